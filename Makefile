@@ -1,0 +1,52 @@
+# Two commands do everything on a bare Debian 12: `make run` and `make test`. `make help` lists the rest.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+ARGS ?=
+PROGRAM := build/release/evenkeel
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: build ## Install, build, start the embedded fleet and say what to try (ARGS="--for 60s")
+	@exec $(PROGRAM) up $(ARGS)
+
+.PHONY: test
+test: setup-test ## Install, build, run all tests
+	@tools/test
+
+.PHONY: build
+build: setup-build ## Build the program at build/release/evenkeel
+	@tools/build release evenkeel
+
+.PHONY: setup-build
+setup-build:
+	@tools/setup build
+
+.PHONY: setup-test
+setup-test:
+	@tools/setup build test
+
+.PHONY: unit
+unit: setup-test ## Unit tests alone, with AddressSanitizer and UndefinedBehaviorSanitizer
+	@tools/build dev unit_tests
+	@tools/build release evenkeel
+	@ctest --test-dir build/release -L unit --output-on-failure
+
+.PHONY: e2e
+e2e: setup-test build ## End-to-end tests; EVENKEEL_E2E_KUBECONFIG adds a cluster of your own
+	@ctest --test-dir build/release -L e2e --output-on-failure
+
+.PHONY: bench
+bench: setup-test ## Benchmarks, with the figures that the documentation quotes
+	@tools/build release evenkeel benchmarks
+	@bench/run
+
+.PHONY: format
+format: setup-test ## Format the sources in place
+	@git ls-files '*.cc' '*.h' | xargs clang-format-19 -i
+
+.PHONY: clean
+clean: ## Remove everything that was built
+	rm -rf build

@@ -1,0 +1,34 @@
+# Compiler flags, sanitizers, and the helpers that shorten builds where they are installed.
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  # Precompiled headers need these two, or every lookup is a miss.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+endif()
+find_program(MOLD mold)
+if(MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ 12 reports these wrongly inside the standard library and Boost once it inlines; -fpch-preprocess is for ccache.
+  add_compile_options(-Wno-maybe-uninitialized -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread
+                      -Wno-free-nonheap-object -Wno-dangling-pointer -fpch-preprocess)
+endif()
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
+set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1")
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+if(EVENKEEL_SANITIZE)
+  add_compile_options(-fsanitize=${EVENKEEL_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${EVENKEEL_SANITIZE})
+endif()
+if(EVENKEEL_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+if(EVENKEEL_SANITIZE MATCHES "thread")
+  # ThreadSanitizer does not understand fences; Asio's are in addition to the mutexes that it does see.
+  add_compile_definitions(BOOST_ASIO_DISABLE_FENCED_BLOCK)
+endif()

@@ -1,0 +1,56 @@
+// JSON values and the few operations on them that everybody needs.
+#pragma once
+
+#include <boost/json.hpp>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace evenkeel::base {
+
+using Json = boost::json::value;
+using JsonObject = boost::json::object;
+using JsonArray = boost::json::array;
+
+/// Parses one JSON text. `source` (a file name, "request body") goes into the error, with line and column. Nesting deeper
+/// than 100 and anything after the value are errors. Duplicate keys: the last wins. kBadRequest.
+Result<Json> ParseJson(std::string_view text, std::string_view source);
+
+/// Compact, as on the wire.
+std::string ToText(const Json& value);
+/// Two-space indent, keys in their order.
+std::string ToPrettyText(const Json& value);
+
+/// Follows object keys; null where a step is absent or not an object.
+const Json* Find(const Json& value, std::initializer_list<std::string_view> path);
+const Json* Find(const JsonObject& object, std::string_view key);
+Json* Find(Json& value, std::initializer_list<std::string_view> path);
+/// The string (integer, bool) there, or the fallback where it is absent or of another type.
+std::string_view FindString(const Json& value, std::initializer_list<std::string_view> path, std::string_view fallback = "");
+int64_t FindInt(const Json& value, std::initializer_list<std::string_view> path, int64_t fallback = 0);
+bool FindBool(const Json& value, std::initializer_list<std::string_view> path, bool fallback = false);
+/// The object (array) there, or an empty one that lives forever.
+const JsonObject& FindObject(const Json& value, std::initializer_list<std::string_view> path);
+const JsonArray& FindArray(const Json& value, std::initializer_list<std::string_view> path);
+/// Makes the objects on the way and returns the value at the end, null when new. The root must be an object or null.
+Json& Ensure(Json& value, std::initializer_list<std::string_view> path);
+/// Removes the key at the end of the path, if it is there.
+void Erase(Json& value, std::initializer_list<std::string_view> path);
+
+/// Deep equality where objects are unordered and 1 == 1u; 1 and 1.0 are equal as in Kubernetes' semantic comparison.
+bool Equal(const Json& a, const Json& b);
+/// The same value with the keys of all objects sorted: equal values give equal texts.
+std::string CanonicalText(const Json& value);
+
+/// RFC 7386. `target` becomes the result.
+void ApplyMergePatch(Json& target, const Json& patch);
+/// RFC 6902, all operations; kInvalid names the operation that failed ("the server rejected our request" is the caller's
+/// wording). On an error `target` is unchanged.
+Status ApplyJsonPatch(Json& target, const Json& patch);
+/// The smallest merge patch that turns `from` into `to`.
+Json DiffMergePatch(const Json& from, const Json& to);
+
+}  // namespace evenkeel::base

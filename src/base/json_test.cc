@@ -1,0 +1,197 @@
+#include "base/json.h"
+
+#include <gtest/gtest.h>
+
+namespace evenkeel::base {
+namespace {
+
+Json Parse(std::string_view text) {
+  auto value = ParseJson(text, "test");
+  EXPECT_TRUE(value) << text << ": " << (value ? "" : value.error().message());
+  return value ? *std::move(value) : Json();
+}
+
+TEST(JsonTest, ErrorsNameSourceLineAndColumn) {
+  const auto bad = ParseJson("{\n  \"a\": nope\n}", "pods.json");
+  ASSERT_FALSE(bad);
+  EXPECT_EQ(bad.error().code(), Code::kBadRequest);
+  EXPECT_TRUE(bad.error().message().starts_with("pods.json:2:")) << bad.error().message();
+  const auto trailing = ParseJson("{}\n x", "body");
+  ASSERT_FALSE(trailing);
+  EXPECT_TRUE(trailing.error().message().starts_with("body:2:2:")) << trailing.error().message();
+  EXPECT_FALSE(ParseJson("", "body"));
+  EXPECT_FALSE(ParseJson("{\"a\":", "body"));
+}
+
+TEST(JsonTest, TrailingWhiteSpaceIsFine) { EXPECT_EQ(ToText(Parse(" [1, 2]\r\n\t ")), "[1,2]"); }
+
+TEST(JsonTest, NestingIsBounded) {
+  EXPECT_TRUE(ParseJson(std::string(100, '[') + std::string(100, ']'), "test"));
+  EXPECT_FALSE(ParseJson(std::string(101, '[') + std::string(101, ']'), "test"));
+}
+
+TEST(JsonTest, TheLastOfDuplicateKeysWins) { EXPECT_EQ(ToText(Parse(R"({"a":1,"a":2})")), R"({"a":2})"); }
+
+TEST(JsonTest, WritesNumbersAsGoDoes) {
+  EXPECT_EQ(ToText(Json(1.5)), "1.5");
+  EXPECT_EQ(ToText(Json(3.0)), "3");
+  EXPECT_EQ(ToText(Json(-0.25)), "-0.25");
+  EXPECT_EQ(ToText(Json(1e300)), "1e+300");
+  EXPECT_EQ(ToText(Json(1e20)), "100000000000000000000");
+  EXPECT_EQ(ToText(Json(int64_t{-9223372036854775807 - 1})), "-9223372036854775808");
+  EXPECT_EQ(ToText(Json(uint64_t{18446744073709551615u})), "18446744073709551615");
+}
+
+TEST(JsonTest, EscapesStrings) {
+  EXPECT_EQ(ToText(Json("a\"b\\c\n\t\x01 ü")), "\"a\\\"b\\\\c\\n\\t\\u0001 ü\"");
+  EXPECT_EQ(Parse(ToText(Json("a\"b\\c\n\t\x01 ü"))), Json("a\"b\\c\n\t\x01 ü"));
+}
+
+TEST(JsonTest, PrettyTextIsIndentedByTwo) {
+  EXPECT_EQ(ToPrettyText(Parse(R"({"b":[1,{}],"a":{}})")), "{\n  \"b\": [\n    1,\n    {}\n  ],\n  \"a\": {}\n}");
+}
+
+TEST(JsonTest, CanonicalTextSortsKeys) {
+  EXPECT_EQ(CanonicalText(Parse(R"({"b":{"z":1,"a":2},"a":[{"d":1,"c":2}]})")), R"({"a":[{"c":2,"d":1}],"b":{"a":2,"z":1}})");
+}
+
+TEST(JsonTest, FindersFallBackOnOtherTypes) {
+  const Json pod = Parse(R"({"metadata":{"name":"web","generation":3,"deep":{"x":true}},"list":[1]})");
+  EXPECT_EQ(FindString(pod, {"metadata", "name"}), "web");
+  EXPECT_EQ(FindString(pod, {"metadata", "generation"}, "none"), "none");
+  EXPECT_EQ(FindInt(pod, {"metadata", "generation"}), 3);
+  EXPECT_EQ(FindInt(pod, {"metadata", "name", "x"}, 7), 7);
+  EXPECT_EQ(FindInt(Json{{"n", 3.0}}, {"n"}), 3);
+  EXPECT_TRUE(FindBool(pod, {"metadata", "deep", "x"}));
+  EXPECT_EQ(FindArray(pod, {"list"}).size(), 1u);
+  EXPECT_TRUE(FindArray(pod, {"metadata"}).empty());
+  EXPECT_EQ(FindObject(pod, {"metadata", "deep"}).size(), 1u);
+  EXPECT_TRUE(FindObject(pod, {"list"}).empty());
+}
+
+TEST(JsonTest, EnsureMakesTheObjectsOnTheWay) {
+  Json value;
+  Ensure(value, {"a", "b"}) = 1;
+  Ensure(value, {"a", "c"}) = 2;
+  EXPECT_EQ(ToText(value), R"({"a":{"b":1,"c":2}})");
+  Erase(value, {"a", "b"});
+  Erase(value, {"a", "x", "y"});
+  EXPECT_EQ(ToText(value), R"({"a":{"c":2}})");
+}
+
+TEST(JsonTest, EqualComparesNumbersByValueAndObjectsUnordered) {
+  EXPECT_TRUE(Equal(Json(int64_t{1}), Json(uint64_t{1})));
+  EXPECT_TRUE(Equal(Json(1), Json(1.0)));
+  EXPECT_FALSE(Equal(Json(1), Json(1.5)));
+  EXPECT_FALSE(Equal(Json(int64_t{-1}), Json(uint64_t{18446744073709551615u})));
+  EXPECT_FALSE(Equal(Json(int64_t{9007199254740993}), Json(9007199254740992.0)));
+  EXPECT_FALSE(Equal(Json(1), Json("1")));
+  EXPECT_FALSE(Equal(Json(nullptr), Json(false)));
+  EXPECT_TRUE(Equal(Parse(R"({"a":[1,2],"b":null})"), Parse(R"({"b":null,"a":[1,2]})")));
+  EXPECT_FALSE(Equal(Parse("[1,2]"), Parse("[2,1]")));
+  EXPECT_FALSE(Equal(Parse("[1]"), Parse("[1,2]")));
+}
+
+TEST(JsonTest, MergePatchFollowsTheExamplesOfItsRfc) {
+  const std::vector<std::array<std::string_view, 3>> examples = {
+      {R"({"a":"b"})", R"({"a":"c"})", R"({"a":"c"})"},
+      {R"({"a":"b"})", R"({"b":"c"})", R"({"a":"b","b":"c"})"},
+      {R"({"a":"b"})", R"({"a":null})", R"({})"},
+      {R"({"a":"b","b":"c"})", R"({"a":null})", R"({"b":"c"})"},
+      {R"({"a":["b"]})", R"({"a":"c"})", R"({"a":"c"})"},
+      {R"({"a":"c"})", R"({"a":["b"]})", R"({"a":["b"]})"},
+      {R"({"a":{"b":"c"}})", R"({"a":{"b":"d","c":null}})", R"({"a":{"b":"d"}})"},
+      {R"({"a":[{"b":"c"}]})", R"({"a":[1]})", R"({"a":[1]})"},
+      {R"(["a","b"])", R"(["c","d"])", R"(["c","d"])"},
+      {R"({"a":"b"})", R"(["c"])", R"(["c"])"},
+      {R"({"a":"foo"})", "null", "null"},
+      {R"({"e":null})", R"({"a":1})", R"({"e":null,"a":1})"},
+      {R"([1,2])", R"({"a":"b","c":null})", R"({"a":"b"})"},
+      {R"({})", R"({"a":{"bb":{"ccc":null}}})", R"({"a":{"bb":{}}})"},
+  };
+  for (const auto& [target, patch, result] : examples) {
+    Json value = Parse(target);
+    ApplyMergePatch(value, Parse(patch));
+    EXPECT_TRUE(Equal(value, Parse(result))) << target << " + " << patch << " = " << ToText(value);
+  }
+}
+
+TEST(JsonTest, DiffMergePatchTurnsOneIntoTheOther) {
+  Json from = Parse(R"({"a":1,"b":{"c":[1],"d":2,"e":{"f":1}},"gone":{}})");
+  const Json to = Parse(R"({"a":1.0,"b":{"c":[1,2],"d":2,"e":"text"},"new":{"x":1}})");
+  const Json patch = DiffMergePatch(from, to);
+  EXPECT_EQ(CanonicalText(patch), R"({"b":{"c":[1,2],"e":"text"},"gone":null,"new":{"x":1}})");
+  ApplyMergePatch(from, patch);
+  EXPECT_TRUE(Equal(from, to));
+  EXPECT_EQ(ToText(DiffMergePatch(to, to)), "{}");
+}
+
+struct JsonPatchCase {
+  std::string_view target, patch, result;
+};
+
+TEST(JsonTest, JsonPatchDoesEveryOperation) {
+  const std::vector<JsonPatchCase> cases = {
+      {R"({"foo":"bar"})", R"([{"op":"add","path":"/baz","value":"qux"}])", R"({"foo":"bar","baz":"qux"})"},
+      {R"({"foo":["a","c"]})", R"([{"op":"add","path":"/foo/1","value":"b"}])", R"({"foo":["a","b","c"]})"},
+      {R"({"foo":["a"]})", R"([{"op":"add","path":"/foo/-","value":["b"]}])", R"({"foo":["a",["b"]]})"},
+      {R"({"foo":["a"]})", R"([{"op":"add","path":"/foo/1","value":"b"}])", R"({"foo":["a","b"]})"},
+      {R"({"a":1,"b":2})", R"([{"op":"remove","path":"/b"}])", R"({"a":1})"},
+      {R"({"a":[1,2,3]})", R"([{"op":"remove","path":"/a/1"}])", R"({"a":[1,3]})"},
+      {R"({"a":[1,2]})", R"([{"op":"replace","path":"/a/0","value":9}])", R"({"a":[9,2]})"},
+      {R"({"a":1})", R"([{"op":"replace","path":"","value":[1]}])", "[1]"},
+      {R"({"a":{"x":1},"b":{}})", R"([{"op":"move","from":"/a/x","path":"/b/y"}])", R"({"a":{},"b":{"y":1}})"},
+      {R"({"a":[1,2,3]})", R"([{"op":"move","from":"/a/0","path":"/a/2"}])", R"({"a":[2,3,1]})"},
+      {R"({"a":{"x":[1]}})", R"([{"op":"copy","from":"/a/x","path":"/b"}])", R"({"a":{"x":[1]},"b":[1]})"},
+      {R"({"a/b":1,"c~d":2})", R"([{"op":"remove","path":"/a~1b"},{"op":"replace","path":"/c~0d","value":3}])", R"({"c~d":3})"},
+      {R"({"~1":1})", R"([{"op":"test","path":"/~01","value":1}])", R"({"~1":1})"},
+      {R"({"a":1})", R"([{"op":"test","path":"/a","value":1.0}])", R"({"a":1})"},
+      {R"({"a":1})", R"([{"op":"add","path":"/a","value":null}])", R"({"a":null})"},
+      {R"({"":1})", R"([{"op":"replace","path":"/","value":2}])", R"({"":2})"},
+  };
+  for (const auto& [target, patch, result] : cases) {
+    Json value = Parse(target);
+    const Status applied = ApplyJsonPatch(value, Parse(patch));
+    EXPECT_TRUE(applied) << patch << ": " << (applied ? "" : applied.error().message());
+    EXPECT_TRUE(Equal(value, Parse(result))) << patch << " gives " << ToText(value);
+  }
+}
+
+TEST(JsonTest, AFailingJsonPatchChangesNothing) {
+  const std::vector<std::string_view> patches = {
+      R"([{"op":"replace","path":"/a","value":5},{"op":"test","path":"/a","value":1}])",
+      R"([{"op":"remove","path":"/missing"}])",
+      R"([{"op":"replace","path":"/missing","value":1}])",
+      R"([{"op":"add","path":"/missing/x","value":1}])",
+      R"([{"op":"add","path":"/list/3","value":1}])",
+      R"([{"op":"add","path":"/list/01","value":1}])",
+      R"([{"op":"remove","path":"/list/-"}])",
+      R"([{"op":"add","path":"/a/x","value":1}])",
+      R"([{"op":"add","path":"a","value":1}])",
+      R"([{"op":"add","path":"/a~2","value":1}])",
+      R"([{"op":"add","path":"/a"}])",
+      R"([{"op":"move","from":"/list","path":"/list/0"}])",
+      R"([{"op":"copy","path":"/x"}])",
+      R"([{"op":"turn","path":"/a"}])",
+      R"([5])",
+      R"({"op":"add"})",
+  };
+  const Json original = Parse(R"({"a":1,"list":[1,2]})");
+  for (const std::string_view patch : patches) {
+    Json value = original;
+    const Status applied = ApplyJsonPatch(value, Parse(patch));
+    ASSERT_FALSE(applied) << patch;
+    EXPECT_EQ(applied.error().code(), Code::kInvalid);
+    EXPECT_TRUE(Equal(value, original)) << patch;
+  }
+}
+
+TEST(JsonTest, AFailingJsonPatchNamesItsOperation) {
+  Json value = Parse(R"({"a":1})");
+  const Status applied = ApplyJsonPatch(value, Parse(R"([{"op":"test","path":"/a","value":2}])"));
+  ASSERT_FALSE(applied);
+  EXPECT_EQ(applied.error().message(), "operation 0 (test /a): the value is 1, not 2");
+}
+
+}  // namespace
+}  // namespace evenkeel::base

@@ -1,0 +1,50 @@
+#include "cli/apiserver.h"
+
+#include <iostream>
+
+#include "base/yaml.h"
+#include "cli/hub.h"
+#include "cli/signals.h"
+#include "embedded/fleet/api_endpoint.h"
+#include "embedded/fleet/store_spec.h"
+
+namespace evenkeel::cli {
+namespace {
+
+/// Watches' clocks, and reads that wait for etcd.
+constexpr int kExecutorThreads = 8;
+
+}  // namespace
+
+base::Status RunApiServer(const ApiServerOptions& options) {
+  SignalWaiter signals;
+  const std::string directory = options.data_dir.empty() ? EvenkeelHome() + "/apiserver" : options.data_dir;
+  const base::Random random(base::EntropySeed());
+  EVENKEEL_ASSIGN(const auto credentials,
+                  embedded::fleet::Credentials::LoadOrMake(directory, base::SystemClock().Now(), random.Fork("credentials")));
+  EVENKEEL_ASSIGN(const auto store, embedded::fleet::OpenStore(options.store));
+  const auto executor = base::NewThreadPool(kExecutorThreads);
+  embedded::apiserver::ApiOptions api_options;
+  api_options.name = "apiserver";
+  api_options.store = store.get();
+  api_options.clock = &executor->clock();
+  api_options.random = random.Fork("api");
+  api_options.executor = executor.get();
+  embedded::apiserver::Api api(api_options);
+  EVENKEEL_TRY(api.Start());
+  EVENKEEL_ASSIGN(const auto endpoint, embedded::fleet::ApiEndpoint::Start({.name = "apiserver",
+                                                                            .address = options.address,
+                                                                            .port = options.port,
+                                                                            .threads = options.threads,
+                                                                            .token_file = options.token_file},
+                                                                           api, credentials, *executor));
+  const std::string kubeconfig = directory + "/kubeconfig";
+  EVENKEEL_TRY(base::WriteFile(
+      kubeconfig, client::WriteKubeconfig({{"apiserver", credentials.AdminConnection(endpoint->url())}}, "apiserver"), 0600));
+  std::cout << "serving " << endpoint->url() << " from " << options.store << "\n  export KUBECONFIG=" << kubeconfig
+            << std::endl;
+  signals.Wait();
+  return {};
+}
+
+}  // namespace evenkeel::cli

@@ -1,0 +1,24 @@
+// `evenkeel run`: the controllers of one replica, against a real or the embedded hub.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/shards.h"
+
+namespace evenkeel::cli {
+
+struct RunOptions {
+  HubOptions hub;
+  std::string sharding_method;  ///< empty: from the environment
+  bool dynamic = false;
+  std::string metrics_address = "0.0.0.0";
+  int metrics_port = 8082;
+  std::vector<std::string> quirks;
+  bool in_cluster = false;
+};
+
+/// Runs until SIGTERM or SIGINT, then hands its clusters over and returns. Serves /healthz, /readyz, /livez and /metrics.
+base::Status Run(const RunOptions& options);
+
+}  // namespace evenkeel::cli

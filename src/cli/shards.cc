@@ -1,0 +1,168 @@
+#include "cli/shards.h"
+
+#include <iostream>
+
+#include "base/log.h"
+#include "base/yaml.h"
+#include "cli/hub.h"
+#include "controllers/distribution/fleet_view.h"
+#include "kube/manifest.h"
+
+namespace evenkeel::cli {
+namespace {
+
+using base::Json;
+using base::JsonArray;
+using base::JsonObject;
+namespace distribution = controllers::distribution;
+
+base::Result<std::optional<distribution::Method>> MethodOf(const ShardsOptions& options) {
+  if (options.method.empty()) return std::nullopt;
+  EVENKEEL_ASSIGN(const distribution::Method method, distribution::ParseMethod(options.method));
+  return method;
+}
+
+base::Result<distribution::FleetView> ReadLiveFleet(const ShardsOptions& options) {
+  EVENKEEL_ASSIGN(const auto method, MethodOf(options));
+  distribution::Options settings;
+  settings.ns = options.hub.ns;
+  if (!options.hub.controller_name.empty()) settings.controller_name = options.hub.controller_name;
+  settings.in_cluster = options.in_cluster;
+  EVENKEEL_TRY(distribution::ApplyQuirks(options.quirks, settings.quirks));
+  EVENKEEL_ASSIGN(const auto hub, ConnectToHub(options.hub));
+  return distribution::ReadFleet(*hub, std::move(settings), method, base::SystemClock().Now());
+}
+
+/// Findings are for people: on standard error, so that the plan on standard output stays readable for programs.
+void PrintFindings(const std::vector<distribution::Finding>& findings) {
+  for (const distribution::Finding& finding : findings) {
+    std::cerr << "evenkeel: warning: " << finding.object << ": " << finding.reason << ": " << finding.message << '\n';
+  }
+}
+
+void PrintPlan(std::ostream& out, const distribution::ShardPlan& plan) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& item : plan.assignments) rows.push_back({item.cluster, item.server, item.id, std::to_string(item.shard)});
+  PrintTable(out, {"CLUSTER", "SERVER", "ID", "SHARD"}, rows);
+  out << '\n';
+  rows.clear();
+  for (const auto& item : plan.shards)
+    rows.push_back({std::to_string(item.shard), std::to_string(item.clusters), std::to_string(item.weight)});
+  PrintTable(out, {"SHARD", "CLUSTERS", "WEIGHT"}, rows);
+  if (plan.moves.empty()) return;
+  out << '\n';
+  rows.clear();
+  for (const auto& item : plan.moves) rows.push_back({item.cluster, std::to_string(item.from), std::to_string(item.to)});
+  PrintTable(out, {"MOVES", "FROM", "TO"}, rows);
+}
+
+std::string AgeText(const std::optional<base::Duration>& age) { return age ? base::HumanDuration(*age) : "-"; }
+
+Json RowToJson(const distribution::FleetView::Row& row) {
+  JsonObject object{{"cluster", row.cluster}, {"server", row.server}, {"id", row.id},
+                    {"source", row.source},   {"shard", row.shard},   {"owner", row.owner}};
+  if (row.heartbeat_age)
+    object["heartbeatAgeSeconds"] = std::chrono::duration_cast<std::chrono::seconds>(*row.heartbeat_age).count();
+  if (row.skip_reconcile) object["skipReconcile"] = true;
+  return object;
+}
+
+JsonArray TextsToJson(const std::vector<std::string>& texts) {
+  JsonArray array;
+  for (const std::string& text : texts) array.push_back(Json(text));
+  return array;
+}
+
+}  // namespace
+
+base::Status PlanShards(const PlanShardsOptions& options, std::ostream& out) {
+  EVENKEEL_ASSIGN(const Format format, ParseFormat(options.common.output));
+  EVENKEEL_ASSIGN(const auto method, MethodOf(options.common));
+  distribution::Quirks quirks;
+  EVENKEEL_TRY(distribution::ApplyQuirks(options.common.quirks, quirks));
+  if (options.replicas && (*options.replicas < 0 || *options.replicas > 1'000'000)) {
+    return base::Fail(base::Code::kBadRequest,
+                      "--replicas " + std::to_string(*options.replicas) + ": give a number from 0 to 1000000");
+  }
+  Json current = JsonObject{};
+  if (!options.current.empty()) {
+    EVENKEEL_ASSIGN(const std::string text, base::ReadFile(options.current));
+    EVENKEEL_ASSIGN(current, base::ParseJson(text, options.current));
+  }
+  std::vector<distribution::Finding> findings;
+  distribution::ShardPlanInput input;
+  distribution::ShardingOptions sharding{.method = method.value_or(distribution::Method::kLegacy),
+                                         .replicas = options.replicas.value_or(1),
+                                         .negative_shard_orphans = quirks.negative_shard_orphans,
+                                         .vnode_collisions = quirks.vnode_collisions};
+  if (options.files.empty()) {
+    EVENKEEL_ASSIGN(auto fleet, ReadLiveFleet(options.common));
+    input = std::move(fleet.input);
+    sharding.method = fleet.options.method;
+    if (!options.replicas) sharding.replicas = fleet.plan.replicas;
+  } else {
+    if (!options.replicas) return base::Fail(base::Code::kBadRequest, "plan shards: --replicas is required with -f");
+    EVENKEEL_ASSIGN(auto manifests, kube::ReadManifests(options.files));
+    std::vector<Json> objects;
+    for (kube::ManifestObject& manifest : manifests) objects.push_back(std::move(manifest.object));
+    input = distribution::ReadShardPlanInput(objects, options.common.in_cluster, quirks.applications_by_bare_name, findings);
+  }
+  const distribution::ShardPlan plan = distribution::PlanShards(input, sharding, current, findings);
+  PrintFindings(findings);
+  if (format == Format::kTable) {
+    PrintPlan(out, plan);
+  } else {
+    PrintValue(out, format, distribution::ToJson(plan));
+  }
+  return {};
+}
+
+base::Status GetShards(const ShardsOptions& options, std::ostream& out) {
+  EVENKEEL_ASSIGN(const Format format, ParseFormat(options.output));
+  EVENKEEL_ASSIGN(const auto fleet, ReadLiveFleet(options));
+  PrintFindings(fleet.findings);
+  if (!fleet.claims_error.empty()) std::cerr << "evenkeel: warning: claims: " << fleet.claims_error << '\n';
+  if (format != Format::kTable) {
+    JsonArray rows;
+    for (const auto& row : fleet.rows) rows.push_back(RowToJson(row));
+    PrintValue(out, format,
+               JsonObject{{"method", distribution::MethodName(fleet.options.method)},
+                          {"replicas", fleet.plan.replicas},
+                          {"clusters", std::move(rows)}});
+    return {};
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& row : fleet.rows) {
+    rows.push_back({row.cluster, std::to_string(row.shard), row.owner.empty() ? "<none>" : row.owner,
+                    AgeText(row.heartbeat_age), row.server});
+  }
+  PrintTable(out, {"CLUSTER", "SHARD", "OWNER", "HEARTBEAT", "SERVER"}, rows);
+  return {};
+}
+
+base::Status ExplainCluster(const ShardsOptions& options, const std::string& name, std::ostream& out) {
+  EVENKEEL_ASSIGN(const Format format, ParseFormat(options.output));
+  EVENKEEL_ASSIGN(const auto fleet, ReadLiveFleet(options));
+  EVENKEEL_ASSIGN(const auto explanation, distribution::ExplainCluster(fleet, name));
+  const auto& row = explanation.row;
+  if (format != Format::kTable) {
+    JsonObject object = RowToJson(row).as_object();
+    object["why"] = TextsToJson(explanation.why);
+    object["wouldMove"] = TextsToJson(explanation.would_move);
+    PrintValue(out, format, object);
+    return {};
+  }
+  out << "Cluster:    " << row.cluster << " (" << row.server << ")\n"
+      << "Source:     " << row.source << "\n"
+      << "Shard:      " << row.shard << " of " << fleet.plan.replicas << " (" << distribution::MethodName(fleet.options.method)
+      << ")\n"
+      << "Owner:      " << (row.owner.empty() ? "<none>" : row.owner) << ", heartbeat " << AgeText(row.heartbeat_age)
+      << " ago\n"
+      << "Why:\n";
+  for (const std::string& line : explanation.why) out << "  - " << line << '\n';
+  out << "It would move when:\n";
+  for (const std::string& line : explanation.would_move) out << "  - " << line << '\n';
+  return {};
+}
+
+}  // namespace evenkeel::cli

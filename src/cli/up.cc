@@ -1,0 +1,248 @@
+#include "cli/up.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <filesystem>
+#include <iostream>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/yaml.h"
+#include "cli/hub.h"
+#include "cli/signals.h"
+#include "controllers/distribution/fleet_view.h"
+#include "embedded/fleet/api_endpoint.h"
+#include "embedded/fleet/cluster.h"
+#include "embedded/fleet/hub_objects.h"
+#include "embedded/fleet/store_spec.h"
+#include "embedded/nodeagent/process_runtime.h"
+
+namespace evenkeel::cli {
+namespace {
+
+namespace fleet = embedded::fleet;
+using base::Json;
+using base::JsonObject;
+
+/// Strands wait for commits to disk; two per cluster are busy at most.
+constexpr int kThreadsPerCluster = 4;
+constexpr base::Duration kReadyLimit = std::chrono::seconds(120);
+constexpr base::Duration kPoll = std::chrono::milliseconds(50);
+
+/// A cluster of the fleet with what serves it. Members are destroyed in reverse order: first the sockets, then the API.
+struct Served {
+  std::unique_ptr<embedded::nodeagent::ContainerRuntime> processes;
+  std::unique_ptr<fleet::Cluster> cluster;
+  std::unique_ptr<fleet::ApiEndpoint> endpoint;
+};
+
+class Fleet {
+ public:
+  explicit Fleet(const UpOptions& options) : options_(options), home_(EvenkeelHome()) {}
+  ~Fleet() { Stop(); }
+
+  base::Status Start();
+  /// Hands the controllers' claims back by ending their pods, then everything else.
+  void Stop();
+  /// Why the fleet is not ready yet; empty when the controllers are ready and every member has an owner.
+  std::string NotReady();
+
+  const std::string& home() const { return home_; }
+  size_t members() const { return clusters_.size() - 1; }
+  int64_t replicas() const { return replicas_; }
+
+ private:
+  base::Status StartCluster(const std::string& name, int index);
+  base::Status RegisterMembers();
+  base::Status WriteKubeconfigs();
+  client::Client& hub() { return clusters_.front().cluster->client(); }
+  std::string PortsFile() const { return home_ + "/ports.json"; }
+
+  const UpOptions& options_;
+  const std::string home_;
+  base::Random random_{base::EntropySeed()};
+  std::unique_ptr<base::Executor> executor_;
+  std::optional<fleet::Credentials> credentials_;
+  Json ports_ = JsonObject{};
+  std::vector<Served> clusters_;  ///< the hub first
+  int64_t replicas_ = 0;
+};
+
+/// Creates the object unless it is there; what people changed stays.
+base::Status CreateOnce(client::Client& client, const kube::Resource& resource, const Json& object) {
+  auto created = client.Create(resource, object);
+  if (created || created.error().code() == base::Code::kAlreadyExists) return {};
+  return base::Fail(created.error().Wrap("create " + resource.kind + " " + kube::KeyOf(object)));
+}
+
+/// Creates it or brings it up to date: these objects follow the fleet's ports and tokens.
+base::Status Apply(client::Client& client, const kube::Resource& resource, const Json& object) {
+  EVENKEEL_TRY(CreateOnce(client, resource, object));
+  auto patched = client.Patch(resource, kube::NamespaceOf(object), kube::NameOf(object), client::PatchType::kMerge, object);
+  if (!patched) return base::Fail(patched.error().Wrap("update " + resource.kind + " " + kube::KeyOf(object)));
+  return {};
+}
+
+base::Status Fleet::StartCluster(const std::string& name, int index) {
+  const std::string directory = home_ + "/" + name;
+  std::error_code failed;
+  std::filesystem::create_directories(directory, failed);
+  if (failed) return base::Fail(base::Code::kInternal, "make directory " + directory + ": " + failed.message());
+  const bool hub = index == 0;
+  Served served;
+  EVENKEEL_ASSIGN(auto store, fleet::OpenStore(hub && !options_.hub_store.empty() ? options_.hub_store
+                                                                                  : "sqlite:" + directory + "/store.db"));
+  embedded::nodeagent::ProcessRuntimeOptions processes;
+  processes.state_dir = directory;
+  processes.executor = executor_.get();
+  EVENKEEL_ASSIGN(served.processes, embedded::nodeagent::NewProcessRuntime(std::move(processes)));
+  fleet::ClusterOptions cluster;
+  cluster.name = name;
+  cluster.index = index;
+  cluster.nodes = hub ? 1 : options_.nodes;
+  cluster.loopback_octet = 16 + static_cast<int>(base::Fnv1a32(home_) % 224);
+  cluster.runtime = served.processes.get();
+  served.cluster = std::make_unique<fleet::Cluster>(cluster, std::move(store), *executor_, random_);
+  EVENKEEL_TRY(served.cluster->Start());
+  fleet::ApiEndpointOptions endpoint;
+  endpoint.name = name;
+  endpoint.address = options_.address;
+  endpoint.port = static_cast<int>(base::FindInt(ports_, {name}));
+  endpoint.fallback_port = 0;
+  if (hub && options_.port != 0) {
+    endpoint.port = options_.port;
+    endpoint.fallback_port = -1;
+  }
+  EVENKEEL_ASSIGN(served.endpoint, fleet::ApiEndpoint::Start(endpoint, served.cluster->api(), *credentials_, *executor_));
+  ports_.get_object()[name] = served.endpoint->port();
+  clusters_.push_back(std::move(served));
+  return {};
+}
+
+base::Status Fleet::Start() {
+  executor_ = base::NewThreadPool(kThreadsPerCluster * (options_.members + 1));
+  EVENKEEL_ASSIGN(credentials_,
+                  fleet::Credentials::LoadOrMake(home_ + "/pki", base::SystemClock().Now(), random_.Fork("credentials")));
+  if (auto text = base::ReadFile(PortsFile())) {
+    auto ports = base::ParseJson(*text, PortsFile());
+    if (ports && ports->is_object()) ports_ = *std::move(ports);
+  }
+  EVENKEEL_TRY(StartCluster("hub", 0));
+  for (int i = 1; i <= options_.members; ++i) EVENKEEL_TRY(StartCluster(fmt::format("member-{}", i), i));
+  EVENKEEL_TRY(base::WriteFile(PortsFile(), base::ToPrettyText(ports_)));
+  EVENKEEL_TRY(WriteKubeconfigs());
+  return RegisterMembers();
+}
+
+base::Status Fleet::WriteKubeconfigs() {
+  std::vector<std::pair<std::string, client::ConnectionConfig>> contexts;
+  for (const Served& served : clusters_)
+    contexts.emplace_back(served.cluster->name(), credentials_->AdminConnection(served.endpoint->url()));
+  return base::WriteFile(home_ + "/kubeconfig", client::WriteKubeconfig(contexts, "hub"), 0600);
+}
+
+base::Status Fleet::RegisterMembers() {
+  Json ns = kube::NewObject(kube::resources::Namespaces(), "", fleet::kNamespace);
+  EVENKEEL_TRY(CreateOnce(hub(), kube::resources::Namespaces(), ns));
+  EVENKEEL_TRY(CreateOnce(hub(), kube::resources::CustomResourceDefinitions(), fleet::KarmadaClusterDefinition()));
+  for (size_t i = 1; i < clusters_.size(); ++i) {
+    const Json secret = fleet::ClusterSecret(clusters_[i].cluster->name(), clusters_[i].endpoint->url(),
+                                             credentials_->controller_token(), credentials_->authority().certificate_pem);
+    EVENKEEL_TRY(Apply(hub(), kube::resources::Secrets(), secret));
+  }
+  const client::ConnectionConfig connection = credentials_->ControllerConnection(clusters_.front().endpoint->url());
+  EVENKEEL_TRY(
+      Apply(hub(), kube::resources::Secrets(), fleet::KubeconfigSecret(client::WriteKubeconfig({{"hub", connection}}, "hub"))));
+  return CreateOnce(hub(), kube::resources::Deployments(),
+                    fleet::ControllerDeployment(options_.replicas, options_.sharding_method));
+}
+
+std::string Fleet::NotReady() {
+  auto deployment = hub().Get(kube::resources::Deployments(), fleet::kNamespace, fleet::kControllerName);
+  if (!deployment) return deployment.error().message();
+  replicas_ = base::FindInt(*deployment, {"spec", "replicas"});
+  const int64_t ready = base::FindInt(*deployment, {"status", "readyReplicas"});
+  if (ready < replicas_) return fmt::format("{} of {} controller replicas are ready", ready, replicas_);
+  if (replicas_ == 0) return "";
+  controllers::distribution::Options options;
+  options.controller_name = fleet::kControllerName;
+  auto view = controllers::distribution::ReadFleet(hub(), options, std::nullopt, base::SystemClock().Now());
+  if (!view) return view.error().message();
+  for (const auto& row : view->rows) {
+    const bool fresh = row.heartbeat_age && *row.heartbeat_age <= 3 * options.heartbeat;
+    if (!row.skip_reconcile && (row.owner.empty() || !fresh)) return "cluster " + row.cluster + " has no owner";
+  }
+  return "";
+}
+
+void Fleet::Stop() {
+  for (Served& served : clusters_) served.cluster->StopControllers();
+  while (!clusters_.empty()) clusters_.pop_back();
+}
+
+std::string ProgramPath() {
+  std::error_code failed;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", failed);
+  if (failed) return "evenkeel";
+  const auto here = std::filesystem::relative(program, failed);
+  return !failed && !here.empty() && !here.string().starts_with("..") ? here.string() : program.string();
+}
+
+void PrintGuide(const Fleet& fleet, base::Duration took) {
+  const std::string home = fleet.home();
+  std::cout
+      << fmt::format(
+             "Evenkeel is up after {:.1f} s: a hub and {} members, {} controller replicas ready, every member has one owner.\n",
+             std::chrono::duration<double>(took).count(), fleet.members(), fleet.replicas())
+      << "\n  export KUBECONFIG=" << home << "/kubeconfig\n\n"
+      << "Try in another terminal:\n"
+      << "  kubectl get pods --namespace evenkeel --output wide\n"
+      << "  " << ProgramPath() << " get shards\n"
+      << "  kubectl scale deployment evenkeel-controller --namespace evenkeel --replicas=5\n\n"
+      << "Ctrl-C stops it; its data stays in " << home << ".\n"
+      << std::flush;
+}
+
+}  // namespace
+
+base::Status Up(const UpOptions& options) {
+  SignalWaiter signals;
+  const base::Clock& clock = base::SystemClock();
+  const base::Instant begin = clock.Monotonic();
+  const auto left = [&] { return options.duration - (clock.Monotonic() - begin); };
+  const bool limited = options.duration > base::Duration{};
+  Fleet fleet(options);
+  EVENKEEL_TRY(fleet.Start());
+  bool ready = false, warned = false, interrupted = false;
+  std::string reason;
+  while (!limited || left() > base::Duration{}) {
+    if (ready) {
+      if (!limited) {
+        signals.Wait();
+        break;
+      }
+      if (signals.WaitFor(left())) break;
+      continue;
+    }
+    reason = fleet.NotReady();
+    ready = reason.empty();
+    if (ready) PrintGuide(fleet, clock.Monotonic() - begin);
+    if (!ready && !warned && clock.Monotonic() - begin > kReadyLimit) {
+      warned = true;
+      base::log::Warn("the fleet is not ready yet", {{"why", reason}});
+    }
+    if (!ready && signals.WaitFor(kPoll)) {
+      interrupted = true;
+      break;
+    }
+  }
+  std::cout << "stopping\n" << std::flush;
+  fleet.Stop();
+  if (!ready && !interrupted) {
+    return base::Fail(base::Code::kTimeout,
+                      fmt::format("the fleet was not ready within {}: {}", base::FormatDuration(options.duration), reason));
+  }
+  return {};
+}
+
+}  // namespace evenkeel::cli

@@ -1,0 +1,25 @@
+// `evenkeel up`: the embedded fleet.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace evenkeel::cli {
+
+struct UpOptions {
+  int members = 3;
+  int nodes = 3;     ///< simulated ones, per member
+  int replicas = 3;  ///< of the controllers, when the fleet is new
+  std::string sharding_method = "round-robin";
+  std::string address = "127.0.0.1";
+  int port = 0;               ///< of the hub; 0: as last time, else any free one
+  std::string hub_store;      ///< empty: SQLite in the home directory
+  base::Duration duration{};  ///< zero: until SIGINT or SIGTERM
+};
+
+/// Brings the fleet up, says what to try, and takes it down again. Data, certificates and the kubeconfig are in $EVENKEEL_HOME.
+base::Status Up(const UpOptions& options);
+
+}  // namespace evenkeel::cli

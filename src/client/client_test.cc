@@ -1,0 +1,93 @@
+#include "client/client.h"
+
+#include <gtest/gtest.h>
+
+#include "client/fake_client.h"
+
+namespace evenkeel::client {
+namespace {
+
+Json ConfigMapNamed(const std::string& name) {
+  return {{"metadata", {{"namespace", "default"}, {"name", name}}}, {"data", {{"n", "0"}}}};
+}
+
+TEST(ClientTest, OlderVersionsAreComparedAsNumbers) {
+  EXPECT_TRUE(IsOlderVersion("9", "10"));
+  EXPECT_FALSE(IsOlderVersion("10", "9"));
+  EXPECT_FALSE(IsOlderVersion("10", "10"));
+  EXPECT_FALSE(IsOlderVersion("", "10"));
+  EXPECT_FALSE(IsOlderVersion("abc", "10"));
+}
+
+TEST(ClientTest, ListAllReadsEveryPageAtOneVersion) {
+  FakeClient client;
+  for (int i = 0; i < 1203; ++i)
+    client.api().Put(kube::resources::ConfigMaps(), ConfigMapNamed("c" + std::to_string(10000 + i)));
+  const auto all = ListAll(client, kube::resources::ConfigMaps(), {.resource_version = "5"});
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->items.size(), 1203u);
+  EXPECT_EQ(all->resource_version, std::to_string(client.api().version));
+  EXPECT_EQ(client.calls,
+            (std::vector<std::string>{"list configmaps rv=5 match=", "list configmaps rv= match= continue=1303/500",
+                                      "list configmaps rv= match= continue=1303/1000"}));
+}
+
+TEST(ClientTest, ListAllStartsOverOnceWhenTheTokenExpires) {
+  FakeClient client;
+  for (int i = 0; i < 600; ++i)
+    client.api().Put(kube::resources::ConfigMaps(), ConfigMapNamed("c" + std::to_string(10000 + i)));
+  int compactions = 1;
+  client.before_list = [&](const ListOptions& options) {
+    if (options.continue_token.empty() || compactions-- <= 0) return;
+    client.api().Put(kube::resources::ConfigMaps(), ConfigMapNamed("late"));
+    client.api().Compact();
+  };
+  const auto all = ListAll(client, kube::resources::ConfigMaps());
+  ASSERT_TRUE(all) << all.error().message();
+  EXPECT_EQ(all->items.size(), 601u);
+  EXPECT_EQ(client.Count("list"), 4);
+  compactions = 2;
+  EXPECT_EQ(ListAll(client, kube::resources::ConfigMaps()).error().code(), base::Code::kExpired);
+}
+
+TEST(ClientTest, ReadModifyWriteReadsAgainAfterAConflict) {
+  FakeClient client;
+  client.api().Put(kube::resources::ConfigMaps(), ConfigMapNamed("shared"));
+  int others = 2;
+  client.before_write = [&](std::string_view, const Json&) {
+    if (others-- <= 0) return;
+    Json other = client.api().objects["configmaps"]["default/shared"];
+    base::Ensure(other, {"data", "other"}) = std::to_string(others);
+    client.api().Put(kube::resources::ConfigMaps(), other);
+  };
+  const auto written =
+      ReadModifyWrite(client, kube::resources::ConfigMaps(), "default", "shared", [](Json& object) -> Result<bool> {
+        base::Ensure(object, {"data", "n"}) = "1";
+        return true;
+      });
+  ASSERT_TRUE(written) << written.error().message();
+  EXPECT_EQ(base::FindString(*written, {"data", "n"}), "1");
+  EXPECT_EQ(base::FindString(*written, {"data", "other"}), "0") << "the other writer's field is kept";
+  EXPECT_EQ(client.Count("update"), 3);
+}
+
+TEST(ClientTest, ReadModifyWriteGivesUpAfterFiveConflicts) {
+  FakeClient client;
+  client.api().Put(kube::resources::ConfigMaps(), ConfigMapNamed("shared"));
+  client.FailNext("update", base::Error(base::Code::kConflict, "again"), 9);
+  const auto written =
+      ReadModifyWrite(client, kube::resources::ConfigMaps(), "default", "shared", [](Json&) -> Result<bool> { return true; });
+  EXPECT_EQ(written.error().code(), base::Code::kConflict);
+  EXPECT_EQ(client.Count("update"), 5);
+}
+
+TEST(ClientTest, ReadModifyWriteWritesNothingWhenNothingChanges) {
+  FakeClient client;
+  client.api().Put(kube::resources::ConfigMaps(), ConfigMapNamed("shared"));
+  EXPECT_TRUE(
+      ReadModifyWrite(client, kube::resources::ConfigMaps(), "default", "shared", [](Json&) -> Result<bool> { return false; }));
+  EXPECT_EQ(client.Count("update"), 0);
+}
+
+}  // namespace
+}  // namespace evenkeel::client

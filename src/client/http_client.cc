@@ -1,0 +1,370 @@
+#include "client/http_client.h"
+
+#include <mutex>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/random.h"
+#include "base/yaml.h"
+#include "client/http_connection.h"
+#include "client/http_watch.h"
+
+namespace evenkeel::client {
+namespace {
+
+using base::Code;
+using base::Fail;
+
+constexpr base::Duration kIdleConnectionMax = 60s;  // API servers and load balancers close idle ones after minutes
+constexpr base::Duration kTokenFileAge = 60s;       // kubelets rotate tokens hourly, well before they expire
+constexpr size_t kWatchLineMax = 64u << 20;
+
+std::string QueryEscape(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' ||
+        c == '~') {
+      escaped += c;
+    } else {
+      escaped += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return escaped;
+}
+
+/// "?a=b&c=d"; empty values are left out.
+class QueryText {
+ public:
+  QueryText& Add(std::string_view name, std::string_view value) {
+    if (value.empty()) return *this;
+    text_ += text_.empty() ? '?' : '&';
+    text_.append(name).append("=").append(QueryEscape(value));
+    return *this;
+  }
+  QueryText& AddFlag(std::string_view name, bool value) { return Add(name, value ? "true" : ""); }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+struct HttpCall {
+  std::string_view method = "GET";
+  std::string path;  ///< with the query, without the server's prefix
+  std::string body;
+  std::string_view content_type = "application/json";
+};
+
+/// A bearer token that may be in a file that changes.
+class TokenSource {
+ public:
+  TokenSource(std::string token, std::string file) : token_(std::move(token)), file_(std::move(file)) {}
+
+  Result<std::string> Get() {
+    if (file_.empty()) return token_;
+    std::lock_guard lock(mutex_);
+    const base::Instant now = base::SystemClock().Monotonic();
+    if (!read_ || now - read_at_ >= kTokenFileAge) {
+      Result<std::string> text = base::ReadFile(file_, 1 << 20);
+      // A file that is being replaced may be missing for a moment: the last token is good for a while yet.
+      if (!text && !read_) return Fail(text.error().Wrap("tokenFile"));
+      if (text) {
+        while (!text->empty() && (text->back() == '\n' || text->back() == '\r' || text->back() == ' ')) text->pop_back();
+        token_ = *std::move(text);
+        read_ = true;
+        read_at_ = now;
+      }
+    }
+    return token_;
+  }
+  /// The server did not take it: read the file again next time.
+  void Forget() {
+    std::lock_guard lock(mutex_);
+    read_at_ = {};
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string token_;
+  const std::string file_;
+  bool read_ = false;
+  base::Instant read_at_{};
+};
+
+class HttpClient final : public Client {
+ public:
+  HttpClient(ConnectionConfig config, HttpClientOptions options, HttpEndpoint endpoint, std::shared_ptr<TlsContext> tls)
+      : options_(std::move(options)),
+        endpoint_(std::move(endpoint)),
+        tls_(std::move(tls)),
+        token_(config.token, config.token_file),
+        random_(options_.seed.has_value() ? *options_.seed : base::EntropySeed()) {
+    if (!config.username.empty()) basic_ = "Basic " + base::Base64Encode(config.username + ":" + config.password);
+  }
+
+  Result<Json> Get(const Resource& resource, std::string_view ns, std::string_view name,
+                   std::string_view subresource) override {
+    return CallJson({.path = resource.Path(ns, name, subresource), .body = {}});
+  }
+
+  Result<ListPage> List(const Resource& resource, const ListOptions& options) override {
+    QueryText query;
+    query.Add("labelSelector", options.label_selector).Add("fieldSelector", options.field_selector);
+    query.Add("limit", options.limit > 0 ? std::to_string(options.limit) : "").Add("continue", options.continue_token);
+    query.Add("resourceVersion", options.resource_version).Add("resourceVersionMatch", options.resource_version_match);
+    EVENKEEL_ASSIGN(Json list, CallJson({.path = resource.Path(options.ns) + query.text(), .body = {}}));
+    return DecodeList(resource, list);
+  }
+
+  Result<Json> Create(const Resource& resource, const Json& object, const WriteOptions& options) override {
+    std::string_view name = options.subresource.empty() ? std::string_view() : kube::NameOf(object);
+    return CallJson({.method = "POST",
+                     .path = resource.Path(kube::NamespaceOf(object), name, options.subresource) + WriteQuery(options),
+                     .body = base::ToText(object)});
+  }
+
+  Result<Json> Update(const Resource& resource, const Json& object, const WriteOptions& options) override {
+    if (kube::NameOf(object).empty()) return Fail(Code::kBadRequest, "cannot update an object without metadata.name");
+    return CallJson(
+        {.method = "PUT",
+         .path = resource.Path(kube::NamespaceOf(object), kube::NameOf(object), options.subresource) + WriteQuery(options),
+         .body = base::ToText(object)});
+  }
+
+  Result<Json> Patch(const Resource& resource, std::string_view ns, std::string_view name, PatchType type, const Json& patch,
+                     const PatchOptions& options) override {
+    if (type == PatchType::kApply && options.field_manager.empty())
+      return Fail(Code::kBadRequest, "server-side apply needs a field manager");
+    QueryText query;
+    query.Add("fieldManager", options.field_manager).AddFlag("force", options.force && type == PatchType::kApply);
+    query.Add("dryRun", options.dry_run ? "All" : "");
+    return CallJson({.method = "PATCH",
+                     .path = resource.Path(ns, name, options.subresource) + query.text(),
+                     .body = base::ToText(patch),
+                     .content_type = ContentTypeOf(type)});
+  }
+
+  Result<Json> Delete(const Resource& resource, std::string_view ns, std::string_view name,
+                      const DeleteOptions& options) override {
+    base::JsonObject body{{"kind", "DeleteOptions"}, {"apiVersion", "v1"}};
+    if (options.grace_period_seconds.has_value()) body["gracePeriodSeconds"] = *options.grace_period_seconds;
+    if (!options.propagation_policy.empty()) body["propagationPolicy"] = options.propagation_policy;
+    base::JsonObject preconditions;
+    if (!options.uid.empty()) preconditions["uid"] = options.uid;
+    if (!options.resource_version.empty()) preconditions["resourceVersion"] = options.resource_version;
+    if (!preconditions.empty()) body["preconditions"] = std::move(preconditions);
+    if (options.dry_run) body["dryRun"] = base::JsonArray{"All"};
+    return CallJson({.method = "DELETE", .path = resource.Path(ns, name), .body = boost::json::serialize(body)});
+  }
+
+  Result<Json> Post(const Resource& resource, std::string_view ns, std::string_view name, std::string_view subresource,
+                    const Json& body) override {
+    return CallJson({.method = "POST", .path = resource.Path(ns, name, subresource), .body = base::ToText(body)});
+  }
+
+  Result<std::unique_ptr<Watch>> NewWatch(const Resource& resource, const WatchOptions& options, WatchHandler handler) override;
+
+  Result<std::string> GetRaw(std::string_view path) override {
+    EVENKEEL_ASSIGN(Answer answer, Perform({.path = std::string(path), .body = {}}));
+    return std::move(answer.body);
+  }
+
+  std::string Describe() const override { return endpoint_.description; }
+
+ private:
+  struct Answer {
+    std::string body;
+  };
+
+  static std::string WriteQuery(const WriteOptions& options) {
+    return QueryText().Add("fieldManager", options.field_manager).Add("dryRun", options.dry_run ? "All" : "").text();
+  }
+
+  static ListPage DecodeList(const Resource& resource, Json& list);
+  Result<Json> CallJson(const HttpCall& call);
+  /// Sends the call, over a connection that is open already where that is safe; the answer is a 2xx.
+  Result<Answer> Perform(const HttpCall& call);
+  Result<std::string> Head(const HttpCall& call);
+  base::Error DecodeFailure(const HttpCall& call, const HttpResponseReader& reader, std::string_view body);
+  std::string Doing(const HttpCall& call) const {
+    return fmt::format("{} {}{}", call.method, endpoint_.description, call.path);
+  }
+  std::unique_ptr<HttpConnection> TakeIdle();
+  void Return(std::unique_ptr<HttpConnection> connection, const HttpResponseReader& reader);
+  Result<std::unique_ptr<HttpConnection>> Open(base::Instant deadline);
+
+  const HttpClientOptions options_;
+  const HttpEndpoint endpoint_;
+  const std::shared_ptr<TlsContext> tls_;
+  std::string basic_;
+  TokenSource token_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<HttpConnection>> idle_;  // the most recently used last; guarded by mutex_
+  base::Random random_;                                // guarded by mutex_
+};
+
+Result<std::string> HttpClient::Head(const HttpCall& call) {
+  std::string head = fmt::format("{} {}{} HTTP/1.1\r\nHost: {}\r\nUser-Agent: {}\r\nAccept: application/json, */*\r\n",
+                                 call.method, endpoint_.path_prefix, call.path, endpoint_.host_header, options_.user_agent);
+  if (call.path.empty() || call.path.front() != '/' || call.path.find_first_of(" \r\n") != std::string::npos) {
+    return Fail(Code::kBadRequest, fmt::format("not a path of an API: \"{}\"", call.path));
+  }
+  EVENKEEL_ASSIGN(const std::string token, token_.Get());
+  if (token.find_first_of("\r\n") != std::string::npos)
+    return Fail(Code::kBadRequest, "the bearer token has more than one line");
+  if (!token.empty()) {
+    head += "Authorization: Bearer " + token + "\r\n";
+  } else if (!basic_.empty()) {
+    head += "Authorization: " + basic_ + "\r\n";
+  }
+  if (!call.body.empty()) head += fmt::format("Content-Type: {}\r\n", call.content_type);
+  if (call.method != "GET") head += fmt::format("Content-Length: {}\r\n", call.body.size());
+  head += "\r\n";
+  return head;
+}
+
+std::unique_ptr<HttpConnection> HttpClient::TakeIdle() {
+  std::vector<std::unique_ptr<HttpConnection>> expired;
+  std::unique_lock lock(mutex_);
+  const base::Instant now = base::SystemClock().Monotonic();
+  while (!idle_.empty()) {
+    std::unique_ptr<HttpConnection> connection = std::move(idle_.back());
+    idle_.pop_back();
+    if (now - connection->idle_since < kIdleConnectionMax && connection->Alive()) return connection;
+    expired.push_back(std::move(connection));
+  }
+  return nullptr;
+}
+
+void HttpClient::Return(std::unique_ptr<HttpConnection> connection, const HttpResponseReader& reader) {
+  if (!reader.keep_alive()) return;
+  connection->idle_since = base::SystemClock().Monotonic();
+  std::lock_guard lock(mutex_);
+  if (idle_.size() < static_cast<size_t>(std::max(0, options_.idle_connections_max))) idle_.push_back(std::move(connection));
+}
+
+Result<std::unique_ptr<HttpConnection>> HttpClient::Open(base::Instant deadline) {
+  const base::Instant connect_deadline = base::SystemClock().Monotonic() + options_.connect_timeout;
+  return HttpConnection::Open(endpoint_, tls_, std::min(deadline, connect_deadline));
+}
+
+Result<HttpClient::Answer> HttpClient::Perform(const HttpCall& call) {
+  EVENKEEL_ASSIGN(const std::string head, Head(call));
+  const base::Instant deadline = base::SystemClock().Monotonic() + options_.request_timeout;
+  std::unique_ptr<HttpConnection> connection = TakeIdle();
+  // The server may close an idle connection just as a request goes out. Asking again is safe where asking twice is: not for
+  // POST and PATCH, of which the server may have carried out the first.
+  const bool repeatable = call.method == "GET" || call.method == "PUT" || call.method == "DELETE";
+  while (true) {
+    const bool reused = connection != nullptr;
+    if (!reused) {
+      EVENKEEL_ASSIGN(connection, Open(deadline));
+    }
+    HttpResponseReader reader(options_.body_bytes_max);
+    HttpConnection::Exchange exchange;
+    const base::Status sent = connection->Send(head, call.body, reader, false, deadline, exchange);
+    if (sent) {
+      Answer answer{reader.TakeBody()};
+      Return(std::move(connection), reader);
+      if (reader.status() >= 200 && reader.status() < 300) return answer;
+      return Fail(DecodeFailure(call, reader, answer.body));
+    }
+    const bool stale = reused && !exchange.received_any && sent.error().code() == Code::kUnavailable;
+    if (!stale || (exchange.sent_any && !repeatable)) return Fail(sent.error().Wrap(Doing(call)));
+    connection = nullptr;
+  }
+}
+
+base::Error HttpClient::DecodeFailure(const HttpCall& call, const HttpResponseReader& reader, std::string_view body) {
+  const int status = reader.status();
+  if (status == 401) token_.Forget();
+  int retry_after = 0;
+  for (const char c : reader.header("Retry-After")) {
+    if (c < '0' || c > '9' || retry_after > 86'400) break;
+    retry_after = retry_after * 10 + (c - '0');
+  }
+  std::optional<base::Error> error;
+  if (!body.empty() && body.front() == '{') {
+    if (Result<Json> value = base::ParseJson(body, "answer")) error = DecodeStatusObject(*value, status);
+  }
+  if (!error.has_value()) {
+    std::string text(body.substr(0, 200));
+    while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    error.emplace(base::CodeFromWire(status, ""),
+                  fmt::format("{}: {} {}{}{}", Doing(call), status, HttpReasonPhrase(status), text.empty() ? "" : ": ", text),
+                  base::ErrorDetails{});
+  }
+  if (retry_after == 0) return *std::move(error);
+  base::ErrorDetails details = *error->details();
+  details.retry_after_seconds = retry_after;
+  return {error->code(), error->message(), std::move(details)};
+}
+
+Result<Json> HttpClient::CallJson(const HttpCall& call) {
+  EVENKEEL_ASSIGN(const Answer answer, Perform(call));
+  Result<Json> value = base::ParseJson(answer.body, "answer");
+  if (!value) return Fail(Code::kInternal, fmt::format("{}: the answer is not JSON: {}", Doing(call), value.error().message()));
+  return value;
+}
+
+ListPage HttpClient::DecodeList(const Resource& resource, Json& list) {
+  ListPage page;
+  page.resource_version = base::FindString(list, {"metadata", "resourceVersion"});
+  page.continue_token = base::FindString(list, {"metadata", "continue"});
+  page.remaining = base::FindInt(list, {"metadata", "remainingItemCount"});
+  Json* items = base::Find(list, {"items"});
+  if (items == nullptr || !items->is_array()) return page;
+  page.items.reserve(items->get_array().size());
+  for (Json& item : items->get_array()) {
+    // Items of a list come without what the list itself says.
+    if (item.is_object()) {
+      base::JsonObject& object = item.get_object();
+      if (!object.contains("kind")) object["kind"] = resource.kind;
+      if (!object.contains("apiVersion")) object["apiVersion"] = resource.ApiVersion();
+    }
+    page.items.push_back(std::move(item));
+  }
+  return page;
+}
+
+Result<std::unique_ptr<Watch>> HttpClient::NewWatch(const Resource& resource, const WatchOptions& options,
+                                                    WatchHandler handler) {
+  int64_t timeout_seconds = 0;
+  {
+    std::lock_guard lock(mutex_);
+    timeout_seconds = random_.Between(int64_t{300}, int64_t{600});
+  }
+  QueryText query;
+  query.Add("watch", "true").Add("labelSelector", options.label_selector).Add("fieldSelector", options.field_selector);
+  query.Add("resourceVersion", options.resource_version).AddFlag("allowWatchBookmarks", options.bookmarks);
+  query.Add("timeoutSeconds", std::to_string(timeout_seconds));
+  const HttpCall call{.path = resource.Path(options.ns) + query.text(), .body = {}};
+  EVENKEEL_ASSIGN(const std::string head, Head(call));
+  const base::Instant deadline = base::SystemClock().Monotonic() + options_.request_timeout;
+  // Always a connection of its own: a watch keeps it for minutes, and starts too seldom to gain from reuse.
+  EVENKEEL_ASSIGN(std::unique_ptr<HttpConnection> connection, Open(deadline));
+  auto reader = std::make_unique<HttpResponseReader>(std::numeric_limits<size_t>::max());
+  HttpConnection::Exchange exchange;
+  base::Status sent = connection->Send(head, "", *reader, true, deadline, exchange);
+  if (sent && reader->status() != 200) return Fail(DecodeFailure(call, *reader, reader->TakeBody()));
+  if (!sent) return Fail(sent.error().Wrap(Doing(call)));
+  return StartHttpWatch(std::move(connection), std::move(reader), std::chrono::seconds(timeout_seconds + 30), kWatchLineMax,
+                        std::move(handler));
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Client>> NewHttpClient(ConnectionConfig config, HttpClientOptions options) {
+  EVENKEEL_ASSIGN(HttpEndpoint endpoint, ParseEndpoint(config));
+  std::shared_ptr<TlsContext> tls;
+  if (endpoint.tls) {
+    auto made = TlsContext::ForClient(config.ca_pem, !config.insecure_skip_tls_verify, config.client_certificate_pem,
+                                      config.client_key_pem);
+    if (!made) return Fail(made.error().Wrap("cannot set up TLS to " + endpoint.description));
+    tls = *std::move(made);
+  }
+  return std::make_unique<HttpClient>(std::move(config), std::move(options), std::move(endpoint), std::move(tls));
+}
+
+}  // namespace evenkeel::client

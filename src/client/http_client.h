@@ -1,0 +1,33 @@
+// A Client over HTTP/1.1, with TLS, for any Kubernetes API server.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/executor.h"
+#include "client/client.h"
+#include "client/kubeconfig.h"
+
+namespace evenkeel::client {
+
+using namespace std::chrono_literals;
+
+struct HttpClientOptions {
+  base::Duration request_timeout = base::Duration(30s);
+  base::Duration connect_timeout = base::Duration(10s);
+  /// Idle connections kept for reuse; a request beyond them opens one that is closed afterwards unless there is room.
+  int idle_connections_max = 32;
+  /// Answers larger than this are an error (kTooLarge) instead of memory.
+  size_t body_bytes_max = 512u << 20;
+  std::string user_agent = "evenkeel";
+  /// For what must differ between clients (when watches end); absent: the operating system's entropy.
+  std::optional<uint64_t> seed;
+};
+
+/// Does not connect yet. Errors: a certificate, key or CA that cannot be read (kBadRequest names the file or field).
+/// Watches of all clients share one I/O thread inside the library.
+base::Result<std::unique_ptr<Client>> NewHttpClient(ConnectionConfig config, HttpClientOptions options = {});
+
+}  // namespace evenkeel::client

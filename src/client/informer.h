@@ -1,0 +1,158 @@
+// A local copy of one kind, kept current: list, then watch from there; bookmarks move the resume point; 410 lists again; errors
+// back off (800 ms doubling to 30 s, with jitter, as client-go). Never puts an older object over a newer one.
+//
+// An informer lives on one strand: its cache, its handlers and Stop belong to that strand, so the code that reads it needs no
+// locks.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/executor.h"
+#include "base/random.h"
+#include "client/client.h"
+
+namespace evenkeel::client {
+
+struct InformerOptions {
+  std::string ns{};
+  std::string label_selector{};
+  std::string field_selector{};
+};
+
+/// How well a local copy follows its API.
+struct ReflectorHealth {
+  bool synced = false;                    ///< the first list has been delivered
+  std::optional<base::Error> last_error;  ///< since the last success; nullopt when all is well
+  std::optional<base::Instant> failing_since;
+  base::Instant last_contact{};  ///< when the API last answered; before that, when the reflector was made
+};
+
+/// The untyped part: list-watch loop, resume, backoff. Delivers raw JSON on its strand.
+///
+/// Lists in pages of 500, one task each: the first time whatever is most recent, later at least what was seen last. A watch is
+/// resumed after the last event or bookmark; it is opened anew every 5 to 10 minutes so that a dead connection cannot go
+/// unnoticed. Watches are opened at most once a second. At most 10000 events wait for the strand: a watch that is further
+/// ahead is closed and resumed from what has been delivered.
+class Reflector {
+ public:
+  struct Sink {
+    /// Replaces everything, also when an item is older than what was there: the reflector has made sure that the list is not
+    /// stale (a server restored from a backup counts from an older version again). Called on the strand.
+    std::function<void(std::vector<Json> items)> replace;
+    std::function<void(WatchEvent::Type type, Json&& object)> event;
+  };
+  Reflector(Client& client, const Resource& resource, InformerOptions options, std::shared_ptr<base::Strand> strand,
+            base::Clock& clock, base::Random random, Sink sink);
+  /// Stops; must run on the strand, or after the strand is closed. Not from within the sink.
+  ~Reflector();
+  Reflector(const Reflector&) = delete;
+  Reflector& operator=(const Reflector&) = delete;
+
+  void Start();
+  /// Closes the watch and delivers nothing more. For good.
+  void Stop();
+  /// Whether the first list has been delivered.
+  bool synced() const;
+  /// The last failure to list or watch since the last success; nullopt when all is well. Contact is when the API last answered.
+  std::optional<base::Error> last_error() const;
+  base::Instant last_contact() const;
+  ReflectorHealth health() const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+/// Cache of T, decoded once per version by T::Decode(const Json&) (see kube::Object and the views in kube/types.h).
+template <typename T>
+class Informer {
+ public:
+  using Pointer = std::shared_ptr<const T>;
+  /// before null: added; after null: deleted; both: changed. An object that was deleted and made again (another uid) is
+  /// told as deleted and added. Called on the strand, after the cache has changed. Must not destroy the informer.
+  using Handler = std::function<void(const Pointer& before, const Pointer& after)>;
+
+  Informer(Client& client, const Resource& resource, InformerOptions options, std::shared_ptr<base::Strand> strand,
+           base::Clock& clock, base::Random random)
+      : selective_(!options.label_selector.empty() || !options.field_selector.empty()),
+        reflector_(client, resource, std::move(options), std::move(strand), clock, std::move(random),
+                   {[this](std::vector<Json> items) { Replace(std::move(items)); },
+                    [this](WatchEvent::Type type, Json&& object) { Apply(type, std::move(object)); }}) {}
+
+  /// Before Start. Handlers run in the order added.
+  void AddHandler(Handler handler) { handlers_.push_back(std::move(handler)); }
+  void Start() { reflector_.Start(); }
+  /// The cache stays as it is.
+  void Stop() { reflector_.Stop(); }
+
+  bool synced() const { return reflector_.synced(); }
+  std::optional<base::Error> last_error() const { return reflector_.last_error(); }
+  base::Instant last_contact() const { return reflector_.last_contact(); }
+  ReflectorHealth health() const { return reflector_.health(); }
+
+  /// By "namespace/name"; null when absent.
+  Pointer Get(const std::string& key) const {
+    auto found = cache_.find(key);
+    return found == cache_.end() ? nullptr : found->second;
+  }
+  /// In the order of the key.
+  const std::map<std::string, Pointer>& items() const { return cache_; }
+
+ private:
+  void Replace(std::vector<Json> items) {
+    std::map<std::string, Pointer> gone = cache_;
+    for (const Json& item : items) gone.erase(kube::KeyOf(item));
+    for (const auto& [key, pointer] : gone) {
+      cache_.erase(key);
+      Notify(pointer, nullptr);
+    }
+    for (Json& item : items) {
+      const std::string key = kube::KeyOf(item);
+      Put(key, Get(key), std::move(item));
+    }
+  }
+
+  void Apply(WatchEvent::Type type, Json&& object) {
+    const std::string key = kube::KeyOf(object);
+    const Pointer before = Get(key);
+    const bool stale = before != nullptr && IsOlderVersion(kube::ResourceVersionOf(object), before->meta.resource_version);
+    if (type == WatchEvent::Type::kDeleted) {
+      if (before == nullptr) return;
+      // A uid never comes back, so its deletion is final whatever its version; but under a selector DELETED may just mean that
+      // the object stopped matching, and then a newer version may match again.
+      if (stale && (selective_ || before->meta.uid != kube::UidOf(object))) return;
+      cache_.erase(key);
+      Notify(before, nullptr);
+      return;
+    }
+    if (!stale) Put(key, before, std::move(object));
+  }
+
+  void Put(const std::string& key, Pointer before, Json&& object) {
+    const bool same_object = before != nullptr && before->meta.uid == kube::UidOf(object);
+    if (same_object && before->meta.resource_version == kube::ResourceVersionOf(object)) return;
+    if (before != nullptr && !same_object) {
+      cache_.erase(key);
+      Notify(std::exchange(before, nullptr), nullptr);
+    }
+    auto after = std::make_shared<const T>(T::Decode(std::move(object)));
+    cache_[key] = after;
+    Notify(before, after);
+  }
+
+  void Notify(const Pointer& before, const Pointer& after) {
+    for (const Handler& handler : handlers_) handler(before, after);
+  }
+
+  const bool selective_;
+  std::map<std::string, Pointer> cache_;
+  std::vector<Handler> handlers_;
+  Reflector reflector_;
+};
+
+}  // namespace evenkeel::client

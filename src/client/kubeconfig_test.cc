@@ -1,0 +1,246 @@
+#include "client/kubeconfig.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/hash.h"
+
+namespace evenkeel::client {
+namespace {
+
+using base::Code;
+
+constexpr std::string_view kConfig = R"(apiVersion: v1
+kind: Config
+current-context: one
+clusters:
+- name: c1
+  cluster: {server: "https://127.0.0.1:6443/?shard=1", certificate-authority-data: Y2E=, tls-server-name: hub, proxy-url: "http://p:3128"}
+- name: c2
+  cluster: {server: https://two, insecure-skip-tls-verify: true}
+users:
+- name: u1
+  user: {client-certificate-data: Y2VydA==, client-key-data: a2V5}
+- name: u2
+  user: {token: t, tokenFile: tokens/two, username: ann, password: pw}
+contexts:
+- name: one
+  context: {cluster: c1, user: u1, namespace: apps}
+- name: two
+  context: {cluster: c2, user: u2}
+- name: nobody
+  context: {cluster: c2}
+)";
+
+/// Sets an environment variable for the length of a test.
+class ScopedVariable {
+ public:
+  ScopedVariable(const char* name, const char* value) : name_(name) {
+    if (const char* before = getenv(name); before != nullptr) before_ = before;
+    value != nullptr ? setenv(name, value, 1) : unsetenv(name);
+  }
+  ~ScopedVariable() { before_.has_value() ? setenv(name_, before_->c_str(), 1) : unsetenv(name_); }
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+class KubeconfigTest : public ::testing::Test {
+ protected:
+  KubeconfigTest() {
+    char name[] = "/tmp/evenkeel-kubeconfig-XXXXXX";
+    directory_ = mkdtemp(name);
+  }
+  ~KubeconfigTest() override { std::filesystem::remove_all(directory_); }
+  std::string Write(const std::string& name, std::string_view content) {
+    const std::string path = directory_ + "/" + name;
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    std::ofstream(path) << content;
+    return path;
+  }
+  std::string directory_;
+};
+
+std::string MessageOf(const base::Result<ConnectionConfig>& config) { return config ? "no error" : config.error().message(); }
+
+TEST_F(KubeconfigTest, ReadsEveryFieldOfAContext) {
+  const ConnectionConfig one = ParseKubeconfig(kConfig, "f", "", "/dir").value();
+  EXPECT_EQ(one.server, "https://127.0.0.1:6443/?shard=1");
+  EXPECT_EQ(one.ca_pem, "ca");
+  EXPECT_EQ(one.tls_server_name, "hub");
+  EXPECT_EQ(one.proxy_url, "http://p:3128");
+  EXPECT_EQ(one.client_certificate_pem, "cert");
+  EXPECT_EQ(one.client_key_pem, "key");
+  EXPECT_EQ(one.ns, "apps");
+  EXPECT_FALSE(one.insecure_skip_tls_verify);
+  const ConnectionConfig two = ParseKubeconfig(kConfig, "f", "two", "/dir").value();
+  EXPECT_TRUE(two.insecure_skip_tls_verify);
+  EXPECT_EQ(two.token, "t");
+  EXPECT_EQ(two.token_file, "/dir/tokens/two");
+  EXPECT_EQ(two.username, "ann");
+  EXPECT_EQ(two.password, "pw");
+  EXPECT_EQ(two.ns, "default");
+  EXPECT_EQ(ParseKubeconfig(kConfig, "f", "nobody", "/dir")->token, "");
+}
+
+TEST_F(KubeconfigTest, ReadsFilesBesideIt) {
+  Write("pki/ca.pem", "file-ca");
+  const std::string path =
+      Write("config", R"({"current-context":"x","clusters":[{"name":"x","cluster":{"server":"https://x",)"
+                      R"("certificate-authority":"pki/ca.pem"}}],"contexts":[{"name":"x","context":{"cluster":"x"}}]})");
+  EXPECT_EQ(LoadKubeconfig({path, ""})->ca_pem, "file-ca");
+  std::filesystem::remove(directory_ + "/pki/ca.pem");
+  const auto missing = LoadKubeconfig({path, ""});
+  EXPECT_EQ(missing.error().code(), Code::kNotFound);
+  EXPECT_NE(MessageOf(missing).find(path + ": clusters[x].certificate-authority: "), std::string::npos) << MessageOf(missing);
+}
+
+TEST_F(KubeconfigTest, MergesTheFilesOfTheEnvironment) {
+  const std::string a = Write("a/config",
+                              "current-context: x\ncontexts:\n- {name: x, context: {cluster: c, user: u}}\n"
+                              "users:\n- {name: u, user: {tokenFile: t}}\n");
+  const std::string b = Write("b/config",
+                              "current-context: y\nclusters:\n- {name: c, cluster: {server: https://b}}\n"
+                              "users:\n- {name: u, user: {token: other}}\ncontexts:\n- {name: y, context: {cluster: c}}\n");
+  const ScopedVariable variable("KUBECONFIG", (a + "::/does/not/exist:" + b).c_str());
+  const ConnectionConfig config = LoadKubeconfig({}).value();
+  EXPECT_EQ(config.server, "https://b");
+  EXPECT_EQ(config.token_file, directory_ + "/a/t");
+  EXPECT_EQ(config.token, "");
+  EXPECT_EQ(LoadKubeconfig({"", "y"})->server, "https://b");
+  EXPECT_EQ(KubeconfigContexts("").value(), (std::vector<std::string>{"x", "y"}));
+}
+
+TEST_F(KubeconfigTest, FallsBackToTheHomeDirectoryAndSaysWhereItLooked) {
+  const ScopedVariable variable("KUBECONFIG", nullptr);
+  const ScopedVariable home("HOME", directory_.c_str());
+  const auto missing = LoadKubeconfig({});
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code(), Code::kNotFound);
+  EXPECT_NE(MessageOf(missing).find(directory_ + "/.kube/config"), std::string::npos) << MessageOf(missing);
+  Write(".kube/config", kConfig);
+  EXPECT_EQ(LoadKubeconfig({})->tls_server_name, "hub");
+  EXPECT_FALSE(LoadKubeconfig({"/does/not/exist", ""}));
+}
+
+TEST_F(KubeconfigTest, NamesTheFileAndFieldThatAreWrong) {
+  auto error = [](std::string_view cluster, std::string_view user) {
+    const std::string text = fmt::format(
+        "current-context: x\ncontexts:\n- {{name: x, context: {{cluster: c, user: u}}}}\n"
+        "clusters:\n- {{name: c, cluster: {}}}\nusers:\n- {{name: u, user: {}}}\n",
+        cluster, user);
+    return MessageOf(ParseKubeconfig(text, "f", "", ""));
+  };
+  EXPECT_EQ(error("{}", "{}"), "f: clusters[c].server: missing");
+  EXPECT_EQ(error("{server: https://x, certificate-authority-data: '*'}", "{}"),
+            "f: clusters[c].certificate-authority-data: not base64");
+  EXPECT_EQ(error("{server: https://x}", "{client-key-data: '!'}"), "f: users[u].client-key-data: not base64");
+  EXPECT_EQ(error("{server: https://x}", "{client-certificate-data: YQ==}"),
+            "f: users[u].client-key: missing, although there is a client-certificate");
+  EXPECT_NE(error("{server: https://x}", "{exec: {command: aws}}")
+                .find("f: users[u].exec: credential helpers are not supported; use"),
+            std::string::npos);
+  EXPECT_NE(
+      error("{server: https://x, insecure-skip-tls-verify: true, certificate-authority-data: Y2E=}", "{}").find("contradicts"),
+      std::string::npos);
+  EXPECT_EQ(MessageOf(ParseKubeconfig(kConfig, "f", "three", "")), "f: no context \"three\"; there are: one, two, nobody");
+  EXPECT_EQ(MessageOf(ParseKubeconfig("clusters: []", "f", "", "")), "f: current-context: not set; name a context");
+  EXPECT_EQ(MessageOf(ParseKubeconfig("kind: Pod", "f", "", "")), "f: kind: Pod is not a kubeconfig (kind: Config)");
+  EXPECT_EQ(MessageOf(ParseKubeconfig("clusters: 3", "f", "", "")), "f: clusters: must be a list");
+  EXPECT_EQ(MessageOf(ParseKubeconfig("current-context: x\ncontexts: [{name: x, context: {cluster: q}}]", "f", "", "")),
+            "f: contexts[x].cluster: no cluster \"q\"");
+  EXPECT_FALSE(ParseKubeconfig("[", "f", "", ""));
+  EXPECT_FALSE(ParseKubeconfig("", "f", "", ""));
+}
+
+TEST_F(KubeconfigTest, ReadsBackWhatItWrites) {
+  ConnectionConfig hub;
+  hub.server = "https://127.0.0.1:6443";
+  hub.ca_pem = "the\nca";
+  hub.client_certificate_pem = "certificate";
+  hub.client_key_pem = "key";
+  hub.ns = "evenkeel";
+  ConnectionConfig member;
+  member.server = "https://127.0.0.1:6444";
+  member.insecure_skip_tls_verify = true;
+  member.token = "yes";
+  const std::string text = WriteKubeconfig({{"hub", hub}, {"member-1", member}}, "member-1");
+  const ConnectionConfig read_hub = ParseKubeconfig(text, "f", "hub", "").value();
+  EXPECT_EQ(read_hub.ca_pem, hub.ca_pem);
+  EXPECT_EQ(read_hub.client_certificate_pem, hub.client_certificate_pem);
+  EXPECT_EQ(read_hub.client_key_pem, hub.client_key_pem);
+  EXPECT_EQ(read_hub.ns, "evenkeel");
+  const ConnectionConfig read_member = ParseKubeconfig(text, "f", "", "").value();
+  EXPECT_EQ(read_member.server, member.server);
+  EXPECT_EQ(read_member.token, "yes");
+  EXPECT_TRUE(read_member.insecure_skip_tls_verify);
+}
+
+TEST_F(KubeconfigTest, ReadsAServiceAccount) {
+  const ScopedVariable host("KUBERNETES_SERVICE_HOST", nullptr);
+  EXPECT_EQ(InClusterConfig(directory_).error().code(), Code::kNotFound);
+  const ScopedVariable v6("KUBERNETES_SERVICE_HOST", "fd00::1");
+  const ScopedVariable port("KUBERNETES_SERVICE_PORT", "6443");
+  EXPECT_EQ(InClusterConfig(directory_).error().code(), Code::kNotFound);
+  const std::string token = Write("token", "secret");
+  Write("ca.crt", "the-ca");
+  Write("namespace", "ns1\n");
+  const ConnectionConfig config = InClusterConfig(directory_).value();
+  EXPECT_EQ(config.server, "https://[fd00::1]:6443");
+  EXPECT_EQ(config.token_file, token);
+  EXPECT_EQ(config.ca_pem, "the-ca");
+  EXPECT_EQ(config.ns, "ns1");
+}
+
+TEST(ArgoClusterConfigTest, ReadsEveryField) {
+  const ConnectionConfig config =
+      ParseArgoClusterConfig(
+          "https://x",
+          R"({"bearerToken":"t","username":"u","password":"p","proxyUrl":"http://p",)"
+          R"("tlsClientConfig":{"insecure":false,"serverName":"s","caData":"Y2E=","certData":"Yw==","keyData":"aw=="}})")
+          .value();
+  EXPECT_EQ(config.server, "https://x");
+  EXPECT_EQ(config.token, "t");
+  EXPECT_EQ(config.username, "u");
+  EXPECT_EQ(config.password, "p");
+  EXPECT_EQ(config.proxy_url, "http://p");
+  EXPECT_EQ(config.tls_server_name, "s");
+  EXPECT_EQ(config.ca_pem, "ca");
+  EXPECT_EQ(config.client_certificate_pem, "c");
+  EXPECT_EQ(config.client_key_pem, "k");
+}
+
+TEST(ArgoClusterConfigTest, TakesAnEmptyConfigAsNoCredentials) {
+  for (const char* empty :
+       {"", " \n", "{}", "null", R"({"tlsClientConfig":{"insecure":false}})", R"({"execProviderConfig":null})"}) {
+    const auto config = ParseArgoClusterConfig("https://x", empty);
+    ASSERT_TRUE(config) << empty;
+    EXPECT_EQ(config->token, "");
+    EXPECT_FALSE(config->insecure_skip_tls_verify);
+  }
+}
+
+TEST(ArgoClusterConfigTest, NamesTheFieldThatIsWrong) {
+  auto error = [](std::string_view text) { return MessageOf(ParseArgoClusterConfig("https://x", text)); };
+  EXPECT_EQ(error(R"({"tlsClientConfig":{"caData":"***"}})"), "config: tlsClientConfig.caData: not base64");
+  EXPECT_EQ(error(R"({"tlsClientConfig":{"certData":"Yw=="}})"),
+            "config: tlsClientConfig.keyData: missing, although there is certData");
+  EXPECT_EQ(error(R"({"tlsClientConfig":{"keyData":"Yw=="}})"),
+            "config: tlsClientConfig.certData: missing, although there is keyData");
+  EXPECT_EQ(error(R"({"tlsClientConfig":{"insecure":true,"caData":"Yw=="}})"),
+            "config: tlsClientConfig.insecure: contradicts caData; remove one of them");
+  EXPECT_EQ(error(R"({"bearerToken":7})"), "config: bearerToken: must be a string");
+  EXPECT_EQ(error("[]"), "config: must be a JSON object");
+  EXPECT_NE(error(R"({"awsAuthConfig":{"clusterName":"c"}})").find("config: awsAuthConfig: not supported; give"),
+            std::string::npos);
+  EXPECT_NE(error(R"({"execProviderConfig":{"command":"x"}})").find("execProviderConfig"), std::string::npos);
+  EXPECT_NE(error("{broken"), "no error");
+  EXPECT_EQ(MessageOf(ParseArgoClusterConfig("", "{}")), "server: missing");
+}
+
+}  // namespace
+}  // namespace evenkeel::client

@@ -1,0 +1,178 @@
+#include "controllers/distribution/cluster.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "base/hash.h"
+#include "kube/types.h"
+
+namespace evenkeel::controllers::distribution {
+namespace {
+
+using base::Find;
+using base::FindString;
+using base::Json;
+
+constexpr std::string_view kSkipReconcile = "argocd.argoproj.io/skip-reconcile";
+
+Json ReferenceTo(const Json& object) {
+  base::JsonObject meta;
+  for (const char* key : {"name", "namespace", "uid"}) {
+    if (const Json* value = Find(object, {"metadata", key})) meta[key] = *value;
+  }
+  base::JsonObject reference;
+  reference["apiVersion"] = FindString(object, {"apiVersion"}, "v1");
+  reference["kind"] = FindString(object, {"kind"}, "Secret");
+  reference["metadata"] = std::move(meta);
+  return reference;
+}
+
+std::string Describe(const Json& object) {
+  return std::string(FindString(object, {"kind"}, "Secret")) + " " + kube::KeyOf(object);
+}
+
+std::string TrimSlashes(std::string_view url) {
+  while (url.ends_with('/')) url.remove_suffix(1);
+  return std::string(url);
+}
+
+/// Go's strconv.ParseBool, true side.
+bool IsTrue(std::string_view text) {
+  return text == "1" || text == "t" || text == "T" || text == "TRUE" || text == "true" || text == "True";
+}
+
+std::optional<int64_t> ParseShard(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  int64_t number = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+uint64_t HashConnection(const client::ConnectionConfig& config) {
+  std::string all;
+  for (const std::string* part :
+       {&config.server, &config.ca_pem, &config.tls_server_name, &config.client_certificate_pem, &config.client_key_pem,
+        &config.token, &config.username, &config.password, &config.proxy_url}) {
+    all += *part;
+    all += '\0';
+  }
+  all += config.insecure_skip_tls_verify ? '1' : '0';
+  return base::Blake2b64(all);
+}
+
+/// Secrets in files may carry stringData; the API server has already merged it.
+std::map<std::string, std::string> SecretData(const Json& secret) {
+  std::map<std::string, std::string> data = kube::DataObject::Decode(secret).data;
+  for (const auto& [key, value] : base::FindObject(secret, {"stringData"})) {
+    if (const auto* text = value.if_string()) data[key] = std::string(*text);
+  }
+  return data;
+}
+
+}  // namespace
+
+bool IsClusterSecret(const Json& secret) {
+  return FindString(secret, {"metadata", "labels", kClusterSecretLabel}) == "cluster";
+}
+
+std::optional<Cluster> ClusterFromSecret(const Json& secret, std::vector<Finding>& findings) {
+  Cluster cluster;
+  cluster.reference = ReferenceTo(secret);
+  cluster.source = Describe(secret);
+  std::map<std::string, std::string> data = SecretData(secret);
+  cluster.id = kube::UidOf(secret);
+  cluster.server = TrimSlashes(data["server"]);
+  if (cluster.server.empty()) {
+    findings.push_back({cluster.reference, cluster.source, "InvalidClusterSecret",
+                        "data.server is missing: the Secret names no cluster; set it to the API server's URL"});
+    return std::nullopt;
+  }
+  cluster.name = data["name"].empty() ? cluster.server : data["name"];
+  cluster.skip_reconcile = IsTrue(FindString(secret, {"metadata", "annotations", kSkipReconcile}));
+  if (const auto shard = data.find("shard"); shard != data.end()) {
+    cluster.shard = ParseShard(shard->second);
+    if (!cluster.shard) {
+      findings.push_back(
+          {cluster.reference, cluster.source, "InvalidClusterSecret",
+           "data.shard \"" + shard->second + "\" is not a number: ignored, the cluster is distributed as if it had no shard"});
+    }
+  }
+  cluster.connection = client::ParseArgoClusterConfig(cluster.server, data["config"]);
+  if (cluster.connection) {
+    cluster.connection_hash = HashConnection(*cluster.connection);
+  } else {
+    findings.push_back(
+        {cluster.reference, cluster.source, "InvalidClusterSecret",
+         "data.config: " + cluster.connection.error().message() + ": the cluster keeps its owner but cannot be reached"});
+  }
+  return cluster;
+}
+
+std::optional<Cluster> ClusterFromKarmada(const Json& object, const Json* secret, std::vector<Finding>& findings) {
+  Cluster cluster;
+  cluster.reference = ReferenceTo(object);
+  cluster.source = Describe(object);
+  cluster.id = kube::UidOf(object);
+  cluster.name = kube::NameOf(object);
+  cluster.server = TrimSlashes(FindString(object, {"spec", "apiEndpoint"}));
+  if (cluster.server.empty()) {
+    // A cluster in pull mode may have no endpoint: its agent connects to Karmada, and nobody can connect to it.
+    findings.push_back(
+        {cluster.reference, cluster.source, "NoEndpoint",
+         "spec.apiEndpoint is missing: the cluster cannot be looked after from here; set it, or add a cluster Secret"});
+    return std::nullopt;
+  }
+  client::ConnectionConfig config;
+  config.server = cluster.server;
+  config.insecure_skip_tls_verify = base::FindBool(object, {"spec", "insecureSkipTLSVerification"});
+  config.proxy_url = FindString(object, {"spec", "proxyURL"});
+  if (secret == nullptr) {
+    const std::string message =
+        "spec.secretRef names a Secret that is not there: the cluster keeps its owner but cannot be reached";
+    findings.push_back({cluster.reference, cluster.source, "SecretNotFound", message});
+    cluster.connection = base::Fail(base::Code::kNotFound, message);
+    return cluster;
+  }
+  std::map<std::string, std::string> data = SecretData(*secret);
+  config.token = data["token"];
+  config.ca_pem = data["caBundle"];
+  cluster.connection_hash = HashConnection(config);
+  cluster.connection = std::move(config);
+  return cluster;
+}
+
+std::vector<Cluster> MergeClusters(std::vector<Cluster> clusters, const ClusterSetOptions& options,
+                                   std::vector<Finding>& findings) {
+  auto rank = [](const Cluster& cluster) { return std::pair(!cluster.source.starts_with("Secret "), cluster.source); };
+  std::ranges::sort(clusters, [&](const Cluster& a, const Cluster& b) { return rank(a) < rank(b); });
+  std::map<std::string, size_t> by_server;
+  std::vector<Cluster> merged;
+  for (Cluster& cluster : clusters) {
+    auto [place, fresh] = by_server.emplace(cluster.server, merged.size());
+    if (fresh) {
+      merged.push_back(std::move(cluster));
+      continue;
+    }
+    const Cluster& kept = merged[place->second];
+    const bool agree = kept.name == cluster.name && kept.shard == cluster.shard &&
+                       kept.connection_hash == cluster.connection_hash && kept.skip_reconcile == cluster.skip_reconcile;
+    if (agree) continue;
+    findings.push_back({cluster.reference, cluster.source, "DuplicateServer",
+                        "server " + cluster.server + " is already named by " + kept.source +
+                            ", with other data: this one is ignored; delete one of them"});
+  }
+  if (options.in_cluster && !by_server.contains(std::string(kInClusterServer))) {
+    Cluster local;
+    local.server = kInClusterServer;
+    local.name = "in-cluster";
+    local.source = "the local cluster";
+    local.connection = client::InClusterConfig();
+    merged.push_back(std::move(local));
+  }
+  std::ranges::stable_sort(merged, {}, &Cluster::id);
+  return merged;
+}
+
+}  // namespace evenkeel::controllers::distribution

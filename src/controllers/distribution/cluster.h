@@ -1,0 +1,60 @@
+// The member clusters as distribution sees them, and where they are written down: Argo CD cluster Secrets and Karmada Clusters.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "client/kubeconfig.h"
+
+namespace evenkeel::controllers::distribution {
+
+struct Cluster {
+  std::string id;      ///< metadata.uid of the Secret (Cluster); "" for the local cluster without a Secret
+  std::string server;  ///< URL without trailing slashes: the cluster's identity in Argo CD
+  std::string name;
+  std::optional<int64_t> shard;  ///< pinned
+  bool skip_reconcile = false;   ///< nobody looks after it, but it keeps its place in the distribution
+  std::string source;            ///< "Secret evenkeel/member-1", for messages
+  base::Json reference;          ///< apiVersion, kind, metadata{name, namespace, uid}: what Events are about
+  /// How to connect, or why that cannot work. A cluster that cannot be reached still has its place in the distribution.
+  base::Result<client::ConnectionConfig> connection = base::Fail(base::Code::kUnavailable, "no connection data");
+  /// Hash of everything that connecting depends on: when it changes, the member is connected to anew.
+  uint64_t connection_hash = 0;
+};
+
+/// Something wrong with one object. It never stops the others.
+struct Finding {
+  base::Json about;    ///< reference of the object, for an Event
+  std::string object;  ///< "Secret evenkeel/member-1"
+  std::string reason;  ///< CamelCase, for an Event: InvalidClusterSecret, DuplicateServer, ShardOutOfRange ...
+  std::string message;
+};
+
+inline constexpr std::string_view kInClusterServer = "https://kubernetes.default.svc";
+inline constexpr std::string_view kClusterSecretLabel = "argocd.argoproj.io/secret-type";
+
+/// Whether the Secret has the label that makes it a cluster Secret.
+bool IsClusterSecret(const base::Json& secret);
+/// Reads a cluster Secret (reference: Argo CD, declarative set-up, Clusters). Without a server it is no cluster: nullopt and a
+/// finding. A broken config, shard or name is a finding; the cluster stays in the distribution.
+std::optional<Cluster> ClusterFromSecret(const base::Json& secret, std::vector<Finding>& findings);
+/// Reads a cluster.karmada.io/v1alpha1 Cluster. `secret` is the one that spec.secretRef names (token, caBundle); null when
+/// absent.
+std::optional<Cluster> ClusterFromKarmada(const base::Json& cluster, const base::Json* secret, std::vector<Finding>& findings);
+
+struct ClusterSetOptions {
+  /// Adds the local cluster {in-cluster, kInClusterServer, id ""} when no Secret names it, as Argo CD does. It takes a rank in
+  /// round-robin.
+  bool in_cluster = false;
+};
+
+/// One entry per server URL, in the order of the id. Where several objects name one server, a Secret goes before a Karmada
+/// Cluster and then the older (by name) wins; each loser is a finding, "DuplicateServer" when they disagree on anything that
+/// matters.
+std::vector<Cluster> MergeClusters(std::vector<Cluster> clusters, const ClusterSetOptions& options,
+                                   std::vector<Finding>& findings);
+
+}  // namespace evenkeel::controllers::distribution

@@ -1,0 +1,48 @@
+// The distribution of a running fleet as anybody can read it from the hub's API: what `get shards` and `explain cluster` print.
+// It asks the same functions as the controllers, with the replicas and claims that are there now.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/client.h"
+#include "controllers/distribution/options.h"
+#include "controllers/distribution/shard_mapping.h"
+#include "controllers/distribution/shard_plan.h"
+
+namespace evenkeel::controllers::distribution {
+
+struct FleetView {
+  struct Row {
+    std::string cluster, server, id, source;
+    int64_t shard = -1;
+    std::string owner;  ///< empty: nobody holds the shard
+    std::optional<base::Duration> heartbeat_age;
+    bool skip_reconcile = false;
+  };
+  Options options;
+  ShardPlanInput input;
+  ShardPlan plan;
+  std::vector<ShardClaim> claims;
+  std::string claims_error;  ///< why the claims cannot be read; empty when they can
+  std::vector<Row> rows;     ///< in the order of the plan's assignments
+  std::vector<Finding> findings;
+};
+
+/// Reads cluster Secrets, Karmada Clusters, Applications, the Deployment and the claims. Kinds that the hub does not serve
+/// count as empty.
+/// @param method  empty: as the Deployment's container is told (arguments, environment), else argocd-cmd-params-cm, else
+/// legacy.
+base::Result<FleetView> ReadFleet(client::Client& hub, Options options, std::optional<Method> method, base::Time now);
+
+struct ClusterExplanation {
+  FleetView::Row row;
+  std::vector<std::string> why;         ///< how the shard follows from the inputs, with the numbers
+  std::vector<std::string> would_move;  ///< what would give it another owner
+};
+
+/// kNotFound lists the names there are. Found by name or server URL.
+base::Result<ClusterExplanation> ExplainCluster(const FleetView& fleet, std::string_view cluster);
+
+}  // namespace evenkeel::controllers::distribution

@@ -1,0 +1,59 @@
+// One member cluster that this replica owns: its client, its strand and its informers. Whatever else looks after the member
+// (autoscaler, balancer) takes turns on the same strand and reads the same caches. Made when the member is won, destroyed when
+// it is lost.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/executor.h"
+#include "base/random.h"
+#include "client/informer.h"
+#include "kube/types.h"
+
+namespace evenkeel::controllers::runtime {
+
+/// What others may know about a member, from any thread.
+struct MemberHealth {
+  bool synced = false;  ///< both caches have been filled
+  int64_t nodes = 0;
+  int64_t pods = 0;
+  std::string error;  ///< the last failure since the last success; empty when all is well
+};
+
+class Member {
+ public:
+  /// Starts listing and watching nodes and pods. `on_change` is called on the member's strand when `health().synced` or
+  /// `.error` may have changed.
+  Member(std::string name, std::unique_ptr<client::Client> client, base::Executor& executor, base::Random random,
+         std::function<void()> on_change);
+  /// Closes the informers; nothing of this member runs afterwards.
+  ~Member();
+
+  const std::string& name() const { return name_; }
+  MemberHealth health() const;
+
+  // On the member's strand only.
+  client::Client& client() { return *client_; }
+  const client::Informer<kube::Node>& nodes() const { return nodes_; }
+  const client::Informer<kube::CompactPod>& pods() const { return pods_; }
+  const std::shared_ptr<base::Strand>& strand() const { return strand_; }
+
+ private:
+  void Publish();
+  void Poll();
+
+  std::string name_;
+  std::unique_ptr<client::Client> client_;
+  std::shared_ptr<base::Strand> strand_;
+  client::Informer<kube::Node> nodes_;
+  client::Informer<kube::CompactPod> pods_;
+  std::function<void()> on_change_;
+  base::Timer poll_;
+  mutable std::mutex mutex_;
+  MemberHealth health_;
+};
+
+}  // namespace evenkeel::controllers::runtime

@@ -1,0 +1,113 @@
+// Start, and what the verbs share.
+#include "embedded/apiserver/api.h"
+
+#include "base/log.h"
+#include "embedded/apiserver/errors.h"
+#include "embedded/apiserver/raw_json.h"
+
+namespace evenkeel::embedded::apiserver {
+namespace {
+
+constexpr std::string_view kDefinitionsPlural = "customresourcedefinitions";
+constexpr std::string_view kDefinitionsGroup = "apiextensions.k8s.io";
+// Reads of a store behind a network overlap up to this many.
+constexpr int kReadStrands = 16;
+
+}  // namespace
+
+Api::Api(ApiOptions options) : options_(std::move(options)), random_(options_.random) {
+  EVENKEEL_CHECK(options_.store != nullptr && options_.clock != nullptr);
+  if (options_.store->reads_block() && options_.executor != nullptr) {
+    for (int i = 0; i < kReadStrands; ++i) strands_.push_back(options_.executor->NewStrand("apiserver-" + options_.name));
+  }
+}
+
+Api::~Api() {
+  definitions_watch_.reset();
+  for (const auto& strand : strands_) strand->Close();
+}
+
+void Api::Run(base::Task task) {
+  if (strands_.empty()) return task();
+  strands_[next_strand_++ % strands_.size()]->Post(std::move(task));
+}
+
+Status Api::Start() {
+  const ServedPointer definitions = table_.Find(kDefinitionsGroup, "v1", kDefinitionsPlural);
+  store::Revision revision = options_.store->current_revision();
+  if (definitions != nullptr) {
+    EVENKEEL_ASSIGN(const auto list, options_.store->List({.prefix = definitions->prefix, .start_after = {}}));
+    revision = list.revision;
+    for (const store::KeyValue& item : list.items) {
+      table_.SetCustom(DecodeObject(*definitions, {item.value, item.mod_revision}), item.mod_revision);
+    }
+    // Another server on the same store may change them too.
+    auto watch = options_.store->NewWatch(
+        definitions->prefix, revision, [this, definitions](std::vector<store::Event> batch, const base::Error* error) {
+          if (error != nullptr) base::log::Warn("no longer hears of CRDs from other servers", {{"error", *error}});
+          for (const store::Event& event : batch) {
+            if (event.type == store::Event::Type::kPut) {
+              table_.SetCustom(DecodeObject(*definitions, {event.current.value, event.revision}), event.revision);
+            } else if (event.type == store::Event::Type::kDelete) {
+              table_.RemoveCustom(event.current.key.substr(definitions->prefix.size()), event.revision);
+            }
+          }
+        });
+    if (!watch) return base::Fail(watch.error().Wrap("watching CustomResourceDefinitions"));
+    definitions_watch_ = *std::move(watch);
+  }
+  const ServedPointer namespaces = table_.Find("", "v1", "namespaces");
+  for (const std::string_view name : {"default", "kube-system", "kube-public", "kube-node-lease"}) {
+    Call call{.served = namespaces, .ns = "", .name = std::string(name), .subresource = "", .user = {}, .field_manager = ""};
+    if (options_.store->Get(namespaces->Key("", name))) continue;
+    Answer answer;
+    Json object = kube::NewObject(namespaces->resource, "", name);
+    EVENKEEL_TRY(PrepareCreate(call, object, answer));
+    auto bytes = std::make_shared<const std::string>(EncodeStored(object, *namespaces));
+    auto written = options_.store->CommitAndWait({.key = namespaces->Key("", name), .value = bytes, .expected = 0});
+    if (!written && written.error().code() != base::Code::kConflict) return base::Fail(written.error());
+  }
+  return {};
+}
+
+std::string Api::NewUid() {
+  std::lock_guard lock(random_mutex_);
+  return random_.Uuid();
+}
+
+std::string Api::NewSuffix() {
+  std::lock_guard lock(random_mutex_);
+  return random_.NameSuffix();
+}
+
+void Api::AfterWrite(const Served& served, const Stored& stored) {
+  if (served.resource.group != kDefinitionsGroup || served.resource.plural != kDefinitionsPlural) return;
+  const Json crd = DecodeObject(served, stored);
+  table_.SetCustom(crd, stored.revision);
+  if (base::Find(crd, {"metadata", "deletionTimestamp"}) != nullptr) DeleteCustomObjects(std::string(kube::NameOf(crd)));
+}
+
+void Api::AfterRemove(const Served& served, const Stored& stored, std::string_view name, store::Revision revision) {
+  const kube::Resource& resource = served.resource;
+  if (resource.group.empty() && resource.plural == "services") ReleaseService(stored);
+  if (resource.group == kDefinitionsGroup && resource.plural == kDefinitionsPlural) table_.RemoveCustom(std::string(name), revision);
+  if (!served.custom) return;
+  const ServedPointer now = table_.Find(resource.group, resource.version, resource.plural);
+  if (now != nullptr && now->terminating) FinishCustomCleanup(resource.plural + "." + resource.group);
+}
+
+std::string Api::NamesInConflict(const Json& crd) {
+  const std::string_view name = kube::NameOf(crd);
+  const std::string_view group = base::FindString(crd, {"spec", "group"});
+  const std::string_view plural = base::FindString(crd, {"spec", "names", "plural"});
+  const std::string_view kind = base::FindString(crd, {"spec", "names", "kind"});
+  for (const ServedPointer& served : table_.All()) {
+    const kube::Resource& resource = served->resource;
+    if (resource.group != group || resource.plural + "." + resource.group == name) continue;
+    if (resource.plural == plural) return "\"" + std::string(plural) + "\" is already in use";
+    if (resource.kind == kind) return "\"" + std::string(kind) + "\" is already in use";
+  }
+  return "";
+}
+
+}  // namespace evenkeel::embedded::apiserver

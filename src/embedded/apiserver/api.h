@@ -1,0 +1,205 @@
+// The Kubernetes API as meaning, without HTTP: verbs on resources over a Store. http_handler.h puts HTTP in front of it,
+// in_process_client.h a client::Client. Thread-safe; reads come from the store (memory), writes wait for durability through a
+// callback, so a thread that serves many connections never blocks.
+//
+// Authorization: everybody who is authenticated may do everything; the embedded fleet has one owner, and RBAC objects are
+// stored and shown but not consulted.
+//
+// What others finish: owner references and the finalizers orphan and foregroundDeletion belong to the garbage collector, the
+// contents of a deleted namespace to the namespace controller (both in embedded/workloads), which empties it and then takes
+// "kubernetes" out of spec.finalizers through the finalize subresource. The objects of a deleted CRD are deleted here.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/executor.h"
+#include "base/random.h"
+#include "client/client.h"
+#include "embedded/apiserver/http.h"
+#include "embedded/apiserver/log_source.h"
+#include "embedded/apiserver/resource_table.h"
+#include "embedded/apiserver/selection.h"
+#include "embedded/apiserver/stored.h"
+#include "embedded/apiserver/watch_event.h"
+#include "embedded/store/store.h"
+
+namespace evenkeel::embedded::apiserver {
+
+using base::Json;
+using base::Result;
+using base::Status;
+
+struct ApiOptions {
+  std::string name;  ///< of the cluster, for messages and metrics: "hub", "member-1"
+  store::Store* store = nullptr;
+  base::Clock* clock = nullptr;
+  base::Random random{0};
+  LogSource* logs = nullptr;  ///< who can read pods' logs; null: the log subresource answers that nobody can
+  /// Needed where store->reads_block(): whatever reads then runs on strands of it instead of the threads of the store.
+  base::Executor* executor = nullptr;
+};
+
+enum class FieldValidation { kIgnore, kWarn, kStrict };
+
+/// What a request is about and how it wants to be carried out.
+struct Call {
+  ServedPointer served;
+  std::string ns, name, subresource;
+  UserInfo user;
+  std::string field_manager;
+  bool dry_run = false;
+  bool force = false;  ///< server-side apply: take over conflicting fields
+  FieldValidation field_validation = FieldValidation::kIgnore;
+};
+
+/// What a write came to: an object, or (scale, Status) another JSON.
+struct Answer {
+  Stored object;
+  std::optional<Json> other;
+  int http_status = 200;
+  std::vector<std::string> warnings;
+};
+using Done = std::function<void(Result<Answer>)>;
+
+struct ListQuery {
+  std::string label_selector, field_selector;
+  int64_t limit = 0;
+  std::string continue_token;
+  std::string resource_version, resource_version_match;
+};
+
+struct ListAnswer {
+  std::vector<Stored> items;
+  store::Revision revision = 0;
+  std::string continue_token;
+  std::optional<int64_t> remaining;
+};
+
+struct DeleteRequest {
+  std::optional<int64_t> grace_seconds;
+  std::string propagation;  ///< "", "Orphan", "Background", "Foreground"
+  std::string uid, resource_version;
+};
+
+struct WatchQuery {
+  std::string label_selector, field_selector;
+  /// "" and "0": what exists comes first, as ADDED events.
+  std::string resource_version;
+};
+
+enum class EventType { kAdded, kModified, kDeleted, kProgress };
+/// One event in order; kProgress has no event, only a revision up to which all has been delivered. The last call has an error.
+using EventHandler =
+    std::function<void(EventType type, const std::shared_ptr<SharedEvent>& event, store::Revision revision, const base::Error* error)>;
+
+struct PatchBody {
+  client::PatchType type = client::PatchType::kMerge;
+  Json value;
+};
+
+class Api {
+ public:
+  explicit Api(ApiOptions options);
+  ~Api();
+  Api(const Api&) = delete;
+  Api& operator=(const Api&) = delete;
+
+  /// Reads the CRDs and makes the namespaces every cluster has (default, kube-system, kube-public, kube-node-lease). Once, before use.
+  Status Start();
+
+  ResourceTable& resources() { return table_; }
+  const ApiOptions& options() const { return options_; }
+  store::Store& store() { return *options_.store; }
+
+  /// Reads. They may block where store().reads_block().
+  Result<Stored> Get(const Call& call);
+  Result<Json> GetScale(const Call& call);
+  Result<ListAnswer> List(const Call& call, const ListQuery& query);
+  /// Events come on the threads of the store, in virtual time within the write that causes them.
+  Result<std::unique_ptr<store::Watch>> Watch(const Call& call, const WatchQuery& query, EventHandler handler);
+
+  /// Writes: `done` is called exactly once, from any thread, when the write is durable.
+  void Create(Call call, Json object, Done done);
+  /// Replaces; subresources status, scale and (namespaces) finalize.
+  void Update(Call call, Json object, Done done);
+  void Patch(Call call, PatchBody patch, Done done);
+  void Delete(Call call, DeleteRequest request, Done done);
+  /// Answers with a List of what was deleted or marked.
+  void DeleteCollection(Call call, ListQuery query, DeleteRequest request, Done done);
+  /// pods/binding and pods/eviction.
+  void Post(Call call, Json body, Done done);
+
+  base::Time Now() const { return options_.clock->Now(); }
+
+ private:
+  // Edits the object in place; false: nothing to write.
+  using Change = std::function<Result<bool>(Json& object, const Stored& current, Answer& answer)>;
+  struct Modification;
+
+ public:
+  /// Runs work that may read the store: here, or on a strand where reads block.
+  void Run(base::Task task);
+
+ private:
+  void Modify(Call call, Change change, Done done);
+  void ModifyStep(std::shared_ptr<Modification> state);
+  void CommitModified(std::shared_ptr<Modification> state, Json object, const Json& old, Stored current, Answer answer);
+  void Remove(const Call& call, Stored current, Answer answer, Done done, std::function<void()> on_conflict);
+  void DeleteStep(std::shared_ptr<const Call> call, std::shared_ptr<const DeleteRequest> request, Done done, int attempt);
+  void CreateStep(std::shared_ptr<const Call> call, std::shared_ptr<const Json> given, Done done, int attempt);
+  void CommitNew(std::shared_ptr<const Call> call, std::shared_ptr<const Json> given, Json object, Answer answer, Done done,
+                 int attempt);
+  void ApplyPatch(Call call, Json config, Done done);
+  void UpdateScale(Call call, std::function<Status(Json& scale)> edit, Done done);
+  void Bind(Call call, Json body, Done done);
+  void Evict(Call call, Json body, Done done);
+  void TakeFromBudget(Call call, Json pod, Stored budget, DeleteRequest request, Done done);
+
+  // Decodes as a typed server would: unknown fields out (warned of, refused), defaults in, canonical forms.
+  Status Ingest(const Call& call, Json& object, Answer& answer);
+  Status PrepareCreate(const Call& call, Json& object, Answer& answer);
+  // What every new version of an existing object goes through: defaults, pruning, strategies, validation, managed fields.
+  Status FinishUpdate(const Call& call, Json& object, const Json& old, Answer& answer, bool applied);
+  Status CheckNamespace(const Call& call);
+  Status CheckSubmitted(const Call& call, Json& object, const Stored& current);
+
+  void AfterWrite(const Served& served, const Stored& stored);
+  // `stored`: as it was before; `revision`: of its removal.
+  void AfterRemove(const Served& served, const Stored& stored, std::string_view name, store::Revision revision);
+  void DeleteCustomObjects(const std::string& crd_name);
+  void FinishCustomCleanup(const std::string& crd_name);
+  // Names that another CRD or built-in kind has, by cause; empty when all are free.
+  std::string NamesInConflict(const Json& crd);
+
+  std::string NewUid();
+  std::string NewSuffix();
+  // Cluster IP and node ports of a service. `old`: null for a new one.
+  Status AllocateService(Json& service, const Json* old);
+  void ReleaseService(const Stored& stored);
+  void LoadServices();
+
+  ApiOptions options_;
+  ResourceTable table_;
+  std::mutex random_mutex_;
+  base::Random random_;
+  std::mutex services_mutex_;
+  bool services_loaded_ = false;
+  std::set<std::string> service_ips_;
+  std::set<int64_t> node_ports_;
+  EventCache events_;
+  std::vector<std::shared_ptr<base::Strand>> strands_;
+  std::atomic<size_t> next_strand_ = 0;
+  std::unique_ptr<store::Watch> definitions_watch_;
+};
+
+/// A client that calls `api` directly as `user`, with no sockets or threads; in virtual time everything happens on the caller's strand
+/// and watch handlers run inside the write that causes them. The api must outlive it.
+std::unique_ptr<client::Client> NewInProcessClient(Api& api, UserInfo user);
+
+}  // namespace evenkeel::embedded::apiserver

@@ -1,0 +1,394 @@
+// Create, update and patch: one path for everything that edits an existing object (Modify), one for what is new.
+#include "embedded/apiserver/api.h"
+#include "embedded/apiserver/custom_definitions.h"
+#include "embedded/apiserver/errors.h"
+#include "embedded/apiserver/managed_fields.h"
+#include "embedded/apiserver/modification.h"
+#include "embedded/apiserver/strategy.h"
+#include "kube/defaulting.h"
+#include "kube/strategic_merge.h"
+#include "kube/validation.h"
+
+namespace evenkeel::embedded::apiserver {
+namespace {
+
+using base::Code;
+using base::Fail;
+
+// Generated names collide about once in 10^7; more than this many times in a row means that something else is wrong.
+constexpr int kNameAttempts = 8;
+constexpr size_t kGeneratedNameBase = 58;
+
+bool IsDefinition(const Served& served) {
+  return served.resource.group == "apiextensions.k8s.io" && served.resource.plural == "customresourcedefinitions";
+}
+
+bool IsService(const Served& served) { return served.resource.group.empty() && served.resource.plural == "services"; }
+
+Status CheckKind(const Served& served, Json& object) {
+  const kube::Resource& resource = served.resource;
+  if (!object.is_object()) return Fail(Code::kBadRequest, "the object provided is unrecognized: it is not a JSON object");
+  const std::string_view version = base::FindString(object, {"apiVersion"});
+  const std::string_view kind = base::FindString(object, {"kind"});
+  if (!kind.empty() && kind != resource.kind) {
+    return Fail(Code::kBadRequest, std::string(kind) + " in version \"" + std::string(version) + "\" cannot be handled as a " +
+                                       resource.kind + ": the path is for " + resource.QualifiedPlural());
+  }
+  if (!version.empty() && version != resource.ApiVersion()) {
+    return Fail(Code::kBadRequest, "the API version in the data (" + std::string(version) +
+                                       ") does not match the expected API version (" + resource.ApiVersion() + ")");
+  }
+  base::JsonObject& fields = object.get_object();
+  fields["apiVersion"] = resource.ApiVersion();
+  fields["kind"] = resource.kind;
+  Json& metadata = fields["metadata"];
+  if (metadata.is_null()) metadata = base::JsonObject();
+  if (!metadata.is_object()) return Fail(Code::kBadRequest, "metadata: must be an object");
+  return {};
+}
+
+std::string UnknownFieldText(const std::string& path) { return "unknown field \"" + path + "\""; }
+
+ManagerIdentity ManagerOf(const Call& call, base::Time now) {
+  return {.name = call.field_manager.empty() ? "unknown" : call.field_manager,
+          .api_version = call.served->resource.ApiVersion(),
+          .subresource = call.subresource,
+          .now = now};
+}
+
+bool SameObject(Json object, Json old) {
+  base::Erase(object, {"metadata", "resourceVersion"});
+  base::Erase(old, {"metadata", "resourceVersion"});
+  return base::Equal(object, old);
+}
+
+}  // namespace
+
+Status Api::Ingest(const Call& call, Json& object, Answer& answer) {
+  EVENKEEL_TRY(CheckKind(*call.served, object));
+  const kube::Resource& resource = call.served->resource;
+  if (resource.schema != nullptr) {
+    std::vector<std::string> unknown;
+    kube::Prune(object, *resource.schema, &unknown);
+    if (!unknown.empty() && call.field_validation == FieldValidation::kStrict) {
+      std::string text;
+      for (const std::string& path : unknown) text += (text.empty() ? "" : ", ") + UnknownFieldText(path);
+      std::string prefix;
+      if (!call.served->custom) {
+        prefix = resource.kind + " in version \"" + resource.version + "\" cannot be handled as a " + resource.kind + ": ";
+      }
+      return Fail(Code::kBadRequest, prefix + "strict decoding error: " + text);
+    }
+    if (call.field_validation == FieldValidation::kWarn) {
+      for (const std::string& path : unknown) answer.warnings.push_back(UnknownFieldText(path));
+    }
+  }
+  kube::ApplyKindDefaults(resource, object);
+  if (resource.schema != nullptr) kube::Normalize(object, *resource.schema);
+  return {};
+}
+
+Status Api::CheckNamespace(const Call& call) {
+  if (!call.served->resource.namespaced) return {};
+  const Served& namespaces = *table_.Find("", "v1", "namespaces");
+  const auto found = options_.store->Get(namespaces.Key("", call.ns));
+  if (!found) {
+    if (found.error().code() == Code::kNotFound) return Fail(NotFoundError(namespaces.resource, call.ns));
+    return Fail(found.error());
+  }
+  const Stored stored{found->value, found->mod_revision};
+  if (StoredMetaText(stored, "deletionTimestamp").empty()) return {};
+  return Fail(ForbiddenError(
+      call.served->resource, call.name,
+      "unable to create new content in namespace " + call.ns + " because it is being terminated",
+      {{.reason = "NamespaceTerminating", .message = "namespace " + call.ns + " is being terminated", .field = "metadata.namespace"}}));
+}
+
+Status Api::PrepareCreate(const Call& call, Json& object, Answer& answer) {
+  const Served& served = *call.served;
+  EVENKEEL_TRY(CheckKind(served, object));
+  base::JsonObject& metadata = object.at("metadata").get_object();
+  if (served.resource.namespaced) {
+    metadata["namespace"] = call.ns;
+  } else {
+    metadata.erase("namespace");
+  }
+  metadata["name"] = call.name;
+  FillNewMetadata(served, object, NewUid(), Now());
+  EVENKEEL_TRY(Ingest(call, object, answer));
+  PrepareForCreate(served, object, Now());
+  if (IsService(served)) EVENKEEL_TRY(AllocateService(object, nullptr));
+  if (IsDefinition(served)) PrepareDefinition(object, nullptr, NamesInConflict(object), Now());
+  auto causes = kube::ValidateObject(served.resource, object);
+  if (IsDefinition(served)) std::ranges::move(ValidateDefinition(object), std::back_inserter(causes));
+  if (!causes.empty()) return Fail(InvalidError(served.resource, call.name, std::move(causes)));
+  return {};
+}
+
+void Api::Create(Call call, Json object, Done done) {
+  const kube::Resource& resource = call.served->resource;
+  if (const auto checked = CheckKind(*call.served, object); !checked) return done(Fail(checked.error()));
+  const std::string_view given_ns = kube::NamespaceOf(object);
+  if (resource.namespaced && call.ns.empty()) call.ns = given_ns;
+  if (resource.namespaced && !given_ns.empty() && given_ns != call.ns) {
+    return done(Fail(Code::kBadRequest, "the namespace of the provided object does not match the namespace sent on the request"));
+  }
+  if (resource.namespaced && call.ns.empty()) {
+    return done(Fail(Code::kBadRequest, "an empty namespace may not be set during creation"));
+  }
+  if (!kube::ResourceVersionOf(object).empty()) {
+    return done(Fail(Code::kBadRequest, "resourceVersion should not be set on objects to be created"));
+  }
+  if (call.served->terminating) {
+    return done(Fail(Code::kMethodNotAllowed, "create not allowed while custom resource definition is terminating"));
+  }
+  CreateStep(std::make_shared<const Call>(std::move(call)), std::make_shared<const Json>(std::move(object)), std::move(done), 0);
+}
+
+void Api::CreateStep(std::shared_ptr<const Call> given_call, std::shared_ptr<const Json> given, Done done, int attempt) {
+  Call call = *given_call;
+  const std::string_view prefix = base::FindString(*given, {"metadata", "generateName"});
+  call.name = kube::NameOf(*given);
+  if (call.name.empty() && !prefix.empty()) call.name = std::string(prefix.substr(0, kGeneratedNameBase)) + NewSuffix();
+  if (call.name.empty()) {
+    return done(Fail(InvalidError(
+        call.served->resource, "",
+        {{.reason = "FieldValueRequired", .message = "Required value: name or generateName is required", .field = "metadata.name"}})));
+  }
+  if (const auto checked = CheckNamespace(call); !checked) return done(Fail(checked.error()));
+  Json object = *given;
+  Answer answer;
+  answer.http_status = 201;
+  if (const auto prepared = PrepareCreate(call, object, answer); !prepared) return done(Fail(prepared.error()));
+  CommitNew(std::make_shared<const Call>(std::move(call)), std::move(given), std::move(object), std::move(answer), std::move(done),
+            attempt);
+}
+
+void Api::CommitNew(std::shared_ptr<const Call> call, std::shared_ptr<const Json> given, Json object, Answer answer, Done done,
+                    int attempt) {
+  const Served& served = *call->served;
+  std::string key = served.Key(call->ns, call->name);
+  answer.object.bytes = std::make_shared<const std::string>(EncodeStored(object, served));
+  if (call->dry_run) {
+    if (options_.store->Get(key)) return done(Fail(AlreadyExistsError(served.resource, call->name)));
+    return done(std::move(answer));
+  }
+  store::Write write{.key = std::move(key), .value = answer.object.bytes, .expected = 0};
+  options_.store->Commit(std::move(write), [this, call, given = std::move(given), answer = std::move(answer), done = std::move(done),
+                                            attempt](Result<store::Revision> revision) mutable {
+    if (revision) {
+      answer.object.revision = *revision;
+      AfterWrite(*call->served, answer.object);
+      return done(std::move(answer));
+    }
+    if (revision.error().code() != Code::kConflict) return done(Fail(revision.error()));
+    const bool generated = kube::NameOf(*given).empty();
+    if (!generated || attempt + 1 >= kNameAttempts) return done(Fail(AlreadyExistsError(call->served->resource, call->name)));
+    Run([this, call, given = std::move(given), done = std::move(done), attempt]() mutable {
+      CreateStep(std::move(call), std::move(given), std::move(done), attempt + 1);
+    });
+  });
+}
+
+void Api::Modify(Call call, Change change, Done done) {
+  auto state = std::make_shared<Modification>();
+  state->call = std::move(call);
+  state->change = std::move(change);
+  state->done = std::move(done);
+  ModifyStep(std::move(state));
+}
+
+void Api::ModifyStep(std::shared_ptr<Modification> state) {
+  const Call& call = state->call;
+  auto found = options_.store->Get(call.served->Key(call.ns, call.name));
+  if (!found) {
+    if (found.error().code() == Code::kNotFound) return state->done(Fail(NotFoundError(call.served->resource, call.name)));
+    return state->done(Fail(found.error()));
+  }
+  Stored current{std::move(found->value), found->mod_revision};
+  const Json old = DecodeObject(*call.served, current);
+  Json object = old;
+  Answer answer;
+  const auto write = state->change(object, current, answer);
+  if (!write) return state->done(Fail(write.error()));
+  if (!*write) {
+    if (answer.object.bytes == nullptr) answer.object = current;
+    return state->done(std::move(answer));
+  }
+  CommitModified(std::move(state), std::move(object), old, std::move(current), std::move(answer));
+}
+
+void Api::CommitModified(std::shared_ptr<Modification> state, Json object, const Json& old, Stored current, Answer answer) {
+  const Call& call = state->call;
+  std::string bytes = EncodeStored(object, *call.served);
+  answer.object = current;
+  const auto again = [this, state](bool conflict) {
+    if (conflict && ++state->attempt < Modification::kAttempts) {
+      return Run([this, state] { ModifyStep(state); });
+    }
+    state->done(Fail(StaleError(state->call.served->resource, state->call.name)));
+  };
+  if (DeletionIsComplete(*call.served, object, old)) {
+    if (call.dry_run) return state->done(std::move(answer));
+    answer.object.bytes = std::make_shared<const std::string>(std::move(bytes));
+    return Remove(call, std::move(current), std::move(answer), state->done, [again] { again(true); });
+  }
+  // The same fields in another order have the same size and are no change either.
+  if (bytes.size() == current.bytes->size() && (bytes == *current.bytes || SameObject(object, old))) {
+    return state->done(std::move(answer));
+  }
+  answer.object.bytes = std::make_shared<const std::string>(std::move(bytes));
+  if (call.dry_run) return state->done(std::move(answer));
+  store::Write write{.key = call.served->Key(call.ns, call.name), .value = answer.object.bytes, .expected = current.revision};
+  options_.store->Commit(std::move(write), [this, state, again, answer = std::move(answer)](Result<store::Revision> revision) mutable {
+    if (revision) {
+      answer.object.revision = *revision;
+      AfterWrite(*state->call.served, answer.object);
+      return state->done(std::move(answer));
+    }
+    const Code code = revision.error().code();
+    if (code == Code::kConflict || code == Code::kNotFound) return again(true);
+    state->done(Fail(revision.error()));
+  });
+}
+
+Status Api::CheckSubmitted(const Call& call, Json& object, const Stored& current) {
+  const kube::Resource& resource = call.served->resource;
+  EVENKEEL_TRY(CheckKind(*call.served, object));
+  const std::string_view name = kube::NameOf(object);
+  if (!name.empty() && name != call.name) {
+    return Fail(Code::kBadRequest, "the name of the object (" + std::string(name) + ") does not match the name on the URL (" +
+                                       call.name + ")");
+  }
+  const std::string_view ns = kube::NamespaceOf(object);
+  if (resource.namespaced && !ns.empty() && ns != call.ns) {
+    return Fail(Code::kBadRequest, "the namespace of the object (" + std::string(ns) +
+                                       ") does not match the namespace on the URL (" + call.ns + ")");
+  }
+  const std::string uid = StoredMetaText(current, "uid");
+  if (const std::string_view given = kube::UidOf(object); !given.empty() && given != uid) {
+    return Fail(ConflictError(resource, call.name, "Precondition failed: UID in precondition: " + std::string(given) +
+                                                       ", UID in object meta: " + uid));
+  }
+  const std::string_view version = kube::ResourceVersionOf(object);
+  if (!version.empty() && version != "0" && version != std::to_string(current.revision)) return Fail(StaleError(resource, call.name));
+  return {};
+}
+
+Status Api::FinishUpdate(const Call& call, Json& object, const Json& old, Answer& answer, bool applied) {
+  const Served& served = *call.served;
+  EVENKEEL_TRY(Ingest(call, object, answer));
+  base::Erase(object, {"metadata", "resourceVersion"});
+  if (call.subresource == "status") {
+    PrepareForStatusUpdate(served, object, old);
+  } else if (call.subresource == "finalize") {
+    Json next = old;
+    base::Ensure(next, {"spec", "finalizers"}) = base::FindArray(object, {"spec", "finalizers"});
+    object = std::move(next);
+  } else {
+    PrepareForUpdate(served, object, old);
+    if (IsService(served)) EVENKEEL_TRY(AllocateService(object, &old));
+    if (IsDefinition(served)) PrepareDefinition(object, &old, NamesInConflict(object), Now());
+  }
+  base::Erase(object, {"metadata", "resourceVersion"});
+  if (!applied) TrackUpdate(object, old, served.resource.schema, ManagerOf(call, Now()));
+  auto causes = kube::ValidateObject(served.resource, object);
+  std::ranges::move(kube::ValidateUpdate(served.resource, object, old), std::back_inserter(causes));
+  if (IsDefinition(served)) std::ranges::move(ValidateDefinition(object), std::back_inserter(causes));
+  if (!causes.empty()) return Fail(InvalidError(served.resource, call.name, std::move(causes)));
+  return {};
+}
+
+void Api::Update(Call call, Json given, Done done) {
+  if (call.subresource == "scale") {
+    return UpdateScale(std::move(call),
+                       [given = std::move(given)](Json& scale) -> Status {
+                         if (!given.is_object()) return Fail(Code::kBadRequest, "the body must be an autoscaling/v1 Scale");
+                         scale = given;
+                         return {};
+                       },
+                       std::move(done));
+  }
+  auto shared = std::make_shared<const Call>(call);
+  Modify(std::move(call),
+         [this, shared, given = std::move(given)](Json& object, const Stored& current, Answer& answer) -> Result<bool> {
+           const Json old = std::move(object);
+           object = given;
+           EVENKEEL_TRY(CheckSubmitted(*shared, object, current));
+           Json without_version = old;
+           base::Erase(without_version, {"metadata", "resourceVersion"});
+           EVENKEEL_TRY(FinishUpdate(*shared, object, without_version, answer, false));
+           return true;
+         },
+         std::move(done));
+}
+
+void Api::Patch(Call call, PatchBody patch, Done done) {
+  if (call.subresource == "scale") {
+    return UpdateScale(std::move(call),
+                       [patch = std::move(patch)](Json& scale) -> Status {
+                         if (patch.type == client::PatchType::kJson) return base::ApplyJsonPatch(scale, patch.value);
+                         base::ApplyMergePatch(scale, patch.value);
+                         return {};
+                       },
+                       std::move(done));
+  }
+  if (patch.type == client::PatchType::kApply) return ApplyPatch(std::move(call), std::move(patch.value), std::move(done));
+  if (patch.type == client::PatchType::kStrategic && call.served->custom) {
+    return done(Fail(Code::kUnsupportedMediaType,
+                     "the body of the request was in an unknown format - accepted media types include: "
+                     "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"));
+  }
+  auto shared = std::make_shared<const Call>(call);
+  Modify(std::move(call),
+         [this, shared, patch = std::move(patch)](Json& object, const Stored& current, Answer& answer) -> Result<bool> {
+           const Json old = object;
+           EVENKEEL_TRY(PatchObject(shared->served->resource, shared->name, patch, object));
+           EVENKEEL_TRY(CheckSubmitted(*shared, object, current));
+           Json without_version = old;
+           base::Erase(without_version, {"metadata", "resourceVersion"});
+           EVENKEEL_TRY(FinishUpdate(*shared, object, without_version, answer, false));
+           return true;
+         },
+         std::move(done));
+}
+
+void Api::ApplyPatch(Call call, Json config, Done done) {
+  if (call.field_manager.empty()) {
+    return done(Fail(InvalidError(NamedKind("meta.k8s.io", "PatchOptions", "patchoptions"), "",
+                                  {{.reason = "FieldValueRequired",
+                                    .message = "Required value: is required for apply patch",
+                                    .field = "fieldManager"}})));
+  }
+  if (const auto checked = CheckKind(*call.served, config); !checked) return done(Fail(checked.error()));
+  if (base::Find(config, {"metadata", "managedFields"}) != nullptr) {
+    return done(Fail(Code::kBadRequest, "metadata.managedFields must be nil"));
+  }
+  const bool exists = options_.store->Get(call.served->Key(call.ns, call.name)).has_value();
+  auto shared = std::make_shared<const Call>(call);
+  if (!exists) {
+    if (!call.subresource.empty()) return done(Fail(NotFoundError(call.served->resource, call.name)));
+    base::Ensure(config, {"metadata", "name"}) = call.name;
+    auto created = ApplyConfig(Json(), config, call.served->resource.schema, ManagerOf(call, Now()), call.force);
+    if (!created) return done(Fail(created.error()));
+    // Somebody may create it in between: then the answer is AlreadyExists, and applying again merges.
+    return Create(std::move(call), *std::move(created), std::move(done));
+  }
+  Modify(std::move(call),
+         [this, shared, config = std::move(config)](Json& object, const Stored& current, Answer& answer) -> Result<bool> {
+           Json old = object;
+           Json checked = config;
+           EVENKEEL_TRY(CheckSubmitted(*shared, checked, current));
+           base::Erase(old, {"metadata", "resourceVersion"});
+           base::Erase(checked, {"metadata", "resourceVersion"});
+           const kube::Resource& resource = shared->served->resource;
+           if (resource.schema != nullptr) kube::Normalize(checked, *resource.schema);
+           EVENKEEL_ASSIGN(object, ApplyConfig(old, checked, resource.schema, ManagerOf(*shared, Now()), shared->force));
+           EVENKEEL_TRY(FinishUpdate(*shared, object, old, answer, true));
+           KeepApplyTime(object, old);
+           return true;
+         },
+         std::move(done));
+}
+
+}  // namespace evenkeel::embedded::apiserver

@@ -1,0 +1,136 @@
+#include "embedded/apiserver/api_test_support.h"
+#include "embedded/apiserver/managed_fields.h"
+#include "kube/object.h"
+
+namespace evenkeel::embedded::apiserver {
+namespace {
+
+using base::Code;
+using base::Json;
+namespace resources = kube::resources;
+
+class ApplyTest : public ApiFixture {
+ protected:
+  static std::string Deployment(const std::string& spec) {
+    return R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"default","labels":{"a":"1"}},"spec":)" + spec + "}";
+  }
+  static std::string Spec(const std::string& extra, const std::string& container = R"({"name":"c","image":"x"})") {
+    return R"({)" + extra + R"("selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[)" +
+           container + "]}}}";
+  }
+  base::Result<Json> Apply(const std::string& text, const std::string& manager, bool force = false) {
+    return client->Patch(resources::Deployments(), "default", "web", client::PatchType::kApply, ParseOrFail(text),
+                         {.subresource = "", .field_manager = manager, .force = force});
+  }
+  static const Json* EntryOf(const Json& object, std::string_view manager) {
+    for (const Json& entry : base::FindArray(object, {"metadata", "managedFields"})) {
+      if (base::FindString(entry, {"manager"}) == manager) return &entry;
+    }
+    return nullptr;
+  }
+};
+
+TEST_F(ApplyTest, CreatesAndRemembersWhoSetWhat) {
+  const auto made = Apply(Deployment(Spec(R"("replicas":2,)")), "alice");
+  ASSERT_TRUE(made) << made.error().message();
+  const Json* entry = EntryOf(*made, "alice");
+  ASSERT_NE(entry, nullptr);
+  EXPECT_EQ(base::FindString(*entry, {"operation"}), "Apply");
+  EXPECT_NE(base::Find(*entry, {"fieldsV1", "f:spec", "f:replicas"}), nullptr);
+  EXPECT_NE(base::Find(*entry, {"fieldsV1", "f:metadata", "f:labels", "f:a"}), nullptr);
+  EXPECT_EQ(base::Find(*entry, {"fieldsV1", "f:metadata", "f:name"}), nullptr);
+  EXPECT_NE(base::Find(*entry, {"fieldsV1", "f:spec", "f:template", "f:spec", "f:containers", R"(k:{"name":"c"})", "f:image"}), nullptr)
+      << base::ToText(*entry);
+}
+
+TEST_F(ApplyTest, ApplyingTheSameAgainWritesNothing) {
+  ASSERT_TRUE(Apply(Deployment(Spec(R"("replicas":2,)")), "alice"));
+  const auto revision = store->current_revision();
+  executor.RunFor(std::chrono::minutes(1));
+  ASSERT_TRUE(Apply(Deployment(Spec(R"("replicas":2,)")), "alice"));
+  EXPECT_EQ(store->current_revision(), revision);
+}
+
+TEST_F(ApplyTest, TellsOfAConflictInUpstreamsWords) {
+  ASSERT_TRUE(Apply(Deployment(Spec(R"("replicas":2,)")), "alice"));
+  const auto refused = Apply(Deployment(Spec(R"("replicas":3,)")), "bob");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::kConflict);
+  EXPECT_EQ(refused.error().message(), "Apply failed with 1 conflict: conflict with \"alice\": .spec.replicas");
+  ASSERT_NE(refused.error().details(), nullptr);
+  EXPECT_EQ(refused.error().details()->causes[0].reason, "FieldManagerConflict");
+  EXPECT_EQ(refused.error().details()->causes[0].field, ".spec.replicas");
+  const auto forced = Apply(Deployment(Spec(R"("replicas":3,)")), "bob", true);
+  ASSERT_TRUE(forced);
+  EXPECT_EQ(base::FindInt(*forced, {"spec", "replicas"}), 3);
+  EXPECT_EQ(base::Find(*EntryOf(*forced, "alice"), {"fieldsV1", "f:spec", "f:replicas"}), nullptr);
+}
+
+TEST_F(ApplyTest, SharesFieldsThatAgree) {
+  ASSERT_TRUE(Apply(Deployment(Spec(R"("replicas":2,)")), "alice"));
+  const auto shared = Apply(Deployment(Spec(R"("replicas":2,)")), "bob");
+  ASSERT_TRUE(shared) << shared.error().message();
+  const auto dropped = Apply(Deployment(Spec("")), "alice");
+  ASSERT_TRUE(dropped);
+  EXPECT_EQ(base::FindInt(*dropped, {"spec", "replicas"}), 2) << "bob still wants it";
+}
+
+TEST_F(ApplyTest, RemovesWhatAManagerNoLongerApplies) {
+  ASSERT_TRUE(Apply(Deployment(Spec(R"("replicas":2,"paused":true,)", R"({"name":"c","image":"x","env":[{"name":"A","value":"1"},{"name":"B","value":"2"}]})")), "alice"));
+  const auto less = Apply(Deployment(Spec(R"("replicas":2,)", R"({"name":"c","image":"x","env":[{"name":"B","value":"2"}]})")), "alice");
+  ASSERT_TRUE(less) << less.error().message();
+  EXPECT_EQ(base::Find(*less, {"spec", "paused"}), nullptr);
+  const auto& env = base::FindArray(base::FindArray(*less, {"spec", "template", "spec", "containers"})[0], {"env"});
+  ASSERT_EQ(env.size(), 1u);
+  EXPECT_EQ(base::FindString(env[0], {"name"}), "B");
+  EXPECT_EQ(base::FindInt(*less, {"metadata", "generation"}), 2);
+}
+
+TEST_F(ApplyTest, AddsItemsToListsThatOthersFilled) {
+  ASSERT_TRUE(Apply(Deployment(Spec("")), "alice"));
+  const auto both = Apply(R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},
+      "spec":{"template":{"spec":{"containers":[{"name":"sidecar","image":"s"}]}}}})", "bob");
+  ASSERT_TRUE(both) << both.error().message();
+  EXPECT_EQ(base::FindArray(*both, {"spec", "template", "spec", "containers"}).size(), 2u);
+}
+
+TEST_F(ApplyTest, CountsUpdatesOnceSomebodyApplied) {
+  ASSERT_TRUE(Apply(Deployment(Spec(R"("replicas":2,)")), "alice"));
+  ASSERT_TRUE(client->Patch(resources::Deployments(), "default", "web", client::PatchType::kMerge, ParseOrFail(R"({"spec":{"replicas":5}})"),
+                            {.subresource = "scale", .field_manager = "kubectl"}));
+  const auto refused = Apply(Deployment(Spec(R"("replicas":2,)")), "alice");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message(),
+            "Apply failed with 1 conflict: conflict with \"kubectl\" with subresource \"scale\" using apps/v1: .spec.replicas");
+}
+
+TEST_F(ApplyTest, GivesWhatWasThereBeforeAnOwner) {
+  Create(Deployment(Spec(R"("replicas":2,)")));
+  EXPECT_EQ(base::Find(client->Get(resources::Deployments(), "default", "web").value(), {"metadata", "managedFields"}), nullptr);
+  const auto refused = Apply(Deployment(Spec(R"("replicas":4,)")), "alice");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message(), "Apply failed with 1 conflict: conflict with \"before-first-apply\" using apps/v1: .spec.replicas");
+  ASSERT_TRUE(Apply(Deployment(Spec(R"("replicas":4,)")), "alice", true));
+}
+
+TEST_F(ApplyTest, NeedsAManagerAndTakesYaml) {
+  const std::string yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: default}\ndata: {k: v}\n";
+  EXPECT_EQ(Patch("/api/v1/namespaces/default/configmaps/c", "application/apply-patch+yaml", yaml).status, 422);
+  const TestReply made = Patch("/api/v1/namespaces/default/configmaps/c?fieldManager=kubectl", "application/apply-patch+yaml", yaml);
+  EXPECT_EQ(made.status, 201) << made.body;
+  EXPECT_EQ(base::FindString(made.json(), {"data", "k"}), "v");
+}
+
+TEST(ManagedFieldsTest, FieldSetsSurviveTheirJsonForm) {
+  const Json json = ParseOrFail(R"({"f:a":{".":{},"f:b":{}},"f:l":{"k:{\"name\":\"x\"}":{".":{},"f:image":{}},"v:1":{}}})");
+  const FieldSet set = FieldSet::FromJson(json);
+  EXPECT_TRUE(base::Equal(set.ToJson(), json)) << base::ToText(set.ToJson());
+  EXPECT_EQ(set.Paths(), (std::vector<std::string>{".a", ".a.b", R"(.l[name="x"])", R"(.l[name="x"].image)", ".l[=1]"}));
+  FieldSet rest = set;
+  rest.Subtract(FieldSet::FromJson(ParseOrFail(R"({"f:a":{"f:b":{}}})")));
+  EXPECT_EQ(rest.Paths().size(), 4u);
+  EXPECT_TRUE(rest.Intersection(FieldSet::FromJson(ParseOrFail(R"({"f:a":{"f:b":{}}})"))).empty());
+}
+
+}  // namespace
+}  // namespace evenkeel::embedded::apiserver

@@ -1,0 +1,50 @@
+// Who asks: bearer tokens and client certificates, and the decorator that lets nobody else in.
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "embedded/apiserver/http.h"
+
+namespace evenkeel::embedded::apiserver {
+
+/// "CN=name,O=group,O=group", with a backslash before commas and backslashes in values.
+std::string FormatSubject(std::string_view common_name, const std::vector<std::string>& organizations);
+/// The inverse: the common name becomes the user, organizations its groups. nullopt without a common name.
+std::optional<UserInfo> ParseSubject(std::string_view subject);
+
+/// Filled before use, then only read: thread-safe. Tokens are kept and looked up as SHA-256 hashes, so that how long a look-up
+/// takes says nothing about a token.
+class Authenticator {
+ public:
+  void AddToken(std::string_view token, UserInfo user);
+  /// Kubernetes' static token file: lines of token,user,uid[,"group1,group2"]. kBadRequest names file and line.
+  base::Status AddTokensFromText(std::string_view csv, std::string_view source);
+  base::Status AddTokenFile(const std::string& path);
+
+  /// Everybody known is also in system:authenticated. nullopt: no credentials. kUnauthorized: credentials that are not valid.
+  base::Result<std::optional<UserInfo>> Authenticate(const HttpRequest& request) const;
+
+ private:
+  std::map<std::array<unsigned char, 32>, UserInfo> tokens_;
+};
+
+/// Fills HttpRequest::user and passes the request on. Without credentials only /healthz, /livez, /readyz (and what is below
+/// them) and /version are open, as system:anonymous; everything else, and any request with invalid credentials, gets 401.
+class AuthenticatingHandler final : public HttpHandler {
+ public:
+  /// Both must outlive it.
+  AuthenticatingHandler(const Authenticator& authenticator, HttpHandler& next) : authenticator_(authenticator), next_(next) {}
+  void Handle(HttpRequest request, std::unique_ptr<Responder> responder) override;
+
+ private:
+  const Authenticator& authenticator_;
+  HttpHandler& next_;
+};
+
+}  // namespace evenkeel::embedded::apiserver

@@ -1,0 +1,165 @@
+#include "embedded/apiserver/api_test_support.h"
+#include "embedded/apiserver/table.h"
+#include "kube/object.h"
+
+namespace evenkeel::embedded::apiserver {
+namespace {
+
+using base::Code;
+using base::Json;
+namespace resources = kube::resources;
+
+constexpr const char* kWidgets = R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
+  "metadata":{"name":"widgets.example.com"},
+  "spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"widgets","kind":"Widget","shortNames":["wd"]},
+    "versions":[
+      {"name":"v1","served":true,"storage":true,
+       "subresources":{"status":{},"scale":{"specReplicasPath":".spec.replicas","statusReplicasPath":".status.replicas"}},
+       "additionalPrinterColumns":[{"name":"Size","type":"integer","jsonPath":".spec.size"},
+                                   {"name":"Ready","type":"string","jsonPath":".status.conditions[?(@.type==\"Ready\")].status"},
+                                   {"name":"Age","type":"date","jsonPath":".metadata.creationTimestamp"}],
+       "schema":{"openAPIV3Schema":{"type":"object","properties":{
+         "spec":{"type":"object","required":["size"],"properties":{
+           "size":{"type":"integer","minimum":1},"color":{"type":"string","default":"red"},"replicas":{"type":"integer"}}},
+         "status":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}}},
+      {"name":"v1beta1","served":true,"storage":false,
+       "schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}})";
+
+class CustomDefinitionTest : public ApiFixture {
+ protected:
+  kube::Resource Widgets(const std::string& version = "v1") {
+    const ServedPointer served = api.resources().Find("example.com", version, "widgets");
+    EXPECT_NE(served, nullptr);
+    return served == nullptr ? kube::Resource() : served->resource;
+  }
+  base::Result<Json> CreateWidget(const std::string& name, const std::string& spec) {
+    return client->Create(Widgets(), ParseOrFail(R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":")" + name +
+                                                 R"(","namespace":"default"},"spec":)" + spec + "}"));
+  }
+};
+
+TEST_F(CustomDefinitionTest, IsEstablishedAtOnce) {
+  const Json crd = Create(kWidgets);
+  EXPECT_EQ(base::FindString(*kube::FindCondition(crd, "Established"), {"status"}), "True");
+  EXPECT_EQ(base::FindString(crd, {"status", "acceptedNames", "listKind"}), "WidgetList");
+  EXPECT_EQ(base::ToText(base::FindArray(crd, {"status", "storedVersions"})), R"(["v1"])");
+  const TestReply list = Send("GET", "/apis/example.com/v1");
+  EXPECT_EQ(list.status, 200);
+  EXPECT_NE(list.body.find("\"widgets/scale\""), std::string::npos);
+  EXPECT_NE(Send("GET", "/apis").body.find("\"example.com/v1\""), std::string::npos);
+  EXPECT_EQ(Send("GET", "/apis/example.com/v1/namespaces/default/widgets").status, 200);
+}
+
+TEST_F(CustomDefinitionTest, DefaultsPrunesAndValidates) {
+  Create(kWidgets);
+  const Json widget = CreateWidget("a", R"({"size":2,"unknown":1})").value();
+  EXPECT_EQ(base::FindString(widget, {"spec", "color"}), "red");
+  EXPECT_EQ(base::Find(widget, {"spec", "unknown"}), nullptr);
+  const auto small = CreateWidget("b", R"({"size":0})");
+  ASSERT_FALSE(small);
+  EXPECT_EQ(small.error().message(),
+            "Widget.example.com \"b\" is invalid: spec.size: Invalid value: 0: spec.size in body should be greater than or equal to 1");
+  const auto missing = CreateWidget("b", "{}");
+  ASSERT_FALSE(missing);
+  EXPECT_NE(missing.error().message().find("spec.size: Required value"), std::string::npos);
+  const TestReply strict = Send("POST", "/apis/example.com/v1/namespaces/default/widgets?fieldValidation=Strict",
+                                R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"c"},"spec":{"size":1,"foo":1}})");
+  EXPECT_EQ(strict.status, 400);
+  EXPECT_EQ(strict.message(), "strict decoding error: unknown field \"spec.foo\"");
+}
+
+TEST_F(CustomDefinitionTest, SeparatesStatusAndCountsGenerations) {
+  Create(kWidgets);
+  Json widget = CreateWidget("a", R"({"size":2})").value();
+  base::Ensure(widget, {"status", "replicas"}) = 4;
+  widget = client->Update(Widgets(), widget).value();
+  EXPECT_EQ(base::Find(widget, {"status", "replicas"}), nullptr);
+  base::Ensure(widget, {"status", "replicas"}) = 4;
+  widget = client->Update(Widgets(), widget, {.subresource = "status", .field_manager = ""}).value();
+  EXPECT_EQ(base::FindInt(widget, {"status", "replicas"}), 4);
+  EXPECT_EQ(base::FindInt(widget, {"metadata", "generation"}), 1);
+  const Json scale = client->Patch(Widgets(), "default", "a", client::PatchType::kMerge, ParseOrFail(R"({"spec":{"replicas":3}})"),
+                                   {.subresource = "scale", .field_manager = ""})
+                         .value();
+  EXPECT_EQ(base::FindInt(scale, {"status", "replicas"}), 4);
+  EXPECT_EQ(base::FindInt(client->Get(Widgets(), "default", "a").value(), {"spec", "replicas"}), 3);
+}
+
+TEST_F(CustomDefinitionTest, ServesEveryVersionOfTheSameObjects) {
+  Create(kWidgets);
+  ASSERT_TRUE(CreateWidget("a", R"({"size":2})"));
+  const Json beta = client->Get(Widgets("v1beta1"), "default", "a").value();
+  EXPECT_EQ(base::FindString(beta, {"apiVersion"}), "example.com/v1beta1");
+  EXPECT_EQ(base::FindInt(beta, {"spec", "size"}), 2);
+  const auto strategic = client->Patch(Widgets(), "default", "a", client::PatchType::kStrategic, ParseOrFail("{}"));
+  ASSERT_FALSE(strategic);
+  EXPECT_EQ(strategic.error().code(), Code::kUnsupportedMediaType);
+}
+
+TEST_F(CustomDefinitionTest, PrintsItsColumns) {
+  Create(kWidgets);
+  ASSERT_TRUE(CreateWidget("a", R"({"size":2})"));
+  const Json table = Send("GET", "/apis/example.com/v1/namespaces/default/widgets", "",
+                          {{"accept", "application/json;as=Table;v=v1;g=meta.k8s.io"}})
+                         .json();
+  EXPECT_EQ(base::FindArray(table, {"columnDefinitions"}).size(), 4u);
+  EXPECT_EQ(base::ToText(*base::Find(base::FindArray(table, {"rows"})[0], {"cells"})), R"(["a",2,null,"0s"])");
+}
+
+TEST_F(CustomDefinitionTest, TakesItsObjectsWithIt) {
+  Create(kWidgets);
+  ASSERT_TRUE(CreateWidget("a", R"({"size":2})"));
+  ASSERT_TRUE(CreateWidget("b", R"({"size":2})"));
+  const kube::Resource widgets = Widgets();
+  ASSERT_TRUE(client->Patch(widgets, "default", "b", client::PatchType::kMerge, ParseOrFail(R"({"metadata":{"finalizers":["example.com/hold"]}})")));
+  ASSERT_TRUE(client->Delete(resources::CustomResourceDefinitions(), "", "widgets.example.com"));
+  EXPECT_FALSE(client->Get(widgets, "default", "a"));
+  EXPECT_TRUE(client->Get(resources::CustomResourceDefinitions(), "", "widgets.example.com")) << "b still holds it";
+  const auto refused = CreateWidget("c", R"({"size":2})");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::kMethodNotAllowed);
+  ASSERT_TRUE(client->Patch(widgets, "default", "b", client::PatchType::kMerge, ParseOrFail(R"({"metadata":{"finalizers":null}})")));
+  EXPECT_FALSE(client->Get(resources::CustomResourceDefinitions(), "", "widgets.example.com"));
+  EXPECT_EQ(Send("GET", "/apis/example.com/v1").status, 404);
+}
+
+TEST_F(CustomDefinitionTest, IsThereAgainAfterARestart) {
+  Create(kWidgets);
+  ASSERT_TRUE(CreateWidget("a", R"({"size":2})"));
+  Api second({.name = "second", .store = store.get(), .clock = &executor.clock(), .random = base::Random(8), .logs = nullptr});
+  ASSERT_TRUE(second.Start());
+  EXPECT_NE(second.resources().Find("example.com", "v1", "widgets"), nullptr);
+}
+
+TEST_F(CustomDefinitionTest, SaysWhatIsWrongWithADefinition) {
+  Json crd = ParseOrFail(kWidgets);
+  base::Ensure(crd, {"metadata", "name"}) = "gadgets.example.com";
+  const auto wrong = client->Create(resources::CustomResourceDefinitions(), crd);
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(wrong.error().message().find("metadata.name: Invalid value: \"gadgets.example.com\": must be spec.names.plural+\".\"+spec.group"),
+            std::string::npos)
+      << wrong.error().message();
+}
+
+TEST(JsonPathTest, FindsWhatPrinterColumnsName) {
+  const Json object = ParseOrFail(R"({"a":{"b":[{"t":"x","v":1},{"t":"y","v":2}],"c.d":"dot"},"s":"text"})");
+  const auto text = [&](std::string_view path) {
+    std::string result;
+    for (const Json* value : FindJsonPath(object, path)) result += base::ToText(*value) + ";";
+    return result;
+  };
+  EXPECT_EQ(text(".a.b[0].v"), "1;");
+  EXPECT_EQ(text(".a.b[-1].v"), "2;");
+  EXPECT_EQ(text(".a.b[*].v"), "1;2;");
+  EXPECT_EQ(text(R"(.a.b[?(@.t=="y")].v)"), "2;");
+  EXPECT_EQ(text(R"(.a.b[?(@.t!="y")].v)"), "1;");
+  EXPECT_EQ(text(".a['c.d']"), "\"dot\";");
+  EXPECT_EQ(text(R"(.a.c\.d)"), "\"dot\";");
+  EXPECT_EQ(text(".nope.deeper"), "");
+  EXPECT_EQ(text(".a.b[9]"), "");
+  EXPECT_EQ(text("..."), "");
+  EXPECT_EQ(text(".a.b["), "");
+}
+
+}  // namespace
+}  // namespace evenkeel::embedded::apiserver

@@ -1,0 +1,214 @@
+#include "embedded/apiserver/api_test_support.h"
+#include "embedded/apiserver/request_info.h"
+#include "kube/object.h"
+
+namespace evenkeel::embedded::apiserver {
+namespace {
+
+using base::Json;
+
+class HandlerTest : public ApiFixture {};
+
+TEST_F(HandlerTest, LetsNobodyInWithoutAName) {
+  user = {};
+  const TestReply refused = Send("GET", "/api/v1/pods");
+  EXPECT_EQ(refused.status, 401);
+  EXPECT_EQ(base::FindString(refused.json(), {"reason"}), "Unauthorized");
+  EXPECT_EQ(Send("GET", "/apis").status, 401);
+  EXPECT_EQ(Send("GET", "/metrics").status, 401);
+  for (const char* path : {"/healthz", "/livez", "/readyz", "/version"}) EXPECT_EQ(Send("GET", path).status, 200) << path;
+}
+
+TEST_F(HandlerTest, SaysWhatDoesNotExist) {
+  for (const char* path : {"/nope", "/api/v1/nopes", "/apis/apps/v9/deployments", "/api/v2", "/api/v1/namespaces/default/pods/a/b/c/d",
+                           "/api/v1/pods/x/status", "/apis/nope.example.com", "/api/v1/namespaces/default/nodes"}) {
+    const TestReply reply = Send("GET", path);
+    EXPECT_EQ(reply.status, 404) << path;
+    EXPECT_EQ(reply.message(), "the server could not find the requested resource") << path;
+  }
+  EXPECT_EQ(Send("GET", "/api/v1/namespaces/default/pods/x").message(), "pods \"x\" not found");
+  EXPECT_EQ(Send("PUT", "/api/v1/namespaces/default/pods", "{}").status, 405);
+  EXPECT_EQ(Send("POST", "/api/v1/pods", "{}").status, 405);
+  EXPECT_EQ(Send("GET", "/api/v1/pods%zz").status, 400);
+}
+
+TEST_F(HandlerTest, TellsWhatItServes) {
+  const Json groups = Send("GET", "/apis").json();
+  std::set<std::string> names;
+  for (const Json& group : base::FindArray(groups, {"groups"})) names.emplace(base::FindString(group, {"name"}));
+  for (const char* name : {"apps", "batch", "policy", "coordination.k8s.io", "apiextensions.k8s.io", "events.k8s.io"}) {
+    EXPECT_TRUE(names.contains(name)) << name;
+  }
+  const Json core = Send("GET", "/api/v1").json();
+  EXPECT_EQ(base::FindString(core, {"groupVersion"}), "v1");
+  const Json* eviction = nullptr;
+  for (const Json& resource : base::FindArray(core, {"resources"})) {
+    if (base::FindString(resource, {"name"}) == "pods/eviction") eviction = &resource;
+  }
+  ASSERT_NE(eviction, nullptr);
+  EXPECT_EQ(base::FindString(*eviction, {"group"}), "policy");
+  EXPECT_EQ(base::FindString(*eviction, {"kind"}), "Eviction");
+  EXPECT_EQ(base::FindString(Send("GET", "/apis/apps").json(), {"preferredVersion", "groupVersion"}), "apps/v1");
+  EXPECT_EQ(base::FindString(Send("GET", "/api").json(), {"kind"}), "APIVersions");
+}
+
+TEST_F(HandlerTest, OffersAggregatedDiscovery) {
+  const TestReply reply = Send("GET", "/apis", "",
+                               {{"accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"}});
+  EXPECT_EQ(reply.content_type, "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList");
+  EXPECT_EQ(base::FindString(reply.json(), {"apiVersion"}), "apidiscovery.k8s.io/v2");
+  EXPECT_FALSE(base::FindArray(reply.json(), {"items"}).empty());
+}
+
+TEST_F(HandlerTest, NegotiatesTheFormOfAnswers) {
+  CreatePod("web");
+  const std::string path = "/api/v1/namespaces/default/pods/web";
+  EXPECT_EQ(Send("GET", path, "", {{"accept", "application/vnd.kubernetes.protobuf"}}).status, 406);
+  EXPECT_EQ(Send("GET", path, "", {{"accept", "application/vnd.kubernetes.protobuf,application/json"}}).status, 200);
+  EXPECT_NE(Send("GET", path, "", {{"accept", "application/yaml"}}).body.find("kind: Pod\n"), std::string::npos);
+  const Json partial = Send("GET", path, "", {{"accept", "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"}}).json();
+  EXPECT_EQ(base::FindString(partial, {"kind"}), "PartialObjectMetadata");
+  EXPECT_EQ(base::Find(partial, {"spec"}), nullptr);
+  EXPECT_EQ(base::FindString(partial, {"metadata", "name"}), "web");
+  const Json list = Send("GET", "/api/v1/pods", "", {{"accept", "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"}}).json();
+  EXPECT_EQ(base::FindString(list, {"kind"}), "PartialObjectMetadataList");
+}
+
+TEST_F(HandlerTest, WarnsOfUnknownFieldsOrRefusesThem) {
+  const std::string body = R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"foo":1,"containers":[{"name":"c","image":"x"}]}})";
+  const TestReply warned = Send("POST", "/api/v1/namespaces/default/pods?fieldValidation=Warn", body);
+  EXPECT_EQ(warned.status, 201) << warned.body;
+  EXPECT_EQ(warned.Header("Warning"), "299 - \"unknown field \\\"spec.foo\\\"\"");
+  const TestReply refused = Send("POST", "/api/v1/namespaces/default/pods?fieldValidation=Strict", body);
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_EQ(refused.message(), "Pod in version \"v1\" cannot be handled as a Pod: strict decoding error: unknown field \"spec.foo\"");
+  const TestReply silent = Send("POST", "/api/v1/namespaces/default/pods?fieldValidation=Ignore&dryRun=All",
+                                R"({"metadata":{"name":"b"},"spec":{"foo":1,"containers":[{"name":"c","image":"x"}]}})");
+  EXPECT_EQ(silent.Header("Warning"), "");
+}
+
+TEST_F(HandlerTest, ChecksBodyAndPathAgainstEachOther) {
+  EXPECT_EQ(Send("POST", "/api/v1/namespaces/default/pods", R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}})").status, 400);
+  EXPECT_EQ(Send("POST", "/api/v1/namespaces/default/pods", R"({"metadata":{"name":"a","namespace":"other"}})").message(),
+            "the namespace of the provided object does not match the namespace sent on the request");
+  EXPECT_EQ(Send("POST", "/api/v1/namespaces/default/pods", "{").status, 400);
+  EXPECT_EQ(Send("POST", "/api/v1/namespaces/default/pods", "[]").status, 400);
+  EXPECT_EQ(Send("POST", "/api/v1/namespaces/default/pods", "{}", {{"content-type", "application/vnd.kubernetes.protobuf"}}).status, 415);
+  EXPECT_EQ(Patch("/api/v1/namespaces/default/pods/a", "text/plain", "{}").status, 415);
+  EXPECT_EQ(Send("POST", "/api/v1/namespaces/default/pods", std::string(4u << 20, ' ')).status, 413);
+  CreatePod("web");
+  EXPECT_EQ(Send("PUT", "/api/v1/namespaces/default/pods/web", R"({"metadata":{"name":"other"}})").message(),
+            "the name of the object (other) does not match the name on the URL (web)");
+}
+
+TEST_F(HandlerTest, WalksTheCycleThatKubectlWalks) {
+  const std::string base_path = "/apis/apps/v1/namespaces/default/deployments";
+  const TestReply made = Send("POST", base_path + "?fieldManager=kubectl-create&fieldValidation=Strict",
+                              R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","creationTimestamp":null},
+    "spec":{"replicas":1,"selector":{"matchLabels":{"app":"web"}},"strategy":{},"template":{"metadata":{"creationTimestamp":null,"labels":{"app":"web"}},
+    "spec":{"containers":[{"name":"c","image":"nginx","resources":{}}]}}},"status":{}})");
+  ASSERT_EQ(made.status, 201) << made.body;
+  const TestReply scaled = Patch(base_path + "/web/scale", "application/merge-patch+json", R"({"spec":{"replicas":3}})");
+  EXPECT_EQ(scaled.status, 200) << scaled.body;
+  EXPECT_EQ(base::FindInt(scaled.json(), {"spec", "replicas"}), 3);
+  EXPECT_EQ(Patch(base_path + "/web", "application/strategic-merge-patch+json",
+                  R"({"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"now"}}}}})")
+                .status,
+            200);
+  const TestReply gone = Send("DELETE", base_path + "/web", R"({"propagationPolicy":"Background"})");
+  EXPECT_EQ(gone.status, 200);
+  EXPECT_EQ(base::FindString(gone.json(), {"status"}), "Success");
+  EXPECT_EQ(base::FindString(gone.json(), {"details", "name"}), "web");
+}
+
+TEST_F(HandlerTest, GivesOpenApiInEveryFormKubectlAsksFor) {
+  const TestReply v2 = Send("GET", "/openapi/v2");
+  EXPECT_EQ(v2.status, 200);
+  EXPECT_NE(base::Find(v2.json(), {"definitions", "io.k8s.api.core.v1.Pod"}), nullptr);
+  const TestReply cached = Send("GET", "/openapi/v2", "", {{"if-none-match", v2.Header("ETag")}});
+  EXPECT_EQ(cached.status, 304);
+  const TestReply protobuf = Send("GET", "/openapi/v2", "", {{"accept", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"}});
+  EXPECT_EQ(protobuf.content_type, "application/com.github.proto-openapi.spec.v2@v1.0+protobuf");
+  EXPECT_FALSE(protobuf.body.empty());
+  const Json index = Send("GET", "/openapi/v3").json();
+  const std::string url(base::FindString(index, {"paths", "apis/apps/v1", "serverRelativeURL"}));
+  EXPECT_TRUE(url.starts_with("/openapi/v3/apis/apps/v1?hash=")) << url;
+  EXPECT_EQ(Send("GET", url).status, 200);
+  EXPECT_EQ(Send("GET", "/openapi/v3/apis/nope/v1").status, 404);
+}
+
+TEST_F(HandlerTest, CountsRequests) {
+  Send("GET", "/api/v1/pods");
+  const TestReply page = Send("GET", "/metrics");
+  EXPECT_NE(page.body.find("apiserver_request_total{code=\"200\",resource=\"pods\",verb=\"LIST\"} 1"), std::string::npos) << page.body;
+  EXPECT_NE(page.body.find("evenkeel_store_revision"), std::string::npos);
+}
+
+TEST_F(HandlerTest, ReadsRawPathsInProcess) {
+  CreatePod("web");
+  const auto version = client->GetRaw("/version");
+  ASSERT_TRUE(version);
+  EXPECT_EQ(base::FindString(ParseOrFail(*version), {"minor"}), "30");
+  const auto missing = client->GetRaw("/api/v1/namespaces/default/pods/nope");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code(), base::Code::kNotFound);
+}
+
+class FakeLogs : public LogSource {
+ public:
+  base::Result<std::string> ReadLog(const LogRequest& request) override {
+    return request.container + ":" + std::to_string(request.tail_lines.value_or(-1)) + "\n";
+  }
+  base::Result<std::unique_ptr<LogFollower>> FollowLog(const LogRequest& request, std::function<void(std::string_view, bool)> follower) override {
+    follower(ReadLog(request).value(), false);
+    sink = std::move(follower);
+    return std::make_unique<LogFollower>();
+  }
+  std::function<void(std::string_view, bool)> sink;
+};
+
+TEST(HandlerLogTest, ReadsAndFollowsLogs) {
+  base::VirtualExecutor executor{base::Time(std::chrono::seconds(1'700'000'000))};
+  const auto store = store::NewMemoryStore();
+  FakeLogs logs;
+  Api api({.name = "t", .store = store.get(), .clock = &executor.clock(), .random = base::Random(1), .logs = &logs});
+  ASSERT_TRUE(api.Start());
+  const auto client = NewInProcessClient(api, {.name = "me", .groups = {}});
+  ASSERT_TRUE(client->Create(kube::resources::Pods(), ParseOrFail(R"({"metadata":{"name":"web","namespace":"default"},
+      "spec":{"containers":[{"name":"a","image":"x"}]}})")));
+  EXPECT_EQ(client->GetRaw("/api/v1/namespaces/default/pods/web/log?tailLines=5").value(), "a:5\n");
+  const auto wrong = client->GetRaw("/api/v1/namespaces/default/pods/web/log?container=z");
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().message(), "container z is not valid for pod web");
+  ApiHandler handler(api, {});
+  HttpRequest request;
+  request.method = "GET";
+  request.path = "/api/v1/namespaces/default/pods/web/log";
+  request.query = "follow=true";
+  request.user.name = "me";
+  auto reply = std::make_shared<TestReply>();
+  handler.Handle(std::move(request), std::make_unique<TestResponder>(reply));
+  ASSERT_NE(reply->stream, nullptr);
+  logs.sink("more\n", false);
+  EXPECT_EQ(reply->stream->text, "a:-1\nmore\n");
+  logs.sink("", true);
+  EXPECT_TRUE(reply->stream->closed);
+}
+
+TEST(RequestInfoTest, TakesPathsApart) {
+  const auto path = ParseResourcePath(*PathParts("/apis/apps/v1/namespaces/n%20s/deployments/web/scale"));
+  ASSERT_TRUE(path);
+  EXPECT_EQ(path->ns, "n s");
+  EXPECT_EQ(path->plural, "deployments");
+  EXPECT_EQ(path->subresource, "scale");
+  const auto ns = ParseResourcePath(*PathParts("/api/v1/namespaces/x/finalize"));
+  EXPECT_EQ(ns->plural, "namespaces");
+  EXPECT_EQ(ns->name, "x");
+  EXPECT_FALSE(PathParts("/a/%2"));
+  EXPECT_FALSE(PathParts("/a/%2F/b"));
+  EXPECT_FALSE(Query::Parse("a=%00"));
+  EXPECT_EQ(Query::Parse("a=1+2&a=3&b")->Get("a"), "1 2");
+}
+
+}  // namespace
+}  // namespace evenkeel::embedded::apiserver

@@ -1,0 +1,129 @@
+#include "embedded/apiserver/http_handler.h"
+
+#include "embedded/apiserver/http_handler_impl.h"
+
+namespace evenkeel::embedded::apiserver {
+namespace {
+
+using base::Code;
+
+bool IsOpen(std::string_view path) {
+  return path == "/healthz" || path == "/livez" || path == "/readyz" || path == "/version" || path.starts_with("/livez/") ||
+         path.starts_with("/readyz/") || path.starts_with("/healthz/");
+}
+
+// The first part of the user agent: the manager of fields that a request does not name.
+std::string ManagerOf(const std::string& user_agent) {
+  std::string manager = user_agent.substr(0, user_agent.find('/'));
+  return manager.empty() ? "unknown" : manager.substr(0, 128);
+}
+
+base::Result<FieldValidation> FieldValidationOf(const Query& query) {
+  const std::string text = query.Get("fieldValidation");
+  if (text.empty() || text == "Warn") return FieldValidation::kWarn;
+  if (text == "Ignore") return FieldValidation::kIgnore;
+  if (text == "Strict") return FieldValidation::kStrict;
+  return base::Fail(Code::kBadRequest,
+                    "fieldValidation: Unsupported value: \"" + text + "\": supported values: \"Ignore\", \"Strict\", \"Warn\"");
+}
+
+bool Serves(const Served& served, std::string_view subresource) {
+  if (subresource.empty()) return true;
+  if (subresource == "scale") return !served.spec_replicas.empty();
+  if (subresource == "status") return served.status_subresource;
+  const kube::Resource& resource = served.resource;
+  const bool core = resource.group.empty();
+  if (core && resource.plural == "namespaces") return subresource == "finalize";
+  return core && resource.plural == "pods" && (subresource == "log" || subresource == "binding" || subresource == "eviction");
+}
+
+}  // namespace
+
+ApiHandler::Impl::Impl(Api& served_api, ApiHandlerOptions handler_options)
+    : api(served_api),
+      options(std::move(handler_options)),
+      watches(std::make_shared<WatchStreams>(api, metrics, options.executor, options.bookmark_interval)) {}
+
+ApiHandler::ApiHandler(Api& api, ApiHandlerOptions options) : impl_(std::make_shared<Impl>(api, std::move(options))) {}
+
+ApiHandler::~ApiHandler() { impl_->watches->Stop(); }
+
+void ApiHandler::Handle(HttpRequest request, std::unique_ptr<Responder> responder) {
+  auto exchange = std::make_shared<Exchange>();
+  exchange->request = std::move(request);
+  exchange->responder = std::move(responder);
+  exchange->metrics = impl_->metrics;
+  exchange->clock = impl_->api.options().clock;
+  exchange->started = exchange->clock->Monotonic();
+  exchange->verb = exchange->request.method;
+  if (exchange->request.user.name.empty() && !IsOpen(exchange->request.path)) {
+    return exchange->SendError({Code::kUnauthorized, "Unauthorized"});
+  }
+  if (exchange->request.body.size() > impl_->options.body_bytes_max) {
+    return exchange->SendError({Code::kTooLarge, "Request entity too large: limit is " + std::to_string(impl_->options.body_bytes_max)});
+  }
+  auto query = Query::Parse(exchange->request.query);
+  if (!query) return exchange->SendError(query.error());
+  exchange->query = *std::move(query);
+  impl_->Route(exchange);
+}
+
+void ApiHandler::Impl::Route(const ExchangePointer& exchange) {
+  const auto parts = PathParts(exchange->request.path);
+  if (!parts) return exchange->SendError({Code::kBadRequest, "the path has a broken escape"});
+  if (RouteDocument(exchange, *parts)) return;
+  const auto path = ParseResourcePath(*parts);
+  if (!path || !path->rest.empty()) return exchange->SendError(NoSuchResourceError());
+  RouteResource(exchange, *path);
+}
+
+void ApiHandler::Impl::RouteResource(const ExchangePointer& exchange, const ResourcePath& path) {
+  const HttpRequest& request = exchange->request;
+  Call call;
+  call.served = api.resources().Find(path.group, path.version, path.plural);
+  if (call.served == nullptr || !Serves(*call.served, path.subresource)) return exchange->SendError(NoSuchResourceError());
+  const kube::Resource& resource = call.served->resource;
+  if (!resource.namespaced && !path.ns.empty()) return exchange->SendError(NoSuchResourceError());
+  exchange->resource = resource.plural;
+  call.ns = path.ns;
+  call.name = path.name;
+  call.subresource = path.subresource;
+  call.user = request.user;
+  call.field_manager = exchange->query.Get("fieldManager");
+  call.force = exchange->query.Flag("force");
+  const auto validation = FieldValidationOf(exchange->query);
+  if (!validation) return exchange->SendError(validation.error());
+  call.field_validation = *validation;
+  if (const std::string dry_run = exchange->query.Get("dryRun"); !dry_run.empty()) {
+    if (dry_run != "All") return exchange->SendError({Code::kBadRequest, "Invalid value: \"" + dry_run + "\": dryRun must be All"});
+    call.dry_run = true;
+  }
+  // One object of a namespaced kind is never addressed without its namespace.
+  if (resource.namespaced && call.ns.empty() && (!call.name.empty() || request.method == "POST" || request.method == "DELETE")) {
+    return exchange->SendError(call.name.empty() ? MethodNotAllowedError() : NoSuchResourceError());
+  }
+  auto wanted = request.method == "GET" ? NegotiateForm(exchange->Header("accept"), {Form::kTable, Form::kPartial})
+                                        : NegotiateForm(exchange->Header("accept"), {});
+  if (!wanted) {
+    // A client that would take a Table of what it writes takes the object as well.
+    wanted = NegotiateForm(exchange->Header("accept"), {Form::kTable, Form::kPartial});
+    if (!wanted) return exchange->SendError(wanted.error());
+    wanted->form = Form::kObject;
+  }
+  exchange->wanted = *wanted;
+  if (request.method == "GET") {
+    return api.Run([self = shared_from_this(), exchange, call = std::move(call)] { self->Read(exchange, call); });
+  }
+  if (call.field_manager.empty() && exchange->Header("content-type").find("apply-patch") == std::string::npos) {
+    call.field_manager = ManagerOf(exchange->Header("user-agent"));
+  }
+  api.Run([self = shared_from_this(), exchange, call = std::move(call)]() mutable {
+    const std::string& method = exchange->request.method;
+    if (method == "PATCH") return self->Patch(exchange, std::move(call));
+    if (method == "DELETE") return self->Delete(exchange, std::move(call));
+    if (method == "POST" || method == "PUT") return self->Write(exchange, std::move(call));
+    exchange->SendError(MethodNotAllowedError());
+  });
+}
+
+}  // namespace evenkeel::embedded::apiserver

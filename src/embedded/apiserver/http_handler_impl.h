@@ -1,0 +1,57 @@
+// The parts of ApiHandler: routing (http_handler.cc), reads (http_read.cc), writes (http_write.cc), documents (http_documents.cc).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "embedded/apiserver/discovery.h"
+#include "embedded/apiserver/errors.h"
+#include "embedded/apiserver/http_exchange.h"
+#include "embedded/apiserver/http_handler.h"
+#include "embedded/apiserver/watch_streams.h"
+
+namespace evenkeel::embedded::apiserver {
+
+struct ApiHandler::Impl : std::enable_shared_from_this<ApiHandler::Impl> {
+  Impl(Api& served_api, ApiHandlerOptions handler_options);
+
+  Api& api;
+  const ApiHandlerOptions options;
+  const std::shared_ptr<Metrics> metrics = std::make_shared<Metrics>();
+  std::shared_ptr<WatchStreams> watches;
+
+  // Documents that change only with the ResourceTable.
+  struct Document {
+    uint64_t generation = 0;
+    std::string etag;
+    Chunk body;
+  };
+  std::mutex documents_mutex;
+  std::map<std::string, Document> documents;
+
+  void Route(const ExchangePointer& exchange);
+  void RouteResource(const ExchangePointer& exchange, const ResourcePath& path);
+  bool RouteDocument(const ExchangePointer& exchange, const std::vector<std::string>& parts);
+  void SendOpenApi(const ExchangePointer& exchange, const std::vector<std::string>& parts);
+  void SendDiscovery(const ExchangePointer& exchange, const std::vector<std::string>& parts);
+  /// The cached document under `key`, made again when the table has changed; answers If-None-Match.
+  void SendDocument(const ExchangePointer& exchange, const std::string& key, const std::string& content_type,
+                    const std::function<std::string()>& make);
+  Document MakeDocument(const std::string& key, const std::function<std::string()>& make);
+
+  void Read(const ExchangePointer& exchange, const Call& call);
+  void GetOne(const ExchangePointer& exchange, const Call& call);
+  void List(const ExchangePointer& exchange, const Call& call);
+  void Watch(const ExchangePointer& exchange, const Call& call);
+  void GetLog(const ExchangePointer& exchange, const Call& call);
+
+  void Write(const ExchangePointer& exchange, Call call);
+  void Patch(const ExchangePointer& exchange, Call call);
+  void Delete(const ExchangePointer& exchange, Call call);
+};
+
+/// Table options of a request: includeObject.
+base::Result<TableRequest> TableRequestOf(const Exchange& exchange);
+
+}  // namespace evenkeel::embedded::apiserver

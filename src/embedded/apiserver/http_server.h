@@ -1,0 +1,44 @@
+// HTTP/1.1 over TLS (or plain, for metrics on loopback) with limits on everything a stranger could make large or slow.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "embedded/apiserver/http.h"
+
+namespace evenkeel::embedded::apiserver {
+
+using namespace std::chrono_literals;
+
+struct HttpServerOptions {
+  std::string address = "127.0.0.1";
+  int port = 0;                                  ///< 0: any free one, see HttpServer::port
+  std::string certificate_pem, private_key_pem;  ///< empty: plain HTTP
+  std::string client_ca_pem;                     ///< client certificates signed by it are accepted (and optional)
+  int threads = 2;
+  size_t body_bytes_max = 3u << 20;
+  size_t header_bytes_max = 64u << 10;
+  int connections_max = 10'000;
+  base::Duration handshake_timeout = base::Duration(10s);
+  base::Duration request_timeout = base::Duration(30s);  ///< to read one request
+  base::Duration idle_timeout = base::Duration(180s);    ///< between requests
+  base::Duration write_timeout = base::Duration(60s);    ///< for one write to make progress
+  size_t stream_bytes_max = 64u << 20;                   ///< queued for one slow stream
+};
+
+struct HttpServerStats {
+  int64_t connections = 0, requests = 0, rejected = 0;
+};
+
+class HttpServer {
+ public:
+  /// kUnavailable "cannot listen on ADDRESS:PORT: ..." names what to do.
+  static base::Result<std::unique_ptr<HttpServer>> Start(HttpServerOptions options, HttpHandler& handler);
+  virtual ~HttpServer() = default;  ///< Stops accepting, ends streams, waits for its threads. The handler must still live.
+  virtual int port() const = 0;
+  virtual HttpServerStats stats() const = 0;
+};
+
+}  // namespace evenkeel::embedded::apiserver

@@ -1,0 +1,93 @@
+// One I/O thread of the HTTP server, its connections and the mailbox through which other threads reach it. Only http_server*.cc
+// include this.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "client/http_tls.h"
+#include "embedded/apiserver/http_server.h"
+
+namespace evenkeel::embedded::apiserver {
+
+class ServerConnection;
+
+/// What all threads of one server share.
+struct ServerShared {
+  HttpServerOptions options;
+  HttpHandler* handler = nullptr;
+  std::shared_ptr<client::TlsContext> tls;  ///< null: plain
+  std::atomic<int64_t> connections{0}, requests{0}, rejected{0};
+};
+
+/// One of ServerShared::connections, for as long as it lives.
+class ConnectionCount {
+ public:
+  explicit ConnectionCount(std::shared_ptr<ServerShared> shared) : shared_(std::move(shared)) { ++shared_->connections; }
+  ConnectionCount(ConnectionCount&& other) noexcept = default;
+  ConnectionCount& operator=(ConnectionCount&& other) noexcept {
+    std::swap(shared_, other.shared_);
+    return *this;
+  }
+  ~ConnectionCount() {
+    if (shared_ != nullptr) --shared_->connections;
+  }
+
+ private:
+  std::shared_ptr<ServerShared> shared_;
+};
+
+/// Everything without a comment belongs to the worker's own thread.
+class ServerWorker : public std::enable_shared_from_this<ServerWorker> {
+ public:
+  explicit ServerWorker(std::shared_ptr<ServerShared> shared);
+
+  /// Runs until Stop. The body of the thread.
+  void Run();
+  /// Runs `task` on the worker's thread; false, and dropped, when that has stopped. Any thread; wakes the worker once per
+  /// batch.
+  bool Post(std::move_only_function<void()> task);
+  /// Ends all connections, then Run. Any thread.
+  void Stop();
+  /// Whether the caller is the worker's thread.
+  bool here() const;
+
+  void Adopt(client::UniqueFd fd, std::string remote, ConnectionCount count);
+  void Forget(const std::shared_ptr<ServerConnection>& connection);
+
+  boost::asio::io_context& context() { return context_; }
+  ServerShared& shared() { return *shared_; }
+  /// Reads of all connections go through one buffer, so that idle ones hold none.
+  std::vector<char>& scratch() { return scratch_; }
+  base::Instant now() const;
+  /// Called when the worker stops, before its connections end: the acceptor's own cleanup.
+  void OnStop(std::function<void()> callback) { on_stop_.push_back(std::move(callback)); }
+
+ private:
+  void DrainMailbox();
+  void Tick();
+  base::Duration TickPeriod() const;
+
+  const std::shared_ptr<ServerShared> shared_;
+  boost::asio::io_context context_{1};
+  boost::asio::steady_timer timer_{context_};
+  std::vector<char> scratch_;
+  std::unordered_set<std::shared_ptr<ServerConnection>> connections_;
+  std::vector<std::function<void()>> on_stop_;
+  bool stopped_ = false;
+
+  std::mutex mutex_;
+  std::vector<std::move_only_function<void()>> mailbox_;  // guarded by mutex_
+  bool woken_ = false;                                    // guarded by mutex_
+  bool closed_ = false;                                   // guarded by mutex_
+};
+
+}  // namespace evenkeel::embedded::apiserver

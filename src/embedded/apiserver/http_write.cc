@@ -1,0 +1,122 @@
+// POST, PUT, PATCH, DELETE.
+#include "base/yaml.h"
+#include "embedded/apiserver/http_handler_impl.h"
+
+namespace evenkeel::embedded::apiserver {
+namespace {
+
+using base::Code;
+using base::Fail;
+
+std::string MediaType(const std::string& content_type) {
+  std::string type = content_type.substr(0, content_type.find(';'));
+  while (type.ends_with(' ')) type.pop_back();
+  return type;
+}
+
+base::Error MediaTypeError(std::string_view accepted) {
+  return {Code::kUnsupportedMediaType,
+          "the body of the request was in an unknown format - accepted media types include: " + std::string(accepted)};
+}
+
+base::Result<Json> ParseBody(const Exchange& exchange) {
+  const std::string type = MediaType(exchange.Header("content-type"));
+  if (type.empty() || type == "application/json" || type == "*/*") return base::ParseJson(exchange.request.body, "request body");
+  if (type == "application/yaml") return base::ParseYamlDocument(exchange.request.body, "request body");
+  return Fail(MediaTypeError("application/json, application/yaml"));
+}
+
+base::Result<PatchBody> ParsePatch(const Exchange& exchange) {
+  static const std::map<std::string, client::PatchType, std::less<>> kTypes = {
+      {"application/json-patch+json", client::PatchType::kJson},
+      {"application/merge-patch+json", client::PatchType::kMerge},
+      {"application/strategic-merge-patch+json", client::PatchType::kStrategic},
+      {"application/apply-patch+yaml", client::PatchType::kApply},
+  };
+  const auto found = kTypes.find(MediaType(exchange.Header("content-type")));
+  if (found == kTypes.end()) {
+    return Fail(MediaTypeError("application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, "
+                               "application/apply-patch+yaml"));
+  }
+  PatchBody patch{.type = found->second, .value = {}};
+  auto value = patch.type == client::PatchType::kApply ? base::ParseYamlDocument(exchange.request.body, "request body")
+                                                       : base::ParseJson(exchange.request.body, "request body");
+  if (!value) return Fail(value.error());
+  patch.value = *std::move(value);
+  return patch;
+}
+
+Done Answerer(const ExchangePointer& exchange, const ServedPointer& served) {
+  return [exchange, served](Result<Answer> answer) {
+    if (!answer) return exchange->SendError(answer.error());
+    exchange->warnings = std::move(answer->warnings);
+    if (answer->other) return exchange->SendJson(answer->http_status, *answer->other);
+    exchange->SendJsonText(answer->http_status, ObjectText(*served, answer->object));
+  };
+}
+
+// DeleteOptions: from the body, or where it is absent from the query.
+base::Result<DeleteRequest> DeleteRequestOf(const Exchange& exchange, bool& dry_run) {
+  DeleteRequest request;
+  EVENKEEL_ASSIGN(request.grace_seconds, exchange.query.Integer("gracePeriodSeconds"));
+  request.propagation = exchange.query.Get("propagationPolicy");
+  if (exchange.query.Flag("orphanDependents")) request.propagation = "Orphan";
+  if (exchange.request.body.empty()) return request;
+  EVENKEEL_ASSIGN(const Json body, ParseBody(exchange));
+  if (!body.is_object()) return Fail(Code::kBadRequest, "the body must be DeleteOptions");
+  if (const Json* grace = base::Find(body, {"gracePeriodSeconds"}); grace != nullptr && grace->is_int64()) {
+    request.grace_seconds = grace->get_int64();
+  }
+  if (const std::string_view policy = base::FindString(body, {"propagationPolicy"}); !policy.empty()) request.propagation = policy;
+  if (const Json* orphan = base::Find(body, {"orphanDependents"}); orphan != nullptr && orphan->is_bool()) {
+    request.propagation = orphan->get_bool() ? "Orphan" : "Background";
+  }
+  request.uid = base::FindString(body, {"preconditions", "uid"});
+  request.resource_version = base::FindString(body, {"preconditions", "resourceVersion"});
+  if (!base::FindArray(body, {"dryRun"}).empty()) dry_run = true;
+  return request;
+}
+
+}  // namespace
+
+void ApiHandler::Impl::Write(const ExchangePointer& exchange, Call call) {
+  auto body = ParseBody(*exchange);
+  if (!body) return exchange->SendError(body.error());
+  const bool post = exchange->request.method == "POST";
+  const ServedPointer served = call.served;
+  if (post && call.subresource.empty() && call.name.empty()) return api.Create(std::move(call), *std::move(body), Answerer(exchange, served));
+  if (post && (call.subresource == "binding" || call.subresource == "eviction")) {
+    return api.Post(std::move(call), *std::move(body), Answerer(exchange, served));
+  }
+  const bool updates = !post && !call.name.empty() &&
+                       (call.subresource.empty() || call.subresource == "status" || call.subresource == "scale" || call.subresource == "finalize");
+  if (!updates) return exchange->SendError(MethodNotAllowedError());
+  api.Update(std::move(call), *std::move(body), Answerer(exchange, served));
+}
+
+void ApiHandler::Impl::Patch(const ExchangePointer& exchange, Call call) {
+  const bool patches = !call.name.empty() && (call.subresource.empty() || call.subresource == "status" || call.subresource == "scale");
+  if (!patches) return exchange->SendError(MethodNotAllowedError());
+  auto patch = ParsePatch(*exchange);
+  if (!patch) return exchange->SendError(patch.error());
+  const ServedPointer served = call.served;
+  api.Patch(std::move(call), *std::move(patch), Answerer(exchange, served));
+}
+
+void ApiHandler::Impl::Delete(const ExchangePointer& exchange, Call call) {
+  if (!call.subresource.empty()) return exchange->SendError(MethodNotAllowedError());
+  auto request = DeleteRequestOf(*exchange, call.dry_run);
+  if (!request) return exchange->SendError(request.error());
+  const ServedPointer served = call.served;
+  if (!call.name.empty()) return api.Delete(std::move(call), *std::move(request), Answerer(exchange, served));
+  exchange->verb = "DELETECOLLECTION";
+  ListQuery query{.label_selector = exchange->query.Get("labelSelector"),
+                  .field_selector = exchange->query.Get("fieldSelector"),
+                  .limit = 0,
+                  .continue_token = "",
+                  .resource_version = "",
+                  .resource_version_match = ""};
+  api.DeleteCollection(std::move(call), std::move(query), *std::move(request), Answerer(exchange, served));
+}
+
+}  // namespace evenkeel::embedded::apiserver

@@ -1,0 +1,56 @@
+#include "embedded/apiserver/modification.h"
+
+#include "kube/strategic_merge.h"
+
+namespace evenkeel::embedded::apiserver {
+
+using base::Code;
+using base::Fail;
+
+bool DeletionIsComplete(const Served& served, const Json& object, const Json& old) {
+  if (base::Find(old, {"metadata", "deletionTimestamp"}) == nullptr) return false;
+  if (!base::FindArray(object, {"metadata", "finalizers"}).empty()) return false;
+  if (base::FindInt(old, {"metadata", "deletionGracePeriodSeconds"}) > 0) return false;
+  const bool is_namespace = served.resource.group.empty() && served.resource.plural == "namespaces";
+  return !is_namespace || base::FindArray(object, {"spec", "finalizers"}).empty();
+}
+
+Status PatchObject(const kube::Resource& resource, const std::string& name, const PatchBody& patch, Json& object) {
+  switch (patch.type) {
+    case client::PatchType::kJson: {
+      auto applied = base::ApplyJsonPatch(object, patch.value);
+      if (!applied) {
+        return Fail(base::Error(Code::kInvalid, "the server rejected our request due to an error in our request: " +
+                                                    applied.error().message(),
+                                {.name = name, .group = resource.group, .kind = resource.kind, .uid = {}, .causes = {}}));
+      }
+      break;
+    }
+    case client::PatchType::kMerge:
+      if (!patch.value.is_object()) return Fail(Code::kBadRequest, "a merge patch must be a JSON object");
+      base::ApplyMergePatch(object, patch.value);
+      break;
+    case client::PatchType::kStrategic:
+      if (!patch.value.is_object()) return Fail(Code::kBadRequest, "a strategic merge patch must be a JSON object");
+      EVENKEEL_TRY(kube::ApplyStrategicMergePatch(object, patch.value, resource.schema));
+      break;
+    case client::PatchType::kApply:
+      EVENKEEL_CHECK(false);
+  }
+  return {};
+}
+
+void KeepApplyTime(Json& object, const Json& old) {
+  const auto without_times = [](const Json& from) {
+    Json fields = base::FindArray(from, {"metadata", "managedFields"});
+    for (Json& entry : fields.as_array()) base::Erase(entry, {"time"});
+    return fields;
+  };
+  if (base::Find(old, {"metadata", "managedFields"}) == nullptr) return;
+  if (!base::Equal(without_times(object), without_times(old))) return;
+  Json candidate = object;
+  base::Ensure(candidate, {"metadata", "managedFields"}) = *base::Find(old, {"metadata", "managedFields"});
+  if (base::Equal(candidate, old)) object = std::move(candidate);
+}
+
+}  // namespace evenkeel::embedded::apiserver

@@ -1,0 +1,26 @@
+// Pieces of the write path that more than one file of Api uses.
+#pragma once
+
+#include <string>
+
+#include "embedded/apiserver/api.h"
+
+namespace evenkeel::embedded::apiserver {
+
+/// One read-edit-write on its way, kept alive by its callbacks.
+struct Api::Modification {
+  static constexpr int kAttempts = 6;
+  Call call;
+  Change change;
+  Done done;
+  int attempt = 0;
+};
+
+/// Whether an object that was marked for deletion has nothing left to wait for, so that writing it means removing it.
+bool DeletionIsComplete(const Served& served, const Json& object, const Json& old);
+/// Carries out a JSON, merge or strategic merge patch.
+Status PatchObject(const kube::Resource& resource, const std::string& name, const PatchBody& patch, Json& object);
+/// An apply that changes nothing but the time in managedFields is no change.
+void KeepApplyTime(Json& object, const Json& old);
+
+}  // namespace evenkeel::embedded::apiserver

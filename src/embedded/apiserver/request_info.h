@@ -1,0 +1,53 @@
+// What a request's line and headers mean: path, query, and which form of answer its Accept header wants.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace evenkeel::embedded::apiserver {
+
+/// "%2F" -> "/"; nullopt for broken escapes and NUL.
+std::optional<std::string> Unescape(std::string_view text, bool plus_is_space);
+
+/// Query parameters; the first of a name counts.
+class Query {
+ public:
+  /// kBadRequest for broken escapes.
+  static base::Result<Query> Parse(std::string_view text);
+  std::string Get(const std::string& name) const;
+  bool Has(const std::string& name) const { return values_.contains(name); }
+  /// "true", "1" and a name without value.
+  bool Flag(const std::string& name) const;
+  /// kBadRequest names the parameter.
+  base::Result<std::optional<int64_t>> Integer(const std::string& name) const;
+
+ private:
+  std::map<std::string, std::string> values_;
+};
+
+/// A path below /api/VERSION or /apis/GROUP/VERSION.
+struct ResourcePath {
+  std::string group, version, ns, plural, name, subresource;
+  std::string rest;  ///< what follows the subresource
+};
+/// The unescaped parts of a path; nullopt for broken escapes. Empty parts are left out.
+std::optional<std::vector<std::string>> PathParts(std::string_view path);
+/// Nullopt when it does not lead to a resource.
+std::optional<ResourcePath> ParseResourcePath(const std::vector<std::string>& parts);
+
+enum class Form { kObject, kTable, kPartial, kAggregatedDiscovery, kProtobuf };
+
+struct Wanted {
+  Form form = Form::kObject;
+  std::string version = "v1";  ///< of Table, PartialObjectMetadata or discovery
+  bool yaml = false;
+};
+/// The first form of an Accept header that can be answered. `special`: forms offered beside plain JSON and YAML. kNotAcceptable.
+base::Result<Wanted> NegotiateForm(std::string_view accept, std::initializer_list<Form> special);
+
+}  // namespace evenkeel::embedded::apiserver

@@ -1,0 +1,82 @@
+// What this API server serves right now: the built-in kinds and those of CustomResourceDefinitions, and how each is stored.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "embedded/store/store.h"
+#include "kube/resource.h"
+#include "kube/schema.h"
+
+namespace evenkeel::embedded::apiserver {
+
+/// One additionalPrinterColumns entry.
+struct PrinterColumn {
+  std::string name, type, format, description, json_path;
+  int priority = 0;
+};
+
+/// One resource as it is served. Immutable; requests hold it while they run, so a CRD may change under them.
+struct Served {
+  kube::Resource resource;
+  bool custom = false;
+  bool terminating = false;         ///< its CRD is being deleted: no creates
+  std::string storage_api_version;  ///< of the stored bytes
+  std::string head;                 ///< {"apiVersion":"apps/v1","kind":"Deployment", as it is stored and answered
+  std::string storage_head;         ///< the same with storage_api_version
+  std::string prefix;               ///< of the keys in the store, with the slash at its end
+  bool status_subresource = false;
+  bool has_generation = false;      ///< metadata.generation counts changes of the spec
+  /// scale: dotted paths below the object, e.g. "spec.replicas"; empty: no scale subresource
+  std::string spec_replicas, status_replicas, label_selector;
+  std::vector<PrinterColumn> columns;  ///< custom kinds only
+  std::vector<std::string> selectable_fields;
+  std::shared_ptr<const kube::SchemaSet> schemas;  ///< owns resource.schema of a custom kind
+
+  std::string Key(std::string_view ns, std::string_view name) const;
+  /// Prefix of one namespace's keys, or of all.
+  std::string Prefix(std::string_view ns) const;
+};
+using ServedPointer = std::shared_ptr<const Served>;
+
+/// Thread-safe.
+class ResourceTable {
+ public:
+  ResourceTable();
+
+  /// Null when it is not served.
+  ServedPointer Find(std::string_view group, std::string_view version, std::string_view plural) const;
+  ServedPointer FindKind(std::string_view api_version, std::string_view kind) const;
+  /// Everything, in the order of discovery: core, then groups; CRDs by group, version (newest first) and name.
+  std::vector<ServedPointer> All() const;
+  /// Grows with every change: what caches of discovery and OpenAPI depend on.
+  uint64_t generation() const;
+
+  /// Adds or replaces what a CRD serves. A CRD that is not established (names in conflict) serves nothing. News of a revision
+  /// that is not newer than what is known of that CRD changes nothing.
+  void SetCustom(const base::Json& crd, store::Revision revision);
+  void RemoveCustom(const std::string& crd_name, store::Revision revision);
+
+ private:
+  using Key = std::tuple<std::string, std::string, std::string>;
+  void Rebuild();
+
+  mutable std::mutex mutex_;
+  std::map<std::string, std::vector<ServedPointer>> custom_;  // by CRD name
+  std::map<std::string, store::Revision> custom_revisions_;   // of CRDs that are gone too
+  std::vector<ServedPointer> built_in_;
+  std::vector<ServedPointer> all_;
+  std::map<Key, ServedPointer, std::less<>> by_plural_;
+  std::map<std::pair<std::string, std::string>, ServedPointer> by_kind_;
+  uint64_t generation_ = 1;
+};
+
+/// Orders API versions as Kubernetes does: v2 > v1 > v1beta2 > v1beta1 > v1alpha1 > anything else by name.
+bool NewerVersion(std::string_view a, std::string_view b);
+
+}  // namespace evenkeel::embedded::apiserver

@@ -1,0 +1,120 @@
+#include "embedded/apiserver/stored.h"
+
+#include "embedded/apiserver/raw_json.h"
+
+namespace evenkeel::embedded::apiserver {
+namespace {
+
+constexpr std::string_view kMetadata = "\"metadata\":{";
+
+// Core name, events.k8s.io name.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kEventFields = {{
+    {"involvedObject", "regarding"},
+    {"message", "note"},
+    {"source", "deprecatedSource"},
+    {"firstTimestamp", "deprecatedFirstTimestamp"},
+    {"lastTimestamp", "deprecatedLastTimestamp"},
+    {"count", "deprecatedCount"},
+    {"reportingComponent", "reportingController"},
+}};
+
+bool IsConvertedEvent(const Served& served) {
+  return served.resource.plural == "events" && served.resource.group == "events.k8s.io";
+}
+
+void Rename(base::JsonObject& object, std::string_view from, std::string_view to) {
+  auto found = object.find(from);
+  if (found == object.end()) return;
+  base::Json value = std::move(found->value());
+  object.erase(found);
+  object[to] = std::move(value);
+}
+
+void AppendHead(std::string& out, std::string_view head, const Stored& stored, std::string_view bytes) {
+  const size_t metadata = bytes.find(kMetadata);
+  EVENKEEL_CHECK(metadata != bytes.npos);
+  const size_t after = metadata + kMetadata.size();
+  out += head;
+  out += kMetadata;
+  if (stored.revision > 0) {
+    out += "\"resourceVersion\":\"";
+    out += std::to_string(stored.revision);
+    out += after < bytes.size() && bytes[after] != '}' ? "\"," : "\"";
+  }
+  out += bytes.substr(after);
+}
+
+std::string EncodeWithHead(const base::JsonObject& object, std::string_view head) {
+  std::string out(head);
+  out += "\"metadata\":{";
+  bool first = true;
+  const auto append = [&](std::string_view key, const base::Json& value) {
+    if (!first) out += ',';
+    first = false;
+    out += boost::json::serialize(boost::json::string_view(key));
+    out += ':';
+    out += boost::json::serialize(value);
+  };
+  if (const base::Json* metadata = base::Find(object, "metadata"); metadata != nullptr && metadata->is_object()) {
+    for (const auto& field : metadata->get_object()) {
+      if (field.key() == "resourceVersion" || field.value().is_null()) continue;
+      append(field.key(), field.value());
+    }
+  }
+  out += '}';
+  first = false;
+  for (const auto& field : object) {
+    if (field.key() == "apiVersion" || field.key() == "kind" || field.key() == "metadata") continue;
+    append(field.key(), field.value());
+  }
+  out += '}';
+  return out;
+}
+
+}  // namespace
+
+void EventToCore(base::Json& event) {
+  for (const auto& [core, other] : kEventFields) Rename(event.as_object(), other, core);
+}
+
+void EventFromCore(base::Json& event) {
+  for (const auto& [core, other] : kEventFields) Rename(event.as_object(), core, other);
+}
+
+std::string EncodeStored(const base::Json& object, const Served& served) {
+  if (!IsConvertedEvent(served)) return EncodeWithHead(object.get_object(), served.storage_head);
+  base::Json copy = object;
+  EventToCore(copy);
+  return EncodeWithHead(copy.get_object(), served.storage_head);
+}
+
+void AppendObject(std::string& out, const Served& served, const Stored& stored) {
+  if (IsConvertedEvent(served)) {
+    out += base::ToText(DecodeObject(served, stored));
+    return;
+  }
+  AppendHead(out, served.head, stored, *stored.bytes);
+}
+
+std::string ObjectText(const Served& served, const Stored& stored) {
+  std::string text;
+  text.reserve(stored.bytes->size() + 64);
+  AppendObject(text, served, stored);
+  return text;
+}
+
+base::Json DecodeObject(const Served& served, const Stored& stored) {
+  std::string text;
+  text.reserve(stored.bytes->size() + 64);
+  AppendHead(text, served.head, stored, *stored.bytes);
+  auto parsed = base::ParseJson(text, "stored object");
+  EVENKEEL_CHECK(parsed && parsed->is_object());
+  if (IsConvertedEvent(served)) EventFromCore(*parsed);
+  return *std::move(parsed);
+}
+
+std::string StoredMetaText(const Stored& stored, std::string_view field) {
+  return RawText(RawFind(*stored.bytes, {"metadata", field}));
+}
+
+}  // namespace evenkeel::embedded::apiserver

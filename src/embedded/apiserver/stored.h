@@ -1,0 +1,33 @@
+// How objects lie in the store: compact JSON, apiVersion, kind and metadata first, without resourceVersion. The resourceVersion
+// is the key's revision and is spliced into the bytes when they are read, so that lists and watches never parse.
+#pragma once
+
+#include <string>
+
+#include "base/json.h"
+#include "embedded/apiserver/resource_table.h"
+#include "embedded/store/store.h"
+
+namespace evenkeel::embedded::apiserver {
+
+/// An object as it was read. Revision 0: not stored (a dry run), so without a resourceVersion.
+struct Stored {
+  store::Value bytes;
+  store::Revision revision = 0;
+};
+
+/// The bytes to store for an object of the served version; events are kept as core v1.
+std::string EncodeStored(const base::Json& object, const Served& served);
+/// Appends the object's JSON in the served version with its resourceVersion. A copy of bytes, except for events.k8s.io.
+void AppendObject(std::string& out, const Served& served, const Stored& stored);
+std::string ObjectText(const Served& served, const Stored& stored);
+/// The same, parsed. Stored bytes are our own: what cannot be parsed ends the process.
+base::Json DecodeObject(const Served& served, const Stored& stored);
+/// One string below metadata of the stored bytes, "" when absent; without parsing the rest.
+std::string StoredMetaText(const Stored& stored, std::string_view field);
+
+/// Field names of core/v1 Event <-> events.k8s.io/v1 Event, in place. No-op where it already has them.
+void EventToCore(base::Json& event);
+void EventFromCore(base::Json& event);
+
+}  // namespace evenkeel::embedded::apiserver

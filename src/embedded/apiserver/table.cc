@@ -1,0 +1,137 @@
+#include "embedded/apiserver/table.h"
+
+#include "embedded/apiserver/raw_json.h"
+#include "embedded/apiserver/table_columns.h"
+
+namespace evenkeel::embedded::apiserver {
+namespace {
+
+using base::Json;
+using base::JsonArray;
+using base::JsonObject;
+
+class NameAgePrinter : public TablePrinter {
+ public:
+  const std::vector<TableColumn>& columns() const override { return columns_; }
+  JsonArray Cells(const Json& object, base::Time now) const override {
+    return {Json(base::FindString(object, {"metadata", "name"})), Json(AgeText(object, {"metadata", "creationTimestamp"}, now))};
+  }
+
+ private:
+  const std::vector<TableColumn> columns_ = {NameColumn(), AgeColumn()};
+};
+
+// One value of a CRD's column as a cell.
+Json CustomCell(const PrinterColumn& column, const Json& object, base::Time now) {
+  const std::vector<const Json*> values = FindJsonPath(object, column.json_path);
+  if (values.empty() || values[0]->is_null()) return nullptr;
+  const Json& value = *values[0];
+  if (column.type == "date") {
+    if (!value.is_string()) return nullptr;
+    const auto time = base::ParseTime(value.get_string());
+    return time ? Json(base::HumanDuration(now - *time)) : Json("<invalid>");
+  }
+  if (column.type == "integer") return value.is_number() ? value : Json(nullptr);
+  if (column.type == "number") return value.is_number() ? value : Json(nullptr);
+  if (column.type == "boolean") return value.is_bool() ? value : Json(nullptr);
+  if (values.size() > 1) {
+    std::string text;
+    for (const Json* one : values) text += (text.empty() ? "" : ",") + (one->is_string() ? std::string(one->get_string()) : base::ToText(*one));
+    return Json(text);
+  }
+  return value.is_string() ? value : Json(base::ToText(value));
+}
+
+class CustomPrinter : public TablePrinter {
+ public:
+  explicit CustomPrinter(const Served& served) : specs_(served.columns) {
+    columns_.push_back(NameColumn());
+    for (const PrinterColumn& column : specs_) {
+      columns_.push_back({column.name, column.type, column.format, column.description, column.priority});
+    }
+  }
+  const std::vector<TableColumn>& columns() const override { return columns_; }
+  JsonArray Cells(const Json& object, base::Time now) const override {
+    JsonArray cells{Json(base::FindString(object, {"metadata", "name"}))};
+    for (const PrinterColumn& column : specs_) cells.push_back(CustomCell(column, object, now));
+    return cells;
+  }
+
+ private:
+  std::vector<PrinterColumn> specs_;
+  std::vector<TableColumn> columns_;
+};
+
+class BuiltInPrinter : public TablePrinter {
+ public:
+  explicit BuiltInPrinter(const BuiltInTable& table) : table_(table) {}
+  const std::vector<TableColumn>& columns() const override { return table_.columns; }
+  JsonArray Cells(const Json& object, base::Time now) const override { return table_.cells(object, now); }
+
+ private:
+  const BuiltInTable& table_;
+};
+
+}  // namespace
+
+TableColumn NameColumn() {
+  return {"Name", "string", "name",
+          "Name must be unique within a namespace. It is the primary key of the object and cannot be changed after it was created.", 0};
+}
+
+TableColumn AgeColumn() { return {"Age", "string", "", "Time since the object was created.", 0}; }
+
+std::string AgeText(const Json& object, std::initializer_list<std::string_view> path, base::Time now) {
+  const auto time = base::ParseTime(base::FindString(object, path));
+  return time ? base::HumanDuration(now - *time) : "<unknown>";
+}
+
+std::shared_ptr<const TablePrinter> PrinterFor(const Served& served) {
+  if (served.custom && !served.columns.empty()) return std::make_shared<CustomPrinter>(served);
+  if (!served.custom) {
+    if (const BuiltInTable* table = FindBuiltInTable(served.resource.group, served.resource.plural)) {
+      return std::make_shared<BuiltInPrinter>(*table);
+    }
+  }
+  return std::make_shared<NameAgePrinter>();
+}
+
+std::string TableText(const Served& served, const std::vector<Stored>& items, JsonObject list_metadata, const TableRequest& request,
+                      base::Time now) {
+  const auto printer = PrinterFor(served);
+  JsonArray definitions;
+  for (const TableColumn& column : printer->columns()) {
+    definitions.push_back(JsonObject{{"name", column.name},
+                                     {"type", column.type},
+                                     {"format", column.format},
+                                     {"description", column.description},
+                                     {"priority", column.priority}});
+  }
+  std::string text = "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/" + request.version + "\",\"metadata\":" +
+                     base::ToText(list_metadata) + ",\"columnDefinitions\":" + base::ToText(definitions) + ",\"rows\":[";
+  bool first = true;
+  for (const Stored& stored : items) {
+    Json object = DecodeObject(served, stored);
+    // The printers know events by core/v1's names.
+    if (served.resource.plural == "events" && served.resource.group == "events.k8s.io") EventToCore(object);
+    if (!first) text += ',';
+    first = false;
+    text += "{\"cells\":" + base::ToText(printer->Cells(object, now));
+    if (request.include == IncludeObject::kMetadata) text += ",\"object\":" + PartialText(served, stored, request.version);
+    if (request.include == IncludeObject::kObject) text += ",\"object\":" + ObjectText(served, stored);
+    text += '}';
+  }
+  text += "]}";
+  return text;
+}
+
+std::string PartialText(const Served&, const Stored& stored, std::string_view version) {
+  const std::string_view metadata = RawFind(*stored.bytes, {"metadata"});
+  std::string text = "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/" + std::string(version) + "\",\"metadata\":{";
+  if (stored.revision > 0) text += "\"resourceVersion\":\"" + std::to_string(stored.revision) + "\"" + (metadata.size() > 2 ? "," : "");
+  text += metadata.substr(1);
+  text += '}';
+  return text;
+}
+
+}  // namespace evenkeel::embedded::apiserver

@@ -1,0 +1,55 @@
+// Server-side printing: meta.k8s.io Tables with upstream's columns, and metadata-only forms.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/time.h"
+#include "embedded/apiserver/resource_table.h"
+#include "embedded/apiserver/stored.h"
+
+namespace evenkeel::embedded::apiserver {
+
+struct TableColumn {
+  std::string name, type, format, description;
+  int priority = 0;  ///< 1: only with -o wide
+};
+
+enum class IncludeObject { kMetadata, kNone, kObject };
+
+/// Prints one kind. Immutable, thread-safe.
+class TablePrinter {
+ public:
+  virtual ~TablePrinter() = default;
+  virtual const std::vector<TableColumn>& columns() const = 0;
+  /// One cell per column.
+  virtual base::JsonArray Cells(const base::Json& object, base::Time now) const = 0;
+};
+
+/// The printer of a kind: upstream's columns, a CRD's, or Name and Age.
+std::shared_ptr<const TablePrinter> PrinterFor(const Served& served);
+
+struct TableRequest {
+  std::string version = "v1";
+  IncludeObject include = IncludeObject::kMetadata;
+};
+
+/// A Table of these objects. `list_metadata`: resourceVersion, continue, remainingItemCount.
+std::string TableText(const Served& served, const std::vector<Stored>& items, base::JsonObject list_metadata, const TableRequest& request,
+                      base::Time now);
+/// {"kind":"PartialObjectMetadata",...}: the object's metadata and nothing else.
+std::string PartialText(const Served& served, const Stored& stored, std::string_view version);
+
+/// "3h12m", or "<unknown>" when there is no such time.
+std::string AgeText(const base::Json& object, std::initializer_list<std::string_view> path, base::Time now);
+
+/// The STATUS column of a pod: phase, or what is wrong with its containers.
+std::string PodStatusText(const base::Json& pod);
+
+/// A CRD's column: the JSONPath subset .a.b[0]['c'][*] and [?(@.type=="x")]; all values found.
+std::vector<const base::Json*> FindJsonPath(const base::Json& object, std::string_view path);
+
+}  // namespace evenkeel::embedded::apiserver

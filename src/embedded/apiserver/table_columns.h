@@ -1,0 +1,40 @@
+// Columns and cells of the built-in kinds.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/time.h"
+#include "embedded/apiserver/table.h"
+
+namespace evenkeel::embedded::apiserver {
+
+struct BuiltInTable {
+  std::vector<TableColumn> columns;
+  base::JsonArray (*cells)(const base::Json& object, base::Time now);
+};
+
+/// Null for kinds that have only Name and Age. `group` may be events.k8s.io for the printer of core events.
+const BuiltInTable* FindBuiltInTable(std::string_view group, std::string_view plural);
+
+using TableMap = std::map<std::string, BuiltInTable, std::less<>>;
+/// The parts of the map, by "group/plural".
+void AddWorkloadTables(TableMap& tables);
+void AddClusterTables(TableMap& tables);
+
+TableColumn NameColumn();
+TableColumn AgeColumn();
+/// A column of strings; priority 1 is shown with -o wide only.
+TableColumn TextColumn(std::string_view name, int priority = 0);
+TableColumn IntegerColumn(std::string_view name, int priority = 0);
+
+/// The cells that most kinds begin and end with.
+base::Json NameCell(const base::Json& object);
+base::Json AgeCell(const base::Json& object, base::Time now);
+/// A label selector as kubectl prints it: "a=b,c in (x,y)", "<none>" when there is none.
+std::string SelectorText(const base::Json* selector);
+/// "a,b" of one string field of each container of a pod template.
+std::string ContainersText(const base::Json& pod_spec, std::string_view field);
+
+}  // namespace evenkeel::embedded::apiserver

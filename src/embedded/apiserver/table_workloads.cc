@@ -1,0 +1,204 @@
+// Rows of pods and of the kinds that make them.
+#include "embedded/apiserver/table_columns.h"
+#include "kube/selector.h"
+
+namespace evenkeel::embedded::apiserver {
+namespace {
+
+using base::Json;
+using base::JsonArray;
+
+constexpr std::string_view kNone = "<none>";
+
+Json Number(const Json& object, std::initializer_list<std::string_view> path) { return base::FindInt(object, path); }
+
+std::string Or(std::string_view text, std::string_view fallback) { return std::string(text.empty() ? fallback : text); }
+
+JsonArray PodCells(const Json& pod, base::Time now) {
+  int64_t ready = 0, restarts = 0;
+  std::optional<base::Time> last_restart;
+  for (const std::string_view list : {"containerStatuses", "initContainerStatuses"}) {
+    for (const Json& status : base::FindArray(pod, {"status", list})) {
+      if (list == "containerStatuses" && base::FindBool(status, {"ready"})) ++ready;
+      if (list != "containerStatuses" && base::Find(pod, {"status", "containerStatuses"}) != nullptr) continue;
+      restarts += base::FindInt(status, {"restartCount"});
+      const auto finished = base::ParseTime(base::FindString(status, {"lastState", "terminated", "finishedAt"}));
+      if (finished && (!last_restart || *finished > *last_restart)) last_restart = *finished;
+    }
+  }
+  std::string restart_text = std::to_string(restarts);
+  if (restarts > 0 && last_restart) restart_text += " (" + base::HumanDuration(now - *last_restart) + " ago)";
+  size_t gates = 0, gates_passed = 0;
+  for (const Json& gate : base::FindArray(pod, {"spec", "readinessGates"})) {
+    ++gates;
+    for (const Json& condition : base::FindArray(pod, {"status", "conditions"})) {
+      if (base::FindString(condition, {"type"}) == base::FindString(gate, {"conditionType"}) &&
+          base::FindString(condition, {"status"}) == "True") {
+        ++gates_passed;
+      }
+    }
+  }
+  return {NameCell(pod),
+          Json(std::to_string(ready) + "/" + std::to_string(base::FindArray(pod, {"spec", "containers"}).size())),
+          Json(PodStatusText(pod)),
+          Json(restart_text),
+          AgeCell(pod, now),
+          Json(Or(base::FindString(pod, {"status", "podIP"}), kNone)),
+          Json(Or(base::FindString(pod, {"spec", "nodeName"}), kNone)),
+          Json(Or(base::FindString(pod, {"status", "nominatedNodeName"}), kNone)),
+          Json(gates == 0 ? std::string(kNone) : std::to_string(gates_passed) + "/" + std::to_string(gates))};
+}
+
+JsonArray DeploymentCells(const Json& object, base::Time now) {
+  const Json& spec = base::Find(object, {"spec", "template", "spec"}) != nullptr ? *base::Find(object, {"spec", "template", "spec"}) : object;
+  return {NameCell(object),
+          Json(std::to_string(base::FindInt(object, {"status", "readyReplicas"})) + "/" +
+               std::to_string(base::FindInt(object, {"spec", "replicas"}, 1))),
+          Number(object, {"status", "updatedReplicas"}),
+          Number(object, {"status", "availableReplicas"}),
+          AgeCell(object, now),
+          Json(ContainersText(spec, "name")),
+          Json(ContainersText(spec, "image")),
+          Json(SelectorText(base::Find(object, {"spec", "selector"})))};
+}
+
+JsonArray ReplicaSetCells(const Json& object, base::Time now) {
+  const Json& spec = base::Find(object, {"spec", "template", "spec"}) != nullptr ? *base::Find(object, {"spec", "template", "spec"}) : object;
+  return {NameCell(object),
+          Number(object, {"spec", "replicas"}),
+          Number(object, {"status", "replicas"}),
+          Number(object, {"status", "readyReplicas"}),
+          AgeCell(object, now),
+          Json(ContainersText(spec, "name")),
+          Json(ContainersText(spec, "image")),
+          Json(SelectorText(base::Find(object, {"spec", "selector"})))};
+}
+
+JsonArray StatefulSetCells(const Json& object, base::Time now) {
+  const Json& spec = base::Find(object, {"spec", "template", "spec"}) != nullptr ? *base::Find(object, {"spec", "template", "spec"}) : object;
+  return {NameCell(object),
+          Json(std::to_string(base::FindInt(object, {"status", "readyReplicas"})) + "/" +
+               std::to_string(base::FindInt(object, {"spec", "replicas"}, 1))),
+          AgeCell(object, now),
+          Json(ContainersText(spec, "name")),
+          Json(ContainersText(spec, "image"))};
+}
+
+JsonArray DaemonSetCells(const Json& object, base::Time now) {
+  const Json& spec = base::Find(object, {"spec", "template", "spec"}) != nullptr ? *base::Find(object, {"spec", "template", "spec"}) : object;
+  std::string selector;
+  for (const auto& [key, value] : base::FindObject(spec, {"nodeSelector"})) {
+    selector += (selector.empty() ? "" : ",") + std::string(key) + "=" + (value.is_string() ? std::string(value.get_string()) : "");
+  }
+  return {NameCell(object),
+          Number(object, {"status", "desiredNumberScheduled"}),
+          Number(object, {"status", "currentNumberScheduled"}),
+          Number(object, {"status", "numberReady"}),
+          Number(object, {"status", "updatedNumberScheduled"}),
+          Number(object, {"status", "numberAvailable"}),
+          Json(Or(selector, kNone)),
+          AgeCell(object, now),
+          Json(ContainersText(spec, "name")),
+          Json(ContainersText(spec, "image")),
+          Json(SelectorText(base::Find(object, {"spec", "selector"})))};
+}
+
+std::string JobStatus(const Json& job) {
+  const auto is_true = [&](std::string_view type) {
+    for (const Json& condition : base::FindArray(job, {"status", "conditions"})) {
+      if (base::FindString(condition, {"type"}) == type && base::FindString(condition, {"status"}) == "True") return true;
+    }
+    return false;
+  };
+  if (is_true("Complete")) return "Complete";
+  if (is_true("Failed")) return "Failed";
+  if (base::Find(job, {"metadata", "deletionTimestamp"}) != nullptr) return "Terminating";
+  if (is_true("Suspended")) return "Suspended";
+  if (is_true("FailureTarget")) return "FailureTarget";
+  return "Running";
+}
+
+JsonArray JobCells(const Json& job, base::Time now) {
+  const Json& spec = base::Find(job, {"spec", "template", "spec"}) != nullptr ? *base::Find(job, {"spec", "template", "spec"}) : job;
+  const Json* wanted = base::Find(job, {"spec", "completions"});
+  const std::string succeeded = std::to_string(base::FindInt(job, {"status", "succeeded"}));
+  std::string completions;
+  if (wanted != nullptr && wanted->is_number()) {
+    completions = succeeded + "/" + base::ToText(*wanted);
+  } else {
+    const int64_t parallel = base::FindInt(job, {"spec", "parallelism"}, 1);
+    completions = succeeded + "/1" + (parallel > 1 ? " of " + std::to_string(parallel) : "");
+  }
+  std::string duration;
+  const auto started = base::ParseTime(base::FindString(job, {"status", "startTime"}));
+  const auto finished = base::ParseTime(base::FindString(job, {"status", "completionTime"}));
+  if (started) duration = base::HumanDuration((finished ? *finished : now) - *started);
+  return {NameCell(job),
+          Json(JobStatus(job)),
+          Json(completions),
+          Json(duration),
+          AgeCell(job, now),
+          Json(ContainersText(spec, "name")),
+          Json(ContainersText(spec, "image")),
+          Json(SelectorText(base::Find(job, {"spec", "selector"})))};
+}
+
+JsonArray CronJobCells(const Json& object, base::Time now) {
+  const Json* template_spec = base::Find(object, {"spec", "jobTemplate", "spec", "template", "spec"});
+  const Json& spec = template_spec != nullptr ? *template_spec : object;
+  const bool ran = !base::FindString(object, {"status", "lastScheduleTime"}).empty();
+  return {NameCell(object),
+          Json(base::FindString(object, {"spec", "schedule"})),
+          Json(Or(base::FindString(object, {"spec", "timeZone"}), kNone)),
+          Json(base::FindBool(object, {"spec", "suspend"}) ? "True" : "False"),
+          Json(static_cast<int64_t>(base::FindArray(object, {"status", "active"}).size())),
+          Json(ran ? AgeText(object, {"status", "lastScheduleTime"}, now) : std::string(kNone)),
+          AgeCell(object, now),
+          Json(ContainersText(spec, "name")),
+          Json(ContainersText(spec, "image")),
+          Json(kNone)};
+}
+
+}  // namespace
+
+std::string SelectorText(const Json* selector) {
+  if (selector == nullptr) return std::string(kNone);
+  const auto parsed = kube::LabelSelector::FromJson(*selector);
+  const std::string text = parsed ? parsed->ToString() : "";
+  return Or(text, kNone);
+}
+
+std::string ContainersText(const Json& pod_spec, std::string_view field) {
+  std::string text;
+  for (const Json& container : base::FindArray(pod_spec, {"containers"})) {
+    text += (text.empty() ? "" : ",") + std::string(base::FindString(container, {field}));
+  }
+  return text;
+}
+
+void AddWorkloadTables(TableMap& tables) {
+  const auto text = TextColumn;
+  const auto number = IntegerColumn;
+  tables["/pods"] = {{NameColumn(), text("Ready", 0), text("Status", 0), text("Restarts", 0), AgeColumn(), text("IP", 1), text("Node", 1),
+                      text("Nominated Node", 1), text("Readiness Gates", 1)},
+                     PodCells};
+  tables["apps/deployments"] = {{NameColumn(), text("Ready", 0), number("Up-to-date", 0), number("Available", 0), AgeColumn(),
+                                 text("Containers", 1), text("Images", 1), text("Selector", 1)},
+                                DeploymentCells};
+  tables["apps/replicasets"] = {{NameColumn(), number("Desired", 0), number("Current", 0), number("Ready", 0), AgeColumn(),
+                                 text("Containers", 1), text("Images", 1), text("Selector", 1)},
+                                ReplicaSetCells};
+  tables["apps/statefulsets"] = {{NameColumn(), text("Ready", 0), AgeColumn(), text("Containers", 1), text("Images", 1)}, StatefulSetCells};
+  tables["apps/daemonsets"] = {{NameColumn(), number("Desired", 0), number("Current", 0), number("Ready", 0), number("Up-to-date", 0),
+                                number("Available", 0), text("Node Selector", 0), AgeColumn(), text("Containers", 1), text("Images", 1),
+                                text("Selector", 1)},
+                               DaemonSetCells};
+  tables["batch/jobs"] = {{NameColumn(), text("Status", 0), text("Completions", 0), text("Duration", 0), AgeColumn(), text("Containers", 1),
+                           text("Images", 1), text("Selector", 1)},
+                          JobCells};
+  tables["batch/cronjobs"] = {{NameColumn(), text("Schedule", 0), text("Timezone", 0), text("Suspend", 0), number("Active", 0),
+                               text("Last Schedule", 0), AgeColumn(), text("Containers", 1), text("Images", 1), text("Selector", 1)},
+                              CronJobCells};
+}
+
+}  // namespace evenkeel::embedded::apiserver

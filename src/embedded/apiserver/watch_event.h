@@ -1,0 +1,65 @@
+// One write on its way to many watchers: parsed and encoded at most once each, whoever asks first.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "embedded/apiserver/http.h"
+#include "embedded/apiserver/resource_table.h"
+#include "embedded/apiserver/stored.h"
+#include "embedded/store/store.h"
+#include "kube/object.h"
+
+namespace evenkeel::embedded::apiserver {
+
+/// Thread-safe.
+class SharedEvent {
+ public:
+  explicit SharedEvent(store::Event event);
+
+  /// The object to show: the new version, or for a delete the last one with the delete's revision.
+  const Stored& object() const { return object_; }
+  /// What was there before, null bytes when it was created.
+  const Stored& previous() const { return previous_; }
+  bool deleted() const { return deleted_; }
+  store::Revision revision() const { return object_.revision; }
+  /// The object to show when the change made it leave a selection: the version before, at this revision.
+  Stored Left() const { return {previous_.bytes, object_.revision}; }
+
+  const kube::Labels& object_labels();
+  const kube::Labels& previous_labels();
+
+  /// The text under `key`, made by `make` on the first request.
+  Chunk Encoded(const std::string& key, const std::function<std::string()>& make);
+
+ private:
+  Stored object_, previous_;
+  bool deleted_ = false;
+  std::mutex mutex_;
+  std::optional<kube::Labels> labels_, previous_labels_;
+  std::map<std::string, Chunk> encoded_;
+};
+
+/// The labels of stored bytes, reading only metadata.
+kube::Labels StoredLabels(std::string_view bytes);
+
+/// The events of the last revisions, so that all watchers of one write share one SharedEvent. Bounded: a watcher that replays
+/// older history makes its own.
+class EventCache {
+ public:
+  static constexpr size_t kEventsMax = 512;
+  std::shared_ptr<SharedEvent> Share(const store::Event& event);
+
+ private:
+  std::mutex mutex_;
+  std::map<store::Revision, std::weak_ptr<SharedEvent>> events_;
+  std::deque<std::shared_ptr<SharedEvent>> recent_;
+};
+
+}  // namespace evenkeel::embedded::apiserver

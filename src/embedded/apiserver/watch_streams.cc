@@ -1,0 +1,177 @@
+#include "embedded/apiserver/watch_streams.h"
+
+#include "embedded/apiserver/errors.h"
+
+namespace evenkeel::embedded::apiserver {
+namespace {
+
+constexpr base::Duration kTickInterval = std::chrono::seconds(1);
+
+std::string_view TypeName(EventType type) {
+  switch (type) {
+    case EventType::kAdded:
+      return "ADDED";
+    case EventType::kModified:
+      return "MODIFIED";
+    case EventType::kDeleted:
+      return "DELETED";
+    case EventType::kProgress:
+      return "BOOKMARK";
+  }
+  return "";
+}
+
+std::string Line(EventType type, const Served& served, const Stored& stored, const WatchForm& form, base::Time now) {
+  std::string line = "{\"type\":\"" + std::string(TypeName(type)) + "\",\"object\":";
+  switch (form.form) {
+    case Form::kTable:
+      line += TableText(served, {stored}, {{"resourceVersion", std::to_string(stored.revision)}}, form.table, now);
+      break;
+    case Form::kPartial:
+      line += PartialText(served, stored, form.table.version);
+      break;
+    default:
+      AppendObject(line, served, stored);
+  }
+  line += "}\n";
+  return line;
+}
+
+}  // namespace
+
+struct WatchStreams::Stream {
+  uint64_t id = 0;
+  ServedPointer served;
+  WatchForm form;
+  std::string cache_key;
+  bool bookmarks = false;
+  std::shared_ptr<ResponseStream> response;
+  std::unique_ptr<store::Watch> watch;  // guarded by WatchStreams::mutex_ until the stream is removed
+  std::atomic<store::Revision> revision = 0;
+  store::Revision bookmarked = 0;
+  base::Instant next_bookmark{}, deadline{};
+};
+
+WatchStreams::WatchStreams(Api& api, std::shared_ptr<Metrics> metrics, base::Executor* executor, base::Duration bookmark_interval)
+    : api_(api), metrics_(std::move(metrics)), bookmark_interval_(bookmark_interval) {
+  if (executor != nullptr) strand_ = executor->NewStrand("watches-" + api.options().name);
+}
+
+WatchStreams::~WatchStreams() { Stop(); }
+
+void WatchStreams::Stop() {
+  if (strand_ != nullptr) strand_->Close();
+  std::map<uint64_t, std::shared_ptr<Stream>> streams;
+  {
+    std::lock_guard lock(mutex_);
+    stopped_ = true;
+    timer_.Cancel();
+    streams = std::exchange(streams_, {});
+  }
+  for (auto& [id, stream] : streams) {
+    stream->watch.reset();
+    stream->response->Close();
+  }
+}
+
+void WatchStreams::Start(ExchangePointer exchange, const Call& call, const WatchQuery& query, const WatchForm& form, bool bookmarks,
+                         base::Duration timeout) {
+  // What is wrong with the request is answered as such; once the stream has begun, errors are events.
+  if (const auto selection = Selection::Parse(*call.served, query.label_selector, query.field_selector); !selection) {
+    return exchange->SendError(selection.error());
+  }
+  auto stream = std::make_shared<Stream>();
+  stream->served = call.served;
+  stream->form = form;
+  stream->cache_key = call.served->head + std::to_string(static_cast<int>(form.form)) + form.table.version +
+                      std::to_string(static_cast<int>(form.table.include));
+  stream->bookmarks = bookmarks;
+  stream->response = exchange->StartStream("application/json");
+  const base::Instant now = api_.options().clock->Monotonic();
+  stream->next_bookmark = now + bookmark_interval_;
+  stream->deadline = now + timeout;
+  {
+    std::lock_guard lock(mutex_);
+    if (stopped_) return stream->response->Close();
+    stream->id = next_id_++;
+    streams_.emplace(stream->id, stream);
+  }
+  metrics_->AddWatches(call.served->resource.plural, 1);
+  stream->response->OnClosed([weak = weak_from_this(), id = stream->id, plural = call.served->resource.plural, metrics = metrics_] {
+    metrics->AddWatches(plural, -1);
+    if (const auto self = weak.lock()) self->Remove(id);
+  });
+  auto watch = api_.Watch(call, query, [this, stream](EventType type, const std::shared_ptr<SharedEvent>& event, store::Revision revision,
+                                                      const base::Error* error) { Deliver(stream, type, event, revision, error); });
+  if (!watch) {
+    Deliver(stream, EventType::kProgress, nullptr, 0, &watch.error());
+    return;
+  }
+  std::lock_guard lock(mutex_);
+  // The other side may have gone while the history was replayed.
+  if (!streams_.contains(stream->id)) return;
+  stream->watch = *std::move(watch);
+  if (strand_ != nullptr && !std::exchange(ticking_, true)) {
+    timer_ = strand_->PostAfter(kTickInterval, [this] { Tick(); });
+  }
+}
+
+void WatchStreams::Deliver(const std::shared_ptr<Stream>& stream, EventType type, const std::shared_ptr<SharedEvent>& event,
+                           store::Revision revision, const base::Error* error) {
+  if (error != nullptr) {
+    stream->response->Write(std::make_shared<const std::string>("{\"type\":\"ERROR\",\"object\":" + base::ToText(StatusOf(*error)) + "}\n"));
+    stream->response->Close();
+    return;
+  }
+  if (event != nullptr) {
+    const bool left = type == EventType::kDeleted && !event->deleted();
+    const std::string key = stream->cache_key + (left ? "left" : std::string(TypeName(type)));
+    Chunk chunk = event->Encoded(key, [&] {
+      return Line(type, *stream->served, left ? event->Left() : event->object(), stream->form, api_.Now());
+    });
+    if (!stream->response->Write(std::move(chunk))) return;
+  }
+  if (revision > stream->revision) stream->revision = revision;
+}
+
+void WatchStreams::Remove(uint64_t id) {
+  std::shared_ptr<Stream> stream;
+  std::unique_ptr<store::Watch> watch;
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = streams_.find(id);
+    if (found == streams_.end()) return;
+    stream = std::move(found->second);
+    streams_.erase(found);
+    watch = std::move(stream->watch);
+  }
+}
+
+void WatchStreams::Tick() {
+  const base::Instant now = api_.options().clock->Monotonic();
+  std::vector<std::shared_ptr<Stream>> due;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [id, stream] : streams_) {
+      if (now >= stream->deadline || now >= stream->next_bookmark) due.push_back(stream);
+    }
+    ticking_ = !streams_.empty();
+    if (ticking_) timer_ = strand_->PostAfter(kTickInterval, [this] { Tick(); });
+  }
+  for (const auto& stream : due) {
+    const store::Revision revision = stream->revision;
+    if (stream->bookmarks && revision > stream->bookmarked) {
+      stream->bookmarked = revision;
+      const kube::Resource& resource = stream->served->resource;
+      const Json object = base::JsonObject{{"kind", resource.kind},
+                                           {"apiVersion", resource.ApiVersion()},
+                                           {"metadata", base::JsonObject{{"resourceVersion", std::to_string(revision)},
+                                                                         {"creationTimestamp", nullptr}}}};
+      stream->response->Write(std::make_shared<const std::string>("{\"type\":\"BOOKMARK\",\"object\":" + base::ToText(object) + "}\n"));
+    }
+    stream->next_bookmark = now + bookmark_interval_;
+    if (now >= stream->deadline) stream->response->Close();
+  }
+}
+
+}  // namespace evenkeel::embedded::apiserver

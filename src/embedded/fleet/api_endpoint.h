@@ -1,0 +1,71 @@
+// One API served over TLS: certificates from a CA that is made on first start, bearer tokens and client certificates, and a
+// kubeconfig that reaches it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "client/kubeconfig.h"
+#include "embedded/apiserver/api.h"
+#include "embedded/apiserver/authentication.h"
+#include "embedded/apiserver/certificates.h"
+#include "embedded/apiserver/http_handler.h"
+#include "embedded/apiserver/http_server.h"
+
+namespace evenkeel::embedded::fleet {
+
+/// The group that may do everything, as in Kubernetes.
+inline constexpr char kMasters[] = "system:masters";
+
+/// Certificates and tokens of one installation, below one directory (0700): ca, admin (a client certificate) and tokens.csv.
+class Credentials {
+ public:
+  /// Reads what is there and makes what is missing.
+  static base::Result<Credentials> LoadOrMake(const std::string& directory, base::Time now, base::Random random);
+
+  const apiserver::KeyPair& authority() const { return authority_; }
+  const apiserver::KeyPair& admin() const { return admin_; }
+  /// The token of "evenkeel-controller".
+  const std::string& controller_token() const { return controller_token_; }
+  const std::string& directory() const { return directory_; }
+  base::Status AddTo(apiserver::Authenticator& authenticator) const;
+
+  /// How people (client certificate) and controllers (token) reach a server with a certificate of this CA.
+  client::ConnectionConfig AdminConnection(const std::string& server) const;
+  client::ConnectionConfig ControllerConnection(const std::string& server) const;
+
+ private:
+  std::string directory_;
+  apiserver::KeyPair authority_, admin_;
+  std::string controller_token_;
+};
+
+struct ApiEndpointOptions {
+  std::string name;  ///< of the cluster; its server certificate is NAME.crt
+  std::string address = "127.0.0.1";
+  int port = 0;            ///< 0: any free one
+  int fallback_port = -1;  ///< tried when `port` is taken; 0: any free one; -1: none
+  int threads = 2;
+  std::string token_file;  ///< Kubernetes' CSV, besides the credentials' own
+};
+
+class ApiEndpoint {
+ public:
+  /// The api must outlive it.
+  static base::Result<std::unique_ptr<ApiEndpoint>> Start(ApiEndpointOptions options, apiserver::Api& api,
+                                                          const Credentials& credentials, base::Executor& executor);
+  int port() const { return server_->port(); }
+  std::string url() const;
+
+ private:
+  ApiEndpoint(apiserver::Api& api, base::Executor& executor) : handler_(api, {.executor = &executor}) {}
+
+  std::string address_;
+  apiserver::Authenticator authenticator_;
+  apiserver::ApiHandler handler_;
+  std::unique_ptr<apiserver::AuthenticatingHandler> authenticating_;
+  std::unique_ptr<apiserver::HttpServer> server_;
+};
+
+}  // namespace evenkeel::embedded::fleet

@@ -1,0 +1,80 @@
+#include "embedded/fleet/cluster.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include "embedded/fleet/api_endpoint.h"
+#include "embedded/nodeagent/simulated_runtime.h"
+
+namespace evenkeel::embedded::fleet {
+namespace {
+
+apiserver::ApiOptions MakeApiOptions(const ClusterOptions& options, store::Store* store, base::Executor& executor,
+                                     base::Random random, apiserver::LogSource* logs) {
+  apiserver::ApiOptions api;
+  api.name = options.name;
+  api.store = store;
+  api.clock = &executor.clock();
+  api.random = random.Fork("api");
+  api.logs = logs;
+  api.executor = &executor;
+  return api;
+}
+
+}  // namespace
+
+Cluster::Cluster(ClusterOptions options, std::unique_ptr<store::Store> store, base::Executor& executor, base::Random random)
+    : options_(std::move(options)),
+      executor_(executor),
+      random_(random.Fork(options_.name)),
+      store_(std::move(store)),
+      logs_strand_(executor.NewStrand(options_.name + "/logs")),
+      agent_strand_(executor.NewStrand(options_.name + "/nodes")),
+      logs_(logs_strand_),
+      api_(MakeApiOptions(options_, store_.get(), executor, random_, &logs_)) {}
+
+Cluster::~Cluster() {
+  StopControllers();
+  logs_strand_->Close();
+}
+
+std::unique_ptr<client::Client> Cluster::NewClient(const std::string& user) {
+  return apiserver::NewInProcessClient(api_, {user, {kMasters, "system:authenticated"}});
+}
+
+base::Status Cluster::Start() {
+  EVENKEEL_TRY(api_.Start());
+  client_ = NewClient("system:" + options_.name);
+  workloads_ =
+      std::make_unique<workloads::Workloads>(*client_, executor_, random_.Fork("workloads"), workloads::WorkloadsOptions{});
+  workloads_->Start();
+  simulated_ = nodeagent::NewSimulatedRuntime(executor_.clock(), random_.Fork("containers"));
+  nodeagent::NodeAgentOptions agent;
+  agent.client = client_.get();
+  agent.strand = agent_strand_;
+  agent.clock = &executor_.clock();
+  agent.random = random_.Fork("nodes");
+  agent.simulated = simulated_.get();
+  agent.logs = &logs_;
+  // The embedded fleet's own nodes come back when somebody deletes them by mistake: nothing else would make them again.
+  agent.reregister = true;
+  for (int i = 1; i <= options_.nodes; ++i) {
+    nodeagent::NodeConfig node;
+    node.name = fmt::format("{}-node-{}", options_.name, i);
+    node.zone = fmt::format("zone-{}", static_cast<char>('a' + (i - 1) % 3));
+    node.pod_cidr = fmt::format("10.{}.{}.0/24", 128 + options_.index % 128, i % 256);
+    node.loopback_cidr = fmt::format("127.{}.{}.0/24", options_.loopback_octet, (options_.index * 40 + i) % 256);
+    agent.nodes.push_back(std::move(node));
+  }
+  if (options_.runtime != nullptr) agent.runtimes[std::string(options_.runtime->name())] = options_.runtime;
+  agent_ = std::make_unique<nodeagent::NodeAgent>(std::move(agent));
+  return agent_->Start();
+}
+
+void Cluster::StopControllers() {
+  if (workloads_) workloads_->Stop();
+  agent_strand_->Close();
+  agent_.reset();
+  workloads_.reset();
+}
+
+}  // namespace evenkeel::embedded::fleet

@@ -1,0 +1,110 @@
+#include "embedded/fleet/hub_objects.h"
+
+#include "base/hash.h"
+#include "kube/object.h"
+
+namespace evenkeel::embedded::fleet {
+namespace {
+
+using base::Json;
+using base::JsonArray;
+using base::JsonObject;
+
+constexpr char kKubeconfigSecret[] = "evenkeel-kubeconfig";
+constexpr int kMetricsPort = 8082;
+
+JsonObject Probe(const char* path) {
+  return {{"httpGet", JsonObject{{"path", path}, {"port", kMetricsPort}}},
+          {"initialDelaySeconds", 1},
+          {"periodSeconds", 2},
+          {"timeoutSeconds", 1},
+          {"failureThreshold", 3}};
+}
+
+JsonObject FieldVariable(const char* name, const char* path) {
+  return {{"name", name}, {"valueFrom", JsonObject{{"fieldRef", JsonObject{{"fieldPath", path}}}}}};
+}
+
+}  // namespace
+
+Json ClusterSecret(const std::string& name, const std::string& server, const std::string& token, const std::string& ca_pem) {
+  Json secret = kube::NewObject(kube::resources::Secrets(), kNamespace, name);
+  base::Ensure(secret, {"metadata", "labels"}) = JsonObject{{"argocd.argoproj.io/secret-type", "cluster"}};
+  const Json config = JsonObject{{"bearerToken", token},
+                                 {"tlsClientConfig", JsonObject{{"insecure", false}, {"caData", base::Base64Encode(ca_pem)}}}};
+  base::Ensure(secret, {"stringData"}) = JsonObject{{"name", name}, {"server", server}, {"config", base::ToText(config)}};
+  base::Ensure(secret, {"type"}) = "Opaque";
+  return secret;
+}
+
+Json KubeconfigSecret(const std::string& kubeconfig) {
+  Json secret = kube::NewObject(kube::resources::Secrets(), kNamespace, kKubeconfigSecret);
+  base::Ensure(secret, {"stringData"}) = JsonObject{{"kubeconfig", kubeconfig}};
+  base::Ensure(secret, {"type"}) = "Opaque";
+  return secret;
+}
+
+Json KarmadaClusterDefinition() {
+  const JsonObject text{{"type", "string"}};
+  const JsonObject secret_reference{{"type", "object"}, {"properties", JsonObject{{"namespace", text}, {"name", text}}}};
+  const JsonObject spec{
+      {"type", "object"},
+      {"x-kubernetes-preserve-unknown-fields", true},
+      {"properties", JsonObject{{"apiEndpoint", text},
+                                {"syncMode", JsonObject{{"type", "string"}, {"enum", JsonArray{"Push", "Pull"}}}},
+                                {"secretRef", secret_reference},
+                                {"impersonatorSecretRef", secret_reference},
+                                {"insecureSkipTLSVerification", JsonObject{{"type", "boolean"}}},
+                                {"proxyURL", text}}}};
+  const JsonObject status{{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
+  const JsonObject schema{{"type", "object"}, {"properties", JsonObject{{"spec", spec}, {"status", status}}}};
+  const JsonArray columns{JsonObject{{"name", "Mode"}, {"type", "string"}, {"jsonPath", ".spec.syncMode"}},
+                          JsonObject{{"name", "Endpoint"}, {"type", "string"}, {"jsonPath", ".spec.apiEndpoint"}},
+                          JsonObject{{"name", "Age"}, {"type", "date"}, {"jsonPath", ".metadata.creationTimestamp"}}};
+  Json definition = kube::NewObject(kube::resources::CustomResourceDefinitions(), "", "clusters.cluster.karmada.io");
+  base::Ensure(definition, {"spec"}) = JsonObject{
+      {"group", "cluster.karmada.io"},
+      {"scope", "Cluster"},
+      {"names", JsonObject{{"kind", "Cluster"}, {"listKind", "ClusterList"}, {"plural", "clusters"}, {"singular", "cluster"}}},
+      {"versions", JsonArray{JsonObject{{"name", "v1alpha1"},
+                                        {"served", true},
+                                        {"storage", true},
+                                        {"subresources", JsonObject{{"status", JsonObject{}}}},
+                                        {"additionalPrinterColumns", columns},
+                                        {"schema", JsonObject{{"openAPIV3Schema", schema}}}}}}};
+  return definition;
+}
+
+Json ControllerDeployment(int replicas, const std::string& sharding_method) {
+  const JsonObject labels{{"app.kubernetes.io/name", kControllerName}, {"app.kubernetes.io/part-of", "evenkeel"}};
+  const JsonObject container{
+      {"name", "controller"},
+      {"image", "evenkeel"},
+      {"command", JsonArray{"evenkeel", "run"}},
+      {"args", JsonArray{"--kubeconfig=$(EVENKEEL_POD_ROOT)/etc/evenkeel/kubeconfig", "--metrics-address=$(POD_IP)",
+                         "--metrics-port=" + std::to_string(kMetricsPort)}},
+      {"env", JsonArray{FieldVariable("POD_IP", "status.podIP"), FieldVariable("POD_NAME", "metadata.name"),
+                        JsonObject{{"name", "ARGOCD_ENABLE_DYNAMIC_CLUSTER_DISTRIBUTION"}, {"value", "true"}},
+                        JsonObject{{"name", "ARGOCD_APPLICATION_CONTROLLER_NAME"}, {"value", kControllerName}},
+                        JsonObject{{"name", "ARGOCD_CONTROLLER_SHARDING_ALGORITHM"}, {"value", sharding_method}}}},
+      {"ports", JsonArray{JsonObject{{"name", "metrics"}, {"containerPort", kMetricsPort}}}},
+      {"resources", JsonObject{{"requests", JsonObject{{"cpu", "100m"}, {"memory", "64Mi"}}}}},
+      {"readinessProbe", Probe("/healthz")},
+      {"livenessProbe", Probe("/livez")},
+      {"volumeMounts", JsonArray{JsonObject{{"name", "kubeconfig"}, {"mountPath", "/etc/evenkeel"}}}}};
+  const JsonObject pod{
+      {"terminationGracePeriodSeconds", 10},
+      {"containers", JsonArray{container}},
+      {"volumes", JsonArray{JsonObject{{"name", "kubeconfig"}, {"secret", JsonObject{{"secretName", kKubeconfigSecret}}}}}}};
+  Json deployment = kube::NewObject(kube::resources::Deployments(), kNamespace, kControllerName);
+  base::Ensure(deployment, {"metadata", "labels"}) = labels;
+  base::Ensure(deployment, {"spec"}) = JsonObject{
+      {"replicas", replicas},
+      {"selector", JsonObject{{"matchLabels", JsonObject{{"app.kubernetes.io/name", kControllerName}}}}},
+      {"template", JsonObject{{"metadata", JsonObject{{"labels", labels},
+                                                      {"annotations", JsonObject{{"evenkeel.dev/runtime", "process"}}}}},
+                              {"spec", pod}}}};
+  return deployment;
+}
+
+}  // namespace evenkeel::embedded::fleet

@@ -1,0 +1,25 @@
+// The objects that make an API server a hub: the namespace, the members' cluster Secrets, Karmada's Cluster kind, and the
+// Deployment of the controllers. Pure: JSON in, JSON out.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace evenkeel::embedded::fleet {
+
+inline constexpr char kNamespace[] = "evenkeel";
+inline constexpr char kControllerName[] = "evenkeel-controller";
+
+/// An Argo CD cluster Secret for a member: bearer token and CA in `config`.
+base::Json ClusterSecret(const std::string& name, const std::string& server, const std::string& token,
+                         const std::string& ca_pem);
+/// The Secret that controller pods mount, with their kubeconfig for the hub.
+base::Json KubeconfigSecret(const std::string& kubeconfig);
+/// The cluster.karmada.io/v1alpha1 Cluster kind, so that clusters can be registered as Karmada does.
+base::Json KarmadaClusterDefinition();
+/// The Deployment whose pods are `evenkeel run` processes, and whose replicas are the shards.
+base::Json ControllerDeployment(int replicas, const std::string& sharding_method);
+
+}  // namespace evenkeel::embedded::fleet

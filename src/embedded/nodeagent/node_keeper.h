@@ -1,0 +1,49 @@
+// Keeps one Node's registration, status and Lease in the API.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/executor.h"
+#include "base/random.h"
+#include "client/client.h"
+#include "embedded/nodeagent/node_objects.h"
+
+namespace evenkeel::embedded::nodeagent {
+
+struct NodeKeeperOptions {
+  client::Client* client = nullptr;
+  std::shared_ptr<base::Strand> strand;
+  base::Clock* clock = nullptr;
+  base::Random random{0};
+  bool reregister = false;
+  base::Duration lease_period{}, lease_duration{}, status_period{};
+};
+
+/// Lives on its strand. Destroying it stops all writes.
+class NodeKeeper {
+ public:
+  NodeKeeper(NodeKeeperOptions options, NodeConfig config);
+
+  /// Registers now, again every second or so until it has worked, then keeps lease and status.
+  void Start();
+
+ private:
+  void Register();
+  base::Status TryRegister();
+  base::Status WriteStatus();
+  void RenewLease();
+  void ReportStatus();
+  void ScheduleLease();
+
+  NodeKeeperOptions options_;
+  const NodeConfig config_;
+  base::Random random_;
+  std::string uid_;
+  bool gone_ = false;           ///< somebody deleted the Node and nobody asked for a new one
+  bool lease_failing_ = false;  ///< logged once per outage
+  base::Timer register_timer_, lease_timer_, status_timer_;
+};
+
+}  // namespace evenkeel::embedded::nodeagent

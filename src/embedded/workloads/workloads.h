@@ -1,0 +1,44 @@
+// The brain of an embedded cluster: what kube-controller-manager and kube-scheduler do, on one strand, with one informer per kind.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/executor.h"
+#include "base/random.h"
+#include "client/client.h"
+
+namespace evenkeel::embedded::workloads {
+
+struct WorkloadsOptions {
+  /// For the strand's name: the cluster.
+  std::string name = "cluster";
+  /// Controllers not to run, by the names that Workloads::ControllerNames lists.
+  std::set<std::string> disabled;
+};
+
+class Workloads {
+ public:
+  Workloads(client::Client& client, base::Executor& executor, base::Random random, WorkloadsOptions options = {});
+  /// Stops.
+  ~Workloads();
+  Workloads(const Workloads&) = delete;
+  Workloads& operator=(const Workloads&) = delete;
+
+  /// Once.
+  void Start();
+  /// Returns when nothing of it runs any more; for good. Not from its own strand.
+  void Stop();
+
+  /// "deployment", "replicaset", "statefulset", "daemonset", "job", "disruption", "namespace", "garbagecollector", "podgc",
+  /// "nodelifecycle", "tainteviction", "endpoints", "serviceaccount", "volumebinder", "scheduler".
+  static const std::vector<std::string>& ControllerNames();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace evenkeel::embedded::workloads

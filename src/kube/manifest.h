@@ -1,0 +1,23 @@
+// Objects from files, as people and `kubectl get -o json` write them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+
+namespace evenkeel::kube {
+
+struct ManifestObject {
+  base::Json object;
+  std::string where;  ///< "FILE:LINE" of its document, for messages
+};
+
+/// YAML or JSON: one object, several documents, or a List of any kind (flattened). kBadRequest names file and line of what is
+/// no Kubernetes object (apiVersion, kind and metadata.name are required).
+base::Result<std::vector<ManifestObject>> ParseManifests(std::string_view text, std::string_view source);
+/// The same for files, "-" being standard input.
+base::Result<std::vector<ManifestObject>> ReadManifests(const std::vector<std::string>& files);
+
+}  // namespace evenkeel::kube

@@ -1,0 +1,137 @@
+#include "kube/schema.h"
+
+#include <boost/regex.hpp>
+
+#include "kube/strategic_merge.h"
+
+namespace evenkeel::kube {
+namespace {
+
+/// Cheap and good enough for the names of one struct: nearly all of them differ in length or in one of three letters.
+uint32_t NameHash(std::string_view name) {
+  if (name.empty()) return 0;
+  const auto at = [&](size_t i) { return static_cast<uint32_t>(static_cast<unsigned char>(name[i])); };
+  uint32_t hash = static_cast<uint32_t>(name.size()) * 0x9E3779B1u;
+  hash = (hash ^ at(0)) * 0x85EBCA6Bu;
+  hash = (hash ^ at(name.size() / 2)) * 0xC2B2AE35u;
+  hash = (hash ^ at(name.size() - 1)) * 0x27D4EB2Fu;
+  return hash ^ (hash >> 15);
+}
+
+class PerlPattern final : public CompiledPattern {
+ public:
+  explicit PerlPattern(boost::regex regex) : regex_(std::move(regex)) {}
+  bool Matches(std::string_view text) const override {
+    try {
+      return boost::regex_search(text.begin(), text.end(), regex_);
+    } catch (const std::exception&) {  // the library's own limit on steps and memory
+      return false;
+    }
+  }
+
+ private:
+  boost::regex regex_;
+};
+
+/// What Go's linear-time expressions do not have; "" when there is nothing of it.
+std::string UnsupportedByGo(std::string_view pattern) {
+  bool in_class = false;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    const char letter = pattern[i];
+    if (letter == '\\' && i + 1 < pattern.size()) {
+      const char next = pattern[++i];
+      if (!in_class && next >= '1' && next <= '9') return std::string("invalid escape sequence: `\\") + next + "`";
+    } else if (letter == '[') {
+      in_class = true;
+    } else if (letter == ']') {
+      in_class = false;
+    } else if (!in_class && pattern.substr(i).starts_with("(?")) {
+      const std::string_view group = pattern.substr(i + 2);
+      for (const std::string_view syntax : {"=", "!", "<", ">", "#", "(", "|", "R", "0", "&", "+"}) {
+        if (group.starts_with(syntax)) return "invalid or unsupported Perl syntax: `(?" + std::string(syntax) + "`";
+      }
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+base::Result<std::shared_ptr<const CompiledPattern>> CompiledPattern::Compile(std::string_view pattern) {
+  const std::string shown = "error parsing regexp: ";
+  if (pattern.size() > 10000) return base::Fail(base::Code::kInvalid, shown + "expression too large");
+  if (std::string problem = UnsupportedByGo(pattern); !problem.empty()) {
+    return base::Fail(base::Code::kInvalid, shown + problem);
+  }
+  std::string text(pattern);
+  // Go writes named groups with a P, Boost without.
+  for (size_t at = text.find("(?P<"); at != text.npos; at = text.find("(?P<", at)) text.erase(at + 2, 1);
+  try {
+    return std::make_shared<PerlPattern>(boost::regex(text, boost::regex::perl | boost::regex::no_mod_m));
+  } catch (const std::exception& error) {
+    return base::Fail(base::Code::kInvalid, shown + error.what());
+  }
+}
+
+void Schema::Seal() {
+  std::sort(fields.begin(), fields.end(), [](const FieldSchema& a, const FieldSchema& b) { return a.name < b.name; });
+  fields_with_default_.clear();
+  size_t size = 4;
+  while (size < fields.size() * 2) size *= 2;
+  slots_.assign(fields.empty() ? 0 : size, 0);
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].default_value) fields_with_default_.push_back(static_cast<uint16_t>(i));
+    size_t slot = NameHash(fields[i].name) & (size - 1);
+    while (slots_[slot] != 0) slot = (slot + 1) & (size - 1);
+    slots_[slot] = static_cast<uint16_t>(i + 1);
+  }
+}
+
+const Schema::FieldSchema* Schema::FindField(std::string_view field) const {
+  if (slots_.empty()) {
+    if (fields.empty()) return nullptr;
+    const auto found = std::lower_bound(fields.begin(), fields.end(), field,
+                                        [](const FieldSchema& one, std::string_view wanted) { return one.name < wanted; });
+    return found != fields.end() && found->name == field ? &*found : nullptr;
+  }
+  const size_t mask = slots_.size() - 1;
+  for (size_t slot = NameHash(field) & mask; slots_[slot] != 0; slot = (slot + 1) & mask) {
+    const FieldSchema& one = fields[slots_[slot] - 1];
+    if (one.name == field) return &one;
+  }
+  return nullptr;
+}
+
+const MergeSchema* Schema::Field(std::string_view field) const {
+  if (type == Type::kMap) return item;
+  const FieldSchema* found = FindField(field);
+  return found == nullptr ? nullptr : found->schema;
+}
+
+Schema* SchemaSet::New() {
+  schemas_.push_back(std::make_unique<Schema>());
+  return schemas_.back().get();
+}
+
+void SchemaSet::Seal() {
+  for (size_t i = sealed_; i < schemas_.size(); ++i) {
+    schemas_[i]->Seal();
+    schemas_[i]->free_of_defaults = true;
+  }
+  // Schemas may refer to themselves, so what has a default below it is found by repetition, not by recursion.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t i = sealed_; i < schemas_.size(); ++i) {
+      Schema& schema = *schemas_[i];
+      if (!schema.free_of_defaults) continue;
+      bool found = !schema.fields_with_default_.empty() || (schema.item != nullptr && !schema.item->free_of_defaults);
+      for (const Schema::FieldSchema& field : schema.fields) found = found || !field.schema->free_of_defaults;
+      if (!found) continue;
+      schema.free_of_defaults = false;
+      changed = true;
+    }
+  }
+  sealed_ = schemas_.size();
+}
+
+}  // namespace evenkeel::kube

@@ -1,0 +1,144 @@
+// The shape of a kind: one source for defaults, validation, pruning, patch strategies, server-side apply and OpenAPI. Built-in
+// kinds come from the compact texts in kube/schemas/ (compiled in); kinds of CRDs from their openAPIV3Schema.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "kube/strategic_merge.h"
+
+namespace evenkeel::kube {
+
+/// A regular expression of a CRD, in the syntax that Go and Perl share.
+class CompiledPattern {
+ public:
+  /// kInvalid for patterns that Go would refuse: broken ones, look-around, back references.
+  static base::Result<std::shared_ptr<const CompiledPattern>> Compile(std::string_view pattern);
+  virtual ~CompiledPattern() = default;
+  /// Whether it occurs in the text. A match that would take too many steps counts as none. Thread-safe.
+  virtual bool Matches(std::string_view text) const = 0;
+};
+
+class Schema final : public MergeSchema {
+ public:
+  enum class Type {
+    kObject,  ///< fields
+    kMap,     ///< any key, values of `item`
+    kArray,   ///< items of `item`
+    kString,
+    kInteger,
+    kNumber,
+    kBoolean,
+    kIntOrString,
+    kQuantity,  ///< written back in canonical form
+    kTime,      ///< RFC 3339
+    kMicroTime,
+    kBytes,  ///< base64
+    kAny,    ///< anything, kept as it is
+  };
+  /// How server-side apply treats a list (a map or struct may be kAtomic too).
+  enum class ListType { kAtomic, kSet, kMap };
+
+  struct FieldSchema {
+    std::string name;
+    const Schema* schema = nullptr;
+    bool required = false;
+    bool zero_is_absent = false;       ///< built-in kinds: "" and [] count as absent
+    bool documented_required = false;  ///< shown as required, but absent means the zero value
+    std::string description;
+    std::optional<base::Json> default_value;
+  };
+
+  Type type = Type::kAny;
+  std::string name;        ///< of a definition, e.g. "PodSpec"; empty for inline ones
+  std::string definition;  ///< its full OpenAPI name, e.g. "io.k8s.api.core.v1.PodSpec"; empty for inline ones
+  std::string description;
+  std::vector<FieldSchema> fields;  ///< sorted by name
+  const Schema* item = nullptr;
+  bool preserve_unknown = false;  ///< x-kubernetes-preserve-unknown-fields
+  bool embedded_resource = false;
+  bool nullable = false;
+
+  ListType list_type = ListType::kAtomic;
+  std::vector<std::string> list_keys;
+  bool atomic_struct = false;   ///< objects and maps that apply owns as a whole
+  std::string patch_merge_key;  ///< strategic merge; with patch_merge and no key: a set of primitives
+  bool patch_merge = false;
+  bool patch_retain_keys = false;
+
+  std::vector<base::Json> enum_values;
+  std::optional<double> minimum, maximum;
+  bool exclusive_minimum = false, exclusive_maximum = false;
+  std::optional<double> multiple_of;
+  std::optional<size_t> min_length, max_length, min_items, max_items, min_properties, max_properties;
+  bool unique_items = false;
+  std::string pattern, format;
+  std::vector<const Schema*> all_of, any_of, one_of;  ///< CRDs only: value validation without structure
+  const Schema* not_schema = nullptr;
+  /// Of a built-in kind: errors are worded as typed API servers do, which do not compare the keys of list items themselves.
+  bool native = false;
+  std::vector<std::string> required_keys;  ///< required ones that are not among `fields`
+
+  /// Sorts `fields` and builds what makes FindField fast. Call once, when the fields are complete.
+  void Seal();
+
+  const FieldSchema* FindField(std::string_view field) const;
+
+  // MergeSchema
+  const MergeSchema* Field(std::string_view field) const override;
+  const MergeSchema* Item() const override { return item; }
+  bool merges() const override { return patch_merge; }
+  std::string_view merge_key() const override { return patch_merge_key; }
+  bool retain_keys() const override { return patch_retain_keys; }
+
+  /// True when nothing below has a default: ApplyDefaults stops here. Kept by SchemaSet::Seal.
+  bool free_of_defaults = false;
+  /// `pattern`, compiled once; null when there is none.
+  std::shared_ptr<const CompiledPattern> compiled_pattern;
+
+ private:
+  std::vector<uint16_t> slots_;  ///< open addressing by a cheap hash of the name; index + 1, 0 is free
+  std::vector<uint16_t> fields_with_default_;
+
+  friend void ApplyDefaults(base::Json& value, const Schema& schema);
+  friend class SchemaSet;
+};
+
+/// Owns schemas that refer to each other. Pointers stay valid for its lifetime.
+class SchemaSet {
+ public:
+  Schema* New();
+  /// Seals all schemas that were added since the last call; they must not change afterwards.
+  void Seal();
+
+ private:
+  size_t sealed_ = 0;
+  std::vector<std::unique_ptr<Schema>> schemas_;
+};
+
+/// The definition compiled in under that OpenAPI name, e.g. "io.k8s.api.core.v1.PodSpec"; null when there is none.
+const Schema* FindBuiltInSchema(std::string_view definition);
+
+/// Reads a CRD's openAPIV3Schema; the root gets apiVersion, kind and metadata. Errors (kInvalid, with causes) when it is not
+/// structural, in upstream's words; the causes' fields start at the schema, e.g. "properties[spec].type". Expressions
+/// (x-kubernetes-validations) are not evaluated.
+base::Result<const Schema*> SchemaFromOpenApi(const base::Json& open_api, SchemaSet& owner);
+
+/// Fills in defaults, at every depth, where the parent is present; a null for a field that has a default and is not nullable
+/// takes it.
+void ApplyDefaults(base::Json& value, const Schema& schema);
+/// Removes fields the schema does not know; appends their paths ("spec.foo") to `unknown` if not null. metadata, apiVersion and
+/// kind of the root and of embedded resources are kept.
+void Prune(base::Json& value, const Schema& schema, std::vector<std::string>* unknown);
+/// Types, required fields, enums, ranges, patterns, list-map keys unique. Causes in upstream's words, e.g. `Required value`,
+/// `Invalid value: "x": must be ...`, `Unsupported value: "x": supported values: "a", "b"`.
+std::vector<base::Cause> Validate(const base::Json& value, const Schema& schema, const std::string& path = "");
+/// Rewrites quantities and the like in canonical form, and drops nulls of optional fields, as a typed decoder would.
+void Normalize(base::Json& value, const Schema& schema);
+
+}  // namespace evenkeel::kube

@@ -1,0 +1,11 @@
+# cmake -DOUTPUT=FILE.cc -DINPUTS=A.schema,B.schema -P embed.cmake: the texts as one C++ file.
+string(REPLACE "," ";" INPUTS "${INPUTS}")
+set(code "#include \"kube/schema_text.h\"\n\nnamespace evenkeel::kube {\n\n")
+string(APPEND code "const std::vector<SchemaText>& BuiltInSchemaTexts() {\n  static const std::vector<SchemaText> kTexts = {\n")
+foreach(input ${INPUTS})
+  file(READ ${input} text)
+  get_filename_component(name ${input} NAME)
+  string(APPEND code "      {\"${name}\", R\"schema(${text})schema\"},\n")
+endforeach()
+string(APPEND code "  };\n  return kTexts;\n}\n\n}  // namespace evenkeel::kube\n")
+file(WRITE ${OUTPUT} "${code}")

@@ -1,0 +1,54 @@
+// Pieces that the validation of several kinds shares. `causes` collects what is wrong.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "kube/field_path.h"
+#include "kube/resource.h"
+
+namespace evenkeel::kube::validation {
+
+using Causes = std::vector<base::Cause>;
+
+std::string_view Text(const base::Json& parent, std::string_view key);
+/// Null when absent, null or not an object (array).
+const base::Json* Member(const base::Json& parent, std::string_view key);
+const base::JsonArray& List(const base::Json& parent, std::string_view key);
+const base::JsonObject& Fields(const base::Json& parent, std::string_view key);
+int64_t Number(const base::Json& parent, std::string_view key, int64_t fallback = 0);
+bool Flag(const base::Json& parent, std::string_view key);
+bool Has(const base::Json& parent, std::string_view key);
+/// Whether both have the same value under the key; absent and null are the same.
+bool SameMember(const base::Json& a, const base::Json& b, std::string_view key);
+
+std::string CheckDns1035Label(std::string_view name);
+std::string CheckPathSegment(std::string_view name);
+std::string CheckPortName(std::string_view name);
+std::string CheckConfigKey(std::string_view key);
+std::string CheckEnvName(std::string_view name);
+bool IsIpAddress(std::string_view text);
+
+void Port(const base::Json& value, const FieldPath& path, Causes& causes);
+void PortOrName(const base::Json& value, const FieldPath& path, Causes& causes);
+void NonNegativeAmounts(const base::JsonObject& amounts, const FieldPath& path, Causes& causes);
+void Labels(const base::JsonObject& labels, const FieldPath& path, Causes& causes);
+void Annotations(const base::JsonObject& annotations, const FieldPath& path, Causes& causes);
+void LabelSelector(const base::Json& selector, const FieldPath& path, Causes& causes);
+/// Whether a LabelSelector matches these labels; an empty one matches all.
+bool SelectorMatches(const base::Json& selector, const base::JsonObject& labels);
+
+/// A pod's spec; `path` is where it stands, e.g. spec.template.spec.
+void PodSpec(const base::Json& spec, const FieldPath& path, Causes& causes);
+/// metadata and spec of a pod template.
+void PodTemplate(const base::Json& pod_template, const FieldPath& path, Causes& causes);
+
+/// The rules of one kind; kinds without any do nothing.
+void Workload(const Resource& resource, const base::Json& object, Causes& causes);
+void CoreKind(const Resource& resource, const base::Json& object, Causes& causes);
+void OtherKind(const Resource& resource, const base::Json& object, Causes& causes);
+
+}  // namespace evenkeel::kube::validation

@@ -1,0 +1,159 @@
+// The command line: flags in, one command run, errors as one line and an exit status (0 done, 1 failed, 2 bad usage or input,
+// 3 infeasible).
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <iostream>
+
+#include "base/log.h"
+#include "cli/apiserver.h"
+#include "cli/run.h"
+#include "cli/shards.h"
+#include "cli/up.h"
+
+namespace evenkeel::cli {
+namespace {
+
+/// The command that the arguments chose; run after all of them have been read.
+using Action = std::function<base::Status()>;
+
+void AddHubFlags(CLI::App& command, HubOptions& hub) {
+  command.add_option("--kubeconfig", hub.kubeconfig,
+                     "How to reach the hub (default: $KUBECONFIG, $EVENKEEL_HOME/kubeconfig, ~/.kube/config)");
+  command.add_option("--context", hub.context, "Context of the kubeconfig (default: its current one)");
+  command.add_option("-n,--namespace", hub.ns, "Namespace of the cluster Secrets and the controllers")->capture_default_str();
+  command.add_option("--controller-name", hub.controller_name,
+                     "Deployment whose replicas are the shards (default evenkeel-controller)");
+}
+
+void AddShardsFlags(CLI::App& command, ShardsOptions& options) {
+  AddHubFlags(command, options.hub);
+  command.add_option("-o,--output", options.output, "table, json or yaml")->capture_default_str();
+  command.add_option("--sharding-method", options.method, "legacy, round-robin or consistent-hashing");
+  command.add_option("--quirks", options.quirks, "Behaviours of Argo CD to switch on, or off with no- (docs/COMPATIBILITY.md)")
+      ->delimiter(',');
+  command.add_flag("--in-cluster", options.in_cluster, "The hub itself takes part in the distribution, as in Argo CD");
+}
+
+void AddUp(CLI::App& app, UpOptions& options, Action& action) {
+  CLI::App* up = app.add_subcommand("up", "Start the embedded fleet: hub, members, controllers");
+  up->add_option("--members", options.members, "Number of member clusters")->check(CLI::Range(0, 100))->capture_default_str();
+  up->add_option("--nodes", options.nodes, "Simulated nodes per member")->check(CLI::Range(0, 5000))->capture_default_str();
+  up->add_option("--replicas", options.replicas, "Controller replicas of a new fleet")
+      ->check(CLI::Range(0, 100))
+      ->capture_default_str();
+  up->add_option("--sharding-method", options.sharding_method, "Of a new fleet: legacy, round-robin or consistent-hashing")
+      ->check(CLI::IsMember({"legacy", "round-robin", "consistent-hashing"}))
+      ->capture_default_str();
+  up->add_option("--address", options.address, "Where the API servers listen")->capture_default_str();
+  up->add_option("--port", options.port, "Of the hub's API server (default: as last time, else any free one)")
+      ->check(CLI::Range(0, 65535));
+  up->add_option("--store", options.hub_store,
+                 "Of the hub: sqlite:PATH, etcd://HOST:PORT,... or memory (default: SQLite in $EVENKEEL_HOME)");
+  up->add_option_function<std::string>(
+      "--for",
+      [&options](const std::string& text) {
+        auto duration = base::ParseDuration(text);
+        if (!duration) throw CLI::ValidationError("--for", duration.error().message());
+        options.duration = *duration;
+      },
+      "Stop by itself after this long, e.g. 60s");
+  up->callback([&] { action = [&] { return Up(options); }; });
+}
+
+void AddRun(CLI::App& app, RunOptions& options, Action& action) {
+  CLI::App* run = app.add_subcommand("run", "Run the controllers of one replica against a hub");
+  AddHubFlags(*run, options.hub);
+  run->add_option("--sharding-method", options.sharding_method,
+                  "legacy, round-robin or consistent-hashing (default: environment, legacy)");
+  run->add_flag("--dynamic-cluster-distribution-enabled", options.dynamic,
+                "Shards are the replicas of the Deployment, claimed at run time");
+  run->add_option("--metrics-address", options.metrics_address, "Where /healthz and /metrics are served")
+      ->capture_default_str();
+  run->add_option("--metrics-port", options.metrics_port, "Port of the same; 0: any free one")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  run->add_option("--quirks", options.quirks, "Behaviours of Argo CD to switch on, or off with no- (docs/COMPATIBILITY.md)")
+      ->delimiter(',');
+  run->add_flag("--in-cluster", options.in_cluster, "The hub itself takes part in the distribution, as in Argo CD");
+  run->callback([&] { action = [&] { return Run(options); }; });
+}
+
+void AddApiServer(CLI::App& app, ApiServerOptions& options, Action& action) {
+  CLI::App* server = app.add_subcommand("apiserver", "Serve the embedded Kubernetes API alone");
+  server->add_option("--store", options.store, "sqlite:PATH, etcd://HOST:PORT,... or memory")->capture_default_str();
+  server->add_option("--address", options.address, "Where to listen")->capture_default_str();
+  server->add_option("--port", options.port, "0: any free one")->check(CLI::Range(0, 65535))->capture_default_str();
+  server->add_option("--data-dir", options.data_dir,
+                     "Certificates, tokens and the kubeconfig (default $EVENKEEL_HOME/apiserver)");
+  server->add_option("--token-auth-file", options.token_file, "More bearer tokens: token,user,uid,\"group1,group2\" per line");
+  server->add_option("--threads", options.threads, "I/O threads")->check(CLI::Range(1, 256))->capture_default_str();
+  server->callback([&] { action = [&] { return RunApiServer(options); }; });
+}
+
+void AddShards(CLI::App& app, PlanShardsOptions& plan_options, ShardsOptions& options, std::string& name, Action& action) {
+  CLI::App* plan = app.add_subcommand("plan", "Say what would be done and why, and change nothing")->require_subcommand(1);
+  CLI::App* plan_shards = plan->add_subcommand("shards", "Which shard each cluster belongs to");
+  AddShardsFlags(*plan_shards, plan_options.common);
+  plan_shards
+      ->add_option("-f,--filename", plan_options.files,
+                   "Cluster Secrets, Clusters, Applications; - is standard input (default: the live fleet)")
+      ->allow_extra_args(false);
+  plan_shards->add_option("--replicas", plan_options.replicas, "Number of shards (required with -f)");
+  plan_shards->add_option("--current", plan_options.current, "An earlier plan as JSON: prints what moves");
+  plan_shards->callback([&] { action = [&] { return PlanShards(plan_options, std::cout); }; });
+
+  CLI::App* get = app.add_subcommand("get", "Show the state of the fleet")->require_subcommand(1);
+  CLI::App* get_shards = get->add_subcommand("shards", "Clusters, their shards and owners");
+  AddShardsFlags(*get_shards, options);
+  get_shards->callback([&] { action = [&] { return GetShards(options, std::cout); }; });
+
+  CLI::App* explain = app.add_subcommand("explain", "Say why something is as it is")->require_subcommand(1);
+  CLI::App* explain_cluster = explain->add_subcommand("cluster", "Why this owner, and what would move the cluster");
+  AddShardsFlags(*explain_cluster, options);
+  explain_cluster->add_option("name", name, "Name or server URL")->required();
+  explain_cluster->callback([&] { action = [&] { return ExplainCluster(options, name, std::cout); }; });
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("Evenkeel keeps a fleet of Kubernetes clusters on an even keel.", "evenkeel");
+  app.set_version_flag("--version", "evenkeel " EVENKEEL_VERSION);
+  app.require_subcommand(1);
+  std::string log_level = "info";
+  app.add_option("--log-level", log_level, "debug, info, warn, error or off")->capture_default_str();
+  app.fallthrough();
+
+  UpOptions up;
+  RunOptions run;
+  ApiServerOptions server;
+  PlanShardsOptions plan_shards;
+  ShardsOptions shards;
+  std::string cluster;
+  Action action;
+  AddUp(app, up, action);
+  AddRun(app, run, action);
+  AddApiServer(app, server, action);
+  AddShards(app, plan_shards, shards, cluster, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& e) {
+    return app.exit(e);
+  } catch (const CLI::CallForAllHelp& e) {
+    return app.exit(e);
+  } catch (const CLI::CallForVersion& e) {
+    return app.exit(e);
+  } catch (const CLI::ParseError& e) {
+    std::cerr << "evenkeel: " << e.what() << ": see evenkeel --help\n";
+    return base::ExitStatus(base::Code::kBadRequest);
+  }
+  auto level = base::log::ParseLevel(log_level);
+  base::Status status = level ? base::log::Configure(*level) : base::Fail(level.error());
+  if (status) status = action();
+  if (status) return 0;
+  std::cerr << "evenkeel: " << status.error().message() << '\n';
+  return base::ExitStatus(status.error().code());
+}
+
+}  // namespace
+}  // namespace evenkeel::cli
+
+int main(int argc, char** argv) { return evenkeel::cli::Main(argc, argv); }

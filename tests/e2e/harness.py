@@ -1,0 +1,164 @@
+"""What the end-to-end tests share: a fleet or an API server of their own, the kubectls of this machine, and waiting with a limit."""
+import contextlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EVENKEEL = os.environ.get("EVENKEEL", str(ROOT / "build/release/evenkeel"))
+
+
+def kubectls():
+    """{version: path}: Debian's kubectl 1.20 and a newer one from PATH, where they are."""
+    found = {}
+    for path in (ROOT / "build/kubectl-1.20/usr/bin/kubectl", shutil.which("kubectl")):
+        if path is None or not pathlib.Path(path).exists():
+            continue
+        text = subprocess.run([path, "version", "--client", "-o", "json"], capture_output=True, text=True).stdout
+        version = json.loads(text)["clientVersion"]["gitVersion"].split("-")[0]
+        found.setdefault(version, str(path))
+    return found
+
+
+def any_kubectl():
+    versions = kubectls()
+    if not versions:
+        raise unittest.SkipTest("no kubectl: run tools/kubectl-1.20")
+    return versions[max(versions, key=lambda v: [int(part) for part in re.findall(r"\d+", v)])]
+
+
+def eventually(check, seconds, message=""):
+    """The first true result of `check`, tried every 100 ms; fails with the last exception or `message` after `seconds`."""
+    deadline = time.monotonic() + seconds
+    while True:
+        error = None
+        try:
+            result = check()
+            if result:
+                return result
+        except (AssertionError, subprocess.CalledProcessError, json.JSONDecodeError, KeyError, IndexError) as e:
+            error = e
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {seconds} s: {message} {error or ''}")
+        time.sleep(0.1)
+
+
+class Kubectl:
+    """Runs one kubectl against one context."""
+
+    def __init__(self, path, kubeconfig, context=None):
+        self.path, self.kubeconfig, self.context = path, kubeconfig, context
+
+    def at(self, context):
+        return Kubectl(self.path, self.kubeconfig, context)
+
+    def command(self, *arguments):
+        context = ["--context", self.context] if self.context else []
+        return [self.path, "--kubeconfig", str(self.kubeconfig), *context, *arguments]
+
+    def environment(self):
+        # Its discovery cache must not outlive the fleet that it describes.
+        cache = pathlib.Path(self.kubeconfig).parent / "kubectl-home"
+        return {**os.environ, "HOME": str(cache), "KUBECONFIG": ""}
+
+    def run(self, *arguments, stdin=None, check=True, timeout=60, env=None):
+        result = subprocess.run(self.command(*arguments), input=stdin, capture_output=True, text=True, timeout=timeout,
+                                env={**self.environment(), **(env or {})})
+        if check and result.returncode != 0:
+            raise AssertionError(f"kubectl {' '.join(arguments)}: exit {result.returncode}\n{result.stdout}{result.stderr}")
+        return result
+
+    def __call__(self, *arguments, **options):
+        return self.run(*arguments, **options).stdout
+
+    def json(self, *arguments):
+        return json.loads(self(*arguments, "-o", "json"))
+
+    def start(self, *arguments):
+        return subprocess.Popen(self.command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                env=self.environment())
+
+
+class Program:
+    """One `evenkeel` process with its output in a file."""
+
+    def __init__(self, home, *arguments, env=None):
+        self.home = pathlib.Path(home)
+        self.home.mkdir(parents=True, exist_ok=True)
+        self.log = self.home / f"output-{time.monotonic_ns()}.log"
+        self.arguments = arguments
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen([EVENKEEL, *arguments], stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                                            env={**os.environ, "EVENKEEL_HOME": str(self.home), "KUBECONFIG": "", **(env or {})})
+        self.started = time.monotonic()
+
+    def output(self):
+        return self.log.read_text()
+
+    def wait_for_output(self, text, seconds):
+        def check():
+            if self.process.poll() is not None and text not in self.output():
+                raise AssertionError(f"evenkeel {' '.join(self.arguments)} ended with {self.process.returncode}:\n{self.output()[-3000:]}")
+            return text in self.output()
+        eventually(check, seconds, f"{text!r} in the output of evenkeel {' '.join(self.arguments)}:\n{self.output()[-3000:]}")
+
+    def stop(self, how=signal.SIGTERM, seconds=30):
+        if self.process.poll() is None:
+            self.process.send_signal(how)
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise AssertionError(f"evenkeel {' '.join(self.arguments)} did not stop within {seconds} s:\n{self.output()[-3000:]}")
+
+
+@contextlib.contextmanager
+def temporary_home():
+    home = tempfile.mkdtemp(prefix="evenkeel-e2e-")
+    try:
+        yield pathlib.Path(home)
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def fleet(home, *arguments):
+    """`evenkeel up`, once its controllers are ready."""
+    program = Program(home, "up", *arguments)
+    try:
+        program.wait_for_output("ready", 60)
+        yield program
+    finally:
+        program.stop()
+
+
+def processes_of(home):
+    """Process ids whose environment or command line names this home directory."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        with contextlib.suppress(OSError):
+            state = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0]
+            if state != "Z" and str(home).encode() in (entry / "environ").read_bytes() + (entry / "cmdline").read_bytes():
+                found.append(int(entry.name))
+    return found
+
+
+def main():
+    """Runs the tests of the calling file: the summary last, 77 when everything was skipped."""
+    program = unittest.main(module="__main__", exit=False, verbosity=2)
+    result = program.result
+    sys.stdout.flush()
+    if result.testsRun and len(result.skipped) == result.testsRun and result.wasSuccessful():
+        sys.exit(77)
+    sys.exit(0 if result.wasSuccessful() else 1)

@@ -1,0 +1,337 @@
+"""kubectl is the judge: what people do every day, in Debian's version (1.20) and in a newer one, over TLS against the embedded fleet."""
+import json
+import re
+import time
+import unittest
+
+import harness
+
+DEPLOYMENT = """
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+  labels: {app: web}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - name: web
+        image: nginx:1.25
+        ports: [{containerPort: 80}]
+        resources: {requests: {cpu: 100m, memory: 64Mi}}
+"""
+
+PROCESS_POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: talker, annotations: {evenkeel.dev/runtime: process}}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers:
+  - name: sh
+    image: none
+    command: [sh, -c, 'echo "hello from $HOSTNAME $GREETING"; cat "$EVENKEEL_POD_ROOT/etc/talker/motd"; while :; do sleep 0.2; done']
+    env: [{name: GREETING, valueFrom: {configMapKeyRef: {name: talker, key: greeting}}}]
+    volumeMounts: [{name: config, mountPath: /etc/talker}]
+    readinessProbe: {exec: {command: [sh, -c, 'test -s "$EVENKEEL_POD_ROOT/etc/talker/motd"']}, periodSeconds: 1}
+  volumes: [{name: config, configMap: {name: talker}}]
+"""
+
+PDB = """
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: web}
+spec: {minAvailable: 2, selector: {matchLabels: {app: web}}}
+"""
+
+CRD = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: boats.example.com}
+spec:
+  group: example.com
+  names: {kind: Boat, plural: boats, singular: boat, shortNames: [bt]}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}, scale: {specReplicasPath: .spec.oars, statusReplicasPath: .status.oars}}
+    additionalPrinterColumns: [{name: Oars, type: integer, jsonPath: .spec.oars}]
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            required: [oars]
+            properties:
+              oars: {type: integer, minimum: 0, description: How many rowers it takes.}
+              colour: {type: string, default: white}
+          status: {type: object, properties: {oars: {type: integer}}}
+"""
+
+
+class KubectlTest(unittest.TestCase):
+    """Each kubectl works in a namespace of its own on member-1."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.kubectls = harness.kubectls()
+        if not cls.kubectls:
+            raise unittest.SkipTest("no kubectl: run tools/kubectl-1.20")
+        cls.home = cls.enterClassContext(harness.temporary_home())
+        cls.enterClassContext(harness.fleet(cls.home, "--members", "1"))
+
+    def each(self):
+        """(version, kubectl, namespace) for each kubectl, with a fresh namespace."""
+        for version, path in self.kubectls.items():
+            name = f"t-{self._testMethodName.removeprefix('test_').replace('_', '-')[:40]}-{version.replace('.', '-')}"
+            kubectl = harness.Kubectl(path, self.home / "kubeconfig", "member-1")
+            kubectl("create", "namespace", name)
+            try:
+                yield version, lambda *a, k=kubectl, n=name, **o: k("-n", n, *a, **o), kubectl, name
+            finally:
+                kubectl("delete", "namespace", name, "--wait=false")
+
+    def deploy(self, k, replicas=2):
+        k("apply", "-f", "-", stdin=DEPLOYMENT.replace("replicas: 2", f"replicas: {replicas}"))
+        k("rollout", "status", "deployment/web", "--timeout=60s")
+
+    def test_get_in_every_form(self):
+        for _, k, kubectl, ns in self.each():
+            self.deploy(k)
+            self.assertRegex(k("get", "pods"), r"NAME +READY +STATUS +RESTARTS +AGE\nweb-\w+-\w+ +1/1 +Running")
+            self.assertRegex(k("get", "pods", "-o", "wide"), r"IP +NODE +NOMINATED NODE +READINESS GATES")
+            self.assertIn("kind: Deployment", k("get", "deployment", "web", "-o", "yaml"))
+            self.assertEqual(len(json.loads(k("get", "pods", "-l", "app=web", "-o", "json"))["items"]), 2)
+            self.assertEqual(k("get", "pods", "-l", "app!=web", "-o", "name"), "")
+            pod = json.loads(k("get", "pods", "-o", "json"))["items"][0]
+            node = pod["spec"]["nodeName"]
+            found = k("get", "pods", "--field-selector", f"spec.nodeName={node}", "-o", "name")
+            self.assertIn(pod["metadata"]["name"], found)
+            self.assertIn(ns, kubectl("get", "pods", "-A"))
+            self.assertRegex(k("get", "deployments,replicasets"), r"deployment.apps/web +2/2 +2 +2")
+            self.assertRegex(kubectl("get", "nodes"), r"member-1-node-1 +Ready +")
+            missing = kubectl.run("-n", ns, "get", "pod", "nobody", check=False)
+            self.assertIn('Error from server (NotFound): pods "nobody" not found', missing.stderr)
+
+    def test_get_watches(self):
+        for _, k, kubectl, ns in self.each():
+            watch = kubectl.start("-n", ns, "get", "pods", "-w")
+            try:
+                self.deploy(k, 1)
+                time.sleep(0.5)
+                k("delete", "deployment", "web")
+                harness.eventually(lambda: k("get", "pods", "-o", "name") == "", 30)
+                time.sleep(0.5)
+            finally:
+                watch.terminate()
+                output = watch.communicate()[0]
+            self.assertIn("Pending", output)
+            self.assertIn("Running", output)
+            self.assertIn("Terminating", output)
+
+    def test_describe(self):
+        for _, k, kubectl, _ in self.each():
+            self.deploy(k)
+            text = k("describe", "deployment", "web")
+            self.assertRegex(text, r"Replicas: +2 desired \| 2 updated \| 2 total \| 2 available \| 0 unavailable")
+            self.assertIn("ScalingReplicaSet", text)
+            pod = k("get", "pods", "-o", "name").split()[0]
+            text = k("describe", pod)
+            self.assertIn("Scheduled", text)
+            self.assertIn("nginx:1.25", text)
+            text = kubectl("describe", "node", "member-1-node-1")
+            self.assertIn("Non-terminated Pods", text)
+            self.assertIn("Allocated resources", text)
+
+    def test_create(self):
+        for _, k, _, _ in self.each():
+            k("create", "deployment", "made", "--image=nginx")
+            k("create", "configmap", "settings", "--from-literal=a=1")
+            k("create", "secret", "generic", "hidden", "--from-literal=password=x")
+            k("create", "service", "clusterip", "made", "--tcp=80:8080")
+            k("rollout", "status", "deployment/made", "--timeout=60s")
+            self.assertIn("a: \"1\"", k("get", "configmap", "settings", "-o", "yaml"))
+            self.assertRegex(k("get", "service", "made"), r"ClusterIP +\d+\.\d+\.\d+\.\d+ +<none> +80/TCP")
+            again = k("create", "configmap", "settings2", "--from-literal=a=1", "--dry-run=server", "-o", "name")
+            self.assertEqual(again.strip(), "configmap/settings2")
+            self.assertNotIn("settings2", k("get", "configmaps"))
+
+    def test_apply_client_side(self):
+        for _, k, _, _ in self.each():
+            self.deploy(k)
+            changed = DEPLOYMENT.replace("nginx:1.25", "nginx:1.26").replace("ports: [{containerPort: 80}]", "ports: [{containerPort: 81}]")
+            self.assertIn("configured", k("apply", "-f", "-", stdin=changed))
+            self.assertIn("unchanged", k("apply", "-f", "-", stdin=changed))
+            container = json.loads(k("get", "deployment", "web", "-o", "json"))["spec"]["template"]["spec"]["containers"][0]
+            self.assertEqual(container["image"], "nginx:1.26")
+            self.assertEqual([p["containerPort"] for p in container["ports"]], [81])
+            k("rollout", "status", "deployment/web", "--timeout=60s")
+
+    def test_apply_server_side(self):
+        for _, k, kubectl, ns in self.each():
+            k("apply", "--server-side", "-f", "-", stdin=DEPLOYMENT)
+            k("rollout", "status", "deployment/web", "--timeout=60s")
+            other = kubectl.run("-n", ns, "apply", "--server-side", "--field-manager=other", "-f", "-", check=False,
+                                stdin=DEPLOYMENT.replace("replicas: 2", "replicas: 3"))
+            self.assertNotEqual(other.returncode, 0)
+            self.assertIn("conflict", other.stderr)
+            self.assertIn(".spec.replicas", other.stderr)
+            k("apply", "--server-side", "--force-conflicts", "--field-manager=other", "-f", "-",
+              stdin=DEPLOYMENT.replace("replicas: 2", "replicas: 3"))
+            self.assertEqual(k("get", "deployment", "web", "-o", "jsonpath={.spec.replicas}"), "3")
+
+    def test_patch_edit_label_annotate(self):
+        for _, k, kubectl, ns in self.each():
+            self.deploy(k)
+            k("patch", "deployment", "web", "-p", '{"spec":{"template":{"spec":{"containers":[{"name":"web","image":"nginx:2"}]}}}}')
+            k("patch", "deployment", "web", "--type=merge", "-p", '{"metadata":{"labels":{"tier":"front"}}}')
+            k("patch", "deployment", "web", "--type=json", "-p", '[{"op":"replace","path":"/spec/replicas","value":1}]')
+            k("set", "image", "deployment/web", "web=nginx:3")
+            deployment = json.loads(k("get", "deployment", "web", "-o", "json"))
+            self.assertEqual(deployment["spec"]["template"]["spec"]["containers"][0]["image"], "nginx:3")
+            self.assertEqual(deployment["metadata"]["labels"], {"app": "web", "tier": "front"})
+            self.assertEqual(deployment["spec"]["replicas"], 1)
+            kubectl("-n", ns, "edit", "deployment", "web", env={"KUBE_EDITOR": "sed -i s/tier:.front/tier:\\ back/"})
+            k("label", "deployment", "web", "extra=1")
+            k("annotate", "deployment", "web", "note=hello")
+            meta = json.loads(k("get", "deployment", "web", "-o", "json"))["metadata"]
+            self.assertEqual(meta["labels"], {"app": "web", "tier": "back", "extra": "1"})
+            self.assertEqual(meta["annotations"]["note"], "hello")
+            k("label", "deployment", "web", "extra-")
+            self.assertNotIn("extra", json.loads(k("get", "deployment", "web", "-o", "json"))["metadata"]["labels"])
+
+    def test_scale_rollout_and_undo(self):
+        for _, k, _, _ in self.each():
+            self.deploy(k)
+            k("scale", "deployment", "web", "--replicas=4")
+            k("rollout", "status", "deployment/web", "--timeout=60s")
+            self.assertEqual(len(k("get", "pods", "-o", "name").split()), 4)
+            k("set", "image", "deployment/web", "web=nginx:bad")
+            k("rollout", "status", "deployment/web", "--timeout=60s")
+            self.assertRegex(k("rollout", "history", "deployment/web"), r"1 +<none>\n2 +<none>")
+            k("rollout", "undo", "deployment/web")
+            k("rollout", "status", "deployment/web", "--timeout=60s")
+            self.assertEqual(k("get", "deployment", "web", "-o", "jsonpath={.spec.template.spec.containers[0].image}"), "nginx:1.25")
+            k("rollout", "restart", "deployment/web")
+            k("rollout", "status", "deployment/web", "--timeout=60s")
+
+    def test_delete_in_three_ways(self):
+        for _, k, _, _ in self.each():
+            self.deploy(k)
+            k("delete", "deployment", "web", "--cascade=foreground")
+            harness.eventually(lambda: k("get", "pods,replicasets", "-o", "name") == "", 30, "cascade")
+            self.deploy(k)
+            k("delete", "deployment", "web", "--cascade=orphan")
+            time.sleep(1)
+            self.assertRegex(k("get", "replicasets", "-o", "name"), r"replicaset.apps/web-")
+            k("delete", "replicasets", "--all")
+            harness.eventually(lambda: k("get", "pods,replicasets", "-o", "name") == "", 30, "orphans")
+            k("create", "configmap", "c", "--from-literal=a=1")
+            k("delete", "configmap", "c")
+            self.assertEqual(k("get", "configmap", "c", "--ignore-not-found"), "")
+
+    def test_wait(self):
+        for _, k, kubectl, ns in self.each():
+            k("apply", "-f", "-", stdin=DEPLOYMENT)
+            k("wait", "--for=condition=Available", "deployment/web", "--timeout=60s")
+            k("wait", "--for=condition=Ready", "pod", "-l", "app=web", "--timeout=60s")
+            waiting = kubectl.start("-n", ns, "wait", "--for=delete", "pod", "-l", "app=web", "--timeout=60s")
+            time.sleep(0.5)
+            k("delete", "deployment", "web")
+            self.assertEqual(waiting.wait(60), 0, waiting.stdout.read())
+            waiting.stdout.close()
+
+    def test_cordon_drain_and_budgets(self):
+        for version, k, kubectl, ns in self.each():
+            self.deploy(k, 3)
+            budget = PDB.replace("policy/v1", "policy/v1beta1") if version.startswith("v1.20") else PDB
+            k("apply", "-f", "-", stdin=budget)
+            harness.eventually(lambda: k("get", "pdb", "web", "-o", "jsonpath={.status.disruptionsAllowed}") == "1", 20)
+            node = json.loads(k("get", "pods", "-o", "json"))["items"][0]["spec"]["nodeName"]
+            kubectl("cordon", node)
+            self.assertIn("SchedulingDisabled", kubectl("get", "node", node))
+            output = kubectl("drain", node, "--ignore-daemonsets", "--force", "--timeout=90s", timeout=120)
+            self.assertIn("evicted", output)
+            left = json.loads(k("get", "pods", "--field-selector", f"spec.nodeName={node}", "-o", "json"))["items"]
+            self.assertEqual(left, [])
+            kubectl("uncordon", node)
+            k("rollout", "status", "deployment/web", "--timeout=60s")
+
+    def test_api_resources_and_explain(self):
+        for _, _, kubectl, _ in self.each():
+            text = kubectl("api-resources")
+            for line in (r"pods +po +v1 +true +Pod", r"deployments +deploy +apps/v1 +true +Deployment",
+                         r"customresourcedefinitions +crd,crds +apiextensions.k8s.io/v1 +false"):
+                self.assertRegex(text, line)
+            self.assertIn("policy/v1", kubectl("api-versions"))
+            self.assertRegex(kubectl("explain", "deployment.spec.replicas"), r"replicas.*<integer>")
+            self.assertRegex(kubectl("explain", "pod.spec.containers"), r"image\s+<string>")
+
+    def test_custom_resources(self):
+        for _, k, kubectl, ns in self.each():
+            kubectl("apply", "-f", "-", stdin=CRD)
+            kubectl("wait", "--for=condition=Established", "crd/boats.example.com", "--timeout=30s")
+            boat = "apiVersion: example.com/v1\nkind: Boat\nmetadata: {name: punt}\nspec: {oars: 2, mast: 1}\n"
+            # kubectl validates against the schema by itself; the server prunes what it does not know.
+            k("apply", "--validate=false", "-f", "-", stdin=boat)
+            self.assertRegex(k("get", "bt"), r"NAME +OARS\npunt +2")
+            spec = json.loads(k("get", "boat", "punt", "-o", "json"))["spec"]
+            self.assertEqual(spec, {"oars": 2, "colour": "white"})
+            k("scale", "boat", "punt", "--replicas=4")
+            self.assertEqual(k("get", "boat", "punt", "-o", "jsonpath={.spec.oars}"), "4")
+            wrong = kubectl.run("patch", "-n", ns, "boat", "punt", "--type=merge", "-p", '{"spec":{"oars":-1}}', check=False)
+            self.assertIn("spec.oars", wrong.stderr)
+            self.assertIn("How many rowers", kubectl("explain", "boat.spec.oars"))
+            kubectl("delete", "crd", "boats.example.com")
+            harness.eventually(lambda: kubectl.run("get", "boats", "-A", check=False).returncode != 0, 30)
+
+    def test_logs_of_a_process_pod(self):
+        for _, k, kubectl, ns in self.each():
+            k("create", "configmap", "talker", "--from-literal=greeting=ahoy", "--from-literal=motd=fair winds")
+            k("apply", "-f", "-", stdin=PROCESS_POD)
+            k("wait", "--for=condition=Ready", "pod/talker", "--timeout=30s")
+            harness.eventually(lambda: "hello from talker ahoy" in k("logs", "talker"), 10)
+            self.assertIn("fair winds", k("logs", "talker"))
+            self.assertEqual(len(k("logs", "talker", "--tail=1").splitlines()), 1)
+            follow = kubectl.start("-n", ns, "logs", "-f", "talker")
+            time.sleep(0.5)
+            k("delete", "pod", "talker")
+            self.assertIn("hello from talker", follow.communicate(timeout=30)[0])
+
+    def test_jobs_stateful_sets_and_daemon_sets(self):
+        for _, k, _, _ in self.each():
+            k("create", "job", "once", "--image=busybox", "--", "true")
+            k("wait", "--for=condition=Complete", "job/once", "--timeout=60s")
+            template = "template: {metadata: {labels: {app: %s}}, spec: {containers: [{name: c, image: i}]}}"
+            k("apply", "-f", "-", stdin="apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nspec:\n  serviceName: db\n  replicas: 2\n"
+              "  selector: {matchLabels: {app: db}}\n  " + template % "db")
+            k("rollout", "status", "statefulset/db", "--timeout=60s")
+            self.assertEqual(sorted(k("get", "pods", "-l", "app=db", "-o", "name").split()), ["pod/db-0", "pod/db-1"])
+            k("apply", "-f", "-", stdin="apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: agent}\nspec:\n"
+              "  selector: {matchLabels: {app: agent}}\n  " + template % "agent")
+            k("rollout", "status", "daemonset/agent", "--timeout=60s")
+            self.assertEqual(len(k("get", "pods", "-l", "app=agent", "-o", "name").split()), 3)
+
+    def test_refuses_what_is_wrong_in_upstreams_words(self):
+        for _, k, kubectl, ns in self.each():
+            def refused(manifest):
+                return kubectl.run("-n", ns, "create", "--validate=false", "-f", "-", stdin=manifest, check=False).stderr
+            self.assertRegex(refused("apiVersion: v1\nkind: Pod\nmetadata: {name: Bad_Name}\nspec: {containers: [{name: c, image: i}]}"),
+                             r'The Pod "Bad_Name" is invalid: metadata.name: Invalid value: "Bad_Name"')
+            self.assertIn("spec.containers", refused("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: []}"))
+            self.assertRegex(refused(DEPLOYMENT.replace("matchLabels: {app: web}", "matchLabels: {app: other}")),
+                             r"`selector` does not match template `labels`")
+            k("create", "configmap", "c")
+            self.assertIn('configmaps "c" already exists', refused("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}"))
+            self.assertIn("nowhere", kubectl.run("-n", "nowhere", "create", "configmap", "x", check=False).stderr)
+
+
+if __name__ == "__main__":
+    harness.main()

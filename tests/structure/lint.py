@@ -1,0 +1,36 @@
+"""clang-tidy over the sources, from the compile commands of the preset that clang builds (fuzz)."""
+import concurrent.futures
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+DATABASE = pathlib.Path("build/fuzz/compile_commands.json")
+if shutil.which("clang-tidy-19") is None:
+    print("skipped: clang-tidy-19 is not installed (tools/setup test)")
+    sys.exit(77)
+if not DATABASE.exists():
+    print(f"{DATABASE} is missing: tools/build fuzz fuzzers makes it")
+    sys.exit(1)
+
+# A unity build compiles batches of files; linting a batch lints its files and parses the headers once.
+commands = json.loads(DATABASE.read_text())
+files = sorted({c["file"] for c in commands if "/unity_" in c["file"].lower() or "/src/" in c["file"] and not c["file"].endswith(("_fuzz.cc", ".pb.cc"))})
+files = [f for f in files if "cmake_pch" not in f and "etcd_proto" not in f and "/generated/" not in f and not f.endswith("schema_texts.cc")]
+
+
+def lint(file):
+    run = subprocess.run(["clang-tidy-19", "--quiet", "-p", str(DATABASE.parent), file], capture_output=True, text=True)
+    return file, run.returncode, run.stdout
+
+
+failed = 0
+with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    for file, code, output in pool.map(lint, files):
+        if code != 0:
+            failed += 1
+            print(f"== {file}\n{output[:4000]}")
+print(f"lint: {len(files)} units, {failed} with findings")
+sys.exit(1 if failed else 0)
