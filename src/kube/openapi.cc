@@ -315,10 +315,13 @@ class PathWriter {
     JsonObject operation = Operation(action, remove ? std::string(kMeta) + "Status" : name_);
     const std::string body = remove ? std::string(kMeta) + "DeleteOptions" : name_;
     JsonArray parameters;
-    const std::vector<std::string> consumes =
-        verb == "patch" ? std::vector<std::string>{"application/json-patch+json", "application/merge-patch+json",
-                                                   "application/strategic-merge-patch+json", "application/apply-patch+yaml"}
-                        : std::vector<std::string>{"application/json"};
+    std::vector<std::string> consumes = {"application/json"};
+    if (verb == "patch") {
+      consumes = {"application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"};
+      // kubectl apply sends a strategic merge patch wherever it is offered; kinds of CRDs do not take it.
+      const bool built_in = FindBuiltIn(resource_.group, resource_.version, resource_.plural) != nullptr;
+      if (built_in) consumes.insert(consumes.begin() + 2, "application/strategic-merge-patch+json");
+    }
     const Json schema = verb == "patch" ? JsonObject{{"type", "object"}} : definitions_.Reference(body);
     if (v3_) {
       JsonObject content;

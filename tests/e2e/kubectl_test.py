@@ -34,7 +34,7 @@ spec:
   containers:
   - name: sh
     image: none
-    command: [sh, -c, 'echo "hello from $HOSTNAME $GREETING"; cat "$EVENKEEL_POD_ROOT/etc/talker/motd"; while :; do sleep 0.2; done']
+    command: [sh, -c, 'echo "hello from $HOSTNAME $GREETING"; cat "$EVENKEEL_POD_ROOT/etc/talker/motd"; echo; while :; do sleep 0.2; done']
     env: [{name: GREETING, valueFrom: {configMapKeyRef: {name: talker, key: greeting}}}]
     volumeMounts: [{name: config, mountPath: /etc/talker}]
     readinessProbe: {exec: {command: [sh, -c, 'test -s "$EVENKEEL_POD_ROOT/etc/talker/motd"']}, periodSeconds: 1}

@@ -90,7 +90,8 @@ void Api::AfterWrite(const Served& served, const Stored& stored) {
 void Api::AfterRemove(const Served& served, const Stored& stored, std::string_view name, store::Revision revision) {
   const kube::Resource& resource = served.resource;
   if (resource.group.empty() && resource.plural == "services") ReleaseService(stored);
-  if (resource.group == kDefinitionsGroup && resource.plural == kDefinitionsPlural) table_.RemoveCustom(std::string(name), revision);
+  if (resource.group == kDefinitionsGroup && resource.plural == kDefinitionsPlural)
+    table_.RemoveCustom(std::string(name), revision);
   if (!served.custom) return;
   const ServedPointer now = table_.Find(resource.group, resource.version, resource.plural);
   if (now != nullptr && now->terminating) FinishCustomCleanup(resource.plural + "." + resource.group);

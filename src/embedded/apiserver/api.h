@@ -95,8 +95,8 @@ struct WatchQuery {
 
 enum class EventType { kAdded, kModified, kDeleted, kProgress };
 /// One event in order; kProgress has no event, only a revision up to which all has been delivered. The last call has an error.
-using EventHandler =
-    std::function<void(EventType type, const std::shared_ptr<SharedEvent>& event, store::Revision revision, const base::Error* error)>;
+using EventHandler = std::function<void(EventType type, const std::shared_ptr<SharedEvent>& event, store::Revision revision,
+                                        const base::Error* error)>;
 
 struct PatchBody {
   client::PatchType type = client::PatchType::kMerge;
@@ -110,7 +110,8 @@ class Api {
   Api(const Api&) = delete;
   Api& operator=(const Api&) = delete;
 
-  /// Reads the CRDs and makes the namespaces every cluster has (default, kube-system, kube-public, kube-node-lease). Once, before use.
+  /// Reads the CRDs and makes the namespaces every cluster has (default, kube-system, kube-public, kube-node-lease). Once,
+  /// before use.
   Status Start();
 
   ResourceTable& resources() { return table_; }
@@ -198,8 +199,8 @@ class Api {
   std::unique_ptr<store::Watch> definitions_watch_;
 };
 
-/// A client that calls `api` directly as `user`, with no sockets or threads; in virtual time everything happens on the caller's strand
-/// and watch handlers run inside the write that causes them. The api must outlive it.
+/// A client that calls `api` directly as `user`, with no sockets or threads; in virtual time everything happens on the caller's
+/// strand and watch handlers run inside the write that causes them. The api must outlive it.
 std::unique_ptr<client::Client> NewInProcessClient(Api& api, UserInfo user);
 
 }  // namespace evenkeel::embedded::apiserver

@@ -23,12 +23,14 @@ Status CheckPreconditions(const Call& call, const DeleteRequest& request, const 
   const kube::Resource& resource = call.served->resource;
   const std::string uid = StoredMetaText(current, "uid");
   if (!request.uid.empty() && request.uid != uid) {
-    return Fail(ConflictError(resource, call.name, "Precondition failed: UID in precondition: " + request.uid + ", UID in object meta: " + uid));
+    return Fail(ConflictError(resource, call.name,
+                              "Precondition failed: UID in precondition: " + request.uid + ", UID in object meta: " + uid));
   }
   const std::string version = std::to_string(current.revision);
   if (!request.resource_version.empty() && request.resource_version != version) {
-    return Fail(ConflictError(resource, call.name, "Precondition failed: ResourceVersion in precondition: " + request.resource_version +
-                                                       ", ResourceVersion in object meta: " + version));
+    return Fail(ConflictError(resource, call.name,
+                              "Precondition failed: ResourceVersion in precondition: " + request.resource_version +
+                                  ", ResourceVersion in object meta: " + version));
   }
   return {};
 }
@@ -59,7 +61,8 @@ int64_t GraceFor(const Served& served, const Json& object, const DeleteRequest& 
   if (!IsCore(served, "pods")) return 0;
   const std::string_view phase = base::FindString(object, {"status", "phase"});
   if (base::FindString(object, {"spec", "nodeName"}).empty() || phase == "Succeeded" || phase == "Failed") return 0;
-  int64_t grace = request.grace_seconds.value_or(base::FindInt(object, {"spec", "terminationGracePeriodSeconds"}, kDefaultPodGrace));
+  int64_t grace =
+      request.grace_seconds.value_or(base::FindInt(object, {"spec", "terminationGracePeriodSeconds"}, kDefaultPodGrace));
   return grace < 0 ? 1 : grace;
 }
 
@@ -79,7 +82,8 @@ bool MarkDeleted(const Served& served, Json& object, int64_t grace, base::JsonAr
   metadata["deletionTimestamp"] = base::FormatTime(begun + std::chrono::seconds(grace));
   metadata["deletionGracePeriodSeconds"] = grace;
   if (present) return true;
-  if (const int64_t generation = base::FindInt(object, {"metadata", "generation"}); generation > 0) metadata["generation"] = generation + 1;
+  if (const int64_t generation = base::FindInt(object, {"metadata", "generation"}); generation > 0)
+    metadata["generation"] = generation + 1;
   if (IsCore(served, "namespaces")) base::Ensure(object, {"status", "phase"}) = "Terminating";
   return true;
 }
@@ -115,7 +119,8 @@ void Api::Delete(Call call, DeleteRequest request, Done done) {
                                                "\": supported values: \"Background\", \"Foreground\", \"Orphan\"",
                                     .field = "propagationPolicy"}})));
   }
-  DeleteStep(std::make_shared<const Call>(std::move(call)), std::make_shared<const DeleteRequest>(std::move(request)), std::move(done), 0);
+  DeleteStep(std::make_shared<const Call>(std::move(call)), std::make_shared<const DeleteRequest>(std::move(request)),
+             std::move(done), 0);
 }
 
 void Api::DeleteStep(std::shared_ptr<const Call> call, std::shared_ptr<const DeleteRequest> request, Done done, int attempt) {
@@ -144,20 +149,23 @@ void Api::DeleteStep(std::shared_ptr<const Call> call, std::shared_ptr<const Del
   const bool changed = MarkDeleted(served, object, grace, std::move(finalizers), Now());
   if (!changed) return done(std::move(answer));
   if (IsDefinition(served)) {
-    kube::SetCondition(object, "Terminating", "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress", Now());
+    kube::SetCondition(object, "Terminating", "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress",
+                       Now());
   }
   answer.object.bytes = std::make_shared<const std::string>(EncodeStored(object, served));
   if (call->dry_run) return done(std::move(answer));
   store::Write write{.key = served.Key(call->ns, call->name), .value = answer.object.bytes, .expected = current->revision};
-  options_.store->Commit(std::move(write), [this, call, again, done, answer = std::move(answer)](Result<store::Revision> revision) mutable {
-    if (revision) {
-      answer.object.revision = *revision;
-      AfterWrite(*call->served, answer.object);
-      return done(std::move(answer));
-    }
-    if (revision.error().code() == Code::kConflict || revision.error().code() == Code::kNotFound) return again();
-    done(Fail(revision.error()));
-  });
+  options_.store->Commit(std::move(write),
+                         [this, call, again, done, answer = std::move(answer)](Result<store::Revision> revision) mutable {
+                           if (revision) {
+                             answer.object.revision = *revision;
+                             AfterWrite(*call->served, answer.object);
+                             return done(std::move(answer));
+                           }
+                           if (revision.error().code() == Code::kConflict || revision.error().code() == Code::kNotFound)
+                             return again();
+                           done(Fail(revision.error()));
+                         });
 }
 
 void Api::DeleteCollection(Call call, ListQuery query, DeleteRequest request, Done done) {
@@ -211,19 +219,24 @@ void Api::FinishCustomCleanup(const std::string& crd_name) {
   const std::string prefix = "/registry/" + crd_name.substr(dot + 1) + "/" + crd_name.substr(0, dot) + "/";
   const auto left = options_.store->List({.prefix = prefix, .start_after = {}, .limit = 1});
   if (!left || !left->items.empty()) return;
-  Call call{.served = table_.Find("apiextensions.k8s.io", "v1", "customresourcedefinitions"), .ns = "", .name = crd_name, .subresource = "",
-            .user = {}, .field_manager = ""};
-  Modify(std::move(call),
-         [](Json& object, const Stored&, Answer&) -> Result<bool> {
-           if (base::Find(object, {"metadata", "deletionTimestamp"}) == nullptr) return false;
-           base::JsonArray kept;
-           for (const Json& item : base::FindArray(object, {"metadata", "finalizers"})) {
-             if (!item.is_string() || item.get_string() != kCustomCleanupFinalizer) kept.push_back(item);
-           }
-           base::Ensure(object, {"metadata", "finalizers"}) = std::move(kept);
-           return true;
-         },
-         [](const Result<Answer>&) {});
+  Call call{.served = table_.Find("apiextensions.k8s.io", "v1", "customresourcedefinitions"),
+            .ns = "",
+            .name = crd_name,
+            .subresource = "",
+            .user = {},
+            .field_manager = ""};
+  Modify(
+      std::move(call),
+      [](Json& object, const Stored&, Answer&) -> Result<bool> {
+        if (base::Find(object, {"metadata", "deletionTimestamp"}) == nullptr) return false;
+        base::JsonArray kept;
+        for (const Json& item : base::FindArray(object, {"metadata", "finalizers"})) {
+          if (!item.is_string() || item.get_string() != kCustomCleanupFinalizer) kept.push_back(item);
+        }
+        base::Ensure(object, {"metadata", "finalizers"}) = std::move(kept);
+        return true;
+      },
+      [](const Result<Answer>&) {});
 }
 
 }  // namespace evenkeel::embedded::apiserver

@@ -24,14 +24,20 @@ Answer Created() {
 }
 
 base::Error BudgetError(const std::string& message, int retry_after) {
-  return {Code::kTooManyRequests, "Cannot evict pod as it would violate the pod's disruption budget.",
-          {.name = {}, .group = {}, .kind = {}, .uid = {},
-           .causes = {{.reason = "DisruptionBudget", .message = message, .field = ""}}, .retry_after_seconds = retry_after}};
+  return {Code::kTooManyRequests,
+          "Cannot evict pod as it would violate the pod's disruption budget.",
+          {.name = {},
+           .group = {},
+           .kind = {},
+           .uid = {},
+           .causes = {{.reason = "DisruptionBudget", .message = message, .field = ""}},
+           .retry_after_seconds = retry_after}};
 }
 
 bool NeedsNoBudget(const Json& pod) {
   const std::string_view phase = base::FindString(pod, {"status", "phase"});
-  return phase == "Succeeded" || phase == "Failed" || phase == "Pending" || base::Find(pod, {"metadata", "deletionTimestamp"}) != nullptr;
+  return phase == "Succeeded" || phase == "Failed" || phase == "Pending" ||
+         base::Find(pod, {"metadata", "deletionTimestamp"}) != nullptr;
 }
 
 bool IsReady(const Json& pod) {
@@ -55,7 +61,8 @@ Result<bool> TakeDisruption(const kube::Resource& resource, Json& budget, const 
   const int64_t allowed = base::FindInt(budget, {"status", "disruptionsAllowed"});
   if (allowed < 0) return Fail(ForbiddenError(resource, name, "pdb disruptions allowed is negative"));
   if (base::FindObject(budget, {"status", "disruptedPods"}).size() > kDisruptedPodsMax) {
-    return Fail(ForbiddenError(resource, name, "DisruptedPods map too big - too many evictions not confirmed by PDB controller"));
+    return Fail(
+        ForbiddenError(resource, name, "DisruptedPods map too big - too many evictions not confirmed by PDB controller"));
   }
   if (allowed == 0) {
     return Fail(BudgetError("The disruption budget " + name + " needs " +
@@ -87,7 +94,8 @@ DeleteRequest DeleteRequestOf(const Json& options) {
 void Api::Post(Call call, Json body, Done done) {
   if (!body.is_object()) return done(Fail(Code::kBadRequest, "the body must be a JSON object"));
   const std::string_view name = kube::NameOf(body);
-  if (!name.empty() && name != call.name) return done(Fail(Code::kBadRequest, "name in URL does not match name in " + call.subresource + " object"));
+  if (!name.empty() && name != call.name)
+    return done(Fail(Code::kBadRequest, "name in URL does not match name in " + call.subresource + " object"));
   const bool pods = call.served->resource.group.empty() && call.served->resource.plural == "pods";
   if (pods && call.subresource == "binding") return Bind(std::move(call), std::move(body), std::move(done));
   if (pods && call.subresource == "eviction") return Evict(std::move(call), std::move(body), std::move(done));
@@ -106,23 +114,25 @@ void Api::Bind(Call call, Json body, Done done) {
   }
   Json annotations = base::FindObject(body, {"metadata", "annotations"});
   auto shared = std::make_shared<const Call>(call);
-  Modify(std::move(call),
-         [this, shared, node, annotations](Json& pod, const Stored&, Answer&) -> Result<bool> {
-           kube::Resource bindings = shared->served->resource;
-           bindings.plural = "pods/binding";
-           if (base::Find(pod, {"metadata", "deletionTimestamp"}) != nullptr) {
-             return Fail(ConflictError(bindings, shared->name, "pod " + shared->name + " is being deleted, cannot be assigned to a host"));
-           }
-           if (const std::string_view present = base::FindString(pod, {"spec", "nodeName"}); !present.empty()) {
-             return Fail(ConflictError(bindings, shared->name,
-                                       "pod " + shared->name + " is already assigned to node \"" + std::string(present) + "\""));
-           }
-           base::Ensure(pod, {"spec", "nodeName"}) = node;
-           for (const auto& [key, value] : annotations.get_object()) base::Ensure(pod, {"metadata", "annotations", key}) = value;
-           kube::SetCondition(pod, "PodScheduled", "True", "", "", Now());
-           return true;
-         },
-         [done](Result<Answer> answer) { done(answer ? Result<Answer>(Created()) : std::move(answer)); });
+  Modify(
+      std::move(call),
+      [this, shared, node, annotations](Json& pod, const Stored&, Answer&) -> Result<bool> {
+        kube::Resource bindings = shared->served->resource;
+        bindings.plural = "pods/binding";
+        if (base::Find(pod, {"metadata", "deletionTimestamp"}) != nullptr) {
+          return Fail(
+              ConflictError(bindings, shared->name, "pod " + shared->name + " is being deleted, cannot be assigned to a host"));
+        }
+        if (const std::string_view present = base::FindString(pod, {"spec", "nodeName"}); !present.empty()) {
+          return Fail(ConflictError(bindings, shared->name,
+                                    "pod " + shared->name + " is already assigned to node \"" + std::string(present) + "\""));
+        }
+        base::Ensure(pod, {"spec", "nodeName"}) = node;
+        for (const auto& [key, value] : annotations.get_object()) base::Ensure(pod, {"metadata", "annotations", key}) = value;
+        kube::SetCondition(pod, "PodScheduled", "True", "", "", Now());
+        return true;
+      },
+      [done](Result<Answer> answer) { done(answer ? Result<Answer>(Created()) : std::move(answer)); });
 }
 
 void Api::Evict(Call call, Json body, Done done) {
@@ -168,36 +178,41 @@ void Api::TakeFromBudget(Call call, Json pod, Stored budget, DeleteRequest reque
   // The pod that was judged is the one that goes, not a new one of its name.
   if (request.uid.empty()) request.uid = kube::UidOf(pod);
   const kube::Resource resource = on_budget.served->resource;
-  Modify(std::move(on_budget),
-         [this, resource, name = call.name](Json& object, const Stored&, Answer&) { return TakeDisruption(resource, object, name, Now()); },
-         [this, call, request, done](const Result<Answer>& taken) mutable {
-           if (!taken) return done(Fail(taken.error()));
-           Run([this, call = std::move(call), request = std::move(request), done = std::move(done)]() mutable {
-             Delete(std::move(call), std::move(request), std::move(done));
-           });
-         });
+  Modify(
+      std::move(on_budget),
+      [this, resource, name = call.name](Json& object, const Stored&, Answer&) {
+        return TakeDisruption(resource, object, name, Now());
+      },
+      [this, call, request, done](const Result<Answer>& taken) mutable {
+        if (!taken) return done(Fail(taken.error()));
+        Run([this, call = std::move(call), request = std::move(request), done = std::move(done)]() mutable {
+          Delete(std::move(call), std::move(request), std::move(done));
+        });
+      });
 }
 
 void Api::UpdateScale(Call call, std::function<Status(Json& scale)> edit, Done done) {
   if (call.served->spec_replicas.empty()) return done(Fail(NoSuchResourceError()));
   auto shared = std::make_shared<const Call>(call);
-  Modify(std::move(call),
-         [this, shared, edit = std::move(edit)](Json& object, const Stored& current, Answer& answer) -> Result<bool> {
-           const Served& served = *shared->served;
-           Json scale = ScaleOf(served, object);
-           EVENKEEL_TRY(edit(scale));
-           const std::string_view version = kube::ResourceVersionOf(scale);
-           if (!version.empty() && version != std::to_string(current.revision)) return Fail(StaleError(served.resource, shared->name));
-           Json old = object;
-           base::Erase(old, {"metadata", "resourceVersion"});
-           EVENKEEL_TRY(SetScale(served, object, scale));
-           EVENKEEL_TRY(FinishUpdate(*shared, object, old, answer, false));
-           return true;
-         },
-         [done, shared](Result<Answer> answer) {
-           if (answer) answer->other = ScaleOf(*shared->served, DecodeObject(*shared->served, answer->object));
-           done(std::move(answer));
-         });
+  Modify(
+      std::move(call),
+      [this, shared, edit = std::move(edit)](Json& object, const Stored& current, Answer& answer) -> Result<bool> {
+        const Served& served = *shared->served;
+        Json scale = ScaleOf(served, object);
+        EVENKEEL_TRY(edit(scale));
+        const std::string_view version = kube::ResourceVersionOf(scale);
+        if (!version.empty() && version != std::to_string(current.revision))
+          return Fail(StaleError(served.resource, shared->name));
+        Json old = object;
+        base::Erase(old, {"metadata", "resourceVersion"});
+        EVENKEEL_TRY(SetScale(served, object, scale));
+        EVENKEEL_TRY(FinishUpdate(*shared, object, old, answer, false));
+        return true;
+      },
+      [done, shared](Result<Answer> answer) {
+        if (answer) answer->other = ScaleOf(*shared->served, DecodeObject(*shared->served, answer->object));
+        done(std::move(answer));
+      });
 }
 
 }  // namespace evenkeel::embedded::apiserver

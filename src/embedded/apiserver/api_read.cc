@@ -54,7 +54,8 @@ Result<ListStart> StartOf(const ListQuery& query, const std::string& prefix) {
                                        "\": supported values: \"Exact\", \"NotOlderThan\", \"\"");
   }
   if (query.resource_version.empty()) {
-    return Fail(Code::kBadRequest, "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided");
+    return Fail(Code::kBadRequest,
+                "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided");
   }
   if (match == "Exact") {
     if (revision == 0) {
@@ -67,8 +68,12 @@ Result<ListStart> StartOf(const ListQuery& query, const std::string& prefix) {
 }
 
 base::Error FutureError(const std::string& requested, store::Revision current) {
-  return {Code::kTimeout, "Too large resource version: " + requested + ", current: " + std::to_string(current),
-          {.name = {}, .group = {}, .kind = {}, .uid = {},
+  return {Code::kTimeout,
+          "Too large resource version: " + requested + ", current: " + std::to_string(current),
+          {.name = {},
+           .group = {},
+           .kind = {},
+           .uid = {},
            .causes = {{.reason = "ResourceVersionTooLarge", .message = "Too large resource version", .field = ""}},
            .retry_after_seconds = 1}};
 }
@@ -109,8 +114,9 @@ Result<ListAnswer> Api::List(const Call& call, const ListQuery& query) {
     if (!page) {
       if (page.error().code() != Code::kExpired) return Fail(page.error());
       if (query.continue_token.empty()) return Fail(ExpiredError(query.resource_version, options_.store->compacted_revision()));
-      return Fail(Code::kExpired, "The provided continue parameter is too old to display a consistent list result. You can start a new "
-                                  "list without the continue parameter.");
+      return Fail(Code::kExpired,
+                  "The provided continue parameter is too old to display a consistent list result. You can start a new "
+                  "list without the continue parameter.");
     }
     answer.revision = page->revision;
     start.revision = page->revision;
@@ -140,7 +146,8 @@ Result<std::unique_ptr<store::Watch>> Api::Watch(const Call& call, const WatchQu
   }
   std::string prefix = call.served->Prefix(call.ns);
   // A watch of one object: the store then visits only it. Names that begin with it are sorted out by the selection.
-  if (!selection->only_name().empty() && (!call.served->resource.namespaced || !call.ns.empty())) prefix += selection->only_name();
+  if (!selection->only_name().empty() && (!call.served->resource.namespaced || !call.ns.empty()))
+    prefix += selection->only_name();
   if (after == 0) {
     EVENKEEL_ASSIGN(const auto list, options_.store->List({.prefix = prefix, .start_after = {}}));
     after = list.revision;
@@ -166,11 +173,13 @@ Result<std::unique_ptr<store::Watch>> Api::Watch(const Call& call, const WatchQu
           if (!before && !now) {
             handler(EventType::kProgress, nullptr, event.revision, nullptr);
           } else {
-            handler(!now ? EventType::kDeleted : (before ? EventType::kModified : EventType::kAdded), shared, event.revision, nullptr);
+            handler(!now ? EventType::kDeleted : (before ? EventType::kModified : EventType::kAdded), shared, event.revision,
+                    nullptr);
           }
         }
         if (error == nullptr) return;
-        const base::Error last = error->code() == Code::kExpired ? ExpiredError(requested, options_.store->compacted_revision()) : *error;
+        const base::Error last =
+            error->code() == Code::kExpired ? ExpiredError(requested, options_.store->compacted_revision()) : *error;
         handler(EventType::kProgress, nullptr, 0, &last);
       });
   if (!watch && watch.error().code() == Code::kExpired) {

@@ -19,14 +19,16 @@ std::string AddressText(uint32_t address) {
 
 bool WantsNodePorts(const Json& service) {
   const std::string_view type = base::FindString(service, {"spec", "type"});
-  return type == "NodePort" || (type == "LoadBalancer" && base::FindBool(service, {"spec", "allocateLoadBalancerNodePorts"}, true));
+  return type == "NodePort" ||
+         (type == "LoadBalancer" && base::FindBool(service, {"spec", "allocateLoadBalancerNodePorts"}, true));
 }
 
 // The addresses that a request leaves out are those that the service has.
 void KeepAddresses(Json& service, const Json& old) {
   for (const std::string_view field : {"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "healthCheckNodePort"}) {
     const Json* present = base::Find(old, {"spec", field});
-    if (present != nullptr && base::Find(service, {"spec", field}) == nullptr) base::Ensure(service, {"spec", field}) = *present;
+    if (present != nullptr && base::Find(service, {"spec", field}) == nullptr)
+      base::Ensure(service, {"spec", field}) = *present;
   }
   if (!WantsNodePorts(service)) return;
   Json* ports = base::Find(service, {"spec", "ports"});
@@ -36,14 +38,16 @@ void KeepAddresses(Json& service, const Json& old) {
     for (const Json& before : base::FindArray(old, {"spec", "ports"})) {
       const bool same = base::FindInt(before, {"port"}) == base::FindInt(port, {"port"}) &&
                         base::FindString(before, {"protocol"}, "TCP") == base::FindString(port, {"protocol"}, "TCP");
-      if (same && base::FindInt(before, {"nodePort"}) != 0) base::Ensure(port, {"nodePort"}) = base::FindInt(before, {"nodePort"});
+      if (same && base::FindInt(before, {"nodePort"}) != 0)
+        base::Ensure(port, {"nodePort"}) = base::FindInt(before, {"nodePort"});
     }
   }
 }
 
 base::Cause Taken(std::string_view field, const std::string& value) {
   return {.reason = "FieldValueInvalid",
-          .message = "Invalid value: " + value + ": provided " + std::string(field == "spec.clusterIPs" ? "IP" : "port") + " is already allocated",
+          .message = "Invalid value: " + value + ": provided " + std::string(field == "spec.clusterIPs" ? "IP" : "port") +
+                     " is already allocated",
           .field = std::string(field)};
 }
 
@@ -86,15 +90,18 @@ Status Api::AllocateService(Json& service, const Json* old) {
   }
   base::Ensure(service, {"spec", "clusterIP"}) = address;
   base::Ensure(service, {"spec", "clusterIPs"}) = base::JsonArray{Json(address)};
-  if (base::Find(service, {"spec", "ipFamilies"}) == nullptr) base::Ensure(service, {"spec", "ipFamilies"}) = base::JsonArray{"IPv4"};
-  if (base::Find(service, {"spec", "ipFamilyPolicy"}) == nullptr) base::Ensure(service, {"spec", "ipFamilyPolicy"}) = "SingleStack";
+  if (base::Find(service, {"spec", "ipFamilies"}) == nullptr)
+    base::Ensure(service, {"spec", "ipFamilies"}) = base::JsonArray{"IPv4"};
+  if (base::Find(service, {"spec", "ipFamilyPolicy"}) == nullptr)
+    base::Ensure(service, {"spec", "ipFamilyPolicy"}) = "SingleStack";
   if (address != "None") service_ips_.insert(address);
   Json* ports = base::Find(service, {"spec", "ports"});
   if (!WantsNodePorts(service) || ports == nullptr || !ports->is_array()) return {};
   for (Json& port : ports->get_array()) {
     if (base::FindInt(port, {"nodePort"}) == 0) {
       int64_t offset = base::Fnv1a32(key + ":" + std::to_string(base::FindInt(port, {"port"}))) % kNodePorts;
-      for (int64_t tried = 0; tried < kNodePorts && node_ports_.contains(kFirstNodePort + offset); ++tried) offset = (offset + 1) % kNodePorts;
+      for (int64_t tried = 0; tried < kNodePorts && node_ports_.contains(kFirstNodePort + offset); ++tried)
+        offset = (offset + 1) % kNodePorts;
       base::Ensure(port, {"nodePort"}) = kFirstNodePort + offset;
     }
     node_ports_.insert(base::FindInt(port, {"nodePort"}));

@@ -41,7 +41,8 @@ TEST_F(ApiTest, FillsInWhatTheServerOwns) {
 TEST_F(ApiTest, GivesGeneratedNamesThatDiffer) {
   std::set<std::string> names;
   for (int i = 0; i < 50; ++i) {
-    const Json made = Create(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"generateName":"run-","namespace":"default"}})");
+    const Json made =
+        Create(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"generateName":"run-","namespace":"default"}})");
     names.emplace(kube::NameOf(made));
   }
   EXPECT_EQ(names.size(), 50u);
@@ -57,17 +58,21 @@ TEST_F(ApiTest, SaysWhatIsWrongInUpstreamsWords) {
     Json again = Pod("web");
     base::Erase(again, {"metadata", "resourceVersion"});
     return again;
-  }() : Json());
+  }()
+                                                                              : Json());
   ASSERT_FALSE(twice);
   EXPECT_EQ(twice.error().code(), Code::kAlreadyExists);
   EXPECT_EQ(twice.error().message(), "pods \"web\" already exists");
   const auto nameless = client->Create(resources::ConfigMaps(), ParseOrFail(R"({"metadata":{"namespace":"default"}})"));
   ASSERT_FALSE(nameless);
-  EXPECT_EQ(nameless.error().message(), "ConfigMap \"\" is invalid: metadata.name: Required value: name or generateName is required");
-  const auto homeless = client->Create(resources::ConfigMaps(), ParseOrFail(R"({"metadata":{"name":"a","namespace":"nowhere"}})"));
+  EXPECT_EQ(nameless.error().message(),
+            "ConfigMap \"\" is invalid: metadata.name: Required value: name or generateName is required");
+  const auto homeless =
+      client->Create(resources::ConfigMaps(), ParseOrFail(R"({"metadata":{"name":"a","namespace":"nowhere"}})"));
   ASSERT_FALSE(homeless);
   EXPECT_EQ(homeless.error().message(), "namespaces \"nowhere\" not found");
-  const auto empty = client->Create(resources::Pods(), ParseOrFail(R"({"metadata":{"name":"a","namespace":"default"},"spec":{}})"));
+  const auto empty =
+      client->Create(resources::Pods(), ParseOrFail(R"({"metadata":{"name":"a","namespace":"default"},"spec":{}})"));
   ASSERT_FALSE(empty);
   EXPECT_EQ(empty.error().code(), Code::kInvalid);
   EXPECT_NE(empty.error().message().find("spec.containers: Required value"), std::string::npos) << empty.error().message();
@@ -81,9 +86,10 @@ TEST_F(ApiTest, RefusesAnUpdateOfAnOldVersion) {
   const auto stale = client->Update(resources::Pods(), labelled);
   ASSERT_FALSE(stale);
   EXPECT_EQ(stale.error().code(), Code::kConflict);
-  EXPECT_EQ(stale.error().message(),
-            "Operation cannot be fulfilled on pods \"web\": the object has been modified; please apply your changes to the latest "
-            "version and try again");
+  EXPECT_EQ(
+      stale.error().message(),
+      "Operation cannot be fulfilled on pods \"web\": the object has been modified; please apply your changes to the latest "
+      "version and try again");
 }
 
 TEST_F(ApiTest, DoesNotWriteWhenNothingChanges) {
@@ -123,14 +129,14 @@ TEST_F(ApiTest, ScalesThroughTheSubresource) {
   EXPECT_EQ(base::FindInt(scale, {"spec", "replicas"}), 1);
   base::Ensure(scale, {"spec", "replicas"}) = 5;
   ASSERT_TRUE(client->Update(resources::Deployments(), scale, {.subresource = "scale", .field_manager = ""}));
-  const Json patched =
-      client->Patch(resources::Deployments(), "default", "web", client::PatchType::kMerge, ParseOrFail(R"({"spec":{"replicas":6}})"),
-                    {.subresource = "scale", .field_manager = ""})
-          .value();
+  const Json patched = client
+                           ->Patch(resources::Deployments(), "default", "web", client::PatchType::kMerge,
+                                   ParseOrFail(R"({"spec":{"replicas":6}})"), {.subresource = "scale", .field_manager = ""})
+                           .value();
   EXPECT_EQ(base::FindInt(patched, {"spec", "replicas"}), 6);
   EXPECT_EQ(base::FindInt(client->Get(resources::Deployments(), "default", "web").value(), {"spec", "replicas"}), 6);
-  EXPECT_FALSE(client->Patch(resources::Deployments(), "default", "web", client::PatchType::kMerge, ParseOrFail(R"({"spec":{"replicas":-1}})"),
-                             {.subresource = "scale", .field_manager = ""}));
+  EXPECT_FALSE(client->Patch(resources::Deployments(), "default", "web", client::PatchType::kMerge,
+                             ParseOrFail(R"({"spec":{"replicas":-1}})"), {.subresource = "scale", .field_manager = ""}));
 }
 
 TEST_F(ApiTest, DeletesPodsGracefullyOnlyWhereTheyRun) {
@@ -139,44 +145,54 @@ TEST_F(ApiTest, DeletesPodsGracefullyOnlyWhereTheyRun) {
   EXPECT_FALSE(client->Get(resources::Pods(), "default", "pending"));
 
   CreatePod("bound");
-  ASSERT_TRUE(client->Post(resources::Pods(), "default", "bound", "binding", ParseOrFail(R"({"target":{"kind":"Node","name":"n1"}})")));
+  ASSERT_TRUE(
+      client->Post(resources::Pods(), "default", "bound", "binding", ParseOrFail(R"({"target":{"kind":"Node","name":"n1"}})")));
   EXPECT_EQ(base::FindString(Pod("bound"), {"spec", "nodeName"}), "n1");
   const auto again = client->Post(resources::Pods(), "default", "bound", "binding", ParseOrFail(R"({"target":{"name":"n2"}})"));
   ASSERT_FALSE(again);
-  EXPECT_EQ(again.error().message(), "Operation cannot be fulfilled on pods/binding \"bound\": pod bound is already assigned to node \"n1\"");
+  EXPECT_EQ(again.error().message(),
+            "Operation cannot be fulfilled on pods/binding \"bound\": pod bound is already assigned to node \"n1\"");
 
   ASSERT_TRUE(client->Delete(resources::Pods(), "default", "bound"));
   EXPECT_EQ(base::FindString(Pod("bound"), {"metadata", "deletionTimestamp"}), "2023-11-14T22:13:50Z");
   EXPECT_EQ(base::FindInt(Pod("bound"), {"metadata", "deletionGracePeriodSeconds"}), 30);
-  ASSERT_TRUE(client->Delete(resources::Pods(), "default", "bound", {.grace_period_seconds = 5, .propagation_policy = "", .uid = "", .resource_version = ""}));
+  ASSERT_TRUE(client->Delete(resources::Pods(), "default", "bound",
+                             {.grace_period_seconds = 5, .propagation_policy = "", .uid = "", .resource_version = ""}));
   EXPECT_EQ(base::FindString(Pod("bound"), {"metadata", "deletionTimestamp"}), "2023-11-14T22:13:25Z");
-  ASSERT_TRUE(client->Delete(resources::Pods(), "default", "bound", {.grace_period_seconds = 0, .propagation_policy = "", .uid = "", .resource_version = ""}));
+  ASSERT_TRUE(client->Delete(resources::Pods(), "default", "bound",
+                             {.grace_period_seconds = 0, .propagation_policy = "", .uid = "", .resource_version = ""}));
   EXPECT_FALSE(client->Get(resources::Pods(), "default", "bound"));
 }
 
 TEST_F(ApiTest, KeepsAnObjectUntilItsFinalizersAreGone) {
-  Json map = Create(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"default","finalizers":["example.com/hold"]}})");
+  Json map = Create(
+      R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"default","finalizers":["example.com/hold"]}})");
   ASSERT_TRUE(client->Delete(resources::ConfigMaps(), "default", "a"));
   map = client->Get(resources::ConfigMaps(), "default", "a").value();
   EXPECT_FALSE(base::FindString(map, {"metadata", "deletionTimestamp"}).empty());
-  ASSERT_TRUE(client->Patch(resources::ConfigMaps(), "default", "a", client::PatchType::kMerge, ParseOrFail(R"({"metadata":{"finalizers":null}})")));
+  ASSERT_TRUE(client->Patch(resources::ConfigMaps(), "default", "a", client::PatchType::kMerge,
+                            ParseOrFail(R"({"metadata":{"finalizers":null}})")));
   EXPECT_FALSE(client->Get(resources::ConfigMaps(), "default", "a"));
 }
 
 TEST_F(ApiTest, LeavesPropagationToTheCollector) {
   const char* text = R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"default"}})";
   Create(text);
-  ASSERT_TRUE(client->Delete(resources::ConfigMaps(), "default", "a", {.grace_period_seconds = {}, .propagation_policy = "Foreground", .uid = "", .resource_version = ""}));
+  ASSERT_TRUE(
+      client->Delete(resources::ConfigMaps(), "default", "a",
+                     {.grace_period_seconds = {}, .propagation_policy = "Foreground", .uid = "", .resource_version = ""}));
   const Json map = client->Get(resources::ConfigMaps(), "default", "a").value();
   EXPECT_EQ(base::ToText(base::FindArray(map, {"metadata", "finalizers"})), R"(["foregroundDeletion"])");
 }
 
 TEST_F(ApiTest, HonoursPreconditions) {
   CreatePod("web");
-  const auto other = client->Delete(resources::Pods(), "default", "web", {.grace_period_seconds = {}, .propagation_policy = "", .uid = "x", .resource_version = ""});
+  const auto other = client->Delete(resources::Pods(), "default", "web",
+                                    {.grace_period_seconds = {}, .propagation_policy = "", .uid = "x", .resource_version = ""});
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().code(), Code::kConflict);
-  EXPECT_NE(other.error().message().find("Precondition failed: UID in precondition: x, UID in object meta: "), std::string::npos);
+  EXPECT_NE(other.error().message().find("Precondition failed: UID in precondition: x, UID in object meta: "),
+            std::string::npos);
 }
 
 TEST_F(ApiTest, DryRunChangesNothing) {
@@ -186,13 +202,16 @@ TEST_F(ApiTest, DryRunChangesNothing) {
   ASSERT_TRUE(dry);
   EXPECT_TRUE(kube::ResourceVersionOf(*dry).empty());
   CreatePod("web");
-  ASSERT_TRUE(client->Delete(resources::Pods(), "default", "web", {.grace_period_seconds = {}, .propagation_policy = "", .uid = "", .resource_version = "", .dry_run = true}));
+  ASSERT_TRUE(client->Delete(
+      resources::Pods(), "default", "web",
+      {.grace_period_seconds = {}, .propagation_policy = "", .uid = "", .resource_version = "", .dry_run = true}));
   EXPECT_EQ(store->current_revision(), revision + 1);
 }
 
 TEST_F(ApiTest, PagesThroughOneRevision) {
   for (int i = 0; i < 10; ++i) CreatePod("p" + std::to_string(i));
-  auto page = client->List(resources::Pods(), {.ns = "default", .label_selector = "", .field_selector = "", .limit = 4}).value();
+  auto page =
+      client->List(resources::Pods(), {.ns = "default", .label_selector = "", .field_selector = "", .limit = 4}).value();
   ASSERT_EQ(page.items.size(), 4u);
   EXPECT_EQ(page.remaining, 6);
   CreatePod("p00");
@@ -244,11 +263,14 @@ TEST_F(ApiTest, SelectsByLabelsAndFields) {
 }
 
 TEST_F(ApiTest, GivesServicesTheirAddresses) {
-  const Json a = Create(R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"a","namespace":"default"},"spec":{"type":"NodePort","ports":[{"port":80}]}})");
+  const Json a = Create(
+      R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"a","namespace":"default"},"spec":{"type":"NodePort","ports":[{"port":80}]}})");
   const std::string ip(base::FindString(a, {"spec", "clusterIP"}));
   EXPECT_TRUE(ip.starts_with("10.")) << ip;
   EXPECT_GE(base::FindInt(base::FindArray(a, {"spec", "ports"})[0], {"nodePort"}), 30000);
-  const auto taken = client->Create(resources::Services(), ParseOrFail(R"({"metadata":{"name":"b","namespace":"default"},"spec":{"clusterIP":")" + ip + R"(","ports":[{"port":80}]}})"));
+  const auto taken = client->Create(resources::Services(),
+                                    ParseOrFail(R"({"metadata":{"name":"b","namespace":"default"},"spec":{"clusterIP":")" + ip +
+                                                R"(","ports":[{"port":80}]}})"));
   ASSERT_FALSE(taken);
   EXPECT_NE(taken.error().message().find("provided IP is already allocated"), std::string::npos);
   Json changed = a;
@@ -257,7 +279,8 @@ TEST_F(ApiTest, GivesServicesTheirAddresses) {
   const Json kept = client->Update(resources::Services(), changed).value();
   EXPECT_EQ(base::FindString(kept, {"spec", "clusterIP"}), ip);
   ASSERT_TRUE(client->Delete(resources::Services(), "default", "a"));
-  const Json again = Create(R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"a","namespace":"default"},"spec":{"ports":[{"port":80}]}})");
+  const Json again = Create(
+      R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"a","namespace":"default"},"spec":{"ports":[{"port":80}]}})");
   EXPECT_EQ(base::FindString(again, {"spec", "clusterIP"}), ip);
 }
 
@@ -284,13 +307,16 @@ TEST_F(ApiTest, EvictsWithinTheBudget) {
                               ParseOrFail(R"({"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}})"),
                               {.subresource = "status", .field_manager = ""}));
   }
-  const Json eviction = ParseOrFail(R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"a","namespace":"default"}})");
+  const Json eviction =
+      ParseOrFail(R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"a","namespace":"default"}})");
   const auto early = client->Post(resources::Pods(), "default", "a", "eviction", eviction);
   ASSERT_FALSE(early);
   EXPECT_EQ(early.error().code(), Code::kTooManyRequests);
-  ASSERT_TRUE(client->Patch(resources::PodDisruptionBudgets(), "default", "pdb", client::PatchType::kMerge,
-                            ParseOrFail(R"({"status":{"observedGeneration":1,"disruptionsAllowed":1,"desiredHealthy":1,"currentHealthy":2,"expectedPods":2}})"),
-                            {.subresource = "status", .field_manager = ""}));
+  ASSERT_TRUE(client->Patch(
+      resources::PodDisruptionBudgets(), "default", "pdb", client::PatchType::kMerge,
+      ParseOrFail(
+          R"({"status":{"observedGeneration":1,"disruptionsAllowed":1,"desiredHealthy":1,"currentHealthy":2,"expectedPods":2}})"),
+      {.subresource = "status", .field_manager = ""}));
   ASSERT_TRUE(client->Post(resources::Pods(), "default", "a", "eviction", eviction));
   EXPECT_FALSE(base::FindString(Pod("a"), {"metadata", "deletionTimestamp"}).empty());
   const Json budget = client->Get(resources::PodDisruptionBudgets(), "default", "pdb").value();
@@ -305,7 +331,8 @@ TEST_F(ApiTest, EvictsWithinTheBudget) {
 }
 
 TEST_F(ApiTest, ShowsOneEventUnderBothNames) {
-  Create(R"({"apiVersion":"v1","kind":"Event","metadata":{"name":"e","namespace":"default"},"involvedObject":{"kind":"Pod","name":"web","namespace":"default"},
+  Create(
+      R"({"apiVersion":"v1","kind":"Event","metadata":{"name":"e","namespace":"default"},"involvedObject":{"kind":"Pod","name":"web","namespace":"default"},
              "reason":"Started","message":"hello","type":"Normal","count":3})");
   const kube::Resource* newer = kube::FindBuiltIn("events.k8s.io", "v1", "events");
   ASSERT_NE(newer, nullptr);
@@ -314,7 +341,11 @@ TEST_F(ApiTest, ShowsOneEventUnderBothNames) {
   EXPECT_EQ(base::FindString(seen, {"note"}), "hello");
   EXPECT_EQ(base::FindString(seen, {"regarding", "name"}), "web");
   EXPECT_EQ(base::FindInt(seen, {"deprecatedCount"}), 3);
-  const auto selected = client->List(resources::Events(), {.ns = "default", .label_selector = "", .field_selector = "involvedObject.name=web,type=Normal"}).value();
+  const auto selected =
+      client
+          ->List(resources::Events(),
+                 {.ns = "default", .label_selector = "", .field_selector = "involvedObject.name=web,type=Normal"})
+          .value();
   EXPECT_EQ(selected.items.size(), 1u);
 }
 
@@ -323,24 +354,29 @@ TEST_F(ApiTest, PutsJobSelectorsAndSecretStringsInPlace) {
     "spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"x"}]}}}})");
   EXPECT_EQ(base::FindString(job, {"spec", "selector", "matchLabels", "batch.kubernetes.io/controller-uid"}), kube::UidOf(job));
   EXPECT_EQ(base::FindString(job, {"spec", "template", "metadata", "labels", "job-name"}), "j");
-  const Json secret = Create(R"({"apiVersion":"v1","kind":"Secret","metadata":{"name":"s","namespace":"default"},"stringData":{"k":"v"}})");
+  const Json secret =
+      Create(R"({"apiVersion":"v1","kind":"Secret","metadata":{"name":"s","namespace":"default"},"stringData":{"k":"v"}})");
   EXPECT_EQ(base::FindString(secret, {"data", "k"}), "dg==");
   EXPECT_EQ(base::Find(secret, {"stringData"}), nullptr);
 }
 
 TEST_F(ApiTest, PatchesInAllWays) {
   CreatePod("web", "", R"({"a":"1"})");
-  ASSERT_TRUE(client->Patch(resources::Pods(), "default", "web", client::PatchType::kJson, ParseOrFail(R"([{"op":"add","path":"/metadata/labels/b","value":"2"}])")));
-  ASSERT_TRUE(client->Patch(resources::Pods(), "default", "web", client::PatchType::kStrategic,
-                            ParseOrFail(R"({"metadata":{"labels":{"a":null}},"spec":{"containers":[{"name":"main","image":"nginx:2"}]}})")));
+  ASSERT_TRUE(client->Patch(resources::Pods(), "default", "web", client::PatchType::kJson,
+                            ParseOrFail(R"([{"op":"add","path":"/metadata/labels/b","value":"2"}])")));
+  ASSERT_TRUE(client->Patch(
+      resources::Pods(), "default", "web", client::PatchType::kStrategic,
+      ParseOrFail(R"({"metadata":{"labels":{"a":null}},"spec":{"containers":[{"name":"main","image":"nginx:2"}]}})")));
   const Json pod = Pod("web");
   EXPECT_EQ(base::ToText(base::FindObject(pod, {"metadata", "labels"})), R"({"b":"2"})");
   EXPECT_EQ(base::FindArray(pod, {"spec", "containers"}).size(), 1u);
   EXPECT_EQ(base::FindString(base::FindArray(pod, {"spec", "containers"})[0], {"image"}), "nginx:2");
-  const auto stale = client->Patch(resources::Pods(), "default", "web", client::PatchType::kMerge, ParseOrFail(R"({"metadata":{"resourceVersion":"1","labels":{"c":"3"}}})"));
+  const auto stale = client->Patch(resources::Pods(), "default", "web", client::PatchType::kMerge,
+                                   ParseOrFail(R"({"metadata":{"resourceVersion":"1","labels":{"c":"3"}}})"));
   ASSERT_FALSE(stale);
   EXPECT_EQ(stale.error().code(), Code::kConflict);
-  const auto wrong = client->Patch(resources::Pods(), "default", "web", client::PatchType::kJson, ParseOrFail(R"([{"op":"test","path":"/metadata/name","value":"x"}])"));
+  const auto wrong = client->Patch(resources::Pods(), "default", "web", client::PatchType::kJson,
+                                   ParseOrFail(R"([{"op":"test","path":"/metadata/name","value":"x"}])"));
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().code(), Code::kInvalid);
 }

@@ -135,8 +135,8 @@ class ApiFixture : public ::testing::Test {
     return created ? *created : base::Json();
   }
   base::Json CreatePod(const std::string& name, const std::string& extra_spec = "", const std::string& labels = "{}") {
-    return Create(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name + R"(","namespace":"default","labels":)" + labels +
-                  R"(},"spec":{"containers":[{"name":"main","image":"nginx"}])" + extra_spec + "}}");
+    return Create(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name + R"(","namespace":"default","labels":)" +
+                  labels + R"(},"spec":{"containers":[{"name":"main","image":"nginx"}])" + extra_spec + "}}");
   }
 
   base::VirtualExecutor executor{base::Time(std::chrono::seconds(1'700'000'000))};

@@ -98,10 +98,11 @@ Status Api::CheckNamespace(const Call& call) {
   }
   const Stored stored{found->value, found->mod_revision};
   if (StoredMetaText(stored, "deletionTimestamp").empty()) return {};
-  return Fail(ForbiddenError(
-      call.served->resource, call.name,
-      "unable to create new content in namespace " + call.ns + " because it is being terminated",
-      {{.reason = "NamespaceTerminating", .message = "namespace " + call.ns + " is being terminated", .field = "metadata.namespace"}}));
+  return Fail(ForbiddenError(call.served->resource, call.name,
+                             "unable to create new content in namespace " + call.ns + " because it is being terminated",
+                             {{.reason = "NamespaceTerminating",
+                               .message = "namespace " + call.ns + " is being terminated",
+                               .field = "metadata.namespace"}}));
 }
 
 Status Api::PrepareCreate(const Call& call, Json& object, Answer& answer) {
@@ -131,7 +132,8 @@ void Api::Create(Call call, Json object, Done done) {
   const std::string_view given_ns = kube::NamespaceOf(object);
   if (resource.namespaced && call.ns.empty()) call.ns = given_ns;
   if (resource.namespaced && !given_ns.empty() && given_ns != call.ns) {
-    return done(Fail(Code::kBadRequest, "the namespace of the provided object does not match the namespace sent on the request"));
+    return done(
+        Fail(Code::kBadRequest, "the namespace of the provided object does not match the namespace sent on the request"));
   }
   if (resource.namespaced && call.ns.empty()) {
     return done(Fail(Code::kBadRequest, "an empty namespace may not be set during creation"));
@@ -142,7 +144,8 @@ void Api::Create(Call call, Json object, Done done) {
   if (call.served->terminating) {
     return done(Fail(Code::kMethodNotAllowed, "create not allowed while custom resource definition is terminating"));
   }
-  CreateStep(std::make_shared<const Call>(std::move(call)), std::make_shared<const Json>(std::move(object)), std::move(done), 0);
+  CreateStep(std::make_shared<const Call>(std::move(call)), std::make_shared<const Json>(std::move(object)), std::move(done),
+             0);
 }
 
 void Api::CreateStep(std::shared_ptr<const Call> given_call, std::shared_ptr<const Json> given, Done done, int attempt) {
@@ -151,17 +154,18 @@ void Api::CreateStep(std::shared_ptr<const Call> given_call, std::shared_ptr<con
   call.name = kube::NameOf(*given);
   if (call.name.empty() && !prefix.empty()) call.name = std::string(prefix.substr(0, kGeneratedNameBase)) + NewSuffix();
   if (call.name.empty()) {
-    return done(Fail(InvalidError(
-        call.served->resource, "",
-        {{.reason = "FieldValueRequired", .message = "Required value: name or generateName is required", .field = "metadata.name"}})));
+    return done(Fail(InvalidError(call.served->resource, "",
+                                  {{.reason = "FieldValueRequired",
+                                    .message = "Required value: name or generateName is required",
+                                    .field = "metadata.name"}})));
   }
   if (const auto checked = CheckNamespace(call); !checked) return done(Fail(checked.error()));
   Json object = *given;
   Answer answer;
   answer.http_status = 201;
   if (const auto prepared = PrepareCreate(call, object, answer); !prepared) return done(Fail(prepared.error()));
-  CommitNew(std::make_shared<const Call>(std::move(call)), std::move(given), std::move(object), std::move(answer), std::move(done),
-            attempt);
+  CommitNew(std::make_shared<const Call>(std::move(call)), std::move(given), std::move(object), std::move(answer),
+            std::move(done), attempt);
 }
 
 void Api::CommitNew(std::shared_ptr<const Call> call, std::shared_ptr<const Json> given, Json object, Answer answer, Done done,
@@ -174,8 +178,8 @@ void Api::CommitNew(std::shared_ptr<const Call> call, std::shared_ptr<const Json
     return done(std::move(answer));
   }
   store::Write write{.key = std::move(key), .value = answer.object.bytes, .expected = 0};
-  options_.store->Commit(std::move(write), [this, call, given = std::move(given), answer = std::move(answer), done = std::move(done),
-                                            attempt](Result<store::Revision> revision) mutable {
+  options_.store->Commit(std::move(write), [this, call, given = std::move(given), answer = std::move(answer),
+                                            done = std::move(done), attempt](Result<store::Revision> revision) mutable {
     if (revision) {
       answer.object.revision = *revision;
       AfterWrite(*call->served, answer.object);
@@ -240,16 +244,17 @@ void Api::CommitModified(std::shared_ptr<Modification> state, Json object, const
   answer.object.bytes = std::make_shared<const std::string>(std::move(bytes));
   if (call.dry_run) return state->done(std::move(answer));
   store::Write write{.key = call.served->Key(call.ns, call.name), .value = answer.object.bytes, .expected = current.revision};
-  options_.store->Commit(std::move(write), [this, state, again, answer = std::move(answer)](Result<store::Revision> revision) mutable {
-    if (revision) {
-      answer.object.revision = *revision;
-      AfterWrite(*state->call.served, answer.object);
-      return state->done(std::move(answer));
-    }
-    const Code code = revision.error().code();
-    if (code == Code::kConflict || code == Code::kNotFound) return again(true);
-    state->done(Fail(revision.error()));
-  });
+  options_.store->Commit(std::move(write),
+                         [this, state, again, answer = std::move(answer)](Result<store::Revision> revision) mutable {
+                           if (revision) {
+                             answer.object.revision = *revision;
+                             AfterWrite(*state->call.served, answer.object);
+                             return state->done(std::move(answer));
+                           }
+                           const Code code = revision.error().code();
+                           if (code == Code::kConflict || code == Code::kNotFound) return again(true);
+                           state->done(Fail(revision.error()));
+                         });
 }
 
 Status Api::CheckSubmitted(const Call& call, Json& object, const Stored& current) {
@@ -257,8 +262,8 @@ Status Api::CheckSubmitted(const Call& call, Json& object, const Stored& current
   EVENKEEL_TRY(CheckKind(*call.served, object));
   const std::string_view name = kube::NameOf(object);
   if (!name.empty() && name != call.name) {
-    return Fail(Code::kBadRequest, "the name of the object (" + std::string(name) + ") does not match the name on the URL (" +
-                                       call.name + ")");
+    return Fail(Code::kBadRequest,
+                "the name of the object (" + std::string(name) + ") does not match the name on the URL (" + call.name + ")");
   }
   const std::string_view ns = kube::NamespaceOf(object);
   if (resource.namespaced && !ns.empty() && ns != call.ns) {
@@ -267,11 +272,13 @@ Status Api::CheckSubmitted(const Call& call, Json& object, const Stored& current
   }
   const std::string uid = StoredMetaText(current, "uid");
   if (const std::string_view given = kube::UidOf(object); !given.empty() && given != uid) {
-    return Fail(ConflictError(resource, call.name, "Precondition failed: UID in precondition: " + std::string(given) +
-                                                       ", UID in object meta: " + uid));
+    return Fail(
+        ConflictError(resource, call.name,
+                      "Precondition failed: UID in precondition: " + std::string(given) + ", UID in object meta: " + uid));
   }
   const std::string_view version = kube::ResourceVersionOf(object);
-  if (!version.empty() && version != "0" && version != std::to_string(current.revision)) return Fail(StaleError(resource, call.name));
+  if (!version.empty() && version != "0" && version != std::to_string(current.revision))
+    return Fail(StaleError(resource, call.name));
   return {};
 }
 
@@ -301,37 +308,40 @@ Status Api::FinishUpdate(const Call& call, Json& object, const Json& old, Answer
 
 void Api::Update(Call call, Json given, Done done) {
   if (call.subresource == "scale") {
-    return UpdateScale(std::move(call),
-                       [given = std::move(given)](Json& scale) -> Status {
-                         if (!given.is_object()) return Fail(Code::kBadRequest, "the body must be an autoscaling/v1 Scale");
-                         scale = given;
-                         return {};
-                       },
-                       std::move(done));
+    return UpdateScale(
+        std::move(call),
+        [given = std::move(given)](Json& scale) -> Status {
+          if (!given.is_object()) return Fail(Code::kBadRequest, "the body must be an autoscaling/v1 Scale");
+          scale = given;
+          return {};
+        },
+        std::move(done));
   }
   auto shared = std::make_shared<const Call>(call);
-  Modify(std::move(call),
-         [this, shared, given = std::move(given)](Json& object, const Stored& current, Answer& answer) -> Result<bool> {
-           const Json old = std::move(object);
-           object = given;
-           EVENKEEL_TRY(CheckSubmitted(*shared, object, current));
-           Json without_version = old;
-           base::Erase(without_version, {"metadata", "resourceVersion"});
-           EVENKEEL_TRY(FinishUpdate(*shared, object, without_version, answer, false));
-           return true;
-         },
-         std::move(done));
+  Modify(
+      std::move(call),
+      [this, shared, given = std::move(given)](Json& object, const Stored& current, Answer& answer) -> Result<bool> {
+        const Json old = std::move(object);
+        object = given;
+        EVENKEEL_TRY(CheckSubmitted(*shared, object, current));
+        Json without_version = old;
+        base::Erase(without_version, {"metadata", "resourceVersion"});
+        EVENKEEL_TRY(FinishUpdate(*shared, object, without_version, answer, false));
+        return true;
+      },
+      std::move(done));
 }
 
 void Api::Patch(Call call, PatchBody patch, Done done) {
   if (call.subresource == "scale") {
-    return UpdateScale(std::move(call),
-                       [patch = std::move(patch)](Json& scale) -> Status {
-                         if (patch.type == client::PatchType::kJson) return base::ApplyJsonPatch(scale, patch.value);
-                         base::ApplyMergePatch(scale, patch.value);
-                         return {};
-                       },
-                       std::move(done));
+    return UpdateScale(
+        std::move(call),
+        [patch = std::move(patch)](Json& scale) -> Status {
+          if (patch.type == client::PatchType::kJson) return base::ApplyJsonPatch(scale, patch.value);
+          base::ApplyMergePatch(scale, patch.value);
+          return {};
+        },
+        std::move(done));
   }
   if (patch.type == client::PatchType::kApply) return ApplyPatch(std::move(call), std::move(patch.value), std::move(done));
   if (patch.type == client::PatchType::kStrategic && call.served->custom) {
@@ -340,17 +350,18 @@ void Api::Patch(Call call, PatchBody patch, Done done) {
                      "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"));
   }
   auto shared = std::make_shared<const Call>(call);
-  Modify(std::move(call),
-         [this, shared, patch = std::move(patch)](Json& object, const Stored& current, Answer& answer) -> Result<bool> {
-           const Json old = object;
-           EVENKEEL_TRY(PatchObject(shared->served->resource, shared->name, patch, object));
-           EVENKEEL_TRY(CheckSubmitted(*shared, object, current));
-           Json without_version = old;
-           base::Erase(without_version, {"metadata", "resourceVersion"});
-           EVENKEEL_TRY(FinishUpdate(*shared, object, without_version, answer, false));
-           return true;
-         },
-         std::move(done));
+  Modify(
+      std::move(call),
+      [this, shared, patch = std::move(patch)](Json& object, const Stored& current, Answer& answer) -> Result<bool> {
+        const Json old = object;
+        EVENKEEL_TRY(PatchObject(shared->served->resource, shared->name, patch, object));
+        EVENKEEL_TRY(CheckSubmitted(*shared, object, current));
+        Json without_version = old;
+        base::Erase(without_version, {"metadata", "resourceVersion"});
+        EVENKEEL_TRY(FinishUpdate(*shared, object, without_version, answer, false));
+        return true;
+      },
+      std::move(done));
 }
 
 void Api::ApplyPatch(Call call, Json config, Done done) {
@@ -374,21 +385,22 @@ void Api::ApplyPatch(Call call, Json config, Done done) {
     // Somebody may create it in between: then the answer is AlreadyExists, and applying again merges.
     return Create(std::move(call), *std::move(created), std::move(done));
   }
-  Modify(std::move(call),
-         [this, shared, config = std::move(config)](Json& object, const Stored& current, Answer& answer) -> Result<bool> {
-           Json old = object;
-           Json checked = config;
-           EVENKEEL_TRY(CheckSubmitted(*shared, checked, current));
-           base::Erase(old, {"metadata", "resourceVersion"});
-           base::Erase(checked, {"metadata", "resourceVersion"});
-           const kube::Resource& resource = shared->served->resource;
-           if (resource.schema != nullptr) kube::Normalize(checked, *resource.schema);
-           EVENKEEL_ASSIGN(object, ApplyConfig(old, checked, resource.schema, ManagerOf(*shared, Now()), shared->force));
-           EVENKEEL_TRY(FinishUpdate(*shared, object, old, answer, true));
-           KeepApplyTime(object, old);
-           return true;
-         },
-         std::move(done));
+  Modify(
+      std::move(call),
+      [this, shared, config = std::move(config)](Json& object, const Stored& current, Answer& answer) -> Result<bool> {
+        Json old = object;
+        Json checked = config;
+        EVENKEEL_TRY(CheckSubmitted(*shared, checked, current));
+        base::Erase(old, {"metadata", "resourceVersion"});
+        base::Erase(checked, {"metadata", "resourceVersion"});
+        const kube::Resource& resource = shared->served->resource;
+        if (resource.schema != nullptr) kube::Normalize(checked, *resource.schema);
+        EVENKEEL_ASSIGN(object, ApplyConfig(old, checked, resource.schema, ManagerOf(*shared, Now()), shared->force));
+        EVENKEEL_TRY(FinishUpdate(*shared, object, old, answer, true));
+        KeepApplyTime(object, old);
+        return true;
+      },
+      std::move(done));
 }
 
 }  // namespace evenkeel::embedded::apiserver

@@ -33,7 +33,8 @@ class NowhereStream : public ResponseStream {
 
 class LastResponder : public Responder {
  public:
-  explicit LastResponder(HttpResponse& last, std::shared_ptr<NowhereStream> stream = nullptr) : last_(last), stream_(std::move(stream)) {}
+  explicit LastResponder(HttpResponse& last, std::shared_ptr<NowhereStream> stream = nullptr)
+      : last_(last), stream_(std::move(stream)) {}
   void Send(HttpResponse response) override { last_ = std::move(response); }
   std::shared_ptr<ResponseStream> StartStream(int status, std::string) override {
     last_.status = status;
@@ -47,8 +48,8 @@ class LastResponder : public Responder {
 
 struct Server {
   Server() { EVENKEEL_CHECK(api.Start().has_value()); }
-  HttpResponse Send(const std::string& method, const std::string& path, const std::string& query = "", const std::string& body = "",
-                    std::shared_ptr<NowhereStream> stream = nullptr) {
+  HttpResponse Send(const std::string& method, const std::string& path, const std::string& query = "",
+                    const std::string& body = "", std::shared_ptr<NowhereStream> stream = nullptr) {
     HttpRequest request;
     request.method = method;
     request.path = path;
@@ -61,9 +62,10 @@ struct Server {
     return last;
   }
   void CreatePod(int64_t number) {
-    const HttpResponse made = Send("POST", "/api/v1/namespaces/default/pods", "",
-                                   R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"pod-)" + std::to_string(number) +
-                                       R"(","labels":{"app":"web","shard":")" + std::to_string(number % 10) + "\"}}," + kPodSpec);
+    const HttpResponse made =
+        Send("POST", "/api/v1/namespaces/default/pods", "",
+             R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"pod-)" + std::to_string(number) +
+                 R"(","labels":{"app":"web","shard":")" + std::to_string(number % 10) + "\"}}," + kPodSpec);
     EVENKEEL_CHECK(made.status == 201);
   }
 

@@ -12,10 +12,12 @@ namespace resources = kube::resources;
 class ApplyTest : public ApiFixture {
  protected:
   static std::string Deployment(const std::string& spec) {
-    return R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"default","labels":{"a":"1"}},"spec":)" + spec + "}";
+    return R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"default","labels":{"a":"1"}},"spec":)" +
+           spec + "}";
   }
   static std::string Spec(const std::string& extra, const std::string& container = R"({"name":"c","image":"x"})") {
-    return R"({)" + extra + R"("selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[)" +
+    return R"({)" + extra +
+           R"("selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[)" +
            container + "]}}}";
   }
   base::Result<Json> Apply(const std::string& text, const std::string& manager, bool force = false) {
@@ -39,7 +41,8 @@ TEST_F(ApplyTest, CreatesAndRemembersWhoSetWhat) {
   EXPECT_NE(base::Find(*entry, {"fieldsV1", "f:spec", "f:replicas"}), nullptr);
   EXPECT_NE(base::Find(*entry, {"fieldsV1", "f:metadata", "f:labels", "f:a"}), nullptr);
   EXPECT_EQ(base::Find(*entry, {"fieldsV1", "f:metadata", "f:name"}), nullptr);
-  EXPECT_NE(base::Find(*entry, {"fieldsV1", "f:spec", "f:template", "f:spec", "f:containers", R"(k:{"name":"c"})", "f:image"}), nullptr)
+  EXPECT_NE(base::Find(*entry, {"fieldsV1", "f:spec", "f:template", "f:spec", "f:containers", R"(k:{"name":"c"})", "f:image"}),
+            nullptr)
       << base::ToText(*entry);
 }
 
@@ -76,8 +79,11 @@ TEST_F(ApplyTest, SharesFieldsThatAgree) {
 }
 
 TEST_F(ApplyTest, RemovesWhatAManagerNoLongerApplies) {
-  ASSERT_TRUE(Apply(Deployment(Spec(R"("replicas":2,"paused":true,)", R"({"name":"c","image":"x","env":[{"name":"A","value":"1"},{"name":"B","value":"2"}]})")), "alice"));
-  const auto less = Apply(Deployment(Spec(R"("replicas":2,)", R"({"name":"c","image":"x","env":[{"name":"B","value":"2"}]})")), "alice");
+  ASSERT_TRUE(Apply(Deployment(Spec(R"("replicas":2,"paused":true,)",
+                                    R"({"name":"c","image":"x","env":[{"name":"A","value":"1"},{"name":"B","value":"2"}]})")),
+                    "alice"));
+  const auto less =
+      Apply(Deployment(Spec(R"("replicas":2,)", R"({"name":"c","image":"x","env":[{"name":"B","value":"2"}]})")), "alice");
   ASSERT_TRUE(less) << less.error().message();
   EXPECT_EQ(base::Find(*less, {"spec", "paused"}), nullptr);
   const auto& env = base::FindArray(base::FindArray(*less, {"spec", "template", "spec", "containers"})[0], {"env"});
@@ -89,15 +95,16 @@ TEST_F(ApplyTest, RemovesWhatAManagerNoLongerApplies) {
 TEST_F(ApplyTest, AddsItemsToListsThatOthersFilled) {
   ASSERT_TRUE(Apply(Deployment(Spec("")), "alice"));
   const auto both = Apply(R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},
-      "spec":{"template":{"spec":{"containers":[{"name":"sidecar","image":"s"}]}}}})", "bob");
+      "spec":{"template":{"spec":{"containers":[{"name":"sidecar","image":"s"}]}}}})",
+                          "bob");
   ASSERT_TRUE(both) << both.error().message();
   EXPECT_EQ(base::FindArray(*both, {"spec", "template", "spec", "containers"}).size(), 2u);
 }
 
 TEST_F(ApplyTest, CountsUpdatesOnceSomebodyApplied) {
   ASSERT_TRUE(Apply(Deployment(Spec(R"("replicas":2,)")), "alice"));
-  ASSERT_TRUE(client->Patch(resources::Deployments(), "default", "web", client::PatchType::kMerge, ParseOrFail(R"({"spec":{"replicas":5}})"),
-                            {.subresource = "scale", .field_manager = "kubectl"}));
+  ASSERT_TRUE(client->Patch(resources::Deployments(), "default", "web", client::PatchType::kMerge,
+                            ParseOrFail(R"({"spec":{"replicas":5}})"), {.subresource = "scale", .field_manager = "kubectl"}));
   const auto refused = Apply(Deployment(Spec(R"("replicas":2,)")), "alice");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message(),
@@ -106,17 +113,40 @@ TEST_F(ApplyTest, CountsUpdatesOnceSomebodyApplied) {
 
 TEST_F(ApplyTest, GivesWhatWasThereBeforeAnOwner) {
   Create(Deployment(Spec(R"("replicas":2,)")));
-  EXPECT_EQ(base::Find(client->Get(resources::Deployments(), "default", "web").value(), {"metadata", "managedFields"}), nullptr);
+  EXPECT_EQ(base::Find(client->Get(resources::Deployments(), "default", "web").value(), {"metadata", "managedFields"}),
+            nullptr);
   const auto refused = Apply(Deployment(Spec(R"("replicas":4,)")), "alice");
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().message(), "Apply failed with 1 conflict: conflict with \"before-first-apply\" using apps/v1: .spec.replicas");
+  EXPECT_EQ(refused.error().message(),
+            "Apply failed with 1 conflict: conflict with \"before-first-apply\" using apps/v1: .spec.replicas");
   ASSERT_TRUE(Apply(Deployment(Spec(R"("replicas":4,)")), "alice", true));
+}
+
+TEST_F(ApplyTest, KnowsWhatClientSideApplyHadSet) {
+  Json deployment = ParseOrFail(Deployment(Spec(R"("replicas":2,)")));
+  const std::string last = base::ToText(deployment);
+  base::Ensure(deployment, {"metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"}) = last;
+  base::Ensure(deployment, {"metadata", "annotations", "owner"}) = "somebody";
+  ASSERT_TRUE(client->Create(resources::Deployments(), deployment));
+  const auto refused = Apply(Deployment(Spec(R"("replicas":4,)")), "alice");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message(),
+            "Apply failed with 1 conflict: conflict with \"kubectl-client-side-apply\" using apps/v1: .spec.replicas");
+  const auto agreed = Apply(Deployment(Spec(R"("replicas":2,)")), "alice");
+  ASSERT_TRUE(agreed) << agreed.error().message();
+  const Json* client_side = EntryOf(*agreed, "kubectl-client-side-apply");
+  ASSERT_NE(client_side, nullptr);
+  EXPECT_EQ(base::Find(*client_side, {"fieldsV1", "f:metadata", "f:annotations", "f:owner"}), nullptr);
+  const Json* rest = EntryOf(*agreed, "before-first-apply");
+  ASSERT_NE(rest, nullptr);
+  EXPECT_NE(base::Find(*rest, {"fieldsV1", "f:metadata", "f:annotations", "f:owner"}), nullptr);
 }
 
 TEST_F(ApplyTest, NeedsAManagerAndTakesYaml) {
   const std::string yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: default}\ndata: {k: v}\n";
   EXPECT_EQ(Patch("/api/v1/namespaces/default/configmaps/c", "application/apply-patch+yaml", yaml).status, 422);
-  const TestReply made = Patch("/api/v1/namespaces/default/configmaps/c?fieldManager=kubectl", "application/apply-patch+yaml", yaml);
+  const TestReply made =
+      Patch("/api/v1/namespaces/default/configmaps/c?fieldManager=kubectl", "application/apply-patch+yaml", yaml);
   EXPECT_EQ(made.status, 201) << made.body;
   EXPECT_EQ(base::FindString(made.json(), {"data", "k"}), "v");
 }

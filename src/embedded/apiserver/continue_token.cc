@@ -27,7 +27,8 @@ base::Result<ContinueToken> ContinueToken::Decode(const std::string& given) {
   const auto json = base::ParseJson(bytes, "continue token");
   if (!json || !json->is_object()) return invalid("it is not a token of this server");
   ContinueToken token{.revision = base::FindInt(*json, {"rv"}), .after = std::string(base::FindString(*json, {"start"}))};
-  if (base::FindInt(*json, {"v"}) != 1 || token.revision <= 0 || token.after.empty()) return invalid("incorrect encoding or version");
+  if (base::FindInt(*json, {"v"}) != 1 || token.revision <= 0 || token.after.empty())
+    return invalid("incorrect encoding or version");
   return token;
 }
 

@@ -33,8 +33,8 @@ class CustomDefinitionTest : public ApiFixture {
     return served == nullptr ? kube::Resource() : served->resource;
   }
   base::Result<Json> CreateWidget(const std::string& name, const std::string& spec) {
-    return client->Create(Widgets(), ParseOrFail(R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":")" + name +
-                                                 R"(","namespace":"default"},"spec":)" + spec + "}"));
+    return client->Create(Widgets(), ParseOrFail(R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":")" +
+                                                 name + R"(","namespace":"default"},"spec":)" + spec + "}"));
   }
 };
 
@@ -58,12 +58,14 @@ TEST_F(CustomDefinitionTest, DefaultsPrunesAndValidates) {
   const auto small = CreateWidget("b", R"({"size":0})");
   ASSERT_FALSE(small);
   EXPECT_EQ(small.error().message(),
-            "Widget.example.com \"b\" is invalid: spec.size: Invalid value: 0: spec.size in body should be greater than or equal to 1");
+            "Widget.example.com \"b\" is invalid: spec.size: Invalid value: 0: spec.size in body should be greater than or "
+            "equal to 1");
   const auto missing = CreateWidget("b", "{}");
   ASSERT_FALSE(missing);
   EXPECT_NE(missing.error().message().find("spec.size: Required value"), std::string::npos);
-  const TestReply strict = Send("POST", "/apis/example.com/v1/namespaces/default/widgets?fieldValidation=Strict",
-                                R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"c"},"spec":{"size":1,"foo":1}})");
+  const TestReply strict =
+      Send("POST", "/apis/example.com/v1/namespaces/default/widgets?fieldValidation=Strict",
+           R"({"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"c"},"spec":{"size":1,"foo":1}})");
   EXPECT_EQ(strict.status, 400);
   EXPECT_EQ(strict.message(), "strict decoding error: unknown field \"spec.foo\"");
 }
@@ -78,8 +80,9 @@ TEST_F(CustomDefinitionTest, SeparatesStatusAndCountsGenerations) {
   widget = client->Update(Widgets(), widget, {.subresource = "status", .field_manager = ""}).value();
   EXPECT_EQ(base::FindInt(widget, {"status", "replicas"}), 4);
   EXPECT_EQ(base::FindInt(widget, {"metadata", "generation"}), 1);
-  const Json scale = client->Patch(Widgets(), "default", "a", client::PatchType::kMerge, ParseOrFail(R"({"spec":{"replicas":3}})"),
-                                   {.subresource = "scale", .field_manager = ""})
+  const Json scale = client
+                         ->Patch(Widgets(), "default", "a", client::PatchType::kMerge,
+                                 ParseOrFail(R"({"spec":{"replicas":3}})"), {.subresource = "scale", .field_manager = ""})
                          .value();
   EXPECT_EQ(base::FindInt(scale, {"status", "replicas"}), 4);
   EXPECT_EQ(base::FindInt(client->Get(Widgets(), "default", "a").value(), {"spec", "replicas"}), 3);
@@ -94,6 +97,14 @@ TEST_F(CustomDefinitionTest, ServesEveryVersionOfTheSameObjects) {
   const auto strategic = client->Patch(Widgets(), "default", "a", client::PatchType::kStrategic, ParseOrFail("{}"));
   ASSERT_FALSE(strategic);
   EXPECT_EQ(strategic.error().code(), Code::kUnsupportedMediaType);
+}
+
+TEST_F(CustomDefinitionTest, DoesNotOfferStrategicMergePatch) {
+  Create(kWidgets);
+  const std::string custom = Send("GET", "/openapi/v3/apis/example.com/v1").body;
+  EXPECT_NE(custom.find("application/merge-patch+json"), std::string::npos);
+  EXPECT_EQ(custom.find("strategic-merge-patch"), std::string::npos);
+  EXPECT_NE(Send("GET", "/openapi/v3/apis/apps/v1").body.find("strategic-merge-patch"), std::string::npos);
 }
 
 TEST_F(CustomDefinitionTest, PrintsItsColumns) {
@@ -111,14 +122,16 @@ TEST_F(CustomDefinitionTest, TakesItsObjectsWithIt) {
   ASSERT_TRUE(CreateWidget("a", R"({"size":2})"));
   ASSERT_TRUE(CreateWidget("b", R"({"size":2})"));
   const kube::Resource widgets = Widgets();
-  ASSERT_TRUE(client->Patch(widgets, "default", "b", client::PatchType::kMerge, ParseOrFail(R"({"metadata":{"finalizers":["example.com/hold"]}})")));
+  ASSERT_TRUE(client->Patch(widgets, "default", "b", client::PatchType::kMerge,
+                            ParseOrFail(R"({"metadata":{"finalizers":["example.com/hold"]}})")));
   ASSERT_TRUE(client->Delete(resources::CustomResourceDefinitions(), "", "widgets.example.com"));
   EXPECT_FALSE(client->Get(widgets, "default", "a"));
   EXPECT_TRUE(client->Get(resources::CustomResourceDefinitions(), "", "widgets.example.com")) << "b still holds it";
   const auto refused = CreateWidget("c", R"({"size":2})");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), Code::kMethodNotAllowed);
-  ASSERT_TRUE(client->Patch(widgets, "default", "b", client::PatchType::kMerge, ParseOrFail(R"({"metadata":{"finalizers":null}})")));
+  ASSERT_TRUE(
+      client->Patch(widgets, "default", "b", client::PatchType::kMerge, ParseOrFail(R"({"metadata":{"finalizers":null}})")));
   EXPECT_FALSE(client->Get(resources::CustomResourceDefinitions(), "", "widgets.example.com"));
   EXPECT_EQ(Send("GET", "/apis/example.com/v1").status, 404);
 }
@@ -136,7 +149,8 @@ TEST_F(CustomDefinitionTest, SaysWhatIsWrongWithADefinition) {
   base::Ensure(crd, {"metadata", "name"}) = "gadgets.example.com";
   const auto wrong = client->Create(resources::CustomResourceDefinitions(), crd);
   ASSERT_FALSE(wrong);
-  EXPECT_NE(wrong.error().message().find("metadata.name: Invalid value: \"gadgets.example.com\": must be spec.names.plural+\".\"+spec.group"),
+  EXPECT_NE(wrong.error().message().find(
+                "metadata.name: Invalid value: \"gadgets.example.com\": must be spec.names.plural+\".\"+spec.group"),
             std::string::npos)
       << wrong.error().message();
 }

@@ -11,7 +11,9 @@ using base::Json;
 using base::JsonArray;
 
 Cause Required(const std::string& field, const std::string& detail) {
-  return {.reason = "FieldValueRequired", .message = detail.empty() ? "Required value" : "Required value: " + detail, .field = field};
+  return {.reason = "FieldValueRequired",
+          .message = detail.empty() ? "Required value" : "Required value: " + detail,
+          .field = field};
 }
 
 Cause Invalid(const std::string& field, const Json& value, const std::string& detail) {
@@ -40,7 +42,8 @@ void ValidateVersion(const Json& version, const std::string& field, std::vector<
     if (const auto read = kube::SchemaFromOpenApi(*schema, scratch); !read) {
       const base::ErrorDetails* details = read.error().details();
       if (details == nullptr || details->causes.empty()) {
-        causes.push_back({.reason = "FieldValueInvalid", .message = read.error().message(), .field = field + ".schema.openAPIV3Schema"});
+        causes.push_back(
+            {.reason = "FieldValueInvalid", .message = read.error().message(), .field = field + ".schema.openAPIV3Schema"});
       } else {
         for (Cause cause : details->causes) {
           const bool complete = cause.field.starts_with("spec.");
@@ -68,12 +71,14 @@ void PrepareDefinition(Json& crd, const Json* old, const std::string& conflict, 
   if (!crd.is_object()) return;
   const std::string_view kind = base::FindString(crd, {"spec", "names", "kind"});
   if (!kind.empty()) {
-    if (base::FindString(crd, {"spec", "names", "singular"}).empty()) base::Ensure(crd, {"spec", "names", "singular"}) = Lower(kind);
+    if (base::FindString(crd, {"spec", "names", "singular"}).empty())
+      base::Ensure(crd, {"spec", "names", "singular"}) = Lower(kind);
     if (base::FindString(crd, {"spec", "names", "listKind"}).empty()) {
       base::Ensure(crd, {"spec", "names", "listKind"}) = std::string(kind) + "List";
     }
   }
-  if (base::Find(crd, {"spec", "conversion", "strategy"}) == nullptr) base::Ensure(crd, {"spec", "conversion", "strategy"}) = "None";
+  if (base::Find(crd, {"spec", "conversion", "strategy"}) == nullptr)
+    base::Ensure(crd, {"spec", "conversion", "strategy"}) = "None";
   if (old == nullptr) crd.get_object()["status"] = base::JsonObject();
   if (base::Find(crd, {"metadata", "deletionTimestamp"}) == nullptr) {
     Json& finalizers = base::Ensure(crd, {"metadata", "finalizers"});
@@ -98,7 +103,8 @@ void PrepareDefinition(Json& crd, const Json* old, const std::string& conflict, 
   Json& stored = base::Ensure(crd, {"status", "storedVersions"});
   if (!stored.is_array()) stored = JsonArray();
   const std::string storage = StorageVersion(crd);
-  const bool known = std::ranges::any_of(stored.get_array(), [&](const Json& item) { return item.is_string() && item.get_string() == storage; });
+  const bool known = std::ranges::any_of(stored.get_array(),
+                                         [&](const Json& item) { return item.is_string() && item.get_string() == storage; });
   if (!known && !storage.empty()) stored.get_array().emplace_back(storage);
 }
 
@@ -118,9 +124,10 @@ std::vector<Cause> ValidateDefinition(const Json& crd) {
   }
   const std::string_view scope = base::FindString(crd, {"spec", "scope"});
   if (scope != "Namespaced" && scope != "Cluster") {
-    causes.push_back({.reason = "FieldValueNotSupported",
-                      .message = "Unsupported value: \"" + std::string(scope) + "\": supported values: \"Cluster\", \"Namespaced\"",
-                      .field = "spec.scope"});
+    causes.push_back(
+        {.reason = "FieldValueNotSupported",
+         .message = "Unsupported value: \"" + std::string(scope) + "\": supported values: \"Cluster\", \"Namespaced\"",
+         .field = "spec.scope"});
   }
   if (const std::string_view strategy = base::FindString(crd, {"spec", "conversion", "strategy"}, "None"); strategy != "None") {
     causes.push_back({.reason = "FieldValueNotSupported",

@@ -12,7 +12,8 @@ namespace evenkeel::embedded::apiserver {
 
 inline constexpr std::string_view kCustomCleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
 
-/// Fills in names, conditions, acceptedNames, storedVersions and the clean-up finalizer. `conflict`: whose names are taken, or "".
+/// Fills in names, conditions, acceptedNames, storedVersions and the clean-up finalizer. `conflict`: whose names are taken, or
+/// "".
 void PrepareDefinition(base::Json& crd, const base::Json* old, const std::string& conflict, base::Time now);
 /// Structure beyond the schema: name, versions, storage version, schemas, columns.
 std::vector<base::Cause> ValidateDefinition(const base::Json& crd);

@@ -69,22 +69,24 @@ JsonObject GroupJson(const std::string& group, const std::vector<std::string>& v
 }
 
 JsonObject DiscoveryResource(const kube::Resource& resource) {
-  JsonObject entry{{"resource", resource.plural},
-                   {"responseKind", JsonObject{{"group", resource.group}, {"version", resource.version}, {"kind", resource.kind}}},
-                   {"scope", resource.namespaced ? "Namespaced" : "Cluster"},
-                   {"singularResource", resource.singular},
-                   {"verbs", Strings(VerbsOf(""))}};
+  JsonObject entry{
+      {"resource", resource.plural},
+      {"responseKind", JsonObject{{"group", resource.group}, {"version", resource.version}, {"kind", resource.kind}}},
+      {"scope", resource.namespaced ? "Namespaced" : "Cluster"},
+      {"singularResource", resource.singular},
+      {"verbs", Strings(VerbsOf(""))}};
   if (!resource.short_names.empty()) entry["shortNames"] = Strings(resource.short_names);
   if (!resource.categories.empty()) entry["categories"] = Strings(resource.categories);
   JsonArray subresources;
   for (const std::string& name : SubresourcesOf(resource)) {
     const SubresourceKind kind = KindOf(resource, name);
     const bool own = kind.version.empty();
-    subresources.push_back(JsonObject{{"subresource", name},
-                                      {"responseKind", JsonObject{{"group", own ? std::string_view(resource.group) : kind.group},
-                                                                  {"version", own ? std::string_view(resource.version) : kind.version},
-                                                                  {"kind", kind.kind}}},
-                                      {"verbs", Strings(VerbsOf(name))}});
+    subresources.push_back(
+        JsonObject{{"subresource", name},
+                   {"responseKind", JsonObject{{"group", own ? std::string_view(resource.group) : kind.group},
+                                               {"version", own ? std::string_view(resource.version) : kind.version},
+                                               {"kind", kind.kind}}},
+                   {"verbs", Strings(VerbsOf(name))}});
   }
   if (!subresources.empty()) entry["subresources"] = std::move(subresources);
   return entry;
@@ -93,9 +95,7 @@ JsonObject DiscoveryResource(const kube::Resource& resource) {
 }  // namespace
 
 Json ApiVersions() {
-  return JsonObject{{"kind", "APIVersions"},
-                    {"versions", JsonArray{"v1"}},
-                    {"serverAddressByClientCIDRs", JsonArray()}};
+  return JsonObject{{"kind", "APIVersions"}, {"versions", JsonArray{"v1"}}, {"serverAddressByClientCIDRs", JsonArray()}};
 }
 
 Json ApiGroupList(const ResourceTable& table) {
@@ -145,7 +145,8 @@ Json ApiResourceList(const ResourceTable& table, std::string_view group, std::st
   }
   if (resources.empty()) return nullptr;
   const std::string group_version = (group.empty() ? "" : std::string(group) + "/") + std::string(version);
-  return JsonObject{{"kind", "APIResourceList"}, {"apiVersion", "v1"}, {"groupVersion", group_version}, {"resources", std::move(resources)}};
+  return JsonObject{
+      {"kind", "APIResourceList"}, {"apiVersion", "v1"}, {"groupVersion", group_version}, {"resources", std::move(resources)}};
 }
 
 Json AggregatedDiscovery(const ResourceTable& table, bool core, std::string_view version) {
@@ -156,7 +157,8 @@ Json AggregatedDiscovery(const ResourceTable& table, bool core, std::string_view
     for (const std::string& name : versions) {
       JsonArray resources;
       for (const ServedPointer& served : table.All()) {
-        if (served->resource.group == group && served->resource.version == name) resources.push_back(DiscoveryResource(served->resource));
+        if (served->resource.group == group && served->resource.version == name)
+          resources.push_back(DiscoveryResource(served->resource));
       }
       entries.push_back(JsonObject{{"version", name}, {"resources", std::move(resources)}, {"freshness", "Current"}});
     }
@@ -177,7 +179,8 @@ Json RootPaths(const ResourceTable& table) {
     paths.emplace_back("/apis/" + group);
     for (const std::string& version : versions) paths.emplace_back("/apis/" + group + "/" + version);
   }
-  for (const std::string_view path : {"/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"}) paths.emplace_back(path);
+  for (const std::string_view path : {"/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"})
+    paths.emplace_back(path);
   return JsonObject{{"paths", std::move(paths)}};
 }
 

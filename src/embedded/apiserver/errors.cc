@@ -60,9 +60,7 @@ base::Error MethodNotAllowedError() {
   return {base::Code::kMethodNotAllowed, "the server does not allow this method on the requested resource", {}};
 }
 
-base::Error NoSuchResourceError() {
-  return {base::Code::kNotFound, "the server could not find the requested resource", {}};
-}
+base::Error NoSuchResourceError() { return {base::Code::kNotFound, "the server could not find the requested resource", {}}; }
 
 kube::Resource NamedKind(std::string group, std::string kind, std::string plural) {
   kube::Resource resource;
@@ -74,8 +72,8 @@ kube::Resource NamedKind(std::string group, std::string kind, std::string plural
 }
 
 base::Json StatusOf(const base::Error& error) {
-  base::JsonObject status{{"kind", "Status"},        {"apiVersion", "v1"},           {"metadata", base::JsonObject()},
-                          {"status", "Failure"},     {"message", error.message()},   {"reason", base::Reason(error.code())}};
+  base::JsonObject status{{"kind", "Status"},    {"apiVersion", "v1"},         {"metadata", base::JsonObject()},
+                          {"status", "Failure"}, {"message", error.message()}, {"reason", base::Reason(error.code())}};
   if (const base::ErrorDetails* details = error.details()) {
     base::JsonObject json;
     if (!details->name.empty()) json["name"] = details->name;
@@ -103,8 +101,11 @@ base::Json SuccessStatus(const kube::Resource& resource, std::string_view name, 
   if (!resource.group.empty()) details["group"] = resource.group;
   details["kind"] = resource.plural;
   if (!uid.empty()) details["uid"] = uid;
-  return base::JsonObject{{"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", base::JsonObject()},
-                          {"status", "Success"}, {"details", std::move(details)}};
+  return base::JsonObject{{"kind", "Status"},
+                          {"apiVersion", "v1"},
+                          {"metadata", base::JsonObject()},
+                          {"status", "Success"},
+                          {"details", std::move(details)}};
 }
 
 }  // namespace evenkeel::embedded::apiserver

@@ -1,4 +1,5 @@
-// Any method, path, query, headers and body through the handler: it must answer every request exactly once and keep its store readable.
+// Any method, path, query, headers and body through the handler: it must answer every request exactly once and keep its store
+// readable.
 #include <cstdint>
 
 #include "base/executor.h"

@@ -20,8 +20,9 @@ TEST_F(HandlerTest, LetsNobodyInWithoutAName) {
 }
 
 TEST_F(HandlerTest, SaysWhatDoesNotExist) {
-  for (const char* path : {"/nope", "/api/v1/nopes", "/apis/apps/v9/deployments", "/api/v2", "/api/v1/namespaces/default/pods/a/b/c/d",
-                           "/api/v1/pods/x/status", "/apis/nope.example.com", "/api/v1/namespaces/default/nodes"}) {
+  for (const char* path :
+       {"/nope", "/api/v1/nopes", "/apis/apps/v9/deployments", "/api/v2", "/api/v1/namespaces/default/pods/a/b/c/d",
+        "/api/v1/pods/x/status", "/apis/nope.example.com", "/api/v1/namespaces/default/nodes"}) {
     const TestReply reply = Send("GET", path);
     EXPECT_EQ(reply.status, 404) << path;
     EXPECT_EQ(reply.message(), "the server could not find the requested resource") << path;
@@ -53,8 +54,9 @@ TEST_F(HandlerTest, TellsWhatItServes) {
 }
 
 TEST_F(HandlerTest, OffersAggregatedDiscovery) {
-  const TestReply reply = Send("GET", "/apis", "",
-                               {{"accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"}});
+  const TestReply reply =
+      Send("GET", "/apis", "",
+           {{"accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"}});
   EXPECT_EQ(reply.content_type, "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList");
   EXPECT_EQ(base::FindString(reply.json(), {"apiVersion"}), "apidiscovery.k8s.io/v2");
   EXPECT_FALSE(base::FindArray(reply.json(), {"items"}).empty());
@@ -66,34 +68,42 @@ TEST_F(HandlerTest, NegotiatesTheFormOfAnswers) {
   EXPECT_EQ(Send("GET", path, "", {{"accept", "application/vnd.kubernetes.protobuf"}}).status, 406);
   EXPECT_EQ(Send("GET", path, "", {{"accept", "application/vnd.kubernetes.protobuf,application/json"}}).status, 200);
   EXPECT_NE(Send("GET", path, "", {{"accept", "application/yaml"}}).body.find("kind: Pod\n"), std::string::npos);
-  const Json partial = Send("GET", path, "", {{"accept", "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"}}).json();
+  const Json partial =
+      Send("GET", path, "", {{"accept", "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"}}).json();
   EXPECT_EQ(base::FindString(partial, {"kind"}), "PartialObjectMetadata");
   EXPECT_EQ(base::Find(partial, {"spec"}), nullptr);
   EXPECT_EQ(base::FindString(partial, {"metadata", "name"}), "web");
-  const Json list = Send("GET", "/api/v1/pods", "", {{"accept", "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"}}).json();
+  const Json list =
+      Send("GET", "/api/v1/pods", "", {{"accept", "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"}}).json();
   EXPECT_EQ(base::FindString(list, {"kind"}), "PartialObjectMetadataList");
 }
 
 TEST_F(HandlerTest, WarnsOfUnknownFieldsOrRefusesThem) {
-  const std::string body = R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"foo":1,"containers":[{"name":"c","image":"x"}]}})";
+  const std::string body =
+      R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"foo":1,"containers":[{"name":"c","image":"x"}]}})";
   const TestReply warned = Send("POST", "/api/v1/namespaces/default/pods?fieldValidation=Warn", body);
   EXPECT_EQ(warned.status, 201) << warned.body;
   EXPECT_EQ(warned.Header("Warning"), "299 - \"unknown field \\\"spec.foo\\\"\"");
   const TestReply refused = Send("POST", "/api/v1/namespaces/default/pods?fieldValidation=Strict", body);
   EXPECT_EQ(refused.status, 400);
-  EXPECT_EQ(refused.message(), "Pod in version \"v1\" cannot be handled as a Pod: strict decoding error: unknown field \"spec.foo\"");
+  EXPECT_EQ(refused.message(),
+            "Pod in version \"v1\" cannot be handled as a Pod: strict decoding error: unknown field \"spec.foo\"");
   const TestReply silent = Send("POST", "/api/v1/namespaces/default/pods?fieldValidation=Ignore&dryRun=All",
                                 R"({"metadata":{"name":"b"},"spec":{"foo":1,"containers":[{"name":"c","image":"x"}]}})");
   EXPECT_EQ(silent.Header("Warning"), "");
 }
 
 TEST_F(HandlerTest, ChecksBodyAndPathAgainstEachOther) {
-  EXPECT_EQ(Send("POST", "/api/v1/namespaces/default/pods", R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}})").status, 400);
+  EXPECT_EQ(Send("POST", "/api/v1/namespaces/default/pods", R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}})")
+                .status,
+            400);
   EXPECT_EQ(Send("POST", "/api/v1/namespaces/default/pods", R"({"metadata":{"name":"a","namespace":"other"}})").message(),
             "the namespace of the provided object does not match the namespace sent on the request");
   EXPECT_EQ(Send("POST", "/api/v1/namespaces/default/pods", "{").status, 400);
   EXPECT_EQ(Send("POST", "/api/v1/namespaces/default/pods", "[]").status, 400);
-  EXPECT_EQ(Send("POST", "/api/v1/namespaces/default/pods", "{}", {{"content-type", "application/vnd.kubernetes.protobuf"}}).status, 415);
+  EXPECT_EQ(
+      Send("POST", "/api/v1/namespaces/default/pods", "{}", {{"content-type", "application/vnd.kubernetes.protobuf"}}).status,
+      415);
   EXPECT_EQ(Patch("/api/v1/namespaces/default/pods/a", "text/plain", "{}").status, 415);
   EXPECT_EQ(Send("POST", "/api/v1/namespaces/default/pods", std::string(4u << 20, ' ')).status, 413);
   CreatePod("web");
@@ -127,8 +137,9 @@ TEST_F(HandlerTest, GivesOpenApiInEveryFormKubectlAsksFor) {
   EXPECT_NE(base::Find(v2.json(), {"definitions", "io.k8s.api.core.v1.Pod"}), nullptr);
   const TestReply cached = Send("GET", "/openapi/v2", "", {{"if-none-match", v2.Header("ETag")}});
   EXPECT_EQ(cached.status, 304);
-  const TestReply protobuf = Send("GET", "/openapi/v2", "", {{"accept", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"}});
-  EXPECT_EQ(protobuf.content_type, "application/com.github.proto-openapi.spec.v2@v1.0+protobuf");
+  const TestReply protobuf =
+      Send("GET", "/openapi/v2", "", {{"accept", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"}});
+  EXPECT_EQ(protobuf.content_type, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
   EXPECT_FALSE(protobuf.body.empty());
   const Json index = Send("GET", "/openapi/v3").json();
   const std::string url(base::FindString(index, {"paths", "apis/apps/v1", "serverRelativeURL"}));
@@ -137,10 +148,21 @@ TEST_F(HandlerTest, GivesOpenApiInEveryFormKubectlAsksFor) {
   EXPECT_EQ(Send("GET", "/openapi/v3/apis/nope/v1").status, 404);
 }
 
+TEST_F(HandlerTest, AnswersWhetherOneMay) {
+  const TestReply review = Send(
+      "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+      R"({"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","spec":{"resourceAttributes":{"verb":"get","resource":"pods"}}})");
+  EXPECT_EQ(review.status, 201);
+  EXPECT_TRUE(base::FindBool(review.json(), {"status", "allowed"}));
+  const TestReply me = Send("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", "{}");
+  EXPECT_EQ(base::FindString(me.json(), {"status", "userInfo", "username"}), "admin");
+}
+
 TEST_F(HandlerTest, CountsRequests) {
   Send("GET", "/api/v1/pods");
   const TestReply page = Send("GET", "/metrics");
-  EXPECT_NE(page.body.find("apiserver_request_total{code=\"200\",resource=\"pods\",verb=\"LIST\"} 1"), std::string::npos) << page.body;
+  EXPECT_NE(page.body.find("apiserver_request_total{code=\"200\",resource=\"pods\",verb=\"LIST\"} 1"), std::string::npos)
+      << page.body;
   EXPECT_NE(page.body.find("evenkeel_store_revision"), std::string::npos);
 }
 
@@ -159,7 +181,8 @@ class FakeLogs : public LogSource {
   base::Result<std::string> ReadLog(const LogRequest& request) override {
     return request.container + ":" + std::to_string(request.tail_lines.value_or(-1)) + "\n";
   }
-  base::Result<std::unique_ptr<LogFollower>> FollowLog(const LogRequest& request, std::function<void(std::string_view, bool)> follower) override {
+  base::Result<std::unique_ptr<LogFollower>> FollowLog(const LogRequest& request,
+                                                       std::function<void(std::string_view, bool)> follower) override {
     follower(ReadLog(request).value(), false);
     sink = std::move(follower);
     return std::make_unique<LogFollower>();

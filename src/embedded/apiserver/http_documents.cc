@@ -9,15 +9,9 @@ namespace {
 using base::Code;
 
 Json VersionInfo(const std::string& git_version) {
-  return base::JsonObject{{"major", "1"},
-                          {"minor", "30"},
-                          {"gitVersion", git_version},
-                          {"gitCommit", ""},
-                          {"gitTreeState", "clean"},
-                          {"buildDate", "1970-01-01T00:00:00Z"},
-                          {"goVersion", ""},
-                          {"compiler", "g++"},
-                          {"platform", "linux/amd64"}};
+  return base::JsonObject{{"major", "1"},    {"minor", "30"},           {"gitVersion", git_version},
+                          {"gitCommit", ""}, {"gitTreeState", "clean"}, {"buildDate", "1970-01-01T00:00:00Z"},
+                          {"goVersion", ""}, {"compiler", "g++"},       {"platform", "linux/amd64"}};
 }
 
 std::string HashText(std::string_view text) { return fmt::format("{:016X}", base::Fnv1a64(text)); }
@@ -149,7 +143,8 @@ void ApiHandler::Impl::SendOpenApi(const ExchangePointer& exchange, const std::v
       return kube::OpenApiV2(list.pointers);
     };
     if (wanted->form == Form::kProtobuf) {
-      return SendDocument(exchange, "openapi/v2.pb", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+      // Clients ask with an "@" in the name, which is no media type that they could parse in an answer.
+      return SendDocument(exchange, "openapi/v2.pb", "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
                           [&] { return kube::OpenApiV2Protobuf(document()); });
     }
     return SendDocument(exchange, "openapi/v2", "application/json", [&] { return base::ToText(document()); });
@@ -175,7 +170,8 @@ void ApiHandler::Impl::SendOpenApi(const ExchangePointer& exchange, const std::v
     return exchange->SendError(NoSuchResourceError());
   }
   // Names of groups that are not served must not fill the cache.
-  const ResourceList list = ResourcesOf(table, [&](const kube::Resource& resource) { return resource.group == group && resource.version == version; });
+  const ResourceList list = ResourcesOf(
+      table, [&](const kube::Resource& resource) { return resource.group == group && resource.version == version; });
   if (list.pointers.empty()) return exchange->SendError(NoSuchResourceError());
   const std::string path = group.empty() ? "api/" + version : "apis/" + group + "/" + version;
   SendDocument(exchange, "openapi/v3/" + path, "application/json", [&] { return OpenApiV3Text(table, group, version); });

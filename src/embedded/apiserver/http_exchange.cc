@@ -23,10 +23,12 @@ void Exchange::SendChunks(int status, std::string content_type, std::vector<Chun
     }
     headers.emplace_back("Warning", "299 - \"" + text + "\"");
   }
-  responder->Send({.status = status, .content_type = std::move(content_type), .headers = std::move(headers), .body = std::move(chunks)});
+  responder->Send(
+      {.status = status, .content_type = std::move(content_type), .headers = std::move(headers), .body = std::move(chunks)});
 }
 
-void Exchange::SendText(int status, std::string content_type, std::string text, std::vector<std::pair<std::string, std::string>> headers) {
+void Exchange::SendText(int status, std::string content_type, std::string text,
+                        std::vector<std::pair<std::string, std::string>> headers) {
   SendChunks(status, std::move(content_type), {std::make_shared<const std::string>(std::move(text))}, std::move(headers));
 }
 

@@ -27,7 +27,8 @@ struct Exchange {
   std::vector<std::string> warnings;
 
   std::string Header(const std::string& name) const;
-  void SendText(int status, std::string content_type, std::string text, std::vector<std::pair<std::string, std::string>> headers = {});
+  void SendText(int status, std::string content_type, std::string text,
+                std::vector<std::pair<std::string, std::string>> headers = {});
   void SendChunks(int status, std::string content_type, std::vector<Chunk> chunks,
                   std::vector<std::pair<std::string, std::string>> headers = {});
   /// JSON text, or the same as YAML when that is wanted.

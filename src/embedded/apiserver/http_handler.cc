@@ -60,7 +60,8 @@ void ApiHandler::Handle(HttpRequest request, std::unique_ptr<Responder> responde
     return exchange->SendError({Code::kUnauthorized, "Unauthorized"});
   }
   if (exchange->request.body.size() > impl_->options.body_bytes_max) {
-    return exchange->SendError({Code::kTooLarge, "Request entity too large: limit is " + std::to_string(impl_->options.body_bytes_max)});
+    return exchange->SendError(
+        {Code::kTooLarge, "Request entity too large: limit is " + std::to_string(impl_->options.body_bytes_max)});
   }
   auto query = Query::Parse(exchange->request.query);
   if (!query) return exchange->SendError(query.error());
@@ -71,10 +72,36 @@ void ApiHandler::Handle(HttpRequest request, std::unique_ptr<Responder> responde
 void ApiHandler::Impl::Route(const ExchangePointer& exchange) {
   const auto parts = PathParts(exchange->request.path);
   if (!parts) return exchange->SendError({Code::kBadRequest, "the path has a broken escape"});
-  if (RouteDocument(exchange, *parts)) return;
+  if (RouteDocument(exchange, *parts) || RouteReview(exchange, *parts)) return;
   const auto path = ParseResourcePath(*parts);
   if (!path || !path->rest.empty()) return exchange->SendError(NoSuchResourceError());
   RouteResource(exchange, *path);
+}
+
+bool ApiHandler::Impl::RouteReview(const ExchangePointer& exchange, const std::vector<std::string>& parts) {
+  if (parts.size() != 4 || parts[0] != "apis" || exchange->request.method != "POST") return false;
+  const bool access = parts[1] == "authorization.k8s.io" && parts[2] == "v1" && parts[3] == "selfsubjectaccessreviews";
+  const bool self = parts[1] == "authentication.k8s.io" && parts[2] == "v1" && parts[3] == "selfsubjectreviews";
+  if (!access && !self) return false;
+  const auto body = base::ParseJson(exchange->request.body, "request body");
+  if (!body || !body->is_object()) {
+    exchange->SendError(body ? base::Error(Code::kBadRequest, "the body must be a review") : body.error());
+    return true;
+  }
+  Json review = *body;
+  base::Ensure(review, {"apiVersion"}) = parts[1] + "/v1";
+  base::Ensure(review, {"kind"}) = access ? "SelfSubjectAccessReview" : "SelfSubjectReview";
+  if (access) {
+    review.get_object()["status"] =
+        base::JsonObject{{"allowed", true}, {"reason", "everybody who is authenticated may do everything"}};
+  } else {
+    base::JsonArray groups;
+    for (const std::string& group : exchange->request.user.groups) groups.emplace_back(group);
+    review.get_object()["status"] = base::JsonObject{
+        {"userInfo", base::JsonObject{{"username", exchange->request.user.name}, {"groups", std::move(groups)}}}};
+  }
+  exchange->SendJson(201, review);
+  return true;
 }
 
 void ApiHandler::Impl::RouteResource(const ExchangePointer& exchange, const ResourcePath& path) {
@@ -95,11 +122,13 @@ void ApiHandler::Impl::RouteResource(const ExchangePointer& exchange, const Reso
   if (!validation) return exchange->SendError(validation.error());
   call.field_validation = *validation;
   if (const std::string dry_run = exchange->query.Get("dryRun"); !dry_run.empty()) {
-    if (dry_run != "All") return exchange->SendError({Code::kBadRequest, "Invalid value: \"" + dry_run + "\": dryRun must be All"});
+    if (dry_run != "All")
+      return exchange->SendError({Code::kBadRequest, "Invalid value: \"" + dry_run + "\": dryRun must be All"});
     call.dry_run = true;
   }
   // One object of a namespaced kind is never addressed without its namespace.
-  if (resource.namespaced && call.ns.empty() && (!call.name.empty() || request.method == "POST" || request.method == "DELETE")) {
+  if (resource.namespaced && call.ns.empty() &&
+      (!call.name.empty() || request.method == "POST" || request.method == "DELETE")) {
     return exchange->SendError(call.name.empty() ? MethodNotAllowedError() : NoSuchResourceError());
   }
   auto wanted = request.method == "GET" ? NegotiateForm(exchange->Header("accept"), {Form::kTable, Form::kPartial})

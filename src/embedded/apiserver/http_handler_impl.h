@@ -1,4 +1,5 @@
-// The parts of ApiHandler: routing (http_handler.cc), reads (http_read.cc), writes (http_write.cc), documents (http_documents.cc).
+// The parts of ApiHandler: routing (http_handler.cc), reads (http_read.cc), writes (http_write.cc), documents
+// (http_documents.cc).
 #pragma once
 
 #include <memory>
@@ -32,6 +33,8 @@ struct ApiHandler::Impl : std::enable_shared_from_this<ApiHandler::Impl> {
 
   void Route(const ExchangePointer& exchange);
   void RouteResource(const ExchangePointer& exchange, const ResourcePath& path);
+  /// Reviews are answered and not stored: what may I do, who am I.
+  bool RouteReview(const ExchangePointer& exchange, const std::vector<std::string>& parts);
   bool RouteDocument(const ExchangePointer& exchange, const std::vector<std::string>& parts);
   void SendOpenApi(const ExchangePointer& exchange, const std::vector<std::string>& parts);
   void SendDiscovery(const ExchangePointer& exchange, const std::vector<std::string>& parts);

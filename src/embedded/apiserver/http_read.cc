@@ -22,7 +22,8 @@ std::vector<Chunk> ListChunks(const Served& served, const ListAnswer& answer, co
   const bool partial = wanted.form == Form::kPartial;
   const std::string kind = partial ? "PartialObjectMetadataList" : served.resource.kind + "List";
   const std::string version = partial ? "meta.k8s.io/" + wanted.version : served.resource.ApiVersion();
-  text = "{\"kind\":\"" + kind + "\",\"apiVersion\":\"" + version + "\",\"metadata\":" + base::ToText(ListMetadata(answer)) + ",\"items\":[";
+  text = "{\"kind\":\"" + kind + "\",\"apiVersion\":\"" + version + "\",\"metadata\":" + base::ToText(ListMetadata(answer)) +
+         ",\"items\":[";
   bool first = true;
   for (const Stored& stored : answer.items) {
     if (text.size() + stored.bytes->size() + 64 > kChunkBytes) {
@@ -53,8 +54,14 @@ ListQuery ListQueryOf(const Query& query, int64_t limit) {
 }
 
 base::Result<LogRequest> LogRequestOf(const Query& query, const Call& call, const Json& pod, base::Time now) {
-  LogRequest log{.ns = call.ns, .pod = call.name, .container = query.Get("container"), .previous = query.Flag("previous"),
-                 .timestamps = query.Flag("timestamps"), .tail_lines = {}, .limit_bytes = {}, .since = {}};
+  LogRequest log{.ns = call.ns,
+                 .pod = call.name,
+                 .container = query.Get("container"),
+                 .previous = query.Flag("previous"),
+                 .timestamps = query.Flag("timestamps"),
+                 .tail_lines = {},
+                 .limit_bytes = {},
+                 .since = {}};
   EVENKEEL_ASSIGN(log.tail_lines, query.Integer("tailLines"));
   EVENKEEL_ASSIGN(log.limit_bytes, query.Integer("limitBytes"));
   EVENKEEL_ASSIGN(const auto seconds, query.Integer("sinceSeconds"));
@@ -107,7 +114,8 @@ base::Result<TableRequest> TableRequestOf(const Exchange& exchange) {
 void ApiHandler::Impl::Read(const ExchangePointer& exchange, const Call& call) {
   const bool watch = exchange->query.Flag("watch");
   if (!call.name.empty() && call.subresource == "log") return GetLog(exchange, call);
-  if (!call.name.empty() && (call.subresource == "eviction" || call.subresource == "binding" || call.subresource == "finalize")) {
+  if (!call.name.empty() &&
+      (call.subresource == "eviction" || call.subresource == "binding" || call.subresource == "finalize")) {
     return exchange->SendError(MethodNotAllowedError());
   }
   if (!call.name.empty() && !watch) return GetOne(exchange, call);

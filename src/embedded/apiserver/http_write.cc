@@ -21,7 +21,8 @@ base::Error MediaTypeError(std::string_view accepted) {
 
 base::Result<Json> ParseBody(const Exchange& exchange) {
   const std::string type = MediaType(exchange.Header("content-type"));
-  if (type.empty() || type == "application/json" || type == "*/*") return base::ParseJson(exchange.request.body, "request body");
+  if (type.empty() || type == "application/json" || type == "*/*")
+    return base::ParseJson(exchange.request.body, "request body");
   if (type == "application/yaml") return base::ParseYamlDocument(exchange.request.body, "request body");
   return Fail(MediaTypeError("application/json, application/yaml"));
 }
@@ -35,8 +36,9 @@ base::Result<PatchBody> ParsePatch(const Exchange& exchange) {
   };
   const auto found = kTypes.find(MediaType(exchange.Header("content-type")));
   if (found == kTypes.end()) {
-    return Fail(MediaTypeError("application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, "
-                               "application/apply-patch+yaml"));
+    return Fail(
+        MediaTypeError("application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, "
+                       "application/apply-patch+yaml"));
   }
   PatchBody patch{.type = found->second, .value = {}};
   auto value = patch.type == client::PatchType::kApply ? base::ParseYamlDocument(exchange.request.body, "request body")
@@ -67,7 +69,8 @@ base::Result<DeleteRequest> DeleteRequestOf(const Exchange& exchange, bool& dry_
   if (const Json* grace = base::Find(body, {"gracePeriodSeconds"}); grace != nullptr && grace->is_int64()) {
     request.grace_seconds = grace->get_int64();
   }
-  if (const std::string_view policy = base::FindString(body, {"propagationPolicy"}); !policy.empty()) request.propagation = policy;
+  if (const std::string_view policy = base::FindString(body, {"propagationPolicy"}); !policy.empty())
+    request.propagation = policy;
   if (const Json* orphan = base::Find(body, {"orphanDependents"}); orphan != nullptr && orphan->is_bool()) {
     request.propagation = orphan->get_bool() ? "Orphan" : "Background";
   }
@@ -84,18 +87,21 @@ void ApiHandler::Impl::Write(const ExchangePointer& exchange, Call call) {
   if (!body) return exchange->SendError(body.error());
   const bool post = exchange->request.method == "POST";
   const ServedPointer served = call.served;
-  if (post && call.subresource.empty() && call.name.empty()) return api.Create(std::move(call), *std::move(body), Answerer(exchange, served));
+  if (post && call.subresource.empty() && call.name.empty())
+    return api.Create(std::move(call), *std::move(body), Answerer(exchange, served));
   if (post && (call.subresource == "binding" || call.subresource == "eviction")) {
     return api.Post(std::move(call), *std::move(body), Answerer(exchange, served));
   }
   const bool updates = !post && !call.name.empty() &&
-                       (call.subresource.empty() || call.subresource == "status" || call.subresource == "scale" || call.subresource == "finalize");
+                       (call.subresource.empty() || call.subresource == "status" || call.subresource == "scale" ||
+                        call.subresource == "finalize");
   if (!updates) return exchange->SendError(MethodNotAllowedError());
   api.Update(std::move(call), *std::move(body), Answerer(exchange, served));
 }
 
 void ApiHandler::Impl::Patch(const ExchangePointer& exchange, Call call) {
-  const bool patches = !call.name.empty() && (call.subresource.empty() || call.subresource == "status" || call.subresource == "scale");
+  const bool patches =
+      !call.name.empty() && (call.subresource.empty() || call.subresource == "status" || call.subresource == "scale");
   if (!patches) return exchange->SendError(MethodNotAllowedError());
   auto patch = ParsePatch(*exchange);
   if (!patch) return exchange->SendError(patch.error());

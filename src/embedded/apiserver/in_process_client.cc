@@ -48,7 +48,8 @@ class InProcessClient : public client::Client {
  public:
   InProcessClient(Api& api, UserInfo user) : api_(api), user_(std::move(user)) {}
 
-  Result<Json> Get(const kube::Resource& resource, std::string_view ns, std::string_view name, std::string_view subresource) override {
+  Result<Json> Get(const kube::Resource& resource, std::string_view ns, std::string_view name,
+                   std::string_view subresource) override {
     EVENKEEL_ASSIGN(Call call, MakeCall(resource, ns, name, subresource));
     if (subresource == "scale") return api_.GetScale(call);
     EVENKEEL_ASSIGN(const Stored stored, api_.Get(call));
@@ -84,8 +85,8 @@ class InProcessClient : public client::Client {
     return Finish(call, [&](Done done) { api_.Update(call, object, std::move(done)); });
   }
 
-  Result<Json> Patch(const kube::Resource& resource, std::string_view ns, std::string_view name, client::PatchType type, const Json& patch,
-                     const client::PatchOptions& options) override {
+  Result<Json> Patch(const kube::Resource& resource, std::string_view ns, std::string_view name, client::PatchType type,
+                     const Json& patch, const client::PatchOptions& options) override {
     EVENKEEL_ASSIGN(Call call, MakeCall(resource, ns, name, options.subresource));
     Fill(call, options.field_manager, options.dry_run);
     if (type == client::PatchType::kApply) call.field_manager = options.field_manager;
@@ -118,8 +119,8 @@ class InProcessClient : public client::Client {
                      .resource_version = options.resource_version};
     auto watch = api_.Watch(call, query,
                             [served = call.served, handler = std::move(handler), bookmarks = options.bookmarks,
-                             last = store::Revision{0}](EventType type, const std::shared_ptr<SharedEvent>& event, store::Revision revision,
-                                                        const base::Error* error) mutable {
+                             last = store::Revision{0}](EventType type, const std::shared_ptr<SharedEvent>& event,
+                                                        store::Revision revision, const base::Error* error) mutable {
                               if (type == EventType::kProgress && error == nullptr) {
                                 if (!bookmarks || revision < last + kBookmarkEvery) return;
                                 handler(Bookmark(*served, revision));
@@ -147,8 +148,8 @@ class InProcessClient : public client::Client {
                                        {"metadata", base::JsonObject{{"resourceVersion", std::to_string(revision)}}}}};
   }
 
-  static void Deliver(const Served& served, const client::WatchHandler& handler, EventType type, const std::shared_ptr<SharedEvent>& event,
-                      const base::Error* error) {
+  static void Deliver(const Served& served, const client::WatchHandler& handler, EventType type,
+                      const std::shared_ptr<SharedEvent>& event, const base::Error* error) {
     if (error != nullptr) return handler(Fail(*error));
     client::WatchEvent out;
     const bool left = type == EventType::kDeleted && !event->deleted();
@@ -159,7 +160,8 @@ class InProcessClient : public client::Client {
     handler(std::move(out));
   }
 
-  Result<Call> MakeCall(const kube::Resource& resource, std::string_view ns, std::string_view name, std::string_view subresource) {
+  Result<Call> MakeCall(const kube::Resource& resource, std::string_view ns, std::string_view name,
+                        std::string_view subresource) {
     Call call{.served = api_.resources().Find(resource.group, resource.version, resource.plural),
               .ns = resource.namespaced ? std::string(ns) : "",
               .name = std::string(name),
@@ -181,7 +183,8 @@ class InProcessClient : public client::Client {
     start(waiter.Callback());
     EVENKEEL_ASSIGN(Answer answer, waiter.Wait());
     for (const std::string& warning : answer.warnings) {
-      base::log::Warn("the API warns", {{"resource", call.served->resource.QualifiedPlural()}, {"name", call.name}, {"warning", warning}});
+      base::log::Warn("the API warns",
+                      {{"resource", call.served->resource.QualifiedPlural()}, {"name", call.name}, {"warning", warning}});
     }
     if (answer.other) return *std::move(answer.other);
     return DecodeObject(*call.served, answer.object);

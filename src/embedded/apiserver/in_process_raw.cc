@@ -17,12 +17,13 @@ struct RawAnswer {
 class RawResponder : public Responder {
  public:
   explicit RawResponder(std::shared_ptr<RawAnswer> answer) : answer_(std::move(answer)) {}
-  ~RawResponder() override {
-    Set({.status = 500, .content_type = "", .headers = {}, .body = {}});
-  }
+  ~RawResponder() override { Set({.status = 500, .content_type = "", .headers = {}, .body = {}}); }
   void Send(HttpResponse response) override { Set(std::move(response)); }
   std::shared_ptr<ResponseStream> StartStream(int, std::string) override {
-    Set({.status = 400, .content_type = "", .headers = {}, .body = {std::make_shared<const std::string>("the answer of this path has no end")}});
+    Set({.status = 400,
+         .content_type = "",
+         .headers = {},
+         .body = {std::make_shared<const std::string>("the answer of this path has no end")}});
     return std::make_shared<Nowhere>();
   }
 

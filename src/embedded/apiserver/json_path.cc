@@ -8,7 +8,8 @@ namespace {
 using base::Json;
 
 std::string_view Unquoted(std::string_view text) {
-  if (text.size() >= 2 && (text.front() == '\'' || text.front() == '"') && text.back() == text.front()) return text.substr(1, text.size() - 2);
+  if (text.size() >= 2 && (text.front() == '\'' || text.front() == '"') && text.back() == text.front())
+    return text.substr(1, text.size() - 2);
   return text;
 }
 
@@ -61,7 +62,8 @@ std::vector<const Json*> Filtered(const std::vector<const Json*>& values, std::s
   std::vector<const Json*> result;
   for (const Json* item : Children(values)) {
     const std::vector<const Json*> found = FindJsonPath(*item, left.substr(1));
-    const bool equal = !found.empty() && (found[0]->is_string() ? std::string(found[0]->get_string()) : base::ToText(*found[0])) == expected;
+    const bool equal =
+        !found.empty() && (found[0]->is_string() ? std::string(found[0]->get_string()) : base::ToText(*found[0])) == expected;
     if (equal != unequal) result.push_back(item);
   }
   return result;

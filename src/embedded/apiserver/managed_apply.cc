@@ -10,6 +10,8 @@ using base::JsonArray;
 using base::JsonObject;
 
 constexpr std::string_view kBeforeFirstApply = "before-first-apply";
+constexpr std::string_view kClientSideApply = "kubectl-client-side-apply";
+constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 struct Manager {
   std::string name, operation, api_version, subresource, time;
@@ -40,8 +42,8 @@ void StoreManagers(Json& object, std::vector<Manager> managers) {
   });
   JsonArray entries;
   for (const Manager& manager : managers) {
-    JsonObject entry{{"manager", manager.name},          {"operation", manager.operation}, {"apiVersion", manager.api_version},
-                     {"time", manager.time},             {"fieldsType", "FieldsV1"},       {"fieldsV1", manager.fields.ToJson()}};
+    JsonObject entry{{"manager", manager.name}, {"operation", manager.operation}, {"apiVersion", manager.api_version},
+                     {"time", manager.time},    {"fieldsType", "FieldsV1"},       {"fieldsV1", manager.fields.ToJson()}};
     if (!manager.subresource.empty()) entry["subresource"] = manager.subresource;
     entries.push_back(std::move(entry));
   }
@@ -50,7 +52,8 @@ void StoreManagers(Json& object, std::vector<Manager> managers) {
 
 Manager& FindOrAdd(std::vector<Manager>& managers, const ManagerIdentity& identity, std::string_view operation) {
   for (Manager& manager : managers) {
-    const bool same = manager.name == identity.name && manager.operation == operation && manager.subresource == identity.subresource &&
+    const bool same = manager.name == identity.name && manager.operation == operation &&
+                      manager.subresource == identity.subresource &&
                       (operation == "Apply" || manager.api_version == identity.api_version);
     if (same) return manager;
   }
@@ -61,6 +64,35 @@ Manager& FindOrAdd(std::vector<Manager>& managers, const ManagerIdentity& identi
                       .time = base::FormatTime(identity.now),
                       .fields = {}});
   return managers.back();
+}
+
+// The managers of an object that nobody has applied yet. What kubectl's client-side apply wrote down as its own, and still is
+// as it wrote it, stays apart: kubectl hands exactly that over when it goes on with server-side apply, and would take
+// everything else away.
+std::vector<Manager> FirstManagers(const Json& object, const kube::Schema* schema, const ManagerIdentity& identity) {
+  FieldSet all = FieldsOf(object, schema);
+  Manager client_side{.name = std::string(kClientSideApply),
+                      .operation = "Update",
+                      .api_version = identity.api_version,
+                      .subresource = "",
+                      .time = base::FormatTime(identity.now),
+                      .fields = {}};
+  const std::string_view text = base::FindString(object, {"metadata", "annotations", kLastApplied});
+  const auto last = base::ParseJson(text.empty() ? "null" : text, "last applied configuration");
+  if (last && last->is_object()) {
+    FieldSet changed, removed;
+    CompareFields(*last, object, schema, changed, removed);
+    client_side.fields = FieldsOf(*last, schema);
+    client_side.fields.Subtract(changed);
+    client_side.fields.children["f:metadata"].children["f:annotations"].children["f:" + std::string(kLastApplied)].member =
+        true;
+    client_side.fields = client_side.fields.Intersection(all);
+    all.Subtract(client_side.fields);
+  }
+  Manager rest = client_side;
+  rest.name = kBeforeFirstApply;
+  rest.fields = std::move(all);
+  return {std::move(client_side), std::move(rest)};
 }
 
 base::Error ConflictsError(const std::vector<std::pair<const Manager*, FieldSet>>& conflicts) {
@@ -92,7 +124,8 @@ Json WithoutManagedFields(const Json& object) {
 
 }  // namespace
 
-base::Result<Json> ApplyConfig(const Json& live, const Json& config, const kube::Schema* schema, const ManagerIdentity& identity, bool force) {
+base::Result<Json> ApplyConfig(const Json& live, const Json& config, const kube::Schema* schema,
+                               const ManagerIdentity& identity, bool force) {
   const FieldSet applied = FieldsOf(config, schema);
   if (live.is_null()) {
     Json created = config;
@@ -103,14 +136,7 @@ base::Result<Json> ApplyConfig(const Json& live, const Json& config, const kube:
   }
   std::vector<Manager> managers = ManagersOf(live);
   const Json before = WithoutManagedFields(live);
-  if (managers.empty()) {
-    managers.push_back({.name = std::string(kBeforeFirstApply),
-                        .operation = "Update",
-                        .api_version = identity.api_version,
-                        .subresource = "",
-                        .time = base::FormatTime(identity.now),
-                        .fields = FieldsOf(before, schema)});
-  }
+  if (managers.empty()) managers = FirstManagers(before, schema, identity);
   Json merged = MergeConfig(before, config, schema);
   FieldSet changed, removed;
   CompareFields(before, merged, schema, changed, removed);

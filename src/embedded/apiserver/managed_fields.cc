@@ -12,7 +12,8 @@ using kube::Schema;
 
 bool IsAtomic(const Json& value, const Schema* schema) {
   if (value.is_object()) return schema != nullptr && schema->atomic_struct;
-  if (value.is_array()) return schema == nullptr || schema->type != Schema::Type::kArray || schema->list_type == Schema::ListType::kAtomic;
+  if (value.is_array())
+    return schema == nullptr || schema->type != Schema::Type::kArray || schema->list_type == Schema::ListType::kAtomic;
   return true;
 }
 
@@ -82,7 +83,8 @@ std::map<std::string, const Json*> ItemsByElement(const Json& list, const Schema
 
 void Compare(const Json& before, const Json& after, const Schema* schema, FieldSet& changed, FieldSet& removed);
 
-void CompareObjects(const JsonObject& before, const JsonObject& after, const Schema* schema, FieldSet& changed, FieldSet& removed) {
+void CompareObjects(const JsonObject& before, const JsonObject& after, const Schema* schema, FieldSet& changed,
+                    FieldSet& removed) {
   for (const auto& field : after) {
     const std::string element = FieldElement(field.key());
     const Schema* field_schema = FieldSchemaOf(schema, field.key());
@@ -124,7 +126,8 @@ void Compare(const Json& before, const Json& after, const Schema* schema, FieldS
   if (before.is_object() && after.is_object() && !IsAtomic(after, schema)) {
     return CompareObjects(before.get_object(), after.get_object(), schema, changed, removed);
   }
-  if (before.is_array() && after.is_array() && !IsAtomic(after, schema)) return CompareLists(before, after, *schema, changed, removed);
+  if (before.is_array() && after.is_array() && !IsAtomic(after, schema))
+    return CompareLists(before, after, *schema, changed, removed);
   if (base::Equal(before, after)) return;
   Collect(after, schema, false, changed);
   if (changed.children.empty()) changed.member = true;
@@ -143,8 +146,9 @@ void StripUnowned(FieldSet& set) {
   set.children.erase("f:kind");
   const auto metadata = set.children.find("f:metadata");
   if (metadata == set.children.end()) return;
-  for (const std::string_view name : {"name", "namespace", "creationTimestamp", "selfLink", "uid", "generation", "managedFields",
-                                      "resourceVersion", "generateName", "deletionTimestamp", "deletionGracePeriodSeconds"}) {
+  for (const std::string_view name :
+       {"name", "namespace", "creationTimestamp", "selfLink", "uid", "generation", "managedFields", "resourceVersion",
+        "generateName", "deletionTimestamp", "deletionGracePeriodSeconds"}) {
     metadata->second.children.erase(FieldElement(name));
   }
   metadata->second.member = false;
@@ -189,7 +193,8 @@ FieldSet FieldSet::FromJson(const Json& fields_v1) {
     std::string element(field.key());
     // Others may have written the keys in another order.
     if (element.starts_with("k:") || element.starts_with("v:")) {
-      if (const auto keys = base::ParseJson(element.substr(2), "managed fields")) element = element.substr(0, 2) + base::CanonicalText(*keys);
+      if (const auto keys = base::ParseJson(element.substr(2), "managed fields"))
+        element = element.substr(0, 2) + base::CanonicalText(*keys);
     }
     set.children.emplace(std::move(element), std::move(child));
   }
@@ -285,9 +290,11 @@ void RemoveFields(Json& value, const Schema* schema, const FieldSet& gone) {
       const std::string_view name = std::string_view(element).substr(2);
       Json* field = value.get_object().if_contains(name);
       if (field == nullptr) continue;
-      const bool had_content = (field->is_object() && !field->get_object().empty()) || (field->is_array() && !field->get_array().empty());
+      const bool had_content =
+          (field->is_object() && !field->get_object().empty()) || (field->is_array() && !field->get_array().empty());
       if (!child.children.empty()) RemoveFields(*field, FieldSchemaOf(schema, name), child);
-      const bool emptied = (field->is_object() && field->get_object().empty()) || (field->is_array() && field->get_array().empty());
+      const bool emptied =
+          (field->is_object() && field->get_object().empty()) || (field->is_array() && field->get_array().empty());
       // A container goes with its last field; one that still has the fields of others stays.
       const bool leaf = !field->is_object() && !field->is_array();
       const bool atomic = IsAtomic(*field, FieldSchemaOf(schema, name));

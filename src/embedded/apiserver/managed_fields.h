@@ -1,5 +1,5 @@
-// Server-side apply: who set which field. A set of fields is kept in the form of metadata.managedFields (fieldsV1): "f:name" for
-// a field, k:{"name":"x"} for an item of a list with keys, v:1 for an item of a set, "." for the thing itself.
+// Server-side apply: who set which field. A set of fields is kept in the form of metadata.managedFields (fieldsV1): "f:name"
+// for a field, k:{"name":"x"} for an item of a list with keys, v:1 for an item of a set, "." for the thing itself.
 //
 // To save time and memory nothing is recorded for an object until somebody applies it; from then on each update is.
 // What was there before belongs to the manager "before-first-apply".
@@ -36,7 +36,8 @@ struct FieldSet {
 /// The fields of a value: leaves, items of keyed lists and sets; atomic values as a whole.
 FieldSet FieldsOf(const base::Json& value, const kube::Schema* schema);
 /// Fields of `after` that are new or differ in `before`, and fields of `before` that are gone.
-void CompareFields(const base::Json& before, const base::Json& after, const kube::Schema* schema, FieldSet& changed, FieldSet& removed);
+void CompareFields(const base::Json& before, const base::Json& after, const kube::Schema* schema, FieldSet& changed,
+                   FieldSet& removed);
 /// `config` over `live`: maps and keyed lists are merged, everything else replaced.
 base::Json MergeConfig(const base::Json& live, const base::Json& config, const kube::Schema* schema);
 /// Takes the fields of `gone` out of the value.

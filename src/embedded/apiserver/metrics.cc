@@ -14,8 +14,10 @@ struct Metrics::Impl {
     prometheus::Histogram* seconds = nullptr;
   };
   prometheus::Registry registry;
-  prometheus::Family<prometheus::Counter>& requests =
-      prometheus::BuildCounter().Name("apiserver_request_total").Help("Requests by verb, resource and HTTP code.").Register(registry);
+  prometheus::Family<prometheus::Counter>& requests = prometheus::BuildCounter()
+                                                          .Name("apiserver_request_total")
+                                                          .Help("Requests by verb, resource and HTTP code.")
+                                                          .Register(registry);
   prometheus::Family<prometheus::Histogram>& seconds = prometheus::BuildHistogram()
                                                            .Name("apiserver_request_duration_seconds")
                                                            .Help("Time to answer, by verb and resource; watches are left out.")
@@ -37,8 +39,9 @@ struct Metrics::Impl {
     const std::string verb_text(verb), resource_text(resource);
     Row row;
     row.requests = &requests.Add({{"verb", verb_text}, {"resource", resource_text}, {"code", std::to_string(status)}});
-    row.seconds = &seconds.Add({{"verb", verb_text}, {"resource", resource_text}},
-                               prometheus::Histogram::BucketBoundaries{0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30});
+    row.seconds =
+        &seconds.Add({{"verb", verb_text}, {"resource", resource_text}},
+                     prometheus::Histogram::BucketBoundaries{0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30});
     rows.emplace(std::tuple(verb_text, resource_text, status), row);
     return row;
   }

@@ -20,8 +20,8 @@ Status PatchObject(const kube::Resource& resource, const std::string& name, cons
     case client::PatchType::kJson: {
       auto applied = base::ApplyJsonPatch(object, patch.value);
       if (!applied) {
-        return Fail(base::Error(Code::kInvalid, "the server rejected our request due to an error in our request: " +
-                                                    applied.error().message(),
+        return Fail(base::Error(Code::kInvalid,
+                                "the server rejected our request due to an error in our request: " + applied.error().message(),
                                 {.name = name, .group = resource.group, .kind = resource.kind, .uid = {}, .causes = {}}));
       }
       break;

@@ -53,7 +53,8 @@ std::optional<Form> SpecialForm(const MediaRange& range) {
   const bool meta = range.group == "meta.k8s.io" && (range.version == "v1" || range.version == "v1beta1");
   if (range.as == "Table" && meta) return Form::kTable;
   if ((range.as == "PartialObjectMetadata" || range.as == "PartialObjectMetadataList") && meta) return Form::kPartial;
-  if (range.as == "APIGroupDiscoveryList" && range.group == "apidiscovery.k8s.io" && (range.version == "v2" || range.version == "v2beta1")) {
+  if (range.as == "APIGroupDiscoveryList" && range.group == "apidiscovery.k8s.io" &&
+      (range.version == "v2" || range.version == "v2beta1")) {
     return Form::kAggregatedDiscovery;
   }
   return std::nullopt;
@@ -89,7 +90,8 @@ base::Result<Query> Query::Parse(std::string_view text) {
     const size_t at = part.find('=');
     auto name = Unescape(part.substr(0, at), true);
     auto value = at == part.npos ? std::optional<std::string>("") : Unescape(part.substr(at + 1), true);
-    if (!name || !value) return base::Fail(base::Code::kBadRequest, "invalid query: broken escape in \"" + std::string(part) + "\"");
+    if (!name || !value)
+      return base::Fail(base::Code::kBadRequest, "invalid query: broken escape in \"" + std::string(part) + "\"");
     query.values_.try_emplace(*std::move(name), *std::move(value));
   }
   return query;
@@ -172,7 +174,8 @@ base::Result<Wanted> NegotiateForm(std::string_view accept, std::initializer_lis
     const auto form = SpecialForm(range);
     if (form && offered(*form)) return Wanted{.form = *form, .version = std::string(range.version), .yaml = yaml};
   }
-  return base::Fail(base::Code::kNotAcceptable, "only the following media types are accepted: application/json, application/yaml");
+  return base::Fail(base::Code::kNotAcceptable,
+                    "only the following media types are accepted: application/json, application/yaml");
 }
 
 }  // namespace evenkeel::embedded::apiserver

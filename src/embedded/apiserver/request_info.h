@@ -47,7 +47,8 @@ struct Wanted {
   std::string version = "v1";  ///< of Table, PartialObjectMetadata or discovery
   bool yaml = false;
 };
-/// The first form of an Accept header that can be answered. `special`: forms offered beside plain JSON and YAML. kNotAcceptable.
+/// The first form of an Accept header that can be answered. `special`: forms offered beside plain JSON and YAML.
+/// kNotAcceptable.
 base::Result<Wanted> NegotiateForm(std::string_view accept, std::initializer_list<Form> special);
 
 }  // namespace evenkeel::embedded::apiserver

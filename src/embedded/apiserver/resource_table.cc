@@ -9,7 +9,9 @@ std::string HeadOf(std::string_view api_version, std::string_view kind) {
   return "{\"apiVersion\":\"" + std::string(api_version) + "\",\"kind\":\"" + std::string(kind) + "\",";
 }
 
-bool Contains(const std::vector<std::string>& list, std::string_view item) { return std::ranges::find(list, item) != list.end(); }
+bool Contains(const std::vector<std::string>& list, std::string_view item) {
+  return std::ranges::find(list, item) != list.end();
+}
 
 void FillStorage(Served& served, std::string_view storage_api_version) {
   served.storage_api_version = storage_api_version;
@@ -147,19 +149,18 @@ ResourceTable::ResourceTable() {
     storage_versions[events->storage_group] = "v1";
   }
   for (const kube::Resource& resource : kube::BuiltInResources()) {
-    const std::string group =
-        resource.storage_group.empty() ? resource.group + "/" + resource.plural : resource.storage_group;
+    const std::string group = resource.storage_group.empty() ? resource.group + "/" + resource.plural : resource.storage_group;
     const auto [found, added] = storage_versions.try_emplace(group, resource.ApiVersion());
     // The newest version of a group is its storage version.
     if (!added && found->second != "v1") {
       std::string stored_group, stored_version;
       kube::SplitApiVersion(found->second, stored_group, stored_version);
-      if (stored_group == resource.group && NewerVersion(resource.version, stored_version)) found->second = resource.ApiVersion();
+      if (stored_group == resource.group && NewerVersion(resource.version, stored_version))
+        found->second = resource.ApiVersion();
     }
   }
   for (const kube::Resource& resource : kube::BuiltInResources()) {
-    const std::string group =
-        resource.storage_group.empty() ? resource.group + "/" + resource.plural : resource.storage_group;
+    const std::string group = resource.storage_group.empty() ? resource.group + "/" + resource.plural : resource.storage_group;
     built_in_.push_back(ServeBuiltIn(resource, storage_versions[group]));
   }
   Rebuild();

@@ -31,7 +31,7 @@ struct Served {
   std::string storage_head;         ///< the same with storage_api_version
   std::string prefix;               ///< of the keys in the store, with the slash at its end
   bool status_subresource = false;
-  bool has_generation = false;      ///< metadata.generation counts changes of the spec
+  bool has_generation = false;  ///< metadata.generation counts changes of the spec
   /// scale: dotted paths below the object, e.g. "spec.replicas"; empty: no scale subresource
   std::string spec_replicas, status_replicas, label_selector;
   std::vector<PrinterColumn> columns;  ///< custom kinds only

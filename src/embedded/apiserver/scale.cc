@@ -65,10 +65,11 @@ base::Status SetScale(const Served& served, base::Json& object, const base::Json
   const bool valid = replicas->is_int64() && replicas->get_int64() >= 0 && replicas->get_int64() <= kReplicasMax;
   if (!valid) {
     const kube::Resource kind = NamedKind("autoscaling", "Scale", "scales");
-    return base::Fail(InvalidError(kind, kube::NameOf(object),
-                                   {{.reason = "FieldValueInvalid",
-                                     .message = "Invalid value: " + base::ToText(*replicas) + ": must be greater than or equal to 0",
-                                     .field = "spec.replicas"}}));
+    return base::Fail(
+        InvalidError(kind, kube::NameOf(object),
+                     {{.reason = "FieldValueInvalid",
+                       .message = "Invalid value: " + base::ToText(*replicas) + ": must be greater than or equal to 0",
+                       .field = "spec.replicas"}}));
   }
   EnsureDotted(object, served.spec_replicas) = *replicas;
   return {};

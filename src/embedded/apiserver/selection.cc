@@ -93,8 +93,9 @@ base::Result<Selection> Selection::Parse(const Served& served, const std::string
     }
     if (parsed.path.empty()) {
       const std::string message = "field label not supported: " + label;
-      return base::Fail(base::Code::kBadRequest, "Unable to find \"" + served.resource.ApiVersion() + ", Resource=" +
-                                                     served.resource.plural + "\" that match label selector \"" + label_selector +
+      return base::Fail(base::Code::kBadRequest, "Unable to find \"" + served.resource.ApiVersion() +
+                                                     ", Resource=" + served.resource.plural +
+                                                     "\" that match label selector \"" + label_selector +
                                                      "\", field selector \"" + field_selector + "\": " + message);
     }
     selection.fields_.push_back(std::move(parsed));

@@ -19,7 +19,8 @@ namespace evenkeel::embedded::apiserver {
 class Selection {
  public:
   /// kBadRequest in upstream's words: a selector that cannot be read, a field that the kind does not offer.
-  static base::Result<Selection> Parse(const Served& served, const std::string& label_selector, const std::string& field_selector);
+  static base::Result<Selection> Parse(const Served& served, const std::string& label_selector,
+                                       const std::string& field_selector);
 
   bool everything() const { return fields_.empty() && !has_labels_; }
   bool Matches(const Stored& stored) const;

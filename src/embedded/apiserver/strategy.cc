@@ -109,7 +109,8 @@ bool AllZero(const JsonObject& amounts) {
 bool SpecChanged(const Json& object, const Json& old) {
   const auto differs = [](const JsonObject& a, const JsonObject& b) {
     for (const auto& field : a) {
-      if (field.key() == "metadata" || field.key() == "status" || field.key() == "apiVersion" || field.key() == "kind") continue;
+      if (field.key() == "metadata" || field.key() == "status" || field.key() == "apiVersion" || field.key() == "kind")
+        continue;
       const Json* other = b.if_contains(field.key());
       if (other == nullptr || !base::Equal(field.value(), *other)) return true;
     }
@@ -140,7 +141,8 @@ std::string_view QosClass(const Json& pod) {
 
 void FillNewMetadata(const Served& served, Json& object, std::string_view uid, base::Time now) {
   JsonObject& metadata = base::Ensure(object, {"metadata"}).as_object();
-  for (const std::string_view field : {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion", "generation"}) {
+  for (const std::string_view field :
+       {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion", "generation"}) {
     metadata.erase(field);
   }
   metadata["uid"] = uid;
@@ -164,8 +166,8 @@ void PrepareForCreate(const Served& served, Json& object, base::Time) {
 
 void KeepServerMetadata(Json& object, const Json& old) {
   JsonObject& metadata = base::Ensure(object, {"metadata"}).as_object();
-  for (const std::string_view field :
-       {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "generateName"}) {
+  for (const std::string_view field : {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp",
+                                       "deletionGracePeriodSeconds", "generation", "generateName"}) {
     SetOrErase(metadata, field, base::Find(old, {"metadata", field}));
   }
   metadata.erase("selfLink");
@@ -177,7 +179,8 @@ void PrepareForUpdate(const Served& served, Json& object, const Json& old) {
   if (IsKind(served, "", "secrets")) PrepareSecret(object);
   if (IsKind(served, "", "namespaces")) {
     SetOrErase(object.as_object(), "spec", base::Find(old, {"spec"}));
-    base::Ensure(object, {"metadata", "labels", "kubernetes.io/metadata.name"}) = base::FindString(object, {"metadata", "name"});
+    base::Ensure(object, {"metadata", "labels", "kubernetes.io/metadata.name"}) =
+        base::FindString(object, {"metadata", "name"});
   }
   if (served.has_generation && SpecChanged(object, old)) {
     base::Ensure(object, {"metadata", "generation"}) = base::FindInt(old, {"metadata", "generation"}) + 1;

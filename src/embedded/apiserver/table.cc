@@ -14,7 +14,8 @@ class NameAgePrinter : public TablePrinter {
  public:
   const std::vector<TableColumn>& columns() const override { return columns_; }
   JsonArray Cells(const Json& object, base::Time now) const override {
-    return {Json(base::FindString(object, {"metadata", "name"})), Json(AgeText(object, {"metadata", "creationTimestamp"}, now))};
+    return {Json(base::FindString(object, {"metadata", "name"})),
+            Json(AgeText(object, {"metadata", "creationTimestamp"}, now))};
   }
 
  private:
@@ -36,7 +37,8 @@ Json CustomCell(const PrinterColumn& column, const Json& object, base::Time now)
   if (column.type == "boolean") return value.is_bool() ? value : Json(nullptr);
   if (values.size() > 1) {
     std::string text;
-    for (const Json* one : values) text += (text.empty() ? "" : ",") + (one->is_string() ? std::string(one->get_string()) : base::ToText(*one));
+    for (const Json* one : values)
+      text += (text.empty() ? "" : ",") + (one->is_string() ? std::string(one->get_string()) : base::ToText(*one));
     return Json(text);
   }
   return value.is_string() ? value : Json(base::ToText(value));
@@ -75,8 +77,10 @@ class BuiltInPrinter : public TablePrinter {
 }  // namespace
 
 TableColumn NameColumn() {
-  return {"Name", "string", "name",
-          "Name must be unique within a namespace. It is the primary key of the object and cannot be changed after it was created.", 0};
+  return {
+      "Name", "string", "name",
+      "Name must be unique within a namespace. It is the primary key of the object and cannot be changed after it was created.",
+      0};
 }
 
 TableColumn AgeColumn() { return {"Age", "string", "", "Time since the object was created.", 0}; }
@@ -96,8 +100,8 @@ std::shared_ptr<const TablePrinter> PrinterFor(const Served& served) {
   return std::make_shared<NameAgePrinter>();
 }
 
-std::string TableText(const Served& served, const std::vector<Stored>& items, JsonObject list_metadata, const TableRequest& request,
-                      base::Time now) {
+std::string TableText(const Served& served, const std::vector<Stored>& items, JsonObject list_metadata,
+                      const TableRequest& request, base::Time now) {
   const auto printer = PrinterFor(served);
   JsonArray definitions;
   for (const TableColumn& column : printer->columns()) {
@@ -107,8 +111,9 @@ std::string TableText(const Served& served, const std::vector<Stored>& items, Js
                                      {"description", column.description},
                                      {"priority", column.priority}});
   }
-  std::string text = "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/" + request.version + "\",\"metadata\":" +
-                     base::ToText(list_metadata) + ",\"columnDefinitions\":" + base::ToText(definitions) + ",\"rows\":[";
+  std::string text = "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/" + request.version +
+                     "\",\"metadata\":" + base::ToText(list_metadata) + ",\"columnDefinitions\":" + base::ToText(definitions) +
+                     ",\"rows\":[";
   bool first = true;
   for (const Stored& stored : items) {
     Json object = DecodeObject(served, stored);
@@ -127,8 +132,10 @@ std::string TableText(const Served& served, const std::vector<Stored>& items, Js
 
 std::string PartialText(const Served&, const Stored& stored, std::string_view version) {
   const std::string_view metadata = RawFind(*stored.bytes, {"metadata"});
-  std::string text = "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/" + std::string(version) + "\",\"metadata\":{";
-  if (stored.revision > 0) text += "\"resourceVersion\":\"" + std::to_string(stored.revision) + "\"" + (metadata.size() > 2 ? "," : "");
+  std::string text =
+      "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/" + std::string(version) + "\",\"metadata\":{";
+  if (stored.revision > 0)
+    text += "\"resourceVersion\":\"" + std::to_string(stored.revision) + "\"" + (metadata.size() > 2 ? "," : "");
   text += metadata.substr(1);
   text += '}';
   return text;

@@ -31,7 +31,8 @@ std::string AddressOf(const Json& node, std::string_view type) {
 JsonArray NodeCells(const Json& node, base::Time now) {
   std::string status = "Unknown";
   for (const Json& condition : base::FindArray(node, {"status", "conditions"})) {
-    if (base::FindString(condition, {"type"}) == "Ready") status = base::FindString(condition, {"status"}) == "True" ? "Ready" : "NotReady";
+    if (base::FindString(condition, {"type"}) == "Ready")
+      status = base::FindString(condition, {"status"}) == "True" ? "Ready" : "NotReady";
   }
   if (base::FindBool(node, {"spec", "unschedulable"})) status += ",SchedulingDisabled";
   std::set<std::string> roles;
@@ -42,7 +43,9 @@ JsonArray NodeCells(const Json& node, base::Time now) {
   }
   std::string role_text;
   for (const std::string& role : roles) Join(role_text, role);
-  const auto info = [&](std::string_view field) { return Json(Or(base::FindString(node, {"status", "nodeInfo", field}), kUnknown)); };
+  const auto info = [&](std::string_view field) {
+    return Json(Or(base::FindString(node, {"status", "nodeInfo", field}), kUnknown));
+  };
   return {NameCell(node),
           Json(status),
           Json(Or(role_text, kNone)),
@@ -57,7 +60,8 @@ JsonArray NodeCells(const Json& node, base::Time now) {
 
 std::string ExternalIp(const Json& service) {
   std::string text;
-  for (const Json& address : base::FindArray(service, {"spec", "externalIPs"})) Join(text, address.is_string() ? address.get_string() : "");
+  for (const Json& address : base::FindArray(service, {"spec", "externalIPs"}))
+    Join(text, address.is_string() ? address.get_string() : "");
   const std::string_view type = base::FindString(service, {"spec", "type"});
   if (type == "ExternalName") return std::string(base::FindString(service, {"spec", "externalName"}));
   if (type != "LoadBalancer") return Or(text, kNone);
@@ -93,7 +97,8 @@ JsonArray EndpointsCells(const Json& object, base::Time now) {
     for (const Json& address : base::FindArray(subset, {"addresses"})) {
       const std::string ip(base::FindString(address, {"ip"}));
       if (base::FindArray(subset, {"ports"}).empty()) all.push_back(ip);
-      for (const Json& port : base::FindArray(subset, {"ports"})) all.push_back(ip + ":" + std::to_string(base::FindInt(port, {"port"})));
+      for (const Json& port : base::FindArray(subset, {"ports"}))
+        all.push_back(ip + ":" + std::to_string(base::FindInt(port, {"port"})));
     }
   }
   std::string text;
@@ -112,8 +117,8 @@ JsonArray EndpointSliceCells(const Json& object, base::Time now) {
     }
   }
   if (count > kEndpointsShown) addresses += " + " + std::to_string(count - kEndpointsShown) + " more...";
-  return {NameCell(object), Json(base::FindString(object, {"addressType"})), Json(Or(ports, "<unset>")), Json(Or(addresses, "<unset>")),
-          AgeCell(object, now)};
+  return {NameCell(object), Json(base::FindString(object, {"addressType"})), Json(Or(ports, "<unset>")),
+          Json(Or(addresses, "<unset>")), AgeCell(object, now)};
 }
 
 JsonArray ConfigMapCells(const Json& object, base::Time now) {
@@ -122,8 +127,8 @@ JsonArray ConfigMapCells(const Json& object, base::Time now) {
 }
 
 JsonArray SecretCells(const Json& object, base::Time now) {
-  return {NameCell(object), Json(base::FindString(object, {"type"})), Json(static_cast<int64_t>(base::FindObject(object, {"data"}).size())),
-          AgeCell(object, now)};
+  return {NameCell(object), Json(base::FindString(object, {"type"})),
+          Json(static_cast<int64_t>(base::FindObject(object, {"data"}).size())), AgeCell(object, now)};
 }
 
 JsonArray ServiceAccountCells(const Json& object, base::Time now) {
@@ -170,11 +175,9 @@ std::string IntOrNone(const Json* value) {
 }
 
 JsonArray BudgetCells(const Json& object, base::Time now) {
-  return {NameCell(object),
-          Json(IntOrNone(base::Find(object, {"spec", "minAvailable"}))),
+  return {NameCell(object), Json(IntOrNone(base::Find(object, {"spec", "minAvailable"}))),
           Json(IntOrNone(base::Find(object, {"spec", "maxUnavailable"}))),
-          Json(base::FindInt(object, {"status", "disruptionsAllowed"})),
-          AgeCell(object, now)};
+          Json(base::FindInt(object, {"status", "disruptionsAllowed"})), AgeCell(object, now)};
 }
 
 JsonArray LeaseCells(const Json& object, base::Time now) {
@@ -195,8 +198,12 @@ JsonArray RoleBindingCells(const Json& object, base::Time now) {
     if (kind == "ServiceAccount") Join(accounts, std::string(base::FindString(subject, {"namespace"})) + "/" + name);
   }
   return {NameCell(object),
-          Json(std::string(base::FindString(object, {"roleRef", "kind"})) + "/" + std::string(base::FindString(object, {"roleRef", "name"}))),
-          AgeCell(object, now), Json(users), Json(groups), Json(accounts)};
+          Json(std::string(base::FindString(object, {"roleRef", "kind"})) + "/" +
+               std::string(base::FindString(object, {"roleRef", "name"}))),
+          AgeCell(object, now),
+          Json(users),
+          Json(groups),
+          Json(accounts)};
 }
 
 JsonArray RoleCells(const Json& object, base::Time) {
@@ -209,15 +216,16 @@ JsonArray RevisionCells(const Json& object, base::Time now) {
     if (!base::FindBool(owner, {"controller"})) continue;
     std::string group, version;
     kube::SplitApiVersion(base::FindString(owner, {"apiVersion"}), group, version);
-    for (const char letter : base::FindString(owner, {"kind"})) controller += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+    for (const char letter : base::FindString(owner, {"kind"}))
+      controller += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
     controller += (group.empty() ? "" : "." + group) + "/" + std::string(base::FindString(owner, {"name"}));
   }
   return {NameCell(object), Json(Or(controller, kNone)), Json(base::FindInt(object, {"revision"})), AgeCell(object, now)};
 }
 
 JsonArray PriorityClassCells(const Json& object, base::Time now) {
-  return {NameCell(object), Json(base::FindInt(object, {"value"})), Json(base::FindBool(object, {"globalDefault"})), AgeCell(object, now),
-          Json(Or(base::FindString(object, {"preemptionPolicy"}), "PreemptLowerPriority"))};
+  return {NameCell(object), Json(base::FindInt(object, {"value"})), Json(base::FindBool(object, {"globalDefault"})),
+          AgeCell(object, now), Json(Or(base::FindString(object, {"preemptionPolicy"}), "PreemptLowerPriority"))};
 }
 
 }  // namespace
@@ -237,27 +245,29 @@ Json AgeCell(const Json& object, base::Time now) { return Json(AgeText(object, {
 void AddClusterTables(TableMap& tables) {
   const auto text = TextColumn;
   const auto number = IntegerColumn;
-  tables["/nodes"] = {{NameColumn(), text("Status", 0), text("Roles", 0), AgeColumn(), text("Version", 0), text("Internal-IP", 1),
-                       text("External-IP", 1), text("OS-Image", 1), text("Kernel-Version", 1), text("Container-Runtime", 1)},
-                      NodeCells};
-  tables["/services"] = {{NameColumn(), text("Type", 0), text("Cluster-IP", 0), text("External-IP", 0), text("Port(s)", 0), AgeColumn(),
-                          text("Selector", 1)},
+  tables["/nodes"] = {
+      {NameColumn(), text("Status", 0), text("Roles", 0), AgeColumn(), text("Version", 0), text("Internal-IP", 1),
+       text("External-IP", 1), text("OS-Image", 1), text("Kernel-Version", 1), text("Container-Runtime", 1)},
+      NodeCells};
+  tables["/services"] = {{NameColumn(), text("Type", 0), text("Cluster-IP", 0), text("External-IP", 0), text("Port(s)", 0),
+                          AgeColumn(), text("Selector", 1)},
                          ServiceCells};
   tables["/endpoints"] = {{NameColumn(), text("Endpoints", 0), AgeColumn()}, EndpointsCells};
-  tables["discovery.k8s.io/endpointslices"] = {{NameColumn(), text("AddressType", 0), text("Ports", 0), text("Endpoints", 0), AgeColumn()},
-                                               EndpointSliceCells};
+  tables["discovery.k8s.io/endpointslices"] = {
+      {NameColumn(), text("AddressType", 0), text("Ports", 0), text("Endpoints", 0), AgeColumn()}, EndpointSliceCells};
   tables["/configmaps"] = {{NameColumn(), number("Data", 0), AgeColumn()}, ConfigMapCells};
   tables["/secrets"] = {{NameColumn(), text("Type", 0), number("Data", 0), AgeColumn()}, SecretCells};
   tables["/serviceaccounts"] = {{NameColumn(), number("Secrets", 0), AgeColumn()}, ServiceAccountCells};
   tables["/namespaces"] = {{NameColumn(), text("Status", 0), AgeColumn()}, NamespaceCells};
   TableColumn event_name = NameColumn();
   event_name.priority = 1;
-  tables["/events"] = {{text("Last Seen", 0), text("Type", 0), text("Reason", 0), text("Object", 0), text("Subobject", 1), text("Source", 1),
-                        text("Message", 0), text("First Seen", 1), number("Count", 1), event_name},
+  tables["/events"] = {{text("Last Seen", 0), text("Type", 0), text("Reason", 0), text("Object", 0), text("Subobject", 1),
+                        text("Source", 1), text("Message", 0), text("First Seen", 1), number("Count", 1), event_name},
                        EventCells};
   tables["events.k8s.io/events"] = tables["/events"];
   tables["policy/poddisruptionbudgets"] = {
-      {NameColumn(), text("Min Available", 0), text("Max Unavailable", 0), number("Allowed Disruptions", 0), AgeColumn()}, BudgetCells};
+      {NameColumn(), text("Min Available", 0), text("Max Unavailable", 0), number("Allowed Disruptions", 0), AgeColumn()},
+      BudgetCells};
   tables["coordination.k8s.io/leases"] = {{NameColumn(), text("Holder", 0), AgeColumn()}, LeaseCells};
   tables["apiextensions.k8s.io/customresourcedefinitions"] = {{NameColumn(), text("Created At", 0)}, DefinitionCells};
   for (const std::string_view kind : {"roles", "clusterroles"}) {
@@ -265,12 +275,17 @@ void AddClusterTables(TableMap& tables) {
   }
   for (const std::string_view kind : {"rolebindings", "clusterrolebindings"}) {
     tables["rbac.authorization.k8s.io/" + std::string(kind)] = {
-        {NameColumn(), text("Role", 0), AgeColumn(), text("Users", 1), text("Groups", 1), text("ServiceAccounts", 1)}, RoleBindingCells};
+        {NameColumn(), text("Role", 0), AgeColumn(), text("Users", 1), text("Groups", 1), text("ServiceAccounts", 1)},
+        RoleBindingCells};
   }
-  tables["apps/controllerrevisions"] = {{NameColumn(), text("Controller", 0), number("Revision", 0), AgeColumn()}, RevisionCells};
-  tables["scheduling.k8s.io/priorityclasses"] = {
-      {NameColumn(), number("Value", 0), {"Global-Default", "boolean", "", "Whether pods without a class get it.", 0}, AgeColumn(), text("PreemptionPolicy", 0)},
-      PriorityClassCells};
+  tables["apps/controllerrevisions"] = {{NameColumn(), text("Controller", 0), number("Revision", 0), AgeColumn()},
+                                        RevisionCells};
+  tables["scheduling.k8s.io/priorityclasses"] = {{NameColumn(),
+                                                  number("Value", 0),
+                                                  {"Global-Default", "boolean", "", "Whether pods without a class get it.", 0},
+                                                  AgeColumn(),
+                                                  text("PreemptionPolicy", 0)},
+                                                 PriorityClassCells};
 }
 
 const BuiltInTable* FindBuiltInTable(std::string_view group, std::string_view plural) {

@@ -24,7 +24,8 @@ std::string TerminatedReason(const Json& terminated) {
   const std::string_view reason = base::FindString(terminated, {"reason"});
   if (!reason.empty()) return std::string(reason);
   const int64_t signal = base::FindInt(terminated, {"signal"});
-  return signal != 0 ? "Signal:" + std::to_string(signal) : "ExitCode:" + std::to_string(base::FindInt(terminated, {"exitCode"}));
+  return signal != 0 ? "Signal:" + std::to_string(signal)
+                     : "ExitCode:" + std::to_string(base::FindInt(terminated, {"exitCode"}));
 }
 
 // "" when the init containers are through.
@@ -68,7 +69,8 @@ std::string PodStatusText(const Json& pod) {
   std::string reason(base::FindString(pod, {"status", "phase"}));
   if (const std::string_view given = base::FindString(pod, {"status", "reason"}); !given.empty()) reason = given;
   for (const Json& condition : base::FindArray(pod, {"status", "conditions"})) {
-    if (base::FindString(condition, {"type"}) == "PodScheduled" && base::FindString(condition, {"reason"}) == "SchedulingGated") {
+    if (base::FindString(condition, {"type"}) == "PodScheduled" &&
+        base::FindString(condition, {"reason"}) == "SchedulingGated") {
       reason = "SchedulingGated";
     }
   }

@@ -50,7 +50,8 @@ JsonArray PodCells(const Json& pod, base::Time now) {
 }
 
 JsonArray DeploymentCells(const Json& object, base::Time now) {
-  const Json& spec = base::Find(object, {"spec", "template", "spec"}) != nullptr ? *base::Find(object, {"spec", "template", "spec"}) : object;
+  const Json& spec =
+      base::Find(object, {"spec", "template", "spec"}) != nullptr ? *base::Find(object, {"spec", "template", "spec"}) : object;
   return {NameCell(object),
           Json(std::to_string(base::FindInt(object, {"status", "readyReplicas"})) + "/" +
                std::to_string(base::FindInt(object, {"spec", "replicas"}, 1))),
@@ -63,7 +64,8 @@ JsonArray DeploymentCells(const Json& object, base::Time now) {
 }
 
 JsonArray ReplicaSetCells(const Json& object, base::Time now) {
-  const Json& spec = base::Find(object, {"spec", "template", "spec"}) != nullptr ? *base::Find(object, {"spec", "template", "spec"}) : object;
+  const Json& spec =
+      base::Find(object, {"spec", "template", "spec"}) != nullptr ? *base::Find(object, {"spec", "template", "spec"}) : object;
   return {NameCell(object),
           Number(object, {"spec", "replicas"}),
           Number(object, {"status", "replicas"}),
@@ -75,20 +77,21 @@ JsonArray ReplicaSetCells(const Json& object, base::Time now) {
 }
 
 JsonArray StatefulSetCells(const Json& object, base::Time now) {
-  const Json& spec = base::Find(object, {"spec", "template", "spec"}) != nullptr ? *base::Find(object, {"spec", "template", "spec"}) : object;
+  const Json& spec =
+      base::Find(object, {"spec", "template", "spec"}) != nullptr ? *base::Find(object, {"spec", "template", "spec"}) : object;
   return {NameCell(object),
           Json(std::to_string(base::FindInt(object, {"status", "readyReplicas"})) + "/" +
                std::to_string(base::FindInt(object, {"spec", "replicas"}, 1))),
-          AgeCell(object, now),
-          Json(ContainersText(spec, "name")),
-          Json(ContainersText(spec, "image"))};
+          AgeCell(object, now), Json(ContainersText(spec, "name")), Json(ContainersText(spec, "image"))};
 }
 
 JsonArray DaemonSetCells(const Json& object, base::Time now) {
-  const Json& spec = base::Find(object, {"spec", "template", "spec"}) != nullptr ? *base::Find(object, {"spec", "template", "spec"}) : object;
+  const Json& spec =
+      base::Find(object, {"spec", "template", "spec"}) != nullptr ? *base::Find(object, {"spec", "template", "spec"}) : object;
   std::string selector;
   for (const auto& [key, value] : base::FindObject(spec, {"nodeSelector"})) {
-    selector += (selector.empty() ? "" : ",") + std::string(key) + "=" + (value.is_string() ? std::string(value.get_string()) : "");
+    selector +=
+        (selector.empty() ? "" : ",") + std::string(key) + "=" + (value.is_string() ? std::string(value.get_string()) : "");
   }
   return {NameCell(object),
           Number(object, {"status", "desiredNumberScheduled"}),
@@ -119,7 +122,8 @@ std::string JobStatus(const Json& job) {
 }
 
 JsonArray JobCells(const Json& job, base::Time now) {
-  const Json& spec = base::Find(job, {"spec", "template", "spec"}) != nullptr ? *base::Find(job, {"spec", "template", "spec"}) : job;
+  const Json& spec =
+      base::Find(job, {"spec", "template", "spec"}) != nullptr ? *base::Find(job, {"spec", "template", "spec"}) : job;
   const Json* wanted = base::Find(job, {"spec", "completions"});
   const std::string succeeded = std::to_string(base::FindInt(job, {"status", "succeeded"}));
   std::string completions;
@@ -179,8 +183,8 @@ std::string ContainersText(const Json& pod_spec, std::string_view field) {
 void AddWorkloadTables(TableMap& tables) {
   const auto text = TextColumn;
   const auto number = IntegerColumn;
-  tables["/pods"] = {{NameColumn(), text("Ready", 0), text("Status", 0), text("Restarts", 0), AgeColumn(), text("IP", 1), text("Node", 1),
-                      text("Nominated Node", 1), text("Readiness Gates", 1)},
+  tables["/pods"] = {{NameColumn(), text("Ready", 0), text("Status", 0), text("Restarts", 0), AgeColumn(), text("IP", 1),
+                      text("Node", 1), text("Nominated Node", 1), text("Readiness Gates", 1)},
                      PodCells};
   tables["apps/deployments"] = {{NameColumn(), text("Ready", 0), number("Up-to-date", 0), number("Available", 0), AgeColumn(),
                                  text("Containers", 1), text("Images", 1), text("Selector", 1)},
@@ -188,17 +192,19 @@ void AddWorkloadTables(TableMap& tables) {
   tables["apps/replicasets"] = {{NameColumn(), number("Desired", 0), number("Current", 0), number("Ready", 0), AgeColumn(),
                                  text("Containers", 1), text("Images", 1), text("Selector", 1)},
                                 ReplicaSetCells};
-  tables["apps/statefulsets"] = {{NameColumn(), text("Ready", 0), AgeColumn(), text("Containers", 1), text("Images", 1)}, StatefulSetCells};
-  tables["apps/daemonsets"] = {{NameColumn(), number("Desired", 0), number("Current", 0), number("Ready", 0), number("Up-to-date", 0),
-                                number("Available", 0), text("Node Selector", 0), AgeColumn(), text("Containers", 1), text("Images", 1),
-                                text("Selector", 1)},
+  tables["apps/statefulsets"] = {{NameColumn(), text("Ready", 0), AgeColumn(), text("Containers", 1), text("Images", 1)},
+                                 StatefulSetCells};
+  tables["apps/daemonsets"] = {{NameColumn(), number("Desired", 0), number("Current", 0), number("Ready", 0),
+                                number("Up-to-date", 0), number("Available", 0), text("Node Selector", 0), AgeColumn(),
+                                text("Containers", 1), text("Images", 1), text("Selector", 1)},
                                DaemonSetCells};
-  tables["batch/jobs"] = {{NameColumn(), text("Status", 0), text("Completions", 0), text("Duration", 0), AgeColumn(), text("Containers", 1),
-                           text("Images", 1), text("Selector", 1)},
+  tables["batch/jobs"] = {{NameColumn(), text("Status", 0), text("Completions", 0), text("Duration", 0), AgeColumn(),
+                           text("Containers", 1), text("Images", 1), text("Selector", 1)},
                           JobCells};
-  tables["batch/cronjobs"] = {{NameColumn(), text("Schedule", 0), text("Timezone", 0), text("Suspend", 0), number("Active", 0),
-                               text("Last Schedule", 0), AgeColumn(), text("Containers", 1), text("Images", 1), text("Selector", 1)},
-                              CronJobCells};
+  tables["batch/cronjobs"] = {
+      {NameColumn(), text("Schedule", 0), text("Timezone", 0), text("Suspend", 0), number("Active", 0),
+       text("Last Schedule", 0), AgeColumn(), text("Containers", 1), text("Images", 1), text("Selector", 1)},
+      CronJobCells};
 }
 
 }  // namespace evenkeel::embedded::apiserver

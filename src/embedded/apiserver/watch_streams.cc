@@ -52,7 +52,8 @@ struct WatchStreams::Stream {
   base::Instant next_bookmark{}, deadline{};
 };
 
-WatchStreams::WatchStreams(Api& api, std::shared_ptr<Metrics> metrics, base::Executor* executor, base::Duration bookmark_interval)
+WatchStreams::WatchStreams(Api& api, std::shared_ptr<Metrics> metrics, base::Executor* executor,
+                           base::Duration bookmark_interval)
     : api_(api), metrics_(std::move(metrics)), bookmark_interval_(bookmark_interval) {
   if (executor != nullptr) strand_ = executor->NewStrand("watches-" + api.options().name);
 }
@@ -74,8 +75,8 @@ void WatchStreams::Stop() {
   }
 }
 
-void WatchStreams::Start(ExchangePointer exchange, const Call& call, const WatchQuery& query, const WatchForm& form, bool bookmarks,
-                         base::Duration timeout) {
+void WatchStreams::Start(ExchangePointer exchange, const Call& call, const WatchQuery& query, const WatchForm& form,
+                         bool bookmarks, base::Duration timeout) {
   // What is wrong with the request is answered as such; once the stream has begun, errors are events.
   if (const auto selection = Selection::Parse(*call.served, query.label_selector, query.field_selector); !selection) {
     return exchange->SendError(selection.error());
@@ -97,12 +98,14 @@ void WatchStreams::Start(ExchangePointer exchange, const Call& call, const Watch
     streams_.emplace(stream->id, stream);
   }
   metrics_->AddWatches(call.served->resource.plural, 1);
-  stream->response->OnClosed([weak = weak_from_this(), id = stream->id, plural = call.served->resource.plural, metrics = metrics_] {
-    metrics->AddWatches(plural, -1);
-    if (const auto self = weak.lock()) self->Remove(id);
-  });
-  auto watch = api_.Watch(call, query, [this, stream](EventType type, const std::shared_ptr<SharedEvent>& event, store::Revision revision,
-                                                      const base::Error* error) { Deliver(stream, type, event, revision, error); });
+  stream->response->OnClosed(
+      [weak = weak_from_this(), id = stream->id, plural = call.served->resource.plural, metrics = metrics_] {
+        metrics->AddWatches(plural, -1);
+        if (const auto self = weak.lock()) self->Remove(id);
+      });
+  auto watch = api_.Watch(call, query,
+                          [this, stream](EventType type, const std::shared_ptr<SharedEvent>& event, store::Revision revision,
+                                         const base::Error* error) { Deliver(stream, type, event, revision, error); });
   if (!watch) {
     Deliver(stream, EventType::kProgress, nullptr, 0, &watch.error());
     return;
@@ -119,16 +122,16 @@ void WatchStreams::Start(ExchangePointer exchange, const Call& call, const Watch
 void WatchStreams::Deliver(const std::shared_ptr<Stream>& stream, EventType type, const std::shared_ptr<SharedEvent>& event,
                            store::Revision revision, const base::Error* error) {
   if (error != nullptr) {
-    stream->response->Write(std::make_shared<const std::string>("{\"type\":\"ERROR\",\"object\":" + base::ToText(StatusOf(*error)) + "}\n"));
+    stream->response->Write(
+        std::make_shared<const std::string>("{\"type\":\"ERROR\",\"object\":" + base::ToText(StatusOf(*error)) + "}\n"));
     stream->response->Close();
     return;
   }
   if (event != nullptr) {
     const bool left = type == EventType::kDeleted && !event->deleted();
     const std::string key = stream->cache_key + (left ? "left" : std::string(TypeName(type)));
-    Chunk chunk = event->Encoded(key, [&] {
-      return Line(type, *stream->served, left ? event->Left() : event->object(), stream->form, api_.Now());
-    });
+    Chunk chunk = event->Encoded(
+        key, [&] { return Line(type, *stream->served, left ? event->Left() : event->object(), stream->form, api_.Now()); });
     if (!stream->response->Write(std::move(chunk))) return;
   }
   if (revision > stream->revision) stream->revision = revision;
@@ -163,11 +166,12 @@ void WatchStreams::Tick() {
     if (stream->bookmarks && revision > stream->bookmarked) {
       stream->bookmarked = revision;
       const kube::Resource& resource = stream->served->resource;
-      const Json object = base::JsonObject{{"kind", resource.kind},
-                                           {"apiVersion", resource.ApiVersion()},
-                                           {"metadata", base::JsonObject{{"resourceVersion", std::to_string(revision)},
-                                                                         {"creationTimestamp", nullptr}}}};
-      stream->response->Write(std::make_shared<const std::string>("{\"type\":\"BOOKMARK\",\"object\":" + base::ToText(object) + "}\n"));
+      const Json object = base::JsonObject{
+          {"kind", resource.kind},
+          {"apiVersion", resource.ApiVersion()},
+          {"metadata", base::JsonObject{{"resourceVersion", std::to_string(revision)}, {"creationTimestamp", nullptr}}}};
+      stream->response->Write(
+          std::make_shared<const std::string>("{\"type\":\"BOOKMARK\",\"object\":" + base::ToText(object) + "}\n"));
     }
     stream->next_bookmark = now + bookmark_interval_;
     if (now >= stream->deadline) stream->response->Close();

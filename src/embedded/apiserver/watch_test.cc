@@ -12,7 +12,8 @@ class WatchTest : public ApiFixture {
   std::string Types(const std::vector<Json>& events) {
     std::string text;
     for (const Json& event : events) {
-      text += std::string(base::FindString(event, {"type"})) + ":" + std::string(base::FindString(event, {"object", "metadata", "name"})) + " ";
+      text += std::string(base::FindString(event, {"type"})) + ":" +
+              std::string(base::FindString(event, {"object", "metadata", "name"})) + " ";
     }
     return text;
   }
@@ -40,8 +41,7 @@ TEST_F(WatchTest, ShowsWhatExistsAndThenWhatHappens) {
 TEST_F(WatchTest, GoesOnAfterARevision) {
   const Json a = CreatePod("a");
   CreatePod("b");
-  const TestReply reply =
-      Send("GET", "/api/v1/pods?watch=1&resourceVersion=" + std::string(kube::ResourceVersionOf(a)));
+  const TestReply reply = Send("GET", "/api/v1/pods?watch=1&resourceVersion=" + std::string(kube::ResourceVersionOf(a)));
   EXPECT_EQ(Types(reply.stream->TakeEvents()), "ADDED:b ");
   reply.stream->Close();
 }
@@ -128,10 +128,12 @@ TEST_F(WatchTest, PrintsTablesForKubectl) {
 
 TEST_F(WatchTest, DeliversToInProcessClientsWithinTheWrite) {
   std::vector<std::string> seen;
-  auto watch = client->NewWatch(resources::Pods(), {.ns = "default", .label_selector = "", .field_selector = "", .resource_version = ""},
-                                [&](base::Result<client::WatchEvent> event) {
-                                  if (event && event->type != client::WatchEvent::Type::kBookmark) seen.emplace_back(kube::NameOf(event->object));
-                                });
+  auto watch =
+      client->NewWatch(resources::Pods(), {.ns = "default", .label_selector = "", .field_selector = "", .resource_version = ""},
+                       [&](base::Result<client::WatchEvent> event) {
+                         if (event && event->type != client::WatchEvent::Type::kBookmark)
+                           seen.emplace_back(kube::NameOf(event->object));
+                       });
   ASSERT_TRUE(watch);
   CreatePod("a");
   EXPECT_EQ(seen, std::vector<std::string>{"a"});

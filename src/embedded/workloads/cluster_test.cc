@@ -10,7 +10,8 @@ using ClusterBrainTest = ClusterTest;
 TEST_F(ClusterBrainTest, ABudgetCountsWhatMayGo) {
   AddNode("n1");
   Create(Deployment("web", 4, "a"));
-  Create(R"({"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"name":"b","namespace":"default"},"spec":{"minAvailable":"75%","selector":{"matchLabels":{"app":"web"}}}})");
+  Create(
+      R"({"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"name":"b","namespace":"default"},"spec":{"minAvailable":"75%","selector":{"matchLabels":{"app":"web"}}}})");
   RunFor(10s);
   EXPECT_EQ(Status("poddisruptionbudgets", "b", "expectedPods"), 4);
   EXPECT_EQ(Status("poddisruptionbudgets", "b", "desiredHealthy"), 3);
@@ -18,8 +19,9 @@ TEST_F(ClusterBrainTest, ABudgetCountsWhatMayGo) {
   EXPECT_EQ(Status("poddisruptionbudgets", "b", "disruptionsAllowed"), 1);
   const std::string pod = Names("pods")[0];
   auto evict = [&](const std::string& name) {
-    return admin->Post(kube::resources::Pods(), "default", name, "eviction",
-                       Parse(R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":")" + name + R"(","namespace":"default"}})"));
+    return admin->Post(
+        kube::resources::Pods(), "default", name, "eviction",
+        Parse(R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":")" + name + R"(","namespace":"default"}})"));
   };
   EXPECT_TRUE(evict(pod).has_value());
   auto second = evict(Names("pods")[1] == pod ? Names("pods")[0] : Names("pods")[1]);
@@ -55,7 +57,8 @@ TEST_F(ClusterBrainTest, DependentsFollowTheirOwnerAsAskedFor) {
 }
 
 TEST_F(ClusterBrainTest, AnObjectOfAnOwnerThatNeverWasIsCollected) {
-  Create(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"stray","namespace":"default","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"gone","uid":"8f14e45f-ceea-4d1c-8a3b-000000000000"}]}})");
+  Create(
+      R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"stray","namespace":"default","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"gone","uid":"8f14e45f-ceea-4d1c-8a3b-000000000000"}]}})");
   Create(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"kept","namespace":"default"}})");
   RunFor(5s);
   EXPECT_TRUE(Get("configmaps", "stray").is_null());
@@ -70,7 +73,8 @@ TEST_F(ClusterBrainTest, ANamespaceGoesWithAllThatIsInIt) {
   std::string deployment = Deployment("web", 2, "a");
   deployment.replace(deployment.find("\"default\""), 9, "\"team\"");
   Create(deployment);
-  Create(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"held","namespace":"team","finalizers":["example.com/hold"]}})");
+  Create(
+      R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"held","namespace":"team","finalizers":["example.com/hold"]}})");
   RunFor(5s);
   EXPECT_EQ(List("pods", "", "team").size(), 2U);
   Delete("namespaces", "team");
@@ -118,7 +122,8 @@ TEST_F(ClusterBrainTest, TheSchedulerSpreadsAndSaysWhyItCannot) {
   std::map<std::string, int> per_node;
   for (const Json& pod : List("pods")) ++per_node[std::string(FindString(pod, {"spec", "nodeName"}))];
   EXPECT_EQ(per_node, (std::map<std::string, int>{{"n1", 2}, {"n2", 2}}));
-  Create(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"big","namespace":"default"},"spec":{"containers":[{"name":"c","image":"a","resources":{"requests":{"cpu":"3"}}}]}})");
+  Create(
+      R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"big","namespace":"default"},"spec":{"containers":[{"name":"c","image":"a","resources":{"requests":{"cpu":"3"}}}]}})");
   RunFor(1s);
   EXPECT_EQ(Condition("pods", "big", "PodScheduled", "reason"), "Unschedulable");
   EXPECT_EQ(Condition("pods", "big", "PodScheduled", "message"),
@@ -128,9 +133,20 @@ TEST_F(ClusterBrainTest, TheSchedulerSpreadsAndSaysWhyItCannot) {
   EXPECT_EQ(FindString(Get("pods", "big"), {"spec", "nodeName"}), "n4");
 }
 
+TEST_F(ClusterBrainTest, ManyPodsFillManyNodesEvenly) {
+  for (int i = 0; i < 50; ++i) AddNode("n" + std::to_string(i), "4");
+  Create(Deployment("web", 1000, "a"));
+  RunFor(60s);
+  EXPECT_EQ(Status("deployments", "web", "availableReplicas"), 1000);
+  std::map<std::string, int> per_node;
+  for (const Json& pod : List("pods")) ++per_node[std::string(FindString(pod, {"spec", "nodeName"}))];
+  for (const auto& [node, count] : per_node) EXPECT_EQ(count, 20) << node;
+}
+
 TEST_F(ClusterBrainTest, AServiceKnowsItsReadyPods) {
   AddNode("n1");
-  Create(R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"web","namespace":"default"},"spec":{"selector":{"app":"web"},"ports":[{"port":80,"targetPort":8080}]}})");
+  Create(
+      R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"web","namespace":"default"},"spec":{"selector":{"app":"web"},"ports":[{"port":80,"targetPort":8080}]}})");
   Create(Deployment("web", 2, "a"));
   RunFor(10s);
   const Json endpoints = Get("endpoints", "web");
@@ -156,13 +172,18 @@ TEST_F(ClusterBrainTest, AnIdleClusterWritesNothing) {
   AddNode("n1");
   AddNode("n2");
   Create(Deployment("web", 3, "a"));
-  Create(R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"web","namespace":"default"},"spec":{"selector":{"app":"web"},"ports":[{"port":80}]}})");
-  Create(R"({"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"name":"b","namespace":"default"},"spec":{"maxUnavailable":1,"selector":{"matchLabels":{"app":"web"}}}})");
-  Create(R"({"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"name":"agent","namespace":"default"},"spec":{"selector":{"matchLabels":{"app":"agent"}},
+  Create(
+      R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"web","namespace":"default"},"spec":{"selector":{"app":"web"},"ports":[{"port":80}]}})");
+  Create(
+      R"({"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"name":"b","namespace":"default"},"spec":{"maxUnavailable":1,"selector":{"matchLabels":{"app":"web"}}}})");
+  Create(
+      R"({"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"name":"agent","namespace":"default"},"spec":{"selector":{"matchLabels":{"app":"agent"}},
     "template":{"metadata":{"labels":{"app":"agent"}},"spec":{"containers":[{"name":"c","image":"a"}]}}}})");
-  Create(R"({"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"name":"db","namespace":"default"},"spec":{"replicas":2,"serviceName":"db",
+  Create(
+      R"({"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"name":"db","namespace":"default"},"spec":{"replicas":2,"serviceName":"db",
     "selector":{"matchLabels":{"app":"db"}},"template":{"metadata":{"labels":{"app":"db"}},"spec":{"containers":[{"name":"c","image":"a"}]}}}})");
-  Create(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"big","namespace":"default"},"spec":{"containers":[{"name":"c","image":"a","resources":{"requests":{"cpu":"300"}}}]}})");
+  Create(
+      R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"big","namespace":"default"},"spec":{"containers":[{"name":"c","image":"a","resources":{"requests":{"cpu":"300"}}}]}})");
   RunFor(60s);
   EXPECT_GT(counting->writes.size(), 10U);
   counting->writes.clear();

@@ -38,7 +38,9 @@ class CountingClient final : public client::Client {
   base::Result<Json> Get(const kube::Resource& r, std::string_view ns, std::string_view name, std::string_view sub) override {
     return inner_.Get(r, ns, name, sub);
   }
-  base::Result<client::ListPage> List(const kube::Resource& r, const client::ListOptions& o) override { return inner_.List(r, o); }
+  base::Result<client::ListPage> List(const kube::Resource& r, const client::ListOptions& o) override {
+    return inner_.List(r, o);
+  }
   base::Result<Json> Create(const kube::Resource& r, const Json& object, const client::WriteOptions& o) override {
     Note("create", r, kube::NameOf(object));
     return inner_.Create(r, object, o);
@@ -47,12 +49,13 @@ class CountingClient final : public client::Client {
     Note("update", r, kube::NameOf(object));
     return inner_.Update(r, object, o);
   }
-  base::Result<Json> Patch(const kube::Resource& r, std::string_view ns, std::string_view name, client::PatchType type, const Json& patch,
-                           const client::PatchOptions& o) override {
+  base::Result<Json> Patch(const kube::Resource& r, std::string_view ns, std::string_view name, client::PatchType type,
+                           const Json& patch, const client::PatchOptions& o) override {
     Note("patch", r, name);
     return inner_.Patch(r, ns, name, type, patch, o);
   }
-  base::Result<Json> Delete(const kube::Resource& r, std::string_view ns, std::string_view name, const client::DeleteOptions& o) override {
+  base::Result<Json> Delete(const kube::Resource& r, std::string_view ns, std::string_view name,
+                            const client::DeleteOptions& o) override {
     Note("delete", r, name);
     return inner_.Delete(r, ns, name, o);
   }
@@ -85,8 +88,8 @@ class ClusterTest : public ::testing::Test {
     counting = std::make_unique<CountingClient>(*admin);
     workloads = std::make_unique<Workloads>(*counting, executor, base::Random(3));
     kubelet_strand = executor.NewStrand("kubelet");
-    pods = std::make_unique<client::Informer<kube::Pod>>(*admin, kube::resources::Pods(), client::InformerOptions{}, kubelet_strand,
-                                                         executor.clock(), base::Random(5));
+    pods = std::make_unique<client::Informer<kube::Pod>>(*admin, kube::resources::Pods(), client::InformerOptions{},
+                                                         kubelet_strand, executor.clock(), base::Random(5));
     pods->AddHandler([this](const auto&, const auto& after) {
       if (after != nullptr && !after->node_name.empty() && !dead.contains(after->node_name)) Later(after->meta.Key());
     });
@@ -99,9 +102,10 @@ class ClusterTest : public ::testing::Test {
   }
 
   void AddNode(const std::string& name, const std::string& cpu = "4", const std::string& labels = "{}") {
-    Create(R"({"apiVersion":"v1","kind":"Node","metadata":{"name":")" + name + R"(","labels":)" + labels +
-           R"(},"status":{"allocatable":{"cpu":")" + cpu + R"(","memory":"8Gi","pods":"110"},"capacity":{"cpu":")" + cpu +
-           R"(","memory":"8Gi","pods":"110"},"conditions":[{"type":"Ready","status":"True","reason":"KubeletReady","lastHeartbeatTime":"2023-11-14T22:13:20Z","lastTransitionTime":"2023-11-14T22:13:20Z"}]}})");
+    Create(
+        R"({"apiVersion":"v1","kind":"Node","metadata":{"name":")" + name + R"(","labels":)" + labels +
+        R"(},"status":{"allocatable":{"cpu":")" + cpu + R"(","memory":"8Gi","pods":"110"},"capacity":{"cpu":")" + cpu +
+        R"(","memory":"8Gi","pods":"110"},"conditions":[{"type":"Ready","status":"True","reason":"KubeletReady","lastHeartbeatTime":"2023-11-14T22:13:20Z","lastTransitionTime":"2023-11-14T22:13:20Z"}]}})");
     Create(R"({"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":")" + name +
            R"(","namespace":"kube-node-lease"},"spec":{"holderIdentity":")" + name + R"("}})");
     nodes.insert(name);
@@ -167,7 +171,8 @@ class ClusterTest : public ::testing::Test {
     const Json* condition = kube::FindCondition(object, type);
     return condition == nullptr ? "" : std::string(FindString(*condition, {field}));
   }
-  static std::string Deployment(const std::string& name, int replicas, const std::string& image, const std::string& strategy = "{}") {
+  static std::string Deployment(const std::string& name, int replicas, const std::string& image,
+                                const std::string& strategy = "{}") {
     return R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":")" + name +
            R"(","namespace":"default"},"spec":{"replicas":)" + std::to_string(replicas) + R"(,"strategy":)" + strategy +
            R"(,"selector":{"matchLabels":{"app":")" + name + R"("}},"template":{"metadata":{"labels":{"app":")" + name +
@@ -177,7 +182,8 @@ class ClusterTest : public ::testing::Test {
 
   base::VirtualExecutor executor{base::Time(std::chrono::seconds(1'700'000'000))};
   std::unique_ptr<store::Store> store = store::NewMemoryStore();
-  apiserver::Api api{{.name = "test", .store = store.get(), .clock = &executor.clock(), .random = base::Random(7), .logs = nullptr}};
+  apiserver::Api api{
+      {.name = "test", .store = store.get(), .clock = &executor.clock(), .random = base::Random(7), .logs = nullptr}};
   std::unique_ptr<client::Client> admin;
   std::unique_ptr<CountingClient> counting;
   std::unique_ptr<Workloads> workloads;
@@ -204,16 +210,22 @@ class ClusterTest : public ::testing::Test {
     auto end = pod->meta.annotations.find("test/ends");
     const std::string now = base::FormatTime(executor.clock().Now());
     if (pod->phase == "Running" && end != pod->meta.annotations.end()) {
-      Write(*pod, R"({"status":{"phase":")" + end->second + R"(","containerStatuses":[{"name":"c","ready":false,"restartCount":0,"image":"x","imageID":"x","state":{"terminated":{"exitCode":1,"finishedAt":")" + now + R"("}}}],"conditions":[{"type":"Ready","status":"False","lastTransitionTime":")" + now + R"("}]}})");
+      Write(
+          *pod,
+          R"({"status":{"phase":")" + end->second +
+              R"(","containerStatuses":[{"name":"c","ready":false,"restartCount":0,"image":"x","imageID":"x","state":{"terminated":{"exitCode":1,"finishedAt":")" +
+              now + R"("}}}],"conditions":[{"type":"Ready","status":"False","lastTransitionTime":")" + now + R"("}]}})");
     } else if (pod->phase == "Pending" && !pod->meta.annotations.contains("test/stuck")) {
       const std::string ip = "10.0.0." + std::to_string(++addresses);
-      Write(*pod, R"({"status":{"phase":"Running","podIP":")" + ip + R"(","podIPs":[{"ip":")" + ip + R"("}],"conditions":[{"type":"Ready","status":"True","lastTransitionTime":")" + now + R"("}]}})");
+      Write(*pod, R"({"status":{"phase":"Running","podIP":")" + ip + R"(","podIPs":[{"ip":")" + ip +
+                      R"("}],"conditions":[{"type":"Ready","status":"True","lastTransitionTime":")" + now + R"("}]}})");
     }
   }
   void Write(const kube::Pod& pod, const std::string& patch) {
     client::PatchOptions options;
     options.subresource = "status";
-    auto written = admin->Patch(kube::resources::Pods(), pod.meta.ns, pod.meta.name, client::PatchType::kStrategic, Parse(patch), options);
+    auto written =
+        admin->Patch(kube::resources::Pods(), pod.meta.ns, pod.meta.name, client::PatchType::kStrategic, Parse(patch), options);
     EXPECT_TRUE(written.has_value()) << (written ? "" : written.error().message());
   }
   std::map<std::string, base::Timer> timers_;

@@ -49,11 +49,12 @@ JsonArray DaemonTolerations(const Json& set) {
 
 class DaemonPlanner {
  public:
-  DaemonPlanner(const Json& set, const std::vector<PodPointer>& pods, const std::vector<NodePointer>& nodes, const std::string& hash,
-                base::Time now)
+  DaemonPlanner(const Json& set, const std::vector<PodPointer>& pods, const std::vector<NodePointer>& nodes,
+                const std::string& hash, base::Time now)
       : set_(set), nodes_(nodes), hash_(hash), now_(now), min_ready_(FindInt(set, {"spec", "minReadySeconds"})) {
     for (const PodPointer& pod : pods) by_node_[DaemonNodeOf(*pod)].push_back(pod);
-    Json probe = JsonObject{{"metadata", JsonObject{{"name", "probe"}}}, {"spec", FindObject(set, {"spec", "template", "spec"})}};
+    Json probe =
+        JsonObject{{"metadata", JsonObject{{"name", "probe"}}}, {"spec", FindObject(set, {"spec", "template", "spec"})}};
     base::Ensure(probe, {"spec", "tolerations"}) = DaemonTolerations(set);
     probe_ = kube::Pod::Decode(probe);
   }
@@ -61,7 +62,8 @@ class DaemonPlanner {
   DaemonSetPlan Run() {
     for (const NodePointer& node : nodes_) Place(*node);
     for (const auto& [name, pods] : by_node_) {
-      const bool known = std::any_of(nodes_.begin(), nodes_.end(), [&](const NodePointer& node) { return node->meta.name == name; });
+      const bool known =
+          std::any_of(nodes_.begin(), nodes_.end(), [&](const NodePointer& node) { return node->meta.name == name; });
       // Pods of nodes that are gone are the pod garbage collector's, pinned ones that were never bound are ours.
       for (const PodPointer& pod : pods) {
         if (!known && pod->node_name.empty()) Remove(pod);
@@ -228,7 +230,8 @@ Json DaemonPodJson(const Json& set, const std::string& node, const std::string& 
   return pod;
 }
 
-DaemonSetController::DaemonSetController(Context& context) : Reconciler(context, "daemonset-controller"), expectations_(context.clock) {
+DaemonSetController::DaemonSetController(Context& context)
+    : Reconciler(context, "daemonset-controller"), expectations_(context.clock) {
   WatchPodsOf(kube::resources::DaemonSets(), expectations_);
   informers().Owned(kube::resources::ControllerRevisions());
   informers().nodes().AddHandler([this](const NodePointer& before, const NodePointer& after) {
@@ -242,8 +245,8 @@ base::Status DaemonSetController::Carry(const kube::Object& set, const DaemonSet
     if (std::find(plan.failed.begin(), plan.failed.end(), pod) != plan.failed.end()) {
       const bool failed = pod->phase == "Failed";
       events().Warning(*set.json, failed ? "FailedDaemonPod" : "SucceededDaemonPod",
-                       std::string("Found ") + (failed ? "failed" : "succeeded") + " daemon pod " + pod->meta.Key() + " on node " +
-                           pod->node_name + ", will try to " + (failed ? "kill" : "delete") + " it");
+                       std::string("Found ") + (failed ? "failed" : "succeeded") + " daemon pod " + pod->meta.Key() +
+                           " on node " + pod->node_name + ", will try to " + (failed ? "kill" : "delete") + " it");
     }
     client::DeleteOptions options;
     options.uid = pod->meta.uid;
@@ -270,8 +273,8 @@ base::Result<Again> DaemonSetController::Reconcile(const std::string& key) {
   if (set == nullptr || set->meta.deletion_time) return Again{};
   const auto selector = SelectorOf(*set->json);
   if (!selector) return Again{};
-  EVENKEEL_ASSIGN(auto pods, Claim<kube::Pod>(api(), informers().owned_pods(), kube::resources::Pods(), kube::resources::DaemonSets(),
-                                             set->meta, *selector));
+  EVENKEEL_ASSIGN(auto pods, Claim<kube::Pod>(api(), informers().owned_pods(), kube::resources::Pods(),
+                                              kube::resources::DaemonSets(), set->meta, *selector));
   if (!expectations_.Satisfied(key)) return Again{};
   EVENKEEL_ASSIGN(auto revisions, SyncRevisions(context_, kube::resources::DaemonSets(), *set, *selector));
   const std::string hash = revisions.back().hash;

@@ -1,5 +1,5 @@
-// DaemonSet: one pod on every node that its template fits, as kube-controller-manager does: the pods are pinned to their nodes by
-// affinity and bound by the scheduler.
+// DaemonSet: one pod on every node that its template fits, as kube-controller-manager does: the pods are pinned to their nodes
+// by affinity and bound by the scheduler.
 #pragma once
 
 #include "embedded/workloads/reconciler.h"
@@ -10,13 +10,13 @@ namespace evenkeel::embedded::workloads {
 struct DaemonSetPlan {
   std::vector<std::string> create;  ///< nodes
   std::vector<PodPointer> remove;
-  std::vector<PodPointer> failed;   ///< those of `remove` that are replaced because they failed
+  std::vector<PodPointer> failed;  ///< those of `remove` that are replaced because they failed
   base::Json status;
   std::optional<base::Duration> again;
 };
 
-/// `hash` is that of the current template's revision (label controller-revision-hash of its pods). maxSurge: a new pod is made beside
-/// the old one, which goes when the new one is available. Pure.
+/// `hash` is that of the current template's revision (label controller-revision-hash of its pods). maxSurge: a new pod is made
+/// beside the old one, which goes when the new one is available. Pure.
 DaemonSetPlan PlanDaemonSet(const base::Json& set, const std::vector<PodPointer>& pods, const std::vector<NodePointer>& nodes,
                             const std::string& hash, base::Time now);
 /// The pod for one node.

@@ -76,7 +76,8 @@ base::Status DeploymentController::CreateReplicaSet(const kube::Object& deployme
     EVENKEEL_TRY(WriteStatus(api(), kube::resources::Deployments(), *deployment.json, std::move(status)));
     return base::Fail(base::Code::kConflict, "the name of ReplicaSet " + meta.Key() + " is taken");
   }
-  const std::string message = "Failed to create new replica set \"" + std::string(kube::NameOf(plan.create)) + "\": " + created.error().message();
+  const std::string message =
+      "Failed to create new replica set \"" + std::string(kube::NameOf(plan.create)) + "\": " + created.error().message();
   events().Warning(*deployment.json, "ReplicaSetCreateError", message);
   Json status = base::FindObject(*deployment.json, {"status"});
   MarkFailedCreate(status, NumbersOf(*deployment.json), message, Now());
@@ -91,8 +92,9 @@ base::Result<Again> DeploymentController::Reconcile(const std::string& key) {
   if (deployment == nullptr) return Again{};
   const auto selector = SelectorOf(*deployment->json);
   if (!selector) return Again{};
-  EVENKEEL_ASSIGN(auto claimed, Claim<kube::Object>(api(), informers().Owned(kube::resources::ReplicaSets()), kube::resources::ReplicaSets(),
-                                                   kube::resources::Deployments(), deployment->meta, *selector));
+  EVENKEEL_ASSIGN(auto claimed,
+                  Claim<kube::Object>(api(), informers().Owned(kube::resources::ReplicaSets()), kube::resources::ReplicaSets(),
+                                      kube::resources::Deployments(), deployment->meta, *selector));
   std::vector<Json> sets;
   for (const ObjectPointer& set : claimed) sets.push_back(*set->json);
   DeploymentPlan plan = PlanDeployment(*deployment->json, sets, OldPodsRemain(*deployment->json, sets), Now());

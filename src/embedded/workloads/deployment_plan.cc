@@ -44,8 +44,8 @@ bool OlderFirst(const Json& a, const Json& b) {
 
 /// Annotations of a Deployment that its ReplicaSets do not take over.
 bool StaysWithDeployment(std::string_view key) {
-  return key == "kubectl.kubernetes.io/last-applied-configuration" || key == kRevision || key == kRevisionHistory || key == kDesired ||
-         key == kMax || key == "deprecated.deployment.rollback.to";
+  return key == "kubectl.kubernetes.io/last-applied-configuration" || key == kRevision || key == kRevisionHistory ||
+         key == kDesired || key == kMax || key == "deprecated.deployment.rollback.to";
 }
 
 class Planner {
@@ -132,7 +132,8 @@ class Planner {
     changed_[index] = true;
     plan_.events.push_back({false, "ScalingReplicaSet",
                             std::string("Scaled ") + (before < replicas ? "up" : "down") + " replica set " +
-                                std::string(kube::NameOf(set)) + " from " + std::to_string(before) + " to " + std::to_string(replicas)});
+                                std::string(kube::NameOf(set)) + " from " + std::to_string(before) + " to " +
+                                std::to_string(replicas)});
     return true;
   }
 
@@ -184,7 +185,8 @@ class Planner {
   }
 
   void MakeNewReplicaSet(int64_t revision) {
-    const std::string hash = TemplateHash(*Find(deployment_, {"spec", "template"}), FindInt(deployment_, {"status", "collisionCount"}));
+    const std::string hash =
+        TemplateHash(*Find(deployment_, {"spec", "template"}), FindInt(deployment_, {"status", "collisionCount"}));
     const std::string name = std::string(kube::NameOf(deployment_)) + "-" + hash;
     Json set = kube::NewObject(kube::resources::ReplicaSets(), kube::NamespaceOf(deployment_), name);
     Json pod_template = *Find(deployment_, {"spec", "template"});
@@ -206,7 +208,8 @@ class Planner {
     plan_.revision = std::to_string(revision);
     plan_.create = std::move(set);
     if (replicas > 0) {
-      plan_.events.push_back({false, "ScalingReplicaSet", "Scaled up replica set " + name + " from 0 to " + std::to_string(replicas)});
+      plan_.events.push_back(
+          {false, "ScalingReplicaSet", "Scaled up replica set " + name + " from 0 to " + std::to_string(replicas)});
     }
     MarkCreated(plan_.status, numbers_, name, now_);
   }
@@ -226,8 +229,8 @@ class Planner {
       if (only) ScaleSet(*only, numbers_.replicas);
       return;
     }
-    if (newest_ && Replicas(sets_[*newest_]) == numbers_.replicas && Annotated(sets_[*newest_], kDesired) == numbers_.replicas &&
-        Available(sets_[*newest_]) == numbers_.replicas) {
+    if (newest_ && Replicas(sets_[*newest_]) == numbers_.replicas &&
+        Annotated(sets_[*newest_], kDesired) == numbers_.replicas && Available(sets_[*newest_]) == numbers_.replicas) {
       for (const size_t i : Old(true)) ScaleSet(i, 0);
       return;
     }

@@ -1,5 +1,5 @@
-// What a Deployment does next, as kube-controller-manager decides it: which ReplicaSet to make, which to scale to what, which to delete,
-// and what its status says. Pure.
+// What a Deployment does next, as kube-controller-manager decides it: which ReplicaSet to make, which to scale to what, which
+// to delete, and what its status says. Pure.
 #pragma once
 
 #include <optional>
@@ -32,8 +32,10 @@ struct DeploymentPlan {
   std::optional<base::Duration> again;
 };
 
-/// `replica_sets` are those claimed, in the order of their names; `old_pods` whether pods of old ReplicaSets are still there (Recreate).
-DeploymentPlan PlanDeployment(const base::Json& deployment, const std::vector<base::Json>& replica_sets, bool old_pods, base::Time now);
+/// `replica_sets` are those claimed, in the order of their names; `old_pods` whether pods of old ReplicaSets are still there
+/// (Recreate).
+DeploymentPlan PlanDeployment(const base::Json& deployment, const std::vector<base::Json>& replica_sets, bool old_pods,
+                              base::Time now);
 
 /// The ReplicaSet with the Deployment's template; of several the oldest. Index into `replica_sets`.
 std::optional<size_t> FindNewReplicaSet(const base::Json& deployment, const std::vector<base::Json>& replica_sets);

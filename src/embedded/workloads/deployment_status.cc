@@ -33,9 +33,10 @@ std::string_view ReasonIn(const JsonObject& status, std::string_view type) {
   return condition == nullptr ? "" : FindString(*condition, {"reason"});
 }
 
-/// Replaces the condition unless status and reason are the same; lastTransitionTime stays while the status does. `touch`: even then.
-void PutCondition(JsonObject& status, std::string_view type, std::string_view value, std::string_view reason, std::string_view message,
-                  base::Time now, bool touch = false) {
+/// Replaces the condition unless status and reason are the same; lastTransitionTime stays while the status does. `touch`: even
+/// then.
+void PutCondition(JsonObject& status, std::string_view type, std::string_view value, std::string_view reason,
+                  std::string_view message, base::Time now, bool touch = false) {
   const std::string time = base::FormatTime(now);
   for (Json& condition : ConditionsOf(status)) {
     if (FindString(condition, {"type"}) != type) continue;
@@ -105,7 +106,8 @@ DeploymentNumbers NumbersOf(const Json& deployment) {
   const Json* surge = Find(deployment, {"spec", "strategy", "rollingUpdate", "maxSurge"});
   const Json* unavailable = Find(deployment, {"spec", "strategy", "rollingUpdate", "maxUnavailable"});
   numbers.max_surge = kube::ScaledValue(surge != nullptr ? surge : &quarter, numbers.replicas, true).value_or(0);
-  numbers.max_unavailable = kube::ScaledValue(unavailable != nullptr ? unavailable : &quarter, numbers.replicas, false).value_or(0);
+  numbers.max_unavailable =
+      kube::ScaledValue(unavailable != nullptr ? unavailable : &quarter, numbers.replicas, false).value_or(0);
   // Neither would mean that nothing may ever move.
   if (numbers.max_surge == 0 && numbers.max_unavailable == 0) numbers.max_unavailable = 1;
   numbers.max_unavailable = std::min(numbers.max_unavailable, numbers.replicas);
@@ -127,12 +129,14 @@ void MarkPaused(Json& status, const DeploymentNumbers& numbers, bool paused, bas
 
 void MarkFound(Json& status, const DeploymentNumbers& numbers, std::string_view replica_set, base::Time now) {
   if (!numbers.deadline_seconds || FindIn(status.get_object(), "Progressing") != nullptr) return;
-  PutCondition(status.get_object(), "Progressing", "True", "FoundNewReplicaSet", "Found new replica set " + Quoted(replica_set), now);
+  PutCondition(status.get_object(), "Progressing", "True", "FoundNewReplicaSet", "Found new replica set " + Quoted(replica_set),
+               now);
 }
 
 void MarkCreated(Json& status, const DeploymentNumbers& numbers, std::string_view replica_set, base::Time now) {
   if (!numbers.deadline_seconds) return;
-  PutCondition(status.get_object(), "Progressing", "True", "NewReplicaSetCreated", "Created new replica set " + Quoted(replica_set), now);
+  PutCondition(status.get_object(), "Progressing", "True", "NewReplicaSetCreated",
+               "Created new replica set " + Quoted(replica_set), now);
 }
 
 void MarkFailedCreate(Json& status, const DeploymentNumbers& numbers, std::string_view message, base::Time now) {
@@ -167,7 +171,8 @@ void MarkAvailable(JsonObject& status, const Json&, const DeploymentNumbers& num
   if (Count(status, "availableReplicas") >= numbers.replicas - numbers.max_unavailable) {
     PutCondition(status, "Available", "True", "MinimumReplicasAvailable", "Deployment has minimum availability.", now);
   } else {
-    PutCondition(status, "Available", "False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability.", now);
+    PutCondition(status, "Available", "False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability.",
+                 now);
   }
 }
 
@@ -204,7 +209,8 @@ std::optional<base::Duration> UntilDeadline(const JsonObject& status, const Json
   const Json* progressing = FindIn(status, "Progressing");
   if (progressing == nullptr || !numbers.deadline_seconds || RolloutComplete(deployment, status, numbers)) return std::nullopt;
   const std::string_view reason = FindString(*progressing, {"reason"});
-  if (reason == "NewReplicaSetAvailable" || reason == "ProgressDeadlineExceeded" || reason == "DeploymentPaused") return std::nullopt;
+  if (reason == "NewReplicaSetAvailable" || reason == "ProgressDeadlineExceeded" || reason == "DeploymentPaused")
+    return std::nullopt;
   const auto since = TimeAt(*progressing, {"lastUpdateTime"});
   if (!since) return std::nullopt;
   // A second more, as the times in conditions are whole seconds.

@@ -26,15 +26,15 @@ void MarkCreated(base::Json& status, const DeploymentNumbers& numbers, std::stri
 /// The new ReplicaSet could not be made.
 void MarkFailedCreate(base::Json& status, const DeploymentNumbers& numbers, std::string_view message, base::Time now);
 
-void CountReplicas(base::JsonObject& status, const base::Json& deployment, const std::vector<base::Json>& sets, std::optional<size_t> newest,
-                   const DeploymentNumbers& numbers);
+void CountReplicas(base::JsonObject& status, const base::Json& deployment, const std::vector<base::Json>& sets,
+                   std::optional<size_t> newest, const DeploymentNumbers& numbers);
 bool RolloutComplete(const base::Json& deployment, const base::JsonObject& status, const DeploymentNumbers& numbers);
 void MarkAvailable(base::JsonObject& status, const base::Json& deployment, const DeploymentNumbers& numbers, base::Time now);
 /// Progressing and ReplicaFailure, from the counts in `status` and those that the deployment had.
-void MarkProgress(base::JsonObject& status, const base::Json& deployment, const std::vector<base::Json>& sets, std::optional<size_t> newest,
-                  const DeploymentNumbers& numbers, std::string_view replica_set, base::Time now);
+void MarkProgress(base::JsonObject& status, const base::Json& deployment, const std::vector<base::Json>& sets,
+                  std::optional<size_t> newest, const DeploymentNumbers& numbers, std::string_view replica_set, base::Time now);
 /// How long until the rollout has taken too long; nullopt when it is over or has no deadline.
-std::optional<base::Duration> UntilDeadline(const base::JsonObject& status, const base::Json& deployment, const DeploymentNumbers& numbers,
-                                            base::Time now);
+std::optional<base::Duration> UntilDeadline(const base::JsonObject& status, const base::Json& deployment,
+                                            const DeploymentNumbers& numbers, base::Time now);
 
 }  // namespace evenkeel::embedded::workloads

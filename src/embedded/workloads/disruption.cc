@@ -19,7 +19,8 @@ constexpr base::Duration kDisruptionTimeout = std::chrono::minutes(2);
 
 }  // namespace
 
-Json BudgetStatus(const Json& budget, const std::vector<PodPointer>& pods, const ExpectedPods& expected, base::Time now, Again* again) {
+Json BudgetStatus(const Json& budget, const std::vector<PodPointer>& pods, const ExpectedPods& expected, base::Time now,
+                  Again* again) {
   JsonObject disrupted;
   for (const auto& [name, since] : FindObject(budget, {"status", "disruptedPods"})) {
     const auto pod = std::find_if(pods.begin(), pods.end(), [&](const PodPointer& p) { return p->meta.name == name; });
@@ -73,15 +74,18 @@ Json BudgetStatus(const Json& budget, const std::vector<PodPointer>& pods, const
 }
 
 DisruptionController::DisruptionController(Context& context) : Reconciler(context, "disruption-controller") {
-  informers().Of(kube::resources::PodDisruptionBudgets()).AddHandler([this](const ObjectPointer& before, const ObjectPointer& after) {
-    Enqueue((after ? after : before)->meta.Key());
-  });
+  informers()
+      .Of(kube::resources::PodDisruptionBudgets())
+      .AddHandler(
+          [this](const ObjectPointer& before, const ObjectPointer& after) { Enqueue((after ? after : before)->meta.Key()); });
   informers().pods().AddHandler([this](const PodPointer& before, const PodPointer& after) {
     EnqueueNamespace((after ? after : before)->meta.ns, before, after);
   });
-  for (const kube::Resource* kind : {&kube::resources::Deployments(), &kube::resources::ReplicaSets(), &kube::resources::StatefulSets()}) {
+  for (const kube::Resource* kind :
+       {&kube::resources::Deployments(), &kube::resources::ReplicaSets(), &kube::resources::StatefulSets()}) {
     informers().Of(*kind).AddHandler([this](const ObjectPointer& before, const ObjectPointer& after) {
-      if (before && after && FindInt(*before->json, {"spec", "replicas"}, 1) == FindInt(*after->json, {"spec", "replicas"}, 1)) return;
+      if (before && after && FindInt(*before->json, {"spec", "replicas"}, 1) == FindInt(*after->json, {"spec", "replicas"}, 1))
+        return;
       EnqueueNamespace((after ? after : before)->meta.ns, nullptr, nullptr);
     });
   }
@@ -93,7 +97,8 @@ void DisruptionController::EnqueueNamespace(const std::string& ns, const PodPoin
   for (auto at = all.lower_bound(prefix); at != all.end() && at->first.starts_with(prefix); ++at) {
     if (before || after) {
       const Json* json = Find(*at->second->json, {"spec", "selector"});
-      auto selector = json != nullptr ? kube::LabelSelector::FromJson(*json) : base::Result<kube::LabelSelector>(kube::LabelSelector::Nothing());
+      auto selector = json != nullptr ? kube::LabelSelector::FromJson(*json)
+                                      : base::Result<kube::LabelSelector>(kube::LabelSelector::Nothing());
       if (!selector) continue;
       if (!(before && selector->Matches(before->meta.labels)) && !(after && selector->Matches(after->meta.labels))) continue;
     }
@@ -112,7 +117,8 @@ ExpectedPods DisruptionController::Expected(const std::vector<PodPointer>& pods)
     }
     const kube::Resource* kind = informers().FindKind(owner->api_version, owner->kind);
     ObjectPointer object;
-    if (kind != nullptr && kind->kind != "Pod" && kind->kind != "Node") object = informers().Of(*kind).Get(pod->meta.ns + "/" + owner->name);
+    if (kind != nullptr && kind->kind != "Pod" && kind->kind != "Node")
+      object = informers().Of(*kind).Get(pod->meta.ns + "/" + owner->name);
     if (object != nullptr && object->meta.uid != owner->uid) object = nullptr;
     if (object != nullptr && kind->kind == "ReplicaSet" && object->meta.Controller() != nullptr) {
       const std::string key = pod->meta.ns + "/" + object->meta.Controller()->name;
@@ -145,7 +151,9 @@ base::Result<Again> DisruptionController::Reconcile(const std::string& key) {
   // A fixed minimum needs to know nothing about controllers.
   const Json* least = Find(*budget->json, {"spec", "minAvailable"});
   if (least != nullptr && least->is_number()) expected.error.clear();
-  if (!expected.error.empty()) events().Warning(*budget->json, "CalculateExpectedPodCountFailed", "Failed to calculate the number of expected pods: " + expected.error);
+  if (!expected.error.empty())
+    events().Warning(*budget->json, "CalculateExpectedPodCountFailed",
+                     "Failed to calculate the number of expected pods: " + expected.error);
   Again again;
   Json status = BudgetStatus(*budget->json, pods, expected, Now(), &again);
   auto written = WriteStatus(api(), kube::resources::PodDisruptionBudgets(), *budget->json, std::move(status));

@@ -12,8 +12,8 @@ struct ExpectedPods {
 };
 
 /// The status; `again` (if not null) gets the time until an entry of disruptedPods expires (2 minutes after it was made). Pure.
-base::Json BudgetStatus(const base::Json& budget, const std::vector<PodPointer>& pods, const ExpectedPods& expected, base::Time now,
-                        Again* again);
+base::Json BudgetStatus(const base::Json& budget, const std::vector<PodPointer>& pods, const ExpectedPods& expected,
+                        base::Time now, Again* again);
 
 class DisruptionController final : public Reconciler {
  public:

@@ -60,7 +60,8 @@ std::string HostnameFor(const Json& service, const kube::Pod& pod) {
 }
 
 /// Pods by the ports that they offer the service on, so that each group can share one list of ports.
-std::map<std::string, std::pair<JsonArray, std::vector<PodPointer>>> ByPorts(const Json& service, const std::vector<PodPointer>& pods) {
+std::map<std::string, std::pair<JsonArray, std::vector<PodPointer>>> ByPorts(const Json& service,
+                                                                             const std::vector<PodPointer>& pods) {
   std::map<std::string, std::pair<JsonArray, std::vector<PodPointer>>> groups;
   for (const PodPointer& pod : pods) {
     if (pod->pod_ip.empty() || pod->terminal()) continue;
@@ -104,15 +105,21 @@ std::vector<Json> EndpointSlicesOf(const Json& service, const std::vector<PodPoi
       for (size_t i = begin; i < std::min(begin + kSliceSize, group.second.size()); ++i) {
         const kube::Pod& pod = *group.second[i];
         const bool terminating = pod.meta.deletion_time.has_value();
-        JsonObject endpoint{
-            {"addresses", JsonArray{Json(pod.pod_ip)}},
-            {"conditions", JsonObject{{"ready", publish || (pod.ready && !terminating)}, {"serving", pod.ready}, {"terminating", terminating}}},
-            {"nodeName", pod.node_name},
-            {"targetRef", TargetRef(pod)}};
+        JsonObject endpoint{{"addresses", JsonArray{Json(pod.pod_ip)}},
+                            {"conditions", JsonObject{{"ready", publish || (pod.ready && !terminating)},
+                                                      {"serving", pod.ready},
+                                                      {"terminating", terminating}}},
+                            {"nodeName", pod.node_name},
+                            {"targetRef", TargetRef(pod)}};
         if (std::string host = HostnameFor(service, pod); !host.empty()) endpoint["hostname"] = std::move(host);
         endpoints.push_back(std::move(endpoint));
       }
-      slices.push_back(JsonObject{{"endpoints", std::move(endpoints)}, {"ports", group.first}});
+      JsonArray ports = group.first;
+      for (Json& port : ports) {
+        // Written out, as the API stores it.
+        if (!port.get_object().contains("name")) port.get_object()["name"] = "";
+      }
+      slices.push_back(JsonObject{{"endpoints", std::move(endpoints)}, {"ports", std::move(ports)}});
     }
   }
   if (slices.empty()) slices.push_back(JsonObject{{"endpoints", JsonArray{}}, {"ports", JsonArray{}}});
@@ -121,9 +128,8 @@ std::vector<Json> EndpointSlicesOf(const Json& service, const std::vector<PodPoi
 
 EndpointsController::EndpointsController(Context& context) : Reconciler(context, "endpoint-controller") {
   const kube::Resource& services = kube::resources::Services();
-  informers().Of(services).AddHandler([this](const ObjectPointer& before, const ObjectPointer& after) {
-    Enqueue((after ? after : before)->meta.Key());
-  });
+  informers().Of(services).AddHandler(
+      [this](const ObjectPointer& before, const ObjectPointer& after) { Enqueue((after ? after : before)->meta.Key()); });
   for (const kube::Resource* kind : {&kube::resources::Endpoints(), &Slices()}) {
     const bool slices = kind == &Slices();
     informers().Of(*kind).AddHandler([this, slices](const ObjectPointer& before, const ObjectPointer& after) {
@@ -144,9 +150,9 @@ EndpointsController::EndpointsController(Context& context) : Reconciler(context,
       if (selector.empty()) continue;
       auto matches = [&](const PodPointer& pod) {
         return pod && std::all_of(selector.begin(), selector.end(), [&](const auto& entry) {
-          auto found = pod->meta.labels.find(std::string(entry.key()));
-          return found != pod->meta.labels.end() && entry.value() == Json(found->second);
-        });
+                 auto found = pod->meta.labels.find(std::string(entry.key()));
+                 return found != pod->meta.labels.end() && entry.value() == Json(found->second);
+               });
       };
       if (matches(before) || matches(after)) EnqueueSoon(at->first);
     }
@@ -157,7 +163,8 @@ base::Result<Again> EndpointsController::Reconcile(const std::string& key) {
   const ObjectPointer service = informers().Of(kube::resources::Services()).Get(key);
   if (service == nullptr) {
     const ObjectPointer endpoints = informers().Of(kube::resources::Endpoints()).Get(key);
-    if (endpoints == nullptr || !endpoints->meta.annotations.contains("endpoints.kubernetes.io/last-change-trigger-time")) return Again{};
+    if (endpoints == nullptr || !endpoints->meta.annotations.contains("endpoints.kubernetes.io/last-change-trigger-time"))
+      return Again{};
     auto removed = api().Delete(kube::resources::Endpoints(), endpoints->meta.ns, endpoints->meta.name);
     if (!removed && !IsGone(removed.error())) return base::Fail(removed.error());
     return Again{};
@@ -185,16 +192,20 @@ base::Status EndpointsController::SyncEndpoints(const kube::Object& service, con
   const ObjectPointer existing = informers().Of(kind).Get(service.meta.Key());
   JsonArray subsets = EndpointSubsets(*service.json, pods);
   Json object = existing ? *existing->json : kube::NewObject(kind, service.meta.ns, service.meta.name);
-  if (existing && base::Equal(Json(FindArray(object, {"subsets"})), Json(subsets)) && existing->meta.labels == service.meta.labels) return {};
+  if (existing && base::Equal(Json(FindArray(object, {"subsets"})), Json(subsets)) &&
+      existing->meta.labels == service.meta.labels)
+    return {};
   if (subsets.empty()) {
     base::Erase(object, {"subsets"});
   } else {
     object.get_object()["subsets"] = std::move(subsets);
   }
   base::Ensure(object, {"metadata", "labels"}) = LabelsJson(service.meta.labels);
-  base::Ensure(object, {"metadata", "annotations", "endpoints.kubernetes.io/last-change-trigger-time"}) = base::FormatTime(Now());
+  base::Ensure(object, {"metadata", "annotations", "endpoints.kubernetes.io/last-change-trigger-time"}) =
+      base::FormatTime(Now());
   auto written = existing ? api().Update(kind, object) : api().Create(kind, object);
-  if (!written && written.error().code() == base::Code::kAlreadyExists) return base::Fail(base::Code::kConflict, "endpoints exist already");
+  if (!written && written.error().code() == base::Code::kAlreadyExists)
+    return base::Fail(base::Code::kConflict, "endpoints exist already");
   if (!written && !IsGone(written.error())) return base::Fail(written.error());
   return {};
 }
@@ -229,7 +240,8 @@ base::Status EndpointsController::SyncSlices(const kube::Object& service, const 
     base::Ensure(object, {"metadata", "ownerReferences"}) =
         JsonArray{kube::ControllerReference(kube::resources::Services(), service.meta.name, service.meta.uid)};
     auto written = exists ? api().Update(Slices(), object) : api().Create(Slices(), object);
-    if (!written && written.error().code() == base::Code::kAlreadyExists) return base::Fail(base::Code::kConflict, name + " exists already");
+    if (!written && written.error().code() == base::Code::kAlreadyExists)
+      return base::Fail(base::Code::kConflict, name + " exists already");
     if (!written && !IsGone(written.error())) return base::Fail(written.error());
   }
   return {};

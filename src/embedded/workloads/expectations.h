@@ -1,5 +1,5 @@
-// What a controller has done and not yet seen in its cache: while something is missing the cache is stale, and counting from it would
-// create or delete twice.
+// What a controller has done and not yet seen in its cache: while something is missing the cache is stale, and counting from it
+// would create or delete twice.
 #pragma once
 
 #include <map>

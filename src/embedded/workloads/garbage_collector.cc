@@ -13,7 +13,9 @@ using base::JsonArray;
 constexpr const char* kForeground = "foregroundDeletion";
 constexpr const char* kOrphan = "orphan";
 
-bool Has(const std::vector<std::string>& list, const char* item) { return std::find(list.begin(), list.end(), item) != list.end(); }
+bool Has(const std::vector<std::string>& list, const char* item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
 
 std::string IdentityOf(const kube::Resource& resource, const std::string& ns, const std::string& name) {
   return resource.QualifiedPlural() + " " + ns + "/" + name;
@@ -22,9 +24,8 @@ std::string IdentityOf(const kube::Resource& resource, const std::string& ns, co
 }  // namespace
 
 GarbageCollector::GarbageCollector(Context& context) : Reconciler(context, "garbage-collector") {
-  informers().AddMetaHandler([this](const kube::Resource& resource, const kube::ObjectMeta* before, const kube::ObjectMeta* after) {
-    OnChange(resource, before, after);
-  });
+  informers().AddMetaHandler([this](const kube::Resource& resource, const kube::ObjectMeta* before,
+                                    const kube::ObjectMeta* after) { OnChange(resource, before, after); });
   informers().WatchEverything();
 }
 
@@ -85,11 +86,13 @@ void GarbageCollector::OnChange(const kube::Resource& resource, const kube::Obje
   Put(resource, *after);
   const Node& node = nodes_[after->uid];
   for (const kube::OwnerReference& owner : old_owners) {
-    const auto same = std::find_if(after->owners.begin(), after->owners.end(), [&](const auto& o) { return o.uid == owner.uid; });
+    const auto same =
+        std::find_if(after->owners.begin(), after->owners.end(), [&](const auto& o) { return o.uid == owner.uid; });
     // An owner that waits may wait no longer.
     if (same == after->owners.end() || same->block_owner_deletion != owner.block_owner_deletion) Enqueue(owner.uid);
   }
-  if (node.foreground || node.orphan || (!node.owners.empty() && (before == nullptr || old_owners.size() != node.owners.size()))) {
+  if (node.foreground || node.orphan ||
+      (!node.owners.empty() && (before == nullptr || old_owners.size() != node.owners.size()))) {
     Enqueue(node.uid);
   }
   if (node.foreground && !was_foreground) EnqueueDependents(node.uid);
@@ -118,8 +121,9 @@ base::Result<Again> GarbageCollector::FinishForeground(const Node& node) {
       auto dependent = nodes_.find(uid);
       if (dependent == nodes_.end()) continue;
       const auto& owners = dependent->second.owners;
-      blocked |= std::any_of(owners.begin(), owners.end(),
-                             [&](const kube::OwnerReference& owner) { return owner.uid == node.uid && owner.block_owner_deletion; });
+      blocked |= std::any_of(owners.begin(), owners.end(), [&](const kube::OwnerReference& owner) {
+        return owner.uid == node.uid && owner.block_owner_deletion;
+      });
       if (!dependent->second.deleting) Enqueue(uid);
     }
   }
@@ -203,7 +207,9 @@ base::Status GarbageCollector::Delete(const Node& node, const char* policy) {
   client::DeleteOptions options;
   options.uid = node.uid;
   options.resource_version = meta.resource_version;
-  options.propagation_policy = Has(meta.finalizers, kOrphan) ? "Orphan" : Has(meta.finalizers, kForeground) ? "Foreground" : policy;
+  options.propagation_policy = Has(meta.finalizers, kOrphan)       ? "Orphan"
+                               : Has(meta.finalizers, kForeground) ? "Foreground"
+                                                                   : policy;
   auto deleted = api().Delete(node.resource, node.ns, node.name, options);
   if (!deleted && !IsGone(deleted.error())) return base::Fail(deleted.error());
   return {};

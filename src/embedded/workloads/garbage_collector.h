@@ -1,6 +1,6 @@
-// The garbage collector: deletes what its owners have left behind. Owners are known by uid; kinds are all that are watched. Background:
-// dependents go after their owner; foreground: an owner with the finalizer foregroundDeletion waits for the dependents that block it;
-// orphan: an owner with the finalizer orphan lets its dependents go first.
+// The garbage collector: deletes what its owners have left behind. Owners are known by uid; kinds are all that are watched.
+// Background: dependents go after their owner; foreground: an owner with the finalizer foregroundDeletion waits for the
+// dependents that block it; orphan: an owner with the finalizer orphan lets its dependents go first.
 #pragma once
 
 #include <map>
@@ -43,7 +43,7 @@ class GarbageCollector final : public Reconciler {
   base::Status RemoveFinalizer(const Node& node, const char* finalizer);
   base::Status Delete(const Node& node, const char* policy);
 
-  std::map<std::string, Node> nodes_;                            // by uid
+  std::map<std::string, Node> nodes_;                                     // by uid
   std::map<std::string, std::map<std::string, std::string>> dependents_;  // owner uid -> "KIND NAMESPACE/NAME" -> uid
 };
 

@@ -62,7 +62,8 @@ const std::vector<const Resource*>& StoredBuiltIns() {
   return all;
 }
 
-SharedInformers::SharedInformers(client::Client& client, std::shared_ptr<base::Strand> strand, base::Clock& clock, base::Random random)
+SharedInformers::SharedInformers(client::Client& client, std::shared_ptr<base::Strand> strand, base::Clock& clock,
+                                 base::Random random)
     : client_(client),
       strand_(std::move(strand)),
       clock_(clock),
@@ -98,8 +99,8 @@ SharedInformers::Generic& SharedInformers::Entry(const Resource& resource, bool 
   entry.resource = resource;
   entry.custom = custom;
   entry.owned = std::make_unique<OwnedIndex<kube::Object>>();
-  entry.informer = std::make_unique<client::Informer<kube::Object>>(client_, entry.resource, client::InformerOptions{}, strand_, clock_,
-                                                                    random_.Fork(key));
+  entry.informer = std::make_unique<client::Informer<kube::Object>>(client_, entry.resource, client::InformerOptions{}, strand_,
+                                                                    clock_, random_.Fork(key));
   entry.informer->AddHandler([this, &entry](const ObjectPointer& before, const ObjectPointer& after) {
     entry.owned->Update(before, after);
     TellMeta(entry.resource, before ? &before->meta : nullptr, after ? &after->meta : nullptr);
@@ -145,7 +146,8 @@ void SharedInformers::OnCrd(const ObjectPointer& before, const ObjectPointer& af
     auto found = generic_.find(InformerKey(*was));
     if (found != generic_.end() && found->second.custom) {
       // What was cached is gone as far as owners and dependents are concerned.
-      for (const auto& [key, object] : found->second.informer->items()) TellMeta(found->second.resource, &object->meta, nullptr);
+      for (const auto& [key, object] : found->second.informer->items())
+        TellMeta(found->second.resource, &object->meta, nullptr);
       generic_.erase(found);
     }
   }

@@ -65,7 +65,8 @@ using ObjectPointer = std::shared_ptr<const kube::Object>;
 class SharedInformers {
  public:
   /// Told of every change of every kind. before null: added; after null: deleted.
-  using MetaHandler = std::function<void(const kube::Resource& resource, const kube::ObjectMeta* before, const kube::ObjectMeta* after)>;
+  using MetaHandler =
+      std::function<void(const kube::Resource& resource, const kube::ObjectMeta* before, const kube::ObjectMeta* after)>;
 
   SharedInformers(client::Client& client, std::shared_ptr<base::Strand> strand, base::Clock& clock, base::Random random);
 
@@ -84,8 +85,8 @@ class SharedInformers {
 
   /// Before Start.
   void AddMetaHandler(MetaHandler handler) { meta_handlers_.push_back(std::move(handler)); }
-  /// Watches every built-in kind that can be listed, and every kind that an established CRD defines, as they come and go. Before Start;
-  /// again does nothing.
+  /// Watches every built-in kind that can be listed, and every kind that an established CRD defines, as they come and go.
+  /// Before Start; again does nothing.
   void WatchEverything();
   /// The kinds there are: built in and from CRDs, one version of each.
   std::vector<const kube::Resource*> Kinds() const;

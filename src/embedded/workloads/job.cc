@@ -22,17 +22,18 @@ JobController::JobController(Context& context) : Reconciler(context, "job-contro
 }
 
 base::Status JobController::ReleasePod(const kube::Pod& pod) {
-  auto stored = client::ReadModifyWrite(api(), kube::resources::Pods(), pod.meta.ns, pod.meta.name, [&](Json& current) -> base::Result<bool> {
-    if (kube::UidOf(current) != pod.meta.uid) return false;
-    JsonArray kept;
-    const JsonArray& finalizers = base::FindArray(current, {"metadata", "finalizers"});
-    for (const Json& finalizer : finalizers) {
-      if (finalizer != Json(kJobFinalizer)) kept.push_back(finalizer);
-    }
-    if (kept.size() == finalizers.size()) return false;
-    base::Ensure(current, {"metadata", "finalizers"}) = std::move(kept);
-    return true;
-  });
+  auto stored = client::ReadModifyWrite(api(), kube::resources::Pods(), pod.meta.ns, pod.meta.name,
+                                        [&](Json& current) -> base::Result<bool> {
+                                          if (kube::UidOf(current) != pod.meta.uid) return false;
+                                          JsonArray kept;
+                                          const JsonArray& finalizers = base::FindArray(current, {"metadata", "finalizers"});
+                                          for (const Json& finalizer : finalizers) {
+                                            if (finalizer != Json(kJobFinalizer)) kept.push_back(finalizer);
+                                          }
+                                          if (kept.size() == finalizers.size()) return false;
+                                          base::Ensure(current, {"metadata", "finalizers"}) = std::move(kept);
+                                          return true;
+                                        });
   if (!stored && !IsGone(stored.error())) return base::Fail(stored.error());
   return {};
 }
@@ -79,8 +80,8 @@ base::Result<Again> JobController::Reconcile(const std::string& key) {
   if (job == nullptr) return ReleaseOrphans(key);
   const auto selector = SelectorOf(*job->json);
   if (!selector) return Again{};
-  EVENKEEL_ASSIGN(auto pods, Claim<kube::Pod>(api(), informers().owned_pods(), kube::resources::Pods(), kube::resources::Jobs(), job->meta,
-                                             *selector));
+  EVENKEEL_ASSIGN(auto pods, Claim<kube::Pod>(api(), informers().owned_pods(), kube::resources::Pods(), kube::resources::Jobs(),
+                                              job->meta, *selector));
   if (!expectations_.Satisfied(key)) return Again{};
   JobPlan plan = PlanJob(*job->json, pods, Now());
   if (plan.expired) {
@@ -95,7 +96,8 @@ base::Result<Again> JobController::Reconcile(const std::string& key) {
   auto written = WriteStatus(api(), kube::resources::Jobs(), *job->json, plan.status);
   if (!written) return IsGone(written.error()) ? base::Result<Again>(Again{}) : base::Fail(written.error());
   for (const JobEvent& event : plan.events) {
-    event.warning ? events().Warning(*job->json, event.reason, event.message) : events().Normal(*job->json, event.reason, event.message);
+    event.warning ? events().Warning(*job->json, event.reason, event.message)
+                  : events().Normal(*job->json, event.reason, event.message);
   }
   for (const PodPointer& pod : plan.release) EVENKEEL_TRY(ReleasePod(*pod));
   EVENKEEL_TRY(Carry(*job, plan));

@@ -74,8 +74,10 @@ class JobPlanner {
   /// Moves finished pods into the status; those already there lose their finalizer and become numbers.
   void Count() {
     std::set<std::string> uncounted_ok, uncounted_bad, with_finalizer;
-    for (const Json& uid : FindArray(job_, {"status", "uncountedTerminatedPods", "succeeded"})) uncounted_ok.emplace(uid.as_string());
-    for (const Json& uid : FindArray(job_, {"status", "uncountedTerminatedPods", "failed"})) uncounted_bad.emplace(uid.as_string());
+    for (const Json& uid : FindArray(job_, {"status", "uncountedTerminatedPods", "succeeded"}))
+      uncounted_ok.emplace(uid.as_string());
+    for (const Json& uid : FindArray(job_, {"status", "uncountedTerminatedPods", "failed"}))
+      uncounted_bad.emplace(uid.as_string());
     succeeded_ = FindInt(job_, {"status", "succeeded"});
     failed_ = FindInt(job_, {"status", "failed"});
     for (const PodPointer& pod : pods_) {
@@ -104,16 +106,18 @@ class JobPlanner {
       if (lost && !Finished() && !Suspended() && !deleting_) terminating_.push_back(pod);
       const int64_t index = IndexOf(*pod);
       if (good && (!indexed_ || (index >= 0 && index < completions_.value_or(0) && !succeeded_indexes_.contains(index)))) {
-        if (!indexed_) uncounted_ok.insert(pod->meta.uid);
-        else succeeded_indexes_.insert(index);
+        if (!indexed_)
+          uncounted_ok.insert(pod->meta.uid);
+        else
+          succeeded_indexes_.insert(index);
       } else if (!good && !Finished() && !Suspended() && !deleting_) {
         uncounted_bad.insert(pod->meta.uid);
       }
       if (!good) last_failure_ = std::max(last_failure_, FinishedAt(*pod));
       plan_.release.push_back(pod);
     }
-    total_succeeded_ = indexed_ ? static_cast<int64_t>(succeeded_indexes_.size())
-                                : succeeded_ + static_cast<int64_t>(uncounted_ok.size());
+    total_succeeded_ =
+        indexed_ ? static_cast<int64_t>(succeeded_indexes_.size()) : succeeded_ + static_cast<int64_t>(uncounted_ok.size());
     total_failed_ = failed_ + static_cast<int64_t>(uncounted_bad.size());
     if (indexed_) succeeded_ = total_succeeded_;
     JsonObject uncounted;
@@ -223,8 +227,8 @@ class JobPlanner {
   /// 10 s after a failure, doubled with each further one, at most 10 minutes.
   std::optional<base::Duration> Backoff() const {
     if (total_failed_ == 0 || last_failure_ == base::Time{}) return std::nullopt;
-    const base::Duration pause =
-        std::min<base::Duration>(std::chrono::seconds(10) * (int64_t{1} << std::min<int64_t>(total_failed_ - 1, 10)), std::chrono::minutes(10));
+    const base::Duration pause = std::min<base::Duration>(
+        std::chrono::seconds(10) * (int64_t{1} << std::min<int64_t>(total_failed_ - 1, 10)), std::chrono::minutes(10));
     const base::Time end = last_failure_ + pause;
     if (end <= now_) return std::nullopt;
     return end - now_;
@@ -250,13 +254,15 @@ class JobPlanner {
     SetCount(status, "failed", failed_, false);
     status["ready"] = ready;
     if (indexed_ && !succeeded_indexes_.empty()) status["completedIndexes"] = FormatIndexes(succeeded_indexes_);
-    if (!Finished() && active_.empty() && plan_.create.empty() && plan_.release.empty() && !still_counting_ && !deleting_ && !Suspended()) {
+    if (!Finished() && active_.empty() && plan_.create.empty() && plan_.release.empty() && !still_counting_ && !deleting_ &&
+        !Suspended()) {
       if (IsTrue("FailureTarget")) {
         const Json* target = kube::FindCondition(state_, "FailureTarget");
         const std::string reason(FindString(*target, {"reason"})), message(FindString(*target, {"message"}));
         kube::SetCondition(state_, "Failed", "True", reason, message, now_);
       } else if (Enough()) {
-        kube::SetCondition(state_, "SuccessCriteriaMet", "True", "CompletionsReached", "Reached expected number of succeeded pods", now_);
+        kube::SetCondition(state_, "SuccessCriteriaMet", "True", "CompletionsReached",
+                           "Reached expected number of succeeded pods", now_);
         kube::SetCondition(state_, "Complete", "True", "CompletionsReached", "Reached expected number of succeeded pods", now_);
         Field("completionTime") = base::FormatTime(now_);
         plan_.events.push_back({false, "Completed", "Job completed"});
@@ -287,7 +293,9 @@ class JobPlanner {
 
 }  // namespace
 
-JobPlan PlanJob(const Json& job, const std::vector<PodPointer>& pods, base::Time now) { return JobPlanner(job, pods, now).Run(); }
+JobPlan PlanJob(const Json& job, const std::vector<PodPointer>& pods, base::Time now) {
+  return JobPlanner(job, pods, now).Run();
+}
 
 Json JobPodJson(const Json& job, int64_t index) {
   Json pod = PodFromTemplate(*Find(job, {"spec", "template"}), kube::resources::Jobs(), kube::DecodeMeta(job));

@@ -1,5 +1,5 @@
-// What a Job does next. Pure. Finished pods are counted as upstream does: they carry the finalizer batch.kubernetes.io/job-tracking
-// until they are counted in the status, so that a pod that somebody deletes is not forgotten.
+// What a Job does next. Pure. Finished pods are counted as upstream does: they carry the finalizer
+// batch.kubernetes.io/job-tracking until they are counted in the status, so that a pod that somebody deletes is not forgotten.
 #pragma once
 
 #include <optional>
@@ -21,8 +21,8 @@ struct JobEvent {
 };
 
 struct JobPlan {
-  /// First: the status as it counts finished pods (in uncountedTerminatedPods); then `release` lose their finalizer; the next round moves
-  /// the numbers and goes on.
+  /// First: the status as it counts finished pods (in uncountedTerminatedPods); then `release` lose their finalizer; the next
+  /// round moves the numbers and goes on.
   base::Json status;
   std::vector<PodPointer> release;
   /// Then: pods to make (completion index, or -1) and to delete.

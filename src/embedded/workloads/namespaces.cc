@@ -50,7 +50,8 @@ base::Status NamespaceController::Empty(const std::string& ns, const kube::Resou
       deletion.propagation_policy = "Background";
       deletion.uid = meta.uid;
       auto deleted = api().Delete(kind, ns, meta.name, deletion);
-      if (!deleted && !IsGone(deleted.error()) && deleted.error().code() != base::Code::kConflict) return base::Fail(deleted.error());
+      if (!deleted && !IsGone(deleted.error()) && deleted.error().code() != base::Code::kConflict)
+        return base::Fail(deleted.error());
     }
     auto left = api().Get(kind, ns, meta.name);
     if (!left) continue;
@@ -68,13 +69,15 @@ base::Status NamespaceController::WriteConditions(const kube::Object& ns, const 
   };
   set("NamespaceDeletionDiscoveryFailure", false, "ResourcesDiscovered", "All resources successfully discovered");
   set("NamespaceDeletionGroupVersionParsingFailure", false, "ParsedGroupVersions", "All legacy kube types successfully parsed");
-  set("NamespaceDeletionContentFailure", false, "ContentDeleted", "All content successfully deleted, may be waiting on finalization");
+  set("NamespaceDeletionContentFailure", false, "ContentDeleted",
+      "All content successfully deleted, may be waiting on finalization");
   set("NamespaceContentRemaining", remaining.objects > 0, remaining.objects > 0 ? "SomeResourcesRemain" : "ContentRemoved",
       remaining.objects > 0 ? "Some resources are remaining: " + Listing(remaining.by_kind, " has ", " resource instances")
                             : "All content successfully removed");
   const bool held = !remaining.by_finalizer.empty();
   set("NamespaceFinalizersRemaining", held, held ? "SomeFinalizersRemain" : "ContentHasNoFinalizers",
-      held ? "Some content in the namespace has finalizers remaining: " + Listing(remaining.by_finalizer, " in ", " resource instances")
+      held ? "Some content in the namespace has finalizers remaining: " +
+                 Listing(remaining.by_finalizer, " in ", " resource instances")
            : "All content-preserving finalizers finished");
   auto written = WriteStatus(api(), kube::resources::Namespaces(), *ns.json, *base::Find(state, {"status"}));
   if (!written && !IsGone(written.error())) return base::Fail(written.error());
@@ -99,7 +102,8 @@ base::Result<Again> NamespaceController::Reconcile(const std::string& key) {
     if (finalizer != Json("kubernetes")) kept.push_back(finalizer);
   }
   base::Ensure(*current, {"spec", "finalizers"}) = std::move(kept);
-  auto finalized = api().Update(kube::resources::Namespaces(), *current, {.subresource = "finalize", .field_manager = "", .dry_run = false});
+  auto finalized =
+      api().Update(kube::resources::Namespaces(), *current, {.subresource = "finalize", .field_manager = "", .dry_run = false});
   if (!finalized && !IsGone(finalized.error())) return base::Fail(finalized.error());
   return Again{};
 }
@@ -108,16 +112,19 @@ ServiceAccountController::ServiceAccountController(Context& context) : Reconcile
   informers().Of(kube::resources::Namespaces()).AddHandler([this](const ObjectPointer&, const ObjectPointer& after) {
     if (after != nullptr) Enqueue(after->meta.name);
   });
-  informers().Of(kube::resources::ServiceAccounts()).AddHandler([this](const ObjectPointer& before, const ObjectPointer& after) {
-    if (after == nullptr && before->meta.name == "default") Enqueue(before->meta.ns);
-  });
+  informers()
+      .Of(kube::resources::ServiceAccounts())
+      .AddHandler([this](const ObjectPointer& before, const ObjectPointer& after) {
+        if (after == nullptr && before->meta.name == "default") Enqueue(before->meta.ns);
+      });
 }
 
 base::Result<Again> ServiceAccountController::Reconcile(const std::string& key) {
   const ObjectPointer ns = informers().Of(kube::resources::Namespaces()).Get(key);
   if (ns == nullptr || ns->meta.deletion_time) return Again{};
   if (informers().Of(kube::resources::ServiceAccounts()).Get(key + "/default") != nullptr) return Again{};
-  auto created = api().Create(kube::resources::ServiceAccounts(), kube::NewObject(kube::resources::ServiceAccounts(), key, "default"));
+  auto created =
+      api().Create(kube::resources::ServiceAccounts(), kube::NewObject(kube::resources::ServiceAccounts(), key, "default"));
   if (!created && created.error().code() != base::Code::kAlreadyExists) {
     // The namespace may have begun to go.
     if (IsGone(created.error()) || created.error().code() == base::Code::kForbidden) return Again{};

@@ -1,5 +1,5 @@
-// Namespace lifecycle: empties a namespace that is being deleted, of all kinds there are, then lets it go through /finalize. Also
-// keeps the ServiceAccount "default" in each living one.
+// Namespace lifecycle: empties a namespace that is being deleted, of all kinds there are, then lets it go through /finalize.
+// Also keeps the ServiceAccount "default" in each living one.
 #pragma once
 
 #include "embedded/workloads/reconciler.h"

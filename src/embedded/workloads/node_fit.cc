@@ -51,7 +51,8 @@ bool MatchesNodeAffinity(const kube::Pod& pod, const kube::Node& node) {
                      [&](const kube::NodeSelectorTerm& term) { return Holds(term, node); });
 }
 
-const kube::Taint* UntoleratedTaint(const kube::Pod& pod, const std::vector<kube::Taint>& taints, bool no_schedule, bool no_execute) {
+const kube::Taint* UntoleratedTaint(const kube::Pod& pod, const std::vector<kube::Taint>& taints, bool no_schedule,
+                                    bool no_execute) {
   for (const kube::Taint& taint : taints) {
     if (!(no_schedule && taint.effect == "NoSchedule") && !(no_execute && taint.effect == "NoExecute")) continue;
     const bool tolerated = std::any_of(pod.tolerations.begin(), pod.tolerations.end(),

@@ -100,7 +100,8 @@ NodeLifecycleController::NodeLifecycleController(Context& context) : Reconciler(
 
 bool NodeLifecycleController::AllDown() {
   const auto& nodes = informers().nodes().items();
-  return !nodes.empty() && std::none_of(nodes.begin(), nodes.end(), [](const auto& entry) { return IsReadyNode(*entry.second); });
+  return !nodes.empty() &&
+         std::none_of(nodes.begin(), nodes.end(), [](const auto& entry) { return IsReadyNode(*entry.second); });
 }
 
 void NodeLifecycleController::Listen(const std::string& name) {
@@ -154,7 +155,8 @@ base::Result<Again> NodeLifecycleController::Reconcile(const std::string& key) {
     current = *std::move(written);
     events().Normal(current, "NodeNotReady", "Node " + key + " status is now: NodeNotReady");
   }
-  if (ConditionStatus(current, "Ready") != "True" && !ConditionStatus(current, "Ready").empty()) EVENKEEL_TRY(MarkPodsNotReady(key));
+  if (ConditionStatus(current, "Ready") != "True" && !ConditionStatus(current, "Ready").empty())
+    EVENKEEL_TRY(MarkPodsNotReady(key));
   JsonArray taints = TaintsOf(current, AllDown(), Now());
   if (!base::Equal(Json(taints), Json(FindArray(current, {"spec", "taints"})))) {
     if (taints.empty()) {
@@ -205,7 +207,8 @@ base::Result<Again> TaintEviction::Reconcile(const std::string& key) {
   if (!deadline) return Again{};
   if (*deadline > Now()) return Again(*deadline - Now());
   Json state = JsonObject{{"status", FindObject(*pod->json, {"status"})}};
-  kube::SetCondition(state, "DisruptionTarget", "True", "DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint", Now());
+  kube::SetCondition(state, "DisruptionTarget", "True", "DeletionByTaintManager",
+                     "Taint manager: deleting due to NoExecute taint", Now());
   auto written = WriteStatus(api(), kube::resources::Pods(), *pod->json, *Find(state, {"status"}));
   if (!written) return IsGone(written.error()) ? base::Result<Again>(Again{}) : base::Fail(written.error());
   events().Normal(*pod->json, "TaintManagerEviction", "Marking for deletion Pod " + key);

@@ -9,8 +9,9 @@
 
 namespace evenkeel::embedded::workloads {
 
-/// The taints that a node's conditions and its `unschedulable` call for, beside those that are not ours. NoExecute ones carry timeAdded,
-/// kept while they stay. `all_down`: every node is silent or not ready, so it is rather the network, and nothing is evicted. Pure.
+/// The taints that a node's conditions and its `unschedulable` call for, beside those that are not ours. NoExecute ones carry
+/// timeAdded, kept while they stay. `all_down`: every node is silent or not ready, so it is rather the network, and nothing is
+/// evicted. Pure.
 base::JsonArray TaintsOf(const base::Json& node, bool all_down, base::Time now);
 /// The node's status with its conditions set to Unknown. Pure.
 base::Json SilentStatus(const base::Json& node, base::Time now);
@@ -24,7 +25,7 @@ class NodeLifecycleController final : public Reconciler {
 
  private:
   struct Heard {
-    std::string sign;       ///< renewTime of the Lease and heartbeat of the condition: any change is a sign of life
+    std::string sign;  ///< renewTime of the Lease and heartbeat of the condition: any change is a sign of life
     base::Instant at;
   };
   base::Result<Again> Reconcile(const std::string& key) override;
@@ -36,7 +37,8 @@ class NodeLifecycleController final : public Reconciler {
   bool were_all_down_ = false;
 };
 
-/// Deletes pods from nodes with NoExecute taints that they do not tolerate, or no longer (tolerationSeconds since the taint was added).
+/// Deletes pods from nodes with NoExecute taints that they do not tolerate, or no longer (tolerationSeconds since the taint was
+/// added).
 class TaintEviction final : public Reconciler {
  public:
   explicit TaintEviction(Context& context);

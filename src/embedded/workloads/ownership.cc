@@ -6,8 +6,8 @@ using base::Json;
 using base::JsonArray;
 using base::JsonObject;
 
-base::Status Adopt(client::Client& client, const kube::Resource& resource, const kube::ObjectMeta& stray, const kube::Resource& owner_kind,
-                   const kube::ObjectMeta& owner) {
+base::Status Adopt(client::Client& client, const kube::Resource& resource, const kube::ObjectMeta& stray,
+                   const kube::Resource& owner_kind, const kube::ObjectMeta& owner) {
   bool still_stray = true;
   auto stored = client::ReadModifyWrite(client, resource, stray.ns, stray.name, [&](Json& object) -> base::Result<bool> {
     const kube::ObjectMeta meta = kube::DecodeMeta(object);
@@ -23,7 +23,8 @@ base::Status Adopt(client::Client& client, const kube::Resource& resource, const
   return {};
 }
 
-base::Status Release(client::Client& client, const kube::Resource& resource, const kube::ObjectMeta& object, const std::string& owner_uid) {
+base::Status Release(client::Client& client, const kube::Resource& resource, const kube::ObjectMeta& object,
+                     const std::string& owner_uid) {
   auto stored = client::ReadModifyWrite(client, resource, object.ns, object.name, [&](Json& current) -> base::Result<bool> {
     if (kube::UidOf(current) != object.uid) return false;
     JsonArray kept;

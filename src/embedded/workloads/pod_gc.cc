@@ -59,7 +59,8 @@ base::Status PodGarbageCollector::CollectNode(const std::string& node) {
 base::Status PodGarbageCollector::CollectFinished() {
   std::vector<PodPointer> pods;
   for (const std::string& key : finished_) {
-    if (PodPointer pod = informers().pods().Get(key); pod != nullptr && !pod->meta.deletion_time) pods.push_back(std::move(pod));
+    if (PodPointer pod = informers().pods().Get(key); pod != nullptr && !pod->meta.deletion_time)
+      pods.push_back(std::move(pod));
   }
   if (pods.size() <= kFinishedPods) return {};
   std::sort(pods.begin(), pods.end(), [](const PodPointer& a, const PodPointer& b) {

@@ -1,5 +1,5 @@
-// Pods that nobody else ends: those of nodes that are gone, those being deleted that were never bound, and the oldest finished ones
-// beyond a bound.
+// Pods that nobody else ends: those of nodes that are gone, those being deleted that were never bound, and the oldest finished
+// ones beyond a bound.
 #pragma once
 
 #include <set>

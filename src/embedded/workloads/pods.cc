@@ -77,8 +77,8 @@ void SortForDeletion(std::vector<RankedPod>& pods, base::Time now) {
   for (RankedPod& ranked : pods) {
     const kube::Pod& pod = *ranked.pod;
     const int ready_age = pod.ready ? LogAge(ReadyChanged(pod), now) : 0;
-    keyed.push_back({{!pod.node_name.empty(), PhaseRank(pod), pod.ready, DeletionCost(pod), -ranked.rank, ready_age, -Restarts(pod),
-                      LogAge(pod.meta.creation_time, now), pod.meta.uid},
+    keyed.push_back({{!pod.node_name.empty(), PhaseRank(pod), pod.ready, DeletionCost(pod), -ranked.rank, ready_age,
+                      -Restarts(pod), LogAge(pod.meta.creation_time, now), pod.meta.uid},
                      std::move(ranked)});
   }
   std::sort(keyed.begin(), keyed.end(), [](const Keyed& a, const Keyed& b) { return a.key < b.key; });
@@ -99,7 +99,8 @@ Json PodFromTemplate(const Json& pod_template, const kube::Resource& owner_kind,
     if (const Json* value = Find(pod_template, {"metadata", field})) metadata[field] = *value;
   }
   metadata["ownerReferences"] = JsonArray{kube::ControllerReference(owner_kind, owner.name, owner.uid)};
-  return JsonObject{{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", std::move(metadata)}, {"spec", FindObject(pod_template, {"spec"})}};
+  return JsonObject{
+      {"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", std::move(metadata)}, {"spec", FindObject(pod_template, {"spec"})}};
 }
 
 std::optional<kube::LabelSelector> SelectorOf(const Json& object) {

@@ -1,4 +1,5 @@
-// What the workload controllers know about pods: which count, in which state, which go first, and how one is made of a template.
+// What the workload controllers know about pods: which count, in which state, which go first, and how one is made of a
+// template.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +34,8 @@ struct RankedPod {
 /// annotation controller.kubernetes.io/pod-deletion-cost, on fuller nodes, ready or created more recently (in powers of two).
 void SortForDeletion(std::vector<RankedPod>& pods, base::Time now);
 
-/// A pod of `owner` (an object with apiVersion, kind, metadata) from a pod template: generateName, labels, annotations, finalizers,
-/// spec and the controller reference.
+/// A pod of `owner` (an object with apiVersion, kind, metadata) from a pod template: generateName, labels, annotations,
+/// finalizers, spec and the controller reference.
 base::Json PodFromTemplate(const base::Json& pod_template, const kube::Resource& owner_kind, const kube::ObjectMeta& owner);
 
 /// metadata.labels (annotations) as a map set into JSON.

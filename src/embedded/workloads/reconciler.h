@@ -1,4 +1,5 @@
-// The thin half of every controller here: a queue of keys on the cluster's strand, one key at a time, again with backoff on errors.
+// The thin half of every controller here: a queue of keys on the cluster's strand, one key at a time, again with backoff on
+// errors.
 #pragma once
 
 #include <memory>
@@ -52,8 +53,8 @@ class Reconciler {
   /// For changes that come in swarms (pods getting ready): soon, together with those that follow within a few milliseconds.
   void EnqueueSoon(const std::string& key) { controller_.EnqueueAfter(key, std::chrono::milliseconds(20)); }
 
-  /// Queues the objects of `kind`, and those that control a pod that changed or whose selector finds a stray one. Keeps `expectations`
-  /// (by the owner's key) up to date.
+  /// Queues the objects of `kind`, and those that control a pod that changed or whose selector finds a stray one. Keeps
+  /// `expectations` (by the owner's key) up to date.
   void WatchPodsOf(const kube::Resource& kind, Expectations& expectations);
 
   base::Time Now() const { return context_.clock.Now(); }
@@ -68,9 +69,10 @@ class Reconciler {
   controllers::runtime::Controller controller_;
 };
 
-/// Update of an object as it is cached with another status; nothing is written when it is the same. The object as stored. kConflict when
-/// the cache is behind.
-base::Result<base::Json> WriteStatus(client::Client& client, const kube::Resource& resource, const base::Json& object, base::Json status);
+/// Update of an object as it is cached with another status; nothing is written when it is the same. The object as stored.
+/// kConflict when the cache is behind.
+base::Result<base::Json> WriteStatus(client::Client& client, const kube::Resource& resource, const base::Json& object,
+                                     base::Json status);
 /// Errors that only mean that somebody else was faster: the object is gone already.
 bool IsGone(const base::Error& error);
 

@@ -20,15 +20,16 @@ constexpr int64_t kBurst = 500;
 bool HasLabels(const kube::Pod& pod, const JsonObject& labels) {
   for (const auto& [key, value] : labels) {
     auto found = pod.meta.labels.find(std::string(key));
-    if (found == pod.meta.labels.end() || !value.is_string() || found->second != std::string_view(value.get_string())) return false;
+    if (found == pod.meta.labels.end() || !value.is_string() || found->second != std::string_view(value.get_string()))
+      return false;
   }
   return true;
 }
 
 }  // namespace
 
-ReplicaSetPlan PlanReplicaSet(const Json& replica_set, const std::vector<PodPointer>& pods, const std::vector<PodPointer>& related,
-                              base::Time now) {
+ReplicaSetPlan PlanReplicaSet(const Json& replica_set, const std::vector<PodPointer>& pods,
+                              const std::vector<PodPointer>& related, base::Time now) {
   ReplicaSetPlan plan;
   std::vector<RankedPod> active;
   for (const PodPointer& pod : pods) {
@@ -103,7 +104,8 @@ std::vector<PodPointer> ReplicaSetController::Related(const kube::Object& set) {
     add(set.meta.uid);
     return pods;
   }
-  for (const auto& [key, sibling] : informers().Owned(kube::resources::ReplicaSets()).OwnedBy(owner->uid)) add(sibling->meta.uid);
+  for (const auto& [key, sibling] : informers().Owned(kube::resources::ReplicaSets()).OwnedBy(owner->uid))
+    add(sibling->meta.uid);
   return pods;
 }
 
@@ -150,8 +152,8 @@ base::Result<Again> ReplicaSetController::Reconcile(const std::string& key) {
   const auto selector = SelectorOf(*set->json);
   if (!selector) return Again{};
   const bool settled = expectations_.Satisfied(key);
-  EVENKEEL_ASSIGN(auto pods, Claim<kube::Pod>(api(), informers().owned_pods(), kube::resources::Pods(), kube::resources::ReplicaSets(),
-                                             set->meta, *selector, IsActive));
+  EVENKEEL_ASSIGN(auto pods, Claim<kube::Pod>(api(), informers().owned_pods(), kube::resources::Pods(),
+                                              kube::resources::ReplicaSets(), set->meta, *selector, IsActive));
   base::Status managed;
   std::string reason;
   if (settled && !set->meta.deletion_time) {

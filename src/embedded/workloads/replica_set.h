@@ -12,12 +12,13 @@ struct ReplicaSetPlan {
   int64_t create = 0;
   std::vector<PodPointer> remove;
 };
-/// `pods` are those claimed; `related` those of all ReplicaSets with the same controller, for spreading deletions over nodes. Pure.
-ReplicaSetPlan PlanReplicaSet(const base::Json& replica_set, const std::vector<PodPointer>& pods, const std::vector<PodPointer>& related,
-                              base::Time now);
+/// `pods` are those claimed; `related` those of all ReplicaSets with the same controller, for spreading deletions over nodes.
+/// Pure.
+ReplicaSetPlan PlanReplicaSet(const base::Json& replica_set, const std::vector<PodPointer>& pods,
+                              const std::vector<PodPointer>& related, base::Time now);
 /// The status after those pods; `failure` is the error of creating or deleting, if any, and its reason. Pure.
-base::Json ReplicaSetStatus(const base::Json& replica_set, const std::vector<PodPointer>& pods, const std::string& failure_reason,
-                            const std::string& failure, base::Time now);
+base::Json ReplicaSetStatus(const base::Json& replica_set, const std::vector<PodPointer>& pods,
+                            const std::string& failure_reason, const std::string& failure, base::Time now);
 
 class ReplicaSetController final : public Reconciler {
  public:

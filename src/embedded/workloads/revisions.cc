@@ -40,10 +40,13 @@ Json TemplateOf(const Revision& revision) {
 base::Result<std::vector<Revision>> SyncRevisions(Context& context, const kube::Resource& kind, const kube::Object& owner,
                                                   const kube::LabelSelector& selector) {
   const kube::Resource& resource = kube::resources::ControllerRevisions();
-  EVENKEEL_ASSIGN(auto claimed, Claim<kube::Object>(context.client, context.informers.Owned(resource), resource, kind, owner.meta, selector));
+  EVENKEEL_ASSIGN(auto claimed,
+                  Claim<kube::Object>(context.client, context.informers.Owned(resource), resource, kind, owner.meta, selector));
   std::vector<Revision> revisions;
   for (const ObjectPointer& object : claimed) revisions.push_back(RevisionOf(*object->json));
-  const auto older = [](const Revision& a, const Revision& b) { return std::pair(a.number, a.name) < std::pair(b.number, b.name); };
+  const auto older = [](const Revision& a, const Revision& b) {
+    return std::pair(a.number, a.name) < std::pair(b.number, b.name);
+  };
   std::sort(revisions.begin(), revisions.end(), older);
   const Json data = RevisionData(*owner.json);
   const int64_t next = revisions.empty() ? 1 : revisions.back().number + 1;
@@ -51,7 +54,8 @@ base::Result<std::vector<Revision>> SyncRevisions(Context& context, const kube::
   if (same != revisions.rend()) {
     if (same == revisions.rbegin()) return revisions;
     // Back to an old template: its revision becomes the newest.
-    EVENKEEL_TRY(context.client.Patch(resource, owner.meta.ns, same->name, client::PatchType::kMerge, JsonObject{{"revision", next}}));
+    EVENKEEL_TRY(
+        context.client.Patch(resource, owner.meta.ns, same->name, client::PatchType::kMerge, JsonObject{{"revision", next}}));
     same->number = next;
     std::sort(revisions.begin(), revisions.end(), older);
     return revisions;
@@ -61,12 +65,14 @@ base::Result<std::vector<Revision>> SyncRevisions(Context& context, const kube::
     return revisions;
   }
   std::string text = base::CanonicalText(data);
-  if (const int64_t collisions = FindInt(*owner.json, {"status", "collisionCount"}); collisions > 0) text += "#" + std::to_string(collisions);
+  if (const int64_t collisions = FindInt(*owner.json, {"status", "collisionCount"}); collisions > 0)
+    text += "#" + std::to_string(collisions);
   const std::string hash = SafeName(base::Fnv1a32(text));
   Json object = kube::NewObject(resource, owner.meta.ns, owner.meta.name + "-" + hash);
   base::Ensure(object, {"metadata", "labels"}) = FindObject(*owner.json, {"spec", "template", "metadata", "labels"});
   base::Ensure(object, {"metadata", "labels", kHashLabel}) = hash;
-  base::Ensure(object, {"metadata", "ownerReferences"}) = JsonArray{kube::ControllerReference(kind, owner.meta.name, owner.meta.uid)};
+  base::Ensure(object, {"metadata", "ownerReferences"}) =
+      JsonArray{kube::ControllerReference(kind, owner.meta.name, owner.meta.uid)};
   object.get_object()["data"] = data;
   object.get_object()["revision"] = next;
   auto created = context.client.Create(resource, object);
@@ -99,7 +105,8 @@ base::Status TrimRevisions(Context& context, const kube::Object& owner, const st
     if (!used) history.push_back(&revision);
   }
   for (int64_t i = 0; i + limit < static_cast<int64_t>(history.size()); ++i) {
-    auto removed = context.client.Delete(kube::resources::ControllerRevisions(), owner.meta.ns, history[static_cast<size_t>(i)]->name);
+    auto removed =
+        context.client.Delete(kube::resources::ControllerRevisions(), owner.meta.ns, history[static_cast<size_t>(i)]->name);
     if (!removed && !IsGone(removed.error())) return base::Fail(removed.error());
   }
   return {};

@@ -27,15 +27,38 @@ const std::string kUnschedulableTaint = "node.kubernetes.io/unschedulable";
 
 }  // namespace
 
-void NodeLoad::Set(const NodePointer& node) { node_ = node; }
+PodAsk::PodAsk(const kube::Pod& pod) : requests(pod.Requests()) {
+  for (const auto& [name, amount] : requests) {
+    if (name == "cpu") {
+      cpu = amount;
+    } else if (name == "memory") {
+      memory = amount;
+    } else if (name != "pods") {
+      more = true;
+    }
+  }
+  HostPorts(pod, [this](const std::string&) { ports = true; });
+}
+
+void NodeLoad::Set(const NodePointer& node) {
+  node_ = node;
+  all_ = {};
+  if (node != nullptr) {
+    all_ = {AmountOf(node->allocatable, "cpu"), AmountOf(node->allocatable, "memory"), AmountOf(node->allocatable, "pods")};
+  }
+}
 
 void NodeLoad::Add(const kube::Pod& pod) {
-  for (const auto& [name, amount] : pod.Requests()) used_[name] += amount;
+  const PodAsk ask(pod);
+  for (const auto& [name, amount] : ask.requests) used_[name] += amount;
+  taken_ = {taken_.cpu + ask.cpu, taken_.memory + ask.memory, taken_.pods + 1};
   HostPorts(pod, [&](const std::string& port) { ++ports_[port]; });
 }
 
 void NodeLoad::Remove(const kube::Pod& pod) {
-  for (const auto& [name, amount] : pod.Requests()) used_[name] -= amount;
+  const PodAsk ask(pod);
+  for (const auto& [name, amount] : ask.requests) used_[name] -= amount;
+  taken_ = {taken_.cpu - ask.cpu, taken_.memory - ask.memory, taken_.pods - 1};
   HostPorts(pod, [&](const std::string& port) {
     if (--ports_[port] <= 0) ports_.erase(port);
   });
@@ -47,14 +70,17 @@ bool NodeLoad::PortsTaken(const kube::Pod& pod) const {
   return taken;
 }
 
-bool NodeLoad::Fits(const kube::Pod& pod, const kube::ResourceList& requests) const {
-  for (const auto& [name, amount] : requests) {
-    if (amount > 0 && AmountOf(used_, name) + amount > AmountOf(node_->allocatable, name)) return false;
+bool NodeLoad::Fits(const kube::Pod& pod, const PodAsk& ask) const {
+  if (taken_.pods + 1 > all_.pods || (ask.cpu > 0 && taken_.cpu + ask.cpu > all_.cpu) ||
+      (ask.memory > 0 && taken_.memory + ask.memory > all_.memory)) {
+    return false;
   }
-  return Misfits(pod, requests).empty();
+  const bool plain = !ask.more && !ask.ports && !node_->unschedulable && node_->taints.empty() && pod.node_selector.empty() &&
+                     pod.required_node_terms.empty();
+  return plain || Misfits(pod, ask).empty();
 }
 
-std::vector<std::string> NodeLoad::Misfits(const kube::Pod& pod, const kube::ResourceList& requests) const {
+std::vector<std::string> NodeLoad::Misfits(const kube::Pod& pod, const PodAsk& ask) const {
   if (node_->unschedulable) {
     const kube::Taint cordon{kUnschedulableTaint, "", "NoSchedule"};
     if (UntoleratedTaint(pod, {cordon}, true, false) != nullptr) return {"node(s) were unschedulable"};
@@ -65,24 +91,22 @@ std::vector<std::string> NodeLoad::Misfits(const kube::Pod& pod, const kube::Res
   if (!MatchesNodeAffinity(pod, *node_)) return {"node(s) didn't match Pod's node affinity/selector"};
   if (PortsTaken(pod)) return {"node(s) didn't have free ports for the requested pod ports"};
   std::vector<std::string> reasons;
-  for (const auto& [name, amount] : requests) {
+  for (const auto& [name, amount] : ask.requests) {
     if (amount <= 0 || AmountOf(used_, name) + amount <= AmountOf(node_->allocatable, name)) continue;
     reasons.push_back(name == "pods" ? "Too many pods" : "Insufficient " + name);
   }
   return reasons;
 }
 
-int64_t NodeLoad::Score(const kube::ResourceList& requests) const {
-  int64_t score = 0;
-  for (const char* name : {"cpu", "memory"}) {
-    const int64_t all = AmountOf(node_->allocatable, name);
-    if (all <= 0) continue;
-    const int64_t left = all - AmountOf(used_, name) - AmountOf(requests, name);
-    score += static_cast<int64_t>(1000.0 * static_cast<double>(std::max<int64_t>(0, left)) / static_cast<double>(all));
-  }
+int64_t NodeLoad::Score(const PodAsk& ask) const {
+  const auto left = [](int64_t all, int64_t taken) -> int64_t {
+    return all <= 0 ? 0
+                    : static_cast<int64_t>(1000.0 * static_cast<double>(std::max<int64_t>(0, all - taken)) /
+                                           static_cast<double>(all));
+  };
+  const int64_t score = left(all_.cpu, taken_.cpu + ask.cpu) + left(all_.memory, taken_.memory + ask.memory);
   // Pods that ask for nothing spread by number.
-  const int64_t pods = std::max<int64_t>(1, AmountOf(node_->allocatable, "pods"));
-  return score * 1000 + 999 - std::min<int64_t>(999, 999 * AmountOf(used_, "pods") / pods);
+  return score * 1000 + 999 - std::min<int64_t>(999, 999 * taken_.pods / std::max<int64_t>(1, all_.pods));
 }
 
 Scheduler::Scheduler(Context& context) : Reconciler(context, "default-scheduler") {
@@ -126,7 +150,8 @@ void Scheduler::OnPod(const PodPointer& before, const PodPointer& after) {
   if (!after->node_name.empty()) {
     unschedulable_.erase(key);
     auto found = placed_.find(key);
-    const bool known = found != placed_.end() && found->second.node == after->node_name && found->second.pod->meta.uid == after->meta.uid &&
+    const bool known = found != placed_.end() && found->second.node == after->node_name &&
+                       found->second.pod->meta.uid == after->meta.uid &&
                        found->second.pod->meta.generation == after->meta.generation;
     if (!known) Account(*after, after->node_name);
     return;
@@ -151,27 +176,28 @@ base::Result<Again> Scheduler::Reconcile(const std::string& key) {
   const PodPointer pod = informers().pods().Get(key);
   if (pod == nullptr || !Wants(*pod) || placed_.contains(key)) return Again{};
   if (!base::FindArray(*pod->json, {"spec", "schedulingGates"}).empty()) return Again{};
-  const kube::ResourceList requests = pod->Requests();
+  const PodAsk ask(*pod);
   const std::string* best = nullptr;
   int64_t best_score = -1;
   for (const auto& [name, load] : loads_) {
-    if (load.node() == nullptr || load.node()->meta.deletion_time || !load.Fits(*pod, requests)) continue;
-    const int64_t score = load.Score(requests);
+    if (load.node() == nullptr || load.node()->meta.deletion_time || !load.Fits(*pod, ask)) continue;
+    const int64_t score = load.Score(ask);
     if (score > best_score) {
       best = &name;
       best_score = score;
     }
   }
-  if (best == nullptr) return MarkUnschedulable(*pod, requests);
+  if (best == nullptr) return MarkUnschedulable(*pod, ask);
   return Bind(*pod, *best);
 }
 
 base::Result<Again> Scheduler::Bind(const kube::Pod& pod, const std::string& node) {
   const std::string key = pod.meta.Key();
-  const Json binding = JsonObject{{"apiVersion", "v1"},
-                                  {"kind", "Binding"},
-                                  {"metadata", JsonObject{{"name", pod.meta.name}, {"namespace", pod.meta.ns}, {"uid", pod.meta.uid}}},
-                                  {"target", JsonObject{{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node}}}};
+  const Json binding =
+      JsonObject{{"apiVersion", "v1"},
+                 {"kind", "Binding"},
+                 {"metadata", JsonObject{{"name", pod.meta.name}, {"namespace", pod.meta.ns}, {"uid", pod.meta.uid}}},
+                 {"target", JsonObject{{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node}}}};
   auto bound = api().Post(kube::resources::Pods(), pod.meta.ns, pod.meta.name, "binding", binding);
   if (!bound) {
     if (IsGone(bound.error())) return Again{};
@@ -184,19 +210,20 @@ base::Result<Again> Scheduler::Bind(const kube::Pod& pod, const std::string& nod
   return Again{};
 }
 
-base::Result<Again> Scheduler::MarkUnschedulable(const kube::Pod& pod, const kube::ResourceList& requests) {
+base::Result<Again> Scheduler::MarkUnschedulable(const kube::Pod& pod, const PodAsk& ask) {
   std::map<std::string, int> reasons;
   int nodes = 0;
   for (const auto& [name, load] : loads_) {
     if (load.node() == nullptr) continue;
     ++nodes;
-    for (const std::string& reason : load.Misfits(pod, requests)) ++reasons[reason];
+    for (const std::string& reason : load.Misfits(pod, ask)) ++reasons[reason];
   }
   std::vector<std::string> parts;
   for (const auto& [reason, count] : reasons) parts.push_back(std::to_string(count) + " " + reason);
   // As upstream orders them: as texts, numbers first.
   std::sort(parts.begin(), parts.end());
-  std::string message = nodes == 0 ? "no nodes available to schedule pods" : "0/" + std::to_string(nodes) + " nodes are available";
+  std::string message =
+      nodes == 0 ? "no nodes available to schedule pods" : "0/" + std::to_string(nodes) + " nodes are available";
   for (size_t i = 0; i < parts.size(); ++i) message += (i == 0 ? ": " : ", ") + parts[i];
   message += nodes == 0 ? "" : ".";
   const std::string key = pod.meta.Key();

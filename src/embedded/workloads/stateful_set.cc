@@ -18,7 +18,8 @@ const kube::Resource& Claims() {
 
 }  // namespace
 
-StatefulSetController::StatefulSetController(Context& context) : Reconciler(context, "statefulset-controller"), expectations_(context.clock) {
+StatefulSetController::StatefulSetController(Context& context)
+    : Reconciler(context, "statefulset-controller"), expectations_(context.clock) {
   WatchPodsOf(kube::resources::StatefulSets(), expectations_);
   informers().Owned(kube::resources::ControllerRevisions());
 }
@@ -46,7 +47,8 @@ base::Status StatefulSetController::CreatePod(const kube::Object& set, int64_t o
     events().Normal(*set.json, "SuccessfulCreate", "create Pod " + name + " in StatefulSet " + set.meta.name + " successful");
     return {};
   }
-  if (created.error().code() == base::Code::kAlreadyExists) return base::Fail(base::Code::kConflict, "pod " + name + " exists already");
+  if (created.error().code() == base::Code::kAlreadyExists)
+    return base::Fail(base::Code::kConflict, "pod " + name + " exists already");
   events().Warning(*set.json, "FailedCreate",
                    "create Pod " + name + " in StatefulSet " + set.meta.name + " failed error: " + created.error().message());
   return base::Fail(created.error());
@@ -55,7 +57,8 @@ base::Status StatefulSetController::CreatePod(const kube::Object& set, int64_t o
 base::Status StatefulSetController::Carry(const kube::Object& set, const StatefulSetPlan& plan, const Revision& current,
                                           const Revision& update) {
   for (const PodPointer& pod : plan.relabel) {
-    Json patch = JsonObject{{"metadata", JsonObject{{"labels", JsonObject{{"statefulset.kubernetes.io/pod-name", pod->meta.name}}}}}};
+    Json patch =
+        JsonObject{{"metadata", JsonObject{{"labels", JsonObject{{"statefulset.kubernetes.io/pod-name", pod->meta.name}}}}}};
     auto patched = api().Patch(kube::resources::Pods(), pod->meta.ns, pod->meta.name, client::PatchType::kMerge, patch);
     if (!patched && !IsGone(patched.error())) return base::Fail(patched.error());
   }
@@ -70,7 +73,8 @@ base::Status StatefulSetController::Carry(const kube::Object& set, const Statefu
     auto deleted = api().Delete(kube::resources::Pods(), pod->meta.ns, pod->meta.name, options);
     if (!deleted && !IsGone(deleted.error())) return base::Fail(deleted.error());
     expectations_.Deleted(set.meta.Key(), pod->meta.uid);
-    events().Normal(*set.json, "SuccessfulDelete", "delete Pod " + pod->meta.name + " in StatefulSet " + set.meta.name + " successful");
+    events().Normal(*set.json, "SuccessfulDelete",
+                    "delete Pod " + pod->meta.name + " in StatefulSet " + set.meta.name + " successful");
   }
   return {};
 }
@@ -80,10 +84,10 @@ base::Result<Again> StatefulSetController::Reconcile(const std::string& key) {
   if (set == nullptr) return Again{};
   const auto selector = SelectorOf(*set->json);
   if (!selector) return Again{};
-  EVENKEEL_ASSIGN(auto pods, Claim<kube::Pod>(api(), informers().owned_pods(), kube::resources::Pods(), kube::resources::StatefulSets(),
-                                             set->meta, *selector, [&](const kube::Pod& pod) {
-                                               return OrdinalOf(set->meta.name, pod.meta.name).has_value();
-                                             }));
+  EVENKEEL_ASSIGN(auto pods, Claim<kube::Pod>(api(), informers().owned_pods(), kube::resources::Pods(),
+                                              kube::resources::StatefulSets(), set->meta, *selector, [&](const kube::Pod& pod) {
+                                                return OrdinalOf(set->meta.name, pod.meta.name).has_value();
+                                              }));
   if (!expectations_.Satisfied(key)) return Again{};
   auto revisions = SyncRevisions(context_, kube::resources::StatefulSets(), *set, *selector);
   if (!revisions) return set->meta.deletion_time ? base::Result<Again>(Again{}) : base::Fail(revisions.error());

@@ -165,13 +165,14 @@ class StatefulPlanner {
 
 }  // namespace
 
-StatefulSetPlan PlanStatefulSet(const Json& set, const std::vector<PodPointer>& pods, const std::string& current, const std::string& update,
-                                base::Time now) {
+StatefulSetPlan PlanStatefulSet(const Json& set, const std::vector<PodPointer>& pods, const std::string& current,
+                                const std::string& update, base::Time now) {
   return StatefulPlanner(set, pods, current, update, now).Run();
 }
 
 std::optional<int64_t> OrdinalOf(std::string_view set_name, std::string_view pod_name) {
-  if (!pod_name.starts_with(set_name) || pod_name.size() < set_name.size() + 2 || pod_name[set_name.size()] != '-') return std::nullopt;
+  if (!pod_name.starts_with(set_name) || pod_name.size() < set_name.size() + 2 || pod_name[set_name.size()] != '-')
+    return std::nullopt;
   const std::string_view digits = pod_name.substr(set_name.size() + 1);
   int64_t ordinal = 0;
   auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), ordinal);
@@ -198,7 +199,8 @@ Json StatefulPodJson(const Json& set, const Json& pod_template, const std::strin
   std::vector<std::string> names;
   for (const Json& claim : claims) {
     names.emplace_back(kube::NameOf(claim));
-    volumes.push_back(JsonObject{{"name", names.back()}, {"persistentVolumeClaim", JsonObject{{"claimName", names.back() + "-" + name}}}});
+    volumes.push_back(
+        JsonObject{{"name", names.back()}, {"persistentVolumeClaim", JsonObject{{"claimName", names.back() + "-" + name}}}});
   }
   for (const Json& volume : FindArray(pod_template, {"spec", "volumes"})) {
     if (std::find(names.begin(), names.end(), FindString(volume, {"name"})) == names.end()) volumes.push_back(volume);

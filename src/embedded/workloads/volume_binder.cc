@@ -22,7 +22,8 @@ VolumeBinder::VolumeBinder(Context& context) : Reconciler(context, "persistentvo
 
 base::Result<Again> VolumeBinder::Reconcile(const std::string& key) {
   const ObjectPointer claim = informers().Of(ClaimKind()).Get(key);
-  if (claim == nullptr || claim->meta.deletion_time || base::FindString(*claim->json, {"status", "phase"}) == "Bound") return Again{};
+  if (claim == nullptr || claim->meta.deletion_time || base::FindString(*claim->json, {"status", "phase"}) == "Bound")
+    return Again{};
   Json current = *claim->json;
   if (base::FindString(current, {"spec", "volumeName"}).empty()) {
     base::Ensure(current, {"spec", "volumeName"}) = "pvc-" + claim->meta.uid;

@@ -1,4 +1,5 @@
-// Marks PersistentVolumeClaims as bound, so that pods with claims can run: the embedded nodes have as much storage as anybody asks for.
+// Marks PersistentVolumeClaims as bound, so that pods with claims can run: the embedded nodes have as much storage as anybody
+// asks for.
 #pragma once
 
 #include "embedded/workloads/reconciler.h"

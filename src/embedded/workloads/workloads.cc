@@ -32,13 +32,20 @@ Maker MakerOf(const char* name) {
 /// The order decides whose handlers see a change first.
 const std::vector<Maker>& Makers() {
   static const std::vector<Maker> makers{
-      MakerOf<DeploymentController>("deployment"),   MakerOf<ReplicaSetController>("replicaset"),
-      MakerOf<StatefulSetController>("statefulset"), MakerOf<DaemonSetController>("daemonset"),
-      MakerOf<JobController>("job"),                 MakerOf<DisruptionController>("disruption"),
-      MakerOf<NamespaceController>("namespace"),     MakerOf<GarbageCollector>("garbagecollector"),
-      MakerOf<PodGarbageCollector>("podgc"),         MakerOf<NodeLifecycleController>("nodelifecycle"),
-      MakerOf<TaintEviction>("tainteviction"),       MakerOf<EndpointsController>("endpoints"),
-      MakerOf<ServiceAccountController>("serviceaccount"), MakerOf<VolumeBinder>("volumebinder"),
+      MakerOf<DeploymentController>("deployment"),
+      MakerOf<ReplicaSetController>("replicaset"),
+      MakerOf<StatefulSetController>("statefulset"),
+      MakerOf<DaemonSetController>("daemonset"),
+      MakerOf<JobController>("job"),
+      MakerOf<DisruptionController>("disruption"),
+      MakerOf<NamespaceController>("namespace"),
+      MakerOf<GarbageCollector>("garbagecollector"),
+      MakerOf<PodGarbageCollector>("podgc"),
+      MakerOf<NodeLifecycleController>("nodelifecycle"),
+      MakerOf<TaintEviction>("tainteviction"),
+      MakerOf<EndpointsController>("endpoints"),
+      MakerOf<ServiceAccountController>("serviceaccount"),
+      MakerOf<VolumeBinder>("volumebinder"),
       MakerOf<Scheduler>("scheduler"),
   };
   return makers;

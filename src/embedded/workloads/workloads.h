@@ -1,4 +1,5 @@
-// The brain of an embedded cluster: what kube-controller-manager and kube-scheduler do, on one strand, with one informer per kind.
+// The brain of an embedded cluster: what kube-controller-manager and kube-scheduler do, on one strand, with one informer per
+// kind.
 #pragma once
 
 #include <memory>

@@ -80,7 +80,8 @@ TEST_F(WorkloadsTest, AStuckRolloutRunsOutOfTimeAndAPausedOneWaits) {
   AddNode("n1");
   Create(Deployment("web", 2, "a"));
   RunFor(10s);
-  Merge("deployments", "web", R"({"spec":{"paused":true,"progressDeadlineSeconds":60,"template":{"metadata":{"annotations":{"test/stuck":"1"}}}}})");
+  Merge("deployments", "web",
+        R"({"spec":{"paused":true,"progressDeadlineSeconds":60,"template":{"metadata":{"annotations":{"test/stuck":"1"}}}}})");
   RunFor(5s);
   EXPECT_EQ(Names("replicasets").size(), 1U);
   EXPECT_EQ(Condition("deployments", "web", "Progressing", "reason"), "DeploymentPaused");
@@ -104,7 +105,8 @@ TEST_F(WorkloadsTest, KilledPodsAreReplaced) {
 
 TEST_F(WorkloadsTest, AStatefulSetStartsUpdatesAndStopsInOrder) {
   AddNode("n1");
-  Create(R"({"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"name":"db","namespace":"default"},"spec":{"replicas":3,"serviceName":"db",
+  Create(
+      R"({"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"name":"db","namespace":"default"},"spec":{"replicas":3,"serviceName":"db",
     "selector":{"matchLabels":{"app":"db"}},"template":{"metadata":{"labels":{"app":"db"}},"spec":{"containers":[{"name":"c","image":"a"}]}},
     "volumeClaimTemplates":[{"metadata":{"name":"data"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}]}})");
   RunFor(500ms);
@@ -115,9 +117,13 @@ TEST_F(WorkloadsTest, AStatefulSetStartsUpdatesAndStopsInOrder) {
   EXPECT_EQ(Status("statefulsets", "db", "readyReplicas"), 3);
   EXPECT_EQ(FindString(Get("pods", "db-2"), {"metadata", "labels", "apps.kubernetes.io/pod-index"}), "2");
   EXPECT_EQ(FindString(Get("persistentvolumeclaims", "data-db-1"), {"status", "phase"}), "Bound");
-  Merge("statefulsets", "db", R"({"spec":{"updateStrategy":{"rollingUpdate":{"partition":2}},"template":{"spec":{"containers":[{"name":"c","image":"b"}]}}}})");
+  Merge(
+      "statefulsets", "db",
+      R"({"spec":{"updateStrategy":{"rollingUpdate":{"partition":2}},"template":{"spec":{"containers":[{"name":"c","image":"b"}]}}}})");
   RunFor(20s);
-  auto image = [&](const char* pod) { return std::string(FindString(FindArray(Get("pods", pod), {"spec", "containers"})[0], {"image"})); };
+  auto image = [&](const char* pod) {
+    return std::string(FindString(FindArray(Get("pods", pod), {"spec", "containers"})[0], {"image"}));
+  };
   EXPECT_EQ(image("db-2"), "b");
   EXPECT_EQ(image("db-1"), "a");
   Merge("statefulsets", "db", R"({"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}})");
@@ -137,7 +143,8 @@ TEST_F(WorkloadsTest, AStatefulSetStartsUpdatesAndStopsInOrder) {
 TEST_F(WorkloadsTest, ADaemonSetFollowsTheNodes) {
   AddNode("n1", "4", R"({"disk":"ssd"})");
   AddNode("n2");
-  Create(R"({"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"name":"agent","namespace":"default"},"spec":{"selector":{"matchLabels":{"app":"agent"}},
+  Create(
+      R"({"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"name":"agent","namespace":"default"},"spec":{"selector":{"matchLabels":{"app":"agent"}},
     "template":{"metadata":{"labels":{"app":"agent"}},"spec":{"nodeSelector":{"disk":"ssd"},"containers":[{"name":"c","image":"a"}]}}}})");
   RunFor(5s);
   EXPECT_EQ(Status("daemonsets", "agent", "desiredNumberScheduled"), 1);
@@ -156,14 +163,15 @@ TEST_F(WorkloadsTest, ADaemonSetFollowsTheNodes) {
 }
 
 std::string JobText(const std::string& name, const std::string& spec, const std::string& ends) {
-  return R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":")" + name + R"(","namespace":"default"},"spec":{)" + spec +
-         R"("template":{"metadata":{"annotations":{"test/ends":")" + ends +
+  return R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":")" + name + R"(","namespace":"default"},"spec":{)" +
+         spec + R"("template":{"metadata":{"annotations":{"test/ends":")" + ends +
          R"("}},"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"a"}]}}}})";
 }
 
 TEST_F(WorkloadsTest, AJobCompletesAndIsRemovedAfterItsTime) {
   AddNode("n1");
-  Create(JobText("sum", R"("completions":5,"parallelism":2,"completionMode":"Indexed","ttlSecondsAfterFinished":100,)", "Succeeded"));
+  Create(JobText("sum", R"("completions":5,"parallelism":2,"completionMode":"Indexed","ttlSecondsAfterFinished":100,)",
+                 "Succeeded"));
   RunFor(30s);
   EXPECT_EQ(Status("jobs", "sum", "succeeded"), 5);
   EXPECT_EQ(FindString(Get("jobs", "sum"), {"status", "completedIndexes"}), "0-4");
