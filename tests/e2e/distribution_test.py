@@ -94,9 +94,9 @@ class DistributionTest(unittest.TestCase):
         claim = next(c for c in self.fleet.claims() if c["ShardNumber"] == 1)
         pod = self.fleet.ready_pods()[claim["ControllerName"]]
         pid = int(pod["status"]["containerStatuses"][0]["containerID"].rsplit("/", 1)[1])
-        # The pod goes, too, so that its claim is nobody's: what a lost machine looks like.
+        os.kill(pid, signal.SIGKILL)
+        # The pod goes, too, so that nobody restarts it under its name: what a lost machine looks like.
         self.fleet.kubectl("-n", "evenkeel", "delete", "pod", claim["ControllerName"], "--grace-period=0", "--force", "--wait=false")
-        os_kill(pid)
         begin = time.monotonic()
 
         def taken():
@@ -112,7 +112,7 @@ class DistributionTest(unittest.TestCase):
         owners = self.settle(3)
         name = owners["member-1"][0]
         pod = self.fleet.ready_pods()[name]
-        os_kill(int(pod["status"]["containerStatuses"][0]["containerID"].rsplit("/", 1)[1]))
+        os.kill(int(pod["status"]["containerStatuses"][0]["containerID"].rsplit("/", 1)[1]), signal.SIGKILL)
 
         def restarted():
             status = self.fleet.kubectl.json("-n", "evenkeel", "get", "pod", name)["status"]
@@ -134,10 +134,10 @@ class DistributionTest(unittest.TestCase):
         self.settle(3)
         good = self.fleet.kubectl.json("-n", "evenkeel", "get", "secret", "member-1")["data"]
 
-        def secret(name, **data):
+        def secret(object_name, **data):
             self.fleet.kubectl("apply", "-f", "-", stdin=json.dumps({
                 "apiVersion": "v1", "kind": "Secret",
-                "metadata": {"name": name, "namespace": "evenkeel", "labels": {"argocd.argoproj.io/secret-type": "cluster"}},
+                "metadata": {"name": object_name, "namespace": "evenkeel", "labels": {"argocd.argoproj.io/secret-type": "cluster"}},
                 "stringData": data}))
         config = base64.b64decode(good["config"]).decode()
         secret("broken-config", name="broken-config", server="https://127.0.0.1:1", config="{not json")
@@ -178,10 +178,6 @@ class DistributionTest(unittest.TestCase):
         self.settle(3, self.members + ["by-karmada"])
         self.fleet.kubectl("delete", "clusters.cluster.karmada.io", "by-karmada")
         self.settle(3)
-
-
-def os_kill(pid):
-    os.kill(pid, signal.SIGKILL)
 
 
 if __name__ == "__main__":

@@ -141,15 +141,16 @@ def fleet(home, *arguments):
         program.stop()
 
 
-def processes_of(home):
-    """Process ids whose environment or command line names this home directory."""
+def processes_of(home, argument=b""):
+    """Process ids whose environment or command line names this home directory, and whose command line contains `argument`."""
     found = []
     for entry in pathlib.Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
         with contextlib.suppress(OSError):
             state = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0]
-            if state != "Z" and str(home).encode() in (entry / "environ").read_bytes() + (entry / "cmdline").read_bytes():
+            command = (entry / "cmdline").read_bytes()
+            if state != "Z" and argument in command and str(home).encode() in (entry / "environ").read_bytes() + command:
                 found.append(int(entry.name))
     return found
 

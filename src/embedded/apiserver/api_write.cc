@@ -56,6 +56,27 @@ ManagerIdentity ManagerOf(const Call& call, base::Time now) {
           .now = now};
 }
 
+// Takes out what the schema does not know: warned of, or refused, as the request asks.
+Status PruneUnknown(const Call& call, Json& object, std::vector<std::string>& warnings) {
+  const kube::Resource& resource = call.served->resource;
+  if (resource.schema == nullptr) return {};
+  std::vector<std::string> unknown;
+  kube::Prune(object, *resource.schema, &unknown);
+  if (!unknown.empty() && call.field_validation == FieldValidation::kStrict) {
+    std::string text;
+    for (const std::string& path : unknown) text += (text.empty() ? "" : ", ") + UnknownFieldText(path);
+    std::string prefix;
+    if (!call.served->custom) {
+      prefix = resource.kind + " in version \"" + resource.version + "\" cannot be handled as a " + resource.kind + ": ";
+    }
+    return Fail(Code::kBadRequest, prefix + "strict decoding error: " + text);
+  }
+  if (call.field_validation == FieldValidation::kWarn) {
+    for (const std::string& path : unknown) warnings.push_back(UnknownFieldText(path));
+  }
+  return {};
+}
+
 bool SameObject(Json object, Json old) {
   base::Erase(object, {"metadata", "resourceVersion"});
   base::Erase(old, {"metadata", "resourceVersion"});
@@ -67,22 +88,7 @@ bool SameObject(Json object, Json old) {
 Status Api::Ingest(const Call& call, Json& object, Answer& answer) {
   EVENKEEL_TRY(CheckKind(*call.served, object));
   const kube::Resource& resource = call.served->resource;
-  if (resource.schema != nullptr) {
-    std::vector<std::string> unknown;
-    kube::Prune(object, *resource.schema, &unknown);
-    if (!unknown.empty() && call.field_validation == FieldValidation::kStrict) {
-      std::string text;
-      for (const std::string& path : unknown) text += (text.empty() ? "" : ", ") + UnknownFieldText(path);
-      std::string prefix;
-      if (!call.served->custom) {
-        prefix = resource.kind + " in version \"" + resource.version + "\" cannot be handled as a " + resource.kind + ": ";
-      }
-      return Fail(Code::kBadRequest, prefix + "strict decoding error: " + text);
-    }
-    if (call.field_validation == FieldValidation::kWarn) {
-      for (const std::string& path : unknown) answer.warnings.push_back(UnknownFieldText(path));
-    }
-  }
+  EVENKEEL_TRY(PruneUnknown(call, object, answer.warnings));
   kube::ApplyKindDefaults(resource, object);
   if (resource.schema != nullptr) kube::Normalize(object, *resource.schema);
   return {};
@@ -375,6 +381,8 @@ void Api::ApplyPatch(Call call, Json config, Done done) {
   if (base::Find(config, {"metadata", "managedFields"}) != nullptr) {
     return done(Fail(Code::kBadRequest, "metadata.managedFields must be nil"));
   }
+  std::vector<std::string> warnings;
+  if (const auto pruned = PruneUnknown(call, config, warnings); !pruned) return done(Fail(pruned.error()));
   const bool exists = options_.store->Get(call.served->Key(call.ns, call.name)).has_value();
   auto shared = std::make_shared<const Call>(call);
   if (!exists) {

@@ -119,6 +119,16 @@ std::vector<Cause> ValidateDefinition(const Json& crd) {
   }
   if (plural.empty()) causes.push_back(Required("spec.names.plural", ""));
   if (base::FindString(crd, {"spec", "names", "kind"}).empty()) causes.push_back(Required("spec.names.kind", ""));
+  // These go into paths, keys and the head of every stored object.
+  for (const auto& [field, text] : {std::pair<std::string, std::string>{"spec.names.plural", plural},
+                                    {"spec.names.kind", Lower(base::FindString(crd, {"spec", "names", "kind"}))}}) {
+    if (const std::string wrong = text.empty() ? "" : kube::CheckDnsLabel(text); !wrong.empty()) {
+      causes.push_back(Invalid(field, Json(text), wrong));
+    }
+  }
+  if (const std::string wrong = group.empty() ? "" : kube::CheckDnsSubdomain(group); !wrong.empty()) {
+    causes.push_back(Invalid("spec.group", Json(group), wrong));
+  }
   if (name != plural + "." + group) {
     causes.push_back(Invalid("metadata.name", Json(name), "must be spec.names.plural+\".\"+spec.group"));
   }

@@ -158,6 +158,14 @@ TEST_F(HandlerTest, AnswersWhetherOneMay) {
   EXPECT_EQ(base::FindString(me.json(), {"status", "userInfo", "username"}), "admin");
 }
 
+TEST_F(HandlerTest, StoresNothingThatIsNotUtf8) {
+  const std::string path = "/api/v1/namespaces/default/configmaps/c?fieldManager=";
+  const std::string body = R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"data":{"k)";
+  EXPECT_EQ(Patch(path + "%C3", "application/apply-patch+yaml", body + "\":\"v\"}}").status, 400);
+  EXPECT_EQ(Patch(path + "m", "application/apply-patch+yaml", body + "\xD1\":\"v\"}}").status, 400);
+  EXPECT_EQ(Patch(path + "m", "application/apply-patch+yaml", body + "\":\"v\"}}").status, 201);
+}
+
 TEST_F(HandlerTest, CountsRequests) {
   Send("GET", "/api/v1/pods");
   const TestReply page = Send("GET", "/metrics");

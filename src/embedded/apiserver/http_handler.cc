@@ -7,15 +7,22 @@ namespace {
 
 using base::Code;
 
+constexpr size_t kFieldManagerMax = 128;
+
 bool IsOpen(std::string_view path) {
   return path == "/healthz" || path == "/livez" || path == "/readyz" || path == "/version" || path.starts_with("/livez/") ||
          path.starts_with("/readyz/") || path.starts_with("/healthz/");
 }
 
+bool IsPrintable(std::string_view text) {
+  return std::ranges::all_of(text, [](char letter) { return letter >= ' ' && letter <= '~'; });
+}
+
 // The first part of the user agent: the manager of fields that a request does not name.
 std::string ManagerOf(const std::string& user_agent) {
   std::string manager = user_agent.substr(0, user_agent.find('/'));
-  return manager.empty() ? "unknown" : manager.substr(0, 128);
+  if (!IsPrintable(manager)) return "unknown";
+  return manager.empty() ? "unknown" : manager.substr(0, kFieldManagerMax);
 }
 
 base::Result<FieldValidation> FieldValidationOf(const Query& query) {
@@ -117,6 +124,10 @@ void ApiHandler::Impl::RouteResource(const ExchangePointer& exchange, const Reso
   call.subresource = path.subresource;
   call.user = request.user;
   call.field_manager = exchange->query.Get("fieldManager");
+  if (!IsPrintable(call.field_manager) || call.field_manager.size() > kFieldManagerMax) {
+    return exchange->SendError(
+        {Code::kBadRequest, "fieldManager: Invalid value: should only contain printable characters, at most 128"});
+  }
   call.force = exchange->query.Flag("force");
   const auto validation = FieldValidationOf(exchange->query);
   if (!validation) return exchange->SendError(validation.error());

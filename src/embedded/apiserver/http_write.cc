@@ -19,11 +19,17 @@ base::Error MediaTypeError(std::string_view accepted) {
           "the body of the request was in an unknown format - accepted media types include: " + std::string(accepted)};
 }
 
+// YAML may carry bytes that are no UTF-8; nothing that is stored may.
+base::Result<Json> ParseYamlBody(const std::string& body) {
+  EVENKEEL_ASSIGN(const Json value, base::ParseYamlDocument(body, "request body"));
+  return base::ParseJson(base::ToText(value), "request body");
+}
+
 base::Result<Json> ParseBody(const Exchange& exchange) {
   const std::string type = MediaType(exchange.Header("content-type"));
   if (type.empty() || type == "application/json" || type == "*/*")
     return base::ParseJson(exchange.request.body, "request body");
-  if (type == "application/yaml") return base::ParseYamlDocument(exchange.request.body, "request body");
+  if (type == "application/yaml") return ParseYamlBody(exchange.request.body);
   return Fail(MediaTypeError("application/json, application/yaml"));
 }
 
@@ -41,7 +47,7 @@ base::Result<PatchBody> ParsePatch(const Exchange& exchange) {
                        "application/apply-patch+yaml"));
   }
   PatchBody patch{.type = found->second, .value = {}};
-  auto value = patch.type == client::PatchType::kApply ? base::ParseYamlDocument(exchange.request.body, "request body")
+  auto value = patch.type == client::PatchType::kApply ? ParseYamlBody(exchange.request.body)
                                                        : base::ParseJson(exchange.request.body, "request body");
   if (!value) return Fail(value.error());
   patch.value = *std::move(value);
