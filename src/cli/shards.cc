@@ -86,8 +86,9 @@ base::Status PlanShards(const PlanShardsOptions& options, std::ostream& out) {
   }
   Json current = JsonObject{};
   if (!options.current.empty()) {
-    EVENKEEL_ASSIGN(const std::string text, base::ReadFile(options.current));
-    EVENKEEL_ASSIGN(current, base::ParseJson(text, options.current));
+    const auto text = base::ReadFile(options.current);
+    if (!text) return base::Fail(base::Code::kBadRequest, "--current: " + text.error().message());
+    EVENKEEL_ASSIGN(current, base::ParseJson(*text, options.current));
   }
   std::vector<distribution::Finding> findings;
   distribution::ShardPlanInput input;

@@ -49,8 +49,9 @@ base::Result<std::vector<ManifestObject>> ParseManifests(std::string_view text, 
 base::Result<std::vector<ManifestObject>> ReadManifests(const std::vector<std::string>& files) {
   std::vector<ManifestObject> all;
   for (const std::string& file : files) {
-    EVENKEEL_ASSIGN(const std::string text, base::ReadFile(file));
-    EVENKEEL_ASSIGN(std::vector<ManifestObject> objects, ParseManifests(text, file == "-" ? "standard input" : file));
+    const auto text = base::ReadFile(file);
+    if (!text) return base::Fail(base::Code::kBadRequest, text.error().message());
+    EVENKEEL_ASSIGN(std::vector<ManifestObject> objects, ParseManifests(*text, file == "-" ? "standard input" : file));
     std::move(objects.begin(), objects.end(), std::back_inserter(all));
   }
   return all;

@@ -17,7 +17,7 @@ struct ManifestObject {
 /// YAML or JSON: one object, several documents, or a List of any kind (flattened). kBadRequest names file and line of what is
 /// no Kubernetes object (apiVersion, kind and metadata.name are required).
 base::Result<std::vector<ManifestObject>> ParseManifests(std::string_view text, std::string_view source);
-/// The same for files, "-" being standard input.
+/// The same for files, "-" being standard input. A file that cannot be read is kBadRequest, too: somebody named it.
 base::Result<std::vector<ManifestObject>> ReadManifests(const std::vector<std::string>& files);
 
 }  // namespace evenkeel::kube

@@ -32,7 +32,13 @@ ShardPlanInput ReadShardPlanInput(std::span<const Json> objects, bool in_cluster
   for (const Json& object : objects) {
     const std::string_view kind = FindString(object, {"kind"});
     if (kind == "Secret" && IsClusterSecret(object)) {
-      if (auto cluster = ClusterFromSecret(object, findings)) clusters.push_back(*std::move(cluster));
+      if (auto cluster = ClusterFromSecret(object, findings)) {
+        if (cluster->id.empty()) {
+          findings.push_back({cluster->reference, cluster->source, "NoUid",
+                              "metadata.uid is missing, and shards follow from it: give the Secret as kubectl get -o yaml prints it"});
+        }
+        clusters.push_back(*std::move(cluster));
+      }
     }
     if (kind == "Cluster" && FindString(object, {"apiVersion"}).starts_with("cluster.karmada.io/")) {
       const std::string key = std::string(FindString(object, {"spec", "secretRef", "namespace"})) + "/" +
