@@ -167,8 +167,7 @@ Result<JsonObject> MeasureVersion(client::Client& client) {
 Result<JsonObject> Measure(const std::vector<std::string>& arguments) {
   const auto number = [&](size_t at, int64_t otherwise) {
     int64_t value = otherwise;
-    if (at < arguments.size())
-      std::from_chars(arguments[at].data(), arguments[at].data() + arguments[at].size(), value);
+    if (at < arguments.size()) std::from_chars(arguments[at].data(), arguments[at].data() + arguments[at].size(), value);
     return std::max<int64_t>(value, 1);
   };
   EVENKEEL_ASSIGN(client::ConnectionConfig config, client::LoadKubeconfig({.path = arguments[0], .context = ""}));

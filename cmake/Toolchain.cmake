@@ -15,6 +15,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 reports these wrongly inside the standard library and Boost once it inlines; -fpch-preprocess is for ccache.
   add_compile_options(-Wno-maybe-uninitialized -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread
                       -Wno-free-nonheap-object -Wno-dangling-pointer -fpch-preprocess)
+  if(CMAKE_UNITY_BUILD)
+    # It takes every .cc file of a batch for a header, where a member of an unnamed namespace's type would be a mistake.
+    add_compile_options(-Wno-subobject-linkage)
+  endif()
 endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
 set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1")

@@ -1,10 +1,13 @@
 -- POSTs pods of about 2 KB, each under a name of its own:
---   wrk -s create_pods.lua URL -- TOKEN_FILE RUN [PADDING]
--- TOKEN_FILE holds a bearer token; RUN goes into the names, so that two runs against one server do not collide. The file
--- named by the environment variable BENCH_RESULT gets one line of JSON: requests, created, failed, seconds and latencies.
+--   BENCH_RESULT=FILE wrk -s create_pods.lua URL -- TOKEN_FILE RUN [COUNT]
+-- TOKEN_FILE holds a bearer token; RUN goes into the names, so that two runs against one server do not collide. With COUNT (and
+-- -t1) it stops as soon as exactly that many pods exist. FILE gets one line of JSON with what came of it.
 
-local token, run, path = "", "run", "/api/v1/namespaces/default/pods"
-local number, prefix = 0, ""
+local ffi = require("ffi")
+ffi.cdef("int getpid(void); int kill(int pid, int signal);")
+
+local path = "/api/v1/namespaces/default/pods"
+local number, count, prefix = 0, math.huge, ""
 created, failed, first_failure = 0, 0, ""
 
 local head = [[{"apiVersion":"v1","kind":"Pod","metadata":{"name":"]]
@@ -35,18 +38,18 @@ function setup(thread)
 end
 
 function init(arguments)
-  for line in io.lines(arguments[1]) do
-    token = line
-    break
-  end
-  run = arguments[2] or run
-  prefix = "pod-" .. run .. "-" .. thread_number .. "-"
+  local token = assert(io.open(arguments[1])):read("*l")
+  prefix = "pod-" .. arguments[2] .. "-" .. thread_number .. "-"
+  -- One more, because wrk makes one request at the start just to look at it.
+  count = (tonumber(arguments[3]) or count) + 1
   wrk.method = "POST"
   wrk.headers["Content-Type"] = "application/json"
   wrk.headers["Authorization"] = "Bearer " .. token
 end
 
 function request()
+  -- Connections that have nothing left to create must still ask for something until the others have finished.
+  if number >= count then return wrk.format("GET", "/version", nil, "") end
   number = number + 1
   return wrk.format(nil, path, nil, head .. prefix .. number .. body)
 end
@@ -54,7 +57,9 @@ end
 function response(status, headers, text)
   if status == 201 then
     created = created + 1
-  else
+    -- As Ctrl-C does: wrk then ends early and still calls done.
+    if created == count - 1 then ffi.C.kill(ffi.C.getpid(), 2) end
+  elseif status ~= 200 then
     failed = failed + 1
     if first_failure == "" then first_failure = status .. " " .. text:sub(1, 200) end
   end

@@ -22,9 +22,7 @@ std::string LineAndColumn(std::string_view text, size_t offset) {
 // Our own writer instead of boost::json::serialize, which prints 1.5 as 1.5E0.
 class JsonWriter {
  public:
-  JsonWriter(bool pretty, bool sorted) : pretty_(pretty), sorted_(sorted) {}
-
-  std::string Take() { return std::move(out_); }
+  JsonWriter(std::string& out, bool pretty, bool sorted) : pretty_(pretty), sorted_(sorted), out_(out) {}
 
   void Write(const Json& value) {
     switch (value.kind()) {
@@ -55,6 +53,20 @@ class JsonWriter {
     }
   }
 
+  void WriteString(std::string_view text) {
+    out_ += '"';
+    size_t copied = 0;
+    for (size_t i = 0; i < text.size(); ++i) {
+      const auto c = static_cast<unsigned char>(text[i]);
+      if (c >= 0x20 && c != '"' && c != '\\') continue;
+      out_.append(text, copied, i - copied);
+      copied = i + 1;
+      WriteEscape(c);
+    }
+    out_.append(text, copied);
+    out_ += '"';
+  }
+
  private:
   void WriteNumber(auto number) {
     char buffer[32];
@@ -74,20 +86,6 @@ class JsonWriter {
     const auto format = plain ? std::chars_format::fixed : std::chars_format::scientific;
     const auto end = std::to_chars(buffer, buffer + sizeof buffer, number, format).ptr;
     out_.append(buffer, end);
-  }
-
-  void WriteString(std::string_view text) {
-    out_ += '"';
-    size_t copied = 0;
-    for (size_t i = 0; i < text.size(); ++i) {
-      const auto c = static_cast<unsigned char>(text[i]);
-      if (c >= 0x20 && c != '"' && c != '\\') continue;
-      out_.append(text, copied, i - copied);
-      copied = i + 1;
-      WriteEscape(c);
-    }
-    out_.append(text, copied);
-    out_ += '"';
   }
 
   void WriteEscape(unsigned char c) {
@@ -168,8 +166,14 @@ class JsonWriter {
   const bool pretty_;
   const bool sorted_;
   size_t depth_ = 0;
-  std::string out_;
+  std::string& out_;
 };
+
+std::string WrittenText(const Json& value, bool pretty, bool sorted) {
+  std::string text;
+  JsonWriter(text, pretty, sorted).Write(value);
+  return text;
+}
 
 bool EqualNumbers(const Json& a, const Json& b) {
   if (a.is_double() || b.is_double()) {
@@ -192,10 +196,12 @@ bool EqualNumbers(const Json& a, const Json& b) {
 
 }  // namespace
 
-Result<Json> ParseJson(std::string_view text, std::string_view source) {
+Result<Json> ParseJson(std::string_view text, std::string_view source, boost::json::storage_ptr storage) {
   boost::json::parse_options options;
   options.max_depth = kDepthMax;
-  boost::json::parser parser({}, options);
+  unsigned char working_memory[4096];
+  boost::json::parser parser({}, options, working_memory, sizeof working_memory);
+  parser.reset(std::move(storage));
   boost::json::error_code error;
   const size_t used = parser.write_some(text.data(), text.size(), error);
   std::string what;
@@ -210,23 +216,15 @@ Result<Json> ParseJson(std::string_view text, std::string_view source) {
   return Fail(Code::kBadRequest, std::string(source) + ":" + LineAndColumn(text, used) + ": invalid JSON: " + what);
 }
 
-std::string ToText(const Json& value) {
-  JsonWriter writer(false, false);
-  writer.Write(value);
-  return writer.Take();
-}
+std::string ToText(const Json& value) { return WrittenText(value, false, false); }
 
-std::string ToPrettyText(const Json& value) {
-  JsonWriter writer(true, false);
-  writer.Write(value);
-  return writer.Take();
-}
+void AppendText(std::string& out, const Json& value) { JsonWriter(out, false, false).Write(value); }
 
-std::string CanonicalText(const Json& value) {
-  JsonWriter writer(false, true);
-  writer.Write(value);
-  return writer.Take();
-}
+void AppendQuoted(std::string& out, std::string_view text) { JsonWriter(out, false, false).WriteString(text); }
+
+std::string ToPrettyText(const Json& value) { return WrittenText(value, true, false); }
+
+std::string CanonicalText(const Json& value) { return WrittenText(value, false, true); }
 
 const Json* Find(const JsonObject& object, std::string_view key) { return object.if_contains(key); }
 

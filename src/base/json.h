@@ -16,11 +16,16 @@ using JsonObject = boost::json::object;
 using JsonArray = boost::json::array;
 
 /// Parses one JSON text. `source` (a file name, "request body") goes into the error, with line and column. Nesting deeper
-/// than 100 and anything after the value are errors. Duplicate keys: the last wins. kBadRequest.
-Result<Json> ParseJson(std::string_view text, std::string_view source);
+/// than 100 and anything after the value are errors. Duplicate keys: the last wins. kBadRequest. `storage`: where the value,
+/// what is put into it later and its copies live, for values that all go together; a copy for longer is made as Json(value,
+/// {}).
+Result<Json> ParseJson(std::string_view text, std::string_view source, boost::json::storage_ptr storage = {});
 
 /// Compact, as on the wire.
 std::string ToText(const Json& value);
+/// The same at the end of a text; the second writes a string with its quotes.
+void AppendText(std::string& out, const Json& value);
+void AppendQuoted(std::string& out, std::string_view text);
 /// Two-space indent, keys in their order.
 std::string ToPrettyText(const Json& value);
 

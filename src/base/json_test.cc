@@ -47,6 +47,28 @@ TEST(JsonTest, EscapesStrings) {
   EXPECT_EQ(Parse(ToText(Json("a\"b\\c\n\t\x01 ü"))), Json("a\"b\\c\n\t\x01 ü"));
 }
 
+TEST(JsonTest, AppendsToTheTextThatIsThere) {
+  std::string text = "a: ";
+  AppendText(text, Parse(R"({"b":[1.5,"x\"y"]})"));
+  text += ' ';
+  AppendQuoted(text, "line\n");
+  EXPECT_EQ(text, R"(a: {"b":[1.5,"x\"y"]} "line\n")");
+}
+
+TEST(JsonTest, ParsesIntoTheStorageOfTheCaller) {
+  std::optional<Json> copy;
+  {
+    boost::json::monotonic_resource storage;
+    const auto value = ParseJson(R"({"a":{"b":["a text that does not fit into the value itself"]}})", "test", &storage);
+    ASSERT_TRUE(value);
+    EXPECT_EQ(value->storage().get(), &storage);
+    EXPECT_EQ(Find(*value, {"a", "b"})->storage().get(), &storage);
+    copy.emplace(*value, boost::json::storage_ptr());
+    EXPECT_FALSE(ParseJson("[1,", "test", &storage));
+  }
+  EXPECT_EQ(ToText(*copy), R"({"a":{"b":["a text that does not fit into the value itself"]}})");
+}
+
 TEST(JsonTest, PrettyTextIsIndentedByTwo) {
   EXPECT_EQ(ToPrettyText(Parse(R"({"b":[1,{}],"a":{}})")), "{\n  \"b\": [\n    1,\n    {}\n  ],\n  \"a\": {}\n}");
 }

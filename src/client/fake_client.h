@@ -260,7 +260,7 @@ class FakeClient final : public Client {
     return base::Fail(error);
   }
   static std::unexpected<base::Error> NotFound(const Resource& resource, std::string_view name) {
-    return base::Fail(base::Code::kNotFound, resource.plural + " \"" + std::string(name) + "\" not found");
+    return base::Fail(base::Code::kNotFound, resource.QualifiedPlural() + " \"" + std::string(name) + "\" not found");
   }
   static std::string JoinKey(std::string_view ns, std::string_view name) {
     return ns.empty() ? std::string(name) : std::string(ns) + "/" + std::string(name);

@@ -7,6 +7,7 @@ namespace evenkeel::kube {
 namespace {
 
 using base::Json;
+using Type = Schema::Type;
 
 std::vector<std::string> SplitText(std::string_view text, char separator) {
   std::vector<std::string> parts;
@@ -171,7 +172,6 @@ class SchemaTextReader {
 
   /// A schema of its own for an inline type; null for a type's name, which `place` will get later.
   Schema* ReadType(std::string_view text, std::function<const Schema**(SchemaLibrary&)> place) {
-    using Type = Schema::Type;
     if (text.starts_with("[]") || text.starts_with("map[")) {
       const bool map = text.starts_with('m');
       if (map) Require(text.ends_with(']'), "map[T] lacks its ]");

@@ -9,58 +9,7 @@ import time
 import unittest
 
 import harness
-
-CONFIG_MAP = "argocd-app-controller-shard-cm"
-
-
-class FleetUnderTest:
-    """A running distribution: how to read and change it. The hub is the embedded one or any other."""
-
-    def __init__(self, kubectl, home):
-        self.kubectl, self.home = kubectl, home
-
-    def shards(self):
-        result = subprocess.run([harness.EVENKEEL, "get", "shards", "-o", "json", "--kubeconfig", str(self.kubectl.kubeconfig), "--context",
-                                 self.kubectl.context or ""], capture_output=True, text=True, timeout=30)
-        assert result.returncode == 0, result.stderr
-        return json.loads(result.stdout)
-
-    def claims(self):
-        config_map = self.kubectl.json("-n", "evenkeel", "get", "configmap", CONFIG_MAP)
-        return json.loads(config_map["data"]["shardControllerMapping"])
-
-    def ready_pods(self):
-        pods = self.kubectl.json("-n", "evenkeel", "get", "pods", "-l", "app.kubernetes.io/name=evenkeel-controller")["items"]
-        return {pod["metadata"]["name"]: pod for pod in pods
-                if "deletionTimestamp" not in pod["metadata"]
-                and any(c["type"] == "Ready" and c["status"] == "True" for c in pod["status"].get("conditions", []))}
-
-    def scale(self, replicas):
-        self.kubectl("-n", "evenkeel", "scale", "deployment", "evenkeel-controller", f"--replicas={replicas}")
-
-    def owners(self):
-        """{cluster: [replicas that say they own it]}, from the replicas' own metrics."""
-        owners = {}
-        for name, pod in self.ready_pods().items():
-            text = subprocess.run(["curl", "-s", "--max-time", "2", f"http://{pod['status']['podIP']}:8082/metrics"], capture_output=True,
-                                  text=True).stdout
-            for line in text.splitlines():
-                if line.startswith("evenkeel_cluster_owner{"):
-                    cluster = line.split('cluster="')[1].split('"')[0]
-                    owners.setdefault(cluster, []).append(name)
-        return owners
-
-    def settled(self, replicas, clusters):
-        """Everybody is ready, every cluster has exactly one owner, and plan and owners agree."""
-        pods = self.ready_pods()
-        assert len(pods) == replicas, f"{len(pods)} of {replicas} ready"
-        claims = self.claims()
-        assert {c["ControllerName"] for c in claims} == set(pods), f"claims {claims} of {set(pods)}"
-        planned = {row["cluster"]: row["owner"] for row in self.shards()["clusters"]}
-        owners = self.owners()
-        assert set(planned) == set(clusters), planned
-        assert {cluster: names for cluster, names in owners.items()} == {c: [o] for c, o in planned.items()}, (owners, planned)
-        return owners
+from fleet_under_test import CONFIG_MAP, FleetUnderTest
 
 
 class DistributionTest(unittest.TestCase):

@@ -1,5 +1,9 @@
 #include "controllers/distribution/claim.h"
 
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+
 namespace evenkeel::controllers::distribution {
 namespace {
 
@@ -76,7 +80,11 @@ base::Result<Claimer::Start> Claimer::FirstShard(base::Time now, std::vector<Fin
   if (!replicas) return base::Fail(replicas.error());
   if (*replicas <= 1 && options_.quirks.single_replica_skips_claim) return Start{0, *replicas, "the only replica"};
   if (*replicas <= 0) return Start{-1, *replicas, "no replicas"};
-  int64_t asked = *replicas <= 1 ? -1 : options_.shard;
+  if (*replicas > kReplicasMax) {
+    return base::Fail(Code::kBadRequest, fmt::format("Deployment {}/{}: spec.replicas {}: there can be at most {} shards",
+                                                     options_.ns, options_.controller_name, *replicas, kReplicasMax));
+  }
+  int64_t asked = *replicas <= 1 ? -1 : std::max<int64_t>(options_.shard, -1);
   Start start{-1, *replicas, ""};
   for (int i = 0;; ++i) {
     auto claim = Claim(*replicas, asked, now, findings);

@@ -1,6 +1,12 @@
 #include "controllers/distribution/distributor.h"
 
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <utility>
+
 #include "base/log.h"
+#include "controllers/distribution/distributor_texts.h"
 
 namespace evenkeel::controllers::distribution {
 namespace {
@@ -11,6 +17,7 @@ constexpr base::Duration kSecretAge = std::chrono::minutes(1);
 constexpr base::Duration kNotSyncedRetry = std::chrono::milliseconds(200);
 /// Heartbeats are written in whole seconds, and clocks differ a little: stop acting this much before others may take over.
 constexpr base::Duration kFenceMargin = std::chrono::seconds(2);
+constexpr base::Duration kFailedRetry = std::chrono::seconds(2);
 
 const kube::Resource& KarmadaClusters() {
   static const kube::Resource resource{.group = "cluster.karmada.io",
@@ -63,6 +70,7 @@ Distributor::Distributor(client::Client& hub, base::Executor& executor, base::Ra
       claimer_(hub_, options_),
       strand_(executor.NewStrand("distribution/" + options_.host_name)),
       closing_(executor.NewStrand("closing/" + options_.host_name)),
+      fencing_(executor.NewStrand("fencing/" + options_.host_name)),
       events_(hub_, executor.NewStrand("events/" + options_.host_name), clock_, random_.Fork("events"), "evenkeel-distribution",
               options_.host_name) {
   if (!options_.quirks.healthy_before_first_claim) status_.health_error = "no shard has been claimed yet";
@@ -82,12 +90,19 @@ void Distributor::Start() {
 void Distributor::Stop() {
   stopped_ = true;
   strand_->Close();
+  fencing_->Close();
   heartbeat_timer_.Cancel();
   reconcile_timer_.Cancel();
-  watchdog_.Cancel();
+  fence_timer_.Cancel();
   // Members first: nobody may take over while this replica still acts.
   closing_->Close();
+  members_.clear();
   owned_.clear();
+  metrics_.ReplaceGauges(kOwnerMetric, kOwnerHelp, {});
+  {
+    std::lock_guard lock(mutex_);
+    status_.owned.clear();
+  }
   if (options_.dynamic && claimed_once_ && !options_.quirks.no_release) {
     if (auto released = claimer_.Release(); !released) {
       base::log::Warn("the claim could not be released and will expire", {{"error", released.error()}});
@@ -146,32 +161,109 @@ void Distributor::Changed(std::string_view what) {
   });
 }
 
-/// A ConfigMap changed: if this replica has no shard and one is free, or somebody removed its claim, it need not wait for its
-/// next turn.
+/// The claims changed: if this replica has no shard and one is free, or it has lost its claim, it need not wait for its next
+/// turn.
 void Distributor::ShardFreed() {
-  const auto config_map = config_maps_->Get(options_.ns + "/" + std::string(kShardConfigMap));
   if (!claimed_once_) return;
-  if (config_map == nullptr)
-    return ScheduleHeartbeat(random_.Between(base::Duration{}, base::Duration(std::chrono::milliseconds(200))));
+  const auto soon = random_.Between(base::Duration{}, base::Duration(std::chrono::milliseconds(200)));
+  const auto config_map = config_maps_->Get(options_.ns + "/" + std::string(kShardConfigMap));
+  if (config_map == nullptr) return ScheduleHeartbeat(soon);
   const auto claims = ParseShardMapping(base::FindString(*config_map->json, {"data", kShardMappingKey}));
-  if (!claims || !CheckShardMapping(*claims).empty()) return ScheduleHeartbeat(std::chrono::milliseconds(100));
-  bool free = false, mine = false;
+  if (!claims || !CheckShardMapping(*claims).empty()) return ScheduleHeartbeat(soon);
+  bool free = false;
+  std::optional<int64_t> mine;
+  std::string holder;
   for (const ShardClaim& claim : *claims) {
     free = free || claim.controller.empty();
-    mine = mine || (claim.controller == options_.host_name && claim.shard == shard_);
+    if (claim.controller == options_.host_name) mine = claim.shard;
+    if (claim.shard == shard_) holder = claim.controller;
   }
-  if (shard_ >= 0 ? !mine : free) {
-    ScheduleHeartbeat(random_.Between(base::Duration{}, base::Duration(std::chrono::milliseconds(200))));
+  if (shard_ < 0 ? !free : holder == options_.host_name) return;
+  if (options_.shard >= 0 && shard_ >= 0 && !mine) {
+    // Whoever asks for a shard by number takes it from anybody: two who ask for the same would write without end if each
+    // answered at once. The one that lost it lets go and waits for its turn; beyond the replicas there is nothing to hold.
+    if (holder.empty()) return;
+    cause_ = fmt::format("{} took shard {}", holder, shard_);
+    shard_ = -1;
+    return Reconcile();
   }
+  ScheduleHeartbeat(soon);
 }
 
 void Distributor::ScheduleHeartbeat(base::Duration delay) {
   heartbeat_timer_ = strand_->PostAfter(delay, [this] { Heartbeat(); });
 }
 
+/// Time until this replica must have let go of its members, not above zero when that time has come. With `mutex_` held.
+base::Duration Distributor::UntilFence() const {
+  return last_heartbeat_ + 3 * options_.heartbeat - kFenceMargin - clock_.Monotonic();
+}
+
 bool Distributor::HeartbeatExpired() const {
   if (!options_.dynamic || !claimed_once_) return false;
-  return clock_.Monotonic() >= last_heartbeat_ + 3 * options_.heartbeat - kFenceMargin;
+  std::lock_guard lock(mutex_);
+  return UntilFence() <= base::Duration::zero();
+}
+
+/// Others may take over soon. The strand may be waiting for a hub that hangs, so this does not wait for it.
+void Distributor::Fence() {
+  decltype(members_) lost;
+  {
+    std::lock_guard lock(mutex_);
+    if (UntilFence() > base::Duration::zero()) return;
+    status_.health_error = kHeartbeatLost;
+    if (!options_.quirks.keeps_clusters_without_heartbeat) {
+      fenced_ = true;
+      lost = std::exchange(members_, {});
+      status_.owned.clear();
+    }
+  }
+  if (!lost.empty()) {
+    base::log::Warn("clusters let go", {{"why", kHeartbeatLost}, {"clusters", lost.size()}});
+    metrics_.ReplaceGauges(kOwnerMetric, kOwnerHelp, {});
+    closing_->Post([members = std::move(lost)]() mutable { members.clear(); });
+  }
+  strand_->Post([this] { Changed(kHeartbeatLost); });
+}
+
+/// The replicas to work by. A number that no ConfigMap can hold (a slip of the hand) leaves the one before.
+base::Result<int64_t> Distributor::LiveReplicas() {
+  if (options_.quirks.frozen_replicas) return replicas_;
+  auto replicas = claimer_.ReadReplicas();
+  if (!replicas || *replicas <= kReplicasMax) {
+    refused_replicas_ = -1;
+    return replicas;
+  }
+  if (std::exchange(refused_replicas_, *replicas) != *replicas) {
+    base::log::Warn("the Deployment has more replicas than there can be shards",
+                    {{"replicas", *replicas}, {"most", kReplicasMax}, {"used", replicas_}});
+  }
+  return replicas_;
+}
+
+base::Result<Claimer::Start> Distributor::ClaimOnce(std::vector<Finding>& findings, std::vector<std::string>& warnings) {
+  if (!claimed_once_) return claimer_.FirstShard(clock_.Now(), findings, warnings);
+  EVENKEEL_ASSIGN(const int64_t replicas, LiveReplicas());
+  if (replicas <= 0) return Claimer::Start{-1, replicas, "no replicas"};
+  EVENKEEL_ASSIGN(const ClaimResult claim,
+                  claimer_.Claim(replicas, replicas <= 1 ? -1 : std::max<int64_t>(options_.shard, -1), clock_.Now(), findings));
+  return Claimer::Start{claim.shard, replicas, claim.reason};
+}
+
+void Distributor::ClaimFailed(const base::Error& error) {
+  if (error.code() == base::Code::kConflict) {
+    metrics_.GetCounter("evenkeel_distribution_claim_conflicts_total", "Claims that another replica's write got in the way of")
+        .Add();
+    return ScheduleHeartbeat(
+        random_.Between(base::Duration(std::chrono::milliseconds(10)), base::Duration(std::chrono::milliseconds(150))));
+  }
+  metrics_.GetCounter("evenkeel_distribution_heartbeat_failures_total", "Heartbeats that could not be written").Add();
+  base::log::Warn("the heartbeat could not be written", {{"error", error}});
+  if (!claimed_once_) {
+    std::lock_guard lock(mutex_);
+    status_.health_error = error.message();
+  }
+  ScheduleHeartbeat(kFailedRetry);
 }
 
 void Distributor::Heartbeat() {
@@ -179,40 +271,10 @@ void Distributor::Heartbeat() {
   std::vector<Finding> findings;
   std::vector<std::string> warnings;
   const base::Instant begin = clock_.Monotonic();
-  base::Result<Claimer::Start> claim = base::Fail(base::Code::kInternal, "");
-  if (!claimed_once_) {
-    claim = claimer_.FirstShard(clock_.Now(), findings, warnings);
-  } else if (auto replicas = options_.quirks.frozen_replicas ? base::Result<int64_t>(replicas_) : claimer_.ReadReplicas();
-             !replicas) {
-    claim = base::Fail(replicas.error());
-  } else if (*replicas <= 0) {
-    claim = Claimer::Start{-1, *replicas, "no replicas"};
-  } else {
-    auto next = claimer_.Claim(*replicas, *replicas <= 1 ? -1 : options_.shard, clock_.Now(), findings);
-    claim = next ? base::Result<Claimer::Start>({next->shard, *replicas, next->reason}) : base::Fail(next.error());
-  }
+  const auto claim = ClaimOnce(findings, warnings);
   for (const std::string& warning : warnings) base::log::Warn(warning);
+  if (!claim) return ClaimFailed(claim.error());
   ReportRepair(findings);
-  if (!claim) {
-    const bool conflict = claim.error().code() == base::Code::kConflict;
-    if (conflict) {
-      metrics_
-          .GetCounter("evenkeel_distribution_claim_conflicts_total", "Claims that another replica's write got in the way of")
-          .Add();
-    } else {
-      metrics_.GetCounter("evenkeel_distribution_heartbeat_failures_total", "Heartbeats that could not be written").Add();
-    }
-    if (!conflict) {
-      base::log::Warn("the heartbeat could not be written", {{"error", claim.error()}});
-      std::lock_guard lock(mutex_);
-      if (!claimed_once_) status_.health_error = claim.error().message();
-    }
-    const auto wait = conflict ? random_.Between(base::Duration(std::chrono::milliseconds(10)),
-                                                 base::Duration(std::chrono::milliseconds(150)))
-                               : base::Duration(std::chrono::seconds(2));
-    return ScheduleHeartbeat(wait);
-  }
-  last_heartbeat_ = begin;
   if (claimed_once_ && claim->replicas != replicas_) {
     base::log::Info("replicas changed", {{"from", replicas_}, {"to", claim->replicas}});
     cause_ = fmt::format("replicas {} -> {}", replicas_, claim->replicas);
@@ -224,11 +286,18 @@ void Distributor::Heartbeat() {
   claimed_once_ = true;
   replicas_ = claim->replicas;
   shard_ = claim->shard;
+  base::Duration until_fence;
+  {
+    std::lock_guard lock(mutex_);
+    last_heartbeat_ = begin;
+    if (fenced_) cause_ = "the heartbeat can be written again";
+    until_fence = UntilFence();
+  }
+  if (options_.dynamic) {
+    ScheduleHeartbeat(options_.heartbeat);
+    fence_timer_ = fencing_->PostAfter(std::max(until_fence, base::Duration::zero()), [this] { Fence(); });
+  }
   Reconcile();
-  if (!options_.dynamic) return;
-  ScheduleHeartbeat(options_.heartbeat);
-  watchdog_ =
-      strand_->PostAfter(3 * options_.heartbeat - kFenceMargin, [this] { Changed("the heartbeat could not be written"); });
 }
 
 base::Status Distributor::Health() const {

@@ -49,7 +49,6 @@ class Distributor {
 
  private:
   struct Owned {
-    std::unique_ptr<runtime::Member> member;  ///< null when it could not be connected to
     Cluster cluster;
     std::string reported_error;
   };
@@ -60,7 +59,12 @@ class Distributor {
   void Reconcile();
   void Heartbeat();
   void ScheduleHeartbeat(base::Duration delay);
+  base::Result<int64_t> LiveReplicas();
+  base::Result<Claimer::Start> ClaimOnce(std::vector<Finding>& findings, std::vector<std::string>& warnings);
+  void ClaimFailed(const base::Error& error);
+  base::Duration UntilFence() const;
   bool HeartbeatExpired() const;
+  void Fence();
   std::vector<Cluster> ReadClusters(std::vector<Finding>& findings);
   void Follow(const std::vector<Cluster>& clusters, const std::map<std::string, int64_t>& shards);
   void Open(const Cluster& cluster, int64_t shard);
@@ -82,20 +86,22 @@ class Distributor {
   Claimer claimer_;
   std::shared_ptr<base::Strand> strand_;
   std::shared_ptr<base::Strand> closing_;  ///< where lost members end: that may wait for a slow call
+  std::shared_ptr<base::Strand> fencing_;  ///< never calls anything: on time even while the hub hangs
   client::EventRecorder events_;
 
   std::unique_ptr<client::Informer<kube::Object>> secrets_, karmada_clusters_, deployments_, config_maps_, applications_;
-  base::Timer heartbeat_timer_, reconcile_timer_, watchdog_;
+  base::Timer heartbeat_timer_, reconcile_timer_, fence_timer_;
   bool reconcile_posted_ = false;
   bool stopped_ = false;
 
   int64_t replicas_ = 0;
   int64_t shard_ = -1;
   bool claimed_once_ = false;
-  base::Instant last_heartbeat_{};
   std::string cause_;                   ///< why owners may change now, for Events
   std::map<std::string, Owned> owned_;  ///< by server
-  std::set<std::string> reported_;      ///< findings that were reported and still hold
+  std::set<std::string> reported_;      ///< findings that were logged and still hold
+  std::set<std::string> told_;          ///< those of them that this replica wrote an Event about
+  int64_t refused_replicas_ = -1;       ///< a number of replicas that was found too large, so that it is reported once
   /// Karmada's Secrets, read at most once a minute each.
   struct CachedSecret {
     base::Result<base::Json> secret;
@@ -103,8 +109,13 @@ class Distributor {
   };
   std::map<std::string, CachedSecret> karmada_secrets_;
 
+  /// Guards what Fence touches: the rest belongs to `strand_`.
   mutable std::mutex mutex_;
   DistributorStatus status_;
+  base::Instant last_heartbeat_{};
+  bool fenced_ = false;  ///< Fence has taken the members away; nothing is opened until a heartbeat has been written
+  /// By server; absent when it could not be connected to.
+  std::map<std::string, std::unique_ptr<runtime::Member>> members_;
 };
 
 }  // namespace evenkeel::controllers::distribution

@@ -1,14 +1,21 @@
 // The part of the Distributor that acts on members and tells about it.
 #include <spdlog/fmt/fmt.h>
-#include "base/log.h"
 
+#include "base/log.h"
 #include "controllers/distribution/distributor.h"
+#include "controllers/distribution/distributor_texts.h"
 
 namespace evenkeel::controllers::distribution {
 
 /// Opens what this replica owns now and did not before, closes what it owned before and does not now.
 void Distributor::Follow(const std::vector<Cluster>& clusters, const std::map<std::string, int64_t>& shards) {
   const bool fenced = HeartbeatExpired() && !options_.quirks.keeps_clusters_without_heartbeat;
+  bool closed_by_fence;
+  {
+    std::lock_guard lock(mutex_);
+    closed_by_fence = fenced_;
+    if (!fenced) fenced_ = false;
+  }
   std::map<std::string, const Cluster*> wanted;
   for (const Cluster& cluster : clusters) {
     const auto shard = shards.find(cluster.server);
@@ -19,12 +26,14 @@ void Distributor::Follow(const std::vector<Cluster>& clusters, const std::map<st
   std::vector<std::string> lost;
   for (const auto& [server, owned] : owned_) {
     const auto still = wanted.find(server);
-    if (still == wanted.end() || still->second->connection_hash != owned.cluster.connection_hash) lost.push_back(server);
+    if (closed_by_fence || still == wanted.end() || still->second->connection_hash != owned.cluster.connection_hash) {
+      lost.push_back(server);
+    }
   }
   for (const std::string& server : lost) {
-    CloseMember(server, wanted.contains(server) ? "its connection data changed"
-                        : fenced                ? "the heartbeat could not be written"
-                                                : cause_);
+    CloseMember(server, closed_by_fence || fenced ? kHeartbeatLost
+                        : wanted.contains(server) ? "its connection data changed"
+                                                  : cause_);
   }
   for (const auto& [server, cluster] : wanted) {
     if (auto owned = owned_.find(server); owned != owned_.end()) {
@@ -41,9 +50,10 @@ void Distributor::Open(const Cluster& cluster, int64_t shard) {
   if (cluster.connection) {
     auto client = connector_(*cluster.connection);
     if (client) {
-      owned.member =
-          std::make_unique<runtime::Member>(cluster.name, *std::move(client), executor_, random_.Fork(cluster.server),
-                                            [this] { strand_->Post([this] { ReportMembers(); }); });
+      auto member = std::make_unique<runtime::Member>(cluster.name, *std::move(client), executor_, random_.Fork(cluster.server),
+                                                      [this] { strand_->Post([this] { ReportMembers(); }); });
+      std::lock_guard lock(mutex_);
+      if (!fenced_) members_[cluster.server] = std::move(member);
     } else {
       owned.reported_error = client.error().message();
       events_.Warning(cluster.reference, "ClusterUnreachable",
@@ -52,6 +62,9 @@ void Distributor::Open(const Cluster& cluster, int64_t shard) {
     }
   }
   metrics_.GetCounter("evenkeel_distribution_moves_total", "Clusters that this replica has won").Add();
+  if (!cluster.connection && cluster.reference.is_null()) {
+    base::log::Warn("cluster cannot be reached", {{"cluster", cluster.name}, {"error", cluster.connection.error()}});
+  }
   const std::string why = cause_.empty() ? "first distribution" : cause_;
   base::log::Info("cluster won", {{"cluster", cluster.name}, {"server", cluster.server}, {"shard", shard}, {"why", why}});
   events_.Normal(cluster.reference, "OwnerChanged",
@@ -66,13 +79,23 @@ void Distributor::CloseMember(const std::string& server, const std::string& why)
   events_.Normal(owned.cluster.reference, "OwnerReleased",
                  fmt::format("replica {} no longer looks after cluster {}: {}", options_.host_name, owned.cluster.name, why));
   // Ending a member waits for its running call, which may be slow; the heartbeat must not wait for it.
-  if (owned.member) closing_->Post([member = std::move(owned.member)]() mutable { member.reset(); });
+  std::unique_ptr<runtime::Member> member;
+  {
+    std::lock_guard lock(mutex_);
+    if (auto found = members_.find(server); found != members_.end()) member = std::move(members_.extract(found).mapped());
+  }
+  if (member) closing_->Post([lost = std::move(member)]() mutable { lost.reset(); });
 }
 
 void Distributor::ReportMembers() {
   for (auto& [server, owned] : owned_) {
-    if (!owned.member) continue;
-    const std::string error = owned.member->health().error;
+    std::string error;
+    {
+      std::lock_guard lock(mutex_);
+      const auto member = members_.find(server);
+      if (member == members_.end()) continue;
+      error = member->second->health().error;
+    }
     if (error.empty() == owned.reported_error.empty()) continue;
     owned.reported_error = error;
     if (error.empty()) {
@@ -89,18 +112,18 @@ void Distributor::ReportMembers() {
       .Set(static_cast<double>(owned_.size()));
 }
 
-/// Logs and tells of each finding once for as long as it holds. All replicas see the same findings, so only one writes Events:
-/// the one with shard 0.
+/// Logs each finding once for as long as it holds. All replicas see the same findings, so only one writes Events: the one with
+/// shard 0. Whoever takes that shard over tells again, since it cannot know what was told.
 void Distributor::Report(const std::vector<Finding>& findings) {
   std::set<std::string> holding;
   for (const Finding& finding : findings) {
     const std::string key = finding.object + "\n" + finding.reason + "\n" + finding.message;
     holding.insert(key);
-    if (reported_.contains(key)) continue;
-    base::log::Warn(finding.message, {{"object", finding.object}, {"reason", finding.reason}});
-    if (shard_ <= 0) events_.Warning(finding.about, finding.reason, finding.message);
+    if (!reported_.contains(key)) base::log::Warn(finding.message, {{"object", finding.object}, {"reason", finding.reason}});
+    if (shard_ == 0 && told_.insert(key).second) events_.Warning(finding.about, finding.reason, finding.message);
   }
   reported_ = std::move(holding);
+  std::erase_if(told_, [&](const std::string& key) { return !reported_.contains(key); });
 }
 
 void Distributor::ReportRepair(const std::vector<Finding>& findings) {
@@ -125,12 +148,11 @@ void Distributor::Publish(size_t clusters) {
                       1.0});
   }
   if (options_.dynamic && HeartbeatExpired()) {
-    status.health_error =
-        fmt::format("no heartbeat could be written for {}", base::FormatDuration(clock_.Monotonic() - last_heartbeat_));
+    status.health_error = kHeartbeatLost;
   } else if (options_.dynamic && replicas_ <= 0) {
     status.health_error = "Deployment " + options_.ns + "/" + options_.controller_name + " has no replicas";
   }
-  metrics_.ReplaceGauges("evenkeel_cluster_owner", "1 for each cluster that this replica looks after", owners);
+  metrics_.ReplaceGauges(kOwnerMetric, kOwnerHelp, owners);
   metrics_.GetGauge("evenkeel_distribution_clusters", "Clusters of the fleet").Set(static_cast<double>(clusters));
   metrics_.GetGauge("evenkeel_distribution_shard", "Shard held by this replica, -1 for none").Set(static_cast<double>(shard_));
   metrics_.GetGauge("evenkeel_distribution_replicas", "Replicas that the shards are computed for")

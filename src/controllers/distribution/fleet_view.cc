@@ -69,6 +69,10 @@ base::Status ReadSettings(client::Client& hub, std::optional<Method> method, Fle
   auto deployment = hub.Get(kube::resources::Deployments(), options.ns, options.controller_name);
   if (!deployment) return base::Fail(deployment.error().Wrap("read Deployment " + options.ns + "/" + options.controller_name));
   fleet.plan.replicas = base::FindInt(*deployment, {"spec", "replicas"}, 1);
+  if (fleet.plan.replicas > kReplicasMax) {
+    return base::Fail(Code::kBadRequest, fmt::format("Deployment {}/{}: spec.replicas {}: there can be at most {} shards",
+                                                     options.ns, options.controller_name, fleet.plan.replicas, kReplicasMax));
+  }
   if (!method) method = MethodOfDeployment(*deployment);
   if (!method) {
     auto parameters = hub.Get(kube::resources::ConfigMaps(), options.ns, "argocd-cmd-params-cm");

@@ -27,7 +27,7 @@ constexpr QuirkName kQuirkNames[] = {
 };
 
 std::optional<int64_t> ParseInteger(std::string_view text) {
-  if (text.starts_with('+')) text.remove_prefix(1);
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
   int64_t number = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;

@@ -12,7 +12,7 @@ using base::Code;
 using base::Fail;
 using base::Json;
 
-bool SameIgnoringCase(std::string_view a, std::string_view b) {
+bool SameKey(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
     return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y));
   });
@@ -20,7 +20,7 @@ bool SameIgnoringCase(std::string_view a, std::string_view b) {
 
 const Json* FindIgnoringCase(const base::JsonObject& object, std::string_view key) {
   for (const auto& [name, value] : object) {
-    if (SameIgnoringCase(name, key)) return &value;
+    if (SameKey(name, key)) return &value;
   }
   return nullptr;
 }

@@ -15,6 +15,8 @@ namespace evenkeel::controllers::distribution {
 
 inline constexpr std::string_view kShardConfigMap = "argocd-app-controller-shard-cm";
 inline constexpr std::string_view kShardMappingKey = "shardControllerMapping";
+/// More claims than this may not fit into a ConfigMap (1 MiB).
+inline constexpr int64_t kReplicasMax = 5000;
 
 struct ShardClaim {
   int64_t shard = 0;

@@ -34,8 +34,9 @@ ShardPlanInput ReadShardPlanInput(std::span<const Json> objects, bool in_cluster
     if (kind == "Secret" && IsClusterSecret(object)) {
       if (auto cluster = ClusterFromSecret(object, findings)) {
         if (cluster->id.empty()) {
-          findings.push_back({cluster->reference, cluster->source, "NoUid",
-                              "metadata.uid is missing, and shards follow from it: give the Secret as kubectl get -o yaml prints it"});
+          findings.push_back(
+              {cluster->reference, cluster->source, "NoUid",
+               "metadata.uid is missing, and shards follow from it: give the Secret as kubectl get -o yaml prints it"});
         }
         clusters.push_back(*std::move(cluster));
       }

@@ -23,6 +23,7 @@ Api::Api(ApiOptions options) : options_(std::move(options)), random_(options_.ra
 }
 
 Api::~Api() {
+  compactor_.reset();
   definitions_watch_.reset();
   for (const auto& strand : strands_) strand->Close();
 }
@@ -33,6 +34,7 @@ void Api::Run(base::Task task) {
 }
 
 Status Api::Start() {
+  if (options_.executor != nullptr) compactor_ = std::make_unique<Compactor>(*options_.store, *options_.executor);
   const ServedPointer definitions = table_.Find(kDefinitionsGroup, "v1", kDefinitionsPlural);
   store::Revision revision = options_.store->current_revision();
   if (definitions != nullptr) {

@@ -21,6 +21,7 @@
 #include "base/executor.h"
 #include "base/random.h"
 #include "client/client.h"
+#include "embedded/apiserver/compactor.h"
 #include "embedded/apiserver/http.h"
 #include "embedded/apiserver/log_source.h"
 #include "embedded/apiserver/resource_table.h"
@@ -41,7 +42,8 @@ struct ApiOptions {
   base::Clock* clock = nullptr;
   base::Random random{0};
   LogSource* logs = nullptr;  ///< who can read pods' logs; null: the log subresource answers that nobody can
-  /// Needed where store->reads_block(): whatever reads then runs on strands of it instead of the threads of the store.
+  /// Compacts the store on a strand of it. Needed where store->reads_block(): whatever reads then runs on strands of it, too,
+  /// instead of the threads of the store.
   base::Executor* executor = nullptr;
 };
 
@@ -126,6 +128,7 @@ class Api {
   Result<std::unique_ptr<store::Watch>> Watch(const Call& call, const WatchQuery& query, EventHandler handler);
 
   /// Writes: `done` is called exactly once, from any thread, when the write is durable.
+  /// Create: the object may live in storage of the caller's, to which nothing refers after the call.
   void Create(Call call, Json object, Done done);
   /// Replaces; subresources status, scale and (namespaces) finalize.
   void Update(Call call, Json object, Done done);
@@ -153,7 +156,9 @@ class Api {
   void CommitModified(std::shared_ptr<Modification> state, Json object, const Json& old, Stored current, Answer answer);
   void Remove(const Call& call, Stored current, Answer answer, Done done, std::function<void()> on_conflict);
   void DeleteStep(std::shared_ptr<const Call> call, std::shared_ptr<const DeleteRequest> request, Done done, int attempt);
-  void CreateStep(std::shared_ptr<const Call> call, std::shared_ptr<const Json> given, Done done, int attempt);
+  // `given`: what to begin again with under another name; null where the name was given.
+  void CreateStep(Call call, Json object, std::shared_ptr<const Json> given, Done done, int attempt);
+  void CreateGenerated(Call call, std::shared_ptr<const Json> given, Done done, int attempt);
   void CommitNew(std::shared_ptr<const Call> call, std::shared_ptr<const Json> given, Json object, Answer answer, Done done,
                  int attempt);
   void ApplyPatch(Call call, Json config, Done done);
@@ -197,6 +202,7 @@ class Api {
   std::vector<std::shared_ptr<base::Strand>> strands_;
   std::atomic<size_t> next_strand_ = 0;
   std::unique_ptr<store::Watch> definitions_watch_;
+  std::unique_ptr<Compactor> compactor_;
 };
 
 /// A client that calls `api` directly as `user`, with no sockets or threads; in virtual time everything happens on the caller's

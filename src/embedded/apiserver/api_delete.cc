@@ -88,10 +88,6 @@ bool MarkDeleted(const Served& served, Json& object, int64_t grace, base::JsonAr
   return true;
 }
 
-bool IsDefinition(const Served& served) {
-  return served.resource.group == "apiextensions.k8s.io" && served.resource.plural == "customresourcedefinitions";
-}
-
 }  // namespace
 
 void Api::Remove(const Call& call, Stored current, Answer answer, Done done, std::function<void()> on_conflict) {
@@ -148,7 +144,7 @@ void Api::DeleteStep(std::shared_ptr<const Call> call, std::shared_ptr<const Del
   }
   const bool changed = MarkDeleted(served, object, grace, std::move(finalizers), Now());
   if (!changed) return done(std::move(answer));
-  if (IsDefinition(served)) {
+  if (served.IsDefinition()) {
     kube::SetCondition(object, "Terminating", "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress",
                        Now());
   }

@@ -78,7 +78,7 @@ Result<bool> TakeDisruption(const kube::Resource& resource, Json& budget, const 
   return true;
 }
 
-DeleteRequest DeleteRequestOf(const Json& options) {
+DeleteRequest EvictionRequestOf(const Json& options) {
   DeleteRequest request;
   if (const Json* grace = base::Find(options, {"gracePeriodSeconds"}); grace != nullptr && grace->is_int64()) {
     request.grace_seconds = grace->get_int64();
@@ -140,7 +140,7 @@ void Api::Evict(Call call, Json body, Done done) {
   if (!found) return done(Fail(found.error()));
   Json pod = DecodeObject(*call.served, *found);
   const Json options = base::FindObject(body, {"deleteOptions"});
-  DeleteRequest request = DeleteRequestOf(options);
+  DeleteRequest request = EvictionRequestOf(options);
   if (!base::FindArray(options, {"dryRun"}).empty()) call.dry_run = true;
   call.subresource.clear();
   const auto answer = [done](Result<Answer> deleted) { done(deleted ? Result<Answer>(Created()) : std::move(deleted)); };

@@ -19,10 +19,6 @@ using base::Fail;
 constexpr int kNameAttempts = 8;
 constexpr size_t kGeneratedNameBase = 58;
 
-bool IsDefinition(const Served& served) {
-  return served.resource.group == "apiextensions.k8s.io" && served.resource.plural == "customresourcedefinitions";
-}
-
 bool IsService(const Served& served) { return served.resource.group.empty() && served.resource.plural == "services"; }
 
 Status CheckKind(const Served& served, Json& object) {
@@ -125,9 +121,9 @@ Status Api::PrepareCreate(const Call& call, Json& object, Answer& answer) {
   EVENKEEL_TRY(Ingest(call, object, answer));
   PrepareForCreate(served, object, Now());
   if (IsService(served)) EVENKEEL_TRY(AllocateService(object, nullptr));
-  if (IsDefinition(served)) PrepareDefinition(object, nullptr, NamesInConflict(object), Now());
+  if (served.IsDefinition()) PrepareDefinition(object, nullptr, NamesInConflict(object), Now());
   auto causes = kube::ValidateObject(served.resource, object);
-  if (IsDefinition(served)) std::ranges::move(ValidateDefinition(object), std::back_inserter(causes));
+  if (served.IsDefinition()) std::ranges::move(ValidateDefinition(object), std::back_inserter(causes));
   if (!causes.empty()) return Fail(InvalidError(served.resource, call.name, std::move(causes)));
   return {};
 }
@@ -150,23 +146,28 @@ void Api::Create(Call call, Json object, Done done) {
   if (call.served->terminating) {
     return done(Fail(Code::kMethodNotAllowed, "create not allowed while custom resource definition is terminating"));
   }
-  CreateStep(std::make_shared<const Call>(std::move(call)), std::make_shared<const Json>(std::move(object)), std::move(done),
-             0);
-}
-
-void Api::CreateStep(std::shared_ptr<const Call> given_call, std::shared_ptr<const Json> given, Done done, int attempt) {
-  Call call = *given_call;
-  const std::string_view prefix = base::FindString(*given, {"metadata", "generateName"});
-  call.name = kube::NameOf(*given);
-  if (call.name.empty() && !prefix.empty()) call.name = std::string(prefix.substr(0, kGeneratedNameBase)) + NewSuffix();
-  if (call.name.empty()) {
+  call.name = kube::NameOf(object);
+  if (!call.name.empty()) return CreateStep(std::move(call), std::move(object), nullptr, std::move(done), 0);
+  if (base::FindString(object, {"metadata", "generateName"}).empty()) {
     return done(Fail(InvalidError(call.served->resource, "",
                                   {{.reason = "FieldValueRequired",
                                     .message = "Required value: name or generateName is required",
                                     .field = "metadata.name"}})));
   }
-  if (const auto checked = CheckNamespace(call); !checked) return done(Fail(checked.error()));
+  // On the heap: it is needed after the caller's storage is gone.
+  auto given = std::make_shared<const Json>(std::move(object), boost::json::storage_ptr());
+  CreateGenerated(std::move(call), std::move(given), std::move(done), 0);
+}
+
+void Api::CreateGenerated(Call call, std::shared_ptr<const Json> given, Done done, int attempt) {
+  const std::string_view prefix = base::FindString(*given, {"metadata", "generateName"});
+  call.name = std::string(prefix.substr(0, kGeneratedNameBase)) + NewSuffix();
   Json object = *given;
+  CreateStep(std::move(call), std::move(object), std::move(given), std::move(done), attempt);
+}
+
+void Api::CreateStep(Call call, Json object, std::shared_ptr<const Json> given, Done done, int attempt) {
+  if (const auto checked = CheckNamespace(call); !checked) return done(Fail(checked.error()));
   Answer answer;
   answer.http_status = 201;
   if (const auto prepared = PrepareCreate(call, object, answer); !prepared) return done(Fail(prepared.error()));
@@ -192,10 +193,10 @@ void Api::CommitNew(std::shared_ptr<const Call> call, std::shared_ptr<const Json
       return done(std::move(answer));
     }
     if (revision.error().code() != Code::kConflict) return done(Fail(revision.error()));
-    const bool generated = kube::NameOf(*given).empty();
-    if (!generated || attempt + 1 >= kNameAttempts) return done(Fail(AlreadyExistsError(call->served->resource, call->name)));
+    if (given == nullptr || attempt + 1 >= kNameAttempts)
+      return done(Fail(AlreadyExistsError(call->served->resource, call->name)));
     Run([this, call, given = std::move(given), done = std::move(done), attempt]() mutable {
-      CreateStep(std::move(call), std::move(given), std::move(done), attempt + 1);
+      CreateGenerated(*call, std::move(given), std::move(done), attempt + 1);
     });
   });
 }
@@ -301,13 +302,13 @@ Status Api::FinishUpdate(const Call& call, Json& object, const Json& old, Answer
   } else {
     PrepareForUpdate(served, object, old);
     if (IsService(served)) EVENKEEL_TRY(AllocateService(object, &old));
-    if (IsDefinition(served)) PrepareDefinition(object, &old, NamesInConflict(object), Now());
+    if (served.IsDefinition()) PrepareDefinition(object, &old, NamesInConflict(object), Now());
   }
   base::Erase(object, {"metadata", "resourceVersion"});
   if (!applied) TrackUpdate(object, old, served.resource.schema, ManagerOf(call, Now()));
   auto causes = kube::ValidateObject(served.resource, object);
   std::ranges::move(kube::ValidateUpdate(served.resource, object, old), std::back_inserter(causes));
-  if (IsDefinition(served)) std::ranges::move(ValidateDefinition(object), std::back_inserter(causes));
+  if (served.IsDefinition()) std::ranges::move(ValidateDefinition(object), std::back_inserter(causes));
   if (!causes.empty()) return Fail(InvalidError(served.resource, call.name, std::move(causes)));
   return {};
 }

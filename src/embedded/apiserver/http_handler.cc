@@ -19,7 +19,7 @@ bool IsPrintable(std::string_view text) {
 }
 
 // The first part of the user agent: the manager of fields that a request does not name.
-std::string ManagerOf(const std::string& user_agent) {
+std::string UserAgentManager(const std::string& user_agent) {
   std::string manager = user_agent.substr(0, user_agent.find('/'));
   if (!IsPrintable(manager)) return "unknown";
   return manager.empty() ? "unknown" : manager.substr(0, kFieldManagerMax);
@@ -155,7 +155,7 @@ void ApiHandler::Impl::RouteResource(const ExchangePointer& exchange, const Reso
     return api.Run([self = shared_from_this(), exchange, call = std::move(call)] { self->Read(exchange, call); });
   }
   if (call.field_manager.empty() && exchange->Header("content-type").find("apply-patch") == std::string::npos) {
-    call.field_manager = ManagerOf(exchange->Header("user-agent"));
+    call.field_manager = UserAgentManager(exchange->Header("user-agent"));
   }
   api.Run([self = shared_from_this(), exchange, call = std::move(call)]() mutable {
     const std::string& method = exchange->request.method;

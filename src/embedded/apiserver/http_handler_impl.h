@@ -50,6 +50,7 @@ struct ApiHandler::Impl : std::enable_shared_from_this<ApiHandler::Impl> {
   void GetLog(const ExchangePointer& exchange, const Call& call);
 
   void Write(const ExchangePointer& exchange, Call call);
+  void Create(const ExchangePointer& exchange, Call call);
   void Patch(const ExchangePointer& exchange, Call call);
   void Delete(const ExchangePointer& exchange, Call call);
 };

@@ -40,7 +40,7 @@ ServedPointer ServeBuiltIn(const kube::Resource& resource, std::string_view stor
 
 std::string WithoutDot(std::string_view path) { return std::string(path.starts_with('.') ? path.substr(1) : path); }
 
-std::vector<std::string> Strings(const base::JsonArray& array) {
+std::vector<std::string> StringsIn(const base::JsonArray& array) {
   std::vector<std::string> result;
   for (const base::Json& item : array) {
     if (item.is_string()) result.emplace_back(item.get_string());
@@ -56,8 +56,8 @@ ServedPointer ServeCustom(const base::Json& crd, const base::Json& version, std:
   resource.kind = base::FindString(crd, {"status", "acceptedNames", "kind"});
   resource.plural = base::FindString(crd, {"status", "acceptedNames", "plural"});
   resource.singular = base::FindString(crd, {"status", "acceptedNames", "singular"});
-  resource.short_names = Strings(base::FindArray(crd, {"status", "acceptedNames", "shortNames"}));
-  resource.categories = Strings(base::FindArray(crd, {"status", "acceptedNames", "categories"}));
+  resource.short_names = StringsIn(base::FindArray(crd, {"status", "acceptedNames", "shortNames"}));
+  resource.categories = StringsIn(base::FindArray(crd, {"status", "acceptedNames", "categories"}));
   resource.namespaced = base::FindString(crd, {"spec", "scope"}) == "Namespaced";
   resource.storage_group = resource.group + "/" + resource.plural;
   if (base::Find(version, {"subresources", "status"}) != nullptr) resource.subresources.push_back("status");

@@ -41,6 +41,8 @@ struct Served {
   std::string Key(std::string_view ns, std::string_view name) const;
   /// Prefix of one namespace's keys, or of all.
   std::string Prefix(std::string_view ns) const;
+  /// Whether its objects are CustomResourceDefinitions, whose changes change what is served.
+  bool IsDefinition() const { return resource.group == "apiextensions.k8s.io" && resource.plural == "customresourcedefinitions"; }
 };
 using ServedPointer = std::shared_ptr<const Served>;
 

@@ -47,10 +47,10 @@ const std::vector<FieldOffer>& OffersOf(const Served& served) {
       {"batch/jobs", {{"status.successful", "status.succeeded", "0"}}},
       {"apps/replicasets", {{"status.replicas", "status.replicas", "0"}}},
   };
-  static const std::vector<FieldOffer> kNone;
+  static const std::vector<FieldOffer> kNoOffers;
   const std::string group = served.resource.plural == "events" ? "" : served.resource.group;
   const auto found = kOffers.find(group + "/" + served.resource.plural);
-  return found == kOffers.end() ? kNone : found->second;
+  return found == kOffers.end() ? kNoOffers : found->second;
 }
 
 std::vector<std::string> SplitDots(std::string_view path) {

@@ -6,6 +6,7 @@ namespace evenkeel::embedded::apiserver {
 namespace {
 
 constexpr std::string_view kMetadata = "\"metadata\":{";
+constexpr size_t kScratchBytesMax = 1 << 20;
 
 // Core name, events.k8s.io name.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kEventFields = {{
@@ -45,15 +46,18 @@ void AppendHead(std::string& out, std::string_view head, const Stored& stored, s
 }
 
 std::string EncodeWithHead(const base::JsonObject& object, std::string_view head) {
-  std::string out(head);
-  out += "\"metadata\":{";
+  // Written into a text that has grown before, then copied: what is kept for years has no room to spare.
+  thread_local std::string scratch;
+  std::string& out = scratch;
+  out = head;
+  out += kMetadata;
   bool first = true;
   const auto append = [&](std::string_view key, const base::Json& value) {
     if (!first) out += ',';
     first = false;
-    out += boost::json::serialize(boost::json::string_view(key));
+    base::AppendQuoted(out, key);
     out += ':';
-    out += boost::json::serialize(value);
+    base::AppendText(out, value);
   };
   if (const base::Json* metadata = base::Find(object, "metadata"); metadata != nullptr && metadata->is_object()) {
     for (const auto& field : metadata->get_object()) {
@@ -68,7 +72,9 @@ std::string EncodeWithHead(const base::JsonObject& object, std::string_view head
     append(field.key(), field.value());
   }
   out += '}';
-  return out;
+  std::string text(out);
+  if (out.capacity() > kScratchBytesMax) out = {};
+  return text;
 }
 
 }  // namespace

@@ -79,7 +79,8 @@ void PrepareSecret(Json& secret) {
 void PrepareNamespace(Json& ns) {
   base::Ensure(ns, {"spec", "finalizers"}) = JsonArray{"kubernetes"};
   ns.as_object()["status"] = JsonObject{{"phase", "Active"}};
-  base::Ensure(ns, {"metadata", "labels", "kubernetes.io/metadata.name"}) = base::FindString(ns, {"metadata", "name"});
+  const std::string name(base::FindString(ns, {"metadata", "name"}));  // making the labels moves what a view would look at
+  base::Ensure(ns, {"metadata", "labels", "kubernetes.io/metadata.name"}) = name;
 }
 
 // The status that a kind begins with: counters that are written even when zero.

@@ -7,13 +7,10 @@ namespace {
 using base::Json;
 using base::JsonArray;
 
-constexpr std::string_view kNone = "<none>";
 constexpr std::string_view kUnknown = "<unknown>";
 constexpr std::string_view kRolePrefix = "node-role.kubernetes.io/";
 // As many endpoints as kubectl shows before it says how many more there are.
 constexpr size_t kEndpointsShown = 3;
-
-std::string Or(std::string_view text, std::string_view fallback) { return std::string(text.empty() ? fallback : text); }
 
 void Join(std::string& text, std::string_view part) {
   if (part.empty()) return;

@@ -29,6 +29,10 @@ TableColumn AgeColumn();
 TableColumn TextColumn(std::string_view name, int priority = 0);
 TableColumn IntegerColumn(std::string_view name, int priority = 0);
 
+/// What kubectl prints where there is nothing.
+inline constexpr std::string_view kNone = "<none>";
+inline std::string Or(std::string_view text, std::string_view fallback) { return std::string(text.empty() ? fallback : text); }
+
 /// The cells that most kinds begin and end with.
 base::Json NameCell(const base::Json& object);
 base::Json AgeCell(const base::Json& object, base::Time now);

@@ -8,11 +8,7 @@ namespace {
 using base::Json;
 using base::JsonArray;
 
-constexpr std::string_view kNone = "<none>";
-
 Json Number(const Json& object, std::initializer_list<std::string_view> path) { return base::FindInt(object, path); }
-
-std::string Or(std::string_view text, std::string_view fallback) { return std::string(text.empty() ? fallback : text); }
 
 JsonArray PodCells(const Json& pod, base::Time now) {
   int64_t ready = 0, restarts = 0;

@@ -94,7 +94,7 @@ class EtcdStore : public Store {
   };
 
   void SetDeadline(grpc::ClientContext& context) const {
-    context.set_deadline(std::chrono::system_clock::now() + options_.request_timeout);
+    context.set_deadline(std::chrono::system_clock::now() + options_.request_timeout);  // effect: gRPC takes absolute times
   }
   base::Result<etcdserverpb::RangeResponse> Range(const etcdserverpb::RangeRequest& request, const std::string& doing);
   base::Result<Revision> AskRevision(Revision at = 0);
@@ -136,7 +136,7 @@ void EtcdStore::Saw(Revision revision) {
 
 base::Status EtcdStore::CheckConnection() {
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + options_.open_timeout);
+  context.set_deadline(std::chrono::system_clock::now() + options_.open_timeout);  // effect: gRPC takes absolute times
   context.set_wait_for_ready(true);
   etcdserverpb::StatusResponse response;
   const grpc::Status status = maintenance_->Status(&context, {}, &response);

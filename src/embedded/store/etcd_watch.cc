@@ -149,7 +149,8 @@ void EtcdWatcher::Pause() {
   const auto length = std::min(std::chrono::milliseconds(50) * (1 << std::min(failures_, 7)), std::chrono::milliseconds(5'000));
   ++failures_;
   pause_ = std::make_unique<grpc::Alarm>();
-  pause_->Set(std::chrono::system_clock::now() + length, [self = shared_from_this()](bool) { self->OnPauseEnd(); });
+  const auto end = std::chrono::system_clock::now() + length;  // effect: gRPC takes absolute times
+  pause_->Set(end, [self = shared_from_this()](bool) { self->OnPauseEnd(); });
 }
 
 void EtcdWatcher::OnPauseEnd() {

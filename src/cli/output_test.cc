@@ -1,0 +1,26 @@
+#include "cli/output.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace evenkeel::cli {
+namespace {
+
+TEST(OutputTest, TablesHaveColumnsAsWideAsTheirWidestCell) {
+  std::ostringstream out;
+  PrintTable(out, {"NAME", "SHARD"}, {{"a", "0"}, {"longer-name", "12"}});
+  EXPECT_EQ(out.str(), "NAME          SHARD\na             0\nlonger-name   12\n");
+}
+
+TEST(OutputTest, ProgramsGetJsonOrYaml) {
+  std::ostringstream out;
+  PrintValue(out, Format::kYaml, base::JsonObject{{"b", 1}, {"a", "x"}});
+  EXPECT_EQ(out.str(), "a: x\nb: 1\n");
+  EXPECT_EQ(*ParseFormat("json"), Format::kJson);
+  EXPECT_EQ(*ParseFormat(""), Format::kTable);
+  EXPECT_EQ(ParseFormat("xml").error().code(), base::Code::kBadRequest);
+}
+
+}  // namespace
+}  // namespace evenkeel::cli

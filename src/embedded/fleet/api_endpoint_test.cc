@@ -1,0 +1,109 @@
+#include "embedded/fleet/api_endpoint.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "client/http_client.h"
+#include "embedded/fleet/hub_objects.h"
+#include "embedded/fleet/store_spec.h"
+#include "embedded/store/memory_store.h"
+
+namespace evenkeel::embedded::fleet {
+namespace {
+
+class ApiEndpointTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    directory_ = testing::TempDir() + "evenkeel-endpoint-" + std::to_string(getpid());
+    std::filesystem::remove_all(directory_);
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  base::Result<Credentials> Load(uint64_t seed) {
+    return Credentials::LoadOrMake(directory_, base::SystemClock().Now(), base::Random(seed));
+  }
+
+  std::string directory_;
+};
+
+TEST_F(ApiEndpointTest, CredentialsAreMadeOnceAndKeptSecret) {
+  const auto first = Load(1);
+  ASSERT_TRUE(first) << first.error().message();
+  EXPECT_EQ(first->controller_token().size(), 64u);
+  const auto second = Load(2);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->controller_token(), first->controller_token());
+  EXPECT_EQ(second->authority().certificate_pem, first->authority().certificate_pem);
+  for (const char* name : {"ca.key", "admin.key", "tokens.csv"}) {
+    struct stat info{};
+    ASSERT_EQ(stat((directory_ + "/" + name).c_str(), &info), 0) << name;
+    EXPECT_EQ(info.st_mode & 0777, 0600u) << name;
+  }
+}
+
+TEST_F(ApiEndpointTest, PeopleAndControllersReachTheApiOverTls) {
+  const auto credentials = Load(1);
+  ASSERT_TRUE(credentials);
+  const auto executor = base::NewThreadPool(2);
+  const auto store = store::NewMemoryStore();
+  apiserver::ApiOptions options;
+  options.name = "test";
+  options.store = store.get();
+  options.clock = &executor->clock();
+  apiserver::Api api(options);
+  ASSERT_TRUE(api.Start());
+  ApiEndpointOptions endpoint_options;
+  endpoint_options.name = "test";
+  const auto endpoint = ApiEndpoint::Start(endpoint_options, api, *credentials, *executor);
+  ASSERT_TRUE(endpoint) << endpoint.error().message();
+  for (const auto& connection :
+       {credentials->AdminConnection((*endpoint)->url()), credentials->ControllerConnection((*endpoint)->url())}) {
+    const auto client = client::NewHttpClient(connection);
+    ASSERT_TRUE(client);
+    const auto ns = (*client)->Get(kube::resources::Namespaces(), "", "default");
+    EXPECT_TRUE(ns) << ns.error().message();
+  }
+  auto stranger = credentials->ControllerConnection((*endpoint)->url());
+  stranger.token = "guess";
+  const auto client = client::NewHttpClient(stranger);
+  ASSERT_TRUE(client);
+  EXPECT_EQ((*client)->Get(kube::resources::Namespaces(), "", "default").error().code(), base::Code::kUnauthorized);
+
+  ApiEndpointOptions taken = endpoint_options;
+  taken.port = (*endpoint)->port();
+  EXPECT_FALSE(ApiEndpoint::Start(taken, api, *credentials, *executor));
+  taken.fallback_port = 0;
+  EXPECT_TRUE(ApiEndpoint::Start(taken, api, *credentials, *executor));
+}
+
+TEST(StoreSpecTest, NamesTheChoices) {
+  EXPECT_TRUE(OpenStore("memory"));
+  for (const char* spec : {"", "sqlite:", "etcd://", "floppy:A"}) {
+    const auto store = OpenStore(spec);
+    ASSERT_FALSE(store) << spec;
+    EXPECT_EQ(store.error().code(), base::Code::kBadRequest);
+    EXPECT_NE(store.error().message().find("sqlite:PATH"), std::string::npos);
+  }
+}
+
+TEST(HubObjectsTest, TheApiAcceptsThem) {
+  const auto executor = base::NewThreadPool(1);
+  const auto store = store::NewMemoryStore();
+  apiserver::ApiOptions options;
+  options.store = store.get();
+  options.clock = &executor->clock();
+  apiserver::Api api(options);
+  ASSERT_TRUE(api.Start());
+  const auto client = apiserver::NewInProcessClient(api, {"admin", {kMasters}});
+  const auto& resources = kube::resources::Namespaces();
+  ASSERT_TRUE(client->Create(resources, kube::NewObject(resources, "", kNamespace)));
+  EXPECT_TRUE(client->Create(kube::resources::CustomResourceDefinitions(), KarmadaClusterDefinition()));
+  EXPECT_TRUE(client->Create(kube::resources::Secrets(), ClusterSecret("member-1", "https://127.0.0.1:1", "t", "ca")));
+  EXPECT_TRUE(client->Create(kube::resources::Secrets(), KubeconfigSecret("apiVersion: v1")));
+  EXPECT_TRUE(client->Create(kube::resources::Deployments(), ControllerDeployment(3, "legacy")));
+}
+
+}  // namespace
+}  // namespace evenkeel::embedded::fleet
