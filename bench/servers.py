@@ -1,4 +1,5 @@
 """API servers under test: each a context manager with title, url, kubeconfig, token_file and memory()."""
+import os
 import pathlib
 import re
 import shutil
@@ -19,6 +20,10 @@ def check_disk(directory):
     kind = subprocess.run(["stat", "-f", "-c", "%T", str(directory)], capture_output=True, text=True, check=True).stdout.strip()
     if kind in ("tmpfs", "ramfs"):
         raise BenchError(f"{directory} is in memory ({kind}): check the project out on a disk")
+
+
+def is_running(pid):
+    return pathlib.Path(f"/proc/{pid}").exists()
 
 
 def resident_bytes(pid):
@@ -142,8 +147,11 @@ class Peer(Server):
         pids = self.pids()
         subprocess.run([self.program, "stop", str(self.directory)], capture_output=True, timeout=60)
         deadline = time.monotonic() + 30
-        while time.monotonic() < deadline and any(pathlib.Path(f"/proc/{pid}").exists() for pid in pids.values()):
+        while time.monotonic() < deadline and any(is_running(pid) for pid in pids.values()):
             time.sleep(0.1)
+        for pid in pids.values():
+            if is_running(pid):
+                os.kill(pid, signal.SIGKILL)
 
     def pids(self):
         return {path.stem: int(path.read_text()) for path in sorted(self.directory.glob("*.pid"))}

@@ -10,7 +10,10 @@ namespace evenkeel::kube {
 using base::Json;
 using base::JsonArray;
 using base::JsonObject;
+
+namespace {
 using Type = Schema::Type;
+}  // namespace
 
 void ApplyDefaults(Json& value, const Schema& schema) {
   if (schema.free_of_defaults) return;

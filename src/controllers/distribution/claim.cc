@@ -74,6 +74,10 @@ base::Result<Claimer::Start> Claimer::FirstShard(base::Time now, std::vector<Fin
                                                  std::vector<std::string>& warnings) {
   if (!options_.dynamic) {
     const int64_t replicas = options_.static_replicas.value_or(0);
+    if (replicas > kReplicasMax) {
+      return base::Fail(Code::kBadRequest,
+                        fmt::format("ARGOCD_CONTROLLER_REPLICAS={}: there can be at most {} shards", replicas, kReplicasMax));
+    }
     return Start{StaticShard(replicas, options_.shard, options_.host_name, warnings), replicas, "static"};
   }
   auto replicas = ReadReplicas();

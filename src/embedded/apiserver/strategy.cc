@@ -40,7 +40,8 @@ void PreparePod(Json& pod) {
     AddToleration(spec, "node.kubernetes.io/unreachable");
     JsonObject& fields = spec.get_object();
     if (!fields.contains("serviceAccountName")) fields["serviceAccountName"] = "default";
-    fields["serviceAccount"] = fields["serviceAccountName"];
+    const Json account = fields["serviceAccountName"];  // a copy: another field may move this one
+    fields["serviceAccount"] = account;
     if (!fields.contains("priority")) fields["priority"] = 0;
     if (!fields.contains("preemptionPolicy")) fields["preemptionPolicy"] = "PreemptLowerPriority";
   }
