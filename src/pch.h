@@ -26,5 +26,5 @@
 #include <variant>
 #include <vector>
 
-#include <boost/json.hpp>
 #include <spdlog/fmt/fmt.h>
+#include <boost/json.hpp>

@@ -34,9 +34,9 @@ enum class Code {
 
 /// One field of an object that is wrong, as in a Kubernetes Status.
 struct Cause {
-  std::string reason;   ///< e.g. FieldValueInvalid
+  std::string reason;  ///< e.g. FieldValueInvalid
   std::string message;
-  std::string field;    ///< e.g. spec.template.spec.containers[0].name
+  std::string field;  ///< e.g. spec.template.spec.containers[0].name
 };
 
 /// Machine-readable part of an API error (Status.details).
@@ -79,9 +79,9 @@ inline std::unexpected<Error> Fail(Code code, std::string message) { return std:
 inline std::unexpected<Error> Fail(Error error) { return std::unexpected(std::move(error)); }
 
 int HttpStatus(Code code);
-std::string_view Reason(Code code);     ///< Kubernetes reason, e.g. "NotFound"
-int ExitStatus(Code code);              ///< 1 failed, 2 bad usage or input, 3 infeasible
-bool IsRetryable(Code code);            ///< the same request may succeed later
+std::string_view Reason(Code code);  ///< Kubernetes reason, e.g. "NotFound"
+int ExitStatus(Code code);           ///< 1 failed, 2 bad usage or input, 3 infeasible
+bool IsRetryable(Code code);         ///< the same request may succeed later
 /// Inverse of Reason and HttpStatus for errors read off the wire; the reason wins where it is known.
 Code CodeFromWire(int http_status, std::string_view reason);
 
@@ -97,12 +97,10 @@ Code CodeFromWire(int http_status, std::string_view reason);
 #define EVENKEEL_CONCAT_INNER(a, b) a##b
 #define EVENKEEL_CONCAT(a, b) EVENKEEL_CONCAT_INNER(a, b)
 /// EVENKEEL_ASSIGN(auto pod, client.Get(...)): returns the error to the caller, or binds the value.
-#define EVENKEEL_ASSIGN(declaration, expression)                                  \
-  auto EVENKEEL_CONCAT(result_, __LINE__) = (expression);                         \
-  if (!EVENKEEL_CONCAT(result_, __LINE__))                                        \
-    return std::unexpected(std::move(EVENKEEL_CONCAT(result_, __LINE__)).error()); \
+#define EVENKEEL_ASSIGN(declaration, expression)                                                                          \
+  auto EVENKEEL_CONCAT(result_, __LINE__) = (expression);                                                                 \
+  if (!EVENKEEL_CONCAT(result_, __LINE__)) return std::unexpected(std::move(EVENKEEL_CONCAT(result_, __LINE__)).error()); \
   declaration = *std::move(EVENKEEL_CONCAT(result_, __LINE__))
 /// EVENKEEL_TRY(store.Compact(revision)): returns the error to the caller, if any.
-#define EVENKEEL_TRY(expression)                                                    \
-  if (auto status_or_value = (expression); !status_or_value)                        \
-  return std::unexpected(std::move(status_or_value).error())
+#define EVENKEEL_TRY(expression) \
+  if (auto status_or_value = (expression); !status_or_value) return std::unexpected(std::move(status_or_value).error())

@@ -16,7 +16,9 @@ using base::FindObject;
 using base::FindString;
 using base::Json;
 
-std::string Text(const Json& value, std::initializer_list<std::string_view> path) { return std::string(FindString(value, path)); }
+std::string Text(const Json& value, std::initializer_list<std::string_view> path) {
+  return std::string(FindString(value, path));
+}
 
 Labels DecodeStringMap(const base::JsonObject& object) {
   Labels map;
@@ -35,7 +37,8 @@ Container DecodeContainer(const Json& json, bool init) {
   container.sidecar = init && FindString(json, {"restartPolicy"}) == "Always";
   for (const Json& port : FindArray(json, {"ports"})) {
     container.ports.push_back({Text(port, {"name"}), std::string(FindString(port, {"protocol"}, "TCP")), Text(port, {"hostIP"}),
-                               static_cast<int>(FindInt(port, {"containerPort"})), static_cast<int>(FindInt(port, {"hostPort"}))});
+                               static_cast<int>(FindInt(port, {"containerPort"})),
+                               static_cast<int>(FindInt(port, {"hostPort"}))});
   }
   return container;
 }
@@ -86,10 +89,11 @@ void DecodePod(const Json& json, Pod& pod) {
   pod.priority = FindInt(json, {"spec", "priority"});
   pod.termination_grace_seconds = FindInt(json, {"spec", "terminationGracePeriodSeconds"}, 30);
   for (const Json& item : FindArray(json, {"spec", "containers"})) pod.containers.push_back(DecodeContainer(item, false));
-  for (const Json& item : FindArray(json, {"spec", "initContainers"})) pod.init_containers.push_back(DecodeContainer(item, true));
+  for (const Json& item : FindArray(json, {"spec", "initContainers"}))
+    pod.init_containers.push_back(DecodeContainer(item, true));
   pod.node_selector = DecodeStringMap(FindObject(json, {"spec", "nodeSelector"}));
-  const auto& terms =
-      FindArray(json, {"spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"});
+  const auto& terms = FindArray(
+      json, {"spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"});
   for (const Json& term : terms) {
     pod.required_node_terms.push_back(
         {DecodeRequirements(FindArray(term, {"matchExpressions"})), DecodeRequirements(FindArray(term, {"matchFields"}))});
@@ -124,7 +128,8 @@ ResourceList DecodeResourceList(const Json* quantities) {
   ResourceList list;
   if (quantities == nullptr || !quantities->is_object()) return list;
   for (const auto& [name, value] : quantities->get_object()) {
-    auto quantity = value.is_string() ? Quantity::Parse(std::string_view(value.get_string())) : Quantity::Parse(base::ToText(value));
+    auto quantity =
+        value.is_string() ? Quantity::Parse(std::string_view(value.get_string())) : Quantity::Parse(base::ToText(value));
     if (quantity) list[name] = name == "cpu" ? quantity->MilliValue() : quantity->Value();
   }
   return list;

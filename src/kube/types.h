@@ -1,5 +1,5 @@
-// Typed views of the built-in kinds that code reads: decoded once per version of an object, read only. A view keeps what decisions need;
-// writes go through JSON and patches (object.h). Like DecodeMeta, decoding never fails.
+// Typed views of the built-in kinds that code reads: decoded once per version of an object, read only. A view keeps what
+// decisions need; writes go through JSON and patches (object.h). Like DecodeMeta, decoding never fails.
 #pragma once
 
 #include <map>
@@ -14,7 +14,8 @@
 
 namespace evenkeel::kube {
 
-/// Amounts by resource name in the smallest unit that counts: cpu in milli-cores, everything else in whole units (bytes, counts). Rounded up.
+/// Amounts by resource name in the smallest unit that counts: cpu in milli-cores, everything else in whole units (bytes,
+/// counts). Rounded up.
 using ResourceList = std::map<std::string, int64_t>;
 ResourceList DecodeResourceList(const base::Json* quantities);
 

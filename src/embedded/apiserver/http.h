@@ -19,8 +19,8 @@ struct UserInfo {
 
 struct HttpRequest {
   std::string method;
-  std::string path;   ///< still escaped, without the query
-  std::string query;  ///< still escaped, without "?"
+  std::string path;                            ///< still escaped, without the query
+  std::string query;                           ///< still escaped, without "?"
   std::map<std::string, std::string> headers;  ///< names in lower case
   std::string body;
   std::string client_certificate_subject;  ///< "CN=...,O=..." of a verified client certificate, else ""
@@ -38,8 +38,8 @@ struct HttpResponse {
   std::vector<Chunk> body;  ///< sent one after the other
 };
 
-/// An answer without an end: watches, followed logs. Thread-safe. Write queues and never blocks; false once the other side is gone
-/// or is too slow (its queue bound, HttpServerOptions::stream_bytes_max, is full): then the stream is closed.
+/// An answer without an end: watches, followed logs. Thread-safe. Write queues and never blocks; false once the other side is
+/// gone or is too slow (its queue bound, HttpServerOptions::stream_bytes_max, is full): then the stream is closed.
 class ResponseStream {
  public:
   virtual ~ResponseStream() = default;

@@ -42,7 +42,9 @@ struct Served {
   /// Prefix of one namespace's keys, or of all.
   std::string Prefix(std::string_view ns) const;
   /// Whether its objects are CustomResourceDefinitions, whose changes change what is served.
-  bool IsDefinition() const { return resource.group == "apiextensions.k8s.io" && resource.plural == "customresourcedefinitions"; }
+  bool IsDefinition() const {
+    return resource.group == "apiextensions.k8s.io" && resource.plural == "customresourcedefinitions";
+  }
 };
 using ServedPointer = std::shared_ptr<const Served>;
 
