@@ -76,6 +76,9 @@ def table(results, parts):
         for method, target in (("legacy", 20), ("round_robin", 20), ("consistent_hashing", 60)):
             rows.alone(f"10,000 clusters over 100 replicas, {method.replace('_', '-')}",
                        milliseconds(results["planning"][method]), f"< {target} ms")
+    if "simulation" in parts:
+        hour = results["simulation"]
+        rows.alone(f"an hour of 3 members and 3 replicas, {hour['steps']:,} steps", milliseconds(hour["hour"]), "< 2 s")
     if "store" in parts:
         for writers, value in results["store"].items():
             rows.alone(f"store: durable writes, {writers} writer{'' if writers == '1' else 's'}", per_second(value))
