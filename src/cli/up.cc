@@ -189,7 +189,7 @@ std::string ProgramPath() {
 }
 
 void PrintGuide(const Fleet& fleet, base::Duration took) {
-  const std::string home = fleet.home();
+  const std::string& home = fleet.home();
   std::cout
       << fmt::format(
              "Evenkeel is up after {:.1f} s: a hub and {} members, {} controller replicas ready, every member has one owner.\n",

@@ -106,7 +106,7 @@ std::vector<std::string> ReadEnvironment(const std::function<const char*(const c
     options.heartbeat = std::chrono::seconds(*seconds);
   }
   if (auto replicas = ReadInteger(get, {"ARGOCD_CONTROLLER_REPLICAS", 0, kInt32Max, 0}, warnings))
-    options.static_replicas = *replicas;
+    options.static_replicas = replicas;
   if (auto shard = ReadInteger(get, {"ARGOCD_CONTROLLER_SHARD", -kInt32Max, kInt32Max, -1}, warnings)) options.shard = *shard;
   if (const char* text = get("ARGOCD_CONTROLLER_SHARDING_ALGORITHM"); text != nullptr && *text != '\0') {
     if (auto method = ParseMethod(text)) {

@@ -76,7 +76,7 @@ class Acceptor : public std::enable_shared_from_this<Acceptor> {
 
   void Close() {
     boost::system::error_code ignored;
-    descriptor_.close(ignored);
+    static_cast<void>(descriptor_.close(ignored));
     retry_.cancel();
     workers_.clear();
   }

@@ -467,7 +467,7 @@ void ServerConnection::Close() {
   phase_ = Phase::kClosed;
   transport_.Reset();
   boost::system::error_code ignored;
-  descriptor_.close(ignored);
+  static_cast<void>(descriptor_.close(ignored));
   reader_.reset();
   input_ = {};
   out_.clear();

@@ -132,7 +132,7 @@ base::Error SystemError(std::string_view doing, int error) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  const pid_t pid = vfork();  // NOLINT(bugprone-unsafe-functions): posix_spawn enters no namespace and no cgroup
+  const pid_t pid = vfork();  // NOLINT(bugprone-unsafe-functions): posix_spawn sets no PDEATHSIG
   if (pid == 0) RunChild(plan);
   const int error = errno;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
