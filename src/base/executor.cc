@@ -1,6 +1,7 @@
 #include "base/executor.h"
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <limits>
@@ -30,6 +31,7 @@ struct PoolStrandState {
   std::condition_variable idle;
   std::deque<std::shared_ptr<PoolTask>> tasks;
   std::set<TimerKey> timers;  ///< this strand's keys in PoolCore::timers
+  std::atomic<int64_t> busy{0};  ///< nanoseconds
 };
 
 struct PoolTimer {
@@ -82,8 +84,10 @@ struct PoolCore {
     strand.running = true;
     strand.runner = std::this_thread::get_id();
     lock.unlock();
+    const Instant begin = SystemClock().Monotonic();
     task();
     task = nullptr;
+    strand.busy += (SystemClock().Monotonic() - begin).count();
     lock.lock();
     strand.running = false;
     strand.idle.notify_all();
@@ -164,6 +168,7 @@ class PoolStrand final : public Strand {
   void Close() override { core_->Close(*state_); }
   const std::string& name() const override { return state_->name; }
   void Charge(Duration) override {}
+  Duration busy() const override { return Duration(state_->busy); }
 
  private:
   const std::shared_ptr<PoolCore> core_;

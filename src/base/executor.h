@@ -51,6 +51,8 @@ class Strand {
   virtual const std::string& name() const = 0;
   /// Virtual time: the running task took this long (a slow call), the strand's next task waits for it. Real time: nothing.
   virtual void Charge(Duration cost) = 0;
+  /// How long its tasks have run so far, from any thread. In virtual time: what has been charged.
+  virtual Duration busy() const = 0;
 };
 
 class Executor {

@@ -26,6 +26,7 @@ struct VirtualStrandState {
   bool closed = false;
   bool running = false;
   Instant busy_until{};
+  Duration busy{};
   std::deque<std::shared_ptr<VirtualTask>> ready;
   std::set<EventKey> events;  ///< this strand's keys in Impl::events
 };
@@ -171,8 +172,10 @@ class VirtualStrand final : public Strand {
   void Charge(Duration cost) override {
     if (const auto executor = executor_.lock()) {
       state_->busy_until = SaturatingAdd(std::max(executor->now, state_->busy_until), cost);
+      state_->busy += cost;
     }
   }
+  Duration busy() const override { return state_->busy; }
 
  private:
   const std::weak_ptr<VirtualExecutor::Impl> executor_;

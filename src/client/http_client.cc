@@ -48,6 +48,20 @@ class QueryText {
   std::string text_;
 };
 
+/// "Name: value" lines. kBadRequest where a name or value would break out of its line.
+Result<std::string> HeaderLines(const std::vector<std::pair<std::string, std::string>>& headers) {
+  std::string lines;
+  for (const auto& [name, value] : headers) {
+    const bool name_ok = !name.empty() && std::ranges::all_of(name, [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+    });
+    const bool value_ok = std::ranges::none_of(value, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; });
+    if (!name_ok || !value_ok) return Fail(Code::kBadRequest, fmt::format("the header \"{}\" cannot be sent", name));
+    lines += name + ": " + value + "\r\n";
+  }
+  return lines;
+}
+
 struct HttpCall {
   std::string_view method = "GET";
   std::string path;  ///< with the query, without the server's prefix
@@ -93,8 +107,10 @@ class TokenSource {
 
 class HttpClient final : public Client {
  public:
-  HttpClient(ConnectionConfig config, HttpClientOptions options, HttpEndpoint endpoint, std::shared_ptr<TlsContext> tls)
+  HttpClient(ConnectionConfig config, HttpClientOptions options, std::string header_lines, HttpEndpoint endpoint,
+             std::shared_ptr<TlsContext> tls)
       : options_(std::move(options)),
+        header_lines_(std::move(header_lines)),
         endpoint_(std::move(endpoint)),
         tls_(std::move(tls)),
         token_(config.token, config.token_file),
@@ -194,6 +210,7 @@ class HttpClient final : public Client {
   Result<std::unique_ptr<HttpConnection>> Open(base::Instant deadline);
 
   const HttpClientOptions options_;
+  const std::string header_lines_;
   const HttpEndpoint endpoint_;
   const std::shared_ptr<TlsContext> tls_;
   std::string basic_;
@@ -219,6 +236,7 @@ Result<std::string> HttpClient::Head(const HttpCall& call) {
   }
   if (!call.body.empty()) head += fmt::format("Content-Type: {}\r\n", call.content_type);
   if (call.method != "GET") head += fmt::format("Content-Length: {}\r\n", call.body.size());
+  head += header_lines_;
   head += "\r\n";
   return head;
 }
@@ -250,7 +268,9 @@ Result<std::unique_ptr<HttpConnection>> HttpClient::Open(base::Instant deadline)
 
 Result<HttpClient::Answer> HttpClient::Perform(const HttpCall& call) {
   EVENKEEL_ASSIGN(const std::string head, Head(call));
-  const base::Instant deadline = base::SystemClock().Monotonic() + options_.request_timeout;
+  const bool writes = call.method != "GET";
+  const base::Duration timeout = writes ? std::min(options_.write_timeout, options_.request_timeout) : options_.request_timeout;
+  const base::Instant deadline = base::SystemClock().Monotonic() + timeout;
   std::unique_ptr<HttpConnection> connection = TakeIdle();
   // The server may close an idle connection just as a request goes out. Asking again is safe where asking twice is: not for
   // POST and PATCH, of which the server may have carried out the first.
@@ -357,6 +377,7 @@ Result<std::unique_ptr<Watch>> HttpClient::NewWatch(const Resource& resource, co
 
 base::Result<std::unique_ptr<Client>> NewHttpClient(ConnectionConfig config, HttpClientOptions options) {
   EVENKEEL_ASSIGN(HttpEndpoint endpoint, ParseEndpoint(config));
+  EVENKEEL_ASSIGN(std::string header_lines, HeaderLines(options.headers));
   std::shared_ptr<TlsContext> tls;
   if (endpoint.tls) {
     auto made = TlsContext::ForClient(config.ca_pem, !config.insecure_skip_tls_verify, config.client_certificate_pem,
@@ -364,7 +385,8 @@ base::Result<std::unique_ptr<Client>> NewHttpClient(ConnectionConfig config, Htt
     if (!made) return Fail(made.error().Wrap("cannot set up TLS to " + endpoint.description));
     tls = *std::move(made);
   }
-  return std::make_unique<HttpClient>(std::move(config), std::move(options), std::move(endpoint), std::move(tls));
+  return std::make_unique<HttpClient>(std::move(config), std::move(options), std::move(header_lines), std::move(endpoint),
+                                      std::move(tls));
 }
 
 }  // namespace evenkeel::client

@@ -5,6 +5,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/executor.h"
 #include "client/client.h"
@@ -16,17 +18,23 @@ using namespace std::chrono_literals;
 
 struct HttpClientOptions {
   base::Duration request_timeout = base::Duration(30s);
+  /// Of writes, where it is shorter. A write whose time is over is not sent any more, also when the process was paused
+  /// meanwhile.
+  base::Duration write_timeout = base::Duration(30s);
   base::Duration connect_timeout = base::Duration(10s);
   /// Idle connections kept for reuse; a request beyond them opens one that is closed afterwards unless there is room.
   int idle_connections_max = 32;
   /// Answers larger than this are an error (kTooLarge) instead of memory.
   size_t body_bytes_max = 512u << 20;
   std::string user_agent = "evenkeel";
+  /// Names and values sent with every request besides the client's own headers.
+  std::vector<std::pair<std::string, std::string>> headers{};
   /// For what must differ between clients (when watches end); absent: the operating system's entropy.
   std::optional<uint64_t> seed;
 };
 
-/// Does not connect yet. Errors: a certificate, key or CA that cannot be read (kBadRequest names the file or field).
+/// Does not connect yet. Errors: a certificate, key or CA that cannot be read (kBadRequest names the file or field), a
+/// header that cannot be sent (kBadRequest).
 /// Watches of all clients share one I/O thread inside the library.
 base::Result<std::unique_ptr<Client>> NewHttpClient(ConnectionConfig config, HttpClientOptions options = {});
 

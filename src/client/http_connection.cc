@@ -134,6 +134,8 @@ base::Status HttpConnection::WriteAll(std::vector<std::string_view> parts, base:
       parts.erase(parts.begin());
       continue;
     }
+    // A process that was paused on its way here must not send what others have long taken for dead.
+    if (base::SystemClock().Monotonic() >= deadline) return Fail(Code::kTimeout, "sending the request: its time is over");
     const IoResult result = transport_.Write(parts);
     if (result.wants()) {
       EVENKEEL_TRY(WaitFor(result.kind, deadline, "sending the request"));

@@ -74,7 +74,7 @@ struct LeaseKeeper::State : std::enable_shared_from_this<LeaseKeeper::State> {
     Json fresh = kube::NewObject(kube::resources::Leases(), options.ns, options.name);
     const base::Time now = clock.Now();
     Lease{{}, options.identity, options.lease_duration, now, now, 0}.WriteTo(fresh);
-    if (callbacks.on_create) callbacks.on_create(fresh);
+    if (callbacks.edit) callbacks.edit(fresh);
     return client.Create(kube::resources::Leases(), fresh);
   }
 
@@ -92,6 +92,7 @@ struct LeaseKeeper::State : std::enable_shared_from_this<LeaseKeeper::State> {
     lease.renew_time = clock.Now();
     Json next = present;
     lease.WriteTo(next);
+    if (callbacks.edit) callbacks.edit(next);
     return client.Update(kube::resources::Leases(), next);
   }
 
@@ -150,6 +151,12 @@ void LeaseKeeper::Start() {
   if (std::exchange(state_->started, true)) return;
   state_->ArmDeadline(state_->clock.Monotonic() + state_->options.failure_deadline);
   state_->Schedule(Duration::zero());
+}
+
+void LeaseKeeper::RenewNow() {
+  state_->strand->Post([weak = std::weak_ptr(state_)] {
+    if (const auto self = weak.lock(); self && self->started && !self->stopped) self->Step();
+  });
 }
 
 void LeaseKeeper::Stop() { state_->Stop(); }

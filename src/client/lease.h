@@ -49,8 +49,8 @@ class LeaseKeeper {
     std::function<void(const base::Error& last_error)> lost;
     /// After the first renewal, and after each that ends an outage.
     std::function<void()> held;
-    /// Finishes a new Lease before it is created (owner references, labels).
-    std::function<void(Json& lease)> on_create;
+    /// Finishes a Lease before each write (owner references, labels, annotations).
+    std::function<void(Json& lease)> edit;
   };
   LeaseKeeper(Client& client, LeaseKeeperOptions options, std::shared_ptr<base::Strand> strand, base::Clock& clock,
               Callbacks callbacks);
@@ -58,6 +58,8 @@ class LeaseKeeper {
   ~LeaseKeeper();
 
   void Start();
+  /// Renews at once, because what `edit` writes has changed. From any thread.
+  void RenewNow();
   /// Renews no more.
   void Stop();
   /// Renewed within the last failure_deadline, by the clock: also right while a call hangs. From any thread.

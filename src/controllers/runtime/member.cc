@@ -9,13 +9,14 @@ constexpr base::Duration kPollPeriod = std::chrono::seconds(1);
 }  // namespace
 
 Member::Member(std::string name, std::unique_ptr<client::Client> client, base::Executor& executor, base::Random random,
-               std::function<void()> on_change)
+               std::function<void()> on_change, const std::vector<MemberControllerFactory>& controllers)
     : name_(std::move(name)),
       client_(std::move(client)),
       strand_(executor.NewStrand("member/" + name_)),
       nodes_(*client_, kube::resources::Nodes(), {}, strand_, executor.clock(), random.Fork("nodes")),
       pods_(*client_, kube::resources::Pods(), {}, strand_, executor.clock(), random.Fork("pods")),
       on_change_(std::move(on_change)) {
+  for (const MemberControllerFactory& make : controllers) controllers_.push_back(make(*this));
   strand_->Post([this] {
     nodes_.Start();
     pods_.Start();
@@ -25,6 +26,7 @@ Member::Member(std::string name, std::unique_ptr<client::Client> client, base::E
 
 Member::~Member() {
   strand_->Close();
+  controllers_.clear();
   poll_.Cancel();
 }
 

@@ -3,10 +3,11 @@
 // it is lost.
 #pragma once
 
-#include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "base/executor.h"
 #include "base/random.h"
@@ -23,17 +24,30 @@ struct MemberHealth {
   std::string error;  ///< the last failure since the last success; empty when all is well
 };
 
+class Member;
+
+/// Something that looks after one member while this replica owns it.
+class MemberController {
+ public:
+  virtual ~MemberController() = default;
+};
+/// Makes one for a member that has just been won. Called before anything runs on the member's strand; the controller does its
+/// work there and writes through Member::client only. Destroyed after the strand is closed.
+using MemberControllerFactory = std::function<std::unique_ptr<MemberController>(Member&)>;
+
 class Member {
  public:
   /// Starts listing and watching nodes and pods. `on_change` is called on the member's strand when `health().synced` or
   /// `.error` may have changed.
   Member(std::string name, std::unique_ptr<client::Client> client, base::Executor& executor, base::Random random,
-         std::function<void()> on_change);
+         std::function<void()> on_change, const std::vector<MemberControllerFactory>& controllers = {});
   /// Closes the informers; nothing of this member runs afterwards.
   ~Member();
 
   const std::string& name() const { return name_; }
   MemberHealth health() const;
+  /// How long tasks of this member have run so far, its controllers' and its caches'.
+  base::Duration busy() const { return strand_->busy(); }
 
   // On the member's strand only.
   client::Client& client() { return *client_; }
@@ -52,6 +66,7 @@ class Member {
   client::Informer<kube::CompactPod> pods_;
   std::function<void()> on_change_;
   base::Timer poll_;
+  std::vector<std::unique_ptr<MemberController>> controllers_;
   mutable std::mutex mutex_;
   MemberHealth health_;
 };

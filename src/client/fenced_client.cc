@@ -1,0 +1,133 @@
+#include "client/fenced_client.h"
+
+#include <spdlog/fmt/fmt.h>
+
+namespace evenkeel::client {
+namespace {
+
+using base::Code;
+using base::Fail;
+
+constexpr std::string_view kUidOrVersion = "metadata.uid or metadata.resourceVersion";
+
+bool IsVersion(std::string_view version) { return !version.empty() && version != "0"; }
+
+// Whether the body of a merge, strategic or apply patch holds only for the object that its sender knows.
+bool NamesItsObject(const Json& patch) { return !kube::UidOf(patch).empty() || IsVersion(kube::ResourceVersionOf(patch)); }
+
+bool TestsItsObject(const Json& patch) {
+  if (!patch.is_array()) return false;
+  return std::ranges::any_of(patch.get_array(), [](const Json& operation) {
+    const std::string_view path = base::FindString(operation, {"path"});
+    return base::FindString(operation, {"op"}) == "test" && (path == "/metadata/uid" || path == "/metadata/resourceVersion") &&
+           !base::FindString(operation, {"value"}).empty();
+  });
+}
+
+// What is missing from a patch; empty when nothing is.
+std::string_view MissingFrom(PatchType type, const Json& patch) {
+  if (type == PatchType::kJson) {
+    return TestsItsObject(patch) ? "" : "a test of /metadata/uid or /metadata/resourceVersion in the patch";
+  }
+  return NamesItsObject(patch) ? "" : kUidOrVersion;
+}
+
+std::string_view MissingFromPost(std::string_view subresource, const Json& body) {
+  if (subresource == "binding") return kube::UidOf(body).empty() ? "metadata.uid" : "";
+  if (subresource != "eviction") return "a precondition, and this subresource has none to give";
+  const bool has = !base::FindString(body, {"deleteOptions", "preconditions", "uid"}).empty() ||
+                   !base::FindString(body, {"deleteOptions", "preconditions", "resourceVersion"}).empty();
+  return has ? "" : "a uid or resourceVersion in deleteOptions.preconditions";
+}
+
+bool IsUnanswered(Code code) { return code == Code::kTimeout || code == Code::kUnavailable || code == Code::kInternal; }
+
+class FencedClient final : public Client {
+ public:
+  FencedClient(std::unique_ptr<Client> next, std::shared_ptr<Fence> fence) : next_(std::move(next)), fence_(std::move(fence)) {}
+
+  Result<Json> Get(const Resource& resource, std::string_view ns, std::string_view name,
+                   std::string_view subresource) override {
+    return next_->Get(resource, ns, name, subresource);
+  }
+  Result<ListPage> List(const Resource& resource, const ListOptions& options) override {
+    return next_->List(resource, options);
+  }
+  Result<std::unique_ptr<Watch>> NewWatch(const Resource& resource, const WatchOptions& options,
+                                          WatchHandler handler) override {
+    return next_->NewWatch(resource, options, std::move(handler));
+  }
+  Result<std::string> GetRaw(std::string_view path) override { return next_->GetRaw(path); }
+  std::string Describe() const override { return next_->Describe(); }
+
+  Result<Json> Create(const Resource& resource, const Json& object, const WriteOptions& options) override {
+    return Write({"create", resource, kube::NamespaceOf(object), kube::NameOf(object)}, "",
+                 [&] { return next_->Create(resource, object, options); });
+  }
+
+  Result<Json> Update(const Resource& resource, const Json& object, const WriteOptions& options) override {
+    const bool versioned = IsVersion(kube::ResourceVersionOf(object));
+    return Write({"update", resource, kube::NamespaceOf(object), kube::NameOf(object)},
+                 versioned ? "" : "metadata.resourceVersion", [&] { return next_->Update(resource, object, options); });
+  }
+
+  Result<Json> Patch(const Resource& resource, std::string_view ns, std::string_view name, PatchType type, const Json& patch,
+                     const PatchOptions& options) override {
+    return Write({"patch", resource, ns, name}, MissingFrom(type, patch),
+                 [&] { return next_->Patch(resource, ns, name, type, patch, options); });
+  }
+
+  Result<Json> Delete(const Resource& resource, std::string_view ns, std::string_view name,
+                      const DeleteOptions& options) override {
+    const bool bound = !options.uid.empty() || !options.resource_version.empty();
+    return Write({"delete", resource, ns, name}, bound ? "" : "a uid or resourceVersion as precondition",
+                 [&] { return next_->Delete(resource, ns, name, options); });
+  }
+
+  Result<Json> Post(const Resource& resource, std::string_view ns, std::string_view name, std::string_view subresource,
+                    const Json& body) override {
+    return Write({"post", resource, ns, name, subresource}, MissingFromPost(subresource, body),
+                 [&] { return next_->Post(resource, ns, name, subresource, body); });
+  }
+
+ private:
+  // What is to be done to what, for messages.
+  struct Deed {
+    std::string_view verb;
+    const Resource& resource;
+    std::string_view ns, name;
+    std::string_view subresource = "";
+
+    std::string Text(const Client& client) const {
+      return fmt::format("{} {}{}{} {}{}{} in {}", verb, resource.QualifiedPlural(), subresource.empty() ? "" : "/",
+                         subresource, ns, ns.empty() ? "" : "/", name, client.Describe());
+    }
+  };
+
+  template <typename Call>
+  Result<Json> Write(const Deed& deed, std::string_view missing, Call call) {
+    if (!fence_->Begin()) {
+      return Fail(Code::kForbidden,
+                  fmt::format("{}: not sent: the Lease {}/{} there is no longer held by this replica (epoch {})",
+                              deed.Text(*next_), kOwnerLeaseNamespace, kOwnerLease, fence_->epoch()));
+    }
+    if (!missing.empty()) {
+      fence_->End(true);
+      return Fail(Code::kBadRequest, fmt::format("{}: not sent: a fenced write needs {}", deed.Text(*next_), missing));
+    }
+    Result<Json> answer = call();
+    fence_->End(answer || !IsUnanswered(answer.error().code()));
+    return answer;
+  }
+
+  const std::unique_ptr<Client> next_;
+  const std::shared_ptr<Fence> fence_;
+};
+
+}  // namespace
+
+std::unique_ptr<Client> NewFencedClient(std::unique_ptr<Client> next, std::shared_ptr<Fence> fence) {
+  return std::make_unique<FencedClient>(std::move(next), std::move(fence));
+}
+
+}  // namespace evenkeel::client
