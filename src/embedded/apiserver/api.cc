@@ -2,6 +2,8 @@
 #include "embedded/apiserver/api.h"
 
 #include "base/log.h"
+#include "client/fenced_client.h"
+#include "embedded/apiserver/epoch_gate.h"
 #include "embedded/apiserver/errors.h"
 #include "embedded/apiserver/raw_json.h"
 
@@ -15,8 +17,12 @@ constexpr int kReadStrands = 16;
 
 }  // namespace
 
-Api::Api(ApiOptions options) : options_(std::move(options)), random_(options_.random) {
+Api::Api(ApiOptions options)
+    : options_(std::move(options)), random_(options_.random), audit_random_(options_.random.Fork("audit")) {
   EVENKEEL_CHECK(options_.store != nullptr && options_.clock != nullptr);
+  const ServedPointer leases = table_.Find("coordination.k8s.io", "v1", "leases");
+  gate_ = std::make_unique<EpochGate>(*options_.store, leases->Key(client::kOwnerLeaseNamespace, client::kOwnerLease),
+                                      [this](base::Task task) { Run(std::move(task)); });
   if (options_.store->reads_block() && options_.executor != nullptr) {
     for (int i = 0; i < kReadStrands; ++i) strands_.push_back(options_.executor->NewStrand("apiserver-" + options_.name));
   }

@@ -21,6 +21,7 @@
 #include "base/executor.h"
 #include "base/random.h"
 #include "client/client.h"
+#include "embedded/apiserver/audit.h"
 #include "embedded/apiserver/compactor.h"
 #include "embedded/apiserver/http.h"
 #include "embedded/apiserver/log_source.h"
@@ -36,12 +37,15 @@ using base::Json;
 using base::Result;
 using base::Status;
 
+class EpochGate;
+
 struct ApiOptions {
   std::string name;  ///< of the cluster, for messages and metrics: "hub", "member-1"
   store::Store* store = nullptr;
   base::Clock* clock = nullptr;
   base::Random random{0};
-  LogSource* logs = nullptr;  ///< who can read pods' logs; null: the log subresource answers that nobody can
+  LogSource* logs = nullptr;   ///< who can read pods' logs; null: the log subresource answers that nobody can
+  AuditSink* audit = nullptr;  ///< hears of every write; null: nobody does
   /// Compacts the store on a strand of it. Needed where store->reads_block(): whatever reads then runs on strands of it, too,
   /// instead of the threads of the store.
   base::Executor* executor = nullptr;
@@ -58,6 +62,10 @@ struct Call {
   bool dry_run = false;
   bool force = false;  ///< server-side apply: take over conflicting fields
   FieldValidation field_validation = FieldValidation::kIgnore;
+  /// Of the tenure in which the caller writes (client/fenced_client.h); 0: none stated. A write of an epoch that is over fails
+  /// with kForbidden.
+  int64_t epoch = 0;
+  std::shared_ptr<const CallOrigin> origin = nullptr;  ///< for audits; null: in-process
 };
 
 /// What a write came to: an object, or (scale, Status) another JSON.
@@ -138,6 +146,8 @@ class Api {
   void DeleteCollection(Call call, ListQuery query, DeleteRequest request, Done done);
   /// pods/binding and pods/eviction.
   void Post(Call call, Json body, Done done);
+  /// Tells the audit sink of a write that was refused before it came to one of the above.
+  void RecordRefused(const Call& call, std::string_view verb, const base::Error& error);
 
   base::Time Now() const { return options_.clock->Now(); }
 
@@ -151,6 +161,15 @@ class Api {
   void Run(base::Task task);
 
  private:
+  AuditRecord NewRecord(const Call& call, std::string_view verb);
+  // `done` that tells the audit sink first. The one place where writes are recorded: each public write wraps its `done` once.
+  Done Audited(const Call& call, std::string_view verb, Done done);
+  // Answers what needs no commit (dry runs, nothing to change), unless the call's epoch is over.
+  void AnswerUnwritten(const Call& call, Answer answer, const Done& done);
+
+  void BeginCreate(Call call, Json object, Done done);
+  void BeginDelete(Call call, DeleteRequest request, Done done);
+  void BeginDeleteCollection(Call call, ListQuery query, DeleteRequest request, Done done);
   void Modify(Call call, Change change, Done done);
   void ModifyStep(std::shared_ptr<Modification> state);
   void CommitModified(std::shared_ptr<Modification> state, Json object, const Json& old, Stored current, Answer answer);
@@ -172,6 +191,8 @@ class Api {
   Status PrepareCreate(const Call& call, Json& object, Answer& answer);
   // What every new version of an existing object goes through: defaults, pruning, strategies, validation, managed fields.
   Status FinishUpdate(const Call& call, Json& object, const Json& old, Answer& answer, bool applied);
+  // The end of a Change that has an object submitted (replaced or patched) in place of `old`.
+  Result<bool> FinishSubmitted(const Call& call, Json& object, Json old, const Stored& current, Answer& answer);
   Status CheckNamespace(const Call& call);
   Status CheckSubmitted(const Call& call, Json& object, const Stored& current);
 
@@ -194,6 +215,8 @@ class Api {
   ResourceTable table_;
   std::mutex random_mutex_;
   base::Random random_;
+  std::mutex audit_mutex_;
+  base::Random audit_random_;
   std::mutex services_mutex_;
   bool services_loaded_ = false;
   std::set<std::string> service_ips_;
@@ -201,12 +224,13 @@ class Api {
   EventCache events_;
   std::vector<std::shared_ptr<base::Strand>> strands_;
   std::atomic<size_t> next_strand_ = 0;
+  std::unique_ptr<EpochGate> gate_;
   std::unique_ptr<store::Watch> definitions_watch_;
   std::unique_ptr<Compactor> compactor_;
 };
 
 /// A client that calls `api` directly as `user`, with no sockets or threads; in virtual time everything happens on the caller's
-/// strand and watch handlers run inside the write that causes them. The api must outlive it.
-std::unique_ptr<client::Client> NewInProcessClient(Api& api, UserInfo user);
+/// strand and watch handlers run inside the write that causes them. The api must outlive it. `epoch` is stated in every write.
+std::unique_ptr<client::Client> NewInProcessClient(Api& api, UserInfo user, int64_t epoch = 0);
 
 }  // namespace evenkeel::embedded::apiserver

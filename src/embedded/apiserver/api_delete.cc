@@ -1,6 +1,7 @@
 // Deletes: grace, finalizers, propagation, collections, and what goes with a CustomResourceDefinition.
 #include "embedded/apiserver/api.h"
 #include "embedded/apiserver/custom_definitions.h"
+#include "embedded/apiserver/epoch_gate.h"
 #include "embedded/apiserver/errors.h"
 #include "embedded/apiserver/modification.h"
 
@@ -17,22 +18,6 @@ constexpr int kDeleteAttempts = 10;
 
 bool IsCore(const Served& served, std::string_view plural) {
   return served.resource.group.empty() && served.resource.plural == plural;
-}
-
-Status CheckPreconditions(const Call& call, const DeleteRequest& request, const Stored& current) {
-  const kube::Resource& resource = call.served->resource;
-  const std::string uid = StoredMetaText(current, "uid");
-  if (!request.uid.empty() && request.uid != uid) {
-    return Fail(ConflictError(resource, call.name,
-                              "Precondition failed: UID in precondition: " + request.uid + ", UID in object meta: " + uid));
-  }
-  const std::string version = std::to_string(current.revision);
-  if (!request.resource_version.empty() && request.resource_version != version) {
-    return Fail(ConflictError(resource, call.name,
-                              "Precondition failed: ResourceVersion in precondition: " + request.resource_version +
-                                  ", ResourceVersion in object meta: " + version));
-  }
-  return {};
 }
 
 // The finalizers that the object has once it is marked: the collector's two follow the propagation policy.
@@ -92,21 +77,26 @@ bool MarkDeleted(const Served& served, Json& object, int64_t grace, base::JsonAr
 
 void Api::Remove(const Call& call, Stored current, Answer answer, Done done, std::function<void()> on_conflict) {
   store::Write write{.key = call.served->Key(call.ns, call.name), .value = nullptr, .expected = current.revision};
-  options_.store->Commit(std::move(write), [this, served = call.served, name = call.name, current, answer = std::move(answer),
-                                            done = std::move(done),
-                                            on_conflict = std::move(on_conflict)](Result<store::Revision> revision) mutable {
-    if (revision) {
-      answer.object.revision = *revision;
-      AfterRemove(*served, current, name, *revision);
-      return done(std::move(answer));
-    }
-    if (revision.error().code() == Code::kConflict) return on_conflict();
-    if (revision.error().code() == Code::kNotFound) return done(Fail(NotFoundError(served->resource, name)));
-    done(Fail(revision.error()));
-  });
+  gate_->Commit(call, std::move(write),
+                [this, served = call.served, name = call.name, current, answer = std::move(answer), done = std::move(done),
+                 on_conflict = std::move(on_conflict)](Result<store::Revision> revision) mutable {
+                  if (revision) {
+                    answer.object.revision = *revision;
+                    AfterRemove(*served, current, name, *revision);
+                    return done(std::move(answer));
+                  }
+                  if (revision.error().code() == Code::kConflict) return on_conflict();
+                  if (revision.error().code() == Code::kNotFound) return done(Fail(NotFoundError(served->resource, name)));
+                  done(Fail(revision.error()));
+                });
 }
 
 void Api::Delete(Call call, DeleteRequest request, Done done) {
+  done = Audited(call, "delete", std::move(done));
+  BeginDelete(std::move(call), std::move(request), std::move(done));
+}
+
+void Api::BeginDelete(Call call, DeleteRequest request, Done done) {
   if (!request.propagation.empty() && request.propagation != "Orphan" && request.propagation != "Background" &&
       request.propagation != "Foreground") {
     return done(Fail(InvalidError(NamedKind("meta.k8s.io", "DeleteOptions", "deleteoptions"), "",
@@ -123,7 +113,8 @@ void Api::DeleteStep(std::shared_ptr<const Call> call, std::shared_ptr<const Del
   const Served& served = *call->served;
   auto current = Get(*call);
   if (!current) return done(Fail(current.error()));
-  if (const auto checked = CheckPreconditions(*call, *request, *current); !checked) return done(Fail(checked.error()));
+  if (const auto checked = CheckPreconditions(*call, request->uid, request->resource_version, *current); !checked)
+    return done(Fail(checked.error()));
   Json object = DecodeObject(served, *current);
   base::Erase(object, {"metadata", "resourceVersion"});
   const int64_t grace = GraceFor(served, object, *request);
@@ -139,34 +130,41 @@ void Api::DeleteStep(std::shared_ptr<const Call> call, std::shared_ptr<const Del
   if (!stays) {
     answer.other = SuccessStatus(served.resource, call->name, kube::UidOf(object));
     if (IsCore(served, "pods") || IsCore(served, "namespaces")) answer.other.reset();
-    if (call->dry_run) return done(std::move(answer));
+    if (call->dry_run) return AnswerUnwritten(*call, std::move(answer), done);
     return Remove(*call, *std::move(current), std::move(answer), std::move(done), again);
   }
   const bool changed = MarkDeleted(served, object, grace, std::move(finalizers), Now());
-  if (!changed) return done(std::move(answer));
+  if (!changed) return AnswerUnwritten(*call, std::move(answer), done);
   if (served.IsDefinition()) {
     kube::SetCondition(object, "Terminating", "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress",
                        Now());
   }
   answer.object.bytes = std::make_shared<const std::string>(EncodeStored(object, served));
-  if (call->dry_run) return done(std::move(answer));
+  if (call->dry_run) return AnswerUnwritten(*call, std::move(answer), done);
   store::Write write{.key = served.Key(call->ns, call->name), .value = answer.object.bytes, .expected = current->revision};
-  options_.store->Commit(std::move(write),
-                         [this, call, again, done, answer = std::move(answer)](Result<store::Revision> revision) mutable {
-                           if (revision) {
-                             answer.object.revision = *revision;
-                             AfterWrite(*call->served, answer.object);
-                             return done(std::move(answer));
-                           }
-                           if (revision.error().code() == Code::kConflict || revision.error().code() == Code::kNotFound)
-                             return again();
-                           done(Fail(revision.error()));
-                         });
+  gate_->Commit(*call, std::move(write),
+                [this, call, again, done, answer = std::move(answer)](Result<store::Revision> revision) mutable {
+                  if (revision) {
+                    answer.object.revision = *revision;
+                    AfterWrite(*call->served, answer.object);
+                    return done(std::move(answer));
+                  }
+                  if (revision.error().code() == Code::kConflict || revision.error().code() == Code::kNotFound) return again();
+                  done(Fail(revision.error()));
+                });
 }
 
 void Api::DeleteCollection(Call call, ListQuery query, DeleteRequest request, Done done) {
+  done = Audited(call, "deletecollection", std::move(done));
+  BeginDeleteCollection(std::move(call), std::move(query), std::move(request), std::move(done));
+}
+
+void Api::BeginDeleteCollection(Call call, ListQuery query, DeleteRequest request, Done done) {
   auto list = List(call, query);
   if (!list) return done(Fail(list.error()));
+  if (list->items.empty()) {
+    if (const auto allowed = gate_->Check(call); !allowed) return done(Fail(allowed.error()));
+  }
   struct Progress {
     std::mutex mutex;
     size_t open = 0;
@@ -193,7 +191,7 @@ void Api::DeleteCollection(Call call, ListQuery query, DeleteRequest request, Do
     Call one = call;
     one.ns = StoredMetaText(stored, "namespace");
     one.name = StoredMetaText(stored, "name");
-    Delete(std::move(one), request, finish);
+    BeginDelete(std::move(one), request, finish);
   }
   finish(Answer{});
 }
@@ -204,7 +202,7 @@ void Api::DeleteCustomObjects(const std::string& crd_name) {
     const kube::Resource& resource = served->resource;
     if (!served->custom || resource.plural != crd_name.substr(0, dot) || resource.group != crd_name.substr(dot + 1)) continue;
     Call call{.served = served, .ns = "", .name = "", .subresource = "", .user = {}, .field_manager = ""};
-    DeleteCollection(std::move(call), {}, {}, [this, crd_name](const Result<Answer>&) { FinishCustomCleanup(crd_name); });
+    BeginDeleteCollection(std::move(call), {}, {}, [this, crd_name](const Result<Answer>&) { FinishCustomCleanup(crd_name); });
     return;
   }
   FinishCustomCleanup(crd_name);

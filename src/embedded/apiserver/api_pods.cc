@@ -15,10 +15,11 @@ using base::Fail;
 constexpr size_t kDisruptedPodsMax = 2'000;
 constexpr int kBudgetRetrySeconds = 10;
 
-Answer Created() {
-  Answer answer;
-  answer.http_status = 201;
-  answer.other = base::JsonObject{
+// The answer to a binding or an eviction of the object.
+Result<Answer> Created(Result<Answer> answer) {
+  if (!answer) return answer;
+  answer->http_status = 201;
+  answer->other = base::JsonObject{
       {"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", base::JsonObject()}, {"status", "Success"}, {"code", 201}};
   return answer;
 }
@@ -92,6 +93,7 @@ DeleteRequest EvictionRequestOf(const Json& options) {
 }  // namespace
 
 void Api::Post(Call call, Json body, Done done) {
+  done = Audited(call, "create", std::move(done));
   if (!body.is_object()) return done(Fail(Code::kBadRequest, "the body must be a JSON object"));
   const std::string_view name = kube::NameOf(body);
   if (!name.empty() && name != call.name)
@@ -113,10 +115,12 @@ void Api::Bind(Call call, Json body, Done done) {
                                     .field = node.empty() ? "target.name" : "target.kind"}})));
   }
   Json annotations = base::FindObject(body, {"metadata", "annotations"});
+  const std::string uid(kube::UidOf(body)), version(kube::ResourceVersionOf(body));
   auto shared = std::make_shared<const Call>(call);
   Modify(
       std::move(call),
-      [this, shared, node, annotations](Json& pod, const Stored&, Answer&) -> Result<bool> {
+      [this, shared, node, annotations, uid, version](Json& pod, const Stored& current, Answer&) -> Result<bool> {
+        EVENKEEL_TRY(CheckPreconditions(*shared, uid, version, current));
         kube::Resource bindings = shared->served->resource;
         bindings.plural = "pods/binding";
         if (base::Find(pod, {"metadata", "deletionTimestamp"}) != nullptr) {
@@ -132,7 +136,7 @@ void Api::Bind(Call call, Json body, Done done) {
         kube::SetCondition(pod, "PodScheduled", "True", "", "", Now());
         return true;
       },
-      [done](Result<Answer> answer) { done(answer ? Result<Answer>(Created()) : std::move(answer)); });
+      [done](Result<Answer> answer) { done(Created(std::move(answer))); });
 }
 
 void Api::Evict(Call call, Json body, Done done) {
@@ -143,8 +147,8 @@ void Api::Evict(Call call, Json body, Done done) {
   DeleteRequest request = EvictionRequestOf(options);
   if (!base::FindArray(options, {"dryRun"}).empty()) call.dry_run = true;
   call.subresource.clear();
-  const auto answer = [done](Result<Answer> deleted) { done(deleted ? Result<Answer>(Created()) : std::move(deleted)); };
-  if (NeedsNoBudget(pod)) return Delete(std::move(call), std::move(request), answer);
+  const auto answer = [done](Result<Answer> deleted) { done(Created(std::move(deleted))); };
+  if (NeedsNoBudget(pod)) return BeginDelete(std::move(call), std::move(request), answer);
 
   const ServedPointer budgets = table_.Find("policy", "v1", "poddisruptionbudgets");
   const auto list = options_.store->List({.prefix = budgets->Prefix(call.ns), .start_after = {}});
@@ -163,7 +167,8 @@ void Api::Evict(Call call, Json body, Done done) {
     }
     match = stored;
   }
-  if (!match || UnhealthyMayGo(DecodeObject(*budgets, *match), pod)) return Delete(std::move(call), std::move(request), answer);
+  if (!match || UnhealthyMayGo(DecodeObject(*budgets, *match), pod))
+    return BeginDelete(std::move(call), std::move(request), answer);
   TakeFromBudget(std::move(call), std::move(pod), *match, std::move(request), answer);
 }
 
@@ -174,7 +179,8 @@ void Api::TakeFromBudget(Call call, Json pod, Stored budget, DeleteRequest reque
                  .subresource = "status",
                  .user = call.user,
                  .field_manager = "",
-                 .dry_run = call.dry_run};
+                 .dry_run = call.dry_run,
+                 .epoch = call.epoch};
   // The pod that was judged is the one that goes, not a new one of its name.
   if (request.uid.empty()) request.uid = kube::UidOf(pod);
   const kube::Resource resource = on_budget.served->resource;
@@ -186,7 +192,7 @@ void Api::TakeFromBudget(Call call, Json pod, Stored budget, DeleteRequest reque
       [this, call, request, done](const Result<Answer>& taken) mutable {
         if (!taken) return done(Fail(taken.error()));
         Run([this, call = std::move(call), request = std::move(request), done = std::move(done)]() mutable {
-          Delete(std::move(call), std::move(request), std::move(done));
+          BeginDelete(std::move(call), std::move(request), std::move(done));
         });
       });
 }
@@ -200,6 +206,7 @@ void Api::UpdateScale(Call call, std::function<Status(Json& scale)> edit, Done d
         const Served& served = *shared->served;
         Json scale = ScaleOf(served, object);
         EVENKEEL_TRY(edit(scale));
+        EVENKEEL_TRY(CheckPreconditions(*shared, kube::UidOf(scale), "", current));
         const std::string_view version = kube::ResourceVersionOf(scale);
         if (!version.empty() && version != std::to_string(current.revision))
           return Fail(StaleError(served.resource, shared->name));

@@ -1,6 +1,7 @@
 // Create, update and patch: one path for everything that edits an existing object (Modify), one for what is new.
 #include "embedded/apiserver/api.h"
 #include "embedded/apiserver/custom_definitions.h"
+#include "embedded/apiserver/epoch_gate.h"
 #include "embedded/apiserver/errors.h"
 #include "embedded/apiserver/managed_fields.h"
 #include "embedded/apiserver/modification.h"
@@ -128,7 +129,18 @@ Status Api::PrepareCreate(const Call& call, Json& object, Answer& answer) {
   return {};
 }
 
+void Api::AnswerUnwritten(const Call& call, Answer answer, const Done& done) {
+  if (auto allowed = gate_->Check(call); !allowed) return done(Fail(std::move(allowed).error()));
+  done(std::move(answer));
+}
+
 void Api::Create(Call call, Json object, Done done) {
+  call.name = kube::NameOf(object);
+  done = Audited(call, "create", std::move(done));
+  BeginCreate(std::move(call), std::move(object), std::move(done));
+}
+
+void Api::BeginCreate(Call call, Json object, Done done) {
   const kube::Resource& resource = call.served->resource;
   if (const auto checked = CheckKind(*call.served, object); !checked) return done(Fail(checked.error()));
   const std::string_view given_ns = kube::NamespaceOf(object);
@@ -146,7 +158,6 @@ void Api::Create(Call call, Json object, Done done) {
   if (call.served->terminating) {
     return done(Fail(Code::kMethodNotAllowed, "create not allowed while custom resource definition is terminating"));
   }
-  call.name = kube::NameOf(object);
   if (!call.name.empty()) return CreateStep(std::move(call), std::move(object), nullptr, std::move(done), 0);
   if (base::FindString(object, {"metadata", "generateName"}).empty()) {
     return done(Fail(InvalidError(call.served->resource, "",
@@ -182,23 +193,24 @@ void Api::CommitNew(std::shared_ptr<const Call> call, std::shared_ptr<const Json
   answer.object.bytes = std::make_shared<const std::string>(EncodeStored(object, served));
   if (call->dry_run) {
     if (options_.store->Get(key)) return done(Fail(AlreadyExistsError(served.resource, call->name)));
-    return done(std::move(answer));
+    return AnswerUnwritten(*call, std::move(answer), done);
   }
   store::Write write{.key = std::move(key), .value = answer.object.bytes, .expected = 0};
-  options_.store->Commit(std::move(write), [this, call, given = std::move(given), answer = std::move(answer),
-                                            done = std::move(done), attempt](Result<store::Revision> revision) mutable {
-    if (revision) {
-      answer.object.revision = *revision;
-      AfterWrite(*call->served, answer.object);
-      return done(std::move(answer));
-    }
-    if (revision.error().code() != Code::kConflict) return done(Fail(revision.error()));
-    if (given == nullptr || attempt + 1 >= kNameAttempts)
-      return done(Fail(AlreadyExistsError(call->served->resource, call->name)));
-    Run([this, call, given = std::move(given), done = std::move(done), attempt]() mutable {
-      CreateGenerated(*call, std::move(given), std::move(done), attempt + 1);
-    });
-  });
+  gate_->Commit(*call, std::move(write),
+                [this, call, given = std::move(given), answer = std::move(answer), done = std::move(done),
+                 attempt](Result<store::Revision> revision) mutable {
+                  if (revision) {
+                    answer.object.revision = *revision;
+                    AfterWrite(*call->served, answer.object);
+                    return done(std::move(answer));
+                  }
+                  if (revision.error().code() != Code::kConflict) return done(Fail(revision.error()));
+                  if (given == nullptr || attempt + 1 >= kNameAttempts)
+                    return done(Fail(AlreadyExistsError(call->served->resource, call->name)));
+                  Run([this, call, given = std::move(given), done = std::move(done), attempt]() mutable {
+                    CreateGenerated(*call, std::move(given), std::move(done), attempt + 1);
+                  });
+                });
 }
 
 void Api::Modify(Call call, Change change, Done done) {
@@ -224,7 +236,7 @@ void Api::ModifyStep(std::shared_ptr<Modification> state) {
   if (!write) return state->done(Fail(write.error()));
   if (!*write) {
     if (answer.object.bytes == nullptr) answer.object = current;
-    return state->done(std::move(answer));
+    return AnswerUnwritten(call, std::move(answer), state->done);
   }
   CommitModified(std::move(state), std::move(object), old, std::move(current), std::move(answer));
 }
@@ -240,28 +252,28 @@ void Api::CommitModified(std::shared_ptr<Modification> state, Json object, const
     state->done(Fail(StaleError(state->call.served->resource, state->call.name)));
   };
   if (DeletionIsComplete(*call.served, object, old)) {
-    if (call.dry_run) return state->done(std::move(answer));
+    if (call.dry_run) return AnswerUnwritten(call, std::move(answer), state->done);
     answer.object.bytes = std::make_shared<const std::string>(std::move(bytes));
     return Remove(call, std::move(current), std::move(answer), state->done, [again] { again(true); });
   }
   // The same fields in another order have the same size and are no change either.
   if (bytes.size() == current.bytes->size() && (bytes == *current.bytes || SameObject(object, old))) {
-    return state->done(std::move(answer));
+    return AnswerUnwritten(call, std::move(answer), state->done);
   }
   answer.object.bytes = std::make_shared<const std::string>(std::move(bytes));
-  if (call.dry_run) return state->done(std::move(answer));
+  if (call.dry_run) return AnswerUnwritten(call, std::move(answer), state->done);
   store::Write write{.key = call.served->Key(call.ns, call.name), .value = answer.object.bytes, .expected = current.revision};
-  options_.store->Commit(std::move(write),
-                         [this, state, again, answer = std::move(answer)](Result<store::Revision> revision) mutable {
-                           if (revision) {
-                             answer.object.revision = *revision;
-                             AfterWrite(*state->call.served, answer.object);
-                             return state->done(std::move(answer));
-                           }
-                           const Code code = revision.error().code();
-                           if (code == Code::kConflict || code == Code::kNotFound) return again(true);
-                           state->done(Fail(revision.error()));
-                         });
+  gate_->Commit(call, std::move(write),
+                [this, state, again, answer = std::move(answer)](Result<store::Revision> revision) mutable {
+                  if (revision) {
+                    answer.object.revision = *revision;
+                    AfterWrite(*state->call.served, answer.object);
+                    return state->done(std::move(answer));
+                  }
+                  const Code code = revision.error().code();
+                  if (code == Code::kConflict || code == Code::kNotFound) return again(true);
+                  state->done(Fail(revision.error()));
+                });
 }
 
 Status Api::CheckSubmitted(const Call& call, Json& object, const Stored& current) {
@@ -313,7 +325,15 @@ Status Api::FinishUpdate(const Call& call, Json& object, const Json& old, Answer
   return {};
 }
 
+Result<bool> Api::FinishSubmitted(const Call& call, Json& object, Json old, const Stored& current, Answer& answer) {
+  EVENKEEL_TRY(CheckSubmitted(call, object, current));
+  base::Erase(old, {"metadata", "resourceVersion"});
+  EVENKEEL_TRY(FinishUpdate(call, object, old, answer, false));
+  return true;
+}
+
 void Api::Update(Call call, Json given, Done done) {
+  done = Audited(call, "update", std::move(done));
   if (call.subresource == "scale") {
     return UpdateScale(
         std::move(call),
@@ -328,18 +348,15 @@ void Api::Update(Call call, Json given, Done done) {
   Modify(
       std::move(call),
       [this, shared, given = std::move(given)](Json& object, const Stored& current, Answer& answer) -> Result<bool> {
-        const Json old = std::move(object);
+        Json old = std::move(object);
         object = given;
-        EVENKEEL_TRY(CheckSubmitted(*shared, object, current));
-        Json without_version = old;
-        base::Erase(without_version, {"metadata", "resourceVersion"});
-        EVENKEEL_TRY(FinishUpdate(*shared, object, without_version, answer, false));
-        return true;
+        return FinishSubmitted(*shared, object, std::move(old), current, answer);
       },
       std::move(done));
 }
 
 void Api::Patch(Call call, PatchBody patch, Done done) {
+  done = Audited(call, "patch", std::move(done));
   if (call.subresource == "scale") {
     return UpdateScale(
         std::move(call),
@@ -360,13 +377,9 @@ void Api::Patch(Call call, PatchBody patch, Done done) {
   Modify(
       std::move(call),
       [this, shared, patch = std::move(patch)](Json& object, const Stored& current, Answer& answer) -> Result<bool> {
-        const Json old = object;
+        Json old = object;
         EVENKEEL_TRY(PatchObject(shared->served->resource, shared->name, patch, object));
-        EVENKEEL_TRY(CheckSubmitted(*shared, object, current));
-        Json without_version = old;
-        base::Erase(without_version, {"metadata", "resourceVersion"});
-        EVENKEEL_TRY(FinishUpdate(*shared, object, without_version, answer, false));
-        return true;
+        return FinishSubmitted(*shared, object, std::move(old), current, answer);
       },
       std::move(done));
 }
@@ -388,11 +401,16 @@ void Api::ApplyPatch(Call call, Json config, Done done) {
   auto shared = std::make_shared<const Call>(call);
   if (!exists) {
     if (!call.subresource.empty()) return done(Fail(NotFoundError(call.served->resource, call.name)));
+    if (const std::string_view uid = kube::UidOf(config); !uid.empty()) {
+      return done(Fail(ConflictError(
+          call.served->resource, call.name,
+          "uid mismatch: the provided object specified uid " + std::string(uid) + ", and no existing object was found")));
+    }
     base::Ensure(config, {"metadata", "name"}) = call.name;
     auto created = ApplyConfig(Json(), config, call.served->resource.schema, ManagerOf(call, Now()), call.force);
     if (!created) return done(Fail(created.error()));
     // Somebody may create it in between: then the answer is AlreadyExists, and applying again merges.
-    return Create(std::move(call), *std::move(created), std::move(done));
+    return BeginCreate(std::move(call), *std::move(created), std::move(done));
   }
   Modify(
       std::move(call),

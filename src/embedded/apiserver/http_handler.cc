@@ -1,5 +1,7 @@
 #include "embedded/apiserver/http_handler.h"
 
+#include "client/fenced_client.h"
+#include "embedded/apiserver/epoch_gate.h"
 #include "embedded/apiserver/http_handler_impl.h"
 
 namespace evenkeel::embedded::apiserver {
@@ -32,6 +34,44 @@ base::Result<FieldValidation> FieldValidationOf(const Query& query) {
   if (text == "Strict") return FieldValidation::kStrict;
   return base::Fail(Code::kBadRequest,
                     "fieldValidation: Unsupported value: \"" + text + "\": supported values: \"Ignore\", \"Strict\", \"Warn\"");
+}
+
+// Header names are in lower case here.
+std::string EpochHeader() {
+  std::string name = client::kEpochHeader;
+  for (char& letter : name) letter = letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+  return name;
+}
+
+// What query and headers ask of the call.
+Status ReadOptions(const Exchange& exchange, Call& call) {
+  call.field_manager = exchange.query.Get("fieldManager");
+  if (!IsPrintable(call.field_manager) || call.field_manager.size() > kFieldManagerMax) {
+    return base::Fail(Code::kBadRequest, "fieldManager: Invalid value: should only contain printable characters, at most 128");
+  }
+  call.force = exchange.query.Flag("force");
+  EVENKEEL_ASSIGN(call.field_validation, FieldValidationOf(exchange.query));
+  if (const std::string dry_run = exchange.query.Get("dryRun"); !dry_run.empty()) {
+    if (dry_run != "All") return base::Fail(Code::kBadRequest, "Invalid value: \"" + dry_run + "\": dryRun must be All");
+    call.dry_run = true;
+  }
+  static const std::string epoch_header = EpochHeader();
+  const auto epoch = exchange.request.headers.find(epoch_header);
+  if (exchange.request.method != "GET" && epoch != exchange.request.headers.end()) {
+    EVENKEEL_ASSIGN(call.epoch, ParseEpoch(epoch->second));
+  }
+  return {};
+}
+
+std::shared_ptr<const CallOrigin> OriginOf(const Exchange& exchange) {
+  const HttpRequest& request = exchange.request;
+  auto origin = std::make_shared<CallOrigin>();
+  origin->uri = request.query.empty() ? request.path : request.path + "?" + request.query;
+  origin->user_agent = exchange.Header("user-agent");
+  origin->address = request.remote.substr(0, request.remote.rfind(':'));
+  if (origin->address.starts_with('[')) origin->address = origin->address.substr(1, origin->address.size() - 2);
+  origin->received = exchange.clock->Now();
+  return origin;
 }
 
 bool Serves(const Served& served, std::string_view subresource) {
@@ -123,31 +163,19 @@ void ApiHandler::Impl::RouteResource(const ExchangePointer& exchange, const Reso
   call.name = path.name;
   call.subresource = path.subresource;
   call.user = request.user;
-  call.field_manager = exchange->query.Get("fieldManager");
-  if (!IsPrintable(call.field_manager) || call.field_manager.size() > kFieldManagerMax) {
-    return exchange->SendError(
-        {Code::kBadRequest, "fieldManager: Invalid value: should only contain printable characters, at most 128"});
-  }
-  call.force = exchange->query.Flag("force");
-  const auto validation = FieldValidationOf(exchange->query);
-  if (!validation) return exchange->SendError(validation.error());
-  call.field_validation = *validation;
-  if (const std::string dry_run = exchange->query.Get("dryRun"); !dry_run.empty()) {
-    if (dry_run != "All")
-      return exchange->SendError({Code::kBadRequest, "Invalid value: \"" + dry_run + "\": dryRun must be All"});
-    call.dry_run = true;
-  }
+  if (api.options().audit != nullptr && request.method != "GET") call.origin = OriginOf(*exchange);
+  if (const auto read = ReadOptions(*exchange, call); !read) return Refuse(exchange, call, read.error());
   // One object of a namespaced kind is never addressed without its namespace.
   if (resource.namespaced && call.ns.empty() &&
       (!call.name.empty() || request.method == "POST" || request.method == "DELETE")) {
-    return exchange->SendError(call.name.empty() ? MethodNotAllowedError() : NoSuchResourceError());
+    return Refuse(exchange, call, call.name.empty() ? MethodNotAllowedError() : NoSuchResourceError());
   }
   auto wanted = request.method == "GET" ? NegotiateForm(exchange->Header("accept"), {Form::kTable, Form::kPartial})
                                         : NegotiateForm(exchange->Header("accept"), {});
   if (!wanted) {
     // A client that would take a Table of what it writes takes the object as well.
     wanted = NegotiateForm(exchange->Header("accept"), {Form::kTable, Form::kPartial});
-    if (!wanted) return exchange->SendError(wanted.error());
+    if (!wanted) return Refuse(exchange, call, wanted.error());
     wanted->form = Form::kObject;
   }
   exchange->wanted = *wanted;

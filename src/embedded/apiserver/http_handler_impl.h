@@ -49,6 +49,8 @@ struct ApiHandler::Impl : std::enable_shared_from_this<ApiHandler::Impl> {
   void Watch(const ExchangePointer& exchange, const Call& call);
   void GetLog(const ExchangePointer& exchange, const Call& call);
 
+  /// Answers a request that does not get as far as Api, and has it recorded if it is a write.
+  void Refuse(const ExchangePointer& exchange, const Call& call, const base::Error& error);
   void Write(const ExchangePointer& exchange, Call call);
   void Create(const ExchangePointer& exchange, Call call);
   void Patch(const ExchangePointer& exchange, Call call);

@@ -86,21 +86,35 @@ base::Result<DeleteRequest> DeleteRequestOf(const Exchange& exchange, bool& dry_
   return request;
 }
 
+// As audits call it; empty for what is no write.
+std::string_view VerbOf(const std::string& method, const Call& call) {
+  if (method == "POST") return "create";
+  if (method == "PUT") return "update";
+  if (method == "PATCH") return "patch";
+  if (method == "DELETE") return call.name.empty() ? "deletecollection" : "delete";
+  return "";
+}
+
 }  // namespace
+
+void ApiHandler::Impl::Refuse(const ExchangePointer& exchange, const Call& call, const base::Error& error) {
+  if (const auto verb = VerbOf(exchange->request.method, call); !verb.empty()) api.RecordRefused(call, verb, error);
+  exchange->SendError(error);
+}
 
 void ApiHandler::Impl::Write(const ExchangePointer& exchange, Call call) {
   const bool post = exchange->request.method == "POST";
   const ServedPointer served = call.served;
   if (post && call.subresource.empty() && call.name.empty()) return Create(exchange, std::move(call));
   auto body = ParseBody(*exchange);
-  if (!body) return exchange->SendError(body.error());
+  if (!body) return Refuse(exchange, call, body.error());
   if (post && (call.subresource == "binding" || call.subresource == "eviction")) {
     return api.Post(std::move(call), *std::move(body), Answerer(exchange, served));
   }
   const bool updates = !post && !call.name.empty() &&
                        (call.subresource.empty() || call.subresource == "status" || call.subresource == "scale" ||
                         call.subresource == "finalize");
-  if (!updates) return exchange->SendError(MethodNotAllowedError());
+  if (!updates) return Refuse(exchange, call, MethodNotAllowedError());
   api.Update(std::move(call), *std::move(body), Answerer(exchange, served));
 }
 
@@ -110,7 +124,7 @@ void ApiHandler::Impl::Create(const ExchangePointer& exchange, Call call) {
   unsigned char usual[kUsualBytes];
   boost::json::monotonic_resource memory(usual, kUsualBytes);
   auto body = ParseBody(*exchange, &memory);
-  if (!body) return exchange->SendError(body.error());
+  if (!body) return Refuse(exchange, call, body.error());
   const ServedPointer served = call.served;
   api.Create(std::move(call), *std::move(body), Answerer(exchange, served));
 }
@@ -118,17 +132,17 @@ void ApiHandler::Impl::Create(const ExchangePointer& exchange, Call call) {
 void ApiHandler::Impl::Patch(const ExchangePointer& exchange, Call call) {
   const bool patches =
       !call.name.empty() && (call.subresource.empty() || call.subresource == "status" || call.subresource == "scale");
-  if (!patches) return exchange->SendError(MethodNotAllowedError());
+  if (!patches) return Refuse(exchange, call, MethodNotAllowedError());
   auto patch = ParsePatch(*exchange);
-  if (!patch) return exchange->SendError(patch.error());
+  if (!patch) return Refuse(exchange, call, patch.error());
   const ServedPointer served = call.served;
   api.Patch(std::move(call), *std::move(patch), Answerer(exchange, served));
 }
 
 void ApiHandler::Impl::Delete(const ExchangePointer& exchange, Call call) {
-  if (!call.subresource.empty()) return exchange->SendError(MethodNotAllowedError());
+  if (!call.subresource.empty()) return Refuse(exchange, call, MethodNotAllowedError());
   auto request = DeleteRequestOf(*exchange, call.dry_run);
-  if (!request) return exchange->SendError(request.error());
+  if (!request) return Refuse(exchange, call, request.error());
   const ServedPointer served = call.served;
   if (!call.name.empty()) return api.Delete(std::move(call), *std::move(request), Answerer(exchange, served));
   exchange->verb = "DELETECOLLECTION";

@@ -46,7 +46,7 @@ class InProcessWatch : public client::Watch {
 
 class InProcessClient : public client::Client {
  public:
-  InProcessClient(Api& api, UserInfo user) : api_(api), user_(std::move(user)) {}
+  InProcessClient(Api& api, UserInfo user, int64_t epoch) : api_(api), user_(std::move(user)), epoch_(epoch) {}
 
   Result<Json> Get(const kube::Resource& resource, std::string_view ns, std::string_view name,
                    std::string_view subresource) override {
@@ -167,7 +167,8 @@ class InProcessClient : public client::Client {
               .name = std::string(name),
               .subresource = std::string(subresource),
               .user = user_,
-              .field_manager = ""};
+              .field_manager = "",
+              .epoch = epoch_};
     if (call.served == nullptr) return Fail(NoSuchResourceError());
     return call;
   }
@@ -191,13 +192,14 @@ class InProcessClient : public client::Client {
   }
 
   Api& api_;
-  UserInfo user_;
+  const UserInfo user_;
+  const int64_t epoch_;
 };
 
 }  // namespace
 
-std::unique_ptr<client::Client> NewInProcessClient(Api& api, UserInfo user) {
-  return std::make_unique<InProcessClient>(api, std::move(user));
+std::unique_ptr<client::Client> NewInProcessClient(Api& api, UserInfo user, int64_t epoch) {
+  return std::make_unique<InProcessClient>(api, std::move(user), epoch);
 }
 
 }  // namespace evenkeel::embedded::apiserver

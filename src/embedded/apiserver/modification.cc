@@ -1,11 +1,24 @@
 #include "embedded/apiserver/modification.h"
 
+#include "embedded/apiserver/errors.h"
 #include "kube/strategic_merge.h"
 
 namespace evenkeel::embedded::apiserver {
 
 using base::Code;
 using base::Fail;
+
+Status CheckPreconditions(const Call& call, std::string_view uid, std::string_view resource_version, const Stored& current) {
+  const auto check = [&](std::string_view what, std::string_view wanted, const std::string& actual) -> Status {
+    if (wanted.empty() || wanted == actual) return {};
+    const std::string field(what);
+    return Fail(ConflictError(call.served->resource, call.name,
+                              "Precondition failed: " + field + " in precondition: " + std::string(wanted) + ", " + field +
+                                  " in object meta: " + actual));
+  };
+  EVENKEEL_TRY(check("UID", uid, StoredMetaText(current, "uid")));
+  return check("ResourceVersion", resource_version, std::to_string(current.revision));
+}
 
 bool DeletionIsComplete(const Served& served, const Json& object, const Json& old) {
   if (base::Find(old, {"metadata", "deletionTimestamp"}) == nullptr) return false;

@@ -16,6 +16,8 @@ struct Api::Modification {
   int attempt = 0;
 };
 
+/// kConflict unless the object has the uid and the resourceVersion; empty ones do not matter.
+Status CheckPreconditions(const Call& call, std::string_view uid, std::string_view resource_version, const Stored& current);
 /// Whether an object that was marked for deletion has nothing left to wait for, so that writing it means removing it.
 bool DeletionIsComplete(const Served& served, const Json& object, const Json& old);
 /// Carries out a JSON, merge or strategic merge patch.

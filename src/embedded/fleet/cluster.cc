@@ -16,6 +16,7 @@ apiserver::ApiOptions MakeApiOptions(const ClusterOptions& options, store::Store
   api.clock = &executor.clock();
   api.random = random.Fork("api");
   api.logs = logs;
+  api.audit = options.audit;
   api.executor = &executor;
   return api;
 }
@@ -37,8 +38,8 @@ Cluster::~Cluster() {
   logs_strand_->Close();
 }
 
-std::unique_ptr<client::Client> Cluster::NewClient(const std::string& user) {
-  return apiserver::NewInProcessClient(api_, {user, {kMasters, "system:authenticated"}});
+std::unique_ptr<client::Client> Cluster::NewClient(const std::string& user, int64_t epoch) {
+  return apiserver::NewInProcessClient(api_, {user, {kMasters, "system:authenticated"}}, epoch);
 }
 
 base::Status Cluster::Start() {

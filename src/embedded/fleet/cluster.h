@@ -24,11 +24,12 @@ struct ClusterOptions {
   int nodes = 3;  ///< simulated ones
   /// Runs pods that ask for it by the annotation `evenkeel.dev/runtime: NAME`. May be null.
   nodeagent::ContainerRuntime* runtime = nullptr;
+  apiserver::AuditSink* audit = nullptr;  ///< hears of every write; null: nobody does
 };
 
 class Cluster {
  public:
-  /// The executor, and the runtime of the options, must outlive it.
+  /// The executor, and the runtime and the audit sink of the options, must outlive it.
   Cluster(ClusterOptions options, std::unique_ptr<store::Store> store, base::Executor& executor, base::Random random);
   ~Cluster();
 
@@ -41,8 +42,8 @@ class Cluster {
   apiserver::Api& api() { return api_; }
   /// As an administrator, in-process.
   client::Client& client() { return *client_; }
-  /// A client of its own for somebody else.
-  std::unique_ptr<client::Client> NewClient(const std::string& user);
+  /// A client of its own for somebody else, who states `epoch` in every write (client/fenced_client.h; 0: none).
+  std::unique_ptr<client::Client> NewClient(const std::string& user, int64_t epoch = 0);
   nodeagent::NodeAgent& nodes() { return *agent_; }
   const std::shared_ptr<base::Strand>& node_strand() const { return agent_strand_; }
 

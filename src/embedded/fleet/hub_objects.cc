@@ -76,6 +76,18 @@ Json KarmadaClusterDefinition() {
 }
 
 Json ControllerDeployment(int replicas, const std::string& sharding_method) {
+  const auto variable = [](const char* name, const std::string& value) {
+    return JsonObject{{"name", name}, {"value", value}};
+  };
+  JsonArray environment{FieldVariable("POD_IP", "status.podIP"), FieldVariable("POD_NAME", "metadata.name")};
+  if (sharding_method == "weighted") {
+    environment.push_back(variable("EVENKEEL_SHARDING_MODE", "coordinated"));
+  } else {
+    environment.push_back(variable("EVENKEEL_SHARDING_MODE", "compatible"));
+    environment.push_back(variable("ARGOCD_ENABLE_DYNAMIC_CLUSTER_DISTRIBUTION", "true"));
+    environment.push_back(variable("ARGOCD_APPLICATION_CONTROLLER_NAME", kControllerName));
+    environment.push_back(variable("ARGOCD_CONTROLLER_SHARDING_ALGORITHM", sharding_method));
+  }
   const JsonObject labels{{"app.kubernetes.io/name", kControllerName}, {"app.kubernetes.io/part-of", "evenkeel"}};
   const JsonObject container{
       {"name", "controller"},
@@ -83,10 +95,7 @@ Json ControllerDeployment(int replicas, const std::string& sharding_method) {
       {"command", JsonArray{"evenkeel", "run"}},
       {"args", JsonArray{"--kubeconfig=$(EVENKEEL_POD_ROOT)/etc/evenkeel/kubeconfig", "--metrics-address=$(POD_IP)",
                          "--metrics-port=" + std::to_string(kMetricsPort)}},
-      {"env", JsonArray{FieldVariable("POD_IP", "status.podIP"), FieldVariable("POD_NAME", "metadata.name"),
-                        JsonObject{{"name", "ARGOCD_ENABLE_DYNAMIC_CLUSTER_DISTRIBUTION"}, {"value", "true"}},
-                        JsonObject{{"name", "ARGOCD_APPLICATION_CONTROLLER_NAME"}, {"value", kControllerName}},
-                        JsonObject{{"name", "ARGOCD_CONTROLLER_SHARDING_ALGORITHM"}, {"value", sharding_method}}}},
+      {"env", environment},
       {"ports", JsonArray{JsonObject{{"name", "metrics"}, {"containerPort", kMetricsPort}}}},
       {"resources", JsonObject{{"requests", JsonObject{{"cpu", "100m"}, {"memory", "64Mi"}}}}},
       {"readinessProbe", Probe("/healthz")},

@@ -20,6 +20,7 @@ base::Json KubeconfigSecret(const std::string& kubeconfig);
 /// The cluster.karmada.io/v1alpha1 Cluster kind, so that clusters can be registered as Karmada does.
 base::Json KarmadaClusterDefinition();
 /// The Deployment whose pods are `evenkeel run` processes, and whose replicas are the shards.
+/// @param sharding_method  "weighted": coordinated mode; Argo CD's methods: compatible mode.
 base::Json ControllerDeployment(int replicas, const std::string& sharding_method);
 
 }  // namespace evenkeel::embedded::fleet

@@ -50,6 +50,29 @@ KeyValue FromWire(const etcdserverpb::KeyValue& pair, size_t strip) {
           pair.mod_revision()};
 }
 
+void AddCompare(etcdserverpb::TxnRequest& request, const std::string& key, etcdserverpb::Compare::CompareResult result,
+                Revision revision) {
+  auto* compare = request.add_compare();
+  compare->set_target(etcdserverpb::Compare::MOD);
+  compare->set_key(key);
+  compare->set_result(result);
+  compare->set_mod_revision(revision);
+}
+
+// Asks for the key's revisions in case the comparisons fail.
+void AddHead(etcdserverpb::TxnRequest& request, const std::string& key) {
+  auto* range = request.add_failure()->mutable_request_range();
+  range->set_key(key);
+  range->set_keys_only(true);
+}
+
+// The answer to the AddHead of that index; nullopt: the key does not exist.
+std::optional<KeyHead> HeadIn(const etcdserverpb::TxnResponse& response, int index) {
+  if (response.responses_size() <= index || response.responses(index).response_range().kvs_size() == 0) return std::nullopt;
+  const auto& pair = response.responses(index).response_range().kvs(0);
+  return KeyHead{pair.create_revision(), pair.mod_revision()};
+}
+
 class EtcdWatchHandle : public Watch {
  public:
   explicit EtcdWatchHandle(std::shared_ptr<EtcdWatcher> watcher) : watcher_(std::move(watcher)) {}
@@ -90,6 +113,7 @@ class EtcdStore : public Store {
     std::string key;
     bool deletes = false;
     Revision expected = 0;
+    std::shared_ptr<const Guard> guard;
     Done done;
   };
 
@@ -226,12 +250,8 @@ void EtcdStore::Commit(Write write, Done done) {
   const std::string key = options_.prefix + write.key;
   auto& request = transaction->request;
   if (write.expected != Write::kAnyRevision || transaction->deletes) {
-    auto* compare = request.add_compare();
-    compare->set_target(etcdserverpb::Compare::MOD);
-    compare->set_key(key);
     const bool any = write.expected == Write::kAnyRevision;
-    compare->set_result(any ? etcdserverpb::Compare::NOT_EQUAL : etcdserverpb::Compare::EQUAL);
-    compare->set_mod_revision(any ? 0 : write.expected);
+    AddCompare(request, key, any ? etcdserverpb::Compare::NOT_EQUAL : etcdserverpb::Compare::EQUAL, any ? 0 : write.expected);
   }
   if (!transaction->deletes) {
     auto* put = request.add_success()->mutable_request_put();
@@ -240,9 +260,13 @@ void EtcdStore::Commit(Write write, Done done) {
   } else if (write.expected != 0) {
     request.add_success()->mutable_request_delete_range()->set_key(key);
   }
-  auto* range = request.add_failure()->mutable_request_range();
-  range->set_key(key);
-  range->set_keys_only(true);
+  AddHead(request, key);
+  if (write.guard) {
+    const std::string guarded = options_.prefix + write.guard->key;
+    AddCompare(request, guarded, etcdserverpb::Compare::EQUAL, write.guard->expected);
+    AddHead(request, guarded);
+    transaction->guard = std::move(write.guard);
+  }
   transaction->key = std::move(write.key);
   SetDeadline(transaction->context);
   Transaction* const call = transaction.release();
@@ -264,11 +288,8 @@ base::Result<Revision> EtcdStore::Judge(const Transaction& transaction, const gr
   const auto& response = transaction.response;
   Saw(response.header().revision());
   if (response.succeeded() && !(transaction.deletes && transaction.expected == 0)) return response.header().revision();
-  std::optional<KeyHead> now;
-  if (!response.succeeded() && response.responses_size() > 0 && response.responses(0).response_range().kvs_size() > 0) {
-    const auto& pair = response.responses(0).response_range().kvs(0);
-    now = KeyHead{pair.create_revision(), pair.mod_revision()};
-  }
+  if (!response.succeeded() && transaction.guard) EVENKEEL_TRY(CheckGuard(*transaction.guard, HeadIn(response, 1)));
+  const std::optional<KeyHead> now = response.succeeded() ? std::nullopt : HeadIn(response, 0);
   const Write write{transaction.key, transaction.deletes ? nullptr : std::make_shared<const std::string>(),
                     transaction.expected};
   if (auto allowed = CheckWrite(write, now); !allowed) return Fail(std::move(allowed).error());

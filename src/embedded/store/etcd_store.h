@@ -24,10 +24,11 @@ struct EtcdOptions {
 /// Connects to any of the endpoints (host:port, with or without http:// or https://) and checks that one answers; later it
 /// moves among them by itself. Errors: kBadRequest for a malformed endpoint or file, kUnavailable when none answers.
 ///
-/// Commit is one transaction comparing mod_revision; a request that timed out or broke off is kUnavailable and may have been
-/// carried out. A watch is one stream, reopened with growing pauses from behind the last event delivered; events are held back
-/// in etcd while a handler is slow, so such a watch ends with kExpired only by compaction. Event::previous is null also when
-/// the previous value has been compacted. Destroying the store waits for the requests under way (request_timeout at most).
+/// Commit is one transaction comparing mod_revision, also of the guard; a request that timed out or broke off is kUnavailable
+/// and may have been carried out. A watch is one stream, reopened with growing pauses from behind the last event delivered;
+/// events are held back in etcd while a handler is slow, so such a watch ends with kExpired only by compaction. Event::previous
+/// is null also when the previous value has been compacted. Destroying the store waits for the requests under way
+/// (request_timeout at most).
 base::Result<std::unique_ptr<Store>> OpenEtcdStore(const std::vector<std::string>& endpoints, const EtcdOptions& options = {});
 
 }  // namespace evenkeel::embedded::store

@@ -28,7 +28,9 @@ class MemoryStore : public Store {
     Revision revision = 0;
     {
       std::unique_lock lock(mutex_);
-      if (auto allowed = CheckWrite(write, index_.Head(write.key)); !allowed) {
+      auto allowed = write.guard ? CheckGuard(*write.guard, index_.Head(write.guard->key)) : base::Status();
+      if (allowed) allowed = CheckWrite(write, index_.Head(write.key));
+      if (!allowed) {
         lock.unlock();
         return done(base::Fail(std::move(allowed).error()));
       }

@@ -244,12 +244,17 @@ void SqliteStoreBody::CommitBatch(std::vector<Pending> batch) {
   std::map<std::string, std::optional<KeyHead>, std::less<>> written;  // by this batch so far
   rows.reserve(batch.size());
   finished.reserve(batch.size());
+  const auto head_of = [&](const std::string& key) {
+    const auto earlier = written.find(key);
+    return earlier != written.end() ? earlier->second : index_.Head(key);
+  };
   Revision revision = index_.current_revision();
   for (Pending& pending : batch) {
     Write& write = pending.write;
-    const auto earlier = written.find(write.key);
-    const std::optional<KeyHead> head = earlier != written.end() ? earlier->second : index_.Head(write.key);
-    if (auto allowed = CheckWrite(write, head); !allowed) {
+    const std::optional<KeyHead> head = head_of(write.key);
+    auto allowed = write.guard ? CheckGuard(*write.guard, head_of(write.guard->key)) : base::Status();
+    if (allowed) allowed = CheckWrite(write, head);
+    if (!allowed) {
       finished.push_back({std::move(pending.done), Fail(std::move(allowed).error()), pending.bytes});
       continue;
     }

@@ -28,6 +28,12 @@ struct KeyValue {
   Revision mod_revision = 0;
 };
 
+/// What must hold of a key besides the one that is written: its mod_revision, 0 when it must not exist.
+struct Guard {
+  std::string key;
+  Revision expected = 0;
+};
+
 /// One write. `expected` is the mod_revision that the key must have now: 0 means that it must not exist, kAnyRevision that
 /// it does not matter.
 struct Write {
@@ -35,6 +41,7 @@ struct Write {
   std::string key;
   Value value;  ///< null deletes
   Revision expected = kAnyRevision;
+  std::shared_ptr<const Guard> guard = nullptr;  ///< null: none; checked in the same step as `expected`, and before it
 };
 
 struct ListOptions {
@@ -88,8 +95,9 @@ class Store {
   /// Carries out one write and calls `done` exactly once, with its revision when it is durable (memory: at once, on this
   /// thread; SQLite: from the delivery thread, many writes per fsync; etcd: from a gRPC thread). Memory and SQLite have called
   /// the watchers before (not for a write made by a handler). kConflict when `expected` does not hold (also for a create of an
-  /// existing key; for a delete of an absent key kNotFound). kUnavailable when it could not be made durable: then it may or may
-  /// not be there. kTooManyRequests, at once on this thread, when too many writes are under way. `done` must not block.
+  /// existing key; for a delete of an absent key kNotFound); kCancelled when the guard does not. kUnavailable when it could not
+  /// be made durable: then it may or may not be there. kTooManyRequests, at once on this thread, when too many writes are under
+  /// way. `done` must not block.
   virtual void Commit(Write write, std::function<void(base::Result<Revision>)> done) = 0;
   /// The same, blocking. Not from a WatchHandler or `done` (except on memory): it would wait for its own thread.
   base::Result<Revision> CommitAndWait(Write write);

@@ -244,6 +244,64 @@ TEST_P(StoreContractTest, ComparesBeforeItWrites) {
   EXPECT_EQ(store_->Get("/k")->create_revision, again);
 }
 
+TEST_P(StoreContractTest, WritesOnlyWhileTheGuardHolds) {
+  const auto write = [this](const std::string& key, Value value, Revision expected, const std::string& guard, Revision at) {
+    const auto result =
+        store_->CommitAndWait({key, std::move(value), expected, std::make_shared<const Guard>(Guard{guard, at})});
+    return result ? std::string() : std::string(base::Reason(result.error().code()));
+  };
+  EXPECT_EQ(write("/a", Text("1"), Write::kAnyRevision, "/lease", 0), "") << "a key that does not exist, as expected";
+  const Revision first = Put("/lease", "epoch 1");
+  EXPECT_EQ(write("/a", Text("2"), Write::kAnyRevision, "/lease", 0), "Cancelled");
+  EXPECT_EQ(write("/a", Text("2"), Write::kAnyRevision, "/lease", first), "");
+  const Revision second = Put("/lease", "epoch 2");
+  EXPECT_EQ(write("/a", Text("3"), Write::kAnyRevision, "/lease", first), "Cancelled");
+  EXPECT_EQ(write("/b", Text("new"), 0, "/lease", first), "Cancelled");
+  EXPECT_EQ(write("/a", nullptr, Write::kAnyRevision, "/lease", first), "Cancelled");
+  EXPECT_EQ(write("/a", Text("3"), 12345, "/lease", first), "Cancelled") << "the guard comes first";
+  EXPECT_EQ(write("/a", Text("3"), 12345, "/lease", second), "Conflict");
+  EXPECT_EQ(write("/nope", nullptr, Write::kAnyRevision, "/lease", second), "NotFound");
+  EXPECT_EQ(*store_->Get("/a")->value, "2");
+  EXPECT_EQ(store_->Get("/b").error().code(), Code::kNotFound);
+  EXPECT_EQ(write("/lease", Text("renewed"), second, "/lease", second), "") << "the guarded key itself";
+  EXPECT_EQ(write("/lease", Text("late"), Write::kAnyRevision, "/lease", second), "Cancelled");
+  Delete("/lease");
+  EXPECT_EQ(write("/a", Text("4"), Write::kAnyRevision, "/lease", 0), "");
+}
+
+TEST_P(StoreContractTest, LetsNoGuardedWritePassTheWriteThatEndsItsGuard) {
+  const auto guard = std::make_shared<const Guard>(Guard{"/lease", Put("/lease", "epoch 1")});
+  std::atomic<bool> stop = false;
+  std::atomic<Revision> last_guarded = 0;
+  std::atomic<int> written = 0, cancelled = 0;
+  std::vector<std::thread> writers;
+  for (int w = 0; w < 4; ++w) {
+    writers.emplace_back([&, w] {
+      while (!stop) {
+        const auto result = store_->CommitAndWait({"/w" + std::to_string(w), Text("x"), Write::kAnyRevision, guard});
+        if (!result) {
+          EXPECT_EQ(result.error().code(), Code::kCancelled) << result.error().message();
+          if (++cancelled > 40) return;
+          continue;
+        }
+        ++written;
+        Revision seen = last_guarded.load();
+        while (seen < *result && !last_guarded.compare_exchange_weak(seen, *result)) {
+        }
+      }
+    });
+  }
+  const auto limit = std::chrono::steady_clock::now() + 20s;
+  while (written < 40 && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
+  const Revision ended = Put("/lease", "epoch 2");
+  while (cancelled < 4 && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
+  stop = true;
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_GE(written, 40);
+  EXPECT_GE(cancelled, 4);
+  EXPECT_LT(last_guarded, ended);
+}
+
 TEST_P(StoreContractTest, KeepsValuesByteForByte) {
   const std::string bytes("\0\xff value \n\0", 11);
   Put(std::string("/k\0\xfe", 4), bytes);

@@ -7,6 +7,13 @@ namespace evenkeel::embedded::store {
 using base::Code;
 using base::Fail;
 
+base::Status CheckGuard(const Guard& guard, const std::optional<KeyHead>& now) {
+  const Revision actual = now ? now->mod_revision : 0;
+  if (actual == guard.expected) return {};
+  return Fail(Code::kCancelled, "the write was for key " + guard.key + " at revision " + std::to_string(guard.expected) +
+                                    ", which is now at " + std::to_string(actual));
+}
+
 base::Status CheckWrite(const Write& write, const std::optional<KeyHead>& now) {
   if (write.key.empty()) return Fail(Code::kBadRequest, "a write needs a key");
   const bool deletes = write.value == nullptr;

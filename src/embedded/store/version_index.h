@@ -29,8 +29,10 @@ struct KeyHead {
   Revision mod_revision = 0;
 };
 
-/// Whether `write` may be carried out when its key's current version is `now` (nullopt: there is none). Errors of
-/// Store::Commit.
+/// Whether a guard holds when its key's current version is `now` (nullopt: there is none). kCancelled.
+base::Status CheckGuard(const Guard& guard, const std::optional<KeyHead>& now);
+/// Whether `write`, whose guard holds, may be carried out when its key's current version is `now` (nullopt: there is none).
+/// Errors of Store::Commit.
 base::Status CheckWrite(const Write& write, const std::optional<KeyHead>& now);
 
 /// The first key after all keys that begin with the prefix; empty when there is no such key.
