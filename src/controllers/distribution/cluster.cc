@@ -71,6 +71,21 @@ std::map<std::string, std::string> SecretData(const Json& secret) {
   return data;
 }
 
+void ReadWeight(const Json& object, Cluster& cluster, std::vector<Finding>& findings) {
+  constexpr int64_t kWeightMax = 1'000'000'000;
+  const std::string text(FindString(object, {"metadata", "annotations", kWeightAnnotation}));
+  if (text.empty()) return;
+  int64_t weight = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), weight);
+  if (error == std::errc{} && end == text.data() + text.size() && weight >= 0 && weight <= kWeightMax) {
+    cluster.weight = weight;
+    return;
+  }
+  findings.push_back({cluster.reference, cluster.source, "InvalidWeight",
+                      "annotation " + std::string(kWeightAnnotation) + " \"" + text +
+                          "\" is not a number from 0 to 1000000000: ignored, the cluster is weighed by what is measured"});
+}
+
 }  // namespace
 
 bool IsClusterSecret(const Json& secret) {
@@ -91,6 +106,7 @@ std::optional<Cluster> ClusterFromSecret(const Json& secret, std::vector<Finding
   }
   cluster.name = data["name"].empty() ? cluster.server : data["name"];
   cluster.skip_reconcile = IsTrue(FindString(secret, {"metadata", "annotations", kSkipReconcile}));
+  ReadWeight(secret, cluster, findings);
   if (const auto shard = data.find("shard"); shard != data.end()) {
     cluster.shard = ParseShard(shard->second);
     if (!cluster.shard) {
@@ -116,6 +132,7 @@ std::optional<Cluster> ClusterFromKarmada(const Json& object, const Json* secret
   cluster.source = Describe(object);
   cluster.id = kube::UidOf(object);
   cluster.name = kube::NameOf(object);
+  ReadWeight(object, cluster, findings);
   cluster.server = TrimSlashes(FindString(object, {"spec", "apiEndpoint"}));
   if (cluster.server.empty()) {
     // A cluster in pull mode may have no endpoint: its agent connects to Karmada, and nobody can connect to it.
@@ -157,7 +174,8 @@ std::vector<Cluster> MergeClusters(std::vector<Cluster> clusters, const ClusterS
     }
     const Cluster& kept = merged[place->second];
     const bool agree = kept.name == cluster.name && kept.shard == cluster.shard &&
-                       kept.connection_hash == cluster.connection_hash && kept.skip_reconcile == cluster.skip_reconcile;
+                       kept.connection_hash == cluster.connection_hash && kept.skip_reconcile == cluster.skip_reconcile &&
+                       kept.weight == cluster.weight;
     if (agree) continue;
     findings.push_back({cluster.reference, cluster.source, "DuplicateServer",
                         "server " + cluster.server + " is already named by " + kept.source +

@@ -15,10 +15,11 @@ struct Cluster {
   std::string id;      ///< metadata.uid of the Secret (Cluster); "" for the local cluster without a Secret
   std::string server;  ///< URL without trailing slashes: the cluster's identity in Argo CD
   std::string name;
-  std::optional<int64_t> shard;  ///< pinned
-  bool skip_reconcile = false;   ///< nobody looks after it, but it keeps its place in the distribution
-  std::string source;            ///< "Secret evenkeel/member-1", for messages
-  base::Json reference;          ///< apiVersion, kind, metadata{name, namespace, uid}: what Events are about
+  std::optional<int64_t> shard;   ///< pinned
+  std::optional<int64_t> weight;  ///< given by annotation, instead of the measured one
+  bool skip_reconcile = false;    ///< nobody looks after it, but it keeps its place in the distribution
+  std::string source;             ///< "Secret evenkeel/member-1", for messages
+  base::Json reference;           ///< apiVersion, kind, metadata{name, namespace, uid}: what Events are about
   /// How to connect, or why that cannot work. A cluster that cannot be reached still has its place in the distribution.
   base::Result<client::ConnectionConfig> connection = base::Fail(base::Code::kUnavailable, "no connection data");
   /// Hash of everything that connecting depends on: when it changes, the member is connected to anew.
@@ -35,6 +36,8 @@ struct Finding {
 
 inline constexpr std::string_view kInClusterServer = "https://kubernetes.default.svc";
 inline constexpr std::string_view kClusterSecretLabel = "argocd.argoproj.io/secret-type";
+/// Gives a cluster Secret or Karmada Cluster a weight of its own in coordinated mode: a number from 0 to 1000000000.
+inline constexpr std::string_view kWeightAnnotation = "evenkeel.dev/weight";
 
 /// Whether the Secret has the label that makes it a cluster Secret.
 bool IsClusterSecret(const base::Json& secret);

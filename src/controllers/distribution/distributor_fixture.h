@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "client/fake_client.h"
 #include "controllers/distribution/distributor.h"
+#include "controllers/distribution/shard_mapping.h"
 
 namespace evenkeel::controllers::distribution {
 
@@ -111,11 +112,9 @@ class DistributorTest : public ::testing::Test {
   std::map<std::string, Replica> replicas;
 
   DistributorTest() {
+    options.mode = Mode::kCompatible;
     options.dynamic = true;
     options.method = Method::kRoundRobin;
-  }
-  ~DistributorTest() override {
-    for (auto& [name, replica] : replicas) replica.distributor->Stop();
   }
 
   static std::string ServerOf(const std::string& name) { return "https://" + name + ":6443"; }
@@ -152,7 +151,7 @@ class DistributorTest : public ::testing::Test {
     replica.metrics = std::make_unique<base::MetricRegistry>();
     Options own = options;
     own.host_name = host;
-    auto connect = [this](const client::ConnectionConfig& config) -> base::Result<std::unique_ptr<client::Client>> {
+    auto connect = [this](const client::ConnectionConfig& config, int64_t) -> base::Result<std::unique_ptr<client::Client>> {
       connections.push_back(config);
       auto& api = members[config.server];
       if (!api) api = std::make_shared<client::FakeApi>();
@@ -161,15 +160,20 @@ class DistributorTest : public ::testing::Test {
       return member;
     };
     replica.distributor =
-        std::make_unique<Distributor>(*replica.hub, executor, base::Random(7).Fork(host), own, connect, *replica.metrics);
+        NewDistributor({*replica.hub, executor, base::Random(7).Fork(host), own, connect, *replica.metrics, {}});
     replica.distributor->Start();
     return *(replicas[host] = std::move(replica)).distributor;
   }
   /// Gone without a word, as after kill -9 of its machine.
-  void Crash(const std::string& host) {
-    replicas.at(host).hub->fake.CutOff(true);
-    replicas.at(host).distributor->Stop();
+  void Crash(const std::string& host) { replicas.erase(host); }
+  /// As SIGTERM. @return  how long it took.
+  base::Duration Stop(const std::string& host) {
+    const base::Time begin = virtual_time.clock().Now();
+    bool stopped = false;
+    replicas.at(host).distributor->Stop([&] { stopped = true; });
+    EXPECT_TRUE(virtual_time.RunUntil([&] { return stopped; }, std::chrono::minutes(1))) << host;
     replicas.erase(host);
+    return virtual_time.clock().Now() - begin;
   }
   void Run(base::Duration duration) { virtual_time.RunFor(duration); }
 
@@ -180,10 +184,14 @@ class DistributorTest : public ::testing::Test {
     }
     return owners;
   }
-  /// Informers open on a member: two for each replica that looks after it.
+  /// Of one replica: what it is to look after, whether it can be reached or not.
+  Names AssignedTo(const std::string& host) const { return replicas.at(host).distributor->status().assigned; }
+  /// Informers open on a member's nodes and pods: two for each replica that looks after it.
   size_t WatchesOf(const std::string& name) const {
     const auto found = members.find(ServerOf(name));
-    return found == members.end() ? 0 : found->second->watchers.size();
+    if (found == members.end()) return 0;
+    return static_cast<size_t>(
+        std::ranges::count_if(found->second->watchers, [](const auto& entry) { return entry.second->plural != "leases"; }));
   }
   /// Every one of these clusters has one owner, which alone has its informers open.
   void ExpectOneOwnerEach(const Names& clusters) const {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "controllers/distribution/coordinated_view.h"
 #include "kube/object.h"
 
 namespace evenkeel::controllers::distribution {
@@ -144,10 +145,20 @@ void ExplainHashing(const FleetView& fleet, const Cluster& cluster, ClusterExpla
 
 }  // namespace
 
-base::Result<FleetView> ReadFleet(client::Client& hub, Options options, std::optional<Method> method, base::Time now) {
+base::Result<FleetView> ReadFleet(client::Client& hub, Options options, std::optional<Mode> mode, std::optional<Method> method,
+                                  base::Time now) {
   FleetView fleet;
   fleet.options = std::move(options);
-  EVENKEEL_TRY(ReadSettings(hub, method, fleet));
+  if (!mode || *mode == Mode::kCoordinated) {
+    EVENKEEL_ASSIGN(const bool coordinated, ReadCoordination(hub, fleet));
+    if (mode && !coordinated) {
+      return base::Fail(Code::kNotFound, "there is no ShardPlan " + fleet.options.ns + "/" + kShardPlanName +
+                                             ": no replica runs in coordinated mode there");
+    }
+    mode = coordinated ? Mode::kCoordinated : Mode::kCompatible;
+  }
+  fleet.options.mode = *mode;
+  if (*mode == Mode::kCompatible) EVENKEEL_TRY(ReadSettings(hub, method, fleet));
   std::vector<Json> objects;
   client::ListOptions own_namespace;
   own_namespace.ns = fleet.options.ns;
@@ -157,6 +168,10 @@ base::Result<FleetView> ReadFleet(client::Client& hub, Options options, std::opt
   EVENKEEL_TRY(Collect(hub, Custom("argoproj.io", "v1alpha1", "Application", "applications", true), {}, objects));
   const Quirks& quirks = fleet.options.quirks;
   fleet.input = ReadShardPlanInput(objects, fleet.options.in_cluster, quirks.applications_by_bare_name, fleet.findings);
+  if (*mode == Mode::kCoordinated) {
+    EVENKEEL_TRY(ReadCoordinatedRows(hub, now, fleet));
+    return fleet;
+  }
   fleet.plan = PlanShards(fleet.input,
                           {.method = fleet.options.method,
                            .replicas = fleet.plan.replicas,
@@ -164,7 +179,11 @@ base::Result<FleetView> ReadFleet(client::Client& hub, Options options, std::opt
                            .vnode_collisions = quirks.vnode_collisions},
                           base::JsonObject{}, fleet.findings);
   for (const PlannedCluster& item : fleet.plan.assignments) {
-    FleetView::Row row{item.cluster, item.server, item.id, "", item.shard, "", std::nullopt, false};
+    FleetView::Row row;
+    row.cluster = item.cluster;
+    row.server = item.server;
+    row.id = item.id;
+    row.shard = item.shard;
     if (const Cluster* cluster = FindCluster(fleet, item.server)) {
       row.skip_reconcile = cluster->skip_reconcile;
       row.source = cluster->source;
@@ -190,6 +209,7 @@ base::Result<ClusterExplanation> ExplainCluster(const FleetView& fleet, std::str
   }
   ClusterExplanation explanation{*row, {}, {}};
   const Cluster& cluster = *FindCluster(fleet, row->server);
+  if (fleet.options.mode == Mode::kCoordinated) return ExplainCoordinated(fleet, cluster, std::move(explanation));
   const int64_t replicas = fleet.plan.replicas;
   if (cluster.skip_reconcile)
     explanation.why.push_back("its annotation argocd.argoproj.io/skip-reconcile is true: no replica looks after it");

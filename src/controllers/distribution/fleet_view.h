@@ -8,6 +8,7 @@
 
 #include "client/client.h"
 #include "controllers/distribution/options.h"
+#include "controllers/distribution/published_plan.h"
 #include "controllers/distribution/shard_mapping.h"
 #include "controllers/distribution/shard_plan.h"
 
@@ -17,11 +18,19 @@ struct FleetView {
   struct Row {
     std::string cluster, server, id, source;
     int64_t shard = -1;
-    std::string owner;  ///< empty: nobody holds the shard
+    std::string owner;  ///< empty: nobody holds the shard (compatible), nobody says that it owns the cluster (coordinated)
     std::optional<base::Duration> heartbeat_age;
     bool skip_reconcile = false;
+    // Coordinated mode.
+    std::string planned;                ///< the replica that the plan names; another than the owner: a move is pending
+    std::string standby;                ///< takes over when the owner is silent
+    std::string detail;                 ///< why the planned replica does not own it yet, or what fails
+    std::optional<base::Time> since{};  ///< of the owner
+    int64_t weight = 0;
+    int64_t epoch = 0;  ///< of the plan that gave it to its replica
   };
   Options options;
+  PublishedPlan published;  ///< coordinated mode
   ShardPlanInput input;
   ShardPlan plan;
   std::vector<ShardClaim> claims;
@@ -30,11 +39,13 @@ struct FleetView {
   std::vector<Finding> findings;
 };
 
-/// Reads cluster Secrets, Karmada Clusters, Applications, the Deployment and the claims. Kinds that the hub does not serve
-/// count as empty.
-/// @param method  empty: as the Deployment's container is told (arguments, environment), else argocd-cmd-params-cm, else
-/// legacy.
-base::Result<FleetView> ReadFleet(client::Client& hub, Options options, std::optional<Method> method, base::Time now);
+/// Reads cluster Secrets, Karmada Clusters, Applications, and either the ShardPlan with the replicas' Leases and reports, or
+/// the Deployment and the claims. Kinds that the hub does not serve count as empty.
+/// @param mode    empty: coordinated where there is a ShardPlan and a replica that follows it.
+/// @param method  compatible mode; empty: as the Deployment's container is told (arguments, environment), else
+/// argocd-cmd-params-cm, else legacy.
+base::Result<FleetView> ReadFleet(client::Client& hub, Options options, std::optional<Mode> mode, std::optional<Method> method,
+                                  base::Time now);
 
 struct ClusterExplanation {
   FleetView::Row row;

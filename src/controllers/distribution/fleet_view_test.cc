@@ -41,7 +41,7 @@ class FleetViewTest : public ::testing::Test {
   void PutClaims(const std::vector<ShardClaim>& claims) {
     PutConfigMap(kShardConfigMap, kShardMappingKey, FormatShardMapping(claims));
   }
-  FleetView Read(std::optional<Method> method = std::nullopt) { return ReadFleet(hub, {}, method, kNow).value(); }
+  FleetView Read(std::optional<Method> method = std::nullopt) { return ReadFleet(hub, {}, std::nullopt, method, kNow).value(); }
   ClusterExplanation Explain(const std::string& cluster, Method method) {
     return ExplainCluster(Read(method), cluster).value();
   }
@@ -94,12 +94,12 @@ TEST_F(FleetViewTest, SaysWhyClaimsCannotBeRead) {
 }
 
 TEST_F(FleetViewTest, NeedsTheDeploymentWithReplicasThatCanBe) {
-  auto missing = ReadFleet(hub, {}, std::nullopt, kNow);
+  auto missing = ReadFleet(hub, {}, std::nullopt, std::nullopt, kNow);
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code(), base::Code::kNotFound);
   EXPECT_NE(missing.error().message().find("Deployment evenkeel/evenkeel-controller"), std::string::npos);
   PutDeployment(2'000'000'000);
-  auto absurd = ReadFleet(hub, {}, std::nullopt, kNow);
+  auto absurd = ReadFleet(hub, {}, std::nullopt, std::nullopt, kNow);
   ASSERT_FALSE(absurd);
   EXPECT_EQ(absurd.error().code(), base::Code::kBadRequest);
 }

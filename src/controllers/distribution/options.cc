@@ -90,9 +90,39 @@ std::vector<std::pair<std::string, bool>> ListQuirks(const Quirks& quirks) {
   return list;
 }
 
+base::Result<Mode> ParseMode(std::string_view name) {
+  for (const Mode mode : {Mode::kCoordinated, Mode::kCompatible}) {
+    if (name == ModeName(mode)) return mode;
+  }
+  return base::Fail(base::Code::kBadRequest,
+                    fmt::format("sharding mode \"{}\" is not known: use coordinated or compatible", name));
+}
+
+std::string_view ModeName(Mode mode) { return mode == Mode::kCoordinated ? "coordinated" : "compatible"; }
+
+namespace {
+
+void ReadMode(const std::function<const char*(const char*)>& get, Options& options, std::vector<std::string>& warnings) {
+  if (const char* text = get("EVENKEEL_SHARDING_MODE"); text != nullptr && *text != '\0') {
+    if (auto mode = ParseMode(text)) {
+      options.mode = *mode;
+    } else {
+      warnings.push_back("EVENKEEL_SHARDING_MODE: " + mode.error().message() + ": the default is used");
+    }
+    return;
+  }
+  for (const char* name : {"ARGOCD_ENABLE_DYNAMIC_CLUSTER_DISTRIBUTION", "ARGOCD_CONTROLLER_REPLICAS",
+                           "ARGOCD_CONTROLLER_SHARD", "ARGOCD_CONTROLLER_SHARDING_ALGORITHM"}) {
+    if (const char* text = get(name); text != nullptr && *text != '\0') options.mode = Mode::kCompatible;
+  }
+}
+
+}  // namespace
+
 std::vector<std::string> ReadEnvironment(const std::function<const char*(const char*)>& get, Options& options) {
   constexpr int64_t kInt32Max = std::numeric_limits<int32_t>::max();
   std::vector<std::string> warnings;
+  ReadMode(get, options, warnings);
   if (const char* text = get("ARGOCD_ENABLE_DYNAMIC_CLUSTER_DISTRIBUTION"); text != nullptr && *text != '\0') {
     if (SameIgnoringCase(text, "true"))
       options.dynamic = true;

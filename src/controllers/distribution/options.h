@@ -34,7 +34,13 @@ base::Status ApplyQuirks(const std::vector<std::string>& names, Quirks& quirks);
 /// All quirks with their values, for help texts and documentation: {"frozen-replicas", false}.
 std::vector<std::pair<std::string, bool>> ListQuirks(const Quirks& quirks);
 
+enum class Mode {
+  kCoordinated,  ///< Evenkeel's own: one plan, measured weights
+  kCompatible,   ///< Argo CD's claims and sharding methods
+};
+
 struct Options {
+  Mode mode = Mode::kCoordinated;
   std::string ns = "evenkeel";                          ///< of the cluster Secrets, the shard ConfigMap and the Deployment
   std::string controller_name = "evenkeel-controller";  ///< the Deployment whose replicas are the shards
   std::string host_name;                                ///< of this replica: the name in the claims
@@ -45,9 +51,23 @@ struct Options {
   base::Duration heartbeat = std::chrono::seconds(10);
   bool in_cluster = false;  ///< the hub itself takes part, as in Argo CD
   Quirks quirks;
+  /// Of a member's Lease `evenkeel-owner` (owner_lease.h), both modes.
+  base::Duration lease_duration = std::chrono::seconds(15);
+  base::Duration lease_margin = std::chrono::seconds(3);
+  /// Of this replica's own Lease on the hub: silent for so long, its members are given to others (coordinated mode).
+  base::Duration replica_lease_duration = std::chrono::seconds(8);
+  /// Moves for balance (coordinated mode).
+  int64_t moves_per_minute = 10;
+  /// How long Stop waits for successors to knock before it lets go anyway, and for running calls to end.
+  base::Duration handover = std::chrono::milliseconds(1500);
 };
 
-/// Reads the environment into `options`: ARGOCD_ENABLE_DYNAMIC_CLUSTER_DISTRIBUTION, ARGOCD_CONTROLLER_HEARTBEAT_TIME,
+/// "coordinated", "compatible"; kBadRequest names the choices.
+base::Result<Mode> ParseMode(std::string_view name);
+std::string_view ModeName(Mode mode);
+
+/// Reads the environment into `options`: EVENKEEL_SHARDING_MODE (without it, whoever sets any of Argo CD's variables below gets
+/// compatible mode), ARGOCD_ENABLE_DYNAMIC_CLUSTER_DISTRIBUTION, ARGOCD_CONTROLLER_HEARTBEAT_TIME,
 /// ARGOCD_CONTROLLER_REPLICAS, ARGOCD_CONTROLLER_SHARD, ARGOCD_CONTROLLER_SHARDING_ALGORITHM,
 /// ARGOCD_APPLICATION_CONTROLLER_NAME. A value out of range or not understood leaves the default, as upstream does, never the
 /// nearest bound.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "controllers/distribution/weighted_plan.h"
 #include "kube/object.h"
 
 namespace evenkeel::controllers::distribution {
@@ -55,16 +56,34 @@ ShardPlanInput ReadShardPlanInput(std::span<const Json> objects, bool in_cluster
   return input;
 }
 
+namespace {
+
+/// An earlier plan: shard by server.
+std::map<std::string, int64_t> ShardsOf(const Json& current) {
+  std::map<std::string, int64_t> shards;
+  for (const Json& assignment : base::FindArray(current, {"assignments"})) {
+    shards[std::string(FindString(assignment, {"server"}))] = base::FindInt(assignment, {"shard"}, -1);
+  }
+  return shards;
+}
+
+int64_t WeightOf(const Cluster& cluster, const ShardPlanInput& input) {
+  if (cluster.weight) return *cluster.weight;
+  if (const auto measured = input.weights.find(cluster.server); measured != input.weights.end()) return measured->second;
+  if (input.apps.empty()) return 1;
+  const auto apps = input.apps.find(cluster.server);
+  return apps == input.apps.end() ? 0 : apps->second;
+}
+
+}  // namespace
+
 ShardPlan PlanShards(const ShardPlanInput& input, const ShardingOptions& options, const Json& current,
                      std::vector<Finding>& findings) {
   ShardPlan plan;
-  plan.method = options.method;
+  plan.method = MethodName(options.method);
   plan.replicas = options.replicas;
   const auto shards = AssignShards(input.clusters, input.apps, options, findings);
-  std::map<std::string, int64_t> before;
-  for (const Json& assignment : base::FindArray(current, {"assignments"})) {
-    before[std::string(FindString(assignment, {"server"}))] = base::FindInt(assignment, {"shard"}, -1);
-  }
+  const std::map<std::string, int64_t> before = ShardsOf(current);
   std::map<int64_t, PlannedShard> totals;
   for (int64_t shard = 0; shard < options.replicas; ++shard) totals[shard].shard = shard;
   for (const Cluster& cluster : input.clusters) {
@@ -82,6 +101,51 @@ ShardPlan PlanShards(const ShardPlanInput& input, const ShardingOptions& options
   return plan;
 }
 
+ShardPlan PlanWeightedShards(const ShardPlanInput& input, std::span<const int64_t> shards, const Json& current,
+                             std::vector<Finding>& findings) {
+  ShardPlan plan;
+  plan.method = kWeightedMethod;
+  plan.replicas = static_cast<int64_t>(shards.size());
+  const std::map<std::string, int64_t> before = ShardsOf(current);
+  std::vector<WeightedShard> live;
+  for (const int64_t shard : shards) {
+    live.push_back({.shard = shard});
+    plan.shards.push_back({.shard = shard});
+  }
+  std::vector<WeightedCluster> clusters;
+  for (const Cluster& cluster : input.clusters) {
+    const auto was = before.find(cluster.server);
+    clusters.push_back({.server = cluster.server,
+                        .weight = WeightOf(cluster, input),
+                        .pinned = cluster.shard,
+                        .shard = was == before.end() ? -1 : was->second});
+    if (cluster.shard && std::ranges::find(shards, *cluster.shard) == shards.end()) {
+      findings.push_back(
+          {cluster.reference, cluster.source, "ShardOutOfRange",
+           "pinned to shard " + std::to_string(*cluster.shard) + ", which does not exist: it is placed by load"});
+    }
+  }
+  const WeightedPlan decided = PlanWeighted(live, clusters, {});
+  for (size_t i = 0; i < clusters.size(); ++i) {
+    const Cluster& cluster = input.clusters[i];
+    const int64_t shard = decided.shard[i];
+    plan.assignments.push_back({cluster.name, cluster.server, cluster.id, shard});
+    if (const auto total = std::ranges::find(plan.shards, shard, &PlannedShard::shard); total != plan.shards.end()) {
+      ++total->clusters;
+      total->weight += clusters[i].weight;
+    }
+    if (const auto was = before.find(cluster.server); was != before.end() && was->second != shard) {
+      plan.moves.push_back({cluster.name, was->second, shard});
+    }
+  }
+  for (const size_t index : decided.hot) {
+    const Cluster& cluster = input.clusters[index];
+    findings.push_back({cluster.reference, cluster.source, "HotCluster",
+                        "cluster " + cluster.name + " alone is more than a shard's share of the load"});
+  }
+  return plan;
+}
+
 Json ToJson(const ShardPlan& plan) {
   JsonArray assignments, shards, moves;
   for (const PlannedCluster& item : plan.assignments) {
@@ -94,7 +158,7 @@ Json ToJson(const ShardPlan& plan) {
   for (const PlannedMove& item : plan.moves) {
     moves.push_back(JsonObject{{"cluster", item.cluster}, {"from", item.from}, {"to", item.to}});
   }
-  return JsonObject{{"method", MethodName(plan.method)},
+  return JsonObject{{"method", plan.method},
                     {"replicas", plan.replicas},
                     {"assignments", std::move(assignments)},
                     {"shards", std::move(shards)},

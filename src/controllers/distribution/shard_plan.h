@@ -17,7 +17,7 @@ struct PlannedCluster {
 struct PlannedShard {
   int64_t shard = 0;
   int64_t clusters = 0;
-  int64_t weight = 0;  ///< applications of its clusters; without any applications, its clusters
+  int64_t weight = 0;  ///< weighted: of its clusters; else their applications, or without any applications, their number
 };
 
 struct PlannedMove {
@@ -26,7 +26,7 @@ struct PlannedMove {
 };
 
 struct ShardPlan {
-  Method method = Method::kLegacy;
+  std::string method;  ///< "weighted", or Argo CD's name of it
   int64_t replicas = 0;
   std::vector<PlannedCluster> assignments;  ///< in the order of the id, then of the server
   std::vector<PlannedShard> shards;         ///< 0..replicas-1, and others that clusters are pinned to
@@ -36,7 +36,10 @@ struct ShardPlan {
 struct ShardPlanInput {
   std::vector<Cluster> clusters;
   AppCounts apps;
+  std::map<std::string, int64_t, std::less<>> weights;  ///< measured, by server, where known
 };
+
+inline constexpr std::string_view kWeightedMethod = "weighted";
 
 /// Takes cluster Secrets, Karmada Clusters (with the Secrets they name), Applications and argocd-cm (cluster.inClusterEnabled)
 /// out of objects of any kind. Secrets without the cluster label are only looked at where a Karmada Cluster names them.
@@ -46,6 +49,12 @@ ShardPlanInput ReadShardPlanInput(std::span<const base::Json> objects, bool in_c
 /// @param current  an earlier plan as JSON (or {}), for the moves.
 ShardPlan PlanShards(const ShardPlanInput& input, const ShardingOptions& options, const base::Json& current,
                      std::vector<Finding>& findings);
+
+/// The weighted method of coordinated mode: a cluster's weight is its annotation's, else the measured one, else the number of
+/// its applications, or without any applications 1. `current` is kept as far as it is good.
+/// @param shards  numbers, rising; they need not be dense.
+ShardPlan PlanWeightedShards(const ShardPlanInput& input, std::span<const int64_t> shards, const base::Json& current,
+                             std::vector<Finding>& findings);
 
 /// {"method","replicas","assignments","shards","moves"}: stable keys that other programs rely on.
 base::Json ToJson(const ShardPlan& plan);

@@ -1,0 +1,77 @@
+#include "controllers/distribution/cluster_source.h"
+
+#include <utility>
+
+namespace evenkeel::controllers::distribution {
+namespace {
+
+constexpr base::Duration kSecretAge = std::chrono::minutes(1);
+
+const kube::Resource& KarmadaClusters() {
+  static const kube::Resource resource{.group = "cluster.karmada.io",
+                                       .version = "v1alpha1",
+                                       .kind = "Cluster",
+                                       .plural = "clusters",
+                                       .namespaced = false,
+                                       .singular = "cluster",
+                                       .short_names = {},
+                                       .categories = {},
+                                       .subresources = {},
+                                       .storage_group = ""};
+  return resource;
+}
+
+}  // namespace
+
+bool SyncedOrAbsent(const ObjectInformer& informer) {
+  if (informer.synced()) return true;
+  const auto error = informer.last_error();
+  return error.has_value() && error->code() == base::Code::kNotFound;
+}
+
+ClusterSource::ClusterSource(client::Client& hub, const Options& options, std::shared_ptr<base::Strand> strand,
+                             base::Clock& clock, const base::Random& random, std::function<void(std::string_view what)> changed)
+    : hub_(hub),
+      options_(options),
+      clock_(clock),
+      secrets_(hub, kube::resources::Secrets(), {options.ns, std::string(kClusterSecretLabel) + "=cluster", ""}, strand, clock,
+               random.Fork("secrets")),
+      karmada_clusters_(hub, KarmadaClusters(), {}, strand, clock, random.Fork("karmada")) {
+  secrets_.AddHandler([changed](const auto&, const auto&) { changed("cluster Secrets changed"); });
+  karmada_clusters_.AddHandler([changed](const auto&, const auto&) { changed("Karmada Clusters changed"); });
+}
+
+void ClusterSource::Start() {
+  secrets_.Start();
+  karmada_clusters_.Start();
+}
+
+bool ClusterSource::synced() const { return secrets_.synced() && SyncedOrAbsent(karmada_clusters_); }
+
+std::vector<Cluster> ClusterSource::Read(std::vector<Finding>& findings) {
+  std::vector<Cluster> clusters;
+  for (const auto& [key, secret] : secrets_.items()) {
+    if (auto cluster = ClusterFromSecret(*secret->json, findings)) clusters.push_back(*std::move(cluster));
+  }
+  for (const auto& [key, object] : karmada_clusters_.items()) {
+    const auto secret = KarmadaSecret(*object);
+    if (auto cluster = ClusterFromKarmada(*object->json, secret ? &*secret : nullptr, findings))
+      clusters.push_back(*std::move(cluster));
+  }
+  return MergeClusters(std::move(clusters), {.in_cluster = options_.in_cluster}, findings);
+}
+
+base::Result<base::Json> ClusterSource::KarmadaSecret(const kube::Object& cluster) {
+  const std::string ns(base::FindString(*cluster.json, {"spec", "secretRef", "namespace"}));
+  const std::string name(base::FindString(*cluster.json, {"spec", "secretRef", "name"}));
+  if (name.empty()) return base::Fail(base::Code::kNotFound, "spec.secretRef is missing");
+  const std::string key = ns + "/" + name;
+  const base::Instant now = clock_.Monotonic();
+  auto cached = karmada_secrets_.find(key);
+  if (cached == karmada_secrets_.end() || now - cached->second.read > kSecretAge) {
+    cached = karmada_secrets_.insert_or_assign(key, CachedSecret{hub_.Get(kube::resources::Secrets(), ns, name), now}).first;
+  }
+  return cached->second.secret;
+}
+
+}  // namespace evenkeel::controllers::distribution

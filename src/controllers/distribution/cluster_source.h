@@ -1,0 +1,48 @@
+// The member clusters as the hub names them now: cluster Secrets and Karmada Clusters, followed by informers.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/informer.h"
+#include "controllers/distribution/cluster.h"
+#include "controllers/distribution/options.h"
+
+namespace evenkeel::controllers::distribution {
+
+using ObjectInformer = client::Informer<kube::Object>;
+
+/// Kinds that the hub may not have (no Karmada, no Argo CD) count as synced and empty.
+bool SyncedOrAbsent(const ObjectInformer& informer);
+
+/// On one strand.
+class ClusterSource {
+ public:
+  /// `changed` is called on the strand with what changed, for people.
+  ClusterSource(client::Client& hub, const Options& options, std::shared_ptr<base::Strand> strand, base::Clock& clock,
+                const base::Random& random, std::function<void(std::string_view what)> changed);
+
+  void Start();
+  bool synced() const;
+  /// One entry per cluster, as MergeClusters says. May read Secrets that Karmada Clusters name: at most once a minute each.
+  std::vector<Cluster> Read(std::vector<Finding>& findings);
+
+ private:
+  base::Result<base::Json> KarmadaSecret(const kube::Object& cluster);
+
+  client::Client& hub_;
+  const Options& options_;
+  base::Clock& clock_;
+  ObjectInformer secrets_, karmada_clusters_;
+  struct CachedSecret {
+    base::Result<base::Json> secret;
+    base::Instant read;
+  };
+  std::map<std::string, CachedSecret> karmada_secrets_;
+};
+
+}  // namespace evenkeel::controllers::distribution

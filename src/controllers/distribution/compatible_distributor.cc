@@ -1,0 +1,361 @@
+#include "controllers/distribution/compatible_distributor.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+
+namespace evenkeel::controllers::distribution {
+namespace {
+
+/// Changes that come together (a Deployment and its ConfigMap, many Secrets) are looked at together.
+constexpr base::Duration kSettle = std::chrono::milliseconds(50);
+constexpr base::Duration kNotSyncedRetry = std::chrono::milliseconds(200);
+/// Heartbeats are written in whole seconds, and clocks differ a little: stop acting this much before others may take over.
+constexpr base::Duration kFenceMargin = std::chrono::seconds(2);
+constexpr base::Duration kFailedRetry = std::chrono::seconds(2);
+constexpr char kHeartbeatLost[] = "the heartbeat could not be written";
+
+const kube::Resource& ArgoApplications() {
+  static const kube::Resource resource{.group = "argoproj.io",
+                                       .version = "v1alpha1",
+                                       .kind = "Application",
+                                       .plural = "applications",
+                                       .namespaced = true,
+                                       .singular = "application",
+                                       .short_names = {},
+                                       .categories = {},
+                                       .subresources = {},
+                                       .storage_group = ""};
+  return resource;
+}
+
+}  // namespace
+
+CompatibleDistributor::CompatibleDistributor(DistributorContext context)
+    : context_(std::move(context)),
+      options_(context_.options),
+      clock_(context_.executor.clock()),
+      claimer_(context_.hub, options_),
+      strand_(context_.executor.NewStrand("distribution/" + options_.host_name)),
+      fencing_(context_.executor.NewStrand("fencing/" + options_.host_name)),
+      events_(context_.hub, context_.executor.NewStrand("events/" + options_.host_name), clock_, context_.random.Fork("events"),
+              "evenkeel-distribution", options_.host_name),
+      findings_(events_) {
+  if (!options_.quirks.healthy_before_first_claim) status_.health_error = "no shard has been claimed yet";
+  // Two processes of one host name would be one holder of a fence: each gets a name of its own.
+  const std::string identity = options_.host_name + "_" + context_.random.Fork("identity").Uuid();
+  ownership_ = std::make_unique<Ownership>(TenancyContext{context_.executor, options_, context_.connector,
+                                                          context_.member_controllers, events_, context_.metrics, identity},
+                                           context_.random.Fork("members"), [] {});
+}
+
+CompatibleDistributor::~CompatibleDistributor() {
+  strand_->Close();
+  fencing_->Close();
+  heartbeat_timer_.Cancel();
+  reconcile_timer_.Cancel();
+  fence_timer_.Cancel();
+}
+
+void CompatibleDistributor::Start() {
+  strand_->Post([this] {
+    Watch();
+    Heartbeat();
+  });
+}
+
+void CompatibleDistributor::Stop(std::function<void()> done) {
+  // Members first: nobody may take over while this replica still acts.
+  ownership_->HandOver(false, options_.handover, [this, done = std::move(done)] {
+    strand_->Post([this, done] {
+      stopping_ = true;
+      heartbeat_timer_.Cancel();
+      if (options_.dynamic && claimed_once_ && !options_.quirks.no_release) {
+        if (auto released = claimer_.Release(); !released) {
+          base::log::Warn("the claim could not be released and will expire", {{"error", released.error()}});
+        }
+      }
+      done();
+    });
+  });
+}
+
+void CompatibleDistributor::Watch() {
+  const base::Random& random = context_.random;
+  auto make = [&](const kube::Resource& resource, client::InformerOptions options, const char* name) {
+    return std::make_unique<ObjectInformer>(context_.hub, resource, std::move(options), strand_, clock_, random.Fork(name));
+  };
+  clusters_ = std::make_unique<ClusterSource>(context_.hub, options_, strand_, clock_, random,
+                                              [this](std::string_view what) { Changed(what); });
+  if (options_.method == Method::kConsistentHashing) {
+    applications_ = make(ArgoApplications(), {}, "applications");
+    applications_->AddHandler([this](const auto&, const auto&) { Changed("Applications changed"); });
+    applications_->Start();
+  }
+  if (options_.dynamic) {
+    deployments_ =
+        make(kube::resources::Deployments(), {options_.ns, "", "metadata.name=" + options_.controller_name}, "deployment");
+    config_maps_ =
+        make(kube::resources::ConfigMaps(), {options_.ns, "", "metadata.name=" + std::string(kShardConfigMap)}, "claims");
+    deployments_->AddHandler([this](const auto&, const auto& after) {
+      if (after == nullptr || options_.quirks.frozen_replicas) return;
+      if (base::FindInt(*after->json, {"spec", "replicas"}, replicas_) != replicas_) ScheduleHeartbeat({});
+    });
+    config_maps_->AddHandler([this](const auto&, const auto&) { ShardFreed(); });
+    deployments_->Start();
+    config_maps_->Start();
+  }
+  clusters_->Start();
+}
+
+bool CompatibleDistributor::Synced() const {
+  return clusters_->synced() && (!applications_ || SyncedOrAbsent(*applications_)) &&
+         (!deployments_ || (deployments_->synced() && config_maps_->synced()));
+}
+
+void CompatibleDistributor::Changed(std::string_view what) {
+  if (cause_.empty()) cause_ = what;
+  if (reconcile_posted_) return;
+  reconcile_posted_ = true;
+  reconcile_timer_ = strand_->PostAfter(kSettle, [this] {
+    reconcile_posted_ = false;
+    Reconcile();
+  });
+}
+
+/// The claims changed: if this replica has no shard and one is free, or it has lost its claim, it need not wait for its next
+/// turn.
+void CompatibleDistributor::ShardFreed() {
+  if (!claimed_once_) return;
+  const auto soon = context_.random.Between(base::Duration{}, base::Duration(std::chrono::milliseconds(200)));
+  const auto config_map = config_maps_->Get(options_.ns + "/" + std::string(kShardConfigMap));
+  if (config_map == nullptr) return ScheduleHeartbeat(soon);
+  const auto claims = ParseShardMapping(base::FindString(*config_map->json, {"data", kShardMappingKey}));
+  if (!claims || !CheckShardMapping(*claims).empty()) return ScheduleHeartbeat(soon);
+  bool free = false;
+  std::optional<int64_t> mine;
+  std::string holder;
+  for (const ShardClaim& claim : *claims) {
+    free = free || claim.controller.empty();
+    if (claim.controller == options_.host_name) mine = claim.shard;
+    if (claim.shard == shard_) holder = claim.controller;
+  }
+  if (shard_ < 0 ? !free : holder == options_.host_name) return;
+  if (options_.shard >= 0 && shard_ >= 0 && !mine) {
+    // Whoever asks for a shard by number takes it from anybody: two who ask for the same would write without end if each
+    // answered at once. The one that lost it lets go and waits for its turn; beyond the replicas there is nothing to hold.
+    if (holder.empty()) return;
+    cause_ = fmt::format("{} took shard {}", holder, shard_);
+    shard_ = -1;
+    return Reconcile();
+  }
+  ScheduleHeartbeat(soon);
+}
+
+void CompatibleDistributor::ScheduleHeartbeat(base::Duration delay) {
+  heartbeat_timer_ = strand_->PostAfter(delay, [this] { Heartbeat(); });
+}
+
+/// Time until this replica must have let go of its members, not above zero when that time has come. With `mutex_` held.
+base::Duration CompatibleDistributor::UntilFence() const {
+  return last_heartbeat_ + 3 * options_.heartbeat - kFenceMargin - clock_.Monotonic();
+}
+
+bool CompatibleDistributor::HeartbeatExpired() const {
+  if (!options_.dynamic || !claimed_once_) return false;
+  std::lock_guard lock(mutex_);
+  return UntilFence() <= base::Duration::zero();
+}
+
+/// Others may take over soon. The strand may be waiting for a hub that hangs, so this does not wait for it.
+void CompatibleDistributor::Fence() {
+  bool let_go = false;
+  {
+    std::lock_guard lock(mutex_);
+    if (UntilFence() > base::Duration::zero()) return;
+    status_.health_error = kHeartbeatLost;
+    let_go = !options_.quirks.keeps_clusters_without_heartbeat;
+    fenced_ = let_go;
+  }
+  if (let_go) {
+    base::log::Warn("clusters are let go", {{"why", kHeartbeatLost}});
+    ownership_->Follow({}, kHeartbeatLost);
+  }
+  strand_->Post([this] { Changed(kHeartbeatLost); });
+}
+
+/// The replicas to work by. A number that no ConfigMap can hold (a slip of the hand) leaves the one before.
+base::Result<int64_t> CompatibleDistributor::LiveReplicas() {
+  if (options_.quirks.frozen_replicas) return replicas_;
+  auto replicas = claimer_.ReadReplicas();
+  if (!replicas || *replicas <= kReplicasMax) {
+    refused_replicas_ = -1;
+    return replicas;
+  }
+  if (std::exchange(refused_replicas_, *replicas) != *replicas) {
+    base::log::Warn("the Deployment has more replicas than there can be shards",
+                    {{"replicas", *replicas}, {"most", kReplicasMax}, {"used", replicas_}});
+  }
+  return replicas_;
+}
+
+base::Result<Claimer::Start> CompatibleDistributor::ClaimOnce(std::vector<Finding>& findings,
+                                                              std::vector<std::string>& warnings) {
+  if (!claimed_once_) return claimer_.FirstShard(clock_.Now(), findings, warnings);
+  EVENKEEL_ASSIGN(const int64_t replicas, LiveReplicas());
+  if (replicas <= 0) return Claimer::Start{-1, replicas, "no replicas"};
+  EVENKEEL_ASSIGN(const ClaimResult claim,
+                  claimer_.Claim(replicas, replicas <= 1 ? -1 : std::max<int64_t>(options_.shard, -1), clock_.Now(), findings));
+  return Claimer::Start{claim.shard, replicas, claim.reason};
+}
+
+void CompatibleDistributor::ClaimFailed(const base::Error& error) {
+  if (error.code() == base::Code::kConflict) {
+    context_.metrics
+        .GetCounter("evenkeel_distribution_claim_conflicts_total", "Claims that another replica's write got in the way of")
+        .Add();
+    return ScheduleHeartbeat(
+        context_.random.Between(base::Duration(std::chrono::milliseconds(10)), base::Duration(std::chrono::milliseconds(150))));
+  }
+  context_.metrics.GetCounter("evenkeel_distribution_heartbeat_failures_total", "Heartbeats that could not be written").Add();
+  base::log::Warn("the heartbeat could not be written", {{"error", error}});
+  if (!claimed_once_) {
+    std::lock_guard lock(mutex_);
+    status_.health_error = error.message();
+  }
+  ScheduleHeartbeat(kFailedRetry);
+}
+
+void CompatibleDistributor::Heartbeat() {
+  if (stopping_) return;
+  if (!Synced()) return ScheduleHeartbeat(kNotSyncedRetry);
+  std::vector<Finding> findings;
+  std::vector<std::string> warnings;
+  const base::Instant begin = clock_.Monotonic();
+  const auto claim = ClaimOnce(findings, warnings);
+  for (const std::string& warning : warnings) base::log::Warn(warning);
+  if (!claim) return ClaimFailed(claim.error());
+  findings_.ReportOnce(findings);
+  Claimed(*claim, begin);
+  Reconcile();
+}
+
+void CompatibleDistributor::Claimed(const Claimer::Start& claim, base::Instant begin) {
+  if (claimed_once_ && claim.replicas != replicas_) {
+    base::log::Info("replicas changed", {{"from", replicas_}, {"to", claim.replicas}});
+    cause_ = fmt::format("replicas {} -> {}", replicas_, claim.replicas);
+  }
+  if (claim.shard != shard_) {
+    base::log::Info("shard changed", {{"from", shard_}, {"to", claim.shard}, {"reason", claim.reason}});
+    if (cause_.empty()) cause_ = claim.reason;
+  }
+  claimed_once_ = true;
+  replicas_ = claim.replicas;
+  shard_ = claim.shard;
+  base::Duration until_fence;
+  {
+    std::lock_guard lock(mutex_);
+    last_heartbeat_ = begin;
+    if (fenced_) cause_ = "the heartbeat can be written again";
+    until_fence = UntilFence();
+  }
+  if (options_.dynamic) {
+    ScheduleHeartbeat(options_.heartbeat);
+    fence_timer_ = fencing_->PostAfter(std::max(until_fence, base::Duration::zero()), [this] { Fence(); });
+  }
+}
+
+base::Status CompatibleDistributor::Health() const {
+  std::lock_guard lock(mutex_);
+  if (status_.health_error.empty()) return {};
+  return base::Fail(base::Code::kUnavailable, status_.health_error);
+}
+
+DistributorStatus CompatibleDistributor::status() const {
+  DistributorStatus status;
+  {
+    std::lock_guard lock(mutex_);
+    status = status_;
+  }
+  status.assigned = ownership_->Assigned();
+  status.owned = ownership_->Owned();
+  return status;
+}
+
+void CompatibleDistributor::Reconcile() {
+  if (stopping_ || !Synced() || !claimed_once_) return;
+  std::vector<Finding> findings;
+  const std::vector<Cluster> clusters = clusters_->Read(findings);
+  AppCounts apps;
+  if (applications_) {
+    std::vector<base::Json> objects;
+    for (const auto& [key, application] : applications_->items()) objects.push_back(*application->json);
+    apps = CountApplications(objects, options_.quirks.applications_by_bare_name);
+  }
+  const auto shards = AssignShards(clusters, apps,
+                                   {.method = options_.method,
+                                    .replicas = replicas_,
+                                    .negative_shard_orphans = options_.quirks.negative_shard_orphans,
+                                    .vnode_collisions = options_.quirks.vnode_collisions},
+                                   findings);
+  Follow(clusters, shards);
+  findings_.Report(findings, shard_ == 0);
+  Publish(clusters.size());
+  cause_.clear();
+}
+
+void CompatibleDistributor::Follow(const std::vector<Cluster>& clusters, const std::map<std::string, int64_t>& shards) {
+  const bool fenced = HeartbeatExpired() && !options_.quirks.keeps_clusters_without_heartbeat;
+  if (!fenced) {
+    std::lock_guard lock(mutex_);
+    fenced_ = false;
+  }
+  const std::string why = cause_.empty() ? "first distribution" : cause_;
+  std::map<std::string, Wanted> wanted;
+  for (const Cluster& cluster : clusters) {
+    const auto shard = shards.find(cluster.server);
+    if (!fenced && shard_ >= 0 && !cluster.skip_reconcile && shard != shards.end() && shard->second == shard_) {
+      wanted[cluster.server] = {.cluster = cluster,
+                                .wish = {.role = MemberRole::kOwner, .epoch = 0, .wait_for_successor = false},
+                                .shard = shard_,
+                                .why = why};
+    }
+  }
+  ownership_->Follow(std::move(wanted), fenced ? kHeartbeatLost : why);
+}
+
+void CompatibleDistributor::Publish(size_t clusters) {
+  DistributorStatus status;
+  status.synced = true;
+  status.replicas = replicas_;
+  status.shard = shard_;
+  if (options_.dynamic && HeartbeatExpired()) {
+    status.health_error = kHeartbeatLost;
+  } else if (options_.dynamic && replicas_ <= 0) {
+    status.health_error = "Deployment " + options_.ns + "/" + options_.controller_name + " has no replicas";
+  }
+  context_.metrics.GetGauge("evenkeel_distribution_clusters", "Clusters of the fleet").Set(static_cast<double>(clusters));
+  context_.metrics.GetGauge("evenkeel_distribution_shard", "Shard held by this replica, -1 for none")
+      .Set(static_cast<double>(shard_));
+  context_.metrics.GetGauge("evenkeel_distribution_replicas", "Replicas that the shards are computed for")
+      .Set(static_cast<double>(replicas_));
+  std::vector<std::pair<base::MetricLabels, double>> ages;
+  if (config_maps_) {
+    const auto config_map = config_maps_->Get(options_.ns + "/" + std::string(kShardConfigMap));
+    const auto claims = config_map ? ParseShardMapping(base::FindString(*config_map->json, {"data", kShardMappingKey}))
+                                   : base::Result<std::vector<ShardClaim>>(std::vector<ShardClaim>{});
+    for (const ShardClaim& claim : claims.value_or(std::vector<ShardClaim>{})) {
+      if (!claim.heartbeat) continue;
+      const double age = std::chrono::duration<double>(clock_.Now() - *claim.heartbeat).count();
+      ages.push_back({{{"shard", std::to_string(claim.shard)}, {"owner", claim.controller}}, age});
+    }
+  }
+  context_.metrics.ReplaceGauges("evenkeel_distribution_heartbeat_age_seconds", "Age of each shard's last heartbeat", ages);
+  std::lock_guard lock(mutex_);
+  status_ = std::move(status);
+}
+
+}  // namespace evenkeel::controllers::distribution

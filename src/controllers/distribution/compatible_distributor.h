@@ -1,0 +1,76 @@
+// Compatible mode: Argo CD's dynamic cluster distribution. Claims a shard, keeps its heartbeat, and looks after the members
+// that map to that shard, live under changes of the replicas, of the clusters and of the claims. It only reads, calls the
+// planner (sharding.h, shard_mapping.h) and says what is wanted (ownership.h); everything runs on one strand.
+#pragma once
+
+#include <mutex>
+
+#include "client/event_recorder.h"
+#include "controllers/distribution/claim.h"
+#include "controllers/distribution/cluster_source.h"
+#include "controllers/distribution/distributor.h"
+#include "controllers/distribution/findings.h"
+#include "controllers/distribution/ownership.h"
+
+namespace evenkeel::controllers::distribution {
+
+class CompatibleDistributor final : public Distributor {
+ public:
+  explicit CompatibleDistributor(DistributorContext context);
+  ~CompatibleDistributor() override;
+
+  void Start() override;
+  /// Lets go of the members first, then of the claim (unless the quirk no-release is on).
+  void Stop(std::function<void()> done) override;
+  DistributorStatus status() const override;
+  /// An error when the heartbeat could not be written for 3 x its duration, or nothing has been claimed yet.
+  base::Status Health() const override;
+
+ private:
+  void Watch();
+  bool Synced() const;
+  void Changed(std::string_view what);
+  void Reconcile();
+  void Heartbeat();
+  void ScheduleHeartbeat(base::Duration delay);
+  base::Result<int64_t> LiveReplicas();
+  base::Result<Claimer::Start> ClaimOnce(std::vector<Finding>& findings, std::vector<std::string>& warnings);
+  void ClaimFailed(const base::Error& error);
+  void Claimed(const Claimer::Start& claim, base::Instant begin);
+  base::Duration UntilFence() const;
+  bool HeartbeatExpired() const;
+  void Fence();
+  void Follow(const std::vector<Cluster>& clusters, const std::map<std::string, int64_t>& shards);
+  void Publish(size_t clusters);
+  void ShardFreed();
+
+  DistributorContext context_;
+  const Options& options_;
+  base::Clock& clock_;
+  Claimer claimer_;
+  const std::shared_ptr<base::Strand> strand_;
+  const std::shared_ptr<base::Strand> fencing_;  ///< never calls anything: on time even while the hub hangs
+  client::EventRecorder events_;
+  FindingReporter findings_;
+
+  std::unique_ptr<ClusterSource> clusters_;
+  std::unique_ptr<ObjectInformer> deployments_, config_maps_, applications_;
+  base::Timer heartbeat_timer_, reconcile_timer_, fence_timer_;
+  bool reconcile_posted_ = false;
+  bool stopping_ = false;
+  int64_t replicas_ = 0;
+  int64_t shard_ = -1;
+  bool claimed_once_ = false;
+  std::string cause_;              ///< why owners may change now, for Events
+  int64_t refused_replicas_ = -1;  ///< a number of replicas that was found too large, so that it is reported once
+
+  /// Guards what Fence touches: the rest belongs to `strand_`.
+  mutable std::mutex mutex_;
+  DistributorStatus status_;
+  base::Instant last_heartbeat_{};
+  bool fenced_ = false;  ///< Fence has taken the members away; nothing is wanted until a heartbeat has been written
+
+  std::unique_ptr<Ownership> ownership_;  ///< last: it ends first
+};
+
+}  // namespace evenkeel::controllers::distribution

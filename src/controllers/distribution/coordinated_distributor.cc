@@ -1,0 +1,299 @@
+#include "controllers/distribution/coordinated_distributor.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <utility>
+
+#include "base/log.h"
+
+namespace evenkeel::controllers::distribution {
+namespace {
+
+/// Changes that come together (many Secrets, several replicas) are looked at together.
+constexpr base::Duration kSettle = std::chrono::milliseconds(50);
+/// How often the clock is looked at: replicas fall silent without an event.
+constexpr base::Duration kTick = std::chrono::milliseconds(500);
+/// Measurements come without an event.
+constexpr base::Duration kRoutine = std::chrono::seconds(10);
+constexpr base::Duration kDefinitionsRetry = std::chrono::seconds(2);
+
+}  // namespace
+
+CoordinatedDistributor::CoordinatedDistributor(DistributorContext context)
+    : context_(std::move(context)),
+      options_(context_.options),
+      clock_(context_.executor.clock()),
+      identity_(options_.host_name + "-" + context_.random.Fork("identity").NameSuffix()),
+      object_name_(ReplicaObjectName(identity_)),
+      strand_(context_.executor.NewStrand("distribution/" + identity_)),
+      heartbeat_(context_.executor.NewStrand("heartbeat/" + identity_)),
+      events_(context_.hub, context_.executor.NewStrand("events/" + identity_), clock_, context_.random.Fork("events"),
+              "evenkeel-distribution", options_.host_name),
+      findings_(events_),
+      view_(identity_, options_.replica_lease_duration, clock_) {
+  status_.health_error = "no plan has been applied yet";
+  client::LeaseKeeperOptions lease;
+  lease.ns = options_.ns;
+  lease.name = object_name_;
+  lease.identity = identity_;
+  lease.lease_duration = lease.failure_deadline = options_.replica_lease_duration;
+  lease.renew_period = options_.replica_lease_duration / 4;
+  keeper_ = std::make_unique<client::LeaseKeeper>(
+      context_.hub, lease, heartbeat_, clock_,
+      client::LeaseKeeper::Callbacks{.lost = {}, .held = {}, .edit = [this](base::Json& object) {
+                                       base::Ensure(object, {"metadata", "labels", kReplicaLabel}) = kReplicaLabelValue;
+                                       base::Ensure(object, {"metadata", "annotations", kHostAnnotation}) = options_.host_name;
+                                       base::Ensure(object, {"metadata", "annotations", kAppliedEpochAnnotation}) =
+                                           std::to_string(applied_.load());
+                                       if (leaving_)
+                                         base::Ensure(object, {"metadata", "annotations", kLeavingAnnotation}) = "true";
+                                     }});
+  ownership_ = std::make_unique<Ownership>(TenancyContext{context_.executor, options_, context_.connector,
+                                                          context_.member_controllers, events_, context_.metrics, identity_},
+                                           context_.random.Fork("members"), [this] { strand_->Post([this] { Report(); }); });
+}
+
+CoordinatedDistributor::~CoordinatedDistributor() {
+  strand_->Close();
+  heartbeat_->Close();
+  tick_timer_.Cancel();
+  reconcile_timer_.Cancel();
+  report_timer_.Cancel();
+}
+
+void CoordinatedDistributor::Start() {
+  heartbeat_->Post([this] { keeper_->Start(); });
+  strand_->Post([this] { Begin(); });
+}
+
+void CoordinatedDistributor::Begin() {
+  begun_ = clock_.Monotonic();
+  const base::Random& random = context_.random;
+  source_ = std::make_unique<ClusterSource>(context_.hub, options_, strand_, clock_, random, [this](std::string_view) {
+    clusters_changed_ = true;
+    Changed();
+  });
+  const std::string label = std::string(kReplicaLabel) + "=" + kReplicaLabelValue;
+  leases_ =
+      std::make_unique<ObjectInformer>(context_.hub, kube::resources::Leases(), client::InformerOptions{options_.ns, label, ""},
+                                       strand_, clock_, random.Fork("leases"));
+  leases_->AddHandler([this](const auto& before, const auto& after) {
+    const auto& object = after ? after : before;
+    view_.See(object->meta.name, after ? &*after->json : nullptr);
+    LookAtReplicas();
+  });
+  plans_ = std::make_unique<ObjectInformer>(
+      context_.hub, ShardPlans(), client::InformerOptions{options_.ns, "", std::string("metadata.name=") + kShardPlanName},
+      strand_, clock_, random.Fork("plans"));
+  plans_->AddHandler([this](const auto&, const auto& after) { SeePlan(after ? &*after->json : nullptr); });
+  source_->Start();
+  leases_->Start();
+  EnsureDefinitions();
+  Tick();
+}
+
+/// The plan's kinds come with Evenkeel: whoever is first makes them.
+void CoordinatedDistributor::EnsureDefinitions() {
+  for (const base::Json& definition : {ShardPlanDefinition(), ShardReplicaDefinition()}) {
+    const auto& resource = kube::resources::CustomResourceDefinitions();
+    const auto present = context_.hub.Get(resource, "", kube::NameOf(definition));
+    if (present || present.error().code() == base::Code::kForbidden) continue;
+    const auto made = context_.hub.Create(resource, definition);
+    if (made || made.error().code() == base::Code::kAlreadyExists) continue;
+    TellOnce("cannot make the kind " + std::string(kube::NameOf(definition)), made.error());
+    tick_timer_ = strand_->PostAfter(kDefinitionsRetry, [this] {
+      EnsureDefinitions();
+      Tick();
+    });
+    return;
+  }
+  ready_ = true;
+  plans_->Start();
+}
+
+bool CoordinatedDistributor::Synced() const { return ready_ && source_->synced() && leases_->synced() && plans_->synced(); }
+
+void CoordinatedDistributor::Changed() {
+  if (std::exchange(reconcile_posted_, true)) return;
+  reconcile_timer_ = strand_->PostAfter(kSettle, [this] {
+    reconcile_posted_ = false;
+    Reconcile();
+  });
+}
+
+void CoordinatedDistributor::SeePlan(const base::Json* object) {
+  if (object == nullptr) {
+    // The plan itself is still what everybody follows: the leader writes it again.
+    plan_object_.reset();
+    plan_again_ = true;
+    return Changed();
+  }
+  if (plan_object_ && client::IsOlderVersion(kube::ResourceVersionOf(*object), kube::ResourceVersionOf(*plan_object_))) return;
+  plan_object_ = base::Json(*object, {});
+  plan_ = PublishedPlan::Decode(*object);
+  epoch_floor_ = std::max(epoch_floor_, plan_.epoch);
+  plan_again_ = follow_again_ = true;
+  Changed();
+}
+
+/// Renewals come all the time; only who comes, goes or leaves matters.
+void CoordinatedDistributor::LookAtReplicas() {
+  std::vector<LiveReplica> live = view_.sees() ? view_.Live() : std::vector<LiveReplica>{};
+  if (live == live_) return;
+  live_ = std::move(live);
+  plan_again_ = true;
+  Changed();
+}
+
+void CoordinatedDistributor::Tick() {
+  if (!ready_ || stopping_) return;
+  tick_timer_ = strand_->PostAfter(kTick, [this] { Tick(); });
+  if (!Synced()) return;
+  LookAtReplicas();
+  const base::Instant now = clock_.Monotonic();
+  if (now - routine_ >= kRoutine) {
+    routine_ = now;
+    plan_again_ = true;
+    Report();
+  }
+  if (plan_again_ || (lead_again_ && *lead_again_ <= now)) {
+    plan_again_ = true;
+    Changed();
+  }
+}
+
+void CoordinatedDistributor::Reconcile() {
+  if (stopping_ || !Synced()) return;
+  if (std::exchange(clusters_changed_, false)) {
+    cluster_findings_.clear();
+    clusters_ = source_->Read(cluster_findings_);
+    plan_again_ = follow_again_ = true;
+  }
+  if (std::exchange(plan_again_, false)) {
+    const bool leads = Leads();
+    {
+      std::lock_guard lock(mutex_);
+      status_.leading = leads;
+    }
+    if (leads) {
+      Lead();
+    } else {
+      findings_.Report(cluster_findings_, false);
+      weights_.clear();
+      owners_.clear();
+    }
+    PublishLeader(leads);
+  }
+  if (std::exchange(follow_again_, false)) Follow();
+  Publish();
+}
+
+void CoordinatedDistributor::Follow() {
+  if (plan_.epoch == 0) return;
+  std::set<std::string> held;
+  for (const TenancyReport& report : ownership_->Reports()) held.insert(report.server);
+  std::map<std::string, Wanted> wanted;
+  for (const Cluster& cluster : clusters_) {
+    const PublishedPlan::Assignment* assignment = plan_.Find(cluster.server);
+    if (assignment == nullptr || cluster.skip_reconcile) continue;
+    const PublishedPlan::Shard* owner = plan_.FindShard(assignment->shard);
+    const PublishedPlan::Shard* standby = plan_.FindShard(assignment->standby);
+    LeaseWish wish{.role = MemberRole::kNone, .epoch = assignment->epoch, .wait_for_successor = true};
+    if (owner != nullptr && owner->replica == identity_) {
+      wish.role = MemberRole::kOwner;
+    } else if (standby != nullptr && standby->replica == identity_) {
+      wish.role = MemberRole::kStandby;
+    } else if (!held.contains(cluster.server)) {
+      continue;
+    }
+    wanted[cluster.server] = {
+        .cluster = cluster, .wish = wish, .shard = assignment->shard, .why = fmt::format("plan {}", assignment->epoch)};
+  }
+  for (const PublishedPlan::Move& move : plan_.moves) {
+    for (auto& [server, want] : wanted) {
+      if (want.cluster.name == move.cluster && want.wish.epoch == move.epoch) want.why += ": " + move.reason;
+    }
+  }
+  const int64_t epoch = plan_.epoch;
+  ownership_->Follow(std::move(wanted), "it is no longer part of the fleet",
+                     [this, epoch] { strand_->Post([this, epoch] { Applied(epoch); }); });
+}
+
+void CoordinatedDistributor::Applied(int64_t epoch) {
+  if (applied_.exchange(epoch) == epoch) return;
+  keeper_->RenewNow();
+  Publish();
+  Report();
+}
+
+void CoordinatedDistributor::Stop(std::function<void()> done) {
+  leaving_ = true;
+  keeper_->RenewNow();
+  strand_->Post([this, done = std::move(done)]() mutable {
+    bool others = false;
+    for (const LiveReplica& replica : view_.Live()) others = others || (replica.identity != identity_ && !replica.leaving);
+    Leave(others && view_.sees(), std::move(done));
+  });
+}
+
+void CoordinatedDistributor::Leave(bool others, std::function<void()> done) {
+  ownership_->HandOver(others, options_.handover, [this, done = std::move(done)] {
+    heartbeat_->Post([this] { keeper_->Stop(); });
+    strand_->Post([this, done] {
+      stopping_ = true;
+      tick_timer_.Cancel();
+      // The Lease first: without it the members are nobody's, should a successor not have knocked in time.
+      for (const kube::Resource* resource : {&kube::resources::Leases(), &ShardReplicas()}) {
+        const auto removed = context_.hub.Delete(*resource, options_.ns, object_name_);
+        if (!removed && removed.error().code() != base::Code::kNotFound) {
+          base::log::Warn("could not be removed and will be by the leader",
+                          {{"object", resource->kind + " " + object_name_}, {"error", removed.error()}});
+          break;
+        }
+      }
+      done();
+    });
+  });
+}
+
+base::Status CoordinatedDistributor::Health() const {
+  if (!keeper_->holds()) {
+    return base::Fail(base::Code::kUnavailable, "the Lease of this replica on the hub has not been renewed");
+  }
+  std::lock_guard lock(mutex_);
+  if (status_.health_error.empty()) return {};
+  return base::Fail(base::Code::kUnavailable, status_.health_error);
+}
+
+DistributorStatus CoordinatedDistributor::status() const {
+  DistributorStatus status;
+  {
+    std::lock_guard lock(mutex_);
+    status = status_;
+  }
+  status.assigned = ownership_->Assigned();
+  status.owned = ownership_->Owned();
+  if (status.health_error.empty() && !keeper_->holds()) status.health_error = Health().error().message();
+  return status;
+}
+
+void CoordinatedDistributor::Publish() {
+  const PublishedPlan::Shard* own = plan_.ShardOf(identity_);
+  std::lock_guard lock(mutex_);
+  status_.synced = Synced();
+  status_.replicas = static_cast<int64_t>(plan_.shards.size());
+  status_.shard = own == nullptr ? -1 : own->shard;
+  status_.epoch = applied_;
+  status_.health_error = own == nullptr ? "no plan has been applied yet" : "";
+  context_.metrics.GetGauge("evenkeel_distribution_epoch", "Epoch of the plan that this replica has applied")
+      .Set(static_cast<double>(applied_));
+  context_.metrics.GetGauge("evenkeel_distribution_shard", "Shard held by this replica, -1 for none")
+      .Set(static_cast<double>(status_.shard));
+}
+
+void CoordinatedDistributor::TellOnce(const std::string& what, const base::Error& error) {
+  const std::string text = what + ": " + error.message();
+  if (std::exchange(told_error_, text) != text) base::log::Warn(what, {{"error", error}});
+}
+
+}  // namespace evenkeel::controllers::distribution

@@ -1,0 +1,52 @@
+// Which controller replicas are alive, as one of them sees it from their Leases on the hub. Pure but for the clock: told of
+// each Lease as it is seen.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/lease.h"
+#include "controllers/distribution/next_plan.h"
+
+namespace evenkeel::controllers::distribution {
+
+/// A replica is gone when this observer has seen no renewal of its Lease for `duration`, by the observer's monotonic clock.
+/// That only counts while the observer can see at all: it must have seen its own Lease renewed, in the same stream, without a
+/// gap. So a hub that was down or slow makes nobody look dead.
+class ReplicaView {
+ public:
+  ReplicaView(std::string self, base::Duration duration, base::Clock& clock)
+      : self_(std::move(self)), duration_(duration), clock_(clock) {}
+
+  /// A Lease as it is now (any order, repeats are harmless); null: it was deleted.
+  void See(const std::string& name, const base::Json* lease);
+  /// Whether the own renewals are seen as they should be. Without that, nothing is known of the others.
+  bool sees() const;
+  /// Those that are alive, the own process among them, by identity. Only while sees().
+  std::vector<LiveReplica> Live() const;
+  /// Object names of Leases whose holder has been gone for longer than `age`.
+  std::vector<std::string> GoneFor(base::Duration age) const;
+  bool Knows(const std::string& name) const { return seen_.contains(name); }
+  /// The plan's epoch that a replica has applied, as its Lease says.
+  std::map<std::string, int64_t> AppliedEpochs() const;
+
+ private:
+  struct Seen {
+    LiveReplica replica;
+    base::Time renew_time{};
+    base::Instant at{};
+    int64_t applied_epoch = 0;
+  };
+  bool IsLive(const Seen& seen) const;
+
+  const std::string self_;
+  const base::Duration duration_;
+  base::Clock& clock_;
+  std::map<std::string, Seen> seen_;       ///< by the Lease's name
+  std::optional<base::Instant> own_seen_;  ///< the last renewal of the own Lease
+  base::Instant sees_since_{};
+};
+
+}  // namespace evenkeel::controllers::distribution

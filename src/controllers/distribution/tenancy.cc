@@ -1,0 +1,204 @@
+#include "controllers/distribution/tenancy.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <utility>
+
+#include "base/log.h"
+#include "client/fenced_client.h"
+
+namespace evenkeel::controllers::distribution {
+namespace {
+
+/// Long enough that one list of a large cluster does not look like load.
+constexpr base::Duration kMeasurePeriod = std::chrono::seconds(10);
+/// Argo CD's claims compare the wall clocks of two machines: its users keep them together.
+constexpr base::Duration kTrustedSkew = std::chrono::seconds(5);
+
+}  // namespace
+
+Tenancy::Tenancy(const TenancyContext& context, Wanted wanted, base::Random random, std::function<void()> changed)
+    : context_(context),
+      server_(wanted.cluster.server),
+      connection_hash_(wanted.cluster.connection_hash),
+      random_(random),
+      changed_(std::move(changed)),
+      strand_(context.executor.NewStrand("fence/" + wanted.cluster.name)),
+      wanted_(std::move(wanted)) {
+  report_.server = server_;
+  report_.cluster = wanted_.cluster.name;
+  report_.shard = wanted_.shard;
+  report_.wish = wanted_.wish;
+  strand_->Post([this] { Connect(); });
+}
+
+Tenancy::~Tenancy() {
+  {
+    std::lock_guard lock(mutex_);
+    if (fence_) fence_->Close();
+  }
+  strand_->Close();
+  measure_timer_.Cancel();
+  member_.reset();
+  lease_.reset();
+}
+
+void Tenancy::Connect() {
+  auto client = wanted_.cluster.connection ? context_.connector(*wanted_.cluster.connection, 0)
+                                           : base::Fail(wanted_.cluster.connection.error());
+  if (!client) {
+    connect_error_ = client.error().message();
+    return UpdateReport();
+  }
+  lease_client_ = *std::move(client);
+  OwnerLeaseOptions options;
+  options.identity = context_.identity;
+  options.duration = context_.options.lease_duration;
+  options.renew_period = context_.options.lease_duration / 5;
+  options.margin = context_.options.lease_margin;
+  if (context_.options.mode == Mode::kCompatible) options.trusted_skew = kTrustedSkew;
+  lease_ = std::make_unique<OwnerLease>(*lease_client_, options, strand_, context_.executor.clock(), random_.Fork("lease"),
+                                        OwnerLease::Callbacks{
+                                            .won = [this](std::shared_ptr<client::Fence> fence) { Won(fence); },
+                                            .lost = [this](const std::string& why) { Lost(why); },
+                                            .changed = [this] { UpdateReport(); },
+                                        });
+  lease_->Wish(wanted_.wish);
+  UpdateReport();
+}
+
+void Tenancy::Want(Wanted wanted) {
+  strand_->Post([this, wanted = std::move(wanted)]() mutable {
+    wanted_ = std::move(wanted);
+    if (lease_) lease_->Wish(wanted_.wish);
+    UpdateReport();
+  });
+}
+
+void Tenancy::Want(LeaseWish wish, std::string why) {
+  strand_->Post([this, wish, why = std::move(why)]() mutable {
+    wanted_.wish = wish;
+    wanted_.why = std::move(why);
+    if (lease_) lease_->Wish(wish);
+    UpdateReport();
+  });
+}
+
+void Tenancy::Abandon(std::function<void()> ended) {
+  {
+    // At once, even while the strand waits for a member that hangs.
+    std::lock_guard lock(mutex_);
+    if (fence_) fence_->Close();
+  }
+  strand_->Post([this, ended = std::move(ended)] {
+    if (member_) Lost("its connection data changed");
+    lease_.reset();
+    ended();
+  });
+}
+
+void Tenancy::Won(const std::shared_ptr<client::Fence>& fence) {
+  const Cluster& cluster = wanted_.cluster;
+  if (wanted_.wish.role == MemberRole::kStandby) wanted_.why = "its owner was silent, and this replica stands by for it";
+  auto client = context_.connector(*cluster.connection, fence->epoch());
+  if (!client) {
+    connect_error_ = client.error().message();
+    return UpdateReport();
+  }
+  connect_error_.clear();
+  member_ = std::make_unique<runtime::Member>(
+      cluster.name, client::NewFencedClient(*std::move(client), fence), context_.executor, random_.Fork("member"),
+      [this] { strand_->Post([this] { UpdateReport(); }); }, context_.controllers);
+  busy_before_ = {};
+  {
+    std::lock_guard lock(mutex_);
+    fence_ = fence;
+  }
+  base::log::Info("cluster won",
+                  {{"cluster", cluster.name}, {"server", server_}, {"epoch", fence->epoch()}, {"why", wanted_.why}});
+  context_.events.Normal(cluster.reference, "OwnerChanged",
+                         fmt::format("replica {} (shard {}) now looks after cluster {}: {}", context_.options.host_name,
+                                     wanted_.shard, cluster.name, wanted_.why));
+  context_.metrics.GetCounter("evenkeel_distribution_moves_total", "Clusters that this replica has won").Add();
+  measure_timer_ = strand_->PostAfter(kMeasurePeriod, [this] { Measure(); });
+  UpdateReport();
+}
+
+void Tenancy::Lost(const std::string& reason) {
+  const bool unwanted = wanted_.wish.role == MemberRole::kNone && !wanted_.wish.wait_for_successor;
+  const std::string& why = unwanted ? wanted_.why : reason;
+  measure_timer_.Cancel();
+  member_.reset();
+  {
+    std::lock_guard lock(mutex_);
+    fence_.reset();
+  }
+  base::log::Info("cluster let go", {{"cluster", wanted_.cluster.name}, {"server", server_}, {"why", why}});
+  context_.events.Normal(
+      wanted_.cluster.reference, "OwnerReleased",
+      fmt::format("replica {} no longer looks after cluster {}: {}", context_.options.host_name, wanted_.cluster.name, why));
+  if (lease_) lease_->Released();
+  UpdateReport();
+}
+
+void Tenancy::Measure() {
+  measure_timer_ = strand_->PostAfter(kMeasurePeriod, [this] { Measure(); });
+  const base::Duration busy = member_->busy();
+  busy_permille_ = (busy - std::exchange(busy_before_, busy)) / (kMeasurePeriod / 1000);
+  UpdateReport();
+}
+
+/// Logs and tells each change between reachable and not.
+void Tenancy::Tell(std::string_view error) {
+  if (error.empty() == told_error_.empty()) return;
+  told_error_ = error;
+  const Cluster& cluster = wanted_.cluster;
+  if (error.empty()) {
+    base::log::Info("cluster can be reached again", {{"cluster", cluster.name}});
+    context_.events.Normal(cluster.reference, "ClusterReachable", "cluster " + cluster.name + " can be reached again");
+    return;
+  }
+  base::log::Warn("cluster cannot be reached", {{"cluster", cluster.name}, {"server", server_}, {"error", error}});
+  const std::string_view then = connect_error_.empty() ? "is tried again" : "needs other connection data";
+  context_.events.Warning(
+      cluster.reference, "ClusterUnreachable",
+      fmt::format("cluster {} at {} cannot be reached: {}: it keeps its owner and {}", cluster.name, server_, error, then));
+}
+
+void Tenancy::UpdateReport() {
+  TenancyReport now;
+  now.server = server_;
+  now.cluster = wanted_.cluster.name;
+  now.shard = wanted_.shard;
+  now.wish = wanted_.wish;
+  if (lease_) now.lease = lease_->state();
+  now.error = !connect_error_.empty() ? connect_error_ : now.lease.error;
+  if (member_) {
+    const runtime::MemberHealth health = member_->health();
+    if (now.error.empty()) now.error = health.error;
+    now.load = {.nodes = health.nodes, .pods = health.pods, .busy_permille = busy_permille_, .reachable = now.error.empty()};
+  }
+  if (now.wish.role == MemberRole::kOwner) Tell(now.error);
+  bool changed;
+  {
+    std::lock_guard lock(mutex_);
+    changed = now.wish != report_.wish || now.error != report_.error || now.lease.holding != report_.lease.holding ||
+              now.lease.holder != report_.lease.holder || now.lease.epoch != report_.lease.epoch;
+    report_ = std::move(now);
+  }
+  if (changed) changed_();
+}
+
+bool Tenancy::acting() const {
+  std::lock_guard lock(mutex_);
+  return fence_ != nullptr && fence_->open();
+}
+
+TenancyReport Tenancy::report() const {
+  std::lock_guard lock(mutex_);
+  TenancyReport report = report_;
+  report.acting = fence_ != nullptr && fence_->open();
+  return report;
+}
+
+}  // namespace evenkeel::controllers::distribution
