@@ -8,6 +8,7 @@
 #include "cli/apiserver.h"
 #include "cli/run.h"
 #include "cli/shards.h"
+#include "cli/simulate.h"
 #include "cli/up.h"
 
 namespace evenkeel::cli {
@@ -28,7 +29,8 @@ void AddHubFlags(CLI::App& command, HubOptions& hub) {
 void AddShardsFlags(CLI::App& command, ShardsOptions& options) {
   AddHubFlags(command, options.hub);
   command.add_option("-o,--output", options.output, "table, json or yaml")->capture_default_str();
-  command.add_option("--sharding-method", options.method, "legacy, round-robin or consistent-hashing");
+  command.add_option("--sharding-mode", options.mode, "Of a live fleet: coordinated or compatible (default: as it is)");
+  command.add_option("--sharding-method", options.method, "weighted, legacy, round-robin or consistent-hashing");
   command.add_option("--quirks", options.quirks, "Behaviours of Argo CD to switch on, or off with no- (docs/COMPATIBILITY.md)")
       ->delimiter(',');
   command.add_flag("--in-cluster", options.in_cluster, "The hub itself takes part in the distribution, as in Argo CD");
@@ -41,9 +43,11 @@ void AddUp(CLI::App& app, UpOptions& options, Action& action) {
   up->add_option("--replicas", options.replicas, "Controller replicas of a new fleet")
       ->check(CLI::Range(0, 100))
       ->capture_default_str();
-  up->add_option("--sharding-method", options.sharding_method, "Of a new fleet: legacy, round-robin or consistent-hashing")
-      ->check(CLI::IsMember({"legacy", "round-robin", "consistent-hashing"}))
-      ->capture_default_str();
+  up->add_option("--sharding-mode", options.sharding_mode, "Of a new fleet: coordinated or compatible with Argo CD")
+      ->check(CLI::IsMember({"coordinated", "compatible"}));
+  up->add_option("--sharding-method", options.sharding_method,
+                 "Of a new fleet: weighted (coordinated); legacy, round-robin or consistent-hashing (compatible)")
+      ->check(CLI::IsMember({"weighted", "legacy", "round-robin", "consistent-hashing"}));
   up->add_option("--address", options.address, "Where the API servers listen")->capture_default_str();
   up->add_option("--port", options.port, "Of the hub's API server (default: as last time, else any free one)")
       ->check(CLI::Range(0, 65535));
@@ -63,10 +67,17 @@ void AddUp(CLI::App& app, UpOptions& options, Action& action) {
 void AddRun(CLI::App& app, RunOptions& options, Action& action) {
   CLI::App* run = app.add_subcommand("run", "Run the controllers of one replica against a hub");
   AddHubFlags(*run, options.hub);
-  run->add_option("--sharding-method", options.sharding_method,
-                  "legacy, round-robin or consistent-hashing (default: environment, legacy)");
+  run->add_option(
+      "--sharding-mode", options.sharding_mode,
+      "coordinated, or compatible with Argo CD (default: environment, coordinated unless Argo CD's settings are given)");
+  run->add_option(
+      "--sharding-method", options.sharding_method,
+      "weighted (coordinated); legacy, round-robin or consistent-hashing (compatible; default: environment, legacy)");
   run->add_flag("--dynamic-cluster-distribution-enabled", options.dynamic,
-                "Shards are the replicas of the Deployment, claimed at run time");
+                "Compatible mode: shards are the replicas of the Deployment, claimed at run time");
+  run->add_option("--max-moves-per-minute", options.moves_per_minute, "Coordinated mode: moves for balance; others are at once")
+      ->check(CLI::Range(0, 100000))
+      ->capture_default_str();
   run->add_option("--metrics-address", options.metrics_address, "Where /healthz and /metrics are served")
       ->capture_default_str();
   run->add_option("--metrics-port", options.metrics_port, "Port of the same; 0: any free one")
@@ -86,6 +97,14 @@ void AddApiServer(CLI::App& app, ApiServerOptions& options, Action& action) {
   server->add_option("--data-dir", options.data_dir,
                      "Certificates, tokens and the kubeconfig (default $EVENKEEL_HOME/apiserver)");
   server->add_option("--token-auth-file", options.token_file, "More bearer tokens: token,user,uid,\"group1,group2\" per line");
+  server->add_option("--audit-log-path", options.audit_log,
+                     "Record every write here, one audit.k8s.io/v1 Event per line; - is standard output (default: nowhere)");
+  server->add_option("--audit-log-maxsize", options.audit_log_megabytes, "Megabytes of the audit log before it is moved aside")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
+  server->add_option("--audit-log-maxbackup", options.audit_log_backups, "Moved audit logs to keep; 0: all")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
   server->add_option("--threads", options.threads, "I/O threads")->check(CLI::Range(1, 256))->capture_default_str();
   server->callback([&] { action = [&] { return RunApiServer(options); }; });
 }
@@ -114,6 +133,18 @@ void AddShards(CLI::App& app, PlanShardsOptions& plan_options, ShardsOptions& op
   explain_cluster->callback([&] { action = [&] { return ExplainCluster(options, name, std::cout); }; });
 }
 
+void AddSimulate(CLI::App& app, SimulateOptions& options, Action& action) {
+  CLI::App* simulate =
+      app.add_subcommand("simulate", "Run a scenario of the simulator: faults from a seed, checkers that look on");
+  simulate->add_option("scenario", options.scenario, "A scenario file (docs/SIMULATOR.md)")->required();
+  simulate->add_option("--seed", options.seed, "One seed (default 1)");
+  simulate->add_option("--seeds", options.seeds, "Many: A..B, or how many from 1 on; as many at once as there are cores");
+  simulate->add_option("--timeline", options.timeline, "Write what happened when to this CSV file; of one seed");
+  simulate->add_option("-o,--output", options.output, "table, json or yaml")->capture_default_str();
+  simulate->add_flag("--verbose", options.verbose, "The replicas' own log on standard error");
+  simulate->callback([&] { action = [&] { return Simulate(options, std::cout); }; });
+}
+
 int Main(int argc, char** argv) {
   CLI::App app("Evenkeel keeps a fleet of Kubernetes clusters on an even keel.", "evenkeel");
   app.set_version_flag("--version", "evenkeel " EVENKEEL_VERSION);
@@ -128,11 +159,13 @@ int Main(int argc, char** argv) {
   PlanShardsOptions plan_shards;
   ShardsOptions shards;
   std::string cluster;
+  SimulateOptions simulate;
   Action action;
   AddUp(app, up, action);
   AddRun(app, run, action);
   AddApiServer(app, server, action);
   AddShards(app, plan_shards, shards, cluster, action);
+  AddSimulate(app, simulate, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& e) {

@@ -5,6 +5,7 @@
 #include "base/yaml.h"
 #include "cli/hub.h"
 #include "cli/signals.h"
+#include "embedded/apiserver/audit_log.h"
 #include "embedded/fleet/api_endpoint.h"
 #include "embedded/fleet/store_spec.h"
 
@@ -13,6 +14,18 @@ namespace {
 
 /// Watches' clocks, and reads that wait for etcd.
 constexpr int kExecutorThreads = 8;
+constexpr int64_t kAuditMegabytes = 100;
+
+/// Null when none is wanted.
+base::Result<std::unique_ptr<embedded::apiserver::AuditLog>> OpenAuditLog(const ApiServerOptions& options,
+                                                                          base::Executor& executor) {
+  if (options.audit_log.empty()) return nullptr;
+  embedded::apiserver::AuditLogOptions audit;
+  audit.path = options.audit_log;
+  audit.bytes_max = (options.audit_log_megabytes == 0 ? kAuditMegabytes : options.audit_log_megabytes) << 20;
+  audit.backups_max = options.audit_log_backups;
+  return embedded::apiserver::AuditLog::Open(std::move(audit), executor);
+}
 
 }  // namespace
 
@@ -24,12 +37,14 @@ base::Status RunApiServer(const ApiServerOptions& options) {
                   embedded::fleet::Credentials::LoadOrMake(directory, base::SystemClock().Now(), random.Fork("credentials")));
   EVENKEEL_ASSIGN(const auto store, embedded::fleet::OpenStore(options.store));
   const auto executor = base::NewThreadPool(kExecutorThreads);
+  EVENKEEL_ASSIGN(const auto audit, OpenAuditLog(options, *executor));
   embedded::apiserver::ApiOptions api_options;
   api_options.name = "apiserver";
   api_options.store = store.get();
   api_options.clock = &executor->clock();
   api_options.random = random.Fork("api");
   api_options.executor = executor.get();
+  api_options.audit = audit.get();
   embedded::apiserver::Api api(api_options);
   EVENKEEL_TRY(api.Start());
   EVENKEEL_ASSIGN(const auto endpoint, embedded::fleet::ApiEndpoint::Start({.name = "apiserver",

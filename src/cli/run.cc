@@ -1,14 +1,17 @@
 #include "cli/run.h"
 
 #include <cstdlib>
+#include <future>
 
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/yaml.h"
 #include "cli/hub.h"
 #include "cli/signals.h"
+#include "client/fenced_client.h"
 #include "client/http_client.h"
 #include "controllers/distribution/distributor.h"
+#include "controllers/distribution/shard_plan.h"
 #include "embedded/apiserver/http_server.h"
 
 namespace evenkeel::cli {
@@ -17,10 +20,13 @@ namespace {
 namespace apiserver = embedded::apiserver;
 namespace distribution = controllers::distribution;
 
-/// Strands of this process wait for networks: one per owned member, and the hub's. Members beyond this take turns.
-constexpr int kThreads = 32;
-/// Below the fence margin of the distribution's heartbeat, so that a hub that hangs is noticed in time.
-constexpr base::Duration kHubTimeout = std::chrono::seconds(5);
+/// Strands of this process wait for networks: two per owned member, one per member it stands by for, and the hub's. Threads
+/// that wait cost little; beyond this number members that hang would hold up the others' fences.
+constexpr int kThreads = 128;
+/// Below half of a replica's Lease, so that a hub that hangs for one call does not make this replica look gone.
+constexpr base::Duration kHubTimeout = std::chrono::seconds(3);
+/// Writes, and everything about a member's fence, end before a successor may begin (Options::lease_margin).
+constexpr base::Duration kFencedTimeout = std::chrono::seconds(2);
 constexpr base::Duration kMemberTimeout = std::chrono::seconds(30);
 
 /// /healthz and /readyz say whether this replica holds its claim; /livez only that it runs.
@@ -65,6 +71,14 @@ std::string HostName() {
   return host;
 }
 
+base::Status CheckMode(distribution::Mode mode, const std::string& method) {
+  const bool weighted = method == distribution::kWeightedMethod;
+  if (method.empty() || weighted == (mode == distribution::Mode::kCoordinated)) return {};
+  return base::Fail(base::Code::kBadRequest, "--sharding-method " + method + " does not go with --sharding-mode " +
+                                                 std::string(distribution::ModeName(mode)) +
+                                                 ": weighted is coordinated, the others are compatible");
+}
+
 base::Result<distribution::Options> ReadOptions(const RunOptions& run) {
   distribution::Options options;
   options.ns = run.hub.ns;
@@ -74,9 +88,16 @@ base::Result<distribution::Options> ReadOptions(const RunOptions& run) {
        distribution::ReadEnvironment([](const char* name) { return std::getenv(name); }, options)) {
     base::log::Warn(warning);
   }
+  const bool weighted = run.sharding_method == distribution::kWeightedMethod;
+  if (run.dynamic || (!run.sharding_method.empty() && !weighted)) options.mode = distribution::Mode::kCompatible;
+  if (!run.sharding_mode.empty()) {
+    EVENKEEL_ASSIGN(options.mode, distribution::ParseMode(run.sharding_mode));
+  }
+  EVENKEEL_TRY(CheckMode(options.mode, run.sharding_method));
+  options.moves_per_minute = run.moves_per_minute;
   if (run.dynamic) options.dynamic = true;
   if (!run.hub.controller_name.empty()) options.controller_name = run.hub.controller_name;
-  if (!run.sharding_method.empty()) {
+  if (!run.sharding_method.empty() && !weighted) {
     EVENKEEL_ASSIGN(options.method, distribution::ParseMethod(run.sharding_method));
   }
   EVENKEEL_TRY(distribution::ApplyQuirks(run.quirks, options.quirks));
@@ -101,31 +122,38 @@ base::Status Run(const RunOptions& run) {
   hub_options.request_timeout = hub_options.connect_timeout = kHubTimeout;
   hub_options.user_agent = "evenkeel/" + options.host_name;
   EVENKEEL_ASSIGN(const std::unique_ptr<client::Client> hub, client::NewHttpClient(std::move(connection), hub_options));
-  base::log::Info("controllers start", {{"host", options.host_name},
-                                        {"hub", hub->Describe()},
-                                        {"method", distribution::MethodName(options.method)},
-                                        {"dynamic", options.dynamic}});
+  const bool coordinated = options.mode == distribution::Mode::kCoordinated;
+  base::log::Info("controllers start",
+                  {{"host", options.host_name},
+                   {"hub", hub->Describe()},
+                   {"mode", distribution::ModeName(options.mode)},
+                   {"method", coordinated ? distribution::kWeightedMethod : distribution::MethodName(options.method)}});
 
   const std::unique_ptr<base::Executor> executor = base::NewThreadPool(kThreads);
   base::MetricRegistry metrics;
-  auto connect = [&](const client::ConnectionConfig& config) {
+  auto connect = [&](const client::ConnectionConfig& config, int64_t epoch) {
     client::HttpClientOptions member_options;
-    member_options.request_timeout = kMemberTimeout;
+    member_options.request_timeout = epoch == 0 ? kFencedTimeout : kMemberTimeout;
+    member_options.write_timeout = kFencedTimeout;
+    member_options.connect_timeout = kFencedTimeout;
     member_options.user_agent = hub_options.user_agent;
+    if (epoch != 0) member_options.headers.emplace_back(client::kEpochHeader, std::to_string(epoch));
     return client::NewHttpClient(config, member_options);
   };
-  distribution::Distributor distributor(*hub, *executor, base::Random(base::EntropySeed()), std::move(options), connect,
-                                        metrics);
-  HealthHandler health(distributor, metrics);
+  const std::unique_ptr<distribution::Distributor> distributor = distribution::NewDistributor(
+      {*hub, *executor, base::Random(base::EntropySeed()), std::move(options), connect, metrics, {}});
+  HealthHandler health(*distributor, metrics);
   apiserver::HttpServerOptions server_options;
   server_options.address = run.metrics_address;
   server_options.port = run.metrics_port;
   server_options.threads = 1;
   EVENKEEL_ASSIGN(const std::unique_ptr<apiserver::HttpServer> server, apiserver::HttpServer::Start(server_options, health));
-  distributor.Start();
+  distributor->Start();
   const int signal = signals.Wait();
   base::log::Info("controllers stop: clusters are handed over", {{"signal", signal}});
-  distributor.Stop();
+  std::promise<void> stopped;
+  distributor->Stop([&] { stopped.set_value(); });
+  stopped.get_future().wait();
   return {};
 }
 

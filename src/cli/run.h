@@ -10,8 +10,10 @@ namespace evenkeel::cli {
 
 struct RunOptions {
   HubOptions hub;
+  std::string sharding_mode;    ///< empty: from the environment, compatible where one of its own settings is given
   std::string sharding_method;  ///< empty: from the environment
   bool dynamic = false;
+  int64_t moves_per_minute = 10;
   std::string metrics_address = "0.0.0.0";
   int metrics_port = 8082;
   std::vector<std::string> quirks;

@@ -16,8 +16,11 @@ using base::JsonArray;
 using base::JsonObject;
 namespace distribution = controllers::distribution;
 
+bool IsWeighted(const ShardsOptions& options) { return options.method == distribution::kWeightedMethod; }
+
+/// Argo CD's method that is asked for; none: weighted, or whatever the fleet has.
 base::Result<std::optional<distribution::Method>> MethodOf(const ShardsOptions& options) {
-  if (options.method.empty()) return std::nullopt;
+  if (options.method.empty() || IsWeighted(options)) return std::nullopt;
   EVENKEEL_ASSIGN(const distribution::Method method, distribution::ParseMethod(options.method));
   return method;
 }
@@ -30,7 +33,13 @@ base::Result<distribution::FleetView> ReadLiveFleet(const ShardsOptions& options
   settings.in_cluster = options.in_cluster;
   EVENKEEL_TRY(distribution::ApplyQuirks(options.quirks, settings.quirks));
   EVENKEEL_ASSIGN(const auto hub, ConnectToHub(options.hub));
-  return distribution::ReadFleet(*hub, std::move(settings), method, base::SystemClock().Now());
+  std::optional<distribution::Mode> mode;
+  if (!options.mode.empty()) {
+    EVENKEEL_ASSIGN(mode, distribution::ParseMode(options.mode));
+  } else if (method) {
+    mode = distribution::Mode::kCompatible;
+  }
+  return distribution::ReadFleet(*hub, std::move(settings), mode, method, base::SystemClock().Now());
 }
 
 /// Findings are for people: on standard error, so that the plan on standard output stays readable for programs.
@@ -56,14 +65,33 @@ void PrintPlan(std::ostream& out, const distribution::ShardPlan& plan) {
   PrintTable(out, {"MOVES", "FROM", "TO"}, rows);
 }
 
+std::string MethodText(const distribution::FleetView& fleet) {
+  if (fleet.options.mode == distribution::Mode::kCoordinated) return std::string(distribution::kWeightedMethod);
+  return std::string(distribution::MethodName(fleet.options.method));
+}
+
 std::string AgeText(const std::optional<base::Duration>& age) { return age ? base::HumanDuration(*age) : "-"; }
 
-Json RowToJson(const distribution::FleetView::Row& row) {
+bool IsPending(const distribution::FleetView::Row& row) { return row.owner != row.planned && !row.skip_reconcile; }
+
+std::string PendingText(const distribution::FleetView::Row& row) {
+  if (!IsPending(row)) return "-";
+  return (row.owner.empty() ? "<none>" : row.owner) + " -> " + (row.planned.empty() ? "<none>" : row.planned);
+}
+
+Json RowToJson(const distribution::FleetView::Row& row, bool coordinated) {
   JsonObject object{{"cluster", row.cluster}, {"server", row.server}, {"id", row.id},
                     {"source", row.source},   {"shard", row.shard},   {"owner", row.owner}};
   if (row.heartbeat_age)
     object["heartbeatAgeSeconds"] = std::chrono::duration_cast<std::chrono::seconds>(*row.heartbeat_age).count();
   if (row.skip_reconcile) object["skipReconcile"] = true;
+  if (!coordinated) return object;
+  object["weight"] = row.weight;
+  object["epoch"] = row.epoch;
+  object["standby"] = row.standby;
+  if (row.since) object["since"] = base::FormatTime(*row.since);
+  if (IsPending(row)) object["pendingMove"] = JsonObject{{"from", row.owner}, {"to", row.planned}};
+  if (!row.detail.empty()) object["detail"] = row.detail;
   return object;
 }
 
@@ -90,6 +118,8 @@ base::Status PlanShards(const PlanShardsOptions& options, std::ostream& out) {
     if (!text) return base::Fail(base::Code::kBadRequest, "--current: " + text.error().message());
     EVENKEEL_ASSIGN(current, base::ParseJson(*text, options.current));
   }
+  bool weighted = IsWeighted(options.common);
+  std::vector<int64_t> shards;
   std::vector<distribution::Finding> findings;
   distribution::ShardPlanInput input;
   distribution::ShardingOptions sharding{.method = method.value_or(distribution::Method::kLegacy),
@@ -100,7 +130,12 @@ base::Status PlanShards(const PlanShardsOptions& options, std::ostream& out) {
     EVENKEEL_ASSIGN(auto fleet, ReadLiveFleet(options.common));
     input = std::move(fleet.input);
     sharding.method = fleet.options.method;
-    if (!options.replicas) sharding.replicas = fleet.plan.replicas;
+    weighted = weighted || (!method && fleet.options.mode == distribution::Mode::kCoordinated);
+    if (weighted && options.current.empty()) current = distribution::ToJson(fleet.plan);
+    if (!options.replicas) {
+      sharding.replicas = fleet.plan.replicas;
+      for (const auto& shard : fleet.published.shards) shards.push_back(shard.shard);
+    }
   } else {
     if (!options.replicas) return base::Fail(base::Code::kBadRequest, "plan shards: --replicas is required with -f");
     EVENKEEL_ASSIGN(auto manifests, kube::ReadManifests(options.files));
@@ -108,7 +143,11 @@ base::Status PlanShards(const PlanShardsOptions& options, std::ostream& out) {
     for (kube::ManifestObject& manifest : manifests) objects.push_back(std::move(manifest.object));
     input = distribution::ReadShardPlanInput(objects, options.common.in_cluster, quirks.applications_by_bare_name, findings);
   }
-  const distribution::ShardPlan plan = distribution::PlanShards(input, sharding, current, findings);
+  if (shards.empty()) {
+    for (int64_t shard = 0; shard < sharding.replicas; ++shard) shards.push_back(shard);
+  }
+  const distribution::ShardPlan plan = weighted ? distribution::PlanWeightedShards(input, shards, current, findings)
+                                                : distribution::PlanShards(input, sharding, current, findings);
   PrintFindings(findings);
   if (format == Format::kTable) {
     PrintPlan(out, plan);
@@ -122,22 +161,43 @@ base::Status GetShards(const ShardsOptions& options, std::ostream& out) {
   EVENKEEL_ASSIGN(const Format format, ParseFormat(options.output));
   EVENKEEL_ASSIGN(const auto fleet, ReadLiveFleet(options));
   PrintFindings(fleet.findings);
+  const bool coordinated = fleet.options.mode == distribution::Mode::kCoordinated;
   if (!fleet.claims_error.empty()) std::cerr << "evenkeel: warning: claims: " << fleet.claims_error << '\n';
   if (format != Format::kTable) {
     JsonArray rows;
-    for (const auto& row : fleet.rows) rows.push_back(RowToJson(row));
-    PrintValue(out, format,
-               JsonObject{{"method", distribution::MethodName(fleet.options.method)},
-                          {"replicas", fleet.plan.replicas},
-                          {"clusters", std::move(rows)}});
+    for (const auto& row : fleet.rows) rows.push_back(RowToJson(row, coordinated));
+    JsonObject object{{"mode", distribution::ModeName(fleet.options.mode)},
+                      {"method", MethodText(fleet)},
+                      {"replicas", fleet.plan.replicas},
+                      {"clusters", std::move(rows)}};
+    if (coordinated) {
+      const distribution::PublishedPlan& plan = fleet.published;
+      object["epoch"] = plan.epoch;
+      object["leader"] = plan.leader;
+      object["imbalance"] = plan.imbalance;
+      object["hot"] = TextsToJson(plan.hot);
+      object["waitingMoves"] = plan.waiting;
+    }
+    PrintValue(out, format, object);
     return {};
   }
+  const base::Time now = base::SystemClock().Now();
   std::vector<std::vector<std::string>> rows;
   for (const auto& row : fleet.rows) {
-    rows.push_back({row.cluster, std::to_string(row.shard), row.owner.empty() ? "<none>" : row.owner,
-                    AgeText(row.heartbeat_age), row.server});
+    const std::string owner = row.owner.empty() ? "<none>" : row.owner;
+    const std::string shard = std::to_string(row.shard);
+    if (coordinated) {
+      rows.push_back({row.cluster, owner, row.since ? base::HumanDuration(now - *row.since) : "-", std::to_string(row.weight),
+                      shard, std::to_string(row.epoch), AgeText(row.heartbeat_age), PendingText(row)});
+    } else {
+      rows.push_back({row.cluster, shard, owner, AgeText(row.heartbeat_age), row.server});
+    }
   }
-  PrintTable(out, {"CLUSTER", "SHARD", "OWNER", "HEARTBEAT", "SERVER"}, rows);
+  if (coordinated) {
+    PrintTable(out, {"CLUSTER", "OWNER", "SINCE", "WEIGHT", "SHARD", "EPOCH", "HEARTBEAT", "PENDING MOVE"}, rows);
+  } else {
+    PrintTable(out, {"CLUSTER", "SHARD", "OWNER", "HEARTBEAT", "SERVER"}, rows);
+  }
   return {};
 }
 
@@ -147,7 +207,7 @@ base::Status ExplainCluster(const ShardsOptions& options, const std::string& nam
   EVENKEEL_ASSIGN(const auto explanation, distribution::ExplainCluster(fleet, name));
   const auto& row = explanation.row;
   if (format != Format::kTable) {
-    JsonObject object = RowToJson(row).as_object();
+    JsonObject object = RowToJson(row, fleet.options.mode == distribution::Mode::kCoordinated).as_object();
     object["why"] = TextsToJson(explanation.why);
     object["wouldMove"] = TextsToJson(explanation.would_move);
     PrintValue(out, format, object);
@@ -155,8 +215,7 @@ base::Status ExplainCluster(const ShardsOptions& options, const std::string& nam
   }
   out << "Cluster:    " << row.cluster << " (" << row.server << ")\n"
       << "Source:     " << row.source << "\n"
-      << "Shard:      " << row.shard << " of " << fleet.plan.replicas << " (" << distribution::MethodName(fleet.options.method)
-      << ")\n"
+      << "Shard:      " << row.shard << " of " << fleet.plan.replicas << " (" << MethodText(fleet) << ")\n"
       << "Owner:      " << (row.owner.empty() ? "<none>" : row.owner) << ", heartbeat " << AgeText(row.heartbeat_age)
       << " ago\n"
       << "Why:\n";

@@ -22,6 +22,7 @@ struct HubOptions {
 struct ShardsOptions {
   HubOptions hub;
   std::string output = "table";
+  std::string mode;    ///< of a live fleet; empty: coordinated where replicas follow a ShardPlan
   std::string method;  ///< empty: legacy for files, the fleet's own for a live fleet
   std::vector<std::string> quirks;
   bool in_cluster = false;

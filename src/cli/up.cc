@@ -11,6 +11,7 @@
 #include "cli/hub.h"
 #include "cli/signals.h"
 #include "controllers/distribution/fleet_view.h"
+#include "embedded/apiserver/audit_log.h"
 #include "embedded/fleet/api_endpoint.h"
 #include "embedded/fleet/cluster.h"
 #include "embedded/fleet/hub_objects.h"
@@ -27,10 +28,13 @@ using base::JsonObject;
 /// Strands wait for commits to disk; two per cluster are busy at most.
 constexpr int kThreadsPerCluster = 4;
 constexpr base::Duration kReadyLimit = std::chrono::seconds(120);
+constexpr int64_t kAuditLogBytes = 10 << 20;
+constexpr int kAuditLogBackups = 1;
 constexpr base::Duration kPoll = std::chrono::milliseconds(50);
 
 /// A cluster of the fleet with what serves it. Members are destroyed in reverse order: first the sockets, then the API.
 struct Served {
+  std::unique_ptr<embedded::apiserver::AuditLog> audit;
   std::unique_ptr<embedded::nodeagent::ContainerRuntime> processes;
   std::unique_ptr<fleet::Cluster> cluster;
   std::unique_ptr<fleet::ApiEndpoint> endpoint;
@@ -60,6 +64,7 @@ class Fleet {
 
   const UpOptions& options_;
   const std::string home_;
+  std::string sharding_method_;
   base::Random random_{base::EntropySeed()};
   std::unique_ptr<base::Executor> executor_;
   std::optional<fleet::Credentials> credentials_;
@@ -96,12 +101,18 @@ base::Status Fleet::StartCluster(const std::string& name, int index) {
   processes.state_dir = directory;
   processes.executor = executor_.get();
   EVENKEEL_ASSIGN(served.processes, embedded::nodeagent::NewProcessRuntime(std::move(processes)));
+  embedded::apiserver::AuditLogOptions audit;
+  audit.path = directory + "/audit.log";
+  audit.bytes_max = kAuditLogBytes;
+  audit.backups_max = kAuditLogBackups;
+  EVENKEEL_ASSIGN(served.audit, embedded::apiserver::AuditLog::Open(std::move(audit), *executor_));
   fleet::ClusterOptions cluster;
   cluster.name = name;
   cluster.index = index;
   cluster.nodes = hub ? 1 : options_.nodes;
   cluster.loopback_octet = 16 + static_cast<int>(base::Fnv1a32(home_) % 224);
   cluster.runtime = served.processes.get();
+  cluster.audit = served.audit.get();
   served.cluster = std::make_unique<fleet::Cluster>(cluster, std::move(store), *executor_, random_);
   EVENKEEL_TRY(served.cluster->Start());
   fleet::ApiEndpointOptions endpoint;
@@ -119,7 +130,20 @@ base::Status Fleet::StartCluster(const std::string& name, int index) {
   return {};
 }
 
+/// One flag of the two is enough; both must agree.
+base::Result<std::string> ShardingMethod(const UpOptions& options) {
+  const bool compatible = options.sharding_mode == "compatible";
+  if (options.sharding_method.empty()) return std::string(compatible ? "round-robin" : "weighted");
+  if (!options.sharding_mode.empty() && compatible == (options.sharding_method == "weighted")) {
+    return base::Fail(base::Code::kBadRequest, "--sharding-method " + options.sharding_method + " does not go with " +
+                                                   "--sharding-mode " + options.sharding_mode +
+                                                   ": weighted is coordinated, the others are compatible");
+  }
+  return options.sharding_method;
+}
+
 base::Status Fleet::Start() {
+  EVENKEEL_ASSIGN(sharding_method_, ShardingMethod(options_));
   executor_ = base::NewThreadPool(kThreadsPerCluster * (options_.members + 1));
   EVENKEEL_ASSIGN(credentials_,
                   fleet::Credentials::LoadOrMake(home_ + "/pki", base::SystemClock().Now(), random_.Fork("credentials")));
@@ -153,8 +177,7 @@ base::Status Fleet::RegisterMembers() {
   const client::ConnectionConfig connection = credentials_->ControllerConnection(clusters_.front().endpoint->url());
   EVENKEEL_TRY(
       Apply(hub(), kube::resources::Secrets(), fleet::KubeconfigSecret(client::WriteKubeconfig({{"hub", connection}}, "hub"))));
-  return CreateOnce(hub(), kube::resources::Deployments(),
-                    fleet::ControllerDeployment(options_.replicas, options_.sharding_method));
+  return CreateOnce(hub(), kube::resources::Deployments(), fleet::ControllerDeployment(options_.replicas, sharding_method_));
 }
 
 std::string Fleet::NotReady() {
@@ -166,7 +189,7 @@ std::string Fleet::NotReady() {
   if (replicas_ == 0) return "";
   controllers::distribution::Options options;
   options.controller_name = fleet::kControllerName;
-  auto view = controllers::distribution::ReadFleet(hub(), options, std::nullopt, base::SystemClock().Now());
+  auto view = controllers::distribution::ReadFleet(hub(), options, std::nullopt, std::nullopt, base::SystemClock().Now());
   if (!view) return view.error().message();
   for (const auto& row : view->rows) {
     const bool fresh = row.heartbeat_age && *row.heartbeat_age <= 3 * options.heartbeat;

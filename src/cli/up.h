@@ -12,7 +12,8 @@ struct UpOptions {
   int members = 3;
   int nodes = 3;     ///< simulated ones, per member
   int replicas = 3;  ///< of the controllers, when the fleet is new
-  std::string sharding_method = "round-robin";
+  std::string sharding_mode;    ///< empty: as the method says
+  std::string sharding_method;  ///< empty: weighted (coordinated), round-robin (compatible)
   std::string address = "127.0.0.1";
   int port = 0;               ///< of the hub; 0: as last time, else any free one
   std::string hub_store;      ///< empty: SQLite in the home directory

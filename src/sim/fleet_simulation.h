@@ -1,13 +1,13 @@
 // A whole embedded fleet in virtual time: a hub, members and controller replicas, the same code as `evenkeel up` on memory
-// stores and one thread. An hour takes about a second, and the same seed gives the same run, step for step.
+// stores and one thread. The replicas are pods of the hub's Deployment, in compatible mode. An hour takes about a second, and
+// the same seed gives the same run, step for step.
 #pragma once
 
-#include <memory>
+#include <map>
 #include <string>
 #include <vector>
 
-#include "base/executor.h"
-#include "embedded/fleet/cluster.h"
+#include "sim/fleet.h"
 #include "sim/replica_runtime.h"
 
 namespace evenkeel::sim {
@@ -28,8 +28,8 @@ class FleetSimulation {
   /// Brings up the clusters and registers the members with the hub.
   base::Status Start();
 
-  base::VirtualExecutor& executor() { return executor_; }
-  client::Client& hub() { return clusters_.front()->client(); }
+  base::VirtualExecutor& executor() { return fleet_.executor(); }
+  client::Client& hub() { return fleet_.hub().client(); }
   ReplicaRuntime& replicas() { return runtime_; }
 
   /// The replicas that look after each member right now, by the member's name.
@@ -38,14 +38,9 @@ class FleetSimulation {
   bool Settled(size_t replicas) const;
 
  private:
-  base::Result<std::unique_ptr<client::Client>> NewClient(const std::string& server, const std::string& replica);
-
   const FleetSimulationOptions options_;
-  base::VirtualExecutor executor_;
-  base::Random random_;
+  Fleet fleet_;
   ReplicaRuntime runtime_;
-  std::vector<std::unique_ptr<embedded::fleet::Cluster>> clusters_;  ///< the hub first
-  std::vector<std::unique_ptr<embedded::store::Watch>> traces_;
 };
 
 }  // namespace evenkeel::sim

@@ -6,18 +6,14 @@
 #include <memory>
 #include <string>
 
-#include "controllers/distribution/distributor.h"
 #include "embedded/nodeagent/container_runtime.h"
+#include "sim/replica.h"
 
 namespace evenkeel::sim {
 
-/// Makes a client of the hub ("hub") or of the member with that server URL, for a replica of that name.
-using ClientMaker =
-    std::function<base::Result<std::unique_ptr<client::Client>>(const std::string& server, const std::string& replica)>;
-
 class ReplicaRuntime final : public embedded::nodeagent::ContainerRuntime {
  public:
-  ReplicaRuntime(base::Executor& executor, base::Random random, ClientMaker clients);
+  ReplicaRuntime(ReplicaContext context, base::Random random);
   ~ReplicaRuntime() override;
 
   /// Takes the place of the process runtime, so that the Deployment is the same.
@@ -33,11 +29,10 @@ class ReplicaRuntime final : public embedded::nodeagent::ContainerRuntime {
   std::map<std::string, controllers::distribution::DistributorStatus> Replicas() const;
 
  private:
-  class Replica;
-  base::Executor& executor_;
+  class Container;
+  const ReplicaContext context_;
   base::Random random_;
-  ClientMaker clients_;
-  std::map<std::string, Replica*> replicas_;
+  std::map<std::string, Container*> containers_;
 };
 
 }  // namespace evenkeel::sim

@@ -1,0 +1,209 @@
+#include "cli/simulate.h"
+
+#include <spdlog/fmt/fmt.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <condition_variable>
+#include <iostream>
+#include <mutex>
+#include <thread>
+
+#include "base/executor.h"
+#include "base/log.h"
+#include "base/yaml.h"
+#include "cli/output.h"
+#include "sim/simulation.h"
+
+namespace evenkeel::cli {
+namespace {
+
+using base::Code;
+using base::Json;
+using base::JsonObject;
+using sim::SimulationReport;
+
+constexpr uint64_t kSeedsMax = 10'000'000;
+/// What a summary of many seeds lists; the rest is counted.
+constexpr size_t kFailuresListed = 20;
+
+/// What many seeds came to together.
+struct Totals {
+  uint64_t seeds = 0;
+  uint64_t steps = 0;
+  int64_t writes = 0, plans = 0, moves = 0;
+  base::Duration virtual_time{}, longest_unowned{}, converged{}, wall{};
+  std::map<std::string, int64_t> faults;
+  std::vector<base::Duration> handovers;
+  std::map<uint64_t, sim::Violation> failed;  ///< by seed: the first violation
+
+  void Add(const SimulationReport& report) {
+    ++seeds;
+    steps += report.steps;
+    writes += report.writes;
+    plans += report.plans;
+    moves += report.moves;
+    virtual_time += report.virtual_time;
+    longest_unowned = std::max(longest_unowned, report.longest_unowned);
+    converged = std::max(converged, report.converged);
+    for (const auto& [kind, count] : report.faults) faults[kind] += count;
+    handovers.insert(handovers.end(), report.handovers.begin(), report.handovers.end());
+    if (!report.passed()) failed.emplace(report.seed, report.violations.front());
+  }
+};
+
+Json ToJson(const std::string& scenario, Totals& totals) {
+  SimulationReport sum;
+  sum.scenario = scenario;
+  sum.steps = totals.steps;
+  sum.writes = totals.writes;
+  sum.plans = totals.plans;
+  sum.moves = totals.moves;
+  sum.virtual_time = totals.virtual_time;
+  sum.longest_unowned = totals.longest_unowned;
+  sum.converged = totals.converged;
+  sum.wall = totals.wall;
+  sum.faults = totals.faults;
+  std::ranges::sort(totals.handovers);
+  sum.handovers = totals.handovers;
+  Json json = sim::ToJson(sum);
+  JsonObject& object = json.get_object();
+  for (const char* of_one_seed : {"seed", "traceHash", "violations"}) object.erase(of_one_seed);
+  object["seeds"] = totals.seeds;
+  object["failedSeeds"] = totals.failed.size();
+  base::JsonArray failures;
+  for (const auto& [seed, violation] : totals.failed) {
+    if (failures.size() == kFailuresListed) break;
+    failures.push_back(JsonObject{{"seed", seed}, {"checker", violation.checker}, {"what", violation.what}});
+  }
+  object["failures"] = std::move(failures);
+  return json;
+}
+
+/// One row per number; what is nested has its path as name.
+void AddRows(const std::string& path, const Json& value, std::vector<std::vector<std::string>>& rows) {
+  if (value.is_object()) {
+    for (const auto& entry : value.get_object()) {
+      AddRows(path.empty() ? std::string(entry.key()) : path + "." + std::string(entry.key()), entry.value(), rows);
+    }
+  } else if (value.is_array()) {
+    for (const Json& entry : value.get_array()) rows.push_back({path, base::ToText(entry)});
+  } else if (value.is_double()) {
+    rows.push_back({path, fmt::format("{:.3f}", value.get_double())});
+  } else {
+    rows.push_back({path, value.is_string() ? std::string(value.get_string()) : base::ToText(value)});
+  }
+}
+
+void Print(std::ostream& out, Format format, const Json& summary) {
+  if (format != Format::kTable) return PrintValue(out, format, summary);
+  std::vector<std::vector<std::string>> rows;
+  AddRows("", summary, rows);
+  PrintTable(out, {"WHAT", "VALUE"}, rows);
+}
+
+SimulationReport RunSeed(const sim::Scenario& scenario, uint64_t seed, bool timeline) {
+  const base::Instant begin = base::SystemClock().Monotonic();
+  sim::Simulation simulation(scenario, {.seed = seed, .timeline = timeline});
+  SimulationReport report = simulation.Run();
+  report.wall = base::SystemClock().Monotonic() - begin;
+  return report;
+}
+
+/// Workers take the next seed until there is none left.
+class Workers {
+ public:
+  Workers(const sim::Scenario& scenario, SeedRange seeds) : scenario_(scenario), seeds_(seeds), next_(seeds.first) {}
+
+  Totals Run() {
+    const base::Instant begin = base::SystemClock().Monotonic();
+    const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    const auto executor = base::NewThreadPool(threads);
+    std::vector<std::shared_ptr<base::Strand>> strands;
+    for (int i = 0; i < threads; ++i) {
+      strands.push_back(executor->NewStrand("simulations"));
+      strands.back()->Post([this] { Work(); });
+    }
+    std::unique_lock lock(mutex_);
+    working_ += threads;
+    idle_.wait(lock, [this] { return working_ == 0; });
+    if (terminal_) std::cerr << "\r\033[K" << std::flush;
+    totals_.wall = base::SystemClock().Monotonic() - begin;
+    return std::move(totals_);
+  }
+
+ private:
+  void Work() {
+    std::unique_lock lock(mutex_);
+    while (next_ <= seeds_.last) {
+      const uint64_t seed = next_++;
+      lock.unlock();
+      const SimulationReport report = RunSeed(scenario_, seed, false);
+      lock.lock();
+      totals_.Add(report);
+      if (terminal_) {
+        std::cerr << fmt::format("\r{} of {} seeds, {} failed", totals_.seeds, seeds_.last - seeds_.first + 1,
+                                 totals_.failed.size())
+                  << std::flush;
+      }
+    }
+    --working_;
+    idle_.notify_all();
+  }
+
+  const sim::Scenario& scenario_;
+  const SeedRange seeds_;
+  const bool terminal_ = isatty(STDERR_FILENO) != 0;
+  std::mutex mutex_;
+  std::condition_variable idle_;
+  uint64_t next_;
+  int working_ = 0;
+  Totals totals_;
+};
+
+base::Status Failed(const SimulateOptions& options, size_t seeds, uint64_t seed, const sim::Violation& violation) {
+  const std::string more = seeds > 1 ? fmt::format(" (and {} seeds more)", seeds - 1) : "";
+  return base::Fail(Code::kInternal, fmt::format("seed {}{}: {}: {}: repeat with: evenkeel simulate {} --seed {}", seed, more,
+                                                 violation.checker, violation.what, options.scenario, seed));
+}
+
+}  // namespace
+
+base::Result<SeedRange> ParseSeeds(const std::string& text) {
+  SeedRange range;
+  const size_t dots = text.find("..");
+  auto read = [](std::string_view number, uint64_t& value) {
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+    return error == std::errc() && end == number.data() + number.size();
+  };
+  const std::string_view whole = text;
+  const bool read_all = dots == std::string::npos ? read(whole, range.last)
+                                                  : read(whole.substr(0, dots), range.first) && read(whole.substr(dots + 2), range.last);
+  if (!read_all || range.last < range.first || range.last - range.first >= kSeedsMax) {
+    return base::Fail(Code::kBadRequest, fmt::format("--seeds {}: give a range as 1..200, or how many", text));
+  }
+  return range;
+}
+
+base::Status Simulate(const SimulateOptions& options, std::ostream& out) {
+  EVENKEEL_ASSIGN(const Format format, ParseFormat(options.output));
+  EVENKEEL_ASSIGN(const sim::Scenario scenario, sim::ReadScenario(options.scenario));
+  const bool many = !options.seeds.empty();
+  if (many && options.seed) return base::Fail(Code::kBadRequest, "simulate: give --seed or --seeds, not both");
+  if (many && !options.timeline.empty()) return base::Fail(Code::kBadRequest, "simulate: --timeline is of one --seed");
+  if (!options.verbose) EVENKEEL_TRY(base::log::Configure(base::log::Level::kOff));
+  if (!many) {
+    const SimulationReport report = RunSeed(scenario, options.seed.value_or(1), !options.timeline.empty());
+    if (!options.timeline.empty()) EVENKEEL_TRY(base::WriteFile(options.timeline, sim::TimelineCsv(report.timeline)));
+    Print(out, format, sim::ToJson(report));
+    if (report.passed()) return {};
+    return Failed(options, 1, report.seed, report.violations.front());
+  }
+  EVENKEEL_ASSIGN(const SeedRange seeds, ParseSeeds(options.seeds));
+  Totals totals = Workers(scenario, seeds).Run();
+  Print(out, format, ToJson(scenario.name, totals));
+  if (totals.failed.empty()) return {};
+  return Failed(options, totals.failed.size(), totals.failed.begin()->first, totals.failed.begin()->second);
+}
+
+}  // namespace evenkeel::cli

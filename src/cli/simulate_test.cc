@@ -1,0 +1,87 @@
+#include "cli/simulate.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "base/json.h"
+#include "base/yaml.h"
+
+namespace evenkeel::cli {
+namespace {
+
+std::string ScenarioFile(const std::string& name, const std::string& text) {
+  const std::string path = testing::TempDir() + name;
+  EXPECT_TRUE(base::WriteFile(path, text));
+  return path;
+}
+
+constexpr char kSmall[] = "name: small\nmembers: 2\nreplicas: 2\nduration: 20s\nheal: 60s\nquiet: 10s\n";
+
+TEST(SimulateTest, SeedsAreARangeOrACount) {
+  EXPECT_EQ(ParseSeeds("7..9")->first, 7u);
+  EXPECT_EQ(ParseSeeds("7..9")->last, 9u);
+  EXPECT_EQ(ParseSeeds("200")->first, 1u);
+  EXPECT_EQ(ParseSeeds("200")->last, 200u);
+  for (const char* wrong : {"", "0", "-1", "9..7", "1..", "..2", "a", "1..2x", "0..99999999"}) {
+    const auto parsed = ParseSeeds(wrong);
+    ASSERT_FALSE(parsed) << wrong;
+    EXPECT_EQ(parsed.error().code(), base::Code::kBadRequest);
+  }
+}
+
+TEST(SimulateTest, OneSeedGivesASummaryAndATimeline) {
+  SimulateOptions options{.scenario = ScenarioFile("small.yaml", kSmall), .seed = 3, .output = "json"};
+  options.timeline = testing::TempDir() + "timeline.csv";
+  std::ostringstream out;
+  const auto ran = Simulate(options, out);
+  ASSERT_TRUE(ran) << ran.error().message();
+  const auto summary = base::ParseJson(out.str(), "summary");
+  ASSERT_TRUE(summary);
+  EXPECT_EQ(base::FindInt(*summary, {"seed"}), 3);
+  EXPECT_GT(base::FindInt(*summary, {"writes"}), 0);
+  EXPECT_TRUE(base::FindArray(*summary, {"violations"}).empty());
+  const auto csv = base::ReadFile(options.timeline);
+  ASSERT_TRUE(csv);
+  EXPECT_TRUE(csv->starts_with("seconds,party,event,detail\n")) << *csv;
+  EXPECT_NE(csv->find(",member-1,owner,"), std::string::npos) << *csv;
+}
+
+TEST(SimulateTest, ManySeedsAreSummedUp) {
+  std::ostringstream out;
+  const auto ran = Simulate({.scenario = ScenarioFile("small.yaml", kSmall), .seeds = "3..6", .output = "json"}, out);
+  ASSERT_TRUE(ran) << ran.error().message();
+  const auto summary = base::ParseJson(out.str(), "summary");
+  ASSERT_TRUE(summary);
+  EXPECT_EQ(base::FindInt(*summary, {"seeds"}), 4);
+  EXPECT_EQ(base::FindInt(*summary, {"failedSeeds"}, -1), 0);
+}
+
+TEST(SimulateTest, AFailureSaysHowToRepeatItInOneLine) {
+  // No fleet converges in a second.
+  const std::string file = ScenarioFile("impossible.yaml", "name: impossible\nmembers: 2\nduration: 1s\nheal: 1s\n");
+  for (const SimulateOptions& options : {SimulateOptions{.scenario = file, .seed = 5}, {.scenario = file, .seeds = "5..6"}}) {
+    std::ostringstream out;
+    const auto ran = Simulate(options, out);
+    ASSERT_FALSE(ran);
+    EXPECT_EQ(base::ExitStatus(ran.error().code()), 1);
+    EXPECT_EQ(ran.error().message().find('\n'), std::string::npos);
+    EXPECT_TRUE(ran.error().message().ends_with("repeat with: evenkeel simulate " + file + " --seed 5")) << ran.error().message();
+  }
+}
+
+TEST(SimulateTest, WrongUsageIsRefusedBeforeAnythingRuns) {
+  const std::string file = ScenarioFile("small.yaml", kSmall);
+  std::ostringstream out;
+  for (const SimulateOptions& options :
+       {SimulateOptions{.scenario = "/nowhere.yaml"}, {.scenario = file, .seed = 1, .seeds = "2"},
+        {.scenario = file, .seeds = "2", .timeline = "x.csv"}, {.scenario = file, .output = "xml"}}) {
+    const auto ran = Simulate(options, out);
+    ASSERT_FALSE(ran);
+    EXPECT_EQ(base::ExitStatus(ran.error().code()), 2) << ran.error().message();
+  }
+  EXPECT_EQ(out.str(), "");
+}
+
+}  // namespace
+}  // namespace evenkeel::cli

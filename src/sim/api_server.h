@@ -1,0 +1,77 @@
+// One embedded cluster that can crash and come back: its memory is lost, what its store holds is not. Everything that it
+// answers to a write, and every change of its store, is told to an observer.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "embedded/fleet/cluster.h"
+#include "sim/network.h"
+
+namespace evenkeel::sim {
+
+/// One write as the API server answered it.
+struct ApiWrite {
+  const std::string& api;  ///< "hub", "member-1"
+  const embedded::apiserver::AuditRecord& record;
+  /// The object's key in the store and, if the write took effect, its new text (null when it was deleted) and the one before.
+  const std::string& key;
+  embedded::store::Value value;
+  embedded::store::Value previous;
+  bool took_effect = false;
+
+  bool Is(std::string_view plural, std::string_view ns, std::string_view name) const {
+    return record.plural == plural && record.ns == ns && record.name == name;
+  }
+};
+
+class ApiObserver {
+ public:
+  virtual ~ApiObserver() = default;
+  /// In the order in which they took effect. Must not call the API.
+  virtual void OnWrite(const ApiWrite& write) = 0;
+  /// A change of the store, also those that the API server makes by itself. After a restart the revisions go on.
+  virtual void OnStored(const std::string& api, const embedded::store::Event& event) = 0;
+};
+
+struct ApiServerOptions {
+  std::string name;
+  int index = 0;
+  int nodes = 0;
+  embedded::nodeagent::ContainerRuntime* runtime = nullptr;
+};
+
+class ApiServer final : private embedded::apiserver::AuditSink {
+ public:
+  /// All must outlive it.
+  ApiServer(ApiServerOptions options, base::VirtualExecutor& executor, const base::Random& random, Network& network,
+            ApiObserver& observer);
+  ~ApiServer() override;
+
+  const std::string& name() const { return options_.name; }
+  /// Starts it, also after Crash.
+  base::Status Start();
+  /// Not from a task of its own. `silent`: calls time out rather than being refused.
+  void Crash(bool silent = false);
+  bool up() const { return cluster_ != nullptr; }
+  /// As an administrator, without a network. While up.
+  client::Client& client() { return cluster_->client(); }
+  embedded::store::Store& store() { return *store_; }
+
+ private:
+  void Record(const embedded::apiserver::AuditRecord& record) override;
+
+  const ApiServerOptions options_;
+  base::VirtualExecutor& executor_;
+  const base::Random random_;
+  Network& network_;
+  ApiObserver& observer_;
+  const std::unique_ptr<embedded::store::Store> store_;
+  std::unique_ptr<embedded::store::Watch> trace_;
+  std::vector<embedded::store::Event> unclaimed_;  ///< changes whose writer has not been told yet
+  int starts_ = 0;
+  std::unique_ptr<embedded::fleet::Cluster> cluster_;
+};
+
+}  // namespace evenkeel::sim

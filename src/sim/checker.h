@@ -1,0 +1,78 @@
+// What must hold in every simulated fleet, whatever goes wrong. A checker sees each write as the API servers answer it and the
+// fleet once per virtual second, and says when something is broken. Others add theirs in checkers.h.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "sim/tenure_book.h"
+
+namespace evenkeel::sim {
+
+/// A process that has not ended, as a checker may see it.
+struct ReplicaView {
+  std::string user, host;
+  bool paused = false;
+  bool stopping = false;
+  bool healthy = false;            ///< says so itself
+  int64_t plan_epoch = 0;          ///< that it has applied
+  std::set<std::string> assigned{};  ///< members it is to look after
+  std::set<std::string> owned{};     ///< members whose fence is open now by its own clock
+};
+
+/// The fleet as an outsider with eyes everywhere sees it.
+class FleetView {
+ public:
+  virtual ~FleetView() = default;
+  virtual base::Instant now() const = 0;
+  /// By user.
+  virtual std::vector<ReplicaView> Replicas() const = 0;
+  /// Members that are registered with the hub, with the instant since when.
+  virtual const std::map<std::string, base::Instant>& Registered() const = 0;
+  /// Since when that process could reach hub and member without any fault; now(), if it cannot.
+  virtual base::Instant ReachesSince(const std::string& user, const std::string& member) const = 0;
+  virtual const TenureBook& tenures() const = 0;
+  /// Of the replicas' options.
+  virtual base::Duration lease_duration() const = 0;
+  virtual base::Duration lease_margin() const = 0;
+  virtual base::Duration replica_lease_duration() const = 0;
+};
+
+/// Whether that user of an API server is a replica rather than a part of the cluster itself.
+bool IsReplica(const std::string& user);
+
+class Checker {
+ public:
+  virtual ~Checker() = default;
+  virtual std::string_view name() const = 0;
+  /// `change` and the view's tenures are as of after the write.
+  virtual void OnWrite(const ApiWrite& /*write*/, const LeaseChange& /*change*/) {}
+  virtual void OnStored(const std::string& /*api*/, const embedded::store::Event& /*event*/) {}
+  virtual void OnSecond() {}
+  /// All faults have ended for good; then: the fleet must have converged by now and be quiet from now on.
+  virtual void OnHealed() {}
+  virtual void OnConverged() {}
+  virtual void AtEnd() {}
+
+  /// Before all else. `violated` may be called at any time with one line for people.
+  void Attach(const FleetView& view, std::function<void(std::string)> violated) {
+    view_ = &view;
+    violated_ = std::move(violated);
+  }
+
+ protected:
+  const FleetView& view() const { return *view_; }
+  void Violated(std::string what) const { violated_(std::move(what)); }
+
+ private:
+  const FleetView* view_ = nullptr;
+  std::function<void(std::string)> violated_;
+};
+
+}  // namespace evenkeel::sim

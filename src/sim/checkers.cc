@@ -1,0 +1,169 @@
+#include "sim/checkers.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include "client/client.h"
+#include "sim/writer_controller.h"
+
+namespace evenkeel::sim {
+
+using base::Duration;
+using base::Instant;
+
+bool IsReplica(const std::string& user) { return !user.starts_with("system:"); }
+
+const std::vector<std::string>& CheckerNames() {
+  static const std::vector<std::string> names = {"one-writer", "no-orphan", "revisions", "no-older", "quiet", "writes"};
+  return names;
+}
+
+void OneWriterChecker::OnWrite(const ApiWrite& write, const LeaseChange& change) {
+  if (!write.took_effect || write.api == kHub) return;
+  if (change.kind != LeaseChange::Kind::kNone) return CheckLease(write, change);
+  const std::string& user = write.record.user.name;
+  if (!IsReplica(user)) return;
+  const Tenure& tenure = view().tenures().Of(write.api);
+  const std::string what = fmt::format("{} {} by {} took effect on {}", write.record.verb, write.key, user, write.api);
+  if (tenure.holder.empty()) {
+    Violated(fmt::format("{}, whose Lease is free", what));
+  } else if (tenure.user != user) {
+    Violated(fmt::format("{}, whose Lease is held by {} since epoch {}", what, tenure.user, tenure.epoch));
+  } else if (write.record.epoch != tenure.epoch) {
+    Violated(fmt::format("{} with epoch {} instead of {}", what, write.record.epoch, tenure.epoch));
+  }
+}
+
+void OneWriterChecker::CheckLease(const ApiWrite& write, const LeaseChange& change) {
+  const std::string& member = write.api;
+  const std::string& user = write.record.user.name;
+  const Tenure& now = view().tenures().Of(member);
+  if (change.kind == LeaseChange::Kind::kTaken) {
+    int64_t& greatest = greatest_epoch_[member];
+    if (now.epoch <= greatest) {
+      Violated(fmt::format("{} took {} with epoch {}, but epoch {} has been there", user, member, now.epoch, greatest));
+    }
+    greatest = std::max(greatest, now.epoch);
+    for (const ReplicaView& replica : view().Replicas()) {
+      if (replica.user == user || !replica.owned.contains(member)) continue;
+      Violated(fmt::format("{} took {} while the fence of {} is open", user, member, replica.user));
+    }
+  } else if (change.kind == LeaseChange::Kind::kRenewed || change.kind == LeaseChange::Kind::kReleased) {
+    if (user != change.before.user) {
+      Violated(fmt::format("{} {} the Lease of {}, which is held by {}", user,
+                           change.kind == LeaseChange::Kind::kRenewed ? "renewed" : "freed", member, change.before.user));
+    }
+  } else if (change.kind == LeaseChange::Kind::kDeleted) {
+    Violated(fmt::format("{} deleted the Lease of {}", user, member));
+  }
+}
+
+void OneWriterChecker::OnSecond() {
+  std::map<std::string, std::string> owners;
+  for (const ReplicaView& replica : view().Replicas()) {
+    for (const std::string& member : replica.owned) {
+      const auto [other, first] = owners.emplace(member, replica.user);
+      if (!first) Violated(fmt::format("{} has two open fences: {} and {}", member, other->second, replica.user));
+    }
+  }
+}
+
+Duration NoOrphanChecker::Bound() const {
+  return 2 * (view().lease_duration() + view().lease_margin()) + 2 * view().replica_lease_duration();
+}
+
+void NoOrphanChecker::OnSecond() {
+  const Instant now = view().now();
+  const std::vector<ReplicaView> replicas = view().Replicas();
+  std::set<std::string> owned;
+  for (const ReplicaView& replica : replicas) owned.insert(replica.owned.begin(), replica.owned.end());
+  std::erase_if(owned_until_, [&](const auto& entry) { return !view().Registered().contains(entry.first); });
+  for (const auto& [member, registered] : view().Registered()) {
+    Instant& until = owned_until_.emplace(member, registered).first->second;
+    until = std::max(until, registered);
+    if (owned.contains(member)) until = now;
+    longest_ = std::max(longest_, now - until);
+    if (now - until <= Bound()) continue;
+    for (const ReplicaView& replica : replicas) {
+      if (replica.paused || replica.stopping) continue;
+      const Duration reached = now - std::max(until, view().ReachesSince(replica.user, member));
+      if (reached <= Bound()) continue;
+      Violated(fmt::format("{} has had no owner for {}, although {} could reach it and the hub for {}", member,
+                           base::FormatDuration(now - until), replica.user, base::FormatDuration(reached)));
+      until = now;
+      break;
+    }
+  }
+}
+
+void RevisionsChecker::OnStored(const std::string& api, const embedded::store::Event& event) {
+  embedded::store::Revision& last = last_[api];
+  if (event.revision != last + 1 && last != 0) {
+    Violated(fmt::format("{}: revision {} of {} came after {}", api, event.revision, event.current.key, last));
+  }
+  last = event.revision;
+}
+
+void NoOlderChecker::Delivered(const std::string& who, const std::string& object, const std::string& uid,
+                               const std::string& version) {
+  auto& [known_uid, newest] = newest_[who][object];
+  if (known_uid == uid && client::IsOlderVersion(version, newest)) {
+    Violated(fmt::format("{} was told of {} at version {} after {}", who, object, version, newest));
+  }
+  if (known_uid != uid || !client::IsOlderVersion(version, newest)) newest = version;
+  known_uid = uid;
+}
+
+void NoOlderChecker::Forget(const std::string& who) { newest_.erase(who); }
+
+void QuietChecker::OnWrite(const ApiWrite& write, const LeaseChange&) {
+  if (!since_ || !write.took_effect || !IsReplica(write.record.user.name)) return;
+  if (write.record.plural == "leases" || IsTestWorkload(write)) return;
+  ++writes_[fmt::format("{} {} {}", write.api == kHub ? "hub" : "member", write.record.verb, write.record.plural)];
+}
+
+void QuietChecker::OnConverged() { since_ = view().now(); }
+
+void QuietChecker::AtEnd() {
+  if (!since_) return;
+  const double minutes = std::chrono::duration<double, std::ratio<60>>(view().now() - *since_).count();
+  int64_t total = 0;
+  std::string list;
+  for (const auto& [what, count] : writes_) {
+    total += count;
+    list += fmt::format("{}{} x {}", list.empty() ? "" : ", ", count, what);
+  }
+  if (minutes <= 0 || static_cast<double>(total) / minutes <= kWritesPerMinuteMax) return;
+  Violated(fmt::format("{} writes in {:.1f} min although nothing happened any more: {}", total, minutes, list));
+}
+
+void WritesChecker::OnWrite(const ApiWrite& write, const LeaseChange&) {
+  if (!IsTestWorkload(write) || !write.took_effect) return;
+  State& state = states_[write.api];
+  const TestRecord record = DecodeTestRecord(write.value);
+  if (record.counter != state.counter + 1) {
+    Violated(fmt::format("the counter of {} went from {} to {}", write.api, state.counter, record.counter));
+  }
+  if (record.counter <= state.acknowledged) {
+    Violated(fmt::format("{}: {} wrote {} over the acknowledged {}", write.api, record.author, record.counter, state.acknowledged));
+  }
+  const int64_t tenure = view().tenures().Of(write.api).number;
+  if (!state.author.empty() && state.author != record.author && tenure == state.tenure) {
+    Violated(fmt::format("{}: the author changed from {} to {} without a change of owner", write.api, state.author, record.author));
+  }
+  state.counter = record.counter;
+  state.author = record.author;
+  state.tenure = tenure;
+  state.recent[record.counter] = record.author;
+  if (state.recent.size() > 100) state.recent.erase(state.recent.begin());
+}
+
+void WritesChecker::Acknowledged(const std::string& member, const std::string& author, int64_t counter) {
+  State& state = states_[member];
+  const auto stored = state.recent.find(counter);
+  if (stored == state.recent.end() || stored->second != author) {
+    Violated(fmt::format("{}: {} was told that its {} is stored, but it is not", member, author, counter));
+  }
+  state.acknowledged = std::max(state.acknowledged, counter);
+}
+
+}  // namespace evenkeel::sim

@@ -1,0 +1,25 @@
+// What can run on each member of a simulated fleet, by the names that scenario files use. A controller adds itself here.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "base/random.h"
+#include "controllers/runtime/member.h"
+#include "sim/checkers.h"
+
+namespace evenkeel::sim {
+
+/// What a controller's factory is made from, once per process.
+struct ControllerContext {
+  std::string user;  ///< the process
+  base::Random random;
+  WritesChecker& writes;
+};
+using ControllerMaker = std::function<controllers::runtime::MemberControllerFactory(const ControllerContext&)>;
+
+/// "writer", ...
+const std::map<std::string, ControllerMaker>& SimulatedControllers();
+
+}  // namespace evenkeel::sim

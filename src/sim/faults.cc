@@ -1,0 +1,248 @@
+#include "sim/faults.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <cmath>
+
+#include "sim/fault_kinds.h"
+#include "sim/simulation.h"
+
+namespace evenkeel::sim {
+namespace {
+
+using base::Duration;
+using namespace std::chrono_literals;
+
+/// A named fault without a rate of its own is on in this share of the seeds.
+constexpr double kOn = 2.0 / 3;
+constexpr int64_t kDriftPpmMax = 10'000;
+/// Half of all partitions and slow calls concern the hub: there is only one, and everybody needs it.
+constexpr double kHubShare = 0.5;
+
+bool Has(const std::map<std::string, double>& faults, std::string_view name) { return faults.contains(std::string(name)); }
+
+double Of(const std::map<std::string, double>& faults, std::string_view name) {
+  const auto found = faults.find(std::string(name));
+  return found == faults.end() ? 0 : found->second;
+}
+
+}  // namespace
+
+std::map<std::string, double> DrawFaults(const Scenario& scenario, base::Random random) {
+  std::map<std::string, double> drawn;
+  for (const std::string& name : scenario.faults) {
+    const FaultKind& kind = *FindFaultKind(name);
+    base::Random own = random.Fork(name);
+    if (const auto given = scenario.rates.find(name); given != scenario.rates.end()) {
+      drawn[name] = given->second;
+    } else if (own.Chance(kOn)) {
+      drawn[name] = kind.rate == FaultKind::Rate::kAlways ? 1 : kind.low * std::pow(kind.high / kind.low, own.Unit());
+    }
+  }
+  return drawn;
+}
+
+NetworkConditions ConditionsOf(const std::map<std::string, double>& faults) {
+  NetworkConditions conditions;
+  // Always a little, so that nothing happens at the same instant that would not in a real network.
+  conditions.latency_min = 200us;
+  conditions.latency_max = Has(faults, "latency") ? 50ms : 2ms;
+  conditions.service_min = 100us;
+  conditions.service_max = Has(faults, "latency") ? 20ms : 1ms;
+  conditions.lost_request = Of(faults, "lost-request");
+  conditions.lost_answer = Of(faults, "lost-answer");
+  conditions.error_before = conditions.error_after = Of(faults, "api-error") / 2;
+  conditions.conflict = Of(faults, "conflict");
+  conditions.delayed = Of(faults, "delayed-request");
+  conditions.stall = Of(faults, "stall");
+  return conditions;
+}
+
+FaultInjector::FaultInjector(Simulation& simulation, base::Random random)
+    : simulation_(simulation), random_(random), rates_(DrawFaults(simulation.scenario(), random)) {}
+
+ClockFaults FaultInjector::NewClock() {
+  if (!Has(rates_, "clock-skew")) return {};
+  return {.wall_offset = Some(-5h, 5h), .drift_ppm = random_.Between(-kDriftPpmMax, kDriftPpmMax)};
+}
+
+base::Instant FaultInjector::next() const { return due_.empty() ? base::Instant::max() : due_.begin()->first; }
+
+void FaultInjector::Start() {
+  simulation_.fleet().network().conditions() = ConditionsOf(rates_);
+  for (const auto& [name, rate] : rates_) {
+    if (FindFaultKind(name)->rate == FaultKind::Rate::kPeriod) Plan(name);
+  }
+}
+
+void FaultInjector::Plan(const std::string& kind) {
+  // Exponentially distributed, so that they come in bunches now and then.
+  const double seconds = -std::log(1 - random_.Unit()) * rates_.at(kind);
+  const auto delay = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::clamp(seconds, 0.01, 1e6)));
+  due_.emplace(simulation_.fleet().executor().clock().Monotonic() + delay, kind);
+}
+
+void FaultInjector::Strike() {
+  const base::Instant now = simulation_.fleet().executor().clock().Monotonic();
+  while (next() <= now) {
+    const std::string kind = due_.extract(due_.begin()).mapped();
+    StrikeOne(kind);
+    Plan(kind);
+  }
+}
+
+void FaultInjector::Heal() {
+  due_.clear();
+  NetworkConditions& conditions = simulation_.fleet().network().conditions();
+  NetworkConditions healed;
+  healed.latency_min = conditions.latency_min;
+  healed.latency_max = conditions.latency_max;
+  healed.service_min = conditions.service_min;
+  healed.service_max = conditions.service_max;
+  conditions = healed;
+  simulation_.fleet().network().HealAll();
+}
+
+void FaultInjector::StrikeOne(std::string_view kind) {
+  if (kind == "replica-crash") return CrashReplica();
+  if (kind == "replica-stop") return StopReplica();
+  if (kind == "replica-pause") return PauseReplica();
+  if (kind == "scale") return Scale();
+  if (kind == "partition") return Partition();
+  if (kind == "hub-crash") return CrashApi(true);
+  if (kind == "member-crash") return CrashApi(false);
+  if (kind == "slow-api") return SlowDown();
+  if (kind == "clock-jump") return JumpClock();
+  if (kind == "cluster") return RemoveCluster();
+  if (kind.starts_with("watch-")) return DisturbWatches(kind);
+  EVENKEEL_CHECK(false);
+}
+
+std::string FaultInjector::SomeHost() {
+  const std::vector<std::string> hosts = simulation_.Hosts();
+  return hosts.empty() ? "" : hosts[random_.Below(hosts.size())];
+}
+
+std::string FaultInjector::SomeApi() {
+  const auto& servers = simulation_.fleet().servers();
+  if (random_.Chance(kHubShare)) return servers.front()->name();
+  return servers[1 + random_.Below(servers.size() - 1)]->name();
+}
+
+void FaultInjector::CrashReplica() {
+  const std::string host = SomeHost();
+  if (host.empty()) return;
+  simulation_.Struck("replica-crash", host);
+  simulation_.Kill(host);
+  // A container is restarted in its pod; a pod whose node is gone comes back under another name.
+  const std::string next = random_.Chance(0.5) ? host : "";
+  const Duration delay = random_.Chance(0.3) ? 10ms : Some(100ms, 30s);
+  simulation_.After(delay, [this, next] { simulation_.FillUp(next); });
+}
+
+void FaultInjector::StopReplica() {
+  const std::string host = SomeHost();
+  if (host.empty()) return;
+  simulation_.Struck("replica-stop", host);
+  simulation_.Stop(host);
+  // A rollout starts the new one before it stops the old one, or after.
+  simulation_.After(random_.Chance(0.5) ? 10ms : Some(100ms, 15s), [this] { simulation_.FillUp(); });
+}
+
+void FaultInjector::PauseReplica() {
+  const std::string host = SomeHost();
+  if (host.empty()) return;
+  const Duration duration = Some(1s, 90s);
+  simulation_.Struck("replica-pause", host, base::FormatDuration(duration));
+  simulation_.Pause(simulation_.ProcessOf(host), duration);
+}
+
+void FaultInjector::Scale() {
+  const Scenario& scenario = simulation_.scenario();
+  const auto wanted = static_cast<int>(random_.Between(scenario.replicas_min, scenario.replicas_max));
+  simulation_.Struck("scale", "replicas", fmt::format("{} to {}", simulation_.wanted(), wanted));
+  simulation_.SetWanted(wanted);
+  std::vector<std::string> hosts = simulation_.Hosts();
+  while (static_cast<int>(hosts.size()) > wanted) {
+    const auto victim = hosts.begin() + static_cast<ptrdiff_t>(random_.Below(hosts.size()));
+    simulation_.Stop(*victim);
+    hosts.erase(victim);
+  }
+  simulation_.FillUp();
+}
+
+void FaultInjector::Partition() {
+  const std::string host = SomeHost();
+  if (host.empty()) return;
+  const Cut cut = random_.Chance(0.5) ? Cut::kBoth : random_.Chance(0.5) ? Cut::kRequests : Cut::kAnswers;
+  const Duration duration = Some(1s, 60s);
+  std::vector<std::string> apis;
+  if (random_.Chance(0.2)) {
+    for (const auto& server : simulation_.fleet().servers()) apis.push_back(server->name());
+  } else {
+    apis.push_back(SomeApi());
+  }
+  simulation_.Struck("partition", host,
+                     fmt::format("{} from {} for {}", cut == Cut::kBoth ? "cut off" : cut == Cut::kRequests ? "unheard" : "deaf",
+                                 apis.size() > 1 ? "all" : apis.front(), base::FormatDuration(duration)));
+  for (const std::string& api : apis) simulation_.fleet().network().Partition(host, api, cut);
+  simulation_.After(duration, [this, host, apis] {
+    for (const std::string& api : apis) simulation_.fleet().network().Heal(host, api);
+  });
+}
+
+void FaultInjector::CrashApi(bool hub) {
+  const auto& servers = simulation_.fleet().servers();
+  const ApiServer& server = hub ? *servers.front() : *servers[1 + random_.Below(servers.size() - 1)];
+  if (!server.up()) return;
+  const bool silent = random_.Chance(0.3);
+  const Duration down = random_.Chance(0.3) ? Some(50ms, 1s) : Some(1s, hub ? 20s : 60s);
+  simulation_.Struck(hub ? "hub-crash" : "member-crash", server.name(), base::FormatDuration(down));
+  simulation_.CrashApi(server.name(), silent);
+  simulation_.After(down, [this, api = server.name()] { simulation_.StartApi(api); });
+}
+
+void FaultInjector::SlowDown() {
+  const std::string api = SomeApi();
+  const Duration by = Some(50ms, 5s);
+  const Duration duration = Some(2s, 60s);
+  simulation_.Struck("slow-api", api, fmt::format("by {} for {}", base::FormatDuration(by), base::FormatDuration(duration)));
+  simulation_.fleet().network().SlowDown(api, by);
+  simulation_.After(duration, [this, api] { simulation_.fleet().network().SlowDown(api, {}); });
+}
+
+void FaultInjector::JumpClock() {
+  const std::string host = SomeHost();
+  if (host.empty()) return;
+  const Duration by = random_.Chance(0.5) ? Some(-10s, 10s) : Some(-5h, 5h);
+  simulation_.Struck("clock-jump", host, base::FormatDuration(by));
+  simulation_.ProcessOf(host).JumpWallClock(by);
+}
+
+void FaultInjector::DisturbWatches(std::string_view kind) {
+  const std::string host = SomeHost();
+  if (host.empty()) return;
+  const std::string api = SomeApi();
+  Network& network = simulation_.fleet().network();
+  if (kind != "watch-delay") {
+    simulation_.Struck(std::string(kind), host, api);
+    network.BreakWatches(host, api, kind == "watch-expire" ? base::Code::kExpired : base::Code::kUnavailable);
+    return;
+  }
+  const Duration by = Some(100ms, 30s);
+  const Duration duration = Some(2s, 60s);
+  simulation_.Struck(std::string(kind), host, fmt::format("{} by {} for {}", api, base::FormatDuration(by), base::FormatDuration(duration)));
+  network.DelayEvents(host, api, by);
+  simulation_.After(duration, [&network, host, api] { network.DelayEvents(host, api, {}); });
+}
+
+void FaultInjector::RemoveCluster() {
+  const auto& members = simulation_.fleet().registered();
+  if (members.size() < 2 || !simulation_.fleet().hub().up()) return;
+  const std::string member = *std::next(members.begin(), static_cast<ptrdiff_t>(random_.Below(members.size())));
+  simulation_.Struck("cluster", member);
+  simulation_.Unregister(member);
+  simulation_.After(Some(2s, 2min), [this, member] { simulation_.Register(member); });
+}
+
+}  // namespace evenkeel::sim

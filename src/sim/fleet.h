@@ -1,0 +1,65 @@
+// A hub and member clusters in virtual time, with a network between them and whoever calls them; the members are registered with
+// the hub. Who looks after them comes on top: pods of the hub (fleet_simulation.h) or processes (simulation.h).
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/executor.h"
+#include "sim/api_server.h"
+#include "sim/network.h"
+#include "sim/replica.h"
+
+namespace evenkeel::sim {
+
+struct FleetOptions {
+  uint64_t seed = 1;
+  int members = 3;
+  int nodes_min = 3, nodes_max = 3;  ///< per member, drawn by the seed
+  int hub_nodes = 0;  ///< that run pods
+};
+
+class Fleet final : private ApiObserver {
+ public:
+  explicit Fleet(FleetOptions options);
+  ~Fleet() override;
+
+  /// Brings up the clusters and registers the members. `runtime` runs the pods of the hub that ask for it; may be null.
+  base::Status Start(embedded::nodeagent::ContainerRuntime* runtime = nullptr);
+  /// Ends all clusters; what uses them must be gone.
+  void Stop();
+
+  base::VirtualExecutor& executor() { return executor_; }
+  Network& network() { return network_; }
+  const Network& network() const { return network_; }
+  const base::Random& random() const { return random_; }
+  ReplicaContext replica_context();
+  ApiServer& hub() { return *servers_.front(); }
+  /// The hub first, then the members.
+  const std::vector<std::unique_ptr<ApiServer>>& servers() const { return servers_; }
+
+  /// A member joins or leaves the fleet, with the hub up. Its cluster runs on.
+  base::Status Register(const std::string& member);
+  base::Status Unregister(const std::string& member);
+  const std::set<std::string>& registered() const { return registered_; }
+
+  /// Hears of everything from now on.
+  void Observe(ApiObserver& observer) { observers_.push_back(&observer); }
+
+ private:
+  void OnWrite(const ApiWrite& write) override;
+  void OnStored(const std::string& api, const embedded::store::Event& event) override;
+
+  const FleetOptions options_;
+  base::VirtualExecutor executor_;
+  const base::Random random_;
+  Fibers fibers_;
+  Network network_;
+  std::vector<ApiObserver*> observers_;
+  std::set<std::string> registered_;
+  std::vector<std::unique_ptr<ApiServer>> servers_;
+};
+
+}  // namespace evenkeel::sim

@@ -1,0 +1,134 @@
+#include "sim/scenario.h"
+
+#include <gtest/gtest.h>
+
+#include "sim/checkers.h"
+#include "sim/fault_kinds.h"
+#include "sim/faults.h"
+
+namespace evenkeel::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(ScenarioTest, ReadsEveryField) {
+  const auto scenario = ParseScenario(R"(
+name: everything
+members: 7
+nodes: {min: 1, max: 2}
+replicas: {min: 2, max: 5, start: 3}
+mode: compatible
+controllers: [writer]
+duration: 90s
+heal: 1m
+quiet: 10s
+faults: [partition, clock-skew]
+rates: {replica-crash: 30s, lost-answer: 0.25}
+checkers: [one-writer, quiet]
+options: {lease: 20s, margin: 4s, replica-lease: 6s, moves-per-minute: 0, handover: 1500ms}
+)",
+                                      "s.yaml");
+  ASSERT_TRUE(scenario) << scenario.error().message();
+  EXPECT_EQ(scenario->name, "everything");
+  EXPECT_EQ(scenario->members, 7);
+  EXPECT_EQ(scenario->nodes_min, 1);
+  EXPECT_EQ(scenario->nodes_max, 2);
+  EXPECT_EQ(scenario->replicas_min, 2);
+  EXPECT_EQ(scenario->replicas_max, 5);
+  EXPECT_EQ(scenario->replicas_start, 3);
+  EXPECT_EQ(scenario->mode, controllers::distribution::Mode::kCompatible);
+  EXPECT_EQ(scenario->duration, 90s);
+  EXPECT_EQ(scenario->heal, 1min);
+  EXPECT_EQ(scenario->quiet, 10s);
+  EXPECT_EQ(scenario->faults, (std::set<std::string>{"partition", "clock-skew", "replica-crash", "lost-answer"}));
+  EXPECT_EQ(scenario->rates.at("replica-crash"), 30);
+  EXPECT_EQ(scenario->rates.at("lost-answer"), 0.25);
+  EXPECT_EQ(scenario->checkers, (std::set<std::string>{"one-writer", "quiet"}));
+  EXPECT_EQ(scenario->options.lease, 20s);
+  EXPECT_EQ(scenario->options.margin, 4s);
+  EXPECT_EQ(scenario->options.replica_lease, 6s);
+  EXPECT_EQ(scenario->options.moves_per_minute, 0);
+  EXPECT_EQ(scenario->options.handover, 1500ms);
+}
+
+TEST(ScenarioTest, HasDefaultsForAllButTheName) {
+  const auto scenario = ParseScenario("name: x\nfaults: all\noptions: hostile\nreplicas: 4\nnodes: 2\n", "s.yaml");
+  ASSERT_TRUE(scenario) << scenario.error().message();
+  EXPECT_EQ(scenario->faults.size(), FaultKinds().size());
+  EXPECT_EQ(scenario->checkers.size(), CheckerNames().size());
+  EXPECT_EQ(scenario->replicas_min, 4);
+  EXPECT_EQ(scenario->replicas_max, 4);
+  EXPECT_EQ(scenario->nodes_max, 2);
+  EXPECT_TRUE(scenario->options.hostile);
+}
+
+TEST(ScenarioTest, EveryMistakeIsOneLineThatNamesTheField) {
+  const std::vector<std::pair<std::string, std::string>> mistakes = {
+      {"members: 3", "name: it is missing"},
+      {"name: 7", "name: give a text"},
+      {"name: x\nmember: 3", "\"member\" is not known"},
+      {"name: x\nmembers: 0", "members: give a whole number from 1 to 1000"},
+      {"name: x\nmembers: 1.5", "members: give a whole number"},
+      {"name: x\nmembers: 99999999999999999999", "members: give a whole number"},
+      {"name: x\nmembers: three", "members: give a whole number"},
+      {"name: x\nnodes: {min: 2, max: 1}", "nodes: max is less than min"},
+      {"name: x\nnodes: {least: 2}", "nodes: \"least\" is not known"},
+      {"name: x\nreplicas: {min: 3, max: 5, start: 9}", "replicas.start: give a number from min to max"},
+      {"name: x\nreplicas: {min: 0}", "replicas.min: give a whole number"},
+      {"name: x\nmode: fast", "mode: give coordinated or compatible"},
+      {"name: x\ncontrollers: all", "controllers: give a list of names"},
+      {"name: x\ncontrollers: [reader]", "controllers: \"reader\" is not one of writer"},
+      {"name: x\nduration: 5", "duration: give a duration"},
+      {"name: x\nduration: 0s", "duration: give a duration from 1s"},
+      {"name: x\nfaults: none", "faults: give a list of names, or all"},
+      {"name: x\nfaults: [fire]", "faults: \"fire\" is not one of api-error, "},
+      {"name: x\nfaults: [scale, scale]", "faults: \"scale\" is there twice"},
+      {"name: x\nrates: [scale]", "rates: give fields and values"},
+      {"name: x\nrates: {scale: 7}", "rates.scale: give a duration"},
+      {"name: x\nrates: {stall: 2}", "rates.stall: give a number from 0 to 1"},
+      {"name: x\nrates: {stall: 1s}", "rates.stall: give a number from 0 to 1"},
+      {"name: x\nrates: {latency: 1s}", "rates.latency: it is on or off"},
+      {"name: x\nrates: {fire: 1s}", "rates: \"fire\" is not known"},
+      {"name: x\ncheckers: [luck]", "checkers: \"luck\" is not one of"},
+      {"name: x\noptions: friendly", "options: give hostile, default, or single options"},
+      {"name: x\noptions: {leese: 3s}", "options: \"leese\" is not known"},
+      {"name: x\noptions: {lease: 1s}", "options.lease: give a duration from 2s"},
+      {"[]", "give fields and values"},
+      {"name: x\nname: y", "s.yaml:2:"},
+  };
+  for (const auto& [text, expected] : mistakes) {
+    const auto scenario = ParseScenario(text, "s.yaml");
+    ASSERT_FALSE(scenario) << text;
+    EXPECT_EQ(scenario.error().code(), base::Code::kBadRequest);
+    EXPECT_NE(scenario.error().message().find(expected), std::string::npos) << scenario.error().message();
+    EXPECT_TRUE(scenario.error().message().starts_with("s.yaml:")) << scenario.error().message();
+    EXPECT_EQ(scenario.error().message().find('\n'), std::string::npos);
+  }
+}
+
+TEST(FaultsTest, ASeedDrawsItsOwnOnesWithinTheirRanges) {
+  Scenario scenario;
+  for (const FaultKind& kind : FaultKinds()) scenario.faults.emplace(kind.name);
+  scenario.rates["scale"] = 77;
+  std::map<std::string, int> on;
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    const auto drawn = DrawFaults(scenario, base::Random(seed));
+    EXPECT_EQ(drawn, DrawFaults(scenario, base::Random(seed)));
+    EXPECT_EQ(drawn.at("scale"), 77);
+    for (const auto& [name, rate] : drawn) {
+      ++on[name];
+      const FaultKind& kind = *FindFaultKind(name);
+      if (kind.rate == FaultKind::Rate::kAlways || name == "scale") continue;
+      EXPECT_GE(rate, kind.low * 0.999);
+      EXPECT_LE(rate, kind.high * 1.001);
+    }
+  }
+  for (const FaultKind& kind : FaultKinds()) {
+    if (kind.name == "scale") continue;
+    EXPECT_GT(on[std::string(kind.name)], 40) << kind.name;
+    EXPECT_LT(on[std::string(kind.name)], 90) << kind.name;
+  }
+}
+
+}  // namespace
+}  // namespace evenkeel::sim

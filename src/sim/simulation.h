@@ -1,0 +1,121 @@
+// One seed of a scenario: a fleet whose replicas are processes, with faults from the seed, checkers that look on, and at the end
+// a healed fleet that has to converge and to fall quiet. After FoundationDB's simulation and TigerBeetle's VOPR.
+//
+// Single-threaded and without state outside of itself: several may run at the same time on threads of their own.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sim/checkers.h"
+#include "sim/faults.h"
+#include "sim/fleet.h"
+#include "sim/replica.h"
+#include "sim/report.h"
+#include "sim/scenario.h"
+
+namespace evenkeel::sim {
+
+struct SimulationOptions {
+  uint64_t seed = 1;
+  bool timeline = false;
+  /// False breaks the replicas on purpose: their writes name no epoch, for the test that this is found out.
+  bool states_epochs = true;
+};
+
+/// What the replicas of one seed are given: the scenario's options, or hostile ones.
+controllers::distribution::Options DrawOptions(const Scenario& scenario, base::Random random);
+
+class Simulation final : private FleetView, private ApiObserver {
+ public:
+  Simulation(const Scenario& scenario, SimulationOptions options);
+  ~Simulation() override;
+
+  /// Runs to the end, or to the first second in which a checker fails. Once.
+  SimulationReport Run();
+
+  // For faults (faults.h), between steps.
+
+  const Scenario& scenario() const { return scenario_; }
+  Fleet& fleet() { return fleet_; }
+  /// Does that much later, between steps. What is still ahead when the fleet is healed happens then.
+  void After(base::Duration delay, base::Task recovery);
+  /// Hosts of running replicas that are not about to stop, sorted.
+  std::vector<std::string> Hosts() const;
+  /// Starts replicas until there are as many as there should be, the first ones on `host`, if given and free.
+  void FillUp(const std::string& host = "");
+  void Kill(const std::string& host);
+  void Stop(const std::string& host);
+  /// Until `duration` has passed. Also from within a step.
+  void Pause(Process& process, base::Duration duration);
+  Process& ProcessOf(const std::string& host) { return replicas_.at(host)->process(); }
+  void CrashApi(const std::string& api, bool silent);
+  void StartApi(const std::string& api);
+  void Register(const std::string& member);
+  void Unregister(const std::string& member);
+  int wanted() const { return wanted_; }
+  void SetWanted(int replicas) { wanted_ = replicas; }
+  /// Counts a fault and puts it into the timeline.
+  void Struck(const std::string& kind, const std::string& party, const std::string& detail = "");
+
+ private:
+  // FleetView
+  base::Instant now() const override { return fleet_clock_.Monotonic(); }
+  std::vector<ReplicaView> Replicas() const override;
+  const std::map<std::string, base::Instant>& Registered() const override { return registered_; }
+  base::Instant ReachesSince(const std::string& user, const std::string& member) const override;
+  const TenureBook& tenures() const override { return tenures_; }
+  base::Duration lease_duration() const override { return distribution_.lease_duration; }
+  base::Duration lease_margin() const override { return distribution_.lease_margin; }
+  base::Duration replica_lease_duration() const override { return distribution_.replica_lease_duration; }
+  // ApiObserver
+  void OnWrite(const ApiWrite& write) override;
+  void OnStored(const std::string& api, const embedded::store::Event& event) override;
+
+  template <typename Made>
+  Made& AddChecker();
+  base::Status Begin();
+  void RunUntil(base::Instant end, bool faults);
+  bool RunUntilConverged();
+  bool Converged() const;
+  void EverySecond();
+  void Heal();
+  void Launch(const std::string& host);
+  void Remove(const std::string& host);
+  void SeeTenure(const ApiWrite& write, const LeaseChange& change);
+  void SeePlan(const ApiWrite& write);
+  void Tell(const std::string& party, const std::string& event, const std::string& detail = "");
+  base::Duration SinceStart() const { return now() - begun_; }
+
+  const Scenario scenario_;
+  const SimulationOptions options_;
+  Fleet fleet_;
+  base::Clock& fleet_clock_;
+  base::Random random_;
+  const controllers::distribution::Options distribution_;
+  const ReplicaContext context_;
+  SimulationReport report_;
+  base::Instant begun_{};
+
+  TenureBook tenures_;
+  std::vector<std::unique_ptr<Checker>> checkers_;
+  WritesChecker* writes_ = nullptr;
+  NoOlderChecker* no_older_ = nullptr;
+  NoOrphanChecker* no_orphan_ = nullptr;
+
+  std::map<std::string, std::unique_ptr<Replica>> replicas_;        ///< by host
+  std::map<std::string, base::Instant> usable_since_;               ///< by user: running and not paused
+  std::map<std::string, base::Instant> registered_;
+  std::map<std::string, base::Instant> free_since_;                 ///< members without a tenure that counts
+  std::multimap<base::Instant, base::Task> recoveries_;
+  std::vector<std::pair<std::string, std::string>> exited_;  ///< hosts and users of processes that have come to their end
+  int wanted_ = 0;
+  int launched_ = 0;
+  FaultInjector faults_;
+};
+
+}  // namespace evenkeel::sim
