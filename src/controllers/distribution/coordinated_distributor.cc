@@ -10,7 +10,7 @@ namespace evenkeel::controllers::distribution {
 namespace {
 
 /// Changes that come together (many Secrets, several replicas) are looked at together.
-constexpr base::Duration kSettle = std::chrono::milliseconds(50);
+constexpr base::Duration kChangesSettle = std::chrono::milliseconds(50);
 /// How often the clock is looked at: replicas fall silent without an event.
 constexpr base::Duration kTick = std::chrono::milliseconds(500);
 /// Measurements come without an event.
@@ -115,7 +115,7 @@ bool CoordinatedDistributor::Synced() const { return ready_ && source_->synced()
 
 void CoordinatedDistributor::Changed() {
   if (std::exchange(reconcile_posted_, true)) return;
-  reconcile_timer_ = strand_->PostAfter(kSettle, [this] {
+  reconcile_timer_ = strand_->PostAfter(kChangesSettle, [this] {
     reconcile_posted_ = false;
     Reconcile();
   });

@@ -130,8 +130,7 @@ void CoordinatedDistributor::ReportAfter(base::Duration delay) {
     report_posted_ = false;
     if (stopping_ || !Synced()) return;
     ReplicaReport report = MakeReport();
-    if (reported_ && reported_->applied_epoch == report.applied_epoch && reported_->shard == report.shard &&
-        reported_->members == report.members) {
+    if (reported_ && reported_->shard == report.shard && reported_->members == report.members) {
       return;
     }
     base::Json object = report_object_ ? *report_object_ : kube::NewObject(ShardReplicas(), options_.ns, object_name_);
@@ -154,7 +153,6 @@ ReplicaReport CoordinatedDistributor::MakeReport() const {
   report.host = options_.host_name;
   const PublishedPlan::Shard* own = plan_.ShardOf(identity_);
   report.shard = own == nullptr ? -1 : own->shard;
-  report.applied_epoch = applied_;
   for (const TenancyReport& tenancy : ownership_->Reports()) {
     ReplicaReport::Member member;
     member.server = tenancy.server;

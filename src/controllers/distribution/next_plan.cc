@@ -54,8 +54,7 @@ int64_t NextWeight(const Cluster& cluster, const PublishedPlan::Assignment* befo
   const auto measured = inputs.weights.find(cluster.server);
   if (before == nullptr) return measured == inputs.weights.end() ? kUnknownWeight : measured->second;
   if (measured == inputs.weights.end()) return before->weight;
-  const int64_t difference = std::abs(measured->second - before->weight);
-  return difference * 5 > std::max(before->weight, measured->second) ? measured->second : before->weight;
+  return WeightDiffers(before->weight, measured->second) ? measured->second : before->weight;
 }
 
 /// How many moves for balance may be made now, and when there may be more.
@@ -145,12 +144,17 @@ NextPlan MakeNextPlan(const PublishedPlan& current, const PlanInputs& inputs) {
   const auto balancing = [](const WeightedMove& move) { return move.reason == WeightedMove::Reason::kBalance; };
   const bool more_now = std::ranges::count_if(decided.moves, balancing) < moves_left;
   if (decided.waiting > 0) next.again = more_now ? kNextStep : again;
+  std::vector<int64_t> standby = decided.standby;
+  for (const WeightedMove& move : decided.moves) {
+    const PublishedPlan::Shard* from = plan.FindShard(move.from);
+    if (from != nullptr && !from->leaving) standby[move.cluster] = move.from;
+  }
   for (size_t i = 0; i < clusters.size(); ++i) {
     if (decided.shard[i] < 0) continue;
     PublishedPlan::Assignment assignment{.cluster = clusters[i]->name,
                                          .server = clusters[i]->server,
                                          .shard = decided.shard[i],
-                                         .standby = decided.standby[i],
+                                         .standby = standby[i],
                                          .epoch = plan.epoch,
                                          .weight = weighted[i].weight};
     if (const auto* before = current.Find(assignment.server); before != nullptr && before->shard == assignment.shard) {
@@ -161,9 +165,16 @@ NextPlan MakeNextPlan(const PublishedPlan& current, const PlanInputs& inputs) {
   }
   FindProblems(decided, clusters, plan.shards, next);
   RecordMoves(decided, clusters, inputs.now, plan);
+  plan.written = inputs.now;
+  const auto same_place = [](const PublishedPlan::Assignment& a, const PublishedPlan::Assignment& b) {
+    return a.server == b.server && a.cluster == b.cluster && a.shard == b.shard && a.standby == b.standby && a.epoch == b.epoch;
+  };
+  // Weights alone can wait: every new plan makes every replica say that it has applied it.
+  const bool weights_due = inputs.now - current.written >= kMinute || inputs.now < current.written;
   next.changed = current.epoch == 0 || current.epoch < inputs.epoch_floor || plan.shards != current.shards ||
-                 plan.assignments != current.assignments;
-  if (!next.changed) next.plan.epoch = current.epoch;
+                 !std::ranges::equal(plan.assignments, current.assignments, same_place) ||
+                 (weights_due && plan.assignments != current.assignments);
+  if (!next.changed) next.plan = current;
   return next;
 }
 

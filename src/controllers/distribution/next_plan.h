@@ -39,8 +39,11 @@ struct NextPlan {
 inline constexpr int64_t kUnknownWeight = 20;
 
 /// Shards keep their numbers: a replica keeps its own; a new process on the host of one that is gone takes over that one's; any
-/// other gets the lowest free number. Weights follow measurements only when they are off by more than a fifth, so that a
-/// measurement never moves a cluster to and fro. Clusters that nobody is to reconcile are left out.
+/// other gets the lowest free number. Weights follow measurements only when these are half as much again, or less by as
+/// much, so that no noise moves a cluster to and fro. Clusters that nobody is to reconcile are left out.
+///
+/// Who has a cluster taken away while it lives stands by for it: it may have been waiting for the member's Lease to run out,
+/// and whoever comes new would begin to wait afresh.
 NextPlan MakeNextPlan(const PublishedPlan& current, const PlanInputs& inputs);
 
 }  // namespace evenkeel::controllers::distribution

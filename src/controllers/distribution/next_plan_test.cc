@@ -113,6 +113,22 @@ TEST_F(NextPlanTest, WhoLeavesGetsNothingAndHandsAllOver) {
   EXPECT_EQ(next.plan.moves.front().reason, "the replica of shard 0 leaves");
 }
 
+TEST_F(NextPlanTest, WhoeverHadTheClusterStandsByForIt) {
+  PutClusters(9);
+  replicas = {{"a-1", "a"}, {"b-1", "b"}};
+  const PublishedPlan first = Make({}).plan;
+  replicas.push_back({"c-1", "c"});
+  const PublishedPlan next = Make(first).plan;
+  int moved = 0;
+  for (const auto& item : next.assignments) {
+    const int64_t before = first.Find(item.server)->shard;
+    if (item.shard == before) continue;
+    ++moved;
+    EXPECT_EQ(item.standby, before) << item.cluster;
+  }
+  EXPECT_GT(moved, 0);
+}
+
 TEST_F(NextPlanTest, MovesForBalanceWaitForTheirMinute) {
   PutClusters(12);
   replicas = {{"a-1", "a"}};
@@ -135,19 +151,22 @@ TEST_F(NextPlanTest, MovesForBalanceWaitForTheirMinute) {
   EXPECT_EQ(Counts(Make(fourth.plan).plan)[1], 4);
 }
 
-TEST_F(NextPlanTest, WeightsFollowMeasurementsThatAreOffByMoreThanAFifth) {
+TEST_F(NextPlanTest, WeightsFollowMeasurementsThatAreOffByHalf) {
   PutClusters(2);
   replicas = {{"a-1", "a"}};
   PublishedPlan plan = Make({}).plan;
   inputs.weights = {{"https://c1", 1000}, {"https://c2", 23}};
+  EXPECT_FALSE(Make(plan).changed) << "weights alone are written once a minute";
+  inputs.now += 1min;
   NextPlan next = Make(plan);
   EXPECT_TRUE(next.changed);
   EXPECT_EQ(next.plan.Find("https://c1")->weight, 1000);
   EXPECT_EQ(next.plan.Find("https://c2")->weight, kUnknownWeight);
   EXPECT_EQ(next.plan.Find("https://c1")->epoch, 1) << "the owner is the same";
-  inputs.weights = {{"https://c1", 1200}};
+  inputs.weights = {{"https://c1", 1400}};
   EXPECT_FALSE(Make(next.plan).changed);
   clusters[0].weight = 5;
+  inputs.now += 1min;
   EXPECT_EQ(Make(next.plan).plan.Find("https://c1")->weight, 5) << "the annotation decides";
 }
 

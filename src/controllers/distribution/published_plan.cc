@@ -111,8 +111,7 @@ Json ShardPlanDefinition() {
 Json ShardReplicaDefinition() {
   return Definition(ShardReplicas(), "srep",
                     {Column("Shard", "integer", ".spec.shard"), Column("Host", "string", ".spec.host"),
-                     Column("Applied", "integer", ".status.appliedEpoch"), Column("Owned", "integer", ".status.owned"),
-                     Column("Age", "date", ".metadata.creationTimestamp")});
+                     Column("Owned", "integer", ".status.owned"), Column("Age", "date", ".metadata.creationTimestamp")});
 }
 
 std::string ReplicaObjectName(std::string_view identity) {
@@ -166,6 +165,7 @@ PublishedPlan PublishedPlan::Decode(const Json& object) {
     if (const auto* text = name.if_string()) plan.hot.emplace_back(*text);
   }
   plan.waiting = FindInt(object, {"status", "waiting"});
+  if (const Json* status = base::Find(object, {"status"})) plan.written = FindTime(*status, "written").value_or(base::Time{});
   plan.mean = FindDouble(object, {"status", "meanLoad"}, 0);
   plan.imbalance = FindDouble(object, {"status", "imbalance"}, 1);
   std::ranges::sort(plan.shards, {}, &Shard::shard);
@@ -197,10 +197,14 @@ void PublishedPlan::WriteTo(Json& object) const {
   for (const std::string& name : hot) hot_list.push_back(Json(name));
   base::Ensure(object, {"spec"}) = JsonObject{
       {"epoch", epoch}, {"leader", leader}, {"shards", std::move(shard_list)}, {"assignments", std::move(assignment_list)}};
-  base::Ensure(object, {"status"}) =
-      JsonObject{{"clusters", assignments.size()}, {"shards", shards.size()},    {"meanLoad", mean},
-                 {"imbalance", imbalance},         {"hot", std::move(hot_list)}, {"waiting", waiting},
-                 {"moves", std::move(move_list)}};
+  base::Ensure(object, {"status"}) = JsonObject{{"written", base::FormatMicroTime(written)},
+                                                {"clusters", assignments.size()},
+                                                {"shards", shards.size()},
+                                                {"meanLoad", mean},
+                                                {"imbalance", imbalance},
+                                                {"hot", std::move(hot_list)},
+                                                {"waiting", waiting},
+                                                {"moves", std::move(move_list)}};
 }
 
 std::string ReasonText(const WeightedMove& move) {
@@ -221,7 +225,7 @@ std::string ReasonText(const WeightedMove& move) {
 
 bool ReplicaReport::Member::operator==(const Member& other) const {
   const auto same_load = [](const std::optional<MeasuredLoad>& a, const std::optional<MeasuredLoad>& b) {
-    return a.has_value() == b.has_value() && (!a || MeasuredWeight(*a) == MeasuredWeight(*b));
+    return a.has_value() == b.has_value() && (!a || !WeightDiffers(MeasuredWeight(*a), MeasuredWeight(*b)));
   };
   return server == other.server && cluster == other.cluster && state == other.state && epoch == other.epoch &&
          since == other.since && detail == other.detail && same_load(load, other.load);
@@ -232,7 +236,6 @@ ReplicaReport ReplicaReport::Decode(const Json& object) {
   report.replica = FindString(object, {"spec", "replica"});
   report.host = FindString(object, {"spec", "host"});
   report.shard = FindInt(object, {"spec", "shard"}, -1);
-  report.applied_epoch = FindInt(object, {"status", "appliedEpoch"});
   for (const Json& item : FindArray(object, {"status", "members"})) report.members.push_back(DecodeMember(item));
   return report;
 }
@@ -255,8 +258,7 @@ void ReplicaReport::WriteTo(Json& object) const {
     list.push_back(std::move(entry));
   }
   base::Ensure(object, {"spec"}) = JsonObject{{"replica", replica}, {"host", host}, {"shard", shard}};
-  base::Ensure(object, {"status"}) =
-      JsonObject{{"appliedEpoch", applied_epoch}, {"owned", owned}, {"members", std::move(list)}};
+  base::Ensure(object, {"status"}) = JsonObject{{"owned", owned}, {"members", std::move(list)}};
 }
 
 }  // namespace evenkeel::controllers::distribution

@@ -1,7 +1,7 @@
 // The objects through which coordinated replicas agree, and their JSON:
 //   ShardPlan evenkeel/evenkeel            who owns what; one, written by the leader with the version it has read
-//   Lease evenkeel/evenkeel-IDENTITY       that a replica is alive; its own timer renews it
-//   ShardReplica evenkeel/evenkeel-IDENTITY  what a replica has applied, holds and measures; written when that changes
+//   Lease evenkeel/evenkeel-IDENTITY       that a replica is alive, and which plan it has applied; its own timer renews it
+//   ShardReplica evenkeel/evenkeel-IDENTITY  what a replica holds and measures; written when that changes
 #pragma once
 
 #include <cstdint>
@@ -60,6 +60,7 @@ struct PublishedPlan {
   };
 
   int64_t epoch = 0;  ///< grows with each version of the plan; 0: none yet
+  base::Time written{};
   std::string leader;
   std::vector<Shard> shards;            ///< by number
   std::vector<Assignment> assignments;  ///< by server
@@ -95,7 +96,6 @@ struct ReplicaReport {
   };
   std::string replica, host;
   int64_t shard = -1;
-  int64_t applied_epoch = 0;
   std::vector<Member> members;  ///< by server
 
   static ReplicaReport Decode(const base::Json& object);

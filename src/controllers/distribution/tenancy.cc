@@ -12,6 +12,8 @@ namespace {
 
 /// Long enough that one list of a large cluster does not look like load.
 constexpr base::Duration kMeasurePeriod = std::chrono::seconds(10);
+/// One slow call or one long list is no load: a measurement counts a quarter.
+constexpr int64_t kSmoothing = 4;
 /// Argo CD's claims compare the wall clocks of two machines: its users keep them together.
 constexpr base::Duration kTrustedSkew = std::chrono::seconds(5);
 
@@ -144,7 +146,8 @@ void Tenancy::Lost(const std::string& reason) {
 void Tenancy::Measure() {
   measure_timer_ = strand_->PostAfter(kMeasurePeriod, [this] { Measure(); });
   const base::Duration busy = member_->busy();
-  busy_permille_ = (busy - std::exchange(busy_before_, busy)) / (kMeasurePeriod / 1000);
+  const int64_t now = (busy - std::exchange(busy_before_, busy)) / (kMeasurePeriod / 1000);
+  busy_permille_ += (now - busy_permille_) / kSmoothing;
   UpdateReport();
 }
 

@@ -11,7 +11,7 @@ namespace {
 using Wide = __int128;
 
 constexpr int64_t kPpm = 1'000'000;
-constexpr int64_t kWeightMax = 1'000'000'000'000;
+constexpr int64_t kGreatestWeight = 1'000'000'000'000;
 constexpr size_t kNobody = SIZE_MAX;
 
 /// Decisions are made in integers: they are the same on every machine.
@@ -68,7 +68,7 @@ std::vector<RankedCluster> Rank(std::span<const WeightedCluster> clusters) {
   for (size_t i = 0; i < clusters.size(); ++i) {
     const std::string& server = clusters[i].server;
     ranked[i].index = i;
-    ranked[i].weight = std::clamp<int64_t>(clusters[i].weight, 1, kWeightMax);
+    ranked[i].weight = std::clamp<int64_t>(clusters[i].weight, 1, kGreatestWeight);
     for (size_t at = common.size(); at < common.size() + sizeof(RankedCluster::name); ++at) {
       ranked[i].name = ranked[i].name << 8 | (at < server.size() ? static_cast<uint8_t>(server[at]) : 0);
     }
@@ -267,24 +267,34 @@ class Balancer {
     return std::nullopt;
   }
 
+  /// From the fullest that can spare a cluster; where none can, from the one that is left with most.
   std::optional<BalanceStep> FillEmptiest() const {
     for (const auto& [least, to] : by_load_) {
       if (least >= input_.level) break;
       const bool low = limits_.fill_low && least < input_.low;
       if (!low && !input_.was_empty[to]) continue;
+      std::optional<BalanceStep> best;
+      int64_t best_left = -1;
       for (auto at = by_load_.rbegin(); at != by_load_.rend() && at->first - least > input_.gain; ++at) {
-        if (auto step = Move(at->second, to, Surplus(at->first, least))) return step;
+        const auto step = Move(at->second, to, Surplus(at->first, least));
+        if (!step || at->first - Weight(step->cluster) <= best_left) continue;
+        best = step;
+        best_left = at->first - Weight(step->cluster);
+        if (best_left >= input_.level - input_.gain) break;
       }
+      if (best) return best;
     }
     return std::nullopt;
   }
 
-  /// How much one shard should give the other: what the one has above the level and the other lacks.
+  /// How much one shard should give the other: no more than leaves it just below the level, nor than the other lacks.
   int64_t Surplus(int64_t load, int64_t least) const {
-    return load > input_.level ? std::min(load - input_.level, input_.level - least) : (load - least) / 2;
+    const int64_t spare = load - (input_.level - input_.gain);
+    return spare > 0 ? std::min(spare, input_.level - least) : (load - least) / 2;
   }
 
-  /// The cluster with the weight nearest to the wanted one that gains enough; of two the lighter.
+  /// The cluster with the weight nearest to the wanted one that gains enough. A heavier one only where it can be spared or
+  /// there is no lighter one.
   std::optional<BalanceStep> Move(size_t from, size_t to, int64_t wanted) const {
     const std::vector<size_t>& offered = offered_[from];
     const int64_t most = Load(from) - Load(to) - input_.gain;
@@ -293,7 +303,8 @@ class Balancer {
     auto chosen = std::ranges::partition_point(offered, [&](size_t rank) { return Weight(rank) > wanted; });
     if (chosen != offered.begin()) {
       const int64_t heavier = Weight(*std::prev(chosen));
-      if (chosen == offered.end() || (heavier <= most && heavier - wanted < wanted - Weight(*chosen))) --chosen;
+      const bool affordable = heavier <= most && Load(from) - heavier >= input_.level - input_.gain;
+      if (chosen == offered.end() || (affordable && heavier - wanted < wanted - Weight(*chosen))) --chosen;
     }
     return BalanceStep{.from = from, .to = to, .cluster = *chosen};
   }
@@ -409,8 +420,7 @@ WeightedMove::Reason ReasonOf(const PlanInput& input, const WeightedCluster& clu
   return Find(input.leaving, cluster.shard) == kNobody ? WeightedMove::Reason::kOwnerGone : WeightedMove::Reason::kLeaving;
 }
 
-/// Who takes over, by rank. One shard at a time is taken for lost: the others carry what they do now and what they stand by
-/// for.
+/// Who takes over, by rank. One shard at a time is taken for lost: the others carry theirs and what they stand by for.
 std::vector<size_t> Standbys(const PlanInput& input, const Placement& placement) {
   const size_t count = input.shards.size();
   std::vector<size_t> standby(input.clusters.size(), kNobody);
@@ -432,8 +442,6 @@ std::vector<size_t> Standbys(const PlanInput& input, const Placement& placement)
   return standby;
 }
 
-int64_t NumberOf(const PlanInput& input, size_t shard) { return shard == kNobody ? -1 : input.shards[shard]; }
-
 }  // namespace
 
 WeightedPlan PlanWeighted(std::span<const WeightedShard> shards, std::span<const WeightedCluster> clusters,
@@ -452,9 +460,9 @@ WeightedPlan PlanWeighted(std::span<const WeightedShard> shards, std::span<const
   for (size_t rank = 0; rank < input.clusters.size(); ++rank) {
     const RankedCluster& cluster = input.clusters[rank];
     const WeightedCluster& given = clusters[cluster.index];
-    const int64_t owner = NumberOf(input, placement.owner[rank]);
+    const int64_t owner = input.shards[placement.owner[rank]];
     plan.shard[cluster.index] = owner;
-    plan.standby[cluster.index] = NumberOf(input, standby[rank]);
+    plan.standby[cluster.index] = standby[rank] == kNobody ? -1 : input.shards[standby[rank]];
     if (rank < input.hot) plan.hot.push_back(cluster.index);
     if (!placement.necessary[rank]) continue;
     const int64_t from = std::max<int64_t>(given.shard, -1);
@@ -470,10 +478,16 @@ WeightedPlan PlanWeighted(std::span<const WeightedShard> shards, std::span<const
   return plan;
 }
 
+bool WeightDiffers(int64_t before, int64_t measured) {
+  constexpr double kFactor = 1.5;
+  const auto [less, more] = std::minmax(before, measured);
+  return static_cast<double>(more) > kFactor * static_cast<double>(less);
+}
+
 int64_t MeasuredWeight(const MeasuredLoad& load) {
-  constexpr int64_t kCluster = 20, kNode = 10, kBusyPermille = 10;
+  constexpr int64_t kCluster = 20, kNode = 10, kBusyPermille = 2;
   // Each part is far beyond what exists, and the sum within 64 bits.
-  const auto part = [](int64_t count) { return std::clamp<int64_t>(count, 0, kWeightMax); };
+  const auto part = [](int64_t count) { return std::clamp<int64_t>(count, 0, kGreatestWeight); };
   if (!load.reachable) return kCluster;
   const int64_t weight = kCluster + part(load.pods) + kNode * part(load.nodes) + kBusyPermille * part(load.busy_permille);
   int64_t unit = 1;

@@ -11,8 +11,7 @@
 
 namespace evenkeel::controllers::distribution {
 
-/// A live replica. Shard numbers are stable names: they need not be dense, and survivors keep theirs. A number below 0 is
-/// nobody.
+/// A live replica. Shard numbers are stable names: they need not be dense, and survivors keep theirs. Below 0 is nobody.
 struct WeightedShard {
   int64_t shard = 0;
   bool leaving = false;  ///< hands its clusters over and gets none
@@ -35,8 +34,7 @@ struct WeightedOptions {
   /// the old one was, by at least this share of the mean. So it moves back only after the loads have changed by as much. A
   /// swap, which moves two, must also lower the greater load by this share or bring it within the bound.
   double gain_min = 0.05;
-  /// Moves for balance in this plan; what exceeds it waits (WeightedPlan::waiting). A swap is two. Necessary moves do not
-  /// count.
+  /// Moves for balance in this plan; what exceeds it waits (WeightedPlan::waiting). A swap is two. Necessary ones do not count.
   int64_t moves_max = INT64_MAX;
 };
 
@@ -75,13 +73,10 @@ struct WeightedPlan {
 ///
 /// Moves for balance are made while
 ///  - a load exceeds the bound and a move to the least loaded shard, or else a swap, gains enough; or
-///  - a shard that had no cluster is below its fair level (the mean, less what hot and pinned clusters force upon single
-///  shards);
-///    or
-///  - nothing was necessary, no load was to be lowered, and a shard is below (2 - bound) x that level: it is filled up to
-///  there,
-///    since it is new and an earlier plan had to stop, or has lost much.
-/// No cluster moves twice for balance in one plan.
+///  - a shard that had no cluster is below its fair level: the mean without what hot and pinned clusters force upon others; or
+///  - nothing was necessary, no load was to be lowered, and a shard is below (2 - bound) x that level. It is filled up to
+///    there: it is new and an earlier plan had to stop, or it has lost much.
+/// No cluster moves twice for balance in one plan, and a swap needs two of moves_max.
 ///
 /// Limits. One plan moves for balance no more weight than the change accounts for (weights of new clusters, the level for each
 /// shard that had no cluster, in the third case what is missing) plus that of the heaviest cluster; a swap counts by its
@@ -91,7 +86,7 @@ struct WeightedPlan {
 ///
 /// Standbys are spread so that the loads stay even when an owner is lost; the present one is kept while the loads would then be
 /// within the bound (or no other is better).
-/// @cost  O(C log C + R^2 + moves x (R + log C)); weighted_plan_bench.cc: 10,000 clusters over 100 shards.
+/// @cost  O(C log C + R^2 + moves x R log C) at worst; weighted_plan_bench.cc: 10,000 clusters over 100 shards.
 WeightedPlan PlanWeighted(std::span<const WeightedShard> shards, std::span<const WeightedCluster> clusters,
                           const WeightedOptions& options);
 
@@ -103,9 +98,11 @@ struct MeasuredLoad {
   bool reachable = true;
 };
 
-/// One number from it: a pod counts 1, a node 10, a permille of a core 10, the cluster itself 20. An unreachable cluster costs
+/// One number from it: a pod counts 1, a node 10, a permille of a core 2, the cluster itself 20. An unreachable cluster costs
 /// little whatever it held before: 20. Rounded to two significant digits, so that small changes change nothing. Numbers below 0
 /// count as 0.
 int64_t MeasuredWeight(const MeasuredLoad& load);
+/// Whether a measurement is more than half as much again, or less by as much: anything else is noise.
+bool WeightDiffers(int64_t before, int64_t measured);
 
 }  // namespace evenkeel::controllers::distribution

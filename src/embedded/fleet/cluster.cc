@@ -45,8 +45,7 @@ std::unique_ptr<client::Client> Cluster::NewClient(const std::string& user, int6
 base::Status Cluster::Start() {
   EVENKEEL_TRY(api_.Start());
   client_ = NewClient("system:" + options_.name);
-  workloads_ =
-      std::make_unique<workloads::Workloads>(*client_, executor_, random_.Fork("workloads"), workloads::WorkloadsOptions{});
+  workloads_ = std::make_unique<workloads::Workloads>(*client_, executor_, random_.Fork("workloads"), options_.workloads);
   workloads_->Start();
   simulated_ = nodeagent::NewSimulatedRuntime(executor_.clock(), random_.Fork("containers"));
   nodeagent::NodeAgentOptions agent;

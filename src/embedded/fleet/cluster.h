@@ -25,6 +25,7 @@ struct ClusterOptions {
   /// Runs pods that ask for it by the annotation `evenkeel.dev/runtime: NAME`. May be null.
   nodeagent::ContainerRuntime* runtime = nullptr;
   apiserver::AuditSink* audit = nullptr;  ///< hears of every write; null: nobody does
+  workloads::WorkloadsOptions workloads{};
 };
 
 class Cluster {
