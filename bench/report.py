@@ -76,6 +76,13 @@ def table(results, parts):
         for method, target in (("legacy", 20), ("round_robin", 20), ("consistent_hashing", 60)):
             rows.alone(f"10,000 clusters over 100 replicas, {method.replace('_', '-')}",
                        milliseconds(results["planning"][method]), f"< {target} ms")
+        for case, title, target in (("from_scratch", "the same by weight, from scratch", 20), ("shard_lost", "a replica lost", 5),
+                                    ("shard_added", "a replica more", 5), ("nothing_to_do", "nothing to do", 5)):
+            rows.alone(f"  {title}", milliseconds(results["planning"][case]), f"< {target} ms")
+        for method in ("weighted", "legacy", "round_robin", "consistent_hashing"):
+            up, down = (results["movement"][f"{case}_{method}"] for case in ("up_10_11", "down_11_10"))
+            rows.alone(f"10 -> 11 and 11 -> 10 replicas, {method.replace('_', '-')}: clusters moved, imbalance",
+                       ", ".join(f"{case['moved_percent']:.1f} % {case['imbalance']:.2f}" for case in (up, down)))
     if "simulation" in parts:
         hour = results["simulation"]
         rows.alone(f"an hour of 3 members and 3 replicas, {hour['steps']:,} steps", milliseconds(hour["hour"]), "< 2 s")

@@ -154,6 +154,7 @@ void CoordinatedDistributor::Tick() {
   if (now - routine_ >= kRoutine) {
     routine_ = now;
     plan_again_ = true;
+    follow_again_ = follow_again_ || !lingering_.empty();
     Report();
   }
   if (plan_again_ || (lead_again_ && *lead_again_ <= now)) {
@@ -190,22 +191,17 @@ void CoordinatedDistributor::Reconcile() {
 
 void CoordinatedDistributor::Follow() {
   if (plan_.epoch == 0) return;
-  std::set<std::string> held;
-  for (const TenancyReport& report : ownership_->Reports()) held.insert(report.server);
+  std::map<std::string, TenancyReport> present;
+  for (TenancyReport& report : ownership_->Reports()) present.emplace(report.server, std::move(report));
+  std::erase_if(lingering_, [&](const auto& entry) { return !present.contains(entry.first); });
   std::map<std::string, Wanted> wanted;
   for (const Cluster& cluster : clusters_) {
     const PublishedPlan::Assignment* assignment = plan_.Find(cluster.server);
     if (assignment == nullptr || cluster.skip_reconcile) continue;
-    const PublishedPlan::Shard* owner = plan_.FindShard(assignment->shard);
-    const PublishedPlan::Shard* standby = plan_.FindShard(assignment->standby);
-    LeaseWish wish{.role = MemberRole::kNone, .epoch = assignment->epoch, .wait_for_successor = true};
-    if (owner != nullptr && owner->replica == identity_) {
-      wish.role = MemberRole::kOwner;
-    } else if (standby != nullptr && standby->replica == identity_) {
-      wish.role = MemberRole::kStandby;
-    } else if (!held.contains(cluster.server)) {
-      continue;
-    }
+    const auto tenancy = present.find(cluster.server);
+    const MemberRole role = RoleFor(*assignment, tenancy == present.end() ? nullptr : &tenancy->second);
+    if (role == MemberRole::kNone) continue;
+    const LeaseWish wish{.role = role, .epoch = assignment->epoch, .wait_for_successor = true};
     wanted[cluster.server] = {
         .cluster = cluster, .wish = wish, .shard = assignment->shard, .why = fmt::format("plan {}", assignment->epoch)};
   }
@@ -217,6 +213,23 @@ void CoordinatedDistributor::Follow() {
   const int64_t epoch = plan_.epoch;
   ownership_->Follow(std::move(wanted), "it is no longer part of the fleet",
                      [this, epoch] { strand_->Post([this, epoch] { Applied(epoch); }); });
+}
+
+/// What the plan says; and whoever held a member, waited for it or stood by goes on standing by for a while: plans may follow
+/// one another faster than a Lease runs out, and whoever comes new begins to wait afresh.
+MemberRole CoordinatedDistributor::RoleFor(const PublishedPlan::Assignment& assignment, const TenancyReport* present) {
+  const PublishedPlan::Shard* owner = plan_.FindShard(assignment.shard);
+  const PublishedPlan::Shard* standby = plan_.FindShard(assignment.standby);
+  const bool owns = owner != nullptr && owner->replica == identity_;
+  if (owns || (standby != nullptr && standby->replica == identity_)) {
+    lingering_.erase(assignment.server);
+    return owns ? MemberRole::kOwner : MemberRole::kStandby;
+  }
+  if (present == nullptr) return MemberRole::kNone;
+  const base::Instant now = clock_.Monotonic();
+  const base::Instant since = lingering_.try_emplace(assignment.server, now).first->second;
+  const bool over = now - since >= 2 * (options_.lease_duration + options_.lease_margin);
+  return over && !present->lease.holding ? MemberRole::kNone : MemberRole::kStandby;
 }
 
 void CoordinatedDistributor::Applied(int64_t epoch) {

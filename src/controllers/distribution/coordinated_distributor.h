@@ -45,6 +45,7 @@ class CoordinatedDistributor final : public Distributor {
   void Tick();
   void Reconcile();
   void Follow();
+  MemberRole RoleFor(const PublishedPlan::Assignment& assignment, const TenancyReport* present);
   void Applied(int64_t epoch);
   void Leave(bool others, std::function<void()> done);
   void Publish();
@@ -81,7 +82,9 @@ class CoordinatedDistributor final : public Distributor {
   PublishedPlan plan_;
   std::optional<base::Json> plan_object_;  ///< as stored; nullopt while there is none
   int64_t epoch_floor_ = 0;
-  std::vector<LiveReplica> live_;                        ///< as last looked at; empty while nothing can be seen
+  std::vector<LiveReplica> live_;  ///< as last looked at; empty while nothing can be seen
+  /// Members that it still watches although the plan names it no more, and since when.
+  std::map<std::string, base::Instant> lingering_;
   std::map<std::string, int64_t, std::less<>> weights_;  ///< measured, by server; while leading
   std::map<std::string, int> owners_;                    ///< replicas that say they own it, by cluster; while leading
   std::set<std::string> strays_;                         ///< reports without a Lease, when last read

@@ -20,13 +20,14 @@ constexpr base::Duration kTraceAge = std::chrono::minutes(2);
 }  // namespace
 
 /// The live replica with the lowest shard leads; before there is a plan, the one with the least name. One that leaves does not,
-/// unless it is alone.
+/// unless it is alone; nor does one that cannot tell yet who lives.
 bool CoordinatedDistributor::Leads() const {
   const LiveReplica* leader = nullptr;
   auto rank = [&](const LiveReplica& replica) {
     const PublishedPlan::Shard* shard = plan_.ShardOf(replica.identity);
     return std::tuple(replica.leaving, shard == nullptr, shard == nullptr ? 0 : shard->shard, replica.identity);
   };
+  if (plan_.epoch > 0 && !view_.settled()) return false;
   for (const LiveReplica& replica : live_) {
     if (leader == nullptr || rank(replica) < rank(*leader)) leader = &replica;
   }
@@ -154,6 +155,7 @@ ReplicaReport CoordinatedDistributor::MakeReport() const {
   const PublishedPlan::Shard* own = plan_.ShardOf(identity_);
   report.shard = own == nullptr ? -1 : own->shard;
   for (const TenancyReport& tenancy : ownership_->Reports()) {
+    if (!tenancy.lease.holding && lingering_.contains(tenancy.server)) continue;
     ReplicaReport::Member member;
     member.server = tenancy.server;
     member.cluster = tenancy.cluster;

@@ -31,6 +31,7 @@ void ReplicaView::See(const std::string& name, const base::Json* lease) {
   seen.replica = {.identity = decoded.holder, .host = host, .leaving = leaving};
   seen.applied_epoch = Number(base::FindString(*lease, {"metadata", "annotations", kAppliedEpochAnnotation}));
   if (!fresh && seen.renew_time == decoded.renew_time) return;
+  seen.renewed = !fresh || sees();
   seen.renew_time = decoded.renew_time;
   seen.at = now;
   if (decoded.holder != self_) return;
@@ -42,6 +43,13 @@ void ReplicaView::See(const std::string& name, const base::Json* lease) {
 bool ReplicaView::sees() const { return own_seen_ && clock_.Monotonic() - *own_seen_ <= duration_ / 2; }
 
 bool ReplicaView::IsLive(const Seen& seen) const { return clock_.Monotonic() - std::max(seen.at, sees_since_) < duration_; }
+
+bool ReplicaView::settled() const {
+  return sees() && std::ranges::all_of(seen_, [&](const auto& entry) {
+           const Seen& seen = entry.second;
+           return !IsLive(seen) || seen.replica.identity == self_ || (seen.renewed && seen.at >= sees_since_);
+         });
+}
 
 std::vector<LiveReplica> ReplicaView::Live() const {
   std::vector<LiveReplica> live;

@@ -24,6 +24,9 @@ class ReplicaView {
   void See(const std::string& name, const base::Json* lease);
   /// Whether the own renewals are seen as they should be. Without that, nothing is known of the others.
   bool sees() const;
+  /// Whether it knows of every other whether it lives: each has renewed its Lease since the view is whole, or has been silent
+  /// for long enough. Before that a plan might give clusters to replicas that are long gone.
+  bool settled() const;
   /// Those that are alive, the own process among them, by identity. Only while sees().
   std::vector<LiveReplica> Live() const;
   /// Object names of Leases whose holder has been gone for longer than `age`.
@@ -37,6 +40,8 @@ class ReplicaView {
     LiveReplica replica;
     base::Time renew_time{};
     base::Instant at{};
+    bool renewed =
+        false;  ///< at was a renewal that happened before this observer's eyes, not just the first sight of the Lease
     int64_t applied_epoch = 0;
   };
   bool IsLive(const Seen& seen) const;

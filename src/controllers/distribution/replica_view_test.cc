@@ -77,6 +77,28 @@ TEST_F(ReplicaViewTest, AnOutageOfTheHubMakesNobodyLookGone) {
   EXPECT_EQ(Live(), Names{"me"});
 }
 
+TEST_F(ReplicaViewTest, IsSettledOnceEveryOtherHasRenewedOrIsGone) {
+  Renew("dead");
+  Renew("other");
+  Renew("me");
+  EXPECT_FALSE(view.settled()) << "it has only seen that they were alive once";
+  Pass(2, {"me", "other"});
+  EXPECT_FALSE(view.settled());
+  Pass(8, {"me", "other"});
+  EXPECT_TRUE(view.settled());
+  Renew("new");
+  EXPECT_TRUE(view.settled()) << "it came while everything could be seen";
+  Pass(20, {});
+  EXPECT_FALSE(view.settled());
+  Renew("me");
+  EXPECT_FALSE(view.settled()) << "nobody knows what happened meanwhile";
+  Renew("other");
+  Renew("new");
+  EXPECT_FALSE(view.settled()) << "dead may have come back";
+  Pass(10, {"me", "other", "new"});
+  EXPECT_TRUE(view.settled());
+}
+
 TEST_F(ReplicaViewTest, TheSameRenewalSeenAgainIsNone) {
   Renew("me");
   base::Json lease = base::JsonObject{};
