@@ -2,7 +2,9 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 ARGS ?=
+SEED ?= 1
 PROGRAM := build/release/evenkeel
+SCENARIO := tests/scenarios/faults.yaml
 
 .PHONY: help
 help: ## List the targets
@@ -37,6 +39,14 @@ unit: setup-test ## Unit tests alone, with AddressSanitizer and UndefinedBehavio
 .PHONY: e2e
 e2e: setup-test build ## End-to-end tests; EVENKEEL_E2E_KUBECONFIG adds a cluster of your own
 	@ctest --test-dir build/release -L e2e --output-on-failure
+
+.PHONY: sim
+sim: build ## One seed of the simulator's standard scenario, verbosely (SEED=n)
+	@$(PROGRAM) simulate $(SCENARIO) --seed $(SEED) --verbose --timeline build/simulation-$(SEED).csv
+
+.PHONY: sim-long
+sim-long: build ## 10,000 seeds of it
+	@$(PROGRAM) simulate $(SCENARIO) --seeds 10000
 
 .PHONY: bench
 bench: setup-test ## Benchmarks, with the figures that the documentation quotes

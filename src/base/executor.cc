@@ -30,7 +30,7 @@ struct PoolStrandState {
   std::thread::id runner;
   std::condition_variable idle;
   std::deque<std::shared_ptr<PoolTask>> tasks;
-  std::set<TimerKey> timers;  ///< this strand's keys in PoolCore::timers
+  std::set<TimerKey> timers;     ///< this strand's keys in PoolCore::timers
   std::atomic<int64_t> busy{0};  ///< nanoseconds
 };
 

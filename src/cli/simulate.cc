@@ -31,21 +31,21 @@ constexpr size_t kFailuresListed = 20;
 struct Totals {
   uint64_t seeds = 0;
   uint64_t steps = 0;
-  int64_t writes = 0, plans = 0, moves = 0;
+  int64_t plans = 0, moves = 0;
   base::Duration virtual_time{}, longest_unowned{}, converged{}, wall{};
-  std::map<std::string, int64_t> faults;
+  std::map<std::string, int64_t> writes, faults;
   std::vector<base::Duration> handovers;
   std::map<uint64_t, sim::Violation> failed;  ///< by seed: the first violation
 
   void Add(const SimulationReport& report) {
     ++seeds;
     steps += report.steps;
-    writes += report.writes;
     plans += report.plans;
     moves += report.moves;
     virtual_time += report.virtual_time;
     longest_unowned = std::max(longest_unowned, report.longest_unowned);
     converged = std::max(converged, report.converged);
+    for (const auto& [kind, count] : report.writes) writes[kind] += count;
     for (const auto& [kind, count] : report.faults) faults[kind] += count;
     handovers.insert(handovers.end(), report.handovers.begin(), report.handovers.end());
     if (!report.passed()) failed.emplace(report.seed, report.violations.front());
@@ -177,8 +177,9 @@ base::Result<SeedRange> ParseSeeds(const std::string& text) {
     return error == std::errc() && end == number.data() + number.size();
   };
   const std::string_view whole = text;
-  const bool read_all = dots == std::string::npos ? read(whole, range.last)
-                                                  : read(whole.substr(0, dots), range.first) && read(whole.substr(dots + 2), range.last);
+  const bool read_all = dots == std::string::npos
+                            ? read(whole, range.last)
+                            : read(whole.substr(0, dots), range.first) && read(whole.substr(dots + 2), range.last);
   if (!read_all || range.last < range.first || range.last - range.first >= kSeedsMax) {
     return base::Fail(Code::kBadRequest, fmt::format("--seeds {}: give a range as 1..200, or how many", text));
   }

@@ -11,11 +11,11 @@
 namespace evenkeel::cli {
 
 struct SimulateOptions {
-  std::string scenario;              ///< a file
-  std::optional<uint64_t> seed;      ///< default 1
-  std::string seeds;                 ///< "A..B", or a number: 1 to that
-  std::string timeline;              ///< a CSV file to write; one seed only
-  std::string output;
+  std::string scenario{};          ///< a file
+  std::optional<uint64_t> seed{};  ///< default 1
+  std::string seeds{};             ///< "A..B", or a number: 1 to that
+  std::string timeline{};          ///< a CSV file to write; one seed only
+  std::string output{};
   bool verbose = false;  ///< the replicas' own log, which is off otherwise
 };
 

@@ -10,8 +10,8 @@ namespace evenkeel::cli {
 
 struct UpOptions {
   int members = 3;
-  int nodes = 3;     ///< simulated ones, per member
-  int replicas = 3;  ///< of the controllers, when the fleet is new
+  int nodes = 3;                ///< simulated ones, per member
+  int replicas = 3;             ///< of the controllers, when the fleet is new
   std::string sharding_mode;    ///< empty: as the method says
   std::string sharding_method;  ///< empty: weighted (coordinated), round-robin (compatible)
   std::string address = "127.0.0.1";

@@ -69,12 +69,16 @@ base::Status ApiServer::Start() {
   cluster.nodes = options_.nodes;
   cluster.runtime = options_.runtime;
   cluster.audit = this;
+  if (options_.nodes == 0) {
+    // Nothing can run there, so whoever looks after workloads would only cost time.
+    const auto& names = embedded::workloads::Workloads::ControllerNames();
+    cluster.workloads.disabled = {names.begin(), names.end()};
+  }
   // Another start must not make the same uids again.
   const base::Random random = random_.Fork("start " + std::to_string(++starts_));
   cluster_ = std::make_unique<embedded::fleet::Cluster>(cluster, std::make_unique<OpenedStore>(*store_), executor_, random);
   EVENKEEL_TRY(cluster_->Start());
-  network_.Attach(options_.name,
-                  [this](const std::string& user, int64_t epoch) { return cluster_->NewClient(user, epoch); });
+  network_.Attach(options_.name, [this](const std::string& user, int64_t epoch) { return cluster_->NewClient(user, epoch); });
   return {};
 }
 

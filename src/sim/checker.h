@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -20,10 +21,15 @@ struct ReplicaView {
   std::string user, host;
   bool paused = false;
   bool stopping = false;
-  bool healthy = false;            ///< says so itself
-  int64_t plan_epoch = 0;          ///< that it has applied
+  bool healthy = false;              ///< says so itself
+  int64_t plan_epoch = 0;            ///< that it has applied
   std::set<std::string> assigned{};  ///< members it is to look after
   std::set<std::string> owned{};     ///< members whose fence is open now by its own clock
+};
+
+struct Condition {
+  bool gone = false;      ///< has ended, is about to, or is paused; otherwise it runs
+  base::Instant since{};  ///< when it went, or since when nothing has been wrong with it: now, if something is
 };
 
 /// The fleet as an outsider with eyes everywhere sees it.
@@ -32,20 +38,31 @@ class FleetView {
   virtual ~FleetView() = default;
   virtual base::Instant now() const = 0;
   /// By user.
-  virtual std::vector<ReplicaView> Replicas() const = 0;
+  virtual const std::vector<ReplicaView>& Replicas() const = 0;
   /// Members that are registered with the hub, with the instant since when.
   virtual const std::map<std::string, base::Instant>& Registered() const = 0;
-  /// Since when that process could reach hub and member without any fault; now(), if it cannot.
-  virtual base::Instant ReachesSince(const std::string& user, const std::string& member) const = 0;
+  /// Whether that process, which may have ended, could look after the member: whether it runs and is neither paused nor
+  /// stopping, and nothing is wrong with hub, member and the network in between.
+  virtual Condition ConditionOf(const std::string& user, const std::string& member) const = 0;
+  /// Who is to look after the member by the last plan, and who wrote that; "" for nobody, and without plans.
+  virtual std::string PlannedOwner(const std::string& member) const = 0;
+  virtual std::string Leader() const = 0;
   virtual const TenureBook& tenures() const = 0;
   /// Of the replicas' options.
   virtual base::Duration lease_duration() const = 0;
   virtual base::Duration lease_margin() const = 0;
   virtual base::Duration replica_lease_duration() const = 0;
+  virtual int64_t moves_per_minute() const = 0;
 };
+
+/// Moves that a fleet is allowed this seldom may go on long after it has converged; above, they must be over by then.
+inline constexpr int64_t kFewMovesPerMinute = 30;
 
 /// Whether that user of an API server is a replica rather than a part of the cluster itself.
 bool IsReplica(const std::string& user);
+
+/// What kind of write it is, for reports: "hub update leases", "member create configmaps".
+std::string KindOf(const ApiWrite& write);
 
 class Checker {
  public:

@@ -8,9 +8,11 @@ const std::map<std::string, ControllerMaker>& SimulatedControllers() {
   static const std::map<std::string, ControllerMaker> makers = {
       {"writer",
        [](const ControllerContext& context) {
-         return NewWriterController(context.user, context.random.Fork("writer"),
-                                    [&writes = context.writes](const std::string& member, const std::string& author,
-                                                               int64_t counter) { writes.Acknowledged(member, author, counter); });
+         return NewWriterController(
+             context.user, context.random.Fork("writer"),
+             [&writes = context.writes](const std::string& member, const std::string& author, int64_t counter) {
+               writes.Acknowledged(member, author, counter);
+             });
        }},
   };
   return makers;

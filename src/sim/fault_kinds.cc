@@ -9,7 +9,8 @@ namespace {
 using Rate = FaultKind::Rate;
 
 constexpr std::array kKinds = {
-    FaultKind{"api-error", Rate::kProbability, 0.0005, 0.02, "a call is answered with 429, 500 or 503, before or after it took effect"},
+    FaultKind{"api-error", Rate::kProbability, 0.0005, 0.02,
+              "a call is answered with 429, 500 or 503, before or after it took effect"},
     FaultKind{"clock-jump", Rate::kPeriod, 10, 120, "the wall clock of a process is set, by up to five hours"},
     FaultKind{"clock-skew", Rate::kAlways, 0, 0, "clocks are off by hours and run up to 1 % fast or slow"},
     FaultKind{"cluster", Rate::kPeriod, 40, 300, "a member is taken out of the fleet and comes back later"},
@@ -26,7 +27,8 @@ constexpr std::array kKinds = {
     FaultKind{"replica-stop", Rate::kPeriod, 30, 300, "a replica ends as upon SIGTERM and is replaced"},
     FaultKind{"scale", Rate::kPeriod, 60, 300, "the number of replicas changes"},
     FaultKind{"slow-api", Rate::kPeriod, 15, 150, "an API server takes up to 5 s longer for each call"},
-    FaultKind{"stall", Rate::kProbability, 0.00005, 0.001, "a replica is stopped after its own checks, just before a write goes out"},
+    FaultKind{"stall", Rate::kProbability, 0.00005, 0.001,
+              "a replica is stopped after its own checks, just before a write goes out"},
     FaultKind{"watch-break", Rate::kPeriod, 10, 120, "watches end"},
     FaultKind{"watch-delay", Rate::kPeriod, 15, 150, "watches lag by up to 30 s"},
     FaultKind{"watch-expire", Rate::kPeriod, 20, 200, "watches end because history has been forgotten"},

@@ -183,7 +183,10 @@ void FaultInjector::Partition() {
     apis.push_back(SomeApi());
   }
   simulation_.Struck("partition", host,
-                     fmt::format("{} from {} for {}", cut == Cut::kBoth ? "cut off" : cut == Cut::kRequests ? "unheard" : "deaf",
+                     fmt::format("{} from {} for {}",
+                                 cut == Cut::kBoth       ? "cut off"
+                                 : cut == Cut::kRequests ? "unheard"
+                                                         : "deaf",
                                  apis.size() > 1 ? "all" : apis.front(), base::FormatDuration(duration)));
   for (const std::string& api : apis) simulation_.fleet().network().Partition(host, api, cut);
   simulation_.After(duration, [this, host, apis] {
@@ -231,7 +234,8 @@ void FaultInjector::DisturbWatches(std::string_view kind) {
   }
   const Duration by = Some(100ms, 30s);
   const Duration duration = Some(2s, 60s);
-  simulation_.Struck(std::string(kind), host, fmt::format("{} by {} for {}", api, base::FormatDuration(by), base::FormatDuration(duration)));
+  simulation_.Struck(std::string(kind), host,
+                     fmt::format("{} by {} for {}", api, base::FormatDuration(by), base::FormatDuration(duration)));
   network.DelayEvents(host, api, by);
   simulation_.After(duration, [&network, host, api] { network.DelayEvents(host, api, {}); });
 }

@@ -35,7 +35,8 @@ void AfterSwitch([[maybe_unused]] void* arrived, [[maybe_unused]] const void** b
 class Fiber {
  public:
   explicit Fiber(Fibers& owner) : owner_(owner), guard_(static_cast<size_t>(sysconf(_SC_PAGESIZE))) {
-    void* memory = mmap(nullptr, kStackBytes + guard_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* memory =
+        mmap(nullptr, kStackBytes + guard_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     EVENKEEL_CHECK(memory != MAP_FAILED);
     memory_ = static_cast<char*>(memory);
     // A stack that overflows must end the program here rather than write over its neighbour.

@@ -1,5 +1,5 @@
-// Tasks that can be put aside in the middle and go on later, on one thread: what lets a call that blocks take virtual time, while
-// everything else goes on. A fiber is a stack of its own; nothing runs at the same time as anything else.
+// Tasks that can be put aside in the middle and go on later, on one thread: what lets a call that blocks take virtual time,
+// while everything else goes on. A fiber is a stack of its own; nothing runs at the same time as anything else.
 #pragma once
 
 #include <memory>

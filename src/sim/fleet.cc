@@ -40,7 +40,8 @@ ReplicaContext Fleet::replica_context() { return {executor_, fibers_, network_, 
 base::Status Fleet::Start(embedded::nodeagent::ContainerRuntime* runtime) {
   for (int i = 0; i <= options_.members; ++i) {
     const bool hub = i == 0;
-    const auto nodes = static_cast<int>(random_.Fork(fmt::format("nodes {}", i)).Between(options_.nodes_min, options_.nodes_max));
+    const auto nodes =
+        static_cast<int>(random_.Fork(fmt::format("nodes {}", i)).Between(options_.nodes_min, options_.nodes_max));
     servers_.push_back(std::make_unique<ApiServer>(ApiServerOptions{.name = hub ? kHub : fmt::format("member-{}", i),
                                                                     .index = i,
                                                                     .nodes = hub ? options_.hub_nodes : nodes,
@@ -59,7 +60,8 @@ base::Status Fleet::Start(embedded::nodeagent::ContainerRuntime* runtime) {
 void Fleet::Stop() { servers_.clear(); }
 
 base::Status Fleet::Register(const std::string& member) {
-  EVENKEEL_TRY(Create(hub().client(), kube::resources::Secrets(), fleet::ClusterSecret(member, ServerOf(member), "token", "ca")));
+  EVENKEEL_TRY(
+      Create(hub().client(), kube::resources::Secrets(), fleet::ClusterSecret(member, ServerOf(member), "token", "ca")));
   registered_.insert(member);
   return {};
 }

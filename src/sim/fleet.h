@@ -1,5 +1,5 @@
-// A hub and member clusters in virtual time, with a network between them and whoever calls them; the members are registered with
-// the hub. Who looks after them comes on top: pods of the hub (fleet_simulation.h) or processes (simulation.h).
+// A hub and member clusters in virtual time, with a network between them and whoever calls them; the members are registered
+// with the hub. Who looks after them comes on top: pods of the hub (fleet_simulation.h) or processes (simulation.h).
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ struct FleetOptions {
   uint64_t seed = 1;
   int members = 3;
   int nodes_min = 3, nodes_max = 3;  ///< per member, drawn by the seed
-  int hub_nodes = 0;  ///< that run pods
+  int hub_nodes = 0;                 ///< that run pods
 };
 
 class Fleet final : private ApiObserver {
@@ -32,6 +32,7 @@ class Fleet final : private ApiObserver {
   void Stop();
 
   base::VirtualExecutor& executor() { return executor_; }
+  const base::VirtualExecutor& executor() const { return executor_; }
   Network& network() { return network_; }
   const Network& network() const { return network_; }
   const base::Random& random() const { return random_; }

@@ -260,7 +260,8 @@ void Network::CarryOut(Sender& sender, Exchange& exchange, const Fate& fate) {
   }
   if (fate.conflict) {
     Disturb(link, "conflict");
-    return exchange.Fail(Error(Code::kConflict, "the object has been modified; please apply your changes to the latest version"));
+    return exchange.Fail(
+        Error(Code::kConflict, "the object has been modified; please apply your changes to the latest version"));
   }
   exchange.CarryOut(ClientFor(sender));
   // Who has given up waiting keeps the time-out that it was told.

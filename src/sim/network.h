@@ -1,7 +1,7 @@
 // The network between processes and API servers in virtual time, and all that goes wrong in it. A call is a request that takes
-// its time, is carried out by the API server, and an answer that takes its time; meanwhile the caller's task waits. Requests and
-// answers are lost, late (also long after the caller has given up, or is dead), refused or answered with an error; API servers
-// are down or slow; watches break, fall behind and expire.
+// its time, is carried out by the API server, and an answer that takes its time; meanwhile the caller's task waits. Requests
+// and answers are lost, late (also long after the caller has given up, or is dead), refused or answered with an error; API
+// servers are down or slow; watches break, fall behind and expire.
 //
 // One network per simulation, in virtual time, with random numbers per link: more traffic on one link changes no other.
 #pragma once

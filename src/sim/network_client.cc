@@ -11,7 +11,8 @@ template <typename T>
 class TypedExchange final : public Exchange {
  public:
   using Operation = std::move_only_function<Result<T>(client::Client& api)>;
-  TypedExchange(bool write, bool versioned, Operation operation) : Exchange(write, versioned), operation_(std::move(operation)) {}
+  TypedExchange(bool write, bool versioned, Operation operation)
+      : Exchange(write, versioned), operation_(std::move(operation)) {}
   void CarryOut(client::Client& api) override {
     Result<T> result = operation_(api);
     // Who has given up waiting keeps the time-out that it was told.
@@ -45,9 +46,7 @@ class NetworkClient final : public client::Client {
 
   Result<Json> Get(const kube::Resource& resource, std::string_view ns, std::string_view name,
                    std::string_view subresource) override {
-    return Read<Json>([&](client::Client& api) {
-      return api.Get(resource, ns, name, subresource);
-    });
+    return Read<Json>([&](client::Client& api) { return api.Get(resource, ns, name, subresource); });
   }
 
   Result<client::ListPage> List(const kube::Resource& resource, const client::ListOptions& options) override {
@@ -68,10 +67,9 @@ class NetworkClient final : public client::Client {
 
   Result<Json> Patch(const kube::Resource& resource, std::string_view ns, std::string_view name, client::PatchType type,
                      const Json& patch, const client::PatchOptions& options) override {
-    return Write(HasVersion(patch), [resource, ns = std::string(ns), name = std::string(name), type, patch = Json(patch, {}),
-                                     options](client::Client& api) {
-      return api.Patch(resource, ns, name, type, patch, options);
-    });
+    return Write(HasVersion(patch),
+                 [resource, ns = std::string(ns), name = std::string(name), type, patch = Json(patch, {}),
+                  options](client::Client& api) { return api.Patch(resource, ns, name, type, patch, options); });
   }
 
   Result<Json> Delete(const kube::Resource& resource, std::string_view ns, std::string_view name,
@@ -84,10 +82,9 @@ class NetworkClient final : public client::Client {
 
   Result<Json> Post(const kube::Resource& resource, std::string_view ns, std::string_view name, std::string_view subresource,
                     const Json& body) override {
-    return Write(false, [resource, ns = std::string(ns), name = std::string(name), subresource = std::string(subresource),
-                         body = Json(body, {})](client::Client& api) {
-      return api.Post(resource, ns, name, subresource, body);
-    });
+    return Write(false,
+                 [resource, ns = std::string(ns), name = std::string(name), subresource = std::string(subresource),
+                  body = Json(body, {})](client::Client& api) { return api.Post(resource, ns, name, subresource, body); });
   }
 
   Result<std::unique_ptr<client::Watch>> NewWatch(const kube::Resource& resource, const client::WatchOptions& options,

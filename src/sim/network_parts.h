@@ -47,7 +47,7 @@ class Exchange {
   bool versioned() const { return versioned_; }
 
   std::optional<Wait> caller;
-  bool concluded = false;  ///< the caller has its answer, or has gone
+  bool concluded = false;         ///< the caller has its answer, or has gone
   base::Instant begun{}, left{};  ///< of the API server's work
   base::Timer step, timeout;
 

@@ -113,7 +113,10 @@ TEST_F(NetworkTest, EveryFaultOfACallDoesWhatItSays) {
   for (const Case& each : std::vector<Case>{
            {"lost-request", &NetworkConditions::lost_request, {Code::kTimeout}, false},
            {"lost-answer", &NetworkConditions::lost_answer, {Code::kTimeout}, true},
-           {"error-before", &NetworkConditions::error_before, {Code::kTooManyRequests, Code::kInternal, Code::kUnavailable}, false},
+           {"error-before",
+            &NetworkConditions::error_before,
+            {Code::kTooManyRequests, Code::kInternal, Code::kUnavailable},
+            false},
            {"error-after", &NetworkConditions::error_after, {Code::kInternal, Code::kUnavailable}, true},
        }) {
     network.conditions() = {};
@@ -319,7 +322,7 @@ TEST_F(NetworkTest, TellsSinceWhenALinkIsUndisturbed) {
   EXPECT_EQ(network.HealthySince("api"), fast);
 }
 
-TEST_F(NetworkTest, TheSameSeedGivesTheSameFates) {
+TEST(NetworkSeedTest, TheSameSeedGivesTheSameFates) {
   auto run = [](uint64_t seed) {
     base::VirtualExecutor time{base::Time{}};
     Fibers fibers;
@@ -327,7 +330,8 @@ TEST_F(NetworkTest, TheSameSeedGivesTheSameFates) {
     Network network(time, base::Random(seed));
     Process process(time, fibers, "p");
     network.Attach("api", [&](const std::string&, int64_t) { return std::make_unique<client::FakeClient>(api); });
-    network.conditions() = {.latency_min = 1ms, .latency_max = 90ms, .lost_request = 0.1, .lost_answer = 0.1, .error_after = 0.1};
+    network.conditions() = {
+        .latency_min = 1ms, .latency_max = 90ms, .lost_request = 0.1, .lost_answer = 0.1, .error_after = 0.1};
     auto client = network.NewClient(process, "api", {.host = "h", .user = "u"});
     auto strand = process.NewStrand("s");
     for (int i = 0; i < 100; ++i) strand->Post([&, i] { (void)client->Create(Maps(), Map("a" + std::to_string(i), i)); });

@@ -36,7 +36,7 @@ struct Process::Core final : base::Clock, std::enable_shared_from_this<Process::
   const Instant started;
   bool alive = true;
   bool paused = false;
-  std::deque<base::Task> deferred;              ///< what came due while paused
+  std::deque<base::Task> deferred;                  ///< what came due while paused
   std::list<std::shared_ptr<Wait::State>> blocked;  ///< in the order in which they began to wait
 
   base::Time Now() const override { return executor.clock().Now() + faults.wall_offset; }

@@ -158,8 +158,8 @@ TEST_F(ProcessTest, ADriftingClockKeepsItsOwnTime) {
     time.RunFor(102s);
     const Duration took = ran - real;
     EXPECT_NEAR(std::chrono::duration<double>(took).count(), 100 / (1 + static_cast<double>(ppm) / 1e6), 1e-6);
-    EXPECT_NEAR(std::chrono::duration<double>(process.clock().Monotonic() - own).count(), 102 * (1 + static_cast<double>(ppm) / 1e6),
-                1e-6);
+    EXPECT_NEAR(std::chrono::duration<double>(process.clock().Monotonic() - own).count(),
+                102 * (1 + static_cast<double>(ppm) / 1e6), 1e-6);
   }
 }
 

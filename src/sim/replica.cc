@@ -22,7 +22,8 @@ std::unique_ptr<client::Client> Replica::NewClient(const std::string& api, int64
   const distribution::Options& options = settings_.options;
   NetworkClientOptions client{.host = options.host_name, .user = settings_.user, .epoch = epoch};
   // The contracts of both Leases: well below the time after which others take over.
-  client.timeout = api == kHub ? std::min(kHubTimeoutMax, options.replica_lease_duration * 5 / 8) : options.lease_margin * 3 / 5;
+  client.timeout =
+      api == kHub ? std::min(kHubTimeoutMax, options.replica_lease_duration * 5 / 8) : options.lease_margin * 3 / 5;
   return context_.network.NewClient(process_, api, std::move(client));
 }
 
@@ -34,7 +35,8 @@ void Replica::Start() {
       .executor = process_,
       .random = random_.Fork("distributor"),
       .options = settings_.options,
-      .connector = [this](const client::ConnectionConfig& config, int64_t epoch) -> base::Result<std::unique_ptr<client::Client>> {
+      .connector = [this](const client::ConnectionConfig& config,
+                          int64_t epoch) -> base::Result<std::unique_ptr<client::Client>> {
         return NewClient(context_.api_of(config.server), settings_.states_epochs ? epoch : 0);
       },
       .metrics = metrics_,

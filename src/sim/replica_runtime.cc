@@ -37,7 +37,7 @@ class ReplicaRuntime::Container final : public nodeagent::RunningContainer {
   }
 
   void Probe(const nodeagent::ProbeAction& action, base::Duration, std::function<void(nodeagent::ProbeResult)> done) override {
-    const base::Status health = !replica_.running()      ? base::Fail(base::Code::kUnavailable, "connection refused")
+    const base::Status health = !replica_.running()       ? base::Fail(base::Code::kUnavailable, "connection refused")
                                 : action.path == "/livez" ? base::Status{}
                                                           : replica_.Health();
     nodeagent::ProbeResult result{health.has_value(), health ? "" : "HTTP probe failed with statuscode: 503"};
@@ -80,8 +80,8 @@ base::Result<std::unique_ptr<nodeagent::RunningContainer>> ReplicaRuntime::Start
         return found == environment.end() ? nullptr : found->second.c_str();
       },
       settings.options);
-  auto container = std::make_unique<Container>(*this, start.pod.name, std::move(settings), random_.Fork(start.pod.uid + process),
-                                               std::move(strand), std::move(exited));
+  auto container = std::make_unique<Container>(*this, start.pod.name, std::move(settings),
+                                               random_.Fork(start.pod.uid + process), std::move(strand), std::move(exited));
   containers_[start.pod.name] = container.get();
   return container;
 }

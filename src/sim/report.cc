@@ -33,6 +33,8 @@ base::Duration Percentile(const std::vector<base::Duration>& sorted, double shar
 base::Json ToJson(const SimulationReport& report) {
   base::JsonObject faults;
   for (const auto& [kind, count] : report.faults) faults[kind] = count;
+  base::JsonObject writes;
+  for (const auto& [kind, count] : report.writes) writes[kind] = count;
   base::JsonArray violations;
   for (const Violation& violation : report.violations) {
     violations.push_back(
@@ -43,7 +45,7 @@ base::Json ToJson(const SimulationReport& report) {
       {"seed", report.seed},
       {"virtualSeconds", Seconds(report.virtual_time)},
       {"steps", report.steps},
-      {"writes", report.writes},
+      {"writes", std::move(writes)},
       {"plans", report.plans},
       {"moves", report.moves},
       {"faults", std::move(faults)},

@@ -27,11 +27,11 @@ struct SimulationReport {
   uint64_t seed = 0;
   base::Duration virtual_time{};
   uint64_t steps = 0;
-  int64_t writes = 0;  ///< that took effect, by replicas
+  std::map<std::string, int64_t> writes;  ///< that took effect, by replicas: "hub update leases"
   int64_t plans = 0;
   int64_t moves = 0;  ///< clusters that plans gave to another replica
   std::map<std::string, int64_t> faults;
-  base::Duration longest_unowned{};      ///< of a registered member
+  base::Duration longest_unowned{};       ///< of a registered member
   std::vector<base::Duration> handovers;  ///< how long a member had no owner between two, sorted
   base::Duration converged{};             ///< after the last fault
   std::vector<Violation> violations;

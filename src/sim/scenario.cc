@@ -100,7 +100,8 @@ class Fields {
   Status NothingElse() const {
     for (const auto& entry : object_.get_object()) {
       if (!known_.contains(entry.key())) {
-        return Wrong("", fmt::format("\"{}\" is not known: there are {}", std::string_view(entry.key()), fmt::join(known_, ", ")));
+        return Wrong("",
+                     fmt::format("\"{}\" is not known: there are {}", std::string_view(entry.key()), fmt::join(known_, ", ")));
       }
     }
     return {};

@@ -2,7 +2,6 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "controllers/distribution/published_plan.h"
 #include "embedded/fleet/hub_objects.h"
 #include "sim/controller_registry.h"
 #include "sim/probe.h"
@@ -19,6 +18,8 @@ constexpr Duration kStallMin = 1s;
 constexpr Duration kStallMax = 90s;
 /// As a pod's grace period: who has not ended by then is killed.
 constexpr Duration kGrace = 30s;
+/// After a fault, loads are measured anew for a while, and plans follow them.
+constexpr Duration kPlanStands = 30s;
 /// A fleet that is settled for so long has settled.
 constexpr int kSettledSeconds = 5;
 
@@ -34,7 +35,8 @@ distribution::Options DrawOptions(const Scenario& scenario, base::Random random)
   if (given.hostile) {
     options.lease_duration = random.Between(5s, 30s);
     // Two clocks that are off by 1 % and the requests' time-out (replica.cc) fit into a fifth.
-    options.lease_margin = Duration(static_cast<int64_t>(static_cast<double>(options.lease_duration.count()) * (0.2 + random.Unit() / 5)));
+    options.lease_margin =
+        Duration(static_cast<int64_t>(static_cast<double>(options.lease_duration.count()) * (0.2 + random.Unit() / 5)));
     options.replica_lease_duration = random.Between(3s, 20s);
     constexpr std::array<int64_t, 5> kMoves = {0, 1, 10, 100, 1000};
     options.moves_per_minute = kMoves[random.Below(kMoves.size())];
@@ -65,7 +67,7 @@ Simulation::Simulation(const Scenario& scenario, SimulationOptions options)
       faults_(*this, random_.Fork("faults")) {
   report_.scenario = scenario.name;
   report_.seed = options.seed;
-  AddChecker<OneWriterChecker>();
+  AddChecker<OneWriterChecker>(options.states_epochs);
   no_orphan_ = &AddChecker<NoOrphanChecker>();
   AddChecker<RevisionsChecker>();
   no_older_ = &AddChecker<NoOlderChecker>();
@@ -81,9 +83,9 @@ Simulation::~Simulation() {
   fleet_.Stop();
 }
 
-template <typename Made>
-Made& Simulation::AddChecker() {
-  auto checker = std::make_unique<Made>();
+template <typename Made, typename... Arguments>
+Made& Simulation::AddChecker(Arguments... arguments) {
+  auto checker = std::make_unique<Made>(arguments...);
   Made& made = *checker;
   made.Attach(*this, [this, name = std::string(made.name())](std::string what) {
     if (!scenario_.checkers.contains(name)) return;
@@ -150,7 +152,7 @@ void Simulation::RunUntil(Instant end, bool faults) {
 }
 
 bool Simulation::RunUntilConverged() {
-  const Instant healed = now();
+  const Instant healed = unsettled_ = now();
   int settled = 0;
   while (now() - healed < scenario_.heal) {
     RunUntil(now() + 1s, false);
@@ -168,13 +170,15 @@ bool Simulation::RunUntilConverged() {
                          replica.assigned.size(), replica.healthy ? "" : ", is not healthy");
   }
   report_.violations.push_back(
-      {SinceStart(), "converge", fmt::format("not converged {} after the last fault{}", base::FormatDuration(scenario_.heal), state)});
+      {SinceStart(), "converge",
+       fmt::format("not converged {} after the last fault{}", base::FormatDuration(scenario_.heal), state)});
   return false;
 }
 
 bool Simulation::Converged() const {
-  const std::vector<ReplicaView> replicas = Replicas();
+  const std::vector<ReplicaView>& replicas = Replicas();
   if (static_cast<int>(replicas.size()) != wanted_) return false;
+  if (now() - unsettled_ < kPlanStands) return false;
   size_t owned = 0;
   std::set<std::string> members;
   for (const ReplicaView& replica : replicas) {
@@ -222,13 +226,14 @@ void Simulation::FillUp(const std::string& host) {
     Launch(fmt::format("replica-{}{}", number, name));
   }
   if (scenario_.mode != distribution::Mode::kCompatible || !fleet_.hub().up()) return;
-  (void)fleet_.hub().client().Patch(kube::resources::Deployments(), embedded::fleet::kNamespace, embedded::fleet::kControllerName,
-                                    client::PatchType::kMerge,
+  (void)fleet_.hub().client().Patch(kube::resources::Deployments(), embedded::fleet::kNamespace,
+                                    embedded::fleet::kControllerName, client::PatchType::kMerge,
                                     base::JsonObject{{"spec", base::JsonObject{{"replicas", wanted_}}}});
 }
 
 void Simulation::Launch(const std::string& host) {
-  ReplicaSettings settings{.user = fmt::format("{}/{}", host, ++launched_), .options = distribution_, .clock = faults_.NewClock()};
+  ReplicaSettings settings{
+      .user = fmt::format("{}/{}", host, ++launched_), .options = distribution_, .clock = faults_.NewClock()};
   settings.options.host_name = host;
   settings.states_epochs = options_.states_epochs;
   const base::Random random = random_.Fork(settings.user);
@@ -241,6 +246,7 @@ void Simulation::Launch(const std::string& host) {
   const std::string& probed = servers[1 + choice.Below(servers.size() - 1)]->name();
   settings.parts.push_back([this, probed](Replica& replica) { return NewProbe(replica, probed, *no_older_); });
   Tell(settings.user, "start");
+  views_of_ = {};
   usable_since_[settings.user] = now();
   std::unique_ptr<Replica>& replica = replicas_[host];
   replica = std::make_unique<Replica>(context_, std::move(settings), random);
@@ -259,12 +265,15 @@ void Simulation::Remove(const std::string& host) {
     if (!tenure.holder.empty() && tenure.user == replica->second->user()) free_since_.emplace(member, now());
   }
   usable_since_.erase(replica->second->user());
+  gone_since_.emplace(replica->second->user(), now());
+  views_of_ = {};
   replicas_.erase(replica);
 }
 
 void Simulation::Stop(const std::string& host) {
   Replica& replica = *replicas_.at(host);
   Tell(replica.user(), "stop");
+  gone_since_.emplace(replica.user(), now());
   replica.Stop([this, &replica] {
     if (!replica.process().alive()) return;
     Tell(replica.user(), "stopped");
@@ -278,11 +287,14 @@ void Simulation::Stop(const std::string& host) {
 
 void Simulation::Pause(Process& process, Duration duration) {
   process.Pause();
+  gone_since_.emplace(process.name(), now());
   After(duration, [this, user = process.name()] {
     for (const auto& [host, replica] : replicas_) {
       if (replica->user() != user || !replica->process().paused()) continue;
       Tell(user, "resumed");
       usable_since_[user] = now();
+      if (!replica->stopping()) gone_since_.erase(user);
+      views_of_ = {};
       replica->process().Resume();
       return;
     }
@@ -327,11 +339,16 @@ void Simulation::Tell(const std::string& party, const std::string& event, const 
   if (options_.timeline) report_.timeline.push_back({SinceStart(), party, event, detail});
 }
 
-std::vector<ReplicaView> Simulation::Replicas() const {
-  std::vector<ReplicaView> views;
+const std::vector<ReplicaView>& Simulation::Replicas() const {
+  // Asked by several checkers in a row, and a status is a copy of much.
+  const std::pair instant(now(), fleet_.executor().steps());
+  if (std::exchange(views_of_, instant) == instant) return views_;
+  std::vector<ReplicaView>& views = views_;
+  views.clear();
   for (const auto& [host, replica] : replicas_) {
     const distribution::DistributorStatus status = replica->status();
-    ReplicaView view{.user = replica->user(), .host = host, .paused = replica->process().paused(), .stopping = replica->stopping()};
+    ReplicaView view{
+        .user = replica->user(), .host = host, .paused = replica->process().paused(), .stopping = replica->stopping()};
     view.healthy = status.health_error.empty();
     view.plan_epoch = status.epoch;
     view.assigned = {status.assigned.begin(), status.assigned.end()};
@@ -341,23 +358,22 @@ std::vector<ReplicaView> Simulation::Replicas() const {
   return views;
 }
 
-Instant Simulation::ReachesSince(const std::string& user, const std::string& member) const {
-  for (const auto& [host, replica] : replicas_) {
-    if (replica->user() != user) continue;
-    if (replica->process().paused() || replica->stopping()) return now();
-    const Network& network = fleet_.network();
-    return std::max({usable_since_.at(user), network.UndisturbedSince(host, kHub), network.UndisturbedSince(host, member),
-                     network.HealthySince(kHub), network.HealthySince(member)});
-  }
-  return now();
+Condition Simulation::ConditionOf(const std::string& user, const std::string& member) const {
+  if (const auto gone = gone_since_.find(user); gone != gone_since_.end()) return {.gone = true, .since = gone->second};
+  const auto usable = usable_since_.find(user);
+  if (usable == usable_since_.end()) return {.gone = true, .since = begun_};
+  const std::string host = user.substr(0, user.find('/'));
+  const Network& network = fleet_.network();
+  return {.since = std::max({usable->second, network.UndisturbedSince(host, kHub), network.UndisturbedSince(host, member),
+                             network.HealthySince(kHub), network.HealthySince(member)})};
 }
 
 void Simulation::OnWrite(const ApiWrite& write) {
   const LeaseChange change = tenures_.See(write, now());
   if (write.took_effect && IsReplica(write.record.user.name)) {
-    ++report_.writes;
+    ++report_.writes[KindOf(write)];
     if (change.kind != LeaseChange::Kind::kNone) SeeTenure(write, change);
-    if (write.record.plural == "shardplans") SeePlan(write);
+    if (plans_.See(write, now())) SeePlan(write.record.user.name);
   }
   for (const auto& checker : checkers_) checker->OnWrite(write, change);
 }
@@ -385,16 +401,14 @@ void Simulation::SeeTenure(const ApiWrite& write, const LeaseChange& change) {
   free_since_.erase(member);
 }
 
-void Simulation::SeePlan(const ApiWrite& write) {
-  if (write.value == nullptr) return;
-  const auto object = base::ParseJson(*write.value, "plan");
-  if (!object) return;
-  const auto plan = distribution::PublishedPlan::Decode(*object);
+void Simulation::SeePlan(const std::string& leader) {
+  const distribution::PublishedPlan& plan = plans_.plan();
+  const int64_t moved = MovesOf(plan);
   ++report_.plans;
-  int64_t moved = 0;
-  for (const auto& move : plan.moves) moved += move.epoch == plan.epoch && move.from >= 0;
   report_.moves += moved;
-  Tell(write.record.user.name, "plan", fmt::format("epoch {}, {} replicas, {} moves", plan.epoch, plan.shards.size(), moved));
+  // Where few are allowed per minute, the moves that are still due may take an hour.
+  if (moved == 0 || distribution_.moves_per_minute >= kFewMovesPerMinute) unsettled_ = now();
+  Tell(leader, "plan", fmt::format("epoch {}, {} replicas: {}", plan.epoch, plan.shards.size(), plans_.Changes()));
 }
 
 }  // namespace evenkeel::sim

@@ -1,5 +1,5 @@
-// One seed of a scenario: a fleet whose replicas are processes, with faults from the seed, checkers that look on, and at the end
-// a healed fleet that has to converge and to fall quiet. After FoundationDB's simulation and TigerBeetle's VOPR.
+// One seed of a scenario: a fleet whose replicas are processes, with faults from the seed, checkers that look on, and at the
+// end a healed fleet that has to converge and to fall quiet. After FoundationDB's simulation and TigerBeetle's VOPR.
 //
 // Single-threaded and without state outside of itself: several may run at the same time on threads of their own.
 #pragma once
@@ -14,6 +14,7 @@
 #include "sim/checkers.h"
 #include "sim/faults.h"
 #include "sim/fleet.h"
+#include "sim/plan_book.h"
 #include "sim/replica.h"
 #include "sim/report.h"
 #include "sim/scenario.h"
@@ -65,19 +66,22 @@ class Simulation final : private FleetView, private ApiObserver {
  private:
   // FleetView
   base::Instant now() const override { return fleet_clock_.Monotonic(); }
-  std::vector<ReplicaView> Replicas() const override;
+  const std::vector<ReplicaView>& Replicas() const override;
   const std::map<std::string, base::Instant>& Registered() const override { return registered_; }
-  base::Instant ReachesSince(const std::string& user, const std::string& member) const override;
+  Condition ConditionOf(const std::string& user, const std::string& member) const override;
+  std::string PlannedOwner(const std::string& member) const override { return plans_.OwnerOf(member); }
+  std::string Leader() const override { return plans_.leader(); }
   const TenureBook& tenures() const override { return tenures_; }
   base::Duration lease_duration() const override { return distribution_.lease_duration; }
   base::Duration lease_margin() const override { return distribution_.lease_margin; }
   base::Duration replica_lease_duration() const override { return distribution_.replica_lease_duration; }
+  int64_t moves_per_minute() const override { return distribution_.moves_per_minute; }
   // ApiObserver
   void OnWrite(const ApiWrite& write) override;
   void OnStored(const std::string& api, const embedded::store::Event& event) override;
 
-  template <typename Made>
-  Made& AddChecker();
+  template <typename Made, typename... Arguments>
+  Made& AddChecker(Arguments... arguments);
   base::Status Begin();
   void RunUntil(base::Instant end, bool faults);
   bool RunUntilConverged();
@@ -87,7 +91,7 @@ class Simulation final : private FleetView, private ApiObserver {
   void Launch(const std::string& host);
   void Remove(const std::string& host);
   void SeeTenure(const ApiWrite& write, const LeaseChange& change);
-  void SeePlan(const ApiWrite& write);
+  void SeePlan(const std::string& leader);
   void Tell(const std::string& party, const std::string& event, const std::string& detail = "");
   base::Duration SinceStart() const { return now() - begun_; }
 
@@ -101,18 +105,23 @@ class Simulation final : private FleetView, private ApiObserver {
   SimulationReport report_;
   base::Instant begun_{};
 
+  mutable std::pair<base::Instant, uint64_t> views_of_{};
+  mutable std::vector<ReplicaView> views_;
   TenureBook tenures_;
+  PlanBook plans_;
   std::vector<std::unique_ptr<Checker>> checkers_;
   WritesChecker* writes_ = nullptr;
   NoOlderChecker* no_older_ = nullptr;
   NoOrphanChecker* no_orphan_ = nullptr;
 
-  std::map<std::string, std::unique_ptr<Replica>> replicas_;        ///< by host
-  std::map<std::string, base::Instant> usable_since_;               ///< by user: running and not paused
+  std::map<std::string, std::unique_ptr<Replica>> replicas_;  ///< by host
+  std::map<std::string, base::Instant> usable_since_;         ///< by user: runs and is not paused
+  std::map<std::string, base::Instant> gone_since_;           ///< by user: paused, stopping or ended
   std::map<std::string, base::Instant> registered_;
-  std::map<std::string, base::Instant> free_since_;                 ///< members without a tenure that counts
+  std::map<std::string, base::Instant> free_since_;  ///< members without a tenure that counts
   std::multimap<base::Instant, base::Task> recoveries_;
   std::vector<std::pair<std::string, std::string>> exited_;  ///< hosts and users of processes that have come to their end
+  base::Instant unsettled_{};                                ///< when loads were last disturbed, or a plan followed them
   int wanted_ = 0;
   int launched_ = 0;
   FaultInjector faults_;

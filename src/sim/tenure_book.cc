@@ -37,13 +37,10 @@ LeaseChange TenureBook::See(const ApiWrite& write, base::Instant now) {
   }
   const client::Lease lease = client::Lease::Decode(*object);
   const int64_t epoch = EpochOf(*object);
-  base::Result<base::Json> previous = base::Json();
-  if (write.previous != nullptr) previous = base::ParseJson(*write.previous, write.api);
-  const client::Lease was = client::Lease::Decode(previous ? *previous : base::Json());
   if (lease.holder.empty()) {
     change.kind = tenure.holder.empty() ? LeaseChange::Kind::kAnnotated : LeaseChange::Kind::kReleased;
     tenure.holder.clear();
-  } else if (lease.holder != tenure.holder || epoch != tenure.epoch || lease.transitions != was.transitions) {
+  } else if (lease.holder != tenure.holder || epoch != tenure.epoch || lease.transitions != tenure.transitions) {
     change.kind = LeaseChange::Kind::kTaken;
     tenure = {.holder = lease.holder,
               .user = write.record.user.name,
@@ -51,10 +48,13 @@ LeaseChange TenureBook::See(const ApiWrite& write, base::Instant now) {
               .number = tenure.number + 1,
               .since = now,
               .renewed = now,
-              .duration = lease.duration};
-  } else if (lease.renew_time != was.renew_time) {
+              .duration = lease.duration,
+              .transitions = lease.transitions,
+              .renew_time = lease.renew_time};
+  } else if (lease.renew_time != tenure.renew_time) {
     change.kind = LeaseChange::Kind::kRenewed;
     tenure.renewed = now;
+    tenure.renew_time = lease.renew_time;
   } else {
     change.kind = LeaseChange::Kind::kAnnotated;
   }

@@ -16,6 +16,8 @@ struct Tenure {
   int64_t number = 0;  ///< counts the tenures of the member
   base::Instant since{}, renewed{};
   base::Duration duration{};
+  int64_t transitions = 0;  ///< as the Lease counts them
+  base::Time renew_time{};  ///< by the holder's clock
 };
 
 /// What a write did to a Lease.

@@ -1,5 +1,5 @@
-// The test workload: on each member that a replica owns it reads and updates a ConfigMap every second or two, with its name and a
-// counter. Everything that may go wrong with ownership shows in it (WritesChecker, OneWriterChecker).
+// The test workload: on each member that a replica owns it reads and updates a ConfigMap every second or two, with its name and
+// a counter. Everything that may go wrong with ownership shows in it (WritesChecker, OneWriterChecker).
 #pragma once
 
 #include <functional>

@@ -1,31 +1,34 @@
-"""Real controller processes share the members by Argo CD's protocol: scaling, killing, and hands that meddle."""
+"""Real controller processes share the members: by Argo CD's claims (compatible mode), with hands that meddle; and, in both modes, what
+happens to members that are not as they should be. Coordinated mode's promises are in coordination_test.py."""
 import base64
 import json
 import os
-import pathlib
 import signal
-import subprocess
 import time
 import unittest
 
 import harness
-from fleet_under_test import CONFIG_MAP, FleetUnderTest
+from fleet_under_test import CLUSTER_LABEL, CONFIG_MAP, PodFleet
+from history import LEASE_SECONDS
+
+MEMBERS = ["member-1", "member-2", "member-3"]
 
 
-class DistributionTest(unittest.TestCase):
+def start_fleet(test_class, *arguments):
+    test_class.home = test_class.enterClassContext(harness.temporary_home())
+    test_class.program = test_class.enterClassContext(harness.fleet(test_class.home, *arguments))
+    test_class.fleet = PodFleet(harness.Kubectl(harness.any_kubectl(), test_class.home / "kubeconfig", "hub"), test_class.home)
+
+
+class ClaimsTest(unittest.TestCase):
+    """Compatible mode."""
+
     @classmethod
     def setUpClass(cls):
-        cls.home = cls.enterClassContext(harness.temporary_home())
-        cls.program = cls.enterClassContext(harness.fleet(cls.home))
-        cls.fleet = FleetUnderTest(harness.Kubectl(harness.any_kubectl(), cls.home / "kubeconfig", "hub"), cls.home)
-        cls.members = ["member-1", "member-2", "member-3"]
+        start_fleet(cls, "--sharding-mode", "compatible")
 
     def settle(self, replicas=3, clusters=None, seconds=45):
-        return harness.eventually(lambda: self.fleet.settled(replicas, clusters or self.members), seconds)
-
-    def events(self, reason):
-        items = self.fleet.kubectl.json("-n", "evenkeel", "get", "events")["items"]
-        return [event for event in items if event["reason"] == reason]
+        return harness.eventually(lambda: self.fleet.settled(replicas, clusters or MEMBERS), seconds)
 
     def test_1_scales_3_to_5_to_2(self):
         self.settle(3)
@@ -36,21 +39,16 @@ class DistributionTest(unittest.TestCase):
         self.assertEqual(len({name for names in owners.values() for name in names}), 2)
         self.fleet.scale(3)
         self.settle(3)
-        self.assertTrue(self.events("OwnerChanged"))
+        self.assertTrue(self.fleet.events("OwnerChanged"))
 
     def test_2_a_killed_owner_is_replaced_after_three_heartbeats(self):
         self.settle(3)
         claim = next(c for c in self.fleet.claims() if c["ShardNumber"] == 1)
-        pod = self.fleet.ready_pods()[claim["ControllerName"]]
-        pid = int(pod["status"]["containerStatuses"][0]["containerID"].rsplit("/", 1)[1])
-        os.kill(pid, signal.SIGKILL)
-        # The pod goes, too, so that nobody restarts it under its name: what a lost machine looks like.
-        self.fleet.kubectl("-n", "evenkeel", "delete", "pod", claim["ControllerName"], "--grace-period=0", "--force", "--wait=false")
+        self.fleet.kill(claim["ControllerName"])
         begin = time.monotonic()
 
         def taken():
-            now = next(c for c in self.fleet.claims() if c["ShardNumber"] == 1)
-            return now["ControllerName"] not in ("", claim["ControllerName"])
+            return self.fleet.holder(1) not in ("", claim["ControllerName"])
         harness.eventually(taken, 45)
         took = time.monotonic() - begin
         self.settle(3)
@@ -60,8 +58,7 @@ class DistributionTest(unittest.TestCase):
     def test_3_a_killed_process_in_a_living_pod_comes_back_with_its_claim(self):
         owners = self.settle(3)
         name = owners["member-1"][0]
-        pod = self.fleet.ready_pods()[name]
-        os.kill(int(pod["status"]["containerStatuses"][0]["containerID"].rsplit("/", 1)[1]), signal.SIGKILL)
+        os.kill(self.fleet.pid(name), signal.SIGKILL)
 
         def restarted():
             status = self.fleet.kubectl.json("-n", "evenkeel", "get", "pod", name)["status"]
@@ -75,59 +72,95 @@ class DistributionTest(unittest.TestCase):
                      '{"data":{"shardControllerMapping":"[{\\"ShardNumber\\":7,\\"ControllerName\\":\\"ghost\\",\\"HeartbeatTime\\":null}]"}}'):
             self.fleet.kubectl("-n", "evenkeel", "patch", "configmap", CONFIG_MAP, "--type=merge", "-p", data)
             self.settle(3)
-        self.assertTrue(harness.eventually(lambda: self.events("ShardMappingRepaired"), 10))
+        self.assertTrue(harness.eventually(lambda: self.fleet.events("ShardMappingRepaired"), 10))
         self.fleet.kubectl("-n", "evenkeel", "delete", "configmap", CONFIG_MAP)
         self.settle(3)
 
-    def test_5_names_what_is_wrong_with_a_cluster_and_goes_on(self):
-        self.settle(3)
-        good = self.fleet.kubectl.json("-n", "evenkeel", "get", "secret", "member-1")["data"]
+class MembersTest(unittest.TestCase):
+    """The default mode."""
 
-        def secret(object_name, **data):
-            self.fleet.kubectl("apply", "-f", "-", stdin=json.dumps({
-                "apiVersion": "v1", "kind": "Secret",
-                "metadata": {"name": object_name, "namespace": "evenkeel", "labels": {"argocd.argoproj.io/secret-type": "cluster"}},
-                "stringData": data}))
+    @classmethod
+    def setUpClass(cls):
+        start_fleet(cls, "--members", "4")
+
+    def settle(self, clusters=(*MEMBERS, "member-4"), unreachable=()):
+        return harness.eventually(lambda: self.fleet.settled_by_plan(3, clusters, unreachable, even=False), 45)
+
+    def test_1_a_killed_process_in_a_living_pod_comes_back(self):
+        name = self.settle()["member-1"][0]
+        os.kill(self.fleet.pid(name), signal.SIGKILL)
+
+        def restarted():
+            status = self.fleet.kubectl.json("-n", "evenkeel", "get", "pod", name)["status"]
+            return status["containerStatuses"][0]["restartCount"] >= 1
+        harness.eventually(restarted, 30)
+        self.assertIn(name, [names[0] for names in self.settle().values()])
+
+    def test_2_names_what_is_wrong_with_a_cluster_and_goes_on(self):
+        self.settle()
+        good = self.fleet.kubectl.json("-n", "evenkeel", "get", "secret", "member-1")["data"]
         config = base64.b64decode(good["config"]).decode()
-        secret("broken-config", name="broken-config", server="https://127.0.0.1:1", config="{not json")
-        secret("unreachable", name="unreachable", server="https://127.0.0.1:2", config=config)
-        secret("twin", name="twin", server=base64.b64decode(good["server"]).decode(), config=config)
-        secret("pinned-low", name="pinned-low", server="https://127.0.0.1:3", config=config, shard="-1")
-        secret("pinned-high", name="pinned-high", server="https://127.0.0.1:4", config=config, shard="99")
-        secret("no-server", name="no-server", config=config)
-        clusters = self.members + ["broken-config", "unreachable", "pinned-low", "pinned-high"]
-        self.settle(3, clusters)
+        self.fleet.secret("broken-config", name="broken-config", server="https://127.0.0.1:1", config="{not json")
+        self.fleet.secret("unreachable", name="unreachable", server="https://127.0.0.1:2", config=config)
+        self.fleet.secret("twin", name="twin", server=base64.b64decode(good["server"]).decode(), config=config)
+        self.fleet.secret("pinned-low", name="pinned-low", server="https://127.0.0.1:3", config=config, shard="-1")
+        self.fleet.secret("pinned-high", name="pinned-high", server="https://127.0.0.1:4", config=config, shard="99")
+        self.fleet.secret("no-server", name="no-server", config=config)
+        self.settle(unreachable=["broken-config", "unreachable", "pinned-low", "pinned-high"])
 
         def told():
-            found = {(e["involvedObject"]["name"], e["reason"]) for e in self.fleet.kubectl.json("-n", "evenkeel", "get", "events")["items"]
-                     if e["type"] == "Warning"}
             wanted = {("broken-config", "InvalidClusterSecret"), ("unreachable", "ClusterUnreachable"), ("twin", "DuplicateServer"),
                       ("pinned-low", "ShardOutOfRange"), ("pinned-high", "ShardOutOfRange"), ("no-server", "InvalidClusterSecret")}
+            found = self.fleet.warnings()
             assert wanted <= found, wanted - found
             return True
         harness.eventually(told, 30)
-        explained = subprocess.run([harness.EVENKEEL, "explain", "cluster", "pinned-high", "--kubeconfig", str(self.home / "kubeconfig")],
-                                   capture_output=True, text=True, timeout=20)
-        self.assertIn("does not exist with 3 replicas", explained.stdout)
+        self.assertIn("cannot connect to https://127.0.0.1:4", self.fleet.evenkeel("explain", "cluster", "pinned-high"))
         for name in ("broken-config", "unreachable", "twin", "pinned-low", "pinned-high", "no-server"):
-            self.fleet.kubectl("-n", "evenkeel", "delete", "secret", name)
-        self.settle(3)
+            self.fleet.kubectl_here("delete", "secret", name)
+        self.settle()
 
-    def test_6_takes_karmada_clusters_too(self):
-        self.settle(3)
-        token = json.loads(base64.b64decode(self.fleet.kubectl.json("-n", "evenkeel", "get", "secret", "member-1")["data"]["config"]))
-        self.fleet.kubectl("-n", "evenkeel", "create", "secret", "generic", "karmada-member",
-                           f"--from-literal=token={token['bearerToken']}",
-                           f"--from-literal=caBundle={base64.b64decode(token['tlsClientConfig']['caData']).decode()}")
-        server = base64.b64decode(self.fleet.kubectl.json("-n", "evenkeel", "get", "secret", "member-1")["data"]["server"]).decode()
+    def test_3_takes_karmada_clusters_too(self):
+        """member-4 leaves as a cluster of Argo CD and comes back as one of Karmada."""
+        secret = self.fleet.kubectl.json("-n", "evenkeel", "get", "secret", "member-4")["data"]
+        server, config = base64.b64decode(secret["server"]).decode(), json.loads(base64.b64decode(secret["config"]))
+        self.fleet.kubectl_here("delete", "secret", "member-4")
+        self.settle(MEMBERS)
+        self.fleet.kubectl_here("create", "secret", "generic", "karmada-member", f"--from-literal=token={config['bearerToken']}",
+                                f"--from-literal=caBundle={base64.b64decode(config['tlsClientConfig']['caData']).decode()}")
         self.fleet.kubectl("apply", "-f", "-", stdin=json.dumps({
             "apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": "by-karmada"},
             "spec": {"apiEndpoint": server.replace("127.0.0.1", "localhost"), "syncMode": "Push",
                      "secretRef": {"namespace": "evenkeel", "name": "karmada-member"}}}))
-        self.settle(3, self.members + ["by-karmada"])
+        self.settle([*MEMBERS, "by-karmada"])
         self.fleet.kubectl("delete", "clusters.cluster.karmada.io", "by-karmada")
-        self.settle(3)
+        self.settle(MEMBERS)
+        self.fleet.apply({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "member-4", "labels": CLUSTER_LABEL}, "data": secret})
+        self.settle()
+
+    def test_4_one_api_under_two_names_has_one_owner_and_no_war(self):
+        self.settle()
+        self.fleet.follow_members(["member-1"])
+        self.addCleanup(self.fleet.unfollow)
+        fence = self.fleet.fences["member-1"]
+        data = self.fleet.kubectl.json("-n", "evenkeel", "get", "secret", "member-1")["data"]
+        server, config = (base64.b64decode(data[key]).decode() for key in ("server", "config"))
+        self.fleet.secret("alias", name="alias", server=server.replace("127.0.0.1", "localhost"), config=config)
+
+        def detail():
+            rows = {row["cluster"]: row for row in self.fleet.shards()["clusters"]}
+            owned = [name for name in ("member-1", "alias") if rows[name]["owner"]]
+            assert len(owned) == 1, rows
+            return next(rows[name]["detail"] for name in ("member-1", "alias") if name not in owned)
+        print("one API under two names: " + harness.eventually(detail, 15))
+        begin = time.time()
+        version = fence.watch.wait_for(lambda v: v.seen > begin + LEASE_SECONDS / 3, LEASE_SECONDS, "a renewal")
+        writes = [write for write in fence.writes(begin) if write.time <= version.seen]
+        self.assertLess(len(writes), 10, writes)
+        fence.check(self)
+        self.fleet.kubectl_here("delete", "secret", "alias")
+        self.settle()
 
 
 if __name__ == "__main__":
-    harness.main()
+    harness.main_in_parallel()

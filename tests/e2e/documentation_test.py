@@ -41,6 +41,7 @@ class DocumentationTest(unittest.TestCase):
                     elif command.startswith("build/release/evenkeel up"):
                         self.assertIn("Evenkeel is up", program.output())
                         continue
+                    command = command.replace("build/release/evenkeel", harness.EVENKEEL)
                     result = subprocess.run(["bash", "-c", command], cwd=harness.ROOT, env=environment, capture_output=True, text=True, timeout=120)
                     self.assertEqual(result.returncode, 0, f"{where}\n{result.stdout}{result.stderr}")
                     ran += 1

@@ -3,17 +3,22 @@ import contextlib
 import json
 import os
 import pathlib
+import queue
 import re
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EVENKEEL = os.environ.get("EVENKEEL", str(ROOT / "build/release/evenkeel"))
+# Which of the processes of main_in_parallel this is.
+PARALLEL_NUMBER = "EVENKEEL_E2E_PARALLEL_NUMBER"
+PARALLEL_MAX = 8
 
 
 def kubectls():
@@ -121,9 +126,29 @@ class Program:
             raise AssertionError(f"evenkeel {' '.join(self.arguments)} did not stop within {seconds} s:\n{self.output()[-3000:]}")
 
 
+def loopback_network(home):
+    """Pods of a fleet have addresses in 127.N: this N, which src/cli/up.cc takes from the name of its home."""
+    value = 2166136261
+    for byte in str(home).encode():
+        value = (value ^ byte) * 16777619 % 2**32
+    return 16 + value % 224
+
+
+def is_listened_on(network):
+    lines = pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]
+    return any(line.split()[1][4:8] == f"{network:02X}7F" for line in lines)
+
+
 @contextlib.contextmanager
 def temporary_home():
-    home = tempfile.mkdtemp(prefix="evenkeel-e2e-")
+    """A directory whose fleet shares its pods' network with no other fleet, of this file's classes or already running."""
+    home = None
+    while home is None:
+        home = tempfile.mkdtemp(prefix="evenkeel-e2e-")
+        network = loopback_network(home)
+        if network % PARALLEL_MAX != int(os.environ.get(PARALLEL_NUMBER, 0)) or is_listened_on(network):
+            os.rmdir(home)
+            home = None
     try:
         yield pathlib.Path(home)
     finally:
@@ -163,3 +188,29 @@ def main():
     if result.testsRun and len(result.skipped) == result.testsRun and result.wasSuccessful():
         sys.exit(77)
     sys.exit(0 if result.wasSuccessful() else 1)
+
+
+def main_in_parallel():
+    """As main, with each class of the calling file in a process of its own, all at once: for tests that mostly wait. Outputs come
+    one after the other."""
+    if len(sys.argv) > 1:
+        main()
+    module = sys.modules["__main__"]
+    names = [name for name, value in vars(module).items()
+             if isinstance(value, type) and issubclass(value, unittest.TestCase) and value.__module__ == "__main__"]
+    finished = queue.Queue()
+
+    assert len(names) <= PARALLEL_MAX
+
+    def run(number, name):
+        result = subprocess.run([sys.executable, module.__file__, name], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                env={**os.environ, PARALLEL_NUMBER: str(number)})
+        finished.put((name, result))
+    for number, name in enumerate(names):
+        threading.Thread(target=run, args=(number, name)).start()
+    codes = []
+    for _ in names:
+        name, result = finished.get()
+        print(f"===== {name}\n{result.stdout}", flush=True)
+        codes.append(result.returncode)
+    sys.exit(1 if any(code not in (0, 77) for code in codes) else max(codes))

@@ -1,138 +1,104 @@
 """The distribution on a Kubernetes API server that is not ours: EVENKEEL_E2E_KUBECONFIG names its kubeconfig.
 
-The test needs no kubelet and no controller there: it starts the replicas itself, one `evenkeel run` process each, in the place of the
-Deployment's pods. It works in a namespace of its own and removes it. The server itself and two embedded API servers are the members.
+The tests need no kubelet and no controller there: they start the replicas themselves, one `evenkeel run` process each, in the place of the
+Deployment's pods. They work in a namespace of their own and remove it. The server itself and embedded API servers are the members.
+
+A server that the caller has started may be restarted: EVENKEEL_E2E_RESTART names a program that starts it (PROGRAM start DIRECTORY PORT)
+and stops it (PROGRAM stop DIRECTORY), where DIRECTORY is the kubeconfig's. Without it that test is skipped.
 """
 import base64
 import json
 import os
+import pathlib
+import re
 import secrets
 import signal
-import socket
 import subprocess
 import sys
 import time
 import unittest
 
 import harness
-from fleet_under_test import CONFIG_MAP, FleetUnderTest, http_get
+from coordination_scenarios import CoordinationScenarios
+from fleet_under_test import CONFIG_MAP, http_get
+from process_fleet import ProcessFleet, cluster_of
 
 KUBECONFIG = os.environ.get("EVENKEEL_E2E_KUBECONFIG", "")
+RESTART = os.environ.get("EVENKEEL_E2E_RESTART", "")
 HEARTBEAT = 10
 
 
-def free_port():
-    with socket.socket() as server:
-        server.bind(("127.0.0.1", 0))
-        return server.getsockname()[1]
+def start_fleet(test_class, members, compatible):
+    """Three replicas, in a namespace of their own."""
+    home = test_class.enterClassContext(harness.temporary_home())
+    path = harness.any_kubectl()
+    # A copy, so that nothing of the test ends up beside the original.
+    view = subprocess.run([path, "--kubeconfig", KUBECONFIG, "config", "view", "--raw", "--flatten", "--minify"], capture_output=True,
+                          text=True, check=True)
+    kubeconfig = home / "hub.kubeconfig"
+    kubeconfig.touch(mode=0o600)
+    kubeconfig.write_text(view.stdout)
+    fleet = ProcessFleet(harness.Kubectl(path, kubeconfig), home, f"evenkeel-e2e-{secrets.token_hex(3)}", compatible)
+    version = fleet.kubectl.json("version")["serverVersion"]["gitVersion"]
+    print(f"API server {version} at {cluster_of(fleet.kubectl)[0]}, namespace {fleet.namespace}")
+    test_class.addClassCleanup(fleet.delete)
+    fleet.create(members, hub_as="real")
+    for _ in range(3):
+        fleet.start()
+    return fleet
 
 
-def cluster_of(kubectl):
-    """(server, config) of a kubeconfig's current context, as a cluster Secret of Argo CD has them."""
-    view = kubectl.json("config", "view", "--raw", "--flatten", "--minify")
-    cluster, user = view["clusters"][0]["cluster"], view["users"][0]["user"]
-    tls = {"caData": cluster.get("certificate-authority-data"), "certData": user.get("client-certificate-data"),
-           "keyData": user.get("client-key-data"), "serverName": cluster.get("tls-server-name"),
-           "insecure": cluster.get("insecure-skip-tls-verify")}
-    config = {"bearerToken": user.get("token"), "username": user.get("username"), "password": user.get("password"),
-              "tlsClientConfig": {key: value for key, value in tls.items() if value}}
-    return cluster["server"], json.dumps({key: value for key, value in config.items() if value})
+class RealCoordinationTest(CoordinationScenarios, unittest.TestCase):
+    """Coordinated mode."""
+
+    clusters = ["real", "embedded-1", "embedded-2", "embedded-3", "embedded-4", "embedded-5"]
+
+    @classmethod
+    def setUpClass(cls):
+        cls.fleet = start_fleet(cls, cls.clusters[1:], compatible=False)
+        harness.eventually(cls.fleet.plan, 20, "a plan")
+        cls.fleet.follow_members(hub_as="real")
+
+    @staticmethod
+    def owner_of_real(owners):
+        return owners["real"]
+
+    def test_1_scales_3_to_5_to_2(self):
+        self.scales_3_to_5_to_2()
+
+    def test_2_hands_over_upon_sigterm(self):
+        self.hands_over_upon_sigterm(self.owner_of_real)
+
+    def test_3_replaces_a_killed_owner(self):
+        self.replaces_a_killed_owner(self.owner_of_real)
+
+    def test_4_a_frozen_owner_does_nothing_when_it_goes_on(self):
+        self.lets_a_frozen_owner_do_nothing()
+
+    def test_5_the_hub_restarts(self):
+        if not RESTART:
+            self.skipTest("EVENKEEL_E2E_RESTART is not set; give it the program that stops and starts the API server")
+        directory = pathlib.Path(KUBECONFIG).resolve().parent
+        port = re.search(r":(\d+)$", cluster_of(self.fleet.kubectl)[0]).group(1)
+
+        def call(*arguments):
+            subprocess.run([RESTART, *arguments], check=True, stdout=subprocess.DEVNULL, timeout=120)
+        self.keeps_owners_while_the_hub_is_away(lambda: call("stop", str(directory)), lambda: call("start", str(directory), port),
+                                                hub_as="real")
 
 
-class RealFleet(FleetUnderTest):
-    """Replicas are processes of this test."""
+class RealClaimsTest(unittest.TestCase):
+    """Compatible mode."""
 
-    def __init__(self, kubectl, home, namespace):
-        super().__init__(kubectl, home, namespace)
-        self.processes, self.ports, self.members, self.count = {}, {}, [], 0
-
-    def create(self):
-        self.kubectl("create", "namespace", self.namespace)
-        template = {"metadata": {"labels": {"app": "evenkeel-controller"}},
-                    "spec": {"containers": [{"name": "controller", "image": "evenkeel", "args": ["--sharding-method=round-robin"]}]}}
-        # Paused: a server that has a Deployment controller must not start pods of it.
-        self.apply({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "evenkeel-controller"},
-                    "spec": {"replicas": 3, "paused": True, "selector": {"matchLabels": template["metadata"]["labels"]},
-                             "template": template}})
-        self.secret("real", *cluster_of(self.kubectl))
-        for name in ("embedded-1", "embedded-2"):
-            member = harness.Program(self.home / name, "apiserver", "--store", "memory", "--port", "0", "--data-dir",
-                                     str(self.home / name))
-            self.members.append(member)
-            member.wait_for_output("serving", 20)
-            self.secret(name, *cluster_of(harness.Kubectl(self.kubectl.path, self.home / name / "kubeconfig")))
-
-    def apply(self, manifest):
-        self.kubectl_here("apply", "-f", "-", stdin=json.dumps(manifest))
-
-    def secret(self, name, server, config, **data):
-        self.apply({"apiVersion": "v1", "kind": "Secret",
-                    "metadata": {"name": name, "labels": {"argocd.argoproj.io/secret-type": "cluster"}},
-                    "stringData": {"name": name, "server": server, "config": config, **data}})
-
-    def start(self):
-        self.count += 1
-        name = f"evenkeel-controller-{self.count}-{secrets.token_hex(3)}"
-        self.ports[name] = free_port()
-        self.processes[name] = harness.Program(
-            self.home / name, "run", "-n", self.namespace, "--metrics-address", "127.0.0.1", "--metrics-port", str(self.ports[name]),
-            env={"KUBECONFIG": str(self.kubectl.kubeconfig), "POD_NAME": name, "HOSTNAME": name,
-                 "ARGOCD_ENABLE_DYNAMIC_CLUSTER_DISTRIBUTION": "true", "ARGOCD_CONTROLLER_SHARDING_ALGORITHM": "round-robin",
-                 "ARGOCD_CONTROLLER_HEARTBEAT_TIME": str(HEARTBEAT)})
-        return name
-
-    def end(self, name, how=signal.SIGTERM):
-        self.processes.pop(name).stop(how)
-
-    def replicas(self):
-        urls = {name: f"http://127.0.0.1:{self.ports[name]}" for name in self.processes}
-        return {name: url for name, url in urls.items() if http_get(url + "/readyz")[0] == 200}
-
-    def delete(self):
-        for name in list(self.processes):
-            process = self.processes.pop(name)
-            process.stop(signal.SIGKILL)
-        for member in self.members:
-            member.stop()
-        self.kubectl_here("delete", "secrets,configmaps,deployments,events", "--all", check=False)
-        self.kubectl("delete", "namespace", self.namespace, "--wait=false", check=False)
-
-        def gone():
-            return self.kubectl.run("get", "namespace", self.namespace, check=False).returncode != 0
-        try:
-            harness.eventually(gone, 5)
-        except AssertionError:
-            # No namespace controller here: the empty namespace is finalized by hand.
-            namespace = self.kubectl.json("get", "namespace", self.namespace)
-            namespace["spec"]["finalizers"] = []
-            self.kubectl("replace", "--raw", f"/api/v1/namespaces/{self.namespace}/finalize", "-f", "-", stdin=json.dumps(namespace))
-            harness.eventually(gone, 30, f"the namespace {self.namespace} is gone")
-
-
-class RealClusterTest(unittest.TestCase):
     clusters = ["embedded-1", "embedded-2", "real"]
 
     @classmethod
     def setUpClass(cls):
-        home = cls.enterClassContext(harness.temporary_home())
-        path = harness.any_kubectl()
-        # A copy, so that nothing of the test ends up beside the original.
-        view = subprocess.run([path, "--kubeconfig", KUBECONFIG, "config", "view", "--raw", "--flatten", "--minify"], capture_output=True,
-                              text=True, check=True)
-        kubeconfig = home / "hub.kubeconfig"
-        kubeconfig.touch(mode=0o600)
-        kubeconfig.write_text(view.stdout)
-        cls.fleet = RealFleet(harness.Kubectl(path, kubeconfig), home, f"evenkeel-e2e-{secrets.token_hex(3)}")
-        version = cls.fleet.kubectl.json("version")["serverVersion"]["gitVersion"]
-        print(f"API server {version} at {cluster_of(cls.fleet.kubectl)[0]}, namespace {cls.fleet.namespace}")
-        cls.addClassCleanup(cls.fleet.delete)
-        cls.fleet.create()
-        for _ in range(3):
-            cls.fleet.start()
+        cls.fleet = start_fleet(cls, ["embedded-1", "embedded-2"], compatible=True)
 
-    def settle(self, replicas=3, clusters=None, seconds=45, what="settled"):
+    def settle(self, replicas=3, unreachable=(), seconds=45, what="settled"):
         begin = time.monotonic()
-        owners = harness.eventually(lambda: self.fleet.settled(replicas, clusters or self.clusters), seconds, what)
+        owners = harness.eventually(lambda: self.fleet.settled(replicas, self.clusters, unreachable), seconds, what)
         print(f"{what}: {time.monotonic() - begin:.1f} s, {({cluster: names[0][-6:] for cluster, names in sorted(owners.items())})}")
         return owners
 
@@ -142,16 +108,12 @@ class RealClusterTest(unittest.TestCase):
 
     def test_2_scales_3_to_5_to_2(self):
         self.settle()
-        self.fleet.scale(5)
-        names = [self.fleet.start(), self.fleet.start()]
+        self.fleet.scale_to(5)
         self.settle(5, what="scaled 3 to 5")
-        self.fleet.scale(2)
-        for name in [*names, next(name for name in self.fleet.processes if name not in names)]:
-            self.fleet.end(name)
+        self.fleet.scale_to(2)
         owners = self.settle(2, what="scaled 5 to 2")
         self.assertEqual(len({name[0] for name in owners.values()}), 2)
-        self.fleet.scale(3)
-        self.fleet.start()
+        self.fleet.scale_to(3)
         self.settle(3, what="scaled 2 to 3")
         self.assertTrue(self.fleet.events("OwnerChanged"))
 
@@ -159,7 +121,7 @@ class RealClusterTest(unittest.TestCase):
         owners = self.settle()
         lost = owners["real"][0]
         shard = next(claim["ShardNumber"] for claim in self.fleet.claims() if claim["ControllerName"] == lost)
-        self.fleet.end(lost, signal.SIGKILL)
+        self.fleet.kill(lost)
         begin = time.monotonic()
         self.fleet.start()
         harness.eventually(lambda: self.fleet.holder(shard) not in ("", lost), 60)
@@ -173,6 +135,7 @@ class RealClusterTest(unittest.TestCase):
         owners = self.settle()
         frozen = owners["embedded-1"][0]
         process = self.fleet.processes.pop(frozen)
+        self.addCleanup(process.stop, signal.SIGKILL)
         url = f"http://127.0.0.1:{self.fleet.ports[frozen]}"
         process.process.send_signal(signal.SIGSTOP)
         try:
@@ -205,15 +168,14 @@ class RealClusterTest(unittest.TestCase):
     def test_6_names_what_is_wrong_with_a_cluster_and_goes_on(self):
         self.settle()
         server, config = cluster_of(self.fleet.kubectl)
-        self.fleet.secret("broken-config", "https://127.0.0.1:1", '{"bearerToken":"never-tell-this",')
-        self.fleet.secret("unreachable", "https://127.0.0.1:2", config)
-        self.fleet.secret("twin", server + "/", config, shard="1")
-        self.fleet.secret("pinned-high", "https://127.0.0.1:4", config, shard="99")
-        self.settle(3, self.clusters + ["broken-config", "unreachable", "pinned-high"], what="4 faulty Secrets")
+        self.fleet.secret("broken-config", name="broken-config", server="https://127.0.0.1:1", config='{"bearerToken":"never-tell-this",')
+        self.fleet.secret("unreachable", name="unreachable", server="https://127.0.0.1:2", config=config)
+        self.fleet.secret("twin", name="twin", server=server + "/", config=config, shard="1")
+        self.fleet.secret("pinned-high", name="pinned-high", server="https://127.0.0.1:4", config=config, shard="99")
+        self.settle(3, ["broken-config", "unreachable", "pinned-high"], what="4 faulty Secrets")
 
         def told():
-            items = self.fleet.kubectl.json("-n", self.fleet.namespace, "get", "events")["items"]
-            found = {(event["involvedObject"]["name"], event["reason"]) for event in items if event["type"] == "Warning"}
+            found = self.fleet.warnings()
             wanted = {("broken-config", "InvalidClusterSecret"), ("unreachable", "ClusterUnreachable"),
                       ("pinned-high", "ShardOutOfRange")}
             assert wanted <= found, wanted - found
@@ -235,7 +197,6 @@ class RealClusterTest(unittest.TestCase):
     def test_7_hands_over_at_once_when_it_ends(self):
         owners = self.settle()
         self.fleet.end(owners["real"][0])
-        self.fleet.start()
         self.settle(seconds=10, what="SIGTERM and a new replica")
 
 

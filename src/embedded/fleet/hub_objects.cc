@@ -76,9 +76,7 @@ Json KarmadaClusterDefinition() {
 }
 
 Json ControllerDeployment(int replicas, const std::string& sharding_method) {
-  const auto variable = [](const char* name, const std::string& value) {
-    return JsonObject{{"name", name}, {"value", value}};
-  };
+  const auto variable = [](const char* name, const std::string& value) { return JsonObject{{"name", name}, {"value", value}}; };
   JsonArray environment{FieldVariable("POD_IP", "status.podIP"), FieldVariable("POD_NAME", "metadata.name")};
   if (sharding_method == "weighted") {
     environment.push_back(variable("EVENKEEL_SHARDING_MODE", "coordinated"));
