@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "cli/apiserver.h"
 #include "cli/run.h"
+#include "cli/scale.h"
 #include "cli/shards.h"
 #include "cli/simulate.h"
 #include "cli/up.h"
@@ -109,9 +110,46 @@ void AddApiServer(CLI::App& app, ApiServerOptions& options, Action& action) {
   server->callback([&] { action = [&] { return RunApiServer(options); }; });
 }
 
-void AddShards(CLI::App& app, PlanShardsOptions& plan_options, ShardsOptions& options, std::string& name, Action& action) {
-  CLI::App* plan = app.add_subcommand("plan", "Say what would be done and why, and change nothing")->require_subcommand(1);
-  CLI::App* plan_shards = plan->add_subcommand("shards", "Which shard each cluster belongs to");
+/// Commands that several questions share.
+struct Questions {
+  CLI::App* plan;
+  CLI::App* explain;
+};
+
+Questions AddQuestions(CLI::App& app) {
+  return {app.add_subcommand("plan", "Say what would be done and why, and change nothing")->require_subcommand(1),
+          app.add_subcommand("explain", "Say why something is as it is")->require_subcommand(1)};
+}
+
+void AddScale(const Questions& questions, ScaleOptions& options, std::string& name, Action& action) {
+  CLI::App* plan =
+      questions.plan->add_subcommand("scale", "How many nodes each node group would get, and which nodes would go");
+  const auto read_plan = AddScaleFlags(*plan, options);
+  plan->add_option("-o,--output", options.output, "table, json or yaml")->capture_default_str();
+  plan->callback([&, read_plan] {
+    read_plan();
+    action = [&] { return PlanScale(options, std::cout); };
+  });
+  CLI::App* pod =
+      questions.explain->add_subcommand("pod", "Why it is pending: each node group, each node, how much is missing");
+  const auto read_pod = AddScaleFlags(*pod, options);
+  pod->add_option("name", name, "NAMESPACE/NAME")->required();
+  pod->callback([&, read_pod] {
+    read_pod();
+    action = [&] { return ExplainPod(options, name, std::cout); };
+  });
+  CLI::App* node = questions.explain->add_subcommand("node", "Why it stays, or when it goes");
+  const auto read_node = AddScaleFlags(*node, options);
+  node->add_option("name", name, "Name of the node")->required();
+  node->callback([&, read_node] {
+    read_node();
+    action = [&] { return ExplainNode(options, name, std::cout); };
+  });
+}
+
+void AddShards(CLI::App& app, const Questions& questions, PlanShardsOptions& plan_options, ShardsOptions& options,
+               std::string& name, Action& action) {
+  CLI::App* plan_shards = questions.plan->add_subcommand("shards", "Which shard each cluster belongs to");
   AddShardsFlags(*plan_shards, plan_options.common);
   plan_shards
       ->add_option("-f,--filename", plan_options.files,
@@ -126,8 +164,7 @@ void AddShards(CLI::App& app, PlanShardsOptions& plan_options, ShardsOptions& op
   AddShardsFlags(*get_shards, options);
   get_shards->callback([&] { action = [&] { return GetShards(options, std::cout); }; });
 
-  CLI::App* explain = app.add_subcommand("explain", "Say why something is as it is")->require_subcommand(1);
-  CLI::App* explain_cluster = explain->add_subcommand("cluster", "Why this owner, and what would move the cluster");
+  CLI::App* explain_cluster = questions.explain->add_subcommand("cluster", "Why this owner, and what would move the cluster");
   AddShardsFlags(*explain_cluster, options);
   explain_cluster->add_option("name", name, "Name or server URL")->required();
   explain_cluster->callback([&] { action = [&] { return ExplainCluster(options, name, std::cout); }; });
@@ -159,12 +196,16 @@ int Main(int argc, char** argv) {
   PlanShardsOptions plan_shards;
   ShardsOptions shards;
   std::string cluster;
+  ScaleOptions scale;
+  std::string pod_or_node;
   SimulateOptions simulate;
   Action action;
   AddUp(app, up, action);
   AddRun(app, run, action);
   AddApiServer(app, server, action);
-  AddShards(app, plan_shards, shards, cluster, action);
+  const Questions questions = AddQuestions(app);
+  AddShards(app, questions, plan_shards, shards, cluster, action);
+  AddScale(questions, scale, pod_or_node, action);
   AddSimulate(app, simulate, action);
   try {
     app.parse(argc, argv);

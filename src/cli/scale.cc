@@ -1,0 +1,180 @@
+#include "cli/scale.h"
+
+#include <filesystem>
+#include <iostream>
+
+#include "base/yaml.h"
+#include "cli/output.h"
+#include "controllers/autoscaler/plan_scale.h"
+
+namespace evenkeel::cli {
+namespace {
+
+namespace autoscaler = controllers::autoscaler;
+using base::FindString;
+using base::Json;
+
+base::Result<Json> ReadState(const std::string& file) {
+  std::error_code error;
+  if (file.empty() || (!std::filesystem::exists(file, error) && !error)) return Json();
+  const auto text = base::ReadFile(file);
+  if (!text) return base::Fail(base::Code::kBadRequest, "--state: " + text.error().message());
+  return base::ParseJson(*text, file);
+}
+
+base::Result<autoscaler::ScaleInput> ReadInput(const ScaleOptions& options) {
+  if (options.files.empty()) {
+    return base::Fail(base::Code::kBadRequest, "-f is required: files with NodeGroups, Nodes, Pods and what belongs to them");
+  }
+  autoscaler::ScaleInput input;
+  EVENKEEL_ASSIGN(autoscaler::AppliedFlags applied, autoscaler::ApplyFlags(options.flags));
+  for (const std::string& warning : applied.warnings) std::cerr << "evenkeel: warning: " << warning << '\n';
+  input.options = std::move(applied.options);
+  input.clock = &base::SystemClock();
+  input.now = input.clock->Now();
+  if (!options.now.empty()) {
+    const auto now = base::ParseTime(options.now);
+    if (!now) return base::Fail(now.error().Wrap("--now"));
+    input.now = *now;
+  }
+  EVENKEEL_ASSIGN(input.state, ReadState(options.state));
+  EVENKEEL_ASSIGN(input.objects, kube::ReadManifests(options.files));
+  return input;
+}
+
+/// Errors of the state's content name its file.
+template <typename T>
+base::Result<T> Named(base::Result<T> result, const ScaleOptions& options) {
+  if (result || !result.error().message().starts_with("state:")) return result;
+  return base::Fail(result.error().Wrap(options.state));
+}
+
+std::string Number(const Json& value, std::string_view key) { return std::to_string(base::FindInt(value, {key})); }
+
+std::string Join(const base::JsonArray& texts) {
+  constexpr size_t kShownMax = 5;
+  std::string text;
+  size_t count = 0;
+  for (const Json& item : texts) {
+    if (count++ == kShownMax) return text + " and " + std::to_string(texts.size() - kShownMax) + " more";
+    text += (text.empty() ? "" : ", ") + std::string(item.as_string());
+  }
+  return text.empty() ? "-" : text;
+}
+
+using Rows = std::vector<std::vector<std::string>>;
+
+void PrintSection(std::ostream& out, const std::vector<std::string>& header, const Rows& rows) {
+  if (rows.empty()) return;
+  out << '\n';
+  PrintTable(out, header, rows);
+}
+
+void PrintGroups(std::ostream& out, const Json& result) {
+  Rows rows;
+  for (const Json& group : base::FindArray(result, {"nodeGroups"})) {
+    const std::string name(FindString(group, {"name"}));
+    rows.push_back({name, Number(group, "target"), Number(group, "ready"),
+                    std::to_string(base::FindInt(result, {"upcoming", name})), Number(group, "min"), Number(group, "max"),
+                    std::string(FindString(group, {"backoff"}, "-"))});
+  }
+  PrintTable(out, {"GROUP", "TARGET", "READY", "UPCOMING", "MIN", "MAX", "BACKOFF UNTIL"}, rows);
+}
+
+void PrintPlan(std::ostream& out, const Json& result) {
+  out << "cluster " << FindString(result, {"health", "status"}) << ": " << base::FindInt(result, {"health", "unready"})
+      << " of " << base::FindInt(result, {"health", "registered"}) << " nodes unready\n";
+  if (base::Find(result, {"stopped"}) != nullptr) out << "stopped: " << FindString(result, {"stopped", "why"}) << '\n';
+  PrintGroups(out, result);
+  Rows rows;
+  for (const Json& item : base::FindArray(result, {"scaleUp"})) {
+    rows.push_back({std::string(FindString(item, {"group"})), Number(item, "from"), Number(item, "to"),
+                    Join(base::FindArray(item, {"pods"}))});
+  }
+  PrintSection(out, {"SCALE UP", "FROM", "TO", "PODS"}, rows);
+  rows.clear();
+  for (const Json& item : base::FindArray(result, {"pending"})) {
+    for (const auto& [group, reason] : base::FindObject(item, {"reasons"})) {
+      rows.push_back({std::string(FindString(item, {"pod"})), std::string(group), std::string(reason.as_string())});
+    }
+  }
+  PrintSection(out, {"PENDING", "GROUP", "REASON"}, rows);
+  rows.clear();
+  for (const Json& node : base::FindArray(result, {"scaleDown", "empty"})) {
+    rows.push_back({std::string(node.as_string()), "-"});
+  }
+  for (const Json& item : base::FindArray(result, {"scaleDown", "drain"})) {
+    rows.push_back({std::string(FindString(item, {"node"})), Join(base::FindArray(item, {"pods"}))});
+  }
+  PrintSection(out, {"SCALE DOWN", "PODS TO MOVE"}, rows);
+  rows.clear();
+  for (const Json& item : base::FindArray(result, {"unneeded"})) {
+    rows.push_back({std::string(FindString(item, {"node"})), std::string(FindString(item, {"since"}))});
+  }
+  PrintSection(out, {"UNNEEDED", "SINCE"}, rows);
+  rows.clear();
+  for (const Json& item : base::FindArray(result, {"unremovable"})) {
+    rows.push_back({std::string(FindString(item, {"node"})), std::string(FindString(item, {"reason"})),
+                    std::string(FindString(item, {"pod"}, "-"))});
+  }
+  PrintSection(out, {"STAYS", "REASON", "POD"}, rows);
+}
+
+void AddFlag(CLI::App& command, const autoscaler::Flag& flag,
+             std::vector<std::pair<std::string, const CLI::Option*>>& registered) {
+  const std::string name = "--" + flag.name;
+  if (command.get_option_no_throw(name) != nullptr) return;
+  CLI::Option* option = nullptr;
+  if (flag.type == autoscaler::FlagType::kBool) {
+    option = command.add_flag(name, flag.help);
+  } else {
+    const std::string help = flag.help + " (default \"" + flag.default_text + "\")";
+    option = command.add_option(name, help);
+    option->expected(1)->allow_extra_args(false)->type_name(std::string(Name(flag.type)));
+  }
+  option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->group("Autoscaler: " + flag.section);
+  registered.emplace_back(flag.name, option);
+}
+
+}  // namespace
+
+std::function<void()> AddScaleFlags(CLI::App& command, ScaleOptions& options) {
+  command
+      .add_option("-f,--filename", options.files,
+                  "NodeGroups, Nodes, Pods, PodDisruptionBudgets and so on; - is standard input")
+      ->allow_extra_args(false);
+  command.add_option("--state", options.state, "What the last call remembered; written by plan scale, which may begin without");
+  command.add_option("--now", options.now, "The time of the loop, RFC 3339 (default: the system's clock)");
+  std::vector<std::pair<std::string, const CLI::Option*>> registered;
+  for (const autoscaler::Flag& flag : autoscaler::Flags()) AddFlag(command, flag, registered);
+  return [&options, registered = std::move(registered)] {
+    for (const auto& [name, option] : registered) {
+      for (const std::string& text : option->results()) options.flags.push_back({name, text});
+    }
+  };
+}
+
+base::Status PlanScale(const ScaleOptions& options, std::ostream& out) {
+  EVENKEEL_ASSIGN(const Format format, ParseFormat(options.output));
+  EVENKEEL_ASSIGN(autoscaler::ScaleInput input, ReadInput(options));
+  EVENKEEL_ASSIGN(const autoscaler::ScaleOutput output, Named(autoscaler::PlanScale(std::move(input)), options));
+  if (!options.state.empty()) EVENKEEL_TRY(base::WriteFile(options.state, base::ToPrettyText(output.state) + "\n"));
+  format == Format::kTable ? PrintPlan(out, output.result) : PrintValue(out, format, output.result);
+  return {};
+}
+
+base::Status ExplainPod(const ScaleOptions& options, const std::string& pod, std::ostream& out) {
+  EVENKEEL_ASSIGN(autoscaler::ScaleInput input, ReadInput(options));
+  EVENKEEL_ASSIGN(const std::string text, Named(autoscaler::ExplainPodScale(std::move(input), pod), options));
+  out << text;
+  return {};
+}
+
+base::Status ExplainNode(const ScaleOptions& options, const std::string& node, std::ostream& out) {
+  EVENKEEL_ASSIGN(autoscaler::ScaleInput input, ReadInput(options));
+  EVENKEEL_ASSIGN(const std::string text, Named(autoscaler::ExplainNodeScale(std::move(input), node), options));
+  out << text;
+  return {};
+}
+
+}  // namespace evenkeel::cli

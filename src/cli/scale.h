@@ -1,0 +1,33 @@
+// `evenkeel plan scale`, `explain pod` and `explain node`: the autoscaler's decisions for a cluster that is given as files.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "controllers/autoscaler/flags.h"
+
+namespace evenkeel::cli {
+
+struct ScaleOptions {
+  std::vector<std::string> files;
+  std::string state;  ///< a file to read, and for plan to write; "": none
+  std::string now;    ///< RFC 3339; "": the system's clock
+  std::string output = "table";
+  std::vector<controllers::autoscaler::FlagValue> flags;
+};
+
+/// Registers -f, --state, --now and the autoscaler's own flags. What was given of the latter is read when the returned function
+/// is called, after parsing.
+std::function<void()> AddScaleFlags(CLI::App& command, ScaleOptions& options);
+
+base::Status PlanScale(const ScaleOptions& options, std::ostream& out);
+/// `pod`: namespace/name.
+base::Status ExplainPod(const ScaleOptions& options, const std::string& pod, std::ostream& out);
+base::Status ExplainNode(const ScaleOptions& options, const std::string& node, std::ostream& out);
+
+}  // namespace evenkeel::cli

@@ -1,0 +1,90 @@
+// What the autoscaler knows of one cluster, kept up to date object by object, from informers and from files alike: the
+// scheduler's snapshot, and beside it the facts, budgets, owners and DaemonSets that the rules ask for. Belongs to one strand.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/json.h"
+#include "controllers/autoscaler/cluster_view.h"
+#include "controllers/autoscaler/node_templates.h"
+#include "controllers/autoscaler/options.h"
+#include "kube/types.h"
+#include "scheduling/snapshot.h"
+
+namespace evenkeel::controllers::autoscaler {
+
+class ClusterObjects {
+ public:
+  explicit ClusterObjects(Options options);
+  ClusterObjects(const ClusterObjects&) = delete;
+  ClusterObjects& operator=(const ClusterObjects&) = delete;
+
+  /// Takes the object's kind from the object; kinds that do not matter are passed over. Outside of forks. The cost is that of
+  /// the snapshot's and of decoding the facts: about 10 us for a pod.
+  void Upsert(const base::Json& object);
+  /// `key`: "namespace/name", or "name" of what has no namespace.
+  void Remove(std::string_view kind, const std::string& key);
+
+  /// The view of a loop. Gives nodes to their groups. O(nodes). Its pointers are good as long as the objects live.
+  ClusterView View(providers::NodeGroups groups, base::Time now);
+
+  /// Whether pods whose controller is not there may be moved all the same. By default they may as long as no controller of any
+  /// kind has been seen: somebody who gives only nodes and pods wants to be told more than that the rest is missing.
+  void RequireOwners() { owners_required_ = true; }
+
+  scheduling::Snapshot& snapshot() { return snapshot_; }
+  NodeTemplates& templates() { return templates_; }
+  /// Null for nodes of a fork.
+  const kube::Node* NodeObject(scheduling::NodeId node) const;
+  NodeObjects Objects() const;
+  /// v1.Node objects by name, for a provider.
+  std::vector<base::Json> Nodes() const;
+  /// Pods without a node, by id.
+  const std::set<scheduling::PodId>& pending() const { return pending_; }
+  /// Pods on nodes for which no node is worth having (--expendable-pods-priority-cutoff), by id.
+  const std::set<scheduling::PodId>& expendable() const { return expendable_; }
+  /// Of the ConfigMap cluster-autoscaler-priority-expander; absent when there is none.
+  const std::optional<std::string>& expander_priorities() const { return expander_priorities_; }
+  /// Rows of nodes that exist only in a fork have no facts; makes room for them, so that they can be asked about.
+  void CoverNode(scheduling::NodeId node);
+
+ private:
+  struct NodeEntry {
+    base::Json json;
+    kube::Node node;
+  };
+  void UpsertNode(const base::Json& node);
+  void UpsertPod(const base::Json& pod);
+  void RemoveNode(const std::string& name);
+  void RemovePod(const std::string& key);
+  void RebuildBudgets();
+
+  Options options_;
+  scheduling::Snapshot snapshot_;
+  NodeTemplates templates_;
+  std::deque<PodFacts> pods_;
+  std::deque<NodeFacts> nodes_;
+  std::map<std::string, NodeEntry, std::less<>> node_objects_;
+  std::map<std::string, Budget, std::less<>> budget_by_key_;
+  std::vector<Budget> budgets_;
+  bool budgets_changed_ = false;
+  std::unordered_map<std::string, Owner> owners_;                 // by uid
+  std::map<std::string, std::string, std::less<>> owner_by_key_;  // "KIND namespace/name" -> uid
+  bool owners_required_ = false, owners_seen_ = false;
+  std::map<std::string, base::Json, std::less<>> daemon_set_by_key_;
+  std::vector<base::Json> daemon_sets_;
+  bool daemon_sets_changed_ = false;
+  std::set<scheduling::PodId> pending_, expendable_;
+  std::optional<std::string> expander_priorities_;
+  std::string gpu_label_;
+};
+
+}  // namespace evenkeel::controllers::autoscaler

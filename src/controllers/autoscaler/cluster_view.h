@@ -1,0 +1,81 @@
+// What one loop of the autoscaler looks at: the snapshot, the provider's node groups, and what the filters do not need but the
+// rules do (ages, owners, annotations, budgets). Kept up to date by whoever owns it; the planner only reads it, and changes the
+// snapshot inside forks.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/json.h"
+#include "base/time.h"
+#include "kube/selector.h"
+#include "providers/provider.h"
+#include "scheduling/snapshot.h"
+
+namespace evenkeel::controllers::autoscaler {
+
+/// A pod beyond what scheduling needs. By PodId.
+struct PodFacts {
+  bool present = false;
+  std::string key;                                ///< namespace/name
+  std::string owner_kind, owner_name, owner_uid;  ///< of the controlling owner reference; "" without
+  std::string phase, restart_policy, scheduler_name;
+  std::string nominated_node;
+  base::Time created{};
+  std::optional<base::Time> deleted;  ///< metadata.deletionTimestamp
+  int64_t grace_seconds = 30;         ///< spec.terminationGracePeriodSeconds
+  std::optional<int32_t> priority;
+  bool mirror = false;
+  bool daemon = false;  ///< owner DaemonSet, or annotation cluster-autoscaler.kubernetes.io/daemonset-pod=true
+  bool requests_gpu = false;
+  bool unschedulable = false;  ///< PodScheduled=False, reason Unschedulable
+  bool unprocessed = false;    ///< no PodScheduled condition, or without a reason: its scheduler has not looked yet
+  std::string safe_to_evict;   ///< annotation: "", "true", "false", "on-completion"
+  std::string scale_up_delay;  ///< annotation pod-scale-up-delay
+  std::string ds_eviction;     ///< annotation enable-ds-eviction
+  bool local_storage = false;  ///< a hostPath, or an emptyDir not in memory, that is not listed as safe to evict
+  uint64_t spec_hash = 0;      ///< of labels and spec as pod equivalence groups compare them
+};
+
+/// A node beyond what scheduling needs. By NodeId; what-if nodes have none.
+struct NodeFacts {
+  bool present = false;
+  std::string name, provider_id;
+  base::Time created{};
+  bool ready = false, suspended = false;
+  bool resource_unready = false;  ///< its GPUs have not appeared yet
+  base::Time last_transition{};   ///< of the conditions that readiness looks at
+  bool virtual_kubelet = false;
+  bool scale_down_disabled = false;              ///< annotation
+  std::optional<base::Time> to_be_deleted;       ///< value of the taint
+  std::optional<base::Time> deletion_candidate;  ///< value of the soft taint
+  std::string gpu;                               ///< value of the provider's GPU label
+  std::string group;                             ///< id; "" when not managed
+};
+
+struct Budget {
+  std::string ns, name;
+  kube::LabelSelector selector;  ///< of spec.selector; selects nothing when that is absent
+  int64_t allowed = 0;           ///< status.disruptionsAllowed
+};
+
+struct Owner {
+  std::string kind, ns, name, uid;  ///< ReplicaSet, ReplicationController, StatefulSet, Job, DaemonSet
+  int64_t replicas = 1;
+};
+
+struct ClusterView {
+  scheduling::Snapshot* snapshot = nullptr;
+  const std::deque<PodFacts>* pods = nullptr;    ///< by PodId
+  const std::deque<NodeFacts>* nodes = nullptr;  ///< by NodeId
+  const std::vector<Budget>* budgets = nullptr;
+  const std::unordered_map<std::string, Owner>* owners = nullptr;  ///< by uid; null: owners are not looked up
+  const std::vector<base::Json>* daemon_sets = nullptr;            ///< apps/v1 DaemonSets, for templates
+  providers::NodeGroups groups;  ///< changed by the planner as it decides, so that later stages see earlier ones
+  base::Time now{};
+};
+
+}  // namespace evenkeel::controllers::autoscaler

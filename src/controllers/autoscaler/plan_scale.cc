@@ -1,0 +1,249 @@
+// What `plan scale` answers.
+#include "controllers/autoscaler/plan_scale.h"
+
+#include "controllers/autoscaler/scale_session.h"
+#include "kube/quantity.h"
+
+namespace evenkeel::controllers::autoscaler {
+namespace {
+
+using base::Json;
+using base::JsonArray;
+using base::JsonObject;
+using scheduling::PodId;
+
+std::string FormatAmount(const std::string& resource, int64_t amount) {
+  if (resource == "cpu") return kube::Quantity::FromMilli(amount).ToString();
+  const bool bytes = resource == "memory" || resource == "ephemeral-storage" || resource.starts_with("hugepages-");
+  return kube::Quantity::FromInt(amount, bytes ? kube::Quantity::Format::kBinarySi : kube::Quantity::Format::kDecimalSi)
+      .ToString();
+}
+
+/// Which pods a step's new nodes hold, by the group that is to have them.
+std::map<std::string, PodIds> PodsByGroup(const scheduling::Snapshot& snapshot, const ScaleUpStep& step) {
+  std::map<scheduling::ClassId, PodIds> waiting;
+  for (const PodId pod : step.placed) waiting[snapshot.ClassOf(pod)].push_back(pod);
+  for (auto& [pod_class, pods] : waiting) std::ranges::reverse(pods);
+  std::map<std::string, PodIds> by_group;
+  const std::string& first = step.changes.front().group;
+  for (const ScaleUpStep::NewNode& node : step.nodes) {
+    PodIds& here = by_group[node.group.empty() ? first : node.group];
+    for (const auto& [pod_class, count] : node.pods) {
+      PodIds& pods = waiting[pod_class];
+      for (int64_t i = 0; i < count && !pods.empty(); ++i) {
+        here.push_back(pods.back());
+        pods.pop_back();
+      }
+    }
+  }
+  for (auto& [pod_class, pods] : waiting) {
+    for (; !pods.empty(); pods.pop_back()) by_group[first].push_back(pods.back());
+  }
+  return by_group;
+}
+
+JsonArray PodKeys(const scheduling::Snapshot& snapshot, const PodIds& pods) {
+  std::vector<std::string_view> keys;
+  for (const PodId pod : pods) keys.push_back(snapshot.PodKey(pod));
+  std::ranges::sort(keys);
+  JsonArray array;
+  for (const std::string_view key : keys) array.emplace_back(key);
+  return array;
+}
+
+}  // namespace
+
+std::string DescribeFit(const scheduling::Fit& fit) {
+  std::string text;
+  for (const scheduling::Reason& reason : fit.reasons) {
+    text += (text.empty() ? "" : ", ") + reason.text;
+    if (reason.resource.empty()) continue;
+    const auto amount = [&](int64_t value) { return FormatAmount(reason.resource, value); };
+    text += " (" + amount(reason.requested) + " requested, " + amount(std::max<int64_t>(0, reason.allocatable - reason.used)) +
+            " free of " + amount(reason.allocatable) + ": " + amount(reason.missing()) + " missing)";
+  }
+  return std::string(Name(fit.filter)) + ": " + (text.empty() ? "refused" : text);
+}
+
+Json ScaleSession::Result() const {
+  JsonObject upcoming;
+  for (const auto& [group, nodes] : plan_.upcoming) upcoming[group] = nodes;
+  JsonObject result{{"health", Health()},
+                    {"scaleUp", ScaleUps()},
+                    {"pending", Pending()},
+                    {"unneeded", Unneeded()},
+                    {"unremovable", Unremovables()},
+                    {"scaleDown", ScaleDowns()},
+                    {"upcoming", std::move(upcoming)},
+                    {"nodeGroups", Groups()},
+                    {"milliseconds", milliseconds_}};
+  if (!plan_.stopped_at.empty()) result["stopped"] = JsonObject{{"stage", plan_.stopped_at}, {"why", plan_.why}};
+  if (plan_.scale_down.in_cool_down()) result["coolDown"] = plan_.scale_down.cool_down;
+  return result;
+}
+
+Json ScaleSession::Health() const {
+  const Readiness& total = state_.cluster.total();
+  const char* status = plan_.stopped_at == "CheckActionable" ? "Initializing"
+                       : state_.cluster.IsClusterHealthy()   ? "Healthy"
+                                                             : "Unhealthy";
+  return JsonObject{{"status", status}, {"unready", total.unready}, {"registered", total.registered}, {"ready", total.ready}};
+}
+
+JsonArray ScaleSession::ScaleUps() const {
+  struct Growth {
+    std::string group;
+    int64_t from = 0, to = 0;
+    PodIds pods;
+  };
+  std::vector<Growth> growths;
+  const auto grow = [&](const std::string& group, int64_t from, int64_t to) -> Growth& {
+    auto found = std::ranges::find(growths, group, &Growth::group);
+    if (found == growths.end()) found = growths.insert(growths.end(), {group, from, from, {}});
+    found->to = to;
+    return *found;
+  };
+  for (const ScaleUpStep& step : plan_.scale_ups) {
+    if (step.changes.empty()) continue;
+    std::map<std::string, PodIds> pods = PodsByGroup(*plan_.view.snapshot, step);
+    for (const GroupDelta& delta : step.changes) {
+      Growth& growth = grow(delta.group, delta.from, delta.to);
+      std::ranges::move(pods[delta.group], std::back_inserter(growth.pods));
+    }
+  }
+  // What grows for other reasons than pods: minimum sizes, consolidation.
+  std::map<std::string, int64_t> others;
+  for (const GroupChange& change : plan_.changes) {
+    if (change.kind == GroupChange::Kind::kIncreaseSize) others[change.group] += change.delta;
+  }
+  for (const Growth& growth : growths) others[growth.group] -= growth.to - growth.from;
+  for (const auto& [group, delta] : others) {
+    const auto found = std::ranges::find(growths, group, &Growth::group);
+    const int64_t base = found != growths.end() ? found->to : given_.contains(group) ? given_.at(group) : 0;
+    if (delta > 0) grow(group, base, base + delta);
+  }
+  JsonArray array;
+  for (const Growth& growth : growths) {
+    array.push_back(JsonObject{{"group", growth.group},
+                               {"from", growth.from},
+                               {"to", growth.to},
+                               {"pods", PodKeys(*plan_.view.snapshot, growth.pods)}});
+  }
+  return array;
+}
+
+/// One reason for every group: the loop did not get as far as looking at each.
+JsonObject ScaleSession::ReasonForAll() const {
+  std::string why = plan_.stopped_at.empty() ? "" : "no scale-up in this loop: " + plan_.why;
+  if (plan_.decision == ScaleUpDecision::kLimitedByMaxNodesTotal) why = "max total nodes in cluster reached";
+  if (plan_.decision == ScaleUpDecision::kInCooldown) why = "the pods are too new: the next loop decides";
+  JsonObject reasons;
+  for (const providers::NodeGroup& group : plan_.view.groups.groups) reasons[group.id] = why;
+  return reasons;
+}
+
+JsonObject ScaleSession::Reasons(size_t pod_group) const {
+  JsonObject reasons;
+  const bool full = plan_.scale_up.outcome == ScaleUpPlan::Outcome::kMaxNodesReached;
+  for (const providers::NodeGroup& group : plan_.view.groups.groups) {
+    reasons[group.id] = full ? "max node total count already reached" : "a new node would take it: left to a later loop";
+  }
+  for (const auto& misfit : plan_.scale_up.misfits[pod_group]) reasons[misfit.group] = DescribeFit(misfit.fit);
+  for (const auto& skipped : plan_.scale_up.skipped) reasons[skipped.group] = skipped.reason;
+  return reasons;
+}
+
+JsonArray ScaleSession::Pending() const {
+  const scheduling::Snapshot& snapshot = *plan_.view.snapshot;
+  std::map<std::string_view, JsonObject> pending;
+  if (plan_.decision != ScaleUpDecision::kGo) {
+    const bool stopped = !plan_.stopped_at.empty();
+    for (const PodId pod : stopped ? plan_.pending : plan_.unschedulable) pending[snapshot.PodKey(pod)] = ReasonForAll();
+  } else {
+    std::set<PodId> placed;
+    for (const ScaleUpStep& step : plan_.scale_ups) placed.insert(step.placed.begin(), step.placed.end());
+    for (size_t i = 0; i < plan_.scale_up.pod_groups.size(); ++i) {
+      std::optional<JsonObject> reasons;
+      for (const PodId pod : plan_.scale_up.pod_groups[i].pods) {
+        if (placed.contains(pod)) continue;
+        if (!reasons) reasons = Reasons(i);
+        pending[snapshot.PodKey(pod)] = *reasons;
+      }
+    }
+  }
+  JsonArray array;
+  for (auto& [key, reasons] : pending) array.push_back(JsonObject{{"pod", key}, {"reasons", std::move(reasons)}});
+  return array;
+}
+
+JsonArray ScaleSession::Unneeded() const {
+  JsonArray array;
+  for (const auto& [node, since] : state_.scale_down.unneeded.all()) {
+    array.push_back(JsonObject{{"node", node}, {"since", base::FormatTime(since)}});
+  }
+  return array;
+}
+
+JsonArray ScaleSession::Unremovables() const {
+  JsonArray array;
+  for (const Unremovable& node : plan_.scale_down.unremovable) {
+    JsonObject object{{"node", (*plan_.view.nodes)[node.node].name}, {"reason", Name(node.reason)}};
+    if (node.blocking.pod != scheduling::kNone) {
+      object["pod"] = plan_.view.snapshot->PodKey(node.blocking.pod);
+      if (node.blocking.reason != BlockingReason::kNoReason) object["blocking"] = Name(node.blocking.reason);
+    }
+    if (node.until) object["until"] = base::FormatTime(*node.until);
+    array.push_back(std::move(object));
+  }
+  return array;
+}
+
+std::vector<std::string> ScaleSession::DeletedNodes(bool drain) const {
+  std::vector<std::string> nodes;
+  for (const size_t index : drain ? plan_.scale_down.delete_drain : plan_.scale_down.delete_empty) {
+    nodes.push_back((*plan_.view.nodes)[plan_.scale_down.unneeded[index].node].name);
+  }
+  std::ranges::sort(nodes);
+  return nodes;
+}
+
+JsonObject ScaleSession::ScaleDowns() const {
+  JsonArray empty, drain;
+  for (const std::string& node : DeletedNodes(false)) empty.emplace_back(node);
+  for (const std::string& name : DeletedNodes(true)) {
+    for (const UnneededNode& node : plan_.scale_down.unneeded) {
+      if ((*plan_.view.nodes)[node.node].name != name) continue;
+      PodIds pods;
+      for (const MovedPod& moved : node.pods) pods.push_back(moved.pod);
+      drain.push_back(JsonObject{{"node", name}, {"pods", PodKeys(*plan_.view.snapshot, pods)}});
+    }
+  }
+  return JsonObject{{"empty", std::move(empty)}, {"drain", std::move(drain)}};
+}
+
+JsonArray ScaleSession::Groups() const {
+  JsonArray array;
+  for (const providers::NodeGroup& group : plan_.view.groups.groups) {
+    const GroupState* known = state_.cluster.Find(group.id);
+    const Backoff::Entry* backoff = state_.cluster.backoff().Find(group.id, input_.now);
+    JsonObject object{{"name", group.id},
+                      {"target", group.target_size},
+                      {"min", group.min_size},
+                      {"max", group.max_size},
+                      {"ready", known == nullptr ? 0 : known->readiness.ready},
+                      {"backoff", nullptr}};
+    if (backoff != nullptr) {
+      object["backoff"] = base::FormatTime(backoff->until);
+      object["backoffReason"] = backoff->error.message;
+    }
+    array.push_back(std::move(object));
+  }
+  return array;
+}
+
+base::Result<ScaleOutput> PlanScale(ScaleInput input) {
+  EVENKEEL_ASSIGN(const auto session, ScaleSession::Run(std::move(input)));
+  return ScaleOutput{session->Result(), session->State()};
+}
+
+}  // namespace evenkeel::controllers::autoscaler

@@ -1,0 +1,38 @@
+// Since when nodes have been found removable, without a break. By name, so that the times survive a restart and a hand-over to
+// another replica.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/time.h"
+
+namespace evenkeel::controllers::autoscaler {
+
+class UnneededNodes {
+ public:
+  /// These are unneeded now: those that were already keep their time, others begin, and the rest is dropped.
+  void Update(std::span<const std::string_view> names, base::Time now);
+  /// A time known from elsewhere (a taint on the node); does nothing when the node has one.
+  void Seed(std::string_view name, base::Time since);
+  void Clear() { since_.clear(); }
+
+  std::optional<base::Time> Since(std::string_view name) const;
+  size_t size() const { return since_.size(); }
+  const std::map<std::string, base::Time, std::less<>>& all() const { return since_; }
+
+  /// {"node": "2024-12-15T01:13:04.000000Z"}
+  base::Json ToJson() const;
+  /// kBadRequest names the node whose time cannot be read.
+  static base::Result<UnneededNodes> FromJson(const base::Json& json);
+
+ private:
+  std::map<std::string, base::Time, std::less<>> since_;
+};
+
+}  // namespace evenkeel::controllers::autoscaler

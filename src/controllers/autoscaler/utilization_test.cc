@@ -1,0 +1,102 @@
+#include "controllers/autoscaler/utilization.h"
+
+#include <gtest/gtest.h>
+
+#include "controllers/autoscaler/scale_down_testing.h"
+
+namespace evenkeel::controllers::autoscaler {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::PodMaker;
+using testing::World;
+
+constexpr int64_t kPodCpu = 100, kPodMemory = 200'000;
+
+class UtilizationTest : public ::testing::Test {
+ protected:
+  UtilizationTest() {
+    world_.Node("n", 2000, 2'000'000);
+    world_.Pod("p1", kPodCpu, kPodMemory, "n");
+    world_.Pod("p2", kPodCpu, kPodMemory, "n");
+    world_.Pod("none", -1, -1, "n");
+  }
+  std::optional<Utilization> Of(bool ignore_daemons = false, bool ignore_mirrors = false, std::string_view node = "n") {
+    const ClusterView view = world_.View();
+    return UtilizationCalculator(view).Of(world_.NodeOf(node), ignore_daemons, ignore_mirrors);
+  }
+  PodFacts& Pod(std::string_view name) { return world_.Pod(name, kPodCpu, kPodMemory, "n"); }
+
+  World world_;
+};
+
+TEST_F(UtilizationTest, V25TheLargerOfCpuAndMemoryCounts) {
+  EXPECT_DOUBLE_EQ(Of()->value, 0.2);
+  EXPECT_DOUBLE_EQ(Of()->cpu, 0.1);
+  EXPECT_EQ(Of()->resource, Utilization::Resource::kMemory);
+}
+
+TEST_F(UtilizationTest, V25IgnoredDaemonsCountNeitherAsUsedNorAsRoom) {
+  Pod("ds1").daemon = true;
+  PodFacts& custom = Pod("ds2");
+  custom.daemon = true;
+  custom.owner_kind = "CustomDaemonSet";
+  EXPECT_DOUBLE_EQ(Of(true)->value, 0.25);
+  EXPECT_DOUBLE_EQ(Of(false)->value, 0.4);
+}
+
+TEST_F(UtilizationTest, V25IgnoredMirrorPodsCountNeitherAsUsedNorAsRoom) {
+  Pod("mirror").mirror = true;
+  EXPECT_DOUBLE_EQ(Of(false, true)->value, 2.0 / 9);
+}
+
+TEST_F(UtilizationTest, V25DaemonsAndMirrorPodsCanBothBeIgnored) {
+  world_.Remove("p2");
+  Pod("mirror").mirror = true;
+  Pod("ds").daemon = true;
+  EXPECT_DOUBLE_EQ(Of(true, true)->value, 1.0 / 8);
+}
+
+TEST_F(UtilizationTest, V25PodsThatShouldLongHaveEndedDoNotCount) {
+  PodMaker maker("gone", "100m", "200000");
+  PodFacts& gone = world_.Pod(maker.On("n").Terminating());
+  gone.deleted = world_.now - 10min;
+  EXPECT_DOUBLE_EQ(Of()->value, 0.2);
+  gone.deleted = world_.now - 20s;
+  EXPECT_DOUBLE_EQ(Of()->value, 0.3);
+}
+
+TEST_F(UtilizationTest, V25SidecarsAndInitContainersCountAsTheSchedulerCountsThem) {
+  world_.Remove("p2");
+  const auto container = [](std::string_view name, std::string_view cpu, std::string_view memory, bool sidecar) {
+    return "{\"name\":\"" + std::string(name) + "\"" + (sidecar ? ",\"restartPolicy\":\"Always\"" : "") +
+           ",\"resources\":{\"requests\":{\"cpu\":\"" + std::string(cpu) + "\",\"memory\":\"" + std::string(memory) + "\"}}}";
+  };
+  PodMaker with_sidecar("sidecar", "100m", "200000"), with_init("init", "100m", "200000");
+  with_sidecar.On("n").Spec("initContainers",
+                            "[" + container("s", "50m", "100000", true) + "," + container("i", "5m", "100", false) + "]");
+  with_init.On("n").Spec("initContainers", "[" + container("i", "50000m", "100000000", false) + "]");
+  world_.Pod(with_sidecar);
+  world_.Pod(with_init);
+  EXPECT_DOUBLE_EQ(Of()->value, 50.25);
+  EXPECT_DOUBLE_EQ(Of()->cpu, 25.125);
+}
+
+TEST_F(UtilizationTest, V25WithoutMemoryNothingCanBeSaid) {
+  world_.Node("bare", 2000, -1);
+  EXPECT_FALSE(Of(false, false, "bare").has_value());
+}
+
+TEST_F(UtilizationTest, V25NodesWithGpusAreJudgedByThemAlone) {
+  testing::NodeMaker gpus("g", "2000m", "2000000", 100);
+  world_.Node(gpus.Has(kGpuResource, "1")).gpu = "t4";
+  PodMaker pod("train", "100m", "200000");
+  world_.Pod(pod.On("g").Request(kGpuResource, "1"));
+  EXPECT_DOUBLE_EQ(Of(false, false, "g")->value, 1);
+  EXPECT_EQ(Of(false, false, "g")->resource, Utilization::Resource::kGpu);
+  world_.Node("labelled", 2000, 2'000'000).gpu = "t4";
+  EXPECT_DOUBLE_EQ(Of(false, false, "labelled")->value, 0);
+}
+
+}  // namespace
+}  // namespace evenkeel::controllers::autoscaler

@@ -1,0 +1,89 @@
+// Who makes and deletes nodes: one interface, several bodies (Cluster API, an external gRPC service, kwok, the embedded cloud).
+// Reading is one call per loop for everything, so that a planner works on a value and never waits for a network.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/time.h"
+
+namespace evenkeel::providers {
+
+/// A machine as the provider sees it; it may not be registered as a node yet, or not any more.
+struct Instance {
+  enum class State { kRunning, kCreating, kDeleting };
+  enum class ErrorClass { kOutOfResources, kOther };
+  struct Error {
+    ErrorClass error_class = ErrorClass::kOther;
+    std::string code;
+    std::string message;
+  };
+  std::string id;  ///< the node's spec.providerID
+  State state = State::kRunning;
+  std::optional<Error> error;
+};
+
+/// What a group sets differently from the flags (reference: NodeGroupAutoscalingOptions).
+struct NodeGroupOptions {
+  std::optional<double> scale_down_utilization_threshold;
+  std::optional<double> scale_down_gpu_utilization_threshold;
+  std::optional<base::Duration> scale_down_unneeded_time;
+  std::optional<base::Duration> scale_down_unready_time;
+  std::optional<base::Duration> max_node_provision_time;
+  std::optional<base::Duration> max_node_startup_time;
+  std::optional<bool> zero_or_max_node_scaling;  ///< atomic: all nodes or none
+  std::optional<bool> allow_non_atomic_scale_up_to_max;
+  std::optional<bool> ignore_daemonsets_utilization;
+};
+
+struct NodeGroup {
+  std::string id;
+  int64_t min_size = 0, max_size = 0, target_size = 0;
+  std::vector<Instance> instances;
+  /// A v1.Node that a new node of the group will be like; absent: it cannot be scaled from zero.
+  std::optional<base::Json> template_node;
+  NodeGroupOptions options;
+  std::optional<double> price_per_hour;
+  bool exists = true;  ///< false: would be created by the first scale-up
+  std::string debug;
+};
+
+/// All there is to know from the provider, at one moment.
+struct NodeGroups {
+  std::vector<NodeGroup> groups;                                  ///< by id
+  std::map<std::string, std::string, std::less<>> group_of_node;  ///< id by node name; absent: not managed
+  std::string gpu_label;                                          ///< label of nodes with GPUs; "" when the provider has none
+  std::vector<std::string> gpu_types;
+
+  NodeGroup* Find(std::string_view id);
+  const NodeGroup* Find(std::string_view id) const;
+};
+
+/// A node to delete: registered, or only an instance (then without a name).
+struct NodeReference {
+  std::string name, provider_id;
+  base::Json node;  ///< v1.Node when registered; null otherwise
+};
+
+/// Calls block, each with its own time-out. An optional ability that is missing answers kMethodNotAllowed.
+class Provider {
+ public:
+  virtual ~Provider() = default;
+  virtual std::string_view name() const = 0;
+  /// Reads everything anew. `nodes`: v1.Node objects of the cluster, to be told apart by group. Once per loop, before all else.
+  virtual base::Result<NodeGroups> Refresh(std::span<const base::Json> nodes) = 0;
+  /// delta > 0. `atomically`: all or nothing.
+  virtual base::Status IncreaseSize(std::string_view group, int64_t delta, bool atomically) = 0;
+  /// Deletes these and lowers the target by as many. `force`: also what the provider would rather keep.
+  virtual base::Status DeleteNodes(std::string_view group, std::span<const NodeReference> nodes, bool force) = 0;
+  /// delta < 0: of nodes that do not exist yet; never deletes one.
+  virtual base::Status DecreaseTargetSize(std::string_view group, int64_t delta) = 0;
+};
+
+}  // namespace evenkeel::providers

@@ -1,0 +1,191 @@
+// The filters one by one, with their words.
+#include "scheduling/snapshot.h"
+
+namespace evenkeel::scheduling {
+namespace {
+
+constexpr const char* kSpreadText = "node(s) didn't match pod topology spread constraints";
+constexpr const char* kSpreadLabelText = "node(s) didn't match pod topology spread constraints (missing required label)";
+
+Fit Refusal(Filter filter, bool resolvable, std::string text) {
+  Fit fit{filter, resolvable, false, {}};
+  fit.reasons.push_back({std::move(text)});
+  return fit;
+}
+
+}  // namespace
+
+Fit Snapshot::Check(ClassId id, NodeId node) {
+  PodClass& pod_class = classes_[id];
+  Prepare(pod_class);
+  if (pod_class.resolved.rejected_by != Filter::kPass) {
+    Fit fit = Refusal(pod_class.resolved.rejected_by, false, pod_class.resolved.rejected);
+    fit.anywhere = true;
+    return fit;
+  }
+  const PodSpec& spec = pod_class.spec->spec;
+  const NodeShape& shape = shapes_[shape_of_[node]].shape;
+  const NodeLabels labels = LabelsOf(node);
+  if (shape.unschedulable && !spec.ToleratesCordon()) {
+    return Refusal(Filter::kNodeUnschedulable, false, "node(s) were unschedulable");
+  }
+  if (!pod_class.node_name.empty() && pod_class.node_name != labels.name) {
+    return Refusal(Filter::kNodeName, false, "node(s) didn't match the requested node name");
+  }
+  if (const kube::Taint* taint = UntoleratedTaint(spec.tolerations, shape.taints)) {
+    return Refusal(Filter::kTaintToleration, false, "node(s) had untolerated taint {" + taint->key + ": " + taint->value + "}");
+  }
+  if ((!pod_class.pinned_node.empty() && pod_class.pinned_node != labels.name) || !spec.nodes.Matches(labels)) {
+    return Refusal(Filter::kNodeAffinity, false, "node(s) didn't match Pod's node affinity/selector");
+  }
+  if (!PortsFree(spec, node)) {
+    return Refusal(Filter::kNodePorts, true, "node(s) didn't have free ports for the requested pod ports");
+  }
+  Fit fit;
+  CheckResources(pod_class, node, fit);
+  if (!fit.fits()) return fit;
+  if (pod_class.volumes != nullptr) {
+    if (!DisksFree(pod_class, node)) return Refusal(Filter::kVolumeRestrictions, true, "node(s) had no available disk");
+    if (!ClaimsFree(pod_class)) {
+      return Refusal(Filter::kVolumeRestrictions, true,
+                     "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode");
+    }
+    if (!VolumesWithinLimits(pod_class, node)) {
+      return Refusal(Filter::kNodeVolumeLimits, true, "node(s) exceed max volume count");
+    }
+    if (auto texts = volumes_.Binding(pod_class.resolved, labels); !texts.empty()) {
+      fit = Fit{Filter::kVolumeBinding, false, false, {}};
+      for (std::string& text : texts) fit.reasons.push_back({std::move(text)});
+      return fit;
+    }
+    if (!volumes_.ZoneFits(pod_class.resolved, labels)) {
+      return Refusal(Filter::kVolumeZone, false, "node(s) had no available volume zone");
+    }
+  }
+  bool resolvable = false;
+  if (const char* text = SpreadMisfit(pod_class, node, resolvable)) {
+    return Refusal(Filter::kPodTopologySpread, resolvable, text);
+  }
+  if (!AffinityHolds(pod_class.topology, node)) {
+    return Refusal(Filter::kInterPodAffinity, false, "node(s) didn't match pod affinity rules");
+  }
+  if (!AvoidsOwnAntiAffinity(pod_class.topology, node)) {
+    return Refusal(Filter::kInterPodAffinity, true, "node(s) didn't match pod anti-affinity rules");
+  }
+  if (!AvoidsOthersAntiAffinity(pod_class.topology, node)) {
+    return Refusal(Filter::kInterPodAffinity, true, "node(s) didn't satisfy existing pods anti-affinity rules");
+  }
+  return {};
+}
+
+void Snapshot::CheckResources(const PodClass& pod_class, NodeId node, Fit& fit) const {
+  bool never = false;
+  const auto look = [&](const Amount& wanted) {
+    const int64_t free = Free(node, wanted.resource);
+    if (wanted.amount <= free) return;
+    const int64_t allocatable = Allocatable(node, wanted.resource);
+    const std::string& name = resources_.Name(wanted.resource);
+    const bool pods = wanted.resource == kPods;
+    never |= !pods && wanted.amount > allocatable;
+    fit.reasons.push_back(
+        {pods ? "Too many pods" : "Insufficient " + name, name, wanted.amount, allocatable - free, allocatable});
+  };
+  const std::vector<Amount>& requests = pod_class.spec->requests;
+  for (const Amount& wanted : requests) {
+    if (wanted.resource == kPods) look(wanted);
+  }
+  for (const Amount& wanted : requests) {
+    if (wanted.resource != kPods) look(wanted);
+  }
+  if (fit.reasons.empty()) return;
+  fit.filter = Filter::kNodeResourcesFit;
+  fit.resolvable = !never;
+}
+
+bool Snapshot::PortsFree(const PodSpec& spec, NodeId node) const {
+  for (const HostPort& port : spec.ports) {
+    for (const auto& [taken, pods] : nodes_[node].ports) {
+      if (taken.Conflicts(port)) return false;
+    }
+  }
+  return true;
+}
+
+bool Snapshot::DisksFree(const PodClass& pod_class, NodeId node) {
+  if (pod_class.volumes->disks.empty() || nodes_[node].volume_pods == 0) return true;
+  bool free = true;
+  ForEachClassOn(node, [&](const PodClass& other, int64_t) {
+    if (other.volumes == nullptr) return;
+    for (const Disk& disk : pod_class.volumes->disks) {
+      for (const Disk& mounted : other.volumes->disks) free &= !disk.Conflicts(mounted);
+    }
+  });
+  return free;
+}
+
+bool Snapshot::ClaimsFree(const PodClass& pod_class) const {
+  return std::none_of(pod_class.resolved.exclusive.begin(), pod_class.resolved.exclusive.end(),
+                      [&](const std::string& claim) { return claim_users_.contains(claim); });
+}
+
+bool Snapshot::VolumesWithinLimits(PodClass& pod_class, NodeId node) {
+  const auto* limits = pod_class.resolved.attachments.empty() ? nullptr : volumes_.Limits(nodes_[node].name);
+  if (limits == nullptr) return true;
+  std::set<Attachment> attached;
+  if (nodes_[node].volume_pods > 0) {
+    ForEachClassOn(node, [&](PodClass& other, int64_t) {
+      if (other.volumes == nullptr) return;
+      Prepare(other);
+      attached.insert(other.resolved.attachments.begin(), other.resolved.attachments.end());
+    });
+  }
+  std::map<std::string, int64_t> counts, more;
+  for (const Attachment& attachment : attached) ++counts[attachment.driver];
+  for (const Attachment& attachment : pod_class.resolved.attachments)
+    more[attachment.driver] += attached.contains(attachment) ? 0 : 1;
+  return std::all_of(more.begin(), more.end(), [&](const auto& entry) {
+    const auto limit = limits->find(entry.first);
+    return entry.second == 0 || limit == limits->end() || counts[entry.first] + entry.second <= limit->second;
+  });
+}
+
+const char* Snapshot::SpreadMisfit(const PodClass& pod_class, NodeId node, bool& resolvable) const {
+  for (const ClassTopology::Spread& spread : pod_class.topology.spread) {
+    const Counter& counter = *counters_[spread.counter];
+    const DomainId domain = keys_[counter.key].Of(node);
+    resolvable = domain != kNone;
+    if (domain == kNone) return kSpreadLabelText;
+    const int64_t smallest = counter.domains() < spread.min_domains ? 0 : counter.smallest();
+    if (counter.Count(domain) + spread.self - smallest > spread.max_skew) return kSpreadText;
+  }
+  return nullptr;
+}
+
+bool Snapshot::AffinityHolds(const ClassTopology& topology, NodeId node) const {
+  bool pods_there = true, none_anywhere = true;
+  for (const CounterId id : topology.affinity) {
+    const Counter& counter = *counters_[id];
+    const DomainId domain = keys_[counter.key].Of(node);
+    if (domain == kNone) return false;
+    pods_there &= counter.Count(domain) > 0;
+    none_anywhere &= counter.total() == 0;
+  }
+  // The first pod of a group that wants to be together has nobody to be with.
+  return pods_there || (none_anywhere && topology.first_of_its_group);
+}
+
+bool Snapshot::AvoidsOwnAntiAffinity(const ClassTopology& topology, NodeId node) const {
+  return std::none_of(topology.anti_affinity.begin(), topology.anti_affinity.end(), [&](CounterId id) {
+    const DomainId domain = keys_[counters_[id]->key].Of(node);
+    return domain != kNone && counters_[id]->Count(domain) > 0;
+  });
+}
+
+bool Snapshot::AvoidsOthersAntiAffinity(const ClassTopology& topology, NodeId node) const {
+  return std::none_of(topology.forbidden_by.begin(), topology.forbidden_by.end(), [&](CounterId id) {
+    const DomainId domain = keys_[counters_[id]->key].Of(node);
+    return domain != kNone && counters_[id]->Count(domain) > 0;
+  });
+}
+
+}  // namespace evenkeel::scheduling
