@@ -17,7 +17,6 @@ using namespace std::chrono_literals;
 
 // client-go's reflector: 800 ms doubling to 30 s, each wait up to twice as long by jitter.
 constexpr Duration kBackoffBase = 800ms;
-constexpr Duration kBackoffMax = 30s;
 constexpr Duration kWatchPeriodMin = 1s;
 constexpr Duration kWatchLifeMin = 5min;
 constexpr Duration kWatchLifeMax = 10min;
@@ -132,8 +131,8 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
 
   Duration NextBackoff(const base::Error& error) {
     Duration delay = kBackoffBase;
-    for (int i = 0; i < failures && delay < kBackoffMax; ++i) delay *= 2;
-    delay = std::min(delay, kBackoffMax);
+    for (int i = 0; i < failures && delay < options.backoff_max; ++i) delay *= 2;
+    delay = std::min(delay, options.backoff_max);
     ++failures;
     delay += random.Between(Duration::zero(), delay);
     if (error.details() != nullptr)

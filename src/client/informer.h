@@ -22,6 +22,7 @@ struct InformerOptions {
   std::string ns{};
   std::string label_selector{};
   std::string field_selector{};
+  base::Duration backoff_max = std::chrono::seconds(30);  ///< between tries while the API fails; up to as much again is random
 };
 
 /// How well a local copy follows its API.

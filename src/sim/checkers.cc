@@ -79,7 +79,9 @@ Duration NoOrphanChecker::PlanBound() const { return 3 * view().replica_lease_du
 
 Instant NoOrphanChecker::ExcusedUntil(const std::string& user, const std::string& member) const {
   const Condition condition = view().ConditionOf(user, member);
-  return condition.gone ? std::min(view().now(), condition.since + PlanBound()) : condition.since;
+  if (!condition.gone) return condition.since;
+  const bool leads = user == view().Leader();
+  return std::min(view().now(), (leads ? std::max(condition.since, view().UnrestUntil()) : condition.since) + PlanBound());
 }
 
 void NoOrphanChecker::OnSecond() {
@@ -132,6 +134,8 @@ void NoOlderChecker::Forget(const std::string& who) { newest_.erase(who); }
 void QuietChecker::OnWrite(const ApiWrite& write, const LeaseChange&) {
   if (!since_ || !write.took_effect || !IsReplica(write.record.user.name)) return;
   if (write.record.plural == "leases" || IsTestWorkload(write)) return;
+  // What dead replicas left behind is removed minutes later.
+  if (write.record.verb == "delete") return;
   ++writes_[KindOf(write)];
   const auto plan = PlanOf(write);
   const int64_t moved = plan ? MovesOf(*plan) : 0;

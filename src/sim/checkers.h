@@ -39,8 +39,9 @@ class NoOrphanChecker final : public Checker {
 
   /// How long that may take: the new owner must have watched the Lease of the one before run out.
   base::Duration Bound() const;
-  /// How long it may take until the plan no longer counts on a process that is gone, or another leads: as long as its own Lease
-  /// on the hub lasts, twice if the leader goes as well, and some time to write and to apply the plan.
+  /// How long it may take until the plan no longer counts on a process that is gone: as long as its own Lease on the hub lasts,
+  /// and some time to write and to apply the plan. If the leader is gone, so long from when there was peace among the others,
+  /// who are to follow it.
   base::Duration PlanBound() const;
   /// The longest that any registered member was without an owner.
   base::Duration longest() const { return longest_; }

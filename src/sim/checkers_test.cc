@@ -25,6 +25,7 @@ class FakeFleet final : public FleetView {
   Condition ConditionOf(const std::string& user, const std::string&) const override { return conditions.at(user); }
   std::string PlannedOwner(const std::string&) const override { return owner; }
   std::string Leader() const override { return leader; }
+  Instant UnrestUntil() const override { return unrest_until; }
   const TenureBook& tenures() const override { return book; }
   base::Duration lease_duration() const override { return 15s; }
   base::Duration lease_margin() const override { return 3s; }
@@ -35,6 +36,7 @@ class FakeFleet final : public FleetView {
   Instant time{};
   std::map<std::string, Condition> conditions;
   std::string owner, leader;
+  Instant unrest_until{};
   std::vector<ReplicaView> replicas;
   std::map<std::string, Instant> registered{{kMember, Instant{}}};
   TenureBook book;
@@ -229,6 +231,21 @@ TEST_F(NoOrphanTest, ThePlanMustNotCountOnAProcessThatIsGone) {
   fleet.conditions["b"] = {};
   fleet.conditions["a"] = {.gone = true};
   Pass(checker.PlanBound() + checker.Bound());
+  EXPECT_TRUE(violations.empty());
+  Pass(1s);
+  EXPECT_EQ(violations.size(), 1u);
+}
+
+TEST_F(NoOrphanTest, WhoeverFollowsALeaderThatIsGoneNeedsPeace) {
+  fleet.owner = "a";
+  fleet.leader = "b";
+  fleet.conditions["a"] = {};
+  fleet.conditions["b"] = {.gone = true};
+  for (int i = 0; i < 200; ++i) {
+    fleet.unrest_until = fleet.time;
+    Pass(1s);
+  }
+  Pass(checker.PlanBound() + checker.Bound() - 1s);
   EXPECT_TRUE(violations.empty());
   Pass(1s);
   EXPECT_EQ(violations.size(), 1u);

@@ -41,16 +41,18 @@ bool PlanBook::See(const ApiWrite& write, base::Instant now) {
 
 std::string PlanBook::Changes() const {
   int64_t placed = 0, standbys = 0, weights = 0;
+  std::string weight;  // the first that changed
   for (const PublishedPlan::Assignment& now : plan_.assignments) {
     const PublishedPlan::Assignment* was = before_.Find(now.server);
     placed += was == nullptr;
     standbys += was != nullptr && was->standby != now.standby;
-    weights += was != nullptr && was->weight != now.weight;
+    if (was == nullptr || was->weight == now.weight) continue;
+    if (weights++ == 0) weight = fmt::format("{} {} to {}", now.cluster, was->weight, now.weight);
   }
   std::string text = fmt::format("{} moves", MovesOf(plan_));
   if (placed > 0) text += fmt::format(", {} placed", placed);
   if (standbys > 0) text += fmt::format(", {} standbys", standbys);
-  if (weights > 0) text += fmt::format(", {} weights", weights);
+  if (weights > 0) text += fmt::format(", {} weights ({})", weights, weight);
   if (plan_.shards != before_.shards) text += ", other shards";
   if (plan_.waiting != before_.waiting) text += fmt::format(", {} moves wait", plan_.waiting);
   return text;

@@ -247,7 +247,7 @@ void Simulation::Launch(const std::string& host) {
   settings.parts.push_back([this, probed](Replica& replica) { return NewProbe(replica, probed, *no_older_); });
   Tell(settings.user, "start");
   views_of_ = {};
-  usable_since_[settings.user] = now();
+  usable_since_[settings.user] = process_changed_ = now();
   std::unique_ptr<Replica>& replica = replicas_[host];
   replica = std::make_unique<Replica>(context_, std::move(settings), random);
   replica->Start();
@@ -266,6 +266,7 @@ void Simulation::Remove(const std::string& host) {
   }
   usable_since_.erase(replica->second->user());
   gone_since_.emplace(replica->second->user(), now());
+  process_changed_ = now();
   views_of_ = {};
   replicas_.erase(replica);
 }
@@ -274,6 +275,7 @@ void Simulation::Stop(const std::string& host) {
   Replica& replica = *replicas_.at(host);
   Tell(replica.user(), "stop");
   gone_since_.emplace(replica.user(), now());
+  process_changed_ = now();
   replica.Stop([this, &replica] {
     if (!replica.process().alive()) return;
     Tell(replica.user(), "stopped");
@@ -288,11 +290,12 @@ void Simulation::Stop(const std::string& host) {
 void Simulation::Pause(Process& process, Duration duration) {
   process.Pause();
   gone_since_.emplace(process.name(), now());
+  process_changed_ = now();
   After(duration, [this, user = process.name()] {
     for (const auto& [host, replica] : replicas_) {
       if (replica->user() != user || !replica->process().paused()) continue;
       Tell(user, "resumed");
-      usable_since_[user] = now();
+      usable_since_[user] = process_changed_ = now();
       if (!replica->stopping()) gone_since_.erase(user);
       views_of_ = {};
       replica->process().Resume();
@@ -366,6 +369,14 @@ Condition Simulation::ConditionOf(const std::string& user, const std::string& me
   const Network& network = fleet_.network();
   return {.since = std::max({usable->second, network.UndisturbedSince(host, kHub), network.UndisturbedSince(host, member),
                              network.HealthySince(kHub), network.HealthySince(member)})};
+}
+
+Instant Simulation::UnrestUntil() const {
+  Instant until = std::max(process_changed_, fleet_.network().HealthySince(kHub));
+  for (const auto& [host, replica] : replicas_) {
+    if (!replica->process().paused()) until = std::max(until, fleet_.network().UndisturbedSince(host, kHub));
+  }
+  return until;
 }
 
 void Simulation::OnWrite(const ApiWrite& write) {

@@ -71,6 +71,7 @@ class Simulation final : private FleetView, private ApiObserver {
   Condition ConditionOf(const std::string& user, const std::string& member) const override;
   std::string PlannedOwner(const std::string& member) const override { return plans_.OwnerOf(member); }
   std::string Leader() const override { return plans_.leader(); }
+  base::Instant UnrestUntil() const override;
   const TenureBook& tenures() const override { return tenures_; }
   base::Duration lease_duration() const override { return distribution_.lease_duration; }
   base::Duration lease_margin() const override { return distribution_.lease_margin; }
@@ -117,6 +118,7 @@ class Simulation final : private FleetView, private ApiObserver {
   std::map<std::string, std::unique_ptr<Replica>> replicas_;  ///< by host
   std::map<std::string, base::Instant> usable_since_;         ///< by user: runs and is not paused
   std::map<std::string, base::Instant> gone_since_;           ///< by user: paused, stopping or ended
+  base::Instant process_changed_{};                           ///< one began, ended, was paused or continued
   std::map<std::string, base::Instant> registered_;
   std::map<std::string, base::Instant> free_since_;  ///< members without a tenure that counts
   std::multimap<base::Instant, base::Task> recoveries_;

@@ -16,6 +16,8 @@ constexpr base::Duration kTick = std::chrono::milliseconds(500);
 /// Measurements come without an event.
 constexpr base::Duration kRoutine = std::chrono::seconds(10);
 constexpr base::Duration kDefinitionsRetry = std::chrono::seconds(2);
+/// Without plan and Leases nobody leads: after an outage of the hub they are to be seen again soon.
+constexpr base::Duration kBackoffMax = std::chrono::seconds(2);
 
 }  // namespace
 
@@ -74,17 +76,18 @@ void CoordinatedDistributor::Begin() {
     Changed();
   });
   const std::string label = std::string(kReplicaLabel) + "=" + kReplicaLabelValue;
-  leases_ =
-      std::make_unique<ObjectInformer>(context_.hub, kube::resources::Leases(), client::InformerOptions{options_.ns, label, ""},
-                                       strand_, clock_, random.Fork("leases"));
+  leases_ = std::make_unique<ObjectInformer>(context_.hub, kube::resources::Leases(),
+                                             client::InformerOptions{options_.ns, label, "", kBackoffMax}, strand_, clock_,
+                                             random.Fork("leases"));
   leases_->AddHandler([this](const auto& before, const auto& after) {
     const auto& object = after ? after : before;
-    view_.See(object->meta.name, after ? &*after->json : nullptr);
+    view_.See(object->meta.name, after ? &*after->json : nullptr, !leases_->synced());
     LookAtReplicas();
   });
   plans_ = std::make_unique<ObjectInformer>(
-      context_.hub, ShardPlans(), client::InformerOptions{options_.ns, "", std::string("metadata.name=") + kShardPlanName},
-      strand_, clock_, random.Fork("plans"));
+      context_.hub, ShardPlans(),
+      client::InformerOptions{options_.ns, "", std::string("metadata.name=") + kShardPlanName, kBackoffMax}, strand_, clock_,
+      random.Fork("plans"));
   plans_->AddHandler([this](const auto&, const auto& after) { SeePlan(after ? &*after->json : nullptr); });
   source_->Start();
   leases_->Start();

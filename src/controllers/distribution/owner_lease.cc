@@ -66,6 +66,8 @@ struct OwnerLease::State : std::enable_shared_from_this<OwnerLease::State> {
   SilenceClock silence{2 * options.renew_period + options.margin};
   Instant others_until{};  ///< a deleted Lease's holder may write until then
   std::string knocked_at;  ///< the tenure that we have knocked at, and for which plan
+  int64_t lost_plan = 0;   ///< the plan's epoch when our last tenure ended
+  Instant knock_at{};      ///< not before, while that is still the plan
 
   std::shared_ptr<client::Fence> fence;  ///< set: we hold it
   Instant fence_end{};
@@ -110,7 +112,7 @@ struct OwnerLease::State : std::enable_shared_from_this<OwnerLease::State> {
     next.holding = fence != nullptr;
     if (known) {
       next.epoch = record ? record->epoch : 0;
-      next.holder = record ? record->lease.holder : "";
+      next.holder = record && !IsAlias() ? record->lease.holder : "";
       next.since = record ? record->lease.acquire_time : base::Time{};
     }
     next.error = last_error;
@@ -139,6 +141,9 @@ struct OwnerLease::State : std::enable_shared_from_this<OwnerLease::State> {
       return NoRight("list and watch", *error);
     }
     if (wish.role == MemberRole::kStandby) return "";
+    if (record->member != options.member && !record->member.empty()) {
+      return "it is the same cluster as " + record->member + ", which is held by " + record->lease.holder;
+    }
     return "held by " + record->lease.holder + (record->wanted_by == options.identity ? ", asked to hand over" : "");
   }
 
@@ -196,6 +201,8 @@ struct OwnerLease::State : std::enable_shared_from_this<OwnerLease::State> {
 
   void Seen() {
     known = true;
+    // A new tenure: who lost the one before may have been paused, and the plan that says why may be on its way.
+    if (record && record->epoch > greatest_epoch) knock_at = clock.Monotonic() + options.renew_period;
     if (record) greatest_epoch = std::max(greatest_epoch, record->epoch);
     silence.Seen(StampOf(record ? &*record : nullptr), clock.Monotonic());
     if (!fence || (NamesUs() && record->epoch == fence->epoch())) return;
@@ -204,7 +211,12 @@ struct OwnerLease::State : std::enable_shared_from_this<OwnerLease::State> {
                                               : "the Lease was changed by somebody else");
   }
 
-  bool NamesUs() const { return record && record->lease.holder == options.identity; }
+  bool NamesUs() const { return record && record->lease.holder == options.identity && !IsAlias(); }
+
+  /// This process holds it, but for a member that it knows under another name.
+  bool IsAlias() const {
+    return record && record->lease.holder == options.identity && !record->member.empty() && record->member != options.member;
+  }
 
   /// Somebody else has asked for it with a newer plan than ours.
   bool IsOutbid() const { return IsAskedFor() && record->wanted_epoch > wish.epoch; }
@@ -330,6 +342,7 @@ struct OwnerLease::State : std::enable_shared_from_this<OwnerLease::State> {
     fence->Close();
     ended = std::exchange(fence, nullptr);
     awaiting_release = true;
+    lost_plan = wish.epoch;
     base::log::Info(
         "no longer owner of a member",
         {{"member", client.Describe()}, {"identity", options.identity}, {"epoch", ended->epoch()}, {"reason", why}});
@@ -378,7 +391,8 @@ struct OwnerLease::State : std::enable_shared_from_this<OwnerLease::State> {
     if (!Knock()) return;
     if (clock.Monotonic() >= silence.last_contact() + 2 * options.renew_period && !Look()) return;
     Succeeded();
-    Schedule(std::min(Decide().due, silence.last_contact() + 2 * options.renew_period));
+    const Instant next = std::min(Decide().due, silence.last_contact() + 2 * options.renew_period);
+    Schedule(KnocksLater() ? std::min(next, knock_at) : next);
   }
 
   void Acquire() {
@@ -388,7 +402,7 @@ struct OwnerLease::State : std::enable_shared_from_this<OwnerLease::State> {
       if (Decide().move != Move::kTake) return std::nullopt;
       begin = clock.Monotonic();
       epoch = std::max(wish.epoch, greatest_epoch + 1);
-      return Acquired(record ? &*record : nullptr, options.identity, options.duration, epoch, clock.Now());
+      return Acquired(record ? &*record : nullptr, options.identity, options.duration, epoch, clock.Now(), options.member);
     });
     maybe_ours = outcome == Outcome::kFailed;
     if (outcome == Outcome::kMoot) return Kick();
@@ -416,6 +430,8 @@ struct OwnerLease::State : std::enable_shared_from_this<OwnerLease::State> {
     if (outcome != Outcome::kFailed) Kick();
   }
 
+  bool KnocksLater() const { return wish.epoch <= lost_plan && clock.Monotonic() < knock_at; }
+
   /// False: failed, to be tried later.
   bool Knock() {
     std::string here;
@@ -423,6 +439,7 @@ struct OwnerLease::State : std::enable_shared_from_this<OwnerLease::State> {
       if (wish.role != MemberRole::kOwner || wish.epoch <= 0 || !record || record->free() || NamesUs() || IsOutbid()) {
         return std::nullopt;
       }
+      if (KnocksLater()) return std::nullopt;
       here = record->lease.holder + " " + std::to_string(record->epoch) + " " + std::to_string(wish.epoch);
       const bool there = record->wanted_by == options.identity && record->wanted_epoch == wish.epoch;
       if (there || here == knocked_at) return std::nullopt;

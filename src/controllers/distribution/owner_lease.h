@@ -36,9 +36,12 @@ namespace evenkeel::controllers::distribution {
 /// Annotations of the Lease with the last knock: who wants it, and the plan's epoch that says so.
 inline constexpr char kWantedByAnnotation[] = "evenkeel.dev/wanted-by";
 inline constexpr char kWantedEpochAnnotation[] = "evenkeel.dev/wanted-epoch";
+/// The server URL under which the holder knows the member: one API may be in the fleet under two.
+inline constexpr char kMemberAnnotation[] = "evenkeel.dev/member";
 
 struct OwnerLeaseOptions {
   std::string identity;  ///< of this process, unique: two processes on one host differ
+  std::string member{};  ///< as this process knows it: held by it under another name is held by another
   base::Duration duration = std::chrono::seconds(15);
   base::Duration renew_period = std::chrono::seconds(3);
   /// More than any request time-out to the member plus what clocks differ in `duration`.

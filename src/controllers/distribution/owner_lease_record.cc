@@ -35,6 +35,7 @@ OwnerRecord OwnerRecord::Decode(const base::Json& object) {
   record.epoch = EpochIn(annotations, client::kEpochAnnotation);
   record.wanted_epoch = EpochIn(annotations, kWantedEpochAnnotation);
   if (const auto found = annotations.find(kWantedByAnnotation); found != annotations.end()) record.wanted_by = found->second;
+  if (const auto found = annotations.find(kMemberAnnotation); found != annotations.end()) record.member = found->second;
   return record;
 }
 
@@ -63,7 +64,7 @@ base::Duration ValidityOf(const OwnerRecord& record, base::Duration fallback) {
 }
 
 base::Json Acquired(const OwnerRecord* present, const std::string& holder, base::Duration duration, int64_t epoch,
-                    base::Time now) {
+                    base::Time now, const std::string& member) {
   base::Json object = present != nullptr
                           ? base::Json(present->json, {})
                           : kube::NewObject(kube::resources::Leases(), client::kOwnerLeaseNamespace, client::kOwnerLease);
@@ -74,6 +75,7 @@ base::Json Acquired(const OwnerRecord* present, const std::string& holder, base:
   lease.transitions = present != nullptr ? present->lease.transitions + 1 : 0;
   lease.WriteTo(object);
   Annotate(object, client::kEpochAnnotation, std::to_string(epoch));
+  if (!member.empty()) Annotate(object, kMemberAnnotation, member);
   base::Erase(object, {"metadata", "annotations", kWantedByAnnotation});
   base::Erase(object, {"metadata", "annotations", kWantedEpochAnnotation});
   return object;

@@ -16,7 +16,7 @@ int64_t Number(std::string_view text) {
 
 }  // namespace
 
-void ReplicaView::See(const std::string& name, const base::Json* lease) {
+void ReplicaView::See(const std::string& name, const base::Json* lease, bool first_list) {
   if (lease == nullptr) {
     seen_.erase(name);
     return;
@@ -31,7 +31,7 @@ void ReplicaView::See(const std::string& name, const base::Json* lease) {
   seen.replica = {.identity = decoded.holder, .host = host, .leaving = leaving};
   seen.applied_epoch = Number(base::FindString(*lease, {"metadata", "annotations", kAppliedEpochAnnotation}));
   if (!fresh && seen.renew_time == decoded.renew_time) return;
-  seen.renewed = !fresh || sees();
+  seen.renewed = !fresh || (sees() && !first_list);
   seen.renew_time = decoded.renew_time;
   seen.at = now;
   if (decoded.holder != self_) return;

@@ -21,7 +21,8 @@ class ReplicaView {
       : self_(std::move(self)), duration_(duration), clock_(clock) {}
 
   /// A Lease as it is now (any order, repeats are harmless); null: it was deleted.
-  void See(const std::string& name, const base::Json* lease);
+  /// @param first_list  it was there before this observer: it may be of somebody who is long gone
+  void See(const std::string& name, const base::Json* lease, bool first_list = false);
   /// Whether the own renewals are seen as they should be. Without that, nothing is known of the others.
   bool sees() const;
   /// Whether it knows of every other whether it lives: each has renewed its Lease since the view is whole, or has been silent

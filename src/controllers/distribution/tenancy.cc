@@ -55,6 +55,7 @@ void Tenancy::Connect() {
   lease_client_ = *std::move(client);
   OwnerLeaseOptions options;
   options.identity = context_.identity;
+  options.member = server_;
   options.duration = context_.options.lease_duration;
   options.renew_period = context_.options.lease_duration / 5;
   options.margin = context_.options.lease_margin;
