@@ -85,7 +85,7 @@ class WatchStream : public std::enable_shared_from_this<WatchStream> {
   ~WatchStream();
 
   /// At the API server.
-  void Open(std::unique_ptr<client::Watch> source) { source_ = std::move(source); }
+  void Open(std::unique_ptr<client::Watch> source);
   void Push(base::Result<client::WatchEvent> event);
   /// The connection ends: what is under way is lost, the other side notices after `notice`.
   void Break(base::Error error, base::Duration notice = {});

@@ -3,11 +3,15 @@
 namespace evenkeel::sim {
 
 WatchStream::WatchStream(Network& network, Process& process, Link& link, client::WatchHandler handler)
-    : network_(network), process_(process), link_(link), id_(network.next_stream_++), handler_(std::move(handler)) {
-  link_.streams[id_] = this;
-}
+    : network_(network), process_(process), link_(link), id_(network.next_stream_++), handler_(std::move(handler)) {}
 
 WatchStream::~WatchStream() { Close(); }
+
+void WatchStream::Open(std::unique_ptr<client::Watch> source) {
+  source_ = std::move(source);
+  // Not before: whoever asked may be gone by the time the request arrives, and nobody would close it.
+  link_.streams[id_] = this;
+}
 
 void WatchStream::Push(base::Result<client::WatchEvent> event) {
   if (broken_ || closed_) return;

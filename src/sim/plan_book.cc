@@ -58,6 +58,13 @@ std::string PlanBook::Changes() const {
   return text;
 }
 
+bool PlanBook::WeightsChanged() const {
+  return std::ranges::any_of(plan_.assignments, [&](const PublishedPlan::Assignment& now) {
+    const PublishedPlan::Assignment* was = before_.Find(now.server);
+    return was == nullptr || was->weight != now.weight;
+  });
+}
+
 std::string PlanBook::OwnerOf(const std::string& member) const {
   const auto assignment = std::ranges::find(plan_.assignments, member, &PublishedPlan::Assignment::cluster);
   if (assignment == plan_.assignments.end()) return "";

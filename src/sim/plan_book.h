@@ -23,6 +23,8 @@ class PlanBook {
   const controllers::distribution::PublishedPlan& plan() const { return plan_; }
   /// What the plan changed of the one before, for people: "2 moves, 5 weights".
   std::string Changes() const;
+  /// Whether it counts some member differently than the one before.
+  bool WeightsChanged() const;
   base::Instant written() const { return written_; }
   /// The user who wrote it; "" before the first.
   const std::string& leader() const { return leader_; }

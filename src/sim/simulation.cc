@@ -19,7 +19,7 @@ constexpr Duration kStallMax = 90s;
 /// As a pod's grace period: who has not ended by then is killed.
 constexpr Duration kGrace = 30s;
 /// After a fault, loads are measured anew for a while, and plans follow them.
-constexpr Duration kPlanStands = 30s;
+constexpr Duration kPlanStands = 90s;
 /// A fleet that is settled for so long has settled.
 constexpr int kSettledSeconds = 5;
 
@@ -418,7 +418,7 @@ void Simulation::SeePlan(const std::string& leader) {
   ++report_.plans;
   report_.moves += moved;
   // Where few are allowed per minute, the moves that are still due may take an hour.
-  if (moved == 0 || distribution_.moves_per_minute >= kFewMovesPerMinute) unsettled_ = now();
+  if (plans_.WeightsChanged() || distribution_.moves_per_minute >= kFewMovesPerMinute) unsettled_ = now();
   Tell(leader, "plan", fmt::format("epoch {}, {} replicas: {}", plan.epoch, plan.shards.size(), plans_.Changes()));
 }
 

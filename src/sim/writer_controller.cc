@@ -9,8 +9,8 @@ using base::Json;
 
 constexpr char kNamespace[] = "default";
 constexpr char kName[] = "simulation";
-constexpr base::Duration kPeriodMin = std::chrono::seconds(1);
-constexpr base::Duration kPeriodMax = std::chrono::seconds(2);
+constexpr base::Duration kPeriodMin = std::chrono::seconds(2);
+constexpr base::Duration kPeriodMax = std::chrono::seconds(4);
 
 using Acknowledged = std::function<void(const std::string&, const std::string&, int64_t)>;
 
@@ -41,11 +41,12 @@ class WriterController final : public controllers::runtime::MemberController {
     const auto& resource = kube::resources::ConfigMaps();
     auto present = member_.client().Get(resource, kNamespace, kName);
     if (!present && present.error().code() != base::Code::kNotFound) return;
-    Json object = present ? *std::move(present) : kube::NewObject(resource, kNamespace, kName);
+    const bool exists = present.has_value();
+    Json object = exists ? *std::move(present) : kube::NewObject(resource, kNamespace, kName);
     const int64_t counter = Decode(object).counter + 1;
     base::Ensure(object, {"data", "author"}) = author_;
     base::Ensure(object, {"data", "counter"}) = std::to_string(counter);
-    const auto written = present ? member_.client().Update(resource, object) : member_.client().Create(resource, object);
+    const auto written = exists ? member_.client().Update(resource, object) : member_.client().Create(resource, object);
     if (written) acknowledged_(member_.name(), author_, counter);
   }
 

@@ -14,6 +14,9 @@ namespace {
 constexpr base::Duration kMeasurePeriod = std::chrono::seconds(10);
 /// One slow call or one long list is no load: a measurement counts a quarter.
 constexpr int64_t kSmoothing = 4;
+/// What is measured right after a member was won says more about the hand-over than about the member: until there are so many
+/// measurements, it counts what it counted before. The first one is left out.
+constexpr int kSettling = 3;
 /// Argo CD's claims compare the wall clocks of two machines: its users keep them together.
 constexpr base::Duration kTrustedSkew = std::chrono::seconds(5);
 
@@ -113,6 +116,7 @@ void Tenancy::Won(const std::shared_ptr<client::Fence>& fence) {
       cluster.name, client::NewFencedClient(*std::move(client), fence), context_.executor, random_.Fork("member"),
       [this] { strand_->Post([this] { UpdateReport(); }); }, context_.controllers);
   busy_before_ = {};
+  measurements_ = 0;
   {
     std::lock_guard lock(mutex_);
     fence_ = fence;
@@ -148,7 +152,7 @@ void Tenancy::Measure() {
   measure_timer_ = strand_->PostAfter(kMeasurePeriod, [this] { Measure(); });
   const base::Duration busy = member_->busy();
   const int64_t now = (busy - std::exchange(busy_before_, busy)) / (kMeasurePeriod / 1000);
-  busy_permille_ += (now - busy_permille_) / kSmoothing;
+  busy_permille_ = ++measurements_ <= 2 ? now : busy_permille_ + (now - busy_permille_) / kSmoothing;
   UpdateReport();
 }
 
@@ -180,7 +184,11 @@ void Tenancy::UpdateReport() {
   if (member_) {
     const runtime::MemberHealth health = member_->health();
     if (now.error.empty()) now.error = health.error;
-    now.load = {.nodes = health.nodes, .pods = health.pods, .busy_permille = busy_permille_, .reachable = now.error.empty()};
+    const bool reachable = now.error.empty();
+    if (!reachable || (health.synced && measurements_ >= kSettling)) {
+      now.load =
+          MeasuredLoad{.nodes = health.nodes, .pods = health.pods, .busy_permille = busy_permille_, .reachable = reachable};
+    }
   }
   if (now.wish.role == MemberRole::kOwner) Tell(now.error);
   bool changed;

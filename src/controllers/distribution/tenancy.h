@@ -40,9 +40,9 @@ struct TenancyReport {
   int64_t shard = -1;
   LeaseWish wish;
   OwnerLeaseState lease;
-  bool acting = false;  ///< the fence is open now
-  MeasuredLoad load;    ///< while acting
-  std::string error;    ///< why the member cannot be reached; empty when it can
+  bool acting = false;               ///< the fence is open now
+  std::optional<MeasuredLoad> load;  ///< while acting and measured
+  std::string error;                 ///< why the member cannot be reached; empty when it can
 };
 
 class Tenancy {
@@ -87,6 +87,7 @@ class Tenancy {
   base::Timer measure_timer_;
   base::Duration busy_before_{};
   int64_t busy_permille_ = 0;
+  int measurements_ = 0;       ///< since the member was won
   std::string connect_error_;  ///< the connection data is of no use
   std::string told_error_;
 
