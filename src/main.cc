@@ -54,6 +54,11 @@ void AddUp(CLI::App& app, UpOptions& options, Action& action) {
       ->check(CLI::Range(0, 65535));
   up->add_option("--store", options.hub_store,
                  "Of the hub: sqlite:PATH, etcd://HOST:PORT,... or memory (default: SQLite in $EVENKEEL_HOME)");
+  up->add_option("--node-group-max", options.node_group_max, "Nodes that the node group of a new member may have")
+      ->check(CLI::Range(0, 5000))
+      ->capture_default_str();
+  up->add_option("--autoscaler-args", options.autoscaler_args,
+                 "Of a new fleet: flags for its autoscalers, e.g. \"--scan-interval 2s --scale-down-unneeded-time 30s\"");
   up->add_option_function<std::string>(
       "--for",
       [&options](const std::string& text) {
@@ -87,7 +92,11 @@ void AddRun(CLI::App& app, RunOptions& options, Action& action) {
   run->add_option("--quirks", options.quirks, "Behaviours of Argo CD to switch on, or off with no- (docs/COMPATIBILITY.md)")
       ->delimiter(',');
   run->add_flag("--in-cluster", options.in_cluster, "The hub itself takes part in the distribution, as in Argo CD");
-  run->callback([&] { action = [&] { return Run(options); }; });
+  const auto read_autoscaler = AddAutoscalerFlags(*run, options.autoscaler);
+  run->callback([&, read_autoscaler] {
+    read_autoscaler();
+    action = [&] { return Run(options); };
+  });
 }
 
 void AddApiServer(CLI::App& app, ApiServerOptions& options, Action& action) {
@@ -177,6 +186,8 @@ void AddSimulate(CLI::App& app, SimulateOptions& options, Action& action) {
   simulate->add_option("--seed", options.seed, "One seed (default 1)");
   simulate->add_option("--seeds", options.seeds, "Many: A..B, or how many from 1 on; as many at once as there are cores");
   simulate->add_option("--timeline", options.timeline, "Write what happened when to this CSV file; of one seed");
+  simulate->add_option("--trace", options.trace, "Replay a trace with the autoscaler on: openb");
+  simulate->add_option("--trace-dir", options.trace_dir, "The folder with the trace's files (default: as the scenario says)");
   simulate->add_option("-o,--output", options.output, "table, json or yaml")->capture_default_str();
   simulate->add_flag("--verbose", options.verbose, "The replicas' own log on standard error");
   simulate->callback([&] { action = [&] { return Simulate(options, std::cout); }; });

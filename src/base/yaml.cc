@@ -193,7 +193,10 @@ class YamlBuilder final : public YAML::EventHandler {
 std::unexpected<Error> YamlError(std::string_view source, const YAML::Mark& mark, const std::string& what) {
   std::string where(source);
   if (!mark.is_null()) where += ":" + std::to_string(mark.line + 1) + ":" + std::to_string(mark.column + 1);
-  return Fail(Code::kBadRequest, where + ": invalid YAML: " + what);
+  // yaml-cpp quotes the input, whatever it is; an error is one line.
+  std::string line = what;
+  std::ranges::replace_if(line, [](unsigned char c) { return c < ' ' || c == 0x7F; }, ' ');
+  return Fail(Code::kBadRequest, where + ": invalid YAML: " + line);
 }
 
 }  // namespace

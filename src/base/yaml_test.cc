@@ -115,6 +115,13 @@ TEST(YamlTest, ErrorsHaveSourceLineAndColumn) {
   EXPECT_NE(YamlErrorOf("a: !!int pear\n"), "no error");
 }
 
+TEST(YamlTest, ErrorsAreOneLineWhateverTheInput) {
+  const std::string text(".0\0\n", 4);
+  const auto bad = ParseYaml(text, "in");
+  ASSERT_FALSE(bad);
+  EXPECT_EQ(bad.error().message().find_first_of(std::string("\0\n\r", 3)), std::string::npos) << bad.error().message();
+}
+
 TEST(YamlTest, AliasesAndNestingAreBounded) {
   std::string bomb = "a0: &a0 [" + std::string(1000, 'x') + "]\n";
   for (int i = 1; i < 10; ++i) {

@@ -6,10 +6,12 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/yaml.h"
+#include "cli/cloud_provider.h"
 #include "cli/hub.h"
 #include "cli/signals.h"
 #include "client/fenced_client.h"
 #include "client/http_client.h"
+#include "controllers/autoscaler/member_autoscaler.h"
 #include "controllers/distribution/distributor.h"
 #include "controllers/distribution/shard_plan.h"
 #include "embedded/apiserver/http_server.h"
@@ -18,7 +20,10 @@ namespace evenkeel::cli {
 namespace {
 
 namespace apiserver = embedded::apiserver;
+namespace autoscaler = controllers::autoscaler;
 namespace distribution = controllers::distribution;
+using controllers::runtime::Member;
+using controllers::runtime::MemberControllerFactory;
 
 /// Strands of this process wait for networks: two per owned member, one per member it stands by for, and the hub's. Threads
 /// that wait cost little; beyond this number members that hang would hold up the others' fences.
@@ -32,14 +37,16 @@ constexpr base::Duration kMemberTimeout = std::chrono::seconds(30);
 /// /healthz and /readyz say whether this replica holds its claim; /livez only that it runs.
 class HealthHandler final : public apiserver::HttpHandler {
  public:
-  HealthHandler(const distribution::Distributor& distributor, const base::MetricRegistry& metrics)
-      : distributor_(distributor), metrics_(metrics) {}
+  HealthHandler(const distribution::Distributor& distributor, const base::MetricRegistry& metrics,
+                autoscaler::AutoscalerMetrics& autoscaler)
+      : distributor_(distributor), metrics_(metrics), autoscaler_(autoscaler) {}
 
   void Handle(apiserver::HttpRequest request, std::unique_ptr<apiserver::Responder> responder) override {
     apiserver::HttpResponse response;
     response.content_type = "text/plain; charset=utf-8";
     std::string body = "ok\n";
     if (request.path == "/metrics") {
+      autoscaler_.Publish();
       body = metrics_.Render();
       response.content_type = "text/plain; version=0.0.4; charset=utf-8";
     } else if (request.path == "/healthz" || request.path == "/readyz") {
@@ -59,6 +66,7 @@ class HealthHandler final : public apiserver::HttpHandler {
  private:
   const distribution::Distributor& distributor_;
   const base::MetricRegistry& metrics_;
+  autoscaler::AutoscalerMetrics& autoscaler_;
 };
 
 std::string HostName() {
@@ -71,12 +79,39 @@ std::string HostName() {
   return host;
 }
 
-base::Status CheckMode(distribution::Mode mode, const std::string& method) {
-  const bool weighted = method == distribution::kWeightedMethod;
-  if (method.empty() || weighted == (mode == distribution::Mode::kCoordinated)) return {};
-  return base::Fail(base::Code::kBadRequest, "--sharding-method " + method + " does not go with --sharding-mode " +
-                                                 std::string(distribution::ModeName(mode)) +
-                                                 ": weighted is coordinated, the others are compatible");
+base::Result<autoscaler::ExpanderChain> MakeExpanders(const autoscaler::Options& options, autoscaler::PodSource pods) {
+  std::shared_ptr<const autoscaler::ExpanderPlugin> plugin;
+  if (std::ranges::find(options.expander, "grpc") != options.expander.end()) {
+    EVENKEEL_ASSIGN(plugin,
+                    autoscaler::NewGrpcExpander({options.grpc_expander_url, options.grpc_expander_cert}, std::move(pods)));
+  }
+  return autoscaler::ExpanderChain::Make(options.expander, std::move(plugin));
+}
+
+/// What looks after the nodes of each member; none without --cloud-provider.
+base::Result<std::vector<MemberControllerFactory>> MakeAutoscalers(const RunOptions& run, const std::string& host,
+                                                                   base::Clock& clock, const base::Random& random,
+                                                                   std::shared_ptr<autoscaler::AutoscalerMetrics> metrics) {
+  EVENKEEL_ASSIGN(autoscaler::AppliedFlags applied, autoscaler::ApplyFlags(run.autoscaler));
+  for (const std::string& warning : applied.warnings) base::log::Warn(warning);
+  const autoscaler::Options& options = applied.options;
+  if (options.cloud_provider.empty()) {
+    if (!run.autoscaler.empty()) base::log::Warn("flags of the autoscaler have no effect without --cloud-provider");
+    return std::vector<MemberControllerFactory>{};
+  }
+  EVENKEEL_ASSIGN(ProviderMaker make, MakeProviderMaker(options, clock, random.Fork("provider")));
+  // Made once for nothing, so that what is wrong is said now.
+  EVENKEEL_TRY(MakeExpanders(options, [](auto) { return std::nullopt; }));
+  autoscaler::MemberAutoscalerContext context{
+      .options = options,
+      .expanders = [options](autoscaler::PodSource pods) { return MakeExpanders(options, std::move(pods)); },
+      .provider = [make](Member& member) { return make(member.client()); },
+      .clock = clock,
+      .random = random.Fork("autoscaler"),
+      .metrics = std::move(metrics),
+      .host = host};
+  base::log::Info("autoscaler is on", {{"provider", options.cloud_provider}});
+  return std::vector{autoscaler::NewMemberAutoscaler(std::move(context))};
 }
 
 base::Result<distribution::Options> ReadOptions(const RunOptions& run) {
@@ -93,7 +128,7 @@ base::Result<distribution::Options> ReadOptions(const RunOptions& run) {
   if (!run.sharding_mode.empty()) {
     EVENKEEL_ASSIGN(options.mode, distribution::ParseMode(run.sharding_mode));
   }
-  EVENKEEL_TRY(CheckMode(options.mode, run.sharding_method));
+  EVENKEEL_TRY(distribution::CheckMethod(options.mode, run.sharding_method));
   options.moves_per_minute = run.moves_per_minute;
   if (run.dynamic) options.dynamic = true;
   if (!run.hub.controller_name.empty()) options.controller_name = run.hub.controller_name;
@@ -131,6 +166,9 @@ base::Status Run(const RunOptions& run) {
 
   const std::unique_ptr<base::Executor> executor = base::NewThreadPool(kThreads);
   base::MetricRegistry metrics;
+  const auto autoscaler_metrics = std::make_shared<autoscaler::AutoscalerMetrics>(metrics);
+  const base::Random random(base::EntropySeed());
+  EVENKEEL_ASSIGN(auto autoscalers, MakeAutoscalers(run, options.host_name, executor->clock(), random, autoscaler_metrics));
   auto connect = [&](const client::ConnectionConfig& config, int64_t epoch) {
     client::HttpClientOptions member_options;
     member_options.request_timeout = epoch == 0 ? kFencedTimeout : kMemberTimeout;
@@ -140,9 +178,9 @@ base::Status Run(const RunOptions& run) {
     if (epoch != 0) member_options.headers.emplace_back(client::kEpochHeader, std::to_string(epoch));
     return client::NewHttpClient(config, member_options);
   };
-  const std::unique_ptr<distribution::Distributor> distributor = distribution::NewDistributor(
-      {*hub, *executor, base::Random(base::EntropySeed()), std::move(options), connect, metrics, {}});
-  HealthHandler health(*distributor, metrics);
+  const std::unique_ptr<distribution::Distributor> distributor =
+      distribution::NewDistributor({*hub, *executor, random, std::move(options), connect, metrics, std::move(autoscalers)});
+  HealthHandler health(*distributor, metrics, *autoscaler_metrics);
   apiserver::HttpServerOptions server_options;
   server_options.address = run.metrics_address;
   server_options.port = run.metrics_port;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/shards.h"
+#include "controllers/autoscaler/flags.h"
 
 namespace evenkeel::cli {
 
@@ -18,6 +19,7 @@ struct RunOptions {
   int metrics_port = 8082;
   std::vector<std::string> quirks;
   bool in_cluster = false;
+  std::vector<controllers::autoscaler::FlagValue> autoscaler;  ///< without --cloud-provider: none runs
 };
 
 /// Runs until SIGTERM or SIGINT, then hands its clusters over and returns. Serves /healthz, /readyz, /livez and /metrics.

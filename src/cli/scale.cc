@@ -4,6 +4,9 @@
 #include <iostream>
 
 #include "base/yaml.h"
+#include "cli/cloud_provider.h"
+#include "cli/hub.h"
+#include "cli/live_cluster.h"
 #include "cli/output.h"
 #include "controllers/autoscaler/plan_scale.h"
 
@@ -22,10 +25,21 @@ base::Result<Json> ReadState(const std::string& file) {
   return base::ParseJson(*text, file);
 }
 
-base::Result<autoscaler::ScaleInput> ReadInput(const ScaleOptions& options) {
-  if (options.files.empty()) {
-    return base::Fail(base::Code::kBadRequest, "-f is required: files with NodeGroups, Nodes, Pods and what belongs to them");
+base::Status ReadLive(const ScaleOptions& options, autoscaler::ScaleInput& input) {
+  if (!options.state.empty()) {
+    return base::Fail(base::Code::kBadRequest, "--state goes with -f: a live cluster keeps what its autoscaler remembers");
   }
+  if (input.options.cloud_provider.empty()) input.options.cloud_provider = "embedded";
+  EVENKEEL_ASSIGN(const ProviderMaker make, MakeProviderMaker(input.options, base::SystemClock(), base::Random(1)));
+  EVENKEEL_ASSIGN(const std::unique_ptr<client::Client> cluster, ConnectToHub(options.cluster));
+  EVENKEEL_ASSIGN(const std::unique_ptr<providers::Provider> provider, make(*cluster));
+  std::string warning;
+  EVENKEEL_TRY(ReadLiveCluster(*cluster, *provider, input, warning));
+  if (!warning.empty()) std::cerr << "evenkeel: warning: the autoscaler's memory cannot be read: " << warning << '\n';
+  return {};
+}
+
+base::Result<autoscaler::ScaleInput> ReadInput(const ScaleOptions& options) {
   autoscaler::ScaleInput input;
   EVENKEEL_ASSIGN(autoscaler::AppliedFlags applied, autoscaler::ApplyFlags(options.flags));
   for (const std::string& warning : applied.warnings) std::cerr << "evenkeel: warning: " << warning << '\n';
@@ -36,6 +50,10 @@ base::Result<autoscaler::ScaleInput> ReadInput(const ScaleOptions& options) {
     const auto now = base::ParseTime(options.now);
     if (!now) return base::Fail(now.error().Wrap("--now"));
     input.now = *now;
+  }
+  if (options.files.empty()) {
+    EVENKEEL_TRY(ReadLive(options, input));
+    return input;
   }
   EVENKEEL_ASSIGN(input.state, ReadState(options.state));
   EVENKEEL_ASSIGN(input.objects, kube::ReadManifests(options.files));
@@ -138,20 +156,27 @@ void AddFlag(CLI::App& command, const autoscaler::Flag& flag,
 
 }  // namespace
 
+std::function<void()> AddAutoscalerFlags(CLI::App& command, std::vector<autoscaler::FlagValue>& values) {
+  std::vector<std::pair<std::string, const CLI::Option*>> registered;
+  for (const autoscaler::Flag& flag : autoscaler::Flags()) AddFlag(command, flag, registered);
+  return [&values, registered = std::move(registered)] {
+    for (const auto& [name, option] : registered) {
+      for (const std::string& text : option->results()) values.push_back({name, text});
+    }
+  };
+}
+
 std::function<void()> AddScaleFlags(CLI::App& command, ScaleOptions& options) {
   command
       .add_option("-f,--filename", options.files,
-                  "NodeGroups, Nodes, Pods, PodDisruptionBudgets and so on; - is standard input")
+                  "NodeGroups, Nodes, Pods, PodDisruptionBudgets and so on; - is standard input (default: the live cluster)")
       ->allow_extra_args(false);
+  command.add_option("--kubeconfig", options.cluster.kubeconfig,
+                     "How to reach the live cluster (default: $KUBECONFIG, $EVENKEEL_HOME/kubeconfig, ~/.kube/config)");
+  command.add_option("--context", options.cluster.context, "Context of the kubeconfig (default: its current one)");
   command.add_option("--state", options.state, "What the last call remembered; written by plan scale, which may begin without");
   command.add_option("--now", options.now, "The time of the loop, RFC 3339 (default: the system's clock)");
-  std::vector<std::pair<std::string, const CLI::Option*>> registered;
-  for (const autoscaler::Flag& flag : autoscaler::Flags()) AddFlag(command, flag, registered);
-  return [&options, registered = std::move(registered)] {
-    for (const auto& [name, option] : registered) {
-      for (const std::string& text : option->results()) options.flags.push_back({name, text});
-    }
-  };
+  return AddAutoscalerFlags(command, options.flags);
 }
 
 base::Status PlanScale(const ScaleOptions& options, std::ostream& out) {

@@ -20,6 +20,10 @@ bool IsWeighted(const ShardsOptions& options) { return options.method == distrib
 
 /// Argo CD's method that is asked for; none: weighted, or whatever the fleet has.
 base::Result<std::optional<distribution::Method>> MethodOf(const ShardsOptions& options) {
+  if (!options.mode.empty()) {
+    EVENKEEL_ASSIGN(const distribution::Mode mode, distribution::ParseMode(options.mode));
+    EVENKEEL_TRY(distribution::CheckMethod(mode, options.method));
+  }
   if (options.method.empty() || IsWeighted(options)) return std::nullopt;
   EVENKEEL_ASSIGN(const distribution::Method method, distribution::ParseMethod(options.method));
   return method;

@@ -4,6 +4,8 @@
 
 #include <filesystem>
 #include <iostream>
+#include <iterator>
+#include <sstream>
 
 #include "base/hash.h"
 #include "base/log.h"
@@ -12,9 +14,11 @@
 #include "cli/signals.h"
 #include "controllers/distribution/fleet_view.h"
 #include "embedded/apiserver/audit_log.h"
+#include "embedded/cloud/node_group_definition.h"
 #include "embedded/fleet/api_endpoint.h"
 #include "embedded/fleet/cluster.h"
 #include "embedded/fleet/hub_objects.h"
+#include "embedded/fleet/loopback_claim.h"
 #include "embedded/fleet/store_spec.h"
 #include "embedded/nodeagent/process_runtime.h"
 
@@ -30,6 +34,8 @@ constexpr int kThreadsPerCluster = 4;
 constexpr base::Duration kReadyLimit = std::chrono::seconds(120);
 constexpr int64_t kAuditLogBytes = 10 << 20;
 constexpr int kAuditLogBackups = 1;
+/// In ports.json beside the ports of clusters, none of which has such a name.
+constexpr char kLoopback[] = "127/8";
 constexpr base::Duration kPoll = std::chrono::milliseconds(50);
 
 /// A cluster of the fleet with what serves it. Members are destroyed in reverse order: first the sockets, then the API.
@@ -57,6 +63,7 @@ class Fleet {
 
  private:
   base::Status StartCluster(const std::string& name, int index);
+  base::Status ClaimLoopback();
   base::Status RegisterMembers();
   base::Status WriteKubeconfigs();
   client::Client& hub() { return clusters_.front().cluster->client(); }
@@ -68,6 +75,7 @@ class Fleet {
   base::Random random_{base::EntropySeed()};
   std::unique_ptr<base::Executor> executor_;
   std::optional<fleet::Credentials> credentials_;
+  std::optional<fleet::LoopbackClaim> loopback_;
   Json ports_ = JsonObject{};
   std::vector<Served> clusters_;  ///< the hub first
   int64_t replicas_ = 0;
@@ -110,11 +118,17 @@ base::Status Fleet::StartCluster(const std::string& name, int index) {
   cluster.name = name;
   cluster.index = index;
   cluster.nodes = hub ? 1 : options_.nodes;
-  cluster.loopback_octet = 16 + static_cast<int>(base::Fnv1a32(home_) % 224);
+  cluster.cloud = !hub;
+  cluster.loopback_octet = loopback_->octet();
   cluster.runtime = served.processes.get();
   cluster.audit = served.audit.get();
   served.cluster = std::make_unique<fleet::Cluster>(cluster, std::move(store), *executor_, random_);
   EVENKEEL_TRY(served.cluster->Start());
+  if (!hub) {
+    Json group = embedded::cloud::GeneralNodeGroup();
+    base::Ensure(group, {"spec", "maxSize"}) = options_.node_group_max;
+    EVENKEEL_TRY(CreateOnce(served.cluster->client(), embedded::cloud::NodeGroups(), group));
+  }
   fleet::ApiEndpointOptions endpoint;
   endpoint.name = name;
   endpoint.address = options_.address;
@@ -132,14 +146,14 @@ base::Status Fleet::StartCluster(const std::string& name, int index) {
 
 /// One flag of the two is enough; both must agree.
 base::Result<std::string> ShardingMethod(const UpOptions& options) {
-  const bool compatible = options.sharding_mode == "compatible";
-  if (options.sharding_method.empty()) return std::string(compatible ? "round-robin" : "weighted");
-  if (!options.sharding_mode.empty() && compatible == (options.sharding_method == "weighted")) {
-    return base::Fail(base::Code::kBadRequest, "--sharding-method " + options.sharding_method + " does not go with " +
-                                                   "--sharding-mode " + options.sharding_mode +
-                                                   ": weighted is coordinated, the others are compatible");
+  namespace distribution = controllers::distribution;
+  auto mode = distribution::Mode::kCoordinated;
+  if (!options.sharding_mode.empty()) {
+    EVENKEEL_ASSIGN(mode, distribution::ParseMode(options.sharding_mode));
+    EVENKEEL_TRY(distribution::CheckMethod(mode, options.sharding_method));
   }
-  return options.sharding_method;
+  if (!options.sharding_method.empty()) return options.sharding_method;
+  return std::string(mode == distribution::Mode::kCompatible ? "round-robin" : distribution::kWeightedMethod);
 }
 
 base::Status Fleet::Start() {
@@ -151,11 +165,21 @@ base::Status Fleet::Start() {
     auto ports = base::ParseJson(*text, PortsFile());
     if (ports && ports->is_object()) ports_ = *std::move(ports);
   }
+  EVENKEEL_TRY(ClaimLoopback());
   EVENKEEL_TRY(StartCluster("hub", 0));
   for (int i = 1; i <= options_.members; ++i) EVENKEEL_TRY(StartCluster(fmt::format("member-{}", i), i));
   EVENKEEL_TRY(base::WriteFile(PortsFile(), base::ToPrettyText(ports_)));
   EVENKEEL_TRY(WriteKubeconfigs());
   return RegisterMembers();
+}
+
+/// The same addresses as last time, unless another fleet has them.
+base::Status Fleet::ClaimLoopback() {
+  const auto usual = fleet::LoopbackClaim::kFirst + static_cast<int>(base::Fnv1a32(home_) % fleet::LoopbackClaim::kCount);
+  EVENKEEL_ASSIGN(auto claim, fleet::LoopbackClaim::Take(static_cast<int>(base::FindInt(ports_, {kLoopback}, usual))));
+  ports_.get_object()[kLoopback] = claim.octet();
+  loopback_.emplace(std::move(claim));
+  return {};
 }
 
 base::Status Fleet::WriteKubeconfigs() {
@@ -177,7 +201,10 @@ base::Status Fleet::RegisterMembers() {
   const client::ConnectionConfig connection = credentials_->ControllerConnection(clusters_.front().endpoint->url());
   EVENKEEL_TRY(
       Apply(hub(), kube::resources::Secrets(), fleet::KubeconfigSecret(client::WriteKubeconfig({{"hub", connection}}, "hub"))));
-  return CreateOnce(hub(), kube::resources::Deployments(), fleet::ControllerDeployment(options_.replicas, sharding_method_));
+  std::istringstream words(options_.autoscaler_args);
+  const std::vector<std::string> arguments(std::istream_iterator<std::string>(words), {});
+  return CreateOnce(hub(), kube::resources::Deployments(),
+                    fleet::ControllerDeployment(options_.replicas, sharding_method_, arguments));
 }
 
 std::string Fleet::NotReady() {
@@ -221,7 +248,8 @@ void PrintGuide(const Fleet& fleet, base::Duration took) {
       << "Try in another terminal:\n"
       << "  kubectl get pods --namespace evenkeel --output wide\n"
       << "  " << ProgramPath() << " get shards\n"
-      << "  kubectl scale deployment evenkeel-controller --namespace evenkeel --replicas=5\n\n"
+      << "  kubectl scale deployment evenkeel-controller --namespace evenkeel --replicas=5\n"
+      << (fleet.members() > 0 ? "  kubectl --context member-1 scale nodegroup general --replicas=2\n\n" : "\n")
       << "Ctrl-C stops it; its data stays in " << home << ".\n"
       << std::flush;
 }

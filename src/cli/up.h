@@ -15,9 +15,11 @@ struct UpOptions {
   std::string sharding_mode;    ///< empty: as the method says
   std::string sharding_method;  ///< empty: weighted (coordinated), round-robin (compatible)
   std::string address = "127.0.0.1";
-  int port = 0;               ///< of the hub; 0: as last time, else any free one
-  std::string hub_store;      ///< empty: SQLite in the home directory
-  base::Duration duration{};  ///< zero: until SIGINT or SIGTERM
+  int port = 0;                 ///< of the hub; 0: as last time, else any free one
+  std::string hub_store;        ///< empty: SQLite in the home directory
+  int node_group_max = 10;      ///< of the node group that a new member begins with
+  std::string autoscaler_args;  ///< flags for the controllers of a new fleet, separated by spaces
+  base::Duration duration{};    ///< zero: until SIGINT or SIGTERM
 };
 
 /// Brings the fleet up, says what to try, and takes it down again. Data, certificates and the kubeconfig are in $EVENKEEL_HOME.

@@ -66,7 +66,7 @@ struct SimilarEvents {
 };
 
 struct WrittenEvent {
-  std::string name;
+  std::string name, uid;  ///< on the server; "" when there is none that could be counted up
   int64_t count = 0;
   std::string first;
 };
@@ -182,11 +182,13 @@ struct EventRecorder::State : std::enable_shared_from_this<EventRecorder::State>
     if (record.count == 1) record.first = time;
     if (!TakeToken(event.object_key)) return;
     if (!record.name.empty()) {
-      const Json patch = {{"count", record.count}, {"lastTimestamp", time}, {"message", event.message}};
+      const Json patch = {
+          {"metadata", {{"uid", record.uid}}}, {"count", record.count}, {"lastTimestamp", time}, {"message", event.message}};
       const auto patched = client.Patch(kube::resources::Events(), event.ns, record.name, PatchType::kMerge, patch);
       if (patched) return;
-      // Events expire on the server after an hour or so: then it is a new one.
-      if (patched.error().code() != Code::kNotFound) return Report(event, patched.error());
+      // Events expire on the server after an hour or so, and another may have come by its name: then it is a new one.
+      const Code code = patched.error().code();
+      if (code != Code::kNotFound && code != Code::kConflict) return Report(event, patched.error());
     }
     Create(event, record, time);
   }
@@ -209,6 +211,7 @@ struct EventRecorder::State : std::enable_shared_from_this<EventRecorder::State>
       const auto created = client.Create(kube::resources::Events(), object);
       if (created) {
         record.name = name;
+        record.uid = kube::UidOf(*created);
         return;
       }
       // Another replica told of the same object at the same nanosecond.

@@ -55,6 +55,25 @@ TEST_F(EventRecorderTest, CountsTheSameEventInsteadOfRepeatingIt) {
   EXPECT_EQ(client.Count("patch"), 2);
 }
 
+TEST_F(EventRecorderTest, CountsOnlyTheVeryEventThatItHasWritten) {
+  recorder.Normal(PodNamed("web"), "Pulled", "image");
+  executor.RunFor(1min);
+  const std::string uid(kube::UidOf(Events()[0]));
+  ASSERT_FALSE(uid.empty());
+  std::string named;
+  client.before_write = [&](std::string_view verb, const Json& body) {
+    if (verb == "patch") named = kube::UidOf(body);
+  };
+  recorder.Normal(PodNamed("web"), "Pulled", "image");
+  executor.RunFor(1min);
+  EXPECT_EQ(named, uid);
+  client.FailNext("patch", base::Error(base::Code::kConflict, "another uid"));
+  recorder.Normal(PodNamed("web"), "Pulled", "image");
+  executor.RunFor(1min);
+  ASSERT_EQ(Events().size(), 2u);
+  EXPECT_EQ(base::FindInt(Events()[1], {"count"}), 3);
+}
+
 TEST_F(EventRecorderTest, FoldsManySimilarEventsIntoOne) {
   for (int i = 0; i < 15; ++i) recorder.Normal(PodNamed("web"), "Pulled", "image " + std::to_string(i));
   executor.RunUntilIdle();

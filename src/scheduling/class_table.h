@@ -78,6 +78,7 @@ class ClassTable {
   const PodClass& operator[](ClassId id) const { return *classes_[id]; }
   /// Null for a number that is not in use.
   PodClass* Find(ClassId id) { return id < classes_.size() ? classes_[id].get() : nullptr; }
+  const PodClass* Find(ClassId id) const { return id < classes_.size() ? classes_[id].get() : nullptr; }
   /// See LabelBits; 0 for a number that is not in use.
   uint64_t BitsOf(ClassId id) const { return bits_[id]; }
   size_t slots() const { return classes_.size(); }

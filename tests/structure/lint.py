@@ -16,10 +16,10 @@ if not DATABASE.exists():
     sys.exit(1)
 
 # clang-tidy reads the precompiled header and the generated ones, and refuses a header that is older than what it was made of.
-subprocess.run(["tools/build", "fuzz", "evenkeel_pch", "evenkeel_etcd_proto"], check=True, stdout=subprocess.DEVNULL)
+subprocess.run(["tools/build", "fuzz", "evenkeel_pch", "evenkeel_etcd_proto", "evenkeel_providers_proto"], check=True, stdout=subprocess.DEVNULL)
 
 # A unity build compiles batches of files; linting a batch lints its files and parses the headers once.
-GENERATED = ("cmake_pch", "evenkeel_pch", "etcd_proto")
+GENERATED = ("cmake_pch", "evenkeel_pch", "etcd_proto", "generated/")
 files = sorted({command["file"] for command in json.loads(DATABASE.read_text())})
 files = [file for file in files if not any(part in file for part in GENERATED)]
 if not files:

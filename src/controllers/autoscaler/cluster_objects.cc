@@ -129,12 +129,6 @@ void ClusterObjects::RemovePod(const std::string& key) {
 }
 
 ClusterView ClusterObjects::View(providers::NodeGroups groups, base::Time now) {
-  if (budgets_changed_) RebuildBudgets();
-  if (daemon_sets_changed_) {
-    daemon_sets_.clear();
-    for (const auto& [key, object] : daemon_set_by_key_) daemon_sets_.push_back(object);
-    daemon_sets_changed_ = false;
-  }
   const bool decode = gpu_label_ != groups.gpu_label;
   gpu_label_ = groups.gpu_label;
   for (NodeId id = 0; id < nodes_.size(); ++id) {
@@ -147,6 +141,18 @@ ClusterView ClusterObjects::View(providers::NodeGroups groups, base::Time now) {
       nodes_[id].group = name;
     }
   }
+  ClusterView view = ViewOfPods(now);
+  view.groups = std::move(groups);
+  return view;
+}
+
+ClusterView ClusterObjects::ViewOfPods(base::Time now) {
+  if (budgets_changed_) RebuildBudgets();
+  if (daemon_sets_changed_) {
+    daemon_sets_.clear();
+    for (const auto& [key, object] : daemon_set_by_key_) daemon_sets_.push_back(object);
+    daemon_sets_changed_ = false;
+  }
   ClusterView view;
   view.snapshot = &snapshot_;
   view.pods = &pods_;
@@ -154,7 +160,6 @@ ClusterView ClusterObjects::View(providers::NodeGroups groups, base::Time now) {
   view.budgets = &budgets_;
   view.owners = owners_required_ || owners_seen_ ? &owners_ : nullptr;
   view.daemon_sets = &daemon_sets_;
-  view.groups = std::move(groups);
   view.now = now;
   return view;
 }
@@ -177,6 +182,11 @@ const kube::Node* ClusterObjects::NodeObject(NodeId node) const {
 
 NodeObjects ClusterObjects::Objects() const {
   return [this](NodeId node) { return NodeObject(node); };
+}
+
+const Json* ClusterObjects::FindNode(std::string_view name) const {
+  const auto found = node_objects_.find(name);
+  return found == node_objects_.end() ? nullptr : &found->second.json;
 }
 
 std::vector<Json> ClusterObjects::Nodes() const {

@@ -35,16 +35,21 @@ class ClusterObjects {
 
   /// The view of a loop. Gives nodes to their groups. O(nodes). Its pointers are good as long as the objects live.
   ClusterView View(providers::NodeGroups groups, base::Time now);
+  /// The same without node groups, for questions about pods between loops. O(1) unless budgets have changed.
+  ClusterView ViewOfPods(base::Time now);
 
   /// Whether pods whose controller is not there may be moved all the same. By default they may as long as no controller of any
   /// kind has been seen: somebody who gives only nodes and pods wants to be told more than that the rest is missing.
   void RequireOwners() { owners_required_ = true; }
 
   scheduling::Snapshot& snapshot() { return snapshot_; }
+  const std::string& PodKey(scheduling::PodId pod) const { return snapshot_.PodKey(pod); }
   NodeTemplates& templates() { return templates_; }
   /// Null for nodes of a fork.
   const kube::Node* NodeObject(scheduling::NodeId node) const;
   NodeObjects Objects() const;
+  /// The v1.Node; null when there is none of that name. Good until the next change.
+  const base::Json* FindNode(std::string_view name) const;
   /// v1.Node objects by name, for a provider.
   std::vector<base::Json> Nodes() const;
   /// Pods without a node, by id.

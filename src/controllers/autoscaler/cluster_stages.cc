@@ -88,10 +88,16 @@ std::string Quantity(int64_t count, std::string_view one, std::string_view many)
 }  // namespace
 
 std::vector<NodeCleanup> CleanUpLeftovers(const ClusterView& view, const Options& options) {
+  std::set<std::string_view> going;
+  for (const NodeGroup& group : view.groups.groups) {
+    for (const Instance& instance : group.instances) {
+      if (instance.state == Instance::State::kDeleting) going.insert(instance.id);
+    }
+  }
   std::vector<NodeCleanup> cleanups;
   for (scheduling::NodeId id = 0; id < view.nodes->size(); ++id) {
     const NodeFacts& node = (*view.nodes)[id];
-    if (!node.present) continue;
+    if (!node.present || going.contains(node.provider_id)) continue;
     NodeCleanup cleanup{node.name, node.to_be_deleted && !node.group.empty(), false, false};
     if (cleanup.to_be_deleted && options.cordon_node_before_terminating) {
       cleanup.uncordon = view.snapshot != nullptr && view.snapshot->Present(id) && view.snapshot->Unschedulable(id);

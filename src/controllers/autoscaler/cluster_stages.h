@@ -33,7 +33,8 @@ struct NodeCleanup {
   bool deletion_candidate = false;  ///< taint DeletionCandidateOfClusterAutoscaler
 };
 
-/// By node name. The event on a node that loses ToBeDeletedByClusterAutoscaler has reason ClusterAutoscalerCleanup.
+/// By node name, without nodes that the provider is deleting already. The event on a node that loses
+/// ToBeDeletedByClusterAutoscaler has reason ClusterAutoscalerCleanup.
 std::vector<NodeCleanup> CleanUpLeftovers(const ClusterView& view, const Options& options);
 
 /// `uptime`: of this process; young ones do not complain about nodes that are not ready yet. Where it stops the loop, `why` is

@@ -50,6 +50,18 @@ TEST(CleanUpLeftoversTest, TakesMarksOffManagedNodesAndOldCandidatesOfAll) {
   EXPECT_EQ(CleanUpLeftovers(fleet.view, options).size(), 1u) << "not older than its time";
 }
 
+TEST(CleanUpLeftoversTest, LeavesNodesAloneThatTheProviderIsDeleting) {
+  Fleet fleet;
+  fleet.Group("ng1", 0, 5, 1);
+  fleet.Node("a", "ng1").to_be_deleted = kStart;
+  fleet.Node("b", "ng1").to_be_deleted = kStart;
+  fleet.Instance("ng1", "a", providers::Instance::State::kDeleting);
+  fleet.Instance("ng1", "b");
+  const auto cleanups = CleanUpLeftovers(fleet.view, Options{});
+  ASSERT_EQ(cleanups.size(), 1u);
+  EXPECT_EQ(cleanups[0].node, "b");
+}
+
 TEST(CheckActionableTest, StopsOnlyWhenScaleUpFromZeroIsOff) {
   Fleet fleet;
   Options options;

@@ -27,8 +27,10 @@ double Score(std::span<const Amount> requests, const kube::ResourceList& allocat
 class Packing {
  public:
   Packing(scheduling::Snapshot& snapshot, const NodeTemplate& node_template, std::span<const int64_t> free,
-          std::span<const Demand> demands, int64_t limit)
-      : snapshot_(snapshot), template_(node_template), demands_(demands), limit_(limit) {
+          std::span<const Demand> demands, int64_t limit, const EstimateTime& time)
+      : snapshot_(snapshot), template_(node_template), demands_(demands), limit_(limit), time_(time) {
+    timed_ = time.clock != nullptr && time.limit > base::Duration{};
+    if (timed_) ends_ = time.clock->Monotonic() + time.limit;
     for (const Demand& demand : demands) {
       tracked_ |= !demand.group->plain;
       for (const Amount& amount : snapshot.Requests(demand.group->pod_class)) Use(amount.resource, free);
@@ -126,7 +128,8 @@ class Packing {
   }
 
   bool AddNode() {
-    if (limit_ > 0 && static_cast<int64_t>(pods_on_.size()) >= limit_) {
+    const bool late = timed_ && time_.clock->Monotonic() >= ends_;
+    if (late || (limit_ > 0 && static_cast<int64_t>(pods_on_.size()) >= limit_)) {
       may_add_ = false;
       return false;
     }
@@ -250,6 +253,9 @@ class Packing {
   const NodeTemplate& template_;
   std::span<const Demand> demands_;
   const int64_t limit_;
+  const EstimateTime time_;
+  bool timed_ = false;
+  base::Instant ends_{};
   bool tracked_ = false;  // some pods need more than room: nodes and pods are in the snapshot too
   bool may_add_ = true;
   uint32_t demand_ = 0;
@@ -342,8 +348,8 @@ std::string EstimateKey(const scheduling::Snapshot& snapshot, const NodeTemplate
 }
 
 Estimate EstimateNodes(scheduling::Snapshot& snapshot, const NodeTemplate& node_template, std::span<const int64_t> free,
-                       std::span<const Demand> demands, int64_t limit) {
-  return Packing(snapshot, node_template, free, demands, limit).Run();
+                       std::span<const Demand> demands, int64_t limit, const EstimateTime& time) {
+  return Packing(snapshot, node_template, free, demands, limit, time).Run();
 }
 
 }  // namespace evenkeel::controllers::autoscaler

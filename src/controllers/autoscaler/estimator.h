@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/time.h"
 #include "controllers/autoscaler/node_templates.h"
 #include "controllers/autoscaler/pod_groups.h"
 #include "scheduling/snapshot.h"
@@ -38,6 +39,12 @@ struct Estimate {
   int64_t total_pods() const;
 };
 
+/// How long an estimate may go on adding nodes; without a clock for as long as it takes.
+struct EstimateTime {
+  const base::Clock* clock = nullptr;
+  base::Duration limit{};
+};
+
 /// Limits as estimates have them: 0 none, below 0 no node at all.
 int64_t CombineLimits(std::initializer_list<int64_t> limits);
 
@@ -48,7 +55,7 @@ std::string EstimateKey(const scheduling::Snapshot& snapshot, const NodeTemplate
 /// `free`: room on a fresh node of the template, per resource of the snapshot. `limit`: as above. The snapshot is as before
 /// afterwards. O(groups x nodes) if all groups are plain.
 Estimate EstimateNodes(scheduling::Snapshot& snapshot, const NodeTemplate& node_template, std::span<const int64_t> free,
-                       std::span<const Demand> demands, int64_t limit);
+                       std::span<const Demand> demands, int64_t limit, const EstimateTime& time = {});
 
 /// Room on a fresh node of the template, per resource of the snapshot.
 std::vector<int64_t> FreshRoom(const scheduling::Snapshot& snapshot, const NodeTemplate& node_template);

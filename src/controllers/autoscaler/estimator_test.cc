@@ -49,7 +49,7 @@ class EstimatorTest : public ::testing::Test {
     std::vector<Demand> demands;
     for (const PodGroup& group : groups.groups) demands.push_back({&group, static_cast<int64_t>(group.pods.size())});
     const NodeTemplate& made = *templates.Find("group");
-    Estimate estimate = EstimateNodes(cluster.snapshot, made, FreshRoom(cluster.snapshot, made), demands, what.limit);
+    Estimate estimate = EstimateNodes(cluster.snapshot, made, FreshRoom(cluster.snapshot, made), demands, what.limit, time);
     EXPECT_EQ(cluster.snapshot.node_count(), 1u);
     return estimate;
   }
@@ -63,10 +63,30 @@ class EstimatorTest : public ::testing::Test {
   testing::ScaleUpCluster cluster;
   std::vector<PodId> pods;
   PodGroups groups;
+  EstimateTime time;
 };
 
 TEST_F(EstimatorTest, V1CpuDecides) {
   Add(MakePod("p", 350, 1000), 10, "rs");
+  Expect({1000, 2000}, 5, 10);
+}
+
+/// A second is over whenever somebody looks.
+class HastyClock final : public base::Clock {
+ public:
+  base::Time Now() const override { return {}; }
+  base::Instant Monotonic() const override { return base::Instant(std::chrono::seconds(++looks_)); }
+
+ private:
+  mutable int looks_ = 0;
+};
+
+TEST_F(EstimatorTest, NoMoreNodesAreAddedWhenItsTimeIsOver) {
+  Add(MakePod("p", 350, 1000), 10, "rs");
+  const HastyClock clock;
+  time = {&clock, std::chrono::seconds(3)};
+  Expect({1000, 2000}, 2, 4);
+  time.limit = {};
   Expect({1000, 2000}, 5, 10);
 }
 

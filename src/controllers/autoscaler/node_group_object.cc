@@ -38,6 +38,11 @@ class Reader {
     return value == nullptr || value->is_null() ? nullptr : value;
   }
 
+  const Json* InStatus(std::string_view field) const {
+    const Json* value = Find(object_.object, {"status", field});
+    return value == nullptr || value->is_null() ? nullptr : value;
+  }
+
   base::Result<std::optional<int64_t>> Size(std::string_view field) const {
     const Json* value = At(field);
     if (value == nullptr) return std::nullopt;
@@ -162,12 +167,14 @@ base::Result<Instance> ReadInstance(const Reader& reader, const Json& json, cons
 }
 
 base::Status ReadInstances(const Reader& reader, NodeGroup& group) {
-  const Json* list = reader.At("instances");
+  const bool given = reader.At("instances") != nullptr;
+  const std::string where = given ? "spec.instances" : "status.instances";
+  const Json* list = given ? reader.At("instances") : reader.InStatus("instances");
   if (list == nullptr) return {};
-  if (!list->is_array()) return reader.Wrong("spec.instances", "not a list");
+  if (!list->is_array()) return reader.Wrong(where, "not a list");
   std::set<std::string> seen;
   for (const Json& json : list->get_array()) {
-    const std::string field = "spec.instances[" + std::to_string(group.instances.size()) + "]";
+    const std::string field = where + "[" + std::to_string(group.instances.size()) + "]";
     EVENKEEL_ASSIGN(Instance instance, ReadInstance(reader, json, field));
     if (!seen.insert(instance.id).second) return reader.Wrong(field + ".id", "\"" + instance.id + "\" is listed twice");
     group.instances.push_back(std::move(instance));

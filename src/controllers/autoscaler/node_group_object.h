@@ -8,7 +8,8 @@
 //          errorMessage}], options: {scaleDownUtilizationThreshold: 0.5, scaleDownUnneededTime: 10m, zeroOrMaxNodeScaling:
 //          false, ...}}
 //
-// Only maxSize is required. Without a selector it is the label evenkeel.dev/node-group with the group's name; without
+// Instances may also be in status.instances, where a live cloud keeps them; spec.instances takes its place. Only maxSize is
+// required. Without a selector it is the label evenkeel.dev/node-group with the group's name; without
 // targetSize it is the number of nodes that match.
 #pragma once
 

@@ -53,6 +53,21 @@ TEST(NodeGroupObjectTest, ReadsEveryField) {
   EXPECT_FALSE(group->options.max_node_startup_time.has_value());
 }
 
+TEST(NodeGroupObjectTest, InstancesOfALiveCloudAreInTheStatus) {
+  kube::ManifestObject object = Group("general", "{maxSize: 1}");
+  base::Ensure(object.object, {"status", "instances"}) =
+      base::JsonArray{base::JsonObject{{"id", "p://a"}, {"node", "a"}, {"state", "Deleting"}}};
+  auto group = DecodeNodeGroup(object);
+  ASSERT_TRUE(group.has_value()) << group.error().message();
+  ASSERT_EQ(group->instances.size(), 1u);
+  EXPECT_EQ(group->instances[0].state, Instance::State::kDeleting);
+  base::Ensure(object.object, {"spec", "instances"}) = base::JsonArray{};
+  EXPECT_TRUE(DecodeNodeGroup(object)->instances.empty()) << "the spec takes its place";
+  base::Erase(object.object, {"spec", "instances"});
+  base::Ensure(object.object, {"status", "instances"}) = base::JsonArray{base::JsonObject{}};
+  EXPECT_EQ(DecodeNodeGroup(object).error().message(), "groups.yaml:7: NodeGroup general: status.instances[0].id: missing");
+}
+
 TEST(NodeGroupObjectTest, ErrorsNameFileObjectAndField) {
   EXPECT_EQ(Error("{minSize: 3, maxSize: 2}"), "groups.yaml:7: NodeGroup general: spec.maxSize: 2 is less than spec.minSize 3");
   EXPECT_EQ(Error("{}"), "groups.yaml:7: NodeGroup general: spec.maxSize: missing");

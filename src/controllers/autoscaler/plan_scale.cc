@@ -133,10 +133,14 @@ JsonArray ScaleSession::ScaleUps() const {
 }
 
 /// One reason for every group: the loop did not get as far as looking at each.
+std::string ScaleSession::WhyNoScaleUp() const {
+  if (plan_.decision == ScaleUpDecision::kLimitedByMaxNodesTotal) return "max total nodes in cluster reached";
+  if (plan_.decision == ScaleUpDecision::kInCooldown) return "the pods are too new: the next loop decides";
+  return plan_.stopped_at.empty() ? "" : "no scale-up in this loop: " + plan_.why;
+}
+
 JsonObject ScaleSession::ReasonForAll() const {
-  std::string why = plan_.stopped_at.empty() ? "" : "no scale-up in this loop: " + plan_.why;
-  if (plan_.decision == ScaleUpDecision::kLimitedByMaxNodesTotal) why = "max total nodes in cluster reached";
-  if (plan_.decision == ScaleUpDecision::kInCooldown) why = "the pods are too new: the next loop decides";
+  const std::string why = WhyNoScaleUp();
   JsonObject reasons;
   for (const providers::NodeGroup& group : plan_.view.groups.groups) reasons[group.id] = why;
   return reasons;

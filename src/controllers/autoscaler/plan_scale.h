@@ -6,6 +6,7 @@
 // node that is gone is gone. Scale-ups whose nodes do not come time out as they do upstream (15 min), deletions after 5 min.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "base/time.h"
 #include "controllers/autoscaler/options.h"
 #include "kube/manifest.h"
+#include "providers/provider.h"
 
 namespace evenkeel::controllers::autoscaler {
 
@@ -22,6 +24,9 @@ struct ScaleInput {
   Options options;
   base::Time now{};
   const base::Clock* clock = nullptr;  ///< measures the loop; null: "milliseconds" is 0
+  /// Of a live cluster, as its provider tells; then NodeGroups among the objects do not count, pods that no scheduler has
+  /// looked at are left to it, and pods whose controllers are missing hold their nodes.
+  std::optional<providers::NodeGroups> live{};
 };
 
 struct ScaleOutput {

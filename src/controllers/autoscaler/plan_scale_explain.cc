@@ -48,13 +48,15 @@ base::Result<std::string> ScaleSession::ExplainPod(const std::string& key) {
   if (!growth.empty()) {
     text += "pending; a scale-up is for it: " + growth;
   } else if (!plan_.stopped_at.empty() && !asked) {
-    text += "pending; no scale-up in this loop: " + plan_.why;
+    text += "pending; " + WhyNoScaleUp();
   } else if (std::ranges::find(plan_.pending, pod) == plan_.pending.end()) {
     text += "waits, but not for a node: it is gated, nominated, going, or another scheduler's";
   } else if (IsExpendable((*plan_.view.pods)[pod], input_.options)) {
     text += "pending; its priority is below --expendable-pods-priority-cutoff: no node is worth having for it";
   } else if (!asked) {
     text += "pending; it has room on what is there or on its way, or it is too young";
+  } else if (plan_.decision != ScaleUpDecision::kGo) {
+    text += "pending; " + WhyNoScaleUp();
   } else {
     text += "pending; no scale-up helps it now";
   }

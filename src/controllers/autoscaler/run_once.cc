@@ -28,12 +28,31 @@ class Loop {
   ClusterView& view() { return plan_.view; }
   scheduling::Snapshot& snapshot() { return *plan_.view.snapshot; }
 
+  template <typename Part>
+  auto Timed(const char* name, const Part& part) {
+    const base::Instant began = request_.clock == nullptr ? base::Instant{} : request_.clock->Monotonic();
+    const auto note = [&] {
+      if (request_.clock != nullptr) plan_.durations.emplace_back(name, request_.clock->Monotonic() - began);
+    };
+    if constexpr (std::is_void_v<decltype(part())>) {
+      part();
+      note();
+    } else {
+      auto answer = part();
+      note();
+      return answer;
+    }
+  }
+
   void Stages() {
     CleanUp();
     if (!Take("CheckActionable", CheckActionable(view(), options_, request_.uptime))) return;
     SplitPods();
     objects_.templates().Update(view(), objects_.Objects());
-    if (!Take("UpdateClusterState", UpdateClusterState(view(), options_, state_.cluster))) return;
+    if (!Take("UpdateClusterState",
+              Timed("updateClusterState", [&] { return UpdateClusterState(view(), options_, state_.cluster); }))) {
+      return;
+    }
     updated_ = true;
     if (!Take("RemoveLongUnregistered", RemoveLongUnregistered(view(), options_, state_.cluster))) return;
     if (!Take("CheckClusterHealth", CheckClusterHealth(view(), options_, state_.cluster))) return;
@@ -42,10 +61,26 @@ class Loop {
     const scheduling::WhatIf fork(snapshot());
     PrepareSnapshot();
     AddUpcoming();
-    FilterPods();
-    if (!ScaleUp()) return;
-    ScaleDown();
-    Take("EnforceMinSize", EnforceMinSize(view(), options_, state_.cluster));
+    Timed("filterOutSchedulable", [&] { FilterPods(); });
+    if (!Timed("scaleUp", [&] { return ScaleUp(); })) return;
+    Timed("findUnneeded", [&] { ScaleDown(); });
+    EnforceMinimum();
+  }
+
+  /// Within the limits of the whole cluster, as far as this loop has not used them up.
+  void EnforceMinimum() {
+    if (!options_.enforce_node_group_min_size) return;
+    ScaleUpRequest request = RequestForScaleUp();
+    request.granted = plan_.scale_ups;
+    std::map<std::string, int64_t, std::less<>> allowed;
+    for (const GroupDelta& delta : EnforceMinSizes(view(), options_, objects_.templates(), objects_.Objects(), request)) {
+      allowed[delta.group] = delta.to - delta.from;
+    }
+    const auto allowance = [&](const providers::NodeGroup& group, int64_t wanted) {
+      const auto found = allowed.find(group.id);
+      return found == allowed.end() ? int64_t{0} : std::min(wanted, found->second);
+    };
+    Take("EnforceMinSize", EnforceMinSize(view(), options_, state_.cluster, allowance));
   }
 
   /// False: the loop ends here.
@@ -75,9 +110,10 @@ class Loop {
   }
 
   void RegisterFailure(const std::string& group, const base::Error& error) {
-    state_.cluster.RegisterFailedScaleUp(
-        group, {providers::Instance::ErrorClass::kOther, std::string(base::Reason(error.code())), error.message()},
-        request_.now);
+    state_.cluster.RegisterFailedScaleUp(group,
+                                         {providers::Instance::ErrorClass::kOther, "cloudProviderError",
+                                          "failed to increase node group size: " + error.message()},
+                                         request_.now);
   }
 
   void CleanUp() {
@@ -141,24 +177,29 @@ class Loop {
     plan_.unschedulable = std::move(pods);
   }
 
+  ScaleUpRequest RequestForScaleUp() const {
+    ScaleUpRequest request;
+    for (const providers::NodeGroup& group : plan_.view.groups.groups) {
+      request.health[group.id] = {state_.cluster.IsGroupHealthy(group.id), state_.cluster.IsBackedOff(group.id)};
+    }
+    request.upcoming = upcoming_;
+    request.quotas = request_.quotas;
+    request.clock = request_.clock;
+    request.expander.cluster_nodes = plan_.view.snapshot->node_count();
+    request.expander.gpu_label = plan_.view.groups.gpu_label;
+    request.expander.ns = options_.ns;
+    request.expander.priorities = objects_.expander_priorities();
+    return request;
+  }
+
   /// False: with 1.26's rules a loop that has scaled up ends.
   bool ScaleUp() {
     plan_.decision = DecideScaleUp(view(), options_, plan_.unschedulable, state_.cluster.total().ready);
     if (plan_.decision == ScaleUpDecision::kLimitedByMaxNodesTotal) NoteMaxNodes();
     if (plan_.decision == ScaleUpDecision::kInCooldown) scale_down_disabled_ = true;
     if (plan_.decision != ScaleUpDecision::kGo) return true;
-    ScaleUpRequest request;
+    ScaleUpRequest request = RequestForScaleUp();
     request.pods = plan_.unschedulable;
-    for (const providers::NodeGroup& group : view().groups.groups) {
-      request.health[group.id] = {state_.cluster.IsGroupHealthy(group.id), state_.cluster.IsBackedOff(group.id)};
-    }
-    request.upcoming = upcoming_;
-    request.quotas = request_.quotas;
-    request.clock = request_.clock;
-    request.expander.cluster_nodes = snapshot().node_count();
-    request.expander.gpu_label = view().groups.gpu_label;
-    request.expander.ns = options_.ns;
-    request.expander.priorities = objects_.expander_priorities();
     const ScaleUpPlanner planner(options_, expanders_);
     for (int refusals = 0; refusals <= kRefusalsMax; ++refusals) {
       plan_.scale_up = planner.Plan(view(), objects_.templates(), objects_.Objects(), request, random_);

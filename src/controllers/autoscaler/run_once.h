@@ -56,6 +56,8 @@ struct LoopPlan {
   ScaleDownPlan scale_down;
   bool scale_down_looked = false;  ///< P was reached
   StatusReport status;             ///< R
+  /// How long parts of the loop took, by upstream's names; with LoopRequest::clock.
+  std::vector<std::pair<std::string, base::Duration>> durations;
 };
 
 /// The snapshot is as before afterwards. The caller registers the deletions that it begins (ClusterState::RegisterScaleDown and

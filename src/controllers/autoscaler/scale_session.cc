@@ -1,5 +1,6 @@
 #include "controllers/autoscaler/scale_session.h"
 
+#include "controllers/autoscaler/grpc_expander.h"
 #include "controllers/autoscaler/node_group_object.h"
 #include "controllers/autoscaler/scale_input.h"
 #include "kube/object.h"
@@ -82,14 +83,35 @@ base::Status ScaleSession::Load() {
     const Json* target = base::Find(object.object, {"spec", "targetSize"});
     if (target == nullptr || target->is_null()) without_target.emplace(kube::NameOf(object.object));
   }
-  EVENKEEL_ASSIGN(groups_, DecodeNodeGroups(checked.groups, nodes));
+  if (input_.live) {
+    groups_ = *std::move(input_.live);
+    objects_.RequireOwners();
+    without_target.clear();
+  } else {
+    EVENKEEL_ASSIGN(groups_, DecodeNodeGroups(checked.groups, nodes));
+  }
   AssumeDeletions(nodes);
   AssumeGroups(without_target);
   for (const Json& node : nodes) objects_.Upsert(node);
   for (const kube::ManifestObject& object : checked.others) {
-    if (base::FindString(object.object, {"kind"}) != "Node") objects_.Upsert(object.object);
+    const std::string_view kind = base::FindString(object.object, {"kind"});
+    if (kind != "Node") objects_.Upsert(object.object);
+    if (kind == "Pod" && base::FindString(object.object, {"spec", "nodeName"}).empty()) {
+      pending_.insert_or_assign(kube::KeyOf(object.object), std::move(object.object));
+    }
   }
   return {};
+}
+
+base::Result<ExpanderChain> ScaleSession::Expanders() {
+  const Options& options = input_.options;
+  if (std::ranges::find(options.expander, "grpc") == options.expander.end()) return ExpanderChain::Make(options.expander);
+  EVENKEEL_ASSIGN(std::shared_ptr<const ExpanderPlugin> plugin,
+                  NewGrpcExpander({options.grpc_expander_url, options.grpc_expander_cert}, [this](scheduling::PodId pod) {
+                    const auto found = pending_.find(objects_.PodKey(pod));
+                    return found == pending_.end() ? std::nullopt : std::optional<Json>(found->second);
+                  }));
+  return ExpanderChain::Make(options.expander, std::move(plugin));
 }
 
 /// Nodes that were to go are marked as an actuator would have marked them, until they are gone or it must have failed.
@@ -139,11 +161,11 @@ void ScaleSession::AssumeGroups(const std::set<std::string, std::less<>>& withou
 base::Status ScaleSession::Loop() {
   LoopRequest request;
   request.now = input_.now;
-  request.count_unprocessed = true;
+  request.count_unprocessed = !input_.live.has_value();
   for (const auto& [node, deletion] : assumed_.deletions) {
     (deletion.drain ? request.deleting_drain : request.deleting_empty).push_back(node);
   }
-  EVENKEEL_ASSIGN(const ExpanderChain expanders, ExpanderChain::Make(input_.options.expander));
+  EVENKEEL_ASSIGN(const ExpanderChain expanders, Expanders());
   base::Random random(kSeed);
   const auto began = input_.clock == nullptr ? base::Instant{} : input_.clock->Monotonic();
   plan_ = RunOnce(objects_, std::move(groups_), input_.options, expanders, state_, random, request);

@@ -47,6 +47,7 @@ class ScaleSession {
   void AssumeDeletions(std::vector<base::Json>& nodes);
   void AssumeGroups(const std::set<std::string, std::less<>>& without_target);
   base::Status Loop();
+  base::Result<ExpanderChain> Expanders();
   /// The plan is taken for done: targets, deletions.
   void CarryOut();
 
@@ -54,6 +55,8 @@ class ScaleSession {
   base::JsonArray ScaleUps() const;
   base::JsonArray Pending() const;
   base::JsonObject Reasons(size_t pod_group) const;
+  /// Why the loop has not asked what scale-up would help; "" when it has.
+  std::string WhyNoScaleUp() const;
   base::JsonObject ReasonForAll() const;
   base::JsonArray Unneeded() const;
   base::JsonArray Unremovables() const;
@@ -69,6 +72,7 @@ class ScaleSession {
   Assumed assumed_;
   providers::NodeGroups groups_;
   std::map<std::string, int64_t, std::less<>> given_;  // targets in the objects
+  std::map<std::string, base::Json> pending_;          // for --expander=grpc
   LoopPlan plan_;
   double milliseconds_ = 0;
 };

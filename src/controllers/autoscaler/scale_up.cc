@@ -41,14 +41,11 @@ ScaleUpPlanning::ScaleUpPlanning(const Options& options, const ExpanderChain& ex
 ScaleUpPlan ScaleUpPlanning::Run() {
   const scheduling::WhatIf fork(snapshot_);
   CountNodes();
+  CountGranted();
   std::set<PodId> placed;
   for (const ScaleUpStep& step : request_.granted) {
     for (const ScaleUpStep::NewNode& node : step.nodes) AddNode(node);
-    for (const GroupDelta& change : step.changes) {
-      growing_.insert(change.group);
-      const NodeTemplate* node_template = templates_.Find(change.group);
-      if (node_template != nullptr) limits_.Consume(node_template->node, change.to - change.from);
-    }
+    for (const GroupDelta& change : step.changes) growing_.insert(change.group);
     placed.insert(step.placed.begin(), step.placed.end());
   }
   PodIds pods = request_.pods;
@@ -81,6 +78,15 @@ void ScaleUpPlanning::CountNodes() {
   for (const UpcomingNode& upcoming : request_.upcoming) {
     const NodeTemplate* node_template = templates_.Find(upcoming.group);
     if (node_template != nullptr) limits_.Count(node_template->node);
+  }
+}
+
+void ScaleUpPlanning::CountGranted() {
+  for (const ScaleUpStep& step : request_.granted) {
+    for (const GroupDelta& change : step.changes) {
+      const NodeTemplate* node_template = templates_.Find(change.group);
+      if (node_template != nullptr) limits_.Consume(node_template->node, change.to - change.from);
+    }
   }
 }
 
@@ -288,6 +294,7 @@ void ScaleUpPlanning::Finish() {
 std::vector<GroupDelta> ScaleUpPlanning::MinSizes() {
   const scheduling::WhatIf fork(snapshot_);
   CountNodes();
+  CountGranted();
   MakeCandidates();
   std::vector<GroupDelta> changes;
   for (const Candidate& candidate : candidates_) {

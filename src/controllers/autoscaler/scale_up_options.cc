@@ -95,7 +95,8 @@ std::optional<ScaleUpPlanning::Option> ScaleUpPlanning::MakeOption(size_t index)
       CombineLimits({options_.max_nodes_per_scaleup, capacity == 0 ? -1 : capacity, !left ? 0 : (*left <= 0 ? -1 : *left)});
   auto& estimate = estimates_[EstimateKey(snapshot_, *candidate.node, candidate.room, demands, limit)];
   if (estimate == nullptr) {
-    estimate = std::make_shared<const Estimate>(EstimateNodes(snapshot_, *candidate.node, candidate.room, demands, limit));
+    estimate = std::make_shared<const Estimate>(EstimateNodes(snapshot_, *candidate.node, candidate.room, demands, limit,
+                                                              {request_.clock, options_.max_nodegroup_binpacking_duration}));
   }
   option.estimate = estimate;
   option.nodes = estimate->nodes;

@@ -36,6 +36,7 @@ class ScaleUpPlanning {
 
   // scale_up.cc
   void CountNodes();
+  void CountGranted();
   void MakeCandidates();
   bool TakeStep();
   bool AnyWaiting() const;

@@ -37,7 +37,7 @@ UtilizationCalculator::UtilizationCalculator(const ClusterView& view)
   // Being told to end changes a pod's class, so the pods in question are found without looking at the others.
   const scheduling::ClassTable& classes = view.snapshot->classes();
   for (scheduling::ClassId id = 0; id < classes.slots(); ++id) {
-    const scheduling::PodClass* pod_class = const_cast<scheduling::ClassTable&>(classes).Find(id);
+    const scheduling::PodClass* pod_class = classes.Find(id);
     if (pod_class == nullptr || !pod_class->terminating) continue;
     for (const PodId pod : pod_class->pods) {
       const NodeId node = view.snapshot->NodeOf(pod);

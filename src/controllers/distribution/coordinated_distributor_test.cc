@@ -1,4 +1,5 @@
 #include "controllers/distribution/coordinated_distributor.h"
+#include "controllers/distribution/fleet_view.h"
 
 #include "client/fenced_client.h"
 #include "controllers/distribution/distributor_fixture.h"
@@ -179,6 +180,22 @@ TEST_F(CoordinatedTest, PinsAndWeightsAreHonoured) {
   const PublishedPlan plan = Plan();
   EXPECT_EQ(plan.Find(ServerOf("member-4"))->shard, 1);
   EXPECT_EQ(OwnerOf("member-4"), plan.FindShard(1)->host);
+}
+
+TEST_F(CoordinatedTest, ExplainsAPinThatCannotBeHonoured) {
+  PutClusters(2);
+  PutCluster("member-2", {{"shard", "7"}});
+  for (const char* host : {"a", "b"}) Start(host);
+  Settle(2);
+  client::FakeClient reader(hub);
+  const auto fleet = ReadFleet(reader, options, std::nullopt, std::nullopt, virtual_time.clock().Now());
+  ASSERT_TRUE(fleet) << fleet.error().message();
+  const auto explanation = ExplainCluster(*fleet, "member-2");
+  ASSERT_TRUE(explanation);
+  EXPECT_TRUE(std::ranges::any_of(explanation->why, [](const std::string& line) {
+    return line.ends_with("pins it to shard 7, which no replica has: it is placed by load");
+  }));
+  EXPECT_NE(std::ranges::find(explanation->would_move, "a replica gets shard 7"), explanation->would_move.end());
 }
 
 TEST_F(CoordinatedTest, AMeddledOrDeletedPlanIsWrittenAgainWithAGreaterEpoch) {

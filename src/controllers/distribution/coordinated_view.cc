@@ -58,6 +58,11 @@ void ExplainPlacement(const FleetView& fleet, const Cluster& cluster, const Publ
     explanation.would_move.push_back("the pinned shard is changed or removed");
     return;
   }
+  if (cluster.shard) {
+    explanation.why.push_back(
+        fmt::format("{} pins it to shard {}, which no replica has: it is placed by load", cluster.source, *cluster.shard));
+    explanation.would_move.push_back(fmt::format("a replica gets shard {}", *cluster.shard));
+  }
   if (std::ranges::find(plan.hot, item.cluster) != plan.hot.end()) {
     explanation.why.push_back("it alone is more than 1.25 times the mean load: its shard can only be relieved of others");
   }

@@ -98,6 +98,13 @@ base::Result<Mode> ParseMode(std::string_view name) {
                     fmt::format("sharding mode \"{}\" is not known: use coordinated or compatible", name));
 }
 
+base::Status CheckMethod(Mode mode, std::string_view method) {
+  if (method.empty() || (method == kWeightedMethod) == (mode == Mode::kCoordinated)) return {};
+  return base::Fail(base::Code::kBadRequest, "--sharding-method " + std::string(method) + " does not go with --sharding-mode " +
+                                                 std::string(ModeName(mode)) +
+                                                 ": weighted is coordinated, the others are compatible");
+}
+
 std::string_view ModeName(Mode mode) { return mode == Mode::kCoordinated ? "coordinated" : "compatible"; }
 
 namespace {

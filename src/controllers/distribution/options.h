@@ -65,6 +65,9 @@ struct Options {
 /// "coordinated", "compatible"; kBadRequest names the choices.
 base::Result<Mode> ParseMode(std::string_view name);
 std::string_view ModeName(Mode mode);
+/// kBadRequest when a --sharding-method does not go with the mode: weighted is coordinated, Argo CD's are compatible. "": none
+/// was given, which goes with both.
+base::Status CheckMethod(Mode mode, std::string_view method);
 
 /// Reads the environment into `options`: EVENKEEL_SHARDING_MODE (without it, whoever sets any of Argo CD's variables below gets
 /// compatible mode), ARGOCD_ENABLE_DYNAMIC_CLUSTER_DISTRIBUTION, ARGOCD_CONTROLLER_HEARTBEAT_TIME,

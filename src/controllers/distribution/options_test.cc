@@ -16,6 +16,14 @@ std::vector<std::string> Read(const Environment& environment, Options& options) 
       options);
 }
 
+TEST(ModeTest, WeightedIsCoordinatedAndArgoCdsMethodsAreCompatible) {
+  EXPECT_TRUE(CheckMethod(Mode::kCoordinated, ""));
+  EXPECT_TRUE(CheckMethod(Mode::kCoordinated, "weighted"));
+  EXPECT_TRUE(CheckMethod(Mode::kCompatible, "legacy"));
+  EXPECT_EQ(CheckMethod(Mode::kCompatible, "weighted").error().code(), base::Code::kBadRequest);
+  EXPECT_EQ(CheckMethod(Mode::kCoordinated, "round-robin").error().code(), base::Code::kBadRequest);
+}
+
 TEST(EnvironmentTest, ReadsEveryVariable) {
   Options options;
   EXPECT_TRUE(Read({{"ARGOCD_ENABLE_DYNAMIC_CLUSTER_DISTRIBUTION", "True"},

@@ -39,8 +39,6 @@ struct ShardPlanInput {
   std::map<std::string, int64_t, std::less<>> weights;  ///< measured, by server, where known
 };
 
-inline constexpr std::string_view kWeightedMethod = "weighted";
-
 /// Takes cluster Secrets, Karmada Clusters (with the Secrets they name), Applications and argocd-cm (cluster.inClusterEnabled)
 /// out of objects of any kind. Secrets without the cluster label are only looked at where a Karmada Cluster names them.
 ShardPlanInput ReadShardPlanInput(std::span<const base::Json> objects, bool in_cluster, bool applications_by_bare_name,

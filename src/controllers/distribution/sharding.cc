@@ -44,8 +44,9 @@ base::Result<Method> ParseMethod(std::string_view name) {
   for (Method method : {Method::kLegacy, Method::kRoundRobin, Method::kConsistentHashing}) {
     if (name == MethodName(method)) return method;
   }
-  return base::Fail(base::Code::kBadRequest, "sharding method \"" + std::string(name) +
-                                                 "\" is not known: use legacy, round-robin or consistent-hashing");
+  return base::Fail(base::Code::kBadRequest,
+                    "sharding method \"" + std::string(name) +
+                        "\" is not known: use weighted, or one of Argo CD's: legacy, round-robin, consistent-hashing");
 }
 
 HashRing::HashRing(int64_t replicas, bool separate_keys) {

@@ -15,6 +15,9 @@
 
 namespace evenkeel::controllers::distribution {
 
+/// The method of the coordinated mode, beside Argo CD's.
+inline constexpr std::string_view kWeightedMethod = "weighted";
+
 enum class Method { kLegacy, kRoundRobin, kConsistentHashing };
 
 std::string_view MethodName(Method method);

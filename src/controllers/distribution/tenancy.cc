@@ -168,9 +168,8 @@ void Tenancy::Tell(std::string_view error) {
   }
   base::log::Warn("cluster cannot be reached", {{"cluster", cluster.name}, {"server", server_}, {"error", error}});
   const std::string_view then = connect_error_.empty() ? "is tried again" : "needs other connection data";
-  context_.events.Warning(
-      cluster.reference, "ClusterUnreachable",
-      fmt::format("cluster {} at {} cannot be reached: {}: it keeps its owner and {}", cluster.name, server_, error, then));
+  context_.events.Warning(cluster.reference, "ClusterUnreachable",
+                          fmt::format("cluster {} at {} cannot be reached: {}: it {}", cluster.name, server_, error, then));
 }
 
 void Tenancy::UpdateReport() {

@@ -2,6 +2,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "embedded/cloud/node_group_definition.h"
 #include "embedded/fleet/api_endpoint.h"
 #include "embedded/nodeagent/simulated_runtime.h"
 
@@ -67,12 +68,29 @@ base::Status Cluster::Start() {
   }
   if (options_.runtime != nullptr) agent.runtimes[std::string(options_.runtime->name())] = options_.runtime;
   agent_ = std::make_unique<nodeagent::NodeAgent>(std::move(agent));
-  return agent_->Start();
+  EVENKEEL_TRY(agent_->Start());
+  return options_.cloud ? StartCloud() : base::Status{};
+}
+
+base::Status Cluster::StartCloud() {
+  EVENKEEL_TRY(cloud::InstallDefinition(*client_));
+  cloud::CloudOptions options;
+  options.client = client_.get();
+  options.strand = agent_strand_;
+  options.clock = &executor_.clock();
+  options.random = random_.Fork("cloud");
+  options.agent = agent_.get();
+  options.cluster_index = options_.index;
+  options.loopback_octet = options_.loopback_octet;
+  cloud_ = std::make_unique<cloud::Cloud>(std::move(options));
+  agent_strand_->Post([cloud = cloud_.get()] { cloud->Start(); });
+  return {};
 }
 
 void Cluster::StopControllers() {
   if (workloads_) workloads_->Stop();
   agent_strand_->Close();
+  cloud_.reset();
   agent_.reset();
   workloads_.reset();
 }

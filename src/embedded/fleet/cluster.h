@@ -1,6 +1,6 @@
-// One embedded cluster: a store, the API on it, and stand-ins for what a real cluster brings: workload controllers, a scheduler
-// and nodes. The same in `evenkeel up` (real time, SQLite, served over TLS by an ApiEndpoint) and in tests and the simulator
-// (virtual time, memory).
+// One embedded cluster: a store, the API on it, and stand-ins for what a real cluster brings: workload controllers, a
+// scheduler, nodes, and a cloud that makes more of them. The same in `evenkeel up` (real time, SQLite, served over TLS by an
+// ApiEndpoint) and in tests and the simulator (virtual time, memory).
 #pragma once
 
 #include <map>
@@ -10,6 +10,7 @@
 #include "base/executor.h"
 #include "base/random.h"
 #include "embedded/apiserver/api.h"
+#include "embedded/cloud/cloud.h"
 #include "embedded/nodeagent/node_agent.h"
 #include "embedded/workloads/workloads.h"
 
@@ -21,7 +22,8 @@ struct ClusterOptions {
   /// Process pods get addresses in 127.N.x.y; two fleets on one machine need different numbers. The first 40 nodes of each of
   /// six clusters have ranges of their own.
   int loopback_octet = 10;
-  int nodes = 3;  ///< simulated ones
+  int nodes = 3;       ///< simulated ones
+  bool cloud = false;  ///< knows the kind NodeGroup, whose nodes come and go
   /// Runs pods that ask for it by the annotation `evenkeel.dev/runtime: NAME`. May be null.
   nodeagent::ContainerRuntime* runtime = nullptr;
   apiserver::AuditSink* audit = nullptr;  ///< hears of every write; null: nobody does
@@ -49,6 +51,8 @@ class Cluster {
   const std::shared_ptr<base::Strand>& node_strand() const { return agent_strand_; }
 
  private:
+  base::Status StartCloud();
+
   ClusterOptions options_;
   base::Executor& executor_;
   base::Random random_;
@@ -60,6 +64,7 @@ class Cluster {
   std::unique_ptr<nodeagent::ContainerRuntime> simulated_;
   std::unique_ptr<workloads::Workloads> workloads_;
   std::unique_ptr<nodeagent::NodeAgent> agent_;
+  std::unique_ptr<cloud::Cloud> cloud_;
 };
 
 }  // namespace evenkeel::embedded::fleet

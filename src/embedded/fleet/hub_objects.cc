@@ -75,7 +75,10 @@ Json KarmadaClusterDefinition() {
   return definition;
 }
 
-Json ControllerDeployment(int replicas, const std::string& sharding_method) {
+Json ControllerDeployment(int replicas, const std::string& sharding_method, const std::vector<std::string>& more_arguments) {
+  JsonArray arguments{"--kubeconfig=$(EVENKEEL_POD_ROOT)/etc/evenkeel/kubeconfig", "--metrics-address=$(POD_IP)",
+                      "--metrics-port=" + std::to_string(kMetricsPort), "--cloud-provider=embedded"};
+  arguments.insert(arguments.end(), more_arguments.begin(), more_arguments.end());
   const auto variable = [](const char* name, const std::string& value) { return JsonObject{{"name", name}, {"value", value}}; };
   JsonArray environment{FieldVariable("POD_IP", "status.podIP"), FieldVariable("POD_NAME", "metadata.name")};
   if (sharding_method == "weighted") {
@@ -87,18 +90,16 @@ Json ControllerDeployment(int replicas, const std::string& sharding_method) {
     environment.push_back(variable("ARGOCD_CONTROLLER_SHARDING_ALGORITHM", sharding_method));
   }
   const JsonObject labels{{"app.kubernetes.io/name", kControllerName}, {"app.kubernetes.io/part-of", "evenkeel"}};
-  const JsonObject container{
-      {"name", "controller"},
-      {"image", "evenkeel"},
-      {"command", JsonArray{"evenkeel", "run"}},
-      {"args", JsonArray{"--kubeconfig=$(EVENKEEL_POD_ROOT)/etc/evenkeel/kubeconfig", "--metrics-address=$(POD_IP)",
-                         "--metrics-port=" + std::to_string(kMetricsPort)}},
-      {"env", environment},
-      {"ports", JsonArray{JsonObject{{"name", "metrics"}, {"containerPort", kMetricsPort}}}},
-      {"resources", JsonObject{{"requests", JsonObject{{"cpu", "100m"}, {"memory", "64Mi"}}}}},
-      {"readinessProbe", Probe("/healthz")},
-      {"livenessProbe", Probe("/livez")},
-      {"volumeMounts", JsonArray{JsonObject{{"name", "kubeconfig"}, {"mountPath", "/etc/evenkeel"}}}}};
+  const JsonObject container{{"name", "controller"},
+                             {"image", "evenkeel"},
+                             {"command", JsonArray{"evenkeel", "run"}},
+                             {"args", arguments},
+                             {"env", environment},
+                             {"ports", JsonArray{JsonObject{{"name", "metrics"}, {"containerPort", kMetricsPort}}}},
+                             {"resources", JsonObject{{"requests", JsonObject{{"cpu", "100m"}, {"memory", "64Mi"}}}}},
+                             {"readinessProbe", Probe("/healthz")},
+                             {"livenessProbe", Probe("/livez")},
+                             {"volumeMounts", JsonArray{JsonObject{{"name", "kubeconfig"}, {"mountPath", "/etc/evenkeel"}}}}};
   const JsonObject pod{
       {"terminationGracePeriodSeconds", 10},
       {"containers", JsonArray{container}},

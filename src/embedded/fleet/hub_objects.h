@@ -21,6 +21,8 @@ base::Json KubeconfigSecret(const std::string& kubeconfig);
 base::Json KarmadaClusterDefinition();
 /// The Deployment whose pods are `evenkeel run` processes, and whose replicas are the shards.
 /// @param sharding_method  "weighted": coordinated mode; Argo CD's methods: compatible mode.
-base::Json ControllerDeployment(int replicas, const std::string& sharding_method);
+/// @param more_arguments  for `evenkeel run`, which is told that the members' cloud is the embedded one.
+base::Json ControllerDeployment(int replicas, const std::string& sharding_method,
+                                const std::vector<std::string>& more_arguments = {});
 
 }  // namespace evenkeel::embedded::fleet

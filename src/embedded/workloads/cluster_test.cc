@@ -126,8 +126,10 @@ TEST_F(ClusterBrainTest, TheSchedulerSpreadsAndSaysWhyItCannot) {
       R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"big","namespace":"default"},"spec":{"containers":[{"name":"c","image":"a","resources":{"requests":{"cpu":"3"}}}]}})");
   RunFor(1s);
   EXPECT_EQ(Condition("pods", "big", "PodScheduled", "reason"), "Unschedulable");
-  EXPECT_EQ(Condition("pods", "big", "PodScheduled", "message"),
-            "0/3 nodes are available: 1 node(s) had untolerated taint {dedicated: gpu}, 2 Insufficient cpu.");
+  EXPECT_EQ(
+      Condition("pods", "big", "PodScheduled", "message"),
+      "0/3 nodes are available: 1 node(s) had untolerated taint {dedicated: gpu}, 2 Insufficient cpu. preemption: 0/3 nodes "
+      "are available: 3 Preemption is not helpful for scheduling.");
   AddNode("n4", "8");
   RunFor(5s);
   EXPECT_EQ(FindString(Get("pods", "big"), {"spec", "nodeName"}), "n4");

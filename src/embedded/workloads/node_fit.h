@@ -1,4 +1,4 @@
-// Whether a pod may be on a node: selectors, affinity, taints. Shared by the scheduler and the DaemonSet controller. Pure.
+// Whether a DaemonSet's pod may be on a node: selectors, affinity, taints. Pure.
 #pragma once
 
 #include <string>

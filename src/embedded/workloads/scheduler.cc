@@ -2,122 +2,113 @@
 
 #include <algorithm>
 
-#include "embedded/workloads/node_fit.h"
+#include "base/log.h"
 
 namespace evenkeel::embedded::workloads {
 namespace {
 
 using base::Json;
 using base::JsonObject;
+using scheduling::ClassId;
+using scheduling::kNone;
+using scheduling::NodeId;
+using scheduling::PodClass;
+using scheduling::PodId;
+using scheduling::VolumeKind;
 
-int64_t AmountOf(const kube::ResourceList& list, const std::string& name) {
-  auto found = list.find(name);
-  return found == list.end() ? 0 : found->second;
+constexpr char kGated[] = "Scheduling is blocked due to non-empty scheduling gates";
+constexpr char kSelectedNode[] = "volume.kubernetes.io/selected-node";
+/// How long claims have to be bound, as upstream.
+constexpr base::Duration kBindLimit = std::chrono::minutes(10);
+
+const kube::Resource& ClaimKind() {
+  static const kube::Resource& resource = *kube::FindBuiltIn("", "v1", "persistentvolumeclaims");
+  return resource;
 }
 
-void HostPorts(const kube::Pod& pod, const std::function<void(const std::string&)>& visit) {
-  for (const kube::Container& container : pod.containers) {
-    for (const kube::ContainerPort& port : container.ports) {
-      if (port.host_port > 0) visit(port.protocol + "/" + std::to_string(port.host_port));
-    }
-  }
-}
+bool Gated(const kube::Pod& pod) { return !base::FindArray(*pod.json, {"spec", "schedulingGates"}).empty(); }
 
-const std::string kUnschedulableTaint = "node.kubernetes.io/unschedulable";
+/// Pods elsewhere can let it in or keep it out.
+bool LooksAround(const PodClass& pod_class) { return !pod_class.topology.empty() || pod_class.volumes != nullptr; }
+/// More pods elsewhere can let it in.
+bool WantsCompany(const PodClass& pod_class) {
+  return !pod_class.topology.affinity.empty() || !pod_class.topology.spread.empty();
+}
 
 }  // namespace
 
-PodAsk::PodAsk(const kube::Pod& pod) : requests(pod.Requests()) {
-  for (const auto& [name, amount] : requests) {
-    if (name == "cpu") {
-      cpu = amount;
-    } else if (name == "memory") {
-      memory = amount;
-    } else if (name != "pods") {
-      more = true;
-    }
-  }
-  HostPorts(pod, [this](const std::string&) { ports = true; });
-}
-
-void NodeLoad::Set(const NodePointer& node) {
-  node_ = node;
-  all_ = {};
-  if (node != nullptr) {
-    all_ = {AmountOf(node->allocatable, "cpu"), AmountOf(node->allocatable, "memory"), AmountOf(node->allocatable, "pods")};
-  }
-}
-
-void NodeLoad::Add(const kube::Pod& pod) {
-  const PodAsk ask(pod);
-  for (const auto& [name, amount] : ask.requests) used_[name] += amount;
-  taken_ = {taken_.cpu + ask.cpu, taken_.memory + ask.memory, taken_.pods + 1};
-  HostPorts(pod, [&](const std::string& port) { ++ports_[port]; });
-}
-
-void NodeLoad::Remove(const kube::Pod& pod) {
-  const PodAsk ask(pod);
-  for (const auto& [name, amount] : ask.requests) used_[name] -= amount;
-  taken_ = {taken_.cpu - ask.cpu, taken_.memory - ask.memory, taken_.pods - 1};
-  HostPorts(pod, [&](const std::string& port) {
-    if (--ports_[port] <= 0) ports_.erase(port);
-  });
-}
-
-bool NodeLoad::PortsTaken(const kube::Pod& pod) const {
-  bool taken = false;
-  HostPorts(pod, [&](const std::string& port) { taken |= ports_.contains(port); });
-  return taken;
-}
-
-bool NodeLoad::Fits(const kube::Pod& pod, const PodAsk& ask) const {
-  if (taken_.pods + 1 > all_.pods || (ask.cpu > 0 && taken_.cpu + ask.cpu > all_.cpu) ||
-      (ask.memory > 0 && taken_.memory + ask.memory > all_.memory)) {
-    return false;
-  }
-  const bool plain = !ask.more && !ask.ports && !node_->unschedulable && node_->taints.empty() && pod.node_selector.empty() &&
-                     pod.required_node_terms.empty();
-  return plain || Misfits(pod, ask).empty();
-}
-
-std::vector<std::string> NodeLoad::Misfits(const kube::Pod& pod, const PodAsk& ask) const {
-  if (node_->unschedulable) {
-    const kube::Taint cordon{kUnschedulableTaint, "", "NoSchedule"};
-    if (UntoleratedTaint(pod, {cordon}, true, false) != nullptr) return {"node(s) were unschedulable"};
-  }
-  if (const kube::Taint* taint = UntoleratedTaint(pod, node_->taints, true, true)) {
-    return {"node(s) had untolerated taint {" + taint->key + ": " + taint->value + "}"};
-  }
-  if (!MatchesNodeAffinity(pod, *node_)) return {"node(s) didn't match Pod's node affinity/selector"};
-  if (PortsTaken(pod)) return {"node(s) didn't have free ports for the requested pod ports"};
-  std::vector<std::string> reasons;
-  for (const auto& [name, amount] : ask.requests) {
-    if (amount <= 0 || AmountOf(used_, name) + amount <= AmountOf(node_->allocatable, name)) continue;
-    reasons.push_back(name == "pods" ? "Too many pods" : "Insufficient " + name);
-  }
-  return reasons;
-}
-
-int64_t NodeLoad::Score(const PodAsk& ask) const {
-  const auto left = [](int64_t all, int64_t taken) -> int64_t {
-    return all <= 0 ? 0
-                    : static_cast<int64_t>(1000.0 * static_cast<double>(std::max<int64_t>(0, all - taken)) /
-                                           static_cast<double>(all));
-  };
-  const int64_t score = left(all_.cpu, taken_.cpu + ask.cpu) + left(all_.memory, taken_.memory + ask.memory);
-  // Pods that ask for nothing spread by number.
-  return score * 1000 + 999 - std::min<int64_t>(999, 999 * taken_.pods / std::max<int64_t>(1, all_.pods));
-}
-
 Scheduler::Scheduler(Context& context) : Reconciler(context, "default-scheduler") {
-  informers().pods().AddHandler([this](const PodPointer& before, const PodPointer& after) { OnPod(before, after); });
-  informers().nodes().AddHandler([this](const NodePointer& before, const NodePointer& after) {
-    const std::string& name = (after ? after : before)->meta.name;
-    loads_[name].Set(after);
-    const bool same = before && after && before->taints == after->taints && before->allocatable == after->allocatable &&
-                      before->unschedulable == after->unschedulable && before->meta.labels == after->meta.labels;
-    if (!same) RetryUnschedulable();
+  informers().pods().AddHandler(
+      [this](const PodPointer& before, const PodPointer& after) { OnPod(after, (after ? after : before)->meta.Key()); });
+  informers().nodes().AddHandler([this](const NodePointer& before, const NodePointer& after) { OnNode(before, after); });
+  informers().Of(kube::resources::Namespaces()).AddHandler([this](const ObjectPointer& before, const ObjectPointer& after) {
+    if (before && after && before->meta.labels == after->meta.labels) return;
+    const kube::ObjectMeta& meta = (after ? after : before)->meta;
+    if (!before && meta.labels.empty()) return;
+    snapshot_.UpsertNamespace(meta.name, after ? meta.labels : kube::Labels{});
+    Wake([](ClassId, const PodClass& pod_class) { return !pod_class.topology.empty(); });
   });
+  WatchVolumes();
+}
+
+void Scheduler::WatchVolumes() {
+  struct Kind {
+    const char *group, *plural;
+    VolumeKind kind;
+  };
+  for (const auto& [group, plural, kind] :
+       {Kind{"", "persistentvolumes", VolumeKind::kPersistentVolume},
+        Kind{"", "persistentvolumeclaims", VolumeKind::kPersistentVolumeClaim},
+        Kind{"storage.k8s.io", "storageclasses", VolumeKind::kStorageClass},
+        Kind{"storage.k8s.io", "csinodes", VolumeKind::kCsiNode}, Kind{"storage.k8s.io", "csidrivers", VolumeKind::kCsiDriver},
+        Kind{"storage.k8s.io", "csistoragecapacities", VolumeKind::kCsiStorageCapacity}}) {
+    const kube::Resource* resource = kube::FindBuiltIn(group, "v1", plural);
+    if (resource == nullptr) continue;
+    informers().Of(*resource).AddHandler(
+        [this, kind](const ObjectPointer& before, const ObjectPointer& after) { OnVolume(kind, before, after); });
+  }
+}
+
+template <typename Concerned>
+void Scheduler::Wake(const Concerned& concerned) {
+  messages_.clear();
+  std::vector<ClassId> woken;
+  for (const auto& [pod_class, keys] : queue_.parked()) {
+    if (concerned(pod_class, snapshot_.classes()[pod_class])) woken.push_back(pod_class);
+  }
+  if (woken.empty()) return;
+  for (const ClassId pod_class : woken) queue_.Wake(pod_class, Instant());
+  // Nodes come in swarms: pods spread better when all of them are there.
+  EnqueueSoon("pods");
+}
+
+void Scheduler::OnVolume(VolumeKind kind, const ObjectPointer& before, const ObjectPointer& after) {
+  if (after != nullptr) {
+    snapshot_.UpsertVolume(kind, *after->json);
+  } else {
+    snapshot_.RemoveVolume(kind, before->meta.Key());
+  }
+  Wake([](ClassId, const PodClass& pod_class) { return pod_class.volumes != nullptr; });
+  if (kind != VolumeKind::kPersistentVolumeClaim) return;
+  const std::string claim = (after ? after : before)->meta.Key();
+  for (const auto& [pod, binding] : binding_) {
+    if (std::find(binding.claims.begin(), binding.claims.end(), claim) == binding.claims.end()) continue;
+    queue_.Hurry(pod);
+    Run();
+  }
+}
+
+void Scheduler::OnNode(const NodePointer& before, const NodePointer& after) {
+  if (after == nullptr) {
+    snapshot_.RemoveNode(before->meta.name);
+    Wake([](ClassId, const PodClass& pod_class) { return LooksAround(pod_class); });
+    return;
+  }
+  const bool same = before && before->taints == after->taints && before->allocatable == after->allocatable &&
+                    before->unschedulable == after->unschedulable && before->meta.labels == after->meta.labels;
+  if (same) return;
+  const NodeId node = snapshot_.UpsertNode(*after);
+  Wake([&](ClassId id, const PodClass& pod_class) { return LooksAround(pod_class) || snapshot_.Fits(id, node); });
 }
 
 bool Scheduler::Wants(const kube::Pod& pod) const {
@@ -125,73 +116,203 @@ bool Scheduler::Wants(const kube::Pod& pod) const {
          (pod.scheduler_name.empty() || pod.scheduler_name == "default-scheduler");
 }
 
-void Scheduler::Forget(const std::string& key) {
-  auto found = placed_.find(key);
-  if (found == placed_.end()) return;
-  loads_[found->second.node].Remove(*found->second.pod);
-  placed_.erase(found);
+void Scheduler::PodLeft(NodeId node) {
+  Wake([&](ClassId id, const PodClass& pod_class) {
+    return LooksAround(pod_class) || (snapshot_.Present(node) && snapshot_.Fits(id, node));
+  });
 }
 
-void Scheduler::Account(const kube::Pod& pod, const std::string& node) {
-  Forget(pod.meta.Key());
-  placed_[pod.meta.Key()] = {node, std::make_shared<const kube::Pod>(pod)};
-  loads_[node].Add(pod);
+void Scheduler::DropPod(const std::string& key) {
+  queue_.Remove(key);
+  nominated_.erase(key);
+  binding_.erase(key);
+  const PodId pod = snapshot_.FindPod(key);
+  if (pod == kNone) return;
+  const NodeId node = snapshot_.NodeOf(pod);
+  snapshot_.RemovePod(key);
+  if (node != kNone) PodLeft(node);
 }
 
-void Scheduler::OnPod(const PodPointer& before, const PodPointer& after) {
-  const std::string key = (after ? after : before)->meta.Key();
-  if (after == nullptr || after->terminal()) {
-    unschedulable_.erase(key);
-    if (!placed_.contains(key)) return;
-    Forget(key);
-    RetryUnschedulable();
-    return;
-  }
-  if (!after->node_name.empty()) {
-    unschedulable_.erase(key);
-    auto found = placed_.find(key);
-    const bool known = found != placed_.end() && found->second.node == after->node_name &&
-                       found->second.pod->meta.uid == after->meta.uid &&
-                       found->second.pod->meta.generation == after->meta.generation;
-    if (!known) Account(*after, after->node_name);
-    return;
-  }
-  auto found = placed_.find(key);
-  // Bound by us, the cache is behind; unless it is another pod of the same name.
-  if (found != placed_.end() && found->second.pod->meta.uid != after->meta.uid) Forget(key);
-  if (!Wants(*after) || placed_.contains(key)) return;
-  // A change of the status only is our own mark.
-  if (before != nullptr && unschedulable_.contains(key) && before->meta.generation == after->meta.generation &&
-      base::Equal(base::FindObject(*before->json, {"spec"}), base::FindObject(*after->json, {"spec"}))) {
-    return;
-  }
-  Enqueue(key);
-}
-
-void Scheduler::RetryUnschedulable() {
-  for (const std::string& key : unschedulable_) EnqueueSoon(key);
-}
-
-base::Result<Again> Scheduler::Reconcile(const std::string& key) {
-  const PodPointer pod = informers().pods().Get(key);
-  if (pod == nullptr || !Wants(*pod) || placed_.contains(key)) return Again{};
-  if (!base::FindArray(*pod->json, {"spec", "schedulingGates"}).empty()) return Again{};
-  const PodAsk ask(*pod);
-  const std::string* best = nullptr;
-  int64_t best_score = -1;
-  for (const auto& [name, load] : loads_) {
-    if (load.node() == nullptr || load.node()->meta.deletion_time || !load.Fits(*pod, ask)) continue;
-    const int64_t score = load.Score(ask);
-    if (score > best_score) {
-      best = &name;
-      best_score = score;
+void Scheduler::OnPod(const PodPointer& after, const std::string& key) {
+  if (after == nullptr || after->terminal()) return DropPod(key);
+  const PodId known = snapshot_.FindPod(key);
+  const NodeId node_before = known == kNone ? kNone : snapshot_.NodeOf(known);
+  const ClassId class_before = known == kNone ? kNone : snapshot_.ClassOf(known);
+  const PodId pod = snapshot_.UpsertPod(*after->json);
+  const NodeId node = snapshot_.NodeOf(pod);
+  const bool changed = class_before != snapshot_.ClassOf(pod);
+  if (node_before != kNone && (node != node_before || changed)) PodLeft(node_before);
+  if (node != node_before && node != kNone) Wake([](ClassId, const PodClass& c) { return WantsCompany(c); });
+  if (!Wants(*after)) {
+    queue_.Remove(key);
+    nominated_.erase(key);
+    if (binding_.erase(key) > 0 && after->node_name.empty() && node != kNone) {
+      snapshot_.Unplace(pod);
+      PodLeft(node);
     }
+    return;
   }
-  if (best == nullptr) return MarkUnschedulable(*pod, ask);
-  return Bind(*pod, *best);
+  if (after->nominated_node.empty()) {
+    nominated_.erase(key);
+  } else {
+    nominated_[key] = after->nominated_node;
+  }
+  // Bound by us, or about to be: the cache is behind.
+  if (node != kNone) return;
+  if (queue_.Contains(key) && !changed) return;
+  queue_.Add(key, after->priority, Instant());
+  Run();
 }
 
-base::Result<Again> Scheduler::Bind(const kube::Pod& pod, const std::string& node) {
+base::Result<Again> Scheduler::Reconcile(const std::string&) {
+  if (const auto key = queue_.Pop(Instant())) Try(*key);
+  const auto due = queue_.NextDue(Instant());
+  if (!due) return Again{};
+  if (*due <= Instant()) {
+    Run();
+    return Again{};
+  }
+  return Again{*due - Instant()};
+}
+
+void Scheduler::Try(const std::string& key) {
+  const PodPointer pod = informers().pods().Get(key);
+  const PodId id = snapshot_.FindPod(key);
+  if (pod == nullptr || id == kNone || !Wants(*pod)) return queue_.Remove(key);
+  if (const auto bound = binding_.find(key); bound != binding_.end()) {
+    const Binding binding = bound->second;
+    return FinishBinding(*pod, binding);
+  }
+  if (snapshot_.NodeOf(id) != kNone) return queue_.Remove(key);
+  if (Gated(*pod)) {
+    const auto written = WriteCondition(*pod, "SchedulingGated", kGated);
+    return written ? queue_.Remove(key) : queue_.Retry(key, Instant());
+  }
+  const Choice choice = Choose(*pod, id);
+  if (choice.node == kNone) return MarkUnschedulable(*pod, id, choice.message);
+  Assign(*pod, id, choice.node);
+}
+
+Scheduler::Choice Scheduler::Choose(const kube::Pod& pod, PodId id) {
+  if (nominated_.empty() || (nominated_.size() == 1 && nominated_.begin()->first == pod.meta.Key())) return ChooseNow(pod, id);
+  // Pods that are promised a node count there, but for those that are less important than this one.
+  messages_.clear();
+  scheduling::WhatIf promised(snapshot_);
+  for (const auto& [key, name] : nominated_) {
+    const PodId other = snapshot_.FindPod(key);
+    const NodeId node = snapshot_.FindNodeByName(name);
+    if (other == kNone || other == id || node == kNone || !snapshot_.Present(node)) continue;
+    if (snapshot_.NodeOf(other) == kNone && snapshot_.PriorityOf(other) >= pod.priority) snapshot_.Place(other, node);
+  }
+  Choice choice = ChooseNow(pod, id);
+  messages_.clear();
+  return choice;
+}
+
+Scheduler::Choice Scheduler::ChooseNow(const kube::Pod& pod, PodId id) {
+  const ClassId pod_class = snapshot_.ClassOf(id);
+  if (!pod.nominated_node.empty()) {
+    const NodeId node = snapshot_.FindNodeByName(pod.nominated_node);
+    if (node != kNone && snapshot_.Present(node) && snapshot_.Fits(pod_class, node)) return {node, ""};
+  }
+  if (const NodeId node = BestNode(pod_class); node != kNone) return {node, ""};
+  const int32_t priority = snapshot_.PriorityOf(id);
+  const auto [known, added] = messages_.try_emplace({pod_class, priority});
+  if (added) known->second = snapshot_.FailureMessage(pod_class, priority);
+  return {kNone, known->second};
+}
+
+NodeId Scheduler::BestNode(ClassId pod_class) {
+  // Knows at once when nothing has changed since one of its like did not fit.
+  const NodeId first = snapshot_.FindNode(pod_class);
+  if (first == kNone || !snapshot_.classes()[pod_class].pinned_node.empty()) return first;
+  int64_t cpu = 0, memory = 0;
+  for (const scheduling::Amount& amount : snapshot_.Requests(pod_class)) {
+    if (amount.resource == scheduling::kCpu) cpu = amount.amount;
+    if (amount.resource == scheduling::kMemory) memory = amount.amount;
+  }
+  NodeId best = kNone;
+  int64_t best_score = -1;
+  for (const NodeId node : snapshot_.order()) {
+    if (node == kNone) continue;
+    const int64_t score = Score(node, cpu, memory);
+    if (score <= best_score || !snapshot_.Fits(pod_class, node)) continue;
+    best = node;
+    best_score = score;
+  }
+  return best;
+}
+
+// What share of cpu and memory would be left with the pod on the node: more is better.
+int64_t Scheduler::Score(NodeId node, int64_t cpu, int64_t memory) const {
+  const auto left = [&](scheduling::ResourceId resource, int64_t asked) -> int64_t {
+    const int64_t all = snapshot_.Allocatable(node, resource);
+    if (all <= 0) return 0;
+    const int64_t rest = std::max<int64_t>(0, snapshot_.Free(node, resource) - asked);
+    return static_cast<int64_t>(1000.0 * static_cast<double>(rest) / static_cast<double>(all));
+  };
+  const int64_t score = left(scheduling::kCpu, cpu) + left(scheduling::kMemory, memory);
+  // Pods that ask for nothing spread by number.
+  const int64_t all = snapshot_.Allocatable(node, scheduling::kPods);
+  const int64_t pods = all - snapshot_.Free(node, scheduling::kPods);
+  return score * 1000 + 999 - std::clamp<int64_t>(999 * pods / std::max<int64_t>(1, all), 0, 999);
+}
+
+void Scheduler::Assign(const kube::Pod& pod, PodId id, NodeId node) {
+  const std::string key = pod.meta.Key();
+  const std::string name = snapshot_.NodeName(node);
+  std::vector<std::string> claims;
+  for (const auto* claim : snapshot_.classes()[snapshot_.ClassOf(id)].resolved.delayed) claims.push_back(claim->key);
+  snapshot_.Place(id, node);
+  Wake([](ClassId, const PodClass& pod_class) { return WantsCompany(pod_class); });
+  if (claims.empty()) return Bind(pod, name);
+  if (const auto selected = SelectNode(claims, name); !selected) {
+    base::log::Debug("claims not told of their node", {{"pod", key}, {"error", selected.error()}});
+    return GiveUp(key);
+  }
+  binding_[key] = {name, std::move(claims), Instant() + kBindLimit};
+  queue_.Hold(key, Instant() + kBindLimit);
+}
+
+base::Status Scheduler::SelectNode(const std::vector<std::string>& claims, const std::string& node) {
+  const Json patch = JsonObject{{"metadata", JsonObject{{"annotations", JsonObject{{kSelectedNode, node}}}}}};
+  for (const std::string& claim : claims) {
+    std::string ns, name;
+    kube::SplitKey(claim, ns, name);
+    EVENKEEL_TRY(api().Patch(ClaimKind(), ns, name, client::PatchType::kMerge, patch));
+  }
+  return {};
+}
+
+bool Scheduler::Bound(const std::string& claim) {
+  const ObjectPointer found = informers().Of(ClaimKind()).Get(claim);
+  return found != nullptr && !base::FindString(*found->json, {"spec", "volumeName"}).empty() &&
+         base::FindString(*found->json, {"status", "phase"}) == "Bound";
+}
+
+void Scheduler::FinishBinding(const kube::Pod& pod, const Binding& binding) {
+  const std::string key = pod.meta.Key();
+  const bool bound = std::all_of(binding.claims.begin(), binding.claims.end(), [&](const auto& claim) { return Bound(claim); });
+  if (bound) {
+    binding_.erase(key);
+    return Bind(pod, binding.node);
+  }
+  if (Instant() < binding.deadline) return queue_.Hold(key, binding.deadline);
+  events().Warning(*pod.json, "FailedScheduling", "running PreBind plugin \"VolumeBinding\": binding volumes: timed out");
+  GiveUp(key);
+}
+
+void Scheduler::GiveUp(const std::string& key) {
+  binding_.erase(key);
+  if (const PodId id = snapshot_.FindPod(key); id != kNone && snapshot_.NodeOf(id) != kNone) {
+    const NodeId node = snapshot_.NodeOf(id);
+    snapshot_.Unplace(id);
+    PodLeft(node);
+  }
+  queue_.Retry(key, Instant());
+}
+
+void Scheduler::Bind(const kube::Pod& pod, const std::string& node) {
   const std::string key = pod.meta.Key();
   const Json binding =
       JsonObject{{"apiVersion", "v1"},
@@ -200,45 +321,34 @@ base::Result<Again> Scheduler::Bind(const kube::Pod& pod, const std::string& nod
                  {"target", JsonObject{{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node}}}};
   auto bound = api().Post(kube::resources::Pods(), pod.meta.ns, pod.meta.name, "binding", binding);
   if (!bound) {
-    if (IsGone(bound.error())) return Again{};
-    if (bound.error().code() != base::Code::kConflict) events().Warning(*pod.json, "FailedScheduling", bound.error().message());
-    return base::Fail(bound.error());
+    // Whether the pod is gone or somebody else has bound it, the cache will tell.
+    const bool theirs = IsGone(bound.error()) || bound.error().code() == base::Code::kConflict;
+    if (!theirs) events().Warning(*pod.json, "FailedScheduling", bound.error().message());
+    return GiveUp(key);
   }
-  unschedulable_.erase(key);
-  Account(pod, node);
+  queue_.Remove(key);
   events().Normal(*pod.json, "Scheduled", "Successfully assigned " + key + " to " + node);
-  return Again{};
 }
 
-base::Result<Again> Scheduler::MarkUnschedulable(const kube::Pod& pod, const PodAsk& ask) {
-  std::map<std::string, int> reasons;
-  int nodes = 0;
-  for (const auto& [name, load] : loads_) {
-    if (load.node() == nullptr) continue;
-    ++nodes;
-    for (const std::string& reason : load.Misfits(pod, ask)) ++reasons[reason];
-  }
-  std::vector<std::string> parts;
-  for (const auto& [reason, count] : reasons) parts.push_back(std::to_string(count) + " " + reason);
-  // As upstream orders them: as texts, numbers first.
-  std::sort(parts.begin(), parts.end());
-  std::string message =
-      nodes == 0 ? "no nodes available to schedule pods" : "0/" + std::to_string(nodes) + " nodes are available";
-  for (size_t i = 0; i < parts.size(); ++i) message += (i == 0 ? ": " : ", ") + parts[i];
-  message += nodes == 0 ? "" : ".";
+void Scheduler::MarkUnschedulable(const kube::Pod& pod, PodId id, const std::string& message) {
   const std::string key = pod.meta.Key();
-  unschedulable_.insert(key);
+  const auto same = WriteCondition(pod, "Unschedulable", message);
+  if (!same) return queue_.Retry(key, Instant());
+  if (!*same) events().Warning(*pod.json, "FailedScheduling", message);
+  queue_.Park(key, snapshot_.ClassOf(id), Instant());
+}
+
+base::Result<bool> Scheduler::WriteCondition(const kube::Pod& pod, const char* reason, const std::string& message) {
   const Json* condition = kube::FindCondition(*pod.json, "PodScheduled");
   if (condition != nullptr && base::FindString(*condition, {"status"}) == "False" &&
-      base::FindString(*condition, {"reason"}) == "Unschedulable" && base::FindString(*condition, {"message"}) == message) {
-    return Again{};
+      base::FindString(*condition, {"reason"}) == reason && base::FindString(*condition, {"message"}) == message) {
+    return true;
   }
-  events().Warning(*pod.json, "FailedScheduling", message);
   Json status = JsonObject{{"status", base::FindObject(*pod.json, {"status"})}};
-  kube::SetCondition(status, "PodScheduled", "False", "Unschedulable", message, Now());
+  kube::SetCondition(status, "PodScheduled", "False", reason, message, Now());
   auto written = WriteStatus(api(), kube::resources::Pods(), *pod.json, *base::Find(status, {"status"}));
   if (!written && !IsGone(written.error())) return base::Fail(written.error());
-  return Again{};
+  return false;
 }
 
 }  // namespace evenkeel::embedded::workloads

@@ -1,73 +1,79 @@
-// A simple scheduler: binds pods without a node, one after the other, to the least allocated node they fit on.
+// The scheduler: binds pods without a node, the most important first, each to the least allocated of the nodes that
+// kube-scheduler's filters (scheduling/snapshot.h) let it on. What fits nowhere is told why in upstream's words and tried again
+// when something has changed that could help (scheduler_queue.h).
+//
+// Nothing is preempted; a pod that somebody has nominated for a node counts there for pods that are less important. Claims
+// whose class waits for the first consumer are told the node, and the pod is bound once they are.
 #pragma once
 
 #include <map>
-#include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "embedded/workloads/reconciler.h"
+#include "embedded/workloads/scheduler_queue.h"
+#include "scheduling/snapshot.h"
 
 namespace evenkeel::embedded::workloads {
 
-/// What a pod asks for, with what nearly every pod asks for at hand.
-struct PodAsk {
-  explicit PodAsk(const kube::Pod& pod);
-  int64_t cpu = 0, memory = 0;
-  bool more = false;   ///< asks for other resources
-  bool ports = false;  ///< asks for host ports
-  kube::ResourceList requests;
-};
-
-/// What is taken on one node. Kept incrementally.
-class NodeLoad {
- public:
-  void Set(const NodePointer& node);
-  void Add(const kube::Pod& pod);
-  void Remove(const kube::Pod& pod);
-
-  const NodePointer& node() const { return node_; }
-  /// Why the pod does not fit, in upstream's words ("Insufficient cpu", "node(s) had untolerated taint {...}"); several only
-  /// for resources. Empty: it fits.
-  std::vector<std::string> Misfits(const kube::Pod& pod, const PodAsk& ask) const;
-  bool Fits(const kube::Pod& pod, const PodAsk& ask) const;
-  /// What share of cpu and memory would be left with the pod on it: more is better. Comparable between nodes only.
-  int64_t Score(const PodAsk& ask) const;
-
- private:
-  struct Amounts {
-    int64_t cpu = 0, memory = 0, pods = 0;
-  };
-  bool PortsTaken(const kube::Pod& pod) const;
-  NodePointer node_;
-  Amounts all_, taken_;  // the same as in the lists, without a search
-  kube::ResourceList used_;
-  std::map<std::string, int> ports_;
-};
-
-/// Cost of binding one pod: O(nodes).
+/// Cost of binding one pod: O(nodes), a few ns each; of one that fits nowhere and whose like has just been tried: O(1).
 class Scheduler final : public Reconciler {
  public:
   explicit Scheduler(Context& context);
 
  private:
-  base::Result<Again> Reconcile(const std::string& key) override;
-  bool Wants(const kube::Pod& pod) const;
-  void OnPod(const PodPointer& before, const PodPointer& after);
-  void Account(const kube::Pod& pod, const std::string& node);
-  void Forget(const std::string& key);
-  void RetryUnschedulable();
-  base::Result<Again> Bind(const kube::Pod& pod, const std::string& node);
-  base::Result<Again> MarkUnschedulable(const kube::Pod& pod, const PodAsk& ask);
-
-  struct Placed {
+  /// What a pod waits for between the choice of its node and the binding.
+  struct Binding {
     std::string node;
-    PodPointer pod;
+    std::vector<std::string> claims;  ///< keys
+    base::Instant deadline{};
   };
-  std::map<std::string, NodeLoad> loads_;  // by node name, also of nodes that are not there (yet)
-  std::map<std::string, Placed> placed_;   // by pod key
-  std::set<std::string> unschedulable_;    // pod keys that wait for a change
+  struct Choice {
+    scheduling::NodeId node = scheduling::kNone;
+    std::string message;  ///< why there is none
+  };
+
+  /// The only key: one pod is tried, then others on the strand have their turn.
+  base::Result<Again> Reconcile(const std::string& key) override;
+
+  // Events.
+  void OnPod(const PodPointer& after, const std::string& key);
+  void OnNode(const NodePointer& before, const NodePointer& after);
+  void WatchVolumes();
+  void OnVolume(scheduling::VolumeKind kind, const ObjectPointer& before, const ObjectPointer& after);
+  void DropPod(const std::string& key);
+  /// Room, or a reason, has gone from the node.
+  void PodLeft(scheduling::NodeId node);
+  /// Tries those again whose class `concerned` says could be helped.
+  template <typename Concerned>
+  void Wake(const Concerned& concerned);
+
+  // One pod.
+  void Try(const std::string& key);
+  Choice Choose(const kube::Pod& pod, scheduling::PodId id);
+  Choice ChooseNow(const kube::Pod& pod, scheduling::PodId id);
+  scheduling::NodeId BestNode(scheduling::ClassId pod_class);
+  int64_t Score(scheduling::NodeId node, int64_t cpu, int64_t memory) const;
+  void Assign(const kube::Pod& pod, scheduling::PodId id, scheduling::NodeId node);
+  base::Status SelectNode(const std::vector<std::string>& claims, const std::string& node);
+  bool Bound(const std::string& claim);
+  void FinishBinding(const kube::Pod& pod, const Binding& binding);
+  void Bind(const kube::Pod& pod, const std::string& node);
+  void GiveUp(const std::string& key);
+  void MarkUnschedulable(const kube::Pod& pod, scheduling::PodId id, const std::string& message);
+  /// PodScheduled=False; true when it says so already. Nothing is written then.
+  base::Result<bool> WriteCondition(const kube::Pod& pod, const char* reason, const std::string& message);
+
+  base::Instant Instant() const { return context_.clock.Monotonic(); }
+  bool Wants(const kube::Pod& pod) const;
+  void Run() { Enqueue("pods"); }
+
+  scheduling::Snapshot snapshot_;
+  SchedulerQueue queue_;
+  std::map<std::string, std::string> nominated_;  // node by pod
+  std::map<std::string, Binding> binding_;        // by pod
+  /// Messages of the classes and priorities that have been found to fit nowhere since the last change.
+  std::map<std::pair<scheduling::ClassId, int32_t>, std::string> messages_;
 };
 
 }  // namespace evenkeel::embedded::workloads

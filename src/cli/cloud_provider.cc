@@ -1,0 +1,79 @@
+#include "cli/cloud_provider.h"
+
+#include <cstdlib>
+
+#include "client/http_client.h"
+#include "embedded/cloud/cloud_provider.h"
+#include "providers/cluster_api.h"
+#include "providers/external_grpc.h"
+#include "providers/kwok.h"
+
+namespace evenkeel::cli {
+namespace {
+
+using controllers::autoscaler::Options;
+
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+base::Result<ProviderMaker> ClusterApi(const Options& options, base::Clock& clock) {
+  EVENKEEL_ASSIGN(const auto settings, providers::ClusterApiOptions::From(Variable, options.node_group_auto_discovery));
+  std::shared_ptr<client::Client> management;
+  if (!options.cloud_config.empty()) {
+    auto connection = client::LoadKubeconfig({options.cloud_config, ""});
+    if (!connection) return base::Fail(connection.error().Wrap("--cloud-config"));
+    EVENKEEL_ASSIGN(management, client::NewHttpClient(*std::move(connection)));
+  }
+  return [settings, management, &clock](client::Client& member) -> base::Result<std::unique_ptr<providers::Provider>> {
+    return providers::NewClusterApiProvider(management == nullptr ? member : *management, settings, clock);
+  };
+}
+
+providers::NodeGroupOptions Defaults(const Options& options) {
+  providers::NodeGroupOptions defaults;
+  defaults.scale_down_utilization_threshold = options.scale_down_utilization_threshold;
+  defaults.scale_down_gpu_utilization_threshold = options.scale_down_gpu_utilization_threshold;
+  defaults.scale_down_unneeded_time = options.scale_down_unneeded_time;
+  defaults.scale_down_unready_time = options.scale_down_unready_time;
+  defaults.max_node_provision_time = options.max_node_provision_time;
+  defaults.max_node_startup_time = options.max_node_startup_time;
+  defaults.zero_or_max_node_scaling = false;
+  defaults.allow_non_atomic_scale_up_to_max = false;
+  defaults.ignore_daemonsets_utilization = options.ignore_daemonsets_utilization;
+  return defaults;
+}
+
+base::Result<ProviderMaker> ExternalGrpc(const Options& options, base::Clock& clock) {
+  if (options.cloud_config.empty()) {
+    return base::Fail(base::Code::kBadRequest, "--cloud-config is required with --cloud-provider=externalgrpc");
+  }
+  EVENKEEL_ASSIGN(const auto config, providers::ReadExternalGrpcConfig(options.cloud_config));
+  return [config, defaults = Defaults(options), &clock](client::Client&) -> base::Result<std::unique_ptr<providers::Provider>> {
+    return providers::NewExternalGrpcProvider(config, defaults, clock);
+  };
+}
+
+}  // namespace
+
+base::Result<ProviderMaker> MakeProviderMaker(const Options& options, base::Clock& clock, const base::Random& random) {
+  const std::string& name = options.cloud_provider;
+  if (name == "embedded") {
+    return [](client::Client& member) -> base::Result<std::unique_ptr<providers::Provider>> {
+      return embedded::cloud::NewCloudProvider(member);
+    };
+  }
+  if (name == "kwok") {
+    const auto settings = providers::KwokOptions::From(Variable, options.ns);
+    return [settings, random](client::Client& member) -> base::Result<std::unique_ptr<providers::Provider>> {
+      return providers::NewKwokProvider(member, settings, random.Fork(member.Describe()));
+    };
+  }
+  if (name == "clusterapi") return ClusterApi(options, clock);
+  if (name == "externalgrpc") return ExternalGrpc(options, clock);
+  return base::Fail(base::Code::kBadRequest,
+                    "--cloud-provider: \"" + name + "\" is none of embedded, kwok, clusterapi and externalgrpc");
+}
+
+}  // namespace evenkeel::cli

@@ -1,0 +1,20 @@
+// What a loop says in metrics.
+#pragma once
+
+#include "controllers/autoscaler/autoscaler_metrics.h"
+#include "controllers/autoscaler/run_once.h"
+
+namespace evenkeel::controllers::autoscaler {
+
+/// When something was last done, for last_activity.
+struct LastActivity {
+  base::Time main{}, autoscaling{}, scale_up{}, scale_down{};
+};
+
+/// Gauges of the state that a loop has found. O(nodes).
+std::vector<AutoscalerMetrics::Sample> SamplesOf(const LoopPlan& plan, const AutoscalerState& state, const Options& options,
+                                                 size_t pending_deletions, const LastActivity& last);
+/// Counts what has happened in the loop.
+void CountLoop(const LoopPlan& plan, const AutoscalerState& state, const std::string& cluster, AutoscalerMetrics& metrics);
+
+}  // namespace evenkeel::controllers::autoscaler

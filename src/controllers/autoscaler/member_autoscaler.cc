@@ -1,0 +1,322 @@
+#include "controllers/autoscaler/member_autoscaler.h"
+
+#include "base/log.h"
+#include "controllers/autoscaler/loop_metrics.h"
+#include "controllers/autoscaler/node_deletions.h"
+#include "controllers/autoscaler/node_marks.h"
+#include "controllers/autoscaler/state_store.h"
+#include "controllers/autoscaler/status_writer.h"
+
+namespace evenkeel::controllers::autoscaler {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// How soon "at once" is: so that the caches hear of what the last loop has done, and pods of one burst are seen together.
+constexpr base::Duration kBreath = 100ms;
+constexpr base::Duration kSyncPoll = 1s;
+constexpr base::Duration kProviderPauseMax = 2min;
+constexpr base::Duration kYoungPods = 2s;
+constexpr base::Duration kComplaintPause = 1min;
+
+class MemberAutoscaler final : public runtime::MemberController {
+ public:
+  MemberAutoscaler(const MemberAutoscalerContext& context, runtime::Member& member)
+      : context_(context),
+        member_(member),
+        options_(context_.options),
+        clock_(context_.clock),
+        random_(context_.random.Fork(member.name())),
+        started_(clock_.Monotonic()),
+        cache_(member.client(), member.strand(), clock_, random_, options_,
+               {[this] { Hurry(); }, [this](const std::string& node) { deletions_.Seen(node); }}),
+        events_(member.client(), member.strand(), clock_, random_.Fork("events"), context_.host, options_),
+        store_(member.client(), options_),
+        status_(member.client(), options_),
+        deletions_({member.client(), member.strand(), clock_, options_, cache_, events_, *context_.metrics, member.name(),
+                    [this]() -> providers::Provider& { return *provider_; },
+                    [this](const DeletionOrder& order) { NoteDeleted(order); }}) {
+    member.strand()->Post([this] {
+      cache_.Start();
+      Schedule(kBreath);
+    });
+  }
+  ~MemberAutoscaler() override { context_.metrics->Forget(member_.name()); }
+
+ private:
+  void Schedule(base::Duration delay) {
+    due_ = clock_.Monotonic() + delay;
+    timer_ = member_.strand()->PostAfter(delay, [this] { Turn(); });
+  }
+
+  /// A pod waits: the next loop need not wait for its time.
+  void Hurry() {
+    if (options_.frequent_loops_enabled && pause_ == base::Duration{} && due_ > clock_.Monotonic() + kBreath) Schedule(kBreath);
+  }
+
+  void Turn() {
+    const base::Instant began = clock_.Monotonic();
+    const base::Duration next = RunLoop();
+    context_.metrics->Took(member_.name(), "main", clock_.Monotonic() - began);
+    Schedule(next);
+  }
+
+  base::Duration RunLoop() {
+    last_.main = clock_.Now();
+    if (!cache_.Sync()) {
+      Complain("caches", "not everything has been listed yet: " + cache_.Missing());
+      return kSyncPoll;
+    }
+    if (!state_) {
+      if (const auto read = LoadState(); !read) {
+        Complain("state", read.error().message());
+        return options_.scan_interval;
+      }
+    }
+    if (!expanders_) {
+      auto chain = context_.expanders([this](scheduling::PodId pod) { return cache_.PendingPod(pod); });
+      if (!chain) {
+        Complain("the expander", chain.error().message());
+        return options_.scan_interval;
+      }
+      expanders_ = *std::move(chain);
+    }
+    auto groups = AskProvider();
+    if (!groups) return BackOff(groups.error());
+    pause_ = {};
+    complaint_.clear();
+    return Act(*std::move(groups));
+  }
+
+  /// What keeps the loop from running: at once, then once a minute.
+  void Complain(const std::string& what, const std::string& why) {
+    const base::Instant now = clock_.Monotonic();
+    if (complaint_ == what && now - complained_ < kComplaintPause) return;
+    complaint_ = what;
+    complained_ = now;
+    base::log::Warn("autoscaler waits", {{"cluster", member_.name()}, {"for", what}, {"error", why}});
+  }
+
+  base::Status LoadState() {
+    std::string unreadable;
+    EVENKEEL_ASSIGN(AutoscalerState state, store_.Load(unreadable));
+    state_.emplace(std::move(state));
+    if (unreadable.empty()) return {};
+    base::log::Error("the autoscaler's memory cannot be read and begins anew; what was there is kept under another key",
+                     {{"cluster", member_.name()}, {"error", unreadable}});
+    events_.OnCluster({true, "AutoscalerStateUnreadable",
+                       std::string("ConfigMap ") + kStateConfigMap + " cannot be read, timers begin anew: " + unreadable});
+    return {};
+  }
+
+  base::Result<providers::NodeGroups> AskProvider() {
+    if (provider_ == nullptr) {
+      EVENKEEL_ASSIGN(provider_, context_.provider(member_));
+    }
+    const base::Instant began = clock_.Monotonic();
+    const std::vector<base::Json> nodes = cache_.objects().Nodes();
+    auto groups = provider_->Refresh(nodes);
+    context_.metrics->Took(member_.name(), "cloudProviderRefresh", clock_.Monotonic() - began);
+    return groups;
+  }
+
+  base::Duration BackOff(const base::Error& error) {
+    context_.metrics->Count(member_.name(), "errors_total", {{"type", "cloudProviderError"}});
+    events_.OnCluster({true, "CloudProviderError", "node groups cannot be read: " + error.message()});
+    Complain("the provider", error.message());
+    pause_ = std::clamp(2 * pause_, options_.scan_interval, std::max(options_.scan_interval, kProviderPauseMax));
+    return pause_;
+  }
+
+  base::Duration Act(providers::NodeGroups groups) {
+    LoopRequest request;
+    request.now = clock_.Now();
+    request.uptime = clock_.Monotonic() - started_;
+    request.deleting_empty = deletions_.Deleting(false);
+    request.deleting_drain = deletions_.Deleting(true);
+    request.clock = &clock_;
+    request.act = [this](const GroupChange& change) { return CarryOut(change); };
+    last_.autoscaling = request.now;
+    const LoopPlan plan = RunOnce(cache_.objects(), std::move(groups), options_, *expanders_, *state_, random_, request);
+    Log(plan);
+    events_.OfLoop(plan, cache_);
+    CleanUp(plan);
+    const bool deleting = StartDeletions(plan);
+    if (!plan.scale_ups.empty()) last_.scale_up = request.now;
+    if (const auto saved = store_.Save(*state_); !saved) {
+      base::log::Warn("the autoscaler's memory could not be written", {{"cluster", member_.name()}, {"error", saved.error()}});
+    }
+    SetSoftTaints(plan);
+    if (options_.write_status_configmap) WriteStatus(plan.status);
+    CountLoop(plan, *state_, member_.name(), *context_.metrics);
+    const size_t pending = deletions_.Deleting(false).size() + deletions_.Deleting(true).size();
+    context_.metrics->SetState(member_.name(), SamplesOf(plan, *state_, options_, pending, last_));
+    if (!options_.frequent_loops_enabled) return options_.scan_interval;
+    if (deleting || !plan.scale_ups.empty()) return kBreath;
+    // Pods that are too young to react to are not announced again.
+    if (plan.decision == ScaleUpDecision::kInCooldown) return std::min(options_.scan_interval, kYoungPods);
+    return options_.scan_interval;
+  }
+
+  void Log(const LoopPlan& plan) {
+    for (const GroupChange& change : plan.changes) {
+      base::log::Info("node group changes",
+                      {{"cluster", member_.name()}, {"group", change.group}, {"delta", change.delta}, {"why", change.why}});
+    }
+    if (plan.notes == notes_) return;
+    for (const std::string& note : plan.notes) {
+      base::log::Info("left alone", {{"cluster", member_.name()}, {"what", note}});
+    }
+    notes_ = plan.notes;
+  }
+
+  base::Status CarryOut(const GroupChange& change) {
+    for (const ClusterEvent& event : change.before) events_.OnCluster(event);
+    const base::Status done = Ask(change);
+    for (ClusterEvent event : done ? change.succeeded : change.failed) {
+      if (!done) event.message += done.error().message();
+      events_.OnCluster(event);
+    }
+    if (!done) context_.metrics->Count(member_.name(), "errors_total", {{"type", "cloudProviderError"}});
+    return done;
+  }
+
+  /// An ability that the provider has not got is done without.
+  base::Status Ask(const GroupChange& change) {
+    const auto lacks = [](const base::Status& status) {
+      return !status && status.error().code() == base::Code::kMethodNotAllowed;
+    };
+    switch (change.kind) {
+      case GroupChange::Kind::kIncreaseSize: {
+        base::Status done = provider_->IncreaseSize(change.group, change.delta, change.atomically);
+        if (change.atomically && lacks(done)) done = provider_->IncreaseSize(change.group, change.delta, false);
+        return done;
+      }
+      case GroupChange::Kind::kDecreaseTarget:
+        return provider_->DecreaseTargetSize(change.group, change.delta);
+      case GroupChange::Kind::kDeleteNodes:
+        break;
+    }
+    std::vector<providers::NodeReference> nodes = change.nodes;
+    for (providers::NodeReference& node : nodes) {
+      const base::Json* object = node.name.empty() ? nullptr : cache_.objects().FindNode(node.name);
+      if (object != nullptr) node.node = base::Json(*object, {});
+    }
+    base::Status done = provider_->DeleteNodes(change.group, nodes, change.force);
+    if (change.force && lacks(done)) done = provider_->DeleteNodes(change.group, nodes, false);
+    return done;
+  }
+
+  void CleanUp(const LoopPlan& plan) {
+    for (const NodeCleanup& cleanup : plan.cleanup) {
+      if (deletions_.Knows(cleanup.node)) continue;
+      base::Status done;
+      if (cleanup.to_be_deleted) done = Unmark(member_.client(), cleanup.node, cleanup.uncordon);
+      if (done && cleanup.deletion_candidate) done = MarkCandidate(member_.client(), cleanup.node, false, clock_.Now());
+      if (!done) {
+        base::log::Warn("marks of a predecessor could not be taken off a node: tried again",
+                        {{"cluster", member_.name()}, {"node", cleanup.node}, {"error", done.error()}});
+        state_->cleaned_up = false;
+      } else if (cleanup.to_be_deleted) {
+        events_.OnNode(cleanup.node, cache_.NodeUid(cleanup.node),
+                       {false, "ClusterAutoscalerCleanup", "marked the node as schedulable"});
+      }
+    }
+  }
+
+  DeletionOrder OrderFor(const LoopPlan& plan, const UnneededNode& node, bool drain) const {
+    const NodeFacts& facts = (*plan.view.nodes)[node.node];
+    DeletionOrder order;
+    order.node = facts.name;
+    order.group = node.group->id;
+    order.drain = drain;
+    order.atomic = node.group->options.zero_or_max_node_scaling.value_or(false);
+    order.reason = !facts.ready ? "unready" : drain ? "underutilized" : "empty";
+    std::string pods;
+    for (const MovedPod& moved : node.pods) {
+      const std::string& key = plan.view.snapshot->PodKey(moved.pod);
+      pods += (pods.empty() ? "" : ",") + key.substr(key.find('/') + 1);
+    }
+    const Utilization& used = node.utilization;
+    order.description = fmt::format("utilization: {{{} {} {} {} {}}}, pods to reschedule: {}", used.cpu, used.memory, used.gpu,
+                                    Name(used.resource), used.value, pods);
+    return order;
+  }
+
+  /// Whether any have begun.
+  bool StartDeletions(const LoopPlan& plan) {
+    std::vector<DeletionOrder> orders, begun;
+    for (const bool drain : {false, true}) {
+      for (const size_t index : drain ? plan.scale_down.delete_drain : plan.scale_down.delete_empty) {
+        orders.push_back(OrderFor(plan, plan.scale_down.unneeded[index], drain));
+      }
+    }
+    if (orders.empty()) return false;
+    const base::Time now = plan.view.now;
+    const base::Status started = deletions_.Start(orders, begun);
+    for (const DeletionOrder& order : begun) state_->scale_down.Deleted(order.group, now);
+    if (!begun.empty()) last_.scale_down = now;
+    if (!started) {
+      for (const DeletionOrder& order : orders) state_->scale_down.Failed(order.group, now);
+      context_.metrics->Count(member_.name(), "errors_total", {{"type", "apiCallError"}});
+      base::log::Warn("scale-down could not begin", {{"cluster", member_.name()}, {"error", started.error()}});
+    }
+    return !begun.empty();
+  }
+
+  void NoteDeleted(const DeletionOrder& order) { state_->cluster.RegisterScaleDown(order.group, order.node, clock_.Now()); }
+
+  void SetSoftTaints(const LoopPlan& plan) {
+    const base::Instant began = clock_.Monotonic();
+    for (const bool on : {false, true}) {
+      for (const scheduling::NodeId node : on ? plan.scale_down.taint : plan.scale_down.untaint) {
+        if (clock_.Monotonic() - began >= options_.max_bulk_soft_taint_time) break;
+        const std::string& name = (*plan.view.nodes)[node].name;
+        if (const auto done = MarkCandidate(member_.client(), name, on, plan.view.now); !done) {
+          base::log::Warn("a soft taint could not be changed",
+                          {{"cluster", member_.name()}, {"node", name}, {"error", done.error()}});
+        }
+      }
+    }
+    if (plan.scale_down.taint.empty() && plan.scale_down.untaint.empty()) return;
+    context_.metrics->Took(member_.name(), "scaleDown:softTaintUnneeded", clock_.Monotonic() - began);
+  }
+
+  void WriteStatus(const StatusReport& report) {
+    if (const auto written = status_.Write(report); !written) {
+      base::log::Warn("the status ConfigMap could not be written", {{"cluster", member_.name()}, {"error", written.error()}});
+    }
+  }
+
+  const MemberAutoscalerContext context_;
+  runtime::Member& member_;
+  const Options& options_;
+  base::Clock& clock_;
+  base::Random random_;
+  const base::Instant started_;
+  ClusterCache cache_;
+  AutoscalerEvents events_;
+  StateStore store_;
+  StatusWriter status_;
+  std::unique_ptr<providers::Provider> provider_;
+  NodeDeletions deletions_;
+  std::optional<AutoscalerState> state_;
+  std::optional<ExpanderChain> expanders_;
+  base::Duration pause_{};  // between questions to a provider that fails
+  std::string complaint_;
+  base::Instant complained_{};
+  std::vector<std::string> notes_;
+  LastActivity last_;
+  base::Instant due_{};
+  base::Timer timer_;
+};
+
+}  // namespace
+
+runtime::MemberControllerFactory NewMemberAutoscaler(MemberAutoscalerContext context) {
+  return [context = std::move(context)](runtime::Member& member) -> std::unique_ptr<runtime::MemberController> {
+    return std::make_unique<MemberAutoscaler>(context, member);
+  };
+}
+
+}  // namespace evenkeel::controllers::autoscaler

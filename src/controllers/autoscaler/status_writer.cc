@@ -1,0 +1,41 @@
+#include "controllers/autoscaler/status_writer.h"
+
+#include "controllers/autoscaler/state_store.h"
+
+namespace evenkeel::controllers::autoscaler {
+namespace {
+
+constexpr base::Duration kAtLeast = std::chrono::minutes(1);
+
+/// The report without when it was made.
+StatusReport Timeless(StatusReport report) {
+  report.time = {};
+  for (StatusReport::Condition* condition :
+       {static_cast<StatusReport::Condition*>(&report.health), static_cast<StatusReport::Condition*>(&report.scale_up),
+        static_cast<StatusReport::Condition*>(&report.scale_down)}) {
+    condition->probed = {};
+  }
+  for (StatusReport::Group& group : report.groups) group.health.probed = group.scale_up.probed = group.scale_down.probed = {};
+  return report;
+}
+
+}  // namespace
+
+base::Status StatusWriter::Write(const StatusReport& report) {
+  std::string timeless = Timeless(report).Body(options_.compat);
+  if (timeless == written_ && at_ && report.time - *at_ < kAtLeast) return {};
+  EVENKEEL_TRY(EditConfigMap(client_, options_.ns, options_.status_config_map_name, [&](base::Json& object) {
+    base::Json& data = base::Ensure(object, {"data"});
+    if (!data.is_object()) data = base::JsonObject{};
+    data.as_object()["status"] = report.Body(options_.compat);
+    base::Json& annotations = base::Ensure(object, {"metadata", "annotations"});
+    if (!annotations.is_object()) annotations = base::JsonObject{};
+    annotations.as_object()[kLastUpdatedAnnotation] = FormatStatusTime(report.time);
+    return true;
+  }));
+  written_ = std::move(timeless);
+  at_ = report.time;
+  return {};
+}
+
+}  // namespace evenkeel::controllers::autoscaler

@@ -1,0 +1,248 @@
+#include "embedded/cloud/group_state.h"
+
+#include <algorithm>
+
+#include "kube/object.h"
+
+namespace evenkeel::embedded::cloud {
+namespace {
+
+using base::Find;
+using base::FindString;
+using base::Json;
+using base::JsonArray;
+using base::JsonObject;
+using providers::Instance;
+using State = Instance::State;
+
+constexpr std::string_view kScheme = "embedded://";
+constexpr base::Duration kDelayMax = std::chrono::hours(24);
+constexpr int64_t kNumberMax = int64_t{1} << 50;
+
+std::unexpected<base::Error> Wrong(const Json& group, const std::string& field, const std::string& what) {
+  return base::Fail(base::Code::kBadRequest,
+                    "NodeGroup " + std::string(kube::NameOf(group)) + ": spec.cloud." + field + ": " + what);
+}
+
+base::Status ReadDelay(const Json& group, const char* field, base::Duration& delay) {
+  const Json* value = Find(group, {"spec", "cloud", field});
+  if (value == nullptr || value->is_null()) return {};
+  const auto parsed = base::ParseDuration(FindString(group, {"spec", "cloud", field}));
+  if (!parsed || *parsed < base::Duration{} || *parsed > kDelayMax) {
+    return Wrong(group, field, "not a duration from 0s to 24h such as 30s");
+  }
+  delay = *parsed;
+  return {};
+}
+
+base::Status ReadShare(const Json& group, const char* field, double& share) {
+  const Json* value = Find(group, {"spec", "cloud", field});
+  if (value == nullptr || value->is_null()) return {};
+  if (value->is_bool()) {
+    share = value->get_bool() ? 1 : 0;
+    return {};
+  }
+  const double number = value->is_number() ? value->to_number<double>() : -1;
+  if (!(number >= 0) || !(number <= 1)) return Wrong(group, field, "not true, false or a share from 0 to 1");
+  share = number;
+  return {};
+}
+
+std::string_view NameOf(State state) {
+  return state == State::kCreating ? "Creating" : state == State::kDeleting ? "Deleting" : "Running";
+}
+
+std::optional<InstanceRecord> DecodeRecord(const Json& json) {
+  InstanceRecord record;
+  record.id = FindString(json, {"id"});
+  record.node = FindString(json, {"node"});
+  record.number = std::clamp<int64_t>(base::FindInt(json, {"number"}), 0, kNumberMax);
+  const std::string_view state = FindString(json, {"state"});
+  if (record.id.empty() || record.node.empty()) return std::nullopt;
+  record.state = state == "Creating" ? State::kCreating : state == "Deleting" ? State::kDeleting : State::kRunning;
+  record.due = base::ParseTime(FindString(json, {"dueTime"})).value_or(base::Time{});
+  record.doomed = base::FindBool(json, {"doomed"});
+  record.never_registers = base::FindBool(json, {"neverRegisters"});
+  const std::string_view error_class = FindString(json, {"errorClass"});
+  if (!error_class.empty()) {
+    record.error =
+        Instance::Error{error_class == "OutOfResources" ? Instance::ErrorClass::kOutOfResources : Instance::ErrorClass::kOther,
+                        std::string(FindString(json, {"errorCode"})), std::string(FindString(json, {"errorMessage"}))};
+  }
+  return record;
+}
+
+JsonObject EncodeRecord(const InstanceRecord& record) {
+  JsonObject json{{"id", record.id}, {"node", record.node}, {"number", record.number}, {"state", NameOf(record.state)}};
+  if (record.state != State::kRunning) json["dueTime"] = base::FormatMicroTime(record.due);
+  if (record.doomed) json["doomed"] = true;
+  if (record.never_registers) json["neverRegisters"] = true;
+  if (record.error) {
+    json["errorClass"] = record.error->error_class == Instance::ErrorClass::kOutOfResources ? "OutOfResources" : "Other";
+    json["errorCode"] = record.error->code;
+    json["errorMessage"] = record.error->message;
+  }
+  return json;
+}
+
+base::Duration Drawn(base::Duration delay, base::Random& random) {
+  return delay == base::Duration{} ? delay : random.Between(delay - delay / 5, delay + delay / 5);
+}
+
+/// Begins to remove an instance; one that does not exist yet is gone at once.
+void Remove(InstanceRecord& record, const GroupWishes& wishes, base::Time now, base::Random& random) {
+  record.due = record.state == State::kCreating ? now : now + Drawn(wishes.settings.delete_delay, random);
+  record.state = State::kDeleting;
+  record.error.reset();
+}
+
+/// Those to go first come first.
+void RemoveSurplus(const GroupWishes& wishes, GroupState& state, base::Time now, base::Random& random) {
+  std::vector<InstanceRecord*> live;
+  for (InstanceRecord& record : state.instances) {
+    if (record.state != State::kDeleting) live.push_back(&record);
+  }
+  const int64_t surplus = static_cast<int64_t>(live.size()) - (wishes.removed ? 0 : wishes.target);
+  if (surplus <= 0) return;
+  const auto rank = [](const InstanceRecord* record) {
+    return std::tuple(record->error ? 0 : record->state == State::kCreating ? 1 : 2, -record->number);
+  };
+  std::ranges::sort(live, {}, rank);
+  for (int64_t i = 0; i < surplus; ++i) Remove(*live[static_cast<size_t>(i)], wishes, now, random);
+}
+
+void AddMissing(const GroupWishes& wishes, GroupState& state, base::Time now, base::Random& random) {
+  if (wishes.removed) return;
+  int64_t live = std::ranges::count_if(state.instances, [](const auto& record) { return record.state != State::kDeleting; });
+  const int64_t wanted = std::min({wishes.target, wishes.max, kInstancesMax});
+  for (; live < wanted; ++live) {
+    InstanceRecord record;
+    record.number = ++state.created;
+    record.node = wishes.group + "-" + std::to_string(record.number);
+    record.id = InstanceId(wishes.group, record.node);
+    record.due = now + Drawn(wishes.settings.provision_delay, random);
+    record.doomed = random.Chance(wishes.settings.fail_creations);
+    record.never_registers = random.Chance(wishes.settings.never_register);
+    state.instances.push_back(std::move(record));
+  }
+}
+
+/// Creations that fail, go on or are done.
+void Provision(const GroupWishes& wishes, GroupState& state, base::Time now, base::Random& random, Progress& progress) {
+  const CloudSettings& settings = wishes.settings;
+  int64_t present = std::ranges::count_if(state.instances, [](const auto& record) { return record.state != State::kCreating; });
+  for (InstanceRecord& record : state.instances) {
+    if (record.state != State::kCreating) continue;
+    if (settings.fail_creations == 0) record.doomed = false;
+    std::optional<Instance::Error> error;
+    if (settings.quota && present >= *settings.quota) {
+      error = {Instance::ErrorClass::kOutOfResources, *settings.quota == 0 ? "OutOfStock" : "QuotaExceeded",
+               *settings.quota == 0 ? "the cloud is out of instances of this kind"
+                                    : "the quota of " + std::to_string(*settings.quota) + " instances is used up"};
+    } else if (record.doomed) {
+      error = {Instance::ErrorClass::kOther, "CreationFailed", "the cloud failed to create the instance"};
+    }
+    if (error && (!record.error || record.error->code != error->code)) {
+      progress.failures.push_back(error->code + ": " + record.node + ": " + error->message);
+    }
+    // What has failed is tried again from the start once the reason is gone.
+    if (!error && record.error) record.due = now + Drawn(settings.provision_delay, random);
+    record.error = std::move(error);
+    if (record.error) continue;
+    ++present;
+    if (record.due <= now) {
+      record.state = State::kRunning;
+    } else {
+      progress.due = std::min(progress.due.value_or(record.due), record.due);
+    }
+  }
+}
+
+}  // namespace
+
+base::Result<CloudSettings> DecodeCloudSettings(const Json& group) {
+  CloudSettings settings;
+  const Json* json = Find(group, {"spec", "cloud"});
+  if (json == nullptr || json->is_null()) return settings;
+  if (!json->is_object()) {
+    return base::Fail(base::Code::kBadRequest, "NodeGroup " + std::string(kube::NameOf(group)) + ": spec.cloud: not an object");
+  }
+  EVENKEEL_TRY(ReadDelay(group, "provisionDelay", settings.provision_delay));
+  EVENKEEL_TRY(ReadDelay(group, "deleteDelay", settings.delete_delay));
+  EVENKEEL_TRY(ReadShare(group, "failCreations", settings.fail_creations));
+  EVENKEEL_TRY(ReadShare(group, "neverRegister", settings.never_register));
+  if (const Json* quota = Find(*json, {"quota"}); quota != nullptr && !quota->is_null()) {
+    const int64_t number = base::FindInt(*json, {"quota"}, -1);
+    if (number < 0) return Wrong(group, "quota", "not a whole number of at least 0");
+    settings.quota = number;
+  }
+  return settings;
+}
+
+GroupState DecodeState(const Json& group) {
+  GroupState state;
+  std::set<std::string> seen;
+  for (const Json& json : base::FindArray(group, {"status", "instances"})) {
+    if (auto record = DecodeRecord(json); record && seen.insert(record->id).second)
+      state.instances.push_back(*std::move(record));
+  }
+  std::ranges::sort(state.instances, {}, [](const auto& record) { return std::tie(record.number, record.id); });
+  state.created = std::clamp<int64_t>(base::FindInt(group, {"status", "created"}), 0, kNumberMax);
+  if (!state.instances.empty()) state.created = std::max(state.created, state.instances.back().number);
+  return state;
+}
+
+void EncodeState(const GroupState& state, Json& group) {
+  JsonArray instances;
+  for (const InstanceRecord& record : state.instances) instances.push_back(EncodeRecord(record));
+  base::Ensure(group, {"status", "created"}) = state.created;
+  base::Ensure(group, {"status", "instances"}) = std::move(instances);
+}
+
+int64_t TargetOf(const Json& group) {
+  return std::max<int64_t>(0, base::FindInt(group, {"spec", "targetSize"}, base::FindInt(group, {"spec", "minSize"})));
+}
+
+base::Result<GroupWishes> DecodeWishes(const Json& group) {
+  GroupWishes wishes;
+  wishes.group = kube::NameOf(group);
+  wishes.target = TargetOf(group);
+  wishes.max = base::FindInt(group, {"spec", "maxSize"});
+  for (const Json& id : base::FindArray(group, {"spec", "deleting"})) {
+    if (const auto* text = id.if_string()) wishes.deleting.emplace(*text);
+  }
+  wishes.removed = Find(group, {"metadata", "deletionTimestamp"}) != nullptr;
+  EVENKEEL_ASSIGN(wishes.settings, DecodeCloudSettings(group));
+  return wishes;
+}
+
+Progress Advance(const GroupWishes& wishes, GroupState& state, base::Time now, base::Random& random) {
+  Progress progress;
+  for (InstanceRecord& record : state.instances) {
+    if (record.state != State::kDeleting && wishes.deleting.contains(record.id)) Remove(record, wishes, now, random);
+  }
+  RemoveSurplus(wishes, state, now, random);
+  std::vector<InstanceRecord> staying;
+  for (InstanceRecord& record : state.instances) {
+    const bool gone = record.state == State::kDeleting && record.due <= now;
+    (gone ? progress.gone : staying).push_back(std::move(record));
+  }
+  state.instances = std::move(staying);
+  AddMissing(wishes, state, now, random);
+  Provision(wishes, state, now, random, progress);
+  for (const InstanceRecord& record : state.instances) {
+    if (record.state == State::kDeleting) progress.due = std::min(progress.due.value_or(record.due), record.due);
+  }
+  return progress;
+}
+
+std::string InstanceId(const std::string& group, const std::string& node) { return std::string(kScheme) + group + "/" + node; }
+
+std::string GroupOfId(std::string_view id) {
+  if (!id.starts_with(kScheme)) return "";
+  const std::string_view rest = id.substr(kScheme.size());
+  const size_t slash = rest.find('/');
+  return slash == rest.npos ? "" : std::string(rest.substr(0, slash));
+}
+
+}  // namespace evenkeel::embedded::cloud

@@ -1,0 +1,52 @@
+#include "providers/cluster_api_discovery.h"
+
+namespace evenkeel::providers {
+
+using base::Code;
+using base::Fail;
+using base::Json;
+
+base::Result<std::string> ApiDiscovery::PreferredVersion(const std::string& group) {
+  if (!preferred_) {
+    const std::string path = "/apis";
+    const auto text = client_.GetRaw(path);
+    if (!text) return Fail(text.error().Wrap("asking " + client_.Describe() + " which API groups it serves"));
+    EVENKEEL_ASSIGN(const Json list, base::ParseJson(*text, client_.Describe() + path));
+    preferred_.emplace();
+    for (const Json& entry : base::FindArray(list, {"groups"})) {
+      const std::string version(base::FindString(entry, {"preferredVersion", "version"}));
+      if (!version.empty()) preferred_->emplace(base::FindString(entry, {"name"}), version);
+    }
+  }
+  const auto found = preferred_->find(group);
+  if (found != preferred_->end()) return found->second;
+  return Fail(Code::kNotFound, "API group " + group + " is not served by " + client_.Describe());
+}
+
+base::Result<kube::Resource> ApiDiscovery::Find(const std::string& group, const std::string& version, const std::string& kind) {
+  const std::string group_version = group + "/" + version;
+  auto known = kinds_.find(group_version);
+  if (known == kinds_.end()) {
+    const std::string path = "/apis/" + group_version;
+    const auto text = client_.GetRaw(path);
+    if (!text) return Fail(text.error().Wrap("asking " + client_.Describe() + " what it serves of " + group_version));
+    EVENKEEL_ASSIGN(const Json list, base::ParseJson(*text, client_.Describe() + path));
+    known = kinds_.try_emplace(group_version).first;
+    for (const Json& entry : base::FindArray(list, {"resources"})) {
+      kube::Resource resource;
+      resource.group = group;
+      resource.version = version;
+      resource.kind = base::FindString(entry, {"kind"});
+      resource.plural = base::FindString(entry, {"name"});
+      resource.namespaced = base::FindBool(entry, {"namespaced"}, true);
+      const bool subresource = resource.plural.find('/') != std::string::npos;
+      if (resource.kind.empty() || resource.plural.empty() || subresource) continue;
+      known->second.emplace(resource.kind, resource);
+    }
+  }
+  const auto found = known->second.find(kind);
+  if (found != known->second.end()) return found->second;
+  return Fail(Code::kNotFound, kind + " is not served by " + client_.Describe() + " in " + group_version);
+}
+
+}  // namespace evenkeel::providers

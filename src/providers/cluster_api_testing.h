@@ -1,0 +1,88 @@
+// A management cluster with Cluster API's kinds, for tests: a FakeClient that also answers discovery and
+// compares resource versions of patches.
+#pragma once
+
+#include <string>
+
+#include "client/fake_client.h"
+
+namespace evenkeel::providers::testing {
+
+inline kube::Resource ClusterApiResource(const std::string& kind, const std::string& plural) {
+  kube::Resource resource;
+  resource.group = "cluster.x-k8s.io";
+  resource.version = "v1beta1";
+  resource.kind = kind;
+  resource.plural = plural;
+  return resource;
+}
+
+class ManagementClient final : public client::Client {
+ public:
+  client::FakeClient fake;
+  std::string groups =
+      R"({"groups":[{"name":"cluster.x-k8s.io","preferredVersion":{"version":"v1beta1"}},
+                    {"name":"infra.io","preferredVersion":{"version":"v1"}}]})";
+  std::map<std::string, std::string> resources = {
+      {"/apis/cluster.x-k8s.io/v1beta1", R"({"resources":[
+          {"name":"machinesets","kind":"MachineSet","namespaced":true},
+          {"name":"machinesets/scale","kind":"Scale","namespaced":true},
+          {"name":"machinedeployments","kind":"MachineDeployment","namespaced":true},
+          {"name":"machinepools","kind":"MachinePool","namespaced":true},
+          {"name":"machines","kind":"Machine","namespaced":true}]})"},
+      {"/apis/infra.io/v1", R"({"resources":[{"name":"metaltemplates","kind":"MetalTemplate","namespaced":true}]})"}};
+
+  client::Result<client::Json> Get(const kube::Resource& resource, std::string_view ns, std::string_view name,
+                                   std::string_view subresource) override {
+    return fake.Get(resource, ns, name, subresource);
+  }
+  client::Result<client::ListPage> List(const kube::Resource& resource, const client::ListOptions& options) override {
+    return fake.List(resource, options);
+  }
+  client::Result<client::Json> Create(const kube::Resource& resource, const client::Json& object,
+                                      const client::WriteOptions& options) override {
+    return fake.Create(resource, object, options);
+  }
+  client::Result<client::Json> Update(const kube::Resource& resource, const client::Json& object,
+                                      const client::WriteOptions& options) override {
+    return fake.Update(resource, object, options);
+  }
+  client::Result<client::Json> Patch(const kube::Resource& resource, std::string_view ns, std::string_view name,
+                                     client::PatchType type, const client::Json& patch,
+                                     const client::PatchOptions& options) override {
+    patched.push_back(resource.plural + (options.subresource.empty() ? "" : "/" + options.subresource));
+    if (before_patch) before_patch();
+    const std::string_view version = kube::ResourceVersionOf(patch);
+    const auto stored = fake.Get(resource, ns, name);
+    if (stored && !version.empty() && version != kube::ResourceVersionOf(*stored)) {
+      return base::Fail(base::Code::kConflict, "the object has been modified");
+    }
+    return fake.Patch(resource, ns, name, type, patch, options);
+  }
+  client::Result<client::Json> Delete(const kube::Resource& resource, std::string_view ns, std::string_view name,
+                                      const client::DeleteOptions& options) override {
+    return fake.Delete(resource, ns, name, options);
+  }
+  client::Result<client::Json> Post(const kube::Resource& resource, std::string_view ns, std::string_view name,
+                                    std::string_view subresource, const client::Json& body) override {
+    return fake.Post(resource, ns, name, subresource, body);
+  }
+  client::Result<std::unique_ptr<client::Watch>> NewWatch(const kube::Resource& resource, const client::WatchOptions& options,
+                                                          client::WatchHandler handler) override {
+    return fake.NewWatch(resource, options, std::move(handler));
+  }
+  client::Result<std::string> GetRaw(std::string_view path) override {
+    raw.emplace_back(path);
+    if (path == "/apis") return groups;
+    const auto found = resources.find(std::string(path));
+    if (found != resources.end()) return found->second;
+    return base::Fail(base::Code::kNotFound, "the server could not find the requested resource");
+  }
+  std::string Describe() const override { return "management"; }
+
+  std::function<void()> before_patch;  ///< what others write at the same time
+  std::vector<std::string> patched;    ///< "machines", "machinesets/scale" ..., in order
+  std::vector<std::string> raw;        ///< paths that were asked for
+};
+
+}  // namespace evenkeel::providers::testing
