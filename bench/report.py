@@ -2,6 +2,13 @@
 
 MIB = 1 << 20
 NOT_MEASURED = "not measured"
+AUTOSCALER = (("up", "autoscaler, one loop: 10,000 ownerless pods on one full node", "< 10 ms"),
+              ("down", "    400 nodes x 40 pods of 1 %", "< 10 ms"),
+              ("steady5k", "    5,000 nodes, 150,000 pods at 90 %, nothing to do", "< 5 ms"),
+              ("low5k", "    5,000 nodes x 30 pods of 1 %", "< 400 ms"),
+              ("burst5k", "    20,000 pending pods of 50 deployments on 5,000 full nodes", "< 250 ms"),
+              ("affinity5k", "    the same, half with anti-affinity, half with zone spread", "< 1 s"),
+              ("huge", "    20,000 pending pods, 15,000 nodes, 450,000 pods, 30 groups", "< 1 s, < 3 GiB"))
 
 
 def find(figures, *path):
@@ -86,6 +93,12 @@ def table(results, parts):
     if "simulation" in parts:
         hour = results["simulation"]
         rows.alone(f"an hour of 3 members and 3 replicas, {hour['steps']:,} steps", milliseconds(hour["hour"]), "< 2 s")
+    if "autoscaler" in parts:
+        for case, title, target in AUTOSCALER:
+            row = results["autoscaler"][case]
+            found = f"{row['added']:,} nodes added" if row["added"] else f"{row['removable']:,} nodes removable"
+            memory = f", {mebibytes(row['bytes'])}" if "bytes" in row else ""
+            rows.alone(title, f"{milliseconds(row['ms'])}, {found}{memory}", target)
     if "store" in parts:
         for writers, value in results["store"].items():
             rows.alone(f"store: durable writes, {writers} writer{'' if writers == '1' else 's'}", per_second(value))

@@ -215,12 +215,13 @@ class ClusterApiProvider final : public Provider {
     EVENKEEL_TRY(PlaceOf(group));
     std::set<std::string> seen;
     for (const NodeReference& node : nodes) {
-      EVENKEEL_ASSIGN(const MachinePlace place, MachineOf(group, node));
+      EVENKEEL_ASSIGN(MachinePlace place, MachineOf(group, node));
       if (!seen.insert(place.ns + "/" + place.name).second) continue;
       const auto object = client_.Get(resources_.at("Machine"), place.ns, place.name);
       if (!object && object.error().code() == Code::kNotFound) continue;
       if (!object) return Fail(object.error().Wrap("reading Machine " + place.ns + "/" + place.name));
       EVENKEEL_ASSIGN(const ClusterApiMachine machine, ReadMachine(*object, names_));
+      place.uid = kube::UidOf(*object);
       if (!machine.deleting) (machine.marked ? marked : machines).push_back(place);
     }
     if (marked.empty()) return machines;
@@ -254,7 +255,8 @@ class ClusterApiProvider final : public Provider {
   }
 
   base::Status Mark(const MachinePlace& machine, bool on) {
-    Json patch;
+    // The uid, so that another Machine that has taken the name is not meant.
+    Json patch = JsonObject{{"metadata", {{"uid", machine.uid}}}};
     base::Ensure(patch, {"metadata", "annotations", names_.delete_machine}) =
         on ? Json(base::FormatTime(clock_.Now())) : Json();
     const auto done = client_.Patch(resources_.at("Machine"), machine.ns, machine.name, client::PatchType::kMerge, patch);

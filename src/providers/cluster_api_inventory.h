@@ -25,6 +25,7 @@ struct ClusterApiInventory {
   struct MachinePlace {
     std::string ns, name;
     std::string group;  ///< id; "": of no group that is scaled
+    std::string uid{};  ///< of the Machine; "" until it has been read by itself
   };
 
   NodeGroups groups;

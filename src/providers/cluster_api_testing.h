@@ -1,5 +1,5 @@
-// A management cluster with Cluster API's kinds, for tests: a FakeClient that also answers discovery and
-// compares resource versions of patches.
+// A management cluster with Cluster API's kinds, for tests: a FakeClient that also answers discovery, compares uids and
+// resource versions of patches, and takes none that states neither (as a member's fenced client).
 #pragma once
 
 #include <string>
@@ -52,8 +52,12 @@ class ManagementClient final : public client::Client {
                                      const client::PatchOptions& options) override {
     patched.push_back(resource.plural + (options.subresource.empty() ? "" : "/" + options.subresource));
     if (before_patch) before_patch();
-    const std::string_view version = kube::ResourceVersionOf(patch);
+    const std::string_view version = kube::ResourceVersionOf(patch), uid = kube::UidOf(patch);
+    if (version.empty() && uid.empty()) return base::Fail(base::Code::kForbidden, "states neither uid nor resourceVersion");
     const auto stored = fake.Get(resource, ns, name);
+    if (stored && !uid.empty() && uid != kube::UidOf(*stored)) {
+      return base::Fail(base::Code::kConflict, "another object has taken the name");
+    }
     if (stored && !version.empty() && version != kube::ResourceVersionOf(*stored)) {
       return base::Fail(base::Code::kConflict, "the object has been modified");
     }

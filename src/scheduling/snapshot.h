@@ -48,6 +48,7 @@ struct SearchOptions {
   uint32_t start = 0;             ///< position in order() to begin with; the search goes around once
   NodeId hint = kNone;            ///< looked at before all others
   const NodeSet* only = nullptr;  ///< others are passed over; must outlive the call
+  bool hint_only = false;         ///< all others are
 };
 
 /// Pods of one class that were put on one node.

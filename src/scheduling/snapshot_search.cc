@@ -7,6 +7,11 @@ namespace {
 // What the filters that look at labels and taints say of a shape. 0 is left for "not yet asked".
 enum : uint8_t { kShapeFits = 1, kShapeUnschedulable = 2, kShapeTaint = 3, kShapeAffinity = 4 };
 
+/// Whether a search that finds nothing says that there is nothing.
+bool AsksAll(const PodClass& pod_class, const SearchOptions& options) {
+  return options.only == nullptr && !options.hint_only && pod_class.pinned_node.empty();
+}
+
 }  // namespace
 
 void Snapshot::Prepare(PodClass& pod_class) {
@@ -112,7 +117,7 @@ class Snapshot::Sequence {
       first_ = snapshot.FindNodeByName(pod_class.pinned_node);
       return;
     }
-    size_ = static_cast<uint32_t>(snapshot.order_.size());
+    size_ = options.hint_only ? 0 : static_cast<uint32_t>(snapshot.order_.size());
     start_ = size_ == 0 ? 0 : options.start % size_;
   }
 
@@ -149,7 +154,7 @@ NodeId Snapshot::FindNode(ClassId id, const SearchOptions& options) {
   Sequence sequence(*this, pod_class, options);
   NodeId node = sequence.Next();
   while (node != kNone && Ask(pod_class, node) != Answer::kFits) node = sequence.Next();
-  const bool all_asked = options.only == nullptr && pod_class.pinned_node.empty();
+  const bool all_asked = AsksAll(pod_class, options);
   if (node == kNone && all_asked) pod_class.fits_nowhere_at = Now(pod_class);
   return node;
 }
@@ -230,7 +235,7 @@ int64_t Snapshot::Fill(ClassId id, int64_t pods, const SearchOptions& options, s
   if (pod_class.resolved.rejected_by != Filter::kPass || pod_class.fits_nowhere_at == Now(pod_class)) return 0;
   Sequence sequence(*this, pod_class, options);
   const int64_t placed = Filler(*this, pod_class, pods, placements, put).Run(sequence);
-  const bool all_asked = options.only == nullptr && pod_class.pinned_node.empty();
+  const bool all_asked = AsksAll(pod_class, options);
   if (placed < pods && all_asked) pod_class.fits_nowhere_at = Now(pod_class);
   return placed;
 }

@@ -59,6 +59,7 @@ class ProcessFleet(FleetUnderTest):
     def __init__(self, kubectl, home, namespace="evenkeel", compatible=False):
         super().__init__(kubectl, home, namespace)
         self.processes, self.ports, self.members, self.compatible, self.had_kinds = {}, {}, {}, compatible, True
+        self.arguments, self.environment = [], {}  # more, for each replica
 
     def create(self, members, hub_as=None, stores=None):
         """On the hub the namespace and the clusters: `members`, API servers of the test's own, and the hub itself under the name `hub_as`. All weigh
@@ -88,12 +89,12 @@ class ProcessFleet(FleetUnderTest):
     def start(self):
         name = f"evenkeel-controller-{len(self.ports) + 1}-{secrets.token_hex(3)}"
         self.ports[name] = free_port()
-        environment = {"KUBECONFIG": str(self.kubectl.kubeconfig), "POD_NAME": name, "HOSTNAME": name}
+        environment = {"KUBECONFIG": str(self.kubectl.kubeconfig), "POD_NAME": name, "HOSTNAME": name, **self.environment}
         if self.compatible:
             environment |= COMPATIBLE
         self.processes[name] = harness.Program(
             self.home / name, "run", "-n", self.namespace, "--metrics-address", "127.0.0.1", "--metrics-port", str(self.ports[name]),
-            env=environment)
+            *self.arguments, env=environment)
         return name
 
     def scale_to(self, replicas):

@@ -81,8 +81,7 @@ ClusterCache::ClusterCache(client::Client& client, const std::shared_ptr<base::S
   for (const ReadKind& read : ReadKinds(options)) {
     const auto make = [&](const kube::Resource& resource, const std::string& stream) {
       client::InformerOptions informer{.ns = read.ns, .field_selector = read.field_selector};
-      auto made =
-          std::make_unique<ObjectInformer>(client, resource, std::move(informer), strand, clock, random.Fork(stream));
+      auto made = std::make_unique<ObjectInformer>(client, resource, std::move(informer), strand, clock, random.Fork(stream));
       made->AddHandler(
           [this, kind = resource.kind](const auto& before, const auto& after) { Take(kind, before.get(), after.get()); });
       return made;

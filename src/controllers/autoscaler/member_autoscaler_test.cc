@@ -106,6 +106,21 @@ TEST_F(MemberAutoscalerTest, AGroupThatRefusesIsBackedOffAndAnotherGrowsInTheSam
   EXPECT_EQ(Target("a") + Target("b"), 1);
 }
 
+TEST_F(MemberAutoscalerTest, BudgetsOfServersWithoutPolicyV1HoldNodesToo) {
+  UnderUsedPair();
+  api->Put(*kube::FindBuiltInKind("policy/v1", "PodDisruptionBudget"),
+           {{"metadata", {{"name", "none"}, {"namespace", "default"}}},
+            {"spec", {{"maxUnavailable", 0}, {"selector", JsonObject{}}}},
+            {"status", {{"disruptionsAllowed", 0}}}});
+  Own();
+  connection->not_served = "policy/v1";
+  executor.RunFor(30min);
+  EXPECT_TRUE(connection->evicted.empty());
+  EXPECT_EQ(Target("a"), 2);
+  EXPECT_FALSE(Tainted("n1"));
+  EXPECT_EQ(Data(kStatus, "status").contains("CandidatesPresent"), false) << Data(kStatus, "status");
+}
+
 TEST_F(MemberAutoscalerTest, DrainsANodeAgainstItsBudgetsAndDeletesItWhenItIsEmpty) {
   UnderUsedPair();
   Own();

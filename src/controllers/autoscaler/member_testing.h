@@ -34,6 +34,7 @@ class EvictingClient final : public client::Client {
   std::map<std::string, int> refusals;  ///< per pod: how many evictions are refused; below 0: all
   std::vector<std::string> evicted;
   std::function<void(const std::string& pod)> on_eviction;  ///< absent: the pod is gone at once
+  std::string not_served;                                   ///< a version of an API, as "policy/v1"; "": all are served
 
   base::Result<Json> Post(const kube::Resource& resource, std::string_view ns, std::string_view name,
                           std::string_view subresource, const Json& body) override {
@@ -53,6 +54,9 @@ class EvictingClient final : public client::Client {
     return fake.Get(resource, ns, name, subresource);
   }
   base::Result<client::ListPage> List(const kube::Resource& resource, const client::ListOptions& options) override {
+    if (resource.ApiVersion() == not_served) {
+      return base::Fail(base::Code::kNotFound, "the server could not find the requested resource");
+    }
     return fake.List(resource, options);
   }
   base::Result<Json> Create(const kube::Resource& resource, const Json& object, const client::WriteOptions& options) override {

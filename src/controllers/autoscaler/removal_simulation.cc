@@ -1,6 +1,7 @@
 #include "controllers/autoscaler/removal_simulation.h"
 
 #include <algorithm>
+#include <ranges>
 
 namespace evenkeel::controllers::autoscaler {
 namespace {
@@ -56,6 +57,7 @@ RemovalSimulation::RemovalSimulation(const ClusterView& view, const Options& opt
       candidates_(candidates),
       tail_(candidates.size()) {
   for (const NodeId node : candidates) preferred_.Remove(node);
+  spare_ = preferred_;
   for (const NodeId node : snapshot_.order()) {
     if (node == kNone || !destinations_.Has(node)) continue;
     const Room room = RoomOf(node);
@@ -67,7 +69,7 @@ RemovalSimulation::RemovalSimulation(const ClusterView& view, const Options& opt
 
 void RemovalSimulation::AddDestination(NodeId node) {
   destinations_.Add(node);
-  preferred_.Add(node);
+  Prefer(node);
   const Room room = RoomOf(node);
   room_.cpu += room.cpu;
   room_.memory += room.memory;
@@ -130,7 +132,7 @@ std::expected<Removal, Unremovable> RemovalSimulation::Simulate(NodeId node) {
   Unremovable unremovable{.node = node};
   // A node that stays may as well take pods before those that are still to be tried.
   const auto stays = [&]() -> std::unexpected<Unremovable> {
-    if (destinations_.Has(node)) preferred_.Add(node);
+    if (destinations_.Has(node)) Prefer(node);
     return std::unexpected(unremovable);
   };
   if (!snapshot_.Present(node)) {
@@ -154,10 +156,15 @@ std::expected<Removal, Unremovable> RemovalSimulation::Simulate(NodeId node) {
   const bool was_destination = destinations_.Has(node);
   destinations_.Remove(node);
   preferred_.Remove(node);
+  spare_.Remove(node);
   scheduling::WhatIf what_if(snapshot_);
+  tried_before_.clear();
   std::vector<std::pair<ClassId, NodeId>> to;
   const ClassId homeless = PlaceAll(node, batches, to);
   if (homeless != kNone) {
+    for (const auto& [pod_class, before] : std::views::reverse(tried_before_)) {
+      before ? void(tried_[pod_class] = *before) : void(tried_.erase(pod_class));
+    }
     if (was_destination) destinations_.Add(node);
     const auto first =
         std::find_if(pods.move.begin(), pods.move.end(), [&](PodId pod) { return snapshot_.ClassOf(pod) == homeless; });
@@ -219,29 +226,60 @@ int64_t RemovalSimulation::PlaceSome(const Batch& batch, int64_t done, const sch
   if (placements.empty()) return 0;
   if (first == kNone) first = placements.front().node;
   last_[batch.pod_class] = placements.back().node;
-  for (const Placement& placement : placements) preferred_.Add(placement.node);
+  for (const Placement& placement : placements) Prefer(placement.node);
   return placed;
+}
+
+void RemovalSimulation::Prefer(NodeId node) {
+  if (preferred_.Has(node)) return;
+  preferred_.Add(node);
+  preferred_later_.push_back(node);
+}
+
+int64_t RemovalSimulation::PlacePreferred(const Batch& batch, int64_t done, NodeId& first) {
+  const int64_t wanted = static_cast<int64_t>(batch.pods.size()) + batch.copies;
+  // With affinity and spread, a placement elsewhere can make room.
+  if (!Plain(batch.pod_class)) return done + PlaceSome(batch, done, {.only = &preferred_}, first);
+  const auto known = tried_.find(batch.pod_class);
+  const std::optional<size_t> before = known == tried_.end() ? std::nullopt : std::optional(known->second);
+  if (!before) {
+    done += PlaceSome(batch, done, {.only = &spare_}, first);
+    if (done == wanted) return done;
+  }
+  size_t index = before.value_or(0);
+  for (; index < preferred_later_.size(); ++index) {
+    const NodeId node = preferred_later_[index];
+    if (!preferred_.Has(node) || !snapshot_.Present(node)) continue;
+    done += PlaceSome(batch, done, {.hint = node, .hint_only = true}, first);
+    if (done == wanted) break;
+  }
+  if (before == index) return done;
+  tried_before_.emplace_back(batch.pod_class, before);
+  tried_[batch.pod_class] = index;
+  return done;
 }
 
 bool RemovalSimulation::Place(NodeId from, const Batch& batch, NodeId& first) {
   const int64_t wanted = static_cast<int64_t>(batch.pods.size()) + batch.copies;
   NodeId hint = hints_.Find(from, batch.pod_class, snapshot_);
   if (hint != kNone && destinations_.Has(hint)) {
-    preferred_.Add(hint);
+    Prefer(hint);
   } else {
     const auto last = last_.find(batch.pod_class);
     hint = last == last_.end() ? kNone : last->second;
   }
-  int64_t done = PlaceSome(batch, 0, {.hint = hint, .only = &preferred_}, first);
+  int64_t done = 0;
+  if (hint != kNone && preferred_.Has(hint)) done = PlaceSome(batch, 0, {.hint = hint, .hint_only = true}, first);
+  if (done < wanted) done = PlacePreferred(batch, done, first);
   size_t next = tail_;
   for (int tries = 0; done < wanted && tries < kTailTries && next > 0; ++tries) {
     const NodeId node = candidates_[--next];
     if (node == from) break;
     if (!destinations_.Has(node) || preferred_.Has(node) || !snapshot_.Fits(batch.pod_class, node)) continue;
-    preferred_.Add(node);
     tail_ = next;
     tries = 0;
-    done += PlaceSome(batch, done, {.hint = node, .only = &preferred_}, first);
+    Prefer(node);
+    done = PlacePreferred(batch, done, first);
   }
   if (done < wanted) done += PlaceSome(batch, done, {.only = &destinations_}, first);
   return done == wanted;

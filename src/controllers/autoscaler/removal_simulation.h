@@ -4,6 +4,7 @@
 #pragma once
 
 #include <expected>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -72,6 +73,9 @@ class RemovalSimulation {
   scheduling::ClassId PlaceAll(scheduling::NodeId node, const std::vector<Batch>& batches,
                                std::vector<std::pair<scheduling::ClassId, scheduling::NodeId>>& to);
   bool Place(scheduling::NodeId from, const Batch& batch, scheduling::NodeId& first);
+  /// Among the preferred nodes; answers how many have a place now, of all.
+  int64_t PlacePreferred(const Batch& batch, int64_t done, scheduling::NodeId& first);
+  void Prefer(scheduling::NodeId node);
   int64_t PlaceSome(const Batch& batch, int64_t done, const scheduling::SearchOptions& where, scheduling::NodeId& first);
   bool Stuck(scheduling::ClassId pod_class, scheduling::NodeId from);
   void RememberStuck(scheduling::ClassId pod_class, scheduling::NodeId from);
@@ -83,11 +87,17 @@ class RemovalSimulation {
   PlacementHints& hints_;
   Drainability drainability_;
   scheduling::NodeSet destinations_, preferred_;
+  scheduling::NodeSet spare_;  // preferred from the beginning
   std::span<const scheduling::NodeId> candidates_;
   size_t tail_;  // candidates from here on have been opened for pods
   Room room_;
   std::unordered_map<scheduling::ClassId, scheduling::NodeId> last_;   // where the class found room last
   std::unordered_map<scheduling::ClassId, scheduling::NodeId> stuck_;  // fits nowhere, unless there
+  // Room only gets less, so a class need not be tried again where it found none: on the spare nodes, and before this index on
+  // those that are preferred since. A removal that is taken back gives room back.
+  std::vector<scheduling::NodeId> preferred_later_;
+  std::unordered_map<scheduling::ClassId, size_t> tried_;
+  std::vector<std::pair<scheduling::ClassId, std::optional<size_t>>> tried_before_;  // as of when this removal began
 };
 
 }  // namespace evenkeel::controllers::autoscaler

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "embedded/workloads/volume_binder.h"
 
 namespace evenkeel::embedded::workloads {
 namespace {
@@ -17,14 +18,8 @@ using scheduling::PodId;
 using scheduling::VolumeKind;
 
 constexpr char kGated[] = "Scheduling is blocked due to non-empty scheduling gates";
-constexpr char kSelectedNode[] = "volume.kubernetes.io/selected-node";
 /// How long claims have to be bound, as upstream.
 constexpr base::Duration kBindLimit = std::chrono::minutes(10);
-
-const kube::Resource& ClaimKind() {
-  static const kube::Resource& resource = *kube::FindBuiltIn("", "v1", "persistentvolumeclaims");
-  return resource;
-}
 
 bool Gated(const kube::Pod& pod) { return !base::FindArray(*pod.json, {"spec", "schedulingGates"}).empty(); }
 

@@ -14,16 +14,10 @@ using base::Json;
 using base::JsonArray;
 using base::JsonObject;
 
-constexpr char kSelectedNode[] = "volume.kubernetes.io/selected-node";
 constexpr char kProvisionedBy[] = "pv.kubernetes.io/provisioned-by";
 constexpr char kBindCompleted[] = "pv.kubernetes.io/bind-completed";
 constexpr char kZone[] = "topology.kubernetes.io/zone";
 constexpr std::string_view kNoProvisioner = "kubernetes.io/no-provisioner";
-
-const kube::Resource& ClaimKind() {
-  static const kube::Resource& resource = *kube::FindBuiltIn("", "v1", "persistentvolumeclaims");
-  return resource;
-}
 
 const kube::Resource& VolumeKind() {
   static const kube::Resource& resource = *kube::FindBuiltIn("", "v1", "persistentvolumes");
@@ -61,6 +55,11 @@ JsonObject ClaimReference(const kube::Object& claim) {
 }
 
 }  // namespace
+
+const kube::Resource& ClaimKind() {
+  static const kube::Resource& resource = *kube::FindBuiltIn("", "v1", "persistentvolumeclaims");
+  return resource;
+}
 
 VolumeBinder::VolumeBinder(Context& context) : Reconciler(context, "persistentvolume-controller") {
   informers().Of(ClaimKind()).AddHandler([this](const ObjectPointer& before, const ObjectPointer& after) {

@@ -10,6 +10,12 @@
 
 namespace evenkeel::embedded::workloads {
 
+/// How the scheduler tells the binder of the node that it has chosen: an annotation of the claim.
+inline constexpr char kSelectedNode[] = "volume.kubernetes.io/selected-node";
+
+/// PersistentVolumeClaims.
+const kube::Resource& ClaimKind();
+
 class VolumeBinder final : public Reconciler {
  public:
   explicit VolumeBinder(Context& context);
