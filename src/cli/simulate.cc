@@ -14,6 +14,7 @@
 #include "base/yaml.h"
 #include "cli/output.h"
 #include "sim/simulation.h"
+#include "sim/trace_replay.h"
 
 namespace evenkeel::cli {
 namespace {
@@ -35,6 +36,7 @@ struct Totals {
   base::Duration virtual_time{}, longest_unowned{}, converged{}, wall{};
   std::map<std::string, int64_t> writes, faults;
   std::vector<base::Duration> handovers;
+  std::optional<sim::AutoscalingReport> autoscaling;
   std::map<uint64_t, sim::Violation> failed;  ///< by seed: the first violation
 
   void Add(const SimulationReport& report) {
@@ -48,6 +50,13 @@ struct Totals {
     for (const auto& [kind, count] : report.writes) writes[kind] += count;
     for (const auto& [kind, count] : report.faults) faults[kind] += count;
     handovers.insert(handovers.end(), report.handovers.begin(), report.handovers.end());
+    if (report.autoscaling) {
+      if (!autoscaling) autoscaling.emplace();
+      autoscaling->joined += report.autoscaling->joined;
+      autoscaling->gone += report.autoscaling->gone;
+      autoscaling->evictions += report.autoscaling->evictions;
+      std::ranges::copy(report.autoscaling->waited, std::back_inserter(autoscaling->waited));
+    }
     if (!report.passed()) failed.emplace(report.seed, report.violations.front());
   }
 };
@@ -66,6 +75,8 @@ Json ToJson(const std::string& scenario, Totals& totals) {
   sum.faults = totals.faults;
   std::ranges::sort(totals.handovers);
   sum.handovers = totals.handovers;
+  sum.autoscaling = totals.autoscaling;
+  if (sum.autoscaling) std::ranges::sort(sum.autoscaling->waited);
   Json json = sim::ToJson(sum);
   JsonObject& object = json.get_object();
   for (const char* of_one_seed : {"seed", "traceHash", "violations"}) object.erase(of_one_seed);
@@ -108,6 +119,30 @@ SimulationReport RunSeed(const sim::Scenario& scenario, uint64_t seed, bool time
   SimulationReport report = simulation.Run();
   report.wall = base::SystemClock().Monotonic() - begin;
   return report;
+}
+
+base::Status Replay(const sim::Scenario& scenario, const SimulateOptions& options, Format format, std::ostream& out) {
+  namespace autoscaler = controllers::autoscaler;
+  const sim::TraceScenario settings = scenario.trace.value_or(sim::TraceScenario{});
+  const std::string kind = options.trace.empty() ? settings.kind : options.trace;
+  const std::string directory = options.trace_dir.empty() ? settings.path : options.trace_dir;
+  EVENKEEL_ASSIGN(const sim::Trace trace, sim::ReadTrace(kind, directory));
+  EVENKEEL_ASSIGN(autoscaler::AppliedFlags flags, autoscaler::ApplyFlags(scenario.autoscaler));
+  const base::Instant begin = base::SystemClock().Monotonic();
+  sim::ReplayOptions replay;
+  replay.scenario = scenario.name;
+  replay.kind = kind;
+  replay.seed = options.seed.value_or(1);
+  replay.autoscaler = std::move(flags.options);
+  replay.cloud.provision_delay = settings.provision_delay;
+  replay.cloud.delete_delay = settings.delete_delay;
+  replay.clock = &base::SystemClock();
+  replay.timeline = !options.timeline.empty();
+  EVENKEEL_ASSIGN(sim::ReplayReport report, sim::ReplayTrace(trace, replay));
+  report.wall = base::SystemClock().Monotonic() - begin;
+  if (replay.timeline) EVENKEEL_TRY(base::WriteFile(options.timeline, sim::TimelineCsv(report.timeline)));
+  Print(out, format, sim::ToJson(report));
+  return {};
 }
 
 /// Workers take the next seed until there is none left.
@@ -192,7 +227,13 @@ base::Status Simulate(const SimulateOptions& options, std::ostream& out) {
   const bool many = !options.seeds.empty();
   if (many && options.seed) return base::Fail(Code::kBadRequest, "simulate: give --seed or --seeds, not both");
   if (many && !options.timeline.empty()) return base::Fail(Code::kBadRequest, "simulate: --timeline is of one --seed");
+  const bool replay = scenario.trace.has_value() || !options.trace.empty();
+  if (replay && many) return base::Fail(Code::kBadRequest, "simulate: a trace is replayed under one --seed");
+  if (!replay && !options.trace_dir.empty()) {
+    return base::Fail(Code::kBadRequest, "simulate: --trace-dir: name the --trace, too: openb");
+  }
   if (!options.verbose) EVENKEEL_TRY(base::log::Configure(base::log::Level::kOff));
+  if (replay) return Replay(scenario, options, format, out);
   if (!many) {
     const SimulationReport report = RunSeed(scenario, options.seed.value_or(1), !options.timeline.empty());
     if (!options.timeline.empty()) EVENKEEL_TRY(base::WriteFile(options.timeline, sim::TimelineCsv(report.timeline)));

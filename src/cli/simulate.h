@@ -1,4 +1,5 @@
-// `evenkeel simulate`: a scenario of the simulator (sim/scenario.h) under one seed or many, each on a thread of its own.
+// `evenkeel simulate`: a scenario of the simulator (sim/scenario.h) under one seed or many, each on a thread of its own; or the
+// replay of a trace (sim/trace_replay.h), under one seed.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,9 @@ struct SimulateOptions {
   std::string seeds{};             ///< "A..B", or a number: 1 to that
   std::string timeline{};          ///< a CSV file to write; one seed only
   std::string output{};
-  bool verbose = false;  ///< the replicas' own log, which is off otherwise
+  std::string trace{};      ///< kind of the trace to replay; "": as the scenario says
+  std::string trace_dir{};  ///< where its files are; "": as the scenario says
+  bool verbose = false;     ///< the replicas' own log, which is off otherwise
 };
 
 struct SeedRange {
@@ -25,7 +28,8 @@ struct SeedRange {
 /// kBadRequest: not "A..B" or a count, or empty.
 base::Result<SeedRange> ParseSeeds(const std::string& text);
 
-/// Prints a summary. kInternal when a checker failed: which, in what seed, and the command that repeats it.
+/// Prints a summary. kBadRequest: the scenario, a flag or a trace's file cannot be read. kInternal when a checker failed:
+/// which, in what seed, and the command that repeats it.
 base::Status Simulate(const SimulateOptions& options, std::ostream& out);
 
 }  // namespace evenkeel::cli

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <sstream>
 
 #include "base/json.h"
@@ -16,7 +17,7 @@ std::string ScenarioFile(const std::string& name, const std::string& text) {
   return path;
 }
 
-constexpr char kSmall[] = "name: small\nmembers: 2\nreplicas: 2\nduration: 20s\nheal: 60s\nquiet: 10s\n";
+constexpr char kSmall[] = "name: small\nmembers: 2\nreplicas: 2\nduration: 20s\nheal: 5m\nquiet: 10s\n";
 
 TEST(SimulateTest, SeedsAreARangeOrACount) {
   EXPECT_EQ(ParseSeeds("7..9")->first, 7u);
@@ -71,12 +72,44 @@ TEST(SimulateTest, AFailureSaysHowToRepeatItInOneLine) {
   }
 }
 
+TEST(SimulateTest, ATraceIsReplayedFromItsFolder) {
+  const std::string folder = testing::TempDir() + "trace";
+  std::filesystem::create_directories(folder);
+  ASSERT_TRUE(
+      base::WriteFile(folder + "/openb_node_list_all_node.csv", "sn,cpu_milli,memory_mib,gpu,model\na,8000,16384,0,\n"));
+  ASSERT_TRUE(base::WriteFile(folder + "/openb_pod_list_default.csv",
+                              "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,"
+                              "scheduled_time\nt,1000,1024,0,0,,LS,Running,60,3660,60\n"));
+  const std::string file = ScenarioFile("trace.yaml", "name: trace\ntrace: {kind: openb, path: " + folder + "}\n");
+  std::ostringstream named, given;
+  SimulateOptions options{.scenario = file, .output = "json"};
+  options.timeline = testing::TempDir() + "trace.csv";
+  ASSERT_TRUE(Simulate(options, named));
+  ASSERT_TRUE(Simulate(
+      {.scenario = ScenarioFile("small.yaml", kSmall), .output = "json", .trace = "openb", .trace_dir = folder}, given));
+  for (const std::string& text : {named.str(), given.str()}) {
+    const auto summary = base::ParseJson(text, "summary");
+    ASSERT_TRUE(summary);
+    EXPECT_EQ(base::FindInt(*summary, {"placed"}), 1);
+    EXPECT_EQ(base::FindInt(*summary, {"nodes", "made"}), 1);
+    EXPECT_GT(base::FindInt(*summary, {"loops", "count"}), 3);
+  }
+  const auto csv = base::ReadFile(options.timeline);
+  ASSERT_TRUE(csv);
+  EXPECT_NE(csv->find("cpu-8c-16g-1,joined,"), std::string::npos) << *csv;
+}
+
 TEST(SimulateTest, WrongUsageIsRefusedBeforeAnythingRuns) {
   const std::string file = ScenarioFile("small.yaml", kSmall);
   std::ostringstream out;
   for (const SimulateOptions& options : {SimulateOptions{.scenario = "/nowhere.yaml"},
                                          {.scenario = file, .seed = 1, .seeds = "2"},
                                          {.scenario = file, .seeds = "2", .timeline = "x.csv"},
+                                         {.scenario = file, .trace = "openb"},
+                                         {.scenario = file, .trace = "openb", .trace_dir = "/nowhere"},
+                                         {.scenario = file, .trace = "other", .trace_dir = "/nowhere"},
+                                         {.scenario = file, .seeds = "2", .trace = "openb", .trace_dir = "/nowhere"},
+                                         {.scenario = file, .trace_dir = "/nowhere"},
                                          {.scenario = file, .output = "xml"}}) {
     const auto ran = Simulate(options, out);
     ASSERT_FALSE(ran);

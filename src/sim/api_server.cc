@@ -67,9 +67,12 @@ base::Status ApiServer::Start() {
   cluster.name = options_.name;
   cluster.index = options_.index;
   cluster.nodes = options_.nodes;
+  cluster.cloud = options_.cloud;
   cluster.runtime = options_.runtime;
   cluster.audit = this;
-  if (options_.nodes == 0) {
+  if (options_.cloud) {
+    cluster.workloads.disabled = {"daemonset", "endpoints", "namespace", "serviceaccount", "statefulset", "volumebinder"};
+  } else if (options_.nodes == 0) {
     // Nothing can run there, so whoever looks after workloads would only cost time.
     const auto& names = embedded::workloads::Workloads::ControllerNames();
     cluster.workloads.disabled = {names.begin(), names.end()};

@@ -39,6 +39,7 @@ struct ApiServerOptions {
   std::string name;
   int index = 0;
   int nodes = 0;
+  bool cloud = false;  ///< with node groups
   embedded::nodeagent::ContainerRuntime* runtime = nullptr;
 };
 

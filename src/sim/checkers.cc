@@ -4,6 +4,7 @@
 #include <spdlog/fmt/ranges.h>
 
 #include "client/client.h"
+#include "sim/autoscaler_checkers.h"
 #include "sim/plan_book.h"
 #include "sim/writer_controller.h"
 
@@ -19,7 +20,11 @@ std::string KindOf(const ApiWrite& write) {
 }
 
 const std::vector<std::string>& CheckerNames() {
-  static const std::vector<std::string> names = {"one-writer", "no-orphan", "revisions", "no-older", "quiet", "writes"};
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all = {"one-writer", "no-orphan", "revisions", "no-older", "quiet", "writes"};
+    std::ranges::copy(AutoscalerCheckerNames(), std::back_inserter(all));
+    return all;
+  }();
   return names;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/random.h"
+#include "controllers/autoscaler/options.h"
 #include "controllers/runtime/member.h"
 #include "sim/checkers.h"
 
@@ -15,11 +16,13 @@ namespace evenkeel::sim {
 struct ControllerContext {
   std::string user;  ///< the process
   base::Random random;
+  base::Clock& clock;  ///< its own
   WritesChecker& writes;
+  const controllers::autoscaler::Options& autoscaler;
 };
 using ControllerMaker = std::function<controllers::runtime::MemberControllerFactory(const ControllerContext&)>;
 
-/// "writer", ...
+/// "autoscaler", "writer", ...
 const std::map<std::string, ControllerMaker>& SimulatedControllers();
 
 }  // namespace evenkeel::sim

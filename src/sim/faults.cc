@@ -71,6 +71,7 @@ base::Instant FaultInjector::next() const { return due_.empty() ? base::Instant:
 void FaultInjector::Start() {
   simulation_.fleet().network().conditions() = ConditionsOf(rates_);
   for (const auto& [name, rate] : rates_) {
+    if (name.starts_with("cloud-") && simulation_.workload().groups().empty()) continue;
     if (FindFaultKind(name)->rate == FaultKind::Rate::kPeriod) Plan(name);
   }
 }
@@ -114,6 +115,7 @@ void FaultInjector::StrikeOne(std::string_view kind) {
   if (kind == "slow-api") return SlowDown();
   if (kind == "clock-jump") return JumpClock();
   if (kind == "cluster") return RemoveCluster();
+  if (kind.starts_with("cloud-")) return DisturbCloud(kind);
   if (kind.starts_with("watch-")) return DisturbWatches(kind);
   EVENKEEL_CHECK(false);
 }
@@ -247,6 +249,22 @@ void FaultInjector::RemoveCluster() {
   simulation_.Struck("cluster", member);
   simulation_.Unregister(member);
   simulation_.After(Some(2s, 2min), [this, member] { simulation_.Register(member); });
+}
+
+void FaultInjector::DisturbCloud(std::string_view kind) {
+  WorkloadDriver& workload = simulation_.workload();
+  const auto& servers = simulation_.fleet().servers();
+  const std::string member = servers[1 + random_.Below(servers.size() - 1)]->name();
+  const std::string group = workload.groups()[random_.Below(workload.groups().size())].name;
+  const Duration duration = Some(10s, 3min);
+  base::JsonObject cloud;
+  if (kind == "cloud-failure") cloud["failCreations"] = 0.5;
+  if (kind == "cloud-loss") cloud["neverRegister"] = 0.5;
+  if (kind == "cloud-slow") cloud["provisionDelay"] = base::FormatDuration(Some(30s, 2min));
+  if (kind == "cloud-stock-out") cloud["quota"] = 0;
+  simulation_.Struck(std::string(kind), member, fmt::format("{} for {}", group, base::FormatDuration(duration)));
+  workload.DisturbCloud(member, group, cloud);
+  simulation_.After(duration, [&workload, member, group] { workload.RestoreCloud(member, group, false); });
 }
 
 }  // namespace evenkeel::sim

@@ -47,6 +47,7 @@ class FaultInjector {
   void JumpClock();
   void DisturbWatches(std::string_view kind);
   void RemoveCluster();
+  void DisturbCloud(std::string_view kind);
   std::string SomeHost();  ///< "" when none runs
   std::string SomeApi();
   base::Duration Some(base::Duration low, base::Duration high) { return random_.Between(low, high); }

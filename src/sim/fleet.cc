@@ -45,6 +45,7 @@ base::Status Fleet::Start(embedded::nodeagent::ContainerRuntime* runtime) {
     servers_.push_back(std::make_unique<ApiServer>(ApiServerOptions{.name = hub ? kHub : fmt::format("member-{}", i),
                                                                     .index = i,
                                                                     .nodes = hub ? options_.hub_nodes : nodes,
+                                                                    .cloud = !hub && options_.cloud,
                                                                     .runtime = hub ? runtime : nullptr},
                                                    executor_, random_, network_, static_cast<ApiObserver&>(*this)));
     EVENKEEL_TRY(servers_.back()->Start());

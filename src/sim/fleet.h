@@ -19,6 +19,7 @@ struct FleetOptions {
   int members = 3;
   int nodes_min = 3, nodes_max = 3;  ///< per member, drawn by the seed
   int hub_nodes = 0;                 ///< that run pods
+  bool cloud = false;                ///< members have node groups
 };
 
 class Fleet final : private ApiObserver {

@@ -30,6 +30,8 @@ std::unique_ptr<client::Client> Replica::NewClient(const std::string& api, int64
 void Replica::Start() {
   for (const auto& make : settings_.parts) parts_.push_back(make(*this));
   hub_ = NewClient(kHub);
+  std::vector<controllers::runtime::MemberControllerFactory> controllers;
+  for (const auto& make : settings_.controllers) controllers.push_back(make(*this));
   distributor_ = distribution::NewDistributor({
       .hub = *hub_,
       .executor = process_,
@@ -40,7 +42,7 @@ void Replica::Start() {
         return NewClient(context_.api_of(config.server), settings_.states_epochs ? epoch : 0);
       },
       .metrics = metrics_,
-      .member_controllers = settings_.controllers,
+      .member_controllers = std::move(controllers),
   });
   distributor_->Start();
 }

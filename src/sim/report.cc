@@ -22,6 +22,17 @@ std::string Quoted(std::string_view text) {
   return quoted + '"';
 }
 
+base::Json ToJson(const AutoscalingReport& report) {
+  return base::JsonObject{{"nodesJoined", report.joined},
+                          {"nodesGone", report.gone},
+                          {"evictions", report.evictions},
+                          {"pending", base::JsonObject{{"count", report.waited.size()},
+                                                       {"p50Seconds", Seconds(Percentile(report.waited, 0.5))},
+                                                       {"p90Seconds", Seconds(Percentile(report.waited, 0.9))},
+                                                       {"p99Seconds", Seconds(Percentile(report.waited, 0.99))},
+                                                       {"maxSeconds", Seconds(Percentile(report.waited, 1))}}}};
+}
+
 }  // namespace
 
 base::Duration Percentile(const std::vector<base::Duration>& sorted, double share) {
@@ -40,7 +51,7 @@ base::Json ToJson(const SimulationReport& report) {
     violations.push_back(
         base::JsonObject{{"at", Seconds(violation.at)}, {"checker", violation.checker}, {"what", violation.what}});
   }
-  return base::JsonObject{
+  base::JsonObject json{
       {"scenario", report.scenario},
       {"seed", report.seed},
       {"virtualSeconds", Seconds(report.virtual_time)},
@@ -60,6 +71,8 @@ base::Json ToJson(const SimulationReport& report) {
       {"traceHash", fmt::format("{:016x}", report.trace_hash)},
       {"wallMilliseconds", std::chrono::duration_cast<std::chrono::milliseconds>(report.wall).count()},
   };
+  if (report.autoscaling) json["autoscaling"] = ToJson(*report.autoscaling);
+  return json;
 }
 
 std::string TimelineCsv(const std::vector<TimelineEntry>& timeline) {

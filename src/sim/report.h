@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,13 @@ struct TimelineEntry {
   std::string party, event, detail;
 };
 
+/// What autoscalers did.
+struct AutoscalingReport {
+  int64_t joined = 0, gone = 0;          ///< nodes
+  int64_t evictions = 0;                 ///< of pods, by replicas
+  std::vector<base::Duration> waited{};  ///< of each pod that got a node: for how long it had none; sorted
+};
+
 struct SimulationReport {
   std::string scenario;
   uint64_t seed = 0;
@@ -34,6 +42,7 @@ struct SimulationReport {
   base::Duration longest_unowned{};       ///< of a registered member
   std::vector<base::Duration> handovers;  ///< how long a member had no owner between two, sorted
   base::Duration converged{};             ///< after the last fault
+  std::optional<AutoscalingReport> autoscaling;
   std::vector<Violation> violations;
   uint64_t trace_hash = 0;
   base::Duration wall{};

@@ -1,14 +1,12 @@
 #include "sim/scenario.h"
 
 #include <spdlog/fmt/fmt.h>
-#include <spdlog/fmt/ranges.h>
-
-#include <ranges>
 
 #include "base/yaml.h"
 #include "sim/checkers.h"
 #include "sim/controller_registry.h"
 #include "sim/fault_kinds.h"
+#include "sim/scenario_fields.h"
 
 namespace evenkeel::sim {
 namespace {
@@ -22,101 +20,6 @@ constexpr int kMembersMax = 1000;
 constexpr int kNodesMax = 1000;
 constexpr int kReplicasMax = 100;
 constexpr Duration kLongest = std::chrono::hours(24);
-
-/// Reads the fields of one object; remembers which, so that the others can be refused.
-class Fields {
- public:
-  Fields(const Json& object, std::string path, const std::string& source)
-      : object_(object), path_(std::move(path)), source_(source) {}
-
-  std::unexpected<base::Error> Wrong(std::string_view field, std::string_view what) const {
-    const std::string at = path_.empty() || field.empty() ? path_ + std::string(field) : path_ + "." + std::string(field);
-    return base::Fail(Code::kBadRequest, fmt::format("{}: {}{}{}", source_, at, at.empty() ? "" : ": ", what));
-  }
-
-  Status IsObject() const {
-    if (object_.is_object()) return {};
-    return Wrong("", "give fields and values");
-  }
-
-  /// Null when it is absent.
-  const Json* Take(std::string_view field) {
-    known_.insert(field);
-    return base::Find(object_, {field});
-  }
-
-  Status Text(std::string_view field, std::string& value) {
-    const Json* given = Take(field);
-    if (given == nullptr) return {};
-    if (!given->is_string() || given->get_string().empty()) return Wrong(field, "give a text");
-    value = given->get_string();
-    return {};
-  }
-
-  template <typename Number>
-  Status Whole(std::string_view field, int64_t low, int64_t high, Number& value) {
-    const Json* given = Take(field);
-    if (given == nullptr) return {};
-    boost::system::error_code error;
-    const int64_t number = given->to_number<int64_t>(error);
-    if (error || given->is_double() || number < low || number > high) {
-      return Wrong(field, fmt::format("give a whole number from {} to {}", low, high));
-    }
-    value = static_cast<Number>(number);
-    return {};
-  }
-
-  template <typename Value>
-  Status Time(std::string_view field, Duration low, Duration high, Value& value) {
-    const Json* given = Take(field);
-    if (given == nullptr) return {};
-    const auto parsed = given->is_string() ? base::ParseDuration(given->get_string()) : base::Fail(Code::kBadRequest, "");
-    if (!parsed || *parsed < low || *parsed > high) {
-      return Wrong(field, fmt::format("give a duration from {} to {}", base::FormatDuration(low), base::FormatDuration(high)));
-    }
-    value = *parsed;
-    return {};
-  }
-
-  /// "all" or a list of some of `choices`.
-  Status Names(std::string_view field, const std::set<std::string>& choices, bool may_be_all, std::vector<std::string>& names) {
-    const Json* given = Take(field);
-    if (given == nullptr) return {};
-    names.clear();
-    if (may_be_all && given->is_string() && given->get_string() == "all") {
-      names.assign(choices.begin(), choices.end());
-      return {};
-    }
-    if (!given->is_array()) return Wrong(field, may_be_all ? "give a list of names, or all" : "give a list of names");
-    for (const Json& entry : given->get_array()) {
-      const std::string name = entry.is_string() ? std::string(entry.get_string()) : base::ToText(entry);
-      if (!choices.contains(name)) return Wrong(field, fmt::format("\"{}\" is not one of {}", name, fmt::join(choices, ", ")));
-      if (std::ranges::find(names, name) != names.end()) return Wrong(field, fmt::format("\"{}\" is there twice", name));
-      names.push_back(name);
-    }
-    return {};
-  }
-
-  Status NothingElse() const {
-    for (const auto& entry : object_.get_object()) {
-      if (!known_.contains(entry.key())) {
-        return Wrong("",
-                     fmt::format("\"{}\" is not known: there are {}", std::string_view(entry.key()), fmt::join(known_, ", ")));
-      }
-    }
-    return {};
-  }
-
-  Fields Below(const Json& value, std::string_view field) const {
-    return Fields(value, path_.empty() ? std::string(field) : path_ + "." + std::string(field), source_);
-  }
-
- private:
-  const Json& object_;
-  const std::string path_;
-  const std::string& source_;
-  std::set<std::string_view> known_;
-};
 
 Status ReadNodes(Fields& fields, Scenario& scenario) {
   const Json* given = fields.Take("nodes");
@@ -232,6 +135,7 @@ Status Read(Fields& fields, Scenario& scenario) {
   EVENKEEL_TRY(fields.Names("checkers", {CheckerNames().begin(), CheckerNames().end()}, true, names));
   scenario.checkers = {names.begin(), names.end()};
   EVENKEEL_TRY(ReadOptions(fields, scenario.options));
+  EVENKEEL_TRY(ReadParts(fields, scenario));
   EVENKEEL_TRY(fields.NothingElse());
   if (scenario.name.empty()) return fields.Wrong("name", "it is missing");
   return {};

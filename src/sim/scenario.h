@@ -8,13 +8,15 @@
 //   mode: coordinated                   # or compatible
 //   controllers: [writer]               # what runs on each member
 //   duration: 9m                        # with faults
-//   heal: 2m                            # how long the fleet may take to converge afterwards
+//   heal: 5m                            # how long the fleet may take to converge afterwards
 //   quiet: 1m                           # how long it is then watched
 //   faults: all                         # or a list of names (fault_kinds.h); each seed draws which are on, and how often
 //   rates: {replica-crash: 30s, lost-answer: 0.01}   # these are on in each seed, this often
 //   checkers: all                       # or a list of names (checkers.h)
 //   options: hostile                    # of the replicas: drawn by the seed; or default; or single ones:
 //   options: {lease: 15s, margin: 3s, replica-lease: 8s, moves-per-minute: 10, handover: 1500ms}
+//
+// With node groups, workloads or a trace: see scenario_parts.h.
 #pragma once
 
 #include <map>
@@ -26,6 +28,7 @@
 #include "base/json.h"
 #include "base/time.h"
 #include "controllers/distribution/options.h"
+#include "sim/scenario_parts.h"
 
 namespace evenkeel::sim {
 
@@ -44,13 +47,18 @@ struct Scenario {
   controllers::distribution::Mode mode = controllers::distribution::Mode::kCoordinated;
   std::vector<std::string> controllers{"writer"};
   base::Duration duration = std::chrono::minutes(5);
-  base::Duration heal = std::chrono::minutes(2);
+  base::Duration heal = std::chrono::minutes(5);
   base::Duration quiet = std::chrono::minutes(1);
   std::set<std::string> faults;
   /// Seconds between two strikes, or a probability per call (fault_kinds.h).
   std::map<std::string, double> rates;
   std::set<std::string> checkers;
   Options options;
+  /// The autoscaler's flags by name, as on a command line.
+  std::vector<controllers::autoscaler::FlagValue> autoscaler;
+  std::vector<NodeGroupScenario> node_groups;  ///< of each member
+  WorkloadScenario workload;
+  std::optional<TraceScenario> trace;
 };
 
 /// kBadRequest: "SOURCE: replicas.min: ..." in one line.

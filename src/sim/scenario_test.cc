@@ -51,6 +51,51 @@ options: {lease: 20s, margin: 4s, replica-lease: 6s, moves-per-minute: 0, handov
   EXPECT_EQ(scenario->options.handover, 1500ms);
 }
 
+TEST(ScenarioTest, ReadsNodeGroupsWorkloadsAndTraces) {
+  const auto scenario = ParseScenario(R"(
+name: elastic
+controllers: [autoscaler]
+autoscaler: {scan-interval: 5s, max-nodes-total: 7}
+nodeGroups:
+- {name: small, shape: {cpu: 2, memory: 8Gi, pods: 20}, min: 1, max: 5, price: 0.5, provisionDelay: 7s, deleteDelay: 3s,
+   quota: 4, failCreations: 0.25, neverRegister: 0.5}
+- {name: plain}
+workload: {deployments: 2, replicas: {min: 1, max: 4}, cpu: [250m, 1], memory: [1Gi], period: 20s, jobs: true, budgets: 0.5,
+           stubborn: 1}
+trace: {kind: openb, path: folder, provisionDelay: 2m, deleteDelay: 1s}
+)",
+                                      "s.yaml");
+  ASSERT_TRUE(scenario) << scenario.error().message();
+  ASSERT_EQ(scenario->autoscaler.size(), 2u);
+  ASSERT_EQ(scenario->node_groups.size(), 2u);
+  const NodeGroupScenario& small = scenario->node_groups[0];
+  EXPECT_EQ(small.name, "small");
+  EXPECT_EQ(small.cpu, "2");
+  EXPECT_EQ(small.memory, "8Gi");
+  EXPECT_EQ(small.pods, 20);
+  EXPECT_EQ(small.min, 1);
+  EXPECT_EQ(small.max, 5);
+  EXPECT_EQ(small.price, 0.5);
+  EXPECT_EQ(small.provision_delay, 7s);
+  EXPECT_EQ(small.delete_delay, 3s);
+  EXPECT_EQ(small.quota, 4);
+  EXPECT_EQ(small.fail_creations, 0.25);
+  EXPECT_EQ(small.never_register, 0.5);
+  EXPECT_FALSE(scenario->node_groups[1].quota);
+  EXPECT_EQ(scenario->workload.deployments, 2);
+  EXPECT_EQ(scenario->workload.replicas_min, 1);
+  EXPECT_EQ(scenario->workload.replicas_max, 4);
+  EXPECT_EQ(scenario->workload.cpu, (std::vector<std::string>{"250m", "1"}));
+  EXPECT_EQ(scenario->workload.period, 20s);
+  EXPECT_TRUE(scenario->workload.jobs);
+  EXPECT_EQ(scenario->workload.budgets, 0.5);
+  EXPECT_EQ(scenario->workload.stubborn, 1);
+  ASSERT_TRUE(scenario->trace);
+  EXPECT_EQ(scenario->trace->path, "folder");
+  EXPECT_EQ(scenario->trace->provision_delay, 2min);
+  EXPECT_EQ(scenario->trace->delete_delay, 1s);
+}
+
 TEST(ScenarioTest, HasDefaultsForAllButTheName) {
   const auto scenario = ParseScenario("name: x\nfaults: all\noptions: hostile\nreplicas: 4\nnodes: 2\n", "s.yaml");
   ASSERT_TRUE(scenario) << scenario.error().message();
@@ -77,7 +122,7 @@ TEST(ScenarioTest, EveryMistakeIsOneLineThatNamesTheField) {
       {"name: x\nreplicas: {min: 0}", "replicas.min: give a whole number"},
       {"name: x\nmode: fast", "mode: give coordinated or compatible"},
       {"name: x\ncontrollers: all", "controllers: give a list of names"},
-      {"name: x\ncontrollers: [reader]", "controllers: \"reader\" is not one of writer"},
+      {"name: x\ncontrollers: [reader]", "controllers: \"reader\" is not one of autoscaler, writer"},
       {"name: x\nduration: 5", "duration: give a duration"},
       {"name: x\nduration: 0s", "duration: give a duration from 1s"},
       {"name: x\nfaults: none", "faults: give a list of names, or all"},
@@ -93,6 +138,24 @@ TEST(ScenarioTest, EveryMistakeIsOneLineThatNamesTheField) {
       {"name: x\noptions: friendly", "options: give hostile, default, or single options"},
       {"name: x\noptions: {leese: 3s}", "options: \"leese\" is not known"},
       {"name: x\noptions: {lease: 1s}", "options.lease: give a duration from 2s"},
+      {"name: x\nautoscaler: {scan-intervall: 5s}", "autoscaler.scan-intervall: there is no such flag"},
+      {"name: x\nautoscaler: {scan-interval: soon}", "scan-interval"},
+      {"name: x\nautoscaler: [scan-interval]", "autoscaler: give fields and values"},
+      {"name: x\nnodeGroups: {name: g}", "nodeGroups: give a list of node groups"},
+      {"name: x\nnodeGroups: [{max: 3}]", "nodeGroups[0].name: it is missing"},
+      {"name: x\nnodeGroups: [{name: g}, {name: g}]", "nodeGroups[1].name: it is there twice"},
+      {"name: x\nnodeGroups: [{name: g, min: 3, max: 2}]", "nodeGroups[0]: max is less than min"},
+      {"name: x\nnodeGroups: [{name: g, shape: {cpu: many}}]", "nodeGroups[0].shape.cpu: give an amount"},
+      {"name: x\nnodeGroups: [{name: g, shape: {cpu: 0}}]", "nodeGroups[0].shape.cpu: give an amount"},
+      {"name: x\nnodeGroups: [{name: g, price: -1}]", "nodeGroups[0].price: give a number"},
+      {"name: x\nnodeGroups: [{name: g, neverRegister: 2}]", "nodeGroups[0].neverRegister: give a number from 0 to 1"},
+      {"name: x\nnodeGroups: [{name: g, size: 2}]", "nodeGroups[0]: \"size\" is not known"},
+      {"name: x\nworkload: {replicas: {min: 3, max: 2}}", "workload.replicas: max is less than min"},
+      {"name: x\nworkload: {cpu: []}", "workload.cpu: give a list of amounts"},
+      {"name: x\nworkload: {jobs: 3}", "workload.jobs: give true or false"},
+      {"name: x\nworkload: {pods: 3}", "workload: \"pods\" is not known"},
+      {"name: x\ntrace: {kind: other}", "trace.kind: \"other\" is not one of openb"},
+      {"name: x\ntrace: {kind: openb, size: 1}", "trace: \"size\" is not known"},
       {"[]", "give fields and values"},
       {"name: x\nname: y", "s.yaml:2:"},
   };

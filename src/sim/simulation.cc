@@ -23,6 +23,16 @@ constexpr Duration kPlanStands = 90s;
 /// A fleet that is settled for so long has settled.
 constexpr int kSettledSeconds = 5;
 
+bool Autoscales(const Scenario& scenario) {
+  return std::ranges::find(scenario.controllers, "autoscaler") != scenario.controllers.end();
+}
+
+controllers::autoscaler::Options FlagsOf(const Scenario& scenario) {
+  auto applied = controllers::autoscaler::ApplyFlags(scenario.autoscaler);
+  EVENKEEL_CHECK(applied.has_value());
+  return std::move(applied->options);
+}
+
 }  // namespace
 
 distribution::Options DrawOptions(const Scenario& scenario, base::Random random) {
@@ -58,12 +68,16 @@ Simulation::Simulation(const Scenario& scenario, SimulationOptions options)
       fleet_({.seed = options.seed,
               .members = scenario.members,
               .nodes_min = scenario.nodes_min,
-              .nodes_max = scenario.nodes_max}),
+              .nodes_max = scenario.nodes_max,
+              .cloud = !scenario.node_groups.empty()}),
       fleet_clock_(fleet_.executor().clock()),
       random_(fleet_.random().Fork("simulation")),
       distribution_(DrawOptions(scenario, random_.Fork("options"))),
+      autoscaler_(FlagsOf(scenario)),
       context_(fleet_.replica_context()),
       wanted_(scenario.replicas_start),
+      workload_(fleet_, scenario.node_groups, scenario.workload, random_.Fork("workload"),
+                [this](const auto& member, const auto& event, const auto& detail) { Tell(member, event, detail); }),
       faults_(*this, random_.Fork("faults")) {
   report_.scenario = scenario.name;
   report_.seed = options.seed;
@@ -73,6 +87,7 @@ Simulation::Simulation(const Scenario& scenario, SimulationOptions options)
   no_older_ = &AddChecker<NoOlderChecker>();
   AddChecker<QuietChecker>();
   writes_ = &AddChecker<WritesChecker>();
+  if (Autoscales(scenario)) AddAutoscalerCheckers();
   fleet_.Observe(*this);
   fleet_.network().on_fault = [this](const auto& kind, const auto& party, const auto& detail) { Struck(kind, party, detail); };
   fleet_.network().on_stall = [this](Process& process) { Pause(process, random_.Between(kStallMin, kStallMax)); };
@@ -96,6 +111,15 @@ Made& Simulation::AddChecker(Arguments... arguments) {
   return made;
 }
 
+void Simulation::AddAutoscalerCheckers() {
+  const MemberBook* book = &members_;
+  AddChecker<UndrainableChecker>(book, &autoscaler_);
+  AddChecker<BudgetsChecker>(book, &autoscaler_);
+  AddChecker<LimitsChecker>(book, &autoscaler_);
+  AddChecker<FlappingChecker>(book, &autoscaler_);
+  AddChecker<SchedulableChecker>(book, &autoscaler_);
+}
+
 SimulationReport Simulation::Run() {
   if (auto begun = Begin(); !begun) {
     report_.violations.push_back({SinceStart(), "start", begun.error().message()});
@@ -113,6 +137,11 @@ SimulationReport Simulation::Run() {
   report_.trace_hash = fleet_.executor().trace_hash();
   report_.longest_unowned = no_orphan_->longest();
   std::ranges::sort(report_.handovers);
+  if (Autoscales(scenario_)) {
+    const MemberBook::Counts& counts = members_.counts();
+    report_.autoscaling = {.joined = counts.joined, .gone = counts.gone, .evictions = evictions_, .waited = counts.waited};
+    std::ranges::sort(report_.autoscaling->waited);
+  }
   return std::move(report_);
 }
 
@@ -127,6 +156,7 @@ base::Status Simulation::Begin() {
     auto created = fleet_.hub().client().Create(kube::resources::Deployments(), deployment);
     if (!created) return base::Fail(created.error());
   }
+  EVENKEEL_TRY(workload_.Begin());
   FillUp();
   return {};
 }
@@ -135,7 +165,7 @@ void Simulation::RunUntil(Instant end, bool faults) {
   while (now() < end && report_.passed()) {
     const Duration into = SinceStart() % 1s;
     Instant next = std::min(end, now() + (1s - into));
-    if (faults) next = std::min(next, faults_.next());
+    if (faults) next = std::min({next, faults_.next(), workload_.next()});
     if (!recoveries_.empty()) next = std::min(next, recoveries_.begin()->first);
     fleet_.executor().RunFor(std::max(next - now(), Duration::zero()));
     while (!recoveries_.empty() && recoveries_.begin()->first <= now()) {
@@ -146,7 +176,10 @@ void Simulation::RunUntil(Instant end, bool faults) {
       const auto replica = replicas_.find(host);
       if (replica != replicas_.end() && replica->second->user() == user) Remove(host);
     }
-    if (faults) faults_.Strike();
+    if (faults) {
+      workload_.Step();
+      faults_.Strike();
+    }
     if (SinceStart() % 1s == Duration::zero()) EverySecond();
   }
 }
@@ -198,6 +231,8 @@ void Simulation::Heal() {
   Tell("fleet", "healed");
   faults_.Heal();
   for (auto& [at, recovery] : std::exchange(recoveries_, {})) recovery();
+  workload_.HealClouds();
+  workload_.Stop();
   FillUp();
   for (const auto& checker : checkers_) checker->OnHealed();
 }
@@ -238,8 +273,13 @@ void Simulation::Launch(const std::string& host) {
   settings.states_epochs = options_.states_epochs;
   const base::Random random = random_.Fork(settings.user);
   for (const std::string& name : scenario_.controllers) {
-    settings.controllers.push_back(
-        SimulatedControllers().at(name)({.user = settings.user, .random = random, .writes = *writes_}));
+    settings.controllers.push_back([this, &make = SimulatedControllers().at(name)](Replica& replica) {
+      return make({.user = replica.user(),
+                   .random = replica.random(),
+                   .clock = replica.process().clock(),
+                   .writes = *writes_,
+                   .autoscaler = autoscaler_});
+    });
   }
   const auto& servers = fleet_.servers();
   base::Random choice = random.Fork("probe");
@@ -383,6 +423,7 @@ void Simulation::OnWrite(const ApiWrite& write) {
   const LeaseChange change = tenures_.See(write, now());
   if (write.took_effect && IsReplica(write.record.user.name)) {
     ++report_.writes[KindOf(write)];
+    if (write.record.subresource == "eviction") ++evictions_;
     if (change.kind != LeaseChange::Kind::kNone) SeeTenure(write, change);
     if (plans_.See(write, now())) SeePlan(write.record.user.name);
   }
@@ -390,6 +431,7 @@ void Simulation::OnWrite(const ApiWrite& write) {
 }
 
 void Simulation::OnStored(const std::string& api, const embedded::store::Event& event) {
+  if (Autoscales(scenario_)) members_.See(api, event, now());
   for (const auto& checker : checkers_) checker->OnStored(api, event);
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/autoscaler_checkers.h"
 #include "sim/checkers.h"
 #include "sim/faults.h"
 #include "sim/fleet.h"
@@ -18,6 +19,7 @@
 #include "sim/replica.h"
 #include "sim/report.h"
 #include "sim/scenario.h"
+#include "sim/workload_driver.h"
 
 namespace evenkeel::sim {
 
@@ -58,6 +60,7 @@ class Simulation final : private FleetView, private ApiObserver {
   void StartApi(const std::string& api);
   void Register(const std::string& member);
   void Unregister(const std::string& member);
+  WorkloadDriver& workload() { return workload_; }
   int wanted() const { return wanted_; }
   void SetWanted(int replicas) { wanted_ = replicas; }
   /// Counts a fault and puts it into the timeline.
@@ -83,6 +86,7 @@ class Simulation final : private FleetView, private ApiObserver {
 
   template <typename Made, typename... Arguments>
   Made& AddChecker(Arguments... arguments);
+  void AddAutoscalerCheckers();
   base::Status Begin();
   void RunUntil(base::Instant end, bool faults);
   bool RunUntilConverged();
@@ -102,6 +106,7 @@ class Simulation final : private FleetView, private ApiObserver {
   base::Clock& fleet_clock_;
   base::Random random_;
   const controllers::distribution::Options distribution_;
+  const controllers::autoscaler::Options autoscaler_;
   const ReplicaContext context_;
   SimulationReport report_;
   base::Instant begun_{};
@@ -110,6 +115,7 @@ class Simulation final : private FleetView, private ApiObserver {
   mutable std::vector<ReplicaView> views_;
   TenureBook tenures_;
   PlanBook plans_;
+  MemberBook members_;  ///< kept only with autoscalers
   std::vector<std::unique_ptr<Checker>> checkers_;
   WritesChecker* writes_ = nullptr;
   NoOlderChecker* no_older_ = nullptr;
@@ -124,8 +130,10 @@ class Simulation final : private FleetView, private ApiObserver {
   std::multimap<base::Instant, base::Task> recoveries_;
   std::vector<std::pair<std::string, std::string>> exited_;  ///< hosts and users of processes that have come to their end
   base::Instant unsettled_{};                                ///< when loads were last disturbed, or a plan followed them
+  int64_t evictions_ = 0;
   int wanted_ = 0;
   int launched_ = 0;
+  WorkloadDriver workload_;
   FaultInjector faults_;
 };
 

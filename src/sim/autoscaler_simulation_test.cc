@@ -1,0 +1,76 @@
+#include <gtest/gtest.h>
+
+#include "sim/autoscaler_checkers.h"
+#include "sim/fault_kinds.h"
+#include "sim/simulation.h"
+
+namespace evenkeel::sim {
+namespace {
+
+Scenario Parse(const std::string& text) {
+  const auto scenario = ParseScenario(text, "test");
+  EXPECT_TRUE(scenario) << scenario.error().message();
+  return scenario.value_or(Scenario{});
+}
+
+std::string Violations(const SimulationReport& report) {
+  std::string text;
+  for (const Violation& violation : report.violations) text += violation.checker + ": " + violation.what + "\n";
+  return text;
+}
+
+constexpr char kElastic[] = R"(
+name: elastic
+members: 2
+replicas: 2
+controllers: [writer, autoscaler]
+duration: 4m
+heal: 6m
+quiet: 2m
+checkers: [one-writer, no-orphan, revisions, writes, undrainable, budgets, limits, flapping, schedulable]
+autoscaler: {scan-interval: 5s, scale-down-delay-after-add: 20s, scale-down-unneeded-time: 30s, max-node-provision-time: 90s,
+             initial-node-group-backoff-duration: 20s, max-node-group-backoff-duration: 60s, expander: least-waste}
+nodeGroups:
+- {name: small, shape: {cpu: 2, memory: 8Gi}, max: 6, provisionDelay: 10s, deleteDelay: 5s}
+workload: {deployments: 2, replicas: {min: 0, max: 6}, cpu: [500m, 1], period: 30s, jobs: true, budgets: 0.5, stubborn: 0.1}
+)";
+
+TEST(AutoscalerSimulationTest, NodesComeAndGoWithTheWorkload) {
+  const SimulationReport report = Simulation(Parse(kElastic), {.seed = 1}).Run();
+  EXPECT_TRUE(report.passed()) << Violations(report);
+  ASSERT_TRUE(report.autoscaling);
+  EXPECT_GT(report.autoscaling->joined, 3);
+  EXPECT_GT(report.autoscaling->gone, 0);
+  EXPECT_GT(report.autoscaling->waited.size(), 10u);
+}
+
+TEST(AutoscalerSimulationTest, TheSameSeedGivesTheSameRun) {
+  const Scenario scenario = Parse(kElastic);
+  const SimulationReport first = Simulation(scenario, {.seed = 4}).Run(), again = Simulation(scenario, {.seed = 4}).Run();
+  EXPECT_EQ(first.trace_hash, again.trace_hash);
+  EXPECT_NE(Simulation(scenario, {.seed = 5}).Run().trace_hash, first.trace_hash);
+}
+
+TEST(AutoscalerSimulationTest, EveryFaultOfTheCloudStrikes) {
+  for (const FaultKind& kind : FaultKinds()) {
+    const std::string name(kind.name);
+    if (!name.starts_with("cloud-")) continue;
+    const SimulationReport report =
+        Simulation(Parse(std::string(kElastic) + "rates: {" + name + ": 20s}\n"), {.seed = 2}).Run();
+    EXPECT_TRUE(report.passed()) << name << ": " << Violations(report);
+    EXPECT_TRUE(report.faults.contains(name)) << name;
+  }
+}
+
+TEST(AutoscalerSimulationTest, AnAutoscalerThatSleepsLeavesPodsWaitingAndThatIsFoundOut) {
+  Scenario scenario = Parse(kElastic);
+  scenario.autoscaler.push_back({"scan-interval", "1h"});
+  scenario.autoscaler.push_back({"frequent-loops-enabled", "false"});
+  scenario.quiet = std::chrono::minutes(10);
+  const SimulationReport report = Simulation(scenario, {.seed = 1}).Run();
+  ASSERT_FALSE(report.passed());
+  EXPECT_EQ(report.violations.front().checker, "schedulable") << Violations(report);
+}
+
+}  // namespace
+}  // namespace evenkeel::sim

@@ -1,0 +1,163 @@
+#include "sim/scenario_parts.h"
+
+#include "kube/quantity.h"
+#include "sim/scenario.h"
+#include "sim/scenario_fields.h"
+#include "sim/trace.h"
+
+namespace evenkeel::sim {
+namespace {
+
+using base::Json;
+using base::Status;
+using namespace std::chrono_literals;
+
+constexpr int64_t kGroupNodesMax = 1000;
+constexpr int kDeploymentsMax = 100;
+constexpr base::Duration kDelayMax = 1h;
+
+std::string TextOf(const Json& value) { return value.is_string() ? std::string(value.get_string()) : base::ToText(value); }
+
+Status ReadQuantity(Fields& fields, std::string_view field, std::string& value) {
+  const Json* given = fields.Take(field);
+  if (given == nullptr) return {};
+  const auto quantity = kube::Quantity::FromJson(*given);
+  if (!quantity || quantity->MilliValue() <= 0) return fields.Wrong(field, "give an amount, as 500m or 2Gi");
+  value = TextOf(*given);
+  return {};
+}
+
+Status ReadQuantities(Fields& fields, std::string_view field, std::vector<std::string>& values) {
+  const Json* given = fields.Take(field);
+  if (given == nullptr) return {};
+  if (!given->is_array() || given->get_array().empty()) return fields.Wrong(field, "give a list of amounts, as [500m, 1]");
+  values.clear();
+  for (const Json& amount : given->get_array()) {
+    const auto quantity = kube::Quantity::FromJson(amount);
+    if (!quantity || quantity->MilliValue() <= 0) return fields.Wrong(field, "give a list of amounts, as [500m, 1]");
+    values.push_back(TextOf(amount));
+  }
+  return {};
+}
+
+Status ReadShare(Fields& fields, std::string_view field, double& value) {
+  const Json* given = fields.Take(field);
+  if (given == nullptr) return {};
+  if (given->is_number()) value = given->to_number<double>();
+  if (!given->is_number() || value < 0 || value > 1) return fields.Wrong(field, "give a number from 0 to 1");
+  return {};
+}
+
+Status ReadFlags(Fields& fields, Scenario& scenario) {
+  namespace autoscaler = controllers::autoscaler;
+  const Json* given = fields.Take("autoscaler");
+  if (given == nullptr) return {};
+  const Fields flags = fields.Below(*given, "autoscaler");
+  EVENKEEL_TRY(flags.IsObject());
+  for (const auto& flag : given->get_object()) {
+    if (autoscaler::FindFlag(flag.key()) == nullptr) return flags.Wrong(flag.key(), "there is no such flag");
+    scenario.autoscaler.push_back({std::string(flag.key()), TextOf(flag.value())});
+  }
+  const auto applied = autoscaler::ApplyFlags(scenario.autoscaler);
+  if (!applied) return flags.Wrong("", applied.error().message());
+  return {};
+}
+
+Status ReadShape(Fields& group, NodeGroupScenario& settings) {
+  const Json* given = group.Take("shape");
+  if (given == nullptr) return {};
+  Fields shape = group.Below(*given, "shape");
+  EVENKEEL_TRY(shape.IsObject());
+  EVENKEEL_TRY(ReadQuantity(shape, "cpu", settings.cpu));
+  EVENKEEL_TRY(ReadQuantity(shape, "memory", settings.memory));
+  EVENKEEL_TRY(shape.Whole("pods", 1, 1000, settings.pods));
+  return shape.NothingElse();
+}
+
+Status ReadGroup(Fields& group, NodeGroupScenario& settings) {
+  EVENKEEL_TRY(group.IsObject());
+  EVENKEEL_TRY(group.Text("name", settings.name));
+  if (settings.name.empty()) return group.Wrong("name", "it is missing");
+  EVENKEEL_TRY(ReadShape(group, settings));
+  EVENKEEL_TRY(group.Whole("min", 0, kGroupNodesMax, settings.min));
+  EVENKEEL_TRY(group.Whole("max", 0, kGroupNodesMax, settings.max));
+  if (settings.max < settings.min) return group.Wrong("", "max is less than min");
+  if (const Json* price = group.Take("price")) {
+    if (!price->is_number() || price->to_number<double>() < 0) return group.Wrong("price", "give a number of at least 0");
+    settings.price = price->to_number<double>();
+  }
+  EVENKEEL_TRY(group.Time("provisionDelay", 0s, kDelayMax, settings.provision_delay));
+  EVENKEEL_TRY(group.Time("deleteDelay", 0s, kDelayMax, settings.delete_delay));
+  EVENKEEL_TRY(group.Whole("quota", 0, kGroupNodesMax, settings.quota));
+  EVENKEEL_TRY(ReadShare(group, "failCreations", settings.fail_creations));
+  EVENKEEL_TRY(ReadShare(group, "neverRegister", settings.never_register));
+  return group.NothingElse();
+}
+
+Status ReadGroups(Fields& fields, Scenario& scenario) {
+  const Json* given = fields.Take("nodeGroups");
+  if (given == nullptr) return {};
+  if (!given->is_array()) return fields.Wrong("nodeGroups", "give a list of node groups");
+  std::set<std::string> names;
+  for (const Json& entry : given->get_array()) {
+    Fields group = fields.Below(entry, fmt::format("nodeGroups[{}]", scenario.node_groups.size()));
+    EVENKEEL_TRY(ReadGroup(group, scenario.node_groups.emplace_back()));
+    if (!names.insert(scenario.node_groups.back().name).second) return group.Wrong("name", "it is there twice");
+  }
+  return {};
+}
+
+Status ReadWorkload(Fields& fields, WorkloadScenario& workload) {
+  const Json* given = fields.Take("workload");
+  if (given == nullptr) return {};
+  Fields each = fields.Below(*given, "workload");
+  EVENKEEL_TRY(each.IsObject());
+  EVENKEEL_TRY(each.Whole("deployments", 0, kDeploymentsMax, workload.deployments));
+  if (const Json* range = each.Take("replicas")) {
+    Fields replicas = each.Below(*range, "replicas");
+    EVENKEEL_TRY(replicas.IsObject());
+    EVENKEEL_TRY(replicas.Whole("min", 0, kGroupNodesMax, workload.replicas_min));
+    EVENKEEL_TRY(replicas.Whole("max", 1, kGroupNodesMax, workload.replicas_max));
+    EVENKEEL_TRY(replicas.NothingElse());
+    if (workload.replicas_max < workload.replicas_min) return replicas.Wrong("", "max is less than min");
+  }
+  EVENKEEL_TRY(ReadQuantities(each, "cpu", workload.cpu));
+  EVENKEEL_TRY(ReadQuantities(each, "memory", workload.memory));
+  EVENKEEL_TRY(each.Time("period", 1s, kDelayMax, workload.period));
+  if (const Json* jobs = each.Take("jobs")) {
+    if (!jobs->is_bool()) return each.Wrong("jobs", "give true or false");
+    workload.jobs = jobs->get_bool();
+  }
+  EVENKEEL_TRY(ReadShare(each, "budgets", workload.budgets));
+  EVENKEEL_TRY(ReadShare(each, "stubborn", workload.stubborn));
+  return each.NothingElse();
+}
+
+Status ReadTraceSettings(Fields& fields, Scenario& scenario) {
+  const Json* given = fields.Take("trace");
+  if (given == nullptr) return {};
+  Fields each = fields.Below(*given, "trace");
+  EVENKEEL_TRY(each.IsObject());
+  TraceScenario trace;
+  EVENKEEL_TRY(each.Text("kind", trace.kind));
+  if (!TraceKinds().contains(trace.kind)) {
+    return each.Wrong("kind", fmt::format("\"{}\" is not one of {}", trace.kind, fmt::join(TraceKinds(), ", ")));
+  }
+  EVENKEEL_TRY(each.Text("path", trace.path));
+  EVENKEEL_TRY(each.Time("provisionDelay", 0s, kDelayMax, trace.provision_delay));
+  EVENKEEL_TRY(each.Time("deleteDelay", 0s, kDelayMax, trace.delete_delay));
+  EVENKEEL_TRY(each.NothingElse());
+  scenario.trace = std::move(trace);
+  return {};
+}
+
+}  // namespace
+
+base::Status ReadParts(Fields& fields, Scenario& scenario) {
+  EVENKEEL_TRY(ReadFlags(fields, scenario));
+  EVENKEEL_TRY(ReadGroups(fields, scenario));
+  EVENKEEL_TRY(ReadWorkload(fields, scenario.workload));
+  return ReadTraceSettings(fields, scenario);
+}
+
+}  // namespace evenkeel::sim

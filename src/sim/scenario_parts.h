@@ -1,0 +1,53 @@
+// What scenarios with an autoscaler add: node groups, workloads that come and go, a trace to replay.
+//
+//   autoscaler: {scan-interval: 10s, expander: least-nodes}   # cluster-autoscaler's flags
+//   nodeGroups:                         # of each member; its nodes come from the embedded cloud
+//   - {name: small, shape: {cpu: 4, memory: 16Gi}, min: 0, max: 8, price: 0.1,
+//      provisionDelay: 30s, deleteDelay: 10s, quota: 6, failCreations: 0.1, neverRegister: 0.05}
+//   workload:                           # on each member
+//     deployments: 3
+//     replicas: {min: 0, max: 10}       # drawn anew every `period` or so, of one Deployment at a time
+//     cpu: [250m, 1]                    # requests of one pod, drawn per Deployment
+//     memory: [256Mi, 2Gi]
+//     period: 60s
+//     jobs: true                        # a Job of up to replicas.max pods begins now and then, and ends by itself
+//     budgets: 0.5                      # share of Deployments with a PodDisruptionBudget
+//     stubborn: 0.1                     # share of steps that make a pod that must not be evicted, for a while
+//   trace: {kind: openb, path: DIRECTORY, provisionDelay: 60s, deleteDelay: 30s}
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "controllers/autoscaler/flags.h"
+
+namespace evenkeel::sim {
+
+struct NodeGroupScenario {
+  std::string name;
+  std::string cpu = "4", memory = "16Gi";  ///< quantities
+  int64_t pods = 110;
+  int64_t min = 0, max = 10;
+  std::optional<double> price;  ///< per hour
+  base::Duration provision_delay = std::chrono::seconds(30), delete_delay = std::chrono::seconds(10);
+  std::optional<int64_t> quota;
+  double fail_creations = 0, never_register = 0;  ///< shares
+};
+
+struct WorkloadScenario {
+  int deployments = 0;
+  int64_t replicas_min = 0, replicas_max = 10;
+  std::vector<std::string> cpu{"250m"}, memory{"256Mi"};  ///< quantities
+  base::Duration period = std::chrono::seconds(60);
+  bool jobs = false;
+  double budgets = 0, stubborn = 0;
+};
+
+struct TraceScenario {
+  std::string kind, path;
+  base::Duration provision_delay = std::chrono::seconds(60), delete_delay = std::chrono::seconds(30);
+};
+
+}  // namespace evenkeel::sim

@@ -1,0 +1,63 @@
+// People who use the members of a simulated fleet: Deployments that grow and shrink, Jobs that come and end by themselves,
+// budgets, now and then a pod that must not be moved; and the node groups for all that (scenario_parts.h).
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "sim/fleet.h"
+#include "sim/scenario_parts.h"
+
+namespace evenkeel::sim {
+
+/// spec of a NodeGroup object as the scenario wants it.
+base::Json NodeGroupOf(const NodeGroupScenario& settings);
+
+class WorkloadDriver {
+ public:
+  using Tell = std::function<void(const std::string& member, const std::string& event, const std::string& detail)>;
+  WorkloadDriver(Fleet& fleet, std::vector<NodeGroupScenario> groups, WorkloadScenario workload, base::Random random,
+                 Tell tell);
+
+  /// Makes what there is from the beginning. All members are up.
+  base::Status Begin();
+  /// When somebody does something next; never after Stop.
+  base::Instant next() const;
+  /// Does what is due. A member whose API is down is left alone this time.
+  void Step();
+  /// Nothing changes any more, and no pod is in the way of anything.
+  void Stop();
+
+  /// Changes how the cloud behaves to one group: a merge patch of spec.cloud.
+  void DisturbCloud(const std::string& member, const std::string& group, const base::Json& cloud);
+  /// As the scenario has it again; `healthy`: without its failures.
+  void RestoreCloud(const std::string& member, const std::string& group, bool healthy);
+  /// All of them, healthy.
+  void HealClouds();
+  const std::vector<NodeGroupScenario>& groups() const { return groups_; }
+
+ private:
+  base::Status BeginMember(ApiServer& server);
+  void Plan(const std::string& member);
+  void StepMember(ApiServer& server);
+  void Resize(ApiServer& server);
+  void NewJob(ApiServer& server);
+  void NewStubborn(ApiServer& server);
+  void EndStubborn(ApiServer& server);
+  base::JsonObject Requests();
+  base::Json NewDeployment(const std::string& name);
+
+  Fleet& fleet_;
+  const std::vector<NodeGroupScenario> groups_;
+  const WorkloadScenario workload_;
+  base::Random random_;
+  const Tell tell_;
+  std::multimap<base::Instant, std::string> due_;             ///< members
+  std::map<std::string, std::vector<std::string>> stubborn_;  ///< pods, by member
+  int made_ = 0;
+};
+
+}  // namespace evenkeel::sim
