@@ -60,11 +60,13 @@ Result<std::shared_ptr<const store::Guard>> EpochGate::Admit(const Call& call, b
     std::lock_guard lock(mutex_);
     known = known_;
   }
-  if (known == nullptr || call.epoch < known->epoch) {
+  // A Lease that is free has no tenure, so the last one is over, too.
+  const auto over = [&] { return call.epoch < known->epoch || (call.epoch == known->epoch && known->holder.empty()); };
+  if (known == nullptr || over()) {
     EVENKEEL_ASSIGN(known, Read());
   }
-  if (call.epoch >= known->epoch) return known->guard;
-  const std::string held = known->holder.empty() ? "" : ", held by " + known->holder;
+  if (!over()) return known->guard;
+  const std::string held = known->holder.empty() ? " and free" : ", held by " + known->holder;
   return Fail(ForbiddenError(call.served->resource, call.name,
                              call.user.name + " writes with epoch " + std::to_string(call.epoch) + ", but the Lease " +
                                  LeaseName() + " is at epoch " + std::to_string(known->epoch) + held +

@@ -22,8 +22,8 @@ class EpochGate {
   /// @param run  runs what may read the store where that is fine
   EpochGate(store::Store& store, std::string lease_key, std::function<void(base::Task)> run);
 
-  /// For what is answered without a commit. kForbidden when the call states an older epoch than the Lease has now. Reads the
-  /// Lease from the store, unless no epoch is stated.
+  /// For what is answered without a commit. kForbidden when the call states an older epoch than the Lease has now, or that of a
+  /// Lease that is free. Reads the Lease from the store, unless no epoch is stated.
   Status Check(const Call& call);
   /// Store::Commit, if the call states no older epoch than the Lease has at that very moment, else kForbidden: a write of an
   /// older epoch never gets a revision above that of the Lease's write of a newer one. Without an epoch just Store::Commit;
