@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 
-#include "client/http_client.h"
 #include "embedded/cloud/cloud_provider.h"
 #include "providers/cluster_api.h"
 #include "providers/external_grpc.h"
@@ -12,22 +11,27 @@ namespace evenkeel::cli {
 namespace {
 
 using controllers::autoscaler::Options;
+using Made = base::Result<std::unique_ptr<providers::Provider>>;
 
 std::string Variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
 
-base::Result<ProviderMaker> ClusterApi(const Options& options, base::Clock& clock) {
+base::Result<ProviderMaker> ClusterApi(const Options& options, const client::HttpClientOptions& connection,
+                                       base::Clock& clock) {
   EVENKEEL_ASSIGN(const auto settings, providers::ClusterApiOptions::From(Variable, options.node_group_auto_discovery));
-  std::shared_ptr<client::Client> management;
-  if (!options.cloud_config.empty()) {
-    auto connection = client::LoadKubeconfig({options.cloud_config, ""});
-    if (!connection) return base::Fail(connection.error().Wrap("--cloud-config"));
-    EVENKEEL_ASSIGN(management, client::NewHttpClient(*std::move(connection)));
+  if (options.cloud_config.empty()) {
+    return [settings, &clock](client::Client& member, const Guard&) -> Made {
+      return providers::NewClusterApiProvider(std::shared_ptr<client::Client>(std::shared_ptr<void>(), &member), settings,
+                                              clock);
+    };
   }
-  return [settings, management, &clock](client::Client& member) -> base::Result<std::unique_ptr<providers::Provider>> {
-    return providers::NewClusterApiProvider(management == nullptr ? member : *management, settings, clock);
+  const auto config = client::LoadKubeconfig({options.cloud_config, ""});
+  if (!config) return base::Fail(config.error().Wrap("--cloud-config"));
+  return [settings, connection, config = *config, &clock](client::Client&, const Guard& guard) -> Made {
+    EVENKEEL_ASSIGN(std::unique_ptr<client::Client> management, client::NewHttpClient(config, connection));
+    return providers::NewClusterApiProvider(guard(std::move(management)), settings, clock);
   };
 }
 
@@ -50,27 +54,26 @@ base::Result<ProviderMaker> ExternalGrpc(const Options& options, base::Clock& cl
     return base::Fail(base::Code::kBadRequest, "--cloud-config is required with --cloud-provider=externalgrpc");
   }
   EVENKEEL_ASSIGN(const auto config, providers::ReadExternalGrpcConfig(options.cloud_config));
-  return [config, defaults = Defaults(options), &clock](client::Client&) -> base::Result<std::unique_ptr<providers::Provider>> {
+  return [config, defaults = Defaults(options), &clock](client::Client&, const Guard&) -> Made {
     return providers::NewExternalGrpcProvider(config, defaults, clock);
   };
 }
 
 }  // namespace
 
-base::Result<ProviderMaker> MakeProviderMaker(const Options& options, base::Clock& clock, const base::Random& random) {
+base::Result<ProviderMaker> MakeProviderMaker(const Options& options, const client::HttpClientOptions& connection,
+                                              base::Clock& clock, const base::Random& random) {
   const std::string& name = options.cloud_provider;
   if (name == "embedded") {
-    return [](client::Client& member) -> base::Result<std::unique_ptr<providers::Provider>> {
-      return embedded::cloud::NewCloudProvider(member);
-    };
+    return [](client::Client& member, const Guard&) -> Made { return embedded::cloud::NewCloudProvider(member); };
   }
   if (name == "kwok") {
     const auto settings = providers::KwokOptions::From(Variable, options.ns);
-    return [settings, random](client::Client& member) -> base::Result<std::unique_ptr<providers::Provider>> {
+    return [settings, random](client::Client& member, const Guard&) -> Made {
       return providers::NewKwokProvider(member, settings, random.Fork(member.Describe()));
     };
   }
-  if (name == "clusterapi") return ClusterApi(options, clock);
+  if (name == "clusterapi") return ClusterApi(options, connection, clock);
   if (name == "externalgrpc") return ExternalGrpc(options, clock);
   return base::Fail(base::Code::kBadRequest,
                     "--cloud-provider: \"" + name + "\" is none of embedded, kwok, clusterapi and externalgrpc");

@@ -6,18 +6,23 @@
 
 #include "base/random.h"
 #include "base/time.h"
-#include "client/client.h"
+#include "client/http_client.h"
 #include "controllers/autoscaler/options.h"
 #include "providers/provider.h"
 
 namespace evenkeel::cli {
 
+/// Puts a client of another cluster behind the fence of the member whose things it changes.
+using Guard = std::function<std::unique_ptr<client::Client>(std::unique_ptr<client::Client> other)>;
 /// Makes the provider of one member from a client of that member, which must outlive it, as the maker must.
-using ProviderMaker = std::function<base::Result<std::unique_ptr<providers::Provider>>(client::Client& member)>;
+using ProviderMaker =
+    std::function<base::Result<std::unique_ptr<providers::Provider>>(client::Client& member, const Guard& guard)>;
 
 /// embedded, kwok, clusterapi or externalgrpc, with --cloud-config (clusterapi: the kubeconfig of another management cluster;
 /// externalgrpc: the service) and --node-group-auto-discovery. kBadRequest names the flag.
-base::Result<ProviderMaker> MakeProviderMaker(const controllers::autoscaler::Options& options, base::Clock& clock,
+/// @param connection  how to speak to a management cluster; its write time-out is that of fenced clients.
+base::Result<ProviderMaker> MakeProviderMaker(const controllers::autoscaler::Options& options,
+                                              const client::HttpClientOptions& connection, base::Clock& clock,
                                               const base::Random& random);
 
 }  // namespace evenkeel::cli

@@ -90,6 +90,7 @@ base::Result<autoscaler::ExpanderChain> MakeExpanders(const autoscaler::Options&
 
 /// What looks after the nodes of each member; none without --cloud-provider.
 base::Result<std::vector<MemberControllerFactory>> MakeAutoscalers(const RunOptions& run, const std::string& host,
+                                                                   const client::HttpClientOptions& connection,
                                                                    base::Clock& clock, const base::Random& random,
                                                                    std::shared_ptr<autoscaler::AutoscalerMetrics> metrics) {
   EVENKEEL_ASSIGN(autoscaler::AppliedFlags applied, autoscaler::ApplyFlags(run.autoscaler));
@@ -99,13 +100,16 @@ base::Result<std::vector<MemberControllerFactory>> MakeAutoscalers(const RunOpti
     if (!run.autoscaler.empty()) base::log::Warn("flags of the autoscaler have no effect without --cloud-provider");
     return std::vector<MemberControllerFactory>{};
   }
-  EVENKEEL_ASSIGN(ProviderMaker make, MakeProviderMaker(options, clock, random.Fork("provider")));
+  EVENKEEL_ASSIGN(ProviderMaker make, MakeProviderMaker(options, connection, clock, random.Fork("provider")));
   // Made once for nothing, so that what is wrong is said now.
   EVENKEEL_TRY(MakeExpanders(options, [](auto) { return std::nullopt; }));
   autoscaler::MemberAutoscalerContext context{
       .options = options,
       .expanders = [options](autoscaler::PodSource pods) { return MakeExpanders(options, std::move(pods)); },
-      .provider = [make](Member& member) { return make(member.client()); },
+      .provider =
+          [make](Member& member) {
+            return make(member.client(), [&member](auto other) { return member.Guard(std::move(other)); });
+          },
       .clock = clock,
       .random = random.Fork("autoscaler"),
       .metrics = std::move(metrics),
@@ -168,13 +172,15 @@ base::Status Run(const RunOptions& run) {
   base::MetricRegistry metrics;
   const auto autoscaler_metrics = std::make_shared<autoscaler::AutoscalerMetrics>(metrics);
   const base::Random random(base::EntropySeed());
-  EVENKEEL_ASSIGN(auto autoscalers, MakeAutoscalers(run, options.host_name, executor->clock(), random, autoscaler_metrics));
+  client::HttpClientOptions owner_options;
+  owner_options.request_timeout = kMemberTimeout;
+  owner_options.write_timeout = owner_options.connect_timeout = kFencedTimeout;
+  owner_options.user_agent = hub_options.user_agent;
+  EVENKEEL_ASSIGN(auto autoscalers,
+                  MakeAutoscalers(run, options.host_name, owner_options, executor->clock(), random, autoscaler_metrics));
   auto connect = [&](const client::ConnectionConfig& config, int64_t epoch) {
-    client::HttpClientOptions member_options;
-    member_options.request_timeout = epoch == 0 ? kFencedTimeout : kMemberTimeout;
-    member_options.write_timeout = kFencedTimeout;
-    member_options.connect_timeout = kFencedTimeout;
-    member_options.user_agent = hub_options.user_agent;
+    client::HttpClientOptions member_options = owner_options;
+    if (epoch == 0) member_options.request_timeout = kFencedTimeout;
     if (epoch != 0) member_options.headers.emplace_back(client::kEpochHeader, std::to_string(epoch));
     return client::NewHttpClient(config, member_options);
   };

@@ -30,9 +30,9 @@ base::Status ReadLive(const ScaleOptions& options, autoscaler::ScaleInput& input
     return base::Fail(base::Code::kBadRequest, "--state goes with -f: a live cluster keeps what its autoscaler remembers");
   }
   if (input.options.cloud_provider.empty()) input.options.cloud_provider = "embedded";
-  EVENKEEL_ASSIGN(const ProviderMaker make, MakeProviderMaker(input.options, base::SystemClock(), base::Random(1)));
+  EVENKEEL_ASSIGN(const ProviderMaker make, MakeProviderMaker(input.options, {}, base::SystemClock(), base::Random(1)));
   EVENKEEL_ASSIGN(const std::unique_ptr<client::Client> cluster, ConnectToHub(options.cluster));
-  EVENKEEL_ASSIGN(const std::unique_ptr<providers::Provider> provider, make(*cluster));
+  EVENKEEL_ASSIGN(const std::unique_ptr<providers::Provider> provider, make(*cluster, [](auto other) { return other; }));
   std::string warning;
   EVENKEEL_TRY(ReadLiveCluster(*cluster, *provider, input, warning));
   if (!warning.empty()) std::cerr << "evenkeel: warning: the autoscaler's memory cannot be read: " << warning << '\n';

@@ -49,6 +49,11 @@ std::string_view MissingFromPost(std::string_view subresource, const Json& body)
 
 bool IsUnanswered(Code code) { return code == Code::kTimeout || code == Code::kUnavailable || code == Code::kInternal; }
 
+base::Error Shut(const Fence& fence, std::string_view what) {
+  return {Code::kForbidden, fmt::format("{}: not sent: the Lease {}/{} there is no longer held by this replica (epoch {})",
+                                        what, kOwnerLeaseNamespace, kOwnerLease, fence.epoch())};
+}
+
 class FencedClient final : public Client {
  public:
   FencedClient(std::unique_ptr<Client> next, std::shared_ptr<Fence> fence) : next_(std::move(next)), fence_(std::move(fence)) {}
@@ -114,11 +119,7 @@ class FencedClient final : public Client {
   template <typename Call>
   Result<Json> Write(const Deed& deed, std::string_view missing, Call call) {
     if (kUnfenced) return call();
-    if (!fence_->Begin()) {
-      return Fail(Code::kForbidden,
-                  fmt::format("{}: not sent: the Lease {}/{} there is no longer held by this replica (epoch {})",
-                              deed.Text(*next_), kOwnerLeaseNamespace, kOwnerLease, fence_->epoch()));
-    }
+    if (!fence_->Begin()) return Fail(Shut(*fence_, deed.Text(*next_)));
     if (!missing.empty()) {
       fence_->End(true);
       return Fail(Code::kBadRequest, fmt::format("{}: not sent: a fenced write needs {}", deed.Text(*next_), missing));
@@ -136,6 +137,14 @@ class FencedClient final : public Client {
 
 std::unique_ptr<Client> NewFencedClient(std::unique_ptr<Client> next, std::shared_ptr<Fence> fence) {
   return std::make_unique<FencedClient>(std::move(next), std::move(fence));
+}
+
+base::Status FencedWrite(Fence& fence, std::string_view what, const std::function<base::Status()>& call) {
+  if (kUnfenced) return call();
+  if (!fence.Begin()) return Fail(Shut(fence, what));
+  base::Status answer = call();
+  fence.End(answer || !IsUnanswered(answer.error().code()));
+  return answer;
 }
 
 }  // namespace evenkeel::client

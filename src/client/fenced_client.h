@@ -3,7 +3,9 @@
 // sender was paused may arrive after another replica has taken over.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string_view>
 
 #include "client/client.h"
 #include "client/fence.h"
@@ -28,5 +30,9 @@ inline constexpr char kEpochAnnotation[] = "evenkeel.dev/epoch";
 /// effect) is told to the fence.
 /// @param next  its request time-out must be shorter than the margin that a successor waits (see OwnerLeaseOptions).
 std::unique_ptr<Client> NewFencedClient(std::unique_ptr<Client> next, std::shared_ptr<Fence> fence);
+
+/// Makes a call that changes things of the member where no Client reaches. Refused with kForbidden while the fence is shut; one
+/// that ends without an answer (as above) is told to the fence. `what` is for the refusal.
+base::Status FencedWrite(Fence& fence, std::string_view what, const std::function<base::Status()>& call);
 
 }  // namespace evenkeel::client

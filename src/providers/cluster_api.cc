@@ -20,8 +20,13 @@ constexpr int kConflictTries = 5;
 
 class ClusterApiProvider final : public Provider {
  public:
-  ClusterApiProvider(client::Client& management, ClusterApiOptions options, base::Clock& clock)
-      : client_(management), options_(std::move(options)), names_(options_.group), clock_(clock), discovery_(management) {}
+  ClusterApiProvider(std::shared_ptr<client::Client> management, ClusterApiOptions options, base::Clock& clock)
+      : management_(std::move(management)),
+        client_(*management_),
+        options_(std::move(options)),
+        names_(options_.group),
+        clock_(clock),
+        discovery_(client_) {}
 
   std::string_view name() const override { return "clusterapi"; }
 
@@ -284,6 +289,7 @@ class ClusterApiProvider final : public Provider {
     return lowered;
   }
 
+  const std::shared_ptr<client::Client> management_;
   client::Client& client_;
   const ClusterApiOptions options_;
   const ClusterApiNames names_;
@@ -299,8 +305,9 @@ class ClusterApiProvider final : public Provider {
 
 }  // namespace
 
-std::unique_ptr<Provider> NewClusterApiProvider(client::Client& management, ClusterApiOptions options, base::Clock& clock) {
-  return std::make_unique<ClusterApiProvider>(management, std::move(options), clock);
+std::unique_ptr<Provider> NewClusterApiProvider(std::shared_ptr<client::Client> management, ClusterApiOptions options,
+                                                base::Clock& clock) {
+  return std::make_unique<ClusterApiProvider>(std::move(management), std::move(options), clock);
 }
 
 }  // namespace evenkeel::providers

@@ -36,8 +36,9 @@ struct ClusterApiOptions {
   static base::Result<ClusterApiOptions> From(const Environment& environment, const std::vector<std::string>& discovery);
 };
 
-/// `management` and the clock must outlive the provider. Refresh lists the groups and machines, four lists in pages; kNotFound
+/// The clock must outlive the provider. Refresh lists the groups and machines, four lists in pages; kNotFound
 /// when the API group is not served. Thread-safe.
-std::unique_ptr<Provider> NewClusterApiProvider(client::Client& management, ClusterApiOptions options, base::Clock& clock);
+std::unique_ptr<Provider> NewClusterApiProvider(std::shared_ptr<client::Client> management, ClusterApiOptions options,
+                                                base::Clock& clock);
 
 }  // namespace evenkeel::providers

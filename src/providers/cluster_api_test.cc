@@ -72,11 +72,12 @@ class ClusterApiTest : public ::testing::Test {
   }
   void Make(const std::vector<std::string>& discovery = {}) {
     auto options = ClusterApiOptions::From([](const char*) { return std::string(); }, discovery);
-    provider = NewClusterApiProvider(management, *options, executor.clock());
+    provider = NewClusterApiProvider(connection, *options, executor.clock());
   }
   void SetUp() override { Make(); }
 
-  ManagementClient management;
+  std::shared_ptr<ManagementClient> connection = std::make_shared<ManagementClient>();
+  ManagementClient& management = *connection;
   base::VirtualExecutor executor{base::Time(std::chrono::hours(24 * 365 * 50))};
   std::vector<Json> nodes;
   std::unique_ptr<Provider> provider;
@@ -332,7 +333,7 @@ TEST_F(ClusterApiTest, TheVersionOfTheEnvironmentGoesBeforeDiscovery) {
   management.resources["/apis/cluster.x-k8s.io/v9"] = management.resources["/apis/cluster.x-k8s.io/v1beta1"];
   ClusterApiOptions options;
   options.version = "v9";
-  provider = NewClusterApiProvider(management, options, executor.clock());
+  provider = NewClusterApiProvider(connection, options, executor.clock());
   Refresh();
   EXPECT_EQ(management.raw, std::vector<std::string>{"/apis/cluster.x-k8s.io/v9"});
 }

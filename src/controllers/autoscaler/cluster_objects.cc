@@ -88,11 +88,20 @@ void ClusterObjects::Remove(std::string_view kind, const std::string& key) {
 }
 
 void ClusterObjects::UpsertNode(const Json& object) {
-  NodeEntry entry{Json(object, {}), kube::Node::Decode(object)};
-  const NodeId id = snapshot_.UpsertNode(entry.node);
+  kube::Node node = kube::Node::Decode(object);
+  const NodeId id = snapshot_.UpsertNode(node);
   if (nodes_.size() <= id) nodes_.resize(id + 1);
   nodes_[id] = DecodeNodeFacts(object, options_, gpu_label_, nodes_[id].present ? nodes_[id].group : std::string());
-  node_objects_.insert_or_assign(std::string(kube::NameOf(object)), std::move(entry));
+  const std::string name(kube::NameOf(object));
+  node_objects_.insert_or_assign(name, std::move(node));
+  const auto at = std::ranges::lower_bound(node_names_, name);
+  const auto json = node_json_.begin() + (at - node_names_.begin());
+  if (at != node_names_.end() && *at == name) {
+    *json = Json(object, {});
+    return;
+  }
+  node_names_.insert(at, name);
+  node_json_.insert(json, Json(object, {}));
 }
 
 void ClusterObjects::RemoveNode(const std::string& name) {
@@ -100,6 +109,10 @@ void ClusterObjects::RemoveNode(const std::string& name) {
   if (id != kNone && id < nodes_.size()) nodes_[id] = NodeFacts{};
   snapshot_.RemoveNode(name);
   node_objects_.erase(name);
+  const auto at = std::ranges::lower_bound(node_names_, name);
+  if (at == node_names_.end() || *at != name) return;
+  node_json_.erase(node_json_.begin() + (at - node_names_.begin()));
+  node_names_.erase(at);
 }
 
 void ClusterObjects::UpsertPod(const Json& object) {
@@ -136,7 +149,7 @@ ClusterView ClusterObjects::View(providers::NodeGroups groups, base::Time now) {
     const auto group = groups.group_of_node.find(nodes_[id].name);
     const std::string_view name = group == groups.group_of_node.end() ? "" : std::string_view(group->second);
     if (decode) {
-      nodes_[id] = DecodeNodeFacts(node_objects_.find(nodes_[id].name)->second.json, options_, gpu_label_, name);
+      nodes_[id] = DecodeNodeFacts(*FindNode(nodes_[id].name), options_, gpu_label_, name);
     } else if (nodes_[id].group != name) {
       nodes_[id].group = name;
     }
@@ -177,7 +190,7 @@ void ClusterObjects::CoverNode(NodeId node) {
 const kube::Node* ClusterObjects::NodeObject(NodeId node) const {
   if (node >= nodes_.size() || !nodes_[node].present) return nullptr;
   const auto found = node_objects_.find(nodes_[node].name);
-  return found == node_objects_.end() ? nullptr : &found->second.node;
+  return found == node_objects_.end() ? nullptr : &found->second;
 }
 
 NodeObjects ClusterObjects::Objects() const {
@@ -185,15 +198,8 @@ NodeObjects ClusterObjects::Objects() const {
 }
 
 const Json* ClusterObjects::FindNode(std::string_view name) const {
-  const auto found = node_objects_.find(name);
-  return found == node_objects_.end() ? nullptr : &found->second.json;
-}
-
-std::vector<Json> ClusterObjects::Nodes() const {
-  std::vector<Json> nodes;
-  nodes.reserve(node_objects_.size());
-  for (const auto& [name, entry] : node_objects_) nodes.push_back(entry.json);
-  return nodes;
+  const auto at = std::ranges::lower_bound(node_names_, name);
+  return at == node_names_.end() || *at != name ? nullptr : &node_json_[static_cast<size_t>(at - node_names_.begin())];
 }
 
 }  // namespace evenkeel::controllers::autoscaler

@@ -50,8 +50,8 @@ class ClusterObjects {
   NodeObjects Objects() const;
   /// The v1.Node; null when there is none of that name. Good until the next change.
   const base::Json* FindNode(std::string_view name) const;
-  /// v1.Node objects by name, for a provider.
-  std::vector<base::Json> Nodes() const;
+  /// v1.Node objects by name, for a provider. Good until the next change.
+  const std::vector<base::Json>& Nodes() const { return node_json_; }
   /// Pods without a node, by id.
   const std::set<scheduling::PodId>& pending() const { return pending_; }
   /// Pods on nodes for which no node is worth having (--expendable-pods-priority-cutoff), by id.
@@ -62,10 +62,6 @@ class ClusterObjects {
   void CoverNode(scheduling::NodeId node);
 
  private:
-  struct NodeEntry {
-    base::Json json;
-    kube::Node node;
-  };
   void UpsertNode(const base::Json& node);
   void UpsertPod(const base::Json& pod);
   void RemoveNode(const std::string& name);
@@ -77,7 +73,9 @@ class ClusterObjects {
   NodeTemplates templates_;
   std::deque<PodFacts> pods_;
   std::deque<NodeFacts> nodes_;
-  std::map<std::string, NodeEntry, std::less<>> node_objects_;
+  std::map<std::string, kube::Node, std::less<>> node_objects_;
+  std::vector<std::string> node_names_;  // sorted, of node_json_: a provider is shown all of it in every loop
+  std::vector<base::Json> node_json_;
   std::map<std::string, Budget, std::less<>> budget_by_key_;
   std::vector<Budget> budgets_;
   bool budgets_changed_ = false;

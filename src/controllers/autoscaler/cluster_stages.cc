@@ -180,9 +180,11 @@ StageResult DeleteFailedCreations(ClusterView& view, const Options& options, Clu
   for (NodeGroup& group : view.groups.groups) {
     InstanceRemoval removal{{}, options.force_delete_failed_nodes, "nodes that could not be created"};
     std::set<std::string> codes;
+    std::map<std::string, int64_t> failures;
     for (const Instance& instance : group.instances) {
       if (instance.state != Instance::State::kCreating || !instance.error) continue;
       removal.ids.push_back(instance.id);
+      ++failures[instance.error->code];
       codes.insert(std::string(Name(instance.error->error_class)) + "." + instance.error->code);
     }
     if (removal.ids.empty()) continue;
@@ -190,6 +192,7 @@ StageResult DeleteFailedCreations(ClusterView& view, const Options& options, Clu
     std::ranges::sort(removal.ids);
     if (!FitToMinimum(group, removal, result)) continue;
     GroupChange change = Delete(view, group, removal);
+    change.failed_creations = std::move(failures);
     change.why = Quantity(failed, "instance", "instances") + " could not be created:";
     for (const std::string& code : codes) change.why += " " + code;
     result.changes.push_back(std::move(change));

@@ -24,7 +24,8 @@ struct GroupChange {
   int64_t delta = 0;                            ///< by which the target changes
   std::vector<providers::NodeReference> nodes;  ///< for kDeleteNodes; without their objects
   bool force = false, atomically = false;
-  std::string why;  ///< for people
+  std::string why;                                  ///< for people
+  std::map<std::string, int64_t> failed_creations;  ///< nodes to be deleted that could not be created, by error code
   std::vector<ClusterEvent> before, succeeded;
   std::vector<ClusterEvent> failed;  ///< the provider's error is to be added to the messages
 };

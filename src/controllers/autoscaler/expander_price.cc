@@ -48,7 +48,7 @@ class Price final : public ExpanderStrategy {
 
  private:
   static double Unfitness(const ExpanderOption& option, const ExpanderContext& context) {
-    if (GpusOf(option.node->node, context.gpu_label).second > 0) return kGpuUnfitness;
+    if (GpusOf(option.node->node, context.gpu_label).count > 0) return kGpuUnfitness;
     const auto capacity = option.node->node.capacity.find("cpu");
     const double preferred = PreferredCores(context.cluster_nodes) * 1000;
     const double evaluated = capacity == option.node->node.capacity.end() ? 0 : static_cast<double>(capacity->second);

@@ -108,14 +108,7 @@ void AddLoop(FlagTable& table) {
 
 void AddNodeGroups(FlagTable& table) {
   table.Section("Node groups");
-  table.Custom(
-      "nodes", Type::kMulti, "", "",
-      [](Options& options, std::string_view text) -> base::Status {
-        EVENKEEL_TRY(ParseNodeGroupSpec(text));
-        options.nodes.emplace_back(text);
-        return {};
-      },
-      "min:max:id of a node group");
+  table.Ignored("nodes", Type::kMulti, "", "these providers know their node groups and the groups' sizes themselves");
   table.Multi("node-group-auto-discovery", &Options::node_group_auto_discovery, "discoverer:key[=value],... finds node groups");
   table.Bool("balance-similar-node-groups", &Options::balance_similar_node_groups, "grow similar groups evenly");
   table.Multi("balancing-ignore-label", &Options::balancing_ignore_labels, "label in which similar groups may differ");

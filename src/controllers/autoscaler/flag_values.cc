@@ -67,17 +67,6 @@ std::vector<std::string> SplitList(std::string_view text) {
   return items;
 }
 
-base::Result<NodeGroupSpec> ParseNodeGroupSpec(std::string_view text, bool zero) {
-  const size_t first = text.find(':');
-  const size_t second = first == std::string_view::npos ? first : text.find(':', first + 1);
-  if (second == std::string_view::npos) return Wrong(text, "not of the form min:max:id");
-  EVENKEEL_ASSIGN(const ResourceRange range,
-                  Range(text, text.substr(0, first), text.substr(first + 1, second - first - 1), zero ? 0 : 1));
-  const std::string_view id = text.substr(second + 1);
-  if (Trim(id).empty()) return Wrong(text, "the id is blank");
-  return NodeGroupSpec{range.min, range.max, std::string(id)};
-}
-
 base::Result<ResourceRange> ParseRange(std::string_view text) {
   const size_t colon = text.find(':');
   if (colon == std::string_view::npos) return Wrong(text, "not of the form min:max");

@@ -13,20 +13,12 @@
 
 namespace evenkeel::controllers::autoscaler {
 
-struct NodeGroupSpec {
-  int64_t min = 0, max = 0;
-  std::string id;
-  bool operator==(const NodeGroupSpec&) const = default;
-};
-
 base::Result<bool> ParseBool(std::string_view text);  ///< as Go: 1, t, T, true, True, TRUE, 0, f, F, false, False, FALSE
 base::Result<int64_t> ParseInteger(std::string_view text);
 base::Result<double> ParseNumber(std::string_view text);  ///< finite
 /// "a,b": texts without the spaces around them; empty ones are left out.
 std::vector<std::string> SplitList(std::string_view text);
 
-/// --nodes: "min:max:id"; the id may contain colons. `zero`: a minimum of 0 is allowed.
-base::Result<NodeGroupSpec> ParseNodeGroupSpec(std::string_view text, bool zero = true);
 /// --cores-total, --memory-total: "min:max".
 base::Result<ResourceRange> ParseRange(std::string_view text);
 /// --gpu-total: "type:min:max"; the type may contain colons.

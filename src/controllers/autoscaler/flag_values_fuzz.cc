@@ -13,10 +13,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Options options;
   const auto status = flag.set(options, text);
   EVENKEEL_CHECK(status.has_value() || status.error().message().starts_with("--" + flag.name + ": "));
-  if (const auto group = ParseNodeGroupSpec(text)) {
-    EVENKEEL_CHECK(group->min >= 0 && group->min <= group->max && !group->id.empty());
-    EVENKEEL_CHECK(std::to_string(group->min).size() <= text.size());
-  }
   if (const auto range = ParseRange(text)) EVENKEEL_CHECK(range->min >= 0 && range->min <= range->max);
   if (const auto gpus = ParseGpuRange(text)) EVENKEEL_CHECK(!gpus->first.empty() && gpus->second.min <= gpus->second.max);
   if (const auto groups = ParseDrainPriorities(text)) {

@@ -65,8 +65,8 @@ TEST(FlagsTest, CompatSetsDefaultsWhereverItStands) {
 }
 
 TEST(FlagsTest, RepeatedFlagsAddUpAndLastOnesWin) {
-  const auto applied = Apply({{"nodes", "1:5:a"},
-                              {"nodes", "0:3:b:c"},
+  const auto applied = Apply({{"startup-taint", "a"},
+                              {"startup-taint", "b"},
                               {"max-nodes-total", "4"},
                               {"max-nodes-total", "9"},
                               {"gpu-total", "t4:1:2"},
@@ -75,7 +75,7 @@ TEST(FlagsTest, RepeatedFlagsAddUpAndLastOnesWin) {
                               {"bypassed-scheduler-names", "z"},
                               {"drain-priority-config", "1000:20,-5:60"}});
   ASSERT_TRUE(applied.has_value()) << applied.error().message();
-  EXPECT_EQ(applied->options.nodes, (std::vector<std::string>{"1:5:a", "0:3:b:c"}));
+  EXPECT_EQ(applied->options.startup_taints, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(applied->options.max_nodes_total, 9);
   EXPECT_EQ(applied->options.gpu_total.at("a100").max, 8);
   EXPECT_EQ(applied->options.bypassed_scheduler_names, (std::vector<std::string>{"x", "y", "z"}));
@@ -87,7 +87,7 @@ TEST(FlagsTest, WrongValuesNameTheFlag) {
   EXPECT_EQ(Error({{"max-nodes-total", "-1"}}), "--max-nodes-total: \"-1\": must be at least 0");
   EXPECT_EQ(Error({{"scan-interval", "10"}}), "--scan-interval: \"10\": not a duration such as 10s or 1h30m");
   EXPECT_EQ(Error({{"scan-interval", "-10s"}}), "--scan-interval: \"-10s\": must not be negative");
-  EXPECT_EQ(Error({{"nodes", "5:1:a"}}), "--nodes: \"5:1:a\": the maximum is less than the minimum");
+  EXPECT_EQ(Error({{"cores-total", "5:1"}}), "--cores-total: \"5:1\": the maximum is less than the minimum");
   EXPECT_EQ(Error({{"estimator", "oldbinpacking"}}), "--estimator: \"oldbinpacking\": binpacking is the only estimator");
   EXPECT_EQ(Error({{"kube-client-burst", "many"}}), "--kube-client-burst: \"many\": not a whole number");
 }
@@ -114,15 +114,6 @@ TEST(FlagsTest, DocumentationHasALineForEveryFlag) {
   for (const Flag& flag : Flags()) EXPECT_NE(text.find("| `--" + flag.name + "` |"), std::string::npos) << flag.name;
   EXPECT_NE(text.find("| `--expander` | string | `least-waste` (1.26: `random`) |"), std::string::npos);
   EXPECT_EQ(text.find("## Loop"), text.rfind("## Loop"));
-}
-
-TEST(FlagValuesTest, NodeGroupSpecs) {
-  EXPECT_EQ(*ParseNodeGroupSpec("1:10:projects/p:zone"), (NodeGroupSpec{1, 10, "projects/p:zone"}));
-  EXPECT_EQ(*ParseNodeGroupSpec("0:1:a"), (NodeGroupSpec{0, 1, "a"}));
-  for (const char* wrong : {"", "1", "1:2", "a:2:x", "1:b:x", "-1:2:x", "3:2:x", "1:2:", "1:2:  "}) {
-    EXPECT_FALSE(ParseNodeGroupSpec(wrong).has_value()) << wrong;
-  }
-  EXPECT_EQ(ParseNodeGroupSpec("0:2:x", false).error().message(), "\"0:2:x\": the minimum must be at least 1");
 }
 
 TEST(FlagValuesTest, RangesAndPriorities) {

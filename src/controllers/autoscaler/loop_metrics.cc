@@ -109,10 +109,17 @@ std::vector<Sample> SamplesOf(const LoopPlan& plan, const AutoscalerState& state
   return samples.Take();
 }
 
-void CountLoop(const LoopPlan& plan, const AutoscalerState& state, const std::string& cluster, AutoscalerMetrics& metrics) {
+void CountLoop(const LoopPlan& plan, const AutoscalerState& state, const NodeTemplates& templates, const std::string& cluster,
+               AutoscalerMetrics& metrics) {
   for (const ScaleUpStep& step : plan.scale_ups) {
     for (const GroupDelta& delta : step.changes) {
-      metrics.Count(cluster, "scaled_up_nodes_total", {}, static_cast<double>(delta.to - delta.from));
+      const auto nodes = static_cast<double>(delta.to - delta.from);
+      metrics.Count(cluster, "scaled_up_nodes_total", {}, nodes);
+      const NodeTemplate* made = templates.Find(delta.group);
+      const Gpus gpus = made == nullptr ? Gpus{} : GpusOf(made->node, plan.view.groups.gpu_label);
+      if (gpus.count == 0) continue;
+      metrics.Count(cluster, "scaled_up_gpu_nodes_total", {{"gpu_resource_name", gpus.resource}, {"gpu_name", gpus.type}},
+                    nodes);
     }
   }
   for (const auto& [function, time] : plan.durations) metrics.Took(cluster, function, time);
@@ -126,7 +133,11 @@ void CountLoop(const LoopPlan& plan, const AutoscalerState& state, const std::st
     metrics.Count(cluster, "failed_scale_ups_total", {{"reason", failure.error.code}});
   }
   for (const GroupChange& change : plan.changes) {
-    if (change.kind != GroupChange::Kind::kDeleteNodes || change.succeeded.empty()) continue;
+    if (change.kind != GroupChange::Kind::kDeleteNodes) continue;
+    for (const auto& [reason, nodes] : change.failed_creations) {
+      metrics.Count(cluster, "failed_node_creations_total", {{"reason", reason}}, static_cast<double>(nodes));
+    }
+    if (!change.failed_creations.empty()) continue;
     metrics.Count(cluster, "old_unregistered_nodes_removed_count", {}, static_cast<double>(change.nodes.size()));
   }
 }

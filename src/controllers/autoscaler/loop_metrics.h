@@ -14,7 +14,8 @@ struct LastActivity {
 /// Gauges of the state that a loop has found. O(nodes).
 std::vector<AutoscalerMetrics::Sample> SamplesOf(const LoopPlan& plan, const AutoscalerState& state, const Options& options,
                                                  size_t pending_deletions, const LastActivity& last);
-/// Counts what has happened in the loop.
-void CountLoop(const LoopPlan& plan, const AutoscalerState& state, const std::string& cluster, AutoscalerMetrics& metrics);
+/// Counts what has happened in the loop; `templates` are those of that loop.
+void CountLoop(const LoopPlan& plan, const AutoscalerState& state, const NodeTemplates& templates, const std::string& cluster,
+               AutoscalerMetrics& metrics);
 
 }  // namespace evenkeel::controllers::autoscaler

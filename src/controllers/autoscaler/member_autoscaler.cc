@@ -34,7 +34,9 @@ class MemberAutoscaler final : public runtime::MemberController {
         store_(member.client(), options_),
         status_(member.client(), options_),
         deletions_({member.client(), member.strand(), clock_, options_, cache_, events_, *context_.metrics, member.name(),
-                    [this]() -> providers::Provider& { return *provider_; },
+                    [this](const std::string& group, const std::vector<providers::NodeReference>& nodes) {
+                      return member_.Write("nodes of " + group, [&] { return provider_->DeleteNodes(group, nodes, false); });
+                    },
                     [this](const DeletionOrder& order) { NoteDeleted(order); }}) {
     member.strand()->Post([this] {
       cache_.Start();
@@ -114,8 +116,7 @@ class MemberAutoscaler final : public runtime::MemberController {
       EVENKEEL_ASSIGN(provider_, context_.provider(member_));
     }
     const base::Instant began = clock_.Monotonic();
-    const std::vector<base::Json> nodes = cache_.objects().Nodes();
-    auto groups = provider_->Refresh(nodes);
+    auto groups = provider_->Refresh(cache_.objects().Nodes());
     context_.metrics->Took(member_.name(), "cloudProviderRefresh", clock_.Monotonic() - began);
     return groups;
   }
@@ -148,7 +149,7 @@ class MemberAutoscaler final : public runtime::MemberController {
     }
     SetSoftTaints(plan);
     if (options_.write_status_configmap) WriteStatus(plan.status);
-    CountLoop(plan, *state_, member_.name(), *context_.metrics);
+    CountLoop(plan, *state_, cache_.objects().templates(), member_.name(), *context_.metrics);
     const size_t pending = deletions_.Deleting(false).size() + deletions_.Deleting(true).size();
     context_.metrics->SetState(member_.name(), SamplesOf(plan, *state_, options_, pending, last_));
     if (!options_.frequent_loops_enabled) return options_.scan_interval;
@@ -172,7 +173,7 @@ class MemberAutoscaler final : public runtime::MemberController {
 
   base::Status CarryOut(const GroupChange& change) {
     for (const ClusterEvent& event : change.before) events_.OnCluster(event);
-    const base::Status done = Ask(change);
+    const base::Status done = member_.Write("size of " + change.group, [&] { return Ask(change); });
     for (ClusterEvent event : done ? change.succeeded : change.failed) {
       if (!done) event.message += done.error().message();
       events_.OnCluster(event);

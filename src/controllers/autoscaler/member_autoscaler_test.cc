@@ -64,6 +64,29 @@ TEST_F(MemberAutoscalerTest, GrowsAGroupForPodsThatWaitAndSaysSo) {
   EXPECT_FALSE(registry.Render().contains("cluster_safe_to_autoscale{")) << "another replica tells of it now";
 }
 
+TEST_F(MemberAutoscalerTest, CountsNodesWithGpusAndNodesThatCouldNotBeCreated) {
+  cloud.Group("a", 0, 5, 1);
+  cloud.Group("b", 0, 1, 1);
+  for (const char* key : {"allocatable", "capacity"}) {
+    base::Ensure(*cloud.groups["a"].template_node, {"status", key, "nvidia.com/gpu"}) = "1";
+  }
+  Node("n1", "b");
+  cloud.groups["a"].instances.push_back(
+      {"fake://n2", providers::Instance::State::kCreating,
+       providers::Instance::Error{providers::Instance::ErrorClass::kOutOfResources, "STOCKOUT", "none"}});
+  Json pod = Pod("p1", "1");
+  base::Ensure(base::Find(pod, {"spec", "containers"})->as_array()[0], {"resources", "requests", "nvidia.com/gpu"}) = "1";
+  api->Put(kube::resources::Pods(), pod);
+  cloud.on_delete = [&](const std::string&) { cloud.groups["a"].instances.clear(); };
+  Own();
+  executor.RunFor(10min);
+  const std::string metrics_now = registry.Render();
+  EXPECT_TRUE(metrics_now.contains(R"(cluster_autoscaler_failed_node_creations_total{cluster="m",reason="STOCKOUT"} 1)"));
+  EXPECT_FALSE(metrics_now.contains("old_unregistered_nodes_removed_count{"));
+  EXPECT_TRUE(metrics_now.contains("cluster_autoscaler_scaled_up_gpu_nodes_total{cluster=\"m\",gpu_name=\"nvidia.com/gpu\","))
+      << metrics_now;
+}
+
 TEST_F(MemberAutoscalerTest, APodThatASchedulerGivesUpOnIsSeenAtOnce) {
   cloud.Group("a", 0, 5, 1);
   Node("n1", "a");

@@ -178,8 +178,7 @@ class MemberWorld : public ::testing::Test {
                                     .metrics = metrics,
                                     .host = "replica"};
     member = std::make_unique<runtime::Member>(
-        "m", client::NewFencedClient(std::move(own), fence), executor, base::Random(1), [] {},
-        std::vector{NewMemberAutoscaler(std::move(context))});
+        "m", std::move(own), fence, executor, base::Random(1), [] {}, std::vector{NewMemberAutoscaler(std::move(context))});
   }
 
   void Node(const std::string& name, const std::string& group) {

@@ -324,7 +324,7 @@ void NodeDeletions::Delete(const std::string& group) {
     references.push_back({name, nodes_.at(name).provider_id, object == nullptr ? Json() : Json(*object, {})});
   }
   base::Status done;
-  if (!references.empty()) done = context_.provider().DeleteNodes(group, references, false);
+  if (!references.empty()) done = context_.delete_nodes(group, references);
   for (const std::string& name : names) done ? Deleted(name) : Fail(name, done.error().message());
   batches_.erase(group);
 }

@@ -49,7 +49,8 @@ class NodeDeletions {
     AutoscalerEvents& events;
     AutoscalerMetrics& metrics;
     std::string cluster;
-    std::function<providers::Provider&()> provider;
+    /// Of one group, by the provider.
+    std::function<base::Status(const std::string& group, const std::vector<providers::NodeReference>& nodes)> delete_nodes;
     std::function<void(const DeletionOrder&)> deleted;  ///< the provider has agreed to delete it
   };
   explicit NodeDeletions(Context context) : context_(std::move(context)) {}
@@ -92,7 +93,6 @@ class NodeDeletions {
   struct PodsNow {
     std::vector<Victim> move, daemons;
     std::string blocking;  // "" when nothing is in the way
-    std::map<std::string, base::Json> by_uid;
   };
 
   base::Status Mark(const DeletionOrder& order);

@@ -108,15 +108,15 @@ bool IsTransientTaint(const Options& options, std::string_view key) {
          Contains(options.startup_taints, key) || Contains(options.status_taints, key) || Contains(options.ignore_taints, key);
 }
 
-std::pair<std::string, int64_t> GpusOf(const kube::Node& node, const std::string& gpu_label) {
+Gpus GpusOf(const kube::Node& node, const std::string& gpu_label) {
   const auto label = gpu_label.empty() ? node.meta.labels.end() : node.meta.labels.find(gpu_label);
   std::string type = label == node.meta.labels.end() ? "" : label->second;
   for (const std::string_view name : kGpuResources) {
     const auto found = node.capacity.find(std::string(name));
     if (found == node.capacity.end() || found->second == 0) continue;
-    return {type.empty() ? std::string(name) : type, found->second};
+    return {type.empty() ? std::string(name) : type, std::string(name), found->second};
   }
-  return {type, 0};
+  return {type, "", 0};
 }
 
 NodeId AddTemplateNode(scheduling::Snapshot& snapshot, const NodeTemplate& node_template, std::string name) {

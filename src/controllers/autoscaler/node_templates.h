@@ -33,8 +33,12 @@ struct NodeTemplate {
 
 /// Whether templates leave out the taint: it says something about one node at one time, not about the group.
 bool IsTransientTaint(const Options& options, std::string_view key);
-/// The GPU type and how many: from the provider's GPU label and the known GPU resources. {"", 0}: no GPU node.
-std::pair<std::string, int64_t> GpusOf(const kube::Node& node, const std::string& gpu_label);
+struct Gpus {
+  std::string type, resource;  ///< without a label the type is the resource
+  int64_t count = 0;
+};
+/// From the provider's GPU label and the known GPU resources. {"", "", 0}: no GPU node.
+Gpus GpusOf(const kube::Node& node, const std::string& gpu_label);
 /// Puts a node of the template into the snapshot, with its pods. `name` is changed if there is such a node already.
 scheduling::NodeId AddTemplateNode(scheduling::Snapshot& snapshot, const NodeTemplate& node_template, std::string name);
 

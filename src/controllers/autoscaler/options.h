@@ -95,7 +95,7 @@ struct Options {
   bool record_duplicated_events = false;
   bool emit_per_nodegroup_metrics = false;
   std::string cluster_name, cloud_provider, cloud_config;
-  std::vector<std::string> nodes, node_group_auto_discovery;
+  std::vector<std::string> node_group_auto_discovery;
 };
 
 }  // namespace evenkeel::controllers::autoscaler

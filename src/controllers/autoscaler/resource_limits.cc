@@ -51,8 +51,8 @@ int64_t ResourceLimits::AmountOf(const kube::Node& node, const std::string& reso
   const int64_t amount = found == node.capacity.end() ? 0 : found->second;
   if (resource == "cpu") return (amount + kMilliPerCore - 1) / kMilliPerCore;
   if (found != node.capacity.end()) return amount;
-  const auto [type, gpus] = GpusOf(node, gpu_label_);
-  return type == resource ? gpus : 0;
+  const Gpus gpus = GpusOf(node, gpu_label_);
+  return gpus.type == resource ? gpus.count : 0;
 }
 
 void ResourceLimits::Consume(const kube::Node& node, int64_t nodes) {

@@ -113,7 +113,7 @@ void Tenancy::Won(const std::shared_ptr<client::Fence>& fence) {
   }
   connect_error_.clear();
   member_ = std::make_unique<runtime::Member>(
-      cluster.name, client::NewFencedClient(*std::move(client), fence), context_.executor, random_.Fork("member"),
+      cluster.name, *std::move(client), fence, context_.executor, random_.Fork("member"),
       [this] { strand_->Post([this] { UpdateReport(); }); }, context_.controllers);
   busy_before_ = {};
   measurements_ = 0;

@@ -1,5 +1,7 @@
 #include "controllers/runtime/member.h"
 
+#include "client/fenced_client.h"
+
 namespace evenkeel::controllers::runtime {
 namespace {
 
@@ -8,10 +10,12 @@ constexpr base::Duration kPollPeriod = std::chrono::seconds(1);
 
 }  // namespace
 
-Member::Member(std::string name, std::unique_ptr<client::Client> client, base::Executor& executor, base::Random random,
-               std::function<void()> on_change, const std::vector<MemberControllerFactory>& controllers)
+Member::Member(std::string name, std::unique_ptr<client::Client> client, std::shared_ptr<client::Fence> fence,
+               base::Executor& executor, base::Random random, std::function<void()> on_change,
+               const std::vector<MemberControllerFactory>& controllers)
     : name_(std::move(name)),
-      client_(std::move(client)),
+      fence_(std::move(fence)),
+      client_(client::NewFencedClient(std::move(client), fence_)),
       strand_(executor.NewStrand("member/" + name_)),
       nodes_(*client_, kube::resources::Nodes(), {}, strand_, executor.clock(), random.Fork("nodes")),
       pods_(*client_, kube::resources::Pods(), {}, strand_, executor.clock(), random.Fork("pods")),
@@ -28,6 +32,14 @@ Member::~Member() {
   strand_->Close();
   controllers_.clear();
   poll_.Cancel();
+}
+
+std::unique_ptr<client::Client> Member::Guard(std::unique_ptr<client::Client> other) const {
+  return client::NewFencedClient(std::move(other), fence_);
+}
+
+base::Status Member::Write(std::string_view what, const std::function<base::Status()>& call) const {
+  return client::FencedWrite(*fence_, what, call);
 }
 
 MemberHealth Member::health() const {

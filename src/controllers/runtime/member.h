@@ -7,10 +7,12 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/executor.h"
 #include "base/random.h"
+#include "client/fence.h"
 #include "client/informer.h"
 #include "kube/types.h"
 
@@ -32,15 +34,17 @@ class MemberController {
   virtual ~MemberController() = default;
 };
 /// Makes one for a member that has just been won. Called before anything runs on the member's strand; the controller does its
-/// work there and writes through Member::client only. Destroyed after the strand is closed.
+/// work there and changes things through Member::client, Member::Guard and Member::Write only. Destroyed after the strand is
+/// closed.
 using MemberControllerFactory = std::function<std::unique_ptr<MemberController>(Member&)>;
 
 class Member {
  public:
-  /// Starts listing and watching nodes and pods. `on_change` is called on the member's strand when `health().synced` or
-  /// `.error` may have changed.
-  Member(std::string name, std::unique_ptr<client::Client> client, base::Executor& executor, base::Random random,
-         std::function<void()> on_change, const std::vector<MemberControllerFactory>& controllers = {});
+  /// Starts listing and watching nodes and pods. `client` is the bare connection; `fence` says whether this replica may write.
+  /// `on_change` is called on the member's strand when `health().synced` or `.error` may have changed.
+  Member(std::string name, std::unique_ptr<client::Client> client, std::shared_ptr<client::Fence> fence,
+         base::Executor& executor, base::Random random, std::function<void()> on_change,
+         const std::vector<MemberControllerFactory>& controllers = {});
   /// Closes the informers; nothing of this member runs afterwards.
   ~Member();
 
@@ -54,12 +58,18 @@ class Member {
   const client::Informer<kube::Node>& nodes() const { return nodes_; }
   const client::Informer<kube::CompactPod>& pods() const { return pods_; }
   const std::shared_ptr<base::Strand>& strand() const { return strand_; }
+  /// A client of another cluster that holds things of this member, behind the same fence.
+  std::unique_ptr<client::Client> Guard(std::unique_ptr<client::Client> other) const;
+  /// Makes a call that changes things of this member where no Client reaches, as a cloud's API: refused with kForbidden while
+  /// the fence is shut, and told to the fence when it ends without an answer. `what` is for the refusal.
+  base::Status Write(std::string_view what, const std::function<base::Status()>& call) const;
 
  private:
   void Publish();
   void Poll();
 
   std::string name_;
+  std::shared_ptr<client::Fence> fence_;
   std::unique_ptr<client::Client> client_;
   std::shared_ptr<base::Strand> strand_;
   client::Informer<kube::Node> nodes_;

@@ -66,11 +66,12 @@ Result<std::shared_ptr<const store::Guard>> EpochGate::Admit(const Call& call, b
     EVENKEEL_ASSIGN(known, Read());
   }
   if (!over()) return known->guard;
-  const std::string held = known->holder.empty() ? " and free" : ", held by " + known->holder;
+  const std::string held = known->holder.empty()
+                               ? " and free: the tenure is over"
+                               : ", held by " + known->holder + ": another replica has taken over this cluster";
   return Fail(ForbiddenError(call.served->resource, call.name,
                              call.user.name + " writes with epoch " + std::to_string(call.epoch) + ", but the Lease " +
-                                 LeaseName() + " is at epoch " + std::to_string(known->epoch) + held +
-                                 ": another replica has taken over this cluster"));
+                                 LeaseName() + " is at epoch " + std::to_string(known->epoch) + held));
 }
 
 Status EpochGate::Check(const Call& call) {

@@ -173,6 +173,22 @@ TEST_F(EpochGateTest, SaysWhoseEpochIsOverAndWhoOwnsTheCluster) {
       "held by replica-b: another replica has taken over this cluster");
 }
 
+TEST_F(EpochGateTest, RefusesAWriteOfTheTenureThatHasEndedThoughNobodyHasTakenOver) {
+  PutLease(*admin, "6", "replica-a");
+  const auto owner = NewClient(6);
+  const Json map = MakeMap("m");
+  const auto write = [&] { return owner->Delete(resources::ConfigMaps(), "default", "m", {.dry_run = true}); };
+  EXPECT_TRUE(write());
+  PutLease(*admin, "6", "");
+  const auto late = write();
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code(), Code::kForbidden);
+  EXPECT_TRUE(late.error().message().ends_with("is at epoch 6 and free: the tenure is over")) << late.error().message();
+  PutLease(*admin, "7", "replica-a");
+  EXPECT_FALSE(write());
+  EXPECT_TRUE(NewClient(7)->Delete(resources::ConfigMaps(), "default", "m", {.dry_run = true}));
+}
+
 TEST_F(EpochGateTest, LetsEverybodyElseWrite) {
   const auto write = [this](int64_t epoch) {
     return ReasonOf(NewClient(epoch)->Create(resources::ConfigMaps(),

@@ -57,10 +57,9 @@ void Scheduler::WatchVolumes() {
         Kind{"storage.k8s.io", "storageclasses", VolumeKind::kStorageClass},
         Kind{"storage.k8s.io", "csinodes", VolumeKind::kCsiNode}, Kind{"storage.k8s.io", "csidrivers", VolumeKind::kCsiDriver},
         Kind{"storage.k8s.io", "csistoragecapacities", VolumeKind::kCsiStorageCapacity}}) {
-    const kube::Resource* resource = kube::FindBuiltIn(group, "v1", plural);
-    if (resource == nullptr) continue;
-    informers().Of(*resource).AddHandler(
-        [this, kind](const ObjectPointer& before, const ObjectPointer& after) { OnVolume(kind, before, after); });
+    informers()
+        .Of(*kube::FindBuiltIn(group, "v1", plural))
+        .AddHandler([this, kind](const ObjectPointer& before, const ObjectPointer& after) { OnVolume(kind, before, after); });
   }
 }
 
@@ -72,7 +71,7 @@ void Scheduler::Wake(const Concerned& concerned) {
     if (concerned(pod_class, snapshot_.classes()[pod_class])) woken.push_back(pod_class);
   }
   if (woken.empty()) return;
-  for (const ClassId pod_class : woken) queue_.Wake(pod_class, Instant());
+  for (const ClassId pod_class : woken) queue_.Wake(pod_class, Monotonic());
   // Nodes come in swarms: pods spread better when all of them are there.
   EnqueueSoon("pods");
 }
@@ -155,19 +154,19 @@ void Scheduler::OnPod(const PodPointer& after, const std::string& key) {
   // Bound by us, or about to be: the cache is behind.
   if (node != kNone) return;
   if (queue_.Contains(key) && !changed) return;
-  queue_.Add(key, after->priority, Instant());
+  queue_.Add(key, after->priority, Monotonic());
   Run();
 }
 
 base::Result<Again> Scheduler::Reconcile(const std::string&) {
-  if (const auto key = queue_.Pop(Instant())) Try(*key);
-  const auto due = queue_.NextDue(Instant());
+  if (const auto key = queue_.Pop(Monotonic())) Try(*key);
+  const auto due = queue_.NextDue(Monotonic());
   if (!due) return Again{};
-  if (*due <= Instant()) {
+  if (*due <= Monotonic()) {
     Run();
     return Again{};
   }
-  return Again{*due - Instant()};
+  return Again{*due - Monotonic()};
 }
 
 void Scheduler::Try(const std::string& key) {
@@ -181,7 +180,7 @@ void Scheduler::Try(const std::string& key) {
   if (snapshot_.NodeOf(id) != kNone) return queue_.Remove(key);
   if (Gated(*pod)) {
     const auto written = WriteCondition(*pod, "SchedulingGated", kGated);
-    return written ? queue_.Remove(key) : queue_.Retry(key, Instant());
+    return written ? queue_.Remove(key) : queue_.Retry(key, Monotonic());
   }
   const Choice choice = Choose(*pod, id);
   if (choice.node == kNone) return MarkUnschedulable(*pod, id, choice.message);
@@ -265,8 +264,8 @@ void Scheduler::Assign(const kube::Pod& pod, PodId id, NodeId node) {
     base::log::Debug("claims not told of their node", {{"pod", key}, {"error", selected.error()}});
     return GiveUp(key);
   }
-  binding_[key] = {name, std::move(claims), Instant() + kBindLimit};
-  queue_.Hold(key, Instant() + kBindLimit);
+  binding_[key] = {name, std::move(claims), Monotonic() + kBindLimit};
+  queue_.Hold(key, Monotonic() + kBindLimit);
 }
 
 base::Status Scheduler::SelectNode(const std::vector<std::string>& claims, const std::string& node) {
@@ -292,7 +291,7 @@ void Scheduler::FinishBinding(const kube::Pod& pod, const Binding& binding) {
     binding_.erase(key);
     return Bind(pod, binding.node);
   }
-  if (Instant() < binding.deadline) return queue_.Hold(key, binding.deadline);
+  if (Monotonic() < binding.deadline) return queue_.Hold(key, binding.deadline);
   events().Warning(*pod.json, "FailedScheduling", "running PreBind plugin \"VolumeBinding\": binding volumes: timed out");
   GiveUp(key);
 }
@@ -304,7 +303,7 @@ void Scheduler::GiveUp(const std::string& key) {
     snapshot_.Unplace(id);
     PodLeft(node);
   }
-  queue_.Retry(key, Instant());
+  queue_.Retry(key, Monotonic());
 }
 
 void Scheduler::Bind(const kube::Pod& pod, const std::string& node) {
@@ -328,9 +327,9 @@ void Scheduler::Bind(const kube::Pod& pod, const std::string& node) {
 void Scheduler::MarkUnschedulable(const kube::Pod& pod, PodId id, const std::string& message) {
   const std::string key = pod.meta.Key();
   const auto same = WriteCondition(pod, "Unschedulable", message);
-  if (!same) return queue_.Retry(key, Instant());
+  if (!same) return queue_.Retry(key, Monotonic());
   if (!*same) events().Warning(*pod.json, "FailedScheduling", message);
-  queue_.Park(key, snapshot_.ClassOf(id), Instant());
+  queue_.Park(key, snapshot_.ClassOf(id), Monotonic());
 }
 
 base::Result<bool> Scheduler::WriteCondition(const kube::Pod& pod, const char* reason, const std::string& message) {

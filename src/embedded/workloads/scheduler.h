@@ -64,7 +64,7 @@ class Scheduler final : public Reconciler {
   /// PodScheduled=False; true when it says so already. Nothing is written then.
   base::Result<bool> WriteCondition(const kube::Pod& pod, const char* reason, const std::string& message);
 
-  base::Instant Instant() const { return context_.clock.Monotonic(); }
+  base::Instant Monotonic() const { return context_.clock.Monotonic(); }
   bool Wants(const kube::Pod& pod) const;
   void Run() { Enqueue("pods"); }
 
