@@ -100,6 +100,8 @@ class MembersTest(unittest.TestCase):
         self.settle()
         good = self.fleet.kubectl.json("-n", "evenkeel", "get", "secret", "member-1")["data"]
         config = base64.b64decode(good["config"]).decode()
+        for name in ("broken-config", "unreachable", "twin", "pinned-low", "pinned-high", "no-server"):
+            self.addCleanup(self.fleet.kubectl_here, "delete", "secret", name)
         self.fleet.secret("broken-config", name="broken-config", server="https://127.0.0.1:1", config="{not json")
         self.fleet.secret("unreachable", name="unreachable", server="https://127.0.0.1:2", config=config)
         self.fleet.secret("twin", name="twin", server=base64.b64decode(good["server"]).decode(), config=config)
@@ -115,9 +117,13 @@ class MembersTest(unittest.TestCase):
             assert wanted <= found, wanted - found
             return True
         harness.eventually(told, 30)
-        self.assertIn("cannot connect to https://127.0.0.1:4", self.fleet.evenkeel("explain", "cluster", "pinned-high"))
-        for name in ("broken-config", "unreachable", "twin", "pinned-low", "pinned-high", "no-server"):
-            self.fleet.kubectl_here("delete", "secret", name)
+
+        def explained():
+            text = self.fleet.evenkeel("explain", "cluster", "pinned-high")
+            assert "cannot connect to https://127.0.0.1:4" in text, text
+            return True
+        harness.eventually(explained, 30)
+        self.doCleanups()
         self.settle()
 
     def test_3_takes_karmada_clusters_too(self):
