@@ -10,6 +10,7 @@
 #include "cli/scale.h"
 #include "cli/shards.h"
 #include "cli/simulate.h"
+#include "cli/solve.h"
 #include "cli/up.h"
 
 namespace evenkeel::cli {
@@ -193,6 +194,23 @@ void AddSimulate(CLI::App& app, SimulateOptions& options, Action& action) {
   simulate->callback([&] { action = [&] { return Simulate(options, std::cout); }; });
 }
 
+void AddSolve(CLI::App& app, SolveRoadefOptions& options, Action& action) {
+  CLI::App* solve = app.add_subcommand("solve", "Run the placement solver by itself")->require_subcommand(1);
+  CLI::App* roadef = solve->add_subcommand("roadef", "Instances of the ROADEF/EURO 2012 challenge (machine reassignment)");
+  roadef->add_option("-p,--model", options.model, "The model")->required();
+  roadef->add_option("-i,--initial", options.initial, "Where the processes are at first")->required();
+  roadef->add_option("-o,--output-file", options.output, "The file for the solution");
+  roadef->add_option("-t,--time", options.seconds, "Seconds, reading and writing included")
+      ->check(CLI::Range(0.1, 1e6))
+      ->capture_default_str();
+  roadef->add_option("-s,--seed", options.seed, "Seed")->capture_default_str();
+  roadef->add_option("--evaluations", options.evaluations, "Steps to look at, instead of a time: the same answer everywhere")
+      ->check(CLI::Range(int64_t{1}, int64_t{1'000'000'000'000}));
+  roadef->add_option("--threads", options.threads, "Threads")->check(CLI::Range(1, 64))->capture_default_str();
+  roadef->add_option("--check", options.check, "Verify this solution instead");
+  roadef->callback([&] { action = [&] { return SolveRoadef(options, std::cout); }; });
+}
+
 int Main(int argc, char** argv) {
   CLI::App app("Evenkeel keeps a fleet of Kubernetes clusters on an even keel.", "evenkeel");
   app.set_version_flag("--version", "evenkeel " EVENKEEL_VERSION);
@@ -210,6 +228,7 @@ int Main(int argc, char** argv) {
   ScaleOptions scale;
   std::string pod_or_node;
   SimulateOptions simulate;
+  SolveRoadefOptions solve;
   Action action;
   AddUp(app, up, action);
   AddRun(app, run, action);
@@ -218,6 +237,7 @@ int Main(int argc, char** argv) {
   AddShards(app, questions, plan_shards, shards, cluster, action);
   AddScale(questions, scale, pod_or_node, action);
   AddSimulate(app, simulate, action);
+  AddSolve(app, solve, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp& e) {

@@ -8,7 +8,7 @@ import unittest
 
 import harness
 
-PAGES = [harness.ROOT / "README.md", harness.ROOT / "CONTRIBUTING.md", *sorted((harness.ROOT / "docs").glob("*.md"))]
+PAGES = [harness.ROOT / "README.md", harness.ROOT / "CONTRIBUTING.md", *sorted((harness.ROOT / "docs").rglob("*.md"))]
 
 
 def commands(page):

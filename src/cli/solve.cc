@@ -1,0 +1,99 @@
+#include "cli/solve.h"
+
+#include <fstream>
+
+#include "base/json.h"
+#include "base/yaml.h"
+#include "cli/output.h"
+#include "placement/roadef.h"
+#include "placement/search.h"
+#include "placement/verify.h"
+
+namespace evenkeel::cli {
+namespace {
+
+using base::Json;
+using base::JsonArray;
+using base::JsonObject;
+using placement::NodeId;
+using placement::RoadefInstance;
+
+/// What reading, verifying and writing may take of the time.
+constexpr base::Duration kReserve = std::chrono::milliseconds(200);
+
+Json Report(const RoadefInstance& instance, const placement::Verdict& verdict) {
+  JsonObject terms;
+  for (const auto& [name, cost] : verdict.terms) terms[name] = cost;
+  JsonArray violations;
+  for (const std::string& violation : verdict.violations) violations.emplace_back(violation);
+  const placement::Problem& problem = instance.problem;
+  return JsonObject{{"valid", verdict.valid()},          {"cost", verdict.cost},
+                    {"lowerBound", LowerBound(problem)}, {"initialCost", Verify(problem, problem.initial).cost},
+                    {"terms", std::move(terms)},         {"violations", std::move(violations)}};
+}
+
+/// Big instances have thousands of machines, and a cost of moving between any two.
+constexpr size_t kFileMax = size_t{1} << 30;
+
+base::Result<std::string> ReadInput(const std::string& file) {
+  auto text = base::ReadFile(file, kFileMax);
+  if (!text) return base::Fail(base::Code::kBadRequest, text.error().message());
+  return text;
+}
+
+int64_t Milliseconds(base::Duration duration) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+}
+
+base::Status WriteFile(const std::string& file, const std::string& text) {
+  std::ofstream out(file, std::ios::binary | std::ios::trunc);
+  out << text;
+  out.close();
+  if (out) return {};
+  return base::Fail(base::Code::kBadRequest, file + ": cannot be written");
+}
+
+}  // namespace
+
+base::Status SolveRoadef(const SolveRoadefOptions& options, std::ostream& out) {
+  base::Clock& clock = base::SystemClock();
+  const base::Instant begin = clock.Monotonic();
+  EVENKEEL_ASSIGN(const std::string model, ReadInput(options.model));
+  EVENKEEL_ASSIGN(const std::string initial, ReadInput(options.initial));
+  EVENKEEL_ASSIGN(const RoadefInstance instance, placement::ReadRoadef(model, options.model, initial, options.initial));
+  if (!options.check.empty()) {
+    EVENKEEL_ASSIGN(const std::string solution, ReadInput(options.check));
+    EVENKEEL_ASSIGN(const auto assignment, placement::ReadRoadefAssignment(instance, solution, options.check));
+    const placement::Verdict verdict = Verify(instance.problem, assignment);
+    PrintValue(out, Format::kJson, Report(instance, verdict));
+    if (verdict.valid()) return {};
+    return base::Fail(base::Code::kInfeasible, options.check + ": " + verdict.violations.front());
+  }
+  placement::SearchOptions search{.seed = options.seed, .annealings = options.threads};
+  if (options.evaluations) {
+    search.evaluations = *options.evaluations;
+  } else {
+    const auto limit = std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(options.seconds));
+    search.time_limit = std::max(base::Duration{}, limit - kReserve - (clock.Monotonic() - begin));
+  }
+  const auto pool = base::NewThreadPool(options.threads);
+  const placement::SearchResult result = placement::Search(instance.problem, search, clock, pool.get());
+  const placement::Verdict verdict = Verify(instance.problem, result.assignment);
+  if (!verdict.valid())
+    return base::Fail(base::Code::kInternal, "the solution found breaks a rule: " + verdict.violations.front());
+  if (!options.output.empty()) {
+    EVENKEEL_TRY(WriteFile(options.output, placement::WriteRoadefAssignment(instance, result.assignment)));
+  }
+  Json report = Report(instance, verdict);
+  JsonArray progress;
+  for (const placement::Improvement& improvement : result.progress) {
+    progress.push_back({{"milliseconds", Milliseconds(improvement.at - begin)}, {"cost", improvement.cost}});
+  }
+  report.as_object()["progress"] = std::move(progress);
+  report.as_object()["evaluations"] = result.evaluations;
+  report.as_object()["milliseconds"] = Milliseconds(clock.Monotonic() - begin);
+  PrintValue(out, Format::kJson, report);
+  return {};
+}
+
+}  // namespace evenkeel::cli
