@@ -1,0 +1,161 @@
+#include "controllers/balancer/manifest.h"
+
+#include "controllers/balancer/manifest_builder.h"
+#include "controllers/balancer/messages.h"
+#include "controllers/balancer/settings_table.h"
+
+namespace evenkeel::controllers::balancer {
+namespace {
+
+constexpr std::string_view kCapacities = "Capacities";
+constexpr std::string_view kProperties = "PlacementProperties";
+
+bool IsThreshold(const GivenParameter& given) {
+  return given.section == "MetricBalancingThresholds" || given.section == "MetricActivityThresholds" ||
+         given.section == "MetricBalancingThresholdsPerNodeType" || given.section == "MetricActivityThresholdsPerNodeType";
+}
+
+/// What the parameter is named after.
+ParameterKey KeyOf(const GivenParameter& given) {
+  for (const Parameter& parameter : Parameters()) {
+    const bool same = given.node_type.empty() ? parameter.section == given.section && !parameter.per_node_type
+                                              : parameter.per_node_type && parameter.name == given.section;
+    if (same) return parameter.key;
+  }
+  return ParameterKey::kNone;
+}
+
+std::string Described(const GivenParameter& given) {
+  const std::string type = given.node_type.empty() ? "" : "node type " + OneLine(given.node_type) + ": ";
+  return given.where + ": " + type + given.section + "/" + OneLine(given.name) + ": ";
+}
+
+}  // namespace
+
+std::string ManifestBuilder::Where(size_t offset) const {
+  const TextPosition position = lines_.At(offset);
+  return file_ + ":" + std::to_string(position.line) + ":" + std::to_string(position.column);
+}
+
+std::unexpected<base::Error> ManifestBuilder::Refused(size_t offset, const std::string& what) const {
+  return base::Fail(base::Code::kBadRequest, Where(offset) + ": " + what);
+}
+
+base::Result<bool> ManifestBuilder::IsNew(std::string_view node_type, std::string_view section, std::string_view name,
+                                          std::string_view value, size_t offset) {
+  const auto [entry, is_new] =
+      seen_.try_emplace({std::string(node_type), std::string(section), std::string(name)}, std::string(value), offset);
+  if (is_new || entry->second.first == value) return is_new;
+  const std::string type = node_type.empty() ? "" : "node type " + OneLine(node_type) + ": ";
+  return Refused(offset, type + OneLine(section) + (name.empty() ? "" : "/" + OneLine(name)) + ": given again; line " +
+                             std::to_string(lines_.At(entry->second.second).line) + " has another value");
+}
+
+NodeTypeDescription& ManifestBuilder::NodeType(std::string_view name) {
+  const auto [entry, is_new] = node_types_.try_emplace(std::string(name), manifest_.node_types.size());
+  if (is_new) manifest_.node_types.push_back({.name = std::string(name), .capacities = {}, .properties = {}});
+  return manifest_.node_types[entry->second];
+}
+
+void ManifestBuilder::AddNodeType(std::string_view name) { NodeType(name); }
+
+base::Status ManifestBuilder::Set(std::string_view section, std::string_view name, std::string_view value, size_t offset) {
+  if (KnowsSection(section)) {
+    EVENKEEL_ASSIGN(const bool is_new, IsNew({}, section, name, value, offset));
+    if (!is_new) return {};
+  }
+  const auto warning = SetParameter(manifest_.settings, section, name, value);
+  if (!warning) return Refused(offset, warning.error().message());
+  if (!warning->empty()) {
+    Warn(offset, *warning);
+  } else if (KnowsSection(section)) {
+    manifest_.given.push_back({Where(offset), {}, std::string(section), std::string(name)});
+  }
+  return {};
+}
+
+base::Status ManifestBuilder::SetOverride(std::string_view node_type, std::string_view group, std::string_view metric,
+                                          std::string_view value, size_t offset) {
+  EVENKEEL_ASSIGN(const bool is_new, IsNew(node_type, group, metric, value, offset));
+  if (!is_new) return {};
+  const auto warning = SetNodeTypeParameter(manifest_.settings, node_type, group, metric, value);
+  if (!warning) return Refused(offset, warning.error().message());
+  if (!warning->empty()) {
+    Warn(offset, *warning);
+  } else {
+    manifest_.given.push_back({Where(offset), std::string(node_type), std::string(group), std::string(metric)});
+  }
+  return {};
+}
+
+base::Status ManifestBuilder::SetCapacity(std::string_view node_type, std::string_view metric, std::string_view value,
+                                          size_t offset) {
+  EVENKEEL_ASSIGN(const bool is_new, IsNew(node_type, kCapacities, metric, value, offset));
+  if (!is_new) return {};
+  const auto amount = ParseIntegerValue(value, 0);
+  if (!amount) {
+    const std::string what = "node type " + OneLine(node_type) + ": capacity " + OneLine(metric) + ": ";
+    return Refused(offset, what + amount.error().message());
+  }
+  NodeType(node_type).capacities.insert_or_assign(std::string(metric), *amount);
+  return {};
+}
+
+base::Status ManifestBuilder::SetProperty(std::string_view node_type, std::string_view name, std::string_view value,
+                                          size_t offset) {
+  EVENKEEL_TRY(IsNew(node_type, kProperties, name, value, offset));
+  NodeType(node_type).properties.insert_or_assign(std::string(name), std::string(value));
+  return {};
+}
+
+Manifest ManifestBuilder::Take() {
+  std::ranges::stable_sort(warnings_, {}, &std::pair<size_t, std::string>::first);
+  for (const auto& [offset, what] : warnings_) manifest_.warnings.push_back(Where(offset) + ": " + what);
+  return std::move(manifest_);
+}
+
+base::Result<Manifest> ReadManifest(std::string_view text, const std::string& file) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  ManifestBuilder builder(text, file);
+  if (const size_t zero = text.find('\0'); zero != std::string_view::npos) {
+    return builder.Refused(zero, "contains a zero byte; the file must be UTF-8");
+  }
+  const size_t first = text.find_first_not_of(kSpaces);
+  if (first == std::string_view::npos) return builder.Refused(0, "empty; expected ClusterManifest.xml or ClusterConfig.json");
+  if (text[first] == '<') {
+    EVENKEEL_TRY(ReadXmlManifest(text, builder));
+  } else if (text[first] == '{' || text[first] == '"') {
+    EVENKEEL_TRY(ReadJsonManifest(text, builder));
+  } else {
+    return builder.Refused(first, "neither XML (<...) nor JSON ({... or \"fabricSettings\": ...)");
+  }
+  return builder.Take();
+}
+
+base::Result<std::vector<std::string>> CheckNames(const Manifest& manifest, const Cluster& cluster) {
+  std::map<std::string_view, const Metric*> metrics;
+  std::vector<std::string_view> reported, types(cluster.node_types.begin(), cluster.node_types.end());
+  for (const Metric& metric : cluster.metrics) {
+    if (metric.services == 0) continue;
+    metrics[metric.name] = &metric;
+    reported.push_back(metric.name);
+  }
+  std::vector<std::string> warnings;
+  for (const GivenParameter& given : manifest.given) {
+    if (!given.node_type.empty() && std::ranges::find(types, given.node_type) == types.end()) {
+      warnings.push_back(Described(given) + "no node has this type" + NearestNameHint(given.node_type, types));
+    }
+    const ParameterKey key = KeyOf(given);
+    if (key == ParameterKey::kNodeType && std::ranges::find(types, given.name) == types.end()) {
+      warnings.push_back(Described(given) + "no node has this type" + NearestNameHint(given.name, types));
+    }
+    if (key != ParameterKey::kMetric || metrics.contains(given.name)) continue;
+    const std::string what = Described(given) + "no service reports this metric" + NearestNameHint(given.name, reported);
+    if (IsThreshold(given) && BuiltIn(given.name) == BuiltInMetric::kNo) return base::Fail(base::Code::kBadRequest, what);
+    warnings.push_back(what);
+  }
+  return warnings;
+}
+
+}  // namespace evenkeel::controllers::balancer

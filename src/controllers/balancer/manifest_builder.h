@@ -1,0 +1,52 @@
+// What both kinds of manifests are read into: checks, remembers where things stand, collects warnings. manifest.h is the
+// contract.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "controllers/balancer/manifest.h"
+#include "controllers/balancer/text_position.h"
+
+namespace evenkeel::controllers::balancer {
+
+/// Offsets count in the text of the file.
+class ManifestBuilder {
+ public:
+  ManifestBuilder(std::string_view text, const std::string& file) : file_(file), lines_(text) {}
+
+  base::Status Set(std::string_view section, std::string_view name, std::string_view value, size_t offset);
+  base::Status SetOverride(std::string_view node_type, std::string_view group, std::string_view metric, std::string_view value,
+                           size_t offset);
+  base::Status SetCapacity(std::string_view node_type, std::string_view metric, std::string_view value, size_t offset);
+  base::Status SetProperty(std::string_view node_type, std::string_view name, std::string_view value, size_t offset);
+  void AddNodeType(std::string_view name);
+
+  void Warn(size_t offset, const std::string& what) { warnings_.emplace_back(offset, what); }
+  std::unexpected<base::Error> Refused(size_t offset, const std::string& what) const;
+  Manifest Take();
+
+ private:
+  std::string Where(size_t offset) const;
+  /// Whether it is given for the first time; the same value again is fine.
+  base::Result<bool> IsNew(std::string_view node_type, std::string_view section, std::string_view name, std::string_view value,
+                           size_t offset);
+  NodeTypeDescription& NodeType(std::string_view name);
+
+  const std::string& file_;
+  const LineIndex lines_;
+  Manifest manifest_;
+  Group<size_t> node_types_;  // indexes in the manifest
+  std::vector<std::pair<size_t, std::string>> warnings_;
+  // Node type, section, name -> value and where it stands.
+  std::map<std::tuple<std::string, std::string, std::string>, std::pair<std::string, size_t>> seen_;
+};
+
+base::Status ReadXmlManifest(std::string_view text, ManifestBuilder& builder);
+base::Status ReadJsonManifest(std::string_view text, ManifestBuilder& builder);
+
+}  // namespace evenkeel::controllers::balancer
