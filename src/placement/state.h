@@ -100,9 +100,8 @@ class State {
     return GroupMoves(problem_->group_of[a], MovedChange(a, node_[b]), problem_->group_of[b], MovedChange(b, node_[a]));
   }
 
+  /// The node's part in overflow(). O(1).
   double NodeOverflow(NodeId node) const { return node_overflow_[node]; }
-  /// The cost of a node. O(1).
-  double NodeCost(NodeId node) const { return node_cost_[node]; }
   /// In no particular order, but the same for the same steps.
   std::span<const ObjectId> ObjectsOn(NodeId node) const { return on_node_[node]; }
 
