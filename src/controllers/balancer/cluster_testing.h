@@ -1,6 +1,7 @@
 // Clusters for tests, without text: by hand, and small ones at random with everything that decides which loads count.
 #pragma once
 
+#include <algorithm>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -79,9 +80,25 @@ class ClusterBuilder {
       cluster_.loads.insert(cluster_.loads.end(), replica.loads.begin(), replica.loads.end());
       if (replica.role == Role::kPrimary) cluster_.services[service].stateful = true;
     }
+    // What new replicas weigh: as much as the first primary, and as the first that is none.
+    partition.new_loads = static_cast<uint32_t>(cluster_.loads.size());
+    for (const bool primary : {true, false}) {
+      const auto like =
+          std::ranges::find_if(replicas, [&](const ReplicaAt& replica) { return (replica.role == Role::kPrimary) == primary; });
+      for (size_t i = 0; i < cluster_.services[service].metrics.size(); ++i) {
+        cluster_.loads.push_back(like == replicas.end() ? 0 : like->loads[i]);
+      }
+    }
     cluster_.partitions.push_back(partition);
     cluster_.services[service].partitions.push_back(id);
     return id;
+  }
+
+  /// So many replicas of the partition are to be placed, with these loads.
+  void Missing(PartitionId partition, int32_t count, const std::vector<int64_t>& primary, const std::vector<int64_t>& other) {
+    cluster_.partitions[partition].missing = count;
+    const auto first = cluster_.loads.begin() + cluster_.partitions[partition].new_loads;
+    std::ranges::copy(other, std::ranges::copy(primary, first).out);
   }
 
   /// A service of one partition per load; the first one's on node `first`, and so on.

@@ -1,0 +1,221 @@
+#include "controllers/balancer/arrangement.h"
+
+#include <algorithm>
+
+#include "base/result.h"
+
+namespace evenkeel::controllers::balancer {
+
+Arrangement::Arrangement(const Cluster& cluster, const Settings& settings, const NodeSets& sets)
+    : cluster_(cluster),
+      settings_(settings),
+      sets_(sets),
+      loads_(cluster, sets),
+      applications_(cluster),
+      on_node_(cluster.nodes.size()),
+      building_(cluster.nodes.size()) {
+  if (settings.prevent_transient_overcommit) freed_.resize(cluster.metrics.size() * cluster.nodes.size());
+  row_size_.reserve(cluster.services.size());
+  for (const Service& service : cluster.services) row_size_.push_back(static_cast<uint32_t>(service.metrics.size()));
+  AddExisting();
+  AddNew();
+}
+
+void Arrangement::AddExisting() {
+  size_t missing = 0;
+  for (const Partition& partition : cluster_.partitions) missing += static_cast<size_t>(std::max(partition.missing, 0));
+  const size_t all = cluster_.replicas.size() + missing;
+  node_.reserve(all);
+  role_.reserve(all);
+  partition_.reserve(all);
+  other_row_.reserve(all);
+  place_on_node_.resize(all);
+  std::vector<uint32_t> counts(cluster_.nodes.size());
+  for (const Replica& replica : cluster_.replicas) counts[replica.node] += replica.Exists() ? 1 : 0;
+  for (NodeId node = 0; node < counts.size(); ++node) on_node_[node].reserve(counts[node] + 8);
+
+  service_.reserve(cluster_.partitions.size());
+  first_existing_.reserve(cluster_.partitions.size() + 1);
+  primary_.assign(cluster_.partitions.size(), kNoId);
+  primary_row_.reserve(cluster_.partitions.size());
+  for (PartitionId id = 0; id < cluster_.partitions.size(); ++id) {
+    const Partition& partition = cluster_.partitions[id];
+    service_.push_back(partition.service);
+    first_existing_.push_back(partition.first_replica);
+    primary_row_.push_back(partition.new_loads);
+    for (uint32_t i = 0; i < partition.replica_count; ++i) {
+      const ReplicaId replica_id = partition.first_replica + i;
+      const Replica& replica = cluster_.replicas[replica_id];
+      node_.push_back(replica.Exists() ? replica.node : kNoId);
+      role_.push_back(replica.role);
+      partition_.push_back(id);
+      other_row_.push_back(replica.first_load);
+      if (!replica.Exists()) continue;
+      if (replica.role == Role::kPrimary) {
+        primary_[id] = replica_id;
+        primary_row_[id] = replica.first_load;
+        other_row_[replica_id] = partition.new_loads + row_size_[partition.service];
+      }
+      PutOn(replica_id, replica.node);
+      applications_.Change(partition.service, replica.node, {}, LoadsOf(replica_id));
+      CountAside(replica_id, 1);
+    }
+  }
+  first_existing_.push_back(static_cast<ReplicaId>(cluster_.replicas.size()));
+}
+
+void Arrangement::AddNew() {
+  first_new_.reserve(cluster_.partitions.size() + 1);
+  for (PartitionId id = 0; id < cluster_.partitions.size(); ++id) {
+    const Partition& partition = cluster_.partitions[id];
+    first_new_.push_back(static_cast<ReplicaId>(node_.size()));
+    for (int32_t i = 0; i < partition.missing; ++i) {
+      node_.push_back(kNoId);
+      role_.push_back(Role::kNone);
+      partition_.push_back(id);
+      other_row_.push_back(partition.new_loads + row_size_[partition.service]);
+    }
+  }
+  first_new_.push_back(static_cast<ReplicaId>(node_.size()));
+}
+
+bool Arrangement::Moved(ReplicaId replica) const {
+  if (IsNew(replica)) return false;
+  const Replica& before = cluster_.replicas[replica];
+  return before.Exists() && (node_[replica] != before.node || role_[replica] != before.role);
+}
+
+ReplicaId Arrangement::Find(PartitionId partition, NodeId node) const {
+  ReplicaId found = kNoId;
+  ForEachOf(partition, [&](ReplicaId replica) {
+    if (node_[replica] == node) found = replica;
+  });
+  return found;
+}
+
+bool Arrangement::IsBuilding(ReplicaId replica) const {
+  const Service& service = cluster_.services[service_[partition_[replica]]];
+  if (!service.stateful || service.affinity_to != kNoId) return false;
+  if (IsNew(replica)) return role_[replica] != Role::kPrimary;
+  const Replica& before = cluster_.replicas[replica];
+  return node_[replica] != before.node || before.Has(kInBuild);
+}
+
+void Arrangement::CountAside(ReplicaId replica, int64_t sign) {
+  if (node_[replica] != kNoId && IsBuilding(replica)) building_[node_[replica]] += sign;
+  if (!freed_.empty()) CountFreed(replica, sign);
+}
+
+void Arrangement::CountFreed(ReplicaId replica, int64_t sign) {
+  if (IsNew(replica) || !cluster_.replicas[replica].Exists()) return;
+  const Replica& before = cluster_.replicas[replica];
+  const std::span<const int64_t> then = cluster_.LoadsOf(before);
+  const std::span<const int64_t> now = node_[replica] == before.node ? LoadsOf(replica) : std::span<const int64_t>();
+  const std::vector<ServiceMetric>& metrics = cluster_.services[service_[partition_[replica]]].metrics;
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    const int64_t less = std::max<int64_t>(0, then[i] - (now.empty() ? 0 : now[i]));
+    freed_[metrics[i].metric * cluster_.nodes.size() + before.node] += sign * less;
+  }
+}
+
+void Arrangement::ChangeLoads(ServiceId service, NodeId node, std::span<const int64_t> before, std::span<const int64_t> after) {
+  loads_.Change(service, node, before, after);
+  if (applications_.Concerns(service)) applications_.Change(service, node, before, after);
+}
+
+void Arrangement::PutOn(ReplicaId replica, NodeId node) {
+  node_[replica] = node;
+  place_on_node_[replica] = static_cast<uint32_t>(on_node_[node].size());
+  on_node_[node].push_back(replica);
+}
+
+void Arrangement::TakeOff(ReplicaId replica) {
+  std::vector<ReplicaId>& on_node = on_node_[node_[replica]];
+  const ReplicaId last = on_node.back();
+  on_node[place_on_node_[replica]] = last;
+  place_on_node_[last] = place_on_node_[replica];
+  on_node.pop_back();
+  node_[replica] = kNoId;
+}
+
+void Arrangement::Attach(ReplicaId replica, NodeId node, Role role) {
+  const PartitionId partition = partition_[replica];
+  EVENKEEL_CHECK(role != Role::kPrimary || primary_[partition] == kNoId);
+  CountAside(replica, -1);
+  PutOn(replica, node);
+  role_[replica] = role;
+  if (role == Role::kPrimary) primary_[partition] = replica;
+  ChangeLoads(service_[partition], node, {}, LoadsOf(replica));
+  CountAside(replica, 1);
+}
+
+void Arrangement::Detach(ReplicaId replica, Role role_after) {
+  const PartitionId partition = partition_[replica];
+  CountAside(replica, -1);
+  ChangeLoads(service_[partition], node_[replica], LoadsOf(replica), {});
+  if (role_[replica] == Role::kPrimary) primary_[partition] = kNoId;
+  TakeOff(replica);
+  role_[replica] = role_after;
+  CountAside(replica, 1);
+}
+
+void Arrangement::Move(ReplicaId replica, NodeId to) {
+  EVENKEEL_CHECK(node_[replica] != kNoId && node_[replica] != to);
+  const ServiceId service = service_[partition_[replica]];
+  const std::span<const int64_t> loads = LoadsOf(replica);
+  CountAside(replica, -1);
+  ChangeLoads(service, node_[replica], loads, {});
+  TakeOff(replica);
+  PutOn(replica, to);
+  ChangeLoads(service, to, {}, loads);
+  CountAside(replica, 1);
+}
+
+void Arrangement::Swap(ReplicaId primary, ReplicaId secondary) {
+  const PartitionId partition = partition_[primary];
+  EVENKEEL_CHECK(partition == partition_[secondary] && role_[primary] == Role::kPrimary &&
+                 role_[secondary] == Role::kSecondary);
+  const ServiceId service = service_[partition];
+  const std::span<const int64_t> heavy = LoadsOf(primary), light = LoadsOf(secondary);
+  CountAside(primary, -1);
+  CountAside(secondary, -1);
+  ChangeLoads(service, node_[primary], heavy, light);
+  ChangeLoads(service, node_[secondary], light, heavy);
+  std::swap(role_[primary], role_[secondary]);
+  std::swap(other_row_[primary], other_row_[secondary]);
+  primary_[partition] = secondary;
+  CountAside(primary, 1);
+  CountAside(secondary, 1);
+}
+
+void Arrangement::Place(ReplicaId replica, NodeId node, Role role) {
+  EVENKEEL_CHECK(IsNew(replica) && node_[replica] == kNoId && role != Role::kNone && role != Role::kDropped);
+  Attach(replica, node, role);
+}
+
+void Arrangement::Remove(ReplicaId replica) {
+  EVENKEEL_CHECK(node_[replica] != kNoId);
+  if (!IsNew(replica)) dropped_.emplace(replica, Dropped{node_[replica], role_[replica]});
+  Detach(replica, IsNew(replica) ? Role::kNone : Role::kDropped);
+}
+
+void Arrangement::Restore(ReplicaId replica) {
+  const auto dropped = dropped_.find(replica);
+  EVENKEEL_CHECK(dropped != dropped_.end());
+  Attach(replica, dropped->second.node, dropped->second.role);
+  dropped_.erase(dropped);
+}
+
+void Arrangement::ChangeRole(ReplicaId replica, Role role) {
+  const PartitionId partition = partition_[replica];
+  EVENKEEL_CHECK(node_[replica] != kNoId && role != role_[replica] && role != Role::kNone && role != Role::kDropped);
+  EVENKEEL_CHECK(role != Role::kPrimary || primary_[partition] == kNoId);
+  CountAside(replica, -1);
+  ChangeLoads(service_[partition], node_[replica], LoadsOf(replica), LoadsOf(replica, role));
+  if (role_[replica] == Role::kPrimary) primary_[partition] = kNoId;
+  if (role == Role::kPrimary) primary_[partition] = replica;
+  role_[replica] = role;
+  CountAside(replica, 1);
+}
+
+}  // namespace evenkeel::controllers::balancer
