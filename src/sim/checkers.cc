@@ -5,6 +5,7 @@
 
 #include "client/client.h"
 #include "sim/autoscaler_checkers.h"
+#include "sim/balancer_checkers.h"
 #include "sim/plan_book.h"
 #include "sim/writer_controller.h"
 
@@ -23,6 +24,7 @@ const std::vector<std::string>& CheckerNames() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all = {"one-writer", "no-orphan", "revisions", "no-older", "quiet", "writes"};
     std::ranges::copy(AutoscalerCheckerNames(), std::back_inserter(all));
+    std::ranges::copy(BalancerCheckerNames(), std::back_inserter(all));
     return all;
   }();
   return names;

@@ -14,6 +14,7 @@ using base::Json;
 using namespace std::chrono_literals;
 
 constexpr std::string_view kPrefix = "cluster-autoscaler.kubernetes.io/";
+constexpr std::string_view kToBeDeleted = "ToBeDeletedByClusterAutoscaler";
 
 bool IsThere(const Json* value) { return value != nullptr && !value->is_null(); }
 
@@ -46,16 +47,28 @@ MemberBook::Pod DecodePod(const Json& object) {
   pod.labels = {decoded.meta.labels.begin(), decoded.meta.labels.end()};
   const kube::OwnerReference* owner = decoded.meta.Controller();
   pod.controlled = owner != nullptr;
+  if (owner != nullptr) pod.owner = owner->uid;
   pod.daemon = owner != nullptr && owner->kind == "DaemonSet";
   pod.mirror = decoded.meta.annotations.contains("kubernetes.io/config.mirror");
   pod.local_storage = UsesLocalStorage(object);
   pod.safe_to_evict = AnnotationOf(object, "safe-to-evict");
-  pod.live = !decoded.terminal() && !decoded.meta.deletion_time;
+  pod.ended = decoded.terminal();
+  pod.live = !pod.ended && !decoded.meta.deletion_time;
   pod.ready = decoded.ready;
   const kube::ResourceList requests = decoded.Requests();
   pod.milli_cores = AmountOf(requests, "cpu");
   pod.bytes = AmountOf(requests, "memory");
   return pod;
+}
+
+/// What may change of a node while it is there.
+void TakeNode(MemberBook::Node& node, const Json& object) {
+  const kube::ResourceList allocatable = kube::DecodeResourceList(Find(object, {"status", "allocatable"}));
+  node.milli_cores = AmountOf(allocatable, "cpu");
+  node.bytes = AmountOf(allocatable, "memory");
+  node.pods = AmountOf(allocatable, "pods");
+  node.leaving = std::ranges::any_of(FindArray(object, {"spec", "taints"}),
+                                     [](const Json& taint) { return FindString(taint, {"key"}) == kToBeDeleted; });
 }
 
 std::string NameOfKey(const std::string& key, std::string_view plural) {
@@ -88,6 +101,27 @@ MemberBook::Group MemberBook::DecodeGroup(const Json& object) {
   return group;
 }
 
+MemberBook::BalancingPlan MemberBook::DecodePlan(const Json& object) {
+  BalancingPlan plan;
+  plan.executing = FindString(object, {"status", "phase"}) == "Executing";
+  const auto number = [&](const char* name) {
+    const Json* value = Find(object, {"spec", name});
+    return value != nullptr && value->is_number() ? value->to_number<double>() : 0;
+  };
+  plan.energy_before = number("energyBefore");
+  plan.energy_after = number("energyAfter");
+  const base::JsonArray& states = FindArray(object, {"status", "actions"});
+  for (const Json& action : FindArray(object, {"spec", "actions"})) {
+    const size_t index = plan.movements.size();
+    plan.movements.push_back({.pod_uid = std::string(FindString(action, {"podUid"})),
+                              .owner = std::string(FindString(action, {"ownerUid"})),
+                              .from = std::string(FindString(action, {"from"})),
+                              .to = std::string(FindString(action, {"to"})),
+                              .state = index < states.size() ? std::string(FindString(states[index], {"state"})) : ""});
+  }
+  return plan;
+}
+
 void MemberBook::TakePod(Member& member, const std::string& name, const Json& object, base::Instant now) {
   Pod pod = DecodePod(object);
   const auto before = member.pods.find(name);
@@ -105,10 +139,10 @@ void MemberBook::TakePod(Member& member, const std::string& name, const Json& ob
 void MemberBook::See(const std::string& api, const embedded::store::Event& event, base::Instant now) {
   const std::string& key = event.current.key;
   const std::string pod = NameOfKey(key, "pods"), group = NameOfKey(key, "nodegroups"),
-                    budget = NameOfKey(key, "poddisruptionbudgets");
+                    budget = NameOfKey(key, "poddisruptionbudgets"), plan = NameOfKey(key, "balancingplans");
   std::string node = NameOfKey(key, "nodes");
   if (node.empty()) node = NameOfKey(key, "minions");
-  if (pod.empty() && group.empty() && budget.empty() && node.empty()) return;
+  if (pod.empty() && group.empty() && budget.empty() && plan.empty() && node.empty()) return;
   std::optional<Json> object;
   if (event.type != embedded::store::Event::Type::kDelete && event.current.value != nullptr) {
     auto parsed = base::ParseJson(*event.current.value, key);
@@ -130,8 +164,10 @@ void MemberBook::See(const std::string& api, const embedded::store::Event& event
            [&](const Json& json) {
              const std::string id(FindString(json, {"spec", "providerID"}));
              const auto begun = member.instances.find(id);
-             member.nodes.try_emplace(node, Node{id, now, begun == member.instances.end() ? 0s : now - begun->second});
+             const base::Duration took = begun == member.instances.end() ? 0s : now - begun->second;
+             TakeNode(member.nodes.try_emplace(node, Node{.provider_id = id, .since = now, .took = took}).first->second, json);
            }) ||
+      Take(member.plans, plan, object, [&](const Json& json) { member.plans[plan] = DecodePlan(json); }) ||
       Take(member.budgets, budget, object, [&](const Json& json) {
         const Json* least = Find(json, {"spec", "minAvailable"});
         const Json* selector = Find(json, {"spec", "selector"});

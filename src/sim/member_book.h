@@ -1,5 +1,5 @@
-// What the stores of the members hold of nodes, node groups, pods and budgets, for checkers: read from the changes as they take
-// effect, by rules of its own, so that a mistake of the autoscaler's is not made here, too.
+// What the stores of the members hold of nodes, node groups, pods, budgets and plans of the balancer, for checkers: read from
+// the changes as they take effect, by rules of its own, so that a mistake of a controller's is not made here, too.
 #pragma once
 
 #include <map>
@@ -19,11 +19,13 @@ class MemberBook {
  public:
   struct Pod {
     std::string ns, name, uid, node;
+    std::string owner;  ///< uid of its controller
     std::map<std::string, std::string> labels;
     bool controlled = false, daemon = false, mirror = false;
     bool local_storage = false;
     std::string safe_to_evict;
-    bool live = false;  ///< has neither ended nor been told to
+    bool ended = false;  ///< by itself
+    bool live = false;   ///< has neither ended nor been told to
     bool ready = false;
     int64_t milli_cores = 0, bytes = 0;  ///< requests
     base::Instant since{};               ///< when it was seen first
@@ -31,7 +33,9 @@ class MemberBook {
   struct Node {
     std::string provider_id;
     base::Instant since{};
-    base::Duration took{};  ///< from the beginning of its instance until it joined
+    base::Duration took{};                         ///< from the beginning of its instance until it joined
+    int64_t milli_cores = 0, bytes = 0, pods = 0;  ///< allocatable
+    bool leaving = false;                          ///< the autoscaler has marked it for deletion
   };
   struct Group {
     int64_t min = 0, max = 0, target = 0;
@@ -44,6 +48,16 @@ class MemberBook {
     kube::LabelSelector selector;
     int64_t min_available = 0;  ///< pods; a budget that says it otherwise is not looked at
   };
+  /// One that moves pods (BalancingPlan), as far as it is carried out.
+  struct Movement {
+    std::string pod_uid, owner, from, to;
+    std::string state;
+  };
+  struct BalancingPlan {
+    bool executing = false;
+    double energy_before = 0, energy_after = 0;
+    std::vector<Movement> movements;
+  };
   struct Member {
     std::map<std::string, Pod> pods;  ///< by "NAMESPACE/NAME", as the others by name
     std::set<std::string> pending;    ///< pods that are live and have no node
@@ -51,6 +65,7 @@ class MemberBook {
     std::map<std::string, Group> groups;
     std::map<std::string, base::Instant> instances;  ///< since when, by id
     std::map<std::string, Budget> budgets;
+    std::map<std::string, BalancingPlan> plans;
   };
 
   struct Counts {
@@ -66,6 +81,7 @@ class MemberBook {
   const Counts& counts() const { return counts_; }
 
   static Group DecodeGroup(const base::Json& object);
+  static BalancingPlan DecodePlan(const base::Json& object);
 
  private:
   void TakePod(Member& member, const std::string& name, const base::Json& object, base::Instant now);

@@ -16,7 +16,7 @@
 //   options: hostile                    # of the replicas: drawn by the seed; or default; or single ones:
 //   options: {lease: 15s, margin: 3s, replica-lease: 8s, moves-per-minute: 10, handover: 1500ms}
 //
-// With node groups, workloads or a trace: see scenario_parts.h.
+// With node groups, workloads, balancers or a trace: see scenario_parts.h.
 #pragma once
 
 #include <map>
@@ -58,6 +58,7 @@ struct Scenario {
   std::vector<controllers::autoscaler::FlagValue> autoscaler;
   std::vector<NodeGroupScenario> node_groups;  ///< of each member
   WorkloadScenario workload;
+  BalancingScenario balancing;
   std::optional<TraceScenario> trace;
 };
 

@@ -14,6 +14,7 @@ using namespace std::chrono_literals;
 
 constexpr int64_t kGroupNodesMax = 1000;
 constexpr int kDeploymentsMax = 100;
+constexpr int64_t kMovementsMax = 1'000'000;
 constexpr base::Duration kDelayMax = 1h;
 
 std::string TextOf(const Json& value) { return value.is_string() ? std::string(value.get_string()) : base::ToText(value); }
@@ -133,6 +134,21 @@ Status ReadWorkload(Fields& fields, WorkloadScenario& workload) {
   return each.NothingElse();
 }
 
+Status ReadBalancing(Fields& fields, BalancingScenario& balancing) {
+  const Json* given = fields.Take("balancing");
+  if (given == nullptr) return {};
+  Fields each = fields.Below(*given, "balancing");
+  EVENKEEL_TRY(each.IsObject());
+  EVENKEEL_TRY(each.Whole("movements", 1, kMovementsMax, balancing.movements));
+  EVENKEEL_TRY(each.Time("window", 1s, kDelayMax, balancing.window));
+  EVENKEEL_TRY(each.Time("interval", 1s, kDelayMax, balancing.interval));
+  if (const Json* threshold = each.Take("threshold")) {
+    if (threshold->is_number()) balancing.threshold = threshold->to_number<double>();
+    if (!threshold->is_number() || balancing.threshold < 1) return each.Wrong("threshold", "give a number from 1");
+  }
+  return each.NothingElse();
+}
+
 Status ReadTraceSettings(Fields& fields, Scenario& scenario) {
   const Json* given = fields.Take("trace");
   if (given == nullptr) return {};
@@ -157,6 +173,7 @@ base::Status ReadParts(Fields& fields, Scenario& scenario) {
   EVENKEEL_TRY(ReadFlags(fields, scenario));
   EVENKEEL_TRY(ReadGroups(fields, scenario));
   EVENKEEL_TRY(ReadWorkload(fields, scenario.workload));
+  EVENKEEL_TRY(ReadBalancing(fields, scenario.balancing));
   return ReadTraceSettings(fields, scenario);
 }
 

@@ -13,6 +13,7 @@
 //     jobs: true                        # a Job of up to replicas.max pods begins now and then, and ends by itself
 //     budgets: 0.5                      # share of Deployments with a PodDisruptionBudget
 //     stubborn: 0.1                     # share of steps that make a pod that must not be evicted, for a while
+//   balancing: {movements: 6, window: 2m, interval: 10s, threshold: 1.3}     # of each member's BalancingPolicy
 //   trace: {kind: openb, path: DIRECTORY, provisionDelay: 60s, deleteDelay: 30s}
 #pragma once
 
@@ -43,6 +44,13 @@ struct WorkloadScenario {
   base::Duration period = std::chrono::seconds(60);
   bool jobs = false;
   double budgets = 0, stubborn = 0;
+};
+
+/// With the controller "balancer": what each member's policy says.
+struct BalancingScenario {
+  int64_t movements = 6;  ///< allowed in any window
+  base::Duration window = std::chrono::minutes(2), interval = std::chrono::seconds(10);
+  double threshold = 1.3;  ///< of cpu and memory
 };
 
 struct TraceScenario {

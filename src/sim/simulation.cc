@@ -23,9 +23,11 @@ constexpr Duration kPlanStands = 90s;
 /// A fleet that is settled for so long has settled.
 constexpr int kSettledSeconds = 5;
 
-bool Autoscales(const Scenario& scenario) {
-  return std::ranges::find(scenario.controllers, "autoscaler") != scenario.controllers.end();
+bool Runs(const Scenario& scenario, const char* controller) {
+  return std::ranges::find(scenario.controllers, controller) != scenario.controllers.end();
 }
+bool Autoscales(const Scenario& scenario) { return Runs(scenario, "autoscaler"); }
+bool Balances(const Scenario& scenario) { return Runs(scenario, "balancer"); }
 
 controllers::autoscaler::Options FlagsOf(const Scenario& scenario) {
   auto applied = controllers::autoscaler::ApplyFlags(scenario.autoscaler);
@@ -87,7 +89,7 @@ Simulation::Simulation(const Scenario& scenario, SimulationOptions options)
   no_older_ = &AddChecker<NoOlderChecker>();
   AddChecker<QuietChecker>();
   writes_ = &AddChecker<WritesChecker>();
-  if (Autoscales(scenario)) AddAutoscalerCheckers();
+  AddMemberCheckers();
   fleet_.Observe(*this);
   fleet_.network().on_fault = [this](const auto& kind, const auto& party, const auto& detail) { Struck(kind, party, detail); };
   fleet_.network().on_stall = [this](Process& process) { Pause(process, random_.Between(kStallMin, kStallMax)); };
@@ -111,13 +113,23 @@ Made& Simulation::AddChecker(Arguments... arguments) {
   return made;
 }
 
-void Simulation::AddAutoscalerCheckers() {
+void Simulation::AddMemberCheckers() {
   const MemberBook* book = &members_;
-  AddChecker<UndrainableChecker>(book, &autoscaler_);
-  AddChecker<BudgetsChecker>(book, &autoscaler_);
-  AddChecker<LimitsChecker>(book, &autoscaler_);
-  AddChecker<FlappingChecker>(book, &autoscaler_);
-  AddChecker<SchedulableChecker>(book, &autoscaler_);
+  if (Autoscales(scenario_)) {
+    AddChecker<UndrainableChecker>(book, &autoscaler_);
+    AddChecker<LimitsChecker>(book, &autoscaler_);
+    AddChecker<FlappingChecker>(book, &autoscaler_);
+    AddChecker<SchedulableChecker>(book, &autoscaler_);
+  }
+  if (Balances(scenario_)) {
+    const BalancingScenario* limits = &scenario_.balancing;
+    AddChecker<RoomChecker>(book, limits);
+    AddChecker<ThrottlesChecker>(book, limits);
+    AddChecker<NoWayBackChecker>(book, limits);
+    AddChecker<EnergyChecker>(book, limits);
+    AddChecker<TogetherChecker>(book, limits);
+  }
+  if (Autoscales(scenario_) || Balances(scenario_)) AddChecker<BudgetsChecker>(book, &autoscaler_);
 }
 
 SimulationReport Simulation::Run() {
@@ -431,7 +443,7 @@ void Simulation::OnWrite(const ApiWrite& write) {
 }
 
 void Simulation::OnStored(const std::string& api, const embedded::store::Event& event) {
-  if (Autoscales(scenario_)) members_.See(api, event, now());
+  if (Autoscales(scenario_) || Balances(scenario_)) members_.See(api, event, now());
   for (const auto& checker : checkers_) checker->OnStored(api, event);
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sim/autoscaler_checkers.h"
+#include "sim/balancer_checkers.h"
 #include "sim/checkers.h"
 #include "sim/faults.h"
 #include "sim/fleet.h"
@@ -86,7 +87,7 @@ class Simulation final : private FleetView, private ApiObserver {
 
   template <typename Made, typename... Arguments>
   Made& AddChecker(Arguments... arguments);
-  void AddAutoscalerCheckers();
+  void AddMemberCheckers();
   base::Status Begin();
   void RunUntil(base::Instant end, bool faults);
   bool RunUntilConverged();
@@ -115,7 +116,7 @@ class Simulation final : private FleetView, private ApiObserver {
   mutable std::vector<ReplicaView> views_;
   TenureBook tenures_;
   PlanBook plans_;
-  MemberBook members_;  ///< kept only with autoscalers
+  MemberBook members_;  ///< kept only with autoscalers or balancers
   std::vector<std::unique_ptr<Checker>> checkers_;
   WritesChecker* writes_ = nullptr;
   NoOlderChecker* no_older_ = nullptr;
