@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
+#include "base/result.h"
 #include "controllers/balancer/cluster.h"
 #include "controllers/balancer/constraints.h"
 #include "controllers/balancer/imbalance.h"
@@ -54,16 +56,27 @@ struct Action {
   int64_t max_priority = 2;
 };
 
+/// What might be expected of a plan and is not in it.
 struct SkippedItem {
-  std::string why, what;
+  std::string why;   ///< one clause
+  std::string what;  ///< a phase, "partition s1/0", "node type A"
+};
+
+/// What a plan makes of one metric.
+struct MetricChange {
+  MetricId metric = kNoId;
+  bool balanced_before = true, balanced_after = true;  ///< per node type: on all of them
+  double deviation_before = 0, deviation_after = 0;    ///< GroupScore::Deviation
 };
 
 /// What was decided for one group of services.
 struct GroupPlan {
   uint32_t group = 0;  ///< index in Plan::groups
   PhaseDecision decision;
-  GroupBalance balance;
-  std::vector<Violation> violations;  ///< before the plan
+  GroupBalance balance;                      ///< before the plan
+  std::vector<MetricChange> metrics;         ///< of the group, in its order
+  std::vector<Violation> violations;         ///< before the plan
+  std::vector<std::string> violation_texts;  ///< one clause for each
   std::vector<Action> actions;
   double deviation_before = 0, deviation_after = 0;  ///< average deviations
   double energy_before = 0, energy_after = 0;
@@ -80,13 +93,26 @@ struct Plan {
   std::vector<Action> Actions() const;
 };
 
+struct AverageDeviation {
+  double before = 0, after = 0;
+};
+/// Of all groups; each counts the same.
+AverageDeviation AverageDeviations(const Plan& plan);
+
 /// What the planner remembers from one plan to the next.
 struct PlannerMemory {
   std::vector<GroupPhase> groups;
   MovementThrottles throttles;
+
+  base::Json ToJson() const;
+  /// kBadRequest in one line.
+  static base::Result<PlannerMemory> FromJson(const base::Json& json);
 };
 /// From the history in the state of a cluster: every group has the same.
 PlannerMemory MemoryOf(const Settings& settings, const Cluster& cluster, double now);
+/// What has changed since, as the history of a later state tells: nodes that came or went, states, loads. What the planner did
+/// itself it knows better.
+void NoteChanges(PlannerMemory& memory, const History& history);
 
 struct PlanOptions {
   double now = 0;
