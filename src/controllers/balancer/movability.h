@@ -1,0 +1,18 @@
+// Whether an existing replica could be moved at all, wherever to.
+#pragma once
+
+#include <string_view>
+
+#include "controllers/balancer/cluster.h"
+#include "controllers/balancer/settings.h"
+
+namespace evenkeel::controllers::balancer {
+
+/// Whether replicas may be moved away from the node: not when it is down, nor when it is paused or restarts and its safety
+/// checks are done, since then they are to be there when it comes back.
+bool LetsGo(const Node& node);
+
+/// One clause for people; empty when the replica is movable. `upgrading_may_move`: partitions in an upgrade too.
+std::string_view WhyKept(const Cluster& cluster, const Replica& replica, bool upgrading_may_move);
+
+}  // namespace evenkeel::controllers::balancer
