@@ -94,4 +94,12 @@ struct ClusterFile {
 /// second and 250 MiB on the way as JSON (cluster_reader_bench.cc); YAML takes far longer.
 base::Result<ClusterFile> ReadCluster(std::string_view text, const std::string& file, const ReadClusterOptions& options);
 
+struct StateText {
+  std::string_view text;
+  std::string file;
+};
+/// The same of a state in several files: lists go on from file to file, and what one names another may have. Of runtime and
+/// history the later file's fields count.
+base::Result<ClusterFile> ReadCluster(std::span<const StateText> texts, const ReadClusterOptions& options);
+
 }  // namespace evenkeel::controllers::balancer

@@ -329,5 +329,31 @@ TEST(ClusterReaderTest, TextThatDoesNotParseIsAnErrorWithItsPlace) {
   EXPECT_EQ(Read("{nodes: [{name: a}]}").cluster.nodes.size(), 1u) << "YAML in braces";
 }
 
+TEST(ClusterReaderTest, AStateMayStandInSeveralFiles) {
+  const StateText texts[] = {
+      {"partitions: [{name: p/0, service: p, replicas: [{node: n1}]}]\nhistory: {lastPlacement: 3}", "a"},
+      {"nodes: [{name: n1}]", "b"},
+      {R"({"services": [{"name": "p"}], "nodes": [{"name": "n2"}], "history": {"lastBalancing": 4}})", "c"}};
+  const auto file = ReadCluster(texts, {});
+  ASSERT_TRUE(file.has_value()) << file.error().message();
+  EXPECT_EQ(file->cluster.nodes.size(), 2u);
+  EXPECT_EQ(file->cluster.replicas.size(), 1u);
+  EXPECT_EQ(file->cluster.history.last_placement, 3);
+  EXPECT_EQ(file->cluster.history.last_balancing, 4);
+}
+
+TEST(ClusterReaderTest, ErrorsAndWarningsNameTheFileOfSeveral) {
+  const StateText twice[] = {{"nodes:\n- {name: n1}", "a"}, {"nodes:\n- {name: n2}\n- {name: n1}", "b"}};
+  const auto refused = ReadCluster(twice, {});
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_TRUE(refused.error().message().starts_with("b:3: ")) << refused.error().message();
+  const StateText slips[] = {{"nodes: [{name: n1, colour: red}]", "a"}, {"runtime: {colour: red}", "b"}};
+  const auto warned = ReadCluster(slips, {});
+  ASSERT_TRUE(warned.has_value());
+  ASSERT_EQ(warned->warnings.size(), 2u);
+  EXPECT_TRUE(warned->warnings[0].starts_with("a:1: ")) << warned->warnings[0];
+  EXPECT_TRUE(warned->warnings[1].starts_with("b:1: ")) << warned->warnings[1];
+}
+
 }  // namespace
 }  // namespace evenkeel::controllers::balancer

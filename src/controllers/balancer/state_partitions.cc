@@ -66,22 +66,22 @@ int64_t RoundedAverage(__int128 sum, int64_t count) { return static_cast<int64_t
 base::Status StateReader::ReadPartition(const base::Json& value, const Where& where) {
   constexpr std::string_view kKnown[] = {"name",           "service", "replicas", "missing",  "primaryLoads",
                                          "secondaryLoads", "version", "flags",    "inUpgrade"};
-  EVENKEEL_ASSIGN(const Fields fields, file_.Object(value, where));
-  file_.CheckKeys(fields, "partition", kKnown);
+  EVENKEEL_ASSIGN(const Fields fields, file_->Object(value, where));
+  file_->CheckKeys(fields, "partition", kKnown);
   Partition partition;
-  EVENKEEL_ASSIGN(const std::string_view name, file_.Name(fields, "name"));
+  EVENKEEL_ASSIGN(const std::string_view name, file_->Name(fields, "name"));
   const auto id = static_cast<PartitionId>(cluster_.partitions.size());
-  if (!partitions_.emplace(name, id).second) return file_.Refused(fields, "name", "another partition has this name");
+  if (!partitions_.emplace(name, id).second) return file_->Refused(fields, "name", "another partition has this name");
   partition.name = name;
-  EVENKEEL_ASSIGN(const std::string_view service_name, file_.Name(fields, "service"));
+  EVENKEEL_ASSIGN(const std::string_view service_name, file_->Name(fields, "service"));
   const auto found = services_.find(service_name);
   if (found == services_.end()) {
-    return file_.Refused(fields, "service", "there is no service \"" + OneLine(service_name) + "\"");
+    return file_->Refused(fields, "service", "there is no service \"" + OneLine(service_name) + "\"");
   }
   partition.service = found->second;
   Service& service = cluster_.services[partition.service];
   service.partitions.push_back(id);
-  EVENKEEL_ASSIGN(partition.version, file_.WholeOr(fields, "version", 0, 0));
+  EVENKEEL_ASSIGN(partition.version, file_->WholeOr(fields, "version", 0, 0));
   EVENKEEL_TRY(ReadPartitionFlags(fields, partition));
 
   const size_t metrics = service.metrics.size();
@@ -91,11 +91,11 @@ base::Status StateReader::ReadPartition(const base::Json& value, const Where& wh
   partition.first_replica = static_cast<ReplicaId>(cluster_.replicas.size());
   reports_.clear();
   has_primary_ = false;
-  EVENKEEL_TRY(file_.ForEachItem(fields, "replicas",
-                                 [&](const base::Json& item, const Where& at) { return ReadReplica(item, at, service); }));
+  EVENKEEL_TRY(file_->ForEachItem(fields, "replicas",
+                                  [&](const base::Json& item, const Where& at) { return ReadReplica(item, at, service); }));
   partition.replica_count = static_cast<uint32_t>(cluster_.replicas.size() - partition.first_replica);
   const size_t rows = partition.replica_count + 2;
-  if (cluster_.loads.size() + rows * metrics > UINT32_MAX) return file_.Refused(where, "more than 2^32 loads altogether");
+  if (cluster_.loads.size() + rows * metrics > UINT32_MAX) return file_->Refused(where, "more than 2^32 loads altogether");
   partition.new_loads = static_cast<uint32_t>(cluster_.loads.size() + partition.replica_count * metrics);
   cluster_.loads.resize(cluster_.loads.size() + rows * metrics, 0);
   EVENKEEL_TRY(ReadMissing(fields, service, partition));
@@ -106,37 +106,37 @@ base::Status StateReader::ReadPartition(const base::Json& value, const Where& wh
 }
 
 base::Status StateReader::ReadPartitionFlags(const Fields& fields, Partition& partition) {
-  EVENKEEL_TRY(file_.ForEachItem(fields, "flags", [&](const base::Json& item, const Where& at) -> base::Status {
-    EVENKEEL_ASSIGN(const PartitionFlag flag, file_.Word(item, at, kPartitionFlags));
+  EVENKEEL_TRY(file_->ForEachItem(fields, "flags", [&](const base::Json& item, const Where& at) -> base::Status {
+    EVENKEEL_ASSIGN(const PartitionFlag flag, file_->Word(item, at, kPartitionFlags));
     partition.flags |= flag;
     return {};
   }));
-  EVENKEEL_ASSIGN(const bool in_upgrade, file_.BoolOr(fields, "inUpgrade", false));
+  EVENKEEL_ASSIGN(const bool in_upgrade, file_->BoolOr(fields, "inUpgrade", false));
   if (in_upgrade) partition.flags |= kPartitionInUpgrade;
   return {};
 }
 
 base::Status StateReader::ReadReplica(const base::Json& value, const Where& where, const Service& service) {
   constexpr std::string_view kKnown[] = {"node", "role", "loads", "moveCost", "flags"};
-  EVENKEEL_ASSIGN(const Fields fields, file_.Object(value, where));
-  file_.CheckKeys(fields, "replica", kKnown);
+  EVENKEEL_ASSIGN(const Fields fields, file_->Object(value, where));
+  file_->CheckKeys(fields, "replica", kKnown);
   Replica replica;
   replica.partition = static_cast<PartitionId>(cluster_.partitions.size());
-  EVENKEEL_ASSIGN(const std::string_view node, file_.Name(fields, "node"));
+  EVENKEEL_ASSIGN(const std::string_view node, file_->Name(fields, "node"));
   const auto found = nodes_.find(node);
-  if (found == nodes_.end()) return file_.Refused(fields, "node", "there is no node \"" + OneLine(node) + "\"");
+  if (found == nodes_.end()) return file_->Refused(fields, "node", "there is no node \"" + OneLine(node) + "\"");
   replica.node = found->second;
-  if (service.stateful && file_.Get(fields, "role") == nullptr) {
-    return file_.Refused(fields, "role", "is missing; expected primary or secondary, the service is stateful");
+  if (service.stateful && file_->Get(fields, "role") == nullptr) {
+    return file_->Refused(fields, "role", "is missing; expected primary or secondary, the service is stateful");
   }
-  EVENKEEL_ASSIGN(replica.role, file_.WordOr(fields, "role", Role::kInstance, kRoles));
-  EVENKEEL_TRY(file_.ForEachItem(fields, "flags", [&](const base::Json& item, const Where& at) -> base::Status {
-    EVENKEEL_ASSIGN(const ReplicaFlag flag, file_.Word(item, at, kReplicaFlags));
+  EVENKEEL_ASSIGN(replica.role, file_->WordOr(fields, "role", Role::kInstance, kRoles));
+  EVENKEEL_TRY(file_->ForEachItem(fields, "flags", [&](const base::Json& item, const Where& at) -> base::Status {
+    EVENKEEL_ASSIGN(const ReplicaFlag flag, file_->Word(item, at, kReplicaFlags));
     replica.flags |= flag;
     return {};
   }));
   const MoveCost cost = replica.role == Role::kPrimary ? service.primary_move_cost : service.secondary_move_cost;
-  EVENKEEL_ASSIGN(replica.move_cost, file_.WordOr(fields, "moveCost", cost, kMoveCosts));
+  EVENKEEL_ASSIGN(replica.move_cost, file_->WordOr(fields, "moveCost", cost, kMoveCosts));
   EVENKEEL_TRY(CheckReplica(where, replica, service));
   const size_t metrics = service.metrics.size();
   reports_.resize(reports_.size() + metrics, kNotReported);
@@ -148,40 +148,41 @@ base::Status StateReader::ReadReplica(const base::Json& value, const Where& wher
 
 base::Status StateReader::CheckReplica(const Where& where, const Replica& replica, const Service& service) {
   if (replica.Exists() && service.stateful != IsStateful(replica.role)) {
-    return file_.Refused(where.Member("role"), fmt::format("{}, but the service is {}", Name(replica.role),
-                                                           service.stateful ? "stateful" : "stateless"));
+    return file_->Refused(where.Member("role"), fmt::format("{}, but the service is {}", Name(replica.role),
+                                                            service.stateful ? "stateful" : "stateless"));
   }
   if (replica.role == Role::kPrimary) {
-    if (has_primary_) return file_.Refused(where.Member("role"), "the partition has a second primary");
+    if (has_primary_) return file_->Refused(where.Member("role"), "the partition has a second primary");
     has_primary_ = true;
   }
   if (!replica.Exists()) return {};
   last_on_node_.resize(cluster_.nodes.size(), kNoId);
   if (std::exchange(last_on_node_[replica.node], replica.partition) == replica.partition) {
-    return file_.Refused(where.Member("node"), "the partition has a second replica on this node");
+    return file_->Refused(where.Member("node"), "the partition has a second replica on this node");
   }
   return {};
 }
 
 base::Status StateReader::ReadReports(const Fields& fields, std::string_view key, const Service& service,
                                       std::span<int64_t> row) {
-  return file_.ForEachMember(fields, key, [&](std::string_view name, const base::Json& value, const Where& at) -> base::Status {
-    EVENKEEL_ASSIGN(const int64_t load, file_.Whole(value, at, 0));
-    for (size_t i = 0; i < row.size(); ++i) {
-      if (cluster_.metrics[service.metrics[i].metric].name != name) continue;
-      row[i] = load;
-      return {};
-    }
-    file_.Warn(at, "undeclared load", "the service does not have this metric; the load is left out");
-    return {};
-  });
+  return file_->ForEachMember(
+      fields, key, [&](std::string_view name, const base::Json& value, const Where& at) -> base::Status {
+        EVENKEEL_ASSIGN(const int64_t load, file_->Whole(value, at, 0));
+        for (size_t i = 0; i < row.size(); ++i) {
+          if (cluster_.metrics[service.metrics[i].metric].name != name) continue;
+          row[i] = load;
+          return {};
+        }
+        file_->Warn(at, "undeclared load", "the service does not have this metric; the load is left out");
+        return {};
+      });
 }
 
 base::Status StateReader::ReadMissing(const Fields& fields, const Service& service, Partition& partition) {
   int64_t existing = 0;
   for (const Replica& replica : cluster_.ReplicasOf(partition)) existing += IsThere(replica) ? 1 : 0;
   const int64_t derived = service.target_replicas > 0 ? service.target_replicas - existing : 0;
-  EVENKEEL_ASSIGN(const int64_t missing, file_.WholeOr(fields, "missing", derived, -kMissingMax, kMissingMax));
+  EVENKEEL_ASSIGN(const int64_t missing, file_->WholeOr(fields, "missing", derived, -kMissingMax, kMissingMax));
   partition.missing = static_cast<int32_t>(std::clamp(missing, -kMissingMax, kMissingMax));
   return {};
 }
@@ -268,7 +269,7 @@ base::Status StateReader::SumLoads(const Where& where, const Service& service, c
     overflow |= __builtin_add_overflow(total, to_come, &total);
     if (overflow) {
       const std::string& name = cluster_.metrics[service.metrics[metric].metric].name;
-      return file_.Refused(where, "the loads of metric \"" + OneLine(name) + "\" together are more than 2^63-1");
+      return file_->Refused(where, "the loads of metric \"" + OneLine(name) + "\" together are more than 2^63-1");
     }
   }
   return {};

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -21,12 +22,18 @@ inline constexpr std::pair<std::string_view, MoveCost> kMoveCosts[] = {{"Zero", 
 
 class StateReader {
  public:
-  StateReader(StateFile& file, const ReadClusterOptions& options);
+  /// Both outlive this.
+  StateReader(std::span<StateFile> files, const ReadClusterOptions& options);
 
   base::Result<Cluster> Read();
 
  private:
   using Ids = std::unordered_map<std::string_view, uint32_t>;
+
+  // cluster_reader.cc
+  template <typename Visit>
+  base::Status ForEachItem(std::span<const Fields> roots, std::string_view list, Visit visit);
+  base::Status ReadLists(std::span<const Fields> roots);
 
   // state_nodes.cc
   base::Status ReadNode(const base::Json& value, const Where& where);
@@ -48,8 +55,8 @@ class StateReader {
   base::Status ReadConstraint(const Fields& fields, Service& service);
   base::Status CheckConstraint(const Fields& fields, const Expression& constraint);
   base::Status ReadAffinity(const base::Json& value, const Where& where, ServiceId child);
-  base::Status CheckAffinity();
-  void CheckParents();
+  base::Status CheckAffinity(const Where& where, ServiceId child);
+  void CheckParent(const Where& where, ServiceId child);
 
   // state_partitions.cc
   base::Status ReadPartition(const base::Json& value, const Where& where);
@@ -71,10 +78,11 @@ class StateReader {
   MetricId InternMetric(std::string_view name);
   NodeTypeId InternNodeType(std::string_view name);
 
-  StateFile& file_;
+  const std::span<StateFile> files_;
+  StateFile* file_ = nullptr;  // that is being read
   const ReadClusterOptions& options_;
   Cluster cluster_;
-  // By name; the keys live in the file or in what it keeps.
+  // By name; the keys live in the files or in what they keep.
   Ids nodes_, services_, partitions_, applications_, service_types_;
   std::unordered_map<std::string, uint32_t> metrics_, node_types_, constraints_;
   std::set<std::string, std::less<>> property_names_;  // of any node
