@@ -1,0 +1,255 @@
+#include "controllers/rollout/machine.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+
+namespace evenkeel::controllers::rollout {
+namespace {
+
+const ClusterFacts& FactsOf(const Situation& situation, const std::string& cluster) {
+  static const ClusterFacts kUnknown{.reachable = false, .waits_for = "nothing is known of it"};
+  const auto found = situation.clusters.find(cluster);
+  return found == situation.clusters.end() ? kUnknown : found->second;
+}
+
+/// The order of a record that replaces another before its end: the cluster that was about to change first, since it is the one
+/// that may be broken; then those that have the replaced revision, then those that do not.
+std::vector<std::string> SupersedingOrder(const Record& record, const Target& target) {
+  std::vector<std::string> wishes = record.deploying;
+  // The cluster that a failed record went back to its base.
+  if (record.status == RecordStatus::kFailed && !record.pending.empty()) wishes.push_back(record.pending.front());
+  if (!target.order_is_given && record.Advanced()) {
+    wishes.insert(wishes.end(), record.completed.begin(), record.completed.end());
+    wishes.insert(wishes.end(), record.pending.begin(), record.pending.end());
+  }
+  wishes.insert(wishes.end(), target.order.begin(), target.order.end());
+  std::vector<std::string> order;
+  for (std::string& cluster : wishes) {
+    if (Contains(target.order, cluster) && !Contains(order, cluster)) order.push_back(std::move(cluster));
+  }
+  return order;
+}
+
+class Machine {
+ public:
+  Machine(State state, const Situation& situation) : state_(std::move(state)), situation_(situation) {}
+
+  Step Run() && {
+    EVENKEEL_CHECK(situation_.policy.history_limit > 0);
+    Step step = Next();
+    if (step.action == Action::kNone && state_.records.size() > situation_.policy.history_limit) {
+      Trim(0);
+      step = Took(Action::kTrimmed, "HistoryTrimmed", "records beyond spec.revisionHistoryLimit are gone");
+    }
+    step.state = std::move(state_);
+    return step;
+  }
+
+ private:
+  Record& Last() { return state_.records.back(); }
+  bool Paused() const { return situation_.policy.paused; }
+  bool WantsElse() { return situation_.target && Differs(Last(), *situation_.target); }
+
+  static Step Took(Action action, std::string_view reason, std::string message, std::string cluster = "") {
+    return {action, std::string(reason), std::move(message), std::move(cluster), {}};
+  }
+  static Step Idle(std::string_view reason, std::string message, std::string cluster = "") {
+    return Took(Action::kNone, reason, std::move(message), std::move(cluster));
+  }
+
+  Step Next() {
+    if (state_.records.empty()) return Begin();
+    switch (Last().status) {
+      case RecordStatus::kReady:
+      case RecordStatus::kSuperseded:
+        if (WantsElse() || (Last().status == RecordStatus::kSuperseded && situation_.target)) return Begin();
+        if (!situation_.target) return Idle(situation_.no_target_reason, situation_.no_target);
+        return Idle("UpToDate", "every cluster has what is wanted");
+      case RecordStatus::kFailed:
+        if (WantsElse() && !Paused()) return Supersede();
+        return Idle("Failed", Last().message);
+      case RecordStatus::kPaused:
+        return NextOfPaused();
+      case RecordStatus::kRollingBack:
+        return NextOfRollingBack();
+      case RecordStatus::kDeploying:
+        return NextOfDeploying();
+    }
+    EVENKEEL_CHECK(false);
+  }
+
+  /// Room for `more` records within the limit.
+  void Trim(size_t more) {
+    const size_t keep = situation_.policy.history_limit - more;
+    if (state_.records.size() <= keep) return;
+    state_.records.erase(state_.records.begin(), state_.records.end() - static_cast<std::ptrdiff_t>(keep));
+  }
+
+  void Append(std::vector<std::string> order) {
+    const Target& target = *situation_.target;
+    EVENKEEL_CHECK(!order.empty());
+    Trim(1);
+    Record record;
+    record.observed_generations = target.generations;
+    record.order = std::move(order);
+    record.pending = record.order;
+    record.last_transition = situation_.now;
+    record.started = situation_.now;
+    record.revision = target.revision;
+    record.base_revision = target.base_revision;
+    record.spec_hash = target.spec_hash;
+    record.schedule_hash = target.schedule_hash;
+    record.uid = target.uid;
+    state_.records.push_back(std::move(record));
+  }
+
+  Step Begin() {
+    if (Paused()) return Idle(kPausedByUser, "spec.rollout.paused is set");
+    if (!situation_.target) return Idle(situation_.no_target_reason, situation_.no_target);
+    Append(situation_.target->order);
+    return Took(Action::kAppended, "RecordAppended",
+                fmt::format("revision {} for {} clusters", Last().revision, Last().order.size()));
+  }
+
+  Step Supersede() {
+    std::vector<std::string> order = SupersedingOrder(Last(), *situation_.target);
+    Last().status = RecordStatus::kSuperseded;
+    Last().last_transition = situation_.now;
+    const std::string before = Last().revision;
+    Append(std::move(order));
+    return Took(Action::kSuperseded, "RecordSuperseded",
+                fmt::format("revision {} takes the place of {}", Last().revision, before.empty() ? "the one before" : before));
+  }
+
+  Step Pause(std::string_view reason, std::string message, std::string cluster = "") {
+    Last().status = RecordStatus::kPaused;
+    Last().reason = reason;
+    Last().message = message;
+    Last().last_transition = situation_.now;
+    return Took(Action::kPaused, reason, std::move(message), std::move(cluster));
+  }
+
+  Step PauseByUser() { return Pause(kPausedByUser, "spec.rollout.paused is set"); }
+
+  Step Resume(std::string message) {
+    Last().status = RecordStatus::kDeploying;
+    Last().reason.clear();
+    Last().message.clear();
+    Last().last_transition = situation_.now;
+    Last().progressed.reset();
+    return Took(Action::kResumed, "RecordResumed", std::move(message));
+  }
+
+  Step NextOfPaused() {
+    const bool by_user = Last().reason == kPausedByUser;
+    if (Paused()) return by_user ? Idle(kPausedByUser, Last().message) : PauseByUser();
+    if (WantsElse()) return Supersede();
+    if (by_user) return Resume("spec.rollout.paused is no longer set");
+    if (Last().deploying.empty()) return Resume("no cluster is deploying");
+    const std::string cluster = Last().deploying.front();
+    const ClusterFacts& facts = FactsOf(situation_, cluster);
+    if (Last().reason == kClusterUnreachable && facts.reachable) return Resume(cluster + " can be reached again");
+    if (facts.reachable && facts.ready) return Resume(cluster + " is ready after all");
+    return Idle(Last().reason.empty() ? kDeadlineExceeded : std::string_view(Last().reason), Last().message, cluster);
+  }
+
+  Step NextOfRollingBack() {
+    if (WantsElse() && !Paused()) return Supersede();
+    const std::string cluster = Last().deploying.front();
+    const ClusterFacts& facts = FactsOf(situation_, cluster);
+    if (!facts.reachable || !facts.ready) return Idle("WaitingForRollback", cluster + ": " + facts.waits_for, cluster);
+    Record& record = Last();
+    record.deploying.clear();
+    record.pending.insert(record.pending.begin(), cluster);
+    std::ranges::sort(record.pending, {}, [&](const std::string& name) { return std::ranges::find(record.order, name); });
+    record.status = RecordStatus::kFailed;
+    record.last_transition = situation_.now;
+    return Took(Action::kFailed, "RolledBack", cluster + " is back at the revision before", cluster);
+  }
+
+  Step NextOfDeploying() {
+    if (Paused()) return PauseByUser();
+    if (WantsElse()) return Supersede();
+    if (!Last().deploying.empty()) return NextOfCluster();
+    if (!Last().pending.empty()) return StartNext();
+    if (!situation_.unhealthy.empty()) return Idle("WaitingForQuorum", situation_.unhealthy);
+    Last().status = RecordStatus::kReady;
+    Last().last_transition = situation_.now;
+    Last().progressed.reset();
+    Last().progress.clear();
+    return Took(Action::kFinished, "RecordReady", fmt::format("all {} clusters are completed", Last().order.size()));
+  }
+
+  Step NextOfCluster() {
+    Record& record = Last();
+    const std::string cluster = record.deploying.front();
+    const ClusterFacts& facts = FactsOf(situation_, cluster);
+    if (!facts.reachable) return Pause(kClusterUnreachable, cluster + " cannot be reached", cluster);
+    if (facts.ready) {
+      record.deploying.clear();
+      record.completed.push_back(cluster);
+      record.last_transition = situation_.now;
+      return Took(Action::kCompleted, "ClusterCompleted", cluster + " is ready", cluster);
+    }
+    // A record that never noted a mark is one of another program: its deadline counts from its last transition.
+    if (!record.progress.empty() && record.progress != facts.progress) {
+      record.progress = facts.progress;
+      record.progressed = situation_.now;
+      return Took(Action::kProgressed, "ClusterProgressed", cluster + ": " + facts.progress, cluster);
+    }
+    const base::Time since = std::max(record.last_transition, record.progressed.value_or(record.last_transition));
+    if (situation_.now - since >= situation_.policy.progress_deadline) return PastDeadline(cluster, facts);
+    return Idle("WaitingForCluster", cluster + ": " + facts.waits_for, cluster);
+  }
+
+  Step PastDeadline(const std::string& cluster, const ClusterFacts& facts) {
+    std::string message = fmt::format("{} is not ready within {}: {}", cluster,
+                                      base::FormatDuration(situation_.policy.progress_deadline), facts.waits_for);
+    const auto found = state_.clusters.find(cluster);
+    const bool can = facts.can_roll_back && found != state_.clusters.end() && !found->second.previous.empty();
+    if (situation_.policy.on_failure != OnFailure::kRollback || !can)
+      return Pause(kDeadlineExceeded, std::move(message), cluster);
+    found->second.revision = found->second.previous;
+    found->second.previous.clear();
+    Last().status = RecordStatus::kRollingBack;
+    Last().reason = kDeadlineExceeded;
+    Last().message = message;
+    Last().last_transition = situation_.now;
+    return Took(Action::kRollingBack, "RollingBack", std::move(message), cluster);
+  }
+
+  Step StartNext() {
+    Record& record = Last();
+    const std::string cluster = record.pending.front();
+    const ClusterFacts& facts = FactsOf(situation_, cluster);
+    if (!facts.reachable) return Idle(kClusterUnreachable, cluster + " is next, but cannot be reached", cluster);
+    if (!facts.gate.empty()) return Idle(facts.gate_reason, cluster + " is next: " + facts.gate, cluster);
+    record.pending.erase(record.pending.begin());
+    record.deploying.push_back(cluster);
+    record.last_transition = situation_.now;
+    record.progressed.reset();
+    record.progress = facts.progress;
+    ClusterRevision& given = state_.clusters[cluster];
+    if (given.revision != record.revision) given = {record.revision, given.revision};
+    return Took(Action::kStarted, "ClusterStarted", fmt::format("{} gets revision {}", cluster, record.revision), cluster);
+  }
+
+  State state_;
+  const Situation& situation_;
+};
+
+}  // namespace
+
+bool Differs(const Record& record, const Target& target) {
+  if (!record.uid.empty() && !target.uid.empty() && record.uid != target.uid) return true;
+  if (!record.revision.empty()) return record.revision != target.revision;
+  return std::ranges::any_of(target.generations, [&](const auto& item) {
+    const auto found = record.observed_generations.find(item.first);
+    return found != record.observed_generations.end() && found->second != item.second;
+  });
+}
+
+Step Advance(State state, const Situation& situation) { return Machine(std::move(state), situation).Run(); }
+
+}  // namespace evenkeel::controllers::rollout

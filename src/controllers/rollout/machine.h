@@ -1,0 +1,114 @@
+// The ordered rollout: a change reaches one cluster at a time, in a persisted order, and the next one only when that one is
+// ready and the whole can bear it. Which system is rolled out is no business of this file: it is told for each cluster whether
+// it is reachable, ready, and may begin (ClusterFacts), and what is wanted now (Target).
+//
+// Advance takes at most one transition per call. Whoever calls it persists the answer before it acts on it; acting is giving
+// each cluster the revision that State::clusters says, which may be repeated at will. So a crash at any point costs nothing,
+// and two clusters never change at once.
+//
+//   none        -> Deploying     something is wanted
+//   Ready       -> Deploying     something else is wanted: a new record
+//   Deploying   -> Deploying     pending[0] begins | the cluster is ready | it came forward, so its deadline starts anew
+//   Deploying   -> Ready         every cluster is completed and the whole is healthy
+//   Deploying   -> Paused        the user says so | the deadline has passed | the cluster cannot be reached
+//   Deploying   -> RollingBack   the deadline has passed, the policy says so and the base revision can be gone back to
+//   Paused      -> Deploying     the user no longer says so | the cluster is ready after all, or can be reached again
+//   RollingBack -> Failed        the cluster is ready at its base revision
+//   any but Ready -> Superseded  something else is wanted: a new record, in which the cluster that was deploying is first
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "controllers/rollout/record.h"
+
+namespace evenkeel::controllers::rollout {
+
+enum class OnFailure { kPause, kRollback };
+
+struct Policy {
+  base::Duration progress_deadline = std::chrono::minutes(10);
+  OnFailure on_failure = OnFailure::kPause;
+  bool paused = false;
+  size_t history_limit = 10;  ///< records; at least 1
+};
+
+/// What a cluster is to run: acting means making it so.
+struct ClusterRevision {
+  std::string revision;
+  std::string previous;  ///< the one before, for going back; "": none
+  bool operator==(const ClusterRevision&) const = default;
+};
+
+struct State {
+  std::vector<Record> records;
+  std::map<std::string, ClusterRevision> clusters;  ///< only those that have been given a revision
+};
+
+/// What is wanted now. It differs from a record when its revision does, or the uid (where both have one); a record that does
+/// not name its revision is compared by generations.
+struct Target {
+  std::string revision, base_revision, spec_hash, schedule_hash, uid;
+  std::map<std::string, int64_t> generations;
+  std::vector<std::string> order;  ///< of a fresh record; no cluster twice, not empty
+  bool order_is_given = false;     ///< by the user: then a superseding record keeps to it behind its first cluster
+};
+
+struct ClusterFacts {
+  bool reachable = true;
+  bool ready = false;          ///< at the revision that State::clusters gives it
+  std::string waits_for{};     ///< not ready: what is missing
+  std::string progress{};      ///< changes when the cluster comes forward
+  std::string gate{};          ///< why its change may not begin now; "": it may
+  std::string gate_reason{};   ///< the same in one word, e.g. QuorumBudgetExhausted
+  bool can_roll_back = false;  ///< to ClusterRevision::previous
+};
+
+struct Situation {
+  std::optional<Target> target;  ///< nullopt: not known yet, so no record begins; what is under way goes on
+  std::string no_target_reason, no_target;
+  Policy policy;
+  std::map<std::string, ClusterFacts> clusters;  ///< one that is missing counts as unreachable
+  std::string unhealthy;                         ///< why the whole is not healthy; "": it is
+  base::Time now{};
+};
+
+enum class Action {
+  kNone,
+  kAppended,
+  kSuperseded,
+  kStarted,
+  kProgressed,
+  kCompleted,
+  kFinished,
+  kPaused,
+  kResumed,
+  kRollingBack,
+  kFailed,
+  kTrimmed,
+};
+
+struct Step {
+  Action action = Action::kNone;
+  std::string reason;   ///< one word: "ClusterStarted"; of kNone why nothing happens: "WaitingForCluster"
+  std::string message;  ///< for people
+  std::string cluster;  ///< that it is about, if any
+  State state;          ///< afterwards
+};
+
+// Reasons that records keep.
+inline constexpr std::string_view kPausedByUser = "PausedByUser";
+inline constexpr std::string_view kDeadlineExceeded = "ProgressDeadlineExceeded";
+inline constexpr std::string_view kClusterUnreachable = "ClusterUnreachable";
+
+/// The records must be sound (ReadRecords); so are the answer's. O(records + clusters).
+Step Advance(State state, const Situation& situation);
+
+/// Whether a new record is called for.
+bool Differs(const Record& record, const Target& target);
+
+}  // namespace evenkeel::controllers::rollout

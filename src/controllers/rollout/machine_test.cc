@@ -1,0 +1,211 @@
+#include "controllers/rollout/machine.h"
+
+#include <gtest/gtest.h>
+
+namespace evenkeel::controllers::rollout {
+namespace {
+
+using namespace std::chrono_literals;
+using Names = std::vector<std::string>;
+
+const base::Time kStart{std::chrono::seconds(1'767'225'600)};
+
+class MachineTest : public testing::Test {
+ protected:
+  MachineTest() {
+    situation_.now = kStart;
+    Want("r1");
+    for (const char* name : {"a", "b", "c"}) situation_.clusters[name] = {.waits_for = "0 of 2", .progress = "0"};
+  }
+
+  void Want(const std::string& revision) {
+    Target target;
+    target.revision = revision;
+    target.order = {"a", "b", "c"};
+    situation_.target = target;
+  }
+  Action Tick(base::Duration later = 1s) {
+    situation_.now += later;
+    Step step = Advance(state_, situation_);
+    state_ = step.state;
+    reason_ = step.reason;
+    EXPECT_EQ(CheckRecord(Last()), "");
+    return step.action;
+  }
+  /// r1 is everywhere.
+  void RollOut() {
+    for (auto& [name, facts] : situation_.clusters) facts.ready = true;
+    while (Tick() != Action::kNone) continue;
+    EXPECT_EQ(Last().status, RecordStatus::kReady);
+    for (auto& [name, facts] : situation_.clusters) facts.ready = false;
+  }
+  Record& Last() { return state_.records.back(); }
+
+  Situation situation_;
+  State state_;
+  std::string reason_;
+};
+
+TEST_F(MachineTest, OneClusterAfterTheOther) {
+  EXPECT_EQ(Tick(), Action::kAppended);
+  EXPECT_EQ(Last().pending, (Names{"a", "b", "c"}));
+  EXPECT_TRUE(state_.clusters.empty());
+  EXPECT_EQ(Tick(), Action::kStarted);
+  EXPECT_EQ(Last().deploying, (Names{"a"}));
+  EXPECT_EQ(state_.clusters.at("a").revision, "r1");
+  EXPECT_EQ(Tick(), Action::kNone);
+  EXPECT_EQ(reason_, "WaitingForCluster");
+  situation_.clusters["a"].ready = true;
+  EXPECT_EQ(Tick(), Action::kCompleted);
+  EXPECT_EQ(Tick(), Action::kStarted);
+  EXPECT_EQ(Last().deploying, (Names{"b"}));
+  EXPECT_EQ(state_.clusters.size(), 2u);
+}
+
+TEST_F(MachineTest, FinishesOnlyWhenTheWholeIsHealthy) {
+  RollOut();
+  Want("r2");
+  for (auto& [name, facts] : situation_.clusters) facts.ready = true;
+  situation_.unhealthy = "no leader";
+  for (int i = 0; i < 7; ++i) EXPECT_NE(Tick(), Action::kNone);
+  EXPECT_EQ(Tick(), Action::kNone);
+  EXPECT_EQ(reason_, "WaitingForQuorum");
+  situation_.unhealthy.clear();
+  EXPECT_EQ(Tick(), Action::kFinished);
+  EXPECT_EQ(state_.records.size(), 2u);
+  EXPECT_EQ(Tick(), Action::kNone);
+}
+
+TEST_F(MachineTest, AClosedGateHoldsTheNextCluster) {
+  Tick();
+  situation_.clusters["a"].gate = "1 of 3 members is down";
+  situation_.clusters["a"].gate_reason = "QuorumBudgetExhausted";
+  EXPECT_EQ(Tick(), Action::kNone);
+  EXPECT_EQ(reason_, "QuorumBudgetExhausted");
+}
+
+TEST_F(MachineTest, TheDeadlinePausesAndProgressStartsItAnew) {
+  Tick();
+  Tick();
+  EXPECT_EQ(Tick(9min), Action::kNone);
+  situation_.clusters["a"].progress = "1";
+  EXPECT_EQ(Tick(), Action::kProgressed);
+  EXPECT_EQ(Tick(9min), Action::kNone);
+  EXPECT_EQ(Tick(1min), Action::kPaused);
+  EXPECT_EQ(reason_, kDeadlineExceeded);
+  EXPECT_EQ(Last().deploying, (Names{"a"}));
+  EXPECT_EQ(Tick(24h), Action::kNone);
+  situation_.clusters["a"].ready = true;
+  EXPECT_EQ(Tick(), Action::kResumed);
+  EXPECT_EQ(Tick(), Action::kCompleted);
+}
+
+TEST_F(MachineTest, AnUnreachableClusterPausesAndStopsTheClock) {
+  Tick();
+  Tick();
+  situation_.clusters["a"].reachable = false;
+  EXPECT_EQ(Tick(), Action::kPaused);
+  EXPECT_EQ(reason_, kClusterUnreachable);
+  EXPECT_EQ(Tick(24h), Action::kNone);
+  situation_.clusters["a"].reachable = true;
+  EXPECT_EQ(Tick(), Action::kResumed);
+  EXPECT_EQ(Tick(9min), Action::kNone);
+}
+
+TEST_F(MachineTest, RollsOneClusterBackAndLeavesTheOthers) {
+  RollOut();
+  situation_.policy.on_failure = OnFailure::kRollback;
+  for (auto& [name, facts] : situation_.clusters) facts.can_roll_back = true;
+  Want("r2");
+  Tick();
+  Tick();
+  situation_.clusters["a"].ready = true;
+  Tick();
+  Tick();
+  EXPECT_EQ(Last().deploying, (Names{"b"}));
+  EXPECT_EQ(Tick(10min), Action::kRollingBack);
+  EXPECT_EQ(state_.clusters.at("a").revision, "r2");
+  EXPECT_EQ(state_.clusters.at("b").revision, "r1");
+  EXPECT_EQ(Tick(), Action::kNone);
+  situation_.clusters["b"].ready = true;
+  EXPECT_EQ(Tick(), Action::kFailed);
+  EXPECT_EQ(Last().pending, (Names{"b", "c"}));
+  EXPECT_EQ(Tick(), Action::kNone) << "until something else is wanted";
+  Want("r3");
+  EXPECT_EQ(Tick(), Action::kSuperseded);
+  EXPECT_EQ(Last().order, (Names{"b", "a", "c"}));
+}
+
+TEST_F(MachineTest, ThereIsNothingToRollBackToAtFirst) {
+  situation_.policy.on_failure = OnFailure::kRollback;
+  for (auto& [name, facts] : situation_.clusters) facts.can_roll_back = true;
+  Tick();
+  Tick();
+  EXPECT_EQ(Tick(10min), Action::kPaused);
+}
+
+TEST_F(MachineTest, AFixSupersedesWithTheBrokenClusterFirst) {
+  RollOut();
+  Want("r2");
+  Tick();
+  Tick();
+  situation_.clusters["a"].ready = true;
+  Tick();
+  Tick();
+  EXPECT_EQ(Tick(10min), Action::kPaused);
+  Want("r3");
+  EXPECT_EQ(Tick(), Action::kSuperseded);
+  EXPECT_EQ(state_.records[1].status, RecordStatus::kSuperseded);
+  EXPECT_EQ(Last().order, (Names{"b", "a", "c"}));
+  EXPECT_EQ(Tick(), Action::kStarted);
+  EXPECT_EQ(state_.clusters.at("b"), (ClusterRevision{"r3", "r2"}));
+}
+
+TEST_F(MachineTest, PausedByTheUserNothingBegins) {
+  situation_.policy.paused = true;
+  Step step = Advance(state_, situation_);
+  EXPECT_EQ(step.action, Action::kNone);
+  EXPECT_EQ(step.reason, kPausedByUser);
+  situation_.policy.paused = false;
+  Tick();
+  situation_.policy.paused = true;
+  EXPECT_EQ(Tick(), Action::kPaused);
+  Want("r2");
+  EXPECT_EQ(Tick(), Action::kNone) << "a pause goes before everything";
+  Want("r1");
+  situation_.policy.paused = false;
+  EXPECT_EQ(Tick(), Action::kResumed);
+}
+
+TEST_F(MachineTest, HistoryIsTrimmedFromItsOldEnd) {
+  situation_.policy.history_limit = 2;
+  RollOut();
+  Record old = Last();
+  old.revision = "r0";
+  state_.records.insert(state_.records.begin(), 4, old);
+  EXPECT_EQ(Tick(), Action::kTrimmed);
+  EXPECT_EQ(state_.records.size(), 2u);
+  EXPECT_EQ(Last().revision, "r1");
+  EXPECT_EQ(Tick(), Action::kNone);
+}
+
+TEST_F(MachineTest, RecordsWithoutARevisionAreComparedByGenerations) {
+  RollOut();
+  Last().revision.clear();
+  Last().observed_generations = {{"zookeeper", 1}};
+  situation_.target->generations = {{"zookeeper", 1}};
+  EXPECT_EQ(Tick(), Action::kNone);
+  situation_.target->generations = {{"zookeeper", 2}};
+  EXPECT_EQ(Tick(), Action::kAppended);
+  EXPECT_EQ(state_.records[0].status, RecordStatus::kReady);
+}
+
+TEST_F(MachineTest, AnotherUidIsAnotherTarget) {
+  RollOut();
+  Last().uid = "one";
+  situation_.target->uid = "two";
+  EXPECT_EQ(Tick(), Action::kAppended);
+}
+
+}  // namespace
+}  // namespace evenkeel::controllers::rollout
