@@ -12,6 +12,7 @@
 #include "client/fenced_client.h"
 #include "client/http_client.h"
 #include "controllers/autoscaler/member_autoscaler.h"
+#include "controllers/balancer/scheduler/member_scheduler.h"
 #include "controllers/distribution/distributor.h"
 #include "controllers/distribution/shard_plan.h"
 #include "embedded/apiserver/http_server.h"
@@ -22,6 +23,7 @@ namespace {
 namespace apiserver = embedded::apiserver;
 namespace autoscaler = controllers::autoscaler;
 namespace distribution = controllers::distribution;
+namespace scheduler = controllers::balancer::scheduler;
 using controllers::runtime::Member;
 using controllers::runtime::MemberControllerFactory;
 
@@ -176,8 +178,13 @@ base::Status Run(const RunOptions& run) {
   owner_options.request_timeout = kMemberTimeout;
   owner_options.write_timeout = owner_options.connect_timeout = kFencedTimeout;
   owner_options.user_agent = hub_options.user_agent;
-  EVENKEEL_ASSIGN(auto autoscalers,
+  EVENKEEL_ASSIGN(auto controllers,
                   MakeAutoscalers(run, options.host_name, owner_options, executor->clock(), random, autoscaler_metrics));
+  if (run.scheduler) {
+    controllers.push_back(scheduler::NewMemberScheduler(
+        {.options = {}, .clock = executor->clock(), .random = random.Fork("scheduler"), .host = options.host_name}));
+    base::log::Info("scheduler is on", {{"name", scheduler::kSchedulerName}});
+  }
   auto connect = [&](const client::ConnectionConfig& config, int64_t epoch) {
     client::HttpClientOptions member_options = owner_options;
     if (epoch == 0) member_options.request_timeout = kFencedTimeout;
@@ -185,7 +192,7 @@ base::Status Run(const RunOptions& run) {
     return client::NewHttpClient(config, member_options);
   };
   const std::unique_ptr<distribution::Distributor> distributor =
-      distribution::NewDistributor({*hub, *executor, random, std::move(options), connect, metrics, std::move(autoscalers)});
+      distribution::NewDistributor({*hub, *executor, random, std::move(options), connect, metrics, std::move(controllers)});
   HealthHandler health(*distributor, metrics, *autoscaler_metrics);
   apiserver::HttpServerOptions server_options;
   server_options.address = run.metrics_address;

@@ -20,6 +20,7 @@ struct RunOptions {
   std::vector<std::string> quirks;
   bool in_cluster = false;
   std::vector<controllers::autoscaler::FlagValue> autoscaler;  ///< without --cloud-provider: none runs
+  bool scheduler = false;                                      ///< binds pods of the members that name it
 };
 
 /// Runs until SIGTERM or SIGINT, then hands its clusters over and returns. Serves /healthz, /readyz, /livez and /metrics.

@@ -1,13 +1,9 @@
-#include "embedded/workloads/scheduler.h"
-
 #include <gtest/gtest.h>
 
 #include "embedded/workloads/cluster_test_support.h"
 
 namespace evenkeel::embedded::workloads {
 namespace {
-
-using Instant = base::Instant;
 
 class SchedulerTest : public ClusterTest {
  protected:
@@ -195,46 +191,6 @@ TEST_F(SchedulerTest, AClaimTakesTheSmallestVolumeThatIsThere) {
   Delete("persistentvolumeclaims", "data");
   RunFor(2s);
   EXPECT_EQ(FindString(Get("persistentvolumes", "right"), {"status", "phase"}), "Released") << "it is not ours to delete";
-}
-
-TEST(SchedulerQueueTest, ImportantFirstThenInOrder) {
-  SchedulerQueue queue;
-  const Instant now{};
-  queue.Add("b", 0, now);
-  queue.Add("a", 0, now);
-  queue.Add("z", 5, now);
-  EXPECT_EQ(queue.Pop(now), "z");
-  EXPECT_EQ(queue.Pop(now), "b");
-  EXPECT_EQ(queue.Pop(now), "a");
-  EXPECT_EQ(queue.Pop(now), std::nullopt);
-}
-
-TEST(SchedulerQueueTest, BacksOffFromOneSecondToTen) {
-  SchedulerQueue queue;
-  Instant now{};
-  queue.Add("a", 0, now);
-  for (const auto wait : {0s, 1s, 2s, 4s, 8s, 10s, 10s}) {
-    ASSERT_EQ(queue.Pop(now), "a");
-    queue.Park("a", 7, now);
-    ASSERT_EQ(queue.parked().count(7), 1U);
-    queue.Wake(7, now);
-    ASSERT_TRUE(queue.parked().empty());
-    EXPECT_EQ(*queue.NextDue(now) - now, wait);
-    now += wait;
-  }
-}
-
-TEST(SchedulerQueueTest, ThoseLeftAsideComeUpAgainAfterFiveMinutes) {
-  SchedulerQueue queue;
-  const Instant now{};
-  queue.Add("a", 0, now);
-  ASSERT_EQ(queue.Pop(now), "a");
-  queue.Park("a", 7, now);
-  EXPECT_EQ(queue.Pop(now + 5min - 1ns), std::nullopt);
-  EXPECT_EQ(queue.Pop(now + 5min), "a");
-  EXPECT_TRUE(queue.parked().empty());
-  queue.Remove("a");
-  EXPECT_EQ(queue.NextDue(now), std::nullopt);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "controllers/balancer/scheduler/scheduler.h"
 #include "scheduling/volume_decode.h"
 
 namespace evenkeel::embedded::workloads {
@@ -13,6 +14,7 @@ using base::FindString;
 using base::Json;
 using base::JsonArray;
 using base::JsonObject;
+using controllers::balancer::scheduler::kSelectedNode;
 
 constexpr char kProvisionedBy[] = "pv.kubernetes.io/provisioned-by";
 constexpr char kBindCompleted[] = "pv.kubernetes.io/bind-completed";

@@ -10,9 +10,6 @@
 
 namespace evenkeel::embedded::workloads {
 
-/// How the scheduler tells the binder of the node that it has chosen: an annotation of the claim.
-inline constexpr char kSelectedNode[] = "volume.kubernetes.io/selected-node";
-
 /// PersistentVolumeClaims.
 const kube::Resource& ClaimKind();
 

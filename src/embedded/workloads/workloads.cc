@@ -46,7 +46,7 @@ const std::vector<Maker>& Makers() {
       MakerOf<EndpointsController>("endpoints"),
       MakerOf<ServiceAccountController>("serviceaccount"),
       MakerOf<VolumeBinder>("volumebinder"),
-      MakerOf<Scheduler>("scheduler"),
+      MakerOf<SchedulerController>("scheduler"),
   };
   return makers;
 }

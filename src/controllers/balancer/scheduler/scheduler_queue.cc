@@ -1,8 +1,8 @@
-#include "embedded/workloads/scheduler_queue.h"
+#include "controllers/balancer/scheduler/scheduler_queue.h"
 
 #include <algorithm>
 
-namespace evenkeel::embedded::workloads {
+namespace evenkeel::controllers::balancer::scheduler {
 
 void SchedulerQueue::Withdraw(const std::string& key, Entry& entry) {
   if (entry.state == State::kActive) active_.erase({-entry.priority, entry.sequence, key});
@@ -114,4 +114,4 @@ std::optional<base::Instant> SchedulerQueue::NextDue(base::Instant now) const {
   return timed_.begin()->first;
 }
 
-}  // namespace evenkeel::embedded::workloads
+}  // namespace evenkeel::controllers::balancer::scheduler

@@ -15,7 +15,7 @@
 #include "base/time.h"
 #include "scheduling/ids.h"
 
-namespace evenkeel::embedded::workloads {
+namespace evenkeel::controllers::balancer::scheduler {
 
 class SchedulerQueue {
  public:
@@ -72,4 +72,4 @@ class SchedulerQueue {
   uint64_t sequence_ = 0;
 };
 
-}  // namespace evenkeel::embedded::workloads
+}  // namespace evenkeel::controllers::balancer::scheduler

@@ -1,0 +1,23 @@
+// The scheduler of one member cluster, alive: told by informers of its own on the member's strand, and writing through the
+// member's fenced client, so that of several replicas only the member's owner binds pods. Other schedulers of the cluster go on
+// with their pods; nothing is decided before everything has been listed once.
+#pragma once
+
+#include <string>
+
+#include "base/random.h"
+#include "controllers/balancer/scheduler/scheduler.h"
+#include "controllers/runtime/member.h"
+
+namespace evenkeel::controllers::balancer::scheduler {
+
+struct MemberSchedulerContext {
+  SchedulerOptions options;
+  base::Clock& clock;
+  base::Random random;
+  std::string host;  ///< for events: which replica
+};
+
+runtime::MemberControllerFactory NewMemberScheduler(MemberSchedulerContext context);
+
+}  // namespace evenkeel::controllers::balancer::scheduler

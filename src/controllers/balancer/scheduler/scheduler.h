@@ -1,0 +1,152 @@
+// The scheduler: binds pods without a node, the most important first, each to the least allocated of the nodes that
+// kube-scheduler's filters (scheduling/snapshot.h) let it on. What fits nowhere is told why in upstream's words and tried again
+// when something has changed that could help (scheduler_queue.h).
+//
+// Nothing is preempted; a pod that somebody has nominated for a node counts there for pods that are less important. Claims
+// whose class waits for the first consumer are told the node, and the pod is bound once they are. Where a BalancingPlan is
+// being carried out, room is kept for the successors of the pods that it evicts (reservation_book.h).
+//
+// It is told of what there is and called when it has work to do; who watches and who calls is member_scheduler.h for a member
+// cluster, embedded/workloads/scheduler.h for the embedded fleet.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "client/client.h"
+#include "client/event_recorder.h"
+#include "controllers/balancer/scheduler/reservation_book.h"
+#include "controllers/balancer/scheduler/scheduler_queue.h"
+#include "kube/types.h"
+#include "scheduling/snapshot.h"
+
+namespace evenkeel::controllers::balancer::scheduler {
+
+/// The name by which pods ask for this scheduler, where it is not the cluster's default.
+inline constexpr char kSchedulerName[] = "evenkeel";
+/// How a volume binder is told of the node that has been chosen: an annotation of the claim.
+inline constexpr char kSelectedNode[] = "volume.kubernetes.io/selected-node";
+
+/// A kind that the filters look at and that has no function of its own below.
+struct VolumeResource {
+  kube::Resource resource;
+  scheduling::VolumeKind kind;
+};
+const std::vector<VolumeResource>& VolumeResources();
+
+struct SchedulerOptions {
+  /// Pods with one of these at spec.schedulerName are bound; "" are those that name none.
+  std::set<std::string> names{kSchedulerName};
+};
+
+struct SchedulerContext {
+  /// Its writes have preconditions, so it may be a fenced one.
+  client::Client& client;
+  base::Clock& clock;
+  client::EventRecorder& events;
+  /// Asks for a Turn, at once (zero) or that much later. Several calls may be answered by one turn.
+  std::function<void(base::Duration)> call;
+};
+
+using PodPointer = std::shared_ptr<const kube::Pod>;
+
+/// Lives on one strand, with the informers that tell it. Keeps of pods what the snapshot keeps, and those that it serves and
+/// that have no node.
+///
+/// Cost of binding one pod: O(nodes), a few ns each; of one that fits nowhere and whose like has just been tried: O(1).
+class Scheduler {
+ public:
+  Scheduler(SchedulerContext context, SchedulerOptions options);
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  // What is there; `after` null: it has gone.
+
+  /// `after` has its JSON.
+  void OnPod(const std::string& key, const PodPointer& after);
+  void OnNode(const kube::Node* before, const kube::Node* after);
+  /// One without labels is as good as none.
+  void OnNamespace(const std::string& name, const kube::Labels& labels);
+  void OnVolume(scheduling::VolumeKind kind, const std::string& key, const base::Json* after);
+  /// A BalancingPlan.
+  void OnPlan(const std::string& name, const base::Json* after);
+
+  /// Tries one pod, so that others on the strand have their turn. When the next turn is due without another call; nullopt:
+  /// never. Not before everything that is there has been told once.
+  std::optional<base::Duration> Turn();
+
+ private:
+  /// What a pod waits for between the choice of its node and the binding.
+  struct Binding {
+    std::string node;
+    std::vector<std::string> claims;  ///< keys
+    base::Instant deadline{};
+  };
+  struct Choice {
+    scheduling::NodeId node = scheduling::kNone;
+    std::string message;  ///< why there is none
+  };
+  struct Claim {
+    std::string uid;
+    bool bound = false;
+  };
+
+  // scheduler.cc: what is there, and who is to be tried.
+  void DropPod(const std::string& key);
+  /// Room, or a reason, has gone from the node.
+  void PodLeft(scheduling::NodeId node);
+  void NodesFreed(const ReservationBook::Nodes& nodes);
+  /// Tries the pods again that may have room on the node which is kept from others.
+  void WakePromised(scheduling::NodeId node);
+  /// Tries those again whose class `concerned` says could be helped.
+  template <typename Concerned>
+  void Wake(const Concerned& concerned);
+  void Try(const std::string& key);
+  bool Wants(const kube::Pod& pod) const;
+  base::Instant Monotonic() const { return context_.clock.Monotonic(); }
+  void Run() { context_.call({}); }
+
+  // scheduler_choice.cc
+  Choice Choose(const kube::Pod& pod, scheduling::PodId id);
+  Choice ChooseNow(const kube::Pod& pod, scheduling::PodId id, const std::vector<ReservationBook::Key>& reserved);
+  /// Whether the choice depends on more than the snapshot as it is.
+  bool HasPromises(const kube::Pod& pod, const std::vector<ReservationBook::Key>& reserved) const;
+  scheduling::NodeId BestNode(scheduling::ClassId pod_class);
+  int64_t Score(scheduling::NodeId node, int64_t cpu, int64_t memory) const;
+
+  // scheduler_binding.cc
+  void Assign(const kube::Pod& pod, scheduling::PodId id, scheduling::NodeId node);
+  base::Status SelectNode(const std::vector<std::string>& claims, const std::string& node);
+  void FinishBinding(const kube::Pod& pod, const Binding& binding);
+  void Bind(const kube::Pod& pod, const std::string& node);
+  void GiveUp(const std::string& key);
+  void MarkUnschedulable(const kube::Pod& pod, scheduling::PodId id, const std::string& message);
+  void MarkGated(const kube::Pod& pod);
+  /// PodScheduled=False; true when it says so already. Nothing is written then.
+  base::Result<bool> WriteCondition(const kube::Pod& pod, const char* reason, const std::string& message);
+
+  SchedulerContext context_;
+  const SchedulerOptions options_;
+  scheduling::Snapshot snapshot_;
+  SchedulerQueue queue_;
+  ReservationBook book_;
+  std::map<std::string, PodPointer> waiting_;       // pods that are ours and have no node
+  std::map<std::string, kube::Labels> namespaces_;  // those with labels
+  std::map<std::string, Claim> claims_;             // by key
+  std::map<std::string, std::string> nominated_;    // node by pod
+  std::map<std::string, Binding> binding_;          // by pod
+  bool told_ = false;                               // the first Turn has come
+  /// Messages of the classes and priorities that have been found to fit nowhere since the last change.
+  std::map<std::pair<scheduling::ClassId, int32_t>, std::string> messages_;
+};
+
+/// More pods elsewhere can let it in.
+bool WantsCompany(const scheduling::PodClass& pod_class);
+
+}  // namespace evenkeel::controllers::balancer::scheduler
