@@ -14,6 +14,7 @@ from process_fleet import cluster_of
 PROVIDER_ID = "e2e://"
 NOT_READY = "node.kubernetes.io/not-ready"
 DELETE_MACHINE = "cluster.x-k8s.io/delete-machine"
+DEFAULT = "default-scheduler"
 QUOTA = "e2e.evenkeel.dev/quota"  # annotation of a MachineDeployment: as many machines can be had
 
 
@@ -188,7 +189,7 @@ class PlayedCluster:
             if pod["spec"].get("nodeName") in free:
                 free[pod["spec"]["nodeName"]] -= size(pod)
         for pod in pods:
-            if pod["spec"].get("nodeName") or is_going(pod):
+            if pod["spec"].get("nodeName") or is_going(pod) or pod["spec"].get("schedulerName", DEFAULT) != DEFAULT:
                 continue
             name, selector = pod["metadata"]["name"], pod["spec"].get("nodeSelector", {})
             fits = [node for node, left in free.items()
