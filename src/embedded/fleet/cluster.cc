@@ -2,6 +2,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "controllers/balancer/member/kinds.h"
 #include "embedded/cloud/node_group_definition.h"
 #include "embedded/fleet/api_endpoint.h"
 #include "embedded/nodeagent/simulated_runtime.h"
@@ -74,6 +75,7 @@ base::Status Cluster::Start() {
 
 base::Status Cluster::StartCloud() {
   EVENKEEL_TRY(cloud::InstallDefinition(*client_));
+  EVENKEEL_TRY(controllers::balancer::member::InstallDefinitions(*client_));
   cloud::CloudOptions options;
   options.client = client_.get();
   options.strand = agent_strand_;

@@ -1,0 +1,240 @@
+#include "controllers/balancer/member/member_objects.h"
+
+#include <algorithm>
+
+#include "base/yaml.h"
+#include "controllers/balancer/member/policy.h"
+
+namespace evenkeel::controllers::balancer::member {
+namespace {
+
+using base::FindString;
+using base::Json;
+
+constexpr std::string_view kMirrorAnnotation = "kubernetes.io/config.mirror";
+constexpr std::string_view kSafeAnnotation = "cluster-autoscaler.kubernetes.io/safe-to-evict";
+constexpr std::string_view kSafeVolumesAnnotation = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes";
+
+bool IsOwnerKind(std::string_view kind) {
+  return kind == "ReplicaSet" || kind == "StatefulSet" || kind == "ReplicationController";
+}
+
+std::string_view AnnotationOf(const kube::ObjectMeta& meta, std::string_view key) {
+  const auto found = meta.annotations.find(std::string(key));
+  return found == meta.annotations.end() ? std::string_view() : std::string_view(found->second);
+}
+
+bool ListHas(std::string_view list, std::string_view name) {
+  while (!list.empty()) {
+    const size_t comma = std::min(list.find(','), list.size());
+    if (list.substr(0, comma) == name) return true;
+    list.remove_prefix(std::min(list.size(), comma + 1));
+  }
+  return false;
+}
+
+/// A volume whose content goes with the pod, and that is not said to be dispensable.
+bool KeepsLocalData(const Json& pod, std::string_view dispensable) {
+  for (const Json& volume : base::FindArray(pod, {"spec", "volumes"})) {
+    const Json* path = base::Find(volume, {"hostPath"});
+    const Json* scratch = base::Find(volume, {"emptyDir"});
+    const bool local = (path != nullptr && !path->is_null()) ||
+                       (scratch != nullptr && !scratch->is_null() && FindString(*scratch, {"medium"}) != "Memory");
+    if (local && !ListHas(dispensable, FindString(volume, {"name"}))) return true;
+  }
+  return false;
+}
+
+std::string WhyFixed(const kube::Pod& pod, const Json& object) {
+  const kube::OwnerReference* owner = pod.meta.Controller();
+  if (!AnnotationOf(pod.meta, kMirrorAnnotation).empty() || (owner != nullptr && owner->kind == "Node")) {
+    return "it belongs to its node";
+  }
+  if (owner == nullptr) return "no controller would make another";
+  if (owner->kind == "DaemonSet") return "a DaemonSet has it on this node";
+  if (owner->kind == "Job") return "a Job would lose its work";
+  if (!IsOwnerKind(owner->kind)) return "it is not known what " + owner->kind + " " + owner->name + " would do";
+  const std::string_view safe = AnnotationOf(pod.meta, kSafeAnnotation);
+  if (safe == "true") return "";
+  if (!safe.empty()) return "its annotation " + std::string(kSafeAnnotation) + " is " + std::string(safe);
+  if (KeepsLocalData(object, AnnotationOf(pod.meta, kSafeVolumesAnnotation))) return "it keeps data on its node";
+  return "";
+}
+
+std::map<std::string, int64_t> DeclaredLoads(const kube::ObjectMeta& meta) {
+  std::map<std::string, int64_t> loads;
+  const std::string_view text = AnnotationOf(meta, kLoadAnnotation);
+  if (text.empty()) return loads;
+  const auto json = base::ParseJson(text, kLoadAnnotation);
+  if (!json || !json->is_object()) return loads;
+  for (const auto& [metric, load] : json->get_object()) {
+    if (load.is_int64() && load.get_int64() >= 0) loads[std::string(metric)] = scheduling::Bounded(load.get_int64());
+  }
+  return loads;
+}
+
+std::string WhyLeftOut(const kube::Node& node) {
+  for (const kube::Taint& taint : node.taints) {
+    if (taint.key == kToBeDeletedTaint) return "the autoscaler removes it";
+    if (taint.key == kDeletionCandidateTaint) return "the autoscaler may remove it";
+  }
+  if (node.meta.deletion_time) return "it is being deleted";
+  if (node.unschedulable) return "it is cordoned";
+  return node.ready ? "" : "it is not ready";
+}
+
+std::optional<scheduling::VolumeKind> VolumeKindOf(std::string_view kind) {
+  using scheduling::VolumeKind;
+  if (kind == "PersistentVolume") return VolumeKind::kPersistentVolume;
+  if (kind == "PersistentVolumeClaim") return VolumeKind::kPersistentVolumeClaim;
+  if (kind == "StorageClass") return VolumeKind::kStorageClass;
+  if (kind == "CSINode") return VolumeKind::kCsiNode;
+  if (kind == "CSIDriver") return VolumeKind::kCsiDriver;
+  if (kind == "CSIStorageCapacity") return VolumeKind::kCsiStorageCapacity;
+  return std::nullopt;
+}
+
+bool SaysScaleUp(const Json& config_map) {
+  const auto status = base::ParseYamlDocument(FindString(config_map, {"data", "status"}), kAutoscalerStatus);
+  return status && FindString(*status, {"clusterWide", "scaleUp", "status"}) == "InProgress";
+}
+
+}  // namespace
+
+SeenPod DecodeSeenPod(const Json& object) {
+  const kube::Pod pod = kube::Pod::Decode(object);
+  SeenPod seen;
+  seen.key = pod.meta.Key();
+  seen.ns = pod.meta.ns;
+  seen.name = pod.meta.name;
+  seen.uid = pod.meta.uid;
+  seen.node = pod.node_name;
+  if (const kube::OwnerReference* owner = pod.meta.Controller(); owner != nullptr) {
+    seen.owner_kind = owner->kind;
+    seen.owner_name = owner->name;
+    seen.owner_uid = owner->uid;
+  }
+  seen.labels = pod.meta.labels;
+  seen.requests = pod.Requests();
+  seen.declared = DeclaredLoads(pod.meta);
+  const auto role = pod.meta.labels.find(kRoleLabel);
+  if (role != pod.meta.labels.end()) seen.role = role->second;
+  seen.created = pod.meta.creation_time;
+  seen.terminating = pod.meta.deletion_time.has_value();
+  seen.ready = pod.ready;
+  seen.fixed = WhyFixed(pod, object);
+  return seen;
+}
+
+SeenNode DecodeSeenNode(const Json& object) {
+  const kube::Node node = kube::Node::Decode(object);
+  return {.name = node.meta.name,
+          .uid = node.meta.uid,
+          .labels = node.meta.labels,
+          .allocatable = node.allocatable,
+          .ready_since = std::max(node.ready_since, node.meta.creation_time),
+          .left_out = WhyLeftOut(node)};
+}
+
+void MemberObjects::Upsert(const Json& object) {
+  const std::string_view kind = FindString(object, {"kind"});
+  if (kind == "Pod") {
+    UpsertPod(object);
+  } else if (kind == "Node") {
+    snapshot_.UpsertNode(object);
+    nodes_.insert_or_assign(std::string(kube::NameOf(object)), DecodeSeenNode(object));
+  } else if (IsOwnerKind(kind)) {
+    UpsertOwner(object);
+  } else if (kind == "Namespace") {
+    const kube::ObjectMeta meta = kube::DecodeMeta(object);
+    snapshot_.UpsertNamespace(meta.name, meta.labels);
+    namespaces_[meta.name] = meta.labels;
+  } else if (kind == "ConfigMap") {
+    if (kube::NameOf(object) == kAutoscalerStatus) scaling_up_ = SaysScaleUp(object);
+  } else if (const auto volume = VolumeKindOf(kind)) {
+    snapshot_.UpsertVolume(*volume, object);
+  }
+}
+
+void MemberObjects::UpsertPod(const Json& object) {
+  const std::string key = kube::KeyOf(object);
+  const std::string_view phase = FindString(object, {"status", "phase"});
+  snapshot_.UpsertPod(object);
+  if (phase == "Succeeded" || phase == "Failed") {
+    pods_.erase(key);
+  } else {
+    pods_.insert_or_assign(key, DecodeSeenPod(object));
+  }
+}
+
+void MemberObjects::UpsertOwner(const Json& object) {
+  const kube::Workload workload = kube::Workload::Decode(object);
+  SeenOwner owner{.kind = std::string(FindString(object, {"kind"})),
+                  .ns = workload.meta.ns,
+                  .name = workload.meta.name,
+                  .uid = workload.meta.uid,
+                  .parent_kind = "",
+                  .parent_name = "",
+                  .replicas = workload.meta.deletion_time ? 0 : workload.replicas};
+  if (const kube::OwnerReference* parent = workload.meta.Controller(); parent != nullptr) {
+    owner.parent_kind = parent->kind;
+    owner.parent_name = parent->name;
+  }
+  std::string& uid = owner_by_key_[owner.kind + " " + workload.meta.Key()];
+  if (!uid.empty() && uid != owner.uid) owners_.erase(uid);
+  uid = owner.uid;
+  owners_.insert_or_assign(uid, std::move(owner));
+}
+
+void MemberObjects::Remove(std::string_view kind, const std::string& key) {
+  if (kind == "Pod") {
+    snapshot_.RemovePod(key);
+    pods_.erase(key);
+  } else if (kind == "Node") {
+    snapshot_.RemoveNode(key);
+    nodes_.erase(key);
+  } else if (IsOwnerKind(kind)) {
+    const auto found = owner_by_key_.find(std::string(kind) + " " + key);
+    if (found == owner_by_key_.end()) return;
+    owners_.erase(found->second);
+    owner_by_key_.erase(found);
+  } else if (kind == "Namespace") {
+    snapshot_.RemoveNamespace(key);
+    namespaces_.erase(key);
+  } else if (kind == "ConfigMap") {
+    if (key.ends_with(std::string("/") + kAutoscalerStatus)) scaling_up_ = false;
+  } else if (const auto volume = VolumeKindOf(kind)) {
+    snapshot_.RemoveVolume(*volume, key);
+  }
+}
+
+const SeenPod* MemberObjects::FindPod(std::string_view key) const {
+  const auto found = pods_.find(key);
+  return found == pods_.end() ? nullptr : &found->second;
+}
+
+const SeenNode* MemberObjects::FindNode(std::string_view name) const {
+  const auto found = nodes_.find(name);
+  return found == nodes_.end() ? nullptr : &found->second;
+}
+
+const SeenOwner* MemberObjects::FindOwner(const std::string& uid) const {
+  const auto found = owners_.find(uid);
+  return found == owners_.end() ? nullptr : &found->second;
+}
+
+const kube::Labels& MemberObjects::NamespaceLabels(const std::string& name) const {
+  static const kube::Labels kNoLabels;
+  const auto found = namespaces_.find(name);
+  return found == namespaces_.end() ? kNoLabels : found->second;
+}
+
+std::vector<const SeenPod*> MemberObjects::PodsOf(std::string_view owner_uid) const {
+  std::vector<const SeenPod*> found;
+  for (const auto& [key, pod] : pods_) {
+    if (pod.owner_uid == owner_uid) found.push_back(&pod);
+  }
+  return found;
+}
+
+}  // namespace evenkeel::controllers::balancer::member

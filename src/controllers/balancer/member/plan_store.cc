@@ -1,0 +1,103 @@
+#include "controllers/balancer/member/plan_store.h"
+
+#include <algorithm>
+
+#include "controllers/balancer/member/kinds.h"
+
+namespace evenkeel::controllers::balancer::member {
+namespace {
+
+using base::Json;
+
+/// Longer than any window in which moves are counted by default, and long enough to be looked at.
+constexpr base::Duration kKeepPlans = std::chrono::hours(1);
+constexpr const char* kPolicyLabel = "evenkeel.dev/balancing-policy";
+/// Names of objects have 253 characters, values of labels 63.
+constexpr size_t kNameMax = 200, kLabelMax = 63;
+
+/// "20261123t014500": part of a name, in the order of time.
+std::string Stamp(base::Time now) {
+  std::string stamp;
+  for (const char c : base::FormatTime(now)) {
+    if (c == 'T') stamp += 't';
+    if (c >= '0' && c <= '9') stamp += c;
+  }
+  return stamp;
+}
+
+}  // namespace
+
+PlanStore::PlanStore(client::Client& client, std::shared_ptr<base::Strand> strand, base::Clock& clock, base::Random random)
+    : client_(client), informer_(client, BalancingPlans(), {}, std::move(strand), clock, std::move(random)) {
+  informer_.AddHandler([this](const auto& before, const auto& after) {
+    if (after == nullptr) written_.erase(before->meta.name);
+  });
+}
+
+std::vector<PlanObject> PlanStore::All() {
+  std::vector<PlanObject> plans;
+  for (const auto& [name, object] : informer_.items()) {
+    const auto own = written_.find(name);
+    if (own != written_.end()) {
+      const bool newer = own->second.uid == object->meta.uid &&
+                         client::IsOlderVersion(object->meta.resource_version, own->second.resource_version);
+      if (newer) continue;
+      written_.erase(own);
+    }
+    plans.push_back(PlanObject::Decode(*object->json));
+  }
+  for (const auto& [name, plan] : written_) plans.push_back(plan);
+  std::ranges::sort(plans, {}, [](const PlanObject& plan) { return std::pair(plan.created, plan.name); });
+  return plans;
+}
+
+const PlanObject* PlanStore::Current(const std::vector<PlanObject>& plans) {
+  for (const PlanPhase phase : {PlanPhase::kExecuting, PlanPhase::kPending}) {
+    const auto found = std::ranges::find(plans, phase, &PlanObject::state);
+    if (found != plans.end()) return &*found;
+  }
+  return nullptr;
+}
+
+void PlanStore::Keep(PlanObject& plan, const Json& stored) {
+  plan.uid = kube::UidOf(stored);
+  plan.resource_version = kube::ResourceVersionOf(stored);
+  plan.created = kube::DecodeMeta(stored).creation_time;
+  written_[plan.name] = plan;
+}
+
+base::Status PlanStore::Create(PlanObject& plan, base::Time now) {
+  plan.name = plan.policy.substr(0, kNameMax) + "-" + Stamp(now);
+  Json object = kube::NewObject(BalancingPlans(), "", plan.name);
+  if (plan.policy.size() <= kLabelMax) base::Ensure(object, {"metadata", "labels", kPolicyLabel}) = plan.policy;
+  base::Ensure(object, {"spec"}) = plan.Spec();
+  EVENKEEL_ASSIGN(const Json stored, client_.Create(BalancingPlans(), object));
+  Keep(plan, stored);
+  return {};
+}
+
+base::Status PlanStore::WriteStatus(PlanObject& plan) {
+  Json object = kube::NewObject(BalancingPlans(), "", plan.name);
+  base::Ensure(object, {"metadata", "uid"}) = plan.uid;
+  base::Ensure(object, {"metadata", "resourceVersion"}) = plan.resource_version;
+  base::Ensure(object, {"spec"}) = plan.Spec();
+  base::Ensure(object, {"status"}) = plan.Status();
+  const auto stored = client_.Update(BalancingPlans(), object, {.subresource = "status"});
+  if (!stored) {
+    if (stored.error().code() == base::Code::kNotFound) written_.erase(plan.name);
+    return base::Fail(stored.error());
+  }
+  Keep(plan, *stored);
+  return {};
+}
+
+void PlanStore::Prune(base::Time now, const std::function<void(const base::Error&)>& failed) {
+  for (const auto& [name, object] : informer_.items()) {
+    const PlanObject plan = PlanObject::Decode(*object->json);
+    if (!IsFinal(plan.state) || now - plan.finished_at.value_or(plan.created) < kKeepPlans) continue;
+    const auto deleted = client_.Delete(BalancingPlans(), "", name, {.uid = plan.uid});
+    if (!deleted && deleted.error().code() != base::Code::kNotFound) failed(deleted.error());
+  }
+}
+
+}  // namespace evenkeel::controllers::balancer::member
