@@ -83,7 +83,8 @@ bool ReservationBook::Matches(const Entry& entry, const kube::Pod& pod) const {
   if (owner == nullptr || owner->uid != reservation.owner_uid || !entry.taken_by.empty()) return false;
   if (!reservation.pod_uid.empty() && pod.meta.uid == reservation.pod_uid) return false;
   const std::string key = pod.meta.Key();
-  if (!reservation.successor.empty()) return key == reservation.successor;
+  // As long as that one is there.
+  if (snapshot_.FindPod(reservation.successor) != kNone) return key == reservation.successor;
   if (owner->kind == "StatefulSet") return key == reservation.pod;
   return reservation.pod.starts_with(pod.meta.ns + "/");
 }

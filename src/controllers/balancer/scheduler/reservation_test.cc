@@ -243,6 +243,21 @@ TEST_F(ReservationTest, ASuccessorThatGoesAgainMakesRoomForTheNext) {
   EXPECT_EQ(NodeOf("newer"), "n2");
 }
 
+TEST_F(ReservationTest, ThePlanCanNameTheSuccessor) {
+  Own();
+  Evict();
+  Put(PodOf("rs", "named", "100"));
+  Plan({{"old", "n1", "n2", "Evicted", "named"}});
+  Run(100ms);
+  Pod("rs", "new", "1");
+  Run(12s);
+  EXPECT_EQ(NodeOf("new"), "") << "the plan awaits another one";
+  Remove("named");
+  Plan({{"old", "n1", "n2", "Evicted", "named"}});
+  Run(12s);
+  EXPECT_EQ(NodeOf("new"), "n2") << "that one is gone";
+}
+
 TEST_F(ReservationTest, SeveralOfOneControllerShareTheirTargets) {
   Node("n4", "64");
   Node("n5", "1");
@@ -260,7 +275,7 @@ TEST_F(ReservationTest, SeveralOfOneControllerShareTheirTargets) {
   EXPECT_EQ(NodeOf("new-2"), "n4");
 }
 
-TEST_F(ReservationTest, OnesThatAnotherSchedulerBoundIsUsedUp) {
+TEST_F(ReservationTest, OneThatAnotherSchedulerBoundIsUsedUp) {
   Node("n4", "64");
   Own();
   Evict();
