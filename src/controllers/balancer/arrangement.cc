@@ -69,7 +69,7 @@ void Arrangement::AddNew() {
   for (PartitionId id = 0; id < cluster_.partitions.size(); ++id) {
     const Partition& partition = cluster_.partitions[id];
     first_new_.push_back(static_cast<ReplicaId>(node_.size()));
-    for (int32_t i = 0; i < partition.missing; ++i) {
+    for (int64_t i = MissingOf(id); i > 0; --i) {
       node_.push_back(kNoId);
       role_.push_back(Role::kNone);
       partition_.push_back(id);
@@ -77,6 +77,18 @@ void Arrangement::AddNew() {
     }
   }
   first_new_.push_back(static_cast<ReplicaId>(node_.size()));
+  place_on_node_.resize(node_.size());
+}
+
+// A service on every node has one wherever it suits, whatever its target says.
+int64_t Arrangement::MissingOf(PartitionId id) const {
+  const Partition& partition = cluster_.partitions[id];
+  if (!cluster_.services[partition.service].on_every_node) return partition.missing;
+  NodeSet without = sets_.ValidForService(partition.service);
+  for (const Replica& replica : cluster_.ReplicasOf(partition)) {
+    if (replica.Exists()) without.reset(replica.node);
+  }
+  return static_cast<int64_t>(without.count());
 }
 
 bool Arrangement::Moved(ReplicaId replica) const {

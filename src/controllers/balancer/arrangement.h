@@ -1,7 +1,7 @@
 // Where every replica is while a plan is being made: the cluster as it was given, and the steps taken since. It adds the
-// replicas that do not exist yet (of a partition's `missing` ones), and keeps what the next question asks for up to date: the
-// replicas on each node, the nodes' loads, what application groups carry where. A step is exact and is undone by its reverse;
-// whether it is allowed is for constraints.h to say.
+// replicas that do not exist yet (of a partition's `missing` ones, or one for each node that one on every node lacks), and
+// keeps what the next question asks for up to date: the replicas on each node, the nodes' loads, what application groups carry
+// where. A step is exact and is undone by its reverse; whether it is allowed is for constraints.h to say.
 //
 // Replica ids are those of the cluster; the ones after them are new replicas, those of a partition being neighbours, in the
 // order of partitions.
@@ -103,6 +103,7 @@ class Arrangement {
  private:
   void AddExisting();
   void AddNew();
+  int64_t MissingOf(PartitionId id) const;
   bool IsBuilding(ReplicaId replica) const;
   void CountAside(ReplicaId replica, int64_t sign);
   void CountFreed(ReplicaId replica, int64_t sign);

@@ -35,7 +35,7 @@ struct UnmendedViolation {
   Violation violation;               ///< as it is now
   std::string why;                   ///< one clause for people
   ReplicaId replica = kNoId;         ///< that would have to go; kNoId: none of them can
-  std::optional<Elimination> nodes;  ///< why it cannot; of the first hundred
+  std::optional<Elimination> nodes;  ///< why it cannot: none remains but its own; of the first hundred
 };
 
 struct FixResult {

@@ -9,7 +9,7 @@
 namespace evenkeel::controllers::balancer {
 namespace {
 
-constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
+constexpr int64_t kBoundless = std::numeric_limits<int64_t>::max();
 
 /// floor(capacity * (1 - share)), not spoilt by shares that binary fractions do not hold exactly.
 int64_t LessBuffer(int64_t capacity, double share) {
@@ -95,7 +95,7 @@ std::string_view Constraints::WhyNotMovable(ReplicaId replica) const {
 
 void Constraints::FindCapacities() {
   const Cluster& cluster = arrangement_.cluster();
-  capacity_.assign(cluster.metrics.size() * nodes_, kUnlimited);
+  capacity_.assign(cluster.metrics.size() * nodes_, kBoundless);
   for (NodeId node = 0; node < nodes_; ++node) {
     for (const Capacity& capacity : cluster.nodes[node].capacities)
       capacity_[capacity.metric * nodes_ + node] = capacity.amount;
@@ -106,7 +106,7 @@ void Constraints::FindCapacities() {
     const auto buffer = buffers.find(cluster.metrics[metric].name);
     if (buffer == buffers.end()) continue;
     for (int64_t& capacity : std::span(capacity_).subspan(metric * nodes_, nodes_)) {
-      if (capacity != kUnlimited) capacity = LessBuffer(capacity, buffer->second);
+      if (capacity != kBoundless) capacity = LessBuffer(capacity, buffer->second);
     }
   }
 }
@@ -134,14 +134,14 @@ void Constraints::FindBuildLimits() {
     throttled = settings.throttle_balancing_phase;
   }
   if (!throttled) return;
-  std::vector<int64_t> of_type(cluster.node_types.size(), kUnlimited);
+  std::vector<int64_t> of_type(cluster.node_types.size(), kBoundless);
   for (const Group<int64_t>* limits : {&settings.maximum_in_build_replicas_per_node, of_phase}) {
     for (NodeTypeId type = 0; type < of_type.size(); ++type) {
       const auto limit = limits->find(cluster.node_types[type]);
       if (limit != limits->end() && limit->second > 0) of_type[type] = std::min(of_type[type], limit->second);
     }
   }
-  if (std::ranges::all_of(of_type, [](int64_t limit) { return limit == kUnlimited; })) return;
+  if (std::ranges::all_of(of_type, [](int64_t limit) { return limit == kBoundless; })) return;
   for (const Node& node : cluster.nodes) build_limits_.push_back(of_type[node.type]);
 }
 
@@ -295,7 +295,7 @@ bool Constraints::Overloads(ReplicaId replica, NodeId to, Role role) const {
   const std::vector<ServiceMetric>& metrics = arrangement_.cluster().services[service].metrics;
   for (size_t i = 0; i < metrics.size(); ++i) {
     const int64_t capacity = capacities[metrics[i].metric * nodes_ + to];
-    if (capacity == kUnlimited) continue;
+    if (capacity == kBoundless) continue;
     int64_t rise = Rise(replica, to, role, i);
     if (reserves_[service]) rise = NetRise(service, to, i, rise);
     if (rise <= 0) continue;
@@ -313,7 +313,7 @@ bool Constraints::ReservationOverloads(ServiceId service, NodeId to) const {
     const bool checked = std::ranges::find(reported, metric.metric, &ServiceMetric::metric) != reported.end();
     if (metric.node_reservation == 0 || checked) return false;
     const int64_t capacity = capacity_[metric.metric * nodes_ + to];
-    return capacity != kUnlimited && arrangement_.UsedOf(metric.metric, to) + metric.node_reservation > capacity;
+    return capacity != kBoundless && arrangement_.UsedOf(metric.metric, to) + metric.node_reservation > capacity;
   });
 }
 

@@ -1,0 +1,179 @@
+#include "controllers/balancer/target_finder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace evenkeel::controllers::balancer {
+namespace {
+
+// So many of the best ranked nodes are looked at exactly. Ranks leave out what a service's own replicas carry, so with few
+// nodes all of them are.
+constexpr size_t kShortList = 8;
+constexpr size_t kFewNodes = 64;
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+struct Ranked {
+  double rank;
+  NodeId node;
+};
+
+// Keeps the `keep` smallest, in order; of equals those that came first.
+void Keep(std::vector<Ranked>& best, size_t keep, Ranked ranked) {
+  if (best.size() == keep) {
+    if (ranked.rank >= best.back().rank) return;
+    best.pop_back();
+  }
+  size_t place = best.size();
+  best.push_back(ranked);
+  for (; place > 0 && best[place - 1].rank > ranked.rank; --place) best[place] = best[place - 1];
+  best[place] = ranked;
+}
+
+}  // namespace
+
+TargetFinder::TargetFinder(const StepJournal& journal)
+    : journal_(journal),
+      arrangement_(journal.arrangement()),
+      metrics_(arrangement_.cluster().metrics.size()),
+      rank_(arrangement_.cluster().nodes.size()) {
+  const Cluster& cluster = arrangement_.cluster();
+  const Settings& settings = arrangement_.settings();
+  for (const MetricId metric : journal.group().metrics) {
+    MetricTerms& terms = metrics_[metric];
+    const std::string& name = cluster.metrics[metric].name;
+    terms.weight = GlobalWeight(settings, cluster.metrics[metric]);
+    terms.aim = AimOf(settings, name);
+    double sum = 0;
+    bool all_limited = true;
+    terms.capacity.reserve(cluster.nodes.size());
+    for (const NodeId node : arrangement_.sets().all()) {
+      const int64_t* capacity = cluster.CapacityOf(node, metric);
+      terms.capacity.push_back(capacity == nullptr ? kInfinite : static_cast<double>(*capacity));
+      if (!arrangement_.sets().available().test(node)) continue;
+      all_limited &= capacity != nullptr && *capacity > 0;
+      sum += terms.capacity.back();
+    }
+    const auto by_percentage = settings.balancing_by_percentage.find(name);
+    terms.by_percentage = by_percentage != settings.balancing_by_percentage.end() && by_percentage->second && all_limited;
+    terms.average_capacity = sum / static_cast<double>(std::max<size_t>(1, arrangement_.sets().available().count()));
+  }
+}
+
+const std::vector<NodeId>& TargetFinder::CandidatesOf(ServiceId service) {
+  const NodeSet& valid = arrangement_.sets().ValidForService(service);
+  const auto [found, added] = candidates_.try_emplace(&valid);
+  if (added) {
+    for (size_t node = valid.find_first(); node != NodeSet::npos; node = valid.find_next(node)) {
+      found->second.push_back(static_cast<NodeId>(node));
+    }
+  }
+  return found->second;
+}
+
+// With x on a node and l to come, the metric's sum of squares grows by 2xl + l^2, and with it, to the first order, the
+// deviation s by n / (2 S^2 s) of that.
+void TargetFinder::RankMetric(MetricId metric, int64_t load, bool limited) {
+  if (load == 0) return;
+  const MetricTerms& terms = metrics_[metric];
+  const LoadSums& sums = arrangement_.loads().Summary(metric).sums;
+  const double l = static_cast<double>(load), n = static_cast<double>(sums.nodes);
+  const double total = std::max(static_cast<double>(sums.sum), l);
+  const double deviation = NormStdDev(sums);
+  const double spread = std::sqrt(deviation * deviation + n * l * l / (total * total));
+  double factor = n == 0 ? 0 : terms.weight * l * n / (total * total * spread);
+  if (terms.aim != Aim::kSpread) factor = -factor;
+  const std::span<const int64_t> column = arrangement_.loads().Column(metric);
+  const double* capacity = terms.capacity.data();
+  double* rank = rank_.data();
+  const size_t nodes = rank_.size();
+  if (terms.by_percentage) {
+    const double average = terms.average_capacity;
+    for (size_t i = 0; i < nodes; ++i) {
+      const double relative = average / capacity[i];
+      rank[i] += factor * relative * relative * (static_cast<double>(column[i]) + l / 2);
+    }
+  } else {
+    for (size_t i = 0; i < nodes; ++i) rank[i] += factor * static_cast<double>(column[i]);
+  }
+  if (!limited) return;
+  for (size_t i = 0; i < nodes; ++i) rank[i] += static_cast<double>(column[i]) + l > capacity[i] ? kInfinite : 0;
+}
+
+// Nodes without room rank last at once; not where reservations or upgrades make that a question for the constraints.
+void TargetFinder::Rank(const Constraints& constraints, ReplicaId replica, Role role) {
+  const Service& service = arrangement_.cluster().services[arrangement_.ServiceOf(replica)];
+  const int64_t priority = PriorityOf(arrangement_.settings(), Constraint::kCapacity);
+  const bool limited = priority >= 0 && priority <= constraints.options().max_priority && service.application == kNoId &&
+                       !arrangement_.cluster().partitions[arrangement_.PartitionOf(replica)].Has(kPartitionInUpgrade);
+  std::ranges::fill(rank_, 0.0);
+  const std::span<const int64_t> loads = arrangement_.LoadsOf(replica, role);
+  for (size_t i = 0; i < loads.size(); ++i) RankMetric(service.metrics[i].metric, loads[i], limited);
+}
+
+std::optional<Constraint> TargetFinder::Obstacle(const Constraints& constraints, ReplicaId replica, NodeId to,
+                                                 Role role) const {
+  ++evaluations_;
+  const std::optional<Constraint> obstacle = constraints.Obstacle(replica, to, role);
+  const bool leads = constraints.affinity().IsParent(arrangement_.ServiceOf(replica));
+  return leads && obstacle == Constraint::kAffinity ? std::nullopt : obstacle;
+}
+
+double TargetFinder::DeviationWith(ReplicaId replica, NodeId to, Role role) const {
+  const ServiceId service = arrangement_.ServiceOf(replica);
+  const NodeId from = arrangement_.NodeOf(replica);
+  const std::span<const int64_t> loads = arrangement_.LoadsOf(replica, role);
+  if (from != kNoId) return journal_.score().AverageDeviationAfter(service, MoveChanges(from, to, loads));
+  return journal_.score().AverageDeviationAfter(service, std::array{NodeChange{.node = to, .removed = {}, .added = loads}});
+}
+
+void TargetFinder::Consider(const Constraints& constraints, ReplicaId replica, Role role, NodeId node,
+                            std::vector<Target>& found) const {
+  if (!Obstacle(constraints, replica, node, role)) found.push_back({node, DeviationWith(replica, node, role)});
+}
+
+// Asks for obstacles only where a node would be among the best.
+void TargetFinder::ScanAll(const Constraints& constraints, ReplicaId replica, Role role, size_t keep, const Accept& accept,
+                           std::vector<Target>& found) {
+  std::vector<Ranked> best;
+  for (const NodeId node : CandidatesOf(arrangement_.ServiceOf(replica))) {
+    if (node == arrangement_.NodeOf(replica) || rank_[node] == kInfinite) continue;
+    if (best.size() == keep && rank_[node] >= best.back().rank) continue;
+    if ((accept && !accept(node)) || Obstacle(constraints, replica, node, role)) continue;
+    Keep(best, keep, {rank_[node], node});
+  }
+  for (const Ranked& ranked : best) found.push_back({ranked.node, DeviationWith(replica, ranked.node, role)});
+}
+
+std::vector<Target> TargetFinder::Best(const Constraints& constraints, ReplicaId replica, Role role, size_t most,
+                                       const Accept& accept) {
+  const std::vector<NodeId>& candidates = CandidatesOf(arrangement_.ServiceOf(replica));
+  const NodeId from = arrangement_.NodeOf(replica);
+  std::vector<Target> found;
+  Rank(constraints, replica, role);
+  if (candidates.size() <= kFewNodes) {
+    for (const NodeId node : candidates) {
+      if (node == from || rank_[node] == kInfinite || (accept && !accept(node))) continue;
+      Consider(constraints, replica, role, node, found);
+    }
+  } else {
+    const size_t keep = std::max(most, kShortList);
+    std::vector<Ranked> best;
+    best.reserve(keep + 1);
+    for (const NodeId node : candidates) {
+      if (node == from || rank_[node] == kInfinite) continue;
+      if (best.size() == keep && rank_[node] >= best.back().rank) continue;
+      if (!accept || accept(node)) Keep(best, keep, {rank_[node], node});
+    }
+    for (const Ranked& ranked : best) Consider(constraints, replica, role, ranked.node, found);
+    if (found.size() < most && best.size() == keep) {
+      found.clear();
+      ScanAll(constraints, replica, role, keep, accept, found);
+    }
+  }
+  std::ranges::sort(found, {}, [](const Target& target) { return std::pair(target.deviation, target.node); });
+  if (found.size() > most) found.resize(most);
+  return found;
+}
+
+}  // namespace evenkeel::controllers::balancer

@@ -1,0 +1,66 @@
+// Where a replica would best go: the nodes that the constraints allow, by the deviation that the group would have with it
+// there. All nodes are first ranked by a sum over its metrics that grows as the deviation does, two flops for each metric and
+// node, and only the best of them are asked for obstacles and for the exact deviation; all nodes are when none of these is
+// allowed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "controllers/balancer/constraints.h"
+#include "controllers/balancer/packing.h"
+#include "controllers/balancer/step_journal.h"
+
+namespace evenkeel::controllers::balancer {
+
+struct Target {
+  NodeId node = kNoId;
+  double deviation = 0;  ///< the group's average deviation with the replica there
+};
+
+class TargetFinder {
+ public:
+  /// `journal` outlives this. O(nodes * metrics of the group).
+  explicit TargetFinder(const StepJournal& journal);
+
+  using Accept = std::function<bool(NodeId)>;
+  /// The best allowed nodes for a replica (placed elsewhere, or nowhere) in this role, best first, ties by node id; at most
+  /// `most`, but for one of them all nodes are looked at if need be. `accept`, when set, rules out others.
+  std::vector<Target> Best(const Constraints& constraints, ReplicaId replica, Role role, size_t most = 1,
+                           const Accept& accept = {});
+
+  /// As Constraints::Obstacle, but that followers would be left behind is none: they can come along (mover.h).
+  std::optional<Constraint> Obstacle(const Constraints& constraints, ReplicaId replica, NodeId to, Role role) const;
+  /// The group's average deviation with the replica there.
+  double DeviationWith(ReplicaId replica, NodeId to, Role role) const;
+
+  /// Nodes that were looked at closely.
+  int64_t evaluations() const { return evaluations_; }
+
+ private:
+  struct MetricTerms {
+    double weight = 0;
+    Aim aim = Aim::kSpread;
+    bool by_percentage = false;
+    double average_capacity = 0;
+    std::vector<double> capacity;  // by node, infinite when unlimited
+  };
+  void Rank(const Constraints& constraints, ReplicaId replica, Role role);
+  void RankMetric(MetricId metric, int64_t load, bool limited);
+  void Consider(const Constraints& constraints, ReplicaId replica, Role role, NodeId node, std::vector<Target>& found) const;
+  void ScanAll(const Constraints& constraints, ReplicaId replica, Role role, size_t keep, const Accept& accept,
+               std::vector<Target>& found);
+  const std::vector<NodeId>& CandidatesOf(ServiceId service);
+
+  const StepJournal& journal_;
+  const Arrangement& arrangement_;
+  std::vector<MetricTerms> metrics_;  // by metric id; of the group's
+  std::vector<double> rank_;          // by node, smaller is better
+  std::map<const NodeSet*, std::vector<NodeId>> candidates_;
+  mutable int64_t evaluations_ = 0;
+};
+
+}  // namespace evenkeel::controllers::balancer
