@@ -23,13 +23,16 @@
 
 namespace evenkeel::controllers::balancer {
 
+/// Constraints of a higher priority do not limit balancing: a preferred location is given up for an even load.
+inline constexpr int64_t kBalancingMaxPriority = 1;
+
 struct BalancingOptions {
   /// At most so many movements, of replicas that are moved for affinity too.
   int64_t movement_slots = INT64_MAX;
   /// Balancing per node type: only replicas on nodes of these types move, each within its own. Empty: all, anywhere.
-  std::vector<NodeTypeId> node_types;
-  std::vector<PartitionId> throttled_partitions;  ///< that do not move
-  bool quick = false;                             ///< a fifth of the default number of evaluations
+  std::vector<NodeTypeId> node_types = {};
+  std::vector<PartitionId> throttled_partitions = {};  ///< that do not move
+  bool quick = false;                                  ///< a fifth of the default number of evaluations
   uint64_t seed = 1;
   /// How many steps it may look at. 0: by the size of the group, milliseconds for tens of nodes, about a second for thousands.
   int64_t evaluations = 0;

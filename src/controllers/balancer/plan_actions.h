@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "controllers/balancer/arrangement.h"
@@ -24,15 +25,17 @@ namespace evenkeel::controllers::balancer {
 struct ActionContext {
   const ServiceGroup& group;  ///< only its replicas are looked at
   Purpose purpose = Purpose::kBalancing;
-  const GroupBalance* balance = nullptr;  ///< of the cluster as given; balancing needs it
-  std::span<const Violation> violations;  ///< of the cluster as given
-  int64_t max_priority = 2;               ///< under which the arrangement was found
+  const GroupBalance* balance = nullptr;       ///< of the cluster as given; balancing needs it
+  std::span<const Violation> violations = {};  ///< of the cluster as given
+  int64_t max_priority = 2;                    ///< under which the arrangement was found
+  /// Why new replicas have no node, where it is known.
+  std::span<const std::pair<ReplicaId, Elimination>> unplaced = {};
 };
 
 /// The actions from the cluster as it is given to `planned`. What has to be left out is undone in `planned` and told in
 /// `skipped`; a new replica that has no node becomes RequestedPlacementNotPossible. When something was left out of a balancing
 /// plan, movements that no longer pay are undone as well. Answers nothing when nothing changes.
-/// O(replicas of the group + actions * log(actions) * metrics), plus O(nodes) for each service whose replicas have no node.
+/// O(replicas of the group + actions * log(actions) * metrics).
 std::vector<Action> ActionsOf(Arrangement& planned, const ActionContext& context, std::vector<SkippedItem>& skipped);
 
 }  // namespace evenkeel::controllers::balancer

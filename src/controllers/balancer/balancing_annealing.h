@@ -1,0 +1,16 @@
+// The way out of a local optimum for small groups: random steps of all kinds that are accepted although they raise the energy,
+// the more rarely the more they raise it and the longer it takes (simulated annealing). The best arrangement is kept.
+#pragma once
+
+#include <cstdint>
+
+#include "base/random.h"
+#include "controllers/balancer/balancing_descent.h"
+#include "controllers/balancer/balancing_state.h"
+
+namespace evenkeel::controllers::balancer {
+
+/// `steps` random steps from the present arrangement; leaves the best, which may be the present one. Whether it is better.
+bool Anneal(BalancingState& state, base::Random& random, SearchBudget& budget, int64_t steps);
+
+}  // namespace evenkeel::controllers::balancer

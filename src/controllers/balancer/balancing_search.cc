@@ -1,0 +1,94 @@
+#include "controllers/balancer/balancing_search.h"
+
+#include <algorithm>
+
+#include "controllers/balancer/balancing_annealing.h"
+#include "controllers/balancer/balancing_descent.h"
+#include "controllers/balancer/balancing_exchanges.h"
+#include "controllers/balancer/balancing_pruning.h"
+#include "controllers/balancer/balancing_state.h"
+
+namespace evenkeel::controllers::balancer {
+namespace {
+
+// Annealing pays where it can try every step many times.
+constexpr int64_t kAnnealedSteps = 30'000;  // replicas times nodes
+constexpr int64_t kAnnealingPerStep = 25;
+constexpr int64_t kLeastAnnealing = 1000, kMostAnnealing = 12'000;
+constexpr int kAnnealingRuns = 3;
+constexpr int kQuickShare = 5;
+constexpr int kSearchRounds = 3;
+
+int64_t StepsOf(const BalancingState& state) {
+  return static_cast<int64_t>(state.eligible().size()) * static_cast<int64_t>(state.arrangement().sets().available().count());
+}
+
+int64_t DefaultEvaluations(const BalancingState& state) { return 200'000 + 60 * static_cast<int64_t>(state.eligible().size()); }
+
+class BalancingSearch {
+ public:
+  BalancingSearch(BalancingState& state, const BalancingOptions& options)
+      : state_(state), options_(options), random_(options.seed), slopes_(state) {
+    budget_.limit = options.evaluations > 0 ? options.evaluations : DefaultEvaluations(state);
+    if (options.quick && options.evaluations <= 0) budget_.limit /= kQuickShare;
+  }
+
+  void Run() {
+    Descend();
+    if (StepsOf(state_) <= kAnnealedSteps) AnnealAndDescend();
+  }
+  int64_t evaluations() const { return budget_.spent; }
+
+ private:
+  // Shifts and exchanges open ways for each other, and what is taken back leaves movements for others.
+  void Descend() {
+    BalancingDescent descent(state_, slopes_, random_, budget_);
+    for (int round = 0; round < kSearchRounds; ++round) {
+      const double before = state_.energy();
+      descent.Run();
+      const int64_t exchanges = BalancingExchanges(state_, slopes_, budget_).Run();
+      if (exchanges > 0) descent.Run();
+      Prune(state_, budget_);
+      if (!IsLower(state_.energy(), before - 1e-4 * (before - floor_)) || budget_.over()) return;
+    }
+  }
+
+  void AnnealAndDescend() {
+    const int64_t steps = std::clamp(StepsOf(state_) * kAnnealingPerStep, kLeastAnnealing, kMostAnnealing);
+    for (int run = 0; run < kAnnealingRuns && !budget_.over(); ++run) {
+      if (Anneal(state_, random_, budget_, steps)) Descend();
+    }
+  }
+
+  BalancingState& state_;
+  const BalancingOptions& options_;
+  base::Random random_;
+  DeviationSlopes slopes_;
+  SearchBudget budget_;
+  double floor_ = 0;
+};
+
+}  // namespace
+
+BalancingResult Balance(Arrangement& arrangement, const ServiceGroup& group, const GroupBalance& balance,
+                        const BalancingOptions& options) {
+  BalancingState state(arrangement, group, balance, options);
+  BalancingResult result;
+  result.deviation_before = result.deviation_after = state.deviation();
+  result.energy_before = result.energy_after = state.energy();
+  if (state.eligible().empty() || options.movement_slots <= 0) return result;
+  BalancingSearch search(state, options);
+  search.Run();
+  result.evaluations = search.evaluations();
+  const double improvement = result.deviation_before - state.deviation();
+  if (!IsLower(state.energy(), result.energy_before) || improvement < state.settings().score_improvement_threshold) {
+    state.RollBack(0);
+    return result;
+  }
+  result.deviation_after = state.deviation();
+  result.energy_after = state.energy();
+  result.moves = state.movements();
+  return result;
+}
+
+}  // namespace evenkeel::controllers::balancer
