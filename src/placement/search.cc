@@ -3,16 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <future>
 
 #include "base/random.h"
+#include "placement/annealing.h"
+#include "placement/descent.h"
 #include "placement/repair.h"
 
 namespace evenkeel::placement {
 namespace {
 
-/// How often the temperature follows, and the end is looked for.
-constexpr int64_t kSlice = 4096;
 constexpr int kRounds = 8;
 /// What mending an assignment may take at the end of a round.
 constexpr int64_t kRepairEvaluations = 4'000'000;
@@ -21,150 +22,51 @@ constexpr double kBehind = 0.001;
 
 // Found by trying on the challenge's instances. Temperatures are in units of what a feasible shift changes in the mean, prices
 // in units of what a hinge weighs in the mean.
-constexpr double kHot = 2, kCold = 1e-3, kColdest = 0.5;
-constexpr double kPriceLow = 5, kPriceHigh = 300;
+constexpr double kColdest = 0.5;  ///< in units of cost
+constexpr double kPriceLow = 5, kPriceHigh = 300, kPriceLearning = 100;
 /// In mending an assignment, fitting is everything.
 constexpr double kRepairPrice = 1e6;
 
-/// Everything that depends on how far a search has come.
+// Parts of the search.
+constexpr double kDescent = 0.06, kTrial = 0.02;
+/// Of what follows: the price stays from the first on, and what is left after the second is for going down.
+constexpr double kSqueezed = 0.6, kAnnealed = 0.85;
+/// How far the temperature falls while going down.
+constexpr double kQuench = 1e-3;
+
+/// Where trials begin, and where all of them end.
+constexpr std::array kHot = {4.0, 1.0, 0.25, 0.06, 0.015};
+constexpr double kTrialEnd = 1e-4;
+/// The annealing begins at so many times the temperature of the best trial: more, the more steps an object gets.
+constexpr double kStepsToBegin = 20'000, kBeginMin = 0.5, kBeginMax = 8;
+/// It follows down more slowly than the trial did, so it is frozen at so many times the temperature.
+constexpr double kEnd = 8;
+/// A trial that has seen less than so many slices says nothing.
+constexpr size_t kTrialSlices = 16;
+/// Frozen: this part of the fall is left.
+constexpr double kLeftToFall = 0.005;
+
+/// The units of temperatures and prices.
+struct Scale {
+  double shift = 1;  ///< what a feasible shift changes in the mean
+  double hinge = 1;  ///< what a hinge weighs in the mean
+};
+
+/// Everything that depends on how far annealing has come, from 0 to 1.
 struct Schedule {
   double hot = 0, cold = 0;              ///< temperatures, in units of cost
   double price_low = 0, price_high = 0;  ///< of a unit of overflow
-  double squeezed = 0.6;                 ///< from then on the price stays
 
-  double Temperature(double progress) const { return hot * std::pow(cold / hot, progress); }
+  double Temperature(double progress) const {
+    if (progress < kAnnealed) return hot * std::pow(cold / hot, progress / kAnnealed);
+    return std::max(std::min(kColdest, cold), cold * std::pow(kQuench, (progress - kAnnealed) / (1 - kAnnealed)));
+  }
   double Price(double progress) const {
-    return price_low * std::pow(price_high / price_low, std::min(1.0, progress / squeezed));
+    return price_low * std::pow(price_high / price_low, std::min(1.0, progress / kSqueezed));
   }
 };
 
-/// -ln of evenly spaced chances: what a step may cost at temperature 1, drawn by index.
-constexpr int kChances = 1 << 14;
-const std::array<double, kChances>& Chances() {
-  static const auto* table = [] {
-    auto* made = new std::array<double, kChances>;
-    for (int i = 0; i < kChances; ++i) (*made)[i] = -std::log((i + 0.5) / kChances);
-    return made;
-  }();
-  return *table;
-}
-
-/// The best assignment met, kept as the steps since then, which are far fewer than objects most of the time.
-class Best {
- public:
-  explicit Best(const State& state) : cost_(state.cost()), assignment_(state.assignment()) {}
-  int64_t cost() const { return cost_; }
-  void Stepped(ObjectId object, NodeId from) {
-    if (!following_) return;
-    since_.emplace_back(object, from);
-  }
-  /// Between steps: too long a memory is dearer than a copy.
-  void Trim(const State& state) {
-    if (since_.size() > 2 * state.assignment().size()) Forget(state);
-  }
-  void Reached(const State& state) {
-    cost_ = state.cost();
-    since_.clear();
-    following_ = true;
-  }
-  /// The state is about to change in ways that are not told.
-  void Forget(const State& state) {
-    if (following_) Store(state);
-  }
-  const std::vector<NodeId>& Assignment(const State& state) {
-    if (following_) Store(state);
-    return assignment_;
-  }
-
- private:
-  void Store(const State& state) {
-    assignment_ = state.assignment();
-    for (auto step = since_.rbegin(); step != since_.rend(); ++step) assignment_[step->first] = step->second;
-    since_.clear();
-    following_ = false;
-  }
-
-  int64_t cost_;
-  std::vector<NodeId> assignment_;  // unless following
-  bool following_ = false;
-  std::vector<std::pair<ObjectId, NodeId>> since_;  // objects and where they were before
-};
-
-struct Annealing {
-  void NoteProgress(base::Clock& clock) {
-    if (!progress.empty() && static_cast<double>(best.cost()) > 0.999 * static_cast<double>(progress.back().cost)) return;
-    progress.push_back({clock.Monotonic(), best.cost()});
-  }
-  Annealing(const Problem& problem, uint64_t seed) : state(problem), best(state), random(seed) {}
-
-  State state;
-  Best best;
-  base::Random random;
-  double temperature = 0, price = 0;
-  std::vector<Improvement> progress;
-  int64_t evaluations = 0, steps = 0;
-
-  void Shifted(ObjectId object, NodeId to) {
-    const NodeId from = state.NodeOf(object);
-    state.Shift(object, to);
-    best.Stepped(object, from);
-    Stepped();
-  }
-  void Swapped(ObjectId a, ObjectId b) {
-    const NodeId at_a = state.NodeOf(a), at_b = state.NodeOf(b);
-    state.Swap(a, b);
-    best.Stepped(a, at_a);
-    best.Stepped(b, at_b);
-    Stepped();
-  }
-  void Stepped() {
-    ++steps;
-    best.Trim(state);
-    if (state.overflow() == 0 && state.cost() < best.cost()) best.Reached(state);
-  }
-};
-
-/// In [0, bound), from 32 random bits.
-uint32_t Scale(uint64_t bits, uint32_t bound) { return static_cast<uint32_t>(((bits & 0xffffffff) * bound) >> 32); }
-
-// clang 19 leaves out templates that only clones of a function call, and ThreadSanitizer is not up yet when one of them is
-// chosen.
-#if defined(__clang__) || defined(__SANITIZE_THREAD__)
-#define EVENKEEL_WIDE_VECTORS
-#else
-#define EVENKEEL_WIDE_VECTORS [[gnu::target_clones("avx2", "default")]]
-#endif
-
-/// kSlice steps at one temperature. Cloned for processors with wider vectors; amounts are exact, so the answer is the same.
-EVENKEEL_WIDE_VECTORS void RunSlice(Annealing& annealing) {
-  State& state = annealing.state;
-  const std::array<double, kChances>& chances = Chances();
-  const auto objects = static_cast<uint32_t>(state.problem().objects());
-  const auto nodes = static_cast<uint32_t>(state.problem().nodes());
-  const double temperature = annealing.temperature, price = annealing.price;
-  for (int64_t i = 0; i < kSlice; ++i) {
-    const uint64_t bits = annealing.random.Next(), more = annealing.random.Next();
-    const auto a = static_cast<ObjectId>(Scale(bits, objects));
-    const double limit = temperature * chances[more & (kChances - 1)];
-    const uint64_t kind = (more >> 14) & 63;
-    if (kind < 32) {
-      const auto b = static_cast<ObjectId>(Scale(bits >> 32, objects));
-      if (state.NodeOf(a) == state.NodeOf(b)) continue;
-      const double delta = state.TrySwap(a, b, price, limit);
-      if (delta > limit || delta + state.GroupMoveSwapDelta(a, b) > limit || !state.RulesAllowSwap(a, b)) continue;
-      annealing.Swapped(a, b);
-    } else {
-      const NodeId to = kind < 36 ? state.problem().initial[a] : static_cast<NodeId>(Scale(bits >> 32, nodes));
-      if (state.NodeOf(a) == to) continue;
-      const double delta = state.TryShift(a, to, price, limit);
-      if (delta > limit || delta + state.GroupMoveDelta(a, to) > limit || !state.RulesAllow(a, to)) continue;
-      annealing.Shifted(a, to);
-    }
-  }
-  annealing.evaluations += kSlice;
-}
-
-Schedule MakeSchedule(const Problem& problem, uint64_t seed) {
+Scale Measure(const Problem& problem, uint64_t seed) {
   State state(problem);
   base::Random random(seed);
   double sum = 0, weights = 0;
@@ -180,61 +82,147 @@ Schedule MakeSchedule(const Problem& problem, uint64_t seed) {
   }
   for (const Hinge& hinge : problem.hinges) weights += static_cast<double>(hinge.weight);
   if (!problem.hinges.empty()) weights /= static_cast<double>(problem.hinges.size());
-  const double typical = count == 0 ? 1 : sum / static_cast<double>(count);
-  Schedule schedule;
-  schedule.hot = kHot * typical;
-  schedule.cold = std::max(kColdest, kCold * typical);
-  schedule.price_low = kPriceLow * std::max(weights, 1.0);
-  schedule.price_high = kPriceHigh * std::max(weights, 1.0);
-  return schedule;
+  return {count == 0 ? 1 : sum / static_cast<double>(count), std::max(weights, 1.0)};
 }
 
-/// Annealings side by side, round by round.
+/// What a quick annealing came to, and the temperature at which it was frozen.
+struct Trial {
+  double value = 0, frozen = 0;
+  bool says_something = false;
+};
+
+/// One annealing and what it has learned.
+struct Strain {
+  Strain(const Problem& problem, uint64_t seed) : annealing(problem, seed) {}
+  void NoteProgress(base::Clock& clock) {
+    const int64_t cost = annealing.best.cost();
+    if (!progress.empty() && static_cast<double>(cost) > 0.999 * static_cast<double>(progress.back().cost)) return;
+    progress.push_back({clock.Monotonic(), cost});
+  }
+
+  Annealing annealing;
+  std::array<Trial, kHot.size()> trials;
+  std::vector<Improvement> progress;
+};
+
+/// Annealings side by side: first each learns at which temperatures it should be, then they go round by round.
 class Searcher {
  public:
   Searcher(const Problem& problem, const SearchOptions& options, base::Clock& clock, base::Executor* executor)
-      : options_(options), clock_(clock), begin_(clock.Monotonic()), schedule_(MakeSchedule(problem, options.seed)) {
+      : options_(options), clock_(clock), begin_(clock.Monotonic()), scale_(Measure(problem, options.seed)) {
     const bool by_turns = options.time_limit && executor == nullptr;
     const int count = by_turns ? 1 : std::max(1, options.annealings);
     for (int i = 0; i < count; ++i) {
       const uint64_t seed = base::Random(options.seed).Fork(std::to_string(i)).Next();
-      annealings_.push_back(std::make_unique<Annealing>(problem, seed));
+      strains_.push_back(std::make_unique<Strain>(problem, seed));
     }
     for (int i = 1; i < count && executor != nullptr; ++i) strands_.push_back(executor->NewStrand("placement"));
     evaluations_ = static_cast<double>(std::max<int64_t>(1, options.evaluations)) / count;
   }
 
   SearchResult Run() {
+    ForEach([this](Strain& strain) { Learn(strain); });
+    MakeSchedule();
     for (int round = 1; round <= kRounds; ++round) {
-      RunRound(static_cast<double>(round) / kRounds);
-      if (static_cast<double>(round) / kRounds >= schedule_.squeezed) GoOnFromTheBest();
+      const double until = static_cast<double>(round) / kRounds;
+      ForEach([this, until](Strain& strain) { Anneal(strain, until); });
+      if (until >= kSqueezed) GoOnFromTheBest();
     }
     SearchResult result;
-    for (const auto& annealing : annealings_) {
-      result.evaluations += annealing->evaluations;
-      result.steps += annealing->steps;
-      if (!result.assignment.empty() && annealing->best.cost() >= result.cost) continue;
-      result.cost = annealing->best.cost();
-      result.assignment = annealing->best.Assignment(annealing->state);
-      result.progress = annealing->progress;
+    for (const auto& strain : strains_) {
+      Annealing& annealing = strain->annealing;
+      result.evaluations += annealing.evaluations;
+      result.steps += annealing.steps;
+      if (!result.assignment.empty() && annealing.best.cost() >= result.cost) continue;
+      result.cost = annealing.best.cost();
+      result.assignment = annealing.best.Assignment(annealing.state);
+      result.progress = strain->progress;
     }
     return result;
   }
 
  private:
-  double Progress(const Annealing& annealing) const {
-    if (!options_.time_limit) return static_cast<double>(annealing.evaluations) / evaluations_;
+  /// How much of the search is over, with `more` evaluations than the annealing knows of.
+  double Progress(const Annealing& annealing, int64_t more = 0) const {
+    if (!options_.time_limit) return static_cast<double>(annealing.evaluations + more) / evaluations_;
     return std::chrono::duration<double>(clock_.Monotonic() - begin_) / std::chrono::duration<double>(*options_.time_limit);
   }
 
-  void RunUntil(Annealing& annealing, double until) const {
-    for (double now = Progress(annealing); now < until; now = Progress(annealing)) {
+  /// Goes down, and tries from there how far quick annealings get from several temperatures.
+  void Learn(Strain& strain) const {
+    Annealing& annealing = strain.annealing;
+    annealing.best.Forget(annealing.state);
+    annealing.evaluations += Descend(annealing.state, annealing.random, kPriceHigh * scale_.hinge,
+                                     [&](int64_t looked_at) { return Progress(annealing, looked_at) < kDescent; });
+    annealing.Stepped();
+    strain.NoteProgress(clock_);
+    const State descended = annealing.state;
+    annealing.price = kPriceLearning * scale_.hinge;
+    for (size_t i = 0; i < kHot.size(); ++i) {
+      strain.trials[i] = Try(strain, kHot[i] * scale_.shift);
+      annealing.GoOnFrom(descended);
+    }
+  }
+
+  /// A quick annealing.
+  Trial Try(Strain& strain, double hot) const {
+    Annealing& annealing = strain.annealing;
+    const double from = Progress(annealing), end = kTrialEnd * scale_.shift;
+    std::vector<std::pair<double, double>> met;  // temperature, value
+    double most = annealing.Value();
+    for (double now = from; now < from + kTrial; now = Progress(annealing)) {
+      annealing.temperature = hot * std::pow(end / hot, (now - from) / kTrial);
+      RunSlice(annealing);
+      strain.NoteProgress(clock_);
+      met.emplace_back(annealing.temperature, annealing.Value());
+      most = std::max(most, met.back().second);
+    }
+    if (met.size() < kTrialSlices) return {};
+    const double least = met.back().second, frozen = least + kLeftToFall * (most - least);
+    const auto above = std::find_if(met.rbegin(), met.rend(), [&](const auto& point) { return point.second > frozen; });
+    return {least, above == met.rend() ? end : above->first, true};
+  }
+
+  /// From the trial that came lowest, all annealings together.
+  void MakeSchedule() {
+    size_t best = 0;
+    double least = std::numeric_limits<double>::infinity(), cold = 0;
+    for (size_t i = 0; i < kHot.size(); ++i) {
+      double sum = 0, frozen = 0;
+      for (const auto& strain : strains_) {
+        const Trial& trial = strain->trials[i];
+        sum += trial.says_something ? trial.value : least;
+        frozen += std::log(trial.frozen) / static_cast<double>(strains_.size());
+      }
+      if (sum >= least) continue;
+      least = sum;
+      best = i;
+      cold = std::exp(frozen);
+    }
+    const double hot =
+        scale_.shift * std::min(kHot.front(), kHot[best] * std::clamp(StepsPerObject() / kStepsToBegin, kBeginMin, kBeginMax));
+    cold = cold > 0 ? std::min(kEnd * cold, hot / 10) : kTrialEnd * hot;
+    schedule_ = {hot, cold, kPriceLow * scale_.hinge, kPriceHigh * scale_.hinge};
+    for (const auto& strain : strains_) learned_ = std::max(learned_, std::min(0.5, Progress(strain->annealing)));
+  }
+
+  /// That an annealing will have looked at in the end.
+  double StepsPerObject() const {
+    const Annealing& annealing = strains_.front()->annealing;
+    const double all = static_cast<double>(annealing.evaluations) / std::max(1e-9, Progress(annealing));
+    return all / annealing.state.problem().objects();
+  }
+
+  void Anneal(Strain& strain, double until) const {
+    Annealing& annealing = strain.annealing;
+    const auto progress = [&] { return std::max(0.0, (Progress(annealing) - learned_) / (1 - learned_)); };
+    for (double now = progress(); now < until; now = progress()) {
       annealing.temperature = schedule_.Temperature(now);
       annealing.price = schedule_.Price(now);
       RunSlice(annealing);
-      annealing.NoteProgress(clock_);
+      strain.NoteProgress(clock_);
     }
-    if (until < schedule_.squeezed || annealing.state.overflow() == 0) return;
+    if (until < kSqueezed || annealing.state.overflow() == 0) return;
     int64_t left = kRepairEvaluations;
     annealing.best.Forget(annealing.state);
     Repair(annealing.state, kRepairPrice, left);
@@ -242,43 +230,44 @@ class Searcher {
     annealing.evaluations += kRepairEvaluations - left;
   }
 
-  void RunRound(double until) {
+  void ForEach(const std::function<void(Strain&)>& work) {
     std::vector<std::future<void>> others;
     for (size_t i = 0; i < strands_.size(); ++i) {
       auto finished = std::make_shared<std::promise<void>>();
       others.push_back(finished->get_future());
-      strands_[i]->Post([this, i, until, finished] {
-        RunUntil(*annealings_[i + 1], until);
+      strands_[i]->Post([this, i, &work, finished] {
+        work(*strains_[i + 1]);
         finished->set_value();
       });
     }
-    for (size_t i = 0; i < annealings_.size(); ++i) {
-      if (i == 0 || strands_.empty()) RunUntil(*annealings_[i], until);
+    for (size_t i = 0; i < strains_.size(); ++i) {
+      if (i == 0 || strands_.empty()) work(*strains_[i]);
     }
     for (const auto& other : others) other.wait();
   }
 
   /// Those that have fallen behind take the state of the best.
   void GoOnFromTheBest() {
-    const auto value = [&](const std::unique_ptr<Annealing>& annealing) {
-      return static_cast<double>(annealing->state.cost()) + schedule_.price_high * annealing->state.overflow();
+    const auto value = [&](const std::unique_ptr<Strain>& strain) {
+      const State& state = strain->annealing.state;
+      return static_cast<double>(state.cost()) + schedule_.price_high * state.overflow();
     };
-    const auto& leader = *std::ranges::min_element(annealings_, {}, value);
-    for (const auto& annealing : annealings_) {
-      if (annealing == leader || value(annealing) <= value(leader) * (1 + kBehind)) continue;
-      annealing->best.Forget(annealing->state);
-      annealing->state = leader->state;
-      annealing->Stepped();
+    const auto& leader = *std::ranges::min_element(strains_, {}, value);
+    for (const auto& strain : strains_) {
+      if (strain == leader || value(strain) <= value(leader) * (1 + kBehind)) continue;
+      strain->annealing.GoOnFrom(leader->annealing.state);
     }
   }
 
   const SearchOptions& options_;
   base::Clock& clock_;
   const base::Instant begin_;
-  const Schedule schedule_;
+  const Scale scale_;
   double evaluations_ = 0;  // of each annealing
-  std::vector<std::unique_ptr<Annealing>> annealings_;
-  std::vector<std::shared_ptr<base::Strand>> strands_;  // of all annealings but the first
+  double learned_ = 0;      // how much of the search was over when annealing began
+  Schedule schedule_;
+  std::vector<std::unique_ptr<Strain>> strains_;
+  std::vector<std::shared_ptr<base::Strand>> strands_;  // of all strains but the first
 };
 
 }  // namespace
