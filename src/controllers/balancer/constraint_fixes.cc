@@ -178,8 +178,9 @@ bool FixSearch::MoveBest(const Violation& violation, const Constraints& constrai
   const size_t mark = journal_.Mark();
   for (const ReplicaId replica : Candidates(violation, constraints)) {
     const TargetFinder::Accept mends = Mends(violation, constraints, replica);
-    for (const Target& target :
-         finder_.Best(constraints, replica, arrangement_.RoleOf(replica), mends ? kTargetsTried : 1, mends)) {
+    const bool leads = !mover_.FollowersOf(arrangement_.ServiceOf(replica)).empty();
+    const size_t most = mends || leads ? kTargetsTried : 1;
+    for (const Target& target : finder_.Best(constraints, replica, arrangement_.RoleOf(replica), most, mends)) {
       if (!mover_.TryMove(constraints, replica, target.node)) continue;
       const bool mended = Measure(violation, constraints) < before;
       if (mended) choices.push_back({journal_.movements(), journal_.score().average_deviation(), replica, target.node});
@@ -236,10 +237,13 @@ bool FixSearch::MoveWithRoom(const Violation& violation, const Constraints& cons
 }
 
 bool FixSearch::MendReplica(const Violation& violation, const Constraints& constraints) {
-  const bool swap_first = arrangement_.settings().enable_preferred_swap_solution_in_constraint_check;
+  // Domains and nodes that leave do not care who is the primary.
+  const bool roles_matter =
+      violation.constraint == Constraint::kPlacementConstraint || violation.constraint == Constraint::kAffinity;
+  const bool swap_first = roles_matter && arrangement_.settings().enable_preferred_swap_solution_in_constraint_check;
   if (swap_first && SwapRoles(violation, constraints)) return true;
   if (MoveBest(violation, constraints)) return true;
-  if (!swap_first && SwapRoles(violation, constraints)) return true;
+  if (roles_matter && !swap_first && SwapRoles(violation, constraints)) return true;
   if (MoveParent(violation, constraints)) return true;
   return finder_.evaluations() <= budget_ && MoveWithRoom(violation, constraints);
 }

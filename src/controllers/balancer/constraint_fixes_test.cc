@@ -227,6 +227,17 @@ TEST(ConstraintFixesTest, FewestReplicasAndThenTheLeastDeviation) {
   EXPECT_EQ(scene.Changes(), Texts{"4 move primary 0=>1"});
 }
 
+TEST(ConstraintFixesTest, SwapsWeighWhatTheOtherReallyHas) {
+  // The secondary's own load, not that of secondaries by default, would come to n0 and be too much there in N.
+  Scene scene(Scene::Read(
+      Nodes({"capacities: {M: 50, N: 10}", "", ""}) + "services:\n" +
+      Service("s", "stateful", "metrics: [{name: M, primaryLoad: 60}, {name: N}]") +
+      "partitions:\n- {name: s/0, service: s, replicas: [{node: n0, role: primary, loads: {M: 60, N: 5}}, {node: n1, role: "
+      "secondary, loads: {M: 5, N: 20}}, {node: n2, role: secondary, loads: {M: 10, N: 10}}]}\n"));
+  EXPECT_TRUE(Fix(scene).left.empty());
+  EXPECT_EQ(scene.Changes(), Texts{"0 swap primary 0<=>2"});
+}
+
 TEST(ConstraintFixesTest, MisplacedChildrenGoToTheirParents) {
   Scene scene(Scene::Read(Nodes(3) + "services:\n" + Stateful("p", 10, 10) + Stateful("c", 10, 10, ", affinityTo: p") +
                           "partitions:\n" + Partitions("p", 1, "P/0,S/1") + Partitions("c", 1, "P/1,S/0")));

@@ -199,7 +199,7 @@ std::string Constraints::CapacityDetail(ReplicaId replica, NodeId to, Role role)
   const std::span<const int64_t> capacities = CapacitiesFor(replica, to);
   for (size_t i = 0; i < metrics.size(); ++i) {
     const MetricId metric = metrics[i].metric;
-    const int64_t rise = Rise(replica, to, role, i);
+    const int64_t rise = Rise(replica, to, arrangement_.LoadsOf(replica, role)[i], i);
     const int64_t used = arrangement_.UsedOf(metric, to) + arrangement_.Freed(metric, to);
     const int64_t capacity = capacities[metric * nodes_ + to];
     if (rise <= 0 || used + rise <= capacity) continue;

@@ -159,10 +159,11 @@ std::optional<Constraint> Constraints::Obstacle(ReplicaId replica, NodeId to, Ro
       return Constraint::kUpgradeDomain;
     }
   }
-  if (Active(Constraint::kCapacity) && Overloads(replica, to, role)) return Constraint::kCapacity;
+  if (Active(Constraint::kCapacity) && Overloads(replica, to, arrangement_.LoadsOf(replica, role)))
+    return Constraint::kCapacity;
   if (arrangement_.applications().Concerns(arrangement_.ServiceOf(replica))) {
     if (Active(Constraint::kScaleoutCount) && at != to && ScalesOut(replica, to)) return Constraint::kScaleoutCount;
-    if (Active(Constraint::kApplicationCapacity) && ExceedsApplication(replica, to, role)) {
+    if (Active(Constraint::kApplicationCapacity) && ExceedsApplication(replica, to, arrangement_.LoadsOf(replica, role))) {
       return Constraint::kApplicationCapacity;
     }
   }
@@ -182,12 +183,13 @@ std::optional<Constraint> Constraints::SwapObstacle(ReplicaId primary, ReplicaId
     if (after > before) return Constraint::kPlacementConstraint;
   }
   if (!preferred_.empty() && NotPreferred(secondary, to, Role::kPrimary)) return Constraint::kPreferredLocation;
-  if (Active(Constraint::kCapacity) &&
-      (Overloads(primary, from, Role::kSecondary) || Overloads(secondary, to, Role::kPrimary))) {
+  // They take over each other's loads.
+  const std::span<const int64_t> light = arrangement_.LoadsOf(secondary), heavy = arrangement_.LoadsOf(primary);
+  if (Active(Constraint::kCapacity) && (Overloads(primary, from, light) || Overloads(secondary, to, heavy))) {
     return Constraint::kCapacity;
   }
   if (Active(Constraint::kApplicationCapacity) && arrangement_.applications().Concerns(arrangement_.ServiceOf(primary)) &&
-      (ExceedsApplication(primary, from, Role::kSecondary) || ExceedsApplication(secondary, to, Role::kPrimary))) {
+      (ExceedsApplication(primary, from, light) || ExceedsApplication(secondary, to, heavy))) {
     return Constraint::kApplicationCapacity;
   }
   if (Active(Constraint::kAffinity)) {
@@ -259,9 +261,8 @@ std::span<const int64_t> Constraints::CapacitiesFor(ReplicaId replica, NodeId to
   return placed_by_this ? without_buffer_ : capacity_;
 }
 
-int64_t Constraints::Rise(ReplicaId replica, NodeId to, Role role, size_t metric_index) const {
+int64_t Constraints::Rise(ReplicaId replica, NodeId to, int64_t load, size_t metric_index) const {
   const bool there = arrangement_.NodeOf(replica) == to;
-  const int64_t load = arrangement_.LoadsOf(replica, role)[metric_index];
   const int64_t before = there ? arrangement_.LoadsOf(replica)[metric_index] : 0;
   const Cluster& cluster = arrangement_.cluster();
   if (arrangement_.settings().prevent_transient_overcommit && !arrangement_.IsNew(replica) &&
@@ -284,7 +285,7 @@ int64_t Constraints::NetRise(ServiceId service, NodeId to, size_t metric_index, 
   return rise + std::max<int64_t>(0, reservation - load - rise) - unused_before;
 }
 
-bool Constraints::Overloads(ReplicaId replica, NodeId to, Role role) const {
+bool Constraints::Overloads(ReplicaId replica, NodeId to, std::span<const int64_t> loads) const {
   const ServiceId service = arrangement_.ServiceOf(replica);
   const Partition& partition = arrangement_.cluster().partitions[arrangement_.PartitionOf(replica)];
   if (partition.Has(kPartitionInUpgrade) && arrangement_.NodeOf(replica) == to && options_.purpose == Purpose::kPlacement &&
@@ -296,7 +297,7 @@ bool Constraints::Overloads(ReplicaId replica, NodeId to, Role role) const {
   for (size_t i = 0; i < metrics.size(); ++i) {
     const int64_t capacity = capacities[metrics[i].metric * nodes_ + to];
     if (capacity == kBoundless) continue;
-    int64_t rise = Rise(replica, to, role, i);
+    int64_t rise = Rise(replica, to, loads[i], i);
     if (reserves_[service]) rise = NetRise(service, to, i, rise);
     if (rise <= 0) continue;
     if (arrangement_.UsedOf(metrics[i].metric, to) + arrangement_.Freed(metrics[i].metric, to) + rise > capacity) return true;
@@ -317,11 +318,10 @@ bool Constraints::ReservationOverloads(ServiceId service, NodeId to) const {
   });
 }
 
-bool Constraints::ExceedsApplication(ReplicaId replica, NodeId to, Role role) const {
+bool Constraints::ExceedsApplication(ReplicaId replica, NodeId to, std::span<const int64_t> loads) const {
   const ServiceId service = arrangement_.ServiceOf(replica);
   const ApplicationId application = arrangement_.cluster().services[service].application;
   const std::span<const uint32_t> indexes = arrangement_.applications().IndexOfMetrics(service);
-  const std::span<const int64_t> loads = arrangement_.LoadsOf(replica, role);
   const NodeId at = arrangement_.NodeOf(replica);
   const std::span<const int64_t> now = at == kNoId ? std::span<const int64_t>() : arrangement_.LoadsOf(replica);
   for (size_t i = 0; i < indexes.size(); ++i) {

@@ -150,14 +150,14 @@ class Constraints {
   bool Unsuitable(ReplicaId replica, NodeId to, Role role) const;
   bool NotPreferred(ReplicaId replica, NodeId to, Role role) const;
   bool Throttled(ReplicaId replica, NodeId to, Role role) const;
-  bool Overloads(ReplicaId replica, NodeId to, Role role) const;
+  bool Overloads(ReplicaId replica, NodeId to, std::span<const int64_t> loads) const;
   bool ReservationOverloads(ServiceId service, NodeId to) const;
   bool ScalesOut(ReplicaId replica, NodeId to) const;
-  bool ExceedsApplication(ReplicaId replica, NodeId to, Role role) const;
+  bool ExceedsApplication(ReplicaId replica, NodeId to, std::span<const int64_t> loads) const;
   bool BreaksAffinity(ReplicaId replica, NodeId to, Role role) const;
 
-  /// By how much the sum of what counts on `to` rises in the i-th metric of its service.
-  int64_t Rise(ReplicaId replica, NodeId to, Role role, size_t metric_index) const;
+  /// By how much the sum of what counts on `to` rises in the i-th metric of its service, of which it has `load` then.
+  int64_t Rise(ReplicaId replica, NodeId to, int64_t load, size_t metric_index) const;
   /// The rise with what the application then no longer has reserved and unused.
   int64_t NetRise(ServiceId service, NodeId to, size_t metric_index, int64_t rise) const;
   /// Total, or less the buffer: by metric, then node.

@@ -10,6 +10,7 @@ namespace evenkeel::controllers::balancer {
 namespace {
 
 constexpr size_t kOptionsCompared = 16;
+constexpr size_t kTargetsOfParents = 16;
 constexpr size_t kOptionsWithRoom = 6;
 constexpr size_t kNodesWithRoom = 12;
 constexpr int64_t kMovesForRoom = 2;
@@ -163,17 +164,39 @@ bool OverloadFixer::TakeBest(std::vector<Option> options) {
     }
   }
   std::ranges::stable_sort(rated, {}, &Rated::deviation);
+  const size_t mark = journal_.Mark();
+  const double before = Total();
   for (const Rated& best : rated) {
-    const auto& [replica, other, relief, share] = *best.option;
-    if (other == kNoId) {
-      if (mover_.TryMove(constraints_, replica, best.target)) return true;
-    } else {
-      const bool leads = arrangement_.RoleOf(replica) == Role::kPrimary;
-      if (mover_.TrySwap(constraints_, leads ? replica : other, leads ? other : replica)) return true;
-    }
-    stuck_.insert({replica, other});
+    // What follows may put back as much as went.
+    if (Take(*best.option, best.target) && Total() < before) return true;
+    journal_.UndoTo(mark);
+    stuck_.insert({best.option->replica, best.option->other});
   }
   return false;
+}
+
+bool OverloadFixer::Take(const Option& option, NodeId target) {
+  const Role role = arrangement_.RoleOf(option.replica);
+  if (option.other != kNoId) {
+    const bool leads = role == Role::kPrimary;
+    return mover_.TrySwap(constraints_, leads ? option.replica : option.other, leads ? option.other : option.replica);
+  }
+  if (mover_.TryMove(constraints_, option.replica, target)) return true;
+  if (mover_.FollowersOf(arrangement_.ServiceOf(option.replica)).empty()) return false;
+  // Those that follow it may fit somewhere else.
+  for (const Target& other : mover_.finder().Best(constraints_, option.replica, role, kTargetsOfParents)) {
+    if (mover_.TryMove(constraints_, option.replica, other.node)) return true;
+  }
+  return false;
+}
+
+double OverloadFixer::Total() const {
+  double total = 0;
+  for (const Overload::Limit& limit : overload_.limits) {
+    const int64_t excess = std::max<int64_t>(0, AmountOf(limit.metric) - limit.limit);
+    total += static_cast<double>(excess) / static_cast<double>(std::max<int64_t>(1, limit.limit));
+  }
+  return total;
 }
 
 bool OverloadFixer::TakeOne(const std::vector<Option>& options) {

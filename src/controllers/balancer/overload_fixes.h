@@ -49,6 +49,8 @@ class OverloadFixer {
   void AddOption(std::vector<Option>& options, const std::vector<Excess>& excess, ReplicaId replica, ReplicaId other) const;
   std::vector<Option> Sufficient(std::vector<Option> options, const std::vector<Excess>& excess) const;
   bool TakeBest(std::vector<Option> options);
+  bool Take(const Option& option, NodeId target);
+  double Total() const;
   bool TakeOne(const std::vector<Option>& options);
   double DeviationOf(const Option& option, NodeId& target);
   bool TakeWithRoom(const std::vector<Option>& options);

@@ -15,7 +15,7 @@ namespace evenkeel::controllers::balancer {
 namespace {
 
 // A tenth of a second or so.
-constexpr int64_t kDefaultEvaluations = 200'000;
+constexpr int64_t kDefaultEvaluations = 100'000;
 constexpr int kOrders = 8;             // in which placement is tried when something does not fit
 constexpr int kOrdersByFailure = 3;    // of these without chance
 constexpr int kPasses = 8;             // over what was placed, to improve it
@@ -277,8 +277,9 @@ void PlacementSearch::TryOrders() {
   const size_t mark = journal_.Mark();
   std::vector<size_t> order = order_, best_order = order_;
   Outcome outcome = PlaceAll(order), best = outcome;
+  const int64_t cost = finder_.evaluations();
   base::Random random(options_.seed);
-  for (int attempt = 1; attempt < kOrders && best.unplaced > 0 && finder_.evaluations() < budget_; ++attempt) {
+  for (int attempt = 1; attempt < kOrders && best.unplaced > 0 && finder_.evaluations() + cost <= budget_; ++attempt) {
     if (attempt > kOrdersByFailure) {
       for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.Below(i)]);
     }
