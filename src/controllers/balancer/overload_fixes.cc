@@ -163,7 +163,8 @@ bool OverloadFixer::TakeBest(std::vector<Option> options) {
       rated.push_back({deviation, &option, target});
     }
   }
-  std::ranges::stable_sort(rated, {}, &Rated::deviation);
+  std::ranges::sort(rated, {},
+                    [](const Rated& one) { return std::tuple(one.deviation, one.option->replica, one.option->other); });
   const size_t mark = journal_.Mark();
   const double before = Total();
   for (const Rated& best : rated) {

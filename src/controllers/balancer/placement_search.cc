@@ -283,7 +283,13 @@ void PlacementSearch::TryOrders() {
     if (attempt > kOrdersByFailure) {
       for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.Below(i)]);
     }
-    std::ranges::stable_partition(order, [&](size_t index) { return !Placed(demands_[index]); });
+    std::vector<size_t> failed_first;
+    for (const bool placed : {false, true}) {
+      for (const size_t index : order) {
+        if (Placed(demands_[index]) == placed) failed_first.push_back(index);
+      }
+    }
+    order = std::move(failed_first);
     journal_.UndoTo(mark);
     outcome = PlaceAll(order);
     if (outcome < best) {
