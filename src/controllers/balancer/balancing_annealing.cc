@@ -7,7 +7,6 @@ namespace evenkeel::controllers::balancer {
 namespace {
 
 constexpr int kProbes = 50;
-constexpr double kFirstTemperature = 0.5;  // in units of the average change of energy of a step
 constexpr double kLastTemperature = 1e-4;  // in units of the first
 constexpr double kReturnChance = 0.3;      // of a replica that has moved already
 constexpr double kExchangeChance = 0.25;
@@ -21,7 +20,7 @@ class Annealing {
     }
   }
 
-  bool Run(SearchBudget& budget, int64_t steps);
+  bool Run(SearchBudget& budget, int64_t steps, double temperature);
 
  private:
   bool Step();
@@ -89,7 +88,7 @@ bool Annealing::Step() {
   return to != state_.arrangement().NodeOf(replica) && Single({replica, to, kNoId});
 }
 
-bool Annealing::Run(SearchBudget& budget, int64_t steps) {
+bool Annealing::Run(SearchBudget& budget, int64_t steps, double temperature) {
   if (state_.eligible().empty() || nodes_.size() < 2) return false;
   // At no temperature nothing but improvements are accepted: these probes tell how large changes are.
   const double at_first = state_.energy();
@@ -103,7 +102,7 @@ bool Annealing::Run(SearchBudget& budget, int64_t steps) {
   for (int i = 0; i < kProbes; ++i) {
     if (Step()) note();
   }
-  temperature_ = kFirstTemperature * probed_ / kProbes;
+  temperature_ = temperature * probed_ / kProbes;
   const double decay = std::pow(kLastTemperature, 1 / static_cast<double>(std::max<int64_t>(steps, 1)));
   for (int64_t i = 0; i < steps && !budget.over(); ++i) {
     ++budget.spent;
@@ -116,8 +115,8 @@ bool Annealing::Run(SearchBudget& budget, int64_t steps) {
 
 }  // namespace
 
-bool Anneal(BalancingState& state, base::Random& random, SearchBudget& budget, int64_t steps) {
-  return Annealing(state, random).Run(budget, steps);
+bool Anneal(BalancingState& state, base::Random& random, SearchBudget& budget, int64_t steps, double temperature) {
+  return Annealing(state, random).Run(budget, steps, temperature);
 }
 
 }  // namespace evenkeel::controllers::balancer

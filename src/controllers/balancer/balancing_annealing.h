@@ -10,7 +10,8 @@
 
 namespace evenkeel::controllers::balancer {
 
-/// `steps` random steps from the present arrangement; leaves the best, which may be the present one. Whether it is better.
-bool Anneal(BalancingState& state, base::Random& random, SearchBudget& budget, int64_t steps);
+/// `steps` random steps from the present arrangement, beginning at a `temperature` in units of the average change of energy of
+/// a step; leaves the best, which may be the present one. Whether it is better.
+bool Anneal(BalancingState& state, base::Random& random, SearchBudget& budget, int64_t steps, double temperature);
 
 }  // namespace evenkeel::controllers::balancer

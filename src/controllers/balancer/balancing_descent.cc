@@ -96,7 +96,7 @@ void BalancingDescent::LookAtShifts(ReplicaId replica, NodeId node) {
   looked_ += static_cast<int64_t>(targets.size());
 }
 
-void BalancingDescent::LookAtSwap(ReplicaId primary, ReplicaId secondary, NodeId node) {
+void BalancingDescent::LookAtSwap(ReplicaId primary, ReplicaId secondary) {
   if (!state_.Eligible(primary) || !state_.Eligible(secondary)) return;
   const BalancingStep step{primary, kNoId, secondary};
   if (exact_) return OfferExactly(step);
@@ -111,24 +111,18 @@ void BalancingDescent::LookAtSwap(ReplicaId primary, ReplicaId secondary, NodeId
     const uint32_t term = slopes_.TermOf(metrics[i].metric);
     slope += slopes_.Change(term, from, -more) + slopes_.Change(term, to, more);
     if (local == kNoId) continue;
-    const double there = static_cast<double>(from == node ? light[i] : heavy[i]);
-    slope += slopes_.LocalChange(local + i, own_[local + i], from == node ? -more : more) +
-             slopes_.LocalChange(local + i, there, from == node ? more : -more);
+    slope += slopes_.LocalChange(local + i, own_[local + i], -more) +
+             slopes_.LocalChange(local + i, static_cast<double>(light[i]), more);
   }
   Offer(step, slope);
 }
 
-void BalancingDescent::LookAtSwaps(ReplicaId replica, NodeId node) {
+void BalancingDescent::LookAtSwaps(ReplicaId replica) {
   const Arrangement& arrangement = state_.arrangement();
-  const PartitionId partition = arrangement.PartitionOf(replica);
-  if (arrangement.RoleOf(replica) == Role::kSecondary) {
-    const ReplicaId primary = arrangement.PrimaryOf(partition);
-    if (primary != kNoId) LookAtSwap(primary, replica, node);
-  } else if (arrangement.RoleOf(replica) == Role::kPrimary) {
-    arrangement.ForEachOf(partition, [&](ReplicaId other) {
-      if (arrangement.RoleOf(other) == Role::kSecondary) LookAtSwap(replica, other, node);
-    });
-  }
+  if (arrangement.RoleOf(replica) != Role::kPrimary) return;
+  arrangement.ForEachOf(arrangement.PartitionOf(replica), [&](ReplicaId other) {
+    if (arrangement.RoleOf(other) == Role::kSecondary) LookAtSwap(replica, other);
+  });
 }
 
 void BalancingDescent::LookAt(NodeId node) {
@@ -137,7 +131,7 @@ void BalancingDescent::LookAt(NodeId node) {
   if (!exact_) CollectOwn(node);
   looked_ = 0;
   for (const ReplicaId replica : state_.arrangement().On(node)) {
-    if (!state_.arrangement().IsNew(replica) && state_.Eligible(replica)) LookAtSwaps(replica, node);
+    if (!state_.arrangement().IsNew(replica) && state_.Eligible(replica)) LookAtSwaps(replica);
   }
   for (const ReplicaId replica : state_.arrangement().On(node)) {
     if (state_.swaps_only() || state_.arrangement().IsNew(replica) || !state_.Eligible(replica)) continue;

@@ -59,8 +59,8 @@ class BalancingDescent {
   /// Fills best_, the best first.
   void LookAt(NodeId node);
   void LookAtShifts(ReplicaId replica, NodeId node);
-  void LookAtSwaps(ReplicaId replica, NodeId node);
-  void LookAtSwap(ReplicaId primary, ReplicaId secondary, NodeId node);
+  void LookAtSwaps(ReplicaId replica);
+  void LookAtSwap(ReplicaId primary, ReplicaId secondary);
   void Offer(const BalancingStep& step, double slope);
   void OfferExactly(const BalancingStep& step);
   void CollectOwn(NodeId node);

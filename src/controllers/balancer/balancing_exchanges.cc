@@ -8,7 +8,10 @@ namespace {
 
 constexpr size_t kAllPairsUpTo = 512;    // eligible replicas
 constexpr size_t kBestPairs = 6;         // of a node, which are tried
-constexpr size_t kPartnersPerCell = 8;   // looked at
+constexpr uint32_t kPartnersInCell = 6;  // looked at in the best cell
+constexpr uint32_t kPartnersBeside = 2;  // and in each of its neighbours
+constexpr size_t kFewNodes = 100;        // so many exchange until nothing is left to gain
+constexpr double kLeastGain = 1e-3;      // of the deviation, in one pass over more nodes
 constexpr int kExchangesPerNode = 4;     // before the next node's turn
 constexpr int64_t kNodesPerRefresh = 8;  // a share of them exchanges between two refreshes of slopes
 
@@ -141,9 +144,9 @@ double BalancingExchanges::LocalSlope(const Pair& pair, NodeId here, NodeId ther
   return LocalSlopeOf(pair.here, here, there) + LocalSlopeOf(pair.there, there, here);
 }
 
-void BalancingExchanges::LookAtCell(NodeId node, ReplicaId replica, size_t cell) {
+void BalancingExchanges::LookAtCell(NodeId node, ReplicaId replica, size_t cell, uint32_t partners) {
   const uint32_t first = first_in_cell_[cell], size = first_in_cell_[cell + 1] - first;
-  const uint32_t looks = std::min<uint32_t>(size, kPartnersPerCell);
+  const uint32_t looks = std::min(size, partners);
   // Of a full cell every replica sees others.
   const uint32_t begin = size > looks ? (replica * 7919u) % size : 0;
   for (uint32_t i = 0; i < looks; ++i) {
@@ -159,16 +162,17 @@ void BalancingExchanges::LookAt(NodeId node, ReplicaId replica, std::span<const 
     return;
   }
   // The cell of the wanted loads and its neighbours.
-  std::array<size_t, kMaxAxes> low{}, high{}, at{};
+  std::array<size_t, kMaxAxes> low{}, middle{}, high{}, at{};
   for (size_t axis = 0; axis < axes_.size(); ++axis) {
     const size_t cell = CellOf(axes_[axis], wanted[axes_[axis].column]);
+    middle[axis] = cell;
     low[axis] = at[axis] = cell == 0 ? 0 : cell - 1;
     high[axis] = std::min(cell + 1, axes_[axis].cells() - 1);
   }
   for (;;) {
     size_t cell = 0;
     for (size_t axis = 0; axis < axes_.size(); ++axis) cell = cell * axes_[axis].cells() + at[axis];
-    LookAtCell(node, replica, cell);
+    LookAtCell(node, replica, cell, at == middle ? kPartnersInCell : kPartnersBeside);
     size_t axis = 0;
     while (axis < axes_.size() && at[axis] == high[axis]) {
       at[axis] = low[axis];
@@ -216,7 +220,7 @@ bool BalancingExchanges::Improve(NodeId node) {
   for (const Pair& pair : pairs) {
     const NodeId there = state_.arrangement().NodeOf(pair.there);
     const int64_t movements = state_.MovementsOf({pair.here, there, kNoId}) + state_.MovementsOf({pair.there, node, kNoId});
-    if (slopes_.complete() && axes_.empty() == false && pair.slope + static_cast<double>(movements) * price >= 0) continue;
+    if (slopes_.complete() && !axes_.empty() && pair.slope + static_cast<double>(movements) * price >= 0) continue;
     if (MakePair(pair)) return true;
   }
   return false;
@@ -231,7 +235,10 @@ int64_t BalancingExchanges::Pass() {
   std::ranges::sort(order);
   int64_t made = 0;
   const int64_t per_refresh = std::max<int64_t>(1, static_cast<int64_t>(order.size()) / kNodesPerRefresh);
+  const double price = state_.PriceOfMovement();
   for (const auto& [unevenness, node] : order) {
+    // The most that it can gain is to be even, together with a node that is no more uneven: two movements have to pay.
+    if (!axes_.empty() && slopes_.complete() && -unevenness < price) break;
     for (int i = 0; i < kExchangesPerNode && !budget_.over() && Improve(node); ++i) {
       if (++made % per_refresh == 0) slopes_.Refresh();
     }
@@ -244,9 +251,11 @@ int64_t BalancingExchanges::Run() {
   int64_t all = 0;
   while (!budget_.over()) {
     slopes_.Refresh();
+    const double before = state_.deviation();
     const int64_t made = Pass();
     all += made;
-    if (made <= static_cast<int64_t>(state_.cluster().nodes.size()) / 50) break;
+    const bool few = state_.cluster().nodes.size() <= kFewNodes;
+    if (made == 0 || (!few && before - state_.deviation() < kLeastGain * std::abs(before))) break;
   }
   return all;
 }

@@ -48,7 +48,7 @@ class BalancingExchanges {
   int64_t Pass();
   bool Improve(NodeId node);
   void LookAt(NodeId node, ReplicaId replica, std::span<const double> wanted);
-  void LookAtCell(NodeId node, ReplicaId replica, size_t cell);
+  void LookAtCell(NodeId node, ReplicaId replica, size_t cell, uint32_t partners);
   void LookAtPair(NodeId node, ReplicaId replica, ReplicaId partner);
   double LocalSlope(const Pair& pair, NodeId here, NodeId there) const;
   double LocalSlopeOf(ReplicaId replica, NodeId from, NodeId to) const;

@@ -1,6 +1,7 @@
 #include "controllers/balancer/balancing_search.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "controllers/balancer/balancing_annealing.h"
 #include "controllers/balancer/balancing_descent.h"
@@ -13,11 +14,13 @@ namespace {
 
 // Annealing pays where it can try every step many times.
 constexpr int64_t kAnnealedSteps = 30'000;  // replicas times nodes
-constexpr int64_t kAnnealingPerStep = 25;
-constexpr int64_t kLeastAnnealing = 1000, kMostAnnealing = 12'000;
-constexpr int kAnnealingRuns = 3;
+constexpr int64_t kAnnealingPerStep = 60;
+constexpr int64_t kLeastAnnealing = 3000, kMostAnnealing = 60'000;
+// One run after the other begins from the best so far, less hot. In units of the average change of a step.
+constexpr double kTemperatures[] = {5, 1, 1, 0.3};
 constexpr int kQuickShare = 5;
 constexpr int kSearchRounds = 3;
+constexpr double kLeastGainOfRound = 5e-3;  // of the energy, for another round of a large group
 
 int64_t StepsOf(const BalancingState& state) {
   return static_cast<int64_t>(state.eligible().size()) * static_cast<int64_t>(state.arrangement().sets().available().count());
@@ -49,14 +52,15 @@ class BalancingSearch {
       const int64_t exchanges = BalancingExchanges(state_, slopes_, budget_).Run();
       if (exchanges > 0) descent.Run();
       Prune(state_, budget_);
-      if (!IsLower(state_.energy(), before - 1e-4 * (before - floor_)) || budget_.over()) return;
+      const double least = StepsOf(state_) <= kAnnealedSteps ? 1e-6 : kLeastGainOfRound;
+      if (state_.energy() > before - least * std::abs(before) || budget_.over()) return;
     }
   }
 
   void AnnealAndDescend() {
     const int64_t steps = std::clamp(StepsOf(state_) * kAnnealingPerStep, kLeastAnnealing, kMostAnnealing);
-    for (int run = 0; run < kAnnealingRuns && !budget_.over(); ++run) {
-      if (Anneal(state_, random_, budget_, steps)) Descend();
+    for (const double temperature : kTemperatures) {
+      if (!budget_.over() && Anneal(state_, random_, budget_, steps, temperature)) Descend();
     }
   }
 
@@ -65,7 +69,6 @@ class BalancingSearch {
   base::Random random_;
   DeviationSlopes slopes_;
   SearchBudget budget_;
-  double floor_ = 0;
 };
 
 }  // namespace

@@ -105,7 +105,10 @@ bool BalancingState::Allows(const BalancingStep& step) const {
   if (movable_flags_[step.replica] == 0 || !SlotsSuffice(step)) return false;
   const bool followed = IsFollowed(step.replica);
   if (step.to == kNoId) {
-    return movable_flags_[step.other] != 0 && TypesAllow(arrangement_.NodeOf(step.replica), arrangement_.NodeOf(step.other)) &&
+    // One exchange away from the first primary at most: a chain of them would also shuffle the loads of the secondaries.
+    const ReplicaId first = first_primary_[arrangement_.PartitionOf(step.replica)];
+    return movable_flags_[step.other] != 0 && (step.replica == first || step.other == first) &&
+           TypesAllow(arrangement_.NodeOf(step.replica), arrangement_.NodeOf(step.other)) &&
            !MayStandInTheWayOf(constraints_.SwapObstacle(step.replica, step.other), followed);
   }
   const NodeId from = arrangement_.NodeOf(step.replica);

@@ -32,6 +32,8 @@ class ActionMaker {
   double GainOf(const GroupScore& score, const PlanStep& step, double cost, int64_t replicas) const;
   std::vector<LoadChange> LoadsBefore(const PlanStep& step) const;
   void LoadsAfter(const PlanStep& step, std::vector<LoadChange>& loads) const;
+  bool Pays(std::span<const PlanStep> steps);
+  int64_t ReplicasOfGroup() const;
   void Skip(const PlanStep& step);
 
   Arrangement& planned_;
@@ -87,9 +89,7 @@ double ActionMaker::GainOf(const GroupScore& score, const PlanStep& step, double
          Energy(planned_.settings(), score.average_deviation(), cost, replicas);
 }
 
-void ActionMaker::AddGains(std::span<const PlanStep> steps, std::vector<Action>& actions) const {
-  if (steps.empty()) return;
-  const GroupScore score(cluster_, planned_.settings(), planned_.sets(), planned_.loads(), context_.group);
+int64_t ActionMaker::ReplicasOfGroup() const {
   int64_t replicas = 0;
   for (const ServiceId service : context_.group.services) {
     for (const PartitionId partition : cluster_.services[service].partitions) {
@@ -97,6 +97,13 @@ void ActionMaker::AddGains(std::span<const PlanStep> steps, std::vector<Action>&
                                         [](const Replica& replica) { return replica.Exists(); });
     }
   }
+  return replicas;
+}
+
+void ActionMaker::AddGains(std::span<const PlanStep> steps, std::vector<Action>& actions) const {
+  if (steps.empty()) return;
+  const GroupScore score(cluster_, planned_.settings(), planned_.sets(), planned_.loads(), context_.group);
+  const int64_t replicas = ReplicasOfGroup();
   double cost = 0;
   for (const PlanStep& step : steps) cost += CostOf(step);
   for (size_t i = 0; i < steps.size(); ++i) actions[i].energy_gain = GainOf(score, steps[i], cost, replicas);
@@ -173,28 +180,43 @@ void ActionMaker::Skip(const PlanStep& step) {
                       fmt::format("{} of {} from {} to {}", Name(step.kind), partition, name(step.from), name(step.to))});
 }
 
+// Whether what remains of a plan from which something was left out is better than nothing.
+bool ActionMaker::Pays(std::span<const PlanStep> steps) {
+  double cost = 0;
+  for (const PlanStep& step : steps) cost += CostOf(step);
+  const auto deviation = [&] {
+    return GroupScore(cluster_, planned_.settings(), planned_.sets(), planned_.loads(), context_.group).average_deviation();
+  };
+  const int64_t replicas = ReplicasOfGroup();
+  const double with = Energy(planned_.settings(), deviation(), cost, replicas);
+  for (size_t i = steps.size(); i > 0; --i) UndoStep(planned_, steps[i - 1]);
+  if (with < Energy(planned_.settings(), deviation(), 0, replicas)) {
+    for (const PlanStep& step : steps) DoStep(planned_, step);
+    return true;
+  }
+  return false;
+}
+
 std::vector<Action> ActionMaker::Make() {
-  std::vector<PlanStep> steps, stuck;
-  for (int rework = 0;; ++rework) {
-    const size_t left_out = stuck.size();
-    steps = InOrder(stuck);
-    for (size_t i = left_out; i < stuck.size(); ++i) Skip(stuck[i]);
-    if (stuck.empty() || context_.purpose != Purpose::kBalancing) break;
-    // What remains was chosen together with what is left out: it has to pay by itself.
-    std::vector<Action> actions(steps.size());
-    AddGains(steps, actions);
+  std::vector<PlanStep> stuck, steps = InOrder(stuck);
+  for (const PlanStep& step : stuck) Skip(step);
+  if (stuck.empty() || context_.purpose != Purpose::kBalancing) return Explained(steps);
+  // What remains was chosen together with what is left out: it has to pay by itself.
+  for (int rework = 0; rework < kReworks; ++rework) {
+    std::vector<Action> gains(steps.size());
+    AddGains(steps, gains);
     bool all_pay = true;
     for (size_t i = steps.size(); i > 0; --i) {
-      if (actions[i - 1].energy_gain > 0 && rework < kReworks) continue;
-      if (rework >= kReworks || IsMove(steps[i - 1].kind)) {
-        UndoStep(planned_, steps[i - 1]);
-        all_pay = false;
-      }
+      if (gains[i - 1].energy_gain > 0 || !IsMove(steps[i - 1].kind)) continue;
+      UndoStep(planned_, steps[i - 1]);
+      all_pay = false;
     }
     if (all_pay) break;
-    if (rework >= kReworks) return {};
+    stuck.clear();
+    steps = InOrder(stuck);
+    for (const PlanStep& step : stuck) Skip(step);
   }
-  return Explained(steps);
+  return Pays(steps) ? Explained(steps) : std::vector<Action>();
 }
 
 }  // namespace

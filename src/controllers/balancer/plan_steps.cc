@@ -133,6 +133,20 @@ void StepOrder::Do(const PlanStep& step) {
   score_.Update(arrangement_.ServiceOf(step.replica));
 }
 
+// Where and in which role its replicas are by now: other steps of the partition may have come before.
+void StepOrder::MakeOne(PlanStep step) {
+  if (step.kind == ActionKind::kSwapPrimarySecondary) {
+    step.from = arrangement_.NodeOf(step.replica);
+    step.to = arrangement_.NodeOf(step.other);
+  } else if (IsMove(step.kind)) {
+    step.kind = MoveOf(arrangement_.RoleOf(step.replica));
+  } else if (step.kind == ActionKind::kPromoteSecondary) {
+    step.to = arrangement_.NodeOf(step.replica);
+  }
+  Do(step);
+  made_.push_back(step);
+}
+
 void StepOrder::Undo(const PlanStep& step) {
   UndoStep(arrangement_, step);
   score_.Update(arrangement_.ServiceOf(step.replica));
@@ -172,8 +186,7 @@ std::optional<PlanStep> StepOrder::Try(const StepBundle& bundle, bool forced) {
       }
       return impossible;
     }
-    Do(*next);
-    made_.push_back(*next);
+    MakeOne(*next);
     left.erase(next);
   }
   return std::nullopt;
@@ -251,8 +264,7 @@ bool StepOrder::MakeSingles(std::span<const StepBundle> bundles, bool forced) {
     }
     for (size_t j = 0; j < bundle.steps.size(); ++j) {
       if (made_of_[i][j] != 0 || !IsPossible(bundle.steps[j], false, forced)) continue;
-      Do(bundle.steps[j]);
-      made_.push_back(bundle.steps[j]);
+      MakeOne(bundle.steps[j]);
       made_of_[i][j] = 1;
       any = true;
     }

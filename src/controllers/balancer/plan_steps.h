@@ -61,6 +61,7 @@ class StepOrder {
   bool IsPossible(const PlanStep& step, bool has_followers, bool forced) const;
   void Do(const PlanStep& step);
   void Undo(const PlanStep& step);
+  void MakeOne(PlanStep step);
   /// All or nothing; the steps in the order in which they were made are appended to made_. Answers the step that could not be.
   std::optional<PlanStep> Try(const StepBundle& bundle, bool forced);
   void Wake(size_t first_made);
