@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "cli/apiserver.h"
+#include "cli/rollout.h"
 #include "cli/run.h"
 #include "cli/scale.h"
 #include "cli/shards.h"
@@ -158,6 +159,17 @@ void AddScale(const Questions& questions, ScaleOptions& options, std::string& na
   });
 }
 
+void AddRollout(const Questions& questions, RolloutOptions& options, Action& action) {
+  CLI::App* plan =
+      questions.plan->add_subcommand("rollout", "What a MultiClusterZooKeeper's rollout does next, and what it waits for");
+  plan->add_option("-f,--filename", options.files,
+                   "The MultiClusterZooKeeper, its ZooKeeper, ResourceBinding and policies, Clusters; - is standard input")
+      ->allow_extra_args(false);
+  plan->add_option("--now", options.now, "The time of the plan, RFC 3339 (default: the system's clock)");
+  plan->add_option("-o,--output", options.output, "table, json or yaml")->capture_default_str();
+  plan->callback([&] { action = [&] { return PlanRollout(options, std::cout); }; });
+}
+
 void AddShards(CLI::App& app, const Questions& questions, PlanShardsOptions& plan_options, ShardsOptions& options,
                std::string& name, Action& action) {
   CLI::App* plan_shards = questions.plan->add_subcommand("shards", "Which shard each cluster belongs to");
@@ -228,6 +240,7 @@ int Main(int argc, char** argv) {
   std::string cluster;
   ScaleOptions scale;
   std::string pod_or_node;
+  RolloutOptions rollout;
   SimulateOptions simulate;
   SolveRoadefOptions solve;
   Action action;
@@ -237,6 +250,7 @@ int Main(int argc, char** argv) {
   const Questions questions = AddQuestions(app);
   AddShards(app, questions, plan_shards, shards, cluster, action);
   AddScale(questions, scale, pod_or_node, action);
+  AddRollout(questions, rollout, action);
   AddSimulate(app, simulate, action);
   AddSolve(app, solve, action);
   try {

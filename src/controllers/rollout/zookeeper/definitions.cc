@@ -1,0 +1,111 @@
+#include "controllers/rollout/zookeeper/definitions.h"
+
+namespace evenkeel::controllers::rollout::zookeeper {
+namespace {
+
+using base::Json;
+
+constexpr char kDefinition[] = R"({
+"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+"metadata": {"name": "multiclusterzookeepers.evenkeel.dev"},
+"spec": {"group": "evenkeel.dev", "scope": "Namespaced",
+"names": {"kind": "MultiClusterZooKeeper", "listKind": "MultiClusterZooKeeperList", "plural": "multiclusterzookeepers",
+          "singular": "multiclusterzookeeper", "shortNames": ["mczk"], "categories": ["evenkeel"]},
+"versions": [{"name": "v1alpha1", "served": true, "storage": true, "subresources": {"status": {}},
+"additionalPrinterColumns": [
+  {"name": "Voters", "type": "integer", "jsonPath": ".status.replicas"},
+  {"name": "Ready", "type": "integer", "jsonPath": ".status.readyReplicas"},
+  {"name": "Phase", "type": "string", "jsonPath": ".status.phase"},
+  {"name": "Leader", "type": "string", "jsonPath": ".status.leader.cluster"},
+  {"name": "Healthy", "type": "string", "jsonPath": ".status.conditions[?(@.type==\"QuorumHealthy\")].status"},
+  {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}],
+"schema": {"openAPIV3Schema": {"type": "object", "description": "One ZooKeeper ensemble over several clusters.",
+"required": ["spec"], "properties": {
+  "spec": {"type": "object", "required": ["placement"], "properties": {
+    "replicas": {"type": "integer", "minimum": 1, "maximum": 255, "description": "Voters; the sum over the clusters."},
+    "placement": {"type": "object", "required": ["clusters"], "properties": {
+      "clusters": {"type": "array", "minItems": 1, "maxItems": 255, "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["name"], "items": {"type": "object", "required": ["name", "replicas"], "properties": {
+          "name": {"type": "string", "minLength": 1, "maxLength": 48, "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"},
+          "replicas": {"type": "integer", "minimum": 1, "maximum": 255},
+          "clusterID": {"type": "string", "minLength": 1, "maxLength": 63, "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+                        "description": "The cluster's name in DNS; by default its own."}}}},
+      "requireClusterFaultTolerance": {"type": "boolean", "default": false,
+                                       "description": "Refuse a placement that does not survive the loss of any one cluster."}}},
+    "naming": {"type": "object", "properties": {
+      "mode": {"type": "string", "enum": ["clusterset", "native", "perClusterService", "external"], "default": "clusterset"},
+      "stride": {"type": "integer", "minimum": 1, "maximum": 255, "default": 10,
+                 "description": "Server ids that each cluster may have; cannot change once servers run."},
+      "clusterDomain": {"type": "string", "default": "cluster.local"},
+      "template": {"type": "string", "description": "Of external names: <c>, <o>, <zk> and <ns> are filled in."}}},
+    "template": {"type": "object", "x-kubernetes-preserve-unknown-fields": true,
+                 "description": "Body of the ZooKeeper in each member, without what differs from cluster to cluster."},
+    "rollout": {"type": "object", "properties": {
+      "order": {"type": "array", "items": {"type": "string"}, "description": "All clusters, in the order of their changes."},
+      "progressDeadlineSeconds": {"type": "integer", "minimum": 1, "maximum": 604800, "default": 600},
+      "onFailure": {"type": "string", "enum": ["Pause", "Rollback"], "default": "Pause"},
+      "allowDegraded": {"type": "boolean", "default": false, "description": "Go on while servers elsewhere are down."},
+      "paused": {"type": "boolean", "default": false}}},
+    "revisionHistoryLimit": {"type": "integer", "minimum": 1, "maximum": 100, "default": 10}}},
+  "status": {"type": "object", "properties": {
+    "observedGeneration": {"type": "integer", "format": "int64"},
+    "conditions": {"type": "array", "items": {"type": "object", "required": ["type", "status"], "properties": {
+      "type": {"type": "string"}, "status": {"type": "string"}, "reason": {"type": "string"}, "message": {"type": "string"},
+      "observedGeneration": {"type": "integer", "format": "int64"},
+      "lastTransitionTime": {"type": "string", "format": "date-time"}}}},
+    "records": {"type": "array", "description": "The last one is the latest.", "items": {"type": "object",
+      "x-kubernetes-preserve-unknown-fields": true,
+      "required": ["observedGenerations", "order", "status", "lastTransitionTime"], "properties": {
+      "observedGenerations": {"type": "object", "additionalProperties": {"type": "integer", "format": "int64"}},
+      "order": {"type": "array", "items": {"type": "string"}},
+      "status": {"type": "string"},
+      "currentState": {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}},
+      "lastTransitionTime": {"type": "string", "format": "date-time"},
+      "revision": {"type": "string"}, "baseRevision": {"type": "string"}, "specHash": {"type": "string"},
+      "scheduleHash": {"type": "string"}, "uid": {"type": "string"}, "progress": {"type": "string"},
+      "reason": {"type": "string"}, "message": {"type": "string"},
+      "startedAt": {"type": "string", "format": "date-time"}, "progressedAt": {"type": "string", "format": "date-time"}}}},
+    "phase": {"type": "string"},
+    "replicas": {"type": "integer"},
+    "readyReplicas": {"type": "integer"},
+    "leader": {"type": "object", "properties": {"cluster": {"type": "string"}, "myid": {"type": "integer"}}},
+    "stride": {"type": "integer"},
+    "clusterIndices": {"type": "object", "additionalProperties": {"type": "integer"}},
+    "retiredIndices": {"type": "array", "items": {"type": "integer"}},
+    "clusters": {"type": "array", "items": {"type": "object", "required": ["name"], "properties": {
+      "name": {"type": "string"}, "clusterID": {"type": "string"}, "replicas": {"type": "integer"},
+      "revision": {"type": "string"}, "previousRevision": {"type": "string"}}}},
+    "revisions": {"type": "array", "items": {"type": "object", "required": ["name"], "properties": {
+      "name": {"type": "string"},
+      "template": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+      "shares": {"type": "object", "additionalProperties": {"type": "integer"}},
+      "servers": {"type": "array", "items": {"type": "string"}}}}}}}
+}}}}]}})";
+
+kube::Resource Own(const char* kind, const char* plural, const char* singular) {
+  kube::Resource resource;
+  resource.group = "evenkeel.dev";
+  resource.version = "v1alpha1";
+  resource.kind = kind;
+  resource.plural = plural;
+  resource.singular = singular;
+  resource.subresources = {"status"};
+  resource.storage_group = "evenkeel.dev/" + resource.plural;
+  return resource;
+}
+
+}  // namespace
+
+const kube::Resource& MultiClusterZooKeepers() {
+  static const kube::Resource resource = Own("MultiClusterZooKeeper", "multiclusterzookeepers", "multiclusterzookeeper");
+  return resource;
+}
+
+const kube::Resource& ZooKeepers() {
+  static const kube::Resource resource = Own("ZooKeeper", "zookeepers", "zookeeper");
+  return resource;
+}
+
+Json MultiClusterZooKeeperDefinition() { return *base::ParseJson(kDefinition, "MultiClusterZooKeeper definition"); }
+
+}  // namespace evenkeel::controllers::rollout::zookeeper

@@ -1,0 +1,17 @@
+// The kinds of an ensemble (evenkeel.dev/v1alpha1), as an API serves them.
+#pragma once
+
+#include "base/json.h"
+#include "kube/resource.h"
+
+namespace evenkeel::controllers::rollout::zookeeper {
+
+const kube::Resource& MultiClusterZooKeepers();
+/// Of the template on the hub and its copies in the members.
+const kube::Resource& ZooKeepers();
+
+/// The CustomResourceDefinition of MultiClusterZooKeeper: schema, status subresource, printer columns. What a schema cannot say
+/// DecodeSpec checks.
+base::Json MultiClusterZooKeeperDefinition();
+
+}  // namespace evenkeel::controllers::rollout::zookeeper

@@ -1,0 +1,276 @@
+#include "controllers/rollout/zookeeper/ensemble_spec.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <set>
+
+#include "controllers/rollout/budget.h"
+#include "controllers/rollout/zookeeper/server_names.h"
+#include "kube/object.h"
+
+namespace evenkeel::controllers::rollout::zookeeper {
+namespace {
+
+using base::Find;
+using base::FindString;
+using base::Json;
+using base::JsonObject;
+
+constexpr int64_t kSecondsMax = 7 * 24 * 3600;
+constexpr int64_t kHistoryMax = 100;
+constexpr size_t kClusterNameMax = 48;  // Karmada's
+constexpr size_t kLabelMax = 63;
+
+class SpecReader {
+ public:
+  SpecReader(const kube::ManifestObject& object, EnsembleSpec& spec) : object_(object), spec_(spec) {}
+
+  base::Status Read() {
+    const Json* spec = Find(object_.object, {"spec"});
+    if (spec == nullptr || !spec->is_object()) return Wrong("spec", "missing");
+    EVENKEEL_TRY(ReadName());
+    EVENKEEL_TRY(ReadNaming());
+    EVENKEEL_TRY(ReadPlacement());
+    EVENKEEL_TRY(ReadBody());
+    EVENKEEL_TRY(ReadRollout());
+    EVENKEEL_TRY(JudgePlacement());
+    return CheckServerNames();
+  }
+
+ private:
+  std::unexpected<base::Error> Wrong(const std::string& field, const std::string& what) const {
+    return WrongField(object_, field, what);
+  }
+
+  /// Null when absent.
+  const Json* At(std::initializer_list<std::string_view> path) const {
+    const Json* value = Find(object_.object, path);
+    return value == nullptr || value->is_null() ? nullptr : value;
+  }
+
+  static std::string Field(std::initializer_list<std::string_view> path) {
+    std::string field;
+    for (const std::string_view step : path) field += (field.empty() ? "" : ".") + std::string(step);
+    return field;
+  }
+
+  base::Result<int64_t> Number(std::initializer_list<std::string_view> path, int64_t missing, int64_t least,
+                               int64_t most) const {
+    if (At(path) == nullptr) return missing;
+    const int64_t number = base::FindInt(object_.object, path, least - 1);
+    if (number < least || number > most)
+      return Wrong(Field(path), fmt::format("not a whole number from {} to {}", least, most));
+    return number;
+  }
+
+  base::Result<bool> Flag(std::initializer_list<std::string_view> path) const {
+    const Json* value = At(path);
+    if (value == nullptr) return false;
+    if (!value->is_bool()) return Wrong(Field(path), "not true or false");
+    return value->get_bool();
+  }
+
+  base::Result<std::string> Text(std::initializer_list<std::string_view> path, std::string_view missing) const {
+    const Json* value = At(path);
+    if (value == nullptr) return std::string(missing);
+    if (!value->is_string()) return Wrong(Field(path), "not a text");
+    return std::string(value->get_string());
+  }
+
+  base::Status ReadName() {
+    spec_.name = kube::NameOf(object_.object);
+    spec_.ns = kube::NamespaceOf(object_.object);
+    if (spec_.ns.empty()) spec_.ns = "default";
+    // It begins the names of Services and pods, which are labels in DNS.
+    std::string wrong = kube::CheckDnsLabel(spec_.name);
+    if (wrong.empty() && spec_.name.front() >= '0' && spec_.name.front() <= '9') wrong = "has to begin with a letter";
+    if (wrong.empty() && HeadlessService(spec_.name).size() > kLabelMax) {
+      wrong = fmt::format("the Service {} would be longer than {} characters", HeadlessService(spec_.name), kLabelMax);
+    }
+    if (!wrong.empty()) return Wrong("metadata.name", wrong);
+    return {};
+  }
+
+  base::Status ReadNaming() {
+    EVENKEEL_ASSIGN(const std::string mode, Text({"spec", "naming", "mode"}, "clusterset"));
+    if (mode == "clusterset") {
+      spec_.naming.mode = NamingMode::kClusterset;
+    } else if (mode == "native") {
+      spec_.naming.mode = NamingMode::kNative;
+    } else if (mode == "perClusterService") {
+      spec_.naming.mode = NamingMode::kPerClusterService;
+    } else if (mode == "external") {
+      spec_.naming.mode = NamingMode::kExternal;
+    } else {
+      return Wrong("spec.naming.mode", Quoted(mode) + " is not clusterset, native, perClusterService or external");
+    }
+    EVENKEEL_ASSIGN(spec_.naming.stride, Number({"spec", "naming", "stride"}, 10, 1, kIdMax));
+    EVENKEEL_ASSIGN(spec_.naming.cluster_domain, Text({"spec", "naming", "clusterDomain"}, "cluster.local"));
+    if (const std::string wrong = kube::CheckDnsSubdomain(spec_.naming.cluster_domain); !wrong.empty()) {
+      return Wrong("spec.naming.clusterDomain", wrong);
+    }
+    EVENKEEL_ASSIGN(spec_.naming.pattern, Text({"spec", "naming", "template"}, ""));
+    if (spec_.naming.mode != NamingMode::kExternal) return {};
+    for (const char* part : {"<c>", "<o>"}) {
+      if (spec_.naming.pattern.find(part) == std::string::npos) {
+        return Wrong("spec.naming.template",
+                     fmt::format("external names need a template with <c> and <o>; {} is missing", part));
+      }
+    }
+    return {};
+  }
+
+  base::Status ReadPlacement() {
+    const Json* clusters = At({"spec", "placement", "clusters"});
+    if (clusters == nullptr) {
+      return Wrong("spec.placement.clusters", "missing: voters are placed by name and number, never by a scheduler's weights");
+    }
+    if (!clusters->is_array() || clusters->get_array().empty())
+      return Wrong("spec.placement.clusters", "not a list of clusters");
+    for (const Json& cluster : clusters->get_array()) EVENKEEL_TRY(ReadCluster(cluster));
+    const int64_t total = Total(spec_.shares);
+    EVENKEEL_ASSIGN(const int64_t replicas, Number({"spec", "replicas"}, total, 1, kIdMax));
+    if (replicas != total) {
+      return Wrong("spec.replicas", fmt::format("{}, but the clusters of spec.placement have {} together", replicas, total));
+    }
+    return {};
+  }
+
+  base::Status ReadCluster(const Json& cluster) {
+    const std::string at = fmt::format("spec.placement.clusters[{}]", spec_.shares.size());
+    const std::string name(FindString(cluster, {"name"}));
+    if (name.empty()) return Wrong(at + ".name", "missing");
+    if (const std::string wrong = kube::CheckDnsLabel(name); !wrong.empty()) return Wrong(at + ".name", wrong);
+    if (name.size() > kClusterNameMax) {
+      return Wrong(at + ".name", fmt::format("longer than the {} characters of a cluster's name", kClusterNameMax));
+    }
+    const int64_t share = base::FindInt(cluster, {"replicas"}, 0);
+    if (share < 1 || share > kIdMax) return Wrong(at + ".replicas", fmt::format("not a whole number from 1 to {}", kIdMax));
+    if (share > spec_.naming.stride) {
+      return Wrong(at + ".replicas",
+                   fmt::format("{} replicas, but spec.naming.stride gives a cluster {} ids", share, spec_.naming.stride));
+    }
+    if (!spec_.shares.emplace(name, share).second) return Wrong(at + ".name", Quoted(name) + " is listed twice");
+    const Json* id = Find(cluster, {"clusterID"});
+    if (id != nullptr && !id->is_null() && !id->is_string()) return Wrong(at + ".clusterID", "not a text");
+    const std::string cluster_id(FindString(cluster, {"clusterID"}, name));
+    if (const std::string wrong = kube::CheckDnsLabel(cluster_id); !wrong.empty()) return Wrong(at + ".clusterID", wrong);
+    for (const auto& [other, other_id] : spec_.cluster_ids) {
+      if (other_id == cluster_id) return Wrong(at + ".clusterID", Quoted(cluster_id) + " is the one of " + other + ", too");
+    }
+    spec_.cluster_ids.emplace(name, cluster_id);
+    return {};
+  }
+
+  base::Status ReadBody() {
+    const Json* body = At({"spec", "template"});
+    if (body == nullptr) {
+      spec_.body = JsonObject{};
+      return {};
+    }
+    if (!body->is_object()) return Wrong("spec.template", "not an object");
+    for (const char* own : {"replicas", "servers", "myidOffset", "rolloutRevision", "ordinalsStart"}) {
+      if (body->get_object().contains(own)) {
+        return Wrong(std::string("spec.template.") + own,
+                     "differs from cluster to cluster and is filled in for each: leave it out");
+      }
+    }
+    for (const char* port : {"client", "quorum", "election"}) {
+      EVENKEEL_TRY(Number({"spec", "template", "ports", port}, 1, 1, 65535));
+    }
+    spec_.body = Json(*body, {});
+    return {};
+  }
+
+  base::Status ReadRollout() {
+    EVENKEEL_TRY(ReadOrder());
+    EVENKEEL_ASSIGN(const int64_t seconds, Number({"spec", "rollout", "progressDeadlineSeconds"}, 600, 1, kSecondsMax));
+    spec_.policy.progress_deadline = std::chrono::seconds(seconds);
+    EVENKEEL_ASSIGN(const std::string on_failure, Text({"spec", "rollout", "onFailure"}, "Pause"));
+    if (on_failure != "Pause" && on_failure != "Rollback") {
+      return Wrong("spec.rollout.onFailure", Quoted(on_failure) + " is not Pause or Rollback");
+    }
+    spec_.policy.on_failure = on_failure == "Pause" ? OnFailure::kPause : OnFailure::kRollback;
+    EVENKEEL_ASSIGN(spec_.allow_degraded, Flag({"spec", "rollout", "allowDegraded"}));
+    EVENKEEL_ASSIGN(spec_.policy.paused, Flag({"spec", "rollout", "paused"}));
+    EVENKEEL_ASSIGN(const int64_t limit, Number({"spec", "revisionHistoryLimit"}, 10, 1, kHistoryMax));
+    spec_.policy.history_limit = static_cast<size_t>(limit);
+    return {};
+  }
+
+  base::Status ReadOrder() {
+    const Json* order = At({"spec", "rollout", "order"});
+    if (order == nullptr) return {};
+    if (!order->is_array()) return Wrong("spec.rollout.order", "not a list of cluster names");
+    std::set<std::string> seen;
+    for (const Json& item : order->get_array()) {
+      const std::string name = item.is_string() ? std::string(item.get_string()) : "";
+      const std::string at = fmt::format("spec.rollout.order[{}]", spec_.order.size());
+      if (!spec_.shares.contains(name)) return Wrong(at, Quoted(name) + " is not a cluster of spec.placement");
+      if (!seen.insert(name).second) return Wrong(at, Quoted(name) + " is listed twice");
+      spec_.order.push_back(name);
+    }
+    if (spec_.order.empty()) return {};
+    for (const auto& [name, share] : spec_.shares) {
+      if (!seen.contains(name)) return Wrong("spec.rollout.order", name + " is missing: it has to name every cluster once");
+    }
+    return {};
+  }
+
+  base::Status JudgePlacement() {
+    const int64_t total = Total(spec_.shares);
+    for (const auto& [name, share] : spec_.shares) {
+      if (total - share < Majority(total)) {
+        spec_.unsafe = fmt::format("without {} {} of {} voters are left, but a majority is {}", name, total - share, total,
+                                   Majority(total));
+        break;
+      }
+    }
+    EVENKEEL_ASSIGN(const bool required, Flag({"spec", "placement", "requireClusterFaultTolerance"}));
+    if (required && !spec_.unsafe.empty())
+      return Wrong("spec.placement", spec_.unsafe + ", and requireClusterFaultTolerance is set");
+    if (total % 2 == 0) {
+      spec_.even = fmt::format("{} voters survive the loss of no more than {} do", total, total - 1);
+    }
+    return {};
+  }
+
+  base::Status CheckServerNames() {
+    for (const auto& [name, share] : spec_.shares) {
+      // The longest: with the largest ordinal that the naming may give.
+      const ClusterIdentity identity{kIdMax / spec_.naming.stride, spec_.cluster_ids.at(name)};
+      const std::string host = HostName(spec_, name, identity, share - 1);
+      if (const std::string wrong = CheckHostName(host); !wrong.empty()) {
+        return Wrong("spec.naming", fmt::format("the server name {} in {}: {}", Quoted(host), name, wrong));
+      }
+    }
+    return {};
+  }
+
+  const kube::ManifestObject& object_;
+  EnsembleSpec& spec_;
+};
+
+}  // namespace
+
+int64_t Total(const Shares& shares) {
+  int64_t total = 0;
+  for (const auto& [cluster, share] : shares) total += share;
+  return total;
+}
+
+base::Result<EnsembleSpec> DecodeSpec(const kube::ManifestObject& object) {
+  EnsembleSpec spec;
+  EVENKEEL_TRY(SpecReader(object, spec).Read());
+  return spec;
+}
+
+std::unexpected<base::Error> WrongField(const kube::ManifestObject& object, const std::string& field, const std::string& what) {
+  std::string message = (object.where.empty() ? "" : object.where + ": ") + std::string(FindString(object.object, {"kind"})) +
+                        " " + kube::KeyOf(object.object) + ": " + (field.empty() ? "" : field + ": ") + what;
+  std::ranges::replace_if(message, [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+  return base::Fail(base::Code::kBadRequest, std::move(message));
+}
+
+}  // namespace evenkeel::controllers::rollout::zookeeper

@@ -1,0 +1,248 @@
+#include "controllers/rollout/zookeeper/ensemble_state.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+
+#include "base/hash.h"
+
+namespace evenkeel::controllers::rollout::zookeeper {
+namespace {
+
+using base::FindString;
+using base::Json;
+using base::JsonArray;
+using base::JsonObject;
+
+class StateReader {
+ public:
+  StateReader(const kube::ManifestObject& object, EnsembleState& state) : object_(object), state_(state) {}
+
+  base::Status Read() {
+    const Json* status = base::Find(object_.object, {"status"});
+    if (status == nullptr || status->is_null()) return {};
+    if (!status->is_object()) return Wrong("status", "not an object");
+    auto records = ReadRecords(base::Find(*status, {"records"}));
+    if (!records) return WrongField(object_, "", records.error().message());
+    state_.rollout.records = *std::move(records);
+    EVENKEEL_TRY(ReadIndices());
+    EVENKEEL_TRY(ReadRevisions());
+    EVENKEEL_TRY(ReadClusters());
+    EVENKEEL_TRY(CheckBase());
+    state_.stride = base::FindInt(*status, {"stride"});
+    if (state_.stride < 0 || state_.stride > kIdMax) return Wrong("status.stride", fmt::format("not from 0 to {}", kIdMax));
+    return {};
+  }
+
+ private:
+  std::unexpected<base::Error> Wrong(const std::string& field, const std::string& what) const {
+    return WrongField(object_, field, what);
+  }
+
+  /// Null when absent.
+  const Json* At(std::string_view field) const {
+    const Json* value = base::Find(object_.object, {"status", field});
+    return value == nullptr || value->is_null() ? nullptr : value;
+  }
+
+  base::Status ReadIndices() {
+    std::set<int64_t> used;
+    if (const Json* indices = At("clusterIndices")) {
+      if (!indices->is_object()) return Wrong("status.clusterIndices", "not an object of numbers");
+      for (const auto& [name, value] : indices->get_object()) {
+        const std::string at = "status.clusterIndices[" + Quoted(name) + "]";
+        const int64_t index = base::FindInt(*indices, {name}, -1);
+        if (index < 0 || index >= kIdMax) return Wrong(at, fmt::format("not a whole number from 0 to {}", kIdMax - 1));
+        if (!used.insert(index).second) return Wrong(at, fmt::format("{} is the index of another cluster, too", index));
+        state_.identities.emplace(name, ClusterIdentity{index, std::string(name)});
+      }
+    }
+    const Json* retired = At("retiredIndices");
+    if (retired == nullptr) return {};
+    if (!retired->is_array()) return Wrong("status.retiredIndices", "not a list of numbers");
+    for (const Json& value : retired->get_array()) {
+      const int64_t index = value.is_int64() ? value.get_int64() : -1;
+      const std::string at = fmt::format("status.retiredIndices[{}]", state_.retired.size());
+      if (index < 0 || index >= kIdMax) return Wrong(at, fmt::format("not a whole number from 0 to {}", kIdMax - 1));
+      if (used.contains(index)) return Wrong(at, fmt::format("{} is the index of a cluster", index));
+      state_.retired.insert(index);
+    }
+    return {};
+  }
+
+  base::Result<Shares> ReadShares(const Json& json, const std::string& at) const {
+    Shares shares;
+    const Json* list = base::Find(json, {"shares"});
+    if (list == nullptr || !list->is_object()) return Wrong(at + ".shares", "not an object of numbers");
+    for (const auto& [name, value] : list->get_object()) {
+      const int64_t share = base::FindInt(*list, {name}, -1);
+      if (share < 1 || share > kIdMax || !state_.identities.contains(std::string(name))) {
+        return Wrong(at + ".shares[" + Quoted(name) + "]", "not the number of servers of a cluster in status.clusterIndices");
+      }
+      shares.emplace(name, share);
+    }
+    return shares;
+  }
+
+  base::Status ReadRevisions() {
+    const Json* revisions = At("revisions");
+    if (revisions == nullptr) return {};
+    if (!revisions->is_array()) return Wrong("status.revisions", "not a list");
+    size_t index = 0;
+    for (const Json& json : revisions->get_array()) {
+      const std::string at = fmt::format("status.revisions[{}]", index++);
+      const Json* body = base::Find(json, {"template"});
+      if (body == nullptr || !body->is_object()) return Wrong(at + ".template", "not an object");
+      EVENKEEL_ASSIGN(const Shares shares, ReadShares(json, at));
+      std::vector<std::string> servers;
+      for (const Json& server : base::FindArray(json, {"servers"})) {
+        if (!server.is_string()) return Wrong(at + ".servers", "not a list of texts");
+        servers.emplace_back(server.get_string());
+      }
+      Revision revision = MakeRevision(*body, shares, std::move(servers));
+      // It says what clusters are pinned to: edited by hand it would change all of them at once.
+      if (revision.name != FindString(json, {"name"})) {
+        return Wrong(at, "its name is not the hash of its content, " + revision.name + ": was it edited?");
+      }
+      state_.revisions.emplace(revision.name, std::move(revision));
+    }
+    return {};
+  }
+
+  base::Status ReadClusters() {
+    const Json* clusters = At("clusters");
+    if (clusters == nullptr) return {};
+    if (!clusters->is_array()) return Wrong("status.clusters", "not a list");
+    size_t index = 0;
+    for (const Json& json : clusters->get_array()) {
+      const std::string at = fmt::format("status.clusters[{}]", index++);
+      const std::string name(FindString(json, {"name"}));
+      const auto identity = state_.identities.find(name);
+      if (identity == state_.identities.end())
+        return Wrong(at + ".name", Quoted(name) + " has no index in status.clusterIndices");
+      identity->second.id = FindString(json, {"clusterID"}, name);
+      ClusterRevision cluster{std::string(FindString(json, {"revision"})), std::string(FindString(json, {"previousRevision"}))};
+      if (cluster.revision.empty()) continue;
+      for (const auto& [field, revision] :
+           {std::pair("revision", &cluster.revision), std::pair("previousRevision", &cluster.previous)}) {
+        if (!revision->empty() && state_.Find(*revision) == nullptr) {
+          return Wrong(at + "." + field, Quoted(*revision) + " is not in status.revisions");
+        }
+      }
+      if (!state_.rollout.clusters.emplace(name, std::move(cluster)).second)
+        return Wrong(at + ".name", Quoted(name) + " is listed twice");
+    }
+    return {};
+  }
+
+  /// Without the list that the clusters come from, a change would pass for a first deployment, which needs no majority.
+  base::Status CheckBase() const {
+    if (state_.rollout.records.empty()) return {};
+    const Record& last = state_.rollout.records.back();
+    const bool matters = !IsFinal(last.status) || last.status == RecordStatus::kFailed;
+    if (!matters || last.base_revision.empty() || state_.Find(last.base_revision) != nullptr) return {};
+    return Wrong(fmt::format("status.records[{}].baseRevision", state_.rollout.records.size() - 1),
+                 Quoted(last.base_revision) + " is not in status.revisions");
+  }
+
+  const kube::ManifestObject& object_;
+  EnsembleState& state_;
+};
+
+}  // namespace
+
+std::string HashOf(const Json& value) { return fmt::format("{:016x}", base::Blake2b64(base::CanonicalText(value))); }
+
+Json ToJson(const Shares& shares) {
+  JsonObject json;
+  for (const auto& [cluster, share] : shares) json[cluster] = share;
+  return json;
+}
+
+Revision MakeRevision(const Json& body, const Shares& shares, std::vector<std::string> servers) {
+  JsonArray list;
+  for (const std::string& server : servers) list.push_back(Json(server));
+  std::string name = HashOf(JsonObject{{"template", body}, {"shares", ToJson(shares)}, {"servers", std::move(list)}});
+  return {std::move(name), Json(body, {}), shares, std::move(servers)};
+}
+
+const Revision* EnsembleState::Find(const std::string& revision) const {
+  const auto found = revisions.find(revision);
+  return found == revisions.end() ? nullptr : &found->second;
+}
+
+void EnsembleState::AssignIndices(const EnsembleSpec& spec) {
+  int64_t next = retired.empty() ? 0 : *retired.rbegin() + 1;
+  for (const auto& [name, identity] : identities) next = std::max(next, identity.index + 1);
+  std::map<std::string, std::string> clusters = spec.cluster_ids;
+  // Records by a program that knows no indices.
+  if (!rollout.records.empty() && identities.empty() && retired.empty()) {
+    for (const std::string& name : rollout.records.back().order) clusters.emplace(name, name);
+  }
+  for (const auto& [name, id] : clusters) {
+    const auto [found, fresh] = identities.emplace(name, ClusterIdentity{next, id});
+    if (fresh) ++next;
+    if (spec.cluster_ids.contains(name)) found->second.id = id;
+  }
+  stride = spec.naming.stride;
+}
+
+void EnsembleState::Retire(const std::string& cluster) {
+  if (const auto found = identities.find(cluster); found != identities.end()) {
+    retired.insert(found->second.index);
+    identities.erase(found);
+  }
+  rollout.clusters.erase(cluster);
+  // Nobody goes back to a list with servers in it that are gone.
+  std::erase_if(revisions, [&](const auto& item) { return item.second.shares.contains(cluster); });
+  for (auto& [name, given] : rollout.clusters) {
+    if (Find(given.previous) == nullptr) given.previous.clear();
+  }
+}
+
+void EnsembleState::DropRevisions() {
+  std::set<std::string> needed;
+  for (const auto& [name, cluster] : rollout.clusters) needed.insert({cluster.revision, cluster.previous});
+  if (!rollout.records.empty()) needed.insert({rollout.records.back().revision, rollout.records.back().base_revision});
+  std::erase_if(revisions, [&](const auto& item) { return !needed.contains(item.first); });
+}
+
+base::Result<EnsembleState> ReadState(const kube::ManifestObject& object) {
+  EnsembleState state;
+  EVENKEEL_TRY(StateReader(object, state).Read());
+  return state;
+}
+
+void WriteState(const EnsembleState& state, JsonObject& status) {
+  status["records"] = WriteRecords(state.rollout.records);
+  JsonObject indices;
+  JsonArray clusters;
+  for (const auto& [name, identity] : state.identities) {
+    indices[name] = identity.index;
+    JsonObject cluster{{"name", name}, {"clusterID", identity.id}, {"replicas", 0}};
+    if (const auto given = state.rollout.clusters.find(name); given != state.rollout.clusters.end()) {
+      cluster["revision"] = given->second.revision;
+      if (!given->second.previous.empty()) cluster["previousRevision"] = given->second.previous;
+      const Revision* revision = state.Find(given->second.revision);
+      const auto share = revision == nullptr ? Shares::const_iterator{} : revision->shares.find(name);
+      if (revision != nullptr && share != revision->shares.end()) cluster["replicas"] = share->second;
+    }
+    clusters.push_back(std::move(cluster));
+  }
+  status["clusterIndices"] = std::move(indices);
+  JsonArray retired;
+  for (const int64_t index : state.retired) retired.push_back(index);
+  status["retiredIndices"] = std::move(retired);
+  status["stride"] = state.stride;
+  status["clusters"] = std::move(clusters);
+  JsonArray revisions;
+  for (const auto& [name, revision] : state.revisions) {
+    JsonArray servers;
+    for (const std::string& server : revision.servers) servers.push_back(Json(server));
+    revisions.push_back(JsonObject{
+        {"name", name}, {"template", revision.body}, {"shares", ToJson(revision.shares)}, {"servers", std::move(servers)}});
+  }
+  status["revisions"] = std::move(revisions);
+}
+
+}  // namespace evenkeel::controllers::rollout::zookeeper

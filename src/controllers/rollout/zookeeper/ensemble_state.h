@@ -1,0 +1,53 @@
+// What an ensemble's status remembers: the records of the generic rollout, and beside them which cluster has which index, which
+// revision each cluster is pinned to, and what those revisions are. With it alone a controller that has just begun can go on.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "controllers/rollout/machine.h"
+#include "controllers/rollout/zookeeper/ensemble_spec.h"
+#include "controllers/rollout/zookeeper/server_names.h"
+
+namespace evenkeel::controllers::rollout::zookeeper {
+
+/// Everything about the ensemble that a cluster can be at: two clusters at one revision run the same.
+struct Revision {
+  std::string name;  ///< a hash of the rest
+  base::Json body;   ///< of the members' ZooKeeper
+  Shares shares;
+  std::vector<std::string> servers;
+};
+
+/// Named by what it holds.
+Revision MakeRevision(const base::Json& body, const Shares& shares, std::vector<std::string> servers);
+/// 16 hexadecimal digits, the same for equal values.
+std::string HashOf(const base::Json& value);
+base::Json ToJson(const Shares& shares);
+
+struct EnsembleState {
+  State rollout;
+  Identities identities;      ///< of the clusters that have an index
+  std::set<int64_t> retired;  ///< indices of clusters that are gone
+  int64_t stride = 0;         ///< that the ids were made with; 0: none yet
+  std::map<std::string, Revision> revisions;
+
+  const Revision* Find(const std::string& revision) const;
+  /// Gives each cluster of the spec (without any index yet: of the last record, too) that has none the next index that nobody
+  /// ever had, by name.
+  void AssignIndices(const EnsembleSpec& spec);
+  /// The cluster, which must not have any servers in the last record, is gone: nobody gets its index again.
+  void Retire(const std::string& cluster);
+  /// Forgets revisions that no cluster and no record under way needs.
+  void DropRevisions();
+};
+
+/// Of the object's status; kBadRequest names the field (WrongField) of what is ill-formed or contradicts itself.
+base::Result<EnsembleState> ReadState(const kube::ManifestObject& object);
+/// Sets the fields of it in `status`, and leaves the others.
+void WriteState(const EnsembleState& state, base::JsonObject& status);
+
+}  // namespace evenkeel::controllers::rollout::zookeeper

@@ -1,0 +1,114 @@
+#include "controllers/rollout/zookeeper/next_target.h"
+
+#include <algorithm>
+
+#include "controllers/rollout/budget.h"
+#include "controllers/rollout/zookeeper/membership.h"
+#include "controllers/rollout/zookeeper/render.h"
+#include "kube/object.h"
+
+namespace evenkeel::controllers::rollout::zookeeper {
+namespace {
+
+using base::FindString;
+using base::Json;
+
+const Json* FindOverride(const EnsembleSpec& spec, const std::vector<const Json*>& children, const std::string& cluster) {
+  const auto found = std::ranges::find_if(children, [&](const Json* child) {
+    return FindString(*child, {"kind"}) == "OverridePolicy" && kube::NameOf(*child) == OverrideName(spec, cluster);
+  });
+  return found == children.end() ? nullptr : *found;
+}
+
+/// The value that an override sets at a path; null when it does not.
+const Json* Overridden(const Json& override_policy, std::string_view path) {
+  const Json* value = nullptr;
+  for (const Json& rule : base::FindArray(override_policy, {"spec", "overrideRules"})) {
+    for (const Json& item : base::FindArray(rule, {"overriders", "plaintext"})) {
+      if (FindString(item, {"path"}) == path) value = base::Find(item, {"value"});
+    }
+  }
+  return value;
+}
+
+const Revision& Keep(EnsembleState& state, Revision revision) {
+  return state.revisions.emplace(revision.name, std::move(revision)).first->second;
+}
+
+/// What the overrides of a record's clusters say, as far as they do.
+Revision Observed(const EnsembleSpec& spec, const std::vector<const Json*>& children, const EnsembleState& state) {
+  Json body = base::JsonObject{};
+  Shares shares;
+  for (const std::string& cluster : state.rollout.records.back().order) {
+    const auto placed = spec.shares.find(cluster);
+    int64_t share = placed == spec.shares.end() ? 0 : placed->second;
+    if (const Json* existing = FindOverride(spec, children, cluster)) {
+      if (const Json* value = Overridden(*existing, "/spec/replicas"); value != nullptr && value->is_int64()) {
+        share = std::clamp<int64_t>(value->get_int64(), 0, spec.naming.stride);
+      }
+      if (const Json* value = Overridden(*existing, "/spec"); value != nullptr && value->is_object()) body = Json(*value, {});
+    }
+    if (share > 0) shares[cluster] = share;
+  }
+  return MakeRevision(body, shares, ServerList(spec, state.identities, shares));
+}
+
+Revision Render(const EnsembleSpec& spec, const EnsembleState& state, const Shares& shares) {
+  return MakeRevision(spec.body, shares, ServerList(spec, state.identities, shares));
+}
+
+/// A new template (or new names for the same servers) first, then one voter after the other.
+NextRevision StepFrom(const EnsembleSpec& spec, const EnsembleState& state, const Revision* base) {
+  if (base == nullptr) return {Render(spec, state, spec.shares), ""};
+  Revision same_servers = Render(spec, state, base->shares);
+  if (same_servers.name != base->name || base->shares == spec.shares) return {std::move(same_servers), base->name};
+  return {Render(spec, state, NextShares(base->shares, spec.shares, state.identities)), base->name};
+}
+
+}  // namespace
+
+Lists AdoptLastRecord(const EnsembleSpec& spec, const std::map<std::string, int64_t>& generations,
+                      const std::vector<const Json*>& children, EnsembleState& state) {
+  if (state.rollout.records.empty()) return {};
+  Record& last = state.rollout.records.back();
+  if (state.Find(last.revision) != nullptr) {
+    return {state.Find(last.base_revision) == nullptr ? "" : last.base_revision, last.revision};
+  }
+  const bool first = state.rollout.records.size() == 1;
+  Target present;
+  present.generations = generations;
+  if (!last.revision.empty() || Differs(last, present)) {
+    const std::string observed = Keep(state, Observed(spec, children, state)).name;
+    return {first && last.status != RecordStatus::kReady ? "" : observed, observed};
+  }
+  last.revision = Keep(state, Render(spec, state, spec.shares)).name;
+  if (!first) last.base_revision = last.revision;
+  for (const std::string& cluster : last.completed) {
+    if (FindOverride(spec, children, cluster) == nullptr)
+      state.rollout.clusters.emplace(cluster, ClusterRevision{last.revision, ""});
+  }
+  for (const std::string& cluster : last.deploying) state.rollout.clusters.emplace(cluster, ClusterRevision{last.revision, ""});
+  return {last.base_revision, last.revision};
+}
+
+NextRevision FindNextRevision(const EnsembleSpec& spec, const EnsembleState& state, const Lists& lists) {
+  if (state.rollout.records.empty()) return StepFrom(spec, state, nullptr);
+  const Record& last = state.rollout.records.back();
+  const Revision* base = state.Find(lists.base);
+  const Revision* current = state.Find(lists.current);
+  EVENKEEL_CHECK(current != nullptr);
+  if (last.status == RecordStatus::kReady || last.status == RecordStatus::kSuperseded) return StepFrom(spec, state, current);
+  if (!last.Advanced()) return StepFrom(spec, state, base);
+  if (base == nullptr) {
+    int64_t started = 0;
+    for (const auto* set : {&last.completed, &last.deploying}) {
+      for (const std::string& cluster : *set) started += current->shares.contains(cluster) ? current->shares.at(cluster) : 0;
+    }
+    // Too few to have agreed on anything: the list may still be another one.
+    return {Render(spec, state, started < Majority(Total(current->shares)) ? spec.shares : current->shares), ""};
+  }
+  if (base->shares != current->shares && spec.shares == base->shares) return {Render(spec, state, base->shares), current->name};
+  return {Render(spec, state, current->shares), base->name};
+}
+
+}  // namespace evenkeel::controllers::rollout::zookeeper

@@ -1,0 +1,339 @@
+#include "controllers/rollout/zookeeper/plan.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+
+#include "controllers/rollout/budget.h"
+#include "controllers/rollout/zookeeper/definitions.h"
+#include "controllers/rollout/zookeeper/ensemble_state.h"
+#include "controllers/rollout/zookeeper/membership.h"
+#include "controllers/rollout/zookeeper/next_target.h"
+#include "controllers/rollout/zookeeper/render.h"
+#include "controllers/rollout/zookeeper/report.h"
+#include "controllers/rollout/zookeeper/safety.h"
+#include "kube/object.h"
+
+namespace evenkeel::controllers::rollout::zookeeper {
+namespace {
+
+using base::Find;
+using base::FindString;
+using base::Json;
+using base::JsonArray;
+using base::JsonObject;
+
+std::string_view OwnerOf(const Json& object) { return FindString(object, {"metadata", "labels", kOwnerLabel}); }
+
+ObjectRef RefOf(const Json& object) {
+  return {std::string(FindString(object, {"apiVersion"})), std::string(FindString(object, {"kind"})),
+          std::string(kube::NamespaceOf(object)), std::string(kube::NameOf(object))};
+}
+
+class Planner {
+ public:
+  Planner(const PlanInput& input, EnsembleSpec spec, EnsembleState state)
+      : input_(input), spec_(std::move(spec)), state_(std::move(state)) {}
+
+  base::Result<Plan> Run() {
+    EVENKEEL_TRY(CheckIds());
+    std::set<std::string> clusters;
+    for (const auto& [name, identity] : state_.identities) clusters.insert(name);
+    fleet_ = ReadFleet(input_.fleet, clusters);
+    schedule_ = ReadSchedule(spec_, input_.fleet);
+    const std::map<std::string, int64_t> generations = Generations();
+    const Lists lists = AdoptLastRecord(spec_, generations, input_.fleet.children, state_);
+    NextRevision next = FindNextRevision(spec_, state_, lists);
+    refused_ = WhyRefused();
+    Take(next, lists, generations);
+    if (refused_.empty()) {
+      ReleaseClusters();
+    }
+    AddObjects(next.revision);
+    state_.DropRevisions();
+    WriteStatus(lists);
+    return std::move(plan_);
+  }
+
+ private:
+  base::Status CheckIds() {
+    if (state_.stride != 0 && state_.stride != spec_.naming.stride && !state_.rollout.clusters.empty()) {
+      return WrongField(input_.object, "spec.naming.stride",
+                        fmt::format("cannot change from {} to {} while servers run: their ids would change", state_.stride,
+                                    spec_.naming.stride));
+    }
+    state_.AssignIndices(spec_);
+    for (const auto& [cluster, share] : spec_.shares) {
+      const ClusterIdentity& identity = state_.identities.at(cluster);
+      const int64_t highest = IdOffset(spec_.naming, identity) + share;
+      if (highest <= kIdMax) continue;
+      return WrongField(input_.object, "spec.placement.clusters",
+                        fmt::format("{} has index {}, so its servers would have ids up to {}, but ZooKeeper's end at {}",
+                                    cluster, identity.index, highest, kIdMax));
+    }
+    return {};
+  }
+
+  std::map<std::string, int64_t> Generations() const {
+    std::map<std::string, int64_t> generations{
+        {"multiclusterzookeeper", base::FindInt(input_.object.object, {"metadata", "generation"})}};
+    if (input_.fleet.zookeeper != nullptr) {
+      generations["zookeeper"] = base::FindInt(*input_.fleet.zookeeper, {"metadata", "generation"});
+    }
+    return generations;
+  }
+
+  /// Something that people have to put right before anything new may begin: reason and message.
+  std::pair<std::string, std::string> FindRefusal() const {
+    for (const auto& [cluster, share] : spec_.shares) {
+      if (fleet_.unknown.contains(cluster)) return {"UnknownCluster", "there is no Cluster " + cluster};
+    }
+    std::set<std::string> names{spec_.name, HeadlessService(spec_.name), ClientService(spec_.name), spec_.name + "-zk",
+                                spec_.name + "-svc"};
+    for (const auto& [cluster, identity] : state_.identities) names.insert(OverrideName(spec_, cluster));
+    const auto foreign = [&](const Json* object) {
+      return object != nullptr && !OwnerOf(*object).empty() && OwnerOf(*object) != spec_.name &&
+             names.contains(std::string(kube::NameOf(*object)));
+    };
+    const auto found = std::ranges::find_if(input_.fleet.children, foreign);
+    if (found == input_.fleet.children.end()) return {};
+    return {"NameTaken", fmt::format("{} {} belongs to MultiClusterZooKeeper {}", FindString(**found, {"kind"}),
+                                     kube::NameOf(**found), OwnerOf(**found))};
+  }
+
+  std::string WhyRefused() {
+    auto [reason, message] = FindRefusal();
+    if (reason.empty()) return "";
+    schedule_ = {std::move(reason), std::move(message), {}};
+    return schedule_.reason;
+  }
+
+  void Take(const NextRevision& next, const Lists& lists, const std::map<std::string, int64_t>& generations) {
+    Situation situation;
+    situation.policy = spec_.policy;
+    situation.now = input_.now;
+    situation.no_target_reason = schedule_.reason;
+    situation.no_target = schedule_.message;
+    const Revision* base = state_.Find(next.base);
+    if (schedule_.valid()) {
+      Target target;
+      target.revision = next.revision.name;
+      target.base_revision = next.base;
+      target.spec_hash = HashOf(next.revision.body);
+      target.schedule_hash = HashOf(ToJson(next.revision.shares));
+      target.uid = kube::UidOf(*input_.fleet.zookeeper);
+      target.generations = generations;
+      target.order = RolloutOrder(spec_, base == nullptr ? Shares{} : base->shares, next.revision.shares, FindLeader(fleet_));
+      target.order_is_given = !spec_.order.empty();
+      situation.target = std::move(target);
+    }
+    static const Record kNone;
+    const Record& record = state_.rollout.records.empty() ? kNone : state_.rollout.records.back();
+    const Passage passage{spec_, state_, fleet_, record, state_.Find(lists.base), state_.Find(lists.current)};
+    for (const auto& [cluster, identity] : state_.identities) situation.clusters[cluster] = passage.FactsOf(cluster);
+    situation.unhealthy = passage.WhyUnhealthy();
+    up_to_date_ = !situation.target || state_.rollout.records.empty() || !Differs(record, *situation.target);
+    Step step = Advance(state_.rollout, situation);
+    state_.rollout = std::move(step.state);
+    if (step.action == Action::kAppended || step.action == Action::kSuperseded) {
+      state_.revisions.emplace(next.revision.name, next.revision);
+    }
+    acted_ = step.action != Action::kNone;
+    plan_.reason = std::move(step.reason);
+    plan_.message = std::move(step.message);
+  }
+
+  /// Clusters that have been emptied, or never had anything, and are no longer wanted.
+  void ReleaseClusters() {
+    if (acted_) return;
+    const Record* last = state_.rollout.records.empty() ? nullptr : &state_.rollout.records.back();
+    if (last != nullptr && last->status != RecordStatus::kReady) return;
+    const Revision* current = last == nullptr ? nullptr : state_.Find(last->revision);
+    if (last != nullptr && current == nullptr) return;
+    std::vector<std::string> gone;
+    for (const auto& [cluster, identity] : state_.identities) {
+      if (!spec_.shares.contains(cluster) && (current == nullptr || !current->shares.contains(cluster)))
+        gone.push_back(cluster);
+    }
+    if (gone.empty()) return;
+    for (const std::string& cluster : gone) state_.Retire(cluster);
+    acted_ = true;
+    plan_.reason = "ClusterReleased";
+    plan_.message = fmt::format("{} has no servers any more and may lose its copy", gone.front());
+  }
+
+  /// Pinned by somebody else to something that is not known.
+  bool IsForeign(const std::string& cluster) const {
+    if (state_.rollout.clusters.contains(cluster) || state_.rollout.records.empty()) return false;
+    const Record& last = state_.rollout.records.back();
+    const Revision* base = state_.Find(last.base_revision);
+    if (base != nullptr && base->shares.contains(cluster)) return true;
+    const Revision* current = state_.Find(last.revision);
+    return Contains(last.completed, cluster) && (current == nullptr || current->shares.contains(cluster));
+  }
+
+  void Apply(Json desired, const Json* existing) {
+    if (existing != nullptr && Says(*existing, desired)) return;
+    plan_.apply.push_back(std::move(desired));
+  }
+
+  const Json* FindChild(const Json& desired) const {
+    const auto found = std::ranges::find_if(input_.fleet.children, [&](const Json* child) {
+      return FindString(*child, {"kind"}) == FindString(desired, {"kind"}) && kube::NameOf(*child) == kube::NameOf(desired);
+    });
+    return found == input_.fleet.children.end() ? nullptr : *found;
+  }
+
+  void AddObjects(const Revision& next) {
+    if (refused_ == "NameTaken") return;
+    const Revision* last = state_.rollout.records.empty() ? nullptr : state_.Find(state_.rollout.records.back().revision);
+    std::set<std::string> clusters, kept;
+    for (const auto& [cluster, identity] : state_.identities) {
+      clusters.insert(cluster);
+      const auto given = state_.rollout.clusters.find(cluster);
+      if (given == state_.rollout.clusters.end() && (IsForeign(cluster) || !refused_.empty())) continue;
+      const Revision* revision = given == state_.rollout.clusters.end() ? last : state_.Find(given->second.revision);
+      const bool started = given != state_.rollout.clusters.end();
+      EVENKEEL_CHECK(!started || revision != nullptr);
+      Json desired = RenderOverride(spec_, state_.identities, cluster, revision == nullptr ? next : *revision, started);
+      const Json* existing = FindChild(desired);
+      Apply(std::move(desired), existing);
+    }
+    if (!refused_.empty()) return;
+    Apply(RenderZooKeeper(spec_, clusters), input_.fleet.zookeeper);
+    std::set<std::pair<std::string, std::string>> wanted;
+    std::vector<Json> others = RenderServiceExports(spec_);
+    std::ranges::move(RenderPropagationPolicies(spec_, clusters), std::back_inserter(others));
+    for (Json& desired : others) {
+      wanted.emplace(FindString(desired, {"kind"}), kube::NameOf(desired));
+      const Json* existing = FindChild(desired);
+      Apply(std::move(desired), existing);
+    }
+    RemoveLeftovers(clusters, wanted);
+  }
+
+  void RemoveLeftovers(const std::set<std::string>& clusters, const std::set<std::pair<std::string, std::string>>& wanted) {
+    for (const Json* child : input_.fleet.children) {
+      if (OwnerOf(*child) != spec_.name) continue;
+      if (FindString(*child, {"kind"}) != "OverridePolicy") {
+        if (!wanted.contains({std::string(FindString(*child, {"kind"})), std::string(kube::NameOf(*child))})) {
+          plan_.remove.push_back(RefOf(*child));
+        }
+        continue;
+      }
+      const auto own = [&](const std::string& cluster) { return OverrideName(spec_, cluster) == kube::NameOf(*child); };
+      if (std::ranges::any_of(clusters, own)) continue;
+      // As long as the cluster is scheduled it has a copy, and without its override the copy would take the template's
+      // replicas.
+      if (!IsScheduled(*child)) plan_.remove.push_back(RefOf(*child));
+    }
+  }
+
+  bool IsScheduled(const Json& override_policy) const {
+    if (input_.fleet.binding == nullptr) return false;
+    for (const Json& rule : base::FindArray(override_policy, {"spec", "overrideRules"})) {
+      for (const Json& name : base::FindArray(rule, {"targetCluster", "clusterNames"})) {
+        for (const Json& cluster : base::FindArray(*input_.fleet.binding, {"spec", "clusters"})) {
+          if (name.is_string() && FindString(cluster, {"name"}) == name.get_string()) return true;
+        }
+        for (const Json& item : base::FindArray(*input_.fleet.binding, {"status", "aggregatedStatus"})) {
+          if (name.is_string() && FindString(item, {"clusterName"}) == name.get_string()) return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  void WriteStatus(const Lists& lists) {
+    const Record* record = state_.rollout.records.empty() ? nullptr : &state_.rollout.records.back();
+    Lists now = lists;
+    if (record != nullptr && state_.Find(record->revision) != nullptr) now = {record->base_revision, record->revision};
+    if (record != nullptr && !acted_ && plan_.reason == "UpToDate" && !plan_.apply.empty()) {
+      plan_.reason = "DriftRepaired";
+      plan_.message = fmt::format("{} objects are not as they should be", plan_.apply.size());
+    }
+    static const Record kNone;
+    const Passage passage{
+        spec_, state_, fleet_, record == nullptr ? kNone : *record, state_.Find(now.base), state_.Find(now.current)};
+    plan_.status = Report(input_.object.object, passage, schedule_, up_to_date_, plan_.reason, plan_.message, input_.now);
+    if (!spec_.even.empty()) plan_.warnings.push_back(spec_.even);
+    if (!spec_.unsafe.empty()) plan_.warnings.push_back(spec_.unsafe);
+  }
+
+  const PlanInput& input_;
+  EnsembleSpec spec_;
+  EnsembleState state_;
+  FleetReading fleet_;
+  Schedule schedule_;
+  std::string refused_;
+  bool acted_ = false, up_to_date_ = true;
+  Plan plan_;
+};
+
+/// In order: the template, with which Karmada takes the copies away; when its binding is gone, exports and policies; the
+/// overrides last, because without them the copies would take the template's replicas.
+Plan PlanDeletion(const PlanInput& input, const EnsembleSpec& spec) {
+  Plan plan;
+  const Json* status = Find(input.object.object, {"status"});
+  plan.status = status == nullptr ? Json(JsonObject{}) : Json(*status, {});
+  std::vector<ObjectRef> overrides, others;
+  for (const Json* child : input.fleet.children) {
+    if (OwnerOf(*child) != spec.name) continue;
+    (FindString(*child, {"kind"}) == "OverridePolicy" ? overrides : others).push_back(RefOf(*child));
+  }
+  if (input.fleet.zookeeper != nullptr) {
+    plan.reason = "DeletingZooKeeper";
+    plan.message = "Karmada takes the members' copies away with it";
+    if (Find(*input.fleet.zookeeper, {"metadata", "deletionTimestamp"}) == nullptr) {
+      plan.remove.push_back(RefOf(*input.fleet.zookeeper));
+    }
+  } else if (input.fleet.binding != nullptr) {
+    plan.reason = "WaitingForMembers";
+    plan.message = "the ResourceBinding is still there";
+  } else if (!others.empty()) {
+    plan.reason = "DeletingPolicies";
+    plan.message = "the members' copies are gone";
+    plan.remove = std::move(others);
+  } else if (!overrides.empty()) {
+    plan.reason = "DeletingOverrides";
+    plan.message = "nothing is left that they override";
+    plan.remove = std::move(overrides);
+  } else {
+    plan.reason = "Deleted";
+    plan.message = "everything is gone";
+    plan.finished = true;
+  }
+  return plan;
+}
+
+}  // namespace
+
+Json Plan::ToJson() const {
+  JsonArray objects, references;
+  for (const Json& object : apply) objects.push_back(object);
+  for (const ObjectRef& item : remove) {
+    references.push_back(
+        JsonObject{{"apiVersion", item.api_version}, {"kind", item.kind}, {"namespace", item.ns}, {"name", item.name}});
+  }
+  JsonObject json{{"status", status},
+                  {"apply", std::move(objects)},
+                  {"delete", std::move(references)},
+                  {"reason", reason},
+                  {"message", message}};
+  if (finished) json["finished"] = true;
+  return json;
+}
+
+base::Result<Plan> PlanRollout(const PlanInput& input) {
+  EnsembleSpec spec;
+  if (Find(input.object.object, {"metadata", "deletionTimestamp"}) != nullptr) {
+    // Whatever its spec has become: it can always be deleted.
+    spec.name = kube::NameOf(input.object.object);
+    return PlanDeletion(input, spec);
+  }
+  EVENKEEL_ASSIGN(spec, DecodeSpec(input.object));
+  EVENKEEL_ASSIGN(EnsembleState state, ReadState(input.object));
+  return Planner(input, std::move(spec), std::move(state)).Run();
+}
+
+}  // namespace evenkeel::controllers::rollout::zookeeper

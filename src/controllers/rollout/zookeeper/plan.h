@@ -1,0 +1,48 @@
+// The rollout of a ZooKeeper ensemble over several clusters, decided: a pure function of the objects, which answers with
+// exactly one transition. Whoever carries a plan out writes the status first and applies afterwards; applying is idempotent,
+// and what is not as it should be (an override deleted by hand, one that was not written before a crash) is applied again by
+// the next plan.
+//
+// A change of the spec becomes a record (machine.h): a new template, or one voter more or less, never both at once. Each
+// cluster's override pins its whole ZooKeeper to a revision, and only the record's next step moves one cluster to the next
+// revision.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/time.h"
+#include "controllers/rollout/zookeeper/fleet_reading.h"
+#include "kube/manifest.h"
+
+namespace evenkeel::controllers::rollout::zookeeper {
+
+struct PlanInput {
+  kube::ManifestObject object;  ///< the MultiClusterZooKeeper
+  FleetObjects fleet;
+  base::Time now{};
+};
+
+struct ObjectRef {
+  std::string api_version, kind, ns, name;
+};
+
+struct Plan {
+  base::Json status;              ///< the whole; to be written before anything else
+  std::vector<base::Json> apply;  ///< in this order: overrides before what they override
+  std::vector<ObjectRef> remove;
+  std::string reason;     ///< one word: the transition, or why there is none
+  std::string message;    ///< for people
+  bool finished = false;  ///< the ensemble is deleted and all of it gone: its finalizer may go
+
+  std::vector<std::string> warnings;
+  /// {"status", "apply", "delete", "reason", "message"}, and "finished" where it is true.
+  base::Json ToJson() const;
+};
+
+/// kBadRequest in one line that names file, object and field: a spec that cannot be, a status that was edited into nonsense.
+/// Nothing is planned then. What may yet come right (no schedule, a cluster that is not known) is a condition instead.
+base::Result<Plan> PlanRollout(const PlanInput& input);
+
+}  // namespace evenkeel::controllers::rollout::zookeeper

@@ -1,0 +1,282 @@
+#include "controllers/rollout/zookeeper/plan.h"
+
+#include <gtest/gtest.h>
+
+#include "controllers/rollout/zookeeper/fake_fleet_testing.h"
+
+namespace evenkeel::controllers::rollout::zookeeper {
+namespace {
+
+using base::FindInt;
+using base::FindString;
+using base::Json;
+using Ids = std::set<int64_t>;
+
+std::string Spec(const std::string& clusters, const std::string& more = R"("template": {"image": {"tag": "3.8.4"}})") {
+  return R"({"placement": {"clusters": [)" + clusters + "]}, " + more + "}";
+}
+std::string Cluster(const std::string& name, int replicas) {
+  return R"({"name": ")" + name + R"(", "replicas": )" + std::to_string(replicas) + "}";
+}
+const std::string kFive = Cluster("m1", 2) + "," + Cluster("m2", 2) + "," + Cluster("m3", 1);
+const std::string kThree = Cluster("m1", 1) + "," + Cluster("m2", 1) + "," + Cluster("m3", 1);
+constexpr const char* kNewer = R"("template": {"image": {"tag": "3.8.5"}})";
+
+std::vector<std::string> Texts(const Json& list) {
+  std::vector<std::string> texts;
+  for (const Json& text : list.as_array()) texts.emplace_back(text.as_string());
+  return texts;
+}
+std::vector<std::string> Order(const FakeFleet& fleet) { return Texts(fleet.records().back().at("order")); }
+
+/// The value that the override of a cluster sets at a path.
+Json Overridden(FakeFleet& fleet, const std::string& cluster, std::string_view path) {
+  const Json& policy = fleet.children().at("OverridePolicy/zk-" + cluster);
+  for (const Json& item : policy.at("spec").at("overrideRules").as_array()[0].at("overriders").at("plaintext").as_array()) {
+    if (FindString(item, {"path"}) == path) return item.at("value");
+  }
+  return nullptr;
+}
+
+TEST(RolloutPlanTest, OverridesAreThereBeforeAnythingIsPropagated) {
+  FakeFleet fleet(Spec(kFive));
+  const Plan plan = fleet.Tick();
+  EXPECT_EQ(plan.reason, "ZooKeeperMissing");
+  std::vector<std::string> names;
+  for (const Json& object : plan.apply)
+    names.push_back(std::string(FindString(object, {"kind"})) + " " + std::string(kube::NameOf(object)));
+  EXPECT_EQ(names, (std::vector<std::string>{"OverridePolicy zk-m1", "OverridePolicy zk-m2", "OverridePolicy zk-m3",
+                                             "ZooKeeper zk", "ServiceExport zk-headless", "ServiceExport zk-client",
+                                             "PropagationPolicy zk-svc", "PropagationPolicy zk-zk"}));
+  EXPECT_EQ(Overridden(fleet, "m2", "/spec/replicas"), Json(0));
+  EXPECT_TRUE(fleet.records().empty());
+}
+
+TEST(RolloutPlanTest, TheFirstDeploymentGoesClusterByClusterAndThenRests) {
+  FakeFleet fleet(Spec(kFive));
+  fleet.Settle();
+  EXPECT_EQ(fleet.Servers(), (Ids{1, 2, 11, 12, 21}));
+  EXPECT_EQ(fleet.records().size(), 1u);
+  EXPECT_EQ(FindString(fleet.records().back(), {"status"}), "Ready");
+  EXPECT_EQ(FindInt(fleet.status(), {"readyReplicas"}), 5);
+  EXPECT_EQ(FindString(fleet.status(), {"leader", "cluster"}), "m1");
+  EXPECT_EQ(FindString(*kube::FindCondition(fleet.ensemble(), "Ready"), {"status"}), "True");
+  EXPECT_EQ(Texts(Overridden(fleet, "m3", "/spec/servers")).at(2),
+            "server.11=zk-0.m2.zk-headless.data.svc.clusterset.local:2888:3888:participant;2181");
+  const Json before = fleet.status();
+  const Plan plan = fleet.Tick();
+  EXPECT_TRUE(base::Equal(before, plan.status)) << "nothing is written when nothing has changed";
+}
+
+TEST(RolloutPlanTest, ANewTemplateReachesTheLeaderLastAndNobodyBeforeItsTurn) {
+  FakeFleet fleet(Spec(kFive));
+  fleet.Settle();
+  fleet.SetSpec(Spec(kFive, kNewer));
+  fleet.Tick();
+  EXPECT_EQ(Order(fleet), (std::vector<std::string>{"m2", "m3", "m1"}));
+  for (const char* cluster : {"m1", "m2", "m3"})
+    EXPECT_EQ(FindString(Overridden(fleet, cluster, "/spec"), {"image", "tag"}), "3.8.4");
+  fleet.Tick();
+  EXPECT_EQ(FindString(Overridden(fleet, "m2", "/spec"), {"image", "tag"}), "3.8.5");
+  EXPECT_EQ(FindString(Overridden(fleet, "m1", "/spec"), {"image", "tag"}), "3.8.4");
+  fleet.Settle();
+  EXPECT_EQ(fleet.records().size(), 2u);
+  EXPECT_EQ(FindString(Overridden(fleet, "m1", "/spec"), {"image", "tag"}), "3.8.5");
+}
+
+TEST(RolloutPlanTest, ThreeToFiveToThreeOneVoterAtATime) {
+  FakeFleet fleet(Spec(kThree));
+  fleet.Settle();
+  fleet.SetSpec(Spec(kFive));
+  fleet.Settle();
+  EXPECT_EQ(fleet.Servers(), (Ids{1, 2, 11, 12, 21}));
+  EXPECT_EQ(fleet.records().size(), 3u) << "3 -> 4 -> 5";
+  EXPECT_EQ(Order(fleet).front(), "m2") << "who gets a voter is first";
+  fleet.SetSpec(Spec(kThree));
+  fleet.Settle();
+  EXPECT_EQ(fleet.Servers(), (Ids{1, 11, 21}));
+  EXPECT_EQ(fleet.records().size(), 5u);
+  EXPECT_EQ(fleet.least_voters(), 3);
+}
+
+TEST(RolloutPlanTest, ATemplateAndAScaleAreSeparateRecords) {
+  FakeFleet fleet(Spec(kThree));
+  fleet.Settle();
+  fleet.SetSpec(Spec(Cluster("m1", 2) + "," + Cluster("m2", 1) + "," + Cluster("m3", 1), kNewer));
+  fleet.Settle();
+  ASSERT_EQ(fleet.records().size(), 3u);
+  EXPECT_NE(FindString(fleet.records()[1], {"specHash"}), FindString(fleet.records()[0], {"specHash"}));
+  EXPECT_EQ(FindString(fleet.records()[1], {"scheduleHash"}), FindString(fleet.records()[0], {"scheduleHash"}));
+  EXPECT_EQ(FindString(fleet.records()[2], {"specHash"}), FindString(fleet.records()[1], {"specHash"}));
+}
+
+TEST(RolloutPlanTest, AReplicaMovesByComingBeforeOneGoes) {
+  FakeFleet fleet(Spec(kFive));
+  fleet.Settle();
+  fleet.SetSpec(Spec(Cluster("m1", 2) + "," + Cluster("m2", 1) + "," + Cluster("m3", 2)));
+  fleet.Settle();
+  EXPECT_EQ(fleet.Servers(), (Ids{1, 2, 11, 21, 22}));
+  EXPECT_EQ(fleet.records().size(), 3u);
+  EXPECT_EQ(fleet.least_voters(), 5);
+}
+
+TEST(RolloutPlanTest, AClusterThatLeavesIsEmptiedBeforeItLosesItsCopyAndItsIndexIsGoneForGood) {
+  FakeFleet fleet(Spec(kFive));
+  fleet.Settle();
+  fleet.SetSpec(Spec(Cluster("m1", 2) + "," + Cluster("m3", 1) + "," + Cluster("m4", 2)));
+  fleet.Settle();
+  EXPECT_EQ(fleet.Servers(), (Ids{1, 2, 21, 31, 32}));
+  EXPECT_EQ(FindInt(fleet.status(), {"clusterIndices", "m4"}), 3);
+  EXPECT_TRUE(base::Equal(fleet.status().at("retiredIndices"), base::JsonArray{1}));
+  EXPECT_FALSE(fleet.children().contains("OverridePolicy/zk-m2"));
+  fleet.SetSpec(Spec(kFive));
+  fleet.Settle();
+  EXPECT_EQ(FindInt(fleet.status(), {"clusterIndices", "m2"}), 4) << "a cluster that comes back is a new one";
+  EXPECT_EQ(fleet.Servers(), (Ids{1, 2, 21, 41, 42}));
+}
+
+TEST(RolloutPlanTest, WhileAClusterIsAwayNothingBegins) {
+  FakeFleet fleet(Spec(kFive));
+  fleet.Settle();
+  fleet.SetReachable("m3", false);
+  fleet.SetSpec(Spec(kFive, kNewer));
+  EXPECT_EQ(fleet.Tick().reason, "RecordAppended");
+  const Plan plan = fleet.Tick();
+  EXPECT_EQ(plan.reason, "QuorumBudgetExhausted");
+  EXPECT_NE(plan.message.find("m2 is next: 1 of 5 members are down outside"), std::string::npos) << plan.message;
+  EXPECT_EQ(FindString(*kube::FindCondition(fleet.ensemble(), "Progressing"), {"reason"}), "QuorumBudgetExhausted");
+  fleet.SetReachable("m3", true);
+  fleet.Settle();
+  EXPECT_EQ(FindString(Overridden(fleet, "m3", "/spec"), {"image", "tag"}), "3.8.5");
+}
+
+TEST(RolloutPlanTest, AClusterThatIsLostInTheMiddlePausesTheRecordUntilItIsBack) {
+  FakeFleet fleet(Spec(kFive));
+  fleet.Settle();
+  fleet.SetSpec(Spec(kFive, kNewer));
+  fleet.Tick();
+  fleet.Tick();
+  fleet.SetReachable("m2", false);
+  EXPECT_EQ(fleet.Tick().reason, "ClusterUnreachable");
+  EXPECT_EQ(FindString(*kube::FindCondition(fleet.ensemble(), "Degraded"), {"status"}), "True");
+  fleet.Later(std::chrono::hours(1));
+  EXPECT_TRUE(fleet.Tick().apply.empty());
+  fleet.SetReachable("m2", true);
+  fleet.Settle();
+  EXPECT_EQ(FindString(Overridden(fleet, "m1", "/spec"), {"image", "tag"}), "3.8.5");
+}
+
+TEST(RolloutPlanTest, ABrokenTemplateStopsAtItsFirstClusterAndTheFixBeginsThere) {
+  FakeFleet fleet(Spec(kFive));
+  fleet.Settle();
+  fleet.SetSpec(Spec(kFive, kNewer));
+  fleet.Break("m2", true);
+  for (int i = 0; i < 5; ++i) {
+    fleet.Tick();
+    fleet.Work();
+  }
+  fleet.Later(std::chrono::minutes(10));
+  EXPECT_EQ(fleet.Tick().reason, "ProgressDeadlineExceeded");
+  EXPECT_EQ(FindString(Overridden(fleet, "m3", "/spec"), {"image", "tag"}), "3.8.4");
+  fleet.SetSpec(Spec(kFive));
+  EXPECT_EQ(fleet.Tick().reason, "RecordSuperseded");
+  EXPECT_EQ(Order(fleet).front(), "m2");
+  fleet.Break("m2", false);
+  fleet.Settle();
+  EXPECT_EQ(FindString(Overridden(fleet, "m2", "/spec"), {"image", "tag"}), "3.8.4");
+}
+
+TEST(RolloutPlanTest, RollbackIsOfTheOneCluster) {
+  const std::string rollback = R"(, "rollout": {"onFailure": "Rollback"})";
+  FakeFleet fleet(Spec(kFive, R"("template": {"image": {"tag": "3.8.4"}})" + rollback));
+  fleet.Settle();
+  fleet.SetSpec(Spec(kFive, kNewer + rollback));
+  fleet.Break("m2", true);
+  for (int i = 0; i < 5; ++i) {
+    fleet.Tick();
+    fleet.Work();
+  }
+  fleet.Later(std::chrono::minutes(10));
+  EXPECT_EQ(fleet.Tick().reason, "RollingBack");
+  EXPECT_EQ(FindString(Overridden(fleet, "m2", "/spec"), {"image", "tag"}), "3.8.4");
+  fleet.Break("m2", false);
+  for (int i = 0; i < 8; ++i) {
+    fleet.Work();
+    fleet.Tick();
+  }
+  EXPECT_EQ(FindString(fleet.status(), {"phase"}), "Failed");
+}
+
+TEST(RolloutPlanTest, AMembershipStepUnderWayCanBeTakenBackButNotSkipped) {
+  FakeFleet fleet(Spec(kThree));
+  fleet.Settle();
+  const std::string four = Cluster("m1", 1) + "," + Cluster("m2", 1) + "," + Cluster("m3", 1) + "," + Cluster("m4", 1);
+  fleet.SetSpec(Spec(four));
+  fleet.Break("m4", true);
+  for (int i = 0; i < 6; ++i) {
+    fleet.Tick();
+    fleet.Work();
+  }
+  EXPECT_EQ(Texts(fleet.records().back().at("currentState").at("deploying")), (std::vector<std::string>{"m4"}));
+  const std::string step(FindString(fleet.records().back(), {"revision"}));
+  fleet.SetSpec(Spec(kFive));
+  fleet.Tick();
+  EXPECT_EQ(FindString(fleet.records().back(), {"revision"}), step) << "no third list of servers";
+  fleet.SetSpec(Spec(kThree));
+  EXPECT_EQ(fleet.Tick().reason, "WaitingForCluster") << "the schedule is still the one of before";
+  EXPECT_EQ(fleet.Tick().reason, "RecordSuperseded");
+  EXPECT_EQ(Order(fleet).front(), "m4");
+  fleet.Break("m4", false);
+  fleet.Settle();
+  EXPECT_EQ(fleet.Servers(), (Ids{1, 11, 21}));
+}
+
+TEST(RolloutPlanTest, AnOverrideThatIsDeletedOrEditedByHandIsPutBack) {
+  FakeFleet fleet(Spec(kFive));
+  fleet.Settle();
+  fleet.children().erase("OverridePolicy/zk-m2");
+  auto plan = PlanRollout(fleet.Input());
+  ASSERT_TRUE(plan);
+  ASSERT_EQ(plan->apply.size(), 1u);
+  EXPECT_EQ(kube::NameOf(plan->apply[0]), "zk-m2");
+  EXPECT_EQ(plan->reason, "DriftRepaired");
+  EXPECT_EQ(base::FindArray(plan->status, {"records"}).size(), 1u);
+}
+
+TEST(RolloutPlanTest, DeletionTakesTheOverridesLast) {
+  FakeFleet fleet(Spec(kFive));
+  fleet.Settle();
+  fleet.Delete();
+  std::vector<std::string> reasons;
+  Plan plan;
+  for (int i = 0; i < 10 && !plan.finished; ++i) {
+    plan = fleet.Tick();
+    reasons.push_back(plan.reason);
+  }
+  EXPECT_EQ(reasons, (std::vector<std::string>{"DeletingZooKeeper", "DeletingPolicies", "DeletingOverrides", "Deleted"}));
+  EXPECT_TRUE(fleet.Gone());
+}
+
+TEST(RolloutPlanTest, AnEditedStatusIsRefusedAsAWhole) {
+  FakeFleet fleet(Spec(kFive));
+  fleet.Settle();
+  const Json good = fleet.ensemble();
+  const auto error = [&](std::initializer_list<std::string_view> path, Json value) {
+    fleet.ensemble() = good;
+    base::Ensure(fleet.ensemble(), path) = std::move(value);
+    const auto plan = PlanRollout(fleet.Input());
+    EXPECT_FALSE(plan);
+    return plan ? "" : plan.error().message();
+  };
+  EXPECT_EQ(error({"status", "clusterIndices", "m2"}, 0),
+            "test: MultiClusterZooKeeper data/zk: status.clusterIndices[\"m2\"]: 0 is the index of another cluster, too");
+  EXPECT_EQ(error({"status", "retiredIndices"}, base::JsonArray{2}),
+            "test: MultiClusterZooKeeper data/zk: status.retiredIndices[0]: 2 is the index of a cluster");
+  EXPECT_EQ(error({"status", "records"}, "none"), "test: MultiClusterZooKeeper data/zk: status.records: not a list");
+  Json revisions = good.at("status").at("revisions");
+  base::Ensure(revisions.as_array()[0], {"template", "image", "tag"}) = "latest";
+  EXPECT_NE(error({"status", "revisions"}, revisions).find("its name is not the hash of its content"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace evenkeel::controllers::rollout::zookeeper

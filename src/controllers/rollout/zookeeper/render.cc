@@ -1,0 +1,131 @@
+#include "controllers/rollout/zookeeper/render.h"
+
+#include "controllers/rollout/zookeeper/definitions.h"
+
+namespace evenkeel::controllers::rollout::zookeeper {
+namespace {
+
+using base::Json;
+using base::JsonArray;
+using base::JsonObject;
+
+constexpr const char* kPolicyApi = "policy.karmada.io/v1alpha1";
+constexpr const char* kServicesApi = "multicluster.x-k8s.io/v1alpha1";
+
+Json Child(const EnsembleSpec& spec, std::string_view api_version, std::string_view kind, std::string_view name) {
+  return JsonObject{
+      {"apiVersion", api_version},
+      {"kind", kind},
+      {"metadata", JsonObject{{"name", name}, {"namespace", spec.ns}, {"labels", JsonObject{{kOwnerLabel, spec.name}}}}}};
+}
+
+Json Selector(const EnsembleSpec& spec, std::string_view api_version, std::string_view kind, std::string_view name) {
+  return JsonObject{{"apiVersion", api_version}, {"kind", kind}, {"namespace", spec.ns}, {"name", name}};
+}
+
+int64_t Weight(const EnsembleSpec& spec, const std::string& cluster) {
+  const auto found = spec.shares.find(cluster);
+  return found == spec.shares.end() ? 1 : found->second;
+}
+
+JsonArray Names(const std::set<std::string>& clusters) {
+  JsonArray names;
+  for (const std::string& cluster : clusters) names.push_back(Json(cluster));
+  return names;
+}
+
+bool SaysAll(const Json& existing, const Json& desired) {
+  if (desired.is_object()) {
+    if (!existing.is_object()) return false;
+    for (const auto& [key, value] : desired.get_object()) {
+      const Json* found = base::Find(existing.get_object(), key);
+      if (found == nullptr || !SaysAll(*found, value)) return false;
+    }
+    return true;
+  }
+  if (!desired.is_array()) return base::Equal(existing, desired);
+  if (!existing.is_array() || existing.get_array().size() != desired.get_array().size()) return false;
+  for (size_t i = 0; i < desired.get_array().size(); ++i) {
+    if (!SaysAll(existing.get_array()[i], desired.get_array()[i])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Json RenderZooKeeper(const EnsembleSpec& spec, const std::set<std::string>& clusters) {
+  Json object = Child(spec, ZooKeepers().ApiVersion(), ZooKeepers().kind, spec.name);
+  Json body(spec.body, {});
+  int64_t total = 0;
+  for (const std::string& cluster : clusters) total += Weight(spec, cluster);
+  body.as_object()["replicas"] = total;
+  object.as_object()["spec"] = std::move(body);
+  return object;
+}
+
+std::vector<Json> RenderServiceExports(const EnsembleSpec& spec) {
+  if (spec.naming.mode != NamingMode::kClusterset) return {};
+  return {Child(spec, kServicesApi, "ServiceExport", HeadlessService(spec.name)),
+          Child(spec, kServicesApi, "ServiceExport", ClientService(spec.name))};
+}
+
+std::vector<Json> RenderPropagationPolicies(const EnsembleSpec& spec, const std::set<std::string>& clusters) {
+  JsonArray weights;
+  for (const std::string& cluster : clusters) {
+    weights.push_back(JsonObject{{"targetCluster", JsonObject{{"clusterNames", JsonArray{Json(cluster)}}}},
+                                 {"weight", Weight(spec, cluster)}});
+  }
+  Json servers = Child(spec, kPolicyApi, "PropagationPolicy", spec.name + "-zk");
+  servers.as_object()["spec"] = JsonObject{
+      {"resourceSelectors", JsonArray{Selector(spec, ZooKeepers().ApiVersion(), ZooKeepers().kind, spec.name)}},
+      {"conflictResolution", "Abort"},
+      {"placement", JsonObject{{"clusterAffinity", JsonObject{{"clusterNames", Names(clusters)}}},
+                               {"replicaScheduling",
+                                JsonObject{{"replicaSchedulingType", "Divided"},
+                                           {"replicaDivisionPreference", "Weighted"},
+                                           {"weightPreference", JsonObject{{"staticWeightList", std::move(weights)}}}}}}}};
+  if (spec.naming.mode != NamingMode::kClusterset) return {std::move(servers)};
+  JsonArray exports;
+  for (const Json& object : RenderServiceExports(spec)) {
+    exports.push_back(Selector(spec, kServicesApi, "ServiceExport", base::FindString(object, {"metadata", "name"})));
+  }
+  Json services = Child(spec, kPolicyApi, "PropagationPolicy", spec.name + "-svc");
+  services.as_object()["spec"] =
+      JsonObject{{"resourceSelectors", std::move(exports)},
+                 {"conflictResolution", "Abort"},
+                 {"placement", JsonObject{{"clusterAffinity", JsonObject{{"clusterNames", Names(clusters)}}}}}};
+  return {std::move(services), std::move(servers)};
+}
+
+std::string OverrideName(const EnsembleSpec& spec, const std::string& cluster) { return spec.name + "-" + cluster; }
+
+Json RenderOverride(const EnsembleSpec& spec, const Identities& identities, const std::string& cluster,
+                    const Revision& revision, bool started) {
+  const auto share = revision.shares.find(cluster);
+  const int64_t replicas = started && share != revision.shares.end() ? share->second : 0;
+  const int64_t offset = IdOffset(spec.naming, identities.at(cluster));
+  JsonArray servers;
+  for (const std::string& server : revision.servers) servers.push_back(Json(server));
+  const auto set = [](const char* path, const char* op, Json value) {
+    return Json(JsonObject{{"path", path}, {"operator", op}, {"value", std::move(value)}});
+  };
+  // The first replaces the template's spec as a whole, so that nothing of it reaches a cluster before its turn.
+  JsonArray plaintext{set("/spec", "replace", Json(revision.body, {})), set("/spec/replicas", "add", replicas),
+                      set("/spec/myidOffset", "add", offset), set("/spec/servers", "add", std::move(servers)),
+                      set("/spec/rolloutRevision", "add", Json(started ? std::string_view(revision.name) : kNoRevision))};
+  if (spec.naming.mode == NamingMode::kNative) plaintext.push_back(set("/spec/ordinalsStart", "add", offset));
+  Json object = Child(spec, kPolicyApi, "OverridePolicy", OverrideName(spec, cluster));
+  object.as_object()["spec"] = JsonObject{
+      {"resourceSelectors", JsonArray{Selector(spec, ZooKeepers().ApiVersion(), ZooKeepers().kind, spec.name)}},
+      {"overrideRules", JsonArray{JsonObject{{"targetCluster", JsonObject{{"clusterNames", JsonArray{Json(cluster)}}}},
+                                             {"overriders", JsonObject{{"plaintext", std::move(plaintext)}}}}}}};
+  return object;
+}
+
+bool Says(const Json& existing, const Json& desired) {
+  if (!SaysAll(existing, desired)) return false;
+  const Json* rules = base::Find(desired, {"spec", "overrideRules"});
+  return rules == nullptr || base::Equal(*base::Find(existing, {"spec", "overrideRules"}), *rules);
+}
+
+}  // namespace evenkeel::controllers::rollout::zookeeper

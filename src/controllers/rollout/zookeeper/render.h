@@ -1,0 +1,42 @@
+// The objects that an ensemble consists of on the hub.
+//
+//   ZooKeeper NAME              the template that Karmada copies to the members; inert, since every override replaces its spec
+//   ServiceExport NAME-headless, NAME-client   (naming mode clusterset) the members' Services, known in all clusters
+//   PropagationPolicy NAME-zk, NAME-svc        where the above go, with a weight per cluster that leaves a scheduler no choice
+//   OverridePolicy NAME-CLUSTER                one per cluster: its whole spec at the revision that it is pinned to
+//
+// All carry the label evenkeel.dev/multiclusterzookeeper with the name of their owner. They have no ownerReferences: a
+// garbage collector would delete them in any order, and an override that goes before its object stops the servers.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "controllers/rollout/zookeeper/ensemble_spec.h"
+#include "controllers/rollout/zookeeper/ensemble_state.h"
+
+namespace evenkeel::controllers::rollout::zookeeper {
+
+inline constexpr char kOwnerLabel[] = "evenkeel.dev/multiclusterzookeeper";
+/// Of a member's own ZooKeeper among files: in which cluster it is.
+inline constexpr char kClusterLabel[] = "evenkeel.dev/cluster";
+/// What a cluster's override says instead of a revision as long as its turn has not come; it has no servers then.
+inline constexpr char kNoRevision[] = "pending";
+
+/// `clusters`: all that shall have a copy, those that are being emptied included; each is given at least one replica in the
+/// schedule, because Karmada drops clusters with none, and with them their objects.
+base::Json RenderZooKeeper(const EnsembleSpec& spec, const std::set<std::string>& clusters);
+std::vector<base::Json> RenderServiceExports(const EnsembleSpec& spec);
+std::vector<base::Json> RenderPropagationPolicies(const EnsembleSpec& spec, const std::set<std::string>& clusters);
+/// `started`: it has the revision; otherwise it is kept at no replicas.
+base::Json RenderOverride(const EnsembleSpec& spec, const Identities& identities, const std::string& cluster,
+                          const Revision& revision, bool started);
+std::string OverrideName(const EnsembleSpec& spec, const std::string& cluster);
+
+/// Whether `existing` says all that `desired` says; it may say more, such as what an API server filled in. The rules of an
+/// override have to be exactly the same.
+bool Says(const base::Json& existing, const base::Json& desired);
+
+}  // namespace evenkeel::controllers::rollout::zookeeper

@@ -1,0 +1,116 @@
+#include "controllers/rollout/zookeeper/report.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+
+#include "kube/object.h"
+
+namespace evenkeel::controllers::rollout::zookeeper {
+namespace {
+
+using base::Json;
+using base::JsonObject;
+
+struct Verdict {
+  std::string_view status;
+  std::string reason, message;
+};
+
+Verdict Placement(const EnsembleSpec& spec) {
+  if (!spec.unsafe.empty()) return {"False", "MajorityInOneCluster", spec.unsafe};
+  if (!spec.even.empty()) return {"True", "EvenVoters", spec.even};
+  return {"True", "Safe", "the loss of any one cluster is survived"};
+}
+
+Verdict Progress(const Record* record, const Schedule& schedule, std::string_view reason, std::string_view message) {
+  if (record == nullptr) return {"False", schedule.valid() ? std::string(reason) : schedule.reason, std::string(message)};
+  switch (record->status) {
+    case RecordStatus::kPaused:
+    case RecordStatus::kFailed:
+      return {"False", record->reason.empty() ? std::string(Name(record->status)) : record->reason, record->message};
+    case RecordStatus::kRollingBack:
+      return {"True", "RollingBack", record->message};
+    case RecordStatus::kDeploying:
+      if (reason == "QuorumBudgetExhausted" || reason == "WaitingForQuorum" || reason == kClusterUnreachable) {
+        return {"False", std::string(reason), std::string(message)};
+      }
+      return {"True", "Deploying",
+              fmt::format("{} of {} clusters are completed", record->completed.size(), record->order.size())};
+    case RecordStatus::kReady:
+    case RecordStatus::kSuperseded:
+      return {"False", "Complete", "every cluster has the last record's revision"};
+  }
+  EVENKEEL_CHECK(false);
+}
+
+Verdict Quorum(const Record* record, const Passage& passage) {
+  if (record == nullptr || passage.revision == nullptr) return {"Unknown", "NotDeployed", "no servers have been started"};
+  if (passage.Bootstrapping()) return {"Unknown", "Bootstrapping", "fewer servers than a majority have been started"};
+  const std::string unhealthy = passage.WhyUnhealthy();
+  if (!unhealthy.empty()) return {"False", "QuorumLost", unhealthy};
+  return {"True", "Healthy", "a majority of the servers is in sync"};
+}
+
+Verdict Degradation(const Record* record) {
+  if (record == nullptr) return {"False", "AsExpected", ""};
+  const bool trouble = record->status == RecordStatus::kRollingBack || record->status == RecordStatus::kFailed ||
+                       (record->status == RecordStatus::kPaused && record->reason != kPausedByUser);
+  if (!trouble) return {"False", "AsExpected", ""};
+  return {"True", record->reason.empty() ? std::string(Name(record->status)) : record->reason, record->message};
+}
+
+Verdict Readiness(const Record* record, const Verdict& quorum, bool up_to_date) {
+  if (record == nullptr || record->status != RecordStatus::kReady)
+    return {"False", "RolloutUnderWay", "a rollout has not ended"};
+  if (!up_to_date) return {"False", "RolloutDue", "something else is wanted"};
+  if (quorum.status != "True") return {"False", quorum.reason, quorum.message};
+  return {"True", "Ready", "every cluster has what is wanted, and the quorum is healthy"};
+}
+
+/// Voters that the clusters are pinned to have.
+int64_t Pinned(const EnsembleState& state) {
+  int64_t replicas = 0;
+  for (const auto& [cluster, given] : state.rollout.clusters) {
+    const Revision* revision = state.Find(given.revision);
+    if (revision != nullptr && revision->shares.contains(cluster)) replicas += revision->shares.at(cluster);
+  }
+  return replicas;
+}
+
+}  // namespace
+
+Json Report(const Json& object, const Passage& passage, const Schedule& schedule, bool up_to_date, std::string_view reason,
+            std::string_view message, base::Time now) {
+  const Json* before = base::Find(object, {"status"});
+  Json holder = JsonObject{{"status", before == nullptr || !before->is_object() ? Json(JsonObject{}) : Json(*before, {})}};
+  JsonObject& status = holder.as_object()["status"].as_object();
+  const Record* record = passage.state.rollout.records.empty() ? nullptr : &passage.state.rollout.records.back();
+  status["observedGeneration"] = base::FindInt(object, {"metadata", "generation"});
+  WriteState(passage.state, status);
+  status["phase"] = record == nullptr ? "Pending" : Name(record->status);
+  status["replicas"] = Pinned(passage.state);
+  int64_t ready = 0;
+  for (const auto& [cluster, member] : passage.fleet.members) {
+    if (member.reachable && member.applied) ready += member.ready;
+  }
+  status["readyReplicas"] = ready;
+  status.erase("leader");
+  if (const auto leader = FindLeader(passage.fleet)) {
+    status["leader"] = JsonObject{{"cluster", leader->cluster}, {"myid", leader->id}};
+  }
+  const Verdict quorum = Quorum(record, passage);
+  const auto set = [&](std::string_view type, const Verdict& verdict) {
+    kube::SetCondition(holder, type, verdict.status, verdict.reason, verdict.message, now);
+  };
+  set("Scheduled", schedule.valid() ? Verdict{"True", "Scheduled", "the schedule is the placement"}
+                                    : Verdict{"False", schedule.reason, schedule.message});
+  set("PlacementSafe", Placement(passage.spec));
+  set("Progressing", Progress(record, schedule, reason, message));
+  set("QuorumHealthy", quorum);
+  set("Degraded", Degradation(record));
+  set("Ready", Readiness(record, quorum, up_to_date));
+  return holder.as_object()["status"];
+}
+
+}  // namespace evenkeel::controllers::rollout::zookeeper

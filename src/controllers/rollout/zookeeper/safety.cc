@@ -1,0 +1,156 @@
+#include "controllers/rollout/zookeeper/safety.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+
+#include "controllers/rollout/budget.h"
+#include "controllers/rollout/zookeeper/membership.h"
+
+namespace evenkeel::controllers::rollout::zookeeper {
+namespace {
+
+int64_t Size(const Ids& ids) { return static_cast<int64_t>(ids.size()); }
+
+int64_t ShareIn(const Revision& revision, const std::string& cluster) {
+  const auto found = revision.shares.find(cluster);
+  return found == revision.shares.end() ? 0 : found->second;
+}
+
+}  // namespace
+
+Ids Passage::All(const Revision& list) const {
+  Ids all;
+  for (const auto& [cluster, share] : list.shares) all.merge(IdsOf(spec.naming, state.identities, cluster, share));
+  return all;
+}
+
+Ids Passage::Ready(const Revision& list) const {
+  Ids ready;
+  for (const auto& [cluster, share] : list.shares) {
+    ready.merge(ReadyIds(fleet.Of(cluster), IdsOf(spec.naming, state.identities, cluster, share)));
+  }
+  return ready;
+}
+
+bool Passage::Bootstrapping() const {
+  if (base != nullptr || revision == nullptr) return false;
+  int64_t started = 0;
+  for (const auto* set : {&record.completed, &record.deploying}) {
+    for (const std::string& cluster : *set) started += ShareIn(*revision, cluster);
+  }
+  return started < Majority(Total(revision->shares));
+}
+
+std::string Passage::WhyUnhealthy() const {
+  if (revision == nullptr) return "";
+  const int64_t majority = Majority(Total(revision->shares));
+  const Ids ready = Ready(*revision);
+  if (Size(ready) < majority) {
+    return fmt::format("{} of {} servers are ready, but a majority is {}", ready.size(), Total(revision->shares), majority);
+  }
+  // Members that only report a number of pods are taken at their word.
+  const bool modes_known = std::ranges::any_of(
+      fleet.members, [](const auto& item) { return item.second.reachable && !item.second.servers.empty(); });
+  if (modes_known && !FindLeader(fleet)) return "not exactly one server leads";
+  return "";
+}
+
+std::string Passage::WhyNotReady(const std::string& cluster) const {
+  const MemberReading& member = fleet.Of(cluster);
+  const auto given = state.rollout.clusters.find(cluster);
+  if (given == state.rollout.clusters.end()) return "it has no revision yet";
+  const Revision* wanted = state.Find(given->second.revision);
+  const int64_t share = wanted == nullptr ? 0 : ShareIn(*wanted, cluster);
+  if (!member.applied) return "not applied" + (member.message.empty() ? "" : ": " + member.message);
+  // A status may be from before the change. The revision in it tells; without one, only a cluster that had no pods before
+  // cannot deceive.
+  const bool first = given->second.previous.empty();
+  if (member.observed_revision ? *member.observed_revision != given->second.revision : !first || share == 0) {
+    return fmt::format("revision {} not observed yet", given->second.revision);
+  }
+  if (Bootstrapping()) {
+    return member.Running() >= share ? "" : fmt::format("{} of {} servers run", member.Running(), share);
+  }
+  if (member.health != "Healthy") return "its health is " + (member.health.empty() ? "unknown" : member.health);
+  if (member.ready != share || (member.says_replicas && member.replicas != share)) {
+    return fmt::format("{} of {} servers are ready", member.ready, share);
+  }
+  const Ids ids = IdsOf(spec.naming, state.identities, cluster, share);
+  if (ReadyIds(member, ids) != ids) return "not all of its servers are in sync";
+  return WhyUnhealthy();
+}
+
+/// Whether the servers of one list keep their majority while the cluster changes.
+std::string Passage::GateOf(const std::string& cluster, const Revision& list) const {
+  const Ids own = IdsOf(spec.naming, state.identities, cluster, ShareIn(list, cluster));
+  const Ids own_ready = ReadyIds(fleet.Of(cluster), own);
+  const Ids all = All(list), ready = Ready(list);
+  const auto change = base == nullptr ? std::nullopt : ChangeOf(base->shares, revision->shares);
+  const bool comes_here = change && change->by > 0 && change->cluster == cluster && &list == revision;
+  Budget budget{.members = Size(all), .ready = Size(ready), .allow_degraded = spec.allow_degraded};
+  // A member replaces its servers one by one, those that are down first, each time after the others are in sync. So a server
+  // that comes is there before the first one stops, and where one is down already, none is stopped that would be missed.
+  const int64_t down_here = Size(own) - Size(own_ready);
+  if (comes_here && down_here > 0) {
+    budget.ready += 1;
+    budget.takes_down = own_ready.empty() ? 0 : 1;
+  } else {
+    budget.takes_down = down_here == 0 && !own.empty() ? 1 : 0;
+  }
+  budget.down_outside = Size(all) - Size(ready) - down_here;
+  return CheckBudget(budget);
+}
+
+std::string Passage::Gate(const std::string& cluster) const {
+  const auto given = state.rollout.clusters.find(cluster);
+  if (given != state.rollout.clusters.end() && given->second.revision == record.revision) return "";
+  if (base == nullptr) {
+    int64_t started = 0;
+    Revision so_far{"", {}, {}, {}};
+    for (const std::string& other : record.completed) started += so_far.shares[other] = ShareIn(*revision, other);
+    if (started < Majority(Total(revision->shares))) return "";
+    // Those that have not been started cannot be missed.
+    const int64_t down = started - Size(Ready(so_far));
+    return CheckBudget({.members = Total(revision->shares),
+                        .ready = started - down,
+                        .takes_down = 0,
+                        .down_outside = down,
+                        .allow_degraded = spec.allow_degraded});
+  }
+  const auto change = ChangeOf(base->shares, revision->shares);
+  const bool shrinks = change && change->by < 0;
+  const bool last = record.pending.size() == 1 && record.deploying.empty();
+  // The last cluster of a list that loses a server: everybody else counts by the new list already.
+  if (!(shrinks && last && change->cluster == cluster)) {
+    if (std::string wrong = GateOf(cluster, *base); !wrong.empty()) {
+      // The one that is to go may be down: that may be why it goes.
+      const Ids gone =
+          IdsOf(spec.naming, state.identities, change ? change->cluster : "", change ? ShareIn(*base, change->cluster) : 0);
+      const int64_t down = Size(All(*base)) - Size(Ready(*base));
+      const bool only_the_leaver = shrinks && down == 1 && Size(gone) - Size(ReadyIds(fleet.Of(change->cluster), gone)) == 1;
+      const int64_t left = Size(Ready(*base)) - 1;
+      if (!only_the_leaver || left < Majority(Total(base->shares))) return wrong;
+    }
+  }
+  return GateOf(cluster, *revision);
+}
+
+ClusterFacts Passage::FactsOf(const std::string& cluster) const {
+  const MemberReading& member = fleet.Of(cluster);
+  ClusterFacts facts;
+  facts.reachable = member.reachable;
+  facts.waits_for = WhyNotReady(cluster);
+  facts.ready = member.reachable && facts.waits_for.empty();
+  facts.progress = fmt::format("{} running, {} ready, revision {}", member.Running(), member.ready,
+                               member.observed_revision.value_or("not observed"));
+  if (revision != nullptr) facts.gate = Gate(cluster);
+  if (!facts.gate.empty()) facts.gate_reason = "QuorumBudgetExhausted";
+  // A list of servers is never gone back to by itself: somebody may have counted by it.
+  const auto given = state.rollout.clusters.find(cluster);
+  const Revision* previous = given == state.rollout.clusters.end() ? nullptr : state.Find(given->second.previous);
+  facts.can_roll_back = revision != nullptr && previous != nullptr && previous->servers == revision->servers;
+  return facts;
+}
+
+}  // namespace evenkeel::controllers::rollout::zookeeper
