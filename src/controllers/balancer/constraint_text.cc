@@ -46,8 +46,7 @@ std::string ApplicationText(const Arrangement& arrangement, const Violation& vio
   }
   const std::string& metric = cluster.metrics[violation.metric].name;
   const std::string where = violation.node == kNoId ? "altogether" : "on " + cluster.nodes[violation.node].name;
-  return fmt::format("application {} has {} {} more than its capacity of {}", application.name, where, violation.excess,
-                     metric);
+  return fmt::format("application {} has {} {} more {} than it may have", application.name, violation.excess, metric, where);
 }
 
 }  // namespace
@@ -197,14 +196,22 @@ std::string Constraints::CapacityDetail(ReplicaId replica, NodeId to, Role role)
   const Cluster& cluster = arrangement_.cluster();
   const std::vector<ServiceMetric>& metrics = cluster.services[arrangement_.ServiceOf(replica)].metrics;
   const std::span<const int64_t> capacities = CapacitiesFor(replica, to);
+  const std::span<const int64_t> loads = arrangement_.LoadsOf(replica, role);
+  const bool transient = arrangement_.settings().prevent_transient_overcommit;
   for (size_t i = 0; i < metrics.size(); ++i) {
     const MetricId metric = metrics[i].metric;
-    const int64_t rise = Rise(replica, to, arrangement_.LoadsOf(replica, role)[i], i);
-    const int64_t used = arrangement_.UsedOf(metric, to) + arrangement_.Freed(metric, to);
+    const int64_t rise = Rise(replica, to, loads, i);
+    const int64_t used = arrangement_.UsedOf(metric, to);
     const int64_t capacity = capacities[metric * nodes_ + to];
-    if (rise <= 0 || used + rise <= capacity) continue;
-    return fmt::format("{}: {} of {} {} used, {} more do not fit", cluster.nodes[to].name, used, capacity,
-                       cluster.metrics[metric].name, rise);
+    if (rise <= 0) continue;
+    if (used + rise > capacity) {
+      return fmt::format("{}: {} of {} {} used, {} more do not fit", cluster.nodes[to].name, used, capacity,
+                         cluster.metrics[metric].name, rise);
+    }
+    if (transient && used + TransientRise(replica, to, i, rise) > capacity) {
+      return fmt::format("{}: {} more {} fit only when what leaves it has left", cluster.nodes[to].name, rise,
+                         cluster.metrics[metric].name);
+    }
   }
   return fmt::format("{}: what its application has reserved does not fit", cluster.nodes[to].name);
 }

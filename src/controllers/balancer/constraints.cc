@@ -159,11 +159,11 @@ std::optional<Constraint> Constraints::Obstacle(ReplicaId replica, NodeId to, Ro
       return Constraint::kUpgradeDomain;
     }
   }
-  if (Active(Constraint::kCapacity) && Overloads(replica, to, arrangement_.LoadsOf(replica, role)))
-    return Constraint::kCapacity;
+  const std::span<const int64_t> loads = arrangement_.LoadsOf(replica, role);
+  if (Active(Constraint::kCapacity) && Overloads(replica, to, loads)) return Constraint::kCapacity;
   if (arrangement_.applications().Concerns(arrangement_.ServiceOf(replica))) {
     if (Active(Constraint::kScaleoutCount) && at != to && ScalesOut(replica, to)) return Constraint::kScaleoutCount;
-    if (Active(Constraint::kApplicationCapacity) && ExceedsApplication(replica, to, arrangement_.LoadsOf(replica, role))) {
+    if (Active(Constraint::kApplicationCapacity) && ExceedsApplication(replica, to, loads)) {
       return Constraint::kApplicationCapacity;
     }
   }
@@ -184,7 +184,7 @@ std::optional<Constraint> Constraints::SwapObstacle(ReplicaId primary, ReplicaId
   }
   if (!preferred_.empty() && NotPreferred(secondary, to, Role::kPrimary)) return Constraint::kPreferredLocation;
   // They take over each other's loads.
-  const std::span<const int64_t> light = arrangement_.LoadsOf(secondary), heavy = arrangement_.LoadsOf(primary);
+  const std::span<const int64_t> heavy = arrangement_.LoadsOf(primary), light = arrangement_.LoadsOf(secondary);
   if (Active(Constraint::kCapacity) && (Overloads(primary, from, light) || Overloads(secondary, to, heavy))) {
     return Constraint::kCapacity;
   }
@@ -241,7 +241,8 @@ bool Constraints::NotPreferred(ReplicaId replica, NodeId to, Role role) const {
   for (const PreferredNode& node : std::ranges::equal_range(preferred_, partition, {}, &PreferredNode::partition)) {
     if (node.for_primary != (role == Role::kPrimary) || !arrangement_.sets().available().test(node.node)) continue;
     if (node.node == to) return false;
-    others = others || arrangement_.NodeOf(replica) == node.node || !Excluded(replica, node.node);
+    // A secondary that is there can become the primary; for others the node has to be free.
+    others = others || node.for_primary || arrangement_.NodeOf(replica) == node.node || !Excluded(replica, node.node);
   }
   return others;
 }
@@ -261,17 +262,20 @@ std::span<const int64_t> Constraints::CapacitiesFor(ReplicaId replica, NodeId to
   return placed_by_this ? without_buffer_ : capacity_;
 }
 
-int64_t Constraints::Rise(ReplicaId replica, NodeId to, int64_t load, size_t metric_index) const {
-  const bool there = arrangement_.NodeOf(replica) == to;
-  const int64_t before = there ? arrangement_.LoadsOf(replica)[metric_index] : 0;
+int64_t Constraints::Rise(ReplicaId replica, NodeId to, std::span<const int64_t> loads, size_t metric_index) const {
+  const int64_t before = arrangement_.NodeOf(replica) == to ? arrangement_.LoadsOf(replica)[metric_index] : 0;
+  return loads[metric_index] - before;
+}
+
+int64_t Constraints::TransientRise(ReplicaId replica, NodeId to, size_t metric_index, int64_t rise) const {
   const Cluster& cluster = arrangement_.cluster();
-  if (arrangement_.settings().prevent_transient_overcommit && !arrangement_.IsNew(replica) &&
-      cluster.replicas[replica].node == to) {
-    // What it had here at first still counts as used.
-    const int64_t first = cluster.LoadsOf(cluster.replicas[replica])[metric_index];
-    return std::max(first, load) - std::max(first, before);
-  }
-  return load - before;
+  const MetricId metric = cluster.services[arrangement_.ServiceOf(replica)].metrics[metric_index].metric;
+  const int64_t freed = arrangement_.Freed(metric, to);
+  if (arrangement_.IsNew(replica) || cluster.replicas[replica].node != to) return freed + rise;
+  // What it had here at first, and does not have now, is part of what is freed.
+  const int64_t before = arrangement_.NodeOf(replica) == to ? arrangement_.LoadsOf(replica)[metric_index] : 0;
+  const int64_t first = cluster.LoadsOf(cluster.replicas[replica])[metric_index];
+  return freed - std::max<int64_t>(0, first - before) + rise + std::max<int64_t>(0, first - before - rise);
 }
 
 int64_t Constraints::NetRise(ServiceId service, NodeId to, size_t metric_index, int64_t rise) const {
@@ -293,14 +297,16 @@ bool Constraints::Overloads(ReplicaId replica, NodeId to, std::span<const int64_
     return false;
   }
   const std::span<const int64_t> capacities = CapacitiesFor(replica, to);
+  const bool transient = arrangement_.settings().prevent_transient_overcommit;
   const std::vector<ServiceMetric>& metrics = arrangement_.cluster().services[service].metrics;
   for (size_t i = 0; i < metrics.size(); ++i) {
     const int64_t capacity = capacities[metrics[i].metric * nodes_ + to];
     if (capacity == kBoundless) continue;
-    int64_t rise = Rise(replica, to, loads[i], i);
+    int64_t rise = Rise(replica, to, loads, i);
     if (reserves_[service]) rise = NetRise(service, to, i, rise);
     if (rise <= 0) continue;
-    if (arrangement_.UsedOf(metrics[i].metric, to) + arrangement_.Freed(metrics[i].metric, to) + rise > capacity) return true;
+    const int64_t used = arrangement_.UsedOf(metrics[i].metric, to);
+    if (used + rise > capacity || (transient && used + TransientRise(replica, to, i, rise) > capacity)) return true;
   }
   return reserves_[service] && ReservationOverloads(service, to);
 }

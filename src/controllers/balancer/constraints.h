@@ -156,8 +156,10 @@ class Constraints {
   bool ExceedsApplication(ReplicaId replica, NodeId to, std::span<const int64_t> loads) const;
   bool BreaksAffinity(ReplicaId replica, NodeId to, Role role) const;
 
-  /// By how much the sum of what counts on `to` rises in the i-th metric of its service, of which it has `load` then.
-  int64_t Rise(ReplicaId replica, NodeId to, int64_t load, size_t metric_index) const;
+  /// By how much the load of `to` rises in the i-th metric of the replica's service when it is there with these loads, and how
+  /// much that is together with the room that the plan frees there.
+  int64_t Rise(ReplicaId replica, NodeId to, std::span<const int64_t> loads, size_t metric_index) const;
+  int64_t TransientRise(ReplicaId replica, NodeId to, size_t metric_index, int64_t rise) const;
   /// The rise with what the application then no longer has reserved and unused.
   int64_t NetRise(ServiceId service, NodeId to, size_t metric_index, int64_t rise) const;
   /// Total, or less the buffer: by metric, then node.
