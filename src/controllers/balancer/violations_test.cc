@@ -90,6 +90,64 @@ Cluster ClusterOfTroubles(base::Random& random) {
   return cluster;
 }
 
+bool RandomAllowedStep(Arrangement& arrangement, const Constraints& constraints, base::Random& random) {
+  const ReplicaId replica = static_cast<ReplicaId>(random.Below(arrangement.replica_count()));
+  if (!constraints.Movable(replica) || arrangement.NodeOf(replica) == kNoId) return false;
+  const ReplicaId primary = arrangement.PrimaryOf(arrangement.PartitionOf(replica));
+  if (random.Chance(0.3)) {
+    if (primary == kNoId || primary == replica || !constraints.Movable(primary)) return false;
+    if (constraints.SwapObstacle(primary, replica)) return false;
+    arrangement.Swap(primary, replica);
+    return true;
+  }
+  const NodeId to = static_cast<NodeId>(random.Below(arrangement.cluster().nodes.size()));
+  if (to == arrangement.NodeOf(replica) || !constraints.Allows(replica, to)) return false;
+  arrangement.Move(replica, to);
+  return true;
+}
+
+int64_t ExcessOf(const ViolationSummary& summary, Constraint constraint) {
+  for (const Entry& entry : summary.entries) {
+    if (entry.constraint == constraint) return entry.excess;
+  }
+  return 0;
+}
+
+TEST(ViolationsTest, NoAllowedStepMakesAnyConstraintWorse) {
+  base::Random random(7);
+  int steps = 0;
+  std::array<int, kConstraints> seen{};
+  for (int round = 0; round < 400; ++round) {
+    const Cluster cluster = ClusterOfTroubles(random);
+    if (cluster.replicas.empty()) continue;
+    const NodeSets sets(cluster);
+    Settings settings;
+    settings.prevent_transient_overcommit = random.Chance(0.3);
+    settings.quorum_based_logic_auto_switch = random.Chance(0.7);
+    if (random.Chance(0.3)) settings.node_buffer_percentage["A"] = 0.25;
+    Arrangement arrangement(cluster, settings, sets);
+    const Constraints constraints(arrangement, {.purpose = Purpose::kConstraintCheck});
+    ViolationSummary before = Summarize(constraints.Violations());
+    for (const Entry& entry : before.entries) ++seen[static_cast<size_t>(entry.constraint)];
+    for (int i = 0; i < 60; ++i) {
+      if (!RandomAllowedStep(arrangement, constraints, random)) continue;
+      ++steps;
+      const ViolationSummary after = Summarize(constraints.Violations());
+      for (const Entry& entry : after.entries) {
+        ASSERT_LE(entry.excess, ExcessOf(before, entry.constraint))
+            << "round " << round << ": " << Name(entry.constraint) << " became worse";
+      }
+      before = after;
+    }
+  }
+  EXPECT_GT(steps, 500);
+  for (const Constraint constraint :
+       {Constraint::kNodeAvailable, Constraint::kPlacementConstraint, Constraint::kFaultDomain, kUpgradeDomain, kCapacity,
+        Constraint::kScaleoutCount, Constraint::kApplicationCapacity, kAffinity}) {
+    EXPECT_GT(seen[static_cast<size_t>(constraint)], 0) << Name(constraint) << " was never violated";
+  }
+}
+
 TEST(ViolationsTest, ComeInTheOrderOfPriorityConstraintNodeAndPartition) {
   base::Random random(8);
   for (int round = 0; round < 50; ++round) {
