@@ -14,14 +14,17 @@ const ClusterFacts& FactsOf(const Situation& situation, const std::string& clust
 }
 
 /// The order of a record that replaces another before its end: the cluster that was about to change first, since it is the one
-/// that may be broken; then those that have the replaced revision, then those that do not.
+/// that may be broken; then those that have the replaced revision, then those that do not. With another schedule its own order
+/// counts, but for the first.
 std::vector<std::string> SupersedingOrder(const Record& record, const Target& target) {
   std::vector<std::string> wishes = record.deploying;
-  // The cluster that a failed record went back to its base.
-  if (record.status == RecordStatus::kFailed && !record.pending.empty()) wishes.push_back(record.pending.front());
-  if (!target.order_is_given && record.Advanced()) {
-    wishes.insert(wishes.end(), record.completed.begin(), record.completed.end());
-    wishes.insert(wishes.end(), record.pending.begin(), record.pending.end());
+  if (record.schedule_hash == target.schedule_hash) {
+    // The cluster that a failed record went back to its base.
+    if (record.status == RecordStatus::kFailed && !record.pending.empty()) wishes.push_back(record.pending.front());
+    if (!target.order_is_given && record.Advanced()) {
+      wishes.insert(wishes.end(), record.completed.begin(), record.completed.end());
+      wishes.insert(wishes.end(), record.pending.begin(), record.pending.end());
+    }
   }
   wishes.insert(wishes.end(), target.order.begin(), target.order.end());
   std::vector<std::string> order;

@@ -186,7 +186,7 @@ TEST(RolloutPlanTest, ABrokenTemplateStopsAtItsFirstClusterAndTheFixBeginsThere)
   EXPECT_EQ(FindString(Overridden(fleet, "m2", "/spec"), {"image", "tag"}), "3.8.4");
 }
 
-TEST(RolloutPlanTest, RollbackIsOfTheOneCluster) {
+TEST(RolloutPlanTest, RollbackIsOfTheOneClusterAndOfTemplatesOnly) {
   const std::string rollback = R"(, "rollout": {"onFailure": "Rollback"})";
   FakeFleet fleet(Spec(kFive, R"("template": {"image": {"tag": "3.8.4"}})" + rollback));
   fleet.Settle();
@@ -205,6 +205,16 @@ TEST(RolloutPlanTest, RollbackIsOfTheOneCluster) {
     fleet.Tick();
   }
   EXPECT_EQ(FindString(fleet.status(), {"phase"}), "Failed");
+  // The list of servers is another matter: it is never gone back to by itself.
+  fleet.SetSpec(Spec(Cluster("m1", 2) + "," + Cluster("m2", 2) + "," + Cluster("m3", 2),
+                     R"("template": {"image": {"tag": "3.8.4"}})" + rollback));
+  fleet.Break("m3", true);
+  for (int i = 0; i < 30 && FindString(fleet.status(), {"phase"}) != "Paused"; ++i) {
+    fleet.Tick();
+    fleet.Work();
+    fleet.Later(std::chrono::minutes(2));
+  }
+  EXPECT_EQ(FindString(fleet.status(), {"phase"}), "Paused");
 }
 
 TEST(RolloutPlanTest, AMembershipStepUnderWayCanBeTakenBackButNotSkipped) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "controllers/rollout/budget.h"
-#include "controllers/rollout/zookeeper/membership.h"
 
 namespace evenkeel::controllers::rollout::zookeeper {
 namespace {
@@ -92,14 +91,36 @@ std::string Passage::GateOf(const std::string& cluster, const Revision& list) co
   // A member replaces its servers one by one, those that are down first, each time after the others are in sync. So a server
   // that comes is there before the first one stops, and where one is down already, none is stopped that would be missed.
   const int64_t down_here = Size(own) - Size(own_ready);
+  const bool goes_here = change && change->by < 0 && change->cluster == cluster && &list == base;
   if (comes_here && down_here > 0) {
     budget.ready += 1;
     budget.takes_down = own_ready.empty() ? 0 : 1;
+  } else if (goes_here) {
+    budget.takes_down = std::min<int64_t>(Size(own_ready), down_here > 0 ? 1 : 2);
   } else {
     budget.takes_down = down_here == 0 && !own.empty() ? 1 : 0;
   }
   budget.down_outside = Size(all) - Size(ready) - down_here;
   return CheckBudget(budget);
+}
+
+/// Whether servers of other clusters count by this list. One whose revision is not known has what was there before.
+bool Passage::InForceElsewhere(const std::string& cluster, const Revision& list) const {
+  return std::ranges::any_of(list.shares, [&](const auto& item) {
+    if (item.first == cluster) return false;
+    const auto given = state.rollout.clusters.find(item.first);
+    const Revision* has = given == state.rollout.clusters.end() ? base : state.Find(given->second.revision);
+    return has != nullptr && has->shares == list.shares;
+  });
+}
+
+/// The server that is to go may be down: that may be why it goes.
+bool Passage::OnlyTheLeaverIsMissed(const VoterChange& change) const {
+  if (change.by > 0) return false;
+  const Ids own = IdsOf(spec.naming, state.identities, change.cluster, ShareIn(*base, change.cluster));
+  const int64_t down_there = Size(own) - Size(ReadyIds(fleet.Of(change.cluster), own));
+  const int64_t ready = Size(Ready(*base));
+  return down_there == 1 && Size(All(*base)) - ready == 1 && ready - 1 >= Majority(Total(base->shares));
 }
 
 std::string Passage::Gate(const std::string& cluster) const {
@@ -118,22 +139,14 @@ std::string Passage::Gate(const std::string& cluster) const {
                         .down_outside = down,
                         .allow_degraded = spec.allow_degraded});
   }
-  const auto change = ChangeOf(base->shares, revision->shares);
-  const bool shrinks = change && change->by < 0;
-  const bool last = record.pending.size() == 1 && record.deploying.empty();
-  // The last cluster of a list that loses a server: everybody else counts by the new list already.
-  if (!(shrinks && last && change->cluster == cluster)) {
-    if (std::string wrong = GateOf(cluster, *base); !wrong.empty()) {
-      // The one that is to go may be down: that may be why it goes.
-      const Ids gone =
-          IdsOf(spec.naming, state.identities, change ? change->cluster : "", change ? ShareIn(*base, change->cluster) : 0);
-      const int64_t down = Size(All(*base)) - Size(Ready(*base));
-      const bool only_the_leaver = shrinks && down == 1 && Size(gone) - Size(ReadyIds(fleet.Of(change->cluster), gone)) == 1;
-      const int64_t left = Size(Ready(*base)) - 1;
-      if (!only_the_leaver || left < Majority(Total(base->shares))) return wrong;
-    }
+  const bool base_counts = InForceElsewhere(cluster, *base);
+  if (base_counts) {
+    const auto change = ChangeOf(base->shares, revision->shares);
+    std::string wrong = GateOf(cluster, *base);
+    if (!wrong.empty() && !(change && OnlyTheLeaverIsMissed(*change))) return wrong;
   }
-  return GateOf(cluster, *revision);
+  if (!base_counts || InForceElsewhere(cluster, *revision)) return GateOf(cluster, *revision);
+  return "";
 }
 
 ClusterFacts Passage::FactsOf(const std::string& cluster) const {

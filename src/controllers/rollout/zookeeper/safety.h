@@ -7,6 +7,7 @@
 #include "controllers/rollout/machine.h"
 #include "controllers/rollout/zookeeper/ensemble_state.h"
 #include "controllers/rollout/zookeeper/fleet_reading.h"
+#include "controllers/rollout/zookeeper/membership.h"
 
 namespace evenkeel::controllers::rollout::zookeeper {
 
@@ -32,6 +33,8 @@ struct Passage {
   std::string WhyNotReady(const std::string& cluster) const;
   std::string Gate(const std::string& cluster) const;
   std::string GateOf(const std::string& cluster, const Revision& list) const;
+  bool InForceElsewhere(const std::string& cluster, const Revision& list) const;
+  bool OnlyTheLeaverIsMissed(const VoterChange& change) const;
 };
 
 }  // namespace evenkeel::controllers::rollout::zookeeper
