@@ -12,6 +12,7 @@
 #include "client/fenced_client.h"
 #include "client/http_client.h"
 #include "controllers/autoscaler/member_autoscaler.h"
+#include "controllers/balancer/member/member_balancer.h"
 #include "controllers/balancer/scheduler/member_scheduler.h"
 #include "controllers/distribution/distributor.h"
 #include "controllers/distribution/shard_plan.h"
@@ -23,6 +24,7 @@ namespace {
 namespace apiserver = embedded::apiserver;
 namespace autoscaler = controllers::autoscaler;
 namespace distribution = controllers::distribution;
+namespace balancer = controllers::balancer::member;
 namespace scheduler = controllers::balancer::scheduler;
 using controllers::runtime::Member;
 using controllers::runtime::MemberControllerFactory;
@@ -40,8 +42,8 @@ constexpr base::Duration kMemberTimeout = std::chrono::seconds(30);
 class HealthHandler final : public apiserver::HttpHandler {
  public:
   HealthHandler(const distribution::Distributor& distributor, const base::MetricRegistry& metrics,
-                autoscaler::AutoscalerMetrics& autoscaler)
-      : distributor_(distributor), metrics_(metrics), autoscaler_(autoscaler) {}
+                autoscaler::AutoscalerMetrics& autoscaler, balancer::BalancerMetrics& balancer)
+      : distributor_(distributor), metrics_(metrics), autoscaler_(autoscaler), balancer_(balancer) {}
 
   void Handle(apiserver::HttpRequest request, std::unique_ptr<apiserver::Responder> responder) override {
     apiserver::HttpResponse response;
@@ -49,6 +51,7 @@ class HealthHandler final : public apiserver::HttpHandler {
     std::string body = "ok\n";
     if (request.path == "/metrics") {
       autoscaler_.Publish();
+      balancer_.Publish();
       body = metrics_.Render();
       response.content_type = "text/plain; version=0.0.4; charset=utf-8";
     } else if (request.path == "/healthz" || request.path == "/readyz") {
@@ -69,6 +72,7 @@ class HealthHandler final : public apiserver::HttpHandler {
   const distribution::Distributor& distributor_;
   const base::MetricRegistry& metrics_;
   autoscaler::AutoscalerMetrics& autoscaler_;
+  balancer::BalancerMetrics& balancer_;
 };
 
 std::string HostName() {
@@ -185,6 +189,14 @@ base::Status Run(const RunOptions& run) {
         {.options = {}, .clock = executor->clock(), .random = random.Fork("scheduler"), .host = options.host_name}));
     base::log::Info("scheduler is on", {{"name", scheduler::kSchedulerName}});
   }
+  const auto balancer_metrics = std::make_shared<balancer::BalancerMetrics>(metrics);
+  if (run.balancer) {
+    controllers.push_back(balancer::NewMemberBalancer({.clock = executor->clock(),
+                                                       .random = random.Fork("balancer"),
+                                                       .metrics = balancer_metrics,
+                                                       .host = options.host_name}));
+    base::log::Info("balancer is on");
+  }
   auto connect = [&](const client::ConnectionConfig& config, int64_t epoch) {
     client::HttpClientOptions member_options = owner_options;
     if (epoch == 0) member_options.request_timeout = kFencedTimeout;
@@ -193,7 +205,7 @@ base::Status Run(const RunOptions& run) {
   };
   const std::unique_ptr<distribution::Distributor> distributor =
       distribution::NewDistributor({*hub, *executor, random, std::move(options), connect, metrics, std::move(controllers)});
-  HealthHandler health(*distributor, metrics, *autoscaler_metrics);
+  HealthHandler health(*distributor, metrics, *autoscaler_metrics, *balancer_metrics);
   apiserver::HttpServerOptions server_options;
   server_options.address = run.metrics_address;
   server_options.port = run.metrics_port;

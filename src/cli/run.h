@@ -21,6 +21,7 @@ struct RunOptions {
   bool in_cluster = false;
   std::vector<controllers::autoscaler::FlagValue> autoscaler;  ///< without --cloud-provider: none runs
   bool scheduler = false;                                      ///< binds pods of the members that name it
+  bool balancer = false;                                       ///< moves pods of the members as their BalancingPolicy says
 };
 
 /// Runs until SIGTERM or SIGINT, then hands its clusters over and returns. Serves /healthz, /readyz, /livez and /metrics.

@@ -12,8 +12,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Times of creation are whole seconds, and others are rounded, too.
+/// Times in objects are rounded.
 constexpr base::Duration kSecond = 1s;
+/// Pods of one second that are told apart by name; where there are more, the successor is of a later second.
+constexpr size_t kNewestMax = 32;
 /// Until caches have seen what a controller does about a pod that has just gone.
 constexpr base::Duration kSettle = 3s;
 
@@ -110,14 +112,31 @@ class Execution {
         step_.plan.status, [&](const MoveStatus& status) { return IsInFlight(status.state) && status.replacement_uid == uid; });
   }
 
+  /// What is remembered of the controller's pods before one of them is evicted.
+  void RememberNewest(size_t i) {
+    MoveStatus& status = Status(i);
+    for (const SeenPod* pod : view_.objects.PodsOf(Move(i).owner_uid)) {
+      if (status.newest && pod->created < *status.newest) continue;
+      if (!status.newest || pod->created > *status.newest) status.newest_uids.clear();
+      status.newest = pod->created;
+      status.newest_uids.push_back(pod->uid);
+    }
+    if (status.newest_uids.size() > kNewestMax) status.newest_uids.clear();
+  }
+
+  static bool WasThere(const MoveStatus& status, const SeenPod& pod) {
+    if (!status.newest || pod.created > *status.newest) return false;
+    if (pod.created < *status.newest || status.newest_uids.empty()) return true;
+    return std::ranges::find(status.newest_uids, pod.uid) != status.newest_uids.end();
+  }
+
   /// The pod that the controller has made instead; of several one on the target, else the oldest. Null: none yet.
   const SeenPod* FindSuccessor(size_t i) {
     const PlannedMove& move = Move(i);
-    const base::Time earliest = Status(i).since.value_or(now_) - kSecond;
     const SeenPod* best = nullptr;
     for (const SeenPod* pod : view_.objects.PodsOf(move.owner_uid)) {
       if (pod->uid == Status(i).replacement_uid) return pod;
-      if (pod->uid == move.pod_uid || pod->terminating || pod->created < earliest || IsSuccessorOfAnother(i, pod->uid))
+      if (pod->uid == move.pod_uid || pod->terminating || WasThere(Status(i), *pod) || IsSuccessorOfAnother(i, pod->uid))
         continue;
       if (pod->owner_kind == "StatefulSet" && pod->key != move.pod) continue;
       const auto rank = [&](const SeenPod& p) { return std::tuple(p.node != move.to, p.created, std::string_view(p.key)); };
@@ -209,6 +228,7 @@ class Execution {
     if (why.empty()) {
       status.state = MoveState::kEvicting;
       status.since = now_;
+      RememberNewest(i);
       status.reserve_until = now_ + kMovePatience;
       status.message.clear();
       step_.evict.push_back(i);

@@ -111,6 +111,7 @@ constexpr char kPlanDefinition[] = R"({
     "actions": {"type": "array", "description": "As in spec.actions, one for one.", "items": {"type": "object", "properties": {
       "state": {"type": "string", "enum": ["Waiting", "Evicting", "Evicted", "Landed", "Elsewhere", "Failed"]},
       "replacement": {"type": "string"}, "replacementUid": {"type": "string"}, "node": {"type": "string"},
+      "newest": {"type": "string", "format": "date-time"}, "newestUids": {"type": "array", "items": {"type": "string"}},
       "since": {"type": "string", "format": "date-time"},
       "evictedAt": {"type": "string", "format": "date-time"},
       "reserveUntil": {"type": "string", "format": "date-time",

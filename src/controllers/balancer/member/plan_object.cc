@@ -67,6 +67,10 @@ MoveStatus DecodeStatus(const Json& json) {
   status.replacement = FindString(json, {"replacement"});
   status.replacement_uid = FindString(json, {"replacementUid"});
   status.node = FindString(json, {"node"});
+  status.newest = TimeAt(json, "newest");
+  for (const Json& uid : base::FindArray(json, {"newestUids"})) {
+    if (uid.is_string()) status.newest_uids.emplace_back(uid.get_string());
+  }
   status.since = TimeAt(json, "since");
   status.evicted_at = TimeAt(json, "evictedAt");
   status.reserve_until = TimeAt(json, "reserveUntil");
@@ -86,6 +90,8 @@ PlanObject PlanObject::Decode(const Json& object) {
   plan.uid = meta.uid;
   plan.resource_version = meta.resource_version;
   plan.created = meta.creation_time;
+  const auto label = meta.labels.find(kManagedByLabel);
+  plan.ours = label != meta.labels.end() && label->second == kManagedBy;
   plan.policy = FindString(object, {"spec", "policy"});
   plan.approved = base::FindBool(object, {"spec", "approved"});
   plan.input_version = FindString(object, {"spec", "inputVersion"});
@@ -143,6 +149,8 @@ Json PlanObject::Status() const {
     PutText(action, "replacement", each.replacement);
     PutText(action, "replacementUid", each.replacement_uid);
     PutText(action, "node", each.node);
+    PutTime(action, "newest", each.newest);
+    if (!each.newest_uids.empty()) action["newestUids"] = JsonArray(each.newest_uids.begin(), each.newest_uids.end());
     PutTime(action, "since", each.since);
     PutTime(action, "evictedAt", each.evicted_at);
     PutTime(action, "reserveUntil", each.reserve_until);

@@ -44,7 +44,11 @@ struct MoveStatus {
   MoveState state = MoveState::kWaiting;
   std::string replacement, replacement_uid;  ///< the successor: namespace/name
   std::string node;                          ///< where the successor is
-  std::optional<base::Time> since;           ///< its turn came then, or it began then
+  /// When the controller's newest pods were made that were there before the eviction, and which these were (none: many). So
+  /// the successor is known by the API server's clock alone.
+  std::optional<base::Time> newest;
+  std::vector<std::string> newest_uids;
+  std::optional<base::Time> since;  ///< its turn came then, or it began then
   std::optional<base::Time> evicted_at;
   std::optional<base::Time> reserve_until;
   std::string message;
@@ -55,8 +59,13 @@ enum class PlanPhase : uint8_t { kPending, kExecuting, kDone, kRefused, kFailed 
 std::string_view Name(PlanPhase phase);  ///< "Pending", ...
 inline bool IsFinal(PlanPhase phase) { return phase >= PlanPhase::kDone; }
 
+/// A label of plans that a balancer made. Others are carried out by whoever made them; what they moved counts all the same.
+inline constexpr const char* kManagedByLabel = "app.kubernetes.io/managed-by";
+inline constexpr const char* kManagedBy = "evenkeel-balancer";
+
 struct PlanObject {
   std::string name, uid, resource_version;
+  bool ours = false;  ///< has the label
   base::Time created{};
 
   std::string policy;

@@ -11,9 +11,8 @@ using base::Json;
 
 /// Longer than any window in which moves are counted by default, and long enough to be looked at.
 constexpr base::Duration kKeepPlans = std::chrono::hours(1);
-constexpr const char* kPolicyLabel = "evenkeel.dev/balancing-policy";
-/// Names of objects have 253 characters, values of labels 63.
-constexpr size_t kNameMax = 200, kLabelMax = 63;
+/// Names of objects have 253 characters.
+constexpr size_t kNameMax = 200;
 
 /// "20261123t014500": part of a name, in the order of time.
 std::string Stamp(base::Time now) {
@@ -53,7 +52,7 @@ std::vector<PlanObject> PlanStore::All() {
 
 const PlanObject* PlanStore::Current(const std::vector<PlanObject>& plans) {
   for (const PlanPhase phase : {PlanPhase::kExecuting, PlanPhase::kPending}) {
-    const auto found = std::ranges::find(plans, phase, &PlanObject::state);
+    const auto found = std::ranges::find_if(plans, [&](const PlanObject& plan) { return plan.ours && plan.state == phase; });
     if (found != plans.end()) return &*found;
   }
   return nullptr;
@@ -69,7 +68,8 @@ void PlanStore::Keep(PlanObject& plan, const Json& stored) {
 base::Status PlanStore::Create(PlanObject& plan, base::Time now) {
   plan.name = plan.policy.substr(0, kNameMax) + "-" + Stamp(now);
   Json object = kube::NewObject(BalancingPlans(), "", plan.name);
-  if (plan.policy.size() <= kLabelMax) base::Ensure(object, {"metadata", "labels", kPolicyLabel}) = plan.policy;
+  plan.ours = true;
+  base::Ensure(object, {"metadata", "labels", kManagedByLabel}) = kManagedBy;
   base::Ensure(object, {"spec"}) = plan.Spec();
   EVENKEEL_ASSIGN(const Json stored, client_.Create(BalancingPlans(), object));
   Keep(plan, stored);
@@ -80,6 +80,7 @@ base::Status PlanStore::WriteStatus(PlanObject& plan) {
   Json object = kube::NewObject(BalancingPlans(), "", plan.name);
   base::Ensure(object, {"metadata", "uid"}) = plan.uid;
   base::Ensure(object, {"metadata", "resourceVersion"}) = plan.resource_version;
+  if (plan.ours) base::Ensure(object, {"metadata", "labels", kManagedByLabel}) = kManagedBy;
   base::Ensure(object, {"spec"}) = plan.Spec();
   base::Ensure(object, {"status"}) = plan.Status();
   const auto stored = client_.Update(BalancingPlans(), object, {.subresource = "status"});
@@ -94,7 +95,7 @@ base::Status PlanStore::WriteStatus(PlanObject& plan) {
 void PlanStore::Prune(base::Time now, const std::function<void(const base::Error&)>& failed) {
   for (const auto& [name, object] : informer_.items()) {
     const PlanObject plan = PlanObject::Decode(*object->json);
-    if (!IsFinal(plan.state) || now - plan.finished_at.value_or(plan.created) < kKeepPlans) continue;
+    if (!plan.ours || !IsFinal(plan.state) || now - plan.finished_at.value_or(plan.created) < kKeepPlans) continue;
     const auto deleted = client_.Delete(BalancingPlans(), "", name, {.uid = plan.uid});
     if (!deleted && deleted.error().code() != base::Code::kNotFound) failed(deleted.error());
   }

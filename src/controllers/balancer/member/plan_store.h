@@ -24,7 +24,7 @@ class PlanStore {
 
   /// The latest versions that are known, by time of creation, then name. O(all moves).
   std::vector<PlanObject> All();
-  /// The one that is under way, else the oldest that waits for approval; null when all have ended.
+  /// Of ours the one that is under way, else the oldest that waits for approval; null when all have ended.
   static const PlanObject* Current(const std::vector<PlanObject>& plans);
 
   /// Names it after its policy and the time.

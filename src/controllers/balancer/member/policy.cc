@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/hash.h"
 #include "kube/object.h"
 #include "kube/quantity.h"
 
@@ -252,6 +253,7 @@ base::Result<Policy> ParsePolicy(const Json& object) {
   const Json* found = base::Find(object, {"spec"});
   const Place spec{found != nullptr && found->is_null() ? nullptr : found, "spec"};
   if (spec.value != nullptr && !spec.value->is_object()) return Wrong(spec.path, "must be an object");
+  if (spec.value != nullptr) policy.version = base::Blake2b64(base::CanonicalText(*spec.value));
   EVENKEEL_TRY(ReadMetricRules(spec["metrics"], policy));
   EVENKEEL_ASSIGN(policy.node_type_label, ReadText(spec["nodeTypeLabel"], ""));
   EVENKEEL_TRY(ReadNodeTypes(spec["nodeTypes"], policy));
@@ -283,7 +285,6 @@ Settings SettingsOf(const Policy& policy, const std::vector<int64_t>& scale) {
   settings.movement_per_partition_throttle_counting_interval = Seconds(policy.throttle_window);
   settings.max_percentage_to_move = policy.max_share;
   settings.use_move_cost_reports = true;
-  settings.prevent_transient_overcommit = true;
   for (size_t i = 0; i < policy.metrics.size(); ++i) {
     const MetricRule& rule = policy.metrics[i];
     settings.metric_balancing_thresholds[rule.name] = rule.balancing_threshold;

@@ -54,6 +54,7 @@ struct MoveCostRule {
 
 struct Policy {
   std::string name, uid;
+  uint64_t version = 0;             ///< of its spec: another one when that has changed
   std::vector<MetricRule> metrics;  ///< never empty; names differ
   std::string node_type_label;      ///< "": nodes are all of one type
   std::vector<NodeTypeRule> node_types;

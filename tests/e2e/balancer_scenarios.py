@@ -1,0 +1,218 @@
+"""What a member's balancer is seen to do, on any cluster of three nodes of 4 cores whose pods are bound where plans say."""
+import json
+import secrets
+import time
+
+import harness
+from autoscaled_cluster import AutoscaledCluster, replicated
+from history import seconds_of
+from played_parts import PROVIDER_ID, PlayedCluster
+from process_fleet import ProcessFleet
+
+# Looks every second or two, so that nobody waits for minutes.
+FAST = {"balancing": "2s", "constraintCheck": "2s", "afterNewNode": "0s", "afterNodeDown": "0s"}
+CPU = {"name": "cpu"}
+DEFINITIONS = ("balancingplans.evenkeel.dev", "balancingpolicies.evenkeel.dev")
+LONG = 120
+
+
+class Scenarios:
+    """On .cluster, an AutoscaledCluster, with .kind that makes pods, and .nodes. A machine that is busy may take its time: nothing here
+    depends on how long a step takes."""
+
+    def tearDown(self):
+        kubectl, namespace = self.cluster.kubectl, self.cluster.namespace
+        kubectl("delete", "balancingpolicies", "--all")
+        kubectl("-n", namespace, "delete", self.cluster.scaled, "--all", "--wait=false")
+        kubectl("-n", namespace, "delete", "pods", "--all", "--grace-period=0", "--force", "--wait=false")
+
+        def gone():
+            assert not self.unfinished(), self.plans()
+            return not kubectl.json("-n", namespace, "get", "pods")["items"]
+        harness.eventually(gone, LONG)
+        # What they did would count for the throttles of the next test.
+        kubectl("delete", "balancingplans", "--all")
+        for node in self.nodes:
+            kubectl("uncordon", node)
+            kubectl("label", "node", node, "pool-")
+
+    def policy(self, **spec):
+        self.cluster.apply({"apiVersion": "evenkeel.dev/v1alpha1", "kind": "BalancingPolicy", "metadata": {"name": "e2e"},
+                            "spec": {"intervals": FAST, "metrics": [CPU], **spec}})
+
+    def plans(self):
+        return self.cluster.kubectl.json("get", "balancingplans")["items"]
+
+    def unfinished(self):
+        return [plan for plan in self.plans() if plan.get("status", {}).get("phase", "Pending") in ("Pending", "Executing")]
+
+    def condition(self, kind):
+        policy = self.cluster.kubectl.json("get", "balancingpolicy", "e2e")
+        return next(condition for condition in policy["status"]["conditions"] if condition["type"] == kind)
+
+    def pods_on(self, *apps):
+        """Healthy ones, by the order of .nodes."""
+        nodes = [pod["spec"].get("nodeName") for app in apps for pod in self.cluster.pods(app) if "deletionTimestamp" not in pod["metadata"]]
+        return [nodes.count(node) for node in self.nodes]
+
+    def run_on(self, node, app, replicas, cpu):
+        """Pods that are all on that node, by their own wish at first only."""
+        others = [name for name in self.nodes if name != node]
+        for name in others:
+            self.cluster.kubectl("cordon", name)
+        made = replicated(app, replicas, cpu, None, self.kind)
+        made["spec"]["template"]["spec"]["schedulerName"] = "evenkeel"
+        self.cluster.apply(made)
+        self.cluster.wait_for_pods(app, replicas, LONG)
+        for name in others:
+            self.cluster.kubectl("uncordon", name)
+
+    def evictions(self):
+        """Times, of all plans."""
+        return sorted(seconds_of(action["evictedAt"]) for plan in self.plans() for action in plan["status"].get("actions", [])
+                      if "evictedAt" in action)
+
+    def wait_for_balance(self, app, expected):
+        def even():
+            pods = self.pods_on(app)
+            assert sorted(pods) == expected and not self.unfinished(), (pods, self.plans())
+            return pods
+        harness.eventually(even, LONG)
+
+    def test_1_skewed_load_evens_out_within_throttles(self):
+        self.run_on(self.nodes[0], "web", 6, "500m")
+        began = time.monotonic()
+        window = 15
+        self.policy(throttles={"movements": 2, "window": f"{window}s", "maxShare": 1})
+        self.wait_for_balance("web", [2, 2, 2])
+        times = self.evictions()
+        print(f"even after {time.monotonic() - began:.1f} s and {len(times)} movements")
+        self.assertEqual(len(times), 4)
+        for i in range(2, len(times)):
+            self.assertGreaterEqual(times[i] - times[i - 2], window, times)
+        for plan in self.plans():
+            self.assertEqual(plan["status"]["phase"], "Done", plan)
+            self.assertLess(plan["spec"]["deviationAfter"], plan["spec"]["deviationBefore"])
+            self.assertTrue(all(action["state"] == "Landed" for action in plan["status"]["actions"]), plan)
+        harness.eventually(lambda: self.condition("Balanced")["status"] == "True", LONG)
+        self.assertEqual(self.condition("Valid")["status"], "True")
+
+    def test_2_nothing_moves_below_the_activity_threshold(self):
+        self.run_on(self.nodes[0], "quiet", 4, "500m")
+        self.policy(metrics=[{**CPU, "activityThreshold": "2"}])
+        # The last transition tells that it has looked.
+        harness.eventually(lambda: self.condition("Balanced")["status"] == "True", LONG)
+        time.sleep(8)
+        self.assertEqual(self.plans(), [])
+        self.assertEqual(self.pods_on("quiet"), [4, 0, 0])
+        self.policy(metrics=[{**CPU, "activityThreshold": "1900m"}])
+        harness.eventually(lambda: self.pods_on("quiet")[0] < 4, LONG)
+
+    def test_3_a_node_above_its_buffered_capacity_is_relieved(self):
+        self.run_on(self.nodes[0], "full", 7, "500m")
+        self.policy(metrics=[{**CPU, "balancingThreshold": 0, "nodeBuffer": 0.25}])
+
+        def relieved():
+            pods = self.pods_on("full")
+            assert pods[0] <= 6 and sum(pods) == 7 and not self.unfinished(), (pods, self.plans())
+            return pods
+        harness.eventually(relieved, LONG)
+        self.assertEqual({plan["spec"]["phase"] for plan in self.plans()}, {"ConstraintCheck"})
+
+    def test_4_only_the_uneven_node_type_is_touched(self):
+        kubectl = self.cluster.kubectl
+        for node, pool in zip(self.nodes, ("a", "a", "b"), strict=True):
+            kubectl("label", "node", node, f"pool={pool}")
+        self.run_on(self.nodes[2], "other", 2, "500m")
+        self.run_on(self.nodes[0], "uneven", 4, "500m")
+        before = {pod["metadata"]["uid"] for pod in self.cluster.pods("other")}
+        self.policy(nodeTypeLabel="pool")
+
+        def even():
+            assert self.pods_on("uneven") == [2, 2, 0] and not self.unfinished(), (self.pods_on("uneven"), self.plans())
+            return True
+        harness.eventually(even, LONG)
+        self.assertEqual({pod["metadata"]["uid"] for pod in self.cluster.pods("other")}, before)
+        self.assertEqual(self.pods_on("other"), [0, 0, 2])
+
+    def test_5_a_dry_run_that_is_approved_is_carried_out_exactly(self):
+        self.run_on(self.nodes[0], "dry", 6, "500m")
+        self.policy(dryRun=True, throttles={"maxShare": 1})
+        plan = harness.eventually(self.unfinished, LONG)[0]
+        time.sleep(5)
+        self.assertEqual(self.pods_on("dry"), [6, 0, 0])
+        self.assertEqual(len(self.plans()), 1)
+        self.assertFalse(plan["spec"]["approved"])
+        name = plan["metadata"]["name"]
+        self.cluster.kubectl("patch", "balancingplan", name, "--type=merge", "-p", json.dumps({"spec": {"approved": True}}))
+
+        def done():
+            found = self.cluster.kubectl.json("get", "balancingplan", name)
+            assert found["status"]["phase"] == "Done", found
+            return found
+        done = harness.eventually(done, LONG)
+        self.assertEqual(done["spec"]["actions"], plan["spec"]["actions"])
+        expected = [6, 0, 0]
+        for action, status in zip(done["spec"]["actions"], done["status"]["actions"], strict=True):
+            self.assertEqual((status["state"], status["node"]), ("Landed", action["to"]), status)
+            expected[self.nodes.index(action["from"])] -= 1
+            expected[self.nodes.index(action["to"])] += 1
+        self.assertEqual(self.pods_on("dry"), expected)
+
+    def test_6_a_bad_policy_is_refused(self):
+        self.policy(metrics=[{**CPU, "weight": -1}])
+        harness.eventually(lambda: self.condition("Valid")["status"] == "False", LONG)
+        self.assertEqual(self.condition("Valid")["message"], "spec.metrics[0].weight: -1 is below 0")
+
+
+class ControllerScenarios(Scenarios):
+    """Two controllers, one of which owns the only member; nodes, kubelets and ReplicaSets are played."""
+    kind = "ReplicaSet"
+    nodes = ("e2e-1", "e2e-2", "e2e-3")
+
+    @classmethod
+    def start(cls, kubectl, home):
+        cls.fleet = ProcessFleet(kubectl, home, f"evenkeel-e2e-{secrets.token_hex(3)}")
+        cls.cluster = AutoscaledCluster(kubectl, namespace=cls.fleet.namespace, scaled="replicaset")
+        cls.addClassCleanup(cls.clean_up)
+        cls.fleet.create([], hub_as="member")
+        room = {"cpu": "4", "memory": "16Gi", "pods": "110"}
+        for name in cls.nodes:
+            cls.cluster.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "spec": {"providerID": PROVIDER_ID + name}})
+            node = kubectl.json("get", "node", name)
+            node["status"] = {**node.get("status", {}), "capacity": room, "allocatable": room}
+            kubectl("replace", "--raw", f"/api/v1/nodes/{name}/status", "-f", "-", stdin=json.dumps(node))
+        cls.world = PlayedCluster(kubectl, home, cls.fleet.namespace)
+        cls.world.start()
+        cls.fleet.arguments = ["--scheduler", "--balancer"]
+        for _ in range(2):
+            cls.fleet.start()
+        for name in DEFINITIONS:
+            harness.eventually(lambda name=name: kubectl.run("get", "crd", name, check=False).returncode == 0, LONG)
+
+    @classmethod
+    def clean_up(cls):
+        kubectl, namespace = cls.cluster.kubectl, cls.fleet.namespace
+        cls.fleet.stop()
+        if hasattr(cls, "world"):
+            cls.world.close()
+        kubectl("-n", namespace, "delete", "replicasets,pods", "--all", "--grace-period=0", "--force", "--wait=false", check=False)
+        kubectl("delete", "nodes", *cls.nodes, "--ignore-not-found", check=False)
+        kubectl("delete", "customresourcedefinitions", *DEFINITIONS, "--ignore-not-found", check=False)
+        kubectl("delete", "--raw", f"/api/v1/namespaces/{namespace}/events", check=False)
+        kubectl("-n", "default", "delete", "events", "--field-selector", "involvedObject.kind=BalancingPolicy", check=False)
+        cls.fleet.delete()
+
+    def tearDown(self):
+        super().tearDown()
+        self.assertEqual(self.world.failures, [])
+
+    def test_7_the_next_owner_goes_on_with_the_plan(self):
+        self.run_on(self.nodes[0], "web", 6, "500m")
+        owner = self.fleet.owners()["member"][0]
+        self.policy(throttles={"maxShare": 1})
+        harness.eventually(self.evictions, LONG)
+        self.fleet.kill(owner)
+        self.wait_for_balance("web", [2, 2, 2])
+        self.assertNotEqual(self.fleet.owners()["member"][0], owner)
+        self.assertEqual(len(self.evictions()), 4)
