@@ -157,7 +157,8 @@ Json PlanObject::Status() const {
     PutText(action, "message", each.message);
     actions.push_back(std::move(action));
   }
-  JsonObject object{{"phase", Name(state)}, {"message", message}, {"actions", std::move(actions)}};
+  JsonObject object{{"phase", Name(state)}, {"actions", std::move(actions)}};
+  PutText(object, "message", message);
   PutTime(object, "startedAt", started_at);
   PutTime(object, "finishedAt", finished_at);
   return object;

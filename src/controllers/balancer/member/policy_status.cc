@@ -44,8 +44,10 @@ base::Status PolicyStatus::TellValidity(const Json& object, const base::Result<P
                                         const std::string& other) {
   return Write(object, [&](Json& present) {
     bool changed = kube::SetCondition(present, "Valid", parsed ? "True" : "False", parsed ? "Read" : "Refused",
-                                      parsed ? "" : parsed.error().message(), clock_.Now());
-    const std::string why = in_force ? "" : !parsed ? "it is not valid" : "policy " + other + " is in force";
+                                      parsed ? "every field is understood" : parsed.error().message(), clock_.Now());
+    const std::string why = in_force  ? "it is the first valid one by name"
+                            : !parsed ? "it is not valid"
+                                      : "policy " + other + " is in force";
     changed |= kube::SetCondition(present, "InForce", in_force ? "True" : "False",
                                   in_force  ? "First"
                                   : !parsed ? "NotValid"
