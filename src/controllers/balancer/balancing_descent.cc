@@ -9,9 +9,15 @@ namespace {
 // Up to so many replicas times nodes every step's energy is computed; more where slopes do not tell everything.
 constexpr size_t kExactSteps = 20'000;
 constexpr size_t kExactStepsWithoutSlopes = 400'000;
-constexpr size_t kBest = 6;               // of each node, of which the energy is computed
-constexpr double kNearlyAsGood = 0.7;     // of the best gain: made at once, too, in large groups
+constexpr size_t kPromising = 16;  // of each node: steps whose constraints are looked at
+constexpr size_t kBest = 6;        // and of these so many whose energy is computed
+// What saves looks in large groups: steps of one look that gain such a share of its best one are made at once, too; and a node
+// that gains such a share of what the next one promised does not wait for it.
+constexpr double kNearlyAsGood = 0.7;
+constexpr double kAsGoodAsTheNext = 0.9;
 constexpr int64_t kStepsPerRefresh = 64;  // of slopes, at least
+constexpr size_t kFewSteps = 10;          // a pass with less than one for so many nodes is the last one
+constexpr size_t kFewStepsOfSmallGroup = 100;
 
 }  // namespace
 
@@ -64,9 +70,9 @@ void BalancingDescent::OfferExactly(const BalancingStep& step) {
 
 void BalancingDescent::Offer(const BalancingStep& step, double slope) {
   ++looked_;
-  if (best_.size() == kBest && slope >= best_.back().slope) return;
-  if (!state_.Allows(step)) return;
-  if (best_.size() == kBest) best_.pop_back();
+  if (best_.size() == kPromising && slope >= best_.back().slope) return;
+  if (allowed_only_ && !state_.Allows(step)) return;
+  if (best_.size() == kPromising) best_.pop_back();
   const auto place = std::ranges::upper_bound(best_, slope, {}, &Candidate::slope);
   best_.insert(place, {slope, 0, step});
 }
@@ -91,7 +97,7 @@ void BalancingDescent::LookAtShifts(ReplicaId replica, NodeId node) {
     if (target == node) continue;
     double slope = leaving;
     for (const LoadOfTerm& load : row_) slope += slopes_.Change(load.term, target, load.load);
-    if (best_.size() < kBest || slope < best_.back().slope) Offer({replica, target, kNoId}, slope);
+    if (best_.size() < kPromising || slope < best_.back().slope) Offer({replica, target, kNoId}, slope);
   }
   looked_ += static_cast<int64_t>(targets.size());
 }
@@ -125,10 +131,8 @@ void BalancingDescent::LookAtSwaps(ReplicaId replica) {
   });
 }
 
-void BalancingDescent::LookAt(NodeId node) {
+void BalancingDescent::LookAtAll(NodeId node) {
   best_.clear();
-  targets_.NewSample();
-  if (!exact_) CollectOwn(node);
   looked_ = 0;
   for (const ReplicaId replica : state_.arrangement().On(node)) {
     if (!state_.arrangement().IsNew(replica) && state_.Eligible(replica)) LookAtSwaps(replica);
@@ -138,12 +142,35 @@ void BalancingDescent::LookAt(NodeId node) {
     LookAtShifts(replica, node);
   }
   budget_.spent += looked_ / kSlopesPerStep;
-  if (exact_) return;
+}
+
+void BalancingDescent::LookAt(NodeId node) {
+  targets_.NewSample();
+  if (exact_) return LookAtAll(node);
+  CollectOwn(node);
+  // Slopes are cheaper than constraints, so that these are asked of the most promising steps only, unless they forbid them all.
+  allowed_only_ = false;
+  LookAtAll(node);
+  const bool more = best_.size() == kPromising;
+  KeepAllowed();
+  if (best_.empty() && more) {
+    allowed_only_ = true;
+    LookAtAll(node);
+    KeepAllowed();
+  }
   for (Candidate& candidate : best_) {
     ++budget_.spent;
     candidate.energy = state_.EnergyAfter(candidate.step);
   }
   std::ranges::stable_sort(best_, {}, &Candidate::energy);
+}
+
+void BalancingDescent::KeepAllowed() {
+  size_t kept = 0;
+  for (size_t i = 0; i < best_.size() && kept < kBest; ++i) {
+    if (allowed_only_ || state_.Allows(best_[i].step)) best_[kept++] = best_[i];
+  }
+  best_.resize(kept);
 }
 
 bool BalancingDescent::MakeAndNote(const BalancingStep& step) {
@@ -178,13 +205,14 @@ int64_t BalancingDescent::Pass() {
     if (!best_.empty() && IsLower(best_.front().energy, state_.energy())) add(node, state_.energy() - best_.front().energy);
   }
   int64_t made = 0;
+  const double enough = exact_ || state_.slots() != INT64_MAX ? 1 - 1e-9 : kAsGoodAsTheNext;
   while (!queue.empty() && !budget_.over()) {
     const NodeId node = UINT32_MAX - queue.top().second;
     queue.pop();
     LookAt(node);
     if (best_.empty() || !IsLower(best_.front().energy, state_.energy())) continue;
     const double gain = state_.energy() - best_.front().energy;
-    if (!queue.empty() && gain < queue.top().first * (1 - 1e-9)) {
+    if (!queue.empty() && gain < queue.top().first * enough) {
       add(node, gain);
       continue;
     }
@@ -204,7 +232,7 @@ int64_t BalancingDescent::Run() {
     const int64_t made = Pass();
     all += made;
     // The last few steps of a large group are not worth looking at everything once more.
-    if (made <= static_cast<int64_t>(sources_.size()) / 100) break;
+    if (made <= static_cast<int64_t>(sources_.size() / (exact_ ? kFewStepsOfSmallGroup : kFewSteps))) break;
   }
   return all;
 }

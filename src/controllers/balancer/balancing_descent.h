@@ -58,6 +58,9 @@ class BalancingDescent {
   bool MakeAndNote(const BalancingStep& step);
   /// Fills best_, the best first.
   void LookAt(NodeId node);
+  void LookAtAll(NodeId node);
+  /// Of the promising steps those that may be made.
+  void KeepAllowed();
   void LookAtShifts(ReplicaId replica, NodeId node);
   void LookAtSwaps(ReplicaId replica);
   void LookAtSwap(ReplicaId primary, ReplicaId secondary);
@@ -71,7 +74,7 @@ class BalancingDescent {
   base::Random& random_;
   SearchBudget& budget_;
   BalancingTargets targets_;
-  bool exact_ = false;
+  bool exact_ = false, allowed_only_ = false;
   std::vector<NodeId> sources_;
   std::vector<Candidate> best_;
   std::vector<LoadOfTerm> row_;

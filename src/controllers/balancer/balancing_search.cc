@@ -20,7 +20,8 @@ constexpr int64_t kLeastAnnealing = 3000, kMostAnnealing = 60'000;
 constexpr double kTemperatures[] = {5, 1, 1, 0.3};
 constexpr int kQuickShare = 5;
 constexpr int kSearchRounds = 3;
-constexpr double kLeastGainOfRound = 5e-3;  // of the energy, for another round of a large group
+constexpr double kLeastGainOfExchanges =
+    1e-3;  // of the energy, by the exchanges of a large group: with less the search is at its end
 
 int64_t StepsOf(const BalancingState& state) {
   return static_cast<int64_t>(state.eligible().size()) * static_cast<int64_t>(state.arrangement().sets().available().count());
@@ -46,14 +47,17 @@ class BalancingSearch {
   // Shifts and exchanges open ways for each other, and what is taken back leaves movements for others.
   void Descend() {
     BalancingDescent descent(state_, slopes_, random_, budget_);
-    for (int round = 0; round < kSearchRounds; ++round) {
-      const double before = state_.energy();
+    const bool small = StepsOf(state_) <= kAnnealedSteps;
+    for (int round = 0; round < kSearchRounds && !budget_.over(); ++round) {
+      const double at_first = state_.energy();
       descent.Run();
+      const double descended = state_.energy();
       const int64_t exchanges = BalancingExchanges(state_, slopes_, budget_).Run();
-      if (exchanges > 0) descent.Run();
+      const bool worthwhile = small ? exchanges > 0 : state_.energy() < descended - kLeastGainOfExchanges * std::abs(descended);
+      if (worthwhile) descent.Run();
       Prune(state_, budget_);
-      const double least = StepsOf(state_) <= kAnnealedSteps ? 1e-6 : kLeastGainOfRound;
-      if (state_.energy() > before - least * std::abs(before) || budget_.over()) return;
+      const bool again = small ? state_.energy() < at_first - 1e-6 * std::abs(at_first) : worthwhile;
+      if (!again) return;
     }
   }
 
