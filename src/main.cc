@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "cli/apiserver.h"
+#include "cli/balance.h"
 #include "cli/rollout.h"
 #include "cli/run.h"
 #include "cli/scale.h"
@@ -127,11 +128,26 @@ void AddApiServer(CLI::App& app, ApiServerOptions& options, Action& action) {
 struct Questions {
   CLI::App* plan;
   CLI::App* explain;
+  CLI::App* get;
 };
 
 Questions AddQuestions(CLI::App& app) {
   return {app.add_subcommand("plan", "Say what would be done and why, and change nothing")->require_subcommand(1),
-          app.add_subcommand("explain", "Say why something is as it is")->require_subcommand(1)};
+          app.add_subcommand("explain", "Say why something is as it is")->require_subcommand(1),
+          app.add_subcommand("get", "Show the state of the fleet")->require_subcommand(1)};
+}
+
+void AddBalance(const Questions& questions, BalanceOptions& options, std::string& name, Action& action) {
+  CLI::App* plan = questions.plan->add_subcommand("balance", "Which replicas would be placed, moved or dropped, and why");
+  AddBalanceFlags(*plan, options);
+  plan->callback([&] { action = [&] { return PlanBalance(options, std::cout); }; });
+  CLI::App* loads = questions.get->add_subcommand("loads", "Metric by metric: balanced or not, loads, capacities, thresholds");
+  AddBalanceFlags(*loads, options);
+  loads->callback([&] { action = [&] { return GetLoads(options, std::cout); }; });
+  CLI::App* service = questions.explain->add_subcommand("service", "Why it is balanced or not, and why its replicas stay");
+  AddBalanceFlags(*service, options);
+  service->add_option("name", name, "Name of the service")->required();
+  service->callback([&] { action = [&] { return ExplainService(options, name, std::cout); }; });
 }
 
 void AddScale(const Questions& questions, ScaleOptions& options, std::string& name, Action& action) {
@@ -171,8 +187,8 @@ void AddRollout(const Questions& questions, RolloutOptions& options, Action& act
   plan->callback([&] { action = [&] { return PlanRollout(options, std::cout); }; });
 }
 
-void AddShards(CLI::App& app, const Questions& questions, PlanShardsOptions& plan_options, ShardsOptions& options,
-               std::string& name, Action& action) {
+void AddShards(const Questions& questions, PlanShardsOptions& plan_options, ShardsOptions& options, std::string& name,
+               Action& action) {
   CLI::App* plan_shards = questions.plan->add_subcommand("shards", "Which shard each cluster belongs to");
   AddShardsFlags(*plan_shards, plan_options.common);
   plan_shards
@@ -183,8 +199,7 @@ void AddShards(CLI::App& app, const Questions& questions, PlanShardsOptions& pla
   plan_shards->add_option("--current", plan_options.current, "An earlier plan as JSON: prints what moves");
   plan_shards->callback([&] { action = [&] { return PlanShards(plan_options, std::cout); }; });
 
-  CLI::App* get = app.add_subcommand("get", "Show the state of the fleet")->require_subcommand(1);
-  CLI::App* get_shards = get->add_subcommand("shards", "Clusters, their shards and owners");
+  CLI::App* get_shards = questions.get->add_subcommand("shards", "Clusters, their shards and owners");
   AddShardsFlags(*get_shards, options);
   get_shards->callback([&] { action = [&] { return GetShards(options, std::cout); }; });
 
@@ -242,6 +257,8 @@ int Main(int argc, char** argv) {
   ScaleOptions scale;
   std::string pod_or_node;
   RolloutOptions rollout;
+  BalanceOptions balance;
+  std::string service;
   SimulateOptions simulate;
   SolveRoadefOptions solve;
   Action action;
@@ -249,9 +266,10 @@ int Main(int argc, char** argv) {
   AddRun(app, run, action);
   AddApiServer(app, server, action);
   const Questions questions = AddQuestions(app);
-  AddShards(app, questions, plan_shards, shards, cluster, action);
+  AddShards(questions, plan_shards, shards, cluster, action);
   AddScale(questions, scale, pod_or_node, action);
   AddRollout(questions, rollout, action);
+  AddBalance(questions, balance, service, action);
   AddSimulate(app, simulate, action);
   AddSolve(app, solve, action);
   try {

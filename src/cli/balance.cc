@@ -1,0 +1,163 @@
+#include "cli/balance.h"
+
+#include <filesystem>
+#include <iostream>
+
+#include "base/time.h"
+#include "base/yaml.h"
+#include "cli/balance_tables.h"
+#include "cli/output.h"
+#include "controllers/balancer/cluster_load.h"
+#include "controllers/balancer/cluster_order.h"
+#include "controllers/balancer/cluster_reader.h"
+#include "controllers/balancer/explain_service.h"
+#include "controllers/balancer/manifest.h"
+#include "controllers/balancer/plan_json.h"
+
+namespace evenkeel::cli {
+namespace {
+
+namespace balancer = controllers::balancer;
+using base::Json;
+
+/// 100,000 partitions of three replicas are 30 MB as JSON.
+constexpr size_t kStateMax = size_t{1} << 30;
+
+base::Result<std::string> ReadText(const std::string& file) {
+  auto text = base::ReadFile(file, kStateMax);
+  if (!text) return base::Fail(base::Code::kBadRequest, text.error().message());
+  return text;
+}
+
+void PrintWarnings(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) std::cerr << "evenkeel: warning: " << warning << '\n';
+}
+
+base::Result<balancer::Manifest> ReadManifestFile(const std::string& file) {
+  if (file.empty()) return balancer::Manifest();
+  EVENKEEL_ASSIGN(const std::string text, ReadText(file));
+  EVENKEEL_ASSIGN(balancer::Manifest manifest, balancer::ReadManifest(text, file));
+  PrintWarnings(manifest.warnings);
+  return manifest;
+}
+
+base::Result<balancer::Cluster> ReadState(const BalanceOptions& options, const balancer::Manifest& manifest) {
+  if (options.files.empty()) {
+    return base::Fail(base::Code::kBadRequest, "-f FILE is required: the state of the cluster (docs/BALANCING.md)");
+  }
+  std::vector<std::string> contents;
+  std::vector<balancer::StateText> texts;
+  contents.reserve(options.files.size());
+  for (const std::string& file : options.files) {
+    EVENKEEL_ASSIGN(contents.emplace_back(), ReadText(file));
+    texts.push_back({contents.back(), file});
+  }
+  EVENKEEL_ASSIGN(balancer::ClusterFile state,
+                  balancer::ReadCluster(texts, {.settings = manifest.settings, .node_types = manifest.node_types}));
+  PrintWarnings(state.warnings);
+  return std::move(state.cluster);
+}
+
+base::Result<balancer::PlannerMemory> ReadMemory(const BalanceOptions& options, const BalanceInput& input) {
+  std::error_code error;
+  if (options.memory.empty() || (!std::filesystem::exists(options.memory, error) && !error)) {
+    return MemoryOf(input.settings, input.cluster, input.options.now);
+  }
+  const auto text = base::ReadFile(options.memory);
+  if (!text) return base::Fail(base::Code::kBadRequest, "--memory: " + text.error().message());
+  EVENKEEL_ASSIGN(const Json json, base::ParseJson(*text, options.memory));
+  auto memory = balancer::PlannerMemory::FromJson(json);
+  if (!memory) return base::Fail(memory.error().Wrap(options.memory));
+  NoteChanges(*memory, input.cluster.history);
+  return memory;
+}
+
+uint64_t SeedOf(const BalanceOptions& options, const balancer::Settings& settings) {
+  if (options.seed) return *options.seed;
+  return settings.initial_random_seed >= 0 ? static_cast<uint64_t>(settings.initial_random_seed) : 1;
+}
+
+double SecondsNow() { return std::chrono::duration<double>(base::SystemClock().Now().time_since_epoch()).count(); }
+
+struct Planned {
+  BalanceInput input;  ///< with the memory before the plan
+  balancer::Plan plan;
+  balancer::PlannerMemory memory;  ///< after it
+  double milliseconds = 0;
+};
+
+base::Result<Planned> Plan(const BalanceOptions& options) {
+  Planned planned;
+  EVENKEEL_ASSIGN(planned.input, ReadBalanceInput(options));
+  planned.memory = planned.input.memory;
+  base::Clock& clock = base::SystemClock();
+  const base::Instant begin = clock.Monotonic();
+  planned.plan = MakePlan(planned.input.cluster, planned.input.settings, planned.input.options, planned.memory);
+  const auto took = std::chrono::duration_cast<std::chrono::microseconds>(clock.Monotonic() - begin);
+  planned.milliseconds = static_cast<double>(took.count()) / 1000;
+  return planned;
+}
+
+}  // namespace
+
+void AddBalanceFlags(CLI::App& command, BalanceOptions& options) {
+  command.add_option("--manifest", options.manifest,
+                     "Settings: ClusterManifest.xml, ClusterConfig.json or Template.json (default: every default)");
+  command.add_option("-f,--filename", options.files, "The state of the cluster, YAML or JSON; - is standard input")
+      ->allow_extra_args(false);
+  command.add_option("--memory", options.memory,
+                     "What the last call remembered; written by plan balance, which may begin without (default: the state's "
+                     "history)");
+  command.add_option("--now", options.now, "Seconds of the clock of the history (default: the system's, from 1970)");
+  command.add_option("--seed", options.seed, "Seed of the searches (default: InitialRandomSeed, else 1)");
+  command.add_option("--evaluations", options.evaluations, "Steps that each search may look at (default: by the size)")
+      ->check(CLI::Range(int64_t{0}, int64_t{1'000'000'000'000}));
+  command.add_option("-o,--output", options.output, "table, json or yaml")->capture_default_str();
+}
+
+base::Result<BalanceInput> ReadBalanceInput(const BalanceOptions& options) {
+  EVENKEEL_ASSIGN(balancer::Manifest manifest, ReadManifestFile(options.manifest));
+  BalanceInput input;
+  EVENKEEL_ASSIGN(input.cluster, ReadState(options, manifest));
+  EVENKEEL_ASSIGN(const std::vector<std::string> warnings, balancer::CheckNames(manifest, input.cluster));
+  PrintWarnings(warnings);
+  SortByName(input.cluster);
+  input.settings = std::move(manifest.settings);
+  input.options.now = options.now ? *options.now : SecondsNow();
+  input.options.seed = SeedOf(options, input.settings);
+  input.options.evaluations = options.evaluations;
+  EVENKEEL_ASSIGN(input.memory, ReadMemory(options, input));
+  return input;
+}
+
+base::Status PlanBalance(const BalanceOptions& options, std::ostream& out) {
+  EVENKEEL_ASSIGN(const Format format, ParseFormat(options.output));
+  EVENKEEL_ASSIGN(const Planned planned, Plan(options));
+  if (!options.memory.empty()) {
+    EVENKEEL_TRY(base::WriteFile(options.memory, base::ToPrettyText(planned.memory.ToJson()) + "\n"));
+  }
+  const Json json = balancer::PlanToJson(planned.input.cluster, planned.input.settings, planned.plan, planned.milliseconds);
+  format == Format::kTable ? PrintBalancePlan(out, json) : PrintValue(out, format, json);
+  return {};
+}
+
+base::Status GetLoads(const BalanceOptions& options, std::ostream& out) {
+  EVENKEEL_ASSIGN(const Format format, ParseFormat(options.output));
+  EVENKEEL_ASSIGN(const Planned planned, Plan(options));
+  const BalanceInput& input = planned.input;
+  const Json json = ToJson(input.cluster, MakeClusterLoads(input.cluster, input.settings, planned.plan, input.memory));
+  format == Format::kTable ? PrintLoads(out, json) : PrintValue(out, format, json);
+  return {};
+}
+
+base::Status ExplainService(const BalanceOptions& options, const std::string& service, std::ostream& out) {
+  EVENKEEL_ASSIGN(const Format format, ParseFormat(options.output));
+  EVENKEEL_ASSIGN(const Planned planned, Plan(options));
+  const BalanceInput& input = planned.input;
+  EVENKEEL_ASSIGN(const Json json, balancer::ExplainService(input.cluster, input.settings, planned.plan, input.memory,
+                                                            input.options.now, service));
+  format == Format::kTable ? PrintServiceExplanation(out, json) : PrintValue(out, format, json);
+  return {};
+}
+
+}  // namespace evenkeel::cli

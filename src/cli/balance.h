@@ -1,0 +1,47 @@
+// `evenkeel plan balance`, `get loads` and `explain service`: the balancer's decisions for a cluster that is given as files, in
+// which they change nothing.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "controllers/balancer/cluster.h"
+#include "controllers/balancer/plan.h"
+#include "controllers/balancer/settings.h"
+
+namespace evenkeel::cli {
+
+struct BalanceOptions {
+  std::string manifest;            ///< ClusterManifest.xml, ClusterConfig.json or Template.json; "": every setting's default
+  std::vector<std::string> files;  ///< the state of the cluster
+  std::string memory;              ///< what the last call remembered; read, and written by plan; "": the state's history
+  std::optional<double> now;       ///< seconds of the clock that the history tells; absent: the system's, from 1970
+  std::optional<uint64_t> seed;    ///< absent: InitialRandomSeed, else 1
+  int64_t evaluations = 0;         ///< 0: by the size of the cluster
+  std::string output = "table";
+};
+
+/// Registers --manifest, -f, --memory, --now, --seed, --evaluations and -o.
+void AddBalanceFlags(CLI::App& command, BalanceOptions& options);
+
+/// What a command plans for, wherever it comes from.
+struct BalanceInput {
+  controllers::balancer::Settings settings;
+  controllers::balancer::Cluster cluster;  ///< in order of names
+  controllers::balancer::PlannerMemory memory;
+  controllers::balancer::PlanOptions options;
+};
+
+/// kBadRequest: one line that names file, line and element. Warnings go to standard error.
+base::Result<BalanceInput> ReadBalanceInput(const BalanceOptions& options);
+
+base::Status PlanBalance(const BalanceOptions& options, std::ostream& out);
+base::Status GetLoads(const BalanceOptions& options, std::ostream& out);
+base::Status ExplainService(const BalanceOptions& options, const std::string& service, std::ostream& out);
+
+}  // namespace evenkeel::cli
