@@ -85,10 +85,11 @@ function(evenkeel_module name)
     if(NOT EVENKEEL_SANITIZE)
       # One ctest run closes everything: it calls the binaries of the sanitizer presets, which tools/test has built.
       add_test(NAME unit.${name} COMMAND ${PROJECT_SOURCE_DIR}/build/dev/${folder}/${target} --gtest_brief=1)
-      set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 600)
+      # Properties are tried on the same random inputs each time; RC_PARAMS= tries others.
+      set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 600 ENVIRONMENT "RC_PARAMS=seed=1")
       if(ARG_THREADED)
         add_test(NAME threads.${name} COMMAND ${PROJECT_SOURCE_DIR}/build/tsan/${folder}/${target} --gtest_brief=1)
-        set_tests_properties(threads.${name} PROPERTIES LABELS threads TIMEOUT 600)
+        set_tests_properties(threads.${name} PROPERTIES LABELS threads TIMEOUT 600 ENVIRONMENT "RC_PARAMS=seed=1")
       endif()
     endif()
   endif()

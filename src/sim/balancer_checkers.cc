@@ -1,6 +1,7 @@
 #include "sim/balancer_checkers.h"
 
 #include <spdlog/fmt/fmt.h>
+#include <spdlog/fmt/ranges.h>
 
 #include "embedded/cloud/node_group_definition.h"
 #include "kube/object.h"
@@ -45,6 +46,16 @@ std::string LoadOf(const Member& member, const std::string& key, const base::Jso
     return fmt::format("{} {} {} {}", node->second.milli_cores, node->second.bytes, node->second.pods, node->second.leaving);
   }
   return "";
+}
+
+/// Of an owner, `moved` among them even if it is about to go.
+int64_t LivePods(const Member& member, const std::string& owner, const std::string& moved = "") {
+  return std::ranges::count_if(member.pods,
+                               [&](const auto& entry) {
+                                 const Pod& pod = entry.second;
+                                 return pod.owner == owner && (pod.live || pod.uid == moved);
+                               }) +
+         (!moved.empty() && std::ranges::none_of(member.pods, [&](const auto& entry) { return entry.second.uid == moved; }));
 }
 
 }  // namespace
@@ -97,6 +108,7 @@ void RoomChecker::OnStored(const std::string& api, const embedded::store::Event&
 }
 
 void ThrottlesChecker::OnMovement(const Begun& begun) {
+  ++movements_;
   std::deque<base::Instant>& recent = recent_[begun.member];
   const base::Instant now = view().now();
   while (!recent.empty() && recent.front() <= now - limits_.window) recent.pop_front();
@@ -135,7 +147,7 @@ void EnergyChecker::OnWrite(const ApiWrite& write, const LeaseChange&) {
   if (!object) return;
   const MemberBook::BalancingPlan plan = MemberBook::DecodePlan(*object);
   const std::string_view phase = base::FindString(*object, {"spec", "phase"});
-  if (phase != "QuickBalancing" && phase != "Balancing") return;
+  if (!phase.ends_with("Balancing")) return;
   if (plan.energy_before > 0 && plan.energy_after <= plan.energy_before + kRounding) return;
   Violated(fmt::format("{} made plan {} of {}, which takes the energy from {} to {}", write.record.user.name, write.record.name,
                        write.api, plan.energy_before, plan.energy_after));
@@ -154,7 +166,8 @@ void TogetherChecker::OnMovement(const Begun& begun) {
     Violated(fmt::format("{} moves pod {} of {} to node {}, which is about to be removed", begun.by, begun.pod, begun.member,
                          begun.movement.to));
   }
-  moved_[begun.member].push_back({begun.movement.owner, view().now()});
+  moved_[begun.member].push_back(
+      {begun.movement.owner, view().now(), LivePods(member, begun.movement.owner, begun.movement.pod_uid)});
 }
 
 void TogetherChecker::OnGroup(const ApiWrite& write) {
@@ -167,12 +180,13 @@ void TogetherChecker::OnGroup(const ApiWrite& write) {
   if (member.pending.empty()) return;
   for (const std::string& key : member.pending) {
     const Pod& pod = member.pods.at(key);
-    const bool replaces =
-        std::ranges::any_of(moved, [&](const Owed& owed) { return owed.owner == pod.owner && pod.since >= owed.since; });
+    const int64_t pods = LivePods(member, pod.owner);
+    const bool replaces = std::ranges::any_of(
+        moved, [&](const Owed& owed) { return owed.owner == pod.owner && pod.since >= owed.since && pods <= owed.pods; });
     if (!replaces) return;
   }
-  Violated(fmt::format("{} made node group {} of {} grow for pods that were only moved", write.record.user.name,
-                       write.record.name, write.api));
+  Violated(fmt::format("{} made node group {} of {} grow for pods that were only moved: {}", write.record.user.name,
+                       write.record.name, write.api, fmt::join(member.pending, ", ")));
 }
 
 }  // namespace evenkeel::sim

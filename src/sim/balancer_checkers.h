@@ -49,11 +49,14 @@ class ThrottlesChecker final : public BalancerChecker {
  public:
   using BalancerChecker::BalancerChecker;
   std::string_view name() const override { return "throttles"; }
+  /// That were begun, in all members.
+  int64_t movements() const { return movements_; }
 
  protected:
   void OnMovement(const Begun& begun) override;
 
  private:
+  int64_t movements_ = 0;
   std::map<std::string, std::deque<base::Instant>> recent_;  ///< by member
 };
 
@@ -103,6 +106,7 @@ class TogetherChecker final : public BalancerChecker {
   struct Owed {
     std::string owner;
     base::Instant since{};
+    int64_t pods = 0;  ///< of the owner, with the one that was moved
   };
   std::map<std::string, std::vector<Owed>> moved_;  ///< by member
 };

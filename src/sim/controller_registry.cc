@@ -2,6 +2,7 @@
 
 #include "base/metrics.h"
 #include "controllers/autoscaler/member_autoscaler.h"
+#include "controllers/balancer/member/member_balancer.h"
 #include "embedded/cloud/cloud_provider.h"
 #include "sim/writer_controller.h"
 
@@ -9,15 +10,21 @@ namespace evenkeel::sim {
 namespace {
 
 namespace autoscaler = controllers::autoscaler;
+namespace balancer = controllers::balancer::member;
 
 /// Nobody reads them.
+template <typename Metrics>
 struct UnreadMetrics {
   base::MetricRegistry registry;
-  autoscaler::AutoscalerMetrics metrics{registry};
+  Metrics metrics{registry};
 };
+template <typename Metrics>
+std::shared_ptr<Metrics> NewUnreadMetrics() {
+  const auto unread = std::make_shared<UnreadMetrics<Metrics>>();
+  return {unread, &unread->metrics};
+}
 
 controllers::runtime::MemberControllerFactory NewAutoscaler(const ControllerContext& context) {
-  const auto unread = std::make_shared<UnreadMetrics>();
   return autoscaler::NewMemberAutoscaler(
       {.options = context.autoscaler,
        .expanders = [names = context.autoscaler.expander](
@@ -27,8 +34,15 @@ controllers::runtime::MemberControllerFactory NewAutoscaler(const ControllerCont
        },
        .clock = context.clock,
        .random = context.random.Fork("autoscaler"),
-       .metrics = {unread, &unread->metrics},
+       .metrics = NewUnreadMetrics<autoscaler::AutoscalerMetrics>(),
        .host = context.user});
+}
+
+controllers::runtime::MemberControllerFactory NewBalancer(const ControllerContext& context) {
+  return balancer::NewMemberBalancer({.clock = context.clock,
+                                      .random = context.random.Fork("balancer"),
+                                      .metrics = NewUnreadMetrics<balancer::BalancerMetrics>(),
+                                      .host = context.user});
 }
 
 }  // namespace
@@ -36,6 +50,7 @@ controllers::runtime::MemberControllerFactory NewAutoscaler(const ControllerCont
 const std::map<std::string, ControllerMaker>& SimulatedControllers() {
   static const std::map<std::string, ControllerMaker> makers = {
       {"autoscaler", NewAutoscaler},
+      {"balancer", NewBalancer},
       {"writer",
        [](const ControllerContext& context) {
          return NewWriterController(

@@ -22,7 +22,7 @@ struct ControllerContext {
 };
 using ControllerMaker = std::function<controllers::runtime::MemberControllerFactory(const ControllerContext&)>;
 
-/// "autoscaler", "writer", ...
+/// "autoscaler", "balancer", "writer".
 const std::map<std::string, ControllerMaker>& SimulatedControllers();
 
 }  // namespace evenkeel::sim

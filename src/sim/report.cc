@@ -72,6 +72,7 @@ base::Json ToJson(const SimulationReport& report) {
       {"wallMilliseconds", std::chrono::duration_cast<std::chrono::milliseconds>(report.wall).count()},
   };
   if (report.autoscaling) json["autoscaling"] = ToJson(*report.autoscaling);
+  if (report.movements) json["movements"] = *report.movements;
   return json;
 }
 

@@ -43,6 +43,7 @@ struct SimulationReport {
   std::vector<base::Duration> handovers;  ///< how long a member had no owner between two, sorted
   base::Duration converged{};             ///< after the last fault
   std::optional<AutoscalingReport> autoscaling;
+  std::optional<int64_t> movements;  ///< of pods, by balancers
   std::vector<Violation> violations;
   uint64_t trace_hash = 0;
   base::Duration wall{};

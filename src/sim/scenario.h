@@ -60,6 +60,8 @@ struct Scenario {
   WorkloadScenario workload;
   BalancingScenario balancing;
   std::optional<TraceScenario> trace;
+
+  bool Runs(std::string_view controller) const { return std::ranges::find(controllers, controller) != controllers.end(); }
 };
 
 /// kBadRequest: "SOURCE: replicas.min: ..." in one line.

@@ -23,11 +23,8 @@ constexpr Duration kPlanStands = 90s;
 /// A fleet that is settled for so long has settled.
 constexpr int kSettledSeconds = 5;
 
-bool Runs(const Scenario& scenario, const char* controller) {
-  return std::ranges::find(scenario.controllers, controller) != scenario.controllers.end();
-}
-bool Autoscales(const Scenario& scenario) { return Runs(scenario, "autoscaler"); }
-bool Balances(const Scenario& scenario) { return Runs(scenario, "balancer"); }
+bool Autoscales(const Scenario& scenario) { return scenario.Runs("autoscaler"); }
+bool Balances(const Scenario& scenario) { return scenario.Runs("balancer"); }
 
 controllers::autoscaler::Options FlagsOf(const Scenario& scenario) {
   auto applied = controllers::autoscaler::ApplyFlags(scenario.autoscaler);
@@ -78,7 +75,7 @@ Simulation::Simulation(const Scenario& scenario, SimulationOptions options)
       autoscaler_(FlagsOf(scenario)),
       context_(fleet_.replica_context()),
       wanted_(scenario.replicas_start),
-      workload_(fleet_, scenario.node_groups, scenario.workload, random_.Fork("workload"),
+      workload_(fleet_, scenario_, random_.Fork("workload"),
                 [this](const auto& member, const auto& event, const auto& detail) { Tell(member, event, detail); }),
       faults_(*this, random_.Fork("faults")) {
   report_.scenario = scenario.name;
@@ -124,7 +121,7 @@ void Simulation::AddMemberCheckers() {
   if (Balances(scenario_)) {
     const BalancingScenario* limits = &scenario_.balancing;
     AddChecker<RoomChecker>(book, limits);
-    AddChecker<ThrottlesChecker>(book, limits);
+    throttles_ = &AddChecker<ThrottlesChecker>(book, limits);
     AddChecker<NoWayBackChecker>(book, limits);
     AddChecker<EnergyChecker>(book, limits);
     AddChecker<TogetherChecker>(book, limits);
@@ -149,6 +146,7 @@ SimulationReport Simulation::Run() {
   report_.trace_hash = fleet_.executor().trace_hash();
   report_.longest_unowned = no_orphan_->longest();
   std::ranges::sort(report_.handovers);
+  if (Balances(scenario_)) report_.movements = throttles_->movements();
   if (Autoscales(scenario_)) {
     const MemberBook::Counts& counts = members_.counts();
     report_.autoscaling = {.joined = counts.joined, .gone = counts.gone, .evictions = evictions_, .waited = counts.waited};
@@ -435,7 +433,10 @@ void Simulation::OnWrite(const ApiWrite& write) {
   const LeaseChange change = tenures_.See(write, now());
   if (write.took_effect && IsReplica(write.record.user.name)) {
     ++report_.writes[KindOf(write)];
-    if (write.record.subresource == "eviction") ++evictions_;
+    if (write.record.subresource == "eviction") {
+      ++evictions_;
+      Tell(write.api, "eviction", fmt::format("{}/{} by {}", write.record.ns, write.record.name, write.record.user.name));
+    }
     if (change.kind != LeaseChange::Kind::kNone) SeeTenure(write, change);
     if (plans_.See(write, now())) SeePlan(write.record.user.name);
   }

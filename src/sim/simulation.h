@@ -121,6 +121,7 @@ class Simulation final : private FleetView, private ApiObserver {
   WritesChecker* writes_ = nullptr;
   NoOlderChecker* no_older_ = nullptr;
   NoOrphanChecker* no_orphan_ = nullptr;
+  ThrottlesChecker* throttles_ = nullptr;  ///< with balancers
 
   std::map<std::string, std::unique_ptr<Replica>> replicas_;  ///< by host
   std::map<std::string, base::Instant> usable_since_;         ///< by user: runs and is not paused

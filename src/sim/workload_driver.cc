@@ -4,11 +4,13 @@
 
 #include <cmath>
 
+#include "controllers/balancer/member/kinds.h"
 #include "embedded/cloud/node_group_definition.h"
 
 namespace evenkeel::sim {
 namespace {
 
+namespace balancer = controllers::balancer::member;
 using base::Json;
 using base::JsonArray;
 using base::JsonObject;
@@ -58,9 +60,25 @@ Json NodeGroupOf(const NodeGroupScenario& settings) {
   return object;
 }
 
-WorkloadDriver::WorkloadDriver(Fleet& fleet, std::vector<NodeGroupScenario> groups, WorkloadScenario workload,
-                               base::Random random, Tell tell)
-    : fleet_(fleet), groups_(std::move(groups)), workload_(std::move(workload)), random_(random), tell_(std::move(tell)) {}
+Json BalancingPolicyOf(const BalancingScenario& settings) {
+  Json object = kube::NewObject(balancer::BalancingPolicies(), "", "even");
+  const std::string interval = base::FormatDuration(settings.interval);
+  JsonArray metrics;
+  for (const char* name : {"cpu", "memory"}) {
+    metrics.push_back(JsonObject{{"name", name}, {"balancingThreshold", settings.threshold}});
+  }
+  base::Ensure(object, {"spec"}) = JsonObject{
+      {"metrics", std::move(metrics)},
+      {"intervals",
+       JsonObject{
+           {"balancing", interval}, {"constraintCheck", interval}, {"afterNewNode", interval}, {"afterNodeDown", interval}}},
+      {"throttles",
+       JsonObject{{"window", base::FormatDuration(settings.window)}, {"movements", settings.movements}, {"inFlight", 2}}}};
+  return object;
+}
+
+WorkloadDriver::WorkloadDriver(Fleet& fleet, const Scenario& scenario, base::Random random, Tell tell)
+    : fleet_(fleet), scenario_(scenario), workload_(scenario.workload), random_(random), tell_(std::move(tell)) {}
 
 base::Status WorkloadDriver::Begin() {
   for (size_t i = 1; i < fleet_.servers().size(); ++i) EVENKEEL_TRY(BeginMember(*fleet_.servers()[i]));
@@ -69,8 +87,12 @@ base::Status WorkloadDriver::Begin() {
 
 base::Status WorkloadDriver::BeginMember(ApiServer& server) {
   client::Client& client = server.client();
-  for (const NodeGroupScenario& group : groups_) {
+  for (const NodeGroupScenario& group : groups()) {
     EVENKEEL_TRY(Create(client, embedded::cloud::NodeGroups(), NodeGroupOf(group)));
+  }
+  if (scenario_.Runs("balancer")) {
+    EVENKEEL_TRY(balancer::InstallDefinitions(client));
+    EVENKEEL_TRY(Create(client, balancer::BalancingPolicies(), BalancingPolicyOf(scenario_.balancing)));
   }
   for (int i = 1; i <= workload_.deployments; ++i) {
     const std::string name = fmt::format("app-{}", i);
@@ -184,13 +206,13 @@ void WorkloadDriver::DisturbCloud(const std::string& member, const std::string& 
 }
 
 void WorkloadDriver::RestoreCloud(const std::string& member, const std::string& group, bool healthy) {
-  const auto settings = std::ranges::find(groups_, group, &NodeGroupScenario::name);
-  if (settings != groups_.end()) DisturbCloud(member, group, CloudOf(*settings, healthy));
+  const auto settings = std::ranges::find(groups(), group, &NodeGroupScenario::name);
+  if (settings != groups().end()) DisturbCloud(member, group, CloudOf(*settings, healthy));
 }
 
 void WorkloadDriver::HealClouds() {
   for (size_t i = 1; i < fleet_.servers().size(); ++i) {
-    for (const NodeGroupScenario& group : groups_) RestoreCloud(fleet_.servers()[i]->name(), group.name, true);
+    for (const NodeGroupScenario& group : groups()) RestoreCloud(fleet_.servers()[i]->name(), group.name, true);
   }
 }
 

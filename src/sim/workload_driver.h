@@ -1,5 +1,6 @@
 // People who use the members of a simulated fleet: Deployments that grow and shrink, Jobs that come and end by themselves,
-// budgets, now and then a pod that must not be moved; and the node groups for all that (scenario_parts.h).
+// budgets, now and then a pod that must not be moved; and the node groups and balancing policies for all that
+// (scenario_parts.h).
 #pragma once
 
 #include <functional>
@@ -9,18 +10,20 @@
 
 #include "base/random.h"
 #include "sim/fleet.h"
-#include "sim/scenario_parts.h"
+#include "sim/scenario.h"
 
 namespace evenkeel::sim {
 
-/// spec of a NodeGroup object as the scenario wants it.
+/// A NodeGroup object as the scenario wants it.
 base::Json NodeGroupOf(const NodeGroupScenario& settings);
+/// A BalancingPolicy, likewise.
+base::Json BalancingPolicyOf(const BalancingScenario& settings);
 
 class WorkloadDriver {
  public:
   using Tell = std::function<void(const std::string& member, const std::string& event, const std::string& detail)>;
-  WorkloadDriver(Fleet& fleet, std::vector<NodeGroupScenario> groups, WorkloadScenario workload, base::Random random,
-                 Tell tell);
+  /// `scenario` outlives this.
+  WorkloadDriver(Fleet& fleet, const Scenario& scenario, base::Random random, Tell tell);
 
   /// Makes what there is from the beginning. All members are up.
   base::Status Begin();
@@ -37,7 +40,7 @@ class WorkloadDriver {
   void RestoreCloud(const std::string& member, const std::string& group, bool healthy);
   /// All of them, healthy.
   void HealClouds();
-  const std::vector<NodeGroupScenario>& groups() const { return groups_; }
+  const std::vector<NodeGroupScenario>& groups() const { return scenario_.node_groups; }
 
  private:
   base::Status BeginMember(ApiServer& server);
@@ -51,8 +54,8 @@ class WorkloadDriver {
   base::Json NewDeployment(const std::string& name);
 
   Fleet& fleet_;
-  const std::vector<NodeGroupScenario> groups_;
-  const WorkloadScenario workload_;
+  const Scenario& scenario_;
+  const WorkloadScenario& workload_;
   base::Random random_;
   const Tell tell_;
   std::multimap<base::Instant, std::string> due_;             ///< members
