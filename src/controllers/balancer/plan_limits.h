@@ -30,7 +30,7 @@ class PlanLimits {
   struct Limit {
     std::string_view name{};
     bool counts_builds = false;  ///< else movements of primaries
-    std::string metric{};         ///< only of services that report it; empty: of all
+    std::string metric{};        ///< only of services that report it; empty: of all
     int64_t max = 0;
     int64_t under_way = 0;
     std::string_view what{};

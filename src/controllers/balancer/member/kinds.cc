@@ -93,7 +93,7 @@ constexpr char kPlanDefinition[] = R"({
     "policy": {"type": "string"},
     "approved": {"type": "boolean", "default": false, "description": "Set it, and exactly this plan is carried out."},
     "inputVersion": {"type": "string", "description": "Of the facts that the plan rests on."},
-    "phase": {"type": "string", "description": "Balancing or ConstraintCheck."},
+    "phase": {"type": "string", "description": "QuickBalancing, Balancing or ConstraintCheck."},
     "deviationBefore": {"type": "number"}, "deviationAfter": {"type": "number"},
     "energyBefore": {"type": "number"}, "energyAfter": {"type": "number"},
     "actions": {"type": "array", "items": {"type": "object", "required": ["pod", "podUid", "from", "to"], "properties": {
