@@ -19,7 +19,7 @@ balancing: {movements: 4, window: 1m, interval: 5s, threshold: 1.2}
 workload: {deployments: 3, replicas: {min: 1, max: 6}, cpu: [250m, 1], memory: [256Mi], period: 20s, budgets: 1}
 )";
 
-SimulationReport Run(uint64_t seed, const std::string& more = "") {
+SimulationReport Simulate(uint64_t seed, const std::string& more = "") {
   const auto scenario = ParseScenario(kUneven + more, "test");
   EXPECT_TRUE(scenario) << scenario.error().message();
   return Simulation(scenario.value_or(Scenario{}), {.seed = seed}).Run();
@@ -34,7 +34,7 @@ std::string Violations(const SimulationReport& report) {
 TEST(BalancerSimulationTest, PodsMoveAndNothingIsBroken) {
   int64_t movements = 0;
   for (uint64_t seed = 1; seed <= 3; ++seed) {
-    const SimulationReport report = Run(seed);
+    const SimulationReport report = Simulate(seed);
     EXPECT_TRUE(report.passed()) << seed << ": " << Violations(report);
     ASSERT_TRUE(report.movements);
     movements += *report.movements;
@@ -43,8 +43,8 @@ TEST(BalancerSimulationTest, PodsMoveAndNothingIsBroken) {
 }
 
 TEST(BalancerSimulationTest, TheSameSeedGivesTheSameRun) {
-  EXPECT_EQ(Run(4, "rates: {member-crash: 1m, replica-crash: 1m}").trace_hash,
-            Run(4, "rates: {member-crash: 1m, replica-crash: 1m}").trace_hash);
+  EXPECT_EQ(Simulate(4, "rates: {member-crash: 1m, replica-crash: 1m}").trace_hash,
+            Simulate(4, "rates: {member-crash: 1m, replica-crash: 1m}").trace_hash);
 }
 
 }  // namespace
