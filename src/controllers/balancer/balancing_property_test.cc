@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "controllers/balancer/balancing_testing.h"
+#include "controllers/balancer/reference_annealing_testing.h"
 
 namespace evenkeel::controllers::balancer {
 namespace {
@@ -109,6 +110,30 @@ TEST(BalancingPropertyTest, NothingThatWasMovedCouldAsWellHaveStayed) {
       }
     });
   }
+}
+
+TEST(BalancingPropertyTest, NoWorseThanAnnealingByServiceFabricsRules) {
+  base::Random random(5);
+  int compared = 0;
+  for (int i = 0; i < 25; ++i) {
+    const Cluster cluster = RandomCluster(random);
+    const Settings settings = RandomSettings(random);
+    ForEachGroup(cluster, settings, [&](Arrangement& arrangement, const ServiceGroup& group, const GroupBalance& balance) {
+      double best = 0;
+      {
+        BalancingState state(arrangement, group, balance, {});
+        best = state.energy();
+        for (uint64_t seed = 1; seed <= 2; ++seed) {
+          best = std::min(best, ReferenceAnnealing(state, seed).Run(40, 200));
+          state.RollBack(0);
+        }
+      }
+      const BalancingResult result = Balance(arrangement, group, balance, {});
+      EXPECT_LE(result.energy_after, best + 1e-6 * std::abs(best)) << "cluster " << i;
+      ++compared;
+    });
+  }
+  EXPECT_GT(compared, 10);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <vector>
 
 #include "controllers/balancer/balancing_annealing.h"
 #include "controllers/balancer/balancing_descent.h"
@@ -14,10 +16,18 @@ namespace {
 
 // Annealing pays where it can try every step many times.
 constexpr int64_t kAnnealedSteps = 30'000;  // replicas times nodes
-constexpr int64_t kAnnealingPerStep = 60;
-constexpr int64_t kLeastAnnealing = 3000, kMostAnnealing = 60'000;
-// One run after the other begins from the best so far, less hot. In units of the average change of a step.
-constexpr double kTemperatures[] = {5, 1, 1, 0.3};
+constexpr int64_t kAnnealingPerStep = 20;
+constexpr int64_t kLeastAnnealing = 500, kMostAnnealing = 60'000;
+// Capacities and whole loads make many valleys, of which one run finds one, so many short runs find more than a few long ones.
+// Some begin from the start, because a step that mended something cannot be taken back, the others from the best so far.
+// Temperatures are in units of the average change of a step.
+struct AnnealingRun {
+  bool from_start;
+  double temperature;
+};
+constexpr AnnealingRun kRuns[] = {{false, 1}, {true, 5}, {false, 5}, {true, 5}, {false, 0.3}, {true, 5}};
+constexpr int kMostRuns = 200;
+constexpr int kRunsInVain = 48;  // after so many that found nothing better the search is at its end
 constexpr int kQuickShare = 5;
 constexpr int kSearchRounds = 3;
 constexpr double kLeastGainOfExchanges =
@@ -63,8 +73,21 @@ class BalancingSearch {
 
   void AnnealAndDescend() {
     const int64_t steps = std::clamp(StepsOf(state_) * kAnnealingPerStep, kLeastAnnealing, kMostAnnealing);
-    for (const double temperature : kTemperatures) {
-      if (!budget_.over() && Anneal(state_, random_, budget_, steps, temperature)) Descend();
+    double best = state_.energy();
+    std::vector<BalancingStep> way = state_.Steps();
+    int in_vain = 0;
+    for (int i = 0; i < kMostRuns && in_vain < kRunsInVain && !budget_.over(); ++i) {
+      const AnnealingRun& run = kRuns[static_cast<size_t>(i) % std::size(kRuns)];
+      if (run.from_start) state_.RollBack(0);
+      Anneal(state_, random_, budget_, steps, run.temperature);
+      ++in_vain;
+      if (IsLower(state_.energy(), best)) {
+        Descend();
+        best = state_.energy();
+        way = state_.Steps();
+        in_vain = 0;
+      }
+      state_.Remake(way);
     }
   }
 

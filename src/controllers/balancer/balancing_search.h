@@ -7,9 +7,9 @@
 //   swaps      a primary and a secondary of one partition exchange their roles
 //   exchanges  two replicas change places
 //
-// that small groups then leave by annealing from it, and from which every movement that does not pay for itself is taken back.
-// Each step can be carried out at the time it is made, so the found arrangement can as a rule be reached without exceeding a
-// capacity on the way (plan_actions.h finds the order).
+// that small groups then leave by many short annealings, from it and from the start, and from which every movement that does
+// not pay for itself is taken back. Each step can be carried out at the time it is made, so the found arrangement can as a rule
+// be reached without exceeding a capacity on the way (plan_actions.h finds the order).
 //
 // Deterministic: the same arrangement, options and seed give the same answer, however fast the machine is.
 #pragma once

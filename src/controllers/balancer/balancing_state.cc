@@ -199,6 +199,24 @@ void BalancingState::RollBack(size_t mark) {
   }
 }
 
+std::vector<BalancingStep> BalancingState::Steps() const {
+  std::vector<BalancingStep> steps;
+  for (const PartitionId partition : SwappedPartitions()) {
+    steps.push_back({first_primary_[partition], kNoId, arrangement_.PrimaryOf(partition)});
+  }
+  for (const ReplicaId replica : MovedReplicas()) steps.push_back({replica, arrangement_.NodeOf(replica), kNoId});
+  return steps;
+}
+
+void BalancingState::Remake(std::span<const BalancingStep> steps) {
+  RollBack(0);
+  for (const BalancingStep& step : steps) {
+    journal_.push_back({step, arrangement_.NodeOf(step.replica)});
+    Do(step);
+  }
+  score_.Resum();
+}
+
 std::vector<ReplicaId> BalancingState::MovedReplicas() const {
   std::vector<ReplicaId> moved;
   for (const ServiceId service : group_.services) {

@@ -57,6 +57,10 @@ class BalancingState {
   /// Takes back everything after `mark`.
   size_t Mark() const { return journal_.size(); }
   void RollBack(size_t mark);
+  /// The steps from the first state to this one, without detours; and these made instead of what was made since the first
+  /// state, whatever is allowed on the way. O(replicas of the group).
+  std::vector<BalancingStep> Steps() const;
+  void Remake(std::span<const BalancingStep> steps);
 
   /// By how many movements the step, which goes nowhere else, changes their number: -1, 0 or 1.
   int64_t MovementsOf(const BalancingStep& step) const {

@@ -262,6 +262,12 @@ double GroupScore::AverageDeviationAfter(ServiceId service, std::span<const Node
   return Average(weighted_sum, local_sum);
 }
 
+void GroupScore::Resum() {
+  weighted_sum_ = local_sum_ = 0;
+  for (const Term& term : terms_) weighted_sum_ += term.weight * term.score;
+  for (const double score : local_scores_) local_sum_ += score;
+}
+
 void GroupScore::Update(ServiceId service) {
   for (const ServiceMetric& metric : cluster_.services[service].metrics) {
     Term& term = TermOf(metric.metric);

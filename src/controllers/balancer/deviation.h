@@ -57,6 +57,8 @@ class GroupScore {
   /// To be called after NodeLoads has taken changes of this service. O(metrics of the service), O(nodes) for each metric that
   /// is not simply spread.
   void Update(ServiceId service);
+  /// Leaves what rounding has left of many updates behind. O(services + metrics).
+  void Resum();
 
  private:
   struct RealSums {
