@@ -24,7 +24,7 @@ constexpr size_t kFewStepsOfSmallGroup = 100;
 bool IsLower(double energy, double than) { return energy < than - 1e-11 * std::abs(than); }
 
 BalancingDescent::BalancingDescent(BalancingState& state, DeviationSlopes& slopes, base::Random& random, SearchBudget& budget)
-    : state_(state), slopes_(slopes), random_(random), budget_(budget), targets_(state, slopes, random), own_(slopes.locals()) {
+    : state_(state), slopes_(slopes), budget_(budget), targets_(state, slopes, random), own_(slopes.locals()) {
   const size_t steps = state.eligible().size() * static_cast<size_t>(state.arrangement().sets().available().count());
   exact_ = steps <= (slopes.complete() ? kExactSteps : kExactStepsWithoutSlopes);
   // A replica that came to a node may go on from there.

@@ -71,7 +71,6 @@ class BalancingDescent {
 
   BalancingState& state_;
   DeviationSlopes& slopes_;
-  base::Random& random_;
   SearchBudget& budget_;
   BalancingTargets targets_;
   bool exact_ = false, allowed_only_ = false;

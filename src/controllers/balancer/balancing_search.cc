@@ -42,7 +42,7 @@ int64_t DefaultEvaluations(const BalancingState& state) { return 200'000 + 60 * 
 class BalancingSearch {
  public:
   BalancingSearch(BalancingState& state, const BalancingOptions& options)
-      : state_(state), options_(options), random_(options.seed), slopes_(state) {
+      : state_(state), random_(options.seed), slopes_(state) {
     budget_.limit = options.evaluations > 0 ? options.evaluations : DefaultEvaluations(state);
     if (options.quick && options.evaluations <= 0) budget_.limit /= kQuickShare;
   }
@@ -92,7 +92,6 @@ class BalancingSearch {
   }
 
   BalancingState& state_;
-  const BalancingOptions& options_;
   base::Random random_;
   DeviationSlopes slopes_;
   SearchBudget budget_;

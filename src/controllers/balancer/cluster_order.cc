@@ -1,6 +1,7 @@
 #include "controllers/balancer/cluster_order.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 namespace evenkeel::controllers::balancer {
@@ -35,7 +36,7 @@ class ClusterSort {
 
   void Sort() {
     const auto name = [](const auto& item) -> const std::string& { return item.name; };
-    node_types_ = SortItems(cluster_.node_types, [](const std::string& type) -> const std::string& { return type; });
+    node_types_ = SortItems(cluster_.node_types, std::identity{});
     metrics_ = SortItems(cluster_.metrics, name);
     nodes_ = SortItems(cluster_.nodes, name);
     service_types_ = SortItems(cluster_.service_types, name);
