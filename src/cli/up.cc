@@ -15,6 +15,7 @@
 #include "controllers/distribution/fleet_view.h"
 #include "embedded/apiserver/audit_log.h"
 #include "embedded/cloud/node_group_definition.h"
+#include "embedded/federation/definitions.h"
 #include "embedded/fleet/api_endpoint.h"
 #include "embedded/fleet/cluster.h"
 #include "embedded/fleet/hub_objects.h"
@@ -192,7 +193,7 @@ base::Status Fleet::WriteKubeconfigs() {
 base::Status Fleet::RegisterMembers() {
   Json ns = kube::NewObject(kube::resources::Namespaces(), "", fleet::kNamespace);
   EVENKEEL_TRY(CreateOnce(hub(), kube::resources::Namespaces(), ns));
-  EVENKEEL_TRY(CreateOnce(hub(), kube::resources::CustomResourceDefinitions(), fleet::KarmadaClusterDefinition()));
+  EVENKEEL_TRY(embedded::federation::InstallDefinitions(hub()));
   for (size_t i = 1; i < clusters_.size(); ++i) {
     const Json secret = fleet::ClusterSecret(clusters_[i].cluster->name(), clusters_[i].endpoint->url(),
                                              credentials_->controller_token(), credentials_->authority().certificate_pem);

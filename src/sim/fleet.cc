@@ -2,6 +2,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "client/definitions.h"
+#include "embedded/federation/definitions.h"
 #include "embedded/fleet/hub_objects.h"
 
 namespace evenkeel::sim {
@@ -53,7 +55,7 @@ base::Status Fleet::Start(embedded::nodeagent::ContainerRuntime* runtime) {
   client::Client& client = hub().client();
   const auto& namespaces = kube::resources::Namespaces();
   EVENKEEL_TRY(Create(client, namespaces, kube::NewObject(namespaces, "", fleet::kNamespace)));
-  EVENKEEL_TRY(Create(client, kube::resources::CustomResourceDefinitions(), fleet::KarmadaClusterDefinition()));
+  EVENKEEL_TRY(client::InstallDefinition(client, embedded::federation::ClusterDefinition()));
   for (size_t i = 1; i < servers_.size(); ++i) EVENKEEL_TRY(Register(servers_[i]->name()));
   return {};
 }

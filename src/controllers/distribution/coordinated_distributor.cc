@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "client/definitions.h"
 
 namespace evenkeel::controllers::distribution {
 namespace {
@@ -98,12 +99,10 @@ void CoordinatedDistributor::Begin() {
 /// The plan's kinds come with Evenkeel: whoever is first makes them.
 void CoordinatedDistributor::EnsureDefinitions() {
   for (const base::Json& definition : {ShardPlanDefinition(), ShardReplicaDefinition()}) {
-    const auto& resource = kube::resources::CustomResourceDefinitions();
-    const auto present = context_.hub.Get(resource, "", kube::NameOf(definition));
-    if (present || present.error().code() == base::Code::kForbidden) continue;
-    const auto made = context_.hub.Create(resource, definition);
-    if (made || made.error().code() == base::Code::kAlreadyExists) continue;
-    TellOnce("cannot make the kind " + std::string(kube::NameOf(definition)), made.error());
+    const auto installed = client::InstallDefinition(context_.hub, definition);
+    // Whoever may not even look for definitions has been given them.
+    if (installed || installed.error().code() == base::Code::kForbidden) continue;
+    TellOnce("cannot make the kind " + std::string(kube::NameOf(definition)), installed.error());
     tick_timer_ = strand_->PostAfter(kDefinitionsRetry, [this] {
       EnsureDefinitions();
       Tick();

@@ -1,6 +1,6 @@
 #include "embedded/cloud/node_group_definition.h"
 
-#include "kube/object.h"
+#include "client/definitions.h"
 
 namespace evenkeel::embedded::cloud {
 namespace {
@@ -85,18 +85,7 @@ const kube::Resource& NodeGroups() {
 
 Json NodeGroupDefinition() { return *base::ParseJson(kDefinition, "NodeGroup definition"); }
 
-base::Status InstallDefinition(client::Client& client) {
-  const kube::Resource& kind = kube::resources::CustomResourceDefinitions();
-  const Json definition = NodeGroupDefinition();
-  const auto created = client.Create(kind, definition);
-  if (created) return {};
-  if (created.error().code() != base::Code::kAlreadyExists) {
-    return base::Fail(created.error().Wrap("define the kind NodeGroup"));
-  }
-  const auto patched = client.Patch(kind, "", kube::NameOf(definition), client::PatchType::kMerge, definition);
-  if (!patched) return base::Fail(patched.error().Wrap("update the kind NodeGroup"));
-  return {};
-}
+base::Status InstallDefinition(client::Client& client) { return client::InstallDefinition(client, NodeGroupDefinition()); }
 
 Json GeneralNodeGroup() { return *base::ParseJson(kGeneral, "NodeGroup general"); }
 

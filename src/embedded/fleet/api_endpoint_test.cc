@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "client/http_client.h"
+#include "embedded/federation/definitions.h"
 #include "embedded/fleet/hub_objects.h"
 #include "embedded/fleet/store_spec.h"
 #include "embedded/store/memory_store.h"
@@ -99,7 +100,8 @@ TEST(HubObjectsTest, TheApiAcceptsThem) {
   const auto client = apiserver::NewInProcessClient(api, {"admin", {kMasters}});
   const auto& resources = kube::resources::Namespaces();
   ASSERT_TRUE(client->Create(resources, kube::NewObject(resources, "", kNamespace)));
-  EXPECT_TRUE(client->Create(kube::resources::CustomResourceDefinitions(), KarmadaClusterDefinition()));
+  const auto installed = federation::InstallDefinitions(*client);
+  EXPECT_TRUE(installed) << installed.error().message();
   EXPECT_TRUE(client->Create(kube::resources::Secrets(), ClusterSecret("member-1", "https://127.0.0.1:1", "t", "ca")));
   EXPECT_TRUE(client->Create(kube::resources::Secrets(), KubeconfigSecret("apiVersion: v1")));
   EXPECT_TRUE(client->Create(kube::resources::Deployments(), ControllerDeployment(3, "legacy")));

@@ -44,37 +44,6 @@ Json KubeconfigSecret(const std::string& kubeconfig) {
   return secret;
 }
 
-Json KarmadaClusterDefinition() {
-  const JsonObject text{{"type", "string"}};
-  const JsonObject secret_reference{{"type", "object"}, {"properties", JsonObject{{"namespace", text}, {"name", text}}}};
-  const JsonObject spec{
-      {"type", "object"},
-      {"x-kubernetes-preserve-unknown-fields", true},
-      {"properties", JsonObject{{"apiEndpoint", text},
-                                {"syncMode", JsonObject{{"type", "string"}, {"enum", JsonArray{"Push", "Pull"}}}},
-                                {"secretRef", secret_reference},
-                                {"impersonatorSecretRef", secret_reference},
-                                {"insecureSkipTLSVerification", JsonObject{{"type", "boolean"}}},
-                                {"proxyURL", text}}}};
-  const JsonObject status{{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
-  const JsonObject schema{{"type", "object"}, {"properties", JsonObject{{"spec", spec}, {"status", status}}}};
-  const JsonArray columns{JsonObject{{"name", "Mode"}, {"type", "string"}, {"jsonPath", ".spec.syncMode"}},
-                          JsonObject{{"name", "Endpoint"}, {"type", "string"}, {"jsonPath", ".spec.apiEndpoint"}},
-                          JsonObject{{"name", "Age"}, {"type", "date"}, {"jsonPath", ".metadata.creationTimestamp"}}};
-  Json definition = kube::NewObject(kube::resources::CustomResourceDefinitions(), "", "clusters.cluster.karmada.io");
-  base::Ensure(definition, {"spec"}) = JsonObject{
-      {"group", "cluster.karmada.io"},
-      {"scope", "Cluster"},
-      {"names", JsonObject{{"kind", "Cluster"}, {"listKind", "ClusterList"}, {"plural", "clusters"}, {"singular", "cluster"}}},
-      {"versions", JsonArray{JsonObject{{"name", "v1alpha1"},
-                                        {"served", true},
-                                        {"storage", true},
-                                        {"subresources", JsonObject{{"status", JsonObject{}}}},
-                                        {"additionalPrinterColumns", columns},
-                                        {"schema", JsonObject{{"openAPIV3Schema", schema}}}}}}};
-  return definition;
-}
-
 Json ControllerDeployment(int replicas, const std::string& sharding_method, const std::vector<std::string>& more_arguments) {
   JsonArray arguments{"--kubeconfig=$(EVENKEEL_POD_ROOT)/etc/evenkeel/kubeconfig", "--metrics-address=$(POD_IP)",
                       "--metrics-port=" + std::to_string(kMetricsPort), "--cloud-provider=embedded", "--balancer"};

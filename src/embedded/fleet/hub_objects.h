@@ -1,5 +1,5 @@
-// The objects that make an API server a hub: the namespace, the members' cluster Secrets, Karmada's Cluster kind, and the
-// Deployment of the controllers. Pure: JSON in, JSON out.
+// The objects that make an API server a hub: the namespace, the members' cluster Secrets, and the Deployment of the
+// controllers. Pure: JSON in, JSON out.
 #pragma once
 
 #include <string>
@@ -17,8 +17,6 @@ base::Json ClusterSecret(const std::string& name, const std::string& server, con
                          const std::string& ca_pem);
 /// The Secret that controller pods mount, with their kubeconfig for the hub.
 base::Json KubeconfigSecret(const std::string& kubeconfig);
-/// The cluster.karmada.io/v1alpha1 Cluster kind, so that clusters can be registered as Karmada does.
-base::Json KarmadaClusterDefinition();
 /// The Deployment whose pods are `evenkeel run` processes, and whose replicas are the shards.
 /// @param sharding_method  "weighted": coordinated mode; Argo CD's methods: compatible mode.
 /// @param more_arguments  for `evenkeel run`, which is told that the members' cloud is the embedded one.

@@ -1,6 +1,6 @@
 #include "controllers/balancer/member/kinds.h"
 
-#include "kube/object.h"
+#include "client/definitions.h"
 
 namespace evenkeel::controllers::balancer::member {
 namespace {
@@ -148,26 +148,8 @@ Json BalancingPolicyDefinition() { return *base::ParseJson(kPolicyDefinition, "B
 Json BalancingPlanDefinition() { return *base::ParseJson(kPlanDefinition, "BalancingPlan definition"); }
 
 base::Status InstallDefinitions(client::Client& client) {
-  const kube::Resource& kind = kube::resources::CustomResourceDefinitions();
-  for (const Json& definition : {BalancingPolicyDefinition(), BalancingPlanDefinition()}) {
-    const std::string name(kube::NameOf(definition));
-    const auto present = client.Get(kind, "", name);
-    if (!present && present.error().code() != base::Code::kNotFound) {
-      return base::Fail(present.error().Wrap("look for the definition " + name));
-    }
-    if (present) {
-      Json wanted = *present;
-      base::ApplyMergePatch(wanted, definition);
-      if (base::Equal(wanted, *present)) continue;
-      const auto updated = client.Update(kind, wanted);
-      if (!updated) return base::Fail(updated.error().Wrap("update the definition " + name));
-      continue;
-    }
-    const auto created = client.Create(kind, definition);
-    if (!created && created.error().code() != base::Code::kAlreadyExists) {
-      return base::Fail(created.error().Wrap("define " + name));
-    }
-  }
+  for (const Json& definition : {BalancingPolicyDefinition(), BalancingPlanDefinition()})
+    EVENKEEL_TRY(client::InstallDefinition(client, definition));
   return {};
 }
 

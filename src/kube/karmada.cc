@@ -1,0 +1,97 @@
+#include "kube/karmada.h"
+
+#include <algorithm>
+
+#include "base/hash.h"
+
+namespace evenkeel::kube::karmada {
+namespace {
+
+Resource KarmadaKind(const char* group, const char* version, const char* kind, const char* plural, bool namespaced,
+                     bool status) {
+  Resource resource;
+  resource.group = group;
+  resource.version = version;
+  resource.kind = kind;
+  resource.plural = plural;
+  resource.namespaced = namespaced;
+  resource.singular = kind;
+  std::ranges::transform(resource.singular, resource.singular.begin(),
+                         [](char c) { return static_cast<char>(std::tolower(c)); });
+  if (status) resource.subresources = {"status"};
+  resource.storage_group = resource.group + "/" + resource.plural;
+  return resource;
+}
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return lower;
+}
+
+/// Objects of RBAC have colons in their names, others must not.
+std::string WithoutColons(std::string_view name) {
+  std::string result(name);
+  std::ranges::replace(result, ':', '.');
+  return result;
+}
+
+}  // namespace
+
+#define EVENKEEL_KARMADA_KIND(Function, group, version, kind, plural, namespaced, status)           \
+  const Resource& Function() {                                                                      \
+    static const Resource resource = KarmadaKind(group, version, kind, plural, namespaced, status); \
+    return resource;                                                                                \
+  }
+EVENKEEL_KARMADA_KIND(Clusters, "cluster.karmada.io", "v1alpha1", "Cluster", "clusters", false, true)
+EVENKEEL_KARMADA_KIND(PropagationPolicies, "policy.karmada.io", "v1alpha1", "PropagationPolicy", "propagationpolicies", true,
+                      false)
+EVENKEEL_KARMADA_KIND(ClusterPropagationPolicies, "policy.karmada.io", "v1alpha1", "ClusterPropagationPolicy",
+                      "clusterpropagationpolicies", false, false)
+EVENKEEL_KARMADA_KIND(OverridePolicies, "policy.karmada.io", "v1alpha1", "OverridePolicy", "overridepolicies", true, false)
+EVENKEEL_KARMADA_KIND(ClusterOverridePolicies, "policy.karmada.io", "v1alpha1", "ClusterOverridePolicy",
+                      "clusteroverridepolicies", false, false)
+EVENKEEL_KARMADA_KIND(ResourceBindings, "work.karmada.io", "v1alpha2", "ResourceBinding", "resourcebindings", true, true)
+EVENKEEL_KARMADA_KIND(ClusterResourceBindings, "work.karmada.io", "v1alpha2", "ClusterResourceBinding",
+                      "clusterresourcebindings", false, true)
+EVENKEEL_KARMADA_KIND(Works, "work.karmada.io", "v1alpha1", "Work", "works", true, true)
+EVENKEEL_KARMADA_KIND(ResourceInterpreterWebhookConfigurations, "config.karmada.io", "v1alpha1",
+                      "ResourceInterpreterWebhookConfiguration", "resourceinterpreterwebhookconfigurations", false, false)
+EVENKEEL_KARMADA_KIND(ServiceExports, "multicluster.x-k8s.io", "v1alpha1", "ServiceExport", "serviceexports", true, true)
+EVENKEEL_KARMADA_KIND(ServiceImports, "multicluster.x-k8s.io", "v1alpha1", "ServiceImport", "serviceimports", true, true)
+#undef EVENKEEL_KARMADA_KIND
+
+std::string BindingName(std::string_view kind, std::string_view name) {
+  return Lower(WithoutColons(name) + "-" + std::string(kind));
+}
+
+std::string WorkName(std::string_view kind, std::string_view name, std::string_view ns) {
+  static constexpr std::string_view kAlphabet = "bcdfghjklmnpqrstvwxz2456789";
+  const std::string prefix = ns.empty() ? "" : std::string(ns) + "-";
+  const std::string hash = std::to_string(base::Fnv1a32(Lower(prefix + WithoutColons(name) + "-" + std::string(kind))));
+  std::string safe;
+  for (const char c : hash) safe += kAlphabet[static_cast<unsigned char>(c) % kAlphabet.size()];
+  return Lower(WithoutColons(name)) + "-" + safe;
+}
+
+std::string ExecutionNamespace(std::string_view cluster) {
+  return std::string(kExecutionNamespacePrefix) + std::string(cluster);
+}
+
+base::Result<std::string> ClusterOfExecutionNamespace(std::string_view ns) {
+  if (!ns.starts_with(kExecutionNamespacePrefix)) {
+    return base::Fail(base::Code::kBadRequest, "namespace \"" + std::string(ns) +
+                                                   "\" belongs to no cluster: it does not begin with \"" +
+                                                   std::string(kExecutionNamespacePrefix) + "\"");
+  }
+  return std::string(ns.substr(kExecutionNamespacePrefix.size()));
+}
+
+std::string DerivedServiceName(std::string_view service) { return "derived-" + std::string(service); }
+
+std::string ImportedSliceName(std::string_view cluster, std::string_view slice) {
+  return "imported-" + std::string(cluster) + "-" + std::string(slice);
+}
+
+}  // namespace evenkeel::kube::karmada
