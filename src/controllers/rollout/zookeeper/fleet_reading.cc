@@ -112,7 +112,7 @@ FleetReading ReadFleet(const FleetObjects& objects, const std::set<std::string>&
     const auto found =
         std::ranges::find_if(objects.clusters, [&](const Json* cluster) { return kube::NameOf(*cluster) == name; });
     if (found == objects.clusters.end()) {
-      if (objects.clusters.empty()) continue;
+      if (objects.clusters.empty() && !objects.all_clusters) continue;
       fleet.unknown.insert(name);
       member.reachable = false;
       continue;

@@ -18,7 +18,8 @@ namespace evenkeel::controllers::rollout::zookeeper {
 struct FleetObjects {
   const base::Json* zookeeper = nullptr;             ///< the template on the hub
   const base::Json* binding = nullptr;               ///< its ResourceBinding
-  std::vector<const base::Json*> clusters;           ///< Karmada's Clusters; none: all can be reached
+  std::vector<const base::Json*> clusters;           ///< Karmada's Clusters; none: all can be reached, unless:
+  bool all_clusters = false;                         ///< these are all there are, even if there are none
   std::map<std::string, const base::Json*> members;  ///< by cluster: the member's own ZooKeeper, where it is known
   std::vector<const base::Json*> children;           ///< other objects that the ensemble may own: policies, exports
 };

@@ -255,6 +255,7 @@ class Planner {
     static const Record kNone;
     const Passage passage{
         spec_, state_, fleet_, record == nullptr ? kNone : *record, state_.Find(now.base), state_.Find(now.current)};
+    plan_.acted = acted_ || plan_.reason == "DriftRepaired";
     plan_.status = Report(input_.object.object, passage, schedule_, up_to_date_, plan_.reason, plan_.message, input_.now);
     if (!spec_.even.empty()) plan_.warnings.push_back(spec_.even);
     if (!spec_.unsafe.empty()) plan_.warnings.push_back(spec_.unsafe);
@@ -303,6 +304,7 @@ Plan PlanDeletion(const PlanInput& input, const EnsembleSpec& spec) {
     plan.message = "everything is gone";
     plan.finished = true;
   }
+  plan.acted = plan.finished || !plan.remove.empty();
   return plan;
 }
 

@@ -34,6 +34,7 @@ struct Plan {
   std::vector<ObjectRef> remove;
   std::string reason;     ///< one word: the transition, or why there is none
   std::string message;    ///< for people
+  bool acted = false;     ///< a transition is taken, or something is put right; otherwise `reason` is what is waited for
   bool finished = false;  ///< the ensemble is deleted and all of it gone: its finalizer may go
 
   std::vector<std::string> warnings;

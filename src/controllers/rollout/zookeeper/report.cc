@@ -53,10 +53,10 @@ Verdict Quorum(const Record* record, const Passage& passage) {
 }
 
 Verdict Degradation(const Record* record) {
-  if (record == nullptr) return {"False", "AsExpected", ""};
+  if (record == nullptr) return {"False", "AsExpected", "nothing has gone wrong"};
   const bool trouble = record->status == RecordStatus::kRollingBack || record->status == RecordStatus::kFailed ||
                        (record->status == RecordStatus::kPaused && record->reason != kPausedByUser);
-  if (!trouble) return {"False", "AsExpected", ""};
+  if (!trouble) return {"False", "AsExpected", "nothing has gone wrong"};
   return {"True", record->reason.empty() ? std::string(Name(record->status)) : record->reason, record->message};
 }
 

@@ -1,0 +1,335 @@
+#include "controllers/rollout/zookeeper/hub_controller.h"
+
+#include <gtest/gtest.h>
+
+#include "controllers/rollout/zookeeper/ensemble_reconciler.h"
+#include "controllers/rollout/zookeeper/hub_testing.h"
+#include "kube/object.h"
+
+namespace evenkeel::controllers::rollout::zookeeper {
+namespace {
+
+namespace karmada = kube::karmada;
+using base::FindString;
+using base::Json;
+using base::JsonArray;
+using base::JsonObject;
+using testing::HubDouble;
+using namespace std::chrono_literals;
+
+/// A replica of the controller, with a connection of its own.
+struct Replica {
+  Replica(const std::string& name, base::VirtualExecutor& executor, const std::shared_ptr<client::FakeApi>& api,
+          base::MetricRegistry& metrics)
+      : hub(api),
+        controller(NewHubController({.hub = hub,
+                                     .executor = executor,
+                                     .random = base::Random(7).Fork(name),
+                                     .metrics = metrics,
+                                     .host = name,
+                                     .started_leading = [this] { ++terms; }})) {
+    controller->Start();
+  }
+  HubDouble hub;
+  int terms = 0;
+  std::unique_ptr<HubController> controller;
+};
+
+class HubControllerTest : public ::testing::Test {
+ protected:
+  HubControllerTest() {
+    for (const char* name : {"m1", "m2", "m3"}) SetCluster(name, "True");
+    Turn();
+  }
+  void Turn() {
+    timer = world->PostAfter(1s, [this] {
+      karmada.Step();
+      Turn();
+    });
+  }
+  void SetCluster(const char* name, const char* ready) {
+    api->Put(karmada::Clusters(),
+             JsonObject{{"metadata", JsonObject{{"name", name}}},
+                        {"status", JsonObject{{"conditions", JsonArray{JsonObject{{"type", "Ready"}, {"status", ready}}}}}}});
+  }
+  void SetSpec(const std::string& tag, const std::string& more = "") {
+    Json object = JsonObject{{"metadata", JsonObject{{"name", "zk"}, {"namespace", "data"}, {"generation", 1}}}};
+    if (const auto found = api->objects["multiclusterzookeepers"].find("data/zk");
+        found != api->objects["multiclusterzookeepers"].end()) {
+      object = found->second;
+      base::Ensure(object, {"metadata", "generation"}) = base::FindInt(object, {"metadata", "generation"}) + 1;
+    }
+    object.as_object()["spec"] = *base::ParseJson(
+        R"({"placement": {"clusters": [{"name": "m1", "replicas": 2}, {"name": "m2", "replicas": 2}, {"name": "m3", "replicas": 1}]},
+            "template": {"image": {"tag": ")" +
+            tag + "\"}}" + more + "}",
+        "spec");
+    api->Put(MultiClusterZooKeepers(), std::move(object));
+  }
+  Json& Ensemble() { return api->objects["multiclusterzookeepers"].at("data/zk"); }
+  std::string Phase() { return std::string(FindString(Ensemble(), {"status", "phase"})); }
+  std::string Condition(const std::string& type, std::string_view field) {
+    const Json* condition = kube::FindCondition(Ensemble(), type);
+    return condition == nullptr ? "" : std::string(FindString(*condition, {field}));
+  }
+  bool Is(const std::string& phase, size_t records) {
+    return Phase() == phase && base::FindArray(Ensemble(), {"status", "records"}).size() == records;
+  }
+  bool Settle(size_t records = 1) {
+    return executor.RunUntil([&] { return Is("Ready", records) && Condition("Ready", "status") == "True"; }, 5min);
+  }
+  std::vector<std::string> Deploying() {
+    std::vector<std::string> names;
+    for (const Json& name :
+         base::FindArray(base::FindArray(Ensemble(), {"status", "records"}).back(), {"currentState", "deploying"})) {
+      names.emplace_back(name.as_string());
+    }
+    return names;
+  }
+  std::string TagOf(const std::string& cluster) {
+    const Json& policy = api->objects["overridepolicies"].at("data/zk-" + cluster);
+    return std::string(FindString(policy.at("spec").at("overrideRules").at(0).at("overriders").at("plaintext").at(0),
+                                  {"value", "image", "tag"}));
+  }
+  std::set<std::string> Reasons() {
+    executor.RunFor(5s);
+    std::set<std::string> reasons;
+    for (const auto& [key, event] : api->objects["events"]) reasons.emplace(FindString(event, {"reason"}));
+    return reasons;
+  }
+
+  base::VirtualExecutor executor{base::Time{} + std::chrono::years(56)};
+  std::shared_ptr<base::Strand> world = executor.NewStrand("world");
+  std::shared_ptr<client::FakeApi> api = std::make_shared<client::FakeApi>();
+  testing::KarmadaDouble karmada{api};
+  base::MetricRegistry metrics;
+  base::Timer timer;
+};
+
+TEST_F(HubControllerTest, DeploysClusterByClusterAndThenWritesNothing) {
+  SetSpec("3.8.4");
+  Replica replica("a", executor, api, metrics);
+  ASSERT_TRUE(Settle());
+  ASSERT_EQ(karmada.changes.size(), 6u) << "each waits with no servers, then gets its revision";
+  for (size_t i = 0; i < 3; ++i) EXPECT_TRUE(karmada.changes[i].ends_with(" pending")) << karmada.changes[i];
+  EXPECT_TRUE(karmada.changes[3].starts_with("m1 "));
+  EXPECT_TRUE(karmada.changes[5].starts_with("m3 "));
+  EXPECT_EQ(Ensemble().at("metadata").at("finalizers"), (JsonArray{Json(kFinalizer)}));
+  const auto reasons = Reasons();
+  for (const char* reason : {"RecordAppended", "ClusterStarted", "ClusterCompleted", "RecordReady"}) {
+    EXPECT_TRUE(reasons.contains(reason)) << reason;
+  }
+  replica.hub.writes.clear();
+  executor.RunFor(20min);
+  EXPECT_EQ(replica.hub.writes, std::vector<std::string>{});
+  replica.controller->metrics().Publish();
+  EXPECT_NE(metrics.Render().find("evenkeel_rollout_quorum_margin{ensemble=\"data/zk\"} 2"), std::string::npos);
+}
+
+TEST_F(HubControllerTest, EachStatusIsWrittenBeforeWhatItSays) {
+  SetSpec("3.8.4");
+  Replica replica("a", executor, api, metrics);
+  ASSERT_TRUE(Settle());
+  replica.hub.writes.clear();
+  SetSpec("3.8.5");
+  ASSERT_TRUE(Settle(2));
+  const auto& writes = replica.hub.writes;
+  for (const char* cluster : {"m1", "m2", "m3"}) {
+    const auto found = std::ranges::find(writes, std::string("update OverridePolicy zk-") + cluster);
+    ASSERT_NE(found, writes.end()) << cluster;
+    EXPECT_EQ(*std::prev(found), "status MultiClusterZooKeeper zk") << cluster;
+  }
+  EXPECT_EQ(TagOf("m1"), "3.8.5");
+}
+
+TEST_F(HubControllerTest, ACrashBetweenStatusAndOverrideLeavesNothingUndone) {
+  SetSpec("3.8.4");
+  auto first = std::make_unique<Replica>("a", executor, api, metrics);
+  ASSERT_TRUE(Settle());
+  SetSpec("3.8.5");
+  ASSERT_TRUE(executor.RunUntil([&] { return Is("Deploying", 2); }, 1min));
+  first->hub.dies_after_status = true;
+  ASSERT_TRUE(executor.RunUntil([&] { return Deploying().size() == 1; }, 1min));
+  const std::string begun = Deploying().front();
+  executor.RunFor(5s);
+  EXPECT_EQ(TagOf(begun), "3.8.4") << "the connection broke before";
+  first.reset();
+  Replica second("b", executor, api, metrics);
+  ASSERT_TRUE(executor.RunUntil([&] { return TagOf(begun) == "3.8.5"; }, 1min));
+  EXPECT_EQ(Deploying(), std::vector{begun});
+  ASSERT_TRUE(Settle(2));
+  const auto count = [&](const std::string& revision) {
+    return std::ranges::count_if(karmada.changes, [&](const std::string& change) { return change.ends_with(revision); });
+  };
+  const std::string revision(FindString(Ensemble().at("status").at("records").as_array().back(), {"revision"}));
+  EXPECT_EQ(count(revision), 3) << "each cluster changed once";
+}
+
+TEST_F(HubControllerTest, APlanFromAnOldStatusIsNotCarriedOut) {
+  SetSpec("3.8.4");
+  Replica replica("a", executor, api, metrics);
+  ASSERT_TRUE(Settle());
+  replica.hub.writes.clear();
+  int races = 0;
+  replica.hub.fake.before_write = [&](std::string_view, const Json& object) {
+    if (FindString(object, {"kind"}) != "MultiClusterZooKeeper" || races > 0) return;
+    ++races;
+    // Somebody else decides in between.
+    Json other = Ensemble();
+    base::Ensure(other, {"metadata", "annotations", "by"}) = "another";
+    api->Put(MultiClusterZooKeepers(), std::move(other));
+    replica.hub.writes.emplace_back("raced");
+  };
+  SetSpec("3.8.5");
+  ASSERT_TRUE(Settle(2));
+  EXPECT_EQ(races, 1);
+  const auto raced = std::ranges::find(replica.hub.writes, "raced");
+  EXPECT_EQ(*std::next(raced), "status MultiClusterZooKeeper zk") << "nothing is applied before a status has been written";
+  EXPECT_EQ(FindString(Ensemble(), {"metadata", "annotations", "by"}), "another");
+}
+
+TEST_F(HubControllerTest, ALateWriterDoesNotTakeBackWhatItsSuccessorApplied) {
+  SetSpec("3.8.4");
+  Replica replica("a", executor, api, metrics);
+  ASSERT_TRUE(Settle());
+  bool once = false;
+  replica.hub.fake.before_write = [&](std::string_view, const Json& object) {
+    if (FindString(object, {"kind"}) != "OverridePolicy" || std::exchange(once, true)) return;
+    Json policy = api->objects["overridepolicies"].at("data/zk-" + Deploying().front());
+    base::Ensure(policy, {"metadata", "annotations", "by"}) = "successor";
+    api->Put(karmada::OverridePolicies(), std::move(policy));
+  };
+  SetSpec("3.8.5");
+  ASSERT_TRUE(Settle(2));
+  EXPECT_TRUE(once);
+  int kept = 0;
+  for (const auto& [key, policy] : api->objects["overridepolicies"]) {
+    kept += FindString(policy, {"metadata", "annotations", "by"}) == "successor";
+  }
+  EXPECT_EQ(kept, 1) << "the write that was under way failed and was decided anew";
+}
+
+TEST_F(HubControllerTest, AnOverrideDeletedByHandComesBackAtOnce) {
+  SetSpec("3.8.4");
+  Replica replica("a", executor, api, metrics);
+  ASSERT_TRUE(Settle());
+  executor.RunFor(1min);
+  karmada.holds = true;
+  api->Remove(karmada::OverridePolicies(), "data/zk-m2");
+  executor.RunFor(1s);
+  ASSERT_TRUE(api->objects["overridepolicies"].contains("data/zk-m2"));
+  EXPECT_EQ(TagOf("m2"), "3.8.4");
+  EXPECT_TRUE(Is("Ready", 1)) << "no new record";
+  EXPECT_TRUE(Reasons().contains("DriftRepaired"));
+}
+
+TEST_F(HubControllerTest, DeletionTakesTheOverridesLastAndThenTheFinalizer) {
+  SetSpec("3.8.4");
+  Replica replica("a", executor, api, metrics);
+  ASSERT_TRUE(Settle());
+  replica.hub.writes.clear();
+  Json object = Ensemble();
+  base::Ensure(object, {"metadata", "deletionTimestamp"}) = "2026-01-01T00:00:00Z";
+  api->Put(MultiClusterZooKeepers(), std::move(object));
+  ASSERT_TRUE(executor.RunUntil([&] { return Ensemble().at("metadata").at("finalizers").as_array().empty(); }, 1min));
+  EXPECT_EQ(replica.hub.writes,
+            (std::vector<std::string>{
+                "delete ZooKeeper zk", "delete PropagationPolicy zk-svc", "delete PropagationPolicy zk-zk",
+                "delete ServiceExport zk-client", "delete ServiceExport zk-headless", "delete OverridePolicy zk-m1",
+                "delete OverridePolicy zk-m2", "delete OverridePolicy zk-m3", "update MultiClusterZooKeeper zk"}));
+}
+
+TEST_F(HubControllerTest, OneOfTwoReplicasActsAndTheOtherTakesOver) {
+  Replica first("a", executor, api, metrics);
+  executor.RunFor(1s);
+  Replica second("b", executor, api, metrics);
+  SetSpec("3.8.4");
+  ASSERT_TRUE(Settle());
+  EXPECT_TRUE(first.controller->leading());
+  EXPECT_EQ(second.hub.writes, std::vector<std::string>{});
+  SetSpec("3.8.5");
+  ASSERT_TRUE(executor.RunUntil([&] { return Is("Deploying", 2) && Deploying().size() == 1; }, 1min));
+  first.hub.fake.CutOff(true);
+  ASSERT_TRUE(executor.RunUntil([&] { return second.controller->leading(); }, 1min));
+  EXPECT_FALSE(first.controller->leading());
+  ASSERT_TRUE(Settle(2));
+  EXPECT_EQ(second.terms, 1);
+  bool stopped = false;
+  second.controller->Stop([&] { stopped = true; });
+  ASSERT_TRUE(executor.RunUntil([&] { return stopped; }, 10s));
+  first.hub.fake.CutOff(false);
+  EXPECT_TRUE(executor.RunUntil([&] { return first.controller->leading(); }, 20s)) << "the Lease was given up";
+}
+
+TEST_F(HubControllerTest, BadInputIsAConditionAndNothingElse) {
+  Replica replica("a", executor, api, metrics);
+  SetSpec("3.8.4", R"(, "rollout": {"order": ["m1", "m1", "m2"]})");
+  executor.RunFor(5s);
+  EXPECT_EQ(Condition("Degraded", "reason"), "InvalidSpec");
+  EXPECT_EQ(Condition("Ready", "message"), "MultiClusterZooKeeper data/zk: spec.rollout.order[1]: \"m1\" is listed twice");
+  EXPECT_EQ(replica.hub.writes, std::vector<std::string>{"status MultiClusterZooKeeper zk"}) << "once, and nothing is made";
+  EXPECT_TRUE(Reasons().contains("InvalidSpec"));
+  SetSpec("3.8.4");
+  ASSERT_TRUE(Settle()) << "and it can be mended";
+  EXPECT_EQ(Condition("Degraded", "status"), "False");
+}
+
+TEST_F(HubControllerTest, AnEditedRecordStopsEverythingAndSaysWhere) {
+  Replica replica("a", executor, api, metrics);
+  SetSpec("3.8.4");
+  ASSERT_TRUE(Settle());
+  replica.hub.writes.clear();
+  Json object = Ensemble();
+  base::Ensure(object, {"status", "clusterIndices", "m2"}) = 0;
+  api->Put(MultiClusterZooKeepers(), object);
+  SetSpec("3.8.5");
+  executor.RunFor(1min);
+  EXPECT_EQ(Condition("Degraded", "reason"), "InvalidStatus");
+  EXPECT_NE(Condition("Degraded", "message").find("status.clusterIndices[\"m2\"]"), std::string::npos);
+  EXPECT_EQ(replica.hub.writes, std::vector<std::string>{"status MultiClusterZooKeeper zk"});
+}
+
+TEST_F(HubControllerTest, ATemplateThatTheHubRefusesChangesNothing) {
+  Replica replica("a", executor, api, metrics);
+  SetSpec("3.8.4");
+  ASSERT_TRUE(Settle());
+  replica.hub.writes.clear();
+  replica.hub.refuses = "ZooKeeper";
+  SetSpec("no such");
+  executor.RunFor(1min);
+  EXPECT_EQ(Condition("Degraded", "reason"), "TemplateRefused");
+  EXPECT_EQ(base::FindArray(Ensemble(), {"status", "records"}).size(), 1u) << "no record begins";
+  EXPECT_EQ(replica.hub.writes, std::vector<std::string>{"status MultiClusterZooKeeper zk"});
+}
+
+TEST_F(HubControllerTest, WithoutKarmadaItSaysWhatIsMissing) {
+  Replica replica("a", executor, api, metrics);
+  replica.hub.missing = {"overridepolicies"};
+  SetSpec("3.8.4");
+  executor.RunFor(10s);
+  EXPECT_EQ(Condition("Degraded", "reason"), "KindMissing");
+  EXPECT_NE(Condition("Degraded", "message").find("overridepolicies.policy.karmada.io"), std::string::npos);
+  replica.hub.missing.clear();
+  EXPECT_TRUE(Settle()) << "and goes on once it is there";
+}
+
+TEST_F(HubControllerTest, AnUnknownClusterIsACondition) {
+  Replica replica("a", executor, api, metrics);
+  api->Remove(karmada::Clusters(), "m3");
+  SetSpec("3.8.4");
+  executor.RunFor(10s);
+  EXPECT_EQ(Condition("Scheduled", "reason"), "UnknownCluster");
+  EXPECT_TRUE(api->objects["overridepolicies"].empty());
+  SetCluster("m3", "True");
+  EXPECT_TRUE(Settle());
+}
+
+TEST_F(HubControllerTest, AHubWithoutEnsemblesPaysForOneWatch) {
+  Replica replica("a", executor, api, metrics);
+  executor.RunFor(1min);
+  EXPECT_EQ(replica.hub.fake.Count("list "), 1);
+  EXPECT_EQ(replica.hub.writes, std::vector<std::string>{});
+}
+
+}  // namespace
+}  // namespace evenkeel::controllers::rollout::zookeeper

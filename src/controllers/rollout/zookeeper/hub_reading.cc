@@ -1,0 +1,88 @@
+#include "controllers/rollout/zookeeper/hub_reading.h"
+
+#include <algorithm>
+
+#include "controllers/rollout/zookeeper/definitions.h"
+#include "kube/karmada.h"
+#include "kube/object.h"
+
+namespace evenkeel::controllers::rollout::zookeeper {
+namespace {
+
+namespace karmada = kube::karmada;
+using base::FindString;
+using base::Json;
+
+/// Null where there is none.
+base::Result<Json> GetIfThere(client::Client& hub, const kube::Resource& resource, std::string_view ns, std::string_view name) {
+  auto object = hub.Get(resource, ns, name);
+  if (object) return object;
+  if (object.error().code() == base::Code::kNotFound) return Json();
+  return base::Fail(object.error().Wrap("read " + resource.kind + " " + std::string(ns) + "/" + std::string(name)));
+}
+
+/// Appends the items; a kind that is not served has none.
+base::Status AppendAll(client::Client& hub, const kube::Resource& resource, std::string_view ns, bool needed,
+                       HubReading& reading, std::vector<Json>& items) {
+  auto page = client::ListAll(hub, resource, {.ns = std::string(ns)});
+  if (!page && page.error().code() == base::Code::kNotFound) {
+    if (needed && reading.missing_kind.empty()) reading.missing_kind = resource.QualifiedPlural();
+    return {};
+  }
+  if (!page) return base::Fail(page.error().Wrap("list " + resource.QualifiedPlural()));
+  for (Json& item : page->items) {
+    base::Ensure(item, {"apiVersion"}) = resource.ApiVersion();
+    base::Ensure(item, {"kind"}) = resource.kind;
+    items.push_back(std::move(item));
+  }
+  return {};
+}
+
+}  // namespace
+
+const std::vector<const kube::Resource*>& ChildKinds() {
+  static const std::vector<const kube::Resource*> kinds{&karmada::OverridePolicies(), &karmada::PropagationPolicies(),
+                                                        &karmada::ServiceExports()};
+  return kinds;
+}
+
+const kube::Resource* FindKind(std::string_view kind) {
+  if (kind == ZooKeepers().kind) return &ZooKeepers();
+  const auto found = std::ranges::find_if(ChildKinds(), [&](const kube::Resource* resource) { return resource->kind == kind; });
+  return found == ChildKinds().end() ? nullptr : *found;
+}
+
+FleetObjects HubReading::Objects() const {
+  FleetObjects objects;
+  if (!zookeeper.is_null()) objects.zookeeper = &zookeeper;
+  if (!binding.is_null()) objects.binding = &binding;
+  for (const Json& cluster : clusters) objects.clusters.push_back(&cluster);
+  objects.all_clusters = true;
+  for (const Json& child : children) objects.children.push_back(&child);
+  return objects;
+}
+
+const Json* HubReading::Find(std::string_view kind, std::string_view name) const {
+  if (kind == ZooKeepers().kind) return zookeeper.is_null() ? nullptr : &zookeeper;
+  const auto found = std::ranges::find_if(
+      children, [&](const Json& child) { return FindString(child, {"kind"}) == kind && kube::NameOf(child) == name; });
+  return found == children.end() ? nullptr : &*found;
+}
+
+base::Result<HubReading> ReadHub(client::Client& hub, const Json& ensemble) {
+  const std::string_view ns = kube::NamespaceOf(ensemble);
+  const std::string name(kube::NameOf(ensemble));
+  HubReading reading;
+  EVENKEEL_ASSIGN(reading.zookeeper, GetIfThere(hub, ZooKeepers(), ns, name));
+  EVENKEEL_ASSIGN(reading.binding,
+                  GetIfThere(hub, karmada::ResourceBindings(), ns, karmada::BindingName(ZooKeepers().kind, name)));
+  if (FindString(reading.binding, {"spec", "resource", "kind"}) != ZooKeepers().kind) reading.binding = nullptr;
+  const bool exports = FindString(ensemble, {"spec", "naming", "mode"}, "clusterset") == "clusterset";
+  for (const kube::Resource* kind : ChildKinds()) {
+    EVENKEEL_TRY(AppendAll(hub, *kind, ns, kind != &karmada::ServiceExports() || exports, reading, reading.children));
+  }
+  EVENKEEL_TRY(AppendAll(hub, karmada::Clusters(), "", true, reading, reading.clusters));
+  return reading;
+}
+
+}  // namespace evenkeel::controllers::rollout::zookeeper
