@@ -4,6 +4,7 @@
 
 #include "controllers/autoscaler/expander.h"
 #include "controllers/autoscaler/removal_simulation.h"
+#include "scheduling/reservations.h"
 
 namespace evenkeel::controllers::autoscaler {
 namespace {
@@ -57,6 +58,7 @@ std::vector<ReadKind> ReadKinds(const Options& options) {
   add("storage.k8s.io/v1", "CSINode", "csinodes", false);
   add("storage.k8s.io/v1", "CSIDriver", "csidrivers", false);
   add("storage.k8s.io/v1", "CSIStorageCapacity", "csistoragecapacities", true);
+  kinds.push_back({scheduling::BalancingPlans(), "", ""});
   if (std::ranges::find(options.expander, "priority") != options.expander.end()) {
     add("v1", "ConfigMap", "configmaps", true, options.ns, "metadata.name=cluster-autoscaler-priority-expander");
   }

@@ -3,6 +3,7 @@
 #include "controllers/autoscaler/facts.h"
 #include "controllers/autoscaler/pod_filters.h"
 #include "kube/object.h"
+#include "scheduling/reservations.h"
 
 namespace evenkeel::controllers::autoscaler {
 namespace {
@@ -47,6 +48,9 @@ void ClusterObjects::Upsert(const Json& object) {
     snapshot_.UpsertNamespace(key, kube::DecodeMeta(object).labels);
   } else if (kind == "ConfigMap" && kube::NameOf(object) == kPriorityConfigMap) {
     expander_priorities_ = FindString(object, {"data", "priorities"});
+  } else if (kind == scheduling::BalancingPlans().kind) {
+    const auto until = scheduling::RoomKeptUntil(object);
+    until ? void(room_kept_until_.insert_or_assign(key, *until)) : void(room_kept_until_.erase(key));
   } else if (const auto volume = VolumeKindOf(kind)) {
     snapshot_.UpsertVolume(*volume, object);
   } else if (IsOwnerKind(kind)) {
@@ -72,6 +76,8 @@ void ClusterObjects::Remove(std::string_view kind, const std::string& key) {
     snapshot_.RemoveNamespace(key);
   } else if (kind == "ConfigMap" && key.ends_with(kPriorityConfigMap)) {
     expander_priorities_.reset();
+  } else if (kind == scheduling::BalancingPlans().kind) {
+    room_kept_until_.erase(key);
   } else if (const auto volume = VolumeKindOf(kind)) {
     snapshot_.RemoveVolume(*volume, key);
   } else if (IsOwnerKind(kind)) {
@@ -191,6 +197,13 @@ const kube::Node* ClusterObjects::NodeObject(NodeId node) const {
   if (node >= nodes_.size() || !nodes_[node].present) return nullptr;
   const auto found = node_objects_.find(nodes_[node].name);
   return found == node_objects_.end() ? nullptr : &found->second;
+}
+
+std::string ClusterObjects::PlanUnderWay(base::Time now) const {
+  for (const auto& [plan, until] : room_kept_until_) {
+    if (until > now) return plan;
+  }
+  return "";
 }
 
 NodeObjects ClusterObjects::Objects() const {

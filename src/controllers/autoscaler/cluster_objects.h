@@ -56,6 +56,8 @@ class ClusterObjects {
   const std::set<scheduling::PodId>& pending() const { return pending_; }
   /// Pods on nodes for which no node is worth having (--expendable-pods-priority-cutoff), by id.
   const std::set<scheduling::PodId>& expendable() const { return expendable_; }
+  /// The first BalancingPlan by name of which a pod is on the move, so that room on a node is kept for it; "": none is.
+  std::string PlanUnderWay(base::Time now) const;
   /// Of the ConfigMap cluster-autoscaler-priority-expander; absent when there is none.
   const std::optional<std::string>& expander_priorities() const { return expander_priorities_; }
   /// Rows of nodes that exist only in a fork have no facts; makes room for them, so that they can be asked about.
@@ -87,6 +89,7 @@ class ClusterObjects {
   bool daemon_sets_changed_ = false;
   std::set<scheduling::PodId> pending_, expendable_;
   std::optional<std::string> expander_priorities_;
+  std::map<std::string, base::Time, std::less<>> room_kept_until_;  // by BalancingPlan; of those that keep some
   std::string gpu_label_;
 };
 

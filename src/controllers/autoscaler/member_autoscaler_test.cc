@@ -1,6 +1,7 @@
 #include "controllers/autoscaler/member_autoscaler.h"
 
 #include "controllers/autoscaler/member_testing.h"
+#include "scheduling/reservations.h"
 
 namespace evenkeel::controllers::autoscaler {
 namespace {
@@ -8,6 +9,7 @@ namespace {
 using base::Json;
 using base::JsonArray;
 using base::JsonObject;
+using testing::kBegin;
 using testing::MemberWorld;
 using namespace std::chrono_literals;
 
@@ -189,6 +191,42 @@ TEST_F(MemberAutoscalerTest, GivesANodeBackWhenItsPodsMayNotGo) {
   ASSERT_FALSE(Events("ScaleDownFailed", "n1").empty());
   EXPECT_TRUE(Events("ScaleDownFailed", "n1").front().starts_with("failed to drain and delete node: "));
   EXPECT_TRUE(registry.Render().contains("evicted_pods_total{cluster=\"m\",eviction_result=\"failed\"} 1"));
+}
+
+/// A plan that moves a pod, until `until`.
+Json PlanInFlight(base::Time until) {
+  return {
+      {"apiVersion", "evenkeel.dev/v1alpha1"},
+      {"kind", "BalancingPlan"},
+      {"metadata", {{"name", "even-1"}}},
+      {"spec", {{"actions", JsonArray{{{"from", "n1"}, {"to", "n2"}, {"pod", "default/p"}, {"ownerUid", "rs"}}}}}},
+      {"status",
+       {{"phase", "Executing"}, {"actions", JsonArray{{{"state", "Evicted"}, {"reserveUntil", base::FormatTime(until)}}}}}}};
+}
+
+TEST_F(MemberAutoscalerTest, NoNodeGoesWhileABalancingPlanMovesPods) {
+  UnderUsedPair();
+  api->Put(scheduling::BalancingPlans(), PlanInFlight(kBegin + 1h));
+  Own();
+  executor.RunFor(30min);
+  EXPECT_FALSE(Tainted("n1"));
+  executor.RunFor(40min);
+  EXPECT_EQ(cloud.deleted, std::vector<std::string>{"n1"}) << "no room is kept any more";
+}
+
+TEST_F(MemberAutoscalerTest, ANodeIsGivenBackWhenABalancingPlanWasFaster) {
+  UnderUsedPair();
+  Own();
+  ASSERT_TRUE(executor.RunUntil([this] { return Tainted("n1"); }, 11min));
+  api->Put(scheduling::BalancingPlans(), PlanInFlight(executor.clock().Now() + 1min));
+  executor.RunFor(10s);
+  EXPECT_FALSE(Tainted("n1"));
+  EXPECT_TRUE(connection->evicted.empty());
+  ASSERT_FALSE(Events("ScaleDownFailed", "n1").empty());
+  EXPECT_EQ(Events("ScaleDownFailed", "n1").front(),
+            "failed to drain and delete node: BalancingPlan even-1 moves pods, and room is kept for them");
+  executor.RunFor(12min);
+  EXPECT_EQ(cloud.deleted, std::vector<std::string>{"n1"}) << "it has to be unneeded anew";
 }
 
 TEST_F(MemberAutoscalerTest, GivesANodeBackWhenTheProviderFails) {

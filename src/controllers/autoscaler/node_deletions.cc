@@ -6,7 +6,9 @@
 #include "controllers/autoscaler/drainability.h"
 #include "controllers/autoscaler/facts.h"
 #include "controllers/autoscaler/node_marks.h"
+#include "controllers/autoscaler/scale_down.h"
 #include "controllers/autoscaler/scale_down_eviction.h"
+#include "scheduling/reservations.h"
 
 namespace evenkeel::controllers::autoscaler {
 namespace {
@@ -198,8 +200,23 @@ base::Result<NodeDeletions::PodsNow> NodeDeletions::LookAt(const Node& node) {
   return now;
 }
 
+/// The balancer begins nothing while it sees the mark; what it has begun before that must be known by now, and caches may be
+/// behind.
+base::Status NodeDeletions::RequireNoPlanUnderWay() {
+  const auto plans = client::ListAll(context_.client, scheduling::BalancingPlans());
+  if (!plans) return plans.error().code() == base::Code::kNotFound ? base::Status() : base::Fail(plans.error());
+  for (const Json& plan : plans->items) {
+    const auto until = scheduling::RoomKeptUntil(plan);
+    if (until && *until > context_.clock.Now()) {
+      return base::Fail(base::Code::kConflict, WhyNotDuring(std::string(kube::NameOf(plan))));
+    }
+  }
+  return {};
+}
+
 void NodeDeletions::Settle(Node& node) {
   const std::string name = node.order.node;
+  if (const auto free = RequireNoPlanUnderWay(); !free) return Fail(name, free.error().message());
   auto pods = LookAt(node);
   if (!pods) return Fail(name, pods.error().message());
   if (!pods->blocking.empty()) return Fail(name, pods->blocking);

@@ -1,7 +1,7 @@
 // Deletes nodes that a plan has chosen, each in steps that wait by timers on the member's strand:
 //
 //   mark       taint ToBeDeletedByClusterAutoscaler:NoSchedule (and a cordon); all of a batch or none
-//   settle     wait until schedulers have seen it, then look at the node's pods anew
+//   settle     wait until schedulers and the balancer have seen it, then look at the node's pods anew, and for pods on the move
 //   evict      through the eviction API, which keeps to PodDisruptionBudgets; refusals are tried again
 //   terminate  wait until the pods are gone
 //   delay      wait for delay-deletion annotations to go
@@ -112,6 +112,7 @@ class NodeDeletions {
 
   base::Result<std::vector<base::Json>> ListPods(const std::string& node);
   base::Result<PodsNow> LookAt(const Node& node);
+  base::Status RequireNoPlanUnderWay();
   Victim MakeVictim(const base::Json& pod) const;
   void Assign(Node& node, PodsNow pods);
   base::Instant Now() const { return context_.clock.Monotonic(); }

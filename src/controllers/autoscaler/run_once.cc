@@ -274,6 +274,7 @@ class Loop {
     const ScaleDownRequest request{.deleting_empty = request_.deleting_empty,
                                    .deleting_drain = request_.deleting_drain,
                                    .disabled_for_loop = scale_down_disabled_,
+                                   .plan_under_way = objects_.PlanUnderWay(request_.now),
                                    .clock = request_.clock,
                                    .templates = replacements};
     plan_.scale_down = PlanScaleDown(view(), options_, request, state_.scale_down);

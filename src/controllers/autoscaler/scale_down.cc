@@ -29,6 +29,8 @@ class Planner {
     FindCandidates();
     Categorize();
     plan_.cool_down = CoolDownReason(state_, options_, request_.disabled_for_loop, view_.now);
+    // Where its pods come to is not seen yet, so the simulation knows neither that they need room nor on which node.
+    if (!plan_.in_cool_down() && !request_.plan_under_way.empty()) plan_.cool_down = WhyNotDuring(request_.plan_under_way);
     ChooseDeletions();
     ChooseSoftTaints();
     Consolidate();

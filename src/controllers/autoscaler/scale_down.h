@@ -56,6 +56,7 @@ struct ScaleDownState {
 struct ScaleDownRequest {
   std::vector<std::string> deleting_empty{}, deleting_drain{};  ///< names of nodes whose deletion is under way
   bool disabled_for_loop = false;                               ///< a scale-up of this loop speaks against it
+  std::string plan_under_way{};                                 ///< a BalancingPlan that counts on room; "": none does
   const base::Clock* clock = nullptr;                           ///< for --scale-down-simulation-timeout; null: no time-out
   std::span<const ReplacementTemplate> templates{};             ///< for --consolidate
 };
@@ -99,6 +100,9 @@ struct ScaleDownPlan {
 
 /// "" or why nothing may be deleted now.
 std::string CoolDownReason(const ScaleDownState& state, const Options& options, bool disabled_for_loop, base::Time now);
+
+/// Why nothing may be deleted while pods of the BalancingPlan are on the move.
+std::string WhyNotDuring(const std::string& balancing_plan);
 
 /// Steps P of the loop but for the acting. Cost: O(nodes + classes), and for eligible nodes their pods.
 ScaleDownPlan PlanScaleDown(const ClusterView& view, const Options& options, const ScaleDownRequest& request,

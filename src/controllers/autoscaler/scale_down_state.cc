@@ -102,4 +102,8 @@ std::string CoolDownReason(const ScaleDownState& state, const Options& options, 
   return reason;
 }
 
+std::string WhyNotDuring(const std::string& balancing_plan) {
+  return "BalancingPlan " + balancing_plan + " moves pods, and room is kept for them";
+}
+
 }  // namespace evenkeel::controllers::autoscaler

@@ -256,6 +256,17 @@ TEST_F(ScaleDownTest, InACoolDownTimersRunOnButNothingGoes) {
   EXPECT_TRUE(Plan().taint.empty()) << "1.26 leaves the taints alone";
 }
 
+TEST_F(ScaleDownTest, NothingGoesWhileABalancingPlanMovesPods) {
+  EmptyNodes(1);
+  request_.plan_under_way = "even-1";
+  Plan();
+  ScaleDownPlan plan = Plan(11min);
+  EXPECT_TRUE(plan.delete_empty.empty());
+  EXPECT_EQ(plan.cool_down, "BalancingPlan even-1 moves pods, and room is kept for them");
+  request_.plan_under_way.clear();
+  EXPECT_EQ(Plan(10s).delete_empty.size(), 1U) << "it has been unneeded all the time";
+}
+
 TEST_F(ScaleDownTest, CoolDownsCanBePerGroup) {
   EmptyNodes(1, "resting");
   world_.Node("other", 1000, 1000, "awake");

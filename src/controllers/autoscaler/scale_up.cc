@@ -71,13 +71,34 @@ ScaleUpPlan ScaleUpPlanning::Run() {
 }
 
 void ScaleUpPlanning::CountNodes() {
+  std::map<std::string_view, int64_t> counted;  // by group
   for (const NodeId node : snapshot_.order()) {
     const kube::Node* object = node == kNone ? nullptr : objects_(node);
-    if (object != nullptr) limits_.Count(*object);
+    if (object == nullptr) continue;
+    limits_.Count(*object);
+    ++counted[(*view_.nodes)[node].group];
   }
   for (const UpcomingNode& upcoming : request_.upcoming) {
     const NodeTemplate* node_template = templates_.Find(upcoming.group);
     if (node_template != nullptr) limits_.Count(node_template->node);
+    ++counted[upcoming.group];
+  }
+  CountAwaited(counted);
+}
+
+/// Not every node that a group has been asked for counts as upcoming: not those of a group that is backed off, or that grew
+/// before this autoscaler came. They may come all the same, and the limits hold then, too.
+void ScaleUpPlanning::CountAwaited(const std::map<std::string_view, int64_t>& counted) {
+  for (const providers::NodeGroup& group : view_.groups.groups) {
+    const auto known = counted.find(group.id);
+    int64_t awaited = group.target_size - (known == counted.end() ? 0 : known->second);
+    for (const ScaleUpStep& step : request_.granted) {
+      for (const GroupDelta& change : step.changes) awaited -= change.group == group.id ? change.to - change.from : 0;
+    }
+    if (awaited <= 0) continue;
+    awaited_ += awaited;
+    const NodeTemplate* node_template = templates_.Find(group.id);
+    if (node_template != nullptr) limits_.Consume(node_template->node, awaited);
   }
 }
 
@@ -106,7 +127,7 @@ void ScaleUpPlanning::MakeCandidates() {
 
 std::optional<int64_t> ScaleUpPlanning::NodesLeft() const {
   if (options_.max_nodes_total <= 0) return std::nullopt;
-  return options_.max_nodes_total - static_cast<int64_t>(snapshot_.node_count());
+  return options_.max_nodes_total - static_cast<int64_t>(snapshot_.node_count()) - awaited_;
 }
 
 bool ScaleUpPlanning::AnyWaiting() const {

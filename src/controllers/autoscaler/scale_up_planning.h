@@ -36,6 +36,7 @@ class ScaleUpPlanning {
 
   // scale_up.cc
   void CountNodes();
+  void CountAwaited(const std::map<std::string_view, int64_t>& counted);
   void CountGranted();
   void MakeCandidates();
   bool TakeStep();
@@ -84,6 +85,7 @@ class ScaleUpPlanning {
   std::map<std::string, std::shared_ptr<const Estimate>> estimates_;  // of this step, by what they depend on
   std::set<std::string> growing_;                                     // groups that grow in this loop
   size_t named_ = 0;                                                  // nodes that the plan has added
+  int64_t awaited_ = 0;  // nodes that are neither in the snapshot nor planned, and that groups have been asked for
   /// Where the plan has noted what the nodes that it has added will hold: step, node of the step.
   std::unordered_map<scheduling::NodeId, std::pair<size_t, size_t>> noted_;
   scheduling::NodeSet planned_;

@@ -163,6 +163,51 @@ TEST_F(ScaleUpTest, V11TheNumberOfNodesIsCapped) {
   EXPECT_EQ(Changes(plan), "ng2 1->2");
 }
 
+/// A member that is still empty: its groups have targets, their nodes have not registered, and no request of ours says so.
+TEST_F(ScaleUpTest, NodesThatWereAskedForBeforeCountForTheLimits) {
+  for (const auto& [id, target] : {std::pair{"large", 1}, {"small", 2}}) {
+    AddGroup(id, 5);
+    view.groups.Find(id)->target_size = target;
+    Templates().Set(id, MakeNode("t", 2000, 1000));
+  }
+  for (int i = 0; i < 9; ++i) AddPending(MakePod("p" + std::to_string(i), 1500, 0));
+  options.max_groups_per_loop = 4;
+  options.max_nodes_total = 8;
+  const auto nodes = [&] {
+    const ScaleUpPlan plan = Plan();
+    int64_t sum = 3;
+    for (const ScaleUpStep& step : plan.steps) {
+      for (const GroupDelta& change : step.changes) sum += change.to - change.from;
+    }
+    return sum;
+  };
+  EXPECT_EQ(nodes(), 8);
+  options.cores_total.max = 12;
+  EXPECT_EQ(nodes(), 6);
+  options.cores_total.max = 1000;
+  // Those that have come meanwhile, or are upcoming, are not counted twice.
+  view.groups.Find("small")->target_size = 1;
+  AddNode(MakeNode("n1", 2000, 1000), "small");
+  AddPod(MakePod("on-n1", 1500, 0), "rs", "n1");
+  EXPECT_EQ(nodes(), 8);
+}
+
+/// A second plan of one loop, after a refusal.
+TEST_F(ScaleUpTest, WhatWasGrantedCountsOnceForTheLimits) {
+  for (const char* id : {"a", "b"}) {
+    AddGroup(id, id[0] == 'a' ? 2 : 9);
+    Templates().Set(id, MakeNode("t", 1000, 1000));
+  }
+  for (int i = 0; i < 9; ++i) AddPending(MakePod("p" + std::to_string(i), 600, 0));
+  options.max_nodes_total = 5;
+  Pick("a");
+  request.granted = Plan().steps;
+  view.groups.Find("a")->target_size = 2;
+  options.max_groups_per_loop = 4;
+  Pick("b");
+  EXPECT_EQ(Changes(Plan()), "b 0->3");
+}
+
 TEST_F(ScaleUpTest, V12NothingGrowsBeyondTheCores) {
   options.cores_total.max = 7;
   AddGroup("ng1");

@@ -26,7 +26,11 @@ class Execution {
   ExecutionStep Run() {
     if (plan().state == PlanPhase::kPending && !Begin()) return std::move(step_);
     for (size_t i = 0; i < plan().moves.size(); ++i) {
-      if (Status(i).state == MoveState::kEvicting) GoOnEvicting(i);
+      if (Status(i).state == MoveState::kEvicted) Await(i);
+    }
+    for (size_t i = 0; i < plan().moves.size(); ++i) {
+      if (Status(i).state != MoveState::kEvicting) continue;
+      GoOnEvicting(i);
       if (Status(i).state == MoveState::kEvicted) Await(i);
     }
     for (size_t i = 0; i < plan().moves.size(); ++i) {
@@ -88,9 +92,26 @@ class Execution {
           fmt::format("not evicted within {}: {}", base::FormatDuration(kMovePatience), Status(i).message));
     } else if (view_.policy == nullptr) {
       End(i, MoveState::kFailed, "the policy is not in force any more");
+    } else if (std::string why = WhyNotYet(i); !why.empty()) {
+      // Others may have the room meanwhile. The state stays: whether an eviction got through is not known for certain.
+      Status(i).message = std::move(why);
+      if (Status(i).reserve_until > now_) Status(i).reserve_until = now_;
     } else {
+      if (Status(i).reserve_until.value_or(now_) <= now_) Status(i).reserve_until = now_ + kMovePatience;
       step_.evict.push_back(i);
     }
+  }
+
+  /// Why the pod is not to be evicted just now, although its move has begun: after a refusal, or when a predecessor did not
+  /// come to it, things can have changed.
+  std::string WhyNotYet(size_t i) {
+    std::string why = WhyOutdated(Move(i), view_.objects);
+    if (why.empty()) why = WhyRoomIsShort();
+    return why.empty() ? WhyNotOn(view_.objects, Move(i).pod, Move(i).to) : why;
+  }
+
+  std::string WhyRoomIsShort() const {
+    return view_.objects.WhyRoomIsShort([this](const SeenPod& pod) { return IsAwaited(pod.uid); });
   }
 
   void MarkEvicted(size_t i) {
@@ -181,11 +202,7 @@ class Execution {
 
   /// Why no move may begin now, whichever it is.
   std::string ClosedGate() {
-    for (const auto& [key, pod] : view_.objects.pods()) {
-      if (!pod.node.empty() || pod.terminating) continue;
-      if (!IsAwaited(pod.uid)) return "pod " + key + " waits for a node";
-    }
-    if (view_.objects.scaling_up()) return "the autoscaler adds nodes";
+    if (std::string why = WhyRoomIsShort(); !why.empty()) return why;
     const Policy& policy = *view_.policy;
     if (MovementsLeft(policy, view_.past, now_) - UncountedMoves() > 0) return "";
     return fmt::format("{} movements were made in the last {}", policy.movements, base::FormatDuration(policy.throttle_window));

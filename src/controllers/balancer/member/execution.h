@@ -10,7 +10,8 @@
 //             +------------+--> Failed: not what was planned any more, no room, or no budget in time
 //
 // Moves begin in the order of the plan, as many at a time as the policy says, and never two at once to one node. None begins
-// while pods wait for nodes or the autoscaler adds some: what is short of room is not made shorter.
+// while pods wait for nodes, or the autoscaler adds nodes or empties one: what is short of room is not made shorter.
+// A pod whose eviction is due again stays for the same reasons, and its room is free for others meanwhile.
 #pragma once
 
 #include <optional>

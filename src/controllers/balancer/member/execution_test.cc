@@ -103,6 +103,31 @@ TEST_F(ExecutionTest, ABudgetIsWaitedForButNotForEver) {
   EXPECT_EQ(step.evict, std::vector<size_t>{1}) << "the next one has its turn";
 }
 
+TEST_F(ExecutionTest, WhatIsTriedAgainKeepsToTheRulesOfWhatBegins) {
+  const base::Status refused = base::Fail(base::Code::kTooManyRequests, "the budget allows none");
+  EXPECT_EQ(Step(refused).evict.size(), 1u);
+  EXPECT_GT(plan.status[0].reserve_until, now);
+  const auto held = [&] {
+    now += 5s;
+    EXPECT_TRUE(Step(refused).evict.empty());
+    EXPECT_EQ(plan.status[0].state, MoveState::kEvicting);
+    EXPECT_LE(plan.status[0].reserve_until, now) << "others need the room";
+    return plan.status[0].message;
+  };
+  objects.Upsert(PodObject("new", "", {.cpu = "100m", .owner = "web-1"}));
+  EXPECT_EQ(held(), "pod default/new waits for a node");
+  objects.Upsert(PodObject("new", "n2", {.cpu = "3800m", .kind = "DaemonSet", .owner = "d"}));
+  EXPECT_EQ(held(), "NodeResourcesFit on n2: Insufficient cpu");
+  objects.Remove("Pod", "default/new");
+  Json going = testing::NodeObject("n2");
+  base::Ensure(going, {"spec", "taints"}) = JsonArray{JsonObject{{"key", kToBeDeletedTaint}, {"effect", "NoSchedule"}}};
+  objects.Upsert(going);
+  EXPECT_EQ(held(), "node n2: the autoscaler removes it");
+  Node("n2");
+  EXPECT_EQ(Step().evict, std::vector<size_t>{0});
+  EXPECT_EQ(plan.status[0].reserve_until, now + kMovePatience);
+}
+
 TEST_F(ExecutionTest, ASuccessorOfTheOwnerGoesOn) {
   const PastMoves none;
   const ExecutionStep intended = Advance(plan, {objects, &policy, none, now});
@@ -169,6 +194,14 @@ TEST_F(ExecutionTest, NothingBeginsWhileRoomIsShort) {
   EXPECT_TRUE(Step().evict.empty());
   EXPECT_EQ(plan.status[0].message, "the autoscaler adds nodes");
   objects.Remove("ConfigMap", "kube-system/cluster-autoscaler-status");
+  // Another node is emptied: its pods need what is free elsewhere.
+  Json going = testing::NodeObject("n4");
+  base::Ensure(going, {"spec", "taints"}) = JsonArray{JsonObject{{"key", kToBeDeletedTaint}, {"effect", "NoSchedule"}}};
+  objects.Upsert(going);
+  objects.Upsert(PodObject("drained", "n4", {.owner = "web-1"}));
+  EXPECT_TRUE(Step().evict.empty());
+  EXPECT_EQ(plan.status[0].message, "the autoscaler removes node n4, and its pods need room");
+  objects.Upsert(PodObject("drained", "n4", {.kind = "DaemonSet", .owner = "d"}));
   EXPECT_EQ(Step().evict.size(), 1u);
 }
 

@@ -230,21 +230,12 @@ class MemberBalancer final : public runtime::MemberController {
     warning ? recorder_.Warning(about, reason, text) : recorder_.Normal(about, reason, text);
   }
 
-  /// Why this is not the time for a plan; "" when it is.
-  std::string WhyNotNow() {
-    if (cache_.objects().scaling_up()) return "the autoscaler adds nodes";
-    for (const auto& [key, pod] : cache_.objects().pods()) {
-      if (pod.node.empty() && !pod.terminating) return "pod " + key + " waits for a node";
-    }
-    return "";
-  }
-
   base::Duration MakePlanIfDue(const std::vector<PlanObject>& plans) {
     const base::Time now = clock_.Now();
     tried_.clear();
     SetMetrics(plans);
     if (!planning_.Due(*policy_, now)) return kExecutionScan;
-    if (const std::string why = WhyNotNow(); !why.empty()) {
+    if (const std::string why = cache_.objects().WhyRoomIsShort(); !why.empty()) {
       TellOutlook("Waiting", why, nullptr);
       return kScan;
     }

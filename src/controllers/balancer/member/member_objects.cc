@@ -128,12 +128,14 @@ SeenPod DecodeSeenPod(const Json& object) {
 
 SeenNode DecodeSeenNode(const Json& object) {
   const kube::Node node = kube::Node::Decode(object);
+  const bool going = std::ranges::any_of(node.taints, [](const kube::Taint& taint) { return taint.key == kToBeDeletedTaint; });
   return {.name = node.meta.name,
           .uid = node.meta.uid,
           .labels = node.meta.labels,
           .allocatable = node.allocatable,
           .ready_since = std::max(node.ready_since, node.meta.creation_time),
-          .left_out = WhyLeftOut(node)};
+          .left_out = WhyLeftOut(node),
+          .going = going};
 }
 
 void MemberObjects::Upsert(const Json& object) {
@@ -235,6 +237,19 @@ std::vector<const SeenPod*> MemberObjects::PodsOf(std::string_view owner_uid) co
     if (pod.owner_uid == owner_uid) found.push_back(&pod);
   }
   return found;
+}
+
+std::string MemberObjects::WhyRoomIsShort(const std::function<bool(const SeenPod& pod)>& awaited) const {
+  for (const auto& [key, pod] : pods_) {
+    if (pod.node.empty()) {
+      if (!pod.terminating && !(awaited && awaited(pod))) return "pod " + key + " waits for a node";
+      continue;
+    }
+    const SeenNode* node = FindNode(pod.node);
+    const bool stays = pod.owner_kind == "DaemonSet" || pod.owner_kind == "Node";
+    if (node != nullptr && node->going && !stays) return "the autoscaler removes node " + pod.node + ", and its pods need room";
+  }
+  return scaling_up_ ? "the autoscaler adds nodes" : "";
 }
 
 }  // namespace evenkeel::controllers::balancer::member

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -42,6 +43,7 @@ struct SeenNode {
   kube::ResourceList allocatable;
   base::Time ready_since{};
   std::string left_out;  ///< why pods neither come nor go because of us, one clause; "": they may
+  bool going = false;    ///< cluster-autoscaler is removing it
 };
 
 /// A ReplicaSet, StatefulSet or ReplicationController.
@@ -73,8 +75,10 @@ class MemberObjects {
   /// Pods of one controller, terminating ones too. O(pods).
   std::vector<const SeenPod*> PodsOf(std::string_view owner_uid) const;
 
-  /// cluster-autoscaler's status says that nodes are on their way.
-  bool scaling_up() const { return scaling_up_; }
+  /// Why room is short, or may soon be, so that nothing is moved, one clause: a pod waits for a node that `awaited` does not
+  /// know of, or cluster-autoscaler adds nodes, or removes one whose pods will need the room that others have left. "": it is
+  /// not. O(pods).
+  std::string WhyRoomIsShort(const std::function<bool(const SeenPod& pod)>& awaited = {}) const;
 
  private:
   void UpsertPod(const base::Json& pod);

@@ -58,7 +58,7 @@ class MemberScheduler final : public runtime::MemberController {
     Feed(kube::resources::Pods(), kLivePods, [this](const std::string& key, const Json* after) {
       scheduler_.OnPod(key, after ? std::make_shared<const kube::Pod>(kube::Pod::Decode(*after)) : nullptr);
     });
-    Feed(kube::resources::CustomResourceDefinitions(), std::string("metadata.name=") + kPlanDefinition,
+    Feed(kube::resources::CustomResourceDefinitions(), std::string("metadata.name=") + scheduling::kPlanDefinition,
          [this](const std::string& key, const Json* after) { plans_.OnDefinition(key, after); });
     controller_.WaitFor([this] { return nodes_.synced() && std::ranges::all_of(feeds_, Listed) && plans_.synced(); });
     member.strand()->Post([this] {

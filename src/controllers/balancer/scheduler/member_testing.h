@@ -10,8 +10,8 @@
 
 #include "client/fake_client.h"
 #include "controllers/balancer/scheduler/member_scheduler.h"
-#include "controllers/balancer/scheduler/reservations.h"
 #include "scheduling/objects_testing.h"
+#include "scheduling/reservations.h"
 
 namespace evenkeel::controllers::balancer::scheduler::testing {
 
@@ -133,7 +133,7 @@ class MemberWorld : public ::testing::Test {
   void Remove(const std::string& pod) { api->Remove(kube::resources::Pods(), "default/" + pod); }
 
   void Define() {
-    Put({{"metadata", {{"name", kPlanDefinition}}},
+    Put({{"metadata", {{"name", scheduling::kPlanDefinition}}},
          {"status", {{"conditions", JsonArray{JsonObject{{"type", "Established"}, {"status", "True"}}}}}}},
         kube::resources::CustomResourceDefinitions());
   }
@@ -151,7 +151,7 @@ class MemberWorld : public ::testing::Test {
                                   {"replacement", move.replacement.empty() ? "" : "default/" + move.replacement}});
     }
     Put({{"metadata", {{"name", "p"}}}, {"spec", {{"actions", actions}}}, {"status", {{"phase", phase}, {"actions", states}}}},
-        BalancingPlans());
+        scheduling::BalancingPlans());
   }
   /// As the plan was told it first.
   std::string UidOf(const std::string& pod) {

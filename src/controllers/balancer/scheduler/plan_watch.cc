@@ -1,6 +1,6 @@
 #include "controllers/balancer/scheduler/plan_watch.h"
 
-#include "controllers/balancer/scheduler/reservations.h"
+#include "scheduling/reservations.h"
 
 namespace evenkeel::controllers::balancer::scheduler {
 
@@ -9,7 +9,7 @@ PlanWatch::PlanWatch(client::Client& client, std::shared_ptr<base::Strand> stran
     : client_(client), strand_(std::move(strand)), clock_(clock), random_(std::move(random)), handler_(std::move(handler)) {}
 
 void PlanWatch::OnDefinition(const std::string& name, const base::Json* after) {
-  if (name != kPlanDefinition) return;
+  if (name != scheduling::kPlanDefinition) return;
   const base::Json* established = after == nullptr ? nullptr : kube::FindCondition(*after, "Established");
   const bool served = established != nullptr && base::FindString(*established, {"status"}) == "True";
   if (served == (plans_ != nullptr)) return;
@@ -18,8 +18,8 @@ void PlanWatch::OnDefinition(const std::string& name, const base::Json* after) {
     for (const auto& [plan, object] : gone->items()) handler_(plan, nullptr);
     return;
   }
-  plans_ = std::make_unique<client::Informer<kube::Object>>(client_, BalancingPlans(), client::InformerOptions{}, strand_,
-                                                            clock_, random_.Fork("plans"));
+  plans_ = std::make_unique<client::Informer<kube::Object>>(client_, scheduling::BalancingPlans(), client::InformerOptions{},
+                                                            strand_, clock_, random_.Fork("plans"));
   plans_->AddHandler([this](const auto& before, const auto& after_change) {
     handler_((after_change ? after_change : before)->meta.name, after_change ? after_change->json.get() : nullptr);
   });

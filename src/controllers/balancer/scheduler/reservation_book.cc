@@ -7,6 +7,7 @@ namespace evenkeel::controllers::balancer::scheduler {
 using scheduling::kNone;
 using scheduling::NodeId;
 using scheduling::PodId;
+using scheduling::Reservation;
 
 /// The same promise: what else may differ (until when, whose turn it is) changes nothing about the room that is held.
 bool ReservationBook::Same(const Reservation& a, const Reservation& b) {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/time.h"
-#include "controllers/balancer/scheduler/reservations.h"
 #include "kube/types.h"
+#include "scheduling/reservations.h"
 #include "scheduling/snapshot.h"
 
 namespace evenkeel::controllers::balancer::scheduler {
@@ -28,7 +28,7 @@ class ReservationBook {
   bool empty() const { return entries_.empty(); }
 
   /// From now on the plan has these reservations, but for those that have run out. Answers the nodes on which room is given up.
-  Nodes Update(const std::string& plan, const std::vector<Reservation>& reservations, base::Time now);
+  Nodes Update(const std::string& plan, const std::vector<scheduling::Reservation>& reservations, base::Time now);
   /// Drops what has run out. Answers the same.
   Nodes Expire(base::Time now);
   std::optional<base::Time> NextEnd() const;
@@ -59,13 +59,13 @@ class ReservationBook {
 
  private:
   struct Entry {
-    Reservation reservation;
+    scheduling::Reservation reservation;
     scheduling::ClassId pod_class = scheduling::kNone;  ///< that is held; kNone: nothing is
     scheduling::NodeId node = scheduling::kNone;        ///< where, while something is held
     int32_t priority = 0;
     std::string taken_by;  ///< the successor that has a node
   };
-  static bool Same(const Reservation& a, const Reservation& b);
+  static bool Same(const scheduling::Reservation& a, const scheduling::Reservation& b);
   bool Matches(const Entry& entry, const kube::Pod& pod) const;
   void Settle(Entry& entry);
   void Hold(Entry& entry, scheduling::PodId size_of);

@@ -35,7 +35,7 @@ TEST(ReservationBookTest, HoldsNothingInTheEnd) {
     std::map<std::string, kube::Pod> pods;
     base::Time now = kNow;
     const auto plan = [&] {
-      std::vector<Reservation> reservations;
+      std::vector<scheduling::Reservation> reservations;
       for (int action = 0; action < 4; ++action) {
         if (any(3) == 0) continue;
         const std::string pod = "default/p" + std::to_string(any(8));
@@ -122,14 +122,14 @@ TEST(ReservationBookTest, SaysWhichNodesHaveRoomAgain) {
   for (const char* node : {"n1", "n2", "n3"}) snapshot.UpsertNode(NodeMaker(node).json);
   snapshot.UpsertPod(*PodOf(1, "rs", "n1").json);
   const NodeId target = snapshot.FindNodeByName("n2");
-  const Reservation reservation{0, "n1", "n2", "default/p1", "", "rs", kNow + std::chrono::seconds(60), ""};
+  const scheduling::Reservation reservation{0, "n1", "n2", "default/p1", "", "rs", kNow + std::chrono::seconds(60), ""};
   EXPECT_TRUE(book.Update("plan", {reservation}, kNow).empty());
   EXPECT_EQ(snapshot.Free(target, kCpu), 4000 - 200);
-  Reservation longer = reservation;
+  scheduling::Reservation longer = reservation;
   longer.until += std::chrono::seconds(60);
   EXPECT_TRUE(book.Update("plan", {longer}, kNow).empty());
   EXPECT_EQ(book.NextEnd(), longer.until);
-  Reservation elsewhere = longer;
+  scheduling::Reservation elsewhere = longer;
   elsewhere.to = "n3";
   EXPECT_EQ(book.Update("plan", {elsewhere}, kNow), ReservationBook::Nodes{target});
   EXPECT_EQ(snapshot.Free(target, kCpu), 4000);

@@ -126,7 +126,7 @@ TEST_F(ReservationTest, TheRoomIsGivenUpWithThePlan) {
 
 TEST_F(ReservationTest, AnUndefinedKindHasNoPlans) {
   Plan({{"old", "n1", "n2"}});
-  api->Remove(kube::resources::CustomResourceDefinitions(), kPlanDefinition);
+  api->Remove(kube::resources::CustomResourceDefinitions(), scheduling::kPlanDefinition);
   Own();
   Run();
   Define();
@@ -134,7 +134,7 @@ TEST_F(ReservationTest, AnUndefinedKindHasNoPlans) {
   Stranger("stranger", "1");
   Run();
   EXPECT_EQ(NodeOf("stranger"), "") << "the kind is known now, and its plan with it";
-  api->Remove(kube::resources::CustomResourceDefinitions(), kPlanDefinition);
+  api->Remove(kube::resources::CustomResourceDefinitions(), scheduling::kPlanDefinition);
   Run(12s);
   EXPECT_EQ(NodeOf("stranger"), "n2");
 }
@@ -241,6 +241,20 @@ TEST_F(ReservationTest, ASuccessorThatGoesAgainMakesRoomForTheNext) {
   Pod("rs", "newer", "1");
   Run();
   EXPECT_EQ(NodeOf("newer"), "n2");
+}
+
+TEST_F(ReservationTest, ATargetThatComesLaterIsKeptFromThenOn) {
+  Cordon("n2");
+  Own();
+  Plan({{"old", "n1", "n9"}});
+  Stranger("a-stranger", "2");
+  Run();
+  Node("n9", "2");
+  Run(12s);
+  EXPECT_EQ(NodeOf("a-stranger"), "");
+  Stranger("small", "1");
+  Run();
+  EXPECT_EQ(NodeOf("small"), "n9") << "what is not kept is free";
 }
 
 TEST_F(ReservationTest, ThePlanCanNameTheSuccessor) {

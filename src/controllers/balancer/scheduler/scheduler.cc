@@ -108,8 +108,8 @@ bool Scheduler::Wants(const kube::Pod& pod) const {
 }
 
 void Scheduler::OnPlan(const std::string& name, const base::Json* after) {
-  PlanReservations read;
-  if (after != nullptr) read = ReadReservations(*after);
+  scheduling::PlanReservations read;
+  if (after != nullptr) read = scheduling::ReadReservations(*after);
   for (const std::string& problem : read.problems) {
     base::log::Warn("a balancing plan asks for a reservation that cannot be read",
                     {{"plan", name}, {"version", kube::ResourceVersionOf(*after)}, {"error", problem}});

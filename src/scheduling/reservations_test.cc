@@ -1,8 +1,8 @@
-#include "controllers/balancer/scheduler/reservations.h"
+#include "scheduling/reservations.h"
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::controllers::balancer::scheduler {
+namespace evenkeel::scheduling {
 namespace {
 
 using base::Json;
@@ -40,6 +40,15 @@ TEST(ReservationsTest, OnlyAPlanThatIsBeingCarriedOutHasAny) {
   EXPECT_TRUE(ReadReservations(Json(base::JsonObject{})).reservations.empty());
 }
 
+TEST(ReservationsTest, RoomIsKeptUntilTheLastEnds) {
+  Json plan = Plan();
+  EXPECT_EQ(RoomKeptUntil(plan), base::ParseTime("2026-01-01T00:06:00Z").value());
+  plan.at("status").at("actions").at(2).as_object()["state"] = "Waiting";
+  EXPECT_EQ(RoomKeptUntil(plan), base::ParseTime("2026-01-01T00:05:00Z").value());
+  base::Ensure(plan, {"status", "phase"}) = "Done";
+  EXPECT_EQ(RoomKeptUntil(plan), std::nullopt);
+}
+
 TEST(ReservationsTest, OneThatCannotBeReadSpoilsNoOther) {
   const auto problem = [](std::initializer_list<std::string_view> path, const Json& value) {
     Json plan = Plan();
@@ -63,4 +72,4 @@ TEST(ReservationsTest, OneThatCannotBeReadSpoilsNoOther) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer::scheduler
+}  // namespace evenkeel::scheduling

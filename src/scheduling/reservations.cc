@@ -1,10 +1,12 @@
-#include "controllers/balancer/scheduler/reservations.h"
+#include "scheduling/reservations.h"
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
+
 #include "base/result.h"
 
-namespace evenkeel::controllers::balancer::scheduler {
+namespace evenkeel::scheduling {
 namespace {
 
 using base::FindString;
@@ -68,4 +70,12 @@ PlanReservations ReadReservations(const Json& plan) {
   return read;
 }
 
-}  // namespace evenkeel::controllers::balancer::scheduler
+std::optional<base::Time> RoomKeptUntil(const Json& plan) {
+  std::optional<base::Time> last;
+  for (const Reservation& reservation : ReadReservations(plan).reservations) {
+    last = std::max(last.value_or(reservation.until), reservation.until);
+  }
+  return last;
+}
+
+}  // namespace evenkeel::scheduling

@@ -1,8 +1,9 @@
-// What a BalancingPlan (evenkeel.dev/v1alpha1) that is being carried out asks of the scheduler: room on a node for the pod that
-// will take the place of an evicted one.
+// What a BalancingPlan (evenkeel.dev/v1alpha1) that is being carried out asks of all others: room on a node for the pod that
+// will take the place of an evicted one. The scheduler keeps it free, and the autoscaler begins no removal meanwhile.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,7 @@
 #include "base/time.h"
 #include "kube/resource.h"
 
-namespace evenkeel::controllers::balancer::scheduler {
+namespace evenkeel::scheduling {
 
 const kube::Resource& BalancingPlans();
 /// The name of the CustomResourceDefinition that an API with BalancingPlans has.
@@ -36,4 +37,7 @@ struct PlanReservations {
 /// The actions in state Evicting or Evicted of a plan in phase Executing; none of any other plan. O(actions).
 PlanReservations ReadReservations(const base::Json& plan);
 
-}  // namespace evenkeel::controllers::balancer::scheduler
+/// When the last of its reservations ends; nullopt: it has none.
+std::optional<base::Time> RoomKeptUntil(const base::Json& plan);
+
+}  // namespace evenkeel::scheduling
