@@ -73,6 +73,22 @@ void AddUp(CLI::App& app, UpOptions& options, Action& action) {
   up->callback([&] { action = [&] { return Up(options); }; });
 }
 
+void AddRolloutRunFlags(CLI::App& run, RolloutRunOptions& options) {
+  run.add_flag("--rollout", options.enabled,
+               "Carry out the rollouts of the hub's MultiClusterZooKeepers, one replica at a time");
+  run.add_flag("--install", options.install,
+               "With --rollout: write its definitions and webhook configurations to the hub, which then asks the leader");
+  run.add_option("--webhook-address", options.address, "Where the webhooks of --rollout are served")->capture_default_str();
+  run.add_option("--webhook-port", options.port, "Port of the same; 0: any free one")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  run.add_option("--webhook-url", options.url,
+                 "How the hub reaches them (default: https://, this replica's address or host, and the port)");
+  run.add_option("--tls-cert-file", options.certificate_file, "Their certificate (default: one is made)");
+  run.add_option("--tls-private-key-file", options.key_file, "Its key");
+  run.add_option("--webhook-ca-file", options.ca_file, "Who signed it (default: itself)");
+}
+
 void AddRun(CLI::App& app, RunOptions& options, Action& action) {
   CLI::App* run = app.add_subcommand("run", "Run the controllers of one replica against a hub");
   AddHubFlags(*run, options.hub);
@@ -96,6 +112,7 @@ void AddRun(CLI::App& app, RunOptions& options, Action& action) {
       ->delimiter(',');
   run->add_flag("--in-cluster", options.in_cluster, "The hub itself takes part in the distribution, as in Argo CD");
   run->add_flag("--balancer", options.balancer, "Move pods of the members that have a BalancingPolicy");
+  AddRolloutRunFlags(*run, options.rollout);
   run->add_flag("--scheduler", options.scheduler, "Bind pods of the members that have schedulerName: evenkeel");
   const auto read_autoscaler = AddAutoscalerFlags(*run, options.autoscaler);
   run->callback([&, read_autoscaler] {
@@ -176,7 +193,15 @@ void AddScale(const Questions& questions, ScaleOptions& options, std::string& na
   });
 }
 
-void AddRollout(const Questions& questions, RolloutOptions& options, Action& action) {
+void AddRollout(const Questions& questions, RolloutOptions& options, GetRolloutsOptions& get_options, Action& action) {
+  CLI::App* get = questions.get->add_subcommand("rollouts", "Ensembles over several clusters, and how far their changes are");
+  get->add_option("--kubeconfig", get_options.hub.kubeconfig, "How to reach the hub, as get shards does");
+  get->add_option("--context", get_options.hub.context, "Context of the kubeconfig (default: its current one)");
+  get->add_option("-n,--namespace", get_options.hub.ns, "Only of this namespace (default: all)");
+  get->add_option("-f,--filename", get_options.files, "MultiClusterZooKeepers; - is standard input (default: the live hub)")
+      ->allow_extra_args(false);
+  get->add_option("-o,--output", get_options.output, "table, json or yaml")->capture_default_str();
+  get->callback([&] { action = [&] { return GetRollouts(get_options, std::cout); }; });
   CLI::App* plan =
       questions.plan->add_subcommand("rollout", "What a MultiClusterZooKeeper's rollout does next, and what it waits for");
   plan->add_option("-f,--filename", options.files,
@@ -257,6 +282,8 @@ int Main(int argc, char** argv) {
   ScaleOptions scale;
   std::string pod_or_node;
   RolloutOptions rollout;
+  GetRolloutsOptions rollouts;
+  rollouts.hub.ns.clear();
   BalanceOptions balance;
   std::string service;
   SimulateOptions simulate;
@@ -268,7 +295,7 @@ int Main(int argc, char** argv) {
   const Questions questions = AddQuestions(app);
   AddShards(questions, plan_shards, shards, cluster, action);
   AddScale(questions, scale, pod_or_node, action);
-  AddRollout(questions, rollout, action);
+  AddRollout(questions, rollout, rollouts, action);
   AddBalance(questions, balance, service, action);
   AddSimulate(app, simulate, action);
   AddSolve(app, solve, action);

@@ -2,7 +2,10 @@
 
 #include <iostream>
 
+#include "cli/hub.h"
 #include "cli/output.h"
+#include "controllers/rollout/budget.h"
+#include "controllers/rollout/zookeeper/definitions.h"
 #include "controllers/rollout/zookeeper/rollout_objects.h"
 #include "kube/manifest.h"
 #include "kube/object.h"
@@ -51,7 +54,94 @@ void PrintRollout(std::ostream& out, const Json& plan) {
   PrintTable(out, {"THEN", "KIND", "NAME"}, rows);
 }
 
+base::Result<std::vector<Json>> ReadEnsembles(const GetRolloutsOptions& options) {
+  std::vector<Json> ensembles;
+  if (options.files.empty()) {
+    EVENKEEL_ASSIGN(const auto hub, ConnectToHub(options.hub));
+    auto page = client::ListAll(*hub, zookeeper::MultiClusterZooKeepers(), {.ns = options.hub.ns});
+    if (!page && page.error().code() == base::Code::kNotFound) {
+      return base::Fail(
+          page.error().Wrap(hub->Describe() + " knows no MultiClusterZooKeepers: run evenkeel run --rollout --install"));
+    }
+    if (!page) return base::Fail(page.error().Wrap("list MultiClusterZooKeepers of " + hub->Describe()));
+    return std::move(page->items);
+  }
+  EVENKEEL_ASSIGN(const std::vector<kube::ManifestObject> objects, kube::ReadManifests(options.files));
+  for (const kube::ManifestObject& object : objects) {
+    const bool wanted = FindString(object.object, {"kind"}) == zookeeper::MultiClusterZooKeepers().kind;
+    const bool here = options.hub.ns.empty() || kube::NamespaceOf(object.object) == options.hub.ns;
+    if (wanted && here) ensembles.push_back(Json(object.object, {}));
+  }
+  return ensembles;
+}
+
+Json RolloutOf(const Json& ensemble) {
+  static const Json kNone = base::JsonObject{};
+  const Json* given = base::Find(ensemble, {"status"});
+  const Json& status = given == nullptr ? kNone : *given;
+  const base::JsonArray& records = base::FindArray(status, {"records"});
+  base::JsonArray clusters;
+  for (const Json& cluster : base::FindArray(status, {"clusters"})) {
+    const std::string name(FindString(cluster, {"name"}));
+    clusters.push_back(base::JsonObject{{"cluster", name},
+                                        {"track", PlaceOf(status, name)},
+                                        {"servers", base::FindInt(cluster, {"replicas"})},
+                                        {"revision", FindString(cluster, {"revision"}, "-")}});
+  }
+  // What stops it, if anything does; otherwise what it waits for.
+  const Json* degraded = kube::FindCondition(ensemble, "Degraded");
+  const bool stopped = degraded != nullptr && FindString(*degraded, {"status"}) == "True";
+  const Json* condition = stopped ? degraded : kube::FindCondition(ensemble, "Progressing");
+  const int64_t voters = base::FindInt(status, {"replicas"}), ready = base::FindInt(status, {"readyReplicas"});
+  const int64_t majority = controllers::rollout::Majority(voters);
+  const Json* leader = base::Find(status, {"leader"});
+  return base::JsonObject{{"ensemble", kube::KeyOf(ensemble)},
+                          {"phase", FindString(status, {"phase"}, "Pending")},
+                          {"voters", voters},
+                          {"ready", ready},
+                          {"majority", majority},
+                          {"margin", ready - majority},
+                          {"leader", leader == nullptr ? Json() : *leader},
+                          {"reason", condition == nullptr ? "" : FindString(*condition, {"reason"})},
+                          {"message", condition == nullptr ? "" : FindString(*condition, {"message"})},
+                          {"records", records.size()},
+                          {"record", records.empty() ? Json() : records.back()},
+                          {"clusters", std::move(clusters)}};
+}
+
+void PrintRollouts(std::ostream& out, const base::JsonArray& rollouts) {
+  std::vector<std::vector<std::string>> rows, clusters;
+  for (const Json& rollout : rollouts) {
+    const std::string ensemble(FindString(rollout, {"ensemble"}));
+    const auto number = [&](const char* field) { return std::to_string(base::FindInt(rollout, {field})); };
+    rows.push_back({ensemble, std::string(FindString(rollout, {"phase"})), number("records"), number("voters"), number("ready"),
+                    number("margin"), std::string(FindString(rollout, {"leader", "cluster"}, "-")),
+                    std::string(FindString(rollout, {"reason"}))});
+    for (const Json& cluster : base::FindArray(rollout, {"clusters"})) {
+      clusters.push_back({ensemble, std::string(FindString(cluster, {"cluster"})), std::string(FindString(cluster, {"track"})),
+                          std::to_string(base::FindInt(cluster, {"servers"})), std::string(FindString(cluster, {"revision"}))});
+    }
+  }
+  PrintTable(out, {"ENSEMBLE", "PHASE", "RECORDS", "VOTERS", "READY", "MARGIN", "LEADER", "REASON"}, rows);
+  if (clusters.empty()) return;
+  out << '\n';
+  PrintTable(out, {"ENSEMBLE", "CLUSTER", "TRACK", "SERVERS", "REVISION"}, clusters);
+}
+
 }  // namespace
+
+base::Status GetRollouts(const GetRolloutsOptions& options, std::ostream& out) {
+  EVENKEEL_ASSIGN(const Format format, ParseFormat(options.output));
+  EVENKEEL_ASSIGN(const std::vector<Json> ensembles, ReadEnsembles(options));
+  base::JsonArray rollouts;
+  for (const Json& ensemble : ensembles) rollouts.push_back(RolloutOf(ensemble));
+  if (format == Format::kTable) {
+    PrintRollouts(out, rollouts);
+  } else {
+    PrintValue(out, format, base::JsonObject{{"rollouts", std::move(rollouts)}});
+  }
+  return {};
+}
 
 base::Status PlanRollout(const RolloutOptions& options, std::ostream& out) {
   EVENKEEL_ASSIGN(const Format format, ParseFormat(options.output));

@@ -42,8 +42,8 @@ constexpr base::Duration kMemberTimeout = std::chrono::seconds(30);
 class HealthHandler final : public apiserver::HttpHandler {
  public:
   HealthHandler(const distribution::Distributor& distributor, const base::MetricRegistry& metrics,
-                autoscaler::AutoscalerMetrics& autoscaler, balancer::BalancerMetrics& balancer)
-      : distributor_(distributor), metrics_(metrics), autoscaler_(autoscaler), balancer_(balancer) {}
+                autoscaler::AutoscalerMetrics& autoscaler, balancer::BalancerMetrics& balancer, RolloutService* rollout)
+      : distributor_(distributor), metrics_(metrics), autoscaler_(autoscaler), balancer_(balancer), rollout_(rollout) {}
 
   void Handle(apiserver::HttpRequest request, std::unique_ptr<apiserver::Responder> responder) override {
     apiserver::HttpResponse response;
@@ -52,6 +52,7 @@ class HealthHandler final : public apiserver::HttpHandler {
     if (request.path == "/metrics") {
       autoscaler_.Publish();
       balancer_.Publish();
+      if (rollout_ != nullptr) rollout_->PublishMetrics();
       body = metrics_.Render();
       response.content_type = "text/plain; version=0.0.4; charset=utf-8";
     } else if (request.path == "/healthz" || request.path == "/readyz") {
@@ -73,6 +74,7 @@ class HealthHandler final : public apiserver::HttpHandler {
   const base::MetricRegistry& metrics_;
   autoscaler::AutoscalerMetrics& autoscaler_;
   balancer::BalancerMetrics& balancer_;
+  RolloutService* const rollout_;
 };
 
 std::string HostName() {
@@ -203,9 +205,13 @@ base::Status Run(const RunOptions& run) {
     if (epoch != 0) member_options.headers.emplace_back(client::kEpochHeader, std::to_string(epoch));
     return client::NewHttpClient(config, member_options);
   };
+  std::unique_ptr<RolloutService> rollout;
+  if (run.rollout.enabled) {
+    EVENKEEL_ASSIGN(rollout, StartRolloutService(run.rollout, *hub, *executor, random, metrics, run.hub.ns, options.host_name));
+  }
   const std::unique_ptr<distribution::Distributor> distributor =
       distribution::NewDistributor({*hub, *executor, random, std::move(options), connect, metrics, std::move(controllers)});
-  HealthHandler health(*distributor, metrics, *autoscaler_metrics, *balancer_metrics);
+  HealthHandler health(*distributor, metrics, *autoscaler_metrics, *balancer_metrics, rollout.get());
   apiserver::HttpServerOptions server_options;
   server_options.address = run.metrics_address;
   server_options.port = run.metrics_port;
@@ -214,6 +220,7 @@ base::Status Run(const RunOptions& run) {
   distributor->Start();
   const int signal = signals.Wait();
   base::log::Info("controllers stop: clusters are handed over", {{"signal", signal}});
+  if (rollout != nullptr) rollout->Stop();
   std::promise<void> stopped;
   distributor->Stop([&] { stopped.set_value(); });
   stopped.get_future().wait();

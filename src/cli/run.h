@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/rollout_service.h"
 #include "cli/shards.h"
 #include "controllers/autoscaler/flags.h"
 
@@ -22,6 +23,7 @@ struct RunOptions {
   std::vector<controllers::autoscaler::FlagValue> autoscaler;  ///< without --cloud-provider: none runs
   bool scheduler = false;                                      ///< binds pods of the members that name it
   bool balancer = false;                                       ///< moves pods of the members as their BalancingPolicy says
+  RolloutRunOptions rollout;                                   ///< carries out the hub's MultiClusterZooKeepers
 };
 
 /// Runs until SIGTERM or SIGINT, then hands its clusters over and returns. Serves /healthz, /readyz, /livez and /metrics.

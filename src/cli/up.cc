@@ -13,6 +13,7 @@
 #include "cli/hub.h"
 #include "cli/signals.h"
 #include "controllers/distribution/fleet_view.h"
+#include "controllers/rollout/zookeeper/installation.h"
 #include "embedded/apiserver/audit_log.h"
 #include "embedded/cloud/node_group_definition.h"
 #include "embedded/federation/definitions.h"
@@ -194,6 +195,7 @@ base::Status Fleet::RegisterMembers() {
   Json ns = kube::NewObject(kube::resources::Namespaces(), "", fleet::kNamespace);
   EVENKEEL_TRY(CreateOnce(hub(), kube::resources::Namespaces(), ns));
   EVENKEEL_TRY(embedded::federation::InstallDefinitions(hub()));
+  EVENKEEL_TRY(controllers::rollout::zookeeper::InstallDefinitions(hub()));
   for (size_t i = 1; i < clusters_.size(); ++i) {
     const Json secret = fleet::ClusterSecret(clusters_[i].cluster->name(), clusters_[i].endpoint->url(),
                                              credentials_->controller_token(), credentials_->authority().certificate_pem);

@@ -45,8 +45,14 @@ Json KubeconfigSecret(const std::string& kubeconfig) {
 }
 
 Json ControllerDeployment(int replicas, const std::string& sharding_method, const std::vector<std::string>& more_arguments) {
-  JsonArray arguments{"--kubeconfig=$(EVENKEEL_POD_ROOT)/etc/evenkeel/kubeconfig", "--metrics-address=$(POD_IP)",
-                      "--metrics-port=" + std::to_string(kMetricsPort), "--cloud-provider=embedded", "--balancer"};
+  JsonArray arguments{"--kubeconfig=$(EVENKEEL_POD_ROOT)/etc/evenkeel/kubeconfig",
+                      "--metrics-address=$(POD_IP)",
+                      "--metrics-port=" + std::to_string(kMetricsPort),
+                      "--cloud-provider=embedded",
+                      "--balancer",
+                      "--rollout",
+                      "--install",
+                      "--webhook-address=$(POD_IP)"};
   arguments.insert(arguments.end(), more_arguments.begin(), more_arguments.end());
   const auto variable = [](const char* name, const std::string& value) { return JsonObject{{"name", name}, {"value", value}}; };
   JsonArray environment{FieldVariable("POD_IP", "status.podIP"), FieldVariable("POD_NAME", "metadata.name")};

@@ -110,6 +110,9 @@ base::Result<ReconcileResult> EnsembleReconciler::CarryOut(const std::string& ke
   if (!plan) return Refuse(std::move(ensemble), "InvalidStatus", plan.error().message());
   if (const auto taken = TryTemplate(*plan, reading); !taken) {
     const base::Code code = taken.error().code();
+    if (code == base::Code::kNotFound) {
+      return Refuse(std::move(ensemble), "KindMissing", "the hub does not serve " + ZooKeepers().QualifiedPlural());
+    }
     const bool refused = code == base::Code::kInvalid || code == base::Code::kBadRequest || code == base::Code::kForbidden;
     if (!refused) return base::Fail(taken.error());
     return Refuse(std::move(ensemble), "TemplateRefused", taken.error().message());

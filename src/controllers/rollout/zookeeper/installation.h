@@ -1,0 +1,32 @@
+// What a hub is given so that rollouts work there: the kinds, and who is asked about them.
+#pragma once
+
+#include <string>
+
+#include "base/json.h"
+#include "client/client.h"
+
+namespace evenkeel::controllers::rollout::zookeeper {
+
+/// Where the webhooks are: AnswerInterpreter below `url` + kInterpreterPath, AnswerAdmission below kAdmissionPath.
+struct WebhookTarget {
+  std::string url;     ///< "https://HOST:PORT", as the hub reaches it
+  std::string ca_pem;  ///< that signed its certificate
+};
+inline constexpr char kInterpreterPath[] = "/interpreter";
+inline constexpr char kAdmissionPath[] = "/admission";
+
+const kube::Resource& ValidatingWebhookConfigurations();
+
+/// failurePolicy Ignore: whatever it would refuse the controller refuses, too, and an API that cannot be changed because a
+/// webhook is away would be worse than a late answer.
+base::Json AdmissionConfiguration(const WebhookTarget& target);
+base::Json InterpreterConfiguration(const WebhookTarget& target);
+
+/// The definition of MultiClusterZooKeeper.
+base::Status InstallDefinitions(client::Client& hub);
+/// Both configurations, made or brought up to date: the latest one to install is the one that is asked. Kinds that the hub
+/// does not serve are left out and named in the answer, separated by commas.
+base::Result<std::string> InstallWebhooks(client::Client& hub, const WebhookTarget& target);
+
+}  // namespace evenkeel::controllers::rollout::zookeeper

@@ -1,0 +1,43 @@
+#include "controllers/rollout/zookeeper/installation.h"
+
+#include <gtest/gtest.h>
+
+#include "base/hash.h"
+#include "client/fake_client.h"
+#include "kube/karmada.h"
+
+namespace evenkeel::controllers::rollout::zookeeper {
+namespace {
+
+using base::FindString;
+using base::Json;
+
+TEST(InstallationTest, TheLatestWebhookIsTheOneThatIsAsked) {
+  auto api = std::make_shared<client::FakeApi>();
+  client::FakeClient hub(api);
+  ASSERT_TRUE(InstallDefinitions(hub));
+  EXPECT_TRUE(api->objects["customresourcedefinitions"].contains("multiclusterzookeepers.evenkeel.dev"));
+  EXPECT_EQ(*InstallWebhooks(hub, {"https://a:1", "PEM"}), "");
+  const auto config = [&](const std::string& plural) {
+    return api->objects[plural].at("evenkeel-rollout").at("webhooks").at(0).at("clientConfig");
+  };
+  EXPECT_EQ(FindString(config("validatingwebhookconfigurations"), {"url"}), "https://a:1/admission");
+  EXPECT_EQ(FindString(config("resourceinterpreterwebhookconfigurations"), {"url"}), "https://a:1/interpreter");
+  EXPECT_EQ(FindString(config("resourceinterpreterwebhookconfigurations"), {"caBundle"}), base::Base64Encode("PEM"));
+  const int updates = hub.Count("update");
+  EXPECT_EQ(*InstallWebhooks(hub, {"https://a:1", "PEM"}), "");
+  EXPECT_EQ(hub.Count("update"), updates) << "nothing to say";
+  EXPECT_EQ(*InstallWebhooks(hub, {"https://b:1", "PEM"}), "");
+  EXPECT_EQ(FindString(config("validatingwebhookconfigurations"), {"url"}), "https://b:1/admission");
+}
+
+TEST(InstallationTest, KindsThatTheHubDoesNotServeAreNamed) {
+  client::FakeClient hub;
+  hub.FailNext("create", base::Error(base::Code::kNotFound, "the server could not find the requested resource"));
+  EXPECT_EQ(*InstallWebhooks(hub, {"https://a:1", ""}), "validatingwebhookconfigurations.admissionregistration.k8s.io");
+  hub.FailNext("get", base::Error(base::Code::kUnavailable, "connection refused"));
+  EXPECT_EQ(InstallWebhooks(hub, {"https://a:1", ""}).error().code(), base::Code::kUnavailable);
+}
+
+}  // namespace
+}  // namespace evenkeel::controllers::rollout::zookeeper

@@ -1,0 +1,243 @@
+"""What a hub's rollouts must do: two `evenkeel run --rollout` on any hub with Karmada's kinds, and a Karmada that is played
+(played_karmada.py)."""
+import json
+import secrets
+
+import harness
+from fleet_under_test import http_get
+from history import host_of
+from played_karmada import DEFINITIONS, ZOOKEEPERS, PlayedKarmada
+from played_parts import condition
+from process_fleet import ProcessFleet
+
+LONG = 60
+LEASE = "evenkeel-rollout"
+KIND = "multiclusterzookeepers.evenkeel.dev"
+WEBHOOKS = ("validatingwebhookconfiguration", "resourceinterpreterwebhookconfiguration")
+CLUSTERS = ("e2e-m1", "e2e-m2", "e2e-m3")
+
+
+def spec(shares=(2, 2, 1), tag="3.8.4", **more):
+    clusters = [{"name": name, "replicas": share} for name, share in zip(CLUSTERS, shares)]
+    placement = {"clusters": clusters, **more.pop("placement", {})}
+    return {"placement": placement, "template": {"image": {"repository": "zookeeper", "tag": tag}}, **more}
+
+
+class Bench:
+    """The objects of a test, and how they are read."""
+
+    def __init__(self, kubectl, home, namespace):
+        self.kubectl, self.home, self.namespace = kubectl, home, namespace
+
+    def run(self, *arguments, **options):
+        return self.kubectl.run("-n", self.namespace, *arguments, **options)
+
+    def apply(self, body, name="zk", check=True):
+        manifest = {"apiVersion": "evenkeel.dev/v1alpha1", "kind": "MultiClusterZooKeeper", "metadata": {"name": name}, "spec": body}
+        return self.run("apply", "-f", "-", stdin=json.dumps(manifest), check=check)
+
+    def get(self, name="zk"):
+        return self.kubectl.json("-n", self.namespace, "get", KIND, name)
+
+    def condition(self, kind, name="zk"):
+        conditions = self.get(name).get("status", {}).get("conditions", [])
+        return next((item for item in conditions if item["type"] == kind), {})
+
+    def last_record(self, name="zk"):
+        return self.get(name)["status"]["records"][-1]
+
+    def is_ready(self, records):
+        status = self.get().get("status", {})
+        return len(status.get("records", [])) == records and self.condition("Ready").get("status") == "True"
+
+    def overrides(self):
+        """{cluster: the image's tag}"""
+        tags = {}
+        for item in self.kubectl.json("-n", self.namespace, "get", "overridepolicies")["items"]:
+            rule = item["spec"]["overrideRules"][0]
+            template = rule["overriders"]["plaintext"][0]["value"]
+            tags[rule["targetCluster"]["clusterNames"][0]] = template["image"]["tag"]
+        return tags
+
+    def events(self):
+        return {event["reason"] for event in self.kubectl.json("-n", self.namespace, "get", "events")["items"]}
+
+    def names(self, *kinds):
+        return sorted(self.run("get", ",".join(kinds), "-o", "name").stdout.split())
+
+
+class BadInput:
+    """Refused at admission where the hub asks webhooks, and as a condition otherwise; nothing is made in either case."""
+    bench = None
+    asks_webhooks = True
+
+    def refused(self, name, body, text, reason="InvalidSpec"):
+        result = self.bench.apply(body, name, check=False)
+        if self.asks_webhooks or result.returncode != 0:
+            self.assertNotEqual(result.returncode, 0, result.stdout)
+            self.assertIn(text, result.stderr)
+            return
+        harness.eventually(lambda: self.bench.condition("Degraded", name).get("reason") == reason, LONG)
+        self.assertIn(text, self.bench.condition("Degraded", name)["message"])
+        self.bench.run("delete", KIND, name)
+
+    def test_1_bad_input_is_refused_and_nothing_is_made(self):
+        unsafe = {"requireClusterFaultTolerance": True}
+        self.refused("unsafe", spec((3, 1, 1), placement=unsafe), "without e2e-m1 2 of 5 voters are left, but a majority is 3")
+        self.refused("order", spec(rollout={"order": ["e2e-m2", "e2e-m1"]}), "e2e-m3 is missing")
+        self.refused("twice", spec(rollout={"order": ["e2e-m2", "e2e-m1", "e2e-m1"]}), "listed twice")
+        self.refused("z" * 60, spec(), "metadata.name")
+        self.refused("stride", spec(naming={"stride": 1}), "spec.naming.stride gives a cluster 1 ids")
+        # The schema alone knows this one.
+        self.assertNotEqual(self.bench.apply(spec(rollout={"onFailure": "Panic"}), "enum", check=False).returncode, 0)
+        self.assertEqual(self.bench.names("overridepolicies", "propagationpolicies", "zookeepers"), [])
+
+    def test_2_what_is_only_unwise_is_warned_of(self):
+        result = self.bench.apply(spec((2, 1, 1)), "even")
+        if self.asks_webhooks:
+            self.assertIn("Warning: 4 voters survive the loss of no more than 3 do", result.stderr)
+        harness.eventually(lambda: self.bench.condition("PlacementSafe", "even").get("status") == "False", LONG)
+        self.assertEqual(self.bench.condition("PlacementSafe", "even")["reason"], "MajorityInOneCluster")
+        self.bench.run("delete", KIND, "even")
+        harness.eventually(lambda: not self.bench.names("overridepolicies", "propagationpolicies", "zookeepers"), LONG)
+
+    def test_3_an_unknown_cluster_is_a_condition(self):
+        body = spec()
+        body["placement"]["clusters"][0]["name"] = "nowhere"
+        self.bench.apply(body, "lost")
+        harness.eventually(lambda: self.bench.condition("Scheduled", "lost").get("reason") == "UnknownCluster", LONG)
+        self.assertEqual(self.bench.names("overridepolicies", "propagationpolicies", "zookeepers"), [])
+        self.bench.run("delete", KIND, "lost")
+
+
+class RolloutScenarios(BadInput):
+    @classmethod
+    def start(cls, kubectl, home):
+        cls.fleet = ProcessFleet(kubectl, home, f"evenkeel-e2e-{secrets.token_hex(3)}")
+        cls.bench = Bench(kubectl, home, cls.fleet.namespace)
+        cls.addClassCleanup(cls.clean_up)
+        cls.had = kubectl("get", "customresourcedefinitions", "-o", "name")
+        cls.fleet.create([])
+        kubectl("apply", "-f", str(DEFINITIONS))
+        kubectl("create", "-f", "-", stdin=json.dumps(ZOOKEEPERS), check=False)
+        for name in ("clusters.cluster.karmada.io", "zookeepers.evenkeel.dev"):
+            kubectl("wait", "--for=condition=Established", "--timeout=30s", "customresourcedefinition", name)
+        for name in CLUSTERS:
+            harness.eventually(lambda name=name: cls.make_cluster(name), 30)
+        cls.karmada = PlayedKarmada(kubectl, home, cls.fleet.namespace)
+        cls.fleet.arguments = ["--rollout", "--install", "--webhook-address", "127.0.0.1", "--webhook-port", "0"]
+        for _ in range(2):
+            cls.fleet.start()
+        harness.eventually(lambda: cls.leader() in cls.fleet.processes, LONG)
+        for kind in (KIND, *WEBHOOKS):
+            if cls.asks_webhooks or kind != WEBHOOKS[0]:
+                what = ("customresourcedefinition", KIND) if kind == KIND else (kind, "evenkeel-rollout")
+                harness.eventually(lambda what=what: kubectl.run("get", *what, check=False).returncode == 0, LONG)
+        kubectl("wait", "--for=condition=Established", "--timeout=30s", "customresourcedefinition", KIND)
+        cls.karmada.start()
+
+    @classmethod
+    def make_cluster(cls, name):
+        cluster = {"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": name}, "spec": {"syncMode": "Push"}}
+        cls.bench.kubectl("apply", "-f", "-", stdin=json.dumps(cluster))
+        return cls.set_ready(name, "True")
+
+    @classmethod
+    def set_ready(cls, name, ready):
+        cluster = cls.bench.kubectl.json("get", "clusters.cluster.karmada.io", name)
+        cluster["status"] = {"conditions": [condition("Ready", ready, reason="ClusterReady")]}
+        path = f"/apis/cluster.karmada.io/v1alpha1/clusters/{name}/status"
+        return cls.bench.kubectl("replace", "--raw", path, "-f", "-", stdin=json.dumps(cluster))
+
+    @classmethod
+    def leader(cls):
+        result = cls.bench.run("get", "lease", LEASE, "-o", "jsonpath={.spec.holderIdentity}", check=False)
+        return host_of(result.stdout) if result.returncode == 0 else None
+
+    @classmethod
+    def clean_up(cls):
+        kubectl = cls.bench.kubectl
+        cls.bench.run("delete", KIND, "--all", "--wait=false", check=False)
+        if hasattr(cls, "karmada"):
+            cls.karmada.close()
+        cls.fleet.stop()
+        for item in cls.bench.names(KIND) if kubectl.run("get", "crd", KIND, check=False).returncode == 0 else []:
+            cls.bench.run("patch", item, "--type=merge", "-p", '{"metadata": {"finalizers": []}}', check=False)
+        for kind in WEBHOOKS:
+            kubectl("delete", kind, "evenkeel-rollout", "--ignore-not-found", check=False)
+        kubectl("delete", "clusters.cluster.karmada.io", *CLUSTERS, "--ignore-not-found", check=False)
+        made = [name for name in kubectl("get", "customresourcedefinitions", "-o", "name").split() if name not in cls.had]
+        if made:
+            kubectl("delete", *made, "--wait=false", check=False)
+        cls.fleet.delete()
+
+    def tearDown(self):
+        self.assertEqual(self.karmada.failures, [])
+        self.assertLessEqual(self.karmada.most_restarting, 1, "clusters that changed at once")
+
+    def test_4_the_first_deployment_goes_cluster_by_cluster(self):
+        self.bench.apply(spec())
+        harness.eventually(lambda: self.bench.is_ready(1), LONG)
+        taken = [cluster for cluster, revision in self.karmada.changes if revision != "pending"]
+        self.assertEqual(taken, list(CLUSTERS))
+        ensemble = self.bench.get()
+        self.assertEqual(ensemble["metadata"]["generation"], 1, "statuses go through the subresource")
+        self.assertEqual(ensemble["metadata"]["finalizers"], ["evenkeel.dev/rollout"])
+        record = ensemble["status"]["records"][-1]
+        self.assertEqual((record["status"], record["currentState"]["completed"]), ("Ready", list(CLUSTERS)))
+        self.assertEqual(record["observedGenerations"], {"multiclusterzookeeper": 1, "zookeeper": 1})
+        self.assertEqual(self.bench.names("serviceexports", "propagationpolicies", "zookeepers"),
+                         ["propagationpolicy.policy.karmada.io/zk-svc", "propagationpolicy.policy.karmada.io/zk-zk",
+                          "serviceexport.multicluster.x-k8s.io/zk-client", "serviceexport.multicluster.x-k8s.io/zk-headless",
+                          "zookeeper.evenkeel.dev/zk"])
+        harness.eventually(lambda: {"RecordAppended", "ClusterStarted", "ClusterCompleted", "RecordReady"} <= self.bench.events(), LONG)
+        leader = self.fleet.url(self.leader())
+        self.assertIn(f'evenkeel_rollout_quorum_margin{{ensemble="{self.fleet.namespace}/zk"}} 2', http_get(leader + "/metrics")[1])
+
+    def test_5_a_change_outlives_the_leader_and_restarts_each_cluster_once(self):
+        before = len(self.karmada.changes)
+        version = self.bench.get()["metadata"]["resourceVersion"]
+        self.bench.apply(spec(tag="3.8.5"))
+        harness.eventually(lambda: self.bench.last_record()["currentState"]["deploying"], LONG, f"since version {version}")
+        leader = self.leader()
+        self.fleet.kill(leader)
+        harness.eventually(lambda: self.bench.is_ready(2), LONG)
+        self.assertNotEqual(self.leader(), leader)
+        taken = [cluster for cluster, _ in self.karmada.changes[before:]]
+        self.assertEqual(sorted(taken), list(CLUSTERS))
+        self.assertEqual(taken[-1], CLUSTERS[0], "the leader's cluster is last")
+        self.assertEqual(set(self.bench.overrides().values()), {"3.8.5"})
+        self.fleet.start()
+
+    def test_6_an_override_deleted_by_hand_comes_back(self):
+        self.bench.run("delete", "overridepolicy", f"zk-{CLUSTERS[1]}")
+        harness.eventually(lambda: self.bench.overrides().get(CLUSTERS[1]) == "3.8.5", LONG)
+        self.assertEqual(len(self.bench.get()["status"]["records"]), 2)
+        self.karmada.failures.clear()  # it may have looked in between
+
+    def test_7_an_unreachable_cluster_holds_a_change_up(self):
+        self.set_ready(CLUSTERS[2], "False")
+        harness.eventually(lambda: self.bench.get()["status"]["readyReplicas"] == 4, LONG)
+        self.bench.apply(spec(tag="3.8.6"))
+        harness.eventually(lambda: self.bench.condition("Progressing").get("reason") == "QuorumBudgetExhausted", LONG)
+        self.assertEqual(set(self.bench.overrides().values()), {"3.8.5"})
+        self.set_ready(CLUSTERS[2], "True")
+        harness.eventually(lambda: self.bench.is_ready(3), LONG)
+
+    def test_8_an_edited_record_changes_nothing(self):
+        ensemble = self.bench.get()
+        ensemble["status"]["clusterIndices"][CLUSTERS[1]] = 0
+        path = f"/apis/evenkeel.dev/v1alpha1/namespaces/{self.fleet.namespace}/multiclusterzookeepers/zk/status"
+        good = self.bench.get()["status"]
+        result = self.bench.run("replace", "--raw", path, "-f", "-", stdin=json.dumps(ensemble), check=False)
+        if self.asks_webhooks:
+            self.assertIn("is the index of another cluster, too", result.stderr)
+            return
+        harness.eventually(lambda: self.bench.condition("Degraded").get("reason") == "InvalidStatus", LONG)
+        self.bench.run("replace", "--raw", path, "-f", "-", stdin=json.dumps({**self.bench.get(), "status": good}))
+        harness.eventually(lambda: self.bench.is_ready(3), LONG)
+
+    def test_9_deletion_takes_the_overrides_last(self):
+        self.bench.run("delete", KIND, "zk", "--timeout=60s")
+        self.assertEqual(self.bench.names("overridepolicies", "propagationpolicies", "serviceexports", "zookeepers", KIND), [])
+        self.assertEqual(self.bench.names("resourcebindings"), [])
