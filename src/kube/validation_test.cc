@@ -99,6 +99,18 @@ std::string Deployment(std::string_view selector, std::string_view pod_spec, std
 
 constexpr std::string_view kGoodPodSpec = R"({"containers":[{"name":"c","image":"x"}]})";
 
+TEST(ValidationTest, StatefulPodsMountTheirClaims) {
+  const std::string pod = R"({"containers":[{"name":"c","image":"x","volumeMounts":[{"name":"data","mountPath":"/d"}]}]})";
+  const auto problems = [&](std::string_view claim) {
+    return Problems(resources::StatefulSets(),
+                    Deployment(R"({"matchLabels":{"a":"b"}})", pod,
+                               R"(,"serviceName":"s","volumeClaimTemplates":[{"metadata":{"name":")" + std::string(claim) +
+                                   R"("},"spec":{}}])"));
+  };
+  EXPECT_EQ(problems("data"), "");
+  EXPECT_EQ(problems("log"), R"(spec.template.spec.containers[0].volumeMounts[0].name: Not found: "data")");
+}
+
 TEST(ValidationTest, WorkloadsMustSelectTheirPods) {
   const Resource& deployments = resources::Deployments();
   EXPECT_EQ(Problems(deployments, Deployment(R"({"matchLabels":{"a":"b"}})", kGoodPodSpec)), "");

@@ -1,4 +1,6 @@
 // Rules of the kinds that make pods, and of budgets for pods.
+#include <algorithm>
+
 #include "kube/object.h"
 #include "kube/validation_rules.h"
 
@@ -23,6 +25,21 @@ bool IsEmptySelector(const Json& selector) {
   return Fields(selector, "matchLabels").empty() && List(selector, "matchExpressions").empty();
 }
 
+/// The template of a StatefulSet with the volumes that its pods get from claims.
+Json WithClaims(const Json& pod_template, const base::JsonArray& claims) {
+  Json complete = pod_template;
+  Json& volumes = base::Ensure(complete, {"spec", "volumes"});
+  if (!volumes.is_array()) volumes = base::JsonArray{};
+  for (const Json& claim : claims) {
+    const std::string_view name = Text(MemberOrEmpty(claim, "metadata"), "name");
+    // It takes the place of a volume of the same name.
+    const bool present =
+        std::ranges::any_of(volumes.get_array(), [&](const Json& volume) { return Text(volume, "name") == name; });
+    if (!present) volumes.get_array().push_back(JsonObject{{"name", name}, {"emptyDir", JsonObject{}}});
+  }
+  return complete;
+}
+
 void SelectorAndTemplate(const Resource& resource, const Json& spec, const FieldPath& path, Causes& causes) {
   const FieldPath template_path = path.Field("template");
   const FieldPath metadata_path = template_path.Field("metadata");
@@ -42,7 +59,9 @@ void SelectorAndTemplate(const Resource& resource, const Json& spec, const Field
       causes.push_back(InvalidValue(metadata_path.Field("labels"), labels, "`selector` does not match template `labels`"));
     }
   }
-  PodTemplate(pod_template, template_path, causes);
+  const base::JsonArray& claims = List(spec, "volumeClaimTemplates");
+  const bool complete = claims.empty() || Member(pod_template, "spec") == nullptr;
+  PodTemplate(complete ? pod_template : WithClaims(pod_template, claims), template_path, causes);
   const Json& pod = MemberOrEmpty(pod_template, "spec");
   const std::string_view restart = Text(pod, "restartPolicy");
   if (!restart.empty() && restart != "Always") {
