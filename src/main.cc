@@ -112,6 +112,7 @@ void AddRun(CLI::App& app, RunOptions& options, Action& action) {
       ->delimiter(',');
   run->add_flag("--in-cluster", options.in_cluster, "The hub itself takes part in the distribution, as in Argo CD");
   run->add_flag("--balancer", options.balancer, "Move pods of the members that have a BalancingPolicy");
+  run->add_flag("--zookeeper", options.zookeeper, "Run the servers of the members' ZooKeepers");
   AddRolloutRunFlags(*run, options.rollout);
   run->add_flag("--scheduler", options.scheduler, "Bind pods of the members that have schedulerName: evenkeel");
   const auto read_autoscaler = AddAutoscalerFlags(*run, options.autoscaler);

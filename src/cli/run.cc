@@ -16,6 +16,8 @@
 #include "controllers/balancer/scheduler/member_scheduler.h"
 #include "controllers/distribution/distributor.h"
 #include "controllers/distribution/shard_plan.h"
+#include "controllers/rollout/zookeeper/member/member_zookeeper.h"
+#include "controllers/rollout/zookeeper/member/zookeeper_probe.h"
 #include "embedded/apiserver/http_server.h"
 
 namespace evenkeel::cli {
@@ -26,6 +28,7 @@ namespace autoscaler = controllers::autoscaler;
 namespace distribution = controllers::distribution;
 namespace balancer = controllers::balancer::member;
 namespace scheduler = controllers::balancer::scheduler;
+namespace zookeeper = controllers::rollout::zookeeper::member;
 using controllers::runtime::Member;
 using controllers::runtime::MemberControllerFactory;
 
@@ -198,6 +201,14 @@ base::Status Run(const RunOptions& run) {
                                                        .metrics = balancer_metrics,
                                                        .host = options.host_name}));
     base::log::Info("balancer is on");
+  }
+  if (run.zookeeper) {
+    controllers.push_back(zookeeper::NewMemberZooKeeper({.clock = executor->clock(),
+                                                         .random = random.Fork("zookeeper"),
+                                                         .probe = [](Member&) { return zookeeper::NewZooKeeperProbe(); },
+                                                         .new_password = zookeeper::NewPassword,
+                                                         .host = options.host_name}));
+    base::log::Info("ZooKeeper operator is on");
   }
   auto connect = [&](const client::ConnectionConfig& config, int64_t epoch) {
     client::HttpClientOptions member_options = owner_options;

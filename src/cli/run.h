@@ -23,6 +23,7 @@ struct RunOptions {
   std::vector<controllers::autoscaler::FlagValue> autoscaler;  ///< without --cloud-provider: none runs
   bool scheduler = false;                                      ///< binds pods of the members that name it
   bool balancer = false;                                       ///< moves pods of the members as their BalancingPolicy says
+  bool zookeeper = false;                                      ///< runs the ZooKeepers of the members
   RolloutRunOptions rollout;                                   ///< carries out the hub's MultiClusterZooKeepers
 };
 

@@ -2,7 +2,9 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "client/definitions.h"
 #include "controllers/balancer/member/kinds.h"
+#include "controllers/rollout/zookeeper/definitions.h"
 #include "embedded/cloud/node_group_definition.h"
 #include "embedded/fleet/api_endpoint.h"
 #include "embedded/nodeagent/simulated_runtime.h"
@@ -76,6 +78,7 @@ base::Status Cluster::Start() {
 base::Status Cluster::StartCloud() {
   EVENKEEL_TRY(cloud::InstallDefinition(*client_));
   EVENKEEL_TRY(controllers::balancer::member::InstallDefinitions(*client_));
+  EVENKEEL_TRY(client::InstallDefinition(*client_, controllers::rollout::zookeeper::ZooKeeperDefinition()));
   cloud::CloudOptions options;
   options.client = client_.get();
   options.strand = agent_strand_;

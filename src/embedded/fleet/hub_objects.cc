@@ -50,6 +50,7 @@ Json ControllerDeployment(int replicas, const std::string& sharding_method, cons
                       "--metrics-port=" + std::to_string(kMetricsPort),
                       "--cloud-provider=embedded",
                       "--balancer",
+                      "--zookeeper",
                       "--rollout",
                       "--install",
                       "--webhook-address=$(POD_IP)"};

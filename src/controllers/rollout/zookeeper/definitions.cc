@@ -37,7 +37,7 @@ constexpr char kDefinition[] = R"({
       "stride": {"type": "integer", "minimum": 1, "maximum": 255, "default": 10,
                  "description": "Server ids that each cluster may have; cannot change once servers run."},
       "clusterDomain": {"type": "string", "default": "cluster.local"},
-      "template": {"type": "string", "description": "Of external names: <c>, <o>, <zk> and <ns> are filled in."}}},
+      "template": {"type": "string", "description": "Of external names: <c>, <o>, <id>, <zk> and <ns> are filled in."}}},
     "template": {"type": "object", "x-kubernetes-preserve-unknown-fields": true,
                  "description": "Body of the ZooKeeper in each member, without what differs from cluster to cluster."},
     "rollout": {"type": "object", "properties": {
@@ -82,6 +82,71 @@ constexpr char kDefinition[] = R"({
       "servers": {"type": "array", "items": {"type": "string"}}}}}}}
 }}}}]}})";
 
+constexpr char kZooKeeper[] = R"({
+"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+"metadata": {"name": "zookeepers.evenkeel.dev"},
+"spec": {"group": "evenkeel.dev", "scope": "Namespaced",
+"names": {"kind": "ZooKeeper", "listKind": "ZooKeeperList", "plural": "zookeepers", "singular": "zookeeper",
+          "shortNames": ["zk"], "categories": ["evenkeel"]},
+"versions": [{"name": "v1alpha1", "served": true, "storage": true,
+"subresources": {"status": {}},
+"additionalPrinterColumns": [
+  {"name": "Servers", "type": "integer", "jsonPath": ".spec.replicas"},
+  {"name": "Ready", "type": "integer", "jsonPath": ".status.readyReplicas"},
+  {"name": "Updated", "type": "integer", "jsonPath": ".status.updatedReplicas"},
+  {"name": "Leader", "type": "integer", "jsonPath": ".status.leaderID"},
+  {"name": "Healthy", "type": "string", "jsonPath": ".status.conditions[?(@.type==\"QuorumHealthy\")].status"},
+  {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}],
+"schema": {"openAPIV3Schema": {"type": "object",
+"description": "The servers of a ZooKeeper ensemble that are in this cluster.", "required": ["spec"], "properties": {
+  "spec": {"type": "object", "properties": {
+    "image": {"type": "object", "properties": {
+      "repository": {"type": "string", "default": "zookeeper"}, "tag": {"type": "string", "default": "3.8"},
+      "pullPolicy": {"type": "string", "enum": ["Always", "IfNotPresent", "Never"]},
+      "pullSecrets": {"type": "array", "items": {"type": "string"}}}},
+    "replicas": {"type": "integer", "minimum": 0, "maximum": 255, "default": 0, "description": "Servers here."},
+    "myidOffset": {"type": "integer", "minimum": 0, "maximum": 254, "default": 0,
+                   "description": "The first server here has this id and one more."},
+    "ordinalsStart": {"type": "integer", "minimum": 0, "maximum": 254, "default": 0, "description": "Of the pods."},
+    "servers": {"type": "array", "maxItems": 255, "items": {"type": "string"},
+                "description": "All servers of the ensemble: server.ID=HOST:PORT:PORT:participant;PORT."},
+    "config": {"type": "object", "properties": {
+      "tickTime": {"type": "integer", "minimum": 1, "default": 2000, "description": "Milliseconds."},
+      "initLimit": {"type": "integer", "minimum": 1, "default": 10, "description": "Ticks."},
+      "syncLimit": {"type": "integer", "minimum": 1, "default": 5, "description": "Ticks."},
+      "maxClientCnxns": {"type": "integer", "minimum": 0, "default": 60},
+      "autopurge": {"type": "object", "properties": {
+        "snapRetainCount": {"type": "integer", "minimum": 3, "default": 3},
+        "purgeInterval": {"type": "integer", "minimum": 0, "default": 24, "description": "Hours; 0: never."}}},
+      "extra": {"type": "object", "additionalProperties": {"type": "string"}, "description": "More of zoo.cfg."}}},
+    "ports": {"type": "object", "properties": {
+      "client": {"type": "integer", "minimum": 1, "maximum": 65535, "default": 2181},
+      "quorum": {"type": "integer", "minimum": 1, "maximum": 65535, "default": 2888},
+      "election": {"type": "integer", "minimum": 1, "maximum": 65535, "default": 3888},
+      "clientAddress": {"type": "string", "enum": ["Any", "Host"],
+                        "description": "Whether the list that a MultiClusterZooKeeper makes binds clients to the server's host."}}},
+    "storage": {"type": "object", "properties": {
+      "type": {"type": "string", "enum": ["persistent", "ephemeral"], "default": "persistent"},
+      "size": {"type": "string", "default": "10Gi"}, "storageClass": {"type": "string"}}},
+    "podTemplate": {"type": "object", "x-kubernetes-preserve-unknown-fields": true,
+                    "description": "Metadata and spec that are put over what is made; lists of named things are merged by name."},
+    "paused": {"type": "boolean", "default": false},
+    "rolloutRevision": {"type": "string", "description": "Echoed as status.observedRevision once everything here has it."}}},
+  "status": {"type": "object", "properties": {
+    "observedGeneration": {"type": "integer", "format": "int64"},
+    "observedRevision": {"type": "string"},
+    "replicas": {"type": "integer"}, "readyReplicas": {"type": "integer"}, "updatedReplicas": {"type": "integer"},
+    "leaderID": {"type": "integer"},
+    "formed": {"type": "boolean", "description": "Whether there ever was a quorum."},
+    "members": {"type": "array", "items": {"type": "object", "required": ["id"], "properties": {
+      "id": {"type": "integer"}, "pod": {"type": "string"}, "mode": {"type": "string"}, "zxid": {"type": "string"},
+      "synced": {"type": "boolean"}}}},
+    "conditions": {"type": "array", "items": {"type": "object", "required": ["type", "status"], "properties": {
+      "type": {"type": "string"}, "status": {"type": "string"}, "reason": {"type": "string"}, "message": {"type": "string"},
+      "observedGeneration": {"type": "integer", "format": "int64"},
+      "lastTransitionTime": {"type": "string", "format": "date-time"}}}}}}
+}}}}]}})";
+
 kube::Resource Own(const char* kind, const char* plural, const char* singular) {
   kube::Resource resource;
   resource.group = "evenkeel.dev";
@@ -107,5 +172,6 @@ const kube::Resource& ZooKeepers() {
 }
 
 Json MultiClusterZooKeeperDefinition() { return *base::ParseJson(kDefinition, "MultiClusterZooKeeper definition"); }
+Json ZooKeeperDefinition() { return *base::ParseJson(kZooKeeper, "ZooKeeper definition"); }
 
 }  // namespace evenkeel::controllers::rollout::zookeeper

@@ -13,5 +13,7 @@ const kube::Resource& ZooKeepers();
 /// The CustomResourceDefinition of MultiClusterZooKeeper: schema, status subresource, printer columns. What a schema cannot say
 /// DecodeSpec checks.
 base::Json MultiClusterZooKeeperDefinition();
+/// The same of ZooKeeper (member/member_spec.h).
+base::Json ZooKeeperDefinition();
 
 }  // namespace evenkeel::controllers::rollout::zookeeper

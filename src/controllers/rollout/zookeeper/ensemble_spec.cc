@@ -111,7 +111,8 @@ class SpecReader {
       return Wrong("spec.naming.clusterDomain", wrong);
     }
     EVENKEEL_ASSIGN(spec_.naming.pattern, Text({"spec", "naming", "template"}, ""));
-    if (spec_.naming.mode != NamingMode::kExternal) return {};
+    const bool by_id = spec_.naming.pattern.find("<id>") != std::string::npos;
+    if (spec_.naming.mode != NamingMode::kExternal || by_id) return {};
     for (const char* part : {"<c>", "<o>"}) {
       if (spec_.naming.pattern.find(part) == std::string::npos) {
         return Wrong("spec.naming.template",

@@ -120,6 +120,7 @@ TEST(ServerNamesTest, EachModeHasItsNames) {
   EXPECT_EQ(host("{mode: native}"), "zk-10.zk-headless.data.svc.cluster.local");
   EXPECT_EQ(host("{mode: perClusterService, clusterDomain: example.org}"), "zk-0.zk-headless-m2.data.svc.example.org");
   EXPECT_EQ(host("{mode: external, template: <zk>-<c>-<o>.<ns>.example.org}"), "zk-m2-0.data.example.org");
+  EXPECT_EQ(host("{mode: external, template: 127.9.0.<id>}"), "127.9.0.11");
 }
 
 TEST(ServerNamesTest, TheListIsByIdAndTheSameForAll) {

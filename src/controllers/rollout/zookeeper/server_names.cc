@@ -35,6 +35,7 @@ std::string HostName(const EnsembleSpec& spec, const std::string& cluster, const
       std::string host = spec.naming.pattern;
       FillIn(host, "<c>", cluster);
       FillIn(host, "<o>", std::to_string(ordinal));
+      FillIn(host, "<id>", std::to_string(IdOffset(spec.naming, identity) + ordinal + 1));
       FillIn(host, "<zk>", spec.name);
       FillIn(host, "<ns>", spec.ns);
       return host;
@@ -55,13 +56,15 @@ std::string CheckHostName(const std::string& host) {
 
 std::vector<std::string> ServerList(const EnsembleSpec& spec, const Identities& identities, const Shares& shares) {
   const auto port = [&](std::string_view name, int64_t usual) { return base::FindInt(spec.body, {"ports", name}, usual); };
+  const bool own_address = base::FindString(spec.body, {"ports", "clientAddress"}) == "Host";
   std::vector<std::pair<int64_t, std::string>> by_id;
   for (const auto& [cluster, share] : shares) {
     const ClusterIdentity& identity = identities.at(cluster);
     for (int64_t ordinal = 0; ordinal < share; ++ordinal) {
       const int64_t id = IdOffset(spec.naming, identity) + ordinal + 1;
-      by_id.emplace_back(id, fmt::format("server.{}={}:{}:{}:participant;{}", id, HostName(spec, cluster, identity, ordinal),
-                                         port("quorum", 2888), port("election", 3888), port("client", 2181)));
+      const std::string host = HostName(spec, cluster, identity, ordinal);
+      by_id.emplace_back(id, fmt::format("server.{}={}:{}:{}:participant;{}{}", id, host, port("quorum", 2888),
+                                         port("election", 3888), own_address ? host + ":" : "", port("client", 2181)));
     }
   }
   std::ranges::sort(by_id);

@@ -4,7 +4,7 @@
 //   clusterset         ZK-O.ID.ZK-headless.NS.svc.clusterset.local             the Multi-Cluster Services API
 //   native             ZK-(K*STRIDE+O).ZK-headless.NS.svc.DOMAIN               one flat namespace of pods
 //   perClusterService  ZK-O.ZK-headless-C.NS.svc.DOMAIN                        a Service per cluster that is known everywhere
-//   external           the template with <c>, <o>, <zk> and <ns> filled in     DNS of one's own
+//   external           the template with <c>, <o>, <id>, <zk> and <ns> filled  DNS of one's own, or addresses
 //
 // A server's id is k * stride + o + 1. A cluster keeps its index for as long as it holds data, and nobody gets it afterwards,
 // so an id never comes back with an empty disk.
@@ -35,7 +35,8 @@ std::string HostName(const EnsembleSpec& spec, const std::string& cluster, const
 std::string CheckHostName(const std::string& host);
 
 /// "server.11=HOST:2888:3888:participant;2181" of every replica, by id: the same text for every cluster. `body` may give other
-/// ports (ports.quorum, ports.election, ports.client). Every cluster of `shares` must have an identity.
+/// ports (ports.quorum, ports.election, ports.client), and may bind clients to the server's own host (ports.clientAddress:
+/// Host), so that several servers can share a machine. Every cluster of `shares` must have an identity.
 std::vector<std::string> ServerList(const EnsembleSpec& spec, const Identities& identities, const Shares& shares);
 
 }  // namespace evenkeel::controllers::rollout::zookeeper

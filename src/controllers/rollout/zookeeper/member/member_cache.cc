@@ -1,0 +1,106 @@
+#include "controllers/rollout/zookeeper/member/member_cache.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "controllers/rollout/zookeeper/definitions.h"
+#include "controllers/rollout/zookeeper/member/member_objects.h"
+
+namespace evenkeel::controllers::rollout::zookeeper::member {
+namespace {
+
+using base::FindInt;
+using base::FindString;
+using base::Json;
+
+/// Of "NAME-ORDINAL"; -1: it is none of the set's.
+int64_t OrdinalOf(const std::string& set, const std::string& pod) {
+  if (!pod.starts_with(set + "-")) return -1;
+  const char* end = pod.data() + pod.size();
+  int64_t ordinal = -1;
+  const auto [stop, error] = std::from_chars(pod.data() + set.size() + 1, end, ordinal);
+  return error == std::errc() && stop == end ? ordinal : -1;
+}
+
+bool Runs(const Json& pod) {
+  if (FindString(pod, {"status", "phase"}) != "Running") return false;
+  const base::JsonArray& containers = base::FindArray(pod, {"status", "containerStatuses"});
+  return std::ranges::all_of(containers,
+                             [](const Json& status) { return base::Find(status, {"state", "running"}) != nullptr; });
+}
+
+bool IsReady(const Json& pod) {
+  const Json* condition = kube::FindCondition(pod, "Ready");
+  return condition != nullptr && FindString(*condition, {"status"}) == "True";
+}
+
+}  // namespace
+
+MemberCache::MemberCache(client::Client& client, const std::shared_ptr<base::Strand>& strand, base::Clock& clock,
+                         const base::Random& random)
+    : zookeepers_(client, ZooKeepers(), {}, strand, clock, random.Fork("zookeepers")) {
+  namespace resources = kube::resources;
+  for (const kube::Resource* resource : {&resources::Pods(), &resources::StatefulSets(), &resources::ConfigMaps(),
+                                         &resources::Secrets(), &resources::Services(), &resources::PodDisruptionBudgets()}) {
+    owned_.push_back(
+        {resource, std::make_unique<Informer>(client, *resource, client::InformerOptions{.label_selector = kEnsembleLabel},
+                                              strand, clock, random.Fork(resource->plural))});
+  }
+}
+
+std::string MemberCache::WhyNotSynced() {
+  if (!zookeepers_.synced()) return "zookeepers";
+  if (zookeepers_.items().empty()) return "";
+  if (!started_) {
+    started_ = true;
+    for (const Owned& owned : owned_) owned.informer->Start();
+  }
+  for (const Owned& owned : owned_) {
+    if (!owned.informer->synced()) return owned.resource->plural;
+  }
+  return "";
+}
+
+std::shared_ptr<const Json> MemberCache::Get(const kube::Resource& resource, const std::string& key) const {
+  for (const Owned& owned : owned_) {
+    if (owned.resource->plural != resource.plural) continue;
+    const auto object = owned.informer->Get(key);
+    return object == nullptr ? nullptr : object->json;
+  }
+  EVENKEEL_CHECK(false);
+}
+
+Picture MemberCache::PictureOf(MemberSpec spec, const Json& object, std::set<std::string>& deleted) const {
+  Picture picture;
+  picture.spec = std::move(spec);
+  picture.formed = base::FindBool(object, {"status", "formed"});
+  const std::string prefix = picture.spec.ns + "/";
+  if (const auto set = Get(kube::resources::StatefulSets(), prefix + picture.spec.name)) {
+    picture.set_replicas = FindInt(*set, {"spec", "replicas"}, 1);
+    picture.set_revision = FindString(*set, {"spec", "template", "metadata", "annotations", kPodRevision});
+  }
+  std::set<std::string> present;
+  const auto pods = std::ranges::find(owned_, "pods", [](const Owned& owned) { return owned.resource->plural; });
+  for (const auto& [key, pod] : pods->informer->items()) {
+    if (pod->meta.ns != picture.spec.ns) continue;
+    const int64_t ordinal = OrdinalOf(picture.spec.name, pod->meta.name);
+    const auto label = pod->meta.labels.find(kEnsembleLabel);
+    if (ordinal < picture.spec.ordinals_start || label->second != picture.spec.name) continue;
+    present.insert(pod->meta.uid);
+    const auto revision = pod->meta.annotations.find(kPodRevision);
+    picture.pods.push_back({.name = pod->meta.name,
+                            .uid = pod->meta.uid,
+                            .ordinal = ordinal,
+                            .id = picture.spec.IdOf(ordinal),
+                            .ip = std::string(FindString(*pod->json, {"status", "podIP"})),
+                            .revision = revision == pod->meta.annotations.end() ? "" : revision->second,
+                            .terminating = pod->meta.deletion_time.has_value() || deleted.contains(pod->meta.uid),
+                            .running = Runs(*pod->json),
+                            .ready = IsReady(*pod->json)});
+  }
+  std::ranges::sort(picture.pods, {}, &ServerPod::id);
+  std::erase_if(deleted, [&](const std::string& uid) { return !present.contains(uid); });
+  return picture;
+}
+
+}  // namespace evenkeel::controllers::rollout::zookeeper::member

@@ -1,0 +1,250 @@
+#include "controllers/rollout/zookeeper/member/member_objects.h"
+
+#include <openssl/evp.h>
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/hash.h"
+#include "controllers/rollout/zookeeper/definitions.h"
+#include "controllers/rollout/zookeeper/ensemble_state.h"
+#include "controllers/rollout/zookeeper/member/server_script.h"
+#include "controllers/rollout/zookeeper/server_names.h"
+#include "kube/object.h"
+
+namespace evenkeel::controllers::rollout::zookeeper::member {
+namespace {
+
+using base::Json;
+using base::JsonArray;
+using base::JsonObject;
+
+constexpr const char* kContainer = "zookeeper";
+/// A server that stops tells nobody; there is nothing to wait for but its disk.
+constexpr int64_t kGraceSeconds = 30;
+
+JsonObject LabelsOf(const MemberSpec& spec) {
+  return {{"app.kubernetes.io/name", "zookeeper"}, {"app.kubernetes.io/instance", spec.name}, {kEnsembleLabel, spec.name}};
+}
+JsonObject SelectorOf(const MemberSpec& spec) { return {{kEnsembleLabel, spec.name}}; }
+
+Json MakeObject(const MemberSpec& spec, const kube::Resource& resource, const std::string& name) {
+  Json object = kube::NewObject(resource, spec.ns, name);
+  base::Ensure(object, {"metadata", "labels"}) = LabelsOf(spec);
+  base::Ensure(object, {"metadata", "ownerReferences"}) =
+      JsonArray{kube::ControllerReference(ZooKeepers(), spec.name, spec.uid)};
+  return object;
+}
+
+std::string ZooCfg(const MemberSpec& spec, const std::string& super_digest) {
+  // Where servers listen at an address of their own, several may share a machine.
+  const bool own_address = std::ranges::any_of(
+      spec.servers, [](const ServerLine& server) { return !server.client_host.empty() && server.client_host == server.host; });
+  std::map<std::string, std::string> config{{"4lw.commands.whitelist", "ruok,srvr,mntr,conf"},
+                                            {"DigestAuthenticationProvider.superDigest", super_digest},
+                                            {"admin.enableServer", "false"},
+                                            {"quorumListenOnAllIPs", own_address ? "false" : "true"},
+                                            {"reconfigEnabled", "true"},
+                                            {"standaloneEnabled", "false"}};
+  for (const auto& [key, value] : spec.config) config[key] = value;
+  std::string text;
+  for (const auto& [key, value] : config) text += key + "=" + value + "\n";
+  return text;
+}
+
+std::string ServersText(const MemberSpec& spec) {
+  std::string text;
+  for (const ServerLine& server : spec.servers) text += server.text + "\n";
+  return text;
+}
+
+JsonObject Port(const char* name, int port) {
+  return {{"name", name}, {"port", port}, {"targetPort", name}, {"protocol", "TCP"}};
+}
+
+/// The Service that the servers' names are of: "zk-0.zk-headless-m1.data.svc..." is of zk-headless-m1.
+std::string HeadlessName(const MemberSpec& spec) {
+  const std::string usual = HeadlessService(spec.name);
+  const ServerLine* own = FindServer(spec.servers, spec.IdOf(spec.ordinals_start));
+  if (own == nullptr || !own->host.starts_with(fmt::format("{}-{}.", spec.name, spec.ordinals_start))) return usual;
+  const size_t begin = own->host.find('.') + 1;
+  const std::string second = own->host.substr(begin, own->host.find('.', begin) - begin);
+  return second.starts_with(usual + "-") && spec.replicas > 0 ? second : usual;
+}
+
+Json HeadlessServiceObject(const MemberSpec& spec) {
+  Json service = MakeObject(spec, kube::resources::Services(), HeadlessName(spec));
+  base::Ensure(service, {"spec"}) = JsonObject{
+      {"clusterIP", "None"},
+      {"publishNotReadyAddresses", true},
+      {"selector", SelectorOf(spec)},
+      {"ports",
+       JsonArray{Port("client", spec.client_port), Port("quorum", spec.quorum_port), Port("election", spec.election_port)}}};
+  return service;
+}
+
+Json ClientServiceObject(const MemberSpec& spec) {
+  Json service = MakeObject(spec, kube::resources::Services(), ClientService(spec.name));
+  base::Ensure(service, {"spec"}) =
+      JsonObject{{"selector", SelectorOf(spec)}, {"ports", JsonArray{Port("client", spec.client_port)}}};
+  return service;
+}
+
+/// Where pods are local processes, their files are below a directory; a shell knows it, Kubernetes would not expand it.
+JsonArray CallScript(const char* verb) {
+  return {"bash", "-c", fmt::format("exec bash \"${{EVENKEEL_POD_ROOT:-}}{}/server.sh\" {}", kConfigPath, verb)};
+}
+
+JsonObject ExecProbe(const char* verb, int64_t initial_delay, int64_t period, int64_t failures) {
+  return {{"exec", JsonObject{{"command", CallScript(verb)}}},
+          {"initialDelaySeconds", initial_delay},
+          {"periodSeconds", period},
+          {"timeoutSeconds", 5},
+          {"failureThreshold", failures}};
+}
+
+/// Lists of objects with names: items of the same name are merged, others appended.
+void MergeNamed(Json& target, const Json& patch);
+
+/// As a merge patch, but lists of named objects (containers, volumes, env ...) are merged by name.
+void MergeOver(Json& target, const Json& patch) {
+  if (!patch.is_object() || !target.is_object()) {
+    target = Json(patch, {});
+    return;
+  }
+  for (const auto& [key, value] : patch.get_object()) {
+    if (value.is_null()) {
+      target.get_object().erase(key);
+      continue;
+    }
+    Json* present = target.get_object().if_contains(key);
+    if (present == nullptr) {
+      target.get_object()[key] = Json(value, {});
+    } else if (value.is_array() && present->is_array()) {
+      MergeNamed(*present, value);
+    } else {
+      MergeOver(*present, value);
+    }
+  }
+}
+
+void MergeNamed(Json& target, const Json& patch) {
+  const auto named = [](const Json& item) { return !base::FindString(item, {"name"}).empty(); };
+  if (patch.get_array().empty() || !std::ranges::all_of(patch.get_array(), named)) {
+    target = Json(patch, {});
+    return;
+  }
+  for (const Json& item : patch.get_array()) {
+    const auto found = std::ranges::find_if(target.get_array(), [&](const Json& present) {
+      return base::FindString(present, {"name"}) == base::FindString(item, {"name"});
+    });
+    if (found == target.get_array().end()) {
+      target.get_array().push_back(Json(item, {}));
+    } else {
+      MergeOver(*found, item);
+    }
+  }
+}
+
+JsonObject Container(const MemberSpec& spec) {
+  const auto port = [](const char* name, int number) { return JsonObject{{"name", name}, {"containerPort", number}}; };
+  JsonObject container{
+      {"name", kContainer},
+      {"image", spec.image},
+      {"command", CallScript("start")},
+      {"env", JsonArray{JsonObject{{"name", "POD_NAME"},
+                                   {"valueFrom", JsonObject{{"fieldRef", JsonObject{{"fieldPath", "metadata.name"}}}}}}}},
+      {"ports",
+       JsonArray{port("client", spec.client_port), port("quorum", spec.quorum_port), port("election", spec.election_port)}},
+      {"readinessProbe", ExecProbe("ready", 2, 2, 2)},
+      // A server that looks for the others is alive, too.
+      {"livenessProbe", ExecProbe("alive", 30, 10, 6)},
+      {"volumeMounts", JsonArray{JsonObject{{"name", "config"}, {"mountPath", kConfigPath}},
+                                 JsonObject{{"name", "data"}, {"mountPath", kDataPath}}}}};
+  if (!spec.pull_policy.empty()) container["imagePullPolicy"] = spec.pull_policy;
+  return container;
+}
+
+/// Without the hash.
+Json PodTemplate(const MemberSpec& spec) {
+  JsonArray volumes{JsonObject{{"name", "config"}, {"configMap", JsonObject{{"name", spec.name + "-config"}}}}};
+  if (spec.ephemeral) volumes.push_back(JsonObject{{"name", "data"}, {"emptyDir", JsonObject{}}});
+  const JsonObject spread{{"weight", 20},
+                          {"podAffinityTerm", JsonObject{{"topologyKey", "kubernetes.io/hostname"},
+                                                         {"labelSelector", JsonObject{{"matchLabels", SelectorOf(spec)}}}}}};
+  JsonObject pod{{"terminationGracePeriodSeconds", kGraceSeconds},
+                 {"affinity", JsonObject{{"podAntiAffinity",
+                                          JsonObject{{"preferredDuringSchedulingIgnoredDuringExecution", JsonArray{spread}}}}}},
+                 {"containers", JsonArray{Container(spec)}},
+                 {"volumes", std::move(volumes)}};
+  if (!spec.pull_secrets.empty()) {
+    JsonArray secrets;
+    for (const std::string& secret : spec.pull_secrets) secrets.push_back(JsonObject{{"name", secret}});
+    pod["imagePullSecrets"] = std::move(secrets);
+  }
+  Json made =
+      JsonObject{{"metadata", JsonObject{{"labels", LabelsOf(spec)}, {"annotations", JsonObject{}}}}, {"spec", std::move(pod)}};
+  MergeOver(made, spec.pod_template);
+  // Who belongs together must not depend on what somebody put over it.
+  for (const auto& [key, value] : LabelsOf(spec)) base::Ensure(made, {"metadata", "labels", key}) = value;
+  return made;
+}
+
+}  // namespace
+
+std::string AdminSecretName(const MemberSpec& spec) { return spec.name + "-admin"; }
+
+Json RenderAdminSecret(const MemberSpec& spec, const std::string& password) {
+  Json secret = MakeObject(spec, kube::resources::Secrets(), AdminSecretName(spec));
+  base::Ensure(secret, {"type"}) = "Opaque";
+  base::Ensure(secret, {"data", "password"}) = base::Base64Encode(password);
+  return secret;
+}
+
+std::string SuperDigest(const std::string& password) {
+  const std::string text = "super:" + password;
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int size = 0;
+  EVENKEEL_CHECK(EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha1(), nullptr) == 1);
+  return "super:" + base::Base64Encode({reinterpret_cast<const char*>(digest.data()), size});
+}
+
+std::vector<Json> RenderObjects(const MemberSpec& spec, const std::string& super_digest) {
+  Json config = MakeObject(spec, kube::resources::ConfigMaps(), spec.name + "-config");
+  base::Ensure(config, {"data"}) = JsonObject{
+      {"zoo.cfg", ZooCfg(spec, super_digest)}, {"zoo.cfg.dynamic", ServersText(spec)}, {"server.sh", ServerScript(spec)}};
+  Json budget = MakeObject(spec, kube::resources::PodDisruptionBudgets(), spec.name);
+  base::Ensure(budget, {"spec"}) =
+      JsonObject{{"maxUnavailable", 1}, {"selector", JsonObject{{"matchLabels", SelectorOf(spec)}}}};
+  return {std::move(config), HeadlessServiceObject(spec), ClientServiceObject(spec), std::move(budget)};
+}
+
+std::string PodRevision(const MemberSpec& spec, const std::string& super_digest) {
+  return HashOf(
+      JsonObject{{"template", PodTemplate(spec)}, {"zoo.cfg", ZooCfg(spec, super_digest)}, {"server.sh", ServerScript(spec)}});
+}
+
+Json RenderStatefulSet(const MemberSpec& spec, const std::string& super_digest, int64_t replicas) {
+  Json pods = PodTemplate(spec);
+  base::Ensure(pods, {"metadata", "annotations", kPodRevision}) = PodRevision(spec, super_digest);
+  Json set = MakeObject(spec, kube::resources::StatefulSets(), spec.name);
+  JsonObject body{{"replicas", replicas},
+                  {"serviceName", HeadlessName(spec)},
+                  {"podManagementPolicy", "Parallel"},
+                  {"updateStrategy", JsonObject{{"type", "OnDelete"}}},
+                  {"selector", JsonObject{{"matchLabels", SelectorOf(spec)}}},
+                  {"template", std::move(pods)}};
+  if (spec.ordinals_start > 0) body["ordinals"] = JsonObject{{"start", spec.ordinals_start}};
+  if (!spec.ephemeral) {
+    JsonObject claim{{"accessModes", JsonArray{"ReadWriteOnce"}},
+                     {"resources", JsonObject{{"requests", JsonObject{{"storage", spec.storage_size}}}}}};
+    if (!spec.storage_class.empty()) claim["storageClassName"] = spec.storage_class;
+    body["volumeClaimTemplates"] =
+        JsonArray{JsonObject{{"metadata", JsonObject{{"name", "data"}}}, {"spec", std::move(claim)}}};
+  }
+  base::Ensure(set, {"spec"}) = std::move(body);
+  return set;
+}
+
+}  // namespace evenkeel::controllers::rollout::zookeeper::member

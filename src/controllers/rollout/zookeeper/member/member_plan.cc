@@ -1,0 +1,169 @@
+#include "controllers/rollout/zookeeper/member/member_plan.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+
+#include "controllers/rollout/zookeeper/member/member_objects.h"
+#include "controllers/rollout/zookeeper/member/replacement.h"
+#include "kube/object.h"
+
+namespace evenkeel::controllers::rollout::zookeeper::member {
+namespace {
+
+using base::Json;
+using base::JsonArray;
+using base::JsonObject;
+
+std::string ClientHost(const ServerLine& line, const std::string& otherwise) {
+  const bool everywhere = line.client_host.empty() || line.client_host == "0.0.0.0" || line.client_host == "::";
+  return everywhere ? otherwise : line.client_host;
+}
+
+Endpoint EndpointOf(const Picture& picture, const ServerPod& pod, const std::vector<ServerLine>& known) {
+  const ServerLine* line = FindServer(picture.spec.servers, pod.id);
+  if (line == nullptr) line = FindServer(known, pod.id);
+  if (line == nullptr || line->client_port == 0) return {pod.id, pod.ip, picture.spec.client_port};
+  return {pod.id, ClientHost(*line, pod.ip), line->client_port};
+}
+
+std::string_view NameOf(Mode mode) {
+  switch (mode) {
+    case Mode::kNotServing:
+      return "";
+    case Mode::kLeader:
+      return "leader";
+    case Mode::kFollower:
+      return "follower";
+    case Mode::kObserver:
+      return "observer";
+    case Mode::kStandalone:
+      return "standalone";
+  }
+  EVENKEEL_CHECK(false);
+}
+
+/// Whether the pods are those that are wanted, and no others.
+bool PodsAreDone(const Picture& picture, const std::string& wanted_revision) {
+  if (picture.set_replicas.value_or(0) != picture.spec.replicas) return false;
+  if (static_cast<int64_t>(picture.pods.size()) != picture.spec.replicas) return false;
+  return std::ranges::all_of(picture.pods,
+                             [&](const ServerPod& pod) { return !pod.terminating && pod.revision == wanted_revision; });
+}
+
+bool IsReady(const ServerPod& pod, const Ensemble& ensemble) {
+  return !pod.terminating && pod.ready && ensemble.Serves(pod.id);
+}
+
+Json StatusOf(const Json& object) {
+  const Json* before = base::Find(object, {"status"});
+  return before == nullptr || !before->is_object() ? Json(JsonObject{}) : Json(*before, {});
+}
+
+}  // namespace
+
+std::vector<Question> Questions(const Picture& picture, const std::vector<ServerLine>& known) {
+  std::vector<Question> questions;
+  std::set<int64_t> here;
+  for (const ServerPod& pod : picture.pods) {
+    here.insert(pod.id);
+    if (pod.running && !pod.terminating && !pod.ip.empty()) questions.push_back({EndpointOf(picture, pod, known), pod.uid});
+  }
+  // A server that is to come has no pod yet; nobody else can be it.
+  for (int64_t i = 0; i < std::max(picture.spec.replicas, picture.set_replicas.value_or(0)); ++i) {
+    here.insert(picture.spec.IdOf(picture.spec.ordinals_start + i));
+  }
+  for (const auto* list : {&picture.spec.servers, &known}) {
+    for (const ServerLine& line : *list) {
+      if (line.client_port == 0 || !here.insert(line.id).second) continue;
+      questions.push_back({{line.id, ClientHost(line, line.host), line.client_port}, ""});
+    }
+  }
+  return questions;
+}
+
+MemberPlan PlanMember(const Picture& picture, const std::vector<ServerLine>& known) {
+  MemberPlan plan;
+  const std::string wanted = PodRevision(picture.spec, picture.super_digest);
+  const Ensemble ensemble(picture);
+  const MembersChange members = NextMembersChange(picture, ensemble);
+  plan.settled = PodsAreDone(picture, wanted) && members.waits_for.empty();
+  if (picture.spec.paused) {
+    plan.reason = "Paused";
+    plan.message = "spec.paused is set: nothing is changed";
+    return plan;
+  }
+  plan.objects = RenderObjects(picture.spec, picture.super_digest);
+  plan.stateful_set = RenderStatefulSet(picture.spec, picture.super_digest, members.set_replicas);
+  plan.change = members.change;
+  if (members.via) plan.via = EndpointOf(picture, *members.via, known);
+  if (!members.waits_for.empty()) {
+    plan.reason = "MembersChange";
+    plan.message = members.waits_for;
+  }
+  // The StatefulSet must know of the new template before it is to make a pod from it.
+  if (plan.change || picture.set_revision != wanted) return plan;
+  const Replacement replacement = NextReplacement(picture, ensemble, wanted);
+  plan.replace = replacement.pod;
+  if (!replacement.why.empty()) {
+    plan.reason = replacement.pod ? "Replacing" : "Waiting";
+    plan.message = replacement.why;
+  }
+  return plan;
+}
+
+Json ReportMember(const Json& object, const Picture& picture, const MemberPlan& plan, base::Time now) {
+  const MemberSpec& spec = picture.spec;
+  const Ensemble ensemble(picture);
+  Json holder = JsonObject{{"status", StatusOf(object)}};
+  JsonObject& status = holder.as_object()["status"].as_object();
+  status["observedGeneration"] = spec.generation;
+  if (plan.settled) status["observedRevision"] = spec.revision;
+  const std::string wanted = PodRevision(spec, picture.super_digest);
+  int64_t ready = 0, updated = 0;
+  JsonArray members;
+  for (const ServerPod& pod : picture.pods) {
+    ready += IsReady(pod, ensemble) ? 1 : 0;
+    updated += !pod.terminating && pod.revision == wanted ? 1 : 0;
+    const Answer* answer = ensemble.Of(pod.id);
+    if (answer == nullptr) continue;
+    // One that follows without being a member has no vote yet.
+    const bool synced = answer->mode != Mode::kNotServing && (ensemble.leader() == 0 || ensemble.IsMember(pod.id));
+    members.push_back(JsonObject{
+        {"id", pod.id}, {"pod", pod.name}, {"mode", NameOf(answer->mode)}, {"zxid", answer->zxid}, {"synced", synced}});
+  }
+  status["replicas"] = static_cast<int64_t>(picture.pods.size());
+  status["readyReplicas"] = ready;
+  status["updatedReplicas"] = updated;
+  status["members"] = std::move(members);
+  status["formed"] = ensemble.formed();
+  status.erase("leaderID");
+  if (ensemble.leader() != 0) status["leaderID"] = ensemble.leader();
+  const auto set = [&](std::string_view type, bool holds, std::string_view reason, std::string_view message) {
+    kube::SetCondition(holder, type, holds ? "True" : "False", reason, message, now);
+  };
+  const std::string no_quorum = ensemble.WhyNoQuorum();
+  set("Valid", true, "Valid", "");
+  set("QuorumHealthy", no_quorum.empty(),
+      no_quorum.empty()   ? "Healthy"
+      : ensemble.formed() ? "QuorumLost"
+                          : "NotFormed",
+      no_quorum.empty() ? "a majority of the voters is in sync" : no_quorum);
+  const bool moving = !plan.message.empty() && plan.reason != "Paused";
+  set("Progressing", moving, plan.reason.empty() ? "Complete" : plan.reason, plan.message);
+  const bool all_ready = plan.settled && ready == spec.replicas;
+  set("Ready", all_ready, all_ready ? "Ready" : "ServersNotReady",
+      fmt::format("{} of {} servers are ready", ready, spec.replicas));
+  return holder.as_object()["status"];
+}
+
+Json ReportInvalid(const Json& object, const std::string& what, base::Time now) {
+  Json holder = JsonObject{{"status", StatusOf(object)}};
+  holder.as_object()["status"].as_object()["observedGeneration"] = base::FindInt(object, {"metadata", "generation"});
+  kube::SetCondition(holder, "Valid", "False", "InvalidSpec", what, now);
+  kube::SetCondition(holder, "Progressing", "False", "InvalidSpec", "nothing is changed until the spec is valid", now);
+  kube::SetCondition(holder, "Ready", "False", "InvalidSpec", what, now);
+  return holder.as_object()["status"];
+}
+
+}  // namespace evenkeel::controllers::rollout::zookeeper::member

@@ -1,0 +1,272 @@
+#include "controllers/rollout/zookeeper/member/member_zookeeper.h"
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "client/definitions.h"
+#include "client/event_recorder.h"
+#include "controllers/rollout/zookeeper/definitions.h"
+#include "controllers/rollout/zookeeper/member/member_cache.h"
+#include "controllers/rollout/zookeeper/member/member_objects.h"
+#include "controllers/rollout/zookeeper/member/member_plan.h"
+#include "controllers/rollout/zookeeper/render.h"
+
+namespace evenkeel::controllers::rollout::zookeeper::member {
+namespace {
+
+using base::Json;
+using base::JsonObject;
+using namespace std::chrono_literals;
+
+constexpr base::Duration kBreath = 100ms;
+constexpr base::Duration kSyncPoll = 1s;
+/// While something is under way: servers come back within seconds.
+constexpr base::Duration kBusyScan = 500ms;
+constexpr base::Duration kScan = 3s;
+/// Positions in the log change all the time, and are no reason to write.
+constexpr base::Duration kStatusInterval = 30s;
+constexpr base::Duration kComplaintPause = 1min;
+/// After a change of the members was refused or not answered.
+constexpr base::Duration kReconfigurePause = 2s;
+
+const kube::Resource& ResourceOf(const Json& object) {
+  const std::string_view kind = base::FindString(object, {"kind"});
+  for (const kube::Resource* resource : {&kube::resources::ConfigMaps(), &kube::resources::Services(),
+                                         &kube::resources::PodDisruptionBudgets(), &kube::resources::StatefulSets()}) {
+    if (resource->kind == kind) return *resource;
+  }
+  EVENKEEL_CHECK(false);
+}
+
+/// Without what changes all the time.
+Json Steady(const Json& status) {
+  Json copy(status, {});
+  if (!copy.is_object() || base::FindArray(copy, {"members"}).empty()) return copy;
+  for (Json& server : copy.get_object()["members"].as_array()) base::Erase(server, {"zxid"});
+  return copy;
+}
+
+/// `present` as it has to be to say what `wanted` says; nullopt when it does already.
+std::optional<Json> Corrected(const Json& present, const Json& wanted) {
+  Json next(present, {});
+  const bool set = base::FindString(wanted, {"kind"}) == kube::resources::StatefulSets().kind;
+  if (set) {
+    // Its other fields cannot change. The hash stands for the whole template, in which an API server fills in its defaults.
+    const auto revision = [](const Json& object) {
+      return base::FindString(object, {"spec", "template", "metadata", "annotations", kPodRevision});
+    };
+    if (revision(present) != revision(wanted)) {
+      base::Ensure(next, {"spec", "template"}) = Json(*base::Find(wanted, {"spec", "template"}), {});
+    }
+    base::Ensure(next, {"spec", "replicas"}) = *base::Find(wanted, {"spec", "replicas"});
+  } else if (!Says(present, wanted)) {
+    base::ApplyMergePatch(next, wanted);
+  }
+  if (base::Equal(next, present)) return std::nullopt;
+  return next;
+}
+
+class MemberZooKeeper final : public runtime::MemberController {
+ public:
+  MemberZooKeeper(const MemberZooKeeperContext& context, runtime::Member& member)
+      : context_(context),
+        member_(member),
+        clock_(context_.clock),
+        random_(context_.random.Fork(member.name())),
+        probe_(context_.probe(member)),
+        cache_(member.client(), member.strand(), clock_, random_.Fork("cache")),
+        recorder_(member.client(), member.strand(), clock_, random_.Fork("events"), "evenkeel-zookeeper", context_.host) {
+    member.strand()->Post([this] { Schedule(kBreath); });
+  }
+
+ private:
+  /// What is remembered of one ZooKeeper between two turns; nothing that could not be found out again.
+  struct Memory {
+    std::vector<ServerLine> known;    // members that were agreed on when last heard of
+    std::set<std::string> deleted;    // uids of pods
+    base::Instant written{};          // its status
+    base::Instant no_change_until{};  // of the members
+  };
+
+  void Schedule(base::Duration delay) {
+    timer_ = member_.strand()->PostAfter(delay, [this] { Schedule(Turn()); });
+  }
+
+  base::Duration Turn() {
+    if (!installed_) {
+      if (const auto installed = client::InstallDefinition(member_.client(), ZooKeeperDefinition()); !installed) {
+        Complain("its kind", installed.error().message());
+        return kScan;
+      }
+      installed_ = true;
+      cache_.Start();
+    }
+    if (const std::string missing = cache_.WhyNotSynced(); !missing.empty()) return kSyncPoll;
+    base::Duration next = kScan;
+    for (const auto& [key, object] : cache_.zookeepers()) next = std::min(next, Look(key, *object->json));
+    std::erase_if(memory_, [&](const auto& item) { return !cache_.zookeepers().contains(item.first); });
+    return next;
+  }
+
+  void Complain(const std::string& what, const std::string& why) {
+    const base::Instant now = clock_.Monotonic();
+    if (complaint_ == what + why && now - complained_ < kComplaintPause) return;
+    complaint_ = what + why;
+    complained_ = now;
+    base::log::Warn("ZooKeeper waits", {{"cluster", member_.name()}, {"for", what}, {"error", why}});
+  }
+
+  base::Duration Look(const std::string& key, const Json& object) {
+    // What belongs to it goes with it.
+    if (base::Find(object, {"metadata", "deletionTimestamp"}) != nullptr) return kScan;
+    Memory& memory = memory_[key];
+    auto spec = DecodeMemberSpec(object);
+    if (!spec) {
+      WriteStatus(object, ReportInvalid(object, spec.error().message(), clock_.Now()), memory);
+      return kScan;
+    }
+    const std::string password = Password(*spec);
+    if (password.empty()) return kBusyScan;
+    Picture picture = cache_.PictureOf(*std::move(spec), object, memory.deleted);
+    picture.password = password;
+    picture.super_digest = SuperDigest(password);
+    Ask(picture, memory);
+    MemberPlan plan = PlanMember(picture, memory.known);
+    const bool done = CarryOut(object, plan, memory);
+    if (!done) plan.settled = false;
+    WriteStatus(object, ReportMember(object, picture, plan, clock_.Now()), memory);
+    return done && plan.message.empty() && plan.settled ? kScan : kBusyScan;
+  }
+
+  /// "": it has just been made, or cannot be read.
+  std::string Password(const MemberSpec& spec) {
+    const std::string name = AdminSecretName(spec);
+    if (const auto secret = cache_.Get(kube::resources::Secrets(), spec.ns + "/" + name)) {
+      std::string password;
+      const bool good = base::Base64Decode(base::FindString(*secret, {"data", "password"}), password) && !password.empty();
+      if (!good) Complain("Secret " + name, "data.password is missing or not base64");
+      return good ? password : "";
+    }
+    if (spec.paused) return "";
+    const auto made = member_.client().Create(kube::resources::Secrets(), RenderAdminSecret(spec, context_.new_password()));
+    if (!made && made.error().code() != base::Code::kAlreadyExists) Complain("Secret " + name, made.error().message());
+    return "";
+  }
+
+  void Ask(Picture& picture, Memory& memory) {
+    const std::vector<Question> questions = Questions(picture, memory.known);
+    std::vector<Endpoint> endpoints;
+    for (const Question& question : questions) endpoints.push_back(question.endpoint);
+    std::vector<base::Result<Answer>> answers = probe_->Ask(endpoints);
+    EVENKEEL_CHECK(answers.size() == questions.size());
+    for (size_t i = 0; i < answers.size(); ++i) {
+      if (!answers[i]) continue;
+      if (questions[i].uid.empty()) {
+        picture.others.emplace(questions[i].endpoint.id, *std::move(answers[i]));
+      } else {
+        picture.own.emplace(questions[i].uid, *std::move(answers[i]));
+      }
+    }
+    if (const Ensemble ensemble(picture); !ensemble.servers().empty()) memory.known = ensemble.servers();
+  }
+
+  /// False: something has to be tried again.
+  bool CarryOut(const Json& object, const MemberPlan& plan, Memory& memory) {
+    for (const Json& wanted : plan.objects) {
+      if (!Apply(wanted)) return false;
+    }
+    if (plan.stateful_set && !Apply(*plan.stateful_set)) return false;
+    if (plan.change) return Reconfigure(object, plan, memory);
+    if (plan.replace) return Replace(object, plan, memory);
+    return true;
+  }
+
+  bool Apply(const Json& wanted) {
+    const kube::Resource& resource = ResourceOf(wanted);
+    const auto present = cache_.Get(resource, kube::KeyOf(wanted));
+    base::Result<Json> written = Json();
+    if (present == nullptr) {
+      written = member_.client().Create(resource, wanted);
+    } else if (const auto next = Corrected(*present, wanted)) {
+      written = member_.client().Update(resource, *next);
+    }
+    if (written) return true;
+    const base::Code code = written.error().code();
+    // The cache has not heard yet of what was written last.
+    if (code != base::Code::kConflict && code != base::Code::kAlreadyExists) {
+      Complain(resource.kind + " " + kube::KeyOf(wanted), written.error().message());
+    }
+    return false;
+  }
+
+  bool Reconfigure(const Json& object, const MemberPlan& plan, Memory& memory) {
+    const base::Instant now = clock_.Monotonic();
+    if (now < memory.no_change_until) return false;
+    memory.no_change_until = now + kReconfigurePause;
+    const auto changed = member_.Write("change the members of ZooKeeper " + kube::KeyOf(object),
+                                       [&] { return probe_->Reconfigure(plan.via, *plan.change); });
+    if (!changed) {
+      Complain("the members of " + kube::KeyOf(object), changed.error().message());
+      return false;
+    }
+    memory.no_change_until = {};
+    recorder_.Normal(object, "MembersChanged", plan.message);
+    base::log::Info("ZooKeeper's members changed", {{"cluster", member_.name()}, {"what", plan.message}});
+    return true;
+  }
+
+  bool Replace(const Json& object, const MemberPlan& plan, Memory& memory) {
+    const ServerPod& pod = *plan.replace;
+    const auto deleted =
+        member_.client().Delete(kube::resources::Pods(), kube::NamespaceOf(object), pod.name, {.uid = pod.uid});
+    if (!deleted && deleted.error().code() != base::Code::kNotFound && deleted.error().code() != base::Code::kConflict) {
+      Complain("pod " + pod.name, deleted.error().message());
+      return false;
+    }
+    memory.deleted.insert(pod.uid);
+    recorder_.Normal(object, "ServerReplaced", plan.message);
+    base::log::Info("ZooKeeper server replaced", {{"cluster", member_.name()}, {"what", plan.message}});
+    return true;
+  }
+
+  void WriteStatus(const Json& object, const Json& status, Memory& memory) {
+    const Json* before = base::Find(object, {"status"});
+    const base::Instant now = clock_.Monotonic();
+    if (before != nullptr) {
+      if (base::Equal(*before, status)) return;
+      if (now - memory.written < kStatusInterval && base::Equal(Steady(*before), Steady(status))) return;
+    }
+    Json next(object, {});
+    next.as_object()["status"] = Json(status, {});
+    const auto written = member_.client().Update(ZooKeepers(), next, {.subresource = "status"});
+    if (written) {
+      memory.written = now;
+    } else if (written.error().code() != base::Code::kConflict) {
+      Complain("the status of " + kube::KeyOf(object), written.error().message());
+    }
+  }
+
+  const MemberZooKeeperContext context_;
+  runtime::Member& member_;
+  base::Clock& clock_;
+  base::Random random_;
+  std::unique_ptr<Probe> probe_;
+  MemberCache cache_;
+  client::EventRecorder recorder_;
+  bool installed_ = false;
+  std::map<std::string, Memory> memory_;  // by key
+  std::string complaint_;
+  base::Instant complained_{};
+  base::Timer timer_;
+};
+
+}  // namespace
+
+runtime::MemberControllerFactory NewMemberZooKeeper(MemberZooKeeperContext context) {
+  return [context = std::move(context)](runtime::Member& member) -> std::unique_ptr<runtime::MemberController> {
+    return std::make_unique<MemberZooKeeper>(context, member);
+  };
+}
+
+}  // namespace evenkeel::controllers::rollout::zookeeper::member

@@ -1,0 +1,125 @@
+#include "controllers/rollout/zookeeper/member/members_change.h"
+
+#include "controllers/rollout/zookeeper/member/picture_testing.h"
+
+namespace evenkeel::controllers::rollout::zookeeper::member {
+namespace {
+
+using testing::LineOf;
+using testing::PictureOf;
+using testing::Server;
+using testing::SpecOf;
+
+std::vector<Server> Modes(const std::string& text) {
+  std::vector<Server> servers;
+  for (const char mode : text) servers.push_back({mode, true});
+  return servers;
+}
+
+MembersChange Next(const Picture& picture) {
+  const Ensemble ensemble(picture);
+  return NextMembersChange(picture, ensemble);
+}
+
+const std::vector<int64_t> kThree{1, 2, 3};
+
+TEST(MembersChange, AFirstDeploymentStartsAllAtOnce) {
+  Picture picture = PictureOf(SpecOf(3, kThree), {}, {}, {}, 0);
+  picture.set_replicas = std::nullopt;
+  const MembersChange next = Next(picture);
+  EXPECT_EQ(next.set_replicas, 3);
+  EXPECT_FALSE(next.change);
+  EXPECT_FALSE(next.waits_for.empty());
+}
+
+TEST(MembersChange, NothingToDo) {
+  const MembersChange next = Next(PictureOf(SpecOf(3, kThree), Modes("LFF"), {}, kThree, 2));
+  EXPECT_EQ(next.set_replicas, 3);
+  EXPECT_FALSE(next.change);
+  EXPECT_EQ(next.waits_for, "");
+}
+
+TEST(MembersChange, NewcomersComeOneByOne) {
+  const MemberSpec wanted = SpecOf(5, {1, 2, 3, 4, 5});
+  MembersChange next = Next(PictureOf(wanted, Modes("LFF"), {}, kThree, 2));
+  EXPECT_EQ(next.set_replicas, 4) << "two newcomers are not started together";
+  EXPECT_FALSE(next.change);
+  next = Next(PictureOf(wanted, Modes("LFFn"), {}, kThree, 2));
+  EXPECT_EQ(next.set_replicas, 4);
+  EXPECT_FALSE(next.change) << "it has to serve first";
+  next = Next(PictureOf(wanted, Modes("LFFF"), {}, kThree, 2));
+  ASSERT_TRUE(next.change);
+  EXPECT_EQ(next.change->joining, std::vector{LineOf(4)});
+  EXPECT_TRUE(next.change->leaving.empty());
+  EXPECT_EQ(next.change->from_version, "100000000");
+  EXPECT_EQ(next.via->id, 4);
+  next = Next(PictureOf(wanted, Modes("LFFF"), {}, {1, 2, 3, 4}, 3));
+  EXPECT_EQ(next.set_replicas, 5);
+  EXPECT_FALSE(next.change);
+}
+
+TEST(MembersChange, MembersComeBackAllAtOnce) {
+  const MembersChange next =
+      Next(PictureOf(SpecOf(2, {1, 2, 11, 12, 21}, 10), {}, {{1, 'L'}, {2, 'F'}, {21, 'F'}}, {1, 2, 11, 12, 21}, 2));
+  EXPECT_EQ(next.set_replicas, 2);
+  EXPECT_FALSE(next.change);
+}
+
+TEST(MembersChange, AServerIsLetGoBeforeItStops) {
+  const MemberSpec wanted = SpecOf(3, kThree);
+  MembersChange next = Next(PictureOf(wanted, Modes("LFFFF"), {}, {1, 2, 3, 4, 5}, 4));
+  EXPECT_EQ(next.set_replicas, 5);
+  ASSERT_TRUE(next.change);
+  EXPECT_EQ(next.change->leaving, std::vector<int64_t>{5}) << "the highest id first, one at a time";
+  EXPECT_NE(next.via->id, 5);
+  next = Next(PictureOf(wanted, Modes("LFFFF"), {}, {1, 2, 3, 4}, 3));
+  EXPECT_EQ(next.set_replicas, 4);
+  EXPECT_EQ(next.change->leaving, std::vector<int64_t>{4});
+  next = Next(PictureOf(wanted, Modes("LFFFF"), {}, kThree, 2));
+  EXPECT_EQ(next.set_replicas, 3);
+  EXPECT_FALSE(next.change);
+}
+
+TEST(MembersChange, TheLastServerOfAClusterGoes) {
+  const MembersChange next =
+      Next(PictureOf(SpecOf(0, {1, 2, 11}, 20), Modes("F"), {{1, 'L'}, {2, 'F'}, {11, 'F'}}, {1, 2, 11, 21}, 3));
+  EXPECT_EQ(next.set_replicas, 1);
+  ASSERT_TRUE(next.change);
+  EXPECT_EQ(next.change->leaving, std::vector<int64_t>{21});
+  EXPECT_EQ(next.via->id, 21) << "nobody else is here";
+}
+
+TEST(MembersChange, AllServersGoWithoutAsking) {
+  const MembersChange next = Next(PictureOf(SpecOf(0, {}), Modes("LFF"), {}, kThree, 2));
+  EXPECT_EQ(next.set_replicas, 0);
+  EXPECT_FALSE(next.change);
+}
+
+TEST(MembersChange, OthersServersAreTheirOwnConcern) {
+  // Another cluster's server is not in the list that is wanted here yet, and one that is wanted has not come.
+  const MembersChange next = Next(PictureOf(SpecOf(2, {1, 2, 11, 12}), Modes("LF"), {{11, 'F'}, {21, 'F'}}, {1, 2, 11, 21}, 3));
+  EXPECT_EQ(next.set_replicas, 2);
+  EXPECT_FALSE(next.change);
+  EXPECT_EQ(next.waits_for, "");
+}
+
+TEST(MembersChange, NothingChangesWhileNobodyLeads) {
+  Picture picture = PictureOf(SpecOf(1, {1}), Modes("nnn"), {}, {}, 0);
+  picture.formed = true;
+  MembersChange next = Next(picture);
+  EXPECT_EQ(next.set_replicas, 3);
+  EXPECT_FALSE(next.waits_for.empty());
+  picture.spec = SpecOf(5, {1, 2, 3, 4, 5});
+  next = Next(picture);
+  EXPECT_EQ(next.set_replicas, 3);
+  EXPECT_FALSE(next.waits_for.empty());
+}
+
+TEST(MembersChange, WhatBelongsToTheEnsembleIsMadeAnewWhenAllOfItIsGone) {
+  Picture picture = PictureOf(SpecOf(3, kThree), {}, {}, {}, 0);
+  picture.formed = true;
+  EXPECT_EQ(Next(picture).set_replicas, 3);
+}
+
+}  // namespace
+}  // namespace evenkeel::controllers::rollout::zookeeper::member

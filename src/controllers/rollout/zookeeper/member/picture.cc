@@ -1,0 +1,66 @@
+#include "controllers/rollout/zookeeper/member/picture.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include "controllers/rollout/budget.h"
+
+namespace evenkeel::controllers::rollout::zookeeper::member {
+
+Ensemble::Ensemble(const Picture& picture) : formed_(picture.formed) {
+  for (const auto& [id, answer] : picture.others) answers_[id] = &answer;
+  for (const ServerPod& pod : picture.pods) {
+    own_.insert(pod.id);
+    const auto answer = picture.own.find(pod.uid);
+    if (!pod.terminating && answer != picture.own.end()) answers_[pod.id] = &answer->second;
+  }
+  int leaders = 0;
+  for (const auto& [id, answer] : answers_) {
+    if (answer->mode != Mode::kLeader) continue;
+    ++leaders;
+    leader_ = id;
+  }
+  if (leaders != 1) leader_ = 0;
+  if (leader_ == 0) return;
+  const Answer& leader = *answers_.at(leader_);
+  formed_ = true;
+  servers_ = leader.servers;
+  voters_ = VotersOf(servers_);
+  config_version_ = leader.config_version;
+  if (leader.synced_voters >= 0) in_sync_ = leader.synced_voters + (IsVoter(leader_) ? 1 : 0);
+}
+
+const Answer* Ensemble::Of(int64_t id) const {
+  const auto found = answers_.find(id);
+  return found == answers_.end() ? nullptr : found->second;
+}
+
+Mode Ensemble::ModeOf(int64_t id) const {
+  const Answer* answer = Of(id);
+  return answer == nullptr ? Mode::kNotServing : answer->mode;
+}
+
+std::string Ensemble::WhyNotInSync(int64_t except) const {
+  if (leader_ == 0) return "no single leader is known";
+  if (voters_.empty() || in_sync_ < 0) return fmt::format("server {} leads, but does not say who follows", leader_);
+  for (const int64_t id : voters_) {
+    if (id == except || Serves(id)) continue;
+    // In other clusters not everything can be reached from here; that something answers and does not serve counts.
+    if (own_.contains(id) || Of(id) != nullptr) return fmt::format("server {} does not serve", id);
+  }
+  const auto voters = static_cast<int64_t>(voters_.size());
+  const int64_t missing = voters - in_sync_;
+  const int64_t allowed = IsVoter(except) && !Serves(except) ? 1 : 0;
+  if (missing > allowed) return fmt::format("{} of {} voters are in sync with server {}", in_sync_, voters, leader_);
+  return "";
+}
+
+std::string Ensemble::WhyNoQuorum() const {
+  if (leader_ == 0) return "no single leader is known";
+  const auto voters = static_cast<int64_t>(voters_.size());
+  if (in_sync_ < Majority(voters)) {
+    return fmt::format("{} of {} voters are in sync with server {}", std::max<int64_t>(in_sync_, 0), voters, leader_);
+  }
+  return "";
+}
+
+}  // namespace evenkeel::controllers::rollout::zookeeper::member

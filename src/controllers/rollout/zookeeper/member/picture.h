@@ -1,0 +1,74 @@
+// All that is known of one ZooKeeper in its cluster at one instant: the input of the planner.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "controllers/rollout/zookeeper/member/member_spec.h"
+#include "controllers/rollout/zookeeper/member/probe.h"
+
+namespace evenkeel::controllers::rollout::zookeeper::member {
+
+struct ServerPod {
+  std::string name, uid;
+  int64_t ordinal = 0, id = 0;
+  std::string ip;
+  std::string revision;      ///< kPodRevision that it was made with
+  bool terminating = false;  ///< also when its deletion has been asked for and is not seen yet
+  bool running = false;      ///< its container runs
+  bool ready = false;        ///< Kubernetes counts it as ready
+};
+
+struct Picture {
+  MemberSpec spec;
+  std::string super_digest;             ///< of the password that servers are started with
+  std::string password;                 ///< itself
+  std::optional<int64_t> set_replicas;  ///< of the StatefulSet; nullopt: there is none
+  std::string set_revision;             ///< kPodRevision that its pods are made with
+  std::vector<ServerPod> pods;          ///< by id
+  /// Answers of the servers here, by the uid of the pod that was asked: what the one before it said does not count.
+  std::map<std::string, Answer> own;
+  /// Answers of servers in other clusters, as far as they can be reached, by id.
+  std::map<int64_t, Answer> others;
+  bool formed = false;  ///< a quorum has been seen before
+};
+
+/// The members of a picture's ensemble as their answers show them.
+class Ensemble {
+ public:
+  explicit Ensemble(const Picture& picture);
+
+  /// 0: none, or several say so.
+  int64_t leader() const { return leader_; }
+  /// Agreed on by the ensemble; empty while no leader is known.
+  const std::vector<ServerLine>& servers() const { return servers_; }
+  const std::string& config_version() const { return config_version_; }
+  /// A quorum is there, or was.
+  bool formed() const { return formed_; }
+  /// nullptr: it has not answered.
+  const Answer* Of(int64_t id) const;
+  Mode ModeOf(int64_t id) const;
+  bool Serves(int64_t id) const { return ModeOf(id) != Mode::kNotServing; }
+  bool IsVoter(int64_t id) const { return voters_.contains(id); }
+  bool IsMember(int64_t id) const { return FindServer(servers_, id) != nullptr; }
+  /// Why the voters other than `except` (0: all) are not known to be in sync with one leader; "" when they are. A server that
+  /// does not answer here counts if the leader says so.
+  std::string WhyNotInSync(int64_t except) const;
+  /// Why there is no healthy majority; "" when there is.
+  std::string WhyNoQuorum() const;
+
+ private:
+  std::map<int64_t, const Answer*> answers_;
+  std::set<int64_t> own_;  // servers of this cluster that should answer
+  int64_t leader_ = 0;
+  bool formed_ = false;
+  std::vector<ServerLine> servers_;
+  std::set<int64_t> voters_;
+  std::string config_version_;
+  int64_t in_sync_ = -1;  // voters, the leader included
+};
+
+}  // namespace evenkeel::controllers::rollout::zookeeper::member

@@ -1,0 +1,104 @@
+"""Real ZooKeeper servers in a member of the embedded fleet: an ensemble forms, is replaced server by server, grows, shrinks, and survives a
+server that is killed, while a client counts."""
+import os
+import signal
+import unittest
+
+import harness
+import zookeeper_ensemble as zk
+
+# An election of servers with ticks of half a second, on a busy machine.
+STALL_MAX = 10
+
+
+class OneMemberTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        zk.require_zookeeper()
+        cls.home = cls.enterClassContext(harness.temporary_home())
+        cls.enterClassContext(harness.fleet(cls.home, "--members", "1", "--nodes", "3"))
+        cls.kubectl = harness.Kubectl(harness.any_kubectl(), cls.home / "kubeconfig", "member-1")
+        cls.member, cls.addresses = zk.Member(cls.kubectl), zk.Addresses(cls.home)
+        harness.eventually(lambda: "zookeepers" in cls.kubectl("api-resources", "--api-group=evenkeel.dev"), 60)
+        cls.member.apply(zk.spec_of(cls.addresses, [1, 2, 3], 3, "r1"))
+        status = cls.member.wait_settled(3, "r1")
+        print("formed:", status["members"], flush=True)
+
+    def counting(self, servers=(1, 2, 3)):
+        counter = self.enterContext(zk.Counter(self.addresses.client(servers)))
+        harness.eventually(lambda: "ACK" in counter.process.stdout.readline(), 30)
+        return counter
+
+    def check(self, counter, what):
+        writes, stall = counter.stop()
+        print(f"{what}: {writes} writes, longest stall {stall} s", flush=True)
+        self.assertGreater(writes, 10)
+        self.assertLess(stall, STALL_MAX)
+
+    def replace_all(self, revision, tag, replicas=3):
+        before, leader = self.member.uids(), zk.leader_of(self.addresses, range(1, replicas + 1))
+        self.member.apply(zk.spec_of(self.addresses, range(1, replicas + 1), replicas, revision, tag=tag))
+        self.member.wait_settled(replicas, revision, 240)
+        pods = self.member.pods()
+        self.assertFalse(set(before.values()) & {pod["metadata"]["uid"] for pod in pods.values()}, "every pod is another")
+        # They take seconds each, so the times of their creation, in whole seconds, tell their order.
+        return leader, sorted(pods, key=lambda name: pods[name]["metadata"]["creationTimestamp"])
+
+    def test_1_a_change_replaces_one_after_the_other_and_the_leader_last(self):
+        counter = self.counting()
+        leader, order = self.replace_all("r2", "2")
+        self.check(counter, "rolling update")
+        self.assertEqual(order, [f"zk-{server - 1}" for server in (3, 2, 1) if server != leader] + [f"zk-{leader - 1}"])
+
+    def test_2_a_server_that_is_killed_comes_back(self):
+        counter = self.counting()
+        leader = zk.leader_of(self.addresses, [1, 2, 3])
+        for pid in harness.processes_of(f"pods/{self.member.uids()[f'zk-{leader - 1}']}", b"QuorumPeerMain"):
+            os.kill(pid, signal.SIGKILL)
+        harness.eventually(lambda: zk.leader_of(self.addresses, [1, 2, 3]) != leader, 30)
+        harness.eventually(lambda: zk.modes(self.addresses, [leader])[leader] == "follower", 60, "the container is started again")
+        self.member.wait_settled(3, self.member.get()["spec"]["rolloutRevision"])
+        self.check(counter, f"killed the leader {leader}")
+        self.assertEqual(self.member.condition("Ready")["status"], "True")
+
+    def test_3_servers_come_and_go_without_a_restart(self):
+        counter = self.counting()
+        before = self.member.uids()
+        spec = self.member.get()["spec"]
+        tag = spec["podTemplate"]["spec"]["containers"][0]["env"][1]["value"]
+        self.member.apply(zk.spec_of(self.addresses, range(1, 6), 5, "r3", tag=tag))
+        self.member.wait_settled(5, "r3")
+        self.assertEqual(zk.voters_of(self.addresses, zk.leader_of(self.addresses, range(1, 6))), [1, 2, 3, 4, 5])
+        self.member.apply(zk.spec_of(self.addresses, range(1, 4), 3, "r4", tag=tag))
+        self.member.wait_settled(3, "r4")
+        self.assertEqual(zk.voters_of(self.addresses, zk.leader_of(self.addresses, range(1, 4))), [1, 2, 3])
+        self.assertEqual(self.member.uids(), before, "nobody was restarted")
+        self.check(counter, "3 to 5 to 3 servers")
+
+    def test_4_a_change_that_does_not_start_stops_at_one_server(self):
+        counter = self.counting()
+        good = self.member.get()["spec"]
+        bad = {**good, "rolloutRevision": "bad", "config": {**good["config"], "extra": {"initLimit": "nonsense"}}}
+        self.member.apply(bad)
+        harness.eventually(lambda: self.member.status()["updatedReplicas"] == 1 and self.member.status()["readyReplicas"] == 2, 60)
+        with self.assertRaises(AssertionError):
+            harness.eventually(lambda: self.member.status()["updatedReplicas"] > 1 or self.member.status()["readyReplicas"] < 2, 10)
+        self.assertNotEqual(self.member.status()["observedRevision"], "bad")
+        self.assertEqual(self.member.condition("Ready")["status"], "False")
+        self.member.apply({**good, "rolloutRevision": "good"})
+        self.member.wait_settled(3, "good")
+        self.check(counter, "a bad change and back")
+
+    def test_5_a_list_without_a_server_is_refused(self):
+        good = self.member.get()["spec"]
+        before = self.member.uids()
+        self.member.apply({**good, "servers": good["servers"][:2], "rolloutRevision": "short"})
+        harness.eventually(lambda: self.member.condition("Valid").get("status") == "False", 30)
+        self.assertIn("there is no server.3", self.member.condition("Valid")["message"])
+        self.assertEqual(self.member.uids(), before)
+        self.member.apply(good)
+        harness.eventually(lambda: self.member.condition("Valid")["status"] == "True", 30)
+
+
+if __name__ == "__main__":
+    harness.main()
