@@ -1,6 +1,7 @@
 #include "controllers/balancer/arrangement.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/result.h"
 
@@ -62,6 +63,7 @@ void Arrangement::AddExisting() {
     }
   }
   first_existing_.push_back(static_cast<ReplicaId>(cluster_.replicas.size()));
+  given_primary_ = primary_;
 }
 
 void Arrangement::AddNew() {
@@ -135,6 +137,30 @@ void Arrangement::ChangeLoads(ServiceId service, NodeId node, std::span<const in
   if (applications_.Concerns(service)) applications_.Change(service, node, before, after);
 }
 
+uint32_t Arrangement::OtherRowOfGiven(PartitionId partition) const {
+  const ReplicaId primary = primary_[partition];
+  if (primary != kNoId && primary != given_primary_[partition]) return other_row_[primary];
+  return cluster_.partitions[partition].new_loads + row_size_[service_[partition]];
+}
+
+// Its own role has changed already.
+void Arrangement::SetPrimary(PartitionId partition, ReplicaId primary) {
+  primary_[partition] = primary;
+  const ReplicaId given = given_primary_[partition];
+  if (given == kNoId) return;
+  const uint32_t row = OtherRowOfGiven(partition);
+  if (row == other_row_[given]) return;
+  if (node_[given] == kNoId || role_[given] == Role::kPrimary) {
+    other_row_[given] = row;
+    return;
+  }
+  const std::span<const int64_t> before = LoadsOf(given);
+  CountAside(given, -1);
+  other_row_[given] = row;
+  ChangeLoads(service_[partition], node_[given], before, LoadsOf(given));
+  CountAside(given, 1);
+}
+
 void Arrangement::PutOn(ReplicaId replica, NodeId node) {
   node_[replica] = node;
   place_on_node_[replica] = static_cast<uint32_t>(on_node_[node].size());
@@ -156,19 +182,20 @@ void Arrangement::Attach(ReplicaId replica, NodeId node, Role role) {
   CountAside(replica, -1);
   PutOn(replica, node);
   role_[replica] = role;
-  if (role == Role::kPrimary) primary_[partition] = replica;
   ChangeLoads(service_[partition], node, {}, LoadsOf(replica));
   CountAside(replica, 1);
+  if (role == Role::kPrimary) SetPrimary(partition, replica);
 }
 
 void Arrangement::Detach(ReplicaId replica, Role role_after) {
   const PartitionId partition = partition_[replica];
   CountAside(replica, -1);
   ChangeLoads(service_[partition], node_[replica], LoadsOf(replica), {});
-  if (role_[replica] == Role::kPrimary) primary_[partition] = kNoId;
+  const bool was_primary = role_[replica] == Role::kPrimary;
   TakeOff(replica);
   role_[replica] = role_after;
   CountAside(replica, 1);
+  if (was_primary) SetPrimary(partition, kNoId);
 }
 
 void Arrangement::Move(ReplicaId replica, NodeId to) {
@@ -187,17 +214,25 @@ void Arrangement::Swap(ReplicaId primary, ReplicaId secondary) {
   const PartitionId partition = partition_[primary];
   EVENKEEL_CHECK(partition == partition_[secondary] && role_[primary] == Role::kPrimary &&
                  role_[secondary] == Role::kSecondary);
-  const ServiceId service = service_[partition];
-  const std::span<const int64_t> heavy = LoadsOf(primary), light = LoadsOf(secondary);
-  CountAside(primary, -1);
-  CountAside(secondary, -1);
-  ChangeLoads(service, node_[primary], heavy, light);
-  ChangeLoads(service, node_[secondary], light, heavy);
+  const auto changes = ChangesOfSwap(primary, secondary);
+  const std::array<ReplicaId, 3> replicas{primary, secondary, ThirdOfSwap(primary, secondary)};
+  for (size_t i = 0; i < changes.size(); ++i) CountAside(replicas[i], -1);
   std::swap(role_[primary], role_[secondary]);
-  std::swap(other_row_[primary], other_row_[secondary]);
   primary_[partition] = secondary;
-  CountAside(primary, 1);
-  CountAside(secondary, 1);
+  if (given_primary_[partition] != kNoId) other_row_[given_primary_[partition]] = OtherRowOfGiven(partition);
+  for (size_t i = 0; i < changes.size(); ++i) {
+    ChangeLoads(service_[partition], changes[i].node, changes[i].removed, changes[i].added);
+    CountAside(replicas[i], 1);
+  }
+}
+
+boost::container::static_vector<NodeChange, 3> Arrangement::ChangesOfSwap(ReplicaId primary, ReplicaId secondary) const {
+  boost::container::static_vector<NodeChange, 3> changes{
+      {node_[primary], LoadsOf(primary), LoadsIfSwapped(primary, secondary)},
+      {node_[secondary], LoadsOf(secondary), LoadsIfSwapped(secondary, primary)}};
+  const ReplicaId third = ThirdOfSwap(primary, secondary);
+  if (third != kNoId) changes.push_back({node_[third], LoadsOf(third), LoadsOf(secondary)});
+  return changes;
 }
 
 void Arrangement::Place(ReplicaId replica, NodeId node, Role role) {
@@ -224,10 +259,11 @@ void Arrangement::ChangeRole(ReplicaId replica, Role role) {
   EVENKEEL_CHECK(role != Role::kPrimary || primary_[partition] == kNoId);
   CountAside(replica, -1);
   ChangeLoads(service_[partition], node_[replica], LoadsOf(replica), LoadsOf(replica, role));
-  if (role_[replica] == Role::kPrimary) primary_[partition] = kNoId;
-  if (role == Role::kPrimary) primary_[partition] = replica;
+  const bool was_primary = role_[replica] == Role::kPrimary;
   role_[replica] = role;
   CountAside(replica, 1);
+  if (was_primary) SetPrimary(partition, kNoId);
+  if (role == Role::kPrimary) SetPrimary(partition, replica);
 }
 
 }  // namespace evenkeel::controllers::balancer

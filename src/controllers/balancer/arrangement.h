@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include <boost/container/static_vector.hpp>
+
 #include "controllers/balancer/application_loads.h"
 #include "controllers/balancer/cluster.h"
 #include "controllers/balancer/node_loads.h"
@@ -40,14 +42,29 @@ class Arrangement {
   Role RoleOf(ReplicaId replica) const { return role_[replica]; }
   PartitionId PartitionOf(ReplicaId replica) const { return partition_[replica]; }
   ServiceId ServiceOf(ReplicaId replica) const { return service_[partition_[replica]]; }
-  /// What it loads its node with in its present role, or would in `role`: a row as long as its service's metrics. A primary
-  /// and a secondary that swap take over each other's loads.
+  /// What it loads its node with in its present role, or would in `role`: a row as long as its service's metrics. Whichever
+  /// replica is the primary has the primary's loads, every other one its own, and the primary that the cluster was given has,
+  /// when it is none, those that the primary of the moment had: after one swap the two have taken over each other's. So loads
+  /// depend on who is the primary, not on the swaps that led there.
   std::span<const int64_t> LoadsOf(ReplicaId replica) const { return LoadsOf(replica, role_[replica]); }
   std::span<const int64_t> LoadsOf(ReplicaId replica, Role role) const {
     const PartitionId partition = partition_[replica];
     const uint32_t first = role == Role::kPrimary ? primary_row_[partition] : other_row_[replica];
     return std::span(cluster_.loads).subspan(first, row_size_[service_[partition]]);
   }
+  /// What one of a primary and a secondary, `other`, loads its node with when the two have swapped.
+  std::span<const int64_t> LoadsIfSwapped(ReplicaId replica, ReplicaId other) const {
+    if (role_[replica] != Role::kPrimary) return LoadsOf(replica, Role::kPrimary);
+    return LoadsOf(replica == given_primary_[partition_[replica]] ? other : replica, Role::kSecondary);
+  }
+  /// The primary that the cluster was given, when it is a secondary before and after this swap of two others: the swap changes
+  /// its loads, to those of the new primary as a secondary. Else kNoId.
+  ReplicaId ThirdOfSwap(ReplicaId primary, ReplicaId secondary) const {
+    const ReplicaId given = given_primary_[partition_[primary]];
+    return given == kNoId || given == primary || given == secondary || node_[given] == kNoId ? kNoId : given;
+  }
+  /// What a swap changes, each on another node.
+  boost::container::static_vector<NodeChange, 3> ChangesOfSwap(ReplicaId primary, ReplicaId secondary) const;
   bool Moved(ReplicaId replica) const;  ///< an existing one that is elsewhere, or in another role, than the cluster has it
 
   /// All that count for their node, also those that stay; in no particular order, but the same for the same steps.
@@ -111,6 +128,8 @@ class Arrangement {
   void Detach(ReplicaId replica, Role role_after);
   void PutOn(ReplicaId replica, NodeId node);
   void TakeOff(ReplicaId replica);
+  void SetPrimary(PartitionId partition, ReplicaId primary);
+  uint32_t OtherRowOfGiven(PartitionId partition) const;
   void ChangeLoads(ServiceId service, NodeId node, std::span<const int64_t> before, std::span<const int64_t> after);
 
   const Cluster& cluster_;
@@ -125,6 +144,7 @@ class Arrangement {
   std::vector<uint32_t> other_row_, primary_row_;
   std::vector<ServiceId> service_;         // by partition
   std::vector<ReplicaId> primary_;         // by partition
+  std::vector<ReplicaId> given_primary_;   // by partition
   std::vector<ReplicaId> first_existing_;  // by partition, and one behind the last
   std::vector<ReplicaId> first_new_;       // by partition, and one behind the last
   std::vector<uint32_t> row_size_;         // by service

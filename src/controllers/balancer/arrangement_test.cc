@@ -203,6 +203,58 @@ TEST_F(ArrangementOfOnePartition, PrimaryAndSecondaryTakeOverEachOthersLoads) {
   EXPECT_EQ(arrangement.Freed(0, 0), 50);
 }
 
+// A primary of 50 and secondaries of 10, 20 and 30, each on its own node.
+class ArrangementOfFourReplicas : public ::testing::Test {
+ protected:
+  ArrangementOfFourReplicas() {
+    for (int i = 0; i < 4; ++i) builder_.Node();
+    const ServiceId service = builder_.Service("s", {{"M", 1.0}});
+    builder_.Partition(
+        service,
+        {{0, Role::kPrimary, {50}}, {1, Role::kSecondary, {10}}, {2, Role::kSecondary, {20}}, {3, Role::kSecondary, {30}}});
+    sets_.emplace(builder_.cluster());
+    arrangement_.emplace(builder_.cluster(), settings_, *sets_);
+  }
+  std::vector<int64_t> Loads() const {
+    const auto column = arrangement_->loads().Column(0);
+    return {column.begin(), column.end()};
+  }
+
+  ClusterBuilder builder_;
+  Settings settings_;
+  std::optional<NodeSets> sets_;
+  std::optional<Arrangement> arrangement_;
+};
+
+TEST_F(ArrangementOfFourReplicas, LoadsDependOnThePrimaryAndNotOnTheSwapsThatLedThere) {
+  arrangement_->Swap(0, 1);
+  EXPECT_EQ(Loads(), (std::vector<int64_t>{10, 50, 20, 30}));
+  EXPECT_EQ(arrangement_->ThirdOfSwap(1, 2), 0u);
+  const auto changes = arrangement_->ChangesOfSwap(1, 2);
+  ASSERT_EQ(changes.size(), 3u);
+  std::vector<int64_t> foreseen = Loads();
+  for (const NodeChange& change : changes) foreseen[change.node] += change.added[0] - change.removed[0];
+  arrangement_->Swap(1, 2);
+  EXPECT_EQ(Loads(), (std::vector<int64_t>{20, 10, 50, 30})) << "as after one swap of the first and the last primary";
+  EXPECT_EQ(Loads(), foreseen);
+  arrangement_->Swap(2, 3);
+  EXPECT_EQ(Loads(), (std::vector<int64_t>{30, 10, 20, 50}));
+  arrangement_->Swap(3, 0);
+  EXPECT_EQ(Loads(), (std::vector<int64_t>{50, 10, 20, 30}));
+}
+
+TEST_F(ArrangementOfFourReplicas, TheGivenPrimaryFollowsAlsoWhereThePrimaryGoesAndOthersArePromoted) {
+  arrangement_->Swap(0, 2);
+  arrangement_->Remove(2);
+  const int64_t unknown = Loads()[0];
+  arrangement_->ChangeRole(3, Role::kPrimary);
+  EXPECT_EQ(Loads(), (std::vector<int64_t>{30, 10, 0, 50}));
+  arrangement_->ChangeRole(3, Role::kSecondary);
+  EXPECT_EQ(Loads()[0], unknown);
+  arrangement_->Restore(2);
+  EXPECT_EQ(Loads(), (std::vector<int64_t>{20, 10, 50, 30}));
+}
+
 TEST_F(ArrangementOfOnePartition, WhatComesToANodeIsBuiltThere) {
   Arrangement& arrangement = *arrangement_;
   arrangement.Move(1, 2);

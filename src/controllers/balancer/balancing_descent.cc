@@ -14,7 +14,7 @@ constexpr size_t kBest = 6;        // and of these so many whose energy is compu
 // What saves looks in large groups: steps of one look that gain such a share of its best one are made at once, too; and a node
 // that gains such a share of what the next one promised does not wait for it.
 constexpr double kNearlyAsGood = 0.7;
-constexpr double kAsGoodAsTheNext = 0.9;
+constexpr double kAsGoodAsTheNext = 0.6;
 constexpr int64_t kStepsPerRefresh = 64;  // of slopes, at least
 constexpr size_t kFewSteps = 10;          // a pass with less than one for so many nodes is the last one
 constexpr size_t kFewStepsOfSmallGroup = 100;
@@ -108,17 +108,17 @@ void BalancingDescent::LookAtSwap(ReplicaId primary, ReplicaId secondary) {
   if (exact_) return OfferExactly(step);
   const Arrangement& arrangement = state_.arrangement();
   const std::vector<ServiceMetric>& metrics = state_.cluster().services[arrangement.ServiceOf(primary)].metrics;
-  const std::span<const int64_t> heavy = arrangement.LoadsOf(primary), light = arrangement.LoadsOf(secondary);
-  const NodeId from = arrangement.NodeOf(primary), to = arrangement.NodeOf(secondary);
+  const NodeId from = arrangement.NodeOf(primary);
   const uint32_t local = slopes_.LocalOf(arrangement.ServiceOf(primary));
   double slope = 0;
-  for (uint32_t i = 0; i < metrics.size(); ++i) {
-    const double more = static_cast<double>(heavy[i] - light[i]);
-    const uint32_t term = slopes_.TermOf(metrics[i].metric);
-    slope += slopes_.Change(term, from, -more) + slopes_.Change(term, to, more);
-    if (local == kNoId) continue;
-    slope += slopes_.LocalChange(local + i, own_[local + i], -more) +
-             slopes_.LocalChange(local + i, static_cast<double>(light[i]), more);
+  for (const auto& [node, removed, added] : arrangement.ChangesOfSwap(primary, secondary)) {
+    for (uint32_t i = 0; i < metrics.size(); ++i) {
+      const double more = static_cast<double>(added[i] - removed[i]);
+      slope += slopes_.Change(slopes_.TermOf(metrics[i].metric), node, more);
+      if (local == kNoId) continue;
+      // What the service has on other nodes is not looked up here: mostly this replica.
+      slope += slopes_.LocalChange(local + i, node == from ? own_[local + i] : static_cast<double>(removed[i]), more);
+    }
   }
   Offer(step, slope);
 }

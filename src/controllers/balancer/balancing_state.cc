@@ -105,10 +105,9 @@ bool BalancingState::Allows(const BalancingStep& step) const {
   if (movable_flags_[step.replica] == 0 || !SlotsSuffice(step)) return false;
   const bool followed = IsFollowed(step.replica);
   if (step.to == kNoId) {
-    // One exchange away from the first primary at most: a chain of them would also shuffle the loads of the secondaries.
-    const ReplicaId first = first_primary_[arrangement_.PartitionOf(step.replica)];
-    return movable_flags_[step.other] != 0 && (step.replica == first || step.other == first) &&
-           TypesAllow(arrangement_.NodeOf(step.replica), arrangement_.NodeOf(step.other)) &&
+    // Another step may have changed the roles since this one was thought of.
+    return arrangement_.RoleOf(step.replica) == Role::kPrimary && arrangement_.RoleOf(step.other) == Role::kSecondary &&
+           movable_flags_[step.other] != 0 && TypesAllow(arrangement_.NodeOf(step.replica), arrangement_.NodeOf(step.other)) &&
            !MayStandInTheWayOf(constraints_.SwapObstacle(step.replica, step.other), followed);
   }
   const NodeId from = arrangement_.NodeOf(step.replica);
@@ -126,12 +125,12 @@ double BalancingState::EnergyAfter(const BalancingStep& step) {
   }
   int64_t movements = 0;
   const double cost = cost_ + CostDelta(step, movements);
-  const NodeId from = arrangement_.NodeOf(step.replica);
-  const std::span<const int64_t> loads = arrangement_.LoadsOf(step.replica);
-  const auto changes = step.to != kNoId
-                           ? MoveChanges(from, step.to, loads)
-                           : SwapChanges(from, loads, arrangement_.NodeOf(step.other), arrangement_.LoadsOf(step.other));
-  return EnergyOf(score_.AverageDeviationAfter(arrangement_.ServiceOf(step.replica), changes), cost);
+  const ServiceId service = arrangement_.ServiceOf(step.replica);
+  if (step.to == kNoId) {
+    return EnergyOf(score_.AverageDeviationAfter(service, arrangement_.ChangesOfSwap(step.replica, step.other)), cost);
+  }
+  const auto changes = MoveChanges(arrangement_.NodeOf(step.replica), step.to, arrangement_.LoadsOf(step.replica));
+  return EnergyOf(score_.AverageDeviationAfter(service, changes), cost);
 }
 
 void BalancingState::Do(const BalancingStep& step) {

@@ -183,14 +183,16 @@ std::optional<Constraint> Constraints::SwapObstacle(ReplicaId primary, ReplicaId
     if (after > before) return Constraint::kPlacementConstraint;
   }
   if (!preferred_.empty() && NotPreferred(secondary, to, Role::kPrimary)) return Constraint::kPreferredLocation;
-  // They take over each other's loads.
-  const std::span<const int64_t> heavy = arrangement_.LoadsOf(primary), light = arrangement_.LoadsOf(secondary);
-  if (Active(Constraint::kCapacity) && (Overloads(primary, from, light) || Overloads(secondary, to, heavy))) {
-    return Constraint::kCapacity;
-  }
-  if (Active(Constraint::kApplicationCapacity) && arrangement_.applications().Concerns(arrangement_.ServiceOf(primary)) &&
-      (ExceedsApplication(primary, from, light) || ExceedsApplication(secondary, to, heavy))) {
-    return Constraint::kApplicationCapacity;
+  const std::array<ReplicaId, 3> replicas{primary, secondary, arrangement_.ThirdOfSwap(primary, secondary)};
+  const auto changes = arrangement_.ChangesOfSwap(primary, secondary);
+  const bool of_application = arrangement_.applications().Concerns(arrangement_.ServiceOf(primary));
+  for (size_t i = 0; i < changes.size(); ++i) {
+    if (Active(Constraint::kCapacity) && Overloads(replicas[i], changes[i].node, changes[i].added))
+      return Constraint::kCapacity;
+    if (of_application && Active(Constraint::kApplicationCapacity) &&
+        ExceedsApplication(replicas[i], changes[i].node, changes[i].added)) {
+      return Constraint::kApplicationCapacity;
+    }
   }
   if (Active(Constraint::kAffinity)) {
     const std::array<Supposed, 2> swapped{{{primary, from, Role::kSecondary}, {secondary, to, Role::kPrimary}}};

@@ -56,11 +56,6 @@ std::array<NodeChange, 2> MoveChanges(NodeId from, NodeId to, std::span<const in
   return {NodeChange{from, loads, {}}, NodeChange{to, {}, loads}};
 }
 
-std::array<NodeChange, 2> SwapChanges(NodeId primary, std::span<const int64_t> primary_loads, NodeId secondary,
-                                      std::span<const int64_t> secondary_loads) {
-  return {NodeChange{primary, primary_loads, secondary_loads}, NodeChange{secondary, secondary_loads, primary_loads}};
-}
-
 GroupScore::GroupScore(const Cluster& cluster, const Settings& settings, const NodeSets& sets, const NodeLoads& loads,
                        const ServiceGroup& group)
     : cluster_(cluster),
@@ -227,12 +222,15 @@ double GroupScore::LocalScoreAfter(ServiceId service, std::span<const NodeChange
   const ServiceLoads& own = *loads_.Local(service);
   const std::vector<ServiceMetric>& metrics = cluster_.services[service].metrics;
   double weighted = 0, total = 0;
+  boost::container::small_vector<std::pair<const NodeChange*, const int64_t*>, 4> rows;  // null: nothing there yet
+  for (const NodeChange& change : changes) {
+    if (sets_.ValidForService(service).test(change.node)) rows.emplace_back(&change, own.RowAt(change.node));
+  }
   for (size_t i = 0; i < metrics.size(); ++i) {
     LoadSums sums = own.Sums(i);
-    for (const NodeChange& change : changes) {
-      if (!sets_.ValidForService(service).test(change.node)) continue;
-      const int64_t before = own.Of(i, change.node);
-      sums.Replace(before, before + Difference(change, i));
+    for (const auto& [change, row] : rows) {
+      const int64_t before = row == nullptr ? 0 : row[i];
+      sums.Replace(before, before + Difference(*change, i));
     }
     const Term& term = TermOf(metrics[i].metric);
     double score = NormStdDev(sums);

@@ -29,14 +29,7 @@ double CostOfSwap(const Settings& settings);
 /// deviation itself with IgnoreCostInScoring or without replicas.
 double Energy(const Settings& settings, double average_deviation, double cost, int64_t replicas);
 
-/// What changes on one node: the rows of loads that go and come, empty for none.
-struct NodeChange {
-  NodeId node = kNoId;
-  std::span<const int64_t> removed, added;
-};
 std::array<NodeChange, 2> MoveChanges(NodeId from, NodeId to, std::span<const int64_t> loads);
-std::array<NodeChange, 2> SwapChanges(NodeId primary, std::span<const int64_t> primary_loads, NodeId secondary,
-                                      std::span<const int64_t> secondary_loads);
 
 /// The deviations of one group, kept beside its NodeLoads. Metrics with BalancingByPercentage are looked at as shares of the
 /// nodes' capacities where every available node has one; services' local loads always as they are. Of a defragmentation metric

@@ -190,8 +190,8 @@ Change RandomChange(Cluster& cluster, base::Random& random) {
   const Partition& partition = cluster.partitions[replica.partition];
   Replica& other = cluster.replicas[partition.first_replica + random.Below(partition.replica_count)];
   if (&other != &replica && random.Chance(0.5)) {
-    return {partition.service, SwapChanges(replica.node, cluster.LoadsOf(replica), other.node, cluster.LoadsOf(other)),
-            &replica, &other};
+    const std::span<const int64_t> heavy = cluster.LoadsOf(replica), light = cluster.LoadsOf(other);
+    return {partition.service, {{{replica.node, heavy, light}, {other.node, light, heavy}}}, &replica, &other};
   }
   NodeId to = static_cast<NodeId>(random.Below(cluster.nodes.size()));
   if (to == replica.node) to = (to + 1) % static_cast<NodeId>(cluster.nodes.size());

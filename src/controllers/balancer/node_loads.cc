@@ -34,10 +34,15 @@ bool HasLocalDomain(const Service& service) {
 ServiceLoads::ServiceLoads(const Service& service, const NodeSet& valid, int64_t valid_count)
     : valid_(&valid), metrics_(service.metrics.size()), sums_(metrics_, LoadSums{.nodes = valid_count}) {}
 
-int64_t ServiceLoads::Of(size_t metric_index, NodeId node) const {
+const int64_t* ServiceLoads::RowAt(NodeId node) const {
   const auto found = std::ranges::lower_bound(nodes_, node);
-  if (found == nodes_.end() || *found != node) return 0;
-  return rows_[static_cast<size_t>(found - nodes_.begin()) * metrics_ + metric_index];
+  if (found == nodes_.end() || *found != node) return nullptr;
+  return &rows_[static_cast<size_t>(found - nodes_.begin()) * metrics_];
+}
+
+int64_t ServiceLoads::Of(size_t metric_index, NodeId node) const {
+  const int64_t* row = RowAt(node);
+  return row == nullptr ? 0 : row[metric_index];
 }
 
 std::vector<LoadSummary> ServiceLoads::Summaries(std::span<const NodeId> nodes) const {

@@ -18,6 +18,12 @@ namespace evenkeel::controllers::balancer {
 
 using WideLoad = unsigned __int128;
 
+/// What changes on one node: the rows of loads that go and come, empty for none.
+struct NodeChange {
+  NodeId node = kNoId;
+  std::span<const int64_t> removed, added;
+};
+
 struct LoadSums {
   int64_t nodes = 0;
   int64_t sum = 0;
@@ -50,6 +56,8 @@ class ServiceLoads {
   ServiceLoads(const Service& service, const NodeSet& valid, int64_t valid_count);
 
   int64_t Of(size_t metric_index, NodeId node) const;
+  /// Its loads there, by metric; null: none, and never any. Valid until the next change. O(log rows).
+  const int64_t* RowAt(NodeId node) const;
   /// Over the nodes of NodeSets::ValidForService.
   const LoadSums& Sums(size_t metric_index) const { return sums_[metric_index]; }
   /// Of each of the service's metrics, over those of `nodes` (ascending) that count. O(nodes + rows).

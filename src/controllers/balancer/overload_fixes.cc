@@ -64,7 +64,7 @@ void OverloadFixer::AddOption(std::vector<Option>& options, const std::vector<Ex
     int64_t relief = 0;
     if (found != metrics.end()) {
       const size_t index = static_cast<size_t>(found - metrics.begin());
-      relief = goes[index] - (other == kNoId ? 0 : arrangement_.LoadsOf(other)[index]);
+      relief = goes[index] - (other == kNoId ? 0 : arrangement_.LoadsIfSwapped(replica, other)[index]);
     }
     if (relief < 0) return;
     option.relief.push_back(std::min(relief, amount));
@@ -136,9 +136,8 @@ double OverloadFixer::DeviationOf(const Option& option, NodeId& target) {
     const ReplicaId primary = leads ? option.replica : option.other, secondary = leads ? option.other : option.replica;
     const auto obstacle = constraints_.SwapObstacle(primary, secondary);
     if (obstacle && obstacle != Constraint::kAffinity) return kImpossible;
-    const auto changes = SwapChanges(arrangement_.NodeOf(primary), arrangement_.LoadsOf(primary),
-                                     arrangement_.NodeOf(secondary), arrangement_.LoadsOf(secondary));
-    return journal_.score().AverageDeviationAfter(arrangement_.ServiceOf(primary), changes);
+    return journal_.score().AverageDeviationAfter(arrangement_.ServiceOf(primary),
+                                                  arrangement_.ChangesOfSwap(primary, secondary));
   }
   const std::vector<Target> targets = mover_.finder().Best(constraints_, option.replica, arrangement_.RoleOf(option.replica));
   if (targets.empty()) return kImpossible;

@@ -131,8 +131,7 @@ void SwapOut(StepJournal& journal, SearchLevels& levels, PartitionId partition, 
       if (wish.to != kNoId && replica != wish.to) continue;
       const auto obstacle = constraints.SwapObstacle(primary, replica);
       if (obstacle && !Tolerable(arrangement, constraints, replica, *obstacle)) continue;
-      const auto changes = SwapChanges(arrangement.NodeOf(primary), arrangement.LoadsOf(primary), arrangement.NodeOf(replica),
-                                       arrangement.LoadsOf(replica));
+      const auto changes = arrangement.ChangesOfSwap(primary, replica);
       const SuccessorRank rank =
           RankOf(arrangement, replica, journal.score().AverageDeviationAfter(arrangement.ServiceOf(replica), changes));
       if (!best || rank < *best) best = rank;

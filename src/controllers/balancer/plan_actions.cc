@@ -73,8 +73,7 @@ double ActionMaker::GainOf(const GroupScore& score, const PlanStep& step, double
   if (IsMove(step.kind)) {
     without = score.AverageDeviationAfter(service, MoveChanges(node, step.from, loads));
   } else if (step.kind == ActionKind::kSwapPrimarySecondary) {
-    without = score.AverageDeviationAfter(service,
-                                          SwapChanges(planned_.NodeOf(step.other), planned_.LoadsOf(step.other), node, loads));
+    without = score.AverageDeviationAfter(service, planned_.ChangesOfSwap(step.other, step.replica));
   } else if (IsAdd(step.kind)) {
     const NodeChange change{node, loads, {}};
     without = score.AverageDeviationAfter(service, {&change, 1});

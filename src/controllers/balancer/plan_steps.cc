@@ -59,6 +59,10 @@ void AppendSteps(const Arrangement& planned, PartitionId partition, std::vector<
   }
 }
 
+// Of so many a bundle that gains such a share of what the next one promises does not wait for it.
+constexpr size_t kManyBundles = 1000;
+constexpr double kAsGoodAsTheNextBundle = 0.9;
+
 constexpr ConstraintOptions kConstraintsOnTheWay{.purpose = Purpose::kPlacement, .max_priority = 0};
 
 }  // namespace
@@ -192,6 +196,21 @@ std::optional<PlanStep> StepOrder::Try(const StepBundle& bundle, bool forced) {
   return std::nullopt;
 }
 
+// What Try would gain, where that is known without making anything: a single move or swap.
+std::optional<double> StepOrder::Foresee(const StepBundle& bundle) const {
+  if (bundle.steps.size() != 1) return std::nullopt;
+  const PlanStep& step = bundle.steps.front();
+  const bool is_swap = step.kind == ActionKind::kSwapPrimarySecondary;
+  if ((!is_swap && !IsMove(step.kind)) || !IsPossible(step, bundle.has_followers, false)) return std::nullopt;
+  const ServiceId service = arrangement_.ServiceOf(step.replica);
+  if (is_swap) {
+    return score_.average_deviation() -
+           score_.AverageDeviationAfter(service, arrangement_.ChangesOfSwap(step.replica, step.other));
+  }
+  const auto changes = MoveChanges(arrangement_.NodeOf(step.replica), step.to, arrangement_.LoadsOf(step.replica));
+  return score_.average_deviation() - score_.AverageDeviationAfter(service, changes);
+}
+
 // What waits for room on a node that something has left is tried again.
 void StepOrder::Wake(size_t first_made) {
   for (size_t i = first_made; i < made_.size(); ++i) {
@@ -209,6 +228,7 @@ void StepOrder::Wake(size_t first_made) {
 
 void StepOrder::MakeAll(std::span<const StepBundle> bundles, const Rank& rank) {
   constexpr double kUnknown = std::numeric_limits<double>::infinity();
+  const double tolerance = bundles.size() > kManyBundles ? kAsGoodAsTheNextBundle : 1;
   for (uint32_t i = 0; i < bundles.size(); ++i) queue_.push_back({rank(bundles[i]), kUnknown, i});
   std::make_heap(queue_.begin(), queue_.end());
   while (!queue_.empty()) {
@@ -217,6 +237,18 @@ void StepOrder::MakeAll(std::span<const StepBundle> bundles, const Rank& rank) {
     queue_.pop_back();
     const size_t first_made = made_.size();
     const double before = score_.average_deviation();
+    const auto another_is_better = [&](double gain) {
+      const bool is_next = !queue_.empty() && queue_.front().rank == entry.rank;
+      return is_next && gain < queue_.front().gain * tolerance && gain < entry.gain;
+    };
+    const auto wait_for_better = [&](double gain) {
+      queue_.push_back({entry.rank, gain, entry.bundle});
+      std::push_heap(queue_.begin(), queue_.end());
+    };
+    if (const std::optional<double> gain = Foresee(bundles[entry.bundle]); gain && another_is_better(*gain)) {
+      wait_for_better(*gain);
+      continue;
+    }
     if (const std::optional<PlanStep> impossible = Try(bundles[entry.bundle], false)) {
       const NodeId node = impossible->to == kNoId ? static_cast<NodeId>(waiting_.size() - 1) : impossible->to;
       if (entry.gain == kUnknown) entry.gain = 0;
@@ -224,14 +256,12 @@ void StepOrder::MakeAll(std::span<const StepBundle> bundles, const Rank& rank) {
       continue;
     }
     const double gain = before - score_.average_deviation();
-    const bool another_is_better = !queue_.empty() && queue_.front().rank == entry.rank && gain < queue_.front().gain;
-    if (another_is_better && gain < entry.gain) {
+    if (another_is_better(gain)) {
       while (made_.size() > first_made) {
         Undo(made_.back());
         made_.pop_back();
       }
-      queue_.push_back({entry.rank, gain, entry.bundle});
-      std::push_heap(queue_.begin(), queue_.end());
+      wait_for_better(gain);
       continue;
     }
     done_[entry.bundle] = 1;

@@ -62,6 +62,7 @@ class StepOrder {
   void Do(const PlanStep& step);
   void Undo(const PlanStep& step);
   void MakeOne(PlanStep step);
+  std::optional<double> Foresee(const StepBundle& bundle) const;
   /// All or nothing; the steps in the order in which they were made are appended to made_. Answers the step that could not be.
   std::optional<PlanStep> Try(const StepBundle& bundle, bool forced);
   void Wake(size_t first_made);

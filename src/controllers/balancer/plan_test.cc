@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "controllers/balancer/cluster_testing.h"
+#include "controllers/balancer/deviation.h"
 #include "controllers/balancer/plan_json.h"
 #include "controllers/balancer/plan_testing.h"
 
@@ -260,8 +261,36 @@ TEST_F(PlanTest, TheSamePlanTwice) {
   EXPECT_EQ(base::ToText(PlanToJson(cluster, settings, plan, 0)), first);
 }
 
+// Carries the plan out, action by action.
+void ExpectThatTheActionsDoWhatTheySay(const Plan& plan, Arrangement& state, uint64_t seed) {
+  const Cluster& cluster = state.cluster();
+  const Constraints constraints(state, {.purpose = Purpose::kPlacement, .max_priority = 0});
+  for (const GroupPlan& group : plan.of_groups) {
+    for (const Action& action : group.actions) {
+      const std::string what = "seed " + std::to_string(seed) + ": " + action.reason;
+      const ReplicaId replica = state.Find(action.partition, action.from);
+      ASSERT_NE(replica, kNoId) << what;
+      const auto obstacle = action.kind == ActionKind::kSwapPrimarySecondary
+                                ? constraints.SwapObstacle(replica, state.Find(action.partition, action.to))
+                                : constraints.Obstacle(replica, action.to);
+      ASSERT_FALSE(obstacle.has_value()) << what << ", against " << Name(*obstacle);
+      for (const LoadChange& change : action.loads) {
+        ASSERT_EQ(change.source_before, state.loads().Of(change.metric, action.from)) << what;
+        ASSERT_EQ(change.target_before, state.loads().Of(change.metric, action.to)) << what;
+      }
+      Apply(action, state);
+      for (const LoadChange& change : action.loads) {
+        ASSERT_EQ(change.source_after, state.loads().Of(change.metric, action.from)) << what;
+        ASSERT_EQ(change.target_after, state.loads().Of(change.metric, action.to)) << what;
+      }
+    }
+    const GroupScore score(cluster, state.settings(), state.sets(), state.loads(), plan.groups.groups[group.group]);
+    ASSERT_DOUBLE_EQ(score.average_deviation(), group.deviation_after) << "seed " << seed;
+  }
+}
+
 TEST_F(PlanTest, EnergyNeverRisesInBalancing) {
-  int balanced = 0, actions = 0;
+  int balanced = 0, actions = 0, carried_out = 0;
   for (uint64_t seed = 1; seed <= 150; ++seed) {
     base::Random random(seed);
     cluster = testing::RandomCluster(random);
@@ -282,8 +311,15 @@ TEST_F(PlanTest, EnergyNeverRisesInBalancing) {
       ASSERT_LE(static_cast<int64_t>(group.actions.size()), group.decision.movement_slots);
       for (const Action& action : group.actions) ASSERT_TRUE(IsMovement(action.kind)) << Name(action.kind);
     }
+    if (std::ranges::all_of(plan.Actions(), [](const Action& action) { return IsMovement(action.kind); })) {
+      const NodeSets sets(cluster);
+      Arrangement state(cluster, settings, sets);
+      ASSERT_NO_FATAL_FAILURE(ExpectThatTheActionsDoWhatTheySay(plan, state, seed));
+      carried_out += static_cast<int>(Actions());
+    }
     actions += static_cast<int>(Actions());
   }
+  EXPECT_GT(carried_out, 100);
   EXPECT_GT(balanced, 50);
   EXPECT_GT(actions, 100);
 }
