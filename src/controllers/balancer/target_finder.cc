@@ -11,6 +11,12 @@ namespace {
 // nodes all of them are.
 constexpr size_t kShortList = 8;
 constexpr size_t kFewNodes = 64;
+// Of more nodes only some are ranked: the best of each metric and of all together, found anew after so many questions. A
+// question leads to one step at most, so of those that were best for a metric at least half still are.
+constexpr size_t kVeryManyNodes = 4096;
+constexpr size_t kBestOfMetric = 512;
+constexpr int64_t kQuestionsToTheSame = 256;
+constexpr size_t kMetricsWithBest = 5;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 struct Ranked {
@@ -60,20 +66,46 @@ TargetFinder::TargetFinder(const StepJournal& journal)
   }
 }
 
-const std::vector<NodeId>& TargetFinder::CandidatesOf(ServiceId service) {
+TargetFinder::Candidates& TargetFinder::CandidatesOf(ServiceId service) {
   const NodeSet& valid = arrangement_.sets().ValidForService(service);
   const auto [found, added] = candidates_.try_emplace(&valid);
+  Candidates& candidates = found->second;
   if (added) {
     for (size_t node = valid.find_first(); node != NodeSet::npos; node = valid.find_next(node)) {
-      found->second.push_back(static_cast<NodeId>(node));
+      candidates.all.push_back(static_cast<NodeId>(node));
     }
   }
-  return found->second;
+  if (candidates.all.size() > kVeryManyNodes && (added || ++candidates.questions > kQuestionsToTheSame)) FindFew(candidates);
+  return candidates;
+}
+
+void TargetFinder::FindFew(Candidates& candidates) {
+  candidates.questions = 0;
+  candidates.few.clear();
+  std::vector<NodeId> order;
+  const auto take_best = [&](const std::vector<double>& ranks) {
+    order = candidates.all;
+    const auto end = order.begin() + static_cast<ptrdiff_t>(kBestOfMetric);
+    std::ranges::nth_element(order, end, {}, [&](NodeId node) { return std::pair(ranks[node], node); });
+    candidates.few.insert(candidates.few.end(), order.begin(), end);
+  };
+  std::vector<double> together(rank_.size());
+  size_t lists = 0;
+  for (const MetricId metric : journal_.group().metrics) {
+    const int64_t sum = arrangement_.loads().Summary(metric).sums.sum;
+    std::ranges::fill(rank_, 0.0);
+    RankMetric(metric, std::max<int64_t>(1, sum / std::max<int64_t>(1, arrangement_.replica_count())), false, {});
+    if (metrics_[metric].weight != 0 && lists++ < kMetricsWithBest) take_best(rank_);
+    for (size_t node = 0; node < rank_.size(); ++node) together[node] += rank_[node];
+  }
+  take_best(together);
+  std::ranges::sort(candidates.few);
+  candidates.few.erase(std::unique(candidates.few.begin(), candidates.few.end()), candidates.few.end());
 }
 
 // With x on a node and l to come, the metric's sum of squares grows by 2xl + l^2, and with it, to the first order, the
 // deviation s by n / (2 S^2 s) of that.
-void TargetFinder::RankMetric(MetricId metric, int64_t load, bool limited) {
+void TargetFinder::RankMetric(MetricId metric, int64_t load, bool limited, std::span<const NodeId> nodes) {
   if (load == 0) return;
   const MetricTerms& terms = metrics_[metric];
   const LoadSums& sums = arrangement_.loads().Summary(metric).sums;
@@ -86,29 +118,35 @@ void TargetFinder::RankMetric(MetricId metric, int64_t load, bool limited) {
   const std::span<const int64_t> column = arrangement_.loads().Column(metric);
   const double* capacity = terms.capacity.data();
   double* rank = rank_.data();
-  const size_t nodes = rank_.size();
+  const auto for_each = [&](auto&& add) {
+    if (nodes.empty()) {
+      for (size_t i = 0, all = rank_.size(); i < all; ++i) add(i);
+    } else {
+      for (const NodeId node : nodes) add(node);
+    }
+  };
   if (terms.by_percentage) {
     const double average = terms.average_capacity;
-    for (size_t i = 0; i < nodes; ++i) {
+    for_each([&](size_t i) {
       const double relative = average / capacity[i];
       rank[i] += factor * relative * relative * (static_cast<double>(column[i]) + l / 2);
-    }
+    });
   } else {
-    for (size_t i = 0; i < nodes; ++i) rank[i] += factor * static_cast<double>(column[i]);
+    for_each([&](size_t i) { rank[i] += factor * static_cast<double>(column[i]); });
   }
-  if (!limited) return;
-  for (size_t i = 0; i < nodes; ++i) rank[i] += static_cast<double>(column[i]) + l > capacity[i] ? kInfinite : 0;
+  if (limited) for_each([&](size_t i) { rank[i] += static_cast<double>(column[i]) + l > capacity[i] ? kInfinite : 0; });
 }
 
 // Nodes without room rank last at once; not where reservations or upgrades make that a question for the constraints.
-void TargetFinder::Rank(const Constraints& constraints, ReplicaId replica, Role role) {
+void TargetFinder::Rank(const Constraints& constraints, ReplicaId replica, Role role, std::span<const NodeId> nodes) {
   const Service& service = arrangement_.cluster().services[arrangement_.ServiceOf(replica)];
   const int64_t priority = PriorityOf(arrangement_.settings(), Constraint::kCapacity);
   const bool limited = priority >= 0 && priority <= constraints.options().max_priority && service.application == kNoId &&
                        !arrangement_.cluster().partitions[arrangement_.PartitionOf(replica)].Has(kPartitionInUpgrade);
-  std::ranges::fill(rank_, 0.0);
+  if (nodes.empty()) std::ranges::fill(rank_, 0.0);
+  for (const NodeId node : nodes) rank_[node] = 0;
   const std::span<const int64_t> loads = arrangement_.LoadsOf(replica, role);
-  for (size_t i = 0; i < loads.size(); ++i) RankMetric(service.metrics[i].metric, loads[i], limited);
+  for (size_t i = 0; i < loads.size(); ++i) RankMetric(service.metrics[i].metric, loads[i], limited, nodes);
 }
 
 std::optional<Constraint> TargetFinder::Obstacle(const Constraints& constraints, ReplicaId replica, NodeId to,
@@ -136,7 +174,7 @@ void TargetFinder::Consider(const Constraints& constraints, ReplicaId replica, R
 void TargetFinder::ScanAll(const Constraints& constraints, ReplicaId replica, Role role, size_t keep, const Accept& accept,
                            std::vector<Target>& found) {
   std::vector<Ranked> best;
-  for (const NodeId node : CandidatesOf(arrangement_.ServiceOf(replica))) {
+  for (const NodeId node : candidates_.at(&arrangement_.sets().ValidForService(arrangement_.ServiceOf(replica))).all) {
     if (node == arrangement_.NodeOf(replica) || rank_[node] == kInfinite) continue;
     if (best.size() == keep && rank_[node] >= best.back().rank) continue;
     if ((accept && !accept(node)) || Obstacle(constraints, replica, node, role)) continue;
@@ -145,28 +183,34 @@ void TargetFinder::ScanAll(const Constraints& constraints, ReplicaId replica, Ro
   for (const Ranked& ranked : best) found.push_back({ranked.node, DeviationWith(replica, ranked.node, role)});
 }
 
+bool TargetFinder::ConsiderBest(const Constraints& constraints, ReplicaId replica, Role role, std::span<const NodeId> nodes,
+                                size_t keep, const Accept& accept, std::vector<Target>& found) const {
+  const NodeId from = arrangement_.NodeOf(replica);
+  std::vector<Ranked> best;
+  best.reserve(keep + 1);
+  for (const NodeId node : nodes) {
+    if (node == from || rank_[node] == kInfinite) continue;
+    if (best.size() == keep && rank_[node] >= best.back().rank) continue;
+    if (!accept || accept(node)) Keep(best, keep, {rank_[node], node});
+  }
+  for (const Ranked& ranked : best) Consider(constraints, replica, role, ranked.node, found);
+  return best.size() == keep;
+}
+
 std::vector<Target> TargetFinder::Best(const Constraints& constraints, ReplicaId replica, Role role, size_t most,
                                        const Accept& accept) {
-  const std::vector<NodeId>& candidates = CandidatesOf(arrangement_.ServiceOf(replica));
-  const NodeId from = arrangement_.NodeOf(replica);
+  const Candidates& candidates = CandidatesOf(arrangement_.ServiceOf(replica));
+  const size_t keep = std::max(candidates.all.size() <= kFewNodes ? kFewNodes : kShortList, most);
   std::vector<Target> found;
-  Rank(constraints, replica, role);
-  if (candidates.size() <= kFewNodes) {
-    for (const NodeId node : candidates) {
-      if (node == from || rank_[node] == kInfinite || (accept && !accept(node))) continue;
-      Consider(constraints, replica, role, node, found);
-    }
-  } else {
-    const size_t keep = std::max(most, kShortList);
-    std::vector<Ranked> best;
-    best.reserve(keep + 1);
-    for (const NodeId node : candidates) {
-      if (node == from || rank_[node] == kInfinite) continue;
-      if (best.size() == keep && rank_[node] >= best.back().rank) continue;
-      if (!accept || accept(node)) Keep(best, keep, {rank_[node], node});
-    }
-    for (const Ranked& ranked : best) Consider(constraints, replica, role, ranked.node, found);
-    if (found.size() < most && best.size() == keep) {
+  if (!candidates.few.empty()) {
+    Rank(constraints, replica, role, candidates.few);
+    ConsiderBest(constraints, replica, role, candidates.few, keep, accept, found);
+  }
+  if (found.size() < most) {
+    found.clear();
+    Rank(constraints, replica, role, {});
+    const bool were_more = ConsiderBest(constraints, replica, role, candidates.all, keep, accept, found);
+    if (found.size() < most && were_more && candidates.all.size() > kFewNodes) {
       found.clear();
       ScanAll(constraints, replica, role, keep, accept, found);
     }

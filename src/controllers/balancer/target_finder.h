@@ -1,13 +1,15 @@
 // Where a replica would best go: the nodes that the constraints allow, by the deviation that the group would have with it
 // there. All nodes are first ranked by a sum over its metrics that grows as the deviation does, two flops for each metric and
 // node, and only the best of them are asked for obstacles and for the exact deviation; all nodes are when none of these is
-// allowed.
+// allowed. Of very many nodes only those are ranked that had least of a metric, or of all together, a while ago, so that what
+// has to be moved or placed does not cost its number times the number of nodes.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "controllers/balancer/constraints.h"
@@ -48,18 +50,29 @@ class TargetFinder {
     double average_capacity = 0;
     std::vector<double> capacity;  // by node, infinite when unlimited
   };
-  void Rank(const Constraints& constraints, ReplicaId replica, Role role);
-  void RankMetric(MetricId metric, int64_t load, bool limited);
+  struct Candidates {
+    std::vector<NodeId> all;  // ascending
+    std::vector<NodeId>
+        few;                // ascending; of very many: those with the best ranks for loads of each metric, and for average ones
+    int64_t questions = 0;  // since the few were found
+  };
+  /// Fills rank_ for these nodes, all of the cluster when empty.
+  void Rank(const Constraints& constraints, ReplicaId replica, Role role, std::span<const NodeId> nodes);
+  void RankMetric(MetricId metric, int64_t load, bool limited, std::span<const NodeId> nodes);
   void Consider(const Constraints& constraints, ReplicaId replica, Role role, NodeId node, std::vector<Target>& found) const;
   void ScanAll(const Constraints& constraints, ReplicaId replica, Role role, size_t keep, const Accept& accept,
                std::vector<Target>& found);
-  const std::vector<NodeId>& CandidatesOf(ServiceId service);
+  Candidates& CandidatesOf(ServiceId service);
+  void FindFew(Candidates& candidates);
+  /// Considers the `keep` of these nodes with the best ranks; false when there were fewer.
+  bool ConsiderBest(const Constraints& constraints, ReplicaId replica, Role role, std::span<const NodeId> nodes, size_t keep,
+                    const Accept& accept, std::vector<Target>& found) const;
 
   const StepJournal& journal_;
   const Arrangement& arrangement_;
   std::vector<MetricTerms> metrics_;  // by metric id; of the group's
   std::vector<double> rank_;          // by node, smaller is better
-  std::map<const NodeSet*, std::vector<NodeId>> candidates_;
+  std::map<const NodeSet*, Candidates> candidates_;
   mutable int64_t evaluations_ = 0;
 };
 
