@@ -100,5 +100,98 @@ class OneMemberTest(unittest.TestCase):
         harness.eventually(lambda: self.member.condition("Valid")["status"] == "True", 30)
 
 
+class ThreeMembersTest(unittest.TestCase):
+    """2 + 2 + 1 servers over three members. The test says what each member is to have, as a hub would, one cluster after the other."""
+
+    SHARES = {"member-1": 2, "member-2": 2, "member-3": 1}
+
+    @classmethod
+    def setUpClass(cls):
+        zk.require_zookeeper()
+        cls.home = cls.enterClassContext(harness.temporary_home())
+        cls.enterClassContext(harness.fleet(cls.home, "--members", "3", "--nodes", "2"))
+        kubectl = harness.Kubectl(harness.any_kubectl(), cls.home / "kubeconfig")
+        cls.members = {name: zk.Member(kubectl.at(name)) for name in cls.SHARES}
+        cls.offsets = {name: 10 * index for index, name in enumerate(cls.SHARES)}
+        cls.addresses = zk.Addresses(cls.home)
+        # With the first cluster alone there is no majority: running is all that can be asked of it.
+        cls.shares, cls.tag = dict(cls.SHARES), "1"
+        for name, share in cls.shares.items():
+            cls.tell(name, "r1")
+            harness.eventually(lambda: cls.members[name].status().get("observedRevision") == "r1" and
+                               len(cls.members[name].status()["members"]) == share, 60)
+        for name in cls.shares:
+            cls.members[name].wait_settled(cls.shares[name], "r1")
+
+    @classmethod
+    def ids(cls, name=None):
+        names = [name] if name else cls.SHARES
+        return [cls.offsets[one] + ordinal + 1 for one in names for ordinal in range(cls.shares[one])]
+
+    @classmethod
+    def tell(cls, name, revision):
+        cls.members[name].apply(zk.spec_of(cls.addresses, cls.ids(), cls.shares[name], revision, cls.offsets[name], cls.tag))
+
+    def rollout(self, revision, order=None):
+        for name in order or self.SHARES:
+            self.tell(name, revision)
+            self.members[name].wait_settled(self.shares[name], revision, 240)
+
+    def counting(self):
+        counter = self.enterContext(zk.Counter(self.addresses.client(self.ids())))
+        harness.eventually(lambda: "ACK" in counter.process.stdout.readline(), 30)
+        return counter
+
+    def check(self, counter, what):
+        writes, stall = counter.stop()
+        print(f"{what}: {writes} writes, longest stall {stall} s", flush=True)
+        self.assertGreater(writes, 10)
+        self.assertLess(stall, STALL_MAX)
+
+    def leader(self):
+        return zk.leader_of(self.addresses, self.ids())
+
+    def test_1_one_ensemble(self):
+        self.assertEqual(sorted(mode for mode in zk.modes(self.addresses, self.ids()).values()), ["follower"] * 4 + ["leader"])
+        leaders = {member.status().get("leaderID") for member in self.members.values()}
+        self.assertEqual(leaders, {self.leader()}, "every member knows the leader, wherever it is")
+
+    def test_2_a_change_goes_through_cluster_by_cluster(self):
+        counter = self.counting()
+        type(self).tag = "2"
+        self.rollout("r2")
+        self.check(counter, "rolling update of three clusters")
+
+    def test_3_a_server_moves_to_another_cluster(self):
+        counter = self.counting()
+        type(self).shares = {**self.SHARES, "member-3": 2}
+        self.rollout("r3", ["member-3", "member-1", "member-2"])
+        self.assertEqual(zk.voters_of(self.addresses, self.leader()), [1, 2, 11, 12, 21, 22])
+        type(self).shares = {"member-1": 1, "member-2": 2, "member-3": 2}
+        self.rollout("r4", ["member-2", "member-3", "member-1"])
+        self.assertEqual(zk.voters_of(self.addresses, self.leader()), [1, 11, 12, 21, 22])
+        self.check(counter, "moved a server")
+
+    def test_4_while_another_cluster_is_down_nothing_is_replaced(self):
+        counter = self.counting()
+        down = next(name for name in ("member-2", "member-1") if self.leader() not in self.ids(name))
+        changed = "member-3"
+        before = self.members[changed].uids()
+        # Stopped, not ended: so nobody starts them again.
+        pids = [pid for uid in self.members[down].uids().values() for pid in harness.processes_of(f"pods/{uid}", b"QuorumPeerMain")]
+        self.addCleanup(lambda: [os.kill(pid, signal.SIGCONT) for pid in pids])
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        type(self).tag = "3"
+        self.tell(changed, "r5")
+        harness.eventually(lambda: self.members[changed].condition("Progressing").get("reason") == "Waiting", 60)
+        with self.assertRaises(AssertionError):
+            harness.eventually(lambda: self.members[changed].uids() != before, 10)
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+        self.members[changed].wait_settled(self.shares[changed], "r5", 240)
+        self.check(counter, f"{down} stood still, then {changed} changed")
+
+
 if __name__ == "__main__":
     harness.main()
