@@ -29,14 +29,23 @@ bool HaveEqualLoads(const Arrangement& arrangement, ReplicaId a, ReplicaId b) {
          std::ranges::equal(arrangement.LoadsOf(a), arrangement.LoadsOf(b));
 }
 
+// Which replicas that came to `middle` may be looked at in place of `later`.
+std::vector<ReplicaId> Substitutes(const BalancingState& state, NodeId middle, ReplicaId later) {
+  const Arrangement& arrangement = state.arrangement();
+  const bool equal_only = state.eligible().size() > kSmallGroup;
+  std::vector<ReplicaId> substitutes;
+  for (const ReplicaId came : arrangement.On(middle)) {
+    if (equal_only && !HaveEqualLoads(arrangement, came, later)) continue;
+    if (!arrangement.IsNew(came) && state.Eligible(came) && state.HomeOf(came) != middle) substitutes.push_back(came);
+  }
+  return substitutes;
+}
+
 // `later` left its node for another, to which something has come since: that could have gone there itself.
 bool Shorten(BalancingState& state, SearchBudget& budget, ReplicaId later) {
   const Arrangement& arrangement = state.arrangement();
   const NodeId middle = state.HomeOf(later), end = arrangement.NodeOf(later);
-  const std::span<const ReplicaId> on = arrangement.On(middle);
-  for (const ReplicaId came : std::vector<ReplicaId>(on.begin(), on.end())) {
-    if (arrangement.IsNew(came) || !state.Eligible(came) || state.HomeOf(came) == middle) continue;
-    if (state.eligible().size() > kSmallGroup && !HaveEqualLoads(arrangement, came, later)) continue;
+  for (const ReplicaId came : Substitutes(state, middle, later)) {
     ++budget.spent;
     const double before = state.energy();
     const int64_t movements = state.movements();

@@ -36,6 +36,7 @@ class ServiceExplainer {
 
   JsonArray Metrics() const;
   void AddReplicas();
+  Json Destination(ReplicaId replica, const Action& action) const;
   void AddReplica(ReplicaId replica, const Action* action);
   const Action* ActionOf(ReplicaId replica) const;
   std::string WhyItStays(ReplicaId replica, int64_t others) const;
@@ -212,6 +213,13 @@ std::string ServiceExplainer::WhyItStays(ReplicaId replica, int64_t others) cons
   return "nothing asks for it to move";
 }
 
+// Of an exchange the action names where the primary goes; its secondary takes the primary's place.
+Json ServiceExplainer::Destination(ReplicaId replica, const Action& action) const {
+  const bool returns = action.kind == ActionKind::kSwapPrimarySecondary && given_.NodeOf(replica) == action.to;
+  const NodeId to = returns ? action.from : action.to;
+  return to == kNoId ? Json() : Json(NodeName(to));
+}
+
 void ServiceExplainer::AddReplica(ReplicaId replica, const Action* action) {
   if (replicas_.size() >= kExplainedReplicas) {
     ++left_out_;
@@ -226,7 +234,7 @@ void ServiceExplainer::AddReplica(ReplicaId replica, const Action* action) {
                   {"role", Name(role)},
                   {"node", placed ? Json(NodeName(given_.NodeOf(replica))) : Json()},
                   {"moves", moves},
-                  {"to", moves && action->to != kNoId ? Json(NodeName(action->to)) : Json()}};
+                  {"to", moves ? Destination(replica, *action) : Json()}};
   if (moves) {
     item["why"] = action->reason;
   } else if (planned_.NodeOf(replica) != kNoId || !placed) {

@@ -156,5 +156,22 @@ TEST_F(ExplainServiceTest, LargeServicesAreCutShort) {
   EXPECT_EQ(base::FindInt(explained, {"replicasLeftOut"}), 140);
 }
 
+TEST_F(ExplainServiceTest, OfAnExchangeEachReplicaGoesToTheOthersNode) {
+  std::string text = NodesText(2) + "services: [{name: s, kind: stateful, metrics: [{name: Memory}]}]\npartitions:\n";
+  for (const std::string i : {"0", "1"}) {
+    text += "- {name: s/" + i + ", service: s, replicas: [{node: n0, role: primary, loads: {Memory: 10}}, " +
+            "{node: n1, role: secondary, loads: {Memory: 1}}]}\n";
+  }
+  const Json explained = Explain(text);
+  ASSERT_EQ(Count(ActionKind::kSwapPrimarySecondary), 1);
+  int exchanged = 0;
+  for (const Json& replica : FindArray(explained, {"replicas"})) {
+    if (FindString(replica, {"to"}).empty()) continue;
+    ++exchanged;
+    EXPECT_EQ(FindString(replica, {"to"}), FindString(replica, {"node"}) == "n0" ? "n1" : "n0");
+  }
+  EXPECT_EQ(exchanged, 2);
+}
+
 }  // namespace
 }  // namespace evenkeel::controllers::balancer
