@@ -11,8 +11,6 @@ from rollout_scenarios import CLUSTERS, KIND, LEASE, LONG, BadInput, Bench, Roll
 
 
 class BareApiTest(RolloutScenarios, unittest.TestCase):
-    asks_webhooks = False
-
     @classmethod
     def setUpClass(cls):
         home = cls.enterClassContext(harness.temporary_home())
@@ -23,8 +21,6 @@ class BareApiTest(RolloutScenarios, unittest.TestCase):
 
 class EmbeddedFleetTest(BadInput, unittest.TestCase):
     """The controllers of `evenkeel up` look after ensembles without being asked to."""
-    asks_webhooks = False
-
     @classmethod
     def setUpClass(cls):
         home = cls.enterClassContext(harness.temporary_home())

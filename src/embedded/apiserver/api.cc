@@ -20,6 +20,7 @@ constexpr int kReadStrands = 16;
 Api::Api(ApiOptions options)
     : options_(std::move(options)), random_(options_.random), audit_random_(options_.random.Fork("audit")) {
   EVENKEEL_CHECK(options_.store != nullptr && options_.clock != nullptr);
+  webhooks_ = std::make_unique<ValidatingWebhooks>(options_.webhook_poster ? options_.webhook_poster : PostToWebhook);
   const ServedPointer leases = table_.Find("coordination.k8s.io", "v1", "leases");
   gate_ = std::make_unique<EpochGate>(*options_.store, leases->Key(client::kOwnerLeaseNamespace, client::kOwnerLease),
                                       [this](base::Task task) { Run(std::move(task)); });
@@ -31,6 +32,7 @@ Api::Api(ApiOptions options)
 Api::~Api() {
   compactor_.reset();
   definitions_watch_.reset();
+  StopAdmission();
   for (const auto& strand : strands_) strand->Close();
 }
 
@@ -64,6 +66,7 @@ Status Api::Start() {
     if (!watch) return base::Fail(watch.error().Wrap("watching CustomResourceDefinitions"));
     definitions_watch_ = *std::move(watch);
   }
+  EVENKEEL_TRY(StartAdmission());
   const ServedPointer namespaces = table_.Find("", "v1", "namespaces");
   for (const std::string_view name : {"default", "kube-system", "kube-public", "kube-node-lease"}) {
     Call call{.served = namespaces, .ns = "", .name = std::string(name), .subresource = "", .user = {}, .field_manager = ""};

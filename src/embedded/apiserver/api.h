@@ -28,6 +28,7 @@
 #include "embedded/apiserver/resource_table.h"
 #include "embedded/apiserver/selection.h"
 #include "embedded/apiserver/stored.h"
+#include "embedded/apiserver/validating_webhooks.h"
 #include "embedded/apiserver/watch_event.h"
 #include "embedded/store/store.h"
 
@@ -46,8 +47,10 @@ struct ApiOptions {
   base::Random random{0};
   LogSource* logs = nullptr;   ///< who can read pods' logs; null: the log subresource answers that nobody can
   AuditSink* audit = nullptr;  ///< hears of every write; null: nobody does
-  /// Compacts the store on a strand of it. Needed where store->reads_block(): whatever reads then runs on strands of it, too,
-  /// instead of the threads of the store.
+  /// How webhooks are asked; empty: PostToWebhook. Not in virtual time, unless without an executor.
+  WebhookPoster webhook_poster = {};
+  /// Compacts the store and asks webhooks on strands of it. Needed where store->reads_block(): whatever reads then runs on
+  /// strands of it, too, instead of the threads of the store.
   base::Executor* executor = nullptr;
 };
 
@@ -167,6 +170,12 @@ class Api {
   // Answers what needs no commit (dry runs, nothing to change), unless the call's epoch is over.
   void AnswerUnwritten(const Call& call, Answer answer, const Done& done);
 
+  Status StartAdmission();
+  void StopAdmission();
+  // Asks the webhooks that want to judge the write, and calls `then` with their warnings or the refusal.
+  void Admit(std::shared_ptr<const Call> call, std::string operation, Json object, Json old,
+             std::move_only_function<void(Result<std::vector<std::string>>)> then);
+
   void BeginCreate(Call call, Json object, Done done);
   void BeginDelete(Call call, DeleteRequest request, Done done);
   void BeginDeleteCollection(Call call, ListQuery query, DeleteRequest request, Done done);
@@ -226,6 +235,9 @@ class Api {
   std::atomic<size_t> next_strand_ = 0;
   std::unique_ptr<EpochGate> gate_;
   std::unique_ptr<store::Watch> definitions_watch_;
+  std::unique_ptr<ValidatingWebhooks> webhooks_;
+  std::unique_ptr<store::Watch> webhooks_watch_;
+  std::vector<std::shared_ptr<base::Strand>> admission_strands_;
   std::unique_ptr<Compactor> compactor_;
 };
 

@@ -182,8 +182,17 @@ void Api::CreateStep(Call call, Json object, std::shared_ptr<const Json> given, 
   Answer answer;
   answer.http_status = 201;
   if (const auto prepared = PrepareCreate(call, object, answer); !prepared) return done(Fail(prepared.error()));
-  CommitNew(std::make_shared<const Call>(std::move(call)), std::move(given), std::move(object), std::move(answer),
-            std::move(done), attempt);
+  auto shared = std::make_shared<const Call>(std::move(call));
+  if (!webhooks_->Concern(*shared, "CREATE")) {
+    return CommitNew(std::move(shared), std::move(given), std::move(object), std::move(answer), std::move(done), attempt);
+  }
+  Admit(shared, "CREATE", Json(object, {}), nullptr,
+        [this, shared, given = std::move(given), object = Json(object, {}), answer = std::move(answer), done = std::move(done),
+         attempt](Result<std::vector<std::string>> warnings) mutable {
+          if (!warnings) return done(Fail(warnings.error()));
+          std::ranges::move(*warnings, std::back_inserter(answer.warnings));
+          CommitNew(std::move(shared), std::move(given), std::move(object), std::move(answer), std::move(done), attempt);
+        });
 }
 
 void Api::CommitNew(std::shared_ptr<const Call> call, std::shared_ptr<const Json> given, Json object, Answer answer, Done done,
@@ -238,7 +247,16 @@ void Api::ModifyStep(std::shared_ptr<Modification> state) {
     if (answer.object.bytes == nullptr) answer.object = current;
     return AnswerUnwritten(call, std::move(answer), state->done);
   }
-  CommitModified(std::move(state), std::move(object), old, std::move(current), std::move(answer));
+  if (!webhooks_->Concern(call, "UPDATE")) {
+    return CommitModified(std::move(state), std::move(object), old, std::move(current), std::move(answer));
+  }
+  Admit(std::shared_ptr<const Call>(state, &state->call), "UPDATE", object, old,
+        [this, state, object, old, current = std::move(current),
+         answer = std::move(answer)](Result<std::vector<std::string>> warnings) mutable {
+          if (!warnings) return state->done(Fail(warnings.error()));
+          std::ranges::move(*warnings, std::back_inserter(answer.warnings));
+          CommitModified(std::move(state), std::move(object), old, std::move(current), std::move(answer));
+        });
 }
 
 void Api::CommitModified(std::shared_ptr<Modification> state, Json object, const Json& old, Stored current, Answer answer) {
