@@ -7,14 +7,6 @@ import harness
 from played_parts import Api, ApiError, condition, now
 
 DEFINITIONS = harness.ROOT / "src/embedded/federation/crds.yaml"
-# Of the kind that members' operators look after; on the hub it is only a template, whatever is in it.
-ZOOKEEPERS = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "zookeepers.evenkeel.dev"},
-              "spec": {"group": "evenkeel.dev", "scope": "Namespaced",
-                       "names": {"kind": "ZooKeeper", "listKind": "ZooKeeperList", "plural": "zookeepers", "singular": "zookeeper"},
-                       "versions": [{"name": "v1alpha1", "served": True, "storage": True, "subresources": {"status": {}},
-                                     "schema": {"openAPIV3Schema": {"type": "object", "properties": {
-                                         field: {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-                                         for field in ("spec", "status")}}}}]}}
 TURNS_TO_RESTART = 3
 
 

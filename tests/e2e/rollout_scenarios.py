@@ -6,13 +6,14 @@ import secrets
 import harness
 from fleet_under_test import http_get
 from history import host_of
-from played_karmada import DEFINITIONS, ZOOKEEPERS, PlayedKarmada
+from played_karmada import DEFINITIONS, PlayedKarmada
 from played_parts import condition
 from process_fleet import ProcessFleet
 
 LONG = 60
 LEASE = "evenkeel-rollout"
 KIND = "multiclusterzookeepers.evenkeel.dev"
+KINDS = (KIND, "zookeepers.evenkeel.dev")
 WEBHOOKS = ("validatingwebhookconfiguration", "resourceinterpreterwebhookconfiguration")
 CLUSTERS = ("e2e-m1", "e2e-m2", "e2e-m3")
 
@@ -112,9 +113,7 @@ class RolloutScenarios(BadInput):
         cls.had = kubectl("get", "customresourcedefinitions", "-o", "name")
         cls.fleet.create([])
         kubectl("apply", "-f", str(DEFINITIONS))
-        kubectl("create", "-f", "-", stdin=json.dumps(ZOOKEEPERS), check=False)
-        for name in ("clusters.cluster.karmada.io", "zookeepers.evenkeel.dev"):
-            kubectl("wait", "--for=condition=Established", "--timeout=30s", "customresourcedefinition", name)
+        kubectl("wait", "--for=condition=Established", "--timeout=30s", "customresourcedefinition", "clusters.cluster.karmada.io")
         for name in CLUSTERS:
             harness.eventually(lambda name=name: cls.make_cluster(name), 30)
         cls.karmada = PlayedKarmada(kubectl, home, cls.fleet.namespace)
@@ -122,9 +121,9 @@ class RolloutScenarios(BadInput):
         for _ in range(2):
             cls.fleet.start()
         harness.eventually(lambda: cls.leader() in cls.fleet.processes, LONG)
-        for what in (("customresourcedefinition", KIND), *((kind, "evenkeel-rollout") for kind in WEBHOOKS)):
+        for what in (*(("customresourcedefinition", kind) for kind in KINDS), *((kind, "evenkeel-rollout") for kind in WEBHOOKS)):
             harness.eventually(lambda what=what: kubectl.run("get", *what, check=False).returncode == 0, LONG)
-        kubectl("wait", "--for=condition=Established", "--timeout=30s", "customresourcedefinition", KIND)
+        kubectl("wait", "--for=condition=Established", "--timeout=30s", "customresourcedefinition", *KINDS)
         cls.karmada.start()
 
     @classmethod
@@ -205,6 +204,15 @@ class RolloutScenarios(BadInput):
         harness.eventually(lambda: self.bench.overrides().get(CLUSTERS[1]) == "3.8.5", LONG)
         self.assertEqual(len(self.bench.get()["status"]["records"]), 2)
         self.karmada.failures.clear()  # it may have looked in between
+
+    def test_6b_a_template_that_the_hub_does_not_take_changes_nothing(self):
+        body = spec(tag="3.8.5")
+        self.bench.apply({**body, "template": {**body["template"], "podTemplate": {}, "storage": {"type": "paper"}}})
+        harness.eventually(lambda: self.bench.condition("Degraded").get("reason") == "TemplateRefused", LONG)
+        self.assertIn("spec.storage.type", self.bench.condition("Degraded")["message"])
+        self.bench.apply(body)
+        harness.eventually(lambda: self.bench.condition("Degraded").get("status") == "False", LONG)
+        self.assertEqual(len(self.bench.get()["status"]["records"]), 2)
 
     def test_7_an_unreachable_cluster_holds_a_change_up(self):
         self.set_ready(CLUSTERS[2], "False")

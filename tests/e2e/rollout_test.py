@@ -5,9 +5,8 @@ import subprocess
 import unittest
 
 import harness
-from played_karmada import ZOOKEEPERS
 from process_fleet import ApiServer
-from rollout_scenarios import CLUSTERS, KIND, LEASE, LONG, BadInput, Bench, RolloutScenarios, spec
+from rollout_scenarios import CLUSTERS, KIND, KINDS, LEASE, LONG, WEBHOOKS, BadInput, Bench, RolloutScenarios, spec
 
 
 class BareApiTest(RolloutScenarios, unittest.TestCase):
@@ -27,9 +26,9 @@ class EmbeddedFleetTest(BadInput, unittest.TestCase):
         cls.program = cls.enterClassContext(harness.fleet(home, "--members", "1", "--nodes", "1", "--replicas", "2"))
         kubectl = harness.Kubectl(harness.any_kubectl(), home / "kubeconfig", "hub")
         cls.bench = Bench(kubectl, home, "default")
-        kubectl("create", "-f", "-", stdin=json.dumps(ZOOKEEPERS), check=False)
-        for name in (KIND, ZOOKEEPERS["metadata"]["name"]):
+        for name in KINDS:
             harness.eventually(lambda name=name: kubectl.run("get", "crd", name, check=False).returncode == 0, LONG)
+        harness.eventually(lambda: kubectl.run("get", WEBHOOKS[0], "evenkeel-rollout", check=False).returncode == 0, LONG)
 
     def evenkeel(self, *arguments):
         return subprocess.run([harness.EVENKEEL, *arguments, "--kubeconfig", str(self.bench.kubectl.kubeconfig), "--context", "hub"],

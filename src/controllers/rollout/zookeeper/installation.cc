@@ -102,7 +102,8 @@ Json InterpreterConfiguration(const WebhookTarget& target) {
 }
 
 base::Status InstallDefinitions(client::Client& hub) {
-  return client::InstallDefinition(hub, MultiClusterZooKeeperDefinition());
+  EVENKEEL_TRY(client::InstallDefinition(hub, MultiClusterZooKeeperDefinition()));
+  return client::InstallDefinition(hub, ZooKeeperDefinition());
 }
 
 base::Result<std::string> InstallWebhooks(client::Client& hub, const WebhookTarget& target) {

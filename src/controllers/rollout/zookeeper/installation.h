@@ -23,7 +23,7 @@ const kube::Resource& ValidatingWebhookConfigurations();
 base::Json AdmissionConfiguration(const WebhookTarget& target);
 base::Json InterpreterConfiguration(const WebhookTarget& target);
 
-/// The definition of MultiClusterZooKeeper.
+/// Of MultiClusterZooKeeper, and of ZooKeeper, which is only a template on a hub; in members their operator installs it.
 base::Status InstallDefinitions(client::Client& hub);
 /// Both configurations, made or brought up to date: the latest one to install is the one that is asked. Kinds that the hub
 /// does not serve are left out and named in the answer, separated by commas.

@@ -16,7 +16,9 @@ TEST(InstallationTest, TheLatestWebhookIsTheOneThatIsAsked) {
   auto api = std::make_shared<client::FakeApi>();
   client::FakeClient hub(api);
   ASSERT_TRUE(InstallDefinitions(hub));
-  EXPECT_TRUE(api->objects["customresourcedefinitions"].contains("multiclusterzookeepers.evenkeel.dev"));
+  for (const char* name : {"multiclusterzookeepers.evenkeel.dev", "zookeepers.evenkeel.dev"}) {
+    EXPECT_TRUE(api->objects["customresourcedefinitions"].contains(name)) << name;
+  }
   EXPECT_EQ(*InstallWebhooks(hub, {"https://a:1", "PEM"}), "");
   const auto config = [&](const std::string& plural) {
     return api->objects[plural].at("evenkeel-rollout").at("webhooks").at(0).at("clientConfig");

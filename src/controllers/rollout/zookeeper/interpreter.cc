@@ -24,6 +24,7 @@ using base::JsonObject;
 constexpr const char* kContextApi = "config.karmada.io/v1alpha1";
 constexpr const char* kContextKind = "ResourceInterpreterContext";
 constexpr const char* kTemplateGeneration = "resourcetemplate.karmada.io/generation";
+constexpr std::string_view kContainer = "zookeeper";  // that the servers run in
 constexpr int kOk = 200, kBadRequest = 400;
 
 JsonObject Failure(int code, std::string_view message) {
@@ -48,11 +49,12 @@ JsonObject InterpretReplica(const Json& object) {
   JsonObject response = Success();
   response["replicas"] = ReplicasOf(object);
   JsonObject requirements, node;
-  if (const Json* requests = Find(object, {"spec", "podTemplate", "resources", "requests"})) {
-    requirements["resourceRequest"] = *requests;
+  for (const Json& container : FindArray(object, {"spec", "podTemplate", "spec", "containers"})) {
+    const Json* requests = Find(container, {"resources", "requests"});
+    if (requests != nullptr && FindString(container, {"name"}) == kContainer) requirements["resourceRequest"] = *requests;
   }
   for (const char* field : {"nodeSelector", "tolerations"}) {
-    if (const Json* value = Find(object, {"spec", "podTemplate", field})) node[field] = *value;
+    if (const Json* value = Find(object, {"spec", "podTemplate", "spec", field})) node[field] = *value;
   }
   if (!node.empty()) requirements["nodeClaim"] = std::move(node);
   if (!requirements.empty()) {
@@ -130,18 +132,39 @@ JsonObject InterpretHealth(const Json& object) {
   return response;
 }
 
-JsonObject InterpretDependency(const Json& object) {
-  std::set<std::pair<std::string, std::string>> named;
-  const auto add = [&](const char* kind, std::string_view name) {
-    if (!name.empty()) named.emplace(kind, name);
-  };
-  for (const char* field : {"quorumSecret", "clientSecret"}) add("Secret", FindString(object, {"spec", "tls", field}));
-  for (const Json& secret : FindArray(object, {"spec", "image", "pullSecrets"})) {
-    add("Secret", secret.is_string() ? std::string_view(secret.get_string()) : FindString(secret, {"name"}));
+/// Kinds and names of Secrets and ConfigMaps.
+using Named = std::set<std::pair<std::string, std::string>>;
+
+void AddNamed(Named& named, const char* kind, const Json& json, std::initializer_list<std::string_view> path) {
+  if (const std::string_view name = FindString(json, path); !name.empty()) named.emplace(kind, name);
+}
+
+void AddNamedByContainer(Named& named, const Json& container) {
+  for (const Json& variable : FindArray(container, {"env"})) {
+    AddNamed(named, "Secret", variable, {"valueFrom", "secretKeyRef", "name"});
+    AddNamed(named, "ConfigMap", variable, {"valueFrom", "configMapKeyRef", "name"});
   }
-  for (const Json& variable : FindArray(object, {"spec", "podTemplate", "env"})) {
-    add("Secret", FindString(variable, {"valueFrom", "secretKeyRef", "name"}));
-    add("ConfigMap", FindString(variable, {"valueFrom", "configMapKeyRef", "name"}));
+  for (const Json& source : FindArray(container, {"envFrom"})) {
+    AddNamed(named, "Secret", source, {"secretRef", "name"});
+    AddNamed(named, "ConfigMap", source, {"configMapRef", "name"});
+  }
+}
+
+JsonObject InterpretDependency(const Json& object) {
+  Named named;
+  for (const Json& secret : FindArray(object, {"spec", "image", "pullSecrets"})) {
+    if (secret.is_string()) named.emplace("Secret", secret.get_string());
+  }
+  for (const Json& secret : FindArray(object, {"spec", "podTemplate", "spec", "imagePullSecrets"})) {
+    AddNamed(named, "Secret", secret, {"name"});
+  }
+  for (const Json& volume : FindArray(object, {"spec", "podTemplate", "spec", "volumes"})) {
+    AddNamed(named, "Secret", volume, {"secret", "secretName"});
+    AddNamed(named, "ConfigMap", volume, {"configMap", "name"});
+  }
+  for (const char* field : {"containers", "initContainers"}) {
+    for (const Json& container : FindArray(object, {"spec", "podTemplate", "spec", field}))
+      AddNamedByContainer(named, container);
   }
   JsonArray dependencies;
   for (const auto& [kind, name] : named) {

@@ -85,8 +85,8 @@ TEST(InterpreterTest, I26NoPatchOfEqualDocuments) {
 }
 
 TEST(InterpreterTest, I27Replicas) {
-  const Json three = Ask("InterpretReplica", std::string(kPlain) + R"(, "spec": {"replicas": 3, "podTemplate":
-      {"resources": {"requests": {"cpu": "500m"}}, "nodeSelector": {"disk": "ssd"}}})");
+  const Json three = Ask("InterpretReplica", std::string(kPlain) + R"(, "spec": {"replicas": 3, "podTemplate": {"spec":
+      {"containers": [{"name": "zookeeper", "resources": {"requests": {"cpu": "500m"}}}], "nodeSelector": {"disk": "ssd"}}}})");
   EXPECT_EQ(FindInt(three, {"replicas"}), 3);
   EXPECT_EQ(FindString(three, {"replicaRequirements", "resourceRequest", "cpu"}), "500m");
   EXPECT_EQ(FindString(three, {"replicaRequirements", "nodeClaim", "nodeSelector", "disk"}), "ssd");
@@ -172,16 +172,18 @@ TEST(InterpreterTest, StatusesAreSummedAndTheGenerationWaitsForAll) {
 }
 
 TEST(InterpreterTest, SecretsAndConfigMapsOfTheSpecAreDependencies) {
-  const Json response = Ask("InterpretDependency", std::string(kPlain) + R"(, "spec": {"tls": {"quorumSecret": "q"},
-      "image": {"pullSecrets": ["p", {"name": "q"}]}, "podTemplate": {"env": [
-        {"name": "A", "valueFrom": {"configMapKeyRef": {"name": "c", "key": "k"}}}, {"name": "B", "value": "b"}]}})");
+  const Json response = Ask("InterpretDependency", std::string(kPlain) + R"(, "spec": {"image": {"pullSecrets": ["p"]},
+      "podTemplate": {"spec": {"imagePullSecrets": [{"name": "p"}, {"name": "q"}],
+        "volumes": [{"name": "v", "secret": {"secretName": "tls"}}, {"name": "w", "configMap": {"name": "c"}}, {"name": "x"}],
+        "containers": [{"name": "zookeeper", "envFrom": [{"secretRef": {"name": "e"}}], "env": [
+          {"name": "A", "valueFrom": {"configMapKeyRef": {"name": "k", "key": "k"}}}, {"name": "B", "value": "b"}]}]}}})");
   std::string names;
   for (const Json& item : response.at("dependencies").as_array()) {
     EXPECT_EQ(FindString(item, {"apiVersion"}), "v1");
     EXPECT_EQ(FindString(item, {"namespace"}), "data");
     names += std::string(FindString(item, {"kind"})) + " " + std::string(FindString(item, {"name"})) + ";";
   }
-  EXPECT_EQ(names, "ConfigMap c;Secret p;Secret q;");
+  EXPECT_EQ(names, "ConfigMap c;ConfigMap k;Secret e;Secret p;Secret q;Secret tls;");
 }
 
 TEST(InterpreterTest, OtherKindsMissingObjectsAndLargeBodiesAreRefused) {
