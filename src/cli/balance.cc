@@ -6,6 +6,8 @@
 #include "base/time.h"
 #include "base/yaml.h"
 #include "cli/balance_tables.h"
+#include "cli/hub.h"
+#include "cli/live_balance.h"
 #include "cli/output.h"
 #include "controllers/balancer/cluster_load.h"
 #include "controllers/balancer/cluster_order.h"
@@ -86,15 +88,42 @@ struct Planned {
   double milliseconds = 0;
 };
 
+bool IsLive(const BalanceOptions& options) { return options.files.empty() && options.manifest.empty(); }
+
+double MillisecondsSince(base::Instant begin) {
+  const auto took = std::chrono::duration_cast<std::chrono::microseconds>(base::SystemClock().Monotonic() - begin);
+  return static_cast<double>(took.count()) / 1000;
+}
+
+base::Result<Planned> PlanLive(const BalanceOptions& options) {
+  if (!options.memory.empty() || options.seed || options.evaluations != 0) {
+    return base::Fail(base::Code::kBadRequest,
+                      "--memory, --seed and --evaluations go with -f: of a live member its BalancingPlans remember, and the "
+                      "search is its balancer's");
+  }
+  EVENKEEL_ASSIGN(const std::unique_ptr<client::Client> member, ConnectToHub(options.member));
+  Planned planned;
+  planned.input.options.now = options.now ? *options.now : SecondsNow();
+  const base::Instant begin = base::SystemClock().Monotonic();
+  const base::Time now{std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(planned.input.options.now))};
+  EVENKEEL_ASSIGN(LiveBalance live, ReadLiveBalance(*member, options.policy, now));
+  planned.milliseconds = MillisecondsSince(begin);
+  PrintWarnings(live.warnings);
+  planned.input.cluster = std::move(live.outlook.member.cluster);
+  planned.input.settings = std::move(live.outlook.member.settings);
+  planned.input.memory = std::move(live.memory);
+  planned.plan = std::move(live.outlook.plan);
+  return planned;
+}
+
 base::Result<Planned> Plan(const BalanceOptions& options) {
+  if (IsLive(options)) return PlanLive(options);
   Planned planned;
   EVENKEEL_ASSIGN(planned.input, ReadBalanceInput(options));
   planned.memory = planned.input.memory;
-  base::Clock& clock = base::SystemClock();
-  const base::Instant begin = clock.Monotonic();
+  const base::Instant begin = base::SystemClock().Monotonic();
   planned.plan = MakePlan(planned.input.cluster, planned.input.settings, planned.input.options, planned.memory);
-  const auto took = std::chrono::duration_cast<std::chrono::microseconds>(clock.Monotonic() - begin);
-  planned.milliseconds = static_cast<double>(took.count()) / 1000;
+  planned.milliseconds = MillisecondsSince(begin);
   return planned;
 }
 
@@ -103,8 +132,14 @@ base::Result<Planned> Plan(const BalanceOptions& options) {
 void AddBalanceFlags(CLI::App& command, BalanceOptions& options) {
   command.add_option("--manifest", options.manifest,
                      "Settings: ClusterManifest.xml, ClusterConfig.json or Template.json (default: every default)");
-  command.add_option("-f,--filename", options.files, "The state of the cluster, YAML or JSON; - is standard input")
+  command
+      .add_option("-f,--filename", options.files,
+                  "The state of the cluster, YAML or JSON; - is standard input (default: the live member)")
       ->allow_extra_args(false);
+  command.add_option("--kubeconfig", options.member.kubeconfig,
+                     "How to reach the live member (default: $KUBECONFIG, $EVENKEEL_HOME/kubeconfig, ~/.kube/config)");
+  command.add_option("--context", options.member.context, "Context of the kubeconfig (default: its current one)");
+  command.add_option("--policy", options.policy, "BalancingPolicy of the live member (default: the one in force)");
   command.add_option("--memory", options.memory,
                      "What the last call remembered; written by plan balance, which may begin without (default: the state's "
                      "history)");

@@ -1,5 +1,5 @@
-// `evenkeel plan balance`, `get loads` and `explain service`: the balancer's decisions for a cluster that is given as files, in
-// which they change nothing.
+// `evenkeel plan balance`, `get loads` and `explain service`: the balancer's decisions for a cluster that is given as files, or
+// for a live member with its BalancingPolicy, in which they change nothing.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/shards.h"
 #include "controllers/balancer/cluster.h"
 #include "controllers/balancer/plan.h"
 #include "controllers/balancer/settings.h"
@@ -18,7 +19,9 @@ namespace evenkeel::cli {
 
 struct BalanceOptions {
   std::string manifest;            ///< ClusterManifest.xml, ClusterConfig.json or Template.json; "": every setting's default
-  std::vector<std::string> files;  ///< the state of the cluster
+  std::vector<std::string> files;  ///< the state of the cluster; neither these nor a manifest: the live member
+  HubOptions member;               ///< how to reach that
+  std::string policy;              ///< of the live member; "": the one in force
   std::string memory;              ///< what the last call remembered; read, and written by plan; "": the state's history
   std::optional<double> now;       ///< seconds of the clock that the history tells; absent: the system's, from 1970
   std::optional<uint64_t> seed;    ///< absent: InitialRandomSeed, else 1
@@ -26,7 +29,7 @@ struct BalanceOptions {
   std::string output = "table";
 };
 
-/// Registers --manifest, -f, --memory, --now, --seed, --evaluations and -o.
+/// Registers --manifest, -f, --kubeconfig, --context, --policy, --memory, --now, --seed, --evaluations and -o.
 void AddBalanceFlags(CLI::App& command, BalanceOptions& options);
 
 /// What a command plans for, wherever it comes from.
@@ -37,7 +40,7 @@ struct BalanceInput {
   controllers::balancer::PlanOptions options;
 };
 
-/// kBadRequest: one line that names file, line and element. Warnings go to standard error.
+/// Of files. kBadRequest: one line that names file, line and element. Warnings go to standard error.
 base::Result<BalanceInput> ReadBalanceInput(const BalanceOptions& options);
 
 base::Status PlanBalance(const BalanceOptions& options, std::ostream& out);

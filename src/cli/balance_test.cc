@@ -226,7 +226,17 @@ TEST_F(BalanceCommandTest, FilesThatAreMissingAreNamed) {
   options_.files = {(folder_ / "absent.yaml").string()};
   EXPECT_TRUE(Error().contains("absent.yaml")) << Error();
   options_.files.clear();
-  EXPECT_TRUE(Error().contains("-f")) << Error();
+  options_.manifest = File("m.json", R"({"name": "c", "properties": {"fabricSettings": []}})");
+  EXPECT_TRUE(Error().contains("-f FILE is required")) << Error();
+}
+
+TEST_F(BalanceCommandTest, OfALiveMemberNeitherMemoryNorSearchAreGiven) {
+  options_.files.clear();
+  options_.seed = 2;
+  EXPECT_TRUE(Error().contains("--memory, --seed and --evaluations go with -f")) << Error();
+  options_.seed.reset();
+  options_.memory = "memory.json";
+  EXPECT_TRUE(Error().contains("--memory, --seed and --evaluations go with -f")) << Error();
 }
 
 TEST_F(BalanceCommandTest, TheMemoryIsWrittenAndReadByTheNextCall) {

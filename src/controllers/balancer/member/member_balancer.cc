@@ -38,18 +38,6 @@ Json EvictionOf(const PlannedMove& move) {
                     {"deleteOptions", JsonObject{{"preconditions", JsonObject{{"uid", move.pod_uid}}}}}};
 }
 
-const kube::Resource& PodMetrics() {
-  static const kube::Resource resource = [] {
-    kube::Resource made;
-    made.group = "metrics.k8s.io";
-    made.version = "v1beta1";
-    made.kind = "PodMetrics";
-    made.plural = "pods";
-    return made;
-  }();
-  return resource;
-}
-
 class MemberBalancer final : public runtime::MemberController {
  public:
   MemberBalancer(const MemberBalancerContext& context, runtime::Member& member)

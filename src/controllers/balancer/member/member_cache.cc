@@ -43,6 +43,18 @@ const std::vector<ReadKind>& ReadKinds() {
   return kinds;
 }
 
+const kube::Resource& PodMetrics() {
+  static const kube::Resource resource = [] {
+    kube::Resource made;
+    made.group = "metrics.k8s.io";
+    made.version = "v1beta1";
+    made.kind = "PodMetrics";
+    made.plural = "pods";
+    return made;
+  }();
+  return resource;
+}
+
 PassingObject PassingObject::Decode(Json&& json) {
   PassingObject passing;
   passing.meta = {std::string(kube::UidOf(json)), std::string(kube::ResourceVersionOf(json))};

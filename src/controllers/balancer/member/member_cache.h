@@ -20,6 +20,8 @@ struct ReadKind {
   std::string field_selector;
 };
 const std::vector<ReadKind>& ReadKinds();
+/// What the metrics API has of pods: not watched, but listed where a policy looks at usage (DecodeUsage).
+const kube::Resource& PodMetrics();
 
 /// All that an informer needs to tell versions apart.
 struct PassingObject {
