@@ -327,6 +327,18 @@ TEST(BalancingSearchTest, B18StandbyReplicasAndExpensiveOnesStay) {
   EXPECT_EQ(BalanceAll(builder.cluster(), settings).actions.size(), 2u);
 }
 
+TEST(BalancingSearchTest, WhatMovesLastStaysHoweverUnevenLoadsAre) {
+  Cluster cluster = WithUnits({12, 0});
+  Settings settings;
+  settings.use_move_cost_reports = true;
+  for (size_t i = 0; i < 10; ++i) cluster.replicas[i].move_cost = MoveCost::kVeryHigh;
+  EXPECT_EQ(SortedTexts(cluster, settings), (Texts{"10 move instance 0=>1", "11 move instance 0=>1"}));
+  for (Replica& replica : cluster.replicas) replica.move_cost = MoveCost::kVeryHigh;
+  EXPECT_TRUE(BalanceAll(cluster, settings).actions.empty());
+  settings.use_move_cost_reports = false;
+  EXPECT_EQ(BalanceAll(cluster, settings).actions.size(), 6u) << "costs do not count";
+}
+
 TEST(BalancingSearchTest, B19MoveCostDecidesBetweenOneLargeAndTwoSmallMoves) {
   ClusterBuilder builder;
   AddNodes(builder, 2);

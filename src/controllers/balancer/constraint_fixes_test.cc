@@ -56,6 +56,26 @@ TEST(ConstraintFixesTest, C3WhatIsTooLargeMoves) {
   EXPECT_EQ(scene.Changes(), Texts{"0 move primary 0=>2"});
 }
 
+TEST(ConstraintFixesTest, WhatMovesLastMovesWhenNothingElseMends) {
+  const auto state = [](int of_second) {
+    return Nodes({Capacity(50), Capacity(of_second), ""}) + "services:\n" +
+           Service("pinned", "stateless", "metrics: [{name: M, weight: 1, load: 40}], moveCost: VeryHigh") +
+           Service("s", "stateless",
+                   "placementConstraints: 'NodeName == n0 || NodeName == n1', metrics: [{name: M, weight: 1, load: 10}]") +
+           "partitions:\n" + Partitions("pinned", 1, "I/0") + Partitions("s", 2, "I/0");
+  };
+  Settings settings;
+  settings.use_move_cost_reports = true;
+  Scene others(Scene::Read(state(100)), settings);
+  Fix(others);
+  ASSERT_EQ(others.Changes().size(), 1u);
+  EXPECT_TRUE(others.Changes()[0].ends_with("move instance 0=>1")) << others.Changes()[0];
+  EXPECT_FALSE(others.Changes()[0].starts_with("0 ")) << "the pinned one";
+  Scene alone(Scene::Read(state(5)), settings);
+  EXPECT_TRUE(Fix(alone).left.empty());
+  EXPECT_EQ(alone.Changes(), Texts{"0 move instance 0=>2"});
+}
+
 TEST(ConstraintFixesTest, C4ChildrenMoveWithTheirParents) {
   const std::string child = ", affinityTo: ";
   Scene scene(Scene::Read(Nodes({Capacity(100), Capacity(140), Capacity(100), Capacity(100)}) + "services:\n" +

@@ -79,7 +79,10 @@ Constraints::Constraints(const Arrangement& arrangement, const ConstraintOptions
   if (Active(Constraint::kThrottling)) FindBuildLimits();
   kept_.reserve(cluster.replicas.size());
   const bool upgrading_may_move = UpgradingMayMove(settings, options.purpose);
-  for (const Replica& replica : cluster.replicas) kept_.push_back(!WhyKept(cluster, replica, upgrading_may_move).empty());
+  for (const Replica& replica : cluster.replicas) {
+    const bool last = options.purpose == Purpose::kBalancing && MovesLast(settings, replica);
+    kept_.push_back(last || !WhyKept(cluster, replica, upgrading_may_move).empty());
+  }
   for (const Service& service : cluster.services) {
     reserves_.push_back(service.application != kNoId &&
                         std::ranges::any_of(cluster.applications[service.application].metrics,
@@ -90,7 +93,10 @@ Constraints::Constraints(const Arrangement& arrangement, const ConstraintOptions
 std::string_view Constraints::WhyNotMovable(ReplicaId replica) const {
   if (arrangement_.IsNew(replica)) return {};
   const Cluster& cluster = arrangement_.cluster();
-  return WhyKept(cluster, cluster.replicas[replica], UpgradingMayMove(arrangement_.settings(), options_.purpose));
+  const Settings& settings = arrangement_.settings();
+  const std::string_view why = WhyKept(cluster, cluster.replicas[replica], UpgradingMayMove(settings, options_.purpose));
+  const bool last = options_.purpose == Purpose::kBalancing && MovesLast(settings, cluster.replicas[replica]);
+  return why.empty() && last ? "its move cost is VeryHigh, and it violates nothing" : why;
 }
 
 void Constraints::FindCapacities() {

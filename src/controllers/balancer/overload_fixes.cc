@@ -6,6 +6,8 @@
 #include <map>
 #include <tuple>
 
+#include "controllers/balancer/movability.h"
+
 namespace evenkeel::controllers::balancer {
 namespace {
 
@@ -89,6 +91,11 @@ std::vector<OverloadFixer::Option> OverloadFixer::FindOptions(const std::vector<
       if (exchange && mover_.Movable(constraints_, other)) AddOption(options, excess, replica, other);
     });
   }
+  const auto last_resort = [this](const Option& option) {
+    if (option.other != kNoId || arrangement_.IsNew(option.replica)) return false;
+    return MovesLast(arrangement_.settings(), arrangement_.cluster().replicas[option.replica]);
+  };
+  if (!std::ranges::all_of(options, last_resort)) std::erase_if(options, last_resort);
   std::ranges::sort(options, [](const Option& a, const Option& b) {
     return std::tuple(-a.share, a.replica, a.other) < std::tuple(-b.share, b.replica, b.other);
   });

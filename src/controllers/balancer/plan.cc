@@ -10,6 +10,7 @@
 #include "controllers/balancer/balancing_search.h"
 #include "controllers/balancer/constraint_fixes.h"
 #include "controllers/balancer/deviation.h"
+#include "controllers/balancer/movability.h"
 #include "controllers/balancer/placement_search.h"
 #include "controllers/balancer/plan_actions.h"
 #include "controllers/balancer/plan_apply.h"
@@ -166,12 +167,13 @@ PhaseInput Planner::QuestionsOf(const GroupPlan& plan) const {
     input.in_application_upgrade |= by_application || partition.Has(kPartitionInUpgrade);
   });
   input.questions.has_movable_replica = [&] {
-    const Constraints constraints(arrangement_, {});
+    const bool upgrading_may_move = settings_.allow_balancing_during_application_upgrade;
     bool found = false;
     ForEachPartition(plan, [&](PartitionId id) {
       const auto [first, last] = arrangement_.ExistingOf(id);
       for (ReplicaId replica = first; replica < last && !found; ++replica) {
-        found = arrangement_.NodeOf(replica) != kNoId && constraints.Movable(replica);
+        found =
+            arrangement_.NodeOf(replica) != kNoId && WhyKept(cluster_, cluster_.replicas[replica], upgrading_may_move).empty();
       }
     });
     return found;

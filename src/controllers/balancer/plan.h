@@ -123,7 +123,8 @@ struct PlanOptions {
 };
 
 /// One decision of every group; `memory` remembers that it was taken, and which movements it hands out. Movements count as
-/// made when they are handed out.
+/// made when they are handed out. Ties are broken by id: bring a cluster that was read from somewhere into its order first
+/// (cluster_order.h), so that the same one, written down in another way, gets the same plan.
 Plan MakePlan(const Cluster& cluster, const Settings& settings, const PlanOptions& options, PlannerMemory& memory);
 
 }  // namespace evenkeel::controllers::balancer

@@ -47,6 +47,24 @@ TEST_F(PlanTest, NoMoreThanItsShareMoves) {
   EXPECT_EQ(Actions(), 30u) << "MaxPercentageToMove is 0.3";
 }
 
+TEST_F(PlanTest, WhatMovesLastIsMovedByRepairsOnly) {
+  settings.use_move_cost_reports = true;
+  settings.max_percentage_to_move = 1;
+  const auto state = [](const std::string& n0) {
+    return "nodes:\n- {name: n0" + n0 +
+           "}\n- {name: n1}\nservices: [{name: s, kind: stateless, moveCost: VeryHigh, metrics: [{name: Memory, load: 1}]}]\n" +
+           "partitions:\n" + InstancesText("s", "Memory", {{10, 10, 10}, {}});
+  };
+  Make(state(""));
+  EXPECT_EQ(Actions(), 0u);
+  Make(state(", capacities: {Memory: 25}"));
+  EXPECT_EQ(plan.phase, Phase::kConstraintCheck);
+  EXPECT_EQ(Actions(), 1u);
+  settings.use_move_cost_reports = false;
+  Make(state(""));
+  EXPECT_EQ(Actions(), 1u) << "costs do not count";
+}
+
 // 55 partitions with their primaries on n0, and five whose primaries are on their way.
 std::string ManyPrimaries() {
   std::string text = NodesText(3) + "services: [{name: s, kind: stateful}]\npartitions:\n";
