@@ -1,9 +1,7 @@
 #include "client/definitions.h"
 
 namespace evenkeel::client {
-namespace {
 
-/// The API server adds defaults at every depth, so equality would ask for an update each time.
 bool SaysAll(const Json& present, const Json& wanted) {
   if (wanted.is_object()) {
     if (!present.is_object()) return false;
@@ -20,8 +18,6 @@ bool SaysAll(const Json& present, const Json& wanted) {
   }
   return true;
 }
-
-}  // namespace
 
 Status InstallDefinition(Client& client, const Json& definition) {
   const Resource& kind = kube::resources::CustomResourceDefinitions();

@@ -1,9 +1,13 @@
-// Teaching an API a kind of its own.
+// Bringing an API to where somebody wants it: comparing, and teaching it a kind of its own.
 #pragma once
 
 #include "client/client.h"
 
 namespace evenkeel::client {
+
+/// Whether an object as an API keeps it says everything that `wanted` says; what it says besides (defaults, status) does not
+/// count. Arrays must have the same elements.
+bool SaysAll(const Json& present, const Json& wanted);
 
 /// Puts a CustomResourceDefinition into the API, or brings the one that is there up to date; nothing is written where it says
 /// everything that `definition` says. The API may need a moment until it serves the kind. kForbidden: whoever may look for

@@ -1,0 +1,135 @@
+#include "embedded/federation/binding_scheduler.h"
+
+#include <algorithm>
+
+#include "embedded/federation/bindings.h"
+#include "embedded/federation/selectors.h"
+
+namespace evenkeel::embedded::federation {
+namespace {
+
+using base::Find;
+using base::FindInt;
+using base::FindString;
+using base::Json;
+using base::JsonArray;
+using base::JsonObject;
+
+const Json& PlacementOf(const Json& binding) {
+  static const Json none = JsonObject{};
+  const Json* placement = Find(binding, {"spec", "placement"});
+  return placement != nullptr && placement->is_object() ? *placement : none;
+}
+
+Division DivisionOf(const Json& placement) {
+  const Json* strategy = Find(placement, {"replicaScheduling"});
+  if (strategy == nullptr || FindString(*strategy, {"replicaSchedulingType"}) == "Duplicated") return Division::kDuplicated;
+  if (FindString(*strategy, {"replicaDivisionPreference"}) == "Aggregated") return Division::kAggregated;
+  if (!FindString(*strategy, {"weightPreference", "dynamicWeight"}).empty()) return Division::kDynamicWeights;
+  return Division::kStaticWeights;
+}
+
+int64_t WeightOf(const Json& placement, const Json& cluster) {
+  int64_t weight = 0;
+  for (const Json& rule : base::FindArray(placement, {"replicaScheduling", "weightPreference", "staticWeightList"})) {
+    if (MatchesCluster(Find(rule, {"targetCluster"}), cluster)) weight = std::max(weight, FindInt(rule, {"weight"}));
+  }
+  return weight;
+}
+
+/// Asked for after it was last scheduled. Times are RFC 3339 in UTC.
+bool IsFresh(const Json& binding) {
+  const auto asked = base::ParseTime(FindString(binding, {"spec", "rescheduleTriggeredAt"}));
+  const auto last = base::ParseTime(FindString(binding, {"status", "lastScheduledTime"}));
+  return asked && (!last || *asked > *last);
+}
+
+JsonArray ToClusters(const std::vector<Share>& shares) {
+  JsonArray clusters;
+  for (const Share& share : shares) {
+    JsonObject cluster{{"name", share.name}};
+    if (share.replicas > 0) cluster["replicas"] = share.replicas;
+    clusters.push_back(std::move(cluster));
+  }
+  return clusters;
+}
+
+}  // namespace
+
+base::Result<std::vector<Share>> ScheduleBinding(const Json& binding, const std::vector<const Json*>& clusters) {
+  const Json& placement = PlacementOf(binding);
+  DivisionProblem problem;
+  problem.division = DivisionOf(placement);
+  problem.replicas = FindInt(binding, {"spec", "replicas"});
+  problem.workload = IsWorkload(binding);
+  problem.fresh = IsFresh(binding);
+  problem.tie_break = TieBreakOf(FindString(binding, {"spec", "resource", "uid"}));
+  for (const Share& share : TargetsOf(binding)) problem.previous[share.name] = share.replicas;
+  base::Result<std::vector<Share>> shares = base::Fail(base::Code::kInfeasible, "no clusters available to schedule");
+  for (const Json* affinity : AffinitiesOf(placement)) {
+    problem.candidates.clear();
+    for (const Json* cluster : clusters) {
+      const std::string name(kube::NameOf(*cluster));
+      if (!MatchesCluster(affinity, *cluster)) continue;
+      // Taints keep out what comes; what is there stays.
+      if (!ToleratesCluster(placement, *cluster) && !problem.previous.contains(name)) continue;
+      problem.candidates.push_back({name, WeightOf(placement, *cluster), problem.replicas});
+    }
+    shares = Divide(problem);
+    if (shares) break;
+  }
+  return shares;
+}
+
+BindingScheduler::BindingScheduler(Hub& hub)
+    : hub_(hub),
+      controller_("federation-scheduler", hub.strand, hub.clock, [this](const std::string& key) { return Reconcile(key); }) {
+  controller_.WaitFor([this] { return hub_.synced(); });
+  const auto changed = [this](const ObjectPointer& before, const ObjectPointer& after) {
+    if (after != nullptr && (before == nullptr || before->meta.generation != after->meta.generation))
+      controller_.Enqueue(after->meta.Key());
+  };
+  hub.bindings.AddHandler(changed);
+  hub.cluster_bindings.AddHandler(changed);
+  hub.clusters.AddHandler([this](const ObjectPointer& before, const ObjectPointer& after) {
+    const bool same = before != nullptr && after != nullptr && before->meta.generation == after->meta.generation &&
+                      before->meta.labels == after->meta.labels && before->meta.deletion_time == after->meta.deletion_time;
+    if (!same) hub_.ForEachBinding([this](const ObjectPointer& binding) { controller_.Enqueue(binding->meta.Key()); });
+  });
+}
+
+base::Result<controllers::runtime::ReconcileResult> BindingScheduler::Reconcile(const std::string& key) {
+  const ObjectPointer binding = hub_.Binding(key);
+  if (binding == nullptr || binding->meta.deletion_time) return {};
+  const std::string_view scheduler = FindString(*binding->json, {"spec", "schedulerName"});
+  if (!scheduler.empty() && scheduler != "default-scheduler") return {};
+  if (base::FindBool(*binding->json, {"spec", "suspension", "scheduling"})) return {};
+  std::vector<const Json*> clusters;
+  for (const auto& [name, cluster] : hub_.clusters.items()) {
+    if (!cluster->meta.deletion_time) clusters.push_back(cluster->json.get());
+  }
+  const auto shares = ScheduleBinding(*binding->json, clusters);
+  const kube::Resource& resource = Hub::BindingResource(key);
+  Json scheduled = *binding->json;
+  if (shares) {
+    base::Ensure(scheduled, {"spec", "clusters"}) = ToClusters(*shares);
+    base::Ensure(scheduled, {"metadata", "annotations", kAppliedPlacement}) = base::ToText(PlacementOf(scheduled));
+    if (!base::Equal(scheduled, *binding->json)) {
+      EVENKEEL_ASSIGN(scheduled, hub_.client.Update(resource, scheduled));
+    }
+  }
+  const int64_t generation = FindInt(scheduled, {"metadata", "generation"});
+  const base::Time now = hub_.clock.Now();
+  bool changed = kube::SetCondition(scheduled, "Scheduled", shares ? "True" : "False", shares ? "Success" : "NoClusterFit",
+                                    shares ? "Binding has been scheduled successfully." : shares.error().message(), now);
+  if (FindInt(scheduled, {"status", "schedulerObservedGeneration"}) != generation) {
+    base::Ensure(scheduled, {"status", "schedulerObservedGeneration"}) = generation;
+    if (shares) base::Ensure(scheduled, {"status", "lastScheduledTime"}) = base::FormatTime(now);
+    changed = true;
+  }
+  if (changed)
+    EVENKEEL_TRY(hub_.client.Update(resource, scheduled, {.subresource = "status", .field_manager = "", .dry_run = false}));
+  return {};
+}
+
+}  // namespace evenkeel::embedded::federation

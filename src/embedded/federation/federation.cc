@@ -1,0 +1,55 @@
+#include "embedded/federation/federation.h"
+
+#include "embedded/federation/binding_scheduler.h"
+#include "embedded/federation/detector.h"
+#include "embedded/federation/status_collector.h"
+#include "embedded/federation/work_renderer.h"
+
+namespace evenkeel::embedded::federation {
+
+struct Federation::State {
+  State(client::Client& client, base::Executor& executor, base::Random random, FederationOptions options)
+      : strand(executor.NewStrand("federation")),
+        interpreter(std::move(options.ask)),
+        hub(client, strand, executor.clock(), std::move(random), interpreter),
+        registry(hub, executor, std::move(options.connect)),
+        detector(hub, book),
+        scheduler(hub),
+        renderer(hub),
+        collector(hub) {}
+
+  const std::shared_ptr<base::Strand> strand;
+  TemplateBook book;
+  Interpreter interpreter;
+  Hub hub;
+  ClusterRegistry registry;
+  Detector detector;
+  BindingScheduler scheduler;
+  WorkRenderer renderer;
+  StatusCollector collector;
+};
+
+Federation::Federation(client::Client& hub, base::Executor& executor, base::Random random, FederationOptions options)
+    : state_(std::make_unique<State>(hub, executor, std::move(random), std::move(options))) {}
+
+Federation::~Federation() { Stop(); }
+
+void Federation::Start() {
+  state_->strand->Post([state = state_.get()] {
+    state->hub.Start();
+    state->registry.Start();
+    state->detector.Start();
+    state->scheduler.Start();
+    state->renderer.Start();
+    state->collector.Start();
+  });
+}
+
+void Federation::Stop() {
+  if (state_ == nullptr) return;
+  state_->strand->Close();
+}
+
+bool Federation::IsTemplate(const base::Json& object) const { return state_->book.IsTemplate(object); }
+
+}  // namespace evenkeel::embedded::federation
