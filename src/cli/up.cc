@@ -16,7 +16,6 @@
 #include "controllers/rollout/zookeeper/installation.h"
 #include "embedded/apiserver/audit_log.h"
 #include "embedded/cloud/node_group_definition.h"
-#include "embedded/federation/definitions.h"
 #include "embedded/fleet/api_endpoint.h"
 #include "embedded/fleet/cluster.h"
 #include "embedded/fleet/hub_objects.h"
@@ -31,8 +30,8 @@ namespace fleet = embedded::fleet;
 using base::Json;
 using base::JsonObject;
 
-/// Strands wait for commits to disk; two per cluster are busy at most.
-constexpr int kThreadsPerCluster = 4;
+/// Strands wait for commits to disk, and the federation for members; three per cluster are busy at most.
+constexpr int kThreadsPerCluster = 5;
 constexpr base::Duration kReadyLimit = std::chrono::seconds(120);
 constexpr int64_t kAuditLogBytes = 10 << 20;
 constexpr int kAuditLogBackups = 1;
@@ -121,6 +120,7 @@ base::Status Fleet::StartCluster(const std::string& name, int index) {
   cluster.index = index;
   cluster.nodes = hub ? 1 : options_.nodes;
   cluster.cloud = !hub;
+  if (hub) cluster.federation.emplace();
   cluster.loopback_octet = loopback_->octet();
   cluster.runtime = served.processes.get();
   cluster.audit = served.audit.get();
@@ -194,7 +194,6 @@ base::Status Fleet::WriteKubeconfigs() {
 base::Status Fleet::RegisterMembers() {
   Json ns = kube::NewObject(kube::resources::Namespaces(), "", fleet::kNamespace);
   EVENKEEL_TRY(CreateOnce(hub(), kube::resources::Namespaces(), ns));
-  EVENKEEL_TRY(embedded::federation::InstallDefinitions(hub()));
   EVENKEEL_TRY(controllers::rollout::zookeeper::InstallDefinitions(hub()));
   for (size_t i = 1; i < clusters_.size(); ++i) {
     const Json secret = fleet::ClusterSecret(clusters_[i].cluster->name(), clusters_[i].endpoint->url(),

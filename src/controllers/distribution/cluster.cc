@@ -173,9 +173,11 @@ std::vector<Cluster> MergeClusters(std::vector<Cluster> clusters, const ClusterS
       continue;
     }
     const Cluster& kept = merged[place->second];
-    const bool agree = kept.name == cluster.name && kept.shard == cluster.shard &&
-                       kept.connection_hash == cluster.connection_hash && kept.skip_reconcile == cluster.skip_reconcile &&
-                       kept.weight == cluster.weight;
+    // A Karmada Cluster beside a Secret has no shard and need not repeat the weight.
+    const bool of_karmada = kept.source.starts_with("Secret ") && !cluster.source.starts_with("Secret ");
+    const bool agree = kept.name == cluster.name && kept.connection_hash == cluster.connection_hash &&
+                       (kept.weight == cluster.weight || (of_karmada && !cluster.weight)) &&
+                       (of_karmada || (kept.shard == cluster.shard && kept.skip_reconcile == cluster.skip_reconcile));
     if (agree) continue;
     findings.push_back({cluster.reference, cluster.source, "DuplicateServer",
                         "server " + cluster.server + " is already named by " + kept.source +

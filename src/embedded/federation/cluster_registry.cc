@@ -101,6 +101,7 @@ ClusterRegistry::Done ClusterRegistry::ReconcileSecret(const std::string& key) {
     if (!deleted && deleted.error().code() != base::Code::kNotFound) return base::Fail(deleted.error());
   }
   if (wanted.is_null()) return {};
+  members_.Enqueue(std::string(kube::NameOf(wanted)));  // it may be reached in another way now
   const ObjectPointer present = hub_.clusters.Get(std::string(kube::NameOf(wanted)));
   if (present == nullptr) {
     const auto created = hub_.client.Create(karmada::Clusters(), wanted);

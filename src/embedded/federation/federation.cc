@@ -32,7 +32,8 @@ struct Federation::State {
 Federation::Federation(client::Client& hub, base::Executor& executor, base::Random random, FederationOptions options)
     : state_(std::make_unique<State>(hub, executor, std::move(random), std::move(options))) {}
 
-Federation::~Federation() { Stop(); }
+/// The members' strands are closed as they go, after the one that makes them.
+Federation::~Federation() { state_->strand->Close(); }
 
 void Federation::Start() {
   state_->strand->Post([state = state_.get()] {
@@ -43,11 +44,6 @@ void Federation::Start() {
     state->renderer.Start();
     state->collector.Start();
   });
-}
-
-void Federation::Stop() {
-  if (state_ == nullptr) return;
-  state_->strand->Close();
 }
 
 bool Federation::IsTemplate(const base::Json& object) const { return state_->book.IsTemplate(object); }

@@ -24,15 +24,13 @@ class Federation {
  public:
   /// The hub's API must know the kinds (InstallDefinitions).
   Federation(client::Client& hub, base::Executor& executor, base::Random random, FederationOptions options = {});
-  /// Stops.
+  /// Stops; not from a strand of its own. Nobody may ask IsTemplate any more.
   ~Federation();
   Federation(const Federation&) = delete;
   Federation& operator=(const Federation&) = delete;
 
   /// Once.
   void Start();
-  /// Returns when nothing of it runs any more; for good. Not from a strand of its own.
-  void Stop();
   /// Whether the object is a template for members, which the hub's own controllers leave alone. Thread-safe.
   bool IsTemplate(const base::Json& object) const;
 

@@ -6,6 +6,7 @@
 #include "controllers/balancer/member/kinds.h"
 #include "controllers/rollout/zookeeper/definitions.h"
 #include "embedded/cloud/node_group_definition.h"
+#include "embedded/federation/definitions.h"
 #include "embedded/fleet/api_endpoint.h"
 #include "embedded/nodeagent/simulated_runtime.h"
 
@@ -49,6 +50,13 @@ std::unique_ptr<client::Client> Cluster::NewClient(const std::string& user, int6
 base::Status Cluster::Start() {
   EVENKEEL_TRY(api_.Start());
   client_ = NewClient("system:" + options_.name);
+  if (options_.federation) {
+    EVENKEEL_TRY(federation::InstallDefinitions(*client_));
+    federation_ =
+        std::make_unique<federation::Federation>(*client_, executor_, random_.Fork("federation"), *options_.federation);
+    options_.workloads.is_template = [this](const base::Json& object) { return federation_->IsTemplate(object); };
+    federation_->Start();
+  }
   workloads_ = std::make_unique<workloads::Workloads>(*client_, executor_, random_.Fork("workloads"), options_.workloads);
   workloads_->Start();
   simulated_ = nodeagent::NewSimulatedRuntime(executor_.clock(), random_.Fork("containers"));
@@ -94,6 +102,7 @@ base::Status Cluster::StartCloud() {
 
 void Cluster::StopControllers() {
   if (workloads_) workloads_->Stop();
+  federation_.reset();
   agent_strand_->Close();
   cloud_.reset();
   agent_.reset();

@@ -5,12 +5,14 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/executor.h"
 #include "base/random.h"
 #include "embedded/apiserver/api.h"
 #include "embedded/cloud/cloud.h"
+#include "embedded/federation/federation.h"
 #include "embedded/nodeagent/node_agent.h"
 #include "embedded/workloads/workloads.h"
 
@@ -28,6 +30,8 @@ struct ClusterOptions {
   nodeagent::ContainerRuntime* runtime = nullptr;
   apiserver::AuditSink* audit = nullptr;  ///< hears of every write; null: nobody does
   workloads::WorkloadsOptions workloads{};
+  /// A hub that brings objects to its members (embedded/federation); nullopt: it does not.
+  std::optional<federation::FederationOptions> federation{};
 };
 
 class Cluster {
@@ -62,6 +66,7 @@ class Cluster {
   apiserver::Api api_;
   std::unique_ptr<client::Client> client_;
   std::unique_ptr<nodeagent::ContainerRuntime> simulated_;
+  std::unique_ptr<federation::Federation> federation_;
   std::unique_ptr<workloads::Workloads> workloads_;
   std::unique_ptr<nodeagent::NodeAgent> agent_;
   std::unique_ptr<cloud::Cloud> cloud_;

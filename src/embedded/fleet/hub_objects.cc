@@ -32,7 +32,8 @@ Json ClusterSecret(const std::string& name, const std::string& server, const std
   base::Ensure(secret, {"metadata", "labels"}) = JsonObject{{"argocd.argoproj.io/secret-type", "cluster"}};
   const Json config = JsonObject{{"bearerToken", token},
                                  {"tlsClientConfig", JsonObject{{"insecure", false}, {"caData", base::Base64Encode(ca_pem)}}}};
-  base::Ensure(secret, {"stringData"}) = JsonObject{{"name", name}, {"server", server}, {"config", base::ToText(config)}};
+  base::Ensure(secret, {"stringData"}) =
+      JsonObject{{"name", name}, {"server", server}, {"config", base::ToText(config)}, {"token", token}, {"caBundle", ca_pem}};
   base::Ensure(secret, {"type"}) = "Opaque";
   return secret;
 }

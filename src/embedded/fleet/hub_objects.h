@@ -12,7 +12,8 @@ namespace evenkeel::embedded::fleet {
 inline constexpr char kNamespace[] = "evenkeel";
 inline constexpr char kControllerName[] = "evenkeel-controller";
 
-/// An Argo CD cluster Secret for a member: bearer token and CA in `config`.
+/// An Argo CD cluster Secret for a member: bearer token and CA in `config`; and once more for themselves, so that a Karmada
+/// Cluster can refer to it.
 base::Json ClusterSecret(const std::string& name, const std::string& server, const std::string& token,
                          const std::string& ca_pem);
 /// The Secret that controller pods mount, with their kubeconfig for the hub.

@@ -271,6 +271,8 @@ base::Status DaemonSetController::Carry(const kube::Object& set, const DaemonSet
 base::Result<Again> DaemonSetController::Reconcile(const std::string& key) {
   const ObjectPointer set = informers().Of(kube::resources::DaemonSets()).Get(key);
   if (set == nullptr || set->meta.deletion_time) return Again{};
+  if (IsTemplate(*set))
+    return RemoveDependents(api(), kube::resources::Pods(), informers().owned_pods().OwnedBy(set->meta.uid));
   const auto selector = SelectorOf(*set->json);
   if (!selector) return Again{};
   EVENKEEL_ASSIGN(auto pods, Claim<kube::Pod>(api(), informers().owned_pods(), kube::resources::Pods(),

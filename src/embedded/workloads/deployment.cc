@@ -90,6 +90,9 @@ base::Status DeploymentController::CreateReplicaSet(const kube::Object& deployme
 base::Result<Again> DeploymentController::Reconcile(const std::string& key) {
   const ObjectPointer deployment = informers().Of(kube::resources::Deployments()).Get(key);
   if (deployment == nullptr) return Again{};
+  if (IsTemplate(*deployment))
+    return RemoveDependents(api(), kube::resources::ReplicaSets(),
+                            informers().Owned(kube::resources::ReplicaSets()).OwnedBy(deployment->meta.uid));
   const auto selector = SelectorOf(*deployment->json);
   if (!selector) return Again{};
   EVENKEEL_ASSIGN(auto claimed,

@@ -78,6 +78,8 @@ base::Status JobController::Carry(const kube::Object& job, const JobPlan& plan) 
 base::Result<Again> JobController::Reconcile(const std::string& key) {
   const ObjectPointer job = informers().Of(kube::resources::Jobs()).Get(key);
   if (job == nullptr) return ReleaseOrphans(key);
+  if (IsTemplate(*job))
+    return RemoveDependents(api(), kube::resources::Pods(), informers().owned_pods().OwnedBy(job->meta.uid));
   const auto selector = SelectorOf(*job->json);
   if (!selector) return Again{};
   EVENKEEL_ASSIGN(auto pods, Claim<kube::Pod>(api(), informers().owned_pods(), kube::resources::Pods(), kube::resources::Jobs(),

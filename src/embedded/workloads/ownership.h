@@ -50,4 +50,18 @@ base::Result<std::vector<std::shared_ptr<const T>>> Claim(client::Client& client
   return claimed;
 }
 
+/// Deletes what is controlled here by an object that runs elsewhere (Reconciler::IsTemplate).
+template <typename Items>
+base::Result<Again> RemoveDependents(client::Client& client, const kube::Resource& resource, const Items& dependents) {
+  for (const auto& [key, item] : Items(dependents)) {
+    if (item->meta.deletion_time) continue;
+    client::DeleteOptions options;
+    options.uid = item->meta.uid;
+    options.propagation_policy = "Background";
+    const auto deleted = client.Delete(resource, item->meta.ns, item->meta.name, options);
+    if (!deleted && !IsGone(deleted.error())) return base::Fail(deleted.error());
+  }
+  return Again{};
+}
+
 }  // namespace evenkeel::embedded::workloads

@@ -2,6 +2,7 @@
 // errors.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,7 @@ struct Context {
   base::Clock& clock;
   base::Random random;
   SharedInformers& informers;
+  std::function<bool(const base::Json& object)> is_template{};  ///< of WorkloadsOptions
 };
 
 /// After a successful reconcile: when to look at the key again without being told, if at all.
@@ -56,6 +58,9 @@ class Reconciler {
   /// Queues the objects of `kind`, and those that control a pod that changed or whose selector finds a stray one. Keeps
   /// `expectations` (by the owner's key) up to date.
   void WatchPodsOf(const kube::Resource& kind, Expectations& expectations);
+
+  /// Whether the object runs elsewhere, and nothing is to be made of it here.
+  bool IsTemplate(const kube::Object& object) const { return context_.is_template && context_.is_template(*object.json); }
 
   base::Time Now() const { return context_.clock.Now(); }
   client::Client& api() { return context_.client; }

@@ -149,6 +149,8 @@ base::Status ReplicaSetController::Remove(const kube::Object& set, const std::ve
 base::Result<Again> ReplicaSetController::Reconcile(const std::string& key) {
   const ObjectPointer set = informers().Of(kube::resources::ReplicaSets()).Get(key);
   if (set == nullptr) return Again{};
+  if (IsTemplate(*set))
+    return RemoveDependents(api(), kube::resources::Pods(), informers().owned_pods().OwnedBy(set->meta.uid));
   const auto selector = SelectorOf(*set->json);
   if (!selector) return Again{};
   const bool settled = expectations_.Satisfied(key);

@@ -82,6 +82,8 @@ base::Status StatefulSetController::Carry(const kube::Object& set, const Statefu
 base::Result<Again> StatefulSetController::Reconcile(const std::string& key) {
   const ObjectPointer set = informers().Of(kube::resources::StatefulSets()).Get(key);
   if (set == nullptr) return Again{};
+  if (IsTemplate(*set))
+    return RemoveDependents(api(), kube::resources::Pods(), informers().owned_pods().OwnedBy(set->meta.uid));
   const auto selector = SelectorOf(*set->json);
   if (!selector) return Again{};
   EVENKEEL_ASSIGN(auto pods, Claim<kube::Pod>(api(), informers().owned_pods(), kube::resources::Pods(),

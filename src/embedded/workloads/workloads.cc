@@ -57,7 +57,7 @@ struct Workloads::State {
   State(client::Client& client, base::Executor& executor, base::Random random, WorkloadsOptions options)
       : strand(executor.NewStrand("workloads/" + options.name)),
         informers(client, strand, executor.clock(), random.Fork("informers")),
-        context{client, strand, executor.clock(), random.Fork("controllers"), informers} {
+        context{client, strand, executor.clock(), random.Fork("controllers"), informers, std::move(options.is_template)} {
     for (const Maker& maker : Makers()) {
       if (!options.disabled.contains(maker.name)) controllers.push_back(maker.make(context));
     }

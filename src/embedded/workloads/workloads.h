@@ -2,6 +2,7 @@
 // kind.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -18,6 +19,9 @@ struct WorkloadsOptions {
   std::string name = "cluster";
   /// Controllers not to run, by the names that Workloads::ControllerNames lists.
   std::set<std::string> disabled;
+  /// Deployments and the like that are templates for other clusters: nothing is made of them here, and what was is removed.
+  /// Called on the strand.
+  std::function<bool(const base::Json& object)> is_template{};
 };
 
 class Workloads {
