@@ -9,6 +9,18 @@ AUTOSCALER = (("up", "autoscaler, one loop: 10,000 ownerless pods on one full no
               ("burst5k", "    20,000 pending pods of 50 deployments on 5,000 full nodes", "< 250 ms"),
               ("affinity5k", "    the same, half with anti-affinity, half with zone spread", "< 1 s"),
               ("huge", "    20,000 pending pods, 15,000 nodes, 450,000 pods, 30 groups", "< 1 s, < 3 GiB"))
+# Ten times the nodes each, with 100 replicas on every one; the bars are for BALANCER_BARS_AT.
+BALANCER_NODES = (300, 3_000, 30_000)
+BALANCER_BARS_AT = 3_000
+BALANCER_BENCHMARKS = {"imbalance": "ChangeLoadsAndCheckBalance/changes:1000/per_node_type:0/nodes:{nodes}",
+                       "nothing": "BalanceFromNothing/nodes:{nodes}/skewed:0", "skewed": "BalanceFromNothing/nodes:{nodes}/skewed:1",
+                       "check": "CheckAfterLossOfFaultDomain/{nodes}", "place": "PlaceTenThousandReplicas/{nodes}"}
+BALANCER_TITLES = {"imbalance": "imbalance test after 1,000 changes of load", "nothing": "full plan from a random start",
+                   "skewed": "full plan, a third of the nodes empty", "check": "constraint check after the loss of a fault domain",
+                   "place": "10,000 new replicas placed"}
+BALANCER_MS = {"imbalance": 5, "nothing": 2_000, "skewed": 2_000, "check": 1_000, "place": 500}
+BALANCER_BYTES = 2 << 30
+BALANCER_ABOVE_BOUND = 0.05
 
 
 def find(figures, *path):
@@ -68,6 +80,46 @@ def times_less(ours, peers):
     return f"1 / {peers / ours:.1f}"
 
 
+def balancer_misses(case, row):
+    """What of one figure at BALANCER_BARS_AT misses its bar."""
+    missed = []
+    if row["ms"] >= BALANCER_MS[case]:
+        missed.append(f"{milliseconds(row['ms'])}, the bar is {BALANCER_MS[case]:,} ms")
+    if row.get("above_bound", 0) > BALANCER_ABOVE_BOUND:
+        missed.append(f"{1 + row['above_bound']:.3f} x the lower bound, the bar is {1 + BALANCER_ABOVE_BOUND:.2f} x")
+    if row.get("left") or row.get("unplaced"):
+        missed.append(f"{row.get('left', 0) + row.get('unplaced', 0):,.0f} violations or replicas are left")
+    return missed
+
+
+def missed(results):
+    """One line for each figure that misses its bar; of parts that have none, or were not run, nothing."""
+    figures = find(results, "balancer", str(BALANCER_BARS_AT))
+    if figures is None:
+        return []
+    lines = [f"{BALANCER_TITLES[case]}: {miss}" for case in BALANCER_BENCHMARKS for miss in balancer_misses(case, figures[case])]
+    if figures["bytes"] >= BALANCER_BYTES:
+        lines.append(f"memory: {mebibytes(figures['bytes'])}, the bar is {mebibytes(BALANCER_BYTES)}")
+    return lines
+
+
+def balancer_rows(rows, results):
+    for nodes in BALANCER_NODES:
+        figures = results["balancer"][str(nodes)]
+        bars = nodes == BALANCER_BARS_AT
+        rows.alone(f"balancer, {nodes:,} nodes, {nodes * 100 // 3:,} partitions of 3 replicas, 3 metrics: memory",
+                   mebibytes(figures["bytes"]), f"< {mebibytes(BALANCER_BYTES)}" if bars else "")
+        for case, title in BALANCER_TITLES.items():
+            row = figures[case]
+            value, bar = milliseconds(row["ms"]), f"< {BALANCER_MS[case]:,} ms" if bars else ""
+            if "above_bound" in row:
+                value += f", {1 + row['above_bound']:.3f} x the lower bound, {row['actions']:,.0f} actions"
+                bar += f", <= {1 + BALANCER_ABOVE_BOUND:.2f} x" if bars else ""
+            if "violations" in row:
+                value += f", {row['violations']:,.0f} violations"
+            rows.alone(f"    {title}", value, bar + (" MISSED" if bars and balancer_misses(case, row) else ""))
+
+
 def added_per_pod(side):
     return (side["memory"]["filled_bytes"] - side["memory"]["empty_bytes"]) / side["pods"]
 
@@ -99,6 +151,8 @@ def table(results, parts):
             found = f"{row['added']:,} nodes added" if row["added"] else f"{row['removable']:,} nodes removable"
             memory = f", {mebibytes(row['bytes'])}" if "bytes" in row else ""
             rows.alone(title, f"{milliseconds(row['ms'])}, {found}{memory}", target)
+    if "balancer" in parts:
+        balancer_rows(rows, results)
     if "store" in parts:
         for writers, value in results["store"].items():
             rows.alone(f"store: durable writes, {writers} writer{'' if writers == '1' else 's'}", per_second(value))

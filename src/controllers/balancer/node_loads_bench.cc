@@ -1,5 +1,7 @@
-// What it costs, in a large cluster, to take a few changes and to know whether the cluster is still balanced.
+// What it costs, in large clusters, to take a few changes and to know whether the cluster is still balanced.
 #include <benchmark/benchmark.h>
+
+#include <map>
 
 #include "controllers/balancer/deviation.h"
 #include "controllers/balancer/imbalance.h"
@@ -27,9 +29,16 @@ void GroupTheServices(benchmark::State& state) {
 }
 BENCHMARK(GroupTheServices)->Unit(benchmark::kMillisecond);
 
-// One load changes on each of so many replicas, then the whole cluster is tested; the second argument: per node type.
+const Cluster& LargeClusterOf(NodeId nodes) {
+  static std::map<NodeId, Cluster> of_sizes;
+  const auto [found, added] = of_sizes.try_emplace(nodes);
+  if (added) found->second = testing::LargeCluster({.nodes = nodes, .partitions = static_cast<int>(nodes) * 100 / 3});
+  return found->second;
+}
+
+// One load changes on each of so many replicas, then the whole cluster is tested.
 void ChangeLoadsAndCheckBalance(benchmark::State& state) {
-  const Cluster& cluster = LargeCluster();
+  const Cluster& cluster = LargeClusterOf(static_cast<NodeId>(state.range(2)));
   const NodeSets sets(cluster);
   NodeLoads loads(cluster, sets);
   const ServiceGroups groups = GroupServices(cluster);
@@ -49,7 +58,14 @@ void ChangeLoadsAndCheckBalance(benchmark::State& state) {
     }
   }
 }
-BENCHMARK(ChangeLoadsAndCheckBalance)->Args({1, 0})->Args({1000, 0})->Args({1000, 1})->Unit(benchmark::kMicrosecond);
+BENCHMARK(ChangeLoadsAndCheckBalance)
+    ->ArgNames({"changes", "per_node_type", "nodes"})
+    ->Args({1, 0, 3000})
+    ->Args({1000, 0, 300})
+    ->Args({1000, 0, 3000})
+    ->Args({1000, 0, 30'000})
+    ->Args({1000, 1, 3000})
+    ->Unit(benchmark::kMicrosecond);
 
 void ForeseeOneMove(benchmark::State& state) {
   const Cluster& cluster = LargeCluster();
