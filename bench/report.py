@@ -18,7 +18,8 @@ BALANCER_BENCHMARKS = {"imbalance": "ChangeLoadsAndCheckBalance/changes:1000/per
 BALANCER_TITLES = {"imbalance": "imbalance test after 1,000 changes of load", "nothing": "full plan from a random start",
                    "skewed": "full plan, a third of the nodes empty", "check": "constraint check after the loss of a fault domain",
                    "place": "10,000 new replicas placed"}
-BALANCER_MS = {"imbalance": 5, "nothing": 2_000, "skewed": 2_000, "check": 1_000, "place": 500}
+# Of a start at which nearly a quarter of all replicas have to move only the quality has a bar.
+BALANCER_MS = {"imbalance": 5, "nothing": 2_000, "check": 1_000, "place": 500}
 BALANCER_BYTES = 2 << 30
 BALANCER_ABOVE_BOUND = 0.05
 
@@ -83,7 +84,7 @@ def times_less(ours, peers):
 def balancer_misses(case, row):
     """What of one figure at BALANCER_BARS_AT misses its bar."""
     missed = []
-    if row["ms"] >= BALANCER_MS[case]:
+    if row["ms"] >= BALANCER_MS.get(case, float("inf")):
         missed.append(f"{milliseconds(row['ms'])}, the bar is {BALANCER_MS[case]:,} ms")
     if row.get("above_bound", 0) > BALANCER_ABOVE_BOUND:
         missed.append(f"{1 + row['above_bound']:.3f} x the lower bound, the bar is {1 + BALANCER_ABOVE_BOUND:.2f} x")
@@ -111,10 +112,10 @@ def balancer_rows(rows, results):
                    mebibytes(figures["bytes"]), f"< {mebibytes(BALANCER_BYTES)}" if bars else "")
         for case, title in BALANCER_TITLES.items():
             row = figures[case]
-            value, bar = milliseconds(row["ms"]), f"< {BALANCER_MS[case]:,} ms" if bars else ""
+            value, bar = milliseconds(row["ms"]), f"< {BALANCER_MS[case]:,} ms" if bars and case in BALANCER_MS else ""
             if "above_bound" in row:
                 value += f", {1 + row['above_bound']:.3f} x the lower bound, {row['actions']:,.0f} actions"
-                bar += f", <= {1 + BALANCER_ABOVE_BOUND:.2f} x" if bars else ""
+                bar += (", " if bar else "") + f"<= {1 + BALANCER_ABOVE_BOUND:.2f} x" if bars else ""
             if "violations" in row:
                 value += f", {row['violations']:,.0f} violations"
             rows.alone(f"    {title}", value, bar + (" MISSED" if bars and balancer_misses(case, row) else ""))
