@@ -28,7 +28,7 @@ namespace autoscaler = controllers::autoscaler;
 namespace distribution = controllers::distribution;
 namespace balancer = controllers::balancer::member;
 namespace scheduler = controllers::balancer::scheduler;
-namespace zookeeper = controllers::rollout::zookeeper::member;
+namespace zookeepers = controllers::rollout::zookeeper::member;
 using controllers::runtime::Member;
 using controllers::runtime::MemberControllerFactory;
 
@@ -203,11 +203,11 @@ base::Status Run(const RunOptions& run) {
     base::log::Info("balancer is on");
   }
   if (run.zookeeper) {
-    controllers.push_back(zookeeper::NewMemberZooKeeper({.clock = executor->clock(),
-                                                         .random = random.Fork("zookeeper"),
-                                                         .probe = [](Member&) { return zookeeper::NewZooKeeperProbe(); },
-                                                         .new_password = zookeeper::NewPassword,
-                                                         .host = options.host_name}));
+    controllers.push_back(zookeepers::NewMemberZooKeeper({.clock = executor->clock(),
+                                                          .random = random.Fork("zookeeper"),
+                                                          .probe = [](Member&) { return zookeepers::NewZooKeeperProbe(); },
+                                                          .new_password = zookeepers::NewPassword,
+                                                          .host = options.host_name}));
     base::log::Info("ZooKeeper operator is on");
   }
   auto connect = [&](const client::ConnectionConfig& config, int64_t epoch) {
