@@ -97,6 +97,8 @@ Detector::Detector(Hub& hub, TemplateBook& book)
     }
     templates_.Enqueue(key);
   });
+  // Who explains a kind decides whether its objects have replicas.
+  hub.interpreters.AddHandler([this](const ObjectPointer&, const ObjectPointer&) { EnqueueTemplates(); });
   // A binding that somebody deletes, while its template stays, comes again.
   const auto deleted = [this](const ObjectPointer& before, const ObjectPointer& after) {
     if (after != nullptr) return;
@@ -141,10 +143,14 @@ Detector::Done Detector::ReconcilePolicy(const std::string& key) {
       result.requeue_after = kKindRetry;
     }
   }
+  EnqueueTemplates();
+  return result;
+}
+
+void Detector::EnqueueTemplates() {
   for (const auto& [kind, informer] : hub_.templates.all()) {
     for (const auto& [name, object] : informer->items()) templates_.Enqueue(TemplateKeyOf(*object->json));
   }
-  return result;
 }
 
 ObjectPointer Detector::ChooseAmong(const kube::Object& object, const ObjectInformer& policies) const {

@@ -35,6 +35,7 @@ class Detector {
   void SeePolicies();
   /// Watches the kinds that the policy names, and looks at their objects again.
   Done ReconcilePolicy(const std::string& key);
+  void EnqueueTemplates();
   Done ReconcileTemplate(const std::string& key);
   /// Null when no policy means the object.
   ObjectPointer ChoosePolicy(const kube::Object& object) const;

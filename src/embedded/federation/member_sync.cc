@@ -56,7 +56,8 @@ MemberSync::MemberSync(std::string cluster, client::Client& hub, std::unique_ptr
       strand_(std::move(strand)),
       clock_(clock),
       works_(hub, karmada::Works(), {.ns = karmada::ExecutionNamespace(cluster_)}, strand_, clock, random.Fork("works")),
-      copies_(*member_, {.label_selector = std::string(kManagedLabel) + "=true"}, strand_, clock, random.Fork("copies")),
+      copies_(*member_, {.label_selector = std::string(kManagedLabel) + "=true", .backoff_max = kHealthPeriod}, strand_, clock,
+              random.Fork("copies")),
       controller_("federation-execution", strand_, clock, [this](const std::string& key) { return Reconcile(key); }),
       last_contact_(clock.Monotonic()) {
   controller_.WaitFor([this] { return works_.synced(); });
@@ -254,6 +255,12 @@ base::Status MemberSync::WriteStatus(const kube::Object& work, const std::option
 void MemberSync::CheckHealth() {
   const auto answer = member_->GetRaw("/readyz");
   const base::Instant now = clock_.Monotonic();
+  const bool back = answer && silent_;
+  silent_ = !answer;
+  // Retries have become rare meanwhile.
+  if (back) {
+    for (const auto& [key, work] : works_.items()) controller_.Enqueue(key);
+  }
   if (answer) {
     last_contact_ = now;
     if (version_.empty()) {

@@ -57,6 +57,7 @@ class MemberSync {
   base::Timer health_timer_;
   std::string version_;  // the member's, once it has said it
   base::Instant last_contact_;
+  bool silent_ = false;  // the last question has not been answered
 };
 
 }  // namespace evenkeel::embedded::federation

@@ -83,7 +83,7 @@ void OverrideWords(Json& object, const Json& overrider, const char* field) {
   const bool add = FindString(overrider, {"operator"}) == "add";
   const auto& values = FindArray(overrider, {"value"});
   for (Json& container : *containers) {
-    if (FindString(container, {"name"}) != FindString(overrider, {"containerName"})) continue;
+    if (!container.is_object() || FindString(container, {"name"}) != FindString(overrider, {"containerName"})) continue;
     JsonArray words = FindArray(container, {field});
     if (add) words.insert(words.end(), values.begin(), values.end());
     if (!add) {

@@ -215,6 +215,23 @@ TEST_F(FederationTest, APolicyDividesADeploymentAndItsStatusComesBack) {
   EXPECT_EQ(Copies(), (std::vector<int64_t>{3, 3, 1}));
 }
 
+TEST_F(FederationTest, WhatTheHubRanBeforeItWasATemplateIsRemoved) {
+  Web(5);
+  executor_.RunFor(5s);
+  client::ListOptions labelled;
+  labelled.label_selector = "app=web";
+  ASSERT_EQ(api().List(kube::resources::Pods(), labelled)->items.size(), 5u);
+  Divide();
+  executor_.RunFor(60s);
+  EXPECT_TRUE(api().List(kube::resources::Pods(), labelled)->items.empty());
+  EXPECT_TRUE(api().List(kube::resources::ReplicaSets(), labelled)->items.empty());
+  EXPECT_EQ(Copies(), (std::vector<int64_t>{2, 2, 1}));
+  ASSERT_TRUE(api().Delete(karmada::PropagationPolicies(), "default", "web"));
+  executor_.RunFor(20s);
+  EXPECT_EQ(Copies(), (std::vector<int64_t>{2, 2, 1})) << "a policy that goes leaves what it has brought";
+  EXPECT_TRUE(api().List(kube::resources::Pods(), labelled)->items.empty());
+}
+
 TEST_F(FederationTest, NothingIsWrittenOnceAllIsSettled) {
   Divide();
   Web(5);
@@ -362,7 +379,7 @@ TEST_F(FederationTest, AMemberThatIsSilentIsNotReadyAfterTheGraceAndHoldsUpNobod
             "ClusterNotReachable");
   EXPECT_EQ(FindString(*kube::FindCondition(Binding(), "FullyApplied"), {"status"}), "False");
   down_.clear();
-  executor_.RunFor(90s);
+  executor_.RunFor(12s);
   EXPECT_EQ(ready(), "True");
   EXPECT_EQ(Copies(), (std::vector<int64_t>{4, 4, 2}));
 }
