@@ -3,19 +3,16 @@ processes; the server is hub and member in one; nodes are made by the kwok provi
 (played_parts.py), so the server must be a bare one: without nodes, scheduler and controllers. What the tests make there they remove.
 """
 import json
-import os
 import secrets
-import subprocess
-import sys
 import time
 import unittest
 
 import harness
+import real_api
 from autoscaled_cluster import PRIORITIES, STATE, STATUS, AutoscaledCluster, HealthyPods, budget, metric, replicated
 from played_parts import DEFINITIONS, PlayedCluster, machine_deployment
-from process_fleet import ProcessFleet, cluster_of
+from process_fleet import ProcessFleet
 
-KUBECONFIG = os.environ.get("EVENKEEL_E2E_KUBECONFIG", "")
 FLAGS = ["--scan-interval=1s", "--scale-down-delay-after-add=3s", "--scale-down-unneeded-time=6s", "--unremovable-node-recheck-timeout=1s",
          "--node-delete-delay-after-taint=1s", "--max-drain-parallelism=10", "--max-scale-down-parallelism=20", "--max-node-startup-time=2s",
          "--scale-down-delay-after-failure=3s"]
@@ -46,19 +43,9 @@ class Scenarios:
     @classmethod
     def setUpClass(cls):
         home = cls.enterClassContext(harness.temporary_home())
-        path = harness.any_kubectl()
-        # A copy, so that nothing of the test ends up beside the original.
-        view = subprocess.run([path, "--kubeconfig", KUBECONFIG, "config", "view", "--raw", "--flatten", "--minify"], capture_output=True,
-                              text=True, check=True)
-        kubeconfig = home / "real.kubeconfig"
-        kubeconfig.touch(mode=0o600)
-        kubeconfig.write_text(view.stdout)
-        kubectl = harness.Kubectl(path, kubeconfig)
-        if kubectl.json("get", "nodes")["items"]:
-            raise unittest.SkipTest(f"{cluster_of(kubectl)[0]} has nodes of its own: the autoscaler's tests need a bare API server")
+        kubectl = real_api.bare_kubectl_for(home)
         cls.fleet = ProcessFleet(kubectl, home, f"evenkeel-e2e-{secrets.token_hex(3)}")
-        version = kubectl.json("version")["serverVersion"]["gitVersion"]
-        print(f"API server {version} at {cluster_of(kubectl)[0]}, provider {cls.provider}, namespace {cls.fleet.namespace}")
+        print(f"provider {cls.provider}, namespace {cls.fleet.namespace}")
         flags = [*FLAGS, f"--cloud-provider={cls.provider}", *cls.more_flags]
         cls.member = AutoscaledCluster(kubectl, flags, cls.fleet.namespace, "pool", "replicaset")
         cls.addClassCleanup(cls.clean_up)
@@ -248,7 +235,4 @@ class ClusterApiTest(Scenarios, unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if not KUBECONFIG:
-        print("skipped: EVENKEEL_E2E_KUBECONFIG is not set; give it the kubeconfig of a bare API server to test against")
-        sys.exit(77)
-    harness.main()
+    real_api.main()

@@ -14,16 +14,15 @@ import re
 import secrets
 import signal
 import subprocess
-import sys
 import time
 import unittest
 
 import harness
+import real_api
 from coordination_scenarios import CoordinationScenarios
 from fleet_under_test import CONFIG_MAP, http_get
 from process_fleet import ProcessFleet, cluster_of
 
-KUBECONFIG = os.environ.get("EVENKEEL_E2E_KUBECONFIG", "")
 RESTART = os.environ.get("EVENKEEL_E2E_RESTART", "")
 HEARTBEAT = 10
 
@@ -31,16 +30,8 @@ HEARTBEAT = 10
 def start_fleet(test_class, members, compatible):
     """Three replicas, in a namespace of their own."""
     home = test_class.enterClassContext(harness.temporary_home())
-    path = harness.any_kubectl()
-    # A copy, so that nothing of the test ends up beside the original.
-    view = subprocess.run([path, "--kubeconfig", KUBECONFIG, "config", "view", "--raw", "--flatten", "--minify"], capture_output=True,
-                          text=True, check=True)
-    kubeconfig = home / "hub.kubeconfig"
-    kubeconfig.touch(mode=0o600)
-    kubeconfig.write_text(view.stdout)
-    fleet = ProcessFleet(harness.Kubectl(path, kubeconfig), home, f"evenkeel-e2e-{secrets.token_hex(3)}", compatible)
-    version = fleet.kubectl.json("version")["serverVersion"]["gitVersion"]
-    print(f"API server {version} at {cluster_of(fleet.kubectl)[0]}, namespace {fleet.namespace}")
+    fleet = ProcessFleet(real_api.kubectl_for(home), home, f"evenkeel-e2e-{secrets.token_hex(3)}", compatible)
+    print(f"namespace {fleet.namespace}")
     test_class.addClassCleanup(fleet.delete)
     fleet.create(members, hub_as="real")
     for _ in range(3):
@@ -78,7 +69,7 @@ class RealCoordinationTest(CoordinationScenarios, unittest.TestCase):
     def test_5_the_hub_restarts(self):
         if not RESTART:
             self.skipTest("EVENKEEL_E2E_RESTART is not set; give it the program that stops and starts the API server")
-        directory = pathlib.Path(KUBECONFIG).resolve().parent
+        directory = pathlib.Path(real_api.KUBECONFIG).resolve().parent
         port = re.search(r":(\d+)$", cluster_of(self.fleet.kubectl)[0]).group(1)
 
         def call(*arguments):
@@ -201,7 +192,4 @@ class RealClaimsTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if not KUBECONFIG:
-        print("skipped: EVENKEEL_E2E_KUBECONFIG is not set; give it the kubeconfig of an API server to test against")
-        sys.exit(77)
-    harness.main()
+    real_api.main()

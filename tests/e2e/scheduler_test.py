@@ -1,20 +1,17 @@
 """Pods with schedulerName evenkeel: on the embedded fleet, whose own scheduler binds them, and on API servers without any, where
-`evenkeel run --scheduler` does: one of the embedded kind, and the one that EVENKEEL_E2E_KUBECONFIG names, hub and member in one. There the
-rest of a cluster is played (played_parts.py), so it must be a bare one; what the tests make there they remove."""
+`evenkeel run --scheduler` does: here one of the embedded kind, in scheduler_real_test.py one that is not ours. The rest of a cluster is
+played there (played_parts.py)."""
 import json
-import os
 import secrets
 import signal
-import subprocess
 import time
 import unittest
 
 import harness
 from autoscaled_cluster import AutoscaledCluster, replicated
 from played_parts import PROVIDER_ID, PlayedCluster
-from process_fleet import ApiServer, ProcessFleet, cluster_of
+from process_fleet import ApiServer, ProcessFleet
 
-KUBECONFIG = os.environ.get("EVENKEEL_E2E_KUBECONFIG", "")
 FREE = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 DEFINITION = {
     "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "balancingplans.evenkeel.dev"},
@@ -208,25 +205,6 @@ class BareApiTest(ControllerScenarios, unittest.TestCase):
         cls.api = ApiServer(home / "api")
         cls.addClassCleanup(lambda: cls.api.program.stop(signal.SIGKILL))
         cls.start(cls.api.kubectl, home)
-
-
-@unittest.skipUnless(KUBECONFIG, "EVENKEEL_E2E_KUBECONFIG is not set")
-class RealApiTest(ControllerScenarios, unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        home = cls.enterClassContext(harness.temporary_home())
-        path = harness.any_kubectl()
-        # A copy, so that nothing of the test ends up beside the original.
-        view = subprocess.run([path, "--kubeconfig", KUBECONFIG, "config", "view", "--raw", "--flatten", "--minify"], capture_output=True,
-                              text=True, check=True)
-        kubeconfig = home / "real.kubeconfig"
-        kubeconfig.touch(mode=0o600)
-        kubeconfig.write_text(view.stdout)
-        kubectl = harness.Kubectl(path, kubeconfig)
-        if kubectl.json("get", "nodes")["items"]:
-            raise unittest.SkipTest(f"{cluster_of(kubectl)[0]} has nodes of its own: the scheduler's tests need a bare API server")
-        print(f"API server {kubectl.json('version')['serverVersion']['gitVersion']} at {cluster_of(kubectl)[0]}")
-        cls.start(kubectl, home)
 
 
 if __name__ == "__main__":
