@@ -1,5 +1,7 @@
 """Real ZooKeeper servers in a member of the embedded fleet: an ensemble forms, is replaced server by server, grows, shrinks, and survives a
 server that is killed, while a client counts."""
+import contextlib
+import json
 import os
 import signal
 import unittest
@@ -9,6 +11,13 @@ import zookeeper_ensemble as zk
 
 # An election of servers with ticks of half a second, on a busy machine.
 STALL_MAX = 10
+
+
+def resume(pids):
+    for pid in pids:
+        # A container that does not answer for too long is started again.
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
 
 
 class OneMemberTest(unittest.TestCase):
@@ -179,7 +188,7 @@ class ThreeMembersTest(unittest.TestCase):
         before = self.members[changed].uids()
         # Stopped, not ended: so nobody starts them again.
         pids = [pid for uid in self.members[down].uids().values() for pid in harness.processes_of(f"pods/{uid}", b"QuorumPeerMain")]
-        self.addCleanup(lambda: [os.kill(pid, signal.SIGCONT) for pid in pids])
+        self.addCleanup(resume, pids)
         for pid in pids:
             os.kill(pid, signal.SIGSTOP)
         type(self).tag = "3"
@@ -187,10 +196,128 @@ class ThreeMembersTest(unittest.TestCase):
         harness.eventually(lambda: self.members[changed].condition("Progressing").get("reason") == "Waiting", 60)
         with self.assertRaises(AssertionError):
             harness.eventually(lambda: self.members[changed].uids() != before, 10)
-        for pid in pids:
-            os.kill(pid, signal.SIGCONT)
+        resume(pids)
         self.members[changed].wait_settled(self.shares[changed], "r5", 240)
         self.check(counter, f"{down} stood still, then {changed} changed")
+
+
+class HubTest(unittest.TestCase):
+    """2 + 2 + 1 servers over three members, led by the hub's MultiClusterZooKeeper."""
+
+    @classmethod
+    def setUpClass(cls):
+        zk.require_zookeeper()
+        cls.home = cls.enterClassContext(harness.temporary_home())
+        cls.enterClassContext(harness.fleet(cls.home, "--members", "3", "--nodes", "2"))
+        kubectl = harness.Kubectl(harness.any_kubectl(), cls.home / "kubeconfig")
+        cls.members = {name: zk.Member(kubectl.at(name)) for name in ("member-1", "member-2", "member-3")}
+        cls.addresses, cls.hub = zk.Addresses(cls.home), kubectl.at("hub")
+        harness.eventually(lambda: "multiclusterzookeepers" in cls.hub("api-resources", "--api-group=evenkeel.dev"), 60)
+        cls.tag, cls.records = "1", 0
+        cls.apply((2, 2, 1))
+        cls.wait_ready(1)
+        assert zk.voters_of(cls.addresses, cls.leader()) == [1, 2, 11, 12, 21]
+
+    @classmethod
+    def apply(cls, shares):
+        clusters = [{"name": name, "replicas": share} for name, share in zip(cls.members, shares)]
+        spec = {"placement": {"clusters": clusters}, "template": zk.body(cls.tag),
+                "naming": {"mode": "external", "template": f"{cls.addresses.prefix}<id>"}}
+        manifest = {"apiVersion": "evenkeel.dev/v1alpha1", "kind": "MultiClusterZooKeeper", "metadata": {"name": "zk"}, "spec": spec}
+        harness.eventually(lambda: cls.hub("apply", "-f", "-", stdin=json.dumps(manifest)), 30)
+        cls.ids = [10 * index + ordinal + 1 for index, share in enumerate(shares) for ordinal in range(share)]
+
+    @classmethod
+    def status(cls):
+        return cls.hub.json("get", "multiclusterzookeepers", "zk").get("status", {})
+
+    @classmethod
+    def condition(cls, kind):
+        return next((one for one in cls.status().get("conditions", []) if one["type"] == kind), {})
+
+    @classmethod
+    def wait_ready(cls, records, seconds=240):
+        """That many records more, and the last one has ended."""
+        cls.records += records
+
+        def ready():
+            status = cls.status()
+            seen = len(status.get("records", [])), {one["type"]: (one["status"], one["message"]) for one in status.get("conditions", [])}
+            assert seen[0] >= cls.records and seen[1]["Ready"][0] == "True", seen
+            return True
+        harness.eventually(ready, seconds)
+
+    @classmethod
+    def leader(cls):
+        return zk.leader_of(cls.addresses, cls.ids)
+
+    def counting(self):
+        counter = self.enterContext(zk.Counter(self.addresses.client(self.ids)))
+        harness.eventually(lambda: "ACK" in counter.process.stdout.readline(), 30)
+        return counter
+
+    def check(self, counter, what):
+        writes, stall = counter.stop()
+        print(f"{what}: {writes} writes, longest stall {stall} s", flush=True)
+        self.assertGreater(writes, 10)
+        self.assertLess(stall, STALL_MAX)
+
+    def test_1_a_change_reaches_cluster_by_cluster_the_leaders_last(self):
+        counter = self.counting()
+        leading = f"member-{self.leader() // 10 + 1}"
+        before = {uid for member in self.members.values() for uid in member.uids().values()}
+        type(self).tag = "2"
+        self.apply((2, 2, 1))
+        self.wait_ready(1)
+        self.check(counter, "rolling update by the hub")
+        order = self.status()["records"][-1]["order"]
+        self.assertEqual(order[-1], leading)
+        # No cluster begins before the one before it has ended.
+        times = [[pod["metadata"]["creationTimestamp"] for pod in self.members[name].pods().values()] for name in order]
+        self.assertLessEqual(max(times[0]), min(times[1]))
+        self.assertLessEqual(max(times[1]), min(times[2]))
+        self.assertFalse(before & {uid for member in self.members.values() for uid in member.uids().values()})
+
+    def test_2_servers_move_one_by_one(self):
+        counter = self.counting()
+        before = {name: member.uids() for name, member in self.members.items()}
+        self.apply((1, 2, 2))
+        self.wait_ready(2)
+        self.assertEqual(zk.voters_of(self.addresses, self.leader()), [1, 11, 12, 21, 22])
+        self.check(counter, "a server moved by the hub")
+        for name, member in self.members.items():
+            kept = member.uids()
+            self.assertTrue(all(before[name].get(pod, uid) == uid for pod, uid in kept.items()), "nobody was restarted")
+
+    def test_3_a_cluster_that_stands_still_holds_the_rollout(self):
+        counter = self.counting()
+        begun = len(self.status()["records"])
+        type(self).tag = "3"
+        self.apply((1, 2, 2))
+        order = harness.eventually(lambda: len(self.status()["records"]) > begun and self.status()["records"][-1]["order"], 60)
+        # The leader's is the last; all servers of the one before it stop in the middle of the rollout, and are started by nobody.
+        second, last = order[1:]
+        pids = [pid for uid in self.members[second].uids().values() for pid in harness.processes_of(f"pods/{uid}", b"QuorumPeerMain")]
+        self.addCleanup(resume, pids)
+        before = self.members[last].uids()
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        with self.assertRaises(AssertionError):
+            harness.eventually(lambda: self.members[last].uids() != before, 10)
+        self.assertNotEqual(self.condition("Ready")["status"], "True")
+        resume(pids)
+        self.wait_ready(1)
+        self.check(counter, f"{second} stood still in a rollout")
+
+    def test_4_voters_go_and_come(self):
+        counter = self.counting()
+        self.apply((1, 1, 1))
+        self.wait_ready(2)
+        self.assertEqual(zk.voters_of(self.addresses, self.leader()), [1, 11, 21])
+        self.apply((2, 2, 1))
+        self.wait_ready(2)
+        self.assertEqual(zk.voters_of(self.addresses, self.leader()), [1, 2, 11, 12, 21])
+        self.check(counter, "5 to 3 to 5 voters")
 
 
 if __name__ == "__main__":
