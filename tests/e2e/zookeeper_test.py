@@ -256,11 +256,11 @@ class HubTest(unittest.TestCase):
         harness.eventually(lambda: "ACK" in counter.process.stdout.readline(), 30)
         return counter
 
-    def check(self, counter, what):
+    def check(self, counter, what, stall_max=STALL_MAX):
         writes, stall = counter.stop()
         print(f"{what}: {writes} writes, longest stall {stall} s", flush=True)
         self.assertGreater(writes, 10)
-        self.assertLess(stall, STALL_MAX)
+        self.assertLess(stall, stall_max)
 
     def test_1_a_change_reaches_cluster_by_cluster_the_leaders_last(self):
         counter = self.counting()
@@ -307,7 +307,8 @@ class HubTest(unittest.TestCase):
         self.assertNotEqual(self.condition("Ready")["status"], "True")
         resume(pids)
         self.wait_ready(1)
-        self.check(counter, f"{second} stood still in a rollout")
+        # With a server that restarts, two that stand still are more than a minority; and a client waits for one that does not answer.
+        self.check(counter, f"{second} stood still in a rollout", 3 * STALL_MAX)
 
     def test_4_voters_go_and_come(self):
         counter = self.counting()
