@@ -104,7 +104,7 @@ Json RolloutOf(const Json& ensemble) {
                           {"leader", leader == nullptr ? Json() : *leader},
                           {"reason", condition == nullptr ? "" : FindString(*condition, {"reason"})},
                           {"message", condition == nullptr ? "" : FindString(*condition, {"message"})},
-                          {"records", records.size()},
+                          {"records", static_cast<int64_t>(records.size())},
                           {"record", records.empty() ? Json() : records.back()},
                           {"clusters", std::move(clusters)}};
 }
