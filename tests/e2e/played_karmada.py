@@ -11,7 +11,7 @@ TURNS_TO_RESTART = 3
 
 
 class PlayedKarmada:
-    """Of one ZooKeeper in one namespace. `changes` are (cluster, revision) in the order in which members took them."""
+    """Of one ZooKeeper in one namespace. `changes` are (cluster, spec.rolloutRevision) in the order in which members took them."""
 
     def __init__(self, kubectl, home, namespace, name="zk"):
         self.api, self.name = Api(kubectl, home), name
@@ -74,12 +74,14 @@ class PlayedKarmada:
             return
         values = {item["path"]: item["value"] for item in override["spec"]["overrideRules"][0]["overriders"]["plaintext"]}
         revision, replicas = values["/spec/rolloutRevision"], values["/spec/replicas"]
-        member = self.members.setdefault(cluster, {"revision": None, "replicas": 0, "turns": 0})
+        member = self.members.setdefault(cluster, {"revision": None, "observed": None, "replicas": 0, "turns": 0})
         if member["revision"] != revision:
             self.changes.append((cluster, revision))
             turns = TURNS_TO_RESTART if replicas else 0
+            # Until it is through it says what it confirmed last, which may be what it is to go back to.
+            observed = member["observed"] if member["turns"] else member["revision"]
             self.members[cluster] = {"revision": revision, "replicas": replicas, "turns": turns, "offset": values["/spec/myidOffset"],
-                                     "observed": member["revision"]}
+                                     "observed": observed}
         elif member["turns"]:
             member["turns"] -= 1
 

@@ -247,6 +247,21 @@ class RolloutScenarios(BadInput):
         harness.eventually(lambda: self.bench.is_ready(4), LONG)
         self.assertEqual(set(self.bench.overrides().values()), {"3.8.7"})
 
+    def test_8b_a_change_taken_back_is_another_turn(self):
+        before = len(self.karmada.changes)
+        self.bench.apply(spec(tag="3.8.8"))
+        harness.eventually(lambda: len(self.karmada.changes) > before, LONG)
+        cluster, mark = self.karmada.changes[before]
+        self.bench.apply(spec(tag="3.8.7"))
+        harness.eventually(lambda: self.bench.is_ready(6), LONG)
+        self.assertEqual(set(self.bench.overrides().values()), {"3.8.7"})
+        last = next(item for item in self.bench.get()["status"]["clusters"] if item["name"] == cluster)
+        turn = int(mark.partition(".")[2])
+        self.assertEqual(last["turn"], turn + 1)
+        self.assertEqual([change for change in self.karmada.changes[before:] if change[0] == cluster],
+                         [(cluster, mark), (cluster, f"{last['revision']}.{turn + 1}")])
+        self.assertEqual(len(set(self.karmada.changes)), len(self.karmada.changes), "a mark that was given twice")
+
     def test_9_deletion_takes_the_overrides_last(self):
         self.bench.run("delete", KIND, "zk", "--timeout=60s")
         self.assertEqual(self.bench.names("overridepolicies", "propagationpolicies", "serviceexports", "zookeepers", KIND), [])

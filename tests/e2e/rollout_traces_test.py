@@ -35,6 +35,7 @@ def summary(plan):
         "lastTransitionTime": last.get("lastTransitionTime"),
         "overrides": {name.removeprefix("zk-"): {key: values["/spec/" + key] for key in ("replicas", "myidOffset")}
                       for name, values in policies.items()},
+        "marks": {name.removeprefix("zk-"): values["/spec/rolloutRevision"] for name, values in policies.items()},
         "servers": next(iter(policies.values()), {}).get("/spec/servers"),
         "applied": sorted(f"{item['kind']} {item['metadata']['name']}" for item in plan["apply"]),
         "indices": status["clusterIndices"],

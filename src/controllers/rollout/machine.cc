@@ -213,8 +213,7 @@ class Machine {
     const bool can = facts.can_roll_back && found != state_.clusters.end() && !found->second.previous.empty();
     if (situation_.policy.on_failure != OnFailure::kRollback || !can)
       return Pause(kDeadlineExceeded, std::move(message), cluster);
-    found->second.revision = found->second.previous;
-    found->second.previous.clear();
+    found->second.Give(found->second.previous, "");
     Last().status = RecordStatus::kRollingBack;
     Last().reason = kDeadlineExceeded;
     Last().message = message;
@@ -233,8 +232,8 @@ class Machine {
     record.last_transition = situation_.now;
     record.progressed.reset();
     record.progress = facts.progress;
-    ClusterRevision& given = state_.clusters[cluster];
-    if (given.revision != record.revision) given = {record.revision, given.revision};
+    ClusterRevision& given = state_.clusters.try_emplace(cluster, ClusterRevision{record.revision, ""}).first->second;
+    given.Give(record.revision, given.revision);
     return Took(Action::kStarted, "ClusterStarted", fmt::format("{} gets revision {}", cluster, record.revision), cluster);
   }
 
@@ -243,6 +242,10 @@ class Machine {
 };
 
 }  // namespace
+
+void ClusterRevision::Give(const std::string& next, const std::string& before) {
+  if (revision != next) *this = {next, before, turn % kMaxTurn + 1};
+}
 
 bool Differs(const Record& record, const Target& target) {
   if (!record.uid.empty() && !target.uid.empty() && record.uid != target.uid) return true;

@@ -37,11 +37,19 @@ struct Policy {
   size_t history_limit = 10;  ///< records; at least 1
 };
 
+/// After so many turns they are counted from 1 again.
+inline constexpr int64_t kMaxTurn = 1'000'000'000;
+
 /// What a cluster is to run: acting means making it so.
 struct ClusterRevision {
   std::string revision;
   std::string previous;  ///< the one before, for going back; "": none
+  /// Which one of all that it has been given this is, from 1 to kMaxTurn: a cluster that goes back to a revision has it for
+  /// another turn, and what it confirmed the first time does not count for this one.
+  int64_t turn = 1;
   bool operator==(const ClusterRevision&) const = default;
+  /// The next turn, if it is another revision.
+  void Give(const std::string& next, const std::string& before);
 };
 
 struct State {
@@ -60,7 +68,7 @@ struct Target {
 
 struct ClusterFacts {
   bool reachable = true;
-  bool ready = false;          ///< at the revision that State::clusters gives it
+  bool ready = false;          ///< at the revision that State::clusters gives it, and since this turn of it
   std::string waits_for{};     ///< not ready: what is missing
   std::string progress{};      ///< changes when the cluster comes forward
   std::string gate{};          ///< why its change may not begin now; "": it may

@@ -106,6 +106,7 @@ class World {
       if (was != before.clusters.end() && was->second == cluster) continue;
       ++given;
       RC_ASSERT(name == step.cluster);
+      RC_ASSERT(cluster.turn == (was == before.clusters.end() ? 1 : was->second.turn + 1));
     }
     RC_ASSERT(given <= 1);
     if (given == 1) RC_ASSERT(step.action == Action::kStarted || step.action == Action::kRollingBack);

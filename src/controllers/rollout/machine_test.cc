@@ -125,7 +125,7 @@ TEST_F(MachineTest, RollsOneClusterBackAndLeavesTheOthers) {
   EXPECT_EQ(Last().deploying, (Names{"b"}));
   EXPECT_EQ(Tick(10min), Action::kRollingBack);
   EXPECT_EQ(state_.clusters.at("a").revision, "r2");
-  EXPECT_EQ(state_.clusters.at("b").revision, "r1");
+  EXPECT_EQ(state_.clusters.at("b"), (ClusterRevision{"r1", "", 3})) << "going back is a turn, too";
   EXPECT_EQ(Tick(), Action::kNone);
   situation_.clusters["b"].ready = true;
   EXPECT_EQ(Tick(), Action::kFailed);
@@ -134,6 +134,29 @@ TEST_F(MachineTest, RollsOneClusterBackAndLeavesTheOthers) {
   Want("r3");
   EXPECT_EQ(Tick(), Action::kSuperseded);
   EXPECT_EQ(Last().order, (Names{"b", "a", "c"}));
+}
+
+TEST_F(MachineTest, EveryOtherRevisionIsAnotherTurnAlsoOneThatTheClusterHadBefore) {
+  RollOut();
+  EXPECT_EQ(state_.clusters.at("a"), (ClusterRevision{"r1", "", 1}));
+  Want("r2");
+  Tick();
+  Tick();
+  EXPECT_EQ(state_.clusters.at("a"), (ClusterRevision{"r2", "r1", 2}));
+  Want("r1");
+  EXPECT_EQ(Tick(), Action::kSuperseded);
+  EXPECT_EQ(state_.clusters.at("a").turn, 2) << "it has not been given anything yet";
+  EXPECT_EQ(Tick(), Action::kStarted);
+  EXPECT_EQ(state_.clusters.at("a"), (ClusterRevision{"r1", "r2", 3}));
+  situation_.clusters["a"].ready = true;
+  Tick();
+  EXPECT_EQ(Tick(), Action::kStarted);
+  EXPECT_EQ(state_.clusters.at("b"), (ClusterRevision{"r1", "", 1})) << "it never had another one";
+  state_.clusters["c"] = {"r2", "", kMaxTurn};
+  situation_.clusters["b"].ready = true;
+  Tick();
+  EXPECT_EQ(Tick(), Action::kStarted);
+  EXPECT_EQ(state_.clusters.at("c"), (ClusterRevision{"r1", "r2", 1}));
 }
 
 TEST_F(MachineTest, ThereIsNothingToRollBackToAtFirst) {
@@ -158,7 +181,7 @@ TEST_F(MachineTest, AFixSupersedesWithTheBrokenClusterFirst) {
   EXPECT_EQ(state_.records[1].status, RecordStatus::kSuperseded);
   EXPECT_EQ(Last().order, (Names{"b", "a", "c"}));
   EXPECT_EQ(Tick(), Action::kStarted);
-  EXPECT_EQ(state_.clusters.at("b"), (ClusterRevision{"r3", "r2"}));
+  EXPECT_EQ(state_.clusters.at("b"), (ClusterRevision{"r3", "r2", 3}));
 }
 
 TEST_F(MachineTest, PausedByTheUserNothingBegins) {

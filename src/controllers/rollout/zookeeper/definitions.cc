@@ -74,7 +74,8 @@ constexpr char kDefinition[] = R"({
     "retiredIndices": {"type": "array", "items": {"type": "integer"}},
     "clusters": {"type": "array", "items": {"type": "object", "required": ["name"], "properties": {
       "name": {"type": "string"}, "clusterID": {"type": "string"}, "replicas": {"type": "integer"},
-      "revision": {"type": "string"}, "previousRevision": {"type": "string"}}}},
+      "revision": {"type": "string"}, "previousRevision": {"type": "string"},
+      "turn": {"type": "integer", "description": "Which one of all revisions that the cluster has been given this is."}}}},
     "revisions": {"type": "array", "items": {"type": "object", "required": ["name"], "properties": {
       "name": {"type": "string"},
       "template": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},

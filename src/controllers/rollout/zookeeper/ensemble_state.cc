@@ -109,6 +109,15 @@ class StateReader {
     return {};
   }
 
+  /// 1 where it is absent, as in statuses of programs that do not count turns.
+  base::Result<int64_t> ReadTurn(const Json& json, const std::string& at) const {
+    const Json* value = base::Find(json, {"turn"});
+    if (value == nullptr || value->is_null()) return 1;
+    const int64_t turn = value->is_int64() ? value->get_int64() : 0;
+    if (turn < 1 || turn > kMaxTurn) return Wrong(at + ".turn", fmt::format("not a whole number from 1 to {}", kMaxTurn));
+    return turn;
+  }
+
   base::Status ReadClusters() {
     const Json* clusters = At("clusters");
     if (clusters == nullptr) return {};
@@ -129,6 +138,7 @@ class StateReader {
           return Wrong(at + "." + field, Quoted(*revision) + " is not in status.revisions");
         }
       }
+      EVENKEEL_ASSIGN(cluster.turn, ReadTurn(json, at));
       if (!state_.rollout.clusters.emplace(name, std::move(cluster)).second)
         return Wrong(at + ".name", Quoted(name) + " is listed twice");
     }
@@ -207,6 +217,10 @@ void EnsembleState::DropRevisions() {
   std::erase_if(revisions, [&](const auto& item) { return !needed.contains(item.first); });
 }
 
+std::string MarkOf(const ClusterRevision& given) {
+  return given.turn == 1 ? given.revision : fmt::format("{}.{}", given.revision, given.turn);
+}
+
 base::Result<EnsembleState> ReadState(const kube::ManifestObject& object) {
   EnsembleState state;
   EVENKEEL_TRY(StateReader(object, state).Read());
@@ -223,6 +237,7 @@ void WriteState(const EnsembleState& state, JsonObject& status) {
     if (const auto given = state.rollout.clusters.find(name); given != state.rollout.clusters.end()) {
       cluster["revision"] = given->second.revision;
       if (!given->second.previous.empty()) cluster["previousRevision"] = given->second.previous;
+      cluster["turn"] = given->second.turn;
       const Revision* revision = state.Find(given->second.revision);
       const auto share = revision == nullptr ? Shares::const_iterator{} : revision->shares.find(name);
       if (revision != nullptr && share != revision->shares.end()) cluster["replicas"] = share->second;

@@ -45,6 +45,10 @@ struct EnsembleState {
   void DropRevisions();
 };
 
+/// What the cluster has to echo, and nothing else counts: the revision's name, from its second turn on with the turn,
+/// NAME.TURN. Names are of contents, so a revision that the cluster is given once more has the name that it had.
+std::string MarkOf(const ClusterRevision& given);
+
 /// Of the object's status; kBadRequest names the field (WrongField) of what is ill-formed or contradicts itself.
 base::Result<EnsembleState> ReadState(const kube::ManifestObject& object);
 /// Sets the fields of it in `status`, and leaves the others.

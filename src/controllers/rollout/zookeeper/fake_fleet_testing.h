@@ -86,6 +86,8 @@ class FakeFleet {
   }
   /// The servers of this member at a revision never become ready.
   void Break(const std::string& cluster, bool broken) { members_[cluster].broken = broken; }
+  /// The member works on, but what the hub has been told of it stays as it is.
+  void Silence(const std::string& cluster, bool silent) { members_[cluster].silent = silent; }
 
   const base::Json& status() const { return ensemble_.at("status"); }
   base::Json& ensemble() { return ensemble_; }
@@ -106,13 +108,14 @@ class FakeFleet {
 
  private:
   struct Server {
-    std::string revision;
+    std::string content;  ///< of the spec that it was started with
     bool up = true;
   };
   struct Member {
     base::Json spec;  ///< of its ZooKeeper
     std::map<int64_t, Server> servers;
-    bool broken = false;
+    bool broken = false, silent = false;
+    base::Json told;  ///< what the hub knows of it
   };
 
   void SetCluster(const std::string& name, const char* ready) {
@@ -175,7 +178,10 @@ class FakeFleet {
     });
     for (const std::string& cluster : named) Override(cluster);
     base::JsonArray statuses;
-    for (const auto& [cluster, member] : members_) statuses.push_back(StatusOf(cluster, member));
+    for (auto& [cluster, member] : members_) {
+      if (!member.silent) member.told = StatusOf(cluster, member);
+      statuses.push_back(member.told);
+    }
     binding_ = base::JsonObject{
         {"kind", "ResourceBinding"},
         {"metadata", base::JsonObject{{"name", "zk-zookeeper"}, {"namespace", "data"}, {"generation", 1}}},
@@ -203,14 +209,21 @@ class FakeFleet {
     if (!unreachable_.contains(cluster)) members_[cluster].spec = object.at("spec");
   }
 
+  /// Of what servers are started with: a mark that changes by itself restarts nobody.
+  static std::string ContentOf(const Member& member) {
+    base::Json spec(member.spec, {});
+    if (spec.is_object()) spec.as_object().erase("rolloutRevision");
+    return HashOf(spec);
+  }
+
   base::Json StatusOf(const std::string& cluster, const Member& member) const {
     base::JsonArray servers;
-    const std::string revision(base::FindString(member.spec, {"rolloutRevision"}));
+    const std::string revision(base::FindString(member.spec, {"rolloutRevision"})), content = ContentOf(member);
     int64_t ready = 0;
     bool done = static_cast<int64_t>(member.servers.size()) == base::FindInt(member.spec, {"replicas"});
     for (const auto& [id, server] : member.servers) {
       ready += server.up;
-      done = done && server.up && server.revision == revision;
+      done = done && server.up && server.content == content;
       const bool serves = server.up && leader_ != 0;
       servers.push_back(base::JsonObject{{"id", id}, {"mode", !serves ? "" : id == leader_ ? "leader" : "follower"}});
     }
@@ -225,10 +238,9 @@ class FakeFleet {
 
   void WorkIn(const std::string& cluster, Member& member) {
     if (unreachable_.contains(cluster)) return;
-    const std::string revision(base::FindString(member.spec, {"rolloutRevision"}));
     const int64_t offset = base::FindInt(member.spec, {"myidOffset"});
     const int64_t replicas = base::FindInt(member.spec, {"replicas"});
-    Step(member, revision, offset, replicas);
+    Step(member, ContentOf(member), offset, replicas);
     Elect();
     CheckMajority();
     Schedule();
@@ -236,7 +248,7 @@ class FakeFleet {
 
   /// As the operator does it: what is missing comes first, then restarts one by one, the leader's last, and at the end what is
   /// too much goes.
-  void Step(Member& member, const std::string& revision, int64_t offset, int64_t replicas) {
+  void Step(Member& member, const std::string& content, int64_t offset, int64_t replicas) {
     for (auto& [id, server] : member.servers) {
       if (!server.up && !member.broken) {
         server.up = true;
@@ -246,13 +258,13 @@ class FakeFleet {
     }
     for (int64_t id = offset + 1; id <= offset + replicas; ++id) {
       if (member.servers.contains(id)) continue;
-      member.servers[id] = {revision, !member.broken};
+      member.servers[id] = {content, !member.broken};
       return;
     }
     for (int64_t id = offset + replicas; id > offset; --id) {
-      if (member.servers[id].revision == revision || (id == leader_ && OutdatedBeside(member, id, revision, offset + replicas)))
+      if (member.servers[id].content == content || (id == leader_ && OutdatedBeside(member, id, content, offset + replicas)))
         continue;
-      member.servers[id] = {revision, false};
+      member.servers[id] = {content, false};
       return;
     }
     if (!member.servers.empty() && member.servers.rbegin()->first > offset + replicas) {
@@ -260,9 +272,9 @@ class FakeFleet {
     }
   }
 
-  static bool OutdatedBeside(const Member& member, int64_t leader, const std::string& revision, int64_t highest) {
+  static bool OutdatedBeside(const Member& member, int64_t leader, const std::string& content, int64_t highest) {
     for (const auto& [id, server] : member.servers) {
-      if (id != leader && id <= highest && server.revision != revision) return true;
+      if (id != leader && id <= highest && server.content != content) return true;
     }
     return false;
   }

@@ -46,7 +46,7 @@ struct MemberReading {
   bool applied = false;  ///< Karmada has brought the object there
   std::string health;
   std::string message;                           ///< why it was not applied
-  std::optional<std::string> observed_revision;  ///< spec.rolloutRevision that the status is about
+  std::optional<std::string> observed_revision;  ///< the mark (MarkOf) that the status is about
   int64_t replicas = 0, ready = 0;
   bool says_replicas = false;
   std::vector<Server> servers;

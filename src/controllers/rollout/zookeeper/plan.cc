@@ -192,10 +192,10 @@ class Planner {
       clusters.insert(cluster);
       const auto given = state_.rollout.clusters.find(cluster);
       if (given == state_.rollout.clusters.end() && (IsForeign(cluster) || !refused_.empty())) continue;
-      const Revision* revision = given == state_.rollout.clusters.end() ? last : state_.Find(given->second.revision);
-      const bool started = given != state_.rollout.clusters.end();
-      EVENKEEL_CHECK(!started || revision != nullptr);
-      Json desired = RenderOverride(spec_, state_.identities, cluster, revision == nullptr ? next : *revision, started);
+      const ClusterRevision* has = given == state_.rollout.clusters.end() ? nullptr : &given->second;
+      const Revision* revision = has == nullptr ? last : state_.Find(has->revision);
+      EVENKEEL_CHECK(has == nullptr || revision != nullptr);
+      Json desired = RenderOverride(spec_, state_.identities, cluster, revision == nullptr ? next : *revision, has);
       const Json* existing = FindChild(desired);
       Apply(std::move(desired), existing);
     }

@@ -29,13 +29,18 @@ std::vector<std::string> Texts(const Json& list) {
 }
 std::vector<std::string> Order(const FakeFleet& fleet) { return Texts(fleet.records().back().at("order")); }
 
-/// The value that the override of a cluster sets at a path.
-Json Overridden(FakeFleet& fleet, const std::string& cluster, std::string_view path) {
-  const Json& policy = fleet.children().at("OverridePolicy/zk-" + cluster);
+/// The value that an override sets at a path.
+Json Overridden(const Json& policy, std::string_view path) {
   for (const Json& item : policy.at("spec").at("overrideRules").as_array()[0].at("overriders").at("plaintext").as_array()) {
     if (FindString(item, {"path"}) == path) return item.at("value");
   }
   return nullptr;
+}
+Json Overridden(FakeFleet& fleet, const std::string& cluster, std::string_view path) {
+  return Overridden(fleet.children().at("OverridePolicy/zk-" + cluster), path);
+}
+std::string Mark(FakeFleet& fleet, const std::string& cluster) {
+  return std::string(Overridden(fleet, cluster, "/spec/rolloutRevision").as_string());
 }
 
 TEST(RolloutPlanTest, OverridesAreThereBeforeAnythingIsPropagated) {
@@ -253,6 +258,66 @@ TEST(RolloutPlanTest, AnOverrideThatIsDeletedOrEditedByHandIsPutBack) {
   EXPECT_EQ(base::FindArray(plan->status, {"records"}).size(), 1u);
 }
 
+TEST(RolloutPlanTest, AChangeTakenBackIsNotConfirmedByWhatWasReportedBeforeIt) {
+  FakeFleet fleet(Spec(kFive));
+  fleet.Settle();
+  fleet.Silence("m2", true);
+  fleet.SetSpec(Spec(kFive, kNewer));
+  EXPECT_EQ(fleet.Tick().reason, "RecordAppended");
+  EXPECT_EQ(fleet.Tick().reason, "ClusterStarted");
+  fleet.Work();
+  fleet.SetSpec(Spec(kFive));
+  EXPECT_EQ(fleet.Tick().reason, "RecordSuperseded");
+  EXPECT_EQ(fleet.Tick().reason, "ClusterStarted");
+  EXPECT_EQ(Order(fleet).front(), "m2");
+  EXPECT_EQ(Mark(fleet, "m2"), Mark(fleet, "m1") + ".3") << "the same content for another turn";
+  for (int i = 0; i < 5; ++i) {
+    const Plan plan = fleet.Tick();
+    EXPECT_EQ(plan.reason, "WaitingForCluster") << "it still restarts, and what it says is of its first time at this revision";
+  }
+  fleet.Silence("m2", false);
+  fleet.Settle();
+  EXPECT_EQ(FindString(fleet.records().back(), {"status"}), "Ready");
+  EXPECT_EQ(FindString(Overridden(fleet, "m2", "/spec"), {"image", "tag"}), "3.8.4");
+}
+
+TEST(RolloutPlanTest, AMarkIsWrittenAgainAsItWasAfterACrashAndWhenItsOverrideIsDeleted) {
+  FakeFleet fleet(Spec(kFive));
+  fleet.Settle();
+  fleet.SetSpec(Spec(kFive, kNewer));
+  EXPECT_EQ(fleet.Tick().reason, "RecordAppended");
+  auto started = PlanRollout(fleet.Input());
+  ASSERT_TRUE(started);
+  ASSERT_EQ(started->apply.size(), 1u);
+  EXPECT_EQ(started->reason, "ClusterStarted");
+  const Json mark = Overridden(started->apply[0], "/spec/rolloutRevision");
+  EXPECT_EQ(mark.as_string(), std::string(FindString(fleet.records().back(), {"revision"})) + ".2");
+  // The status was written, and then it died.
+  fleet.ensemble().as_object()["status"] = started->status;
+  const Plan again = fleet.Tick();
+  EXPECT_EQ(again.reason, "WaitingForCluster");
+  ASSERT_EQ(again.apply.size(), 1u);
+  EXPECT_TRUE(base::Equal(again.apply[0], started->apply[0]));
+  fleet.Settle();
+  fleet.children().erase("OverridePolicy/zk-m2");
+  const Plan repaired = fleet.Tick();
+  EXPECT_EQ(repaired.reason, "DriftRepaired");
+  EXPECT_EQ(Mark(fleet, "m2"), mark.as_string());
+}
+
+TEST(RolloutPlanTest, AStatusThatCountsNoTurnsIsOfTheFirst) {
+  FakeFleet fleet(Spec(kFive));
+  fleet.Settle();
+  const Json counted = fleet.status();
+  for (Json& cluster : base::Ensure(fleet.ensemble(), {"status", "clusters"}).as_array()) {
+    EXPECT_EQ(cluster.as_object().erase("turn"), 1u);
+  }
+  const Plan plan = fleet.Tick();
+  EXPECT_EQ(plan.reason, "UpToDate");
+  EXPECT_TRUE(plan.apply.empty());
+  EXPECT_TRUE(base::Equal(plan.status, counted));
+}
+
 TEST(RolloutPlanTest, DeletionTakesTheOverridesLast) {
   FakeFleet fleet(Spec(kFive));
   fleet.Settle();
@@ -283,6 +348,12 @@ TEST(RolloutPlanTest, AnEditedStatusIsRefusedAsAWhole) {
   EXPECT_EQ(error({"status", "retiredIndices"}, base::JsonArray{2}),
             "test: MultiClusterZooKeeper data/zk: status.retiredIndices[0]: 2 is the index of a cluster");
   EXPECT_EQ(error({"status", "records"}, "none"), "test: MultiClusterZooKeeper data/zk: status.records: not a list");
+  for (const Json& turn : {Json(0), Json(-3), Json(1.5), Json("two"), Json(kMaxTurn + 1)}) {
+    Json clusters = good.at("status").at("clusters");
+    clusters.as_array()[1].as_object()["turn"] = turn;
+    EXPECT_EQ(error({"status", "clusters"}, clusters),
+              "test: MultiClusterZooKeeper data/zk: status.clusters[1].turn: not a whole number from 1 to 1000000000");
+  }
   Json revisions = good.at("status").at("revisions");
   base::Ensure(revisions.as_array()[0], {"template", "image", "tag"}) = "latest";
   EXPECT_NE(error({"status", "revisions"}, revisions).find("its name is not the hash of its content"), std::string::npos);

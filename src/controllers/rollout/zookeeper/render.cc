@@ -100,9 +100,9 @@ std::vector<Json> RenderPropagationPolicies(const EnsembleSpec& spec, const std:
 std::string OverrideName(const EnsembleSpec& spec, const std::string& cluster) { return spec.name + "-" + cluster; }
 
 Json RenderOverride(const EnsembleSpec& spec, const Identities& identities, const std::string& cluster,
-                    const Revision& revision, bool started) {
+                    const Revision& revision, const ClusterRevision* given) {
   const auto share = revision.shares.find(cluster);
-  const int64_t replicas = started && share != revision.shares.end() ? share->second : 0;
+  const int64_t replicas = given != nullptr && share != revision.shares.end() ? share->second : 0;
   const int64_t offset = IdOffset(spec.naming, identities.at(cluster));
   JsonArray servers;
   for (const std::string& server : revision.servers) servers.push_back(Json(server));
@@ -112,7 +112,7 @@ Json RenderOverride(const EnsembleSpec& spec, const Identities& identities, cons
   // The first replaces the template's spec as a whole, so that nothing of it reaches a cluster before its turn.
   JsonArray plaintext{set("/spec", "replace", Json(revision.body, {})), set("/spec/replicas", "add", replicas),
                       set("/spec/myidOffset", "add", offset), set("/spec/servers", "add", std::move(servers)),
-                      set("/spec/rolloutRevision", "add", Json(started ? std::string_view(revision.name) : kNoRevision))};
+                      set("/spec/rolloutRevision", "add", Json(given == nullptr ? kNoRevision : MarkOf(*given)))};
   if (spec.naming.mode == NamingMode::kNative) plaintext.push_back(set("/spec/ordinalsStart", "add", offset));
   Json object = Child(spec, kPolicyApi, "OverridePolicy", OverrideName(spec, cluster));
   object.as_object()["spec"] = JsonObject{

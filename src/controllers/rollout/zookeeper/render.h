@@ -30,9 +30,9 @@ inline constexpr char kNoRevision[] = "pending";
 base::Json RenderZooKeeper(const EnsembleSpec& spec, const std::set<std::string>& clusters);
 std::vector<base::Json> RenderServiceExports(const EnsembleSpec& spec);
 std::vector<base::Json> RenderPropagationPolicies(const EnsembleSpec& spec, const std::set<std::string>& clusters);
-/// `started`: it has the revision; otherwise it is kept at no replicas.
+/// `given`: what the cluster has, which is `revision`; null: nothing yet, so it is kept at no replicas.
 base::Json RenderOverride(const EnsembleSpec& spec, const Identities& identities, const std::string& cluster,
-                          const Revision& revision, bool started);
+                          const Revision& revision, const ClusterRevision* given);
 std::string OverrideName(const EnsembleSpec& spec, const std::string& cluster);
 
 /// Whether `existing` says all that `desired` says; it may say more, such as what an API server filled in. The rules of an

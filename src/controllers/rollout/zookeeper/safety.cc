@@ -62,11 +62,12 @@ std::string Passage::WhyNotReady(const std::string& cluster) const {
   const Revision* wanted = state.Find(given->second.revision);
   const int64_t share = wanted == nullptr ? 0 : ShareIn(*wanted, cluster);
   if (!member.applied) return "not applied" + (member.message.empty() ? "" : ": " + member.message);
-  // A status may be from before the change. The revision in it tells; without one, only a cluster that had no pods before
-  // cannot deceive.
-  const bool first = given->second.previous.empty();
-  if (member.observed_revision ? *member.observed_revision != given->second.revision : !first || share == 0) {
-    return fmt::format("revision {} not observed yet", given->second.revision);
+  // A status may be from before the change. The mark in it tells; without one, only a cluster that had no pods before cannot
+  // deceive.
+  const bool first = given->second.turn == 1 && given->second.previous.empty();
+  const std::string mark = MarkOf(given->second);
+  if (member.observed_revision ? *member.observed_revision != mark : !first || share == 0) {
+    return fmt::format("revision {} not observed yet", mark);
   }
   if (Bootstrapping()) {
     return member.Running() >= share ? "" : fmt::format("{} of {} servers run", member.Running(), share);
