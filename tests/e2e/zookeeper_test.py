@@ -350,4 +350,4 @@ class HubTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    harness.main()
+    harness.main_in_parallel()

@@ -44,6 +44,8 @@ base::Status ReadConfig(const Json& object, MemberSpec& spec) {
   for (const auto& [key, value] : FindObject(object, {"spec", "config", "extra"})) {
     const std::string field = fmt::format("spec.config.extra.{}", std::string_view(key));
     if (IsReserved(key)) return Wrong(field, "is not for you to set");
+    if (spec.config.contains(std::string(key)))
+      return Wrong(field, fmt::format("has a field of its own, spec.config.{}", std::string_view(key)));
     if (!value.is_string() || value.get_string().find('\n') != std::string::npos) return Wrong(field, "not one line of text");
     if (key.empty() || key.find_first_of("=\n #!:") != std::string::npos) return Wrong(field, "not a key of zoo.cfg");
     spec.config[std::string(key)] = value.get_string();
@@ -114,6 +116,11 @@ base::Result<MemberSpec> DecodeMemberSpec(const Json& object) {
   spec.paused = base::FindBool(object, {"spec", "paused"});
   spec.revision = FindString(object, {"spec", "rolloutRevision"});
   return spec;
+}
+
+base::Duration MemberSpec::NoticeTime() const {
+  const int64_t ticks = std::stoll(config.at("syncLimit")) + 1;
+  return std::chrono::milliseconds(ticks * std::stoll(config.at("tickTime")));
 }
 
 }  // namespace evenkeel::controllers::rollout::zookeeper::member

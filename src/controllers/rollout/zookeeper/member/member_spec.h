@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/time.h"
 #include "controllers/rollout/zookeeper/member/server_line.h"
 
 namespace evenkeel::controllers::rollout::zookeeper::member {
@@ -39,6 +40,8 @@ struct MemberSpec {
   bool paused = false;
   std::string revision;
 
+  /// After so long a leader has noticed that a follower is gone (syncLimit ticks, and one).
+  base::Duration NoticeTime() const;
   int64_t IdOf(int64_t ordinal) const { return id_offset + ordinal - ordinals_start + 1; }
 };
 

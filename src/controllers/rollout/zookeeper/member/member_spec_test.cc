@@ -58,6 +58,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Storage", R"({"spec": {"storage": {"type": "tape"}}})", "spec.storage.type: persistent or ephemeral"},
         Case{"ReservedKey", R"({"spec": {"config": {"extra": {"reconfigEnabled": "false"}}}})",
              "spec.config.extra.reconfigEnabled: is not for you to set"},
+        Case{"OfItsOwn", R"({"spec": {"config": {"extra": {"tickTime": "soon"}}}})",
+             "spec.config.extra.tickTime: has a field of its own, spec.config.tickTime"},
         Case{"TwoLines", R"({"spec": {"config": {"extra": {"a": "1\nserver.9=x:1:2"}}}})",
              "spec.config.extra.a: not one line of text"},
         Case{"NoKey", R"({"spec": {"config": {"extra": {"a=b": "1"}}}})", "spec.config.extra.a=b: not a key of zoo.cfg"}),

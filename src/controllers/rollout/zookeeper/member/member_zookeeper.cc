@@ -83,10 +83,11 @@ class MemberZooKeeper final : public runtime::MemberController {
  private:
   /// What is remembered of one ZooKeeper between two turns; nothing that could not be found out again.
   struct Memory {
-    std::vector<ServerLine> known;    // members that were agreed on when last heard of
-    std::set<std::string> deleted;    // uids of pods
-    base::Instant written{};          // its status
-    base::Instant no_change_until{};  // of the members
+    std::vector<ServerLine> known;                  // members that were agreed on when last heard of
+    std::set<std::string> deleted;                  // uids of pods
+    std::map<int64_t, base::Instant> silent_since;  // servers of other clusters that do not answer
+    base::Instant written{};                        // its status
+    base::Instant no_change_until{};                // of the members
   };
 
   void Schedule(base::Duration delay) {
@@ -160,14 +161,21 @@ class MemberZooKeeper final : public runtime::MemberController {
     for (const Question& question : questions) endpoints.push_back(question.endpoint);
     std::vector<base::Result<Answer>> answers = probe_->Ask(endpoints);
     EVENKEEL_CHECK(answers.size() == questions.size());
+    std::map<int64_t, base::Instant> silent_since;
     for (size_t i = 0; i < answers.size(); ++i) {
-      if (!answers[i]) continue;
-      if (questions[i].uid.empty()) {
-        picture.others.emplace(questions[i].endpoint.id, *std::move(answers[i]));
+      const int64_t id = questions[i].endpoint.id;
+      if (!questions[i].uid.empty()) {
+        if (answers[i]) picture.own.emplace(questions[i].uid, *std::move(answers[i]));
+      } else if (answers[i]) {
+        picture.others.emplace(id, *std::move(answers[i]));
       } else {
-        picture.own.emplace(questions[i].uid, *std::move(answers[i]));
+        const auto before = memory.silent_since.find(id);
+        const base::Instant since = before == memory.silent_since.end() ? clock_.Monotonic() : before->second;
+        silent_since.emplace(id, since);
+        if (clock_.Monotonic() - since < picture.spec.NoticeTime()) picture.newly_silent.insert(id);
       }
     }
+    memory.silent_since = std::move(silent_since);
     if (const Ensemble ensemble(picture); !ensemble.servers().empty()) memory.known = ensemble.servers();
   }
 

@@ -319,6 +319,24 @@ TEST_F(MemberZooKeeperTest, WithoutAnAnswerFromAVoterNothingIsStopped) {
   EXPECT_EQ(world.replaced.size(), 3U);
 }
 
+TEST_F(MemberZooKeeperTest, OneThatFallsSilentElsewhereIsTheLeadersToJudgeOnceItMustHaveNoticed) {
+  Want(3, {1, 2, 3});
+  executor.RunFor(30s);
+  for (const int64_t id : {4, 5}) {
+    world.running[id] = executor.clock().Monotonic();
+    world.members.push_back(*ParseServerLine(testing::LineOf(id)));
+  }
+  executor.RunFor(10s);
+  // As if it stood still: the leader goes on counting it for a while.
+  world.cut_off = {4};
+  Want(3, {1, 2, 3, 4, 5}, R"({"spec": {"image": {"tag": "3.9"}}})");
+  executor.RunFor(10s);
+  EXPECT_TRUE(world.replaced.empty());
+  EXPECT_EQ(Condition("Progressing", "message"), "server 4 does not answer, and its leader may not know yet");
+  executor.RunFor(1min);
+  EXPECT_EQ(world.replaced.size(), 3U) << "the leader counts it still, so it is only out of reach from here";
+}
+
 TEST_F(MemberZooKeeperTest, AShutFenceHoldsEverything) {
   Want(3, {1, 2, 3});
   executor.RunFor(30s);

@@ -6,7 +6,7 @@
 
 namespace evenkeel::controllers::rollout::zookeeper::member {
 
-Ensemble::Ensemble(const Picture& picture) : formed_(picture.formed) {
+Ensemble::Ensemble(const Picture& picture) : newly_silent_(picture.newly_silent), formed_(picture.formed) {
   for (const auto& [id, answer] : picture.others) answers_[id] = &answer;
   for (const ServerPod& pod : picture.pods) {
     own_.insert(pod.id);
@@ -46,6 +46,7 @@ std::string Ensemble::WhyNotInSync(int64_t except) const {
     if (id == except || Serves(id)) continue;
     // In other clusters not everything can be reached from here; that something answers and does not serve counts.
     if (own_.contains(id) || Of(id) != nullptr) return fmt::format("server {} does not serve", id);
+    if (newly_silent_.contains(id)) return fmt::format("server {} does not answer, and its leader may not know yet", id);
   }
   const auto voters = static_cast<int64_t>(voters_.size());
   const int64_t missing = voters - in_sync_;

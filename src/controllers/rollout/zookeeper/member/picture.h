@@ -33,6 +33,8 @@ struct Picture {
   std::map<std::string, Answer> own;
   /// Answers of servers in other clusters, as far as they can be reached, by id.
   std::map<int64_t, Answer> others;
+  /// Servers in other clusters that have been silent for less long than a leader takes to notice.
+  std::set<int64_t> newly_silent;
   bool formed = false;  ///< a quorum has been seen before
 };
 
@@ -55,7 +57,7 @@ class Ensemble {
   bool IsVoter(int64_t id) const { return voters_.contains(id); }
   bool IsMember(int64_t id) const { return FindServer(servers_, id) != nullptr; }
   /// Why the voters other than `except` (0: all) are not known to be in sync with one leader; "" when they are. A server that
-  /// does not answer here counts if the leader says so.
+  /// does not answer here counts if the leader says so, and has had the time to notice.
   std::string WhyNotInSync(int64_t except) const;
   /// Why there is no healthy majority; "" when there is.
   std::string WhyNoQuorum() const;
@@ -63,6 +65,7 @@ class Ensemble {
  private:
   std::map<int64_t, const Answer*> answers_;
   std::set<int64_t> own_;  // servers of this cluster that should answer
+  std::set<int64_t> newly_silent_;
   int64_t leader_ = 0;
   bool formed_ = false;
   std::vector<ServerLine> servers_;

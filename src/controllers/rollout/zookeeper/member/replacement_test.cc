@@ -29,6 +29,7 @@ struct Case {
   std::vector<int64_t> observers = {};
   std::string spec = "{}";
   bool formed = false;
+  std::set<int64_t> newly_silent = {};
 };
 
 class ReplacementTest : public ::testing::TestWithParam<Case> {};
@@ -41,6 +42,7 @@ TEST_P(ReplacementTest, Next) {
   Picture picture = PictureOf(SpecOf(static_cast<int64_t>(here.size()), list, 0, test.spec), here, test.others, test.members,
                               test.synced, test.observers);
   picture.formed = test.formed;
+  picture.newly_silent = test.newly_silent;
   const Ensemble ensemble(picture);
   const Replacement next = NextReplacement(picture, ensemble, PodRevision(picture.spec, picture.super_digest));
   EXPECT_EQ(next.pod ? next.pod->name : "", test.pod) << next.why;
@@ -70,6 +72,17 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"AVoterElsewhereIsDown", "F L F", {{4, 'F'}, {5, 'n'}}, kFive, 4, "", "server 5 does not serve"},
         Case{"AVoterElsewhereIsOutOfSync", "F L F", {{4, 'F'}, {5, '-'}}, kFive, 3, "", "4 of 5 voters"},
         Case{"TheLeaderVouchesForOneOutOfReach", "F L F", {{4, '-'}, {5, '-'}}, kFive, 4, "zk-2", "follows"},
+        Case{"ButNotForOneThatHasJustFallenSilent",
+             "F L F",
+             {{4, 'F'}, {5, '-'}},
+             kFive,
+             4,
+             "",
+             "may not know yet",
+             {},
+             "{}",
+             true,
+             {5}},
         Case{"TheLeaderIsElsewhere", "F F", {{3, 'L'}, {4, 'F'}, {5, 'F'}}, kFive, 4, "zk-1", "follows"},
         Case{"TheLeaderIsOutOfReach", "F F", {{3, '-'}, {4, 'F'}, {5, 'F'}}, kFive, 4, "", "no single leader"},
         Case{"TwoLeaders", "L L F", {}, kThree, 2, "", "no single leader"},
