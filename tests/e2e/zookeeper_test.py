@@ -88,7 +88,7 @@ class OneMemberTest(unittest.TestCase):
     def test_4_a_change_that_does_not_start_stops_at_one_server(self):
         counter = self.counting()
         good = self.member.get()["spec"]
-        bad = {**good, "rolloutRevision": "bad", "config": {**good["config"], "extra": {"initLimit": "nonsense"}}}
+        bad = {**good, "rolloutRevision": "bad", "config": {**good["config"], "extra": {"electionAlg": "0"}}}
         self.member.apply(bad)
         harness.eventually(lambda: self.member.status()["updatedReplicas"] == 1 and self.member.status()["readyReplicas"] == 2, 60)
         with self.assertRaises(AssertionError):
@@ -330,6 +330,8 @@ class HubTest(unittest.TestCase):
         # Not the one that is changed first, whose servers restart just now, and not the leader's.
         dead, last = self.members[order[1]], self.members[order[2]]
         before = last.uids()
+        # Nor does anybody make new nodes for it.
+        dead.kubectl("patch", "nodegroup", "general", "--type=merge", "--patch", '{"spec": {"maxSize": 0}}')
         nodes = dead.kubectl("get", "nodes", "-o", "name").split()
         dead.kubectl("cordon", *nodes)
         self.addCleanup(dead.kubectl, "uncordon", *nodes)
