@@ -40,10 +40,11 @@ bool IsOf(const std::string& key, const apiserver::AuditRecord& record) {
 
 }  // namespace
 
-ApiServer::ApiServer(ApiServerOptions options, base::VirtualExecutor& executor, const base::Random& random, Network& network,
-                     ApiObserver& observer)
+ApiServer::ApiServer(ApiServerOptions options, base::VirtualExecutor& executor, Fibers& fibers, const base::Random& random,
+                     Network& network, ApiObserver& observer)
     : options_(std::move(options)),
       executor_(executor),
+      fibers_(fibers),
       random_(random.Fork(options_.name)),
       network_(network),
       observer_(observer),
@@ -77,9 +78,15 @@ base::Status ApiServer::Start() {
     const auto& names = embedded::workloads::Workloads::ControllerNames();
     cluster.workloads.disabled = {names.begin(), names.end()};
   }
+  base::Executor* executor = &executor_;
+  if (options_.federation) {
+    process_ = std::make_unique<Process>(executor_, fibers_, options_.name);
+    cluster.federation = options_.federation(*process_);
+    executor = process_.get();
+  }
   // Another start must not make the same uids again.
   const base::Random random = random_.Fork("start " + std::to_string(++starts_));
-  cluster_ = std::make_unique<embedded::fleet::Cluster>(cluster, std::make_unique<OpenedStore>(*store_), executor_, random);
+  cluster_ = std::make_unique<embedded::fleet::Cluster>(cluster, std::make_unique<OpenedStore>(*store_), *executor, random);
   EVENKEEL_TRY(cluster_->Start());
   network_.Attach(options_.name, [this](const std::string& user, int64_t epoch) { return cluster_->NewClient(user, epoch); });
   return {};
@@ -87,8 +94,18 @@ base::Status ApiServer::Start() {
 
 void ApiServer::Crash(bool silent) {
   network_.Detach(options_.name, silent);
+  if (process_) process_->Kill();
   cluster_.reset();
+  process_.reset();
   unclaimed_.clear();
+}
+
+void ApiServer::StopNode(const std::string& node) {
+  cluster_->node_strand()->Post([&agent = cluster_->nodes(), node] { agent.StopNode(node); });
+}
+
+void ApiServer::StartNode(const std::string& node) {
+  cluster_->node_strand()->Post([&agent = cluster_->nodes(), node] { agent.StartNode(node); });
 }
 
 void ApiServer::Record(const apiserver::AuditRecord& record) {

@@ -41,13 +41,15 @@ struct ApiServerOptions {
   int nodes = 0;
   bool cloud = false;  ///< with node groups
   embedded::nodeagent::ContainerRuntime* runtime = nullptr;
+  /// A hub's: what brings objects to the members; given the process that all of the cluster runs in. Empty: nothing does.
+  std::function<embedded::federation::FederationOptions(Process& process)> federation{};
 };
 
 class ApiServer final : private embedded::apiserver::AuditSink {
  public:
   /// All must outlive it.
-  ApiServer(ApiServerOptions options, base::VirtualExecutor& executor, const base::Random& random, Network& network,
-            ApiObserver& observer);
+  ApiServer(ApiServerOptions options, base::VirtualExecutor& executor, Fibers& fibers, const base::Random& random,
+            Network& network, ApiObserver& observer);
   ~ApiServer() override;
 
   const std::string& name() const { return options_.name; }
@@ -59,12 +61,16 @@ class ApiServer final : private embedded::apiserver::AuditSink {
   /// As an administrator, without a network. While up.
   client::Client& client() { return cluster_->client(); }
   embedded::store::Store& store() { return *store_; }
+  /// While up: one of its nodes is switched off, or on again.
+  void StopNode(const std::string& node);
+  void StartNode(const std::string& node);
 
  private:
   void Record(const embedded::apiserver::AuditRecord& record) override;
 
   const ApiServerOptions options_;
   base::VirtualExecutor& executor_;
+  Fibers& fibers_;
   const base::Random random_;
   Network& network_;
   ApiObserver& observer_;
@@ -72,6 +78,7 @@ class ApiServer final : private embedded::apiserver::AuditSink {
   std::unique_ptr<embedded::store::Watch> trace_;
   std::vector<embedded::store::Event> unclaimed_;  ///< changes whose writer has not been told yet
   int starts_ = 0;
+  std::unique_ptr<Process> process_;  ///< with a federation, whose calls take their time
   std::unique_ptr<embedded::fleet::Cluster> cluster_;
 };
 

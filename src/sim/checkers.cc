@@ -7,6 +7,7 @@
 #include "sim/autoscaler_checkers.h"
 #include "sim/balancer_checkers.h"
 #include "sim/plan_book.h"
+#include "sim/rollout_checkers.h"
 #include "sim/writer_controller.h"
 
 namespace evenkeel::sim {
@@ -25,6 +26,7 @@ const std::vector<std::string>& CheckerNames() {
     std::vector<std::string> all = {"one-writer", "no-orphan", "revisions", "no-older", "quiet", "writes"};
     std::ranges::copy(AutoscalerCheckerNames(), std::back_inserter(all));
     std::ranges::copy(BalancerCheckerNames(), std::back_inserter(all));
+    std::ranges::copy(RolloutCheckerNames(), std::back_inserter(all));
     return all;
   }();
   return names;

@@ -3,6 +3,7 @@
 #include "base/metrics.h"
 #include "controllers/autoscaler/member_autoscaler.h"
 #include "controllers/balancer/member/member_balancer.h"
+#include "controllers/rollout/zookeeper/member/member_zookeeper.h"
 #include "embedded/cloud/cloud_provider.h"
 #include "sim/writer_controller.h"
 
@@ -45,6 +46,15 @@ controllers::runtime::MemberControllerFactory NewBalancer(const ControllerContex
                                       .host = context.user});
 }
 
+controllers::runtime::MemberControllerFactory NewZooKeeper(const ControllerContext& context) {
+  const auto random = std::make_shared<base::Random>(context.random.Fork("passwords"));
+  return zookeeper::NewMemberZooKeeper({.clock = context.clock,
+                                        .random = context.random.Fork("zookeeper"),
+                                        .probe = [probe = context.probe](controllers::runtime::Member&) { return probe(); },
+                                        .new_password = [random] { return random->Uuid(); },
+                                        .host = context.user});
+}
+
 }  // namespace
 
 const std::map<std::string, ControllerMaker>& SimulatedControllers() {
@@ -59,6 +69,7 @@ const std::map<std::string, ControllerMaker>& SimulatedControllers() {
                writes.Acknowledged(member, author, counter);
              });
        }},
+      {"zookeeper", NewZooKeeper},
   };
   return makers;
 }

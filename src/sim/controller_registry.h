@@ -9,6 +9,7 @@
 #include "controllers/autoscaler/options.h"
 #include "controllers/runtime/member.h"
 #include "sim/checkers.h"
+#include "sim/zookeeper_model.h"
 
 namespace evenkeel::sim {
 
@@ -19,10 +20,12 @@ struct ControllerContext {
   base::Clock& clock;  ///< its own
   WritesChecker& writes;
   const controllers::autoscaler::Options& autoscaler;
+  /// How it talks to the ZooKeeper servers of a member; null without an ensemble.
+  std::function<std::unique_ptr<zookeeper::Probe>()> probe;
 };
 using ControllerMaker = std::function<controllers::runtime::MemberControllerFactory(const ControllerContext&)>;
 
-/// "autoscaler", "balancer", "writer".
+/// "autoscaler", "balancer", "writer", "zookeeper".
 const std::map<std::string, ControllerMaker>& SimulatedControllers();
 
 }  // namespace evenkeel::sim

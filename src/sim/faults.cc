@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <cmath>
+#include <set>
 
 #include "sim/fault_kinds.h"
 #include "sim/simulation.h"
@@ -18,6 +19,9 @@ constexpr double kOn = 2.0 / 3;
 constexpr int64_t kDriftPpmMax = 10'000;
 /// Half of all partitions and slow calls concern the hub: there is only one, and everybody needs it.
 constexpr double kHubShare = 0.5;
+
+/// They befall what an ensemble runs on.
+const std::set<std::string_view> kEnsembleFaults{"member-cut", "member-loss", "node-crash", "server-crash"};
 
 bool Has(const std::map<std::string, double>& faults, std::string_view name) { return faults.contains(std::string(name)); }
 
@@ -72,6 +76,7 @@ void FaultInjector::Start() {
   simulation_.fleet().network().conditions() = ConditionsOf(rates_);
   for (const auto& [name, rate] : rates_) {
     if (name.starts_with("cloud-") && simulation_.workload().groups().empty()) continue;
+    if (kEnsembleFaults.contains(name) && simulation_.rollout() == nullptr) continue;
     if (FindFaultKind(name)->rate == FaultKind::Rate::kPeriod) Plan(name);
   }
 }
@@ -116,6 +121,10 @@ void FaultInjector::StrikeOne(std::string_view kind) {
   if (kind == "clock-jump") return JumpClock();
   if (kind == "cluster") return RemoveCluster();
   if (kind.starts_with("cloud-")) return DisturbCloud(kind);
+  if (kind == "server-crash") return CrashServer();
+  if (kind == "node-crash") return CrashNode();
+  if (kind == "member-cut") return CutMember();
+  if (kind == "member-loss") return LoseMember();
   if (kind.starts_with("watch-")) return DisturbWatches(kind);
   EVENKEEL_CHECK(false);
 }
@@ -128,6 +137,11 @@ std::string FaultInjector::SomeHost() {
 std::string FaultInjector::SomeApi() {
   const auto& servers = simulation_.fleet().servers();
   if (random_.Chance(kHubShare)) return servers.front()->name();
+  return servers[1 + random_.Below(servers.size() - 1)]->name();
+}
+
+std::string FaultInjector::SomeMember() {
+  const auto& servers = simulation_.fleet().servers();
   return servers[1 + random_.Below(servers.size() - 1)]->name();
 }
 
@@ -265,6 +279,45 @@ void FaultInjector::DisturbCloud(std::string_view kind) {
   simulation_.Struck(std::string(kind), member, fmt::format("{} for {}", group, base::FormatDuration(duration)));
   workload.DisturbCloud(member, group, cloud);
   simulation_.After(duration, [&workload, member, group] { workload.RestoreCloud(member, group, false); });
+}
+
+void FaultInjector::CrashServer() {
+  const std::string pod = simulation_.rollout()->CrashServer(random_);
+  if (!pod.empty()) simulation_.Struck("server-crash", pod);
+}
+
+void FaultInjector::CrashNode() {
+  const std::string member = SomeMember();
+  const int64_t nodes = std::max(simulation_.scenario().nodes_max, 1);
+  const std::string node = fmt::format("{}-node-{}", member, random_.Between(int64_t{1}, nodes));
+  const Duration duration = Some(5s, 2min);
+  simulation_.Struck("node-crash", node, base::FormatDuration(duration));
+  simulation_.SwitchNode(member, node, false);
+  simulation_.After(duration, [this, member, node] { simulation_.SwitchNode(member, node, true); });
+}
+
+void FaultInjector::CutMember() {
+  const std::string member = SomeMember();
+  const bool from_all = random_.Chance(0.5);
+  const std::string one = SomeMember();
+  const Duration duration = Some(2s, 60s);
+  simulation_.Struck("member-cut", member,
+                     fmt::format("from {} for {}", from_all ? "all others" : one, base::FormatDuration(duration)));
+  ZooKeeperModel& model = simulation_.rollout()->model();
+  for (const auto& server : simulation_.fleet().servers()) {
+    const std::string& other = server->name();
+    if (other == kHub || other == member || (!from_all && other != one)) continue;
+    model.Cut(member, other);
+    simulation_.After(duration, [&model, member, other] { model.Heal(member, other); });
+  }
+}
+
+void FaultInjector::LoseMember() {
+  const std::string member = SomeMember();
+  const Duration duration = Some(5s, 2min);
+  simulation_.Struck("member-loss", member, base::FormatDuration(duration));
+  simulation_.CrashApi(member, true, true);
+  simulation_.After(duration, [this, member] { simulation_.StartApi(member); });
 }
 
 }  // namespace evenkeel::sim

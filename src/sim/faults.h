@@ -48,6 +48,11 @@ class FaultInjector {
   void DisturbWatches(std::string_view kind);
   void RemoveCluster();
   void DisturbCloud(std::string_view kind);
+  void CrashServer();
+  void CrashNode();
+  void CutMember();
+  void LoseMember();
+  std::string SomeMember();
   std::string SomeHost();  ///< "" when none runs
   std::string SomeApi();
   base::Duration Some(base::Duration low, base::Duration high) { return random_.Between(low, high); }

@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "client/definitions.h"
+#include "controllers/rollout/zookeeper/interpreter.h"
 #include "embedded/federation/definitions.h"
 #include "embedded/fleet/hub_objects.h"
 
@@ -10,6 +11,7 @@ namespace evenkeel::sim {
 namespace {
 
 namespace fleet = embedded::fleet;
+namespace rollout = controllers::rollout::zookeeper;
 
 /// Any day will do; a fixed one, so that times in a trace can be compared.
 constexpr base::Time kStart = std::chrono::sys_days(std::chrono::year(2030) / 1 / 1);
@@ -44,12 +46,16 @@ base::Status Fleet::Start(embedded::nodeagent::ContainerRuntime* runtime) {
     const bool hub = i == 0;
     const auto nodes =
         static_cast<int>(random_.Fork(fmt::format("nodes {}", i)).Between(options_.nodes_min, options_.nodes_max));
-    servers_.push_back(std::make_unique<ApiServer>(ApiServerOptions{.name = hub ? kHub : fmt::format("member-{}", i),
-                                                                    .index = i,
-                                                                    .nodes = hub ? options_.hub_nodes : nodes,
-                                                                    .cloud = !hub && options_.cloud,
-                                                                    .runtime = hub ? runtime : nullptr},
-                                                   executor_, random_, network_, static_cast<ApiObserver&>(*this)));
+    const std::string name = hub ? kHub : fmt::format("member-{}", i);
+    if (!hub) runtime = options_.member_runtime ? options_.member_runtime(name) : nullptr;
+    ApiServerOptions options{.name = name,
+                             .index = i,
+                             .nodes = hub ? options_.hub_nodes : nodes,
+                             .cloud = !hub && options_.cloud,
+                             .runtime = runtime};
+    if (hub && options_.federation) options.federation = [this](Process& process) { return FederationOf(process); };
+    servers_.push_back(std::make_unique<ApiServer>(std::move(options), executor_, fibers_, random_, network_,
+                                                   static_cast<ApiObserver&>(*this)));
     EVENKEEL_TRY(servers_.back()->Start());
   }
   client::Client& client = hub().client();
@@ -58,6 +64,19 @@ base::Status Fleet::Start(embedded::nodeagent::ContainerRuntime* runtime) {
   EVENKEEL_TRY(client::InstallDefinition(client, embedded::federation::ClusterDefinition()));
   for (size_t i = 1; i < servers_.size(); ++i) EVENKEEL_TRY(Register(servers_[i]->name()));
   return {};
+}
+
+embedded::federation::FederationOptions Fleet::FederationOf(Process& hub) {
+  embedded::federation::FederationOptions federation;
+  federation.connect = [this, &hub](const base::Json& cluster, const base::Json&) {
+    const std::string server(base::FindString(cluster, {"spec", "apiEndpoint"}));
+    return network_.NewClient(hub, ApiOf(server), {.host = kHub, .user = "system:federation"});
+  };
+  federation.ask = [](const base::Json&, const base::Json& question) {
+    const std::string body = base::ToText(question);
+    return base::ParseJson(rollout::AnswerInterpreter("application/json", body), "the interpreter's answer");
+  };
+  return federation;
 }
 
 void Fleet::Stop() { servers_.clear(); }

@@ -20,6 +20,9 @@ struct FleetOptions {
   int nodes_min = 3, nodes_max = 3;  ///< per member, drawn by the seed
   int hub_nodes = 0;                 ///< that run pods
   bool cloud = false;                ///< members have node groups
+  bool federation = false;           ///< the hub brings objects to the members
+  /// What runs the pods of a member that ask for it; may be empty, and answer null.
+  std::function<embedded::nodeagent::ContainerRuntime*(const std::string& member)> member_runtime{};
 };
 
 class Fleet final : private ApiObserver {
@@ -51,6 +54,7 @@ class Fleet final : private ApiObserver {
   void Observe(ApiObserver& observer) { observers_.push_back(&observer); }
 
  private:
+  embedded::federation::FederationOptions FederationOf(Process& hub);
   void OnWrite(const ApiWrite& write) override;
   void OnStored(const std::string& api, const embedded::store::Event& event) override;
 

@@ -124,6 +124,11 @@ void Network::HealAll() {
   for (const auto& [api, port] : ports_) SlowDown(api, Duration::zero());
 }
 
+bool Network::IsCut(const std::string& host, const std::string& api) const {
+  const auto link = links_.find({host, api});
+  return link != links_.end() && (link->second->requests_cut || link->second->answers_cut);
+}
+
 Instant Network::UndisturbedSince(const std::string& host, const std::string& api) const {
   const auto link = links_.find({host, api});
   if (link == links_.end()) return {};

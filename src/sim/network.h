@@ -88,6 +88,8 @@ class Network {
   /// Ends partitions, delays and slowness.
   void HealAll();
 
+  /// Nothing comes through the link in one direction, or in both.
+  bool IsCut(const std::string& host, const std::string& api) const;
   /// The link has worked since then: no cut, and no fault hit a call or a watch. Now, if it does not work now.
   base::Instant UndisturbedSince(const std::string& host, const std::string& api) const;
   /// The API server has been up, and not slow, since then.

@@ -59,6 +59,7 @@ struct Scenario {
   std::vector<NodeGroupScenario> node_groups;  ///< of each member
   WorkloadScenario workload;
   BalancingScenario balancing;
+  std::optional<EnsembleScenario> ensemble;
   std::optional<TraceScenario> trace;
 
   bool Runs(std::string_view controller) const { return std::ranges::find(controllers, controller) != controllers.end(); }

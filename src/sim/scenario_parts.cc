@@ -14,6 +14,7 @@ using namespace std::chrono_literals;
 
 constexpr int64_t kGroupNodesMax = 1000;
 constexpr int kDeploymentsMax = 100;
+constexpr int64_t kVotersMax = 9;
 constexpr int64_t kMovementsMax = 1'000'000;
 constexpr base::Duration kDelayMax = 1h;
 
@@ -149,6 +150,32 @@ Status ReadBalancing(Fields& fields, BalancingScenario& balancing) {
   return each.NothingElse();
 }
 
+Status ReadRange(Fields& fields, std::string_view field, int64_t low, int64_t high, int64_t& min, int64_t& max) {
+  const Json* given = fields.Take(field);
+  if (given == nullptr) return {};
+  Fields range = fields.Below(*given, field);
+  EVENKEEL_TRY(range.IsObject());
+  EVENKEEL_TRY(range.Whole("min", low, high, min));
+  EVENKEEL_TRY(range.Whole("max", low, high, max));
+  EVENKEEL_TRY(range.NothingElse());
+  if (max < min) return range.Wrong("", "max is less than min");
+  return {};
+}
+
+Status ReadEnsemble(Fields& fields, Scenario& scenario) {
+  const Json* given = fields.Take("ensemble");
+  if (given == nullptr) return {};
+  Fields each = fields.Below(*given, "ensemble");
+  EVENKEEL_TRY(each.IsObject());
+  EnsembleScenario& ensemble = scenario.ensemble.emplace();
+  EVENKEEL_TRY(ReadRange(each, "voters", 1, kVotersMax, ensemble.voters_min, ensemble.voters_max));
+  EVENKEEL_TRY(ReadRange(each, "clusters", 1, kVotersMax, ensemble.clusters_min, ensemble.clusters_max));
+  EVENKEEL_TRY(each.Time("period", 1s, kDelayMax, ensemble.period));
+  EVENKEEL_TRY(each.Time("writes", 10ms, kDelayMax, ensemble.writes));
+  EVENKEEL_TRY(ReadShare(each, "broken", ensemble.broken));
+  return each.NothingElse();
+}
+
 Status ReadTraceSettings(Fields& fields, Scenario& scenario) {
   const Json* given = fields.Take("trace");
   if (given == nullptr) return {};
@@ -174,6 +201,7 @@ base::Status ReadParts(Fields& fields, Scenario& scenario) {
   EVENKEEL_TRY(ReadGroups(fields, scenario));
   EVENKEEL_TRY(ReadWorkload(fields, scenario.workload));
   EVENKEEL_TRY(ReadBalancing(fields, scenario.balancing));
+  EVENKEEL_TRY(ReadEnsemble(fields, scenario));
   return ReadTraceSettings(fields, scenario);
 }
 

@@ -14,6 +14,12 @@
 //     budgets: 0.5                      # share of Deployments with a PodDisruptionBudget
 //     stubborn: 0.1                     # share of steps that make a pod that must not be evicted, for a while
 //   balancing: {movements: 6, window: 2m, interval: 10s, threshold: 1.3}     # of each member's BalancingPolicy
+//   ensemble:                           # one ZooKeeper ensemble over some of the members
+//     voters: {min: 3, max: 7}          # together
+//     clusters: {min: 2, max: 5}        # that they are in
+//     period: 45s                       # between two changes of what the user wants
+//     broken: 0.2                       # share of new images that do not start
+//     writes: 500ms                     # between two writes of its client
 //   trace: {kind: openb, path: DIRECTORY, provisionDelay: 60s, deleteDelay: 30s}
 #pragma once
 
@@ -51,6 +57,13 @@ struct BalancingScenario {
   int64_t movements = 6;  ///< allowed in any window
   base::Duration window = std::chrono::minutes(2), interval = std::chrono::seconds(10);
   double threshold = 1.3;  ///< of cpu and memory
+};
+
+struct EnsembleScenario {
+  int64_t voters_min = 3, voters_max = 7;
+  int64_t clusters_min = 2, clusters_max = 5;
+  base::Duration period = std::chrono::seconds(45), writes = std::chrono::milliseconds(500);
+  double broken = 0.2;
 };
 
 struct TraceScenario {

@@ -3,8 +3,6 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "embedded/fleet/hub_objects.h"
-#include "sim/controller_registry.h"
-#include "sim/probe.h"
 
 namespace evenkeel::sim {
 namespace {
@@ -14,8 +12,6 @@ using base::Duration;
 using base::Instant;
 using namespace std::chrono_literals;
 
-constexpr Duration kStallMin = 1s;
-constexpr Duration kStallMax = 90s;
 /// As a pod's grace period: who has not ended by then is killed.
 constexpr Duration kGrace = 30s;
 /// After a fault, loads are measured anew for a while, and plans follow them.
@@ -23,111 +19,7 @@ constexpr Duration kPlanStands = 90s;
 /// A fleet that is settled for so long has settled.
 constexpr int kSettledSeconds = 5;
 
-bool Autoscales(const Scenario& scenario) { return scenario.Runs("autoscaler"); }
-bool Balances(const Scenario& scenario) { return scenario.Runs("balancer"); }
-
-controllers::autoscaler::Options FlagsOf(const Scenario& scenario) {
-  auto applied = controllers::autoscaler::ApplyFlags(scenario.autoscaler);
-  EVENKEEL_CHECK(applied.has_value());
-  return std::move(applied->options);
-}
-
 }  // namespace
-
-distribution::Options DrawOptions(const Scenario& scenario, base::Random random) {
-  distribution::Options options;
-  options.mode = scenario.mode;
-  options.ns = embedded::fleet::kNamespace;
-  options.dynamic = true;
-  options.method = distribution::Method::kRoundRobin;
-  const Scenario::Options& given = scenario.options;
-  if (given.hostile) {
-    options.lease_duration = random.Between(5s, 30s);
-    // Two clocks that are off by 1 % and the requests' time-out (replica.cc) fit into a fifth.
-    options.lease_margin =
-        Duration(static_cast<int64_t>(static_cast<double>(options.lease_duration.count()) * (0.2 + random.Unit() / 5)));
-    options.replica_lease_duration = random.Between(3s, 20s);
-    constexpr std::array<int64_t, 5> kMoves = {0, 1, 10, 100, 1000};
-    options.moves_per_minute = kMoves[random.Below(kMoves.size())];
-    options.handover = random.Chance(0.2) ? Duration::zero() : random.Between(100ms, 10s);
-    options.heartbeat = random.Between(1s, 20s);
-  }
-  options.lease_duration = given.lease.value_or(options.lease_duration);
-  if (given.lease) options.lease_margin = options.lease_duration / 5;
-  options.lease_margin = given.margin.value_or(options.lease_margin);
-  options.replica_lease_duration = given.replica_lease.value_or(options.replica_lease_duration);
-  options.moves_per_minute = given.moves_per_minute.value_or(options.moves_per_minute);
-  options.handover = given.handover.value_or(options.handover);
-  return options;
-}
-
-Simulation::Simulation(const Scenario& scenario, SimulationOptions options)
-    : scenario_(scenario),
-      options_(options),
-      fleet_({.seed = options.seed,
-              .members = scenario.members,
-              .nodes_min = scenario.nodes_min,
-              .nodes_max = scenario.nodes_max,
-              .cloud = !scenario.node_groups.empty()}),
-      fleet_clock_(fleet_.executor().clock()),
-      random_(fleet_.random().Fork("simulation")),
-      distribution_(DrawOptions(scenario, random_.Fork("options"))),
-      autoscaler_(FlagsOf(scenario)),
-      context_(fleet_.replica_context()),
-      wanted_(scenario.replicas_start),
-      workload_(fleet_, scenario_, random_.Fork("workload"),
-                [this](const auto& member, const auto& event, const auto& detail) { Tell(member, event, detail); }),
-      faults_(*this, random_.Fork("faults")) {
-  report_.scenario = scenario.name;
-  report_.seed = options.seed;
-  AddChecker<OneWriterChecker>(options.states_epochs);
-  no_orphan_ = &AddChecker<NoOrphanChecker>();
-  AddChecker<RevisionsChecker>();
-  no_older_ = &AddChecker<NoOlderChecker>();
-  AddChecker<QuietChecker>();
-  writes_ = &AddChecker<WritesChecker>();
-  AddMemberCheckers();
-  fleet_.Observe(*this);
-  fleet_.network().on_fault = [this](const auto& kind, const auto& party, const auto& detail) { Struck(kind, party, detail); };
-  fleet_.network().on_stall = [this](Process& process) { Pause(process, random_.Between(kStallMin, kStallMax)); };
-}
-
-Simulation::~Simulation() {
-  replicas_.clear();
-  fleet_.Stop();
-}
-
-template <typename Made, typename... Arguments>
-Made& Simulation::AddChecker(Arguments... arguments) {
-  auto checker = std::make_unique<Made>(arguments...);
-  Made& made = *checker;
-  made.Attach(*this, [this, name = std::string(made.name())](std::string what) {
-    if (!scenario_.checkers.contains(name)) return;
-    Tell(name, "violation", what);
-    report_.violations.push_back({SinceStart(), name, std::move(what)});
-  });
-  checkers_.push_back(std::move(checker));
-  return made;
-}
-
-void Simulation::AddMemberCheckers() {
-  const MemberBook* book = &members_;
-  if (Autoscales(scenario_)) {
-    AddChecker<UndrainableChecker>(book, &autoscaler_);
-    AddChecker<LimitsChecker>(book, &autoscaler_);
-    AddChecker<FlappingChecker>(book, &autoscaler_);
-    AddChecker<SchedulableChecker>(book, &autoscaler_);
-  }
-  if (Balances(scenario_)) {
-    const BalancingScenario* limits = &scenario_.balancing;
-    AddChecker<RoomChecker>(book, limits);
-    throttles_ = &AddChecker<ThrottlesChecker>(book, limits);
-    AddChecker<NoWayBackChecker>(book, limits);
-    AddChecker<EnergyChecker>(book, limits);
-    AddChecker<TogetherChecker>(book, limits);
-  }
-  if (Autoscales(scenario_) || Balances(scenario_)) AddChecker<BudgetsChecker>(book, &autoscaler_);
-}
 
 SimulationReport Simulation::Run() {
   if (auto begun = Begin(); !begun) {
@@ -146,8 +38,8 @@ SimulationReport Simulation::Run() {
   report_.trace_hash = fleet_.executor().trace_hash();
   report_.longest_unowned = no_orphan_->longest();
   std::ranges::sort(report_.handovers);
-  if (Balances(scenario_)) report_.movements = throttles_->movements();
-  if (Autoscales(scenario_)) {
+  if (scenario_.Runs("balancer")) report_.movements = throttles_->movements();
+  if (scenario_.Runs("autoscaler")) {
     const MemberBook::Counts& counts = members_.counts();
     report_.autoscaling = {.joined = counts.joined, .gone = counts.gone, .evictions = evictions_, .waited = counts.waited};
     std::ranges::sort(report_.autoscaling->waited);
@@ -167,6 +59,7 @@ base::Status Simulation::Begin() {
     if (!created) return base::Fail(created.error());
   }
   EVENKEEL_TRY(workload_.Begin());
+  if (rollout_) EVENKEEL_TRY(rollout_->Begin([this](int64_t value) { acknowledged_->Acknowledged(value); }));
   FillUp();
   return {};
 }
@@ -176,6 +69,7 @@ void Simulation::RunUntil(Instant end, bool faults) {
     const Duration into = SinceStart() % 1s;
     Instant next = std::min(end, now() + (1s - into));
     if (faults) next = std::min({next, faults_.next(), workload_.next()});
+    if (rollout_) next = std::min(next, rollout_->next());
     if (!recoveries_.empty()) next = std::min(next, recoveries_.begin()->first);
     fleet_.executor().RunFor(std::max(next - now(), Duration::zero()));
     while (!recoveries_.empty() && recoveries_.begin()->first <= now()) {
@@ -190,6 +84,7 @@ void Simulation::RunUntil(Instant end, bool faults) {
       workload_.Step();
       faults_.Strike();
     }
+    if (rollout_) rollout_->Step();
     if (SinceStart() % 1s == Duration::zero()) EverySecond();
   }
 }
@@ -212,6 +107,7 @@ bool Simulation::RunUntilConverged() {
     state += fmt::format("; {} applied plan {}, owns {} of {}{}", replica.user, replica.plan_epoch, replica.owned.size(),
                          replica.assigned.size(), replica.healthy ? "" : ", is not healthy");
   }
+  if (rollout_) state += "; of the ensemble: " + rollout_->WhyNotConverged();
   report_.violations.push_back(
       {SinceStart(), "converge",
        fmt::format("not converged {} after the last fault{}", base::FormatDuration(scenario_.heal), state)});
@@ -230,10 +126,11 @@ bool Simulation::Converged() const {
     owned += replica.owned.size();
     members.insert(replica.owned.begin(), replica.owned.end());
   }
-  return owned == registered_.size() && members.size() == owned;
+  return owned == registered_.size() && members.size() == owned && (!rollout_ || rollout_->WhyNotConverged().empty());
 }
 
 void Simulation::EverySecond() {
+  if (rollout_book_) rollout_book_->Look();
   for (const auto& checker : checkers_) checker->OnSecond();
 }
 
@@ -243,6 +140,7 @@ void Simulation::Heal() {
   for (auto& [at, recovery] : std::exchange(recoveries_, {})) recovery();
   workload_.HealClouds();
   workload_.Stop();
+  if (rollout_) rollout_->Stop();
   FillUp();
   for (const auto& checker : checkers_) checker->OnHealed();
 }
@@ -274,33 +172,6 @@ void Simulation::FillUp(const std::string& host) {
   (void)fleet_.hub().client().Patch(kube::resources::Deployments(), embedded::fleet::kNamespace,
                                     embedded::fleet::kControllerName, client::PatchType::kMerge,
                                     base::JsonObject{{"spec", base::JsonObject{{"replicas", wanted_}}}});
-}
-
-void Simulation::Launch(const std::string& host) {
-  ReplicaSettings settings{
-      .user = fmt::format("{}/{}", host, ++launched_), .options = distribution_, .clock = faults_.NewClock()};
-  settings.options.host_name = host;
-  settings.states_epochs = options_.states_epochs;
-  const base::Random random = random_.Fork(settings.user);
-  for (const std::string& name : scenario_.controllers) {
-    settings.controllers.push_back([this, &make = SimulatedControllers().at(name)](Replica& replica) {
-      return make({.user = replica.user(),
-                   .random = replica.random(),
-                   .clock = replica.process().clock(),
-                   .writes = *writes_,
-                   .autoscaler = autoscaler_});
-    });
-  }
-  const auto& servers = fleet_.servers();
-  base::Random choice = random.Fork("probe");
-  const std::string& probed = servers[1 + choice.Below(servers.size() - 1)]->name();
-  settings.parts.push_back([this, probed](Replica& replica) { return NewProbe(replica, probed, *no_older_); });
-  Tell(settings.user, "start");
-  views_of_ = {};
-  usable_since_[settings.user] = process_changed_ = now();
-  std::unique_ptr<Replica>& replica = replicas_[host];
-  replica = std::make_unique<Replica>(context_, std::move(settings), random);
-  replica->Start();
 }
 
 void Simulation::Kill(const std::string& host) {
@@ -354,9 +225,18 @@ void Simulation::Pause(Process& process, Duration duration) {
   });
 }
 
-void Simulation::CrashApi(const std::string& api, bool silent) {
+void Simulation::CrashApi(const std::string& api, bool silent, bool loses_servers) {
   for (const auto& server : fleet_.servers()) {
-    if (server->name() == api && server->up()) server->Crash(silent);
+    if (server->name() != api || !server->up()) continue;
+    if (rollout_) rollout_->BeforeCrash(api, loses_servers);
+    server->Crash(silent);
+  }
+}
+
+void Simulation::SwitchNode(const std::string& member, const std::string& node, bool on) {
+  for (const auto& server : fleet_.servers()) {
+    // An API server that starts has all its nodes on.
+    if (server->name() == member && server->up()) on ? server->StartNode(node) : server->StopNode(node);
   }
 }
 
@@ -444,7 +324,13 @@ void Simulation::OnWrite(const ApiWrite& write) {
 }
 
 void Simulation::OnStored(const std::string& api, const embedded::store::Event& event) {
-  if (Autoscales(scenario_) || Balances(scenario_)) members_.See(api, event, now());
+  if (scenario_.Runs("autoscaler") || scenario_.Runs("balancer")) members_.See(api, event, now());
+  if (rollout_) {
+    rollout_->See(api, event);
+    rollout_book_->See(api, event);
+    if (const auto& action = rollout_book_->action())
+      Tell(api, "server stopped", fmt::format("{}, server {}", action->pod, action->id));
+  }
   for (const auto& checker : checkers_) checker->OnStored(api, event);
 }
 

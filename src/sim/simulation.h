@@ -19,6 +19,8 @@
 #include "sim/plan_book.h"
 #include "sim/replica.h"
 #include "sim/report.h"
+#include "sim/rollout_checkers.h"
+#include "sim/rollout_driver.h"
 #include "sim/scenario.h"
 #include "sim/workload_driver.h"
 
@@ -57,11 +59,15 @@ class Simulation final : private FleetView, private ApiObserver {
   /// Until `duration` has passed. Also from within a step.
   void Pause(Process& process, base::Duration duration);
   Process& ProcessOf(const std::string& host) { return replicas_.at(host)->process(); }
-  void CrashApi(const std::string& api, bool silent);
+  /// `loses_servers`: those of the ensemble that run there end, too.
+  void CrashApi(const std::string& api, bool silent, bool loses_servers = false);
   void StartApi(const std::string& api);
   void Register(const std::string& member);
   void Unregister(const std::string& member);
+  void SwitchNode(const std::string& member, const std::string& node, bool on);
   WorkloadDriver& workload() { return workload_; }
+  /// Null without an ensemble.
+  RolloutDriver* rollout() { return rollout_.get(); }
   int wanted() const { return wanted_; }
   void SetWanted(int replicas) { wanted_ = replicas; }
   /// Counts a fault and puts it into the timeline.
@@ -88,6 +94,7 @@ class Simulation final : private FleetView, private ApiObserver {
   template <typename Made, typename... Arguments>
   Made& AddChecker(Arguments... arguments);
   void AddMemberCheckers();
+  void AddRolloutCheckers();
   base::Status Begin();
   void RunUntil(base::Instant end, bool faults);
   bool RunUntilConverged();
@@ -95,6 +102,7 @@ class Simulation final : private FleetView, private ApiObserver {
   void EverySecond();
   void Heal();
   void Launch(const std::string& host);
+  std::function<std::unique_ptr<zookeeper::Probe>()> ProbeFor(Replica& replica);
   void Remove(const std::string& host);
   void SeeTenure(const ApiWrite& write, const LeaseChange& change);
   void SeePlan(const std::string& leader);
@@ -121,7 +129,8 @@ class Simulation final : private FleetView, private ApiObserver {
   WritesChecker* writes_ = nullptr;
   NoOlderChecker* no_older_ = nullptr;
   NoOrphanChecker* no_orphan_ = nullptr;
-  ThrottlesChecker* throttles_ = nullptr;  ///< with balancers
+  ThrottlesChecker* throttles_ = nullptr;        ///< with balancers
+  AcknowledgedChecker* acknowledged_ = nullptr;  ///< with an ensemble, as the next two
 
   std::map<std::string, std::unique_ptr<Replica>> replicas_;  ///< by host
   std::map<std::string, base::Instant> usable_since_;         ///< by user: runs and is not paused
@@ -135,6 +144,8 @@ class Simulation final : private FleetView, private ApiObserver {
   int64_t evictions_ = 0;
   int wanted_ = 0;
   int launched_ = 0;
+  std::unique_ptr<RolloutDriver> rollout_;
+  std::unique_ptr<RolloutBook> rollout_book_;
   WorkloadDriver workload_;
   FaultInjector faults_;
 };

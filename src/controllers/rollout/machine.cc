@@ -13,14 +13,25 @@ const ClusterFacts& FactsOf(const Situation& situation, const std::string& clust
   return found == situation.clusters.end() ? kUnknown : found->second;
 }
 
+/// The last record, or the one before it that it took the place of, if it has not begun itself: only that one says which
+/// cluster is in the middle of a change.
+const Record& LastBegun(const std::vector<Record>& records) {
+  size_t i = records.size() - 1;
+  while (i > 0 && !records[i].Advanced() && records[i - 1].status == RecordStatus::kSuperseded) --i;
+  return records[i];
+}
+
 /// The order of a record that replaces another before its end: the cluster that was about to change first, since it is the one
 /// that may be broken; then those that have the replaced revision, then those that do not. With another schedule its own order
 /// counts, but for the first.
-std::vector<std::string> SupersedingOrder(const Record& record, const Target& target) {
-  std::vector<std::string> wishes = record.deploying;
+std::vector<std::string> SupersedingOrder(const std::vector<Record>& records, const Target& target) {
+  const Record& record = LastBegun(records);
+  std::vector<std::string> wishes = target.foremost;
+  wishes.insert(wishes.end(), record.deploying.begin(), record.deploying.end());
   if (record.schedule_hash == target.schedule_hash) {
     // The cluster that a failed record went back to its base.
-    if (record.status == RecordStatus::kFailed && !record.pending.empty()) wishes.push_back(record.pending.front());
+    const Record& last = records.back();
+    if (last.status == RecordStatus::kFailed && !last.pending.empty()) wishes.push_back(last.pending.front());
     if (!target.order_is_given && record.Advanced()) {
       wishes.insert(wishes.end(), record.completed.begin(), record.completed.end());
       wishes.insert(wishes.end(), record.pending.begin(), record.pending.end());
@@ -116,7 +127,7 @@ class Machine {
   }
 
   Step Supersede() {
-    std::vector<std::string> order = SupersedingOrder(Last(), *situation_.target);
+    std::vector<std::string> order = SupersedingOrder(state_.records, *situation_.target);
     Last().status = RecordStatus::kSuperseded;
     Last().last_transition = situation_.now;
     const std::string before = Last().revision;

@@ -62,8 +62,9 @@ struct State {
 struct Target {
   std::string revision, base_revision, spec_hash, schedule_hash, uid;
   std::map<std::string, int64_t> generations;
-  std::vector<std::string> order;  ///< of a fresh record; no cluster twice, not empty
-  bool order_is_given = false;     ///< by the user: then a superseding record keeps to it behind its first cluster
+  std::vector<std::string> order;       ///< of a fresh record; no cluster twice, not empty
+  bool order_is_given = false;          ///< by the user: then a superseding record keeps to it behind its first cluster
+  std::vector<std::string> foremost{};  ///< of a superseding record: those go even before the one that was deploying
 };
 
 struct ClusterFacts {

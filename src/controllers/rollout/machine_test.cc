@@ -184,6 +184,34 @@ TEST_F(MachineTest, AFixSupersedesWithTheBrokenClusterFirst) {
   EXPECT_EQ(state_.clusters.at("b"), (ClusterRevision{"r3", "r2", 3}));
 }
 
+TEST_F(MachineTest, WhoeverIsInTheMiddleOfAChangeStaysFirstHoweverOftenThatIsSuperseded) {
+  RollOut();
+  Want("r2");
+  Tick();
+  Tick();
+  situation_.clusters["a"].ready = true;
+  Tick();
+  Tick();
+  EXPECT_EQ(Last().deploying, (Names{"b"}));
+  for (const char* revision : {"r3", "r4"}) {
+    Want(revision);
+    // Of another schedule, whose order would be another one.
+    situation_.target->schedule_hash = revision;
+    EXPECT_EQ(Tick(), Action::kSuperseded);
+    EXPECT_EQ(Last().order, (Names{"b", "a", "c"})) << revision;
+  }
+}
+
+TEST_F(MachineTest, TheForemostGoBeforeTheOneThatWasDeploying) {
+  Tick();
+  Tick();
+  EXPECT_EQ(Last().deploying, (Names{"a"}));
+  Want("r2");
+  situation_.target->foremost = {"c"};
+  EXPECT_EQ(Tick(), Action::kSuperseded);
+  EXPECT_EQ(Last().order, (Names{"c", "a", "b"}));
+}
+
 TEST_F(MachineTest, PausedByTheUserNothingBegins) {
   situation_.policy.paused = true;
   Step step = Advance(state_, situation_);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "controllers/rollout/budget.h"
 #include "controllers/rollout/zookeeper/membership.h"
 #include "controllers/rollout/zookeeper/render.h"
 #include "kube/object.h"
@@ -57,6 +56,16 @@ Revision Render(const EnsembleSpec& spec, const EnsembleState& state, const Shar
   return MakeRevision(spec.body, shares, ServerList(spec, state.identities, shares));
 }
 
+/// Whether any cluster has been given the list that a record brings, be it by an earlier one: records that follow each other
+/// before the first of them is over bring the same list.
+bool IsListOut(const EnsembleState& state, const Revision* base, const Revision& current) {
+  if (base != nullptr && base->shares == current.shares) return false;
+  return std::ranges::any_of(state.rollout.clusters, [&](const auto& item) {
+    const Revision* given = state.Find(item.second.revision);
+    return given != nullptr && given->shares == current.shares;
+  });
+}
+
 /// A new template (or new names for the same servers) first, then one voter after the other.
 NextRevision StepFrom(const EnsembleSpec& spec, const EnsembleState& state, const Revision* base) {
   if (base == nullptr) return {Render(spec, state, spec.shares), ""};
@@ -98,15 +107,9 @@ NextRevision FindNextRevision(const EnsembleSpec& spec, const EnsembleState& sta
   const Revision* current = state.Find(lists.current);
   EVENKEEL_CHECK(current != nullptr);
   if (last.status == RecordStatus::kReady || last.status == RecordStatus::kSuperseded) return StepFrom(spec, state, current);
-  if (!last.Advanced()) return StepFrom(spec, state, base);
-  if (base == nullptr) {
-    int64_t started = 0;
-    for (const auto* set : {&last.completed, &last.deploying}) {
-      for (const std::string& cluster : *set) started += current->shares.contains(cluster) ? current->shares.at(cluster) : 0;
-    }
-    // Too few to have agreed on anything: the list may still be another one.
-    return {Render(spec, state, started < Majority(Total(current->shares)) ? spec.shares : current->shares), ""};
-  }
+  if (!last.Advanced() && !IsListOut(state, base, *current)) return StepFrom(spec, state, base);
+  // Servers that have been started with a list know no other one until they have agreed on it.
+  if (base == nullptr) return {Render(spec, state, current->shares), ""};
   if (base->shares != current->shares && spec.shares == base->shares) return {Render(spec, state, base->shares), current->name};
   return {Render(spec, state, current->shares), base->name};
 }

@@ -125,6 +125,11 @@ class Planner {
       target.generations = generations;
       target.order = RolloutOrder(spec_, base == nullptr ? Shares{} : base->shares, next.revision.shares, FindLeader(fleet_));
       target.order_is_given = !spec_.order.empty();
+      // A quorum lets no server restart while voters are missing, and those are that have not been started yet.
+      if (base == nullptr && FindLeader(fleet_)) {
+        std::ranges::copy_if(target.order, std::back_inserter(target.foremost),
+                             [this](const std::string& cluster) { return !state_.rollout.clusters.contains(cluster); });
+      }
       situation.target = std::move(target);
     }
     static const Record kNone;

@@ -246,6 +246,51 @@ TEST(RolloutPlanTest, AMembershipStepUnderWayCanBeTakenBackButNotSkipped) {
   EXPECT_EQ(fleet.Servers(), (Ids{1, 11, 21}));
 }
 
+/// The list that a cluster's servers are given.
+std::vector<std::string> ListOf(FakeFleet& fleet, const std::string& cluster) {
+  return Texts(Overridden(fleet, cluster, "/spec/servers"));
+}
+
+TEST(RolloutPlanTest, TheFirstListStaysOnceAServerHasIt) {
+  FakeFleet fleet(Spec(kFive));
+  for (int i = 0; i < 10 && (i == 0 || Overridden(fleet, "m1", "/spec/replicas") == Json(0)); ++i) fleet.Tick();
+  ASSERT_EQ(Overridden(fleet, "m1", "/spec/replicas"), Json(2));
+  const std::vector<std::string> first = ListOf(fleet, "m1");
+  ASSERT_EQ(first.size(), 5u);
+  // One record after the other is superseded before it has begun.
+  fleet.SetSpec(Spec(kFive, kNewer));
+  for (int i = 0; i < 2; ++i) fleet.Tick();
+  fleet.SetSpec(Spec(kThree, kNewer));
+  for (int i = 0; i < 12; ++i) {
+    fleet.Tick();
+    fleet.Work();
+    if (!FindString(fleet.records().back(), {"baseRevision"}).empty()) break;
+    for (const char* cluster : {"m1", "m2", "m3"}) EXPECT_EQ(ListOf(fleet, cluster), first);
+  }
+  fleet.Settle();
+  EXPECT_EQ(fleet.Servers(), (Ids{1, 11, 21}));
+}
+
+TEST(RolloutPlanTest, AListThatIsOutIsFinishedHoweverOftenItsRecordIsSuperseded) {
+  FakeFleet fleet(Spec(kThree));
+  fleet.Settle();
+  fleet.SetSpec(Spec(kThree + "," + Cluster("m4", 1)));
+  while (fleet.records().size() < 2 || fleet.records().back().at("currentState").at("deploying").as_array().empty()) {
+    fleet.Tick();
+    fleet.Work();
+  }
+  ASSERT_EQ(ListOf(fleet, "m4").size(), 4u);
+  fleet.SetSpec(Spec(kThree + "," + Cluster("m4", 1), kNewer));
+  for (int i = 0; i < 2; ++i) fleet.Tick();
+  fleet.SetSpec(Spec(Cluster("m1", 2) + "," + Cluster("m2", 1) + "," + Cluster("m3", 1), kNewer));
+  for (int i = 0; i < 3; ++i) fleet.Tick();
+  for (const char* cluster : {"m1", "m2", "m3", "m4"}) {
+    for (const std::string& server : ListOf(fleet, cluster)) EXPECT_FALSE(server.starts_with("server.2=")) << "a third list";
+  }
+  fleet.Settle();
+  EXPECT_EQ(fleet.Servers(), (Ids{1, 2, 11, 21}));
+}
+
 TEST(RolloutPlanTest, AnOverrideThatIsDeletedOrEditedByHandIsPutBack) {
   FakeFleet fleet(Spec(kFive));
   fleet.Settle();

@@ -1,0 +1,207 @@
+// How a simulation begins: its checkers, and what a replica consists of.
+#include "controllers/rollout/zookeeper/hub_controller.h"
+#include "embedded/fleet/hub_objects.h"
+#include "sim/controller_registry.h"
+#include "sim/probe.h"
+#include "sim/simulation.h"
+#include "sim/zookeeper_probe.h"
+
+namespace evenkeel::sim {
+namespace {
+
+namespace distribution = controllers::distribution;
+using base::Duration;
+using namespace std::chrono_literals;
+
+constexpr Duration kStallMin = 1s;
+constexpr Duration kStallMax = 90s;
+/// A fault among servers is known to an operator after so long, and what it has sent by then has arrived; unless requests may
+/// be held up.
+constexpr Duration kKnownAfter = 20s;
+constexpr Duration kKnownAfterDelays = 3min;
+
+controllers::autoscaler::Options FlagsOf(const Scenario& scenario) {
+  auto applied = controllers::autoscaler::ApplyFlags(scenario.autoscaler);
+  EVENKEEL_CHECK(applied.has_value());
+  return std::move(applied->options);
+}
+
+/// The rollouts of the hub, in a replica.
+struct HubRollouts {
+  std::unique_ptr<client::Client> hub;
+  base::MetricRegistry metrics;
+  std::unique_ptr<controllers::rollout::zookeeper::HubController> controller;
+};
+
+std::shared_ptr<void> NewHubRollouts(Replica& replica) {
+  auto rollouts = std::make_shared<HubRollouts>();
+  rollouts->hub = replica.NewClient(kHub);
+  rollouts->controller = controllers::rollout::zookeeper::NewHubController({.hub = *rollouts->hub,
+                                                                            .executor = replica.process(),
+                                                                            .random = replica.random().Fork("rollouts"),
+                                                                            .metrics = rollouts->metrics,
+                                                                            .host = replica.user()});
+  rollouts->controller->Start();
+  return rollouts;
+}
+
+}  // namespace
+
+distribution::Options DrawOptions(const Scenario& scenario, base::Random random) {
+  distribution::Options options;
+  options.mode = scenario.mode;
+  options.ns = embedded::fleet::kNamespace;
+  options.dynamic = true;
+  options.method = distribution::Method::kRoundRobin;
+  const Scenario::Options& given = scenario.options;
+  if (given.hostile) {
+    options.lease_duration = random.Between(5s, 30s);
+    // Two clocks that are off by 1 % and the requests' time-out (replica.cc) fit into a fifth.
+    options.lease_margin =
+        Duration(static_cast<int64_t>(static_cast<double>(options.lease_duration.count()) * (0.2 + random.Unit() / 5)));
+    options.replica_lease_duration = random.Between(3s, 20s);
+    constexpr std::array<int64_t, 5> kMoves = {0, 1, 10, 100, 1000};
+    options.moves_per_minute = kMoves[random.Below(kMoves.size())];
+    options.handover = random.Chance(0.2) ? Duration::zero() : random.Between(100ms, 10s);
+    options.heartbeat = random.Between(1s, 20s);
+  }
+  options.lease_duration = given.lease.value_or(options.lease_duration);
+  if (given.lease) options.lease_margin = options.lease_duration / 5;
+  options.lease_margin = given.margin.value_or(options.lease_margin);
+  options.replica_lease_duration = given.replica_lease.value_or(options.replica_lease_duration);
+  options.moves_per_minute = given.moves_per_minute.value_or(options.moves_per_minute);
+  options.handover = given.handover.value_or(options.handover);
+  return options;
+}
+
+Simulation::Simulation(const Scenario& scenario, SimulationOptions options)
+    : scenario_(scenario),
+      options_(options),
+      fleet_(
+          {.seed = options.seed,
+           .members = scenario.members,
+           .nodes_min = scenario.nodes_min,
+           .nodes_max = scenario.nodes_max,
+           .cloud = !scenario.node_groups.empty(),
+           .federation = scenario.ensemble.has_value(),
+           .member_runtime = [this](const std::string& member) { return rollout_ ? rollout_->RuntimeOf(member) : nullptr; }}),
+      fleet_clock_(fleet_.executor().clock()),
+      random_(fleet_.random().Fork("simulation")),
+      distribution_(DrawOptions(scenario, random_.Fork("options"))),
+      autoscaler_(FlagsOf(scenario)),
+      context_(fleet_.replica_context()),
+      wanted_(scenario.replicas_start),
+      workload_(fleet_, scenario_, random_.Fork("workload"),
+                [this](const auto& member, const auto& event, const auto& detail) { Tell(member, event, detail); }),
+      faults_(*this, random_.Fork("faults")) {
+  report_.scenario = scenario.name;
+  report_.seed = options.seed;
+  AddChecker<OneWriterChecker>(options.states_epochs);
+  no_orphan_ = &AddChecker<NoOrphanChecker>();
+  AddChecker<RevisionsChecker>();
+  no_older_ = &AddChecker<NoOlderChecker>();
+  AddChecker<QuietChecker>();
+  writes_ = &AddChecker<WritesChecker>();
+  AddMemberCheckers();
+  if (scenario.ensemble) AddRolloutCheckers();
+  fleet_.Observe(*this);
+  fleet_.network().on_fault = [this](const auto& kind, const auto& party, const auto& detail) { Struck(kind, party, detail); };
+  fleet_.network().on_stall = [this](Process& process) { Pause(process, random_.Between(kStallMin, kStallMax)); };
+}
+
+Simulation::~Simulation() {
+  replicas_.clear();
+  fleet_.Stop();
+  rollout_book_.reset();
+  rollout_.reset();
+}
+
+template <typename Made, typename... Arguments>
+Made& Simulation::AddChecker(Arguments... arguments) {
+  auto checker = std::make_unique<Made>(arguments...);
+  Made& made = *checker;
+  made.Attach(*this, [this, name = std::string(made.name())](std::string what) {
+    if (!scenario_.checkers.contains(name)) return;
+    Tell(name, "violation", what);
+    report_.violations.push_back({SinceStart(), name, std::move(what)});
+  });
+  checkers_.push_back(std::move(checker));
+  return made;
+}
+
+void Simulation::AddMemberCheckers() {
+  const MemberBook* book = &members_;
+  if (scenario_.Runs("autoscaler")) {
+    AddChecker<UndrainableChecker>(book, &autoscaler_);
+    AddChecker<LimitsChecker>(book, &autoscaler_);
+    AddChecker<FlappingChecker>(book, &autoscaler_);
+    AddChecker<SchedulableChecker>(book, &autoscaler_);
+  }
+  if (scenario_.Runs("balancer")) {
+    const BalancingScenario* limits = &scenario_.balancing;
+    AddChecker<RoomChecker>(book, limits);
+    throttles_ = &AddChecker<ThrottlesChecker>(book, limits);
+    AddChecker<NoWayBackChecker>(book, limits);
+    AddChecker<EnergyChecker>(book, limits);
+    AddChecker<TogetherChecker>(book, limits);
+  }
+  if (scenario_.Runs("autoscaler") || scenario_.Runs("balancer")) AddChecker<BudgetsChecker>(book, &autoscaler_);
+}
+
+void Simulation::AddRolloutCheckers() {
+  rollout_ = std::make_unique<RolloutDriver>(
+      fleet_, scenario_, random_.Fork("rollout"),
+      [this](const auto& party, const auto& event, const auto& detail) { Tell(party, event, detail); });
+  rollout_book_ = std::make_unique<RolloutBook>(rollout_->model());
+  const bool held_up = scenario_.faults.contains("delayed-request") || scenario_.faults.contains("stall");
+  auto& quorum = AddChecker<QuorumChecker>(rollout_book_.get(), held_up ? kKnownAfterDelays : kKnownAfter);
+  AddChecker<OneDeployingChecker>(rollout_book_.get());
+  AddChecker<RecordsChecker>();
+  acknowledged_ = &AddChecker<AcknowledgedChecker>();
+  auto& one_leader = AddChecker<OneLeaderChecker>();
+  for (ZooKeeperObserver* observer : std::initializer_list<ZooKeeperObserver*>{&quorum, acknowledged_, &one_leader}) {
+    rollout_->model().Observe(observer);
+  }
+}
+
+std::function<std::unique_ptr<zookeeper::Probe>()> Simulation::ProbeFor(Replica& replica) {
+  return [this, &replica] {
+    return NewSimulatedProbe({.model = rollout_->model(),
+                              .network = fleet_.network(),
+                              .executor = fleet_.executor(),
+                              .process = replica.process(),
+                              .host = replica.host(),
+                              .random = replica.random().Fork("zookeeper probe")});
+  };
+}
+
+void Simulation::Launch(const std::string& host) {
+  ReplicaSettings settings{
+      .user = fmt::format("{}/{}", host, ++launched_), .options = distribution_, .clock = faults_.NewClock()};
+  settings.options.host_name = host;
+  settings.states_epochs = options_.states_epochs;
+  const base::Random random = random_.Fork(settings.user);
+  for (const std::string& name : scenario_.controllers) {
+    settings.controllers.push_back([this, &make = SimulatedControllers().at(name)](Replica& replica) {
+      return make({.user = replica.user(),
+                   .random = replica.random(),
+                   .clock = replica.process().clock(),
+                   .writes = *writes_,
+                   .autoscaler = autoscaler_,
+                   .probe = rollout_ ? ProbeFor(replica) : nullptr});
+    });
+  }
+  if (rollout_) settings.parts.push_back([](Replica& replica) { return NewHubRollouts(replica); });
+  const auto& servers = fleet_.servers();
+  base::Random choice = random.Fork("probe");
+  const std::string& probed = servers[1 + choice.Below(servers.size() - 1)]->name();
+  settings.parts.push_back([this, probed](Replica& replica) { return NewProbe(replica, probed, *no_older_); });
+  Tell(settings.user, "start");
+  views_of_ = {};
+  usable_since_[settings.user] = process_changed_ = now();
+  std::unique_ptr<Replica>& replica = replicas_[host];
+  replica = std::make_unique<Replica>(context_, std::move(settings), random);
+  replica->Start();
+}
+
+}  // namespace evenkeel::sim

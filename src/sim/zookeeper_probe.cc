@@ -1,0 +1,83 @@
+#include "sim/zookeeper_probe.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <optional>
+
+namespace evenkeel::sim {
+namespace {
+
+using base::Code;
+using base::Fail;
+using base::Status;
+using namespace std::chrono_literals;
+using zookeeper::Answer;
+using zookeeper::Endpoint;
+
+constexpr base::Duration kRoundTripMin = 500us;
+constexpr base::Duration kRoundTripMax = 20ms;
+constexpr base::Duration kAskTimeout = 1s;
+constexpr base::Duration kChangeTimeout = 5s;
+
+class SimulatedProbe final : public zookeeper::Probe {
+ public:
+  explicit SimulatedProbe(ZooKeeperProbeContext context)
+      : context_(std::move(context)), strand_(context_.executor.NewStrand("probe " + context_.host)) {}
+
+  std::vector<base::Result<Answer>> Ask(const std::vector<Endpoint>& servers) override {
+    const bool all_answer = std::ranges::none_of(servers, [this](const Endpoint& server) { return IsCut(server); });
+    Pass(all_answer ? RoundTrip() : kAskTimeout);
+    std::vector<base::Result<Answer>> answers;
+    for (const Endpoint& server : servers) {
+      const ZooKeeperModel::Handle handle = context_.model.Find(server.host, server.port);
+      if (handle == 0 || !context_.process.alive() || IsCut(server)) {
+        answers.push_back(Fail(Code::kUnavailable, fmt::format("ask {}:{}: no answer", server.host, server.port)));
+      } else {
+        answers.push_back(context_.model.AnswerOf(handle));
+      }
+    }
+    return answers;
+  }
+
+  Status Reconfigure(const Endpoint& via, const zookeeper::Reconfiguration& change) override {
+    Pass(RoundTrip());
+    const ZooKeeperModel::Handle handle = context_.model.Find(via.host, via.port);
+    if (!context_.process.alive() || handle == 0 || IsCut(via)) return Fail(Code::kUnavailable, "no session in time");
+    Wait wait(context_.process);
+    const auto answer = std::make_shared<std::optional<Status>>();
+    context_.model.Reconfigure(handle, change, [answer, wait](Status status) mutable {
+      *answer = std::move(status);
+      wait.Done();
+    });
+    const base::Timer timeout = strand_->PostAfter(kChangeTimeout, [wait]() mutable { wait.Done(); });
+    wait.Block();
+    const bool lost = context_.random.Chance(context_.network.conditions().lost_answer);
+    if (!answer->has_value() || lost || IsCut(via)) return Fail(Code::kUnavailable, "ZooKeeper has not answered in time");
+    return **answer;
+  }
+
+ private:
+  base::Duration RoundTrip() { return context_.random.Between(kRoundTripMin, kRoundTripMax); }
+
+  bool IsCut(const Endpoint& server) const {
+    const ZooKeeperModel::Handle handle = context_.model.Find(server.host, server.port);
+    return handle != 0 && context_.network.IsCut(context_.host, context_.model.ViewOf(handle).place);
+  }
+
+  void Pass(base::Duration time) {
+    Wait wait(context_.process);
+    const base::Timer timer = strand_->PostAfter(time, [wait]() mutable { wait.Done(); });
+    wait.Block();
+  }
+
+  ZooKeeperProbeContext context_;
+  const std::shared_ptr<base::Strand> strand_;
+};
+
+}  // namespace
+
+std::unique_ptr<zookeeper::Probe> NewSimulatedProbe(ZooKeeperProbeContext context) {
+  return std::make_unique<SimulatedProbe>(std::move(context));
+}
+
+}  // namespace evenkeel::sim
