@@ -151,6 +151,26 @@ TEST(MemberPlan, AsksPodsByTheirAddressAndOthersByTheirName) {
   EXPECT_EQ(questions[4].endpoint, (Endpoint{31, "127.0.0.9", 5})) << "a member that is not wanted any more";
 }
 
+TEST(MemberPlan, WhoeverServesTellsWhomToAsk) {
+  const auto told = [](const std::vector<int64_t>& ids, const std::string& version, Picture& picture, const std::string& uid) {
+    for (const int64_t id : ids) picture.own[uid].servers.push_back(*ParseServerLine(testing::LineOf(id)));
+    picture.own[uid].config_version = version;
+  };
+  Picture picture = PictureOf(SpecOf(3, {1, 2, 3, 11}), {{'F'}, {'F'}, {'n'}}, {{11, '-'}}, {}, 0);
+  EXPECT_TRUE(Ensemble(picture).heard().empty());
+  told({1, 2, 3, 11}, "f00000001", picture, "zk-0-uid");
+  told({1, 2, 3, 21}, "1000000001", picture, "zk-1-uid");
+  told({1, 2, 3, 31}, "2000000001", picture, "zk-2-uid");
+  const auto heard = Ensemble(picture).heard();
+  ASSERT_EQ(heard.size(), 4U);
+  EXPECT_EQ(heard.back().id, 21) << "the newest of those who serve";
+  EXPECT_TRUE(Ensemble(picture).servers().empty()) << "only a leader says what counts";
+  EXPECT_EQ(Questions(picture, heard).back().endpoint, (Endpoint{21, "h21", 2181}));
+  picture = PictureOf(SpecOf(3, kThree), {{'L'}, {'F'}, {'F'}}, {}, {1, 2, 3, 41}, 2);
+  told(kThree, "2000000001", picture, "zk-1-uid");
+  EXPECT_EQ(Ensemble(picture).heard().back().id, 41) << "a leader's word counts, whatever others have";
+}
+
 TEST(MemberPlan, AnInvalidSpecIsReported) {
   const Json status = ReportInvalid(ObjectOf(1, {}), "spec.servers: x", base::Time{});
   EXPECT_EQ(ConditionOf(status, "Valid"), "False InvalidSpec");

@@ -176,7 +176,8 @@ class MemberZooKeeper final : public runtime::MemberController {
       }
     }
     memory.silent_since = std::move(silent_since);
-    if (const Ensemble ensemble(picture); !ensemble.servers().empty()) memory.known = ensemble.servers();
+    // A leader who is not in the wanted list, and is not remembered after a restart, is asked in the next turn.
+    if (const Ensemble ensemble(picture); !ensemble.heard().empty()) memory.known = ensemble.heard();
   }
 
   /// False: something has to be tried again.

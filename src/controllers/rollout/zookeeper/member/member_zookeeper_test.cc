@@ -337,6 +337,19 @@ TEST_F(MemberZooKeeperTest, OneThatFallsSilentElsewhereIsTheLeadersToJudgeOnceIt
   EXPECT_EQ(world.replaced.size(), 3U) << "the leader counts it still, so it is only out of reach from here";
 }
 
+TEST_F(MemberZooKeeperTest, ALeaderWhoIsNotWantedAnyMoreIsFoundAgainAfterARestart) {
+  Want(3, {1, 2, 3});
+  executor.RunFor(30s);
+  world.running[11] = executor.clock().Monotonic();
+  world.members.push_back(*ParseServerLine(testing::LineOf(11)));
+  world.leader = 11;
+  Own();
+  Want(3, {1, 2, 3}, R"({"spec": {"image": {"tag": "3.9"}, "rolloutRevision": "r2"}})");
+  executor.RunFor(1min);
+  EXPECT_TRUE(Settled("r2")) << base::ToText(Status());
+  EXPECT_EQ(FindInt(Status(), {"leaderID"}), 11);
+}
+
 TEST_F(MemberZooKeeperTest, AShutFenceHoldsEverything) {
   Want(3, {1, 2, 3});
   executor.RunFor(30s);

@@ -5,6 +5,24 @@
 #include "controllers/rollout/budget.h"
 
 namespace evenkeel::controllers::rollout::zookeeper::member {
+namespace {
+
+/// Versions are hexadecimal numbers, without zeros before them.
+bool IsOlder(const std::string& version, const std::string& other) {
+  return std::pair(version.size(), version) < std::pair(other.size(), other);
+}
+
+const std::vector<ServerLine>& NewestServers(const std::map<int64_t, const Answer*>& answers) {
+  static const Answer kNone;
+  const Answer* newest = &kNone;
+  for (const auto& [id, answer] : answers) {
+    if (answer->mode == Mode::kNotServing || answer->servers.empty()) continue;
+    if (newest->servers.empty() || IsOlder(newest->config_version, answer->config_version)) newest = answer;
+  }
+  return newest->servers;
+}
+
+}  // namespace
 
 Ensemble::Ensemble(const Picture& picture) : newly_silent_(picture.newly_silent), formed_(picture.formed) {
   for (const auto& [id, answer] : picture.others) answers_[id] = &answer;
@@ -20,10 +38,13 @@ Ensemble::Ensemble(const Picture& picture) : newly_silent_(picture.newly_silent)
     leader_ = id;
   }
   if (leaders != 1) leader_ = 0;
-  if (leader_ == 0) return;
+  if (leader_ == 0) {
+    heard_ = NewestServers(answers_);
+    return;
+  }
   const Answer& leader = *answers_.at(leader_);
   formed_ = true;
-  servers_ = leader.servers;
+  servers_ = heard_ = leader.servers;
   voters_ = VotersOf(servers_);
   config_version_ = leader.config_version;
   if (leader.synced_voters >= 0) in_sync_ = leader.synced_voters + (IsVoter(leader_) ? 1 : 0);

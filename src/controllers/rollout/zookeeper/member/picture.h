@@ -48,6 +48,9 @@ class Ensemble {
   /// Agreed on by the ensemble; empty while no leader is known.
   const std::vector<ServerLine>& servers() const { return servers_; }
   const std::string& config_version() const { return config_version_; }
+  /// The leader's; without one, the newest that any server which serves has heard of. A leader need not be in the list that is
+  /// wanted: among these it is. Empty: nobody says.
+  const std::vector<ServerLine>& heard() const { return heard_; }
   /// A quorum is there, or was.
   bool formed() const { return formed_; }
   /// nullptr: it has not answered.
@@ -68,7 +71,7 @@ class Ensemble {
   std::set<int64_t> newly_silent_;
   int64_t leader_ = 0;
   bool formed_ = false;
-  std::vector<ServerLine> servers_;
+  std::vector<ServerLine> servers_, heard_;
   std::set<int64_t> voters_;
   std::string config_version_;
   int64_t in_sync_ = -1;  // voters, the leader included
