@@ -32,6 +32,12 @@ std::optional<Json> Parsed(const embedded::store::Value& value) {
   return object ? std::optional(*std::move(object)) : std::nullopt;
 }
 
+/// Whether a member has done what its copy asks for, and that is the revision, for whichever turn of it: NAME or NAME.TURN.
+bool IsAt(const Json& zookeeper, std::string_view revision) {
+  const std::string_view asked = base::FindString(zookeeper, {"spec", "rolloutRevision"});
+  return asked.substr(0, asked.find('.')) == revision && base::FindString(zookeeper, {"status", "observedRevision"}) == asked;
+}
+
 }  // namespace
 
 RolloutDriver::RolloutDriver(Fleet& fleet, const Scenario& scenario, base::Random random, Tell tell)
@@ -344,7 +350,7 @@ std::string RolloutDriver::WhyNotConverged() const {
     const auto zookeeper = Parsed(value);
     const bool wanted = wish_.shares.contains(member);
     if (zookeeper.has_value() != wanted) return member + (wanted ? " has no ZooKeeper" : " has a ZooKeeper still");
-    if (wanted && base::FindString(*zookeeper, {"status", "observedRevision"}) != revision) {
+    if (wanted && !IsAt(*zookeeper, revision)) {
       return fmt::format("{} is at another revision than {}: {}", member, revision, base::ToText(*zookeeper));
     }
   }

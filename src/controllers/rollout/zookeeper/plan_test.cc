@@ -271,6 +271,41 @@ TEST(RolloutPlanTest, TheFirstListStaysOnceAServerHasIt) {
   EXPECT_EQ(fleet.Servers(), (Ids{1, 11, 21}));
 }
 
+/// Until the cluster is deploying or completed in the last record.
+void StartUntil(FakeFleet& fleet, const std::string& cluster) {
+  for (int i = 0; i < 60; ++i) {
+    if (!fleet.records().empty()) {
+      const auto pending = Texts(fleet.records().back().at("currentState").at("pending"));
+      if (std::ranges::find(pending, cluster) == pending.end()) return;
+    }
+    fleet.Tick();
+    fleet.Work();
+  }
+  ADD_FAILURE() << cluster << " does not begin";
+}
+
+TEST(RolloutPlanTest, WhereAMajorityHasBeenStartedTheOthersAreStartedBeforeAnyRestartsEvenIfNoLeaderIsSeen) {
+  FakeFleet fleet(Spec(kFive));
+  StartUntil(fleet, "m2");
+  fleet.SetReachable("m1", false);
+  fleet.SetReachable("m2", false);
+  fleet.SetSpec(Spec(kFive, kNewer));
+  ASSERT_EQ(fleet.Tick().reason, "RecordSuperseded");
+  EXPECT_EQ(Order(fleet), (std::vector<std::string>{"m3", "m2", "m1"}));
+  fleet.SetReachable("m1", true);
+  fleet.SetReachable("m2", true);
+  fleet.Settle();
+  EXPECT_EQ(fleet.Servers(), (Ids{1, 2, 11, 12, 21}));
+}
+
+TEST(RolloutPlanTest, WithoutAMajorityWhoeverIsInTheMiddleOfAChangeStaysFirst) {
+  FakeFleet fleet(Spec(kFive));
+  StartUntil(fleet, "m1");
+  fleet.SetSpec(Spec(kFive, kNewer));
+  ASSERT_EQ(fleet.Tick().reason, "RecordSuperseded");
+  EXPECT_EQ(Order(fleet), (std::vector<std::string>{"m1", "m2", "m3"}));
+}
+
 TEST(RolloutPlanTest, AListThatIsOutIsFinishedHoweverOftenItsRecordIsSuperseded) {
   FakeFleet fleet(Spec(kThree));
   fleet.Settle();
