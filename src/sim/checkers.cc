@@ -89,8 +89,16 @@ Duration NoOrphanChecker::PlanBound() const { return 3 * view().replica_lease_du
 Instant NoOrphanChecker::ExcusedUntil(const std::string& user, const std::string& member) const {
   const Condition condition = view().ConditionOf(user, member);
   if (!condition.gone) return condition.since;
-  const bool leads = user == view().Leader();
-  return std::min(view().now(), (leads ? std::max(condition.since, view().UnrestUntil()) : condition.since) + PlanBound());
+  const std::string leader = view().Leader();
+  Instant noticed = condition.since;
+  if (user == leader) {
+    noticed = std::max(noticed, view().UnrestUntil());
+  } else if (!leader.empty()) {
+    // Silence only counts for a leader that can see.
+    const Condition leading = view().ConditionOf(leader, member);
+    if (!leading.gone) noticed = std::max(noticed, leading.since);
+  }
+  return std::min(view().now(), noticed + PlanBound());
 }
 
 void NoOrphanChecker::OnSecond() {

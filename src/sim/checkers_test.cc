@@ -236,6 +236,21 @@ TEST_F(NoOrphanTest, ThePlanMustNotCountOnAProcessThatIsGone) {
   EXPECT_EQ(violations.size(), 1u);
 }
 
+TEST_F(NoOrphanTest, ALeaderThatCannotSeeDoesNotNoticeWhoIsGone) {
+  fleet.owner = "a";
+  fleet.leader = "b";
+  fleet.conditions["a"] = {.gone = true};
+  fleet.conditions["b"] = {};
+  for (int i = 0; i < 200; ++i) {
+    fleet.conditions["b"].since = fleet.time + 1s;
+    Pass(1s);
+  }
+  Pass(checker.PlanBound() + checker.Bound());
+  EXPECT_TRUE(violations.empty());
+  Pass(1s);
+  EXPECT_EQ(violations.size(), 1u);
+}
+
 TEST_F(NoOrphanTest, WhoeverFollowsALeaderThatIsGoneNeedsPeace) {
   fleet.owner = "a";
   fleet.leader = "b";

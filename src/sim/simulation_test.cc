@@ -50,7 +50,8 @@ TEST(SimulationTest, EveryFaultStrikes) {
   std::string text = "name: one\nmembers: 4\nreplicas: {min: 2, max: 4, start: 3}\nduration: 1m\nheal: 8m\nquiet: 0s\n";
   for (const FaultKind& kind : FaultKinds()) {
     const std::string name(kind.name);
-    if (name.starts_with("cloud-")) continue;  // where there are node groups: AutoscalerSimulationTest
+    if (name.starts_with("cloud-")) continue;            // where there are node groups: AutoscalerSimulationTest
+    if (kind.what.starts_with("ensembles: ")) continue;  // where there are servers: EveryFaultOfEnsemblesStrikes
     const std::string rate = kind.rate == FaultKind::Rate::kPeriod ? "5s" : "0.02";
     const bool always = kind.rate == FaultKind::Rate::kAlways;
     const SimulationReport report =
@@ -61,6 +62,19 @@ TEST(SimulationTest, EveryFaultStrikes) {
     int64_t struck = 0;
     for (const auto& [struck_kind, count] : report.faults) struck += count;
     EXPECT_GT(struck, 0) << name;
+  }
+}
+
+TEST(SimulationTest, EveryFaultOfEnsemblesStrikes) {
+  const std::string text =
+      "name: one\nmembers: 3\nnodes: 2\nreplicas: 2\ncontrollers: [zookeeper]\nduration: 2m\nheal: 8m\nquiet: 0s\n"
+      "ensemble: {voters: {min: 3, max: 3}, clusters: {min: 3, max: 3}}\n";
+  for (const FaultKind& kind : FaultKinds()) {
+    if (!kind.what.starts_with("ensembles: ")) continue;
+    const std::string name(kind.name);
+    const SimulationReport report = Simulation(Parse(text + "rates: {" + name + ": 10s}\n"), {.seed = 3}).Run();
+    EXPECT_TRUE(report.passed()) << name << ": " << Violations(report);
+    EXPECT_TRUE(report.faults.contains(name)) << name;
   }
 }
 
