@@ -61,6 +61,8 @@ class ApiServer final : private embedded::apiserver::AuditSink {
   /// As an administrator, without a network. While up.
   client::Client& client() { return cluster_->client(); }
   embedded::store::Store& store() { return *store_; }
+  /// What all of a hub with a federation runs in, while it is up; otherwise null.
+  Process* process() const { return process_.get(); }
   /// While up: one of its nodes is switched off, or on again.
   void StopNode(const std::string& node);
   void StartNode(const std::string& node);

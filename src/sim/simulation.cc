@@ -210,6 +210,16 @@ void Simulation::Stop(const std::string& host) {
 
 void Simulation::Pause(Process& process, Duration duration) {
   process.Pause();
+  if (&process == fleet_.hub().process()) {
+    After(duration, [this] {
+      // If it has crashed meanwhile, there is none or another one.
+      Process* const hub = fleet_.hub().process();
+      if (hub == nullptr || !hub->paused()) return;
+      Tell(hub->name(), "resumed");
+      hub->Resume();
+    });
+    return;
+  }
   gone_since_.emplace(process.name(), now());
   process_changed_ = now();
   After(duration, [this, user = process.name()] {
