@@ -113,13 +113,19 @@ void NoOrphanChecker::OnSecond() {
     longest_ = std::max(longest_, now - orphan.since);
     if (now == orphan.since) continue;
     // Without plans everybody may be the one who is to see to it.
-    std::set<std::string> responsible = {view().PlannedOwner(member), view().Leader()};
+    const std::string planned = view().PlannedOwner(member), leader = view().Leader();
+    std::set<std::string> responsible = {planned, leader};
     if (responsible == std::set<std::string>{""}) {
       for (const ReplicaView& replica : replicas) responsible.insert(replica.user);
     }
     responsible.erase("");
     if (responsible.empty()) orphan.excused = now;
     for (const std::string& user : responsible) orphan.excused = std::max(orphan.excused, ExcusedUntil(user, member));
+    // A plan that names nobody who is there has to be made anew, by a leader that can see.
+    if (planned.empty() && !leader.empty()) {
+      const Instant seeing = view().ConditionOf(leader, member).since;
+      orphan.excused = std::max(orphan.excused, std::min(now, seeing + PlanBound()));
+    }
     if (now - std::max(orphan.since, orphan.excused) <= Bound()) continue;
     Violated(fmt::format("{} has had no owner for {}, although for {} nothing has been wrong with {}", member,
                          base::FormatDuration(now - orphan.since),

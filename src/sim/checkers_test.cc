@@ -251,6 +251,15 @@ TEST_F(NoOrphanTest, ALeaderThatCannotSeeDoesNotNoticeWhoIsGone) {
   EXPECT_EQ(violations.size(), 1u);
 }
 
+TEST_F(NoOrphanTest, APlanThatNamesNobodyHasToBeMadeAnew) {
+  fleet.leader = "b";
+  fleet.conditions["b"] = {.since = fleet.time};
+  Pass(checker.PlanBound() + checker.Bound());
+  EXPECT_TRUE(violations.empty());
+  Pass(1s);
+  EXPECT_EQ(violations.size(), 1u);
+}
+
 TEST_F(NoOrphanTest, WhoeverFollowsALeaderThatIsGoneNeedsPeace) {
   fleet.owner = "a";
   fleet.leader = "b";

@@ -230,14 +230,15 @@ std::string RolloutDriver::ChangeVoters() {
 
 void RolloutDriver::Stop() {
   stopped_ = true;
-  next_ = base::Instant::max();
   model_.HealAll();
   wish_.paused = false;
   // What has failed is not tried again until something else is wanted.
   ++wish_.tag;
   wish_.broken = false;
-  unsaid_ = !Apply();
-  if (unsaid_) next_ = model_.Now() + 1s;
+  // Said before it is sent: the store tells of the object, and of what failed last, while it is under way.
+  unsaid_ = true;
+  next_ = model_.Now();
+  Step();
 }
 
 void RolloutDriver::KeepWriting() {
