@@ -63,7 +63,7 @@ function(evenkeel_module name)
     elseif(NOT EVENKEEL_SANITIZE)
       # -runs as well as a time: a target that is slow under this machine's load must not look stuck.
       add_test(NAME fuzz.${name}.${stem}
-               COMMAND ${PROJECT_SOURCE_DIR}/build/fuzz/${folder}/${target} -max_total_time=8 -rss_limit_mb=2048 -timeout=10 -verbosity=0)
+               COMMAND ${PROJECT_SOURCE_DIR}/build/fuzz/${folder}/${target} -max_total_time=5 -rss_limit_mb=2048 -timeout=10 -verbosity=0)
       set_tests_properties(fuzz.${name}.${stem} PROPERTIES LABELS fuzz TIMEOUT 120)
     endif()
   endforeach()
