@@ -1,0 +1,173 @@
+// The documents of src/dashboard/documents.h, as they arrive. Times are RFC 3339 in UTC; shares are 0..1 and may exceed 1.
+
+export type Health = 'Healthy' | 'Degraded' | 'Unreachable' | 'Unowned' | 'Unknown';
+
+export interface FleetCluster {
+  owner: string | null;
+  shard?: number;
+  wanted?: string | null;
+  epoch?: number;
+  health: Health;
+  message?: string;
+  nodes: {ready: number; total: number; upcoming: number};
+  pods: {running: number; pending: number; total: number};
+  load: Record<string, number>;
+  weight?: number;
+  hot?: boolean;
+  groups?: number;
+}
+
+export interface Handover {
+  time: string;
+  cluster: string;
+  from: string | null;
+  to: string | null;
+  reason?: string;
+  seconds?: number;
+}
+
+export interface FleetDocument {
+  hub: {name: string; reachable: boolean; message?: string};
+  plan?: {epoch: number; method: string; leader?: string; time?: string} | null;
+  replicas: Record<string, {shard?: number; alive: boolean; since?: string; clusters: number; weight?: number}>;
+  clusters: Record<string, FleetCluster>;
+  handovers: Record<string, Handover>;
+}
+
+export type NodeState = 'Ready' | 'NotReady' | 'Cordoned' | 'Deleting' | 'Upcoming';
+
+export interface ClusterNode {
+  group: string | null;
+  type?: string | null;
+  zone?: string | null;
+  state: NodeState;
+  since?: string | null;
+  load: Record<string, number>;
+  requested?: Record<string, string>;
+  allocatable?: Record<string, string>;
+  pods: number;
+  unneededSince?: string | null;
+  waits?: string | null;
+}
+
+export interface NodeGroup {
+  target: number;
+  min: number;
+  max: number;
+  ready: number;
+  upcoming: number;
+  backoffUntil?: string | null;
+  backoffReason?: string | null;
+  pricePerHour?: number | null;
+}
+
+export interface PendingPod {
+  since?: string | null;
+  cpu?: string;
+  memory?: string;
+  reasons?: Record<string, string>;
+  message?: string;
+}
+
+export type HistoryPoint = [string, Record<string, number>];
+
+export interface ClusterDocument {
+  name: string;
+  owner: string | null;
+  health: Health;
+  message?: string;
+  server?: string;
+  metrics: string[];
+  nodes: Record<string, ClusterNode>;
+  groups: Record<string, NodeGroup>;
+  pending: Record<string, PendingPod>;
+  scaleDown?: {enabled: boolean; message?: string; cooldownUntil?: string | null; candidates?: number; inProgress?: string[]} | null;
+  history: HistoryPoint[];
+}
+
+export interface BalancePlan {
+  name: string;
+  uid: string;
+  hash: string;
+  phase: string;
+  reason?: string;
+  created?: string;
+  policy?: string;
+  approvable: boolean;
+  movements: Record<string, {pod: string; from: string; to: string; state: string; reason?: string; gain?: number | null}>;
+  deviation?: {before: number; after: number} | null;
+}
+
+export interface BalanceNode {
+  loads: Record<string, number>;
+  capacity?: Record<string, number>;
+  type?: string | null;
+  after?: Record<string, number> | null;
+}
+
+export interface BalanceMetric {
+  balancingThreshold: number;
+  activityThreshold: number;
+  ratio: number;
+  max: number;
+  min: number;
+  imbalanced: boolean;
+  deviation?: number;
+}
+
+export interface BalanceDocument {
+  name: string;
+  policies: Record<string, {mode: string; paused?: boolean; message?: string}>;
+  metrics: Record<string, BalanceMetric>;
+  nodes: Record<string, BalanceNode>;
+  plan: BalancePlan | null;
+  plans: Record<string, {created?: string; phase: string; movements: number; done: number; message?: string}>;
+  history: HistoryPoint[];
+}
+
+export interface EnsembleMember {
+  id?: number;
+  role: string;
+  ready: boolean;
+}
+
+export interface Ensemble {
+  phase: string;
+  message?: string;
+  servers: {total: number; ready: number; healthy: number};
+  quorum: {needed: number; healthy: number; margin: number};
+  leader: string | null;
+  revision?: string;
+  paused?: boolean;
+  order?: string[];
+  records: Record<string, {generation?: number; current?: boolean; clusters: Record<string, {state: string; since?: string | null}>}>;
+  clusters: Record<
+    string,
+    {replicas: number; ready: number; revision?: string; state: string; message?: string; members?: Record<string, EnsembleMember>}
+  >;
+}
+
+export interface RolloutsDocument {
+  ensembles: Record<string, Ensemble>;
+}
+
+export interface FleetEvent {
+  time: string;
+  cluster: string;
+  controller: string;
+  type: 'Normal' | 'Warning';
+  reason: string;
+  object: string;
+  message: string;
+  count?: number;
+}
+
+export interface EventsDocument {
+  events: Record<string, FleetEvent>;
+}
+
+export interface Session {
+  mayWrite: boolean;
+  version: string;
+  fleet: string;
+}
