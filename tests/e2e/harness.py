@@ -49,7 +49,7 @@ def eventually(check, seconds, message=""):
             result = check()
             if result:
                 return result
-        except (AssertionError, subprocess.CalledProcessError, json.JSONDecodeError, KeyError, IndexError) as e:
+        except (AssertionError, subprocess.CalledProcessError, json.JSONDecodeError, LookupError, StopIteration) as e:
             error = e
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {seconds} s: {message} {error or ''}")
