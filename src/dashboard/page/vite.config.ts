@@ -30,7 +30,7 @@ export default defineConfig(({mode}) => ({
   plugins: mode === 'report' ? [inlined()] : [],
   esbuild: {jsx: 'automatic', jsxImportSource: 'preact', legalComments: 'none'},
   build: {
-    target: 'es2021',
+    target: 'es2022',
     emptyOutDir: mode !== 'report',
     // Inlined data: URLs would need an exception in the content security policy.
     assetsInlineLimit: 0,

@@ -1,30 +1,47 @@
 import {render} from 'preact';
+import {useEffect} from 'preact/hooks';
 import './style/tokens.css';
 import './style/base.css';
-import type {FleetDocument} from './live/documents';
-import {useView} from './live/stream';
+import './style/parts.css';
+import './style/pages.css';
+import {byName} from './format';
+import {useClusterNames, useSession} from './live/session';
+import {BalancePage} from './pages/balance';
+import {ClusterPage} from './pages/cluster';
+import {EventsPage} from './pages/events';
+import {FleetPage} from './pages/fleet';
+import {RolloutsPage} from './pages/rollouts';
+import {Empty} from './parts/basic';
+import {Shell} from './parts/shell';
+import {useStored} from './parts/hooks';
+import {useRoute} from './route';
 import {startTheme} from './theme';
 
 function App() {
-  const {document: fleet, connection} = useView<FleetDocument>('fleet');
-  if (!fleet) return <main><h1>Evenkeel</h1><p role="status">{connection}</p></main>;
+  const route = useRoute();
+  const session = useSession();
+  const names = useClusterNames(route.page);
+  const [last, setLast] = useStored('cluster', '');
+  // The tabs lead to the cluster that was looked at last.
+  const cluster = route.cluster ?? (names.includes(last) ? last : [...names].sort(byName)[0] ?? null);
+  useEffect(() => {
+    if (route.cluster) setLast(route.cluster);
+  }, [route.cluster]);
   return (
-    <main>
-      <h1>{fleet.hub.name}</h1>
-      <p role="status">{connection}</p>
-      <table>
-        <thead><tr><th>Cluster</th><th>Owner</th><th>Nodes</th><th>Pods</th><th>Health</th></tr></thead>
-        <tbody>
-          {Object.entries(fleet.clusters).map(([name, cluster]) => (
-            <tr key={name}>
-              <td>{name}</td><td>{cluster.owner}</td><td>{cluster.nodes.ready}/{cluster.nodes.total}</td>
-              <td>{cluster.pods.running}/{cluster.pods.total}</td><td>{cluster.health}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </main>
+    <Shell route={route} cluster={cluster} session={session}>
+      <Page page={route.page} cluster={cluster} names={names} route={route} mayWrite={session?.mayWrite ?? false} />
+    </Shell>
   );
+}
+
+function Page({page, cluster, names, route, mayWrite}: {
+  page: string; cluster: string | null; names: string[]; route: ReturnType<typeof useRoute>; mayWrite: boolean;
+}) {
+  if (page === 'rollouts') return <RolloutsPage />;
+  if (page === 'events') return <EventsPage key={route.query.toString()} route={route} />;
+  if (page === 'fleet') return <FleetPage />;
+  if (!cluster) return <Empty title="No member cluster yet">As soon as the hub has one, it is here. The page <a href="#/fleet">Fleet</a> says how to register one.</Empty>;
+  return page === 'cluster' ? <ClusterPage key={cluster} cluster={cluster} names={names} /> : <BalancePage key={cluster} cluster={cluster} names={names} mayWrite={mayWrite} />;
 }
 
 startTheme();

@@ -1,0 +1,48 @@
+// What is drawn on a canvas takes its colours from here; the rest is in style/tokens.css.
+
+import type {Theme} from './theme';
+
+/** From nothing to full: lightness alone says which is more, so that it can be read without colour as well. */
+const loadStops: Record<Theme, string[]> = {
+  light: ['#e9f1f2', '#bfdde0', '#83bfc9', '#4596b0', '#1f6a94', '#123f70'],
+  dark: ['#1d2b33', '#1c4350', '#1f6576', '#2f8f9b', '#62bfc0', '#b9ebe3'],
+};
+const over: Record<Theme, string> = {light: '#d55e00', dark: '#ee6f1f'};
+const levels = 64;
+
+function channels(color: string): [number, number, number] {
+  return [1, 3, 5].map(at => parseInt(color.slice(at, at + 2), 16)) as [number, number, number];
+}
+
+function ramp(stops: string[]): string[] {
+  return Array.from({length: levels + 1}, (_, index) => {
+    const place = (index / levels) * (stops.length - 1);
+    const low = Math.min(Math.floor(place), stops.length - 2);
+    const [from, to] = [channels(stops[low]!), channels(stops[low + 1]!)];
+    const mixed = from.map((value, at) => Math.round(value + (to[at]! - value) * (place - low)));
+    return `rgb(${mixed.join(' ')})`;
+  });
+}
+
+const ramps: Record<Theme, string[]> = {light: ramp(loadStops.light), dark: ramp(loadStops.dark)};
+
+export function loadColor(theme: Theme, share: number): string {
+  if (share > 1) return over[theme];
+  return ramps[theme][Math.round(Math.max(0, share) * levels)]!;
+}
+
+/** Okabe and Ito's colours, in an order in which neighbours differ most, each dark (light) enough for its background. */
+const categories: Record<Theme, string[]> = {
+  light: ['#0072b2', '#c04e00', '#00805f', '#a8487f', '#8a6a00', '#2b8cc4', '#5b5b66', '#6a4fa3'],
+  dark: ['#56b4e9', '#ff9a52', '#2fc99b', '#e08fbd', '#f0c53d', '#9fd0f5', '#b9bcc6', '#b7a2ee'],
+};
+
+export function categoryColor(theme: Theme, index: number): string {
+  const list = categories[theme];
+  return list[((index % list.length) + list.length) % list.length]!;
+}
+
+/** A custom property of the page. */
+export function token(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}

@@ -1,0 +1,125 @@
+import {useMemo, useState} from 'preact/hooks';
+import {amount, byName, number} from '../format';
+import type {BalanceDocument, BalanceMetric, BalanceNode} from '../live/documents';
+import {useView} from '../live/stream';
+import {Ago, Badge, Card, Choice, Empty, Skeleton, Stat} from '../parts/basic';
+import {HistoryChart} from '../parts/history';
+import {useStored} from '../parts/hooks';
+import {PlanCard, phaseTone} from '../parts/plan';
+import {Profile, type Bar} from '../parts/profile';
+import {ClusterPicker, ConnectionNote} from '../parts/shell';
+import {Table, type Column} from '../parts/table';
+
+export function BalancePage({cluster, names, mayWrite}: {cluster: string; names: string[]; mayWrite: boolean}) {
+  const {document, connection, lostAt} = useView<BalanceDocument>(`balance/${cluster}`);
+  return (
+    <>
+      <ConnectionNote connection={connection} lostAt={lostAt} />
+      {document ? <Balance document={document} names={names} mayWrite={mayWrite} /> : connection !== 'denied' && <Skeleton />}
+    </>
+  );
+}
+
+type PlanRow = BalanceDocument['plans'][string] & {name: string};
+
+const planColumns: Column<PlanRow>[] = [
+  {key: 'created', title: 'Made', render: row => <Ago time={row.created} />},
+  {key: 'name', title: 'Plan', grow: true, render: row => <span class="strong">{row.name}</span>},
+  {key: 'phase', title: 'Phase', render: row => <Badge tone={phaseTone(row.phase)}>{row.phase}</Badge>},
+  {key: 'moves', title: 'Moves', numeric: true, render: row => `${row.done}/${row.movements}`},
+  {key: 'message', title: 'Said', wide: true, grow: true, render: row => row.message ?? ''},
+];
+
+function Balance({document: balance, names, mayWrite}: {document: BalanceDocument; names: string[]; mayWrite: boolean}) {
+  const [view, setView] = useStored('loads', 'picture');
+  const metrics = Object.keys(balance.metrics).sort(byName);
+  const [stored, setMetric] = useStored('balance-metric', 'cpu');
+  const name = metrics.includes(stored) ? stored : metrics[0];
+  const metric = name ? balance.metrics[name] : undefined;
+  const plans = useMemo(() => Object.entries(balance.plans).map(([key, plan]): PlanRow => ({...plan, name: key})).sort((a, b) => byName(b.created ?? '', a.created ?? '')), [balance.plans]);
+  const policies = Object.entries(balance.policies).sort(([a], [b]) => byName(a, b));
+  return (
+    <>
+      <header class="page-head">
+        <div>
+          <ClusterPicker page="balance" cluster={balance.name} names={names} />
+          <p class="sub">
+            {policies.length === 0 ? 'no policy' : policies.map(([key, policy]) => (
+              <span key={key}>policy <b>{key}</b>: {policy.mode}{policy.paused && ', paused'}{policy.message && ` · ${policy.message}`} </span>
+            ))}
+          </p>
+        </div>
+        {metric && name && (
+          <dl class="stats">
+            <Stat label="Ratio" value={number(metric.ratio)} note={`${number(metric.balancingThreshold)} is allowed`} tone={metric.imbalanced ? 'bad' : 'ok'} />
+            <Stat label="Fullest" value={amount(name, metric.max)} note={name} />
+            <Stat label="Emptiest" value={amount(name, metric.min)} note={name} />
+            <Stat label="Deviation" value={number(metric.deviation, 3)} note="of load from its mean" />
+          </dl>
+        )}
+      </header>
+      {policies.length === 0 && (
+        <Empty title="Nobody balances this cluster yet">
+          <code>kubectl --context {balance.name} apply</code> a BalancingPolicy: in the mode DryRun it makes plans, and carries them out once you approve them here.
+        </Empty>
+      )}
+      <div class="grid">
+        <Card id="load" title="Load per node" wide note={metric?.imbalanced ? <Badge tone="bad">out of balance</Badge> : metric ? <Badge tone="ok">in balance</Badge> : undefined}
+          actions={name && (
+            <>
+              <Choice label="How to show loads" value={view} onChange={setView} options={[['picture', 'Picture'], ['table', 'Table']]} />
+              {metrics.length > 1 && <Choice label="Metric" value={name} onChange={setMetric} options={metrics.slice(0, 6).map(each => [each, each] as const)} />}
+            </>
+          )}>
+          {name && metric ? <Loads balance={balance} name={name} metric={metric} view={view} /> : <Empty title="No load to compare">Loads are the requests of pods on nodes that a policy selects.</Empty>}
+        </Card>
+        <Card id="plan" title="Next plan" wide>
+          <PlanCard cluster={balance.name} plan={balance.plan} mayWrite={mayWrite} hasPolicy={policies.length > 0} />
+        </Card>
+        <Card id="ratio" title="Imbalance over time" note="fullest to emptiest node">
+          <HistoryChart title="Imbalance ratio" history={balance.history} names={metrics} format={value => number(value)} atLeast={1.2}
+            threshold={metric && name ? {name: `allowed for ${name}`, value: metric.balancingThreshold} : undefined} />
+        </Card>
+        <Card id="plans" title="Latest plans">
+          <Table label="Latest plans" columns={planColumns} rows={plans} rowKey={row => row.name} pageSize={10} empty={<Empty title="No plan yet">The balancer makes one when a metric is out of balance.</Empty>} />
+        </Card>
+      </div>
+    </>
+  );
+}
+
+type LoadRow = {name: string; before: number; after: number | null; capacity: number | null; type: string};
+
+function loadRows(nodes: Record<string, BalanceNode>, metric: string): LoadRow[] {
+  return Object.entries(nodes)
+    .map(([name, node]) => ({name, before: node.loads[metric] ?? 0, after: node.after?.[metric] ?? null, capacity: node.capacity?.[metric] ?? null, type: node.type ?? ''}))
+    .sort((a, b) => b.before - a.before || byName(a.name, b.name));
+}
+
+/** Before and after, beside each other: the bars are what is, the marks what the plan makes of it. */
+function Loads({balance, name, metric, view}: {balance: BalanceDocument; name: string; metric: BalanceMetric; view: string}) {
+  const [selected, select] = useState<string | null>(null);
+  const rows = useMemo(() => loadRows(balance.nodes, name), [balance.nodes, name]);
+  const columns = useMemo((): Column<LoadRow>[] => [
+    {key: 'name', title: 'Node', grow: true, compare: (a, b) => byName(a.name, b.name), render: row => <span class="strong">{row.name}</span>},
+    {key: 'type', title: 'Type', wide: true, compare: (a, b) => byName(a.type, b.type), render: row => row.type},
+    {key: 'before', title: 'Now', numeric: true, compare: (a, b) => a.before - b.before, render: row => amount(name, row.before)},
+    {key: 'after', title: 'After the plan', numeric: true, compare: (a, b) => (a.after ?? 0) - (b.after ?? 0), render: row => amount(name, row.after)},
+    {key: 'capacity', title: 'Capacity', numeric: true, wide: true, compare: (a, b) => (a.capacity ?? 0) - (b.capacity ?? 0), render: row => amount(name, row.capacity)},
+  ], [name]);
+  const bars = useMemo(() => rows.map((row): Bar => ({
+    name: row.name, before: row.before, after: row.after,
+    words: `${row.name}: ${amount(name, row.before)}${row.capacity ? ` of ${amount(name, row.capacity)}` : ''}${row.after !== null && row.after !== row.before ? `, ${amount(name, row.after)} after the plan` : ''}`,
+  })), [rows, name]);
+  // What the fullest node may have, given the emptiest; below the activity threshold nothing is looked at.
+  const allowed = Math.max(metric.min * metric.balancingThreshold, metric.activityThreshold);
+  const afterwards = rows.map(row => row.after ?? row.before);
+  const allowedAfter = rows.some(row => row.after !== null) ? Math.max(Math.min(...afterwards) * metric.balancingThreshold, metric.activityThreshold) : null;
+  return (
+    <>
+      {view === 'table'
+        ? <Table label={`Load per node, ${name}`} columns={columns} rows={rows} rowKey={row => row.name} sortedBy="-before" pageSize={25} />
+        : <Profile label={`${name} per node, fullest first`} bars={bars} format={value => amount(name, value)} allowed={allowed} allowedAfter={allowedAfter} selected={selected} onSelect={select} />}
+    </>
+  );
+}

@@ -1,0 +1,193 @@
+import {useMemo, useState} from 'preact/hooks';
+import {byName, number, percent, plural} from '../format';
+import type {ClusterDocument, ClusterNode, PendingPod} from '../live/documents';
+import {useView} from '../live/stream';
+import {Ago, Card, Choice, Empty, Meter, Skeleton, Stat, StateBadge} from '../parts/basic';
+import {HeatLegend, HeatMap, type CellGroup} from '../parts/heat_map';
+import {HistoryChart} from '../parts/history';
+import {useStored} from '../parts/hooks';
+import {NodeGroups} from '../parts/node_groups';
+import {ClusterPicker, ConnectionNote, Filter} from '../parts/shell';
+import {Table, type Column} from '../parts/table';
+import {href} from '../route';
+
+type Node = ClusterNode & {name: string};
+type Pending = PendingPod & {name: string};
+
+export function ClusterPage({cluster, names}: {cluster: string; names: string[]}) {
+  const {document, connection, lostAt} = useView<ClusterDocument>(`cluster/${cluster}`);
+  return (
+    <>
+      <ConnectionNote connection={connection} lostAt={lostAt} />
+      {document ? <Cluster document={document} names={names} /> : connection !== 'denied' && <Skeleton />}
+    </>
+  );
+}
+
+function Cluster({document: cluster, names}: {document: ClusterDocument; names: string[]}) {
+  const rows = useMemo(() => Object.entries(cluster.nodes).map(([name, node]): Node => ({...node, name})).sort((a, b) => byName(a.name, b.name)), [cluster.nodes]);
+  const [selected, select] = useState<string | null>(null);
+  const pending = useMemo(() => Object.entries(cluster.pending).map(([name, pod]): Pending => ({...pod, name})), [cluster.pending]);
+  const ready = rows.filter(row => row.state === 'Ready').length;
+  const upcoming = Object.values(cluster.groups).reduce((sum, group) => sum + group.upcoming, 0);
+  const load = cluster.history.at(-1)?.[1];
+  return (
+    <>
+      <header class="page-head">
+        <div>
+          <ClusterPicker page="cluster" cluster={cluster.name} names={names}><StateBadge state={cluster.health} /></ClusterPicker>
+          <p class="sub">
+            {cluster.owner ? <>owned by <b>{cluster.owner}</b></> : <span class="bad-text">nobody owns it</span>}
+            {cluster.server && <> · <code>{cluster.server}</code></>} · <a href={href('balance', cluster.name)}>balance</a> · <a href={href('events', null, {cluster: cluster.name})}>events</a>
+          </p>
+          {cluster.message && <p class="sub">{cluster.message}</p>}
+        </div>
+        <dl class="stats">
+          <Stat label="Nodes" value={rows.length} note={[ready < rows.length ? `${rows.length - ready} not ready` : 'all ready', upcoming ? `${upcoming} upcoming` : ''].filter(Boolean).join(', ')} tone={ready < rows.length ? 'warn' : 'ok'} />
+          <Stat label="Pending pods" value={pending.length} note={pending.length ? 'see why below' : 'every pod has a node'} tone={pending.length ? 'warn' : 'ok'} />
+          <Stat label="CPU" value={percent(load?.cpu)} note="requested of allocatable" />
+          <Stat label="Memory" value={percent(load?.memory)} note="requested of allocatable" />
+        </dl>
+      </header>
+      <div class="grid">
+        <Nodes cluster={cluster} rows={rows} selected={selected} select={select} />
+        <Card id="pending" title="Pending pods" note={pending.length ? 'and why no node group helps' : undefined} wide={pending.length > 0}>
+          <PendingPods rows={pending} groups={Object.keys(cluster.groups)} />
+        </Card>
+        <Card id="groups" title="Node groups" note="ready and target between min and max">
+          <NodeGroups groups={cluster.groups} />
+        </Card>
+        <Card id="scale-down" title="Scale-down" note={cluster.scaleDown?.enabled === false ? 'switched off' : undefined}>
+          <ScaleDown cluster={cluster} rows={rows} select={select} />
+        </Card>
+        <Card id="history-nodes" title="Nodes and pending pods"><HistoryChart title="Nodes and pending pods" history={cluster.history} names={['nodes', 'pending']} format={value => number(value, 0)} atLeast={4} style="step" /></Card>
+        <Card id="history-load" title="Load"><HistoryChart title="Load" history={cluster.history} names={cluster.metrics.filter(metric => metric !== 'pods')} format={percent} atLeast={1} /></Card>
+      </div>
+    </>
+  );
+}
+
+function words(node: Node, metric: string): string {
+  const share = node.load[metric];
+  return `${node.name}: ${node.state}, ${metric} ${share === undefined ? 'unknown' : percent(share)}, ${plural(node.pods, 'pod')}${node.waits ? `; ${node.waits}` : ''}`;
+}
+
+const nodeColumns: Column<Node>[] = [
+  {key: 'name', title: 'Node', compare: (a, b) => byName(a.name, b.name), grow: true, render: row => <span class="strong">{row.name}</span>},
+  {key: 'state', title: 'State', compare: (a, b) => byName(a.state, b.state), render: row => <StateBadge state={row.state} />},
+  {key: 'group', title: 'Group', compare: (a, b) => byName(a.group ?? '', b.group ?? ''), wide: true, render: row => row.group ?? '–'},
+  {key: 'zone', title: 'Zone', compare: (a, b) => byName(a.zone ?? '', b.zone ?? ''), wide: true, render: row => row.zone ?? '–'},
+  {key: 'pods', title: 'Pods', numeric: true, compare: (a, b) => a.pods - b.pods, render: row => row.pods},
+  {key: 'cpu', title: 'CPU', compare: (a, b) => (a.load.cpu ?? 0) - (b.load.cpu ?? 0), render: row => <Meter share={row.load.cpu} label="cpu" threshold={0.9} />},
+  {key: 'memory', title: 'Memory', wide: true, compare: (a, b) => (a.load.memory ?? 0) - (b.load.memory ?? 0), render: row => <Meter share={row.load.memory} label="memory" threshold={0.9} />},
+  {key: 'waits', title: 'Scale-down', wide: true, grow: true, render: row => row.waits ?? ''},
+];
+
+function Nodes({cluster, rows, selected, select}: {cluster: ClusterDocument; rows: Node[]; selected: string | null; select: (name: string) => void}) {
+  const [view, setView] = useStored('nodes', 'map');
+  const [metric, setMetric] = useStored('metric', 'cpu');
+  const [by, setBy] = useStored('group-by', 'type');
+  const [text, setText] = useState('');
+  const metrics = cluster.metrics.length ? cluster.metrics : ['cpu'];
+  const shownMetric = metrics.includes(metric) ? metric : metrics[0]!;
+  const shown = useMemo(() => {
+    const wanted = text.trim().toLowerCase();
+    return wanted ? rows.filter(row => `${row.name} ${row.group ?? ''} ${row.type ?? ''} ${row.zone ?? ''} ${row.state}`.toLowerCase().includes(wanted)) : rows;
+  }, [rows, text]);
+  const groups = useMemo(() => {
+    const out = new Map<string, Node[]>();
+    for (const row of shown) {
+      const name = (by === 'zone' ? row.zone : by === 'group' ? row.group : row.type) ?? 'other';
+      const list = out.get(name);
+      if (list) list.push(row);
+      else out.set(name, [row]);
+    }
+    return [...out].sort(([a], [b]) => byName(a, b)).map(([name, nodes]): CellGroup => ({
+      name, cells: nodes.map(node => ({name: node.name, share: node.load[shownMetric] ?? null, state: node.state, words: words(node, shownMetric)})),
+    }));
+  }, [shown, by, shownMetric]);
+  const node = rows.find(row => row.name === selected);
+  return (
+    <Card id="nodes" title="Nodes" wide actions={
+      <>
+        <Choice label="How to show nodes" value={view} onChange={setView} options={[['map', 'Heat map'], ['table', 'Table']]} />
+        {view === 'map' && <Choice label="Metric" value={shownMetric} onChange={setMetric} options={metrics.slice(0, 6).map(name => [name, name] as const)} />}
+        {view === 'map' && <Choice label="Group by" value={by} onChange={setBy} options={[['type', 'by type'], ['group', 'by group'], ['zone', 'by zone']]} />}
+        <Filter label="Filter nodes" placeholder="Filter nodes" value={text} onChange={setText} />
+      </>
+    }>
+      {rows.length === 0
+        ? <Empty title="No node yet">A node group with a target above 0 brings some, and so does a pending pod that fits a group: <code>kubectl --context {cluster.name} get nodegroups</code></Empty>
+        : view === 'map'
+          ? (
+            <>
+              <HeatMap label={`Nodes of ${cluster.name} by ${shownMetric}`} groups={groups} selected={selected} onSelect={select} />
+              <HeatLegend metric={shownMetric} />
+              {node && <NodeDetail node={node} />}
+            </>
+          )
+          : <Table label={`Nodes of ${cluster.name}`} columns={nodeColumns} rows={shown} rowKey={row => row.name} sortedBy="name" empty={<Empty title="No node is like that" />} />}
+    </Card>
+  );
+}
+
+function NodeDetail({node}: {node: Node}) {
+  return (
+    <dl class="detail-list">
+      <div><dt>Node</dt><dd class="strong">{node.name} <StateBadge state={node.state} /></dd></div>
+      <div><dt>Since</dt><dd><Ago time={node.since} /></dd></div>
+      <div><dt>Group, zone</dt><dd>{node.group ?? 'none'}, {node.zone ?? 'none'}</dd></div>
+      <div><dt>Pods</dt><dd>{node.pods}</dd></div>
+      {Object.keys(node.load).sort().filter(metric => node.allocatable?.[metric]).map(metric => (
+        <div key={metric}><dt>{metric}</dt><dd>{node.requested?.[metric] ?? '0'} of {node.allocatable![metric]} ({percent(node.load[metric])})</dd></div>
+      ))}
+      {node.unneededSince && <div><dt>Unneeded</dt><dd><Ago time={node.unneededSince} /></dd></div>}
+      {node.waits && <div class="long"><dt>Scale-down</dt><dd>{node.waits}</dd></div>}
+    </dl>
+  );
+}
+
+const pendingColumns: Column<Pending>[] = [
+  {key: 'name', title: 'Pod', compare: (a, b) => byName(a.name, b.name), grow: true, render: row => <span class="strong">{row.name}</span>},
+  {key: 'since', title: 'Since', compare: (a, b) => byName(b.since ?? '', a.since ?? ''), render: row => <Ago time={row.since} />},
+  {key: 'asks', title: 'Asks for', wide: true, render: row => [row.cpu && `${row.cpu} cpu`, row.memory].filter(Boolean).join(', ') || '–'},
+  {key: 'message', title: 'Why', wide: true, grow: true, render: row => row.message ?? ''},
+];
+
+function PendingPods({rows, groups}: {rows: Pending[]; groups: string[]}) {
+  if (rows.length === 0) return <Empty title="No pod is pending">Every pod has a node. When one has none, the reason per node group is here.</Empty>;
+  return (
+    <Table label="Pending pods" columns={pendingColumns} rows={rows} rowKey={row => row.name} pageSize={20} sortedBy="name" detail={row => (
+      <dl class="reasons">
+        {row.message && <div><dt>Scheduler</dt><dd>{row.message}</dd></div>}
+        {Object.entries(row.reasons ?? {}).sort(([a], [b]) => byName(a, b)).map(([group, reason]) => <div key={group}><dt>{group}</dt><dd>{reason}</dd></div>)}
+        {Object.keys(row.reasons ?? {}).length === 0 && <div><dt>Node groups</dt><dd>{groups.length ? 'the autoscaler has not looked at it yet' : 'there is none that could grow'}</dd></div>}
+      </dl>
+    )} />
+  );
+}
+
+function ScaleDown({cluster, rows, select}: {cluster: ClusterDocument; rows: Node[]; select: (name: string) => void}) {
+  const state = cluster.scaleDown;
+  const waiting = rows.filter(row => row.waits || row.unneededSince);
+  if (!state) return <Empty title="Nothing is known of scale-down">The autoscaler of this cluster has not run a loop yet.</Empty>;
+  return (
+    <>
+      <p>{state.message || (state.enabled ? 'No node is unneeded.' : 'Nodes are only added.')}</p>
+      {state.cooldownUntil && <p>After the last change it rests; it goes on <Ago time={state.cooldownUntil} />.</p>}
+      {(state.inProgress?.length ?? 0) > 0 && <p>Being removed: {state.inProgress!.map(name => <b key={name}>{name} </b>)}</p>}
+      {waiting.length > 0 && (
+        <ul class="waiting">
+          {waiting.slice(0, 30).map(row => (
+            <li key={row.name}>
+              <button type="button" class="link" onClick={() => select(row.name)}>{row.name}</button>
+              <span>{row.waits ?? 'is unneeded'}</span>
+              {row.unneededSince && <span class="note">unneeded <Ago time={row.unneededSince} /></span>}
+            </li>
+          ))}
+          {waiting.length > 30 && <li class="note">and {plural(waiting.length - 30, 'more node')}</li>}
+        </ul>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,158 @@
+import type {ComponentChildren} from 'preact';
+import {useEffect, useState} from 'preact/hooks';
+import {byName} from '../format';
+import type {Connection} from '../live/stream';
+import type {Session} from '../live/documents';
+import {go, href, pages, type Page, type Route} from '../route';
+import {switchTheme} from '../theme';
+import {useNow, useTheme} from './hooks';
+import {Icon} from './icon';
+
+const titles: Record<Page, string> = {fleet: 'Fleet', cluster: 'Cluster', balance: 'Balance', rollouts: 'Rollouts', events: 'Events'};
+/** After g. */
+const keys: Record<string, Page> = {f: 'fleet', c: 'cluster', b: 'balance', r: 'rollouts', e: 'events'};
+
+export function Shell({route, cluster, session, children}: {route: Route; cluster: string | null; session: Session | null; children: ComponentChildren}) {
+  useKeys(cluster);
+  useEffect(() => {
+    document.title = [route.page === 'cluster' || route.page === 'balance' ? cluster : null, titles[route.page], 'Evenkeel'].filter(Boolean).join(' · ');
+  }, [route.page, cluster]);
+  return (
+    <>
+      <a class="skip" href="#main" onClick={event => {
+        event.preventDefault();
+        document.getElementById('main')?.focus();
+      }}>Skip to content</a>
+      <header class="top">
+        <a class="brand" href={href('fleet')}><Logo /><span>Evenkeel</span></a>
+        <nav class="tabs" aria-label="Pages">
+          {pages.map(page => (
+            <a key={page} href={href(page, page === 'cluster' || page === 'balance' ? cluster : null)} {...(page === route.page ? {'aria-current': 'page'} : {})}>{titles[page]}</a>
+          ))}
+        </nav>
+        <div class="top-end">
+          {session && !session.mayWrite && <span class="note read-only">read-only</span>}
+          <ThemeSwitch />
+        </div>
+      </header>
+      <main id="main" tabIndex={-1}>{children}</main>
+      <footer class="foot">
+        <span>{session ? `Evenkeel ${session.version}` : 'Evenkeel'}</span>
+        <span class="keys"><kbd>g</kbd> <kbd>f</kbd>/<kbd>c</kbd>/<kbd>b</kbd>/<kbd>r</kbd>/<kbd>e</kbd> pages · <kbd>/</kbd> filter · <kbd>[</kbd> <kbd>]</kbd> other cluster · <kbd>t</kbd> light or dark</span>
+      </footer>
+    </>
+  );
+}
+
+export function Logo() {
+  return (
+    <svg class="logo" viewBox="0 0 32 32" width="24" height="24" aria-hidden="true">
+      <path class="hull" d="M5 18h22c-1.5 5-5.9 8-11 8S6.5 23 5 18Z" />
+      <path class="sail" d="M16 4v10.5M16 4l7.5 10.5h-15Z" />
+    </svg>
+  );
+}
+
+export function ThemeSwitch() {
+  const dark = useTheme() === 'dark';
+  return (
+    <button type="button" class="icon-button" onClick={switchTheme} aria-label={dark ? 'Use light colours' : 'Use dark colours'} title={dark ? 'Light' : 'Dark'}>
+      <Icon name={dark ? 'sun' : 'moon'} />
+    </button>
+  );
+}
+
+function typing(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+}
+
+function useKeys(cluster: string | null) {
+  useEffect(() => {
+    let awaited = 0;
+    const pressed = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || document.querySelector('dialog[open]')) return;
+      const page = keys[event.key];
+      if (Date.now() < awaited && page) {
+        go(href(page, page === 'cluster' || page === 'balance' ? cluster : null));
+      } else if (event.key === 'g') {
+        awaited = Date.now() + 1500;
+        return;
+      } else if (event.key === '/') {
+        const filter = document.querySelector<HTMLInputElement>('[data-filter]');
+        if (!filter) return;
+        filter.focus();
+        filter.select();
+        event.preventDefault();
+      } else if (event.key === 't') {
+        switchTheme();
+      } else if (event.key === '[' || event.key === ']') {
+        document.querySelector<HTMLButtonElement>(event.key === '[' ? '[data-previous]' : '[data-next]')?.click();
+      }
+      awaited = 0;
+    };
+    addEventListener('keydown', pressed);
+    return () => removeEventListener('keydown', pressed);
+  }, [cluster]);
+}
+
+/** Says what is the matter with the connection, and nothing while it is well. */
+export function ConnectionNote({connection, lostAt}: {connection: Connection; lostAt: number}) {
+  const now = useNow();
+  const [was, setWas] = useState(connection);
+  const [again, setAgain] = useState(false);
+  if (was !== connection) {
+    setWas(connection);
+    setAgain(connection === 'live' && (was === 'lost' || was === 'denied'));
+  }
+  useEffect(() => {
+    if (!again) return undefined;
+    const timer = setTimeout(() => setAgain(false), 4000);
+    return () => clearTimeout(timer);
+  }, [again]);
+  return (
+    <>
+      <div class="unseen" role="status" aria-live="polite">
+        {connection === 'lost' ? 'The connection was lost.' : again ? 'Connected again.' : ''}
+      </div>
+      {connection === 'lost' && (
+        <p class="banner bad">
+          <Icon name="warning" /> No connection{lostAt ? ` for ${Math.max(0, Math.round((now - lostAt) / 1000))} s` : ''}: what you see is from before. Trying again by itself.
+        </p>
+      )}
+      {connection === 'denied' && (
+        <p class="banner bad">
+          <Icon name="warning" /> Not logged in. Open the address with <code>/login?token=</code> that <code>evenkeel up</code> prints; for <code>evenkeel run</code> the token is in its token file.
+        </p>
+      )}
+      {again && <p class="banner ok"><Icon name="check" /> Connected again.</p>}
+    </>
+  );
+}
+
+/** Which cluster a page is about. */
+export function ClusterPicker({page, cluster, names, children}: {page: Page; cluster: string; names: string[]; children?: ComponentChildren}) {
+  const sorted = [...new Set([...names, cluster])].sort(byName);
+  const at = sorted.indexOf(cluster);
+  const step = (by: number) => go(href(page, sorted[(at + by + sorted.length) % sorted.length]!));
+  return (
+    <div class="picker">
+      <h1 class="unseen">{cluster}</h1>
+      <button type="button" class="icon-button back" data-previous aria-label="Previous cluster" disabled={sorted.length < 2} onClick={() => step(-1)}><Icon name="arrow" /></button>
+      <select aria-label="Cluster" value={cluster} onChange={event => go(href(page, event.currentTarget.value))}>
+        {sorted.map(name => <option key={name} value={name}>{name}</option>)}
+      </select>
+      <button type="button" class="icon-button" data-next aria-label="Next cluster" disabled={sorted.length < 2} onClick={() => step(1)}><Icon name="arrow" /></button>
+      {children}
+    </div>
+  );
+}
+
+export function Filter({value, onChange, label, placeholder}: {value: string; onChange: (value: string) => void; label: string; placeholder: string}) {
+  return (
+    <input
+      class="filter" type="search" data-filter aria-label={label} placeholder={placeholder} value={value} spellcheck={false} autocomplete="off"
+      onInput={event => onChange(event.currentTarget.value)}
+      onKeyDown={event => event.key === 'Escape' && (value ? onChange('') : event.currentTarget.blur())}
+    />
+  );
+}

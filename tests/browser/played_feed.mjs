@@ -1,0 +1,75 @@
+// A server that speaks the dashboard's protocol with a fleet that is made up: 200 members with 5,000 nodes that change all the time. It
+// serves the page as it was built for the program. For measuring the page alone, and for looking at it without a fleet.
+//
+//   node tests/browser/played_feed.mjs [--port 8080] [--members 200] [--nodes 5000] [--dist build/page/work/dist]
+import {createServer} from 'node:http';
+import {existsSync, readFileSync} from 'node:fs';
+import {extname, join} from 'node:path';
+import {pathToFileURL} from 'node:url';
+import {PlayedFleet} from './played_fleet.mjs';
+
+const types = {'.html': 'text/html; charset=utf-8', '.js': 'text/javascript; charset=utf-8', '.css': 'text/css; charset=utf-8', '.svg': 'image/svg+xml'};
+const policy = "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+function send(response, status, type, body) {
+  response.writeHead(status, {'content-type': type, 'content-security-policy': policy, 'cache-control': 'no-store'});
+  response.end(body);
+}
+
+function stream(fleet, view, request, response, intervalMs) {
+  response.writeHead(200, {'content-type': 'text/event-stream', 'content-security-policy': policy, 'cache-control': 'no-store'});
+  const say = (event, data) => response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+  say('document', {view, document: fleet.document(view)});
+  const patches = setInterval(() => {
+    const patch = fleet.patch(view);
+    if (patch) say('patch', {view, patch});
+  }, intervalMs);
+  const pings = setInterval(() => say('ping', {now: new Date().toISOString()}), 15_000);
+  request.on('close', () => {
+    clearInterval(patches);
+    clearInterval(pings);
+  });
+}
+
+/** Resolves to {url, fleet, close, approved}. */
+export function startPlayedFeed({dist, port = 0, members = 200, nodes = 5000, intervalMs = 250}) {
+  const fleet = new PlayedFleet(members, nodes);
+  const approved = [];
+  const server = createServer((request, response) => {
+    const url = new URL(request.url, 'http://127.0.0.1');
+    const view = url.searchParams.get('view') ?? '';
+    if (url.pathname === '/api/session') return send(response, 200, types['.js'], JSON.stringify({mayWrite: true, version: '0.1.0', fleet: 'played'}));
+    if (url.pathname === '/api/stream') return stream(fleet, view, request, response, intervalMs);
+    if (url.pathname === '/api/view') return send(response, 200, 'application/json', JSON.stringify(fleet.document(view)));
+    if (url.pathname === '/api/approve') {
+      let body = '';
+      request.on('data', part => (body += part));
+      request.on('end', () => {
+        approved.push(JSON.parse(body));
+        send(response, 200, 'application/json', JSON.stringify({message: 'approved'}));
+      });
+      return undefined;
+    }
+    const path = join(dist, url.pathname === '/' ? 'index.html' : url.pathname);
+    if (!existsSync(path) || !types[extname(path)]) return send(response, 404, 'text/plain', 'not found');
+    return send(response, 200, types[extname(path)], readFileSync(path));
+  });
+  return new Promise(resolve => {
+    server.listen(port, '127.0.0.1', () => resolve({
+      url: `http://127.0.0.1:${server.address().port}`,
+      fleet,
+      approved,
+      close: () => {
+        server.closeAllConnections?.();
+        server.close();
+      },
+    }));
+  });
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const options = {dist: 'build/page/work/dist', port: '8080', members: '200', nodes: '5000'};
+  for (let at = 2; at + 1 < process.argv.length; at += 2) options[process.argv[at].replace(/^--/, '')] = process.argv[at + 1];
+  const feed = await startPlayedFeed({dist: options.dist, port: Number(options.port), members: Number(options.members), nodes: Number(options.nodes)});
+  console.log(feed.url);
+}

@@ -1,0 +1,191 @@
+// The made-up fleet of played_feed.mjs: documents of every view, and merge patches that change a little of them each time. The same
+// numbers on every run.
+
+const owners = ['evenkeel-0', 'evenkeel-1', 'evenkeel-2'];
+const types = [['general', '4', '16Gi', 0.192], ['compute', '16', '32Gi', 0.68], ['memory', '8', '64Gi', 0.504]];
+const zones = ['eu-1a', 'eu-1b', 'eu-1c'];
+
+/** xorshift32: numbers in [0, 1). */
+function numbers(seed) {
+  let state = seed >>> 0 || 1;
+  return () => {
+    state ^= state << 13;
+    state >>>= 0;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    state >>>= 0;
+    return state / 2 ** 32;
+  };
+}
+const round = value => Math.round(value * 1e4) / 1e4;
+const bounded = value => round(Math.min(1.12, Math.max(0.02, value)));
+const pick = (random, list) => list[Math.floor(random() * list.length)];
+const ago = seconds => new Date(Date.now() - seconds * 1000).toISOString().replace(/\.\d+Z$/, 'Z');
+const id = number => String(number).padStart(8, '0');
+
+export class PlayedFleet {
+  constructor(members, nodes) {
+    this.random = numbers(7);
+    this.nodesPerMember = Math.max(1, Math.round(nodes / members));
+    this.names = Array.from({length: members}, (_, index) => `member-${index + 1}`);
+    this.sequence = 0;
+    this.made = new Map();
+  }
+
+  document(view) {
+    if (!this.made.has(view)) this.made.set(view, this.make(view));
+    return this.made.get(view);
+  }
+
+  make(view) {
+    const [kind, name] = view.split('/');
+    if (kind === 'cluster') return this.cluster(name);
+    if (kind === 'balance') return this.balance(name);
+    if (kind === 'rollouts') return {ensembles: {'zk/orders': this.ensemble(), 'zk/search': {...this.ensemble(), phase: 'Stable', message: 'all servers run revision 4'}}};
+    if (kind === 'events') return {events: Object.fromEntries(Array.from({length: 2000}, (_, index) => [id(index), this.event(2000 - index)]))};
+    return this.fleet();
+  }
+
+  member(index) {
+    const {random} = this;
+    const odd = index % 41;
+    const health = odd === 17 ? 'Degraded' : odd === 29 ? 'Unreachable' : odd === 37 ? 'Unowned' : 'Healthy';
+    const total = this.nodesPerMember;
+    const load = bounded(0.25 + random() * 0.5);
+    const hot = index % 67 === 5;
+    const owner = health === 'Unowned' ? null : owners[index % 3];
+    return {
+      owner, shard: index % 3, wanted: owners[index % 3], epoch: 12, health,
+      message: health === 'Unreachable' ? 'no answer for 42 s: connection refused' : health === 'Degraded' ? '2 of 25 nodes are not ready' : '',
+      nodes: {ready: health === 'Degraded' ? total - 2 : total, total, upcoming: index % 23 === 0 ? 1 : 0},
+      pods: {running: total * 20, pending: index % 29 === 3 ? 4 : 0, total: total * 20 + (index % 29 === 3 ? 4 : 0)},
+      load: {cpu: hot ? 0.97 : load, memory: bounded(load * 0.8), pods: bounded(load * 0.5)}, weight: round(1 + random() * 3), hot, groups: 3,
+    };
+  }
+
+  fleet() {
+    const clusters = Object.fromEntries(this.names.map((name, index) => [name, this.member(index)]));
+    const handovers = {};
+    for (let index = 0; index < 60; index++) {
+      const from = index % 9 === 0 ? null : owners[index % 3];
+      handovers[id(index)] = {time: ago((60 - index) * 47), cluster: pick(this.random, this.names), from, to: owners[(index + 1) % 3],
+                              reason: from ? 'evenkeel-1 left, its clusters were shared out' : 'nobody owned it', seconds: round(0.4 + this.random() * 8)};
+    }
+    const replicas = Object.fromEntries(owners.map((owner, shard) => [owner, {shard, alive: true, since: ago(86_000 - shard * 1000),
+      clusters: this.names.filter((_, index) => index % 3 === shard).length, weight: 120 + shard * 7}]));
+    return {hub: {name: 'played', reachable: true, message: ''}, plan: {epoch: 12, method: 'weighted', leader: 'evenkeel-0', time: ago(300)}, replicas, clusters, handovers};
+  }
+
+  node(index) {
+    const {random} = this;
+    const type = types[index % 7 === 0 ? 1 : index % 5 === 0 ? 2 : 0];
+    const state = index % 53 === 9 ? 'NotReady' : index % 47 === 11 ? 'Cordoned' : index % 61 === 13 ? 'Deleting' : index % 59 === 15 ? 'Upcoming' : 'Ready';
+    const cpu = state === 'Upcoming' ? 0 : bounded(0.15 + random() * 0.85);
+    const unneeded = cpu < 0.3 && state === 'Ready';
+    return {
+      group: type[0], type: type[0], zone: zones[index % 3], state, since: ago(9000 - index * 3), load: {cpu, memory: bounded(cpu * (0.6 + random() * 0.5)), pods: round(cpu * 0.3)},
+      requested: {cpu: `${Math.round(cpu * 1000 * Number(type[1]))}m`, memory: '6Gi'}, allocatable: {cpu: type[1], memory: type[2]}, pods: Math.round(cpu * 30),
+      unneededSince: unneeded ? ago(200 + index) : null, waits: unneeded ? 'unneeded for 3m20s of 10m' : null,
+    };
+  }
+
+  history(count, seconds, point) {
+    return Array.from({length: count}, (_, index) => [ago((count - index) * seconds), point(index)]);
+  }
+
+  cluster(name) {
+    const nodes = Object.fromEntries(Array.from({length: this.nodesPerMember}, (_, index) => [`${name}-n${index + 1}`, this.node(index)]));
+    const groups = Object.fromEntries(types.map(([type, , , price], index) => [type, {target: 8 + index, min: index, max: 20 + index * 10, ready: 8, upcoming: index ? index : 0,
+      backoffUntil: index === 1 ? new Date(Date.now() + 200_000).toISOString() : null, backoffReason: index === 1 ? 'QUOTA: 64 of 64 vCPU are in use' : null, pricePerHour: price}]));
+    const pending = Object.fromEntries(Array.from({length: 6}, (_, index) => [`shop/checkout-7d9f-${index}`, {since: ago(40 + index * 13), cpu: '6', memory: '12Gi',
+      reasons: {general: 'Insufficient cpu: 6 are asked for, a new node has 4', compute: 'backed off until the quota is free again', memory: "node(s) didn't match Pod's node affinity/selector"},
+      message: '0/25 nodes are available: 20 Insufficient cpu, 5 node(s) had untolerated taint.'}]));
+    return {name, owner: 'evenkeel-1', health: 'Healthy', message: '', server: 'https://127.0.0.1:16443', metrics: ['cpu', 'memory', 'pods'], nodes, groups, pending,
+      scaleDown: {enabled: true, message: '3 nodes are unneeded, the first is removed in 6m40s', cooldownUntil: null, candidates: 3, inProgress: [`${name}-n14`]},
+      history: this.history(360, 5, index => ({nodes: this.nodesPerMember - 4 + Math.floor(index / 90), pending: Math.max(0, Math.round(6 * Math.sin(index / 30))),
+        cpu: bounded(0.5 + 0.2 * Math.sin(index / 40)), memory: bounded(0.4 + 0.1 * Math.cos(index / 50))}))};
+  }
+
+  balance(name) {
+    const {random} = this;
+    const nodes = Object.fromEntries(Array.from({length: this.nodesPerMember}, (_, index) => {
+      const cpu = Math.round(600 + random() * 3000);
+      return [`${name}-n${index + 1}`, {loads: {cpu, memory: Math.round(cpu * 3e6)}, capacity: {cpu: 4000, memory: 16e9}, type: 'general',
+        after: {cpu: Math.round(2000 + (cpu - 2000) * 0.3), memory: Math.round(cpu * 3e6)}}];
+    }));
+    const names = Object.keys(nodes);
+    const movements = Object.fromEntries(Array.from({length: 8}, (_, index) => [String(index + 1).padStart(4, '0'), {pod: `shop/cart-${index}`, from: names[index % names.length],
+      to: names[(index * 5 + 3) % names.length], state: 'Pending', reason: `cpu is 1.6 times as high there as on ${names[(index * 5 + 3) % names.length]}`, gain: round(0.05 - index * 0.005)}]));
+    return {name, policies: {default: {mode: 'DryRun', paused: false, message: 'plans are made, and carried out once approved'}},
+      metrics: {cpu: {balancingThreshold: 1.2, activityThreshold: 500, ratio: 4.1, max: 3600, min: 878, imbalanced: true, deviation: 0.12},
+                memory: {balancingThreshold: 1.5, activityThreshold: 0, ratio: 1.31, max: 9e9, min: 6.8e9, imbalanced: false, deviation: 0.05}},
+      nodes, plan: {name: 'default-8f2c', uid: 'b7a1', hash: '5d41402abc4b2a76', phase: 'Proposed', reason: 'cpu: the fullest node has 4.1 times the load of the emptiest, 1.2 is allowed', created: ago(30),
+        policy: 'default', approvable: true, movements, deviation: {before: 0.12, after: 0.03}},
+      plans: {'default-8f2c': {created: ago(30), phase: 'Proposed', movements: 8, done: 0, message: ''}, 'default-77aa': {created: ago(900), phase: 'Completed', movements: 5, done: 5, message: 'all done'},
+        'default-6b01': {created: ago(1900), phase: 'Refused', movements: 4, done: 1, message: 'shop/cart-3 has gone since'}},
+      history: this.history(200, 10, index => ({cpu: round(1.1 + index / 70), memory: round(1.2 + 0.1 * Math.sin(index / 9))}))};
+  }
+
+  ensemble() {
+    return {phase: 'RollingOut', message: 'member-2 is next: member-1 has its quorum', servers: {total: 5, ready: 4, healthy: 4}, quorum: {needed: 3, healthy: 4, margin: 1},
+      leader: 'orders-b-0', revision: '5', paused: false, order: ['member-1', 'member-2', 'member-3'],
+      records: {'0002': {generation: 5, current: true, clusters: {'member-1': {state: 'Done', since: ago(60)}, 'member-2': {state: 'Deploying', since: ago(20)}, 'member-3': {state: 'Waiting', since: null}}},
+        '0001': {generation: 4, current: false, clusters: {'member-1': {state: 'Done', since: ago(4000)}, 'member-2': {state: 'Done', since: ago(3900)}, 'member-3': {state: 'Done', since: ago(3800)}}}},
+      clusters: {
+        'member-1': {replicas: 2, ready: 2, revision: '5', state: 'Done', message: '', members: {'orders-a-0': {id: 1, role: 'follower', ready: true}, 'orders-a-1': {id: 2, role: 'follower', ready: true}}},
+        'member-2': {replicas: 2, ready: 1, revision: '5', state: 'Deploying', message: 'orders-b-1 starts', members: {'orders-b-0': {id: 11, role: 'leader', ready: true}, 'orders-b-1': {id: 12, role: 'down', ready: false}}},
+        'member-3': {replicas: 1, ready: 1, revision: '4', state: 'Waiting', message: 'waits for member-2', members: {'orders-c-0': {id: 21, role: 'observer', ready: true}}}}};
+  }
+
+  event(secondsAgo) {
+    const {random} = this;
+    const kinds = [['autoscaler', 'Normal', 'TriggeredScaleUp', 'Pod shop/checkout-7d9f-3', 'group general 3 -> 4: 2 pods fit there, the cheapest of 3 groups'],
+      ['autoscaler', 'Normal', 'ScaleDown', 'Node general-n14', 'removed: unneeded for 10m, 3 pods moved to 2 nodes'],
+      ['balancer', 'Normal', 'Planned', 'BalancingPlan default-8f2c', '8 movements, deviation 0.12 -> 0.03'],
+      ['distribution', 'Normal', 'HandedOver', 'Cluster member-7', 'from evenkeel-0 to evenkeel-2 in 1.2 s: weight 120 against 97'],
+      ['scheduler', 'Warning', 'FailedScheduling', 'Pod shop/checkout-7d9f-1', '0/25 nodes are available: 20 Insufficient cpu, 5 node(s) had untolerated taint.'],
+      ['rollout', 'Normal', 'ClusterStarted', 'MultiClusterZooKeeper zk/orders', 'member-2 may begin: the margin of the quorum is 1']];
+    const [controller, type, reason, object, message] = pick(random, kinds);
+    return {time: ago(secondsAgo), cluster: controller === 'distribution' || controller === 'rollout' ? 'hub' : pick(random, this.names), controller, type, reason, object, message, count: 1 + Math.floor(random() * 3)};
+  }
+
+  /** Changes the document, and says what changed. */
+  patch(view) {
+    const {random} = this;
+    const document = this.document(view);
+    const [kind] = view.split('/');
+    this.sequence++;
+    if (kind === 'fleet') {
+      const clusters = {};
+      for (let index = 0; index < 40; index++) {
+        const name = pick(random, this.names);
+        const cluster = document.clusters[name];
+        cluster.load.cpu = bounded(cluster.load.cpu + (random() - 0.5) * 0.06);
+        clusters[name] = {load: {cpu: cluster.load.cpu}};
+      }
+      return {clusters};
+    }
+    if (kind === 'cluster') {
+      const nodes = {};
+      const names = Object.keys(document.nodes);
+      for (let index = 0; index < Math.max(1, names.length / 10); index++) {
+        const name = pick(random, names);
+        const node = document.nodes[name];
+        node.load.cpu = bounded(node.load.cpu + (random() - 0.5) * 0.1);
+        nodes[name] = {load: {cpu: node.load.cpu}};
+      }
+      if (this.sequence % 20 !== 0) return {nodes};
+      document.history = [...document.history.slice(1), [ago(0), {...document.history.at(-1)[1], cpu: bounded(0.5 + (random() - 0.5) * 0.1)}]];
+      return {nodes, history: document.history};
+    }
+    if (kind === 'events') {
+      const key = id(10_000 + this.sequence);
+      const oldest = Object.keys(document.events).sort()[0];
+      const event = this.event(0);
+      document.events[key] = event;
+      delete document.events[oldest];
+      return {events: {[key]: event, [oldest]: null}};
+    }
+    return null;
+  }
+}
