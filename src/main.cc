@@ -70,6 +70,10 @@ void AddUp(CLI::App& app, UpOptions& options, Action& action) {
         options.duration = *duration;
       },
       "Stop by itself after this long, e.g. 60s");
+  up->add_flag("!--no-dashboard", options.dashboard, "Serve no dashboard");
+  up->add_option("--dashboard-port", options.dashboard_port, "Of the dashboard (default: as last time, else any free one)")
+      ->check(CLI::Range(0, 65535));
+  options.version = EVENKEEL_VERSION;
   up->callback([&] { action = [&] { return Up(options); }; });
 }
 
@@ -87,6 +91,20 @@ void AddRolloutRunFlags(CLI::App& run, RolloutRunOptions& options) {
   run.add_option("--tls-cert-file", options.certificate_file, "Their certificate (default: one is made)");
   run.add_option("--tls-private-key-file", options.key_file, "Its key");
   run.add_option("--webhook-ca-file", options.ca_file, "Who signed it (default: itself)");
+}
+
+void AddDashboardFlags(CLI::App& run, DashboardRunOptions& options) {
+  options.version = EVENKEEL_VERSION;
+  run.add_flag("--dashboard", options.enabled, "Serve the dashboard (docs/DASHBOARD.md)");
+  run.add_option("--dashboard-address", options.address, "Where it is served")->capture_default_str();
+  run.add_option("--dashboard-port", options.port, "Port of the same; 0: any free one")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  run.add_option("--dashboard-token-file", options.token_file,
+                 "The token that lets people in, made when it is not there (default: $EVENKEEL_HOME/dashboard-token)");
+  run.add_option("--dashboard-read-token-file", options.read_token_file, "Of a token that may look and not approve");
+  run.add_option("--dashboard-host", options.host_names,
+                 "A name under which it is reached, besides localhost and numeric addresses; repeatable");
 }
 
 void AddRun(CLI::App& app, RunOptions& options, Action& action) {
@@ -114,6 +132,7 @@ void AddRun(CLI::App& app, RunOptions& options, Action& action) {
   run->add_flag("--balancer", options.balancer, "Move pods of the members that have a BalancingPolicy");
   run->add_flag("--zookeeper", options.zookeeper, "Run the servers of the members' ZooKeepers");
   AddRolloutRunFlags(*run, options.rollout);
+  AddDashboardFlags(*run, options.dashboard);
   run->add_flag("--scheduler", options.scheduler, "Bind pods of the members that have schedulerName: evenkeel");
   const auto read_autoscaler = AddAutoscalerFlags(*run, options.autoscaler);
   run->callback([&, read_autoscaler] {

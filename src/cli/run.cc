@@ -40,6 +40,8 @@ constexpr base::Duration kHubTimeout = std::chrono::seconds(3);
 /// Writes, and everything about a member's fence, end before a successor may begin (Options::lease_margin).
 constexpr base::Duration kFencedTimeout = std::chrono::seconds(2);
 constexpr base::Duration kMemberTimeout = std::chrono::seconds(30);
+/// For who only looks: short, as stopping waits for it.
+constexpr base::Duration kLookTimeout = std::chrono::seconds(10);
 
 /// /healthz and /readyz say whether this replica holds its claim; /livez only that it runs.
 class HealthHandler final : public apiserver::HttpHandler {
@@ -162,6 +164,26 @@ base::Result<client::ConnectionConfig> HubConnection(const HubOptions& hub) {
   return client::LoadKubeconfig({path, hub.context});
 }
 
+/// The dashboard has clients of its own, so that who looks takes nothing from the controllers' connections and limits.
+base::Result<std::unique_ptr<DashboardService>> StartDashboard(const RunOptions& run, const distribution::Options& options) {
+  client::HttpClientOptions looking;
+  looking.request_timeout = kLookTimeout;
+  looking.connect_timeout = kMemberTimeout / 6;
+  looking.user_agent = "evenkeel-dashboard/" + options.host_name;
+  EVENKEEL_ASSIGN(client::ConnectionConfig connection, HubConnection(run.hub));
+  EVENKEEL_ASSIGN(auto hub, client::NewHttpClient(std::move(connection), looking));
+  const std::string name = hub->Describe();
+  const auto connect = [looking](const distribution::Cluster& member) -> base::Result<std::unique_ptr<client::Client>> {
+    if (!member.connection) return base::Fail(member.connection.error());
+    return client::NewHttpClient(*member.connection, looking);
+  };
+  DashboardRunOptions dashboard = run.dashboard;
+  if (dashboard.token_file.empty()) dashboard.token_file = EvenkeelHome() + "/dashboard-token";
+  EVENKEEL_ASSIGN(auto service, DashboardService::Start(dashboard, std::move(hub), name, options, connect));
+  base::log::Info("dashboard is on", {{"url", service->url()}, {"login", "/login?token=..."}, {"token", dashboard.token_file}});
+  return service;
+}
+
 }  // namespace
 
 base::Status Run(const RunOptions& run) {
@@ -219,6 +241,10 @@ base::Status Run(const RunOptions& run) {
   std::unique_ptr<RolloutService> rollout;
   if (run.rollout.enabled) {
     EVENKEEL_ASSIGN(rollout, StartRolloutService(run.rollout, *hub, *executor, random, metrics, run.hub.ns, options.host_name));
+  }
+  std::unique_ptr<DashboardService> dashboard;
+  if (run.dashboard.enabled) {
+    EVENKEEL_ASSIGN(dashboard, StartDashboard(run, options));
   }
   const std::unique_ptr<distribution::Distributor> distributor =
       distribution::NewDistributor({*hub, *executor, random, std::move(options), connect, metrics, std::move(controllers)});

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/dashboard_service.h"
 #include "cli/rollout_service.h"
 #include "cli/shards.h"
 #include "controllers/autoscaler/flags.h"
@@ -25,6 +26,7 @@ struct RunOptions {
   bool balancer = false;                                       ///< moves pods of the members as their BalancingPolicy says
   bool zookeeper = false;                                      ///< runs the ZooKeepers of the members
   RolloutRunOptions rollout;                                   ///< carries out the hub's MultiClusterZooKeepers
+  DashboardRunOptions dashboard;
 };
 
 /// Runs until SIGTERM or SIGINT, then hands its clusters over and returns. Serves /healthz, /readyz, /livez and /metrics.

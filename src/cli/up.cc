@@ -10,8 +10,10 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/yaml.h"
+#include "cli/dashboard_service.h"
 #include "cli/hub.h"
 #include "cli/signals.h"
+#include "client/http_client.h"
 #include "controllers/distribution/fleet_view.h"
 #include "controllers/rollout/zookeeper/installation.h"
 #include "embedded/apiserver/audit_log.h"
@@ -37,6 +39,8 @@ constexpr int64_t kAuditLogBytes = 10 << 20;
 constexpr int kAuditLogBackups = 1;
 /// In ports.json beside the ports of clusters, none of which has such a name.
 constexpr char kLoopback[] = "127/8";
+constexpr char kDashboard[] = "dashboard";
+constexpr char kDashboardUser[] = "evenkeel-dashboard";
 constexpr base::Duration kPoll = std::chrono::milliseconds(50);
 
 /// A cluster of the fleet with what serves it. Members are destroyed in reverse order: first the sockets, then the API.
@@ -60,6 +64,8 @@ class Fleet {
 
   const std::string& home() const { return home_; }
   size_t members() const { return clusters_.size() - 1; }
+  /// "": there is none.
+  std::string dashboard() const { return dashboard_ == nullptr ? "" : dashboard_->login_url(); }
   int64_t replicas() const { return replicas_; }
 
  private:
@@ -67,6 +73,7 @@ class Fleet {
   base::Status ClaimLoopback();
   base::Status RegisterMembers();
   base::Status WriteKubeconfigs();
+  base::Status StartDashboard();
   client::Client& hub() { return clusters_.front().cluster->client(); }
   std::string PortsFile() const { return home_ + "/ports.json"; }
 
@@ -79,6 +86,7 @@ class Fleet {
   std::optional<fleet::LoopbackClaim> loopback_;
   Json ports_ = JsonObject{};
   std::vector<Served> clusters_;  ///< the hub first
+  std::unique_ptr<DashboardService> dashboard_;
   int64_t replicas_ = 0;
 };
 
@@ -170,9 +178,34 @@ base::Status Fleet::Start() {
   EVENKEEL_TRY(ClaimLoopback());
   EVENKEEL_TRY(StartCluster("hub", 0));
   for (int i = 1; i <= options_.members; ++i) EVENKEEL_TRY(StartCluster(fmt::format("member-{}", i), i));
+  if (options_.dashboard) EVENKEEL_TRY(StartDashboard());
   EVENKEEL_TRY(base::WriteFile(PortsFile(), base::ToPrettyText(ports_)));
   EVENKEEL_TRY(WriteKubeconfigs());
   return RegisterMembers();
+}
+
+base::Status Fleet::StartDashboard() {
+  DashboardRunOptions options;
+  options.port = options_.dashboard_port != 0 ? options_.dashboard_port : static_cast<int>(base::FindInt(ports_, {kDashboard}));
+  if (options_.dashboard_port == 0) options.fallback_port = 0;
+  options.token_file = home_ + "/dashboard-token";
+  options.version = options_.version;
+  controllers::distribution::Options distribution;
+  distribution.ns = fleet::kNamespace;
+  distribution.controller_name = fleet::kControllerName;
+  // A member that somebody else has registered is reached as its Secret says.
+  const auto connect =
+      [this](const controllers::distribution::Cluster& member) -> base::Result<std::unique_ptr<client::Client>> {
+    for (const Served& served : clusters_) {
+      if (served.cluster->name() == member.name) return served.cluster->NewClient(kDashboardUser);
+    }
+    if (!member.connection) return base::Fail(member.connection.error());
+    return client::NewHttpClient(*member.connection);
+  };
+  EVENKEEL_ASSIGN(dashboard_, DashboardService::Start(options, clusters_.front().cluster->NewClient(kDashboardUser), "hub",
+                                                      std::move(distribution), connect));
+  ports_.get_object()[kDashboard] = dashboard_->port();
+  return {};
 }
 
 /// The same addresses as last time, unless another fleet has them.
@@ -228,6 +261,7 @@ std::string Fleet::NotReady() {
 }
 
 void Fleet::Stop() {
+  dashboard_.reset();
   for (Served& served : clusters_) served.cluster->StopControllers();
   while (!clusters_.empty()) clusters_.pop_back();
 }
@@ -246,7 +280,8 @@ void PrintGuide(const Fleet& fleet, base::Duration took) {
       << fmt::format(
              "Evenkeel is up after {:.1f} s: a hub and {} members, {} controller replicas ready, every member has one owner.\n",
              std::chrono::duration<double>(took).count(), fleet.members(), fleet.replicas())
-      << "\n  export KUBECONFIG=" << home << "/kubeconfig\n\n"
+      << "\n  export KUBECONFIG=" << home << "/kubeconfig\n"
+      << (fleet.dashboard().empty() ? "" : "  dashboard: " + fleet.dashboard() + "\n") << "\n"
       << "Try in another terminal:\n"
       << "  kubectl get pods --namespace evenkeel --output wide\n"
       << "  " << ProgramPath() << " get shards\n"

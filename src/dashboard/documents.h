@@ -1,0 +1,76 @@
+// What the views show, as JSON, from what was read. Pure. A field without a value is null or not there, which is the same to a
+// merge patch. Amounts are Kubernetes quantities, shares are from 0 (and may exceed 1), times are RFC 3339.
+//
+//   fleet           {"hub", "plan", "replicas": {}, "clusters": {}, "handovers": {}}
+//   cluster/NAME    {"name", "owner", "health", "nodes": {}, "groups": {}, "pending": {}, "scaleDown", "history": []}
+//   balance/NAME    {"name", "policies": {}, "metrics": {}, "nodes": {}, "plan", "plans": {}, "history": []}
+//   rollouts        {"ensembles": {}}
+//   events          {"events": {}}
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/time.h"
+#include "client/lease.h"
+#include "controllers/distribution/cluster.h"
+#include "controllers/distribution/published_plan.h"
+#include "dashboard/member_tally.h"
+
+namespace evenkeel::dashboard {
+
+/// Null without a value.
+base::Json OrNull(std::string_view text);
+base::Json TimeOrNull(const std::optional<base::Time>& time);
+
+// Of members, from their own API.
+
+/// {"nodes": {"ready", "total", "upcoming"}, "pods": {"running", "pending", "total"}, "load": {"cpu", "memory", "pods"},
+/// "groups"}
+base::Json MemberSummary(const MemberTally& tally);
+/// An entry of cluster/NAME's "nodes". `explained`: what the autoscaler says of it; null: nothing.
+base::Json NodeEntry(const NodeRow& node, const MemberTally::OnNode& on, const base::Json* explained);
+/// An entry of "pending". `reasons`: by node group; null: none are known.
+base::Json PendingEntry(const PodRow& pod, const base::Json* reasons);
+/// What there may be a heat map of: cpu, memory, pods, and what else the nodes have of extended resources.
+std::vector<std::string> NodeMetrics(const MemberTally& tally);
+
+/// What the autoscaler has written into a member, decoded.
+struct AutoscalerWords {
+  bool running = false;    ///< its status ConfigMap is there
+  base::Json status;       ///< of the status ConfigMap (YAML); null: it is not there or is not to be read
+  base::Json memory;       ///< of the ConfigMap with its memory; null as well
+  base::Json explanation;  ///< why pods wait and nodes stay (controllers/autoscaler/explanation.h); null as well
+};
+/// "groups": from NodeGroup objects where there are any, with what the autoscaler says; else from its status alone.
+base::JsonObject GroupEntries(const std::map<std::string, base::Json>& node_groups, const MemberTally& tally,
+                              const AutoscalerWords& words);
+/// "scaleDown"
+base::Json ScaleDownEntry(const AutoscalerWords& words);
+
+// Of the fleet, from the hub.
+
+struct FleetInput {
+  std::vector<controllers::distribution::Cluster> clusters;
+  controllers::distribution::PublishedPlan plan;
+  std::vector<controllers::distribution::ReplicaReport> reports;
+  std::vector<client::Lease> leases;  ///< of the replicas
+  base::Time now{};
+};
+
+/// What the hub knows of a member: {"owner", "shard", "wanted", "epoch", "weight", "hot", "skip", "detail", "reachable"}.
+std::map<std::string, base::Json> OwnershipRows(const FleetInput& input);
+base::Json PlanEntry(const FleetInput& input);
+std::map<std::string, base::Json> ReplicaEntries(const FleetInput& input);
+/// The moves that the plan remembers, by an id that sorts by time. `hosts`: of shards, also such as are gone by now.
+std::map<std::string, base::Json> HandoverEntries(const FleetInput& input, const std::map<int64_t, std::string>& hosts);
+
+/// An entry of "clusters": what the hub knows and what the member says of itself. Either may be null; `error`: why the member
+/// cannot be read, "" when it can.
+base::Json ClusterEntry(const base::Json& ownership, const base::Json& summary, const std::string& error);
+
+}  // namespace evenkeel::dashboard

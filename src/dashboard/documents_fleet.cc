@@ -1,0 +1,176 @@
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+
+#include "controllers/distribution/sharding.h"
+#include "dashboard/documents.h"
+
+namespace evenkeel::dashboard {
+namespace {
+
+using base::FindBool;
+using base::FindInt;
+using base::FindString;
+using base::Json;
+using base::JsonObject;
+using controllers::distribution::PublishedPlan;
+using controllers::distribution::ReplicaReport;
+
+/// As Options::replica_lease_duration, with a margin for how late a renewal is heard of.
+constexpr base::Duration kReplicaSilence = std::chrono::seconds(12);
+
+const client::Lease* LeaseOf(const FleetInput& input, const std::string& replica) {
+  const auto found = std::ranges::find(input.leases, replica, &client::Lease::holder);
+  return found == input.leases.end() ? nullptr : &*found;
+}
+
+bool Alive(const FleetInput& input, const client::Lease* lease) {
+  return lease != nullptr && input.now - lease->renew_time <= kReplicaSilence;
+}
+
+std::string HostOf(const std::map<int64_t, std::string>& hosts, int64_t shard) {
+  if (shard < 0) return "";
+  const auto found = hosts.find(shard);
+  return found == hosts.end() ? fmt::format("shard {}", shard) : found->second;
+}
+
+struct Held {
+  std::string host;
+  const ReplicaReport::Member* member = nullptr;
+};
+
+/// What living replicas say of the member with that server: who owns it, and what stands in the way.
+void ReadReports(const FleetInput& input, const std::string& server, Held& owner, std::string& detail) {
+  for (const ReplicaReport& report : input.reports) {
+    // A report outlives its replica.
+    if (!Alive(input, LeaseOf(input, report.replica))) continue;
+    const auto member = std::ranges::find(report.members, server, &ReplicaReport::Member::server);
+    if (member == report.members.end()) continue;
+    if (member->state == "owner" || member->state == "leaving") owner = {report.host, &*member};
+    if (member->state != "standby" && !member->detail.empty()) detail = member->detail;
+  }
+}
+
+}  // namespace
+
+std::map<std::string, Json> OwnershipRows(const FleetInput& input) {
+  std::map<std::string, Json> rows;
+  for (const auto& cluster : input.clusters) {
+    Held owner;
+    std::string detail;
+    ReadReports(input, cluster.server, owner, detail);
+    const PublishedPlan::Assignment* assignment = input.plan.Find(cluster.server);
+    const PublishedPlan::Shard* shard = assignment == nullptr ? nullptr : input.plan.FindShard(assignment->shard);
+    const bool hot = std::ranges::find(input.plan.hot, cluster.name) != input.plan.hot.end();
+    JsonObject row{{"owner", OrNull(owner.host)},
+                   {"wanted", OrNull(shard == nullptr ? "" : shard->host)},
+                   {"hot", hot},
+                   {"skip", cluster.skip_reconcile},
+                   {"detail", detail},
+                   {"server", cluster.server}};
+    row["shard"] = assignment == nullptr ? Json() : Json(assignment->shard);
+    row["epoch"] = assignment == nullptr ? Json() : Json(assignment->epoch);
+    row["weight"] = assignment == nullptr ? Json() : Json(assignment->weight);
+    row["reachable"] = owner.member == nullptr || !owner.member->load || owner.member->load->reachable;
+    rows[cluster.name] = std::move(row);
+  }
+  return rows;
+}
+
+Json PlanEntry(const FleetInput& input) {
+  const auto leader = std::ranges::find(input.plan.shards, input.plan.leader, &PublishedPlan::Shard::replica);
+  return JsonObject{{"epoch", input.plan.epoch},
+                    {"method", controllers::distribution::kWeightedMethod},
+                    {"leader", OrNull(leader == input.plan.shards.end() ? input.plan.leader : leader->host)},
+                    {"time", TimeOrNull(input.plan.written)},
+                    {"imbalance", Rounded(input.plan.imbalance)},
+                    {"waiting", input.plan.waiting}};
+}
+
+std::map<std::string, Json> ReplicaEntries(const FleetInput& input) {
+  std::map<std::string, Json> replicas;
+  for (const PublishedPlan::Shard& shard : input.plan.shards) {
+    const client::Lease* lease = LeaseOf(input, shard.replica);
+    int64_t owned = 0, weight = 0;
+    for (const ReplicaReport& report : input.reports) {
+      if (report.replica == shard.replica) owned = std::ranges::count(report.members, "owner", &ReplicaReport::Member::state);
+    }
+    for (const auto& assignment : input.plan.assignments) {
+      if (assignment.shard == shard.shard) weight += assignment.weight;
+    }
+    replicas[shard.host] =
+        JsonObject{{"shard", shard.shard},     {"alive", Alive(input, lease)},
+                   {"leaving", shard.leaving}, {"since", lease == nullptr ? Json() : TimeOrNull(lease->acquire_time)},
+                   {"clusters", owned},        {"weight", weight}};
+  }
+  return replicas;
+}
+
+std::map<std::string, Json> HandoverEntries(const FleetInput& input, const std::map<int64_t, std::string>& hosts) {
+  std::map<std::string, Json> handovers;
+  for (const PublishedPlan::Move& move : input.plan.moves) {
+    JsonObject entry{
+        {"time", base::FormatMicroTime(move.time)}, {"cluster", move.cluster}, {"from", OrNull(HostOf(hosts, move.from))},
+        {"to", OrNull(HostOf(hosts, move.to))},     {"reason", move.reason},   {"seconds", nullptr}};
+    for (const auto& cluster : input.clusters) {
+      if (cluster.name != move.cluster) continue;
+      Held owner;
+      std::string detail;
+      ReadReports(input, cluster.server, owner, detail);
+      if (owner.member == nullptr || owner.member->epoch < move.epoch || !owner.member->since) continue;
+      const auto taken = *owner.member->since - move.time;
+      // A later move explains a later tenure.
+      const PublishedPlan::Assignment* assignment = input.plan.Find(cluster.server);
+      if (taken >= base::Duration{} && assignment != nullptr && assignment->epoch == move.epoch) {
+        entry["seconds"] = Rounded(std::chrono::duration<double>(taken).count());
+      }
+    }
+    handovers[base::FormatMicroTime(move.time) + " " + move.cluster] = std::move(entry);
+  }
+  return handovers;
+}
+
+Json ClusterEntry(const Json& ownership, const Json& summary, const std::string& error) {
+  JsonObject entry;
+  for (const char* field : {"owner", "shard", "wanted", "epoch", "weight"}) {
+    const Json* value = base::Find(ownership, {field});
+    entry[field] = value == nullptr ? Json() : *value;
+  }
+  entry["hot"] = FindBool(ownership, {"hot"});
+  std::string health = "Healthy", message;
+  const int64_t not_ready = FindInt(summary, {"nodes", "notReady"}), pending = FindInt(summary, {"pods", "pending"});
+  const std::string_view owner = FindString(ownership, {"owner"}), wanted = FindString(ownership, {"wanted"});
+  const std::string_view detail = FindString(ownership, {"detail"});
+  if (!error.empty()) {
+    health = "Unreachable";
+    message = error;
+  } else if (!FindBool(ownership, {"reachable"}, true)) {
+    health = "Unreachable";
+    message = fmt::format("its owner {} cannot reach it", owner);
+  } else if (ownership.is_object() && owner.empty() && !FindBool(ownership, {"skip"})) {
+    health = "Unowned";
+    message = detail.empty() ? "no living replica says that it owns it" : std::string(detail);
+  } else if (summary.is_null() || ownership.is_null()) {
+    health = "Unknown";
+    message = "it has not been read yet";
+  } else if (not_ready > 0 || pending > 0) {
+    health = "Degraded";
+    if (not_ready > 0) message = fmt::format("{} {} not ready", not_ready, not_ready == 1 ? "node is" : "nodes are");
+    if (pending > 0) {
+      message +=
+          fmt::format("{}{} {} for a node", message.empty() ? "" : ", ", pending, pending == 1 ? "pod waits" : "pods wait");
+    }
+  } else if (FindBool(ownership, {"skip"})) {
+    message = "no replica looks after it: skip-reconcile";
+  } else if (!wanted.empty() && owner != wanted) {
+    message = fmt::format("is handed over to {}{}{}", wanted, detail.empty() ? "" : ": ", detail);
+  }
+  entry["health"] = health;
+  entry["message"] = message;
+  static const Json kEmpty = MemberSummary(MemberTally());
+  for (const char* field : {"nodes", "pods", "load", "groups"})
+    entry[field] = *base::Find(summary.is_null() ? kEmpty : summary, {field});
+  return entry;
+}
+
+}  // namespace evenkeel::dashboard

@@ -1,0 +1,148 @@
+#include "controllers/distribution/cluster_source.h"
+#include "controllers/distribution/fleet_view.h"
+#include "dashboard/documents.h"
+#include "dashboard/sources.h"
+
+namespace evenkeel::dashboard {
+namespace {
+
+namespace distribution = controllers::distribution;
+using base::Json;
+using base::JsonObject;
+
+/// Hand-overs that are remembered, beyond those that the plan does.
+constexpr size_t kHandoversKept = 500;
+
+class FleetSource final : public InformedSource {
+ public:
+  FleetSource(SourceContext context, distribution::Options options)
+      : InformedSource(std::move(context)),
+        options_(std::move(options)),
+        members_(context_.client, options_, context_.strand, context_.clock, context_.random.Fork("members"),
+                 [this](std::string_view) {
+                   members_changed_ = true;
+                   context_.changed();
+                 }) {
+    client::InformerOptions own;
+    own.ns = options_.ns;
+    Watch<kube::Object>(distribution::ShardPlans(), own, [this](const auto&, const auto& after) {
+      input_.plan = after ? distribution::PublishedPlan::Decode(*after->json) : distribution::PublishedPlan();
+      for (const auto& shard : input_.plan.shards) hosts_[shard.shard] = shard.host;
+    });
+    Watch<kube::Object>(distribution::ShardReplicas(), own, [this](const auto& before, const auto& after) {
+      reports_.erase((after ? after : before)->meta.name);
+      if (after) reports_[after->meta.name] = distribution::ReplicaReport::Decode(*after->json);
+    });
+    client::InformerOptions leases = own;
+    leases.label_selector = std::string(distribution::kReplicaLabel) + "=" + distribution::kReplicaLabelValue;
+    Watch<client::Lease>(kube::resources::Leases(), leases, [this](const auto& before, const auto& after) {
+      leases_.erase((after ? after : before)->meta.name);
+      if (after) leases_[after->meta.name] = *after;
+    });
+    members_.Start();
+  }
+
+  bool settled() const override { return InformedSource::settled() && (members_.synced() || !InformedSource::error().empty()); }
+
+  Update Collect() override {
+    Update update;
+    std::vector<distribution::Finding> findings;
+    if (std::exchange(members_changed_, false)) {
+      input_.clusters = members_.Read(findings);
+      update.members = input_.clusters;
+    }
+    input_.now = context_.clock.Now();
+    if (input_.plan.epoch > 0) {
+      CollectPlan(update);
+    } else {
+      CollectClaims(update);
+    }
+    return update;
+  }
+
+ private:
+  void CollectPlan(Update& update) {
+    input_.reports.clear();
+    input_.leases.clear();
+    for (const auto& [name, report] : reports_) input_.reports.push_back(report);
+    for (const auto& [name, lease] : leases_) input_.leases.push_back(lease);
+    update.Set("plan", PlanEntry(input_));
+    SetAll(update, "replicas", ReplicaEntries(input_));
+    SetAll(update, "rows", OwnershipRows(input_));
+    for (auto& [id, entry] : HandoverEntries(input_, hosts_)) {
+      const auto known = handovers_.find(id);
+      // How long it took, and who had it before, may not be found out any more later.
+      if (known != handovers_.end() && !base::Find(known->second, {"seconds"})->is_null()) continue;
+      if (known != handovers_.end()) entry.get_object()["from"] = *base::Find(known->second, {"from"});
+      update.Set("handovers", id, entry);
+      handovers_[id] = std::move(entry);
+    }
+    while (handovers_.size() > kHandoversKept) {
+      update.Erase("handovers", handovers_.begin()->first);
+      handovers_.erase(handovers_.begin());
+    }
+  }
+
+  /// Argo CD's way: claims in a ConfigMap, without a plan.
+  void CollectClaims(Update& update) {
+    const base::Instant now = context_.clock.Monotonic();
+    if (claims_read_ && now - *claims_read_ < kSourceTick) return;
+    claims_read_ = now;
+    const auto fleet =
+        distribution::ReadFleet(context_.client, options_, distribution::Mode::kCompatible, std::nullopt, input_.now);
+    std::map<std::string, Json> rows, replicas;
+    for (const auto& cluster : input_.clusters) {
+      rows[cluster.name] = JsonObject{{"owner", nullptr}, {"server", cluster.server}, {"skip", cluster.skip_reconcile}};
+    }
+    if (fleet) {
+      for (const auto& row : fleet->rows) {
+        const bool fresh = row.heartbeat_age && *row.heartbeat_age <= 3 * options_.heartbeat;
+        rows[row.cluster] = JsonObject{{"owner", OrNull(fresh ? row.owner : "")},
+                                       {"shard", row.shard},
+                                       {"server", row.server},
+                                       {"skip", row.skip_reconcile},
+                                       {"detail", fresh ? "" : "nobody holds its shard"}};
+      }
+      for (const auto& claim : fleet->claims) {
+        if (claim.controller.empty()) continue;
+        const bool alive = claim.heartbeat && input_.now - *claim.heartbeat <= 3 * options_.heartbeat;
+        const auto owned = std::ranges::count(fleet->rows, claim.controller, &distribution::FleetView::Row::owner);
+        replicas[claim.controller] =
+            JsonObject{{"shard", claim.shard}, {"alive", alive}, {"since", nullptr}, {"clusters", owned}};
+      }
+      update.Set("plan", JsonObject{{"epoch", nullptr}, {"method", MethodName(fleet->options.method)}, {"leader", nullptr}});
+    }
+    SetAll(update, "rows", rows);
+    SetAll(update, "replicas", replicas);
+  }
+
+  void SetAll(Update& update, const std::string& field, const std::map<std::string, Json>& entries) {
+    std::set<std::string>& told = told_[field];
+    for (const std::string& key : std::exchange(told, {})) {
+      if (!entries.contains(key)) update.Erase(field, key);
+    }
+    for (const auto& [key, entry] : entries) {
+      update.Set(field, key, entry);
+      told.insert(key);
+    }
+  }
+
+  const distribution::Options options_;
+  distribution::ClusterSource members_;
+  bool members_changed_ = true;
+  FleetInput input_;
+  std::map<std::string, distribution::ReplicaReport> reports_;
+  std::map<std::string, client::Lease> leases_;
+  std::map<int64_t, std::string> hosts_;  // by shard, the last that had it
+  std::map<std::string, Json> handovers_;
+  std::map<std::string, std::set<std::string>> told_;  // keys by field
+  std::optional<base::Instant> claims_read_;
+};
+
+}  // namespace
+
+std::unique_ptr<Source> NewFleetSource(SourceContext context, const distribution::Options& options) {
+  return std::make_unique<FleetSource>(std::move(context), options);
+}
+
+}  // namespace evenkeel::dashboard

@@ -1,0 +1,17 @@
+// The sources of the views: what each reads, and which fields of the view's document its updates fill.
+#pragma once
+
+#include "controllers/distribution/options.h"
+#include "dashboard/source.h"
+
+namespace evenkeel::dashboard {
+
+/// Of the hub: who owns what. Fields "plan", "replicas", "handovers"; by name of the member "rows" (OwnershipRows); members.
+/// In compatible mode, where nobody writes a plan, the claims are read every kSourceTick.
+std::unique_ptr<Source> NewFleetSource(SourceContext context, const controllers::distribution::Options& options);
+/// Of a member, for the fleet: nodes and pods only. Field "summary" (MemberSummary).
+std::unique_ptr<Source> NewSummarySource(SourceContext context);
+/// Of a member: its nodes, groups and pods that wait. Fields of cluster/NAME, and "summary".
+std::unique_ptr<Source> NewClusterSource(SourceContext context);
+
+}  // namespace evenkeel::dashboard

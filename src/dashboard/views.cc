@@ -1,0 +1,149 @@
+#include "dashboard/views.h"
+
+#include <algorithm>
+#include <map>
+
+#include "dashboard/documents.h"
+
+namespace evenkeel::dashboard {
+namespace {
+
+using base::Json;
+using base::JsonObject;
+
+/// Not null also where there is no such entry.
+const Json& EntryOf(const std::map<std::string, Json>& entries, const std::string& key) {
+  static const Json kNull;
+  const auto found = entries.find(key);
+  return found == entries.end() ? kNull : found->second;
+}
+
+class FleetView final : public View {
+ public:
+  explicit FleetView(std::string hub) : hub_(std::move(hub)) {
+    for (const char* field : {"replicas", "clusters", "handovers"}) document_.Set(field, JsonObject{});
+    document_.Set("plan", JsonObject{});
+    Hub("");
+  }
+
+  std::vector<Topic> MemberTopics() const override { return {Topic::kSummary}; }
+
+  void Apply(Topic topic, const std::string& cluster, const Update& update, const std::string& error) override {
+    if (topic == Topic::kFleet) Hub(error);
+    if (topic == Topic::kSummary) errors_[cluster] = error;
+    for (const Change& change : update.changes) {
+      if (change.field == "rows") {
+        rows_.erase(change.key);
+        if (change.value) rows_[change.key] = *change.value;
+        Show(change.key);
+      } else if (change.field == "summary") {
+        summaries_[cluster] = *change.value;
+      } else {
+        Put(change);
+      }
+    }
+    if (topic == Topic::kSummary) Show(cluster);
+  }
+
+  void Forget(const std::string& cluster) override {
+    summaries_.erase(cluster);
+    errors_.erase(cluster);
+    rows_.erase(cluster);
+    document_.Erase("clusters", cluster);
+  }
+
+ private:
+  void Hub(const std::string& error) {
+    document_.Set("hub", JsonObject{{"name", hub_}, {"reachable", error.empty()}, {"message", error}});
+  }
+
+  void Show(const std::string& cluster) {
+    if (!rows_.contains(cluster)) return document_.Erase("clusters", cluster);
+    const auto error = errors_.find(cluster);
+    document_.Set(
+        "clusters", cluster,
+        ClusterEntry(EntryOf(rows_, cluster), EntryOf(summaries_, cluster), error == errors_.end() ? "" : error->second));
+  }
+
+  const std::string hub_;
+  std::map<std::string, Json> rows_, summaries_;  // by member
+  std::map<std::string, std::string> errors_;
+};
+
+/// What views of one member have in common.
+class MemberView : public View {
+ public:
+  std::string member() const override { return name_; }
+  void Forget(const std::string&) override { Fail("it is not in the fleet any more"); }
+
+ protected:
+  explicit MemberView(const std::string& name) : name_(name) { document_.Set("name", Json(name)); }
+  void Fail(const std::string& why) {
+    document_.Set("health", "Unreachable");
+    document_.Set("message", Json(why));
+  }
+
+  const std::string name_;
+};
+
+class ClusterView final : public MemberView {
+ public:
+  explicit ClusterView(const std::string& name) : MemberView(name) {
+    for (const char* field : {"nodes", "pending", "groups"}) document_.Set(field, JsonObject{});
+    Show();
+  }
+
+  std::vector<Topic> MemberTopics() const override { return {Topic::kCluster}; }
+
+  void Apply(Topic topic, const std::string&, const Update& update, const std::string& error) override {
+    if (topic == Topic::kCluster) error_ = error;
+    for (const Change& change : update.changes) {
+      if (change.field == "summary") {
+        summary_ = *change.value;
+      } else if (topic == Topic::kCluster) {
+        Put(change);
+      } else if (change.field == "rows" && change.key == name_) {
+        row_ = change.value.value_or(Json());
+      }
+    }
+    Show();
+  }
+
+ private:
+  void Show() {
+    const Json entry = ClusterEntry(row_, summary_, error_);
+    for (const char* field : {"owner", "health", "message"}) document_.Set(field, entry.at(field));
+    document_.Set("server", OrNull(base::FindString(row_, {"server"})));
+  }
+
+  Json row_, summary_;
+  std::string error_;
+};
+
+}  // namespace
+
+bool View::Wants(Topic topic, const std::string& cluster) const {
+  const auto has = [topic](const std::vector<Topic>& topics) { return std::ranges::find(topics, topic) != topics.end(); };
+  if (cluster.empty()) return topic == Topic::kFleet || has(HubTopics());
+  return (member().empty() || member() == cluster) && has(MemberTopics());
+}
+
+void View::Put(const Change& change) {
+  if (change.key.empty()) {
+    document_.Set(change.field, change.value.value_or(Json()));
+  } else if (change.value) {
+    document_.Set(change.field, change.key, *change.value);
+  } else {
+    document_.Erase(change.field, change.key);
+  }
+}
+
+base::Result<std::unique_ptr<View>> NewView(const std::string& name, const std::string& hub) {
+  if (name == "fleet") return std::make_unique<FleetView>(hub);
+  const size_t slash = name.find('/');
+  const std::string kind = name.substr(0, slash), member = slash == std::string::npos ? "" : name.substr(slash + 1);
+  if (!member.empty() && kind == "cluster") return std::make_unique<ClusterView>(member);
+  return base::Fail(base::Code::kNotFound, "there is no view \"" + name.substr(0, 100) + "\": there are fleet, cluster/NAME");
+}
+
+}  // namespace evenkeel::dashboard
