@@ -36,6 +36,7 @@ function sinceBeginning(seconds: number): string {
   return hours > 0 ? `${hours} h${minutes ? ` ${minutes} m` : ''}` : `${minutes} m${rest ? ` ${rest} s` : ''}`;
 }
 
+const timeSteps = [1, 2, 5, 10, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400, 172_800, 604_800];
 const clockFormat = new Intl.DateTimeFormat('en-GB', {hour: '2-digit', minute: '2-digit', second: '2-digit'});
 
 function options(props: Props, width: number, height: number, colors: string[], hover: (index: number | null) => void): uPlot.Options {
@@ -50,15 +51,16 @@ function options(props: Props, width: number, height: number, colors: string[], 
     cursor: {y: false, points: {size: 6}, drag: {x: false, y: false}},
     scales: {x: {time: false}, y: {range: (_, low, high) => [Math.min(0, low), Math.max(high * 1.05, props.atLeast ?? 0, props.threshold ? props.threshold.value * 1.1 : 0, 1e-9)]}},
     axes: [
-      {...axis, space: 70, size: 26, values: (_, splits) => splits.map(time)},
+      {...axis, space: 70, size: 26, incrs: timeSteps, values: (_, splits) => splits.map(time)},
       {...axis, size: 56, space: 28, values: (_, splits) => splits.map(value => props.format(value))},
     ],
     series: [{}, ...props.lines.map((line, index) => ({
       label: line.name, stroke: colors[index]!, width: 1.75, points: {show: false},
-      ...(step ? {paths: step} : {}), ...(props.style === 'stack' ? {fill: `${colors[index]}33`} : {}),
+      ...(step ? {paths: step} : {}), ...(props.style === 'stack' && index === 0 ? {fill: `${colors[0]}40`} : {}),
       // A second cue besides the colour, for those who cannot tell two of them apart.
       ...(index > 0 ? {dash: [[7, 3], [2, 3], [9, 3, 2, 3]][(index - 1) % 3]!} : {}),
     }))],
+    bands: props.style === 'stack' ? props.lines.slice(1).map((_, index) => ({series: [index + 2, index + 1], fill: `${colors[index + 1]}40`}) as uPlot.Band) : [],
     hooks: {
       setCursor: [chart => hover(chart.cursor.idx ?? null)],
       draw: [chart => {

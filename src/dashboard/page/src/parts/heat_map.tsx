@@ -19,6 +19,8 @@ export interface CellGroup {
 
 const labelHeight = 24;
 const gap = 3;
+const manyGroups = 8;
+const columnWidth = 220;
 
 /** Large where there are few, and never so small that one cannot point at it. */
 function cellSize(count: number, width: number): number {
@@ -76,19 +78,24 @@ function paintCell(context: CanvasRenderingContext2D, theme: Theme, cell: Cell, 
 function layout(groups: CellGroup[], width: number): Plan {
   const count = groups.reduce((sum, group) => sum + group.cells.length, 0);
   const size = cellSize(count, width);
-  const perRow = Math.max(1, Math.floor((width + gap) / (size + gap)));
+  // Few groups have the whole width each; many stand beside each other.
+  const columns = groups.length > manyGroups ? Math.max(1, Math.floor(width / columnWidth)) : 1;
+  const pitch = width / columns;
+  const perRow = Math.max(1, Math.floor((pitch - (columns > 1 ? 16 : 0) + gap) / (size + gap)));
   const boxes: Box[] = [];
-  const labels: {text: string; y: number}[] = [];
+  const labels: {text: string; x: number; y: number}[] = [];
   let y = 0;
-  for (const group of groups) {
-    if (groups.length > 1 || group.name) {
-      labels.push({text: `${group.name}  ${group.cells.length}`, y: y + 14});
-      y += labelHeight;
-    }
-    group.cells.forEach((_, index) => {
-      boxes.push({x: (index % perRow) * (size + gap), y: y + Math.floor(index / perRow) * (size + gap), width: size, height: size});
+  for (let first = 0; first < groups.length; first += columns) {
+    let rows = 0;
+    groups.slice(first, first + columns).forEach((group, column) => {
+      const left = column * pitch;
+      labels.push({text: `${group.name}  ${group.cells.length}`, x: left, y: y + 14});
+      group.cells.forEach((_, index) => {
+        boxes.push({x: left + (index % perRow) * (size + gap), y: y + labelHeight + Math.floor(index / perRow) * (size + gap), width: size, height: size});
+      });
+      rows = Math.max(rows, Math.ceil(group.cells.length / perRow));
     });
-    y += Math.ceil(group.cells.length / perRow) * (size + gap) + 8;
+    y += labelHeight + rows * (size + gap) + 8;
   }
   const cells = groups.flatMap(group => group.cells);
   return {
@@ -98,7 +105,7 @@ function layout(groups: CellGroup[], width: number): Plan {
       const colors = {ink: token('ink'), line: token('line-strong'), sunken: token('sunken'), bad: token('bad-mark'), warn: token('warn-mark')};
       context.fillStyle = token('ink-2');
       context.font = `600 12px ${token('font')}`;
-      for (const label of labels) context.fillText(label.text, 0, label.y);
+      for (const label of labels) context.fillText(label.text, label.x, label.y, pitch - 8);
       cells.forEach((cell, index) => paintCell(context, theme, cell, boxes[index]!, colors));
     },
   };
