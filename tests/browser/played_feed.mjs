@@ -31,7 +31,7 @@ function stream(fleet, view, request, response, intervalMs) {
   });
 }
 
-/** Resolves to {url, fleet, close, approved}. */
+/** Resolves to {url, fleet, close}. */
 export function startPlayedFeed({dist, port = 0, members = 200, nodes = 5000, intervalMs = 250}) {
   const fleet = new PlayedFleet(members, nodes);
   const approved = [];
@@ -50,6 +50,8 @@ export function startPlayedFeed({dist, port = 0, members = 200, nodes = 5000, in
       });
       return undefined;
     }
+    // For tests: what has been approved.
+    if (url.pathname === '/played/approved') return send(response, 200, 'application/json', JSON.stringify(approved));
     const path = join(dist, url.pathname === '/' ? 'index.html' : url.pathname);
     if (!existsSync(path) || !types[extname(path)]) return send(response, 404, 'text/plain', 'not found');
     return send(response, 200, types[extname(path)], readFileSync(path));
@@ -58,7 +60,6 @@ export function startPlayedFeed({dist, port = 0, members = 200, nodes = 5000, in
     server.listen(port, '127.0.0.1', () => resolve({
       url: `http://127.0.0.1:${server.address().port}`,
       fleet,
-      approved,
       close: () => {
         server.closeAllConnections?.();
         server.close();

@@ -34,6 +34,9 @@ export interface FleetDocument {
   handovers: Record<string, Handover>;
 }
 
+// What a document is before anything is known: fields that come later, or that a cluster does not have, are empty and not missing.
+export const emptyFleet: FleetDocument = {hub: {name: '', reachable: true}, replicas: {}, clusters: {}, handovers: {}};
+
 export type NodeState = 'Ready' | 'NotReady' | 'Cordoned' | 'Deleting' | 'Upcoming';
 
 export interface ClusterNode {
@@ -81,9 +84,13 @@ export interface ClusterDocument {
   nodes: Record<string, ClusterNode>;
   groups: Record<string, NodeGroup>;
   pending: Record<string, PendingPod>;
+  /** Of which `pending` has the longest-waiting ones. */
+  pendingTotal?: number;
   scaleDown?: {enabled: boolean; message?: string; cooldownUntil?: string | null; candidates?: number; inProgress?: string[]} | null;
   history: HistoryPoint[];
 }
+
+export const emptyCluster: ClusterDocument = {name: '', owner: null, health: 'Unknown', metrics: [], nodes: {}, groups: {}, pending: {}, history: []};
 
 export interface BalancePlan {
   name: string;
@@ -124,6 +131,8 @@ export interface BalanceDocument {
   plans: Record<string, {created?: string; phase: string; movements: number; done: number; message?: string}>;
   history: HistoryPoint[];
 }
+
+export const emptyBalance: BalanceDocument = {name: '', policies: {}, metrics: {}, nodes: {}, plan: null, plans: {}, history: []};
 
 export interface EnsembleMember {
   id?: number;

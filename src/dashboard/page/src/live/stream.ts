@@ -35,7 +35,7 @@ class Stream<T> {
   private pending: unknown[] = [];
   private closed = false;
 
-  constructor(private readonly view: string, private readonly changed: () => void) {
+  constructor(private readonly view: string, private readonly empty: T, private readonly changed: () => void) {
     this.open = this.open.bind(this);
     this.looked = this.looked.bind(this);
     addEventListener('online', this.open);
@@ -80,7 +80,7 @@ class Stream<T> {
       this.pending = [];
       this.retry = 0;
       this.heard();
-      this.set({document: message.document ?? null, connection: 'live', lostAt: 0});
+      this.set({document: {...this.empty, ...message.document}, connection: 'live', lostAt: 0});
     });
     source.addEventListener('patch', event => {
       this.heard();
@@ -91,7 +91,7 @@ class Stream<T> {
         let value: unknown = this.state.document;
         for (const patch of this.pending) value = merged(value, patch);
         this.pending = [];
-        this.set({...this.state, document: value as T});
+        this.set({...this.state, document: {...this.empty, ...(value as T)}});
       });
     });
     source.addEventListener('ping', () => this.heard());
@@ -120,12 +120,12 @@ class Stream<T> {
   }
 }
 
-/** The view's document as it is now. Another view begins without one. */
-export function useView<T>(view: string): Live<T> {
+/** The view's document as it is now, with what it lacks taken from `empty`. Another view begins without one. */
+export function useView<T>(view: string, empty: T): Live<T> {
   const [, redraw] = useReducer<number, void>(count => count + 1, 0);
   const stream = useRef<{view: string; stream: Stream<T>} | null>(null);
   useEffect(() => {
-    const made = new Stream<T>(view, () => redraw());
+    const made = new Stream<T>(view, empty, () => redraw());
     stream.current = {view, stream: made};
     redraw();
     return () => made.close();

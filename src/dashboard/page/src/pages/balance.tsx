@@ -1,6 +1,6 @@
 import {useMemo, useState} from 'preact/hooks';
 import {amount, byName, number} from '../format';
-import type {BalanceDocument, BalanceMetric, BalanceNode} from '../live/documents';
+import {emptyBalance, type BalanceDocument, type BalanceMetric, type BalanceNode} from '../live/documents';
 import {useView} from '../live/stream';
 import {Ago, Badge, Card, Choice, Empty, Skeleton, Stat} from '../parts/basic';
 import {HistoryChart} from '../parts/history';
@@ -11,11 +11,11 @@ import {ClusterPicker, ConnectionNote} from '../parts/shell';
 import {Table, type Column} from '../parts/table';
 
 export function BalancePage({cluster, names, mayWrite}: {cluster: string; names: string[]; mayWrite: boolean}) {
-  const {document, connection, lostAt} = useView<BalanceDocument>(`balance/${cluster}`);
+  const {document, connection, lostAt} = useView(`balance/${cluster}`, emptyBalance);
   return (
     <>
       <ConnectionNote connection={connection} lostAt={lostAt} />
-      {document ? <Balance document={document} names={names} mayWrite={mayWrite} /> : connection !== 'denied' && <Skeleton />}
+      {document ? <Balance document={document.name ? document : {...document, name: cluster}} names={names} mayWrite={mayWrite} /> : connection !== 'denied' && <Skeleton />}
     </>
   );
 }

@@ -1,6 +1,6 @@
 import {useMemo, useState} from 'preact/hooks';
 import {byName, number, percent, plural} from '../format';
-import type {ClusterDocument, ClusterNode, PendingPod} from '../live/documents';
+import {emptyCluster, type ClusterDocument, type ClusterNode, type PendingPod} from '../live/documents';
 import {useView} from '../live/stream';
 import {Ago, Card, Choice, Empty, Meter, Skeleton, Stat, StateBadge} from '../parts/basic';
 import {HeatLegend, HeatMap, type CellGroup} from '../parts/heat_map';
@@ -15,11 +15,11 @@ type Node = ClusterNode & {name: string};
 type Pending = PendingPod & {name: string};
 
 export function ClusterPage({cluster, names}: {cluster: string; names: string[]}) {
-  const {document, connection, lostAt} = useView<ClusterDocument>(`cluster/${cluster}`);
+  const {document, connection, lostAt} = useView(`cluster/${cluster}`, emptyCluster);
   return (
     <>
       <ConnectionNote connection={connection} lostAt={lostAt} />
-      {document ? <Cluster document={document} names={names} /> : connection !== 'denied' && <Skeleton />}
+      {document ? <Cluster document={document.name ? document : {...document, name: cluster}} names={names} /> : connection !== 'denied' && <Skeleton />}
     </>
   );
 }
@@ -28,6 +28,7 @@ function Cluster({document: cluster, names}: {document: ClusterDocument; names: 
   const rows = useMemo(() => Object.entries(cluster.nodes).map(([name, node]): Node => ({...node, name})).sort((a, b) => byName(a.name, b.name)), [cluster.nodes]);
   const [selected, select] = useState<string | null>(null);
   const pending = useMemo(() => Object.entries(cluster.pending).map(([name, pod]): Pending => ({...pod, name})), [cluster.pending]);
+  const pendingTotal = cluster.pendingTotal ?? pending.length;
   const ready = rows.filter(row => row.state === 'Ready').length;
   const upcoming = Object.values(cluster.groups).reduce((sum, group) => sum + group.upcoming, 0);
   const load = cluster.history.at(-1)?.[1];
@@ -44,14 +45,14 @@ function Cluster({document: cluster, names}: {document: ClusterDocument; names: 
         </div>
         <dl class="stats">
           <Stat label="Nodes" value={rows.length} note={[ready < rows.length ? `${rows.length - ready} not ready` : 'all ready', upcoming ? `${upcoming} upcoming` : ''].filter(Boolean).join(', ')} tone={ready < rows.length ? 'warn' : 'ok'} />
-          <Stat label="Pending pods" value={pending.length} note={pending.length ? 'see why below' : 'every pod has a node'} tone={pending.length ? 'warn' : 'ok'} />
+          <Stat label="Pending pods" value={pendingTotal} note={pendingTotal ? 'see why below' : 'every pod has a node'} tone={pendingTotal ? 'warn' : 'ok'} />
           <Stat label="CPU" value={percent(load?.cpu)} note="requested of allocatable" />
           <Stat label="Memory" value={percent(load?.memory)} note="requested of allocatable" />
         </dl>
       </header>
       <div class="grid">
         <Nodes cluster={cluster} rows={rows} selected={selected} select={select} />
-        <Card id="pending" title="Pending pods" note={pending.length ? 'and why no node group helps' : undefined} wide={pending.length > 0}>
+        <Card id="pending" title="Pending pods" note={pendingTotal > pending.length ? `the ${pending.length} that wait longest, of ${pendingTotal.toLocaleString('en-US')}` : pending.length ? 'and why no node group helps' : undefined} wide={pending.length > 0}>
           <PendingPods rows={pending} groups={Object.keys(cluster.groups)} />
         </Card>
         <Card id="groups" title="Node groups" note="ready and target between min and max">

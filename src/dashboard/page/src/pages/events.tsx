@@ -27,7 +27,7 @@ const columns: Column<Row>[] = [
 ];
 
 export function EventsPage({route}: {route: Route}) {
-  const {document, connection, lostAt} = useView<EventsDocument>('events');
+  const {document, connection, lostAt} = useView<EventsDocument>('events', {events: {}});
   return (
     <>
       <ConnectionNote connection={connection} lostAt={lostAt} />

@@ -2,7 +2,7 @@ import {memo} from 'preact/compat';
 import {useMemo, useState} from 'preact/hooks';
 import {categoryColor, loadColor} from '../color';
 import {byName, clockTime, duration, number, plural} from '../format';
-import type {FleetCluster, FleetDocument, Handover} from '../live/documents';
+import {emptyFleet, type FleetCluster, type FleetDocument, type Handover} from '../live/documents';
 import {useView} from '../live/stream';
 import {Ago, Badge, Card, Choice, Empty, Meter, Skeleton, Stat, StateBadge} from '../parts/basic';
 import {useStored, useTheme} from '../parts/hooks';
@@ -19,11 +19,14 @@ export function topLoad(cluster: FleetCluster): number {
   return Math.max(cluster.load.cpu ?? 0, cluster.load.memory ?? 0);
 }
 
+const unread: Omit<FleetCluster, 'owner'> = {health: 'Unknown', nodes: {ready: 0, total: 0, upcoming: 0}, pods: {running: 0, pending: 0, total: 0}, load: {}};
+
 // One object per cluster for as long as the cluster's part of the document stays the same, so that unchanged rows are not drawn again.
 const members = new WeakMap<FleetCluster, Member>();
 function member(name: string, cluster: FleetCluster): Member {
   let made = members.get(cluster);
-  if (!made) members.set(cluster, (made = {...cluster, name}));
+  // Of a member that cannot be read, little is known.
+  if (!made) members.set(cluster, (made = {...unread, ...cluster, name}));
   return made;
 }
 
@@ -48,7 +51,7 @@ const columns: Column<Member>[] = [
 ];
 
 export function FleetPage() {
-  const {document: fleet, connection, lostAt} = useView<FleetDocument>('fleet');
+  const {document: fleet, connection, lostAt} = useView('fleet', emptyFleet);
   return (
     <>
       <ConnectionNote connection={connection} lostAt={lostAt} />

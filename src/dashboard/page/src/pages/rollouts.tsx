@@ -7,7 +7,7 @@ import {ConnectionNote} from '../parts/shell';
 import {href} from '../route';
 
 export function RolloutsPage() {
-  const {document, connection, lostAt} = useView<RolloutsDocument>('rollouts');
+  const {document, connection, lostAt} = useView<RolloutsDocument>('rollouts', {ensembles: {}});
   const names = document ? Object.keys(document.ensembles).sort(byName) : [];
   return (
     <>
