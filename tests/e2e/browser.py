@@ -1,10 +1,12 @@
 """Debian's Chromium, driven through playwright-core by tests/browser/driver.mjs; installed in build/browser on first use."""
+import fcntl
 import hashlib
 import json
 import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import unittest
 
 import harness
@@ -14,13 +16,15 @@ MODULES = harness.ROOT / "build/browser"
 PAGE = harness.ROOT / "build/page"
 SCREENSHOTS = harness.ROOT / "build/screenshots"
 CHROMIUM = "chromium"
+SIZES = (375, 2560)
 
 
 def require():
-    """Skips the test where something that it needs is not installed."""
+    """Ends the test as skipped where something that it needs is not installed."""
     for program in ("node", "npm", CHROMIUM):
         if shutil.which(program) is None:
-            raise unittest.SkipTest(f"no {program}: tools/setup build test installs it")
+            print(f"skipped: {program} is not installed (tools/setup build test)")
+            sys.exit(77)
 
 
 def checked(command, **options):
@@ -33,6 +37,14 @@ def checked(command, **options):
 def install():
     """Node modules of the tests, once per package-lock.json, and the page as it is in the tree."""
     MODULES.mkdir(parents=True, exist_ok=True)
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    with (MODULES / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        install_modules()
+    checked([harness.ROOT / "src/dashboard/page/build.sh", PAGE])
+
+
+def install_modules():
     digest = hashlib.sha256((SOURCE / "package-lock.json").read_bytes()).hexdigest()
     stamp = MODULES / "installed"
     if not stamp.exists() or stamp.read_text() != digest:
@@ -40,8 +52,6 @@ def install():
             shutil.copy(SOURCE / name, MODULES)
         checked(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=MODULES)
         stamp.write_text(digest)
-    checked([harness.ROOT / "src/dashboard/page/build.sh", PAGE])
-    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
 
 
 class Browser:
@@ -86,6 +96,34 @@ class Browser:
 
     def screenshot(self, name, full=True):
         self.ask("screenshot", path=str(SCREENSHOTS / f"{name}.png"), full=full)
+
+
+class BrowserTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        install()
+        cls.browser = Browser()
+        cls.addClassCleanup(cls.browser.close)
+
+    def assert_looks_well(self, name):
+        """No complaint of the page and no request elsewhere; nothing that keeps people out; fits narrow and wide screens; a picture of each."""
+        here = self.browser.ask("evaluate", expression="location.origin")
+        complaints = self.browser.ask("complaints")
+        self.assertEqual(complaints["problems"], [])
+        self.assertEqual([url for url in complaints["requested"] if not url.startswith(here) and not url.startswith("file:")], [])
+        for scheme in ("light", "dark"):
+            if self.browser.ask("evaluate", expression="document.documentElement.dataset.theme") != scheme:
+                self.browser.press("t")
+            if scheme != self.browser.ask("evaluate", expression="document.documentElement.dataset.theme"):
+                self.browser.click("button[aria-label^='Use ']")
+            found = self.browser.ask("audit")
+            self.assertEqual(found, [], f"{name}, {scheme}: {json.dumps(found, indent=1)}")
+            self.browser.screenshot(f"{name}-1280-{scheme}")
+        for width in SIZES:
+            self.browser.ask("resize", width=width)
+            self.assertLessEqual(self.browser.ask("overflow"), 0, f"{name} scrolls sideways at {width} px")
+            self.browser.screenshot(f"{name}-{width}")
+        self.browser.ask("resize", width=1280)
 
 
 class PlayedFeed:

@@ -1,49 +1,17 @@
 """The dashboard in Debian's Chromium: every page against a live embedded fleet, and against a made-up one of 200 members with 5,000 nodes,
 which shows what a small fleet does not. Screenshots are kept in build/screenshots."""
-import json
 import re
 import tempfile
-import unittest
 
 import browser
 import harness
 from autoscaled_cluster import AutoscaledCluster, replicated
 
 LONG = 30
-SIZES = (375, 2560)
 MEMBER = "member-1"
 
 
-class BrowserTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        browser.require()
-        browser.install()
-        cls.browser = browser.Browser()
-        cls.addClassCleanup(cls.browser.close)
-
-    def assert_looks_well(self, name):
-        """No complaint of the page and no request elsewhere; nothing that keeps people out; fits narrow and wide screens; a picture of each."""
-        here = self.browser.ask("evaluate", expression="location.origin")
-        complaints = self.browser.ask("complaints")
-        self.assertEqual(complaints["problems"], [])
-        self.assertEqual([url for url in complaints["requested"] if not url.startswith(here) and not url.startswith("file:")], [])
-        for scheme in ("light", "dark"):
-            if self.browser.ask("evaluate", expression="document.documentElement.dataset.theme") != scheme:
-                self.browser.press("t")
-            if scheme != self.browser.ask("evaluate", expression="document.documentElement.dataset.theme"):
-                self.browser.click("button[aria-label^='Use ']")
-            found = self.browser.ask("audit")
-            self.assertEqual(found, [], f"{name}, {scheme}: {json.dumps(found, indent=1)}")
-            self.browser.screenshot(f"{name}-1280-{scheme}")
-        for width in SIZES:
-            self.browser.ask("resize", width=width)
-            self.assertLessEqual(self.browser.ask("overflow"), 0, f"{name} scrolls sideways at {width} px")
-            self.browser.screenshot(f"{name}-{width}")
-        self.browser.ask("resize", width=1280)
-
-
-class LiveFleetTest(BrowserTest):
+class LiveFleetTest(browser.BrowserTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -98,7 +66,7 @@ class LiveFleetTest(BrowserTest):
         self.browser.sees("No pod is pending", "#pending", LONG)
 
 
-class MadeUpFleetTest(BrowserTest):
+class MadeUpFleetTest(browser.BrowserTest):
     """200 members with 5,000 nodes, played by tests/browser/played_feed.mjs; the page is the one that is in the program."""
     @classmethod
     def setUpClass(cls):
@@ -197,4 +165,5 @@ class MadeUpFleetTest(BrowserTest):
 
 
 if __name__ == "__main__":
+    browser.require()
     harness.main_in_parallel()
