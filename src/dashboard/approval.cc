@@ -8,7 +8,7 @@
 
 namespace evenkeel::dashboard {
 
-namespace balancer = controllers::balancer::member;
+namespace on_member = controllers::balancer::member;
 using base::Code;
 using base::Json;
 
@@ -32,12 +32,12 @@ std::string PlanHash(const Json& plan) {
 
 base::Status ApprovePlan(client::Client& member, const ApprovalRequest& request) {
   const auto approve = [&](Json& plan) -> base::Result<bool> {
-    const balancer::PlanObject present = balancer::PlanObject::Decode(plan);
+    const on_member::PlanObject present = on_member::PlanObject::Decode(plan);
     if (present.uid != request.uid || PlanHash(plan) != request.hash) {
       return base::Fail(Code::kConflict, "BalancingPlan " + request.plan + " is another one by now: look at it again");
     }
     if (present.approved) return false;
-    if (present.state != balancer::PlanPhase::kPending) {
+    if (present.state != on_member::PlanPhase::kPending) {
       return base::Fail(Code::kConflict, fmt::format("BalancingPlan {} is {}: it does not wait for approval", request.plan,
                                                      Name(present.state)));
     }
@@ -45,7 +45,7 @@ base::Status ApprovePlan(client::Client& member, const ApprovalRequest& request)
     return true;
   };
   // ReadModifyWrite tries again on conflicts of the API, with the plan as it is then; ours it hands through.
-  EVENKEEL_TRY(client::ReadModifyWrite(member, balancer::BalancingPlans(), "", request.plan, approve));
+  EVENKEEL_TRY(client::ReadModifyWrite(member, on_member::BalancingPlans(), "", request.plan, approve));
   return {};
 }
 

@@ -73,4 +73,23 @@ std::map<std::string, base::Json> HandoverEntries(const FleetInput& input, const
 /// cannot be read, "" when it can.
 base::Json ClusterEntry(const base::Json& ownership, const base::Json& summary, const std::string& error);
 
+// Of ensembles, from the hub and from the members that have their servers.
+
+/// An entry of "ensembles". `members`: by cluster its ZooKeeper object; those that cannot be read are not there.
+base::Json EnsembleEntry(const base::Json& ensemble, const std::map<std::string, base::Json>& members);
+
+// Events, of the hub and of members.
+
+struct EventRow {
+  RowMeta meta;
+  std::string controller;  ///< "autoscaler", "balancer", "distribution", "rollout", "scheduler" ...; "": nobody who decides
+  base::Time time{};       ///< of the last time
+  std::string name, type, reason, object, message;
+  int64_t count = 1;
+  static EventRow Decode(const base::Json& object);
+};
+/// By this id events sort by time, then cluster and name.
+std::string EventId(const EventRow& event, const std::string& cluster);
+base::Json EventEntry(const EventRow& event, const std::string& cluster);
+
 }  // namespace evenkeel::dashboard

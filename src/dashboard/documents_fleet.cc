@@ -68,9 +68,11 @@ std::map<std::string, Json> OwnershipRows(const FleetInput& input) {
                    {"skip", cluster.skip_reconcile},
                    {"detail", detail},
                    {"server", cluster.server}};
-    row["shard"] = assignment == nullptr ? Json() : Json(assignment->shard);
-    row["epoch"] = assignment == nullptr ? Json() : Json(assignment->epoch);
-    row["weight"] = assignment == nullptr ? Json() : Json(assignment->weight);
+    if (assignment != nullptr) {
+      row["shard"] = assignment->shard;
+      row["epoch"] = assignment->epoch;
+      row["weight"] = assignment->weight;
+    }
     row["reachable"] = owner.member == nullptr || !owner.member->load || owner.member->load->reachable;
     rows[cluster.name] = std::move(row);
   }
@@ -132,9 +134,9 @@ std::map<std::string, Json> HandoverEntries(const FleetInput& input, const std::
 
 Json ClusterEntry(const Json& ownership, const Json& summary, const std::string& error) {
   JsonObject entry;
+  entry["owner"] = nullptr;
   for (const char* field : {"owner", "shard", "wanted", "epoch", "weight"}) {
-    const Json* value = base::Find(ownership, {field});
-    entry[field] = value == nullptr ? Json() : *value;
+    if (const Json* value = base::Find(ownership, {field})) entry[field] = *value;
   }
   entry["hot"] = FindBool(ownership, {"hot"});
   std::string health = "Healthy", message;

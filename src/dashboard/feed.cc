@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "controllers/rollout/zookeeper/definitions.h"
 #include "dashboard/sources.h"
 #include "dashboard/views.h"
 
@@ -17,6 +18,7 @@ using base::Code;
 using base::Json;
 using base::JsonObject;
 using controllers::distribution::Cluster;
+namespace zookeeper = controllers::rollout::zookeeper;
 
 constexpr base::Duration kHousekeeping = std::chrono::seconds(5);
 
@@ -84,7 +86,7 @@ struct Feed::State : std::enable_shared_from_this<State> {
   // Views.
 
   base::Result<OpenView*> Open(const std::string& name);
-  void Close(const std::string& name, const base::Error& error);
+  void Close(std::string name, const base::Error& error);
   void CheckReady(OpenView& view);
   bool AllArrived(const OpenView& view) const;
   void Show(OpenView& view);
@@ -127,7 +129,8 @@ base::Result<OpenView*> Feed::State::Open(const std::string& name) {
   return &found->second;
 }
 
-void Feed::State::Close(const std::string& name, const base::Error& error) {
+// The name is a copy: what is closed may be whose name it was.
+void Feed::State::Close(std::string name, const base::Error& error) {
   OpenView closed = std::move(views.at(name));
   views.erase(name);
   for (const auto& follower : closed.followers) follower->Refuse(error);
@@ -186,6 +189,20 @@ void Feed::State::Start(const SourceId& id) {
       break;
     case Topic::kCluster:
       make = NewClusterSource;
+      break;
+    case Topic::kBalance:
+      make = NewBalanceSource;
+      break;
+    case Topic::kEnsembles:
+      make = [](SourceContext c) { return NewObjectSource(std::move(c), zookeeper::MultiClusterZooKeepers(), "ensemble"); };
+      break;
+    case Topic::kServers:
+      make = [](SourceContext c) { return NewObjectSource(std::move(c), zookeeper::ZooKeepers(), "servers"); };
+      break;
+    case Topic::kEvents:
+      make = [name = cluster.empty() ? std::string("hub") : cluster](SourceContext c) {
+        return NewEventSource(std::move(c), name);
+      };
       break;
   }
   RunningSource& source = sources[id];
@@ -251,6 +268,7 @@ void Feed::State::Serve() {
 
 void Feed::State::TakeMembers(const std::vector<Cluster>& now) {
   std::map<std::string, Cluster> present;
+  std::vector<std::string> anew;
   for (const Cluster& cluster : now) present.emplace(cluster.name, cluster);
   for (const auto& [name, cluster] : members) {
     const auto still = present.find(name);
@@ -261,14 +279,23 @@ void Feed::State::TakeMembers(const std::vector<Cluster>& now) {
       retired.push_back(entry.second.runner->strand());
       return true;
     });
-    if (still != present.end()) continue;
     for (auto& [opened, view] : views) {
-      if (view.view->member().empty() || view.view->member() == name) view.view->Forget(name);
+      if (view.view->member().empty() || (view.view->member() == name && still == present.end())) {
+        view.view->Forget(name);
+      } else if (view.view->member() == name) {
+        anew.push_back(opened);
+      }
     }
   }
   members = std::move(present);
   members_known = true;
   Adjust();
+  for (const std::string& name : anew) {
+    OpenView& view = views.at(name);
+    view.view = *NewView(name, context.hub_name);
+    view.ready = false;
+    Replay(view);
+  }
 }
 
 void Feed::State::Replay(OpenView& view) {

@@ -47,14 +47,14 @@ class FleetSource final : public InformedSource {
   Update Collect() override {
     Update update;
     std::vector<distribution::Finding> findings;
-    if (std::exchange(members_changed_, false)) {
+    if (members_.synced() && std::exchange(members_changed_, false)) {
       input_.clusters = members_.Read(findings);
       update.members = input_.clusters;
     }
     input_.now = context_.clock.Now();
     if (input_.plan.epoch > 0) {
       CollectPlan(update);
-    } else {
+    } else if (error().empty()) {
       CollectClaims(update);
     }
     return update;

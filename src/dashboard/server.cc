@@ -80,7 +80,7 @@ std::string CookieOf(const HttpRequest& request, std::string_view name) {
 std::string HostWithoutPort(std::string host) {
   std::ranges::transform(host, host.begin(),
                          [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  if (host.starts_with('[')) return host.substr(1, host.find(']') - 1);
+  if (const size_t end = host.find(']'); host.starts_with('[')) return end == host.npos ? "" : host.substr(1, end - 1);
   return host.substr(0, host.rfind(':'));
 }
 

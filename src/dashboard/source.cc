@@ -73,7 +73,7 @@ struct SourceRunner::State : std::enable_shared_from_this<State> {
   }
 
   void Tick() {
-    tick = strand->PostAfter(collected == base::Instant::min() ? kSettlePoll : kSourceTick, [self = shared_from_this()] {
+    tick = strand->PostAfter(collected == base::Instant::min() ? kSettlePoll : source->tick(), [self = shared_from_this()] {
       if (self->stopped) return;
       self->Collect();
       self->Tick();

@@ -41,6 +41,9 @@ struct SourceContext {
   std::function<void()> changed;  ///< there is something to collect; on the strand
 };
 
+inline constexpr base::Duration kSourceGap = std::chrono::milliseconds(250);
+inline constexpr base::Duration kSourceTick = std::chrono::seconds(5);
+
 class Source {
  public:
   virtual ~Source() = default;
@@ -48,8 +51,9 @@ class Source {
   virtual bool settled() const = 0;
   /// Why the cluster cannot be read at the moment; "" when it can.
   virtual std::string error() const = 0;
-  /// What has changed since the last call; called once settled, after `changed` (kSourceGap apart) and every kSourceTick.
+  /// What has changed since the last call; called once settled, after `changed` (kSourceGap apart) and every tick().
   virtual Update Collect() = 0;
+  virtual base::Duration tick() const { return kSourceTick; }
 };
 
 /// A source that is a number of informers. Kinds that the cluster does not serve have no objects.
@@ -82,9 +86,6 @@ class InformedSource : public Source {
   };
   std::vector<Watched> informers_;
 };
-
-inline constexpr base::Duration kSourceGap = std::chrono::milliseconds(250);
-inline constexpr base::Duration kSourceTick = std::chrono::seconds(5);
 
 using SourceFactory = std::function<std::unique_ptr<Source>(SourceContext context)>;
 

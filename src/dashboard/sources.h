@@ -14,4 +14,11 @@ std::unique_ptr<Source> NewSummarySource(SourceContext context);
 /// Of a member: its nodes, groups and pods that wait. Fields of cluster/NAME, and "summary".
 std::unique_ptr<Source> NewClusterSource(SourceContext context);
 
+/// Of a member: the loads of its nodes, policies and plans. Fields of balance/NAME.
+std::unique_ptr<Source> NewBalanceSource(SourceContext context);
+/// Of any cluster: field "events", by EventId.
+std::unique_ptr<Source> NewEventSource(SourceContext context, const std::string& cluster);
+/// Of any cluster: all objects of a kind as they are, in that field by "namespace/name".
+std::unique_ptr<Source> NewObjectSource(SourceContext context, const kube::Resource& resource, const std::string& field);
+
 }  // namespace evenkeel::dashboard

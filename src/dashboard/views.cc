@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "dashboard/documents.h"
 
@@ -120,6 +121,105 @@ class ClusterView final : public MemberView {
   std::string error_;
 };
 
+class BalanceView final : public MemberView {
+ public:
+  explicit BalanceView(const std::string& name) : MemberView(name) {
+    for (const char* field : {"policies", "metrics", "nodes", "plans"}) document_.Set(field, JsonObject{});
+    document_.Set("plan", Json());
+    document_.Set("history", base::JsonArray{});
+  }
+
+  std::vector<Topic> MemberTopics() const override { return {Topic::kBalance}; }
+
+  void Apply(Topic topic, const std::string&, const Update& update, const std::string& error) override {
+    if (topic != Topic::kBalance) return;
+    for (const Change& change : update.changes) Put(change);
+    document_.Set("message", Json(error));
+  }
+};
+
+class RolloutsView final : public View {
+ public:
+  RolloutsView() { document_.Set("ensembles", JsonObject{}); }
+
+  std::vector<Topic> HubTopics() const override { return {Topic::kEnsembles}; }
+  std::vector<Topic> MemberTopics() const override { return {Topic::kServers}; }
+
+  void Apply(Topic topic, const std::string& cluster, const Update& update, const std::string& error) override {
+    if (topic == Topic::kServers && Silent(cluster, !error.empty())) {
+      for (const auto& [key, ensemble] : ensembles_) Show(key);
+    }
+    for (const Change& change : update.changes) {
+      if (change.field == "ensemble") {
+        ensembles_.erase(change.key);
+        if (change.value) ensembles_[change.key] = *change.value;
+      } else if (change.field == "servers") {
+        servers_[change.key].erase(cluster);
+        if (change.value) servers_[change.key][cluster] = *change.value;
+      } else {
+        continue;
+      }
+      Show(change.key);
+    }
+  }
+
+  void Forget(const std::string& cluster) override {
+    for (auto& [key, members] : servers_) {
+      if (members.erase(cluster) > 0) Show(key);
+    }
+  }
+
+ private:
+  void Show(const std::string& key) {
+    const auto ensemble = ensembles_.find(key);
+    if (ensemble == ensembles_.end()) return document_.Erase("ensembles", key);
+    std::map<std::string, Json> members = servers_[key];
+    std::erase_if(members, [this](const auto& member) { return silent_.contains(member.first); });
+    document_.Set("ensembles", key, EnsembleEntry(ensemble->second, members));
+  }
+
+  /// Notes whether the member can be read; true when that is new.
+  bool Silent(const std::string& cluster, bool silent) {
+    return silent ? silent_.insert(cluster).second : silent_.erase(cluster) > 0;
+  }
+
+  std::set<std::string> silent_;                                // members that cannot be read
+  std::map<std::string, Json> ensembles_;                       // by namespace/name
+  std::map<std::string, std::map<std::string, Json>> servers_;  // by the same, then by member
+};
+
+class EventsView final : public View {
+ public:
+  EventsView() { document_.Set("events", JsonObject{}); }
+
+  std::vector<Topic> HubTopics() const override { return {Topic::kEvents}; }
+  std::vector<Topic> MemberTopics() const override { return {Topic::kEvents}; }
+
+  void Apply(Topic topic, const std::string&, const Update& update, const std::string&) override {
+    if (topic != Topic::kEvents) return;
+    for (const Change& change : update.changes) {
+      if (!change.value) {
+        ids_.erase(change.key);
+      } else if (ids_.size() < kEventsShown || change.key > *ids_.begin()) {
+        ids_.insert(change.key);
+      } else {
+        continue;
+      }
+      Put(change);
+    }
+    while (ids_.size() > kEventsShown) {
+      document_.Erase("events", *ids_.begin());
+      ids_.erase(ids_.begin());
+    }
+  }
+
+  /// What it decided stays.
+  void Forget(const std::string&) override {}
+
+ private:
+  std::set<std::string> ids_;
+};
+
 }  // namespace
 
 bool View::Wants(Topic topic, const std::string& cluster) const {
@@ -140,10 +240,14 @@ void View::Put(const Change& change) {
 
 base::Result<std::unique_ptr<View>> NewView(const std::string& name, const std::string& hub) {
   if (name == "fleet") return std::make_unique<FleetView>(hub);
+  if (name == "rollouts") return std::make_unique<RolloutsView>();
+  if (name == "events") return std::make_unique<EventsView>();
   const size_t slash = name.find('/');
   const std::string kind = name.substr(0, slash), member = slash == std::string::npos ? "" : name.substr(slash + 1);
   if (!member.empty() && kind == "cluster") return std::make_unique<ClusterView>(member);
-  return base::Fail(base::Code::kNotFound, "there is no view \"" + name.substr(0, 100) + "\": there are fleet, cluster/NAME");
+  if (!member.empty() && kind == "balance") return std::make_unique<BalanceView>(member);
+  return base::Fail(base::Code::kNotFound, "there is no view \"" + name.substr(0, 100) +
+                                               "\": there are fleet, cluster/NAME, balance/NAME, rollouts and events");
 }
 
 }  // namespace evenkeel::dashboard

@@ -11,7 +11,10 @@
 namespace evenkeel::dashboard {
 
 /// What a source reads.
-enum class Topic { kFleet, kSummary, kCluster };
+enum class Topic { kFleet, kSummary, kCluster, kBalance, kEnsembles, kServers, kEvents };
+
+/// Events that are kept of the whole fleet: the latest.
+inline constexpr size_t kEventsShown = 2000;
 
 class View {
  public:

@@ -1,0 +1,135 @@
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+
+#include "controllers/rollout/budget.h"
+#include "dashboard/documents.h"
+
+namespace evenkeel::dashboard {
+namespace {
+
+using base::FindArray;
+using base::FindInt;
+using base::FindString;
+using base::Json;
+using base::JsonArray;
+using base::JsonObject;
+
+bool Names(const JsonArray& names, std::string_view name) {
+  return std::ranges::any_of(names, [&](const Json& each) { return each.is_string() && each.get_string() == name; });
+}
+
+/// What a record says of a cluster: where it is on the track.
+std::string_view TrackState(const Json& record, std::string_view cluster) {
+  const std::string_view status = FindString(record, {"status"});
+  if (Names(FindArray(record, {"currentState", "completed"}), cluster)) return "Done";
+  if (!Names(FindArray(record, {"currentState", "deploying"}), cluster)) return status == "Superseded" ? "Skipped" : "Waiting";
+  if (status == "Paused" || status == "Failed" || status == "RollingBack" || status == "Superseded") return status;
+  return "Deploying";
+}
+
+JsonObject RecordEntry(const Json& record, bool current) {
+  JsonObject clusters;
+  for (const Json& name : FindArray(record, {"order"})) {
+    if (!name.is_string()) continue;
+    const std::string_view cluster = name.get_string();
+    const std::string_view state = TrackState(record, cluster);
+    JsonObject entry{{"state", state}, {"since", nullptr}};
+    if (state != "Done" && state != "Waiting" && state != "Skipped")
+      entry["since"] = FindString(record, {"lastTransitionTime"});
+    clusters[cluster] = std::move(entry);
+  }
+  JsonObject entry{{"current", current}, {"status", FindString(record, {"status"})}, {"clusters", std::move(clusters)}};
+  for (const char* field : {"revision", "startedAt", "progress", "reason", "message"}) {
+    if (const std::string_view text = FindString(record, {field}); !text.empty()) entry[field] = text;
+  }
+  int64_t generation = 0;
+  for (const auto& [object, number] : base::FindObject(record, {"observedGenerations"})) {
+    if (number.is_int64()) generation = std::max(generation, number.get_int64());
+  }
+  if (generation > 0) entry["generation"] = generation;
+  return entry;
+}
+
+/// The word of one that says that something is wrong, or under way.
+std::string_view MessageOf(const Json& object) {
+  for (const char* type : {"Degraded", "Progressing"}) {
+    const Json* condition = kube::FindCondition(object, type);
+    if (condition != nullptr && (FindString(*condition, {"status"}) == "True" || std::string_view(type) == "Progressing")) {
+      return FindString(*condition, {"message"});
+    }
+  }
+  return "";
+}
+
+struct Servers {
+  int64_t healthy = 0;
+  std::string leader;
+};
+
+JsonObject MembersOf(const Json& zookeeper, Servers& servers) {
+  JsonObject members;
+  for (const Json& server : FindArray(zookeeper, {"status", "members"})) {
+    const std::string_view mode = FindString(server, {"mode"}), pod = FindString(server, {"pod"});
+    const bool serves = mode == "leader" || mode == "follower" || mode == "observer" || mode == "standalone";
+    const bool ready = serves && base::FindBool(server, {"synced"}, true);
+    if (ready && mode != "observer") ++servers.healthy;
+    if (mode == "leader" || mode == "standalone") servers.leader = pod;
+    members[pod] = JsonObject{{"id", FindInt(server, {"id"})},
+                              {"role", !serves                ? "down"
+                                       : mode == "standalone" ? "leader"
+                                                              : mode},
+                              {"ready", ready}};
+  }
+  return members;
+}
+
+}  // namespace
+
+Json EnsembleEntry(const Json& ensemble, const std::map<std::string, Json>& members) {
+  const JsonArray& records = FindArray(ensemble, {"status", "records"});
+  const Json* last = records.empty() ? nullptr : &records.back();
+  JsonObject tracks, clusters;
+  for (size_t i = 0; i < records.size(); ++i) {
+    tracks[fmt::format("{:04}", i + 1)] = RecordEntry(records[i], i + 1 == records.size());
+  }
+  Servers servers;
+  bool all_read = true;
+  for (const Json& cluster : FindArray(ensemble, {"status", "clusters"})) {
+    const std::string name(FindString(cluster, {"name"}));
+    const auto member = members.find(name);
+    JsonObject entry{{"replicas", FindInt(cluster, {"replicas"})}, {"ready", 0}, {"message", ""}};
+    entry["revision"] = FindString(cluster, {"revision"});
+    entry["state"] = last == nullptr ? "Waiting" : TrackState(*last, name);
+    entry["members"] = JsonObject{};
+    if (member != members.end()) {
+      entry["ready"] = FindInt(member->second, {"status", "readyReplicas"});
+      entry["message"] = MessageOf(member->second);
+      entry["members"] = MembersOf(member->second, servers);
+    } else {
+      all_read = false;
+    }
+    clusters[name] = std::move(entry);
+  }
+  const int64_t total = FindInt(ensemble, {"status", "replicas"}), ready = FindInt(ensemble, {"status", "readyReplicas"});
+  // Where not all members can be asked, the controller's own count is better than ours.
+  const int64_t healthy = all_read ? servers.healthy : ready, needed = total == 0 ? 0 : controllers::rollout::Majority(total);
+  std::string leader = servers.leader;
+  if (leader.empty() && base::Find(ensemble, {"status", "leader"}) != nullptr) {
+    leader = fmt::format("{} server {}", FindString(ensemble, {"status", "leader", "cluster"}),
+                         FindInt(ensemble, {"status", "leader", "myid"}));
+  }
+  JsonObject entry{{"phase", FindString(ensemble, {"status", "phase"}, "Pending")},
+                   {"message", MessageOf(ensemble)},
+                   {"servers", JsonObject{{"total", total}, {"ready", ready}, {"healthy", healthy}}},
+                   {"quorum", JsonObject{{"needed", needed}, {"healthy", healthy}, {"margin", healthy - needed}}},
+                   {"leader", OrNull(leader)},
+                   {"paused", base::FindBool(ensemble, {"spec", "rollout", "paused"})},
+                   {"order", last == nullptr ? JsonArray() : FindArray(*last, {"order"})},
+                   {"records", std::move(tracks)},
+                   {"clusters", std::move(clusters)}};
+  if (last != nullptr) entry["revision"] = FindString(*last, {"revision"});
+  return entry;
+}
+
+}  // namespace evenkeel::dashboard
