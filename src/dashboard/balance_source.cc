@@ -38,8 +38,12 @@ class BalanceSource final : public InformedSource {
     Update update;
     CollectEntries(update, "policies", policies_, PolicyEntry);
     CollectPlans(update);
-    if (began - measured_ >= tick() || measured_ == base::Instant{}) {
+    // What the nodes are to be afterwards is of the very plan that is shown.
+    const Json* shown = PlanToShow(plans_);
+    const std::string version(shown == nullptr ? "" : kube::ResourceVersionOf(*shown));
+    if (began - measured_ >= tick() || measured_ == base::Instant{} || version != plan_version_) {
       measured_ = began;
+      plan_version_ = version;
       Measure(update);
       took_ = context_.clock.Monotonic() - began;
     }
@@ -135,6 +139,7 @@ class BalanceSource final : public InformedSource {
   std::optional<base::Instant> usage_read_;
   std::map<std::string, std::set<std::string>> told_;
   base::Instant measured_{}, noted_{};
+  std::string plan_version_;
   base::Duration took_{};
   JsonArray history_;
 };

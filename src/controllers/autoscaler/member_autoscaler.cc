@@ -1,6 +1,7 @@
 #include "controllers/autoscaler/member_autoscaler.h"
 
 #include "base/log.h"
+#include "controllers/autoscaler/explanation.h"
 #include "controllers/autoscaler/loop_metrics.h"
 #include "controllers/autoscaler/node_deletions.h"
 #include "controllers/autoscaler/node_marks.h"
@@ -148,7 +149,7 @@ class MemberAutoscaler final : public runtime::MemberController {
       base::log::Warn("the autoscaler's memory could not be written", {{"cluster", member_.name()}, {"error", saved.error()}});
     }
     SetSoftTaints(plan);
-    if (options_.write_status_configmap) WriteStatus(plan.status);
+    if (options_.write_status_configmap) WriteStatus(plan);
     CountLoop(plan, *state_, cache_.objects().templates(), member_.name(), *context_.metrics);
     const size_t pending = deletions_.Deleting(false).size() + deletions_.Deleting(true).size();
     context_.metrics->SetState(member_.name(), SamplesOf(plan, *state_, options_, pending, last_));
@@ -283,8 +284,8 @@ class MemberAutoscaler final : public runtime::MemberController {
     context_.metrics->Took(member_.name(), "scaleDown:softTaintUnneeded", clock_.Monotonic() - began);
   }
 
-  void WriteStatus(const StatusReport& report) {
-    if (const auto written = status_.Write(report); !written) {
+  void WriteStatus(const LoopPlan& plan) {
+    if (const auto written = status_.Write(plan.status, Explanation(plan, options_, state_->scale_down)); !written) {
       base::log::Warn("the status ConfigMap could not be written", {{"cluster", member_.name()}, {"error", written.error()}});
     }
   }

@@ -110,6 +110,30 @@ TEST_F(MemberAutoscalerTest, SaysWhyNoGroupGrowsButOnce) {
             std::vector<std::string>{"pod didn't trigger scale-up: 1 Insufficient cpu, 1 max node group size reached"});
 }
 
+TEST_F(MemberAutoscalerTest, TellsWhoLooksOnWhyPodsWaitAndNodesStay) {
+  UnderUsedPair();
+  Pod("huge", "64");
+  Own();
+  executor.RunFor(30s);
+  const auto told = [&] { return *base::ParseJson(Data(kStatus, "explanation"), "explanation"); };
+  const Json first = told();
+  const JsonObject& pending = base::FindObject(first, {"pending"});
+  ASSERT_EQ(pending.size(), 1U) << first;
+  EXPECT_TRUE(base::FindString(pending.begin()->value(), {"a"}).starts_with("NodeResourcesFit: Insufficient cpu (64 requested"))
+      << first;
+  EXPECT_EQ(base::FindString(first, {"nodes", "n2", "waits"}),
+            "NotUnderutilized: cpu utilization is 62.5 %, above the threshold of 50.0 %");
+  EXPECT_EQ(base::FindString(first, {"nodes", "n2", "group"}), "a");
+  EXPECT_TRUE(base::FindString(first, {"nodes", "n1", "waits"}).starts_with("unneeded; goes once that has lasted until "))
+      << first;
+  EXPECT_FALSE(base::FindString(first, {"nodes", "n1", "since"}).empty());
+  EXPECT_TRUE(base::FindBool(first, {"scaleDown", "enabled"}));
+  const int writes = Writes(kStatus);
+  executor.RunFor(3min);
+  EXPECT_EQ(told(), first) << "it says nothing that changes by itself";
+  EXPECT_LE(Writes(kStatus) - writes, 4);
+}
+
 TEST_F(MemberAutoscalerTest, AGroupThatRefusesIsBackedOffAndAnotherGrowsInTheSameLoop) {
   options.expander = {"least-nodes"};
   cloud.Group("a", 0, 5, 0);

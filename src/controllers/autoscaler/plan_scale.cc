@@ -1,6 +1,7 @@
 // What `plan scale` answers.
 #include "controllers/autoscaler/plan_scale.h"
 
+#include "controllers/autoscaler/explanation.h"
 #include "controllers/autoscaler/scale_session.h"
 #include "kube/quantity.h"
 
@@ -132,51 +133,11 @@ JsonArray ScaleSession::ScaleUps() const {
   return array;
 }
 
-/// One reason for every group: the loop did not get as far as looking at each.
-std::string ScaleSession::WhyNoScaleUp() const {
-  if (plan_.decision == ScaleUpDecision::kLimitedByMaxNodesTotal) return "max total nodes in cluster reached";
-  if (plan_.decision == ScaleUpDecision::kInCooldown) return "the pods are too new: the next loop decides";
-  return plan_.stopped_at.empty() ? "" : "no scale-up in this loop: " + plan_.why;
-}
-
-JsonObject ScaleSession::ReasonForAll() const {
-  const std::string why = WhyNoScaleUp();
-  JsonObject reasons;
-  for (const providers::NodeGroup& group : plan_.view.groups.groups) reasons[group.id] = why;
-  return reasons;
-}
-
-JsonObject ScaleSession::Reasons(size_t pod_group) const {
-  JsonObject reasons;
-  const bool full = plan_.scale_up.outcome == ScaleUpPlan::Outcome::kMaxNodesReached;
-  for (const providers::NodeGroup& group : plan_.view.groups.groups) {
-    reasons[group.id] = full ? "max node total count already reached" : "a new node would take it: left to a later loop";
-  }
-  for (const auto& misfit : plan_.scale_up.misfits[pod_group]) reasons[misfit.group] = DescribeFit(misfit.fit);
-  for (const auto& skipped : plan_.scale_up.skipped) reasons[skipped.group] = skipped.reason;
-  return reasons;
-}
-
 JsonArray ScaleSession::Pending() const {
-  const scheduling::Snapshot& snapshot = *plan_.view.snapshot;
-  std::map<std::string_view, JsonObject> pending;
-  if (plan_.decision != ScaleUpDecision::kGo) {
-    const bool stopped = !plan_.stopped_at.empty();
-    for (const PodId pod : stopped ? plan_.pending : plan_.unschedulable) pending[snapshot.PodKey(pod)] = ReasonForAll();
-  } else {
-    std::set<PodId> placed;
-    for (const ScaleUpStep& step : plan_.scale_ups) placed.insert(step.placed.begin(), step.placed.end());
-    for (size_t i = 0; i < plan_.scale_up.pod_groups.size(); ++i) {
-      std::optional<JsonObject> reasons;
-      for (const PodId pod : plan_.scale_up.pod_groups[i].pods) {
-        if (placed.contains(pod)) continue;
-        if (!reasons) reasons = Reasons(i);
-        pending[snapshot.PodKey(pod)] = *reasons;
-      }
-    }
-  }
   JsonArray array;
-  for (auto& [key, reasons] : pending) array.push_back(JsonObject{{"pod", key}, {"reasons", std::move(reasons)}});
+  for (auto& [key, reasons] : PendingReasons(plan_)) {
+    array.push_back(JsonObject{{"pod", key}, {"reasons", std::move(reasons)}});
+  }
   return array;
 }
 

@@ -1,4 +1,5 @@
 // `explain pod` and `explain node`.
+#include "controllers/autoscaler/explanation.h"
 #include "controllers/autoscaler/scale_session.h"
 
 namespace evenkeel::controllers::autoscaler {
@@ -48,7 +49,7 @@ base::Result<std::string> ScaleSession::ExplainPod(const std::string& key) {
   if (!growth.empty()) {
     text += "pending; a scale-up is for it: " + growth;
   } else if (!plan_.stopped_at.empty() && !asked) {
-    text += "pending; " + WhyNoScaleUp();
+    text += "pending; " + WhyNoScaleUp(plan_);
   } else if (std::ranges::find(plan_.pending, pod) == plan_.pending.end()) {
     text += "waits, but not for a node: it is gated, nominated, going, or another scheduler's";
   } else if (IsExpendable((*plan_.view.pods)[pod], input_.options)) {
@@ -56,7 +57,7 @@ base::Result<std::string> ScaleSession::ExplainPod(const std::string& key) {
   } else if (!asked) {
     text += "pending; it has room on what is there or on its way, or it is too young";
   } else if (plan_.decision != ScaleUpDecision::kGo) {
-    text += "pending; " + WhyNoScaleUp();
+    text += "pending; " + WhyNoScaleUp(plan_);
   } else {
     text += "pending; no scale-up helps it now";
   }

@@ -112,4 +112,13 @@ ScaleDownPlan PlanScaleDown(const ClusterView& view, const Options& options, con
 std::string ExplainNode(const ClusterView& view, const Options& options, const ScaleDownState& state, const ScaleDownPlan& plan,
                         std::string_view node);
 
+/// Why a node stays, in words that are the same from loop to loop as long as the reason is: instants instead of durations.
+struct NodeWord {
+  scheduling::NodeId node = scheduling::kNone;
+  std::string text;
+};
+/// Unneeded nodes first, then the others by name; at most `limit`. O(limit * pods of a node).
+std::vector<NodeWord> ExplainStays(const ClusterView& view, const Options& options, const ScaleDownState& state,
+                                   const ScaleDownPlan& plan, size_t limit);
+
 }  // namespace evenkeel::controllers::autoscaler

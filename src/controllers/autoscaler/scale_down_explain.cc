@@ -31,6 +31,25 @@ class Explainer {
     return text + ": stays: " + Why(*stays);
   }
 
+  /// Without how long it has been or will be so.
+  std::string Lasting(const UnneededNode* unneeded, const Unremovable* stays) {
+    if (stays != nullptr && stays->reason == UnremovableReason::kNotUnneededLongEnough && unneeded != nullptr) {
+      return fmt::format("unneeded; goes once that has lasted until {}", base::FormatTime(unneeded->since + unneeded->wait));
+    }
+    if (stays != nullptr) {
+      std::string text(Name(stays->reason));
+      if (const std::string words = Words(*stays); !words.empty()) text += ": " + words;
+      if (stays->until) text += "; until " + base::FormatTime(*stays->until);
+      return text;
+    }
+    for (const auto* indices : {&plan_.delete_empty, &plan_.delete_drain}) {
+      for (const size_t index : *indices) {
+        if (&plan_.unneeded[index] == unneeded) return "is removed now";
+      }
+    }
+    return plan_.in_cool_down() ? "unneeded; waits for the cool-down" : "unneeded; other nodes go first";
+  }
+
  private:
   std::string Unneeded(const UnneededNode& node, const Unremovable* stays) {
     std::string text = fmt::format("unneeded for {} (since {}), {} pods to move", In(view_.now - node.since),
@@ -125,6 +144,22 @@ class Explainer {
 std::string ExplainNode(const ClusterView& view, const Options& options, const ScaleDownState& state, const ScaleDownPlan& plan,
                         std::string_view node) {
   return Explainer(view, options, state, plan).Node(node);
+}
+
+std::vector<NodeWord> ExplainStays(const ClusterView& view, const Options& options, const ScaleDownState& state,
+                                   const ScaleDownPlan& plan, size_t limit) {
+  std::vector<NodeWord> words;
+  if (plan.unneeded.empty() && plan.unremovable.empty()) return words;
+  Explainer explainer(view, options, state, plan);
+  for (const UnneededNode& node : plan.unneeded) {
+    if (words.size() == limit) return words;
+    words.push_back({node.node, explainer.Lasting(&node, plan.FindUnremovable(node.node))});
+  }
+  for (const Unremovable& stays : plan.unremovable) {
+    if (words.size() == limit) return words;
+    if (plan.FindUnneeded(stays.node) == nullptr) words.push_back({stays.node, explainer.Lasting(nullptr, &stays)});
+  }
+  return words;
 }
 
 }  // namespace evenkeel::controllers::autoscaler

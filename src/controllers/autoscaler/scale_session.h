@@ -54,10 +54,6 @@ class ScaleSession {
   base::Json Health() const;
   base::JsonArray ScaleUps() const;
   base::JsonArray Pending() const;
-  base::JsonObject Reasons(size_t pod_group) const;
-  /// Why the loop has not asked what scale-up would help; "" when it has.
-  std::string WhyNoScaleUp() const;
-  base::JsonObject ReasonForAll() const;
   base::JsonArray Unneeded() const;
   base::JsonArray Unremovables() const;
   base::JsonObject ScaleDowns() const;

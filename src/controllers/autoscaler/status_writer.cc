@@ -6,6 +6,8 @@ namespace evenkeel::controllers::autoscaler {
 namespace {
 
 constexpr base::Duration kAtLeast = std::chrono::minutes(1);
+constexpr base::Duration kExplainedGap = std::chrono::seconds(10);
+constexpr const char* kExplanationKey = "explanation";
 
 /// The report without when it was made.
 StatusReport Timeless(StatusReport report) {
@@ -21,19 +23,24 @@ StatusReport Timeless(StatusReport report) {
 
 }  // namespace
 
-base::Status StatusWriter::Write(const StatusReport& report) {
+base::Status StatusWriter::Write(const StatusReport& report, const base::Json& explanation) {
   std::string timeless = Timeless(report).Body(options_.compat);
-  if (timeless == written_ && at_ && report.time - *at_ < kAtLeast) return {};
+  std::string explained = explanation.is_null() ? "" : base::CanonicalText(explanation);
+  const base::Duration pause = explained == explained_ ? kAtLeast : kExplainedGap;
+  if (timeless == written_ && at_ && report.time - *at_ < pause) return {};
   EVENKEEL_TRY(EditConfigMap(client_, options_.ns, options_.status_config_map_name, [&](base::Json& object) {
     base::Json& data = base::Ensure(object, {"data"});
     if (!data.is_object()) data = base::JsonObject{};
     data.as_object()["status"] = report.Body(options_.compat);
+    data.as_object().erase(kExplanationKey);
+    if (!explained.empty()) data.as_object()[kExplanationKey] = explained;
     base::Json& annotations = base::Ensure(object, {"metadata", "annotations"});
     if (!annotations.is_object()) annotations = base::JsonObject{};
     annotations.as_object()[kLastUpdatedAnnotation] = FormatStatusTime(report.time);
     return true;
   }));
   written_ = std::move(timeless);
+  explained_ = std::move(explained);
   at_ = report.time;
   return {};
 }

@@ -15,12 +15,14 @@ class StatusWriter {
  public:
   StatusWriter(client::Client& client, const Options& options) : client_(client), options_(options) {}
 
-  base::Status Write(const StatusReport& report);
+  /// `explanation`: see explanation.h; written with the report, and by itself at most every 10 s. Null: there is none.
+  base::Status Write(const StatusReport& report, const base::Json& explanation = nullptr);
 
  private:
   client::Client& client_;
   const Options& options_;
   std::string written_;  // without times
+  std::string explained_;
   std::optional<base::Time> at_;
 };
 
