@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "cli/apiserver.h"
 #include "cli/balance.h"
+#include "cli/definitions.h"
 #include "cli/rollout.h"
 #include "cli/run.h"
 #include "cli/scale.h"
@@ -134,8 +135,14 @@ void AddRun(CLI::App& app, RunOptions& options, Action& action) {
   AddRolloutRunFlags(*run, options.rollout);
   AddDashboardFlags(*run, options.dashboard);
   run->add_flag("--scheduler", options.scheduler, "Bind pods of the members that have schedulerName: evenkeel");
+  run->add_option("--print-definitions", options.print_definitions,
+                  "Print the CustomResourceDefinitions of a hub or of a member, and end");
   const auto read_autoscaler = AddAutoscalerFlags(*run, options.autoscaler);
   run->callback([&, read_autoscaler] {
+    if (!options.print_definitions.empty()) {
+      action = [&] { return PrintDefinitions(options.print_definitions, std::cout); };
+      return;
+    }
     read_autoscaler();
     action = [&] { return Run(options); };
   });

@@ -46,7 +46,7 @@ constexpr base::Duration kLookTimeout = std::chrono::seconds(10);
 /// /healthz and /readyz say whether this replica holds its claim; /livez only that it runs.
 class HealthHandler final : public apiserver::HttpHandler {
  public:
-  HealthHandler(const distribution::Distributor& distributor, const base::MetricRegistry& metrics,
+  HealthHandler(const distribution::Distributor& distributor, base::MetricRegistry& metrics,
                 autoscaler::AutoscalerMetrics& autoscaler, balancer::BalancerMetrics& balancer, RolloutService* rollout)
       : distributor_(distributor), metrics_(metrics), autoscaler_(autoscaler), balancer_(balancer), rollout_(rollout) {}
 
@@ -58,6 +58,8 @@ class HealthHandler final : public apiserver::HttpHandler {
       autoscaler_.Publish();
       balancer_.Publish();
       if (rollout_ != nullptr) rollout_->PublishMetrics();
+      metrics_.GetGauge("evenkeel_distribution_healthy", "What /healthz says: whether this replica holds its claim on the hub")
+          .Set(distributor_.Health() ? 1 : 0);
       body = metrics_.Render();
       response.content_type = "text/plain; version=0.0.4; charset=utf-8";
     } else if (request.path == "/healthz" || request.path == "/readyz") {
@@ -76,7 +78,7 @@ class HealthHandler final : public apiserver::HttpHandler {
 
  private:
   const distribution::Distributor& distributor_;
-  const base::MetricRegistry& metrics_;
+  base::MetricRegistry& metrics_;
   autoscaler::AutoscalerMetrics& autoscaler_;
   balancer::BalancerMetrics& balancer_;
   RolloutService* const rollout_;

@@ -25,6 +25,7 @@ struct RunOptions {
   bool scheduler = false;                                      ///< binds pods of the members that name it
   bool balancer = false;                                       ///< moves pods of the members as their BalancingPolicy says
   bool zookeeper = false;                                      ///< runs the ZooKeepers of the members
+  std::string print_definitions;                               ///< "hub" or "member": nothing else is done
   RolloutRunOptions rollout;                                   ///< carries out the hub's MultiClusterZooKeepers
   DashboardRunOptions dashboard;
 };

@@ -31,6 +31,22 @@ def cluster_of(kubectl):
     return cluster["server"], json.dumps({key: value for key, value in config.items() if value})
 
 
+def remove_namespace(kubectl, name):
+    """Once it is empty, also where there is no namespace controller."""
+    kubectl("delete", "namespace", name, "--wait=false", check=False)
+
+    def gone():
+        return kubectl.run("get", "namespace", name, check=False).returncode != 0
+    try:
+        harness.eventually(gone, 5)
+    except AssertionError:
+        # No namespace controller here: the empty namespace is finalized by hand.
+        namespace = kubectl.json("get", "namespace", name)
+        namespace["spec"]["finalizers"] = []
+        kubectl("replace", "--raw", f"/api/v1/namespaces/{name}/finalize", "-f", "-", stdin=json.dumps(namespace))
+        harness.eventually(gone, 30, f"the namespace {name} is gone")
+
+
 class ApiServer:
     """`evenkeel apiserver` with an audit log; keeps its port, credentials and, with SQLite, its data when it is started again."""
 
@@ -145,15 +161,4 @@ class ProcessFleet(FleetUnderTest):
         owner = self.kubectl.run("-n", "kube-system", "get", "lease", "evenkeel-owner", "-o", "jsonpath={.spec.holderIdentity}", check=False)
         if owner.returncode == 0 and host_of(owner.stdout) in self.ports:
             self.kubectl("-n", "kube-system", "delete", "lease", "evenkeel-owner")
-        self.kubectl("delete", "namespace", self.namespace, "--wait=false", check=False)
-
-        def gone():
-            return self.kubectl.run("get", "namespace", self.namespace, check=False).returncode != 0
-        try:
-            harness.eventually(gone, 5)
-        except AssertionError:
-            # No namespace controller here: the empty namespace is finalized by hand.
-            namespace = self.kubectl.json("get", "namespace", self.namespace)
-            namespace["spec"]["finalizers"] = []
-            self.kubectl("replace", "--raw", f"/api/v1/namespaces/{self.namespace}/finalize", "-f", "-", stdin=json.dumps(namespace))
-            harness.eventually(gone, 30, f"the namespace {self.namespace} is gone")
+        remove_namespace(self.kubectl, self.namespace)

@@ -126,7 +126,8 @@ std::optional<Cluster> ClusterFromSecret(const Json& secret, std::vector<Finding
   return cluster;
 }
 
-std::optional<Cluster> ClusterFromKarmada(const Json& object, const Json* secret, std::vector<Finding>& findings) {
+std::optional<Cluster> ClusterFromKarmada(const Json& object, const Json* secret, std::vector<Finding>& findings,
+                                          const base::Error* unreadable) {
   Cluster cluster;
   cluster.reference = ReferenceTo(object);
   cluster.source = Describe(object);
@@ -146,10 +147,12 @@ std::optional<Cluster> ClusterFromKarmada(const Json& object, const Json* secret
   config.insecure_skip_tls_verify = base::FindBool(object, {"spec", "insecureSkipTLSVerification"});
   config.proxy_url = FindString(object, {"spec", "proxyURL"});
   if (secret == nullptr) {
-    const std::string message =
-        "spec.secretRef names a Secret that is not there: the cluster keeps its owner but cannot be reached";
-    findings.push_back({cluster.reference, cluster.source, "SecretNotFound", message});
-    cluster.connection = base::Fail(base::Code::kNotFound, message);
+    const std::string what =
+        unreadable != nullptr ? "spec.secretRef: " + unreadable->message() : "spec.secretRef names a Secret that is not there";
+    const std::string message = what + ": the cluster keeps its owner but cannot be reached";
+    findings.push_back(
+        {cluster.reference, cluster.source, unreadable != nullptr ? "SecretUnreadable" : "SecretNotFound", message});
+    cluster.connection = base::Fail(unreadable != nullptr ? unreadable->code() : base::Code::kNotFound, message);
     return cluster;
   }
   std::map<std::string, std::string> data = SecretData(*secret);

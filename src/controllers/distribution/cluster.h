@@ -45,8 +45,9 @@ bool IsClusterSecret(const base::Json& secret);
 /// finding. A broken config, shard or name is a finding; the cluster stays in the distribution.
 std::optional<Cluster> ClusterFromSecret(const base::Json& secret, std::vector<Finding>& findings);
 /// Reads a cluster.karmada.io/v1alpha1 Cluster. `secret` is the one that spec.secretRef names (token, caBundle); null when
-/// absent.
-std::optional<Cluster> ClusterFromKarmada(const base::Json& cluster, const base::Json* secret, std::vector<Finding>& findings);
+/// absent, or where it could not be read, which `unreadable` then tells.
+std::optional<Cluster> ClusterFromKarmada(const base::Json& cluster, const base::Json* secret, std::vector<Finding>& findings,
+                                          const base::Error* unreadable = nullptr);
 
 struct ClusterSetOptions {
   /// Adds the local cluster {in-cluster, kInClusterServer, id ""} when no Secret names it, as Argo CD does. It takes a rank in

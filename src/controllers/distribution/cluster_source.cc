@@ -55,8 +55,10 @@ std::vector<Cluster> ClusterSource::Read(std::vector<Finding>& findings) {
   }
   for (const auto& [key, object] : karmada_clusters_.items()) {
     const auto secret = KarmadaSecret(*object);
-    if (auto cluster = ClusterFromKarmada(*object->json, secret ? &*secret : nullptr, findings))
-      clusters.push_back(*std::move(cluster));
+    const bool unreadable = !secret && secret.error().code() != base::Code::kNotFound;
+    auto cluster =
+        ClusterFromKarmada(*object->json, secret ? &*secret : nullptr, findings, unreadable ? &secret.error() : nullptr);
+    if (cluster) clusters.push_back(*std::move(cluster));
   }
   return MergeClusters(std::move(clusters), {.in_cluster = options_.in_cluster}, findings);
 }

@@ -199,10 +199,15 @@ TEST(KarmadaClusterTest, WithoutSecretItKeepsItsPlaceAndWithoutEndpointItIsNone)
   const auto cluster = ClusterFromKarmada(Karmada("k", {{"apiEndpoint", "https://k"}}), nullptr, findings);
   ASSERT_TRUE(cluster);
   EXPECT_FALSE(cluster->connection);
+  const base::Error forbidden(base::Code::kForbidden, "secrets is forbidden");
+  const auto unreadable = ClusterFromKarmada(Karmada("k", {{"apiEndpoint", "https://k"}}), nullptr, findings, &forbidden);
+  EXPECT_EQ(unreadable->connection.error().message(),
+            "spec.secretRef: secrets is forbidden: the cluster keeps its owner but cannot be reached");
+  EXPECT_EQ(findings.back().reason, "SecretUnreadable");
   EXPECT_FALSE(ClusterFromKarmada(Karmada("pull", {{"syncMode", "Pull"}}), nullptr, findings));
-  ASSERT_EQ(findings.size(), 2u);
+  ASSERT_EQ(findings.size(), 3u);
   EXPECT_EQ(findings[0].reason, "SecretNotFound");
-  EXPECT_EQ(findings[1].reason, "NoEndpoint");
+  EXPECT_EQ(findings[2].reason, "NoEndpoint");
 }
 
 TEST(MergeClustersTest, OrdersByIdAndKeepsOnePerServer) {

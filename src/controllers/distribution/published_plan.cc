@@ -26,7 +26,10 @@ kube::Resource Own(const char* kind, const char* plural, const char* singular) {
 }
 
 Json Column(const char* name, const char* type, const char* path, int priority = 0) {
-  return JsonObject{{"name", name}, {"type", type}, {"jsonPath", path}, {"priority", priority}};
+  JsonObject column{{"name", name}, {"type", type}, {"jsonPath", path}};
+  // API servers do not keep a 0, and would be taken to have another definition.
+  if (priority != 0) column["priority"] = priority;
+  return column;
 }
 
 /// The schema keeps what it does not know: replicas of two versions of Evenkeel may share a fleet while one replaces the other.

@@ -243,6 +243,7 @@ class MemberBalancer final : public runtime::MemberController {
                  "plan " + outlook.made->name + ": " + std::to_string(outlook.made->moves.size()) + " moves, deviation " +
                      std::to_string(outlook.made->deviation_before) + " to " + std::to_string(outlook.made->deviation_after));
       } else {
+        planning_.NotWritten();
         Complain("a new plan", created.error().message());
       }
     }

@@ -23,6 +23,7 @@ class ClusterClient final : public client::Client {
   explicit ClusterClient(std::shared_ptr<client::FakeApi> api) : fake(std::move(api)) {}
   client::FakeClient fake;
   std::function<base::Status(const std::string& pod)> evict;
+  std::function<base::Status()> create;
 
   base::Result<Json> Post(const kube::Resource& resource, std::string_view ns, std::string_view name,
                           std::string_view subresource, const Json& body) override {
@@ -38,6 +39,7 @@ class ClusterClient final : public client::Client {
     return fake.List(resource, options);
   }
   base::Result<Json> Create(const kube::Resource& resource, const Json& object, const client::WriteOptions& options) override {
+    if (resource.plural == BalancingPlans().plural) EVENKEEL_TRY(create());
     return fake.Create(resource, object, options);
   }
   base::Result<Json> Update(const kube::Resource& resource, const Json& object, const client::WriteOptions& options) override {
@@ -70,6 +72,10 @@ class MemberBalancerTest : public ::testing::Test {
     member.reset();
     auto own = std::make_unique<ClusterClient>(api);
     own->evict = [this](const std::string& pod) { return Evict(pod); };
+    own->create = [this]() -> base::Status {
+      if (refusals-- > 0) return base::Fail(base::Code::kForbidden, "balancingplans.evenkeel.dev is forbidden");
+      return {};
+    };
     auto fence = std::make_shared<client::Fence>(executor.clock(), 1);
     fence->Extend(executor.clock().Monotonic() + 1000h);
     MemberBalancerContext context{.clock = executor.clock(), .random = base::Random(1), .metrics = metrics, .host = "replica"};
@@ -138,6 +144,7 @@ class MemberBalancerTest : public ::testing::Test {
   base::MetricRegistry registry;
   std::shared_ptr<BalancerMetrics> metrics = std::make_shared<BalancerMetrics>(registry);
   int budget = 1;
+  int refusals = 0;  ///< of plans
   int made = 0;
   std::vector<std::string> evicted;
   std::vector<base::Timer> timers;
@@ -151,6 +158,17 @@ TEST_F(MemberBalancerTest, WithoutAPolicyNothingHappens) {
   EXPECT_TRUE(Plans().empty());
   EXPECT_TRUE(evicted.empty());
   EXPECT_TRUE(api->objects["customresourcedefinitions"].contains("balancingpolicies.evenkeel.dev"));
+}
+
+TEST_F(MemberBalancerTest, APlanThatCannotBeWrittenIsMadeAgain) {
+  Skewed();
+  Policy("{}");
+  refusals = 2;
+  Own();
+  executor.RunFor(2min);
+  EXPECT_TRUE(Plans().empty());
+  executor.RunFor(20min);
+  EXPECT_EQ(PodsPerNode(), (std::map<std::string, int>{{"n1", 2}, {"n2", 2}, {"n3", 2}}));
 }
 
 TEST_F(MemberBalancerTest, SkewedLoadEvensOut) {

@@ -34,6 +34,8 @@ class Planning {
   bool Due(const Policy& policy, base::Time now) const;
   /// `plans`: all that there are, for the memory of a predecessor.
   Outlook Look(const MemberInput& input, std::span<const PlanObject> plans);
+  /// What Look made last is not there: it is planned again after the interval, although nothing has changed.
+  void NotWritten() { try_again_ = true; }
 
  private:
   struct Fingerprint {
