@@ -53,6 +53,18 @@ bench: setup-test ## Benchmarks, with the figures that the documentation quotes
 	@tools/build release evenkeel benchmarks
 	@bench/run
 
+.PHONY: deb
+deb: build setup-package ## A Debian package of the program: build/evenkeel_VERSION_ARCH.deb
+	@tools/deb
+
+.PHONY: sbom
+sbom: build ## What the program consists of, in SPDX: build/evenkeel.spdx.json
+	@tools/sbom
+
+.PHONY: setup-package
+setup-package:
+	@tools/setup package
+
 .PHONY: format
 format: setup-test ## Format the sources in place
 	@git ls-files '*.cc' '*.h' | xargs clang-format-19 -i

@@ -145,6 +145,11 @@ class RecordingProxy:
         with self.lock:
             self.faults.append((verb, resource, status, reason))
 
+    def answered(self, verb, resource):
+        """Whether such a request has been granted."""
+        with self.lock:
+            return any((request.verb, request.resource) == (verb, resource) and request.status < 300 for request in self.requests)
+
     def interfere(self, asked, body):
         with self.lock:
             for fault in self.faults:

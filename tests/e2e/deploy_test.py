@@ -1,0 +1,376 @@
+"""What is in deploy/ fits the program and itself: kinds, kustomize and Helm, API servers, alerts and dashboard on what a live replica
+exports, the container image, the Debian package and the list of what the program consists of."""
+import contextlib
+import copy
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import unittest
+
+import yaml
+
+import deploy_files
+import harness
+from deploy_files import KUSTOMIZE, OVERLAYS, documents, overlay
+from fleet_under_test import http_get
+from process_fleet import ApiServer
+
+DEPLOY = harness.ROOT / "deploy"
+CHART = DEPLOY / "helm/evenkeel"
+VERSION = re.search(r"^project\(evenkeel VERSION ([0-9.]+)", (harness.ROOT / "CMakeLists.txt").read_text(), re.M).group(1)
+# Counted when it first happens, so a fleet in which nothing goes wrong has none of these.
+RARE = {"cluster_autoscaler_failed_scale_ups_total"}
+
+
+def run(*command, **options):
+    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300, **options)
+    assert result.returncode == 0, f"{command[0]}: exit {result.returncode}\n{result.stdout}{result.stderr}"
+    return result.stdout
+
+
+def without(objects, *kinds):
+    return [thing for thing in objects if thing["kind"] not in kinds]
+
+
+def by_name(objects):
+    found = {(thing["kind"], thing["metadata"].get("namespace", ""), thing["metadata"]["name"]): thing for thing in objects}
+    assert len(found) == len(objects)
+    return found
+
+
+def deployment_of(objects):
+    return next(thing for thing in objects if thing["kind"] == "Deployment")
+
+
+def arguments_of(objects):
+    return deployment_of(objects)["spec"]["template"]["spec"]["containers"][0]["args"]
+
+
+class DefinitionsTest(unittest.TestCase):
+    """CustomResourceDefinitions are what the program would install."""
+
+    def test_kustomize_and_helm_have_those_of_the_program(self):
+        printed = {where: run(harness.EVENKEEL, "run", "--print-definitions", where) for where in ("hub", "member")}
+        for where, text in printed.items():
+            path = KUSTOMIZE / f"definitions/{where}/definitions.yaml"
+            self.assertEqual(path.read_text(), text, f"evenkeel run --print-definitions {where} >{path.relative_to(harness.ROOT)}")
+        both = by_name(documents(printed["hub"])) | by_name(documents(printed["member"]))
+        self.assertEqual(by_name(documents((CHART / "crds/definitions.yaml").read_text())), both)
+
+    def test_the_roles_name_them(self):
+        for where, account in (("hub", "evenkeel-controller"), ("member", "evenkeel-member")):
+            objects = overlay(where)
+            kinds = {thing["metadata"]["name"] for thing in objects if thing["kind"] == "CustomResourceDefinition"}
+            named = {name for role in objects if role["kind"] == "ClusterRole" and role["metadata"]["name"].startswith(account)
+                     for rule in role["rules"] if "customresourcedefinitions" in rule["resources"] for name in rule["resourceNames"]}
+            self.assertEqual(kinds, named)
+
+
+class ManifestsTest(unittest.TestCase):
+    def test_kubectl_builds_the_same(self):
+        path = shutil.which("kubectl") or harness.any_kubectl()
+        minor = int(re.search(r"\d+", json.loads(run(path, "version", "--client", "-o", "json"))["clientVersion"]["minor"]).group())
+        if minor < 21:
+            self.skipTest(f"{path} is 1.{minor}, whose kustomize does not build from directories")
+        for directory in OVERLAYS.iterdir():
+            built = documents(run(path, "kustomize", directory))
+            self.assertEqual(by_name(built), by_name(overlay(directory.name)), directory.name)
+
+    def test_an_api_server_takes_them(self):
+        with harness.temporary_home() as home, contextlib.closing(Server(home)) as server:
+            for name in sorted(directory.name for directory in OVERLAYS.iterdir()):
+                for thing in overlay(name):
+                    if server.knows(thing):
+                        server.kubectl("apply", "--dry-run=server", "-f", "-", stdin=json.dumps(thing))
+            # Misspelt fields are refused where kinds are known.
+            broken = copy.deepcopy(deployment_of(overlay("hub")))
+            broken["spec"]["template"]["spec"]["containers"][0]["livenessProbe"]["periodSeconds"] = "often"
+            self.assertNotEqual(server.kubectl.run("apply", "--dry-run=server", "-f", "-", stdin=json.dumps(broken), check=False).returncode, 0)
+            print("not known there:", sorted(server.unknown))
+            self.assertLessEqual({"CustomResourceDefinition", "Deployment", "Namespace", "PodDisruptionBudget", "Secret", "Service"}, server.known)
+
+    def test_the_program_takes_the_arguments(self):
+        objects = overlay("hub")
+        arguments = [re.sub(r"\$\(\w+\)", "x", argument) for argument in arguments_of(objects)]
+        run(harness.EVENKEEL, *arguments, "--print-definitions", "hub")
+        self.assertEqual(deployment_of(objects)["spec"]["template"]["spec"]["containers"][0]["image"], f"evenkeel:{VERSION}")
+
+    def test_pods_are_confined(self):
+        """As the Pod Security Standard `restricted`, which the namespace enforces, and a file system that nobody writes to."""
+        pod = deployment_of(overlay("hub"))["spec"]["template"]["spec"]
+        self.assertTrue(pod["securityContext"]["runAsNonRoot"])
+        self.assertEqual(pod["securityContext"]["seccompProfile"], {"type": "RuntimeDefault"})
+        for container in pod["containers"]:
+            confined = container["securityContext"]
+            self.assertEqual((confined["allowPrivilegeEscalation"], confined["readOnlyRootFilesystem"], confined["capabilities"]),
+                             (False, True, {"drop": ["ALL"]}))
+
+    def test_no_role_is_wider_than_it_says(self):
+        for name in ("hub", "karmada", "member", "member-kwok"):
+            for role in overlay(name):
+                for rule in role.get("rules", []):
+                    self.assertNotIn("*", rule["verbs"] + rule["apiGroups"], role["metadata"]["name"])
+                    if "*" in rule["resources"]:
+                        self.assertEqual((rule["apiGroups"], rule["verbs"]), (["infrastructure.cluster.x-k8s.io"], ["get"]))
+
+
+class Server:
+    """An embedded API server, and which kinds it has."""
+
+    def __init__(self, home):
+        self.api = ApiServer(home / "api")
+        self.kubectl = self.api.kubectl
+        self.kubectl("create", "namespace", "evenkeel")
+        self.kubectl("create", "namespace", "karmada-cluster")
+        self.known, self.unknown, self.served = set(), set(), {}
+
+    def knows(self, thing):
+        version = thing["apiVersion"]
+        if version not in self.served:
+            path = f"/api/{version}" if "/" not in version else f"/apis/{version}"
+            answer = self.kubectl.run("get", "--raw", path, check=False)
+            self.served[version] = {item["kind"] for item in json.loads(answer.stdout)["resources"]} if answer.returncode == 0 else set()
+        known = thing["kind"] in self.served[version]
+        (self.known if known else self.unknown).add(thing["kind"])
+        return known
+
+    def close(self):
+        self.api.program.stop()
+
+
+class ChartTest(unittest.TestCase):
+    """Rendered by Go's own templates (helm_template.go), and by Helm where there is one."""
+
+    def render(self, api_versions="policy/v1", **changes):
+        values = yaml.safe_load((CHART / "values.yaml").read_text())
+
+        def merge(into, more):
+            for key, value in more.items():
+                self.assertIn(key, into, "values.yaml does not say that it exists")
+                if isinstance(value, dict) and into[key]:
+                    merge(into[key], value)
+                else:
+                    into[key] = value
+        merge(values, changes)
+        chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+        context = {"Values": values, "Chart": {"AppVersion": chart["appVersion"]}}
+        go = shutil.which("go") or "/usr/lib/go-1.19/bin/go"
+        environment = {**os.environ, "GOFLAGS": "", "GO111MODULE": "off", "GOCACHE": str(harness.ROOT / "build/go-cache")}
+        text = run(go, "run", harness.ROOT / "tests/e2e/helm_template.go", CHART, "evenkeel", api_versions, json.dumps(context), env=environment)
+        files = json.loads(text)
+        self.notes = files.pop("NOTES.txt")
+        objects = [thing for file in files.values() for thing in documents(file)]
+        if shutil.which("helm"):
+            flags = [word for version in api_versions.split(",") for word in ("--api-versions", version)]
+            theirs = run("helm", "template", "evenkeel", CHART, "--namespace", "evenkeel", *flags, "-f", "-", input=json.dumps(values))
+            self.assertEqual(by_name(documents(theirs)), by_name(objects))
+        return objects
+
+    def expected(self, *names):
+        return without([thing for name in names for thing in overlay(name)], "Namespace", "CustomResourceDefinition")
+
+    def test_by_default_it_is_kustomizes_hub(self):
+        self.assertEqual(by_name(self.render()), by_name(self.expected("hub")))
+        self.assertIn("get shardplans,shardreplicas", self.notes)
+        chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+        self.assertEqual((chart["version"], chart["appVersion"]), (VERSION, VERSION))
+
+    def test_hub_and_member_in_one(self):
+        objects = self.render(member={"enabled": True}, karmada={"readSecrets": True})
+        self.assertEqual(by_name(objects), by_name(self.expected("hub", "karmada", "member")))
+
+    def test_a_member_alone_with_nodes_by_kwok_and_no_zookeeper(self):
+        objects = self.render(hub={"enabled": False}, member={"enabled": True}, controllers={"cloudProvider": "kwok", "zookeeper": False})
+        left_out = {"evenkeel-member-clusterapi", "evenkeel-member-zookeeper"}
+        wanted = [thing for thing in self.expected("member", "member-kwok") if thing["metadata"]["name"] not in left_out]
+        self.assertEqual(by_name(objects), by_name(wanted))
+
+    def test_values_do_what_they_say(self):
+        objects = self.render(
+            api_versions="policy/v1beta1", replicas=5, image={"repository": "registry/evenkeel", "tag": "next", "pullPolicy": "Always"},
+            imagePullSecrets=[{"name": "pull"}], controllers={"balancer": False, "rollout": False, "cloudProvider": ""},
+            extraArgs=["--log-level=debug"], resources={"limits": {"memory": "2Gi"}}, nodeSelector={"pool": "system"},
+            tolerations=[{"key": "k", "operator": "Exists"}], affinity={"nodeAffinity": {}}, podAnnotations={"a": "b"},
+            networkPolicy={"egressPorts": [8443]})
+        pod = deployment_of(objects)["spec"]["template"]["spec"]
+        container = pod["containers"][0]
+        self.assertEqual(arguments_of(objects), ["run", "--namespace=$(POD_NAMESPACE)", "--scheduler", "--zookeeper", "--log-level=debug"])
+        self.assertEqual((deployment_of(objects)["spec"]["replicas"], container["image"], container["imagePullPolicy"]),
+                         (5, "registry/evenkeel:next", "Always"))
+        self.assertEqual((pod["nodeSelector"], pod["tolerations"], pod["affinity"], pod["imagePullSecrets"]),
+                         ({"pool": "system"}, [{"key": "k", "operator": "Exists"}], {"nodeAffinity": {}}, [{"name": "pull"}]))
+        self.assertEqual(container["resources"]["limits"], {"memory": "2Gi"})
+        self.assertEqual(deployment_of(objects)["spec"]["template"]["metadata"]["annotations"], {"a": "b"})
+        kinds = {thing["kind"]: thing for thing in objects}
+        self.assertEqual(kinds["PodDisruptionBudget"]["apiVersion"], "policy/v1beta1")
+        self.assertEqual(kinds["NetworkPolicy"]["spec"]["egress"][1]["ports"], [{"protocol": "TCP", "port": 8443}])
+        self.assertNotIn("ValidatingWebhookConfiguration", kinds)
+        fewer = {thing["kind"] for thing in self.render(podDisruptionBudget={"enabled": False}, networkPolicy={"enabled": False})}
+        self.assertEqual(set(kinds) - fewer, {"PodDisruptionBudget", "NetworkPolicy"})
+
+
+class MonitoringTest(unittest.TestCase):
+    def promtool(self, *arguments, **options):
+        tool = run(harness.ROOT / "tools/promtool").strip()
+        return subprocess.run([tool, *map(str, arguments)], capture_output=True, text=True, timeout=60, **options)
+
+    def check(self, *arguments, **options):
+        result = self.promtool(*arguments, **options)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+    def panels(self):
+        return [panel for panel in json.loads((DEPLOY / "grafana/evenkeel.json").read_text())["panels"] if panel["type"] != "row"]
+
+    def test_1_alerts_fire_when_they_should(self):
+        directory = DEPLOY / "prometheus"
+        self.check("check", "config", directory / "prometheus.yaml")
+        self.check("test", "rules", directory / "alerts_test.yaml")
+        alerts = {rule["alert"] for group in yaml.safe_load((directory / "alerts.yaml").read_text())["groups"] for rule in group["rules"]}
+        tested = set(re.findall(r"alertname: (\w+)", (directory / "alerts_test.yaml").read_text()))
+        self.assertEqual(alerts, tested)
+
+    def test_2_expressions_are_about_what_a_live_fleet_exports(self):
+        with harness.temporary_home() as home, harness.fleet(home, "--members", "1", "--replicas", "1", "--autoscaler-args",
+                                                              "--scan-interval 1s --scale-down-unneeded-time 2s --scale-down-delay-after-add 1s"):
+            kubectl = harness.Kubectl(harness.any_kubectl(), home / "kubeconfig", "hub")
+            exported = self.exercise(kubectl)
+        families = {line.split()[2] for line in exported.splitlines() if line.startswith("# TYPE")}
+        result = self.promtool("check", "metrics", input=exported)
+        # Names that are cluster-autoscaler's own.
+        complaints = [line for line in result.stderr.splitlines() if not re.match(r"cluster_autoscaler_\w+_count non-histogram", line)]
+        self.assertEqual(complaints, [], result.stdout)
+
+        def check_names(text, where):
+            for name in set(re.findall(r"\b(?:evenkeel|cluster_autoscaler)_\w+", text)):
+                family = re.sub(r"_(bucket|sum|count)$", "", name) if name not in families else name
+                self.assertIn(family, families | RARE, where)
+        source = "".join(path.read_text() for path in (harness.ROOT / "src/controllers").rglob("*.cc"))
+        for name in RARE:
+            self.assertIn(f'"{name.removeprefix("cluster_autoscaler_")}"', source)
+        for file in ("alerts.yaml", "recording.yaml"):
+            for group in yaml.safe_load((DEPLOY / "prometheus" / file).read_text())["groups"]:
+                for rule in group["rules"]:
+                    check_names(rule["expr"], rule)
+        # Whether they are expressions at all is for promtool to say.
+        rules = []
+        for panel in self.panels():
+            for number, target in enumerate(panel["targets"]):
+                check_names(target["expr"], panel["title"])
+                rules.append({"record": f"panel:{panel['id']}:{number}", "expr": target["expr"].replace("$cluster", ".*")})
+        self.check("check", "rules", "/dev/stdin", input=json.dumps({"groups": [{"name": "dashboard", "rules": rules}]}))
+
+    def exercise(self, kubectl):
+        """One of everything that a dashboard shows; the text of the metrics then."""
+        member = kubectl.at("member-1")
+        member("create", "deployment", "busy", "--image=work", "--replicas=9")
+        member("set", "resources", "deployment", "busy", "--requests=cpu=1500m")
+        member("apply", "-f", "-", stdin=json.dumps({
+            "apiVersion": "evenkeel.dev/v1alpha1", "kind": "BalancingPolicy", "metadata": {"name": "default"},
+            "spec": {"metrics": [{"name": "cpu", "balancingThreshold": 1.1}], "throttles": {"maxShare": 1}, "intervals": {
+                "balancing": "1s", "constraintCheck": "1s", "afterNewNode": "0s", "afterNodeDown": "0s"}}}))
+        ensemble = {"apiVersion": "evenkeel.dev/v1alpha1", "kind": "MultiClusterZooKeeper", "metadata": {"name": "zk", "namespace": "default"},
+                    "spec": {"placement": {"clusters": [{"name": "member-1", "replicas": 1}]},
+                             "template": {"image": {"repository": "zookeeper", "tag": "3.8.4"}}}}
+        kubectl("apply", "-f", "-", stdin=json.dumps(ensemble))
+        address = json.loads(kubectl("-n", "evenkeel", "get", "pods", "-o", "json"))["items"][0]["status"]["podIP"]
+
+        def metrics():
+            return http_get(f"http://{address}:8082/metrics")[1]
+        harness.eventually(lambda: "cluster_autoscaler_scaled_up_nodes_total{" in metrics(), 40, "nodes were added")
+        # Those of the new nodes leave, and with them the nodes.
+        member("scale", "deployment", "busy", "--replicas=3")
+
+        def everything():
+            text = metrics()
+            wanted = ["cluster_autoscaler_scaled_down_nodes_total{", "evenkeel_rollout_quorum_margin{", "evenkeel_rollout_voters{"]
+            missing = [name for name in wanted if name not in text]
+            assert not missing, missing
+            return text
+        return harness.eventually(everything, 60, "everything was done once")
+
+
+class PackagesTest(unittest.TestCase):
+    def linked(self):
+        document = json.loads((harness.ROOT / "build/evenkeel.spdx.json").read_text())
+        kinds = {}
+        names = {package["SPDXID"]: package["name"] for package in document["packages"]}
+        for relation in document["relationships"]:
+            kinds.setdefault(relation["relationshipType"], set()).add(names[relation["relatedSpdxElement"]])
+        return document, kinds
+
+    def test_1_the_list_of_what_the_program_consists_of(self):
+        run(harness.ROOT / "tools/sbom")
+        document, kinds = self.linked()
+        self.assertEqual((document["spdxVersion"], document["dataLicense"], document["SPDXID"]), ("SPDX-2.3", "CC0-1.0", "SPDXRef-DOCUMENT"))
+        self.assertRegex(document["creationInfo"]["created"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        self.assertRegex(document["documentNamespace"], r"^https://[^#]+$")
+        identifiers = [package["SPDXID"] for package in document["packages"]]
+        self.assertEqual(len(identifiers), len(set(identifiers)))
+        for package in document["packages"]:
+            self.assertRegex(package["SPDXID"], r"^SPDXRef-[A-Za-z0-9.-]+$")
+            self.assertTrue({"name", "versionInfo", "downloadLocation", "licenseConcluded", "copyrightText"} <= package.keys(), package)
+            self.assertTrue(package["versionInfo"], package)
+        for relation in document["relationships"]:
+            self.assertLessEqual({relation["spdxElementId"], relation["relatedSpdxElement"]}, {*identifiers, "SPDXRef-DOCUMENT"})
+        # The loader's own word, library by library.
+        needed = set(re.findall(r"Shared library: \[([^]]+)\]", run("readelf", "-d", harness.EVENKEEL)))
+        self.assertGreater(len(needed), 10)
+        provided = set()
+        for name in kinds["DYNAMIC_LINK"]:
+            provided |= {pathlib.Path(line).name for line in run("dpkg", "-L", name).splitlines()}
+        self.assertEqual(needed - provided, set())
+        self.assertLessEqual({"libcli11-dev", "libboost1.81-dev"}, kinds["STATIC_LINK"], "header-only libraries are compiled in")
+        self.assertIn("preact", kinds["CONTAINS"])
+
+    def test_2_the_image_has_exactly_the_libraries(self):
+        text = (harness.ROOT / "Dockerfile").read_text()
+        _, kinds = self.linked()
+        listed = re.search(r"apt-get download \\\n((?: {4}[a-z0-9.+-]+ \\\n)+)", text).group(1)
+        self.assertEqual(listed.replace("\\", "").split(), sorted(kinds["DYNAMIC_LINK"]))
+        # The build's packages come from packages.txt itself, by the script that everybody uses, in the same Debian.
+        self.assertIn("COPY packages.txt tools/setup /src/", text)
+        self.assertIn("/src/tools/setup build", text)
+        self.assertEqual(set(re.findall(r"^FROM (\S+)", text, re.M)), {"debian:12", "scratch"})
+        self.assertIn("VERSION_ID=\"12\"", pathlib.Path("/etc/os-release").read_text())
+        self.assertIn(f"-t evenkeel:{VERSION} ", text)
+        # What a build reads is what the context lets through.
+        let_through = {line[1:] for line in (harness.ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+        read = set(re.findall(r"(?:add_subdirectory\(|include\()(\w+)", (harness.ROOT / "CMakeLists.txt").read_text()))
+        for name in {*let_through, *(name for name in read if (harness.ROOT / name).exists())}:
+            self.assertTrue((harness.ROOT / name).exists(), name)
+
+    def test_3_the_debian_package(self):
+        path = harness.ROOT / run(harness.ROOT / "tools/deb").strip()
+        fields = dict(line.split(": ", 1) for line in run("dpkg-deb", "-f", path).splitlines() if not line.startswith(" "))
+        self.assertEqual((fields["Package"], fields["Version"]), ("evenkeel", VERSION))
+        depends = {word.split()[0] for word in fields["Depends"].split(", ")}
+        _, kinds = self.linked()
+        provided = run("dpkg-query", "-W", "-f", "${Provides}, ", *kinds["DYNAMIC_LINK"])
+        real = kinds["DYNAMIC_LINK"] | {word.split()[0] for word in provided.split(", ") if word}
+        self.assertLessEqual(depends - {"ca-certificates"}, real)
+        with harness.temporary_home() as home:
+            run("dpkg-deb", "-x", path, home)
+            self.assertEqual(run(home / "usr/bin/evenkeel", "--version"), f"evenkeel {VERSION}\n")
+            defaults = (home / "etc/default/evenkeel").read_text()
+            for name, command in (("EVENKEEL_RUN_ARGS", "run"), ("EVENKEEL_UP_ARGS", "up")):
+                arguments = re.search(rf'^{name}="(.*)"$', defaults, re.M).group(1).split()
+                last = ("--print-definitions", "hub") if command == "run" else ("--help",)
+                run(home / "usr/bin/evenkeel", command, *arguments, *last)
+            unit = (home / "lib/systemd/system/evenkeel-run.service").read_text()
+            for line in ("DynamicUser=yes", "ProtectSystem=strict", "NoNewPrivileges=yes", "CapabilityBoundingSet="):
+                self.assertIn(f"\n{line}\n", unit)
+            if shutil.which("systemd-analyze"):
+                self.check_unit(home / "lib/systemd/system/evenkeel-run.service", home)
+
+    def check_unit(self, unit, home):
+        unit.write_text(unit.read_text().replace("/usr/bin/evenkeel", str(home / "usr/bin/evenkeel")))
+        run("systemd-analyze", "verify", unit)
+        # Of 10; below 2 is called OK.
+        run("systemd-analyze", "security", "--offline=true", "--threshold=15", unit)
+
+
+if __name__ == "__main__":
+    harness.main_in_parallel()
