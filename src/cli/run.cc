@@ -1,6 +1,7 @@
 #include "cli/run.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <future>
 
 #include "base/log.h"
@@ -180,9 +181,14 @@ base::Result<std::unique_ptr<DashboardService>> StartDashboard(const RunOptions&
     return client::NewHttpClient(*member.connection, looking);
   };
   DashboardRunOptions dashboard = run.dashboard;
-  if (dashboard.token_file.empty()) dashboard.token_file = EvenkeelHome() + "/dashboard-token";
+  if (dashboard.token_file.empty()) {
+    // Where it cannot be made, writing the file says so.
+    std::error_code ignored;
+    std::filesystem::create_directories(EvenkeelHome(), ignored);
+    dashboard.token_file = EvenkeelHome() + "/dashboard-token";
+  }
   EVENKEEL_ASSIGN(auto service, DashboardService::Start(dashboard, std::move(hub), name, options, connect));
-  base::log::Info("dashboard is on", {{"url", service->url()}, {"login", "/login?token=..."}, {"token", dashboard.token_file}});
+  base::log::Info("dashboard is on", {{"url", service->url()}, {"login", "/login?token=..."}, {"file", dashboard.token_file}});
   return service;
 }
 

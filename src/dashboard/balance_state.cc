@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "controllers/balancer/imbalance.h"
 #include "dashboard/approval.h"
@@ -68,7 +69,7 @@ std::map<std::string, std::map<std::string, int64_t>> ChangesOf(const Json* plan
 const Json* PlanToShow(const std::map<std::string, Json>& plans) {
   std::vector<std::pair<on_member::PlanObject, const Json*>> all;
   for (const auto& [name, plan] : plans) all.emplace_back(on_member::PlanObject::Decode(plan), &plan);
-  std::ranges::stable_sort(all, {}, [](const auto& each) { return each.first.created; });
+  std::ranges::sort(all, {}, [](const auto& each) { return std::tie(each.first.created, each.first.name); });
   for (const auto phase : {on_member::PlanPhase::kExecuting, on_member::PlanPhase::kPending}) {
     for (const auto& [object, json] : all) {
       if (object.state == phase) return json;

@@ -1,4 +1,5 @@
-#include <deque>
+#include <algorithm>
+#include <tuple>
 
 #include "base/yaml.h"
 #include "controllers/autoscaler/options.h"
@@ -123,7 +124,7 @@ class ClusterDetailSource final : public TallySource {
     std::vector<const PodRow*> pods;
     for (const auto& [key, pod] : tally_.waiting()) pods.push_back(pod.get());
     if (pods.size() > kPendingShown) {
-      std::ranges::stable_sort(pods, {}, &PodRow::created);
+      std::ranges::sort(pods, {}, [](const PodRow* pod) { return std::tie(pod->created, pod->key); });
       pods.resize(kPendingShown);
     }
     std::set<std::string, std::less<>> shown;

@@ -19,7 +19,6 @@ namespace apiserver = embedded::apiserver;
 using apiserver::HttpRequest;
 using apiserver::HttpResponse;
 using apiserver::Responder;
-using base::Code;
 using base::Json;
 using base::JsonObject;
 using Query = apiserver::Query;

@@ -1,4 +1,5 @@
 """What the dashboard serves, asked by a program: tokens, documents, patches, and an approval that carries out exactly one plan."""
+import contextlib
 import http.client
 import json
 import pathlib
@@ -184,6 +185,29 @@ class DashboardApiTest(unittest.TestCase):
         self.assertEqual([(action["pod"], action["from"], action["to"]) for action in landed["spec"]["actions"]],
                          [(move["pod"], move["from"], move["to"]) for _, move in sorted(plan["movements"].items())])
         self.assertTrue(all(action["state"] == "Landed" for action in landed["status"]["actions"]), landed)
+
+    def test_4_a_replica_serves_it_too_and_a_reader_may_only_look(self):
+        home = self.home / "run"
+        replica = harness.Program(home, "run", "--dashboard", "--dashboard-port", "0", "--metrics-address", "127.0.0.1", "--metrics-port", "0",
+                                  "--dashboard-read-token-file", str(home / "reader"), env={"KUBECONFIG": str(self.home / "kubeconfig")})
+        self.addCleanup(replica.stop)
+        replica.wait_for_output("dashboard is on", LONG)
+        self.assertNotIn((home / "dashboard-token").read_text().strip(), replica.output())
+        port, reader = int(re.search(r"url=http://127\.0\.0\.1:(\d+)/", replica.output()).group(1)), (home / "reader").read_text().strip()
+
+        def ask(method, path, token, body=None):
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+            connection.request(method, path, body=body, headers={"Authorization": f"Bearer {token}", "X-Evenkeel": "1"})
+            with contextlib.closing(connection), connection.getresponse() as response:
+                return response.status, json.loads(response.read())
+        self.assertFalse(ask("GET", "/api/session", reader)[1]["mayWrite"])
+        self.assertEqual(ask("POST", "/api/approve", reader, "{}")[0], 403)
+
+        def whole():
+            clusters = ask("GET", "/api/view?view=fleet", reader)[1]["clusters"]
+            return len(clusters) == 2 and all(cluster["nodes"]["ready"] >= 3 for cluster in clusters.values())
+        harness.eventually(whole, LONG)
+        self.assertEqual(len(ask("GET", "/api/view?view=cluster/member-2", reader)[1]["nodes"]), 3)
 
 
 if __name__ == "__main__":
