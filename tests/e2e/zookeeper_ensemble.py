@@ -1,4 +1,5 @@
 """Real ZooKeeper servers as pods of an embedded fleet, over one member or several: what they say, and a client that counts."""
+import base64
 import contextlib
 import copy
 import json
@@ -13,6 +14,8 @@ import unittest
 
 import harness
 
+# An election of servers with ticks of half a second, on a busy machine.
+STALL_MAX = 10
 JARS = ["/usr/share/java/zookeeper.jar", "/usr/share/java/slf4j-simple.jar"]
 COUNTER = pathlib.Path(os.environ.get("EVENKEEL_ZOOKEEPER_COUNTER", harness.ROOT / "build/release/tests/evenkeel_zookeeper_counter"))
 COMMAND = ("java -Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp " + ":".join(JARS) +
@@ -134,6 +137,54 @@ class Counter:
         acknowledged = [int(line.split()[1]) for line in output.splitlines() if line.startswith("ACK")]
         assert acknowledged == list(range(acknowledged[0], acknowledged[0] + len(acknowledged))), "a number is missing"
         return len(acknowledged), int(last[2]) / 1000
+
+
+class Counting:
+    """Of a test with the addresses of its ensemble: a client that counts meanwhile."""
+
+    def counting(self, servers):
+        counter = self.enterContext(Counter(self.addresses.client(servers)))
+        harness.eventually(lambda: "ACK" in counter.process.stdout.readline(), 30)
+        return counter
+
+    def check(self, counter, what, stall_max=STALL_MAX):
+        writes, stall = counter.stop()
+        print(f"{what}: {writes} writes, longest stall {stall} s", flush=True)
+        self.assertGreater(writes, 10)
+        self.assertLess(stall, stall_max)
+
+
+class FleetOfOne:
+    """A member in a process of its own, for the hub of another fleet: its API server, its nodes and what runs on them die together."""
+
+    def __init__(self, home):
+        self.home, self.program = home, None
+        self.kubectl = harness.Kubectl(harness.any_kubectl(), home / "kubeconfig", "member-1")
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.program.stop()
+
+    def start(self):
+        # No replicas: whoever it joins looks after it.
+        self.program = harness.Program(self.home, "up", "--members", "1", "--nodes", "2", "--replicas", "0")
+        self.program.wait_for_output("ready", 60)
+
+    def join(self, hub, name):
+        """With the Secret that registers it at its own hub."""
+        secret = self.kubectl.at("hub").json("-n", "evenkeel", "get", "secret", "member-1")
+        secret["metadata"] = {"name": name, "labels": secret["metadata"]["labels"]}
+        secret["data"]["name"] = base64.b64encode(name.encode()).decode()
+        hub("-n", "evenkeel", "create", "-f", "-", stdin=json.dumps(secret))
+
+    def die(self):
+        self.program.stop(signal.SIGKILL)
+        for pid in harness.processes_of(self.home):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
 
 def modes(addresses, servers):

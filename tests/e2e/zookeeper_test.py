@@ -4,13 +4,11 @@ import contextlib
 import json
 import os
 import signal
+import subprocess
 import unittest
 
 import harness
 import zookeeper_ensemble as zk
-
-# An election of servers with ticks of half a second, on a busy machine.
-STALL_MAX = 10
 
 
 def resume(pids):
@@ -20,7 +18,7 @@ def resume(pids):
             os.kill(pid, signal.SIGCONT)
 
 
-class OneMemberTest(unittest.TestCase):
+class OneMemberTest(zk.Counting, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         zk.require_zookeeper()
@@ -33,17 +31,6 @@ class OneMemberTest(unittest.TestCase):
         status = cls.member.wait_settled(3, "r1")
         print("formed:", status["members"], flush=True)
 
-    def counting(self, servers=(1, 2, 3)):
-        counter = self.enterContext(zk.Counter(self.addresses.client(servers)))
-        harness.eventually(lambda: "ACK" in counter.process.stdout.readline(), 30)
-        return counter
-
-    def check(self, counter, what):
-        writes, stall = counter.stop()
-        print(f"{what}: {writes} writes, longest stall {stall} s", flush=True)
-        self.assertGreater(writes, 10)
-        self.assertLess(stall, STALL_MAX)
-
     def replace_all(self, revision, tag, replicas=3):
         before, leader = self.member.uids(), zk.leader_of(self.addresses, range(1, replicas + 1))
         self.member.apply(zk.spec_of(self.addresses, range(1, replicas + 1), replicas, revision, tag=tag))
@@ -54,13 +41,13 @@ class OneMemberTest(unittest.TestCase):
         return leader, sorted(pods, key=lambda name: pods[name]["metadata"]["creationTimestamp"])
 
     def test_1_a_change_replaces_one_after_the_other_and_the_leader_last(self):
-        counter = self.counting()
+        counter = self.counting((1, 2, 3))
         leader, order = self.replace_all("r2", "2")
         self.check(counter, "rolling update")
         self.assertEqual(order, [f"zk-{server - 1}" for server in (3, 2, 1) if server != leader] + [f"zk-{leader - 1}"])
 
     def test_2_a_server_that_is_killed_comes_back(self):
-        counter = self.counting()
+        counter = self.counting((1, 2, 3))
         leader = zk.leader_of(self.addresses, [1, 2, 3])
         for pid in harness.processes_of(f"pods/{self.member.uids()[f'zk-{leader - 1}']}", b"QuorumPeerMain"):
             os.kill(pid, signal.SIGKILL)
@@ -71,7 +58,7 @@ class OneMemberTest(unittest.TestCase):
         self.assertEqual(self.member.condition("Ready")["status"], "True")
 
     def test_3_servers_come_and_go_without_a_restart(self):
-        counter = self.counting()
+        counter = self.counting((1, 2, 3))
         before = self.member.uids()
         spec = self.member.get()["spec"]
         tag = spec["podTemplate"]["spec"]["containers"][0]["env"][1]["value"]
@@ -85,7 +72,7 @@ class OneMemberTest(unittest.TestCase):
         self.check(counter, "3 to 5 to 3 servers")
 
     def test_4_a_change_that_does_not_start_stops_at_one_server(self):
-        counter = self.counting()
+        counter = self.counting((1, 2, 3))
         good = self.member.get()["spec"]
         bad = {**good, "rolloutRevision": "bad", "config": {**good["config"], "extra": {"electionAlg": "0"}}}
         self.member.apply(bad)
@@ -109,7 +96,7 @@ class OneMemberTest(unittest.TestCase):
         harness.eventually(lambda: self.member.condition("Valid")["status"] == "True", 30)
 
 
-class ThreeMembersTest(unittest.TestCase):
+class ThreeMembersTest(zk.Counting, unittest.TestCase):
     """2 + 2 + 1 servers over three members. The test says what each member is to have, as a hub would, one cluster after the other."""
 
     SHARES = {"member-1": 2, "member-2": 2, "member-3": 1}
@@ -146,17 +133,6 @@ class ThreeMembersTest(unittest.TestCase):
             self.tell(name, revision)
             self.members[name].wait_settled(self.shares[name], revision, 240)
 
-    def counting(self):
-        counter = self.enterContext(zk.Counter(self.addresses.client(self.ids())))
-        harness.eventually(lambda: "ACK" in counter.process.stdout.readline(), 30)
-        return counter
-
-    def check(self, counter, what):
-        writes, stall = counter.stop()
-        print(f"{what}: {writes} writes, longest stall {stall} s", flush=True)
-        self.assertGreater(writes, 10)
-        self.assertLess(stall, STALL_MAX)
-
     def leader(self):
         return zk.leader_of(self.addresses, self.ids())
 
@@ -166,13 +142,13 @@ class ThreeMembersTest(unittest.TestCase):
         self.assertEqual(leaders, {self.leader()}, "every member knows the leader, wherever it is")
 
     def test_2_a_change_goes_through_cluster_by_cluster(self):
-        counter = self.counting()
+        counter = self.counting(self.ids())
         type(self).tag = "2"
         self.rollout("r2")
         self.check(counter, "rolling update of three clusters")
 
     def test_3_a_server_moves_to_another_cluster(self):
-        counter = self.counting()
+        counter = self.counting(self.ids())
         type(self).shares = {**self.SHARES, "member-3": 2}
         self.rollout("r3", ["member-3", "member-1", "member-2"])
         self.assertEqual(zk.voters_of(self.addresses, self.leader()), [1, 2, 11, 12, 21, 22])
@@ -182,7 +158,7 @@ class ThreeMembersTest(unittest.TestCase):
         self.check(counter, "moved a server")
 
     def test_4_while_another_cluster_is_down_nothing_is_replaced(self):
-        counter = self.counting()
+        counter = self.counting(self.ids())
         down = next(name for name in ("member-2", "member-1") if self.leader() not in self.ids(name))
         changed = "member-3"
         before = self.members[changed].uids()
@@ -201,16 +177,20 @@ class ThreeMembersTest(unittest.TestCase):
         self.check(counter, f"{down} stood still, then {changed} changed")
 
 
-class HubTest(unittest.TestCase):
-    """2 + 2 + 1 servers over three members, led by the hub's MultiClusterZooKeeper."""
+class HubTest(zk.Counting, unittest.TestCase):
+    """2 + 2 + 1 servers over three members, led by the hub's MultiClusterZooKeeper. One member is a fleet of its own, which can die with its
+    API server."""
 
     @classmethod
     def setUpClass(cls):
         zk.require_zookeeper()
         cls.home = cls.enterClassContext(harness.temporary_home())
-        cls.enterClassContext(harness.fleet(cls.home, "--members", "3", "--nodes", "2"))
+        cls.enterClassContext(harness.fleet(cls.home, "--members", "2", "--nodes", "2"))
+        cls.elsewhere = cls.enterClassContext(zk.FleetOfOne(cls.enterClassContext(harness.temporary_home())))
         kubectl = harness.Kubectl(harness.any_kubectl(), cls.home / "kubeconfig")
-        cls.members = {name: zk.Member(kubectl.at(name)) for name in ("member-1", "member-2", "member-3")}
+        cls.elsewhere.join(kubectl.at("hub"), "elsewhere")
+        cls.members = {"elsewhere": zk.Member(cls.elsewhere.kubectl)}
+        cls.members |= {name: zk.Member(kubectl.at(name)) for name in ("member-1", "member-2")}
         cls.addresses, cls.hub = zk.Addresses(cls.home), kubectl.at("hub")
         harness.eventually(lambda: "multiclusterzookeepers" in cls.hub("api-resources", "--api-group=evenkeel.dev"), 60)
         cls.tag, cls.records = "1", 0
@@ -219,9 +199,9 @@ class HubTest(unittest.TestCase):
         assert zk.voters_of(cls.addresses, cls.leader()) == [1, 2, 11, 12, 21]
 
     @classmethod
-    def apply(cls, shares):
+    def apply(cls, shares, **rollout):
         clusters = [{"name": name, "replicas": share} for name, share in zip(cls.members, shares)]
-        spec = {"placement": {"clusters": clusters}, "template": zk.body(cls.tag),
+        spec = {"placement": {"clusters": clusters}, "template": zk.body(cls.tag), "rollout": rollout, "revisionHistoryLimit": 100,
                 "naming": {"mode": "external", "template": f"{cls.addresses.prefix}<id>"}}
         manifest = {"apiVersion": "evenkeel.dev/v1alpha1", "kind": "MultiClusterZooKeeper", "metadata": {"name": "zk"}, "spec": spec}
         harness.eventually(lambda: cls.hub("apply", "-f", "-", stdin=json.dumps(manifest)), 30)
@@ -234,6 +214,15 @@ class HubTest(unittest.TestCase):
     @classmethod
     def condition(cls, kind):
         return next((one for one in cls.status().get("conditions", []) if one["type"] == kind), {})
+
+    @classmethod
+    def wait_for(cls, check, seconds):
+        """Until check(status, {condition: status}) holds."""
+        def checked():
+            status = cls.status()
+            assert check(status, {one["type"]: one["status"] for one in status.get("conditions", [])}), json.dumps(status)
+            return status
+        return harness.eventually(checked, seconds)
 
     @classmethod
     def wait_ready(cls, records, seconds=240):
@@ -251,20 +240,9 @@ class HubTest(unittest.TestCase):
     def leader(cls):
         return zk.leader_of(cls.addresses, cls.ids)
 
-    def counting(self):
-        counter = self.enterContext(zk.Counter(self.addresses.client(self.ids)))
-        harness.eventually(lambda: "ACK" in counter.process.stdout.readline(), 30)
-        return counter
-
-    def check(self, counter, what, stall_max=STALL_MAX):
-        writes, stall = counter.stop()
-        print(f"{what}: {writes} writes, longest stall {stall} s", flush=True)
-        self.assertGreater(writes, 10)
-        self.assertLess(stall, stall_max)
-
     def test_1_a_change_reaches_cluster_by_cluster_the_leaders_last(self):
-        counter = self.counting()
-        leading = f"member-{self.leader() // 10 + 1}"
+        counter = self.counting(self.ids)
+        leading = list(self.members)[self.leader() // 10]
         before = {uid for member in self.members.values() for uid in member.uids().values()}
         type(self).tag = "2"
         self.apply((2, 2, 1))
@@ -279,7 +257,7 @@ class HubTest(unittest.TestCase):
         self.assertFalse(before & {uid for member in self.members.values() for uid in member.uids().values()})
 
     def test_2_servers_move_one_by_one(self):
-        counter = self.counting()
+        counter = self.counting(self.ids)
         before = {name: member.uids() for name, member in self.members.items()}
         self.apply((1, 2, 2))
         self.wait_ready(2)
@@ -290,7 +268,7 @@ class HubTest(unittest.TestCase):
             self.assertTrue(all(before[name].get(pod, uid) == uid for pod, uid in kept.items()), "nobody was restarted")
 
     def test_3_a_cluster_that_stands_still_holds_the_rollout(self):
-        counter = self.counting()
+        counter = self.counting(self.ids)
         begun = len(self.status()["records"])
         type(self).tag = "3"
         self.apply((1, 2, 2))
@@ -308,10 +286,10 @@ class HubTest(unittest.TestCase):
         resume(pids)
         self.wait_ready(1)
         # With a server that restarts, two that stand still are more than a minority; and a client waits for one that does not answer.
-        self.check(counter, f"{second} stood still in a rollout", 3 * STALL_MAX)
+        self.check(counter, f"{second} stood still in a rollout", 3 * zk.STALL_MAX)
 
     def test_4_voters_go_and_come(self):
-        counter = self.counting()
+        counter = self.counting(self.ids)
         self.apply((1, 1, 1))
         self.wait_ready(2)
         self.assertEqual(zk.voters_of(self.addresses, self.leader()), [1, 11, 21])
@@ -319,6 +297,52 @@ class HubTest(unittest.TestCase):
         self.wait_ready(2)
         self.assertEqual(zk.voters_of(self.addresses, self.leader()), [1, 2, 11, 12, 21])
         self.check(counter, "5 to 3 to 5 voters")
+
+    def test_5_a_cluster_that_dies_in_a_rollout_holds_it_until_it_is_back(self):
+        counter = self.counting(self.ids)
+        begun = len(self.status()["records"])
+        type(self).tag = "5"
+        self.apply((2, 2, 1))
+        order = harness.eventually(lambda: len(self.status()["records"]) > begun and self.status()["records"][-1]["order"], 60)
+        # Not the one that is changed first, whose servers restart just now, and not the leader's.
+        dead, last = self.members[order[1]], self.members[order[2]]
+        before, left = last.uids(), 5 - len(dead.uids())
+        # Nobody makes new nodes for it.
+        dead.kubectl("patch", "nodegroup", "general", "--type=merge", "--patch", '{"spec": {"maxSize": 0}}')
+        nodes = dead.kubectl("get", "nodes", "-o", "name").split()
+        dead.kubectl("cordon", *nodes)
+        self.addCleanup(dead.kubectl, "uncordon", *nodes)
+        for pid in [pid for uid in dead.uids().values() for pid in harness.processes_of(f"pods/{uid}", b"QuorumPeerMain")]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        dead.run("delete", "pods", "-l", "evenkeel.dev/zookeeper=zk", "--grace-period=0", "--force")
+        self.wait_for(lambda status, holds: holds["QuorumHealthy"] == "True" and status["readyReplicas"] == left, 60)
+        with self.assertRaises(AssertionError):
+            harness.eventually(lambda: last.uids() != before, 10)
+        self.assertNotIn(self.condition("Ready").get("status"), (None, "True"))
+        table = subprocess.run([harness.EVENKEEL, "get", "rollouts"], capture_output=True, text=True, check=True,
+                               env={**os.environ, "EVENKEEL_HOME": str(self.home), "KUBECONFIG": str(self.home / "kubeconfig")}).stdout
+        self.assertRegex(table, rf"(?m)^default/zk +Deploying +[1-9]\d* +5 +{left} +{left - 3} ")
+        dead.kubectl("uncordon", *nodes)
+        self.wait_ready(1)
+        self.check(counter, f"{order[1]} died in a rollout and came back", 3 * zk.STALL_MAX)
+
+    def test_6_a_member_that_dies_as_a_whole_in_a_rollout_holds_it_until_it_is_back(self):
+        counter = self.counting(self.ids)
+        type(self).tag = "6"
+        first, last = sorted(("member-1", "member-2"), key=lambda name: list(self.members)[self.leader() // 10] == name)
+        before = self.members[last].uids()
+        self.apply((2, 2, 1), order=[first, "elsewhere", last])
+        self.wait_for(lambda status, _: status["records"][-1]["currentState"]["deploying"] == ["elsewhere"], 120)
+        self.elsewhere.die()
+        self.wait_for(lambda status, holds: status["phase"] == "Paused" and holds["Degraded"] == holds["QuorumHealthy"] == "True", 120)
+        self.assertEqual((self.condition("Degraded")["reason"], self.status()["readyReplicas"]), ("ClusterUnreachable", 3))
+        self.assertEqual(self.members[last].uids(), before)
+        self.elsewhere.start()
+        self.wait_ready(1)
+        self.assertEqual(zk.voters_of(self.addresses, self.leader()), [1, 2, 11, 12, 21])
+        # A majority was there all the time.
+        self.check(counter, "a member died as a whole in a rollout and came back")
 
 
 if __name__ == "__main__":
