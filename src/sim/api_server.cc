@@ -71,9 +71,9 @@ base::Status ApiServer::Start() {
   cluster.cloud = options_.cloud;
   cluster.runtime = options_.runtime;
   cluster.audit = this;
-  if (options_.cloud) {
+  if (options_.cloud && options_.runtime == nullptr) {
     cluster.workloads.disabled = {"daemonset", "endpoints", "namespace", "serviceaccount", "statefulset", "volumebinder"};
-  } else if (options_.nodes == 0) {
+  } else if (!options_.cloud && options_.nodes == 0) {
     // Nothing can run there, so whoever looks after workloads would only cost time.
     const auto& names = embedded::workloads::Workloads::ControllerNames();
     cluster.workloads.disabled = {names.begin(), names.end()};

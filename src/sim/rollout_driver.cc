@@ -148,6 +148,10 @@ base::Status RolloutDriver::Apply() {
 }
 
 void RolloutDriver::Plan() {
+  if (settings_.period == base::Duration::zero()) {
+    next_ = base::Instant::max();
+    return;
+  }
   const double seconds = -std::log(1 - random_.Unit()) * std::chrono::duration<double>(settings_.period).count();
   const auto delay = std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(std::clamp(seconds, 1.0, 1e6)));
   next_ = model_.Now() + delay;
@@ -226,6 +230,14 @@ std::string RolloutDriver::ChangeVoters() {
   std::string text = "voters";
   for (const auto& [member, share] : wish_.shares) text += fmt::format(" {}:{}", member, share);
   return text;
+}
+
+void RolloutDriver::Upgrade() {
+  ++wish_.tag;
+  wish_.broken = false;
+  tell_(fmt::format("{}/{}", kEnsembleNamespace, kEnsembleName), "wish", "another image");
+  unsaid_ = true;
+  next_ = model_.Now();
 }
 
 void RolloutDriver::Stop() {

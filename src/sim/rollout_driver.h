@@ -33,6 +33,8 @@ class RolloutDriver {
   base::Instant next() const { return next_; }
   /// Does what is due, if the hub is up.
   void Step();
+  /// The user wants another image, one that starts.
+  void Upgrade();
   /// What the user wants is what can be, is not paused, and changes no more, unless a change has failed: it is tried again.
   void Stop();
   /// Once for each change of a store, in order.

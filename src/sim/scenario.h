@@ -16,7 +16,7 @@
 //   options: hostile                    # of the replicas: drawn by the seed; or default; or single ones:
 //   options: {lease: 15s, margin: 3s, replica-lease: 8s, moves-per-minute: 10, handover: 1500ms}
 //
-// With node groups, workloads, balancers or a trace: see scenario_parts.h.
+// With node groups, workloads, balancers, an ensemble, events or a trace: see scenario_parts.h.
 #pragma once
 
 #include <map>
@@ -60,6 +60,7 @@ struct Scenario {
   WorkloadScenario workload;
   BalancingScenario balancing;
   std::optional<EnsembleScenario> ensemble;
+  std::vector<EventScenario> events;
   std::optional<TraceScenario> trace;
 
   bool Runs(std::string_view controller) const { return std::ranges::find(controllers, controller) != controllers.end(); }

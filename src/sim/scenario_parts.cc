@@ -17,6 +17,7 @@ constexpr int kDeploymentsMax = 100;
 constexpr int64_t kVotersMax = 9;
 constexpr int64_t kMovementsMax = 1'000'000;
 constexpr base::Duration kDelayMax = 1h;
+constexpr base::Duration kDay = 24h;
 
 std::string TextOf(const Json& value) { return value.is_string() ? std::string(value.get_string()) : base::ToText(value); }
 
@@ -93,6 +94,7 @@ Status ReadGroup(Fields& group, NodeGroupScenario& settings) {
   EVENKEEL_TRY(group.Whole("quota", 0, kGroupNodesMax, settings.quota));
   EVENKEEL_TRY(ReadShare(group, "failCreations", settings.fail_creations));
   EVENKEEL_TRY(ReadShare(group, "neverRegister", settings.never_register));
+  EVENKEEL_TRY(group.Text("zone", settings.zone));
   return group.NothingElse();
 }
 
@@ -105,6 +107,21 @@ Status ReadGroups(Fields& fields, Scenario& scenario) {
     Fields group = fields.Below(entry, fmt::format("nodeGroups[{}]", scenario.node_groups.size()));
     EVENKEEL_TRY(ReadGroup(group, scenario.node_groups.emplace_back()));
     if (!names.insert(scenario.node_groups.back().name).second) return group.Wrong("name", "it is there twice");
+  }
+  return {};
+}
+
+Status ReadLoad(Fields& fields, WorkloadScenario& workload) {
+  const Json* given = fields.Take("load");
+  if (given == nullptr) return {};
+  const Fields load = fields.Below(*given, "load");
+  EVENKEEL_TRY(load.IsObject());
+  for (const auto& entry : given->get_object()) {
+    const auto at = base::ParseDuration(entry.key());
+    if (!at || *at < 0s || *at > kDay) return load.Wrong(entry.key(), "give times from 0s to 24h");
+    const double share = entry.value().is_number() ? entry.value().to_number<double>() : -1;
+    if (share < 0 || share > 1) return load.Wrong(entry.key(), "give a number from 0 to 1");
+    workload.load[*at] = share;
   }
   return {};
 }
@@ -126,6 +143,7 @@ Status ReadWorkload(Fields& fields, WorkloadScenario& workload) {
   EVENKEEL_TRY(ReadQuantities(each, "cpu", workload.cpu));
   EVENKEEL_TRY(ReadQuantities(each, "memory", workload.memory));
   EVENKEEL_TRY(each.Time("period", 1s, kDelayMax, workload.period));
+  EVENKEEL_TRY(ReadLoad(each, workload));
   if (const Json* jobs = each.Take("jobs")) {
     if (!jobs->is_bool()) return each.Wrong("jobs", "give true or false");
     workload.jobs = jobs->get_bool();
@@ -170,10 +188,50 @@ Status ReadEnsemble(Fields& fields, Scenario& scenario) {
   EnsembleScenario& ensemble = scenario.ensemble.emplace();
   EVENKEEL_TRY(ReadRange(each, "voters", 1, kVotersMax, ensemble.voters_min, ensemble.voters_max));
   EVENKEEL_TRY(ReadRange(each, "clusters", 1, kVotersMax, ensemble.clusters_min, ensemble.clusters_max));
-  EVENKEEL_TRY(each.Time("period", 1s, kDelayMax, ensemble.period));
+  EVENKEEL_TRY(each.Time("period", 0s, kDelayMax, ensemble.period));
   EVENKEEL_TRY(each.Time("writes", 10ms, kDelayMax, ensemble.writes));
   EVENKEEL_TRY(ReadShare(each, "broken", ensemble.broken));
   return each.NothingElse();
+}
+
+Status ReadEvent(Fields& each, const Scenario& scenario, EventScenario& event) {
+  using Kind = EventScenario::Kind;
+  static const std::map<std::string, Kind> kinds = {
+      {"quota", Kind::kQuota}, {"upgrade", Kind::kUpgrade}, {"zone-outage", Kind::kZoneOutage}};
+  EVENKEEL_TRY(each.IsObject());
+  EVENKEEL_TRY(each.Time("at", 0s, kDay, event.at));
+  std::string kind;
+  EVENKEEL_TRY(each.Text("kind", kind));
+  const auto found = kinds.find(kind);
+  if (found == kinds.end()) return each.Wrong("kind", "give quota, upgrade or zone-outage");
+  event.kind = found->second;
+  if (event.kind == Kind::kUpgrade) {
+    if (!scenario.ensemble) return each.Wrong("kind", "there is no ensemble");
+    return each.NothingElse();
+  }
+  EVENKEEL_TRY(each.Time("for", 1s, kDay, event.lasts));
+  if (event.kind == Kind::kQuota) {
+    EVENKEEL_TRY(each.Text("group", event.group));
+    EVENKEEL_TRY(each.Whole("nodes", 0, kGroupNodesMax, event.nodes));
+    const bool known =
+        std::ranges::find(scenario.node_groups, event.group, &NodeGroupScenario::name) != scenario.node_groups.end();
+    return known ? each.NothingElse() : each.Wrong("group", "there is no such node group");
+  }
+  EVENKEEL_TRY(each.Text("zone", event.zone));
+  if (event.zone.empty()) return each.Wrong("zone", "it is missing");
+  return each.NothingElse();
+}
+
+/// After all that they refer to.
+Status ReadEvents(Fields& fields, Scenario& scenario) {
+  const Json* given = fields.Take("events");
+  if (given == nullptr) return {};
+  if (!given->is_array()) return fields.Wrong("events", "give a list of events");
+  for (const Json& entry : given->get_array()) {
+    Fields event = fields.Below(entry, fmt::format("events[{}]", scenario.events.size()));
+    EVENKEEL_TRY(ReadEvent(event, scenario, scenario.events.emplace_back()));
+  }
+  return {};
 }
 
 Status ReadTraceSettings(Fields& fields, Scenario& scenario) {
@@ -202,6 +260,7 @@ base::Status ReadParts(Fields& fields, Scenario& scenario) {
   EVENKEEL_TRY(ReadWorkload(fields, scenario.workload));
   EVENKEEL_TRY(ReadBalancing(fields, scenario.balancing));
   EVENKEEL_TRY(ReadEnsemble(fields, scenario));
+  EVENKEEL_TRY(ReadEvents(fields, scenario));
   return ReadTraceSettings(fields, scenario);
 }
 

@@ -96,6 +96,35 @@ trace: {kind: openb, path: folder, provisionDelay: 2m, deleteDelay: 1s}
   EXPECT_EQ(scenario->trace->delete_delay, 1s);
 }
 
+TEST(ScenarioTest, ReadsLoadsZonesAndEvents) {
+  const auto scenario = ParseScenario(R"(
+name: day
+nodeGroups: [{name: spot}, {name: general, zone: zone-a}]
+workload: {load: {0s: 0.25, 6h: 1}}
+ensemble: {period: 0s}
+events:
+- {at: 1h30m, kind: quota, group: spot, nodes: 2, for: 10m}
+- {at: 2h, kind: zone-outage, zone: zone-a}
+- {at: 3h, kind: upgrade}
+)",
+                                      "s.yaml");
+  ASSERT_TRUE(scenario) << scenario.error().message();
+  EXPECT_EQ(scenario->node_groups[0].zone, "");
+  EXPECT_EQ(scenario->node_groups[1].zone, "zone-a");
+  EXPECT_EQ(scenario->workload.load, (std::map<base::Duration, double>{{0s, 0.25}, {6h, 1}}));
+  EXPECT_EQ(scenario->ensemble->period, 0s);
+  ASSERT_EQ(scenario->events.size(), 3U);
+  EXPECT_EQ(scenario->events[0].kind, EventScenario::Kind::kQuota);
+  EXPECT_EQ(scenario->events[0].at, 90min);
+  EXPECT_EQ(scenario->events[0].group, "spot");
+  EXPECT_EQ(scenario->events[0].nodes, 2);
+  EXPECT_EQ(scenario->events[0].lasts, 10min);
+  EXPECT_EQ(scenario->events[1].kind, EventScenario::Kind::kZoneOutage);
+  EXPECT_EQ(scenario->events[1].zone, "zone-a");
+  EXPECT_EQ(scenario->events[1].lasts, 30min);
+  EXPECT_EQ(scenario->events[2].kind, EventScenario::Kind::kUpgrade);
+}
+
 TEST(ScenarioTest, HasDefaultsForAllButTheName) {
   const auto scenario = ParseScenario("name: x\nfaults: all\noptions: hostile\nreplicas: 4\nnodes: 2\n", "s.yaml");
   ASSERT_TRUE(scenario) << scenario.error().message();
@@ -154,6 +183,15 @@ TEST(ScenarioTest, EveryMistakeIsOneLineThatNamesTheField) {
       {"name: x\nworkload: {cpu: []}", "workload.cpu: give a list of amounts"},
       {"name: x\nworkload: {jobs: 3}", "workload.jobs: give true or false"},
       {"name: x\nworkload: {pods: 3}", "workload: \"pods\" is not known"},
+      {"name: x\nworkload: {load: 3}", "workload.load: give fields and values"},
+      {"name: x\nworkload: {load: {soon: 1}}", "workload.load.soon: give times from 0s to 24h"},
+      {"name: x\nworkload: {load: {1h: 2}}", "workload.load.1h: give a number from 0 to 1"},
+      {"name: x\nevents: {at: 1h}", "events: give a list of events"},
+      {"name: x\nevents: [{kind: fire}]", "events[0].kind: give quota, upgrade or zone-outage"},
+      {"name: x\nevents: [{kind: upgrade}]", "events[0].kind: there is no ensemble"},
+      {"name: x\nevents: [{kind: zone-outage}]", "events[0].zone: it is missing"},
+      {"name: x\nevents: [{kind: quota, group: g}]", "events[0].group: there is no such node group"},
+      {"name: x\nensemble: {}\nevents: [{kind: upgrade, zone: a}]", "events[0]: \"zone\" is not known"},
       {"name: x\nbalancing: {movements: 0}", "balancing.movements: give a whole number from 1"},
       {"name: x\nbalancing: {threshold: 0.5}", "balancing.threshold: give a number from 1"},
       {"name: x\nbalancing: {window: 5}", "balancing.window: give a duration"},

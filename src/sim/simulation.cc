@@ -26,6 +26,7 @@ SimulationReport Simulation::Run() {
     report_.violations.push_back({SinceStart(), "start", begun.error().message()});
   } else {
     faults_.Start();
+    events_.Start(begun_);
     RunUntil(begun_ + scenario_.duration, true);
     if (report_.passed()) {
       Heal();
@@ -68,7 +69,7 @@ void Simulation::RunUntil(Instant end, bool faults) {
   while (now() < end && report_.passed()) {
     const Duration into = SinceStart() % 1s;
     Instant next = std::min(end, now() + (1s - into));
-    if (faults) next = std::min({next, faults_.next(), workload_.next()});
+    if (faults) next = std::min({next, faults_.next(), workload_.next(), events_.next()});
     if (rollout_) next = std::min(next, rollout_->next());
     if (!recoveries_.empty()) next = std::min(next, recoveries_.begin()->first);
     fleet_.executor().RunFor(std::max(next - now(), Duration::zero()));
@@ -83,6 +84,7 @@ void Simulation::RunUntil(Instant end, bool faults) {
     if (faults) {
       workload_.Step();
       faults_.Strike();
+      events_.Step();
     }
     if (rollout_) rollout_->Step();
     if (SinceStart() % 1s == Duration::zero()) EverySecond();
@@ -137,6 +139,7 @@ void Simulation::EverySecond() {
 void Simulation::Heal() {
   Tell("fleet", "healed");
   faults_.Heal();
+  events_.Stop();
   for (auto& [at, recovery] : std::exchange(recoveries_, {})) recovery();
   workload_.HealClouds();
   workload_.Stop();

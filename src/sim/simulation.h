@@ -14,6 +14,7 @@
 #include "sim/autoscaler_checkers.h"
 #include "sim/balancer_checkers.h"
 #include "sim/checkers.h"
+#include "sim/event_driver.h"
 #include "sim/faults.h"
 #include "sim/fleet.h"
 #include "sim/plan_book.h"
@@ -70,6 +71,8 @@ class Simulation final : private FleetView, private ApiObserver {
   RolloutDriver* rollout() { return rollout_.get(); }
   int wanted() const { return wanted_; }
   void SetWanted(int replicas) { wanted_ = replicas; }
+  /// Puts an event of the scenario into the timeline.
+  void Happens(const std::string& text) { Tell("fleet", "event", text); }
   /// Counts a fault and puts it into the timeline.
   void Struck(const std::string& kind, const std::string& party, const std::string& detail = "");
 
@@ -148,6 +151,7 @@ class Simulation final : private FleetView, private ApiObserver {
   std::unique_ptr<RolloutBook> rollout_book_;
   WorkloadDriver workload_;
   FaultInjector faults_;
+  EventDriver events_;
 };
 
 }  // namespace evenkeel::sim

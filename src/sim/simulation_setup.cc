@@ -93,7 +93,8 @@ Simulation::Simulation(const Scenario& scenario, SimulationOptions options)
       wanted_(scenario.replicas_start),
       workload_(fleet_, scenario_, random_.Fork("workload"),
                 [this](const auto& member, const auto& event, const auto& detail) { Tell(member, event, detail); }),
-      faults_(*this, random_.Fork("faults")) {
+      faults_(*this, random_.Fork("faults")),
+      events_(*this, scenario_.events) {
   report_.scenario = scenario.name;
   report_.seed = options.seed;
   AddChecker<OneWriterChecker>(options.states_epochs);

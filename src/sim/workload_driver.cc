@@ -21,6 +21,8 @@ constexpr const char* kWorkloadNamespace = "default";
 constexpr double kJobShare = 0.25;
 constexpr int64_t kJobPodsMax = 6;
 constexpr int64_t kGraceSeconds = 5;
+/// Where there is a load, a Deployment has at least this share of the pods that it allows.
+constexpr double kLeastOfLoad = 0.75;
 
 base::Status Create(client::Client& client, const kube::Resource& resource, const Json& object) {
   const auto created = client.Create(resource, object);
@@ -55,6 +57,9 @@ Json NodeGroupOf(const NodeGroupScenario& settings) {
   if (settings.price) base::Ensure(object, {"spec", "pricePerHour"}) = *settings.price;
   base::Ensure(object, {"spec", "template", "status", "allocatable"}) =
       JsonObject{{"cpu", settings.cpu}, {"memory", settings.memory}, {"pods", std::to_string(settings.pods)}};
+  if (!settings.zone.empty()) {
+    base::Ensure(object, {"spec", "template", "metadata", "labels", "topology.kubernetes.io/zone"}) = settings.zone;
+  }
   base::Json& cloud = base::Ensure(object, {"spec", "cloud"}) = CloudOf(settings, false);
   if (!settings.quota) base::Erase(cloud, {"quota"});
   return object;
@@ -80,7 +85,25 @@ Json BalancingPolicyOf(const BalancingScenario& settings) {
 WorkloadDriver::WorkloadDriver(Fleet& fleet, const Scenario& scenario, base::Random random, Tell tell)
     : fleet_(fleet), scenario_(scenario), workload_(scenario.workload), random_(random), tell_(std::move(tell)) {}
 
+double LoadAt(const WorkloadScenario& workload, base::Duration since_start) {
+  const auto after = workload.load.upper_bound(since_start);
+  if (workload.load.empty()) return 1;
+  if (after == workload.load.begin()) return after->second;
+  const auto before = std::prev(after);
+  if (after == workload.load.end()) return before->second;
+  const double way = std::chrono::duration<double>(since_start - before->first) / (after->first - before->first);
+  return before->second + (after->second - before->second) * way;
+}
+
+int64_t WorkloadDriver::SomeReplicas() {
+  if (workload_.load.empty()) return random_.Between(workload_.replicas_min, workload_.replicas_max);
+  const double load = LoadAt(workload_, fleet_.executor().clock().Monotonic() - begun_);
+  const auto most = static_cast<double>(workload_.replicas_max) * load;
+  return std::max(workload_.replicas_min, random_.Between(std::lround(most * kLeastOfLoad), std::lround(most)));
+}
+
 base::Status WorkloadDriver::Begin() {
+  begun_ = fleet_.executor().clock().Monotonic();
   for (size_t i = 1; i < fleet_.servers().size(); ++i) EVENKEEL_TRY(BeginMember(*fleet_.servers()[i]));
   return {};
 }
@@ -116,7 +139,7 @@ Json WorkloadDriver::NewDeployment(const std::string& name) {
   Json object = kube::NewObject(kube::resources::Deployments(), kWorkloadNamespace, name);
   const JsonObject labels{{"app", name}};
   base::Ensure(object, {"spec"}) = JsonObject{
-      {"replicas", random_.Between(workload_.replicas_min, workload_.replicas_max)},
+      {"replicas", SomeReplicas()},
       {"selector", JsonObject{{"matchLabels", labels}}},
       {"template", JsonObject{{"metadata", JsonObject{{"labels", labels}}}, {"spec", PodSpec(Requests(), "Always")}}}};
   return object;
@@ -150,7 +173,7 @@ void WorkloadDriver::StepMember(ApiServer& server) {
 
 void WorkloadDriver::Resize(ApiServer& server) {
   const std::string name = fmt::format("app-{}", random_.Between(1, workload_.deployments));
-  const int64_t replicas = random_.Between(workload_.replicas_min, workload_.replicas_max);
+  const int64_t replicas = SomeReplicas();
   tell_(server.name(), "resize", fmt::format("{} to {}", name, replicas));
   (void)server.client().Patch(kube::resources::Deployments(), kWorkloadNamespace, name, client::PatchType::kMerge,
                               JsonObject{{"spec", JsonObject{{"replicas", replicas}}}});

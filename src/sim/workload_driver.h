@@ -19,6 +19,9 @@ base::Json NodeGroupOf(const NodeGroupScenario& settings);
 /// A BalancingPolicy, likewise.
 base::Json BalancingPolicyOf(const BalancingScenario& settings);
 
+/// The share of the load then, since the start.
+double LoadAt(const WorkloadScenario& workload, base::Duration since_start);
+
 class WorkloadDriver {
  public:
   using Tell = std::function<void(const std::string& member, const std::string& event, const std::string& detail)>;
@@ -34,7 +37,7 @@ class WorkloadDriver {
   /// Nothing changes any more, and no pod is in the way of anything.
   void Stop();
 
-  /// Changes how the cloud behaves to one group: a merge patch of spec.cloud.
+  /// Changes how the cloud behaves to one group, if its member is up: a merge patch of spec.cloud.
   void DisturbCloud(const std::string& member, const std::string& group, const base::Json& cloud);
   /// As the scenario has it again; `healthy`: without its failures.
   void RestoreCloud(const std::string& member, const std::string& group, bool healthy);
@@ -44,6 +47,8 @@ class WorkloadDriver {
 
  private:
   base::Status BeginMember(ApiServer& server);
+  /// Pods of a Deployment, as the load is now.
+  int64_t SomeReplicas();
   void Plan(const std::string& member);
   void StepMember(ApiServer& server);
   void Resize(ApiServer& server);
@@ -58,6 +63,7 @@ class WorkloadDriver {
   const WorkloadScenario& workload_;
   base::Random random_;
   const Tell tell_;
+  base::Instant begun_{};
   std::multimap<base::Instant, std::string> due_;             ///< members
   std::map<std::string, std::vector<std::string>> stubborn_;  ///< pods, by member
   int made_ = 0;

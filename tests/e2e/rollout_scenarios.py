@@ -104,7 +104,10 @@ class BadInput:
         self.bench.run("delete", KIND, "lost")
 
 
-class RolloutScenarios(BadInput):
+class RolloutFleet:
+    """Two replicas at a hub whose Karmada is played."""
+    arguments = ()
+
     @classmethod
     def start(cls, kubectl, home):
         cls.fleet = ProcessFleet(kubectl, home, f"evenkeel-e2e-{secrets.token_hex(3)}")
@@ -112,12 +115,13 @@ class RolloutScenarios(BadInput):
         cls.addClassCleanup(cls.clean_up)
         cls.had = kubectl("get", "customresourcedefinitions", "-o", "name")
         cls.fleet.create([])
+        cls.register_members()
         kubectl("apply", "-f", str(DEFINITIONS))
         kubectl("wait", "--for=condition=Established", "--timeout=30s", "customresourcedefinition", "clusters.cluster.karmada.io")
         for name in CLUSTERS:
             harness.eventually(lambda name=name: cls.make_cluster(name), 30)
         cls.karmada = PlayedKarmada(kubectl, home, cls.fleet.namespace)
-        cls.fleet.arguments = ["--rollout", "--install", "--webhook-address", "127.0.0.1", "--webhook-port", "0"]
+        cls.fleet.arguments = ["--rollout", "--install", "--webhook-address", "127.0.0.1", "--webhook-port", "0", *cls.arguments]
         for _ in range(2):
             cls.fleet.start()
         harness.eventually(lambda: cls.leader() in cls.fleet.processes, LONG)
@@ -125,6 +129,10 @@ class RolloutScenarios(BadInput):
             harness.eventually(lambda what=what: kubectl.run("get", *what, check=False).returncode == 0, LONG)
         kubectl("wait", "--for=condition=Established", "--timeout=30s", "customresourcedefinition", *KINDS)
         cls.karmada.start()
+
+    @classmethod
+    def register_members(cls):
+        """Before the replicas start; there are none."""
 
     @classmethod
     def make_cluster(cls, name):
@@ -164,6 +172,9 @@ class RolloutScenarios(BadInput):
     def tearDown(self):
         self.assertEqual(self.karmada.failures, [])
         self.assertLessEqual(self.karmada.most_restarting, 1, "clusters that changed at once")
+
+
+class RolloutScenarios(RolloutFleet, BadInput):
 
     def test_4_the_first_deployment_goes_cluster_by_cluster(self):
         self.bench.apply(spec())

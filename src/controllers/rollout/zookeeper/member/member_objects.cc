@@ -183,8 +183,10 @@ Json PodTemplate(const MemberSpec& spec) {
     for (const std::string& secret : spec.pull_secrets) secrets.push_back(JsonObject{{"name", secret}});
     pod["imagePullSecrets"] = std::move(secrets);
   }
+  // A budget counts the servers of one cluster, a quorum those of all: what empties nodes by itself would take one in each.
+  const JsonObject annotations{{"cluster-autoscaler.kubernetes.io/safe-to-evict", "false"}};
   Json made =
-      JsonObject{{"metadata", JsonObject{{"labels", LabelsOf(spec)}, {"annotations", JsonObject{}}}}, {"spec", std::move(pod)}};
+      JsonObject{{"metadata", JsonObject{{"labels", LabelsOf(spec)}, {"annotations", annotations}}}, {"spec", std::move(pod)}};
   MergeOver(made, spec.pod_template);
   // Who belongs together must not depend on what somebody put over it.
   for (const auto& [key, value] : LabelsOf(spec)) base::Ensure(made, {"metadata", "labels", key}) = value;

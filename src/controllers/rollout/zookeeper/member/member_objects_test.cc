@@ -102,6 +102,18 @@ TEST(MemberObjects, APodTemplateIsPutOver) {
   EXPECT_EQ(FindString(base::FindArray(containers[0], {"env"})[0], {"value"}), "y");
 }
 
+TEST(MemberObjects, NothingThatEmptiesNodesTakesAServerUnlessThatIsAskedFor) {
+  const auto safe = [](const char* more) {
+    const Json set = RenderStatefulSet(SpecOf(2, kServers, 0, more), "super:x", 2);
+    return std::string(
+        FindString(set, {"spec", "template", "metadata", "annotations", "cluster-autoscaler.kubernetes.io/safe-to-evict"}));
+  };
+  EXPECT_EQ(safe("{}"), "false");
+  EXPECT_EQ(safe(R"({"spec": {"podTemplate": {"metadata": {"annotations": {
+      "cluster-autoscaler.kubernetes.io/safe-to-evict": "true"}}}}})"),
+            "true");
+}
+
 TEST(MemberObjects, TheServiceIsTheOneOfTheServersNames) {
   const MemberSpec spec = SpecOf(1, {}, 0, R"({"spec": {"servers": [
       "server.1=zk-0.zk-headless-m1.data.svc.example.org:2888:3888:participant;2181"]}})");
