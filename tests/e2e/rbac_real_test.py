@@ -250,11 +250,6 @@ class Steps:
         self.work.apply(config_map(PRIORITIES, priorities="20: [.*]\n"), group, budget("small", 0, self.world.budget_version),
                         {"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "E2eMachineTemplate", "metadata": {"name": "small"}, "spec": {}})
         selector = {"pool": "auto"}
-        # What is told again is counted.
-        self.replica_set("huge", 1, "64", selector)
-        harness.eventually(lambda: any(event["count"] > 1 for event in self.items("events", "-n", WORK)
-                                       if event["involvedObject"]["name"].startswith("huge-")), LONG, "an event is counted")
-        self.remove("huge")
         # Two nodes, with a large pod and a small one each.
         for app, cpu in (("large-1", "2500m"), ("large-2", "2500m"), ("small-1", "1"), ("small-2", "1")):
             self.replica_set(app, 1, cpu, selector)
