@@ -121,6 +121,19 @@ def balancer_rows(rows, results):
             rows.alone(f"    {title}", value, bar + (" MISSED" if bars and balancer_misses(case, row) else ""))
 
 
+def sizing_rows(rows, results):
+    for row in results["sizing"]:
+        rows.alone(f"{row['clusters']:,} clusters of {row['nodes']:,} nodes and {row['pods']:,} pods, {row['replicas']} replicas: "
+                   "a replica's memory", f"{mebibytes(row['replica_bytes'])}, at most {mebibytes(row['replica_bytes_max'])}")
+        rows.alone("    a replica's processor, of one core",
+                   f"{100 * row['replica_cores']:.1f} %, at most {100 * row['replica_cores_max']:.1f} %")
+        rows.alone("    the hub's memory, processor",
+                   f"{mebibytes(row['hub_bytes'])}, {100 * row['hub_cores']:.1f} %")
+        rows.alone("    requests to the hub, to a member", f"{row['hub_requests']:.1f} /s, {row['member_requests']:.2f} /s")
+        rows.alone("    until every cluster has an owner: time, processor time of all replicas",
+                   f"{seconds(row['owned_seconds'])}, {seconds(row['start_processor_seconds'])}")
+
+
 def added_per_pod(side):
     return (side["memory"]["filled_bytes"] - side["memory"]["empty_bytes"]) / side["pods"]
 
@@ -154,6 +167,8 @@ def table(results, parts):
             rows.alone(title, f"{milliseconds(row['ms'])}, {found}{memory}", target)
     if "balancer" in parts:
         balancer_rows(rows, results)
+    if "sizing" in parts:
+        sizing_rows(rows, results)
     if "store" in parts:
         for writers, value in results["store"].items():
             rows.alone(f"store: durable writes, {writers} writer{'' if writers == '1' else 's'}", per_second(value))

@@ -33,8 +33,7 @@ base::Status RunApiServer(const ApiServerOptions& options) {
   SignalWaiter signals;
   const std::string directory = options.data_dir.empty() ? EvenkeelHome() + "/apiserver" : options.data_dir;
   const base::Random random(base::EntropySeed());
-  EVENKEEL_ASSIGN(const auto credentials,
-                  embedded::fleet::Credentials::LoadOrMake(directory, base::SystemClock().Now(), random.Fork("credentials")));
+  EVENKEEL_ASSIGN(const auto credentials, embedded::fleet::Credentials::LoadOrMake(directory, base::SystemClock().Now()));
   EVENKEEL_ASSIGN(const auto store, embedded::fleet::OpenStore(options.store));
   const auto executor = base::NewThreadPool(kExecutorThreads);
   EVENKEEL_ASSIGN(const auto audit, OpenAuditLog(options, *executor));

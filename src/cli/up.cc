@@ -109,6 +109,8 @@ base::Status Fleet::StartCluster(const std::string& name, int index) {
   const std::string directory = home_ + "/" + name;
   std::error_code failed;
   std::filesystem::create_directories(directory, failed);
+  // The pods' files in it are readable for all, as in a container; Secrets are among them.
+  if (!failed) std::filesystem::permissions(directory, std::filesystem::perms::owner_all, failed);
   if (failed) return base::Fail(base::Code::kInternal, "make directory " + directory + ": " + failed.message());
   const bool hub = index == 0;
   Served served;
@@ -169,8 +171,7 @@ base::Result<std::string> ShardingMethod(const UpOptions& options) {
 base::Status Fleet::Start() {
   EVENKEEL_ASSIGN(sharding_method_, ShardingMethod(options_));
   executor_ = base::NewThreadPool(kThreadsPerCluster * (options_.members + 1));
-  EVENKEEL_ASSIGN(credentials_,
-                  fleet::Credentials::LoadOrMake(home_ + "/pki", base::SystemClock().Now(), random_.Fork("credentials")));
+  EVENKEEL_ASSIGN(credentials_, fleet::Credentials::LoadOrMake(home_ + "/pki", base::SystemClock().Now()));
   if (auto text = base::ReadFile(PortsFile())) {
     auto ports = base::ParseJson(*text, PortsFile());
     if (ports && ports->is_object()) ports_ = *std::move(ports);

@@ -1,4 +1,5 @@
-"""Every command in the documentation is run: shell blocks against an embedded fleet, make and tools lines as dry runs (CI runs them)."""
+"""Every command in the documentation is run: shell blocks against an embedded fleet, those marked `stopped` once it has ended, make and
+tools lines as dry runs (CI runs them)."""
 import os
 import pathlib
 import re
@@ -11,41 +12,50 @@ import harness
 PAGES = [harness.ROOT / "README.md", harness.ROOT / "CONTRIBUTING.md", *sorted((harness.ROOT / "docs").rglob("*.md"))]
 
 
-def commands(page):
-    """(line number, command) of each line in the page's sh blocks."""
+def commands(page, fence="```sh"):
+    """(line number, command) of each line in the page's blocks that begin with `fence`."""
     inside = False
     for number, line in enumerate(page.read_text().splitlines(), 1):
         if line.startswith("```"):
-            inside = line == "```sh"
+            inside = line == fence
         elif inside and line.strip() and not line.startswith("#"):
             yield number, re.sub(r"\s+# .*$", "", line)
 
 
 class DocumentationTest(unittest.TestCase):
     def test_every_command_works(self):
-        with harness.temporary_home() as home, harness.fleet(home) as program:
+        with harness.temporary_home() as home:
             bin_directory = home / "bin"
             bin_directory.mkdir()
             (bin_directory / "kubectl").symlink_to(harness.any_kubectl())
-            environment = {**os.environ, "EVENKEEL_HOME": str(home), "KUBECONFIG": str(home / "kubeconfig"), "HOME": str(home / "kubectl-home"),
-                           "PATH": f"{bin_directory}:{os.environ['PATH']}"}
-            ran = 0
-            for page in PAGES:
-                for number, command in commands(page):
-                    where = f"{page.name}:{number}: {command}"
-                    if re.match(r"(\w+=\S+ )*make\b", command):
-                        command = re.sub(r"\bmake\b", "make -n", command, count=1)
-                    elif command.startswith("tools/build"):
-                        self.check_build(where, command)
-                        continue
-                    elif command.startswith("build/release/evenkeel up"):
-                        self.assertIn("Evenkeel is up", program.output())
-                        continue
-                    command = command.replace("build/release/evenkeel", harness.EVENKEEL)
-                    result = subprocess.run(["bash", "-c", command], cwd=harness.ROOT, env=environment, capture_output=True, text=True, timeout=120)
-                    self.assertEqual(result.returncode, 0, f"{where}\n{result.stdout}{result.stderr}")
-                    ran += 1
-            self.assertGreater(ran, 10)
+            self.environment = {**os.environ, "EVENKEEL_HOME": str(home), "KUBECONFIG": str(home / "kubeconfig"),
+                                "HOME": str(home / "kubectl-home"), "PATH": f"{bin_directory}:{os.environ['PATH']}"}
+            with harness.fleet(home) as program:
+                self.assertGreater(self.run_pages("```sh", program), 10)
+            self.assertGreater(self.run_pages("```sh stopped"), 0)
+            # What such commands do to a fleet's files must leave it able to start.
+            with harness.fleet(home) as program:
+                program.wait_for_output("every member has one owner", 60)
+
+    def run_pages(self, fence, program=None):
+        ran = 0
+        for page in PAGES:
+            for number, command in commands(page, fence):
+                where = f"{page.relative_to(harness.ROOT)}:{number}: {command}"
+                if re.match(r"(\w+=\S+ )*make\b", command):
+                    command = re.sub(r"\bmake\b", "make -n", command, count=1)
+                elif command.startswith("tools/build"):
+                    self.check_build(where, command)
+                    continue
+                elif command.startswith("build/release/evenkeel up"):
+                    self.assertIn("Evenkeel is up", program.output())
+                    continue
+                command = command.replace("build/release/evenkeel", harness.EVENKEEL)
+                result = subprocess.run(["bash", "-c", command], cwd=harness.ROOT, env=self.environment, capture_output=True, text=True,
+                                        timeout=120)
+                self.assertEqual(result.returncode, 0, f"{where}\n{result.stdout}{result.stderr}")
+                ran += 1
+        return ran
 
     def check_build(self, where, command):
         """tools/build PRESET TARGET: both exist."""

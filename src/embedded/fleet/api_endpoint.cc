@@ -1,6 +1,9 @@
 #include "embedded/fleet/api_endpoint.h"
 
+#include <openssl/rand.h>
 #include <spdlog/fmt/fmt.h>
+
+#include <array>
 
 #include "base/yaml.h"
 
@@ -9,16 +12,19 @@ namespace {
 
 constexpr char kControllerUser[] = "evenkeel-controller";
 
-/// 256 bits as hexadecimal digits, from four draws.
-std::string NewToken(base::Random& random) {
+/// 256 bits as hexadecimal digits. Not from base::Random, whose seed has 64 bits and also makes the names and uids that anybody
+/// may see.
+std::string NewToken() {
+  std::array<unsigned char, 32> bytes{};
+  EVENKEEL_CHECK(RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) == 1);
   std::string token;
-  for (int i = 0; i < 4; ++i) token += fmt::format("{:016x}", random.Next());
+  for (const unsigned char byte : bytes) token += fmt::format("{:02x}", byte);
   return token;
 }
 
 }  // namespace
 
-base::Result<Credentials> Credentials::LoadOrMake(const std::string& directory, base::Time now, base::Random random) {
+base::Result<Credentials> Credentials::LoadOrMake(const std::string& directory, base::Time now) {
   Credentials credentials;
   credentials.directory_ = directory;
   EVENKEEL_ASSIGN(credentials.authority_,
@@ -35,7 +41,7 @@ base::Result<Credentials> Credentials::LoadOrMake(const std::string& directory, 
     return credentials;
   }
   if (text.error().code() != base::Code::kNotFound) return base::Fail(text.error());
-  credentials.controller_token_ = NewToken(random);
+  credentials.controller_token_ = NewToken();
   EVENKEEL_TRY(base::WriteFile(
       path, fmt::format("{},{},{},{}\n", credentials.controller_token_, kControllerUser, kControllerUser, kMasters), 0600));
   return credentials;

@@ -22,7 +22,7 @@ inline constexpr char kMasters[] = "system:masters";
 class Credentials {
  public:
   /// Reads what is there and makes what is missing.
-  static base::Result<Credentials> LoadOrMake(const std::string& directory, base::Time now, base::Random random);
+  static base::Result<Credentials> LoadOrMake(const std::string& directory, base::Time now);
 
   const apiserver::KeyPair& authority() const { return authority_; }
   const apiserver::KeyPair& admin() const { return admin_; }

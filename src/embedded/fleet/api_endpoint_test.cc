@@ -22,18 +22,16 @@ class ApiEndpointTest : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(directory_); }
 
-  base::Result<Credentials> Load(uint64_t seed) {
-    return Credentials::LoadOrMake(directory_, base::SystemClock().Now(), base::Random(seed));
-  }
+  base::Result<Credentials> Load() { return Credentials::LoadOrMake(directory_, base::SystemClock().Now()); }
 
   std::string directory_;
 };
 
 TEST_F(ApiEndpointTest, CredentialsAreMadeOnceAndKeptSecret) {
-  const auto first = Load(1);
+  const auto first = Load();
   ASSERT_TRUE(first) << first.error().message();
   EXPECT_EQ(first->controller_token().size(), 64u);
-  const auto second = Load(2);
+  const auto second = Load();
   ASSERT_TRUE(second);
   EXPECT_EQ(second->controller_token(), first->controller_token());
   EXPECT_EQ(second->authority().certificate_pem, first->authority().certificate_pem);
@@ -45,7 +43,7 @@ TEST_F(ApiEndpointTest, CredentialsAreMadeOnceAndKeptSecret) {
 }
 
 TEST_F(ApiEndpointTest, PeopleAndControllersReachTheApiOverTls) {
-  const auto credentials = Load(1);
+  const auto credentials = Load();
   ASSERT_TRUE(credentials);
   const auto executor = base::NewThreadPool(2);
   const auto store = store::NewMemoryStore();
