@@ -179,6 +179,7 @@ class Machine {
     std::ranges::sort(record.pending, {}, [&](const std::string& name) { return std::ranges::find(record.order, name); });
     record.status = RecordStatus::kFailed;
     record.last_transition = situation_.now;
+    Confirm(cluster);
     return Took(Action::kFailed, "RolledBack", cluster + " is back at the revision before", cluster);
   }
 
@@ -204,6 +205,7 @@ class Machine {
       record.deploying.clear();
       record.completed.push_back(cluster);
       record.last_transition = situation_.now;
+      Confirm(cluster);
       return Took(Action::kCompleted, "ClusterCompleted", cluster + " is ready", cluster);
     }
     // A record that never noted a mark is one of another program: its deadline counts from its last transition.
@@ -224,7 +226,7 @@ class Machine {
     const bool can = facts.can_roll_back && found != state_.clusters.end() && !found->second.previous.empty();
     if (situation_.policy.on_failure != OnFailure::kRollback || !can)
       return Pause(kDeadlineExceeded, std::move(message), cluster);
-    found->second.Give(found->second.previous, "");
+    found->second.Give(std::string(found->second.previous));
     Last().status = RecordStatus::kRollingBack;
     Last().reason = kDeadlineExceeded;
     Last().message = message;
@@ -232,11 +234,31 @@ class Machine {
     return Took(Action::kRollingBack, "RollingBack", std::move(message), cluster);
   }
 
+  void Confirm(const std::string& cluster) {
+    if (const auto found = state_.clusters.find(cluster); found != state_.clusters.end()) found->second.confirmed = true;
+  }
+
+  Step Postpone() {
+    Record& record = Last();
+    const std::string cluster = record.pending.front();
+    for (std::vector<std::string>* names : {&record.pending, &record.order}) {
+      std::erase(*names, cluster);
+      names->push_back(cluster);
+    }
+    record.last_transition = situation_.now;
+    return Took(Action::kPostponed, "ClusterPostponed", cluster + " cannot be reached, so the others go before it", cluster);
+  }
+
   Step StartNext() {
     Record& record = Last();
     const std::string cluster = record.pending.front();
     const ClusterFacts& facts = FactsOf(situation_, cluster);
-    if (!facts.reachable) return Idle(kClusterUnreachable, cluster + " is next, but cannot be reached", cluster);
+    if (!facts.reachable) {
+      const bool others =
+          std::ranges::any_of(record.pending, [&](const std::string& other) { return FactsOf(situation_, other).reachable; });
+      if (situation_.policy.skip_unreachable && facts.can_wait && others) return Postpone();
+      return Idle(kClusterUnreachable, cluster + " is next, but cannot be reached", cluster);
+    }
     if (!facts.gate.empty()) return Idle(facts.gate_reason, cluster + " is next: " + facts.gate, cluster);
     record.pending.erase(record.pending.begin());
     record.deploying.push_back(cluster);
@@ -244,7 +266,7 @@ class Machine {
     record.progressed.reset();
     record.progress = facts.progress;
     ClusterRevision& given = state_.clusters.try_emplace(cluster, ClusterRevision{record.revision, ""}).first->second;
-    given.Give(record.revision, given.revision);
+    given.Give(record.revision);
     return Took(Action::kStarted, "ClusterStarted", fmt::format("{} gets revision {}", cluster, record.revision), cluster);
   }
 
@@ -254,8 +276,10 @@ class Machine {
 
 }  // namespace
 
-void ClusterRevision::Give(const std::string& next, const std::string& before) {
-  if (revision != next) *this = {next, before, turn % kMaxTurn + 1};
+void ClusterRevision::Give(const std::string& next) {
+  if (revision == next) return;
+  std::string proven = confirmed ? revision : previous;
+  *this = {next, proven == next ? "" : std::move(proven), turn % kMaxTurn + 1, false};
 }
 
 bool Differs(const Record& record, const Target& target) {

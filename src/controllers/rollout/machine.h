@@ -8,7 +8,8 @@
 //
 //   none        -> Deploying     something is wanted
 //   Ready       -> Deploying     something else is wanted: a new record
-//   Deploying   -> Deploying     pending[0] begins | the cluster is ready | it came forward, so its deadline starts anew
+//   Deploying   -> Deploying     pending[0] begins, or cannot be reached and goes behind the others | the cluster is ready |
+//                                it came forward, so its deadline starts anew
 //   Deploying   -> Ready         every cluster is completed and the whole is healthy
 //   Deploying   -> Paused        the user says so | the deadline has passed | the cluster cannot be reached
 //   Deploying   -> RollingBack   the deadline has passed, the policy says so and the base revision can be gone back to
@@ -34,7 +35,8 @@ struct Policy {
   base::Duration progress_deadline = std::chrono::minutes(10);
   OnFailure on_failure = OnFailure::kPause;
   bool paused = false;
-  size_t history_limit = 10;  ///< records; at least 1
+  bool skip_unreachable = false;  ///< one that is next and cannot be reached goes to the end, where it may wait
+  size_t history_limit = 10;      ///< records; at least 1
 };
 
 /// After so many turns they are counted from 1 again.
@@ -43,13 +45,14 @@ inline constexpr int64_t kMaxTurn = 1'000'000'000;
 /// What a cluster is to run: acting means making it so.
 struct ClusterRevision {
   std::string revision;
-  std::string previous;  ///< the one before, for going back; "": none
+  std::string previous;  ///< the last other one that it was ready at, for going back; "": none
   /// Which one of all that it has been given this is, from 1 to kMaxTurn: a cluster that goes back to a revision has it for
   /// another turn, and what it confirmed the first time does not count for this one.
   int64_t turn = 1;
+  bool confirmed = false;  ///< it was ready at `revision`
   bool operator==(const ClusterRevision&) const = default;
-  /// The next turn, if it is another revision.
-  void Give(const std::string& next, const std::string& before);
+  /// The next turn, if it is another revision. What it was never ready at is not gone back to.
+  void Give(const std::string& next);
 };
 
 struct State {
@@ -75,6 +78,7 @@ struct ClusterFacts {
   std::string gate{};          ///< why its change may not begin now; "": it may
   std::string gate_reason{};   ///< the same in one word, e.g. QuorumBudgetExhausted
   bool can_roll_back = false;  ///< to ClusterRevision::previous
+  bool can_wait = false;       ///< its turn may come after those of clusters behind it
 };
 
 struct Situation {
@@ -91,6 +95,7 @@ enum class Action {
   kAppended,
   kSuperseded,
   kStarted,
+  kPostponed,
   kProgressed,
   kCompleted,
   kFinished,

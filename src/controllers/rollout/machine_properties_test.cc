@@ -103,8 +103,17 @@ class World {
     int64_t given = 0;
     for (const auto& [name, cluster] : state_.clusters) {
       const auto was = before.clusters.find(name);
-      if (was != before.clusters.end() && was->second == cluster) continue;
+      if (was != before.clusters.end() && was->second.revision == cluster.revision) {
+        RC_ASSERT(was->second.turn == cluster.turn && was->second.previous == cluster.previous);
+        RC_ASSERT(cluster.confirmed == was->second.confirmed || (cluster.confirmed && name == step.cluster));
+        continue;
+      }
       ++given;
+      RC_ASSERT(!cluster.confirmed && cluster.previous != cluster.revision);
+      const std::string proven = was == before.clusters.end() ? ""
+                                 : was->second.confirmed      ? was->second.revision
+                                                              : was->second.previous;
+      RC_ASSERT(cluster.previous.empty() || cluster.previous == proven);
       RC_ASSERT(name == step.cluster);
       RC_ASSERT(cluster.turn == (was == before.clusters.end() ? 1 : was->second.turn + 1));
     }
@@ -113,8 +122,12 @@ class World {
     if (step.action == Action::kAppended || step.action == Action::kSuperseded || before.records.empty()) return;
     const Record& was = before.records.back();
     const Record& is = state_.records.back();
-    RC_ASSERT(was.order == is.order && was.revision == is.revision);
+    RC_ASSERT((was.order == is.order) == (step.action != Action::kPostponed) && was.revision == is.revision);
     RC_ASSERT(Moved(was, is) <= 1);
+    if (step.action == Action::kPostponed) {
+      RC_ASSERT(situation_.policy.skip_unreachable && !situation_.clusters.at(step.cluster).reachable);
+      RC_ASSERT(is.order.back() == step.cluster && is.deploying.empty());
+    }
     if (step.action == Action::kStarted) {
       const ClusterFacts& facts = situation_.clusters.at(step.cluster);
       RC_ASSERT(facts.reachable && facts.gate.empty() && !situation_.policy.paused && was.pending.front() == step.cluster);

@@ -112,6 +112,27 @@ TEST_F(MachineTest, AnUnreachableClusterPausesAndStopsTheClock) {
   EXPECT_EQ(Tick(9min), Action::kNone);
 }
 
+TEST_F(MachineTest, AnUnreachableClusterGoesToTheEndWhereThePolicySaysSoAndItMayWait) {
+  Tick();
+  situation_.clusters["a"].reachable = false;
+  EXPECT_EQ(Tick(), Action::kNone);
+  situation_.policy.skip_unreachable = true;
+  EXPECT_EQ(Tick(), Action::kNone) << "it may not wait";
+  situation_.clusters["a"].can_wait = true;
+  EXPECT_EQ(Tick(), Action::kPostponed);
+  EXPECT_EQ(Last().order, (Names{"b", "c", "a"}));
+  for (const char* name : {"b", "c"}) {
+    EXPECT_EQ(Tick(), Action::kStarted);
+    EXPECT_EQ(Last().deploying, (Names{name}));
+    situation_.clusters[name].ready = true;
+    EXPECT_EQ(Tick(), Action::kCompleted);
+  }
+  EXPECT_EQ(Tick(), Action::kNone);
+  EXPECT_EQ(reason_, kClusterUnreachable) << "the others have it; nobody is left to go before it";
+  situation_.clusters["a"] = {.ready = true};
+  EXPECT_EQ(Tick(), Action::kStarted);
+}
+
 TEST_F(MachineTest, RollsOneClusterBackAndLeavesTheOthers) {
   RollOut();
   situation_.policy.on_failure = OnFailure::kRollback;
@@ -125,7 +146,7 @@ TEST_F(MachineTest, RollsOneClusterBackAndLeavesTheOthers) {
   EXPECT_EQ(Last().deploying, (Names{"b"}));
   EXPECT_EQ(Tick(10min), Action::kRollingBack);
   EXPECT_EQ(state_.clusters.at("a").revision, "r2");
-  EXPECT_EQ(state_.clusters.at("b"), (ClusterRevision{"r1", "", 3})) << "going back is a turn, too";
+  EXPECT_EQ(state_.clusters.at("b"), (ClusterRevision{"r1", "", 3, false})) << "going back is a turn, too";
   EXPECT_EQ(Tick(), Action::kNone);
   situation_.clusters["b"].ready = true;
   EXPECT_EQ(Tick(), Action::kFailed);
@@ -136,27 +157,55 @@ TEST_F(MachineTest, RollsOneClusterBackAndLeavesTheOthers) {
   EXPECT_EQ(Last().order, (Names{"b", "a", "c"}));
 }
 
+TEST_F(MachineTest, GoesBackOnlyToWhatTheClusterWasReadyAt) {
+  RollOut();
+  situation_.policy.on_failure = OnFailure::kRollback;
+  for (auto& [name, facts] : situation_.clusters) facts.can_roll_back = true;
+  // Withdrawn before the cluster was ready at it: going back to it would be no help.
+  for (const char* revision : {"r2", "r1"}) {
+    Want(revision);
+    Tick();
+    EXPECT_EQ(Tick(), Action::kStarted);
+  }
+  EXPECT_EQ(Tick(10min), Action::kPaused);
+  EXPECT_EQ(state_.clusters.at("a").revision, "r1");
+  // Replaced before the cluster was ready at it: the one before that is gone back to.
+  situation_.clusters["a"].ready = true;
+  while (Last().status != RecordStatus::kReady) {
+    for (auto& [name, facts] : situation_.clusters) facts.ready = true;
+    ASSERT_NE(Tick(), Action::kNone);
+  }
+  for (auto& [name, facts] : situation_.clusters) facts.ready = false;
+  for (const char* revision : {"r2", "r3"}) {
+    Want(revision);
+    Tick();
+    EXPECT_EQ(Tick(), Action::kStarted);
+  }
+  EXPECT_EQ(Tick(10min), Action::kRollingBack);
+  EXPECT_EQ(state_.clusters.at("a").revision, "r1");
+}
+
 TEST_F(MachineTest, EveryOtherRevisionIsAnotherTurnAlsoOneThatTheClusterHadBefore) {
   RollOut();
-  EXPECT_EQ(state_.clusters.at("a"), (ClusterRevision{"r1", "", 1}));
+  EXPECT_EQ(state_.clusters.at("a"), (ClusterRevision{"r1", "", 1, true}));
   Want("r2");
   Tick();
   Tick();
-  EXPECT_EQ(state_.clusters.at("a"), (ClusterRevision{"r2", "r1", 2}));
+  EXPECT_EQ(state_.clusters.at("a"), (ClusterRevision{"r2", "r1", 2, false}));
   Want("r1");
   EXPECT_EQ(Tick(), Action::kSuperseded);
   EXPECT_EQ(state_.clusters.at("a").turn, 2) << "it has not been given anything yet";
   EXPECT_EQ(Tick(), Action::kStarted);
-  EXPECT_EQ(state_.clusters.at("a"), (ClusterRevision{"r1", "r2", 3}));
+  EXPECT_EQ(state_.clusters.at("a"), (ClusterRevision{"r1", "", 3, false})) << "r2 was withdrawn before anybody was well at it";
   situation_.clusters["a"].ready = true;
   Tick();
   EXPECT_EQ(Tick(), Action::kStarted);
-  EXPECT_EQ(state_.clusters.at("b"), (ClusterRevision{"r1", "", 1})) << "it never had another one";
-  state_.clusters["c"] = {"r2", "", kMaxTurn};
+  EXPECT_EQ(state_.clusters.at("b"), (ClusterRevision{"r1", "", 1, true})) << "it never had another one";
+  state_.clusters["c"] = {"r2", "", kMaxTurn, true};
   situation_.clusters["b"].ready = true;
   Tick();
   EXPECT_EQ(Tick(), Action::kStarted);
-  EXPECT_EQ(state_.clusters.at("c"), (ClusterRevision{"r1", "r2", 1}));
+  EXPECT_EQ(state_.clusters.at("c"), (ClusterRevision{"r1", "r2", 1, false}));
 }
 
 TEST_F(MachineTest, ThereIsNothingToRollBackToAtFirst) {
@@ -181,7 +230,7 @@ TEST_F(MachineTest, AFixSupersedesWithTheBrokenClusterFirst) {
   EXPECT_EQ(state_.records[1].status, RecordStatus::kSuperseded);
   EXPECT_EQ(Last().order, (Names{"b", "a", "c"}));
   EXPECT_EQ(Tick(), Action::kStarted);
-  EXPECT_EQ(state_.clusters.at("b"), (ClusterRevision{"r3", "r2", 3}));
+  EXPECT_EQ(state_.clusters.at("b"), (ClusterRevision{"r3", "r1", 3, false})) << "it was never well at r2";
 }
 
 TEST_F(MachineTest, WhoeverIsInTheMiddleOfAChangeStaysFirstHoweverOftenThatIsSuperseded) {

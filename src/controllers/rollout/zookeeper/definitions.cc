@@ -45,6 +45,8 @@ constexpr char kDefinition[] = R"({
       "progressDeadlineSeconds": {"type": "integer", "minimum": 1, "maximum": 604800, "default": 600},
       "onFailure": {"type": "string", "enum": ["Pause", "Rollback"], "default": "Pause"},
       "allowDegraded": {"type": "boolean", "default": false, "description": "Go on while servers elsewhere are down."},
+      "skipUnreachable": {"type": "boolean", "default": false,
+                          "description": "Change a cluster that cannot be reached after the others; needs allowDegraded."},
       "paused": {"type": "boolean", "default": false}}},
     "revisionHistoryLimit": {"type": "integer", "minimum": 1, "maximum": 100, "default": 10}}},
   "status": {"type": "object", "properties": {
@@ -70,12 +72,14 @@ constexpr char kDefinition[] = R"({
     "readyReplicas": {"type": "integer"},
     "leader": {"type": "object", "properties": {"cluster": {"type": "string"}, "myid": {"type": "integer"}}},
     "stride": {"type": "integer"},
+    "namingMode": {"type": "string"},
     "clusterIndices": {"type": "object", "additionalProperties": {"type": "integer"}},
     "retiredIndices": {"type": "array", "items": {"type": "integer"}},
     "clusters": {"type": "array", "items": {"type": "object", "required": ["name"], "properties": {
       "name": {"type": "string"}, "clusterID": {"type": "string"}, "replicas": {"type": "integer"},
       "revision": {"type": "string"}, "previousRevision": {"type": "string"},
-      "turn": {"type": "integer", "description": "Which one of all revisions that the cluster has been given this is."}}}},
+      "turn": {"type": "integer", "description": "Which one of all revisions that the cluster has been given this is."},
+      "confirmed": {"type": "boolean", "description": "Whether it was ready at this one; only such a one is gone back to."}}}},
     "revisions": {"type": "array", "items": {"type": "object", "required": ["name"], "properties": {
       "name": {"type": "string"},
       "template": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
@@ -111,6 +115,8 @@ constexpr char kZooKeeper[] = R"({
     "ordinalsStart": {"type": "integer", "minimum": 0, "maximum": 254, "default": 0, "description": "Of the pods."},
     "servers": {"type": "array", "maxItems": 255, "items": {"type": "string"},
                 "description": "All servers of the ensemble: server.ID=HOST:PORT:PORT:participant;PORT."},
+    "leaving": {"type": "array", "maxItems": 255, "items": {"type": "integer", "minimum": 1, "maximum": 255},
+                "description": "Servers of other clusters that are to go: they are let go from here once they do not serve."},
     "config": {"type": "object", "properties": {
       "tickTime": {"type": "integer", "minimum": 1, "default": 2000, "description": "Milliseconds."},
       "initLimit": {"type": "integer", "minimum": 1, "default": 10, "description": "Ticks."},

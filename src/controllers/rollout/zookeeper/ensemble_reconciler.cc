@@ -82,6 +82,8 @@ base::Result<ReconcileResult> EnsembleReconciler::Reconcile(const std::string& k
   base::Ensure(*ensemble, {"apiVersion"}) = MultiClusterZooKeepers().ApiVersion();
   if (!IsDeleted(*ensemble)) {
     if (const auto spec = DecodeSpec({Json(*ensemble, {}), ""}); !spec) {
+      EVENKEEL_ASSIGN(const HubReading reading, ReadHub(context_.hub, *ensemble));
+      EVENKEEL_TRY(Repair(key, *ensemble, reading));
       return Refuse(*std::move(ensemble), "InvalidSpec", spec.error().message());
     }
     if (!HasFinalizer(*ensemble)) {
@@ -107,7 +109,10 @@ base::Result<ReconcileResult> EnsembleReconciler::CarryOut(const std::string& ke
   input.fleet = reading.Objects();
   input.now = context_.clock.Now();
   const auto plan = PlanRollout(input);
-  if (!plan) return Refuse(std::move(ensemble), "InvalidStatus", plan.error().message());
+  if (!plan) {
+    EVENKEEL_TRY(Repair(key, ensemble, reading));
+    return Refuse(std::move(ensemble), "InvalidStatus", plan.error().message());
+  }
   if (const auto taken = TryTemplate(*plan, reading); !taken) {
     const base::Code code = taken.error().code();
     if (code == base::Code::kNotFound) {
@@ -115,6 +120,7 @@ base::Result<ReconcileResult> EnsembleReconciler::CarryOut(const std::string& ke
     }
     const bool refused = code == base::Code::kInvalid || code == base::Code::kBadRequest || code == base::Code::kForbidden;
     if (!refused) return base::Fail(taken.error());
+    EVENKEEL_TRY(Repair(key, ensemble, reading));
     return Refuse(std::move(ensemble), "TemplateRefused", taken.error().message());
   }
   EVENKEEL_ASSIGN(ensemble, WriteStatus(std::move(ensemble), plan->status));
@@ -135,6 +141,21 @@ base::Result<ReconcileResult> EnsembleReconciler::CarryOut(const std::string& ke
     return ReconcileResult{};
   }
   return ReconcileResult{WhenAgain(ensemble, plan->acted, input.now)};
+}
+
+base::Status EnsembleReconciler::Repair(const std::string& key, const Json& ensemble, const HubReading& reading) {
+  if (!reading.missing_kind.empty()) return {};
+  PlanInput input;
+  input.object = {Json(ensemble, {}), ""};
+  input.fleet = reading.Objects();
+  input.now = context_.clock.Now();
+  const auto repairs = PlanRepair(input);
+  // A status that cannot be used is told where it is needed.
+  if (!repairs || repairs->empty()) return {};
+  for (const Json& desired : *repairs) EVENKEEL_TRY(Apply(desired, reading, false));
+  context_.metrics.CountTransition(key, "DriftRepaired");
+  context_.events.Normal(ensemble, "DriftRepaired", "overrides are as they were while the spec cannot be used");
+  return {};
 }
 
 base::Status EnsembleReconciler::KeepFinalizer(const Json& ensemble, bool keep) {

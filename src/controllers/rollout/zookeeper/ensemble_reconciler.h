@@ -50,6 +50,8 @@ class EnsembleReconciler {
   base::Result<runtime::ReconcileResult> CarryOut(const std::string& key, base::Json ensemble);
   /// The template as the hub's API would take it, without writing it: it must not be refused half-way through a plan.
   base::Status TryTemplate(const Plan& plan, const HubReading& reading);
+  /// Of the overrides, while nothing can be planned: without its override a cluster would lose its servers.
+  base::Status Repair(const std::string& key, const base::Json& ensemble, const HubReading& reading);
   base::Status Apply(const base::Json& desired, const HubReading& reading, bool dry_run);
   base::Status Remove(const ObjectRef& item, const HubReading& reading);
   base::Result<runtime::ReconcileResult> Refuse(base::Json ensemble, const std::string& reason, const std::string& message);

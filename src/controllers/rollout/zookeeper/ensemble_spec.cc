@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "controllers/rollout/budget.h"
@@ -21,6 +22,9 @@ constexpr int64_t kSecondsMax = 7 * 24 * 3600;
 constexpr int64_t kHistoryMax = 100;
 constexpr size_t kClusterNameMax = 48;  // Karmada's
 constexpr size_t kLabelMax = 63;
+constexpr std::array kModes = {std::pair{NamingMode::kClusterset, "clusterset"}, std::pair{NamingMode::kNative, "native"},
+                               std::pair{NamingMode::kPerClusterService, "perClusterService"},
+                               std::pair{NamingMode::kExternal, "external"}};
 
 class SpecReader {
  public:
@@ -94,17 +98,11 @@ class SpecReader {
 
   base::Status ReadNaming() {
     EVENKEEL_ASSIGN(const std::string mode, Text({"spec", "naming", "mode"}, "clusterset"));
-    if (mode == "clusterset") {
-      spec_.naming.mode = NamingMode::kClusterset;
-    } else if (mode == "native") {
-      spec_.naming.mode = NamingMode::kNative;
-    } else if (mode == "perClusterService") {
-      spec_.naming.mode = NamingMode::kPerClusterService;
-    } else if (mode == "external") {
-      spec_.naming.mode = NamingMode::kExternal;
-    } else {
+    const auto parsed = ParseNamingMode(mode);
+    if (!parsed) {
       return Wrong("spec.naming.mode", Quoted(mode) + " is not clusterset, native, perClusterService or external");
     }
+    spec_.naming.mode = *parsed;
     EVENKEEL_ASSIGN(spec_.naming.stride, Number({"spec", "naming", "stride"}, 10, 1, kIdMax));
     EVENKEEL_ASSIGN(spec_.naming.cluster_domain, Text({"spec", "naming", "clusterDomain"}, "cluster.local"));
     if (const std::string wrong = kube::CheckDnsSubdomain(spec_.naming.cluster_domain); !wrong.empty()) {
@@ -171,7 +169,7 @@ class SpecReader {
       return {};
     }
     if (!body->is_object()) return Wrong("spec.template", "not an object");
-    for (const char* own : {"replicas", "servers", "myidOffset", "rolloutRevision", "ordinalsStart"}) {
+    for (const char* own : {"replicas", "servers", "myidOffset", "leaving", "rolloutRevision", "ordinalsStart"}) {
       if (body->get_object().contains(own)) {
         return Wrong(std::string("spec.template.") + own,
                      "differs from cluster to cluster and is filled in for each: leave it out");
@@ -194,6 +192,7 @@ class SpecReader {
     }
     spec_.policy.on_failure = on_failure == "Pause" ? OnFailure::kPause : OnFailure::kRollback;
     EVENKEEL_ASSIGN(spec_.allow_degraded, Flag({"spec", "rollout", "allowDegraded"}));
+    EVENKEEL_ASSIGN(spec_.policy.skip_unreachable, Flag({"spec", "rollout", "skipUnreachable"}));
     EVENKEEL_ASSIGN(spec_.policy.paused, Flag({"spec", "rollout", "paused"}));
     EVENKEEL_ASSIGN(const int64_t limit, Number({"spec", "revisionHistoryLimit"}, 10, 1, kHistoryMax));
     spec_.policy.history_limit = static_cast<size_t>(limit);
@@ -259,6 +258,17 @@ int64_t Total(const Shares& shares) {
   int64_t total = 0;
   for (const auto& [cluster, share] : shares) total += share;
   return total;
+}
+
+std::string_view Name(NamingMode mode) {
+  const auto* found = std::ranges::find(kModes, mode, [](const auto& item) { return item.first; });
+  EVENKEEL_CHECK(found != kModes.end());
+  return found->second;
+}
+
+std::optional<NamingMode> ParseNamingMode(std::string_view name) {
+  const auto* found = std::ranges::find_if(kModes, [&](const auto& item) { return item.second == name; });
+  return found == kModes.end() ? std::nullopt : std::optional(found->first);
 }
 
 base::Result<EnsembleSpec> DecodeSpec(const kube::ManifestObject& object) {

@@ -8,11 +8,14 @@
 //     naming: {mode: clusterset | native | perClusterService | external, stride: 10, clusterDomain: cluster.local,
 //              template: "<zk>-<c>-<o>.example.org"}               # template: of external names
 //     template: {}                           # body of the member's ZooKeeper
-//     rollout: {order: [], progressDeadlineSeconds: 600, onFailure: Pause | Rollback, allowDegraded: false, paused: false}
+//     rollout: {order: [], progressDeadlineSeconds: 600, onFailure: Pause | Rollback, allowDegraded: false, skipUnreachable:
+//     false,
+//               paused: false}
 //     revisionHistoryLimit: 10
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +37,9 @@ struct Naming {
 /// Voters by cluster; clusters without any are left out.
 using Shares = std::map<std::string, int64_t>;
 int64_t Total(const Shares& shares);
+/// As in spec.naming.mode; nullopt: there is no such mode.
+std::string_view Name(NamingMode mode);
+std::optional<NamingMode> ParseNamingMode(std::string_view name);
 
 struct EnsembleSpec {
   std::string name, ns;

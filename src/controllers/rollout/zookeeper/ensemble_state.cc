@@ -30,6 +30,10 @@ class StateReader {
     EVENKEEL_TRY(ReadClusters());
     EVENKEEL_TRY(CheckBase());
     state_.stride = base::FindInt(*status, {"stride"});
+    if (const std::string_view mode = FindString(*status, {"namingMode"}); !mode.empty()) {
+      state_.mode = ParseNamingMode(mode);
+      if (!state_.mode) return Wrong("status.namingMode", Quoted(mode) + " is none");
+    }
     if (state_.stride < 0 || state_.stride > kIdMax) return Wrong("status.stride", fmt::format("not from 0 to {}", kIdMax));
     return {};
   }
@@ -139,6 +143,7 @@ class StateReader {
         }
       }
       EVENKEEL_ASSIGN(cluster.turn, ReadTurn(json, at));
+      cluster.confirmed = base::FindBool(json, {"confirmed"}, true);
       if (!state_.rollout.clusters.emplace(name, std::move(cluster)).second)
         return Wrong(at + ".name", Quoted(name) + " is listed twice");
     }
@@ -181,6 +186,24 @@ const Revision* EnsembleState::Find(const std::string& revision) const {
   return found == revisions.end() ? nullptr : &found->second;
 }
 
+std::set<int64_t> EnsembleState::LeavingElsewhere(const std::string& cluster) const {
+  std::set<int64_t> leaving;
+  const auto given = rollout.clusters.find(cluster);
+  if (rollout.records.empty() || given == rollout.clusters.end()) return leaving;
+  const Record& record = rollout.records.back();
+  const Revision *base = Find(record.base_revision), *current = Find(record.revision);
+  if (record.status == RecordStatus::kReady || base == nullptr || current == nullptr) return leaving;
+  if (Find(given->second.revision)->shares != current->shares) return leaving;
+  for (const auto& [other, share] : base->shares) {
+    const auto kept = current->shares.find(other);
+    const int64_t offset = identities.at(other).index * stride;
+    for (int64_t ordinal = kept == current->shares.end() ? 0 : kept->second; ordinal < share; ++ordinal) {
+      if (other != cluster) leaving.insert(offset + ordinal + 1);
+    }
+  }
+  return leaving;
+}
+
 void EnsembleState::AssignIndices(const EnsembleSpec& spec) {
   int64_t next = retired.empty() ? 0 : *retired.rbegin() + 1;
   for (const auto& [name, identity] : identities) next = std::max(next, identity.index + 1);
@@ -195,6 +218,7 @@ void EnsembleState::AssignIndices(const EnsembleSpec& spec) {
     if (spec.cluster_ids.contains(name)) found->second.id = id;
   }
   stride = spec.naming.stride;
+  mode = spec.naming.mode;
 }
 
 void EnsembleState::Retire(const std::string& cluster) {
@@ -238,6 +262,7 @@ void WriteState(const EnsembleState& state, JsonObject& status) {
       cluster["revision"] = given->second.revision;
       if (!given->second.previous.empty()) cluster["previousRevision"] = given->second.previous;
       cluster["turn"] = given->second.turn;
+      cluster["confirmed"] = given->second.confirmed;
       const Revision* revision = state.Find(given->second.revision);
       const auto share = revision == nullptr ? Shares::const_iterator{} : revision->shares.find(name);
       if (revision != nullptr && share != revision->shares.end()) cluster["replicas"] = share->second;
@@ -249,6 +274,7 @@ void WriteState(const EnsembleState& state, JsonObject& status) {
   for (const int64_t index : state.retired) retired.push_back(index);
   status["retiredIndices"] = std::move(retired);
   status["stride"] = state.stride;
+  if (state.mode) status["namingMode"] = Name(*state.mode);
   status["clusters"] = std::move(clusters);
   JsonArray revisions;
   for (const auto& [name, revision] : state.revisions) {

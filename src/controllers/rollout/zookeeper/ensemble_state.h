@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -30,12 +31,16 @@ base::Json ToJson(const Shares& shares);
 
 struct EnsembleState {
   State rollout;
-  Identities identities;      ///< of the clusters that have an index
-  std::set<int64_t> retired;  ///< indices of clusters that are gone
-  int64_t stride = 0;         ///< that the ids were made with; 0: none yet
+  Identities identities;             ///< of the clusters that have an index
+  std::set<int64_t> retired;         ///< indices of clusters that are gone
+  int64_t stride = 0;                ///< that the ids were made with; 0: none yet
+  std::optional<NamingMode> mode{};  ///< of the servers' names; nullopt: none yet, or a program wrote it that does not say
   std::map<std::string, Revision> revisions;
 
   const Revision* Find(const std::string& revision) const;
+  /// Ids that the record under way takes out of the list, if the cluster has been given the list without them and they are
+  /// none of its own.
+  std::set<int64_t> LeavingElsewhere(const std::string& cluster) const;
   /// Gives each cluster of the spec (without any index yet: of the last record, too) that has none the next index that nobody
   /// ever had, by name.
   void AssignIndices(const EnsembleSpec& spec);

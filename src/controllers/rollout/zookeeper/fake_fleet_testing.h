@@ -209,10 +209,10 @@ class FakeFleet {
     if (!unreachable_.contains(cluster)) members_[cluster].spec = object.at("spec");
   }
 
-  /// Of what servers are started with: a mark that changes by itself restarts nobody.
+  /// Of what servers are started with: a mark that changes by itself, or who leaves elsewhere, restarts nobody.
   static std::string ContentOf(const Member& member) {
     base::Json spec(member.spec, {});
-    if (spec.is_object()) spec.as_object().erase("rolloutRevision");
+    for (const char* field : {"rolloutRevision", "leaving"}) base::Erase(spec, {field});
     return HashOf(spec);
   }
 

@@ -274,6 +274,50 @@ TEST_F(HubControllerTest, BadInputIsAConditionAndNothingElse) {
   EXPECT_EQ(Condition("Degraded", "status"), "False");
 }
 
+TEST_F(HubControllerTest, AnOverrideDeletedWhileTheSpecOrTheTemplateCannotBeUsedComesBack) {
+  Replica replica("a", executor, api, metrics);
+  SetSpec("3.8.4");
+  ASSERT_TRUE(Settle());
+  const auto comes_back = [&] {
+    karmada.holds = true;
+    api->Remove(karmada::OverridePolicies(), "data/zk-m2");
+    executor.RunFor(35s);
+    EXPECT_TRUE(api->objects["overridepolicies"].contains("data/zk-m2"));
+    EXPECT_EQ(TagOf("m2"), "3.8.4");
+    karmada.holds = false;
+  };
+  SetSpec("3.8.5", R"(, "rollout": {"order": ["m1", "m1", "m2"]})");
+  executor.RunFor(5s);
+  EXPECT_EQ(Condition("Degraded", "reason"), "InvalidSpec");
+  comes_back();
+  EXPECT_TRUE(Reasons().contains("DriftRepaired"));
+  replica.hub.refuses = "ZooKeeper";
+  SetSpec("no such");
+  executor.RunFor(5s);
+  EXPECT_EQ(Condition("Degraded", "reason"), "TemplateRefused");
+  comes_back();
+  SetSpec("3.8.4", R"(, "naming": {"stride": 20})");
+  executor.RunFor(5s);
+  EXPECT_EQ(Condition("Degraded", "reason"), "InvalidStatus");
+  comes_back();
+}
+
+TEST_F(HubControllerTest, AStatusThatIsEmptiedStopsNobody) {
+  Replica replica("a", executor, api, metrics);
+  SetSpec("3.8.4");
+  ASSERT_TRUE(Settle());
+  const auto changes = karmada.changes;
+  replica.hub.writes.clear();
+  Json object = Ensemble();
+  object.as_object().erase("status");
+  api->Put(MultiClusterZooKeepers(), object);
+  ASSERT_TRUE(Settle());
+  executor.RunFor(1min);
+  EXPECT_EQ(karmada.changes, changes);
+  for (const std::string& write : replica.hub.writes) EXPECT_EQ(write, "status MultiClusterZooKeeper zk");
+  EXPECT_TRUE(Reasons().contains("StateAdopted"));
+}
+
 TEST_F(HubControllerTest, AnEditedRecordStopsEverythingAndSaysWhere) {
   Replica replica("a", executor, api, metrics);
   SetSpec("3.8.4");

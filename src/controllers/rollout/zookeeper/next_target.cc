@@ -19,17 +19,6 @@ const Json* FindOverride(const EnsembleSpec& spec, const std::vector<const Json*
   return found == children.end() ? nullptr : *found;
 }
 
-/// The value that an override sets at a path; null when it does not.
-const Json* Overridden(const Json& override_policy, std::string_view path) {
-  const Json* value = nullptr;
-  for (const Json& rule : base::FindArray(override_policy, {"spec", "overrideRules"})) {
-    for (const Json& item : base::FindArray(rule, {"overriders", "plaintext"})) {
-      if (FindString(item, {"path"}) == path) value = base::Find(item, {"value"});
-    }
-  }
-  return value;
-}
-
 const Revision& Keep(EnsembleState& state, Revision revision) {
   return state.revisions.emplace(revision.name, std::move(revision)).first->second;
 }
@@ -42,10 +31,10 @@ Revision Observed(const EnsembleSpec& spec, const std::vector<const Json*>& chil
     const auto placed = spec.shares.find(cluster);
     int64_t share = placed == spec.shares.end() ? 0 : placed->second;
     if (const Json* existing = FindOverride(spec, children, cluster)) {
-      if (const Json* value = Overridden(*existing, "/spec/replicas"); value != nullptr && value->is_int64()) {
+      if (const Json* value = OverriddenBy(*existing, "/spec/replicas"); value != nullptr && value->is_int64()) {
         share = std::clamp<int64_t>(value->get_int64(), 0, spec.naming.stride);
       }
-      if (const Json* value = Overridden(*existing, "/spec"); value != nullptr && value->is_object()) body = Json(*value, {});
+      if (const Json* value = OverriddenBy(*existing, "/spec"); value != nullptr && value->is_object()) body = Json(*value, {});
     }
     if (share > 0) shares[cluster] = share;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "controllers/rollout/budget.h"
+#include "controllers/rollout/zookeeper/adoption.h"
 #include "controllers/rollout/zookeeper/definitions.h"
 #include "controllers/rollout/zookeeper/ensemble_state.h"
 #include "controllers/rollout/zookeeper/membership.h"
@@ -23,6 +24,13 @@ using base::Json;
 using base::JsonArray;
 using base::JsonObject;
 
+const Json* FindChild(const FleetObjects& fleet, const Json& desired) {
+  const auto found = std::ranges::find_if(fleet.children, [&](const Json* child) {
+    return FindString(*child, {"kind"}) == FindString(desired, {"kind"}) && kube::NameOf(*child) == kube::NameOf(desired);
+  });
+  return found == fleet.children.end() ? nullptr : *found;
+}
+
 std::string_view OwnerOf(const Json& object) { return FindString(object, {"metadata", "labels", kOwnerLabel}); }
 
 ObjectRef RefOf(const Json& object) {
@@ -36,6 +44,7 @@ class Planner {
       : input_(input), spec_(std::move(spec)), state_(std::move(state)) {}
 
   base::Result<Plan> Run() {
+    EVENKEEL_ASSIGN(adopted_, AdoptRunning(input_.object, spec_, input_.fleet, input_.now, state_));
     EVENKEEL_TRY(CheckIds());
     std::set<std::string> clusters;
     for (const auto& [name, identity] : state_.identities) clusters.insert(name);
@@ -45,9 +54,13 @@ class Planner {
     const Lists lists = AdoptLastRecord(spec_, generations, input_.fleet.children, state_);
     NextRevision next = FindNextRevision(spec_, state_, lists);
     refused_ = WhyRefused();
-    Take(next, lists, generations);
-    if (refused_.empty()) {
-      ReleaseClusters();
+    if (adopted_) {
+      acted_ = true;
+      plan_.reason = "StateAdopted";
+      plan_.message = "the status says nothing of servers that run: what they run is taken from their overrides and reports";
+    } else {
+      Take(next, lists, generations);
+      if (refused_.empty()) ReleaseClusters();
     }
     AddObjects(next.revision);
     state_.DropRevisions();
@@ -61,6 +74,13 @@ class Planner {
       return WrongField(input_.object, "spec.naming.stride",
                         fmt::format("cannot change from {} to {} while servers run: their ids would change", state_.stride,
                                     spec_.naming.stride));
+    }
+    // Where pods have ordinals of their own, a StatefulSet made for the other kind would lose sight of its servers.
+    const auto has_ordinals = [](NamingMode mode) { return mode == NamingMode::kNative; };
+    if (state_.mode && has_ordinals(*state_.mode) != has_ordinals(spec_.naming.mode) && !state_.rollout.clusters.empty()) {
+      return WrongField(input_.object, "spec.naming.mode",
+                        fmt::format("cannot change from {} to {} while servers run: their pods would have other names",
+                                    Name(*state_.mode), Name(spec_.naming.mode)));
     }
     state_.AssignIndices(spec_);
     for (const auto& [cluster, share] : spec_.shares) {
@@ -190,13 +210,6 @@ class Planner {
     plan_.apply.push_back(std::move(desired));
   }
 
-  const Json* FindChild(const Json& desired) const {
-    const auto found = std::ranges::find_if(input_.fleet.children, [&](const Json* child) {
-      return FindString(*child, {"kind"}) == FindString(desired, {"kind"}) && kube::NameOf(*child) == kube::NameOf(desired);
-    });
-    return found == input_.fleet.children.end() ? nullptr : *found;
-  }
-
   void AddObjects(const Revision& next) {
     if (refused_ == "NameTaken") return;
     const Revision* last = state_.rollout.records.empty() ? nullptr : state_.Find(state_.rollout.records.back().revision);
@@ -208,8 +221,8 @@ class Planner {
       const ClusterRevision* has = given == state_.rollout.clusters.end() ? nullptr : &given->second;
       const Revision* revision = has == nullptr ? last : state_.Find(has->revision);
       EVENKEEL_CHECK(has == nullptr || revision != nullptr);
-      Json desired = RenderOverride(spec_, state_.identities, cluster, revision == nullptr ? next : *revision, has);
-      const Json* existing = FindChild(desired);
+      Json desired = RenderOverride(spec_, state_, cluster, revision == nullptr ? next : *revision);
+      const Json* existing = FindChild(input_.fleet, desired);
       Apply(std::move(desired), existing);
     }
     if (!refused_.empty()) return;
@@ -219,7 +232,7 @@ class Planner {
     std::ranges::move(RenderPropagationPolicies(spec_, clusters), std::back_inserter(others));
     for (Json& desired : others) {
       wanted.emplace(FindString(desired, {"kind"}), kube::NameOf(desired));
-      const Json* existing = FindChild(desired);
+      const Json* existing = FindChild(input_.fleet, desired);
       Apply(std::move(desired), existing);
     }
     RemoveLeftovers(clusters, wanted);
@@ -280,7 +293,7 @@ class Planner {
   FleetReading fleet_;
   Schedule schedule_;
   std::string refused_;
-  bool acted_ = false, up_to_date_ = true;
+  bool adopted_ = false, acted_ = false, up_to_date_ = true;
   Plan plan_;
 };
 
@@ -322,6 +335,24 @@ Plan PlanDeletion(const PlanInput& input, const EnsembleSpec& spec) {
 }
 
 }  // namespace
+
+base::Result<std::vector<Json>> PlanRepair(const PlanInput& input) {
+  EVENKEEL_ASSIGN(const EnsembleState state, ReadState(input.object));
+  EnsembleSpec spec;
+  spec.name = kube::NameOf(input.object.object);
+  spec.ns = kube::NamespaceOf(input.object.object);
+  spec.naming.stride = std::max<int64_t>(state.stride, 1);
+  spec.naming.mode = state.mode.value_or(spec.naming.mode);
+  std::vector<Json> repairs;
+  if (!state.mode) return repairs;
+  for (const auto& [cluster, given] : state.rollout.clusters) {
+    Json desired = RenderOverride(spec, state, cluster, *state.Find(given.revision));
+    const Json* existing = FindChild(input.fleet, desired);
+    const bool foreign = existing != nullptr && OwnerOf(*existing) != spec.name;
+    if (!foreign && (existing == nullptr || !Says(*existing, desired))) repairs.push_back(std::move(desired));
+  }
+  return repairs;
+}
 
 Json Plan::ToJson() const {
   JsonArray objects, references;

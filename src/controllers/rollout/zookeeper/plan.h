@@ -46,4 +46,8 @@ struct Plan {
 /// Nothing is planned then. What may yet come right (no schedule, a cluster that is not known) is a condition instead.
 base::Result<Plan> PlanRollout(const PlanInput& input);
 
+/// The overrides of clusters that have been given a revision, as far as they are not there as they should be. Asks nothing of
+/// the spec, so that what runs stays as it is while that cannot be used. kBadRequest as of PlanRollout for the status.
+base::Result<std::vector<base::Json>> PlanRepair(const PlanInput& input);
+
 }  // namespace evenkeel::controllers::rollout::zookeeper

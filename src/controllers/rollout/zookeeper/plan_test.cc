@@ -398,6 +398,181 @@ TEST(RolloutPlanTest, AStatusThatCountsNoTurnsIsOfTheFirst) {
   EXPECT_TRUE(base::Equal(plan.status, counted));
 }
 
+TEST(RolloutPlanTest, AClusterThatCannotBeReachedMayBeChangedAfterTheOthers) {
+  const std::string rollout = R"(, "rollout": {"allowDegraded": true, "skipUnreachable": true})";
+  FakeFleet fleet(Spec(kFive, R"("template": {"image": {"tag": "3.8.4"}})" + rollout));
+  fleet.Settle();
+  fleet.SetReachable("m3", false);
+  fleet.SetSpec(Spec(kFive, kNewer + rollout));
+  for (int i = 0; i < 60 && FindString(Overridden(fleet, "m1", "/spec"), {"image", "tag"}) != "3.8.5"; ++i) {
+    fleet.Tick();
+    fleet.Work();
+  }
+  EXPECT_EQ(Order(fleet), (std::vector<std::string>{"m2", "m1", "m3"}));
+  EXPECT_EQ(FindString(Overridden(fleet, "m3", "/spec"), {"image", "tag"}), "3.8.4");
+  fleet.SetReachable("m3", true);
+  fleet.Settle();
+  EXPECT_EQ(FindString(Overridden(fleet, "m3", "/spec"), {"image", "tag"}), "3.8.5");
+}
+
+TEST(RolloutPlanTest, AServerThatGoesIsNamedToTheOtherClustersWhileItsRecordIsUnderWay) {
+  FakeFleet fleet(Spec(kFive));
+  fleet.Settle();
+  fleet.SetSpec(Spec(Cluster("m1", 2) + "," + Cluster("m2", 2)));
+  for (int i = 0; i < 5 && fleet.records().size() < 2; ++i) fleet.Tick();
+  ASSERT_EQ(fleet.records().size(), 2u);
+  StartUntil(fleet, "m3");
+  EXPECT_TRUE(base::Equal(Overridden(fleet, "m1", "/spec/leaving"), base::JsonArray{21}));
+  EXPECT_TRUE(base::Equal(Overridden(fleet, "m2", "/spec/leaving"), base::JsonArray{21}));
+  EXPECT_TRUE(Overridden(fleet, "m3", "/spec/leaving").is_null()) << "its own operator lets it go";
+  fleet.Settle();
+  EXPECT_EQ(fleet.Servers(), (Ids{1, 2, 11, 12}));
+  EXPECT_TRUE(Overridden(fleet, "m1", "/spec/leaving").is_null()) << "the id may be given to a server again";
+}
+
+/// What overrides pin that have begun, without who leaves elsewhere, which is about the record.
+std::map<std::string, Json> Pinned(FakeFleet& fleet) {
+  std::map<std::string, Json> pinned;
+  for (const auto& [key, child] : fleet.children()) {
+    if (!key.starts_with("OverridePolicy/") || Overridden(child, "/spec/rolloutRevision") == Json(kNoRevision)) continue;
+    for (const char* path : {"/spec", "/spec/replicas", "/spec/myidOffset", "/spec/servers", "/spec/rolloutRevision"}) {
+      pinned[key + path] = Overridden(child, path);
+    }
+  }
+  return pinned;
+}
+
+/// Empties the status, and checks that no reconcile from then on stops a server or gives a cluster anything but what it had,
+/// until the first that has been adopted.
+Plan Forget(FakeFleet& fleet) {
+  const auto before = Pinned(fleet);
+  const Ids servers = fleet.Servers();
+  fleet.ensemble().as_object().erase("status");
+  const Plan plan = fleet.Tick();
+  EXPECT_EQ(plan.reason, "StateAdopted");
+  EXPECT_EQ(Pinned(fleet), before);
+  EXPECT_EQ(fleet.Servers(), servers);
+  return plan;
+}
+
+TEST(RolloutPlanTest, AStatusThatIsEmptiedIsMadeOutAgainFromWhatRuns) {
+  FakeFleet fleet(Spec(kFive));
+  fleet.Settle();
+  fleet.SetSpec(Spec(kFive, kNewer));
+  fleet.Settle();
+  const Json before = fleet.status();
+  Forget(fleet);
+  EXPECT_EQ(FindString(fleet.records().back(), {"revision"}), FindString(before.at("records").as_array().back(), {"revision"}));
+  EXPECT_TRUE(base::Equal(fleet.status().at("clusterIndices"), before.at("clusterIndices")));
+  EXPECT_EQ(FindString(fleet.status(), {"phase"}), "Ready");
+  EXPECT_EQ(fleet.Tick().reason, "UpToDate");
+  fleet.SetSpec(Spec(kThree));
+  fleet.Settle();
+  EXPECT_EQ(fleet.Servers(), (Ids{1, 11, 21}));
+  EXPECT_EQ(fleet.least_voters(), 3);
+}
+
+TEST(RolloutPlanTest, AStatusThatIsEmptiedAnywhereInARolloutIsMadeOutAgainFromWhatRuns) {
+  const std::string four = Cluster("m1", 2) + "," + Cluster("m2", 1) + "," + Cluster("m3", 1);
+  for (const std::string& to :
+       {Spec(kThree, kNewer), Spec(four), Spec(Cluster("m1", 1) + "," + Cluster("m2", 1) + "," + Cluster("m4", 1))}) {
+    for (int steps = 1; steps <= 24; ++steps) {
+      FakeFleet fleet(Spec(kThree));
+      fleet.Settle();
+      fleet.SetSpec(to);
+      for (int i = 0; i < steps; ++i) {
+        fleet.Tick();
+        fleet.Work();
+      }
+      Forget(fleet);
+      fleet.Settle();
+      EXPECT_EQ(fleet.Servers().size(), to == Spec(four) ? 4u : 3u) << steps << " " << to;
+      EXPECT_GE(fleet.least_voters(), 3) << steps << " " << to;
+    }
+  }
+}
+
+TEST(RolloutPlanTest, AStatusThatIsEmptiedInAFirstDeploymentIsMadeOutAgain) {
+  for (int steps = 1; steps <= 16; ++steps) {
+    FakeFleet fleet(Spec(kFive));
+    for (int i = 0; i < steps; ++i) {
+      fleet.Tick();
+      fleet.Work();
+    }
+    const auto before = fleet.children();
+    fleet.ensemble().as_object().erase("status");
+    fleet.Tick();
+    EXPECT_EQ(fleet.children(), before) << steps;
+    fleet.Settle();
+    EXPECT_EQ(fleet.Servers(), (Ids{1, 2, 11, 12, 21}));
+  }
+}
+
+TEST(RolloutPlanTest, WhatRunsWithoutStatusAndOverrideIsTakenFromItsReportOrNothingIsWritten) {
+  FakeFleet fleet(Spec(kFive));
+  fleet.Settle();
+  const auto before = fleet.children();
+  fleet.children().erase("OverridePolicy/zk-m2");
+  fleet.ensemble().as_object().erase("status");
+  fleet.Tick();
+  EXPECT_EQ(fleet.children(), before) << "it says which revision it runs, and others are pinned to the same";
+  // Nobody knows what this one is.
+  for (const char* cluster : {"m1", "m2", "m3"}) fleet.children().erase(std::string("OverridePolicy/zk-") + cluster);
+  fleet.SetSpec(Spec(kFive, kNewer));
+  fleet.ensemble().as_object().erase("status");
+  const auto plan = PlanRollout(fleet.Input());
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().message(),
+            "test: MultiClusterZooKeeper data/zk: status: it says nothing of servers that run, and m1 has no override and runs "
+            "another revision than spec");
+}
+
+TEST(RolloutPlanTest, OverridesArePutBackWhileTheSpecCannotBeUsed) {
+  FakeFleet fleet(Spec(kFive, R"("template": {"image": {"tag": "3.8.4"}}, "naming": {"mode": "native"})"));
+  fleet.Settle();
+  const auto before = fleet.children();
+  EXPECT_TRUE(PlanRepair(fleet.Input())->empty());
+  fleet.SetSpec(R"({"placement": {"clusters": []}, "naming": 3})");
+  EXPECT_FALSE(PlanRollout(fleet.Input()));
+  EXPECT_TRUE(PlanRepair(fleet.Input())->empty());
+  fleet.children().erase("OverridePolicy/zk-m2");
+  const auto repairs = PlanRepair(fleet.Input());
+  ASSERT_TRUE(repairs);
+  ASSERT_EQ(repairs->size(), 1u);
+  EXPECT_TRUE(base::Equal(repairs->front(), before.at("OverridePolicy/zk-m2")));
+}
+
+TEST(RolloutPlanTest, PodsKeepTheirKindOfNamesWhileTheyRun) {
+  FakeFleet fleet(Spec(kFive));
+  fleet.Settle();
+  fleet.SetSpec(Spec(kFive, R"("naming": {"mode": "native"})"));
+  const auto plan = PlanRollout(fleet.Input());
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().message(),
+            "test: MultiClusterZooKeeper data/zk: spec.naming.mode: cannot change from clusterset to native while servers run: "
+            "their pods would have other names");
+}
+
+TEST(RolloutPlanTest, RollbackIsNotToWhatHasBeenTakenBack) {
+  const std::string rollback = R"(, "rollout": {"onFailure": "Rollback"})";
+  FakeFleet fleet(Spec(kFive, R"("template": {"image": {"tag": "3.8.4"}})" + rollback));
+  fleet.Settle();
+  fleet.Break("m2", true);
+  fleet.SetSpec(Spec(kFive, kNewer + rollback));
+  const auto work = [&] {
+    for (int i = 0; i < 5; ++i) {
+      fleet.Tick();
+      fleet.Work();
+    }
+  };
+  work();
+  fleet.SetSpec(Spec(kFive, R"("template": {"image": {"tag": "3.8.4"}})" + rollback));
+  work();
+  fleet.Later(std::chrono::minutes(11));
+  EXPECT_EQ(fleet.Tick().reason, "ProgressDeadlineExceeded");
+  EXPECT_EQ(FindString(Overridden(fleet, "m2", "/spec"), {"image", "tag"}), "3.8.4");
+}
+
 TEST(RolloutPlanTest, DeletionTakesTheOverridesLast) {
   FakeFleet fleet(Spec(kFive));
   fleet.Settle();

@@ -99,11 +99,13 @@ std::vector<Json> RenderPropagationPolicies(const EnsembleSpec& spec, const std:
 
 std::string OverrideName(const EnsembleSpec& spec, const std::string& cluster) { return spec.name + "-" + cluster; }
 
-Json RenderOverride(const EnsembleSpec& spec, const Identities& identities, const std::string& cluster,
-                    const Revision& revision, const ClusterRevision* given) {
+Json RenderOverride(const EnsembleSpec& spec, const EnsembleState& state, const std::string& cluster,
+                    const Revision& revision) {
+  const auto found = state.rollout.clusters.find(cluster);
+  const ClusterRevision* given = found == state.rollout.clusters.end() ? nullptr : &found->second;
   const auto share = revision.shares.find(cluster);
   const int64_t replicas = given != nullptr && share != revision.shares.end() ? share->second : 0;
-  const int64_t offset = IdOffset(spec.naming, identities.at(cluster));
+  const int64_t offset = IdOffset(spec.naming, state.identities.at(cluster));
   JsonArray servers;
   for (const std::string& server : revision.servers) servers.push_back(Json(server));
   const auto set = [](const char* path, const char* op, Json value) {
@@ -114,12 +116,25 @@ Json RenderOverride(const EnsembleSpec& spec, const Identities& identities, cons
                       set("/spec/myidOffset", "add", offset), set("/spec/servers", "add", std::move(servers)),
                       set("/spec/rolloutRevision", "add", Json(given == nullptr ? kNoRevision : MarkOf(*given)))};
   if (spec.naming.mode == NamingMode::kNative) plaintext.push_back(set("/spec/ordinalsStart", "add", offset));
+  JsonArray leaving;
+  for (const int64_t id : state.LeavingElsewhere(cluster)) leaving.push_back(id);
+  if (!leaving.empty()) plaintext.push_back(set("/spec/leaving", "add", std::move(leaving)));
   Json object = Child(spec, kPolicyApi, "OverridePolicy", OverrideName(spec, cluster));
   object.as_object()["spec"] = JsonObject{
       {"resourceSelectors", JsonArray{Selector(spec, ZooKeepers().ApiVersion(), ZooKeepers().kind, spec.name)}},
       {"overrideRules", JsonArray{JsonObject{{"targetCluster", JsonObject{{"clusterNames", JsonArray{Json(cluster)}}}},
                                              {"overriders", JsonObject{{"plaintext", std::move(plaintext)}}}}}}};
   return object;
+}
+
+const Json* OverriddenBy(const Json& override_policy, std::string_view path) {
+  const Json* value = nullptr;
+  for (const Json& rule : base::FindArray(override_policy, {"spec", "overrideRules"})) {
+    for (const Json& item : base::FindArray(rule, {"overriders", "plaintext"})) {
+      if (base::FindString(item, {"path"}) == path) value = base::Find(item, {"value"});
+    }
+  }
+  return value;
 }
 
 bool Says(const Json& existing, const Json& desired) {

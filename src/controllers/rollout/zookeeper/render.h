@@ -30,10 +30,12 @@ inline constexpr char kNoRevision[] = "pending";
 base::Json RenderZooKeeper(const EnsembleSpec& spec, const std::set<std::string>& clusters);
 std::vector<base::Json> RenderServiceExports(const EnsembleSpec& spec);
 std::vector<base::Json> RenderPropagationPolicies(const EnsembleSpec& spec, const std::set<std::string>& clusters);
-/// `given`: what the cluster has, which is `revision`; null: nothing yet, so it is kept at no replicas.
-base::Json RenderOverride(const EnsembleSpec& spec, const Identities& identities, const std::string& cluster,
-                          const Revision& revision, const ClusterRevision* given);
+/// `revision`: what the cluster has been given; without that it is kept at no replicas.
+base::Json RenderOverride(const EnsembleSpec& spec, const EnsembleState& state, const std::string& cluster,
+                          const Revision& revision);
 std::string OverrideName(const EnsembleSpec& spec, const std::string& cluster);
+/// The value that an override sets at a path; null when it does not.
+const base::Json* OverriddenBy(const base::Json& override_policy, std::string_view path);
 
 /// Whether `existing` says all that `desired` says; it may say more, such as what an API server filled in. The rules of an
 /// override have to be exactly the same.

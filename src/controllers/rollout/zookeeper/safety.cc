@@ -163,6 +163,8 @@ ClusterFacts Passage::FactsOf(const std::string& cluster) const {
   // A list of servers is never gone back to by itself: somebody may have counted by it.
   const auto given = state.rollout.clusters.find(cluster);
   const Revision* previous = given == state.rollout.clusters.end() ? nullptr : state.Find(given->second.previous);
+  // Where voters come and go the order is part of what keeps the majority.
+  facts.can_wait = base != nullptr && revision != nullptr && base->shares == revision->shares;
   facts.can_roll_back = revision != nullptr && previous != nullptr && previous->servers == revision->servers;
   return facts;
 }

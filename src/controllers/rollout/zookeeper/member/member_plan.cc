@@ -100,6 +100,9 @@ MemberPlan PlanMember(const Picture& picture, const std::vector<ServerLine>& kno
   if (!members.waits_for.empty()) {
     plan.reason = "MembersChange";
     plan.message = members.waits_for;
+  } else if (!members.released.empty()) {
+    plan.reason = "MembersChange";
+    plan.message = members.released;
   }
   // The StatefulSet must know of the new template before it is to make a pod from it.
   if (plan.change || picture.set_revision != wanted) return plan;

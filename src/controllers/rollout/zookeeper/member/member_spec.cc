@@ -61,6 +61,12 @@ base::Status ReadServers(const Json& object, MemberSpec& spec) {
   auto servers = ParseServerLines(lines);
   if (!servers) return Wrong("spec.servers", servers.error().message());
   spec.servers = *std::move(servers);
+  for (const Json& leaving : FindArray(object, {"spec", "leaving"})) {
+    const int64_t id = leaving.is_int64() ? leaving.get_int64() : 0;
+    if (id < 1 || id > kIdMax) return Wrong("spec.leaving", fmt::format("not ids from 1 to {}", kIdMax));
+    if (FindServer(spec.servers, id) != nullptr) return Wrong("spec.leaving", fmt::format("server.{} is in spec.servers", id));
+    spec.leaving.insert(id);
+  }
   for (int64_t i = 0; i < spec.replicas; ++i) {
     const int64_t id = spec.IdOf(spec.ordinals_start + i);
     const ServerLine* line = FindServer(spec.servers, id);

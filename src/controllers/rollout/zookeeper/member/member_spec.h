@@ -12,10 +12,12 @@
 //     storage: {type: persistent | ephemeral, size: 10Gi, storageClass: NAME}
 //     podTemplate: {metadata: {}, spec: {}}     # put over what is made for the pods; containers are found by name
 //     paused: false              # nothing is changed
+//     leaving: [21]              # servers elsewhere that are to go: let go from here when they do not serve
 //     rolloutRevision: TEXT      # echoed as status.observedRevision once everything here has it
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +34,7 @@ struct MemberSpec {
   std::vector<std::string> pull_secrets;
   int64_t replicas = 0, id_offset = 0, ordinals_start = 0;
   std::vector<ServerLine> servers;  ///< by id
+  std::set<int64_t> leaving;        ///< servers of other clusters; any cluster may have them let go once they do not serve
   std::map<std::string, std::string> config;
   int client_port = 2181, quorum_port = 2888, election_port = 3888;
   bool ephemeral = false;

@@ -31,6 +31,7 @@ class Changer {
     } else {
       Grow();
     }
+    if (!result_.change && result_.waits_for.empty()) ReleaseElsewhere();
     return std::move(result_);
   }
 
@@ -81,6 +82,20 @@ class Changer {
       return;
     }
     Ask({}, {id}, *via);
+  }
+
+  /// A server that does not serve and has nobody beside it can be let go only from another cluster.
+  void ReleaseElsewhere() {
+    for (const int64_t id : spec_.leaving) {
+      if (!ensemble_.IsMember(id) || ensemble_.Serves(id) || picture_.newly_silent.contains(id)) continue;
+      const auto via = std::ranges::find_if(
+          picture_.pods, [&](const ServerPod& pod) { return pod.id != id && !pod.terminating && ensemble_.Serves(pod.id); });
+      // One at a time, and only where nobody else is missed.
+      if (via == picture_.pods.end() || !ensemble_.WhyNotInSync(id).empty()) return;
+      result_.released = fmt::format("server {}, which does not serve in its cluster, is let go", id);
+      Ask({}, {id}, *via);
+      return;
+    }
   }
 
   void Ask(std::vector<std::string> joining, std::vector<int64_t> leaving, const ServerPod& via) {

@@ -17,6 +17,7 @@ struct MembersChange {
   int64_t set_replicas = 0;               ///< that the StatefulSet is to have now
   std::optional<Reconfiguration> change;  ///< what the ensemble is asked for
   std::optional<ServerPod> via;           ///< through whom
+  std::string released;                   ///< `change` is about a server of another cluster; nothing here waits for that
   std::string waits_for;                  ///< "": as many servers as wanted, all of them members, and no others
 };
 

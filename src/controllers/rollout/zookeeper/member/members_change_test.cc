@@ -39,6 +39,25 @@ TEST(MembersChange, NothingToDo) {
   EXPECT_EQ(next.waits_for, "");
 }
 
+TEST(MembersChange, AServerElsewhereThatIsToGoAndDoesNotServeIsLetGoFromHere) {
+  const std::vector<int64_t> all{1, 2, 3, 21};
+  const MemberSpec wanted = SpecOf(3, kThree, 0, R"({"spec": {"leaving": [21]}})");
+  for (const char mode : {'-', 'n'}) {
+    Picture picture = PictureOf(wanted, Modes("LFF"), {{21, mode}}, all, 2);
+    MembersChange next = Next(picture);
+    ASSERT_TRUE(next.change) << mode;
+    EXPECT_EQ(next.change->leaving, std::vector<int64_t>{21});
+    EXPECT_EQ(next.change->from_version, "100000000");
+    EXPECT_EQ(next.waits_for, "") << "the servers here are as they are wanted meanwhile";
+    picture.newly_silent = {21};
+    EXPECT_FALSE(Next(picture).change) << "it may only restart";
+  }
+  EXPECT_FALSE(Next(PictureOf(wanted, Modes("LFF"), {{21, 'F'}}, all, 3)).change) << "its own cluster lets it go";
+  EXPECT_FALSE(Next(PictureOf(wanted, Modes("LFn"), {{21, '-'}}, all, 1)).change) << "another one is missed as well";
+  EXPECT_FALSE(Next(PictureOf(wanted, Modes("LFF"), {}, kThree, 2)).change) << "it is gone";
+  EXPECT_FALSE(Next(PictureOf(SpecOf(3, kThree), Modes("LFF"), {{21, '-'}}, all, 2)).change) << "nobody says that it is to go";
+}
+
 TEST(MembersChange, NewcomersComeOneByOne) {
   const MemberSpec wanted = SpecOf(5, {1, 2, 3, 4, 5});
   MembersChange next = Next(PictureOf(wanted, Modes("LFF"), {}, kThree, 2));
