@@ -1,4 +1,5 @@
 """The table that bench/run prints."""
+import dashboard
 
 MIB = 1 << 20
 NOT_MEASURED = "not measured"
@@ -95,10 +96,11 @@ def balancer_misses(case, row):
 
 def missed(results):
     """One line for each figure that misses its bar; of parts that have none, or were not run, nothing."""
+    lines = dashboard.missed(results.get("dashboard", {}))
     figures = find(results, "balancer", str(BALANCER_BARS_AT))
     if figures is None:
-        return []
-    lines = [f"{BALANCER_TITLES[case]}: {miss}" for case in BALANCER_BENCHMARKS for miss in balancer_misses(case, figures[case])]
+        return lines
+    lines += [f"{BALANCER_TITLES[case]}: {miss}" for case in BALANCER_BENCHMARKS for miss in balancer_misses(case, figures[case])]
     if figures["bytes"] >= BALANCER_BYTES:
         lines.append(f"memory: {mebibytes(figures['bytes'])}, the bar is {mebibytes(BALANCER_BYTES)}")
     return lines
@@ -169,6 +171,8 @@ def table(results, parts):
         balancer_rows(rows, results)
     if "sizing" in parts:
         sizing_rows(rows, results)
+    if "dashboard" in parts:
+        dashboard.rows(results["dashboard"], rows)
     if "store" in parts:
         for writers, value in results["store"].items():
             rows.alone(f"store: durable writes, {writers} writer{'' if writers == '1' else 's'}", per_second(value))

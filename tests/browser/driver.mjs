@@ -78,12 +78,16 @@ const commands = {
   async complaints() {
     return {problems, requested};
   },
-  async metrics() {
+  /** Chromium's counters before and after so many seconds, of one session: they begin anew with each. */
+  async measure({seconds}) {
     const session = await context.newCDPSession(page);
     await session.send('Performance.enable');
-    const {metrics} = await session.send('Performance.getMetrics');
+    const read = async () => Object.fromEntries((await session.send('Performance.getMetrics')).metrics.map(({name, value}) => [name, value]));
+    const before = await read();
+    await page.waitForTimeout(seconds * 1000);
+    const after = await read();
     await session.detach();
-    return Object.fromEntries(metrics.map(({name, value}) => [name, value]));
+    return {before, after};
   },
 };
 
