@@ -93,7 +93,7 @@ class MadeUpFleetTest(browser.BrowserTest):
         self.assert_looks_well("large-fleet")
         self.browser.press("g")
         self.browser.press("e")
-        self.browser.sees("1–100 of", "#events")
+        self.browser.sees("1–50 of", "#events")
         self.browser.ask("choose", selector="select[aria-label=Controller]", value="scheduler")
         self.browser.ask("fill", selector="[data-filter]", text="cpu checkout")
         self.browser.sees("FailedScheduling", "#events tbody tr")
