@@ -132,7 +132,7 @@ class KubectlTest(unittest.TestCase):
             finally:
                 watch.terminate()
                 output = watch.communicate()[0]
-            self.assertIn("Pending", output)
+            # What comes before Running may be over before kubectl has begun to watch.
             self.assertIn("Running", output)
             self.assertIn("Terminating", output)
 
