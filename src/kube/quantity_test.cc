@@ -37,6 +37,7 @@ TEST(QuantityTest, CanonicalFormsAreKubernetes) {
       {"1024Ki", "1Mi"},
       {"1.5Gi", "1536Mi"},
       {"0.5Ki", "512"},
+      {"62.5Ki", "64000"},
       {"8Ki", "8Ki"},
       {"1023Mi", "1023Mi"},
       {"1048576Ki", "1Gi"},
