@@ -2,14 +2,19 @@
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  # Precompiled headers need these two, or every lookup is a miss.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+  # Precompiled headers need the first two of these sloppinesses, or every lookup is a miss, and the others, or none is kept that was
+  # compiled just after its list had been written. The base directory lets checkouts share what was compiled.
+  set(CCACHE_SLOPPINESS pch_defines,time_macros,include_file_mtime,include_file_ctime)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS} CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}
+                                  CCACHE_NOHASHDIR=1 ${CCACHE})
 endif()
 find_program(MOLD mold)
 if(MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 
+# Paths in messages begin at the checkout.
+add_compile_options(-fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=)
 add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Werror)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 reports these wrongly inside the standard library and Boost once it inlines; -fpch-preprocess is for ccache.
