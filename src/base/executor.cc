@@ -34,6 +34,11 @@ struct PoolStrandState {
   std::atomic<int64_t> busy{0};  ///< nanoseconds
 };
 
+struct PoolWorker {
+  std::condition_variable called;
+  bool is_called = false;
+};
+
 struct PoolTimer {
   std::shared_ptr<PoolStrandState> strand;
   std::shared_ptr<PoolTask> task;
@@ -43,7 +48,9 @@ struct PoolTimer {
 // never destroyed under it, because what they hold may call back.
 struct PoolCore {
   std::mutex mutex;
-  std::condition_variable work;
+  /// Who has become idle last is called first: a pool has threads for its busiest moment, and those that are not needed touch
+  /// no stack and no memory of their own.
+  std::vector<PoolWorker*> idle;
   std::condition_variable timer_changed;
   bool stopping = false;
   uint64_t sequence = 0;
@@ -55,23 +62,33 @@ struct PoolCore {
     strand->tasks.push_back(std::move(task));
     if (std::exchange(strand->scheduled, true)) return;
     ready.push_back(strand);
-    work.notify_one();
+    CallOne();
+  }
+
+  void CallOne() {
+    if (idle.empty()) return;
+    PoolWorker& worker = *idle.back();
+    idle.pop_back();
+    worker.is_called = true;
+    worker.called.notify_one();
   }
 
   void Work() {
+    PoolWorker self;
     std::unique_lock lock(mutex);
     for (;;) {
-      work.wait(lock, [&] { return stopping || !ready.empty(); });
+      while (ready.empty() && !stopping) {
+        self.is_called = false;
+        idle.push_back(&self);
+        self.called.wait(lock, [&self] { return self.is_called; });
+      }
       if (ready.empty()) return;
       const std::shared_ptr<PoolStrandState> strand = std::move(ready.front());
       ready.pop_front();
       RunOne(lock, *strand);
-      // One task per turn: a strand with a long queue does not starve the others.
+      // One task per turn: a strand with a long queue does not starve the others. This thread takes the next one itself.
       strand->scheduled = !strand->tasks.empty();
-      if (strand->scheduled) {
-        ready.push_back(strand);
-        work.notify_one();
-      }
+      if (strand->scheduled) ready.push_back(strand);
     }
   }
 
@@ -192,7 +209,10 @@ class ThreadPool final : public Executor {
       }
     }
     for (const auto& strand : open) core_->Close(*strand);
-    core_->work.notify_all();
+    {
+      const std::lock_guard lock(core_->mutex);
+      while (!core_->idle.empty()) core_->CallOne();
+    }
     core_->timer_changed.notify_all();
     for (std::thread& thread : threads_) thread.join();
   }

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
 #include <latch>
 #include <semaphore>
+#include <set>
 #include <thread>
 
 namespace evenkeel::base {
@@ -35,6 +37,22 @@ TEST(ThreadPoolTest, StrandsRunSideBySide) {
     });
   }
   done.wait();
+}
+
+TEST(ThreadPoolTest, AQuietPoolKeepsToFewThreads) {
+  const auto pool = NewThreadPool(16);
+  const auto strand = pool->NewStrand("quiet");
+  std::set<std::thread::id> threads;
+  for (int i = 0; i < 200; ++i) {
+    std::promise<void> done;
+    strand->Post([&] {
+      threads.insert(std::this_thread::get_id());
+      done.set_value();
+    });
+    done.get_future().wait();
+  }
+  // The next task may come before the thread of the last one is idle again, and on a busy machine threads begin late.
+  EXPECT_LT(threads.size(), 9u);
 }
 
 TEST(ThreadPoolTest, PostsFromManyThreadsAllRun) {

@@ -113,13 +113,14 @@ Status Configure(Level level, const std::string& file) {
   }
 }
 
+// Other programs have a level "trace", too; nothing here is finer than debug.
 Result<Level> ParseLevel(std::string_view name) {
-  if (name == "debug") return Level::kDebug;
+  if (name == "debug" || name == "trace") return Level::kDebug;
   if (name == "info") return Level::kInfo;
   if (name == "warn" || name == "warning") return Level::kWarn;
   if (name == "error") return Level::kError;
   if (name == "off") return Level::kOff;
-  return Fail(Code::kBadRequest, "unknown log level \"" + std::string(name) + "\": use debug, info, warn, error or off");
+  return Fail(Code::kBadRequest, "unknown log level \"" + std::string(name) + "\": use trace, debug, info, warn, error or off");
 }
 
 void Debug(std::string_view message, Fields fields) { Write(Level::kDebug, message, fields); }

@@ -56,6 +56,7 @@ TEST_F(LogTest, LinesBelowTheLevelAreLeftOut) {
 
 TEST_F(LogTest, LevelsAreNamed) {
   EXPECT_EQ(*ParseLevel("debug"), Level::kDebug);
+  EXPECT_EQ(*ParseLevel("trace"), Level::kDebug);
   EXPECT_EQ(*ParseLevel("warning"), Level::kWarn);
   EXPECT_EQ(*ParseLevel("off"), Level::kOff);
   EXPECT_FALSE(ParseLevel("loud"));

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <deque>
 #include <list>
-#include <map>
 #include <mutex>
 #include <set>
+#include <unordered_map>
 
+#include "base/hash.h"
 #include "base/log.h"
 
 namespace evenkeel::client {
@@ -27,13 +28,18 @@ constexpr Duration kRefill = 5min;
 constexpr size_t kWaitingMax = 1000;
 constexpr size_t kMessageBytesMax = 1024;
 constexpr int kNameAttempts = 3;
+// What is remembered of events that do not come again. Events that are counted up are expected for as long as servers keep
+// them.
+constexpr Duration kOnceKept = 10min;
+constexpr Duration kCountedKept = 1h;
+constexpr Duration kForgetInterval = 1min;
 
-// A map that forgets what was used longest ago.
+// A map that forgets what was used longest ago. Keys are hashes, since texts would take most of its room.
 template <typename T>
 class EventLru {
  public:
   // The entry, made if need be.
-  T& Use(const std::string& key) {
+  T& Use(uint64_t key) {
     const auto found = index_.find(key);
     if (found != index_.end()) {
       entries_.splice(entries_.begin(), entries_, found->second);
@@ -48,9 +54,22 @@ class EventLru {
     return entries_.front().second;
   }
 
+  // Entries that are as good as new ones. O(entries).
+  template <typename Predicate>
+  void Forget(const Predicate& is_idle) {
+    for (auto entry = entries_.begin(); entry != entries_.end();) {
+      if (!is_idle(entry->second)) {
+        ++entry;
+        continue;
+      }
+      index_.erase(entry->first);
+      entry = entries_.erase(entry);
+    }
+  }
+
  private:
-  std::list<std::pair<std::string, T>> entries_;
-  std::map<std::string, typename std::list<std::pair<std::string, T>>::iterator> index_;
+  std::list<std::pair<uint64_t, T>> entries_;
+  std::unordered_map<uint64_t, typename std::list<std::pair<uint64_t, T>>::iterator> index_;
 };
 
 struct PendingEvent {
@@ -61,19 +80,30 @@ struct PendingEvent {
 };
 
 struct SimilarEvents {
-  std::set<std::string> messages;
+  std::set<uint64_t> messages;  ///< hashes
   Instant last{};
+
+  bool IsIdle(Instant now) const { return now - last > kSimilarInterval; }
 };
 
 struct WrittenEvent {
   std::string name, uid;  ///< on the server; "" when there is none that could be counted up
   int64_t count = 0;
-  std::string first;
+  base::Time first{};
+  Instant last{};
+
+  bool IsIdle(Instant now) const { return now - last > (count > 1 ? kCountedKept : kOnceKept); }
 };
 
 struct EventBucket {
   double tokens = kBurst;
   std::optional<Instant> last;
+
+  double TokensAt(Instant now) const {
+    if (!last) return tokens;
+    return std::min(kBurst, tokens + std::chrono::duration<double>(now - *last) / std::chrono::duration<double>(kRefill));
+  }
+  bool IsIdle(Instant now) const { return TokensAt(now) >= kBurst; }
 };
 
 std::string JoinEventKey(std::initializer_list<std::string_view> parts) {
@@ -111,11 +141,14 @@ struct EventRecorder::State : std::enable_shared_from_this<EventRecorder::State>
   std::deque<PendingEvent> waiting;
   uint64_t dropped = 0;
 
+  std::mutex writing;  ///< held while the client is in use, so that the recorder's end can wait for it
+
   // On the strand only.
   base::Random random;
   EventLru<SimilarEvents> similar;
   EventLru<WrittenEvent> written;
   EventLru<EventBucket> buckets;
+  Instant forgotten{};
   int64_t last_stamp = 0;
 
   void Push(PendingEvent event) {
@@ -135,6 +168,7 @@ struct EventRecorder::State : std::enable_shared_from_this<EventRecorder::State>
   }
 
   void WriteOne() {
+    const std::lock_guard in_use(writing);
     std::optional<PendingEvent> event;
     {
       const std::lock_guard lock(mutex);
@@ -147,40 +181,47 @@ struct EventRecorder::State : std::enable_shared_from_this<EventRecorder::State>
 
   // Folds the event into "(combined from similar events)" when there are many that differ in their message only. Returns the
   // key under which its count goes on.
-  std::string Fold(PendingEvent& event) {
+  uint64_t Fold(PendingEvent& event, Instant now) {
     const std::string group = JoinEventKey({event.object_key, event.type, event.reason});
-    SimilarEvents& seen = similar.Use(group);
-    const Instant now = clock.Monotonic();
-    if (now - seen.last > kSimilarInterval) seen.messages.clear();
+    const uint64_t group_key = base::Fnv1a64(group);
+    SimilarEvents& seen = similar.Use(group_key);
+    if (seen.IsIdle(now)) seen.messages.clear();
     seen.last = now;
-    seen.messages.insert(event.message);
-    if (seen.messages.size() < kSimilarMax) return JoinEventKey({group, event.message});
+    seen.messages.insert(base::Fnv1a64(event.message));
+    if (seen.messages.size() < kSimilarMax) return base::Fnv1a64(JoinEventKey({group, event.message}));
     // As many as make the next one fold again; which ones they are does not matter.
     seen.messages.erase(seen.messages.begin());
     event.message = CutMessage("(combined from similar events): " + event.message);
-    return group;
+    return group_key;
   }
 
-  bool TakeToken(const std::string& object_key) {
-    EventBucket& bucket = buckets.Use(object_key);
-    const Instant now = clock.Monotonic();
-    if (bucket.last) {
-      const double refilled = std::chrono::duration<double>(now - *bucket.last) / std::chrono::duration<double>(kRefill);
-      bucket.tokens = std::min(kBurst, bucket.tokens + refilled);
-    }
+  bool TakeToken(const std::string& object_key, Instant now) {
+    EventBucket& bucket = buckets.Use(base::Fnv1a64(object_key));
+    bucket.tokens = bucket.TokensAt(now);
     bucket.last = now;
     if (bucket.tokens < 1) return false;
     bucket.tokens -= 1;
     return true;
   }
 
+  void ForgetIdle(Instant now) {
+    if (now - forgotten < kForgetInterval) return;
+    forgotten = now;
+    const auto is_idle = [now](const auto& entry) { return entry.IsIdle(now); };
+    similar.Forget(is_idle);
+    written.Forget(is_idle);
+    buckets.Forget(is_idle);
+  }
+
   void Write(PendingEvent event) {
-    const std::string key = Fold(event);
+    const Instant now = clock.Monotonic();
+    ForgetIdle(now);
     const std::string time = base::FormatTime(event.time);
-    WrittenEvent& record = written.Use(key);
+    WrittenEvent& record = written.Use(Fold(event, now));
     ++record.count;
-    if (record.count == 1) record.first = time;
-    if (!TakeToken(event.object_key)) return;
+    if (record.count == 1) record.first = event.time;
+    record.last = now;
+    if (!TakeToken(event.object_key, now)) return;
     if (!record.name.empty()) {
       const Json patch = {
           {"metadata", {{"uid", record.uid}}}, {"count", record.count}, {"lastTimestamp", time}, {"message", event.message}};
@@ -199,7 +240,7 @@ struct EventRecorder::State : std::enable_shared_from_this<EventRecorder::State>
     base::Ensure(object, {"reason"}) = event.reason;
     base::Ensure(object, {"message"}) = event.message;
     base::Ensure(object, {"source"}) = {{"component", component}, {"host", host}};
-    base::Ensure(object, {"firstTimestamp"}) = record.first;
+    base::Ensure(object, {"firstTimestamp"}) = base::FormatTime(record.first);
     base::Ensure(object, {"lastTimestamp"}) = time;
     base::Ensure(object, {"count"}) = record.count;
     base::Ensure(object, {"type"}) = event.type;
@@ -243,8 +284,11 @@ EventRecorder::EventRecorder(Client& client, std::shared_ptr<base::Strand> stran
                                      std::move(host))) {}
 
 EventRecorder::~EventRecorder() {
-  const std::lock_guard lock(state_->mutex);
-  state_->stopped = true;
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->stopped = true;
+  }
+  const std::lock_guard last_write(state_->writing);
 }
 
 void EventRecorder::Normal(const Json& about, std::string_view reason, std::string_view message) {

@@ -19,6 +19,7 @@ class EventRecorder {
   /// from `strand`; failures are logged and dropped, never returned: an event must not hold up the work it tells of.
   EventRecorder(Client& client, std::shared_ptr<base::Strand> strand, base::Clock& clock, base::Random random,
                 std::string component, std::string host);
+  /// Drops the events that wait and lets the one being written finish: the client is not used after that.
   ~EventRecorder();
 
   /// `about` needs apiVersion, kind and metadata (name, namespace, uid). Cluster-scoped objects' events go to namespace

@@ -112,11 +112,28 @@ TEST_F(EventRecorderTest, StartsANewEventWhenTheOldOneHasExpired) {
   recorder.Normal(PodNamed("web"), "Pulled", "image");
   executor.RunUntilIdle();
   client.api().objects["events"].clear();
-  executor.RunFor(1h);
+  executor.RunFor(5min);
   recorder.Normal(PodNamed("web"), "Pulled", "image");
   executor.RunUntilIdle();
   ASSERT_EQ(Events().size(), 1u);
   EXPECT_EQ(base::FindInt(Events()[0], {"count"}), 2);
+}
+
+TEST_F(EventRecorderTest, ForgetsWhatDoesNotComeAgain) {
+  auto pull = [&] {
+    recorder.Normal(PodNamed("web"), "Pulled", "image");
+    executor.RunUntilIdle();
+  };
+  pull();
+  executor.RunFor(11min);
+  pull();
+  ASSERT_EQ(Events().size(), 2u) << "the first is forgotten";
+  EXPECT_EQ(base::FindInt(Events().back(), {"count"}), 1);
+  pull();
+  executor.RunFor(50min);
+  pull();
+  EXPECT_EQ(Events().size(), 2u) << "what has come again is expected for an hour";
+  EXPECT_EQ(base::FindInt(Events().back(), {"count"}), 3);
 }
 
 TEST_F(EventRecorderTest, DropsTheNewestWhenTooManyWait) {

@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -125,6 +126,8 @@ class FakeClient final : public Client {
   /// Called before each write is carried out, e.g. to write in between.
   std::function<void(std::string_view verb, const Json& object)> before_write;
   std::function<void(const ListOptions& options)> before_list;
+  /// Kinds that this API does not serve, "policy/v1 poddisruptionbudgets".
+  std::set<std::string> unserved;
   /// "VERB PLURAL [detail]" of each call, in order.
   std::vector<std::string> calls;
   int Count(std::string_view prefix) const {
@@ -253,6 +256,9 @@ class FakeClient final : public Client {
   Status Begin(const std::string& verb, const Resource& resource, const std::string& detail) {
     calls.push_back(verb + " " + resource.plural + " " + detail);
     if (cut_off_) return base::Fail(base::Code::kUnavailable, "connection refused");
+    if (unserved.contains(resource.ApiVersion() + " " + resource.plural)) {
+      return base::Fail(base::Code::kNotFound, "the server could not find the requested resource");
+    }
     const auto fault = std::ranges::find_if(faults_, [&](const Fault& f) { return f.verb.empty() || f.verb == verb; });
     if (fault == faults_.end()) return {};
     const base::Error error = fault->error;

@@ -1,5 +1,7 @@
 #include "client/http_client.h"
 
+#include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <vector>
 
@@ -245,10 +247,15 @@ std::unique_ptr<HttpConnection> HttpClient::TakeIdle() {
   std::vector<std::unique_ptr<HttpConnection>> expired;
   std::unique_lock lock(mutex_);
   const base::Instant now = base::SystemClock().Monotonic();
+  // What a busy moment has opened is not needed in quiet ones.
+  const auto fresh =
+      std::ranges::find_if(idle_, [now](const auto& connection) { return now - connection->idle_since < kIdleConnectionMax; });
+  std::move(idle_.begin(), fresh, std::back_inserter(expired));
+  idle_.erase(idle_.begin(), fresh);
   while (!idle_.empty()) {
     std::unique_ptr<HttpConnection> connection = std::move(idle_.back());
     idle_.pop_back();
-    if (now - connection->idle_since < kIdleConnectionMax && connection->Alive()) return connection;
+    if (connection->Alive()) return connection;
     expired.push_back(std::move(connection));
   }
   return nullptr;

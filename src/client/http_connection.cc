@@ -1,5 +1,6 @@
 #include "client/http_connection.h"
 
+#include <array>
 #include <boost/url/parse.hpp>
 #include <boost/url/url_view.hpp>
 
@@ -159,7 +160,7 @@ base::Status HttpConnection::Send(std::string_view head, std::string_view body, 
   base::Status written = WriteAll({head, body}, deadline, exchange);
   if (!written && written.error().code() == Code::kTimeout) return written;
   // A server that refuses a request in the middle of its body answers and closes: the answer says more than the failed write.
-  thread_local std::vector<char> buffer(64 << 10);
+  std::array<char, 16 << 10> buffer;  // a record of TLS; on the stack, since most threads read seldom
   while (true) {
     const IoResult result = transport_.Read(buffer.data(), buffer.size());
     if (result.wants()) {

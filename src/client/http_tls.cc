@@ -150,7 +150,12 @@ UniqueFd::~UniqueFd() {
   if (fd_ >= 0) close(fd_);
 }
 
-void SslDeleter::operator()(ssl_st* ssl) const { SSL_free(ssl); }
+void SslDeleter::operator()(ssl_st* ssl) const {
+  // A connection that goes without both sides' close_notify would spoil its session for OpenSSL, also the one that is kept for
+  // the next connection: that would shake hands in full and hold certificates of its own. Cut messages show in their framing.
+  SSL_set_shutdown(ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
+  SSL_free(ssl);
+}
 
 base::Result<std::shared_ptr<TlsContext>> TlsContext::ForServer(const std::string& certificate_pem, const std::string& key_pem,
                                                                 const std::string& client_ca_pem) {
@@ -301,8 +306,10 @@ IoResult Transport::Read(char* data, size_t size) {
     errno = 0;
     size_t bytes = 0;
     const int result = SSL_read_ex(ssl_.get(), data, size, &bytes);
-    if (result == 1) return {IoResult::Kind::kDone, bytes, {}};
-    return SslOutcome(result, "read");
+    if (result != 1) return SslOutcome(result, "read");
+    // A session ticket on the way has made a buffer for writing, which would stay until the next write: for ever in a watch.
+    SSL_free_buffers(ssl_.get());
+    return {IoResult::Kind::kDone, bytes, {}};
   }
   while (true) {
     const ssize_t received = recv(fd_, data, size, 0);

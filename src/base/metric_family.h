@@ -1,0 +1,32 @@
+// A metric described once: where it is counted and where it is documented (`evenkeel docs metrics`) go by the same words.
+#pragma once
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/metrics.h"
+
+namespace evenkeel::base {
+
+enum class MetricType { kCounter, kGauge, kHistogram };
+/// "counter", "gauge", "histogram".
+const char* Name(MetricType type);
+
+struct MetricFamily {
+  const char* name;
+  MetricType type;
+  const char* help;
+  const char* labels = "";  ///< names in the order of the alphabet, separated by spaces
+};
+
+/// The family's metric with these labels: all that it has, and no others, which is checked.
+Counter CounterOf(MetricRegistry& registry, const MetricFamily& family, const MetricLabels& labels = {});
+Gauge GaugeOf(MetricRegistry& registry, const MetricFamily& family, const MetricLabels& labels = {});
+Histogram HistogramOf(MetricRegistry& registry, const MetricFamily& family, const MetricLabels& labels = {});
+/// As MetricRegistry::ReplaceGauges.
+void ReplaceGaugesOf(MetricRegistry& registry, const MetricFamily& family,
+                     const std::vector<std::pair<MetricLabels, double>>& values);
+
+}  // namespace evenkeel::base
