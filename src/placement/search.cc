@@ -148,6 +148,15 @@ class Searcher {
     return std::chrono::duration<double>(clock_.Monotonic() - begin_) / std::chrono::duration<double>(*options_.time_limit);
   }
 
+  /// The first annealing goes on the caller's thread and speaks for all.
+  void Tell(const Strain& strain) const {
+    if (!options_.on_progress || &strain != strains_.front().get()) return;
+    const Annealing& annealing = strain.annealing;
+    options_.on_progress({.share = std::min(1.0, Progress(annealing)),
+                          .evaluations = annealing.evaluations * std::ssize(strains_),
+                          .cost = annealing.best.cost()});
+  }
+
   /// Goes down, and tries from there how far quick annealings get from several temperatures.
   void Learn(Strain& strain) const {
     Annealing& annealing = strain.annealing;
@@ -174,6 +183,7 @@ class Searcher {
       annealing.temperature = hot * std::pow(end / hot, (now - from) / kTrial);
       RunSlice(annealing);
       strain.NoteProgress(clock_);
+      Tell(strain);
       met.emplace_back(annealing.temperature, annealing.Value());
       most = std::max(most, met.back().second);
     }
@@ -221,6 +231,7 @@ class Searcher {
       annealing.price = schedule_.Price(now);
       RunSlice(annealing);
       strain.NoteProgress(clock_);
+      Tell(strain);
     }
     if (until < kSqueezed || annealing.state.overflow() == 0) return;
     int64_t left = kRepairEvaluations;

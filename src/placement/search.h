@@ -8,6 +8,7 @@
 // the ROADEF/EURO 2012 instances).
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -16,12 +17,20 @@
 
 namespace evenkeel::placement {
 
+struct SearchProgress {
+  double share = 0;         ///< of the search that is over, 0 to 1
+  int64_t evaluations = 0;  ///< so far, about
+  int64_t cost = 0;         ///< of the best assignment so far
+};
+
 struct SearchOptions {
   uint64_t seed = 1;
   int64_t evaluations = 10'000'000;  ///< steps looked at, all annealings together
   /// Ends the search by the clock instead of by evaluations; the temperature follows the time.
   std::optional<base::Duration> time_limit{};
   int annealings = 2;
+  /// Told many times a second how far it is, if given, on the caller's thread. Changes nothing.
+  std::function<void(const SearchProgress&)> on_progress{};
 };
 
 struct Improvement {

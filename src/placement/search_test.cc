@@ -61,6 +61,22 @@ TEST(SearchTest, TheAnswerDoesNotDependOnThreads) {
   EXPECT_NE(Search(problem, other, base::SystemClock()).steps, alone.steps);
 }
 
+TEST(SearchTest, SaysHowFarItIsAndAnswersTheSame) {
+  base::Random random(5);
+  const Problem problem = testing::RandomProblem(random, {80, 10, 4});
+  SearchOptions options{.seed = 9, .evaluations = 300'000};
+  const SearchResult silent = Search(problem, options, base::SystemClock());
+  std::vector<SearchProgress> told;
+  options.on_progress = [&](const SearchProgress& progress) { told.push_back(progress); };
+  EXPECT_EQ(Search(problem, options, base::SystemClock()).assignment, silent.assignment);
+  ASSERT_GT(told.size(), 10u);
+  EXPECT_TRUE(std::ranges::is_sorted(told, {}, &SearchProgress::share));
+  EXPECT_GT(told.back().share, 0.9);
+  EXPECT_LE(told.back().share, 1);
+  EXPECT_GE(told.back().cost, silent.cost);
+  EXPECT_GT(told.back().evaluations, 200'000);
+}
+
 TEST(SearchTest, EndsByTheClock) {
   base::Random random(6);
   const Problem problem = testing::RandomProblem(random, {80, 10, 4});
