@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "controllers/distribution/distribution_events.h"
+
 namespace evenkeel::controllers::distribution {
 namespace {
 
@@ -45,7 +47,7 @@ base::Result<ClaimResult> Claimer::Claim(int64_t replicas, int64_t shard, base::
   if (!wrong.empty()) {
     if (options_.quirks.broken_mapping_fails && !claims) return base::Fail(claims.error().Wrap("read " + where));
     if (!options_.quirks.broken_mapping_fails) {
-      findings.push_back({*config_map, where, "ShardMappingRepaired",
+      findings.push_back({*config_map, where, events::kShardMappingRepaired.reason,
                           "data." + std::string(kShardMappingKey) + ": " + wrong +
                               ": mended, valid claims were kept; nobody needs to edit this ConfigMap"});
       claims = RepairShardMapping(claims ? *claims : std::vector<ShardClaim>{}, replicas);

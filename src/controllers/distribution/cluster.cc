@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/hash.h"
+#include "controllers/distribution/distribution_events.h"
 #include "kube/types.h"
 
 namespace evenkeel::controllers::distribution {
@@ -81,7 +82,7 @@ void ReadWeight(const Json& object, Cluster& cluster, std::vector<Finding>& find
     cluster.weight = weight;
     return;
   }
-  findings.push_back({cluster.reference, cluster.source, "InvalidWeight",
+  findings.push_back({cluster.reference, cluster.source, events::kInvalidWeight.reason,
                       "annotation " + std::string(kWeightAnnotation) + " \"" + text +
                           "\" is not a number from 0 to 1000000000: ignored, the cluster is weighed by what is measured"});
 }
@@ -100,7 +101,7 @@ std::optional<Cluster> ClusterFromSecret(const Json& secret, std::vector<Finding
   cluster.id = kube::UidOf(secret);
   cluster.server = TrimSlashes(data["server"]);
   if (cluster.server.empty()) {
-    findings.push_back({cluster.reference, cluster.source, "InvalidClusterSecret",
+    findings.push_back({cluster.reference, cluster.source, events::kInvalidClusterSecret.reason,
                         "data.server is missing: the Secret names no cluster; set it to the API server's URL"});
     return std::nullopt;
   }
@@ -111,7 +112,7 @@ std::optional<Cluster> ClusterFromSecret(const Json& secret, std::vector<Finding
     cluster.shard = ParseShard(shard->second);
     if (!cluster.shard) {
       findings.push_back(
-          {cluster.reference, cluster.source, "InvalidClusterSecret",
+          {cluster.reference, cluster.source, events::kInvalidClusterSecret.reason,
            "data.shard \"" + shard->second + "\" is not a number: ignored, the cluster is distributed as if it had no shard"});
     }
   }
@@ -120,7 +121,7 @@ std::optional<Cluster> ClusterFromSecret(const Json& secret, std::vector<Finding
     cluster.connection_hash = HashConnection(*cluster.connection);
   } else {
     findings.push_back(
-        {cluster.reference, cluster.source, "InvalidClusterSecret",
+        {cluster.reference, cluster.source, events::kInvalidClusterSecret.reason,
          "data.config: " + cluster.connection.error().message() + ": the cluster keeps its owner but cannot be reached"});
   }
   return cluster;
@@ -138,7 +139,7 @@ std::optional<Cluster> ClusterFromKarmada(const Json& object, const Json* secret
   if (cluster.server.empty()) {
     // A cluster in pull mode may have no endpoint: its agent connects to Karmada, and nobody can connect to it.
     findings.push_back(
-        {cluster.reference, cluster.source, "NoEndpoint",
+        {cluster.reference, cluster.source, events::kNoEndpoint.reason,
          "spec.apiEndpoint is missing: the cluster cannot be looked after from here; set it, or add a cluster Secret"});
     return std::nullopt;
   }
@@ -150,8 +151,8 @@ std::optional<Cluster> ClusterFromKarmada(const Json& object, const Json* secret
     const std::string what =
         unreadable != nullptr ? "spec.secretRef: " + unreadable->message() : "spec.secretRef names a Secret that is not there";
     const std::string message = what + ": the cluster keeps its owner but cannot be reached";
-    findings.push_back(
-        {cluster.reference, cluster.source, unreadable != nullptr ? "SecretUnreadable" : "SecretNotFound", message});
+    findings.push_back({cluster.reference, cluster.source,
+                        unreadable != nullptr ? events::kSecretUnreadable.reason : events::kSecretNotFound.reason, message});
     cluster.connection = base::Fail(unreadable != nullptr ? unreadable->code() : base::Code::kNotFound, message);
     return cluster;
   }
@@ -182,7 +183,7 @@ std::vector<Cluster> MergeClusters(std::vector<Cluster> clusters, const ClusterS
                        (kept.weight == cluster.weight || (of_karmada && !cluster.weight)) &&
                        (of_karmada || (kept.shard == cluster.shard && kept.skip_reconcile == cluster.skip_reconcile));
     if (agree) continue;
-    findings.push_back({cluster.reference, cluster.source, "DuplicateServer",
+    findings.push_back({cluster.reference, cluster.source, events::kDuplicateServer.reason,
                         "server " + cluster.server + " is already named by " + kept.source +
                             ", with other data: this one is ignored; delete one of them"});
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "controllers/distribution/distribution_metrics.h"
 
 namespace evenkeel::controllers::distribution {
 namespace {
@@ -214,13 +215,11 @@ base::Result<Claimer::Start> CompatibleDistributor::ClaimOnce(std::vector<Findin
 
 void CompatibleDistributor::ClaimFailed(const base::Error& error) {
   if (error.code() == base::Code::kConflict) {
-    context_.metrics
-        .GetCounter("evenkeel_distribution_claim_conflicts_total", "Claims that another replica's write got in the way of")
-        .Add();
+    base::CounterOf(context_.metrics, metrics::kClaimConflicts).Add();
     return ScheduleHeartbeat(
         context_.random.Between(base::Duration(std::chrono::milliseconds(10)), base::Duration(std::chrono::milliseconds(150))));
   }
-  context_.metrics.GetCounter("evenkeel_distribution_heartbeat_failures_total", "Heartbeats that could not be written").Add();
+  base::CounterOf(context_.metrics, metrics::kHeartbeatFailures).Add();
   base::log::Warn("the heartbeat could not be written", {{"error", error}});
   if (!claimed_once_) {
     std::lock_guard lock(mutex_);
@@ -337,11 +336,9 @@ void CompatibleDistributor::Publish(size_t clusters) {
   } else if (options_.dynamic && replicas_ <= 0) {
     status.health_error = "Deployment " + options_.ns + "/" + options_.controller_name + " has no replicas";
   }
-  context_.metrics.GetGauge("evenkeel_distribution_clusters", "Clusters of the fleet").Set(static_cast<double>(clusters));
-  context_.metrics.GetGauge("evenkeel_distribution_shard", "Shard held by this replica, -1 for none")
-      .Set(static_cast<double>(shard_));
-  context_.metrics.GetGauge("evenkeel_distribution_replicas", "Replicas that the shards are computed for")
-      .Set(static_cast<double>(replicas_));
+  base::GaugeOf(context_.metrics, metrics::kClusters).Set(static_cast<double>(clusters));
+  base::GaugeOf(context_.metrics, metrics::kShard).Set(static_cast<double>(shard_));
+  base::GaugeOf(context_.metrics, metrics::kReplicas).Set(static_cast<double>(replicas_));
   std::vector<std::pair<base::MetricLabels, double>> ages;
   if (config_maps_) {
     const auto config_map = config_maps_->Get(options_.ns + "/" + std::string(kShardConfigMap));
@@ -353,7 +350,7 @@ void CompatibleDistributor::Publish(size_t clusters) {
       ages.push_back({{{"shard", std::to_string(claim.shard)}, {"owner", claim.controller}}, age});
     }
   }
-  context_.metrics.ReplaceGauges("evenkeel_distribution_heartbeat_age_seconds", "Age of each shard's last heartbeat", ages);
+  base::ReplaceGaugesOf(context_.metrics, metrics::kHeartbeatAge, ages);
   std::lock_guard lock(mutex_);
   status_ = std::move(status);
 }

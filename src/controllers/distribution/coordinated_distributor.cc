@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "client/definitions.h"
+#include "controllers/distribution/distribution_metrics.h"
 
 namespace evenkeel::controllers::distribution {
 namespace {
@@ -143,8 +144,14 @@ void CoordinatedDistributor::LookAtReplicas() {
   std::vector<LiveReplica> live = view_.sees() ? view_.Live() : std::vector<LiveReplica>{};
   if (live == live_) return;
   live_ = std::move(live);
+  if (leaving_ && !OthersStay()) ownership_->StopWaiting();
   plan_again_ = true;
   Changed();
+}
+
+bool CoordinatedDistributor::OthersStay() const {
+  return std::ranges::any_of(live_,
+                             [this](const LiveReplica& replica) { return replica.identity != identity_ && !replica.leaving; });
 }
 
 void CoordinatedDistributor::Tick() {
@@ -245,9 +252,8 @@ void CoordinatedDistributor::Stop(std::function<void()> done) {
   leaving_ = true;
   keeper_->RenewNow();
   strand_->Post([this, done = std::move(done)]() mutable {
-    bool others = false;
-    for (const LiveReplica& replica : view_.Live()) others = others || (replica.identity != identity_ && !replica.leaving);
-    Leave(others && view_.sees(), std::move(done));
+    LookAtReplicas();
+    Leave(OthersStay(), std::move(done));
   });
 }
 
@@ -300,15 +306,12 @@ void CoordinatedDistributor::Publish() {
   status_.shard = own == nullptr ? -1 : own->shard;
   status_.epoch = applied_;
   status_.health_error = own == nullptr ? "no plan has been applied yet" : "";
-  context_.metrics.GetGauge("evenkeel_distribution_epoch", "Epoch of the plan that this replica has applied")
-      .Set(static_cast<double>(applied_));
-  context_.metrics.GetGauge("evenkeel_distribution_shard", "Shard held by this replica, -1 for none")
-      .Set(static_cast<double>(status_.shard));
+  base::GaugeOf(context_.metrics, metrics::kEpoch).Set(static_cast<double>(applied_));
+  base::GaugeOf(context_.metrics, metrics::kShard).Set(static_cast<double>(status_.shard));
 }
 
 void CoordinatedDistributor::TellOnce(const std::string& what, const base::Error& error) {
-  const std::string text = what + ": " + error.message();
-  if (std::exchange(told_error_, text) != text) base::log::Warn(what, {{"error", error}});
+  if (std::exchange(told_errors_[what], error.message()) != error.message()) base::log::Warn(what, {{"error", error}});
 }
 
 }  // namespace evenkeel::controllers::distribution

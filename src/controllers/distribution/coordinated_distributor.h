@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <set>
 
@@ -49,6 +50,7 @@ class CoordinatedDistributor final : public Distributor {
   void Applied(int64_t epoch);
   void Leave(bool others, std::function<void()> done);
   void Publish();
+  /// Once for each change of the error.
   void TellOnce(const std::string& what, const base::Error& error);
 
   // coordinated_leader.cc: leading and reporting
@@ -61,6 +63,8 @@ class CoordinatedDistributor final : public Distributor {
   void ReportAfter(base::Duration delay);
   ReplicaReport MakeReport() const;
   void PublishLeader(bool leads);
+  /// Whether another live replica is there that does not leave.
+  bool OthersStay() const;
 
   DistributorContext context_;
   const Options& options_;
@@ -99,7 +103,7 @@ class CoordinatedDistributor final : public Distributor {
   bool reconcile_posted_ = false;
   bool report_posted_ = false;
   bool stopping_ = false;
-  std::string told_error_;
+  std::map<std::string, std::string> told_errors_;  ///< the last one of each thing that fails
   base::Timer tick_timer_, reconcile_timer_, report_timer_;
 
   std::atomic<bool> leaving_ = false;

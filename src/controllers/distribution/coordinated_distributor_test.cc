@@ -103,6 +103,20 @@ TEST_F(CoordinatedTest, StoppingHandsOverWithinTwoSecondsAndLeavesNoTrace) {
   EXPECT_EQ(hub->objects["shardreplicas"].size(), 2u);
 }
 
+TEST_F(CoordinatedTest, ReplicasThatStopTogetherDoNotWaitForEachOther) {
+  PutClusters(4);
+  for (const char* host : {"a", "b"}) Start(host);
+  Settle(4);
+  bool stopped = false;
+  replicas.at("a").distributor->Stop([&] { stopped = true; });
+  replicas.at("b").distributor->Stop([] {});
+  Run(2s);
+  EXPECT_TRUE(stopped);
+  for (const auto& [server, api] : members) {
+    EXPECT_EQ(base::FindString(api->objects["leases"].at("kube-system/evenkeel-owner"), {"spec", "holderIdentity"}), "");
+  }
+}
+
 TEST_F(CoordinatedTest, TheLastReplicaStopsWithoutWaitingForASuccessor) {
   PutClusters(2);
   Start("a");

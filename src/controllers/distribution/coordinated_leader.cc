@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "controllers/distribution/coordinated_distributor.h"
+#include "controllers/distribution/distribution_metrics.h"
 
 namespace evenkeel::controllers::distribution {
 namespace {
@@ -16,6 +17,10 @@ constexpr base::Duration kWriteRetry = std::chrono::seconds(1);
 constexpr base::Duration kReportRetry = std::chrono::seconds(5);
 /// What silent replicas leave behind is kept this long, for people who look for the cause.
 constexpr base::Duration kTraceAge = std::chrono::minutes(2);
+
+constexpr char kPlanNotWritten[] = "the plan could not be written";
+constexpr char kReportsNotRead[] = "the replicas' reports could not be read";
+constexpr char kReportNotWritten[] = "this replica's report could not be written";
 
 }  // namespace
 
@@ -58,13 +63,13 @@ void CoordinatedDistributor::Lead() {
   if (!next.changed && plan_object_) return;
   if (auto written = WritePlan(next.plan); !written) {
     if (written.error().code() != base::Code::kConflict && written.error().code() != base::Code::kAlreadyExists) {
-      TellOnce("the plan could not be written", written.error());
+      TellOnce(kPlanNotWritten, written.error());
     }
     // After a conflict somebody else's plan is on its way here.
     lead_again_ = now + kWriteRetry;
     return;
   }
-  told_error_.clear();
+  told_errors_.erase(kPlanNotWritten);
 }
 
 base::Status CoordinatedDistributor::WritePlan(const PublishedPlan& plan) {
@@ -74,9 +79,7 @@ base::Status CoordinatedDistributor::WritePlan(const PublishedPlan& plan) {
   if (!stored) return base::Fail(stored.error());
   size_t moved = 0;
   for (const PublishedPlan::Move& move : plan.moves) moved += move.epoch == plan.epoch;
-  context_.metrics
-      .GetCounter("evenkeel_distribution_planned_moves_total", "Clusters that plans of this replica have given to another")
-      .Add(static_cast<double>(moved));
+  base::CounterOf(context_.metrics, metrics::kPlannedMoves).Add(static_cast<double>(moved));
   base::log::Info("plan written", {{"epoch", plan.epoch},
                                    {"clusters", plan.assignments.size()},
                                    {"shards", plan.shards.size()},
@@ -96,7 +99,8 @@ void CoordinatedDistributor::ReadReports() {
   client::ListOptions list;
   list.ns = options_.ns;
   auto page = client::ListAll(context_.hub, ShardReplicas(), list);
-  if (!page) return TellOnce("the replicas' reports could not be read", page.error());
+  if (!page) return TellOnce(kReportsNotRead, page.error());
+  told_errors_.erase(kReportsNotRead);
   weights_.clear();
   owners_.clear();
   std::set<std::string> strays;
@@ -138,11 +142,14 @@ void CoordinatedDistributor::ReportAfter(base::Duration delay) {
     report.WriteTo(object);
     auto stored = report_object_ ? context_.hub.Update(ShardReplicas(), object) : context_.hub.Create(ShardReplicas(), object);
     if (!stored) {
+      const base::Code code = stored.error().code();
+      if (code != base::Code::kConflict && code != base::Code::kAlreadyExists) TellOnce(kReportNotWritten, stored.error());
       // Whatever is there in its place is of another time: the next report starts from what is stored.
       auto present = context_.hub.Get(ShardReplicas(), options_.ns, object_name_);
       report_object_ = present ? std::optional(base::Json(*present, {})) : std::nullopt;
       return ReportAfter(kReportRetry);
     }
+    told_errors_.erase(kReportNotWritten);
     report_object_ = base::Json(*stored, {});
     reported_ = std::move(report);
   });
@@ -183,14 +190,12 @@ void CoordinatedDistributor::PublishLeader(bool leads) {
       lags.push_back({{{"replica", replica}}, static_cast<double>(std::max<int64_t>(plan_.epoch - applied, 0))});
     }
   }
-  base::MetricRegistry& metrics = context_.metrics;
-  metrics.ReplaceGauges("evenkeel_distribution_cluster_owners",
-                        "Replicas that own each cluster, as the leader sees it: must be 1", owners);
-  metrics.ReplaceGauges("evenkeel_distribution_epoch_lag", "Plans that each replica is behind the newest one", lags);
-  metrics.GetGauge("evenkeel_distribution_leader", "1 while this replica writes the plans").Set(leads ? 1 : 0);
-  metrics.GetGauge("evenkeel_distribution_imbalance_ratio", "Greatest load of a replica relative to the mean, in the plan")
-      .Set(plan_.imbalance);
-  metrics.GetGauge("evenkeel_distribution_clusters", "Clusters of the fleet").Set(static_cast<double>(clusters_.size()));
+  base::MetricRegistry& registry = context_.metrics;
+  base::ReplaceGaugesOf(registry, metrics::kClusterOwners, owners);
+  base::ReplaceGaugesOf(registry, metrics::kEpochLag, lags);
+  base::GaugeOf(registry, metrics::kLeader).Set(leads ? 1 : 0);
+  base::GaugeOf(registry, metrics::kImbalance).Set(plan_.imbalance);
+  base::GaugeOf(registry, metrics::kClusters).Set(static_cast<double>(clusters_.size()));
 }
 
 }  // namespace evenkeel::controllers::distribution

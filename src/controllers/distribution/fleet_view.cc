@@ -163,7 +163,9 @@ base::Result<FleetView> ReadFleet(client::Client& hub, Options options, std::opt
   client::ListOptions own_namespace;
   own_namespace.ns = fleet.options.ns;
   EVENKEEL_TRY(Collect(hub, kube::resources::Secrets(), own_namespace, objects));
-  EVENKEEL_TRY(Collect(hub, kube::resources::ConfigMaps(), own_namespace, objects));
+  client::ListOptions settings = own_namespace;
+  settings.field_selector = "metadata.name=argocd-cm";
+  EVENKEEL_TRY(Collect(hub, kube::resources::ConfigMaps(), settings, objects));
   EVENKEEL_TRY(Collect(hub, Custom("cluster.karmada.io", "v1alpha1", "Cluster", "clusters", false), {}, objects));
   EVENKEEL_TRY(Collect(hub, Custom("argoproj.io", "v1alpha1", "Application", "applications", true), {}, objects));
   const Quirks& quirks = fleet.options.quirks;

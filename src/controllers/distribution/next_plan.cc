@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "controllers/distribution/distribution_events.h"
+
 namespace evenkeel::controllers::distribution {
 namespace {
 
@@ -79,14 +81,14 @@ void FindProblems(const WeightedPlan& plan, std::span<const Cluster* const> clus
     const Cluster& cluster = *clusters[index];
     next.plan.hot.push_back(cluster.name);
     next.findings.push_back(
-        {cluster.reference, cluster.source, "HotCluster",
+        {cluster.reference, cluster.source, events::kHotCluster.reason,
          fmt::format("cluster {} alone is more than 1.25 times a replica's share of the load: no distribution "
                      "of whole clusters over {} replicas is even",
                      cluster.name, shards.size())});
   }
   for (const Cluster* cluster : clusters) {
     if (!cluster->shard || std::ranges::find(shards, *cluster->shard, &PublishedPlan::Shard::shard) != shards.end()) continue;
-    next.findings.push_back({cluster->reference, cluster->source, "ShardOutOfRange",
+    next.findings.push_back({cluster->reference, cluster->source, events::kShardOutOfRange.reason,
                              fmt::format("cluster {} is pinned to shard {}, which no replica has: it is placed by load",
                                          cluster->name, *cluster->shard)});
   }

@@ -59,7 +59,7 @@ struct Options {
   /// Moves for balance (coordinated mode).
   int64_t moves_per_minute = 10;
   /// How long Stop waits for successors to knock before it lets go anyway, and for running calls to end.
-  base::Duration handover = std::chrono::milliseconds(1500);
+  base::Duration handover = std::chrono::seconds(5);
 };
 
 /// "coordinated", "compatible"; kBadRequest names the choices.

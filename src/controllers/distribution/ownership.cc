@@ -2,11 +2,11 @@
 
 #include <utility>
 
+#include "controllers/distribution/distribution_metrics.h"
+
 namespace evenkeel::controllers::distribution {
 namespace {
 
-constexpr char kOwnerMetric[] = "evenkeel_cluster_owner";
-constexpr char kOwnerHelp[] = "1 for each cluster that this replica may write to: the sum over all replicas must be 1";
 /// How often members that are let go are looked at, to be forgotten.
 constexpr base::Duration kForgetPeriod = std::chrono::seconds(1);
 
@@ -28,7 +28,7 @@ Ownership::~Ownership() {
   limit_timer_.Cancel();
   forget_timer_.Cancel();
   tenancies_.clear();
-  context_.metrics.ReplaceGauges(kOwnerMetric, kOwnerHelp, {});
+  base::ReplaceGaugesOf(context_.metrics, metrics::kClusterOwner, {});
 }
 
 void Ownership::Follow(std::map<std::string, Wanted> wanted, std::string why, std::function<void()> applied) {
@@ -120,7 +120,7 @@ void Ownership::Changed() {
                           1.0});
       }
     }
-    context_.metrics.ReplaceGauges(kOwnerMetric, kOwnerHelp, owners);
+    base::ReplaceGaugesOf(context_.metrics, metrics::kClusterOwner, owners);
     if (handing_over_) CheckHandedOver();
     changed_();
   });
@@ -131,16 +131,29 @@ void Ownership::HandOver(bool wait, base::Duration limit, std::function<void()> 
     handing_over_ = true;
     handed_over_ = std::move(done);
     reconnecting_.clear();
-    LetGoOfAll(wait);
-    limit_timer_ = strand_->PostAfter(wait ? limit : base::Duration::zero(), [this, limit] {
-      LetGoOfAll(false);
-      limit_timer_ = strand_->PostAfter(limit, [this] {
-        if (auto finish = std::exchange(handed_over_, nullptr)) finish();
-      });
+    if (wait) {
+      limit_ = limit;
+      LetGoOfAll(true);
+      limit_timer_ = strand_->PostAfter(limit, [this] { LetGoWithin(*std::exchange(limit_, std::nullopt)); });
       CheckHandedOver();
-    });
-    CheckHandedOver();
+    } else {
+      LetGoWithin(limit);
+    }
   });
+}
+
+void Ownership::StopWaiting() {
+  strand_->Post([this] {
+    if (limit_) LetGoWithin(*std::exchange(limit_, std::nullopt));
+  });
+}
+
+void Ownership::LetGoWithin(base::Duration limit) {
+  LetGoOfAll(false);
+  limit_timer_ = strand_->PostAfter(limit, [this] {
+    if (auto finish = std::exchange(handed_over_, nullptr)) finish();
+  });
+  CheckHandedOver();
 }
 
 void Ownership::LetGoOfAll(bool wait) {

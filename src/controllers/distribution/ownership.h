@@ -29,6 +29,8 @@ class Ownership {
   /// As Follow of nothing, or, with `wait`, of the same members with nothing but a wish for a successor, and at most `limit`
   /// long of nothing. `done` is called once nothing is held any more, after a second `limit` at the latest.
   void HandOver(bool wait, base::Duration limit, std::function<void()> done);
+  /// There is nobody left to hand over to. Without effect but while HandOver waits.
+  void StopWaiting();
 
   std::vector<TenancyReport> Reports() const;
   /// Names of the clusters whose fence is open.
@@ -41,6 +43,7 @@ class Ownership {
   void Open(Wanted wanted);
   void Reconnect(Wanted wanted);
   void LetGoOfAll(bool wait);
+  void LetGoWithin(base::Duration limit);
   void Forget();
   void CheckHandedOver();
   void Changed();
@@ -55,6 +58,7 @@ class Ownership {
   bool change_posted_ = false;
   bool handing_over_ = false;
   std::function<void()> handed_over_;
+  std::optional<base::Duration> limit_;  ///< while HandOver waits for successors
   base::Timer limit_timer_, forget_timer_;
 
   mutable std::mutex mutex_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "controllers/distribution/distribution_events.h"
 #include "controllers/distribution/weighted_plan.h"
 #include "kube/object.h"
 
@@ -36,7 +37,7 @@ ShardPlanInput ReadShardPlanInput(std::span<const Json> objects, bool in_cluster
       if (auto cluster = ClusterFromSecret(object, findings)) {
         if (cluster->id.empty()) {
           findings.push_back(
-              {cluster->reference, cluster->source, "NoUid",
+              {cluster->reference, cluster->source, events::kNoUid.reason,
                "metadata.uid is missing, and shards follow from it: give the Secret as kubectl get -o yaml prints it"});
         }
         clusters.push_back(*std::move(cluster));
@@ -121,7 +122,7 @@ ShardPlan PlanWeightedShards(const ShardPlanInput& input, std::span<const int64_
                         .shard = was == before.end() ? -1 : was->second});
     if (cluster.shard && std::ranges::find(shards, *cluster.shard) == shards.end()) {
       findings.push_back(
-          {cluster.reference, cluster.source, "ShardOutOfRange",
+          {cluster.reference, cluster.source, events::kShardOutOfRange.reason,
            "pinned to shard " + std::to_string(*cluster.shard) + ", which does not exist: it is placed by load"});
     }
   }
@@ -140,7 +141,7 @@ ShardPlan PlanWeightedShards(const ShardPlanInput& input, std::span<const int64_
   }
   for (const size_t index : decided.hot) {
     const Cluster& cluster = input.clusters[index];
-    findings.push_back({cluster.reference, cluster.source, "HotCluster",
+    findings.push_back({cluster.reference, cluster.source, events::kHotCluster.reason,
                         "cluster " + cluster.name + " alone is more than a shard's share of the load"});
   }
   return plan;

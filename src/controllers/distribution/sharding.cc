@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/hash.h"
+#include "controllers/distribution/distribution_events.h"
 
 namespace evenkeel::controllers::distribution {
 namespace {
@@ -123,7 +124,7 @@ std::map<std::string, int64_t> AssignShards(std::span<const Cluster> clusters, c
     const bool negative = cluster.shard.has_value() && *cluster.shard < 0;
     if (negative && !options.negative_shard_orphans) {
       findings.push_back(
-          {cluster.reference, cluster.source, "ShardOutOfRange",
+          {cluster.reference, cluster.source, events::kShardOutOfRange.reason,
            "shard " + std::to_string(*cluster.shard) +
                " is negative and would leave the cluster without an owner: ignored, the cluster is distributed as if it had no "
                "shard; set a shard from 0 or remove the key"});
@@ -133,7 +134,7 @@ std::map<std::string, int64_t> AssignShards(std::span<const Cluster> clusters, c
       continue;
     }
     if (cluster.shard.has_value() && *cluster.shard >= std::max<int64_t>(options.replicas, 1)) {
-      findings.push_back({cluster.reference, cluster.source, "ShardOutOfRange",
+      findings.push_back({cluster.reference, cluster.source, events::kShardOutOfRange.reason,
                           "shard " + std::to_string(*cluster.shard) + " does not exist with " +
                               std::to_string(options.replicas) + " replicas: the cluster goes to shard 0"});
       shards[cluster.server] = 0;

@@ -6,6 +6,8 @@
 
 #include "base/log.h"
 #include "client/fenced_client.h"
+#include "controllers/distribution/distribution_events.h"
+#include "controllers/distribution/distribution_metrics.h"
 
 namespace evenkeel::controllers::distribution {
 namespace {
@@ -123,10 +125,10 @@ void Tenancy::Won(const std::shared_ptr<client::Fence>& fence) {
   }
   base::log::Info("cluster won",
                   {{"cluster", cluster.name}, {"server", server_}, {"epoch", fence->epoch()}, {"why", wanted_.why}});
-  context_.events.Normal(cluster.reference, "OwnerChanged",
+  context_.events.Normal(cluster.reference, events::kOwnerChanged.reason,
                          fmt::format("replica {} (shard {}) now looks after cluster {}: {}", context_.options.host_name,
                                      wanted_.shard, cluster.name, wanted_.why));
-  context_.metrics.GetCounter("evenkeel_distribution_moves_total", "Clusters that this replica has won").Add();
+  base::CounterOf(context_.metrics, metrics::kMoves).Add();
   measure_timer_ = strand_->PostAfter(kMeasurePeriod, [this] { Measure(); });
   UpdateReport();
 }
@@ -142,7 +144,7 @@ void Tenancy::Lost(const std::string& reason) {
   }
   base::log::Info("cluster let go", {{"cluster", wanted_.cluster.name}, {"server", server_}, {"why", why}});
   context_.events.Normal(
-      wanted_.cluster.reference, "OwnerReleased",
+      wanted_.cluster.reference, events::kOwnerReleased.reason,
       fmt::format("replica {} no longer looks after cluster {}: {}", context_.options.host_name, wanted_.cluster.name, why));
   if (lease_) lease_->Released();
   UpdateReport();
@@ -163,12 +165,13 @@ void Tenancy::Tell(std::string_view error) {
   const Cluster& cluster = wanted_.cluster;
   if (error.empty()) {
     base::log::Info("cluster can be reached again", {{"cluster", cluster.name}});
-    context_.events.Normal(cluster.reference, "ClusterReachable", "cluster " + cluster.name + " can be reached again");
+    context_.events.Normal(cluster.reference, events::kClusterReachable.reason,
+                           "cluster " + cluster.name + " can be reached again");
     return;
   }
   base::log::Warn("cluster cannot be reached", {{"cluster", cluster.name}, {"server", server_}, {"error", error}});
   const std::string_view then = connect_error_.empty() ? "is tried again" : "needs other connection data";
-  context_.events.Warning(cluster.reference, "ClusterUnreachable",
+  context_.events.Warning(cluster.reference, events::kClusterUnreachable.reason,
                           fmt::format("cluster {} at {} cannot be reached: {}: it {}", cluster.name, server_, error, then));
 }
 

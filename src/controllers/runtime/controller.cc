@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "controllers/runtime/controller_metrics.h"
 
 namespace evenkeel::controllers::runtime {
 namespace {
@@ -29,15 +30,13 @@ struct Controller::State : std::enable_shared_from_this<Controller::State> {
         queue(strand, clock, [this](const std::string& key) { Process(key); }, o.queue) {
     if (o.metrics == nullptr) return;
     const auto results = [&](const char* result) {
-      return o.metrics->GetCounter("evenkeel_reconcile_total", "Reconciles by controller and how they ended.",
-                                   {{"controller", name}, {"result", result}});
+      return base::CounterOf(*o.metrics, kReconcileTotal, {{"controller", name}, {"result", result}});
     };
     succeeded = results("success");
     failed = results("error");
     conflicted = results("conflict");
-    duration =
-        o.metrics->GetHistogram("evenkeel_reconcile_duration_seconds", "How long reconciles take.", {{"controller", name}});
-    depth = o.metrics->GetGauge("evenkeel_workqueue_depth", "Keys ready to be reconciled.", {{"controller", name}});
+    duration = base::HistogramOf(*o.metrics, kReconcileDuration, {{"controller", name}});
+    depth = base::GaugeOf(*o.metrics, kWorkQueueDepth, {{"controller", name}});
   }
 
   const std::string name;

@@ -1,0 +1,27 @@
+// What keeps a controller of a member from going on, in the log: at once, then once a minute.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/time.h"
+
+namespace evenkeel::controllers::runtime {
+
+class Complaints {
+ public:
+  /// `message`: "autoscaler waits".
+  Complaints(base::Clock& clock, std::string message, std::string cluster)
+      : clock_(clock), message_(std::move(message)), cluster_(std::move(cluster)) {}
+  /// Whether it was told now. `what` is waited for.
+  bool Tell(const std::string& what, const std::string& why);
+  /// All is well: whatever comes next is news.
+  void Clear() { told_.clear(); }
+
+ private:
+  base::Clock& clock_;
+  const std::string message_, cluster_;
+  std::map<std::string, base::Instant> told_;  // when, by what
+};
+
+}  // namespace evenkeel::controllers::runtime
