@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/hash.h"
+#include "controllers/autoscaler/event_kinds.h"
 
 namespace evenkeel::controllers::autoscaler {
 namespace {
@@ -93,7 +94,7 @@ void AutoscalerEvents::OfScaleUp(const LoopPlan& plan, const ClusterCache& cache
     }
     for (const PodId pod : step.triggered_by) {
       const std::string& key = plan.view.snapshot->PodKey(pod);
-      OnPod(key, cache.PodUid(key), {false, "TriggeredScaleUp", "pod triggered scale-up: [" + groups + "]"});
+      OnPod(key, cache.PodUid(key), {false, events::kTriggeredScaleUp.reason, "pod triggered scale-up: [" + groups + "]"});
     }
   }
 }
@@ -101,7 +102,7 @@ void AutoscalerEvents::OfScaleUp(const LoopPlan& plan, const ClusterCache& cache
 void AutoscalerEvents::OfPodsWithout(const LoopPlan& plan, const ClusterCache& cache) {
   const auto tell = [&](PodId pod, const std::string& why) {
     const std::string& key = plan.view.snapshot->PodKey(pod);
-    OnPod(key, cache.PodUid(key), {false, "NotTriggerScaleUp", "pod didn't trigger scale-up: " + why});
+    OnPod(key, cache.PodUid(key), {false, events::kNotTriggerScaleUp.reason, "pod didn't trigger scale-up: " + why});
   };
   const bool full = plan.scale_up.outcome == ScaleUpPlan::Outcome::kMaxNodesReached;
   if (plan.decision == ScaleUpDecision::kLimitedByMaxNodesTotal || full) {

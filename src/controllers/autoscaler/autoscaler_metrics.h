@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/metrics.h"
+#include "base/metric_family.h"
 #include "base/time.h"
 
 namespace evenkeel::controllers::autoscaler {
@@ -35,6 +35,9 @@ class AutoscalerMetrics {
 
   /// Brings the gauges in the registry up to date; before it is rendered.
   void Publish();
+
+  /// All that there are.
+  static std::vector<base::MetricFamily> Families();
 
  private:
   base::MetricRegistry& registry_;

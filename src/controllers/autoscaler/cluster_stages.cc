@@ -1,5 +1,7 @@
 #include "controllers/autoscaler/cluster_stages.h"
 
+#include "controllers/autoscaler/event_kinds.h"
+
 namespace evenkeel::controllers::autoscaler {
 namespace {
 
@@ -123,7 +125,7 @@ StageResult CheckActionable(const ClusterView& view, const Options& options, bas
   }
   result.stop = result.clear_unneeded = true;
   result.why = any ? "Cluster has no ready nodes." : "Cluster has no nodes.";
-  if (!any || uptime > kQuietStart) result.events.push_back({true, "ClusterUnhealthy", result.why});
+  if (!any || uptime > kQuietStart) result.events.push_back({true, events::kClusterUnhealthy.reason, result.why});
   return result;
 }
 
@@ -155,8 +157,8 @@ StageResult RemoveLongUnregistered(ClusterView& view, const Options& options, Cl
                  base::FormatDuration(state.Find(id)->provision_time);
     int64_t removed = 0;
     for (const std::string& instance : removal.ids) {
-      change.succeeded.push_back({false, "DeleteUnregistered", "Removed unregistered node " + instance});
-      change.failed.push_back({true, "DeleteUnregisteredFailed", "Failed to remove node " + instance + ": "});
+      change.succeeded.push_back({false, events::kDeleteUnregistered.reason, "Removed unregistered node " + instance});
+      change.failed.push_back({true, events::kDeleteUnregisteredFailed.reason, "Failed to remove node " + instance + ": "});
       removed += std::ranges::count(old, instance, &Old::id);
     }
     state.NoteRemoved(id, removed);
@@ -171,7 +173,7 @@ StageResult CheckClusterHealth(const ClusterView&, const Options&, const Cluster
   result.stop = result.clear_unneeded = true;
   result.why = std::to_string(state.total().unready) + " of " + Quantity(state.total().registered, "node is", "nodes are") +
                " not ready";
-  result.events.push_back({true, "ClusterUnhealthy", "Cluster is unhealthy"});
+  result.events.push_back({true, events::kClusterUnhealthy.reason, "Cluster is unhealthy"});
   return result;
 }
 
@@ -272,12 +274,12 @@ StageResult EnforceMinSize(ClusterView& view, const Options& options, ClusterSta
 void AddScaleUpEvents(GroupChange& change, int64_t from, int64_t max) {
   const std::string to = std::to_string(from + change.delta), was = std::to_string(from), limit = std::to_string(max);
   change.before.push_back(
-      {false, "ScaledUpGroup",
+      {false, events::kScaledUpGroup.reason,
        "Scale-up: setting group " + change.group + " size to " + to + " instead of " + was + " (max: " + limit + ")"});
   change.succeeded.push_back(
-      {false, "ScaledUpGroup",
+      {false, events::kScaledUpGroup.reason,
        "Scale-up: group " + change.group + " size set to " + to + " instead of " + was + " (max: " + limit + ")"});
-  change.failed.push_back({true, "FailedToScaleUpGroup", "Scale-up failed for group " + change.group + ": "});
+  change.failed.push_back({true, events::kFailedToScaleUpGroup.reason, "Scale-up failed for group " + change.group + ": "});
 }
 
 }  // namespace evenkeel::controllers::autoscaler

@@ -2,6 +2,8 @@
 
 #include <unordered_set>
 
+#include "controllers/autoscaler/event_kinds.h"
+
 namespace evenkeel::controllers::autoscaler {
 namespace {
 
@@ -184,7 +186,8 @@ void ClusterState::UpdateRequests(ClusterView& view, StageResult& result) {
 
 void ClusterState::TimeOut(ClusterView& view, const std::string& id, const ScaleUp& request, StageResult& result) {
   const std::string waited = base::FormatDuration(now_ - request.at);
-  result.events.push_back({true, "ScaleUpTimedOut", "Nodes added to group " + id + " failed to register within " + waited});
+  result.events.push_back(
+      {true, events::kScaleUpTimedOut.reason, "Nodes added to group " + id + " failed to register within " + waited});
   RegisterFailedScaleUp(
       id, {Instance::ErrorClass::kOther, "timeout", "Scale-up timed out for node group " + id + " after " + waited}, now_,
       request.increase);
@@ -195,7 +198,8 @@ void ClusterState::TimeOut(ClusterView& view, const std::string& id, const Scale
   const std::string failed =
       "Failed to revert scale-up of group " + id + " by " + std::to_string(request.increase) + " nodes: ";
   if (revert <= 0) {
-    result.events.push_back({true, "FailedToRevertScaleUp", failed + "the nodes exist, or the group is at its minimum size"});
+    result.events.push_back(
+        {true, events::kFailedToRevertScaleUp.reason, failed + "the nodes exist, or the group is at its minimum size"});
     return;
   }
   // Ranges and sizes of this loop still count with the old target: it was in force while the nodes were waited for.
@@ -205,7 +209,7 @@ void ClusterState::TimeOut(ClusterView& view, const std::string& id, const Scale
   change.group = id;
   change.delta = -revert;
   change.why = "nodes asked for " + waited + " ago have not come";
-  change.failed = {{true, "FailedToRevertScaleUp", failed}};
+  change.failed = {{true, events::kFailedToRevertScaleUp.reason, failed}};
   result.changes.push_back(std::move(change));
 }
 
@@ -228,7 +232,7 @@ void ClusterState::HandleCreationErrors(const ClusterView& view, StageResult& re
     for (const auto& [code, kind] : kinds) {
       if (kind.unseen == 0 || !IsScalingUp(group.id)) continue;
       const std::string messages = JoinMessages(kind.messages);
-      result.events.push_back({true, "ScaleUpFailed",
+      result.events.push_back({true, events::kScaleUpFailed.reason,
                                "Failed adding " + std::to_string(kind.unseen) + " nodes to group " + group.id + " due to " +
                                    std::string(Name(code.first)) + "." + code.second + "; source errors: " + messages});
       RegisterScaleUp(group.id, -kind.unseen, now_);

@@ -3,6 +3,7 @@
 #include <regex>
 
 #include "base/yaml.h"
+#include "controllers/autoscaler/event_kinds.h"
 #include "controllers/autoscaler/expander.h"
 
 namespace evenkeel::controllers::autoscaler {
@@ -71,15 +72,15 @@ class Priority final : public ExpanderStrategy {
   std::vector<size_t> Best(std::span<const ExpanderOption> options, std::vector<size_t> candidates,
                            ExpanderContext& context) const override {
     if (!context.priorities) {
-      context.events.push_back({"PriorityConfigMapNotFound", std::string("Priority expander config map ") + context.ns + "/" +
-                                                                 kConfigMap +
-                                                                 " not found: make it, or choose another expander"});
+      context.events.push_back(
+          {events::kPriorityConfigMapNotFound.reason, std::string("Priority expander config map ") + context.ns + "/" +
+                                                          kConfigMap + " not found: make it, or choose another expander"});
       return candidates;
     }
     const auto levels = ParsePriorities(*context.priorities);
     if (!levels) {
-      context.events.push_back({"PriorityConfigMapInvalid", "Wrong configuration for priority expander: " +
-                                                                levels.error().message() + ". Ignoring update."});
+      context.events.push_back({events::kPriorityConfigMapInvalid.reason, "Wrong configuration for priority expander: " +
+                                                                              levels.error().message() + ". Ignoring update."});
       return candidates;
     }
     std::vector<size_t> best;
@@ -88,7 +89,7 @@ class Priority final : public ExpanderStrategy {
       const std::string& group = options[candidate].group->id;
       const Level* level = Find(*levels, group);
       if (level == nullptr) {
-        context.events.push_back({"PriorityConfigMapNotMatchedGroup",
+        context.events.push_back({events::kPriorityConfigMapNotMatchedGroup.reason,
                                   "Priority expander: node group " + group +
                                       " not found in priority expander configuration. The group won't be used."});
         continue;

@@ -1,12 +1,16 @@
 #include "controllers/autoscaler/member_autoscaler.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include "base/log.h"
+#include "controllers/autoscaler/event_kinds.h"
 #include "controllers/autoscaler/explanation.h"
 #include "controllers/autoscaler/loop_metrics.h"
 #include "controllers/autoscaler/node_deletions.h"
 #include "controllers/autoscaler/node_marks.h"
 #include "controllers/autoscaler/state_store.h"
 #include "controllers/autoscaler/status_writer.h"
+#include "controllers/runtime/complaints.h"
 
 namespace evenkeel::controllers::autoscaler {
 namespace {
@@ -18,7 +22,6 @@ constexpr base::Duration kBreath = 100ms;
 constexpr base::Duration kSyncPoll = 1s;
 constexpr base::Duration kProviderPauseMax = 2min;
 constexpr base::Duration kYoungPods = 2s;
-constexpr base::Duration kComplaintPause = 1min;
 
 class MemberAutoscaler final : public runtime::MemberController {
  public:
@@ -67,19 +70,19 @@ class MemberAutoscaler final : public runtime::MemberController {
   base::Duration RunLoop() {
     last_.main = clock_.Now();
     if (!cache_.Sync()) {
-      Complain("caches", "not everything has been listed yet: " + cache_.Missing());
+      complaints_.Tell("caches", "not everything has been listed yet: " + cache_.Missing());
       return kSyncPoll;
     }
     if (!state_) {
       if (const auto read = LoadState(); !read) {
-        Complain("state", read.error().message());
+        complaints_.Tell("state", read.error().message());
         return options_.scan_interval;
       }
     }
     if (!expanders_) {
       auto chain = context_.expanders([this](scheduling::PodId pod) { return cache_.PendingPod(pod); });
       if (!chain) {
-        Complain("the expander", chain.error().message());
+        complaints_.Tell("the expander", chain.error().message());
         return options_.scan_interval;
       }
       expanders_ = *std::move(chain);
@@ -87,17 +90,8 @@ class MemberAutoscaler final : public runtime::MemberController {
     auto groups = AskProvider();
     if (!groups) return BackOff(groups.error());
     pause_ = {};
-    complaint_.clear();
+    complaints_.Clear();
     return Act(*std::move(groups));
-  }
-
-  /// What keeps the loop from running: at once, then once a minute.
-  void Complain(const std::string& what, const std::string& why) {
-    const base::Instant now = clock_.Monotonic();
-    if (complaint_ == what && now - complained_ < kComplaintPause) return;
-    complaint_ = what;
-    complained_ = now;
-    base::log::Warn("autoscaler waits", {{"cluster", member_.name()}, {"for", what}, {"error", why}});
   }
 
   base::Status LoadState() {
@@ -107,7 +101,7 @@ class MemberAutoscaler final : public runtime::MemberController {
     if (unreadable.empty()) return {};
     base::log::Error("the autoscaler's memory cannot be read and begins anew; what was there is kept under another key",
                      {{"cluster", member_.name()}, {"error", unreadable}});
-    events_.OnCluster({true, "AutoscalerStateUnreadable",
+    events_.OnCluster({true, events::kAutoscalerStateUnreadable.reason,
                        std::string("ConfigMap ") + kStateConfigMap + " cannot be read, timers begin anew: " + unreadable});
     return {};
   }
@@ -124,8 +118,8 @@ class MemberAutoscaler final : public runtime::MemberController {
 
   base::Duration BackOff(const base::Error& error) {
     context_.metrics->Count(member_.name(), "errors_total", {{"type", "cloudProviderError"}});
-    events_.OnCluster({true, "CloudProviderError", "node groups cannot be read: " + error.message()});
-    Complain("the provider", error.message());
+    events_.OnCluster({true, events::kCloudProviderError.reason, "node groups cannot be read: " + error.message()});
+    complaints_.Tell("the provider", error.message());
     pause_ = std::clamp(2 * pause_, options_.scan_interval, std::max(options_.scan_interval, kProviderPauseMax));
     return pause_;
   }
@@ -221,7 +215,7 @@ class MemberAutoscaler final : public runtime::MemberController {
         state_->cleaned_up = false;
       } else if (cleanup.to_be_deleted) {
         events_.OnNode(cleanup.node, cache_.NodeUid(cleanup.node),
-                       {false, "ClusterAutoscalerCleanup", "marked the node as schedulable"});
+                       {false, events::kClusterAutoscalerCleanup.reason, "marked the node as schedulable"});
       }
     }
   }
@@ -305,8 +299,7 @@ class MemberAutoscaler final : public runtime::MemberController {
   std::optional<AutoscalerState> state_;
   std::optional<ExpanderChain> expanders_;
   base::Duration pause_{};  // between questions to a provider that fails
-  std::string complaint_;
-  base::Instant complained_{};
+  runtime::Complaints complaints_{clock_, "autoscaler waits", member_.name()};
   std::vector<std::string> notes_;
   LastActivity last_;
   base::Instant due_{};

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "controllers/autoscaler/drainability.h"
+#include "controllers/autoscaler/event_kinds.h"
 #include "controllers/autoscaler/facts.h"
 #include "controllers/autoscaler/node_marks.h"
 #include "controllers/autoscaler/scale_down.h"
@@ -58,9 +59,9 @@ base::Status NodeDeletions::Start(const std::vector<DeletionOrder>& orders, std:
         if (nodes_.contains(order.node)) marked.push_back(order.node);
         continue;
       }
-      context_.events.OnNode(
-          order.node, context_.cache.NodeUid(order.node),
-          {true, "ScaleDownFailed", "failed to mark the node as toBeDeleted/unschedulable: " + done.error().message()});
+      context_.events.OnNode(order.node, context_.cache.NodeUid(order.node),
+                             {true, events::kScaleDownFailed.reason,
+                              "failed to mark the node as toBeDeleted/unschedulable: " + done.error().message()});
       for (const std::string& name : marked) {
         const bool uncordon = nodes_.at(name).cordoned;
         nodes_.erase(name);
@@ -75,10 +76,12 @@ base::Status NodeDeletions::Start(const std::vector<DeletionOrder>& orders, std:
     const base::Duration settle = SettleTime();
     for (const std::string& name : marked) {
       Node& node = nodes_.at(name);
-      context_.events.OnNode(name, node.uid, {false, "ScaleDown", "marked the node as toBeDeleted/unschedulable"});
+      context_.events.OnNode(name, node.uid,
+                             {false, events::kScaleDown.reason, "marked the node as toBeDeleted/unschedulable"});
       context_.events.OnCluster(
-          drain ? ClusterEvent{false, "ScaleDown", "Scale-down: removing node " + name + ", " + node.order.description}
-                : ClusterEvent{false, "ScaleDownEmpty", "Scale-down: removing empty node \"" + name + "\""});
+          drain ? ClusterEvent{false, events::kScaleDown.reason,
+                               "Scale-down: removing node " + name + ", " + node.order.description}
+                : ClusterEvent{false, events::kScaleDownEmpty.reason, "Scale-down: removing empty node \"" + name + "\""});
       base::log::Info("node is being removed",
                       {{"cluster", context_.cluster}, {"node", name}, {"group", node.order.group}, {"drain", drain}});
       begun.push_back(node.order);
@@ -264,7 +267,7 @@ bool NodeDeletions::EvictOne(Node& node, Victim& victim) {
   const auto answer = context_.client.Post(pods, victim.ns, victim.name, "eviction",
                                            EvictionOf(victim.ns, victim.name, victim.uid, victim.grace));
   if (answer) {
-    context_.events.OnPod(key, victim.uid, {false, "ScaleDown", "deleting pod for node scale down"});
+    context_.events.OnPod(key, victim.uid, {false, events::kScaleDown.reason, "deleting pod for node scale down"});
     context_.metrics.Count(context_.cluster, "evicted_pods_total", {{"eviction_result", "succeeded"}});
     return true;
   }
@@ -348,9 +351,10 @@ void NodeDeletions::Delete(const std::string& group) {
 
 void NodeDeletions::Deleted(const std::string& name) {
   const DeletionOrder order = nodes_.at(name).order;
-  context_.events.OnNode(name, nodes_.at(name).uid, {false, "ScaleDown", "nodes removed by cluster autoscaler"});
-  context_.events.OnCluster(order.drain ? ClusterEvent{false, "ScaleDown", "Scale-down: node " + name + " removed with drain"}
-                                        : ClusterEvent{false, "ScaleDownEmpty", "Scale-down: empty node " + name + " removed"});
+  context_.events.OnNode(name, nodes_.at(name).uid, {false, events::kScaleDown.reason, "nodes removed by cluster autoscaler"});
+  context_.events.OnCluster(
+      order.drain ? ClusterEvent{false, events::kScaleDown.reason, "Scale-down: node " + name + " removed with drain"}
+                  : ClusterEvent{false, events::kScaleDownEmpty.reason, "Scale-down: empty node " + name + " removed"});
   context_.metrics.Count(context_.cluster, "scaled_down_nodes_total", {{"reason", order.reason}});
   nodes_.erase(name);
   marked_at_.erase(name);
@@ -363,13 +367,13 @@ void NodeDeletions::Fail(const std::string& name, const std::string& why) {
   const Node failed = std::move(found->second);
   nodes_.erase(found);
   const char* what = failed.order.drain ? "failed to drain and delete node: " : "failed to delete empty node: ";
-  context_.events.OnNode(failed.order.node, failed.uid, {true, "ScaleDownFailed", what + why});
+  context_.events.OnNode(failed.order.node, failed.uid, {true, events::kScaleDownFailed.reason, what + why});
   base::log::Warn("node stays: its removal has failed",
                   {{"cluster", context_.cluster}, {"node", failed.order.node}, {"error", why}});
   for (const Victim& victim : failed.victims) {
     if (victim.evicted || victim.best_effort) continue;
     context_.events.OnPod(victim.ns + "/" + victim.name, victim.uid,
-                          {true, "ScaleDownFailed", "failed to delete pod for ScaleDown"});
+                          {true, events::kScaleDownFailed.reason, "failed to delete pod for ScaleDown"});
     context_.metrics.Count(context_.cluster, "evicted_pods_total", {{"eviction_result", "failed"}});
   }
   Restore(failed.order.node, failed.cordoned);

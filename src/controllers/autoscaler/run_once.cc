@@ -1,5 +1,7 @@
 #include "controllers/autoscaler/run_once.h"
 
+#include "controllers/autoscaler/event_kinds.h"
+
 namespace evenkeel::controllers::autoscaler {
 namespace {
 
@@ -217,8 +219,8 @@ class Loop {
   }
 
   void NoteMaxNodes() {
-    plan_.events.push_back(
-        {true, "MaxNodesTotalReached", "Max total nodes in cluster reached: " + std::to_string(options_.max_nodes_total)});
+    plan_.events.push_back({true, events::kMaxNodesTotalReached.reason,
+                            "Max total nodes in cluster reached: " + std::to_string(options_.max_nodes_total)});
   }
 
   /// False when a group has refused: the plan is to be made anew without it.

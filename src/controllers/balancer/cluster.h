@@ -62,11 +62,16 @@ struct Node {
 enum class BuiltInMetric : uint8_t { kNo, kPrimaryCount, kSecondaryCount, kReplicaCount, kInstanceCount, kCount };
 BuiltInMetric BuiltIn(std::string_view name);
 
+/// What amounts of a metric count.
+enum class Unit : uint8_t { kNone, kMilli, kByte };
+
 struct Metric {
   std::string name;
   BuiltInMetric built_in = BuiltInMetric::kNo;
   uint32_t services = 0;  ///< how many report it; 0: only a capacity or an application names it
   double weight_sum = 0;  ///< of the weights that these services give it
+  Unit unit = Unit::kNone;
+  int64_t scale = 1;  ///< what amounts were divided by, so that sums fit
 };
 
 enum class MoveCost : uint8_t { kZero, kLow, kMedium, kHigh, kVeryHigh };

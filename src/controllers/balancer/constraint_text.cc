@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "controllers/balancer/amount_text.h"
 #include "controllers/balancer/constraints.h"
 
 namespace evenkeel::controllers::balancer {
@@ -44,9 +45,10 @@ std::string ApplicationText(const Arrangement& arrangement, const Violation& vio
                        arrangement.NodesOf(violation.application), application.max_nodes, violation.excess,
                        cluster.nodes[violation.node].name);
   }
-  const std::string& metric = cluster.metrics[violation.metric].name;
+  const Metric& metric = cluster.metrics[violation.metric];
   const std::string where = violation.node == kNoId ? "altogether" : "on " + cluster.nodes[violation.node].name;
-  return fmt::format("application {} has {} {} more {} than it may have", application.name, violation.excess, metric, where);
+  return fmt::format("application {} has {} {} more {} than it may have", application.name,
+                     AmountText(metric, violation.excess), metric.name, where);
 }
 
 }  // namespace
@@ -101,10 +103,12 @@ std::string Text(const Arrangement& arrangement, const Violation& violation) {
       return fmt::format("{}: {} has too many replicas of the partition", ReplicaText(arrangement, violation),
                          TopDomain(cluster.nodes[violation.node], kind));
     }
-    case Constraint::kCapacity:
+    case Constraint::kCapacity: {
+      const Metric& metric = cluster.metrics[violation.metric];
       return fmt::format("{} has {} of {}, {} more than its capacity", cluster.nodes[violation.node].name,
-                         arrangement.UsedOf(violation.metric, violation.node), cluster.metrics[violation.metric].name,
-                         violation.excess);
+                         AmountText(metric, arrangement.UsedOf(violation.metric, violation.node)), metric.name,
+                         AmountText(metric, violation.excess));
+    }
     case Constraint::kScaleoutCount:
     case Constraint::kApplicationCapacity:
       return ApplicationText(arrangement, violation);
@@ -203,13 +207,14 @@ std::string Constraints::CapacityDetail(ReplicaId replica, NodeId to, Role role)
     const int64_t rise = Rise(replica, to, loads, i);
     const int64_t used = arrangement_.UsedOf(metric, to);
     const int64_t capacity = capacities[metric * nodes_ + to];
+    const auto amount = [&](int64_t load) { return AmountText(cluster.metrics[metric], load); };
     if (rise <= 0) continue;
     if (used + rise > capacity) {
-      return fmt::format("{}: {} of {} {} used, {} more do not fit", cluster.nodes[to].name, used, capacity,
-                         cluster.metrics[metric].name, rise);
+      return fmt::format("{}: {} of {} {} used, {} more do not fit", cluster.nodes[to].name, amount(used), amount(capacity),
+                         cluster.metrics[metric].name, amount(rise));
     }
     if (transient && used + TransientRise(replica, to, i, rise) > capacity) {
-      return fmt::format("{}: {} more {} fit only when what leaves it has left", cluster.nodes[to].name, rise,
+      return fmt::format("{}: {} more {} fit only when what leaves it has left", cluster.nodes[to].name, amount(rise),
                          cluster.metrics[metric].name);
     }
   }

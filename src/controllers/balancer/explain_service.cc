@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "controllers/balancer/amount_text.h"
 #include "controllers/balancer/constraints.h"
 #include "controllers/balancer/deviation.h"
 #include "controllers/balancer/messages.h"
@@ -180,17 +181,16 @@ std::string ServiceExplainer::WhyBalancingLeavesIt(ReplicaId replica, int64_t ot
   const NodeTypeId type = cluster_.nodes[given_.NodeOf(replica)].type;
   const std::string& type_name = cluster_.node_types[type];
   if (memory_.throttles.PartitionThrottled(settings_, partition.name, now_)) {
-    return fmt::format("its partition has moved {} times in the last {:.6g} seconds",
-                       settings_.movement_per_partition_throttle_threshold,
-                       settings_.movement_per_partition_throttle_counting_interval);
+    return fmt::format("its partition has moved {} times in the last {}", settings_.movement_per_partition_throttle_threshold,
+                       SecondsText(settings_.movement_per_partition_throttle_counting_interval));
   }
   if (!group_plan_.balance.MayMove(cluster_, service_, type)) {
     return PerNodeType(settings_) ? fmt::format("its service's metrics are balanced on nodes of type {}", type_name)
                                   : "its service's metrics are balanced";
   }
   if (std::ranges::count(group_plan_.decision.paused_node_types, type_name) > 0) {
-    return fmt::format("nodes of type {} are paused: they were balanced less than {:.6g} seconds ago", type_name,
-                       MinLoadBalancingInterval(settings_, type_name));
+    return fmt::format("nodes of type {} are paused: they were balanced less than {} ago", type_name,
+                       SecondsText(MinLoadBalancingInterval(settings_, type_name)));
   }
   if (others == 0) return "no other node may take it";
   return Worth(replica);

@@ -100,7 +100,7 @@ TEST_F(ExplainServiceTest, NamesReplicasThatCannotMoveAndPartitionsThatMovedTooO
   const Json explained =
       Explain(State({Ones(4), {}}, "", "- {name: s/built, service: s, replicas: [{node: n0, flags: [InBuild]}]}\n") +
               "history: {movements: [{at: -1, partition: s/0}]}\n");
-  EXPECT_EQ(WhyOf(explained, "s/0"), "its partition has moved 1 times in the last 600 seconds");
+  EXPECT_EQ(WhyOf(explained, "s/0"), "its partition has moved 1 times in the last 10m");
   EXPECT_NE(WhyOf(explained, "s/built"), "not there");
   EXPECT_TRUE(WhyOf(explained, "s/built").contains("built")) << WhyOf(explained, "s/built");
 }

@@ -1,5 +1,6 @@
 #include <spdlog/fmt/fmt.h>
 
+#include "controllers/balancer/amount_text.h"
 #include "controllers/balancer/imbalance.h"
 
 namespace evenkeel::controllers::balancer {
@@ -7,8 +8,10 @@ namespace {
 
 // "ratio 2.5 (5 on n0, 2 on n3)".
 std::string RatioText(const Cluster& cluster, const MetricBalance& balance) {
-  return fmt::format("ratio {:.6g} ({} on {}, {} on {})", balance.ratio, balance.max, cluster.nodes[balance.max_node].name,
-                     balance.min, cluster.nodes[balance.min_node].name);
+  const Metric& metric = cluster.metrics[balance.metric];
+  return fmt::format("ratio {:.6g} ({} on {}, {} on {})", balance.ratio, AmountText(metric, balance.max),
+                     cluster.nodes[balance.max_node].name, AmountText(metric, balance.min),
+                     cluster.nodes[balance.min_node].name);
 }
 
 std::string EmptyNodesText(const MetricBalance& balance) {
@@ -19,6 +22,7 @@ std::string EmptyNodesText(const MetricBalance& balance) {
 
 std::string Text(const Cluster& cluster, const MetricBalance& balance) {
   const auto name = [&](NodeId node) -> const std::string& { return cluster.nodes[node].name; };
+  const auto amount = [&](int64_t load) { return AmountText(cluster.metrics[balance.metric], load); };
   switch (balance.reason) {
     case BalanceReason::kNoWeight:
       return "the metric has no weight";
@@ -27,10 +31,10 @@ std::string Text(const Cluster& cluster, const MetricBalance& balance) {
     case BalanceReason::kNoNode:
       return "every node is down, deactivated or not for the services that report it";
     case BalanceReason::kDifferenceOfOne:
-      if (balance.max == balance.min) return fmt::format("all loads are {}", balance.max);
-      return fmt::format("the loads {} and {} differ by no more than 1", balance.max, balance.min);
+      if (balance.max == balance.min) return fmt::format("all loads are {}", amount(balance.max));
+      return fmt::format("the loads {} and {} differ by no more than 1", amount(balance.max), amount(balance.min));
     case BalanceReason::kNotActive:
-      return fmt::format("no load is above the activity threshold {}", balance.activity_threshold);
+      return fmt::format("no load is above the activity threshold {}", amount(balance.activity_threshold));
     case BalanceReason::kWithinThreshold:
       return fmt::format("{} is not above the threshold {:.6g}", RatioText(cluster, balance), balance.threshold);
     case BalanceReason::kEnoughEmptyNodes:
@@ -44,7 +48,7 @@ std::string Text(const Cluster& cluster, const MetricBalance& balance) {
       return fmt::format("{} {} the threshold {:.6g}", RatioText(cluster, balance),
                          balance.ratio > balance.threshold ? "is above" : "has reached", balance.threshold);
     case BalanceReason::kEmptyNode:
-      return fmt::format("{} has no load while {} has {}", name(balance.min_node), name(balance.max_node), balance.max);
+      return fmt::format("{} has no load while {} has {}", name(balance.min_node), name(balance.max_node), amount(balance.max));
     case BalanceReason::kTooFewEmptyNodes:
       return EmptyNodesText(balance);
     case BalanceReason::kUnevenEmptyNodes:

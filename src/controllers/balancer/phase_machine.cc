@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "controllers/balancer/amount_text.h"
+
 namespace evenkeel::controllers::balancer {
 namespace {
 
@@ -66,7 +68,7 @@ PhaseDecision PhaseChoice::Choose() {
   std::vector<DueStage> due;
   for (const DueStage& stage : StagesOf(settings_, state_)) {
     if (now_ < stage.at) {
-      Skip(stage.stage, SkipReason::kNotDue, fmt::format("is due in {:.6g} seconds", stage.at - now_));
+      Skip(stage.stage, SkipReason::kNotDue, "is due in " + SecondsText(stage.at - now_));
     } else if (IsEnabled(stage.stage)) {
       due.push_back(stage);
     }
@@ -154,8 +156,9 @@ void PhaseChoice::RunPlacement() {
 std::string PhaseChoice::NodeChangeWithin(const NodeDelays& delays) const {
   const double down = now_ - state_.last_node_down, up = now_ - state_.last_node_up;
   if (down < delays.after_down)
-    return fmt::format("a node went down {:.6g} seconds ago; it waits {:.6g}", down, delays.after_down);
-  if (up < delays.after_up) return fmt::format("a node came up {:.6g} seconds ago; it waits {:.6g}", up, delays.after_up);
+    return fmt::format("a node went down {} ago; it waits {}", SecondsText(down), SecondsText(delays.after_down));
+  if (up < delays.after_up)
+    return fmt::format("a node came up {} ago; it waits {}", SecondsText(up), SecondsText(delays.after_up));
   return "";
 }
 
@@ -203,9 +206,9 @@ bool PhaseChoice::MostPartitionsThrottled(const ImbalanceAnswer& imbalance) {
   const double most = settings_.movement_throttled_partitions_percentage_threshold * static_cast<double>(imbalance.partitions);
   if (imbalance.throttled_partitions == 0 || static_cast<double>(imbalance.throttled_partitions) <= most) return false;
   Skip(Stage::kBalancing, SkipReason::kPartitionsThrottled,
-       fmt::format("{} of {} imbalanced partitions have moved {} times in the last {} seconds", imbalance.throttled_partitions,
+       fmt::format("{} of {} imbalanced partitions have moved {} times in the last {}", imbalance.throttled_partitions,
                    imbalance.partitions, settings_.movement_per_partition_throttle_threshold,
-                   settings_.movement_per_partition_throttle_counting_interval));
+                   SecondsText(settings_.movement_per_partition_throttle_counting_interval)));
   return true;
 }
 
@@ -234,7 +237,7 @@ bool PhaseChoice::ChangedTooLittle() {
   if (last <= kLongAgo || state_.last_state_change > last) return false;
   if (state_.last_load_change <= last) {
     Skip(Stage::kBalancing, SkipReason::kNoChange,
-         fmt::format("nothing has changed since it was last balanced {:.6g} seconds ago", now_ - last));
+         "nothing has changed since it was last balanced " + SecondsText(now_ - last) + " ago");
     return true;
   }
   const double rise = settings_.avg_std_dev_delta_throttle_threshold;

@@ -248,7 +248,7 @@ TEST_F(PhaseMachineTest, T14BalancingWaitsAfterANodeWentDown) {
   NoteNodeDown(state, 0);
   const PhaseDecision waiting = Decide(6);
   EXPECT_EQ(waiting.phase, Phase::kNoActionNeeded);
-  EXPECT_EQ(waiting.skipped.back().text, "a node went down 6 seconds ago; it waits 10");
+  EXPECT_EQ(waiting.skipped.back().text, "a node went down 6s ago; it waits 10s");
   EXPECT_EQ(Run(12), Phase::kQuickBalancing);
 }
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/random.h"
+#include "controllers/balancer/amount_text.h"
 #include "controllers/balancer/balancing_search.h"
 #include "controllers/balancer/constraint_fixes.h"
 #include "controllers/balancer/deviation.h"
@@ -257,11 +258,10 @@ void Planner::BalanceLoads(GroupPlan& plan, ActionContext& context) {
     ForEachPartition(plan, [&](PartitionId id) {
       if (!throttled_partitions_.contains(cluster_.partitions[id].name)) return;
       options.throttled_partitions.push_back(id);
-      plan.skipped.push_back(
-          {fmt::format("it has moved {} times in the last {:.6g} seconds (MovementPerPartitionThrottleThreshold)",
-                       settings_.movement_per_partition_throttle_threshold,
-                       settings_.movement_per_partition_throttle_counting_interval),
-           "partition " + cluster_.partitions[id].name});
+      plan.skipped.push_back({fmt::format("it has moved {} times in the last {} (MovementPerPartitionThrottleThreshold)",
+                                          settings_.movement_per_partition_throttle_threshold,
+                                          SecondsText(settings_.movement_per_partition_throttle_counting_interval)),
+                              "partition " + cluster_.partitions[id].name});
     });
   }
   plan_.evaluations += Balance(arrangement_, GroupOf(plan), plan.balance, options).evaluations;

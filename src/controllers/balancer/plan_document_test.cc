@@ -246,8 +246,7 @@ TEST_F(NodeTypeExampleTest, ATypeWithinItsIntervalIsPausedWhileAnotherIsBalanced
   EXPECT_EQ(plan.phase, Phase::kQuickBalancing);
   EXPECT_EQ(plan.of_groups[0].decision.paused_node_types, Names{"A"});
   EXPECT_EQ(TypesThatMove(), Names{"B"});
-  EXPECT_EQ(WhySkipped("node type A"),
-            "imbalanced, but balanced less than 100 seconds ago (MinLoadBalancingIntervalPerNodeType)");
+  EXPECT_EQ(WhySkipped("node type A"), "imbalanced, but balanced less than 100s ago (MinLoadBalancingIntervalPerNodeType)");
   MakeAt(44);
   EXPECT_EQ(plan.phase, Phase::kNoActionNeeded) << "of B nothing has changed";
   NoteLoadChange(memory.groups[0].phase, 45);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "controllers/balancer/amount_text.h"
+
 namespace evenkeel::controllers::balancer {
 namespace {
 
@@ -67,9 +69,10 @@ const MetricBalance* PlanReasons::TriggerOf(const PlanStep& step, const Action& 
 std::string PlanReasons::LoadsText(const Action& action, MetricId metric) const {
   const LoadChange* change = ChangeOf(action, metric);
   if (change == nullptr) return "";
+  const auto amount = [&](int64_t load) { return AmountText(cluster_.metrics[metric], load); };
   return fmt::format("; {} goes from {} to {} on {} and from {} to {} on {}", cluster_.metrics[metric].name,
-                     change->source_before, change->source_after, cluster_.nodes[action.from].name, change->target_before,
-                     change->target_after, cluster_.nodes[action.to].name);
+                     amount(change->source_before), amount(change->source_after), cluster_.nodes[action.from].name,
+                     amount(change->target_before), amount(change->target_after), cluster_.nodes[action.to].name);
 }
 
 std::string PlanReasons::Followed(const PlanStep& step) const {

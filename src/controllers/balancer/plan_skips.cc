@@ -6,6 +6,8 @@
 #include <array>
 #include <map>
 
+#include "controllers/balancer/amount_text.h"
+
 namespace evenkeel::controllers::balancer {
 namespace {
 
@@ -106,8 +108,8 @@ std::vector<SkippedItem> SkippedPhases(const Settings& settings, const GroupPlan
   std::vector<SkippedItem> items;
   for (const PhaseSkip& skip : plan.decision.skipped) items.push_back({skip.text, std::string(Name(skip.stage))});
   for (const std::string& type : plan.decision.paused_node_types) {
-    items.push_back({fmt::format("imbalanced, but balanced less than {:.6g} seconds ago (MinLoadBalancingIntervalPerNodeType)",
-                                 MinLoadBalancingInterval(settings, type)),
+    items.push_back({fmt::format("imbalanced, but balanced less than {} ago (MinLoadBalancingIntervalPerNodeType)",
+                                 SecondsText(MinLoadBalancingInterval(settings, type))),
                      "node type " + type});
   }
   return items;

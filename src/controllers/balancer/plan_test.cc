@@ -139,7 +139,7 @@ TEST_F(PlanTest, BalancingEscalatesAndRestsWhenNothingChanges) {
   EXPECT_EQ(Actions(), 0u);
   MakeAt(6);
   EXPECT_EQ(plan.phase, Phase::kNoActionNeeded);
-  EXPECT_EQ(WhySkipped("Balancing"), "nothing has changed since it was last balanced 6 seconds ago");
+  EXPECT_EQ(WhySkipped("Balancing"), "nothing has changed since it was last balanced 6s ago");
   NoteLoadChange(memory.groups[0].phase, 7);
   MakeAt(12);
   EXPECT_EQ(plan.phase, Phase::kBalancing) << "slow";

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "controllers/balancer/amount_text.h"
+
 namespace evenkeel::controllers::balancer {
 namespace {
 
@@ -28,7 +30,7 @@ void Tighten(Allowance& allowance, const Limit& limit, int64_t existing_replicas
   const int64_t remaining = std::max<int64_t>(most - limit.used, 0);
   if (remaining >= allowance.remaining) return;
   const bool by_number = most == limit.absolute;
-  allowance = {remaining, fmt::format("{} of {} movements were made in the last {} seconds ({})", limit.used, most, window,
+  allowance = {remaining, fmt::format("{} of {} movements were made in the last {} ({})", limit.used, most, SecondsText(window),
                                       by_number ? limit.name : limit.share_name)};
 }
 

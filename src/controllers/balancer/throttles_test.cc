@@ -78,7 +78,7 @@ TEST(MovementThrottlesTest, T8GlobalLimitCountsBalancingAndPlacementUntilTheWind
   throttles.Record(settings, kBalancing, "p", 101);
   const Allowance allowance = throttles.Allowed(settings, kPlacement, 1000, 101);
   EXPECT_EQ(allowance.remaining, 0);
-  EXPECT_EQ(allowance.why, "10 of 10 movements were made in the last 600 seconds (GlobalMovementThrottleThreshold)");
+  EXPECT_EQ(allowance.why, "10 of 10 movements were made in the last 10m (GlobalMovementThrottleThreshold)");
   EXPECT_EQ(throttles.Allowed(settings, kConstraintCheck, 1000, 101).remaining, kUnlimited);
   EXPECT_EQ(throttles.Allowed(settings, kPlacement, 1000, 600).remaining, 4);
   EXPECT_EQ(throttles.Allowed(settings, kPlacement, 1000, 701).remaining, 10);

@@ -6,8 +6,9 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
-#include "base/metrics.h"
+#include "base/metric_family.h"
 
 namespace evenkeel::controllers::balancer::member {
 
@@ -32,6 +33,9 @@ class BalancerMetrics {
 
   /// Brings the gauges in the registry up to date; before it is rendered.
   void Publish();
+
+  /// All that there are.
+  static std::vector<base::MetricFamily> Families();
 
  private:
   base::MetricRegistry& registry_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "controllers/balancer/member/event_kinds.h"
 #include "controllers/balancer/member/what_if.h"
 
 namespace evenkeel::controllers::balancer::member {
@@ -74,9 +75,10 @@ class Execution {
     Status(i).reserve_until.reset();
     const PlannedMove& move = Move(i);
     if (state == MoveState::kLanded) {
-      step_.news.push_back({i, false, "Moved", fmt::format("moved from {} to {}: {}", move.from, move.to, move.reason)});
+      step_.news.push_back(
+          {i, false, events::kMoved.reason, fmt::format("moved from {} to {}: {}", move.from, move.to, move.reason)});
     } else {
-      step_.news.push_back({i, true, state == MoveState::kFailed ? "MoveFailed" : "MovedElsewhere",
+      step_.news.push_back({i, true, state == MoveState::kFailed ? events::kMoveFailed.reason : events::kMovedElsewhere.reason,
                             fmt::format("move from {} to {}: {}", move.from, move.to, message)});
     }
   }

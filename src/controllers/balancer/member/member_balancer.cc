@@ -4,12 +4,14 @@
 
 #include "base/log.h"
 #include "client/event_recorder.h"
+#include "controllers/balancer/member/event_kinds.h"
 #include "controllers/balancer/member/execution.h"
 #include "controllers/balancer/member/kinds.h"
 #include "controllers/balancer/member/member_cache.h"
 #include "controllers/balancer/member/plan_store.h"
 #include "controllers/balancer/member/planning.h"
 #include "controllers/balancer/member/policy_status.h"
+#include "controllers/runtime/complaints.h"
 
 namespace evenkeel::controllers::balancer::member {
 namespace {
@@ -26,7 +28,6 @@ constexpr base::Duration kScan = 10s;
 constexpr base::Duration kExecutionScan = 1s;
 constexpr base::Duration kEvictionRetry = 5s;
 constexpr base::Duration kUsageInterval = 30s;
-constexpr base::Duration kComplaintPause = 1min;
 
 Json EvictionOf(const PlannedMove& move) {
   std::string ns, name;
@@ -65,7 +66,7 @@ class MemberBalancer final : public runtime::MemberController {
   base::Duration Turn() {
     if (!installed_) {
       if (const auto installed = InstallDefinitions(member_.client()); !installed) {
-        Complain("its kinds", installed.error().message());
+        complaints_.Tell("its kinds", installed.error().message());
         return kScan;
       }
       installed_ = true;
@@ -73,22 +74,13 @@ class MemberBalancer final : public runtime::MemberController {
       plans_.Start();
     }
     if (!cache_.Synced() || !policies_.synced() || !plans_.synced()) {
-      Complain("caches", "not everything has been listed yet: " + cache_.Missing());
+      complaints_.Tell("caches", "not everything has been listed yet: " + cache_.Missing());
       return kSyncPoll;
     }
     ReadPolicies();
     ReadUsage();
-    plans_.Prune(clock_.Now(), [this](const base::Error& error) { Complain("old plans", error.message()); });
+    plans_.Prune(clock_.Now(), [this](const base::Error& error) { complaints_.Tell("old plans", error.message()); });
     return Act();
-  }
-
-  /// What keeps it from going on: at once, then once a minute.
-  void Complain(const std::string& what, const std::string& why) {
-    const base::Instant now = clock_.Monotonic();
-    if (complaint_ == what && now - complained_ < kComplaintPause) return;
-    complaint_ = what;
-    complained_ = now;
-    base::log::Warn("balancer waits", {{"cluster", member_.name()}, {"for", what}, {"error", why}});
   }
 
   /// The first valid one by name is in force.
@@ -98,7 +90,7 @@ class MemberBalancer final : public runtime::MemberController {
       auto parsed = ParsePolicy(*object->json);
       const bool in_force = parsed && !policy_;
       if (const auto told = policy_status_.TellValidity(*object->json, parsed, in_force, policy_ ? policy_->name : ""); !told) {
-        Complain("the status of policy " + name, told.error().message());
+        complaints_.Tell("the status of policy " + name, told.error().message());
       }
       if (in_force) policy_ = *std::move(parsed);
     }
@@ -117,7 +109,7 @@ class MemberBalancer final : public runtime::MemberController {
     if (page) {
       usage_ = DecodeUsage(page->items);
     } else {
-      Complain("the metrics API; requests count meanwhile", page.error().message());
+      complaints_.Tell("the metrics API; requests count meanwhile", page.error().message());
     }
   }
 
@@ -161,7 +153,7 @@ class MemberBalancer final : public runtime::MemberController {
   bool Write(PlanObject& plan) {
     const auto written = plans_.WriteStatus(plan);
     if (!written && written.error().code() != base::Code::kConflict) {
-      Complain("plan " + plan.name, written.error().message());
+      complaints_.Tell("plan " + plan.name, written.error().message());
     }
     return written.has_value();
   }
@@ -181,7 +173,7 @@ class MemberBalancer final : public runtime::MemberController {
     NoteEviction(plan, i, status, clock_.Now());
     if (!answer) return;
     tried_.erase(move.pod_uid);
-    OnPod(move, false, "BalancerEvicted", "leaves " + move.from + " for " + move.to + ": " + move.reason);
+    OnPod(move, false, events::kBalancerEvicted.reason, "leaves " + move.from + " for " + move.to + ": " + move.reason);
   }
 
   void OnPod(const PlannedMove& move, bool warning, std::string_view reason, const std::string& text) {
@@ -239,12 +231,12 @@ class MemberBalancer final : public runtime::MemberController {
     if (outlook.made) {
       const auto created = plans_.Create(*outlook.made, now);
       if (created) {
-        OnPolicy(false, "PlanMade",
+        OnPolicy(false, events::kPlanMade.reason,
                  "plan " + outlook.made->name + ": " + std::to_string(outlook.made->moves.size()) + " moves, deviation " +
                      std::to_string(outlook.made->deviation_before) + " to " + std::to_string(outlook.made->deviation_after));
       } else {
         planning_.NotWritten();
-        Complain("a new plan", created.error().message());
+        complaints_.Tell("a new plan", created.error().message());
       }
     }
     TellOutlook(outlook.balanced ? "Balanced" : "Imbalanced", outlook.balance_text, &outlook);
@@ -257,7 +249,7 @@ class MemberBalancer final : public runtime::MemberController {
     const auto object = policies_.Get(policy_->name);
     if (object == nullptr) return;
     if (const auto told = policy_status_.TellBalance(*object->json, reason, text, outlook); !told) {
-      Complain("the status of policy " + policy_->name, told.error().message());
+      complaints_.Tell("the status of policy " + policy_->name, told.error().message());
     }
   }
 
@@ -286,8 +278,7 @@ class MemberBalancer final : public runtime::MemberController {
   std::optional<base::Instant> usage_read_;
   std::map<std::string, base::Instant> tried_;  // evictions that were refused, by the pod's uid
   BalancerMetrics::State state_;
-  std::string complaint_;
-  base::Instant complained_{};
+  runtime::Complaints complaints_{clock_, "balancer waits", member_.name()};
   base::Timer timer_;
 };
 

@@ -1,5 +1,8 @@
 #include "controllers/balancer/member/member_cluster.h"
 
+#include <spdlog/fmt/fmt.h>
+#include <spdlog/fmt/ranges.h>
+
 #include <algorithm>
 #include <set>
 #include <unordered_map>
@@ -59,6 +62,12 @@ bool IsLasting(Filter filter) {
   }
 }
 
+Unit UnitOf(const std::string& resource) {
+  if (resource == "cpu") return Unit::kMilli;
+  const bool bytes = resource == "memory" || resource == "ephemeral-storage" || resource.starts_with("hugepages-");
+  return bytes ? Unit::kByte : Unit::kNone;
+}
+
 int64_t Scaled(int64_t load, int64_t scale) { return load / scale + (load % scale == 0 ? 0 : 1); }
 
 class Builder {
@@ -74,6 +83,7 @@ class Builder {
       services_.clear();
       blocked_for_.clear();
       built_.fixed.clear();
+      built_.absent.clear();
       AddNodes();
       Collect();
     }
@@ -129,12 +139,26 @@ class Builder {
   void Collect() {
     for (const auto& [key, pod] : input_.objects.pods()) {
       const auto node = node_ids_.find(pod.node);
-      if (node == node_ids_.end() || pod.terminating) continue;
+      if (node == node_ids_.end() || pod.terminating) {
+        NoteAbsent(pod);
+        continue;
+      }
       PodRow row{.pod = &pod, .node = node->second, .loads = {}, .fixed = pod.fixed};
       for (const MetricRule& rule : policy_.metrics) row.loads.push_back(LoadOf(pod, rule, input_.usage));
       if (row.fixed.empty()) row.fixed = WhyFixed(pod);
       if (!row.fixed.empty()) built_.fixed[key] = row.fixed;
       services_[ServiceNameOf(pod, input_.objects)].pods.push_back(std::move(row));
+    }
+  }
+
+  void NoteAbsent(const SeenPod& pod) {
+    AbsentPods& absent = built_.absent[ServiceNameOf(pod, input_.objects)];
+    if (pod.terminating) {
+      ++absent.ending;
+    } else if (pod.node.empty()) {
+      ++absent.waiting;
+    } else {
+      absent.nodes.insert(pod.node);
     }
   }
 
@@ -200,6 +224,8 @@ class Builder {
       const MetricRule& rule = policy_.metrics[i];
       Metric metric;
       metric.name = rule.name;
+      metric.unit = UnitOf(rule.resource);
+      metric.scale = built_.scale[i];
       cluster().metrics.push_back(std::move(metric));
       if (rule.resource.empty()) continue;
       for (Node& node : cluster().nodes) {
@@ -215,7 +241,10 @@ class Builder {
     service.stateful = std::ranges::any_of(row.pods, [](const PodRow& pod) { return !pod.pod->role.empty(); });
     service.target_replicas = 1;
     for (size_t i = 0; i < policy_.metrics.size(); ++i) AddServiceMetric(service, row, i);
-    if (service.metrics.empty()) return;
+    if (service.metrics.empty()) {
+      built_.absent[name].loads_nothing = true;
+      return;
+    }
     service.type = static_cast<ServiceTypeId>(cluster().service_types.size());
     cluster().service_types.push_back({.name = name, .blocked_nodes = BlockedNodes(row)});
     const auto id = static_cast<ServiceId>(cluster().services.size());
@@ -341,6 +370,32 @@ PodUsage DecodeUsage(const std::vector<Json>& pod_metrics) {
 }
 
 MemberCluster BuildCluster(const MemberInput& input) { return Builder(input).Build(); }
+
+std::string WhyAbsent(const MemberCluster& member, const std::string& service) {
+  const auto found = member.absent.find(service);
+  if (found == member.absent.end()) return "";
+  const AbsentPods& absent = found->second;
+  std::vector<std::string> reasons;
+  if (absent.loads_nothing) reasons.emplace_back("no metric of the policy is about it");
+  if (!absent.nodes.empty()) {
+    constexpr size_t kNamed = 5;
+    std::string text = "it has pods on nodes that are left out: ";
+    size_t named = 0;
+    for (const std::string& node : absent.nodes) {
+      if (named == kNamed) {
+        text += fmt::format(" and {} more", absent.nodes.size() - kNamed);
+        break;
+      }
+      const auto why = member.left_out.find(node);
+      text += fmt::format("{}{} ({})", named++ == 0 ? "" : ", ", node,
+                          why == member.left_out.end() ? "there is no such node" : why->second);
+    }
+    reasons.push_back(std::move(text));
+  }
+  if (absent.waiting > 0) reasons.push_back(fmt::format("{} of its pods wait for a node", absent.waiting));
+  if (absent.ending > 0) reasons.push_back(fmt::format("{} of its pods are ending", absent.ending));
+  return "service " + service + " is not looked at: " + fmt::format("{}", fmt::join(reasons, "; "));
+}
 
 std::map<std::string, int64_t> LoadsOf(const SeenPod& pod, const Policy& policy, const PodUsage& usage) {
   std::map<std::string, int64_t> loads;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,16 +33,28 @@ struct MemberInput {
   base::Time now{};
 };
 
+/// What a service has beside the pods that are there.
+struct AbsentPods {
+  std::set<std::string> nodes;  ///< that are left out and have some of its pods
+  size_t waiting = 0;           ///< for a node
+  size_t ending = 0;
+  bool loads_nothing = false;  ///< no metric is about it
+};
+
 struct MemberCluster {
   Cluster cluster;
   Settings settings;
   std::vector<int64_t> scale;                   ///< by metric of the policy: what amounts were divided by, so that sums fit
   std::map<std::string, std::string> left_out;  ///< nodes that are not there, and why
   std::map<std::string, std::string> fixed;     ///< pods on the other nodes that do not move, and why
+  std::map<std::string, AbsentPods> absent;     ///< by service
 };
 
 /// O(pods * metrics + classes of pods * nodes). History: the past moves, of pods that are still there.
 MemberCluster BuildCluster(const MemberInput& input);
+
+/// Why a service is not there although the member has it, one line; "": the member does not have it either.
+std::string WhyAbsent(const MemberCluster& member, const std::string& service);
 
 /// What a pod loads its node with, by metric of the policy; not scaled.
 std::map<std::string, int64_t> LoadsOf(const SeenPod& pod, const Policy& policy, const PodUsage& usage);

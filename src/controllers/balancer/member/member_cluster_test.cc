@@ -120,6 +120,41 @@ TEST(MemberClusterTest, NodesThatTheAutoscalerOrAnOperatorTakesOutAreNotThere) {
   EXPECT_EQ(member.left_out, expected);
 }
 
+TEST(MemberClusterTest, AServiceThatIsNotThereHasItsReason) {
+  World world;
+  world.Node("ok");
+  for (const char* name : {"old-1", "old-2"}) {
+    Json node = testing::NodeObject(name);
+    base::Ensure(node, {"spec", "taints"}) =
+        JsonArray{JsonObject{{"key", kDeletionCandidateTaint}, {"effect", "PreferNoSchedule"}}};
+    world.objects.Upsert(node);
+  }
+  for (const char* name : {"web", "rest", "new"}) world.Deployment(name, 2);
+  world.Pod("web-a", "old-1", "web");
+  world.Pod("web-b", "old-2", "web");
+  world.Pod("web-c", "", "web");
+  world.Pod("rest-a", "ok", "rest");
+  world.Pod("rest-b", "old-1", "rest");
+  world.Pod("new-a", "", "new");
+  const MemberCluster member = world.Build();
+  ASSERT_EQ(member.cluster.services.size(), 1u);
+  EXPECT_EQ(WhyAbsent(member, "default/web"),
+            "service default/web is not looked at: it has pods on nodes that are left out: old-1 (the autoscaler may remove "
+            "it), old-2 (the autoscaler may remove it); 1 of its pods wait for a node");
+  EXPECT_EQ(WhyAbsent(member, "default/new"), "service default/new is not looked at: 1 of its pods wait for a node");
+  EXPECT_EQ(WhyAbsent(member, "default/nothing"), "");
+}
+
+TEST(MemberClusterTest, MetricsHaveTheUnitsOfTheirResources) {
+  World world;
+  world.Node("n1");
+  world.Deployment("web", 1);
+  world.Pod("web-a", "n1", "web");
+  const MemberCluster member = world.Build();
+  EXPECT_EQ(member.cluster.metrics[member.cluster.FindMetric("cpu")].unit, Unit::kMilli);
+  EXPECT_EQ(member.cluster.metrics[member.cluster.FindMetric("memory")].unit, Unit::kByte);
+}
+
 TEST(MemberClusterTest, WishesAndTaintsAreBlockedNodes) {
   World world;
   world.Node("n1", "4", "disk=ssd");

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "controllers/balancer/scheduler/event_kinds.h"
 #include "controllers/balancer/scheduler/scheduler.h"
 
 namespace evenkeel::controllers::balancer::scheduler {
@@ -60,7 +61,7 @@ void Scheduler::FinishBinding(const kube::Pod& pod, const Binding& binding) {
     return Bind(pod, binding.node);
   }
   if (Monotonic() < binding.deadline) return queue_.Hold(key, binding.deadline);
-  context_.events.Warning(*pod.json, "FailedScheduling",
+  context_.events.Warning(*pod.json, events::kFailedScheduling.reason,
                           "running PreBind plugin \"VolumeBinding\": binding volumes: timed out");
   GiveUp(key);
 }
@@ -87,11 +88,11 @@ void Scheduler::Bind(const kube::Pod& pod, const std::string& node) {
   if (!bound) {
     // Whether the pod is gone or somebody else has bound it, the cache will tell.
     const bool theirs = bound.error().code() == base::Code::kNotFound || bound.error().code() == base::Code::kConflict;
-    if (!theirs) context_.events.Warning(*pod.json, "FailedScheduling", bound.error().message());
+    if (!theirs) context_.events.Warning(*pod.json, events::kFailedScheduling.reason, bound.error().message());
     return GiveUp(key);
   }
   queue_.Remove(key);
-  context_.events.Normal(*pod.json, "Scheduled", "Successfully assigned " + key + " to " + node);
+  context_.events.Normal(*pod.json, events::kScheduled.reason, "Successfully assigned " + key + " to " + node);
 }
 
 void Scheduler::MarkGated(const kube::Pod& pod) {
@@ -104,7 +105,7 @@ void Scheduler::MarkUnschedulable(const kube::Pod& pod, PodId id, const std::str
   const std::string key = pod.meta.Key();
   const auto same = WriteCondition(pod, "Unschedulable", message);
   if (!same) return queue_.Retry(key, Monotonic());
-  if (!*same) context_.events.Warning(*pod.json, "FailedScheduling", message);
+  if (!*same) context_.events.Warning(*pod.json, events::kFailedScheduling.reason, message);
   queue_.Park(key, snapshot_.ClassOf(id), Monotonic());
 }
 

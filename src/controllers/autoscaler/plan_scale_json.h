@@ -1,0 +1,42 @@
+// What ScaleOutput::result is: `plan scale`.
+#pragma once
+
+#include "base/json_field.h"
+
+namespace evenkeel::controllers::autoscaler {
+
+inline constexpr base::JsonField kPlanScaleJson[] = {
+    {"health.status", "string", "Healthy, Unhealthy or Initializing"},
+    {"health.unready", "integer", "nodes"},
+    {"health.registered", "integer", "nodes"},
+    {"health.ready", "integer", "nodes"},
+    {"scaleUp[].group", "string", "that would grow"},
+    {"scaleUp[].from", "integer", "target size now"},
+    {"scaleUp[].to", "integer", "target size then"},
+    {"scaleUp[].pods[]", "string", "for which, namespace/name"},
+    {"pending[].pod", "string", "that fits nowhere, namespace/name"},
+    {"pending[].reasons.*", "string", "by node group"},
+    {"unneeded[].node", "string", "that could go"},
+    {"unneeded[].since", "string", "since when"},
+    {"unremovable[].node", "string", "that stays"},
+    {"unremovable[].reason", "string", "why"},
+    {"unremovable[].pod", "string", "the pod that keeps it", false},
+    {"unremovable[].blocking", "string", "why the pod does", false},
+    {"unremovable[].until", "string", "when it is looked at again", false},
+    {"scaleDown.empty[]", "string", "nodes that would be deleted at once"},
+    {"scaleDown.drain[].node", "string", "that would be drained and deleted"},
+    {"scaleDown.drain[].pods[]", "string", "that would have to move"},
+    {"upcoming.*", "integer", "nodes on their way, by node group"},
+    {"nodeGroups[].name", "string", "its name"},
+    {"nodeGroups[].target", "integer", "nodes wanted"},
+    {"nodeGroups[].min", "integer", "bound"},
+    {"nodeGroups[].max", "integer", "bound"},
+    {"nodeGroups[].ready", "integer", "nodes"},
+    {"nodeGroups[].backoff", "string", "until when it is not tried; null: it is"},
+    {"nodeGroups[].backoffReason", "string", "why", false},
+    {"milliseconds", "number", "that planning took"},
+    {"stopped.stage", "string", "the loop ended early, here", false},
+    {"stopped.why", "string", "and why", false},
+    {"coolDown", "string", "why scale-down waits", false}};
+
+}  // namespace evenkeel::controllers::autoscaler
