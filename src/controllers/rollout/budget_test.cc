@@ -33,6 +33,7 @@ TEST(BudgetTest, MajoritiesIntersectWhereOneMemberComesOrGoes) {
   EXPECT_FALSE(MajoritiesIntersect(1, 3, 3));
   EXPECT_FALSE(MajoritiesIntersect(3, 5, 5));
   EXPECT_FALSE(MajoritiesIntersect(5, 3, 5));
+  EXPECT_FALSE(MajoritiesIntersect(5, 7, 7));
   EXPECT_FALSE(MajoritiesIntersect(7, 5, 7));
   EXPECT_FALSE(MajoritiesIntersect(3, 3, 4)) << "one of three replaced";
   EXPECT_FALSE(MajoritiesIntersect(5, 5, 6)) << "one of five replaced";

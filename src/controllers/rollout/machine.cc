@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "controllers/rollout/reasons.h"
+
 namespace evenkeel::controllers::rollout {
 namespace {
 
@@ -49,12 +51,25 @@ class Machine {
  public:
   Machine(State state, const Situation& situation) : state_(std::move(state)), situation_(situation) {}
 
+  Step RunAnew() && {
+    EVENKEEL_CHECK(situation_.policy.history_limit > 0 && situation_.target);
+    if (!state_.records.empty() && !IsFinal(Last().status)) {
+      Last().status = RecordStatus::kSuperseded;
+      Last().last_transition = situation_.now;
+    }
+    Append(situation_.target->order);
+    Step step = Took(Action::kAppended, reasons::kRecordAppended,
+                     fmt::format("revision {} for {} clusters, whatever was under way", Last().revision, Last().order.size()));
+    step.state = std::move(state_);
+    return step;
+  }
+
   Step Run() && {
     EVENKEEL_CHECK(situation_.policy.history_limit > 0);
     Step step = Next();
     if (step.action == Action::kNone && state_.records.size() > situation_.policy.history_limit) {
       Trim(0);
-      step = Took(Action::kTrimmed, "HistoryTrimmed", "records beyond spec.revisionHistoryLimit are gone");
+      step = Took(Action::kTrimmed, reasons::kHistoryTrimmed, "records beyond spec.revisionHistoryLimit are gone");
     }
     step.state = std::move(state_);
     return step;
@@ -79,10 +94,10 @@ class Machine {
       case RecordStatus::kSuperseded:
         if (WantsElse() || (Last().status == RecordStatus::kSuperseded && situation_.target)) return Begin();
         if (!situation_.target) return Idle(situation_.no_target_reason, situation_.no_target);
-        return Idle("UpToDate", "every cluster has what is wanted");
+        return Idle(reasons::kUpToDate, "every cluster has what is wanted");
       case RecordStatus::kFailed:
         if (WantsElse() && !Paused()) return Supersede();
-        return Idle("Failed", Last().message);
+        return Idle(reasons::kFailed, Last().message);
       case RecordStatus::kPaused:
         return NextOfPaused();
       case RecordStatus::kRollingBack:
@@ -122,7 +137,7 @@ class Machine {
     if (Paused()) return Idle(kPausedByUser, "spec.rollout.paused is set");
     if (!situation_.target) return Idle(situation_.no_target_reason, situation_.no_target);
     Append(situation_.target->order);
-    return Took(Action::kAppended, "RecordAppended",
+    return Took(Action::kAppended, reasons::kRecordAppended,
                 fmt::format("revision {} for {} clusters", Last().revision, Last().order.size()));
   }
 
@@ -132,7 +147,7 @@ class Machine {
     Last().last_transition = situation_.now;
     const std::string before = Last().revision;
     Append(std::move(order));
-    return Took(Action::kSuperseded, "RecordSuperseded",
+    return Took(Action::kSuperseded, reasons::kRecordSuperseded,
                 fmt::format("revision {} takes the place of {}", Last().revision, before.empty() ? "the one before" : before));
   }
 
@@ -152,7 +167,7 @@ class Machine {
     Last().message.clear();
     Last().last_transition = situation_.now;
     Last().progressed.reset();
-    return Took(Action::kResumed, "RecordResumed", std::move(message));
+    return Took(Action::kResumed, reasons::kRecordResumed, std::move(message));
   }
 
   Step NextOfPaused() {
@@ -172,7 +187,7 @@ class Machine {
     if (WantsElse() && !Paused()) return Supersede();
     const std::string cluster = Last().deploying.front();
     const ClusterFacts& facts = FactsOf(situation_, cluster);
-    if (!facts.reachable || !facts.ready) return Idle("WaitingForRollback", cluster + ": " + facts.waits_for, cluster);
+    if (!facts.reachable || !facts.ready) return Idle(reasons::kWaitingForRollback, cluster + ": " + facts.waits_for, cluster);
     Record& record = Last();
     record.deploying.clear();
     record.pending.insert(record.pending.begin(), cluster);
@@ -180,7 +195,7 @@ class Machine {
     record.status = RecordStatus::kFailed;
     record.last_transition = situation_.now;
     Confirm(cluster);
-    return Took(Action::kFailed, "RolledBack", cluster + " is back at the revision before", cluster);
+    return Took(Action::kFailed, reasons::kRolledBack, cluster + " is back at the revision before", cluster);
   }
 
   Step NextOfDeploying() {
@@ -188,12 +203,12 @@ class Machine {
     if (WantsElse()) return Supersede();
     if (!Last().deploying.empty()) return NextOfCluster();
     if (!Last().pending.empty()) return StartNext();
-    if (!situation_.unhealthy.empty()) return Idle("WaitingForQuorum", situation_.unhealthy);
+    if (!situation_.unhealthy.empty()) return Idle(reasons::kWaitingForQuorum, situation_.unhealthy);
     Last().status = RecordStatus::kReady;
     Last().last_transition = situation_.now;
     Last().progressed.reset();
     Last().progress.clear();
-    return Took(Action::kFinished, "RecordReady", fmt::format("all {} clusters are completed", Last().order.size()));
+    return Took(Action::kFinished, reasons::kRecordReady, fmt::format("all {} clusters are completed", Last().order.size()));
   }
 
   Step NextOfCluster() {
@@ -206,17 +221,17 @@ class Machine {
       record.completed.push_back(cluster);
       record.last_transition = situation_.now;
       Confirm(cluster);
-      return Took(Action::kCompleted, "ClusterCompleted", cluster + " is ready", cluster);
+      return Took(Action::kCompleted, reasons::kClusterCompleted, cluster + " is ready", cluster);
     }
     // A record that never noted a mark is one of another program: its deadline counts from its last transition.
     if (!record.progress.empty() && record.progress != facts.progress) {
       record.progress = facts.progress;
       record.progressed = situation_.now;
-      return Took(Action::kProgressed, "ClusterProgressed", cluster + ": " + facts.progress, cluster);
+      return Took(Action::kProgressed, reasons::kClusterProgressed, cluster + ": " + facts.progress, cluster);
     }
     const base::Time since = std::max(record.last_transition, record.progressed.value_or(record.last_transition));
     if (situation_.now - since >= situation_.policy.progress_deadline) return PastDeadline(cluster, facts);
-    return Idle("WaitingForCluster", cluster + ": " + facts.waits_for, cluster);
+    return Idle(reasons::kWaitingForCluster, cluster + ": " + facts.waits_for, cluster);
   }
 
   Step PastDeadline(const std::string& cluster, const ClusterFacts& facts) {
@@ -231,7 +246,7 @@ class Machine {
     Last().reason = kDeadlineExceeded;
     Last().message = message;
     Last().last_transition = situation_.now;
-    return Took(Action::kRollingBack, "RollingBack", std::move(message), cluster);
+    return Took(Action::kRollingBack, reasons::kRollingBack, std::move(message), cluster);
   }
 
   void Confirm(const std::string& cluster) {
@@ -246,7 +261,45 @@ class Machine {
       names->push_back(cluster);
     }
     record.last_transition = situation_.now;
-    return Took(Action::kPostponed, "ClusterPostponed", cluster + " cannot be reached, so the others go before it", cluster);
+    return Took(Action::kPostponed, reasons::kClusterPostponed, cluster + " cannot be reached, so the others go before it",
+                cluster);
+  }
+
+  /// A pending cluster whose turn may be what opens the gates of the others.
+  const std::string* FindMending() const {
+    const std::vector<std::string>& pending = state_.records.back().pending;
+    const auto found = std::ranges::find_if(pending, [this](const std::string& cluster) {
+      const ClusterFacts& facts = FactsOf(situation_, cluster);
+      return facts.can_mend && facts.reachable && facts.gate.empty();
+    });
+    return found == pending.end() ? nullptr : &*found;
+  }
+
+  Step BringForward(const std::string& cluster, const std::string& gate) {
+    Record& record = Last();
+    const std::string waiting = record.pending.front();
+    for (std::vector<std::string>* names : {&record.pending, &record.order}) {
+      std::erase(*names, cluster);
+      names->insert(std::ranges::find(*names, waiting), cluster);
+    }
+    record.last_transition = situation_.now;
+    return Took(Action::kBroughtForward, reasons::kClusterBroughtForward,
+                fmt::format("{} goes before {}, which has to wait: {}", cluster, waiting, gate), cluster);
+  }
+
+  /// A record that was superseded may have left clusters on their way. Those whose turn comes later stay as they are until
+  /// then. nullopt: there are none.
+  std::optional<Step> HoldOthers(const std::string& next) {
+    for (auto& [cluster, given] : state_.clusters) {
+      const ClusterFacts& facts = FactsOf(situation_, cluster);
+      if (cluster == next || !facts.in_flight || (!facts.reachable && situation_.policy.skip_unreachable)) continue;
+      if (given.held)
+        return Idle(reasons::kWaitingForCluster, fmt::format("{} is next: {} is to stop before", next, cluster), cluster);
+      given.Hold();
+      return Took(Action::kHeld, reasons::kClusterHeld, fmt::format("{} stays as it is until {} is done", cluster, next),
+                  cluster);
+    }
+    return std::nullopt;
   }
 
   Step StartNext() {
@@ -259,7 +312,15 @@ class Machine {
       if (situation_.policy.skip_unreachable && facts.can_wait && others) return Postpone();
       return Idle(kClusterUnreachable, cluster + " is next, but cannot be reached", cluster);
     }
-    if (!facts.gate.empty()) return Idle(facts.gate_reason, cluster + " is next: " + facts.gate, cluster);
+    if (!facts.gate.empty()) {
+      if (facts.can_wait) {
+        if (const std::string* mends = FindMending()) return BringForward(std::string(*mends), facts.gate);
+      }
+      return Idle(facts.gate_reason, cluster + " is next: " + facts.gate, cluster);
+    }
+    if (facts.can_wait) {
+      if (std::optional<Step> step = HoldOthers(cluster)) return *std::move(step);
+    }
     record.pending.erase(record.pending.begin());
     record.deploying.push_back(cluster);
     record.last_transition = situation_.now;
@@ -267,7 +328,8 @@ class Machine {
     record.progress = facts.progress;
     ClusterRevision& given = state_.clusters.try_emplace(cluster, ClusterRevision{record.revision, ""}).first->second;
     given.Give(record.revision);
-    return Took(Action::kStarted, "ClusterStarted", fmt::format("{} gets revision {}", cluster, record.revision), cluster);
+    return Took(Action::kStarted, reasons::kClusterStarted, fmt::format("{} gets revision {}", cluster, record.revision),
+                cluster);
   }
 
   State state_;
@@ -277,9 +339,9 @@ class Machine {
 }  // namespace
 
 void ClusterRevision::Give(const std::string& next) {
-  if (revision == next) return;
+  if (revision == next && !held) return;
   std::string proven = confirmed ? revision : previous;
-  *this = {next, proven == next ? "" : std::move(proven), turn % kMaxTurn + 1, false};
+  *this = {next, proven == next ? "" : std::move(proven), turn % kMaxTurn + 1, false, false};
 }
 
 bool Differs(const Record& record, const Target& target) {
@@ -290,6 +352,8 @@ bool Differs(const Record& record, const Target& target) {
     return found != record.observed_generations.end() && found->second != item.second;
   });
 }
+
+Step BeginAnew(State state, const Situation& situation) { return Machine(std::move(state), situation).RunAnew(); }
 
 Step Advance(State state, const Situation& situation) { return Machine(std::move(state), situation).Run(); }
 

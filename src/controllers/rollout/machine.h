@@ -15,6 +15,7 @@
 //   Deploying   -> RollingBack   the deadline has passed, the policy says so and the base revision can be gone back to
 //   Paused      -> Deploying     the user no longer says so | the cluster is ready after all, or can be reached again
 //   RollingBack -> Failed        the cluster is ready at its base revision
+//   any           -> Deploying     BeginAnew: a new record, whatever was under way
 //   any but Ready -> Superseded  something else is wanted: a new record, in which the cluster that was deploying is first
 #pragma once
 
@@ -50,9 +51,17 @@ struct ClusterRevision {
   /// another turn, and what it confirmed the first time does not count for this one.
   int64_t turn = 1;
   bool confirmed = false;  ///< it was ready at `revision`
+  bool held = false;       ///< it is not to stop anything that serves before it is given a revision again
   bool operator==(const ClusterRevision&) const = default;
   /// The next turn, if it is another revision. What it was never ready at is not gone back to.
   void Give(const std::string& next);
+  /// The same revision for another turn: the cluster is to carry it out once more.
+  void GiveAgain() { turn = turn % kMaxTurn + 1; }
+  /// For another turn, too, so that what it confirms tells whether it knows.
+  void Hold() {
+    GiveAgain();
+    held = true;
+  }
 };
 
 struct State {
@@ -79,6 +88,8 @@ struct ClusterFacts {
   std::string gate_reason{};   ///< the same in one word, e.g. QuorumBudgetExhausted
   bool can_roll_back = false;  ///< to ClusterRevision::previous
   bool can_wait = false;       ///< its turn may come after those of clusters behind it
+  bool can_mend = false;       ///< its turn may be what others wait for, so it may come before them
+  bool in_flight = false;      ///< on its way to what it was given last, so it may stop something at any time
 };
 
 struct Situation {
@@ -96,6 +107,8 @@ enum class Action {
   kSuperseded,
   kStarted,
   kPostponed,
+  kBroughtForward,
+  kHeld,
   kProgressed,
   kCompleted,
   kFinished,
@@ -121,6 +134,10 @@ inline constexpr std::string_view kClusterUnreachable = "ClusterUnreachable";
 
 /// The records must be sound (ReadRecords); so are the answer's. O(records + clusters).
 Step Advance(State state, const Situation& situation);
+
+/// Takes a record for the target whatever is under way, which is Superseded: for what nothing may hold up, such as going on
+/// after a disaster. Needs a target.
+Step BeginAnew(State state, const Situation& situation);
 
 /// Whether a new record is called for.
 bool Differs(const Record& record, const Target& target);

@@ -40,6 +40,9 @@ class World {
       facts.ready = random_.Chance(0.3);
       facts.gate = random_.Chance(0.4) ? "others are down" : "";
       facts.can_roll_back = random_.Chance(0.5);
+      facts.can_wait = random_.Chance(0.5);
+      facts.can_mend = random_.Chance(0.5);
+      facts.in_flight = random_.Chance(0.3);
       facts.progress = std::to_string(random_.Below(3));
     }
   }
@@ -103,13 +106,19 @@ class World {
     int64_t given = 0;
     for (const auto& [name, cluster] : state_.clusters) {
       const auto was = before.clusters.find(name);
-      if (was != before.clusters.end() && was->second.revision == cluster.revision) {
+      if (was != before.clusters.end() && step.action == Action::kHeld && name == step.cluster) {
+        ClusterRevision held = was->second;
+        held.Hold();
+        RC_ASSERT(held == cluster && !was->second.held && situation_.clusters.at(name).in_flight);
+        continue;
+      }
+      if (was != before.clusters.end() && was->second.revision == cluster.revision && was->second.held == cluster.held) {
         RC_ASSERT(was->second.turn == cluster.turn && was->second.previous == cluster.previous);
         RC_ASSERT(cluster.confirmed == was->second.confirmed || (cluster.confirmed && name == step.cluster));
         continue;
       }
       ++given;
-      RC_ASSERT(!cluster.confirmed && cluster.previous != cluster.revision);
+      RC_ASSERT(!cluster.confirmed && !cluster.held && cluster.previous != cluster.revision);
       const std::string proven = was == before.clusters.end() ? ""
                                  : was->second.confirmed      ? was->second.revision
                                                               : was->second.previous;
@@ -122,11 +131,17 @@ class World {
     if (step.action == Action::kAppended || step.action == Action::kSuperseded || before.records.empty()) return;
     const Record& was = before.records.back();
     const Record& is = state_.records.back();
-    RC_ASSERT((was.order == is.order) == (step.action != Action::kPostponed) && was.revision == is.revision);
+    const bool moves = step.action == Action::kPostponed || step.action == Action::kBroughtForward;
+    RC_ASSERT((was.order != is.order) == moves && was.revision == is.revision);
     RC_ASSERT(Moved(was, is) <= 1);
     if (step.action == Action::kPostponed) {
       RC_ASSERT(situation_.policy.skip_unreachable && !situation_.clusters.at(step.cluster).reachable);
       RC_ASSERT(is.order.back() == step.cluster && is.deploying.empty());
+    }
+    if (step.action == Action::kBroughtForward) {
+      const ClusterFacts &facts = situation_.clusters.at(step.cluster), &waits = situation_.clusters.at(was.pending.front());
+      RC_ASSERT(facts.reachable && facts.gate.empty() && facts.can_mend && !waits.gate.empty() && waits.can_wait);
+      RC_ASSERT(is.pending.front() == step.cluster && is.deploying.empty());
     }
     if (step.action == Action::kStarted) {
       const ClusterFacts& facts = situation_.clusters.at(step.cluster);

@@ -133,6 +133,63 @@ TEST_F(MachineTest, AnUnreachableClusterGoesToTheEndWhereThePolicySaysSoAndItMay
   EXPECT_EQ(Tick(), Action::kStarted);
 }
 
+TEST_F(MachineTest, AClusterThatMayBeWhatTheOthersWaitForGoesBeforeThem) {
+  Tick();
+  for (auto& [name, facts] : situation_.clusters) facts.gate = "c is down";
+  situation_.clusters["c"].gate.clear();
+  EXPECT_EQ(Tick(), Action::kNone);
+  situation_.clusters["c"].can_mend = true;
+  EXPECT_EQ(Tick(), Action::kNone) << "a may not wait";
+  situation_.clusters["a"].can_wait = true;
+  situation_.clusters["c"].reachable = false;
+  EXPECT_EQ(Tick(), Action::kNone) << "c cannot be reached";
+  situation_.clusters["c"].reachable = true;
+  EXPECT_EQ(Tick(), Action::kBroughtForward);
+  EXPECT_EQ(Last().order, (Names{"c", "a", "b"}));
+  EXPECT_EQ(Last().pending, (Names{"c", "a", "b"}));
+  EXPECT_EQ(Tick(), Action::kStarted);
+  EXPECT_EQ(Last().deploying, (Names{"c"}));
+}
+
+TEST_F(MachineTest, ClustersThatAreOnTheirWayStopBeforeAnotherGoesFirst) {
+  Tick();
+  Tick();
+  ASSERT_EQ(Last().deploying, (Names{"a"}));
+  Want("r2");
+  Tick();
+  ASSERT_EQ(Last().pending, (Names{"a", "b", "c"}));
+  situation_.clusters["a"] = {.gate = "c is down", .can_wait = true, .in_flight = true};
+  situation_.clusters["c"] = {.can_wait = true, .can_mend = true};
+  EXPECT_EQ(Tick(), Action::kBroughtForward);
+  EXPECT_EQ(Tick(), Action::kHeld);
+  EXPECT_EQ(state_.clusters.at("a"), (ClusterRevision{"r1", "", 2, false, true}));
+  EXPECT_EQ(Tick(), Action::kNone) << "it may not know yet";
+  situation_.clusters["a"].in_flight = false;
+  EXPECT_EQ(Tick(), Action::kStarted);
+  EXPECT_EQ(Last().deploying, (Names{"c"}));
+  situation_.clusters["c"].ready = true;
+  EXPECT_EQ(Tick(), Action::kCompleted);
+  situation_.clusters["a"] = {};
+  EXPECT_EQ(Tick(), Action::kStarted);
+  EXPECT_EQ(state_.clusters.at("a"), (ClusterRevision{"r2", "", 3, false})) << "its turn has come";
+}
+
+TEST_F(MachineTest, AClusterOfWhichNobodyHearsHoldsUpOthersUnlessItMayBeSkipped) {
+  Tick();
+  Tick();
+  Want("r2");
+  Tick();
+  situation_.clusters["a"] = {.reachable = false, .can_wait = true, .in_flight = true};
+  situation_.policy.skip_unreachable = true;
+  for (const char* name : {"b", "c"}) situation_.clusters[name].can_wait = true;
+  EXPECT_EQ(Tick(), Action::kPostponed);
+  situation_.policy.skip_unreachable = false;
+  EXPECT_EQ(Tick(), Action::kHeld);
+  EXPECT_EQ(Tick(), Action::kNone);
+  situation_.policy.skip_unreachable = true;
+  EXPECT_EQ(Tick(), Action::kStarted);
+}
+
 TEST_F(MachineTest, RollsOneClusterBackAndLeavesTheOthers) {
   RollOut();
   situation_.policy.on_failure = OnFailure::kRollback;
@@ -275,6 +332,68 @@ TEST_F(MachineTest, PausedByTheUserNothingBegins) {
   Want("r1");
   situation_.policy.paused = false;
   EXPECT_EQ(Tick(), Action::kResumed);
+}
+
+TEST_F(MachineTest, OfSeveralThingsThatAreDueTheFirstIsTaken) {
+  RollOut();
+  situation_.policy.on_failure = OnFailure::kRollback;
+  for (auto& [name, facts] : situation_.clusters) facts.can_roll_back = true;
+  Want("r2");
+  Tick();
+  Tick();
+  // Everything at once: a pause, another wish, a cluster that is ready and past its deadline, and one that may begin.
+  situation_.now += 1h;
+  situation_.policy.paused = true;
+  situation_.clusters["a"].ready = true;
+  Want("r3");
+  const auto due = [&] { return Advance(state_, situation_).action; };
+  EXPECT_EQ(due(), Action::kPaused);
+  situation_.policy.paused = false;
+  EXPECT_EQ(due(), Action::kSuperseded);
+  Want("r2");
+  EXPECT_EQ(due(), Action::kCompleted) << "ready before its deadline is looked at";
+  situation_.clusters["a"].reachable = false;
+  EXPECT_EQ(due(), Action::kPaused) << "what it said last does not count";
+  situation_.clusters["a"] = {.waits_for = "0 of 2", .progress = "0", .can_roll_back = true};
+  EXPECT_EQ(due(), Action::kRollingBack);
+  situation_.policy.on_failure = OnFailure::kPause;
+  EXPECT_EQ(due(), Action::kPaused);
+  situation_.policy.progress_deadline = 2h;
+  EXPECT_EQ(due(), Action::kNone) << "b waits for a";
+  situation_.clusters["a"].ready = true;
+  Tick();
+  EXPECT_EQ(due(), Action::kStarted);
+}
+
+TEST_F(MachineTest, AFailedRecordRestsUntilSomethingElseIsWanted) {
+  RollOut();
+  Want("r2");
+  Tick();
+  Tick();
+  Last().status = RecordStatus::kFailed;
+  Last().pending.insert(Last().pending.begin(), Last().deploying.front());
+  Last().deploying.clear();
+  for (auto& [name, facts] : situation_.clusters) facts.ready = true;
+  EXPECT_EQ(Tick(24h), Action::kNone);
+  situation_.policy.paused = true;
+  Want("r3");
+  EXPECT_EQ(Tick(), Action::kNone) << "paused";
+  situation_.policy.paused = false;
+  EXPECT_EQ(Tick(), Action::kSuperseded);
+}
+
+TEST_F(MachineTest, WithoutATargetNothingBeginsAndWhatIsUnderWayGoesOn) {
+  situation_.target.reset();
+  situation_.no_target_reason = "ScheduleOutdated";
+  Step step = Advance(state_, situation_);
+  EXPECT_EQ(step.action, Action::kNone);
+  EXPECT_EQ(step.reason, "ScheduleOutdated");
+  Want("r1");
+  Tick();
+  situation_.target.reset();
+  EXPECT_EQ(Tick(), Action::kStarted);
+  situation_.clusters["a"].ready = true;
+  EXPECT_EQ(Tick(), Action::kCompleted);
 }
 
 TEST_F(MachineTest, HistoryIsTrimmedFromItsOldEnd) {

@@ -20,7 +20,7 @@ constexpr const char* kReviewApi = "admission.k8s.io/v1";
 constexpr const char* kReviewKind = "AdmissionReview";
 /// What a rollout goes on from; the rest of a status is for people.
 constexpr const char* kStateFields[] = {"records",   "clusterIndices", "retiredIndices", "clusters",
-                                        "revisions", "stride",         "namingMode"};
+                                        "revisions", "stride",         "namingMode",     "recoveries"};
 
 JsonObject Refused(const std::string& message) {
   return {{"allowed", false}, {"status", JsonObject{{"code", 422}, {"reason", "Invalid"}, {"message", message}}}};

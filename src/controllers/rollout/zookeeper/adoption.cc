@@ -69,7 +69,11 @@ class Adopter {
           FindString(*child, {"metadata", "labels", kOwnerLabel}) != spec_.name)
         continue;
       const std::string cluster = ClusterOfOverride(*child);
-      if (!cluster.empty() && kube::NameOf(*child) == OverrideName(spec_, cluster)) overrides_[cluster] = child;
+      if (cluster.empty() || kube::NameOf(*child) != OverrideName(spec_, cluster)) continue;
+      // One that was let go before anything began leaves its override until its copy is gone.
+      const Json* offset = OverriddenBy(*child, "/spec/myidOffset");
+      if (offset != nullptr && offset->is_int64() && state_.retired.contains(offset->get_int64() / stride_)) continue;
+      overrides_[cluster] = child;
     }
     // What is remembered of clusters is worth more than what can be made out.
     if (state_.rollout.clusters.empty()) {
@@ -141,9 +145,9 @@ class Adopter {
            FindString(*report->second, {"observedRevision"}) == MarkOf(given);
   }
 
-  void Give(const std::string& cluster, const std::string& revision, int64_t turn) {
-    ClusterRevision given{revision, "", turn, false};
-    given.confirmed = HasConfirmed(cluster, given);
+  void Give(const std::string& cluster, const std::string& revision, int64_t turn, bool held = false) {
+    ClusterRevision given{revision, "", turn, false, held};
+    given.confirmed = !held && HasConfirmed(cluster, given);
     state_.rollout.clusters.emplace(cluster, std::move(given));
   }
 
@@ -161,7 +165,7 @@ class Adopter {
     Revision revision = MakeRevision(*body, shares, std::move(servers));
     const std::string name = revision.name;
     state_.revisions.emplace(name, std::move(revision));
-    Give(cluster, name, ParseMark(mark->get_string()).turn);
+    Give(cluster, name, ParseMark(mark->get_string()).turn, OverriddenBy(policy, "/spec/hold") != nullptr);
     return {};
   }
 

@@ -4,6 +4,52 @@ namespace evenkeel::controllers::rollout::zookeeper {
 namespace {
 
 using base::Json;
+using base::JsonObject;
+
+/// Of what servers are made from (servers_spec.h).
+constexpr char kServersProperties[] = R"({
+  "image": {"type": "object", "properties": {
+    "repository": {"type": "string", "default": "zookeeper"}, "tag": {"type": "string", "default": "3.8"},
+    "pullPolicy": {"type": "string", "enum": ["Always", "IfNotPresent", "Never"]},
+    "pullSecrets": {"type": "array", "items": {"type": "string"}}}},
+  "config": {"type": "object", "properties": {
+    "tickTime": {"type": "integer", "minimum": 1, "default": 2000, "description": "Milliseconds."},
+    "initLimit": {"type": "integer", "minimum": 1, "default": 10, "description": "Ticks."},
+    "syncLimit": {"type": "integer", "minimum": 1, "default": 5, "description": "Ticks."},
+    "maxClientCnxns": {"type": "integer", "minimum": 0, "default": 60},
+    "autopurge": {"type": "object", "properties": {
+      "snapRetainCount": {"type": "integer", "minimum": 3, "default": 3},
+      "purgeInterval": {"type": "integer", "minimum": 0, "default": 24, "description": "Hours; 0: never."}}},
+    "extra": {"type": "object", "additionalProperties": {"type": "string"}, "description": "More of zoo.cfg."}}},
+  "ports": {"type": "object", "properties": {
+    "client": {"type": "integer", "minimum": 1, "maximum": 65535, "default": 2181},
+    "quorum": {"type": "integer", "minimum": 1, "maximum": 65535, "default": 2888},
+    "election": {"type": "integer", "minimum": 1, "maximum": 65535, "default": 3888},
+    "secureClient": {"type": "integer", "minimum": 1, "maximum": 65535, "default": 2281,
+                     "description": "With tls.clientSecret."},
+    "clientAddress": {"type": "string", "enum": ["Any", "Host"],
+                      "description": "Whether the list that a MultiClusterZooKeeper makes binds clients to the server's host."}}},
+  "storage": {"type": "object", "properties": {
+    "type": {"type": "string", "enum": ["persistent", "ephemeral"], "default": "persistent"},
+    "size": {"type": "string", "default": "10Gi"}, "storageClass": {"type": "string"},
+    "reclaimPolicy": {"type": "string", "enum": ["Retain", "Delete"], "default": "Retain",
+                      "description": "Of the volumes of servers that the ensemble has let go."}}},
+  "tls": {"type": "object", "description": "By Secrets as of kubernetes.io/tls, with ca.crt; tls.key has to be PKCS#8.",
+    "properties": {
+      "quorumSecret": {"type": "string", "maxLength": 253, "description": "Servers encrypt what they say to each other."},
+      "quorumMode": {"type": "string", "enum": ["Accept", "Prefer", "Require"],
+        "description": "Switched on in this order, one after the other; by default Require. A MultiClusterZooKeeper sees to it."},
+      "clientSecret": {"type": "string", "maxLength": 253, "description": "Clients may connect to ports.secureClient."},
+      "clientAuth": {"type": "string", "enum": ["need", "want", "none"],
+                     "description": "Whether clients have to show a certificate there; by default need."}}},
+  "podTemplate": {"type": "object",
+    "description": "Put over what is made for the pods; lists of named things (containers, volumes, env) are merged by name.",
+    "properties": {
+      "metadata": {"type": "object", "properties": {
+        "labels": {"type": "object", "additionalProperties": {"type": "string", "nullable": true}},
+        "annotations": {"type": "object", "additionalProperties": {"type": "string", "nullable": true}}}},
+      "spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": true, "description": "As of a pod."}}},
+  "paused": {"type": "boolean"}})";
 
 constexpr char kDefinition[] = R"({
 "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -38,8 +84,6 @@ constexpr char kDefinition[] = R"({
                  "description": "Server ids that each cluster may have; cannot change once servers run."},
       "clusterDomain": {"type": "string", "default": "cluster.local"},
       "template": {"type": "string", "description": "Of external names: <c>, <o>, <id>, <zk> and <ns> are filled in."}}},
-    "template": {"type": "object", "x-kubernetes-preserve-unknown-fields": true,
-                 "description": "Body of the ZooKeeper in each member, without what differs from cluster to cluster."},
     "rollout": {"type": "object", "properties": {
       "order": {"type": "array", "items": {"type": "string"}, "description": "All clusters, in the order of their changes."},
       "progressDeadlineSeconds": {"type": "integer", "minimum": 1, "maximum": 604800, "default": 600},
@@ -48,7 +92,16 @@ constexpr char kDefinition[] = R"({
       "skipUnreachable": {"type": "boolean", "default": false,
                           "description": "Change a cluster that cannot be reached after the others; needs allowDegraded."},
       "paused": {"type": "boolean", "default": false}}},
-    "revisionHistoryLimit": {"type": "integer", "minimum": 1, "maximum": 100, "default": 10}}},
+    "revisionHistoryLimit": {"type": "integer", "minimum": 1, "maximum": 100, "default": 10},
+    "forceRecovery": {"type": "object", "required": ["request", "survivors", "lost", "acknowledgeDataLoss"],
+      "description": "After the servers of most clusters have been destroyed: goes on with those of the others. Decided on once.",
+      "properties": {
+      "request": {"type": "string", "minLength": 1, "maxLength": 63,
+                  "description": "A name of your choice; another one makes it another request."},
+      "survivors": {"type": "array", "minItems": 1, "items": {"type": "string"}, "description": "Clusters that go on."},
+      "lost": {"type": "array", "minItems": 1, "items": {"type": "string"},
+               "description": "All other clusters with servers. They must be gone for good, and out of spec.placement."},
+      "acknowledgeDataLoss": {"type": "boolean", "description": "What only the lost servers knew is gone then."}}}}},
   "status": {"type": "object", "properties": {
     "observedGeneration": {"type": "integer", "format": "int64"},
     "conditions": {"type": "array", "items": {"type": "object", "required": ["type", "status"], "properties": {
@@ -79,7 +132,13 @@ constexpr char kDefinition[] = R"({
       "name": {"type": "string"}, "clusterID": {"type": "string"}, "replicas": {"type": "integer"},
       "revision": {"type": "string"}, "previousRevision": {"type": "string"},
       "turn": {"type": "integer", "description": "Which one of all revisions that the cluster has been given this is."},
-      "confirmed": {"type": "boolean", "description": "Whether it was ready at this one; only such a one is gone back to."}}}},
+      "confirmed": {"type": "boolean", "description": "Whether it was ready at this one; only such a one is gone back to."},
+      "held": {"type": "boolean", "description": "Whether it is to stop nothing that serves before its turn comes."}}}},
+    "recoveries": {"type": "array", "description": "What became of the last requests to recover.",
+      "items": {"type": "object", "required": ["request", "outcome"], "properties": {
+      "request": {"type": "string"}, "outcome": {"type": "string"}, "message": {"type": "string"},
+      "decidedAt": {"type": "string", "format": "date-time"},
+      "lost": {"type": "array", "items": {"type": "string"}, "description": "Clusters that still have an index."}}}},
     "revisions": {"type": "array", "items": {"type": "object", "required": ["name"], "properties": {
       "name": {"type": "string"},
       "template": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
@@ -105,10 +164,6 @@ constexpr char kZooKeeper[] = R"({
 "schema": {"openAPIV3Schema": {"type": "object",
 "description": "The servers of a ZooKeeper ensemble that are in this cluster.", "required": ["spec"], "properties": {
   "spec": {"type": "object", "properties": {
-    "image": {"type": "object", "properties": {
-      "repository": {"type": "string", "default": "zookeeper"}, "tag": {"type": "string", "default": "3.8"},
-      "pullPolicy": {"type": "string", "enum": ["Always", "IfNotPresent", "Never"]},
-      "pullSecrets": {"type": "array", "items": {"type": "string"}}}},
     "replicas": {"type": "integer", "minimum": 0, "maximum": 255, "default": 0, "description": "Servers here."},
     "myidOffset": {"type": "integer", "minimum": 0, "maximum": 254, "default": 0,
                    "description": "The first server here has this id and one more."},
@@ -117,31 +172,20 @@ constexpr char kZooKeeper[] = R"({
                 "description": "All servers of the ensemble: server.ID=HOST:PORT:PORT:participant;PORT."},
     "leaving": {"type": "array", "maxItems": 255, "items": {"type": "integer", "minimum": 1, "maximum": 255},
                 "description": "Servers of other clusters that are to go: they are let go from here once they do not serve."},
-    "config": {"type": "object", "properties": {
-      "tickTime": {"type": "integer", "minimum": 1, "default": 2000, "description": "Milliseconds."},
-      "initLimit": {"type": "integer", "minimum": 1, "default": 10, "description": "Ticks."},
-      "syncLimit": {"type": "integer", "minimum": 1, "default": 5, "description": "Ticks."},
-      "maxClientCnxns": {"type": "integer", "minimum": 0, "default": 60},
-      "autopurge": {"type": "object", "properties": {
-        "snapRetainCount": {"type": "integer", "minimum": 3, "default": 3},
-        "purgeInterval": {"type": "integer", "minimum": 0, "default": 24, "description": "Hours; 0: never."}}},
-      "extra": {"type": "object", "additionalProperties": {"type": "string"}, "description": "More of zoo.cfg."}}},
-    "ports": {"type": "object", "properties": {
-      "client": {"type": "integer", "minimum": 1, "maximum": 65535, "default": 2181},
-      "quorum": {"type": "integer", "minimum": 1, "maximum": 65535, "default": 2888},
-      "election": {"type": "integer", "minimum": 1, "maximum": 65535, "default": 3888},
-      "clientAddress": {"type": "string", "enum": ["Any", "Host"],
-                        "description": "Whether the list that a MultiClusterZooKeeper makes binds clients to the server's host."}}},
-    "storage": {"type": "object", "properties": {
-      "type": {"type": "string", "enum": ["persistent", "ephemeral"], "default": "persistent"},
-      "size": {"type": "string", "default": "10Gi"}, "storageClass": {"type": "string"}}},
-    "podTemplate": {"type": "object", "x-kubernetes-preserve-unknown-fields": true,
-                    "description": "Metadata and spec that are put over what is made; lists of named things are merged by name."},
-    "paused": {"type": "boolean", "default": false},
-    "rolloutRevision": {"type": "string", "description": "Echoed as status.observedRevision once everything here has it."}}},
+    "recovery": {"type": "object", "properties": {
+      "request": {"type": "string", "maxLength": 63},
+      "servers": {"type": "array", "maxItems": 255, "items": {"type": "string"}},
+      "absent": {"type": "array", "maxItems": 255, "items": {"type": "integer", "minimum": 1, "maximum": 255}}},
+      "description": "Once, and on volumes that know of an ensemble: begin again with these servers, without the absent ones."},
+    "abandoned": {"type": "boolean", "default": false, "description": "The ensemble goes on without the servers here."},
+    "hold": {"type": "boolean", "default": false, "description": "Nothing that serves is stopped; rolloutRevision is echoed at once."},
+    "rolloutRevision": {"type": "string", "description":
+      "Echoed as status.observedRevision once everything here has it. From then on no server is replaced until it is another one."}}},
   "status": {"type": "object", "properties": {
     "observedGeneration": {"type": "integer", "format": "int64"},
     "observedRevision": {"type": "string"},
+    "settledServers": {"type": "array", "description": "Ids of the servers here that belonged to the ensemble at observedRevision.",
+      "items": {"type": "integer", "format": "int64"}},
     "replicas": {"type": "integer"}, "readyReplicas": {"type": "integer"}, "updatedReplicas": {"type": "integer"},
     "leaderID": {"type": "integer"},
     "formed": {"type": "boolean", "description": "Whether there ever was a quorum."},
@@ -153,6 +197,24 @@ constexpr char kZooKeeper[] = R"({
       "observedGeneration": {"type": "integer", "format": "int64"},
       "lastTransitionTime": {"type": "string", "format": "date-time"}}}}}}
 }}}}]}})";
+
+/// Defaults in a template would change what its clusters run wherever they change.
+void EraseDefaults(Json& schema) {
+  base::Erase(schema, {"default"});
+  for (const char* below : {"items", "additionalProperties"}) {
+    if (Json* item = base::Find(schema, {below})) EraseDefaults(*item);
+  }
+  if (Json* properties = base::Find(schema, {"properties"})) {
+    for (auto& [name, property] : properties->as_object()) EraseDefaults(property);
+  }
+}
+
+Json& SpecOf(Json& definition) {
+  Json& version = base::Find(definition, {"spec", "versions"})->as_array()[0];
+  return *base::Find(version, {"schema", "openAPIV3Schema", "properties", "spec"});
+}
+
+JsonObject ServersProperties() { return base::ParseJson(kServersProperties, "the servers' schema")->as_object(); }
 
 kube::Resource Own(const char* kind, const char* plural, const char* singular) {
   kube::Resource resource;
@@ -178,7 +240,22 @@ const kube::Resource& ZooKeepers() {
   return resource;
 }
 
-Json MultiClusterZooKeeperDefinition() { return *base::ParseJson(kDefinition, "MultiClusterZooKeeper definition"); }
-Json ZooKeeperDefinition() { return *base::ParseJson(kZooKeeper, "ZooKeeper definition"); }
+Json MultiClusterZooKeeperDefinition() {
+  Json definition = *base::ParseJson(kDefinition, "MultiClusterZooKeeper definition");
+  Json body = JsonObject{{"type", "object"},
+                         {"x-kubernetes-preserve-unknown-fields", true},
+                         {"description", "Body of the ZooKeeper in each member, without what differs from cluster to cluster."},
+                         {"properties", ServersProperties()}};
+  EraseDefaults(body);
+  base::Ensure(SpecOf(definition), {"properties", "template"}) = std::move(body);
+  return definition;
+}
+
+Json ZooKeeperDefinition() {
+  Json definition = *base::ParseJson(kZooKeeper, "ZooKeeper definition");
+  JsonObject& properties = base::Find(SpecOf(definition), {"properties"})->as_object();
+  for (auto& [name, property] : ServersProperties()) properties[name] = property;
+  return definition;
+}
 
 }  // namespace evenkeel::controllers::rollout::zookeeper

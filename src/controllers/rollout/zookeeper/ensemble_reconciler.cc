@@ -5,8 +5,10 @@
 
 #include "base/log.h"
 #include "controllers/rollout/machine.h"
+#include "controllers/rollout/reasons.h"
 #include "controllers/rollout/zookeeper/definitions.h"
 #include "controllers/rollout/zookeeper/ensemble_spec.h"
+#include "controllers/rollout/zookeeper/event_kinds.h"
 #include "kube/object.h"
 
 namespace evenkeel::controllers::rollout::zookeeper {
@@ -35,17 +37,24 @@ bool IsDeleted(const Json& object) { return base::Find(object, {"metadata", "del
 /// `existing` as it will be once it says what `desired` says; what others put into its metadata stays.
 Json Merged(const Json& existing, const Json& desired) {
   Json object(existing, {});
-  for (const auto& [key, value] : base::FindObject(desired, {"metadata", "labels"})) {
-    base::Ensure(object, {"metadata", "labels", key}) = value;
+  for (const char* field : {"labels", "annotations"}) {
+    for (const auto& [key, value] : base::FindObject(desired, {"metadata", field})) {
+      base::Ensure(object, {"metadata", field, key}) = value;
+    }
   }
   if (const Json* spec = base::Find(desired, {"spec"})) object.as_object()["spec"] = *spec;
   return object;
 }
 
+/// Rather than about the status.
+bool IsAboutSpec(const base::Error& error) {
+  const base::ErrorDetails* details = error.details();
+  return details != nullptr && !details->causes.empty() && details->causes.front().field.starts_with("spec");
+}
+
 bool IsTrouble(std::string_view reason) {
-  static const std::set<std::string_view> kTroubles{kDeadlineExceeded, kClusterUnreachable, "RollingBack", "RolledBack",
-                                                    "Failed"};
-  return kTroubles.contains(reason);
+  const client::EventKind* kind = client::FindEventKind(events::kAll, reason);
+  return kind != nullptr && kind->warning;
 }
 
 /// When the cluster that is deploying runs out of time, if one is.
@@ -84,7 +93,7 @@ base::Result<ReconcileResult> EnsembleReconciler::Reconcile(const std::string& k
     if (const auto spec = DecodeSpec({Json(*ensemble, {}), ""}); !spec) {
       EVENKEEL_ASSIGN(const HubReading reading, ReadHub(context_.hub, *ensemble));
       EVENKEEL_TRY(Repair(key, *ensemble, reading));
-      return Refuse(*std::move(ensemble), "InvalidSpec", spec.error().message());
+      return Refuse(*std::move(ensemble), events::kInvalidSpec.reason, spec.error().message());
     }
     if (!HasFinalizer(*ensemble)) {
       // Before anything is made that would have to be taken away again.
@@ -101,7 +110,7 @@ base::Result<ReconcileResult> EnsembleReconciler::CarryOut(const std::string& ke
   EVENKEEL_ASSIGN(const HubReading reading, ReadHub(context_.hub, ensemble));
   const bool deleted = IsDeleted(ensemble);
   if (!deleted && !reading.missing_kind.empty()) {
-    return Refuse(std::move(ensemble), "KindMissing",
+    return Refuse(std::move(ensemble), events::kKindMissing.reason,
                   "the hub does not serve " + reading.missing_kind + ": is Karmada installed there?");
   }
   PlanInput input;
@@ -111,17 +120,19 @@ base::Result<ReconcileResult> EnsembleReconciler::CarryOut(const std::string& ke
   const auto plan = PlanRollout(input);
   if (!plan) {
     EVENKEEL_TRY(Repair(key, ensemble, reading));
-    return Refuse(std::move(ensemble), "InvalidStatus", plan.error().message());
+    const auto& reason = IsAboutSpec(plan.error()) ? events::kInvalidSpec.reason : events::kInvalidStatus.reason;
+    return Refuse(std::move(ensemble), reason, plan.error().message());
   }
   if (const auto taken = TryTemplate(*plan, reading); !taken) {
     const base::Code code = taken.error().code();
     if (code == base::Code::kNotFound) {
-      return Refuse(std::move(ensemble), "KindMissing", "the hub does not serve " + ZooKeepers().QualifiedPlural());
+      return Refuse(std::move(ensemble), events::kKindMissing.reason,
+                    "the hub does not serve " + ZooKeepers().QualifiedPlural());
     }
     const bool refused = code == base::Code::kInvalid || code == base::Code::kBadRequest || code == base::Code::kForbidden;
     if (!refused) return base::Fail(taken.error());
     EVENKEEL_TRY(Repair(key, ensemble, reading));
-    return Refuse(std::move(ensemble), "TemplateRefused", taken.error().message());
+    return Refuse(std::move(ensemble), events::kTemplateRefused.reason, taken.error().message());
   }
   EVENKEEL_ASSIGN(ensemble, WriteStatus(std::move(ensemble), plan->status));
   context_.metrics.SetState(key, ensemble);
@@ -129,7 +140,7 @@ base::Result<ReconcileResult> EnsembleReconciler::CarryOut(const std::string& ke
   for (const Json& desired : plan->apply) {
     if (const auto applied = Apply(desired, reading, false); !applied) {
       if (applied.error().code() != base::Code::kConflict) {
-        context_.events.Warning(ensemble, "ApplyFailed", applied.error().message());
+        context_.events.Warning(ensemble, events::kApplyFailed.reason, applied.error().message());
       }
       return base::Fail(applied.error());
     }
@@ -153,8 +164,8 @@ base::Status EnsembleReconciler::Repair(const std::string& key, const Json& ense
   // A status that cannot be used is told where it is needed.
   if (!repairs || repairs->empty()) return {};
   for (const Json& desired : *repairs) EVENKEEL_TRY(Apply(desired, reading, false));
-  context_.metrics.CountTransition(key, "DriftRepaired");
-  context_.events.Normal(ensemble, "DriftRepaired", "overrides are as they were while the spec cannot be used");
+  context_.metrics.CountTransition(key, events::kDriftRepaired.reason);
+  context_.events.Normal(ensemble, events::kDriftRepaired.reason, "overrides are as they were while the spec cannot be used");
   return {};
 }
 
@@ -255,6 +266,8 @@ void EnsembleReconciler::Tell(const std::string& key, const Json& ensemble, cons
   const bool trouble = IsTrouble(plan.reason);
   base::log::Info("rollout", {{"ensemble", key}, {"step", plan.reason}, {"what", plan.message}});
   context_.metrics.CountTransition(key, plan.reason);
+  // Of one object only so many Events are told (client/event_recorder.h); these would use them up.
+  if (plan.reason == reasons::kClusterProgressed) return;
   trouble ? context_.events.Warning(ensemble, plan.reason, plan.message)
           : context_.events.Normal(ensemble, plan.reason, plan.message);
 }

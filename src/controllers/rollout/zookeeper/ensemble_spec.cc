@@ -8,6 +8,7 @@
 
 #include "controllers/rollout/budget.h"
 #include "controllers/rollout/zookeeper/server_names.h"
+#include "controllers/rollout/zookeeper/servers_spec.h"
 #include "kube/object.h"
 
 namespace evenkeel::controllers::rollout::zookeeper {
@@ -38,6 +39,7 @@ class SpecReader {
     EVENKEEL_TRY(ReadPlacement());
     EVENKEEL_TRY(ReadBody());
     EVENKEEL_TRY(ReadRollout());
+    EVENKEEL_TRY(ReadRecovery());
     EVENKEEL_TRY(JudgePlacement());
     return CheckServerNames();
   }
@@ -169,15 +171,18 @@ class SpecReader {
       return {};
     }
     if (!body->is_object()) return Wrong("spec.template", "not an object");
-    for (const char* own : {"replicas", "servers", "myidOffset", "leaving", "rolloutRevision", "ordinalsStart"}) {
+    for (const char* own : {"replicas", "servers", "myidOffset", "leaving", "rolloutRevision", "ordinalsStart", "recovery",
+                            "abandoned", "hold"}) {
       if (body->get_object().contains(own)) {
         return Wrong(std::string("spec.template.") + own,
                      "differs from cluster to cluster and is filled in for each: leave it out");
       }
     }
-    for (const char* port : {"client", "quorum", "election"}) {
-      EVENKEEL_TRY(Number({"spec", "template", "ports", port}, 1, 1, 65535));
+    if (Find(*body, {"tls", "quorumMode"}) != nullptr) {
+      return Wrong("spec.template.tls.quorumMode", "is led from one to the next by itself: leave it out");
     }
+    ServersSpec servers;
+    if (const auto read = ReadServersSpec(*body, "spec.template", servers); !read) return Wrong("", read.error().message());
     spec_.body = Json(*body, {});
     return {};
   }
@@ -218,6 +223,45 @@ class SpecReader {
     return {};
   }
 
+  base::Status ReadRecovery() {
+    if (At({"spec", "forceRecovery"}) == nullptr) return {};
+    RecoveryRequest request;
+    EVENKEEL_ASSIGN(request.name, Text({"spec", "forceRecovery", "request"}, ""));
+    if (const std::string wrong = CheckRecoveryName(request.name); !wrong.empty()) {
+      return Wrong("spec.forceRecovery.request", wrong);
+    }
+    EVENKEEL_ASSIGN(const bool acknowledged, Flag({"spec", "forceRecovery", "acknowledgeDataLoss"}));
+    if (!acknowledged) {
+      return Wrong("spec.forceRecovery.acknowledgeDataLoss", "has to be true: what only the lost servers knew is gone then");
+    }
+    EVENKEEL_TRY(ReadRecoveryClusters("survivors", request.survivors));
+    EVENKEEL_TRY(ReadRecoveryClusters("lost", request.lost));
+    for (const std::string& cluster : request.survivors) {
+      if (!spec_.shares.contains(cluster)) {
+        return Wrong("spec.forceRecovery.survivors", Quoted(cluster) + " is not a cluster of spec.placement");
+      }
+      if (request.lost.contains(cluster)) return Wrong("spec.forceRecovery.lost", Quoted(cluster) + " is a survivor, too");
+    }
+    for (const std::string& cluster : request.lost) {
+      if (!spec_.shares.contains(cluster)) continue;
+      return Wrong("spec.forceRecovery.lost", Quoted(cluster) +
+                                                  " is still in spec.placement: take it out; placed again later, "
+                                                  "it gets servers with other ids");
+    }
+    spec_.recovery = std::move(request);
+    return {};
+  }
+
+  base::Status ReadRecoveryClusters(const char* field, std::set<std::string>& clusters) const {
+    const std::string at = std::string("spec.forceRecovery.") + field;
+    const Json* list = At({"spec", "forceRecovery", field});
+    if (list == nullptr || !list->is_array() || list->get_array().empty()) return Wrong(at, "not a list of cluster names");
+    for (const Json& name : list->get_array()) {
+      if (!name.is_string() || !clusters.emplace(name.get_string()).second) return Wrong(at, "not names of different clusters");
+    }
+    return {};
+  }
+
   base::Status JudgePlacement() {
     const int64_t total = Total(spec_.shares);
     for (const auto& [name, share] : spec_.shares) {
@@ -237,6 +281,7 @@ class SpecReader {
   }
 
   base::Status CheckServerNames() {
+    EVENKEEL_TRY(CheckPattern());
     for (const auto& [name, share] : spec_.shares) {
       // The longest: with the largest ordinal that the naming may give.
       const ClusterIdentity identity{kIdMax / spec_.naming.stride, spec_.cluster_ids.at(name)};
@@ -248,16 +293,44 @@ class SpecReader {
     return {};
   }
 
+  /// A template may run a cluster's name and a number together: "m1" with 0 and "m" with 10.
+  base::Status CheckPattern() const {
+    if (spec_.naming.mode != NamingMode::kExternal || spec_.naming.pattern.find("<id>") != std::string::npos) return {};
+    std::set<std::string> hosts;
+    for (const auto& [name, share] : spec_.shares) {
+      for (int64_t ordinal = 0; ordinal < share; ++ordinal) {
+        const std::string host = HostName(spec_, name, {0, spec_.cluster_ids.at(name)}, ordinal);
+        if (!hosts.insert(host).second) return Wrong("spec.naming.template", Quoted(host) + " would be two servers");
+      }
+    }
+    return {};
+  }
+
   const kube::ManifestObject& object_;
   EnsembleSpec& spec_;
 };
 
 }  // namespace
 
+std::string CheckRecoveryName(std::string_view name) {
+  constexpr std::string_view kOthers = "-_.:+";
+  if (name.empty() || name.size() > kLabelMax) return fmt::format("not a name of 1 to {} characters", kLabelMax);
+  const bool plain = std::ranges::all_of(name, [&](unsigned char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           kOthers.find(static_cast<char>(c)) != kOthers.npos;
+  });
+  return plain ? "" : fmt::format("letters, digits and {} only", kOthers);
+}
+
 int64_t Total(const Shares& shares) {
   int64_t total = 0;
   for (const auto& [cluster, share] : shares) total += share;
   return total;
+}
+
+int64_t ShareOf(const Shares& shares, const std::string& cluster) {
+  const auto found = shares.find(cluster);
+  return found == shares.end() ? 0 : found->second;
 }
 
 std::string_view Name(NamingMode mode) {
@@ -281,7 +354,9 @@ std::unexpected<base::Error> WrongField(const kube::ManifestObject& object, cons
   std::string message = (object.where.empty() ? "" : object.where + ": ") + std::string(FindString(object.object, {"kind"})) +
                         " " + kube::KeyOf(object.object) + ": " + (field.empty() ? "" : field + ": ") + what;
   std::ranges::replace_if(message, [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
-  return base::Fail(base::Code::kBadRequest, std::move(message));
+  base::ErrorDetails details;
+  details.causes.push_back({"FieldValueInvalid", what, field});
+  return base::Fail(base::Error(base::Code::kBadRequest, std::move(message), std::move(details)));
 }
 
 }  // namespace evenkeel::controllers::rollout::zookeeper

@@ -8,14 +8,15 @@
 //     naming: {mode: clusterset | native | perClusterService | external, stride: 10, clusterDomain: cluster.local,
 //              template: "<zk>-<c>-<o>.example.org"}               # template: of external names
 //     template: {}                           # body of the member's ZooKeeper
-//     rollout: {order: [], progressDeadlineSeconds: 600, onFailure: Pause | Rollback, allowDegraded: false, skipUnreachable:
-//     false,
-//               paused: false}
+//     rollout: {order: [], progressDeadlineSeconds: 600, onFailure: Pause | Rollback, allowDegraded: false,
+//               skipUnreachable: false, paused: false}
 //     revisionHistoryLimit: 10
+//     forceRecovery: {request: NAME, survivors: [m3], lost: [m1, m2], acknowledgeDataLoss: true}   # recovery.h
 #pragma once
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,9 +38,19 @@ struct Naming {
 /// Voters by cluster; clusters without any are left out.
 using Shares = std::map<std::string, int64_t>;
 int64_t Total(const Shares& shares);
+/// 0 without any.
+int64_t ShareOf(const Shares& shares, const std::string& cluster);
 /// As in spec.naming.mode; nullopt: there is no such mode.
 std::string_view Name(NamingMode mode);
 std::optional<NamingMode> ParseNamingMode(std::string_view name);
+
+/// To go on with a minority, after the others have been lost for good.
+struct RecoveryRequest {
+  std::string name;                       ///< each is decided on once
+  std::set<std::string> survivors, lost;  ///< clusters; together all that have servers
+};
+/// "": a name for one; otherwise what is wrong.
+std::string CheckRecoveryName(std::string_view name);
 
 struct EnsembleSpec {
   std::string name, ns;
@@ -50,6 +61,7 @@ struct EnsembleSpec {
   std::vector<std::string> order;
   Policy policy;
   bool allow_degraded = false;
+  std::optional<RecoveryRequest> recovery{};
   std::string unsafe;  ///< why the loss of one cluster is not survived; "": it is
   std::string even;    ///< a warning about an even number of voters; "": none
 };

@@ -79,7 +79,35 @@ TEST(EnsembleSpecTest, WhatCannotBeIsRefusedWithFieldAndReason) {
             "spec.naming.template: external names need a template with <c> and <o>; <c> is missing");
   EXPECT_EQ(ErrorOf("{image: {tag: 3.8.4}}", "{replicas: 3}"),
             "spec.template.replicas: differs from cluster to cluster and is filled in for each: leave it out");
+  EXPECT_EQ(ErrorOf("{image: {tag: 3.8.4}}", "{storage: {type: paper}}"),
+            "spec.template.storage.type: not persistent or ephemeral");
+  EXPECT_EQ(ErrorOf("{image: {tag: 3.8.4}}", "{tls: {quorumSecret: q, quorumMode: Accept}}"),
+            "spec.template.tls.quorumMode: is led from one to the next by itself: leave it out");
   EXPECT_EQ(ErrorOf("  placement:", "  place:").substr(0, 32), "spec.placement.clusters: missing");
+}
+
+TEST(EnsembleSpecTest, WhoAsksForARecoveryHasToSayAllOfIt) {
+  const auto wrong = [](const std::string& request) {
+    kube::ManifestObject object = Edited();
+    base::Ensure(object.object, {"spec", "forceRecovery"}) = *base::ParseJson(request, "test");
+    const auto spec = DecodeSpec(object);
+    if (spec) return std::string(spec->recovery ? "none" : "lost");
+    const std::string& message = spec.error().message();
+    return message.substr(message.find("spec.forceRecovery") + 19);
+  };
+  const std::string rest = R"(, "survivors": ["m3"], "lost": ["m9"]})";
+  EXPECT_EQ(wrong(R"({"request": "a", "acknowledgeDataLoss": true)" + rest), "none");
+  EXPECT_EQ(wrong(R"({"request": "", "acknowledgeDataLoss": true)" + rest), "request: not a name of 1 to 63 characters");
+  EXPECT_EQ(wrong(R"({"request": "a/b", "acknowledgeDataLoss": true)" + rest), "request: letters, digits and -_.:+ only");
+  EXPECT_EQ(wrong(R"({"request": "a")" + rest),
+            "acknowledgeDataLoss: has to be true: what only the lost servers knew is gone then");
+  const std::string begin = R"({"request": "a", "acknowledgeDataLoss": true, )";
+  EXPECT_EQ(wrong(begin + R"("survivors": [], "lost": ["m9"]})"), "survivors: not a list of cluster names");
+  EXPECT_EQ(wrong(begin + R"("survivors": ["m3"], "lost": ["m9", "m9"]})"), "lost: not names of different clusters");
+  EXPECT_EQ(wrong(begin + R"("survivors": ["m8"], "lost": ["m9"]})"), "survivors: \"m8\" is not a cluster of spec.placement");
+  EXPECT_EQ(wrong(begin + R"("survivors": ["m3"], "lost": ["m3"]})"), "lost: \"m3\" is a survivor, too");
+  EXPECT_EQ(wrong(begin + R"("survivors": ["m3"], "lost": ["m1"]})").substr(0, 39),
+            "lost: \"m1\" is still in spec.placement: ");
 }
 
 TEST(EnsembleSpecTest, NamesHaveToFitIntoDns) {
@@ -108,6 +136,48 @@ TEST(EnsembleSpecTest, APlacementThatOneClusterCanBringDownIsAWarningOrRefused) 
   ASSERT_TRUE(warned);
   EXPECT_NE(warned->unsafe, "");
   EXPECT_EQ(warned->even, "6 voters survive the loss of no more than 5 do");
+}
+
+struct PlacementRow {
+  std::vector<int> shares;
+  bool survives;  ///< the loss of any one cluster
+};
+
+TEST(EnsembleSpecTest, WhichPlacementsSurviveTheLossOfACluster) {
+  for (const PlacementRow& row :
+       {PlacementRow{{1, 1, 1}, true}, PlacementRow{{2, 2, 1}, true}, PlacementRow{{3, 2, 2}, true},
+        PlacementRow{{3, 3, 3}, true}, PlacementRow{{2, 1}, false}, PlacementRow{{3, 2}, false}, PlacementRow{{3, 1, 1}, false},
+        PlacementRow{{2, 1, 1, 1}, true}, PlacementRow{{1, 1, 1, 1, 1}, true}, PlacementRow{{3}, false},
+        PlacementRow{{2, 1, 1}, false}, PlacementRow{{1, 1, 1, 1}, true}}) {
+    base::JsonArray clusters;
+    std::string name;
+    for (const int share : row.shares) {
+      clusters.push_back(base::JsonObject{{"name", "m" + std::to_string(clusters.size() + 1)}, {"replicas", share}});
+      name += " " + std::to_string(share);
+    }
+    for (const bool required : {false, true}) {
+      kube::ManifestObject object = Edited("order: [m3, m1, m2], ", "");
+      object.object.at("spec").as_object().erase("replicas");
+      base::Ensure(object.object, {"spec", "placement", "clusters"}) = clusters;
+      base::Ensure(object.object, {"spec", "placement", "requireClusterFaultTolerance"}) = required;
+      const auto spec = DecodeSpec(object);
+      EXPECT_EQ(spec.has_value(), row.survives || !required) << name;
+      EXPECT_TRUE(!spec || spec->unsafe.empty() == row.survives) << name;
+    }
+  }
+}
+
+TEST(ServerNamesTest, ATemplateThatGivesTwoServersOneNameIsRefused) {
+  kube::ManifestObject object = Edited("{mode: clusterset, stride: 10}", "{mode: external, stride: 20, template: zk-<c><o>}");
+  EXPECT_TRUE(DecodeSpec(object));
+  base::Ensure(object.object, {"spec"}).as_object().erase("replicas");
+  base::Ensure(object.object, {"spec", "rollout"}).as_object().erase("order");
+  base::Ensure(object.object, {"spec", "placement"}) =
+      *base::ParseYamlDocument("{clusters: [{name: m, replicas: 11}, {name: m1, replicas: 1}]}", "test");
+  const auto spec = DecodeSpec(object);
+  ASSERT_FALSE(spec);
+  EXPECT_NE(spec.error().message().find("spec.naming.template: \"zk-m10\" would be two servers"), std::string::npos)
+      << spec.error().message();
 }
 
 TEST(ServerNamesTest, EachModeHasItsNames) {
@@ -189,6 +259,13 @@ TEST(DefinitionsTest, TheSchemaIsStructuralAndTakesWhatThePlannerTakes) {
   base::Ensure(object, {"spec", "rollout", "onFailure"}) = "Pause";
   base::Ensure(object, {"spec", "placement", "clusters"}) = base::JsonArray{};
   EXPECT_EQ(kube::Validate(object, **schema).size(), 1u);
+}
+
+TEST(DefinitionsTest, APauseThatNobodySaysAnythingOfHasNoDefault) {
+  const base::Json definition = ZooKeeperDefinition();
+  const base::Json& schema = definition.at("spec").at("versions").as_array()[0].at("schema").at("openAPIV3Schema");
+  const base::Json& paused = schema.at("properties").at("spec").at("properties").at("paused");
+  EXPECT_FALSE(paused.as_object().contains("default")) << "it would take every member's own pause back";
 }
 
 }  // namespace

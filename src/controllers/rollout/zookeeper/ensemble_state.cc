@@ -14,6 +14,10 @@ using base::Json;
 using base::JsonArray;
 using base::JsonObject;
 
+using Outcome = RecoveryNote::Outcome;
+constexpr std::pair<Outcome, const char*> kOutcomes[] = {
+    {Outcome::kRefused, "Refused"}, {Outcome::kStarted, "Started"}, {Outcome::kCompleted, "Completed"}};
+
 class StateReader {
  public:
   StateReader(const kube::ManifestObject& object, EnsembleState& state) : object_(object), state_(state) {}
@@ -29,6 +33,8 @@ class StateReader {
     EVENKEEL_TRY(ReadRevisions());
     EVENKEEL_TRY(ReadClusters());
     EVENKEEL_TRY(CheckBase());
+    EVENKEEL_TRY(CheckLastRecord());
+    EVENKEEL_TRY(ReadRecoveries());
     state_.stride = base::FindInt(*status, {"stride"});
     if (const std::string_view mode = FindString(*status, {"namingMode"}); !mode.empty()) {
       state_.mode = ParseNamingMode(mode);
@@ -144,6 +150,7 @@ class StateReader {
       }
       EVENKEEL_ASSIGN(cluster.turn, ReadTurn(json, at));
       cluster.confirmed = base::FindBool(json, {"confirmed"}, true);
+      cluster.held = base::FindBool(json, {"held"});
       if (!state_.rollout.clusters.emplace(name, std::move(cluster)).second)
         return Wrong(at + ".name", Quoted(name) + " is listed twice");
     }
@@ -158,6 +165,67 @@ class StateReader {
     if (!matters || last.base_revision.empty() || state_.Find(last.base_revision) != nullptr) return {};
     return Wrong(fmt::format("status.records[{}].baseRevision", state_.rollout.records.size() - 1),
                  Quoted(last.base_revision) + " is not in status.revisions");
+  }
+
+  /// Of a record whose revision is known: what it says of clusters is what they have been given. One that says more would end
+  /// too early; one that leaves a cluster out would take servers for gone that run.
+  base::Status CheckLastRecord() const {
+    if (state_.rollout.records.empty()) return {};
+    const Record& last = state_.rollout.records.back();
+    const std::string at = fmt::format("status.records[{}].", state_.rollout.records.size() - 1);
+    const Revision *current = state_.Find(last.revision), *base = state_.Find(last.base_revision);
+    if (current == nullptr) return {};
+    for (const Revision* list : {base, current}) {
+      if (list == nullptr) continue;
+      for (const auto& [cluster, share] : list->shares) {
+        if (!Contains(last.order, cluster)) return Wrong(at + "order", Quoted(cluster) + " has servers, but is missing");
+      }
+    }
+    for (const std::string& cluster : last.completed) {
+      const auto given = state_.rollout.clusters.find(cluster);
+      if (given != state_.rollout.clusters.end() && given->second.revision != last.revision)
+        return Wrong(at + "currentState.completed", Quoted(cluster) + " has been given another revision");
+    }
+    for (const std::string& cluster : last.deploying) {
+      const auto given = state_.rollout.clusters.find(cluster);
+      const bool goes_back = last.status == RecordStatus::kRollingBack;
+      if (given == state_.rollout.clusters.end() || (given->second.revision == last.revision) == goes_back)
+        return Wrong(at + "currentState.deploying", Quoted(cluster) + " has been given another revision, or none");
+    }
+    if (last.status == RecordStatus::kReady) return {};
+    for (const std::string& cluster : last.order) {
+      if (!state_.identities.contains(cluster))
+        return Wrong(at + "order", Quoted(cluster) + " has no index in status.clusterIndices");
+    }
+    return {};
+  }
+
+  base::Status ReadRecoveries() {
+    const Json* notes = At("recoveries");
+    if (notes == nullptr) return {};
+    if (!notes->is_array()) return Wrong("status.recoveries", "not a list");
+    for (const Json& json : notes->get_array()) {
+      const std::string at = fmt::format("status.recoveries[{}]", state_.recoveries.size());
+      RecoveryNote note;
+      note.request = FindString(json, {"request"});
+      if (const std::string wrong = CheckRecoveryName(note.request); !wrong.empty()) return Wrong(at + ".request", wrong);
+      const auto* outcome =
+          std::ranges::find(kOutcomes, FindString(json, {"outcome"}), &std::pair<Outcome, const char*>::second);
+      if (outcome == std::end(kOutcomes)) return Wrong(at + ".outcome", "not Refused, Started or Completed");
+      note.outcome = outcome->first;
+      const auto decided = base::ParseTime(FindString(json, {"decidedAt"}));
+      if (!decided) return Wrong(at + ".decidedAt", "not an RFC 3339 time");
+      note.decided = *decided;
+      note.message = FindString(json, {"message"});
+      for (const Json& cluster : base::FindArray(json, {"lost"})) {
+        if (!cluster.is_string() || !state_.identities.contains(std::string(cluster.get_string()))) {
+          return Wrong(at + ".lost", "not clusters in status.clusterIndices");
+        }
+        note.lost.emplace(cluster.get_string());
+      }
+      state_.recoveries.push_back(std::move(note));
+    }
+    return {};
   }
 
   const kube::ManifestObject& object_;
@@ -181,6 +249,8 @@ Revision MakeRevision(const Json& body, const Shares& shares, std::vector<std::s
   return {std::move(name), Json(body, {}), shares, std::move(servers)};
 }
 
+bool IsRecovery(const Revision& revision) { return base::Find(revision.body, {kRecoveryField}) != nullptr; }
+
 const Revision* EnsembleState::Find(const std::string& revision) const {
   const auto found = revisions.find(revision);
   return found == revisions.end() ? nullptr : &found->second;
@@ -195,9 +265,8 @@ std::set<int64_t> EnsembleState::LeavingElsewhere(const std::string& cluster) co
   if (record.status == RecordStatus::kReady || base == nullptr || current == nullptr) return leaving;
   if (Find(given->second.revision)->shares != current->shares) return leaving;
   for (const auto& [other, share] : base->shares) {
-    const auto kept = current->shares.find(other);
     const int64_t offset = identities.at(other).index * stride;
-    for (int64_t ordinal = kept == current->shares.end() ? 0 : kept->second; ordinal < share; ++ordinal) {
+    for (int64_t ordinal = ShareOf(current->shares, other); ordinal < share; ++ordinal) {
       if (other != cluster) leaving.insert(offset + ordinal + 1);
     }
   }
@@ -221,7 +290,24 @@ void EnsembleState::AssignIndices(const EnsembleSpec& spec) {
   mode = spec.naming.mode;
 }
 
+std::string_view Name(RecoveryNote::Outcome outcome) {
+  const auto* found = std::ranges::find(kOutcomes, outcome, &std::pair<Outcome, const char*>::first);
+  EVENKEEL_CHECK(found != std::end(kOutcomes));
+  return found->second;
+}
+
+bool EnsembleState::Knows(const std::string& request) const {
+  return std::ranges::find(recoveries, request, &RecoveryNote::request) != recoveries.end() ||
+         std::ranges::any_of(
+             revisions, [&](const auto& item) { return FindString(item.second.body, {kRecoveryField, "request"}) == request; });
+}
+
+bool EnsembleState::IsLost(const std::string& cluster) const {
+  return std::ranges::any_of(recoveries, [&](const RecoveryNote& note) { return note.lost.contains(cluster); });
+}
+
 void EnsembleState::Retire(const std::string& cluster) {
+  for (RecoveryNote& note : recoveries) note.lost.erase(cluster);
   if (const auto found = identities.find(cluster); found != identities.end()) {
     retired.insert(found->second.index);
     identities.erase(found);
@@ -232,6 +318,22 @@ void EnsembleState::Retire(const std::string& cluster) {
   for (auto& [name, given] : rollout.clusters) {
     if (Find(given.previous) == nullptr) given.previous.clear();
   }
+}
+
+std::vector<const Revision*> EnsembleState::InForce() const {
+  std::set<std::string> names;
+  for (const auto& [cluster, given] : rollout.clusters) {
+    names.insert(given.revision);
+    if (!given.confirmed) names.insert(given.previous);
+  }
+  if (!rollout.records.empty() && rollout.records.back().status != RecordStatus::kReady) {
+    names.insert({rollout.records.back().revision, rollout.records.back().base_revision});
+  }
+  std::vector<const Revision*> found;
+  for (const std::string& name : names) {
+    if (const Revision* revision = Find(name)) found.push_back(revision);
+  }
+  return found;
 }
 
 void EnsembleState::DropRevisions() {
@@ -263,9 +365,9 @@ void WriteState(const EnsembleState& state, JsonObject& status) {
       if (!given->second.previous.empty()) cluster["previousRevision"] = given->second.previous;
       cluster["turn"] = given->second.turn;
       cluster["confirmed"] = given->second.confirmed;
+      if (given->second.held) cluster["held"] = true;
       const Revision* revision = state.Find(given->second.revision);
-      const auto share = revision == nullptr ? Shares::const_iterator{} : revision->shares.find(name);
-      if (revision != nullptr && share != revision->shares.end()) cluster["replicas"] = share->second;
+      if (revision != nullptr) cluster["replicas"] = ShareOf(revision->shares, name);
     }
     clusters.push_back(std::move(cluster));
   }
@@ -284,6 +386,17 @@ void WriteState(const EnsembleState& state, JsonObject& status) {
         {"name", name}, {"template", revision.body}, {"shares", ToJson(revision.shares)}, {"servers", std::move(servers)}});
   }
   status["revisions"] = std::move(revisions);
+  JsonArray notes;
+  for (const RecoveryNote& note : state.recoveries) {
+    JsonArray lost;
+    for (const std::string& cluster : note.lost) lost.push_back(Json(cluster));
+    notes.push_back(JsonObject{{"request", note.request},
+                               {"outcome", Name(note.outcome)},
+                               {"decidedAt", base::FormatTime(note.decided)},
+                               {"message", note.message},
+                               {"lost", std::move(lost)}});
+  }
+  if (!notes.empty()) status["recoveries"] = std::move(notes);
 }
 
 }  // namespace evenkeel::controllers::rollout::zookeeper

@@ -23,11 +23,26 @@ struct Revision {
   std::vector<std::string> servers;
 };
 
+/// In a revision's body: that it goes on with survivors (recovery.h), kept until the next change of the template.
+inline constexpr char kRecoveryField[] = "recovery";
+bool IsRecovery(const Revision& revision);
+
 /// Named by what it holds.
 Revision MakeRevision(const base::Json& body, const Shares& shares, std::vector<std::string> servers);
 /// 16 hexadecimal digits, the same for equal values.
 std::string HashOf(const base::Json& value);
 base::Json ToJson(const Shares& shares);
+
+/// What became of a request to recover.
+struct RecoveryNote {
+  enum class Outcome { kRefused, kStarted, kCompleted };
+  std::string request;
+  Outcome outcome = Outcome::kRefused;
+  base::Time decided{};
+  std::string message{};
+  std::set<std::string> lost{};  ///< of a request that was granted: clusters that still have an index
+};
+std::string_view Name(RecoveryNote::Outcome outcome);
 
 struct EnsembleState {
   State rollout;
@@ -36,8 +51,11 @@ struct EnsembleState {
   int64_t stride = 0;                ///< that the ids were made with; 0: none yet
   std::optional<NamingMode> mode{};  ///< of the servers' names; nullopt: none yet, or a program wrote it that does not say
   std::map<std::string, Revision> revisions;
+  std::vector<RecoveryNote> recoveries;  ///< the last one is the latest
 
   const Revision* Find(const std::string& revision) const;
+  /// Those that servers may be running now, or are about to be given.
+  std::vector<const Revision*> InForce() const;
   /// Ids that the record under way takes out of the list, if the cluster has been given the list without them and they are
   /// none of its own.
   std::set<int64_t> LeavingElsewhere(const std::string& cluster) const;
@@ -46,6 +64,10 @@ struct EnsembleState {
   void AssignIndices(const EnsembleSpec& spec);
   /// The cluster, which must not have any servers in the last record, is gone: nobody gets its index again.
   void Retire(const std::string& cluster);
+  /// Whether the request has been decided on, as far as the notes and the revisions tell.
+  bool Knows(const std::string& request) const;
+  /// Whether the ensemble goes on without the servers of the cluster.
+  bool IsLost(const std::string& cluster) const;
   /// Forgets revisions that no cluster and no record under way needs.
   void DropRevisions();
 };

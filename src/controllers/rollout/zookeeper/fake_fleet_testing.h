@@ -42,7 +42,10 @@ class FakeFleet {
     if (!planned) return {};
     Plan plan = *std::move(planned);
     ensemble_.as_object()["status"] = plan.status;
-    for (const base::Json& object : plan.apply) Put(object);
+    for (const base::Json& object : plan.apply) {
+      Put(object);
+      Schedule();  // Karmada does not wait for the rest
+    }
     for (const ObjectRef& item : plan.remove) Remove(item);
     Schedule();
     return plan;
@@ -84,8 +87,28 @@ class FakeFleet {
     reachable ? static_cast<void>(unreachable_.erase(cluster)) : static_cast<void>(unreachable_.insert(cluster));
     SetCluster(cluster, reachable ? "True" : "False");
   }
+  /// The cluster is gone with all that ran there.
+  void Destroy(const std::string& cluster) {
+    SetReachable(cluster, false);
+    members_[cluster].servers.clear();
+    destroyed_ = true;
+  }
+  /// The other clusters let go a server that runs.
+  void LetGo(const std::string& cluster, int64_t id) {
+    Member& member = members_[cluster];
+    member.servers.at(id).out_since = base::FindString(member.spec, {"rolloutRevision"});
+  }
   /// The servers of this member at a revision never become ready.
-  void Break(const std::string& cluster, bool broken) { members_[cluster].broken = broken; }
+  void Break(const std::string& cluster, bool broken) {
+    if (broken) broken_.insert(cluster);
+    if (!broken) broken_.erase(cluster);
+  }
+  /// It comes back only when it is started with something else.
+  void Crash(const std::string& cluster, int64_t id) {
+    Server& server = members_[cluster].servers.at(id);
+    server.up = false;
+    server.dead = true;
+  }
   /// The member works on, but what the hub has been told of it stays as it is.
   void Silence(const std::string& cluster, bool silent) { members_[cluster].silent = silent; }
 
@@ -110,11 +133,13 @@ class FakeFleet {
   struct Server {
     std::string content;  ///< of the spec that it was started with
     bool up = true;
+    std::string out_since{};  ///< the revision at which the others let it go; "": it is a member
+    bool dead = false;        ///< it ends again whenever it is started with this content
   };
   struct Member {
     base::Json spec;  ///< of its ZooKeeper
     std::map<int64_t, Server> servers;
-    bool broken = false, silent = false;
+    bool silent = false;
     base::Json told;  ///< what the hub knows of it
   };
 
@@ -155,7 +180,7 @@ class FakeFleet {
     children_.erase(KeyOfChild(item.kind, item.name));
   }
 
-  /// Static weights that add up to the replicas give each cluster its weight.
+  /// By static weights; what is left over goes to the last ones, and who gets nothing loses its copy.
   void Schedule() {
     const auto policy = children_.find(KeyOfChild("PropagationPolicy", "zk-zk"));
     if (zookeeper_.is_null() || policy == children_.end()) {
@@ -163,13 +188,21 @@ class FakeFleet {
       members_.clear();
       return;
     }
+    const base::Json& placement = policy->second.at("spec").at("placement");
+    const base::JsonArray& weights = base::FindArray(placement, {"replicaScheduling", "weightPreference", "staticWeightList"});
+    const int64_t total = base::FindInt(zookeeper_, {"spec", "replicas"});
+    int64_t sum = 0, left = total;
+    for (const base::Json& weight : weights) sum += weight.at("weight").as_int64();
+    for (const base::Json& weight : weights) left -= total * weight.at("weight").as_int64() / sum;
     base::JsonArray clusters;
     std::set<std::string> named;
-    for (const base::Json& weight :
-         base::FindArray(policy->second, {"spec", "placement", "replicaScheduling", "weightPreference", "staticWeightList"})) {
-      const base::Json& name = weight.at("targetCluster").at("clusterNames").as_array()[0];
+    for (size_t i = 0; i < weights.size(); ++i) {
+      const int64_t more = weights.size() - i <= static_cast<size_t>(left) ? 1 : 0;
+      const int64_t replicas = total * weights[i].at("weight").as_int64() / sum + more;
+      if (replicas == 0) continue;
+      const base::Json& name = weights[i].at("targetCluster").at("clusterNames").as_array()[0];
       named.emplace(name.as_string());
-      clusters.push_back(base::JsonObject{{"name", name}, {"replicas", weight.at("weight")}});
+      clusters.push_back(base::JsonObject{{"name", name}, {"replicas", replicas}});
     }
     std::erase_if(members_, [&](const auto& item) {
       if (named.contains(item.first)) return false;
@@ -187,6 +220,7 @@ class FakeFleet {
         {"metadata", base::JsonObject{{"name", "zk-zookeeper"}, {"namespace", "data"}, {"generation", 1}}},
         {"spec", base::JsonObject{{"resource", base::JsonObject{{"kind", "ZooKeeper"}, {"name", "zk"}, {"uid", "uid-of-zk"}}},
                                   {"replicas", base::FindInt(zookeeper_, {"spec", "replicas"})},
+                                  {"placement", placement},
                                   {"clusters", std::move(clusters)}}},
         {"status",
          base::JsonObject{{"schedulerObservedGeneration", 1},
@@ -212,7 +246,7 @@ class FakeFleet {
   /// Of what servers are started with: a mark that changes by itself, or who leaves elsewhere, restarts nobody.
   static std::string ContentOf(const Member& member) {
     base::Json spec(member.spec, {});
-    for (const char* field : {"rolloutRevision", "leaving"}) base::Erase(spec, {field});
+    for (const char* field : {"rolloutRevision", "leaving", "hold"}) base::Erase(spec, {field});
     return HashOf(spec);
   }
 
@@ -223,24 +257,31 @@ class FakeFleet {
     bool done = static_cast<int64_t>(member.servers.size()) == base::FindInt(member.spec, {"replicas"});
     for (const auto& [id, server] : member.servers) {
       ready += server.up;
-      done = done && server.up && server.content == content;
+      const bool taken_in = server.out_since.empty() || server.out_since == revision;
+      done = done && server.up && server.content == content && taken_in;
       const bool serves = server.up && leader_ != 0;
-      servers.push_back(base::JsonObject{{"id", id}, {"mode", !serves ? "" : id == leader_ ? "leader" : "follower"}});
+      servers.push_back(base::JsonObject{{"id", id},
+                                         {"mode", !serves         ? ""
+                                                  : id == leader_ ? "leader"
+                                                                  : "follower"},
+                                         {"synced", server.out_since.empty()}});
     }
-    return base::JsonObject{{"clusterName", cluster},
-                            {"applied", true},
-                            {"health", done ? "Healthy" : "Unhealthy"},
-                            {"status", base::JsonObject{{"observedRevision", done ? revision : "under way"},
-                                                        {"replicas", static_cast<int64_t>(member.servers.size())},
-                                                        {"readyReplicas", ready},
-                                                        {"members", std::move(servers)}}}};
+    return base::JsonObject{
+        {"clusterName", cluster},
+        {"applied", true},
+        {"health", done ? "Healthy" : "Unhealthy"},
+        {"status",
+         base::JsonObject{{"observedRevision", done || base::FindBool(member.spec, {"hold"}) ? revision : "under way"},
+                          {"replicas", static_cast<int64_t>(member.servers.size())},
+                          {"readyReplicas", ready},
+                          {"members", std::move(servers)}}}};
   }
 
   void WorkIn(const std::string& cluster, Member& member) {
     if (unreachable_.contains(cluster)) return;
     const int64_t offset = base::FindInt(member.spec, {"myidOffset"});
     const int64_t replicas = base::FindInt(member.spec, {"replicas"});
-    Step(member, ContentOf(member), offset, replicas);
+    Step(member, broken_.contains(cluster), ContentOf(member), offset, replicas);
     Elect();
     CheckMajority();
     Schedule();
@@ -248,9 +289,17 @@ class FakeFleet {
 
   /// As the operator does it: what is missing comes first, then restarts one by one, the leader's last, and at the end what is
   /// too much goes.
-  void Step(Member& member, const std::string& content, int64_t offset, int64_t replicas) {
+  void Step(Member& member, bool broken, const std::string& content, int64_t offset, int64_t replicas) {
     for (auto& [id, server] : member.servers) {
-      if (!server.up && !member.broken) {
+      if (!server.out_since.empty() && server.out_since != base::FindString(member.spec, {"rolloutRevision"})) {
+        server.out_since.clear();
+        return;
+      }
+      if (server.dead) {
+        if (server.content != content) server = {content, true};
+        return;
+      }
+      if (!server.up && !broken) {
         server.up = true;
         return;
       }
@@ -258,9 +307,10 @@ class FakeFleet {
     }
     for (int64_t id = offset + 1; id <= offset + replicas; ++id) {
       if (member.servers.contains(id)) continue;
-      member.servers[id] = {content, !member.broken};
+      member.servers[id] = {content, !broken};
       return;
     }
+    if (base::FindBool(member.spec, {"hold"})) return;
     for (int64_t id = offset + replicas; id > offset; --id) {
       if (member.servers[id].content == content || (id == leader_ && OutdatedBeside(member, id, content, offset + replicas)))
         continue;
@@ -295,9 +345,9 @@ class FakeFleet {
     for (const base::Json& cluster : base::FindArray(ensemble_, {"status", "clusters"})) {
       wanted += static_cast<size_t>(base::FindInt(cluster, {"replicas"}));
     }
-    if (!up.contains(leader_)) leader_ = 0;
-    const size_t voters = std::max(wanted, size_t{1});
-    if (leader_ == 0 && up.size() >= static_cast<size_t>(Majority(static_cast<int64_t>(voters)))) leader_ = *up.begin();
+    const bool enough = static_cast<int64_t>(up.size()) >= Majority(static_cast<int64_t>(std::max(wanted, size_t{1})));
+    if (!up.contains(leader_) || (destroyed_ && !enough)) leader_ = 0;
+    if (leader_ == 0 && enough) leader_ = *up.begin();
   }
 
   static std::set<int64_t> IdsIn(const base::Json& revision) {
@@ -309,7 +359,7 @@ class FakeFleet {
 
   /// The list that was there before and the list that comes: as long as servers run by either, each has to have its majority.
   void CheckMajority() {
-    if (records().empty()) return;
+    if (records().empty() || destroyed_) return;
     const base::Json& record = records().back();
     if (base::FindString(record, {"baseRevision"}).empty()) return;
     const bool almost_done = base::FindArray(record, {"currentState", "pending"}).empty();
@@ -334,8 +384,9 @@ class FakeFleet {
   std::map<std::string, base::Json> children_;
   std::map<std::string, Member> members_;
   std::vector<base::Json> clusters_;
-  std::set<std::string> unreachable_;
+  std::set<std::string> broken_, unreachable_;
   int64_t leader_ = 0;
+  bool destroyed_ = false;  ///< a cluster was: its servers cannot be kept
   int least_voters_ = 1000;
   std::string last_reason_;
   base::Time now_{std::chrono::seconds(1'767'225'600)};

@@ -83,8 +83,7 @@ Schedule ReadSchedule(const EnsembleSpec& spec, const FleetObjects& objects) {
   const int64_t total = FindInt(*objects.binding, {"spec", "replicas"});
   if (sum != total) return NotYet("ScheduleIncomplete", fmt::format("the schedule places {} of {} replicas", sum, total));
   for (const auto& [cluster, share] : spec.shares) {
-    const auto found = schedule.shares.find(cluster);
-    const int64_t given = found == schedule.shares.end() ? 0 : found->second;
+    const int64_t given = ShareOf(schedule.shares, cluster);
     if (given != share) {
       return NotYet("ScheduleDiffers",
                     fmt::format("the schedule gives {} {} replicas, spec.placement {}", cluster, given, share));

@@ -53,17 +53,19 @@ class HubControllerTest : public ::testing::Test {
                         {"status", JsonObject{{"conditions", JsonArray{JsonObject{{"type", "Ready"}, {"status", ready}}}}}}});
   }
   void SetSpec(const std::string& tag, const std::string& more = "") {
+    Wish(
+        R"({"placement": {"clusters": [{"name": "m1", "replicas": 2}, {"name": "m2", "replicas": 2}, {"name": "m3", "replicas": 1}]},
+            "template": {"image": {"tag": ")" +
+        tag + "\"}}" + more + "}");
+  }
+  void Wish(const std::string& spec) {
     Json object = JsonObject{{"metadata", JsonObject{{"name", "zk"}, {"namespace", "data"}, {"generation", 1}}}};
     if (const auto found = api->objects["multiclusterzookeepers"].find("data/zk");
         found != api->objects["multiclusterzookeepers"].end()) {
       object = found->second;
       base::Ensure(object, {"metadata", "generation"}) = base::FindInt(object, {"metadata", "generation"}) + 1;
     }
-    object.as_object()["spec"] = *base::ParseJson(
-        R"({"placement": {"clusters": [{"name": "m1", "replicas": 2}, {"name": "m2", "replicas": 2}, {"name": "m3", "replicas": 1}]},
-            "template": {"image": {"tag": ")" +
-            tag + "\"}}" + more + "}",
-        "spec");
+    object.as_object()["spec"] = *base::ParseJson(spec, "spec");
     api->Put(MultiClusterZooKeepers(), std::move(object));
   }
   Json& Ensemble() { return api->objects["multiclusterzookeepers"].at("data/zk"); }
@@ -274,6 +276,82 @@ TEST_F(HubControllerTest, BadInputIsAConditionAndNothingElse) {
   EXPECT_EQ(Condition("Degraded", "status"), "False");
 }
 
+struct BadInput {
+  const char *placement, *more, *reason, *message;
+};
+const std::string kLongLabel(64, 'c');
+const std::string kLongDomain = R"(, "naming": {"mode": "perClusterService", "clusterDomain": ")" + std::string(60, 'd') + "." +
+                                std::string(60, 'd') + "." + std::string(60, 'd') + "." + std::string(50, 'd') + "\"}";
+const std::string kLongName = R"({"name": "m1", "replicas": 3, "clusterID": ")" + kLongLabel + "\"}";
+const BadInput kBadInputs[] = {
+    {R"({"name": "m1", "replicas": 2}, {"name": "m2", "replicas": 2}, {"name": "m3", "replicas": 1})",
+     R"(, "rollout": {"order": ["m1", "m2"]})", "InvalidSpec", "spec.rollout.order: m3 is missing"},
+    {R"({"name": "m1", "replicas": 2}, {"name": "m2", "replicas": 2}, {"name": "m3", "replicas": 1})",
+     R"(, "rollout": {"order": ["m1", "m2", "m4"]})", "InvalidSpec", "\"m4\" is not a cluster of spec.placement"},
+    {kLongName.c_str(), "", "InvalidSpec", "spec.placement.clusters[0].clusterID"},
+    {R"({"name": "m1", "replicas": 2}, {"name": "m2", "replicas": 2}, {"name": "m3", "replicas": 1})", kLongDomain.c_str(),
+     "InvalidSpec", "spec.naming: the server name"},
+    {R"({"name": "m1", "replicas": 11})", "", "InvalidSpec", "spec.naming.stride gives a cluster 10 ids"},
+    {R"({"name": "m1", "replicas": 2}, {"name": "m9", "replicas": 1})", "", "UnknownCluster", "there is no Cluster m9"},
+};
+
+/// Of the condition that tells of a row.
+const char* ConditionFor(const BadInput& row) {
+  return std::string_view(row.reason) == "UnknownCluster" ? "Scheduled" : "Degraded";
+}
+std::string SpecWith(const BadInput& row) {
+  return R"({"placement": {"clusters": [)" + std::string(row.placement) + R"(]}, "template": {"image": {"tag": "3.8.5"}})" +
+         row.more + "}";
+}
+
+TEST_F(HubControllerTest, BadInputToWhatIsNewMakesNothing) {
+  Replica replica("a", executor, api, metrics);
+  for (const BadInput& row : kBadInputs) {
+    Wish(SpecWith(row));
+    executor.RunFor(40s);
+    EXPECT_EQ(Condition(ConditionFor(row), "reason"), row.reason) << row.message;
+    EXPECT_NE(Condition(ConditionFor(row), "message").find(row.message), std::string::npos)
+        << Condition(ConditionFor(row), "message");
+    EXPECT_EQ(Condition("Ready", "status"), "False") << row.message;
+    for (const char* plural : {"zookeepers", "overridepolicies", "propagationpolicies", "serviceexports"}) {
+      EXPECT_TRUE(api->objects[plural].empty()) << plural << ": " << row.message;
+    }
+  }
+  SetSpec("3.8.4");
+  EXPECT_TRUE(Settle());
+}
+
+TEST_F(HubControllerTest, BadInputToWhatRunsChangesNothing) {
+  Replica replica("a", executor, api, metrics);
+  SetSpec("3.8.4");
+  ASSERT_TRUE(Settle());
+  const auto changes = karmada.changes;
+  const auto overrides = api->objects["overridepolicies"];
+  for (const BadInput& row : kBadInputs) {
+    replica.hub.writes.clear();
+    Wish(SpecWith(row));
+    executor.RunFor(40s);
+    EXPECT_EQ(Condition(ConditionFor(row), "reason"), row.reason) << row.message;
+    for (const std::string& write : replica.hub.writes) EXPECT_EQ(write, "status MultiClusterZooKeeper zk") << row.message;
+    EXPECT_EQ(base::FindArray(Ensemble(), {"status", "records"}).size(), 1u) << row.message;
+  }
+  EXPECT_EQ(api->objects["overridepolicies"], overrides);
+  EXPECT_EQ(karmada.changes, changes);
+  SetSpec("3.8.5");
+  EXPECT_TRUE(Settle(2));
+}
+
+TEST_F(HubControllerTest, AnUnsafePlacementWhereSafetyIsRequiredIsRefused) {
+  Replica replica("a", executor, api, metrics);
+  Wish(
+      R"({"placement": {"clusters": [{"name": "m1", "replicas": 3}, {"name": "m2", "replicas": 1}, {"name": "m3", "replicas": 1}],
+                         "requireClusterFaultTolerance": true}})");
+  executor.RunFor(10s);
+  EXPECT_EQ(Condition("Degraded", "reason"), "InvalidSpec");
+  EXPECT_NE(Condition("Degraded", "message").find("without m1 2 of 5 voters are left"), std::string::npos);
+  EXPECT_EQ(replica.hub.writes, std::vector<std::string>{"status MultiClusterZooKeeper zk"});
+}
+
 TEST_F(HubControllerTest, AnOverrideDeletedWhileTheSpecOrTheTemplateCannotBeUsedComesBack) {
   Replica replica("a", executor, api, metrics);
   SetSpec("3.8.4");
@@ -298,7 +376,7 @@ TEST_F(HubControllerTest, AnOverrideDeletedWhileTheSpecOrTheTemplateCannotBeUsed
   comes_back();
   SetSpec("3.8.4", R"(, "naming": {"stride": 20})");
   executor.RunFor(5s);
-  EXPECT_EQ(Condition("Degraded", "reason"), "InvalidStatus");
+  EXPECT_EQ(Condition("Degraded", "reason"), "InvalidSpec") << "and not the status";
   comes_back();
 }
 
@@ -331,6 +409,26 @@ TEST_F(HubControllerTest, AnEditedRecordStopsEverythingAndSaysWhere) {
   EXPECT_EQ(Condition("Degraded", "reason"), "InvalidStatus");
   EXPECT_NE(Condition("Degraded", "message").find("status.clusterIndices[\"m2\"]"), std::string::npos);
   EXPECT_EQ(replica.hub.writes, std::vector<std::string>{"status MultiClusterZooKeeper zk"});
+}
+
+TEST_F(HubControllerTest, WhatMembersNeedIsNotedOnceAndBesideTheNotesOfOthers) {
+  Replica replica("a", executor, api, metrics);
+  SetSpec("3.8.4");
+  ASSERT_TRUE(Settle());
+  Json zookeeper = api->objects["zookeepers"].at("data/zk");
+  base::Ensure(zookeeper, {"metadata", "annotations", "somebody"}) = "else";
+  api->Put(ZooKeepers(), zookeeper);
+  Json object = Ensemble();
+  base::Ensure(object, {"spec", "template", "image", "pullSecrets"}) = base::JsonArray{"s"};
+  base::Ensure(object, {"metadata", "generation"}) = 2;
+  api->Put(MultiClusterZooKeepers(), object);
+  ASSERT_TRUE(Settle(2));
+  const Json& metadata = api->objects["zookeepers"].at("data/zk").at("metadata");
+  EXPECT_EQ(FindString(metadata, {"annotations", "evenkeel.dev/needs"}), "Secret/s");
+  EXPECT_EQ(FindString(metadata, {"annotations", "somebody"}), "else");
+  replica.hub.writes.clear();
+  executor.RunFor(1min);
+  EXPECT_TRUE(replica.hub.writes.empty()) << "at rest nothing is written";
 }
 
 TEST_F(HubControllerTest, ATemplateThatTheHubRefusesChangesNothing) {

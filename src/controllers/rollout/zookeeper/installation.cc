@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "client/definitions.h"
 #include "controllers/rollout/zookeeper/definitions.h"
+#include "controllers/rollout/zookeeper/webhooks.h"
 #include "kube/karmada.h"
 #include "kube/object.h"
 

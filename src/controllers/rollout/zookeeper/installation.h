@@ -8,13 +8,11 @@
 
 namespace evenkeel::controllers::rollout::zookeeper {
 
-/// Where the webhooks are: AnswerInterpreter below `url` + kInterpreterPath, AnswerAdmission below kAdmissionPath.
+/// Where the webhooks (webhooks.h) are.
 struct WebhookTarget {
   std::string url;     ///< "https://HOST:PORT", as the hub reaches it
   std::string ca_pem;  ///< that signed its certificate
 };
-inline constexpr char kInterpreterPath[] = "/interpreter";
-inline constexpr char kAdmissionPath[] = "/admission";
 
 const kube::Resource& ValidatingWebhookConfigurations();
 

@@ -7,7 +7,9 @@
 
 #include "base/hash.h"
 #include "controllers/rollout/zookeeper/definitions.h"
+#include "controllers/rollout/zookeeper/needs.h"
 #include "controllers/rollout/zookeeper/render.h"
+#include "controllers/rollout/zookeeper/servers_spec.h"
 #include "kube/object.h"
 
 namespace evenkeel::controllers::rollout::zookeeper {
@@ -24,7 +26,6 @@ using base::JsonObject;
 constexpr const char* kContextApi = "config.karmada.io/v1alpha1";
 constexpr const char* kContextKind = "ResourceInterpreterContext";
 constexpr const char* kTemplateGeneration = "resourcetemplate.karmada.io/generation";
-constexpr std::string_view kContainer = "zookeeper";  // that the servers run in
 constexpr int kOk = 200, kBadRequest = 400;
 
 JsonObject Failure(int code, std::string_view message) {
@@ -51,7 +52,7 @@ JsonObject InterpretReplica(const Json& object) {
   JsonObject requirements, node;
   for (const Json& container : FindArray(object, {"spec", "podTemplate", "spec", "containers"})) {
     const Json* requests = Find(container, {"resources", "requests"});
-    if (requests != nullptr && FindString(container, {"name"}) == kContainer) requirements["resourceRequest"] = *requests;
+    if (requests != nullptr && FindString(container, {"name"}) == kServerContainer) requirements["resourceRequest"] = *requests;
   }
   for (const char* field : {"nodeSelector", "tolerations"}) {
     if (const Json* value = Find(object, {"spec", "podTemplate", "spec", field})) node[field] = *value;
@@ -132,42 +133,11 @@ JsonObject InterpretHealth(const Json& object) {
   return response;
 }
 
-/// Kinds and names of Secrets and ConfigMaps.
-using Named = std::set<std::pair<std::string, std::string>>;
-
-void AddNamed(Named& named, const char* kind, const Json& json, std::initializer_list<std::string_view> path) {
-  if (const std::string_view name = FindString(json, path); !name.empty()) named.emplace(kind, name);
-}
-
-void AddNamedByContainer(Named& named, const Json& container) {
-  for (const Json& variable : FindArray(container, {"env"})) {
-    AddNamed(named, "Secret", variable, {"valueFrom", "secretKeyRef", "name"});
-    AddNamed(named, "ConfigMap", variable, {"valueFrom", "configMapKeyRef", "name"});
-  }
-  for (const Json& source : FindArray(container, {"envFrom"})) {
-    AddNamed(named, "Secret", source, {"secretRef", "name"});
-    AddNamed(named, "ConfigMap", source, {"configMapRef", "name"});
-  }
-}
-
 JsonObject InterpretDependency(const Json& object) {
-  Named named;
-  for (const Json& secret : FindArray(object, {"spec", "image", "pullSecrets"})) {
-    if (secret.is_string()) named.emplace("Secret", secret.get_string());
-  }
-  for (const Json& secret : FindArray(object, {"spec", "podTemplate", "spec", "imagePullSecrets"})) {
-    AddNamed(named, "Secret", secret, {"name"});
-  }
-  for (const Json& volume : FindArray(object, {"spec", "podTemplate", "spec", "volumes"})) {
-    AddNamed(named, "Secret", volume, {"secret", "secretName"});
-    AddNamed(named, "ConfigMap", volume, {"configMap", "name"});
-  }
-  for (const char* field : {"containers", "initContainers"}) {
-    for (const Json& container : FindArray(object, {"spec", "podTemplate", "spec", field}))
-      AddNamedByContainer(named, container);
-  }
+  Needs needs = ParseNeeds(FindString(object, {"metadata", "annotations", kNeedsAnnotation}));
+  if (const Json* spec = Find(object, {"spec"})) needs.merge(NeedsOf(*spec));
   JsonArray dependencies;
-  for (const auto& [kind, name] : named) {
+  for (const auto& [kind, name] : needs) {
     dependencies.push_back(
         JsonObject{{"apiVersion", "v1"}, {"kind", kind}, {"namespace", kube::NamespaceOf(object)}, {"name", name}});
   }

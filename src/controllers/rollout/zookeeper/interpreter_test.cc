@@ -172,7 +172,9 @@ TEST(InterpreterTest, StatusesAreSummedAndTheGenerationWaitsForAll) {
 }
 
 TEST(InterpreterTest, SecretsAndConfigMapsOfTheSpecAreDependencies) {
-  const Json response = Ask("InterpretDependency", std::string(kPlain) + R"(, "spec": {"image": {"pullSecrets": ["p"]},
+  const std::string metadata =
+      R"("metadata": {"name": "zk", "namespace": "data", "annotations": {"evenkeel.dev/needs": "Secret/former Secret/p"}})";
+  const Json response = Ask("InterpretDependency", metadata + R"(, "spec": {"image": {"pullSecrets": ["p"]},
       "podTemplate": {"spec": {"imagePullSecrets": [{"name": "p"}, {"name": "q"}],
         "volumes": [{"name": "v", "secret": {"secretName": "tls"}}, {"name": "w", "configMap": {"name": "c"}}, {"name": "x"}],
         "containers": [{"name": "zookeeper", "envFrom": [{"secretRef": {"name": "e"}}], "env": [
@@ -183,7 +185,7 @@ TEST(InterpreterTest, SecretsAndConfigMapsOfTheSpecAreDependencies) {
     EXPECT_EQ(FindString(item, {"namespace"}), "data");
     names += std::string(FindString(item, {"kind"})) + " " + std::string(FindString(item, {"name"})) + ";";
   }
-  EXPECT_EQ(names, "ConfigMap c;ConfigMap k;Secret e;Secret p;Secret q;Secret tls;");
+  EXPECT_EQ(names, "ConfigMap c;ConfigMap k;Secret e;Secret former;Secret p;Secret q;Secret tls;");
 }
 
 TEST(InterpreterTest, OtherKindsMissingObjectsAndLargeBodiesAreRefused) {

@@ -7,14 +7,6 @@
 #include "controllers/rollout/budget.h"
 
 namespace evenkeel::controllers::rollout::zookeeper {
-namespace {
-
-int64_t ShareOf(const Shares& shares, const std::string& cluster) {
-  const auto found = shares.find(cluster);
-  return found == shares.end() ? 0 : found->second;
-}
-
-}  // namespace
 
 Shares NextShares(const Shares& now, const Shares& wanted, const Identities& identities) {
   // Whether it is new, its index, its name: the least grows first, the one with the highest index shrinks first.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "controllers/rollout/zookeeper/membership.h"
+#include "controllers/rollout/zookeeper/quorum_tls.h"
 #include "controllers/rollout/zookeeper/render.h"
 #include "kube/object.h"
 
@@ -41,8 +42,18 @@ Revision Observed(const EnsembleSpec& spec, const std::vector<const Json*>& chil
   return MakeRevision(body, shares, ServerList(spec, state.identities, shares));
 }
 
-Revision Render(const EnsembleSpec& spec, const EnsembleState& state, const Shares& shares) {
-  return MakeRevision(spec.body, shares, ServerList(spec, state.identities, shares));
+/// `before`: a recovery in it stays as long as the template does, so that its end restarts nobody; `always`: in any case.
+Revision Render(const EnsembleSpec& spec, const EnsembleState& state, const Shares& shares, const Revision* before = nullptr,
+                bool always = false) {
+  std::vector<const Json*> in_force;
+  for (const Revision* revision : state.InForce()) in_force.push_back(&revision->body);
+  const Json wanted = StepQuorumTls(spec.body, in_force);
+  Json body(wanted, {});
+  if (before != nullptr && IsRecovery(*before)) {
+    body.as_object()[kRecoveryField] = *base::Find(before->body, {kRecoveryField});
+    if (!always && !base::Equal(body, before->body)) body = Json(wanted, {});
+  }
+  return MakeRevision(body, shares, ServerList(spec, state.identities, shares));
 }
 
 /// Whether any cluster has been given the list that a record brings, be it by an earlier one: records that follow each other
@@ -58,9 +69,9 @@ bool IsListOut(const EnsembleState& state, const Revision* base, const Revision&
 /// A new template (or new names for the same servers) first, then one voter after the other.
 NextRevision StepFrom(const EnsembleSpec& spec, const EnsembleState& state, const Revision* base) {
   if (base == nullptr) return {Render(spec, state, spec.shares), ""};
-  Revision same_servers = Render(spec, state, base->shares);
+  Revision same_servers = Render(spec, state, base->shares, base);
   if (same_servers.name != base->name || base->shares == spec.shares) return {std::move(same_servers), base->name};
-  return {Render(spec, state, NextShares(base->shares, spec.shares, state.identities)), base->name};
+  return {Render(spec, state, NextShares(base->shares, spec.shares, state.identities), base), base->name};
 }
 
 }  // namespace
@@ -83,7 +94,7 @@ Lists AdoptLastRecord(const EnsembleSpec& spec, const std::map<std::string, int6
   if (!first) last.base_revision = last.revision;
   for (const std::string& cluster : last.completed) {
     if (FindOverride(spec, children, cluster) == nullptr)
-      state.rollout.clusters.emplace(cluster, ClusterRevision{last.revision, ""});
+      state.rollout.clusters.emplace(cluster, ClusterRevision{.revision = last.revision, .previous = "", .confirmed = true});
   }
   for (const std::string& cluster : last.deploying) state.rollout.clusters.emplace(cluster, ClusterRevision{last.revision, ""});
   return {last.base_revision, last.revision};
@@ -96,11 +107,14 @@ NextRevision FindNextRevision(const EnsembleSpec& spec, const EnsembleState& sta
   const Revision* current = state.Find(lists.current);
   EVENKEEL_CHECK(current != nullptr);
   if (last.status == RecordStatus::kReady || last.status == RecordStatus::kSuperseded) return StepFrom(spec, state, current);
+  if (base == nullptr && IsRecovery(*current)) return {Render(spec, state, current->shares, current, true), ""};
   if (!last.Advanced() && !IsListOut(state, base, *current)) return StepFrom(spec, state, base);
   // Servers that have been started with a list know no other one until they have agreed on it.
   if (base == nullptr) return {Render(spec, state, current->shares), ""};
-  if (base->shares != current->shares && spec.shares == base->shares) return {Render(spec, state, base->shares), current->name};
-  return {Render(spec, state, current->shares), base->name};
+  if (base->shares != current->shares && spec.shares == base->shares) {
+    return {Render(spec, state, base->shares, current), current->name};
+  }
+  return {Render(spec, state, current->shares, current), base->name};
 }
 
 }  // namespace evenkeel::controllers::rollout::zookeeper

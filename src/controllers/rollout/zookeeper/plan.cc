@@ -5,11 +5,14 @@
 #include <algorithm>
 
 #include "controllers/rollout/budget.h"
+#include "controllers/rollout/reasons.h"
 #include "controllers/rollout/zookeeper/adoption.h"
 #include "controllers/rollout/zookeeper/definitions.h"
 #include "controllers/rollout/zookeeper/ensemble_state.h"
+#include "controllers/rollout/zookeeper/event_kinds.h"
 #include "controllers/rollout/zookeeper/membership.h"
 #include "controllers/rollout/zookeeper/next_target.h"
+#include "controllers/rollout/zookeeper/recovery.h"
 #include "controllers/rollout/zookeeper/render.h"
 #include "controllers/rollout/zookeeper/report.h"
 #include "controllers/rollout/zookeeper/safety.h"
@@ -19,6 +22,7 @@ namespace evenkeel::controllers::rollout::zookeeper {
 namespace {
 
 using base::Find;
+using base::FindInt;
 using base::FindString;
 using base::Json;
 using base::JsonArray;
@@ -52,15 +56,19 @@ class Planner {
     schedule_ = ReadSchedule(spec_, input_.fleet);
     const std::map<std::string, int64_t> generations = Generations();
     const Lists lists = AdoptLastRecord(spec_, generations, input_.fleet.children, state_);
+    EVENKEEL_TRY(CheckCompleted());
     NextRevision next = FindNextRevision(spec_, state_, lists);
     refused_ = WhyRefused();
     if (adopted_) {
       acted_ = true;
-      plan_.reason = "StateAdopted";
+      plan_.reason = events::kStateAdopted.reason;
       plan_.message = "the status says nothing of servers that run: what they run is taken from their overrides and reports";
-    } else {
-      Take(next, lists, generations);
-      if (refused_.empty()) ReleaseClusters();
+    } else if (!DecideRecovery(lists, generations)) {
+      // Before anything else begins: placed again, they are to get other ids.
+      ReleaseClusters(true);
+      CallBack(lists);
+      if (!acted_) Take(next, lists, generations);
+      if (refused_.empty()) ReleaseClusters(false);
     }
     AddObjects(next.revision);
     state_.DropRevisions();
@@ -103,6 +111,23 @@ class Planner {
     return generations;
   }
 
+  /// A record that calls clusters completed which never began would leave them without servers.
+  base::Status CheckCompleted() const {
+    if (state_.rollout.records.empty()) return {};
+    const Record& last = state_.rollout.records.back();
+    const Revision* current = state_.Find(last.revision);
+    for (const std::string& cluster : last.completed) {
+      if (current == nullptr || !current->shares.contains(cluster) || state_.rollout.clusters.contains(cluster)) continue;
+      const Json* existing = FindChild(input_.fleet, RenderOverride(spec_, state_, cluster, *current));
+      const Json* mark = existing == nullptr ? nullptr : OverriddenBy(*existing, "/spec/rolloutRevision");
+      if (mark == nullptr || !mark->is_string() || mark->get_string() != kNoRevision) continue;
+      return WrongField(input_.object,
+                        fmt::format("status.records[{}].currentState.completed", state_.rollout.records.size() - 1),
+                        Quoted(cluster) + " has not been given anything yet");
+    }
+    return {};
+  }
+
   /// Something that people have to put right before anything new may begin: reason and message.
   std::pair<std::string, std::string> FindRefusal() const {
     for (const auto& [cluster, share] : spec_.shares) {
@@ -126,6 +151,12 @@ class Planner {
     if (reason.empty()) return "";
     schedule_ = {std::move(reason), std::move(message), {}};
     return schedule_.reason;
+  }
+
+  Passage PassageOf(const Lists& lists) const {
+    static const Record kNone;
+    const Record& record = state_.rollout.records.empty() ? kNone : state_.rollout.records.back();
+    return {spec_, state_, fleet_, record, state_.Find(lists.base), state_.Find(lists.current)};
   }
 
   /// How many servers of a list are in clusters that have been given a revision.
@@ -160,12 +191,10 @@ class Planner {
       }
       situation.target = std::move(target);
     }
-    static const Record kNone;
-    const Record& record = state_.rollout.records.empty() ? kNone : state_.rollout.records.back();
-    const Passage passage{spec_, state_, fleet_, record, state_.Find(lists.base), state_.Find(lists.current)};
+    const Passage passage = PassageOf(lists);
     for (const auto& [cluster, identity] : state_.identities) situation.clusters[cluster] = passage.FactsOf(cluster);
     situation.unhealthy = passage.WhyUnhealthy();
-    up_to_date_ = !situation.target || state_.rollout.records.empty() || !Differs(record, *situation.target);
+    up_to_date_ = !situation.target || state_.rollout.records.empty() || !Differs(passage.record, *situation.target);
     Step step = Advance(state_.rollout, situation);
     state_.rollout = std::move(step.state);
     if (step.action == Action::kAppended || step.action == Action::kSuperseded) {
@@ -174,10 +203,82 @@ class Planner {
     acted_ = step.action != Action::kNone;
     plan_.reason = std::move(step.reason);
     plan_.message = std::move(step.message);
+    if (step.action == Action::kFinished) FinishRecovery();
   }
 
-  /// Clusters that have been emptied, or never had anything, and are no longer wanted.
-  void ReleaseClusters() {
+  /// A request to recover is granted or refused when it is first seen. False: there is none to decide on.
+  bool DecideRecovery(const Lists& lists, const std::map<std::string, int64_t>& generations) {
+    if (!spec_.recovery || !refused_.empty() || spec_.policy.paused || state_.Knows(spec_.recovery->name)) return false;
+    const Passage passage = PassageOf(lists);
+    RecoveryNote note{.request = spec_.recovery->name, .decided = input_.now};
+    note.message = WhyNotRecover(*spec_.recovery, {passage, MissedSince(), input_.now});
+    if (note.message.empty()) {
+      note.outcome = RecoveryNote::Outcome::kStarted;
+      note.lost = spec_.recovery->lost;
+      Revision revision = RecoveryRevision(*spec_.recovery, passage);
+      note.message = fmt::format("{} servers go on, revision {}", Total(revision.shares), revision.name);
+      BeginRecovery(std::move(revision), generations);
+    }
+    plan_.reason = "Recovery" + std::string(Name(note.outcome));
+    plan_.message = note.request + ": " + note.message;
+    constexpr size_t kNotesMax = 10;
+    if (state_.recoveries.size() >= kNotesMax) state_.recoveries.erase(state_.recoveries.begin());
+    state_.recoveries.push_back(std::move(note));
+    acted_ = true;
+    return true;
+  }
+
+  std::optional<base::Time> MissedSince() const {
+    const Json* quorum = kube::FindCondition(input_.object.object, "QuorumHealthy");
+    if (quorum == nullptr || FindString(*quorum, {"status"}) != "False") return std::nullopt;
+    const auto since = base::ParseTime(FindString(*quorum, {"lastTransitionTime"}));
+    return since ? std::optional(*since) : std::nullopt;
+  }
+
+  void BeginRecovery(Revision revision, const std::map<std::string, int64_t>& generations) {
+    Situation situation;
+    situation.policy = spec_.policy;
+    situation.now = input_.now;
+    Target target;
+    target.revision = revision.name;
+    target.spec_hash = HashOf(revision.body);
+    target.schedule_hash = HashOf(ToJson(revision.shares));
+    if (input_.fleet.zookeeper != nullptr) target.uid = kube::UidOf(*input_.fleet.zookeeper);
+    target.generations = generations;
+    target.order = RolloutOrder(spec_, {}, revision.shares, std::nullopt);
+    situation.target = std::move(target);
+    state_.rollout = BeginAnew(std::move(state_.rollout), situation).state;
+    for (const std::string& cluster : spec_.recovery->lost) state_.rollout.clusters.erase(cluster);
+    state_.revisions.emplace(revision.name, std::move(revision));
+  }
+
+  void FinishRecovery() {
+    if (state_.recoveries.empty() || state_.recoveries.back().outcome != RecoveryNote::Outcome::kStarted) return;
+    state_.recoveries.back().outcome = RecoveryNote::Outcome::kCompleted;
+    plan_.reason = events::kRecoveryCompleted.reason;
+    plan_.message = fmt::format("{}: the survivors have a quorum again", state_.recoveries.back().request);
+    state_.recoveries.back().message = "the survivors have a quorum again";
+  }
+
+  /// A server that has been let go while its cluster could not be reached is not taken in by its own operator, which cannot
+  /// know what has been decided meanwhile (member/members_change.h). Where it is wanted all the same, the cluster gets its
+  /// revision once more.
+  void CallBack(const Lists& lists) {
+    if (acted_ || !refused_.empty() || spec_.policy.paused) return;
+    const Passage passage = PassageOf(lists);
+    for (auto& [cluster, given] : state_.rollout.clusters) {
+      const std::optional<int64_t> server = passage.FindLetGo(cluster);
+      if (!server) continue;
+      given.GiveAgain();
+      acted_ = true;
+      plan_.reason = "ServerCalledBack";
+      plan_.message = fmt::format("server {} in {} was let go by the others, and is to be taken in again", *server, cluster);
+      return;
+    }
+  }
+
+  /// Clusters that have been emptied, or never had anything, and are no longer wanted; or those that a recovery gave up.
+  void ReleaseClusters(bool lost) {
     if (acted_) return;
     const Record* last = state_.rollout.records.empty() ? nullptr : &state_.rollout.records.back();
     if (last != nullptr && last->status != RecordStatus::kReady) return;
@@ -185,13 +286,13 @@ class Planner {
     if (last != nullptr && current == nullptr) return;
     std::vector<std::string> gone;
     for (const auto& [cluster, identity] : state_.identities) {
-      if (!spec_.shares.contains(cluster) && (current == nullptr || !current->shares.contains(cluster)))
-        gone.push_back(cluster);
+      const bool given_up = lost ? state_.IsLost(cluster) : !spec_.shares.contains(cluster);
+      if (given_up && (current == nullptr || !current->shares.contains(cluster))) gone.push_back(cluster);
     }
     if (gone.empty()) return;
     for (const std::string& cluster : gone) state_.Retire(cluster);
     acted_ = true;
-    plan_.reason = "ClusterReleased";
+    plan_.reason = events::kClusterReleased.reason;
     plan_.message = fmt::format("{} has no servers any more and may lose its copy", gone.front());
   }
 
@@ -226,14 +327,24 @@ class Planner {
       Apply(std::move(desired), existing);
     }
     if (!refused_.empty()) return;
-    Apply(RenderZooKeeper(spec_, clusters), input_.fleet.zookeeper);
-    std::set<std::pair<std::string, std::string>> wanted;
+    const Needs needs = NeedsInForce(spec_, state_);
+    Json zookeeper = RenderZooKeeper(spec_, clusters, needs);
+    const bool noted = input_.fleet.zookeeper != nullptr &&
+                       !FindString(*input_.fleet.zookeeper, {"metadata", "annotations", kNeedsAnnotation}).empty();
+    // What is not said any more would stay.
+    if (noted && needs.empty()) base::Ensure(zookeeper, {"metadata", "annotations", kNeedsAnnotation}) = "";
     std::vector<Json> others = RenderServiceExports(spec_);
-    std::ranges::move(RenderPropagationPolicies(spec_, clusters), std::back_inserter(others));
-    for (Json& desired : others) {
+    std::ranges::move(RenderPropagationPolicies(spec_, clusters, needs), std::back_inserter(others));
+    // The last one is that of the servers.
+    const PlacementTurn turn = NextPlacement(input_.fleet, FindChild(input_.fleet, others.back()), others.back(),
+                                             FindInt(zookeeper, {"spec", "replicas"}));
+    base::Ensure(zookeeper, {"spec", "replicas"}) = turn.replicas;
+    Apply(std::move(zookeeper), input_.fleet.zookeeper);
+    std::set<std::pair<std::string, std::string>> wanted;
+    for (const Json& desired : others) {
       wanted.emplace(FindString(desired, {"kind"}), kube::NameOf(desired));
-      const Json* existing = FindChild(input_.fleet, desired);
-      Apply(std::move(desired), existing);
+      if (turn.policy_waits && &desired == &others.back()) continue;
+      Apply(Json(desired, {}), FindChild(input_.fleet, desired));
     }
     RemoveLeftovers(clusters, wanted);
   }
@@ -274,14 +385,12 @@ class Planner {
     const Record* record = state_.rollout.records.empty() ? nullptr : &state_.rollout.records.back();
     Lists now = lists;
     if (record != nullptr && state_.Find(record->revision) != nullptr) now = {record->base_revision, record->revision};
-    if (record != nullptr && !acted_ && plan_.reason == "UpToDate" && !plan_.apply.empty()) {
-      plan_.reason = "DriftRepaired";
+    if (record != nullptr && !acted_ && plan_.reason == reasons::kUpToDate && !plan_.apply.empty()) {
+      plan_.reason = events::kDriftRepaired.reason;
       plan_.message = fmt::format("{} objects are not as they should be", plan_.apply.size());
     }
-    static const Record kNone;
-    const Passage passage{
-        spec_, state_, fleet_, record == nullptr ? kNone : *record, state_.Find(now.base), state_.Find(now.current)};
-    plan_.acted = acted_ || plan_.reason == "DriftRepaired";
+    const Passage passage = PassageOf(now);
+    plan_.acted = acted_ || plan_.reason == events::kDriftRepaired.reason;
     plan_.status = Report(input_.object.object, passage, schedule_, up_to_date_, plan_.reason, plan_.message, input_.now);
     if (!spec_.even.empty()) plan_.warnings.push_back(spec_.even);
     if (!spec_.unsafe.empty()) plan_.warnings.push_back(spec_.unsafe);
@@ -309,7 +418,7 @@ Plan PlanDeletion(const PlanInput& input, const EnsembleSpec& spec) {
     (FindString(*child, {"kind"}) == "OverridePolicy" ? overrides : others).push_back(RefOf(*child));
   }
   if (input.fleet.zookeeper != nullptr) {
-    plan.reason = "DeletingZooKeeper";
+    plan.reason = events::kDeletingZooKeeper.reason;
     plan.message = "Karmada takes the members' copies away with it";
     if (Find(*input.fleet.zookeeper, {"metadata", "deletionTimestamp"}) == nullptr) {
       plan.remove.push_back(RefOf(*input.fleet.zookeeper));
@@ -318,15 +427,15 @@ Plan PlanDeletion(const PlanInput& input, const EnsembleSpec& spec) {
     plan.reason = "WaitingForMembers";
     plan.message = "the ResourceBinding is still there";
   } else if (!others.empty()) {
-    plan.reason = "DeletingPolicies";
+    plan.reason = events::kDeletingPolicies.reason;
     plan.message = "the members' copies are gone";
     plan.remove = std::move(others);
   } else if (!overrides.empty()) {
-    plan.reason = "DeletingOverrides";
+    plan.reason = events::kDeletingOverrides.reason;
     plan.message = "nothing is left that they override";
     plan.remove = std::move(overrides);
   } else {
-    plan.reason = "Deleted";
+    plan.reason = events::kDeleted.reason;
     plan.message = "everything is gone";
     plan.finished = true;
   }

@@ -53,13 +53,20 @@ bool SaysAll(const Json& existing, const Json& desired) {
 
 }  // namespace
 
-Json RenderZooKeeper(const EnsembleSpec& spec, const std::set<std::string>& clusters) {
+Needs NeedsInForce(const EnsembleSpec& spec, const EnsembleState& state) {
+  Needs needs = NeedsOf(spec.body);
+  for (const Revision* revision : state.InForce()) needs.merge(NeedsOf(revision->body));
+  return needs;
+}
+
+Json RenderZooKeeper(const EnsembleSpec& spec, const std::set<std::string>& clusters, const Needs& needs) {
   Json object = Child(spec, ZooKeepers().ApiVersion(), ZooKeepers().kind, spec.name);
   Json body(spec.body, {});
   int64_t total = 0;
   for (const std::string& cluster : clusters) total += Weight(spec, cluster);
   body.as_object()["replicas"] = total;
   object.as_object()["spec"] = std::move(body);
+  if (!needs.empty()) base::Ensure(object, {"metadata", "annotations", kNeedsAnnotation}) = ToText(needs);
   return object;
 }
 
@@ -69,7 +76,8 @@ std::vector<Json> RenderServiceExports(const EnsembleSpec& spec) {
           Child(spec, kServicesApi, "ServiceExport", ClientService(spec.name))};
 }
 
-std::vector<Json> RenderPropagationPolicies(const EnsembleSpec& spec, const std::set<std::string>& clusters) {
+std::vector<Json> RenderPropagationPolicies(const EnsembleSpec& spec, const std::set<std::string>& clusters,
+                                            const Needs& needs) {
   JsonArray weights;
   for (const std::string& cluster : clusters) {
     weights.push_back(JsonObject{{"targetCluster", JsonObject{{"clusterNames", JsonArray{Json(cluster)}}}},
@@ -84,6 +92,7 @@ std::vector<Json> RenderPropagationPolicies(const EnsembleSpec& spec, const std:
                                 JsonObject{{"replicaSchedulingType", "Divided"},
                                            {"replicaDivisionPreference", "Weighted"},
                                            {"weightPreference", JsonObject{{"staticWeightList", std::move(weights)}}}}}}}};
+  if (!needs.empty()) base::Ensure(servers, {"spec", "propagateDeps"}) = true;
   if (spec.naming.mode != NamingMode::kClusterset) return {std::move(servers)};
   JsonArray exports;
   for (const Json& object : RenderServiceExports(spec)) {
@@ -103,8 +112,7 @@ Json RenderOverride(const EnsembleSpec& spec, const EnsembleState& state, const 
                     const Revision& revision) {
   const auto found = state.rollout.clusters.find(cluster);
   const ClusterRevision* given = found == state.rollout.clusters.end() ? nullptr : &found->second;
-  const auto share = revision.shares.find(cluster);
-  const int64_t replicas = given != nullptr && share != revision.shares.end() ? share->second : 0;
+  const int64_t replicas = given == nullptr ? 0 : ShareOf(revision.shares, cluster);
   const int64_t offset = IdOffset(spec.naming, state.identities.at(cluster));
   JsonArray servers;
   for (const std::string& server : revision.servers) servers.push_back(Json(server));
@@ -115,10 +123,12 @@ Json RenderOverride(const EnsembleSpec& spec, const EnsembleState& state, const 
   JsonArray plaintext{set("/spec", "replace", Json(revision.body, {})), set("/spec/replicas", "add", replicas),
                       set("/spec/myidOffset", "add", offset), set("/spec/servers", "add", std::move(servers)),
                       set("/spec/rolloutRevision", "add", Json(given == nullptr ? kNoRevision : MarkOf(*given)))};
+  if (given != nullptr && given->held) plaintext.push_back(set("/spec/hold", "add", true));
   if (spec.naming.mode == NamingMode::kNative) plaintext.push_back(set("/spec/ordinalsStart", "add", offset));
   JsonArray leaving;
   for (const int64_t id : state.LeavingElsewhere(cluster)) leaving.push_back(id);
   if (!leaving.empty()) plaintext.push_back(set("/spec/leaving", "add", std::move(leaving)));
+  if (given == nullptr && state.IsLost(cluster)) plaintext.push_back(set("/spec/abandoned", "add", true));
   Json object = Child(spec, kPolicyApi, "OverridePolicy", OverrideName(spec, cluster));
   object.as_object()["spec"] = JsonObject{
       {"resourceSelectors", JsonArray{Selector(spec, ZooKeepers().ApiVersion(), ZooKeepers().kind, spec.name)}},
@@ -135,6 +145,19 @@ const Json* OverriddenBy(const Json& override_policy, std::string_view path) {
     }
   }
   return value;
+}
+
+PlacementTurn NextPlacement(const FleetObjects& fleet, const Json* present, const Json& policy, int64_t wanted) {
+  PlacementTurn turn{.replicas = wanted};
+  if (fleet.zookeeper == nullptr || fleet.binding == nullptr || present == nullptr) return turn;
+  const Json& placement = *base::Find(policy, {"spec", "placement"});
+  const Json* seen = base::Find(*fleet.binding, {"spec", "placement"});
+  const int64_t had = base::FindInt(*fleet.zookeeper, {"spec", "replicas"}, wanted);
+  // Bindings of old versions do not say.
+  const bool is_there = Says(*present, policy), is_seen = is_there && (seen == nullptr || SaysAll(*seen, placement));
+  if (had > wanted && !is_seen) turn.replicas = had;
+  turn.policy_waits = base::FindInt(*fleet.binding, {"spec", "replicas"}) < wanted && !is_there;
+  return turn;
 }
 
 bool Says(const Json& existing, const Json& desired) {

@@ -16,6 +16,8 @@
 #include "base/json.h"
 #include "controllers/rollout/zookeeper/ensemble_spec.h"
 #include "controllers/rollout/zookeeper/ensemble_state.h"
+#include "controllers/rollout/zookeeper/fleet_reading.h"
+#include "controllers/rollout/zookeeper/needs.h"
 
 namespace evenkeel::controllers::rollout::zookeeper {
 
@@ -26,16 +28,30 @@ inline constexpr char kClusterLabel[] = "evenkeel.dev/cluster";
 inline constexpr char kNoRevision[] = "pending";
 
 /// `clusters`: all that shall have a copy, those that are being emptied included; each is given at least one replica in the
-/// schedule, because Karmada drops clusters with none, and with them their objects.
-base::Json RenderZooKeeper(const EnsembleSpec& spec, const std::set<std::string>& clusters);
+/// schedule, because Karmada drops clusters with none, and with them their objects. `needs`: of all clusters (NeedsInForce).
+base::Json RenderZooKeeper(const EnsembleSpec& spec, const std::set<std::string>& clusters, const Needs& needs);
 std::vector<base::Json> RenderServiceExports(const EnsembleSpec& spec);
-std::vector<base::Json> RenderPropagationPolicies(const EnsembleSpec& spec, const std::set<std::string>& clusters);
+std::vector<base::Json> RenderPropagationPolicies(const EnsembleSpec& spec, const std::set<std::string>& clusters,
+                                                  const Needs& needs);
+/// Of the template and of all revisions that servers may still run: a cluster whose turn has not come keeps its Secrets.
+Needs NeedsInForce(const EnsembleSpec& spec, const EnsembleState& state);
 /// `revision`: what the cluster has been given; without that it is kept at no replicas.
 base::Json RenderOverride(const EnsembleSpec& spec, const EnsembleState& state, const std::string& cluster,
                           const Revision& revision);
 std::string OverrideName(const EnsembleSpec& spec, const std::string& cluster);
 /// The value that an override sets at a path; null when it does not.
 const base::Json* OverriddenBy(const base::Json& override_policy, std::string_view path);
+
+/// Karmada divides the template's replicas by the policy's weights anew when either changes, and a cluster that is left with
+/// none loses its copy, servers and all. So there are never fewer replicas than weights: more replicas come before their
+/// weights, and fewer go after theirs, each once the binding says that Karmada has seen the other.
+struct PlacementTurn {
+  int64_t replicas = 0;       ///< for the template
+  bool policy_waits = false;  ///< stays as it is
+};
+/// `wanted`: replicas, which are as many as the weights of `policy`, which is to take the place of `present` (null:
+/// there is none).
+PlacementTurn NextPlacement(const FleetObjects& fleet, const base::Json* present, const base::Json& policy, int64_t wanted);
 
 /// Whether `existing` says all that `desired` says; it may say more, such as what an API server filled in. The rules of an
 /// override have to be exactly the same.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "controllers/rollout/reasons.h"
 #include "kube/object.h"
 
 namespace evenkeel::controllers::rollout::zookeeper {
@@ -30,9 +31,9 @@ Verdict Progress(const Record* record, const Schedule& schedule, std::string_vie
     case RecordStatus::kFailed:
       return {"False", record->reason.empty() ? std::string(Name(record->status)) : record->reason, record->message};
     case RecordStatus::kRollingBack:
-      return {"True", "RollingBack", record->message};
+      return {"True", reasons::kRollingBack, record->message};
     case RecordStatus::kDeploying:
-      if (reason == "QuorumBudgetExhausted" || reason == "WaitingForQuorum" || reason == kClusterUnreachable) {
+      if (reason == reasons::kQuorumBudgetExhausted || reason == reasons::kWaitingForQuorum || reason == kClusterUnreachable) {
         return {"False", std::string(reason), std::string(message)};
       }
       return {"True", "Deploying",
@@ -46,7 +47,10 @@ Verdict Progress(const Record* record, const Schedule& schedule, std::string_vie
 
 Verdict Quorum(const Record* record, const Passage& passage) {
   if (record == nullptr || passage.revision == nullptr) return {"Unknown", "NotDeployed", "no servers have been started"};
-  if (passage.Bootstrapping()) return {"Unknown", "Bootstrapping", "fewer servers than a majority have been started"};
+  if (passage.Bootstrapping()) {
+    if (IsRecovery(*passage.revision)) return {"False", "Recovering", "not all survivors have been started with their list"};
+    return {"Unknown", "Bootstrapping", "fewer servers than a majority have been started"};
+  }
   const std::string unhealthy = passage.WhyUnhealthy();
   if (!unhealthy.empty()) return {"False", "QuorumLost", unhealthy};
   return {"True", "Healthy", "a majority of the servers is in sync"};
@@ -68,12 +72,17 @@ Verdict Readiness(const Record* record, const Verdict& quorum, bool up_to_date) 
   return {"True", "Ready", "every cluster has what is wanted, and the quorum is healthy"};
 }
 
+Verdict Recovery(const RecoveryNote& note) {
+  const bool under_way = note.outcome == RecoveryNote::Outcome::kStarted;
+  return {under_way ? "True" : "False", "Recovery" + std::string(Name(note.outcome)), note.request + ": " + note.message};
+}
+
 /// Voters that the clusters are pinned to have.
 int64_t Pinned(const EnsembleState& state) {
   int64_t replicas = 0;
   for (const auto& [cluster, given] : state.rollout.clusters) {
     const Revision* revision = state.Find(given.revision);
-    if (revision != nullptr && revision->shares.contains(cluster)) replicas += revision->shares.at(cluster);
+    if (revision != nullptr) replicas += ShareOf(revision->shares, cluster);
   }
   return replicas;
 }
@@ -110,6 +119,7 @@ Json Report(const Json& object, const Passage& passage, const Schedule& schedule
   set("QuorumHealthy", quorum);
   set("Degraded", Degradation(record));
   set("Ready", Readiness(record, quorum, up_to_date));
+  if (!passage.state.recoveries.empty()) set("Recovering", Recovery(passage.state.recoveries.back()));
   return holder.as_object()["status"];
 }
 

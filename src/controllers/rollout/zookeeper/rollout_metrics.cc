@@ -1,25 +1,37 @@
 #include "controllers/rollout/zookeeper/rollout_metrics.h"
 
-#include <vector>
-
 #include "controllers/rollout/budget.h"
 #include "kube/object.h"
 
 namespace evenkeel::controllers::rollout::zookeeper {
+namespace {
+
+using base::MetricType;
+
+constexpr base::MetricFamily kTransitions{"evenkeel_rollout_transitions_total", MetricType::kCounter,
+                                          "Transitions of rollouts that have been taken.", "ensemble reason"};
+constexpr base::MetricFamily kLeading{"evenkeel_rollout_leading", MetricType::kGauge,
+                                      "Whether this replica carries rollouts out."};
+
+}  // namespace
 
 struct RolloutMetrics::Row {
-  const char* name;
-  const char* help;
+  base::MetricFamily family;
   double State::* value;
 };
 
 const RolloutMetrics::Row RolloutMetrics::kRows[] = {
-    {"evenkeel_rollout_voters", "Voters that an ensemble's clusters are pinned to have.", &State::voters},
-    {"evenkeel_rollout_ready_voters", "Voters that are ready.", &State::ready},
-    {"evenkeel_rollout_quorum_margin", "Ready voters beyond a majority; below 0 there is no quorum.", &State::margin},
-    {"evenkeel_rollout_quorum_healthy", "Whether a majority is in sync with one leader.", &State::healthy},
-    {"evenkeel_rollout_degraded", "Whether a rollout has stopped on its way.", &State::degraded},
-    {"evenkeel_rollout_deploying", "Whether a rollout is under way.", &State::deploying}};
+    {{"evenkeel_rollout_voters", MetricType::kGauge, "Voters that an ensemble's clusters are pinned to have.", "ensemble"},
+     &State::voters},
+    {{"evenkeel_rollout_ready_voters", MetricType::kGauge, "Voters that are ready.", "ensemble"}, &State::ready},
+    {{"evenkeel_rollout_quorum_margin", MetricType::kGauge, "Ready voters beyond a majority; below 0 there is no quorum.",
+      "ensemble"},
+     &State::margin},
+    {{"evenkeel_rollout_quorum_healthy", MetricType::kGauge, "Whether a majority is in sync with one leader.", "ensemble"},
+     &State::healthy},
+    {{"evenkeel_rollout_degraded", MetricType::kGauge, "Whether a rollout has stopped on its way.", "ensemble"},
+     &State::degraded},
+    {{"evenkeel_rollout_deploying", MetricType::kGauge, "Whether a rollout is under way.", "ensemble"}, &State::deploying}};
 
 void RolloutMetrics::SetState(const std::string& ensemble, const base::Json& object) {
   const auto holds = [&](std::string_view type) {
@@ -49,15 +61,10 @@ void RolloutMetrics::ForgetAll() {
 }
 
 void RolloutMetrics::CountTransition(const std::string& ensemble, const std::string& reason) {
-  registry_
-      .GetCounter("evenkeel_rollout_transitions_total", "Transitions of rollouts that have been taken.",
-                  {{"ensemble", ensemble}, {"reason", reason}})
-      .Add();
+  base::CounterOf(registry_, kTransitions, {{"ensemble", ensemble}, {"reason", reason}}).Add();
 }
 
-void RolloutMetrics::SetLeading(bool leading) {
-  registry_.GetGauge("evenkeel_rollout_leading", "Whether this replica carries rollouts out.").Set(leading ? 1 : 0);
-}
+void RolloutMetrics::SetLeading(bool leading) { base::GaugeOf(registry_, kLeading).Set(leading ? 1 : 0); }
 
 void RolloutMetrics::Publish() {
   const std::lock_guard lock(mutex_);
@@ -66,8 +73,14 @@ void RolloutMetrics::Publish() {
     for (const auto& [ensemble, state] : states_) {
       values.emplace_back(base::MetricLabels{{"ensemble", ensemble}}, state.*row.value);
     }
-    registry_.ReplaceGauges(row.name, row.help, values);
+    base::ReplaceGaugesOf(registry_, row.family, values);
   }
+}
+
+std::vector<base::MetricFamily> RolloutMetrics::Families() {
+  std::vector<base::MetricFamily> families{kTransitions, kLeading};
+  for (const Row& row : kRows) families.push_back(row.family);
+  return families;
 }
 
 }  // namespace evenkeel::controllers::rollout::zookeeper

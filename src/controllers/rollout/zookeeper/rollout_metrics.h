@@ -6,9 +6,10 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
-#include "base/metrics.h"
+#include "base/metric_family.h"
 
 namespace evenkeel::controllers::rollout::zookeeper {
 
@@ -27,6 +28,9 @@ class RolloutMetrics {
 
   /// Brings the gauges in the registry up to date; before it is rendered.
   void Publish();
+
+  /// All that there are.
+  static std::vector<base::MetricFamily> Families();
 
  private:
   struct State {

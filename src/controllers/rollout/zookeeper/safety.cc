@@ -5,16 +5,12 @@
 #include <algorithm>
 
 #include "controllers/rollout/budget.h"
+#include "controllers/rollout/reasons.h"
 
 namespace evenkeel::controllers::rollout::zookeeper {
 namespace {
 
 int64_t Size(const Ids& ids) { return static_cast<int64_t>(ids.size()); }
-
-int64_t ShareIn(const Revision& revision, const std::string& cluster) {
-  const auto found = revision.shares.find(cluster);
-  return found == revision.shares.end() ? 0 : found->second;
-}
 
 }  // namespace
 
@@ -36,17 +32,23 @@ bool Passage::Bootstrapping() const {
   if (base != nullptr || revision == nullptr) return false;
   int64_t started = 0;
   for (const auto* set : {&record.completed, &record.deploying}) {
-    for (const std::string& cluster : *set) started += ShareIn(*revision, cluster);
+    for (const std::string& cluster : *set) started += ShareOf(revision->shares, cluster);
   }
-  return started < Majority(Total(revision->shares));
+  return started < Needed(*revision);
+}
+
+int64_t Passage::Needed(const Revision& list) const {
+  const int64_t total = Total(list.shares);
+  return base == nullptr && IsRecovery(list) && record.status != RecordStatus::kReady ? total : Majority(total);
 }
 
 std::string Passage::WhyUnhealthy() const {
   if (revision == nullptr) return "";
-  const int64_t majority = Majority(Total(revision->shares));
+  const int64_t needed = Needed(*revision);
   const Ids ready = Ready(*revision);
-  if (Size(ready) < majority) {
-    return fmt::format("{} of {} servers are ready, but a majority is {}", ready.size(), Total(revision->shares), majority);
+  if (Size(ready) < needed) {
+    return fmt::format("{} of {} servers are ready, but {} is {}", ready.size(), Total(revision->shares),
+                       needed == Majority(Total(revision->shares)) ? "a majority" : "what it takes", needed);
   }
   // Members that only report a number of pods are taken at their word.
   const bool modes_known = std::ranges::any_of(
@@ -55,12 +57,29 @@ std::string Passage::WhyUnhealthy() const {
   return "";
 }
 
+std::optional<int64_t> Passage::FindLetGo(const std::string& cluster) const {
+  const MemberReading& member = fleet.Of(cluster);
+  const auto given = state.rollout.clusters.find(cluster);
+  if (given == state.rollout.clusters.end() || given->second.held || !member.reachable || !FindLeader(fleet)) {
+    return std::nullopt;
+  }
+  // As long as it is on its way to what it was given last, its own operator sees to that.
+  const Revision* has = state.Find(given->second.revision);
+  if (has == nullptr || member.observed_revision != MarkOf(given->second)) return std::nullopt;
+  // Also one that is on its way out: until its cluster's turn comes, the budget counts on it.
+  const Ids wanted = IdsOf(spec.naming, state.identities, cluster, ShareOf(has->shares, cluster));
+  const auto found = std::ranges::find_if(member.servers, [&](const MemberReading::Server& server) {
+    return wanted.contains(server.id) && !server.mode.empty() && !server.synced;
+  });
+  return found == member.servers.end() ? std::nullopt : std::optional(found->id);
+}
+
 std::string Passage::WhyNotReady(const std::string& cluster) const {
   const MemberReading& member = fleet.Of(cluster);
   const auto given = state.rollout.clusters.find(cluster);
   if (given == state.rollout.clusters.end()) return "it has no revision yet";
   const Revision* wanted = state.Find(given->second.revision);
-  const int64_t share = wanted == nullptr ? 0 : ShareIn(*wanted, cluster);
+  const int64_t share = wanted == nullptr ? 0 : ShareOf(wanted->shares, cluster);
   if (!member.applied) return "not applied" + (member.message.empty() ? "" : ": " + member.message);
   // A status may be from before the change. The mark in it tells; without one, only a cluster that had no pods before cannot
   // deceive.
@@ -73,8 +92,9 @@ std::string Passage::WhyNotReady(const std::string& cluster) const {
     return member.Running() >= share ? "" : fmt::format("{} of {} servers run", member.Running(), share);
   }
   if (member.health != "Healthy") return "its health is " + (member.health.empty() ? "unknown" : member.health);
-  if (member.ready != share || (member.says_replicas && member.replicas != share)) {
-    return fmt::format("{} of {} servers are ready", member.ready, share);
+  if (member.ready != share) return fmt::format("{} of {} servers are ready", member.ready, share);
+  if (member.says_replicas && member.replicas != share) {
+    return fmt::format("it has {} servers, but is to have {}", member.replicas, share);
   }
   const Ids ids = IdsOf(spec.naming, state.identities, cluster, share);
   if (ReadyIds(member, ids) != ids) return "not all of its servers are in sync";
@@ -83,7 +103,7 @@ std::string Passage::WhyNotReady(const std::string& cluster) const {
 
 /// Whether the servers of one list keep their majority while the cluster changes.
 std::string Passage::GateOf(const std::string& cluster, const Revision& list) const {
-  const Ids own = IdsOf(spec.naming, state.identities, cluster, ShareIn(list, cluster));
+  const Ids own = IdsOf(spec.naming, state.identities, cluster, ShareOf(list.shares, cluster));
   const Ids own_ready = ReadyIds(fleet.Of(cluster), own);
   const Ids all = All(list), ready = Ready(list);
   const auto change = base == nullptr ? std::nullopt : ChangeOf(base->shares, revision->shares);
@@ -118,28 +138,48 @@ bool Passage::InForceElsewhere(const std::string& cluster, const Revision& list)
 /// The server that is to go may be down: that may be why it goes.
 bool Passage::OnlyTheLeaverIsMissed(const VoterChange& change) const {
   if (change.by > 0) return false;
-  const Ids own = IdsOf(spec.naming, state.identities, change.cluster, ShareIn(*base, change.cluster));
+  const Ids own = IdsOf(spec.naming, state.identities, change.cluster, ShareOf(base->shares, change.cluster));
   const int64_t down_there = Size(own) - Size(ReadyIds(fleet.Of(change.cluster), own));
   const int64_t ready = Size(Ready(*base));
   return down_there == 1 && Size(All(*base)) - ready == 1 && ready - 1 >= Majority(Total(base->shares));
 }
 
+int64_t Passage::Started() const {
+  int64_t started = 0;
+  for (const auto& [cluster, given] : state.rollout.clusters) started += ShareOf(revision->shares, cluster);
+  return started;
+}
+
+/// In a first deployment there is nothing to lose before the servers can have elected a leader. A cluster that has not been
+/// started brings what may be missed, and looks only at those that have this revision.
+std::string Passage::FirstGate(const std::string& cluster) const {
+  const bool starts = !state.rollout.clusters.contains(cluster);
+  Revision started{"", {}, {}, {}};
+  int64_t completed = 0;
+  for (const auto& [other, given] : state.rollout.clusters) {
+    if (!revision->shares.contains(other)) continue;
+    const bool has_it = Contains(record.completed, other);
+    if (has_it || !starts) started.shares[other] = revision->shares.at(other);
+    if (has_it) completed += started.shares[other];
+  }
+  const int64_t majority = Majority(Total(revision->shares));
+  if (Total(started.shares) < majority || (completed < majority && !FindLeader(fleet))) return "";
+  const Ids own = IdsOf(spec.naming, state.identities, cluster, ShareOf(started.shares, cluster));
+  const Ids own_ready = ReadyIds(fleet.Of(cluster), own);
+  const int64_t ready = Size(Ready(started));
+  return CheckBudget({.members = Total(revision->shares),
+                      .ready = ready,
+                      .takes_down = !own.empty() && own_ready == own ? 1 : 0,
+                      .down_outside = Total(started.shares) - ready - (Size(own) - Size(own_ready)),
+                      .allow_degraded = spec.allow_degraded});
+}
+
 std::string Passage::Gate(const std::string& cluster) const {
   const auto given = state.rollout.clusters.find(cluster);
-  if (given != state.rollout.clusters.end() && given->second.revision == record.revision) return "";
-  if (base == nullptr) {
-    int64_t started = 0;
-    Revision so_far{"", {}, {}, {}};
-    for (const std::string& other : record.completed) started += so_far.shares[other] = ShareIn(*revision, other);
-    if (started < Majority(Total(revision->shares))) return "";
-    // Those that have not been started cannot be missed.
-    const int64_t down = started - Size(Ready(so_far));
-    return CheckBudget({.members = Total(revision->shares),
-                        .ready = started - down,
-                        .takes_down = 0,
-                        .down_outside = down,
-                        .allow_degraded = spec.allow_degraded});
-  }
+  if (given != state.rollout.clusters.end() && given->second.revision == record.revision && !given->second.held) return "";
+  // Survivors do not serve until the last of them has the new list.
+  if (base == nullptr && IsRecovery(*revision)) return "";
+  if (base == nullptr) return FirstGate(cluster);
   const bool base_counts = InForceElsewhere(cluster, *base);
   if (base_counts) {
     const auto change = ChangeOf(base->shares, revision->shares);
@@ -148,6 +188,13 @@ std::string Passage::Gate(const std::string& cluster) const {
   }
   if (!base_counts || InForceElsewhere(cluster, *revision)) return GateOf(cluster, *revision);
   return "";
+}
+
+/// Its servers are down, which may be what a change of the template is to mend. An order that people gave, canaries first, is
+/// theirs to change.
+bool Passage::CanMend(const std::string& cluster) const {
+  const Ids own = IdsOf(spec.naming, state.identities, cluster, ShareOf(revision->shares, cluster));
+  return spec.order.empty() && ReadyIds(fleet.Of(cluster), own) != own;
 }
 
 ClusterFacts Passage::FactsOf(const std::string& cluster) const {
@@ -159,12 +206,18 @@ ClusterFacts Passage::FactsOf(const std::string& cluster) const {
   facts.progress = fmt::format("{} running, {} ready, revision {}", member.Running(), member.ready,
                                member.observed_revision.value_or("not observed"));
   if (revision != nullptr) facts.gate = Gate(cluster);
-  if (!facts.gate.empty()) facts.gate_reason = "QuorumBudgetExhausted";
+  if (!facts.gate.empty()) facts.gate_reason = reasons::kQuorumBudgetExhausted;
   // A list of servers is never gone back to by itself: somebody may have counted by it.
   const auto given = state.rollout.clusters.find(cluster);
   const Revision* previous = given == state.rollout.clusters.end() ? nullptr : state.Find(given->second.previous);
-  // Where voters come and go the order is part of what keeps the majority.
-  facts.can_wait = base != nullptr && revision != nullptr && base->shares == revision->shares;
+  // Where voters come and go, and among survivors, the order is part of what keeps the majority.
+  facts.can_wait = revision != nullptr && (base == nullptr ? !IsRecovery(*revision) : base->shares == revision->shares);
+  facts.can_mend = facts.can_wait && CanMend(cluster);
+  if (given != state.rollout.clusters.end() && revision != nullptr) {
+    const bool formed = base != nullptr || Started() >= Majority(Total(revision->shares));
+    const bool stopped = given->second.held && member.observed_revision == MarkOf(given->second);
+    facts.in_flight = formed && !given->second.confirmed && !stopped;
+  }
   facts.can_roll_back = revision != nullptr && previous != nullptr && previous->servers == revision->servers;
   return facts;
 }

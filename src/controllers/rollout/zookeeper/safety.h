@@ -2,6 +2,7 @@
 // without the ensemble losing its majority.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "controllers/rollout/machine.h"
@@ -20,11 +21,16 @@ struct Passage {
   const Revision* base = nullptr;
   const Revision* revision = nullptr;
 
-  /// Fewer servers than a majority have been started, ever: there is no data and no quorum yet, so only the order counts.
+  /// Fewer servers than it takes have been started, ever or since a recovery: there is no quorum yet, so only the order counts.
   bool Bootstrapping() const;
+  /// Servers of the list that it takes: a majority, or while a recovery is under way all of them.
+  int64_t Needed(const Revision& list) const;
   ClusterFacts FactsOf(const std::string& cluster) const;
   /// One leader, and a majority that is in sync with it; "" or what is missing.
   std::string WhyUnhealthy() const;
+  /// A server that the revision of the cluster wants, and that is none of the members any more: it follows without a vote.
+  /// nullopt: none.
+  std::optional<int64_t> FindLetGo(const std::string& cluster) const;
   /// Servers of the list that are ready.
   Ids Ready(const Revision& list) const;
 
@@ -32,6 +38,10 @@ struct Passage {
   Ids All(const Revision& list) const;
   std::string WhyNotReady(const std::string& cluster) const;
   std::string Gate(const std::string& cluster) const;
+  /// Servers of `revision` in clusters that have been given anything.
+  int64_t Started() const;
+  std::string FirstGate(const std::string& cluster) const;
+  bool CanMend(const std::string& cluster) const;
   std::string GateOf(const std::string& cluster, const Revision& list) const;
   bool InForceElsewhere(const std::string& cluster, const Revision& list) const;
   bool OnlyTheLeaverIsMissed(const VoterChange& change) const;

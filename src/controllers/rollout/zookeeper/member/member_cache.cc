@@ -36,16 +36,32 @@ bool IsReady(const Json& pod) {
 
 }  // namespace
 
+const kube::Resource& VolumeClaims() {
+  static const kube::Resource& resource = *kube::FindBuiltIn("", "v1", "persistentvolumeclaims");
+  return resource;
+}
+
 MemberCache::MemberCache(client::Client& client, const std::shared_ptr<base::Strand>& strand, base::Clock& clock,
                          const base::Random& random)
-    : zookeepers_(client, ZooKeepers(), {}, strand, clock, random.Fork("zookeepers")) {
+    : client_(client),
+      strand_(strand),
+      clock_(clock),
+      random_(random),
+      zookeepers_(client, ZooKeepers(), {}, strand, clock, random.Fork("zookeepers")) {
   namespace resources = kube::resources;
-  for (const kube::Resource* resource : {&resources::Pods(), &resources::StatefulSets(), &resources::ConfigMaps(),
-                                         &resources::Secrets(), &resources::Services(), &resources::PodDisruptionBudgets()}) {
-    owned_.push_back(
-        {resource, std::make_unique<Informer>(client, *resource, client::InformerOptions{.label_selector = kEnsembleLabel},
-                                              strand, clock, random.Fork(resource->plural))});
+  for (const kube::Resource* resource :
+       {&resources::Pods(), &resources::StatefulSets(), &resources::ConfigMaps(), &resources::Secrets(), &resources::Services(),
+        &resources::ServiceAccounts(), &VolumeClaims(), &resources::PodDisruptionBudgets()}) {
+    Owned& owned = owned_.emplace_back(*resource);
+    if (resource == &resources::PodDisruptionBudgets()) owned.other_version = "v1beta1";
+    Make(owned);
   }
+}
+
+void MemberCache::Make(Owned& owned) {
+  owned.informer =
+      std::make_unique<Informer>(client_, owned.resource, client::InformerOptions{.label_selector = kEnsembleLabel}, strand_,
+                                 clock_, random_.Fork(owned.resource.plural + owned.resource.version));
 }
 
 std::string MemberCache::WhyNotSynced() {
@@ -55,33 +71,50 @@ std::string MemberCache::WhyNotSynced() {
     started_ = true;
     for (const Owned& owned : owned_) owned.informer->Start();
   }
-  for (const Owned& owned : owned_) {
-    if (!owned.informer->synced()) return owned.resource->plural;
+  for (Owned& owned : owned_) {
+    const auto error = owned.informer->last_error();
+    if (!owned.other_version.empty() && error && error->code() == base::Code::kNotFound) {
+      std::swap(owned.resource.version, owned.other_version);
+      Make(owned);
+      owned.informer->Start();
+    }
+    if (!owned.informer->synced()) return owned.resource.plural;
   }
   return "";
 }
 
+const MemberCache::Owned& MemberCache::Of(std::string_view kind) const {
+  const auto found = std::ranges::find(owned_, kind, [](const Owned& owned) { return std::string_view(owned.resource.kind); });
+  EVENKEEL_CHECK(found != owned_.end());
+  return *found;
+}
+
+const kube::Resource& MemberCache::Served(std::string_view kind) const { return Of(kind).resource; }
+
 std::shared_ptr<const Json> MemberCache::Get(const kube::Resource& resource, const std::string& key) const {
-  for (const Owned& owned : owned_) {
-    if (owned.resource->plural != resource.plural) continue;
-    const auto object = owned.informer->Get(key);
-    return object == nullptr ? nullptr : object->json;
-  }
-  EVENKEEL_CHECK(false);
+  const auto object = Of(resource.kind).informer->Get(key);
+  return object == nullptr ? nullptr : object->json;
 }
 
 Picture MemberCache::PictureOf(MemberSpec spec, const Json& object, std::set<std::string>& deleted) const {
   Picture picture;
   picture.spec = std::move(spec);
   picture.formed = base::FindBool(object, {"status", "formed"});
+  const bool observed =
+      !picture.spec.revision.empty() && FindString(object, {"status", "observedRevision"}) == picture.spec.revision;
+  picture.carried_out = observed && !picture.spec.hold;
+  if (observed) {
+    for (const Json& id : base::FindArray(object, {"status", "settledServers"})) {
+      if (id.is_int64()) picture.settled.insert(id.get_int64());
+    }
+  }
   const std::string prefix = picture.spec.ns + "/";
   if (const auto set = Get(kube::resources::StatefulSets(), prefix + picture.spec.name)) {
     picture.set_replicas = FindInt(*set, {"spec", "replicas"}, 1);
     picture.set_revision = FindString(*set, {"spec", "template", "metadata", "annotations", kPodRevision});
   }
   std::set<std::string> present;
-  const auto pods = std::ranges::find(owned_, "pods", [](const Owned& owned) { return owned.resource->plural; });
-  for (const auto& [key, pod] : pods->informer->items()) {
+  for (const auto& [key, pod] : Of(kube::resources::Pods().kind).informer->items()) {
     if (pod->meta.ns != picture.spec.ns) continue;
     const int64_t ordinal = OrdinalOf(picture.spec.name, pod->meta.name);
     const auto label = pod->meta.labels.find(kEnsembleLabel);
@@ -99,6 +132,13 @@ Picture MemberCache::PictureOf(MemberSpec spec, const Json& object, std::set<std
                             .ready = IsReady(*pod->json)});
   }
   std::ranges::sort(picture.pods, {}, &ServerPod::id);
+  for (const auto& [key, claim] : Of(VolumeClaims().kind).informer->items()) {
+    const int64_t ordinal = OrdinalOf(VolumeName(picture.spec), claim->meta.name);
+    const auto label = claim->meta.labels.find(kEnsembleLabel);
+    if (claim->meta.ns != picture.spec.ns || ordinal < picture.spec.ordinals_start) continue;
+    if (claim->meta.deletion_time || label->second != picture.spec.name) continue;
+    picture.claims.push_back({claim->meta.name, claim->meta.uid, ordinal});
+  }
   std::erase_if(deleted, [&](const std::string& uid) { return !present.contains(uid); });
   return picture;
 }

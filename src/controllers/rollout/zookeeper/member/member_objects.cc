@@ -20,7 +20,7 @@ using base::Json;
 using base::JsonArray;
 using base::JsonObject;
 
-constexpr const char* kContainer = "zookeeper";
+constexpr const char* kVolume = "data";
 /// A server that stops tells nobody; there is nothing to wait for but its disk.
 constexpr int64_t kGraceSeconds = 30;
 
@@ -35,6 +35,15 @@ Json MakeObject(const MemberSpec& spec, const kube::Resource& resource, const st
   base::Ensure(object, {"metadata", "ownerReferences"}) =
       JsonArray{kube::ControllerReference(ZooKeepers(), spec.name, spec.uid)};
   return object;
+}
+
+std::string ServiceAccountName(const MemberSpec& spec) { return spec.name + "-servers"; }
+
+/// Servers ask nothing of Kubernetes.
+Json ServiceAccountObject(const MemberSpec& spec) {
+  Json account = MakeObject(spec, kube::resources::ServiceAccounts(), ServiceAccountName(spec));
+  base::Ensure(account, {"automountServiceAccountToken"}) = false;
+  return account;
 }
 
 std::string ZooCfg(const MemberSpec& spec, const std::string& super_digest) {
@@ -53,10 +62,20 @@ std::string ZooCfg(const MemberSpec& spec, const std::string& super_digest) {
   return text;
 }
 
-std::string ServersText(const MemberSpec& spec) {
+std::string TextOf(const std::vector<ServerLine>& servers) {
   std::string text;
-  for (const ServerLine& server : spec.servers) text += server.text + "\n";
+  for (const ServerLine& server : servers) text += server.text + "\n";
   return text;
+}
+
+/// What servers are started with, but for the list of servers, which changes without a restart.
+JsonObject FilesOf(const MemberSpec& spec, const std::string& super_digest) {
+  JsonObject files{{"zoo.cfg", ZooCfg(spec, super_digest)}, {"server.sh", ServerScript(spec)}};
+  if (!spec.recovery.request.empty()) {
+    files["recovery.request"] = spec.recovery.request + "\n";
+    files["recovery.servers"] = TextOf(spec.recovery.servers);
+  }
+  return files;
 }
 
 JsonObject Port(const char* name, int port) {
@@ -73,21 +92,25 @@ std::string HeadlessName(const MemberSpec& spec) {
   return second.starts_with(usual + "-") && spec.replicas > 0 ? second : usual;
 }
 
+/// As the port of that name has to be in a Service, where clients may come by TLS.
+void AddSecurePort(const MemberSpec& spec, JsonArray& ports) {
+  if (!spec.client_secret.empty()) ports.push_back(Port("secure-client", spec.secure_client_port));
+}
+
 Json HeadlessServiceObject(const MemberSpec& spec) {
+  JsonArray ports{Port("client", spec.client_port), Port("quorum", spec.quorum_port), Port("election", spec.election_port)};
+  AddSecurePort(spec, ports);
   Json service = MakeObject(spec, kube::resources::Services(), HeadlessName(spec));
   base::Ensure(service, {"spec"}) = JsonObject{
-      {"clusterIP", "None"},
-      {"publishNotReadyAddresses", true},
-      {"selector", SelectorOf(spec)},
-      {"ports",
-       JsonArray{Port("client", spec.client_port), Port("quorum", spec.quorum_port), Port("election", spec.election_port)}}};
+      {"clusterIP", "None"}, {"publishNotReadyAddresses", true}, {"selector", SelectorOf(spec)}, {"ports", std::move(ports)}};
   return service;
 }
 
 Json ClientServiceObject(const MemberSpec& spec) {
+  JsonArray ports{Port("client", spec.client_port)};
+  AddSecurePort(spec, ports);
   Json service = MakeObject(spec, kube::resources::Services(), ClientService(spec.name));
-  base::Ensure(service, {"spec"}) =
-      JsonObject{{"selector", SelectorOf(spec)}, {"ports", JsonArray{Port("client", spec.client_port)}}};
+  base::Ensure(service, {"spec"}) = JsonObject{{"selector", SelectorOf(spec)}, {"ports", std::move(ports)}};
   return service;
 }
 
@@ -147,10 +170,24 @@ void MergeNamed(Json& target, const Json& patch) {
   }
 }
 
+struct MountedSecret {
+  std::string volume, secret, path;
+};
+
+/// For TLS.
+std::vector<MountedSecret> SecretsFor(const MemberSpec& spec) {
+  std::vector<MountedSecret> secrets;
+  const std::string path = kSecretsPath;
+  if (!spec.quorum_secret.empty()) secrets.push_back({"tls-quorum", spec.quorum_secret, path + "/quorum"});
+  if (!spec.client_secret.empty()) secrets.push_back({"tls-client", spec.client_secret, path + "/client"});
+  return secrets;
+}
+bool UsesTls(const MemberSpec& spec) { return !SecretsFor(spec).empty(); }
+
 JsonObject Container(const MemberSpec& spec) {
   const auto port = [](const char* name, int number) { return JsonObject{{"name", name}, {"containerPort", number}}; };
   JsonObject container{
-      {"name", kContainer},
+      {"name", kServerContainer},
       {"image", spec.image},
       {"command", CallScript("start")},
       {"env", JsonArray{JsonObject{{"name", "POD_NAME"},
@@ -161,19 +198,30 @@ JsonObject Container(const MemberSpec& spec) {
       // A server that looks for the others is alive, too.
       {"livenessProbe", ExecProbe("alive", 30, 10, 6)},
       {"volumeMounts", JsonArray{JsonObject{{"name", "config"}, {"mountPath", kConfigPath}},
-                                 JsonObject{{"name", "data"}, {"mountPath", kDataPath}}}}};
+                                 JsonObject{{"name", kVolume}, {"mountPath", kDataPath}}}}};
   if (!spec.pull_policy.empty()) container["imagePullPolicy"] = spec.pull_policy;
+  JsonArray& mounts = container["volumeMounts"].as_array();
+  for (const auto& [volume, secret, path] : SecretsFor(spec)) {
+    mounts.push_back(JsonObject{{"name", volume}, {"mountPath", path}, {"readOnly", true}});
+  }
+  if (UsesTls(spec)) mounts.push_back(JsonObject{{"name", "keys"}, {"mountPath", kKeysPath}});
+  if (!spec.client_secret.empty()) container["ports"].as_array().push_back(port("secure-client", spec.secure_client_port));
   return container;
 }
 
 /// Without the hash.
 Json PodTemplate(const MemberSpec& spec) {
   JsonArray volumes{JsonObject{{"name", "config"}, {"configMap", JsonObject{{"name", spec.name + "-config"}}}}};
-  if (spec.ephemeral) volumes.push_back(JsonObject{{"name", "data"}, {"emptyDir", JsonObject{}}});
+  if (spec.ephemeral) volumes.push_back(JsonObject{{"name", kVolume}, {"emptyDir", JsonObject{}}});
+  for (const auto& [volume, secret, path] : SecretsFor(spec)) {
+    volumes.push_back(JsonObject{{"name", volume}, {"secret", JsonObject{{"secretName", secret}}}});
+  }
+  if (UsesTls(spec)) volumes.push_back(JsonObject{{"name", "keys"}, {"emptyDir", JsonObject{{"medium", "Memory"}}}});
   const JsonObject spread{{"weight", 20},
                           {"podAffinityTerm", JsonObject{{"topologyKey", "kubernetes.io/hostname"},
                                                          {"labelSelector", JsonObject{{"matchLabels", SelectorOf(spec)}}}}}};
   JsonObject pod{{"terminationGracePeriodSeconds", kGraceSeconds},
+                 {"serviceAccountName", ServiceAccountName(spec)},
                  {"affinity", JsonObject{{"podAntiAffinity",
                                           JsonObject{{"preferredDuringSchedulingIgnoredDuringExecution", JsonArray{spread}}}}}},
                  {"containers", JsonArray{Container(spec)}},
@@ -195,6 +243,8 @@ Json PodTemplate(const MemberSpec& spec) {
 
 }  // namespace
 
+std::string VolumeName(const MemberSpec& spec) { return std::string(kVolume) + "-" + spec.name; }
+
 std::string AdminSecretName(const MemberSpec& spec) { return spec.name + "-admin"; }
 
 Json RenderAdminSecret(const MemberSpec& spec, const std::string& password) {
@@ -214,17 +264,20 @@ std::string SuperDigest(const std::string& password) {
 
 std::vector<Json> RenderObjects(const MemberSpec& spec, const std::string& super_digest) {
   Json config = MakeObject(spec, kube::resources::ConfigMaps(), spec.name + "-config");
-  base::Ensure(config, {"data"}) = JsonObject{
-      {"zoo.cfg", ZooCfg(spec, super_digest)}, {"zoo.cfg.dynamic", ServersText(spec)}, {"server.sh", ServerScript(spec)}};
+  JsonObject files = FilesOf(spec, super_digest);
+  files["zoo.cfg.dynamic"] = TextOf(spec.servers);
+  base::Ensure(config, {"data"}) = std::move(files);
   Json budget = MakeObject(spec, kube::resources::PodDisruptionBudgets(), spec.name);
   base::Ensure(budget, {"spec"}) =
       JsonObject{{"maxUnavailable", 1}, {"selector", JsonObject{{"matchLabels", SelectorOf(spec)}}}};
-  return {std::move(config), HeadlessServiceObject(spec), ClientServiceObject(spec), std::move(budget)};
+  return {std::move(config), HeadlessServiceObject(spec), ClientServiceObject(spec), ServiceAccountObject(spec),
+          std::move(budget)};
 }
 
 std::string PodRevision(const MemberSpec& spec, const std::string& super_digest) {
-  return HashOf(
-      JsonObject{{"template", PodTemplate(spec)}, {"zoo.cfg", ZooCfg(spec, super_digest)}, {"server.sh", ServerScript(spec)}});
+  JsonObject all = FilesOf(spec, super_digest);
+  all["template"] = PodTemplate(spec);
+  return HashOf(all);
 }
 
 Json RenderStatefulSet(const MemberSpec& spec, const std::string& super_digest, int64_t replicas) {
@@ -243,7 +296,7 @@ Json RenderStatefulSet(const MemberSpec& spec, const std::string& super_digest, 
                      {"resources", JsonObject{{"requests", JsonObject{{"storage", spec.storage_size}}}}}};
     if (!spec.storage_class.empty()) claim["storageClassName"] = spec.storage_class;
     body["volumeClaimTemplates"] =
-        JsonArray{JsonObject{{"metadata", JsonObject{{"name", "data"}}}, {"spec", std::move(claim)}}};
+        JsonArray{JsonObject{{"metadata", JsonObject{{"name", kVolume}}}, {"spec", std::move(claim)}}};
   }
   base::Ensure(set, {"spec"}) = std::move(body);
   return set;

@@ -4,10 +4,12 @@
 //   ConfigMap NAME-config     zoo.cfg, the list of servers, and the script that starts and probes a server
 //   Service NAME-headless     names of the servers, of those that are not ready, too; called as the servers' names say
 //   Service NAME-client       the servers that are ready
+//   ServiceAccount NAME-servers   of the pods, without a token: they ask nothing of Kubernetes
 //   PodDisruptionBudget NAME  one server at a time
 //   StatefulSet NAME          pods made in parallel (a quorum needs several), replaced only when they are deleted
 //
-// All carry the label evenkeel.dev/zookeeper with the name of their owner, and belong to it. Volumes stay when servers go.
+// All carry the label evenkeel.dev/zookeeper with the name of their owner, and belong to it. Volumes stay when servers go,
+// unless reclaim.h has them deleted.
 #pragma once
 
 #include <string>
@@ -23,6 +25,8 @@ inline constexpr char kEnsembleLabel[] = "evenkeel.dev/zookeeper";
 inline constexpr char kPodRevision[] = "evenkeel.dev/pod-revision";
 
 std::string AdminSecretName(const MemberSpec& spec);
+/// The claim of ordinal o is called VolumeName-o.
+std::string VolumeName(const MemberSpec& spec);
 base::Json RenderAdminSecret(const MemberSpec& spec, const std::string& password);
 /// "super:" and a digest, as ZooKeeper keeps a password: base64 of SHA-1 of "super:PASSWORD".
 std::string SuperDigest(const std::string& password);

@@ -1,6 +1,7 @@
 #include "controllers/rollout/zookeeper/member/member_objects.h"
 
 #include <algorithm>
+#include <map>
 
 #include "controllers/rollout/zookeeper/member/picture_testing.h"
 #include "kube/object.h"
@@ -23,7 +24,7 @@ const std::vector<int64_t> kServers{1, 2, 11};
 
 TEST(MemberObjects, AreThoseOfAnEnsemble) {
   const auto objects = RenderObjects(SpecOf(2, kServers), "super:x");
-  ASSERT_EQ(objects.size(), 4U);
+  ASSERT_EQ(objects.size(), 5U);
   const Json config = Find(objects, "ConfigMap", "zk-config");
   EXPECT_EQ(FindString(config, {"data", "zoo.cfg.dynamic"}),
             "server.1=h1:2888:3888:participant;2181\nserver.2=h2:2888:3888:participant;2181\n"
@@ -58,6 +59,41 @@ TEST(MemberObjects, TheStatefulSetReplacesNothingByItself) {
   EXPECT_NE(base::Find(container, {"readinessProbe", "exec"}), nullptr);
 }
 
+TEST(MemberObjects, PodsHaveAnAccountThatMayDoNothingUnlessTheyAreGivenAnother) {
+  const auto account_of = [](const std::string& more) {
+    const Json set = RenderStatefulSet(SpecOf(2, kServers, 0, more), "super:x", 2);
+    return std::string(FindString(set, {"spec", "template", "spec", "serviceAccountName"}));
+  };
+  EXPECT_EQ(account_of("{}"), "zk-servers");
+  EXPECT_EQ(account_of(R"({"spec": {"podTemplate": {"spec": {"serviceAccountName": "own"}}}})"), "own");
+  const Json account = Find(RenderObjects(SpecOf(2, kServers), "super:x"), "ServiceAccount", "zk-servers");
+  EXPECT_FALSE(base::FindBool(account, {"automountServiceAccountToken"}, true));
+}
+
+TEST(MemberObjects, SecretsForTlsAreMounted) {
+  const MemberSpec spec = SpecOf(2, kServers, 0, R"({"spec": {"tls": {"quorumSecret": "q", "clientSecret": "c"}}})");
+  const Json set = RenderStatefulSet(spec, "super:x", 2);
+  std::map<std::string, std::string> volumes, mounts;
+  for (const Json& volume : base::FindArray(set, {"spec", "template", "spec", "volumes"})) {
+    volumes[std::string(FindString(volume, {"name"}))] = FindString(volume, {"secret", "secretName"});
+  }
+  const Json& container = base::FindArray(set, {"spec", "template", "spec", "containers"})[0];
+  for (const Json& mount : base::FindArray(container, {"volumeMounts"})) {
+    mounts[std::string(FindString(mount, {"mountPath"}))] = volumes[std::string(FindString(mount, {"name"}))];
+  }
+  EXPECT_EQ(mounts.at("/etc/evenkeel-zookeeper-tls/quorum"), "q");
+  EXPECT_EQ(mounts.at("/etc/evenkeel-zookeeper-tls/client"), "c");
+  EXPECT_TRUE(mounts.contains("/run/evenkeel-zookeeper"));
+  const auto objects = RenderObjects(spec, "super:x");
+  const std::string config(FindString(Find(objects, "ConfigMap", "zk-config"), {"data", "zoo.cfg"}));
+  for (const char* line : {"sslQuorum=true\n", "portUnification=false\n", "secureClientPort=2281\n", "ssl.clientAuth=need\n",
+                           "serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory\n"}) {
+    EXPECT_TRUE(config.contains(line)) << line;
+  }
+  EXPECT_EQ(base::FindArray(Find(objects, "Service", "zk-headless"), {"spec", "ports"}).size(), 4U);
+  EXPECT_EQ(base::FindArray(Find(objects, "Service", "zk-client"), {"spec", "ports"}).size(), 2U);
+}
+
 TEST(MemberObjects, VolumesMayGoWithTheirPods) {
   const Json set = RenderStatefulSet(SpecOf(2, kServers, 0, R"({"spec": {"storage": {"type": "ephemeral"}}})"), "super:x", 2);
   EXPECT_EQ(base::Find(set, {"spec", "volumeClaimTemplates"}), nullptr);
@@ -75,6 +111,7 @@ TEST(MemberObjects, WhatServersAreStartedWithDoes) {
   const std::string revision = PodRevision(SpecOf(2, kServers), "super:x");
   for (const char* more : {R"({"spec": {"image": {"tag": "3.9"}}})", R"({"spec": {"config": {"tickTime": 1000}}})",
                            R"({"spec": {"config": {"extra": {"snapCount": "5"}}}})",
+                           R"({"spec": {"tls": {"quorumSecret": "q", "quorumMode": "Accept"}}})",
                            R"({"spec": {"podTemplate": {"spec": {"nodeSelector": {"a": "b"}}}}})"}) {
     EXPECT_NE(PodRevision(SpecOf(2, kServers, 0, more), "super:x"), revision) << more;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "controllers/rollout/zookeeper/member/member_objects.h"
+#include "controllers/rollout/zookeeper/member/reclaim.h"
 #include "controllers/rollout/zookeeper/member/replacement.h"
 #include "kube/object.h"
 
@@ -47,8 +48,9 @@ std::string_view NameOf(Mode mode) {
 bool PodsAreDone(const Picture& picture, const std::string& wanted_revision) {
   if (picture.set_replicas.value_or(0) != picture.spec.replicas) return false;
   if (static_cast<int64_t>(picture.pods.size()) != picture.spec.replicas) return false;
-  return std::ranges::all_of(picture.pods,
-                             [&](const ServerPod& pod) { return !pod.terminating && pod.revision == wanted_revision; });
+  return std::ranges::all_of(picture.pods, [&](const ServerPod& pod) {
+    return !pod.terminating && (picture.carried_out || pod.revision == wanted_revision);
+  });
 }
 
 bool IsReady(const ServerPod& pod, const Ensemble& ensemble) {
@@ -89,7 +91,7 @@ MemberPlan PlanMember(const Picture& picture, const std::vector<ServerLine>& kno
   const MembersChange members = NextMembersChange(picture, ensemble);
   plan.settled = PodsAreDone(picture, wanted) && members.waits_for.empty();
   if (picture.spec.paused) {
-    plan.reason = "Paused";
+    plan.reason = kPaused;
     plan.message = "spec.paused is set: nothing is changed";
     return plan;
   }
@@ -104,8 +106,14 @@ MemberPlan PlanMember(const Picture& picture, const std::vector<ServerLine>& kno
     plan.reason = "MembersChange";
     plan.message = members.released;
   }
+  plan.reclaim = NextReclaim(picture, ensemble);
+  if (plan.reclaim) {
+    plan.settled = false;
+    plan.reason = "Reclaiming";
+    plan.message = fmt::format("the volume {} of a server that was let go is deleted", plan.reclaim->name);
+  }
   // The StatefulSet must know of the new template before it is to make a pod from it.
-  if (plan.change || picture.set_revision != wanted) return plan;
+  if (plan.change || picture.carried_out || picture.set_revision != wanted) return plan;
   const Replacement replacement = NextReplacement(picture, ensemble, wanted);
   plan.replace = replacement.pod;
   if (!replacement.why.empty()) {
@@ -121,7 +129,16 @@ Json ReportMember(const Json& object, const Picture& picture, const MemberPlan& 
   Json holder = JsonObject{{"status", StatusOf(object)}};
   JsonObject& status = holder.as_object()["status"].as_object();
   status["observedGeneration"] = spec.generation;
-  if (plan.settled) status["observedRevision"] = spec.revision;
+  if (plan.settled || spec.hold) {
+    // Kubernetes 1.20 takes no empty texts here.
+    status.erase("observedRevision");
+    if (!spec.revision.empty()) status["observedRevision"] = spec.revision;
+    JsonArray settled;
+    for (const ServerPod& pod : picture.pods) {
+      if (plan.settled) settled.push_back(pod.id);
+    }
+    status["settledServers"] = std::move(settled);
+  }
   const std::string wanted = PodRevision(spec, picture.super_digest);
   int64_t ready = 0, updated = 0;
   JsonArray members;
@@ -146,14 +163,15 @@ Json ReportMember(const Json& object, const Picture& picture, const MemberPlan& 
     kube::SetCondition(holder, type, holds ? "True" : "False", reason, message, now);
   };
   const std::string no_quorum = ensemble.WhyNoQuorum();
-  set("Valid", true, "Valid", "");
+  set("Valid", true, "Valid", "the spec can be used");
   set("QuorumHealthy", no_quorum.empty(),
       no_quorum.empty()   ? "Healthy"
       : ensemble.formed() ? "QuorumLost"
                           : "NotFormed",
       no_quorum.empty() ? "a majority of the voters is in sync" : no_quorum);
-  const bool moving = !plan.message.empty() && plan.reason != "Paused";
-  set("Progressing", moving, plan.reason.empty() ? "Complete" : plan.reason, plan.message);
+  const bool moving = !plan.message.empty() && plan.reason != kPaused && plan.reason != kObjectRefused;
+  set("Progressing", moving, plan.reason.empty() ? "Complete" : plan.reason,
+      plan.message.empty() ? "the servers are what the spec wants" : plan.message);
   const bool all_ready = plan.settled && ready == spec.replicas;
   set("Ready", all_ready, all_ready ? "Ready" : "ServersNotReady",
       fmt::format("{} of {} servers are ready", ready, spec.replicas));

@@ -20,10 +20,14 @@ struct Question {
 /// Pods that run, and all other servers of the wanted list and of `known`, the members that were agreed on when last heard of.
 std::vector<Question> Questions(const Picture& picture, const std::vector<ServerLine>& known);
 
+/// Reasons of a plan that nothing comes of by itself.
+inline constexpr char kPaused[] = "Paused", kObjectRefused[] = "ObjectRefused";
+
 struct MemberPlan {
   std::vector<base::Json> objects;         ///< as they have to be, in their order; none while paused
   std::optional<base::Json> stateful_set;  ///< the last of them
   std::optional<ServerPod> replace;        ///< this pod is deleted
+  std::optional<VolumeClaim> reclaim;      ///< this claim is deleted
   std::optional<Reconfiguration> change;   ///< the ensemble is asked for this, through `via`
   Endpoint via;
   std::string reason, message;  ///< what is done or waited for; "": nothing

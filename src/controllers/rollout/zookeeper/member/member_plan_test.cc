@@ -41,6 +41,7 @@ TEST(MemberPlan, WhenAllIsDoneTheRevisionIsEchoed) {
   EXPECT_EQ(plan.message, "");
   const Json status = Report(picture);
   EXPECT_EQ(FindString(status, {"observedRevision"}), "r");
+  EXPECT_EQ(base::ToText(status.at("settledServers")), "[1,2,3]");
   EXPECT_EQ(FindInt(status, {"observedGeneration"}), 7);
   EXPECT_EQ(FindInt(status, {"readyReplicas"}), 3);
   EXPECT_EQ(FindInt(status, {"updatedReplicas"}), 3);
@@ -48,6 +49,15 @@ TEST(MemberPlan, WhenAllIsDoneTheRevisionIsEchoed) {
   EXPECT_EQ(ConditionOf(status, "Ready"), "True Ready");
   EXPECT_EQ(ConditionOf(status, "QuorumHealthy"), "True Healthy");
   EXPECT_EQ(ConditionOf(status, "Progressing"), "False Complete");
+}
+
+TEST(MemberPlan, AHoldIsEchoedAtOnce) {
+  const MemberSpec spec = SpecOf(3, kThree, 0, R"({"spec": {"hold": true}})");
+  const Picture picture = PictureOf(spec, {{'L', false}, {'F', false}, {'F', false}}, {}, kThree, 2);
+  EXPECT_FALSE(PlanMember(picture, {}).replace);
+  const Json status = Report(picture, R"({"observedRevision": "former", "settledServers": [1, 2, 3]})");
+  EXPECT_EQ(FindString(status, {"observedRevision"}), "r");
+  EXPECT_EQ(base::ToText(status.at("settledServers")), "[]") << "nothing has been carried out";
 }
 
 TEST(MemberPlan, UntilThenTheFormerRevisionStays) {

@@ -1,22 +1,19 @@
 // What a ZooKeeper object asks for in one cluster, checked.
 //
 //   spec:
-//     image: {repository: zookeeper, tag: "3.8", pullPolicy: IfNotPresent, pullSecrets: [NAME]}
 //     replicas: 2                # servers here; 0 is allowed
 //     myidOffset: 10             # server of ordinal o has the id myidOffset + o + 1
 //     ordinalsStart: 10          # the first pod is NAME-10 (then its id is ordinal + 1)
 //     servers: ["server.11=HOST:2888:3888:participant;2181", ...]    # of the whole ensemble, also of other clusters
-//     config: {tickTime: 2000, initLimit: 10, syncLimit: 5, maxClientCnxns: 60, autopurge: {snapRetainCount: 3,
-//              purgeInterval: 24}, extra: {KEY: VALUE}}              # into zoo.cfg; extra goes last and wins
-//     ports: {client: 2181, quorum: 2888, election: 3888}
-//     storage: {type: persistent | ephemeral, size: 10Gi, storageClass: NAME}
-//     podTemplate: {metadata: {}, spec: {}}     # put over what is made for the pods; containers are found by name
-//     paused: false              # nothing is changed
 //     leaving: [21]              # servers elsewhere that are to go: let go from here when they do not serve
+//     recovery: {request: NAME, servers: [...], absent: [1]}         # once, and on volumes that know of an ensemble: begin
+//                                # again with these servers, of which the absent ones do not come and are let go
+//     abandoned: true            # the ensemble goes on without the servers here: they stop without asking it
+//     hold: true                 # nothing that serves is stopped, and rolloutRevision is echoed at once
 //     rolloutRevision: TEXT      # echoed as status.observedRevision once everything here has it
+//     ...                        # and what they are made from: servers_spec.h
 #pragma once
 
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -24,23 +21,22 @@
 #include "base/json.h"
 #include "base/time.h"
 #include "controllers/rollout/zookeeper/member/server_line.h"
+#include "controllers/rollout/zookeeper/servers_spec.h"
 
 namespace evenkeel::controllers::rollout::zookeeper::member {
 
-struct MemberSpec {
+struct MemberSpec : ServersSpec {
   std::string name, ns, uid;
   int64_t generation = 0;
-  std::string image, pull_policy;
-  std::vector<std::string> pull_secrets;
   int64_t replicas = 0, id_offset = 0, ordinals_start = 0;
   std::vector<ServerLine> servers;  ///< by id
   std::set<int64_t> leaving;        ///< servers of other clusters; any cluster may have them let go once they do not serve
-  std::map<std::string, std::string> config;
-  int client_port = 2181, quorum_port = 2888, election_port = 3888;
-  bool ephemeral = false;
-  std::string storage_size, storage_class;
-  base::Json pod_template;
-  bool paused = false;
+  struct Recovery {
+    std::string request;  ///< "": none
+    std::vector<ServerLine> servers;
+    std::set<int64_t> absent;
+  } recovery;
+  bool abandoned = false, hold = false;
   std::string revision;
 
   /// After so long a leader has noticed that a follower is gone (syncLimit ticks, and one).

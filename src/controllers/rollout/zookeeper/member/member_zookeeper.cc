@@ -7,10 +7,12 @@
 #include "client/definitions.h"
 #include "client/event_recorder.h"
 #include "controllers/rollout/zookeeper/definitions.h"
+#include "controllers/rollout/zookeeper/member/event_kinds.h"
 #include "controllers/rollout/zookeeper/member/member_cache.h"
 #include "controllers/rollout/zookeeper/member/member_objects.h"
 #include "controllers/rollout/zookeeper/member/member_plan.h"
 #include "controllers/rollout/zookeeper/render.h"
+#include "controllers/runtime/complaints.h"
 
 namespace evenkeel::controllers::rollout::zookeeper::member {
 namespace {
@@ -26,18 +28,8 @@ constexpr base::Duration kBusyScan = 500ms;
 constexpr base::Duration kScan = 3s;
 /// Positions in the log change all the time, and are no reason to write.
 constexpr base::Duration kStatusInterval = 30s;
-constexpr base::Duration kComplaintPause = 1min;
 /// After a change of the members was refused or not answered.
 constexpr base::Duration kReconfigurePause = 2s;
-
-const kube::Resource& ResourceOf(const Json& object) {
-  const std::string_view kind = base::FindString(object, {"kind"});
-  for (const kube::Resource* resource : {&kube::resources::ConfigMaps(), &kube::resources::Services(),
-                                         &kube::resources::PodDisruptionBudgets(), &kube::resources::StatefulSets()}) {
-    if (resource->kind == kind) return *resource;
-  }
-  EVENKEEL_CHECK(false);
-}
 
 /// Without what changes all the time.
 Json Steady(const Json& status) {
@@ -79,6 +71,7 @@ class MemberZooKeeper final : public runtime::MemberController {
         recorder_(member.client(), member.strand(), clock_, random_.Fork("events"), "evenkeel-zookeeper", context_.host) {
     member.strand()->Post([this] { Schedule(kBreath); });
   }
+  ~MemberZooKeeper() override { context_.metrics->Forget(member_.name()); }
 
  private:
   /// What is remembered of one ZooKeeper between two turns; nothing that could not be found out again.
@@ -97,7 +90,7 @@ class MemberZooKeeper final : public runtime::MemberController {
   base::Duration Turn() {
     if (!installed_) {
       if (const auto installed = client::InstallDefinition(member_.client(), ZooKeeperDefinition()); !installed) {
-        Complain("its kind", installed.error().message());
+        complaints_.Tell("its kind", installed.error().message());
         return kScan;
       }
       installed_ = true;
@@ -106,16 +99,12 @@ class MemberZooKeeper final : public runtime::MemberController {
     if (const std::string missing = cache_.WhyNotSynced(); !missing.empty()) return kSyncPoll;
     base::Duration next = kScan;
     for (const auto& [key, object] : cache_.zookeepers()) next = std::min(next, Look(key, *object->json));
-    std::erase_if(memory_, [&](const auto& item) { return !cache_.zookeepers().contains(item.first); });
+    std::erase_if(memory_, [&](const auto& item) {
+      const bool gone = !cache_.zookeepers().contains(item.first);
+      if (gone) context_.metrics->Forget(member_.name(), item.first);
+      return gone;
+    });
     return next;
-  }
-
-  void Complain(const std::string& what, const std::string& why) {
-    const base::Instant now = clock_.Monotonic();
-    if (complaint_ == what + why && now - complained_ < kComplaintPause) return;
-    complaint_ = what + why;
-    complained_ = now;
-    base::log::Warn("ZooKeeper waits", {{"cluster", member_.name()}, {"for", what}, {"error", why}});
   }
 
   base::Duration Look(const std::string& key, const Json& object) {
@@ -146,12 +135,12 @@ class MemberZooKeeper final : public runtime::MemberController {
     if (const auto secret = cache_.Get(kube::resources::Secrets(), spec.ns + "/" + name)) {
       std::string password;
       const bool good = base::Base64Decode(base::FindString(*secret, {"data", "password"}), password) && !password.empty();
-      if (!good) Complain("Secret " + name, "data.password is missing or not base64");
+      if (!good) complaints_.Tell("Secret " + name, "data.password is missing or not base64");
       return good ? password : "";
     }
     if (spec.paused) return "";
     const auto made = member_.client().Create(kube::resources::Secrets(), RenderAdminSecret(spec, context_.new_password()));
-    if (!made && made.error().code() != base::Code::kAlreadyExists) Complain("Secret " + name, made.error().message());
+    if (!made && made.error().code() != base::Code::kAlreadyExists) complaints_.Tell("Secret " + name, made.error().message());
     return "";
   }
 
@@ -180,33 +169,63 @@ class MemberZooKeeper final : public runtime::MemberController {
     if (const Ensemble ensemble(picture); !ensemble.heard().empty()) memory.known = ensemble.heard();
   }
 
-  /// False: something has to be tried again.
-  bool CarryOut(const Json& object, const MemberPlan& plan, Memory& memory) {
-    for (const Json& wanted : plan.objects) {
-      if (!Apply(wanted)) return false;
-    }
-    if (plan.stateful_set && !Apply(*plan.stateful_set)) return false;
+  /// False: something has to be tried again; where the API does not take an object, the plan says so.
+  bool CarryOut(const Json& object, MemberPlan& plan, Memory& memory) {
+    const auto apply = [&](const Json& wanted) {
+      const base::Status applied = Apply(wanted);
+      if (applied) return true;
+      // The cache has not heard yet of what was written last.
+      const base::Code code = applied.error().code();
+      if (code == base::Code::kConflict || code == base::Code::kAlreadyExists) return false;
+      complaints_.Tell(NameOf(wanted), applied.error().message());
+      plan.reason = kObjectRefused;
+      plan.message = NameOf(wanted) + ": " + applied.error().message();
+      return false;
+    };
+    if (!std::ranges::all_of(plan.objects, apply)) return false;
+    if (plan.stateful_set && !apply(*plan.stateful_set)) return false;
+    if (plan.reclaim && !Reclaim(object, plan)) return false;
     if (plan.change) return Reconfigure(object, plan, memory);
     if (plan.replace) return Replace(object, plan, memory);
     return true;
   }
 
-  bool Apply(const Json& wanted) {
-    const kube::Resource& resource = ResourceOf(wanted);
+  static std::string NameOf(const Json& object) {
+    return std::string(base::FindString(object, {"kind"})) + " " + kube::KeyOf(object);
+  }
+
+  base::Status Apply(Json wanted) {
+    const kube::Resource& resource = cache_.Served(base::FindString(wanted, {"kind"}));
+    base::Ensure(wanted, {"apiVersion"}) = resource.ApiVersion();
     const auto present = cache_.Get(resource, kube::KeyOf(wanted));
     base::Result<Json> written = Json();
     if (present == nullptr) {
       written = member_.client().Create(resource, wanted);
     } else if (const auto next = Corrected(*present, wanted)) {
+      EVENKEEL_TRY(CheckOwn(*present, wanted));
       written = member_.client().Update(resource, *next);
     }
-    if (written) return true;
-    const base::Code code = written.error().code();
-    // The cache has not heard yet of what was written last.
-    if (code != base::Code::kConflict && code != base::Code::kAlreadyExists) {
-      Complain(resource.kind + " " + kube::KeyOf(wanted), written.error().message());
+    if (written) return {};
+    if (written.error().code() == base::Code::kAlreadyExists) {
+      // What the cache does not have may have just been made, or be somebody else's. It is listed, since roles that let the
+      // operator list have no reason to let it get.
+      client::ListOptions list;
+      list.ns = kube::NamespaceOf(wanted);
+      list.field_selector = "metadata.name=" + std::string(kube::NameOf(wanted));
+      const auto there = member_.client().List(resource, list);
+      for (const Json& item : there ? there->items : std::vector<Json>{}) {
+        if (kube::NameOf(item) == kube::NameOf(wanted)) EVENKEEL_TRY(CheckOwn(item, wanted));
+      }
     }
-    return false;
+    return base::Fail(written.error());
+  }
+
+  static base::Status CheckOwn(const Json& present, const Json& wanted) {
+    const auto owner = [](const Json& object) { return base::FindString(object, {"metadata", "labels", kEnsembleLabel}); };
+    if (owner(present) == owner(wanted)) return {};
+    return base::Fail(base::Code::kBadRequest,
+                      fmt::format("it is there and not of this ZooKeeper: remove it, or give it the label {}={}",
+                                  kEnsembleLabel, owner(wanted)));
   }
 
   bool Reconfigure(const Json& object, const MemberPlan& plan, Memory& memory) {
@@ -215,12 +234,13 @@ class MemberZooKeeper final : public runtime::MemberController {
     memory.no_change_until = now + kReconfigurePause;
     const auto changed = member_.Write("change the members of ZooKeeper " + kube::KeyOf(object),
                                        [&] { return probe_->Reconfigure(plan.via, *plan.change); });
+    context_.metrics->CountChange(member_.name(), kube::KeyOf(object), changed ? "succeeded" : "failed");
     if (!changed) {
-      Complain("the members of " + kube::KeyOf(object), changed.error().message());
+      complaints_.Tell("the members of " + kube::KeyOf(object), changed.error().message());
       return false;
     }
     memory.no_change_until = {};
-    recorder_.Normal(object, "MembersChanged", plan.message);
+    recorder_.Normal(object, events::kMembersChanged.reason, plan.message);
     base::log::Info("ZooKeeper's members changed", {{"cluster", member_.name()}, {"what", plan.message}});
     return true;
   }
@@ -230,16 +250,34 @@ class MemberZooKeeper final : public runtime::MemberController {
     const auto deleted =
         member_.client().Delete(kube::resources::Pods(), kube::NamespaceOf(object), pod.name, {.uid = pod.uid});
     if (!deleted && deleted.error().code() != base::Code::kNotFound && deleted.error().code() != base::Code::kConflict) {
-      Complain("pod " + pod.name, deleted.error().message());
+      complaints_.Tell("pod " + pod.name, deleted.error().message());
       return false;
     }
     memory.deleted.insert(pod.uid);
-    recorder_.Normal(object, "ServerReplaced", plan.message);
+    context_.metrics->CountReplacement(member_.name(), kube::KeyOf(object));
+    recorder_.Normal(object, events::kServerReplaced.reason, plan.message);
     base::log::Info("ZooKeeper server replaced", {{"cluster", member_.name()}, {"what", plan.message}});
     return true;
   }
 
+  bool Reclaim(const Json& object, MemberPlan& plan) {
+    const VolumeClaim& claim = *plan.reclaim;
+    const auto deleted = member_.client().Delete(VolumeClaims(), kube::NamespaceOf(object), claim.name, {.uid = claim.uid});
+    if (!deleted) {
+      const base::Code code = deleted.error().code();
+      if (code == base::Code::kNotFound || code == base::Code::kConflict) return true;
+      complaints_.Tell("volume " + claim.name, deleted.error().message());
+      plan.reason = kObjectRefused;
+      plan.message = "PersistentVolumeClaim " + claim.name + ": " + deleted.error().message();
+      return false;
+    }
+    recorder_.Normal(object, events::kVolumeDeleted.reason, claim.name + ": its server was let go");
+    base::log::Info("volume of a former ZooKeeper server deleted", {{"cluster", member_.name()}, {"claim", claim.name}});
+    return true;
+  }
+
   void WriteStatus(const Json& object, const Json& status, Memory& memory) {
+    context_.metrics->SetState(member_.name(), kube::KeyOf(object), object, status);
     const Json* before = base::Find(object, {"status"});
     const base::Instant now = clock_.Monotonic();
     if (before != nullptr) {
@@ -252,7 +290,7 @@ class MemberZooKeeper final : public runtime::MemberController {
     if (written) {
       memory.written = now;
     } else if (written.error().code() != base::Code::kConflict) {
-      Complain("the status of " + kube::KeyOf(object), written.error().message());
+      complaints_.Tell("the status of " + kube::KeyOf(object), written.error().message());
     }
   }
 
@@ -265,8 +303,7 @@ class MemberZooKeeper final : public runtime::MemberController {
   client::EventRecorder recorder_;
   bool installed_ = false;
   std::map<std::string, Memory> memory_;  // by key
-  std::string complaint_;
-  base::Instant complained_{};
+  runtime::Complaints complaints_{clock_, "ZooKeeper waits", member_.name()};
   base::Timer timer_;
 };
 

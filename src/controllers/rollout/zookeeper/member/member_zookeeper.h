@@ -11,6 +11,7 @@
 
 #include "base/executor.h"
 #include "base/random.h"
+#include "controllers/rollout/zookeeper/member/member_metrics.h"
 #include "controllers/rollout/zookeeper/member/probe.h"
 #include "controllers/runtime/member.h"
 
@@ -22,7 +23,8 @@ struct MemberZooKeeperContext {
   /// Of the servers that a member's pods are. Called once per member.
   std::function<std::unique_ptr<Probe>(runtime::Member&)> probe;
   std::function<std::string()> new_password;  ///< nobody can guess
-  std::string host;                           ///< for events: which replica
+  std::shared_ptr<MemberMetrics> metrics;
+  std::string host;  ///< for events: which replica
 };
 
 runtime::MemberControllerFactory NewMemberZooKeeper(MemberZooKeeperContext context);

@@ -180,16 +180,18 @@ class MemberZooKeeperTest : public ::testing::Test {
  protected:
   MemberZooKeeperTest() : world(api, executor) { Own(); }
 
-  void Own() {
+  void Own(std::set<std::string> unserved = {}) {
     member.reset();
     auto owned = std::make_unique<client::FakeClient>(api);
     client = owned.get();
+    client->unserved = std::move(unserved);
     fence = std::make_shared<client::Fence>(executor.clock(), 1);
     fence->Extend(executor.clock().Monotonic() + 1000h);
     MemberZooKeeperContext context{.clock = executor.clock(),
                                    .random = base::Random(1),
                                    .probe = [this](runtime::Member&) { return std::make_unique<WorldProbe>(world); },
                                    .new_password = [] { return std::string("secret"); },
+                                   .metrics = {metrics, &metrics->second},
                                    .host = "replica"};
     member = std::make_unique<runtime::Member>(
         "m", std::move(owned), fence, executor, base::Random(1), [] {}, std::vector{NewMemberZooKeeper(std::move(context))});
@@ -212,6 +214,19 @@ class MemberZooKeeperTest : public ::testing::Test {
     return FindString(Status(), {"observedRevision"}) == revision && Condition("Ready", "status") == "True";
   }
 
+  double Metric(const std::string& name) {
+    metrics->second.Publish();
+    const std::string text = metrics->first.Render();
+    const size_t at = text.find("\n" + name + "{");
+    if (at == std::string::npos) return -1;
+    return std::stod(text.substr(text.find(' ', at)));
+  }
+
+  struct Metrics {
+    base::MetricRegistry first;
+    MemberMetrics second{first};
+  };
+  std::shared_ptr<Metrics> metrics = std::make_shared<Metrics>();
   base::VirtualExecutor executor{kBegin};
   std::shared_ptr<client::FakeApi> api = std::make_shared<client::FakeApi>();
   World world;
@@ -249,6 +264,62 @@ TEST_F(MemberZooKeeperTest, AChangeReplacesOneAfterTheOtherTheLeaderLast) {
   EXPECT_TRUE(Settled("r2")) << base::ToText(Status());
   EXPECT_EQ(world.replaced, (std::vector<std::string>{"zk-3", "zk-2", "zk-1", "zk-0", "zk-4"}));
   EXPECT_GE(world.lowest_margin, 1) << "four of five served at any time";
+}
+
+TEST_F(MemberZooKeeperTest, WhatIsMadeDifferentlyWithinARevisionWaitsForTheNext) {
+  Want(3, {1, 2, 3});
+  executor.RunFor(30s);
+  ASSERT_TRUE(Settled("r"));
+  // As by a newer program.
+  Want(3, {1, 2, 3}, R"({"spec": {"image": {"tag": "3.9"}}})");
+  executor.RunFor(5min);
+  EXPECT_TRUE(world.replaced.empty());
+  EXPECT_TRUE(Settled("r"));
+  EXPECT_EQ(FindInt(Status(), {"updatedReplicas"}), 0);
+  Want(3, {1, 2, 3}, R"({"spec": {"image": {"tag": "3.9"}, "rolloutRevision": "r2"}})");
+  executor.RunFor(2min);
+  EXPECT_EQ(world.replaced.size(), 3U);
+  EXPECT_TRUE(Settled("r2"));
+}
+
+TEST_F(MemberZooKeeperTest, MetricsSayHowItIsAndWhatHasHappened) {
+  Want(3, {1, 2, 3});
+  executor.RunFor(30s);
+  EXPECT_EQ(Metric("evenkeel_zookeeper_servers"), 3);
+  EXPECT_EQ(Metric("evenkeel_zookeeper_ready_servers"), 3);
+  EXPECT_EQ(Metric("evenkeel_zookeeper_quorum_healthy"), 1);
+  EXPECT_EQ(Metric("evenkeel_zookeeper_progressing"), 0);
+  EXPECT_EQ(Metric("evenkeel_zookeeper_replacements_total"), -1);
+  Want(4, {1, 2, 3, 4}, R"({"spec": {"image": {"tag": "3.9"}, "rolloutRevision": "r2"}})");
+  executor.RunFor(5s);
+  EXPECT_EQ(Metric("evenkeel_zookeeper_progressing"), 1);
+  executor.RunFor(2min);
+  EXPECT_EQ(Metric("evenkeel_zookeeper_replacements_total"), 3);
+  EXPECT_EQ(Metric("evenkeel_zookeeper_member_changes_total"), 1);
+  EXPECT_EQ(Metric("evenkeel_zookeeper_updated_servers"), 4);
+  Want(4, {1, 2}, "{}");
+  executor.RunFor(10s);
+  EXPECT_EQ(Metric("evenkeel_zookeeper_valid"), 0);
+  api->Remove(ZooKeepers(), "data/zk");
+  executor.RunFor(10s);
+  EXPECT_EQ(Metric("evenkeel_zookeeper_servers"), -1) << "it is gone, and so is what was told of it";
+}
+
+TEST_F(MemberZooKeeperTest, AnOlderMemberGetsTheBudgetThatItKnows) {
+  Own({"policy/v1 poddisruptionbudgets"});
+  Want(3, {1, 2, 3});
+  executor.RunFor(30s);
+  EXPECT_TRUE(Settled("r")) << base::ToText(Status());
+  EXPECT_EQ(FindString(api->objects["poddisruptionbudgets"].at("data/zk"), {"apiVersion"}), "policy/v1beta1");
+  // The member is brought up to date, step by step.
+  client->unserved = {};
+  executor.RunFor(1min);
+  EXPECT_TRUE(Settled("r"));
+  client->unserved = {"policy/v1beta1 poddisruptionbudgets"};
+  api->EndWatches(base::Error(base::Code::kUnavailable, "restarted"), client);
+  api->Remove(kube::resources::PodDisruptionBudgets(), "data/zk");
+  executor.RunFor(1min);
+  EXPECT_EQ(FindString(api->objects["poddisruptionbudgets"].at("data/zk"), {"apiVersion"}), "policy/v1");
 }
 
 TEST_F(MemberZooKeeperTest, AnotherReplicaGoesOn) {
@@ -310,7 +381,7 @@ TEST_F(MemberZooKeeperTest, WithoutAnAnswerFromAVoterNothingIsStopped) {
   Want(3, {1, 2, 3});
   executor.RunFor(30s);
   world.cut_off = {1};
-  Want(3, {1, 2, 3}, R"({"spec": {"image": {"tag": "3.9"}}})");
+  Want(3, {1, 2, 3}, R"({"spec": {"image": {"tag": "3.9"}, "rolloutRevision": "r2"}})");
   executor.RunFor(1min);
   // The one that is not heard of goes first, for it may be down; nobody else before it is back.
   EXPECT_EQ(world.replaced, std::vector<std::string>{"zk-0"});
@@ -329,7 +400,7 @@ TEST_F(MemberZooKeeperTest, OneThatFallsSilentElsewhereIsTheLeadersToJudgeOnceIt
   executor.RunFor(10s);
   // As if it stood still: the leader goes on counting it for a while.
   world.cut_off = {4};
-  Want(3, {1, 2, 3, 4, 5}, R"({"spec": {"image": {"tag": "3.9"}}})");
+  Want(3, {1, 2, 3, 4, 5}, R"({"spec": {"image": {"tag": "3.9"}, "rolloutRevision": "r2"}})");
   executor.RunFor(10s);
   EXPECT_TRUE(world.replaced.empty());
   EXPECT_EQ(Condition("Progressing", "message"), "server 4 does not answer, and its leader may not know yet");
@@ -354,11 +425,41 @@ TEST_F(MemberZooKeeperTest, AShutFenceHoldsEverything) {
   Want(3, {1, 2, 3});
   executor.RunFor(30s);
   fence->Close();
-  Want(4, {1, 2, 3, 4}, R"({"spec": {"image": {"tag": "3.9"}}})");
+  Want(4, {1, 2, 3, 4}, R"({"spec": {"image": {"tag": "3.9"}, "rolloutRevision": "r2"}})");
   executor.RunFor(1min);
   EXPECT_TRUE(world.replaced.empty());
   EXPECT_TRUE(world.changes.empty());
   EXPECT_EQ(FindInt(api->objects["statefulsets"].at("data/zk"), {"spec", "replicas"}), 3);
+}
+
+TEST_F(MemberZooKeeperTest, AnObjectThatIsRefusedIsToldOf) {
+  Want(3, {1, 2, 3});
+  executor.RunFor(30s);
+  client->unserved = {"apps/v1 statefulsets"};
+  Want(3, {1, 2, 3}, R"({"spec": {"podTemplate": {"spec": {"runtimeClassName": "b"}}, "rolloutRevision": "b"}})");
+  executor.RunFor(10s);
+  EXPECT_EQ(Condition("Progressing", "status"), "False");
+  EXPECT_EQ(Condition("Progressing", "reason"), "ObjectRefused");
+  EXPECT_EQ(Condition("Progressing", "message").substr(0, 21), "StatefulSet data/zk: ");
+  EXPECT_EQ(FindString(Status(), {"observedRevision"}), "r");
+}
+
+TEST_F(MemberZooKeeperTest, AnObjectOfSomebodyElseIsLeftAloneAndToldOf) {
+  Json service = *base::ParseJson(R"({"apiVersion": "v1", "kind": "Service", "spec": {"clusterIP": "10.0.0.1"},
+      "metadata": {"name": "zk-headless", "namespace": "data"}})",
+                                  "test");
+  api->Put(kube::resources::Services(), service);
+  Want(3, {1, 2, 3});
+  executor.RunFor(10s);
+  EXPECT_EQ(Condition("Progressing", "reason"), "ObjectRefused");
+  EXPECT_EQ(Condition("Progressing", "message"),
+            "Service data/zk-headless: it is there and not of this ZooKeeper: remove it, or give it the label "
+            "evenkeel.dev/zookeeper=zk");
+  EXPECT_EQ(FindString(api->objects["services"].at("data/zk-headless"), {"spec", "clusterIP"}), "10.0.0.1");
+  base::Ensure(service, {"metadata", "labels", kEnsembleLabel}) = "zk";
+  api->Put(kube::resources::Services(), service);
+  executor.RunFor(1min);
+  EXPECT_TRUE(Settled("r")) << base::ToText(Status());
 }
 
 TEST_F(MemberZooKeeperTest, AnInvalidSpecChangesNothing) {

@@ -14,6 +14,12 @@ class Changer {
 
   MembersChange Run() {
     result_.set_replicas = present_;
+    // Those that voters elsewhere count on again are let go in order; the others have nobody who could be asked.
+    if (spec_.abandoned && !ensemble_.HasVotersElsewhere()) {
+      result_.set_replicas = spec_.replicas;
+      if (present_ != spec_.replicas) result_.waits_for = "pods have to go";
+      return std::move(result_);
+    }
     // Before anything was ever agreed on, all servers know each other from the same list.
     if (!ensemble_.formed()) {
       result_.set_replicas = spec_.replicas;
@@ -50,6 +56,12 @@ class Changer {
       return;
     }
     const int64_t id = IdAt(known);
+    if (picture_.settled.contains(id)) {
+      result_.waits_for = fmt::format(
+          "server {} was a member, and has been let go by others since: it is taken in again only with another rolloutRevision",
+          id);
+      return;
+    }
     const ServerPod* pod = FindPod(id);
     result_.waits_for = fmt::format("server {} does not serve yet, so it is no member", id);
     if (pod == nullptr || pod->terminating || !ensemble_.Serves(id)) return;
@@ -86,12 +98,16 @@ class Changer {
 
   /// A server that does not serve and has nobody beside it can be let go only from another cluster.
   void ReleaseElsewhere() {
-    for (const int64_t id : spec_.leaving) {
+    std::set<int64_t> leaving = spec_.leaving;
+    leaving.insert(spec_.recovery.absent.begin(), spec_.recovery.absent.end());
+    for (const int64_t id : leaving) {
       if (!ensemble_.IsMember(id) || ensemble_.Serves(id) || picture_.newly_silent.contains(id)) continue;
       const auto via = std::ranges::find_if(
           picture_.pods, [&](const ServerPod& pod) { return pod.id != id && !pod.terminating && ensemble_.Serves(pod.id); });
       // One at a time, and only where nobody else is missed.
-      if (via == picture_.pods.end() || !ensemble_.WhyNotInSync(id).empty()) return;
+      std::set<int64_t> missing = spec_.recovery.absent;
+      missing.insert(id);
+      if (via == picture_.pods.end() || !ensemble_.WhyNotInSync(missing).empty()) return;
       result_.released = fmt::format("server {}, which does not serve in its cluster, is let go", id);
       Ask({}, {id}, *via);
       return;

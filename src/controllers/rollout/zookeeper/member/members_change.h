@@ -4,6 +4,10 @@
 // one that was agreed on, so replacing the file and restarting would change nothing; and nobody has to restart. Each cluster
 // cares for its own servers only: one that is missing among the members is started from the list that is wanted, follows
 // without a vote, and is taken in once it serves; one that is to go is let go first, and stopped then. One at a time each.
+//
+// Whoever was a member and is none any more was let go by others, who may know better: a cluster that was cut off still has the
+// spec of before. So each server is taken in once for each rolloutRevision, and the hub, which sees that it only follows,
+// gives another one if it is still wanted.
 #pragma once
 
 #include <optional>

@@ -6,6 +6,7 @@ namespace evenkeel::controllers::rollout::zookeeper::member {
 namespace {
 
 using testing::LineOf;
+using testing::Lines;
 using testing::PictureOf;
 using testing::Server;
 using testing::SpecOf;
@@ -22,6 +23,8 @@ MembersChange Next(const Picture& picture) {
 }
 
 const std::vector<int64_t> kThree{1, 2, 3};
+const std::set<int64_t> kFirstThree{1, 2, 3};
+constexpr char kAbandoned[] = R"({"spec": {"abandoned": true}})";
 
 TEST(MembersChange, AFirstDeploymentStartsAllAtOnce) {
   Picture picture = PictureOf(SpecOf(3, kThree), {}, {}, {}, 0);
@@ -132,6 +135,56 @@ TEST(MembersChange, NothingChangesWhileNobodyLeads) {
   next = Next(picture);
   EXPECT_EQ(next.set_replicas, 3);
   EXPECT_FALSE(next.waits_for.empty());
+}
+
+TEST(MembersChange, WhoeverStandsInForALostServerIsLetGoOnceTheSurvivorsAreTogether) {
+  const std::string recovery = R"({"spec": {"recovery": {"request": "flood", "absent": [21, 22], "servers": [)" +
+                               Lines({1, 2, 11, 12, 21, 22}) + R"(]}}})";
+  const MemberSpec wanted = SpecOf(2, {1, 2, 11, 12}, 0, recovery);
+  MembersChange next = Next(PictureOf(wanted, Modes("LF"), {{11, 'F'}, {12, 'F'}}, {1, 2, 11, 12, 21, 22}, 3));
+  ASSERT_TRUE(next.change) << "although two are missing";
+  EXPECT_EQ(next.change->leaving, std::vector<int64_t>{21});
+  EXPECT_EQ(next.waits_for, "") << "nothing here waits for that";
+  next = Next(PictureOf(wanted, Modes("LF"), {{11, 'F'}, {12, 'F'}}, {1, 2, 11, 12, 22}, 3));
+  EXPECT_EQ(next.change->leaving, std::vector<int64_t>{22});
+  next = Next(PictureOf(wanted, Modes("LF"), {{11, 'F'}, {12, '-'}}, {1, 2, 11, 12, 22}, 2));
+  EXPECT_FALSE(next.change) << "a survivor is missed";
+  EXPECT_FALSE(Next(PictureOf(wanted, Modes("LF"), {{11, 'F'}, {12, 'F'}}, {1, 2, 11, 12}, 3)).change);
+}
+
+TEST(MembersChange, ServersThatWereGivenUpStopWhateverTheySay) {
+  Picture picture = PictureOf(SpecOf(0, {31}, 0, kAbandoned), Modes("nnn"), {}, {}, 0);
+  picture.formed = true;
+  EXPECT_EQ(Next(picture).set_replicas, 0) << "without a leader nobody would let them go";
+  picture = PictureOf(SpecOf(0, {31}, 0, kAbandoned), Modes("LFF"), {}, {1, 2, 3, 11, 21}, 2);
+  MembersChange next = Next(picture);
+  EXPECT_EQ(next.set_replicas, 0) << "and with a leader of their own they are another ensemble";
+  EXPECT_FALSE(next.change);
+  picture = PictureOf(picture.spec, Modes("FFF"), {{11, 'L'}}, {11, 21}, 1);
+  EXPECT_EQ(Next(picture).set_replicas, 0) << "they follow without a vote";
+}
+
+TEST(MembersChange, ServersThatWereGivenUpAndAreCountedOnAreLetGoFirst) {
+  Picture picture = PictureOf(SpecOf(0, {11}, 0, kAbandoned), Modes("FF"), {{11, 'L'}, {12, 'F'}}, {1, 2, 11, 12}, 3);
+  MembersChange next = Next(picture);
+  EXPECT_EQ(next.set_replicas, 2);
+  ASSERT_TRUE(next.change);
+  EXPECT_EQ(next.change->leaving, std::vector<int64_t>{2});
+  next = Next(PictureOf(picture.spec, Modes("LF"), {{11, 'F'}}, {1, 2, 11}, 2));
+  EXPECT_EQ(next.set_replicas, 2) << "also where their leader is here";
+  EXPECT_EQ(next.change->leaving, std::vector<int64_t>{2});
+}
+
+TEST(MembersChange, WhoWasLetGoByOthersIsTakenInOnlyWithAnotherRevision) {
+  Picture picture = PictureOf(SpecOf(3, {1, 2, 3, 11, 21}), Modes("FFF"), {{11, 'L'}, {21, 'F'}}, {11, 21}, 1);
+  EXPECT_TRUE(Next(picture).change) << "they come for the first time";
+  picture.settled = {2, 3};
+  EXPECT_TRUE(Next(picture).change) << "it is new here";
+  picture.settled = kFirstThree;
+  const MembersChange next = Next(picture);
+  EXPECT_FALSE(next.change);
+  EXPECT_EQ(next.set_replicas, 3);
+  EXPECT_EQ(next.waits_for.substr(0, 21), "server 1 was a member");
 }
 
 TEST(MembersChange, WhatBelongsToTheEnsembleIsMadeAnewWhenAllOfItIsGone) {

@@ -60,20 +60,26 @@ Mode Ensemble::ModeOf(int64_t id) const {
   return answer == nullptr ? Mode::kNotServing : answer->mode;
 }
 
-std::string Ensemble::WhyNotInSync(int64_t except) const {
+std::string Ensemble::WhyNotInSync(const std::set<int64_t>& except) const {
   if (leader_ == 0) return "no single leader is known";
   if (voters_.empty() || in_sync_ < 0) return fmt::format("server {} leads, but does not say who follows", leader_);
   for (const int64_t id : voters_) {
-    if (id == except || Serves(id)) continue;
+    if (except.contains(id) || Serves(id)) continue;
     // In other clusters not everything can be reached from here; that something answers and does not serve counts.
     if (own_.contains(id) || Of(id) != nullptr) return fmt::format("server {} does not serve", id);
     if (newly_silent_.contains(id)) return fmt::format("server {} does not answer, and its leader may not know yet", id);
   }
   const auto voters = static_cast<int64_t>(voters_.size());
   const int64_t missing = voters - in_sync_;
-  const int64_t allowed = IsVoter(except) && !Serves(except) ? 1 : 0;
+  const int64_t allowed = std::ranges::count_if(except, [this](int64_t id) { return IsVoter(id) && !Serves(id); });
   if (missing > allowed) return fmt::format("{} of {} voters are in sync with server {}", in_sync_, voters, leader_);
   return "";
+}
+
+bool Ensemble::HasVotersElsewhere() const {
+  if (leader_ == 0) return false;
+  const auto here = std::ranges::count_if(own_, [this](int64_t id) { return IsVoter(id) && Serves(id); });
+  return !own_.contains(leader_) || in_sync_ > here;
 }
 
 std::string Ensemble::WhyNoQuorum() const {

@@ -22,6 +22,11 @@ struct ServerPod {
   bool ready = false;        ///< Kubernetes counts it as ready
 };
 
+struct VolumeClaim {
+  std::string name, uid;
+  int64_t ordinal = 0;
+};
+
 struct Picture {
   MemberSpec spec;
   std::string super_digest;             ///< of the password that servers are started with
@@ -29,6 +34,7 @@ struct Picture {
   std::optional<int64_t> set_replicas;  ///< of the StatefulSet; nullopt: there is none
   std::string set_revision;             ///< kPodRevision that its pods are made with
   std::vector<ServerPod> pods;          ///< by id
+  std::vector<VolumeClaim> claims;      ///< of servers' volumes, without those that are being deleted
   /// Answers of the servers here, by the uid of the pod that was asked: what the one before it said does not count.
   std::map<std::string, Answer> own;
   /// Answers of servers in other clusters, as far as they can be reached, by id.
@@ -36,6 +42,11 @@ struct Picture {
   /// Servers in other clusters that have been silent for less long than a leader takes to notice.
   std::set<int64_t> newly_silent;
   bool formed = false;  ///< a quorum has been seen before
+  /// All that spec.rolloutRevision asks for has been done once. Pods that a newer program would make differently wait for
+  /// another one, since only the hub knows whose turn it is.
+  bool carried_out = false;
+  /// The servers here that were members when spec.rolloutRevision had been carried out; none as long as it has not.
+  std::set<int64_t> settled;
 };
 
 /// The members of a picture's ensemble as their answers show them.
@@ -59,9 +70,11 @@ class Ensemble {
   bool Serves(int64_t id) const { return ModeOf(id) != Mode::kNotServing; }
   bool IsVoter(int64_t id) const { return voters_.contains(id); }
   bool IsMember(int64_t id) const { return FindServer(servers_, id) != nullptr; }
-  /// Why the voters other than `except` (0: all) are not known to be in sync with one leader; "" when they are. A server that
+  /// Why the voters other than `except` are not known to be in sync with one leader; "" when they are. A server that
   /// does not answer here counts if the leader says so, and has had the time to notice.
-  std::string WhyNotInSync(int64_t except) const;
+  std::string WhyNotInSync(const std::set<int64_t>& except) const;
+  /// A voter of another cluster leads or follows: the servers here are not an ensemble by themselves.
+  bool HasVotersElsewhere() const;
   /// Why there is no healthy majority; "" when there is.
   std::string WhyNoQuorum() const;
 

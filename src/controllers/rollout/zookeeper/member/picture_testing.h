@@ -16,6 +16,13 @@ inline std::string LineOf(int64_t id, const std::string& role = "participant") {
   return fmt::format("server.{}=h{}:2888:3888:{};2181", id, id, role);
 }
 
+/// As JSON: "\"server.1=...\", ...".
+inline std::string Lines(const std::vector<int64_t>& ids) {
+  std::string text;
+  for (const int64_t id : ids) text += (text.empty() ? "\"" : ", \"") + LineOf(id) + "\"";
+  return text;
+}
+
 /// A ZooKeeper object of `replicas` servers after `offset`, in a list of `ids`.
 inline base::Json ObjectOf(int64_t replicas, const std::vector<int64_t>& ids, int64_t offset = 0,
                            const std::string& more = "{}") {

@@ -42,7 +42,9 @@ std::string WhyWait(const Picture& picture, const Ensemble& ensemble, const std:
     if (!back)
       return fmt::format("pod {} has been replaced and does not {} yet", pod.name, ensemble.leader() == 0 ? "answer" : "serve");
   }
-  if (ensemble.Serves(next.id)) return ensemble.WhyNotInSync(next.id);
+  if (ensemble.Serves(next.id)) {
+    return picture.spec.hold ? "spec.hold is set: nothing that serves is stopped" : ensemble.WhyNotInSync({next.id});
+  }
   if (ensemble.formed() && picture.spec.ephemeral && ensemble.leader() == 0) {
     return fmt::format("nobody leads, and what pod {} knows would go with it", next.name);
   }

@@ -17,7 +17,7 @@ struct Replacement {
 /// last. Before a server that serves is stopped, one leader has to be known, and every other voter of the whole ensemble in
 /// sync with it; a server that was replaced has to be back. While no quorum has ever been there, nothing can be lost, and only
 /// one after the other is asked for. A server on a volume that goes with its pod is never deleted while nobody leads: it may be
-/// the only one that knows the last writes.
+/// the only one that knows the last writes. With spec.hold none that serves is stopped.
 Replacement NextReplacement(const Picture& picture, const Ensemble& ensemble, const std::string& wanted_revision);
 
 }  // namespace evenkeel::controllers::rollout::zookeeper::member

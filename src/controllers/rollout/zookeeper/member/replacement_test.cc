@@ -92,6 +92,14 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"NotWhileOneIsDown", "F L F+", {{4, 'F'}, {5, '-'}}, kFive, 3, "", "in sync"}),
     [](const auto& tested) { return tested.param.name; });
 
+const std::string kHold = R"({"spec": {"hold": true}})";
+
+INSTANTIATE_TEST_SUITE_P(
+    Hold, ReplacementTest,
+    ::testing::Values(Case{"NothingThatServesStops", "F L F", {}, kThree, 2, "", "spec.hold is set", {}, kHold},
+                      Case{"WhatIsDownIsMended", "F L n", {}, kThree, 1, "zk-2", "does not serve", {}, kHold}),
+    [](const auto& tested) { return tested.param.name; });
+
 INSTANTIATE_TEST_SUITE_P(
     WithoutAQuorum, ReplacementTest,
     ::testing::Values(
