@@ -7,8 +7,8 @@ namespace {
 
 // Numbers as in Karmada's own tests of its names; those with a "d" follow from its rule.
 TEST(KarmadaNamesTest, N01AndN02OfBindings) {
-  EXPECT_EQ(BindingName("Role", "system:controller:tom"), "system.controller.tom-role");
-  EXPECT_EQ(BindingName("ZooKeeper", "zk"), "zk-zookeeper");
+  EXPECT_EQ(BindingName("Role", "system:controller:tom"), "system.controller.tom-role") << "N01";
+  EXPECT_EQ(BindingName("ZooKeeper", "zk"), "zk-zookeeper") << "N02";
 }
 
 TEST(KarmadaNamesTest, N03OfExecutionNamespaces) {
@@ -20,11 +20,11 @@ TEST(KarmadaNamesTest, N03OfExecutionNamespaces) {
 }
 
 TEST(KarmadaNamesTest, N04ToN09OfWorks) {
-  EXPECT_EQ(WorkName("Deployment", "nginx", "default"), "nginx-687f7fb96f");
-  EXPECT_EQ(WorkName("ZookeeperCluster", "zk", "default"), "zk-6bbfdb465c");
-  EXPECT_EQ(WorkName("Service", "derived-zk-headless", "default"), "derived-zk-headless-847545fdfb");
-  EXPECT_EQ(WorkName("Pod", "pod", ""), "pod-6c46fd8b9d");
-  EXPECT_EQ(WorkName("Pods", "work:pod", "default"), "work.pod-85bc474696");
+  EXPECT_EQ(WorkName("Deployment", "nginx", "default"), "nginx-687f7fb96f") << "N04";
+  EXPECT_EQ(WorkName("ZookeeperCluster", "zk", "default"), "zk-6bbfdb465c") << "N06";
+  EXPECT_EQ(WorkName("Service", "derived-zk-headless", "default"), "derived-zk-headless-847545fdfb") << "N08";
+  EXPECT_EQ(WorkName("Pod", "pod", ""), "pod-6c46fd8b9d") << "N09";
+  EXPECT_EQ(WorkName("Pods", "work:pod", "default"), "work.pod-85bc474696") << "N09";
 }
 
 TEST(KarmadaNamesTest, N10OfWhatIsImported) {

@@ -5,6 +5,7 @@
 #include "client/fenced_client.h"
 #include "embedded/apiserver/epoch_gate.h"
 #include "embedded/apiserver/errors.h"
+#include "embedded/apiserver/event_expiry.h"
 #include "embedded/apiserver/raw_json.h"
 
 namespace evenkeel::embedded::apiserver {
@@ -30,6 +31,7 @@ Api::Api(ApiOptions options)
 }
 
 Api::~Api() {
+  event_expiry_.reset();
   compactor_.reset();
   definitions_watch_.reset();
   StopAdmission();
@@ -42,7 +44,11 @@ void Api::Run(base::Task task) {
 }
 
 Status Api::Start() {
-  if (options_.executor != nullptr) compactor_ = std::make_unique<Compactor>(*options_.store, *options_.executor);
+  if (options_.executor != nullptr) {
+    compactor_ = std::make_unique<Compactor>(*options_.store, *options_.executor);
+    const std::string events = table_.Find("", "v1", "events")->prefix;
+    event_expiry_ = std::make_unique<EventExpiry>(*options_.store, events, *options_.executor);
+  }
   const ServedPointer definitions = table_.Find(kDefinitionsGroup, "v1", kDefinitionsPlural);
   store::Revision revision = options_.store->current_revision();
   if (definitions != nullptr) {

@@ -39,6 +39,7 @@ using base::Result;
 using base::Status;
 
 class EpochGate;
+class EventExpiry;
 
 struct ApiOptions {
   std::string name;  ///< of the cluster, for messages and metrics: "hub", "member-1"
@@ -49,8 +50,8 @@ struct ApiOptions {
   AuditSink* audit = nullptr;  ///< hears of every write; null: nobody does
   /// How webhooks are asked; empty: PostToWebhook. Not in virtual time, unless without an executor.
   WebhookPoster webhook_poster = {};
-  /// Compacts the store and asks webhooks on strands of it. Needed where store->reads_block(): whatever reads then runs on
-  /// strands of it, too, instead of the threads of the store.
+  /// Compacts the store, lets events expire and asks webhooks on strands of it. Needed where store->reads_block(): whatever
+  /// reads then runs on strands of it, too, instead of the threads of the store.
   base::Executor* executor = nullptr;
 };
 
@@ -239,6 +240,7 @@ class Api {
   std::unique_ptr<store::Watch> webhooks_watch_;
   std::vector<std::shared_ptr<base::Strand>> admission_strands_;
   std::unique_ptr<Compactor> compactor_;
+  std::unique_ptr<EventExpiry> event_expiry_;
 };
 
 /// A client that calls `api` directly as `user`, with no sockets or threads; in virtual time everything happens on the caller's

@@ -167,7 +167,7 @@ Result<std::unique_ptr<store::Watch>> Api::Watch(const Call& call, const WatchQu
             handler(EventType::kProgress, nullptr, event.revision, nullptr);
             continue;
           }
-          const auto shared = events_.Share(event);
+          const auto shared = events_.Share(event, options_.clock->Monotonic());
           const bool before = selection->MatchedBefore(*shared);
           const bool now = !shared->deleted() && selection->MatchesNow(*shared);
           if (!before && !now) {

@@ -84,10 +84,11 @@ class TestResponder : public Responder {
     reply_->headers = response.headers;
     for (const Chunk& chunk : response.body) reply_->body += *chunk;
   }
-  std::shared_ptr<ResponseStream> StartStream(int status, std::string content_type) override {
+  std::shared_ptr<ResponseStream> StartStream(int status, std::string content_type, HttpHeaders headers) override {
     EXPECT_EQ(reply_->status, 0) << "answered twice";
     reply_->status = status;
     reply_->content_type = std::move(content_type);
+    reply_->headers = std::move(headers);
     reply_->stream = std::make_shared<TestStream>();
     return reply_->stream;
   }

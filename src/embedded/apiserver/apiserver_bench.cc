@@ -36,7 +36,7 @@ class LastResponder : public Responder {
   explicit LastResponder(HttpResponse& last, std::shared_ptr<NowhereStream> stream = nullptr)
       : last_(last), stream_(std::move(stream)) {}
   void Send(HttpResponse response) override { last_ = std::move(response); }
-  std::shared_ptr<ResponseStream> StartStream(int status, std::string) override {
+  std::shared_ptr<ResponseStream> StartStream(int status, std::string, HttpHeaders) override {
     last_.status = status;
     return stream_;
   }

@@ -70,7 +70,7 @@ TEST(AuthenticatorTest, SaysWhichLineOfATokenFileIsWrong) {
 struct Answered final : Responder {
   explicit Answered(int& into) : status(into) {}
   void Send(HttpResponse response) override { status = response.status; }
-  std::shared_ptr<ResponseStream> StartStream(int, std::string) override { return nullptr; }
+  std::shared_ptr<ResponseStream> StartStream(int, std::string, HttpHeaders) override { return nullptr; }
   int& status;
 };
 

@@ -15,15 +15,22 @@ Compactor::~Compactor() {
 
 void Compactor::Schedule() {
   timer_ = strand_->PostAfter(kInterval, [this] {
-    const store::Revision now = store_.current_revision();
-    if (last_ > store_.compacted_revision()) {
-      if (auto compacted = store_.Compact(last_); !compacted) {
-        base::log::Warn("the store's history could not be compacted and is tried again", {{"error", compacted.error()}});
-      }
+    constexpr size_t kTurns = kKept / kInterval;
+    revisions_.push_back(store_.current_revision());
+    if (revisions_.size() > kTurns) {
+      const store::Revision past = revisions_.front();
+      revisions_.pop_front();
+      Compact(past);
     }
-    last_ = now;
     Schedule();
   });
+}
+
+void Compactor::Compact(store::Revision revision) {
+  if (revision <= store_.compacted_revision()) return;
+  if (const auto compacted = store_.Compact(revision); !compacted) {
+    base::log::Warn("the store's history could not be compacted and is tried again", {{"error", compacted.error()}});
+  }
 }
 
 }  // namespace evenkeel::embedded::apiserver

@@ -1,7 +1,8 @@
-// Forgets the store's history as kube-apiserver does: every five minutes, up to where it was five minutes ago. Readers of a
-// list in pages and watches that resume have at least that long.
+// Forgets the store's history up to where it was five minutes ago, as kube-apiserver does, but every minute, so that what is
+// kept stays much the same. Readers of a list in pages and watches that resume have at least these five minutes.
 #pragma once
 
+#include <deque>
 #include <memory>
 
 #include "base/executor.h"
@@ -11,7 +12,8 @@ namespace evenkeel::embedded::apiserver {
 
 class Compactor {
  public:
-  static constexpr base::Duration kInterval = std::chrono::minutes(5);
+  static constexpr base::Duration kInterval = std::chrono::minutes(1);
+  static constexpr base::Duration kKept = std::chrono::minutes(5);
 
   /// The store must outlive it.
   Compactor(store::Store& store, base::Executor& executor);
@@ -20,11 +22,12 @@ class Compactor {
 
  private:
   void Schedule();
+  void Compact(store::Revision revision);
 
   store::Store& store_;
   std::shared_ptr<base::Strand> strand_;
   base::Timer timer_;
-  store::Revision last_ = 0;
+  std::deque<store::Revision> revisions_;  ///< at each turn of the last kKept, the oldest first
 };
 
 }  // namespace evenkeel::embedded::apiserver

@@ -7,7 +7,7 @@
 namespace evenkeel::embedded::apiserver {
 namespace {
 
-TEST(CompactorTest, KeepsFiveToTenMinutesOfHistory) {
+TEST(CompactorTest, KeepsFiveToSixMinutesOfHistory) {
   base::VirtualExecutor executor(base::Time{});
   auto store = store::NewMemoryStore();
   auto write = [&](const char* value) {
@@ -18,7 +18,7 @@ TEST(CompactorTest, KeepsFiveToTenMinutesOfHistory) {
   Compactor compactor(*store, executor);
   executor.RunFor(Compactor::kInterval);
   write("3");
-  executor.RunFor(Compactor::kInterval - std::chrono::seconds(1));
+  executor.RunFor(Compactor::kKept - std::chrono::seconds(1));
   EXPECT_TRUE(store->Get("/a", first)) << "not five minutes since it was looked at";
   executor.RunFor(std::chrono::seconds(1));
   EXPECT_EQ(store->Get("/a", first).error().code(), base::Code::kExpired);

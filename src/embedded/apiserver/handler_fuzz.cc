@@ -34,7 +34,7 @@ class CountingResponder : public Responder {
  public:
   explicit CountingResponder(int& answers) : answers_(answers) {}
   void Send(HttpResponse) override { ++answers_; }
-  std::shared_ptr<ResponseStream> StartStream(int, std::string) override {
+  std::shared_ptr<ResponseStream> StartStream(int, std::string, HttpHeaders) override {
     ++answers_;
     stream_ = std::make_shared<IgnoredStream>();
     return stream_;

@@ -31,10 +31,12 @@ struct HttpRequest {
 /// Text shared with a cache or with other connections, sent without being copied.
 using Chunk = std::shared_ptr<const std::string>;
 
+using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
+
 struct HttpResponse {
   int status = 200;
   std::string content_type = "application/json";
-  std::vector<std::pair<std::string, std::string>> headers;
+  HttpHeaders headers;
   std::vector<Chunk> body;  ///< sent one after the other
 };
 
@@ -54,7 +56,7 @@ class Responder {
  public:
   virtual ~Responder() = default;
   virtual void Send(HttpResponse response) = 0;
-  virtual std::shared_ptr<ResponseStream> StartStream(int status, std::string content_type) = 0;
+  virtual std::shared_ptr<ResponseStream> StartStream(int status, std::string content_type, HttpHeaders headers) = 0;
 };
 
 class HttpHandler {

@@ -44,7 +44,7 @@ void BM_TlsStreamsSeeOneChunk(benchmark::State& state) {
   std::mutex mutex;
   std::vector<std::shared_ptr<ResponseStream>> streams;
   LambdaHandler handler([&](HttpRequest, std::unique_ptr<Responder> responder) {
-    auto stream = responder->StartStream(200, "application/json");
+    auto stream = responder->StartStream(200, "application/json", {});
     std::lock_guard lock(mutex);
     streams.push_back(std::move(stream));
   });

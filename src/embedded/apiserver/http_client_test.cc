@@ -460,7 +460,7 @@ struct WatchServer {
   std::atomic<int> closed{0};
   std::string query;
   LambdaHandler handler{[this](HttpRequest request, std::unique_ptr<Responder> responder) {
-    auto stream = responder->StartStream(200, "application/json");
+    auto stream = responder->StartStream(200, "application/json", {});
     stream->OnClosed([this] { ++closed; });
     std::lock_guard lock(mutex);
     query = request.query;

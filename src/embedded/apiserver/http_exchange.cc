@@ -50,7 +50,7 @@ void Exchange::SendError(const base::Error& error) {
 
 std::shared_ptr<ResponseStream> Exchange::StartStream(std::string content_type) {
   Count(200);
-  return responder->StartStream(200, std::move(content_type));
+  return responder->StartStream(200, std::move(content_type), {});
 }
 
 }  // namespace evenkeel::embedded::apiserver

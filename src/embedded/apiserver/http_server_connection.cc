@@ -59,11 +59,12 @@ class ServerResponder final : public Responder {
     EVENKEEL_CHECK(connection_ != nullptr);
     std::exchange(connection_, nullptr)->Deliver(std::move(response));
   }
-  std::shared_ptr<ResponseStream> StartStream(int status, std::string content_type) override {
+  std::shared_ptr<ResponseStream> StartStream(int status, std::string content_type, HttpHeaders headers) override {
     EVENKEEL_CHECK(connection_ != nullptr);
     std::shared_ptr<ServerConnection> connection = std::exchange(connection_, nullptr);
     auto stream = std::make_shared<ServerStream>(connection, connection->worker().shared().options.stream_bytes_max);
-    connection->Deliver(stream, status, std::move(content_type));
+    connection->Deliver(stream,
+                        {.status = status, .content_type = std::move(content_type), .headers = std::move(headers), .body = {}});
     return stream;
   }
 
@@ -293,10 +294,8 @@ void ServerConnection::Deliver(HttpResponse response) {
   worker_->Post([self = shared_from_this(), response = std::move(response)]() mutable { self->Answer(std::move(response)); });
 }
 
-void ServerConnection::Deliver(std::shared_ptr<ServerStream> stream, int status, std::string content_type) {
-  auto begin = [self = shared_from_this(), stream, status, content_type = std::move(content_type)] {
-    self->BeginStream(stream, status, content_type);
-  };
+void ServerConnection::Deliver(std::shared_ptr<ServerStream> stream, HttpResponse head) {
+  auto begin = [self = shared_from_this(), stream, head = std::move(head)] { self->BeginStream(stream, head); };
   if (worker_->here() && in_handler_) {
     inline_stream_ = std::move(begin);
     return;
@@ -315,9 +314,8 @@ void ServerConnection::Answer(HttpResponse response) {
   Flush();
 }
 
-void ServerConnection::BeginStream(std::shared_ptr<ServerStream> stream, int status, const std::string& content_type) {
+void ServerConnection::BeginStream(std::shared_ptr<ServerStream> stream, const HttpResponse& head) {
   if (phase_ != Phase::kHandling) return stream->ConnectionGone();
-  HttpResponse head{.status = status, .content_type = content_type, .headers = {}, .body = {}};
   if (http10_) keep_alive_ = false;
   out_.push_back(MakeChunk(ResponseHead(head, http10_ ? "" : "Transfer-Encoding: chunked\r\n", keep_alive_)));
   if (head_only_) {

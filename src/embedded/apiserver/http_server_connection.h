@@ -64,7 +64,7 @@ class ServerConnection final : public std::enable_shared_from_this<ServerConnect
 
   // Any thread; for responders.
   void Deliver(HttpResponse response);
-  void Deliver(std::shared_ptr<ServerStream> stream, int status, std::string content_type);
+  void Deliver(std::shared_ptr<ServerStream> stream, HttpResponse head);
   ServerWorker& worker() { return *worker_; }
 
   /// The stream has something to send.
@@ -84,7 +84,7 @@ class ServerConnection final : public std::enable_shared_from_this<ServerConnect
   void Dispatch();
   void Refuse(int status, std::string_view reason, std::string_view message);
   void Answer(HttpResponse response);
-  void BeginStream(std::shared_ptr<ServerStream> stream, int status, const std::string& content_type);
+  void BeginStream(std::shared_ptr<ServerStream> stream, const HttpResponse& head);
   void CloseSlowStream();
   void QueueStreamBatch(std::vector<Chunk> chunks);
   void Flush();

@@ -33,7 +33,7 @@ struct StreamKeeper {
   std::vector<std::shared_ptr<ResponseStream>> streams;
   std::atomic<int> closed{0};
   LambdaHandler handler{[this](HttpRequest, std::unique_ptr<Responder> responder) {
-    auto stream = responder->StartStream(200, "application/json");
+    auto stream = responder->StartStream(200, "application/json", {});
     stream->OnClosed([this] { ++closed; });
     std::lock_guard lock(mutex);
     streams.push_back(std::move(stream));
@@ -341,7 +341,7 @@ TEST(HttpServerTest, ToleratesAnswersThatComeAfterItsEnd) {
   server.reset();
   kept[0]->Send(TextResponse(200, "late"));
   int closed = 0;
-  auto stream = kept[1]->StartStream(200, "text/plain");
+  auto stream = kept[1]->StartStream(200, "text/plain", {});
   stream->OnClosed([&] { ++closed; });
   EXPECT_EQ(closed, 1);
   EXPECT_FALSE(stream->Write(TextChunk("late")));

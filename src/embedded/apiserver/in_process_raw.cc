@@ -19,7 +19,7 @@ class RawResponder : public Responder {
   explicit RawResponder(std::shared_ptr<RawAnswer> answer) : answer_(std::move(answer)) {}
   ~RawResponder() override { Set({.status = 500, .content_type = "", .headers = {}, .body = {}}); }
   void Send(HttpResponse response) override { Set(std::move(response)); }
-  std::shared_ptr<ResponseStream> StartStream(int, std::string) override {
+  std::shared_ptr<ResponseStream> StartStream(int, std::string, HttpHeaders) override {
     Set({.status = 400,
          .content_type = "",
          .headers = {},

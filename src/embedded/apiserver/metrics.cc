@@ -6,7 +6,22 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include "embedded/apiserver/metric_families.h"
+
 namespace evenkeel::embedded::apiserver {
+namespace {
+
+using base::MetricFamily;
+using base::MetricType;
+
+constexpr MetricFamily kRequests{"apiserver_request_total", MetricType::kCounter, "Requests by verb, resource and HTTP code.",
+                                 "code resource verb"};
+constexpr MetricFamily kRequestSeconds{"apiserver_request_duration_seconds", MetricType::kHistogram,
+                                       "Time to answer, by verb and resource; watches are left out.", "resource verb"};
+constexpr MetricFamily kWatchers{"apiserver_registered_watchers", MetricType::kGauge, "Open watches by resource.", "resource"};
+constexpr MetricFamily kRevision{"evenkeel_store_revision", MetricType::kGauge, "Latest durable revision of the store."};
+
+}  // namespace
 
 struct Metrics::Impl {
   struct Row {
@@ -14,21 +29,13 @@ struct Metrics::Impl {
     prometheus::Histogram* seconds = nullptr;
   };
   prometheus::Registry registry;
-  prometheus::Family<prometheus::Counter>& requests = prometheus::BuildCounter()
-                                                          .Name("apiserver_request_total")
-                                                          .Help("Requests by verb, resource and HTTP code.")
-                                                          .Register(registry);
-  prometheus::Family<prometheus::Histogram>& seconds = prometheus::BuildHistogram()
-                                                           .Name("apiserver_request_duration_seconds")
-                                                           .Help("Time to answer, by verb and resource; watches are left out.")
-                                                           .Register(registry);
+  prometheus::Family<prometheus::Counter>& requests =
+      prometheus::BuildCounter().Name(kRequests.name).Help(kRequests.help).Register(registry);
+  prometheus::Family<prometheus::Histogram>& seconds =
+      prometheus::BuildHistogram().Name(kRequestSeconds.name).Help(kRequestSeconds.help).Register(registry);
   prometheus::Family<prometheus::Gauge>& watches =
-      prometheus::BuildGauge().Name("apiserver_registered_watchers").Help("Open watches by resource.").Register(registry);
-  prometheus::Gauge& revision = prometheus::BuildGauge()
-                                    .Name("evenkeel_store_revision")
-                                    .Help("Latest durable revision of the store.")
-                                    .Register(registry)
-                                    .Add({});
+      prometheus::BuildGauge().Name(kWatchers.name).Help(kWatchers.help).Register(registry);
+  prometheus::Gauge& revision = prometheus::BuildGauge().Name(kRevision.name).Help(kRevision.help).Register(registry).Add({});
   std::mutex mutex;
   std::map<std::tuple<std::string, std::string, int>, Row, std::less<>> rows;
 
@@ -49,6 +56,8 @@ struct Metrics::Impl {
 
 Metrics::Metrics() : impl_(std::make_unique<Impl>()) {}
 Metrics::~Metrics() = default;
+
+std::vector<MetricFamily> MetricFamilies() { return {kRequests, kRequestSeconds, kWatchers, kRevision}; }
 
 void Metrics::CountRequest(std::string_view verb, std::string_view resource, int status, base::Duration took) {
   const Impl::Row row = impl_->RowFor(verb, resource, status);

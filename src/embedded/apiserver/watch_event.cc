@@ -39,15 +39,15 @@ Chunk SharedEvent::Encoded(const std::string& key, const std::function<std::stri
   return chunk;
 }
 
-std::shared_ptr<SharedEvent> EventCache::Share(const store::Event& event) {
+std::shared_ptr<SharedEvent> EventCache::Share(const store::Event& event, base::Instant now) {
   std::lock_guard lock(mutex_);
   std::weak_ptr<SharedEvent>& slot = events_[event.revision];
   if (auto shared = slot.lock()) return shared;
   auto made = std::make_shared<SharedEvent>(event);
   slot = made;
-  recent_.push_back(made);
-  while (recent_.size() > kEventsMax) {
-    events_.erase(recent_.front()->revision());
+  recent_.push_back({made, now});
+  while (recent_.size() > kEventsMax || recent_.front().since < now - kAgeMax) {
+    events_.erase(recent_.front().event->revision());
     recent_.pop_front();
   }
   return made;

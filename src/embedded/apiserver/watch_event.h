@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/time.h"
 #include "embedded/apiserver/http.h"
 #include "embedded/apiserver/resource_table.h"
 #include "embedded/apiserver/stored.h"
@@ -49,17 +50,22 @@ class SharedEvent {
 /// The labels of stored bytes, reading only metadata.
 kube::Labels StoredLabels(std::string_view bytes);
 
-/// The events of the last revisions, so that all watchers of one write share one SharedEvent. Bounded: a watcher that replays
-/// older history makes its own.
+/// The events of the last revisions and moments, so that all watchers of one write share one SharedEvent: they hear of it one
+/// right after the other. Bounded: a watcher that replays older history makes its own.
 class EventCache {
  public:
   static constexpr size_t kEventsMax = 512;
-  std::shared_ptr<SharedEvent> Share(const store::Event& event);
+  static constexpr base::Duration kAgeMax = std::chrono::seconds(5);
+  std::shared_ptr<SharedEvent> Share(const store::Event& event, base::Instant now);
 
  private:
+  struct Recent {
+    std::shared_ptr<SharedEvent> event;
+    base::Instant since{};
+  };
   std::mutex mutex_;
   std::map<store::Revision, std::weak_ptr<SharedEvent>> events_;
-  std::deque<std::shared_ptr<SharedEvent>> recent_;
+  std::deque<Recent> recent_;
 };
 
 }  // namespace evenkeel::embedded::apiserver

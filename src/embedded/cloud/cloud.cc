@@ -8,6 +8,7 @@
 #include "controllers/autoscaler/node_group_object.h"
 #include "controllers/runtime/controller.h"
 #include "embedded/cloud/cloud_nodes.h"
+#include "embedded/cloud/event_kinds.h"
 #include "embedded/cloud/group_state.h"
 #include "embedded/cloud/node_group_definition.h"
 
@@ -181,7 +182,7 @@ base::Status Cloud::State::CleanDeleting(Json& group, const GroupState& state) {
 
 base::Status Cloud::State::Reject(Json group, const base::Error& error) {
   if (!kube::SetCondition(group, "Valid", "False", "Invalid", error.message(), options.clock->Now())) return {};
-  events.Warning(group, "InvalidNodeGroup", error.message());
+  events.Warning(group, events::kInvalidNodeGroup.reason, error.message());
   EVENKEEL_TRY(Write(std::move(group), "status"));
   return {};
 }
@@ -251,7 +252,8 @@ void Cloud::State::Add(nodeagent::NodeConfig config, const std::string& group) {
   if (!added) {
     refused.insert(config.name);
     base::log::Warn("instance does not become a node", {{"node", config.name}, {"error", added.error()}});
-    if (const auto object = groups.Get(group)) events.Warning(*object->json, "NodeRefused", added.error().message());
+    if (const auto object = groups.Get(group))
+      events.Warning(*object->json, events::kNodeRefused.reason, added.error().message());
     return;
   }
   world[config.name] = group;

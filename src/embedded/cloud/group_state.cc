@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "embedded/cloud/event_kinds.h"
 #include "kube/object.h"
 
 namespace evenkeel::embedded::cloud {
@@ -136,11 +137,12 @@ void Provision(const GroupWishes& wishes, GroupState& state, base::Time now, bas
     if (settings.fail_creations == 0) record.doomed = false;
     std::optional<Instance::Error> error;
     if (settings.quota && present >= *settings.quota) {
-      error = {Instance::ErrorClass::kOutOfResources, *settings.quota == 0 ? "OutOfStock" : "QuotaExceeded",
+      error = {Instance::ErrorClass::kOutOfResources,
+               *settings.quota == 0 ? events::kOutOfStock.reason : events::kQuotaExceeded.reason,
                *settings.quota == 0 ? "the cloud is out of instances of this kind"
                                     : "the quota of " + std::to_string(*settings.quota) + " instances is used up"};
     } else if (record.doomed) {
-      error = {Instance::ErrorClass::kOther, "CreationFailed", "the cloud failed to create the instance"};
+      error = {Instance::ErrorClass::kOther, events::kCreationFailed.reason, "the cloud failed to create the instance"};
     }
     if (error && (!record.error || record.error->code != error->code)) {
       progress.failures.push_back(error->code + ": " + record.node + ": " + error->message);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "embedded/federation/bindings.h"
+#include "embedded/federation/dependencies.h"
 #include "embedded/federation/selectors.h"
 
 namespace evenkeel::embedded::federation {
@@ -104,6 +105,8 @@ base::Result<controllers::runtime::ReconcileResult> BindingScheduler::Reconcile(
   const std::string_view scheduler = FindString(*binding->json, {"spec", "schedulerName"});
   if (!scheduler.empty() && scheduler != "default-scheduler") return {};
   if (base::FindBool(*binding->json, {"spec", "suspension", "scheduling"})) return {};
+  // It goes where those are that require it.
+  if (IsAttached(*binding->json) && Find(*binding->json, {"spec", "requiredBy"}) != nullptr) return {};
   std::vector<const Json*> clusters;
   for (const auto& [name, cluster] : hub_.clusters.items()) {
     if (!cluster->meta.deletion_time) clusters.push_back(cluster->json.get());

@@ -46,6 +46,7 @@ TEST(BindingsTest, B02TheTemplateDecidesOnConflicts) {
 
 TEST(BindingsTest, B03Suspension) {
   EXPECT_FALSE(SuspendsDispatching(Yaml("{spec: {}}"), "m1"));
+  EXPECT_FALSE(SuspendsDispatching(Yaml("{spec: {suspension: {}}}"), "m1"));
   EXPECT_FALSE(SuspendsDispatching(Yaml("{spec: {suspension: {dispatching: false}}}"), "m1"));
   EXPECT_TRUE(SuspendsDispatching(Yaml("{spec: {suspension: {dispatching: true}}}"), "m1"));
   const Json listed = Yaml("{spec: {suspension: {dispatchingOnClusters: {clusterNames: [m1]}}}}");
@@ -177,6 +178,32 @@ TEST_F(ScheduleTest, WeightsAreTheLargestOfTheRulesThatMatch) {
   EXPECT_EQ(Schedule("{replicas: 3, placement: {replicaScheduling: {replicaSchedulingType: Divided, " + rules + "}}}"),
             "m1:2 m2:1 ")
       << "D07";
+}
+
+TEST_F(ScheduleTest, WithoutWeightsAllCountTheSame) {
+  clusters_[2] = Yaml("{metadata: {name: m3}}");
+  const std::string divided = "replicaSchedulingType: Divided, replicaDivisionPreference: Weighted";
+  EXPECT_EQ(Schedule("{replicas: 12, placement: {replicaScheduling: {" + divided + "}}}"), "m1:4 m2:4 m3:4 ") << "D04";
+  EXPECT_EQ(Schedule("{replicas: 3, placement: {replicaScheduling: {" + divided + R"(, weightPreference: {staticWeightList: [
+      {targetCluster: {clusterNames: [m2]}, weight: 5}]}}}})"),
+            "m2:3 ")
+      << "D06";
+}
+
+TEST_F(ScheduleTest, ClusterIHasIReplicas) {
+  clusters_.clear();
+  std::string weights, expected;
+  for (int i = 1; i <= 6; ++i) {
+    const std::string name = "m" + std::to_string(i), weight = std::to_string(i);
+    clusters_.push_back(Yaml("{metadata: {name: " + name + "}}"));
+    weights += (i > 1 ? ", " : "") + ("{targetCluster: {clusterNames: [" + name + "]}, weight: " + weight + "}");
+    expected += name + ":" + weight + " ";
+  }
+  EXPECT_EQ(Schedule("{replicas: 21, placement: {replicaScheduling: {replicaSchedulingType: Divided, weightPreference: "
+                     "{staticWeightList: [" +
+                     weights + "]}}}}"),
+            expected)
+      << "E01";
 }
 
 TEST_F(ScheduleTest, TaintsKeepOutWhatComesAndLeaveWhatIsThere) {

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "client/definitions.h"
 #include "embedded/federation/bindings.h"
+#include "embedded/federation/event_kinds.h"
 #include "embedded/federation/selectors.h"
 #include "embedded/federation/validation.h"
 #include "kube/karmada.h"
@@ -131,7 +132,7 @@ Detector::Done Detector::ReconcilePolicy(const std::string& key) {
   controllers::runtime::ReconcileResult result;
   if (policy != nullptr) {
     if (const auto valid = ValidatePropagation(*policy->json); !valid) {
-      hub_.events.Warning(*policy->json, "InvalidPolicy", valid.error().message());
+      hub_.events.Warning(*policy->json, events::kInvalidPolicy.reason, valid.error().message());
       return result;
     }
     for (const Json& selector : base::FindArray(*policy->json, {"spec", "resourceSelectors"})) {

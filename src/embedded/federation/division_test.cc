@@ -28,10 +28,10 @@ Counts ByWeights(int64_t replicas, const Counts& weights) {
 }
 
 TEST(StaticWeightsTest, D01ToD04) {
-  EXPECT_EQ(ByWeights(12, {3, 2, 1}), (Counts{6, 4, 2}));
-  EXPECT_EQ(ByWeights(13, {3, 2, 1}), (Counts{7, 4, 2}));
-  EXPECT_EQ(ByWeights(14, {3, 2, 1}), (Counts{7, 5, 2}));
-  EXPECT_EQ(ByWeights(12, {0, 0, 0}), (Counts{4, 4, 4}));
+  EXPECT_EQ(ByWeights(12, {3, 2, 1}), (Counts{6, 4, 2})) << "D01";
+  EXPECT_EQ(ByWeights(13, {3, 2, 1}), (Counts{7, 4, 2})) << "D02";
+  EXPECT_EQ(ByWeights(14, {3, 2, 1}), (Counts{7, 5, 2})) << "D03";
+  EXPECT_EQ(ByWeights(12, {0, 0, 0}), (Counts{4, 4, 4})) << "D04";
 }
 
 TEST(StaticWeightsTest, D05NoReplicasGiveNoneToEach) {
@@ -45,13 +45,13 @@ TEST(StaticWeightsTest, D06ClustersWithoutWeightAreLeftOut) {
 TEST(StaticWeightsTest, D08ToD11SeatsComeOnTopOfThoseThereAre) {
   const Votes weights{{"A", 1}, {"B", 2}, {"C", 3}};
   const Votes before{{"A", 1}, {"B", 2}, {"C", 3}};
-  EXPECT_EQ(Replicas(Webster(6, weights, before)), (Counts{2, 4, 6}));
-  EXPECT_EQ(Replicas(Webster(3, weights, before)), (Counts{2, 3, 4}));
-  EXPECT_EQ(Replicas(Webster(2, weights, before)), (Counts{1, 3, 4}));
+  EXPECT_EQ(Replicas(Webster(6, weights, before)), (Counts{2, 4, 6})) << "D08";
+  EXPECT_EQ(Replicas(Webster(3, weights, before)), (Counts{2, 3, 4})) << "D09";
+  EXPECT_EQ(Replicas(Webster(2, weights, before)), (Counts{1, 3, 4})) << "D10";
   const Votes two{{"A", 2}, {"B", 1}};
-  EXPECT_EQ(Replicas(Webster(1, two)), (Counts{1, 0}));
-  EXPECT_EQ(Replicas(Webster(2, two)), (Counts{1, 1}));
-  EXPECT_EQ(Replicas(Webster(3, two)), (Counts{2, 1}));
+  EXPECT_EQ(Replicas(Webster(1, two)), (Counts{1, 0})) << "D11";
+  EXPECT_EQ(Replicas(Webster(2, two)), (Counts{1, 1})) << "D11";
+  EXPECT_EQ(Replicas(Webster(3, two)), (Counts{2, 1})) << "D11";
 }
 
 TEST(StaticWeightsTest, D16TheClassicExample) {
@@ -62,13 +62,15 @@ TEST(StaticWeightsTest, D16TheClassicExample) {
 }
 
 TEST(StaticWeightsTest, D17AndD18Ties) {
-  EXPECT_EQ(Replicas(Webster(1, {{"A", 3}, {"B", 1}}, {{"A", 1}})), (Counts{1, 1})) << "fewer seats first";
+  EXPECT_EQ(Replicas(Webster(1, {{"A", 3}, {"B", 1}}, {{"A", 1}})), (Counts{1, 1})) << "D17: fewer seats first";
   EXPECT_EQ(Webster(2, {{"OldParty", 1}, {"NewParty", 1}}, {{"OldParty", 1}}),
-            (std::vector<Share>{{"NewParty", 2}, {"OldParty", 1}}));
+            (std::vector<Share>{{"NewParty", 2}, {"OldParty", 1}}))
+      << "D18";
   EXPECT_EQ(Webster(2, {{"NewParty1", 1}, {"NewParty2", 1}}, {{"OldParty", 0}}),
-            (std::vector<Share>{{"NewParty1", 1}, {"NewParty2", 1}, {"OldParty", 0}}));
-  EXPECT_EQ(Replicas(Webster(1, {{"A", 1}, {"B", 1}})), (Counts{1, 0}));
-  EXPECT_EQ(Replicas(Webster(1, {{"A", 1}, {"B", 1}}, {}, TieBreak::kNameDescending)), (Counts{0, 1}));
+            (std::vector<Share>{{"NewParty1", 1}, {"NewParty2", 1}, {"OldParty", 0}}))
+      << "D18b";
+  EXPECT_EQ(Replicas(Webster(1, {{"A", 1}, {"B", 1}})), (Counts{1, 0})) << "D18c";
+  EXPECT_EQ(Replicas(Webster(1, {{"A", 1}, {"B", 1}}, {}, TieBreak::kNameDescending)), (Counts{0, 1})) << "D18c";
 }
 
 TEST(StaticWeightsTest, D20NothingToDivideOrNobodyToGiveTo) {
@@ -82,12 +84,12 @@ TEST(StaticWeightsTest, D21ToD25SmallEnsembles) {
   for (size_t i = 0; i < even.size(); ++i) {
     EXPECT_EQ(Replicas(Webster(static_cast<int64_t>(i + 1), {{"m1", 1}, {"m2", 1}, {"m3", 1}})), even[i]);
   }
-  const auto expect = [](const Counts& weights, const std::vector<Counts>& for_3_5_7) {
-    for (size_t i = 0; i < 3; ++i) EXPECT_EQ(ByWeights(static_cast<int64_t>(3 + 2 * i), weights), for_3_5_7[i]) << i;
+  const auto expect = [](const char* id, const Counts& weights, const std::vector<Counts>& for_3_5_7) {
+    for (size_t i = 0; i < 3; ++i) EXPECT_EQ(ByWeights(static_cast<int64_t>(3 + 2 * i), weights), for_3_5_7[i]) << id << i;
   };
-  expect({1, 1}, {{2, 1}, {3, 2}, {4, 3}});
-  expect({3, 1, 1}, {{1, 1, 1}, {3, 1, 1}, {4, 2, 1}});
-  expect({2, 2, 1}, {{1, 1, 1}, {2, 2, 1}, {3, 3, 1}});
+  expect("D23", {1, 1}, {{2, 1}, {3, 2}, {4, 3}});
+  expect("D24", {3, 1, 1}, {{1, 1, 1}, {3, 1, 1}, {4, 2, 1}});
+  expect("D25", {2, 2, 1}, {{1, 1, 1}, {2, 2, 1}, {3, 3, 1}});
 }
 
 TEST(StaticWeightsTest, D26WeightsThatAreTheNumbersAreKept) {
@@ -120,20 +122,21 @@ TEST(StaticWeightsTest, TiesAreBrokenByTheUid) {
 }
 
 TEST(DynamicWeightsTest, D30ToD33SpreadFromScratch) {
-  EXPECT_EQ(ByWeights(12, {1, 1, 1}), (Counts{4, 4, 4}));
-  EXPECT_EQ(ByWeights(10, {1, 1, 1}), (Counts{4, 3, 3}));
-  EXPECT_EQ(ByWeights(13, {1, 2, 3}), (Counts{2, 4, 7}));
-  EXPECT_EQ(ByWeights(10, {1}), (Counts{10}));
+  EXPECT_EQ(ByWeights(12, {1, 1, 1}), (Counts{4, 4, 4})) << "D30";
+  EXPECT_EQ(ByWeights(10, {1, 1, 1}), (Counts{4, 3, 3})) << "D31";
+  EXPECT_EQ(ByWeights(13, {1, 2, 3}), (Counts{2, 4, 7})) << "D32";
+  EXPECT_EQ(ByWeights(10, {1}), (Counts{10})) << "D33";
+  EXPECT_TRUE(Webster(10, {}).empty()) << "D33";
 }
 
 TEST(DynamicWeightsTest, D34AndD35ByRoom) {
-  EXPECT_EQ(Replicas(*Divide(Problem(Division::kDynamicWeights, 12, {18, 12, 6}, true))), (Counts{6, 4, 2}));
-  EXPECT_EQ(Replicas(*Divide(Problem(Division::kDynamicWeights, 12, {20, 12, 6}, true))), (Counts{6, 4, 2}));
+  EXPECT_EQ(Replicas(*Divide(Problem(Division::kDynamicWeights, 12, {18, 12, 6}, true))), (Counts{6, 4, 2})) << "D34";
+  EXPECT_EQ(Replicas(*Divide(Problem(Division::kDynamicWeights, 12, {20, 12, 6}, true))), (Counts{6, 4, 2})) << "D35";
 }
 
 TEST(DynamicWeightsTest, D37AndD38AggregatedTakesFewClusters) {
-  EXPECT_EQ(*Divide(Problem(Division::kAggregated, 12, {6, 12, 6}, true)), (std::vector<Share>{{"m2", 12}}));
-  EXPECT_EQ(*Divide(Problem(Division::kAggregated, 12, {6, 6, 6}, true)), (std::vector<Share>{{"m1", 6}, {"m2", 6}}));
+  EXPECT_EQ(*Divide(Problem(Division::kAggregated, 12, {6, 12, 6}, true)), (std::vector<Share>{{"m2", 12}})) << "D37";
+  EXPECT_EQ(*Divide(Problem(Division::kAggregated, 12, {6, 6, 6}, true)), (std::vector<Share>{{"m1", 6}, {"m2", 6}})) << "D38";
 }
 
 TEST(DynamicWeightsTest, D39ToD46FollowWhatThereIs) {
@@ -170,18 +173,18 @@ TEST(DynamicWeightsTest, D50AClusterThatIsGoneIsReplacedByWhatHasRoom) {
 }
 
 TEST(DivideTest, D51ToD53) {
-  EXPECT_EQ(Replicas(*Divide(Problem(Division::kDuplicated, 2, {0, 0}))), (Counts{2, 2}));
+  EXPECT_EQ(Replicas(*Divide(Problem(Division::kDuplicated, 2, {0, 0}))), (Counts{2, 2})) << "D51";
   const auto none = Divide(Problem(Division::kDuplicated, 2, {}));
-  ASSERT_FALSE(none);
+  ASSERT_FALSE(none) << "D52";
   EXPECT_EQ(none.error().message(), "no clusters available to schedule");
   auto problem = Problem(Division::kStaticWeights, 0, {1, 1});
   problem.workload = false;
-  EXPECT_EQ(*Divide(problem), (std::vector<Share>{{"m1", 0}, {"m2", 0}}));
+  EXPECT_EQ(*Divide(problem), (std::vector<Share>{{"m1", 0}, {"m2", 0}})) << "D53";
 }
 
 TEST(DivideTest, D54AndD55TiersOverflow) {
-  EXPECT_EQ(*DivideByTiers(5, {{{"m1", 2}}, {{"m2", 10}}}), (std::vector<Share>{{"m1", 2}, {"m2", 3}}));
-  EXPECT_FALSE(DivideByTiers(10, {{{"m1", 2}}, {{"m2", 2}}}));
+  EXPECT_EQ(*DivideByTiers(5, {{{"m1", 2}}, {{"m2", 10}}}), (std::vector<Share>{{"m1", 2}, {"m2", 3}})) << "D54";
+  EXPECT_FALSE(DivideByTiers(10, {{{"m1", 2}}, {{"m2", 2}}})) << "D55";
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 #include "embedded/federation/federation.h"
 
 #include "embedded/federation/binding_scheduler.h"
+#include "embedded/federation/dependencies.h"
 #include "embedded/federation/detector.h"
+#include "embedded/federation/service_imports.h"
 #include "embedded/federation/status_collector.h"
 #include "embedded/federation/work_renderer.h"
 
@@ -16,7 +18,9 @@ struct Federation::State {
         detector(hub, book),
         scheduler(hub),
         renderer(hub),
-        collector(hub) {}
+        collector(hub),
+        services(hub),
+        dependencies(hub) {}
 
   const std::shared_ptr<base::Strand> strand;
   TemplateBook book;
@@ -27,6 +31,8 @@ struct Federation::State {
   BindingScheduler scheduler;
   WorkRenderer renderer;
   StatusCollector collector;
+  ServiceImporter services;
+  DependencyDistributor dependencies;
 };
 
 Federation::Federation(client::Client& hub, base::Executor& executor, base::Random random, FederationOptions options)
@@ -43,6 +49,8 @@ void Federation::Start() {
     state->scheduler.Start();
     state->renderer.Start();
     state->collector.Start();
+    state->services.Start();
+    state->dependencies.Start();
   });
 }
 

@@ -61,6 +61,12 @@ base::Result<Json> Interpreter::Retain(const Json& desired, const Json& observed
   return retained;
 }
 
+base::Result<base::JsonArray> Interpreter::Dependencies(const Json& object) {
+  EVENKEEL_ASSIGN(const std::optional<Json> response, Ask({.operation = kInterpretDependency, .object = &object}));
+  if (response) return base::FindArray(*response, {"dependencies"});
+  return NativeDependencies(object);
+}
+
 base::Result<Json> Interpreter::Status(const Json& observed) {
   EVENKEEL_ASSIGN(const std::optional<Json> response, Ask({.operation = kInterpretStatus, .object = &observed}));
   if (response) return *base::Find(*response, {"rawStatus"});

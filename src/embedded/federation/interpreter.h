@@ -34,6 +34,8 @@ class Interpreter {
   base::Result<base::Json> Revise(const base::Json& object, int64_t replicas);
   /// `desired` with what belongs to the member.
   base::Result<base::Json> Retain(const base::Json& desired, const base::Json& observed);
+  /// What has to be where the object is: {apiVersion, kind, namespace, name | labelSelector} each.
+  base::Result<base::JsonArray> Dependencies(const base::Json& object);
   /// What of the member's copy is reported; null: it has no status.
   base::Result<base::Json> Status(const base::Json& observed);
   /// "Healthy", "Unhealthy"; "Unknown" when the hook fails. Kinds that nobody knows are healthy.

@@ -59,6 +59,7 @@ MemberSync::MemberSync(std::string cluster, client::Client& hub, std::unique_ptr
       copies_(*member_, {.label_selector = std::string(kManagedLabel) + "=true", .backoff_max = kHealthPeriod}, strand_, clock,
               random.Fork("copies")),
       controller_("federation-execution", strand_, clock, [this](const std::string& key) { return Reconcile(key); }),
+      endpoints_(cluster_, hub, *member_, works_, strand_, clock, random.Fork("endpoints")),
       last_contact_(clock.Monotonic()) {
   controller_.WaitFor([this] { return works_.synced(); });
   works_.AddHandler([this](const ObjectPointer&, const ObjectPointer& after) {
@@ -77,6 +78,7 @@ void MemberSync::Start() {
   strand_->Post([this] {
     works_.Start();
     controller_.Start();
+    endpoints_.Start();
     CheckHealth();
   });
 }

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "controllers/runtime/controller.h"
+#include "embedded/federation/endpoint_collector.h"
 #include "embedded/federation/hub.h"
 
 namespace evenkeel::embedded::federation {
@@ -54,6 +55,7 @@ class MemberSync {
   DynamicInformers copies_;
   std::map<std::string, uint64_t> applied_;  // hash of the manifest that was last written, by template key
   controllers::runtime::Controller controller_;
+  EndpointCollector endpoints_;
   base::Timer health_timer_;
   std::string version_;  // the member's, once it has said it
   base::Instant last_contact_;

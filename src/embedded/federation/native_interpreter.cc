@@ -5,6 +5,8 @@
 #include <span>
 
 #include "embedded/federation/bindings.h"
+#include "embedded/federation/services.h"
+#include "kube/karmada.h"
 #include "kube/object.h"
 #include "kube/quantity.h"
 
@@ -118,6 +120,17 @@ void NativeRetain(Json& desired, const Json& observed) {
     for (const char* field : {"nodeName", "serviceAccountName", "volumes", "tolerations"})
       Keep(desired, observed, {"spec", field});
   }
+}
+
+JsonArray NativeDependencies(const Json& object) {
+  if (KindOf(object) != kube::karmada::ServiceImports().kind || !InGroup(object, "multicluster.x-k8s.io/")) return {};
+  const std::string service = kube::karmada::DerivedServiceName(kube::NameOf(object));
+  const JsonObject labels{{"matchLabels", JsonObject{{kServiceNameLabel, service}}}};
+  return {JsonObject{{"apiVersion", "v1"}, {"kind", "Service"}, {"namespace", kube::NamespaceOf(object)}, {"name", service}},
+          JsonObject{{"apiVersion", EndpointSlices().ApiVersion()},
+                     {"kind", EndpointSlices().kind},
+                     {"namespace", kube::NamespaceOf(object)},
+                     {"labelSelector", labels}}};
 }
 
 Json NativeStatus(const Json& observed) {

@@ -1,5 +1,5 @@
 // What the hub knows of built-in kinds without asking anybody: Deployment, StatefulSet, ReplicaSet, DaemonSet, Job, Pod,
-// Service. Pure.
+// Service, ServiceImport. Pure.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,8 @@ std::optional<ReplicaDemand> NativeReplicas(const base::Json& object);
 bool NativeRevise(base::Json& object, int64_t replicas);
 /// Takes over into `desired` what the member's API server and controllers have set in `observed`.
 void NativeRetain(base::Json& desired, const base::Json& observed);
+/// What has to be where the object is.
+base::JsonArray NativeDependencies(const base::Json& object);
 /// What of the status is sent to the hub.
 base::Json NativeStatus(const base::Json& observed);
 /// Whether the member's copy does what it should; nullopt where nothing is known of the kind.

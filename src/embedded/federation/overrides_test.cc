@@ -36,32 +36,42 @@ std::string Image(const std::string& image, const std::string& overrider) {
 TEST(OverridesTest, O01ToO05LabelsAndAnnotations) {
   const std::string two = "{metadata: {labels: {foo: foo, bar: bar}}}";
   EXPECT_EQ(After(two, "labelsOverrider: [{operator: replace, value: {foo: exist, non-exist: x}}]", "/metadata/labels"),
-            R"({"bar":"bar","foo":"exist"})");
+            R"({"bar":"bar","foo":"exist"})")
+      << "O01";
   EXPECT_EQ(After("{metadata: {}}", "labelsOverrider: [{operator: add, value: {test2: test2}}]", "/metadata/labels"),
-            R"({"test2":"test2"})");
+            R"({"test2":"test2"})")
+      << "O02";
   EXPECT_EQ(After(two, "labelsOverrider: [{operator: add, value: {test: test}}]", "/metadata/labels"),
-            R"({"bar":"bar","foo":"foo","test":"test"})");
+            R"({"bar":"bar","foo":"foo","test":"test"})")
+      << "O03";
   EXPECT_EQ(After(two, "labelsOverrider: [{operator: remove, value: {foo: foo, non-exist: x}}]", "/metadata/labels"),
-            R"({"bar":"bar"})");
+            R"({"bar":"bar"})")
+      << "O04";
   EXPECT_EQ(After("{metadata: {annotations: {a: b}}}", "annotationsOverrider: [{operator: remove, value: {}}]",
                   "/metadata/annotations"),
-            R"({"a":"b"})");
+            R"({"a":"b"})")
+      << "O05";
 }
 
 TEST(OverridesTest, O07ToO13Images) {
   const std::string full = "fictional.registry.example/imagename:v1.0.0";
   EXPECT_EQ(Image("perl:5.34.0", "{component: Registry, operator: add, value: registry.k8s.io}"),
-            R"("registry.k8s.io/perl:5.34.0")");
+            R"("registry.k8s.io/perl:5.34.0")")
+      << "O07";
   EXPECT_EQ(Image(full, "{component: Registry, operator: add, value: .test}"),
-            R"("fictional.registry.example.test/imagename:v1.0.0")");
-  EXPECT_EQ(Image(full, "{component: Registry, operator: remove}"), R"("imagename:v1.0.0")");
+            R"("fictional.registry.example.test/imagename:v1.0.0")")
+      << "O08";
+  EXPECT_EQ(Image(full, "{component: Registry, operator: remove}"), R"("imagename:v1.0.0")") << "O09";
   EXPECT_EQ(Image(full, "{component: Repository, operator: add, value: /nginx}"),
-            R"("fictional.registry.example/imagename/nginx:v1.0.0")");
+            R"("fictional.registry.example/imagename/nginx:v1.0.0")")
+      << "O10";
   EXPECT_EQ(Image(full, "{component: Repository, operator: replace, value: nginx}"),
-            R"("fictional.registry.example/nginx:v1.0.0")");
+            R"("fictional.registry.example/nginx:v1.0.0")")
+      << "O11";
   EXPECT_EQ(Image(full, "{component: Tag, operator: replace, value: 'sha256:0123'}"),
-            R"("fictional.registry.example/imagename@sha256:0123")");
-  EXPECT_EQ(Image(full, "{component: Tag, operator: remove}"), R"("fictional.registry.example/imagename")");
+            R"("fictional.registry.example/imagename@sha256:0123")")
+      << "O12";
+  EXPECT_EQ(Image(full, "{component: Tag, operator: remove}"), R"("fictional.registry.example/imagename")") << "O13";
 }
 
 TEST(OverridesTest, ImagesOfOtherKindsNeedAPath) {
@@ -77,11 +87,12 @@ TEST(OverridesTest, ImagesOfOtherKindsNeedAPath) {
 TEST(OverridesTest, O14AndO15CommandsAndArguments) {
   const std::string pod = "{kind: Pod, spec: {containers: [{name: c, command: [nginx, -v, -t]}, {name: d}]}}";
   EXPECT_EQ(After(pod, "commandOverrider: [{containerName: c, operator: remove, value: [-t]}]", "/spec/containers/0/command"),
-            R"(["nginx","-v"])");
+            R"(["nginx","-v"])")
+      << "O14";
   EXPECT_EQ(After(pod, "commandOverrider: [{containerName: c, operator: remove, value: []}]", "/spec/containers/0/command"),
             R"(["nginx","-v","-t"])");
-  EXPECT_EQ(After(pod, "argsOverrider: [{containerName: d, operator: add, value: [x]}]", "/spec/containers/1/args"),
-            R"(["x"])");
+  EXPECT_EQ(After(pod, "argsOverrider: [{containerName: d, operator: add, value: [x]}]", "/spec/containers/1/args"), R"(["x"])")
+      << "O15";
   EXPECT_EQ(After(pod, "argsOverrider: [{containerName: d, operator: remove, value: [x]}]", "/spec/containers/1/args"),
             "absent");
 }
@@ -136,10 +147,11 @@ TEST(OverridesTest, O20AnOldPolicyIsOneRule) {
 
 TEST(OverridesTest, O21ToO24PlainText) {
   const std::string object = "{spec: {replicas: 0}}";
-  EXPECT_EQ(After(object, "plaintext: [{path: /spec/replicas, operator: replace, value: 2}]", "/spec/replicas"), "2");
-  EXPECT_TRUE(After(object, "plaintext: [{path: /spec/missing, operator: replace, value: 1}]", "").starts_with("error:"));
+  EXPECT_EQ(After(object, "plaintext: [{path: /spec/replicas, operator: replace, value: 2}]", "/spec/replicas"), "2") << "O21";
+  EXPECT_TRUE(After(object, "plaintext: [{path: /spec/missing, operator: replace, value: 1}]", "").starts_with("error:"))
+      << "O22";
   EXPECT_TRUE(After(object, "plaintext: [{path: /spec/missing, operator: remove}]", "").starts_with("error:"));
-  EXPECT_TRUE(After(object, "plaintext: [{path: /spec/a/b, operator: add, value: 1}]", "").starts_with("error:"));
+  EXPECT_TRUE(After(object, "plaintext: [{path: /spec/a/b, operator: add, value: 1}]", "").starts_with("error:")) << "O24";
   EXPECT_EQ(After(object, "plaintext: [{path: /spec/replicas, operator: add, value: 3}]", "/spec/replicas"), "3");
 }
 
@@ -148,11 +160,11 @@ TEST(SelectorsTest, O30ToO32Resources) {
   const auto match = [&](const std::string& more) {
     return MatchResource(Yaml("{apiVersion: v1, kind: ConfigMap" + more + "}"), object);
   };
-  EXPECT_EQ(match(", name: x, labelSelector: {matchLabels: {a: other}}"), SelectorMatch::kName);
-  EXPECT_EQ(match(", namespace: other, name: x"), SelectorMatch::kNone);
-  EXPECT_EQ(MatchResource(Yaml("{apiVersion: v1, kind: Secret}"), object), SelectorMatch::kNone);
-  EXPECT_EQ(MatchResource(Yaml("{apiVersion: v2, kind: ConfigMap}"), object), SelectorMatch::kNone);
-  EXPECT_EQ(match(""), SelectorMatch::kAll);
+  EXPECT_EQ(match(", name: x, labelSelector: {matchLabels: {a: other}}"), SelectorMatch::kName) << "O30";
+  EXPECT_EQ(match(", namespace: other, name: x"), SelectorMatch::kNone) << "O31";
+  EXPECT_EQ(MatchResource(Yaml("{apiVersion: v1, kind: Secret}"), object), SelectorMatch::kNone) << "O31";
+  EXPECT_EQ(MatchResource(Yaml("{apiVersion: v2, kind: ConfigMap}"), object), SelectorMatch::kNone) << "O31";
+  EXPECT_EQ(match(""), SelectorMatch::kAll) << "O32";
   EXPECT_EQ(match(", labelSelector: {matchLabels: {a: b}}"), SelectorMatch::kLabels);
   EXPECT_EQ(match(", labelSelector: {matchLabels: {a: c}}"), SelectorMatch::kNone);
 }
@@ -163,13 +175,13 @@ TEST(SelectorsTest, O33ToO36Clusters) {
     const Json value = Yaml(affinity);
     return MatchesCluster(&value, cluster);
   };
-  EXPECT_FALSE(matches("{clusterNames: [m1], exclude: [m1]}"));
-  EXPECT_TRUE(matches("{}"));
+  EXPECT_FALSE(matches("{clusterNames: [m1], exclude: [m1]}")) << "O33";
+  EXPECT_TRUE(matches("{}")) << "O34";
   EXPECT_TRUE(MatchesCluster(nullptr, cluster));
-  EXPECT_TRUE(matches("{fieldSelector: {matchExpressions: [{key: zone, operator: In, values: [z2, z9]}]}}"));
-  EXPECT_FALSE(matches("{fieldSelector: {matchExpressions: [{key: zone, operator: NotIn, values: [z2]}]}}"));
+  EXPECT_TRUE(matches("{fieldSelector: {matchExpressions: [{key: zone, operator: In, values: [z2, z9]}]}}")) << "O35";
+  EXPECT_FALSE(matches("{fieldSelector: {matchExpressions: [{key: zone, operator: NotIn, values: [z2]}]}}")) << "O35";
   EXPECT_TRUE(matches("{fieldSelector: {matchExpressions: [{key: provider, operator: NotIn, values: [q]}]}}"));
-  EXPECT_FALSE(matches("{clusterNames: [m2], labelSelector: {matchLabels: {tier: prod}}}"));
+  EXPECT_FALSE(matches("{clusterNames: [m2], labelSelector: {matchLabels: {tier: prod}}}")) << "O36";
   EXPECT_TRUE(matches("{clusterNames: [m1], labelSelector: {matchLabels: {tier: prod}}}"));
   EXPECT_FALSE(matches("{clusterNames: [m1], labelSelector: {matchLabels: {tier: test}}}"));
 }
@@ -183,14 +195,14 @@ TEST(SelectorsTest, TaintsKeepPlacementsOutThatDoNotTolerateThem) {
 }
 
 TEST(ValidationTest, O40AndO41Overrides) {
-  EXPECT_FALSE(ValidateOverride(Yaml("{spec: {overrideRules: [{overriders: {}}], overriders: {}}}")));
-  EXPECT_FALSE(ValidateOverride(Yaml("{spec: {overrideRules: [{overriders: {}}], targetCluster: {}}}")));
+  EXPECT_FALSE(ValidateOverride(Yaml("{spec: {overrideRules: [{overriders: {}}], overriders: {}}}"))) << "O40";
+  EXPECT_FALSE(ValidateOverride(Yaml("{spec: {overrideRules: [{overriders: {}}], targetCluster: {}}}"))) << "O40";
   const auto field = [](const std::string& more) {
     return ValidateOverride(
         Yaml("{spec: {overrideRules: [{overriders: {fieldOverrider: [{fieldPath: /data/x" + more + "}]}}]}}"));
   };
-  EXPECT_FALSE(field(""));
-  EXPECT_FALSE(field(", json: [{subPath: /a, operator: remove}], yaml: [{subPath: /a, operator: remove}]"));
+  EXPECT_FALSE(field("")) << "O41";
+  EXPECT_FALSE(field(", json: [{subPath: /a, operator: remove}], yaml: [{subPath: /a, operator: remove}]")) << "O41";
   EXPECT_TRUE(field(", json: [{subPath: /a, operator: remove}]"));
 }
 
@@ -199,18 +211,19 @@ TEST(ValidationTest, O42ToO45Propagation) {
     const auto valid = ValidatePropagation(Yaml("{metadata: {namespace: data}, spec: " + spec + "}"));
     return valid ? std::string() : valid.error().message();
   };
-  EXPECT_NE(error("{placement: {clusterAffinity: {}, clusterAffinities: [{affinityName: a}]}}"), "");
+  EXPECT_NE(error("{placement: {clusterAffinity: {}, clusterAffinities: [{affinityName: a}]}}"), "") << "O42";
   EXPECT_NE(
       error("{placement: {spreadConstraints: [{spreadByField: region}]}}")
           .find("the cluster spread constraint must be enabled in one of the constraints in case of SpreadByField is enabled"),
       std::string::npos);
-  EXPECT_EQ(error("{placement: {spreadConstraints: [{spreadByField: region}, {spreadByField: cluster}]}}"), "");
+  EXPECT_EQ(error("{placement: {spreadConstraints: [{spreadByField: region}, {spreadByField: cluster}]}}"), "") << "O43";
   EXPECT_NE(error("{suspension: {dispatching: true, dispatchingOnClusters: {clusterNames: [x]}}}")
                 .find("suspension dispatching cannot co-exist with dispatchingOnClusters.clusterNames"),
-            std::string::npos);
-  EXPECT_EQ(error("{suspension: {dispatching: true, dispatchingOnClusters: {clusterNames: []}}}"), "");
-  EXPECT_EQ(error("{suspension: {dispatching: false, dispatchingOnClusters: {clusterNames: [x]}}}"), "");
-  EXPECT_NE(error("{preemption: Always, resourceSelectors: [{apiVersion: v1, kind: ConfigMap}]}"), "");
+            std::string::npos)
+      << "O44";
+  EXPECT_EQ(error("{suspension: {dispatching: true, dispatchingOnClusters: {clusterNames: []}}}"), "") << "O44";
+  EXPECT_EQ(error("{suspension: {dispatching: false, dispatchingOnClusters: {clusterNames: [x]}}}"), "") << "O44";
+  EXPECT_NE(error("{preemption: Always, resourceSelectors: [{apiVersion: v1, kind: ConfigMap}]}"), "") << "O45";
   EXPECT_NE(error("{resourceSelectors: [{apiVersion: v1, kind: ConfigMap, namespace: other}]}"), "");
 }
 

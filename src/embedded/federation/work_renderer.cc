@@ -6,6 +6,7 @@
 
 #include "client/definitions.h"
 #include "embedded/federation/bindings.h"
+#include "embedded/federation/event_kinds.h"
 #include "embedded/federation/validation.h"
 #include "kube/karmada.h"
 
@@ -105,7 +106,8 @@ WorkRenderer::Done WorkRenderer::Reconcile(const std::string& key) {
     const auto rendered = RenderFor(*binding, **object, target);
     if (rendered) continue;
     const bool conflict = rendered.error().code() == base::Code::kConflict;
-    if (!conflict) hub_.events.Warning(*binding->json, "SyncWorkFailed", target.name + ": " + rendered.error().message());
+    if (!conflict)
+      hub_.events.Warning(*binding->json, events::kSyncWorkFailed.reason, target.name + ": " + rendered.error().message());
     // A conflict only means "again", so it must not hide what is wrong.
     if (!first || (first->code() == base::Code::kConflict && !conflict))
       first = rendered.error().Wrap("cluster " + target.name);
@@ -175,7 +177,7 @@ base::Status WorkRenderer::RenderFor(const kube::Object& binding, const kube::Ob
     if (auto valid = ValidateOverride(*policy); !valid) return base::Fail(valid.error().Wrap("policy " + name));
   }
   if (auto applied = ApplyAll(manifest, input.overriders); !applied) {
-    hub_.events.Warning(*object.json, "ApplyOverridePolicyFailed",
+    hub_.events.Warning(*object.json, events::kApplyOverridePolicyFailed.reason,
                         fmt::format("cluster {}: {}", target.name, applied.error().message()));
     return applied;
   }

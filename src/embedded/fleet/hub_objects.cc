@@ -78,7 +78,7 @@ Json ControllerDeployment(int replicas, const std::string& sharding_method, cons
                              {"livenessProbe", Probe("/livez")},
                              {"volumeMounts", JsonArray{JsonObject{{"name", "kubeconfig"}, {"mountPath", "/etc/evenkeel"}}}}};
   const JsonObject pod{
-      {"terminationGracePeriodSeconds", 10},
+      {"terminationGracePeriodSeconds", 20},
       {"containers", JsonArray{container}},
       {"volumes", JsonArray{JsonObject{{"name", "kubeconfig"}, {"secret", JsonObject{{"secretName", kKubeconfigSecret}}}}}}};
   Json deployment = kube::NewObject(kube::resources::Deployments(), kNamespace, kControllerName);

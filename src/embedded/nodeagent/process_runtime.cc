@@ -20,6 +20,8 @@ using base::Fail;
 
 constexpr size_t kProbeOutputMax = 10 << 10;
 
+std::string ProgramDirectory(const std::string& state_dir) { return state_dir + "/bin"; }
+
 // One command that is run inside a container: a probe or a hook. Shared by the caller, the timer and the supervisor's
 // callbacks.
 struct ExecRun {
@@ -138,7 +140,7 @@ class ProcessRuntime final : public ContainerRuntime {
     const char* path = std::getenv("PATH");
     const char* home = std::getenv("HOME");
     Environment environment = {
-        {"PATH", options_.program_dir + ":" + (path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin")},
+        {"PATH", ProgramDirectory(options_.state_dir) + ":" + (path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin")},
         {"HOSTNAME", pod.name},
         {"HOME", home != nullptr ? home : "/"},
         {"EVENKEEL_POD_ROOT", Directory(pod.uid).Root()},
@@ -190,6 +192,17 @@ class ProcessRuntime final : public ContainerRuntime {
   const std::shared_ptr<ProcessSupervisor> supervisor_;
 };
 
+/// Pods call this program by its own name, whatever its file is called.
+base::Status LinkProgram(const ProcessRuntimeOptions& options) {
+  const fs::path link = fs::path(ProgramDirectory(options.state_dir)) / "evenkeel";
+  std::error_code error;
+  fs::create_directories(link.parent_path(), error);
+  if (!error) fs::remove(link, error);
+  if (!error) fs::create_symlink(options.program, link, error);
+  if (error) return Fail(Code::kInternal, fmt::format("cannot make {}: {}", link.string(), error.message()));
+  return {};
+}
+
 }  // namespace
 
 base::Result<std::unique_ptr<ContainerRuntime>> NewProcessRuntime(ProcessRuntimeOptions options) {
@@ -202,7 +215,8 @@ base::Result<std::unique_ptr<ContainerRuntime>> NewProcessRuntime(ProcessRuntime
   // Processes start in other directories, so what they are told about has to be absolute.
   options.state_dir = fs::absolute(options.state_dir).lexically_normal().string();
   while (options.state_dir.size() > 1 && options.state_dir.ends_with('/')) options.state_dir.pop_back();
-  if (options.program_dir.empty()) options.program_dir = fs::read_symlink("/proc/self/exe", error).parent_path().string();
+  if (options.program.empty()) options.program = fs::read_symlink("/proc/self/exe", error).string();
+  EVENKEEL_TRY(LinkProgram(options));
   EVENKEEL_ASSIGN(std::unique_ptr<ProcessSupervisor> supervisor, ProcessSupervisor::Create());
   return std::make_unique<ProcessRuntime>(std::move(options), std::move(supervisor));
 }

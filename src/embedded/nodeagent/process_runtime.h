@@ -18,7 +18,7 @@ namespace evenkeel::embedded::nodeagent {
 struct ProcessRuntimeOptions {
   std::string state_dir;               ///< owned by one agent; made when it is not there
   base::Executor* executor = nullptr;  ///< runs network probes, each container's on a strand of its own
-  std::string program_dir;             ///< first in PATH; empty: where this program is
+  std::string program;                 ///< what pods find as "evenkeel", first in PATH; empty: this program
   Environment extra_env;               ///< for every container, e.g. KUBERNETES_SERVICE_HOST
   int64_t log_rotate_bytes = 10 << 20;
 };

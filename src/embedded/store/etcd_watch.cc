@@ -43,8 +43,10 @@ class EtcdWatcher::Stream : public grpc::ClientBidiReactor<etcdserverpb::WatchRe
 
   void OnDone(const grpc::Status&) override {
     const std::shared_ptr<EtcdWatcher> owner = owner_;
-    // Before the owner hears of it: the context holds the channel, which must not be destroyed last here, on a thread of gRPC
-    // that its destructor would join.
+    // Somebody may be about to cancel through the context.
+    owner->OnContextEnd();
+    // Before the owner hears that it is over: the context holds the channel, which must not be destroyed last here, on a thread
+    // of gRPC that its destructor would join.
     delete this;
     owner->OnStreamEnd();
   }
@@ -135,10 +137,14 @@ void EtcdWatcher::Call(std::vector<Event> batch, const base::Error* error) {
   changed_.notify_all();
 }
 
+void EtcdWatcher::OnContextEnd() {
+  std::lock_guard lock(mutex_);
+  context_ = nullptr;
+}
+
 void EtcdWatcher::OnStreamEnd() {
   {
     std::lock_guard lock(mutex_);
-    context_ = nullptr;
     if (!closed_ && !end_) return Pause();
   }
   Finish();
@@ -154,11 +160,12 @@ void EtcdWatcher::Pause() {
 }
 
 void EtcdWatcher::OnPauseEnd() {
-  std::unique_ptr<grpc::Alarm> over;
   {
+    std::unique_ptr<grpc::Alarm> over;
     std::lock_guard lock(mutex_);
     over = std::move(pause_);
   }
+  // The alarm is gone by now: were it the last that uses gRPC, the library would be shut down beside the end of the process.
   OpenStream();
 }
 

@@ -34,6 +34,7 @@ class EtcdWatcher : public std::enable_shared_from_this<EtcdWatcher> {
 
   void OpenStream();
   bool OnResponse(const etcdserverpb::WatchResponse& response);
+  void OnContextEnd();
   void OnStreamEnd();
   void OnPauseEnd();
   void Pause();
@@ -48,8 +49,8 @@ class EtcdWatcher : public std::enable_shared_from_this<EtcdWatcher> {
   std::mutex mutex_;
   std::condition_variable changed_;
   WatchHandler handler_;
-  Revision next_;  // the first revision not delivered yet
-  grpc::ClientContext* context_ = nullptr;
+  Revision next_;                           // the first revision not delivered yet
+  grpc::ClientContext* context_ = nullptr;  // of the stream; what cancels it holds the lock
   std::unique_ptr<grpc::Alarm> pause_;
   int failures_ = 0;
   std::unique_ptr<base::Error> end_;

@@ -20,6 +20,9 @@ constexpr int kApplicationId = 0x45564b4c;
 // Three objects of usual size in a page: a smaller page would hold one and waste the rest, a larger one would make the log of a
 // single write longer.
 constexpr int kPageBytes = 8192;
+// What is read after the start is the last page and those that compaction takes rows from, one after the other; SQLite's own
+// 2 MB would fill up with pages that nobody asks for again, once per cluster of a fleet.
+constexpr int kCachePages = 64;
 
 base::Result<int> LockFile(const std::string& path) {
   const std::string lock_path = path + ".lock";
@@ -96,6 +99,9 @@ base::Status SqliteFile::Prepare(int64_t max_bytes) {
   EVENKEEL_ASSIGN(writer_, Connect());
   EVENKEEL_TRY(CreateOrCheckSchema());
   EVENKEEL_TRY(Execute("PRAGMA synchronous=FULL"));
+  EVENKEEL_TRY(Execute(("PRAGMA cache_size=" + std::to_string(kCachePages)).c_str()));
+  // The log's file keeps the length that it once had unless told otherwise, and starting it again does not shorten it.
+  EVENKEEL_TRY(Execute(("PRAGMA journal_size_limit=" + std::to_string(kLogPages * kPageBytes)).c_str()));
   if (max_bytes > 0) {
     EVENKEEL_TRY(Execute(("PRAGMA max_page_count=" + std::to_string(std::max<int64_t>(max_bytes / kPageBytes, 8))).c_str()));
   }
@@ -111,6 +117,10 @@ base::Status SqliteFile::Prepare(int64_t max_bytes) {
       },
       this);
   EVENKEEL_ASSIGN(checkpointer_, Connect());
+  // A connection that has read nothing does not know that there is a log: checkpoints on it would say OK and copy nothing.
+  if (sqlite3_exec(checkpointer_.get(), "SELECT count(*) FROM sqlite_master", nullptr, nullptr, nullptr) != SQLITE_OK) {
+    return Fail(Failure(checkpointer_.get(), "cannot prepare it"));
+  }
   return {};
 }
 

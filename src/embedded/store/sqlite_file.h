@@ -33,6 +33,10 @@ struct SqliteBatch {
 /// Checkpoint, which may run on another thread meanwhile.
 class SqliteFile {
  public:
+  /// How long the log is meant to be before a Checkpoint, and what its file is cut to once it has been longer: about 8 MB, so
+  /// that usual load writes over what is there instead of making the file longer.
+  static constexpr int kLogPages = 1'000;
+
   /// Opens or creates (mode 0600) the file and holds `path`.lock, so that no other process has it. Errors say what to do.
   /// `max_bytes` bounds the file (0: the disk does).
   static base::Result<std::unique_ptr<SqliteFile>> Open(const std::string& path, int64_t max_bytes);

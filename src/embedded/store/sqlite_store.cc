@@ -29,8 +29,8 @@ constexpr size_t kBatchBytesMax = 8 << 20;
 constexpr size_t kEraseMax = 512;
 constexpr size_t kEraseMin = 256;
 // Pages of the log at which the checkpoint thread starts, and at which the commit thread does the rest itself.
-constexpr int kCheckpointPages = 2'000;
-constexpr int kFinishPages = 4'000;
+constexpr int kCheckpointPages = SqliteFile::kLogPages;
+constexpr int kFinishPages = 2 * kCheckpointPages;
 
 class SqliteStoreBody : public SqliteStore {
  public:

@@ -568,6 +568,23 @@ TEST(EtcdStoreTest, SaysWhatIsWrongWithAnEndpoint) {
   EXPECT_EQ(OpenEtcdStore({"localhost:2379"}, options).error().code(), Code::kBadRequest);
 }
 
+TEST(EtcdStoreTest, ClosesWhileItsWatchesAreEnding) {
+  if (!EtcdProcess::Missing().empty()) GTEST_SKIP() << EtcdProcess::Missing();
+  EtcdOptions options;
+  options.prefix = "/ending/";
+  options.open_timeout = 20s;
+  for (int round = 0; round < 20; ++round) {
+    auto store = OpenEtcdStore({EtcdProcess::Instance().endpoint()}, options);
+    ASSERT_TRUE(store) << store.error().message();
+    std::vector<Recorder> recorders(100);
+    std::vector<std::unique_ptr<Watch>> watches;
+    for (Recorder& recorder : recorders) watches.push_back(*(*store)->NewWatch("/a/", 0, recorder.handler()));
+    ASSERT_TRUE((*store)->CommitAndWait({"/a/1", Text("v")}));
+    for (Recorder& recorder : recorders) ASSERT_EQ(recorder.WaitFor(1).size(), 1u);
+    watches.clear();
+  }
+}
+
 TEST(EtcdStoreTest, ResumesItsWatchesAfterEtcdWasAway) {
   if (!EtcdProcess::Missing().empty()) GTEST_SKIP() << EtcdProcess::Missing();
   EtcdOptions options;
