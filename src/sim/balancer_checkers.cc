@@ -167,7 +167,7 @@ void TogetherChecker::OnMovement(const Begun& begun) {
                          begun.movement.to));
   }
   moved_[begun.member].push_back(
-      {begun.movement.owner, view().now(), LivePods(member, begun.movement.owner, begun.movement.pod_uid)});
+      {begun.movement.owner, begun.movement.to, view().now(), LivePods(member, begun.movement.owner, begun.movement.pod_uid)});
 }
 
 void TogetherChecker::OnGroup(const ApiWrite& write) {
@@ -181,8 +181,11 @@ void TogetherChecker::OnGroup(const ApiWrite& write) {
   for (const std::string& key : member.pending) {
     const Pod& pod = member.pods.at(key);
     const int64_t pods = LivePods(member, pod.owner);
-    const bool replaces = std::ranges::any_of(
-        moved, [&](const Owed& owed) { return owed.owner == pod.owner && pod.since >= owed.since && pods <= owed.pods; });
+    const bool replaces = std::ranges::any_of(moved, [&](const Owed& owed) {
+      const auto node = member.nodes.find(owed.to);
+      const bool has_place = node != member.nodes.end() && node->second.ready;
+      return has_place && owed.owner == pod.owner && pod.since >= owed.since && pods <= owed.pods;
+    });
     if (!replaces) return;
   }
   Violated(fmt::format("{} made node group {} of {} grow for pods that were only moved: {}", write.record.user.name,

@@ -91,7 +91,7 @@ class EnergyChecker final : public BalancerChecker {
 };
 
 /// "together": balancer and autoscaler do not fight. Nothing is moved to a node that is about to be removed, and no node group
-/// grows while all that waits for a node is what was moved away.
+/// grows while all that waits for a node is what was moved away, unless the node that it was moved to has failed or gone since.
 class TogetherChecker final : public BalancerChecker {
  public:
   using BalancerChecker::BalancerChecker;
@@ -105,6 +105,7 @@ class TogetherChecker final : public BalancerChecker {
   void OnGroup(const ApiWrite& write);
   struct Owed {
     std::string owner;
+    std::string to;  ///< node
     base::Instant since{};
     int64_t pods = 0;  ///< of the owner, with the one that was moved
   };

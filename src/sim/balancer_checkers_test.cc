@@ -21,9 +21,11 @@ class BalancerCheckerTest : public testing::MemberCheckerTest {
     fleet.time += 1h;
   }
 
-  void Node(const std::string& name, bool leaving = false) {
+  void Node(const std::string& name, bool leaving = false, bool ready = true) {
     Json node = JsonObject{};
     base::Ensure(node, {"status", "allocatable"}) = JsonObject{{"cpu", "4"}, {"memory", "16Gi"}, {"pods", "110"}};
+    base::Ensure(node, {"status", "conditions"}) =
+        JsonArray{JsonObject{{"type", "Ready"}, {"status", ready ? "True" : "Unknown"}}};
     if (leaving) {
       base::Ensure(node, {"spec", "taints"}) =
           JsonArray{JsonObject{{"key", "ToBeDeletedByClusterAutoscaler"}, {"effect", "NoSchedule"}}};
@@ -178,6 +180,9 @@ TEST_F(BalancerCheckerTest, NoGroupGrowsForWhatWasOnlyMoved) {
   Store("pods/default/new", std::nullopt);
   grow(4);
   EXPECT_NE(Only().find("made node group g of member-1 grow for pods that were only moved"), std::string::npos);
+  Node("n2", false, false);
+  grow(5);
+  EXPECT_TRUE(violations.empty()) << "where it was moved to has failed since";
 }
 
 }  // namespace

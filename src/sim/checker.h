@@ -47,7 +47,8 @@ class FleetView {
   /// Who is to look after the member by the last plan, and who wrote that; "" for nobody, and without plans.
   virtual std::string PlannedOwner(const std::string& member) const = 0;
   virtual std::string Leader() const = 0;
-  /// When last any process began, ended, was paused or continued, or something was wrong between one and the hub.
+  /// When last any process began, ended, was paused or continued, or something was wrong between one and the hub; now while all
+  /// of them are paused.
   virtual base::Instant UnrestUntil() const = 0;
   virtual const TenureBook& tenures() const = 0;
   /// Of the replicas' options.

@@ -162,8 +162,15 @@ void QuietChecker::OnWrite(const ApiWrite& write, const LeaseChange&) {
   ++writes_[KindOf(write)];
   const auto plan = PlanOf(write);
   const int64_t moved = plan ? MovesOf(*plan) : 0;
+  if (moved == 0) return;
+  if (!followed_) followed_ = view().now();
   moves_ += moved;
-  plans_ += moved > 0;
+  ++plans_;
+  if (view().now() - *followed_ <= kFollowing) following_writes_ = WritesFor(plans_, moves_);
+}
+
+int64_t QuietChecker::WritesFor(int64_t plans, int64_t moves) const {
+  return moves * kWritesPerMove + plans * (1 + static_cast<int64_t>(view().Replicas().size()));
 }
 
 void QuietChecker::OnConverged() { since_ = view().now(); }
@@ -183,7 +190,9 @@ void QuietChecker::AtEnd() {
   double writes_max = kWritesPerMinuteMax * minutes + static_cast<double>(plan_writes);
   const int64_t pace = view().moves_per_minute();
   if (pace < kFewMovesPerMinute && static_cast<double>(moves_) <= static_cast<double>(pace) * (minutes + 1)) {
-    writes_max += static_cast<double>(moves_ * kWritesPerMove + plans_ * plan_writes);
+    writes_max += static_cast<double>(WritesFor(plans_, moves_));
+  } else {
+    writes_max += static_cast<double>(following_writes_);
   }
   if (static_cast<double>(total) <= writes_max) return;
   Violated(fmt::format(

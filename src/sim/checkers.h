@@ -80,15 +80,17 @@ class NoOlderChecker final : public Checker {
   std::map<std::string, std::map<std::string, std::pair<std::string, std::string>>> newest_;  ///< uid and version
 };
 
-/// "quiet": once the fleet has converged after the last fault, nobody has anything to write but renewals of Leases. One plan
-/// may still follow the loads, as they are measured; and where few moves are allowed per minute, those that are still due are
-/// made, at that pace, and told of.
+/// "quiet": once the fleet has converged after the last fault, nobody has anything to write but renewals of Leases. Once
+/// the plan may still follow the loads, as they are measured, in several plans where moves are spread; and where few moves are
+/// allowed per minute, those that are still due are made, at that pace, and told of.
 class QuietChecker final : public Checker {
  public:
   /// Writes by replicas that are no sign of unrest.
   static constexpr double kWritesPerMinuteMax = 5;
   /// What a move brings with it: Events of both owners, and their reports once they have begun and once they have ended.
   static constexpr int64_t kWritesPerMove = 8;
+  /// Plans that follow the same loads.
+  static constexpr base::Duration kFollowing = std::chrono::seconds(2);
 
   std::string_view name() const override { return "quiet"; }
   void OnWrite(const ApiWrite& write, const LeaseChange& change) override;
@@ -96,8 +98,12 @@ class QuietChecker final : public Checker {
   void AtEnd() override;
 
  private:
+  /// A plan, everybody's report that it has been applied, and what its moves bring.
+  int64_t WritesFor(int64_t plans, int64_t moves) const;
+
   std::optional<base::Instant> since_;
-  int64_t plans_ = 0, moves_ = 0;
+  std::optional<base::Instant> followed_;  ///< since when
+  int64_t plans_ = 0, moves_ = 0, following_writes_ = 0;
   std::map<std::string, int64_t> writes_;  ///< by KindOf
 };
 

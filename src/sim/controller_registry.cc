@@ -52,6 +52,7 @@ controllers::runtime::MemberControllerFactory NewZooKeeper(const ControllerConte
                                         .random = context.random.Fork("zookeeper"),
                                         .probe = [probe = context.probe](controllers::runtime::Member&) { return probe(); },
                                         .new_password = [random] { return random->Uuid(); },
+                                        .metrics = NewUnreadMetrics<zookeeper::MemberMetrics>(),
                                         .host = context.user});
 }
 

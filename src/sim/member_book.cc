@@ -15,6 +15,12 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view kPrefix = "cluster-autoscaler.kubernetes.io/";
 constexpr std::string_view kToBeDeleted = "ToBeDeletedByClusterAutoscaler";
+constexpr std::string_view kGroupLabel = "evenkeel.dev/node-group";
+
+double NumberAt(const Json& object, std::initializer_list<std::string_view> path) {
+  const Json* value = Find(object, path);
+  return value != nullptr && value->is_number() ? value->to_number<double>() : 0;
+}
 
 bool IsThere(const Json* value) { return value != nullptr && !value->is_null(); }
 
@@ -69,6 +75,11 @@ void TakeNode(MemberBook::Node& node, const Json& object) {
   node.pods = AmountOf(allocatable, "pods");
   node.leaving = std::ranges::any_of(FindArray(object, {"spec", "taints"}),
                                      [](const Json& taint) { return FindString(taint, {"key"}) == kToBeDeleted; });
+  node.ready = std::ranges::any_of(FindArray(object, {"status", "conditions"}), [](const Json& condition) {
+    return FindString(condition, {"type"}) == "Ready" && FindString(condition, {"status"}) == "True";
+  });
+  node.cordoned = base::FindBool(object, {"spec", "unschedulable"});
+  node.group = FindString(object, {"metadata", "labels", kGroupLabel});
 }
 
 std::string NameOfKey(const std::string& key, std::string_view plural) {
@@ -98,18 +109,15 @@ MemberBook::Group MemberBook::DecodeGroup(const Json& object) {
   const kube::ResourceList amounts = kube::DecodeResourceList(Find(object, {"spec", "template", "status", "allocatable"}));
   group.milli_cores = AmountOf(amounts, "cpu");
   group.bytes = AmountOf(amounts, "memory");
+  if (Find(object, {"spec", "pricePerHour"}) != nullptr) group.price = NumberAt(object, {"spec", "pricePerHour"});
   return group;
 }
 
 MemberBook::BalancingPlan MemberBook::DecodePlan(const Json& object) {
   BalancingPlan plan;
   plan.executing = FindString(object, {"status", "phase"}) == "Executing";
-  const auto number = [&](const char* name) {
-    const Json* value = Find(object, {"spec", name});
-    return value != nullptr && value->is_number() ? value->to_number<double>() : 0;
-  };
-  plan.energy_before = number("energyBefore");
-  plan.energy_after = number("energyAfter");
+  plan.energy_before = NumberAt(object, {"spec", "energyBefore"});
+  plan.energy_after = NumberAt(object, {"spec", "energyAfter"});
   const base::JsonArray& states = FindArray(object, {"status", "actions"});
   for (const Json& action : FindArray(object, {"spec", "actions"})) {
     const size_t index = plan.movements.size();
@@ -117,7 +125,9 @@ MemberBook::BalancingPlan MemberBook::DecodePlan(const Json& object) {
                               .owner = std::string(FindString(action, {"ownerUid"})),
                               .from = std::string(FindString(action, {"from"})),
                               .to = std::string(FindString(action, {"to"})),
-                              .state = index < states.size() ? std::string(FindString(states[index], {"state"})) : ""});
+                              .state = index < states.size() ? std::string(FindString(states[index], {"state"})) : "",
+                              .reason = std::string(FindString(action, {"reason"})),
+                              .gain = NumberAt(action, {"energyGain"})});
   }
   return plan;
 }

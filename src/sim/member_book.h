@@ -36,12 +36,15 @@ class MemberBook {
     base::Duration took{};                         ///< from the beginning of its instance until it joined
     int64_t milli_cores = 0, bytes = 0, pods = 0;  ///< allocatable
     bool leaving = false;                          ///< the autoscaler has marked it for deletion
+    bool ready = false, cordoned = false;
+    std::string group{};  ///< "" without
   };
   struct Group {
     int64_t min = 0, max = 0, target = 0;
     std::optional<int64_t> quota;
     std::set<std::string> deleting;      ///< ids of instances
     int64_t milli_cores = 0, bytes = 0;  ///< of one node
+    std::optional<double> price;         ///< of one node, per hour
   };
   struct Budget {
     std::string ns;
@@ -51,7 +54,8 @@ class MemberBook {
   /// One that moves pods (BalancingPlan), as far as it is carried out.
   struct Movement {
     std::string pod_uid, owner, from, to;
-    std::string state;
+    std::string state, reason{};
+    double gain = 0;  ///< of energy
   };
   struct BalancingPlan {
     bool executing = false;

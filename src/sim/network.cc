@@ -79,9 +79,19 @@ Link& Network::LinkOf(const std::string& host, const std::string& api) {
 
 void Network::Partition(const std::string& host, const std::string& api, Cut cut) {
   Link& link = LinkOf(host, api);
+  const bool was_silent = link.answers_cut;
   link.requests_cut = cut != Cut::kAnswers;
   link.answers_cut = cut != Cut::kRequests;
   link.disturbed_at = Now();
+  if (was_silent && !link.answers_cut) BringWhatWaits(link);
+}
+
+void Network::BringWhatWaits(Link& link) {
+  const auto streams = link.streams;
+  for (const auto& [id, stream] : streams) {
+    if (link.random.Chance(kBrokenByPartition)) stream->Break(Reset(link.api));
+    stream->Flush();
+  }
 }
 
 void Network::Heal(const std::string& host, const std::string& api) {
@@ -90,12 +100,7 @@ void Network::Heal(const std::string& host, const std::string& api) {
   if (!link.works()) link.disturbed_at = Now();
   link.requests_cut = link.answers_cut = false;
   link.event_delay = Duration::zero();
-  if (!was_silent) return;
-  const auto streams = link.streams;
-  for (const auto& [id, stream] : streams) {
-    if (link.random.Chance(kBrokenByPartition)) stream->Break(Reset(api));
-    stream->Flush();
-  }
+  if (was_silent) BringWhatWaits(link);
 }
 
 void Network::SlowDown(const std::string& api, Duration by) {

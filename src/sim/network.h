@@ -122,6 +122,8 @@ class Network {
   void Answer(const Sender& sender, Exchange& exchange, const Fate& fate);
   client::Client& ClientFor(Sender& sender);
   base::Duration DrawLatency(Link& link) const;
+  /// Answers come through again: watches catch up or turn out to be broken.
+  void BringWhatWaits(Link& link);
   void Disturb(Link& link, const std::string& kind, const std::string& detail = "");
   base::Instant Now() const { return executor_.clock().Monotonic(); }
 

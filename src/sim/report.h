@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,8 @@
 #include "base/time.h"
 
 namespace evenkeel::sim {
+
+struct Recording;
 
 struct Violation {
   base::Duration at{};  ///< since the start
@@ -47,12 +50,13 @@ struct SimulationReport {
   std::vector<Violation> violations;
   uint64_t trace_hash = 0;
   base::Duration wall{};
-  std::vector<TimelineEntry> timeline;  ///< if asked for
+  std::vector<TimelineEntry> timeline;         ///< if asked for
+  std::shared_ptr<const Recording> recording;  ///< if asked for
 
   bool passed() const { return violations.empty(); }
 };
 
-/// Everything but the timeline; durations in seconds.
+/// Everything but the timeline and the recording; durations in seconds.
 base::Json ToJson(const SimulationReport& report);
 /// "seconds,party,event,detail", RFC 4180.
 std::string TimelineCsv(const std::vector<TimelineEntry>& timeline);

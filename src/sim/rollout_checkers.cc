@@ -69,6 +69,20 @@ std::string WrongIn(const Json& record) {
   return "";
 }
 
+/// One cluster that is pending may go before or after others.
+bool KeepsOrder(const Json& was, const Json& now) {
+  std::vector<std::string> before = Names(was, {"order"}), after = Names(now, {"order"});
+  if (before == after) return true;
+  const std::vector<std::string> pending = Names(was, {"currentState", "pending"});
+  return std::ranges::any_of(pending, [&](const std::string& cluster) {
+    const auto without = [&](std::vector<std::string> order) {
+      std::erase(order, cluster);
+      return order;
+    };
+    return std::ranges::count(after, cluster) == 1 && without(before) == without(after);
+  });
+}
+
 /// Whether the records before, less the `gone` oldest ones, are the first of those now.
 bool GoesOn(const JsonArray& before, const JsonArray& now, size_t gone) {
   const size_t kept = before.size() - gone;
@@ -79,7 +93,7 @@ bool GoesOn(const JsonArray& before, const JsonArray& now, size_t gone) {
     const bool superseded = FindString(was, {"status"}) == "Failed" && FindString(now[i], {"status"}) == "Superseded";
     if (!IsUnderWay(was) && !superseded) {
       if (!base::Equal(was, now[i])) return false;
-    } else if (Names(was, {"order"}) != Names(now[i], {"order"})) {
+    } else if (!KeepsOrder(was, now[i])) {
       return false;
     }
   }

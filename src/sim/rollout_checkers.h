@@ -43,8 +43,9 @@ class OneDeployingChecker final : public Checker {
 };
 
 /// "records": every status that is written has well-formed records. Each cluster of `order` is there once and in exactly one of
-/// completed, deploying and pending; pending keeps the order; only the last record is under way; what is final stays as it is
-/// until it is forgotten, the oldest first; and one record at most comes at a time.
+/// completed, deploying and pending; pending keeps the order, in which one pending cluster at a time may change its place; only
+/// the last record is under way; what is final stays as it is until it is forgotten, the oldest first; and one record at most
+/// comes at a time.
 class RecordsChecker final : public Checker {
  public:
   std::string_view name() const override { return "records"; }

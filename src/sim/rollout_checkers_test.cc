@@ -219,7 +219,10 @@ TEST_F(RolloutCheckersTest, RecordsSeesHistoryRewritten) {
   const std::string failed = Record("Failed", R"("m1")", R"("m2")", R"("m3")");
   const std::string deploying = Record("Deploying", "", "", R"("m1","m2","m3")");
   const std::string other = Record("Deploying", "", "", R"("m3","m2","m1")", R"("m3","m2","m1")");
-  const std::vector<std::pair<std::string, std::string>> cases{{ready, failed}, {ready, ""}, {deploying, other}};
+  const std::string begun = Record("Deploying", R"("m1")", R"("m2")", R"("m3")");
+  const std::string moved = Record("Deploying", R"("m1")", R"("m2")", R"("m3")", R"("m2","m1","m3")");
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {ready, failed}, {ready, ""}, {deploying, other}, {begun, moved}};
   for (const auto& [before, after] : cases) {
     Attach(std::make_unique<RecordsChecker>());
     StoreRecords("[" + before + "]");
@@ -229,6 +232,13 @@ TEST_F(RolloutCheckersTest, RecordsSeesHistoryRewritten) {
     violations_.clear();
     checkers_.clear();
   }
+}
+
+TEST_F(RolloutCheckersTest, RecordsLetsAPendingClusterChangeItsPlace) {
+  Attach(std::make_unique<RecordsChecker>());
+  StoreRecords("[" + Record("Deploying", R"("m1")", "", R"("m2","m3")") + "]");
+  StoreRecords("[" + Record("Deploying", R"("m1")", "", R"("m3","m2")", R"("m1","m3","m2")") + "]");
+  EXPECT_TRUE(violations_.empty());
 }
 
 TEST_F(RolloutCheckersTest, AcknowledgedSeesALostWrite) {

@@ -286,14 +286,18 @@ void RolloutDriver::TellOfRecord() {
   const JsonArray& records = ensemble ? base::FindArray(*ensemble, {"status", "records"}) : empty;
   if (records.empty()) return;
   const Json& last = records.back();
-  const Json* state = base::Find(last, {"currentState"});
   if (stopped_ && base::FindString(last, {"status"}) == "Failed" && !unsaid_) {
     ++wish_.tag;
     unsaid_ = true;
     next_ = model_.Now() + 1s;
   }
-  std::string text = fmt::format("{} of {}: {}", base::FindString(last, {"revision"}), base::FindString(last, {"status"}),
-                                 state == nullptr ? "" : base::ToText(*state));
+  std::string text = fmt::format("revision {} is {}", base::FindString(last, {"revision"}), base::FindString(last, {"status"}));
+  for (const char* part : {"deploying", "completed", "pending"}) {
+    const JsonArray& clusters = base::FindArray(last, {"currentState", part});
+    if (clusters.empty()) continue;
+    text += fmt::format("; {}:", part);
+    for (const Json& cluster : clusters) text += " " + (cluster.is_string() ? std::string(cluster.get_string()) : "?");
+  }
   if (text == told_) return;
   told_ = text;
   tell_(fmt::format("{}/{}", kEnsembleNamespace, kEnsembleName), "record", text);

@@ -45,6 +45,7 @@ SimulationReport Simulation::Run() {
     report_.autoscaling = {.joined = counts.joined, .gone = counts.gone, .evictions = evictions_, .waited = counts.waited};
     std::ranges::sort(report_.autoscaling->waited);
   }
+  if (recorder_ != nullptr) report_.recording = std::make_shared<const Recording>(recorder_->Take());
   return std::move(report_);
 }
 
@@ -62,6 +63,7 @@ base::Status Simulation::Begin() {
   EVENKEEL_TRY(workload_.Begin());
   if (rollout_) EVENKEEL_TRY(rollout_->Begin([this](int64_t value) { acknowledged_->Acknowledged(value); }));
   FillUp();
+  if (recorder_ != nullptr) recorder_->Begin();
   return {};
 }
 
@@ -134,6 +136,11 @@ bool Simulation::Converged() const {
 void Simulation::EverySecond() {
   if (rollout_book_) rollout_book_->Look();
   for (const auto& checker : checkers_) checker->OnSecond();
+  if (options_.on_second) options_.on_second(SinceStart());
+}
+
+bool Simulation::KeepsMemberBook() const {
+  return scenario_.Runs("autoscaler") || scenario_.Runs("balancer") || options_.record;
 }
 
 void Simulation::Heal() {
@@ -282,7 +289,7 @@ void Simulation::Struck(const std::string& kind, const std::string& party, const
 
 void Simulation::Tell(const std::string& party, const std::string& event, const std::string& detail) {
   fleet_.executor().Mark(event + " " + party);
-  if (options_.timeline) report_.timeline.push_back({SinceStart(), party, event, detail});
+  if (options_.timeline || options_.record) report_.timeline.push_back({SinceStart(), party, event, detail});
 }
 
 const std::vector<ReplicaView>& Simulation::Replicas() const {
@@ -316,10 +323,13 @@ Condition Simulation::ConditionOf(const std::string& user, const std::string& me
 
 Instant Simulation::UnrestUntil() const {
   Instant until = std::max(process_changed_, fleet_.network().HealthySince(kHub));
+  bool anybody = false;
   for (const auto& [host, replica] : replicas_) {
-    if (!replica->process().paused()) until = std::max(until, fleet_.network().UndisturbedSince(host, kHub));
+    if (replica->process().paused()) continue;
+    anybody = true;
+    until = std::max(until, fleet_.network().UndisturbedSince(host, kHub));
   }
-  return until;
+  return anybody ? until : now();
 }
 
 void Simulation::OnWrite(const ApiWrite& write) {
@@ -337,7 +347,7 @@ void Simulation::OnWrite(const ApiWrite& write) {
 }
 
 void Simulation::OnStored(const std::string& api, const embedded::store::Event& event) {
-  if (scenario_.Runs("autoscaler") || scenario_.Runs("balancer")) members_.See(api, event, now());
+  if (KeepsMemberBook()) members_.See(api, event, now());
   if (rollout_) {
     rollout_->See(api, event);
     rollout_book_->See(api, event);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -22,6 +23,7 @@
 #include "sim/report.h"
 #include "sim/rollout_checkers.h"
 #include "sim/rollout_driver.h"
+#include "sim/run_recorder.h"
 #include "sim/scenario.h"
 #include "sim/workload_driver.h"
 
@@ -30,6 +32,9 @@ namespace evenkeel::sim {
 struct SimulationOptions {
   uint64_t seed = 1;
   bool timeline = false;
+  bool record = false;  ///< for a report with pictures (report_data.h), which needs the timeline, too
+  /// Told once per virtual second how far it is, if given.
+  std::function<void(base::Duration since_start)> on_second{};
   /// False breaks the replicas on purpose: their writes name no epoch, for the test that this is found out.
   bool states_epochs = true;
 };
@@ -103,6 +108,7 @@ class Simulation final : private FleetView, private ApiObserver {
   bool RunUntilConverged();
   bool Converged() const;
   void EverySecond();
+  bool KeepsMemberBook() const;
   void Heal();
   void Launch(const std::string& host);
   std::function<std::unique_ptr<zookeeper::Probe>()> ProbeFor(Replica& replica);
@@ -127,13 +133,14 @@ class Simulation final : private FleetView, private ApiObserver {
   mutable std::vector<ReplicaView> views_;
   TenureBook tenures_;
   PlanBook plans_;
-  MemberBook members_;  ///< kept only with autoscalers or balancers
+  MemberBook members_;  ///< kept only with autoscalers or balancers, and for a recording
   std::vector<std::unique_ptr<Checker>> checkers_;
   WritesChecker* writes_ = nullptr;
   NoOlderChecker* no_older_ = nullptr;
   NoOrphanChecker* no_orphan_ = nullptr;
   ThrottlesChecker* throttles_ = nullptr;        ///< with balancers
-  AcknowledgedChecker* acknowledged_ = nullptr;  ///< with an ensemble, as the next two
+  AcknowledgedChecker* acknowledged_ = nullptr;  ///< with an ensemble
+  RunRecorder* recorder_ = nullptr;              ///< if asked for
 
   std::map<std::string, std::unique_ptr<Replica>> replicas_;  ///< by host
   std::map<std::string, base::Instant> usable_since_;         ///< by user: runs and is not paused

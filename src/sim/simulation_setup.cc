@@ -105,6 +105,8 @@ Simulation::Simulation(const Scenario& scenario, SimulationOptions options)
   writes_ = &AddChecker<WritesChecker>();
   AddMemberCheckers();
   if (scenario.ensemble) AddRolloutCheckers();
+  if (options.record) recorder_ = &AddChecker<RunRecorder>(&std::as_const(members_), &scenario_.balancing);
+  if (recorder_ != nullptr && rollout_) recorder_->Watch(rollout_->model());
   fleet_.Observe(*this);
   fleet_.network().on_fault = [this](const auto& kind, const auto& party, const auto& detail) { Struck(kind, party, detail); };
   fleet_.network().on_stall = [this](Process& process) { Pause(process, random_.Between(kStallMin, kStallMax)); };

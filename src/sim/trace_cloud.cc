@@ -112,6 +112,18 @@ providers::NodeGroups TraceCloud::Groups() const {
   return all;
 }
 
+std::map<std::string, const TraceShape*> TraceCloud::Nodes() const {
+  std::map<std::string, const TraceShape*> nodes;
+  for (const auto& [name, joined] : joined_) nodes.emplace_hint(nodes.end(), name, &joined.group->shape);
+  return nodes;
+}
+
+int64_t TraceCloud::wanted() const {
+  int64_t wanted = 0;
+  for (const Group& group : groups_) wanted += group.wishes.target;
+  return wanted;
+}
+
 TraceCloud::Group* TraceCloud::Find(std::string_view name) {
   const auto found = std::ranges::find(groups_, name, [](const Group& group) { return std::string_view(group.shape.name); });
   return found == groups_.end() ? nullptr : &*found;

@@ -44,6 +44,10 @@ class TraceCloud {
   /// Lowers the target by as many.
   base::Status Delete(std::string_view group, const std::vector<std::string>& ids);
 
+  /// Those that have joined, by name, and their shapes.
+  std::map<std::string, const TraceShape*> Nodes() const;
+  /// All groups' targets together.
+  int64_t wanted() const;
   size_t nodes() const { return joined_.size(); }
   size_t nodes_max() const { return nodes_max_; }
   int64_t nodes_made() const { return made_; }

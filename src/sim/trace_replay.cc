@@ -10,6 +10,7 @@
 #include "controllers/autoscaler/node_group_object.h"
 #include "controllers/autoscaler/run_once.h"
 #include "controllers/autoscaler/utilization.h"
+#include "sim/fleet_samples.h"
 
 namespace evenkeel::sim {
 namespace {
@@ -80,14 +81,19 @@ class Replay {
         cloud_(trace.shapes, options.cloud, random_.Fork("cloud")),
         objects_(options.autoscaler),
         state_(options.autoscaler),
-        tasks_(trace.tasks.size()) {}
+        tasks_(trace.tasks.size()) {
+    if (options.record) recording_.emplace();
+  }
 
   ReplayReport Run() {
     for (size_t task = 0; task < trace_.tasks.size(); ++task) leaves_.emplace(kStart + trace_.tasks[task].leaves, task);
     loop_due_ = now_;
     const Time end = leaves_.empty() ? kStart : std::prev(leaves_.end())->first;
     while (!leaves_.empty()) {
-      now_ = Next();
+      const Time next = Next();
+      Record(next);
+      now_ = next;
+      if (options_.on_progress) options_.on_progress(now_ - kStart, end - kStart);
       Leave();
       Arrive();
       Steps();
@@ -120,6 +126,41 @@ class Replay {
 
   void Tell(const std::string& party, const std::string& event, const std::string& detail = "") {
     if (options_.timeline) report_.timeline.push_back({now_ - kStart, party, event, detail});
+  }
+
+  /// What has been true from now on until `end`.
+  void Record(Time end) {
+    while (recording_ && kStart + recording_->samples.due() < end) {
+      FleetSamples& samples = recording_->samples;
+      samples.Add({.at = samples.due(), .clusters = {SampleOf(samples)}});
+    }
+  }
+
+  ClusterSample SampleOf(FleetSamples& samples) const {
+    ClusterSample cluster{.name = samples.NumberOf("trace")};
+    for (const auto& [name, shape] : cloud_.Nodes()) {
+      int64_t milli_cores = 0, mebibytes = 0, milli_gpus = 0;
+      if (const auto tasks = on_node_.find(name); tasks != on_node_.end()) {
+        cluster.running += std::ssize(tasks->second);
+        for (const size_t task : tasks->second) {
+          milli_cores += trace_.tasks[task].milli_cores;
+          mebibytes += trace_.tasks[task].mebibytes;
+          milli_gpus += trace_.tasks[task].milli_gpus;
+        }
+      }
+      const auto share = [](int64_t used, int64_t of) {
+        return of > 0 ? static_cast<float>(used) / static_cast<float>(of) : 0.0F;
+      };
+      const float load = std::max({share(milli_cores, shape->milli_cores), share(mebibytes, shape->mebibytes),
+                                   share(milli_gpus, shape->gpus * kGpuUnits)});
+      cluster.nodes.push_back({.name = samples.NumberOf(name),
+                               .group = samples.NumberOf(shape->name),
+                               .load = load,
+                               .state = deletions_.contains(name) ? NodeState::kDeleting : NodeState::kReady});
+    }
+    cluster.wanted = cloud_.wanted();
+    cluster.pending = std::ssize(waiting_);
+    return cluster;
   }
 
   void LoopSoon(Time at) { loop_due_ = std::min(loop_due_.value_or(at), at); }
@@ -358,6 +399,11 @@ class Replay {
     }
     std::ranges::sort(report_.pending);
     std::ranges::sort(report_.loop_times);
+    if (recording_) {
+      recording_->samples.Add({.at = end - kStart, .clusters = {SampleOf(recording_->samples)}});
+      recording_->waited = report_.pending;
+      report_.recording = std::make_shared<const Recording>(*std::move(recording_));
+    }
     return std::move(report_);
   }
 
@@ -369,6 +415,7 @@ class Replay {
   autoscaler::ClusterObjects objects_;
   autoscaler::AutoscalerState state_;
   ReplayReport report_;
+  std::optional<Recording> recording_;
   Time now_ = kStart;
   Time last_loop_ = kStart;
   std::optional<Time> loop_due_;

@@ -6,6 +6,8 @@
 // amount per node; an evicted pod ends at once. Loops in which nothing can have changed are passed over.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,9 @@ struct ReplayOptions {
   embedded::cloud::CloudSettings cloud;
   const base::Clock* clock = nullptr;  ///< for how long loops take; null: not measured
   bool timeline = false;
+  bool record = false;  ///< for a report with pictures (report_data.h)
+  /// Told now and then how far it is, if given.
+  std::function<void(base::Duration since_start, base::Duration all)> on_progress{};
   bool every_loop = false;  ///< passes over none
 };
 
@@ -45,6 +50,7 @@ struct ReplayReport {
   std::vector<base::Duration> loop_times;  ///< sorted
   base::Duration wall{};
   std::vector<TimelineEntry> timeline;
+  std::shared_ptr<const Recording> recording;  ///< if asked for
 };
 
 /// kBadRequest: options that make no sense. The same seed gives the same report, but for what took how long.

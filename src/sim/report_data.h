@@ -1,0 +1,23 @@
+// What the page of a report shows of a run (dashboard/page/src/report/data.ts): numbers over time, distributions, owners,
+// movements, what happened, and the fleet as it was for playback. Pure. It stays below some megabytes however large the fleet
+// and however long the run: nodes of large fleets stand together, and frames of long runs are further apart.
+#pragma once
+
+#include "base/json.h"
+#include "sim/fleet_samples.h"
+#include "sim/report.h"
+#include "sim/trace_replay.h"
+
+namespace evenkeel::sim {
+
+/// Both need their recording, and the first its timeline. When and by which command it was made is for the caller to add.
+base::JsonObject ReportData(const SimulationReport& report);
+base::JsonObject ReportData(const ReplayReport& report);
+
+/// How many cells the playback shows at most at one time, and about how many bytes its frames have.
+inline constexpr size_t kCellsMax = 400, kFramesBytesMax = 3'000'000;
+
+/// Frames of the playback: the first whole, each other one a merge patch against the one before.
+base::JsonArray PlaybackFrames(const FleetSamples& samples);
+
+}  // namespace evenkeel::sim
