@@ -10,9 +10,6 @@ namespace evenkeel::dashboard {
 namespace {
 
 namespace on_member = controllers::balancer::member;
-using base::Json;
-using base::JsonArray;
-using base::JsonObject;
 
 constexpr size_t kBalancePoints = 360;
 constexpr base::Duration kUsageAge = std::chrono::seconds(15);

@@ -15,9 +15,6 @@ namespace {
 
 namespace balancing = controllers::balancer;
 namespace on_member = controllers::balancer::member;
-using base::FindString;
-using base::Json;
-using base::JsonObject;
 
 /// The coefficient of variation.
 double DeviationOf(const balancing::LoadSums& sums) {

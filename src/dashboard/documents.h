@@ -23,34 +23,42 @@
 
 namespace evenkeel::dashboard {
 
+// What documents are made of, and how it is found in what was read.
+using base::FindArray;
+using base::FindBool;
+using base::FindInt;
+using base::FindString;
+using base::Json;
+using base::JsonArray;
+using base::JsonObject;
+
 /// Null without a value.
-base::Json OrNull(std::string_view text);
-base::Json TimeOrNull(const std::optional<base::Time>& time);
+Json OrNull(std::string_view text);
+Json TimeOrNull(const std::optional<base::Time>& time);
 
 // Of members, from their own API.
 
 /// {"nodes": {"ready", "total", "upcoming"}, "pods": {"running", "pending", "total"}, "load": {"cpu", "memory", "pods"},
 /// "groups"}
-base::Json MemberSummary(const MemberTally& tally);
+Json MemberSummary(const MemberTally& tally);
 /// An entry of cluster/NAME's "nodes". `explained`: what the autoscaler says of it; null: nothing.
-base::Json NodeEntry(const NodeRow& node, const MemberTally::OnNode& on, const base::Json* explained);
+Json NodeEntry(const NodeRow& node, const MemberTally::OnNode& on, const Json* explained);
 /// An entry of "pending". `reasons`: by node group; null: none are known.
-base::Json PendingEntry(const PodRow& pod, const base::Json* reasons);
+Json PendingEntry(const PodRow& pod, const Json* reasons);
 /// What there may be a heat map of: cpu, memory, pods, and what else the nodes have of extended resources.
 std::vector<std::string> NodeMetrics(const MemberTally& tally);
 
 /// What the autoscaler has written into a member, decoded.
 struct AutoscalerWords {
-  bool running = false;    ///< its status ConfigMap is there
-  base::Json status;       ///< of the status ConfigMap (YAML); null: it is not there or is not to be read
-  base::Json memory;       ///< of the ConfigMap with its memory; null as well
-  base::Json explanation;  ///< why pods wait and nodes stay (controllers/autoscaler/explanation.h); null as well
+  bool running = false;  ///< its status ConfigMap is there
+  Json status;           ///< of the status ConfigMap (YAML); null: it is not there or is not to be read
+  Json memory;           ///< of the ConfigMap with its memory; null as well
+  Json explanation;      ///< why pods wait and nodes stay (controllers/autoscaler/explanation.h); null as well
 };
 /// "groups": from NodeGroup objects where there are any, with what the autoscaler says; else from its status alone.
-base::JsonObject GroupEntries(const std::map<std::string, base::Json>& node_groups, const MemberTally& tally,
-                              const AutoscalerWords& words);
+JsonObject GroupEntries(const std::map<std::string, Json>& node_groups, const MemberTally& tally, const AutoscalerWords& words);
 /// "scaleDown"
-base::Json ScaleDownEntry(const AutoscalerWords& words);
+Json ScaleDownEntry(const AutoscalerWords& words);
 
 // Of the fleet, from the hub.
 
@@ -63,20 +71,33 @@ struct FleetInput {
 };
 
 /// What the hub knows of a member: {"owner", "shard", "wanted", "epoch", "weight", "hot", "skip", "detail", "reachable"}.
-std::map<std::string, base::Json> OwnershipRows(const FleetInput& input);
-base::Json PlanEntry(const FleetInput& input);
-std::map<std::string, base::Json> ReplicaEntries(const FleetInput& input);
+std::map<std::string, Json> OwnershipRows(const FleetInput& input);
+Json PlanEntry(const FleetInput& input);
+std::map<std::string, Json> ReplicaEntries(const FleetInput& input);
 /// The moves that the plan remembers, by an id that sorts by time. `hosts`: of shards, also such as are gone by now.
-std::map<std::string, base::Json> HandoverEntries(const FleetInput& input, const std::map<int64_t, std::string>& hosts);
+std::map<std::string, Json> HandoverEntries(const FleetInput& input, const std::map<int64_t, std::string>& hosts);
+
+/// Who owns a member, as that replica says itself.
+struct Tenure {
+  std::string owner;
+  base::Time since{};  ///< since when; 1970: it does not say
+  base::Time heard{};  ///< when that replica was last heard of
+};
+/// By member; those without an owner are not there.
+std::map<std::string, Tenure> Tenures(const FleetInput& input);
+std::string HandoverId(base::Time time, const std::string& cluster);
+/// A hand-over that no plan tells of: a standby takes over without being told, and so does a newcomer that gets the number of a
+/// replica that died.
+Json SeenHandover(const FleetInput& input, const std::string& cluster, const Tenure& before, const Tenure& after);
 
 /// An entry of "clusters": what the hub knows and what the member says of itself. Either may be null; `error`: why the member
 /// cannot be read, "" when it can.
-base::Json ClusterEntry(const base::Json& ownership, const base::Json& summary, const std::string& error);
+Json ClusterEntry(const Json& ownership, const Json& summary, const std::string& error);
 
 // Of ensembles, from the hub and from the members that have their servers.
 
 /// An entry of "ensembles". `members`: by cluster its ZooKeeper object; those that cannot be read are not there.
-base::Json EnsembleEntry(const base::Json& ensemble, const std::map<std::string, base::Json>& members);
+Json EnsembleEntry(const Json& ensemble, const std::map<std::string, Json>& members);
 
 // Events, of the hub and of members.
 
@@ -86,10 +107,10 @@ struct EventRow {
   base::Time time{};       ///< of the last time
   std::string name, type, reason, object, message;
   int64_t count = 1;
-  static EventRow Decode(const base::Json& object);
+  static EventRow Decode(const Json& object);
 };
 /// By this id events sort by time, then cluster and name.
 std::string EventId(const EventRow& event, const std::string& cluster);
-base::Json EventEntry(const EventRow& event, const std::string& cluster);
+Json EventEntry(const EventRow& event, const std::string& cluster);
 
 }  // namespace evenkeel::dashboard

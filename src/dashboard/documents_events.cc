@@ -6,10 +6,6 @@
 namespace evenkeel::dashboard {
 namespace {
 
-using base::FindString;
-using base::Json;
-using base::JsonObject;
-
 /// Whoever decides something. What only carries things out (kubelets, controllers of workloads) would drown them.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kControllers = {{
     {"cluster-autoscaler", "autoscaler"},

@@ -8,11 +8,6 @@
 namespace evenkeel::dashboard {
 namespace {
 
-using base::FindBool;
-using base::FindInt;
-using base::FindString;
-using base::Json;
-using base::JsonObject;
 using controllers::distribution::PublishedPlan;
 using controllers::distribution::ReplicaReport;
 
@@ -35,7 +30,7 @@ std::string HostOf(const std::map<int64_t, std::string>& hosts, int64_t shard) {
 }
 
 struct Held {
-  std::string host;
+  std::string host, replica;
   const ReplicaReport::Member* member = nullptr;
 };
 
@@ -46,7 +41,7 @@ void ReadReports(const FleetInput& input, const std::string& server, Held& owner
     if (!Alive(input, LeaseOf(input, report.replica))) continue;
     const auto member = std::ranges::find(report.members, server, &ReplicaReport::Member::server);
     if (member == report.members.end()) continue;
-    if (member->state == "owner" || member->state == "leaving") owner = {report.host, &*member};
+    if (member->state == "owner" || member->state == "leaving") owner = {report.host, report.replica, &*member};
     if (member->state != "standby" && !member->detail.empty()) detail = member->detail;
   }
 }
@@ -127,9 +122,39 @@ std::map<std::string, Json> HandoverEntries(const FleetInput& input, const std::
         entry["seconds"] = Rounded(std::chrono::duration<double>(taken).count());
       }
     }
-    handovers[base::FormatMicroTime(move.time) + " " + move.cluster] = std::move(entry);
+    handovers[HandoverId(move.time, move.cluster)] = std::move(entry);
   }
   return handovers;
+}
+
+std::string HandoverId(base::Time time, const std::string& cluster) { return base::FormatMicroTime(time) + " " + cluster; }
+
+std::map<std::string, Tenure> Tenures(const FleetInput& input) {
+  std::map<std::string, Tenure> tenures;
+  for (const auto& cluster : input.clusters) {
+    Held owner;
+    std::string detail;
+    ReadReports(input, cluster.server, owner, detail);
+    if (owner.member == nullptr) continue;
+    const client::Lease* lease = LeaseOf(input, owner.replica);
+    tenures[cluster.name] = {.owner = owner.host,
+                             .since = owner.member->since.value_or(base::Time{}),
+                             .heard = lease == nullptr ? base::Time{} : lease->renew_time};
+  }
+  return tenures;
+}
+
+Json SeenHandover(const FleetInput& input, const std::string& cluster, const Tenure& before, const Tenure& after) {
+  const bool gone = input.now - before.heard > kReplicaSilence;
+  JsonObject entry{{"time", base::FormatMicroTime(after.since)},
+                   {"cluster", cluster},
+                   {"from", before.owner},
+                   {"to", after.owner},
+                   {"seconds", nullptr}};
+  entry["reason"] = gone ? fmt::format("{} was not heard of any more", before.owner) : before.owner + " let it go";
+  const auto taken = std::max(base::Duration{}, after.since - before.heard);
+  if (gone) entry["seconds"] = Rounded(std::chrono::duration<double>(taken).count());
+  return entry;
 }
 
 Json ClusterEntry(const Json& ownership, const Json& summary, const std::string& error) {

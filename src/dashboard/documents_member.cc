@@ -7,13 +7,6 @@
 namespace evenkeel::dashboard {
 namespace {
 
-using base::FindArray;
-using base::FindInt;
-using base::FindString;
-using base::Json;
-using base::JsonArray;
-using base::JsonObject;
-
 constexpr const char* kFleetMetrics[] = {"cpu", "memory", "pods"};
 
 std::string AmountText(const std::string& resource, int64_t amount) {

@@ -8,13 +8,6 @@
 namespace evenkeel::dashboard {
 namespace {
 
-using base::FindArray;
-using base::FindInt;
-using base::FindString;
-using base::Json;
-using base::JsonArray;
-using base::JsonObject;
-
 bool Names(const JsonArray& names, std::string_view name) {
   return std::ranges::any_of(names, [&](const Json& each) { return each.is_string() && each.get_string() == name; });
 }

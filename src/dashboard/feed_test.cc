@@ -39,6 +39,34 @@ TEST_F(FeedTest, TheFleetIsADocumentAndThenPatches) {
   EXPECT_EQ(fleet->patches[0], expected);
 }
 
+TEST_F(FeedTest, AHandOverThatNoPlanTellsOfIsSeen) {
+  const auto fleet = Follow("fleet");
+  // a is silent; its standby takes over by itself, 18 s after it was last heard of.
+  for (int i = 0; i < 20; ++i) {
+    executor.RunFor(1s);
+    Renew("b");
+  }
+  PutReplica("b", 1, {{"member-1", kStart + 18s, 4}, {"member-2", kStart - 8s, 3}});
+  executor.RunFor(1s);
+  const auto& handovers = base::FindObject(fleet->document, {"handovers"});
+  ASSERT_EQ(handovers.size(), 2U) << base::ToText(fleet->document);
+  const Json& seen = handovers.at(base::FormatMicroTime(kStart + 18s) + " member-1");
+  EXPECT_EQ(base::FindString(seen, {"from"}), "evenkeel-a");
+  EXPECT_EQ(base::FindString(seen, {"to"}), "evenkeel-b");
+  EXPECT_EQ(base::FindString(seen, {"reason"}), "evenkeel-a was not heard of any more");
+  EXPECT_DOUBLE_EQ(seen.at("seconds").to_number<double>(), 18);
+
+  // The plan tells of it later: it is the same one.
+  controllers::distribution::PublishedPlan plan = controllers::distribution::PublishedPlan::Decode(
+      hub.api().objects[controllers::distribution::ShardPlans().plural]["evenkeel/evenkeel"]);
+  plan.epoch = 4;
+  plan.moves.push_back({.cluster = "member-1", .from = 0, .to = 1, .epoch = 4, .time = kStart + 20s, .reason = "gone"});
+  PutPlan(plan);
+  executor.RunFor(1s);
+  ASSERT_EQ(base::FindObject(fleet->document, {"handovers"}).size(), 2U) << base::ToText(fleet->document);
+  EXPECT_EQ(fleet->Text({"handovers", base::FormatMicroTime(kStart + 20s) + " member-1", "reason"}), "gone");
+}
+
 TEST_F(FeedTest, ChangesAreGathered) {
   const auto fleet = Follow("fleet");
   const size_t before = fleet->patches.size();

@@ -7,11 +7,11 @@ namespace evenkeel::dashboard {
 namespace {
 
 namespace distribution = controllers::distribution;
-using base::Json;
-using base::JsonObject;
 
 /// Hand-overs that are remembered, beyond those that the plan does.
 constexpr size_t kHandoversKept = 500;
+/// Between what is seen and what a plan tells of the same hand-over, at most.
+constexpr base::Duration kSameHandover = std::chrono::seconds(60);
 
 class FleetSource final : public InformedSource {
  public:
@@ -25,7 +25,9 @@ class FleetSource final : public InformedSource {
                  }) {
     client::InformerOptions own;
     own.ns = options_.ns;
-    Watch<kube::Object>(distribution::ShardPlans(), own, [this](const auto&, const auto& after) {
+    client::InformerOptions plan = own;
+    plan.field_selector = "metadata.name=" + std::string(distribution::kShardPlanName);
+    Watch<kube::Object>(distribution::ShardPlans(), plan, [this](const auto&, const auto& after) {
       input_.plan = after ? distribution::PublishedPlan::Decode(*after->json) : distribution::PublishedPlan();
       for (const auto& shard : input_.plan.shards) hosts_[shard.shard] = shard.host;
     });
@@ -73,14 +75,55 @@ class FleetSource final : public InformedSource {
       const auto known = handovers_.find(id);
       // How long it took, and who had it before, may not be found out any more later.
       if (known != handovers_.end() && !base::Find(known->second, {"seconds"})->is_null()) continue;
-      if (known != handovers_.end()) entry.get_object()["from"] = *base::Find(known->second, {"from"});
+      if (known != handovers_.end()) {
+        entry.get_object()["from"] = *base::Find(known->second, {"from"});
+      } else {
+        ForgetSeen(update, entry);
+      }
       update.Set("handovers", id, entry);
       handovers_[id] = std::move(entry);
     }
+    CollectSeen(update);
     while (handovers_.size() > kHandoversKept) {
       update.Erase("handovers", handovers_.begin()->first);
       handovers_.erase(handovers_.begin());
     }
+  }
+
+  /// Hand-overs that no plan tells of, or not yet.
+  void CollectSeen(Update& update) {
+    for (auto& [cluster, tenure] : Tenures(input_)) {
+      if (tenure.since == base::Time{}) tenure.since = input_.now;
+      const auto before = tenures_.find(cluster);
+      if (before != tenures_.end() && before->second.owner != tenure.owner && !ToldOf(cluster, tenure)) {
+        const std::string id = HandoverId(tenure.since, cluster);
+        handovers_[id] = SeenHandover(input_, cluster, before->second, tenure);
+        seen_[cluster] = id;
+        update.Set("handovers", id, handovers_[id]);
+      }
+      tenures_[cluster] = std::move(tenure);
+    }
+  }
+
+  bool ToldOf(const std::string& cluster, const Tenure& tenure) const {
+    const auto first = handovers_.lower_bound(HandoverId(tenure.since - kSameHandover, ""));
+    return std::any_of(first, handovers_.end(), [&](const auto& known) {
+      return base::FindString(known.second, {"cluster"}) == cluster && base::FindString(known.second, {"to"}) == tenure.owner;
+    });
+  }
+
+  /// The plan tells of what was seen before.
+  void ForgetSeen(Update& update, Json& told) {
+    const auto seen = seen_.find(std::string(base::FindString(told, {"cluster"})));
+    if (seen == seen_.end()) return;
+    const auto entry = handovers_.find(seen->second);
+    const auto time = base::ParseTime(base::FindString(told, {"time"}));
+    if (entry == handovers_.end() || !time || base::FindString(entry->second, {"to"}) != base::FindString(told, {"to"})) return;
+    if (entry->first < HandoverId(*time - kSameHandover, "")) return;
+    told.get_object()["from"] = *base::Find(entry->second, {"from"});
+    update.Erase("handovers", entry->first);
+    handovers_.erase(entry);
+    seen_.erase(seen);
   }
 
   /// Argo CD's way: claims in a ConfigMap, without a plan.
@@ -135,6 +178,8 @@ class FleetSource final : public InformedSource {
   std::map<std::string, client::Lease> leases_;
   std::map<int64_t, std::string> hosts_;  // by shard, the last that had it
   std::map<std::string, Json> handovers_;
+  std::map<std::string, std::string> seen_;  // by cluster, the last that was seen and not told of
+  std::map<std::string, Tenure> tenures_;
   std::map<std::string, std::set<std::string>> told_;  // keys by field
   std::optional<base::Instant> claims_read_;
 };

@@ -11,10 +11,6 @@
 namespace evenkeel::dashboard {
 namespace {
 
-using base::Json;
-using base::JsonArray;
-using base::JsonObject;
-
 /// More than this nobody reads, and the browser is spared: the oldest.
 constexpr size_t kPendingShown = 500;
 constexpr size_t kHistoryPoints = 360;

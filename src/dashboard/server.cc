@@ -30,27 +30,32 @@ constexpr std::string_view kPolicy =
     "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; object-src 'none'; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
+constexpr std::string_view kNotKept = "no-store";
+constexpr std::string_view kKeptForever = "public, max-age=31536000, immutable";
+
 enum class Rights { kNone, kRead, kWrite };
 
-HttpResponse Reply(int status, std::string content_type, std::string body) {
+/// `caching`: the value of Cache-Control.
+apiserver::HttpHeaders Guards(std::string_view caching) {
+  return {{"Content-Security-Policy", std::string(kPolicy)},
+          {"X-Content-Type-Options", "nosniff"},
+          {"Referrer-Policy", "no-referrer"},
+          {"X-Frame-Options", "DENY"},
+          {"Cross-Origin-Opener-Policy", "same-origin"},
+          {"Cross-Origin-Resource-Policy", "same-origin"},
+          {"Cache-Control", std::string(caching)}};
+}
+
+HttpResponse Reply(int status, std::string content_type, std::string body, std::string_view caching = kNotKept) {
   HttpResponse response;
   response.status = status;
   response.content_type = std::move(content_type);
-  response.headers = {{"Content-Security-Policy", std::string(kPolicy)},
-                      {"X-Content-Type-Options", "nosniff"},
-                      {"Referrer-Policy", "no-referrer"},
-                      {"X-Frame-Options", "DENY"},
-                      {"Cross-Origin-Opener-Policy", "same-origin"},
-                      {"Cross-Origin-Resource-Policy", "same-origin"}};
+  response.headers = Guards(caching);
   response.body.push_back(std::make_shared<const std::string>(std::move(body)));
   return response;
 }
 
-HttpResponse JsonReply(int status, const Json& body) {
-  HttpResponse response = Reply(status, "application/json", base::ToText(body) + "\n");
-  response.headers.emplace_back("Cache-Control", "no-store");
-  return response;
-}
+HttpResponse JsonReply(int status, const Json& body) { return Reply(status, "application/json", base::ToText(body) + "\n"); }
 
 HttpResponse Message(int status, std::string_view message) { return JsonReply(status, JsonObject{{"message", message}}); }
 
@@ -97,7 +102,7 @@ class StreamFollower final : public Follower, public std::enable_shared_from_thi
 
   bool Send(const std::shared_ptr<const std::string>& event) override {
     if (responder_ != nullptr) {
-      stream_ = std::exchange(responder_, nullptr)->StartStream(200, "text/event-stream");
+      stream_ = std::exchange(responder_, nullptr)->StartStream(200, "text/event-stream", Guards(kNotKept));
       stream_->OnClosed([weak = weak_from_this(), &feed = feed_] {
         if (auto self = weak.lock()) feed.Unfollow(self);
       });
@@ -156,7 +161,6 @@ HttpResponse Server::State::Login(const HttpRequest& request) const {
   }
   HttpResponse response = Reply(303, "text/plain; charset=utf-8", "welcome\n");
   response.headers.emplace_back("Location", "/");
-  response.headers.emplace_back("Cache-Control", "no-store");
   response.headers.emplace_back("Set-Cookie", fmt::format("{}={}; Path=/; HttpOnly; SameSite=Strict", kCookie, token));
   return response;
 }
@@ -166,10 +170,8 @@ HttpResponse Server::State::Page(const HttpRequest& request) const {
   const std::string path = request.path == "/" ? "/index.html" : request.path;
   const auto file = std::ranges::find(options.page, path, &PageAsset::path);
   if (file != options.page.end()) {
-    HttpResponse response = Reply(200, std::string(file->content_type), std::string(file->content));
     const bool named_by_content = path.starts_with("/assets/");
-    response.headers.emplace_back("Cache-Control", named_by_content ? "public, max-age=31536000, immutable" : "no-store");
-    return response;
+    return Reply(200, std::string(file->content_type), std::string(file->content), named_by_content ? kKeptForever : kNotKept);
   }
   if (options.page.empty() && path == "/index.html")
     return Message(404, "this program was built without the page: there is /api");

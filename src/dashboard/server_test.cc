@@ -49,9 +49,11 @@ class KeepingResponder final : public apiserver::Responder {
     for (const auto& [name, value] : response.headers) reply_->headers[name] = value;
     for (const auto& chunk : response.body) reply_->body += *chunk;
   }
-  std::shared_ptr<apiserver::ResponseStream> StartStream(int status, std::string content_type) override {
+  std::shared_ptr<apiserver::ResponseStream> StartStream(int status, std::string content_type,
+                                                         apiserver::HttpHeaders headers) override {
     reply_->status = status;
     reply_->content_type = std::move(content_type);
+    for (const auto& [name, value] : headers) reply_->headers[name] = value;
     return reply_->stream = std::make_shared<KeepingStream>();
   }
 
@@ -156,6 +158,9 @@ TEST_F(ServerTest, AViewOnceAndAsAStream) {
   const auto stream = Ask("GET", "/api/stream?view=fleet", Bearer(kReader));
   EXPECT_EQ(stream->status, 200);
   EXPECT_EQ(stream->content_type, "text/event-stream");
+  EXPECT_EQ(stream->headers, view->headers) << "as guarded as every other answer";
+  EXPECT_EQ(stream->headers["Cache-Control"], "no-store");
+  EXPECT_TRUE(stream->headers["Content-Security-Policy"].starts_with("default-src 'self'"));
   EXPECT_TRUE(stream->stream->text.starts_with("event: document\ndata: {\"view\":\"fleet\""));
   members["member-1"]->Put(kube::resources::Pods(), PodObject("waits", ""));
   executor.RunFor(1s);

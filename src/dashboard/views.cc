@@ -9,9 +9,6 @@
 namespace evenkeel::dashboard {
 namespace {
 
-using base::Json;
-using base::JsonObject;
-
 /// Not null also where there is no such entry.
 const Json& EntryOf(const std::map<std::string, Json>& entries, const std::string& key) {
   static const Json kNull;

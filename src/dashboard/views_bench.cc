@@ -8,8 +8,6 @@
 namespace evenkeel::dashboard {
 namespace {
 
-using base::JsonObject;
-
 constexpr int kMembers = 200;
 constexpr int kNodes = 5000;
 

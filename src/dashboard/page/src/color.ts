@@ -26,6 +26,18 @@ function ramp(stops: string[]): string[] {
 
 const ramps: Record<Theme, string[]> = {light: ramp(loadStops.light), dark: ramp(loadStops.dark)};
 
+function luminance(color: string): number {
+  const [red, green, blue] = channels(color).map(value => (value / 255 <= 0.03928 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4)) as [number, number, number];
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+/** Black or white, whichever stands out more from what `loadColor` gives. */
+export function loadInk(theme: Theme, share: number): string {
+  const stops = loadStops[theme];
+  const behind = share > 1 ? over[theme] : stops[Math.round(Math.max(0, share) * (stops.length - 1))]!;
+  return luminance(behind) > 0.18 ? '#0b1216' : '#ffffff';
+}
+
 export function loadColor(theme: Theme, share: number): string {
   if (share > 1) return over[theme];
   return ramps[theme][Math.round(Math.max(0, share) * levels)]!;

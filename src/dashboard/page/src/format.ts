@@ -12,6 +12,17 @@ export function number(value: number | null | undefined, digits = 2): string {
   return String(Number(value.toFixed(size >= 100 ? 0 : size >= 10 ? Math.min(digits, 1) : digits)));
 }
 
+/** As many digits as the largest of a column needs, so that its points stand below each other. */
+export function digitsFor(values: (number | null | undefined)[]): number {
+  const size = Math.max(0, ...values.map(value => Math.abs(value ?? 0)));
+  return size >= 100 || size === 0 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : size >= 0.1 ? 3 : 4;
+}
+
+export function fixed(value: number | null | undefined, digits: number): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return '–';
+  return value.toLocaleString('en-US', {minimumFractionDigits: digits, maximumFractionDigits: digits});
+}
+
 const binary = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
 
 /** Loads are whole numbers in the metric's own unit: cpu in thousandths, memory in bytes, whatever else as it is. */

@@ -10,6 +10,7 @@ import {Chart} from './parts/chart';
 import {Icon} from './parts/icon';
 import {Logo, ThemeSwitch} from './parts/shell';
 import {Table, type Column} from './parts/table';
+import {Bars} from './report/bars';
 import type {Move, ReportData, ReportTable} from './report/data';
 import {DistributionPicture} from './report/distribution';
 import {OwnersPicture} from './report/owners';
@@ -27,6 +28,12 @@ const moveColumns: Column<MoveRow>[] = [
   {key: 'gain', title: 'Gain', numeric: true, wide: true, compare: (a, b) => (a.gain ?? 0) - (b.gain ?? 0), render: row => number(row.gain, 4)},
   {key: 'reason', title: 'Why', wide: true, grow: true, render: row => row.reason ?? ''},
 ];
+
+/** A plan's moves have no time and, mostly, one cluster. */
+function columnsOf(moves: MoveRow[]): Column<MoveRow>[] {
+  const said = (column: Column<MoveRow>) => moves.some(move => Boolean(move[column.key as keyof MoveRow]));
+  return moveColumns.filter(column => column.key === 'from' || said(column));
+}
 
 function Report({data}: {data: ReportData}) {
   const moves = (data.moves ?? []).map((move, id): MoveRow => ({...move, id}));
@@ -47,17 +54,17 @@ function Report({data}: {data: ReportData}) {
         </header>
         {(data.facts?.length ?? 0) > 0 && <dl class="facts">{data.facts!.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}</dl>}
         <div class="grid">
-          {(data.frames?.length ?? 0) > 0 && <Playback frames={data.frames!} />}
+          {(data.frames?.length ?? 0) > 0 && <Playback frames={data.frames!} owned={Boolean(data.owners)} />}
           {data.series?.map((series, index) => (
             <Card key={index} id={`series-${index}`} title={series.title} note={series.unit}>
-              <Chart title={series.title} t={series.t} lines={series.lines} format={formatOf(series.unit)} style={series.style} height={200} />
+              {series.names ? <Bars series={series} /> : <Chart title={series.title} t={series.t} lines={series.lines} format={formatOf(series.unit)} style={series.style} height={200} />}
             </Card>
           ))}
           {data.distributions?.map((distribution, index) => (
             <Card key={index} id={`distribution-${index}`} title={distribution.title} note={distribution.unit}><DistributionPicture distribution={distribution} /></Card>
           ))}
           {data.owners && Object.keys(data.owners.clusters).length > 0 && <Card id="owners" title="Owners" note="who looked after which cluster" wide><OwnersPicture owners={data.owners} /></Card>}
-          {moves.length > 0 && <Card id="moves" title="Moves" note={number(moves.length)} wide><Table label="Moves" columns={moveColumns} rows={moves} rowKey={row => String(row.id)} sortedBy="t" /></Card>}
+          {moves.length > 0 && <Card id="moves" title="Moves" note={number(moves.length)} wide><Table label="Moves" columns={columnsOf(moves)} rows={moves} rowKey={row => String(row.id)} sortedBy="t" /></Card>}
           {data.tables?.map((table, index) => <Card key={index} id={`table-${index}`} title={table.title} wide={table.columns.length > 4}><Plain table={table} /></Card>)}
         </div>
       </main>

@@ -97,7 +97,9 @@ export interface BalancePlan {
   uid: string;
   hash: string;
   phase: string;
+  /** Of the balancer: QuickBalancing, ConstraintCheck ... */
   reason?: string;
+  message?: string;
   created?: string;
   policy?: string;
   approvable: boolean;

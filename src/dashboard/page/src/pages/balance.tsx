@@ -20,6 +20,9 @@ export function BalancePage({cluster, names, mayWrite}: {cluster: string; names:
   );
 }
 
+/** The server says no more than this of a ratio, also of one to nothing. */
+const ratioMax = 100;
+
 type PlanRow = BalanceDocument['plans'][string] & {name: string};
 
 const planColumns: Column<PlanRow>[] = [
@@ -51,7 +54,7 @@ function Balance({document: balance, names, mayWrite}: {document: BalanceDocumen
         </div>
         {metric && name && (
           <dl class="stats">
-            <Stat label="Ratio" value={number(metric.ratio)} note={`${number(metric.balancingThreshold)} is allowed`} tone={metric.imbalanced ? 'bad' : 'ok'} />
+            <Stat label="Ratio" value={metric.ratio >= ratioMax ? `≥ ${ratioMax}` : number(metric.ratio)} note={`${number(metric.balancingThreshold)} is allowed`} tone={metric.imbalanced ? 'bad' : 'ok'} />
             <Stat label="Fullest" value={amount(name, metric.max)} note={name} />
             <Stat label="Emptiest" value={amount(name, metric.min)} note={name} />
             <Stat label="Deviation" value={number(metric.deviation, 3)} note="of load from its mean" />

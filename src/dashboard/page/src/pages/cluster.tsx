@@ -104,7 +104,7 @@ function Nodes({cluster, rows, selected, select}: {cluster: ClusterDocument; row
       else out.set(name, [row]);
     }
     return [...out].sort(([a], [b]) => byName(a, b)).map(([name, nodes]): CellGroup => ({
-      name, cells: nodes.map(node => ({name: node.name, share: node.load[shownMetric] ?? null, state: node.state, words: words(node, shownMetric)})),
+      name, note: plural(nodes.length, 'node'), cells: nodes.map(node => ({name: node.name, share: node.load[shownMetric] ?? null, state: node.state, words: words(node, shownMetric)})),
     }));
   }, [shown, by, shownMetric]);
   const node = rows.find(row => row.name === selected);
@@ -174,8 +174,7 @@ function ScaleDown({cluster, rows, select}: {cluster: ClusterDocument; rows: Nod
   if (!state) return <Empty title="Nothing is known of scale-down">The autoscaler of this cluster has not run a loop yet.</Empty>;
   return (
     <>
-      <p>{state.message || (state.enabled ? 'No node is unneeded.' : 'Nodes are only added.')}</p>
-      {state.cooldownUntil && <p>After the last change it rests; it goes on <Ago time={state.cooldownUntil} />.</p>}
+      <p class="said">{state.message || (state.enabled ? 'No node is unneeded' : 'Nodes are only added')}{state.cooldownUntil && <>; it goes on <Ago time={state.cooldownUntil} /></>}.</p>
       {(state.inProgress?.length ?? 0) > 0 && <p>Being removed: {state.inProgress!.map(name => <b key={name}>{name} </b>)}</p>}
       {waiting.length > 0 && (
         <ul class="waiting">

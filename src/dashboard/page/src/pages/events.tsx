@@ -73,7 +73,7 @@ function Events({document: {events}, route}: {document: EventsDocument; route: R
         </>
       }>
         <Announced events={events} held={held} />
-        <Table label="Events" columns={columns} rows={matching} rowKey={row => row.id} pageSize={50} detail={row => <Explained row={row} />}
+        <Table label="Events" columns={columns} rows={matching} rowKey={row => row.id} detail={row => <Explained row={row} />}
           empty={all.length === 0
             ? <Empty title="Nothing has been decided yet">Every decision appears here by itself, with its reason. To see one: <code>kubectl scale</code> a Deployment in a member.</Empty>
             : <Empty title="No event is like that">Fewer words, or another controller.</Empty>} />

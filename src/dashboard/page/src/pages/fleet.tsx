@@ -85,8 +85,9 @@ function Fleet({fleet}: {fleet: FleetDocument}) {
     <>
       <Head fleet={fleet} rows={rows} />
       <div class="grid">
-        <Card id="map" title="Members" note="by owner; the stronger the colour, the fuller" wide>
+        <Card id="map" title="Members" note="a tile each, below the replica that owns them" wide>
           <TileMap rows={shown} replicas={replicas} fleet={fleet} />
+          <TileLegend />
         </Card>
         <Card id="handovers" title="Hand-overs" note="the mark's size says for how long nobody owned the cluster" wide
           actions={<Choice label="How to show hand-overs" value={handoverView} onChange={setHandoverView} options={[['timeline', 'Timeline'], ['table', 'Table']]} />}>
@@ -125,7 +126,7 @@ function Head({fleet, rows}: {fleet: FleetDocument; rows: Member[]}) {
         <Stat label="Clusters" value={rows.length} note={ill.length ? `${ill.length} not healthy` : 'all healthy'} tone={ill.length ? 'bad' : 'ok'} />
         <Stat label="Nodes" value={total.toLocaleString('en-US')} note={[ready < total ? `${total - ready} not ready` : 'all ready', upcoming ? `${upcoming} upcoming` : ''].filter(Boolean).join(', ')} tone={ready < total ? 'warn' : 'ok'} />
         <Stat label="Pods" value={sum(row => row.pods.running).toLocaleString('en-US')} note={pending ? `${pending} pending` : 'none pending'} tone={pending ? 'warn' : 'ok'} />
-        <Stat label="Hot" value={hot.length} note={hot.length ? hot.slice(0, 2).map(row => row.name).join(', ') + (hot.length > 2 ? ' …' : '') : 'no hot cluster'} tone={hot.length ? 'bad' : 'ok'} />
+        <Stat label="Hot" value={hot.length} note={hot.length ? hot.slice(0, 2).map(row => <span key={row.name} class="nowrap">{row.name} </span>) : 'no hot cluster'} tone={hot.length ? 'bad' : 'ok'} />
       </dl>
     </header>
   );
@@ -166,6 +167,20 @@ function TileMap({rows, replicas, fleet}: {rows: Member[]; replicas: string[]; f
         );
       })}
     </div>
+  );
+}
+
+function TileLegend() {
+  return (
+    <p class="heat-legend tile-legend">
+      <span class="scale">load 0 %<span class="scale-bar" aria-hidden="true" />100 %</span>
+      <span>the larger of cpu and memory</span>
+      <span class="key key-over">over 100 %</span>
+      <span class="mark"><span class="tile-mark"><Icon name="flame" /></span>hot: alone too heavy for an even share</span>
+      <span class="mark warn"><span class="tile-mark"><Icon name="warning" /></span>degraded</span>
+      <span class="mark"><span class="tile-mark"><Icon name="cross" /></span>unreachable, or nobody owns it</span>
+      <span class="mark"><span class="tile-dot" />pods are pending</span>
+    </p>
   );
 }
 

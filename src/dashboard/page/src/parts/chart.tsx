@@ -44,14 +44,14 @@ function options(props: Props, width: number, height: number, colors: string[], 
     stroke: token('ink-3'), font: `11px ${token('font')}`,
     grid: {stroke: token('line'), width: 1}, ticks: {show: false}, border: {show: false},
   };
-  const time = (seconds: number) => (props.clock ? clockFormat.format(new Date(seconds * 1000)).slice(0, 5) : sinceBeginning(seconds));
+  const time = (seconds: number, step: number) => (props.clock ? clockFormat.format(new Date(seconds * 1000)).slice(0, step < 60 ? 8 : 5) : sinceBeginning(seconds));
   const step = props.style === 'step' ? uPlot.paths.stepped?.({align: 1}) : undefined;
   return {
     width, height, legend: {show: false}, padding: [8, 8, 0, 0],
     cursor: {y: false, points: {size: 6}, drag: {x: false, y: false}},
     scales: {x: {time: false}, y: {range: (_, low, high) => [Math.min(0, low), Math.max(high * 1.05, props.atLeast ?? 0, props.threshold ? props.threshold.value * 1.1 : 0, 1e-9)]}},
     axes: [
-      {...axis, space: 70, size: 26, incrs: timeSteps, values: (_, splits) => splits.map(time)},
+      {...axis, space: 70, size: 26, incrs: timeSteps, values: (_, splits) => splits.map(at => time(at, (splits[1] ?? Infinity) - (splits[0] ?? 0)))},
       {...axis, size: 56, space: 28, values: (_, splits) => splits.map(value => props.format(value))},
     ],
     series: [{}, ...props.lines.map((line, index) => ({

@@ -1,8 +1,9 @@
 import {useMemo} from 'preact/hooks';
-import {loadColor, token} from '../color';
+import {loadColor, loadInk, token} from '../color';
+import {percent} from '../format';
 import type {NodeState} from '../live/documents';
 import type {Theme} from '../theme';
-import {Picture, type Box, type Plan} from './picture';
+import {fitted, Picture, type Box, type Plan} from './picture';
 
 export interface Cell {
   name: string;
@@ -14,6 +15,7 @@ export interface Cell {
 
 export interface CellGroup {
   name: string;
+  note: string;
   cells: Cell[];
 }
 
@@ -21,13 +23,25 @@ const labelHeight = 24;
 const gap = 3;
 const manyGroups = 8;
 const columnWidth = 220;
+/** Up to so many cells have their names on them. */
+const fewCells = 24;
+const namedWidth = 148;
+const namedHeight = 44;
 
-/** Large where there are few, and never so small that one cannot point at it. */
-function cellSize(count: number, width: number): number {
-  if (count <= 60) return width < 500 ? 26 : 32;
-  if (count <= 300) return 22;
-  if (count <= 1500) return 14;
-  return 10;
+interface Size {
+  width: number;
+  height: number;
+  named: boolean;
+}
+
+/** Large where there are few, and never so small that one cannot point at it. `room`: the width of a group. */
+function cellSize(count: number, room: number, named: boolean): Size {
+  if (named) {
+    const perRow = Math.max(1, Math.floor((room + gap) / (namedWidth + gap)));
+    return {width: Math.min(220, (room + gap) / perRow - gap), height: namedHeight, named};
+  }
+  const side = count <= 60 ? (room < 500 ? 26 : 32) : count <= 300 ? 22 : count <= 1500 ? 14 : 10;
+  return {width: side, height: side, named};
 }
 
 function hatch(context: CanvasRenderingContext2D, box: Box, color: string) {
@@ -46,8 +60,21 @@ function hatch(context: CanvasRenderingContext2D, box: Box, color: string) {
   context.restore();
 }
 
-/** The state as a shape on the cell: hatched, crossed out, framed, dashed. */
-function paintCell(context: CanvasRenderingContext2D, theme: Theme, cell: Cell, box: Box, colors: Record<string, string>) {
+/** On a cell that is large enough: whose it is, and its share, or what is the matter with it. */
+function paintName(context: CanvasRenderingContext2D, theme: Theme, cell: Cell, box: Box, colors: Record<string, string>) {
+  const [filled, inset] = [cell.share !== null && cell.state !== 'Upcoming', cell.state === 'NotReady' ? 22 : 10];
+  context.fillStyle = filled ? loadInk(theme, cell.share!) : colors.ink!;
+  context.font = `600 12px ${token('font')}`;
+  context.fillText(fitted(context, cell.name, box.width - inset - 8), box.x + inset, box.y + 18);
+  context.font = `12px ${token('font')}`;
+  const words = [cell.state === 'Upcoming' ? '' : percent(cell.share), stateWords[cell.state] ?? ''].filter(Boolean).join(', ');
+  context.fillText(fitted(context, words, box.width - inset - 8), box.x + inset, box.y + 35);
+}
+
+const stateWords: Record<string, string> = {NotReady: 'not ready', Cordoned: 'cordoned', Deleting: 'being removed', Upcoming: 'upcoming'};
+
+/** The state as a shape on the cell: hatched, crossed out, framed, dashed. `named`: its name will be on it, which nothing may cross. */
+function paintCell(context: CanvasRenderingContext2D, theme: Theme, cell: Cell, box: Box, colors: Record<string, string>, named: boolean) {
   const inset = {x: box.x + 1, y: box.y + 1, width: box.width - 2, height: box.height - 2};
   if (cell.state === 'Upcoming') {
     context.strokeStyle = colors.line!;
@@ -61,11 +88,11 @@ function paintCell(context: CanvasRenderingContext2D, theme: Theme, cell: Cell, 
   context.fillRect(box.x, box.y, box.width, box.height);
   if (cell.state === 'Ready') return;
   const color = cell.state === 'NotReady' ? colors.bad! : cell.state === 'Cordoned' ? colors.warn! : colors.ink!;
-  if (cell.state === 'NotReady') hatch(context, box, color);
+  if (cell.state === 'NotReady') hatch(context, named ? {...box, width: 14} : box, color);
   context.strokeStyle = color;
   context.lineWidth = 2;
   context.strokeRect(inset.x, inset.y, inset.width, inset.height);
-  if (cell.state === 'Deleting') {
+  if (cell.state === 'Deleting' && !named) {
     context.beginPath();
     context.moveTo(inset.x, inset.y);
     context.lineTo(inset.x + inset.width, inset.y + inset.height);
@@ -75,38 +102,50 @@ function paintCell(context: CanvasRenderingContext2D, theme: Theme, cell: Cell, 
   }
 }
 
+function paintLabel(context: CanvasRenderingContext2D, {name, note, x, y}: {name: string; note: string; x: number; y: number}, room: number) {
+  context.fillStyle = token('ink-2');
+  context.font = `600 12px ${token('font')}`;
+  const shown = fitted(context, name, room);
+  context.fillText(shown, x, y);
+  const after = context.measureText(shown).width + 8;
+  context.fillStyle = token('ink-3');
+  context.font = `12px ${token('font')}`;
+  if (after < room - 20) context.fillText(fitted(context, note, room - after), x + after, y);
+}
+
 function layout(groups: CellGroup[], width: number): Plan {
   const count = groups.reduce((sum, group) => sum + group.cells.length, 0);
-  const size = cellSize(count, width);
   // Few groups have the whole width each; many stand beside each other.
   const columns = groups.length > manyGroups ? Math.max(1, Math.floor(width / columnWidth)) : 1;
   const pitch = width / columns;
-  const perRow = Math.max(1, Math.floor((pitch - (columns > 1 ? 16 : 0) + gap) / (size + gap)));
+  const room = pitch - (columns > 1 ? 16 : 0);
+  const size = cellSize(count, room, columns === 1 && count <= fewCells);
+  const perRow = Math.max(1, Math.floor((room + gap + 0.5) / (size.width + gap)));
   const boxes: Box[] = [];
-  const labels: {text: string; x: number; y: number}[] = [];
+  const labels: {name: string; note: string; x: number; y: number}[] = [];
   let y = 0;
   for (let first = 0; first < groups.length; first += columns) {
     let rows = 0;
     groups.slice(first, first + columns).forEach((group, column) => {
       const left = column * pitch;
-      labels.push({text: `${group.name}  ${group.cells.length}`, x: left, y: y + 14});
+      labels.push({name: group.name, note: group.note, x: left, y: y + 14});
       group.cells.forEach((_, index) => {
-        boxes.push({x: left + (index % perRow) * (size + gap), y: y + labelHeight + Math.floor(index / perRow) * (size + gap), width: size, height: size});
+        const [column, row] = [index % perRow, Math.floor(index / perRow)];
+        boxes.push({x: left + column * (size.width + gap), y: y + labelHeight + row * (size.height + gap), width: size.width, height: size.height});
       });
       rows = Math.max(rows, Math.ceil(group.cells.length / perRow));
     });
-    y += labelHeight + rows * (size + gap) + 8;
+    y += labelHeight + rows * (size.height + gap) + 8;
   }
   const cells = groups.flatMap(group => group.cells);
   return {
-    height: Math.max(y, size),
+    height: Math.max(y, size.height),
     boxes,
     paint: (context, theme) => {
       const colors = {ink: token('ink'), line: token('line-strong'), sunken: token('sunken'), bad: token('bad-mark'), warn: token('warn-mark')};
-      context.fillStyle = token('ink-2');
-      context.font = `600 12px ${token('font')}`;
-      for (const label of labels) context.fillText(label.text, label.x, label.y, pitch - 8);
-      cells.forEach((cell, index) => paintCell(context, theme, cell, boxes[index]!, colors));
+      for (const label of labels) paintLabel(context, label, room);
+      cells.forEach((cell, index) => paintCell(context, theme, cell, boxes[index]!, colors, size.named));
+      if (size.named) cells.forEach((cell, index) => paintName(context, theme, cell, boxes[index]!, colors));
     },
   };
 }

@@ -98,7 +98,7 @@ export function Picture({label, plan, describe, selected, onSelect}: Props) {
       </div>
       {chosen && <span class={marked ? 'picture-mark focused' : 'picture-mark'} style={boxStyle(chosen)} />}
       {tip !== null && tipBox && (
-        <span class="tip" style={{left: `${Math.min(Math.max(tipBox.x + tipBox.width / 2, 90), Math.max(90, width - 90))}px`, top: `${tipBox.y}px`}}>
+        <span class="tip" style={tipStyle(tipBox, width)}>
           {describe(tip)}
         </span>
       )}
@@ -108,6 +108,20 @@ export function Picture({label, plan, describe, selected, onSelect}: Props) {
 
 function boxStyle(box: Box) {
   return {left: `${box.x}px`, top: `${box.y}px`, width: `${box.width}px`, height: `${box.height}px`};
+}
+
+/** Above the box, and as far to its left as the box is from the picture's left side: so it never sticks out. */
+function tipStyle(box: Box, width: number) {
+  const middle = box.x + box.width / 2;
+  return {left: `${middle}px`, top: `${box.y}px`, transform: `translate(${-100 * Math.min(1, Math.max(0, middle / width))}%, calc(-100% - 8px))`};
+}
+
+/** Text that ends with an ellipsis where there is no room for all of it. */
+export function fitted(context: CanvasRenderingContext2D, text: string, width: number): string {
+  if (context.measureText(text).width <= width) return text;
+  let kept = text.length - 1;
+  while (kept > 1 && context.measureText(`${text.slice(0, kept)}…`).width > width) kept--;
+  return `${text.slice(0, kept)}…`;
 }
 
 /** Left and right in their order; up and down to the nearest one in the next row. */

@@ -1,5 +1,5 @@
 import {useMemo, useRef, useState} from 'preact/hooks';
-import {byName, number, plural} from '../format';
+import {byName, digitsFor, fixed, number, plural} from '../format';
 import type {BalancePlan} from '../live/documents';
 import {approve} from '../live/session';
 import {Ago, Badge, Empty, type Tone} from './basic';
@@ -9,16 +9,16 @@ import {Table, type Column} from './table';
 type Movement = BalancePlan['movements'][string] & {id: string};
 
 export function phaseTone(phase: string): Tone {
-  if (/complete|succeeded|done/i.test(phase)) return 'ok';
-  if (/fail|refus|abort|reject|stale|supersed|expired/i.test(phase)) return 'warn';
-  if (/execut|running|approved|progress|moving|evict/i.test(phase)) return 'info';
+  if (/^(done|landed)$/i.test(phase)) return 'ok';
+  if (/^(failed|refused|elsewhere)$/i.test(phase)) return 'warn';
+  if (/^(executing|evicting|evicted)$/i.test(phase)) return 'info';
   return 'quiet';
 }
 
-const columns: Column<Movement>[] = [
+const columnsFor = (digits: number): Column<Movement>[] => [
   {key: 'pod', title: 'Pod', grow: true, compare: (a, b) => byName(a.pod, b.pod), render: row => <span class="strong">{row.pod}</span>},
   {key: 'from', title: 'From → to', compare: (a, b) => byName(a.from, b.from), render: row => <span class="nowrap">{row.from} <Icon name="arrow" /> {row.to}</span>},
-  {key: 'gain', title: 'Energy gained', numeric: true, compare: (a, b) => (a.gain ?? 0) - (b.gain ?? 0), render: row => number(row.gain, 4)},
+  {key: 'gain', title: 'Energy gained', numeric: true, compare: (a, b) => (a.gain ?? 0) - (b.gain ?? 0), render: row => fixed(row.gain, digits)},
   {key: 'state', title: 'State', wide: true, compare: (a, b) => byName(a.state, b.state), render: row => <Badge tone={phaseTone(row.state)}>{row.state}</Badge>},
   {key: 'reason', title: 'Why', wide: true, grow: true, render: row => row.reason ?? ''},
 ];
@@ -27,14 +27,16 @@ export function PlanCard({cluster, plan, mayWrite, hasPolicy}: {cluster: string;
   const dialog = useRef<HTMLDialogElement>(null);
   const [shown, setShown] = useState<BalancePlan | null>(null);
   const rows = useMemo(() => (plan ? Object.entries(plan.movements).map(([id, movement]): Movement => ({...movement, id})).sort((a, b) => byName(a.id, b.id)) : []), [plan]);
+  const digits = digitsFor(rows.map(row => row.gain));
+  const columns = useMemo(() => columnsFor(digits), [digits]);
   if (!plan) return <Empty title="No plan at the moment">{hasPolicy ? 'A plan is made when a metric is out of balance.' : 'A BalancingPolicy in this cluster begins it.'}</Empty>;
   return (
     <>
       <div class="plan-head">
         <div>
           <h3>{plan.name} <Badge tone={phaseTone(plan.phase)}>{plan.phase}</Badge></h3>
-          <p>{plan.reason}</p>
-          <p class="note">made <Ago time={plan.created} />{plan.policy && ` by policy ${plan.policy}`}{plan.deviation && <>; deviation {number(plan.deviation.before, 3)} <Icon name="arrow" /> <b>{number(plan.deviation.after, 3)}</b></>}</p>
+          <p>{plan.message || (plan.approvable ? 'Waits for approval: nothing moves before.' : '')}</p>
+          <p class="note">made <Ago time={plan.created} />{plan.policy && ` by policy ${plan.policy}`}{plan.reason && ` (${plan.reason})`}{plan.deviation && <>; deviation {number(plan.deviation.before, 3)} <Icon name="arrow" /> <b>{number(plan.deviation.after, 3)}</b></>}</p>
         </div>
         {plan.approvable && mayWrite && (
           <button type="button" class="primary" onClick={() => {

@@ -52,7 +52,7 @@ const Row = memo(function Row<T>({row, columns, id, open, toggle, detail}: RowPr
       <tr class={open ? 'open' : undefined}>
         {detail && (
           <td class="opener">
-            <button type="button" aria-expanded={open} aria-label={`Details of ${id}`} onClick={() => toggle?.(id)}><Icon name="arrow" /></button>
+            <button type="button" aria-expanded={open} aria-label={`Details of ${id}`} onClick={() => toggle?.(id)}><Icon name="chevron" /></button>
           </td>
         )}
         {columns.map(column => (
@@ -68,8 +68,8 @@ function cell<T>(column: Column<T>): string {
   return [column.numeric && 'numeric', column.wide && 'wide-only', column.grow && 'grow'].filter(Boolean).join(' ');
 }
 
-/** A table that draws one page of its rows, so that thousands of them cost nothing. */
-export function Table<T>({label, columns, rows, rowKey, pageSize = 50, sortedBy = '', detail, empty}: Props<T>) {
+/** A table that draws one page of its rows, so that thousands of them cost nothing; a page is not scrolled within the page. */
+export function Table<T>({label, columns, rows, rowKey, pageSize = 25, sortedBy = '', detail, empty}: Props<T>) {
   const [order, setOrder] = useState(sortedBy);
   const [page, setPage] = useState(0);
   const [open, setOpen] = useState<string | null>(null);

@@ -60,7 +60,7 @@ export function Timeline({handovers, replicas}: Props) {
           context.lineTo(width, y);
           context.stroke();
           context.fillStyle = token('ink-2');
-          context.fillText(lane.length > left / 6.6 ? `${lane.slice(0, Math.floor(left / 6.6) - 1)}…` : lane, 0, y + 4);
+          context.fillText(lane.length > left / 6.6 ? `…${lane.slice(1 - Math.floor(left / 6.6))}` : lane, 0, y + 4);
         });
         inOrder.forEach((each, index) => {
           const box = boxes[index]!;

@@ -8,8 +8,12 @@ export interface Line {
 export interface Series {
   title: string;
   unit?: string;
+  /** "time", or what stands side by side: "node", "shard". */
   x?: string;
+  /** Seconds; empty where there are names. */
   t: number[];
+  /** Of what stands side by side, in the order of the values. */
+  names?: string[];
   lines: Line[];
   style?: 'line' | 'step' | 'stack';
 }
@@ -43,13 +47,14 @@ export interface ReportTable {
   rows: (string | number | null)[][];
 }
 
-/** Load 0..1, state, group. */
-export type FrameNode = [number, string, string];
+/** Load 0..1, state, group; and how many nodes stand together there, if more than one. */
+export type FrameNode = [number, string, string] | [number, string, string, number];
 
 export interface FrameCluster {
   nodes: Record<string, FrameNode>;
   pending: number;
-  owner: string | null;
+  /** Not there: nobody. A merge patch takes an owner away by null, which is never a value. */
+  owner?: string | null;
 }
 
 export interface Frames {

@@ -4,10 +4,14 @@ import {merged} from '../live/merge';
 import {Card} from '../parts/basic';
 import {HeatLegend, HeatMap, type CellGroup} from '../parts/heat_map';
 import {Icon} from '../parts/icon';
-import type {Frames, ReportData} from './data';
+import type {FrameCluster, Frames, ReportData} from './data';
 import {clockOf} from './units';
 
 const framesPerSecond = 8;
+
+function ownerOf(cluster: FrameCluster): string {
+  return cluster.owner ?? 'nobody';
+}
 
 /** The fleet as it was in frame n; what lies before it is worked out once. */
 function useFrames(frames: NonNullable<ReportData['frames']>) {
@@ -21,7 +25,8 @@ function useFrames(frames: NonNullable<ReportData['frames']>) {
   };
 }
 
-export function Playback({frames}: {frames: NonNullable<ReportData['frames']>}) {
+/** `owned`: somebody looks after each cluster, or should. */
+export function Playback({frames, owned}: {frames: NonNullable<ReportData['frames']>; owned: boolean}) {
   const [at, setAt] = useState(0);
   const [playing, setPlaying] = useState(false);
   const [selected, select] = useState<string | null>(null);
@@ -36,13 +41,14 @@ export function Playback({frames}: {frames: NonNullable<ReportData['frames']>}) 
     if (at === last) setPlaying(false);
   }, [at, last]);
   const groups = useMemo(() => Object.entries(frame.clusters).sort(([a], [b]) => byName(a, b)).map(([name, cluster]): CellGroup => ({
-    name: `${name} · ${cluster.owner ?? 'nobody'}${cluster.pending ? ` · ${cluster.pending} pending` : ''} ·`,
-    cells: Object.entries(cluster.nodes).sort(([a], [b]) => byName(a, b)).map(([node, [share, state, group]]) => (
-      {name: `${name}/${node}`, share, state, words: `${node} in ${name}: ${state}, ${percent(share)}, ${group}`}
-    )),
-  })), [frame]);
+    name, note: [owned ? ownerOf(cluster) : '', cluster.pending ? `${cluster.pending} pending` : ''].filter(Boolean).join(', '),
+    cells: Object.entries(cluster.nodes).sort(([a], [b]) => byName(a, b)).map(([node, [share, state, group, many]]) => ({
+      name: `${name}/${node}`, share, state,
+      words: `${node} in ${name}${many ? `, ${plural(many, 'node')}` : ''}: ${state}, ${percent(share)}${group ? `, ${group}` : ''}${owned ? `; owner: ${ownerOf(cluster)}` : ''}`,
+    })),
+  })), [frame, owned]);
   const all = Object.values(frame.clusters);
-  const nodes = all.reduce((sum, cluster) => sum + Object.keys(cluster.nodes).length, 0);
+  const nodes = all.reduce((sum, cluster) => sum + Object.values(cluster.nodes).reduce((count, node) => count + (node[3] ?? 1), 0), 0);
   const pending = all.reduce((sum, cluster) => sum + cluster.pending, 0);
   return (
     <Card id="playback" title="Playback" note="the fleet as it was" wide>
