@@ -2,13 +2,17 @@
 
 #include <filesystem>
 #include <iostream>
+#include <set>
 
 #include "base/time.h"
 #include "base/yaml.h"
 #include "cli/balance_tables.h"
+#include "cli/command_flags.h"
 #include "cli/hub.h"
 #include "cli/live_balance.h"
 #include "cli/output.h"
+#include "cli/plan_report.h"
+#include "cli/watch.h"
 #include "controllers/balancer/cluster_load.h"
 #include "controllers/balancer/cluster_order.h"
 #include "controllers/balancer/cluster_reader.h"
@@ -86,6 +90,8 @@ struct Planned {
   balancer::Plan plan;
   balancer::PlannerMemory memory;  ///< after it
   double milliseconds = 0;
+  std::vector<std::string> warnings;       ///< of a live member
+  balancer::member::MemberCluster member;  ///< a live one, without what `input` has of it
 };
 
 bool IsLive(const BalanceOptions& options) { return options.files.empty() && options.manifest.empty(); }
@@ -95,29 +101,41 @@ double MillisecondsSince(base::Instant begin) {
   return static_cast<double>(took.count()) / 1000;
 }
 
-base::Result<Planned> PlanLive(const BalanceOptions& options) {
-  if (!options.memory.empty() || options.seed || options.evaluations != 0) {
-    return base::Fail(base::Code::kBadRequest,
-                      "--memory, --seed and --evaluations go with -f: of a live member its BalancingPlans remember, and the "
-                      "search is its balancer's");
-  }
-  EVENKEEL_ASSIGN(const std::unique_ptr<client::Client> member, ConnectToHub(options.member));
+base::Result<Planned> PlanLive(client::Client& member, const BalanceOptions& options) {
   Planned planned;
   planned.input.options.now = options.now ? *options.now : SecondsNow();
   const base::Instant begin = base::SystemClock().Monotonic();
   const base::Time now{std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(planned.input.options.now))};
-  EVENKEEL_ASSIGN(LiveBalance live, ReadLiveBalance(*member, options.policy, now));
+  EVENKEEL_ASSIGN(LiveBalance live, ReadLiveBalance(member, options.policy, now));
   planned.milliseconds = MillisecondsSince(begin);
-  PrintWarnings(live.warnings);
+  planned.warnings = std::move(live.warnings);
   planned.input.cluster = std::move(live.outlook.member.cluster);
   planned.input.settings = std::move(live.outlook.member.settings);
   planned.input.memory = std::move(live.memory);
   planned.plan = std::move(live.outlook.plan);
+  planned.member = std::move(live.outlook.member);
   return planned;
 }
 
+base::Status CheckLive(const BalanceOptions& options) {
+  if (options.memory.empty() && !options.seed && options.evaluations == 0) return {};
+  return base::Fail(base::Code::kBadRequest,
+                    "--memory, --seed and --evaluations go with -f: of a live member its BalancingPlans remember, and the "
+                    "search is its balancer's");
+}
+
+base::Result<Planned> PlanLive(const BalanceOptions& options) {
+  EVENKEEL_TRY(CheckLive(options));
+  EVENKEEL_ASSIGN(const std::unique_ptr<client::Client> member, ConnectToHub(options.member));
+  return PlanLive(*member, options);
+}
+
 base::Result<Planned> Plan(const BalanceOptions& options) {
-  if (IsLive(options)) return PlanLive(options);
+  if (IsLive(options)) {
+    EVENKEEL_ASSIGN(Planned live, PlanLive(options));
+    PrintWarnings(live.warnings);
+    return live;
+  }
   Planned planned;
   EVENKEEL_ASSIGN(planned.input, ReadBalanceInput(options));
   planned.memory = planned.input.memory;
@@ -127,27 +145,42 @@ base::Result<Planned> Plan(const BalanceOptions& options) {
   return planned;
 }
 
+Json LoadsOf(const Planned& planned) {
+  const BalanceInput& input = planned.input;
+  return ToJson(input.cluster, MakeClusterLoads(input.cluster, input.settings, planned.plan, input.memory));
+}
+
+base::Status WatchLoads(const BalanceOptions& options, std::ostream& out) {
+  if (!IsLive(options)) return base::Fail(base::Code::kBadRequest, "--watch goes with a live member, not with files");
+  EVENKEEL_TRY(CheckLive(options));
+  std::set<std::string> told;
+  const auto question = [&options, &told](client::Client& member) -> base::Result<Shown> {
+    EVENKEEL_ASSIGN(const Planned planned, PlanLive(member, options));
+    for (const std::string& warning : planned.warnings) {
+      if (told.insert(warning).second) PrintWarnings({warning});
+    }
+    return ShowLoads(LoadsOf(planned), planned.input.cluster);
+  };
+  return WatchLive(options.member, options.output, question, out);
+}
+
 }  // namespace
 
 void AddBalanceFlags(CLI::App& command, BalanceOptions& options) {
-  command.add_option("--manifest", options.manifest,
-                     "Settings: ClusterManifest.xml, ClusterConfig.json or Template.json (default: every default)");
-  command
-      .add_option("-f,--filename", options.files,
-                  "The state of the cluster, YAML or JSON; - is standard input (default: the live member)")
-      ->allow_extra_args(false);
-  command.add_option("--kubeconfig", options.member.kubeconfig,
-                     "How to reach the live member (default: $KUBECONFIG, $EVENKEEL_HOME/kubeconfig, ~/.kube/config)");
-  command.add_option("--context", options.member.context, "Context of the kubeconfig (default: its current one)");
+  IsFile(command.add_option("--manifest", options.manifest,
+                            "Settings: ClusterManifest.xml, ClusterConfig.json or Template.json (default: every default)"));
+  AddFilenameFlag(command, options.files,
+                  "The state of the cluster, YAML or JSON; - is standard input (default: the live member)");
+  AddKubeconfigFlags(command, options.member, "the live member");
   command.add_option("--policy", options.policy, "BalancingPolicy of the live member (default: the one in force)");
-  command.add_option("--memory", options.memory,
-                     "What the last call remembered; written by plan balance, which may begin without (default: the state's "
-                     "history)");
+  IsFile(command.add_option("--memory", options.memory,
+                            "What the last call remembered; written by plan balance, which may begin without (default: the "
+                            "state's history)"));
   command.add_option("--now", options.now, "Seconds of the clock of the history (default: the system's, from 1970)");
   command.add_option("--seed", options.seed, "Seed of the searches (default: InitialRandomSeed, else 1)");
   command.add_option("--evaluations", options.evaluations, "Steps that each search may look at (default: by the size)")
       ->check(CLI::Range(int64_t{0}, int64_t{1'000'000'000'000}));
-  command.add_option("-o,--output", options.output, "table, json or yaml")->capture_default_str();
+  AddOutputFlag(command, options.output);
 }
 
 base::Result<BalanceInput> ReadBalanceInput(const BalanceOptions& options) {
@@ -167,21 +200,26 @@ base::Result<BalanceInput> ReadBalanceInput(const BalanceOptions& options) {
 
 base::Status PlanBalance(const BalanceOptions& options, std::ostream& out) {
   EVENKEEL_ASSIGN(const Format format, ParseFormat(options.output));
+  EVENKEEL_TRY(CheckReport(options.report));
   EVENKEEL_ASSIGN(const Planned planned, Plan(options));
   if (!options.memory.empty()) {
     EVENKEEL_TRY(base::WriteFile(options.memory, base::ToPrettyText(planned.memory.ToJson()) + "\n"));
   }
   const Json json = balancer::PlanToJson(planned.input.cluster, planned.input.settings, planned.plan, planned.milliseconds);
-  format == Format::kTable ? PrintBalancePlan(out, json) : PrintValue(out, format, json);
+  if (!options.report.file.empty()) {
+    const base::Time now = base::SystemClock().Now();
+    EVENKEEL_TRY(WriteReport(options.report, BalanceReport(planned.input.cluster, planned.plan, json), now));
+  }
+  format == Format::kTable ? PrintBalancePlan(out, json, planned.input.cluster) : PrintValue(out, format, json);
   return {};
 }
 
 base::Status GetLoads(const BalanceOptions& options, std::ostream& out) {
   EVENKEEL_ASSIGN(const Format format, ParseFormat(options.output));
+  if (options.watch) return WatchLoads(options, out);
   EVENKEEL_ASSIGN(const Planned planned, Plan(options));
-  const BalanceInput& input = planned.input;
-  const Json json = ToJson(input.cluster, MakeClusterLoads(input.cluster, input.settings, planned.plan, input.memory));
-  format == Format::kTable ? PrintLoads(out, json) : PrintValue(out, format, json);
+  const Json json = LoadsOf(planned);
+  format == Format::kTable ? PrintLoads(out, json, planned.input.cluster) : PrintValue(out, format, json);
   return {};
 }
 
@@ -189,6 +227,10 @@ base::Status ExplainService(const BalanceOptions& options, const std::string& se
   EVENKEEL_ASSIGN(const Format format, ParseFormat(options.output));
   EVENKEEL_ASSIGN(const Planned planned, Plan(options));
   const BalanceInput& input = planned.input;
+  if (input.cluster.FindService(service) == balancer::kNoId) {
+    const std::string why = WhyAbsent(planned.member, service);
+    if (!why.empty()) return base::Fail(base::Code::kNotFound, why);
+  }
   EVENKEEL_ASSIGN(const Json json, balancer::ExplainService(input.cluster, input.settings, planned.plan, input.memory,
                                                             input.options.now, service));
   format == Format::kTable ? PrintServiceExplanation(out, json) : PrintValue(out, format, json);

@@ -27,6 +27,8 @@ struct BalanceOptions {
   std::optional<uint64_t> seed;    ///< absent: InitialRandomSeed, else 1
   int64_t evaluations = 0;         ///< 0: by the size of the cluster
   std::string output = "table";
+  ReportOptions report{};  ///< of plan
+  bool watch = false;      ///< of get, of a live member: until a signal comes, what changes
 };
 
 /// Registers --manifest, -f, --kubeconfig, --context, --policy, --memory, --now, --seed, --evaluations and -o.

@@ -2,11 +2,14 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "cli/output.h"
+#include <cmath>
+
+#include "controllers/balancer/amount_text.h"
 
 namespace evenkeel::cli {
 namespace {
 
+namespace balancer = controllers::balancer;
 using base::Find;
 using base::FindArray;
 using base::FindString;
@@ -21,16 +24,40 @@ std::string Cell(const Json* value) {
   if (value == nullptr || value->is_null()) return "-";
   if (value->is_string()) return std::string(value->get_string());
   if (value->is_bool()) return value->get_bool() ? "yes" : "no";
-  if (value->is_number()) return fmt::format("{:.6g}", value->to_number<double>());
+  if (value->is_number()) {
+    const auto number = value->to_number<double>();
+    return number == std::floor(number) ? fmt::format("{:.0f}", number) : fmt::format("{:.6g}", number);
+  }
   return base::ToText(*value);
 }
 
 std::string Cell(const Json& object, std::string_view key) { return Cell(Find(object, {key})); }
 
-std::string WithNode(const Json& object, std::string_view value, std::string_view node) {
-  const std::string name = Cell(object, node);
-  return name == "-" ? Cell(object, value) : Cell(object, value) + " on " + name;
-}
+/// Amounts of one metric.
+class Amounts {
+ public:
+  Amounts(const balancer::Cluster& cluster, std::string_view metric) {
+    const balancer::MetricId id = cluster.FindMetric(metric);
+    if (id != balancer::kNoId) metric_ = &cluster.metrics[id];
+  }
+
+  std::string Of(const Json& object, std::string_view key) const {
+    const Json* value = Find(object, {key});
+    if (metric_ == nullptr || value == nullptr || !value->is_int64()) return Cell(value);
+    return AmountText(*metric_, value->get_int64());
+  }
+  std::string WithNode(const Json& object, std::string_view key, std::string_view node) const {
+    const std::string name = Cell(object, node);
+    return name == "-" ? Of(object, key) : Of(object, key) + " on " + name;
+  }
+  std::string Change(const Json& change) const {
+    const std::string before = Of(change, "before"), after = Of(change, "after");
+    return before == after ? before : before + " -> " + after;
+  }
+
+ private:
+  const balancer::Metric* metric_ = nullptr;
+};
 
 std::string Change(const Json& object, std::string_view key) {
   const std::string before = Cell(Find(object, {key, "before"})), after = Cell(Find(object, {key, "after"}));
@@ -64,33 +91,36 @@ void PrintGroupPlans(std::ostream& out, const Json& plan) {
   PrintTable(out, {"SERVICES", "PHASE", "ACTIONS", "DEVIATION", "WHY"}, rows);
 }
 
-void PrintImbalanced(std::ostream& out, const Json& plan) {
+void PrintImbalanced(std::ostream& out, const Json& plan, const balancer::Cluster& cluster) {
   TableRows rows;
   for (const Json& item : FindArray(plan, {"imbalanced"})) {
-    rows.push_back({Cell(item, "metric"), Cell(item, "service"), Cell(item, "nodeType"), WithNode(item, "max", "maxNode"),
-                    WithNode(item, "min", "minNode"), Cell(item, "ratio"), Cell(item, "threshold"),
-                    Cell(item, "activityThreshold")});
+    const Amounts amounts(cluster, FindString(item, {"metric"}));
+    rows.push_back({Cell(item, "metric"), Cell(item, "service"), Cell(item, "nodeType"),
+                    amounts.WithNode(item, "max", "maxNode"), amounts.WithNode(item, "min", "minNode"), Cell(item, "ratio"),
+                    Cell(item, "threshold"), amounts.Of(item, "activityThreshold")});
   }
   PrintRows(out, {"IMBALANCED", "SERVICE", "NODE TYPE", "MAX", "MIN", "RATIO", "THRESHOLD", "ACTIVITY"}, std::move(rows));
 }
 
-std::string LoadsText(const Json& action) {
+std::string LoadsText(const Json& action, const balancer::Cluster& cluster) {
   std::string text;
   for (const Json& load : FindArray(action, {"loads"})) {
+    const Amounts amounts(cluster, FindString(load, {"metric"}));
     for (const std::string_view side : {"source", "target"}) {
-      if (Find(load, {side}) == nullptr) continue;
-      text += fmt::format("{}{} {} {}", text.empty() ? "" : ", ", Cell(Find(load, {side, "node"})), Cell(load, "metric"),
-                          Change(load, side));
+      const Json* change = Find(load, {side});
+      if (change == nullptr) continue;
+      text += fmt::format("{}{} {} {}", text.empty() ? "" : ", ", Cell(*change, "node"), Cell(load, "metric"),
+                          amounts.Change(*change));
     }
   }
   return text.empty() ? "-" : text;
 }
 
-void PrintActions(std::ostream& out, const Json& plan) {
+void PrintActions(std::ostream& out, const Json& plan, const balancer::Cluster& cluster) {
   TableRows rows;
   for (const Json& action : FindArray(plan, {"actions"})) {
     rows.push_back({Cell(action, "action"), Cell(action, "partition"), Cell(action, "from"), Cell(action, "to"),
-                    LoadsText(action), Cell(action, "reason")});
+                    LoadsText(action, cluster), Cell(action, "reason")});
   }
   PrintRows(out, {"ACTION", "PARTITION", "FROM", "TO", "LOADS", "REASON"}, std::move(rows));
 }
@@ -134,45 +164,55 @@ void PrintEliminated(std::ostream& out, const Json& explanation) {
 
 }  // namespace
 
-void PrintBalancePlan(std::ostream& out, const Json& plan) {
+void PrintBalancePlan(std::ostream& out, const Json& plan, const balancer::Cluster& cluster) {
   out << fmt::format("{}: {} actions, deviation {}\n\n", Cell(plan, "phase"), FindArray(plan, {"actions"}).size(),
                      Change(plan, "deviation"));
   PrintGroupPlans(out, plan);
-  PrintImbalanced(out, plan);
+  PrintImbalanced(out, plan, cluster);
   TableRows violations;
   for (const Json& item : FindArray(plan, {"violations"})) {
     violations.push_back(
         {Cell(item, "constraint"), Cell(item, "priority"), Cell(item, "node"), Cell(item, "metric"), Cell(item, "detail")});
   }
   PrintRows(out, {"VIOLATED", "PRIORITY", "NODE", "METRIC", "DETAIL"}, std::move(violations));
-  PrintActions(out, plan);
+  PrintActions(out, plan, cluster);
   PrintSkipped(out, FindArray(plan, {"skipped"}));
 }
 
-void PrintLoads(std::ostream& out, const Json& loads) {
-  TableRows rows, types;
+Shown ShowLoads(Json loads, const balancer::Cluster& cluster) {
+  Shown shown;
+  shown.header = {"METRIC",   "BALANCED", "DEVIATION", "THRESHOLD", "ACTIVITY", "LOAD",
+                  "CAPACITY", "BUFFERED", "REMAINING", "MIN",       "MAX",      "ACTION"};
   for (const Json& item : FindArray(loads, {"LoadMetricInformation"})) {
     const bool limited = base::FindInt(item, {"ClusterCapacity"}) > 0;
-    const auto capacity = [&](std::string_view key) { return limited ? Cell(item, key) : std::string("-"); };
+    const Amounts amounts(cluster, FindString(item, {"LoadMetricName"}));
+    const auto capacity = [&](std::string_view key) { return limited ? amounts.Of(item, key) : std::string("-"); };
     const std::string before = Cell(item, "IsBalancedBefore"), after = Cell(item, "IsBalancedAfter");
     const std::string from = Cell(item, "DeviationBefore"), to = Cell(item, "DeviationAfter");
-    rows.push_back({Cell(item, "LoadMetricName"), before == after ? before : before + " -> " + after,
-                    from == to ? from : from + " -> " + to, Cell(item, "BalancingThreshold"), Cell(item, "ActivityThreshold"),
-                    Cell(item, "ClusterLoad"), capacity("ClusterCapacity"), capacity("ClusterBufferedCapacity"),
-                    capacity("ClusterRemainingBufferedCapacity"), WithNode(item, "MinNodeLoadValue", "MinNodeLoadNodeId"),
-                    WithNode(item, "MaxNodeLoadValue", "MaxNodeLoadNodeId"), Cell(item, "Action")});
+    shown.rows.push_back({Cell(item, "LoadMetricName"), before == after ? before : before + " -> " + after,
+                          from == to ? from : from + " -> " + to, Cell(item, "BalancingThreshold"),
+                          amounts.Of(item, "ActivityThreshold"), amounts.Of(item, "ClusterLoad"), capacity("ClusterCapacity"),
+                          capacity("ClusterBufferedCapacity"), capacity("ClusterRemainingBufferedCapacity"),
+                          amounts.WithNode(item, "MinNodeLoadValue", "MinNodeLoadNodeId"),
+                          amounts.WithNode(item, "MaxNodeLoadValue", "MaxNodeLoadNodeId"), Cell(item, "Action")});
+  }
+  shown.json = std::move(loads);
+  return shown;
+}
+
+void PrintLoads(std::ostream& out, const Json& loads, const balancer::Cluster& cluster) {
+  TableRows types;
+  for (const Json& item : FindArray(loads, {"LoadMetricInformation"})) {
+    const Amounts amounts(cluster, FindString(item, {"LoadMetricName"}));
     for (const Json& type : FindArray(item, {"NodeTypes"})) {
       types.push_back({Cell(item, "LoadMetricName"), Cell(type, "NodeType"), Cell(type, "IsBalancedBefore"),
-                       Cell(type, "BalancingThreshold"), Cell(type, "ActivityThreshold"),
-                       WithNode(type, "MinNodeLoadValue", "MinNodeLoadNodeId"),
-                       WithNode(type, "MaxNodeLoadValue", "MaxNodeLoadNodeId")});
+                       Cell(type, "BalancingThreshold"), amounts.Of(type, "ActivityThreshold"),
+                       amounts.WithNode(type, "MinNodeLoadValue", "MinNodeLoadNodeId"),
+                       amounts.WithNode(type, "MaxNodeLoadValue", "MaxNodeLoadNodeId")});
     }
   }
   out << "last balancing: " << Cell(loads, "LastBalancingEndTimeUtc") << "\n\n";
-  PrintTable(out,
-             {"METRIC", "BALANCED", "DEVIATION", "THRESHOLD", "ACTIVITY", "LOAD", "CAPACITY", "BUFFERED", "REMAINING", "MIN",
-              "MAX", "ACTION"},
-             rows);
+  PrintShown(out, Format::kTable, ShowLoads(loads, cluster));
   PrintRows(out, {"METRIC", "NODE TYPE", "BALANCED", "THRESHOLD", "ACTIVITY", "MIN", "MAX"}, std::move(types));
 }
 

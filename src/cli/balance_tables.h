@@ -4,11 +4,16 @@
 #include <ostream>
 
 #include "base/json.h"
+#include "cli/watch_rows.h"
+#include "controllers/balancer/cluster.h"
 
 namespace evenkeel::cli {
 
-void PrintBalancePlan(std::ostream& out, const base::Json& plan);
-void PrintLoads(std::ostream& out, const base::Json& loads);
+// `cluster`: the one that it is about, for the units of its metrics.
+void PrintBalancePlan(std::ostream& out, const base::Json& plan, const controllers::balancer::Cluster& cluster);
+/// Metric by metric.
+Shown ShowLoads(base::Json loads, const controllers::balancer::Cluster& cluster);
+void PrintLoads(std::ostream& out, const base::Json& loads, const controllers::balancer::Cluster& cluster);
 void PrintServiceExplanation(std::ostream& out, const base::Json& explanation);
 
 }  // namespace evenkeel::cli

@@ -3,8 +3,6 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "client/http_client.h"
-
 namespace evenkeel::cli {
 
 std::string EvenkeelHome() {
@@ -20,9 +18,9 @@ std::string KubeconfigPath(const HubOptions& options) {
   return std::filesystem::exists(embedded) ? embedded : "";
 }
 
-base::Result<std::unique_ptr<client::Client>> ConnectToHub(const HubOptions& options) {
+base::Result<std::unique_ptr<client::Client>> ConnectToHub(const HubOptions& options, client::HttpClientOptions http) {
   EVENKEEL_ASSIGN(client::ConnectionConfig config, client::LoadKubeconfig({KubeconfigPath(options), options.context}));
-  return client::NewHttpClient(std::move(config));
+  return client::NewHttpClient(std::move(config), std::move(http));
 }
 
 }  // namespace evenkeel::cli

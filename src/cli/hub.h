@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/shards.h"
-#include "client/client.h"
+#include "client/http_client.h"
 
 namespace evenkeel::cli {
 
@@ -13,6 +13,6 @@ namespace evenkeel::cli {
 std::string EvenkeelHome();
 /// The kubeconfig that a command uses, see HubOptions.
 std::string KubeconfigPath(const HubOptions& options);
-base::Result<std::unique_ptr<client::Client>> ConnectToHub(const HubOptions& options);
+base::Result<std::unique_ptr<client::Client>> ConnectToHub(const HubOptions& options, client::HttpClientOptions http = {});
 
 }  // namespace evenkeel::cli

@@ -4,6 +4,8 @@
 
 #include "cli/hub.h"
 #include "cli/output.h"
+#include "cli/plan_report.h"
+#include "cli/watch.h"
 #include "controllers/rollout/budget.h"
 #include "controllers/rollout/zookeeper/definitions.h"
 #include "controllers/rollout/zookeeper/rollout_objects.h"
@@ -54,17 +56,21 @@ void PrintRollout(std::ostream& out, const Json& plan) {
   PrintTable(out, {"THEN", "KIND", "NAME"}, rows);
 }
 
+base::Result<std::vector<Json>> ReadLiveEnsembles(client::Client& hub, const GetRolloutsOptions& options) {
+  auto page = client::ListAll(hub, zookeeper::MultiClusterZooKeepers(), {.ns = options.hub.ns});
+  if (!page && page.error().code() == base::Code::kNotFound) {
+    return base::Fail(
+        page.error().Wrap(hub.Describe() + " knows no MultiClusterZooKeepers: run evenkeel run --rollout --install"));
+  }
+  if (!page) return base::Fail(page.error().Wrap("list MultiClusterZooKeepers of " + hub.Describe()));
+  return std::move(page->items);
+}
+
 base::Result<std::vector<Json>> ReadEnsembles(const GetRolloutsOptions& options) {
   std::vector<Json> ensembles;
   if (options.files.empty()) {
     EVENKEEL_ASSIGN(const auto hub, ConnectToHub(options.hub));
-    auto page = client::ListAll(*hub, zookeeper::MultiClusterZooKeepers(), {.ns = options.hub.ns});
-    if (!page && page.error().code() == base::Code::kNotFound) {
-      return base::Fail(
-          page.error().Wrap(hub->Describe() + " knows no MultiClusterZooKeepers: run evenkeel run --rollout --install"));
-    }
-    if (!page) return base::Fail(page.error().Wrap("list MultiClusterZooKeepers of " + hub->Describe()));
-    return std::move(page->items);
+    return ReadLiveEnsembles(*hub, options);
   }
   EVENKEEL_ASSIGN(const std::vector<kube::ManifestObject> objects, kube::ReadManifests(options.files));
   for (const kube::ManifestObject& object : objects) {
@@ -109,20 +115,52 @@ Json RolloutOf(const Json& ensemble) {
                           {"clusters", std::move(clusters)}};
 }
 
-void PrintRollouts(std::ostream& out, const base::JsonArray& rollouts) {
-  std::vector<std::vector<std::string>> rows, clusters;
+base::JsonArray RolloutsOf(const std::vector<Json>& ensembles) {
+  base::JsonArray rollouts;
+  for (const Json& ensemble : ensembles) rollouts.push_back(RolloutOf(ensemble));
+  return rollouts;
+}
+
+/// A row per ensemble.
+Shown ShowRollouts(base::JsonArray rollouts) {
+  Shown shown;
+  shown.header = {"ENSEMBLE", "PHASE", "RECORDS", "VOTERS", "READY", "MARGIN", "LEADER", "REASON"};
   for (const Json& rollout : rollouts) {
-    const std::string ensemble(FindString(rollout, {"ensemble"}));
     const auto number = [&](const char* field) { return std::to_string(base::FindInt(rollout, {field})); };
-    rows.push_back({ensemble, std::string(FindString(rollout, {"phase"})), number("records"), number("voters"), number("ready"),
-                    number("margin"), std::string(FindString(rollout, {"leader", "cluster"}, "-")),
-                    std::string(FindString(rollout, {"reason"}))});
+    shown.rows.push_back({std::string(FindString(rollout, {"ensemble"})), std::string(FindString(rollout, {"phase"})),
+                          number("records"), number("voters"), number("ready"), number("margin"),
+                          std::string(FindString(rollout, {"leader", "cluster"}, "-")),
+                          std::string(FindString(rollout, {"reason"}))});
+  }
+  shown.json = base::JsonObject{{"rollouts", std::move(rollouts)}};
+  return shown;
+}
+
+/// The same for who watches: with the clusters, which otherwise have a table of their own.
+Shown ShowTracks(base::JsonArray rollouts) {
+  Shown shown = ShowRollouts(std::move(rollouts));
+  shown.header.emplace_back("CLUSTERS");
+  size_t row = 0;
+  for (const Json& rollout : base::FindArray(shown.json, {"rollouts"})) {
+    std::string tracks;
+    for (const Json& cluster : base::FindArray(rollout, {"clusters"})) {
+      tracks += (tracks.empty() ? "" : ",") + std::string(FindString(cluster, {"cluster"})) + "=" +
+                std::string(FindString(cluster, {"track"}));
+    }
+    shown.rows[row++].push_back(tracks.empty() ? "-" : tracks);
+  }
+  return shown;
+}
+
+void PrintTracks(std::ostream& out, const Json& shown) {
+  std::vector<std::vector<std::string>> clusters;
+  for (const Json& rollout : base::FindArray(shown, {"rollouts"})) {
+    const std::string ensemble(FindString(rollout, {"ensemble"}));
     for (const Json& cluster : base::FindArray(rollout, {"clusters"})) {
       clusters.push_back({ensemble, std::string(FindString(cluster, {"cluster"})), std::string(FindString(cluster, {"track"})),
                           std::to_string(base::FindInt(cluster, {"servers"})), std::string(FindString(cluster, {"revision"}))});
     }
   }
-  PrintTable(out, {"ENSEMBLE", "PHASE", "RECORDS", "VOTERS", "READY", "MARGIN", "LEADER", "REASON"}, rows);
   if (clusters.empty()) return;
   out << '\n';
   PrintTable(out, {"ENSEMBLE", "CLUSTER", "TRACK", "SERVERS", "REVISION"}, clusters);
@@ -131,20 +169,25 @@ void PrintRollouts(std::ostream& out, const base::JsonArray& rollouts) {
 }  // namespace
 
 base::Status GetRollouts(const GetRolloutsOptions& options, std::ostream& out) {
+  if (options.watch) {
+    if (!options.files.empty()) return base::Fail(base::Code::kBadRequest, "--watch goes with a live hub, not with -f");
+    const auto question = [&options](client::Client& hub) -> base::Result<Shown> {
+      EVENKEEL_ASSIGN(const std::vector<Json> ensembles, ReadLiveEnsembles(hub, options));
+      return ShowTracks(RolloutsOf(ensembles));
+    };
+    return WatchLive(options.hub, options.output, question, out);
+  }
   EVENKEEL_ASSIGN(const Format format, ParseFormat(options.output));
   EVENKEEL_ASSIGN(const std::vector<Json> ensembles, ReadEnsembles(options));
-  base::JsonArray rollouts;
-  for (const Json& ensemble : ensembles) rollouts.push_back(RolloutOf(ensemble));
-  if (format == Format::kTable) {
-    PrintRollouts(out, rollouts);
-  } else {
-    PrintValue(out, format, base::JsonObject{{"rollouts", std::move(rollouts)}});
-  }
+  const Shown shown = ShowRollouts(RolloutsOf(ensembles));
+  PrintShown(out, format, shown);
+  if (format == Format::kTable) PrintTracks(out, shown.json);
   return {};
 }
 
 base::Status PlanRollout(const RolloutOptions& options, std::ostream& out) {
   EVENKEEL_ASSIGN(const Format format, ParseFormat(options.output));
+  EVENKEEL_TRY(CheckReport(options.report));
   if (options.files.empty()) {
     return base::Fail(base::Code::kBadRequest, "plan rollout: name the files with the objects by -f; - is standard input");
   }
@@ -158,6 +201,9 @@ base::Status PlanRollout(const RolloutOptions& options, std::ostream& out) {
   EVENKEEL_ASSIGN(const zookeeper::PlanInput input, zookeeper::PickObjects(objects, now));
   EVENKEEL_ASSIGN(const zookeeper::Plan plan, zookeeper::PlanRollout(input));
   for (const std::string& warning : plan.warnings) std::cerr << "evenkeel: warning: " << warning << '\n';
+  if (!options.report.file.empty()) {
+    EVENKEEL_TRY(WriteReport(options.report, RolloutReport(plan.ToJson()), base::SystemClock().Now()));
+  }
   format == Format::kTable ? PrintRollout(out, plan.ToJson()) : PrintValue(out, format, plan.ToJson());
   return {};
 }

@@ -15,6 +15,7 @@ struct RolloutOptions {
   std::vector<std::string> files;
   std::string now;  ///< RFC 3339; "": the system's clock
   std::string output = "table";
+  ReportOptions report{};
 };
 
 /// JSON: {"status", "apply", "delete", "reason", "message"}; docs/ROLLOUT.md. kBadRequest: one line with file, line, object,
@@ -25,6 +26,7 @@ struct GetRolloutsOptions {
   HubOptions hub;                  ///< of it `ns` only narrows; empty: all namespaces
   std::vector<std::string> files;  ///< empty: the live hub
   std::string output = "table";
+  bool watch = false;  ///< until a signal comes, what changes; then a column has the clusters' tracks
 };
 
 /// Of each MultiClusterZooKeeper, from its status. JSON: {"rollouts": [{"ensemble", "phase", "voters", "ready", "majority",

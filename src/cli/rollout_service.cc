@@ -6,10 +6,9 @@
 
 #include "base/log.h"
 #include "base/yaml.h"
-#include "controllers/rollout/zookeeper/admission.h"
 #include "controllers/rollout/zookeeper/hub_controller.h"
 #include "controllers/rollout/zookeeper/installation.h"
-#include "controllers/rollout/zookeeper/interpreter.h"
+#include "controllers/rollout/zookeeper/webhooks.h"
 #include "embedded/apiserver/certificates.h"
 #include "embedded/apiserver/http_server.h"
 
@@ -23,31 +22,18 @@ namespace zookeeper = controllers::rollout::zookeeper;
 constexpr base::Duration kInstallAgain = std::chrono::seconds(30);
 constexpr base::Duration kInstallRetry = std::chrono::seconds(2);
 
-/// POST to the two paths. Answers are worked out at once: they are pure, and take less than a millisecond.
+/// Answers are worked out at once: they are pure, and take less than a millisecond.
 class WebhookHandler final : public apiserver::HttpHandler {
  public:
   void Handle(apiserver::HttpRequest request, std::unique_ptr<apiserver::Responder> responder) override {
     const auto type = request.headers.find("content-type");
-    const std::string content_type = type == request.headers.end() ? "" : type->second;
+    const std::string_view content_type = type == request.headers.end() ? std::string_view() : type->second;
+    zookeeper::WebhookAnswer answer = zookeeper::AnswerWebhook({request.method, request.path, content_type, request.body});
     apiserver::HttpResponse response;
-    std::string body;
-    const bool interpreter = request.path == zookeeper::kInterpreterPath;
-    if (!interpreter && request.path != zookeeper::kAdmissionPath) {
-      response.status = 404;
-      body = fmt::format("there are {} and {}\n", zookeeper::kInterpreterPath, zookeeper::kAdmissionPath);
-    } else if (request.method != "POST") {
-      response.status = 405;
-      response.headers.emplace_back("Allow", "POST");
-      body = "only POST\n";
-    } else if (interpreter) {
-      body = zookeeper::AnswerInterpreter(content_type, request.body);
-    } else {
-      zookeeper::AdmissionAnswer answer = zookeeper::AnswerAdmission(content_type, request.body);
-      response.status = answer.http_status;
-      body = std::move(answer.body);
-    }
-    if (response.status != 200) response.content_type = "text/plain; charset=utf-8";
-    response.body.push_back(std::make_shared<const std::string>(std::move(body)));
+    response.status = answer.http_status;
+    response.content_type = answer.content_type;
+    if (!answer.allow.empty()) response.headers.emplace_back("Allow", answer.allow);
+    response.body.push_back(std::make_shared<const std::string>(std::move(answer.body)));
     responder->Send(std::move(response));
   }
 };

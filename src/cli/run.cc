@@ -15,6 +15,7 @@
 #include "controllers/autoscaler/member_autoscaler.h"
 #include "controllers/balancer/member/member_balancer.h"
 #include "controllers/balancer/scheduler/member_scheduler.h"
+#include "controllers/distribution/distribution_metrics.h"
 #include "controllers/distribution/distributor.h"
 #include "controllers/distribution/shard_plan.h"
 #include "controllers/rollout/zookeeper/member/member_zookeeper.h"
@@ -48,8 +49,14 @@ constexpr base::Duration kLookTimeout = std::chrono::seconds(10);
 class HealthHandler final : public apiserver::HttpHandler {
  public:
   HealthHandler(const distribution::Distributor& distributor, base::MetricRegistry& metrics,
-                autoscaler::AutoscalerMetrics& autoscaler, balancer::BalancerMetrics& balancer, RolloutService* rollout)
-      : distributor_(distributor), metrics_(metrics), autoscaler_(autoscaler), balancer_(balancer), rollout_(rollout) {}
+                autoscaler::AutoscalerMetrics& autoscaler, balancer::BalancerMetrics& balancer,
+                zookeepers::MemberMetrics& zookeepers, RolloutService* rollout)
+      : distributor_(distributor),
+        metrics_(metrics),
+        autoscaler_(autoscaler),
+        balancer_(balancer),
+        zookeepers_(zookeepers),
+        rollout_(rollout) {}
 
   void Handle(apiserver::HttpRequest request, std::unique_ptr<apiserver::Responder> responder) override {
     apiserver::HttpResponse response;
@@ -58,9 +65,9 @@ class HealthHandler final : public apiserver::HttpHandler {
     if (request.path == "/metrics") {
       autoscaler_.Publish();
       balancer_.Publish();
+      zookeepers_.Publish();
       if (rollout_ != nullptr) rollout_->PublishMetrics();
-      metrics_.GetGauge("evenkeel_distribution_healthy", "What /healthz says: whether this replica holds its claim on the hub")
-          .Set(distributor_.Health() ? 1 : 0);
+      base::GaugeOf(metrics_, distribution::metrics::kHealthy).Set(distributor_.Health() ? 1 : 0);
       body = metrics_.Render();
       response.content_type = "text/plain; version=0.0.4; charset=utf-8";
     } else if (request.path == "/healthz" || request.path == "/readyz") {
@@ -82,6 +89,7 @@ class HealthHandler final : public apiserver::HttpHandler {
   base::MetricRegistry& metrics_;
   autoscaler::AutoscalerMetrics& autoscaler_;
   balancer::BalancerMetrics& balancer_;
+  zookeepers::MemberMetrics& zookeepers_;
   RolloutService* const rollout_;
 };
 
@@ -232,11 +240,13 @@ base::Status Run(const RunOptions& run) {
                                                        .host = options.host_name}));
     base::log::Info("balancer is on");
   }
+  const auto zookeeper_metrics = std::make_shared<zookeepers::MemberMetrics>(metrics);
   if (run.zookeeper) {
     controllers.push_back(zookeepers::NewMemberZooKeeper({.clock = executor->clock(),
                                                           .random = random.Fork("zookeeper"),
                                                           .probe = [](Member&) { return zookeepers::NewZooKeeperProbe(); },
                                                           .new_password = zookeepers::NewPassword,
+                                                          .metrics = zookeeper_metrics,
                                                           .host = options.host_name}));
     base::log::Info("ZooKeeper operator is on");
   }
@@ -256,7 +266,7 @@ base::Status Run(const RunOptions& run) {
   }
   const std::unique_ptr<distribution::Distributor> distributor =
       distribution::NewDistributor({*hub, *executor, random, std::move(options), connect, metrics, std::move(controllers)});
-  HealthHandler health(*distributor, metrics, *autoscaler_metrics, *balancer_metrics, rollout.get());
+  HealthHandler health(*distributor, metrics, *autoscaler_metrics, *balancer_metrics, *zookeeper_metrics, rollout.get());
   apiserver::HttpServerOptions server_options;
   server_options.address = run.metrics_address;
   server_options.port = run.metrics_port;

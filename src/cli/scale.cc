@@ -5,9 +5,11 @@
 
 #include "base/yaml.h"
 #include "cli/cloud_provider.h"
+#include "cli/command_flags.h"
 #include "cli/hub.h"
 #include "cli/live_cluster.h"
 #include "cli/output.h"
+#include "cli/plan_report.h"
 #include "controllers/autoscaler/plan_scale.h"
 
 namespace evenkeel::cli {
@@ -167,23 +169,24 @@ std::function<void()> AddAutoscalerFlags(CLI::App& command, std::vector<autoscal
 }
 
 std::function<void()> AddScaleFlags(CLI::App& command, ScaleOptions& options) {
-  command
-      .add_option("-f,--filename", options.files,
-                  "NodeGroups, Nodes, Pods, PodDisruptionBudgets and so on; - is standard input (default: the live cluster)")
-      ->allow_extra_args(false);
-  command.add_option("--kubeconfig", options.cluster.kubeconfig,
-                     "How to reach the live cluster (default: $KUBECONFIG, $EVENKEEL_HOME/kubeconfig, ~/.kube/config)");
-  command.add_option("--context", options.cluster.context, "Context of the kubeconfig (default: its current one)");
-  command.add_option("--state", options.state, "What the last call remembered; written by plan scale, which may begin without");
+  AddFilenameFlag(command, options.files,
+                  "NodeGroups, Nodes, Pods, PodDisruptionBudgets and so on; - is standard input (default: the live cluster)");
+  AddKubeconfigFlags(command, options.cluster, "the live cluster");
+  IsFile(command.add_option("--state", options.state,
+                            "What the last call remembered; written by plan scale, which may begin without"));
   command.add_option("--now", options.now, "The time of the loop, RFC 3339 (default: the system's clock)");
   return AddAutoscalerFlags(command, options.flags);
 }
 
 base::Status PlanScale(const ScaleOptions& options, std::ostream& out) {
   EVENKEEL_ASSIGN(const Format format, ParseFormat(options.output));
+  EVENKEEL_TRY(CheckReport(options.report));
   EVENKEEL_ASSIGN(autoscaler::ScaleInput input, ReadInput(options));
   EVENKEEL_ASSIGN(const autoscaler::ScaleOutput output, Named(autoscaler::PlanScale(std::move(input)), options));
   if (!options.state.empty()) EVENKEEL_TRY(base::WriteFile(options.state, base::ToPrettyText(output.state) + "\n"));
+  if (!options.report.file.empty()) {
+    EVENKEEL_TRY(WriteReport(options.report, ScaleReport(output.result), base::SystemClock().Now()));
+  }
   format == Format::kTable ? PrintPlan(out, output.result) : PrintValue(out, format, output.result);
   return {};
 }

@@ -22,6 +22,7 @@ struct ScaleOptions {
   std::string now;                 ///< RFC 3339; "": the system's clock
   std::string output = "table";
   std::vector<controllers::autoscaler::FlagValue> flags;
+  ReportOptions report{};  ///< of plan
 };
 
 /// Registers the autoscaler's flags that the command has no flag of that name for yet. What was given is added to `values` when

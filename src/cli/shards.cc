@@ -5,6 +5,8 @@
 #include "base/log.h"
 #include "base/yaml.h"
 #include "cli/hub.h"
+#include "cli/plan_report.h"
+#include "cli/watch.h"
 #include "controllers/distribution/fleet_view.h"
 #include "kube/manifest.h"
 
@@ -29,21 +31,25 @@ base::Result<std::optional<distribution::Method>> MethodOf(const ShardsOptions& 
   return method;
 }
 
-base::Result<distribution::FleetView> ReadLiveFleet(const ShardsOptions& options) {
+base::Result<distribution::FleetView> ReadLiveFleet(client::Client& hub, const ShardsOptions& options) {
   EVENKEEL_ASSIGN(const auto method, MethodOf(options));
   distribution::Options settings;
   settings.ns = options.hub.ns;
   if (!options.hub.controller_name.empty()) settings.controller_name = options.hub.controller_name;
   settings.in_cluster = options.in_cluster;
   EVENKEEL_TRY(distribution::ApplyQuirks(options.quirks, settings.quirks));
-  EVENKEEL_ASSIGN(const auto hub, ConnectToHub(options.hub));
   std::optional<distribution::Mode> mode;
   if (!options.mode.empty()) {
     EVENKEEL_ASSIGN(mode, distribution::ParseMode(options.mode));
   } else if (method) {
     mode = distribution::Mode::kCompatible;
   }
-  return distribution::ReadFleet(*hub, std::move(settings), mode, method, base::SystemClock().Now());
+  return distribution::ReadFleet(hub, std::move(settings), mode, method, base::SystemClock().Now());
+}
+
+base::Result<distribution::FleetView> ReadLiveFleet(const ShardsOptions& options) {
+  EVENKEEL_ASSIGN(const auto hub, ConnectToHub(options.hub));
+  return ReadLiveFleet(*hub, options);
 }
 
 /// Findings are for people: on standard error, so that the plan on standard output stays readable for programs.
@@ -105,10 +111,56 @@ JsonArray TextsToJson(const std::vector<std::string>& texts) {
   return array;
 }
 
+Json ShardsToJson(const distribution::FleetView& fleet, bool coordinated) {
+  JsonArray rows;
+  for (const auto& row : fleet.rows) rows.push_back(RowToJson(row, coordinated));
+  JsonObject object{{"mode", distribution::ModeName(fleet.options.mode)},
+                    {"method", MethodText(fleet)},
+                    {"replicas", fleet.plan.replicas},
+                    {"clusters", std::move(rows)}};
+  if (coordinated) {
+    const distribution::PublishedPlan& plan = fleet.published;
+    object["epoch"] = plan.epoch;
+    object["leader"] = plan.leader;
+    object["imbalance"] = plan.imbalance;
+    object["hot"] = TextsToJson(plan.hot);
+    object["waitingMoves"] = plan.waiting;
+  }
+  return object;
+}
+
+Shown ShowShards(const distribution::FleetView& fleet) {
+  const bool coordinated = fleet.options.mode == distribution::Mode::kCoordinated;
+  const base::Time now = base::SystemClock().Now();
+  Shown shown;
+  shown.json = ShardsToJson(fleet, coordinated);
+  shown.clocks = {"heartbeatAgeSeconds"};
+  if (coordinated) {
+    shown.header = {"CLUSTER", "OWNER", "SINCE", "WEIGHT", "SHARD", "EPOCH", "HEARTBEAT", "PENDING MOVE"};
+    shown.passing = {2, 6};
+  } else {
+    shown.header = {"CLUSTER", "SHARD", "OWNER", "HEARTBEAT", "SERVER"};
+    shown.passing = {3};
+  }
+  for (const auto& row : fleet.rows) {
+    const std::string owner = row.owner.empty() ? "<none>" : row.owner;
+    const std::string shard = std::to_string(row.shard);
+    if (coordinated) {
+      shown.rows.push_back({row.cluster, owner, row.since ? base::HumanDuration(now - *row.since) : "-",
+                            std::to_string(row.weight), shard, std::to_string(row.epoch), AgeText(row.heartbeat_age),
+                            PendingText(row)});
+    } else {
+      shown.rows.push_back({row.cluster, shard, owner, AgeText(row.heartbeat_age), row.server});
+    }
+  }
+  return shown;
+}
+
 }  // namespace
 
 base::Status PlanShards(const PlanShardsOptions& options, std::ostream& out) {
   EVENKEEL_ASSIGN(const Format format, ParseFormat(options.common.output));
+  EVENKEEL_TRY(CheckReport(options.report));
   EVENKEEL_ASSIGN(const auto method, MethodOf(options.common));
   distribution::Quirks quirks;
   EVENKEEL_TRY(distribution::ApplyQuirks(options.common.quirks, quirks));
@@ -153,6 +205,10 @@ base::Status PlanShards(const PlanShardsOptions& options, std::ostream& out) {
   const distribution::ShardPlan plan = weighted ? distribution::PlanWeightedShards(input, shards, current, findings)
                                                 : distribution::PlanShards(input, sharding, current, findings);
   PrintFindings(findings);
+  if (!options.report.file.empty()) {
+    const base::Time now = base::SystemClock().Now();
+    EVENKEEL_TRY(WriteReport(options.report, ShardsReport(distribution::ToJson(plan), current), now));
+  }
   if (format == Format::kTable) {
     PrintPlan(out, plan);
   } else {
@@ -162,46 +218,18 @@ base::Status PlanShards(const PlanShardsOptions& options, std::ostream& out) {
 }
 
 base::Status GetShards(const ShardsOptions& options, std::ostream& out) {
+  if (options.watch) {
+    const auto question = [&options](client::Client& hub) -> base::Result<Shown> {
+      EVENKEEL_ASSIGN(const auto fleet, ReadLiveFleet(hub, options));
+      return ShowShards(fleet);
+    };
+    return WatchLive(options.hub, options.output, question, out);
+  }
   EVENKEEL_ASSIGN(const Format format, ParseFormat(options.output));
   EVENKEEL_ASSIGN(const auto fleet, ReadLiveFleet(options));
   PrintFindings(fleet.findings);
-  const bool coordinated = fleet.options.mode == distribution::Mode::kCoordinated;
   if (!fleet.claims_error.empty()) std::cerr << "evenkeel: warning: claims: " << fleet.claims_error << '\n';
-  if (format != Format::kTable) {
-    JsonArray rows;
-    for (const auto& row : fleet.rows) rows.push_back(RowToJson(row, coordinated));
-    JsonObject object{{"mode", distribution::ModeName(fleet.options.mode)},
-                      {"method", MethodText(fleet)},
-                      {"replicas", fleet.plan.replicas},
-                      {"clusters", std::move(rows)}};
-    if (coordinated) {
-      const distribution::PublishedPlan& plan = fleet.published;
-      object["epoch"] = plan.epoch;
-      object["leader"] = plan.leader;
-      object["imbalance"] = plan.imbalance;
-      object["hot"] = TextsToJson(plan.hot);
-      object["waitingMoves"] = plan.waiting;
-    }
-    PrintValue(out, format, object);
-    return {};
-  }
-  const base::Time now = base::SystemClock().Now();
-  std::vector<std::vector<std::string>> rows;
-  for (const auto& row : fleet.rows) {
-    const std::string owner = row.owner.empty() ? "<none>" : row.owner;
-    const std::string shard = std::to_string(row.shard);
-    if (coordinated) {
-      rows.push_back({row.cluster, owner, row.since ? base::HumanDuration(now - *row.since) : "-", std::to_string(row.weight),
-                      shard, std::to_string(row.epoch), AgeText(row.heartbeat_age), PendingText(row)});
-    } else {
-      rows.push_back({row.cluster, shard, owner, AgeText(row.heartbeat_age), row.server});
-    }
-  }
-  if (coordinated) {
-    PrintTable(out, {"CLUSTER", "OWNER", "SINCE", "WEIGHT", "SHARD", "EPOCH", "HEARTBEAT", "PENDING MOVE"}, rows);
-  } else {
-    PrintTable(out, {"CLUSTER", "SHARD", "OWNER", "HEARTBEAT", "SERVER"}, rows);
-  }
+  PrintShown(out, format, ShowShards(fleet));
   return {};
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "cli/output.h"
+#include "cli/report_file.h"
 
 namespace evenkeel::cli {
 
@@ -26,6 +27,7 @@ struct ShardsOptions {
   std::string method;  ///< empty: legacy for files, the fleet's own for a live fleet
   std::vector<std::string> quirks;
   bool in_cluster = false;
+  bool watch = false;  ///< get: until a signal comes, what changes
 };
 
 struct PlanShardsOptions {
@@ -33,6 +35,7 @@ struct PlanShardsOptions {
   std::vector<std::string> files;  ///< empty: the live fleet
   std::optional<int64_t> replicas;
   std::string current;  ///< an earlier plan, for the moves
+  ReportOptions report{};
 };
 
 base::Status PlanShards(const PlanShardsOptions& options, std::ostream& out);

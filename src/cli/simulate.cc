@@ -1,11 +1,9 @@
 #include "cli/simulate.h"
 
 #include <spdlog/fmt/fmt.h>
-#include <unistd.h>
 
 #include <charconv>
 #include <condition_variable>
-#include <iostream>
 #include <mutex>
 #include <thread>
 
@@ -13,6 +11,8 @@
 #include "base/log.h"
 #include "base/yaml.h"
 #include "cli/output.h"
+#include "cli/progress.h"
+#include "sim/report_data.h"
 #include "sim/simulation.h"
 #include "sim/trace_replay.h"
 
@@ -113,11 +113,44 @@ void Print(std::ostream& out, Format format, const Json& summary) {
   PrintTable(out, {"WHAT", "VALUE"}, rows);
 }
 
-SimulationReport RunSeed(const sim::Scenario& scenario, uint64_t seed, bool timeline) {
+SimulationReport RunSeed(const sim::Scenario& scenario, sim::SimulationOptions options) {
   const base::Instant begin = base::SystemClock().Monotonic();
-  sim::Simulation simulation(scenario, {.seed = seed, .timeline = timeline});
+  sim::Simulation simulation(scenario, std::move(options));
   SimulationReport report = simulation.Run();
   report.wall = base::SystemClock().Monotonic() - begin;
+  return report;
+}
+
+double Seconds(base::Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+/// Where progress is shown; null for nowhere, and where the replicas' log is.
+std::ostream* ProgressOf(const SimulateOptions& options) { return options.verbose ? nullptr : ProgressTerminal(); }
+
+/// If one was asked for.
+template <typename Report>
+base::Status WriteReportOf(const Report& report, const SimulateOptions& options) {
+  if (report.recording == nullptr) return {};
+  return WriteReport(options.report, sim::ReportData(report), base::SystemClock().Now());
+}
+
+/// One seed, with its files.
+base::Result<SimulationReport> RunOne(const sim::Scenario& scenario, const SimulateOptions& options) {
+  sim::SimulationOptions simulation{
+      .seed = options.seed.value_or(1), .timeline = !options.timeline.empty(), .record = !options.report.file.empty()};
+  SimulationReport report;
+  {
+    // Healing takes as long as it takes, so it does not count.
+    const double faults = Seconds(scenario.duration), all = faults + Seconds(scenario.quiet);
+    Progress progress(ProgressOf(options), ProgressColumns(), base::SystemClock(),
+                      {.what = "simulate", .amount = ProgressWork::Amount::kSimulated, .total = all});
+    simulation.on_second = [&](base::Duration at) {
+      const bool healing = at > scenario.duration;
+      progress.At(healing ? faults : Seconds(at), healing ? "faults are over" : "");
+    };
+    report = RunSeed(scenario, std::move(simulation));
+  }
+  if (!options.timeline.empty()) EVENKEEL_TRY(base::WriteFile(options.timeline, sim::TimelineCsv(report.timeline)));
+  EVENKEEL_TRY(WriteReportOf(report, options));
   return report;
 }
 
@@ -138,9 +171,19 @@ base::Status Replay(const sim::Scenario& scenario, const SimulateOptions& option
   replay.cloud.delete_delay = settings.delete_delay;
   replay.clock = &base::SystemClock();
   replay.timeline = !options.timeline.empty();
-  EVENKEEL_ASSIGN(sim::ReplayReport report, sim::ReplayTrace(trace, replay));
+  replay.record = !options.report.file.empty();
+  std::optional<Progress> progress;
+  replay.on_progress = [&](base::Duration at, base::Duration all) {
+    const ProgressWork work{.what = "simulate", .amount = ProgressWork::Amount::kSimulated, .total = Seconds(all)};
+    if (!progress) progress.emplace(ProgressOf(options), ProgressColumns(), base::SystemClock(), work);
+    progress->At(Seconds(at));
+  };
+  auto replayed = sim::ReplayTrace(trace, replay);
+  progress.reset();
+  EVENKEEL_ASSIGN(sim::ReplayReport report, std::move(replayed));
   report.wall = base::SystemClock().Monotonic() - begin;
   if (replay.timeline) EVENKEEL_TRY(base::WriteFile(options.timeline, sim::TimelineCsv(report.timeline)));
+  EVENKEEL_TRY(WriteReportOf(report, options));
   Print(out, format, sim::ToJson(report));
   return {};
 }
@@ -148,7 +191,12 @@ base::Status Replay(const sim::Scenario& scenario, const SimulateOptions& option
 /// Workers take the next seed until there is none left.
 class Workers {
  public:
-  Workers(const sim::Scenario& scenario, SeedRange seeds) : scenario_(scenario), seeds_(seeds), next_(seeds.first) {}
+  Workers(const sim::Scenario& scenario, SeedRange seeds, std::ostream* terminal)
+      : scenario_(scenario),
+        seeds_(seeds),
+        progress_(terminal, ProgressColumns(), base::SystemClock(),
+                  {.what = "simulate", .unit = "seeds", .total = static_cast<double>(seeds.last - seeds.first + 1)}),
+        next_(seeds.first) {}
 
   Totals Run() {
     const base::Instant begin = base::SystemClock().Monotonic();
@@ -162,7 +210,6 @@ class Workers {
     std::unique_lock lock(mutex_);
     working_ += threads;
     idle_.wait(lock, [this] { return working_ == 0; });
-    if (terminal_) std::cerr << "\r\033[K" << std::flush;
     totals_.wall = base::SystemClock().Monotonic() - begin;
     return std::move(totals_);
   }
@@ -173,14 +220,10 @@ class Workers {
     while (next_ <= seeds_.last) {
       const uint64_t seed = next_++;
       lock.unlock();
-      const SimulationReport report = RunSeed(scenario_, seed, false);
+      const SimulationReport report = RunSeed(scenario_, {.seed = seed});
       lock.lock();
       totals_.Add(report);
-      if (terminal_) {
-        std::cerr << fmt::format("\r{} of {} seeds, {} failed", totals_.seeds, seeds_.last - seeds_.first + 1,
-                                 totals_.failed.size())
-                  << std::flush;
-      }
+      progress_.At(static_cast<double>(totals_.seeds), fmt::format("{} failed", totals_.failed.size()));
     }
     --working_;
     idle_.notify_all();
@@ -188,7 +231,7 @@ class Workers {
 
   const sim::Scenario& scenario_;
   const SeedRange seeds_;
-  const bool terminal_ = isatty(STDERR_FILENO) != 0;
+  Progress progress_;
   std::mutex mutex_;
   std::condition_variable idle_;
   uint64_t next_;
@@ -227,6 +270,10 @@ base::Status Simulate(const SimulateOptions& options, std::ostream& out) {
   const bool many = !options.seeds.empty();
   if (many && options.seed) return base::Fail(Code::kBadRequest, "simulate: give --seed or --seeds, not both");
   if (many && !options.timeline.empty()) return base::Fail(Code::kBadRequest, "simulate: --timeline is of one --seed");
+  if (many && !options.report.file.empty()) {
+    return base::Fail(Code::kBadRequest, "simulate: --report is of one --seed; a run of many names those that failed");
+  }
+  EVENKEEL_TRY(CheckReport(options.report));
   const bool replay = scenario.trace.has_value() || !options.trace.empty();
   if (replay && many) return base::Fail(Code::kBadRequest, "simulate: a trace is replayed under one --seed");
   if (!replay && !options.trace_dir.empty()) {
@@ -235,14 +282,13 @@ base::Status Simulate(const SimulateOptions& options, std::ostream& out) {
   if (!options.verbose) EVENKEEL_TRY(base::log::Configure(base::log::Level::kOff));
   if (replay) return Replay(scenario, options, format, out);
   if (!many) {
-    const SimulationReport report = RunSeed(scenario, options.seed.value_or(1), !options.timeline.empty());
-    if (!options.timeline.empty()) EVENKEEL_TRY(base::WriteFile(options.timeline, sim::TimelineCsv(report.timeline)));
+    EVENKEEL_ASSIGN(const SimulationReport report, RunOne(scenario, options));
     Print(out, format, sim::ToJson(report));
     if (report.passed()) return {};
     return Failed(options, 1, report.seed, report.violations.front());
   }
   EVENKEEL_ASSIGN(const SeedRange seeds, ParseSeeds(options.seeds));
-  Totals totals = Workers(scenario, seeds).Run();
+  Totals totals = Workers(scenario, seeds, ProgressOf(options)).Run();
   Print(out, format, ToJson(scenario.name, totals));
   if (totals.failed.empty()) return {};
   return Failed(options, totals.failed.size(), totals.failed.begin()->first, totals.failed.begin()->second);

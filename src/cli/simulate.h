@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "cli/report_file.h"
 
 namespace evenkeel::cli {
 
@@ -19,6 +20,7 @@ struct SimulateOptions {
   std::string output{};
   std::string trace{};      ///< kind of the trace to replay; "": as the scenario says
   std::string trace_dir{};  ///< where its files are; "": as the scenario says
+  ReportOptions report{};   ///< one seed only
   bool verbose = false;     ///< the replicas' own log, which is off otherwise
 };
 

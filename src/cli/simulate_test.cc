@@ -34,6 +34,7 @@ TEST(SimulateTest, SeedsAreARangeOrACount) {
 TEST(SimulateTest, OneSeedGivesASummaryAndATimeline) {
   SimulateOptions options{.scenario = ScenarioFile("small.yaml", kSmall), .seed = 3, .output = "json"};
   options.timeline = testing::TempDir() + "timeline.csv";
+  options.report.file = testing::TempDir() + "simulate.html";
   std::ostringstream out;
   const auto ran = Simulate(options, out);
   ASSERT_TRUE(ran) << ran.error().message();
@@ -46,6 +47,9 @@ TEST(SimulateTest, OneSeedGivesASummaryAndATimeline) {
   ASSERT_TRUE(csv);
   EXPECT_TRUE(csv->starts_with("seconds,party,event,detail\n")) << *csv;
   EXPECT_NE(csv->find(",member-1,owner,"), std::string::npos) << *csv;
+  const auto page = base::ReadFile(options.report.file);
+  ASSERT_TRUE(page);
+  EXPECT_NE(page->find(R"("title":"small")"), std::string::npos);
 }
 
 TEST(SimulateTest, ManySeedsAreSummedUp) {
@@ -84,6 +88,7 @@ TEST(SimulateTest, ATraceIsReplayedFromItsFolder) {
   std::ostringstream named, given;
   SimulateOptions options{.scenario = file, .output = "json"};
   options.timeline = testing::TempDir() + "trace.csv";
+  options.report.file = testing::TempDir() + "trace.html";
   ASSERT_TRUE(Simulate(options, named));
   ASSERT_TRUE(Simulate(
       {.scenario = ScenarioFile("small.yaml", kSmall), .output = "json", .trace = "openb", .trace_dir = folder}, given));
@@ -97,6 +102,9 @@ TEST(SimulateTest, ATraceIsReplayedFromItsFolder) {
   const auto csv = base::ReadFile(options.timeline);
   ASSERT_TRUE(csv);
   EXPECT_NE(csv->find("cpu-8c-16g-1,joined,"), std::string::npos) << *csv;
+  const auto page = base::ReadFile(options.report.file);
+  ASSERT_TRUE(page);
+  EXPECT_NE(page->find(R"("cpu-8c-16g-1":[)"), std::string::npos) << "the node is in a frame";
 }
 
 TEST(SimulateTest, WrongUsageIsRefusedBeforeAnythingRuns) {
@@ -105,6 +113,8 @@ TEST(SimulateTest, WrongUsageIsRefusedBeforeAnythingRuns) {
   for (const SimulateOptions& options : {SimulateOptions{.scenario = "/nowhere.yaml"},
                                          {.scenario = file, .seed = 1, .seeds = "2"},
                                          {.scenario = file, .seeds = "2", .timeline = "x.csv"},
+                                         {.scenario = file, .seeds = "2", .report = {.file = "x.html"}},
+                                         {.scenario = file, .report = {.file = "/nowhere/x.html"}},
                                          {.scenario = file, .trace = "openb"},
                                          {.scenario = file, .trace = "openb", .trace_dir = "/nowhere"},
                                          {.scenario = file, .trace = "other", .trace_dir = "/nowhere"},

@@ -1,10 +1,13 @@
 #include "cli/solve.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <fstream>
 
 #include "base/json.h"
 #include "base/yaml.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "placement/roadef.h"
 #include "placement/search.h"
 #include "placement/verify.h"
@@ -45,6 +48,25 @@ int64_t Milliseconds(base::Duration duration) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
 }
 
+placement::SearchResult SearchWithProgress(const placement::Problem& problem, placement::SearchOptions options, int threads) {
+  base::Clock& clock = base::SystemClock();
+  ProgressWork work{.what = "solve", .unit = "steps"};
+  if (options.time_limit) {
+    work.amount = ProgressWork::Amount::kTime;
+    work.total = std::chrono::duration<double>(*options.time_limit).count();
+  } else {
+    work.total = static_cast<double>(options.evaluations);
+  }
+  Progress progress(ProgressTerminal(), ProgressColumns(), clock, work);
+  options.on_progress = [&](const placement::SearchProgress& at) {
+    const double millions = static_cast<double>(at.evaluations) / 1e6;
+    progress.At(at.share * work.total, options.time_limit ? fmt::format("{:.1f}M steps, cost {}", millions, at.cost)
+                                                          : fmt::format("cost {}", at.cost));
+  };
+  const auto pool = base::NewThreadPool(threads);
+  return placement::Search(problem, options, clock, pool.get());
+}
+
 base::Status WriteFile(const std::string& file, const std::string& text) {
   std::ofstream out(file, std::ios::binary | std::ios::trunc);
   out << text;
@@ -76,8 +98,7 @@ base::Status SolveRoadef(const SolveRoadefOptions& options, std::ostream& out) {
     const auto limit = std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(options.seconds));
     search.time_limit = std::max(base::Duration{}, limit - kReserve - (clock.Monotonic() - begin));
   }
-  const auto pool = base::NewThreadPool(options.threads);
-  const placement::SearchResult result = placement::Search(instance.problem, search, clock, pool.get());
+  const placement::SearchResult result = SearchWithProgress(instance.problem, std::move(search), options.threads);
   const placement::Verdict verdict = Verify(instance.problem, result.assignment);
   if (!verdict.valid())
     return base::Fail(base::Code::kInternal, "the solution found breaks a rule: " + verdict.violations.front());

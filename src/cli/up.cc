@@ -12,6 +12,7 @@
 #include "base/yaml.h"
 #include "cli/dashboard_service.h"
 #include "cli/hub.h"
+#include "cli/program_name.h"
 #include "cli/signals.h"
 #include "client/http_client.h"
 #include "controllers/distribution/fleet_view.h"
@@ -267,14 +268,6 @@ void Fleet::Stop() {
   while (!clusters_.empty()) clusters_.pop_back();
 }
 
-std::string ProgramPath() {
-  std::error_code failed;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", failed);
-  if (failed) return "evenkeel";
-  const auto here = std::filesystem::relative(program, failed);
-  return !failed && !here.empty() && !here.string().starts_with("..") ? here.string() : program.string();
-}
-
 void PrintGuide(const Fleet& fleet, base::Duration took) {
   const std::string& home = fleet.home();
   std::cout
@@ -285,7 +278,7 @@ void PrintGuide(const Fleet& fleet, base::Duration took) {
       << (fleet.dashboard().empty() ? "" : "  dashboard: " + fleet.dashboard() + "\n") << "\n"
       << "Try in another terminal:\n"
       << "  kubectl get pods --namespace evenkeel --output wide\n"
-      << "  " << ProgramPath() << " get shards\n"
+      << "  " << OwnProgramName() << " get shards\n"
       << "  kubectl scale deployment evenkeel-controller --namespace evenkeel --replicas=5\n"
       << (fleet.members() > 0 ? "  kubectl --context member-1 scale nodegroup general --replicas=2\n\n" : "\n")
       << "Ctrl-C stops it; its data stays in " << home << ".\n"

@@ -1,0 +1,38 @@
+// Flags that several commands share, and what a value is: the name of its type says it to people in --help and to what is made
+// from the tree of commands (command_tree.h), completions and documentation.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/report_file.h"
+#include "cli/shards.h"
+
+namespace evenkeel::cli {
+
+/// The command that the arguments chose; run after all of them have been read.
+using Action = std::function<base::Status()>;
+
+/// Names of types that shells complete: files, directories and contexts of the kubeconfig.
+inline constexpr const char* kFileType = "FILE";
+inline constexpr const char* kDirectoryType = "DIR";
+inline constexpr const char* kContextType = "CONTEXT";
+
+/// One of these and nothing else; its type is "a|b|c".
+CLI::Option* OneOf(CLI::Option* option, const std::vector<std::string>& values);
+/// The name of a file. Not for -f, which is AddFilenameFlag.
+CLI::Option* IsFile(CLI::Option* option);
+
+/// -o, --output.
+void AddOutputFlag(CLI::App& command, std::string& output);
+/// -f, --filename: repeatable, one file each time.
+void AddFilenameFlag(CLI::App& command, std::vector<std::string>& files, const std::string& help);
+/// --report. `what`: "the run".
+void AddReportFlag(CLI::App& command, ReportOptions& report, const std::string& what);
+/// --kubeconfig and --context. `what` they lead to: "the hub".
+void AddKubeconfigFlags(CLI::App& command, HubOptions& options, const std::string& what);
+
+}  // namespace evenkeel::cli

@@ -1,0 +1,290 @@
+#include "cli/command_tree.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "base/log.h"
+#include "cli/apiserver.h"
+#include "cli/command_flags.h"
+#include "cli/command_questions.h"
+#include "cli/completion.h"
+#include "cli/definitions.h"
+#include "cli/reference.h"
+#include "cli/run.h"
+#include "cli/simulate.h"
+#include "cli/solve.h"
+#include "cli/top.h"
+#include "cli/up.h"
+
+namespace evenkeel::cli {
+namespace {
+
+void AddUp(CLI::App& app, UpOptions& options, const std::string& version, Action& action) {
+  CLI::App* up = app.add_subcommand("up", "Start the embedded fleet: hub, members, controllers");
+  up->add_option("--members", options.members, "Number of member clusters")->check(CLI::Range(0, 100))->capture_default_str();
+  up->add_option("--nodes", options.nodes, "Simulated nodes per member")->check(CLI::Range(0, 5000))->capture_default_str();
+  up->add_option("--replicas", options.replicas, "Controller replicas of a new fleet")
+      ->check(CLI::Range(0, 100))
+      ->capture_default_str();
+  OneOf(up->add_option("--sharding-mode", options.sharding_mode, "Of a new fleet: Evenkeel's own, or compatible with Argo CD"),
+        {"coordinated", "compatible"});
+  OneOf(up->add_option("--sharding-method", options.sharding_method,
+                       "Of a new fleet: weighted (coordinated); the others are Argo CD's (compatible)"),
+        {"weighted", "legacy", "round-robin", "consistent-hashing"});
+  up->add_option("--address", options.address, "Where the API servers listen")->capture_default_str();
+  up->add_option("--port", options.port, "Of the hub's API server (default: as last time, else any free one)")
+      ->check(CLI::Range(0, 65535));
+  up->add_option("--store", options.hub_store,
+                 "Of the hub: sqlite:PATH, etcd://HOST:PORT,... or memory (default: SQLite in $EVENKEEL_HOME)");
+  up->add_option("--node-group-max", options.node_group_max, "Nodes that the node group of a new member may have")
+      ->check(CLI::Range(0, 5000))
+      ->capture_default_str();
+  up->add_option("--autoscaler-args", options.autoscaler_args,
+                 "Of a new fleet: flags for its autoscalers, e.g. \"--scan-interval 2s --scale-down-unneeded-time 30s\"");
+  up->add_option_function<std::string>(
+      "--for",
+      [&options](const std::string& text) {
+        auto duration = base::ParseDuration(text);
+        if (!duration) throw CLI::ValidationError("--for", duration.error().message());
+        options.duration = *duration;
+      },
+      "Stop by itself after this long, e.g. 60s");
+  up->add_flag("!--no-dashboard", options.dashboard, "Serve no dashboard");
+  up->add_option("--dashboard-port", options.dashboard_port, "Of the dashboard (default: as last time, else any free one)")
+      ->check(CLI::Range(0, 65535));
+  options.version = version;
+  up->callback([&] { action = [&] { return Up(options); }; });
+}
+
+void AddRolloutRunFlags(CLI::App& run, RolloutRunOptions& options) {
+  run.add_flag("--rollout", options.enabled,
+               "Carry out the rollouts of the hub's MultiClusterZooKeepers, one replica at a time");
+  run.add_flag("--install", options.install,
+               "With --rollout: write its definitions and webhook configurations to the hub, which then asks the leader");
+  run.add_option("--webhook-address", options.address, "Where the webhooks of --rollout are served")->capture_default_str();
+  run.add_option("--webhook-port", options.port, "Port of the same; 0: any free one")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  run.add_option("--webhook-url", options.url,
+                 "How the hub reaches them (default: https://, this replica's address or host, and the port)");
+  IsFile(run.add_option("--tls-cert-file", options.certificate_file, "Their certificate (default: one is made)"));
+  IsFile(run.add_option("--tls-private-key-file", options.key_file, "Its key"));
+  IsFile(run.add_option("--webhook-ca-file", options.ca_file, "Who signed it (default: itself)"));
+}
+
+void AddDashboardFlags(CLI::App& run, DashboardRunOptions& options) {
+  run.add_flag("--dashboard", options.enabled, "Serve the dashboard (docs/DASHBOARD.md)");
+  run.add_option("--dashboard-address", options.address, "Where it is served")->capture_default_str();
+  run.add_option("--dashboard-port", options.port, "Port of the same; 0: any free one")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  IsFile(run.add_option("--dashboard-token-file", options.token_file,
+                        "The token that lets people in, made when it is not there (default: $EVENKEEL_HOME/dashboard-token)"));
+  IsFile(run.add_option("--dashboard-read-token-file", options.read_token_file, "Of a token that may look and not approve"));
+  run.add_option("--dashboard-host", options.host_names,
+                 "A name under which it is reached, besides localhost and numeric addresses; repeatable");
+}
+
+void AddRun(CLI::App& app, RunOptions& options, const std::string& version, Action& action) {
+  options.dashboard.version = version;
+  CLI::App* run = app.add_subcommand("run", "Run the controllers of one replica against a hub");
+  AddHubFlags(*run, options.hub);
+  OneOf(run->add_option("--sharding-mode", options.sharding_mode,
+                        "Evenkeel's own, or compatible with Argo CD (default: environment, coordinated unless Argo CD's "
+                        "settings are given)"),
+        {"coordinated", "compatible"});
+  OneOf(run->add_option("--sharding-method", options.sharding_method,
+                        "weighted (coordinated); the others are Argo CD's (compatible; default: environment, legacy)"),
+        {"weighted", "legacy", "round-robin", "consistent-hashing"});
+  run->add_flag("--dynamic-cluster-distribution-enabled", options.dynamic,
+                "Compatible mode: shards are the replicas of the Deployment, claimed at run time");
+  run->add_option("--max-moves-per-minute", options.moves_per_minute, "Coordinated mode: moves for balance; others are at once")
+      ->check(CLI::Range(0, 100000))
+      ->capture_default_str();
+  run->add_option("--metrics-address", options.metrics_address, "Where /healthz and /metrics are served")
+      ->capture_default_str();
+  run->add_option("--metrics-port", options.metrics_port, "Port of the same; 0: any free one")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  run->add_option("--quirks", options.quirks, "Behaviours of Argo CD to switch on, or off with no- (docs/COMPATIBILITY.md)")
+      ->delimiter(',');
+  run->add_flag("--in-cluster", options.in_cluster, "The hub itself takes part in the distribution, as in Argo CD");
+  run->add_flag("--balancer", options.balancer, "Move pods of the members that have a BalancingPolicy");
+  run->add_flag("--zookeeper", options.zookeeper, "Run the servers of the members' ZooKeepers");
+  AddRolloutRunFlags(*run, options.rollout);
+  AddDashboardFlags(*run, options.dashboard);
+  run->add_flag("--scheduler", options.scheduler, "Bind pods of the members that have schedulerName: evenkeel");
+  OneOf(run->add_option("--print-definitions", options.print_definitions,
+                        "Print the CustomResourceDefinitions of a hub or of a member, and end"),
+        {"hub", "member"});
+  const auto read_autoscaler = AddAutoscalerFlags(*run, options.autoscaler);
+  run->callback([&, read_autoscaler] {
+    if (!options.print_definitions.empty()) {
+      action = [&] { return PrintDefinitions(options.print_definitions, std::cout); };
+      return;
+    }
+    read_autoscaler();
+    action = [&] { return Run(options); };
+  });
+}
+
+void AddApiServer(CLI::App& app, ApiServerOptions& options, Action& action) {
+  CLI::App* server = app.add_subcommand("apiserver", "Serve the embedded Kubernetes API alone");
+  server->add_option("--store", options.store, "sqlite:PATH, etcd://HOST:PORT,... or memory")->capture_default_str();
+  server->add_option("--address", options.address, "Where to listen")->capture_default_str();
+  server->add_option("--port", options.port, "0: any free one")->check(CLI::Range(0, 65535))->capture_default_str();
+  server
+      ->add_option("--data-dir", options.data_dir, "Certificates, tokens and the kubeconfig (default $EVENKEEL_HOME/apiserver)")
+      ->type_name(kDirectoryType);
+  IsFile(server->add_option("--token-auth-file", options.token_file,
+                            "More bearer tokens: token,user,uid,\"group1,group2\" per line"));
+  IsFile(server->add_option(
+      "--audit-log-path", options.audit_log,
+      "Record every write here, one audit.k8s.io/v1 Event per line; - is standard output (default: nowhere)"));
+  server->add_option("--audit-log-maxsize", options.audit_log_megabytes, "Megabytes of the audit log before it is moved aside")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
+  server->add_option("--audit-log-maxbackup", options.audit_log_backups, "Moved audit logs to keep; 0: all")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
+  server->add_option("--threads", options.threads, "I/O threads")->check(CLI::Range(1, 256))->capture_default_str();
+  server->callback([&] { action = [&] { return RunApiServer(options); }; });
+}
+
+void AddSimulate(CLI::App& app, SimulateOptions& options, Action& action) {
+  CLI::App* simulate =
+      app.add_subcommand("simulate", "Run a scenario of the simulator: faults from a seed, checkers that look on");
+  IsFile(simulate->add_option("scenario", options.scenario, "A scenario (docs/SIMULATOR.md)"))->required();
+  simulate->add_option("--seed", options.seed, "One seed (default 1)");
+  simulate->add_option("--seeds", options.seeds, "Many: A..B, or how many from 1 on; as many at once as there are cores");
+  IsFile(simulate->add_option("--timeline", options.timeline, "Write what happened when to this CSV file; of one seed"));
+  OneOf(simulate->add_option("--trace", options.trace, "Replay a trace with the autoscaler on"), {"openb"});
+  simulate->add_option("--trace-dir", options.trace_dir, "The folder with the trace's files (default: as the scenario says)")
+      ->type_name(kDirectoryType);
+  AddReportFlag(*simulate, options.report, "the run");
+  AddOutputFlag(*simulate, options.output);
+  simulate->add_flag("--verbose", options.verbose, "The replicas' own log on standard error");
+  simulate->callback([&] { action = [&] { return Simulate(options, std::cout); }; });
+}
+
+void AddSolve(CLI::App& app, SolveRoadefOptions& options, Action& action) {
+  CLI::App* solve = app.add_subcommand("solve", "Run the placement solver by itself")->require_subcommand(1);
+  CLI::App* roadef = solve->add_subcommand("roadef", "Instances of the ROADEF/EURO 2012 challenge (machine reassignment)");
+  IsFile(roadef->add_option("-p,--model", options.model, "The model"))->required();
+  IsFile(roadef->add_option("-i,--initial", options.initial, "Where the processes are at first"))->required();
+  IsFile(roadef->add_option("-o,--output-file", options.output, "The file for the solution"));
+  roadef->add_option("-t,--time", options.seconds, "Seconds, reading and writing included")
+      ->check(CLI::Range(0.1, 1e6))
+      ->capture_default_str();
+  roadef->add_option("-s,--seed", options.seed, "Seed")->capture_default_str();
+  roadef->add_option("--evaluations", options.evaluations, "Steps to look at, instead of a time: the same answer everywhere")
+      ->check(CLI::Range(int64_t{1}, int64_t{1'000'000'000'000}));
+  roadef->add_option("--threads", options.threads, "Threads")->check(CLI::Range(1, 64))->capture_default_str();
+  IsFile(roadef->add_option("--check", options.check, "Verify this solution instead"));
+  roadef->callback([&] { action = [&] { return SolveRoadef(options, std::cout); }; });
+}
+
+void AddTop(CLI::App& app, TopOptions& options, Action& action) {
+  CLI::App* top = app.add_subcommand("top", "Show clusters, nodes or shards of the fleet, live");
+  OneOf(top->add_option("what", options.what, "What a row is"), {"clusters", "nodes", "shards"})->capture_default_str();
+  AddHubFlags(*top, options.hub);
+  top->add_option("--cluster", options.cluster, "Nodes of this member only (default: of all)");
+  top->add_option("--sort", options.sort, "The column to sort by (default: the first)");
+  top->add_flag("--reverse", options.reverse, "The other way round");
+  top->add_flag("--once", options.once, "Print it once, as where there is no terminal");
+  top->callback([&] { action = [&] { return Top(options, std::cout); }; });
+}
+
+void AddCompletion(CLI::App& app, std::string& shell, Action& action) {
+  CLI::App* completion = app.add_subcommand("completion", "Print a script for a shell: source <(evenkeel completion bash)");
+  OneOf(completion->add_option("shell", shell, "The shell"), {"bash", "zsh", "fish"})->required();
+  completion->callback([&] {
+    action = [&]() -> base::Status {
+      EVENKEEL_ASSIGN(const std::string script, CompletionScript(shell));
+      std::cout << script;
+      return {};
+    };
+  });
+}
+
+void AddDocs(CLI::App& app, const std::string& version, std::string& page, Action& action) {
+  CLI::App* docs = app.add_subcommand("docs", "Print the man page or a page of the reference, made from the program itself");
+  OneOf(docs->add_option("page", page, "The page; man is roff, the others are Markdown"), ReferenceNames())->required();
+  docs->callback([&app, version, &page, &action] {
+    action = [&app, version, &page] { return PrintReference(page, Describe(app), version, std::cout); };
+  });
+}
+
+}  // namespace
+
+struct CommandTree::Parts {
+  CLI::App app{"Evenkeel keeps a fleet of Kubernetes clusters on an even keel.", "evenkeel"};
+  std::string log_level = "info";
+  UpOptions up;
+  RunOptions run;
+  ApiServerOptions server;
+  QuestionOptions questions;
+  SimulateOptions simulate;
+  SolveRoadefOptions solve;
+  TopOptions top;
+  std::string shell, page;
+  Action action;
+};
+
+CommandTree::CommandTree(const std::string& version) : parts_(std::make_unique<Parts>()) {
+  Parts& parts = *parts_;
+  CLI::App& app = parts.app;
+  app.set_version_flag("--version", "evenkeel " + version);
+  app.require_subcommand(1);
+  OneOf(app.add_option("--log-level", parts.log_level, "How much to say on standard error"),
+        {"trace", "debug", "info", "warn", "error", "off"})
+      ->capture_default_str();
+  app.fallthrough();
+  AddUp(app, parts.up, version, parts.action);
+  AddRun(app, parts.run, version, parts.action);
+  AddApiServer(app, parts.server, parts.action);
+  AddQuestions(app, parts.questions, parts.action);
+  AddTop(app, parts.top, parts.action);
+  AddSimulate(app, parts.simulate, parts.action);
+  AddSolve(app, parts.solve, parts.action);
+  AddCompletion(app, parts.shell, parts.action);
+  AddDocs(app, version, parts.page, parts.action);
+}
+
+CommandTree::~CommandTree() = default;
+
+const CLI::App& CommandTree::app() const { return parts_->app; }
+
+int CommandTree::Run(int argc, const char* const* argv) {
+  CLI::App& app = parts_->app;
+  // What is being completed is not yet a command line.
+  if (argc > 1 && std::string_view(argv[1]) == "__complete") {
+    PrintCompletion(Describe(app), std::vector<std::string>(argv + 2, argv + argc), std::cout);
+    return 0;
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& e) {
+    return app.exit(e);
+  } catch (const CLI::CallForAllHelp& e) {
+    return app.exit(e);
+  } catch (const CLI::CallForVersion& e) {
+    return app.exit(e);
+  } catch (const CLI::ParseError& e) {
+    std::cerr << "evenkeel: " << e.what() << ": see evenkeel --help\n";
+    return base::ExitStatus(base::Code::kBadRequest);
+  }
+  QuestionOptions& questions = parts_->questions;
+  for (ReportOptions* report : {&parts_->simulate.report, &questions.plan_shards.report, &questions.scale.report,
+                                &questions.balance.report, &questions.rollout.report}) {
+    report->command = CommandText(argc, argv);
+  }
+  auto level = base::log::ParseLevel(parts_->log_level);
+  base::Status status = level ? base::log::Configure(*level) : base::Fail(level.error());
+  if (status) status = parts_->action();
+  if (status) return 0;
+  std::cerr << "evenkeel: " << status.error().message() << '\n';
+  return base::ExitStatus(status.error().code());
+}
+
+}  // namespace evenkeel::cli

@@ -1,0 +1,323 @@
+#include "cli/plan_report.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "controllers/balancer/node_loads.h"
+#include "controllers/balancer/node_sets.h"
+
+namespace evenkeel::cli {
+namespace {
+
+namespace balancer = controllers::balancer;
+using base::Find;
+using base::FindArray;
+using base::FindInt;
+using base::FindString;
+using base::Json;
+using base::JsonArray;
+using base::JsonObject;
+
+/// More side by side, or more of such pictures, and nobody sees anything: the largest are shown.
+constexpr size_t kBarsMax = 40, kMetricsMax = 6;
+/// More rows than these belong into -o json.
+constexpr size_t kRowsMax = 2'000;
+
+Json Fact(std::string_view name, const std::string& value) { return JsonArray{Json(name), Json(value)}; }
+
+Json CellAt(const Json& object, std::initializer_list<std::string_view> path) {
+  const Json* value = Find(object, path);
+  if (value == nullptr || value->is_null()) return Json();
+  if (value->is_string() || value->is_number()) return *value;
+  return Json(base::ToText(*value));
+}
+
+std::string NumberText(const Json& object, std::initializer_list<std::string_view> path) {
+  const Json* value = Find(object, path);
+  return value != nullptr && value->is_number() ? fmt::format("{:.6g}", value->to_number<double>()) : "-";
+}
+
+std::string JoinedTexts(const JsonArray& texts) {
+  std::string text;
+  for (const Json& item : texts) text += (text.empty() ? "" : ", ") + std::string(item.as_string());
+  return text;
+}
+
+/// Tables without rows are left out.
+class Tables {
+ public:
+  void Add(const std::string& title, std::initializer_list<std::string_view> columns, JsonArray rows) {
+    if (rows.empty()) return;
+    std::string shown = title;
+    if (rows.size() > kRowsMax) {
+      shown += fmt::format(" (the first {} of {})", kRowsMax, rows.size());
+      rows.resize(kRowsMax);
+    }
+    tables_.push_back(
+        JsonObject{{"title", shown}, {"columns", JsonArray(columns.begin(), columns.end())}, {"rows", std::move(rows)}});
+  }
+  JsonArray Take() { return std::move(tables_); }
+
+ private:
+  JsonArray tables_;
+};
+
+/// What stands side by side under one name.
+struct Bar {
+  std::string name;
+  double before = 0, after = 0;
+};
+
+/// @param before  the names of the two lines; without the first there is only the second.
+Json Bars(std::string title, std::string_view unit, std::string_view x, std::vector<Bar> bars, std::string_view before,
+          std::string_view after) {
+  const size_t all = bars.size();
+  if (all > kBarsMax) {
+    std::ranges::stable_sort(bars, std::greater(), [](const Bar& bar) { return std::max(bar.before, bar.after); });
+    bars.resize(kBarsMax);
+    title += fmt::format(" (the highest {} of {})", kBarsMax, all);
+  }
+  JsonArray names, from, to;
+  for (const Bar& bar : bars) {
+    names.push_back(Json(bar.name));
+    from.push_back(bar.before);
+    to.push_back(bar.after);
+  }
+  JsonArray lines;
+  if (!before.empty()) lines.push_back(JsonObject{{"name", before}, {"values", std::move(from)}});
+  lines.push_back(JsonObject{{"name", after}, {"values", std::move(to)}});
+  JsonObject series{{"title", title}, {"x", x}, {"t", JsonArray()}, {"names", std::move(names)}, {"lines", std::move(lines)}};
+  if (!unit.empty()) series["unit"] = unit;
+  return series;
+}
+
+JsonObject Page(std::string_view kind, std::string_view title, const std::string& subtitle) {
+  return {{"kind", kind}, {"title", title}, {"subtitle", subtitle}};
+}
+
+Json ShardBars(const char* field, const char* title, const Json& plan, const Json& current) {
+  std::map<int64_t, Bar> bars;
+  const auto take = [&](const Json& of, double Bar::* side) {
+    for (const Json& shard : FindArray(of, {"shards"})) {
+      const int64_t number = FindInt(shard, {"shard"});
+      Bar& bar = bars[number];
+      bar.name = fmt::format("shard {}", number);
+      bar.*side = static_cast<double>(FindInt(shard, {field}));
+    }
+  };
+  take(current, &Bar::before);
+  take(plan, &Bar::after);
+  std::vector<Bar> list;
+  for (auto& [number, bar] : bars) list.push_back(std::move(bar));
+  return Bars(title, "", "shard", std::move(list), FindArray(current, {"shards"}).empty() ? "" : "now", "planned");
+}
+
+/// What nodes carry of one metric, before and after; as a share where each has a capacity.
+Json LoadBars(const balancer::Cluster& cluster, const balancer::NodeLoads& loads, balancer::MetricId metric,
+              const std::vector<balancer::Action>& actions) {
+  const std::span<const int64_t> column = loads.Column(metric);
+  std::vector<int64_t> after(column.begin(), column.end());
+  for (const balancer::Action& action : actions) {
+    const auto change = std::ranges::find(action.loads, metric, &balancer::LoadChange::metric);
+    if (change == action.loads.end()) continue;
+    if (action.from != balancer::kNoId) after[action.from] = change->source_after;
+    if (action.to != balancer::kNoId) after[action.to] = change->target_after;
+  }
+  std::vector<Bar> bars, shares;
+  for (balancer::NodeId id = 0; id < cluster.nodes.size(); ++id) {
+    const balancer::Node& node = cluster.nodes[id];
+    const auto before = static_cast<double>(column[id]), then = static_cast<double>(after[id]);
+    bars.push_back({node.name, before, then});
+    const auto capacity = std::ranges::find(node.capacities, metric, &balancer::Capacity::metric);
+    if (capacity == node.capacities.end() || capacity->amount <= 0) continue;
+    const auto amount = static_cast<double>(capacity->amount);
+    shares.push_back({node.name, before / amount, then / amount});
+  }
+  const std::string title = cluster.metrics[metric].name + " by node";
+  if (shares.size() == bars.size()) return Bars(title, "share", "node", std::move(shares), "now", "planned");
+  return Bars(title, "", "node", std::move(bars), "now", "planned");
+}
+
+/// Those with a weight first, the heaviest of them before.
+std::vector<balancer::MetricId> ShownMetrics(const balancer::Cluster& cluster) {
+  std::vector<balancer::MetricId> metrics;
+  for (balancer::MetricId id = 0; id < cluster.metrics.size(); ++id) {
+    if (cluster.metrics[id].services > 0) metrics.push_back(id);
+  }
+  const auto weight = [&](balancer::MetricId id) { return cluster.metrics[id].weight_sum; };
+  std::ranges::stable_sort(metrics, std::greater(), weight);
+  if (metrics.size() > kMetricsMax) metrics.resize(kMetricsMax);
+  return metrics;
+}
+
+JsonArray ActionMoves(const Json& plan) {
+  JsonArray moves;
+  for (const Json& action : FindArray(plan, {"actions"})) {
+    if (moves.size() == kRowsMax) break;
+    moves.push_back(
+        JsonObject{{"t", 0},
+                   {"cluster", ""},
+                   {"object", fmt::format("{} {}", FindString(action, {"partition"}), FindString(action, {"action"}))},
+                   {"from", FindString(action, {"from"})},
+                   {"to", FindString(action, {"to"})},
+                   {"reason", FindString(action, {"reason"})},
+                   {"gain", CellAt(action, {"energyGain"})}});
+  }
+  return moves;
+}
+
+}  // namespace
+
+JsonObject ShardsReport(const Json& plan, const Json& current) {
+  JsonArray facts{Fact("Method", std::string(FindString(plan, {"method"}))), Fact("Shards", NumberText(plan, {"replicas"})),
+                  Fact("Clusters", std::to_string(FindArray(plan, {"assignments"}).size())),
+                  Fact("Clusters that move", std::to_string(FindArray(plan, {"moves"}).size()))};
+  JsonArray moves, rows;
+  for (const Json& move : FindArray(plan, {"moves"})) {
+    moves.push_back(JsonObject{{"t", 0},
+                               {"cluster", ""},
+                               {"object", FindString(move, {"cluster"})},
+                               {"from", fmt::format("shard {}", FindInt(move, {"from"}))},
+                               {"to", fmt::format("shard {}", FindInt(move, {"to"}))}});
+  }
+  for (const Json& item : FindArray(plan, {"assignments"})) {
+    rows.push_back(JsonArray{CellAt(item, {"cluster"}), CellAt(item, {"shard"}), CellAt(item, {"server"})});
+  }
+  Tables tables;
+  tables.Add("Clusters", {"Cluster", "Shard", "Server"}, std::move(rows));
+  JsonObject data = Page(
+      "plan shards", "Which shard each cluster belongs to",
+      fmt::format("{} clusters over {} shards", FindArray(plan, {"assignments"}).size(), FindArray(plan, {"shards"}).size()));
+  data["facts"] = std::move(facts);
+  data["series"] = JsonArray{ShardBars("weight", "Weight by shard", plan, current),
+                             ShardBars("clusters", "Clusters by shard", plan, current)};
+  data["moves"] = std::move(moves);
+  data["tables"] = tables.Take();
+  return data;
+}
+
+JsonObject ScaleReport(const Json& plan) {
+  std::vector<Bar> bars;
+  JsonArray groups, ups, pending, downs, unneeded, stays;
+  for (const Json& group : FindArray(plan, {"nodeGroups"})) {
+    bars.push_back({std::string(FindString(group, {"name"})), static_cast<double>(FindInt(group, {"ready"})),
+                    static_cast<double>(FindInt(group, {"target"}))});
+    groups.push_back(JsonArray{CellAt(group, {"name"}), CellAt(group, {"ready"}), CellAt(group, {"target"}),
+                               CellAt(group, {"min"}), CellAt(group, {"max"}), CellAt(group, {"backoff"})});
+  }
+  for (const Json& item : FindArray(plan, {"scaleUp"})) {
+    ups.push_back(JsonArray{CellAt(item, {"group"}), CellAt(item, {"from"}), CellAt(item, {"to"}),
+                            Json(JoinedTexts(FindArray(item, {"pods"})))});
+  }
+  for (const Json& item : FindArray(plan, {"pending"})) {
+    for (const auto& [group, reason] : base::FindObject(item, {"reasons"})) {
+      pending.push_back(JsonArray{CellAt(item, {"pod"}), Json(group), reason});
+    }
+  }
+  for (const Json& node : FindArray(plan, {"scaleDown", "empty"})) downs.push_back(JsonArray{node, Json("it is empty")});
+  for (const Json& item : FindArray(plan, {"scaleDown", "drain"})) {
+    downs.push_back(JsonArray{CellAt(item, {"node"}), Json("its pods move: " + JoinedTexts(FindArray(item, {"pods"})))});
+  }
+  for (const Json& item : FindArray(plan, {"unneeded"})) {
+    unneeded.push_back(JsonArray{CellAt(item, {"node"}), CellAt(item, {"since"})});
+  }
+  for (const Json& item : FindArray(plan, {"unremovable"})) {
+    stays.push_back(JsonArray{CellAt(item, {"node"}), CellAt(item, {"reason"}), CellAt(item, {"pod"})});
+  }
+  JsonArray facts{Fact("Cluster", std::string(FindString(plan, {"health", "status"}))),
+                  Fact("Nodes", NumberText(plan, {"health", "registered"})),
+                  Fact("Unready", NumberText(plan, {"health", "unready"})), Fact("Scale-ups", std::to_string(ups.size())),
+                  Fact("Nodes to go", std::to_string(downs.size()))};
+  if (Find(plan, {"stopped"}) != nullptr) facts.push_back(Fact("Stopped", std::string(FindString(plan, {"stopped", "why"}))));
+  Tables tables;
+  tables.Add("Scale up", {"Group", "From", "To", "For these pods"}, std::move(ups));
+  tables.Add("Pods that stay pending", {"Pod", "Group", "Why"}, std::move(pending));
+  tables.Add("Scale down", {"Node", "Why"}, std::move(downs));
+  tables.Add("Not needed", {"Node", "Since"}, std::move(unneeded));
+  tables.Add("Nodes that stay", {"Node", "Why", "Pod"}, std::move(stays));
+  tables.Add("Node groups", {"Group", "Ready", "Target", "Min", "Max", "Backed off until"}, std::move(groups));
+  JsonObject data = Page("plan scale", "How many nodes the cluster gets", "one loop of the autoscaler, which changes nothing");
+  data["facts"] = std::move(facts);
+  data["series"] = JsonArray{Bars("Nodes by group", "", "node group", std::move(bars), "ready", "planned")};
+  data["tables"] = tables.Take();
+  return data;
+}
+
+JsonObject BalanceReport(const balancer::Cluster& cluster, const balancer::Plan& plan, const Json& json) {
+  const balancer::NodeSets sets(cluster);
+  const balancer::NodeLoads loads(cluster, sets);
+  const std::vector<balancer::Action> actions = plan.Actions();
+  JsonArray series, groups, imbalanced, violations, skipped;
+  for (const balancer::MetricId metric : ShownMetrics(cluster)) series.push_back(LoadBars(cluster, loads, metric, actions));
+  for (const Json& item : FindArray(json, {"imbalanced"})) {
+    imbalanced.push_back(JsonArray{CellAt(item, {"metric"}), CellAt(item, {"nodeType"}), CellAt(item, {"max"}),
+                                   CellAt(item, {"min"}), CellAt(item, {"ratio"}), CellAt(item, {"threshold"}),
+                                   CellAt(item, {"activityThreshold"})});
+  }
+  for (const Json& item : FindArray(json, {"violations"})) {
+    violations.push_back(
+        JsonArray{CellAt(item, {"constraint"}), CellAt(item, {"node"}), CellAt(item, {"metric"}), CellAt(item, {"detail"})});
+  }
+  for (const Json& item : FindArray(json, {"skipped"}))
+    skipped.push_back(JsonArray{CellAt(item, {"what"}), CellAt(item, {"why"})});
+  const JsonArray& names = FindArray(json, {"groups"});
+  const JsonArray& plans = FindArray(json, {"groupPlans"});
+  for (size_t i = 0; i < names.size() && i < plans.size(); ++i) {
+    groups.push_back(JsonArray{Json(JoinedTexts(names[i].as_array())), CellAt(plans[i], {"phase"}),
+                               CellAt(plans[i], {"deviation", "before"}), CellAt(plans[i], {"deviation", "after"}),
+                               CellAt(plans[i], {"why"})});
+  }
+  Tables tables;
+  tables.Add("Imbalanced", {"Metric", "Node type", "Most", "Least", "Ratio", "Threshold", "Activity threshold"},
+             std::move(imbalanced));
+  tables.Add("Violated", {"Constraint", "Node", "Metric", "What"}, std::move(violations));
+  tables.Add("Groups of services", {"Services", "Phase", "Deviation now", "Planned", "Why"}, std::move(groups));
+  tables.Add("Not done", {"What", "Why"}, std::move(skipped));
+  JsonObject data = Page("plan balance", "Which node runs what",
+                         fmt::format("{} nodes, {} services", cluster.nodes.size(), cluster.services.size()));
+  data["facts"] = JsonArray{
+      Fact("Phase", std::string(FindString(json, {"phase"}))), Fact("Actions", std::to_string(actions.size())),
+      Fact("Deviation now", NumberText(json, {"deviation", "before"})),
+      Fact("Planned", NumberText(json, {"deviation", "after"})), Fact("Steps looked at", NumberText(json, {"evaluations"}))};
+  data["series"] = std::move(series);
+  data["moves"] = ActionMoves(json);
+  data["tables"] = tables.Take();
+  return data;
+}
+
+JsonObject RolloutReport(const Json& plan) {
+  const Json& status = plan.at("status");
+  const JsonArray& records = FindArray(status, {"records"});
+  JsonArray clusters, steps, then;
+  for (const Json& cluster : FindArray(status, {"clusters"})) {
+    clusters.push_back(JsonArray{CellAt(cluster, {"name"}), CellAt(cluster, {"replicas"}), CellAt(cluster, {"revision"})});
+  }
+  if (!records.empty()) {
+    int step = 0;
+    for (const char* place : {"completed", "deploying", "pending"}) {
+      for (const Json& name : FindArray(records.back(), {"currentState", place})) {
+        steps.push_back(JsonArray{Json(++step), name, Json(place)});
+      }
+    }
+  }
+  for (const Json& object : FindArray(plan, {"apply"})) {
+    then.push_back(JsonArray{Json("apply"), CellAt(object, {"kind"}), CellAt(object, {"metadata", "name"})});
+  }
+  for (const Json& object : FindArray(plan, {"delete"})) {
+    then.push_back(JsonArray{Json("delete"), CellAt(object, {"kind"}), CellAt(object, {"name"})});
+  }
+  Tables tables;
+  tables.Add("Steps of the rollout", {"Step", "Cluster", "State"}, std::move(steps));
+  tables.Add("Next", {"Do", "Kind", "Name"}, std::move(then));
+  tables.Add("Clusters", {"Cluster", "Servers", "Revision"}, std::move(clusters));
+  JsonObject data = Page("plan rollout", "In which order the ensemble changes", std::string(FindString(plan, {"message"})));
+  data["facts"] = JsonArray{Fact("Next", std::string(FindString(plan, {"reason"}))),
+                            Fact("Phase", std::string(FindString(status, {"phase"}, "Pending"))),
+                            Fact("Records", std::to_string(records.size()))};
+  data["tables"] = tables.Take();
+  return data;
+}
+
+}  // namespace evenkeel::cli

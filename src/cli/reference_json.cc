@@ -1,0 +1,52 @@
+#include <span>
+
+#include "cli/reference.h"
+#include "cli/rollouts_json.h"
+#include "cli/shards_json.h"
+#include "cli/solve_json.h"
+#include "controllers/autoscaler/plan_scale_json.h"
+#include "controllers/balancer/balance_json.h"
+#include "controllers/distribution/shard_plan_json.h"
+#include "controllers/rollout/zookeeper/plan_json.h"
+#include "sim/report_json.h"
+
+namespace evenkeel::cli {
+namespace {
+
+std::string FieldTable(std::span<const base::JsonField> fields) {
+  std::string text = MarkdownHeader({"key", "type", "what"});
+  for (const base::JsonField& field : fields) {
+    std::string what = field.what;
+    if (!field.always) what += std::string(what.empty() ? "" : " ") + "(not always there)";
+    text += MarkdownRow({"`" + std::string(field.path) + "`", field.type, what});
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string JsonReference() {
+  std::string text = ReferenceTitle("JSON", "json",
+                                    "What commands answer with `-o json` (and, in YAML, with `-o yaml`). Keys stay; others may "
+                                    "be added. `[]` are the items of an "
+                                    "array, `*` is a key that is the name of something.");
+  auto section = [&text](const std::string& title, std::span<const base::JsonField> fields) {
+    text += "\n## " + title + "\n\n" + FieldTable(fields);
+  };
+  section("plan shards", controllers::distribution::kShardPlanJson);
+  section("plan scale", controllers::autoscaler::kPlanScaleJson);
+  section("plan balance", controllers::balancer::kPlanBalanceJson);
+  section("plan rollout", controllers::rollout::zookeeper::kPlanRolloutJson);
+  section("get shards", kShardsJson);
+  section("get nodegroups", kNodeGroupsJson);
+  section("get loads", controllers::balancer::kLoadsJson);
+  section("get rollouts", kRolloutsJson);
+  section("explain cluster", kExplainClusterJson);
+  section("explain service", controllers::balancer::kExplainServiceJson);
+  section("simulate", sim::kSimulateJson);
+  section("simulate, of a trace", sim::kReplayJson);
+  section("solve roadef", kSolveRoadefJson);
+  return text;
+}
+
+}  // namespace evenkeel::cli
