@@ -70,9 +70,11 @@ const commands = {
     return violations.filter(found => found.impact === 'serious' || found.impact === 'critical').flatMap(found => found.nodes.slice(0, 3).map(
       node => ({rule: found.id, impact: found.impact, where: node.target.join(' '), html: node.html.slice(0, 200), why: node.failureSummary})));
   },
-  /** How far the page scrolls sideways, in pixels. */
+  /** How far the page scrolls sideways, in pixels, once what is drawn has had the time to follow the page's width. */
   async overflow() {
-    return page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+    const measure = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+    await page.waitForFunction(`${measure} <= 0`, undefined, {timeout: 2_000}).catch(() => undefined);
+    return page.evaluate(measure);
   },
   /** What the page complained about since it was opened, and what it asked for. */
   async complaints() {

@@ -7,7 +7,9 @@ export function madeReport(members = 12, frames = 120) {
   const node = (member, index, frame) => [Math.round(wave(frame + member * 7 + index * 3, 9, 0.1, 1.05) * 100) / 100, index === 5 && frame % 40 > 30 ? 'NotReady' : 'Ready', index % 3 ? 'general' : 'compute'];
   const cluster = (member, frame) => ({
     nodes: Object.fromEntries(Array.from({length: 8}, (_, index) => [`n${index + 1}`, node(member, index, frame)])),
-    pending: frame % 30 > 24 ? member % 4 : 0, owner: `evenkeel-${(member + (frame > 60 ? 1 : 0)) % 3}`,
+    pending: frame % 30 > 24 ? member % 4 : 0,
+    // For a minute nobody: in a patch, null takes the owner away.
+    owner: frame >= 59 && frame <= 61 ? null : `evenkeel-${(member + (frame > 60 ? 1 : 0)) % 3}`,
   });
   const all = frame => Object.fromEntries(names.map((name, member) => [name, cluster(member, frame)]));
   return {

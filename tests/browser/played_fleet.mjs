@@ -41,7 +41,7 @@ export class PlayedFleet {
     const [kind, name] = view.split('/');
     if (kind === 'cluster') return this.cluster(name);
     if (kind === 'balance') return this.balance(name);
-    if (kind === 'rollouts') return {ensembles: {'zk/orders': this.ensemble(), 'zk/search': {...this.ensemble(), phase: 'Stable', message: 'all servers run revision 4'}}};
+    if (kind === 'rollouts') return {ensembles: {'zk/orders': this.ensemble(), 'zk/search': {...this.ensemble(), phase: 'Ready', message: 'all servers run revision 4'}}};
     if (kind === 'events') return {events: Object.fromEntries(Array.from({length: 2000}, (_, index) => [id(index), this.event(2000 - index)]))};
     return this.fleet();
   }
@@ -59,7 +59,7 @@ export class PlayedFleet {
       message: health === 'Unreachable' ? 'no answer for 42 s: connection refused' : health === 'Degraded' ? '2 of 25 nodes are not ready' : '',
       nodes: {ready: health === 'Degraded' ? total - 2 : total, total, upcoming: index % 23 === 0 ? 1 : 0},
       pods: {running: total * 20, pending: index % 29 === 3 ? 4 : 0, total: total * 20 + (index % 29 === 3 ? 4 : 0)},
-      load: {cpu: hot ? 0.97 : load, memory: bounded(load * 0.8), pods: bounded(load * 0.5)}, weight: round(1 + random() * 3), hot, groups: 3,
+      load: {cpu: hot ? 0.97 : load, memory: bounded(load * 0.8), pods: bounded(load * 0.5)}, weight: 20 + Math.round(random() * 60), hot, groups: 3,
     };
   }
 
@@ -72,7 +72,7 @@ export class PlayedFleet {
                               reason: from ? 'evenkeel-1 left, its clusters were shared out' : 'nobody owned it', seconds: round(0.4 + this.random() * 8)};
     }
     const replicas = Object.fromEntries(owners.map((owner, shard) => [owner, {shard, alive: true, since: ago(86_000 - shard * 1000),
-      clusters: this.names.filter((_, index) => index % 3 === shard).length, weight: 120 + shard * 7}]));
+      clusters: this.names.filter((_, index) => index % 3 === shard).length, weight: 2650 + shard * 90}]));
     return {hub: {name: 'played', reachable: true, message: ''}, plan: {epoch: 12, method: 'weighted', leader: 'evenkeel-0', time: ago(300)}, replicas, clusters, handovers};
   }
 
@@ -115,19 +115,19 @@ export class PlayedFleet {
     }));
     const names = Object.keys(nodes);
     const movements = Object.fromEntries(Array.from({length: 8}, (_, index) => [String(index + 1).padStart(4, '0'), {pod: `shop/cart-${index}`, from: names[index % names.length],
-      to: names[(index * 5 + 3) % names.length], state: 'Pending', reason: `cpu is 1.6 times as high there as on ${names[(index * 5 + 3) % names.length]}`, gain: round(0.05 - index * 0.005)}]));
+      to: names[(index * 5 + 3) % names.length], state: 'Waiting', reason: `cpu is 1.6 times as high there as on ${names[(index * 5 + 3) % names.length]}`, gain: round(0.05 - index * 0.005)}]));
     return {name, policies: {default: {mode: 'DryRun', paused: false, message: 'plans are made, and carried out once approved'}},
       metrics: {cpu: {balancingThreshold: 1.2, activityThreshold: 500, ratio: 4.1, max: 3600, min: 878, imbalanced: true, deviation: 0.12},
                 memory: {balancingThreshold: 1.5, activityThreshold: 0, ratio: 1.31, max: 9e9, min: 6.8e9, imbalanced: false, deviation: 0.05}},
-      nodes, plan: {name: 'default-8f2c', uid: 'b7a1', hash: '5d41402abc4b2a76', phase: 'Proposed', reason: 'cpu: the fullest node has 4.1 times the load of the emptiest, 1.2 is allowed', created: ago(30),
+      nodes, plan: {name: 'default-8f2c', uid: 'b7a1', hash: '5d41402abc4b2a76', phase: 'Pending', reason: 'Balancing', created: ago(30),
         policy: 'default', approvable: true, movements, deviation: {before: 0.12, after: 0.03}},
-      plans: {'default-8f2c': {created: ago(30), phase: 'Proposed', movements: 8, done: 0, message: ''}, 'default-77aa': {created: ago(900), phase: 'Completed', movements: 5, done: 5, message: 'all done'},
+      plans: {'default-8f2c': {created: ago(30), phase: 'Pending', movements: 8, done: 0, message: ''}, 'default-77aa': {created: ago(900), phase: 'Done', movements: 5, done: 5, message: 'all done'},
         'default-6b01': {created: ago(1900), phase: 'Refused', movements: 4, done: 1, message: 'shop/cart-3 has gone since'}},
       history: this.history(200, 10, index => ({cpu: round(1.1 + index / 70), memory: round(1.2 + 0.1 * Math.sin(index / 9))}))};
   }
 
   ensemble() {
-    return {phase: 'RollingOut', message: 'member-2 is next: member-1 has its quorum', servers: {total: 5, ready: 4, healthy: 4}, quorum: {needed: 3, healthy: 4, margin: 1},
+    return {phase: 'Deploying', message: 'member-2 is next: member-1 has its quorum', servers: {total: 5, ready: 4, healthy: 4}, quorum: {needed: 3, healthy: 4, margin: 1},
       leader: 'orders-b-0', revision: '5', paused: false, order: ['member-1', 'member-2', 'member-3'],
       records: {'0002': {generation: 5, current: true, clusters: {'member-1': {state: 'Done', since: ago(60)}, 'member-2': {state: 'Deploying', since: ago(20)}, 'member-3': {state: 'Waiting', since: null}}},
         '0001': {generation: 4, current: false, clusters: {'member-1': {state: 'Done', since: ago(4000)}, 'member-2': {state: 'Done', since: ago(3900)}, 'member-3': {state: 'Done', since: ago(3800)}}}},

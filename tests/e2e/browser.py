@@ -105,6 +105,13 @@ class BrowserTest(unittest.TestCase):
         cls.browser = Browser()
         cls.addClassCleanup(cls.browser.close)
 
+    def walked_to(self, card, *keys):
+        """What a picture says of the thing that the keys lead to."""
+        self.browser.ask("evaluate", expression=f"document.querySelector('{card} [role=listbox]').focus()")
+        for key in keys:
+            self.browser.press(key)
+        return self.browser.ask("evaluate", expression="document.getElementById(document.activeElement.getAttribute('aria-activedescendant')).textContent")
+
     def assert_looks_well(self, name):
         """No complaint of the page and no request elsewhere; nothing that keeps people out; fits narrow and wide screens; a picture of each."""
         here = self.browser.ask("evaluate", expression="location.origin")
@@ -119,11 +126,13 @@ class BrowserTest(unittest.TestCase):
             found = self.browser.ask("audit")
             self.assertEqual(found, [], f"{name}, {scheme}: {json.dumps(found, indent=1)}")
             self.browser.screenshot(f"{name}-1280-{scheme}")
-        for width in SIZES:
-            self.browser.ask("resize", width=width)
-            self.assertLessEqual(self.browser.ask("overflow"), 0, f"{name} scrolls sideways at {width} px")
-            self.browser.screenshot(f"{name}-{width}")
-        self.browser.ask("resize", width=1280)
+        try:
+            for width in SIZES:
+                self.browser.ask("resize", width=width)
+                self.assertLessEqual(self.browser.ask("overflow"), 0, f"{name} scrolls sideways at {width} px")
+                self.browser.screenshot(f"{name}-{width}")
+        finally:
+            self.browser.ask("resize", width=1280)
 
 
 class PlayedFeed:

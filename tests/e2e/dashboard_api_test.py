@@ -125,6 +125,10 @@ class DashboardApiTest(unittest.TestCase):
         stream = Stream(connection, "/api/stream?view=fleet", {"Authorization": f"Bearer {self.token}"})
         self.addCleanup(stream.close)
         self.assertEqual(stream.headers["Content-Type"], "text/event-stream")
+        page = self.ask("GET", "/")[1]
+        for name in ("Content-Security-Policy", "X-Content-Type-Options", "Referrer-Policy", "X-Frame-Options", "Cache-Control"):
+            self.assertEqual(stream.headers[name], page[name], name)
+        self.assertEqual(stream.headers["Cache-Control"], "no-store")
         harness.eventually(lambda: stream.document, LONG)
         for name in ("member-1", "member-2"):
             harness.eventually(lambda name=name: stream.document["clusters"][name]["health"] == "Healthy", LONG)

@@ -1,10 +1,22 @@
 """What is in deploy/, as the tools that people use read it."""
+import json
+import os
+import shutil
+import subprocess
+
 import yaml
 
 import harness
 
 KUSTOMIZE = harness.ROOT / "deploy/kustomize"
 OVERLAYS = KUSTOMIZE / "overlays"
+CHART = harness.ROOT / "deploy/helm/evenkeel"
+
+
+def run(*command, **options):
+    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300, **options)
+    assert result.returncode == 0, f"{command[0]}: exit {result.returncode}\n{result.stdout}{result.stderr}"
+    return result.stdout
 
 
 def documents(text):
@@ -32,3 +44,39 @@ def built(directory):
 
 def overlay(name):
     return built(OVERLAYS / name)
+
+
+def by_name(objects):
+    found = {(thing["kind"], thing["metadata"].get("namespace", ""), thing["metadata"]["name"]): thing for thing in objects}
+    assert len(found) == len(objects)
+    return found
+
+
+def merge(into, more):
+    for key, value in more.items():
+        assert key in into, f"values.yaml does not say that {key} exists"
+        if isinstance(value, dict) and into[key]:
+            merge(into[key], value)
+        else:
+            into[key] = value
+
+
+def chart(api_versions, **changes):
+    """(objects, notes) with these values, on a server with these versions of APIs. By Go's own templates (helm_template.go), and by Helm where
+    there is one."""
+    values = yaml.safe_load((CHART / "values.yaml").read_text())
+    merge(values, changes)
+    about = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    context = {"Values": values, "Chart": {"AppVersion": about["appVersion"]}}
+    go = shutil.which("go") or "/usr/lib/go-1.19/bin/go"
+    environment = {**os.environ, "GOFLAGS": "", "GO111MODULE": "off", "GOCACHE": str(harness.ROOT / "build/go-cache")}
+    text = run(go, "run", harness.ROOT / "tests/e2e/helm_template.go", CHART, "evenkeel", ",".join(api_versions), json.dumps(context),
+               env=environment)
+    files = json.loads(text)
+    notes = files.pop("NOTES.txt")
+    objects = [thing for file in files.values() for thing in documents(file)]
+    if shutil.which("helm"):
+        flags = [word for version in api_versions for word in ("--api-versions", version)]
+        theirs = run("helm", "template", "evenkeel", CHART, "--namespace", "evenkeel", *flags, "-f", "-", input=json.dumps(values))
+        assert by_name(documents(theirs)) == by_name(objects)
+    return objects, notes

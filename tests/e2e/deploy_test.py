@@ -2,6 +2,7 @@
 exports, the container image, the Debian package and the list of what the program consists of."""
 import contextlib
 import copy
+import gzip
 import json
 import os
 import pathlib
@@ -14,31 +15,19 @@ import yaml
 
 import deploy_files
 import harness
-from deploy_files import KUSTOMIZE, OVERLAYS, documents, overlay
+from deploy_files import CHART, KUSTOMIZE, OVERLAYS, by_name, documents, overlay, run
 from fleet_under_test import http_get
 from process_fleet import ApiServer
 
 DEPLOY = harness.ROOT / "deploy"
-CHART = DEPLOY / "helm/evenkeel"
 VERSION = re.search(r"^project\(evenkeel VERSION ([0-9.]+)", (harness.ROOT / "CMakeLists.txt").read_text(), re.M).group(1)
 # Counted when it first happens, so a fleet in which nothing goes wrong and nothing is uneven has none of these.
-RARE = {"cluster_autoscaler_failed_scale_ups_total", "evenkeel_balancer_moves_total", "evenkeel_balancer_plans_total"}
-
-
-def run(*command, **options):
-    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300, **options)
-    assert result.returncode == 0, f"{command[0]}: exit {result.returncode}\n{result.stdout}{result.stderr}"
-    return result.stdout
+RARE = {"cluster_autoscaler_failed_scale_ups_total", "evenkeel_balancer_moves_total", "evenkeel_balancer_plans_total",
+        "evenkeel_zookeeper_replacements_total", "evenkeel_zookeeper_member_changes_total"}
 
 
 def without(objects, *kinds):
     return [thing for thing in objects if thing["kind"] not in kinds]
-
-
-def by_name(objects):
-    found = {(thing["kind"], thing["metadata"].get("namespace", ""), thing["metadata"]["name"]): thing for thing in objects}
-    assert len(found) == len(objects)
-    return found
 
 
 def deployment_of(objects):
@@ -109,8 +98,8 @@ class ManifestsTest(unittest.TestCase):
                              (False, True, {"drop": ["ALL"]}))
 
     def test_no_role_is_wider_than_it_says(self):
-        for name in ("hub", "karmada", "member", "member-kwok"):
-            for role in overlay(name):
+        for directory in OVERLAYS.iterdir():
+            for role in overlay(directory.name):
                 for rule in role.get("rules", []):
                     self.assertNotIn("*", rule["verbs"] + rule["apiGroups"], role["metadata"]["name"])
                     if "*" in rule["resources"]:
@@ -142,31 +131,8 @@ class Server:
 
 
 class ChartTest(unittest.TestCase):
-    """Rendered by Go's own templates (helm_template.go), and by Helm where there is one."""
-
     def render(self, api_versions="policy/v1", **changes):
-        values = yaml.safe_load((CHART / "values.yaml").read_text())
-
-        def merge(into, more):
-            for key, value in more.items():
-                self.assertIn(key, into, "values.yaml does not say that it exists")
-                if isinstance(value, dict) and into[key]:
-                    merge(into[key], value)
-                else:
-                    into[key] = value
-        merge(values, changes)
-        chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
-        context = {"Values": values, "Chart": {"AppVersion": chart["appVersion"]}}
-        go = shutil.which("go") or "/usr/lib/go-1.19/bin/go"
-        environment = {**os.environ, "GOFLAGS": "", "GO111MODULE": "off", "GOCACHE": str(harness.ROOT / "build/go-cache")}
-        text = run(go, "run", harness.ROOT / "tests/e2e/helm_template.go", CHART, "evenkeel", api_versions, json.dumps(context), env=environment)
-        files = json.loads(text)
-        self.notes = files.pop("NOTES.txt")
-        objects = [thing for file in files.values() for thing in documents(file)]
-        if shutil.which("helm"):
-            flags = [word for version in api_versions.split(",") for word in ("--api-versions", version)]
-            theirs = run("helm", "template", "evenkeel", CHART, "--namespace", "evenkeel", *flags, "-f", "-", input=json.dumps(values))
-            self.assertEqual(by_name(documents(theirs)), by_name(objects))
+        objects, self.notes = deploy_files.chart(api_versions.split(","), **changes)
         return objects
 
     def expected(self, *names):
@@ -181,6 +147,18 @@ class ChartTest(unittest.TestCase):
     def test_hub_and_member_in_one(self):
         objects = self.render(member={"enabled": True}, karmada={"readSecrets": True})
         self.assertEqual(by_name(objects), by_name(self.expected("hub", "karmada", "member")))
+
+    def test_what_can_be_switched_on_comes_with_its_rights(self):
+        objects = self.render(member={"enabled": True}, dashboard={"enabled": True, "tokenSecret": "entry"}, compatible={"enabled": True})
+        wanted = by_name(self.expected("hub", "member", "dashboard", "member-dashboard", "compatible"))
+        deployment = wanted["Deployment", "evenkeel", "evenkeel-controller"]
+        pod = deployment["spec"]["template"]["spec"]
+        pod["containers"][0]["args"] += ["--dashboard", "--dashboard-token-file=/etc/evenkeel/dashboard/token", "--sharding-mode=compatible",
+                                         "--dynamic-cluster-distribution-enabled"]
+        pod["containers"][0]["volumeMounts"] = [{"name": "dashboard", "mountPath": "/etc/evenkeel/dashboard", "readOnly": True}]
+        pod["volumes"] = [{"name": "dashboard", "secret": {"secretName": "entry"}}]
+        self.assertEqual(by_name(objects), wanted)
+        run(harness.EVENKEEL, *(re.sub(r"\$\(\w+\)", "x", argument) for argument in arguments_of(objects)), "--print-definitions", "hub")
 
     def test_a_member_alone_with_nodes_by_kwok_and_no_zookeeper(self):
         objects = self.render(hub={"enabled": False}, member={"enabled": True}, controllers={"cloudProvider": "kwok", "zookeeper": False})
@@ -232,6 +210,17 @@ class MonitoringTest(unittest.TestCase):
         tested = set(re.findall(r"alertname: (\w+)", (directory / "alerts_test.yaml").read_text()))
         self.assertEqual(alerts, tested)
 
+    def check_documented(self, exported):
+        """docs/reference/metrics.md knows every metric, its type and its labels."""
+        page = (harness.ROOT / "docs/reference/metrics.md").read_text()
+        known = {row[1]: (row[2], set(re.findall(r"\w+", row[3]))) for row in re.finditer(r"^\| `(\w+)` \| (\w+) \|(.*?)\| ", page, re.M)}
+        for line in exported.splitlines():
+            if kind := re.match(r"# TYPE (\w+) (\w+)", line):
+                self.assertEqual(known[kind[1]][0], kind[2], line)
+            elif sample := re.match(r"(\w+)(?:\{(.*)\})? \S+$", line):
+                name = sample[1] if sample[1] in known else re.sub(r"_(bucket|sum|count)$", "", sample[1])
+                self.assertEqual(set(re.findall(r'(\w+)="', sample[2] or "")) - {"le"}, known[name][1], line)
+
     def test_2_expressions_are_about_what_a_live_fleet_exports(self):
         with harness.temporary_home() as home, harness.fleet(home, "--members", "1", "--replicas", "1", "--autoscaler-args",
                                                               "--scan-interval 1s --scale-down-unneeded-time 2s --scale-down-delay-after-add 1s"):
@@ -242,6 +231,8 @@ class MonitoringTest(unittest.TestCase):
         # Names that are cluster-autoscaler's own.
         complaints = [line for line in result.stderr.splitlines() if not re.match(r"cluster_autoscaler_\w+_count non-histogram", line)]
         self.assertEqual(complaints, [], result.stdout)
+
+        self.check_documented(exported)
 
         def check_names(text, where):
             for name in set(re.findall(r"\b(?:evenkeel|cluster_autoscaler)_\w+", text)):
@@ -285,7 +276,8 @@ class MonitoringTest(unittest.TestCase):
 
         def everything():
             text = metrics()
-            wanted = ["cluster_autoscaler_scaled_down_nodes_total{", "evenkeel_rollout_quorum_margin{", "evenkeel_rollout_voters{"]
+            wanted = ["cluster_autoscaler_scaled_down_nodes_total{", "evenkeel_rollout_quorum_margin{", "evenkeel_rollout_voters{",
+                      "evenkeel_zookeeper_servers{"]
             missing = [name for name in wanted if name not in text]
             assert not missing, missing
             return text
@@ -354,6 +346,7 @@ class PackagesTest(unittest.TestCase):
         with harness.temporary_home() as home:
             run("dpkg-deb", "-x", path, home)
             self.assertEqual(run(home / "usr/bin/evenkeel", "--version"), f"evenkeel {VERSION}\n")
+            self.check_shell_files(home / "usr")
             defaults = (home / "etc/default/evenkeel").read_text()
             for name, command in (("EVENKEEL_RUN_ARGS", "run"), ("EVENKEEL_UP_ARGS", "up")):
                 arguments = re.search(rf'^{name}="(.*)"$', defaults, re.M).group(1).split()
@@ -364,6 +357,17 @@ class PackagesTest(unittest.TestCase):
                 self.assertIn(f"\n{line}\n", unit)
             if shutil.which("systemd-analyze"):
                 self.check_unit(home / "lib/systemd/system/evenkeel-run.service", home)
+
+    def check_shell_files(self, usr):
+        """Man page, completions and the plugin of kubectl are where Debian's man, shells and kubectl look."""
+        page = gzip.decompress((usr / "share/man/man1/evenkeel.1.gz").read_bytes()).decode()
+        self.assertEqual(page, run(harness.EVENKEEL, "docs", "man"))
+        for shell, path in (("bash", "bash-completion/completions/evenkeel"), ("zsh", "zsh/vendor-completions/_evenkeel"),
+                            ("fish", "fish/vendor_completions.d/evenkeel.fish")):
+            self.assertEqual((usr / "share" / path).read_text(), run(harness.EVENKEEL, "completion", shell))
+        path = {"PATH": f"{usr / 'bin'}:{os.environ['PATH']}"}
+        self.assertEqual(run(usr / "bin/kubectl-evenkeel", "--version", env={**os.environ, **path}), f"evenkeel {VERSION}\n")
+        self.assertIn("shards\t", run(usr / "bin/kubectl_complete-evenkeel", "get", "", env={**os.environ, **path}))
 
     def check_unit(self, unit, home):
         unit.write_text(unit.read_text().replace("/usr/bin/evenkeel", str(home / "usr/bin/evenkeel")))

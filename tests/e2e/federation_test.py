@@ -43,7 +43,8 @@ class FederationTest(unittest.TestCase):
         self.addCleanup(self.clean)
 
     def clean(self):
-        for kind in ("deployment/web", "propagationpolicy/web", "overridepolicy/different"):
+        for kind in ("serviceimport/web", "serviceexport/web", "propagationpolicy/imports", "service/web", "deployment/web",
+                     "propagationpolicy/web", "overridepolicy/different"):
             self.hub("delete", kind, "--ignore-not-found")
         self.eventually_copies([None, None, None])
 
@@ -110,6 +111,74 @@ class FederationTest(unittest.TestCase):
         self.hub("delete", "overridepolicy", "different")
         self.eventually_copies([2, 2, 1])
 
+    def test_labels_and_notes_of_an_override_are_on_the_work(self):
+        self.apply(override("member-2", labelsOverrider=[{"operator": "add", "value": {"tier": "two"}}],
+                            annotationsOverrider=[{"operator": "add", "value": {"note": "here"}}]), policy(MEMBERS), web(5))
+        self.eventually_copies([2, 2, 1])
+        for cluster in MEMBERS:
+            work, = self.hub.json("get", "works", "-n", f"karmada-es-{cluster}")["items"]
+            metadata = work["spec"]["workload"]["manifests"][0]["metadata"]
+            different = cluster == "member-2"
+            self.assertEqual((metadata["labels"].get("tier"), metadata["annotations"].get("note")), ("two", "here") if different else (None, None))
+            applied = json.loads(work["metadata"].get("annotations", {}).get("policy.karmada.io/applied-overrides", "[]"))
+            self.assertEqual([item["policyName"] for item in applied], ["different"] if different else [])
+
+    def test_an_override_that_cannot_be_applied_holds_up_its_cluster_alone(self):
+        wrong = override("member-2", plaintext=[{"path": "/spec/missing", "operator": "replace", "value": 1}])
+        self.apply(wrong, policy(MEMBERS), web(5))
+        self.eventually_copies([2, None, 1])
+
+        def told():
+            events = self.hub.json("get", "events")["items"]
+            assert any(event["reason"] == "ApplyOverridePolicyFailed" and "member-2" in event["message"] for event in events), events
+            return True
+        self.eventually(told)
+        self.hub("delete", "overridepolicy", "different")
+        self.eventually_copies([2, 2, 1])
+        self.apply(wrong)
+        self.hub("scale", "deployment", "web", "--replicas=10")
+        self.eventually_copies([4, 2, 2])
+
+    def test_an_object_of_ours_is_explained_by_our_webhook(self):
+        """A ZooKeeper of one's own: divided, with what it needs, its status and health reported, and a member's pause kept."""
+        def hooked():
+            return self.hub.json("get", "resourceinterpreterwebhookconfigurations")["items"]
+        self.eventually(lambda: len(hooked()) == 1, 60)
+        own = {"apiVersion": "evenkeel.dev/v1alpha1", "kind": "ZooKeeper", "metadata": {"name": "own"},
+               "spec": {"replicas": 5, "image": {"tag": "3.8.4", "pullSecrets": ["pull"]}}}
+        spread = policy(MEMBERS, propagateDeps=True)
+        spread["metadata"]["name"] = "own"
+        spread["spec"]["resourceSelectors"] = [{"apiVersion": own["apiVersion"], "kind": own["kind"], "name": "own"}]
+        self.addCleanup(lambda: self.hub("delete", "zookeeper/own", "propagationpolicy/own", "secret/pull", "--ignore-not-found"))
+        self.apply({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "pull"}, "stringData": {"a": "b"}}, spread, own)
+
+        def copies():
+            return [self.hub.at(name).json("get", "zookeeper", "own")["spec"] for name in MEMBERS]
+
+        def eventually(check):
+            def checked():
+                found = copies()
+                assert check(found), found
+                return True
+            harness.eventually(checked, 60)
+        eventually(lambda found: [copy["replicas"] for copy in found] == [2, 2, 1])
+        self.eventually(lambda: all(self.hub.at(name).run("get", "secret", "pull", check=False).returncode == 0 for name in MEMBERS))
+
+        def reported():
+            binding = self.hub.json("get", "resourcebinding", "own-zookeeper")
+            assert binding["spec"]["replicas"] == 5, binding["spec"]
+            items = binding["status"]["aggregatedStatus"]
+            assert [item["health"] for item in items] == ["Unhealthy"] * 3, items
+            assert all("generation" in item["status"] for item in items), items
+            assert "readyReplicas" in self.hub.json("get", "zookeeper", "own")["status"]
+            return True
+        self.eventually(reported)
+        self.hub.at("member-1")("patch", "zookeeper", "own", "--type=merge", "-p", '{"spec": {"paused": true}}')
+        own["spec"]["image"]["tag"] = "3.8.5"
+        self.apply(own)
+        eventually(lambda found: [copy["image"]["tag"] for copy in found] == ["3.8.5"] * 3)
+        self.assertEqual([copy.get("paused", False) for copy in copies()], [True, False, False])
+
     def test_nothing_reaches_a_suspended_cluster(self):
         self.apply(policy(MEMBERS, suspension={"dispatchingOnClusters": {"clusterNames": ["member-3"]}}), web(5))
         self.eventually_copies([2, 2, None])
@@ -139,6 +208,46 @@ class FederationTest(unittest.TestCase):
         self.eventually_copies([2, 2, 1])
         self.hub.at("member-2")("delete", "deployment", "web")
         self.eventually_copies([2, 2, 1])
+
+    def test_what_a_member_exports_is_a_service_in_those_that_import_it(self):
+        exporting = policy(MEMBERS[:1])
+        exporting["spec"]["resourceSelectors"] += [{"apiVersion": "v1", "kind": "Service", "name": "web"},
+                                                   {"apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ServiceExport", "name": "web"}]
+        importing = {"apiVersion": "policy.karmada.io/v1alpha1", "kind": "PropagationPolicy", "metadata": {"name": "imports"},
+                     "spec": {"placement": {"clusterAffinity": {"clusterNames": MEMBERS[1:2]}}, "resourceSelectors": [
+                         {"apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ServiceImport", "name": "web"}]}}
+        # The members have to know the kinds.
+        definitions = [{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "name": f"{kind}.multicluster.x-k8s.io"}
+                       for kind in ("serviceexports", "serviceimports")]
+        self.apply({"apiVersion": "policy.karmada.io/v1alpha1", "kind": "ClusterPropagationPolicy", "metadata": {"name": "kinds"},
+                    "spec": {"resourceSelectors": definitions, "placement": {"clusterAffinity": {"clusterNames": MEMBERS}}}})
+        self.eventually(lambda: all("serviceimports" in self.hub.at(name)("api-resources", "--api-group=multicluster.x-k8s.io") for name in MEMBERS))
+        of_web = {"apiVersion": "multicluster.x-k8s.io/v1alpha1", "metadata": {"name": "web"}}
+        ports = [{"name": "http", "port": 80, "protocol": "TCP"}]
+        self.apply(exporting, importing, web(2), {**of_web, "kind": "ServiceExport"},
+                   {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {"selector": {"app": "web"}, "ports": ports}},
+                   {**of_web, "kind": "ServiceImport", "spec": {"type": "ClusterSetIP", "ports": ports}})
+
+        def addresses(cluster, service):
+            slices = self.hub.at(cluster).json("get", "endpointslices", "-l", f"kubernetes.io/service-name={service}")["items"]
+            return sorted(address for one in slices for endpoint in one.get("endpoints") or [] for address in endpoint["addresses"])
+
+        def follows(count):
+            exported, imported = addresses("member-1", "web"), addresses("member-2", "derived-web")
+            assert len(exported) == count and imported == exported, (exported, imported)
+            return True
+        self.eventually(lambda: follows(2))
+        service = self.hub.at("member-2").json("get", "service", "derived-web")
+        self.assertEqual([port["port"] for port in service["spec"]["ports"]], [80])
+        names = [one["metadata"]["name"] for one in self.hub.json("get", "endpointslices", "-l", "kubernetes.io/service-name=derived-web")["items"]]
+        self.assertTrue(names and all(name.startswith("imported-member-1-web-") for name in names), names)
+        self.hub("scale", "deployment", "web", "--replicas=4")
+        self.eventually(lambda: follows(4))
+        self.assertEqual(addresses("member-3", "derived-web"), [], "it imports nothing")
+        self.hub("delete", "serviceexport", "web")
+        self.eventually(lambda: addresses("member-2", "derived-web") == [])
+        self.hub("delete", "serviceimport", "web")
+        self.eventually(lambda: self.hub.at("member-2").run("get", "service", "derived-web", check=False).returncode != 0)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -50,6 +51,17 @@ class FleetTest(unittest.TestCase):
                 self.assertEqual(kubectl.json("get", "configmap", "kept"), before)
                 deployment = kubectl.at("hub").json("-n", "evenkeel", "get", "deployment", "evenkeel-controller")
                 self.assertEqual(deployment["spec"]["replicas"], 2)
+            finally:
+                program.stop()
+
+    def test_its_file_may_have_any_name(self):
+        with harness.temporary_home() as home:
+            renamed = home / "keel-1.0"
+            shutil.copy(harness.EVENKEEL, renamed)
+            program = harness.Program(home, "up", "--members", "1", "--replicas", "1", program=renamed)
+            try:
+                program.wait_for_output("Evenkeel is up", 60)
+                self.assertIn(f"  {renamed} get shards\n", program.output())
             finally:
                 program.stop()
 

@@ -41,7 +41,8 @@ def any_kubectl():
 
 
 def eventually(check, seconds, message=""):
-    """The first true result of `check`, tried every 100 ms; fails with the last exception or `message` after `seconds`."""
+    """The first true result of `check`, tried every 100 ms; fails with the last exception or `message` (a text, or what makes it) after
+    `seconds`."""
     deadline = time.monotonic() + seconds
     while True:
         error = None
@@ -52,7 +53,7 @@ def eventually(check, seconds, message=""):
         except (AssertionError, subprocess.CalledProcessError, json.JSONDecodeError, LookupError, StopIteration) as e:
             error = e
         if time.monotonic() > deadline:
-            raise AssertionError(f"not within {seconds} s: {message} {error or ''}")
+            raise AssertionError(f"not within {seconds} s: {message() if callable(message) else message} {error or ''}")
         time.sleep(0.1)
 
 
@@ -95,13 +96,13 @@ class Kubectl:
 class Program:
     """One `evenkeel` process with its output in a file."""
 
-    def __init__(self, home, *arguments, env=None):
+    def __init__(self, home, *arguments, env=None, program=EVENKEEL):
         self.home = pathlib.Path(home)
         self.home.mkdir(parents=True, exist_ok=True)
         self.log = self.home / f"output-{time.monotonic_ns()}.log"
         self.arguments = arguments
         with self.log.open("w") as log:
-            self.process = subprocess.Popen([EVENKEEL, *arguments], stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+            self.process = subprocess.Popen([program, *arguments], stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                                             env={**os.environ, "EVENKEEL_HOME": str(self.home), "KUBECONFIG": "", **(env or {})})
         self.started = time.monotonic()
 

@@ -1,43 +1,22 @@
 """Karmada and the members' operators as far as a rollout sees them, played on any API server that knows Karmada's kinds: ZooKeepers are
 scheduled by their policy's static weights, overridden, and carried out after a moment; ResourceBindings say what became of them."""
-import threading
-import traceback
-
 import harness
-from played_parts import Api, ApiError, condition, now
+from played_parts import ApiError, Played, condition, now
 
 DEFINITIONS = harness.ROOT / "src/embedded/federation/crds.yaml"
 TURNS_TO_RESTART = 3
 
 
-class PlayedKarmada:
+class PlayedKarmada(Played):
     """Of one ZooKeeper in one namespace. `changes` are (cluster, spec.rolloutRevision) in the order in which members took them."""
 
     def __init__(self, kubectl, home, namespace, name="zk"):
-        self.api, self.name = Api(kubectl, home), name
+        super().__init__(kubectl, home)
+        self.name = name
         self.policies = f"/apis/policy.karmada.io/v1alpha1/namespaces/{namespace}"
         self.templates = f"/apis/evenkeel.dev/v1alpha1/namespaces/{namespace}/zookeepers"
         self.bindings = f"/apis/work.karmada.io/v1alpha2/namespaces/{namespace}/resourcebindings"
-        self.members, self.changes, self.failures, self.most_restarting = {}, [], [], 0
-        self.closed = threading.Event()
-        self.thread = threading.Thread(target=self.play, daemon=True)
-
-    def start(self):
-        self.thread.start()
-
-    def close(self):
-        self.closed.set()
-        self.thread.join(30)
-
-    def play(self):
-        while not self.closed.wait(0.2):
-            try:
-                self.turn()
-            except ApiError as error:
-                if error.code not in (404, 409):
-                    self.failures.append(str(error))
-            except Exception:  # told by the test at its end
-                self.failures.append(traceback.format_exc())
+        self.members, self.changes, self.most_restarting = {}, [], 0
 
     def get(self, path):
         try:

@@ -1,8 +1,10 @@
 """The parts of a cluster that a bare API server lacks, played as simply as the tests allow: a scheduler, kubelets, ReplicaSets, the status of
 PodDisruptionBudgets, and the controllers of Cluster API. They act on one namespace, all in one thread, a few times a second."""
 import base64
+import contextlib
 import http.client
 import json
+import socket
 import ssl
 import threading
 import time
@@ -95,15 +97,11 @@ def owner(thing):
     return references[0]["uid"] if references else ""
 
 
-class PlayedCluster:
-    def __init__(self, kubectl, home, namespace):
-        self.api, self.namespace = Api(kubectl, home), namespace
-        version = "v1" if self.api.served("/apis/policy/v1") else "v1beta1"
-        self.core, self.budgets = f"/api/v1/namespaces/{namespace}", f"/apis/policy/{version}/namespaces/{namespace}/poddisruptionbudgets"
-        self.sets, self.budget_version = f"/apis/apps/v1/namespaces/{namespace}/replicasets", f"policy/{version}"
-        self.machines_api = f"/apis/cluster.x-k8s.io/v1beta1/namespaces/{namespace}"
-        self.plays_machines, self.sick, self.failures, self.made = False, set(), [], 0
-        self.closed = threading.Event()
+class Played:
+    """Somebody who takes a `turn` a few times a second, on an API of their own, between `start` and `close`. `failures` are for the test."""
+
+    def __init__(self, kubectl, home):
+        self.api, self.failures, self.closed = Api(kubectl, home), [], threading.Event()
         self.thread = threading.Thread(target=self.play, daemon=True)
 
     def start(self):
@@ -123,6 +121,41 @@ class PlayedCluster:
                     self.failures.append(str(error))
             except Exception:  # told by the test at its end
                 self.failures.append(traceback.format_exc())
+
+
+class PlayedLeader:
+    """A ZooKeeper server alone in its ensemble, as far as four-letter words tell."""
+
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.line = f"server.1=127.0.0.1:1:2:participant;127.0.0.1:{self.port}"
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        words = {b"srvr": "Zxid: 0x100000001\nMode: leader\n", b"mntr": "zk_server_state\tleader\nzk_synced_followers\t0\n",
+                 b"conf": f"membership: \n{self.line}\nversion=100000000"}
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self.listener.accept()
+                with connection:
+                    connection.sendall(words.get(connection.recv(4), "").encode())
+
+    def close(self):
+        # A thread that waits for a connection would wait on.
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+
+
+class PlayedCluster(Played):
+    def __init__(self, kubectl, home, namespace):
+        super().__init__(kubectl, home)
+        self.namespace = namespace
+        version = "v1" if self.api.served("/apis/policy/v1") else "v1beta1"
+        self.core, self.budgets = f"/api/v1/namespaces/{namespace}", f"/apis/policy/{version}/namespaces/{namespace}/poddisruptionbudgets"
+        self.sets, self.budget_version = f"/apis/apps/v1/namespaces/{namespace}/replicasets", f"policy/{version}"
+        self.machines_api = f"/apis/cluster.x-k8s.io/v1beta1/namespaces/{namespace}"
+        self.plays_machines, self.sick, self.made = False, set(), 0
 
     def turn(self):
         if self.plays_machines:

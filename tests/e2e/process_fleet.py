@@ -31,20 +31,24 @@ def cluster_of(kubectl):
     return cluster["server"], json.dumps({key: value for key, value in config.items() if value})
 
 
-def remove_namespace(kubectl, name):
-    """Once it is empty, also where there is no namespace controller."""
-    kubectl("delete", "namespace", name, "--wait=false", check=False)
+def remove_namespace(kubectl, *names):
+    """Once they are empty, also where there is no namespace controller."""
+    kubectl("delete", "namespace", *names, "--wait=false", check=False)
 
     def gone():
-        return kubectl.run("get", "namespace", name, check=False).returncode != 0
+        left = kubectl("get", "namespace", *names, "--ignore-not-found", "-o", "name").split()
+        assert not left, left
+        return True
     try:
         harness.eventually(gone, 5)
     except AssertionError:
-        # No namespace controller here: the empty namespace is finalized by hand.
-        namespace = kubectl.json("get", "namespace", name)
-        namespace["spec"]["finalizers"] = []
-        kubectl("replace", "--raw", f"/api/v1/namespaces/{name}/finalize", "-f", "-", stdin=json.dumps(namespace))
-        harness.eventually(gone, 30, f"the namespace {name} is gone")
+        # No namespace controller here: empty namespaces are finalized by hand.
+        for item in kubectl("get", "namespace", *names, "--ignore-not-found", "-o", "name").split():
+            namespace = kubectl.json("get", item)
+            namespace["spec"]["finalizers"] = []
+            path = f"/api/v1/namespaces/{namespace['metadata']['name']}/finalize"
+            kubectl("replace", "--raw", path, "-f", "-", stdin=json.dumps(namespace))
+        harness.eventually(gone, 30)
 
 
 class ApiServer:

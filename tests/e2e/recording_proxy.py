@@ -1,5 +1,6 @@
 """A proxy in front of an API server that tells who asked for what, and what the answer was. The server decides; the proxy passes everything
-on, but for what a server before Kubernetes 1.21 lacks: policy/v1 is its policy/v1beta1 there."""
+on, but for what the server lacks: policy/v1 is policy/v1beta1 before Kubernetes 1.21, and of kinds that it does not serve there are none. It
+asks its authorizer before it looks whether it serves them, so rights to those are put to the test, too."""
 import collections
 import http.client
 import http.server
@@ -9,12 +10,12 @@ import ssl
 import threading
 import urllib.parse
 
-Request = collections.namedtuple("Request", "verb group resource namespace name status")
+Request = collections.namedtuple("Request", "verb group resource namespace name status agent")
 VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 HOP_BY_HOP = {"connection", "transfer-encoding", "keep-alive", "host", "content-length", "accept-encoding"}
 
 
-def request_of(method, target, status):
+def request_of(method, target, agent):
     """What a server's authorizer makes of a request; None for paths that are no resources."""
     url = urllib.parse.urlsplit(target)
     query = urllib.parse.parse_qs(url.query)
@@ -33,7 +34,7 @@ def request_of(method, target, status):
         if not name and field.startswith("metadata.name="):
             name = field.partition("=")[2]
     verb = VERBS.get(method) or ("watch" if query.get("watch", ["false"])[0] in ("true", "1") else "get" if len(rest) > 1 else "list")
-    return Request(verb, group, resource + (f"/{subresource}" if subresource else ""), namespace, name, status)
+    return Request(verb, group, resource + (f"/{subresource}" if subresource else ""), namespace, name, 0, agent)
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -60,7 +61,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def pass_on(self):
         proxy = self.server.proxy
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        asked = request_of(self.command, self.path, 0)
+        asked = request_of(self.command, self.path, self.headers.get("User-Agent", ""))
         answer = proxy.interfere(asked, body) if asked else None
         if answer:
             status, text = answer
@@ -76,6 +77,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             proxy.record(asked._replace(status=200), b"")
             return self.stream(response, kept)
         text = proxy.downwards(response.read())
+        if asked and response.status == 404 and (asked.group, asked.resource) in proxy.lacking and asked.verb in ("list", "watch"):
+            proxy.record(asked._replace(status=200), b"")
+            return self.have_none(asked.verb)
         if asked:
             proxy.record(asked._replace(status=response.status), text)
         self.answer(response.status, kept, text)
@@ -89,6 +93,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
         self.wfile.write(text)
+
+    def have_none(self, verb):
+        if verb == "list":
+            nothing = {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": "1"}, "items": []}
+            return self.answer(200, {"Content-Type": "application/json"}, json.dumps(nothing).encode())
+        self.close_connection = True
+        self.send_response_only(200)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        self.rfile.read(1)  # until the watcher goes
 
     def stream(self, response, headers):
         """A watch: an event a line."""
@@ -116,12 +130,14 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
 
 
 class RecordingProxy:
-    def __init__(self, server, authority, has_policy_v1, forbidden=None):
-        """`authority`: PEM of the server's. `forbidden(request, message)` is called for each 403, before it is passed on."""
+    def __init__(self, server, authority, has_policy_v1, lacking, forbidden):
+        """`authority`: PEM of the server's. `lacking`: {(group, resource)} of which there are none where the server does not know them.
+        `forbidden(request, message)` is called for each 403, before it is passed on."""
         url = urllib.parse.urlsplit(server)
         self.host, self.port, self.has_policy_v1 = url.hostname, url.port or 443, has_policy_v1
         self.context = ssl.create_default_context(cadata=authority)
-        self.forbidden, self.lock, self.requests, self.refused, self.faults = forbidden, threading.Lock(), set(), [], []
+        self.lacking, self.forbidden, self.lock = lacking, forbidden, threading.Lock()
+        self.requests, self.refused, self.faults = set(), [], []
         self.server = Server(("127.0.0.1", 0), Handler)
         self.server.proxy = self
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
@@ -145,10 +161,16 @@ class RecordingProxy:
         with self.lock:
             self.faults.append((verb, resource, status, reason))
 
-    def answered(self, verb, resource):
-        """Whether such a request has been granted."""
+    def forget(self):
         with self.lock:
-            return any((request.verb, request.resource) == (verb, resource) and request.status < 300 for request in self.requests)
+            self.requests.clear()
+            self.refused.clear()
+
+    def answered(self, verb, resource, name="", agent=""):
+        """Whether such a request has been allowed, whatever became of it."""
+        with self.lock:
+            return any((request.verb, request.resource) == (verb, resource) and name in ("", request.name) and request.agent.startswith(agent)
+                       and request.status != 403 for request in self.requests)
 
     def interfere(self, asked, body):
         with self.lock:
@@ -166,5 +188,4 @@ class RecordingProxy:
             message = json.loads(text).get("message", "")
             with self.lock:
                 self.refused.append((request, message))
-            if self.forbidden:
-                self.forbidden(request, message)
+            self.forbidden(request, message)

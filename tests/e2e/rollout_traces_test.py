@@ -8,6 +8,8 @@ import unittest
 import harness
 
 GOLDEN = harness.ROOT / "tests/golden/rollout"
+# Traces of the record machine; there are more files than these, named after them.
+TRACES = {f"M{number:02}" for number in (1, 2, 3, 4, 6, 7, 8, 9, 11, 12, 14, 15, 17, 19, 22, 23, 24, 25, 27)}
 
 
 def run(objects, now, *arguments):
@@ -49,7 +51,7 @@ class TracesTest(unittest.TestCase):
 
     def test_traces(self):
         names = sorted(path.stem for path in GOLDEN.glob("*.yaml"))
-        self.assertGreater(len(names), 20)
+        self.assertLessEqual(TRACES, set(names))
         for name in names:
             with self.subTest(name):
                 self.check(name)
@@ -71,37 +73,98 @@ class TracesTest(unittest.TestCase):
 
     def test_a_first_deployment_comes_to_rest_and_then_nothing_is_written(self):
         """Each plan's status and objects are the next one's input, with a member that does what its override says."""
-        base = (GOLDEN / "M01.yaml").read_text().split("---\n")
-        status, applied, reasons = None, {}, []
-        with tempfile.TemporaryDirectory() as folder:
-            for minute in range(12):
-                ensemble = {"apiVersion": "evenkeel.dev/v1alpha1", "kind": "MultiClusterZooKeeper",
-                            "metadata": {"name": "zk", "namespace": "data"}, "status": status}
-                text = base[0] if status is None else base[0] + "status: " + json.dumps(ensemble["status"]) + "\n"
-                binding = base[2] + "  aggregatedStatus: " + json.dumps(self.members(applied)) + "\n"
-                objects = [text, binding, *map(json.dumps, applied.values())]
-                if ("ZooKeeper", "zk") not in applied:
-                    objects.append(base[1])
-                path = pathlib.Path(folder) / "objects.yaml"
-                path.write_text("\n---\n".join(objects))
-                result = run(path, f"2026-01-01T00:{minute:02}:00Z")
-                self.assertEqual(result.returncode, 0, result.stderr)
-                plan = json.loads(result.stdout)
-                reasons.append(plan["reason"])
-                if reasons[-1] == "UpToDate":
-                    self.assertEqual((plan["status"], plan["apply"], plan["delete"]), (status, [], []))
-                    break
-                status = plan["status"]
-                for item in plan["apply"]:
-                    if item["kind"] == "ZooKeeper":
-                        item["metadata"].update(uid="5d", generation=1)
-                    applied[item["kind"], item["metadata"]["name"]] = item
+        ensemble, reasons = Ensemble(self), []
+        for _ in range(12):
+            plan = ensemble.plan()
+            reasons.append(plan["reason"])
+            if reasons[-1] == "UpToDate":
+                self.assertEqual((plan["status"], plan["apply"], plan["delete"]), (ensemble.status, [], []))
+                break
+            ensemble.carry_out(plan)
         self.assertEqual(reasons, ["RecordAppended", *["ClusterStarted", "ClusterCompleted"] * 3, "RecordReady", "UpToDate"])
 
-    def members(self, applied):
+    def test_a_record_of_what_did_not_happen_is_refused(self):
+        first = Ensemble(self)
+        first.run_until("ClusterStarted")
+        self.refused(first, {"deploying": [], "completed": ["m1", "m2", "m3"], "pending": []}, "Ready",
+                     'currentState.completed: "m2" has not been given anything yet')
+        second = Ensemble(self)
+        second.run_until("UpToDate")
+        second.tag = "3.8.5"
+        for reason in ("ClusterStarted", "ClusterCompleted", "ClusterStarted"):
+            second.run_until(reason)
+        done, under_way, rest = second.status["records"][-1]["order"]
+        sound = {"deploying": [under_way], "completed": [done], "pending": [rest]}
+        self.assertEqual(second.status["records"][-1]["currentState"], sound)
+        other = f'"{rest}" has been given another revision'
+        self.refused(second, {**sound, "completed": [done, rest], "pending": []}, "Deploying", "currentState.completed: " + other)
+        self.refused(second, {"deploying": [], "completed": [done, under_way, rest], "pending": []}, "Ready", "currentState.completed: " + other)
+        self.refused(second, {"deploying": [rest], "completed": [done, under_way], "pending": []}, "Deploying",
+                     f"currentState.deploying: {other}, or none")
+        self.refused(second, sound, "RollingBack", f'currentState.deploying: "{under_way}" has been given another revision, or none')
+        self.refused(second, {**sound, "pending": []}, "Deploying", f'order: "{rest}" has servers, but is missing', order=[done, under_way])
+        self.refused(second, {**sound, "pending": [rest, "m4"]}, "Deploying", 'order: "m4" has no index in status.clusterIndices',
+                     order=[done, under_way, rest, "m4"])
+        # What asks for more than is left is done again.
+        second.status["records"][-1]["currentState"] = {"deploying": [under_way], "completed": [], "pending": [done, rest]}
+        second.run_until("UpToDate")
+
+    def refused(self, ensemble, state, status, message, **more):
+        """Nothing is planned from an edited record, and one line says why."""
+        good = json.dumps(ensemble.status)
+        ensemble.status["records"][-1].update(currentState=state, status=status, **more)
+        result = ensemble.ask()
+        self.assertEqual((result.returncode, result.stdout), (2, ""), result.stderr)
+        field = f"status.records[{len(ensemble.status['records']) - 1}]"
+        self.assertEqual(result.stderr, f"evenkeel: objects.yaml:1: MultiClusterZooKeeper data/zk: {field}.{message}\n")
+        ensemble.status = json.loads(good)
+
+
+class Ensemble:
+    """That of trace M01, from plan to plan, with members that do what their overrides say at once."""
+
+    def __init__(self, test):
+        self.test, self.tag = test, "3.8.4"
+        self.status, self.applied, self.minute = None, {}, 0
+        self.first = (GOLDEN / "M01.yaml").read_text().split("---\n")
+        self.folder = pathlib.Path(test.enterContext(tempfile.TemporaryDirectory()))
+
+    def ask(self):
+        ensemble = "".join(line for line in self.first[0].splitlines(True) if not line.startswith("#")).replace("3.8.4", self.tag)
+        text = ensemble if self.status is None else ensemble + "status: " + json.dumps(self.status) + "\n"
+        binding = self.first[2] + "  aggregatedStatus: " + json.dumps(self.members()) + "\n"
+        objects = [text, binding, *map(json.dumps, self.applied.values())]
+        if ("ZooKeeper", "zk") not in self.applied:
+            objects.append(self.first[1])
+        path = self.folder / "objects.yaml"
+        path.write_text("\n---\n".join(objects))
+        return run(path, f"2026-01-01T{self.minute // 60:02}:{self.minute % 60:02}:00Z")
+
+    def plan(self):
+        result = self.ask()
+        self.test.assertEqual(result.returncode, 0, result.stderr)
+        self.minute += 1
+        return json.loads(result.stdout)
+
+    def carry_out(self, plan):
+        self.status = plan["status"]
+        for item in plan["apply"]:
+            if item["kind"] == "ZooKeeper":
+                item["metadata"].update(uid="5d", generation=1)
+            self.applied[item["kind"], item["metadata"]["name"]] = item
+
+    def run_until(self, reason):
+        for _ in range(40):
+            plan = self.plan()
+            self.carry_out(plan)
+            if plan["reason"] == reason:
+                return
+        self.test.fail(f"never {reason}: {plan['reason']}")
+
+    def members(self):
         """What members report once they run what their overrides say; the first server of all leads."""
         reports = []
-        for (kind, name), item in sorted(applied.items()):
+        for (kind, name), item in sorted(self.applied.items()):
             if kind != "OverridePolicy":
                 continue
             values = overridden(item)

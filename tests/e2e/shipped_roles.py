@@ -2,6 +2,10 @@
 import collections
 import threading
 
+import harness
+
+DASHBOARD = "evenkeel-dashboard/"  # how its user agent begins
+
 # One verb on one resource (of one name, if the rule has names).
 Atom = collections.namedtuple("Atom", "role namespace group resource name verb")
 
@@ -22,18 +26,26 @@ def rules_of(atoms):
             for (group, resource, name), allowed in verbs.items()]
 
 
-def allows(atom, request):
-    return (atom.verb == request.verb and atom.group == request.group and atom.resource in (request.resource, "*")
-            and atom.name in ("", request.name) and atom.namespace in ("", request.namespace))
+def allows(atom, other):
+    """Whether an atom allows a request, or all that another atom allows."""
+    return (atom.verb == other.verb and atom.group == other.group and atom.resource in (other.resource, "*")
+            and atom.name in ("", other.name) and atom.namespace in ("", other.namespace))
+
+
+def is_dashboards(role):
+    return role.endswith("-dashboard")
 
 
 class ShippedRoles:
-    """Of one account. Roles are read where they have been applied."""
+    """Of one account. Roles are read where they have been applied; each is bound (it says what is shipped), learned (it says what has been
+    asked for), or off."""
 
-    def __init__(self, kubectl, api, account):
+    def __init__(self, kubectl, api, account, namespace):
         """`api` speaks as somebody who may write roles."""
-        self.api, self.lock = api, threading.Lock()
-        self.roles, self.granted, self.asked, self.unknown = {}, collections.defaultdict(set), {}, []
+        self.api, self.user, self.lock = api, f"system:serviceaccount:{namespace}:{account}", threading.Lock()
+        self.roles, self.granted, self.used = {}, {}, set()
+        # What was asked for that only this allows, and the refusal; what was asked for that nothing allows.
+        self.missed, self.unknown = {}, []
         for kind in ("role", "clusterrole"):
             everywhere = ["--all-namespaces"] if kind == "role" else []
             for binding in kubectl.json("get", f"{kind}bindings", *everywhere)["items"]:
@@ -42,14 +54,28 @@ class ShippedRoles:
                     role = kubectl.json("get", kind, binding["roleRef"]["name"], *(["-n", namespace] if namespace else []))
                     self.roles[kind, namespace, binding["roleRef"]["name"]] = atoms_of(role)
 
+    def use(self, bound, learned):
+        """Roles by name; the others are off. Returns when the server's authorizer has heard of it."""
+        with self.lock:
+            self.used = {role for role in self.roles if role[2] in bound + learned}
+            for role, atoms in self.roles.items():
+                self.granted[role] = set(atoms) if role[2] in bound else set()
+                self.write(role)
+            allowed = set().union(*self.granted.values())
+        for atom in self.atoms():
+            wanted = any(allows(other, atom) for other in allowed)
+            harness.eventually(lambda atom=atom, wanted=wanted: self.is_allowed(atom) == wanted, 30, f"{atom} is {'' if wanted else 'not '}allowed")
+
+    def is_allowed(self, atom):
+        resource, _, subresource = atom.resource.replace("*", "anything").partition("/")
+        attributes = {"verb": atom.verb, "group": atom.group, "resource": resource, "subresource": subresource, "name": atom.name,
+                      "namespace": atom.namespace}
+        review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+                  "spec": {"user": self.user, "resourceAttributes": attributes}}
+        return self.api("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)["status"]["allowed"]
+
     def atoms(self):
         return set().union(*self.roles.values())
-
-    def take_away(self, names):
-        """Everything that the roles of these names allow; they then get it back one by one as it is asked for."""
-        for role in self.roles:
-            self.granted[role] = set() if role[2] in names else set(self.roles[role])
-            self.write(role)
 
     def write(self, role):
         kind, namespace, name = role
@@ -57,20 +83,23 @@ class ShippedRoles:
         self.api.merge(f"/apis/rbac.authorization.k8s.io/v1/{where}{kind}s/{name}", {"rules": rules_of(self.granted[role])})
 
     def grant(self, request, message):
-        """What this request needs; a request that no role allows is remembered as unknown."""
+        """What this request needs, if a role of those who ask allows it; what else may allow it has to be asked for by others."""
         with self.lock:
-            found = [(role, atom) for role, atoms in self.roles.items() for atom in atoms if allows(atom, request)]
-            missing = [(role, atom) for role, atom in found if atom not in self.granted[role]]
+            found = [(role, atom) for role in self.used for atom in self.roles[role] if allows(atom, request)]
             if not found:
+                return self.unknown.append((request, message))
+            looking = request.agent.startswith(DASHBOARD)
+            asking = [(role, atom) for role, atom in found if is_dashboards(role[2]) == looking]
+            if not asking and not looking:
                 self.unknown.append((request, message))
-            if not missing or len(missing) < len(found):
-                return  # granted a moment ago
+            if not asking or any(atom in self.granted[role] for role, atom in found):
+                return None
             # The one that says least.
-            role, atom = max(missing, key=lambda item: (bool(item[1].name), bool(item[1].namespace)))
+            role, atom = max(asking, key=lambda item: (bool(item[1].name), bool(item[1].namespace)))
             self.granted[role].add(atom)
-            self.asked[atom] = message
-            self.write(role)
+            if len(found) == 1:
+                self.missed[atom] = message
+            return self.write(role)
 
-    def not_granted(self):
-        return sorted(self.atoms() - set().union(*self.granted.values()))
-
+    def not_missed(self):
+        return sorted(self.atoms() - set(self.missed))

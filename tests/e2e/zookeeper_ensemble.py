@@ -22,12 +22,19 @@ COMMAND = ("java -Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp " + ":".jo
            " org.apache.zookeeper.server.quorum.QuorumPeerMain")
 
 
-def require_zookeeper():
-    for path in [*JARS, COUNTER]:
+def require_servers():
+    for path in JARS:
         if not pathlib.Path(path).exists():
             raise unittest.SkipTest(f"{path} is missing")
     if shutil.which("java") is None:
         raise unittest.SkipTest("no java")
+
+
+def require_zookeeper():
+    """Servers, and the client that counts."""
+    require_servers()
+    if not COUNTER.exists():
+        raise unittest.SkipTest(f"{COUNTER} is missing")
 
 
 def ask(host, word, port=2181):
@@ -40,6 +47,13 @@ def ask(host, word, port=2181):
             answer += data
         return answer.decode()
     return ""
+
+
+def resume(pids):
+    for pid in pids:
+        # A container that does not answer for too long is started again.
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
 
 
 class Addresses:
@@ -70,6 +84,14 @@ def body(tag="1"):
     """What a MultiClusterZooKeeper has as its template."""
     return {"config": {"tickTime": 500, "initLimit": 20, "syncLimit": 10}, "storage": {"size": "1Gi"},
             "ports": {"clientAddress": "Host"}, "podTemplate": pod_template(tag)}
+
+
+def over_clusters(addresses, shares, tag="1", rollout=None, more=None):
+    """A MultiClusterZooKeeper zk with so many servers per cluster."""
+    spec = {"placement": {"clusters": [{"name": name, "replicas": share} for name, share in shares.items()]}, "template": body(tag),
+            "rollout": rollout or {}, "revisionHistoryLimit": 100,
+            "naming": {"mode": "external", "template": f"{addresses.prefix}<id>"}, **(more or {})}
+    return {"apiVersion": "evenkeel.dev/v1alpha1", "kind": "MultiClusterZooKeeper", "metadata": {"name": "zk"}, "spec": spec}
 
 
 class Member:
@@ -128,14 +150,19 @@ class Counter:
         self.process.wait()
         self.process.stdout.close()
 
+    def acknowledged(self):
+        """The next number; None for another line."""
+        words = self.process.stdout.readline().split()
+        return int(words[1]) if words and words[0] == "ACK" else None
+
     def stop(self):
-        """(acknowledged writes, longest stall in seconds)."""
+        """(acknowledged writes that nobody has read yet, longest stall in seconds)."""
         self.process.send_signal(signal.SIGTERM)
         output = self.process.communicate(timeout=60)[0]
         last = output.splitlines()[-1].split() if output else ["nothing"]
         assert self.process.returncode == 0 and last[0] == "END", output[-500:]
         acknowledged = [int(line.split()[1]) for line in output.splitlines() if line.startswith("ACK")]
-        assert acknowledged == list(range(acknowledged[0], acknowledged[0] + len(acknowledged))), "a number is missing"
+        assert all(after == before + 1 for before, after in zip(acknowledged, acknowledged[1:])), "a number is missing"
         return len(acknowledged), int(last[2]) / 1000
 
 
@@ -144,7 +171,7 @@ class Counting:
 
     def counting(self, servers):
         counter = self.enterContext(Counter(self.addresses.client(servers)))
-        harness.eventually(lambda: "ACK" in counter.process.stdout.readline(), 30)
+        counter.first = harness.eventually(counter.acknowledged, 30)
         return counter
 
     def check(self, counter, what, stall_max=STALL_MAX):
@@ -185,6 +212,66 @@ class FleetOfOne:
         for pid in harness.processes_of(self.home):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+
+
+class Led(Counting):
+    """Of a test with servers over three members, led by the hub's MultiClusterZooKeeper. One member is a fleet of its own, which can die with
+    its API server."""
+
+    @classmethod
+    def begin(cls, shares):
+        require_zookeeper()
+        cls.home = cls.enterClassContext(harness.temporary_home())
+        cls.enterClassContext(harness.fleet(cls.home, "--members", "2", "--nodes", "2"))
+        cls.elsewhere = cls.enterClassContext(FleetOfOne(cls.enterClassContext(harness.temporary_home())))
+        kubectl = harness.Kubectl(harness.any_kubectl(), cls.home / "kubeconfig")
+        cls.elsewhere.join(kubectl.at("hub"), "elsewhere")
+        cls.members = {"elsewhere": Member(cls.elsewhere.kubectl)}
+        cls.members |= {name: Member(kubectl.at(name)) for name in ("member-1", "member-2")}
+        cls.addresses, cls.hub = Addresses(cls.home), kubectl.at("hub")
+        harness.eventually(lambda: "multiclusterzookeepers" in cls.hub("api-resources", "--api-group=evenkeel.dev"), 60)
+        cls.tag, cls.records = "1", 0
+        cls.apply(shares)
+        cls.wait_ready(1)
+        assert voters_of(cls.addresses, cls.leader()) == cls.ids
+    @classmethod
+    def apply(cls, shares, more=None, **rollout):
+        manifest = over_clusters(cls.addresses, {name: share for name, share in zip(cls.members, shares) if share}, cls.tag, rollout, more)
+        harness.eventually(lambda: cls.hub("apply", "-f", "-", stdin=json.dumps(manifest)), 30)
+        cls.ids = [10 * index + ordinal + 1 for index, share in enumerate(shares) for ordinal in range(share)]
+
+    @classmethod
+    def status(cls):
+        return cls.hub.json("get", "multiclusterzookeepers", "zk").get("status", {})
+
+    @classmethod
+    def condition(cls, kind):
+        return next((one for one in cls.status().get("conditions", []) if one["type"] == kind), {})
+
+    @classmethod
+    def wait_for(cls, check, seconds):
+        """Until check(status, {condition: status}) holds."""
+        def checked():
+            status = cls.status()
+            assert check(status, {one["type"]: one["status"] for one in status.get("conditions", [])}), json.dumps(status)
+            return status
+        return harness.eventually(checked, seconds)
+
+    @classmethod
+    def wait_ready(cls, records, seconds=240):
+        """That many records more, and the last one has ended."""
+        cls.records += records
+
+        def ready():
+            status = cls.status()
+            seen = len(status.get("records", [])), {one["type"]: (one["status"], one["message"]) for one in status.get("conditions", [])}
+            assert seen[0] >= cls.records and seen[1]["Ready"][0] == "True", seen
+            return True
+        harness.eventually(ready, seconds)
+
+    @classmethod
+    def leader(cls):
+        return leader_of(cls.addresses, cls.ids)
 
 
 def modes(addresses, servers):

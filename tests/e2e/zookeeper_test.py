@@ -11,13 +11,6 @@ import harness
 import zookeeper_ensemble as zk
 
 
-def resume(pids):
-    for pid in pids:
-        # A container that does not answer for too long is started again.
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGCONT)
-
-
 class OneMemberTest(zk.Counting, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -164,7 +157,7 @@ class ThreeMembersTest(zk.Counting, unittest.TestCase):
         before = self.members[changed].uids()
         # Stopped, not ended: so nobody starts them again.
         pids = [pid for uid in self.members[down].uids().values() for pid in harness.processes_of(f"pods/{uid}", b"QuorumPeerMain")]
-        self.addCleanup(resume, pids)
+        self.addCleanup(zk.resume, pids)
         for pid in pids:
             os.kill(pid, signal.SIGSTOP)
         type(self).tag = "3"
@@ -172,73 +165,18 @@ class ThreeMembersTest(zk.Counting, unittest.TestCase):
         harness.eventually(lambda: self.members[changed].condition("Progressing").get("reason") == "Waiting", 60)
         with self.assertRaises(AssertionError):
             harness.eventually(lambda: self.members[changed].uids() != before, 10)
-        resume(pids)
+        zk.resume(pids)
         self.members[changed].wait_settled(self.shares[changed], "r5", 240)
         self.check(counter, f"{down} stood still, then {changed} changed")
 
 
-class HubTest(zk.Counting, unittest.TestCase):
+class HubTest(zk.Led, unittest.TestCase):
     """2 + 2 + 1 servers over three members, led by the hub's MultiClusterZooKeeper. One member is a fleet of its own, which can die with its
     API server."""
 
     @classmethod
     def setUpClass(cls):
-        zk.require_zookeeper()
-        cls.home = cls.enterClassContext(harness.temporary_home())
-        cls.enterClassContext(harness.fleet(cls.home, "--members", "2", "--nodes", "2"))
-        cls.elsewhere = cls.enterClassContext(zk.FleetOfOne(cls.enterClassContext(harness.temporary_home())))
-        kubectl = harness.Kubectl(harness.any_kubectl(), cls.home / "kubeconfig")
-        cls.elsewhere.join(kubectl.at("hub"), "elsewhere")
-        cls.members = {"elsewhere": zk.Member(cls.elsewhere.kubectl)}
-        cls.members |= {name: zk.Member(kubectl.at(name)) for name in ("member-1", "member-2")}
-        cls.addresses, cls.hub = zk.Addresses(cls.home), kubectl.at("hub")
-        harness.eventually(lambda: "multiclusterzookeepers" in cls.hub("api-resources", "--api-group=evenkeel.dev"), 60)
-        cls.tag, cls.records = "1", 0
-        cls.apply((2, 2, 1))
-        cls.wait_ready(1)
-        assert zk.voters_of(cls.addresses, cls.leader()) == [1, 2, 11, 12, 21]
-
-    @classmethod
-    def apply(cls, shares, **rollout):
-        clusters = [{"name": name, "replicas": share} for name, share in zip(cls.members, shares)]
-        spec = {"placement": {"clusters": clusters}, "template": zk.body(cls.tag), "rollout": rollout, "revisionHistoryLimit": 100,
-                "naming": {"mode": "external", "template": f"{cls.addresses.prefix}<id>"}}
-        manifest = {"apiVersion": "evenkeel.dev/v1alpha1", "kind": "MultiClusterZooKeeper", "metadata": {"name": "zk"}, "spec": spec}
-        harness.eventually(lambda: cls.hub("apply", "-f", "-", stdin=json.dumps(manifest)), 30)
-        cls.ids = [10 * index + ordinal + 1 for index, share in enumerate(shares) for ordinal in range(share)]
-
-    @classmethod
-    def status(cls):
-        return cls.hub.json("get", "multiclusterzookeepers", "zk").get("status", {})
-
-    @classmethod
-    def condition(cls, kind):
-        return next((one for one in cls.status().get("conditions", []) if one["type"] == kind), {})
-
-    @classmethod
-    def wait_for(cls, check, seconds):
-        """Until check(status, {condition: status}) holds."""
-        def checked():
-            status = cls.status()
-            assert check(status, {one["type"]: one["status"] for one in status.get("conditions", [])}), json.dumps(status)
-            return status
-        return harness.eventually(checked, seconds)
-
-    @classmethod
-    def wait_ready(cls, records, seconds=240):
-        """That many records more, and the last one has ended."""
-        cls.records += records
-
-        def ready():
-            status = cls.status()
-            seen = len(status.get("records", [])), {one["type"]: (one["status"], one["message"]) for one in status.get("conditions", [])}
-            assert seen[0] >= cls.records and seen[1]["Ready"][0] == "True", seen
-            return True
-        harness.eventually(ready, seconds)
-
-    @classmethod
-    def leader(cls):
-        return zk.leader_of(cls.addresses, cls.ids)
+        cls.begin((2, 2, 1))
 
     def test_1_a_change_reaches_cluster_by_cluster_the_leaders_last(self):
         counter = self.counting(self.ids)
@@ -276,14 +214,14 @@ class HubTest(zk.Counting, unittest.TestCase):
         # The leader's is the last; all servers of the one before it stop in the middle of the rollout, and are started by nobody.
         second, last = order[1:]
         pids = [pid for uid in self.members[second].uids().values() for pid in harness.processes_of(f"pods/{uid}", b"QuorumPeerMain")]
-        self.addCleanup(resume, pids)
+        self.addCleanup(zk.resume, pids)
         before = self.members[last].uids()
         for pid in pids:
             os.kill(pid, signal.SIGSTOP)
         with self.assertRaises(AssertionError):
             harness.eventually(lambda: self.members[last].uids() != before, 10)
         self.assertNotEqual(self.condition("Ready")["status"], "True")
-        resume(pids)
+        zk.resume(pids)
         self.wait_ready(1)
         # With a server that restarts, two that stand still are more than a minority; and a client waits for one that does not answer.
         self.check(counter, f"{second} stood still in a rollout", 3 * zk.STALL_MAX)
