@@ -53,6 +53,10 @@ bench: setup-test ## Benchmarks, with the figures that the documentation quotes
 	@tools/build release evenkeel benchmarks
 	@bench/run
 
+.PHONY: pictures
+pictures: setup-test build ## Renew the pictures in docs/pictures
+	@tools/pictures
+
 .PHONY: deb
 deb: build setup-package ## A Debian package of the program: build/evenkeel_VERSION_ARCH.deb
 	@tools/deb
