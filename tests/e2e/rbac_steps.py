@@ -215,7 +215,9 @@ class Steps:
         old = {**plan, "metadata": {"name": "e2e-old", "labels": plan["metadata"]["labels"]}, "status": {}}
         self.kubectl("create", "-f", "-", stdin=json.dumps(old))
         old = self.kubectl.json("get", "balancingplan", "e2e-old")
-        old["status"] = {**plan["status"], "finishedAt": "2020-01-01T00:00:00Z"}
+        long_ago = "2020-01-01T00:00:00Z"
+        moves = [{**move, "evictedAt": long_ago} for move in plan["status"]["actions"]]
+        old["status"] = {**plan["status"], "finishedAt": long_ago, "actions": moves}
         self.kubectl("replace", "--raw", "/apis/evenkeel.dev/v1alpha1/balancingplans/e2e-old/status", "-f", "-", stdin=json.dumps(old))
         harness.eventually(lambda: self.kubectl.run("get", "balancingplan", "e2e-old", check=False).returncode != 0, LONG, "an old plan goes")
         self.kubectl("delete", "balancingplans", "--all")

@@ -320,11 +320,16 @@ std::string InputVersion(const std::vector<PlannedMove>& moves, const MemberObje
   return fmt::format("{:016x}", base::Blake2b64(key.text()));
 }
 
+/// A second more than the planner's own window, in which its seconds may begin.
+base::Duration ThrottleMemory(const Policy& policy) { return policy.throttle_window + kSecond; }
+
 int64_t MovementsLeft(const Policy& policy, const PastMoves& past, base::Time now) {
   if (policy.movements == 0) return INT64_MAX;
-  const auto recent = [&](const PastMove& move) { return now - move.at < policy.throttle_window + kSecond; };
+  const auto recent = [&](const PastMove& move) { return now - move.at < ThrottleMemory(policy); };
   return std::max<int64_t>(0, policy.movements - std::ranges::count_if(past.moves(), recent));
 }
+
+base::Duration MemoryOfMoves(const Policy& policy) { return std::max(ThrottleMemory(policy), kNoWayBack); }
 
 ExecutionStep Advance(const PlanObject& plan, const ExecutionView& view) { return Execution(plan, view).Run(); }
 

@@ -48,6 +48,9 @@ std::string WhyOutdated(const PlannedMove& move, const MemberObjects& objects);
 /// How many movements the policy's throttle leaves at the moment.
 int64_t MovementsLeft(const Policy& policy, const PastMoves& past, base::Time now);
 
+/// For how long after its eviction a move counts for anything: the policy's throttles, and no way back.
+base::Duration MemoryOfMoves(const Policy& policy);
+
 /// One line about a move, for an event.
 struct MoveNews {
   size_t move = 0;

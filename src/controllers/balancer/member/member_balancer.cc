@@ -79,7 +79,6 @@ class MemberBalancer final : public runtime::MemberController {
     }
     ReadPolicies();
     ReadUsage();
-    plans_.Prune(clock_.Now(), [this](const base::Error& error) { complaints_.Tell("old plans", error.message()); });
     return Act();
   }
 
@@ -123,6 +122,8 @@ class MemberBalancer final : public runtime::MemberController {
       if (phase == PlanPhase::kPending) return kScan;
       return kBreath;
     }
+    plans_.Prune(plans, MemoryOfMoves(policy_ ? *policy_ : Policy{}), clock_.Now(),
+                 [this](const base::Error& error) { complaints_.Tell("old plans", error.message()); });
     if (!policy_) {
       state_ = {};
       SetMetrics(plans);

@@ -3,8 +3,8 @@
 // Conditions on the policy, events on pods and policy, and metrics say what it does and why it does not.
 //
 // Without a BalancingPolicy nothing is decided and nothing is written but the definitions of the two kinds. One plan at a time:
-// while it waits for approval, or is under way, no other is made. All memory is in the plans' objects; those that ended an hour
-// ago are deleted.
+// while it waits for approval, or is under way, no other is made. All memory is in the plans' objects, which
+// are deleted when what they moved does not count any more, but for the last ones.
 #pragma once
 
 #include <memory>

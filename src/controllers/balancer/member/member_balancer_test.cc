@@ -6,6 +6,7 @@
 #include "client/fence.h"
 #include "controllers/balancer/member/kinds.h"
 #include "controllers/balancer/member/objects_testing.h"
+#include "controllers/balancer/member/plan_object.h"
 
 namespace evenkeel::controllers::balancer::member {
 namespace {
@@ -285,6 +286,32 @@ TEST_F(MemberBalancerTest, AnotherReplicaGoesOnWithThePlan) {
   };
   EXPECT_EQ(phases(), std::set<std::string>{"Done"});
   EXPECT_EQ(std::set<std::string>(evicted.begin(), evicted.end()).size(), evicted.size()) << "no pod is evicted twice";
+}
+
+TEST_F(MemberBalancerTest, PlansThatNothingCountsGoButForTheLastOnes) {
+  const auto ended = [&](const std::string& name, base::Time at, std::optional<base::Time> evicted) {
+    PlanObject plan{.name = name, .ours = true, .policy = "default", .moves = {{.pod = "default/x"}}};
+    plan.state = PlanPhase::kDone;
+    plan.finished_at = at;
+    plan.status = {{.state = MoveState::kLanded, .evicted_at = evicted}};
+    const Json meta = JsonObject{
+        {"name", name}, {"creationTimestamp", base::FormatTime(at)}, {"labels", JsonObject{{kManagedByLabel, kManagedBy}}}};
+    api->Put(BalancingPlans(), JsonObject{{"metadata", meta}, {"spec", plan.Spec()}, {"status", plan.Status()}});
+  };
+  const base::Time now = executor.clock().Now();
+  ended("of-long-ago", now - 2h, now - 2h);
+  ended("counts", now - 50min, now - 29min);
+  for (int i = 10; i < 22; ++i) ended("plan-" + std::to_string(i), now - 40min + i * 1min, std::nullopt);
+  Pod("a", "n1");
+  Policy(R"({"throttles": {"window": "30m"}})");
+  Own();
+  executor.RunFor(30s);
+  std::set<std::string> left;
+  for (const Json& plan : Plans()) left.emplace(kube::NameOf(plan));
+  EXPECT_EQ(left, (std::set<std::string>{"counts", "plan-12", "plan-13", "plan-14", "plan-15", "plan-16", "plan-17", "plan-18",
+                                         "plan-19", "plan-20", "plan-21"}));
+  executor.RunFor(1min);
+  EXPECT_EQ(Plans().size(), 10u) << "its move has left the window, and it is the oldest";
 }
 
 TEST_F(MemberBalancerTest, ABudgetHoldsIt) {

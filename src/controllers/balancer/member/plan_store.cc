@@ -1,6 +1,7 @@
 #include "controllers/balancer/member/plan_store.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "controllers/balancer/member/kinds.h"
 
@@ -9,8 +10,9 @@ namespace {
 
 using base::Json;
 
-/// Longer than any window in which moves are counted by default, and long enough to be looked at.
-constexpr base::Duration kKeepPlans = std::chrono::hours(1);
+/// Plans that nothing counts any more are left to be looked at, so many and for so long.
+constexpr size_t kHistoryLimit = 10;
+constexpr base::Duration kHistoryTime = std::chrono::hours(1);
 /// Names of objects have 253 characters.
 constexpr size_t kNameMax = 200;
 
@@ -92,11 +94,15 @@ base::Status PlanStore::WriteStatus(PlanObject& plan) {
   return {};
 }
 
-void PlanStore::Prune(base::Time now, const std::function<void(const base::Error&)>& failed) {
-  for (const auto& [name, object] : informer_.items()) {
-    const PlanObject plan = PlanObject::Decode(*object->json);
-    if (!plan.ours || !IsFinal(plan.state) || now - plan.finished_at.value_or(plan.created) < kKeepPlans) continue;
-    const auto deleted = client_.Delete(BalancingPlans(), "", name, {.uid = plan.uid});
+void PlanStore::Prune(const std::vector<PlanObject>& plans, base::Duration memory, base::Time now,
+                      const std::function<void(const base::Error&)>& failed) {
+  size_t history = 0;
+  for (const PlanObject& plan : plans | std::views::reverse) {
+    if (!plan.ours || !IsFinal(plan.state)) continue;
+    const auto counts = [&](const MoveStatus& move) { return move.evicted_at && now - *move.evicted_at < memory; };
+    if (std::ranges::any_of(plan.status, counts)) continue;
+    if (now - plan.finished_at.value_or(plan.created) < kHistoryTime && ++history <= kHistoryLimit) continue;
+    const auto deleted = client_.Delete(BalancingPlans(), "", plan.name, {.uid = plan.uid});
     if (!deleted && deleted.error().code() != base::Code::kNotFound) failed(deleted.error());
   }
 }

@@ -31,8 +31,10 @@ class PlanStore {
   base::Status Create(PlanObject& plan, base::Time now);
   /// kConflict: somebody has changed the plan; read again.
   base::Status WriteStatus(PlanObject& plan);
-  /// Deletes those that ended an hour ago; `failed` is told of each that could not be.
-  void Prune(base::Time now, const std::function<void(const base::Error&)>& failed);
+  /// Deletes of ours those that have ended and whose moves are all older than `memory`, but for the latest ten of the last
+  /// hour. `plans`: as All() gives them; `failed` is told of each that could not be deleted.
+  void Prune(const std::vector<PlanObject>& plans, base::Duration memory, base::Time now,
+             const std::function<void(const base::Error&)>& failed);
 
  private:
   void Keep(PlanObject& plan, const base::Json& stored);

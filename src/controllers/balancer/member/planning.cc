@@ -1,6 +1,7 @@
 #include "controllers/balancer/member/planning.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "base/hash.h"
 #include "controllers/balancer/deviation.h"
@@ -133,9 +134,12 @@ Planning::Fingerprint Planning::FingerprintOf(const MemberCluster& member, std::
     const Partition& partition = member.cluster.partitions[replica.partition];
     state.Add(partition.name).Add(member.cluster.nodes[replica.node].name).Add(partition.flags);
   }
-  for (const PlanObject& plan : plans) {
-    state.Add(std::ranges::count(plan.status, MoveState::kFailed, &MoveStatus::state));
-  }
+  const auto failed = [](const PlanObject& plan) {
+    return std::ranges::count(plan.status, MoveState::kFailed, &MoveStatus::state);
+  };
+  // The last such plan says it all: older ones are deleted in time, which is no change.
+  const auto last = std::ranges::find_if(plans | std::views::reverse, [&](const PlanObject& plan) { return failed(plan) > 0; });
+  if (last != plans.rend()) state.Add(last->name).Add(failed(*last));
   for (const int64_t load : member.cluster.loads) loads.Add(load);
   return {base::Blake2b64(state.text()), base::Blake2b64(loads.text())};
 }
