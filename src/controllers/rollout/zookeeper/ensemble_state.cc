@@ -256,6 +256,12 @@ const Revision* EnsembleState::Find(const std::string& revision) const {
   return found == revisions.end() ? nullptr : &found->second;
 }
 
+int64_t EnsembleState::Started(const Shares& list) const {
+  int64_t started = 0;
+  for (const auto& [cluster, share] : list) started += rollout.clusters.contains(cluster) ? share : 0;
+  return started;
+}
+
 std::set<int64_t> EnsembleState::LeavingElsewhere(const std::string& cluster) const {
   std::set<int64_t> leaving;
   const auto given = rollout.clusters.find(cluster);

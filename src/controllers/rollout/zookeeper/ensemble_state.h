@@ -56,6 +56,8 @@ struct EnsembleState {
   const Revision* Find(const std::string& revision) const;
   /// Those that servers may be running now, or are about to be given.
   std::vector<const Revision*> InForce() const;
+  /// How many servers of a list are in clusters that have been given any revision.
+  int64_t Started(const Shares& list) const;
   /// Ids that the record under way takes out of the list, if the cluster has been given the list without them and they are
   /// none of its own.
   std::set<int64_t> LeavingElsewhere(const std::string& cluster) const;

@@ -159,13 +159,6 @@ class Planner {
     return {spec_, state_, fleet_, record, state_.Find(lists.base), state_.Find(lists.current)};
   }
 
-  /// How many servers of a list are in clusters that have been given a revision.
-  int64_t Started(const Shares& list) const {
-    int64_t started = 0;
-    for (const auto& [cluster, share] : list) started += state_.rollout.clusters.contains(cluster) ? share : 0;
-    return started;
-  }
-
   void Take(const NextRevision& next, const Lists& lists, const std::map<std::string, int64_t>& generations) {
     Situation situation;
     situation.policy = spec_.policy;
@@ -185,7 +178,7 @@ class Planner {
       target.order_is_given = !spec_.order.empty();
       // A quorum lets no server restart while voters are missing, and those are that have not been started yet. Whether a
       // leader is seen at this instant does not matter: the order stays.
-      if (base == nullptr && Started(next.revision.shares) >= Majority(Total(next.revision.shares))) {
+      if (base == nullptr && state_.Started(next.revision.shares) >= Majority(Total(next.revision.shares))) {
         std::ranges::copy_if(target.order, std::back_inserter(target.foremost),
                              [this](const std::string& cluster) { return !state_.rollout.clusters.contains(cluster); });
       }

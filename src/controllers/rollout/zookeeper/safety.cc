@@ -144,12 +144,6 @@ bool Passage::OnlyTheLeaverIsMissed(const VoterChange& change) const {
   return down_there == 1 && Size(All(*base)) - ready == 1 && ready - 1 >= Majority(Total(base->shares));
 }
 
-int64_t Passage::Started() const {
-  int64_t started = 0;
-  for (const auto& [cluster, given] : state.rollout.clusters) started += ShareOf(revision->shares, cluster);
-  return started;
-}
-
 /// In a first deployment there is nothing to lose before the servers can have elected a leader. A cluster that has not been
 /// started brings what may be missed, and looks only at those that have this revision.
 std::string Passage::FirstGate(const std::string& cluster) const {
@@ -214,7 +208,7 @@ ClusterFacts Passage::FactsOf(const std::string& cluster) const {
   facts.can_wait = revision != nullptr && (base == nullptr ? !IsRecovery(*revision) : base->shares == revision->shares);
   facts.can_mend = facts.can_wait && CanMend(cluster);
   if (given != state.rollout.clusters.end() && revision != nullptr) {
-    const bool formed = base != nullptr || Started() >= Majority(Total(revision->shares));
+    const bool formed = base != nullptr || state.Started(revision->shares) >= Majority(Total(revision->shares));
     const bool stopped = given->second.held && member.observed_revision == MarkOf(given->second);
     facts.in_flight = formed && !given->second.confirmed && !stopped;
   }

@@ -38,8 +38,6 @@ struct Passage {
   Ids All(const Revision& list) const;
   std::string WhyNotReady(const std::string& cluster) const;
   std::string Gate(const std::string& cluster) const;
-  /// Servers of `revision` in clusters that have been given anything.
-  int64_t Started() const;
   std::string FirstGate(const std::string& cluster) const;
   bool CanMend(const std::string& cluster) const;
   std::string GateOf(const std::string& cluster, const Revision& list) const;
