@@ -40,18 +40,26 @@ TEST(ThreadPoolTest, StrandsRunSideBySide) {
 }
 
 TEST(ThreadPoolTest, AQuietPoolKeepsToFewThreads) {
-  const auto pool = NewThreadPool(16);
-  const auto strand = pool->NewStrand("quiet");
+  constexpr int kThreads = 16;
+  // Threads that begin late would be the last ones that became idle, and asked first.
+  std::latch all(kThreads);
+  const auto pool = NewThreadPool(kThreads);
+  std::vector<std::shared_ptr<base::Strand>> strands;
+  for (int i = 0; i < kThreads; ++i) {
+    strands.push_back(pool->NewStrand("busy"));
+    strands.back()->Post([&] { all.arrive_and_wait(); });
+  }
+  all.wait();
   std::set<std::thread::id> threads;
   for (int i = 0; i < 200; ++i) {
-    std::promise<void> done;
-    strand->Post([&] {
+    const auto done = std::make_shared<std::promise<void>>();
+    strands.front()->Post([&threads, done] {
       threads.insert(std::this_thread::get_id());
-      done.set_value();
+      done->set_value();
     });
-    done.get_future().wait();
+    done->get_future().wait();
   }
-  // The next task may come before the thread of the last one is idle again, and on a busy machine threads begin late.
+  // The next task may come before the thread of the last one is idle again.
   EXPECT_LT(threads.size(), 9u);
 }
 

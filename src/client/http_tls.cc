@@ -308,7 +308,8 @@ IoResult Transport::Read(char* data, size_t size) {
     const int result = SSL_read_ex(ssl_.get(), data, size, &bytes);
     if (result != 1) return SslOutcome(result, "read");
     // A session ticket on the way has made a buffer for writing, which would stay until the next write: for ever in a watch.
-    SSL_free_buffers(ssl_.get());
+    // What is left of a record must not be freed.
+    if (SSL_pending(ssl_.get()) == 0) SSL_free_buffers(ssl_.get());
     return {IoResult::Kind::kDone, bytes, {}};
   }
   while (true) {

@@ -186,8 +186,7 @@ void QuietChecker::AtEnd() {
     list += fmt::format("{}{} x {}", list.empty() ? "" : ", ", count, what);
   }
   // A plan, and everybody's report that it has been applied.
-  const auto plan_writes = 1 + static_cast<int64_t>(view().Replicas().size());
-  double writes_max = kWritesPerMinuteMax * minutes + static_cast<double>(plan_writes);
+  double writes_max = kWritesPerMinuteMax * minutes + static_cast<double>(WritesFor(1, 0));
   const int64_t pace = view().moves_per_minute();
   if (pace < kFewMovesPerMinute && static_cast<double>(moves_) <= static_cast<double>(pace) * (minutes + 1)) {
     writes_max += static_cast<double>(WritesFor(plans_, moves_));

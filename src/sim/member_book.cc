@@ -1,5 +1,6 @@
 #include "sim/member_book.h"
 
+#include "controllers/autoscaler/node_group_object.h"
 #include "kube/object.h"
 #include "kube/types.h"
 
@@ -15,7 +16,6 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view kPrefix = "cluster-autoscaler.kubernetes.io/";
 constexpr std::string_view kToBeDeleted = "ToBeDeletedByClusterAutoscaler";
-constexpr std::string_view kGroupLabel = "evenkeel.dev/node-group";
 
 double NumberAt(const Json& object, std::initializer_list<std::string_view> path) {
   const Json* value = Find(object, path);
@@ -79,7 +79,7 @@ void TakeNode(MemberBook::Node& node, const Json& object) {
     return FindString(condition, {"type"}) == "Ready" && FindString(condition, {"status"}) == "True";
   });
   node.cordoned = base::FindBool(object, {"spec", "unschedulable"});
-  node.group = FindString(object, {"metadata", "labels", kGroupLabel});
+  node.group = FindString(object, {"metadata", "labels", controllers::autoscaler::kNodeGroupLabel});
 }
 
 std::string NameOfKey(const std::string& key, std::string_view plural) {

@@ -2,6 +2,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string_view>
@@ -41,12 +42,16 @@ std::string AmountText(const Metric& metric, int64_t amount) {
     case Unit::kNone:
       break;
   }
-  return std::to_string(amount * metric.scale);
+  // The sum of loads that people gave may be beyond 64 bits.
+  return metric.scale == 1 ? std::to_string(amount) : Rounded(scaled, 0);
 }
 
 std::string SecondsText(double seconds) {
   if (seconds < 10) return Rounded(seconds, 1) + "s";
-  return base::HumanDuration(std::chrono::round<std::chrono::seconds>(std::chrono::duration<double>(seconds)));
+  // Settings may ask for more than a Duration holds.
+  constexpr double kSecondsMax = 9e9;
+  return base::HumanDuration(
+      std::chrono::round<std::chrono::seconds>(std::chrono::duration<double>(std::min(seconds, kSecondsMax))));
 }
 
 }  // namespace evenkeel::controllers::balancer

@@ -144,7 +144,8 @@ void CoordinatedDistributor::LookAtReplicas() {
   std::vector<LiveReplica> live = view_.sees() ? view_.Live() : std::vector<LiveReplica>{};
   if (live == live_) return;
   live_ = std::move(live);
-  if (leaving_ && !OthersStay()) ownership_->StopWaiting();
+  // While nothing is seen of the others nothing is known of them; the wait has its own end.
+  if (leaving_ && view_.sees() && !OthersStay()) ownership_->StopWaiting();
   plan_again_ = true;
   Changed();
 }

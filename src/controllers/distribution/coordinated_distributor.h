@@ -43,6 +43,8 @@ class CoordinatedDistributor final : public Distributor {
   void Changed();
   void SeePlan(const base::Json* object);
   void LookAtReplicas();
+  /// Whether another live replica is there that does not leave.
+  bool OthersStay() const;
   void Tick();
   void Reconcile();
   void Follow();
@@ -63,8 +65,6 @@ class CoordinatedDistributor final : public Distributor {
   void ReportAfter(base::Duration delay);
   ReplicaReport MakeReport() const;
   void PublishLeader(bool leads);
-  /// Whether another live replica is there that does not leave.
-  bool OthersStay() const;
 
   DistributorContext context_;
   const Options& options_;

@@ -53,8 +53,9 @@ class Distributor {
  public:
   virtual ~Distributor() = default;
   virtual void Start() = 0;
-  /// Hands over all members (as upon SIGTERM), then calls `done` on a strand, after Options::handover plus a request time-out
-  /// at the latest. Does not block. Destroying a Distributor, stopped or not, ends it without another call, as a crash would.
+  /// Hands over all members (as upon SIGTERM), then calls `done` on a strand, after twice Options::handover plus two request
+  /// time-outs at the latest. Does not block. Destroying a Distributor, stopped or not, ends it without another call, as a
+  /// crash would.
   virtual void Stop(std::function<void()> done) = 0;
   virtual DistributorStatus status() const = 0;
   /// What /healthz and /readyz answer.

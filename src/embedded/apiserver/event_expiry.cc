@@ -1,6 +1,8 @@
 #include "embedded/apiserver/event_expiry.h"
 
 #include <algorithm>
+#include <atomic>
+#include <latch>
 
 #include "base/log.h"
 
@@ -52,15 +54,28 @@ store::Revision EventExpiry::RevisionAt(base::Instant at) const {
   return later == past_.begin() ? expired_ : std::prev(later)->revision;
 }
 
+/// Together, so that they share the disk's time.
 void EventExpiry::RemoveSome() {
-  for (size_t tried = 0; !doomed_.empty() && tried < kRemovalsPerTask; ++tried) {
+  struct Removals {
+    explicit Removals(size_t count) : answered(static_cast<ptrdiff_t>(count)) {}
+    std::latch answered;
+    std::atomic<bool> failed = false;
+  };
+  const size_t count = std::min(doomed_.size(), kRemovalsPerTask);
+  const auto removals = std::make_shared<Removals>(count);
+  for (size_t i = 0; i < count; ++i) {
     const store::KeyValue event = std::move(doomed_.back());
     doomed_.pop_back();
-    const auto removed = store_.CommitAndWait({.key = event.key, .value = nullptr, .expected = event.mod_revision});
-    // One that has been written since is young again. A store that does not answer is left alone until the next look.
-    const bool is_other = !removed && removed.error().code() != base::Code::kConflict;
-    if (is_other && removed.error().code() != base::Code::kNotFound) doomed_.clear();
+    store_.Commit({.key = event.key, .value = nullptr, .expected = event.mod_revision}, [removals](const auto& removed) {
+      // One that has been written since is young again.
+      const auto is = [&removed](base::Code code) { return removed.error().code() == code; };
+      if (!removed && !is(base::Code::kConflict) && !is(base::Code::kNotFound)) removals->failed = true;
+      removals->answered.count_down();
+    });
   }
+  removals->answered.wait();
+  // A store that does not answer is left alone until the next look.
+  if (removals->failed) doomed_.clear();
   if (doomed_.empty()) return Schedule();
   strand_->Post([this] { RemoveSome(); });
 }

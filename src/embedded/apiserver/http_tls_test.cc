@@ -1,6 +1,5 @@
 #include "client/http_tls.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <openssl/ssl.h>
 #include <sys/socket.h>

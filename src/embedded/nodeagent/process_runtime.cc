@@ -215,7 +215,10 @@ base::Result<std::unique_ptr<ContainerRuntime>> NewProcessRuntime(ProcessRuntime
   // Processes start in other directories, so what they are told about has to be absolute.
   options.state_dir = fs::absolute(options.state_dir).lexically_normal().string();
   while (options.state_dir.size() > 1 && options.state_dir.ends_with('/')) options.state_dir.pop_back();
-  if (options.program.empty()) options.program = fs::read_symlink("/proc/self/exe", error).string();
+  if (options.program.empty()) {
+    options.program = fs::read_symlink("/proc/self/exe", error).string();
+    if (error) return Fail(Code::kInternal, "cannot find the own program (/proc/self/exe): " + error.message());
+  }
   EVENKEEL_TRY(LinkProgram(options));
   EVENKEEL_ASSIGN(std::unique_ptr<ProcessSupervisor> supervisor, ProcessSupervisor::Create());
   return std::make_unique<ProcessRuntime>(std::move(options), std::move(supervisor));

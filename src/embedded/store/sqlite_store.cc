@@ -31,6 +31,8 @@ constexpr size_t kEraseMin = 256;
 // Pages of the log at which the checkpoint thread starts, and at which the commit thread does the rest itself.
 constexpr int kCheckpointPages = SqliteFile::kLogPages;
 constexpr int kFinishPages = 2 * kCheckpointPages;
+/// With so many the commits wait for the other thread: a log that grows while that one is held up would never be given back.
+constexpr int kLogPagesMax = 4 * kCheckpointPages;
 
 class SqliteStoreBody : public SqliteStore {
  public:
@@ -167,7 +169,7 @@ SqliteStoreBody::~SqliteStoreBody() {
     std::lock_guard lock(checkpoint_mutex_);
     checkpoint_stopping_ = true;
   }
-  checkpoint_.notify_one();
+  checkpoint_.notify_all();
   checkpoint_thread_.join();
 }
 
@@ -352,9 +354,12 @@ void SqliteStoreBody::KeepLogShort() {
   const int pages = file_->log_pages();
   if (pages < kCheckpointPages) return;
   std::unique_lock lock(checkpoint_mutex_);
+  if (pages >= kLogPagesMax) {
+    checkpoint_.wait(lock, [this] { return checkpoint_stopping_ || checkpoint_state_ != CheckpointState::kRequested; });
+  }
   if (checkpoint_state_ == CheckpointState::kIdle) {
     checkpoint_state_ = CheckpointState::kRequested;
-    checkpoint_.notify_one();
+    checkpoint_.notify_all();
   } else if (checkpoint_state_ == CheckpointState::kFinished) {
     checkpoint_state_ = CheckpointState::kIdle;
     lock.unlock();
@@ -382,6 +387,7 @@ void SqliteStoreBody::CheckpointLoop() {
     }
     lock.lock();
     checkpoint_state_ = CheckpointState::kFinished;
+    checkpoint_.notify_all();
   }
 }
 
