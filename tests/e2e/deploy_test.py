@@ -24,6 +24,8 @@ VERSION = re.search(r"^project\(evenkeel VERSION ([0-9.]+)", (harness.ROOT / "CM
 # Counted when it first happens, so a fleet in which nothing goes wrong and nothing is uneven has none of these.
 RARE = {"cluster_autoscaler_failed_scale_ups_total", "evenkeel_balancer_moves_total", "evenkeel_balancer_plans_total",
         "evenkeel_zookeeper_replacements_total", "evenkeel_zookeeper_member_changes_total"}
+# Exported in compatible mode alone.
+COMPATIBLE = {"evenkeel_distribution_replicas"}
 
 
 def without(objects, *kinds):
@@ -210,6 +212,18 @@ class MonitoringTest(unittest.TestCase):
         tested = set(re.findall(r"alertname: (\w+)", (directory / "alerts_test.yaml").read_text()))
         self.assertEqual(alerts, tested)
 
+    def test_3_prometheus_finds_every_replica(self):
+        [job] = yaml.safe_load((DEPLOY / "prometheus/prometheus.yaml").read_text())["scrape_configs"]
+        [found] = job["dns_sd_configs"]
+        [service] = [thing for thing in overlay("hub") if thing["kind"] == "Service"]
+        about, spec = service["metadata"], service["spec"]
+        self.assertEqual(found["names"], [f"{about['name']}.{about['namespace']}.svc"])
+        self.assertEqual(found["port"], spec["ports"][0]["port"])
+        # One that has lost the hub is not ready, and its metrics are what says so.
+        self.assertEqual((spec["clusterIP"], spec["publishNotReadyAddresses"]), ("None", True))
+        pod = deployment_of(overlay("hub"))["spec"]["template"]
+        self.assertLessEqual(spec["selector"].items(), pod["metadata"]["labels"].items())
+
     def check_documented(self, exported):
         """docs/reference/metrics.md knows every metric, its type and its labels."""
         page = (harness.ROOT / "docs/reference/metrics.md").read_text()
@@ -237,9 +251,10 @@ class MonitoringTest(unittest.TestCase):
         def check_names(text, where):
             for name in set(re.findall(r"\b(?:evenkeel|cluster_autoscaler)_\w+", text)):
                 family = re.sub(r"_(bucket|sum|count)$", "", name) if name not in families else name
-                self.assertIn(family, families | RARE, where)
-        source = "".join(path.read_text() for path in (harness.ROOT / "src/controllers").rglob("*.cc"))
-        for name in RARE:
+                self.assertIn(family, families | RARE | COMPATIBLE, where)
+        self.assertEqual(COMPATIBLE & families, set())
+        source = "".join(path.read_text() for path in (harness.ROOT / "src/controllers").rglob("*.[ch]*"))
+        for name in RARE | COMPATIBLE:
             self.assertIn(f'"{name.removeprefix("cluster_autoscaler_")}"', source)
         for file in ("alerts.yaml", "recording.yaml"):
             for group in yaml.safe_load((DEPLOY / "prometheus" / file).read_text())["groups"]:
