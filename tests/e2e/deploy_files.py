@@ -24,22 +24,38 @@ def documents(text):
 
 
 def built(directory):
-    """The objects of a kustomization of ours: files, other kustomizations, and replacements by JSON patch. A test compares with kubectl's
-    own, where there is one that is new enough."""
+    """The objects of a kustomization of ours: files, other kustomizations, images of a Deployment, and JSON patches that replace or add. A test
+    compares with kubectl's own, where there is one that is new enough."""
     kustomization = yaml.safe_load((directory / "kustomization.yaml").read_text())
-    assert kustomization.keys() <= {"apiVersion", "kind", "resources", "patches"}, kustomization.keys()
+    assert kustomization.keys() <= {"apiVersion", "kind", "resources", "images", "patches"}, kustomization.keys()
     objects = []
     for name in kustomization["resources"]:
         path = (directory / name).resolve()
         objects += built(path) if path.is_dir() else documents(path.read_text())
+    for image in kustomization.get("images", []):
+        for thing in objects:
+            for container in thing["spec"]["template"]["spec"]["containers"] if thing["kind"] == "Deployment" else []:
+                if container["image"].rpartition(":")[0] == image["name"]:
+                    container["image"] = f"{image['newName']}:{image['newTag']}"
     for patch in kustomization.get("patches", []):
         meant = [thing for thing in objects if thing["kind"] == patch["target"]["kind"]]
         assert meant, patch
         for operation in yaml.safe_load((directory / patch["path"]).read_text()):
-            assert operation["op"] == "replace" and operation["path"].count("/") == 1, operation
             for thing in meant:
-                thing[operation["path"].lstrip("/")] = operation["value"]
+                change(thing, **operation)
     return objects
+
+
+def change(thing, op, path, value):
+    *steps, last = path.lstrip("/").split("/")
+    for step in steps:
+        thing = thing[int(step) if isinstance(thing, list) else step]
+    if isinstance(thing, list):
+        assert (op, last) == ("add", "-"), (op, path)
+        thing.append(value)
+    else:
+        assert op == ("replace" if last in thing else "add"), (op, path)
+        thing[last] = value
 
 
 def overlay(name):

@@ -20,6 +20,7 @@ from fleet_under_test import http_get
 from process_fleet import ApiServer
 
 DEPLOY = harness.ROOT / "deploy"
+EXAMPLE = KUSTOMIZE / "example"
 VERSION = re.search(r"^project\(evenkeel VERSION ([0-9.]+)", (harness.ROOT / "CMakeLists.txt").read_text(), re.M).group(1)
 # Counted when it first happens, so a fleet in which nothing goes wrong and nothing is uneven has none of these.
 RARE = {"cluster_autoscaler_failed_scale_ups_total", "evenkeel_balancer_moves_total", "evenkeel_balancer_plans_total",
@@ -66,9 +67,8 @@ class ManifestsTest(unittest.TestCase):
         minor = int(re.search(r"\d+", json.loads(run(path, "version", "--client", "-o", "json"))["clientVersion"]["minor"]).group())
         if minor < 21:
             self.skipTest(f"{path} is 1.{minor}, whose kustomize does not build from directories")
-        for directory in OVERLAYS.iterdir():
-            built = documents(run(path, "kustomize", directory))
-            self.assertEqual(by_name(built), by_name(overlay(directory.name)), directory.name)
+        for directory in (*OVERLAYS.iterdir(), EXAMPLE):
+            self.assertEqual(by_name(documents(run(path, "kustomize", directory))), by_name(deploy_files.built(directory)), directory.name)
 
     def test_an_api_server_takes_them(self):
         with harness.temporary_home() as home, contextlib.closing(Server(home)) as server:
@@ -161,6 +161,33 @@ class ChartTest(unittest.TestCase):
         pod["volumes"] = [{"name": "dashboard", "secret": {"secretName": "entry"}}]
         self.assertEqual(by_name(objects), wanted)
         run(harness.EVENKEEL, *(re.sub(r"\$\(\w+\)", "x", argument) for argument in arguments_of(objects)), "--print-definitions", "hub")
+
+    def test_the_example_of_kustomize_is_the_chart_with_a_dashboard(self):
+        objects = self.render(dashboard={"enabled": True}, image={"repository": "registry.example/evenkeel"})
+        self.assertEqual(by_name(objects), by_name(without(deploy_files.built(EXAMPLE), "Namespace", "CustomResourceDefinition")))
+
+    def test_more_files_variables_and_flags(self):
+        mount, volume = {"name": "more", "mountPath": "/more"}, {"name": "more", "emptyDir": {}}
+        objects = self.render(dashboard={"enabled": True}, extraEnv=[{"name": "A", "value": "b"}], extraVolumes=[volume], extraVolumeMounts=[mount])
+        pod = deployment_of(objects)["spec"]["template"]["spec"]
+        container = pod["containers"][0]
+        self.assertEqual(container["env"][-1], {"name": "A", "value": "b"})
+        self.assertEqual(([mount["name"] for mount in container["volumeMounts"]], [volume["name"] for volume in pod["volumes"]]),
+                         (["dashboard", "more"], ["dashboard", "more"]))
+        self.assertEqual((container["volumeMounts"][1], pod["volumes"][1]), (mount, volume))
+
+    def test_files_of_values(self):
+        """Each goes with the chart and the program, and the files that its flags name are mounted."""
+        for path in (DEPLOY / "helm/values").iterdir():
+            objects = self.render(**yaml.safe_load(path.read_text()))
+            arguments = [re.sub(r"\$\(\w+\)", "x", argument) for argument in arguments_of(objects)]
+            run(harness.EVENKEEL, *arguments, "--print-definitions", "hub")
+            pod = deployment_of(objects)["spec"]["template"]["spec"]
+            [mount], [volume] = pod["containers"][0]["volumeMounts"], pod["volumes"]
+            self.assertEqual(mount["name"], volume["name"], path)
+            [named] = re.findall(r"=(/\S+)", "\n".join(arguments))
+            self.assertEqual(str(pathlib.Path(named).parent), mount["mountPath"], path)
+            self.assertIn(path.name, (harness.ROOT / "docs/INSTALL.md").read_text())
 
     def test_a_member_alone_with_nodes_by_kwok_and_no_zookeeper(self):
         objects = self.render(hub={"enabled": False}, member={"enabled": True}, controllers={"cloudProvider": "kwok", "zookeeper": False})
