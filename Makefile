@@ -48,6 +48,10 @@ sim: build ## One seed of the simulator's standard scenario, verbosely (SEED=n)
 sim-long: build ## 10,000 seeds of it
 	@$(PROGRAM) simulate $(SCENARIO) --seeds 10000
 
+.PHONY: day-long
+day-long: build ## 100 seeds of the day of a fleet in examples/day
+	@$(PROGRAM) simulate examples/day/day.yaml --seeds 1..100
+
 .PHONY: bench
 bench: setup-test ## Benchmarks, with the figures that the documentation quotes
 	@tools/build release evenkeel benchmarks

@@ -1,5 +1,6 @@
 """Every command in the documentation is run: shell blocks against an embedded fleet, those marked `stopped` once it has ended, make and
-tools lines as dry runs (CI runs them)."""
+tools lines as dry runs (CI runs them). Those marked `parsed` need what is not here, a cloud or a registry, or do not end: each is parsed by the
+program that it calls, and the files that it names are there."""
 import os
 import pathlib
 import re
@@ -7,9 +8,15 @@ import shlex
 import subprocess
 import unittest
 
+import yaml
+
+import deploy_files
 import harness
 
-PAGES = [harness.ROOT / "README.md", harness.ROOT / "CONTRIBUTING.md", *sorted((harness.ROOT / "docs").rglob("*.md"))]
+PAGES = [harness.ROOT / "README.md", harness.ROOT / "CONTRIBUTING.md", *sorted((harness.ROOT / "docs").rglob("*.md")),
+         *sorted((harness.ROOT / "examples").rglob("*.md"))]
+FENCES = {"```", "```sh", "```sh stopped", "```sh parsed", "```text", "```yaml"}
+COMMAND = re.compile(r"\s*(\w+=\S+ +)*(build/release/)?(evenkeel|kubectl|helm|docker|make|cmake|curl|systemctl|bench/run|tools/\w+) ")
 
 
 def commands(page, fence="```sh"):
@@ -65,10 +72,102 @@ class DocumentationTest(unittest.TestCase):
         self.assertTrue(module and any(f"evenkeel_module({module.group(1)}" in file.read_text()
                                        for file in harness.ROOT.glob("src/**/CMakeLists.txt")), where)
 
+    def test_what_cannot_be_run_here_is_parsed(self):
+        parsed = 0
+        for page in PAGES:
+            for number, line in commands(page, "```sh parsed"):
+                with self.subTest(f"{page.relative_to(harness.ROOT)}:{number}: {line}"):
+                    for command in line.split(" && "):
+                        # A shell reads what its completion prints.
+                        self.parse(shlex.split(re.sub(r"^source <\((.*)\)$|^(.*) \| source$", r"\1\2", command)))
+                        parsed += 1
+        self.assertGreater(parsed, 20)
+
+    def parse(self, words):
+        while re.match(r"[A-Z_]+=", words[0]):
+            words.pop(0)
+        program, *rest = words
+        {"evenkeel": self.parse_ours, "kubectl": self.parse_kubectl, "helm": self.parse_helm, "docker": self.parse_docker,
+         "bench/run": self.parse_bench}[program.removeprefix("build/release/")](rest)
+
+    def ask(self, program, *words):
+        result = subprocess.run([program, *words], cwd=harness.ROOT, capture_output=True, text=True, timeout=60)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        return result.stdout
+
+    def parse_ours(self, words):
+        for name in words:
+            if name.endswith((".yaml", ".xml", ".txt")) and not name.startswith("/"):
+                self.assertTrue((harness.ROOT / name).exists(), name)
+        if words[0] == "run":
+            self.ask(harness.EVENKEEL, *words, "--print-definitions", "hub")
+            return
+        # Values are looked at before help is given, names of flags are not.
+        known = self.ask(harness.EVENKEEL, *words, "--help")
+        self.assertIn(f"Usage: evenkeel {words[0]} ", known)
+        for word in words:
+            if " " in word:
+                # Flags for the replicas.
+                self.parse_ours(["run", *shlex.split(word)])
+            elif word.startswith("-"):
+                self.assertRegex(known, rf"(?m)(^|[\s,]){word.partition('=')[0]}\b")
+
+    def parse_kubectl(self, words):
+        if "apply" not in words:
+            # Names of flags are looked at before help is given.
+            self.ask(harness.any_kubectl(), *words, "--help")
+            return
+        what, path = words[-2:]
+        self.assertEqual(words[:-2], ["--context", words[1], "apply"])
+        self.assertTrue(deploy_files.built(harness.ROOT / path) if what == "-k" else deploy_files.documents((harness.ROOT / path).read_text()))
+
+    def parse_helm(self, words):
+        self.assertEqual(words[0], "--kube-context")
+        self.assertEqual(words[2:7], ["install", "evenkeel", "deploy/helm/evenkeel", "--namespace", "evenkeel"])
+        values = {}
+        for flag, value in zip(words[8::2], words[9::2], strict=True):
+            if flag == "--values":
+                values |= yaml.safe_load((harness.ROOT / value).read_text())
+                continue
+            self.assertEqual(flag, "--set")
+            for change in value.split(","):
+                name, text = change.split("=")
+                *groups, last = name.split(".")
+                inner = values
+                for group in groups:
+                    inner = inner.setdefault(group, {})
+                inner[last] = yaml.safe_load(text)
+        self.assertTrue(deploy_files.chart(["policy/v1"], **values)[0])
+
+    def parse_docker(self, words):
+        """What is pushed is what was built."""
+        if words[0] == "build":
+            self.assertEqual((words[1], words[3:]), ("-t", ["."]))
+            self.assertTrue((harness.ROOT / "Dockerfile").exists())
+            self.image = words[2]
+        else:
+            self.assertEqual(words, ["push", self.image])
+
+    def parse_bench(self, words):
+        self.ask(harness.ROOT / "bench/run", *words, "--help")
+
+    def test_every_command_is_in_a_block_that_is_tried(self):
+        for page in PAGES:
+            fence = None
+            for number, line in enumerate(page.read_text().splitlines(), 1):
+                where = f"{page.relative_to(harness.ROOT)}:{number}: {line}"
+                if line.startswith("```"):
+                    fence = line if fence is None else None
+                    self.assertIn(fence, {*FENCES, None}, where)
+                elif fence and not fence.startswith("```sh"):
+                    self.assertIsNone(COMMAND.match(line), where)
+
     def test_links_between_pages_lead_somewhere(self):
         for page in PAGES:
-            for target in re.findall(r"\]\((?!https?://)([^)#]+)", page.read_text()):
-                self.assertTrue((page.parent / target).exists(), f"{page.name}: {target}")
+            text = page.read_text()
+            targets = re.findall(r"\]\((?!https?://)([^)#]+)", text) + re.findall(r'(?:src|srcset)="(?!https?://)([^"]+)"', text)
+            for target in targets:
+                self.assertTrue((page.parent / target).exists(), f"{page.relative_to(harness.ROOT)}: {target}")
 
 
 if __name__ == "__main__":
