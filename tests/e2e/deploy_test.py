@@ -14,6 +14,7 @@ import unittest
 import yaml
 
 import deploy_files
+import documentation_test
 import harness
 from deploy_files import CHART, KUSTOMIZE, OVERLAYS, by_name, documents, overlay, run
 from fleet_under_test import http_get
@@ -409,8 +410,13 @@ class PackagesTest(unittest.TestCase):
             unit = (home / "lib/systemd/system/evenkeel-run.service").read_text()
             for line in ("DynamicUser=yes", "ProtectSystem=strict", "NoNewPrivileges=yes", "CapabilityBoundingSet="):
                 self.assertIn(f"\n{line}\n", unit)
-            if shutil.which("systemd-analyze"):
-                self.check_unit(home / "lib/systemd/system/evenkeel-run.service", home)
+            self.check_unit(home / "lib/systemd/system/evenkeel-run.service", home)
+            # Of 10; below 2 is called OK.
+            run("systemd-analyze", "security", "--offline=true", "--threshold=15", home / "lib/systemd/system/evenkeel-run.service")
+            self.check_unit(home / "usr/lib/systemd/user/evenkeel-up.service", home, "--user")
+            self.check_pages(home / "usr/share/doc/evenkeel")
+        self.assertIn(f"\nInst evenkeel ({VERSION} ", run("apt-get", "-s", "install", path))
+        self.check_scripts(path)
 
     def check_shell_files(self, usr):
         """Man page, completions and the plugin of kubectl are where Debian's man, shells and kubectl look."""
@@ -423,11 +429,52 @@ class PackagesTest(unittest.TestCase):
         self.assertEqual(run(usr / "bin/kubectl-evenkeel", "--version", env={**os.environ, **path}), f"evenkeel {VERSION}\n")
         self.assertIn("shards\t", run(usr / "bin/kubectl_complete-evenkeel", "get", "", env={**os.environ, **path}))
 
-    def check_unit(self, unit, home):
+    def check_pages(self, pages):
+        """Links between them lead somewhere here, too; so do those of the units."""
+        found = sorted(pages.rglob("*.md"))
+        self.assertIn(pages / "README.md", found)
+        for page in found:
+            for target in documentation_test.links(page):
+                self.assertTrue((page.parent / target).exists(), f"{page}: {target}")
+        for unit in (DEPLOY / "debian").glob("*.service"):
+            [target] = re.findall(r"^Documentation=file:///usr/share/doc/evenkeel/(\S+)$", unit.read_text(), re.M)
+            self.assertTrue((pages / target).exists(), f"{unit.name}: {target}")
+
+    def check_unit(self, unit, home, *whose):
         unit.write_text(unit.read_text().replace("/usr/bin/evenkeel", str(home / "usr/bin/evenkeel")))
-        run("systemd-analyze", "verify", unit)
-        # Of 10; below 2 is called OK.
-        run("systemd-analyze", "security", "--offline=true", "--threshold=15", unit)
+        result = subprocess.run(["systemd-analyze", "verify", *whose, unit], capture_output=True, text=True, timeout=60,
+                                env={**os.environ, "XDG_RUNTIME_DIR": str(home)})
+        # What it does not understand it ignores, and says so.
+        self.assertEqual((result.returncode, [line for line in result.stderr.splitlines() if unit.name in line]), (0, []), result.stderr)
+
+    def check_scripts(self, package):
+        """Installed, upgraded, removed and purged in a root of its own, on a machine with a systemd that is played."""
+        if os.geteuid() != 0:
+            print("the package is not installed anywhere: that needs root")
+            return
+        with harness.temporary_home() as home:
+            root, asked = home / "root", home / "asked"
+            for directory in ("var/lib/dpkg/info", "var/lib/dpkg/updates", "var/lib/dpkg/triggers", "run/systemd/system"):
+                (root / directory).mkdir(parents=True)
+            for name in ("status", "available"):
+                (root / "var/lib/dpkg" / name).touch()
+            (home / "bin").mkdir()
+            (home / "bin/systemctl").write_text(f'#!/bin/sh\necho "$*" >>{asked}\n')
+            (home / "bin/systemctl").chmod(0o755)
+
+            def dpkg(*words):
+                asked.write_text("")
+                run("dpkg", f"--root={root}", "--force-script-chrootless", "--force-depends", "--force-bad-path", *words,
+                    env={**os.environ, "PATH": f"{home / 'bin'}:{os.environ['PATH']}"})
+                return asked.read_text().splitlines()
+            started = ["daemon-reload", "try-restart evenkeel-run.service"]
+            self.assertEqual(dpkg("--install", package), started)
+            self.assertEqual(dpkg("--install", package), ["daemon-reload", *started], "the old one goes, the new one comes")
+            self.assertEqual(dpkg("--remove", "evenkeel"), ["disable --now evenkeel-run.service", "daemon-reload"])
+            self.assertEqual([path.name for path in root.rglob("*") if path.is_file() and "var/lib/dpkg" not in str(path)], ["evenkeel"],
+                             "its configuration is kept")
+            dpkg("--purge", "evenkeel")
+            self.assertEqual([path for path in root.rglob("*") if path.is_file() and "var/lib/dpkg" not in str(path)], [])
 
 
 if __name__ == "__main__":

@@ -29,6 +29,12 @@ def commands(page, fence="```sh"):
             yield number, re.sub(r"\s+# .*$", "", line)
 
 
+def links(page):
+    """Files that a page leads to, or shows."""
+    text = page.read_text()
+    return re.findall(r"\]\((?!https?://)([^)#]+)", text) + re.findall(r'(?:src|srcset)="(?!https?://)([^"]+)"', text)
+
+
 class DocumentationTest(unittest.TestCase):
     def test_every_command_works(self):
         with harness.temporary_home() as home:
@@ -164,9 +170,7 @@ class DocumentationTest(unittest.TestCase):
 
     def test_links_between_pages_lead_somewhere(self):
         for page in PAGES:
-            text = page.read_text()
-            targets = re.findall(r"\]\((?!https?://)([^)#]+)", text) + re.findall(r'(?:src|srcset)="(?!https?://)([^"]+)"', text)
-            for target in targets:
+            for target in links(page):
                 self.assertTrue((page.parent / target).exists(), f"{page.relative_to(harness.ROOT)}: {target}")
 
 
