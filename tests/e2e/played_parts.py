@@ -11,6 +11,7 @@ import time
 import traceback
 import urllib.parse
 
+import harness
 from process_fleet import cluster_of
 
 PROVIDER_ID = "e2e://"
@@ -145,6 +146,23 @@ class PlayedLeader:
         # A thread that waits for a connection would wait on.
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
+
+
+def play_server(kubectl, namespace, node, ready=False):
+    """What a StatefulSet controller and a kubelet make of a ZooKeeper's set, as far as that its pod runs: the uid of the pod."""
+    here = ("-n", namespace)
+    [found] = harness.eventually(lambda: kubectl.json("get", "statefulsets", *here)["items"], 120, "a StatefulSet")
+    template, name = found["spec"]["template"], found["metadata"]["name"] + "-0"
+    body = {**template["spec"], "nodeName": node, "volumes": [*template["spec"]["volumes"], {"name": "data", "emptyDir": {}}]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {**template["metadata"], "name": name}, "spec": body}
+    kubectl(*here, "create", "-f", "-", stdin=json.dumps(pod))
+    pod = kubectl.json(*here, "get", "pod", name)
+    running = [{"name": container["name"], "image": "zookeeper", "imageID": "", "ready": ready, "restartCount": 0,
+                "state": {"running": {"startedAt": now()}}} for container in pod["spec"]["containers"]]
+    pod["status"] = {"phase": "Running", "podIP": "127.0.0.1", "containerStatuses": running,
+                     "conditions": [condition("Ready", "True")] if ready else []}
+    kubectl("replace", "--raw", f"/api/v1/namespaces/{namespace}/pods/{name}/status", "-f", "-", stdin=json.dumps(pod))
+    return pod["metadata"]["uid"]
 
 
 class PlayedCluster(Played):

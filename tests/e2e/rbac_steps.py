@@ -9,7 +9,7 @@ from autoscaled_cluster import PRIORITIES, AutoscaledCluster, budget, replicated
 from fleet_under_test import CLUSTER_LABEL
 from history import host_of
 from played_karmada import PlayedKarmada
-from played_parts import DELETE_MACHINE, PROVIDER_ID, PlayedCluster, PlayedLeader, machine_deployment, now
+from played_parts import DELETE_MACHINE, PROVIDER_ID, PlayedCluster, PlayedLeader, machine_deployment, now, play_server
 from rbac_fleet import HUB, MEMBER, NAMESPACE
 from rollout_scenarios import LEASE, Bench, spec
 from shipped_roles import DASHBOARD
@@ -327,20 +327,9 @@ class Steps:
         leader.close()
 
     def play_server(self):
-        """What a StatefulSet controller and a kubelet make of the set: the uid of the pod."""
-        here = ("-n", ENSEMBLE)
-        found = harness.eventually(lambda: self.items("statefulsets", *here), LONG, "a StatefulSet")[0]
-        harness.eventually(lambda: self.items("poddisruptionbudgets", *here), LONG, "a budget")
-        template, name = found["spec"]["template"], found["metadata"]["name"] + "-0"
-        body = {**template["spec"], "nodeName": NODES[0], "volumes": [*template["spec"]["volumes"], {"name": "data", "emptyDir": {}}]}
-        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {**template["metadata"], "name": name}, "spec": body}
-        self.kubectl(*here, "create", "-f", "-", stdin=json.dumps(pod))
-        pod = self.kubectl.json(*here, "get", "pod", name)
-        running = [{"name": container["name"], "image": "zookeeper", "imageID": "", "ready": False, "restartCount": 0,
-                    "state": {"running": {"startedAt": now()}}} for container in pod["spec"]["containers"]]
-        pod["status"] = {"phase": "Running", "podIP": "127.0.0.1", "containerStatuses": running}
-        self.kubectl("replace", "--raw", f"/api/v1/namespaces/{ENSEMBLE}/pods/{name}/status", "-f", "-", stdin=json.dumps(pod))
-        return pod["metadata"]["uid"]
+        """The uid of its pod."""
+        harness.eventually(lambda: self.items("poddisruptionbudgets", "-n", ENSEMBLE), LONG, "a budget")
+        return play_server(self.kubectl, ENSEMBLE, NODES[0])
 
     def of_member(self):
         """One after the other: the balancer waits while nodes come and go."""

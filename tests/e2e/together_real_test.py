@@ -12,10 +12,12 @@ from autoscaled_cluster import AutoscaledCluster, replicated
 from balancer_scenarios import DEFINITIONS as BALANCER_KINDS
 from balancer_scenarios import FAST
 from played_parts import DEFINITIONS as MACHINE_KINDS
-from played_parts import PlayedCluster, machine_deployment
+from played_parts import PlayedCluster, PlayedLeader, machine_deployment, play_server
 from rollout_scenarios import CLUSTERS, RolloutFleet, spec
 
 LONG = 120
+SOLO = "evenkeel-e2e-solo"
+SOLO_KINDS = "zookeepers,statefulsets,services,configmaps,secrets,serviceaccounts,poddisruptionbudgets,pods"
 MEMBERS = ("real-1", "real-2")
 FLAGS = ("--balancer", "--scheduler", "--zookeeper", "--cloud-provider=clusterapi", "--scan-interval=1s", "--scale-down-delay-after-add=10m")
 ERROR = re.compile(r"^\S+ error ")
@@ -58,21 +60,23 @@ class Member:
 
     def close(self):
         self.world.close()
-        kubectl, namespace = self.kubectl, self.namespace
-        kubectl("-n", namespace, "delete", "replicasets,pods", "--all", "--grace-period=0", "--force", "--wait=false", check=False)
+        kubectl, here = self.kubectl, ("-n", self.namespace)
+        kubectl(*here, "delete", "replicasets,pods", "--all", "--grace-period=0", "--force", "--wait=false", check=False)
+        kubectl("-n", SOLO, "delete", SOLO_KINDS, "--all", "--grace-period=0", "--force", "--wait=false", check=False)
         kubectl("delete", "nodes", "--all", check=False)
-        made = [*BALANCER_KINDS, *(kind["metadata"]["name"] for kind in MACHINE_KINDS)]
+        made = [*BALANCER_KINDS, "zookeepers.evenkeel.dev", *(kind["metadata"]["name"] for kind in MACHINE_KINDS)]
         kubectl("delete", "customresourcedefinitions", *made, "--ignore-not-found", check=False)
         kubectl("-n", "kube-system", "delete", "configmaps,leases,events", "--all", check=False)
         kubectl("-n", "default", "delete", "events", "--all", check=False)
-        kubectl("-n", namespace, "delete", "events", "--all", check=False)
-        kubectl("delete", "namespace", namespace, "--wait=false", check=False)
-        rest = kubectl.run("get", "namespace", namespace, "-o", "json", check=False)
-        if rest.returncode == 0:
-            # No namespace controller here: the empty namespace is finalized by hand.
-            body = json.loads(rest.stdout)
-            body["spec"]["finalizers"] = []
-            kubectl("replace", "--raw", f"/api/v1/namespaces/{namespace}/finalize", "-f", "-", stdin=json.dumps(body), check=False)
+        for namespace in (self.namespace, SOLO):
+            kubectl("-n", namespace, "delete", "events", "--all", check=False)
+            kubectl("delete", "namespace", namespace, "--wait=false", check=False)
+            rest = kubectl.run("get", "namespace", namespace, "-o", "json", check=False)
+            if rest.returncode == 0:
+                # No namespace controller here: the empty namespace is finalized by hand.
+                body = json.loads(rest.stdout)
+                body["spec"]["finalizers"] = []
+                kubectl("replace", "--raw", f"/api/v1/namespaces/{namespace}/finalize", "-f", "-", stdin=json.dumps(body), check=False)
 
 
 class TogetherTest(RolloutFleet, unittest.TestCase):
@@ -147,7 +151,29 @@ class TogetherTest(RolloutFleet, unittest.TestCase):
         harness.eventually(lambda: self.bench.is_ready(1), LONG)
         self.assertEqual([cluster for cluster, revision in self.karmada.changes if revision != "pending"], list(CLUSTERS))
 
-    def test_5_a_killed_replica_is_replaced_in_everything(self):
+    def test_5_a_member_has_an_ensemble_of_its_own(self):
+        """One server, which is played; whoever owns the member makes what it needs and says how it is."""
+        member, leader = self.members[MEMBERS[0]], PlayedLeader()
+        self.addClassCleanup(leader.close)
+        kubectl, here = member.kubectl, ("-n", SOLO)
+        kubectl("create", "namespace", SOLO)
+        body = {"apiVersion": "evenkeel.dev/v1alpha1", "kind": "ZooKeeper", "metadata": {"name": "solo"}, "spec": {
+            "replicas": 1, "servers": [leader.line], "config": {"tickTime": 500}}}
+        harness.eventually(lambda: kubectl.run(*here, "get", "zookeepers", check=False).returncode == 0, LONG)
+        kubectl(*here, "apply", "-f", "-", stdin=json.dumps(body))
+        play_server(kubectl, SOLO, sorted(member.cluster.nodes("web"))[0], ready=True)
+
+        def led():
+            status = kubectl.json(*here, "get", "zookeeper", "solo").get("status", {})
+            conditions = {item["type"]: item["status"] for item in status.get("conditions", [])}
+            assert (status.get("leaderID"), status.get("readyReplicas"), conditions.get("QuorumHealthy")) == (1, 1, "True"), status
+            return True
+        harness.eventually(led, LONG)
+        for kind in ("configmaps", "services", "statefulsets", "poddisruptionbudgets"):
+            owners = [item["metadata"]["ownerReferences"][0]["name"] for item in kubectl.json(*here, "get", kind)["items"]]
+            self.assertIn("solo", owners, kind)
+
+    def test_6_a_killed_replica_is_replaced_in_everything(self):
         """It leads the rollouts, owns a member that needs another node, and dies in the middle of both."""
         self.bench.apply(spec(tag="3.8.5"))
         harness.eventually(lambda: self.bench.last_record()["currentState"]["deploying"], LONG)
@@ -166,7 +192,7 @@ class TogetherTest(RolloutFleet, unittest.TestCase):
         self.assertEqual(set(self.bench.overrides().values()), {"3.8.5"})
         print(f"the other replica looks after both members; {4 * nodes} pods of {name} ready after {took:.1f} s")
 
-    def test_6_no_storm_and_no_error(self):
+    def test_7_no_storm_and_no_error(self):
         for name, kubectl, before in [("hub", self.bench.kubectl, self.before),
                                       *((name, member.kubectl, member.before) for name, member in self.members.items())]:
             counts = {code: count - before.get(code, 0) for code, count in answers(kubectl).items()}
