@@ -312,7 +312,14 @@ bool EnsembleState::IsLost(const std::string& cluster) const {
   return std::ranges::any_of(recoveries, [&](const RecoveryNote& note) { return note.lost.contains(cluster); });
 }
 
-void EnsembleState::Retire(const std::string& cluster) {
+bool EnsembleState::IsCountedOn(const std::string& cluster) const {
+  return std::ranges::any_of(rollout.clusters, [&](const auto& item) {
+    const Revision* list = Find(item.second.revision);
+    return list != nullptr && list->shares.contains(cluster) && list->shares.contains(item.first);
+  });
+}
+
+void EnsembleState::Retire(const std::string& cluster, const std::string& current) {
   for (RecoveryNote& note : recoveries) note.lost.erase(cluster);
   if (const auto found = identities.find(cluster); found != identities.end()) {
     retired.insert(found->second.index);
@@ -323,6 +330,11 @@ void EnsembleState::Retire(const std::string& cluster) {
   std::erase_if(revisions, [&](const auto& item) { return item.second.shares.contains(cluster); });
   for (auto& [name, given] : rollout.clusters) {
     if (Find(given.previous) == nullptr) given.previous.clear();
+    if (Find(given.revision) != nullptr) continue;
+    // It was emptied before and has not been released yet, so there is nothing that it would have to confirm.
+    given.Give(current);
+    given.previous.clear();
+    given.confirmed = true;
   }
 }
 

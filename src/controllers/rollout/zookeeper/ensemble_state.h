@@ -64,8 +64,11 @@ struct EnsembleState {
   /// Gives each cluster of the spec (without any index yet: of the last record, too) that has none the next index that nobody
   /// ever had, by name.
   void AssignIndices(const EnsembleSpec& spec);
-  /// The cluster, which must not have any servers in the last record, is gone: nobody gets its index again.
-  void Retire(const std::string& cluster);
+  /// Whether servers of any cluster count by a list with the cluster in it.
+  bool IsCountedOn(const std::string& cluster) const;
+  /// The cluster, which must not be counted on, is gone: nobody gets its index again. Clusters without servers that were
+  /// pinned to a list with it are pinned to `current` instead, the revision of the last record.
+  void Retire(const std::string& cluster, const std::string& current);
   /// Whether the request has been decided on, as far as the notes and the revisions tell.
   bool Knows(const std::string& request) const;
   /// Whether the ensemble goes on without the servers of the cluster.

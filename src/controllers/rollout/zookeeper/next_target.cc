@@ -29,6 +29,7 @@ Revision Observed(const EnsembleSpec& spec, const std::vector<const Json*>& chil
   Json body = base::JsonObject{};
   Shares shares;
   for (const std::string& cluster : state.rollout.records.back().order) {
+    if (!state.identities.contains(cluster)) continue;
     const auto placed = spec.shares.find(cluster);
     int64_t share = placed == spec.shares.end() ? 0 : placed->second;
     if (const Json* existing = FindOverride(spec, children, cluster)) {
@@ -106,6 +107,9 @@ NextRevision FindNextRevision(const EnsembleSpec& spec, const EnsembleState& sta
   const Revision* base = state.Find(lists.base);
   const Revision* current = state.Find(lists.current);
   EVENKEEL_CHECK(current != nullptr);
+  // Whoever wrote a list without servers: nothing has been started by it.
+  if (current->shares.empty()) return StepFrom(spec, state, nullptr);
+  if (base != nullptr && base->shares.empty()) base = nullptr;
   if (last.status == RecordStatus::kReady || last.status == RecordStatus::kSuperseded) return StepFrom(spec, state, current);
   if (base == nullptr && IsRecovery(*current)) return {Render(spec, state, current->shares, current, true), ""};
   if (!last.Advanced() && !IsListOut(state, base, *current)) return StepFrom(spec, state, base);

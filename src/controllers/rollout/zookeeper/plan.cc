@@ -280,10 +280,11 @@ class Planner {
     std::vector<std::string> gone;
     for (const auto& [cluster, identity] : state_.identities) {
       const bool given_up = lost ? state_.IsLost(cluster) : !spec_.shares.contains(cluster);
-      if (given_up && (current == nullptr || !current->shares.contains(cluster))) gone.push_back(cluster);
+      const bool listed = current != nullptr && current->shares.contains(cluster);
+      if (given_up && !listed && !state_.IsCountedOn(cluster)) gone.push_back(cluster);
     }
     if (gone.empty()) return;
-    for (const std::string& cluster : gone) state_.Retire(cluster);
+    for (const std::string& cluster : gone) state_.Retire(cluster, current == nullptr ? "" : current->name);
     acted_ = true;
     plan_.reason = events::kClusterReleased.reason;
     plan_.message = fmt::format("{} has no servers any more and may lose its copy", gone.front());
