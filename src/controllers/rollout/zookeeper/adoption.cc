@@ -101,8 +101,8 @@ class Adopter {
   }
 
   base::Status Keep(const std::string& cluster, int64_t offset) {
-    if (offset < 0 || offset % stride_ != 0) {
-      return Unknown(fmt::format("the ids in {} begin after {}, which is no multiple of spec.naming.stride", cluster, offset));
+    if (offset < 0 || offset >= kIdMax || offset % stride_ != 0) {
+      return Unknown(fmt::format("the ids in {} begin after {}, which spec.naming.stride does not lead to", cluster, offset));
     }
     const int64_t index = offset / stride_;
     for (const auto& [other, identity] : state_.identities) {
@@ -139,6 +139,20 @@ class Adopter {
     return shares;
   }
 
+  /// The names in DNS of clusters that are on their way out, which the spec does not tell any more:
+  /// "server.11=zk-0.ID.zk-headless...".
+  void NoteNames(const std::vector<std::string>& servers) {
+    if (spec_.naming.mode != NamingMode::kClusterset) return;
+    for (const std::string& line : servers) {
+      const int64_t index = (IdOfLine(line) - 1) / stride_;
+      const size_t begin = line.find('.', line.find('=')), end = line.find('.', begin + 1);
+      if (begin == std::string::npos || end == std::string::npos) continue;
+      for (auto& [cluster, identity] : state_.identities) {
+        if (identity.index == index) identity.id = line.substr(begin + 1, end - begin - 1);
+      }
+    }
+  }
+
   bool HasConfirmed(const std::string& cluster, const ClusterRevision& given) const {
     const auto report = reports_.find(cluster);
     return report != reports_.end() && report->second != nullptr &&
@@ -162,6 +176,7 @@ class Adopter {
     for (const Json& line : list->get_array())
       servers.emplace_back(line.is_string() ? std::string_view(line.get_string()) : "");
     EVENKEEL_ASSIGN(const Shares shares, SharesOf(servers));
+    NoteNames(servers);
     Revision revision = MakeRevision(*body, shares, std::move(servers));
     const std::string name = revision.name;
     state_.revisions.emplace(name, std::move(revision));

@@ -67,7 +67,7 @@ bool IsListOut(const EnsembleState& state, const Revision* base, const Revision&
   });
 }
 
-/// A new template (or new names for the same servers) first, then one voter after the other.
+/// A new template first, then one voter after the other.
 NextRevision StepFrom(const EnsembleSpec& spec, const EnsembleState& state, const Revision* base) {
   if (base == nullptr) return {Render(spec, state, spec.shares), ""};
   Revision same_servers = Render(spec, state, base->shares, base);

@@ -12,10 +12,12 @@
 #include "controllers/rollout/zookeeper/event_kinds.h"
 #include "controllers/rollout/zookeeper/membership.h"
 #include "controllers/rollout/zookeeper/next_target.h"
+#include "controllers/rollout/zookeeper/ownership.h"
 #include "controllers/rollout/zookeeper/recovery.h"
 #include "controllers/rollout/zookeeper/render.h"
 #include "controllers/rollout/zookeeper/report.h"
 #include "controllers/rollout/zookeeper/safety.h"
+#include "controllers/rollout/zookeeper/unchangeable.h"
 #include "kube/object.h"
 
 namespace evenkeel::controllers::rollout::zookeeper {
@@ -35,8 +37,6 @@ const Json* FindChild(const FleetObjects& fleet, const Json& desired) {
   return found == fleet.children.end() ? nullptr : *found;
 }
 
-std::string_view OwnerOf(const Json& object) { return FindString(object, {"metadata", "labels", kOwnerLabel}); }
-
 ObjectRef RefOf(const Json& object) {
   return {std::string(FindString(object, {"apiVersion"})), std::string(FindString(object, {"kind"})),
           std::string(kube::NamespaceOf(object)), std::string(kube::NameOf(object))};
@@ -48,8 +48,12 @@ class Planner {
       : input_(input), spec_(std::move(spec)), state_(std::move(state)) {}
 
   base::Result<Plan> Run() {
-    EVENKEEL_ASSIGN(adopted_, AdoptRunning(input_.object, spec_, input_.fleet, input_.now, state_));
-    EVENKEEL_TRY(CheckIds());
+    taken_ = FindTaken(spec_, state_.identities, input_.fleet, !state_.rollout.records.empty());
+    // What runs under somebody else's ZooKeeper is not ours either.
+    if (taken_.empty()) {
+      EVENKEEL_ASSIGN(adopted_, AdoptRunning(input_.object, spec_, input_.fleet, input_.now, state_));
+    }
+    EVENKEEL_TRY(AssignIds());
     std::set<std::string> clusters;
     for (const auto& [name, identity] : state_.identities) clusters.insert(name);
     fleet_ = ReadFleet(input_.fleet, clusters);
@@ -77,19 +81,8 @@ class Planner {
   }
 
  private:
-  base::Status CheckIds() {
-    if (state_.stride != 0 && state_.stride != spec_.naming.stride && !state_.rollout.clusters.empty()) {
-      return WrongField(input_.object, "spec.naming.stride",
-                        fmt::format("cannot change from {} to {} while servers run: their ids would change", state_.stride,
-                                    spec_.naming.stride));
-    }
-    // Where pods have ordinals of their own, a StatefulSet made for the other kind would lose sight of its servers.
-    const auto has_ordinals = [](NamingMode mode) { return mode == NamingMode::kNative; };
-    if (state_.mode && has_ordinals(*state_.mode) != has_ordinals(spec_.naming.mode) && !state_.rollout.clusters.empty()) {
-      return WrongField(input_.object, "spec.naming.mode",
-                        fmt::format("cannot change from {} to {} while servers run: their pods would have other names",
-                                    Name(*state_.mode), Name(spec_.naming.mode)));
-    }
+  base::Status AssignIds() {
+    EVENKEEL_TRY(CheckUnchangeable(input_.object, spec_, state_));
     state_.AssignIndices(spec_);
     for (const auto& [cluster, share] : spec_.shares) {
       const ClusterIdentity& identity = state_.identities.at(cluster);
@@ -130,20 +123,11 @@ class Planner {
 
   /// Something that people have to put right before anything new may begin: reason and message.
   std::pair<std::string, std::string> FindRefusal() const {
+    if (!taken_.empty()) return {"NameTaken", taken_};
     for (const auto& [cluster, share] : spec_.shares) {
       if (fleet_.unknown.contains(cluster)) return {"UnknownCluster", "there is no Cluster " + cluster};
     }
-    std::set<std::string> names{spec_.name, HeadlessService(spec_.name), ClientService(spec_.name), spec_.name + "-zk",
-                                spec_.name + "-svc"};
-    for (const auto& [cluster, identity] : state_.identities) names.insert(OverrideName(spec_, cluster));
-    const auto foreign = [&](const Json* object) {
-      return object != nullptr && !OwnerOf(*object).empty() && OwnerOf(*object) != spec_.name &&
-             names.contains(std::string(kube::NameOf(*object)));
-    };
-    const auto found = std::ranges::find_if(input_.fleet.children, foreign);
-    if (found == input_.fleet.children.end()) return {};
-    return {"NameTaken", fmt::format("{} {} belongs to MultiClusterZooKeeper {}", FindString(**found, {"kind"}),
-                                     kube::NameOf(**found), OwnerOf(**found))};
+    return {};
   }
 
   std::string WhyRefused() {
@@ -308,7 +292,7 @@ class Planner {
   void AddObjects(const Revision& next) {
     if (refused_ == "NameTaken") return;
     const Revision* last = state_.rollout.records.empty() ? nullptr : state_.Find(state_.rollout.records.back().revision);
-    std::set<std::string> clusters, kept;
+    std::set<std::string> clusters;
     for (const auto& [cluster, identity] : state_.identities) {
       clusters.insert(cluster);
       const auto given = state_.rollout.clusters.find(cluster);
@@ -395,7 +379,7 @@ class Planner {
   EnsembleState state_;
   FleetReading fleet_;
   Schedule schedule_;
-  std::string refused_;
+  std::string refused_, taken_;
   bool adopted_ = false, acted_ = false, up_to_date_ = true;
   Plan plan_;
 };
@@ -406,18 +390,20 @@ Plan PlanDeletion(const PlanInput& input, const EnsembleSpec& spec) {
   Plan plan;
   const Json* status = Find(input.object.object, {"status"});
   plan.status = status == nullptr ? Json(JsonObject{}) : Json(*status, {});
+  const bool begun = !base::FindArray(input.object.object, {"status", "records"}).empty();
+  const Json* zookeeper = input.fleet.zookeeper;
+  // Somebody else's, and so is its binding.
+  const bool foreign = zookeeper != nullptr && !Belongs(*zookeeper, spec.name, begun);
   std::vector<ObjectRef> overrides, others;
   for (const Json* child : input.fleet.children) {
     if (OwnerOf(*child) != spec.name) continue;
     (FindString(*child, {"kind"}) == "OverridePolicy" ? overrides : others).push_back(RefOf(*child));
   }
-  if (input.fleet.zookeeper != nullptr) {
+  if (zookeeper != nullptr && !foreign) {
     plan.reason = events::kDeletingZooKeeper.reason;
     plan.message = "Karmada takes the members' copies away with it";
-    if (Find(*input.fleet.zookeeper, {"metadata", "deletionTimestamp"}) == nullptr) {
-      plan.remove.push_back(RefOf(*input.fleet.zookeeper));
-    }
-  } else if (input.fleet.binding != nullptr) {
+    if (Find(*zookeeper, {"metadata", "deletionTimestamp"}) == nullptr) plan.remove.push_back(RefOf(*zookeeper));
+  } else if (input.fleet.binding != nullptr && !foreign) {
     plan.reason = "WaitingForMembers";
     plan.message = "the ResourceBinding is still there";
   } else if (!others.empty()) {
