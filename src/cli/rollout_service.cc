@@ -18,8 +18,11 @@ namespace {
 namespace apiserver = embedded::apiserver;
 namespace zookeeper = controllers::rollout::zookeeper;
 
-/// Until the hub answers, or serves what was missing.
+/// Until the hub serves what was missing.
 constexpr base::Duration kInstallAgain = std::chrono::seconds(30);
+/// Somebody may have changed or deleted what is there, and without an interpreter Karmada knows of no replicas to schedule.
+constexpr base::Duration kInstallRoutine = std::chrono::minutes(5);
+/// Until the hub answers.
 constexpr base::Duration kInstallRetry = std::chrono::seconds(2);
 
 /// Answers are worked out at once: they are pure, and take less than a millisecond.
@@ -129,7 +132,7 @@ class Service final : public RolloutService {
       base::log::Info("the hub does not serve all kinds of webhook configurations", {{"missing", *missing}});
     }
     missing_ = *std::move(missing);
-    if (!missing_.empty()) again(kInstallAgain);
+    again(missing_.empty() ? kInstallRoutine : kInstallAgain);
   }
 
   client::Client& hub_;

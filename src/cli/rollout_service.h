@@ -15,7 +15,7 @@ namespace evenkeel::cli {
 
 struct RolloutRunOptions {
   bool enabled = false;
-  bool install = false;  ///< the leader writes definitions and webhook configurations
+  bool install = false;  ///< the leader writes definitions and webhook configurations, and keeps them as they are to be
   std::string address = "0.0.0.0";
   int port = 8443;               ///< 0: any free one
   std::string url;               ///< how the hub reaches the webhooks; empty: this replica's host or address, and the port

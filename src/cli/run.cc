@@ -18,6 +18,7 @@
 #include "controllers/distribution/distribution_metrics.h"
 #include "controllers/distribution/distributor.h"
 #include "controllers/distribution/shard_plan.h"
+#include "controllers/rollout/zookeeper/installation.h"
 #include "controllers/rollout/zookeeper/member/member_zookeeper.h"
 #include "controllers/rollout/zookeeper/member/zookeeper_probe.h"
 #include "embedded/apiserver/http_server.h"
@@ -39,6 +40,8 @@ using controllers::runtime::MemberControllerFactory;
 constexpr int kThreads = 128;
 /// Below half of a replica's Lease, so that a hub that hangs for one call does not make this replica look gone.
 constexpr base::Duration kHubTimeout = std::chrono::seconds(3);
+static_assert(2 * controllers::rollout::zookeeper::kAdmissionTimeout <= kHubTimeout,
+              "a status has to be written although its webhook does not answer");
 /// Writes, and everything about a member's fence, end before a successor may begin (Options::lease_margin).
 constexpr base::Duration kFencedTimeout = std::chrono::seconds(2);
 constexpr base::Duration kMemberTimeout = std::chrono::seconds(30);

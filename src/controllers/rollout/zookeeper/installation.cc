@@ -15,7 +15,7 @@ using base::JsonArray;
 using base::JsonObject;
 
 constexpr const char* kConfigurationName = "evenkeel-rollout";
-constexpr int kInterpreterSeconds = 10, kAdmissionSeconds = 5;
+constexpr int kInterpreterSeconds = 10;
 
 JsonObject ClientConfig(const WebhookTarget& target, const char* path) {
   JsonObject config{{"url", target.url + path}};
@@ -36,18 +36,16 @@ base::Result<bool> Put(client::Client& hub, const kube::Resource& resource, cons
     if (created.error().code() == base::Code::kNotFound) return false;
     return base::Fail(created.error().Wrap("create " + resource.kind + " " + name));
   }
+  // An authority that is no longer named would stay.
+  const auto bundle = [](const Json& object) {
+    const JsonArray& webhooks = base::FindArray(object, {"webhooks"});
+    return webhooks.empty() ? std::string_view() : base::FindString(webhooks[0], {"clientConfig", "caBundle"});
+  };
   const auto written = client::ReadModifyWrite(hub, resource, "", name, [&](Json& object) -> base::Result<bool> {
-    const Json before(object, {});
-    base::ApplyMergePatch(object, desired);
+    if (client::SaysAll(object, desired) && bundle(object) == bundle(desired)) return false;
     // The API fills in defaults of each webhook, which a list that is replaced as a whole loses; they come again.
-    const Json* was = base::Find(before, {"webhooks"});
-    const Json& wanted = desired.at("webhooks").as_array()[0];
-    const bool same =
-        was != nullptr && was->is_array() && was->get_array().size() == 1 &&
-        base::FindString(was->get_array()[0], {"clientConfig", "url"}) == base::FindString(wanted, {"clientConfig", "url"}) &&
-        base::FindString(was->get_array()[0], {"clientConfig", "caBundle"}) ==
-            base::FindString(wanted, {"clientConfig", "caBundle"});
-    return !same;
+    base::ApplyMergePatch(object, desired);
+    return true;
   });
   if (!written) return base::Fail(written.error().Wrap("update " + resource.kind + " " + name));
   return true;
@@ -80,7 +78,7 @@ Json AdmissionConfiguration(const WebhookTarget& target) {
                                                         {"sideEffects", "None"},
                                                         {"failurePolicy", "Ignore"},
                                                         {"matchPolicy", "Equivalent"},
-                                                        {"timeoutSeconds", kAdmissionSeconds},
+                                                        {"timeoutSeconds", kAdmissionTimeout.count()},
                                                         {"clientConfig", ClientConfig(target, kAdmissionPath)},
                                                         {"rules", JsonArray{rule}}}};
   return object;

@@ -1,6 +1,7 @@
 // What a hub is given so that rollouts work there: the kinds, and who is asked about them.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "base/json.h"
@@ -15,6 +16,10 @@ struct WebhookTarget {
 };
 
 const kube::Resource& ValidatingWebhookConfigurations();
+
+/// How long the hub waits for admission to answer. A status is not written before, and what writes it has a limit of its own:
+/// with a longer wait a webhook that swallows its questions would stop all rollouts, whatever failurePolicy says.
+inline constexpr std::chrono::seconds kAdmissionTimeout{1};
 
 /// failurePolicy Ignore: whatever it would refuse the controller refuses, too, and an API that cannot be changed because a
 /// webhook is away would be worse than a late answer.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/hash.h"
+#include "client/definitions.h"
 #include "client/fake_client.h"
 #include "kube/karmada.h"
 
@@ -31,6 +32,27 @@ TEST(InstallationTest, TheLatestWebhookIsTheOneThatIsAsked) {
   EXPECT_EQ(hub.Count("update"), updates) << "nothing to say";
   EXPECT_EQ(*InstallWebhooks(hub, {"https://b:1", "PEM"}), "");
   EXPECT_EQ(FindString(config("validatingwebhookconfigurations"), {"url"}), "https://b:1/admission");
+}
+
+TEST(InstallationTest, WhatSomebodyChangedIsPutBackAndWhatTheApiFilledInStays) {
+  auto api = std::make_shared<client::FakeApi>();
+  client::FakeClient hub(api);
+  ASSERT_TRUE(InstallWebhooks(hub, {"https://a:1", "PEM"}));
+  Json& webhook = api->objects["validatingwebhookconfigurations"].at("evenkeel-rollout").at("webhooks").as_array()[0];
+  webhook.as_object()["namespaceSelector"] = base::JsonObject{};
+  const int updates = hub.Count("update");
+  ASSERT_TRUE(InstallWebhooks(hub, {"https://a:1", "PEM"}));
+  EXPECT_EQ(hub.Count("update"), updates);
+  const auto put_back = [&](std::initializer_list<std::string_view> path, Json value) {
+    Json& stored = api->objects["validatingwebhookconfigurations"].at("evenkeel-rollout").at("webhooks").as_array()[0];
+    base::Ensure(stored, path) = std::move(value);
+    EXPECT_TRUE(InstallWebhooks(hub, {"https://a:1", "PEM"}));
+    const Json object = api->objects["validatingwebhookconfigurations"].at("evenkeel-rollout");
+    return client::SaysAll(object, AdmissionConfiguration({"https://a:1", "PEM"}));
+  };
+  EXPECT_TRUE(put_back({"failurePolicy"}, "Fail"));
+  EXPECT_TRUE(put_back({"timeoutSeconds"}, 30));
+  EXPECT_TRUE(put_back({"rules"}, base::JsonArray{}));
 }
 
 TEST(InstallationTest, KindsThatTheHubDoesNotServeAreNamed) {
