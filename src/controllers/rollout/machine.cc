@@ -208,6 +208,7 @@ class Machine {
     Last().last_transition = situation_.now;
     Last().progressed.reset();
     Last().progress.clear();
+    Last().advance.clear();
     return Took(Action::kFinished, reasons::kRecordReady, fmt::format("all {} clusters are completed", Last().order.size()));
   }
 
@@ -223,13 +224,17 @@ class Machine {
       Confirm(cluster);
       return Took(Action::kCompleted, reasons::kClusterCompleted, cluster + " is ready", cluster);
     }
-    // A record that never noted a mark is one of another program: its deadline counts from its last transition.
-    if (!record.progress.empty() && record.progress != facts.progress) {
+    // A record that never noted a mark is one of another program: its deadline counts from its last transition. One that did
+    // not count was written before marks were counted.
+    const bool further = record.advance.empty() ? record.progress != facts.progress : record.advance < facts.advance;
+    if (!record.progress.empty() && further) {
       record.progress = facts.progress;
+      record.advance = facts.advance;
       record.progressed = situation_.now;
       return Took(Action::kProgressed, reasons::kClusterProgressed, cluster + ": " + facts.progress, cluster);
     }
-    const base::Time since = std::max(record.last_transition, record.progressed.value_or(record.last_transition));
+    const base::Time since =
+        std::max({record.last_transition, record.progressed.value_or(record.last_transition), situation_.watched_since});
     if (situation_.now - since >= situation_.policy.progress_deadline) return PastDeadline(cluster, facts);
     return Idle(reasons::kWaitingForCluster, cluster + ": " + facts.waits_for, cluster);
   }
@@ -326,6 +331,7 @@ class Machine {
     record.last_transition = situation_.now;
     record.progressed.reset();
     record.progress = facts.progress;
+    record.advance = facts.advance;
     ClusterRevision& given = state_.clusters.try_emplace(cluster, ClusterRevision{record.revision, ""}).first->second;
     given.Give(record.revision);
     return Took(Action::kStarted, reasons::kClusterStarted, fmt::format("{} gets revision {}", cluster, record.revision),

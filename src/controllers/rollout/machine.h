@@ -81,9 +81,12 @@ struct Target {
 
 struct ClusterFacts {
   bool reachable = true;
-  bool ready = false;          ///< at the revision that State::clusters gives it, and since this turn of it
-  std::string waits_for{};     ///< not ready: what is missing
-  std::string progress{};      ///< changes when the cluster comes forward
+  bool ready = false;       ///< at the revision that State::clusters gives it, and since this turn of it
+  std::string waits_for{};  ///< not ready: what is missing
+  std::string progress{};   ///< how far it is, for people
+  /// The same in numbers, the weightiest first: it has come forward when they are more than at any time since it began. So one
+  /// that goes to and fro, such as a server that crashes again and again, does not.
+  std::vector<int64_t> advance{};
   std::string gate{};          ///< why its change may not begin now; "": it may
   std::string gate_reason{};   ///< the same in one word, e.g. QuorumBudgetExhausted
   bool can_roll_back = false;  ///< to ClusterRevision::previous
@@ -99,6 +102,9 @@ struct Situation {
   std::map<std::string, ClusterFacts> clusters;  ///< one that is missing counts as unreachable
   std::string unhealthy;                         ///< why the whole is not healthy; "": it is
   base::Time now{};
+  /// By the clock that `now` is of: since when somebody has been looking. Deadlines of before count from then, as another
+  /// replica, whose clock was another one, wrote their times.
+  base::Time watched_since{};
 };
 
 enum class Action {

@@ -43,7 +43,8 @@ class World {
       facts.can_wait = random_.Chance(0.5);
       facts.can_mend = random_.Chance(0.5);
       facts.in_flight = random_.Chance(0.3);
-      facts.progress = std::to_string(random_.Below(3));
+      facts.advance = {static_cast<int64_t>(random_.Below(3))};
+      facts.progress = std::to_string(facts.advance.front());
     }
   }
 

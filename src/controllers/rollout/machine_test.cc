@@ -89,7 +89,9 @@ TEST_F(MachineTest, TheDeadlinePausesAndProgressStartsItAnew) {
   Tick();
   EXPECT_EQ(Tick(9min), Action::kNone);
   situation_.clusters["a"].progress = "1";
+  situation_.clusters["a"].advance = {0, 1};
   EXPECT_EQ(Tick(), Action::kProgressed);
+  EXPECT_EQ(Last().progress, "1");
   EXPECT_EQ(Tick(9min), Action::kNone);
   EXPECT_EQ(Tick(1min), Action::kPaused);
   EXPECT_EQ(reason_, kDeadlineExceeded);
@@ -98,6 +100,32 @@ TEST_F(MachineTest, TheDeadlinePausesAndProgressStartsItAnew) {
   situation_.clusters["a"].ready = true;
   EXPECT_EQ(Tick(), Action::kResumed);
   EXPECT_EQ(Tick(), Action::kCompleted);
+}
+
+TEST_F(MachineTest, GoingToAndFroIsNoProgress) {
+  situation_.clusters["a"].advance = {0, 0};
+  Tick();
+  Tick();
+  int progressed = 0, ticks = 0;
+  for (Action action = Action::kNone; action != Action::kPaused && ticks < 100; ++ticks) {
+    situation_.clusters["a"].advance = {0, ticks % 2 == 0 ? 1 : 2};
+    situation_.clusters["a"].progress = std::to_string(ticks % 2);
+    action = Tick(1min);
+    progressed += action == Action::kProgressed;
+  }
+  EXPECT_EQ(progressed, 2) << "the first time that each was reached";
+  EXPECT_EQ(ticks, 12);
+  EXPECT_EQ(reason_, kDeadlineExceeded);
+}
+
+TEST_F(MachineTest, WhatPassedByAnotherClockDoesNotCount) {
+  Tick();
+  Tick();
+  situation_.now += 1h;
+  situation_.watched_since = situation_.now;
+  EXPECT_EQ(Tick(), Action::kNone) << "who looks now may be an hour ahead of who began";
+  EXPECT_EQ(Tick(9min), Action::kNone);
+  EXPECT_EQ(Tick(1min), Action::kPaused);
 }
 
 TEST_F(MachineTest, AnUnreachableClusterPausesAndStopsTheClock) {

@@ -24,6 +24,7 @@ constexpr const char* kCurrentState = "currentState";
 constexpr const char* kLastTransitionTime = "lastTransitionTime";
 constexpr const char* kStartedAt = "startedAt";
 constexpr const char* kProgressedAt = "progressedAt";
+constexpr const char* kAdvance = "advance";
 
 struct TextField {
   const char* key;
@@ -119,6 +120,17 @@ base::Result<std::optional<base::Time>> ReadTime(const Json& json, const std::st
   return *time;
 }
 
+base::Status ReadAdvance(const Json& json, const std::string& at, Record& record) {
+  const Json* list = Find(json, {kAdvance});
+  if (list == nullptr || list->is_null()) return {};
+  if (!list->is_array()) return Wrong(at, kAdvance, "not a list of numbers");
+  for (const Json& number : list->get_array()) {
+    if (!number.is_int64()) return Wrong(at, kAdvance, "not a list of whole numbers");
+    record.advance.push_back(number.get_int64());
+  }
+  return {};
+}
+
 base::Result<Record> ReadRecord(const Json& json, const std::string& at) {
   if (!json.is_object()) return Wrong(at, "", "not an object");
   Record record;
@@ -133,14 +145,15 @@ base::Result<Record> ReadRecord(const Json& json, const std::string& at) {
   record.last_transition = *transition;
   EVENKEEL_ASSIGN(record.started, ReadTime(json, at, kStartedAt));
   EVENKEEL_ASSIGN(record.progressed, ReadTime(json, at, kProgressedAt));
+  EVENKEEL_TRY(ReadAdvance(json, at, record));
   for (const TextField& field : kTextFields) {
     const Json* value = Find(json, {field.key});
     if (value == nullptr || value->is_null()) continue;
     if (!value->is_string()) return Wrong(at, field.key, "not a text");
     record.*field.value = value->get_string();
   }
-  static const std::set<std::string_view> kKnown = {kObservedGenerations, kOrder,     kStatus,      kCurrentState,
-                                                    kLastTransitionTime,  kStartedAt, kProgressedAt};
+  static const std::set<std::string_view> kKnown = {kObservedGenerations, kOrder,     kStatus,       kCurrentState,
+                                                    kLastTransitionTime,  kStartedAt, kProgressedAt, kAdvance};
   for (const auto& [key, value] : json.get_object()) {
     if (!kKnown.contains(key) && std::ranges::find(kTextFields, key, &TextField::key) == kTextFields.end()) {
       record.others[key] = value;
@@ -258,6 +271,7 @@ JsonArray WriteRecords(const std::vector<Record>& records) {
     }
     if (record.started) json[kStartedAt] = base::FormatTime(*record.started);
     if (record.progressed) json[kProgressedAt] = base::FormatTime(*record.progressed);
+    if (!record.advance.empty()) json[kAdvance] = JsonArray(record.advance.begin(), record.advance.end());
     for (const auto& [key, value] : record.others) json[key] = value;
     array.push_back(std::move(json));
   }

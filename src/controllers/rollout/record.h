@@ -36,6 +36,7 @@ struct Record {
   std::optional<base::Time> started;     ///< when the record was made
   std::optional<base::Time> progressed;  ///< when the cluster in `deploying` was last seen to come forward
   std::string progress;                  ///< how far that was, as the stateful system words it
+  std::vector<int64_t> advance;          ///< and counts it (ClusterFacts::advance)
   std::string reason, message;           ///< why it is Paused, RollingBack or Failed
   base::JsonObject others;               ///< what else stood there, kept
 

@@ -44,10 +44,11 @@ TEST(RecordTest, AreReadAndWrittenUnderTheNamesOfTheOriginalSchema) {
 
 TEST(RecordTest, WhatOthersAddedIsKept) {
   const std::string text = Edited("\"status\"", R"("revision": "r1", "baseRevision": "r0", "startedAt": "2026-01-01T00:00:00Z",
-    "approvedBy": {"name": "eve"}, "status")");
+    "advance": [0, 2], "approvedBy": {"name": "eve"}, "status")");
   const auto records = Read(text);
   ASSERT_TRUE(records) << records.error().message();
   EXPECT_EQ(records->front().revision, "r1");
+  EXPECT_EQ(records->front().advance, (std::vector<int64_t>{0, 2}));
   EXPECT_TRUE(base::Equal(Json(WriteRecords(*records)), *base::ParseJson(text, "test")));
 }
 
@@ -89,6 +90,8 @@ TEST(RecordTest, HandEditedOnesAreRefusedWithTheFieldAndTheReason) {
             "status.records[0].currentState.deploying: the record has Failed, but a cluster is deploying");
   EXPECT_EQ(ErrorOf(Edited("\"pending\"", "\"waiting\"")),
             "status.records[0].currentState.\"waiting\": is not deploying, completed or pending");
+  EXPECT_EQ(ErrorOf(Edited("\"order\"", R"("advance": ["a"], "order")")),
+            "status.records[0].advance: not a list of whole numbers");
   EXPECT_EQ(ErrorOf(Edited("2026-01-01T00:00:00Z", "yesterday")), "status.records[0].lastTransitionTime: not an RFC 3339 time");
   std::string two = kUnderWay;
   two.insert(1, std::string(kUnderWay).substr(1, two.size() - 2) + ",");

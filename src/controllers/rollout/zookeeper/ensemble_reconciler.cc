@@ -58,21 +58,21 @@ bool IsTrouble(std::string_view reason) {
 }
 
 /// When the cluster that is deploying runs out of time, if one is.
-std::optional<base::Duration> UntilDeadline(const Json& ensemble, base::Time now) {
+std::optional<base::Duration> UntilDeadline(const Json& ensemble, base::Time since, base::Time now) {
   const JsonArray& records = base::FindArray(ensemble, {"status", "records"});
   if (records.empty() || base::FindArray(records.back(), {"currentState", "deploying"}).empty()) return std::nullopt;
   const auto progressed = base::ParseTime(FindString(records.back(), {"progressedAt"}));
   if (!progressed) return std::nullopt;
   const auto limit = std::chrono::seconds(base::FindInt(ensemble, {"spec", "rollout", "progressDeadlineSeconds"}, 600));
-  return std::max<base::Duration>(*progressed + limit - now, 1s);
+  return std::max<base::Duration>(std::max(*progressed, since) + limit - now, 1s);
 }
 
-base::Duration WhenAgain(const Json& ensemble, bool acted, base::Time now) {
+base::Duration WhenAgain(const Json& ensemble, bool acted, base::Time since, base::Time now) {
   if (acted) return kAfterTransition;
   const std::string_view phase = FindString(ensemble, {"status", "phase"});
   const bool settled = phase == "Ready" || phase == "Failed";
   const base::Duration routine = settled && !IsDeleted(ensemble) ? kOtherwise : kWhileDeploying;
-  const auto deadline = UntilDeadline(ensemble, now);
+  const auto deadline = UntilDeadline(ensemble, since, now);
   return deadline ? std::min(routine, *deadline) : routine;
 }
 
@@ -84,6 +84,7 @@ base::Result<ReconcileResult> EnsembleReconciler::Reconcile(const std::string& k
   auto ensemble = context_.hub.Get(MultiClusterZooKeepers(), ns, name);
   if (!ensemble && ensemble.error().code() == base::Code::kNotFound) {
     context_.metrics.Forget(key);
+    watched_since_.erase(key);
     return ReconcileResult{};
   }
   if (!ensemble) return base::Fail(ensemble.error().Wrap("read MultiClusterZooKeeper " + key));
@@ -118,6 +119,7 @@ base::Result<ReconcileResult> EnsembleReconciler::CarryOut(const std::string& ke
   input.fleet = reading.Objects();
   input.now = context_.clock.Now();
   const auto plan = PlanRollout(input);
+  input.watched_since = watched_since_.try_emplace(key, input.now).first->second;
   if (!plan) {
     EVENKEEL_TRY(Repair(key, ensemble, reading));
     const auto& reason = IsAboutSpec(plan.error()) ? events::kInvalidSpec.reason : events::kInvalidStatus.reason;
@@ -151,7 +153,7 @@ base::Result<ReconcileResult> EnsembleReconciler::CarryOut(const std::string& ke
     context_.metrics.Forget(key);
     return ReconcileResult{};
   }
-  return ReconcileResult{WhenAgain(ensemble, plan->acted, input.now)};
+  return ReconcileResult{WhenAgain(ensemble, plan->acted, input.watched_since, input.now)};
 }
 
 base::Status EnsembleReconciler::Repair(const std::string& key, const Json& ensemble, const HubReading& reading) {

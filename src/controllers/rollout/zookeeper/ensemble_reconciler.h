@@ -13,6 +13,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -41,6 +42,9 @@ class EnsembleReconciler {
  public:
   explicit EnsembleReconciler(ReconcilerContext context) : context_(std::move(context)) {}
 
+  /// A term as leader begins: what another replica has written until now has its times by another clock.
+  void BeginTerm() { watched_since_.clear(); }
+
   /// Of the MultiClusterZooKeeper with this key: at most one transition. Bad input becomes the condition Degraded and changes
   /// nothing else. kConflict: somebody wrote in between.
   base::Result<runtime::ReconcileResult> Reconcile(const std::string& key);
@@ -59,6 +63,7 @@ class EnsembleReconciler {
   void Tell(const std::string& key, const base::Json& ensemble, const Plan& plan);
 
   ReconcilerContext context_;
+  std::map<std::string, base::Time> watched_since_;  ///< by key: its first reconcile in this term
 };
 
 }  // namespace evenkeel::controllers::rollout::zookeeper

@@ -58,6 +58,8 @@ void ReadMemberStatus(const Json* status, MemberReading& member) {
   member.says_replicas = Find(*status, {"replicas"}) != nullptr;
   member.replicas = FindInt(*status, {"replicas"});
   member.ready = FindInt(*status, {"readyReplicas"});
+  member.updated = FindInt(*status, {"updatedReplicas"});
+  member.generation = FindInt(*status, {"observedGeneration"});
   member.servers.clear();
   for (const Json& server : FindArray(*status, {"members"})) member.servers.push_back(ReadServer(server));
   const int64_t leader = FindInt(*status, {"leaderID"});

@@ -47,7 +47,8 @@ struct MemberReading {
   std::string health;
   std::string message;                           ///< why it was not applied
   std::optional<std::string> observed_revision;  ///< the mark (MarkOf) that the status is about
-  int64_t replicas = 0, ready = 0;
+  int64_t replicas = 0, ready = 0, updated = 0;
+  int64_t generation = 0;  ///< of its ZooKeeper that the status is about; 0: it does not say
   bool says_replicas = false;
   std::vector<Server> servers;
 

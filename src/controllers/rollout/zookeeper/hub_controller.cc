@@ -165,6 +165,7 @@ class ElectedController final : public HubController {
     base::log::Info("this replica carries the rollouts out");
     metrics_.SetLeading(true);
     if (context_.started_leading) context_.started_leading();
+    reconciler_.BeginTerm();
     term_.emplace(context_, strand_, reconciler_);
   }
 

@@ -263,6 +263,21 @@ TEST_F(HubControllerTest, OneOfTwoReplicasActsAndTheOtherTakesOver) {
   EXPECT_TRUE(executor.RunUntil([&] { return first.controller->leading(); }, 20s)) << "the Lease was given up";
 }
 
+TEST_F(HubControllerTest, ADeadlineCountsFromWhenTheLeaderBeganToLook) {
+  SetSpec("3.8.4");
+  auto first = std::make_unique<Replica>("a", executor, api, metrics);
+  ASSERT_TRUE(Settle());
+  karmada.holds = true;
+  SetSpec("3.8.5");
+  executor.RunFor(9min);
+  first.reset();
+  Replica second("b", executor, api, metrics);
+  executor.RunFor(9min);
+  EXPECT_EQ(Phase(), "Deploying") << "what the one before wrote is of another clock";
+  executor.RunFor(3min);
+  EXPECT_EQ(Phase(), "Paused");
+}
+
 TEST_F(HubControllerTest, BadInputIsAConditionAndNothingElse) {
   Replica replica("a", executor, api, metrics);
   SetSpec("3.8.4", R"(, "rollout": {"order": ["m1", "m1", "m2"]})");

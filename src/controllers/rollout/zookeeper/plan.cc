@@ -147,6 +147,7 @@ class Planner {
     Situation situation;
     situation.policy = spec_.policy;
     situation.now = input_.now;
+    situation.watched_since = input_.watched_since;
     situation.no_target_reason = schedule_.reason;
     situation.no_target = schedule_.message;
     const Revision* base = state_.Find(next.base);

@@ -22,6 +22,7 @@ struct PlanInput {
   kube::ManifestObject object;  ///< the MultiClusterZooKeeper
   FleetObjects fleet;
   base::Time now{};
+  base::Time watched_since{};  ///< by the same clock: no deadline has passed unseen before (Situation)
 };
 
 struct ObjectRef {

@@ -191,6 +191,14 @@ bool Passage::CanMend(const std::string& cluster) const {
   return spec.order.empty() && ReadyIds(fleet.Of(cluster), own) != own;
 }
 
+/// Servers that are replaced stop before they run again, so what counts before what runs is how many have been. A status from
+/// before the change may say that all have: it is of an older generation.
+std::vector<int64_t> Passage::AdvanceOf(const std::string& cluster, const MemberReading& member) const {
+  const auto given = state.rollout.clusters.find(cluster);
+  const bool observed = given != state.rollout.clusters.end() && member.observed_revision == MarkOf(given->second);
+  return {observed ? 1 : 0, member.generation, member.updated, member.ready, member.Running()};
+}
+
 ClusterFacts Passage::FactsOf(const std::string& cluster) const {
   const MemberReading& member = fleet.Of(cluster);
   ClusterFacts facts;
@@ -199,6 +207,7 @@ ClusterFacts Passage::FactsOf(const std::string& cluster) const {
   facts.ready = member.reachable && facts.waits_for.empty();
   facts.progress = fmt::format("{} running, {} ready, revision {}", member.Running(), member.ready,
                                member.observed_revision.value_or("not observed"));
+  facts.advance = AdvanceOf(cluster, member);
   if (revision != nullptr) facts.gate = Gate(cluster);
   if (!facts.gate.empty()) facts.gate_reason = reasons::kQuorumBudgetExhausted;
   // A list of servers is never gone back to by itself: somebody may have counted by it.

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "controllers/rollout/machine.h"
 #include "controllers/rollout/zookeeper/ensemble_state.h"
@@ -36,6 +37,7 @@ struct Passage {
 
  private:
   Ids All(const Revision& list) const;
+  std::vector<int64_t> AdvanceOf(const std::string& cluster, const MemberReading& member) const;
   std::string WhyNotReady(const std::string& cluster) const;
   std::string Gate(const std::string& cluster) const;
   std::string FirstGate(const std::string& cluster) const;
