@@ -111,6 +111,7 @@ base::Result<ReconcileResult> EnsembleReconciler::CarryOut(const std::string& ke
   EVENKEEL_ASSIGN(const HubReading reading, ReadHub(context_.hub, ensemble));
   const bool deleted = IsDeleted(ensemble);
   if (!deleted && !reading.missing_kind.empty()) {
+    EVENKEEL_TRY(Repair(key, ensemble, reading));
     return Refuse(std::move(ensemble), events::kKindMissing.reason,
                   "the hub does not serve " + reading.missing_kind + ": is Karmada installed there?");
   }
@@ -118,8 +119,8 @@ base::Result<ReconcileResult> EnsembleReconciler::CarryOut(const std::string& ke
   input.object = {Json(ensemble, {}), ""};
   input.fleet = reading.Objects();
   input.now = context_.clock.Now();
-  const auto plan = PlanRollout(input);
   input.watched_since = watched_since_.try_emplace(key, input.now).first->second;
+  const auto plan = PlanRollout(input);
   if (!plan) {
     EVENKEEL_TRY(Repair(key, ensemble, reading));
     const auto& reason = IsAboutSpec(plan.error()) ? events::kInvalidSpec.reason : events::kInvalidStatus.reason;
@@ -128,6 +129,7 @@ base::Result<ReconcileResult> EnsembleReconciler::CarryOut(const std::string& ke
   if (const auto taken = TryTemplate(*plan, reading); !taken) {
     const base::Code code = taken.error().code();
     if (code == base::Code::kNotFound) {
+      EVENKEEL_TRY(Repair(key, ensemble, reading));
       return Refuse(std::move(ensemble), events::kKindMissing.reason,
                     "the hub does not serve " + ZooKeepers().QualifiedPlural());
     }
@@ -157,7 +159,7 @@ base::Result<ReconcileResult> EnsembleReconciler::CarryOut(const std::string& ke
 }
 
 base::Status EnsembleReconciler::Repair(const std::string& key, const Json& ensemble, const HubReading& reading) {
-  if (!reading.missing_kind.empty()) return {};
+  if (!reading.serves_overrides) return {};
   PlanInput input;
   input.object = {Json(ensemble, {}), ""};
   input.fleet = reading.Objects();
@@ -167,7 +169,7 @@ base::Status EnsembleReconciler::Repair(const std::string& key, const Json& ense
   if (!repairs || repairs->empty()) return {};
   for (const Json& desired : *repairs) EVENKEEL_TRY(Apply(desired, reading, false));
   context_.metrics.CountTransition(key, events::kDriftRepaired.reason);
-  context_.events.Normal(ensemble, events::kDriftRepaired.reason, "overrides are as they were while the spec cannot be used");
+  context_.events.Normal(ensemble, events::kDriftRepaired.reason, "overrides are as they were while nothing can be planned");
   return {};
 }
 

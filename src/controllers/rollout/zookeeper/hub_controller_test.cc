@@ -393,6 +393,12 @@ TEST_F(HubControllerTest, AnOverrideDeletedWhileTheSpecOrTheTemplateCannotBeUsed
   executor.RunFor(5s);
   EXPECT_EQ(Condition("Degraded", "reason"), "InvalidSpec") << "and not the status";
   comes_back();
+  replica.hub.refuses.clear();
+  replica.hub.missing = {"propagationpolicies"};
+  SetSpec("3.8.4", R"(, "naming": {"stride": 10})");
+  executor.RunFor(5s);
+  EXPECT_EQ(Condition("Degraded", "reason"), "KindMissing");
+  comes_back();
 }
 
 TEST_F(HubControllerTest, AStatusThatIsEmptiedStopsNobody) {

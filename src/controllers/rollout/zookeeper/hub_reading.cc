@@ -80,6 +80,7 @@ base::Result<HubReading> ReadHub(client::Client& hub, const Json& ensemble) {
   const bool exports = FindString(ensemble, {"spec", "naming", "mode"}, "clusterset") == "clusterset";
   for (const kube::Resource* kind : ChildKinds()) {
     EVENKEEL_TRY(AppendAll(hub, *kind, ns, kind != &karmada::ServiceExports() || exports, reading, reading.children));
+    if (kind == &karmada::OverridePolicies()) reading.serves_overrides = reading.missing_kind.empty();
   }
   EVENKEEL_TRY(AppendAll(hub, karmada::Clusters(), "", true, reading, reading.clusters));
   return reading;

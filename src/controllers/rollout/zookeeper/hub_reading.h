@@ -21,6 +21,7 @@ const kube::Resource* FindKind(std::string_view kind);
 struct HubReading {
   base::Json zookeeper, binding;  ///< null: not there
   std::vector<base::Json> children, clusters;
+  bool serves_overrides = true;
   /// "overridepolicies.policy.karmada.io": a kind that the hub does not serve and the ensemble needs; "": none.
   std::string missing_kind;
 
