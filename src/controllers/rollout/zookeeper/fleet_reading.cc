@@ -135,11 +135,16 @@ FleetReading ReadFleet(const FleetObjects& objects, const std::set<std::string>&
     if (member == fleet.members.end()) continue;
     member->second.applied = true;
     ReadMemberStatus(Find(*object, {"status"}), member->second);
-    const bool caught_up = FindInt(*object, {"status", "observedGeneration"}) == FindInt(*object, {"metadata", "generation"});
-    const bool all_ready = member->second.ready == FindInt(*object, {"spec", "replicas"}, member->second.ready);
-    member->second.health = caught_up && all_ready ? "Healthy" : "Unhealthy";
+    member->second.health = IsHealthy(*object) ? "Healthy" : "Unhealthy";
   }
   return fleet;
+}
+
+int64_t ReplicasOf(const Json& zookeeper) { return FindInt(zookeeper, {"spec", "replicas"}, 1); }
+
+bool IsHealthy(const Json& zookeeper) {
+  const bool caught_up = FindInt(zookeeper, {"status", "observedGeneration"}) == FindInt(zookeeper, {"metadata", "generation"});
+  return caught_up && FindInt(zookeeper, {"status", "readyReplicas"}) == ReplicasOf(zookeeper);
 }
 
 Ids IdsOf(const Naming& naming, const Identities& identities, const std::string& cluster, int64_t share) {

@@ -64,12 +64,20 @@ struct FleetReading {
   const MemberReading& Of(const std::string& cluster) const;
 };
 
+/// That a ZooKeeper is to have; 1 where it does not say.
+int64_t ReplicasOf(const base::Json& zookeeper);
+/// What Karmada is told of a member's ZooKeeper: it has seen its present spec, and all its servers are ready.
+bool IsHealthy(const base::Json& zookeeper);
+
 /// Of these clusters. Never fails: what is missing or ill-formed counts as not ready.
 FleetReading ReadFleet(const FleetObjects& objects, const std::set<std::string>& clusters);
 
 /// Ids of a list's servers, and which of them are ready and in sync.
 using Ids = std::set<int64_t>;
 Ids IdsOf(const Naming& naming, const Identities& identities, const std::string& cluster, int64_t share);
+/// Whether the member has seen its present spec is not asked, or whoever is merely told who leaves elsewhere would count as
+/// down for a moment. A status from before something that may stop servers does not pass all the same: a cluster that was given
+/// a revision, or is to hold, has to echo the mark of it before the next one begins.
 Ids ReadyIds(const MemberReading& member, const Ids& ids);
 
 struct Leader {

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "controllers/rollout/zookeeper/definitions.h"
+#include "controllers/rollout/zookeeper/fleet_reading.h"
 #include "controllers/rollout/zookeeper/needs.h"
 #include "controllers/rollout/zookeeper/render.h"
 #include "controllers/rollout/zookeeper/servers_spec.h"
@@ -43,8 +44,6 @@ JsonObject Patched(const Json& from, const Json& to) {
   response["patch"] = base::Base64Encode(base::ToText(Json(patch)));
   return response;
 }
-
-int64_t ReplicasOf(const Json& object) { return FindInt(object, {"spec", "replicas"}, 1); }
 
 JsonObject InterpretReplica(const Json& object) {
   JsonObject response = Success();
@@ -127,9 +126,8 @@ JsonObject AggregateStatus(const Json& object, const JsonArray& items) {
 }
 
 JsonObject InterpretHealth(const Json& object) {
-  const bool caught_up = FindInt(object, {"status", "observedGeneration"}) == FindInt(object, {"metadata", "generation"});
   JsonObject response = Success();
-  response["healthy"] = caught_up && FindInt(object, {"status", "readyReplicas"}) == ReplicasOf(object);
+  response["healthy"] = IsHealthy(object);
   return response;
 }
 

@@ -1,5 +1,6 @@
 #include "controllers/rollout/zookeeper/render.h"
 
+#include "client/definitions.h"
 #include "controllers/rollout/zookeeper/definitions.h"
 
 namespace evenkeel::controllers::rollout::zookeeper {
@@ -32,23 +33,6 @@ JsonArray Names(const std::set<std::string>& clusters) {
   JsonArray names;
   for (const std::string& cluster : clusters) names.push_back(Json(cluster));
   return names;
-}
-
-bool SaysAll(const Json& existing, const Json& desired) {
-  if (desired.is_object()) {
-    if (!existing.is_object()) return false;
-    for (const auto& [key, value] : desired.get_object()) {
-      const Json* found = base::Find(existing.get_object(), key);
-      if (found == nullptr || !SaysAll(*found, value)) return false;
-    }
-    return true;
-  }
-  if (!desired.is_array()) return base::Equal(existing, desired);
-  if (!existing.is_array() || existing.get_array().size() != desired.get_array().size()) return false;
-  for (size_t i = 0; i < desired.get_array().size(); ++i) {
-    if (!SaysAll(existing.get_array()[i], desired.get_array()[i])) return false;
-  }
-  return true;
 }
 
 }  // namespace
@@ -154,14 +138,14 @@ PlacementTurn NextPlacement(const FleetObjects& fleet, const Json* present, cons
   const Json* seen = base::Find(*fleet.binding, {"spec", "placement"});
   const int64_t had = base::FindInt(*fleet.zookeeper, {"spec", "replicas"}, wanted);
   // Bindings of old versions do not say.
-  const bool is_there = Says(*present, policy), is_seen = is_there && (seen == nullptr || SaysAll(*seen, placement));
+  const bool is_there = Says(*present, policy), is_seen = is_there && (seen == nullptr || client::SaysAll(*seen, placement));
   if (had > wanted && !is_seen) turn.replicas = had;
   turn.policy_waits = base::FindInt(*fleet.binding, {"spec", "replicas"}) < wanted && !is_there;
   return turn;
 }
 
 bool Says(const Json& existing, const Json& desired) {
-  if (!SaysAll(existing, desired)) return false;
+  if (!client::SaysAll(existing, desired)) return false;
   const Json* rules = base::Find(desired, {"spec", "overrideRules"});
   return rules == nullptr || base::Equal(*base::Find(existing, {"spec", "overrideRules"}), *rules);
 }
