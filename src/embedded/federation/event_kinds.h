@@ -9,6 +9,8 @@ using client::EventKind;
 
 inline constexpr EventKind kInvalidPolicy{"InvalidPolicy", true, "PropagationPolicy, ClusterPropagationPolicy",
                                           "the policy cannot be used"};
+inline constexpr EventKind kInvalidInterpreter{"InvalidInterpreter", true, "ResourceInterpreterWebhookConfiguration",
+                                               "the webhooks cannot be asked: none of the object's is"};
 inline constexpr EventKind kSyncWorkFailed{"SyncWorkFailed", true, "ResourceBinding",
                                            "what a cluster is to get cannot be made"};
 inline constexpr EventKind kApplyOverridePolicyFailed{"ApplyOverridePolicyFailed", true, "the object that is propagated",
@@ -18,7 +20,7 @@ inline constexpr EventKind kInvalidEndpointSlice{"InvalidEndpointSlice", true, "
 inline constexpr EventKind kServiceNameTaken{"ServiceNameTaken", true, "ServiceImport",
                                              "there is a Service of the name that would be derived"};
 
-inline constexpr EventKind kAll[] = {kInvalidPolicy, kSyncWorkFailed, kApplyOverridePolicyFailed, kInvalidEndpointSlice,
-                                     kServiceNameTaken};
+inline constexpr EventKind kAll[] = {kInvalidPolicy,        kInvalidInterpreter, kSyncWorkFailed, kApplyOverridePolicyFailed,
+                                     kInvalidEndpointSlice, kServiceNameTaken};
 
 }  // namespace evenkeel::embedded::federation::events

@@ -3,6 +3,8 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "embedded/federation/bindings.h"
+#include "embedded/federation/event_kinds.h"
+#include "embedded/federation/validation.h"
 #include "kube/karmada.h"
 
 namespace evenkeel::embedded::federation {
@@ -88,9 +90,15 @@ Hub::Hub(client::Client& client_in, std::shared_ptr<base::Strand> strand_in, bas
       interpreters(client, karmada::ResourceInterpreterWebhookConfigurations(), {}, strand, clock, random.Fork("interpreters")),
       templates(client, {}, strand, clock, random.Fork("templates")) {
   works.AddHandler([this](const ObjectPointer& before, const ObjectPointer& after) { IndexWork(before, after); });
-  interpreters.AddHandler([this](const ObjectPointer&, const ObjectPointer&) {
+  interpreters.AddHandler([this](const ObjectPointer&, const ObjectPointer& after) {
+    if (after != nullptr) {
+      if (const auto valid = ValidateInterpreter(*after->json); !valid)
+        events.Warning(*after->json, events::kInvalidInterpreter.reason, valid.error().message());
+    }
     std::vector<Json> configurations;
-    for (const auto& [key, object] : interpreters.items()) configurations.push_back(*object->json);
+    for (const auto& [key, object] : interpreters.items()) {
+      if (ValidateInterpreter(*object->json)) configurations.push_back(*object->json);
+    }
     interpreter.SetConfigurations(std::move(configurations));
   });
 }

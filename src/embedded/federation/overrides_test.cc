@@ -227,5 +227,25 @@ TEST(ValidationTest, O42ToO45Propagation) {
   EXPECT_NE(error("{resourceSelectors: [{apiVersion: v1, kind: ConfigMap, namespace: other}]}"), "");
 }
 
+TEST(ValidationTest, Interpreters) {
+  const auto error = [](const std::string& name, const std::string& config, const std::string& operations) {
+    const auto valid =
+        ValidateInterpreter(Yaml("{webhooks: [{name: " + name + ", clientConfig: {" + config + "}, rules: [{operations: [" +
+                                 operations + "], apiGroups: [g], apiVersions: ['*'], kinds: [K]}]}]}"));
+    return valid ? std::string() : valid.error().message();
+  };
+  const std::string name = "k.g.example", url = "url: 'https://h/i'";
+  EXPECT_EQ(error(name, url, "Retain, ReviseReplica"), "");
+  EXPECT_EQ(error(name, "service: {namespace: n, name: s}", "'*'"), "");
+  EXPECT_EQ(error("k.g", url, "Retain"), "webhooks[0].name: should be a domain with at least three segments separated by dots");
+  EXPECT_EQ(error(name, "", "Retain"), "webhooks[0].clientConfig: exactly one of url or service is required");
+  EXPECT_EQ(error(name, url + ", service: {namespace: n, name: s}", "Retain"),
+            "webhooks[0].clientConfig: exactly one of url or service is required");
+  EXPECT_EQ(error(name, url, "'*', Retain"),
+            "webhooks[0].rules[0].operations: if '*' is present, must not specify other operations");
+  EXPECT_EQ(error(name, url, "Prune"), "webhooks[0].rules[0].operations: unsupported value: \"Prune\"");
+  EXPECT_EQ(error(name, url, ""), "webhooks[0].rules[0].operations: at least one is required");
+}
+
 }  // namespace
 }  // namespace evenkeel::embedded::federation

@@ -21,6 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   static_cast<void>(embedded::federation::ValidateOverride(*parsed));
   static_cast<void>(embedded::federation::ValidatePropagation(*parsed));
+  static_cast<void>(embedded::federation::ValidateInterpreter(*parsed));
   static_cast<void>(embedded::federation::ApplyOverriders(object, *parsed));
   return 0;
 }

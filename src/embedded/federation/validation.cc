@@ -1,5 +1,9 @@
 #include "embedded/federation/validation.h"
 
+#include <algorithm>
+#include <set>
+
+#include "embedded/federation/interpreter_protocol.h"
 #include "kube/object.h"
 
 namespace evenkeel::embedded::federation {
@@ -46,7 +50,63 @@ base::Status ValidateRule(const Json& overriders, const std::string& field) {
   return {};
 }
 
+constexpr const char* kRuleLists[] = {"operations", "apiGroups", "apiVersions", "kinds"};
+constexpr const char* kOperations[] = {"*",
+                                       kInterpretReplica,
+                                       "InterpretComponent",
+                                       kReviseReplica,
+                                       kRetain,
+                                       kAggregateStatus,
+                                       kInterpretStatus,
+                                       kInterpretHealth,
+                                       kInterpretDependency};
+
+base::Status ValidateInterpreterRule(const Json& rule, const std::string& at) {
+  for (const char* list : kRuleLists) {
+    const base::JsonArray& items = FindArray(rule, {list});
+    if (items.empty()) return Refuse(at + "." + list, "at least one is required");
+    for (const Json& item : items) {
+      if (item.is_string() && item.get_string() == "*" && items.size() > 1)
+        return Refuse(at + "." + list, "if '*' is present, must not specify other " + std::string(list));
+    }
+  }
+  for (const Json& operation : FindArray(rule, {"operations"})) {
+    const std::string_view name = operation.is_string() ? std::string_view(operation.get_string()) : "";
+    if (std::ranges::find(kOperations, name) == std::end(kOperations))
+      return Refuse(at + ".operations", "unsupported value: \"" + std::string(name) + "\"");
+  }
+  return {};
+}
+
+/// A name of at least three labels, so that it does not clash with those of others.
+bool IsFullyQualified(std::string_view name) {
+  constexpr int kLeastDots = 2;
+  return kube::CheckDnsSubdomain(name).empty() && std::ranges::count(name, '.') >= kLeastDots;
+}
+
 }  // namespace
+
+base::Status ValidateInterpreter(const Json& configuration) {
+  std::set<std::string_view> names;
+  const base::JsonArray& webhooks = FindArray(configuration, {"webhooks"});
+  for (size_t i = 0; i < webhooks.size(); ++i) {
+    const Json& webhook = webhooks[i];
+    const std::string at = "webhooks[" + std::to_string(i) + "]";
+    const std::string_view name = FindString(webhook, {"name"});
+    if (!IsFullyQualified(name)) {
+      return Refuse(at + ".name", "should be a domain with at least three segments separated by dots");
+    }
+    if (!names.insert(name).second) return Refuse(at + ".name", "is the name of another webhook, too");
+    const Json *url = Find(webhook, {"clientConfig", "url"}), *service = Find(webhook, {"clientConfig", "service"});
+    if ((url == nullptr) == (service == nullptr))
+      return Refuse(at + ".clientConfig", "exactly one of url or service is required");
+    const base::JsonArray& rules = FindArray(webhook, {"rules"});
+    for (size_t j = 0; j < rules.size(); ++j) {
+      EVENKEEL_TRY(ValidateInterpreterRule(rules[j], at + ".rules[" + std::to_string(j) + "]"));
+    }
+  }
+  return {};
+}
 
 base::Status ValidatePropagation(const Json& policy) {
   const std::string_view ns = kube::NamespaceOf(policy);

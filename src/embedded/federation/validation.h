@@ -1,4 +1,4 @@
-// What a schema cannot say of policies: Karmada's admission checks. kInvalid in its words, with the field.
+// What a schema cannot say of policies and interpreters: Karmada's admission checks. kInvalid in its words, with the field.
 #pragma once
 
 #include "base/json.h"
@@ -9,5 +9,7 @@ namespace evenkeel::embedded::federation {
 base::Status ValidatePropagation(const base::Json& policy);
 /// An OverridePolicy or ClusterOverridePolicy.
 base::Status ValidateOverride(const base::Json& policy);
+/// A ResourceInterpreterWebhookConfiguration.
+base::Status ValidateInterpreter(const base::Json& configuration);
 
 }  // namespace evenkeel::embedded::federation
