@@ -78,6 +78,13 @@ Result<std::string> ReadFile(const std::string& path, size_t bytes_max) {
 Status WriteFile(const std::string& path, std::string_view content, unsigned mode) {
   static std::atomic<uint64_t> counter{0};
   const std::string doing = "writing " + path;
+  // A device or a pipe, /dev/null or /dev/stdout, is written to: a file in its place would be the end of it.
+  struct stat there{};
+  if (::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode)) {
+    const FileDescriptor fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (fd.get() < 0) return SystemError(doing, errno);
+    return WriteAll(fd.get(), content, doing);
+  }
   const std::string temporary = path + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(++counter);
   if (auto written = WriteTemporary(temporary, content, mode, doing); !written) {
     ::unlink(temporary.c_str());

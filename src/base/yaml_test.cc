@@ -1,5 +1,6 @@
 #include "base/yaml.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -227,6 +228,20 @@ TEST_F(FileTest, WrittenFilesReadBackWithTheirMode) {
   struct stat info{};
   ASSERT_EQ(::stat(path_.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
+}
+
+TEST_F(FileTest, APipeIsWrittenToAndStays) {
+  ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  const int reader = ::open(path_.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  EXPECT_TRUE(WriteFile(path_, "12345"));
+  char buffer[8] = {};
+  EXPECT_EQ(::read(reader, buffer, sizeof buffer), 5);
+  EXPECT_STREQ(buffer, "12345");
+  ::close(reader);
+  struct stat info{};
+  ASSERT_EQ(::stat(path_.c_str(), &info), 0);
+  EXPECT_TRUE(S_ISFIFO(info.st_mode));
 }
 
 TEST_F(FileTest, ErrorsSayWhatIsWrong) {
