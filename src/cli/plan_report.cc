@@ -7,6 +7,7 @@
 
 #include "controllers/balancer/node_loads.h"
 #include "controllers/balancer/node_sets.h"
+#include "sim/report_parts.h"
 
 namespace evenkeel::cli {
 namespace {
@@ -19,14 +20,14 @@ using base::FindString;
 using base::Json;
 using base::JsonArray;
 using base::JsonObject;
+using sim::kReportRowsMax;
+using sim::PutMoves;
+using sim::ReportFact;
+using sim::ReportHead;
+using sim::ReportTables;
 
 /// More side by side, or more of such pictures, and nobody sees anything: the largest are shown.
 constexpr size_t kBarsMax = 40, kMetricsMax = 6;
-/// More rows than these belong into -o json.
-constexpr size_t kRowsMax = 2'000;
-
-Json Fact(std::string_view name, const std::string& value) { return JsonArray{Json(name), Json(value)}; }
-
 Json CellAt(const Json& object, std::initializer_list<std::string_view> path) {
   const Json* value = Find(object, path);
   if (value == nullptr || value->is_null()) return Json();
@@ -44,25 +45,6 @@ std::string JoinedTexts(const JsonArray& texts) {
   for (const Json& item : texts) text += (text.empty() ? "" : ", ") + std::string(item.as_string());
   return text;
 }
-
-/// Tables without rows are left out.
-class Tables {
- public:
-  void Add(const std::string& title, std::initializer_list<std::string_view> columns, JsonArray rows) {
-    if (rows.empty()) return;
-    std::string shown = title;
-    if (rows.size() > kRowsMax) {
-      shown += fmt::format(" (the first {} of {})", kRowsMax, rows.size());
-      rows.resize(kRowsMax);
-    }
-    tables_.push_back(
-        JsonObject{{"title", shown}, {"columns", JsonArray(columns.begin(), columns.end())}, {"rows", std::move(rows)}});
-  }
-  JsonArray Take() { return std::move(tables_); }
-
- private:
-  JsonArray tables_;
-};
 
 /// What stands side by side under one name.
 struct Bar {
@@ -91,10 +73,6 @@ Json Bars(std::string title, std::string_view unit, std::string_view x, std::vec
   JsonObject series{{"title", title}, {"x", x}, {"t", JsonArray()}, {"names", std::move(names)}, {"lines", std::move(lines)}};
   if (!unit.empty()) series["unit"] = unit;
   return series;
-}
-
-JsonObject Page(std::string_view kind, std::string_view title, const std::string& subtitle) {
-  return {{"kind", kind}, {"title", title}, {"subtitle", subtitle}};
 }
 
 Json ShardBars(const char* field, const char* title, const Json& plan, const Json& current) {
@@ -155,7 +133,7 @@ std::vector<balancer::MetricId> ShownMetrics(const balancer::Cluster& cluster) {
 JsonArray ActionMoves(const Json& plan) {
   JsonArray moves;
   for (const Json& action : FindArray(plan, {"actions"})) {
-    if (moves.size() == kRowsMax) break;
+    if (moves.size() == kReportRowsMax) break;
     moves.push_back(
         JsonObject{{"t", 0},
                    {"cluster", ""},
@@ -171,11 +149,13 @@ JsonArray ActionMoves(const Json& plan) {
 }  // namespace
 
 JsonObject ShardsReport(const Json& plan, const Json& current) {
-  JsonArray facts{Fact("Method", std::string(FindString(plan, {"method"}))), Fact("Shards", NumberText(plan, {"replicas"})),
-                  Fact("Clusters", std::to_string(FindArray(plan, {"assignments"}).size())),
-                  Fact("Clusters that move", std::to_string(FindArray(plan, {"moves"}).size()))};
+  JsonArray facts{ReportFact("Method", std::string(FindString(plan, {"method"}))),
+                  ReportFact("Shards", NumberText(plan, {"replicas"})),
+                  ReportFact("Clusters", std::to_string(FindArray(plan, {"assignments"}).size())),
+                  ReportFact("Clusters that move", std::to_string(FindArray(plan, {"moves"}).size()))};
   JsonArray moves, rows;
   for (const Json& move : FindArray(plan, {"moves"})) {
+    if (moves.size() == kReportRowsMax) break;
     moves.push_back(JsonObject{{"t", 0},
                                {"cluster", ""},
                                {"object", FindString(move, {"cluster"})},
@@ -185,15 +165,15 @@ JsonObject ShardsReport(const Json& plan, const Json& current) {
   for (const Json& item : FindArray(plan, {"assignments"})) {
     rows.push_back(JsonArray{CellAt(item, {"cluster"}), CellAt(item, {"shard"}), CellAt(item, {"server"})});
   }
-  Tables tables;
+  ReportTables tables;
   tables.Add("Clusters", {"Cluster", "Shard", "Server"}, std::move(rows));
-  JsonObject data = Page(
+  JsonObject data = ReportHead(
       "plan shards", "Which shard each cluster belongs to",
       fmt::format("{} clusters over {} shards", FindArray(plan, {"assignments"}).size(), FindArray(plan, {"shards"}).size()));
   data["facts"] = std::move(facts);
   data["series"] = JsonArray{ShardBars("weight", "Weight by shard", plan, current),
                              ShardBars("clusters", "Clusters by shard", plan, current)};
-  data["moves"] = std::move(moves);
+  PutMoves(data, std::move(moves), FindArray(plan, {"moves"}).size());
   data["tables"] = tables.Take();
   return data;
 }
@@ -226,19 +206,21 @@ JsonObject ScaleReport(const Json& plan) {
   for (const Json& item : FindArray(plan, {"unremovable"})) {
     stays.push_back(JsonArray{CellAt(item, {"node"}), CellAt(item, {"reason"}), CellAt(item, {"pod"})});
   }
-  JsonArray facts{Fact("Cluster", std::string(FindString(plan, {"health", "status"}))),
-                  Fact("Nodes", NumberText(plan, {"health", "registered"})),
-                  Fact("Unready", NumberText(plan, {"health", "unready"})), Fact("Scale-ups", std::to_string(ups.size())),
-                  Fact("Nodes to go", std::to_string(downs.size()))};
-  if (Find(plan, {"stopped"}) != nullptr) facts.push_back(Fact("Stopped", std::string(FindString(plan, {"stopped", "why"}))));
-  Tables tables;
+  JsonArray facts{ReportFact("Cluster", std::string(FindString(plan, {"health", "status"}))),
+                  ReportFact("Nodes", NumberText(plan, {"health", "registered"})),
+                  ReportFact("Unready", NumberText(plan, {"health", "unready"})),
+                  ReportFact("Scale-ups", std::to_string(ups.size())), ReportFact("Nodes to go", std::to_string(downs.size()))};
+  if (Find(plan, {"stopped"}) != nullptr)
+    facts.push_back(ReportFact("Stopped", std::string(FindString(plan, {"stopped", "why"}))));
+  ReportTables tables;
   tables.Add("Scale up", {"Group", "From", "To", "For these pods"}, std::move(ups));
   tables.Add("Pods that stay pending", {"Pod", "Group", "Why"}, std::move(pending));
   tables.Add("Scale down", {"Node", "Why"}, std::move(downs));
   tables.Add("Not needed", {"Node", "Since"}, std::move(unneeded));
   tables.Add("Nodes that stay", {"Node", "Why", "Pod"}, std::move(stays));
   tables.Add("Node groups", {"Group", "Ready", "Target", "Min", "Max", "Backed off until"}, std::move(groups));
-  JsonObject data = Page("plan scale", "How many nodes the cluster gets", "one loop of the autoscaler, which changes nothing");
+  JsonObject data =
+      ReportHead("plan scale", "How many nodes the cluster gets", "one loop of the autoscaler, which changes nothing");
   data["facts"] = std::move(facts);
   data["series"] = JsonArray{Bars("Nodes by group", "", "node group", std::move(bars), "ready", "planned")};
   data["tables"] = tables.Take();
@@ -269,20 +251,21 @@ JsonObject BalanceReport(const balancer::Cluster& cluster, const balancer::Plan&
                                CellAt(plans[i], {"deviation", "before"}), CellAt(plans[i], {"deviation", "after"}),
                                CellAt(plans[i], {"why"})});
   }
-  Tables tables;
+  ReportTables tables;
   tables.Add("Imbalanced", {"Metric", "Node type", "Most", "Least", "Ratio", "Threshold", "Activity threshold"},
              std::move(imbalanced));
   tables.Add("Violated", {"Constraint", "Node", "Metric", "What"}, std::move(violations));
   tables.Add("Groups of services", {"Services", "Phase", "Deviation now", "Planned", "Why"}, std::move(groups));
   tables.Add("Not done", {"What", "Why"}, std::move(skipped));
-  JsonObject data = Page("plan balance", "Which node runs what",
-                         fmt::format("{} nodes, {} services", cluster.nodes.size(), cluster.services.size()));
-  data["facts"] = JsonArray{
-      Fact("Phase", std::string(FindString(json, {"phase"}))), Fact("Actions", std::to_string(actions.size())),
-      Fact("Deviation now", NumberText(json, {"deviation", "before"})),
-      Fact("Planned", NumberText(json, {"deviation", "after"})), Fact("Steps looked at", NumberText(json, {"evaluations"}))};
+  JsonObject data = ReportHead("plan balance", "Which node runs what",
+                               fmt::format("{} nodes, {} services", cluster.nodes.size(), cluster.services.size()));
+  data["facts"] = JsonArray{ReportFact("Phase", std::string(FindString(json, {"phase"}))),
+                            ReportFact("Actions", std::to_string(actions.size())),
+                            ReportFact("Deviation now", NumberText(json, {"deviation", "before"})),
+                            ReportFact("Planned", NumberText(json, {"deviation", "after"})),
+                            ReportFact("Steps looked at", NumberText(json, {"evaluations"}))};
   data["series"] = std::move(series);
-  data["moves"] = ActionMoves(json);
+  PutMoves(data, ActionMoves(json), FindArray(json, {"actions"}).size());
   data["tables"] = tables.Take();
   return data;
 }
@@ -308,14 +291,15 @@ JsonObject RolloutReport(const Json& plan) {
   for (const Json& object : FindArray(plan, {"delete"})) {
     then.push_back(JsonArray{Json("delete"), CellAt(object, {"kind"}), CellAt(object, {"name"})});
   }
-  Tables tables;
+  ReportTables tables;
   tables.Add("Steps of the rollout", {"Step", "Cluster", "State"}, std::move(steps));
   tables.Add("Next", {"Do", "Kind", "Name"}, std::move(then));
   tables.Add("Clusters", {"Cluster", "Servers", "Revision"}, std::move(clusters));
-  JsonObject data = Page("plan rollout", "In which order the ensemble changes", std::string(FindString(plan, {"message"})));
-  data["facts"] = JsonArray{Fact("Next", std::string(FindString(plan, {"reason"}))),
-                            Fact("Phase", std::string(FindString(status, {"phase"}, "Pending"))),
-                            Fact("Records", std::to_string(records.size()))};
+  JsonObject data =
+      ReportHead("plan rollout", "In which order the ensemble changes", std::string(FindString(plan, {"message"})));
+  data["facts"] = JsonArray{ReportFact("Next", std::string(FindString(plan, {"reason"}))),
+                            ReportFact("Phase", std::string(FindString(status, {"phase"}, "Pending"))),
+                            ReportFact("Records", std::to_string(records.size()))};
   data["tables"] = tables.Take();
   return data;
 }

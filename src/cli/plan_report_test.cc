@@ -74,6 +74,17 @@ TEST(PlanReportTest, ShardsAreComparedWithThePlanBefore) {
       << "nothing to compare with";
 }
 
+TEST(PlanReportTest, MovesThatDoNotFitAreCounted) {
+  base::JsonArray moves;
+  for (int i = 0; i < 2'005; ++i) {
+    moves.push_back(base::JsonObject{{"cluster", "c" + std::to_string(i)}, {"from", 0}, {"to", 1}});
+  }
+  const Json data = ShardsReport(base::JsonObject{{"moves", std::move(moves)}}, base::JsonObject{});
+  EXPECT_EQ(FindArray(data, {"moves"}).size(), 2'000u);
+  EXPECT_EQ(base::FindInt(data, {"movesTotal"}), 2'005);
+  EXPECT_TRUE(base::ToText(data.at("facts")).contains("the first 2000 of 2005")) << base::ToText(data.at("facts"));
+}
+
 TEST(PlanReportTest, ScaleSaysWhyPodsStayPendingAndNodesStay) {
   const std::string file = testing::TempDir() + "scale-report.yaml", report = testing::TempDir() + "scale-report.html";
   ASSERT_TRUE(base::WriteFile(file, R"(apiVersion: evenkeel.dev/v1alpha1

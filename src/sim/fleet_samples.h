@@ -28,6 +28,14 @@ struct ClusterSample {
   std::vector<NodeSample> nodes{};                 ///< by name
   int64_t wanted = 0;                              ///< nodes that its groups are to have
   int64_t running = 0, starting = 0, pending = 0;  ///< pods; starting: on a node, and not ready
+  /// Of one node, per hour, by group; not of groups without a price. Groups of one name may cost differently elsewhere.
+  std::map<uint32_t, double> prices{};
+
+  /// Of one node of the group, per hour; 0 without a price.
+  double PriceOf(uint32_t group) const {
+    const auto found = prices.find(group);
+    return found == prices.end() ? 0 : found->second;
+  }
 };
 
 struct FleetSample {
@@ -55,16 +63,11 @@ class FleetSamples {
   uint32_t NumberOf(std::string_view text);
   const std::string& TextOf(uint32_t number) const { return *texts_[number]; }
 
-  /// Of one node of a group, per hour.
-  void SetPrice(std::string_view group, double price) { prices_[NumberOf(group)] = price; }
-  const std::map<uint32_t, double>& prices() const { return prices_; }
-
  private:
   std::vector<FleetSample> all_;
   base::Duration interval_ = std::chrono::seconds(1), due_{};
   std::map<std::string, uint32_t, std::less<>> numbers_{{"", 0}};
   std::vector<const std::string*> texts_{&numbers_.begin()->first};
-  std::map<uint32_t, double> prices_;
 };
 
 struct RecordedMove {

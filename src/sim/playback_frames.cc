@@ -85,11 +85,13 @@ Json ClustersOf(const FleetSamples& samples, const FleetSample& sample, size_t n
 }
 
 /// Of every so many samples; empty when they would be too large.
-JsonArray FramesOf(const FleetSamples& samples, size_t every, size_t nodes_per_cell) {
+JsonArray FramesOf(const FleetSamples& samples, size_t every, size_t nodes_per_cell, const ReportProgress& on_progress) {
   JsonArray frames;
   Json before;
   size_t bytes = 0;
   const auto& all = samples.all();
+  // The last one is always among them.
+  const size_t total = (all.size() + every - 2) / every + 1;
   for (size_t i = 0; i < all.size(); ++i) {
     if (i % every != 0 && i + 1 != all.size()) continue;
     Json clusters = ClustersOf(samples, all[i], nodes_per_cell);
@@ -103,18 +105,19 @@ JsonArray FramesOf(const FleetSamples& samples, size_t every, size_t nodes_per_c
     bytes += base::ToText(frame).size();
     if (bytes > kFramesBytesMax && every < all.size()) return {};
     frames.push_back(std::move(frame));
+    if (on_progress) on_progress(frames.size(), total);
   }
   return frames;
 }
 
 }  // namespace
 
-JsonArray PlaybackFrames(const FleetSamples& samples) {
+JsonArray PlaybackFrames(const FleetSamples& samples, const ReportProgress& on_progress) {
   if (samples.all().empty()) return {};
   const size_t nodes_per_cell = NodesPerCell(samples);
   size_t every = 1;
-  JsonArray frames = FramesOf(samples, every, nodes_per_cell);
-  while (frames.empty()) frames = FramesOf(samples, every *= 2, nodes_per_cell);
+  JsonArray frames = FramesOf(samples, every, nodes_per_cell, on_progress);
+  while (frames.empty()) frames = FramesOf(samples, every *= 2, nodes_per_cell, on_progress);
   return frames;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "sim/report_parts.h"
 #include "sim/report_series.h"
 
 namespace evenkeel::sim {
@@ -14,8 +15,6 @@ using base::Json;
 using base::JsonArray;
 using base::JsonObject;
 
-/// More than these, and a table is cut off and says so.
-constexpr size_t kRowsMax = 2'000;
 /// A distribution with more values keeps so many of them, evenly.
 constexpr size_t kValuesMax = 20'000;
 
@@ -31,17 +30,6 @@ std::string ClockText(Duration at) {
 
 std::string SpanText(Duration duration) {
   return base::FormatDuration(std::chrono::round<std::chrono::milliseconds>(duration));
-}
-
-Json Fact(std::string_view name, std::string_view value) { return JsonArray{Json(name), Json(value)}; }
-
-Json TableOf(const std::string& title, const std::vector<std::string>& columns, JsonArray rows) {
-  std::string shown = title;
-  if (rows.size() > kRowsMax) {
-    shown += fmt::format(" (the first {} of {})", kRowsMax, rows.size());
-    rows.resize(kRowsMax);
-  }
-  return JsonObject{{"title", shown}, {"columns", JsonArray(columns.begin(), columns.end())}, {"rows", std::move(rows)}};
 }
 
 void AddDistribution(JsonArray& distributions, const std::string& title, const std::vector<Duration>& sorted) {
@@ -97,7 +85,7 @@ JsonArray HandoverRows(const Recording& recording) {
 JsonArray MovesOf(const Recording& recording) {
   JsonArray moves;
   for (const RecordedMove& move : recording.moves) {
-    if (moves.size() == kRowsMax) break;
+    if (moves.size() == kReportRowsMax) break;
     moves.push_back(JsonObject{{"t", ReportSeconds(move.at)},
                                {"cluster", move.cluster},
                                {"object", move.object},
@@ -115,12 +103,18 @@ bool IsNews(const TimelineEntry& entry) {
          entry.event == "wish" || entry.event == "record" || entry.event == "server stopped";
 }
 
-void AddCost(const FleetSamples& samples, JsonArray& facts, JsonArray& tables) {
+bool HasPrices(const FleetSamples& samples) {
+  return std::ranges::any_of(samples.all(), [](const FleetSample& sample) {
+    return std::ranges::any_of(sample.clusters, [](const ClusterSample& cluster) { return !cluster.prices.empty(); });
+  });
+}
+
+void AddCost(const FleetSamples& samples, JsonArray& facts, ReportTables& tables) {
   const auto hours = HoursOfGroups(samples);
   if (hours.empty()) return;
   GroupHours all;
   JsonArray rows;
-  const bool priced = !samples.prices().empty();
+  const bool priced = HasPrices(samples);
   for (const auto& [group, of_group] : hours) {
     all.node_hours += of_group.node_hours;
     all.cost += of_group.cost;
@@ -128,28 +122,25 @@ void AddCost(const FleetSamples& samples, JsonArray& facts, JsonArray& tables) {
     if (priced) row.push_back(std::round(of_group.cost * 1000) / 1000);
     rows.push_back(std::move(row));
   }
-  facts.push_back(Fact("Node hours", fmt::format("{:.1f}", all.node_hours)));
-  if (priced) facts.push_back(Fact("Cost", fmt::format("{:.2f}", all.cost)));
-  tables.push_back(priced ? TableOf("Cost", {"Group", "Node hours", "Cost"}, std::move(rows))
-                          : TableOf("Node hours", {"Group", "Node hours"}, std::move(rows)));
-}
-
-JsonObject Page(const std::string& title, const std::string& subtitle) {
-  return {{"kind", "simulate"}, {"title", title}, {"subtitle", subtitle}};
+  facts.push_back(ReportFact("Node hours", fmt::format("{:.1f}", all.node_hours)));
+  if (priced) facts.push_back(ReportFact("Cost", fmt::format("{:.2f}", all.cost)));
+  if (priced) return tables.Add("Cost", {"Group", "Node hours", "Cost"}, std::move(rows));
+  tables.Add("Node hours", {"Group", "Node hours"}, std::move(rows));
 }
 
 JsonArray FactsOf(const SimulationReport& report) {
-  JsonArray facts{Fact("Seed", std::to_string(report.seed)), Fact("Simulated", SpanText(report.virtual_time)),
-                  Fact("Checks", report.passed() ? "all held" : fmt::format("{} broken", report.violations.size()))};
-  facts.push_back(Fact("Longest without an owner", SpanText(report.longest_unowned)));
+  JsonArray facts{ReportFact("Seed", std::to_string(report.seed)), ReportFact("Simulated", SpanText(report.virtual_time)),
+                  ReportFact("Checks", report.passed() ? "all held" : fmt::format("{} broken", report.violations.size()))};
+  facts.push_back(ReportFact("Longest without an owner", SpanText(report.longest_unowned)));
   const Recording& recording = *report.recording;
   if (report.autoscaling) {
-    facts.push_back(Fact("Nodes joined, gone", fmt::format("{}, {}", report.autoscaling->joined, report.autoscaling->gone)));
+    facts.push_back(
+        ReportFact("Nodes joined, gone", fmt::format("{}, {}", report.autoscaling->joined, report.autoscaling->gone)));
   }
   if (!recording.waited.empty()) {
-    facts.push_back(Fact("Pods waited, 90 %", SpanText(Percentile(recording.waited, 0.9))));
+    facts.push_back(ReportFact("Pods waited, 90 %", SpanText(Percentile(recording.waited, 0.9))));
   }
-  if (report.movements) facts.push_back(Fact("Pods moved", std::to_string(*report.movements)));
+  if (report.movements) facts.push_back(ReportFact("Pods moved", std::to_string(*report.movements)));
   return facts;
 }
 
@@ -164,47 +155,45 @@ JsonArray NewsRows(const SimulationReport& report) {
 
 }  // namespace
 
-JsonObject ReportData(const SimulationReport& report) {
+JsonObject ReportData(const SimulationReport& report, const ReportProgress& on_progress) {
   const Recording& recording = *report.recording;
   const size_t clusters = recording.samples.all().empty() ? 0 : recording.samples.all().front().clusters.size();
-  JsonArray facts = FactsOf(report), distributions, tables;
+  JsonArray facts = FactsOf(report), distributions;
+  ReportTables tables;
   JsonArray broken;
   for (const Violation& violation : report.violations) {
     broken.push_back(JsonArray{Json(ClockText(violation.at)), Json(violation.checker), Json(violation.what)});
   }
-  if (!broken.empty()) tables.push_back(TableOf("Broken checks", {"Time", "Checker", "What"}, std::move(broken)));
+  tables.Add("Broken checks", {"Time", "Checker", "What"}, std::move(broken));
   AddCost(recording.samples, facts, tables);
   AddDistribution(distributions, "Time that pods had no node", recording.waited);
   AddDistribution(distributions, "Time that a cluster had no owner between two", report.handovers);
-  if (JsonArray rows = HandoverRows(recording); !rows.empty()) {
-    tables.push_back(TableOf("Hand-overs", {"Time", "Cluster", "From", "To", "Seconds without", "Why"}, std::move(rows)));
-  }
-  if (JsonArray rows = NewsRows(report); !rows.empty()) {
-    tables.push_back(TableOf("What happened", {"Time", "Where", "What", "Detail"}, std::move(rows)));
-  }
+  tables.Add("Hand-overs", {"Time", "Cluster", "From", "To", "Seconds without", "Why"}, HandoverRows(recording));
+  tables.Add("What happened", {"Time", "Where", "What", "Detail"}, NewsRows(report));
   JsonObject data =
-      Page(report.scenario, fmt::format("{} clusters for {}, seed {}", clusters, SpanText(report.virtual_time), report.seed));
+      ReportHead("simulate", report.scenario,
+                 fmt::format("{} clusters for {}, seed {}", clusters, SpanText(report.virtual_time), report.seed));
   data["facts"] = std::move(facts);
   data["series"] = ReportSeries(recording.samples);
   data["distributions"] = std::move(distributions);
   data["owners"] = OwnersOf(recording, report.virtual_time);
-  data["moves"] = MovesOf(recording);
-  data["tables"] = std::move(tables);
-  data["frames"] = PlaybackFrames(recording.samples);
+  PutMoves(data, MovesOf(recording), recording.moves.size());
+  data["tables"] = tables.Take();
+  data["frames"] = PlaybackFrames(recording.samples, on_progress);
   return data;
 }
 
-JsonObject ReportData(const ReplayReport& report) {
+JsonObject ReportData(const ReplayReport& report, const ReportProgress& on_progress) {
   const Recording& recording = *report.recording;
-  JsonArray facts{Fact("Simulated", base::HumanDuration(report.virtual_time)),
-                  Fact("Tasks", std::to_string(report.tasks)),
-                  Fact("Placed", std::to_string(report.placed)),
-                  Fact("Waited, 90 %", SpanText(Percentile(report.pending, 0.9))),
-                  Fact("Nodes at most", fmt::format("{} of {}", report.nodes_max, report.nodes_static)),
-                  Fact("Node hours", fmt::format("{:.0f}", report.hours.nodes))};
+  JsonArray facts{ReportFact("Simulated", base::HumanDuration(report.virtual_time)),
+                  ReportFact("Tasks", std::to_string(report.tasks)),
+                  ReportFact("Placed", std::to_string(report.placed)),
+                  ReportFact("Waited, 90 %", SpanText(Percentile(report.pending, 0.9))),
+                  ReportFact("Nodes at most", fmt::format("{} of {}", report.nodes_max, report.nodes_static)),
+                  ReportFact("Node hours", fmt::format("{:.0f}", report.hours.nodes))};
   if (report.hours_static.nodes > 0) {
     facts.push_back(
-        Fact("Of all nodes all the time", fmt::format("{:.1f} %", 100 * report.hours.nodes / report.hours_static.nodes)));
+        ReportFact("Of all nodes all the time", fmt::format("{:.1f} %", 100 * report.hours.nodes / report.hours_static.nodes)));
   }
   JsonArray rows, distributions;
   for (const auto& [shape, hours] : report.hours_static.by_shape) {
@@ -213,13 +202,15 @@ JsonObject ReportData(const ReplayReport& report) {
                              Json(std::round(hours))});
   }
   AddDistribution(distributions, "Time that tasks had no node", report.pending);
-  JsonObject data = Page(report.scenario, fmt::format("trace {} of {} tasks, seed {}", report.kind, report.tasks, report.seed));
+  ReportTables tables;
+  tables.Add("Node hours", {"Shape", "With the autoscaler", "All nodes all the time"}, std::move(rows));
+  JsonObject data = ReportHead("simulate", report.scenario,
+                               fmt::format("trace {} of {} tasks, seed {}", report.kind, report.tasks, report.seed));
   data["facts"] = std::move(facts);
   data["series"] = ReportSeries(recording.samples);
   data["distributions"] = std::move(distributions);
-  data["tables"] =
-      JsonArray{TableOf("Node hours", {"Shape", "With the autoscaler", "All nodes all the time"}, std::move(rows))};
-  data["frames"] = PlaybackFrames(recording.samples);
+  data["tables"] = tables.Take();
+  data["frames"] = PlaybackFrames(recording.samples, on_progress);
   return data;
 }
 

@@ -3,6 +3,8 @@
 // and however long the run: nodes of large fleets stand together, and frames of long runs are further apart.
 #pragma once
 
+#include <functional>
+
 #include "base/json.h"
 #include "sim/fleet_samples.h"
 #include "sim/report.h"
@@ -10,14 +12,19 @@
 
 namespace evenkeel::sim {
 
-/// Both need their recording, and the first its timeline. When and by which command it was made is for the caller to add.
-base::JsonObject ReportData(const SimulationReport& report);
-base::JsonObject ReportData(const ReplayReport& report);
+/// How many frames have been made of how many, which takes longest. It begins anew, with fewer, when they have become too
+/// large.
+using ReportProgress = std::function<void(size_t done, size_t total)>;
 
-/// How many cells the playback shows at most at one time, and about how many bytes its frames have.
+/// Both need their recording, and the first its timeline. When and by which command it was made is for the caller to add.
+base::JsonObject ReportData(const SimulationReport& report, const ReportProgress& on_progress = {});
+base::JsonObject ReportData(const ReplayReport& report, const ReportProgress& on_progress = {});
+
+/// About how many cells the playback shows at one time, and about how many bytes its frames have. Clusters and groups share no
+/// cell, so there are more cells by one at most for each group of each cluster.
 inline constexpr size_t kCellsMax = 400, kFramesBytesMax = 3'000'000;
 
 /// Frames of the playback: the first whole, each other one a merge patch against the one before.
-base::JsonArray PlaybackFrames(const FleetSamples& samples);
+base::JsonArray PlaybackFrames(const FleetSamples& samples, const ReportProgress& on_progress = {});
 
 }  // namespace evenkeel::sim

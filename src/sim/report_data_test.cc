@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/report_parts.h"
 #include "sim/report_series.h"
 
 namespace evenkeel::sim {
@@ -19,6 +20,7 @@ FleetSample SampleAt(FleetSamples& samples, base::Duration at, size_t nodes, con
                              .load = static_cast<float>((at / 1s + static_cast<int64_t>(i)) % 10) / 10});
   }
   cluster.wanted = static_cast<int64_t>(nodes);
+  cluster.prices[samples.NumberOf("spot")] = 0.5;
   return {.at = at, .clusters = {cluster}};
 }
 
@@ -84,7 +86,17 @@ TEST(PlaybackFramesTest, PatchesGiveTheFleetAsItWas) {
 
 TEST(PlaybackFramesTest, ThousandsOfNodesStandTogetherAndTheFileStaysSmall) {
   const FleetSamples samples = Sampled(4min, 3'000);
-  const base::JsonArray frames = PlaybackFrames(samples);
+  size_t last = 0, last_total = 0, begun = 0;
+  const base::JsonArray frames = PlaybackFrames(samples, [&](size_t done, size_t total) {
+    begun += done == 1 ? 1 : 0;
+    EXPECT_EQ(done, done == 1 ? 1 : last + 1);
+    EXPECT_LE(done, total);
+    last = done;
+    last_total = total;
+  });
+  EXPECT_GT(begun, 1u) << "they were too large at first";
+  EXPECT_EQ(last, frames.size());
+  EXPECT_EQ(last_total, frames.size());
   EXPECT_LT(base::ToText(Json(frames)).size(), kFramesBytesMax * 11 / 10);
   const std::vector<Json> played = Played(frames);
   const base::JsonObject& cells = base::FindObject(played.back(), {"member-1", "nodes"});
@@ -95,8 +107,7 @@ TEST(PlaybackFramesTest, ThousandsOfNodesStandTogetherAndTheFileStaysSmall) {
 }
 
 TEST(ReportSeriesTest, CostIsPriceTimesHours) {
-  FleetSamples samples = Sampled(2h, 3);
-  samples.SetPrice("spot", 0.5);
+  const FleetSamples samples = Sampled(2h, 3);
   const auto hours = HoursOfGroups(samples);
   EXPECT_NEAR(hours.at("spot").node_hours, 6, 0.02);
   EXPECT_NEAR(hours.at("spot").cost, 3, 0.01);
@@ -107,6 +118,40 @@ TEST(ReportSeriesTest, CostIsPriceTimesHours) {
     EXPECT_EQ(series.at("lines").at(0).at("values").at(5).to_number<double>(), 1.5);
   }
   EXPECT_TRUE(found);
+}
+
+TEST(ReportSeriesTest, GroupsOfOneNameMayCostDifferentlyInClusters) {
+  FleetSamples samples;
+  for (const base::Duration at : {0s, 3600s}) {
+    FleetSample sample = SampleAt(samples, at, 2);
+    ClusterSample dear = sample.clusters.front();
+    dear.name = samples.NumberOf("member-2");
+    dear.prices[samples.NumberOf("spot")] = 4;
+    sample.clusters.push_back(std::move(dear));
+    samples.Add(std::move(sample));
+  }
+  EXPECT_NEAR(HoursOfGroups(samples).at("spot").cost, 2 * 0.5 + 2 * 4, 1e-9);
+  for (const Json& series : ReportSeries(samples)) {
+    if (base::FindString(series, {"title"}) != "Cost") continue;
+    EXPECT_EQ(series.at("lines").at(0).at("values").at(0).to_number<double>(), 9);
+  }
+}
+
+TEST(ReportDataTest, MovesThatDoNotFitAreCounted) {
+  SimulationReport report;
+  auto recording = std::make_shared<Recording>();
+  recording->samples.Add(SampleAt(recording->samples, 0s, 1));
+  recording->moves.resize(kReportRowsMax);
+  report.recording = recording;
+  Json data = ReportData(report);
+  EXPECT_EQ(data.at("movesTotal").to_number<size_t>(), kReportRowsMax);
+  EXPECT_FALSE(base::ToText(data.at("facts")).contains("of 2001"));
+  recording->moves.resize(kReportRowsMax + 1);
+  data = ReportData(report);
+  EXPECT_EQ(base::FindArray(data, {"moves"}).size(), kReportRowsMax);
+  EXPECT_EQ(data.at("movesTotal").to_number<size_t>(), kReportRowsMax + 1);
+  EXPECT_TRUE(base::ToText(data.at("facts")).contains(R"(["Moves in the table","the first 2000 of 2001"])"))
+      << base::ToText(data.at("facts"));
 }
 
 TEST(ReportDataTest, HandoversSayHowLongAndWhy) {

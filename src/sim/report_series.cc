@@ -37,7 +37,7 @@ double SpreadOf(const ClusterSample& cluster) {
   return count == 0 ? 0 : std::sqrt(std::max(0.0, squares / count - (sum / count) * (sum / count)));
 }
 
-Sums SumsOf(const FleetSamples& samples, const FleetSample& sample) {
+Sums SumsOf(const FleetSample& sample) {
   Sums sums;
   sums.clusters = std::ssize(sample.clusters);
   for (const ClusterSample& cluster : sample.clusters) {
@@ -51,7 +51,7 @@ Sums SumsOf(const FleetSamples& samples, const FleetSample& sample) {
       sums.ready += node.state == NodeState::kNotReady ? 0 : 1;
       sums.load += node.load;
       ++sums.groups[node.group];
-      if (const auto price = samples.prices().find(node.group); price != samples.prices().end()) sums.cost += price->second;
+      sums.cost += cluster.PriceOf(node.group);
     }
     const double spread = SpreadOf(cluster);
     sums.spread_mean += spread / static_cast<double>(sums.clusters);
@@ -68,7 +68,7 @@ class SeriesWriter {
   explicit SeriesWriter(const FleetSamples& samples) : samples_(samples) {
     for (const FleetSample& sample : samples.all()) {
       t_.emplace_back(std::round(std::chrono::duration<double>(sample.at).count()));
-      sums_.push_back(SumsOf(samples, sample));
+      sums_.push_back(SumsOf(sample));
     }
   }
 
@@ -200,9 +200,7 @@ std::map<std::string, GroupHours> HoursOfGroups(const FleetSamples& samples) {
       for (const NodeSample& node : cluster.nodes) {
         GroupHours& group = hours[samples.TextOf(node.group)];
         group.node_hours += length;
-        if (const auto price = samples.prices().find(node.group); price != samples.prices().end()) {
-          group.cost += length * price->second;
-        }
+        group.cost += length * cluster.PriceOf(node.group);
       }
     }
   }

@@ -14,7 +14,7 @@ base::JsonArray ReportSeries(const FleetSamples& samples);
 
 struct GroupHours {
   double node_hours = 0;
-  double cost = 0;  ///< 0 without a price
+  double cost = 0;  ///< by the price of each cluster at the time; 0 without
 };
 /// By node group ("" without), all clusters together, between the first and the last sample.
 std::map<std::string, GroupHours> HoursOfGroups(const FleetSamples& samples);

@@ -137,7 +137,7 @@ ClusterSample RunRecorder::SampleOf(const std::string& name) {
   }
   for (const auto& [key, group] : member.groups) {
     cluster.wanted += group.target;
-    if (group.price) samples.SetPrice(key, *group.price);
+    if (group.price) cluster.prices[samples.NumberOf(key)] = *group.price;
   }
   if (member.groups.empty()) cluster.wanted = static_cast<int64_t>(member.nodes.size());
   return cluster;
