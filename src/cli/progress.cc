@@ -13,7 +13,7 @@
 namespace evenkeel::cli {
 namespace {
 
-constexpr int kBarColumns = 24;
+constexpr int kBarColumns = 24, kBarColumnsMin = 8;
 constexpr int kColumnsDefault = 80;
 constexpr std::string_view kTakeBack = "\r\033[K";
 
@@ -45,20 +45,29 @@ std::string AmountText(const ProgressWork& work, double done, double rate) {
   return "";
 }
 
+double RateOf(double done, base::Duration taken) {
+  const double seconds = std::chrono::duration<double>(taken).count();
+  return seconds > 0 ? done / seconds : 0;
+}
+
 }  // namespace
+
+std::string RateText(double done, base::Duration taken, const std::string& unit) {
+  return fmt::format("{} {}, {}/s", Short(done), unit, Short(std::round(RateOf(done, taken))));
+}
 
 std::string ProgressLine(const ProgressWork& work, double done, base::Duration taken, const std::string& note, int columns) {
   done = std::clamp(done, 0.0, work.total);
   const double share = work.total > 0 ? done / work.total : 1;
-  const double seconds = std::chrono::duration<double>(taken).count();
-  const double rate = seconds > 0 ? done / seconds : 0;
-  const int full = static_cast<int>(share * kBarColumns);
-  std::string line = fmt::format("{} [{}{}] {:3.0f} %  {}", work.what, std::string(static_cast<size_t>(full), '#'),
-                                 std::string(static_cast<size_t>(kBarColumns - full), '-'), std::floor(share * 100),
-                                 AmountText(work, done, rate));
-  if (rate > 0) line += fmt::format(", {} left", Span((work.total - done) / rate));
-  if (!note.empty()) line += ", " + note;
+  const double rate = RateOf(done, taken);
+  std::string text = fmt::format("{:3.0f} %  {}", std::floor(share * 100), AmountText(work, done, rate));
+  if (rate > 0) text += fmt::format(", {} left", Span((work.total - done) / rate));
+  if (!note.empty()) text += ", " + note;
   // The last column is left free: a terminal may go to its next line there.
+  const int left = columns - 1 - static_cast<int>(work.what.size() + std::string_view(" [] ").size() + text.size());
+  const int bar = std::clamp(left, kBarColumnsMin, kBarColumns), full = static_cast<int>(share * bar);
+  std::string line = fmt::format("{} [{}{}] {}", work.what, std::string(static_cast<size_t>(full), '#'),
+                                 std::string(static_cast<size_t>(bar - full), '-'), text);
   if (std::ssize(line) >= columns) line.resize(static_cast<size_t>(std::max(0, columns - 1)));
   return line;
 }

@@ -20,7 +20,11 @@ struct ProgressWork {
   double total = 0;
 };
 
-/// The line, at most so many columns long. `taken`: by what is done. `note`: comes last; may be "".
+/// "3.4M steps, 280k/s": what has been done of work whose end is not an amount. `taken`: by it.
+std::string RateText(double done, base::Duration taken, const std::string& unit);
+
+/// The line, at most so many columns long: the bar gives way to what is said. `taken`: by what is done. `note`: comes last; may
+/// be "".
 std::string ProgressLine(const ProgressWork& work, double done, base::Duration taken, const std::string& note, int columns);
 
 /// Standard error if it is a terminal that can take a line back, otherwise null.

@@ -34,6 +34,15 @@ TEST(ProgressTest, ALineSaysHowFarHowFastAndHowLongStill) {
             "solve [##----------------------]  12 %  1.2M of 10.0M steps, 615k/s, 15s left");
 }
 
+TEST(ProgressTest, WorkThatEndsByTheClockSaysHowFastItGoes) {
+  EXPECT_EQ(RateText(3'400'000, 12s, "steps"), "3.4M steps, 283k/s");
+  EXPECT_EQ(RateText(0, 0s, "steps"), "0 steps, 0/s");
+  const ProgressWork search{.what = "solve", .amount = ProgressWork::Amount::kTime, .total = 30};
+  EXPECT_EQ(ProgressLine(search, 12, 12s, "3.4M steps, 283k/s, cost 44306501", 80),
+            "solve [###-----]  40 %  12s of 30s, 18s left, 3.4M steps, 283k/s, cost 44306501")
+      << "the bar is what can be done without";
+}
+
 TEST(ProgressTest, ALineFitsTheTerminal) {
   const ProgressWork seeds{.what = "simulate", .unit = "seeds", .total = 200};
   for (const int columns : {0, 1, 20, 60, 80}) {

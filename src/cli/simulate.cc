@@ -130,7 +130,18 @@ std::ostream* ProgressOf(const SimulateOptions& options) { return options.verbos
 template <typename Report>
 base::Status WriteReportOf(const Report& report, const SimulateOptions& options) {
   if (report.recording == nullptr) return {};
-  return WriteReport(options.report, sim::ReportData(report), base::SystemClock().Now());
+  std::optional<Progress> progress;
+  size_t frames = 0;
+  base::JsonObject data = sim::ReportData(report, [&](size_t done, size_t total) {
+    if (frames != total) {
+      const ProgressWork work{.what = "report", .unit = "frames", .total = static_cast<double>(total)};
+      progress.emplace(ProgressOf(options), ProgressColumns(), base::SystemClock(), work);
+    }
+    frames = total;
+    progress->At(static_cast<double>(done));
+  });
+  progress.reset();
+  return WriteReport(options.report, std::move(data), base::SystemClock().Now());
 }
 
 /// One seed, with its files.

@@ -2,10 +2,9 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include <fstream>
-
 #include "base/json.h"
 #include "base/yaml.h"
+#include "cli/input_file.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "placement/roadef.h"
@@ -35,15 +34,6 @@ Json Report(const RoadefInstance& instance, const placement::Verdict& verdict) {
                     {"terms", std::move(terms)},         {"violations", std::move(violations)}};
 }
 
-/// Big instances have thousands of machines, and a cost of moving between any two.
-constexpr size_t kFileMax = size_t{1} << 30;
-
-base::Result<std::string> ReadInput(const std::string& file) {
-  auto text = base::ReadFile(file, kFileMax);
-  if (!text) return base::Fail(base::Code::kBadRequest, text.error().message());
-  return text;
-}
-
 int64_t Milliseconds(base::Duration duration) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
 }
@@ -58,21 +48,17 @@ placement::SearchResult SearchWithProgress(const placement::Problem& problem, pl
     work.total = static_cast<double>(options.evaluations);
   }
   Progress progress(ProgressTerminal(), ProgressColumns(), clock, work);
+  const base::Instant begin = clock.Monotonic();
   options.on_progress = [&](const placement::SearchProgress& at) {
-    const double millions = static_cast<double>(at.evaluations) / 1e6;
-    progress.At(at.share * work.total, options.time_limit ? fmt::format("{:.1f}M steps, cost {}", millions, at.cost)
-                                                          : fmt::format("cost {}", at.cost));
+    const std::string cost = fmt::format("cost {}", at.cost);
+    // The bar itself says how fast steps go only where it counts them.
+    progress.At(at.share * work.total,
+                options.time_limit
+                    ? RateText(static_cast<double>(at.evaluations), clock.Monotonic() - begin, "steps") + ", " + cost
+                    : cost);
   };
   const auto pool = base::NewThreadPool(threads);
   return placement::Search(problem, options, clock, pool.get());
-}
-
-base::Status WriteFile(const std::string& file, const std::string& text) {
-  std::ofstream out(file, std::ios::binary | std::ios::trunc);
-  out << text;
-  out.close();
-  if (out) return {};
-  return base::Fail(base::Code::kBadRequest, file + ": cannot be written");
 }
 
 }  // namespace
@@ -80,11 +66,11 @@ base::Status WriteFile(const std::string& file, const std::string& text) {
 base::Status SolveRoadef(const SolveRoadefOptions& options, std::ostream& out) {
   base::Clock& clock = base::SystemClock();
   const base::Instant begin = clock.Monotonic();
-  EVENKEEL_ASSIGN(const std::string model, ReadInput(options.model));
-  EVENKEEL_ASSIGN(const std::string initial, ReadInput(options.initial));
+  EVENKEEL_ASSIGN(const std::string model, ReadInputFile(options.model));
+  EVENKEEL_ASSIGN(const std::string initial, ReadInputFile(options.initial));
   EVENKEEL_ASSIGN(const RoadefInstance instance, placement::ReadRoadef(model, options.model, initial, options.initial));
   if (!options.check.empty()) {
-    EVENKEEL_ASSIGN(const std::string solution, ReadInput(options.check));
+    EVENKEEL_ASSIGN(const std::string solution, ReadInputFile(options.check));
     EVENKEEL_ASSIGN(const auto assignment, placement::ReadRoadefAssignment(instance, solution, options.check));
     const placement::Verdict verdict = Verify(instance.problem, assignment);
     PrintValue(out, Format::kJson, Report(instance, verdict));
@@ -103,7 +89,7 @@ base::Status SolveRoadef(const SolveRoadefOptions& options, std::ostream& out) {
   if (!verdict.valid())
     return base::Fail(base::Code::kInternal, "the solution found breaks a rule: " + verdict.violations.front());
   if (!options.output.empty()) {
-    EVENKEEL_TRY(WriteFile(options.output, placement::WriteRoadefAssignment(instance, result.assignment)));
+    EVENKEEL_TRY(base::WriteFile(options.output, placement::WriteRoadefAssignment(instance, result.assignment)));
   }
   Json report = Report(instance, verdict);
   JsonArray progress;
