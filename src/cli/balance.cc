@@ -1,7 +1,6 @@
 #include "cli/balance.h"
 
 #include <filesystem>
-#include <iostream>
 #include <set>
 
 #include "base/time.h"
@@ -9,6 +8,7 @@
 #include "cli/balance_tables.h"
 #include "cli/command_flags.h"
 #include "cli/hub.h"
+#include "cli/input_file.h"
 #include "cli/live_balance.h"
 #include "cli/output.h"
 #include "cli/plan_report.h"
@@ -26,22 +26,13 @@ namespace {
 namespace balancer = controllers::balancer;
 using base::Json;
 
-/// 100,000 partitions of three replicas are 30 MB as JSON.
-constexpr size_t kStateMax = size_t{1} << 30;
-
-base::Result<std::string> ReadText(const std::string& file) {
-  auto text = base::ReadFile(file, kStateMax);
-  if (!text) return base::Fail(base::Code::kBadRequest, text.error().message());
-  return text;
-}
-
 void PrintWarnings(const std::vector<std::string>& warnings) {
-  for (const std::string& warning : warnings) std::cerr << "evenkeel: warning: " << warning << '\n';
+  for (const std::string& warning : warnings) PrintWarning(warning);
 }
 
 base::Result<balancer::Manifest> ReadManifestFile(const std::string& file) {
   if (file.empty()) return balancer::Manifest();
-  EVENKEEL_ASSIGN(const std::string text, ReadText(file));
+  EVENKEEL_ASSIGN(const std::string text, ReadInputFile(file));
   EVENKEEL_ASSIGN(balancer::Manifest manifest, balancer::ReadManifest(text, file));
   PrintWarnings(manifest.warnings);
   return manifest;
@@ -55,7 +46,7 @@ base::Result<balancer::Cluster> ReadState(const BalanceOptions& options, const b
   std::vector<balancer::StateText> texts;
   contents.reserve(options.files.size());
   for (const std::string& file : options.files) {
-    EVENKEEL_ASSIGN(contents.emplace_back(), ReadText(file));
+    EVENKEEL_ASSIGN(contents.emplace_back(), ReadInputFile(file));
     texts.push_back({contents.back(), file});
   }
   EVENKEEL_ASSIGN(balancer::ClusterFile state,
@@ -69,9 +60,8 @@ base::Result<balancer::PlannerMemory> ReadMemory(const BalanceOptions& options, 
   if (options.memory.empty() || (!std::filesystem::exists(options.memory, error) && !error)) {
     return MemoryOf(input.settings, input.cluster, input.options.now);
   }
-  const auto text = base::ReadFile(options.memory);
-  if (!text) return base::Fail(base::Code::kBadRequest, "--memory: " + text.error().message());
-  EVENKEEL_ASSIGN(const Json json, base::ParseJson(*text, options.memory));
+  EVENKEEL_ASSIGN(const std::string text, ReadInputFile(options.memory, "--memory"));
+  EVENKEEL_ASSIGN(const Json json, base::ParseJson(text, options.memory));
   auto memory = balancer::PlannerMemory::FromJson(json);
   if (!memory) return base::Fail(memory.error().Wrap(options.memory));
   NoteChanges(*memory, input.cluster.history);

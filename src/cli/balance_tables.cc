@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "cli/printable.h"
 #include "controllers/balancer/amount_text.h"
 
 namespace evenkeel::cli {
@@ -22,7 +23,7 @@ constexpr size_t kShownRows = 50;
 
 std::string Cell(const Json* value) {
   if (value == nullptr || value->is_null()) return "-";
-  if (value->is_string()) return std::string(value->get_string());
+  if (value->is_string()) return Printable(value->get_string());
   if (value->is_bool()) return value->get_bool() ? "yes" : "no";
   if (value->is_number()) {
     const auto number = value->to_number<double>();
@@ -220,7 +221,7 @@ void PrintServiceExplanation(std::ostream& out, const Json& explanation) {
   out << fmt::format("service {} ({}), balanced together with {}\n", Cell(explanation, "service"), Cell(explanation, "kind"),
                      FindArray(explanation, {"group"}).size() > 1 ? Joined(FindArray(explanation, {"group"})) : "no other");
   out << "phase: " << Cell(explanation, "phase");
-  if (const std::string_view why = FindString(explanation, {"why"}); !why.empty()) out << ", because " << why;
+  if (const std::string_view why = FindString(explanation, {"why"}); !why.empty()) out << ", because " << Printable(why);
   out << '\n';
   PrintMetrics(out, explanation);
   PrintReplicas(out, explanation);

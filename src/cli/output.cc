@@ -1,6 +1,10 @@
 #include "cli/output.h"
 
+#include <algorithm>
+#include <iostream>
+
 #include "base/yaml.h"
+#include "cli/printable.h"
 
 namespace evenkeel::cli {
 
@@ -12,24 +16,33 @@ base::Result<Format> ParseFormat(const std::string& name) {
 }
 
 void PrintTable(std::ostream& out, const std::vector<std::string>& header, const std::vector<std::vector<std::string>>& rows) {
-  std::vector<size_t> widths;
-  for (const std::string& cell : header) widths.push_back(cell.size());
-  for (const auto& row : rows) {
-    for (size_t i = 0; i < row.size() && i < widths.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  std::vector<size_t> widths(header.size());
+  Widen(header, widths);
+  for (const auto& row : rows) Widen(row, widths);
+  PrintRow(out, header, widths);
+  for (const auto& row : rows) PrintRow(out, row, widths);
+}
+
+void Widen(const std::vector<std::string>& cells, std::vector<size_t>& widths) {
+  for (size_t i = 0; i < cells.size() && i < widths.size(); ++i) widths[i] = std::max(widths[i], Columns(Printable(cells[i])));
+}
+
+void PrintRow(std::ostream& out, const std::vector<std::string>& cells, const std::vector<size_t>& widths) {
+  constexpr size_t kGap = 3;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const std::string text = Printable(cells[i]);
+    out << text;
+    if (i + 1 == cells.size()) break;
+    const size_t taken = Columns(text), width = i < widths.size() ? widths[i] : 0;
+    out << std::string(std::max(width, taken) - taken + kGap, ' ');
   }
-  auto print = [&](const std::vector<std::string>& row) {
-    for (size_t i = 0; i < row.size(); ++i) {
-      out << row[i];
-      if (i + 1 < row.size()) out << std::string(widths[i] - row[i].size() + 3, ' ');
-    }
-    out << '\n';
-  };
-  print(header);
-  for (const auto& row : rows) print(row);
+  out << '\n';
 }
 
 void PrintValue(std::ostream& out, Format format, const base::Json& value) {
   out << (format == Format::kYaml ? base::ToYaml(value) : base::ToPrettyText(value) + "\n");
 }
+
+void PrintWarning(std::string_view warning) { std::cerr << "evenkeel: warning: " << Printable(warning) << '\n'; }
 
 }  // namespace evenkeel::cli

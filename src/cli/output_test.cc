@@ -13,6 +13,15 @@ TEST(OutputTest, TablesHaveColumnsAsWideAsTheirWidestCell) {
   EXPECT_EQ(out.str(), "NAME          SHARD\na             0\nlonger-name   12\n");
 }
 
+TEST(OutputTest, WhatServersSayNeitherCommandsTheTerminalNorBreaksTheTable) {
+  std::ostringstream out;
+  PrintTable(out, {"NAME", "MESSAGE", "SHARD"}, {{"größer", "\x1b]0;x\a\n", "0"}, {"b", "longer than that", "12"}});
+  EXPECT_EQ(out.str(),
+            "NAME     MESSAGE            SHARD\n"
+            "größer    ]0;x              0\n"
+            "b        longer than that   12\n");
+}
+
 TEST(OutputTest, ProgramsGetJsonOrYaml) {
   std::ostringstream out;
   PrintValue(out, Format::kYaml, base::JsonObject{{"b", 1}, {"a", "x"}});

@@ -1,10 +1,9 @@
 #include "cli/rollout.h"
 
-#include <iostream>
-
 #include "cli/hub.h"
 #include "cli/output.h"
 #include "cli/plan_report.h"
+#include "cli/printable.h"
 #include "cli/watch.h"
 #include "controllers/rollout/budget.h"
 #include "controllers/rollout/zookeeper/definitions.h"
@@ -33,7 +32,7 @@ std::string PlaceOf(const Json& status, std::string_view cluster) {
 
 void PrintRollout(std::ostream& out, const Json& plan) {
   const Json& status = plan.at("status");
-  out << FindString(plan, {"reason"}) << ": " << FindString(plan, {"message"}) << '\n';
+  out << Printable(std::string(FindString(plan, {"reason"})) + ": " + std::string(FindString(plan, {"message"}))) << '\n';
   std::vector<std::vector<std::string>> rows;
   for (const Json& cluster : base::FindArray(status, {"clusters"})) {
     const std::string name(FindString(cluster, {"name"}));
@@ -200,7 +199,7 @@ base::Status PlanRollout(const RolloutOptions& options, std::ostream& out) {
   EVENKEEL_ASSIGN(const std::vector<kube::ManifestObject> objects, kube::ReadManifests(options.files));
   EVENKEEL_ASSIGN(const zookeeper::PlanInput input, zookeeper::PickObjects(objects, now));
   EVENKEEL_ASSIGN(const zookeeper::Plan plan, zookeeper::PlanRollout(input));
-  for (const std::string& warning : plan.warnings) std::cerr << "evenkeel: warning: " << warning << '\n';
+  for (const std::string& warning : plan.warnings) PrintWarning(warning);
   if (!options.report.file.empty()) {
     EVENKEEL_TRY(WriteReport(options.report, RolloutReport(plan.ToJson()), base::SystemClock().Now()));
   }

@@ -1,11 +1,10 @@
 #include "cli/shards.h"
 
-#include <iostream>
-
 #include "base/log.h"
-#include "base/yaml.h"
 #include "cli/hub.h"
+#include "cli/input_file.h"
 #include "cli/plan_report.h"
+#include "cli/printable.h"
 #include "cli/watch.h"
 #include "controllers/distribution/fleet_view.h"
 #include "kube/manifest.h"
@@ -55,7 +54,7 @@ base::Result<distribution::FleetView> ReadLiveFleet(const ShardsOptions& options
 /// Findings are for people: on standard error, so that the plan on standard output stays readable for programs.
 void PrintFindings(const std::vector<distribution::Finding>& findings) {
   for (const distribution::Finding& finding : findings) {
-    std::cerr << "evenkeel: warning: " << finding.object << ": " << finding.reason << ": " << finding.message << '\n';
+    PrintWarning(finding.object + ": " + finding.reason + ": " + finding.message);
   }
 }
 
@@ -170,9 +169,8 @@ base::Status PlanShards(const PlanShardsOptions& options, std::ostream& out) {
   }
   Json current = JsonObject{};
   if (!options.current.empty()) {
-    const auto text = base::ReadFile(options.current);
-    if (!text) return base::Fail(base::Code::kBadRequest, "--current: " + text.error().message());
-    EVENKEEL_ASSIGN(current, base::ParseJson(*text, options.current));
+    EVENKEEL_ASSIGN(const std::string text, ReadInputFile(options.current, "--current"));
+    EVENKEEL_ASSIGN(current, base::ParseJson(text, options.current));
   }
   bool weighted = IsWeighted(options.common);
   std::vector<int64_t> shards;
@@ -228,7 +226,7 @@ base::Status GetShards(const ShardsOptions& options, std::ostream& out) {
   EVENKEEL_ASSIGN(const Format format, ParseFormat(options.output));
   EVENKEEL_ASSIGN(const auto fleet, ReadLiveFleet(options));
   PrintFindings(fleet.findings);
-  if (!fleet.claims_error.empty()) std::cerr << "evenkeel: warning: claims: " << fleet.claims_error << '\n';
+  if (!fleet.claims_error.empty()) PrintWarning("claims: " + fleet.claims_error);
   PrintShown(out, format, ShowShards(fleet));
   return {};
 }
@@ -245,15 +243,15 @@ base::Status ExplainCluster(const ShardsOptions& options, const std::string& nam
     PrintValue(out, format, object);
     return {};
   }
-  out << "Cluster:    " << row.cluster << " (" << row.server << ")\n"
-      << "Source:     " << row.source << "\n"
+  out << "Cluster:    " << Printable(row.cluster + " (" + row.server + ")") << "\n"
+      << "Source:     " << Printable(row.source) << "\n"
       << "Shard:      " << row.shard << " of " << fleet.plan.replicas << " (" << MethodText(fleet) << ")\n"
-      << "Owner:      " << (row.owner.empty() ? "<none>" : row.owner) << ", heartbeat " << AgeText(row.heartbeat_age)
+      << "Owner:      " << (row.owner.empty() ? "<none>" : Printable(row.owner)) << ", heartbeat " << AgeText(row.heartbeat_age)
       << " ago\n"
       << "Why:\n";
-  for (const std::string& line : explanation.why) out << "  - " << line << '\n';
+  for (const std::string& line : explanation.why) out << "  - " << Printable(line) << '\n';
   out << "It would move when:\n";
-  for (const std::string& line : explanation.would_move) out << "  - " << line << '\n';
+  for (const std::string& line : explanation.would_move) out << "  - " << Printable(line) << '\n';
   return {};
 }
 

@@ -34,13 +34,10 @@ void RowWatch::Show(const Shown& shown) {
     return;
   }
   widths_.resize(std::max(widths_.size(), shown.header.size()));
-  auto widen = [this](const std::vector<std::string>& cells) {
-    for (size_t i = 0; i < cells.size() && i < widths_.size(); ++i) widths_[i] = std::max(widths_[i], cells[i].size());
-  };
   if (first) {
-    widen(shown.header);
-    std::ranges::for_each(shown.rows, widen);
-    Print(shown.header);
+    Widen(shown.header, widths_);
+    for (const std::vector<std::string>& row : shown.rows) Widen(row, widths_);
+    PrintRow(out_, shown.header, widths_);
   }
   std::map<std::vector<std::string>, std::vector<std::string>> rows;
   for (const std::vector<std::string>& row : shown.rows) {
@@ -48,24 +45,16 @@ void RowWatch::Show(const Shown& shown) {
     std::vector<std::string> lasting = row;
     for (const size_t column : shown.passing) lasting.at(column).clear();
     const auto before = rows_.find(key);
-    if (before == rows_.end() || before->second != lasting) Print(row);
+    if (before == rows_.end() || before->second != lasting) PrintRow(out_, row, widths_);
     rows[key] = std::move(lasting);
   }
   for (const auto& [key, row] : rows_) {
     if (rows.contains(key)) continue;
     std::vector<std::string> gone = key;
     gone.emplace_back("<gone>");
-    Print(gone);
+    PrintRow(out_, gone, widths_);
   }
   rows_ = std::move(rows);
-}
-
-void RowWatch::Print(const std::vector<std::string>& cells) {
-  for (size_t i = 0; i < cells.size(); ++i) {
-    out_ << cells[i];
-    if (i + 1 < cells.size()) out_ << std::string(std::max(widths_[i], cells[i].size()) - cells[i].size() + 3, ' ');
-  }
-  out_ << '\n';
 }
 
 }  // namespace evenkeel::cli

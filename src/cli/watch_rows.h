@@ -32,8 +32,6 @@ class RowWatch {
   void Show(const Shown& shown);
 
  private:
-  void Print(const std::vector<std::string>& cells);
-
   const Format format_;
   std::ostream& out_;
   bool first_ = true;

@@ -44,6 +44,12 @@ TEST_F(WatchRowsTest, FirstTheTableThenWhatHasChanged) {
   EXPECT_EQ(Show(watch, {{"east", "b", "0s"}, {"north", "c", "5s"}, {"west", "b", "5s"}}), "east      b       0s\n");
 }
 
+TEST_F(WatchRowsTest, WhatServersSayIsALineOfText) {
+  RowWatch watch(Format::kTable, out_);
+  Show(watch, {{"east", "a", "1s"}});
+  EXPECT_EQ(Show(watch, {{"east", "\x1b]0;x\a\n", "1s"}}), "east       ]0;x     1s\n");
+}
+
 TEST_F(WatchRowsTest, ProgramsGetTheWholeDocumentEachTime) {
   RowWatch watch(Format::kJson, out_);
   EXPECT_EQ(base::ToText(*base::ParseJson(Show(watch, {{"east", "a", "1s"}}), "first")),
