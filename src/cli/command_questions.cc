@@ -62,6 +62,7 @@ void AddScale(const Questions& questions, ScaleOptions& options, std::string& na
   CLI::App* pod =
       questions.explain->add_subcommand("pod", "Why it is pending: each node group, each node, how much is missing");
   const auto read_pod = AddScaleFlags(*pod, options);
+  AddOutputFlag(*pod, options.output);
   pod->add_option("name", name, "NAMESPACE/NAME")->required();
   pod->callback([&, read_pod] {
     read_pod();
@@ -69,6 +70,7 @@ void AddScale(const Questions& questions, ScaleOptions& options, std::string& na
   });
   CLI::App* node = questions.explain->add_subcommand("node", "Why it stays, or when it goes");
   const auto read_node = AddScaleFlags(*node, options);
+  AddOutputFlag(*node, options.output);
   node->add_option("name", name, "Name of the node")->required();
   node->callback([&, read_node] {
     read_node();

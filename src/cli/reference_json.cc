@@ -42,6 +42,8 @@ std::string JsonReference() {
   section("get loads", controllers::balancer::kLoadsJson);
   section("get rollouts", kRolloutsJson);
   section("explain cluster", kExplainClusterJson);
+  section("explain pod", controllers::autoscaler::kExplainPodJson);
+  section("explain node", controllers::autoscaler::kExplainNodeJson);
   section("explain service", controllers::balancer::kExplainServiceJson);
   section("simulate", sim::kSimulateJson);
   section("simulate, of a trace", sim::kReplayJson);

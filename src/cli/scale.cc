@@ -1,15 +1,18 @@
 #include "cli/scale.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <filesystem>
-#include <iostream>
 
 #include "base/yaml.h"
 #include "cli/cloud_provider.h"
 #include "cli/command_flags.h"
 #include "cli/hub.h"
+#include "cli/input_file.h"
 #include "cli/live_cluster.h"
 #include "cli/output.h"
 #include "cli/plan_report.h"
+#include "cli/printable.h"
 #include "controllers/autoscaler/plan_scale.h"
 
 namespace evenkeel::cli {
@@ -22,9 +25,8 @@ using base::Json;
 base::Result<Json> ReadState(const std::string& file) {
   std::error_code error;
   if (file.empty() || (!std::filesystem::exists(file, error) && !error)) return Json();
-  const auto text = base::ReadFile(file);
-  if (!text) return base::Fail(base::Code::kBadRequest, "--state: " + text.error().message());
-  return base::ParseJson(*text, file);
+  EVENKEEL_ASSIGN(const std::string text, ReadInputFile(file, "--state"));
+  return base::ParseJson(text, file);
 }
 
 base::Status ReadLive(const ScaleOptions& options, autoscaler::ScaleInput& input) {
@@ -37,14 +39,14 @@ base::Status ReadLive(const ScaleOptions& options, autoscaler::ScaleInput& input
   EVENKEEL_ASSIGN(const std::unique_ptr<providers::Provider> provider, make(*cluster, [](auto other) { return other; }));
   std::string warning;
   EVENKEEL_TRY(ReadLiveCluster(*cluster, *provider, input, warning));
-  if (!warning.empty()) std::cerr << "evenkeel: warning: the autoscaler's memory cannot be read: " << warning << '\n';
+  if (!warning.empty()) PrintWarning("the autoscaler's memory cannot be read: " + warning);
   return {};
 }
 
 base::Result<autoscaler::ScaleInput> ReadInput(const ScaleOptions& options) {
   autoscaler::ScaleInput input;
   EVENKEEL_ASSIGN(autoscaler::AppliedFlags applied, autoscaler::ApplyFlags(options.flags));
-  for (const std::string& warning : applied.warnings) std::cerr << "evenkeel: warning: " << warning << '\n';
+  for (const std::string& warning : applied.warnings) PrintWarning(warning);
   input.options = std::move(applied.options);
   input.clock = &base::SystemClock();
   input.now = input.clock->Now();
@@ -102,9 +104,12 @@ void PrintGroups(std::ostream& out, const Json& result) {
 }
 
 void PrintPlan(std::ostream& out, const Json& result) {
-  out << "cluster " << FindString(result, {"health", "status"}) << ": " << base::FindInt(result, {"health", "unready"})
-      << " of " << base::FindInt(result, {"health", "registered"}) << " nodes unready\n";
-  if (base::Find(result, {"stopped"}) != nullptr) out << "stopped: " << FindString(result, {"stopped", "why"}) << '\n';
+  out << "cluster " << Printable(FindString(result, {"health", "status"})) << ": "
+      << base::FindInt(result, {"health", "unready"}) << " of " << base::FindInt(result, {"health", "registered"})
+      << " nodes unready\n";
+  if (base::Find(result, {"stopped"}) != nullptr) {
+    out << "stopped: " << Printable(FindString(result, {"stopped", "why"})) << '\n';
+  }
   PrintGroups(out, result);
   Rows rows;
   for (const Json& item : base::FindArray(result, {"scaleUp"})) {
@@ -138,6 +143,27 @@ void PrintPlan(std::ostream& out, const Json& result) {
                     std::string(FindString(item, {"pod"}, "-"))});
   }
   PrintSection(out, {"STAYS", "REASON", "POD"}, rows);
+}
+
+void PrintPodExplanation(std::ostream& out, const Json& pod) {
+  out << Printable(fmt::format("pod {}: {}{}", FindString(pod, {"pod"}), base::FindBool(pod, {"pending"}) ? "pending; " : "",
+                               FindString(pod, {"why"})))
+      << '\n';
+  for (const Json& group : base::FindArray(pod, {"groups"})) {
+    out << Printable(fmt::format("  group {}: {} (size {}, maximum {})", FindString(group, {"group"}),
+                                 FindString(group, {"why"}), base::FindInt(group, {"size"}), base::FindInt(group, {"max"})))
+        << '\n';
+  }
+  for (const Json& node : base::FindArray(pod, {"nodes"})) {
+    out << Printable(fmt::format("  node {}: {}", FindString(node, {"node"}), FindString(node, {"why"}))) << '\n';
+  }
+}
+
+void PrintNodeExplanation(std::ostream& out, const Json& node) {
+  const std::string_view group = FindString(node, {"group"});
+  out << Printable(fmt::format("node {}{}: {}", FindString(node, {"node"}),
+                               group.empty() ? "" : fmt::format(" (group {})", group), FindString(node, {"why"})))
+      << '\n';
 }
 
 void AddFlag(CLI::App& command, const autoscaler::Flag& flag,
@@ -192,16 +218,18 @@ base::Status PlanScale(const ScaleOptions& options, std::ostream& out) {
 }
 
 base::Status ExplainPod(const ScaleOptions& options, const std::string& pod, std::ostream& out) {
+  EVENKEEL_ASSIGN(const Format format, ParseFormat(options.output));
   EVENKEEL_ASSIGN(autoscaler::ScaleInput input, ReadInput(options));
-  EVENKEEL_ASSIGN(const std::string text, Named(autoscaler::ExplainPodScale(std::move(input), pod), options));
-  out << text;
+  EVENKEEL_ASSIGN(const Json json, Named(autoscaler::ExplainPodScale(std::move(input), pod), options));
+  format == Format::kTable ? PrintPodExplanation(out, json) : PrintValue(out, format, json);
   return {};
 }
 
 base::Status ExplainNode(const ScaleOptions& options, const std::string& node, std::ostream& out) {
+  EVENKEEL_ASSIGN(const Format format, ParseFormat(options.output));
   EVENKEEL_ASSIGN(autoscaler::ScaleInput input, ReadInput(options));
-  EVENKEEL_ASSIGN(const std::string text, Named(autoscaler::ExplainNodeScale(std::move(input), node), options));
-  out << text;
+  EVENKEEL_ASSIGN(const Json json, Named(autoscaler::ExplainNodeScale(std::move(input), node), options));
+  format == Format::kTable ? PrintNodeExplanation(out, json) : PrintValue(out, format, json);
   return {};
 }
 

@@ -128,8 +128,18 @@ TEST_F(PlanScaleCommandTest, TenMegabytesOfGarbageAreRefusedAtOnce) {
 
 TEST_F(PlanScaleCommandTest, ExplainsPodsAndNodes) {
   std::ostringstream out;
+  options_.output = "table";
   ASSERT_TRUE(ExplainPod(options_, "default/web", out));
   EXPECT_NE(out.str().find("group general: fits on a new node"), std::string::npos) << out.str();
+  options_.output = "json";
+  out.str("");
+  ASSERT_TRUE(ExplainPod(options_, "default/web", out));
+  const auto json = base::ParseJson(out.str(), "output");
+  ASSERT_TRUE(json) << json.error().message();
+  EXPECT_TRUE(base::FindBool(json->at("groups").at(0), {"fits"}));
+  options_.output = "xml";
+  EXPECT_EQ(ExplainPod(options_, "default/web", out).error().code(), base::Code::kBadRequest);
+  options_.output.clear();
   EXPECT_FALSE(ExplainNode(options_, "gone", out));
   EXPECT_FALSE(std::filesystem::exists(options_.state)) << "explaining changes nothing";
 }

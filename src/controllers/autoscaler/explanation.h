@@ -20,6 +20,10 @@ std::map<std::string_view, base::JsonObject> PendingReasons(const LoopPlan& plan
 /// One reason for every group: the loop did not get as far as looking at each. "" when it did.
 std::string WhyNoScaleUp(const LoopPlan& plan);
 
+/// Why the node, which is there, stays, or since when it is unneeded and when it goes: ExplainNode without its name.
+std::string WhyNode(const ClusterView& view, const Options& options, const ScaleDownState& state, const ScaleDownPlan& plan,
+                    scheduling::NodeId node);
+
 /// {"pending": {"NAMESPACE/NAME": {"GROUP": "why it does not help, or how it grows for the pod"}},
 ///  "nodes": {"NAME": {"group", "since": since when it is unneeded, "waits": why it stays}},
 ///  "scaleDown": {"enabled", "message", "cooldownUntil"}}; what has no value is left out.

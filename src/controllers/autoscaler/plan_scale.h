@@ -38,10 +38,10 @@ struct ScaleOutput {
 /// kBadRequest: one line that names file, object and field.
 base::Result<ScaleOutput> PlanScale(ScaleInput input);
 
-/// Lines that say where a pod is or why it is nowhere: for each group and each node the filter and how much is missing. `key`:
-/// namespace/name, or a name in "default". kNotFound when there is no such pod.
-base::Result<std::string> ExplainPodScale(ScaleInput input, const std::string& key);
-/// One line: why the node stays, or when it goes. kNotFound when there is no such node.
-base::Result<std::string> ExplainNodeScale(ScaleInput input, const std::string& name);
+/// Where a pod is or why it is nowhere; and then for each group and each node the filter and how much is missing
+/// (kExplainPodJson). `key`: namespace/name, or a name in "default". kNotFound when there is no such pod.
+base::Result<base::Json> ExplainPodScale(ScaleInput input, const std::string& key);
+/// Why the node stays, or when it goes (kExplainNodeJson). kNotFound when there is no such node.
+base::Result<base::Json> ExplainNodeScale(ScaleInput input, const std::string& name);
 
 }  // namespace evenkeel::controllers::autoscaler

@@ -1,4 +1,4 @@
-// What ScaleOutput::result is: `plan scale`.
+// What ScaleOutput::result is, `plan scale`, and the answers of `explain pod` and `explain node`.
 #pragma once
 
 #include "base/json_field.h"
@@ -38,5 +38,24 @@ inline constexpr base::JsonField kPlanScaleJson[] = {
     {"stopped.stage", "string", "the loop ended early, here", false},
     {"stopped.why", "string", "and why", false},
     {"coolDown", "string", "why scale-down waits", false}};
+
+inline constexpr base::JsonField kExplainPodJson[] = {
+    {"pod", "string", "namespace/name"},
+    {"node", "string", "that it is on, or null"},
+    {"pending", "boolean", "it waits for a node"},
+    {"why", "string", "where it is, or why it is nowhere"},
+    {"groups[].group", "string", "a node group; none for a pod that has a node"},
+    {"groups[].fits", "boolean", "the pod would fit on a new node of it"},
+    {"groups[].why", "string", "which filter says no and how much is missing; why it may not grow"},
+    {"groups[].size", "integer", "nodes wanted now"},
+    {"groups[].max", "integer", "bound"},
+    {"nodes[].node", "string", "a node that is there; none for a pod that has a node"},
+    {"nodes[].fits", "boolean", "the pod would fit on it"},
+    {"nodes[].why", "string", "which filter says no and how much is missing"}};
+
+inline constexpr base::JsonField kExplainNodeJson[] = {{"node", "string", "its name"},
+                                                       {"group", "string", "its node group, or null"},
+                                                       {"unneededSince", "string", "null: it is needed, or was not looked at"},
+                                                       {"why", "string", "why it stays, or when it goes"}};
 
 }  // namespace evenkeel::controllers::autoscaler

@@ -204,22 +204,33 @@ TEST_F(PlanScaleTest, BadInputIsNamedByObjectAndField) {
 }
 
 TEST_F(PlanScaleTest, ExplainsAPodByGroupAndNode) {
-  const auto text =
-      ExplainPodScale(Input(kGroup + NodeText("n1") + PodText("a", "3", "n1") + PodText("big", "9"), 0s), "default/big");
-  ASSERT_TRUE(text) << text.error().message();
-  EXPECT_EQ(*text,
-            "pod default/big: pending; no scale-up helps it now\n"
-            "  group general: NodeResourcesFit: Insufficient cpu (9 requested, 4 free of 4: 5 missing) (size 1, maximum 10)\n"
-            "  node n1: NodeResourcesFit: Insufficient cpu (9 requested, 1 free of 4: 8 missing)\n");
-  EXPECT_EQ(ExplainPodScale(Input(kGroup, 0s), "x").error().code(), base::Code::kNotFound);
+  const std::string objects = kGroup + NodeText("n1") + PodText("a", "3", "n1") + PodText("big", "9");
+  const auto big = ExplainPodScale(Input(objects, 0s), "default/big");
+  ASSERT_TRUE(big) << big.error().message();
+  EXPECT_EQ(
+      base::ToText(*big),
+      R"({"pod":"default/big","node":null,"pending":true,"why":"no scale-up helps it now","groups":[)"
+      R"({"group":"general","fits":false,"why":"NodeResourcesFit: Insufficient cpu (9 requested, 4 free of 4: 5 missing)", )
+  "
+  R"("size":1,"max":10}],"nodes":[{"node":"n1","fits":false,)"
+  R"("why":"NodeResourcesFit: Insufficient cpu (9 requested, 1 free of 4: 8 missing)"
+}]
+})");
+  EXPECT_EQ(base::ToText(*ExplainPodScale(Input(objects, 0s), "a")),
+            R"({"pod":"default/a","node":"n1","pending":false,"why":"on node n1","groups":[],"nodes":[]})");
+EXPECT_EQ(ExplainPodScale(Input(kGroup, 0s), "x").error().code(), base::Code::kNotFound);
 }
 
 TEST_F(PlanScaleTest, ExplainsANode) {
   const std::string objects = kGroup + NodeText("n1") + NodeText("n2") + PodText("a", "3", "n1");
   const auto busy = ExplainNodeScale(Input(objects, 0s), "n1");
   ASSERT_TRUE(busy) << busy.error().message();
-  EXPECT_EQ(busy->find("node n1 (group general): stays: "), 0u) << *busy;
-  EXPECT_NE(ExplainNodeScale(Input(objects, 0s), "n2")->find("unneeded for 0s"), std::string::npos);
+  EXPECT_EQ(base::FindString(*busy, {"group"}), "general");
+  EXPECT_TRUE(base::FindString(*busy, {"why"}).starts_with("stays: ")) << *busy;
+  EXPECT_TRUE(busy->at("unneededSince").is_null());
+  const auto idle = ExplainNodeScale(Input(objects, 0s), "n2");
+  EXPECT_TRUE(base::FindString(*idle, {"why"}).starts_with("unneeded for 0s")) << *idle;
+  EXPECT_EQ(*base::ParseTime(base::FindString(*idle, {"unneededSince"})), Input(objects, 0s).now);
   EXPECT_EQ(ExplainNodeScale(Input(objects, 0s), "n3").error().code(), base::Code::kNotFound);
 }
 

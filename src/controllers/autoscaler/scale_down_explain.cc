@@ -1,6 +1,7 @@
 // What the plan says of one node, in words.
 #include <fmt/format.h>
 
+#include "controllers/autoscaler/explanation.h"
 #include "controllers/autoscaler/scale_down.h"
 
 namespace evenkeel::controllers::autoscaler {
@@ -21,14 +22,15 @@ class Explainer {
   std::string Node(std::string_view name) {
     const NodeId node = view_.snapshot->FindNodeByName(name);
     if (node == kNone || !view_.snapshot->Present(node)) return fmt::format("node {}: there is no such node", name);
-    std::string text = fmt::format("node {}", name);
     const std::string& group = (*view_.nodes)[node].group;
-    if (!group.empty()) text += fmt::format(" (group {})", group);
+    return fmt::format("node {}{}: {}", name, group.empty() ? "" : fmt::format(" (group {})", group), Why(node));
+  }
+
+  std::string Why(NodeId node) {
     const UnneededNode* unneeded = plan_.FindUnneeded(node);
     const Unremovable* stays = plan_.FindUnremovable(node);
-    if (unneeded != nullptr) return text + ": " + Unneeded(*unneeded, stays);
-    if (stays == nullptr) return text + ": stays: it is not looked at for scale-down";
-    return text + ": stays: " + Why(*stays);
+    if (unneeded != nullptr) return Unneeded(*unneeded, stays);
+    return "stays: " + (stays == nullptr ? "it is not looked at for scale-down" : Why(*stays));
   }
 
   /// Without how long it has been or will be so.
@@ -144,6 +146,11 @@ class Explainer {
 std::string ExplainNode(const ClusterView& view, const Options& options, const ScaleDownState& state, const ScaleDownPlan& plan,
                         std::string_view node) {
   return Explainer(view, options, state, plan).Node(node);
+}
+
+std::string WhyNode(const ClusterView& view, const Options& options, const ScaleDownState& state, const ScaleDownPlan& plan,
+                    NodeId node) {
+  return Explainer(view, options, state, plan).Why(node);
 }
 
 std::vector<NodeWord> ExplainStays(const ClusterView& view, const Options& options, const ScaleDownState& state,

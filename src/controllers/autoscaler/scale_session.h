@@ -36,8 +36,8 @@ class ScaleSession {
 
   base::Json Result() const;
   base::Json State() const;
-  base::Result<std::string> ExplainPod(const std::string& key);
-  base::Result<std::string> ExplainNode(const std::string& name) const;
+  base::Result<base::Json> ExplainPod(const std::string& key);
+  base::Result<base::Json> ExplainNode(const std::string& name) const;
 
  private:
   explicit ScaleSession(ScaleInput input) : input_(std::move(input)), objects_(input_.options), state_(input_.options) {}
@@ -59,8 +59,9 @@ class ScaleSession {
   base::JsonObject ScaleDowns() const;
   base::JsonArray Groups() const;
   std::vector<std::string> DeletedNodes(bool drain) const;
-  std::string GroupLine(const providers::NodeGroup& group, scheduling::ClassId pod_class);
+  base::Json GroupWord(const providers::NodeGroup& group, scheduling::ClassId pod_class);
   std::string NewNodesFor(scheduling::PodId pod) const;
+  std::pair<bool, std::string> WhyNoNode(scheduling::PodId pod) const;
 
   ScaleInput input_;
   ClusterObjects objects_;
