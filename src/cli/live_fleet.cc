@@ -20,6 +20,12 @@ constexpr std::string_view kDataMark = "\ndata: ";
 constexpr const char* kFleetDocument = "fleet";
 constexpr const char* kMemberDocument = "cluster/";
 
+/// Views show members that cannot be read, too: with what there was of them, if anything.
+bool IsUnread(const Json& member) {
+  const std::string_view health = base::FindString(member, {"health"});
+  return health == "Unreachable" || health == "Unknown";
+}
+
 }  // namespace
 
 struct LiveFleet::Documents {
@@ -103,8 +109,16 @@ void LiveFleet::Follow(const std::string& view) {
 }
 
 void LiveFleet::FollowMembers(const std::string& only) {
+  if (members_ && only_ == only) return;
   members_ = true;
   only_ = only;
+  const std::lock_guard lock(documents_->mutex);
+  ++documents_->version;
+}
+
+uint64_t LiveFleet::version() const {
+  const std::lock_guard lock(documents_->mutex);
+  return documents_->version;
 }
 
 FleetPicture LiveFleet::Look() {
@@ -124,13 +138,34 @@ FleetPicture LiveFleet::Look() {
       const auto document = documents_->by_view.find(view);
       if (document != documents_->by_view.end()) {
         picture.members[name] = document->second;
+        // A view does not wait long for a member. What keeps the member silent is known later.
+        picture.complete = picture.complete && base::FindString(document->second, {"health"}) != "Unknown";
       } else {
-        picture.complete = picture.complete && documents_->refused.contains(view);
+        const auto refused = documents_->refused.find(view);
+        picture.complete = picture.complete && refused != documents_->refused.end();
+        if (refused != documents_->refused.end()) picture.refused[name] = refused->second.message();
       }
     }
   }
   for (const std::string& view : wanted) Follow(view);
   return picture;
+}
+
+std::map<std::string, std::string> MissingMembers(const FleetPicture& picture, const std::string& only) {
+  std::map<std::string, std::string> missing;
+  for (const auto& [name, entry] : base::FindObject(picture.fleet, {"clusters"})) {
+    if (!only.empty() && only != name) continue;
+    const auto document = picture.members.find(name);
+    const auto refused = picture.refused.find(name);
+    const Json& said = document == picture.members.end() ? entry : document->second;
+    if (IsUnread(said)) {
+      missing[name] = std::string(base::FindString(said, {"message"})) + ": what is shown of it may be old or missing";
+    } else if (document == picture.members.end()) {
+      missing[name] =
+          (refused == picture.refused.end() ? "it has not answered in time" : refused->second) + ": nothing of it is shown";
+    }
+  }
+  return missing;
 }
 
 base::Status CheckPicture(const FleetPicture& picture, const std::string& member) {

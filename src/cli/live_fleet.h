@@ -13,10 +13,11 @@ namespace evenkeel::cli {
 
 /// The documents as they are now.
 struct FleetPicture {
-  uint64_t version = 0;                       ///< grows with every change
-  base::Json fleet;                           ///< view "fleet"; null until the hub has answered, or has not for too long
-  std::map<std::string, base::Json> members;  ///< views "cluster/NAME" of those that are followed, once they are there
-  bool complete = false;                      ///< everything that is followed is there
+  uint64_t version = 0;                        ///< LiveFleet::version
+  base::Json fleet;                            ///< view "fleet"; null until the hub has answered, or has not for too long
+  std::map<std::string, base::Json> members;   ///< views "cluster/NAME" of those that are followed, once they are there
+  std::map<std::string, std::string> refused;  ///< why of these members there never will be one
+  bool complete = false;                       ///< everything that is followed is there
 };
 
 /// Before threads are started, a SignalWaiter is to be made. For one thread.
@@ -30,6 +31,8 @@ class LiveFleet {
 
   /// Whether members' own documents are followed: of all, or of the one named. Those that are followed stay so.
   void FollowMembers(const std::string& only = "");
+  /// Grows with every change of what Look returns, which copies it all.
+  uint64_t version() const;
   FleetPicture Look();
 
  private:
@@ -46,6 +49,9 @@ class LiveFleet {
   bool members_ = false;
   std::string only_;
 };
+
+/// Of which members (of the one named, or of all) not all is shown that is followed, and why.
+std::map<std::string, std::string> MissingMembers(const FleetPicture& picture, const std::string& only);
 
 /// kUnavailable says why the hub cannot be read; kNotFound lists the members where `member` is none of them ("": any).
 base::Status CheckPicture(const FleetPicture& picture, const std::string& member);

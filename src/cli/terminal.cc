@@ -11,8 +11,9 @@
 namespace evenkeel::cli {
 namespace {
 
-constexpr std::string_view kEnterScreen = "\x1b[?1049h\x1b[?25l";
-constexpr std::string_view kLeaveScreen = "\x1b[?25h\x1b[?1049l";
+/// Another screen, no cursor, and no next line for what is too long: a character may take two columns.
+constexpr std::string_view kEnterScreen = "\x1b[?1049h\x1b[?25l\x1b[?7l";
+constexpr std::string_view kLeaveScreen = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 
 void WriteAll(std::string_view text) {
   while (!text.empty()) {
@@ -22,7 +23,30 @@ void WriteAll(std::string_view text) {
   }
 }
 
+/// How many bytes the key at the beginning has; 0: it has not ended yet.
+size_t KeyBytes(std::string_view typed) {
+  if (typed.front() != '\x1b' || typed.size() == 1 || (typed[1] != '[' && typed[1] != 'O')) return 1;
+  // ESC O and one character; ESC [, parameters, and a character that ends it.
+  if (typed[1] == 'O') return typed.size() < 3 ? 0 : 3;
+  size_t at = 2;
+  while (at < typed.size() && typed[at] >= ' ' && typed[at] < '@') ++at;
+  return at == typed.size() ? 0 : at + 1;
+}
+
 }  // namespace
+
+std::vector<std::string> TakeKeys(std::string& typed) {
+  std::vector<std::string> keys;
+  size_t taken = 0;
+  while (taken < typed.size()) {
+    const size_t bytes = KeyBytes(std::string_view(typed).substr(taken));
+    if (bytes == 0) break;
+    keys.push_back(typed.substr(taken, bytes));
+    taken += bytes;
+  }
+  typed.erase(0, taken);
+  return keys;
+}
 
 bool IsTerminal() {
   const char* term = std::getenv("TERM");

@@ -4,6 +4,7 @@
 #include <termios.h>
 
 #include <string>
+#include <vector>
 
 #include "base/time.h"
 
@@ -17,6 +18,10 @@ struct TerminalSize {
 /// Whether standard input and standard output are a terminal that understands how to be drawn on ($TERM).
 bool IsTerminal();
 
+/// Takes the whole keys from the beginning of what has been typed: characters, and escape sequences of keys that are none. What
+/// has begun and not ended stays for the next time.
+std::vector<std::string> TakeKeys(std::string& typed);
+
 class Terminal {
  public:
   Terminal();
@@ -29,7 +34,7 @@ class Terminal {
   /// Puts the screen in the place of the last one. `screen`: lines that end with a newline and are not longer than the terminal
   /// is wide.
   void Draw(const std::string& screen);
-  /// What has been typed, at most after `limit`; "": nothing. Keys that are no characters are escape sequences.
+  /// What has been typed, at most after `limit`; "": nothing. It may be many keys, and end in the middle of one.
   std::string Read(base::Duration limit);
 
  private:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/printable.h"
 #include "cli/signals.h"
 
 namespace evenkeel::cli {
@@ -15,15 +16,11 @@ constexpr base::Duration kPictureWait = std::chrono::seconds(10);
 constexpr size_t kFrameLines = 4;
 constexpr const char* kKeys = "c clusters  n nodes  s shards  < > sort by  r reverse  up/down scroll  q quit";
 
-std::string Fitted(std::string text, size_t columns) {
-  text.resize(columns, ' ');
-  return text;
-}
-
 std::string Line(const std::vector<std::string>& cells, const std::vector<size_t>& widths, size_t columns) {
+  constexpr size_t kGap = 2;
   std::string line;
-  for (size_t i = 0; i < cells.size(); ++i) line += Fitted(cells[i], std::max(widths[i], cells[i].size()) + 2);
-  return Fitted(std::move(line), columns);
+  for (size_t i = 0; i < cells.size(); ++i) line += Fitted(cells[i], widths[i] + kGap);
+  return Fitted(line, columns);
 }
 
 size_t RowsOf(TerminalSize size) { return size.lines > kFrameLines ? size.lines - kFrameLines : 0; }
@@ -37,12 +34,31 @@ SortableTable TableOf(const FleetPicture& picture, const std::string& what) {
 /// The picture once it is complete, or what there is when the time is over.
 FleetPicture AwaitPicture(LiveFleet& fleet, SignalWaiter& signals) {
   const base::Instant begin = base::SystemClock().Monotonic();
-  for (;;) {
-    FleetPicture picture = fleet.Look();
-    if (picture.complete || base::SystemClock().Monotonic() - begin > kPictureWait || signals.WaitFor(kGlance / 4))
-      return picture;
+  FleetPicture picture = fleet.Look();
+  while (!picture.complete && base::SystemClock().Monotonic() - begin < kPictureWait && !signals.WaitFor(kGlance / 4)) {
+    if (fleet.version() != picture.version) picture = fleet.Look();
   }
+  return picture;
 }
+
+/// Says on standard error of which members not all is shown, and that the hub cannot be read: of each once, until it is again.
+class MemberWarnings {
+ public:
+  void Tell(const FleetPicture& picture, const std::string& only) {
+    const base::Status readable = CheckPicture(picture, "");
+    if (!readable && !hub_told_) PrintWarning(readable.error().message() + ": what is shown is as it was");
+    hub_told_ = !readable;
+    std::map<std::string, std::string> missing = MissingMembers(picture, only);
+    for (const auto& [member, why] : missing) {
+      if (!told_.contains(member)) PrintWarning(member + ": " + why);
+    }
+    told_ = std::move(missing);
+  }
+
+ private:
+  bool hub_told_ = false;
+  std::map<std::string, std::string> told_;
+};
 
 base::Status TopOnce(const TopOptions& options, LiveFleet& fleet, SignalWaiter& signals, std::ostream& out) {
   const FleetPicture picture = AwaitPicture(fleet, signals);
@@ -54,6 +70,7 @@ base::Status TopOnce(const TopOptions& options, LiveFleet& fleet, SignalWaiter& 
   }
   out << FleetSummary(picture) << "\n\n";
   PrintTable(out, table.Header(), table.Texts());
+  if (options.what == "nodes") MemberWarnings().Tell(picture, options.cluster);
   return {};
 }
 
@@ -63,16 +80,19 @@ base::Status TopLive(const TopOptions& options, LiveFleet& fleet, SignalWaiter& 
     EVENKEEL_ASSIGN(view.sort, TableOf({}, view.what).FindColumn(options.sort));
   }
   Terminal terminal;
-  uint64_t drawn = 0;
   TerminalSize size{};
   FleetPicture picture;
   SortableTable table = TableOf(picture, view.what);
+  std::string typed;
   bool again = true;
   while (!signals.WaitFor({})) {
-    picture = fleet.Look();
+    // The picture is as large as the fleet, and mostly the one that is shown.
+    if (fleet.version() != picture.version) {
+      picture = fleet.Look();
+      again = true;
+    }
     const TerminalSize now = terminal.size();
-    if (again || picture.version != drawn || now != size) {
-      drawn = picture.version;
+    if (again || now != size) {
       size = now;
       table = TableOf(picture, view.what);
       table.Sort(view.sort, view.reverse);
@@ -81,10 +101,14 @@ base::Status TopLive(const TopOptions& options, LiveFleet& fleet, SignalWaiter& 
       if (picture.fleet.is_null()) summary = "asking the hub";
       terminal.Draw(DrawTop(table, view, summary, size));
     }
-    const std::string key = terminal.Read(kGlance);
-    again = !key.empty();
-    if (!again) continue;
-    if (!PressKey(key, table, RowsOf(size), view)) break;
+    typed += terminal.Read(kGlance);
+    again = false;
+    for (const std::string& key : TakeKeys(typed)) {
+      const std::string what = view.what;
+      if (!PressKey(key, table, RowsOf(size), view)) return {};
+      if (view.what != what) table = TableOf(picture, view.what);
+      again = true;
+    }
     if (view.what == "nodes") fleet.FollowMembers(options.cluster);
   }
   return {};
@@ -117,11 +141,9 @@ std::string DrawTop(const SortableTable& table, const TopView& view, const std::
   const std::vector<std::vector<std::string>> texts = table.Texts();
   std::vector<std::string> header = table.Header();
   header[view.sort] += view.reverse ? " (reverse)" : "*";
-  std::vector<size_t> widths;
-  for (const std::string& name : header) widths.push_back(name.size());
-  for (const auto& row : texts) {
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
+  std::vector<size_t> widths(header.size());
+  Widen(header, widths);
+  for (const auto& row : texts) Widen(row, widths);
   std::vector<std::string> lines{
       Fitted("evenkeel top " + view.what + ": " + std::to_string(texts.size()) + " rows", size.columns),
       Fitted(summary, size.columns), Line(header, widths, size.columns)};
@@ -155,12 +177,15 @@ base::Status GetNodeGroups(const NodeGroupsOptions& options, std::ostream& out) 
   EVENKEEL_TRY(CheckPicture(picture, options.cluster));
   RowWatch rows(format, out);
   rows.Show(ShowNodeGroups(picture));
+  MemberWarnings warnings;
+  warnings.Tell(picture, options.cluster);
   while (options.watch && out.flush() && !signals.WaitFor(kGlance)) {
-    FleetPicture now = fleet->Look();
+    if (fleet->version() == picture.version) continue;
+    picture = fleet->Look();
     // Of a member that is new its groups come a little later.
-    if (now.version == picture.version || !now.complete) continue;
-    picture = std::move(now);
+    if (!picture.complete) continue;
     rows.Show(ShowNodeGroups(picture));
+    warnings.Tell(picture, options.cluster);
   }
   return {};
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/printable.h"
+
 namespace evenkeel::cli {
 namespace {
 
@@ -111,6 +113,23 @@ TEST(TopTest, TheScreenIsAsLargeAsTheTerminal) {
   }
 }
 
+TEST(TopTest, WhatServersSayStaysInItsLine) {
+  FleetPicture picture = Picture();
+  picture.fleet.at("clusters").at("east").at("message") = "\x1b]0;x\a\n\n größer";
+  const std::string screen = DrawTop(ClusterTable(picture), {}, "\x1b[2J\nsummary", {200, 8});
+  EXPECT_EQ(screen.find_first_of("\x1b\a"), std::string::npos);
+  const auto lines = Lines(screen);
+  ASSERT_EQ(lines.size(), 8u);
+  EXPECT_TRUE(lines[1].starts_with(" [2J summary "));
+  EXPECT_NE(lines[3].find("  ]0;x    größer "), std::string::npos) << lines[3];
+  EXPECT_EQ(Columns(lines[3]), 200u);
+  for (size_t columns = 0; columns < 120; ++columns) {
+    for (const std::string& line : Lines(DrawTop(ClusterTable(picture), {}, "größer", {columns, 8}))) {
+      EXPECT_EQ(Printable(line), line) << "cut in the middle of a letter";
+    }
+  }
+}
+
 TEST(TopTest, TheScreenShowsTheSortColumnAndThePageThatWasScrolledTo) {
   const SortableTable table = ClusterTable(Picture());
   auto lines = Lines(DrawTop(table, {}, "all is well", {60, 6}));
@@ -142,6 +161,29 @@ TEST(TopTest, KeysChangeTheView) {
   EXPECT_EQ(view.what, "nodes");
   EXPECT_EQ(view.sort, 0u);
   EXPECT_FALSE(PressKey("q", table, 2, view));
+}
+
+TEST(TopTest, KeysThatComeTogetherAreAllPressed) {
+  std::string typed = "\x1b[B\x1b[B\x1b[B>\x1b[5~\x1bOAq\x1b[1;";
+  EXPECT_EQ(TakeKeys(typed), (std::vector<std::string>{"\x1b[B", "\x1b[B", "\x1b[B", ">", "\x1b[5~", "\x1bOA", "q"}));
+  EXPECT_EQ(typed, "\x1b[1;") << "the rest of it is still to come";
+  typed += "5Cj";
+  EXPECT_EQ(TakeKeys(typed), (std::vector<std::string>{"\x1b[1;5C", "j"}));
+  typed = "\x1bq";
+  EXPECT_EQ(TakeKeys(typed), (std::vector<std::string>{"\x1b", "q"})) << "Escape is a key, too";
+  EXPECT_EQ(typed, "");
+}
+
+TEST(TopTest, MembersOfWhichNotAllIsShownAreNamed) {
+  FleetPicture picture = Picture();
+  picture.members["north"] = JsonObject{{"health", "Unreachable"}, {"message", "nodes: connection refused"}};
+  const std::map<std::string, std::string> missing{
+      {"north", "nodes: connection refused: what is shown of it may be old or missing"},
+      {"west", "it has not answered in time: nothing of it is shown"}};
+  EXPECT_EQ(MissingMembers(picture, ""), missing);
+  EXPECT_TRUE(MissingMembers(picture, "east").empty());
+  picture.refused["west"] = "there is no member west";
+  EXPECT_EQ(MissingMembers(picture, "west").at("west"), "there is no member west: nothing of it is shown");
 }
 
 TEST(TopTest, APictureThatCannotBeHadSaysWhy) {
