@@ -1,6 +1,5 @@
 #include "cli/watch.h"
 
-#include <iostream>
 #include <mutex>
 #include <optional>
 
@@ -69,9 +68,17 @@ class LiveAnswers {
     } else if (!answered_) {
       End(base::Fail(shown.error()));
     } else if (std::exchange(told_, shown.error().message()) != shown.error().message()) {
-      std::cerr << "evenkeel: warning: " << told_ << '\n';
+      PrintWarning(told_);
     }
+    TellOutage();
     tick_ = strand_->PostAfter(kAnswerTick, [this] { Schedule(); });
+  }
+
+  /// Copies go on answering when the API does not.
+  void TellOutage() {
+    const std::optional<base::Error> outage = client_.Outage();
+    if (outage && !outage_) PrintWarning(outage->message() + ": what is shown is as it was, until the API answers again");
+    outage_ = outage.has_value();
   }
 
   void End(base::Status status) {
@@ -84,7 +91,7 @@ class LiveAnswers {
   RowWatch rows_;
   std::unique_ptr<base::Executor> executor_;
   std::shared_ptr<base::Strand> strand_;
-  bool due_ = false, answered_ = false;
+  bool due_ = false, answered_ = false, outage_ = false;
   base::Duration took_{};  ///< the last answer
   std::string told_;
   base::Timer next_, tick_;

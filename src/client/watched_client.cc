@@ -28,6 +28,16 @@ Result<const WatchedClient::Copy*> WatchedClient::CopyOf(const Resource& resourc
   return base::Fail(base::Code::kUnavailable, resource.QualifiedPlural() + " of " + Describe() + ": not read yet");
 }
 
+std::optional<base::Error> WatchedClient::Outage() const {
+  for (const auto& [which, copy] : copies_) {
+    const ReflectorHealth health = copy->health();
+    // What was never read is told to whoever asks for it, who may do without: not every API serves every kind.
+    if (!health.synced || !health.failing_since || clock_.Monotonic() - *health.failing_since < kOutage) continue;
+    return health.last_error->Wrap(std::get<0>(which) + " of " + Describe());
+  }
+  return std::nullopt;
+}
+
 Result<Json> WatchedClient::Get(const Resource& resource, std::string_view ns, std::string_view name, std::string_view) {
   InformerOptions options;
   options.ns = ns;

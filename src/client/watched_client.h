@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 
@@ -22,6 +23,10 @@ class WatchedClient final : public Client {
 
   /// What has not been read yet is kUnavailable, and `waits` is true from then on until it is taken.
   bool TakeWaits() { return std::exchange(waits_, false); }
+
+  /// What the API says where a copy that was read could not be kept current for `kOutage`: answers are from before then.
+  std::optional<base::Error> Outage() const;
+  static constexpr base::Duration kOutage = std::chrono::seconds(3);
 
   Result<Json> Get(const Resource& resource, std::string_view ns, std::string_view name, std::string_view subresource) override;
   /// All in one page.

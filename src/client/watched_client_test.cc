@@ -66,6 +66,34 @@ TEST_F(WatchedClientTest, WhatTheApiSaysIsSaid) {
   EXPECT_TRUE(ListAll(client, ConfigMaps()));
 }
 
+TEST_F(WatchedClientTest, AnOutageIsKnownWhileCopiesGoOnAnswering) {
+  next.api().Put(ConfigMaps(), Thing("a"));
+  EXPECT_FALSE(ListAll(client, ConfigMaps()));
+  executor.RunFor(5s);
+  EXPECT_FALSE(client.Outage());
+  next.api().EndWatches(base::Error(Code::kUnavailable, "the server closed the watch"));
+  executor.RunFor(5s);
+  EXPECT_FALSE(client.Outage()) << "it was opened again";
+  next.CutOff(true);
+  executor.RunFor(2s);
+  EXPECT_FALSE(client.Outage()) << "not every hiccup is one";
+  executor.RunFor(3s);
+  ASSERT_TRUE(client.Outage());
+  EXPECT_TRUE(client.Outage()->message().starts_with("configmaps of fake: ")) << client.Outage()->message();
+  EXPECT_EQ(ListAll(client, ConfigMaps())->items.size(), 1u) << "as it was";
+  next.CutOff(false);
+  executor.RunFor(60s);
+  EXPECT_FALSE(client.Outage());
+}
+
+TEST_F(WatchedClientTest, AKindThatIsNotServedIsNoOutage) {
+  next.unserved.insert(ConfigMaps().ApiVersion() + " " + ConfigMaps().plural);
+  EXPECT_FALSE(ListAll(client, ConfigMaps()));
+  executor.RunFor(30s);
+  EXPECT_EQ(ListAll(client, ConfigMaps()).error().code(), Code::kNotFound);
+  EXPECT_FALSE(client.Outage());
+}
+
 TEST_F(WatchedClientTest, ItOnlyReads) {
   EXPECT_EQ(client.Create(ConfigMaps(), Thing("a"), {}).error().code(), Code::kForbidden);
   EXPECT_EQ(client.Delete(ConfigMaps(), "default", "a", {}).error().code(), Code::kForbidden);
