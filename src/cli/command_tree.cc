@@ -9,6 +9,7 @@
 #include "cli/command_questions.h"
 #include "cli/completion.h"
 #include "cli/definitions.h"
+#include "cli/printable.h"
 #include "cli/reference.h"
 #include "cli/run.h"
 #include "cli/simulate.h"
@@ -62,27 +63,29 @@ void AddRolloutRunFlags(CLI::App& run, RolloutRunOptions& options) {
   run.add_flag("--install", options.install,
                "With --rollout: write its definitions and webhook configurations to the hub, which then asks the leader");
   run.add_option("--webhook-address", options.address, "Where the webhooks of --rollout are served")->capture_default_str();
-  run.add_option("--webhook-port", options.port, "Port of the same; 0: any free one")
+  run.add_option("--webhook-port", options.port, "Port of the webhooks of --rollout; 0: any free one")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();
   run.add_option("--webhook-url", options.url,
-                 "How the hub reaches them (default: https://, this replica's address or host, and the port)");
-  IsFile(run.add_option("--tls-cert-file", options.certificate_file, "Their certificate (default: one is made)"));
-  IsFile(run.add_option("--tls-private-key-file", options.key_file, "Its key"));
-  IsFile(run.add_option("--webhook-ca-file", options.ca_file, "Who signed it (default: itself)"));
+                 "How the hub reaches the webhooks (default: https://, this replica's address or host, and the port)");
+  IsFile(run.add_option("--tls-cert-file", options.certificate_file, "Certificate of the webhooks (default: one is made)"));
+  IsFile(run.add_option("--tls-private-key-file", options.key_file, "Private key of the webhooks' certificate"));
+  IsFile(run.add_option("--webhook-ca-file", options.ca_file, "Who signed the webhooks' certificate (default: itself)"));
 }
 
 void AddDashboardFlags(CLI::App& run, DashboardRunOptions& options) {
   run.add_flag("--dashboard", options.enabled, "Serve the dashboard (docs/DASHBOARD.md)");
-  run.add_option("--dashboard-address", options.address, "Where it is served")->capture_default_str();
-  run.add_option("--dashboard-port", options.port, "Port of the same; 0: any free one")
+  run.add_option("--dashboard-address", options.address, "Where the dashboard is served")->capture_default_str();
+  run.add_option("--dashboard-port", options.port, "Port of the dashboard; 0: any free one")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();
   IsFile(run.add_option("--dashboard-token-file", options.token_file,
-                        "The token that lets people in, made when it is not there (default: $EVENKEEL_HOME/dashboard-token)"));
-  IsFile(run.add_option("--dashboard-read-token-file", options.read_token_file, "Of a token that may look and not approve"));
+                        "File with the token that lets people into the dashboard, made when it is not there (default: "
+                        "$EVENKEEL_HOME/dashboard-token)"));
+  IsFile(run.add_option("--dashboard-read-token-file", options.read_token_file,
+                        "File with a token that lets people look and approve nothing, made likewise (default: none)"));
   run.add_option("--dashboard-host", options.host_names,
-                 "A name under which it is reached, besides localhost and numeric addresses; repeatable");
+                 "A name under which the dashboard is reached, besides localhost and numeric addresses; repeatable");
 }
 
 void AddRun(CLI::App& app, RunOptions& options, const std::string& version, Action& action) {
@@ -103,7 +106,7 @@ void AddRun(CLI::App& app, RunOptions& options, const std::string& version, Acti
       ->capture_default_str();
   run->add_option("--metrics-address", options.metrics_address, "Where /healthz and /metrics are served")
       ->capture_default_str();
-  run->add_option("--metrics-port", options.metrics_port, "Port of the same; 0: any free one")
+  run->add_option("--metrics-port", options.metrics_port, "Port of /healthz and /metrics; 0: any free one")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();
   run->add_option("--quirks", options.quirks, "Behaviours of Argo CD to switch on, or off with no- (docs/COMPATIBILITY.md)")
@@ -130,9 +133,12 @@ void AddRun(CLI::App& app, RunOptions& options, const std::string& version, Acti
 
 void AddApiServer(CLI::App& app, ApiServerOptions& options, Action& action) {
   CLI::App* server = app.add_subcommand("apiserver", "Serve the embedded Kubernetes API alone");
-  server->add_option("--store", options.store, "sqlite:PATH, etcd://HOST:PORT,... or memory")->capture_default_str();
+  server->add_option("--store", options.store, "Where its data is: sqlite:PATH, etcd://HOST:PORT,... or memory")
+      ->capture_default_str();
   server->add_option("--address", options.address, "Where to listen")->capture_default_str();
-  server->add_option("--port", options.port, "0: any free one")->check(CLI::Range(0, 65535))->capture_default_str();
+  server->add_option("--port", options.port, "Port to listen on; 0: any free one")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
   server
       ->add_option("--data-dir", options.data_dir, "Certificates, tokens and the kubeconfig (default $EVENKEEL_HOME/apiserver)")
       ->type_name(kDirectoryType);
@@ -176,10 +182,10 @@ void AddSolve(CLI::App& app, SolveRoadefOptions& options, Action& action) {
   roadef->add_option("-t,--time", options.seconds, "Seconds, reading and writing included")
       ->check(CLI::Range(0.1, 1e6))
       ->capture_default_str();
-  roadef->add_option("-s,--seed", options.seed, "Seed")->capture_default_str();
+  roadef->add_option("-s,--seed", options.seed, "Seed of the search")->capture_default_str();
   roadef->add_option("--evaluations", options.evaluations, "Steps to look at, instead of a time: the same answer everywhere")
       ->check(CLI::Range(int64_t{1}, int64_t{1'000'000'000'000}));
-  roadef->add_option("--threads", options.threads, "Threads")->check(CLI::Range(1, 64))->capture_default_str();
+  roadef->add_option("--threads", options.threads, "Threads that search")->check(CLI::Range(1, 64))->capture_default_str();
   IsFile(roadef->add_option("--check", options.check, "Verify this solution instead"));
   roadef->callback([&] { action = [&] { return SolveRoadef(options, std::cout); }; });
 }
@@ -271,7 +277,7 @@ int CommandTree::Run(int argc, const char* const* argv) {
   } catch (const CLI::CallForVersion& e) {
     return app.exit(e);
   } catch (const CLI::ParseError& e) {
-    std::cerr << "evenkeel: " << e.what() << ": see evenkeel --help\n";
+    std::cerr << "evenkeel: " << Printable(e.what()) << ": see evenkeel --help\n";
     return base::ExitStatus(base::Code::kBadRequest);
   }
   QuestionOptions& questions = parts_->questions;
@@ -283,7 +289,8 @@ int CommandTree::Run(int argc, const char* const* argv) {
   base::Status status = level ? base::log::Configure(*level) : base::Fail(level.error());
   if (status) status = parts_->action();
   if (status) return 0;
-  std::cerr << "evenkeel: " << status.error().message() << '\n';
+  // What a server says may be part of it, and that is neither one line for sure nor harmless.
+  std::cerr << "evenkeel: " << Printable(status.error().message()) << '\n';
   return base::ExitStatus(status.error().code());
 }
 

@@ -29,8 +29,6 @@ std::string Quoted(const std::string& text) {
   return "\"" + out + "\"";
 }
 
-std::string Sentence(const std::string& text) { return text + (text.ends_with('.') ? "" : "."); }
-
 void AppendFlagText(const FlagDescription& flag, std::string& text) {
   text += ".TP\n\\fB";
   if (!flag.short_name.empty()) text += Roff(flag.short_name) + "\\fR, \\fB";

@@ -41,6 +41,8 @@ std::string MarkdownHeader(const std::vector<std::string>& cells) {
   return MarkdownRow(cells) + rule + "\n";
 }
 
+std::string Sentence(const std::string& text) { return text + (text.ends_with('.') ? "" : "."); }
+
 std::string ReferenceTitle(const std::string& title, const std::string& name, const std::string& text) {
   return "# " + title + "\n\nMade by `evenkeel docs " + name + "`. " + text + "\n";
 }

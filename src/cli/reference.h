@@ -27,6 +27,8 @@ std::string JsonReference();
 std::string MarkdownRow(const std::vector<std::string>& cells);
 /// The first lines of a Markdown table.
 std::string MarkdownHeader(const std::vector<std::string>& cells);
+/// With a full stop at its end.
+std::string Sentence(const std::string& text);
 /// What every page of the reference begins with. `text`: a sentence or more; `name` as in ReferenceNames.
 std::string ReferenceTitle(const std::string& title, const std::string& name, const std::string& text);
 

@@ -48,7 +48,7 @@ void AppendCommandTable(const CommandDescription& command, std::string& text) {
       autoscaler = true;
     }
   }
-  text += "\n## " + command.path + "\n\n" + command.help + ".\n";
+  text += "\n## " + command.path + "\n\n" + Sentence(command.help) + "\n";
   if (!own.empty() || !command.arguments.empty()) text += "\n" + FlagsTable(command.arguments, own);
   if (autoscaler) text += "\nAnd [the autoscaler's](#flags-of-the-autoscaler).\n";
   for (const CommandDescription& child : command.commands) AppendCommandTable(child, text);

@@ -51,6 +51,12 @@ TEST(ReferenceTest, EveryFlagIsInTheManPageAndInTheReference) {
   });
 }
 
+TEST(ReferenceTest, SentencesEndOnce) {
+  EXPECT_FALSE(FlagsReference(Root()).contains("keel.."));
+  EXPECT_EQ(Sentence("Show it"), "Show it.");
+  EXPECT_EQ(Sentence("Show it."), "Show it.");
+}
+
 TEST(ReferenceTest, CellsOfMarkdownKeepTheirBars) {
   EXPECT_EQ(MarkdownHeader({"a", "b"}), "| a | b |\n|---|---|\n");
   EXPECT_EQ(MarkdownRow({"x|y", "", "z"}), "| x\\|y | | z |\n");
