@@ -62,23 +62,23 @@ class LiveAnswers {
     if (shown) {
       rows_.Show(*shown);
       out_.flush();
-      told_.clear();
       answered_ = true;
       if (!out_) End({});
     } else if (!answered_) {
       End(base::Fail(shown.error()));
-    } else if (std::exchange(told_, shown.error().message()) != shown.error().message()) {
-      PrintWarning(told_);
     }
-    TellOutage();
+    // Copies go on answering when the API does not.
+    if (answered_) Tell(shown ? client_.Outage() : std::optional(shown.error()));
     tick_ = strand_->PostAfter(kAnswerTick, [this] { Schedule(); });
   }
 
-  /// Copies go on answering when the API does not.
-  void TellOutage() {
-    const std::optional<base::Error> outage = client_.Outage();
-    if (outage && !outage_) PrintWarning(outage->message() + ": what is shown is as it was, until the API answers again");
-    outage_ = outage.has_value();
+  /// Once for each error, and once for an outage, which has several, one after the other.
+  void Tell(std::optional<base::Error> error) {
+    const bool again =
+        error && told_ &&
+        (error->message() == told_->message() || (base::IsRetryable(error->code()) && base::IsRetryable(told_->code())));
+    if (error && !again) PrintWarning(error->message() + ": what is shown is as it was");
+    told_ = std::move(error);
   }
 
   void End(base::Status status) {
@@ -91,9 +91,9 @@ class LiveAnswers {
   RowWatch rows_;
   std::unique_ptr<base::Executor> executor_;
   std::shared_ptr<base::Strand> strand_;
-  bool due_ = false, answered_ = false, outage_ = false;
+  bool due_ = false, answered_ = false;
   base::Duration took_{};  ///< the last answer
-  std::string told_;
+  std::optional<base::Error> told_;
   base::Timer next_, tick_;
   std::mutex mutex_;
   std::optional<base::Status> ended_;

@@ -18,6 +18,7 @@ import time
 import unittest
 
 import harness
+from process_fleet import ApiServer
 
 PLUGIN = harness.ROOT / "deploy/kubectl"
 REFERENCE = harness.ROOT / "docs/reference"
@@ -38,6 +39,11 @@ def documented_json():
         elif row := re.match(r"\| `([^`]+)` \| (\w+) \|(.*)\|$", line):
             section[row[1]] = (row[2], "(not always there)" not in row[3])
     return sections
+
+
+def cluster_secret(name, server):
+    return json.dumps({"apiVersion": "v1", "kind": "Secret", "stringData": {"name": name, "server": server, "config": "{}"},
+                       "metadata": {"name": name, "namespace": "evenkeel", "labels": {"argocd.argoproj.io/secret-type": "cluster"}}})
 
 
 def check_json(value, documented, path=""):
@@ -286,7 +292,7 @@ class LiveTest(unittest.TestCase):
                     last, end = decoder.raw_decode(text.lstrip())
                     text = text.lstrip()[end:]
                 return last
-            harness.eventually(lambda: 777 in [row["weight"] for row in last_document()["clusters"]], 90)
+            harness.eventually(lambda: 777 in [row["weight"] for row in last_document()["clusters"]], 90, documents.output)
             self.kubectl("-n", "evenkeel", "annotate", "secret", secret, "evenkeel.dev/weight-")
 
     def test_get_nodegroups_watch_sees_a_group_come_and_go(self):
@@ -328,10 +334,66 @@ class LiveTest(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertRegex(result.stderr, r"default/work is not looked at: it has pods on nodes that are left out: member-2-node-\d \(it is cordoned\)")
 
+    def test_get_rollouts_watch_sees_an_ensemble_come_and_go(self):
+        placement = {"clusters": [{"name": "nowhere", "replicas": 2}, {"name": "member-1", "replicas": 1}]}
+        ensemble = {"apiVersion": "evenkeel.dev/v1alpha1", "kind": "MultiClusterZooKeeper", "metadata": {"name": "watched"},
+                    "spec": {"placement": placement, "template": {"image": {"repository": "zookeeper", "tag": "3.8.4"}}}}
+        for gate in (("crd", "multiclusterzookeepers.evenkeel.dev"), ("validatingwebhookconfigurations", "evenkeel-rollout")):
+            harness.eventually(lambda gate=gate: self.kubectl.run("get", *gate, check=False).returncode == 0, 60)
+        with self.watching("get", "rollouts", "-w") as table, self.watching("get", "rollouts", "-w", "-o", "json") as documents:
+            table.wait_for_output("ENSEMBLE ", 20)
+            documents.wait_for_output('"rollouts": []', 20)
+            self.kubectl("apply", "-f", "-", stdin=json.dumps(ensemble))
+            harness.eventually(lambda: re.search(r"^default/watched +Pending +0 +0 +0 +-1 +- +UnknownCluster ", table.output(), re.M), 60, table.output)
+            documents.wait_for_output('"UnknownCluster"', 20)
+            self.kubectl("delete", "multiclusterzookeeper", "watched")
+            harness.eventually(lambda: re.search(r"^default/watched +<gone>", table.output(), re.M), 60, table.output)
+            self.assertEqual(table.output().count("ENSEMBLE "), 1, "the header comes once")
+
+    def test_a_watch_tells_of_an_outage_once_and_goes_on_after_it(self):
+        server = ApiServer(self.home / "lonely")
+        self.addCleanup(lambda: server.kill())
+        labels = {"app": "evenkeel"}
+        replicas = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "evenkeel-controller"},
+                    "spec": {"replicas": 1, "selector": {"matchLabels": labels},
+                             "template": {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "run", "image": "evenkeel"}]}}}}
+        server.kubectl("create", "namespace", "evenkeel")
+        server.kubectl("-n", "evenkeel", "apply", "-f", "-", stdin=json.dumps(replicas))
+        arguments = ["--sharding-mode", "compatible", "--kubeconfig", str(server.home / "kubeconfig")]
+        with self.watching("get", "shards", "-w", *arguments) as table:
+            table.wait_for_output("CLUSTER ", 20)
+            server.kill()
+            table.wait_for_output("what is shown is as it was", 30)
+            time.sleep(6)  # It looks again every 5 s.
+            self.assertEqual(table.output().count("evenkeel: warning: "), 1, table.output())
+            server.start()
+            server.kubectl("apply", "-f", "-", stdin=cluster_secret("late", "https://127.0.0.1:1"))
+            harness.eventually(lambda: re.search(r"^late ", table.output(), re.M), 60, table.output)
+
+    def test_members_that_cannot_be_read_are_named(self):
+        self.kubectl("apply", "-f", "-", stdin=cluster_secret("adrift", "https://127.0.0.1:1"))
+        try:
+            def answer():
+                result = subprocess.run([harness.EVENKEEL, "get", "nodegroups", "-o", "json"], capture_output=True, text=True, timeout=60,
+                                        env={**os.environ, **self.environment})
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertEqual({group["cluster"] for group in json.loads(result.stdout)["nodeGroups"]}, {"member-1", "member-2"})
+                self.assertRegex(result.stderr, r"^evenkeel: warning: adrift: .+: what is shown of it may be old or missing\n$")
+                return True
+            harness.eventually(answer, 60)
+        finally:
+            self.kubectl("-n", "evenkeel", "delete", "secret", "adrift")
+            harness.eventually(lambda: self.evenkeel("top").startswith("2 clusters"), 60)
+
     def test_answers_have_the_documented_keys(self):
         documented = documented_json()
+        pending = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "huge"},
+                   "spec": {"containers": [{"name": "main", "image": "work", "resources": {"requests": {"cpu": "900"}}}]}}
+        self.kubectl.at("member-1")("apply", "-f", "-", stdin=json.dumps(pending))
+        self.addCleanup(self.kubectl.at("member-1"), "delete", "pod", "huge")
         for section, arguments in (("plan shards", ["--replicas", "1"]), ("plan scale", ["--context", "member-1"]), ("get shards", []),
-                                   ("get nodegroups", []), ("explain cluster", ["member-1"])):
+                                   ("get nodegroups", []), ("explain cluster", ["member-1"]), ("explain pod", ["default/huge", "--context", "member-1"]),
+                                   ("explain node", ["member-1-node-1", "--context", "member-1"])):
             with self.subTest(section):
                 check_json(json.loads(self.evenkeel(*section.split(), *arguments, "-o", "json")), documented[section])
 
@@ -388,6 +450,11 @@ class LiveTest(unittest.TestCase):
             self.kubectl.at("member-1")("uncordon", "member-1-node-1")
             screen.write(">")
             harness.eventually(lambda: "NODE*" in screen.frame()[2], 10)
+            # Keys that come together, as of one that is held.
+            screen.write("c>>\x1b[C\x1b[Cr<")
+            harness.eventually(lambda: "NODES (reverse)" in screen.frame()[2], 10)
+            screen.write("s<")
+            harness.eventually(lambda: "WEIGHT*" in screen.frame()[2], 10)
             screen.write("q")
             self.assertEqual(screen.status(), 0)
             self.assertTrue(screen.text.rstrip().endswith("\x1b[?1049l"), "the screen is as it was")
