@@ -68,6 +68,6 @@ std::string DashboardService::url() const {
   return fmt::format("http://{}{}{}:{}/", v6 ? "[" : "", address_, v6 ? "]" : "", port());
 }
 
-std::string DashboardService::login_url() const { return url() + "login?token=" + token_; }
+std::string DashboardService::login_url() const { return url() + dashboard::LoginPath(token_); }
 
 }  // namespace evenkeel::cli

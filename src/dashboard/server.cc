@@ -155,7 +155,9 @@ HttpResponse Server::State::Login(const HttpRequest& request) const {
   if (request.method != "GET" && request.method != "POST") return Message(405, "GET or POST");
   const auto form = Query::Parse(request.method == "POST" ? request.body : request.query);
   if (!form) return Failure(form.error());
-  const std::string token = form->Get("token");
+  std::string token = form->Get("token");
+  // A link that somebody put together by hand has its + as it is, which in a query is a space; no token has one.
+  std::ranges::replace(token, ' ', '+');
   if (RightsOfToken(token) == Rights::kNone) {
     return Message(401, "this is not a token of this dashboard: open the link that evenkeel printed when it started");
   }

@@ -16,6 +16,8 @@ namespace on_member = controllers::balancer::member;
 
 constexpr const char* kAdmin = "0123456789abcdef-admin";
 constexpr const char* kReader = "0123456789abcdef-reader";
+/// As base64 makes them.
+constexpr const char* kOddReader = "01+23/45+6789abc==";
 
 class KeepingStream final : public apiserver::ResponseStream {
  public:
@@ -63,10 +65,12 @@ class KeepingResponder final : public apiserver::Responder {
 
 class ServerTest : public FleetFixture {
  protected:
-  ServerTest() {
+  ServerTest() { Start(kReader); }
+
+  void Start(const std::string& reader) {
     ServerOptions options;
     options.token = kAdmin;
-    options.read_token = kReader;
+    options.read_token = reader;
     options.host_names = {"fleet.example.org"};
     options.version = "1.2.3";
     options.fleet = "hub";
@@ -146,6 +150,20 @@ TEST_F(ServerTest, ALoginIsACookie) {
   EXPECT_EQ(Ask("GET", "/login")->status, 401);
   EXPECT_EQ(Ask("GET", "/login?token=%zz")->status, 400);
   EXPECT_EQ(Ask("DELETE", "/login")->status, 405);
+}
+
+TEST_F(ServerTest, ALoginWithATokenOfBase64) {
+  const auto path = LoginPath(kOddReader);
+  EXPECT_EQ(path, "login?token=01%2B23%2F45%2B6789abc%3D%3D");
+  Start(kOddReader);
+  const std::string cookie = std::string("evenkeel_token=") + kOddReader;
+  for (const std::string& target : {"/" + path, std::string("/login?token=") + kOddReader}) {
+    const auto login = Ask("GET", target);
+    EXPECT_EQ(login->status, 303) << target;
+    EXPECT_TRUE(login->headers["Set-Cookie"].starts_with(cookie + ";")) << login->headers["Set-Cookie"];
+  }
+  EXPECT_EQ(Ask("POST", "/login", {}, std::string("token=") + kOddReader)->status, 303);
+  EXPECT_EQ(Ask("GET", "/api/session", {{"cookie", cookie}})->status, 200);
 }
 
 TEST_F(ServerTest, AViewOnceAndAsAStream) {

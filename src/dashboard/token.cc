@@ -14,6 +14,10 @@ namespace {
 
 constexpr size_t kTokenMin = 16;
 constexpr size_t kTokenFileMax = 4096;
+/// What a query has as it is (RFC 3986, unreserved).
+constexpr std::string_view kUnreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+/// What else a token may have: base64 and what the header Authorization takes.
+constexpr std::string_view kMore = "+/=";
 
 }  // namespace
 
@@ -40,13 +44,20 @@ base::Result<std::string> ReadOrMakeToken(const std::string& path) {
   }
   if (!text) return base::Fail(text.error());
   std::string token = text->substr(0, text->find_first_of("\r\n"));
-  const bool plain =
-      token.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/=") == token.npos;
+  const bool plain = token.find_first_not_of(std::string(kUnreserved) + std::string(kMore)) == token.npos;
   if (token.size() < kTokenMin || !plain) {
     return base::Fail(base::Code::kBadRequest,
                       fmt::format("{}: the first line is to be a token of at least {} letters and digits", path, kTokenMin));
   }
   return token;
+}
+
+std::string LoginPath(std::string_view token) {
+  std::string path = "login?token=";
+  for (const char c : token) {
+    path += kUnreserved.contains(c) ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return path;
 }
 
 }  // namespace evenkeel::dashboard

@@ -16,4 +16,7 @@ bool SameToken(std::string_view given, std::string_view expected);
 /// less than 16 characters.
 base::Result<std::string> ReadOrMakeToken(const std::string& path);
 
+/// "login?token=" with the token as a query has it: in one, + is a space.
+std::string LoginPath(std::string_view token);
+
 }  // namespace evenkeel::dashboard
