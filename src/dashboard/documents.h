@@ -38,8 +38,9 @@ Json TimeOrNull(const std::optional<base::Time>& time);
 
 // Of members, from their own API.
 
-/// {"nodes": {"ready", "total", "upcoming"}, "pods": {"running", "pending", "total"}, "load": {"cpu", "memory", "pods"},
-/// "groups"}
+/// {"nodes": {"ready", "total", "upcoming", "notReady"}, "pods": {"running", "pending", "total"}, "load": {"cpu", "memory",
+/// "pods"}, "groups"}. "total" counts all, also those that are upcoming and being deleted; "ready" those that are cordoned,
+/// too.
 Json MemberSummary(const MemberTally& tally);
 /// An entry of cluster/NAME's "nodes". `explained`: what the autoscaler says of it; null: nothing.
 Json NodeEntry(const NodeRow& node, const MemberTally::OnNode& on, const Json* explained);

@@ -33,11 +33,10 @@ JsonObject GroupEntry(std::string_view name, const Json* object, const Json* sta
   JsonObject entry{{"target", 0}, {"min", 0}, {"max", 0}, {"ready", 0}, {"upcoming", 0}};
   entry["backoffUntil"] = entry["backoffReason"] = entry["pricePerHour"] = nullptr;
   if (status != nullptr) {
-    const Json& health = status->at("health");
-    entry["target"] = FindInt(health, {"cloudProviderTarget"});
-    entry["min"] = FindInt(health, {"minSize"});
-    entry["max"] = FindInt(health, {"maxSize"});
-    entry["ready"] = FindInt(health, {"nodeCounts", "registered", "ready"});
+    entry["target"] = FindInt(*status, {"health", "cloudProviderTarget"});
+    entry["min"] = FindInt(*status, {"health", "minSize"});
+    entry["max"] = FindInt(*status, {"health", "maxSize"});
+    entry["ready"] = FindInt(*status, {"health", "nodeCounts", "registered", "ready"});
   }
   if (object != nullptr) {
     entry["min"] = FindInt(*object, {"spec", "minSize"});
@@ -140,7 +139,7 @@ JsonObject GroupEntries(const std::map<std::string, Json>& node_groups, const Me
   }
   for (const Json& group : FindArray(words.status, {"nodeGroups"})) {
     const std::string_view name = FindString(group, {"name"});
-    if (!name.empty() && group.get_object().contains("health") && !entries.contains(name)) {
+    if (!name.empty() && base::Find(group, {"health"}) != nullptr && !entries.contains(name)) {
       entries[name] = GroupEntry(name, nullptr, &group, words);
     }
   }

@@ -30,6 +30,7 @@ NodeRow NodeRow::Decode(const Json& object) {
   row.type = LabelOf(node.meta, "node.kubernetes.io/instance-type");
   row.zone = LabelOf(node.meta, "topology.kubernetes.io/zone");
   row.allocatable = node.allocatable;
+  row.created = node.meta.creation_time;
   row.since = node.ready_since == base::Time{} ? node.meta.creation_time : node.ready_since;
   const bool going = node.meta.deletion_time || std::ranges::any_of(node.taints, [](const kube::Taint& taint) {
                        return taint.key == controllers::balancer::member::kToBeDeletedTaint;

@@ -16,11 +16,16 @@ struct RowMeta {
   static RowMeta Decode(const base::Json& object);
 };
 
+/// For so long a node that has never been ready may still be on its way: as long as the autoscaler waits for one
+/// (--max-node-provision-time).
+inline constexpr base::Duration kOnItsWay = std::chrono::minutes(15);
+
 struct NodeRow {
   RowMeta meta;
   std::string name, group, type, zone;  ///< "": its labels do not say
-  std::string state;                    ///< "Ready", "NotReady", "Cordoned", "Deleting" or "Upcoming"
-  base::Time since{};                   ///< it has been ready, or not; or when it was made
+  std::string state;  ///< "Ready", "NotReady", "Cordoned", "Deleting", or "Upcoming": not ready yet, however old
+  base::Time created{};
+  base::Time since{};  ///< it has been ready, or not; or when it was made
   kube::ResourceList allocatable;
   static NodeRow Decode(const base::Json& object);
 };

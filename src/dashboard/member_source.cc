@@ -30,6 +30,7 @@ class SummarySource final : public TallySource {
  public:
   explicit SummarySource(SourceContext context) : TallySource(std::move(context)) {}
 
+    tally_.Advance(context_.clock.Now());
   Update Collect() override {
     tally_.TakeChangedNodes();
     tally_.TakeChangedPods();
@@ -54,6 +55,7 @@ class ClusterDetailSource final : public TallySource {
     WatchConfigMap(defaults.ns, controllers::autoscaler::kStateConfigMap, [this](const Json* object) { ReadMemory(object); });
   }
 
+    tally_.Advance(context_.clock.Now());
   Update Collect() override {
     Update update;
     CollectNodes(update);

@@ -26,16 +26,34 @@ void MemberTally::Count(const NodeRow& node, int64_t sign) {
 }
 
 void MemberTally::Node(const NodePointer& before, const NodePointer& after) {
-  const std::string& name = (after ? after : before)->name;
+  // What is counted is what is kept, which may have become older than what the informer remembers (Advance).
+  Replace((after ? after : before)->name, after);
+}
+
+void MemberTally::Replace(const std::string& name, const NodePointer& node) {
   changed_nodes_.insert(name);
-  if (before) Count(*before, -1);
-  if (after) Count(*after, 1);
-  if (before == nullptr) AddTo(requested_, On(name).requested, 1);
-  if (after == nullptr) AddTo(requested_, On(name).requested, -1);
-  if (after) {
-    nodes_[name] = after;
-  } else {
-    nodes_.erase(name);
+  const auto found = nodes_.find(name);
+  if (found != nodes_.end()) {
+    Count(*found->second, -1);
+    on_their_way_.erase({found->second->created, name});
+  }
+  if (found == nodes_.end() && node) AddTo(requested_, On(name).requested, 1);
+  if (found != nodes_.end() && !node) AddTo(requested_, On(name).requested, -1);
+  if (node) {
+    Count(*node, 1);
+    if (node->state == "Upcoming") on_their_way_.emplace(node->created, name);
+    nodes_[name] = node;
+  } else if (found != nodes_.end()) {
+    nodes_.erase(found);
+  }
+}
+
+void MemberTally::Advance(base::Time now) {
+  while (!on_their_way_.empty() && now - on_their_way_.begin()->first >= kOnItsWay) {
+    const std::string name = on_their_way_.begin()->second;
+    auto late = std::make_shared<NodeRow>(*nodes_.at(name));
+    late->state = "NotReady";
+    Replace(name, late);
   }
 }
 

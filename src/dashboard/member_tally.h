@@ -22,6 +22,8 @@ class MemberTally {
   /// As an informer tells it: null before is added, null after is gone.
   void Node(const NodePointer& before, const NodePointer& after);
   void Pod(const PodPointer& before, const PodPointer& after);
+  /// Nodes that should have become ready by now (kOnItsWay) are not ready from now on. O(1) where there are none.
+  void Advance(base::Time now);
 
   const std::map<std::string, NodePointer, std::less<>>& nodes() const { return nodes_; }
   /// Pods that wait for a node, by key.
@@ -40,10 +42,12 @@ class MemberTally {
   std::set<std::string, std::less<>> TakeChangedPods() { return std::exchange(changed_pods_, {}); }
 
  private:
+  void Replace(const std::string& name, const NodePointer& node);
   void Count(const PodRow& pod, int64_t sign);
   void Count(const NodeRow& node, int64_t sign);
 
   std::map<std::string, NodePointer, std::less<>> nodes_;
+  std::set<std::pair<base::Time, std::string>> on_their_way_;  // by when they were made
   std::map<std::string, PodPointer, std::less<>> waiting_;
   std::map<std::string, OnNode, std::less<>> on_nodes_;  // also of nodes that are not there (yet)
   std::map<std::string, int64_t, std::less<>> states_;
