@@ -18,11 +18,9 @@ constexpr size_t kDashboardStreamBytesMax = 32 << 20;
 
 }  // namespace
 
-base::Result<std::unique_ptr<DashboardService>> DashboardService::Start(const DashboardRunOptions& options,
-                                                                        std::unique_ptr<client::Client> hub,
-                                                                        std::string hub_name,
-                                                                        controllers::distribution::Options distribution,
-                                                                        Connect connect) {
+base::Result<std::unique_ptr<DashboardService>> DashboardService::Start(
+    const DashboardRunOptions& options, std::unique_ptr<client::Client> hub, std::string hub_name,
+    controllers::distribution::Options distribution, controllers::autoscaler::Options autoscaler, Connect connect) {
   std::unique_ptr<DashboardService> service(new DashboardService());
   dashboard::ServerOptions server;
   EVENKEEL_ASSIGN(server.token, dashboard::ReadOrMakeToken(options.token_file));
@@ -44,6 +42,7 @@ base::Result<std::unique_ptr<DashboardService>> DashboardService::Start(const Da
                                                                             .sources = *service->sources_,
                                                                             .random = base::Random(base::EntropySeed()),
                                                                             .distribution = std::move(distribution),
+                                                                            .autoscaler = std::move(autoscaler),
                                                                             .connect = std::move(connect)});
   service->server_ = std::make_unique<dashboard::Server>(*service->feed_, std::move(server));
   apiserver::HttpServerOptions http;

@@ -30,11 +30,11 @@ class DashboardService {
  public:
   using Connect = std::function<base::Result<std::unique_ptr<client::Client>>(const controllers::distribution::Cluster&)>;
 
-  /// `hub_name`: for people.
+  /// `hub_name`: for people. `autoscaler`: as the members' autoscalers run, whose words are shown.
   static base::Result<std::unique_ptr<DashboardService>> Start(const DashboardRunOptions& options,
                                                                std::unique_ptr<client::Client> hub, std::string hub_name,
                                                                controllers::distribution::Options distribution,
-                                                               Connect connect);
+                                                               controllers::autoscaler::Options autoscaler, Connect connect);
   int port() const { return http_->port(); }
   std::string url() const;
   /// With the token: not for logs.

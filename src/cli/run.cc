@@ -198,7 +198,10 @@ base::Result<std::unique_ptr<DashboardService>> StartDashboard(const RunOptions&
     std::filesystem::create_directories(EvenkeelHome(), ignored);
     dashboard.token_file = EvenkeelHome() + "/dashboard-token";
   }
-  EVENKEEL_ASSIGN(auto service, DashboardService::Start(dashboard, std::move(hub), name, options, connect));
+  // Also where no autoscaler runs here: others may, with the same flags.
+  EVENKEEL_ASSIGN(autoscaler::AppliedFlags applied, autoscaler::ApplyFlags(run.autoscaler));
+  EVENKEEL_ASSIGN(auto service,
+                  DashboardService::Start(dashboard, std::move(hub), name, options, std::move(applied.options), connect));
   base::log::Info("dashboard is on", {{"url", service->url()}, {"login", "/login?token=..."}, {"file", dashboard.token_file}});
   return service;
 }

@@ -15,6 +15,7 @@
 #include "cli/program_name.h"
 #include "cli/signals.h"
 #include "client/http_client.h"
+#include "controllers/autoscaler/flags.h"
 #include "controllers/distribution/fleet_view.h"
 #include "controllers/rollout/zookeeper/installation.h"
 #include "embedded/apiserver/audit_log.h"
@@ -75,6 +76,7 @@ class Fleet {
   base::Status RegisterMembers();
   base::Status WriteKubeconfigs();
   base::Status StartDashboard();
+  std::vector<std::string> ControllerArguments();
   client::Client& hub() { return clusters_.front().cluster->client(); }
   std::string PortsFile() const { return home_ + "/ports.json"; }
 
@@ -186,6 +188,36 @@ base::Status Fleet::Start() {
   return RegisterMembers();
 }
 
+/// Where the autoscalers write what they do: as those arguments of theirs say.
+base::Result<controllers::autoscaler::Options> AutoscalerOptions(const std::vector<std::string>& arguments) {
+  constexpr std::string_view kName = "status-config-map-name";
+  std::vector<controllers::autoscaler::FlagValue> given;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string flag = "--" + std::string(kName);
+    if (arguments[i].starts_with(flag + "=")) given.push_back({std::string(kName), arguments[i].substr(flag.size() + 1)});
+    if (arguments[i] == flag && i + 1 < arguments.size()) given.push_back({std::string(kName), arguments[i + 1]});
+  }
+  EVENKEEL_ASSIGN(controllers::autoscaler::AppliedFlags applied, controllers::autoscaler::ApplyFlags(given));
+  return std::move(applied.options);
+}
+
+/// Of the controllers, of which a fleet that is there already keeps its own.
+std::vector<std::string> Fleet::ControllerArguments() {
+  std::vector<std::string> arguments;
+  const auto deployment = hub().Get(kube::resources::Deployments(), fleet::kNamespace, fleet::kControllerName);
+  if (deployment) {
+    for (const Json& container : base::FindArray(*deployment, {"spec", "template", "spec", "containers"})) {
+      for (const Json& argument : base::FindArray(container, {"args"})) {
+        if (argument.is_string()) arguments.emplace_back(argument.get_string());
+      }
+    }
+    return arguments;
+  }
+  std::istringstream words(options_.autoscaler_args);
+  arguments.assign(std::istream_iterator<std::string>(words), {});
+  return arguments;
+}
+
 base::Status Fleet::StartDashboard() {
   DashboardRunOptions options;
   options.port = options_.dashboard_port != 0 ? options_.dashboard_port : static_cast<int>(base::FindInt(ports_, {kDashboard}));
@@ -204,8 +236,9 @@ base::Status Fleet::StartDashboard() {
     if (!member.connection) return base::Fail(member.connection.error());
     return client::NewHttpClient(*member.connection);
   };
+  EVENKEEL_ASSIGN(controllers::autoscaler::Options autoscaler, AutoscalerOptions(ControllerArguments()));
   EVENKEEL_ASSIGN(dashboard_, DashboardService::Start(options, clusters_.front().cluster->NewClient(kDashboardUser), "hub",
-                                                      std::move(distribution), connect));
+                                                      std::move(distribution), std::move(autoscaler), connect));
   ports_.get_object()[kDashboard] = dashboard_->port();
   return {};
 }

@@ -99,12 +99,17 @@ class FleetFixture : public ::testing::Test {
       members[name]->Put(kube::resources::Nodes(), NodeObject("n1"));
       members[name]->Put(kube::resources::Pods(), PodObject("web", "n1"));
     }
+    StartFeed({});
+  }
+
+  void StartFeed(const controllers::autoscaler::Options& autoscaler) {
     feed = std::make_unique<Feed>(FeedContext{.hub = hub,
                                               .hub_name = "hub",
                                               .executor = executor,
                                               .sources = executor,
                                               .random = base::Random(7),
                                               .distribution = {},
+                                              .autoscaler = autoscaler,
                                               .connect = [this](const auto& member) { return Connect(member.name); }});
   }
 

@@ -188,7 +188,7 @@ void Feed::State::Start(const SourceId& id) {
       make = NewSummarySource;
       break;
     case Topic::kCluster:
-      make = NewClusterSource;
+      make = [options = context.autoscaler](SourceContext c) { return NewClusterSource(std::move(c), options); };
       break;
     case Topic::kBalance:
       make = NewBalanceSource;

@@ -10,6 +10,7 @@
 #include "base/executor.h"
 #include "base/random.h"
 #include "client/client.h"
+#include "controllers/autoscaler/options.h"
 #include "controllers/distribution/options.h"
 
 namespace evenkeel::dashboard {
@@ -20,7 +21,8 @@ struct FeedContext {
   base::Executor& executor;  ///< of the feed itself: nothing there waits
   base::Executor& sources;   ///< waits for hub and members; may be the same in virtual time
   base::Random random;
-  controllers::distribution::Options distribution;  ///< namespace, in_cluster
+  controllers::distribution::Options distribution;   ///< namespace, in_cluster
+  controllers::autoscaler::Options autoscaler = {};  ///< namespace, status_config_map_name: where its words are found
   std::function<base::Result<std::unique_ptr<client::Client>>(const controllers::distribution::Cluster& member)> connect;
 };
 

@@ -2,7 +2,6 @@
 #include <tuple>
 
 #include "base/yaml.h"
-#include "controllers/autoscaler/options.h"
 #include "controllers/autoscaler/state_store.h"
 #include "dashboard/documents.h"
 #include "dashboard/sources.h"
@@ -30,8 +29,8 @@ class SummarySource final : public TallySource {
  public:
   explicit SummarySource(SourceContext context) : TallySource(std::move(context)) {}
 
-    tally_.Advance(context_.clock.Now());
   Update Collect() override {
+    tally_.Advance(context_.clock.Now());
     tally_.TakeChangedNodes();
     tally_.TakeChangedPods();
     Update update;
@@ -42,7 +41,8 @@ class SummarySource final : public TallySource {
 
 class ClusterDetailSource final : public TallySource {
  public:
-  explicit ClusterDetailSource(SourceContext context) : TallySource(std::move(context)) {
+  ClusterDetailSource(SourceContext context, const controllers::autoscaler::Options& options)
+      : TallySource(std::move(context)) {
     Watch<kube::Object>(embedded::cloud::NodeGroups(), {}, [this](const auto& before, const auto& after) {
       if (after) {
         node_groups_[after->meta.name] = *after->json;
@@ -50,13 +50,12 @@ class ClusterDetailSource final : public TallySource {
         node_groups_.erase(before->meta.name);
       }
     });
-    const controllers::autoscaler::Options defaults;
-    WatchConfigMap(defaults.ns, defaults.status_config_map_name, [this](const Json* object) { ReadStatus(object); });
-    WatchConfigMap(defaults.ns, controllers::autoscaler::kStateConfigMap, [this](const Json* object) { ReadMemory(object); });
+    WatchConfigMap(options.ns, options.status_config_map_name, [this](const Json* object) { ReadStatus(object); });
+    WatchConfigMap(options.ns, controllers::autoscaler::kStateConfigMap, [this](const Json* object) { ReadMemory(object); });
   }
 
-    tally_.Advance(context_.clock.Now());
   Update Collect() override {
+    tally_.Advance(context_.clock.Now());
     Update update;
     CollectNodes(update);
     CollectPending(update);
@@ -161,8 +160,8 @@ class ClusterDetailSource final : public TallySource {
 
 std::unique_ptr<Source> NewSummarySource(SourceContext context) { return std::make_unique<SummarySource>(std::move(context)); }
 
-std::unique_ptr<Source> NewClusterSource(SourceContext context) {
-  return std::make_unique<ClusterDetailSource>(std::move(context));
+std::unique_ptr<Source> NewClusterSource(SourceContext context, const controllers::autoscaler::Options& options) {
+  return std::make_unique<ClusterDetailSource>(std::move(context), options);
 }
 
 }  // namespace evenkeel::dashboard

@@ -1,6 +1,7 @@
 // The sources of the views: what each reads, and which fields of the view's document its updates fill.
 #pragma once
 
+#include "controllers/autoscaler/options.h"
 #include "controllers/distribution/options.h"
 #include "dashboard/source.h"
 
@@ -12,7 +13,7 @@ std::unique_ptr<Source> NewFleetSource(SourceContext context, const controllers:
 /// Of a member, for the fleet: nodes and pods only. Field "summary" (MemberSummary).
 std::unique_ptr<Source> NewSummarySource(SourceContext context);
 /// Of a member: its nodes, groups and pods that wait. Fields of cluster/NAME, and "summary".
-std::unique_ptr<Source> NewClusterSource(SourceContext context);
+std::unique_ptr<Source> NewClusterSource(SourceContext context, const controllers::autoscaler::Options& options);
 
 /// Of a member: the loads of its nodes, policies and plans. Fields of balance/NAME.
 std::unique_ptr<Source> NewBalanceSource(SourceContext context);

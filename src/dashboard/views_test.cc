@@ -102,6 +102,19 @@ TEST_F(ViewsTest, WhatTheAutoscalerSaysIsShown) {
   EXPECT_EQ(cluster->Text({"pending", "default/big", "reasons", "general"}), "NodeResourcesFit: Insufficient cpu");
 }
 
+TEST_F(ViewsTest, TheAutoscalersWordsAreReadWhereItWritesThem) {
+  controllers::autoscaler::Options options;
+  options.ns = "autoscaling";
+  options.status_config_map_name = "general-status";
+  StartFeed(options);
+  Json status = JsonObject{{"metadata", JsonObject{{"name", "general-status"}, {"namespace", "autoscaling"}}}};
+  base::Ensure(status, {"data", "status"}) = "clusterWide: {scaleDown: {candidates: 2}}\n";
+  members["member-1"]->Put(kube::resources::ConfigMaps(), status);
+  const auto cluster = Follow("cluster/member-1");
+  EXPECT_TRUE(base::FindBool(cluster->document, {"scaleDown", "enabled"}));
+  EXPECT_EQ(cluster->Number({"scaleDown", "candidates"}), 2);
+}
+
 TEST_F(ViewsTest, AStatusThatSaysLittleIsShownAsFarAsItGoes) {
   const auto write = [&](const std::string& name, const std::string& key, const std::string& text) {
     Json object = JsonObject{{"metadata", JsonObject{{"name", name}, {"namespace", "kube-system"}}}};
