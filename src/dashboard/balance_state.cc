@@ -84,8 +84,7 @@ Json PolicyEntry(const Json& policy) {
   } else if (balanced != nullptr) {
     message = FindString(*balanced, {"message"});
   }
-  return JsonObject{
-      {"mode", base::FindBool(policy, {"spec", "dryRun"}) ? "DryRun" : "Auto"}, {"paused", false}, {"message", message}};
+  return JsonObject{{"mode", base::FindBool(policy, {"spec", "dryRun"}) ? "DryRun" : "Auto"}, {"message", message}};
 }
 
 Json PlanDocument(const Json& plan) {

@@ -20,7 +20,7 @@ inline constexpr size_t kPlansShown = 20;
 /// The plan that is shown as the next one: the one under way, else the oldest that waits, else the last; null: there is none.
 const base::Json* PlanToShow(const std::map<std::string, base::Json>& plans);
 
-/// {"mode": "DryRun" or "Auto", "paused", "message"}
+/// {"mode": "DryRun" or "Auto", "message"}
 base::Json PolicyEntry(const base::Json& policy);
 /// "plan": with an entry for each movement, and the hash by which it is approved (approval.h).
 base::Json PlanDocument(const base::Json& plan);

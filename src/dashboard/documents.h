@@ -2,10 +2,13 @@
 // merge patch. Amounts are Kubernetes quantities, shares are from 0 (and may exceed 1), times are RFC 3339.
 //
 //   fleet           {"hub", "plan", "replicas": {}, "clusters": {}, "handovers": {}}
-//   cluster/NAME    {"name", "owner", "health", "nodes": {}, "groups": {}, "pending": {}, "scaleDown", "history": []}
-//   balance/NAME    {"name", "policies": {}, "metrics": {}, "nodes": {}, "plan", "plans": {}, "history": []}
-//   rollouts        {"ensembles": {}}
-//   events          {"events": {}}
+//   names           {"hub", "clusters": {}}: which members there are, for who asks no more than that
+//   cluster/NAME    {"name", "owner", "health", "nodes": {}, "groups": {}, "pending": {}, "scaleDown", "history": [], "unread"}
+//   balance/NAME    {"name", "policies": {}, "metrics": {}, "nodes": {}, "plan", "plans": {}, "history": [], "unread"}
+//   rollouts        {"ensembles": {}, "unread"}
+//   events          {"events": {}, "silent": {}}: of clusters that cannot be read, why
+//
+// "unread" says why what is shown may be old: the member, or the hub, cannot be read at the moment.
 #pragma once
 
 #include <map>
@@ -63,6 +66,10 @@ Json ScaleDownEntry(const AutoscalerWords& words);
 
 // Of the fleet, from the hub.
 
+/// After so long without a word a replica is taken for gone: Options::replica_lease_duration, with a margin for how late a
+/// renewal is heard of.
+inline constexpr base::Duration kReplicaSilence = std::chrono::seconds(12);
+
 struct FleetInput {
   std::vector<controllers::distribution::Cluster> clusters;
   controllers::distribution::PublishedPlan plan;
@@ -88,8 +95,8 @@ struct Tenure {
 std::map<std::string, Tenure> Tenures(const FleetInput& input);
 std::string HandoverId(base::Time time, const std::string& cluster);
 /// A hand-over that no plan tells of: a standby takes over without being told, and so does a newcomer that gets the number of a
-/// replica that died.
-Json SeenHandover(const FleetInput& input, const std::string& cluster, const Tenure& before, const Tenure& after);
+/// replica that died; and in compatible mode there are no plans. `gone`: its owner was not heard of any more.
+Json SeenHandover(const std::string& cluster, const Tenure& before, const Tenure& after, bool gone);
 
 /// An entry of "clusters": what the hub knows and what the member says of itself. Either may be null; `error`: why the member
 /// cannot be read, "" when it can.
@@ -97,8 +104,10 @@ Json ClusterEntry(const Json& ownership, const Json& summary, const std::string&
 
 // Of ensembles, from the hub and from the members that have their servers.
 
-/// An entry of "ensembles". `members`: by cluster its ZooKeeper object; those that cannot be read are not there.
-Json EnsembleEntry(const Json& ensemble, const std::map<std::string, Json>& members);
+/// An entry of "ensembles". `members`: by cluster its ZooKeeper object, of those that have one. `read`: by cluster that was
+/// asked, why it cannot be read; "" when it can.
+Json EnsembleEntry(const Json& ensemble, const std::map<std::string, Json>& members,
+                   const std::map<std::string, std::string>& read);
 
 // Events, of the hub and of members.
 

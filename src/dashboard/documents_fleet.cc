@@ -11,9 +11,6 @@ namespace {
 using controllers::distribution::PublishedPlan;
 using controllers::distribution::ReplicaReport;
 
-/// As Options::replica_lease_duration, with a margin for how late a renewal is heard of.
-constexpr base::Duration kReplicaSilence = std::chrono::seconds(12);
-
 const client::Lease* LeaseOf(const FleetInput& input, const std::string& replica) {
   const auto found = std::ranges::find(input.leases, replica, &client::Lease::holder);
   return found == input.leases.end() ? nullptr : &*found;
@@ -144,8 +141,7 @@ std::map<std::string, Tenure> Tenures(const FleetInput& input) {
   return tenures;
 }
 
-Json SeenHandover(const FleetInput& input, const std::string& cluster, const Tenure& before, const Tenure& after) {
-  const bool gone = input.now - before.heard > kReplicaSilence;
+Json SeenHandover(const std::string& cluster, const Tenure& before, const Tenure& after, bool gone) {
   JsonObject entry{{"time", base::FormatMicroTime(after.since)},
                    {"cluster", cluster},
                    {"from", before.owner},

@@ -79,7 +79,8 @@ JsonObject MembersOf(const Json& zookeeper, Servers& servers) {
 
 }  // namespace
 
-Json EnsembleEntry(const Json& ensemble, const std::map<std::string, Json>& members) {
+Json EnsembleEntry(const Json& ensemble, const std::map<std::string, Json>& members,
+                   const std::map<std::string, std::string>& read) {
   const JsonArray& records = FindArray(ensemble, {"status", "records"});
   const Json* last = records.empty() ? nullptr : &records.back();
   JsonObject tracks, clusters;
@@ -90,17 +91,23 @@ Json EnsembleEntry(const Json& ensemble, const std::map<std::string, Json>& memb
   bool all_read = true;
   for (const Json& cluster : FindArray(ensemble, {"status", "clusters"})) {
     const std::string name(FindString(cluster, {"name"}));
+    const auto asked = read.find(name);
     const auto member = members.find(name);
     JsonObject entry{{"replicas", FindInt(cluster, {"replicas"})}, {"ready", 0}, {"message", ""}};
     entry["revision"] = FindString(cluster, {"revision"});
     entry["state"] = last == nullptr ? "Waiting" : TrackState(*last, name);
     entry["members"] = JsonObject{};
-    if (member != members.end()) {
+    if (asked == read.end() || !asked->second.empty()) {
+      // Nothing is known of its servers, which is not that none is ready.
+      all_read = false;
+      entry["ready"] = nullptr;
+      entry["message"] = asked == read.end() ? "has not been read" : "cannot be read: " + asked->second;
+    } else if (member == members.end()) {
+      all_read = false;
+    } else {
       entry["ready"] = FindInt(member->second, {"status", "readyReplicas"});
       entry["message"] = MessageOf(member->second);
       entry["members"] = MembersOf(member->second, servers);
-    } else {
-      all_read = false;
     }
     clusters[name] = std::move(entry);
   }

@@ -93,6 +93,8 @@ struct Feed::State : std::enable_shared_from_this<State> {
   void Schedule();
   void Flush();
   void SendAll(OpenView& view, const std::shared_ptr<const std::string>& event);
+  /// Lets go of what nobody looks at any more, until there is nothing left.
+  void KeepUp();
   void Keep();
   void Ping();
 
@@ -122,10 +124,7 @@ base::Result<OpenView*> Feed::State::Open(const std::string& name) {
     Replay(view);
   }
   found->second.looked_at = Now();
-  if (!std::exchange(keeping, true)) {
-    Keep();
-    Ping();
-  }
+  KeepUp();
   return &found->second;
 }
 
@@ -287,6 +286,11 @@ void Feed::State::TakeMembers(const std::vector<Cluster>& now) {
       }
     }
   }
+  for (const auto& [opened, view] : views) {
+    const std::string member = view.view->member();
+    // It was gone, and is a member again: what was shown of it is of before.
+    if (view.ready && present.contains(member) && !members.contains(member)) anew.push_back(opened);
+  }
   members = std::move(present);
   members_known = true;
   Adjust();
@@ -357,6 +361,12 @@ void Feed::State::Flush() {
   }
 }
 
+void Feed::State::KeepUp() {
+  if (std::exchange(keeping, true)) return;
+  Keep();
+  Ping();
+}
+
 void Feed::State::Keep() {
   housekeeping = strand->PostAfter(kHousekeeping, [this] {
     const base::Instant now = Now();
@@ -366,7 +376,7 @@ void Feed::State::Keep() {
     std::erase_if(views, [&](const auto& entry) { return now - entry.second.looked_at >= kLookedAt; });
     std::erase_if(retired, [](const auto& weak) { return weak.expired(); });
     Adjust();
-    keeping = !views.empty();
+    keeping = !views.empty() || !awaited.empty();
     if (keeping) {
       Keep();
     } else {
@@ -421,6 +431,7 @@ void Feed::Unfollow(const std::shared_ptr<Follower>& follower) {
 void Feed::WithMember(const std::string& member, std::function<void(base::Result<std::unique_ptr<client::Client>>)> use) {
   state_->strand->Post([state = state_.get(), member, use = std::move(use)]() mutable {
     state->awaited.push_back({member, std::move(use), state->Now() + kPatience});
+    state->KeepUp();
     state->Adjust();
     state->Serve();
     if (state->awaited.empty()) return;

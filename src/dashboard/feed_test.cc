@@ -1,5 +1,6 @@
 #include "dashboard/feed.h"
 
+#include "controllers/distribution/shard_mapping.h"
 #include "dashboard/dashboard_testing.h"
 
 namespace evenkeel::dashboard {
@@ -64,6 +65,48 @@ TEST_F(FeedTest, AHandOverThatNoPlanTellsOfIsSeen) {
   EXPECT_EQ(fleet->Text({"handovers", base::FormatMicroTime(kStart + 20s) + " member-1", "reason"}), "gone");
 }
 
+TEST_F(FeedTest, HandOversAreSeenWhereThereAreOnlyClaims) {
+  namespace distribution = controllers::distribution;
+  hub.api().Remove(distribution::ShardPlans(), "evenkeel/evenkeel");
+  hub.api().Put(kube::resources::Deployments(),
+                Parsed(R"({"metadata": {"name": "evenkeel-controller", "namespace": "evenkeel"}, "spec": {"replicas": 2,
+                           "template": {"spec": {"containers": [{"env": [{"name": "ARGOCD_CONTROLLER_SHARDING_ALGORITHM", "value": "round-robin"}]}]}}}})"));
+  const auto claim = [&](const std::string& first, const std::string& second, base::Time second_heard) {
+    Json object = JsonObject{{"metadata", JsonObject{{"name", distribution::kShardConfigMap}, {"namespace", "evenkeel"}}}};
+    base::Ensure(object, {"data", distribution::kShardMappingKey}) =
+        distribution::FormatShardMapping({{0, first, executor.clock().Now()}, {1, second, second_heard}});
+    hub.api().Put(kube::resources::ConfigMaps(), object);
+  };
+  claim("pod-x", "pod-y", kStart);
+  const auto fleet = Follow("fleet");
+  EXPECT_TRUE(base::FindObject(fleet->document, {"handovers"}).empty());
+  std::map<std::string, std::string> owners;
+  for (const auto& [name, cluster] : base::FindObject(fleet->document, {"clusters"})) {
+    owners[std::string(base::FindString(cluster, {"owner"}))] = std::string(name);
+  }
+  ASSERT_TRUE(owners.contains("pod-x") && owners.contains("pod-y")) << base::ToText(fleet->document);
+  // One lets go of its shard, as when its pod is made anew.
+  executor.RunFor(5s);
+  claim("pod-z", "pod-y", kStart);
+  executor.RunFor(6s);
+  // The other is silent until somebody else claims its shard.
+  for (int i = 0; i < 4; ++i) {
+    claim("pod-z", "pod-y", kStart);
+    executor.RunFor(10s);
+  }
+  claim("pod-z", "pod-w", executor.clock().Now());
+  executor.RunFor(6s);
+  const auto& handovers = base::FindObject(fleet->document, {"handovers"});
+  ASSERT_EQ(handovers.size(), 2U) << base::ToText(fleet->document);
+  for (const auto& [id, handover] : handovers) {
+    const bool let_go = base::FindString(handover, {"to"}) == "pod-z";
+    EXPECT_EQ(base::FindString(handover, {"cluster"}), owners[let_go ? "pod-x" : "pod-y"]);
+    EXPECT_EQ(base::FindString(handover, {"from"}), let_go ? "pod-x" : "pod-y");
+    EXPECT_EQ(base::FindString(handover, {"reason"}), let_go ? "pod-x let it go" : "pod-y was not heard of any more");
+    EXPECT_EQ(handover.at("seconds").is_null(), let_go);
+  }
+}
+
 TEST_F(FeedTest, ChangesAreGathered) {
   const auto fleet = Follow("fleet");
   const size_t before = fleet->patches.size();
@@ -118,6 +161,37 @@ TEST_F(FeedTest, NothingIsFollowedThatNobodyLooksAt) {
   EXPECT_EQ(Watches(hub.api(), "secrets"), 0);
   const auto again = Follow("fleet");
   EXPECT_EQ(again->Number({"clusters", "member-1", "pods", "running"}), 1);
+}
+
+TEST_F(FeedTest, AMemberThatIsAskedForLeavesNothingFollowed) {
+  int connected = 0;
+  const auto use = [&](const auto& member) { connected += member.has_value() ? 1 : 0; };
+  feed->WithMember("member-1", use);
+  executor.RunFor(1s);
+  EXPECT_EQ(connected, 1);
+  executor.RunFor(10s);
+  EXPECT_EQ(Watches(hub.api(), "secrets"), 0);
+  // The same once more, and while the hub says nothing.
+  hub.CutOff(true);
+  feed->WithMember("member-1", use);
+  executor.RunFor(10s);
+  hub.CutOff(false);
+  executor.RunFor(10s);
+  EXPECT_EQ(connected, 1);
+  EXPECT_EQ(Watches(hub.api(), "secrets"), 0);
+}
+
+TEST_F(FeedTest, NamesAreKnownWithoutFollowingMembers) {
+  const auto names = Follow("names");
+  EXPECT_EQ(base::FindObject(names->document, {"clusters"}).size(), 2U);
+  EXPECT_TRUE(base::FindBool(names->document, {"hub", "reachable"}));
+  EXPECT_EQ(Watches(*members["member-1"], "nodes"), 0);
+  hub.api().Remove(kube::resources::Secrets(), "evenkeel/member-2");
+  executor.RunFor(1s);
+  EXPECT_EQ(base::Find(names->document, {"clusters", "member-2"}), nullptr);
+  PutCluster("member-2");
+  executor.RunFor(1s);
+  EXPECT_NE(base::Find(names->document, {"clusters", "member-2"}), nullptr);
 }
 
 TEST_F(FeedTest, OneThatIsTooSlowIsSentNothingMore) {
@@ -177,6 +251,30 @@ TEST_F(FeedTest, AMemberThatLeavesLeavesTheFleet) {
   executor.RunFor(1s);
   EXPECT_EQ(base::Find(fleet->document, {"clusters", "member-2"}), nullptr);
   EXPECT_EQ(Watches(*members["member-2"], "nodes"), 0);
+}
+
+TEST_F(FeedTest, WhoLooksAtAMemberThatLeavesIsTold) {
+  const auto cluster = Follow("cluster/member-2"), balance = Follow("balance/member-2");
+  executor.RunFor(1s);
+  hub.api().Remove(kube::resources::Secrets(), "evenkeel/member-2");
+  executor.RunFor(6s);
+  for (const auto& follower : {cluster, balance}) {
+    EXPECT_EQ(follower->Text({"health"}), "Unreachable");
+    EXPECT_EQ(follower->Text({"message"}), "it is not in the fleet any more");
+    EXPECT_EQ(follower->Text({"unread"}), "it is not in the fleet any more");
+  }
+  // As another cluster of that name.
+  members["member-2"] = std::make_shared<client::FakeApi>();
+  members["member-2"]->Put(kube::resources::Nodes(), NodeObject("m1"));
+  PutCluster("member-2");
+  Renew("a");
+  Renew("b");
+  executor.RunFor(2s);
+  EXPECT_EQ(cluster->Text({"health"}), "Healthy");
+  EXPECT_EQ(cluster->Text({"nodes", "m1", "state"}), "Ready");
+  EXPECT_EQ(base::Find(cluster->document, {"nodes", "n1"}), nullptr);
+  EXPECT_EQ(cluster->Text({"unread"}), "");
+  EXPECT_EQ(balance->Text({"unread"}), "");
 }
 
 }  // namespace

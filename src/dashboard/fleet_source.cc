@@ -83,25 +83,26 @@ class FleetSource final : public InformedSource {
       update.Set("handovers", id, entry);
       handovers_[id] = std::move(entry);
     }
-    CollectSeen(update);
-    while (handovers_.size() > kHandoversKept) {
-      update.Erase("handovers", handovers_.begin()->first);
-      handovers_.erase(handovers_.begin());
-    }
+    CollectSeen(update, Tenures(input_), kReplicaSilence);
   }
 
-  /// Hand-overs that no plan tells of, or not yet.
-  void CollectSeen(Update& update) {
-    for (auto& [cluster, tenure] : Tenures(input_)) {
+  /// Hand-overs that no plan tells of, or not yet. `silence`: after which an owner is taken for gone.
+  void CollectSeen(Update& update, std::map<std::string, Tenure> tenures, base::Duration silence) {
+    for (auto& [cluster, tenure] : tenures) {
       if (tenure.since == base::Time{}) tenure.since = input_.now;
       const auto before = tenures_.find(cluster);
       if (before != tenures_.end() && before->second.owner != tenure.owner && !ToldOf(cluster, tenure)) {
         const std::string id = HandoverId(tenure.since, cluster);
-        handovers_[id] = SeenHandover(input_, cluster, before->second, tenure);
+        const bool gone = input_.now - before->second.heard > silence;
+        handovers_[id] = SeenHandover(cluster, before->second, tenure, gone);
         seen_[cluster] = id;
         update.Set("handovers", id, handovers_[id]);
       }
       tenures_[cluster] = std::move(tenure);
+    }
+    while (handovers_.size() > kHandoversKept) {
+      update.Erase("handovers", handovers_.begin()->first);
+      handovers_.erase(handovers_.begin());
     }
   }
 
@@ -133,22 +134,26 @@ class FleetSource final : public InformedSource {
     claims_read_ = now;
     const auto fleet =
         distribution::ReadFleet(context_.client, options_, distribution::Mode::kCompatible, std::nullopt, input_.now);
+    const base::Duration silence = 3 * options_.heartbeat;
     std::map<std::string, Json> rows, replicas;
+    std::map<std::string, Tenure> tenures;
     for (const auto& cluster : input_.clusters) {
       rows[cluster.name] = JsonObject{{"owner", nullptr}, {"server", cluster.server}, {"skip", cluster.skip_reconcile}};
     }
     if (fleet) {
       for (const auto& row : fleet->rows) {
-        const bool fresh = row.heartbeat_age && *row.heartbeat_age <= 3 * options_.heartbeat;
+        const bool fresh = row.heartbeat_age && *row.heartbeat_age <= silence;
         rows[row.cluster] = JsonObject{{"owner", OrNull(fresh ? row.owner : "")},
                                        {"shard", row.shard},
                                        {"server", row.server},
                                        {"skip", row.skip_reconcile},
                                        {"detail", fresh ? "" : "nobody holds its shard"}};
+        if (!fresh || row.owner.empty()) continue;
+        tenures[row.cluster] = {.owner = row.owner, .since = input_.now, .heard = input_.now - *row.heartbeat_age};
       }
       for (const auto& claim : fleet->claims) {
         if (claim.controller.empty()) continue;
-        const bool alive = claim.heartbeat && input_.now - *claim.heartbeat <= 3 * options_.heartbeat;
+        const bool alive = claim.heartbeat && input_.now - *claim.heartbeat <= silence;
         const auto owned = std::ranges::count(fleet->rows, claim.controller, &distribution::FleetView::Row::owner);
         replicas[claim.controller] =
             JsonObject{{"shard", claim.shard}, {"alive", alive}, {"since", nullptr}, {"clusters", owned}};
@@ -157,6 +162,7 @@ class FleetSource final : public InformedSource {
     }
     SetAll(update, "rows", rows);
     SetAll(update, "replicas", replicas);
+    CollectSeen(update, std::move(tenures), silence);
   }
 
   void SetAll(Update& update, const std::string& field, const std::map<std::string, Json>& entries) {

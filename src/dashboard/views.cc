@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "dashboard/documents.h"
 
@@ -14,6 +15,11 @@ const Json& EntryOf(const std::map<std::string, Json>& entries, const std::strin
   static const Json kNull;
   const auto found = entries.find(key);
   return found == entries.end() ? kNull : found->second;
+}
+
+/// "hub". `error`: why it cannot be read.
+Json HubEntry(const std::string& name, const std::string& error) {
+  return JsonObject{{"name", name}, {"reachable", error.empty()}, {"message", error}};
 }
 
 class FleetView final : public View {
@@ -51,9 +57,7 @@ class FleetView final : public View {
   }
 
  private:
-  void Hub(const std::string& error) {
-    document_.Set("hub", JsonObject{{"name", hub_}, {"reachable", error.empty()}, {"message", error}});
-  }
+  void Hub(const std::string& error) { document_.Set("hub", HubEntry(hub_, error)); }
 
   void Show(const std::string& cluster) {
     if (!rows_.contains(cluster)) return document_.Erase("clusters", cluster);
@@ -68,20 +72,48 @@ class FleetView final : public View {
   std::map<std::string, std::string> errors_;
 };
 
+/// Which members there are. What they have is not asked, so that it costs the hub alone.
+class NamesView final : public View {
+ public:
+  explicit NamesView(std::string hub) : hub_(std::move(hub)) {
+    document_.Set("clusters", JsonObject{});
+    document_.Set("hub", HubEntry(hub_, ""));
+  }
+
+  void Apply(Topic topic, const std::string&, const Update& update, const std::string& error) override {
+    if (topic != Topic::kFleet) return;
+    document_.Set("hub", HubEntry(hub_, error));
+    for (const Change& change : update.changes) {
+      if (change.field != "rows") continue;
+      if (change.value) {
+        document_.Set("clusters", change.key, JsonObject{});
+      } else {
+        document_.Erase("clusters", change.key);
+      }
+    }
+  }
+
+  void Forget(const std::string& cluster) override { document_.Erase("clusters", cluster); }
+
+ private:
+  const std::string hub_;
+};
+
 /// What views of one member have in common.
 class MemberView : public View {
  public:
   std::string member() const override { return name_; }
-  void Forget(const std::string&) override { Fail("it is not in the fleet any more"); }
+  void Forget(const std::string&) override {
+    gone_ = true;
+    document_.Set("health", "Unreachable");
+    for (const char* field : {"message", "unread"}) document_.Set(field, "it is not in the fleet any more");
+  }
 
  protected:
   explicit MemberView(const std::string& name) : name_(name) { document_.Set("name", Json(name)); }
-  void Fail(const std::string& why) {
-    document_.Set("health", "Unreachable");
-    document_.Set("message", Json(why));
-  }
 
   const std::string name_;
+  bool gone_ = false;  ///< until the member itself is heard of again
 };
 
 class ClusterView final : public MemberView {
@@ -94,7 +126,10 @@ class ClusterView final : public MemberView {
   std::vector<Topic> MemberTopics() const override { return {Topic::kCluster}; }
 
   void Apply(Topic topic, const std::string&, const Update& update, const std::string& error) override {
-    if (topic == Topic::kCluster) error_ = error;
+    if (topic == Topic::kCluster) {
+      error_ = error;
+      gone_ = false;
+    }
     for (const Change& change : update.changes) {
       if (change.field == "summary") {
         summary_ = *change.value;
@@ -109,8 +144,11 @@ class ClusterView final : public MemberView {
 
  private:
   void Show() {
+    // The hub's word comes later than that the member has left it, and does not make it one again.
+    if (gone_) return;
     const Json entry = ClusterEntry(row_, summary_, error_);
     for (const char* field : {"owner", "health", "message"}) document_.Set(field, entry.at(field));
+    document_.Set("unread", OrNull(error_));
     document_.Set("server", OrNull(base::FindString(row_, {"server"})));
   }
 
@@ -131,7 +169,9 @@ class BalanceView final : public MemberView {
   void Apply(Topic topic, const std::string&, const Update& update, const std::string& error) override {
     if (topic != Topic::kBalance) return;
     for (const Change& change : update.changes) Put(change);
+    if (std::exchange(gone_, false)) document_.Set("health", Json());
     document_.Set("message", Json(error));
+    document_.Set("unread", OrNull(error));
   }
 };
 
@@ -143,7 +183,8 @@ class RolloutsView final : public View {
   std::vector<Topic> MemberTopics() const override { return {Topic::kServers}; }
 
   void Apply(Topic topic, const std::string& cluster, const Update& update, const std::string& error) override {
-    if (topic == Topic::kServers && Silent(cluster, !error.empty())) {
+    if (topic == Topic::kEnsembles) document_.Set("unread", OrNull(error));
+    if (topic == Topic::kServers && Read(cluster, error)) {
       for (const auto& [key, ensemble] : ensembles_) Show(key);
     }
     for (const Change& change : update.changes) {
@@ -161,39 +202,46 @@ class RolloutsView final : public View {
   }
 
   void Forget(const std::string& cluster) override {
-    for (auto& [key, members] : servers_) {
-      if (members.erase(cluster) > 0) Show(key);
-    }
+    read_.erase(cluster);
+    for (auto& [key, members] : servers_) members.erase(cluster);
+    for (const auto& [key, ensemble] : ensembles_) Show(key);
   }
 
  private:
   void Show(const std::string& key) {
     const auto ensemble = ensembles_.find(key);
     if (ensemble == ensembles_.end()) return document_.Erase("ensembles", key);
-    std::map<std::string, Json> members = servers_[key];
-    std::erase_if(members, [this](const auto& member) { return silent_.contains(member.first); });
-    document_.Set("ensembles", key, EnsembleEntry(ensemble->second, members));
+    document_.Set("ensembles", key, EnsembleEntry(ensemble->second, servers_[key], read_));
   }
 
-  /// Notes whether the member can be read; true when that is new.
-  bool Silent(const std::string& cluster, bool silent) {
-    return silent ? silent_.insert(cluster).second : silent_.erase(cluster) > 0;
+  /// Notes why the member cannot be read, "": it can; true when that is new.
+  bool Read(const std::string& cluster, const std::string& error) {
+    const auto [at, fresh] = read_.try_emplace(cluster, error);
+    return fresh || std::exchange(at->second, error) != error;
   }
 
-  std::set<std::string> silent_;                                // members that cannot be read
+  std::map<std::string, std::string> read_;                     // by member that was asked, why it cannot be read
   std::map<std::string, Json> ensembles_;                       // by namespace/name
   std::map<std::string, std::map<std::string, Json>> servers_;  // by the same, then by member
 };
 
 class EventsView final : public View {
  public:
-  EventsView() { document_.Set("events", JsonObject{}); }
+  EventsView() {
+    for (const char* field : {"events", "silent"}) document_.Set(field, JsonObject{});
+  }
 
   std::vector<Topic> HubTopics() const override { return {Topic::kEvents}; }
   std::vector<Topic> MemberTopics() const override { return {Topic::kEvents}; }
 
-  void Apply(Topic topic, const std::string&, const Update& update, const std::string&) override {
+  void Apply(Topic topic, const std::string& cluster, const Update& update, const std::string& error) override {
     if (topic != Topic::kEvents) return;
+    const std::string name = cluster.empty() ? "hub" : cluster;
+    if (error.empty()) {
+      document_.Erase("silent", name);
+    } else {
+      document_.Set("silent", name, Json(error));
+    }
     for (const Change& change : update.changes) {
       if (!change.value) {
         ids_.erase(change.key);
@@ -211,7 +259,7 @@ class EventsView final : public View {
   }
 
   /// What it decided stays.
-  void Forget(const std::string&) override {}
+  void Forget(const std::string& cluster) override { document_.Erase("silent", cluster); }
 
  private:
   std::set<std::string> ids_;
@@ -237,6 +285,7 @@ void View::Put(const Change& change) {
 
 base::Result<std::unique_ptr<View>> NewView(const std::string& name, const std::string& hub) {
   if (name == "fleet") return std::make_unique<FleetView>(hub);
+  if (name == "names") return std::make_unique<NamesView>(hub);
   if (name == "rollouts") return std::make_unique<RolloutsView>();
   if (name == "events") return std::make_unique<EventsView>();
   const size_t slash = name.find('/');
@@ -244,7 +293,7 @@ base::Result<std::unique_ptr<View>> NewView(const std::string& name, const std::
   if (!member.empty() && kind == "cluster") return std::make_unique<ClusterView>(member);
   if (!member.empty() && kind == "balance") return std::make_unique<BalanceView>(member);
   return base::Fail(base::Code::kNotFound, "there is no view \"" + name.substr(0, 100) +
-                                               "\": there are fleet, cluster/NAME, balance/NAME, rollouts and events");
+                                               "\": there are fleet, names, cluster/NAME, balance/NAME, rollouts and events");
 }
 
 }  // namespace evenkeel::dashboard

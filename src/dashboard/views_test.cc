@@ -241,5 +241,38 @@ TEST_F(ViewsTest, TheBalanceIsTheBalancersOwn) {
   EXPECT_FALSE(base::FindArray(balance->document, {"history"}).empty());
 }
 
+TEST_F(ViewsTest, WhatCannotBeReadIsSaidOnEveryPage) {
+  unreachable = "member-2";
+  Json ensemble = JsonObject{{"metadata", JsonObject{{"name", "zk"}, {"namespace", "default"}}}};
+  base::Ensure(ensemble, {"status"}) = Parsed(R"({"phase": "Ready", "replicas": 5, "readyReplicas": 4,
+                 "clusters": [{"name": "member-1", "replicas": 2}, {"name": "member-2", "replicas": 2}, {"name": "elsewhere", "replicas": 1}]})");
+  hub.api().Put(controllers::rollout::zookeeper::MultiClusterZooKeepers(), ensemble);
+  const auto rollouts = Follow("rollouts"), events = Follow("events");
+  const auto balance = Follow("balance/member-2"), cluster = Follow("cluster/member-2");
+  executor.RunFor(3s);
+  const auto entry = [&](std::string_view name, std::string_view field) {
+    return *base::Find(rollouts->document, {"ensembles", "default/zk", "clusters", name, field});
+  };
+  EXPECT_EQ(entry("member-1", "ready"), 0) << "nobody has made its servers yet";
+  EXPECT_TRUE(entry("member-2", "ready").is_null());
+  EXPECT_TRUE(entry("member-2", "message").get_string().starts_with("cannot be read: zookeepers"));
+  EXPECT_TRUE(entry("elsewhere", "ready").is_null());
+  EXPECT_EQ(entry("elsewhere", "message"), "has not been read");
+  EXPECT_EQ(rollouts->Number({"ensembles", "default/zk", "servers", "healthy"}), 4);
+  EXPECT_EQ(base::FindObject(events->document, {"silent"}).size(), 1U);
+  EXPECT_TRUE(events->Text({"silent", "member-2"}).starts_with("events: "));
+  for (const auto& follower : {balance, cluster}) {
+    EXPECT_TRUE(follower->Text({"unread"}).ends_with("connection refused")) << follower->Text({"unread"});
+  }
+  hub.CutOff(true);
+  executor.RunFor(20s);
+  EXPECT_NE(rollouts->Text({"unread"}), "");
+  EXPECT_NE(events->Text({"silent", "hub"}), "");
+  hub.CutOff(false);
+  executor.RunFor(60s);
+  EXPECT_EQ(rollouts->Text({"unread"}), "");
+  EXPECT_EQ(base::Find(events->document, {"silent", "hub"}), nullptr);
+}
+
 }  // namespace
 }  // namespace evenkeel::dashboard
