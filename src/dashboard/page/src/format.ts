@@ -59,6 +59,17 @@ export function clockTime(time: string): string {
   return (Math.abs(Date.now() - date.getTime()) < 43_200_000 ? clock : day).format(date);
 }
 
+const dayOnly = new Intl.DateTimeFormat('en-GB', {day: 'numeric', month: 'short'});
+
+/** Of a mark on an axis whose marks are so many seconds apart: no more than tells it from its neighbours. */
+export function axisTime(ms: number, stepSeconds: number): string {
+  const date = new Date(ms);
+  const midnight = date.getHours() === 0 && date.getMinutes() === 0;
+  if (stepSeconds >= 86_400 || (stepSeconds >= 3600 && midnight)) return dayOnly.format(date);
+  if (stepSeconds >= 43_200) return day.format(date);
+  return clock.format(date).slice(0, stepSeconds < 60 ? 8 : 5);
+}
+
 /** "12 s ago", "in 3 m 20 s". */
 export function relative(time: string, nowMs: number): string {
   const seconds = (nowMs - new Date(time).getTime()) / 1000;

@@ -1,13 +1,13 @@
 import {useMemo, useState} from 'preact/hooks';
 import {categoryColor, token} from '../color';
-import {byName, clockTime, duration} from '../format';
+import {axisTime, byName, clockTime, duration} from '../format';
 import type {Handover} from '../live/documents';
 import {Picture, type Box} from './picture';
 import {useNow} from './hooks';
 
 const laneHeight = 34;
 const axisHeight = 22;
-const steps = [10, 30, 60, 300, 600, 1800, 3600, 7200, 21_600, 43_200, 86_400];
+const steps = [10, 30, 60, 300, 600, 1800, 3600, 7200, 21_600, 43_200, 86_400, 172_800, 604_800];
 
 interface Props {
   handovers: (Handover & {id: string})[];
@@ -44,14 +44,16 @@ export function Timeline({handovers, replicas}: Props) {
         context.strokeStyle = token('line');
         context.lineWidth = 1;
         const bottom = lanes.length * laneHeight;
-        const step = (steps.find(seconds => (span / 1000 / seconds) * 80 < width - left) ?? 86_400) * 1000;
-        for (let at = Math.ceil(first / step) * step; at < now; at += step) {
+        const step = (steps.find(seconds => (span / 1000 / seconds) * 80 < width - left) ?? 604_800) * 1000;
+        // Marks are at round hours and days of the viewer's time zone.
+        const shift = new Date(first).getTimezoneOffset() * 60_000;
+        for (let at = Math.ceil((first - shift) / step) * step + shift; at < now; at += step) {
           context.beginPath();
           context.moveTo(x(at), 0);
           context.lineTo(x(at), bottom);
           context.stroke();
           context.fillStyle = token('ink-3');
-          context.fillText(clockTime(new Date(at).toISOString()).slice(0, step < 60_000 ? 8 : 5), x(at) - 14, bottom + 15);
+          context.fillText(axisTime(at, step / 1000), x(at) - 14, bottom + 15);
         }
         lanes.forEach((lane, index) => {
           const y = index * laneHeight + laneHeight / 2;
