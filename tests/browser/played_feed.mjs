@@ -35,9 +35,21 @@ function stream(fleet, view, request, response, intervalMs) {
 export function startPlayedFeed({dist, port = 0, members = 200, nodes = 5000, intervalMs = 250}) {
   const fleet = new PlayedFleet(members, nodes);
   const approved = [];
+  // What the server is told to refuse everything with; see /played below.
+  let refusal = null;
   const server = createServer((request, response) => {
     const url = new URL(request.url, 'http://127.0.0.1');
     const view = url.searchParams.get('view') ?? '';
+    // For tests: /played/refuse?status=503&message=why, and without a status nothing is refused any more.
+    if (url.pathname === '/played/refuse') {
+      const status = Number(url.searchParams.get('status') ?? 0);
+      refusal = status ? {status, message: url.searchParams.get('message') ?? ''} : null;
+      return send(response, 200, 'application/json', '{}');
+    }
+    if (url.pathname.startsWith('/api/')) {
+      const refused = (url.pathname !== '/api/session' || refusal?.status === 401) && (refusal ?? fleet.refusal(view));
+      if (refused) return send(response, refused.status, 'application/json', JSON.stringify({message: refused.message}));
+    }
     if (url.pathname === '/api/session') return send(response, 200, types['.js'], JSON.stringify({mayWrite: true, version: '0.1.0', fleet: 'played'}));
     if (url.pathname === '/api/stream') return stream(fleet, view, request, response, intervalMs);
     if (url.pathname === '/api/view') return send(response, 200, 'application/json', JSON.stringify(fleet.document(view)));

@@ -3,6 +3,8 @@
 
 const owners = ['evenkeel-0', 'evenkeel-1', 'evenkeel-2'];
 const types = [['general', '4', '16Gi', 0.192], ['compute', '16', '32Gi', 0.68], ['memory', '8', '64Gi', 0.504]];
+/** Of one member: more than there is room for beside each other. */
+const devices = ['example.com/disk', 'example.com/fpga', 'example.com/gpu', 'example.com/nic'];
 const zones = ['eu-1a', 'eu-1b', 'eu-1c'];
 
 /** xorshift32: numbers in [0, 1). */
@@ -32,6 +34,12 @@ export class PlayedFleet {
     this.made = new Map();
   }
 
+  /** As the program answers for a member that is not there. */
+  refusal(view) {
+    const [kind, name] = view.split('/');
+    return (kind === 'cluster' || kind === 'balance') && !this.names.includes(name) ? {status: 404, message: `there is no member ${name}`} : null;
+  }
+
   document(view) {
     if (!this.made.has(view)) this.made.set(view, this.make(view));
     return this.made.get(view);
@@ -39,10 +47,11 @@ export class PlayedFleet {
 
   make(view) {
     const [kind, name] = view.split('/');
+    if (kind === 'names') return {hub: {name: 'played', reachable: true, message: ''}, clusters: Object.fromEntries(this.names.map(each => [each, {}]))};
     if (kind === 'cluster') return this.cluster(name);
     if (kind === 'balance') return this.balance(name);
-    if (kind === 'rollouts') return {ensembles: {'zk/orders': this.ensemble(), 'zk/search': {...this.ensemble(), phase: 'Ready', message: 'all servers run revision 4'}}};
-    if (kind === 'events') return {events: Object.fromEntries(Array.from({length: 2000}, (_, index) => [id(index), this.event(2000 - index)]))};
+    if (kind === 'rollouts') return {ensembles: {'zk/orders': this.ensemble(), 'zk/search': this.unreadEnsemble()}};
+    if (kind === 'events') return {events: Object.fromEntries(Array.from({length: 2000}, (_, index) => [id(index), this.event(2000 - index)])), silent: {}};
     return this.fleet();
   }
 
@@ -54,10 +63,11 @@ export class PlayedFleet {
     const load = bounded(0.25 + random() * 0.5);
     const hot = index % 67 === 5;
     const owner = health === 'Unowned' ? null : owners[index % 3];
+    const [upcoming, notReady] = [index % 23 === 0 ? 1 : 0, health === 'Degraded' ? 2 : 0];
     return {
       owner, shard: index % 3, wanted: owners[index % 3], epoch: 12, health,
       message: health === 'Unreachable' ? 'no answer for 42 s: connection refused' : health === 'Degraded' ? '2 of 25 nodes are not ready' : '',
-      nodes: {ready: health === 'Degraded' ? total - 2 : total, total, upcoming: index % 23 === 0 ? 1 : 0},
+      nodes: {ready: total - notReady - upcoming, total, upcoming, notReady},
       pods: {running: total * 20, pending: index % 29 === 3 ? 4 : 0, total: total * 20 + (index % 29 === 3 ? 4 : 0)},
       load: {cpu: hot ? 0.97 : load, memory: bounded(load * 0.8), pods: bounded(load * 0.5)}, weight: 20 + Math.round(random() * 60), hot, groups: 3,
     };
@@ -100,7 +110,7 @@ export class PlayedFleet {
     const pending = Object.fromEntries(Array.from({length: 6}, (_, index) => [`shop/checkout-7d9f-${index}`, {since: ago(40 + index * 13), cpu: '6', memory: '12Gi',
       reasons: {general: 'Insufficient cpu: 6 are asked for, a new node has 4', compute: 'backed off until the quota is free again', memory: "node(s) didn't match Pod's node affinity/selector"},
       message: '0/25 nodes are available: 20 Insufficient cpu, 5 node(s) had untolerated taint.'}]));
-    return {name, owner: 'evenkeel-1', health: 'Healthy', message: '', server: 'https://127.0.0.1:16443', metrics: ['cpu', 'memory', 'pods'], nodes, groups, pending,
+    return {name, owner: 'evenkeel-1', health: 'Healthy', message: '', server: 'https://127.0.0.1:16443', metrics: ['cpu', 'memory', 'pods', ...(name === 'member-5' ? devices : [])], nodes, groups, pending,
       scaleDown: {enabled: true, message: '3 nodes are unneeded, the first is removed in 6m40s', cooldownUntil: null, candidates: 3, inProgress: [`${name}-n14`]},
       history: this.history(360, 5, index => ({nodes: this.nodesPerMember - 4 + Math.floor(index / 90), pending: Math.max(0, Math.round(6 * Math.sin(index / 30))),
         cpu: bounded(0.5 + 0.2 * Math.sin(index / 40)), memory: bounded(0.4 + 0.1 * Math.cos(index / 50))}))};
@@ -115,8 +125,8 @@ export class PlayedFleet {
     }));
     const names = Object.keys(nodes);
     const movements = Object.fromEntries(Array.from({length: 8}, (_, index) => [String(index + 1).padStart(4, '0'), {pod: `shop/cart-${index}`, from: names[index % names.length],
-      to: names[(index * 5 + 3) % names.length], state: 'Waiting', reason: `cpu is 1.6 times as high there as on ${names[(index * 5 + 3) % names.length]}`, gain: round(0.05 - index * 0.005)}]));
-    return {name, policies: {default: {mode: 'DryRun', paused: false, message: 'plans are made, and carried out once approved'}},
+      to: names[(index * 5 + 3) % names.length], state: index === 7 ? 'Elsewhere' : 'Waiting', ...(index === 7 ? {node: names[0], message: 'the scheduler chose another node'} : {}), reason: `cpu is 1.6 times as high there as on ${names[(index * 5 + 3) % names.length]}`, gain: round(0.05 - index * 0.005)}]));
+    return {name, policies: {default: {mode: 'DryRun', message: 'plans are made, and carried out once approved'}},
       metrics: {cpu: {balancingThreshold: 1.2, activityThreshold: 500, ratio: 4.1, max: 3600, min: 878, imbalanced: true, deviation: 0.12},
                 memory: {balancingThreshold: 1.5, activityThreshold: 0, ratio: 1.31, max: 9e9, min: 6.8e9, imbalanced: false, deviation: 0.05}},
       nodes, plan: {name: 'default-8f2c', uid: 'b7a1', hash: '5d41402abc4b2a76', phase: 'Pending', reason: 'Balancing', created: ago(30),
@@ -129,12 +139,20 @@ export class PlayedFleet {
   ensemble() {
     return {phase: 'Deploying', message: 'member-2 is next: member-1 has its quorum', servers: {total: 5, ready: 4, healthy: 4}, quorum: {needed: 3, healthy: 4, margin: 1},
       leader: 'orders-b-0', revision: '5', paused: false, order: ['member-1', 'member-2', 'member-3'],
-      records: {'0002': {generation: 5, current: true, clusters: {'member-1': {state: 'Done', since: ago(60)}, 'member-2': {state: 'Deploying', since: ago(20)}, 'member-3': {state: 'Waiting', since: null}}},
-        '0001': {generation: 4, current: false, clusters: {'member-1': {state: 'Done', since: ago(4000)}, 'member-2': {state: 'Done', since: ago(3900)}, 'member-3': {state: 'Done', since: ago(3800)}}}},
+      records: {'0002': {generation: 5, current: true, status: 'Paused', revision: 'a91c', startedAt: ago(70), reason: 'QuorumAtRisk', message: 'orders-b-1 is not back yet', clusters: {'member-1': {state: 'Done', since: ago(60)}, 'member-2': {state: 'Deploying', since: ago(20)}, 'member-3': {state: 'Waiting', since: null}}},
+        '0001': {generation: 4, current: false, status: 'Done', revision: '77b0', startedAt: ago(4100), clusters: {'member-1': {state: 'Done', since: ago(4000)}, 'member-2': {state: 'Done', since: ago(3900)}, 'member-3': {state: 'Done', since: ago(3800)}}}},
       clusters: {
         'member-1': {replicas: 2, ready: 2, revision: '5', state: 'Done', message: '', members: {'orders-a-0': {id: 1, role: 'follower', ready: true}, 'orders-a-1': {id: 2, role: 'follower', ready: true}}},
         'member-2': {replicas: 2, ready: 1, revision: '5', state: 'Deploying', message: 'orders-b-1 starts', members: {'orders-b-0': {id: 11, role: 'leader', ready: true}, 'orders-b-1': {id: 12, role: 'down', ready: false}}},
         'member-3': {replicas: 1, ready: 1, revision: '4', state: 'Waiting', message: 'waits for member-2', members: {'orders-c-0': {id: 21, role: 'observer', ready: true}}}}};
+  }
+
+  /** One of whose members the dashboard cannot read. */
+  unreadEnsemble() {
+    const ensemble = this.ensemble();
+    Object.assign(ensemble, {phase: 'Ready', message: 'all servers run revision 4'});
+    Object.assign(ensemble.clusters['member-3'], {ready: null, message: 'cannot be read: zookeepers: connection refused', members: {}});
+    return ensemble;
   }
 
   event(secondsAgo) {

@@ -130,6 +130,8 @@ class BrowserTest(unittest.TestCase):
             for width in SIZES:
                 self.browser.ask("resize", width=width)
                 self.assertLessEqual(self.browser.ask("overflow"), 0, f"{name} scrolls sideways at {width} px")
+                found = self.browser.ask("audit")
+                self.assertEqual(found, [], f"{name}, {width} px: {json.dumps(found, indent=1)}")
                 self.browser.screenshot(f"{name}-{width}")
         finally:
             self.browser.ask("resize", width=1280)

@@ -220,6 +220,29 @@ class LiveFleetTest(browser.BrowserTest):
         self.browser.click("#handovers button", "Timeline")
         self.assert_looks_well("handovers")
 
+    def test_7_a_member_that_cannot_be_read_or_is_gone_says_so(self):
+        # Nothing listens there.
+        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "far", "namespace": "evenkeel", "labels": {
+                      "argocd.argoproj.io/secret-type": "cluster"}},
+                  "stringData": {"name": "far", "server": "https://127.0.0.1:9", "config": '{"bearerToken": "none"}'}}
+        self.hub("apply", "-f", "-", stdin=json.dumps(secret))
+        self.visit("fleet")
+        self.browser.sees("Unreachable", "#clusters tr:has(a:text-is('far'))", LONG)
+        for page in ("balance/far", "cluster/far"):
+            self.visit(page)
+            self.browser.sees("far cannot be read", ".banner", LONG)
+        self.browser.sees("Unreachable", ".picker", LONG)
+        self.assert_looks_well("unreachable")
+        self.visit("events")
+        self.browser.sees("Events of far cannot be read", ".banner", LONG)
+        self.visit("cluster/far")
+        self.browser.sees("far cannot be read", ".banner", LONG)
+        self.hub("delete", "secret", "far", "--namespace", "evenkeel")
+        self.browser.sees("it is not in the fleet any more", ".banner", LONG)
+        self.assert_looks_well("removed")
+        self.visit("cluster/nobody")
+        self.browser.sees("there is no member nobody", ".banner", LONG)
+
 
 if __name__ == "__main__":
     browser.require()

@@ -1,6 +1,10 @@
 """The dashboard in Debian's Chromium against a made-up fleet of 200 members with 5,000 nodes, which shows what a small fleet does not (the
 live one is in dashboard_live_test.py). Screenshots are kept in build/screenshots."""
+import json
+import os
 import tempfile
+import urllib.parse
+import urllib.request
 
 import browser
 import harness
@@ -44,6 +48,32 @@ class MadeUpFleetTest(browser.BrowserTest):
         self.browser.sees("0/25 nodes are available", "#events .reasons")
         self.assert_looks_well("large-events")
 
+    def test_counts_are_the_same_everywhere(self):
+        self.open("fleet")
+        # 5 degraded members with 2 each; what is upcoming is not what is not ready.
+        self.browser.sees("10 not ready, 9 upcoming", ".stat:has-text('Nodes')")
+        self.browser.ask("fill", selector="[data-filter]", text="member-18")
+        self.browser.sees("23/25", "#clusters tr:has-text('Degraded')")
+        self.browser.ask("fill", selector="[data-filter]", text="member-24")
+        self.assertIn("24 +1", " ".join(self.browser.sees("member-24", "#clusters tbody tr").split()))
+
+    def test_a_narrow_screen_shows_as_much(self):
+        self.browser.ask("open", url=f"{self.feed.url}/#/fleet", width=375)
+        self.browser.ask("fill", selector="[data-filter]", text="member-18")
+        self.browser.press("Enter", "#clusters tr:has-text('Degraded') button")
+        shown = self.browser.sees("2 of 25 nodes are not ready", "#clusters tr.detail")
+        for words in ("evenkeel-2", "500 running, 0 pending", "memory", "25 nodes, 2 not ready"):
+            self.assertIn(words, shown)
+        self.browser.click("#handovers button", "Table")
+        self.browser.press("Enter", "#handovers tbody button")
+        self.browser.sees("evenkeel-1 left, its clusters were shared out", "#handovers tr.detail")
+        self.assert_looks_well("narrow-fleet")
+
+    def test_more_metrics_than_there_is_room_for(self):
+        self.open("cluster/member-5")
+        self.browser.ask("choose", selector="#nodes select[aria-label=Metric]", value="example.com/nic")
+        self.browser.sees("example.com/nic", "#nodes .heat-legend")
+
     def test_a_cluster_with_everything(self):
         self.open("cluster/member-3")
         self.browser.sees("compute", "#groups")
@@ -73,10 +103,20 @@ class MadeUpFleetTest(browser.BrowserTest):
         self.assertEqual(self.approved(), [{"cluster": "member-3", "plan": "default-8f2c", "uid": "b7a1", "hash": "5d41402abc4b2a76"}])
         self.assert_looks_well("large-balance")
 
+    def test_a_plan_says_what_became_of_its_moves(self):
+        self.open("balance/member-7")
+        self.browser.click("#plan tbody tr:has-text('shop/cart-7') button")
+        shown = self.browser.sees("the scheduler chose another node", "#plan .reasons")
+        self.assertIn("member-7-n1", shown)
+
     def test_rollouts(self):
         self.open("rollouts")
         self.browser.sees("1 server more may fail", "#ensemble-zk-orders")
         self.browser.sees("orders-b-0 leads", "#ensemble-zk-orders")
+        self.browser.sees("QuorumAtRisk: orders-b-1 is not back yet", "#ensemble-zk-orders .records")
+        self.browser.sees("Paused", "#ensemble-zk-orders .records th")
+        shown = self.browser.sees("cannot be read: zookeepers: connection refused", "#ensemble-zk-search .station:has-text('member-3')")
+        self.assertNotIn("0 of", shown)
         self.assert_looks_well("large-rollouts")
 
     def test_a_lost_connection_is_said_and_found_again(self):
@@ -91,6 +131,54 @@ class MadeUpFleetTest(browser.BrowserTest):
         feed = browser.PlayedFeed(members=4, nodes=12, port=int(port))
         self.browser.sees("Connected again", ".banner", LONG)
         self.browser.sees("member-4", "#clusters")
+
+    def test_a_member_that_is_not_there_is_said(self):
+        for page in ("cluster", "balance"):
+            self.open(f"{page}/nobody")
+            self.browser.sees("there is no member nobody", ".banner")
+            # Also while it is tried again.
+            self.browser.ask("evaluate", expression="new Promise(done => setTimeout(done, 2500))")
+            shown = self.browser.ask("evaluate", expression="document.body.innerText")
+            self.assertIn("there is no member nobody", shown)
+            self.assertNotIn("No connection", shown)
+            self.assertFalse(self.browser.ask("evaluate", expression="!!document.querySelector('.skeleton')"))
+        self.browser.ask("choose", selector="select[aria-label=Cluster]", value="member-3")
+        self.browser.sees("default-8f2c", "#plan")
+
+    def refuse(self, feed, **how):
+        with urllib.request.urlopen(f"{feed.url}/played/refuse?{urllib.parse.urlencode(how)}", timeout=10):
+            pass
+
+    def test_why_nothing_is_known_is_said_until_it_is(self):
+        feed = browser.PlayedFeed(members=3, nodes=9)
+        self.addCleanup(lambda: feed.close())
+        why = "the hub has not said yet which members there are"
+        for page in ("fleet", "cluster", "balance", "cluster/member-2"):
+            for how, said in (({"status": 503, "message": why}, why), ({"status": 401}, "Not logged in")):
+                self.refuse(feed, **how)
+                self.browser.ask("open", url=f"{feed.url}/#/{page}")
+                self.browser.sees(said, ".banner")
+                shown = self.browser.ask("evaluate", expression="document.body.innerText")
+                self.assertNotIn("No member cluster yet", shown)
+                self.assertNotIn("No connection", shown)
+            self.refuse(feed)
+            self.browser.sees("member-2" if page == "cluster/member-2" else "member-1", "main", LONG)
+
+    def test_a_fleet_without_members(self):
+        feed = browser.PlayedFeed(members=0, nodes=0)
+        self.addCleanup(lambda: feed.close())
+        self.browser.ask("open", url=f"{feed.url}/#/cluster")
+        self.browser.sees("No member cluster yet", "main")
+
+    def test_marks_of_axes_say_the_day_where_it_matters(self):
+        with tempfile.TemporaryDirectory() as directory:
+            script = (f"import {{axisTime}} from '{directory}/format.mjs'; const at = Date.UTC(2026, 5, 13, 18, 30, 15);"
+                      "console.log(JSON.stringify([10, 300, 43_200, 86_400].map(step => axisTime(at, step))"
+                      ".concat(axisTime(Date.UTC(2026, 5, 14), 21_600))))")
+            browser.checked([browser.PAGE / "work/node_modules/.bin/esbuild", "--format=esm", f"--outfile={directory}/format.mjs",
+                             browser.PAGE / "work/src/format.ts"])
+            told = browser.checked(["node", "--input-type=module", "--eval", script], env={**os.environ, "TZ": "UTC"})
+        self.assertEqual(json.loads(told), ["18:30:15", "18:30", "13 Jun, 18:30", "13 Jun", "14 Jun"])
 
     def test_a_report_is_one_file(self):
         with tempfile.TemporaryDirectory() as directory:

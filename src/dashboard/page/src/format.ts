@@ -82,6 +82,11 @@ export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`;
 }
 
+/** How many nodes are not as they should be. */
+export function nodesNote(notReady: number, upcoming: number): string {
+  return [notReady ? `${notReady} not ready` : 'all ready', upcoming ? `${upcoming} upcoming` : ''].filter(Boolean).join(', ');
+}
+
 const collator = new Intl.Collator('en', {numeric: true});
 
 /** member-2 before member-10. */

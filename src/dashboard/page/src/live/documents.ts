@@ -9,7 +9,8 @@ export interface FleetCluster {
   epoch?: number;
   health: Health;
   message?: string;
-  nodes: {ready: number; total: number; upcoming: number};
+  /** `total` counts all; cordoned nodes are `ready`, those that are being deleted neither that nor `notReady`. */
+  nodes: {ready: number; total: number; upcoming: number; notReady: number};
   pods: {running: number; pending: number; total: number};
   load: Record<string, number>;
   weight?: number;
@@ -79,6 +80,8 @@ export interface ClusterDocument {
   owner: string | null;
   health: Health;
   message?: string;
+  /** Why the member cannot be read at the moment; its owner may fail to reach it nonetheless. */
+  unread?: string | null;
   server?: string;
   metrics: string[];
   nodes: Record<string, ClusterNode>;
@@ -103,7 +106,7 @@ export interface BalancePlan {
   created?: string;
   policy?: string;
   approvable: boolean;
-  movements: Record<string, {pod: string; from: string; to: string; state: string; reason?: string; gain?: number | null}>;
+  movements: Record<string, {pod: string; from: string; to: string; state: string; reason?: string; gain?: number | null; message?: string; node?: string}>;
   deviation?: {before: number; after: number} | null;
 }
 
@@ -126,7 +129,9 @@ export interface BalanceMetric {
 
 export interface BalanceDocument {
   name: string;
-  policies: Record<string, {mode: string; paused?: boolean; message?: string}>;
+  /** Why the member cannot be read at the moment. */
+  unread?: string | null;
+  policies: Record<string, {mode: string; message?: string}>;
   metrics: Record<string, BalanceMetric>;
   nodes: Record<string, BalanceNode>;
   plan: BalancePlan | null;
@@ -142,6 +147,18 @@ export interface EnsembleMember {
   ready: boolean;
 }
 
+export interface RolloutRecord {
+  generation?: number;
+  current?: boolean;
+  status?: string;
+  revision?: string;
+  startedAt?: string;
+  progress?: string;
+  reason?: string;
+  message?: string;
+  clusters: Record<string, {state: string; since?: string | null}>;
+}
+
 export interface Ensemble {
   phase: string;
   message?: string;
@@ -151,14 +168,16 @@ export interface Ensemble {
   revision?: string;
   paused?: boolean;
   order?: string[];
-  records: Record<string, {generation?: number; current?: boolean; clusters: Record<string, {state: string; since?: string | null}>}>;
+  records: Record<string, RolloutRecord>;
   clusters: Record<
     string,
-    {replicas: number; ready: number; revision?: string; state: string; message?: string; members?: Record<string, EnsembleMember>}
+    {replicas: number; /** null: it cannot be read. */ ready?: number | null; revision?: string; state: string; message?: string; members?: Record<string, EnsembleMember>}
   >;
 }
 
 export interface RolloutsDocument {
+  /** Why the hub cannot be read at the moment. */
+  unread?: string | null;
   ensembles: Record<string, Ensemble>;
 }
 
@@ -174,6 +193,8 @@ export interface FleetEvent {
 }
 
 export interface EventsDocument {
+  /** Of clusters that cannot be read, why. */
+  silent?: Record<string, string>;
   events: Record<string, FleetEvent>;
 }
 

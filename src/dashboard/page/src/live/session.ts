@@ -1,5 +1,6 @@
 import {useEffect, useState} from 'preact/hooks';
-import type {FleetDocument, Session} from './documents';
+import type {Session} from './documents';
+import type {Connection} from './stream';
 
 /** Who looks, and whether they may approve. Null until it is known. */
 export function useSession(): Session | null {
@@ -10,18 +11,48 @@ export function useSession(): Session | null {
   return session;
 }
 
+export interface ClusterNames {
+  /** Null until they are known. */
+  names: string[] | null;
+  connection: Connection;
+  /** Why the hub does not say them, or says old ones. */
+  message: string;
+}
+
+/** As long as there are none, or nobody says so, it is asked again. */
+const askAgainMs = 3_000;
+
+async function askNames(): Promise<ClusterNames> {
+  try {
+    const answer = await fetch('/api/view?view=names');
+    if (answer.status === 401) return {names: null, connection: 'denied', message: ''};
+    const said = (await answer.json()) as {hub?: {message?: string}; clusters?: Record<string, unknown>; message?: string};
+    if (!answer.ok) return {names: null, connection: 'refused', message: said.message ?? `the server answered ${answer.status}`};
+    return {names: Object.keys(said.clusters ?? {}), connection: 'live', message: said.hub?.message ?? ''};
+  } catch {
+    return {names: null, connection: 'lost', message: ''};
+  }
+}
+
 /** The names of all members, as they were when the page was opened: what there is to choose from. */
-export function useClusterNames(page: string): string[] {
-  const [names, set] = useState<string[]>([]);
+export function useClusterNames(page: string): ClusterNames {
+  const [known, set] = useState<ClusterNames>({names: null, connection: 'connecting', message: ''});
   useEffect(() => {
-    fetch('/api/view?view=fleet')
-      .then(answer => (answer.ok ? (answer.json() as Promise<FleetDocument | {document: FleetDocument}>) : null))
-      .then(answer => {
-        const fleet = answer && 'document' in answer ? answer.document : answer;
-        if (fleet) set(Object.keys(fleet.clusters));
-      }, () => undefined);
+    let timer = 0;
+    let ended = false;
+    const ask = async () => {
+      const next = document.hidden ? null : await askNames();
+      if (ended) return;
+      if (next) set(was => ({...next, names: next.names ?? was.names}));
+      if (!next?.names?.length) timer = window.setTimeout(() => void ask(), askAgainMs);
+    };
+    void ask();
+    return () => {
+      ended = true;
+      clearTimeout(timer);
+    };
   }, [page]);
-  return names;
+  return known;
 }
 
 /** Approves exactly the plan that was shown. Resolves to what went wrong, or null. */

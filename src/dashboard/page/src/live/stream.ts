@@ -1,19 +1,28 @@
 import {useEffect, useReducer, useRef} from 'preact/hooks';
 import {merged} from './merge';
 
-export type Connection = 'connecting' | 'live' | 'lost' | 'denied';
+/** `refused`: the server is there and says why it shows nothing. */
+export type Connection = 'connecting' | 'live' | 'lost' | 'denied' | 'refused';
 
 export interface Live<T> {
   document: T | null;
   connection: Connection;
   /** When the connection was lost, in ms since 1970; 0 while it is there. */
   lostAt: number;
+  /** What the server says, where it refuses. */
+  message: string;
+}
+
+export function notYet<T>(): Live<T> {
+  return {document: null, connection: 'connecting', lostAt: 0, message: ''};
 }
 
 /** A server pings every 15 s: after two that did not come, a connection that looks open is not. */
 const silenceMs = 35_000;
 const retryFirstMs = 500;
 const retryMostMs = 10_000;
+/** Longer than the server waits for the hub. */
+const answerMs = 5_000;
 
 interface Message<T> {
   view: string;
@@ -26,7 +35,7 @@ interface Message<T> {
  * looked at again. While nobody looks at the page it lets go, so that a forgotten tab costs the server nothing.
  */
 class Stream<T> {
-  state: Live<T> = {document: null, connection: 'connecting', lostAt: 0};
+  state: Live<T> = notYet();
   private source: EventSource | null = null;
   private retry = 0;
   private timer = 0;
@@ -69,18 +78,22 @@ class Stream<T> {
     this.source = null;
   }
 
+  private get address() {
+    return `/api/stream?view=${encodeURIComponent(this.view)}`;
+  }
+
   private open() {
     if (this.closed || document.hidden) return;
     this.drop();
     clearTimeout(this.timer);
-    const source = new EventSource(`/api/stream?view=${encodeURIComponent(this.view)}`);
+    const source = new EventSource(this.address);
     this.source = source;
     source.addEventListener('document', event => {
       const message = JSON.parse(event.data) as Message<T>;
       this.pending = [];
       this.retry = 0;
       this.heard();
-      this.set({document: {...this.empty, ...message.document}, connection: 'live', lostAt: 0});
+      this.set({document: {...this.empty, ...message.document}, connection: 'live', lostAt: 0, message: ''});
     });
     source.addEventListener('patch', event => {
       this.heard();
@@ -105,13 +118,32 @@ class Stream<T> {
 
   private async lost() {
     this.drop();
-    this.set({...this.state, connection: 'lost', lostAt: this.state.lostAt || Date.now()});
+    // Who was refused is not cut off by trying again, and before the first answer nothing has been lost.
+    const had = this.state.connection === 'live';
+    if (had) this.set({...this.state, connection: 'lost', lostAt: Date.now()});
     this.retry = Math.min(this.retry ? this.retry * 2 : retryFirstMs, retryMostMs);
-    // An EventSource does not say why it failed: a token that is no longer taken is told apart by asking.
-    const denied = await fetch('/api/session').then(answer => answer.status === 401, () => false);
+    const next = await this.why();
     if (this.closed || this.source) return;
-    if (denied) this.set({...this.state, connection: 'denied'});
+    this.set({...this.state, ...next, lostAt: next.connection === 'lost' ? this.state.lostAt || Date.now() : 0});
     this.timer = window.setTimeout(this.open, this.retry);
+  }
+
+  /** An EventSource does not say why it failed: the same question is asked once more, and only the beginning of the answer is read. */
+  private async why(): Promise<{connection: Connection; message: string}> {
+    const answered = new AbortController();
+    const late = window.setTimeout(() => answered.abort(), answerMs);
+    try {
+      const answer = await fetch(this.address, {signal: answered.signal});
+      if (answer.status === 401) return {connection: 'denied', message: ''};
+      if (answer.ok) return {connection: 'lost', message: ''};
+      const said = (await answer.json().catch(() => null)) as {message?: string} | null;
+      return {connection: 'refused', message: said?.message ?? `the server answered ${answer.status}`};
+    } catch {
+      return {connection: 'lost', message: ''};
+    } finally {
+      clearTimeout(late);
+      answered.abort();
+    }
   }
 
   private set(state: Live<T>) {
@@ -130,5 +162,5 @@ export function useView<T>(view: string, empty: T): Live<T> {
     redraw();
     return () => made.close();
   }, [view]);
-  return stream.current?.view === view ? stream.current.stream.state : {document: null, connection: 'connecting', lostAt: 0};
+  return stream.current?.view === view ? stream.current.stream.state : notYet();
 }

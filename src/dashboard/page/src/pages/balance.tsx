@@ -2,20 +2,23 @@ import {useMemo, useState} from 'preact/hooks';
 import {amount, byName, number} from '../format';
 import {emptyBalance, type BalanceDocument, type BalanceMetric, type BalanceNode} from '../live/documents';
 import {useView} from '../live/stream';
-import {Ago, Badge, Card, Choice, Empty, Skeleton, Stat} from '../parts/basic';
+import {Ago, Badge, Card, Choice, Empty, MetricChoice, Stat} from '../parts/basic';
 import {HistoryChart} from '../parts/history';
 import {useStored} from '../parts/hooks';
 import {PlanCard, phaseTone} from '../parts/plan';
 import {Profile, type Bar} from '../parts/profile';
-import {ClusterPicker, ConnectionNote} from '../parts/shell';
+import {Awaited, ClusterPicker, ConnectionNote, ReadingNote} from '../parts/shell';
 import {Table, type Column} from '../parts/table';
 
 export function BalancePage({cluster, names, mayWrite}: {cluster: string; names: string[]; mayWrite: boolean}) {
-  const {document, connection, lostAt} = useView(`balance/${cluster}`, emptyBalance);
+  const live = useView(`balance/${cluster}`, emptyBalance);
+  const {document} = live;
   return (
     <>
-      <ConnectionNote connection={connection} lostAt={lostAt} />
-      {document ? <Balance document={document.name ? document : {...document, name: cluster}} names={names} mayWrite={mayWrite} /> : connection !== 'denied' && <Skeleton />}
+      <ConnectionNote live={live} />
+      {document
+        ? <Balance document={document.name ? document : {...document, name: cluster}} names={names} mayWrite={mayWrite} />
+        : live.connection === 'refused' ? <ClusterPicker page="balance" cluster={cluster} names={names} /> : <Awaited connection={live.connection} />}
     </>
   );
 }
@@ -41,14 +44,17 @@ function Balance({document: balance, names, mayWrite}: {document: BalanceDocumen
   const metric = name ? balance.metrics[name] : undefined;
   const plans = useMemo(() => Object.entries(balance.plans).map(([key, plan]): PlanRow => ({...plan, name: key})).sort((a, b) => byName(b.created ?? '', a.created ?? '')), [balance.plans]);
   const policies = Object.entries(balance.policies).sort(([a], [b]) => byName(a, b));
+  // Of a member that cannot be read it is not known that there is none.
+  const unread = Boolean(balance.unread);
   return (
     <>
+      {unread && <ReadingNote>{balance.name} cannot be read: {balance.unread}. Whatever you see of it is from before.</ReadingNote>}
       <header class="page-head">
         <div>
           <ClusterPicker page="balance" cluster={balance.name} names={names} />
           <p class="sub">
-            {policies.length === 0 ? 'no policy' : policies.map(([key, policy]) => (
-              <span key={key}>policy <b>{key}</b>: {policy.mode}{policy.paused && ', paused'}{policy.message && ` · ${policy.message}`} </span>
+            {policies.length === 0 ? (unread ? '' : 'no policy') : policies.map(([key, policy]) => (
+              <span key={key}>policy <b>{key}</b>: {policy.mode}{policy.message && ` · ${policy.message}`} </span>
             ))}
           </p>
         </div>
@@ -61,7 +67,7 @@ function Balance({document: balance, names, mayWrite}: {document: BalanceDocumen
           </dl>
         )}
       </header>
-      {policies.length === 0 && (
+      {policies.length === 0 && !unread && (
         <Empty title="Nobody balances this cluster yet">
           <code>kubectl --context {balance.name} apply</code> a BalancingPolicy: in the mode DryRun it makes plans, and carries them out once you approve them here.
         </Empty>
@@ -71,7 +77,7 @@ function Balance({document: balance, names, mayWrite}: {document: BalanceDocumen
           actions={name && (
             <>
               <Choice label="How to show loads" value={view} onChange={setView} options={[['picture', 'Picture'], ['table', 'Table']]} />
-              {metrics.length > 1 && <Choice label="Metric" value={name} onChange={setMetric} options={metrics.slice(0, 6).map(each => [each, each] as const)} />}
+              {metrics.length > 1 && <MetricChoice metrics={metrics} value={name} onChange={setMetric} />}
             </>
           )}>
           {name && metric ? <Loads balance={balance} name={name} metric={metric} view={view} /> : <Empty title="No load to compare">Loads are the requests of pods on nodes that a policy selects.</Empty>}

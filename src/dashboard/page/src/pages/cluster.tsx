@@ -1,13 +1,13 @@
 import {useMemo, useState} from 'preact/hooks';
-import {byName, number, percent, plural} from '../format';
+import {byName, nodesNote, number, percent, plural} from '../format';
 import {emptyCluster, type ClusterDocument, type ClusterNode, type PendingPod} from '../live/documents';
 import {useView} from '../live/stream';
-import {Ago, Card, Choice, Empty, Meter, Skeleton, Stat, StateBadge} from '../parts/basic';
+import {Ago, Card, Choice, Empty, Meter, MetricChoice, Stat, StateBadge} from '../parts/basic';
 import {HeatLegend, HeatMap, type CellGroup} from '../parts/heat_map';
 import {HistoryChart} from '../parts/history';
 import {useStored} from '../parts/hooks';
 import {NodeGroups} from '../parts/node_groups';
-import {ClusterPicker, ConnectionNote, Filter} from '../parts/shell';
+import {Awaited, ClusterPicker, ConnectionNote, Filter, ReadingNote} from '../parts/shell';
 import {Table, type Column} from '../parts/table';
 import {href} from '../route';
 
@@ -15,11 +15,14 @@ type Node = ClusterNode & {name: string};
 type Pending = PendingPod & {name: string};
 
 export function ClusterPage({cluster, names}: {cluster: string; names: string[]}) {
-  const {document, connection, lostAt} = useView(`cluster/${cluster}`, emptyCluster);
+  const live = useView(`cluster/${cluster}`, emptyCluster);
+  const {document} = live;
   return (
     <>
-      <ConnectionNote connection={connection} lostAt={lostAt} />
-      {document ? <Cluster document={document.name ? document : {...document, name: cluster}} names={names} /> : connection !== 'denied' && <Skeleton />}
+      <ConnectionNote live={live} />
+      {document
+        ? <Cluster document={document.name ? document : {...document, name: cluster}} names={names} />
+        : live.connection === 'refused' ? <ClusterPicker page="cluster" cluster={cluster} names={names} /> : <Awaited connection={live.connection} />}
     </>
   );
 }
@@ -29,11 +32,12 @@ function Cluster({document: cluster, names}: {document: ClusterDocument; names: 
   const [selected, select] = useState<string | null>(null);
   const pending = useMemo(() => Object.entries(cluster.pending).map(([name, pod]): Pending => ({...pod, name})), [cluster.pending]);
   const pendingTotal = cluster.pendingTotal ?? pending.length;
-  const ready = rows.filter(row => row.state === 'Ready').length;
+  const notReady = rows.filter(row => row.state === 'NotReady').length;
   const upcoming = Object.values(cluster.groups).reduce((sum, group) => sum + group.upcoming, 0);
   const load = cluster.history.at(-1)?.[1];
   return (
     <>
+      {cluster.unread && <ReadingNote>{cluster.name} cannot be read: {cluster.unread}. Whatever you see of it is from before.</ReadingNote>}
       <header class="page-head">
         <div>
           <ClusterPicker page="cluster" cluster={cluster.name} names={names}><StateBadge state={cluster.health} /></ClusterPicker>
@@ -41,10 +45,10 @@ function Cluster({document: cluster, names}: {document: ClusterDocument; names: 
             {cluster.owner ? <>owned by <b>{cluster.owner}</b></> : <span class="bad-text">nobody owns it</span>}
             {cluster.server && <> · <code>{cluster.server}</code></>} · <a href={href('balance', cluster.name)}>balance</a> · <a href={href('events', null, {cluster: cluster.name})}>events</a>
           </p>
-          {cluster.message && <p class="sub">{cluster.message}</p>}
+          {cluster.message && cluster.message !== cluster.unread && <p class="sub">{cluster.message}</p>}
         </div>
         <dl class="stats">
-          <Stat label="Nodes" value={rows.length} note={[ready < rows.length ? `${rows.length - ready} not ready` : 'all ready', upcoming ? `${upcoming} upcoming` : ''].filter(Boolean).join(', ')} tone={ready < rows.length ? 'warn' : 'ok'} />
+          <Stat label="Nodes" value={rows.length} note={nodesNote(notReady, upcoming)} tone={notReady ? 'warn' : 'ok'} />
           <Stat label="Pending pods" value={pendingTotal} note={pendingTotal ? 'see why below' : 'every pod has a node'} tone={pendingTotal ? 'warn' : 'ok'} />
           <Stat label="CPU" value={percent(load?.cpu)} note="requested of allocatable" />
           <Stat label="Memory" value={percent(load?.memory)} note="requested of allocatable" />
@@ -62,7 +66,7 @@ function Cluster({document: cluster, names}: {document: ClusterDocument; names: 
           <ScaleDown cluster={cluster} rows={rows} select={select} />
         </Card>
         <Card id="history-nodes" title="Nodes and pending pods"><HistoryChart title="Nodes and pending pods" history={cluster.history} names={['nodes', 'pending']} format={value => number(value, 0)} atLeast={4} style="step" /></Card>
-        <Card id="history-load" title="Load"><HistoryChart title="Load" history={cluster.history} names={cluster.metrics.filter(metric => metric !== 'pods')} format={percent} atLeast={1} /></Card>
+        <Card id="history-load" title="Load"><HistoryChart title="Load" history={cluster.history} names={['cpu', 'memory']} format={percent} atLeast={1} /></Card>
       </div>
     </>
   );
@@ -112,7 +116,7 @@ function Nodes({cluster, rows, selected, select}: {cluster: ClusterDocument; row
     <Card id="nodes" title="Nodes" wide actions={
       <>
         <Choice label="How to show nodes" value={view} onChange={setView} options={[['map', 'Heat map'], ['table', 'Table']]} />
-        {view === 'map' && <Choice label="Metric" value={shownMetric} onChange={setMetric} options={metrics.slice(0, 6).map(name => [name, name] as const)} />}
+        {view === 'map' && <MetricChoice metrics={metrics} value={shownMetric} onChange={setMetric} />}
         {view === 'map' && <Choice label="Group by" value={by} onChange={setBy} options={[['type', 'by type'], ['group', 'by group'], ['zone', 'by zone']]} />}
         <Filter label="Filter nodes" placeholder="Filter nodes" value={text} onChange={setText} />
       </>

@@ -2,9 +2,9 @@ import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
 import {byName, clockTime, plural} from '../format';
 import type {EventsDocument, FleetEvent} from '../live/documents';
 import {useView} from '../live/stream';
-import {Ago, Badge, Card, Empty, Skeleton} from '../parts/basic';
+import {Ago, Badge, Card, Empty} from '../parts/basic';
 import {Icon} from '../parts/icon';
-import {ConnectionNote, Filter} from '../parts/shell';
+import {Awaited, ConnectionNote, Filter, ReadingNote} from '../parts/shell';
 import {Table, type Column} from '../parts/table';
 import {href, replace, type Route} from '../route';
 
@@ -26,12 +26,14 @@ const columns: Column<Row>[] = [
   {key: 'message', title: 'Why', grow: true, render: row => <span class="message">{row.message}</span>},
 ];
 
+const emptyEvents: EventsDocument = {events: {}, silent: {}};
+
 export function EventsPage({route}: {route: Route}) {
-  const {document, connection, lostAt} = useView<EventsDocument>('events', {events: {}});
+  const live = useView<EventsDocument>('events', emptyEvents);
   return (
     <>
-      <ConnectionNote connection={connection} lostAt={lostAt} />
-      {document ? <Events document={document} route={route} /> : connection !== 'denied' && <Skeleton />}
+      <ConnectionNote live={live} />
+      {live.document ? <Events document={live.document} route={route} /> : <Awaited connection={live.connection} />}
     </>
   );
 }
@@ -47,7 +49,7 @@ function useFilters(route: Route) {
   return [filters, change] as const;
 }
 
-function Events({document: {events}, route}: {document: EventsDocument; route: Route}) {
+function Events({document: {events, silent = {}}, route}: {document: EventsDocument; route: Route}) {
   const [filters, change] = useFilters(route);
   const [held, setHeld] = useState<Record<string, FleetEvent> | null>(null);
   const shown = held ?? events;
@@ -63,6 +65,7 @@ function Events({document: {events}, route}: {document: EventsDocument; route: R
   return (
     <>
       <header class="page-head"><div><h1>Events</h1><p class="sub">Every decision of every controller, the newest first.</p></div></header>
+      {Object.keys(silent).sort(byName).map(name => <ReadingNote key={name}>Events of {name} cannot be read: {silent[name]}. Later ones are missing.</ReadingNote>)}
       <Card id="events" title={plural(matching.length, 'event')} note={matching.length < all.length ? `of ${all.length.toLocaleString('en-US')}` : undefined} wide actions={
         <>
           <Select label="Controller" all="Every controller" value={filters.controller} options={controllers} onChange={value => change('controller', value)} />

@@ -1,13 +1,13 @@
 import {memo} from 'preact/compat';
 import {useMemo, useState} from 'preact/hooks';
 import {categoryColor, loadColor} from '../color';
-import {byName, clockTime, duration, number, plural} from '../format';
+import {byName, clockTime, duration, nodesNote, number, percent, plural} from '../format';
 import {emptyFleet, type FleetCluster, type FleetDocument, type Handover} from '../live/documents';
 import {useView} from '../live/stream';
-import {Ago, Badge, Card, Choice, Empty, Meter, Skeleton, Stat, StateBadge} from '../parts/basic';
+import {Ago, Badge, Card, Choice, Empty, Meter, Stat, StateBadge} from '../parts/basic';
 import {useStored, useTheme} from '../parts/hooks';
 import {Icon} from '../parts/icon';
-import {ConnectionNote, Filter} from '../parts/shell';
+import {Awaited, ConnectionNote, Filter} from '../parts/shell';
 import {Table, type Column} from '../parts/table';
 import {Timeline} from '../parts/timeline';
 import {href} from '../route';
@@ -19,7 +19,7 @@ export function topLoad(cluster: FleetCluster): number {
   return Math.max(cluster.load.cpu ?? 0, cluster.load.memory ?? 0);
 }
 
-const unread: Omit<FleetCluster, 'owner'> = {health: 'Unknown', nodes: {ready: 0, total: 0, upcoming: 0}, pods: {running: 0, pending: 0, total: 0}, load: {}};
+const unread: Omit<FleetCluster, 'owner'> = {health: 'Unknown', nodes: {ready: 0, total: 0, upcoming: 0, notReady: 0}, pods: {running: 0, pending: 0, total: 0}, load: {}};
 
 // One object per cluster for as long as the cluster's part of the document stays the same, so that unchanged rows are not drawn again.
 const members = new WeakMap<FleetCluster, Member>();
@@ -40,7 +40,7 @@ const columns: Column<Member>[] = [
   {key: 'owner', title: 'Owner', compare: (a, b) => byName(a.owner ?? '', b.owner ?? ''), wide: true,
     render: row => row.owner ? <>{row.owner}{row.wanted && row.wanted !== row.owner && <span class="note"> → {row.wanted}</span>}</> : <span class="bad-text">nobody</span>},
   {key: 'nodes', title: 'Nodes', numeric: true, compare: (a, b) => a.nodes.total - b.nodes.total,
-    render: row => <>{row.nodes.ready === row.nodes.total ? row.nodes.total : `${row.nodes.ready}/${row.nodes.total}`}{row.nodes.upcoming > 0 && <span class="note"> +{row.nodes.upcoming}</span>}</>},
+    render: row => <NodeCount nodes={row.nodes} />},
   {key: 'pods', title: 'Pods', numeric: true, wide: true, compare: (a, b) => a.pods.total - b.pods.total, render: row => row.pods.running.toLocaleString('en-US')},
   {key: 'pending', title: 'Pending', numeric: true, wide: true, compare: (a, b) => a.pods.pending - b.pods.pending,
     render: row => row.pods.pending > 0 ? <b class="warn-text">{row.pods.pending}</b> : <span class="quiet">0</span>},
@@ -50,12 +50,32 @@ const columns: Column<Member>[] = [
   {key: 'weight', title: 'Weight', numeric: true, wide: true, compare: (a, b) => (a.weight ?? 0) - (b.weight ?? 0), render: row => number(row.weight)},
 ];
 
+/** "23/25 +1": of 25 that have been there for long enough, 23 are not without their kubelet; one more is on its way. */
+function NodeCount({nodes}: {nodes: FleetCluster['nodes']}) {
+  const made = nodes.total - nodes.upcoming;
+  return <>{nodes.notReady > 0 ? `${made - nodes.notReady}/${made}` : made}{nodes.upcoming > 0 && <span class="note"> +{nodes.upcoming}</span>}</>;
+}
+
+/** What a narrow screen has no column for, and why the cluster is as it is. */
+function clusterDetail(row: Member) {
+  return (
+    <dl class="detail-list">
+      {row.message && <div class="long"><dt>{row.health}</dt><dd>{row.message}</dd></div>}
+      <div><dt>Owner</dt><dd>{row.owner ?? 'nobody'}{row.wanted && row.wanted !== row.owner && `, to be ${row.wanted}`}</dd></div>
+      <div><dt>Shard, weight</dt><dd>{row.shard ?? '–'}, {number(row.weight)}</dd></div>
+      <div><dt>Nodes</dt><dd>{plural(row.nodes.total, 'node')}, {row.nodes.notReady} not ready, {row.nodes.upcoming} upcoming</dd></div>
+      <div><dt>Pods</dt><dd>{row.pods.running.toLocaleString('en-US')} running, {row.pods.pending.toLocaleString('en-US')} pending</dd></div>
+      {Object.keys(row.load).sort().map(metric => <div key={metric}><dt>{metric}</dt><dd>{percent(row.load[metric])}</dd></div>)}
+    </dl>
+  );
+}
+
 export function FleetPage() {
-  const {document: fleet, connection, lostAt} = useView('fleet', emptyFleet);
+  const live = useView('fleet', emptyFleet);
   return (
     <>
-      <ConnectionNote connection={connection} lostAt={lostAt} />
-      {fleet ? <Fleet fleet={fleet} /> : connection !== 'denied' && <Skeleton />}
+      <ConnectionNote live={live} />
+      {live.document ? <Fleet fleet={live.document} /> : <Awaited connection={live.connection} />}
     </>
   );
 }
@@ -99,7 +119,7 @@ function Fleet({fleet}: {fleet: FleetDocument}) {
             <Filter label="Filter clusters" placeholder="Filter by name, owner, health" value={text} onChange={setText} />
           </>
         }>
-          <Table label="Clusters" columns={columns} rows={shown} rowKey={row => row.name} sortedBy="name"
+          <Table label="Clusters" columns={columns} rows={shown} rowKey={row => row.name} sortedBy="name" detail={clusterDetail}
             empty={<Empty title="No cluster is like that">{text ? `Nothing matches “${text}”.` : 'All is well.'}</Empty>} />
         </Card>
       </div>
@@ -112,7 +132,7 @@ function Head({fleet, rows}: {fleet: FleetDocument; rows: Member[]}) {
   const ill = rows.filter(row => row.health !== 'Healthy');
   const hot = rows.filter(row => row.hot);
   const pending = sum(row => row.pods.pending);
-  const [ready, total, upcoming] = [sum(row => row.nodes.ready), sum(row => row.nodes.total), sum(row => row.nodes.upcoming)];
+  const [notReady, total, upcoming] = [sum(row => row.nodes.notReady), sum(row => row.nodes.total), sum(row => row.nodes.upcoming)];
   return (
     <header class="page-head">
       <div>
@@ -124,7 +144,7 @@ function Head({fleet, rows}: {fleet: FleetDocument; rows: Member[]}) {
       </div>
       <dl class="stats">
         <Stat label="Clusters" value={rows.length} note={ill.length ? `${ill.length} not healthy` : 'all healthy'} tone={ill.length ? 'bad' : 'ok'} />
-        <Stat label="Nodes" value={total.toLocaleString('en-US')} note={[ready < total ? `${total - ready} not ready` : 'all ready', upcoming ? `${upcoming} upcoming` : ''].filter(Boolean).join(', ')} tone={ready < total ? 'warn' : 'ok'} />
+        <Stat label="Nodes" value={total.toLocaleString('en-US')} note={nodesNote(notReady, upcoming)} tone={notReady ? 'warn' : 'ok'} />
         <Stat label="Pods" value={sum(row => row.pods.running).toLocaleString('en-US')} note={pending ? `${pending} pending` : 'none pending'} tone={pending ? 'warn' : 'ok'} />
         <Stat label="Hot" value={hot.length} note={hot.length ? hot.slice(0, 2).map(row => <span key={row.name} class="nowrap">{row.name} </span>) : 'no hot cluster'} tone={hot.length ? 'bad' : 'ok'} />
       </dl>
@@ -213,10 +233,19 @@ const handoverColumns: Column<Handover & {id: string}>[] = [
   {key: 'reason', title: 'Why', grow: true, wide: true, render: row => row.reason ?? ''},
 ];
 
+function handoverDetail(row: Handover) {
+  return (
+    <dl class="reasons">
+      <div><dt>Why</dt><dd>{row.reason || 'nobody said'}</dd></div>
+      <div><dt>When</dt><dd>{clockTime(row.time)}, <Ago time={row.time} /></dd></div>
+    </dl>
+  );
+}
+
 function Handovers({handovers, replicas, view}: {handovers: Record<string, Handover>; replicas: string[]; view: string}) {
   const rows = useMemo(() => Object.keys(handovers).sort().reverse().map(id => ({...handovers[id]!, id})), [handovers]);
   if (rows.length === 0) return <Empty title="No hand-over yet">A cluster changes hands when a replica joins, leaves or dies, or when the load on replicas becomes uneven.</Empty>;
   return view === 'timeline'
     ? <Timeline handovers={rows} replicas={replicas} />
-    : <Table label="Hand-overs" columns={handoverColumns} rows={rows} rowKey={row => row.id} pageSize={10} />;
+    : <Table label="Hand-overs" columns={handoverColumns} rows={rows} rowKey={row => row.id} pageSize={10} detail={handoverDetail} />;
 }

@@ -1,22 +1,26 @@
 import {byName, plural} from '../format';
-import type {Ensemble, EnsembleMember, RolloutsDocument} from '../live/documents';
+import type {Ensemble, EnsembleMember, RolloutRecord, RolloutsDocument} from '../live/documents';
 import {useView} from '../live/stream';
-import {Ago, Badge, Card, Empty, Skeleton, type Tone} from '../parts/basic';
+import {Ago, Badge, Card, Empty, type Tone} from '../parts/basic';
 import {Icon} from '../parts/icon';
-import {ConnectionNote} from '../parts/shell';
+import {Awaited, ConnectionNote, ReadingNote} from '../parts/shell';
 import {href} from '../route';
 
+const emptyRollouts: RolloutsDocument = {ensembles: {}};
+
 export function RolloutsPage() {
-  const {document, connection, lostAt} = useView<RolloutsDocument>('rollouts', {ensembles: {}});
+  const live = useView<RolloutsDocument>('rollouts', emptyRollouts);
+  const {document} = live;
   const names = document ? Object.keys(document.ensembles).sort(byName) : [];
   return (
     <>
-      <ConnectionNote connection={connection} lostAt={lostAt} />
+      <ConnectionNote live={live} />
       {document
         ? (
           <>
             <header class="page-head"><div><h1>Rollouts</h1><p class="sub">In which order a stateful application changes, cluster by cluster.</p></div></header>
-            {names.length === 0 && (
+            {document.unread && <ReadingNote>The hub cannot be read: {document.unread}. Whatever you see is from before.</ReadingNote>}
+            {names.length === 0 && !document.unread && (
               <Empty title="No ensemble yet">
                 A MultiClusterZooKeeper and a PropagationPolicy on the hub make one: <code>kubectl --context hub get multiclusterzookeepers -A</code>
               </Empty>
@@ -24,7 +28,7 @@ export function RolloutsPage() {
             <div class="grid">{names.map(name => <EnsembleCard key={name} name={name} ensemble={document.ensembles[name]!} />)}</div>
           </>
         )
-        : connection !== 'denied' && <Skeleton />}
+        : <Awaited connection={live.connection} />}
     </>
   );
 }
@@ -58,24 +62,36 @@ function EnsembleCard({name, ensemble}: {name: string; ensemble: Ensemble}) {
               <caption class="unseen">Records of {name}: the state of each cluster</caption>
               <thead><tr><th scope="col">Record</th>{clusters.map(cluster => <th key={cluster} scope="col">{cluster}</th>)}</tr></thead>
               <tbody>
-                {records.slice(0, 12).map(id => {
-                  const record = ensemble.records[id]!;
-                  return (
-                    <tr key={id}>
-                      <th scope="row">{record.generation !== undefined ? `generation ${record.generation}` : id}{record.current && <span class="note"> now</span>}</th>
-                      {clusters.map(cluster => {
-                        const state = record.clusters[cluster];
-                        return <td key={cluster}>{state ? <><Badge tone={stateTone(state.state)}>{state.state}</Badge>{state.since && <span class="note"> <Ago time={state.since} /></span>}</> : <span class="quiet">–</span>}</td>;
-                      })}
-                    </tr>
-                  );
-                })}
+                {records.slice(0, 12).map(id => <Record key={id} id={id} record={ensemble.records[id]!} clusters={clusters} />)}
               </tbody>
             </table>
           </div>
         </details>
       )}
     </Card>
+  );
+}
+
+/** Where it is on the track, and below that what is to be said of it. */
+function Record({id, record, clusters}: {id: string; record: RolloutRecord; clusters: string[]}) {
+  const said = [record.reason, record.message].filter(Boolean).join(': ');
+  return (
+    <>
+      <tr class={said ? 'open' : undefined}>
+        <th scope="row">
+          {record.generation !== undefined ? `generation ${record.generation}` : id}{record.current && <span class="note"> now</span>}
+          {record.status && <> <Badge tone={stateTone(record.status)}>{record.status}</Badge></>}
+          <p class="note">
+            {record.revision && `revision ${record.revision}`}{record.startedAt && <>{record.revision && ', '}begun <Ago time={record.startedAt} /></>}{record.progress && `, ${record.progress}`}
+          </p>
+        </th>
+        {clusters.map(cluster => {
+          const state = record.clusters[cluster];
+          return <td key={cluster}>{state ? <><Badge tone={stateTone(state.state)}>{state.state}</Badge>{state.since && <span class="note"> <Ago time={state.since} /></span>}</> : <span class="quiet">–</span>}</td>;
+        })}
+      </tr>
+      {said && <tr><td colSpan={clusters.length + 1}>{said}</td></tr>}
+    </>
   );
 }
 
@@ -100,14 +116,15 @@ function Quorum({ensemble: {quorum, servers, leader}}: {ensemble: Ensemble}) {
 function Station({index, cluster, ensemble}: {index: number; cluster: string; ensemble: Ensemble}) {
   const state = ensemble.clusters[cluster];
   const members = Object.entries(state?.members ?? {}).sort(([a], [b]) => byName(a, b));
+  const known = state?.ready !== null && state?.ready !== undefined;
   const tone = state ? stateTone(state.state) : 'quiet';
   return (
     <li class={`station ${tone}`}>
       <span class="station-number" aria-hidden="true">{index + 1}</span>
       <div class="station-body">
         <h3><a href={href('cluster', cluster)}>{cluster}</a> {state && <Badge tone={tone}>{state.state}</Badge>}</h3>
-        {state && <p class="note">{state.ready} of {plural(state.replicas, 'server')} ready{state.revision && `, revision ${state.revision}`}</p>}
-        {state?.message && <p>{state.message}</p>}
+        {state && <p class="note">{known ? `${state.ready} of ${plural(state.replicas, 'server')} ready` : `${plural(state.replicas, 'server')}, of which nothing is known`}{state.revision && `, revision ${state.revision}`}</p>}
+        {state?.message && <p class={known ? undefined : 'warn-text'}>{state.message}</p>}
         {members.length > 0 && <ul class="members">{members.map(([name, member]) => <Member key={name} name={name} member={member} leads={ensemble.leader === name || member.role === 'leader'} />)}</ul>}
       </div>
     </li>

@@ -96,6 +96,18 @@ export function Choice({label, options, value, onChange}: {
   );
 }
 
+/** So many stand beside each other; more are in a list. */
+const fewMetrics = 6;
+
+export function MetricChoice({metrics, value, onChange}: {metrics: string[]; value: string; onChange: (value: string) => void}) {
+  if (metrics.length <= fewMetrics) return <Choice label="Metric" value={value} onChange={onChange} options={metrics.map(name => [name, name] as const)} />;
+  return (
+    <select aria-label="Metric" value={value} onChange={event => onChange(event.currentTarget.value)}>
+      {metrics.map(name => <option key={name} value={name}>{name}</option>)}
+    </select>
+  );
+}
+
 export function Skeleton() {
   return (
     <div class="skeleton" role="status">

@@ -45,10 +45,14 @@ export function PlanCard({cluster, plan, mayWrite, hasPolicy}: {cluster: string;
             dialog.current?.showModal();
           }}>Approve {plural(rows.length, 'move')}</button>
         )}
-        {plan.approvable && !mayWrite && <span class="note">Your token may read only; approve with <code>evenkeel</code> or <code>kubectl</code>.</span>}
+        {plan.approvable && !mayWrite && <span class="note">Your token may read only; approve with <code>kubectl --context {cluster} patch balancingplan {plan.name} --type merge --patch '{'{"spec": {"approved": true}}'}'</code>.</span>}
       </div>
       <Table label={`Moves of ${plan.name}`} columns={columns} rows={rows} rowKey={row => row.id} pageSize={20} detail={row => (
-        <dl class="reasons"><div><dt>Why</dt><dd>{row.reason || 'no reason was given'}</dd></div><div><dt>State</dt><dd>{row.state}</dd></div></dl>
+        <dl class="reasons">
+          <div><dt>Why</dt><dd>{row.reason || 'no reason was given'}</dd></div>
+          <div><dt>State</dt><dd>{row.state}{row.message && `: ${row.message}`}</dd></div>
+          {row.node && <div><dt>Now on</dt><dd>{row.node}</dd></div>}
+        </dl>
       )} />
       <Confirm cluster={cluster} plan={shown} dialog={dialog} stale={shown !== null && shown.hash !== plan.hash} />
     </>

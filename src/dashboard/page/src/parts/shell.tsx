@@ -1,10 +1,11 @@
 import type {ComponentChildren} from 'preact';
 import {useEffect, useState} from 'preact/hooks';
 import {byName} from '../format';
-import type {Connection} from '../live/stream';
+import type {Connection, Live} from '../live/stream';
 import type {Session} from '../live/documents';
 import {go, href, pages, type Page, type Route} from '../route';
 import {switchTheme} from '../theme';
+import {Skeleton} from './basic';
 import {useNow, useTheme} from './hooks';
 import {Icon} from './icon';
 
@@ -96,7 +97,8 @@ function useKeys(cluster: string | null) {
 }
 
 /** Says what is the matter with the connection, and nothing while it is well. */
-export function ConnectionNote({connection, lostAt}: {connection: Connection; lostAt: number}) {
+export function ConnectionNote({live}: {live: Live<unknown>}) {
+  const {connection, lostAt, message} = live;
   const now = useNow();
   const [was, setWas] = useState(connection);
   const [again, setAgain] = useState(false);
@@ -109,14 +111,20 @@ export function ConnectionNote({connection, lostAt}: {connection: Connection; lo
     const timer = setTimeout(() => setAgain(false), 4000);
     return () => clearTimeout(timer);
   }, [again]);
+  const before = live.document ? ': what you see is from before' : '';
   return (
     <>
       <div class="unseen" role="status" aria-live="polite">
-        {connection === 'lost' ? 'The connection was lost.' : again ? 'Connected again.' : ''}
+        {connection === 'lost' ? 'The connection was lost.' : connection === 'refused' ? message : again ? 'Connected again.' : ''}
       </div>
       {connection === 'lost' && (
         <p class="banner bad">
-          <Icon name="warning" /> No connection{lostAt ? ` for ${Math.max(0, Math.round((now - lostAt) / 1000))} s` : ''}: what you see is from before. Trying again by itself.
+          <Icon name="warning" /> No connection{lostAt ? ` for ${Math.max(0, Math.round((now - lostAt) / 1000))} s` : ''}{before}. Trying again by itself.
+        </p>
+      )}
+      {connection === 'refused' && (
+        <p class="banner bad">
+          <Icon name="warning" /><span>The server says: {message}{before && '. What you see is from before'}. Trying again by itself.</span>
         </p>
       )}
       {connection === 'denied' && (
@@ -127,6 +135,16 @@ export function ConnectionNote({connection, lostAt}: {connection: Connection; lo
       {again && <p class="banner ok"><Icon name="check" /> Connected again.</p>}
     </>
   );
+}
+
+/** In the place of a document that is not there: that it comes, unless the note above says why it does not. */
+export function Awaited({connection}: {connection: Connection}) {
+  return connection === 'denied' || connection === 'refused' ? null : <Skeleton />;
+}
+
+/** Says that what is below is old, or lacks something, and why. */
+export function ReadingNote({children}: {children: ComponentChildren}) {
+  return <p class="banner warn"><Icon name="warning" /><span>{children}</span></p>;
 }
 
 /** Which cluster a page is about. */
