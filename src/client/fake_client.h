@@ -206,8 +206,17 @@ class FakeClient final : public Client {
   }
 
   Result<Json> Delete(const Resource& resource, std::string_view ns, std::string_view name,
-                      const DeleteOptions& = {}) override {
+                      const DeleteOptions& options = {}) override {
     EVENKEEL_TRY(Begin("delete", resource, JoinKey(ns, name)));
+    const auto& stored = api_->objects[resource.plural];
+    const auto found = stored.find(JoinKey(ns, name));
+    const auto differs = [](const std::string& wanted, std::string_view present) {
+      return !wanted.empty() && wanted != present;
+    };
+    if (found != stored.end() && (differs(options.uid, kube::UidOf(found->second)) ||
+                                  differs(options.resource_version, kube::ResourceVersionOf(found->second)))) {
+      return base::Fail(base::Code::kConflict, "the object is not the one that was meant");
+    }
     if (!api_->Remove(resource, JoinKey(ns, name))) return NotFound(resource, name);
     return Json(base::JsonObject{{"status", "Success"}});
   }

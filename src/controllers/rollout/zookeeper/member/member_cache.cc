@@ -22,11 +22,12 @@ int64_t OrdinalOf(const std::string& set, const std::string& pod) {
   return error == std::errc() && stop == end ? ordinal : -1;
 }
 
+/// Whether the server does; a container that a podTemplate puts beside it may run or not.
 bool Runs(const Json& pod) {
   if (FindString(pod, {"status", "phase"}) != "Running") return false;
-  const base::JsonArray& containers = base::FindArray(pod, {"status", "containerStatuses"});
-  return std::ranges::all_of(containers,
-                             [](const Json& status) { return base::Find(status, {"state", "running"}) != nullptr; });
+  return std::ranges::any_of(base::FindArray(pod, {"status", "containerStatuses"}), [](const Json& status) {
+    return FindString(status, {"name"}) == kServerContainer && base::Find(status, {"state", "running"}) != nullptr;
+  });
 }
 
 bool IsReady(const Json& pod) {
@@ -123,6 +124,7 @@ Picture MemberCache::PictureOf(MemberSpec spec, const Json& object, std::set<std
     const auto revision = pod->meta.annotations.find(kPodRevision);
     picture.pods.push_back({.name = pod->meta.name,
                             .uid = pod->meta.uid,
+                            .version = pod->meta.resource_version,
                             .ordinal = ordinal,
                             .id = picture.spec.IdOf(ordinal),
                             .ip = std::string(FindString(*pod->json, {"status", "podIP"})),
@@ -137,7 +139,7 @@ Picture MemberCache::PictureOf(MemberSpec spec, const Json& object, std::set<std
     const auto label = claim->meta.labels.find(kEnsembleLabel);
     if (claim->meta.ns != picture.spec.ns || ordinal < picture.spec.ordinals_start) continue;
     if (claim->meta.deletion_time || label->second != picture.spec.name) continue;
-    picture.claims.push_back({claim->meta.name, claim->meta.uid, ordinal});
+    picture.claims.push_back({claim->meta.name, claim->meta.uid, claim->meta.resource_version, ordinal});
   }
   std::erase_if(deleted, [&](const std::string& uid) { return !present.contains(uid); });
   return picture;

@@ -28,6 +28,9 @@ constexpr base::Duration kBusyScan = 500ms;
 constexpr base::Duration kScan = 3s;
 /// Positions in the log change all the time, and are no reason to write.
 constexpr base::Duration kStatusInterval = 30s;
+/// What was seen longer ago is looked at again before a server is stopped: the API may have taken its time to write something
+/// else, or this process may have stood still.
+constexpr base::Duration kFresh = 2s;
 /// After a change of the members was refused or not answered.
 constexpr base::Duration kReconfigurePause = 2s;
 
@@ -79,8 +82,11 @@ class MemberZooKeeper final : public runtime::MemberController {
     std::vector<ServerLine> known;                  // members that were agreed on when last heard of
     std::set<std::string> deleted;                  // uids of pods
     std::map<int64_t, base::Instant> silent_since;  // servers of other clusters that do not answer
-    base::Instant written{};                        // its status
-    base::Instant no_change_until{};                // of the members
+    // Of servers here, by the uid of the pod: when they served last; of one that has not, when it first gave no answer.
+    std::map<std::string, base::Instant> served;
+    base::Instant asked{};            // when the answers came of what is done now
+    base::Instant written{};          // its status
+    base::Instant no_change_until{};  // of the members
   };
 
   void Schedule(base::Duration delay) {
@@ -150,20 +156,34 @@ class MemberZooKeeper final : public runtime::MemberController {
     for (const Question& question : questions) endpoints.push_back(question.endpoint);
     std::vector<base::Result<Answer>> answers = probe_->Ask(endpoints);
     EVENKEEL_CHECK(answers.size() == questions.size());
+    const base::Instant now = memory.asked = clock_.Monotonic();
     std::map<int64_t, base::Instant> silent_since;
+    std::map<std::string, base::Instant> served;
+    std::set<std::string> ready;
+    for (const ServerPod& pod : picture.pods) {
+      if (const auto before = memory.served.find(pod.uid); before != memory.served.end()) served.insert(*before);
+      if (pod.ready) ready.insert(pod.uid);
+    }
     for (size_t i = 0; i < answers.size(); ++i) {
       const int64_t id = questions[i].endpoint.id;
-      if (!questions[i].uid.empty()) {
-        if (answers[i]) picture.own.emplace(questions[i].uid, *std::move(answers[i]));
+      if (const std::string& uid = questions[i].uid; !uid.empty()) {
+        if (answers[i] && answers[i]->mode != Mode::kNotServing) served[uid] = now;
+        // Whoever has not been asked before gets the benefit of the doubt.
+        if (!answers[i] || ready.contains(uid)) served.emplace(uid, now);
+        if (answers[i]) picture.own.emplace(uid, *std::move(answers[i]));
       } else if (answers[i]) {
         picture.others.emplace(id, *std::move(answers[i]));
       } else {
         const auto before = memory.silent_since.find(id);
-        const base::Instant since = before == memory.silent_since.end() ? clock_.Monotonic() : before->second;
+        const base::Instant since = before == memory.silent_since.end() ? now : before->second;
         silent_since.emplace(id, since);
-        if (clock_.Monotonic() - since < picture.spec.NoticeTime()) picture.newly_silent.insert(id);
+        if (now - since < picture.spec.NoticeTime()) picture.newly_silent.insert(id);
       }
     }
+    for (const auto& [uid, at] : served) {
+      if (now - at < picture.spec.NoticeTime()) picture.lately.insert(uid);
+    }
+    memory.served = std::move(served);
     memory.silent_since = std::move(silent_since);
     // A leader who is not in the wanted list, and is not remembered after a restart, is asked in the next turn.
     if (const Ensemble ensemble(picture); !ensemble.heard().empty()) memory.known = ensemble.heard();
@@ -247,10 +267,17 @@ class MemberZooKeeper final : public runtime::MemberController {
 
   bool Replace(const Json& object, const MemberPlan& plan, Memory& memory) {
     const ServerPod& pod = *plan.replace;
-    const auto deleted =
-        member_.client().Delete(kube::resources::Pods(), kube::NamespaceOf(object), pod.name, {.uid = pod.uid});
-    if (!deleted && deleted.error().code() != base::Code::kNotFound && deleted.error().code() != base::Code::kConflict) {
-      complaints_.Tell("pod " + pod.name, deleted.error().message());
+    if (clock_.Monotonic() - memory.asked > kFresh) return false;
+    // In the very state that it was seen in: one that has become ready since is another matter.
+    const auto deleted = member_.client().Delete(kube::resources::Pods(), kube::NamespaceOf(object), pod.name,
+                                                 {.uid = pod.uid, .resource_version = pod.version});
+    if (!deleted) {
+      const base::Code code = deleted.error().code();
+      if (code == base::Code::kNotFound) {
+        memory.deleted.insert(pod.uid);
+      } else if (code != base::Code::kConflict) {
+        complaints_.Tell("pod " + pod.name, deleted.error().message());
+      }
       return false;
     }
     memory.deleted.insert(pod.uid);
@@ -262,7 +289,8 @@ class MemberZooKeeper final : public runtime::MemberController {
 
   bool Reclaim(const Json& object, MemberPlan& plan) {
     const VolumeClaim& claim = *plan.reclaim;
-    const auto deleted = member_.client().Delete(VolumeClaims(), kube::NamespaceOf(object), claim.name, {.uid = claim.uid});
+    const auto deleted = member_.client().Delete(VolumeClaims(), kube::NamespaceOf(object), claim.name,
+                                                 {.uid = claim.uid, .resource_version = claim.version});
     if (!deleted) {
       const base::Code code = deleted.error().code();
       if (code == base::Code::kNotFound || code == base::Code::kConflict) return true;

@@ -29,7 +29,11 @@ Ensemble::Ensemble(const Picture& picture) : newly_silent_(picture.newly_silent)
   for (const ServerPod& pod : picture.pods) {
     own_.insert(pod.id);
     const auto answer = picture.own.find(pod.uid);
-    if (!pod.terminating && answer != picture.own.end()) answers_[pod.id] = &answer->second;
+    const bool unheard = answer == picture.own.end();
+    if (!pod.terminating && pod.running && (picture.lately.contains(pod.uid) || (pod.ready && unheard))) {
+      may_serve_.insert(pod.id);
+    }
+    if (!pod.terminating && !unheard) answers_[pod.id] = &answer->second;
   }
   int leaders = 0;
   for (const auto& [id, answer] : answers_) {
@@ -71,7 +75,8 @@ std::string Ensemble::WhyNotInSync(const std::set<int64_t>& except) const {
   }
   const auto voters = static_cast<int64_t>(voters_.size());
   const int64_t missing = voters - in_sync_;
-  const int64_t allowed = std::ranges::count_if(except, [this](int64_t id) { return IsVoter(id) && !Serves(id); });
+  // One that may serve is counted by the leader as long as it does: then it is somebody else who is missing.
+  const int64_t allowed = std::ranges::count_if(except, [this](int64_t id) { return IsVoter(id) && !MayServe(id); });
   if (missing > allowed) return fmt::format("{} of {} voters are in sync with server {}", in_sync_, voters, leader_);
   return "";
 }

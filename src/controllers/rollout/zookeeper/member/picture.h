@@ -14,16 +14,18 @@ namespace evenkeel::controllers::rollout::zookeeper::member {
 
 struct ServerPod {
   std::string name, uid;
+  std::string version;  ///< resourceVersion that it was seen at
   int64_t ordinal = 0, id = 0;
   std::string ip;
   std::string revision;      ///< kPodRevision that it was made with
   bool terminating = false;  ///< also when its deletion has been asked for and is not seen yet
-  bool running = false;      ///< its container runs
-  bool ready = false;        ///< Kubernetes counts it as ready
+  bool running = false;      ///< the container of its server runs
+  bool ready = false;        ///< Kubernetes counts it as ready: its server has served within the last probes of the kubelet
 };
 
 struct VolumeClaim {
   std::string name, uid;
+  std::string version;  ///< resourceVersion that it was seen at
   int64_t ordinal = 0;
 };
 
@@ -41,6 +43,8 @@ struct Picture {
   std::map<int64_t, Answer> others;
   /// Servers in other clusters that have been silent for less long than a leader takes to notice.
   std::set<int64_t> newly_silent;
+  /// Uids of pods here whose servers may serve, for it is not long ago that they did, or that they were first asked.
+  std::set<std::string> lately;
   bool formed = false;  ///< a quorum has been seen before
   /// All that spec.rolloutRevision asks for has been done once. Pods that a newer program would make differently wait for
   /// another one, since only the hub knows whose turn it is.
@@ -68,6 +72,10 @@ class Ensemble {
   const Answer* Of(int64_t id) const;
   Mode ModeOf(int64_t id) const;
   bool Serves(int64_t id) const { return ModeOf(id) != Mode::kNotServing; }
+  /// Of a server here: it serves, or it is only for a moment that it does not, or gives no answer. One that stands still for a
+  /// second (it collects garbage, its disk is slow) or followed a leader that has just gone is one of a majority all the same;
+  /// whoever is dead is no longer ready after a few seconds.
+  bool MayServe(int64_t id) const { return Serves(id) || may_serve_.contains(id); }
   bool IsVoter(int64_t id) const { return voters_.contains(id); }
   bool IsMember(int64_t id) const { return FindServer(servers_, id) != nullptr; }
   /// Why the voters other than `except` are not known to be in sync with one leader; "" when they are. A server that
@@ -80,7 +88,8 @@ class Ensemble {
 
  private:
   std::map<int64_t, const Answer*> answers_;
-  std::set<int64_t> own_;  // servers of this cluster that should answer
+  std::set<int64_t> own_;        // servers of this cluster that should answer
+  std::set<int64_t> may_serve_;  // of them
   std::set<int64_t> newly_silent_;
   int64_t leader_ = 0;
   bool formed_ = false;

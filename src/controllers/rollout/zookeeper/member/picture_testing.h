@@ -5,6 +5,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "controllers/rollout/zookeeper/member/member_objects.h"
@@ -46,7 +47,9 @@ inline MemberSpec SpecOf(int64_t replicas, const std::vector<int64_t>& ids, int6
 }
 
 /// Of one server here: 'L' leads, 'F' follows, 'O' observes, 'n' answers and does not serve, '-' does not answer, 't' is
-/// terminating (and its process still says that it follows).
+/// terminating (and its process still says that it follows). Of one that Kubernetes counts as ready: 's' does not answer, 'r'
+/// answers and does not serve. Of one that served a moment ago, but is not ready: 'h' does not answer, 'l' answers and does not
+/// serve.
 struct Server {
   char mode = 'F';
   bool updated = false;
@@ -65,7 +68,10 @@ inline Picture PictureOf(MemberSpec spec, const std::vector<Server>& here, const
   picture.set_revision = wanted;
   const auto answer = [&](char mode) {
     Answer made;
-    made.mode = mode == 'L' ? Mode::kLeader : mode == 'O' ? Mode::kObserver : mode == 'n' ? Mode::kNotServing : Mode::kFollower;
+    made.mode = mode == 'L'                                 ? Mode::kLeader
+                : mode == 'O'                               ? Mode::kObserver
+                : mode == 'n' || mode == 'l' || mode == 'r' ? Mode::kNotServing
+                                                            : Mode::kFollower;
     if (made.mode != Mode::kNotServing) made.zxid = "0x100000001";
     if (mode != 'L') return made;
     made.synced_voters = synced;
@@ -81,14 +87,16 @@ inline Picture PictureOf(MemberSpec spec, const std::vector<Server>& here, const
     const std::string name = fmt::format("zk-{}", ordinal);
     picture.pods.push_back({.name = name,
                             .uid = name + "-uid",
+                            .version = "1",
                             .ordinal = ordinal,
                             .id = picture.spec.IdOf(ordinal),
                             .ip = fmt::format("10.0.0.{}", ordinal),
                             .revision = here[i].updated ? wanted : "old",
                             .terminating = here[i].mode == 't',
                             .running = here[i].mode != '-',
-                            .ready = here[i].mode == 'L' || here[i].mode == 'F' || here[i].mode == 'O'});
-    if (here[i].mode != '-') picture.own[name + "-uid"] = answer(here[i].mode);
+                            .ready = std::string_view("LFOsr").contains(here[i].mode)});
+    if (here[i].mode == 'h' || here[i].mode == 'l') picture.lately.insert(name + "-uid");
+    if (!std::string_view("-sh").contains(here[i].mode)) picture.own[name + "-uid"] = answer(here[i].mode);
   }
   for (const auto& [id, mode] : others) {
     if (mode != '-') picture.others[id] = answer(mode);

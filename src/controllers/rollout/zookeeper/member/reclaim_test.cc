@@ -11,7 +11,7 @@ constexpr const char* kDelete = R"({"spec": {"storage": {"reclaimPolicy": "Delet
 Picture LetGo(const std::string& more = kDelete) {
   Picture picture = testing::PictureOf(testing::SpecOf(2, {1, 2, 4}, 0, more), {{'L'}, {'F'}}, {{4, 'F'}}, {1, 2, 4}, 2);
   for (int64_t ordinal = 0; ordinal < 3; ++ordinal) {
-    picture.claims.push_back({fmt::format("data-zk-{}", ordinal), fmt::format("uid-{}", ordinal), ordinal});
+    picture.claims.push_back({fmt::format("data-zk-{}", ordinal), fmt::format("uid-{}", ordinal), "1", ordinal});
   }
   return picture;
 }

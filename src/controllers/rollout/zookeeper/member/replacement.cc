@@ -11,20 +11,21 @@ namespace {
 int Rank(const ServerPod& pod, const Ensemble& ensemble) {
   switch (ensemble.ModeOf(pod.id)) {
     case Mode::kNotServing:
-      return 0;
+      return ensemble.MayServe(pod.id) ? 1 : 0;
     case Mode::kObserver:
     case Mode::kStandalone:
-      return 1;
+      return 2;
     case Mode::kFollower:
-      return ensemble.IsVoter(pod.id) ? 2 : 1;
+      return ensemble.IsVoter(pod.id) ? 3 : 2;
     case Mode::kLeader:
-      return 3;
+      return 4;
   }
   EVENKEEL_CHECK(false);
 }
 
 const char* Describe(int rank) {
-  constexpr const char* kTexts[] = {"it does not serve", "it has no vote", "it follows", "it leads, and all others are done"};
+  constexpr const char* kTexts[] = {"it does not serve", "it gives no answer, but may serve", "it has no vote", "it follows",
+                                    "it leads, and all others are done"};
   return kTexts[rank];
 }
 
@@ -42,7 +43,7 @@ std::string WhyWait(const Picture& picture, const Ensemble& ensemble, const std:
     if (!back)
       return fmt::format("pod {} has been replaced and does not {} yet", pod.name, ensemble.leader() == 0 ? "answer" : "serve");
   }
-  if (ensemble.Serves(next.id)) {
+  if (ensemble.MayServe(next.id)) {
     return picture.spec.hold ? "spec.hold is set: nothing that serves is stopped" : ensemble.WhyNotInSync({next.id});
   }
   if (ensemble.formed() && picture.spec.ephemeral && ensemble.leader() == 0) {

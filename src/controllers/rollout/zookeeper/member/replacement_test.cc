@@ -92,6 +92,25 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"NotWhileOneIsDown", "F L F+", {{4, 'F'}, {5, '-'}}, kFive, 3, "", "in sync"}),
     [](const auto& tested) { return tested.param.name; });
 
+INSTANTIATE_TEST_SUITE_P(
+    Silent, ReplacementTest,
+    ::testing::Values(
+        // Server 3 of another cluster is gone: with one more there is no majority.
+        Case{"OneThatIsReadyIsNotTakenForDead", "s L", {{3, '-'}}, kThree, 1, "", "2 of 3 voters are in sync"},
+        Case{"NorTheLeader", "F s", {{3, '-'}}, kThree, 1, "", "no single leader"},
+        Case{"NorOneThatWasHeardOfAMomentAgo", "h L", {{3, '-'}}, kThree, 1, "", "2 of 3 voters are in sync"},
+        Case{"NorOneWhoseLeaderHasJustGone", "l l", {{3, '-'}}, kThree, 0, "", "no single leader", {}, "{}", true},
+        Case{"ButOneThatSaysSoForLong", "r L", {{3, '-'}}, kThree, 1, "zk-0", "does not serve"},
+        Case{"ItGoesAllTheSameWhereNobodyIsMissed", "s L F", {}, kThree, 2, "zk-0", "may serve"},
+        Case{"BeforeOthersForTheyWaitForIt", "s L F F+", {{5, 'F'}}, kFive, 4, "zk-0", "may serve"},
+        Case{"ALeaderWhoHasNoticedThatItIsGoneHasItWaitedFor", "s L F", {}, kThree, 1, "", "2 of 3 voters are in sync"},
+        Case{"OneThatIsDeadGoesBeforeIt", "s L -", {}, kThree, 1, "zk-2", "does not serve"},
+        Case{"TwoAtOnce", "s L s", {}, kThree, 2, "", "server 1 does not serve"},
+        Case{"NothingIsToGoThen", "s+L F", {}, kThree, 2, "", "zk-0 has been replaced and does not serve"},
+        Case{"BeforeThereWasAQuorum", "s n", {{3, '-'}}, {}, 0, "zk-1", "does not serve"},
+        Case{"OnHold", "s L F", {}, kThree, 2, "", "spec.hold is set", {}, R"({"spec": {"hold": true}})"}),
+    [](const auto& tested) { return tested.param.name; });
+
 const std::string kHold = R"({"spec": {"hold": true}})";
 
 INSTANTIATE_TEST_SUITE_P(

@@ -1,0 +1,107 @@
+// Between what is seen of servers and what is true, or is still true when something is done.
+#include "controllers/rollout/zookeeper/member/member_world_testing.h"
+
+namespace evenkeel::controllers::rollout::zookeeper::member {
+namespace {
+
+using base::FindString;
+using base::Json;
+using base::JsonObject;
+using testing::MemberZooKeeperTest;
+using namespace std::chrono_literals;
+
+TEST_F(MemberZooKeeperTest, OneThatStandsStillIsNotTakenForDeadButOneThatIsDeadIs) {
+  Want(2, {1, 2, 3});
+  world.running[3] = executor.clock().Monotonic();
+  executor.RunFor(30s);
+  // The voter of another cluster dies, and from then on there is no majority without both that are here.
+  world.running.erase(3);
+  executor.RunFor(30s);
+  ASSERT_EQ(world.leader, 2);
+  Want(2, {1, 2, 3}, R"({"spec": {"image": {"tag": "3.9"}, "rolloutRevision": "r2"}})");
+  world.cut_off = {1};
+  executor.RunFor(1min);
+  EXPECT_TRUE(world.replaced.empty());
+  EXPECT_EQ(Condition("Progressing", "message"), "2 of 3 voters are in sync with server 2");
+  // Its process hangs: it follows nobody any more, and Kubernetes hears nothing of it, either.
+  world.running.erase(1);
+  executor.RunFor(1min);
+  EXPECT_EQ(world.replaced.size(), 2U) << base::ToText(Status());
+}
+
+TEST_F(MemberZooKeeperTest, OneThatIsNotReadyYetIsRememberedToHaveServed) {
+  Want(2, {1, 2, 3});
+  world.running[3] = executor.clock().Monotonic();
+  executor.RunFor(30s);
+  world.running.erase(3);
+  executor.RunFor(30s);
+  // As long as the kubelet has not asked it, or after it could not.
+  world.seen_ready = [](int64_t) { return false; };
+  executor.RunFor(5s);
+  Want(2, {1, 2, 3}, R"({"spec": {"image": {"tag": "3.9"}, "rolloutRevision": "r2"}})");
+  world.cut_off = {1};
+  executor.RunFor(3s);
+  world.cut_off.clear();
+  executor.RunFor(1min);
+  EXPECT_TRUE(world.replaced.empty());
+}
+
+TEST_F(MemberZooKeeperTest, ASidecarThatDoesNotRunStopsNobody) {
+  Want(2, {1, 2, 3});
+  world.running[3] = executor.clock().Monotonic();
+  executor.RunFor(30s);
+  world.running.erase(3);
+  for (const char* key : {"data/zk-0", "data/zk-1"}) {
+    Json pod = api->objects["pods"].at(key);
+    base::Ensure(pod, {"status", "containerStatuses"})
+        .as_array()
+        .push_back(JsonObject{{"name", "sidecar"}, {"state", JsonObject{{"waiting", JsonObject{}}}}});
+    api->Put(kube::resources::Pods(), pod);
+  }
+  world.seen_ready = [](int64_t) { return false; };
+  executor.RunFor(30s);
+  Want(2, {1, 2, 3}, R"({"spec": {"image": {"tag": "3.9"}, "rolloutRevision": "r2"}})");
+  executor.RunFor(1min);
+  EXPECT_TRUE(world.replaced.empty());
+  EXPECT_EQ(Condition("Progressing", "message"), "2 of 3 voters are in sync with server 2");
+}
+
+TEST_F(MemberZooKeeperTest, APodThatHasChangedSinceItWasSeenIsLookedAtAgain) {
+  Want(3, {1, 2, 3});
+  executor.RunFor(30s);
+  Want(3, {1, 2, 3}, R"({"spec": {"image": {"tag": "3.9"}, "rolloutRevision": "r2"}})");
+  world.on_ask = [this, count = 0]() mutable {
+    for (auto& [key, object] : std::map(api->objects["pods"])) {
+      base::Ensure(object, {"metadata", "annotations", "count"}) = std::to_string(++count);
+      api->Put(kube::resources::Pods(), object);
+    }
+  };
+  executor.RunFor(10s);
+  EXPECT_TRUE(world.replaced.empty());
+  world.on_ask = nullptr;
+  executor.RunFor(1min);
+  EXPECT_EQ(world.replaced.size(), 3U);
+  EXPECT_TRUE(Settled("r2")) << base::ToText(Status());
+}
+
+TEST_F(MemberZooKeeperTest, WhatTheServersSaidBeforeTheApiTookItsTimeIsAskedAgain) {
+  Want(3, {1, 2, 3});
+  executor.RunFor(30s);
+  Want(3, {1, 2, 3}, R"({"spec": {"image": {"tag": "3.9"}, "rolloutRevision": "r2", "hold": true}})");
+  executor.RunFor(30s);
+  ASSERT_TRUE(world.replaced.empty());
+  bool written = false;
+  client->before_write = [&](std::string_view, const Json& object) {
+    if (FindString(object, {"kind"}) != "ConfigMap") return;
+    written = true;
+    clock.ahead += 5s;
+  };
+  Want(3, {1, 2, 3, 9}, R"({"spec": {"image": {"tag": "3.9"}, "rolloutRevision": "r3"}})");
+  ASSERT_TRUE(executor.RunUntil([&] { return written; }, 10s));
+  EXPECT_EQ(client->Count("delete pods"), 0);
+  executor.RunFor(1min);
+  EXPECT_EQ(client->Count("delete pods"), 3);
+}
+
+}  // namespace
+}  // namespace evenkeel::controllers::rollout::zookeeper::member
