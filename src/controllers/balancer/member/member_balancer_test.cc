@@ -289,11 +289,15 @@ TEST_F(MemberBalancerTest, AnotherReplicaGoesOnWithThePlan) {
 }
 
 TEST_F(MemberBalancerTest, PlansThatNothingCountsGoButForTheLastOnes) {
-  const auto ended = [&](const std::string& name, base::Time at, std::optional<base::Time> evicted) {
-    PlanObject plan{.name = name, .ours = true, .policy = "default", .moves = {{.pod = "default/x"}}};
+  const auto ended = [&](const std::string& name, base::Time at, std::optional<base::Time> moved) {
+    PlanObject plan;
+    plan.policy = "default";
+    plan.moves.emplace_back().pod = "default/x";
     plan.state = PlanPhase::kDone;
     plan.finished_at = at;
-    plan.status = {{.state = MoveState::kLanded, .evicted_at = evicted}};
+    MoveStatus& move = plan.status.emplace_back();
+    move.state = MoveState::kLanded;
+    move.evicted_at = moved;
     const Json meta = JsonObject{
         {"name", name}, {"creationTimestamp", base::FormatTime(at)}, {"labels", JsonObject{{kManagedByLabel, kManagedBy}}}};
     api->Put(BalancingPlans(), JsonObject{{"metadata", meta}, {"spec", plan.Spec()}, {"status", plan.Status()}});
