@@ -3,6 +3,7 @@
 #include "controllers/balancer/member/kinds.h"
 #include "controllers/rollout/zookeeper/definitions.h"
 #include "dashboard/dashboard_testing.h"
+#include "dashboard/member_rows.h"
 #include "embedded/cloud/node_group_definition.h"
 
 namespace evenkeel::dashboard {

@@ -209,16 +209,13 @@ TEST_F(PlanScaleTest, ExplainsAPodByGroupAndNode) {
   ASSERT_TRUE(big) << big.error().message();
   EXPECT_EQ(
       base::ToText(*big),
-      R"({"pod":"default/big","node":null,"pending":true,"why":"no scale-up helps it now","groups":[)"
-      R"({"group":"general","fits":false,"why":"NodeResourcesFit: Insufficient cpu (9 requested, 4 free of 4: 5 missing)", )
-  "
-  R"("size":1,"max":10}],"nodes":[{"node":"n1","fits":false,)"
-  R"("why":"NodeResourcesFit: Insufficient cpu (9 requested, 1 free of 4: 8 missing)"
-}]
-})");
+      R"x({"pod":"default/big","node":null,"pending":true,"why":"no scale-up helps it now","groups":[)x"
+      R"x({"group":"general","fits":false,"why":"NodeResourcesFit: Insufficient cpu (9 requested, 4 free of 4: 5 missing)",)x"
+      R"x("size":1,"max":10}],"nodes":[{"node":"n1","fits":false,)x"
+      R"x("why":"NodeResourcesFit: Insufficient cpu (9 requested, 1 free of 4: 8 missing)"}]})x");
   EXPECT_EQ(base::ToText(*ExplainPodScale(Input(objects, 0s), "a")),
             R"({"pod":"default/a","node":"n1","pending":false,"why":"on node n1","groups":[],"nodes":[]})");
-EXPECT_EQ(ExplainPodScale(Input(kGroup, 0s), "x").error().code(), base::Code::kNotFound);
+  EXPECT_EQ(ExplainPodScale(Input(kGroup, 0s), "x").error().code(), base::Code::kNotFound);
 }
 
 TEST_F(PlanScaleTest, ExplainsANode) {
