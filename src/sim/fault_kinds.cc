@@ -36,6 +36,8 @@ constexpr std::array kKinds = {
     FaultKind{"replica-stop", Rate::kPeriod, 30, 300, "a replica ends as upon SIGTERM and is replaced"},
     FaultKind{"scale", Rate::kPeriod, 60, 300, "the number of replicas changes"},
     FaultKind{"server-crash", Rate::kPeriod, 20, 200, "ensembles: a server is killed, and its container restarted"},
+    FaultKind{"server-silent", Rate::kProbability, 0.002, 0.1,
+              "ensembles: a server that serves gives its operator no answer, for up to three seconds"},
     FaultKind{"slow-api", Rate::kPeriod, 15, 150, "an API server takes up to 5 s longer for each call"},
     FaultKind{"stall", Rate::kProbability, 0.00005, 0.001,
               "a replica is stopped after its own checks, just before a write goes out"},

@@ -59,6 +59,7 @@ NetworkConditions ConditionsOf(const std::map<std::string, double>& faults) {
   conditions.conflict = Of(faults, "conflict");
   conditions.delayed = Of(faults, "delayed-request");
   conditions.stall = Of(faults, "stall");
+  conditions.silent_server = Of(faults, "server-silent");
   return conditions;
 }
 

@@ -36,6 +36,9 @@ struct NetworkConditions {
   double delayed = 0;   ///< the caller gets a time-out, the API server gets the request up to a minute later
   double stall = 0;     ///< the process is paused after all its own checks, before the request goes out (Network::on_stall)
 
+  // Of questions to a ZooKeeper server only (zookeeper_probe.h); no other call is hit.
+  double silent_server = 0;  ///< it stands still for a moment, and does not answer, but serves
+
   bool perfect() const {
     return latency_max == base::Duration::zero() && service_max == base::Duration::zero() && lost_request == 0 &&
            lost_answer == 0 && error_before == 0 && error_after == 0 && conflict == 0 && delayed == 0 && stall == 0;

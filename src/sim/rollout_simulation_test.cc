@@ -52,5 +52,16 @@ TEST(RolloutSimulationTest, TheLastWishAfterAFailureIsTheLast) {
   EXPECT_TRUE(failed_at_the_end) << "no run has ended with a record that had failed";
 }
 
+TEST(RolloutSimulationTest, ServersThatStandStillAreNotStoppedForIt) {
+  // In each of these a majority was lost to it, as long as one answer that did not come counted.
+  for (const uint64_t seed : {10, 15, 18, 36}) {
+    const SimulationReport report = Simulate(
+        "duration: 10m\nrates: {server-silent: 0.1, member-loss: 100s}\n"
+        "ensemble: {voters: {min: 3, max: 3}, clusters: {min: 2, max: 2}, period: 40s}\n",
+        seed);
+    EXPECT_TRUE(report.passed()) << seed << ": " << ViolationsOf(report);
+  }
+}
+
 }  // namespace
 }  // namespace evenkeel::sim

@@ -156,7 +156,7 @@ void Simulation::AddRolloutCheckers() {
       fleet_, scenario_, random_.Fork("rollout"),
       [this](const auto& party, const auto& event, const auto& detail) { Tell(party, event, detail); });
   rollout_book_ = std::make_unique<RolloutBook>(rollout_->model());
-  const bool held_up = scenario_.faults.contains("delayed-request") || scenario_.faults.contains("stall");
+  const bool held_up = faults_.rates().contains("delayed-request") || faults_.rates().contains("stall");
   auto& quorum = AddChecker<QuorumChecker>(rollout_book_.get(), held_up ? kKnownAfterDelays : kKnownAfter);
   AddChecker<OneDeployingChecker>(rollout_book_.get());
   AddChecker<RecordsChecker>();

@@ -2,6 +2,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <map>
 #include <optional>
 
 namespace evenkeel::sim {
@@ -18,6 +19,9 @@ constexpr base::Duration kRoundTripMin = 500us;
 constexpr base::Duration kRoundTripMax = 20ms;
 constexpr base::Duration kAskTimeout = 1s;
 constexpr base::Duration kChangeTimeout = 5s;
+/// A collection of garbage, a slow disk: shorter than after what a leader or a kubelet gives a server up.
+constexpr base::Duration kSilenceMin = 100ms;
+constexpr base::Duration kSilenceMax = 3s;
 
 class SimulatedProbe final : public zookeeper::Probe {
  public:
@@ -25,12 +29,14 @@ class SimulatedProbe final : public zookeeper::Probe {
       : context_(std::move(context)), strand_(context_.executor.NewStrand("probe " + context_.host)) {}
 
   std::vector<base::Result<Answer>> Ask(const std::vector<Endpoint>& servers) override {
-    const bool all_answer = std::ranges::none_of(servers, [this](const Endpoint& server) { return IsCut(server); });
-    Pass(all_answer ? RoundTrip() : kAskTimeout);
+    std::vector<bool> silent;
+    for (const Endpoint& server : servers) silent.push_back(IsCut(server) || StandsStill(server));
+    Pass(std::ranges::find(silent, true) == silent.end() ? RoundTrip() : kAskTimeout);
     std::vector<base::Result<Answer>> answers;
-    for (const Endpoint& server : servers) {
+    for (size_t i = 0; i < servers.size(); ++i) {
+      const Endpoint& server = servers[i];
       const ZooKeeperModel::Handle handle = context_.model.Find(server.host, server.port);
-      if (handle == 0 || !context_.process.alive() || IsCut(server)) {
+      if (handle == 0 || !context_.process.alive() || silent[i] || IsCut(server)) {
         answers.push_back(Fail(Code::kUnavailable, fmt::format("ask {}:{}: no answer", server.host, server.port)));
       } else {
         answers.push_back(context_.model.AnswerOf(handle));
@@ -64,6 +70,15 @@ class SimulatedProbe final : public zookeeper::Probe {
     return handle != 0 && context_.network.IsCut(context_.host, context_.model.ViewOf(handle).place);
   }
 
+  bool StandsStill(const Endpoint& server) {
+    const double chance = context_.network.conditions().silent_server;
+    if (chance == 0) return false;
+    const base::Instant now = context_.executor.clock().Monotonic();
+    base::Instant& until = still_until_[server.id];
+    if (now >= until && context_.random.Chance(chance)) until = now + context_.random.Between(kSilenceMin, kSilenceMax);
+    return now < until;
+  }
+
   void Pass(base::Duration time) {
     Wait wait(context_.process);
     const base::Timer timer = strand_->PostAfter(time, [wait]() mutable { wait.Done(); });
@@ -72,6 +87,7 @@ class SimulatedProbe final : public zookeeper::Probe {
 
   ZooKeeperProbeContext context_;
   const std::shared_ptr<base::Strand> strand_;
+  std::map<int64_t, base::Instant> still_until_;
 };
 
 }  // namespace
