@@ -12,6 +12,8 @@ import subprocess
 import time
 import unittest
 
+import yaml
+
 import harness
 
 # An election of servers with ticks of half a second, on a busy machine.
@@ -92,6 +94,19 @@ def over_clusters(addresses, shares, tag="1", rollout=None, more=None):
             "rollout": rollout or {}, "revisionHistoryLimit": 100,
             "naming": {"mode": "external", "template": f"{addresses.prefix}<id>"}, **(more or {})}
     return {"apiVersion": "evenkeel.dev/v1alpha1", "kind": "MultiClusterZooKeeper", "metadata": {"name": "zk"}, "spec": spec}
+
+
+def example(file, addresses):
+    """An object of examples/zookeeper as it is there, but for the addresses of the servers and its name."""
+    made = yaml.safe_load((harness.ROOT / "examples/zookeeper" / file).read_text().replace("127.9.0.", addresses.prefix).replace(
+        "127.9.1.", addresses.prefix))
+    made["metadata"]["name"] = "zk"
+    return made
+
+
+def add_tag(template, tag):
+    """To a podTemplate that has none."""
+    template["spec"]["containers"][0]["env"].append({"name": "TAG", "value": tag})
 
 
 class Member:
@@ -215,11 +230,11 @@ class FleetOfOne:
 
 
 class Led(Counting):
-    """Of a test with servers over three members, led by the hub's MultiClusterZooKeeper. One member is a fleet of its own, which can die with
-    its API server."""
+    """Of a test with servers over several members, led by the hub's MultiClusterZooKeeper."""
 
     @classmethod
     def begin(cls, shares):
+        """Over three members, one of which is a fleet of its own, which can die with its API server."""
         require_zookeeper()
         cls.home = cls.enterClassContext(harness.temporary_home())
         cls.enterClassContext(harness.fleet(cls.home, "--members", "2", "--nodes", "2"))
@@ -229,14 +244,35 @@ class Led(Counting):
         cls.members = {"elsewhere": Member(cls.elsewhere.kubectl)}
         cls.members |= {name: Member(kubectl.at(name)) for name in ("member-1", "member-2")}
         cls.addresses, cls.hub = Addresses(cls.home), kubectl.at("hub")
+        cls.form(shares)
+
+    @classmethod
+    def begin_in_one_fleet(cls, names, shares):
+        """With members that live and die together."""
+        require_zookeeper()
+        cls.home = cls.enterClassContext(harness.temporary_home())
+        cls.enterClassContext(harness.fleet(cls.home, "--members", str(len(names)), "--nodes", "1"))
+        kubectl = harness.Kubectl(harness.any_kubectl(), cls.home / "kubeconfig")
+        cls.members = {name: Member(kubectl.at(name)) for name in names}
+        cls.addresses, cls.hub = Addresses(cls.home), kubectl.at("hub")
+        cls.form(shares)
+
+    @classmethod
+    def form(cls, shares):
         harness.eventually(lambda: "multiclusterzookeepers" in cls.hub("api-resources", "--api-group=evenkeel.dev"), 60)
         cls.tag, cls.records = "1", 0
         cls.apply(shares)
         cls.wait_ready(1)
         assert voters_of(cls.addresses, cls.leader()) == cls.ids
+
+    @classmethod
+    def manifest(cls, shares, rollout, more):
+        return over_clusters(cls.addresses, shares, cls.tag, rollout, more)
+
     @classmethod
     def apply(cls, shares, more=None, **rollout):
-        manifest = over_clusters(cls.addresses, {name: share for name, share in zip(cls.members, shares) if share}, cls.tag, rollout, more)
+        """With ids as clusters have them that all were there from the beginning."""
+        manifest = cls.manifest({name: share for name, share in zip(cls.members, shares) if share}, rollout, more)
         harness.eventually(lambda: cls.hub("apply", "-f", "-", stdin=json.dumps(manifest)), 30)
         cls.ids = [10 * index + ordinal + 1 for index, share in enumerate(shares) for ordinal in range(share)]
 

@@ -7,6 +7,8 @@ import signal
 import subprocess
 import unittest
 
+import yaml
+
 import harness
 import zookeeper_ensemble as zk
 
@@ -20,7 +22,9 @@ class OneMemberTest(zk.Counting, unittest.TestCase):
         cls.kubectl = harness.Kubectl(harness.any_kubectl(), cls.home / "kubeconfig", "member-1")
         cls.member, cls.addresses = zk.Member(cls.kubectl), zk.Addresses(cls.home)
         harness.eventually(lambda: "zookeepers" in cls.kubectl("api-resources", "--api-group=evenkeel.dev"), 60)
-        cls.member.apply(zk.spec_of(cls.addresses, [1, 2, 3], 3, "r1"))
+        spec = zk.example("ensemble.yaml", cls.addresses)["spec"]
+        zk.add_tag(spec["podTemplate"], "1")
+        cls.member.apply(spec | {"rolloutRevision": "r1"})
         status = cls.member.wait_settled(3, "r1")
         print("formed:", status["members"], flush=True)
 
@@ -50,19 +54,36 @@ class OneMemberTest(zk.Counting, unittest.TestCase):
         self.check(counter, f"killed the leader {leader}")
         self.assertEqual(self.member.condition("Ready")["status"], "True")
 
-    def test_3_servers_come_and_go_without_a_restart(self):
+    def test_3_servers_come_and_go_without_a_restart_also_while_pods_are_killed(self):
         counter = self.counting((1, 2, 3))
         before = self.member.uids()
         spec = self.member.get()["spec"]
         tag = spec["podTemplate"]["spec"]["containers"][0]["env"][1]["value"]
+        follower = next(server for server in (1, 2, 3) if server != zk.leader_of(self.addresses, (1, 2, 3)))
         self.member.apply(zk.spec_of(self.addresses, range(1, 6), 5, "r3", tag=tag))
+        # One that was there goes before the fourth has come, and the fifth as soon as it is there.
+        self.kill(f"zk-{follower - 1}")
+        killed = harness.eventually(lambda: self.member.uids()["zk-4"], 60)
+        self.kill("zk-4")
+        self.assertNotEqual(self.member.status()["observedRevision"], "r3", "they are still coming")
         self.member.wait_settled(5, "r3")
         self.assertEqual(zk.voters_of(self.addresses, zk.leader_of(self.addresses, range(1, 6))), [1, 2, 3, 4, 5])
+        grown = self.member.uids()
+        self.assertNotEqual(grown["zk-4"], killed)
+        self.assertEqual({name for name, uid in before.items() if grown[name] != uid}, {f"zk-{follower - 1}"}, "nobody else was restarted")
         self.member.apply(zk.spec_of(self.addresses, range(1, 4), 3, "r4", tag=tag))
         self.member.wait_settled(3, "r4")
         self.assertEqual(zk.voters_of(self.addresses, zk.leader_of(self.addresses, range(1, 4))), [1, 2, 3])
-        self.assertEqual(self.member.uids(), before, "nobody was restarted")
-        self.check(counter, "3 to 5 to 3 servers")
+        self.assertEqual(self.member.uids(), {name: grown[name] for name in before}, "nobody was restarted")
+        self.check(counter, "3 to 5 to 3 servers, two pods killed meanwhile")
+
+    def kill(self, pod):
+        """At once, and with its pod."""
+        uid = self.member.uids()[pod]
+        for pid in harness.processes_of(f"pods/{uid}", b"QuorumPeerMain"):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.member.run("delete", "pod", pod, "--grace-period=0", "--force")
 
     def test_4_a_change_that_does_not_start_stops_at_one_server(self):
         counter = self.counting((1, 2, 3))
@@ -171,12 +192,25 @@ class ThreeMembersTest(zk.Counting, unittest.TestCase):
 
 
 class HubTest(zk.Led, unittest.TestCase):
-    """2 + 2 + 1 servers over three members, led by the hub's MultiClusterZooKeeper. One member is a fleet of its own, which can die with its
-    API server."""
+    """2 + 2 + 1 servers over three members, led by the hub's MultiClusterZooKeeper of examples/zookeeper. One member is a fleet of its own,
+    which can die with its API server."""
 
     @classmethod
     def setUpClass(cls):
-        cls.begin((2, 2, 1))
+        given = yaml.safe_load((harness.ROOT / "examples/zookeeper/three-members.yaml").read_text())
+        shares = tuple(cluster["replicas"] for cluster in given["spec"]["placement"]["clusters"])
+        assert shares == (2, 2, 1), shares
+        cls.begin(shares)
+
+    @classmethod
+    def manifest(cls, shares, rollout, more):
+        made = zk.example("three-members.yaml", cls.addresses)
+        spec = made["spec"]
+        spec["placement"]["clusters"] = [{"name": name, "replicas": share} for name, share in shares.items()]
+        zk.add_tag(spec["template"]["podTemplate"], cls.tag)
+        # The test counts records.
+        made["spec"] = spec | {"rollout": rollout, "revisionHistoryLimit": 100} | (more or {})
+        return made
 
     def test_1_a_change_reaches_cluster_by_cluster_the_leaders_last(self):
         counter = self.counting(self.ids)
