@@ -200,8 +200,11 @@ class LiveFleetTest(browser.BrowserTest):
         self.browser.sees(SCALED, "#clusters", LONG)
         lost = next(iter(fleet.owners().values()))[0]
         clusters = [cluster for cluster, owners in fleet.owners().items() if owners == [lost]]
-        fleet.kill(lost)
         # Nobody comes in its place.
+        nodes = [node["metadata"]["name"] for node in self.hub.json("get", "nodes")["items"]]
+        self.hub("cordon", *nodes)
+        self.addCleanup(self.hub, "uncordon", *nodes)
+        fleet.kill(lost)
         fleet.scale(1)
         for cluster in clusters:
             self.browser.ask("gone", text=lost, selector=f"#clusters tr:has(a:text-is('{cluster}'))", seconds=LONG)
