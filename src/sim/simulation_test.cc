@@ -72,7 +72,8 @@ TEST(SimulationTest, EveryFaultOfEnsemblesStrikes) {
   for (const FaultKind& kind : FaultKinds()) {
     if (!kind.what.starts_with("ensembles: ")) continue;
     const std::string name(kind.name);
-    const SimulationReport report = Simulation(Parse(text + "rates: {" + name + ": 10s}\n"), {.seed = 3}).Run();
+    const std::string rate = kind.rate == FaultKind::Rate::kPeriod ? "10s" : "0.02";
+    const SimulationReport report = Simulation(Parse(text + "rates: {" + name + ": " + rate + "}\n"), {.seed = 3}).Run();
     EXPECT_TRUE(report.passed()) << name << ": " << Violations(report);
     EXPECT_TRUE(report.faults.contains(name)) << name;
   }

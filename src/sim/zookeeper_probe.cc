@@ -75,7 +75,12 @@ class SimulatedProbe final : public zookeeper::Probe {
     if (chance == 0) return false;
     const base::Instant now = context_.executor.clock().Monotonic();
     base::Instant& until = still_until_[server.id];
-    if (now >= until && context_.random.Chance(chance)) until = now + context_.random.Between(kSilenceMin, kSilenceMax);
+    if (now >= until && context_.random.Chance(chance)) {
+      until = now + context_.random.Between(kSilenceMin, kSilenceMax);
+      const auto& told = context_.network.on_fault;
+      if (told)
+        told("server-silent", context_.host, fmt::format("server {} for {}", server.id, base::FormatDuration(until - now)));
+    }
     return now < until;
   }
 
