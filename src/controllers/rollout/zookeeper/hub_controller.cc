@@ -161,7 +161,9 @@ class ElectedController final : public HubController {
   }
 
   void Begin() {
-    if (stopped_ || !elector_.is_leader()) return;
+    // Whether the Lease holds at this instant does not matter: it may be renewed in the next, and nobody would say so again. If
+    // it is lost, End() comes next, and until then nothing may be written.
+    if (stopped_) return;
     base::log::Info("this replica carries the rollouts out");
     metrics_.SetLeading(true);
     if (context_.started_leading) context_.started_leading();
