@@ -86,7 +86,7 @@ function(evenkeel_module name)
       # One ctest run closes everything: it calls the binaries of the sanitizer presets, which tools/test has built.
       add_test(NAME unit.${name} COMMAND ${PROJECT_SOURCE_DIR}/build/dev/${folder}/${target} --gtest_brief=1)
       # Properties are tried on the same random inputs each time; RC_PARAMS= tries others.
-      set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 600 ENVIRONMENT "RC_PARAMS=seed=1")
+      set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT 900 ENVIRONMENT "RC_PARAMS=seed=1")
       if(ARG_THREADED)
         add_test(NAME threads.${name} COMMAND ${PROJECT_SOURCE_DIR}/build/tsan/${folder}/${target} --gtest_brief=1)
         set_tests_properties(threads.${name} PROPERTIES LABELS threads TIMEOUT 600 ENVIRONMENT "RC_PARAMS=seed=1")
