@@ -153,6 +153,21 @@ void EnergyChecker::OnWrite(const ApiWrite& write, const LeaseChange&) {
                        write.api, plan.energy_before, plan.energy_after));
 }
 
+void TogetherChecker::OnStored(const std::string& api, const embedded::store::Event& event) {
+  const size_t at = event.current.key.find("/pods/");
+  if (at == event.current.key.npos || event.current.value == nullptr) return;
+  const Member& member = book_.Of(api);
+  const auto pod = member.pods.find(event.current.key.substr(at + 6));
+  if (pod == member.pods.end() || pod->second.owner.empty()) return;
+  const std::string& uid = pod->second.uid;
+  std::vector<Owed>& moved = Moved(api);
+  if (std::ranges::find(moved, uid, &Owed::replacement) != moved.end()) return;
+  const auto owed = std::ranges::find_if(moved, [&](const Owed& one) {
+    return one.replacement.empty() && one.owner == pod->second.owner && pod->second.since >= one.since;
+  });
+  if (owed != moved.end()) owed->replacement = uid;
+}
+
 void TogetherChecker::OnWrite(const ApiWrite& write, const LeaseChange& change) {
   BalancerChecker::OnWrite(write, change);
   if (!write.took_effect || write.api == kHub || !IsReplica(write.record.user.name)) return;
@@ -166,8 +181,15 @@ void TogetherChecker::OnMovement(const Begun& begun) {
     Violated(fmt::format("{} moves pod {} of {} to node {}, which is about to be removed", begun.by, begun.pod, begun.member,
                          begun.movement.to));
   }
-  moved_[begun.member].push_back(
-      {begun.movement.owner, begun.movement.to, view().now(), LivePods(member, begun.movement.owner, begun.movement.pod_uid)});
+  Moved(begun.member)
+      .push_back({begun.movement.owner, begun.movement.to, view().now(),
+                  LivePods(member, begun.movement.owner, begun.movement.pod_uid)});
+}
+
+std::vector<TogetherChecker::Owed>& TogetherChecker::Moved(const std::string& member) {
+  std::vector<Owed>& moved = moved_[member];
+  std::erase_if(moved, [&](const Owed& owed) { return owed.since <= view().now() - kReplacementComes; });
+  return moved;
 }
 
 void TogetherChecker::OnGroup(const ApiWrite& write) {
@@ -175,8 +197,7 @@ void TogetherChecker::OnGroup(const ApiWrite& write) {
   if (!before || !after) return;
   if (MemberBook::DecodeGroup(*after).target <= MemberBook::DecodeGroup(*before).target) return;
   const Member& member = book_.Of(write.api);
-  std::vector<Owed>& moved = moved_[write.api];
-  std::erase_if(moved, [&](const Owed& owed) { return owed.since <= view().now() - kReplacementComes; });
+  const std::vector<Owed>& moved = Moved(write.api);
   if (member.pending.empty()) return;
   for (const std::string& key : member.pending) {
     const Pod& pod = member.pods.at(key);
@@ -184,7 +205,7 @@ void TogetherChecker::OnGroup(const ApiWrite& write) {
     const bool replaces = std::ranges::any_of(moved, [&](const Owed& owed) {
       const auto node = member.nodes.find(owed.to);
       const bool has_place = node != member.nodes.end() && node->second.ready;
-      return has_place && owed.owner == pod.owner && pod.since >= owed.since && pods <= owed.pods;
+      return has_place && owed.replacement == pod.uid && pods <= owed.pods;
     });
     if (!replaces) return;
   }

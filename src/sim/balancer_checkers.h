@@ -92,10 +92,12 @@ class EnergyChecker final : public BalancerChecker {
 
 /// "together": balancer and autoscaler do not fight. Nothing is moved to a node that is about to be removed, and no node group
 /// grows while all that waits for a node is what was moved away, unless the node that it was moved to has failed or gone since.
+/// In the place of a moved pod comes the first of its owner that is seen after it.
 class TogetherChecker final : public BalancerChecker {
  public:
   using BalancerChecker::BalancerChecker;
   std::string_view name() const override { return "together"; }
+  void OnStored(const std::string& api, const embedded::store::Event& event) override;
   void OnWrite(const ApiWrite& write, const LeaseChange& change) override;
 
  protected:
@@ -107,8 +109,11 @@ class TogetherChecker final : public BalancerChecker {
     std::string owner;
     std::string to;  ///< node
     base::Instant since{};
-    int64_t pods = 0;  ///< of the owner, with the one that was moved
+    int64_t pods = 0;           ///< of the owner, with the one that was moved
+    std::string replacement{};  ///< uid of the pod that came in its place; "" before
   };
+  /// Of a member, those whose replacements may still come.
+  std::vector<Owed>& Moved(const std::string& member);
   std::map<std::string, std::vector<Owed>> moved_;  ///< by member
 };
 

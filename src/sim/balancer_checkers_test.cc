@@ -167,7 +167,7 @@ TEST_F(BalancerCheckerTest, NoGroupGrowsForWhatWasOnlyMoved) {
     Json pod = Pod(name);
     base::Erase(pod, {"spec", "nodeName"});
     if (!of_owner) base::Erase(pod, {"metadata", "ownerReferences"});
-    Add(pod);
+    StoreTold("pods/default/" + name, pod);
   };
   grow(1);
   Move("p1", "a", "n1", "n2");
@@ -183,6 +183,23 @@ TEST_F(BalancerCheckerTest, NoGroupGrowsForWhatWasOnlyMoved) {
   Node("n2", false, false);
   grow(5);
   EXPECT_TRUE(violations.empty()) << "where it was moved to has failed since";
+}
+
+TEST_F(BalancerCheckerTest, WhoComesAfterTheReplacementOfAMovedPodIsNone) {
+  TogetherChecker checker(&book, &limits);
+  Attach(checker);
+  Move("p1", "a", "n1", "n2");
+  StoreTold("pods/default/a", std::nullopt);
+  Json replacement = Pod("replacement");
+  base::Ensure(replacement, {"spec", "nodeName"}) = "n2";
+  StoreTold("pods/default/replacement", replacement);
+  StoreTold("pods/default/b", std::nullopt);
+  fleet.time += 10s;
+  Json added = Pod("added");
+  base::Erase(added, {"spec", "nodeName"});
+  StoreTold("pods/default/added", added);
+  Write(kReplica, "nodegroups", "", "g", JsonObject{{"spec", JsonObject{{"maxSize", 9}, {"targetSize", 1}}}});
+  EXPECT_TRUE(violations.empty()) << "its owner was made smaller and larger since; the moved pod has found its place";
 }
 
 }  // namespace
