@@ -82,7 +82,7 @@ void Network::Partition(const std::string& host, const std::string& api, Cut cut
   const bool was_silent = link.answers_cut;
   link.requests_cut = cut != Cut::kAnswers;
   link.answers_cut = cut != Cut::kRequests;
-  link.disturbed_at = Now();
+  link.Disturbed(Now());
   if (was_silent && !link.answers_cut) BringWhatWaits(link);
 }
 
@@ -97,7 +97,7 @@ void Network::BringWhatWaits(Link& link) {
 void Network::Heal(const std::string& host, const std::string& api) {
   Link& link = LinkOf(host, api);
   const bool was_silent = link.answers_cut;
-  if (!link.works()) link.disturbed_at = Now();
+  if (!link.works()) link.Disturbed(Now());
   link.requests_cut = link.answers_cut = false;
   link.event_delay = Duration::zero();
   if (was_silent) BringWhatWaits(link);
@@ -112,12 +112,12 @@ void Network::SlowDown(const std::string& api, Duration by) {
 void Network::DelayEvents(const std::string& host, const std::string& api, Duration by) {
   Link& link = LinkOf(host, api);
   link.event_delay = by;
-  link.disturbed_at = Now();
+  link.Disturbed(Now());
 }
 
 void Network::BreakWatches(const std::string& host, const std::string& api, Code code) {
   Link& link = LinkOf(host, api);
-  link.disturbed_at = Now();
+  link.Disturbed(Now());
   const auto streams = link.streams;
   for (const auto& [id, stream] : streams) {
     stream->Break(code == Code::kExpired ? Error(code, "too old resource version") : Reset(api));
@@ -147,7 +147,7 @@ Instant Network::HealthySince(const std::string& api) const {
 }
 
 void Network::Disturb(Link& link, const std::string& kind, const std::string& detail) {
-  link.disturbed_at = Now();
+  link.Disturbed(Now());
   if (on_fault) on_fault(kind, link.host + " to " + link.api, detail);
 }
 
@@ -221,7 +221,7 @@ base::Status Network::Carry(Process& process, const std::shared_ptr<Sender>& sen
     exchange->ConcludeWith(Error(Code::kTimeout, fmt::format("{}: no answer within {}", api, base::FormatDuration(timeout))));
   });
   if (link.requests_cut) {
-    link.disturbed_at = Now();
+    link.Disturbed(Now());
   } else if (fate.lost_request) {
     Disturb(link, "lost-request");
   } else {
@@ -241,7 +241,7 @@ void Network::Arrive(const std::shared_ptr<Sender>& sender, const std::shared_pt
   const Port& port = ports_[sender->api];
   Link& link = sender->link;
   if (link.requests_cut) {
-    link.disturbed_at = Now();
+    link.Disturbed(Now());
     return;
   }
   // Nobody is there to read what it would say.
@@ -285,7 +285,7 @@ void Network::Answer(const Sender& sender, Exchange& exchange, const Fate& fate)
   Link& link = sender.link;
   if (exchange.concluded) return;
   if (link.answers_cut) {
-    link.disturbed_at = Now();
+    link.Disturbed(Now());
     return;
   }
   if (fate.lost_answer) return Disturb(link, "lost-answer");

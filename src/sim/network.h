@@ -93,7 +93,8 @@ class Network {
 
   /// Nothing comes through the link in one direction, or in both.
   bool IsCut(const std::string& host, const std::string& api) const;
-  /// The link has worked since then: no cut, and no fault hit a call or a watch. Now, if it does not work now.
+  /// The link has worked since then: no cut, and no fault hit a call or a watch. Now, if it does not work now;
+  /// later, if an event is still late.
   base::Instant UndisturbedSince(const std::string& host, const std::string& api) const;
   /// The API server has been up, and not slow, since then.
   base::Instant HealthySince(const std::string& api) const;

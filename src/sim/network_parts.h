@@ -1,6 +1,7 @@
 // What a Network is made of: a call on its way, a link, and a watch's stream of events.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <memory>
@@ -76,6 +77,8 @@ struct Link {
   std::map<uint64_t, WatchStream*> streams{};
 
   bool works() const { return !requests_cut && !answers_cut && event_delay == base::Duration::zero(); }
+  /// Something is or was wrong until then: now, or when what is still late arrives.
+  void Disturbed(base::Instant until) { disturbed_at = std::max(disturbed_at, until); }
 };
 
 /// The events of one watch on their way, in order.

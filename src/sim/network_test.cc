@@ -243,8 +243,10 @@ TEST_F(WatchTest, DelayedEventsComeLateAndInOrder) {
   Put(2);
   time.RunFor(19s);
   EXPECT_TRUE(seen.empty());
+  EXPECT_GT(network.UndisturbedSince("host", "api"), Now()) << "something is still late";
   time.RunFor(1s);
   EXPECT_EQ(seen, (Texts{"1", "2"}));
+  EXPECT_LE(network.UndisturbedSince("host", "api"), Now());
 }
 
 TEST_F(WatchTest, APausedProcessReadsThemAfterwards) {

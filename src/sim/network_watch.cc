@@ -19,6 +19,8 @@ void WatchStream::Push(base::Result<client::WatchEvent> event) {
   const bool at_once = network_.conditions_.perfect() && link_.works() && waiting_.empty() && !process_.paused();
   base::Instant due = at_once ? now : now + link_.event_delay + network_.DrawLatency(link_);
   if (!waiting_.empty()) due = std::max(due, waiting_.back().due);
+  // Also when the delay itself is over by then.
+  if (link_.event_delay > base::Duration::zero()) link_.Disturbed(due);
   broken_ = !event;
   waiting_.push_back({due, std::move(event)});
   if (at_once) return Deliver();
@@ -31,6 +33,7 @@ void WatchStream::Break(base::Error error, base::Duration notice) {
   broken_ = true;
   waiting_.clear();
   waiting_.push_back({network_.Now() + notice + network_.DrawLatency(link_), base::Fail(std::move(error))});
+  if (notice > base::Duration::zero()) link_.Disturbed(waiting_.back().due);
   Schedule();
 }
 
