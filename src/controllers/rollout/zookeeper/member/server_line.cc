@@ -49,16 +49,7 @@ std::string_view TakePart(std::string_view& text) {
   return part;
 }
 
-bool IsWildcard(const std::string& host) { return host.empty() || host == "0.0.0.0" || host == "::"; }
-
 }  // namespace
-
-bool ServerLine::SameServer(const ServerLine& other) const {
-  const bool same_client = client_port == other.client_port &&
-                           (client_host == other.client_host || (IsWildcard(client_host) && IsWildcard(other.client_host)));
-  return id == other.id && host == other.host && quorum_port == other.quorum_port && election_port == other.election_port &&
-         observer == other.observer && same_client;
-}
 
 base::Result<ServerLine> ParseServerLine(std::string_view line) {
   const std::string_view text = Trim(line);

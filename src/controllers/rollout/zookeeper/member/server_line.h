@@ -21,8 +21,6 @@ struct ServerLine {
   std::string text;         ///< the whole line
 
   bool operator==(const ServerLine&) const = default;
-  /// Whether the two are of the same server in the same role at the same place, however they are written.
-  bool SameServer(const ServerLine& other) const;
 };
 
 /// kBadRequest says what is wrong: of the form, an id that is not from 1 to 255, a port that is not from 1 to 65535.

@@ -57,13 +57,5 @@ TEST(ServerLine, ListsAreSortedById) {
   EXPECT_EQ(FindServer(servers, 1), nullptr);
 }
 
-TEST(ServerLine, ServersAreTheSameHoweverTheyAreWritten) {
-  const auto server = [](const char* line) { return *ParseServerLine(line); };
-  EXPECT_TRUE(server("server.1=h:1:2;3").SameServer(server("server.1=h:1:2:participant;0.0.0.0:3")));
-  EXPECT_FALSE(server("server.1=h:1:2;3").SameServer(server("server.1=h:1:2:observer;3")));
-  EXPECT_FALSE(server("server.1=h:1:2;3").SameServer(server("server.1=h:1:2;4")));
-  EXPECT_FALSE(server("server.1=h:1:2;3").SameServer(server("server.1=g:1:2;3")));
-}
-
 }  // namespace
 }  // namespace evenkeel::controllers::rollout::zookeeper::member
