@@ -65,6 +65,20 @@ TEST_F(FeedTest, AHandOverThatNoPlanTellsOfIsSeen) {
   EXPECT_EQ(fleet->Text({"handovers", base::FormatMicroTime(kStart + 20s) + " member-1", "reason"}), "gone");
 }
 
+TEST_F(FeedTest, AHandOverIsFromWhoHadTheClusterAndNotFromWhoHasTheShardNow) {
+  const auto fleet = Follow("fleet");
+  // a is killed, and c comes in its place in the same plan that gives its cluster to b.
+  controllers::distribution::PublishedPlan plan = controllers::distribution::PublishedPlan::Decode(
+      hub.api().objects[controllers::distribution::ShardPlans().plural]["evenkeel/evenkeel"]);
+  plan.epoch = 4;
+  plan.shards[0].replica = "id-c";
+  plan.shards[0].host = "evenkeel-c";
+  plan.moves.push_back({.cluster = "member-1", .from = 0, .to = 1, .epoch = 4, .time = kStart + 1s, .reason = "gone"});
+  PutPlan(plan);
+  executor.RunFor(1s);
+  EXPECT_EQ(fleet->Text({"handovers", base::FormatMicroTime(kStart + 1s) + " member-1", "from"}), "evenkeel-a");
+}
+
 TEST_F(FeedTest, HandOversAreSeenWhereThereAreOnlyClaims) {
   namespace distribution = controllers::distribution;
   hub.api().Remove(distribution::ShardPlans(), "evenkeel/evenkeel");

@@ -78,6 +78,7 @@ class FleetSource final : public InformedSource {
       if (known != handovers_.end()) {
         entry.get_object()["from"] = *base::Find(known->second, {"from"});
       } else {
+        TakeLastOwner(entry);
         ForgetSeen(update, entry);
       }
       update.Set("handovers", id, entry);
@@ -111,6 +112,13 @@ class FleetSource final : public InformedSource {
     return std::any_of(first, handovers_.end(), [&](const auto& known) {
       return base::FindString(known.second, {"cluster"}) == cluster && base::FindString(known.second, {"to"}) == tenure.owner;
     });
+  }
+
+  /// A plan knows who has the shard now, which need not be who had the cluster.
+  void TakeLastOwner(Json& told) const {
+    const auto held = tenures_.find(std::string(base::FindString(told, {"cluster"})));
+    if (held == tenures_.end() || held->second.owner == base::FindString(told, {"to"})) return;
+    told.get_object()["from"] = held->second.owner;
   }
 
   /// The plan tells of what was seen before.

@@ -30,7 +30,8 @@ export function Timeline({handovers, replicas}: Props) {
     const left = width < 500 ? 82 : 120;
     const first = new Date(inOrder[0]!.time).getTime();
     const span = Math.max(60_000, now - first);
-    const x = (ms: number) => left + ((ms - first) / span) * (width - left - 16);
+    // Marks at either end have room beside the names and the edge.
+    const x = (ms: number) => left + 10 + ((ms - first) / span) * (width - left - 26);
     const boxes: Box[] = inOrder.map(each => {
       const size = 8 + Math.min(10, Math.sqrt(each.seconds ?? 0) * 2.5);
       const middle = lanes.indexOf(each.to ?? 'nobody') * laneHeight + laneHeight / 2;
