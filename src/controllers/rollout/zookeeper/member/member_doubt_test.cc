@@ -1,4 +1,5 @@
 // Between what is seen of servers and what is true, or is still true when something is done.
+#include "controllers/rollout/zookeeper/member/member_cache.h"
 #include "controllers/rollout/zookeeper/member/member_world_testing.h"
 
 namespace evenkeel::controllers::rollout::zookeeper::member {
@@ -47,6 +48,30 @@ TEST_F(MemberZooKeeperTest, OneThatIsNotReadyYetIsRememberedToHaveServed) {
   world.cut_off.clear();
   executor.RunFor(1min);
   EXPECT_TRUE(world.replaced.empty());
+}
+
+TEST_F(MemberZooKeeperTest, NoServerIsTakenInAgainWhileItsVolumeMayStillBeDeleted) {
+  const std::string reclaims = R"({"spec": {"storage": {"reclaimPolicy": "Delete"}}})";
+  Want(3, {1, 2, 3}, reclaims);
+  Json claim = JsonObject{
+      {"metadata", JsonObject{{"namespace", "data"}, {"name", "data-zk-2"}, {"labels", JsonObject{{kEnsembleLabel, "zk"}}}}}};
+  api->Put(VolumeClaims(), claim);
+  executor.RunFor(30s);
+  ASSERT_EQ(world.members.size(), 3U);
+  const auto servers = [&] { return base::FindInt(api->objects["statefulsets"].at("data/zk"), {"spec", "replicas"}); };
+  client->FailNext("delete", base::Error(base::Code::kTimeout, "no answer within 1.8s"), 1000);
+  Want(2, {1, 2}, reclaims);
+  executor.RunFor(30s);
+  ASSERT_EQ(servers(), 2);
+  ASSERT_TRUE(api->objects["persistentvolumeclaims"].contains("data/data-zk-2"));
+  Want(3, {1, 2, 3}, R"({"spec": {"storage": {"reclaimPolicy": "Delete"}, "rolloutRevision": "r2"}})");
+  executor.RunFor(1min);
+  EXPECT_EQ(servers(), 2);
+  EXPECT_EQ(Condition("Progressing", "message"),
+            "nobody has answered whether the volume of server 3 was deleted, and it may still be");
+  executor.RunFor(2min);
+  EXPECT_EQ(servers(), 3);
+  EXPECT_EQ(world.members.size(), 3U);
 }
 
 TEST_F(MemberZooKeeperTest, ASidecarThatDoesNotRunStopsNobody) {

@@ -96,7 +96,8 @@ MemberPlan PlanMember(const Picture& picture, const std::vector<ServerLine>& kno
     return plan;
   }
   plan.objects = RenderObjects(picture.spec, picture.super_digest);
-  plan.stateful_set = RenderStatefulSet(picture.spec, picture.super_digest, members.set_replicas);
+  const int64_t set_replicas = WithoutDoubted(picture, members.set_replicas);
+  plan.stateful_set = RenderStatefulSet(picture.spec, picture.super_digest, set_replicas);
   plan.change = members.change;
   if (members.via) plan.via = EndpointOf(picture, *members.via, known);
   if (!members.waits_for.empty()) {
@@ -105,6 +106,11 @@ MemberPlan PlanMember(const Picture& picture, const std::vector<ServerLine>& kno
   } else if (!members.released.empty()) {
     plan.reason = "MembersChange";
     plan.message = members.released;
+  }
+  if (set_replicas < members.set_replicas) {
+    plan.reason = "Waiting";
+    plan.message = fmt::format("nobody has answered whether the volume of server {} was deleted, and it may still be",
+                               picture.spec.IdOf(picture.spec.ordinals_start + set_replicas));
   }
   plan.reclaim = NextReclaim(picture, ensemble);
   if (plan.reclaim) {

@@ -33,6 +33,8 @@ constexpr base::Duration kStatusInterval = 30s;
 constexpr base::Duration kFresh = 2s;
 /// After a change of the members was refused or not answered.
 constexpr base::Duration kReconfigurePause = 2s;
+/// A deletion that nobody has answered has come by then, or never comes.
+constexpr base::Duration kDeletionComes = 2min;
 
 /// Without what changes all the time.
 Json Steady(const Json& status) {
@@ -81,6 +83,7 @@ class MemberZooKeeper final : public runtime::MemberController {
   struct Memory {
     std::vector<ServerLine> known;                  // members that were agreed on when last heard of
     std::set<std::string> deleted;                  // uids of pods
+    std::map<std::string, base::Instant> doubted;   // uids of claims whose deletion may still come, until when
     std::map<int64_t, base::Instant> silent_since;  // servers of other clusters that do not answer
     // Of servers here, by the uid of the pod: when they served last; of one that has not, when it first gave no answer.
     std::map<std::string, base::Instant> served;
@@ -125,6 +128,8 @@ class MemberZooKeeper final : public runtime::MemberController {
     const std::string password = Password(*spec);
     if (password.empty()) return kBusyScan;
     Picture picture = cache_.PictureOf(*std::move(spec), object, memory.deleted);
+    std::erase_if(memory.doubted, [now = clock_.Monotonic()](const auto& item) { return item.second <= now; });
+    for (VolumeClaim& claim : picture.claims) claim.doubted = memory.doubted.contains(claim.uid);
     picture.password = password;
     picture.super_digest = SuperDigest(password);
     Ask(picture, memory);
@@ -204,7 +209,7 @@ class MemberZooKeeper final : public runtime::MemberController {
     };
     if (!std::ranges::all_of(plan.objects, apply)) return false;
     if (plan.stateful_set && !apply(*plan.stateful_set)) return false;
-    if (plan.reclaim && !Reclaim(object, plan)) return false;
+    if (plan.reclaim && !Reclaim(object, plan, memory)) return false;
     if (plan.change) return Reconfigure(object, plan, memory);
     if (plan.replace) return Replace(object, plan, memory);
     return true;
@@ -287,13 +292,14 @@ class MemberZooKeeper final : public runtime::MemberController {
     return true;
   }
 
-  bool Reclaim(const Json& object, MemberPlan& plan) {
+  bool Reclaim(const Json& object, MemberPlan& plan, Memory& memory) {
     const VolumeClaim& claim = *plan.reclaim;
     const auto deleted = member_.client().Delete(VolumeClaims(), kube::NamespaceOf(object), claim.name,
                                                  {.uid = claim.uid, .resource_version = claim.version});
     if (!deleted) {
       const base::Code code = deleted.error().code();
       if (code == base::Code::kNotFound || code == base::Code::kConflict) return true;
+      memory.doubted[claim.uid] = clock_.Monotonic() + kDeletionComes;
       complaints_.Tell("volume " + claim.name, deleted.error().message());
       plan.reason = kObjectRefused;
       plan.message = "PersistentVolumeClaim " + claim.name + ": " + deleted.error().message();

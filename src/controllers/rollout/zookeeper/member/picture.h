@@ -27,6 +27,7 @@ struct VolumeClaim {
   std::string name, uid;
   std::string version;  ///< resourceVersion that it was seen at
   int64_t ordinal = 0;
+  bool doubted = false;  ///< its deletion was asked for, but not answered, and may still come
 };
 
 struct Picture {

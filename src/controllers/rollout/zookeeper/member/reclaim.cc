@@ -16,4 +16,12 @@ std::optional<VolumeClaim> NextReclaim(const Picture& picture, const Ensemble& e
   return found == picture.claims.end() ? std::nullopt : std::optional(*found);
 }
 
+int64_t WithoutDoubted(const Picture& picture, int64_t wanted) {
+  for (const VolumeClaim& claim : picture.claims) {
+    const int64_t before = claim.ordinal - picture.spec.ordinals_start;
+    if (claim.doubted && before >= picture.set_replicas.value_or(0)) wanted = std::min(wanted, before);
+  }
+  return wanted;
+}
+
 }  // namespace evenkeel::controllers::rollout::zookeeper::member

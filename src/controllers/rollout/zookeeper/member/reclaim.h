@@ -12,4 +12,7 @@ namespace evenkeel::controllers::rollout::zookeeper::member {
 /// One that is to be deleted now.
 std::optional<VolumeClaim> NextReclaim(const Picture& picture, const Ensemble& ensemble);
 
+/// How many servers the StatefulSet may have of the `wanted` ones: none comes to a volume that may be taken from it later.
+int64_t WithoutDoubted(const Picture& picture, int64_t wanted);
+
 }  // namespace evenkeel::controllers::rollout::zookeeper::member

@@ -51,5 +51,15 @@ TEST(Reclaim, WhatWasNotLetGoStays) {
   EXPECT_EQ(Next(picture), "");
 }
 
+TEST(Reclaim, NoServerComesToAVolumeThatMayStillBeDeleted) {
+  Picture picture = LetGo();
+  EXPECT_EQ(WithoutDoubted(picture, 3), 3);
+  picture.claims[2].doubted = true;
+  EXPECT_EQ(WithoutDoubted(picture, 4), 2);
+  EXPECT_EQ(WithoutDoubted(picture, 1), 1);
+  picture.set_replicas = 3;
+  EXPECT_EQ(WithoutDoubted(picture, 4), 4) << "it runs already";
+}
+
 }  // namespace
 }  // namespace evenkeel::controllers::rollout::zookeeper::member
