@@ -253,24 +253,23 @@ def measure_churn(program, directory, minutes, say):
     return {"minutes": minutes, "steps": churn.steps, "processes": results, "errors": errors, "failures": failures}
 
 
-def files_by_group(processes):
-    """{name: {"begin", "end"}}. The replicas count together: a hand-over takes a member's connections from one to another."""
+def by_group(processes, what):
+    """{name: {"begin", "end"}}. The replicas count together: a hand-over takes a member's caches and connections from one to another."""
     groups = {}
     for process in processes:
         name = "all replicas" if process["name"].startswith("evenkeel run") else process["name"]
         group = groups.setdefault(name, {"begin": 0, "end": 0})
         for moment in group:
-            group[moment] += process["files"][moment]
+            group[moment] += process[what][moment]
     return groups
 
 
 def missed(results):
     found = []
-    for process in results["processes"]:
-        memory = process["memory"]
+    for name, memory in by_group(results["processes"], "memory").items():
         if memory["end"] > memory["begin"] * (1 + GROWTH_MAX):
-            found.append(f"{process['name']}: {memory['begin'] / 2**20:.1f} MiB grew to {memory['end'] / 2**20:.1f}")
-    for name, files in files_by_group(results["processes"]).items():
+            found.append(f"{name}: {memory['begin'] / 2**20:.1f} MiB grew to {memory['end'] / 2**20:.1f}")
+    for name, files in by_group(results["processes"], "files").items():
         if files["end"] > files["begin"] + FILES_MORE_MAX:
             found.append(f"{name}: {files['begin']:.0f} open files grew to {files['end']:.0f}")
     found += [f"error in a log: {line}" for line in results["errors"][:5]] + [f"refused: {line}" for line in results["failures"][:5]]

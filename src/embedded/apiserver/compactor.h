@@ -1,5 +1,5 @@
-// Forgets the store's history up to where it was five minutes ago, as kube-apiserver does, but every minute, so that what is
-// kept stays much the same. Readers of a list in pages and watches that resume have at least these five minutes.
+// Forgets the store's history up to where it was five minutes ago, as kube-apiserver does, but twice a minute, so that
+// what is kept stays much the same. Readers of a list in pages and watches that resume have at least these five minutes.
 #pragma once
 
 #include <deque>
@@ -12,7 +12,7 @@ namespace evenkeel::embedded::apiserver {
 
 class Compactor {
  public:
-  static constexpr base::Duration kInterval = std::chrono::minutes(1);
+  static constexpr base::Duration kInterval = std::chrono::seconds(30);
   static constexpr base::Duration kKept = std::chrono::minutes(5);
 
   /// The store must outlive it.

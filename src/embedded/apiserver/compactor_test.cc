@@ -7,7 +7,7 @@
 namespace evenkeel::embedded::apiserver {
 namespace {
 
-TEST(CompactorTest, KeepsFiveToSixMinutesOfHistory) {
+TEST(CompactorTest, KeepsLittleMoreThanFiveMinutesOfHistory) {
   base::VirtualExecutor executor(base::Time{});
   auto store = store::NewMemoryStore();
   auto write = [&](const char* value) {
