@@ -49,6 +49,22 @@ std::string OpenApiV3Text(const ResourceTable& table, const std::string& group, 
   return list.pointers.empty() ? "" : base::ToText(kube::OpenApiV3(group, version, list.pointers));
 }
 
+/// One copy of equal texts in this process: the members of an embedded fleet serve the same kinds, and each has half a megabyte
+/// of documents about them.
+Chunk SharedText(std::string text) {
+  static std::mutex mutex;
+  static std::map<uint64_t, std::weak_ptr<const std::string>> texts;
+  const uint64_t hash = base::Fnv1a64(text);
+  std::lock_guard lock(mutex);
+  if (const auto known = texts.find(hash); known != texts.end()) {
+    if (const Chunk same = known->second.lock(); same && *same == text) return same;
+  }
+  std::erase_if(texts, [](const auto& entry) { return entry.second.expired(); });
+  const auto made = std::make_shared<const std::string>(std::move(text));
+  texts[hash] = made;
+  return made;
+}
+
 }  // namespace
 
 ApiHandler::Impl::Document ApiHandler::Impl::MakeDocument(const std::string& key, const std::function<std::string()>& make) {
@@ -58,7 +74,7 @@ ApiHandler::Impl::Document ApiHandler::Impl::MakeDocument(const std::string& key
     const auto found = documents.find(key);
     if (found != documents.end() && found->second.generation == generation) return found->second;
   }
-  Document document{.generation = generation, .etag = {}, .body = std::make_shared<const std::string>(make())};
+  Document document{.generation = generation, .etag = {}, .body = SharedText(make())};
   document.etag = HashText(*document.body);
   std::lock_guard lock(documents_mutex);
   // Documents of groups that are gone are dropped with the next change.
