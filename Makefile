@@ -15,7 +15,7 @@ run: build ## Install, build, start the embedded fleet and say what to try (ARGS
 	@exec $(PROGRAM) up $(ARGS)
 
 .PHONY: test
-test: setup-test ## Install, build, run all tests
+test: setup-test ## Install, build, run all tests that a change must pass
 	@tools/test
 
 .PHONY: build
@@ -31,26 +31,25 @@ setup-test:
 	@tools/setup build test
 
 .PHONY: unit
-unit: setup-test ## Unit tests alone, with AddressSanitizer and UndefinedBehaviorSanitizer
-	@tools/build dev unit_tests
-	@tools/build release evenkeel
-	@ctest --test-dir build/release -L unit --output-on-failure
+unit: setup-test ## The unit tests that a change has reached, with AddressSanitizer and UndefinedBehaviorSanitizer
+	@tools/unit
 
 .PHONY: e2e
-e2e: setup-test build ## End-to-end tests; EVENKEEL_E2E_KUBECONFIG adds a cluster of your own
-	@ctest --test-dir build/release -L e2e --output-on-failure
+e2e: setup-test ## End-to-end tests; EVENKEEL_E2E_KUBECONFIG adds a cluster of your own
+	@tools/build release evenkeel test_programs
+	@ctest --test-dir build/release -L e2e --output-on-failure -j 4
 
 .PHONY: sim
 sim: build ## One seed of the simulator's standard scenario, verbosely (SEED=n)
 	@$(PROGRAM) simulate $(SCENARIO) --seed $(SEED) --verbose --timeline build/simulation-$(SEED).csv
 
-.PHONY: sim-long
-sim-long: build ## 10,000 seeds of it
-	@$(PROGRAM) simulate $(SCENARIO) --seeds 10000
+.PHONY: nightly
+nightly: setup-test ## All that can be tested on one machine, in parts: goes on where it was interrupted (up to 3 hours)
+	@tools/nightly
 
-.PHONY: day-long
-day-long: build ## 100 seeds of the day of a fleet in examples/day
-	@$(PROGRAM) simulate examples/day/day.yaml --seeds 1..100
+.PHONY: nightly-long
+nightly-long: setup-test ## 10,000 seeds of each of the simulator's scenarios
+	@tools/nightly --long
 
 .PHONY: bench
 bench: setup-test ## Benchmarks, with the figures that the documentation quotes

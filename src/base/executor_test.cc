@@ -9,7 +9,7 @@
 #include <set>
 #include <thread>
 
-namespace evenkeel::base {
+namespace evenkeel::base::executor_test {
 namespace {
 
 TEST(ThreadPoolTest, AStrandRunsItsTasksOneAtATimeInOrder) {
@@ -372,4 +372,4 @@ TEST(VirtualExecutorTest, TheTraceHashIsEqualForEqualRunsOnly) {
 }
 
 }  // namespace
-}  // namespace evenkeel::base
+}  // namespace evenkeel::base::executor_test

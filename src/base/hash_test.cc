@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::base {
+namespace evenkeel::base::hash_test {
 namespace {
 
 std::string Hex(const auto& bytes) {
@@ -56,4 +56,4 @@ TEST(HashTest, Base64RefusesWhatIsNotStandard) {
 }
 
 }  // namespace
-}  // namespace evenkeel::base
+}  // namespace evenkeel::base::hash_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::base {
+namespace evenkeel::base::json_test {
 namespace {
 
 Json Parse(std::string_view text) {
@@ -216,4 +216,4 @@ TEST(JsonTest, AFailingJsonPatchNamesItsOperation) {
 }
 
 }  // namespace
-}  // namespace evenkeel::base
+}  // namespace evenkeel::base::json_test

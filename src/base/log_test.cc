@@ -5,10 +5,10 @@
 
 #include "base/yaml.h"
 
-namespace evenkeel::base::log {
+namespace evenkeel::base::log::log_test {
 namespace {
 
-class LogTest : public testing::Test {
+class LogTest : public ::testing::Test {
  protected:
   void TearDown() override {
     ASSERT_TRUE(Configure(Level::kInfo));
@@ -16,7 +16,7 @@ class LogTest : public testing::Test {
   }
   std::string Lines() { return *ReadFile(path_); }
 
-  const std::string path_ = testing::TempDir() + "evenkeel_log_test_" + std::to_string(::getpid());
+  const std::string path_ = ::testing::TempDir() + "evenkeel_log_test_" + std::to_string(::getpid());
 };
 
 TEST_F(LogTest, ALineHasTimeLevelMessageAndPairs) {
@@ -65,4 +65,4 @@ TEST_F(LogTest, LevelsAreNamed) {
 TEST_F(LogTest, AFileThatCannotBeOpenedIsAnError) { EXPECT_FALSE(Configure(Level::kInfo, "/dev/null/log")); }
 
 }  // namespace
-}  // namespace evenkeel::base::log
+}  // namespace evenkeel::base::log::log_test

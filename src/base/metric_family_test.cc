@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::base {
+namespace evenkeel::base::metric_family_test {
 namespace {
 
 constexpr MetricFamily kDrinks{"bar_drinks_total", MetricType::kCounter, "Drinks served.", "guest kind"};
@@ -29,4 +29,4 @@ TEST(MetricFamilyDeathTest, OtherLabelsOrAnotherTypeAreRefused) {
 }
 
 }  // namespace
-}  // namespace evenkeel::base
+}  // namespace evenkeel::base::metric_family_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::base {
+namespace evenkeel::base::metrics_test {
 namespace {
 
 TEST(MetricsTest, RendersFamiliesByNameAndMetricsByLabels) {
@@ -60,4 +60,4 @@ TEST(MetricsTest, HandlesWithoutARegistryCountNothing) {
 }
 
 }  // namespace
-}  // namespace evenkeel::base
+}  // namespace evenkeel::base::metrics_test

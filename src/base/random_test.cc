@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::base {
+namespace evenkeel::base::random_test {
 namespace {
 
 TEST(RandomTest, SeedZeroGivesTheReferenceSequence) {
@@ -72,4 +72,4 @@ TEST(RandomTest, NamesAndUuidsHaveTheirForm) {
 }
 
 }  // namespace
-}  // namespace evenkeel::base
+}  // namespace evenkeel::base::random_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::base {
+namespace evenkeel::base::result_test {
 namespace {
 
 TEST(ResultTest, CodesMapToHttpReasonAndExitStatus) {
@@ -49,4 +49,4 @@ TEST(ResultTest, MacrosHandErrorsOn) {
 }
 
 }  // namespace
-}  // namespace evenkeel::base
+}  // namespace evenkeel::base::result_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::base {
+namespace evenkeel::base::time_test {
 namespace {
 
 TEST(TimeTest, FormatsWholeSecondsAndMicroseconds) {
@@ -110,4 +110,4 @@ TEST(TimeTest, TheMonotonicClockDoesNotGoBack) {
 }
 
 }  // namespace
-}  // namespace evenkeel::base
+}  // namespace evenkeel::base::time_test

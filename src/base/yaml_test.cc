@@ -7,7 +7,7 @@
 
 #include "base/random.h"
 
-namespace evenkeel::base {
+namespace evenkeel::base::yaml_test {
 namespace {
 
 std::string AsJson(std::string_view text) {
@@ -215,10 +215,10 @@ TEST(YamlTest, LongKeysReadBack) {
   EXPECT_TRUE(Equal(*read, value));
 }
 
-class FileTest : public testing::Test {
+class FileTest : public ::testing::Test {
  protected:
   void TearDown() override { ::unlink(path_.c_str()); }
-  const std::string path_ = testing::TempDir() + "evenkeel_file_test_" + std::to_string(::getpid());
+  const std::string path_ = ::testing::TempDir() + "evenkeel_file_test_" + std::to_string(::getpid());
 };
 
 TEST_F(FileTest, WrittenFilesReadBackWithTheirMode) {
@@ -254,4 +254,4 @@ TEST_F(FileTest, ErrorsSayWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace evenkeel::base
+}  // namespace evenkeel::base::yaml_test

@@ -1,5 +1,6 @@
 #include "cli/balance.h"
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <set>
 

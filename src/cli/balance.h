@@ -2,7 +2,6 @@
 // for a live member with its BalancingPolicy, in which they change nothing.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <ostream>
@@ -14,6 +13,10 @@
 #include "controllers/balancer/cluster.h"
 #include "controllers/balancer/plan.h"
 #include "controllers/balancer/settings.h"
+
+namespace CLI {
+class App;
+}
 
 namespace evenkeel::cli {
 

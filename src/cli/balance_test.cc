@@ -1,6 +1,7 @@
 #include "cli/balance.h"
 
 #include <gtest/gtest.h>
+#include <CLI/CLI.hpp>
 
 #include <filesystem>
 #include <sstream>
@@ -9,7 +10,7 @@
 #include "base/random.h"
 #include "base/yaml.h"
 
-namespace evenkeel::cli {
+namespace evenkeel::cli::balance_test {
 namespace {
 
 constexpr const char* kState = R"(nodes:
@@ -302,4 +303,4 @@ TEST_F(BalanceCommandTest, FlagsAreRead) {
 }
 
 }  // namespace
-}  // namespace evenkeel::cli
+}  // namespace evenkeel::cli::balance_test

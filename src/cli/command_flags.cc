@@ -1,5 +1,7 @@
 #include "cli/command_flags.h"
 
+#include <CLI/CLI.hpp>
+
 namespace evenkeel::cli {
 
 CLI::Option* OneOf(CLI::Option* option, const std::vector<std::string>& values) {

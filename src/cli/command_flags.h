@@ -2,7 +2,6 @@
 // from the tree of commands (command_tree.h), completions and documentation.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
 #include <vector>
@@ -10,6 +9,11 @@
 #include "base/result.h"
 #include "cli/report_file.h"
 #include "cli/shards.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace evenkeel::cli {
 

@@ -1,5 +1,6 @@
 #include "cli/command_questions.h"
 
+#include <CLI/CLI.hpp>
 #include <iostream>
 
 namespace evenkeel::cli {

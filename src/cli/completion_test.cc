@@ -9,7 +9,7 @@
 
 #include "cli/command_tree.h"
 
-namespace evenkeel::cli {
+namespace evenkeel::cli::completion_test {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -72,7 +72,7 @@ TEST(CompletionTest, WhatIsWrongIsPassedOver) {
 }
 
 TEST(CompletionTest, ContextsComeFromTheKubeconfigThatIsNamed) {
-  const std::string file = testing::TempDir() + "evenkeel-completion-" + std::to_string(getpid()) + ".yaml";
+  const std::string file = ::testing::TempDir() + "evenkeel-completion-" + std::to_string(getpid()) + ".yaml";
   std::ofstream(file) << "apiVersion: v1\nkind: Config\ncontexts:\n- {name: hub, context: {cluster: c, user: u}}\n"
                          "- {name: member-1, context: {cluster: c, user: u}}\nclusters: []\nusers: []\n";
   std::ostringstream out;
@@ -98,4 +98,4 @@ TEST(CompletionTest, ThereIsAScriptForEachShell) {
 }
 
 }  // namespace
-}  // namespace evenkeel::cli
+}  // namespace evenkeel::cli::completion_test

@@ -5,7 +5,7 @@
 #include "client/fake_client.h"
 #include "controllers/balancer/member/kinds.h"
 
-namespace evenkeel::cli {
+namespace evenkeel::cli::live_balance_test {
 namespace {
 
 using base::Json;
@@ -13,7 +13,7 @@ namespace on_member = controllers::balancer::member;
 
 constexpr base::Time kNow{std::chrono::hours(500'000)};
 
-class LiveBalanceTest : public testing::Test {
+class LiveBalanceTest : public ::testing::Test {
  protected:
   LiveBalanceTest() {
     for (const std::string name : {"n0", "n1"}) {
@@ -90,4 +90,4 @@ TEST_F(LiveBalanceTest, WithoutAPolicyThereIsNothingToPlan) {
 }
 
 }  // namespace
-}  // namespace evenkeel::cli
+}  // namespace evenkeel::cli::live_balance_test

@@ -4,7 +4,7 @@
 
 #include "client/fake_client.h"
 
-namespace evenkeel::cli {
+namespace evenkeel::cli::live_cluster_test {
 namespace {
 
 namespace autoscaler = controllers::autoscaler;
@@ -38,7 +38,7 @@ class OneGroup final : public providers::Provider {
   }
 };
 
-class LiveClusterTest : public testing::Test {
+class LiveClusterTest : public ::testing::Test {
  protected:
   void Node(const std::string& name) {
     client.api().Put(kube::resources::Nodes(),
@@ -106,4 +106,4 @@ TEST_F(LiveClusterTest, GoesOnWithWhatTheControllerRemembers) {
 }
 
 }  // namespace
-}  // namespace evenkeel::cli
+}  // namespace evenkeel::cli::live_cluster_test

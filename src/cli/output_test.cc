@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-namespace evenkeel::cli {
+namespace evenkeel::cli::output_test {
 namespace {
 
 TEST(OutputTest, TablesHaveColumnsAsWideAsTheirWidestCell) {
@@ -32,4 +32,4 @@ TEST(OutputTest, ProgramsGetJsonOrYaml) {
 }
 
 }  // namespace
-}  // namespace evenkeel::cli
+}  // namespace evenkeel::cli::output_test

@@ -8,7 +8,7 @@
 #include "cli/balance.h"
 #include "cli/scale.h"
 
-namespace evenkeel::cli {
+namespace evenkeel::cli::plan_report_test {
 namespace {
 
 using base::FindArray;
@@ -86,7 +86,7 @@ TEST(PlanReportTest, MovesThatDoNotFitAreCounted) {
 }
 
 TEST(PlanReportTest, ScaleSaysWhyPodsStayPendingAndNodesStay) {
-  const std::string file = testing::TempDir() + "scale-report.yaml", report = testing::TempDir() + "scale-report.html";
+  const std::string file = ::testing::TempDir() + "scale-report.yaml", report = ::testing::TempDir() + "scale-report.html";
   ASSERT_TRUE(base::WriteFile(file, R"(apiVersion: evenkeel.dev/v1alpha1
 kind: NodeGroup
 metadata: {name: general}
@@ -126,7 +126,7 @@ status: {phase: Pending, conditions: [{type: PodScheduled, status: "False", reas
 }
 
 TEST(PlanReportTest, BalanceShowsTheLoadsOfTheNodesBeforeAndAfter) {
-  const std::string file = testing::TempDir() + "balance-report.yaml", report = testing::TempDir() + "balance-report.html";
+  const std::string file = ::testing::TempDir() + "balance-report.yaml", report = ::testing::TempDir() + "balance-report.html";
   std::string state = R"(nodes:
 - {name: n0, nodeType: A, capacities: {Memory: 100}}
 - {name: n1, nodeType: A, capacities: {Memory: 100}}
@@ -182,4 +182,4 @@ TEST(PlanReportTest, OnlyTheHighestAreDrawnOfMany) {
 }
 
 }  // namespace
-}  // namespace evenkeel::cli
+}  // namespace evenkeel::cli::plan_report_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::cli {
+namespace evenkeel::cli::printable_test {
 namespace {
 
 TEST(PrintableTest, WhatCommandsATerminalIsASpace) {
@@ -56,4 +56,4 @@ TEST(PrintableTest, FittedTextIsAsWideAsAsked) {
 }
 
 }  // namespace
-}  // namespace evenkeel::cli
+}  // namespace evenkeel::cli::printable_test

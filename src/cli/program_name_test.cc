@@ -4,12 +4,12 @@
 
 #include <fstream>
 
-namespace evenkeel::cli {
+namespace evenkeel::cli::program_name_test {
 namespace {
 
 namespace fs = std::filesystem;
 
-class ProgramNameTest : public testing::Test {
+class ProgramNameTest : public ::testing::Test {
  protected:
   void SetUp() override {
     for (const char* directory : {"usr/bin", "opt", "links"}) fs::create_directories(root_ / directory);
@@ -19,7 +19,7 @@ class ProgramNameTest : public testing::Test {
   void TearDown() override { fs::remove_all(root_); }
   std::string Dir(const std::string& name) const { return (root_ / name).string(); }
 
-  const fs::path root_ = fs::path(testing::TempDir()) / "program_name_test";
+  const fs::path root_ = fs::path(::testing::TempDir()) / "program_name_test";
 };
 
 TEST_F(ProgramNameTest, ItsNameWhereTheShellFindsItByThat) {
@@ -37,4 +37,4 @@ TEST_F(ProgramNameTest, ElseAPath) {
 }
 
 }  // namespace
-}  // namespace evenkeel::cli
+}  // namespace evenkeel::cli::program_name_test

@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-namespace evenkeel::cli {
+namespace evenkeel::cli::progress_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -82,4 +82,4 @@ TEST(ProgressTest, NothingIsWrittenWhereNobodyLooks) {
 }
 
 }  // namespace
-}  // namespace evenkeel::cli
+}  // namespace evenkeel::cli::progress_test

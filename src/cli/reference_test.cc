@@ -6,7 +6,7 @@
 
 #include "cli/command_tree.h"
 
-namespace evenkeel::cli {
+namespace evenkeel::cli::reference_test {
 namespace {
 
 const CommandDescription& Root() {
@@ -73,4 +73,4 @@ TEST(ReferenceTest, EveryPageCanBePrinted) {
 }
 
 }  // namespace
-}  // namespace evenkeel::cli
+}  // namespace evenkeel::cli::reference_test

@@ -6,7 +6,7 @@
 
 #include "base/yaml.h"
 
-namespace evenkeel::cli {
+namespace evenkeel::cli::report_file_test {
 namespace {
 
 TEST(ReportFileTest, ACommandIsWrittenAsAShellTakesIt) {
@@ -15,7 +15,7 @@ TEST(ReportFileTest, ACommandIsWrittenAsAShellTakesIt) {
 }
 
 TEST(ReportFileTest, ThePageHasItsDataAndIsWrittenAsAWhole) {
-  const ReportOptions report{.file = testing::TempDir() + "report.html", .command = "evenkeel plan"};
+  const ReportOptions report{.file = ::testing::TempDir() + "report.html", .command = "evenkeel plan"};
   ASSERT_TRUE(CheckReport(report));
   const auto written = WriteReport(report, {{"title", "</script>"}}, base::Time{});
   ASSERT_TRUE(written) << written.error().message();
@@ -28,7 +28,7 @@ TEST(ReportFileTest, ThePageHasItsDataAndIsWrittenAsAWhole) {
 }
 
 TEST(ReportFileTest, WhatCannotBeWrittenIsSaidInOneLineBeforeTheWork) {
-  for (const std::string& file : {std::string("-"), testing::TempDir(), testing::TempDir() + "nowhere/report.html"}) {
+  for (const std::string& file : {std::string("-"), ::testing::TempDir(), ::testing::TempDir() + "nowhere/report.html"}) {
     const auto checked = CheckReport({.file = file});
     ASSERT_FALSE(checked) << file;
     EXPECT_EQ(base::ExitStatus(checked.error().code()), 2);
@@ -39,4 +39,4 @@ TEST(ReportFileTest, WhatCannotBeWrittenIsSaidInOneLineBeforeTheWork) {
 }
 
 }  // namespace
-}  // namespace evenkeel::cli
+}  // namespace evenkeel::cli::report_file_test

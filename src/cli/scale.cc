@@ -1,6 +1,7 @@
 #include "cli/scale.h"
 
 #include <spdlog/fmt/fmt.h>
+#include <CLI/CLI.hpp>
 
 #include <filesystem>
 

@@ -2,7 +2,6 @@
 // for a live one, in which they change nothing.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <ostream>
 #include <string>
@@ -12,6 +11,10 @@
 #include "base/result.h"
 #include "cli/shards.h"
 #include "controllers/autoscaler/flags.h"
+
+namespace CLI {
+class App;
+}
 
 namespace evenkeel::cli {
 

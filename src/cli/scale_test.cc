@@ -1,6 +1,7 @@
 #include "cli/scale.h"
 
 #include <gtest/gtest.h>
+#include <CLI/CLI.hpp>
 
 #include <chrono>
 #include <filesystem>
@@ -9,7 +10,7 @@
 #include "base/json.h"
 #include "base/yaml.h"
 
-namespace evenkeel::cli {
+namespace evenkeel::cli::scale_test {
 namespace {
 
 constexpr const char* kCluster = R"(
@@ -24,10 +25,10 @@ metadata: {name: web, creationTimestamp: "2026-01-01T00:00:00Z"}
 spec: {containers: [{name: c, resources: {requests: {cpu: "3"}}}]}
 )";
 
-class PlanScaleCommandTest : public testing::Test {
+class PlanScaleCommandTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = testing::TempDir() + "evenkeel-scale-" + std::to_string(getpid());
+    folder_ = ::testing::TempDir() + "evenkeel-scale-" + std::to_string(getpid());
     std::filesystem::create_directories(folder_);
     options_.files = {folder_ + "/cluster.yaml"};
     options_.state = folder_ + "/state.json";
@@ -145,4 +146,4 @@ TEST_F(PlanScaleCommandTest, ExplainsPodsAndNodes) {
 }
 
 }  // namespace
-}  // namespace evenkeel::cli
+}  // namespace evenkeel::cli::scale_test

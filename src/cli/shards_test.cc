@@ -9,12 +9,12 @@
 #include "base/hash.h"
 #include "base/yaml.h"
 
-namespace evenkeel::cli {
+namespace evenkeel::cli::shards_test {
 namespace {
 
-class PlanShardsTest : public testing::Test {
+class PlanShardsTest : public ::testing::Test {
  protected:
-  void SetUp() override { file_ = testing::TempDir() + "evenkeel-secrets-" + std::to_string(getpid()) + ".json"; }
+  void SetUp() override { file_ = ::testing::TempDir() + "evenkeel-secrets-" + std::to_string(getpid()) + ".json"; }
   void TearDown() override { std::filesystem::remove(file_); }
 
   void WriteSecrets(int count) {
@@ -89,4 +89,4 @@ TEST_F(PlanShardsTest, BadInputIsBadInput) {
 }
 
 }  // namespace
-}  // namespace evenkeel::cli
+}  // namespace evenkeel::cli::shards_test

@@ -8,11 +8,11 @@
 #include "base/json.h"
 #include "base/yaml.h"
 
-namespace evenkeel::cli {
+namespace evenkeel::cli::simulate_test {
 namespace {
 
 std::string ScenarioFile(const std::string& name, const std::string& text) {
-  const std::string path = testing::TempDir() + name;
+  const std::string path = ::testing::TempDir() + name;
   EXPECT_TRUE(base::WriteFile(path, text));
   return path;
 }
@@ -33,8 +33,8 @@ TEST(SimulateTest, SeedsAreARangeOrACount) {
 
 TEST(SimulateTest, OneSeedGivesASummaryAndATimeline) {
   SimulateOptions options{.scenario = ScenarioFile("small.yaml", kSmall), .seed = 3, .output = "json"};
-  options.timeline = testing::TempDir() + "timeline.csv";
-  options.report.file = testing::TempDir() + "simulate.html";
+  options.timeline = ::testing::TempDir() + "timeline.csv";
+  options.report.file = ::testing::TempDir() + "simulate.html";
   std::ostringstream out;
   const auto ran = Simulate(options, out);
   ASSERT_TRUE(ran) << ran.error().message();
@@ -77,7 +77,7 @@ TEST(SimulateTest, AFailureSaysHowToRepeatItInOneLine) {
 }
 
 TEST(SimulateTest, ATraceIsReplayedFromItsFolder) {
-  const std::string folder = testing::TempDir() + "trace";
+  const std::string folder = ::testing::TempDir() + "trace";
   std::filesystem::create_directories(folder);
   ASSERT_TRUE(
       base::WriteFile(folder + "/openb_node_list_all_node.csv", "sn,cpu_milli,memory_mib,gpu,model\na,8000,16384,0,\n"));
@@ -87,8 +87,8 @@ TEST(SimulateTest, ATraceIsReplayedFromItsFolder) {
   const std::string file = ScenarioFile("trace.yaml", "name: trace\ntrace: {kind: openb, path: " + folder + "}\n");
   std::ostringstream named, given;
   SimulateOptions options{.scenario = file, .output = "json"};
-  options.timeline = testing::TempDir() + "trace.csv";
-  options.report.file = testing::TempDir() + "trace.html";
+  options.timeline = ::testing::TempDir() + "trace.csv";
+  options.report.file = ::testing::TempDir() + "trace.html";
   ASSERT_TRUE(Simulate(options, named));
   ASSERT_TRUE(Simulate(
       {.scenario = ScenarioFile("small.yaml", kSmall), .output = "json", .trace = "openb", .trace_dir = folder}, given));
@@ -129,4 +129,4 @@ TEST(SimulateTest, WrongUsageIsRefusedBeforeAnythingRuns) {
 }
 
 }  // namespace
-}  // namespace evenkeel::cli
+}  // namespace evenkeel::cli::simulate_test

@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "base/yaml.h"
 
-namespace evenkeel::cli {
+namespace evenkeel::cli::solve_test {
 namespace {
 
 class SolveTest : public ::testing::Test {
@@ -75,4 +75,4 @@ TEST_F(SolveTest, ASolutionThatBreaksARuleIsInfeasible) {
 }
 
 }  // namespace
-}  // namespace evenkeel::cli
+}  // namespace evenkeel::cli::solve_test

@@ -4,7 +4,7 @@
 
 #include "cli/printable.h"
 
-namespace evenkeel::cli {
+namespace evenkeel::cli::top_test {
 namespace {
 
 using base::Json;
@@ -195,4 +195,4 @@ TEST(TopTest, APictureThatCannotBeHadSaysWhy) {
 }
 
 }  // namespace
-}  // namespace evenkeel::cli
+}  // namespace evenkeel::cli::top_test

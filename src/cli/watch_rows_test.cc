@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-namespace evenkeel::cli {
+namespace evenkeel::cli::watch_rows_test {
 namespace {
 
 Shown Clusters(std::vector<std::vector<std::string>> rows) {
@@ -20,7 +20,7 @@ Shown Clusters(std::vector<std::vector<std::string>> rows) {
   return shown;
 }
 
-class WatchRowsTest : public testing::Test {
+class WatchRowsTest : public ::testing::Test {
  protected:
   std::string Show(RowWatch& watch, std::vector<std::vector<std::string>> rows) {
     out_.str("");
@@ -66,4 +66,4 @@ TEST_F(WatchRowsTest, DocumentsOfYamlAreSeparated) {
 }
 
 }  // namespace
-}  // namespace evenkeel::cli
+}  // namespace evenkeel::cli::watch_rows_test

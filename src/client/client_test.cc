@@ -4,7 +4,7 @@
 
 #include "client/fake_client.h"
 
-namespace evenkeel::client {
+namespace evenkeel::client::client_test {
 namespace {
 
 Json ConfigMapNamed(const std::string& name) {
@@ -90,4 +90,4 @@ TEST(ClientTest, ReadModifyWriteWritesNothingWhenNothingChanges) {
 }
 
 }  // namespace
-}  // namespace evenkeel::client
+}  // namespace evenkeel::client::client_test

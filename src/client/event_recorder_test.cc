@@ -4,7 +4,7 @@
 
 #include "client/fake_client.h"
 
-namespace evenkeel::client {
+namespace evenkeel::client::event_recorder_test {
 namespace {
 
 class EventRecorderTest : public ::testing::Test {
@@ -170,4 +170,4 @@ TEST_F(EventRecorderTest, CutsLongMessagesBetweenCharacters) {
 }
 
 }  // namespace
-}  // namespace evenkeel::client
+}  // namespace evenkeel::client::event_recorder_test

@@ -7,7 +7,7 @@
 #include "base/executor.h"
 #include "client/fake_client.h"
 
-namespace evenkeel::client {
+namespace evenkeel::client::fenced_client_test {
 namespace {
 
 using base::Code;
@@ -181,4 +181,4 @@ TEST(FenceTest, ShowsEveryWriteThatAClosingMissed) {
 }
 
 }  // namespace
-}  // namespace evenkeel::client
+}  // namespace evenkeel::client::fenced_client_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::client {
+namespace evenkeel::client::http_watch_test {
 namespace {
 
 using base::Code;
@@ -58,4 +58,4 @@ TEST(DecodeWatchLineTest, ReadsEventsAndErrors) {
 }
 
 }  // namespace
-}  // namespace evenkeel::client
+}  // namespace evenkeel::client::http_watch_test

@@ -4,7 +4,7 @@
 
 #include "client/fake_client.h"
 
-namespace evenkeel::client {
+namespace evenkeel::client::informer_test {
 namespace {
 
 using base::Code;
@@ -267,4 +267,4 @@ TEST_F(InformerTest, ListsAgainWhenTheKindIsRefused) {
 }
 
 }  // namespace
-}  // namespace evenkeel::client
+}  // namespace evenkeel::client::informer_test

@@ -8,7 +8,7 @@
 
 #include "base/hash.h"
 
-namespace evenkeel::client {
+namespace evenkeel::client::kubeconfig_test {
 namespace {
 
 using base::Code;
@@ -243,4 +243,4 @@ TEST(ArgoClusterConfigTest, NamesTheFieldThatIsWrong) {
 }
 
 }  // namespace
-}  // namespace evenkeel::client
+}  // namespace evenkeel::client::kubeconfig_test

@@ -5,7 +5,7 @@
 #include "client/fake_client.h"
 #include "client/lease.h"
 
-namespace evenkeel::client {
+namespace evenkeel::client::leader_election_test {
 namespace {
 
 // A wall clock that is wrong by a fixed amount.
@@ -171,4 +171,4 @@ TEST_F(LeaderElectionTest, StopsAtOnceWhenSomebodyElseIsWrittenIntoTheLease) {
 }
 
 }  // namespace
-}  // namespace evenkeel::client
+}  // namespace evenkeel::client::leader_election_test

@@ -4,7 +4,7 @@
 
 #include "client/fake_client.h"
 
-namespace evenkeel::client {
+namespace evenkeel::client::lease_test {
 namespace {
 
 class LeaseTest : public ::testing::Test {
@@ -109,4 +109,4 @@ TEST_F(LeaseTest, KeeperTakesAnothersLeaseOnlyWhenToldTo) {
 }
 
 }  // namespace
-}  // namespace evenkeel::client
+}  // namespace evenkeel::client::lease_test

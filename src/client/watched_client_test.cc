@@ -4,7 +4,7 @@
 
 #include "client/fake_client.h"
 
-namespace evenkeel::client {
+namespace evenkeel::client::watched_client_test {
 namespace {
 
 using base::Code;
@@ -101,4 +101,4 @@ TEST_F(WatchedClientTest, ItOnlyReads) {
 }
 
 }  // namespace
-}  // namespace evenkeel::client
+}  // namespace evenkeel::client::watched_client_test

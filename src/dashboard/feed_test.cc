@@ -3,7 +3,7 @@
 #include "controllers/distribution/shard_mapping.h"
 #include "dashboard/dashboard_testing.h"
 
-namespace evenkeel::dashboard {
+namespace evenkeel::dashboard::feed_test {
 namespace {
 
 using namespace testing;  // NOLINT(google-build-using-namespace)
@@ -292,4 +292,4 @@ TEST_F(FeedTest, WhoLooksAtAMemberThatLeavesIsTold) {
 }
 
 }  // namespace
-}  // namespace evenkeel::dashboard
+}  // namespace evenkeel::dashboard::feed_test

@@ -4,7 +4,7 @@
 
 #include "base/random.h"
 
-namespace evenkeel::dashboard {
+namespace evenkeel::dashboard::live_document_test {
 namespace {
 
 using base::Json;
@@ -72,4 +72,4 @@ TEST(LiveDocumentTest, WhoeverAppliesThePatchesHasTheDocument) {
 }
 
 }  // namespace
-}  // namespace evenkeel::dashboard
+}  // namespace evenkeel::dashboard::live_document_test

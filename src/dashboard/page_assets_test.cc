@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <regex>
 
-namespace evenkeel::dashboard {
+namespace evenkeel::dashboard::page_assets_test {
 namespace {
 
 std::string_view Content(std::string_view path) {
@@ -70,4 +70,4 @@ TEST(ReportPage, KeepsDataData) {
 }
 
 }  // namespace
-}  // namespace evenkeel::dashboard
+}  // namespace evenkeel::dashboard::page_assets_test

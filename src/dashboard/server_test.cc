@@ -7,7 +7,7 @@
 #include "dashboard/dashboard_testing.h"
 #include "dashboard/token.h"
 
-namespace evenkeel::dashboard {
+namespace evenkeel::dashboard::server_test {
 namespace {
 
 using namespace testing;  // NOLINT(google-build-using-namespace)
@@ -262,4 +262,4 @@ TEST(TokenTest, ATokenIsMadeOnceAndIsHardToGuess) {
 }
 
 }  // namespace
-}  // namespace evenkeel::dashboard
+}  // namespace evenkeel::dashboard::server_test

@@ -6,7 +6,7 @@
 #include "dashboard/member_rows.h"
 #include "embedded/cloud/node_group_definition.h"
 
-namespace evenkeel::dashboard {
+namespace evenkeel::dashboard::views_test {
 namespace {
 
 using namespace testing;  // NOLINT(google-build-using-namespace)
@@ -276,4 +276,4 @@ TEST_F(ViewsTest, WhatCannotBeReadIsSaidOnEveryPage) {
 }
 
 }  // namespace
-}  // namespace evenkeel::dashboard
+}  // namespace evenkeel::dashboard::views_test

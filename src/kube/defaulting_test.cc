@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::kube {
+namespace evenkeel::kube::defaulting_test {
 namespace {
 
 using base::Json;
@@ -102,4 +102,4 @@ TEST(DefaultingTest, ValuesOfTheWrongTypeAreLeftAlone) {
 }
 
 }  // namespace
-}  // namespace evenkeel::kube
+}  // namespace evenkeel::kube::defaulting_test

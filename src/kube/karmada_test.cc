@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::kube::karmada {
+namespace evenkeel::kube::karmada::karmada_test {
 namespace {
 
 // Numbers as in Karmada's own tests of its names; those with a "d" follow from its rule.
@@ -40,4 +40,4 @@ TEST(KarmadaKindsTest, AreAddressedAsKarmadaServesThem) {
 }
 
 }  // namespace
-}  // namespace evenkeel::kube::karmada
+}  // namespace evenkeel::kube::karmada::karmada_test

@@ -4,7 +4,7 @@
 
 #include "kube/object.h"
 
-namespace evenkeel::kube {
+namespace evenkeel::kube::manifest_test {
 namespace {
 
 TEST(ManifestTest, ReadsDocumentsAndLists) {
@@ -39,4 +39,4 @@ TEST(ManifestTest, NamesTheLineOfWhatIsNoObject) {
 }
 
 }  // namespace
-}  // namespace evenkeel::kube
+}  // namespace evenkeel::kube::manifest_test

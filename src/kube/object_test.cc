@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::kube {
+namespace evenkeel::kube::object_test {
 namespace {
 
 using base::Json;
@@ -78,4 +78,4 @@ TEST(ObjectTest, NamesFollowTheRules) {
 }
 
 }  // namespace
-}  // namespace evenkeel::kube
+}  // namespace evenkeel::kube::object_test

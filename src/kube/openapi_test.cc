@@ -4,7 +4,7 @@
 
 #include "kube/schema.h"
 
-namespace evenkeel::kube {
+namespace evenkeel::kube::openapi_test {
 namespace {
 
 using base::Json;
@@ -120,4 +120,4 @@ TEST(OpenApiTest, CustomKindsAreDescribedToo) {
 }
 
 }  // namespace
-}  // namespace evenkeel::kube
+}  // namespace evenkeel::kube::openapi_test

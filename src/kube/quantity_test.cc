@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-namespace evenkeel::kube {
+namespace evenkeel::kube::quantity_test {
 namespace {
 
 Quantity Q(std::string_view text) {
@@ -167,4 +167,4 @@ TEST(QuantityTest, TheShortAndTheLongWayAgree) {
 }
 
 }  // namespace
-}  // namespace evenkeel::kube
+}  // namespace evenkeel::kube::quantity_test

@@ -4,7 +4,7 @@
 
 #include <set>
 
-namespace evenkeel::kube {
+namespace evenkeel::kube::resource_test {
 namespace {
 
 TEST(ResourceTest, PathsNameNamespaceObjectAndSubresourceEscaped) {
@@ -55,4 +55,4 @@ TEST(ResourceTest, ApiVersionsAreSplit) {
 }
 
 }  // namespace
-}  // namespace evenkeel::kube
+}  // namespace evenkeel::kube::resource_test

@@ -6,7 +6,7 @@
 #include "kube/resource.h"
 #include "kube/schema_text.h"
 
-namespace evenkeel::kube {
+namespace evenkeel::kube::schema_test {
 namespace {
 
 using base::Json;
@@ -196,4 +196,4 @@ TEST(SchemaTest, NormalFormIsThatOfATypedDecoder) {
 }
 
 }  // namespace
-}  // namespace evenkeel::kube
+}  // namespace evenkeel::kube::schema_test

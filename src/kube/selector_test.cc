@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::kube {
+namespace evenkeel::kube::selector_test {
 namespace {
 
 using LabelMap = std::map<std::string, std::string>;
@@ -165,4 +165,4 @@ TEST(FieldSelectorTest, ErrorsAreWordedAsUpstream) {
 }
 
 }  // namespace
-}  // namespace evenkeel::kube
+}  // namespace evenkeel::kube::selector_test

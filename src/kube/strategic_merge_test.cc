@@ -6,7 +6,7 @@
 
 #include "base/yaml.h"
 
-namespace evenkeel::kube {
+namespace evenkeel::kube::strategic_merge_test {
 namespace {
 
 using base::Json;
@@ -199,4 +199,4 @@ TEST(StrategicMergeTest, WithoutASchemaItIsAMergePatchWithDirectives) {
 }
 
 }  // namespace
-}  // namespace evenkeel::kube
+}  // namespace evenkeel::kube::strategic_merge_test

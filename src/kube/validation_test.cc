@@ -4,7 +4,7 @@
 
 #include "kube/defaulting.h"
 
-namespace evenkeel::kube {
+namespace evenkeel::kube::validation_test {
 namespace {
 
 using base::Json;
@@ -221,4 +221,4 @@ TEST(ValidationTest, NothingThatPeopleSendCrashes) {
 }
 
 }  // namespace
-}  // namespace evenkeel::kube
+}  // namespace evenkeel::kube::validation_test

@@ -4,7 +4,7 @@
 
 #include "placement/problem_testing.h"
 
-namespace evenkeel::placement {
+namespace evenkeel::placement::descent_test {
 namespace {
 
 TEST(DescentTest, BreaksNoRuleAndIsNeverDearer) {
@@ -32,4 +32,4 @@ TEST(DescentTest, EndsWhenToldTo) {
 }
 
 }  // namespace
-}  // namespace evenkeel::placement
+}  // namespace evenkeel::placement::descent_test

@@ -7,7 +7,7 @@
 #include "base/yaml.h"
 #include "placement/verify.h"
 
-namespace evenkeel::placement {
+namespace evenkeel::placement::roadef_test {
 namespace {
 
 // Two resources, the second transient; three machines, of which the last two are alike; two services; three processes.
@@ -119,4 +119,4 @@ TEST(RoadefTest, CostsWhatWasPublished) {
 }
 
 }  // namespace
-}  // namespace evenkeel::placement
+}  // namespace evenkeel::placement::roadef_test

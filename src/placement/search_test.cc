@@ -6,7 +6,7 @@
 
 #include "placement/problem_testing.h"
 
-namespace evenkeel::placement {
+namespace evenkeel::placement::search_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -94,4 +94,4 @@ TEST(SearchTest, LeavesAnEmptyProblemAlone) {
 }
 
 }  // namespace
-}  // namespace evenkeel::placement
+}  // namespace evenkeel::placement::search_test

@@ -4,7 +4,7 @@
 
 #include "placement/problem_testing.h"
 
-namespace evenkeel::placement {
+namespace evenkeel::placement::state_test {
 namespace {
 
 constexpr uint64_t kProblems = 200;
@@ -106,4 +106,4 @@ TEST(StateOverflowTest, SaysOfAStepAboveTheLimitOnlyThatItIs) {
 }
 
 }  // namespace
-}  // namespace evenkeel::placement
+}  // namespace evenkeel::placement::state_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::placement {
+namespace evenkeel::placement::verify_test {
 namespace {
 
 /// Two nodes in two locations and neighbourhoods, one metric that is transient, objects 0 and 1 on node 0, object 2 on node 1;
@@ -93,4 +93,4 @@ TEST(ProblemTest, ChecksWhatItRefersTo) {
 }
 
 }  // namespace
-}  // namespace evenkeel::placement
+}  // namespace evenkeel::placement::verify_test

@@ -4,7 +4,7 @@
 
 #include "base/yaml.h"
 
-namespace evenkeel::providers {
+namespace evenkeel::providers::cluster_api_objects_test {
 namespace {
 
 using base::Json;
@@ -280,4 +280,4 @@ TEST_F(ClusterApiTemplateTest, GarbageIsComplainedAboutByField) {
 }
 
 }  // namespace
-}  // namespace evenkeel::providers
+}  // namespace evenkeel::providers::cluster_api_objects_test

@@ -6,7 +6,7 @@
 #include "base/yaml.h"
 #include "providers/cluster_api_testing.h"
 
-namespace evenkeel::providers {
+namespace evenkeel::providers::cluster_api_test {
 namespace {
 
 using base::Code;
@@ -339,4 +339,4 @@ TEST_F(ClusterApiTest, TheVersionOfTheEnvironmentGoesBeforeDiscovery) {
 }
 
 }  // namespace
-}  // namespace evenkeel::providers
+}  // namespace evenkeel::providers::cluster_api_test

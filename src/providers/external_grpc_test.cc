@@ -13,7 +13,7 @@
 #include "providers/kubernetes_wire.h"
 #include "providers/proto/external_grpc.grpc.pb.h"
 
-namespace evenkeel::providers {
+namespace evenkeel::providers::external_grpc_test {
 namespace {
 
 namespace wire = ::clusterautoscaler::cloudprovider::v1::externalgrpc;
@@ -589,4 +589,4 @@ TEST(ExternalGrpcConfig, GarbageIsNamedByField) {
 }
 
 }  // namespace
-}  // namespace evenkeel::providers
+}  // namespace evenkeel::providers::external_grpc_test

@@ -5,7 +5,7 @@
 #include "base/yaml.h"
 #include "kube/schema.h"
 
-namespace evenkeel::providers {
+namespace evenkeel::providers::kubernetes_wire_test {
 namespace {
 
 using base::Json;
@@ -211,4 +211,4 @@ TEST(KubernetesWire, NoMessageGivesANumberTwice) {
 }
 
 }  // namespace
-}  // namespace evenkeel::providers
+}  // namespace evenkeel::providers::kubernetes_wire_test

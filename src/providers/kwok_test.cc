@@ -6,7 +6,7 @@
 #include "client/fake_client.h"
 #include "providers/kwok_config.h"
 
-namespace evenkeel::providers {
+namespace evenkeel::providers::kwok_test {
 namespace {
 
 using base::Code;
@@ -309,4 +309,4 @@ TEST(KwokConfig, BoundsThatContradictEachOtherAreNamed) {
 }
 
 }  // namespace
-}  // namespace evenkeel::providers
+}  // namespace evenkeel::providers::kwok_test

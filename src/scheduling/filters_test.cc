@@ -3,7 +3,7 @@
 
 #include "scheduling/objects_testing.h"
 
-namespace evenkeel::scheduling {
+namespace evenkeel::scheduling::filters_test {
 namespace {
 
 using testing::Cluster;
@@ -227,4 +227,4 @@ TEST(FailureMessageTest, IsUpstreamsSentence) {
 }
 
 }  // namespace
-}  // namespace evenkeel::scheduling
+}  // namespace evenkeel::scheduling::filters_test

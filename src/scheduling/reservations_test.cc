@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::scheduling {
+namespace evenkeel::scheduling::reservations_test {
 namespace {
 
 using base::Json;
@@ -72,4 +72,4 @@ TEST(ReservationsTest, OneThatCannotBeReadSpoilsNoOther) {
 }
 
 }  // namespace
-}  // namespace evenkeel::scheduling
+}  // namespace evenkeel::scheduling::reservations_test

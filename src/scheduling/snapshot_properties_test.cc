@@ -5,7 +5,7 @@
 
 #include "scheduling/world_testing.h"
 
-namespace evenkeel::scheduling {
+namespace evenkeel::scheduling::snapshot_properties_test {
 namespace {
 
 using testing::NodeMaker;
@@ -199,4 +199,4 @@ TEST(SnapshotPropertiesTest, TheSearchAnswersAsAskingEveryNodeWould) {
 }
 
 }  // namespace
-}  // namespace evenkeel::scheduling
+}  // namespace evenkeel::scheduling::snapshot_properties_test

@@ -5,7 +5,7 @@
 
 #include "scheduling/objects_testing.h"
 
-namespace evenkeel::scheduling {
+namespace evenkeel::scheduling::snapshot_test {
 namespace {
 
 using testing::Cluster;
@@ -240,4 +240,4 @@ TEST(PlaceUpToTest, RealPodsKeepTheirNames) {
 }
 
 }  // namespace
-}  // namespace evenkeel::scheduling
+}  // namespace evenkeel::scheduling::snapshot_test

@@ -4,7 +4,7 @@
 
 #include "scheduling/world_testing.h"
 
-namespace evenkeel::scheduling {
+namespace evenkeel::scheduling::topology_properties_test {
 namespace {
 
 using testing::Shake;
@@ -162,4 +162,4 @@ TEST(TopologyPropertiesTest, CountersSayWhatCountingSays) {
 }
 
 }  // namespace
-}  // namespace evenkeel::scheduling
+}  // namespace evenkeel::scheduling::topology_properties_test

@@ -3,7 +3,7 @@
 
 #include "scheduling/objects_testing.h"
 
-namespace evenkeel::scheduling {
+namespace evenkeel::scheduling::topology_test {
 namespace {
 
 using testing::Cluster;
@@ -224,4 +224,4 @@ TEST(CounterTest, TheSmallestCountFollowsPodsAndNodes) {
 }
 
 }  // namespace
-}  // namespace evenkeel::scheduling
+}  // namespace evenkeel::scheduling::topology_test

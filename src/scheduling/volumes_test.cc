@@ -3,7 +3,7 @@
 
 #include "scheduling/objects_testing.h"
 
-namespace evenkeel::scheduling {
+namespace evenkeel::scheduling::volumes_test {
 namespace {
 
 using testing::Cluster;
@@ -198,4 +198,4 @@ TEST_F(VolumesTest, ANodeTakesAsManyVolumesAsItsDriverSays) {
 }
 
 }  // namespace
-}  // namespace evenkeel::scheduling
+}  // namespace evenkeel::scheduling::volumes_test

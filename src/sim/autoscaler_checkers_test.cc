@@ -2,7 +2,7 @@
 
 #include "sim/member_checker_testing.h"
 
-namespace evenkeel::sim {
+namespace evenkeel::sim::autoscaler_checkers_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -232,4 +232,4 @@ TEST_F(AutoscalerCheckerTest, SchedulableKeepsToTheTotals) {
 }
 
 }  // namespace
-}  // namespace evenkeel::sim
+}  // namespace evenkeel::sim::autoscaler_checkers_test

@@ -4,7 +4,7 @@
 #include "sim/fault_kinds.h"
 #include "sim/simulation.h"
 
-namespace evenkeel::sim {
+namespace evenkeel::sim::autoscaler_simulation_test {
 namespace {
 
 Scenario Parse(const std::string& text) {
@@ -73,4 +73,4 @@ TEST(AutoscalerSimulationTest, AnAutoscalerThatSleepsLeavesPodsWaitingAndThatIsF
 }
 
 }  // namespace
-}  // namespace evenkeel::sim
+}  // namespace evenkeel::sim::autoscaler_simulation_test

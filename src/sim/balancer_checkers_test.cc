@@ -2,7 +2,7 @@
 
 #include "sim/member_checker_testing.h"
 
-namespace evenkeel::sim {
+namespace evenkeel::sim::balancer_checkers_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -203,4 +203,4 @@ TEST_F(BalancerCheckerTest, WhoComesAfterTheReplacementOfAMovedPodIsNone) {
 }
 
 }  // namespace
-}  // namespace evenkeel::sim
+}  // namespace evenkeel::sim::balancer_checkers_test

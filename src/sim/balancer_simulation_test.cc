@@ -2,7 +2,7 @@
 
 #include "sim/simulation.h"
 
-namespace evenkeel::sim {
+namespace evenkeel::sim::balancer_simulation_test {
 namespace {
 
 constexpr char kUneven[] = R"(
@@ -48,4 +48,4 @@ TEST(BalancerSimulationTest, TheSameSeedGivesTheSameRun) {
 }
 
 }  // namespace
-}  // namespace evenkeel::sim
+}  // namespace evenkeel::sim::balancer_simulation_test

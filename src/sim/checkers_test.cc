@@ -7,7 +7,7 @@
 #include "controllers/distribution/published_plan.h"
 #include "sim/network.h"
 
-namespace evenkeel::sim {
+namespace evenkeel::sim::checkers_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -437,4 +437,4 @@ TEST_F(WritesTest, FiresOnAnotherAuthorWithinATenure) {
 }
 
 }  // namespace
-}  // namespace evenkeel::sim
+}  // namespace evenkeel::sim::checkers_test

@@ -4,7 +4,7 @@
 
 #include "sim/simulation.h"
 
-namespace evenkeel::sim {
+namespace evenkeel::sim::event_driver_test {
 namespace {
 
 constexpr char kScenario[] = R"(
@@ -89,4 +89,4 @@ TEST(EventDriverTest, TheLoadIsStraightInBetween) {
 }
 
 }  // namespace
-}  // namespace evenkeel::sim
+}  // namespace evenkeel::sim::event_driver_test

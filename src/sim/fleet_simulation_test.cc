@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::sim {
+namespace evenkeel::sim::fleet_simulation_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -62,4 +62,4 @@ TEST(FleetSimulationTest, AReplicaWhosePodIsGoneIsReplacedAfterThreeHeartbeats) 
 }
 
 }  // namespace
-}  // namespace evenkeel::sim
+}  // namespace evenkeel::sim::fleet_simulation_test

@@ -4,7 +4,7 @@
 
 #include "client/fake_client.h"
 
-namespace evenkeel::sim {
+namespace evenkeel::sim::network_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -347,4 +347,4 @@ TEST(NetworkSeedTest, TheSameSeedGivesTheSameFates) {
 }
 
 }  // namespace
-}  // namespace evenkeel::sim
+}  // namespace evenkeel::sim::network_test

@@ -5,7 +5,7 @@
 #include "sim/report_parts.h"
 #include "sim/report_series.h"
 
-namespace evenkeel::sim {
+namespace evenkeel::sim::report_data_test {
 namespace {
 
 using base::Json;
@@ -182,4 +182,4 @@ TEST(ReportDataTest, HandoversSayHowLongAndWhy) {
 }
 
 }  // namespace
-}  // namespace evenkeel::sim
+}  // namespace evenkeel::sim::report_data_test

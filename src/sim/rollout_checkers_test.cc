@@ -5,7 +5,7 @@
 
 #include "sim/member_checker_testing.h"
 
-namespace evenkeel::sim {
+namespace evenkeel::sim::rollout_checkers_test {
 namespace {
 
 using testing::QuietFleet;
@@ -273,4 +273,4 @@ TEST_F(RolloutCheckersTest, OneLeaderSeesAnOlderOneCommit) {
 }
 
 }  // namespace
-}  // namespace evenkeel::sim
+}  // namespace evenkeel::sim::rollout_checkers_test

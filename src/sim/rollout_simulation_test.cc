@@ -5,7 +5,7 @@
 
 #include "sim/simulation.h"
 
-namespace evenkeel::sim {
+namespace evenkeel::sim::rollout_simulation_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -66,4 +66,4 @@ TEST(RolloutSimulationTest, ServersThatStandStillAreNotStoppedForIt) {
 }
 
 }  // namespace
-}  // namespace evenkeel::sim
+}  // namespace evenkeel::sim::rollout_simulation_test

@@ -5,7 +5,7 @@
 #include "sim/report_data.h"
 #include "sim/simulation.h"
 
-namespace evenkeel::sim {
+namespace evenkeel::sim::run_recorder_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -76,4 +76,4 @@ TEST(RunRecorderTest, ARunIsTheSameWhetherItIsRecordedOrNot) {
 }
 
 }  // namespace
-}  // namespace evenkeel::sim
+}  // namespace evenkeel::sim::run_recorder_test

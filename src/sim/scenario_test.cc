@@ -6,7 +6,7 @@
 #include "sim/fault_kinds.h"
 #include "sim/faults.h"
 
-namespace evenkeel::sim {
+namespace evenkeel::sim::scenario_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -236,4 +236,4 @@ TEST(FaultsTest, ASeedDrawsItsOwnOnesWithinTheirRanges) {
 }
 
 }  // namespace
-}  // namespace evenkeel::sim
+}  // namespace evenkeel::sim::scenario_test

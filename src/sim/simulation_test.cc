@@ -4,7 +4,7 @@
 
 #include "sim/fault_kinds.h"
 
-namespace evenkeel::sim {
+namespace evenkeel::sim::simulation_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -129,4 +129,4 @@ TEST(SimulationTest, GivenOptionsAreTaken) {
 }
 
 }  // namespace
-}  // namespace evenkeel::sim
+}  // namespace evenkeel::sim::simulation_test

@@ -7,13 +7,13 @@
 #include "base/json.h"
 #include "base/yaml.h"
 
-namespace evenkeel::sim {
+namespace evenkeel::sim::trace_replay_test {
 namespace {
 
 using namespace std::chrono_literals;
 
 std::string Folder(const std::string& name, const std::string& nodes, const std::string& tasks) {
-  const std::string folder = testing::TempDir() + name;
+  const std::string folder = ::testing::TempDir() + name;
   std::filesystem::create_directories(folder);
   EXPECT_TRUE(base::WriteFile(folder + "/openb_node_list_all_node.csv", "sn,cpu_milli,memory_mib,gpu,model\n" + nodes));
   EXPECT_TRUE(base::WriteFile(folder + "/openb_pod_list_default.csv",
@@ -78,7 +78,7 @@ TEST(TraceTest, EqualNodesAreOneShapeAndTasksAreInTheOrderOfTheirArrival) {
 TEST(TraceTest, WhatCannotBeReadIsOneLineThatNamesThePlace) {
   const std::string good = "a,8000,16384,0,\n", task = "t,1000,1024,0,0,,LS,Running,5,6,5\n";
   const std::vector<std::pair<std::string, std::string>> mistakes = {
-      {testing::TempDir() + "nowhere", "--trace-dir"},
+      {::testing::TempDir() + "nowhere", "--trace-dir"},
       {"", "--trace-dir"},
       {Folder("empty", "", task), "there is no row"},
       {Folder("short", "a,8000\n", task), "openb_node_list_all_node.csv:2: 2 columns where the first line names 5"},
@@ -93,7 +93,7 @@ TEST(TraceTest, WhatCannotBeReadIsOneLineThatNamesThePlace) {
     EXPECT_NE(trace.error().message().find(expected), std::string::npos) << trace.error().message();
     EXPECT_EQ(trace.error().message().find('\n'), std::string::npos);
   }
-  EXPECT_FALSE(ReadTrace("other", testing::TempDir()));
+  EXPECT_FALSE(ReadTrace("other", ::testing::TempDir()));
 }
 
 TEST(TraceReplayTest, NodesComeForTasksAndGoAfterThem) {
@@ -190,4 +190,4 @@ TEST(TraceReplayTest, UnknownExpandersAreRefused) {
 }
 
 }  // namespace
-}  // namespace evenkeel::sim
+}  // namespace evenkeel::sim::trace_replay_test

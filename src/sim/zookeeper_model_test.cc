@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <spdlog/fmt/fmt.h>
 
-namespace evenkeel::sim {
+namespace evenkeel::sim::zookeeper_model_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -270,4 +270,4 @@ TEST_F(ZooKeeperModelTest, ServerWithoutItsVolumeForgets) {
 }
 
 }  // namespace
-}  // namespace evenkeel::sim
+}  // namespace evenkeel::sim::zookeeper_model_test

@@ -29,6 +29,10 @@ def main():
                 wrong.append(f"{name}: {len(lines)} lines, at most {LINES_MAX}: would two files be clearer?")
             if path.suffix == ".h" and "#pragma once" not in lines:
                 wrong.append(f"{name}: #pragma once is missing")
+            # Several test files are compiled at once, and two may have helpers of the same name.
+            tests = name.endswith("_test.cc") and any(line.startswith(("TEST", "RC_GTEST")) for line in lines)
+            if tests and not any(line.startswith("namespace ") and line.endswith(f"::{path.stem} {{") for line in lines):
+                wrong.append(f"{name}: it needs a namespace of its own, evenkeel::...::{path.stem}")
         if path.suffix == ".md" and sum(line.startswith("# ") for line in lines) > 1:
             text = re.sub(r"```.*?```", "", "\n".join(lines), flags=re.S)
             if len(re.findall(r"^# ", text, flags=re.M)) != 1:

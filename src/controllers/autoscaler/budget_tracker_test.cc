@@ -4,7 +4,7 @@
 
 #include "controllers/autoscaler/scale_down_testing.h"
 
-namespace evenkeel::controllers::autoscaler {
+namespace evenkeel::controllers::autoscaler::budget_tracker_test {
 namespace {
 
 using scheduling::PodId;
@@ -54,4 +54,4 @@ TEST_F(BudgetTrackerTest, EachRemovalTakesFromEveryBudgetThatMeansThePod) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::autoscaler
+}  // namespace evenkeel::controllers::autoscaler::budget_tracker_test

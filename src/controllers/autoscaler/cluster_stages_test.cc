@@ -7,7 +7,7 @@
 #include "controllers/autoscaler/flags.h"
 #include "controllers/autoscaler/fleet_testing.h"
 
-namespace evenkeel::controllers::autoscaler {
+namespace evenkeel::controllers::autoscaler::cluster_stages_test {
 namespace {
 
 using providers::Instance;
@@ -424,4 +424,4 @@ TEST(ClusterStagesPropertiesTest, AStateThatWentThroughJsonDecidesTheSame) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::autoscaler
+}  // namespace evenkeel::controllers::autoscaler::cluster_stages_test

@@ -5,7 +5,7 @@
 #include "controllers/autoscaler/flags.h"
 #include "controllers/autoscaler/fleet_testing.h"
 
-namespace evenkeel::controllers::autoscaler {
+namespace evenkeel::controllers::autoscaler::cluster_state_test {
 namespace {
 
 using testing::Fleet;
@@ -355,4 +355,4 @@ TEST(ClusterStateTest, WrongJsonIsNamed) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::autoscaler
+}  // namespace evenkeel::controllers::autoscaler::cluster_state_test

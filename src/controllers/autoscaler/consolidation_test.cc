@@ -5,7 +5,7 @@
 #include "controllers/autoscaler/scale_down.h"
 #include "controllers/autoscaler/scale_down_testing.h"
 
-namespace evenkeel::controllers::autoscaler {
+namespace evenkeel::controllers::autoscaler::consolidation_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -198,4 +198,4 @@ TEST_F(ConsolidationTest, APlanSurvivesARestart) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::autoscaler
+}  // namespace evenkeel::controllers::autoscaler::consolidation_test

@@ -4,7 +4,7 @@
 
 #include "controllers/autoscaler/scale_down_testing.h"
 
-namespace evenkeel::controllers::autoscaler {
+namespace evenkeel::controllers::autoscaler::drainability_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -207,4 +207,4 @@ TEST_F(DrainabilityTest, ANodeIsEmptyWithPodsThatNeedNotMove) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::autoscaler
+}  // namespace evenkeel::controllers::autoscaler::drainability_test

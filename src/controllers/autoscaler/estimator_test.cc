@@ -6,7 +6,7 @@
 
 #include "controllers/autoscaler/scale_up_testing.h"
 
-namespace evenkeel::controllers::autoscaler {
+namespace evenkeel::controllers::autoscaler::estimator_test {
 namespace {
 
 using scheduling::PodId;
@@ -232,4 +232,4 @@ RC_GTEST_PROP(EstimatorProperties, ArithmeticPlacesWhatTriesPodByPodWould, ()) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::autoscaler
+}  // namespace evenkeel::controllers::autoscaler::estimator_test

@@ -4,7 +4,7 @@
 
 #include "controllers/autoscaler/scale_up_testing.h"
 
-namespace evenkeel::controllers::autoscaler {
+namespace evenkeel::controllers::autoscaler::expander_test {
 namespace {
 
 using testing::kMebibyte;
@@ -154,4 +154,4 @@ TEST_F(ExpanderTest, ChainsThatMakeNoSenseAreErrors) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::autoscaler
+}  // namespace evenkeel::controllers::autoscaler::expander_test

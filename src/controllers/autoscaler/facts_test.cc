@@ -4,7 +4,7 @@
 
 #include "scheduling/objects_testing.h"
 
-namespace evenkeel::controllers::autoscaler {
+namespace evenkeel::controllers::autoscaler::facts_test {
 namespace {
 
 using base::Json;
@@ -204,4 +204,4 @@ TEST(OwnerFactsTest, ReplicasOfAJobAreItsParallelism) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::autoscaler
+}  // namespace evenkeel::controllers::autoscaler::facts_test

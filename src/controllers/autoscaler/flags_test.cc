@@ -4,7 +4,7 @@
 
 #include "controllers/autoscaler/flag_values.h"
 
-namespace evenkeel::controllers::autoscaler {
+namespace evenkeel::controllers::autoscaler::flags_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -136,4 +136,4 @@ TEST(FlagValuesTest, ExpandersAreKnownDifferentAndRandomIsLast) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::autoscaler
+}  // namespace evenkeel::controllers::autoscaler::flags_test

@@ -12,7 +12,7 @@
 #include "providers/kubernetes_wire.h"
 #include "providers/proto/expander.grpc.pb.h"
 
-namespace evenkeel::controllers::autoscaler {
+namespace evenkeel::controllers::autoscaler::grpc_expander_test {
 namespace {
 
 using base::Json;
@@ -222,4 +222,4 @@ TEST_F(GrpcExpanderTest, FlagsThatAreWrongAreNamed) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::autoscaler
+}  // namespace evenkeel::controllers::autoscaler::grpc_expander_test

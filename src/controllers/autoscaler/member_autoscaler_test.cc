@@ -3,7 +3,7 @@
 #include "controllers/autoscaler/member_testing.h"
 #include "scheduling/reservations.h"
 
-namespace evenkeel::controllers::autoscaler {
+namespace evenkeel::controllers::autoscaler::member_autoscaler_test {
 namespace {
 
 using base::Json;
@@ -475,4 +475,4 @@ TEST_F(MemberAutoscalerTest, AGroupThatGoesWholeStaysWholeWhenOneNodeCannotGo) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::autoscaler
+}  // namespace evenkeel::controllers::autoscaler::member_autoscaler_test

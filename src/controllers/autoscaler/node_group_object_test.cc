@@ -4,7 +4,7 @@
 
 #include "base/yaml.h"
 
-namespace evenkeel::controllers::autoscaler {
+namespace evenkeel::controllers::autoscaler::node_group_object_test {
 namespace {
 
 using providers::Instance;
@@ -132,4 +132,4 @@ TEST(NodeGroupObjectTest, ANodeHasOneGroupAndANameOneObject) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::autoscaler
+}  // namespace evenkeel::controllers::autoscaler::node_group_object_test

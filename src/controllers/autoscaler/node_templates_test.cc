@@ -4,7 +4,7 @@
 
 #include "controllers/autoscaler/scale_up_testing.h"
 
-namespace evenkeel::controllers::autoscaler {
+namespace evenkeel::controllers::autoscaler::node_templates_test {
 namespace {
 
 using scheduling::NodeId;
@@ -134,4 +134,4 @@ TEST_F(NodeTemplatesTest, AnUnreadyNodeIsTheLastResort) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::autoscaler
+}  // namespace evenkeel::controllers::autoscaler::node_templates_test

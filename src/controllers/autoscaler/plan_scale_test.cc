@@ -5,7 +5,7 @@
 #include "base/yaml.h"
 #include "controllers/autoscaler/flags.h"
 
-namespace evenkeel::controllers::autoscaler {
+namespace evenkeel::controllers::autoscaler::plan_scale_test {
 namespace {
 
 using base::FindString;
@@ -39,7 +39,7 @@ std::string PodText(const std::string& name, const std::string& cpu, const std::
          ", memory: 1Gi}}}]}\n---\n";
 }
 
-class PlanScaleTest : public testing::Test {
+class PlanScaleTest : public ::testing::Test {
  protected:
   ScaleInput Input(const std::string& objects, base::Duration after) {
     ScaleInput input;
@@ -232,4 +232,4 @@ TEST_F(PlanScaleTest, ExplainsANode) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::autoscaler
+}  // namespace evenkeel::controllers::autoscaler::plan_scale_test

@@ -4,7 +4,7 @@
 
 #include "controllers/autoscaler/scale_up_testing.h"
 
-namespace evenkeel::controllers::autoscaler {
+namespace evenkeel::controllers::autoscaler::pod_filters_test {
 namespace {
 
 using scheduling::kNone;
@@ -167,4 +167,4 @@ TEST_F(PodFiltersTest, ALoopWithOnlyNewPodsWaits) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::autoscaler
+}  // namespace evenkeel::controllers::autoscaler::pod_filters_test

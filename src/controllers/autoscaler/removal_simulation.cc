@@ -47,8 +47,7 @@ void PlacementHints::Forget(NodeId from) {
 RemovalSimulation::RemovalSimulation(const ClusterView& view, const Options& options, BudgetTracker& budgets,
                                      PlacementHints& hints, scheduling::NodeSet destinations,
                                      std::span<const NodeId> candidates)
-    : view_(view),
-      snapshot_(*view.snapshot),
+    : snapshot_(*view.snapshot),
       budgets_(budgets),
       hints_(hints),
       drainability_(view, options, budgets),

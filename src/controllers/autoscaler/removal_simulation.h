@@ -81,7 +81,6 @@ class RemovalSimulation {
   void RememberStuck(scheduling::ClassId pod_class, scheduling::NodeId from);
   bool Plain(scheduling::ClassId pod_class) const;
 
-  const ClusterView& view_;
   scheduling::Snapshot& snapshot_;
   BudgetTracker& budgets_;
   PlacementHints& hints_;

@@ -4,7 +4,7 @@
 
 #include "controllers/autoscaler/scale_down_testing.h"
 
-namespace evenkeel::controllers::autoscaler {
+namespace evenkeel::controllers::autoscaler::removal_simulation_test {
 namespace {
 
 using scheduling::NodeId;
@@ -152,4 +152,4 @@ TEST_F(RemovalSimulationTest, AClassThatFitsNowhereMayStillFitOnTheNodeThatWasLe
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::autoscaler
+}  // namespace evenkeel::controllers::autoscaler::removal_simulation_test

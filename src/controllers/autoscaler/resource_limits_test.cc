@@ -4,7 +4,7 @@
 
 #include "controllers/autoscaler/scale_up_testing.h"
 
-namespace evenkeel::controllers::autoscaler {
+namespace evenkeel::controllers::autoscaler::resource_limits_test {
 namespace {
 
 using testing::MakeNode;
@@ -57,4 +57,4 @@ TEST(ResourceLimitsTest, TheFlagsMakeTheClusterWideQuota) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::autoscaler
+}  // namespace evenkeel::controllers::autoscaler::resource_limits_test

@@ -5,7 +5,7 @@
 #include "controllers/autoscaler/node_group_object.h"
 #include "scheduling/objects_testing.h"
 
-namespace evenkeel::controllers::autoscaler {
+namespace evenkeel::controllers::autoscaler::run_once_test {
 namespace {
 
 using base::Json;
@@ -17,7 +17,7 @@ using scheduling::testing::PodMaker;
 
 const base::Time kNow{std::chrono::hours(500'000)};
 
-class RunOnceTest : public testing::Test {
+class RunOnceTest : public ::testing::Test {
  protected:
   void Group(const std::string& name, int64_t max, const std::string& cpu = "4") {
     const Json object =
@@ -134,4 +134,4 @@ TEST_F(RunOnceTest, WhatIsRemovedCountsNoMore) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::autoscaler
+}  // namespace evenkeel::controllers::autoscaler::run_once_test

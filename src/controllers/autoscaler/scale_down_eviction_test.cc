@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::controllers::autoscaler {
+namespace evenkeel::controllers::autoscaler::scale_down_eviction_test {
 namespace {
 
 TEST(GroupByPriorityTest, APodBelongsToTheHighestRangeThatDoesNotBeginAboveIt) {
@@ -40,4 +40,4 @@ TEST(EvictionTest, DaemonPodsAreEvictedByAnnotationOrElseByTheFlags) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::autoscaler
+}  // namespace evenkeel::controllers::autoscaler::scale_down_eviction_test

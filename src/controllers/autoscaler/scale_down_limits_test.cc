@@ -5,7 +5,7 @@
 #include "controllers/autoscaler/scale_down_testing.h"
 #include "controllers/autoscaler/utilization.h"
 
-namespace evenkeel::controllers::autoscaler {
+namespace evenkeel::controllers::autoscaler::scale_down_limits_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -118,4 +118,4 @@ TEST(ResourcesLeftTest, GpusCountByTheirType) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::autoscaler
+}  // namespace evenkeel::controllers::autoscaler::scale_down_limits_test

@@ -6,7 +6,7 @@
 #include "controllers/autoscaler/scale_down.h"
 #include "controllers/autoscaler/scale_down_testing.h"
 
-namespace evenkeel::controllers::autoscaler {
+namespace evenkeel::controllers::autoscaler::scale_down_properties_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -210,4 +210,4 @@ RC_GTEST_PROP(ScaleDownPropertiesTest, TheOrderInWhichObjectsComeDoesNotMatter, 
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::autoscaler
+}  // namespace evenkeel::controllers::autoscaler::scale_down_properties_test

@@ -4,7 +4,7 @@
 
 #include "controllers/autoscaler/scale_down_testing.h"
 
-namespace evenkeel::controllers::autoscaler {
+namespace evenkeel::controllers::autoscaler::scale_down_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -395,4 +395,4 @@ TEST_F(ScaleDownTest, OneLineSaysWhyANodeStaysOrGoes) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::autoscaler
+}  // namespace evenkeel::controllers::autoscaler::scale_down_test

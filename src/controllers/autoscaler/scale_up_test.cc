@@ -6,7 +6,7 @@
 
 #include "controllers/autoscaler/scale_up_testing.h"
 
-namespace evenkeel::controllers::autoscaler {
+namespace evenkeel::controllers::autoscaler::scale_up_test {
 namespace {
 
 using scheduling::PodId;
@@ -467,4 +467,4 @@ RC_GTEST_PROP(ScaleUpProperties, PlansKeepMaximaAndRoomAndPlacePodsOnce, ()) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::autoscaler
+}  // namespace evenkeel::controllers::autoscaler::scale_up_test

@@ -4,7 +4,7 @@
 
 #include "controllers/autoscaler/scale_up_testing.h"
 
-namespace evenkeel::controllers::autoscaler {
+namespace evenkeel::controllers::autoscaler::similar_groups_test {
 namespace {
 
 using testing::kMebibyte;
@@ -84,4 +84,4 @@ TEST(SimilarGroupsTest, OnlyTheBalancingLabelsCountWhenThereAreSome) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::autoscaler
+}  // namespace evenkeel::controllers::autoscaler::similar_groups_test

@@ -5,7 +5,7 @@
 #include "base/yaml.h"
 #include "controllers/autoscaler/fleet_testing.h"
 
-namespace evenkeel::controllers::autoscaler {
+namespace evenkeel::controllers::autoscaler::status_report_test {
 namespace {
 
 using testing::Fleet;
@@ -201,4 +201,4 @@ TEST(StatusReportTest, InitializingSaysWhy) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::autoscaler
+}  // namespace evenkeel::controllers::autoscaler::status_report_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::controllers::autoscaler {
+namespace evenkeel::controllers::autoscaler::unneeded_nodes_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -45,4 +45,4 @@ TEST(UnneededNodesTest, TimesSurviveAsJson) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::autoscaler
+}  // namespace evenkeel::controllers::autoscaler::unneeded_nodes_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::controllers::balancer {
+namespace evenkeel::controllers::balancer::amount_text_test {
 namespace {
 
 TEST(AmountTextTest, InTheUnitOfTheMetric) {
@@ -31,4 +31,4 @@ TEST(AmountTextTest, Seconds) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer
+}  // namespace evenkeel::controllers::balancer::amount_text_test

@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "controllers/balancer/cluster_testing.h"
 
-namespace evenkeel::controllers::balancer {
+namespace evenkeel::controllers::balancer::arrangement_test {
 namespace {
 
 using testing::ClusterBuilder;
@@ -279,4 +279,4 @@ TEST_F(ArrangementOfOnePartition, StepsThatDoNotFitAreBrokenInvariants) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer
+}  // namespace evenkeel::controllers::balancer::arrangement_test

@@ -10,7 +10,7 @@ constexpr size_t kAllPairsUpTo = 512;    // eligible replicas
 constexpr size_t kBestPairs = 6;         // of a node, which are tried
 constexpr uint32_t kPartnersInCell = 6;  // looked at in the best cell
 constexpr uint32_t kPartnersBeside = 2;  // and in each of its neighbours
-constexpr size_t kFewNodes = 100;        // so many exchange until nothing is left to gain
+constexpr size_t kExchangeAll = 100;     // so many exchange until nothing is left to gain
 constexpr double kLeastGain = 1e-3;      // of the deviation, in one pass over more nodes
 constexpr int kExchangesPerNode = 4;     // before the next node's turn
 constexpr int64_t kNodesPerRefresh = 8;  // a share of them exchanges between two refreshes of slopes
@@ -254,7 +254,7 @@ int64_t BalancingExchanges::Run() {
     const double before = state_.deviation();
     const int64_t made = Pass();
     all += made;
-    const bool few = state_.cluster().nodes.size() <= kFewNodes;
+    const bool few = state_.cluster().nodes.size() <= kExchangeAll;
     if (made == 0 || (!few && before - state_.deviation() < kLeastGain * std::abs(before))) break;
   }
   return all;

@@ -3,7 +3,7 @@
 
 #include "controllers/balancer/balancing_testing.h"
 
-namespace evenkeel::controllers::balancer {
+namespace evenkeel::controllers::balancer::balancing_packing_test {
 namespace {
 
 using namespace testing;  // NOLINT(google-build-using-namespace): builders
@@ -167,4 +167,4 @@ TEST(BalancingPackingTest, F13ScopedPackingAloneDoesNotEvenOut) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer
+}  // namespace evenkeel::controllers::balancer::balancing_packing_test

@@ -4,7 +4,7 @@
 #include "controllers/balancer/balancing_testing.h"
 #include "controllers/balancer/reference_annealing_testing.h"
 
-namespace evenkeel::controllers::balancer {
+namespace evenkeel::controllers::balancer::balancing_property_test {
 namespace {
 
 using namespace testing;  // NOLINT(google-build-using-namespace): builders
@@ -137,4 +137,4 @@ TEST(BalancingPropertyTest, NoWorseThanAnnealingByServiceFabricsRules) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer
+}  // namespace evenkeel::controllers::balancer::balancing_property_test

@@ -7,7 +7,7 @@
 
 #include "controllers/balancer/balancing_testing.h"
 
-namespace evenkeel::controllers::balancer {
+namespace evenkeel::controllers::balancer::balancing_search_test {
 namespace {
 
 using namespace testing;  // NOLINT(google-build-using-namespace): builders
@@ -483,4 +483,4 @@ TEST(BalancingSearchTest, EveryActionTellsWhatItGainsAndChanges) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer
+}  // namespace evenkeel::controllers::balancer::balancing_search_test

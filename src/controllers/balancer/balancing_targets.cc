@@ -6,7 +6,7 @@
 namespace evenkeel::controllers::balancer {
 namespace {
 
-constexpr size_t kFewNodes = 96;       // up to so many are all looked at
+constexpr size_t kLookAtAll = 96;      // up to so many are all looked at
 constexpr size_t kListLength = 64;     // nodes that lack most, of each metric
 constexpr size_t kMetricLists = 5;     // metrics with such a list: those with the largest deviations
 constexpr size_t kSamplesPerList = 3;  // of which a sample has
@@ -67,7 +67,7 @@ void BalancingTargets::MakeLists(Pool& pool) {
 
 std::span<const NodeId> BalancingTargets::For(ServiceId service, NodeId from) {
   Pool& pool = PoolOf(service, state_.cluster().nodes[from].type);
-  if (pool.nodes.size() <= kFewNodes) return pool.nodes;
+  if (pool.nodes.size() <= kLookAtAll) return pool.nodes;
   if (pool.sampled_at == sample_) return pool.sample;
   if (pool.made_at < 0 || steps_ - pool.made_at >= kListAge) MakeLists(pool);
   pool.sampled_at = sample_;

@@ -4,7 +4,7 @@
 
 #include "controllers/balancer/plan_testing.h"
 
-namespace evenkeel::controllers::balancer {
+namespace evenkeel::controllers::balancer::cluster_load_test {
 namespace {
 
 using testing::InstancesText;
@@ -140,4 +140,4 @@ partitions:
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer
+}  // namespace evenkeel::controllers::balancer::cluster_load_test

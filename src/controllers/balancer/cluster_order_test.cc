@@ -4,7 +4,7 @@
 
 #include "controllers/balancer/cluster_reader.h"
 
-namespace evenkeel::controllers::balancer {
+namespace evenkeel::controllers::balancer::cluster_order_test {
 namespace {
 
 Cluster Sorted(std::string_view text) {
@@ -109,4 +109,4 @@ TEST(ClusterOrderTest, SortingTwiceChangesNothing) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer
+}  // namespace evenkeel::controllers::balancer::cluster_order_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::controllers::balancer {
+namespace evenkeel::controllers::balancer::cluster_reader_test {
 namespace {
 
 using Loads = std::vector<int64_t>;
@@ -356,4 +356,4 @@ TEST(ClusterReaderTest, ErrorsAndWarningsNameTheFileOfSeveral) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer
+}  // namespace evenkeel::controllers::balancer::cluster_reader_test

@@ -5,7 +5,7 @@
 #include "controllers/balancer/cluster_testing.h"
 #include "controllers/balancer/search_testing.h"
 
-namespace evenkeel::controllers::balancer {
+namespace evenkeel::controllers::balancer::constraint_fixes_test {
 namespace {
 
 using testing::Nodes;
@@ -300,4 +300,4 @@ TEST(ConstraintFixesTest, ViolationsNeverGetWorse) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer
+}  // namespace evenkeel::controllers::balancer::constraint_fixes_test

@@ -4,7 +4,7 @@
 
 #include "controllers/balancer/constraints_testing.h"
 
-namespace evenkeel::controllers::balancer {
+namespace evenkeel::controllers::balancer::constraints_test {
 namespace {
 
 using testing::ConstraintCase;
@@ -272,4 +272,4 @@ TEST_F(ConstraintsTest, PrioritiesDecideWhatIsLookedAt) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer
+}  // namespace evenkeel::controllers::balancer::constraints_test

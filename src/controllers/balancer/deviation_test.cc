@@ -7,7 +7,7 @@
 
 #include "controllers/balancer/cluster_testing.h"
 
-namespace evenkeel::controllers::balancer {
+namespace evenkeel::controllers::balancer::deviation_test {
 namespace {
 
 using testing::ClusterBuilder;
@@ -237,4 +237,4 @@ TEST_F(GroupScoreTest, ForeseesWhatAnyChangeDoesAndKeepsUpWithIt) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer
+}  // namespace evenkeel::controllers::balancer::deviation_test

@@ -6,7 +6,7 @@
 
 #include "controllers/balancer/constraints_testing.h"
 
-namespace evenkeel::controllers::balancer {
+namespace evenkeel::controllers::balancer::domain_rules_test {
 namespace {
 
 using testing::ConstraintCase;
@@ -185,4 +185,4 @@ TEST_F(DomainRulesTest, LightChecksLeaveDomainsAlone) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer
+}  // namespace evenkeel::controllers::balancer::domain_rules_test

@@ -4,7 +4,7 @@
 
 #include "controllers/balancer/plan_testing.h"
 
-namespace evenkeel::controllers::balancer {
+namespace evenkeel::controllers::balancer::explain_service_test {
 namespace {
 
 using base::FindArray;
@@ -174,4 +174,4 @@ TEST_F(ExplainServiceTest, OfAnExchangeEachReplicaGoesToTheOthersNode) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer
+}  // namespace evenkeel::controllers::balancer::explain_service_test

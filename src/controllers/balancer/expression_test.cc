@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace evenkeel::controllers::balancer {
+namespace evenkeel::controllers::balancer::expression_test {
 namespace {
 
 class Properties final : public PropertySource {
@@ -185,4 +185,4 @@ RC_GTEST_PROP(ExpressionTest, WhatIsPrintedParsesBackToTheSame, ()) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer
+}  // namespace evenkeel::controllers::balancer::expression_test

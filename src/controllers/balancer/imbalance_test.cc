@@ -6,7 +6,7 @@
 
 #include "controllers/balancer/cluster_testing.h"
 
-namespace evenkeel::controllers::balancer {
+namespace evenkeel::controllers::balancer::imbalance_test {
 namespace {
 
 using testing::ClusterBuilder;
@@ -310,4 +310,4 @@ TEST(ImbalanceTest, WithNodeTypesAServicesOwnLoadsAreTestedOnEachType) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer
+}  // namespace evenkeel::controllers::balancer::imbalance_test

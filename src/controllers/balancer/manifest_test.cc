@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::controllers::balancer {
+namespace evenkeel::controllers::balancer::manifest_test {
 namespace {
 
 Manifest Read(std::string_view text) {
@@ -336,4 +336,4 @@ TEST(ManifestTest, OtherNamesThatNobodyHasAreWarnings) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer
+}  // namespace evenkeel::controllers::balancer::manifest_test

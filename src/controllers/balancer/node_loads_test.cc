@@ -6,7 +6,7 @@
 
 #include "controllers/balancer/cluster_testing.h"
 
-namespace evenkeel::controllers::balancer {
+namespace evenkeel::controllers::balancer::node_loads_test {
 namespace {
 
 using testing::ClusterBuilder;
@@ -194,4 +194,4 @@ TEST(NodeLoadsTest, DroppedReplicasWeighNothing) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer
+}  // namespace evenkeel::controllers::balancer::node_loads_test

@@ -5,7 +5,7 @@
 #include "controllers/balancer/cluster_testing.h"
 #include "controllers/balancer/imbalance.h"
 
-namespace evenkeel::controllers::balancer {
+namespace evenkeel::controllers::balancer::packing_test {
 namespace {
 
 using testing::ClusterBuilder;
@@ -218,4 +218,4 @@ TEST(PackingTest, AimsFollowTheStrategyOnlyOfScopedMetrics) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer
+}  // namespace evenkeel::controllers::balancer::packing_test

@@ -6,7 +6,7 @@
 
 #include "controllers/balancer/phase_machine_testing.h"
 
-namespace evenkeel::controllers::balancer {
+namespace evenkeel::controllers::balancer::phase_machine_test {
 namespace {
 
 using testing::PhaseMachineFixture;
@@ -397,4 +397,4 @@ TEST_F(PhaseMachineTest, NextRefreshIsWhenTheFirstStageIsDue) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer
+}  // namespace evenkeel::controllers::balancer::phase_machine_test

@@ -3,7 +3,7 @@
 
 #include "controllers/balancer/phase_machine_testing.h"
 
-namespace evenkeel::controllers::balancer {
+namespace evenkeel::controllers::balancer::phase_node_types_test {
 namespace {
 
 using testing::PhaseMachineFixture;
@@ -83,4 +83,4 @@ TEST_F(PhaseNodeTypesTest, LookingAtBalancedOrUnchangedNodeTypesDoesNotPauseThem
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer
+}  // namespace evenkeel::controllers::balancer::phase_node_types_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::controllers::balancer {
+namespace evenkeel::controllers::balancer::phase_state_test {
 namespace {
 
 TEST(PhaseStateTest, SurvivesAsJson) {
@@ -55,4 +55,4 @@ TEST(PhaseStateTest, RefusesWhatItCannotBe) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer
+}  // namespace evenkeel::controllers::balancer::phase_state_test

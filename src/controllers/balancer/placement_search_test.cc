@@ -5,7 +5,7 @@
 #include "controllers/balancer/cluster_testing.h"
 #include "controllers/balancer/search_testing.h"
 
-namespace evenkeel::controllers::balancer {
+namespace evenkeel::controllers::balancer::placement_search_test {
 namespace {
 
 using testing::Nodes;
@@ -261,4 +261,4 @@ TEST(PlacementSearchTest, NothingGetsWorseAndEverythingIsExplained) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer
+}  // namespace evenkeel::controllers::balancer::placement_search_test

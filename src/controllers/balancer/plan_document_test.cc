@@ -3,7 +3,7 @@
 
 #include "controllers/balancer/plan_testing.h"
 
-namespace evenkeel::controllers::balancer {
+namespace evenkeel::controllers::balancer::plan_document_test {
 namespace {
 
 using testing::InstancesText;
@@ -327,4 +327,4 @@ partitions:
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer
+}  // namespace evenkeel::controllers::balancer::plan_document_test

@@ -4,7 +4,7 @@
 
 #include "controllers/balancer/plan_testing.h"
 
-namespace evenkeel::controllers::balancer {
+namespace evenkeel::controllers::balancer::plan_json_test {
 namespace {
 
 using testing::InstancesText;
@@ -89,4 +89,4 @@ TEST_F(PlanJsonTest, ViolationsAndNewReplicasNameWhatThereIs) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer
+}  // namespace evenkeel::controllers::balancer::plan_json_test

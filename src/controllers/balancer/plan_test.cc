@@ -7,7 +7,7 @@
 #include "controllers/balancer/plan_json.h"
 #include "controllers/balancer/plan_testing.h"
 
-namespace evenkeel::controllers::balancer {
+namespace evenkeel::controllers::balancer::plan_test {
 namespace {
 
 using testing::InstancesText;
@@ -343,4 +343,4 @@ TEST_F(PlanTest, EnergyNeverRisesInBalancing) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer
+}  // namespace evenkeel::controllers::balancer::plan_test

@@ -3,7 +3,7 @@
 #include "controllers/balancer/cluster_testing.h"
 #include "controllers/balancer/plan.h"
 
-namespace evenkeel::controllers::balancer {
+namespace evenkeel::controllers::balancer::planner_memory_test {
 namespace {
 
 using testing::ClusterBuilder;
@@ -70,4 +70,4 @@ TEST(PlannerMemoryTest, NotesWhatTheClusterSaysHasChanged) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer
+}  // namespace evenkeel::controllers::balancer::planner_memory_test

@@ -4,7 +4,7 @@
 #include "controllers/balancer/constraints.h"
 #include "controllers/balancer/constraints_testing.h"
 
-namespace evenkeel::controllers::balancer {
+namespace evenkeel::controllers::balancer::related_constraints_test {
 namespace {
 
 using testing::ConstraintCase;
@@ -205,4 +205,4 @@ TEST_F(AffinityTest, ChildrenWithoutAParentArePlacedIfSettingsSaySo) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer
+}  // namespace evenkeel::controllers::balancer::related_constraints_test

@@ -7,7 +7,7 @@
 #include "controllers/balancer/cluster_reader.h"
 #include "controllers/balancer/cluster_testing.h"
 
-namespace evenkeel::controllers::balancer {
+namespace evenkeel::controllers::balancer::service_groups_test {
 namespace {
 
 using testing::ClusterBuilder;
@@ -212,4 +212,4 @@ TEST(ServiceGroupsTest, BothPartsOfASplitRememberWhatTheWholeDid) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer
+}  // namespace evenkeel::controllers::balancer::service_groups_test

@@ -4,7 +4,7 @@
 
 #include "controllers/balancer/messages.h"
 
-namespace evenkeel::controllers::balancer {
+namespace evenkeel::controllers::balancer::settings_test {
 namespace {
 
 constexpr auto kCluster = BalancingMode::kCluster;
@@ -189,4 +189,4 @@ TEST(MessagesTest, NearestNameIsTheFirstOfTheNearest) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer
+}  // namespace evenkeel::controllers::balancer::settings_test

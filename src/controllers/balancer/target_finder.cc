@@ -10,7 +10,7 @@ namespace {
 // So many of the best ranked nodes are looked at exactly. Ranks leave out what a service's own replicas carry, so with few
 // nodes all of them are.
 constexpr size_t kShortList = 8;
-constexpr size_t kFewNodes = 64;
+constexpr size_t kCompareAll = 64;
 // Of more nodes only some are ranked: the best of each metric and of all together, found anew after so many questions. A
 // question leads to one step at most, so of those that were best for a metric at least half still are.
 constexpr size_t kVeryManyNodes = 4096;
@@ -200,7 +200,7 @@ bool TargetFinder::ConsiderBest(const Constraints& constraints, ReplicaId replic
 std::vector<Target> TargetFinder::Best(const Constraints& constraints, ReplicaId replica, Role role, size_t most,
                                        const Accept& accept) {
   const Candidates& candidates = CandidatesOf(arrangement_.ServiceOf(replica));
-  const size_t keep = std::max(candidates.all.size() <= kFewNodes ? kFewNodes : kShortList, most);
+  const size_t keep = std::max(candidates.all.size() <= kCompareAll ? kCompareAll : kShortList, most);
   std::vector<Target> found;
   if (!candidates.few.empty()) {
     Rank(constraints, replica, role, candidates.few);
@@ -210,7 +210,7 @@ std::vector<Target> TargetFinder::Best(const Constraints& constraints, ReplicaId
     found.clear();
     Rank(constraints, replica, role, {});
     const bool were_more = ConsiderBest(constraints, replica, role, candidates.all, keep, accept, found);
-    if (found.size() < most && were_more && candidates.all.size() > kFewNodes) {
+    if (found.size() < most && were_more && candidates.all.size() > kCompareAll) {
       found.clear();
       ScanAll(constraints, replica, role, keep, accept, found);
     }

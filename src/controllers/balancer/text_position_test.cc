@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::controllers::balancer {
+namespace evenkeel::controllers::balancer::text_position_test {
 namespace {
 
 std::string At(std::string_view text, TextSyntax syntax, const ValuePath& path) {
@@ -47,4 +47,4 @@ TEST(TextPositionTest, SpotsOfJsonFollowItsStructure) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer
+}  // namespace evenkeel::controllers::balancer::text_position_test

@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 
-namespace evenkeel::controllers::balancer {
+namespace evenkeel::controllers::balancer::throttles_test {
 namespace {
 
 using enum Movement::Phase;
@@ -201,4 +201,4 @@ TEST(MovementThrottlesTest, AreMadeOfTheMovementsThatAStateTellsOf) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer
+}  // namespace evenkeel::controllers::balancer::throttles_test

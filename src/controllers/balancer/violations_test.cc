@@ -4,7 +4,7 @@
 #include "controllers/balancer/constraints.h"
 #include "controllers/balancer/constraints_testing.h"
 
-namespace evenkeel::controllers::balancer {
+namespace evenkeel::controllers::balancer::violations_test {
 namespace {
 
 using testing::RandomCluster;
@@ -168,4 +168,4 @@ TEST(ViolationsTest, ComeInTheOrderOfPriorityConstraintNodeAndPartition) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer
+}  // namespace evenkeel::controllers::balancer::violations_test

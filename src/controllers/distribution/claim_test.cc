@@ -4,7 +4,7 @@
 
 #include "client/fake_client.h"
 
-namespace evenkeel::controllers::distribution {
+namespace evenkeel::controllers::distribution::claim_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -268,4 +268,4 @@ TEST_F(ClaimTest, ReleasesWhatItHoldsAndOnlyThat) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::distribution
+}  // namespace evenkeel::controllers::distribution::claim_test

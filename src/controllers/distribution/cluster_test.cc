@@ -4,7 +4,7 @@
 
 #include "base/hash.h"
 
-namespace evenkeel::controllers::distribution {
+namespace evenkeel::controllers::distribution::cluster_test {
 namespace {
 
 using Data = std::map<std::string, std::string>;
@@ -271,4 +271,4 @@ TEST(MergeClustersTest, AddsTheLocalClusterUnlessASecretNamesIt) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::distribution
+}  // namespace evenkeel::controllers::distribution::cluster_test

@@ -2,7 +2,7 @@
 
 #include "controllers/distribution/distributor_fixture.h"
 
-namespace evenkeel::controllers::distribution {
+namespace evenkeel::controllers::distribution::compatible_distributor_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -333,4 +333,4 @@ TEST_F(DistributorShareTest, TheSameSeedGivesTheSameRun) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::distribution
+}  // namespace evenkeel::controllers::distribution::compatible_distributor_test

@@ -1,7 +1,7 @@
 // What the Distributor does when the hub, a member or somebody's hand goes wrong.
 #include "controllers/distribution/distributor_fixture.h"
 
-namespace evenkeel::controllers::distribution {
+namespace evenkeel::controllers::distribution::compatible_faults_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -302,4 +302,4 @@ TEST_F(DistributorFaultsTest, StopsCleanlyWhileTheHubIsAway) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::distribution
+}  // namespace evenkeel::controllers::distribution::compatible_faults_test

@@ -4,7 +4,7 @@
 #include "client/fenced_client.h"
 #include "controllers/distribution/distributor_fixture.h"
 
-namespace evenkeel::controllers::distribution {
+namespace evenkeel::controllers::distribution::coordinated_distributor_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -304,4 +304,4 @@ TEST_F(CoordinatedTest, FallsQuiet) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::distribution
+}  // namespace evenkeel::controllers::distribution::coordinated_distributor_test

@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "client/fake_client.h"
 
-namespace evenkeel::controllers::distribution {
+namespace evenkeel::controllers::distribution::fleet_view_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -168,4 +168,4 @@ TEST_F(FleetViewTest, NamesTheClustersThereAreWhenOneIsUnknown) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::distribution
+}  // namespace evenkeel::controllers::distribution::fleet_view_test

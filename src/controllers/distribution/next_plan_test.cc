@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::controllers::distribution {
+namespace evenkeel::controllers::distribution::next_plan_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -233,4 +233,4 @@ TEST_F(NextPlanTest, DecodingKeepsWhatIsSoundOfAMeddledPlan) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::distribution
+}  // namespace evenkeel::controllers::distribution::next_plan_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::controllers::distribution {
+namespace evenkeel::controllers::distribution::options_test {
 namespace {
 
 using Environment = std::map<std::string, std::string>;
@@ -87,4 +87,4 @@ TEST(QuirksTest, AreSwitchedByName) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::distribution
+}  // namespace evenkeel::controllers::distribution::options_test

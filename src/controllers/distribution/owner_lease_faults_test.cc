@@ -1,7 +1,7 @@
 // The Lease of a member's owner when things fail: pauses, outages, lost answers, conflicts, people who edit.
 #include "controllers/distribution/owner_lease_fixture.h"
 
-namespace evenkeel::controllers::distribution {
+namespace evenkeel::controllers::distribution::owner_lease_faults_test {
 namespace {
 
 using base::Code;
@@ -405,4 +405,4 @@ TEST_F(OwnerLeaseFaultsTest, WithoutTheRightToWatchItWorksByReading) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::distribution
+}  // namespace evenkeel::controllers::distribution::owner_lease_faults_test

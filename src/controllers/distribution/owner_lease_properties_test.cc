@@ -3,7 +3,7 @@
 // again the owner by the plan has it.
 #include "controllers/distribution/owner_lease_fixture.h"
 
-namespace evenkeel::controllers::distribution {
+namespace evenkeel::controllers::distribution::owner_lease_properties_test {
 namespace {
 
 using base::Duration;
@@ -24,7 +24,7 @@ class Turmoil {
       const bool wait = random_.Chance(0.7);
       // A plan reaches everybody in its own time.
       Later(*party, random_.Between(Duration(0s), Duration(3s)),
-            [party = party.get(), role, wait, epoch = epoch_] { party->lease->Wish({role, epoch, wait}); });
+            [to = party.get(), role, wait, epoch = epoch_] { to->lease->Wish({role, epoch, wait}); });
     }
   }
 
@@ -112,4 +112,4 @@ TEST_F(OwnerLeasePropertiesTest, InAnyTurmoilAtMostOneFenceIsOpenAndEpochsGrow) 
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::distribution
+}  // namespace evenkeel::controllers::distribution::owner_lease_properties_test

@@ -2,7 +2,7 @@
 
 #include "controllers/distribution/owner_lease_fixture.h"
 
-namespace evenkeel::controllers::distribution {
+namespace evenkeel::controllers::distribution::owner_lease_test {
 namespace {
 
 using base::Code;
@@ -330,4 +330,4 @@ TEST_F(OwnerLeaseTest, MayBeDestroyedFromWithinACallback) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::distribution
+}  // namespace evenkeel::controllers::distribution::owner_lease_test

@@ -5,7 +5,7 @@
 #include "base/executor.h"
 #include "controllers/distribution/published_plan.h"
 
-namespace evenkeel::controllers::distribution {
+namespace evenkeel::controllers::distribution::replica_view_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -123,4 +123,4 @@ TEST_F(ReplicaViewTest, ADeletedLeaseIsGoneAtOnceAndLeavingIsSeen) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::distribution
+}  // namespace evenkeel::controllers::distribution::replica_view_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::controllers::distribution {
+namespace evenkeel::controllers::distribution::shard_mapping_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -170,4 +170,4 @@ TEST(RepairTest, FindsAndMendsNumbersThatWouldOrphanClusters) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::distribution
+}  // namespace evenkeel::controllers::distribution::shard_mapping_test

@@ -4,7 +4,7 @@
 
 #include "base/hash.h"
 
-namespace evenkeel::controllers::distribution {
+namespace evenkeel::controllers::distribution::shard_plan_test {
 namespace {
 
 using base::Json;
@@ -112,4 +112,4 @@ TEST(ShardPlanInputTest, KnowsArgoCdsSwitchForTheLocalCluster) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::distribution
+}  // namespace evenkeel::controllers::distribution::shard_plan_test

@@ -5,7 +5,7 @@
 #include "controllers/distribution/shard_mapping.h"
 #include "controllers/distribution/sharding.h"
 
-namespace evenkeel::controllers::distribution {
+namespace evenkeel::controllers::distribution::shard_properties_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -160,4 +160,4 @@ TEST_F(CacheVectorsTest, ShardOfTheResourceIsNotChanged) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::distribution
+}  // namespace evenkeel::controllers::distribution::shard_properties_test

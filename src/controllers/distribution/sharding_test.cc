@@ -4,7 +4,7 @@
 
 #include "base/hash.h"
 
-namespace evenkeel::controllers::distribution {
+namespace evenkeel::controllers::distribution::sharding_test {
 namespace {
 
 Cluster MakeCluster(const std::string& id, std::optional<int64_t> shard = std::nullopt) {
@@ -334,4 +334,4 @@ TEST(CountApplicationsTest, CountsByDestinationServerAsWritten) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::distribution
+}  // namespace evenkeel::controllers::distribution::sharding_test

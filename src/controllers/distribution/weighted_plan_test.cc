@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::controllers::distribution {
+namespace evenkeel::controllers::distribution::weighted_plan_test {
 namespace {
 
 using Reason = WeightedMove::Reason;
@@ -493,4 +493,4 @@ TEST(MeasuredWeightTest, AddsUpAndRoundsToTwoDigits) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::distribution
+}  // namespace evenkeel::controllers::distribution::weighted_plan_test

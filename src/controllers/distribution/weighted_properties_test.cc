@@ -8,7 +8,7 @@
 #include "base/random.h"
 #include "controllers/distribution/weighted_plan.h"
 
-namespace evenkeel::controllers::distribution {
+namespace evenkeel::controllers::distribution::weighted_properties_test {
 namespace {
 
 using Reason = WeightedMove::Reason;
@@ -486,4 +486,4 @@ TEST(WeightedPropertiesTest, WhatWaitsIsDoneByLaterPlansAndNothingWaitsInVain) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::distribution
+}  // namespace evenkeel::controllers::distribution::weighted_properties_test

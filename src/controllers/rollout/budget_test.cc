@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::controllers::rollout {
+namespace evenkeel::controllers::rollout::budget_test {
 namespace {
 
 struct BudgetRow {
@@ -40,4 +40,4 @@ TEST(BudgetTest, MajoritiesIntersectWhereOneMemberComesOrGoes) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout
+}  // namespace evenkeel::controllers::rollout::budget_test

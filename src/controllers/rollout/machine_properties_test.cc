@@ -5,7 +5,7 @@
 #include "base/random.h"
 #include "controllers/rollout/machine.h"
 
-namespace evenkeel::controllers::rollout {
+namespace evenkeel::controllers::rollout::machine_properties_test {
 namespace {
 
 constexpr base::Duration kDeadline = std::chrono::minutes(10);
@@ -193,4 +193,4 @@ TEST(MachinePropertiesTest, OnceEverythingIsWellTheWishIsReachedInTwoStepsPerClu
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout
+}  // namespace evenkeel::controllers::rollout::machine_properties_test

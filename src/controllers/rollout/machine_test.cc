@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::controllers::rollout {
+namespace evenkeel::controllers::rollout::machine_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -10,7 +10,7 @@ using Names = std::vector<std::string>;
 
 const base::Time kStart{std::chrono::seconds(1'767'225'600)};
 
-class MachineTest : public testing::Test {
+class MachineTest : public ::testing::Test {
  protected:
   MachineTest() {
     situation_.now = kStart;
@@ -455,4 +455,4 @@ TEST_F(MachineTest, AnotherUidIsAnotherTarget) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout
+}  // namespace evenkeel::controllers::rollout::machine_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::controllers::rollout {
+namespace evenkeel::controllers::rollout::record_test {
 namespace {
 
 using base::Json;
@@ -99,4 +99,4 @@ TEST(RecordTest, HandEditedOnesAreRefusedWithTheFieldAndTheReason) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout
+}  // namespace evenkeel::controllers::rollout::record_test

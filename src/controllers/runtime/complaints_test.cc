@@ -4,7 +4,7 @@
 
 #include "base/executor.h"
 
-namespace evenkeel::controllers::runtime {
+namespace evenkeel::controllers::runtime::complaints_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -25,4 +25,4 @@ TEST(ComplaintsTest, EachIsToldAtOnceThenOnceAMinute) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::runtime
+}  // namespace evenkeel::controllers::runtime::complaints_test

@@ -5,7 +5,7 @@
 #include "client/fake_client.h"
 #include "client/informer.h"
 
-namespace evenkeel::controllers::runtime {
+namespace evenkeel::controllers::runtime::controller_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -120,4 +120,4 @@ TEST_F(ControllerTest, StopsForGood) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::runtime
+}  // namespace evenkeel::controllers::runtime::controller_test

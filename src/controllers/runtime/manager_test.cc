@@ -4,7 +4,7 @@
 
 #include "client/fake_client.h"
 
-namespace evenkeel::controllers::runtime {
+namespace evenkeel::controllers::runtime::manager_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -120,4 +120,4 @@ TEST_F(ManagerTest, StopsWhatRunsWhenDestroyed) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::runtime
+}  // namespace evenkeel::controllers::runtime::manager_test

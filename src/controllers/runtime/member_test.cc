@@ -4,7 +4,7 @@
 
 #include "client/fake_client.h"
 
-namespace evenkeel::controllers::runtime {
+namespace evenkeel::controllers::runtime::member_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -109,4 +109,4 @@ TEST_F(MemberTest, MayEndBeforeItBegan) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::runtime
+}  // namespace evenkeel::controllers::runtime::member_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::controllers::runtime {
+namespace evenkeel::controllers::runtime::work_queue_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -98,4 +98,4 @@ TEST_F(WorkQueueTest, DoesNothingAfterStop) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::runtime
+}  // namespace evenkeel::controllers::runtime::work_queue_test

@@ -1,7 +1,7 @@
 #include "embedded/apiserver/api_test_support.h"
 #include "kube/object.h"
 
-namespace evenkeel::embedded::apiserver {
+namespace evenkeel::embedded::apiserver::api_test {
 namespace {
 
 using base::Code;
@@ -392,4 +392,4 @@ TEST_F(ApiTest, DeletesACollectionBySelector) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::apiserver
+}  // namespace evenkeel::embedded::apiserver::api_test

@@ -2,7 +2,7 @@
 #include "embedded/apiserver/managed_fields.h"
 #include "kube/object.h"
 
-namespace evenkeel::embedded::apiserver {
+namespace evenkeel::embedded::apiserver::apply_test {
 namespace {
 
 using base::Code;
@@ -163,4 +163,4 @@ TEST(ManagedFieldsTest, FieldSetsSurviveTheirJsonForm) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::apiserver
+}  // namespace evenkeel::embedded::apiserver::apply_test

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/yaml.h"
 
-namespace evenkeel::embedded::apiserver {
+namespace evenkeel::embedded::apiserver::audit_log_test {
 namespace {
 
 using base::Json;
@@ -255,4 +255,4 @@ TEST_F(AuditLogTest, KeepsTheLinesOfEachObjectInOrderUnderLoad) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::apiserver
+}  // namespace evenkeel::embedded::apiserver::audit_log_test

@@ -5,7 +5,7 @@
 #include "embedded/apiserver/api_test_support.h"
 #include "embedded/apiserver/audit_log.h"
 
-namespace evenkeel::embedded::apiserver {
+namespace evenkeel::embedded::apiserver::audit_test {
 namespace {
 
 using base::Json;
@@ -191,4 +191,4 @@ TEST_F(AuditTest, ChangesNothingElse) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::apiserver
+}  // namespace evenkeel::embedded::apiserver::audit_test

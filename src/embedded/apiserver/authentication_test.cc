@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::embedded::apiserver {
+namespace evenkeel::embedded::apiserver::authentication_test {
 namespace {
 
 using base::Code;
@@ -105,4 +105,4 @@ TEST(AuthenticatingHandlerTest, OpensOnlyHealthAndVersionToEverybody) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::apiserver
+}  // namespace evenkeel::embedded::apiserver::authentication_test

@@ -4,7 +4,7 @@
 
 #include "embedded/store/memory_store.h"
 
-namespace evenkeel::embedded::apiserver {
+namespace evenkeel::embedded::apiserver::compactor_test {
 namespace {
 
 TEST(CompactorTest, KeepsLittleMoreThanFiveMinutesOfHistory) {
@@ -26,4 +26,4 @@ TEST(CompactorTest, KeepsLittleMoreThanFiveMinutesOfHistory) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::apiserver
+}  // namespace evenkeel::embedded::apiserver::compactor_test

@@ -2,7 +2,7 @@
 #include "embedded/apiserver/table.h"
 #include "kube/object.h"
 
-namespace evenkeel::embedded::apiserver {
+namespace evenkeel::embedded::apiserver::crd_test {
 namespace {
 
 using base::Code;
@@ -176,4 +176,4 @@ TEST(JsonPathTest, FindsWhatPrinterColumnsName) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::apiserver
+}  // namespace evenkeel::embedded::apiserver::crd_test

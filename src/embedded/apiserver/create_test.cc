@@ -2,7 +2,7 @@
 #include "embedded/apiserver/api_test_support.h"
 #include "kube/object.h"
 
-namespace evenkeel::embedded::apiserver {
+namespace evenkeel::embedded::apiserver::create_test {
 namespace {
 
 using base::Json;
@@ -107,4 +107,4 @@ TEST_F(CreateTest, StoresNumbersAsGoWritesThem) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::apiserver
+}  // namespace evenkeel::embedded::apiserver::create_test

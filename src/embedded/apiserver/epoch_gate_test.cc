@@ -9,7 +9,7 @@
 #include "embedded/apiserver/http_testing.h"
 #include "embedded/store/sqlite_store.h"
 
-namespace evenkeel::embedded::apiserver {
+namespace evenkeel::embedded::apiserver::epoch_gate_test {
 namespace {
 
 using base::Code;
@@ -447,4 +447,4 @@ TEST_F(EpochHeaderTest, ComesOverTheWireFromAClientWithThatHeader) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::apiserver
+}  // namespace evenkeel::embedded::apiserver::epoch_gate_test

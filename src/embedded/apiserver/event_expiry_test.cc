@@ -4,12 +4,12 @@
 
 #include "embedded/store/memory_store.h"
 
-namespace evenkeel::embedded::apiserver {
+namespace evenkeel::embedded::apiserver::event_expiry_test {
 namespace {
 
 constexpr char kPrefix[] = "/registry/core/events/";
 
-class EventExpiryTest : public testing::Test {
+class EventExpiryTest : public ::testing::Test {
  protected:
   void Write(const std::string& key) {
     ASSERT_TRUE(store_->CommitAndWait({.key = key, .value = std::make_shared<const std::string>("{}")}));
@@ -64,4 +64,4 @@ TEST_F(EventExpiryTest, KeepsOnlyTheYoungOfMoreThanSome) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::apiserver
+}  // namespace evenkeel::embedded::apiserver::event_expiry_test

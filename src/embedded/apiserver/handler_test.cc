@@ -2,7 +2,7 @@
 #include "embedded/apiserver/request_info.h"
 #include "kube/object.h"
 
-namespace evenkeel::embedded::apiserver {
+namespace evenkeel::embedded::apiserver::handler_test {
 namespace {
 
 using base::Json;
@@ -242,4 +242,4 @@ TEST(RequestInfoTest, TakesPathsApart) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::apiserver
+}  // namespace evenkeel::embedded::apiserver::handler_test

@@ -17,7 +17,7 @@
 #include "embedded/apiserver/http_error.h"
 #include "embedded/apiserver/http_testing.h"
 
-namespace evenkeel::embedded::apiserver {
+namespace evenkeel::embedded::apiserver::http_client_test {
 namespace {
 
 using base::Code;
@@ -591,4 +591,4 @@ TEST(HttpWatchTest, EndsWhenTheServerStops) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::apiserver
+}  // namespace evenkeel::embedded::apiserver::http_client_test

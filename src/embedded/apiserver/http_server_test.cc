@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "embedded/apiserver/http_testing.h"
 
-namespace evenkeel::embedded::apiserver {
+namespace evenkeel::embedded::apiserver::http_server_test {
 namespace {
 
 using testing::Eventually;
@@ -371,4 +371,4 @@ TEST(HttpServerTest, RefusesCertificatesThatAreNone) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::apiserver
+}  // namespace evenkeel::embedded::apiserver::http_server_test

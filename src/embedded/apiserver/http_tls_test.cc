@@ -8,7 +8,7 @@
 
 #include "embedded/apiserver/http_testing.h"
 
-namespace evenkeel::embedded::apiserver {
+namespace evenkeel::embedded::apiserver::http_tls_test {
 namespace {
 
 using client::TlsContext;
@@ -64,4 +64,4 @@ TEST(TlsContextTest, ResumesTheSessionOfAConnectionThatHasGone) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::apiserver
+}  // namespace evenkeel::embedded::apiserver::http_tls_test

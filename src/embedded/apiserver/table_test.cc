@@ -2,7 +2,7 @@
 
 #include "embedded/apiserver/api_test_support.h"
 
-namespace evenkeel::embedded::apiserver {
+namespace evenkeel::embedded::apiserver::table_test {
 namespace {
 
 using base::Json;
@@ -111,4 +111,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& one) { return one.param.name; });
 
 }  // namespace
-}  // namespace evenkeel::embedded::apiserver
+}  // namespace evenkeel::embedded::apiserver::table_test

@@ -3,7 +3,7 @@
 #include "base/hash.h"
 #include "embedded/apiserver/api_test_support.h"
 
-namespace evenkeel::embedded::apiserver {
+namespace evenkeel::embedded::apiserver::validating_webhooks_test {
 namespace {
 
 using base::FindString;
@@ -174,4 +174,4 @@ TEST(PostToWebhookTest, OnlySecureAddressesAreAsked) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::apiserver
+}  // namespace evenkeel::embedded::apiserver::validating_webhooks_test

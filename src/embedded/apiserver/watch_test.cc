@@ -1,7 +1,7 @@
 #include "embedded/apiserver/api_test_support.h"
 #include "kube/object.h"
 
-namespace evenkeel::embedded::apiserver {
+namespace evenkeel::embedded::apiserver::watch_test {
 namespace {
 
 using base::Json;
@@ -143,4 +143,4 @@ TEST_F(WatchTest, DeliversToInProcessClientsWithinTheWrite) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::apiserver
+}  // namespace evenkeel::embedded::apiserver::watch_test

@@ -10,7 +10,7 @@
 #include "embedded/store/memory_store.h"
 #include "kube/object.h"
 
-namespace evenkeel::embedded::cloud {
+namespace evenkeel::embedded::cloud::cloud_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -369,4 +369,4 @@ TEST(CloudAddressTest, NodesOfAllClustersHaveTheirOwn) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::cloud
+}  // namespace evenkeel::embedded::cloud::cloud_test

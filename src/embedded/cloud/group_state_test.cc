@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::embedded::cloud {
+namespace evenkeel::embedded::cloud::group_state_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -204,4 +204,4 @@ TEST(InstanceIdTest, NamesItsGroup) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::cloud
+}  // namespace evenkeel::embedded::cloud::group_state_test

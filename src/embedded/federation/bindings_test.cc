@@ -7,7 +7,7 @@
 #include "embedded/federation/native_interpreter.h"
 
 // Numbers (B01, A01 ...) are those of cases that Karmada's own tests have.
-namespace evenkeel::embedded::federation {
+namespace evenkeel::embedded::federation::bindings_test {
 namespace {
 
 using base::Json;
@@ -157,7 +157,7 @@ TEST(NativeInterpreterTest, ReplicasRequestsAndWhatMembersKeep) {
   EXPECT_EQ(base::CanonicalText(service), R"({"apiVersion":"v1","kind":"Service","spec":{"clusterIP":"10.0.0.1"}})");
 }
 
-class ScheduleTest : public testing::Test {
+class ScheduleTest : public ::testing::Test {
  protected:
   std::string Schedule(const std::string& spec) {
     std::vector<const Json*> pointers;
@@ -236,4 +236,4 @@ TEST_F(ScheduleTest, DynamicDivisionStaysUnlessSomebodyAsks) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::federation
+}  // namespace evenkeel::embedded::federation::bindings_test

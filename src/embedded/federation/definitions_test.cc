@@ -8,13 +8,13 @@
 #include "embedded/store/memory_store.h"
 #include "kube/karmada.h"
 
-namespace evenkeel::embedded::federation {
+namespace evenkeel::embedded::federation::definitions_test {
 namespace {
 
 using base::Json;
 namespace karmada = kube::karmada;
 
-class DefinitionsTest : public testing::Test {
+class DefinitionsTest : public ::testing::Test {
  protected:
   DefinitionsTest() : store_(store::NewMemoryStore()), api_(Options()) {
     EXPECT_TRUE(api_.Start());
@@ -132,4 +132,4 @@ spec:
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::federation
+}  // namespace evenkeel::embedded::federation::definitions_test

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 // Numbers (D01 ...) are those of cases that Karmada's own tests have, or that follow from its rules.
-namespace evenkeel::embedded::federation {
+namespace evenkeel::embedded::federation::division_test {
 namespace {
 
 using Counts = std::vector<int64_t>;
@@ -188,4 +188,4 @@ TEST(DivideTest, D54AndD55TiersOverflow) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::federation
+}  // namespace evenkeel::embedded::federation::division_test

@@ -7,7 +7,7 @@
 #include "embedded/apiserver/http_testing.h"
 
 // Numbers (I01 ...) are those of cases that Karmada's own tests have.
-namespace evenkeel::embedded::federation {
+namespace evenkeel::embedded::federation::interpreter_test {
 namespace {
 
 using base::Json;
@@ -111,7 +111,7 @@ TEST(InterpreterProtocolTest, WhatIsAskedHasTheShapeThatWebhooksExpect) {
 }
 
 /// Interprets the kind Engine by a webhook that answers what it is told to, and notes what it was asked.
-class HookedInterpreterTest : public testing::Test {
+class HookedInterpreterTest : public ::testing::Test {
  protected:
   HookedInterpreterTest()
       : interpreter_([this](const Json&, const Json& context) -> base::Result<Json> {
@@ -209,7 +209,7 @@ TEST_F(HookedInterpreterTest, AHookThatIsAwayOrAnswersNonsenseIsAnErrorAndNeverA
 }
 
 // A webhook as others write them: over TLS, what it gets is checked and answered.
-class HttpsTransportTest : public testing::Test {
+class HttpsTransportTest : public ::testing::Test {
  protected:
   HttpsTransportTest()
       : handler_([this](apiserver::HttpRequest request, std::unique_ptr<apiserver::Responder> responder) {
@@ -263,4 +263,4 @@ TEST_F(HttpsTransportTest, WhatIsNoAnswerIsAnError) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::federation
+}  // namespace evenkeel::embedded::federation::interpreter_test

@@ -7,7 +7,7 @@
 #include "embedded/federation/validation.h"
 
 // Numbers (O01 ...) are those of cases that Karmada's own tests have, or that follow from its rules.
-namespace evenkeel::embedded::federation {
+namespace evenkeel::embedded::federation::overrides_test {
 namespace {
 
 using base::Json;
@@ -248,4 +248,4 @@ TEST(ValidationTest, Interpreters) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::federation
+}  // namespace evenkeel::embedded::federation::overrides_test

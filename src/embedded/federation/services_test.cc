@@ -7,7 +7,7 @@
 #include "embedded/federation/native_interpreter.h"
 #include "kube/object.h"
 
-namespace evenkeel::embedded::federation {
+namespace evenkeel::embedded::federation::services_test {
 namespace {
 
 using base::FindString;
@@ -102,4 +102,4 @@ TEST(DependenciesTest, ARequirementIsSaidOncePerRequirer) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::federation
+}  // namespace evenkeel::embedded::federation::services_test

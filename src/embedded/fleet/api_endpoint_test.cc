@@ -11,13 +11,13 @@
 #include "embedded/fleet/store_spec.h"
 #include "embedded/store/memory_store.h"
 
-namespace evenkeel::embedded::fleet {
+namespace evenkeel::embedded::fleet::api_endpoint_test {
 namespace {
 
-class ApiEndpointTest : public testing::Test {
+class ApiEndpointTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    directory_ = testing::TempDir() + "evenkeel-endpoint-" + std::to_string(getpid());
+    directory_ = ::testing::TempDir() + "evenkeel-endpoint-" + std::to_string(getpid());
     std::filesystem::remove_all(directory_);
   }
   void TearDown() override { std::filesystem::remove_all(directory_); }
@@ -106,4 +106,4 @@ TEST(HubObjectsTest, TheApiAcceptsThem) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::fleet
+}  // namespace evenkeel::embedded::fleet::api_endpoint_test

@@ -7,7 +7,7 @@
 #include "embedded/store/memory_store.h"
 #include "kube/object.h"
 
-namespace evenkeel::embedded::fleet {
+namespace evenkeel::embedded::fleet::cluster_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -78,4 +78,4 @@ TEST_F(ClusterTest, PodsOfADeletedInstanceAreReplaced) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::fleet
+}  // namespace evenkeel::embedded::fleet::cluster_test

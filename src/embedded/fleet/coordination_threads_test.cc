@@ -12,7 +12,7 @@
 #include "embedded/fleet/hub_objects.h"
 #include "embedded/store/memory_store.h"
 
-namespace evenkeel::embedded::fleet {
+namespace evenkeel::embedded::fleet::coordination_threads_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -154,4 +154,4 @@ TEST_F(CoordinationThreadsTest, ReplicasComeStopAndVanishWhileTheyWrite) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::fleet
+}  // namespace evenkeel::embedded::fleet::coordination_threads_test

@@ -11,7 +11,7 @@
 #include "embedded/store/memory_store.h"
 #include "kube/karmada.h"
 
-namespace evenkeel::embedded::fleet {
+namespace evenkeel::embedded::fleet::federation_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -487,4 +487,4 @@ spec:
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::fleet
+}  // namespace evenkeel::embedded::fleet::federation_test

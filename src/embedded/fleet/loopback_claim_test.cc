@@ -4,7 +4,7 @@
 
 #include <optional>
 
-namespace evenkeel::embedded::fleet {
+namespace evenkeel::embedded::fleet::loopback_claim_test {
 namespace {
 
 TEST(LoopbackClaimTest, TwoFleetsNeverHaveTheSame) {
@@ -31,4 +31,4 @@ TEST(LoopbackClaimTest, AnythingIsAPreference) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::fleet
+}  // namespace evenkeel::embedded::fleet::loopback_claim_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::embedded::nodeagent {
+namespace evenkeel::embedded::nodeagent::container_environment_test {
 namespace {
 
 using base::Json;
@@ -114,4 +114,4 @@ TEST_F(ContainerEnvironmentTest, AFileCannotLeaveItsVolume) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::nodeagent
+}  // namespace evenkeel::embedded::nodeagent::container_environment_test

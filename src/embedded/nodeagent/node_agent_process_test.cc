@@ -10,7 +10,7 @@
 #include "embedded/nodeagent/simulated_runtime.h"
 #include "embedded/store/memory_store.h"
 
-namespace evenkeel::embedded::nodeagent {
+namespace evenkeel::embedded::nodeagent::node_agent_process_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -177,4 +177,4 @@ TEST_F(NodeAgentProcessTest, SaysThatAProcessPodNeedsACommand) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::nodeagent
+}  // namespace evenkeel::embedded::nodeagent::node_agent_process_test

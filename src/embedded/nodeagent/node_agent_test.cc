@@ -6,7 +6,7 @@
 #include "embedded/nodeagent/simulated_runtime.h"
 #include "embedded/store/memory_store.h"
 
-namespace evenkeel::embedded::nodeagent {
+namespace evenkeel::embedded::nodeagent::node_agent_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -288,4 +288,4 @@ TEST_F(NodeAgentTest, AThousandPodsOnAHundredNodesCostLittleWhenIdle) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::nodeagent
+}  // namespace evenkeel::embedded::nodeagent::node_agent_test

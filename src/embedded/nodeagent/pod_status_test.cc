@@ -4,7 +4,7 @@
 
 #include "kube/object.h"
 
-namespace evenkeel::embedded::nodeagent {
+namespace evenkeel::embedded::nodeagent::pod_status_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -89,4 +89,4 @@ TEST(PodStatusTest, RecallsWhatItWrote) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::nodeagent
+}  // namespace evenkeel::embedded::nodeagent::pod_status_test

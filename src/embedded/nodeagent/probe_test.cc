@@ -6,7 +6,7 @@
 #include "embedded/nodeagent/restart_backoff.h"
 #include "embedded/nodeagent/simulated_runtime.h"
 
-namespace evenkeel::embedded::nodeagent {
+namespace evenkeel::embedded::nodeagent::probe_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -100,4 +100,4 @@ TEST(SimulatedExitTest, ReadsTheAnnotation) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::nodeagent
+}  // namespace evenkeel::embedded::nodeagent::probe_test

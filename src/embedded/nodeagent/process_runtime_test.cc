@@ -14,7 +14,7 @@
 #include "embedded/nodeagent/container_log.h"
 #include "embedded/nodeagent/process_supervisor.h"
 
-namespace evenkeel::embedded::nodeagent {
+namespace evenkeel::embedded::nodeagent::process_runtime_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -292,4 +292,4 @@ TEST(ContainerLogTest, ShowsTimesSinceAndLimits) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::nodeagent
+}  // namespace evenkeel::embedded::nodeagent::process_runtime_test

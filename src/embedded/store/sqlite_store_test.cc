@@ -16,14 +16,14 @@
 #include <mutex>
 #include <thread>
 
-namespace evenkeel::embedded::store {
+namespace evenkeel::embedded::store::sqlite_store_test {
 namespace {
 
 using base::Code;
 
 Value Content(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
 
-class SqliteStoreTest : public testing::Test {
+class SqliteStoreTest : public ::testing::Test {
  protected:
   void SetUp() override {
     directory_ = (std::filesystem::temp_directory_path() / "evenkeel-sqlite-XXXXXX").string();
@@ -395,4 +395,4 @@ TEST_F(SqliteStoreTest, SaysWhichDirectoryIsMissing) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::store
+}  // namespace evenkeel::embedded::store::sqlite_store_test

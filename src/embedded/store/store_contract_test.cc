@@ -19,7 +19,7 @@
 #include "embedded/store/memory_store.h"
 #include "embedded/store/sqlite_store.h"
 
-namespace evenkeel::embedded::store {
+namespace evenkeel::embedded::store::store_contract_test {
 namespace {
 
 using base::Code;
@@ -140,7 +140,7 @@ class Recorder {
 
 Value Text(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
 
-class StoreContractTest : public testing::TestWithParam<std::string> {
+class StoreContractTest : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     directory_ = NewTemporaryDirectory();
@@ -551,7 +551,7 @@ TEST_P(StoreContractTest, AnswersEveryWriteOnceWhenManyAreUnderWay) {
   EXPECT_EQ(Keys({.prefix = "/a/"}).size(), static_cast<size_t>(kWrites));
 }
 
-INSTANTIATE_TEST_SUITE_P(Bodies, StoreContractTest, testing::Values("memory", "sqlite", "etcd"),
+INSTANTIATE_TEST_SUITE_P(Bodies, StoreContractTest, ::testing::Values("memory", "sqlite", "etcd"),
                          [](const auto& body) { return body.param; });
 
 TEST(EtcdStoreTest, SaysWhatIsWrongWithAnEndpoint) {
@@ -614,4 +614,4 @@ TEST(EtcdStoreTest, ResumesItsWatchesAfterEtcdWasAway) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::store
+}  // namespace evenkeel::embedded::store::store_contract_test

@@ -7,7 +7,7 @@
 
 #include "embedded/store/memory_store.h"
 
-namespace evenkeel::embedded::store {
+namespace evenkeel::embedded::store::version_index_test {
 namespace {
 
 using base::Code;
@@ -70,7 +70,7 @@ void ExpectSameList(Store& store, const NaiveStore& model, const ListOptions& op
   }
 }
 
-class VersionIndexModelTest : public testing::TestWithParam<uint32_t> {};
+class VersionIndexModelTest : public ::testing::TestWithParam<uint32_t> {};
 
 TEST_P(VersionIndexModelTest, AnswersAsTheObviousModelDoes) {
   std::mt19937 random(GetParam());
@@ -134,7 +134,7 @@ TEST_P(VersionIndexModelTest, AnswersAsTheObviousModelDoes) {
   EXPECT_EQ(seen.size(), expected_events);
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, VersionIndexModelTest, testing::Range(1u, 21u));
+INSTANTIATE_TEST_SUITE_P(Seeds, VersionIndexModelTest, ::testing::Range(1u, 21u));
 
 TEST(VersionIndexTest, ForgetsTheOldestHistoryBeyondItsLimitOfEvents) {
   VersionIndex index({.events_max = 100, .superseded_bytes_max = 1 << 20});
@@ -221,4 +221,4 @@ TEST(MemoryStoreTest, EndsAWatchThatAsksForMoreThanItsBuffer) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::store
+}  // namespace evenkeel::embedded::store::version_index_test

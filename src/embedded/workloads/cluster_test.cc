@@ -2,7 +2,7 @@
 
 #include "embedded/workloads/cluster_test_support.h"
 
-namespace evenkeel::embedded::workloads {
+namespace evenkeel::embedded::workloads::cluster_test {
 namespace {
 
 using ClusterBrainTest = ClusterTest;
@@ -194,4 +194,4 @@ TEST_F(ClusterBrainTest, AnIdleClusterWritesNothing) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::workloads
+}  // namespace evenkeel::embedded::workloads::cluster_test

@@ -8,7 +8,7 @@
 #include "embedded/workloads/pods.h"
 #include "embedded/workloads/replica_set.h"
 
-namespace evenkeel::embedded::workloads {
+namespace evenkeel::embedded::workloads::plans_test {
 namespace {
 
 const base::Time kNow{std::chrono::seconds(1'700'000'000)};
@@ -128,4 +128,4 @@ TEST(NodeFitTest, UnderstandsAllOperators) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::workloads
+}  // namespace evenkeel::embedded::workloads::plans_test

@@ -2,7 +2,7 @@
 
 #include "embedded/workloads/cluster_test_support.h"
 
-namespace evenkeel::embedded::workloads {
+namespace evenkeel::embedded::workloads::scheduler_test {
 namespace {
 
 class SchedulerTest : public ClusterTest {
@@ -194,4 +194,4 @@ TEST_F(SchedulerTest, AClaimTakesTheSmallestVolumeThatIsThere) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::workloads
+}  // namespace evenkeel::embedded::workloads::scheduler_test

@@ -4,7 +4,7 @@
 
 #include "embedded/workloads/cluster_test_support.h"
 
-namespace evenkeel::embedded::workloads {
+namespace evenkeel::embedded::workloads::workloads_test {
 namespace {
 
 using WorkloadsTest = ClusterTest;
@@ -206,4 +206,4 @@ TEST_F(WorkloadsTest, ASuspendedJobHasNoPodsUntilItIsResumed) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::workloads
+}  // namespace evenkeel::embedded::workloads::workloads_test

@@ -3,7 +3,7 @@
 #include "controllers/balancer/member/kinds.h"
 #include "controllers/balancer/member/objects_testing.h"
 
-namespace evenkeel::controllers::balancer::member {
+namespace evenkeel::controllers::balancer::member::execution_test {
 namespace {
 
 using base::Json;
@@ -287,4 +287,4 @@ TEST_F(ExecutionTest, NoWayBackAlsoAcrossPlans) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer::member
+}  // namespace evenkeel::controllers::balancer::member::execution_test

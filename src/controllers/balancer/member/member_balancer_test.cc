@@ -8,7 +8,7 @@
 #include "controllers/balancer/member/objects_testing.h"
 #include "controllers/balancer/member/plan_object.h"
 
-namespace evenkeel::controllers::balancer::member {
+namespace evenkeel::controllers::balancer::member::member_balancer_test {
 namespace {
 
 using base::FindArray;
@@ -373,4 +373,4 @@ TEST_F(MemberBalancerTest, NothingMovesWhilePodsWaitForNodes) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer::member
+}  // namespace evenkeel::controllers::balancer::member::member_balancer_test

@@ -3,7 +3,7 @@
 #include "controllers/balancer/member/objects_testing.h"
 #include "controllers/balancer/node_sets.h"
 
-namespace evenkeel::controllers::balancer::member {
+namespace evenkeel::controllers::balancer::member::member_cluster_test {
 namespace {
 
 using base::Json;
@@ -254,4 +254,4 @@ TEST(MemberClusterTest, APodThatHasJustBeenMovedStays) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer::member
+}  // namespace evenkeel::controllers::balancer::member::member_cluster_test

@@ -2,7 +2,7 @@
 
 #include "controllers/balancer/member/objects_testing.h"
 
-namespace evenkeel::controllers::balancer::member {
+namespace evenkeel::controllers::balancer::member::planning_test {
 namespace {
 
 using testing::PolicyOf;
@@ -63,4 +63,4 @@ TEST(PlanningTest, MovesThatAFilterRefusesAreDropped) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer::member
+}  // namespace evenkeel::controllers::balancer::member::planning_test

@@ -3,7 +3,7 @@
 #include "controllers/balancer/member/objects_testing.h"
 #include "controllers/balancer/phase_machine.h"
 
-namespace evenkeel::controllers::balancer::member {
+namespace evenkeel::controllers::balancer::member::policy_test {
 namespace {
 
 using base::Json;
@@ -98,4 +98,4 @@ TEST(PolicyTest, RefusesInOneLineThatSaysWhere) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer::member
+}  // namespace evenkeel::controllers::balancer::member::policy_test

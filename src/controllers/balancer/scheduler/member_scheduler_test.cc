@@ -2,7 +2,7 @@
 
 #include "controllers/balancer/scheduler/member_testing.h"
 
-namespace evenkeel::controllers::balancer::scheduler::testing {
+namespace evenkeel::controllers::balancer::scheduler::testing::member_scheduler_test {
 namespace {
 
 using MemberSchedulerTest = MemberWorld;
@@ -137,4 +137,4 @@ TEST_F(MemberSchedulerTest, ClaimsAreToldTheNodeAndWaitedFor) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer::scheduler::testing
+}  // namespace evenkeel::controllers::balancer::scheduler::testing::member_scheduler_test

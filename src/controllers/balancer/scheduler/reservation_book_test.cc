@@ -5,7 +5,7 @@
 #include "base/random.h"
 #include "scheduling/objects_testing.h"
 
-namespace evenkeel::controllers::balancer::scheduler {
+namespace evenkeel::controllers::balancer::scheduler::reservation_book_test {
 namespace {
 
 using scheduling::kCpu;
@@ -141,4 +141,4 @@ TEST(ReservationBookTest, SaysWhichNodesHaveRoomAgain) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer::scheduler
+}  // namespace evenkeel::controllers::balancer::scheduler::reservation_book_test

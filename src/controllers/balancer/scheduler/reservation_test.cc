@@ -1,7 +1,7 @@
 // What reservations do, on a whole member: plans are written as the balancer writes them, pods come and go.
 #include "controllers/balancer/scheduler/member_testing.h"
 
-namespace evenkeel::controllers::balancer::scheduler::testing {
+namespace evenkeel::controllers::balancer::scheduler::testing::reservation_test {
 namespace {
 
 /// n1 has the pod "old" (1 core of ReplicaSet "rs"); n2 is where a plan wants it: 1 core is free there. n3 is full, until a
@@ -307,4 +307,4 @@ TEST_F(ReservationTest, OneThatAnotherSchedulerBoundIsUsedUp) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer::scheduler::testing
+}  // namespace evenkeel::controllers::balancer::scheduler::testing::reservation_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::controllers::balancer::scheduler {
+namespace evenkeel::controllers::balancer::scheduler::scheduler_queue_test {
 namespace {
 
 using base::Instant;
@@ -49,4 +49,4 @@ TEST(SchedulerQueueTest, ThoseLeftAsideComeUpAgainAfterFiveMinutes) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::balancer::scheduler
+}  // namespace evenkeel::controllers::balancer::scheduler::scheduler_queue_test

@@ -4,7 +4,7 @@
 
 #include "controllers/rollout/zookeeper/fake_fleet_testing.h"
 
-namespace evenkeel::controllers::rollout::zookeeper {
+namespace evenkeel::controllers::rollout::zookeeper::admission_test {
 namespace {
 
 using base::FindString;
@@ -127,4 +127,4 @@ TEST(AdmissionTest, OtherBodiesAreBadRequests) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout::zookeeper
+}  // namespace evenkeel::controllers::rollout::zookeeper::admission_test

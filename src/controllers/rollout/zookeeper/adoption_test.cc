@@ -4,7 +4,7 @@
 
 #include "controllers/rollout/zookeeper/plan_testing.h"
 
-namespace evenkeel::controllers::rollout::zookeeper {
+namespace evenkeel::controllers::rollout::zookeeper::adoption_test {
 namespace {
 
 using base::FindInt;
@@ -153,4 +153,4 @@ TEST(AdoptionTest, WhatRunsWithoutStatusAndOverrideIsTakenFromItsReportOrNothing
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout::zookeeper
+}  // namespace evenkeel::controllers::rollout::zookeeper::adoption_test

@@ -3,7 +3,7 @@
 
 #include "controllers/rollout/zookeeper/plan_testing.h"
 
-namespace evenkeel::controllers::rollout::zookeeper {
+namespace evenkeel::controllers::rollout::zookeeper::edited_record_test {
 namespace {
 
 using base::FindArray;
@@ -85,4 +85,4 @@ TEST_F(EditedRecordTest, InAFirstDeploymentTheOverridesTell) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout::zookeeper
+}  // namespace evenkeel::controllers::rollout::zookeeper::edited_record_test

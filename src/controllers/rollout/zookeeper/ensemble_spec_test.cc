@@ -8,7 +8,7 @@
 #include "controllers/rollout/zookeeper/server_names.h"
 #include "kube/schema.h"
 
-namespace evenkeel::controllers::rollout::zookeeper {
+namespace evenkeel::controllers::rollout::zookeeper::ensemble_spec_test {
 namespace {
 
 constexpr const char* kEnsemble = R"(
@@ -269,4 +269,4 @@ TEST(DefinitionsTest, APauseThatNobodySaysAnythingOfHasNoDefault) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout::zookeeper
+}  // namespace evenkeel::controllers::rollout::zookeeper::ensemble_spec_test

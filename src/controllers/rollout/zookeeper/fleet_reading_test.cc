@@ -4,7 +4,7 @@
 
 #include "base/yaml.h"
 
-namespace evenkeel::controllers::rollout::zookeeper {
+namespace evenkeel::controllers::rollout::zookeeper::fleet_reading_test {
 namespace {
 
 using base::Json;
@@ -173,4 +173,4 @@ TEST(FleetReadingTest, IllFormedReportsCountAsNothing) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout::zookeeper
+}  // namespace evenkeel::controllers::rollout::zookeeper::fleet_reading_test

@@ -6,7 +6,7 @@
 #include "controllers/rollout/zookeeper/hub_testing.h"
 #include "kube/object.h"
 
-namespace evenkeel::controllers::rollout::zookeeper {
+namespace evenkeel::controllers::rollout::zookeeper::hub_controller_test {
 namespace {
 
 namespace karmada = kube::karmada;
@@ -495,4 +495,4 @@ TEST_F(HubControllerTest, AHubWithoutEnsemblesPaysForOneWatch) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout::zookeeper
+}  // namespace evenkeel::controllers::rollout::zookeeper::hub_controller_test

@@ -7,7 +7,7 @@
 #include "client/fake_client.h"
 #include "kube/karmada.h"
 
-namespace evenkeel::controllers::rollout::zookeeper {
+namespace evenkeel::controllers::rollout::zookeeper::installation_test {
 namespace {
 
 using base::FindString;
@@ -64,4 +64,4 @@ TEST(InstallationTest, KindsThatTheHubDoesNotServeAreNamed) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout::zookeeper
+}  // namespace evenkeel::controllers::rollout::zookeeper::installation_test

@@ -4,7 +4,7 @@
 
 #include "base/hash.h"
 
-namespace evenkeel::controllers::rollout::zookeeper {
+namespace evenkeel::controllers::rollout::zookeeper::interpreter_test {
 namespace {
 
 using base::FindInt;
@@ -201,4 +201,4 @@ TEST(InterpreterTest, OtherKindsMissingObjectsAndLargeBodiesAreRefused) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout::zookeeper
+}  // namespace evenkeel::controllers::rollout::zookeeper::interpreter_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::controllers::rollout::zookeeper {
+namespace evenkeel::controllers::rollout::zookeeper::needs_test {
 namespace {
 
 std::string NeedsIn(const std::string& spec) { return ToText(NeedsOf(*base::ParseJson(spec, "test"))); }
@@ -24,4 +24,4 @@ TEST(NeedsTest, AreReadAsTheyAreWritten) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout::zookeeper
+}  // namespace evenkeel::controllers::rollout::zookeeper::needs_test

@@ -4,7 +4,7 @@
 
 #include "controllers/rollout/zookeeper/plan_testing.h"
 
-namespace evenkeel::controllers::rollout::zookeeper {
+namespace evenkeel::controllers::rollout::zookeeper::ownership_test {
 namespace {
 
 using base::FindString;
@@ -79,4 +79,4 @@ TEST(OwnershipTest, DeletionLeavesTheZooKeeperOfSomebodyElse) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout::zookeeper
+}  // namespace evenkeel::controllers::rollout::zookeeper::ownership_test

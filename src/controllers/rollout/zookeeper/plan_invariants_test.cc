@@ -4,7 +4,7 @@
 
 #include "controllers/rollout/zookeeper/plan_testing.h"
 
-namespace evenkeel::controllers::rollout::zookeeper {
+namespace evenkeel::controllers::rollout::zookeeper::plan_invariants_test {
 namespace {
 
 using base::FindArray;
@@ -189,4 +189,4 @@ TEST(PlanInvariantsTest, WhatBelongsToAnotherEnsembleIsNotTouched) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout::zookeeper
+}  // namespace evenkeel::controllers::rollout::zookeeper::plan_invariants_test

@@ -4,7 +4,7 @@
 
 #include "controllers/rollout/zookeeper/plan_testing.h"
 
-namespace evenkeel::controllers::rollout::zookeeper {
+namespace evenkeel::controllers::rollout::zookeeper::plan_test {
 namespace {
 
 using base::FindInt;
@@ -570,4 +570,4 @@ TEST(RolloutPlanTest, AnEditedStatusIsRefusedAsAWhole) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout::zookeeper
+}  // namespace evenkeel::controllers::rollout::zookeeper::plan_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::controllers::rollout::zookeeper {
+namespace evenkeel::controllers::rollout::zookeeper::quorum_tls_test {
 namespace {
 
 using base::Json;
@@ -50,4 +50,4 @@ TEST(QuorumTlsTest, WithoutTlsNothingIsAdded) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout::zookeeper
+}  // namespace evenkeel::controllers::rollout::zookeeper::quorum_tls_test

@@ -4,7 +4,7 @@
 
 #include "controllers/rollout/zookeeper/plan_testing.h"
 
-namespace evenkeel::controllers::rollout::zookeeper {
+namespace evenkeel::controllers::rollout::zookeeper::recovery_test {
 namespace {
 
 using base::FindString;
@@ -183,4 +183,4 @@ TEST_F(SevenTest, OfThreeSurvivorsNoneIsDoneWithout) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout::zookeeper
+}  // namespace evenkeel::controllers::rollout::zookeeper::recovery_test

@@ -3,7 +3,7 @@
 
 #include "controllers/rollout/zookeeper/plan_testing.h"
 
-namespace evenkeel::controllers::rollout::zookeeper {
+namespace evenkeel::controllers::rollout::zookeeper::release_test {
 namespace {
 
 using base::FindString;
@@ -81,4 +81,4 @@ TEST(RevisionsTest, AListWithoutServersIsTakenForNone) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout::zookeeper
+}  // namespace evenkeel::controllers::rollout::zookeeper::release_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::controllers::rollout::zookeeper {
+namespace evenkeel::controllers::rollout::zookeeper::safety_test {
 namespace {
 
 /// An ensemble over m1, m2, ... in which all is well, and a record under way.
@@ -265,4 +265,4 @@ TEST_F(SafetyTest, OnlyATemplateIsGoneBackFromAndOnlyItsClustersMayWait) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout::zookeeper
+}  // namespace evenkeel::controllers::rollout::zookeeper::safety_test

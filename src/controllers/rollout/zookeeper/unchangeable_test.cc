@@ -4,7 +4,7 @@
 
 #include "controllers/rollout/zookeeper/plan_testing.h"
 
-namespace evenkeel::controllers::rollout::zookeeper {
+namespace evenkeel::controllers::rollout::zookeeper::unchangeable_test {
 namespace {
 
 using testing::kThree;
@@ -94,4 +94,4 @@ TEST(UnchangeableTest, BeforeAnythingHasBeenStartedEverythingMayChange) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout::zookeeper
+}  // namespace evenkeel::controllers::rollout::zookeeper::unchangeable_test

@@ -7,7 +7,7 @@
 #include "controllers/rollout/zookeeper/interpreter.h"
 
 // Numbers (I21 ...) are those of cases that Karmada's own tests have, or that follow from its rules.
-namespace evenkeel::controllers::rollout::zookeeper {
+namespace evenkeel::controllers::rollout::zookeeper::webhooks_test {
 namespace {
 
 using base::FindInt;
@@ -136,4 +136,4 @@ TEST(WebhooksTest, AdmissionAnswersReviewsAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout::zookeeper
+}  // namespace evenkeel::controllers::rollout::zookeeper::webhooks_test

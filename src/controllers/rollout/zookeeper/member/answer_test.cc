@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::controllers::rollout::zookeeper::member {
+namespace evenkeel::controllers::rollout::zookeeper::member::answer_test {
 namespace {
 
 // As ZooKeeper 3.8.0 answers, shortened.
@@ -68,4 +68,4 @@ TEST(Answer, OfSomethingElseIsAnError) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout::zookeeper::member
+}  // namespace evenkeel::controllers::rollout::zookeeper::member::answer_test

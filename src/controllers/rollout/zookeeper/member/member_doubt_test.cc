@@ -2,7 +2,7 @@
 #include "controllers/rollout/zookeeper/member/member_cache.h"
 #include "controllers/rollout/zookeeper/member/member_world_testing.h"
 
-namespace evenkeel::controllers::rollout::zookeeper::member {
+namespace evenkeel::controllers::rollout::zookeeper::member::member_doubt_test {
 namespace {
 
 using base::FindString;
@@ -132,4 +132,4 @@ TEST_F(MemberZooKeeperTest, WhatTheServersSaidBeforeTheApiTookItsTimeIsAskedAgai
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout::zookeeper::member
+}  // namespace evenkeel::controllers::rollout::zookeeper::member::member_doubt_test

@@ -6,7 +6,7 @@
 #include "controllers/rollout/zookeeper/member/picture_testing.h"
 #include "kube/object.h"
 
-namespace evenkeel::controllers::rollout::zookeeper::member {
+namespace evenkeel::controllers::rollout::zookeeper::member::member_objects_test {
 namespace {
 
 using base::FindString;
@@ -177,4 +177,4 @@ TEST(MemberObjects, ThePasswordIsDigestedAsZooKeeperDoes) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout::zookeeper::member
+}  // namespace evenkeel::controllers::rollout::zookeeper::member::member_objects_test

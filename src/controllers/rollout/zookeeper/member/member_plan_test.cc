@@ -4,7 +4,7 @@
 #include "controllers/rollout/zookeeper/member/picture_testing.h"
 #include "kube/object.h"
 
-namespace evenkeel::controllers::rollout::zookeeper::member {
+namespace evenkeel::controllers::rollout::zookeeper::member::member_plan_test {
 namespace {
 
 using base::FindInt;
@@ -188,4 +188,4 @@ TEST(MemberPlan, AnInvalidSpecIsReported) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout::zookeeper::member
+}  // namespace evenkeel::controllers::rollout::zookeeper::member::member_plan_test

@@ -2,7 +2,7 @@
 
 #include "controllers/rollout/zookeeper/member/member_world_testing.h"
 
-namespace evenkeel::controllers::rollout::zookeeper::member {
+namespace evenkeel::controllers::rollout::zookeeper::member::member_zookeeper_test {
 namespace {
 
 using base::FindInt;
@@ -249,4 +249,4 @@ TEST_F(MemberZooKeeperTest, AnInvalidSpecChangesNothing) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout::zookeeper::member
+}  // namespace evenkeel::controllers::rollout::zookeeper::member::member_zookeeper_test

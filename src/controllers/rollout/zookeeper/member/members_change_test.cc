@@ -2,7 +2,7 @@
 
 #include "controllers/rollout/zookeeper/member/picture_testing.h"
 
-namespace evenkeel::controllers::rollout::zookeeper::member {
+namespace evenkeel::controllers::rollout::zookeeper::member::members_change_test {
 namespace {
 
 using testing::LineOf;
@@ -194,4 +194,4 @@ TEST(MembersChange, WhatBelongsToTheEnsembleIsMadeAnewWhenAllOfItIsGone) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout::zookeeper::member
+}  // namespace evenkeel::controllers::rollout::zookeeper::member::members_change_test

@@ -2,7 +2,7 @@
 
 #include "controllers/rollout/zookeeper/member/picture_testing.h"
 
-namespace evenkeel::controllers::rollout::zookeeper::member {
+namespace evenkeel::controllers::rollout::zookeeper::member::reclaim_test {
 namespace {
 
 constexpr const char* kDelete = R"({"spec": {"storage": {"reclaimPolicy": "Delete"}}})";
@@ -62,4 +62,4 @@ TEST(Reclaim, NoServerComesToAVolumeThatMayStillBeDeleted) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout::zookeeper::member
+}  // namespace evenkeel::controllers::rollout::zookeeper::member::reclaim_test

@@ -2,7 +2,7 @@
 
 #include "controllers/rollout/zookeeper/member/picture_testing.h"
 
-namespace evenkeel::controllers::rollout::zookeeper::member {
+namespace evenkeel::controllers::rollout::zookeeper::member::replacement_test {
 namespace {
 
 using testing::PictureOf;
@@ -158,4 +158,4 @@ TEST(Replacement, AMissingPodIsWaitedFor) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout::zookeeper::member
+}  // namespace evenkeel::controllers::rollout::zookeeper::member::replacement_test

@@ -11,7 +11,7 @@
 
 #include "controllers/rollout/zookeeper/member/picture_testing.h"
 
-namespace evenkeel::controllers::rollout::zookeeper::member {
+namespace evenkeel::controllers::rollout::zookeeper::member::server_script_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -129,4 +129,4 @@ TEST_F(ServerScriptTest, AKeyOfAnotherKindIsNotTried) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout::zookeeper::member
+}  // namespace evenkeel::controllers::rollout::zookeeper::member::server_script_test

@@ -7,7 +7,7 @@
 
 #include <set>
 
-namespace evenkeel::controllers::rollout::zookeeper::member {
+namespace evenkeel::controllers::rollout::zookeeper::member::zookeeper_probe_test {
 namespace {
 
 using base::Code;
@@ -79,4 +79,4 @@ TEST(ZooKeeperProbe, PasswordsAreRandom) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout::zookeeper::member
+}  // namespace evenkeel::controllers::rollout::zookeeper::member::zookeeper_probe_test
