@@ -36,7 +36,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
 endif()
 # Users' programs carry no debug information: nobody reads it there, and it costs a tenth of the build.
 set(CMAKE_CXX_FLAGS_RELEASE "-O2")
-set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1")
+set(CMAKE_CXX_FLAGS_DEBUG "${EVENKEEL_OPTIMIZE} -g1")
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
 if(EVENKEEL_SANITIZE)
