@@ -15,6 +15,8 @@ STATE = "evenkeel-autoscaler-state"
 PRIORITIES = "cluster-autoscaler-priority-expander"
 TO_BE_DELETED = "ToBeDeletedByClusterAutoscaler"
 GROUP_LABEL = "evenkeel.dev/node-group"
+# How long to wait for what has to come.
+LONG = 180
 
 
 def is_ready(object_with_conditions):
@@ -151,6 +153,10 @@ class AutoscaledCluster:
         """time.time() of the loop that first found it so; a KeyError while it is needed."""
         return seconds_of(self.state()["scaleDown"]["unneeded"][node])
 
+    def owned_since(self):
+        """time.time() of when its owner took it."""
+        return seconds_of(self.kubectl.json("-n", "kube-system", "get", "lease", "evenkeel-owner")["spec"]["acquireTime"])
+
     def events(self, reason, namespace="kube-system", name=None):
         """Messages."""
         items = self.kubectl.json("-n", namespace, "get", "events")["items"]
@@ -160,7 +166,7 @@ class AutoscaledCluster:
     def run_evenkeel(self, *arguments):
         context = ["--context", self.kubectl.context] if self.kubectl.context else []
         result = subprocess.run([harness.EVENKEEL, *arguments, "--kubeconfig", str(self.kubectl.kubeconfig), *context, *self.flags],
-                                capture_output=True, text=True, timeout=30, env={**os.environ, "KUBECONFIG": ""})
+                                capture_output=True, text=True, timeout=LONG, env={**os.environ, "KUBECONFIG": ""})
         assert result.returncode == 0, (arguments, result.stderr)
         return result.stdout
 
@@ -181,13 +187,24 @@ class AutoscaledCluster:
             self.kubectl("replace", "--raw", f"/api/v1/nodes/{name}/status", "-f", "-", stdin=json.dumps(node))
             return True
         # Its agent writes, too.
-        harness.eventually(written, 10, f"condition {kind}={status} of {name}")
+        harness.eventually(written, LONG, f"condition {kind}={status} of {name}")
 
 
 def metric(url, series):
     """Of a controller; 0 when there is no such series."""
     lines = http_get(url + "/metrics")[1].splitlines()
     return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(series + " "))
+
+
+def loops(urls, cluster):
+    """That the autoscalers of these controllers have made for the member."""
+    return sum(metric(url, f'cluster_autoscaler_function_duration_seconds_count{{cluster="{cluster}",function="main"}}') for url in urls)
+
+
+def wait_for_loops(fleet, cluster, count):
+    """So many more, for something that must not be done in any of them."""
+    before = loops(fleet.replicas().values(), cluster)
+    harness.eventually(lambda: loops(fleet.replicas().values(), cluster) >= before + count, LONG, f"{count} loops")
 
 
 def pod_writes(audit_path, since):

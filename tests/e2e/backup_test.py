@@ -12,6 +12,8 @@ import unittest
 import harness
 
 MEMBERS = 2
+# How long to wait for what has to come.
+LONG = 180
 
 
 def copy_store(source, target):
@@ -38,11 +40,11 @@ class BackedUpFleet:
 
     def start(self):
         self.program = harness.Program(self.home, "up", "--members", str(MEMBERS), "--nodes", "1")
-        self.program.wait_for_output("Evenkeel is up", 60)
+        self.program.wait_for_output("Evenkeel is up", LONG)
 
     def stop(self, how=signal.SIGTERM):
         self.program.stop(how)
-        harness.eventually(lambda: harness.processes_of(self.home) == [], 10, "processes are gone")
+        harness.eventually(lambda: harness.processes_of(self.home) == [], LONG, "processes are gone")
 
     def names(self, context, kind="configmaps"):
         return {item["metadata"]["name"] for item in self.kubectl.at(context).json("get", kind)["items"]}
@@ -64,7 +66,7 @@ class BackedUpFleet:
         here("create", "deployment", "work", "--image=work", "--replicas=0")
         here("patch", "deployment", "work", "--patch", json.dumps(
             {"spec": {"replicas": 2, "template": {"spec": {"containers": [{"name": "work", "resources": {"requests": {"cpu": "3"}}}]}}}}))
-        harness.eventually(lambda: here.json("get", "nodegroup", "general")["spec"].get("targetSize", 0) > 0, 40, f"{before} nodes")
+        harness.eventually(lambda: here.json("get", "nodegroup", "general")["spec"].get("targetSize", 0) > 0, LONG, f"{before} nodes")
 
 
 class StoresTest(BackedUpFleet, unittest.TestCase):
@@ -81,7 +83,7 @@ class StoresTest(BackedUpFleet, unittest.TestCase):
         writer = threading.Thread(target=write)
         writer.start()
         try:
-            harness.eventually(lambda: len(written) > 3, 20, "some writes")
+            harness.eventually(lambda: len(written) > 3, LONG, "some writes")
             before = set(written)
             copies = {}
             for cluster in ("hub", "member-1", "member-2"):
@@ -95,7 +97,7 @@ class StoresTest(BackedUpFleet, unittest.TestCase):
             put_back(copy, self.home, cluster)
         self.start()
         self.assertLessEqual(before, self.names("member-1"))
-        harness.eventually(self.one_owner_each, 30)
+        harness.eventually(self.one_owner_each, LONG)
 
     def test_a_member_of_some_time_ago_gets_its_owner_again(self):
         self.start()
@@ -103,12 +105,12 @@ class StoresTest(BackedUpFleet, unittest.TestCase):
         copy_store(self.home / "member-1/store.db", copy)
         for replicas in (1, 3):
             self.kubectl("-n", "evenkeel", "scale", "deployment", "evenkeel-controller", f"--replicas={replicas}")
-            self.kubectl("-n", "evenkeel", "rollout", "status", "deployment", "evenkeel-controller", "--timeout=60s")
-            harness.eventually(self.one_owner_each, 30)
+            self.kubectl("-n", "evenkeel", "rollout", "status", "deployment", "evenkeel-controller", f"--timeout={LONG}s")
+            harness.eventually(self.one_owner_each, LONG)
         self.stop(signal.SIGKILL)
         put_back(copy, self.home, "member-1")
         self.start()
-        harness.eventually(self.one_owner_each, 60)
+        harness.eventually(self.one_owner_each, LONG)
         self.writes_reach("member-1")
 
 
@@ -121,13 +123,13 @@ class HubTest(BackedUpFleet, unittest.TestCase):
         # Owners, epochs of the plan and Leases in the members go on without the copy.
         for replicas in (1, 4, 2):
             self.kubectl("-n", "evenkeel", "scale", "deployment", "evenkeel-controller", f"--replicas={replicas}")
-            self.kubectl("-n", "evenkeel", "rollout", "status", "deployment", "evenkeel-controller", "--timeout=60s")
-            harness.eventually(self.one_owner_each, 30)
+            self.kubectl("-n", "evenkeel", "rollout", "status", "deployment", "evenkeel-controller", f"--timeout={LONG}s")
+            harness.eventually(self.one_owner_each, LONG)
         self.stop(signal.SIGKILL)
         put_back(copy, self.home, "hub")
         self.start()
         self.assertNotIn("later", self.names("hub"))
-        harness.eventually(self.one_owner_each, 60)
+        harness.eventually(self.one_owner_each, LONG)
         self.writes_reach("member-1")
 
     def test_a_lost_hub_is_made_anew_and_finds_its_members(self):
@@ -137,7 +139,7 @@ class HubTest(BackedUpFleet, unittest.TestCase):
         shutil.rmtree(self.home / "hub")
         self.start()
         self.assertIn("kept", self.names("member-1"))
-        harness.eventually(self.one_owner_each, 60)
+        harness.eventually(self.one_owner_each, LONG)
         self.writes_reach("member-1")
 
 

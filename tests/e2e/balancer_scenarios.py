@@ -13,7 +13,7 @@ from process_fleet import ProcessFleet
 FAST = {"balancing": "2s", "constraintCheck": "2s", "afterNewNode": "0s", "afterNodeDown": "0s"}
 CPU = {"name": "cpu"}
 DEFINITIONS = ("balancingplans.evenkeel.dev", "balancingpolicies.evenkeel.dev")
-LONG = 120
+LONG = 180
 
 
 class Scenarios:
@@ -209,10 +209,10 @@ class ControllerScenarios(Scenarios):
 
     def test_7_the_next_owner_goes_on_with_the_plan(self):
         self.run_on(self.nodes[0], "web", 6, "500m")
-        owner = self.fleet.owners()["member"][0]
+        owner = harness.eventually(lambda: self.fleet.owners()["member"][0], LONG)
         self.policy(throttles={"maxShare": 1})
         harness.eventually(self.evictions, LONG)
         self.fleet.kill(owner)
         self.wait_for_balance("web", [2, 2, 2])
-        self.assertNotEqual(self.fleet.owners()["member"][0], owner)
+        harness.eventually(lambda: self.fleet.owners()["member"][0] != owner, LONG)
         self.assertEqual(len(self.evictions()), 4)

@@ -22,13 +22,13 @@ class EmbeddedFleetTest(Scenarios, unittest.TestCase):
         cls.program = cls.enterClassContext(harness.fleet(home, "--members", "1", "--nodes", "3", "--node-group-max", "1"))
         cls.cluster = AutoscaledCluster(harness.Kubectl(harness.any_kubectl(), cls.kubeconfig, "member-1"))
         cls.cluster.kubectl("delete", "nodegroups", "--all")
-        harness.eventually(lambda: len(cls.cluster.ready_nodes()) == 3, 60)
+        harness.eventually(lambda: len(cls.cluster.ready_nodes()) == 3, LONG)
         cls.nodes = tuple(sorted(cls.cluster.nodes()))
 
     def evenkeel(self, *arguments):
         environment = {**os.environ, "KUBECONFIG": str(self.kubeconfig)}
         done = subprocess.run([harness.EVENKEEL, *arguments, "--context", "member-1", "-o", "json"], capture_output=True, text=True,
-                              env=environment, timeout=60)
+                              env=environment, timeout=LONG)
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 

@@ -10,9 +10,12 @@ import harness
 from fleet_under_test import http_get
 from history import LEASE_SECONDS, MARGIN_SECONDS, host_of
 
-TAKE_OVER_MAX = LEASE_SECONDS + 5
-# It takes some milliseconds. What is told apart here, on however busy a machine, is a Lease that had to run out.
-HAND_OVER_MAX = LEASE_SECONDS / 2
+RUN_OUT = LEASE_SECONDS + MARGIN_SECONDS
+# After the last renewal. It takes little more than until the Lease has run out. What is told apart here, on however busy a machine, is a standby
+# that began to count anew, or had something else run out before.
+TAKE_OVER_MAX = 2 * RUN_OUT
+# How long to wait for what has to come.
+LONG = 180
 
 
 class CoordinationScenarios:
@@ -21,9 +24,10 @@ class CoordinationScenarios:
     fleet = None
     clusters = ()
 
-    def settle(self, what, replicas=3, seconds=45, clusters=None, even=True):
+    def settle(self, what, replicas=3, seconds=LONG, clusters=None, even=True):
         begin = time.monotonic()
         owners = harness.eventually(lambda: self.fleet.settled_by_plan(replicas, clusters or self.clusters, even=even), seconds, what)
+        self.fleet.catch_up()
         print(f"{what}: settled after {time.monotonic() - begin:.1f} s, {self.loads()}", flush=True)
         return {cluster: names[0] for cluster, names in owners.items()}
 
@@ -50,15 +54,21 @@ class CoordinationScenarios:
             self.assertEqual({host: before[host] for host in stayed}, {host: after[host] for host in stayed}, "survivors keep their numbers")
         self.check_fences()
 
-    def taken_over(self, lost, clusters, since):
-        """{cluster: seconds from `since` until another than `lost` had it}"""
-        took = {}
+    def taken_over(self, lost, clusters, since, what):
+        """{cluster: when another than `lost` had it}; each of them when its Lease had run out, and soon then."""
+        taken, silent = {}, {}
         for cluster in clusters:
             fence = self.fleet.fences[cluster]
-            version = fence.watch.wait_for(lambda v: v.seen >= since and v.holder and host_of(v.holder) != lost, TAKE_OVER_MAX + 5,
+            version = fence.watch.wait_for(lambda v: v.seen >= since and v.holder and host_of(v.holder) != lost, LONG,
                                            f"{cluster} has another owner than {lost}")
-            took[cluster] = next(w.time for w in fence.writes() if w.after == version) - since
-        return took
+            writes = fence.writes()
+            index = next(i for i, write in enumerate(writes) if write.after == version)
+            taken[cluster] = writes[index].time
+            silent[cluster] = taken[cluster] - max(write.time for write in writes[:index] if write.kind in ("take", "renew"))
+        print(f"{what}: new owners after " + ", ".join(
+            f"{taken[c] - since:.1f} s, {silent[c]:.1f} s after the last renewal ({c})" for c in clusters))
+        self.assertLess(max(silent.values()), TAKE_OVER_MAX, silent)
+        return taken
 
     def replaces_a_killed_owner(self, choose):
         """@param choose  the replica to kill, from {cluster: replica}"""
@@ -68,15 +78,13 @@ class CoordinationScenarios:
         self.assertTrue(clusters)
         killed = time.time()
         self.fleet.kill(lost)
-        took = self.taken_over(lost, clusters, killed)
-        print("kill -9: new owners after " + ", ".join(f"{took[c]:.1f} s ({c})" for c in clusters))
-        self.assertLess(max(took.values()), TAKE_OVER_MAX)
+        self.taken_over(lost, clusters, killed, "kill -9")
         for cluster, owner in owners.items():
             if owner != lost:
                 unbroken = self.fleet.fences[cluster].writes(killed)
                 self.assertFalse([w for w in unbroken if w.kind == "take" and w.time < killed + MARGIN_SECONDS], cluster)
         self.fleet.scale_to(3)
-        self.settle("after kill -9", seconds=60)
+        self.settle("after kill -9")
         self.check_never_planned_again(lost, killed)
         self.check_fences()
 
@@ -94,9 +102,7 @@ class CoordinationScenarios:
         stopped = time.time()
         os.kill(pid, signal.SIGSTOP)
         try:
-            took = self.taken_over(frozen, clusters, stopped)
-            print("kill -STOP: new owners after " + ", ".join(f"{took[c]:.1f} s ({c})" for c in clusters))
-            self.assertLess(max(took.values()), TAKE_OVER_MAX)
+            taken = self.taken_over(frozen, clusters, stopped, "kill -STOP")
             self.settle("while one is frozen", 2, clusters=self.clusters)
             self.refuses_old_epochs(old_epochs)
             time.sleep(max(stopped + frozen_for - time.time(), 0))  # the scenario itself, not a wait for something
@@ -109,11 +115,11 @@ class CoordinationScenarios:
             status, metrics = http_get(self.fleet.url(frozen) + "/metrics")
             return status == 200 and not [c for c in clusters if f'evenkeel_cluster_owner{{cluster="{c}"' in metrics
                                           and host_of(self.fleet.fences[c].read().holder) != frozen]
-        harness.eventually(lets_go, 10, "the resumed process says of no cluster of another that it owns it")
+        harness.eventually(lets_go, LONG, "the resumed process says of no cluster of another that it owns it")
         print(f"kill -CONT: let go within {time.time() - resumed:.2f} s")
         self.settle("after kill -CONT", 3)
         for cluster in clusters:
-            self.check_resumed(cluster, frozen, stopped + took[cluster], resumed)
+            self.check_resumed(cluster, frozen, taken[cluster], resumed)
         self.check_fences()
 
     def refuses_old_epochs(self, old_epochs):
@@ -133,23 +139,26 @@ class CoordinationScenarios:
         """After the take-over the frozen replica has written nothing to the member until a plan that it read after it was resumed gave it
         the member; then it has only asked for it, and taken it with that plan's epoch or a greater one."""
         fence = self.fleet.fences[cluster]
-        given = None
+        audit, writes, given = fence.audit(), fence.writes(), None
         for plan in self.fleet.plans.seen(resumed):
             replica, epoch = plan.assignments.get(cluster, ("", 0))
             if given is None and host_of(replica) == frozen:
-                given = plan.seen, epoch
-        after = [entry for entry in fence.audit() if entry.host == frozen and entry.time > taken + 0.001]
-        early = [entry for entry in after if entry.succeeded and (given is None or entry.time < given[0] - 0.5)]
+                given = plan.written, epoch
+        after = [entry for entry in audit if entry.host == frozen and entry.time > taken + 0.001]
+        early = [entry for entry in after if entry.succeeded and (given is None or entry.time < given[0])]
         self.assertEqual(early, [], f"{cluster}: written by {frozen} after others had taken it")
-        owned = [write for write in fence.writes(taken + 0.001) if write.author == frozen]
+        owned = [write for write in writes if write.author == frozen and write.time > taken + 0.001]
         for write in owned:
             self.assertIsNotNone(given, f"{cluster}: written by {frozen} without a plan: {write}")
-            self.assertGreaterEqual(write.time, given[0] - 0.5, f"{cluster}: before the plan: {write}")
+            self.assertGreaterEqual(write.time, given[0], f"{cluster}: before the plan: {write}")
             epoch = write.after.wanted_epoch if write.kind == "knock" else write.after.epoch
             self.assertGreaterEqual(epoch, given[1], f"{cluster}: with an epoch of before: {write}")
-        for entry in fence.audit():
+        # In the order in which the server carried them out, which may be another than that of its answers.
+        for entry in audit:
             if entry.succeeded and entry.epoch and entry.time > taken + 0.001:
-                self.assertGreaterEqual(entry.epoch, max(w.after.epoch for w in fence.writes() if w.time <= entry.time), entry)
+                version = int(entry.resource_version or 0)
+                before = [w.after.epoch for w in writes if (int(w.after.resource_version) <= version if version else w.time <= entry.received)]
+                self.assertGreaterEqual(entry.epoch, max(before, default=0), entry)
         refused = sum(not entry.succeeded for entry in after)
         print(f"{cluster}: of the resumed replica's writes {len(early)} succeeded before a plan gave it the member, {refused} were refused; "
               f"{'given back %.1f s after CONT' % (given[0] - resumed) if given else 'not given back'}, own writes then: "
@@ -160,13 +169,15 @@ class CoordinationScenarios:
         owners = self.settle(f"before {what}")
         begin = time.time()
         act(owners)
-        self.settle(f"after {what}", replicas, seconds=60)
+        self.settle(f"after {what}", replicas)
         changed = {cluster: fence.handovers(begin) for cluster, fence in self.fleet.fences.items()}
-        seconds = [gap for handovers in changed.values() for _, _, gap in handovers]
+        seconds = [gap for handovers in changed.values() for _, _, gap, _ in handovers]
         self.assertTrue(seconds)
         print(f"{what}: {len(seconds)} hand-overs, " + ", ".join(
-            f"{cluster} " + " ".join(f"{gap * 1000:.0f} ms" for _, _, gap in handovers) for cluster, handovers in changed.items() if handovers))
-        self.assertLess(max(seconds), HAND_OVER_MAX, changed)
+            f"{cluster} " + " ".join(f"{gap * 1000:.0f} ms" for _, _, gap, _ in handovers) for cluster, handovers in changed.items() if handovers))
+        # It takes some milliseconds, on a busy machine some seconds. What is told apart is a Lease that had to run out.
+        self.assertTrue(all(given for handovers in changed.values() for _, _, _, given in handovers), changed)
+        self.assertLess(max(seconds), RUN_OUT, changed)
         self.check_fences()
         return owners, changed, begin
 

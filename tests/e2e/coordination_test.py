@@ -9,7 +9,7 @@ import time
 import unittest
 
 import harness
-from coordination_scenarios import TAKE_OVER_MAX, CoordinationScenarios
+from coordination_scenarios import LONG, CoordinationScenarios
 from fleet_under_test import COMPATIBLE, WEIGHT, PodFleet
 from history import LEASE_SECONDS, MARGIN_SECONDS, host_of
 from process_fleet import ApiServer, ProcessFleet
@@ -38,7 +38,7 @@ def start_process_fleet(test_class, members, stores=None):
     test_class.fleet.create(members, stores=stores)
     for _ in range(3):
         test_class.fleet.start()
-    harness.eventually(test_class.fleet.plan, 20, "a plan")
+    harness.eventually(test_class.fleet.plan, LONG, "a plan")
     test_class.fleet.follow_members()
 
 
@@ -67,7 +67,7 @@ class ReplicasTest(CoordinationScenarios, unittest.TestCase):
     def test_4_hands_over_in_a_rolling_restart(self):
         def restart(_owners):
             self.fleet.kubectl_here("rollout", "restart", "deployment/evenkeel-controller")
-            self.fleet.kubectl_here("rollout", "status", "deployment/evenkeel-controller", "--timeout=60s", timeout=70)
+            self.fleet.kubectl_here("rollout", "status", "deployment/evenkeel-controller", "--timeout=300s", timeout=310)
         self.hands_over("rolling restart", restart)
 
     def test_5_replaces_a_killed_leader(self):
@@ -76,7 +76,7 @@ class ReplicasTest(CoordinationScenarios, unittest.TestCase):
     def test_6_goes_on_with_a_weight_that_is_no_number(self):
         self.settle("before the weight")
         self.fleet.kubectl_here("annotate", "--overwrite", "secret", "member-3", f"{WEIGHT}=heavy")
-        harness.eventually(lambda: ("member-3", "InvalidWeight") in self.fleet.warnings(), 15, "an Event InvalidWeight")
+        harness.eventually(lambda: ("member-3", "InvalidWeight") in self.fleet.warnings(), LONG, "an Event InvalidWeight")
         self.settle("a weight that is no number", even=False)
         self.fleet.kubectl_here("annotate", "--overwrite", "secret", "member-3", f"{WEIGHT}=50")
         self.settle("a weight again")
@@ -138,10 +138,10 @@ class ApiServersAwayTest(CoordinationScenarios, unittest.TestCase):
             time.sleep(max(gone + seconds - time.time(), 0))  # the scenario itself
             self.fleet.members[member].start()
             back[member] = time.time()
-        owners = self.settle("all members are back", seconds=LEASE_SECONDS + MARGIN_SECONDS + 15)
+        owners = self.settle("all members are back")
         for member, fence in self.fleet.fences.items():
             took = harness.eventually(
-                lambda f=fence, since=back[member]: [w for w in f.writes(since) if w.kind in ("take", "renew")], 15, f"writes of {member}'s Lease")
+                lambda f=fence, since=back[member]: [w for w in f.writes(since) if w.kind in ("take", "renew")], LONG, f"writes of {member}'s Lease")
             print(f"{member}, away for {back[member] - gone:.1f} s: {owners[member]} (before: {before[member]}) "
                   f"{took[0].time - back[member]:.2f} s after it was back, epoch {took[0].after.epoch}")
         self.assertEqual(owners["member-1"], before["member-1"], "its owner gets it back")
@@ -163,13 +163,11 @@ class HubAwayTest(CoordinationScenarios, unittest.TestCase):
         killed = time.time()
         self.fleet.kill(lost)
         try:
-            took = self.taken_over(lost, clusters, killed)
+            self.taken_over(lost, clusters, killed, "kill -9 without a hub")
         finally:
             self.hub.start()
         # Those who wait for the hub try again after up to a minute.
-        print("kill -9 without a hub: new owners after " + ", ".join(f"{took[c]:.1f} s ({c})" for c in clusters))
-        self.assertLess(max(took.values()), TAKE_OVER_MAX)
-        self.settle("the hub is back, without the owner", 2, seconds=75, even=False)
+        self.settle("the hub is back, without the owner", 2, even=False)
         self.check_fences()
 
 
@@ -188,10 +186,10 @@ class SwitchingTest(CoordinationScenarios, unittest.TestCase):
             self.fleet.set_environment(**variables)
             updated = time.time()
             if variables is COMPATIBLE:
-                harness.eventually(lambda: self.fleet.settled(3, MEMBERS), 60, what)
+                harness.eventually(lambda: self.fleet.settled(3, MEMBERS), LONG, what)
             else:
-                self.settle(what, seconds=60)
-            changed = [gap for fence in self.fleet.fences.values() for _, _, gap in fence.handovers(begin)]
+                self.settle(what)
+            changed = [gap for fence in self.fleet.fences.values() for _, _, gap, _ in fence.handovers(begin)]
             writes = sum(fence.check(self) for fence in self.fleet.fences.values())
             print(f"{what}: updated after {updated - begin:.1f} s, settled after {time.time() - begin:.1f} s; {len(changed)} changes of holder, "
                   f"without a holder's write for at most {max(changed):.2f} s; {writes} writes of the Leases so far, in order")
@@ -201,7 +199,7 @@ class CommandLineTest(unittest.TestCase):
     """Bad input, and plans without a fleet."""
 
     def run_evenkeel(self, *arguments, stdin="", env=None):
-        return subprocess.run([harness.EVENKEEL, *arguments], input=stdin, capture_output=True, text=True, timeout=20,
+        return subprocess.run([harness.EVENKEEL, *arguments], input=stdin, capture_output=True, text=True, timeout=120,
                               env={**os.environ, "KUBECONFIG": "/nonexistent", "EVENKEEL_HOME": "/nonexistent", **(env or {})})
 
     def test_refuses_modes_and_methods_in_one_line(self):

@@ -48,7 +48,7 @@ class DocumentationTest(unittest.TestCase):
             self.assertGreater(self.run_pages("```sh stopped"), 0)
             # What such commands do to a fleet's files must leave it able to start.
             with harness.fleet(home) as program:
-                program.wait_for_output("every member has one owner", 60)
+                program.wait_for_output("every member has one owner", 180)
 
     def run_pages(self, fence, program=None):
         ran = 0
@@ -65,7 +65,7 @@ class DocumentationTest(unittest.TestCase):
                     continue
                 command = command.replace("build/release/evenkeel", harness.EVENKEEL)
                 result = subprocess.run(["bash", "-c", command], cwd=harness.ROOT, env=self.environment, capture_output=True, text=True,
-                                        timeout=120)
+                                        timeout=400)
                 self.assertEqual(result.returncode, 0, f"{where}\n{result.stdout}{result.stderr}")
                 ran += 1
         return ran
@@ -97,7 +97,7 @@ class DocumentationTest(unittest.TestCase):
          "bench/run": self.parse_bench}[program.removeprefix("build/release/")](rest)
 
     def ask(self, program, *words):
-        result = subprocess.run([program, *words], cwd=harness.ROOT, capture_output=True, text=True, timeout=60)
+        result = subprocess.run([program, *words], cwd=harness.ROOT, capture_output=True, text=True, timeout=180)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         return result.stdout
 

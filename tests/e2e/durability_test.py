@@ -4,7 +4,6 @@ import pathlib
 import ssl
 import subprocess
 import threading
-import time
 import unittest
 import urllib.request
 
@@ -12,6 +11,9 @@ import harness
 
 WRITERS = 8
 ROUNDS = 3
+# Acknowledged writes of a round before its server is killed in the middle of more.
+WRITES = 50
+LONG = 180
 
 
 class DurabilityTest(unittest.TestCase):
@@ -25,13 +27,13 @@ class DurabilityTest(unittest.TestCase):
                     threads = [threading.Thread(target=self.write, args=(home, f"r{round_number}-w{i}", acknowledged)) for i in range(WRITERS)]
                     for thread in threads:
                         thread.start()
-                    time.sleep(1.5)
+                    enough = (round_number + 1) * WRITES
+                    harness.eventually(lambda enough=enough: len(acknowledged) >= enough, LONG, "writes under load")
                 finally:
                     server.process.kill()
                     server.process.wait()
                 for thread in threads:
                     thread.join()
-            self.assertGreater(len(acknowledged), 100)
             server = self.start(home)
             try:
                 items = json.loads(self.request(home, "GET", "/api/v1/namespaces/default/configmaps"))["items"]
@@ -44,7 +46,7 @@ class DurabilityTest(unittest.TestCase):
     def start(self, home):
         server = harness.Program(home, "apiserver", "--store", f"sqlite:{home}/store.db", "--port", "0", "--data-dir", str(home / "data"),
                                  "--token-auth-file", str(home / "tokens.csv"))
-        server.wait_for_output("serving https://", 20)
+        server.wait_for_output("serving https://", LONG)
         return server
 
     def request(self, home, method, path, body=None):
@@ -53,7 +55,7 @@ class DurabilityTest(unittest.TestCase):
         context = ssl.create_default_context(cafile=home / "data/ca.crt")
         request = urllib.request.Request(url + path, method=method, data=None if body is None else json.dumps(body).encode(),
                                          headers={"Authorization": "Bearer e2e-token", "Content-Type": "application/json"})
-        with urllib.request.urlopen(request, context=context, timeout=10) as response:
+        with urllib.request.urlopen(request, context=context, timeout=LONG) as response:
             return response.read()
 
     def write(self, home, prefix, acknowledged):

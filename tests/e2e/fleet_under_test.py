@@ -17,9 +17,9 @@ COMPATIBLE = {"EVENKEEL_SHARDING_MODE": "compatible", "ARGOCD_ENABLE_DYNAMIC_CLU
               "ARGOCD_APPLICATION_CONTROLLER_NAME": "evenkeel-controller", "ARGOCD_CONTROLLER_SHARDING_ALGORITHM": "round-robin"}
 
 
-def http_get(url):
+def http_get(url, seconds=20):
     """(status, body); status 0 when nobody answers."""
-    result = subprocess.run(["curl", "-s", "--max-time", "2", "-w", "\n%{http_code}", url], capture_output=True, text=True)
+    result = subprocess.run(["curl", "-s", "--max-time", str(seconds), "-w", "\n%{http_code}", url], capture_output=True, text=True)
     body, _, status = result.stdout.rpartition("\n")
     return int(status or 0), body
 
@@ -43,7 +43,7 @@ class FleetUnderTest:
     def run_evenkeel(self, *arguments):
         context = ["--context", self.kubectl.context] if self.kubectl.context else []
         return subprocess.run([harness.EVENKEEL, *arguments, "-n", self.namespace, "--kubeconfig", str(self.kubectl.kubeconfig), *context],
-                              capture_output=True, text=True, timeout=30)
+                              capture_output=True, text=True, timeout=120)
 
     def evenkeel(self, *arguments):
         result = self.run_evenkeel(*arguments)
@@ -57,8 +57,11 @@ class FleetUnderTest:
         config_map = self.kubectl.json("-n", self.namespace, "get", "configmap", CONFIG_MAP)
         return json.loads(config_map["data"]["shardControllerMapping"])
 
+    def claim(self, shard):
+        return next(claim for claim in self.claims() if claim["ShardNumber"] == shard)
+
     def holder(self, shard):
-        return next(claim["ControllerName"] for claim in self.claims() if claim["ShardNumber"] == shard)
+        return self.claim(shard)["ControllerName"]
 
     def replicas(self):
         """{name: where its metrics are} of the replicas that are ready."""
@@ -127,9 +130,15 @@ class FleetUnderTest:
             if cluster in owners:
                 lease = fence.read()
                 assert [host_of(lease.holder)] == owners[cluster], f"{cluster}: {lease} of {owners[cluster]}"
+                fence.watch.catch_up(lease.uid, lease.resource_version)
 
     def plan(self):
         return self.kubectl.json("-n", self.namespace, "get", "shardplan", "evenkeel")["spec"]
+
+    def catch_up(self):
+        """Until the history of the plan has what is there now."""
+        metadata = self.kubectl.json("-n", self.namespace, "get", "shardplan", "evenkeel")["metadata"]
+        self.plans.catch_up(metadata["uid"], metadata["resourceVersion"])
 
     def shard_numbers(self):
         """{host: shard}"""
@@ -165,7 +174,8 @@ class PodFleet(FleetUnderTest):
         self.scale(replicas)
 
     def pid(self, name):
-        return int(self.ready_pods()[name]["status"]["containerStatuses"][0]["containerID"].rsplit("/", 1)[1])
+        pod = harness.eventually(lambda: self.ready_pods()[name], 60, f"{name} is ready")
+        return int(pod["status"]["containerStatuses"][0]["containerID"].rsplit("/", 1)[1])
 
     def kill(self, name):
         """Like a machine that is lost: the pod goes, too, and first, so that nobody starts the process again under its name. It is
@@ -184,4 +194,4 @@ class PodFleet(FleetUnderTest):
         """A rolling update with these variables; None takes one away. Returns when it is done."""
         words = [f"{name}-" if value is None else f"{name}={value}" for name, value in variables.items()]
         self.kubectl_here("set", "env", "deployment/evenkeel-controller", *words)
-        self.kubectl_here("rollout", "status", "deployment/evenkeel-controller", "--timeout=120s", timeout=130)
+        self.kubectl_here("rollout", "status", "deployment/evenkeel-controller", "--timeout=300s", timeout=310)

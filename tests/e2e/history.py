@@ -59,6 +59,11 @@ class Watch:
         with self.changed:
             return [version for version in self.versions if version.seen >= since]
 
+    def catch_up(self, uid, resource_version):
+        """Until that version, or a later one, has been seen: kubectl may be slow to tell, and what is asked about the history then must not be
+        what it has not told yet."""
+        self.wait_for(lambda v: v.uid == uid and int(v.resource_version) >= int(resource_version), 30, f"version {resource_version} of {uid}")
+
     def wait_for(self, check, seconds, message):
         """The first version, of those seen by now and later, that `check` holds for."""
         with self.changed:
@@ -115,7 +120,9 @@ def kind_of(before, after):
 
 @dataclasses.dataclass(frozen=True)
 class Write:
-    """A successful write of a member's Lease."""
+    """A successful write of a member's Lease: `time` is when it was over, and `begun` before it took effect. On a busy machine they are
+    seconds apart."""
+    begun: float
     time: float
     kind: str
     author: str  # host
@@ -125,7 +132,8 @@ class Write:
 
 @dataclasses.dataclass(frozen=True)
 class AuditEntry:
-    time: float
+    received: float
+    time: float  # of the answer
     host: str  # "" for whoever is no replica
     verb: str
     resource: str
@@ -150,9 +158,10 @@ def read_audit(path):
                 reference = event["objectRef"]
                 agent = event.get("userAgent", "")
                 entries.append(AuditEntry(
-                    time=seconds_of(event["stageTimestamp"]), host=agent.removeprefix("evenkeel/") if agent.startswith("evenkeel/") else "",
-                    verb=event["verb"], resource=reference["resource"], name=reference.get("name", ""),
-                    code=event["responseStatus"]["code"], uid=reference.get("uid", ""), resource_version=reference.get("resourceVersion", ""),
+                    received=seconds_of(event["requestReceivedTimestamp"]), time=seconds_of(event["stageTimestamp"]),
+                    host=agent.removeprefix("evenkeel/") if agent.startswith("evenkeel/") else "", verb=event["verb"],
+                    resource=reference["resource"], name=reference.get("name", ""), code=event["responseStatus"]["code"],
+                    uid=reference.get("uid", ""), resource_version=reference.get("resourceVersion", ""),
                     epoch=int(event.get("annotations", {}).get("evenkeel.dev/epoch", 0))))
     return entries
 
@@ -172,7 +181,8 @@ class Fence:
         return read_audit(self.audit_path) if self.audit_path else []
 
     def writes(self, since=0):
-        """All writes seen. Time and author are the audit log's; without one, when it was seen and whom the Lease names."""
+        """All writes seen. Times and author are the audit log's; without one, when it was seen, the time that a renewal says, and whom the
+        Lease names."""
         audited = {(entry.uid, entry.resource_version): entry for entry in self.audit()
                    if entry.succeeded and entry.resource == "leases" and entry.name == "evenkeel-owner"}
         writes, before = [], None
@@ -180,16 +190,19 @@ class Fence:
             kind = kind_of(before, after)
             named = {"take": after.holder, "renew": after.holder, "free": before.holder if before else "", "knock": after.wanted_by}[kind]
             entry = audited.get((after.uid, after.resource_version))
-            writes.append(Write(entry.time if entry else after.seen, kind, entry.host if entry else host_of(named), before, after))
+            said = min(seconds_of(after.renewed) or after.seen, after.seen) if kind in ("take", "renew") else after.seen
+            writes.append(Write(entry.received if entry else said, entry.time if entry else after.seen, kind,
+                                entry.host if entry else host_of(named), before, after))
             before = after
         return [write for write in writes if write.time >= since]
 
     def handovers(self, since):
-        """(old host, new host, seconds between the last write of the old holder and the taking by the new one) of each change."""
+        """(old host, new host, seconds between the last write of the old holder and the taking by the new one, whether the old one gave it
+        away) of each change."""
         found, last = [], None
         for write in self.writes():
             if write.kind == "take" and last is not None and write.author != last.author and write.time >= since:
-                found.append((last.author, write.author, write.time - last.time))
+                found.append((last.author, write.author, write.time - last.time, last.kind == "free"))
             if write.kind != "knock":
                 last = write
         return found
@@ -211,7 +224,7 @@ class Fence:
             else:
                 test.assertEqual(after.epoch, epoch, f"an epoch changed without a new tenure: {where}")
             if write.kind in ("take", "renew"):
-                last_renewal[after.holder] = write.time
+                last_renewal[after.holder] = write.begun
             epoch = after.epoch
         return len(writes)
 
@@ -221,8 +234,11 @@ class Fence:
 
 @dataclasses.dataclass(frozen=True)
 class PlanVersion:
-    """One version of the ShardPlan."""
+    """One version of the ShardPlan. `written` is its leader's time, before anybody can have read it; it may be seen much later."""
     seen: float
+    uid: str
+    resource_version: str
+    written: float
     epoch: int
     leader: str
     shards: dict  # {replica: shard}
@@ -230,10 +246,11 @@ class PlanVersion:
 
     @staticmethod
     def decode(plan):
-        spec = plan["spec"]
+        spec, metadata = plan["spec"], plan["metadata"]
         replicas = {shard["shard"]: shard["replica"] for shard in spec["shards"]}
         return PlanVersion(
-            seen=time.time(), epoch=spec["epoch"], leader=spec["leader"],
+            seen=time.time(), uid=metadata["uid"], resource_version=metadata["resourceVersion"],
+            written=seconds_of(plan.get("status", {}).get("written", "")), epoch=spec["epoch"], leader=spec["leader"],
             shards={replica: shard for shard, replica in replicas.items()},
             assignments={item["cluster"]: (replicas.get(item["shard"], ""), item["epoch"]) for item in spec["assignments"]})
 

@@ -1,10 +1,14 @@
 """kubectl is the judge: what people do every day, in Debian's version (1.20) and in a newer one, over TLS against the embedded fleet."""
 import json
 import re
+import threading
 import time
 import unittest
 
 import harness
+
+# How long to wait for what has to come.
+LONG = 180
 
 DEPLOYMENT = """
 apiVersion: apps/v1
@@ -76,6 +80,36 @@ spec:
 """
 
 
+class Following:
+    """A kubectl that goes on, and what it has said so far."""
+
+    def __init__(self, kubectl, *arguments):
+        self.lines, self.process = [], kubectl.start(*arguments)
+        self.thread = threading.Thread(target=self.read, daemon=True)
+        self.thread.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            self.lines.append(line)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.terminate()
+        self.process.wait()
+        self.thread.join()
+        self.process.stdout.close()
+
+    def text(self):
+        return "".join(self.lines)
+
+    def says(self, pattern, times=1):
+        """Until so many different matches are there."""
+        harness.eventually(lambda: len(set(re.findall(pattern, self.text(), re.M))) >= times, LONG, self.text)
+
+
 class KubectlTest(unittest.TestCase):
     """Each kubectl works in a namespace of its own on member-1."""
 
@@ -100,7 +134,7 @@ class KubectlTest(unittest.TestCase):
 
     def deploy(self, k, replicas=2):
         k("apply", "-f", "-", stdin=DEPLOYMENT.replace("replicas: 2", f"replicas: {replicas}"))
-        k("rollout", "status", "deployment/web", "--timeout=60s")
+        k("rollout", "status", "deployment/web", "--timeout=180s")
 
     def test_get_in_every_form(self):
         for _, k, kubectl, ns in self.each():
@@ -122,19 +156,14 @@ class KubectlTest(unittest.TestCase):
 
     def test_get_watches(self):
         for _, k, kubectl, ns in self.each():
-            watch = kubectl.start("-n", ns, "get", "pods", "-w")
-            try:
-                self.deploy(k, 1)
-                time.sleep(0.5)
+            self.deploy(k, 1)
+            with Following(kubectl, "-n", ns, "get", "pods", "-w") as watch:
+                # From what it lists on it misses nothing.
+                watch.says(r"^(web-\S+) +1/1 +Running")
+                k("scale", "deployment", "web", "--replicas=2")
+                watch.says(r"^(web-\S+) +1/1 +Running", times=2)
                 k("delete", "deployment", "web")
-                harness.eventually(lambda: k("get", "pods", "-o", "name") == "", 30)
-                time.sleep(0.5)
-            finally:
-                watch.terminate()
-                output = watch.communicate()[0]
-            # What comes before Running may be over before kubectl has begun to watch.
-            self.assertIn("Running", output)
-            self.assertIn("Terminating", output)
+                watch.says(r"^(web-\S+) .* Terminating", times=2)
 
     def test_describe(self):
         for _, k, kubectl, _ in self.each():
@@ -156,7 +185,7 @@ class KubectlTest(unittest.TestCase):
             k("create", "configmap", "settings", "--from-literal=a=1")
             k("create", "secret", "generic", "hidden", "--from-literal=password=x")
             k("create", "service", "clusterip", "made", "--tcp=80:8080")
-            k("rollout", "status", "deployment/made", "--timeout=60s")
+            k("rollout", "status", "deployment/made", "--timeout=180s")
             self.assertIn("a: \"1\"", k("get", "configmap", "settings", "-o", "yaml"))
             self.assertRegex(k("get", "service", "made"), r"ClusterIP +\d+\.\d+\.\d+\.\d+ +<none> +80/TCP")
             again = k("create", "configmap", "settings2", "--from-literal=a=1", "--dry-run=server", "-o", "name")
@@ -172,12 +201,12 @@ class KubectlTest(unittest.TestCase):
             container = json.loads(k("get", "deployment", "web", "-o", "json"))["spec"]["template"]["spec"]["containers"][0]
             self.assertEqual(container["image"], "nginx:1.26")
             self.assertEqual([p["containerPort"] for p in container["ports"]], [81])
-            k("rollout", "status", "deployment/web", "--timeout=60s")
+            k("rollout", "status", "deployment/web", "--timeout=180s")
 
     def test_apply_server_side(self):
         for _, k, kubectl, ns in self.each():
             k("apply", "--server-side", "-f", "-", stdin=DEPLOYMENT)
-            k("rollout", "status", "deployment/web", "--timeout=60s")
+            k("rollout", "status", "deployment/web", "--timeout=180s")
             other = kubectl.run("-n", ns, "apply", "--server-side", "--field-manager=other", "-f", "-", check=False,
                                 stdin=DEPLOYMENT.replace("replicas: 2", "replicas: 3"))
             self.assertNotEqual(other.returncode, 0)
@@ -211,28 +240,28 @@ class KubectlTest(unittest.TestCase):
         for _, k, _, _ in self.each():
             self.deploy(k)
             k("scale", "deployment", "web", "--replicas=4")
-            k("rollout", "status", "deployment/web", "--timeout=60s")
+            k("rollout", "status", "deployment/web", "--timeout=180s")
             self.assertEqual(len(k("get", "pods", "-o", "name").split()), 4)
             k("set", "image", "deployment/web", "web=nginx:bad")
-            k("rollout", "status", "deployment/web", "--timeout=60s")
+            k("rollout", "status", "deployment/web", "--timeout=180s")
             self.assertRegex(k("rollout", "history", "deployment/web"), r"1 +<none>\n2 +<none>")
             k("rollout", "undo", "deployment/web")
-            k("rollout", "status", "deployment/web", "--timeout=60s")
+            k("rollout", "status", "deployment/web", "--timeout=180s")
             self.assertEqual(k("get", "deployment", "web", "-o", "jsonpath={.spec.template.spec.containers[0].image}"), "nginx:1.25")
             k("rollout", "restart", "deployment/web")
-            k("rollout", "status", "deployment/web", "--timeout=60s")
+            k("rollout", "status", "deployment/web", "--timeout=180s")
 
     def test_delete_in_three_ways(self):
         for _, k, _, _ in self.each():
             self.deploy(k)
             k("delete", "deployment", "web", "--cascade=foreground")
-            harness.eventually(lambda: k("get", "pods,replicasets", "-o", "name") == "", 30, "cascade")
+            harness.eventually(lambda: k("get", "pods,replicasets", "-o", "name") == "", LONG, "cascade")
             self.deploy(k)
             k("delete", "deployment", "web", "--cascade=orphan")
             time.sleep(1)
             self.assertRegex(k("get", "replicasets", "-o", "name"), r"replicaset.apps/web-")
             k("delete", "replicasets", "--all")
-            harness.eventually(lambda: k("get", "pods,replicasets", "-o", "name") == "", 30, "orphans")
+            harness.eventually(lambda: k("get", "pods,replicasets", "-o", "name") == "", LONG, "orphans")
             k("create", "configmap", "c", "--from-literal=a=1")
             k("delete", "configmap", "c")
             self.assertEqual(k("get", "configmap", "c", "--ignore-not-found"), "")
@@ -240,29 +269,29 @@ class KubectlTest(unittest.TestCase):
     def test_wait(self):
         for _, k, kubectl, ns in self.each():
             k("apply", "-f", "-", stdin=DEPLOYMENT)
-            k("wait", "--for=condition=Available", "deployment/web", "--timeout=60s")
-            k("wait", "--for=condition=Ready", "pod", "-l", "app=web", "--timeout=60s")
-            waiting = kubectl.start("-n", ns, "wait", "--for=delete", "pod", "-l", "app=web", "--timeout=60s")
-            time.sleep(0.5)
-            k("delete", "deployment", "web")
-            self.assertEqual(waiting.wait(60), 0, waiting.stdout.read())
-            waiting.stdout.close()
+            k("wait", "--for=condition=Available", "deployment/web", "--timeout=180s")
+            k("wait", "--for=condition=Ready", "pod", "-l", "app=web", "--timeout=180s")
+            with Following(kubectl, "-n", ns, "-v=6", "wait", "--for=delete", "pod", "-l", "app=web", "--timeout=180s") as waiting:
+                # Once it has asked which pods there are.
+                waiting.says("labelSelector=app%3Dweb.*200 OK")
+                k("delete", "deployment", "web")
+                self.assertEqual(waiting.process.wait(LONG), 0, waiting.text())
 
     def test_cordon_drain_and_budgets(self):
         for version, k, kubectl, ns in self.each():
             self.deploy(k, 3)
             budget = PDB.replace("policy/v1", "policy/v1beta1") if version.startswith("v1.20") else PDB
             k("apply", "-f", "-", stdin=budget)
-            harness.eventually(lambda: k("get", "pdb", "web", "-o", "jsonpath={.status.disruptionsAllowed}") == "1", 20)
+            harness.eventually(lambda: k("get", "pdb", "web", "-o", "jsonpath={.status.disruptionsAllowed}") == "1", LONG)
             node = json.loads(k("get", "pods", "-o", "json"))["items"][0]["spec"]["nodeName"]
             kubectl("cordon", node)
             self.assertIn("SchedulingDisabled", kubectl("get", "node", node))
-            output = kubectl("drain", node, "--ignore-daemonsets", "--force", "--timeout=90s", timeout=120)
+            output = kubectl("drain", node, "--ignore-daemonsets", "--force", "--timeout=180s")
             self.assertIn("evicted", output)
             left = json.loads(k("get", "pods", "--field-selector", f"spec.nodeName={node}", "-o", "json"))["items"]
             self.assertEqual(left, [])
             kubectl("uncordon", node)
-            k("rollout", "status", "deployment/web", "--timeout=60s")
+            k("rollout", "status", "deployment/web", "--timeout=180s")
 
     def test_api_resources_and_explain(self):
         for _, _, kubectl, _ in self.each():
@@ -277,7 +306,7 @@ class KubectlTest(unittest.TestCase):
     def test_custom_resources(self):
         for _, k, kubectl, ns in self.each():
             kubectl("apply", "-f", "-", stdin=CRD)
-            kubectl("wait", "--for=condition=Established", "crd/boats.example.com", "--timeout=30s")
+            kubectl("wait", "--for=condition=Established", "crd/boats.example.com", "--timeout=180s")
             boat = "apiVersion: example.com/v1\nkind: Boat\nmetadata: {name: punt}\nspec: {oars: 2, mast: 1}\n"
             # kubectl validates against the schema by itself; the server prunes what it does not know.
             k("apply", "--validate=false", "-f", "-", stdin=boat)
@@ -290,33 +319,33 @@ class KubectlTest(unittest.TestCase):
             self.assertIn("spec.oars", wrong.stderr)
             self.assertIn("How many rowers", kubectl("explain", "boat.spec.oars"))
             kubectl("delete", "crd", "boats.example.com")
-            harness.eventually(lambda: kubectl.run("get", "boats", "-A", check=False).returncode != 0, 30)
+            harness.eventually(lambda: kubectl.run("get", "boats", "-A", check=False).returncode != 0, LONG)
 
     def test_logs_of_a_process_pod(self):
         for _, k, kubectl, ns in self.each():
             k("create", "configmap", "talker", "--from-literal=greeting=ahoy", "--from-literal=motd=fair winds")
             k("apply", "-f", "-", stdin=PROCESS_POD)
-            k("wait", "--for=condition=Ready", "pod/talker", "--timeout=30s")
-            harness.eventually(lambda: "hello from talker ahoy" in k("logs", "talker"), 10)
+            k("wait", "--for=condition=Ready", "pod/talker", "--timeout=180s")
+            harness.eventually(lambda: "hello from talker ahoy" in k("logs", "talker"), LONG)
             self.assertIn("fair winds", k("logs", "talker"))
             self.assertEqual(len(k("logs", "talker", "--tail=1").splitlines()), 1)
-            follow = kubectl.start("-n", ns, "logs", "-f", "talker")
-            time.sleep(0.5)
-            k("delete", "pod", "talker")
-            self.assertIn("hello from talker", follow.communicate(timeout=30)[0])
+            with Following(kubectl, "-n", ns, "logs", "-f", "talker") as follow:
+                follow.says("hello from talker")
+                k("delete", "pod", "talker")
+                follow.process.wait(LONG)
 
     def test_jobs_stateful_sets_and_daemon_sets(self):
         for _, k, _, _ in self.each():
             k("create", "job", "once", "--image=busybox", "--", "true")
-            k("wait", "--for=condition=Complete", "job/once", "--timeout=60s")
+            k("wait", "--for=condition=Complete", "job/once", "--timeout=180s")
             template = "template: {metadata: {labels: {app: %s}}, spec: {containers: [{name: c, image: i}]}}"
             k("apply", "-f", "-", stdin="apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nspec:\n  serviceName: db\n  replicas: 2\n"
               "  selector: {matchLabels: {app: db}}\n  " + template % "db")
-            k("rollout", "status", "statefulset/db", "--timeout=60s")
+            k("rollout", "status", "statefulset/db", "--timeout=180s")
             self.assertEqual(sorted(k("get", "pods", "-l", "app=db", "-o", "name").split()), ["pod/db-0", "pod/db-1"])
             k("apply", "-f", "-", stdin="apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: agent}\nspec:\n"
               "  selector: {matchLabels: {app: agent}}\n  " + template % "agent")
-            k("rollout", "status", "daemonset/agent", "--timeout=60s")
+            k("rollout", "status", "daemonset/agent", "--timeout=180s")
             self.assertEqual(len(k("get", "pods", "-l", "app=agent", "-o", "name").split()), 3)
 
     def test_refuses_what_is_wrong_in_upstreams_words(self):

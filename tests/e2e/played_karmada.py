@@ -1,5 +1,7 @@
 """Karmada and the members' operators as far as a rollout sees them, played on any API server that knows Karmada's kinds: ZooKeepers are
 scheduled by their policy's static weights, overridden, and carried out after a moment; ResourceBindings say what became of them."""
+import contextlib
+
 import harness
 from played_parts import ApiError, Played, condition, now
 
@@ -16,7 +18,16 @@ class PlayedKarmada(Played):
         self.policies = f"/apis/policy.karmada.io/v1alpha1/namespaces/{namespace}"
         self.templates = f"/apis/evenkeel.dev/v1alpha1/namespaces/{namespace}/zookeepers"
         self.bindings = f"/apis/work.karmada.io/v1alpha2/namespaces/{namespace}/resourcebindings"
-        self.members, self.changes, self.most_restarting = {}, [], 0
+        self.members, self.changes, self.most_restarting, self.holding = {}, [], 0, False
+
+    @contextlib.contextmanager
+    def held(self):
+        """Meanwhile nothing that members have begun comes to an end, so that a test finds them at it."""
+        self.holding = True
+        try:
+            yield
+        finally:
+            self.holding = False
 
     def get(self, path):
         try:
@@ -61,7 +72,7 @@ class PlayedKarmada(Played):
             observed = member["observed"] if member["turns"] else member["revision"]
             self.members[cluster] = {"revision": revision, "replicas": replicas, "turns": turns, "offset": values["/spec/myidOffset"],
                                      "observed": observed}
-        elif member["turns"]:
+        elif member["turns"] and not self.holding:
             member["turns"] -= 1
 
     def status(self, cluster, member):

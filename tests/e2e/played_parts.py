@@ -53,7 +53,7 @@ class Api:
             context.load_cert_chain(home / "played-certData.pem", home / "played-keyData.pem")
         if "bearerToken" in config:
             self.headers["Authorization"] = f"Bearer {config['bearerToken']}"
-        self.connection = http.client.HTTPSConnection(url.hostname, url.port or 443, context=context, timeout=10)
+        self.connection = http.client.HTTPSConnection(url.hostname, url.port or 443, context=context, timeout=60)
 
     def __call__(self, method, path, body=None, content_type="application/json"):
         text = None if body is None else json.dumps(body)

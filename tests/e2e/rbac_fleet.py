@@ -73,7 +73,7 @@ class Fleet:
         program, _ = self.replicas[0]
         port = int(re.search(r"dashboard is on.* url=http://127\.0\.0\.1:(\d+)/", program.output()).group(1))
         token = (program.home / "dashboard-token").read_text().strip()
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         connection.request(method, path, body=body, headers={"Authorization": f"Bearer {token}", "X-Evenkeel": "1"})
         with contextlib.closing(connection), connection.getresponse() as response:
             return response.status, json.loads(response.read())

@@ -75,9 +75,9 @@ class RolesTest(unittest.TestCase):
         hub, cls.other_hub = ("hub", "hub-1.20") if "policy/v1" in kubectl("api-versions").split() else ("hub-1.20", "hub")
         for name in (hub, *OVERLAYS):
             cls.apply(deploy_files.overlay(name))
-        kubectl("wait", "--for=condition=Established", "--timeout=30s", "customresourcedefinitions", "--all")
+        kubectl("wait", "--for=condition=Established", "--timeout=180s", "customresourcedefinitions", "--all")
         for name in CLUSTERS:
-            harness.eventually(lambda name=name: cls.make_cluster(name), 30)
+            harness.eventually(lambda name=name: cls.make_cluster(name), 180)
         cls.apply([{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "e2e-far", "namespace": TOKENS}, "stringData": {"token": "none"}}])
 
     @classmethod

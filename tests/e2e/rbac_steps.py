@@ -24,7 +24,7 @@ nodegroups: {fromNodeLabelKey: pool}
 nodes: {skipTaint: true}
 configmap: {name: kwok-provider-templates}
 """
-LONG = 120
+LONG = 180
 
 
 def config_map(name, **data):

@@ -19,8 +19,9 @@ import unittest
 
 import harness
 import real_api
-from coordination_scenarios import CoordinationScenarios
+from coordination_scenarios import LONG, CoordinationScenarios
 from fleet_under_test import CONFIG_MAP, http_get
+from history import seconds_of
 from process_fleet import ProcessFleet, cluster_of
 
 RESTART = os.environ.get("EVENKEEL_E2E_RESTART", "")
@@ -47,7 +48,7 @@ class RealCoordinationTest(CoordinationScenarios, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.fleet = start_fleet(cls, cls.clusters[1:], compatible=False)
-        harness.eventually(cls.fleet.plan, 20, "a plan")
+        harness.eventually(cls.fleet.plan, LONG, "a plan")
         cls.fleet.follow_members(hub_as="real")
 
     @staticmethod
@@ -73,7 +74,7 @@ class RealCoordinationTest(CoordinationScenarios, unittest.TestCase):
         port = re.search(r":(\d+)$", cluster_of(self.fleet.kubectl)[0]).group(1)
 
         def call(*arguments):
-            subprocess.run([RESTART, *arguments], check=True, stdout=subprocess.DEVNULL, timeout=120)
+            subprocess.run([RESTART, *arguments], check=True, stdout=subprocess.DEVNULL, timeout=300)
         self.keeps_owners_while_the_hub_is_away(lambda: call("stop", str(directory)), lambda: call("start", str(directory), port),
                                                 hub_as="real")
 
@@ -87,9 +88,9 @@ class RealClaimsTest(unittest.TestCase):
     def setUpClass(cls):
         cls.fleet = start_fleet(cls, ["embedded-1", "embedded-2"], compatible=True)
 
-    def settle(self, replicas=3, unreachable=(), seconds=45, what="settled"):
+    def settle(self, replicas=3, unreachable=(), what="settled"):
         begin = time.monotonic()
-        owners = harness.eventually(lambda: self.fleet.settled(replicas, self.clusters, unreachable), seconds, what)
+        owners = harness.eventually(lambda: self.fleet.settled(replicas, self.clusters, unreachable), LONG, what)
         print(f"{what}: {time.monotonic() - begin:.1f} s, {({cluster: names[0][-6:] for cluster, names in sorted(owners.items())})}")
         return owners
 
@@ -113,13 +114,18 @@ class RealClaimsTest(unittest.TestCase):
         lost = owners["real"][0]
         shard = next(claim["ShardNumber"] for claim in self.fleet.claims() if claim["ControllerName"] == lost)
         self.fleet.kill(lost)
-        begin = time.monotonic()
+        begin, last = time.monotonic(), self.fleet.claim(shard)
+        self.assertEqual(last["ControllerName"], lost)
         self.fleet.start()
-        harness.eventually(lambda: self.fleet.holder(shard) not in ("", lost), 60)
-        took = time.monotonic() - begin
-        print(f"kill -9: taken over after {took:.1f} s")
-        self.assertGreater(took, 3 * HEARTBEAT - HEARTBEAT - 1, "the dead replica's last heartbeat may be one heartbeat old")
-        self.assertLess(took, 4 * HEARTBEAT + 2)
+
+        def taken():
+            claim = self.fleet.claim(shard)
+            assert claim["ControllerName"] not in ("", lost), claim
+            return claim
+        claim = harness.eventually(taken, LONG)
+        print(f"kill -9: taken over after {time.monotonic() - begin:.1f} s")
+        silent = seconds_of(claim["HeartbeatTime"]) - seconds_of(last["HeartbeatTime"])
+        self.assertGreaterEqual(silent, 3 * HEARTBEAT - 1, "times are whole seconds")
         self.settle(what="after kill -9")
 
     def test_4_a_frozen_owner_lets_go_before_it_does_anything_else(self):
@@ -131,7 +137,7 @@ class RealClaimsTest(unittest.TestCase):
         process.process.send_signal(signal.SIGSTOP)
         try:
             self.fleet.start()
-            self.settle(seconds=60, what="owner frozen, replaced")
+            self.settle(what="owner frozen, replaced")
         finally:
             process.process.send_signal(signal.SIGCONT)
         begin = time.monotonic()
@@ -139,9 +145,9 @@ class RealClaimsTest(unittest.TestCase):
         def owns_nothing():
             status, metrics = http_get(url + "/metrics")
             return status == 200 and "evenkeel_cluster_owner{" not in metrics
-        harness.eventually(owns_nothing, 5)
+        harness.eventually(owns_nothing, LONG)
         print(f"thawed: let go within {time.monotonic() - begin:.2f} s")
-        harness.eventually(lambda: http_get(url + "/readyz")[0] == 200, 15, "the thawed replica is ready, as a spare")
+        harness.eventually(lambda: http_get(url + "/readyz")[0] == 200, LONG, "the thawed replica is ready, as a spare")
         self.assertTrue(owns_nothing())
         process.stop()
         self.settle()
@@ -152,7 +158,7 @@ class RealClaimsTest(unittest.TestCase):
             patch = {"data": None if value is None else {"shardControllerMapping": value}}
             self.fleet.kubectl_here("patch", "configmap", CONFIG_MAP, "--type=merge", "-p", json.dumps(patch))
             self.settle(what=f"mapping {value}")
-        self.assertTrue(harness.eventually(lambda: self.fleet.events("ShardMappingRepaired"), 10))
+        self.assertTrue(harness.eventually(lambda: self.fleet.events("ShardMappingRepaired"), LONG))
         self.fleet.kubectl_here("delete", "configmap", CONFIG_MAP)
         self.settle(what="ConfigMap deleted")
 
@@ -172,7 +178,7 @@ class RealClaimsTest(unittest.TestCase):
             assert wanted <= found, wanted - found
             assert any(reason == "DuplicateServer" for _, reason in found), found
             return True
-        harness.eventually(told, 30)
+        harness.eventually(told, LONG)
         everything = self.fleet.kubectl_here("get", "events", "-o", "json")
         everything += "".join(process.output() for process in self.fleet.processes.values())
         self.assertNotIn("never-tell-this", everything)
@@ -186,9 +192,14 @@ class RealClaimsTest(unittest.TestCase):
         self.settle(what="faulty Secrets deleted")
 
     def test_7_hands_over_at_once_when_it_ends(self):
-        owners = self.settle()
-        self.fleet.end(owners["real"][0])
-        self.settle(seconds=10, what="SIGTERM and a new replica")
+        lost = self.settle()["real"][0]
+        shard = next(claim["ShardNumber"] for claim in self.fleet.claims() if claim["ControllerName"] == lost)
+        begin = time.monotonic()
+        self.fleet.end(lost)
+        harness.eventually(lambda: self.fleet.holder(shard) not in ("", lost), LONG)
+        # A claim that is not given back is taken when its heartbeat, which may have been one heartbeat old, is three of them old.
+        self.assertLess(time.monotonic() - begin, 2 * HEARTBEAT)
+        self.settle(what="SIGTERM and a new replica")
 
 
 if __name__ == "__main__":

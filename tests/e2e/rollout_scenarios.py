@@ -15,7 +15,8 @@ from played_karmada import DEFINITIONS, PlayedKarmada
 from played_parts import condition
 from process_fleet import ProcessFleet
 
-LONG = 60
+# How long to wait for what has to come.
+LONG = 180
 LEASE = "evenkeel-rollout"
 KIND = "multiclusterzookeepers.evenkeel.dev"
 KINDS = (KIND, "zookeepers.evenkeel.dev")
@@ -46,15 +47,18 @@ class Bench:
         return self.kubectl.json("-n", self.namespace, "get", KIND, name)
 
     def condition(self, kind, name="zk"):
-        conditions = self.get(name).get("status", {}).get("conditions", [])
-        return next((item for item in conditions if item["type"] == kind), {})
+        return self.condition_in(self.get(name).get("status", {}), kind)
+
+    @staticmethod
+    def condition_in(status, kind):
+        return next((item for item in status.get("conditions", []) if item["type"] == kind), {})
 
     def last_record(self, name="zk"):
         return self.get(name)["status"]["records"][-1]
 
     def is_ready(self, records):
         status = self.get().get("status", {})
-        return len(status.get("records", [])) == records and self.condition("Ready").get("status") == "True"
+        return len(status.get("records", [])) == records and self.condition_in(status, "Ready").get("status") == "True"
 
     def overrides(self):
         """{cluster: the image's tag}"""
@@ -119,7 +123,7 @@ class Webhook:
 
     def ask(self, body, method="POST", content_type="application/json", path=None):
         """(HTTP status, headers, text)"""
-        connection = http.client.HTTPSConnection(self.url.hostname, self.url.port, context=self.trust, timeout=20)
+        connection = http.client.HTTPSConnection(self.url.hostname, self.url.port, context=self.trust, timeout=60)
         with contextlib.closing(connection):
             connection.request(method, path or self.url.path + "?timeout=10s", body, {"Content-Type": content_type} if content_type else {})
             answer = connection.getresponse()
@@ -152,9 +156,9 @@ class RolloutFleet:
         cls.fleet.create([])
         cls.register_members()
         kubectl("apply", "-f", str(DEFINITIONS))
-        kubectl("wait", "--for=condition=Established", "--timeout=30s", "customresourcedefinition", "clusters.cluster.karmada.io")
+        kubectl("wait", "--for=condition=Established", f"--timeout={LONG}s", "customresourcedefinition", "clusters.cluster.karmada.io")
         for name in CLUSTERS:
-            harness.eventually(lambda name=name: cls.make_cluster(name), 30)
+            harness.eventually(lambda name=name: cls.make_cluster(name), LONG)
         cls.karmada = PlayedKarmada(kubectl, home, cls.fleet.namespace)
         cls.fleet.arguments = ["--rollout", "--install", "--webhook-address", "127.0.0.1", "--webhook-port", "0", *cls.arguments]
         for _ in range(2):
@@ -162,7 +166,7 @@ class RolloutFleet:
         harness.eventually(lambda: cls.leader() in cls.fleet.processes, LONG)
         for what in (*(("customresourcedefinition", kind) for kind in KINDS), *((kind, "evenkeel-rollout") for kind in WEBHOOKS)):
             harness.eventually(lambda what=what: kubectl.run("get", *what, check=False).returncode == 0, LONG)
-        kubectl("wait", "--for=condition=Established", "--timeout=30s", "customresourcedefinition", *KINDS)
+        kubectl("wait", "--for=condition=Established", f"--timeout={LONG}s", "customresourcedefinition", *KINDS)
         cls.karmada.start()
 
     @classmethod
@@ -266,10 +270,11 @@ class RolloutScenarios(RolloutFleet, BadInput):
     def test_5_a_change_outlives_the_leader_and_restarts_each_cluster_once(self):
         before = len(self.karmada.changes)
         version = self.bench.get()["metadata"]["resourceVersion"]
-        self.bench.apply(spec(tag="3.8.5"))
-        harness.eventually(lambda: self.bench.last_record()["currentState"]["deploying"], LONG, f"since version {version}")
-        leader = self.leader()
-        self.fleet.kill(leader)
+        with self.karmada.held():
+            self.bench.apply(spec(tag="3.8.5"))
+            harness.eventually(lambda: self.bench.last_record()["currentState"]["deploying"], LONG, f"since version {version}")
+            leader = self.leader()
+            self.fleet.kill(leader)
         harness.eventually(lambda: self.bench.is_ready(2), LONG)
         self.assertNotEqual(self.leader(), leader)
         taken = [cluster for cluster, _ in self.karmada.changes[before:]]
@@ -303,26 +308,31 @@ class RolloutScenarios(RolloutFleet, BadInput):
         harness.eventually(lambda: self.bench.is_ready(3), LONG)
 
     def test_8_an_edited_record_is_refused_and_changes_nothing_where_it_slips_in(self):
-        ensemble = self.bench.get()
-        ensemble["status"]["clusterIndices"][CLUSTERS[1]] = 0
         path = f"/apis/evenkeel.dev/v1alpha1/namespaces/{self.fleet.namespace}/multiclusterzookeepers/zk/status"
-        result = self.bench.run("replace", "--raw", path, "-f", "-", stdin=json.dumps(ensemble), check=False)
-        self.assertIn("is the index of another cluster, too", result.stderr)
-        # Nobody is asked any more: the controller itself does not go on from it.
-        self.bench.kubectl("delete", WEBHOOKS[0], "evenkeel-rollout")
-        good = self.bench.get()["status"]
 
-        def slips_in():
-            return self.bench.run("replace", "--raw", path, "-f", "-", stdin=json.dumps(ensemble), check=False).returncode == 0
-        harness.eventually(slips_in, LONG)
+        def replace(**changes):
+            """Of the status as it is now, which the controller may be writing, too."""
+            ensemble = self.bench.get()
+            ensemble["status"] |= changes
+            return self.bench.run("replace", "--raw", path, "-f", "-", stdin=json.dumps(ensemble), check=False)
+
+        def unasked(change):
+            """While no webhook is asked: the controller puts its own back every few minutes."""
+            self.bench.kubectl("delete", WEBHOOKS[0], "evenkeel-rollout", "--ignore-not-found")
+            return change().returncode == 0
+        good = self.bench.get()["status"]
+        edited = {"clusterIndices": {**good["clusterIndices"], CLUSTERS[1]: 0}}
+        harness.eventually(lambda: "is the index of another cluster, too" in replace(**edited).stderr, LONG)
+        # The controller itself does not go on from it either.
+        harness.eventually(lambda: unasked(lambda: replace(**edited)), LONG)
         harness.eventually(lambda: self.bench.condition("Degraded").get("reason") == "InvalidStatus", LONG)
-        self.bench.apply(spec(tag="3.8.7"))
+        harness.eventually(lambda: unasked(lambda: self.bench.apply(spec(tag="3.8.7"), check=False)), LONG)
         bad = spec(rollout={"order": ["nowhere"]})
-        self.bench.apply(bad, "bad")
+        harness.eventually(lambda: unasked(lambda: self.bench.apply(bad, "bad", check=False)), LONG)
         harness.eventually(lambda: self.bench.condition("Degraded", "bad").get("reason") == "InvalidSpec", LONG)
         self.bench.run("delete", KIND, "bad")
         self.assertEqual(set(self.bench.overrides().values()), {"3.8.6"})
-        self.bench.run("replace", "--raw", path, "-f", "-", stdin=json.dumps({**self.bench.get(), "status": good}))
+        harness.eventually(lambda: unasked(lambda: replace(**good)), LONG)
         harness.eventually(lambda: self.bench.is_ready(4), LONG)
         self.assertEqual(set(self.bench.overrides().values()), {"3.8.7"})
 
@@ -342,6 +352,6 @@ class RolloutScenarios(RolloutFleet, BadInput):
         self.assertEqual(len(set(self.karmada.changes)), len(self.karmada.changes), "a mark that was given twice")
 
     def test_9_deletion_takes_the_overrides_last(self):
-        self.bench.run("delete", KIND, "zk", "--timeout=60s")
+        self.bench.run("delete", KIND, "zk", f"--timeout={LONG}s")
         self.assertEqual(self.bench.names("overridepolicies", "propagationpolicies", "serviceexports", "zookeepers", KIND), [])
         self.assertEqual(self.bench.names("resourcebindings"), [])

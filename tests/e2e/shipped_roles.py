@@ -64,7 +64,7 @@ class ShippedRoles:
             allowed = set().union(*self.granted.values())
         for atom in self.atoms():
             wanted = any(allows(other, atom) for other in allowed)
-            harness.eventually(lambda atom=atom, wanted=wanted: self.is_allowed(atom) == wanted, 30, f"{atom} is {'' if wanted else 'not '}allowed")
+            harness.eventually(lambda atom=atom, wanted=wanted: self.is_allowed(atom) == wanted, 120, f"{atom} is {'' if wanted else 'not '}allowed")
 
     def is_allowed(self, atom):
         resource, _, subresource = atom.resource.replace("*", "anything").partition("/")

@@ -15,7 +15,7 @@ from played_parts import DEFINITIONS as MACHINE_KINDS
 from played_parts import PlayedCluster, PlayedLeader, machine_deployment, play_server
 from rollout_scenarios import CLUSTERS, RolloutFleet, spec
 
-LONG = 120
+LONG = 180
 SOLO = "evenkeel-e2e-solo"
 SOLO_KINDS = "zookeepers,statefulsets,services,configmaps,secrets,serviceaccounts,poddisruptionbudgets,pods"
 MEMBERS = ("real-1", "real-2")
@@ -175,13 +175,15 @@ class TogetherTest(RolloutFleet, unittest.TestCase):
 
     def test_6_a_killed_replica_is_replaced_in_everything(self):
         """It leads the rollouts, owns a member that needs another node, and dies in the middle of both."""
-        self.bench.apply(spec(tag="3.8.5"))
-        harness.eventually(lambda: self.bench.last_record()["currentState"]["deploying"], LONG)
-        killed = self.leader()
-        name = next((name for name in MEMBERS if self.owner(name) == killed), MEMBERS[0])
-        member = self.members[name]
-        nodes = len(member.cluster.ready_nodes("web"))
-        self.fleet.kill(killed)
+        with self.karmada.held():
+            self.bench.apply(spec(tag="3.8.5"))
+            harness.eventually(lambda: self.bench.last_record()["currentState"]["deploying"], LONG)
+            owners = harness.eventually(lambda: {name: self.owner(name) for name in MEMBERS}, LONG)
+            killed = self.leader()
+            name = next((name for name, owner in owners.items() if owner == killed), MEMBERS[0])
+            member = self.members[name]
+            nodes = len(member.cluster.ready_nodes("web"))
+            self.fleet.kill(killed)
         member.cluster.apply(replicated("more", 4 * nodes, "1", {"pool": "web"}, "ReplicaSet"))
         [left] = self.fleet.processes
         harness.eventually(lambda: [self.owner(name) for name in MEMBERS] == [left, left], LONG)

@@ -9,15 +9,17 @@ import shutil
 import signal
 import socket
 import subprocess
-import time
 import unittest
 
 import yaml
 
 import harness
 
-# An election of servers with ticks of half a second, on a busy machine.
-STALL_MAX = 10
+# An election of servers with ticks of half a second, on a busy machine. What is told apart is a majority that was gone until somebody brought
+# it back.
+STALL_MAX = 30
+# How long to wait for what has to come.
+LONG = 180
 JARS = ["/usr/share/java/zookeeper.jar", "/usr/share/java/slf4j-simple.jar"]
 COUNTER = pathlib.Path(os.environ.get("EVENKEEL_ZOOKEEPER_COUNTER", harness.ROOT / "build/release/tests/evenkeel_zookeeper_counter"))
 COMMAND = ("java -Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp " + ":".join(JARS) +
@@ -41,8 +43,8 @@ def require_zookeeper():
 
 def ask(host, word, port=2181):
     """The answer to a four-letter word; "" when nobody answers."""
-    with contextlib.suppress(OSError), socket.create_connection((host, port), 1) as connection:
-        connection.settimeout(2)
+    with contextlib.suppress(OSError), socket.create_connection((host, port), 10) as connection:
+        connection.settimeout(10)
         connection.sendall(word.encode())
         answer = b""
         while data := connection.recv(65536):
@@ -140,7 +142,7 @@ class Member:
     def uids(self):
         return {name: pod["metadata"]["uid"] for name, pod in self.pods().items()}
 
-    def wait_settled(self, replicas, revision, seconds=120):
+    def wait_settled(self, replicas, revision, seconds=300):
         def settled():
             status = self.status()
             assert status.get("observedRevision") == revision and status.get("readyReplicas") == replicas, json.dumps(status)
@@ -153,8 +155,7 @@ class Counter:
     """The client that counts, from when it is made until `stop`, which checks that nothing was lost."""
 
     def __init__(self, hosts, path="/counter"):
-        self.process = subprocess.Popen([COUNTER, hosts, path], stdout=subprocess.PIPE, text=True)
-        self.started = time.monotonic()
+        self.process, self.last = subprocess.Popen([COUNTER, hosts, path], stdout=subprocess.PIPE, text=True), 0
 
     def __enter__(self):
         return self
@@ -168,7 +169,16 @@ class Counter:
     def acknowledged(self):
         """The next number; None for another line."""
         words = self.process.stdout.readline().split()
-        return int(words[1]) if words and words[0] == "ACK" else None
+        if not words or words[0] != "ACK":
+            return None
+        self.last = int(words[1])
+        return self.last
+
+    def count(self, writes):
+        """So many acknowledged writes after the last one that was read."""
+        until = self.last + writes
+        while self.last < until:
+            assert self.acknowledged() is not None, "the client has ended"
 
     def stop(self):
         """(acknowledged writes that nobody has read yet, longest stall in seconds)."""
@@ -186,7 +196,7 @@ class Counting:
 
     def counting(self, servers):
         counter = self.enterContext(Counter(self.addresses.client(servers)))
-        counter.first = harness.eventually(counter.acknowledged, 30)
+        counter.first = harness.eventually(counter.acknowledged, LONG)
         return counter
 
     def check(self, counter, what, stall_max=STALL_MAX):
@@ -213,7 +223,7 @@ class FleetOfOne:
     def start(self):
         # No replicas: whoever it joins looks after it.
         self.program = harness.Program(self.home, "up", "--members", "1", "--nodes", "2", "--replicas", "0")
-        self.program.wait_for_output("ready", 60)
+        self.program.wait_for_output("Evenkeel is up", LONG)
 
     def join(self, hub, name):
         """With the Secret that registers it at its own hub."""
@@ -259,7 +269,7 @@ class Led(Counting):
 
     @classmethod
     def form(cls, shares):
-        harness.eventually(lambda: "multiclusterzookeepers" in cls.hub("api-resources", "--api-group=evenkeel.dev"), 60)
+        harness.eventually(lambda: "multiclusterzookeepers" in cls.hub("api-resources", "--api-group=evenkeel.dev"), LONG)
         cls.tag, cls.records = "1", 0
         cls.apply(shares)
         cls.wait_ready(1)
@@ -273,7 +283,7 @@ class Led(Counting):
     def apply(cls, shares, more=None, **rollout):
         """With ids as clusters have them that all were there from the beginning."""
         manifest = cls.manifest({name: share for name, share in zip(cls.members, shares) if share}, rollout, more)
-        harness.eventually(lambda: cls.hub("apply", "-f", "-", stdin=json.dumps(manifest)), 30)
+        harness.eventually(lambda: cls.hub("apply", "-f", "-", stdin=json.dumps(manifest)), LONG)
         cls.ids = [10 * index + ordinal + 1 for index, share in enumerate(shares) for ordinal in range(share)]
 
     @classmethod
@@ -294,7 +304,7 @@ class Led(Counting):
         return harness.eventually(checked, seconds)
 
     @classmethod
-    def wait_ready(cls, records, seconds=240):
+    def wait_ready(cls, records, seconds=400):
         """That many records more, and the last one has ended."""
         cls.records += records
 
@@ -320,9 +330,12 @@ def modes(addresses, servers):
 
 
 def leader_of(addresses, servers):
-    leaders = [server for server, mode in modes(addresses, servers).items() if mode == "leader"]
-    assert len(leaders) == 1, leaders
-    return leaders[0]
+    """Once they have elected one."""
+    def elected():
+        leaders = [server for server, mode in modes(addresses, servers).items() if mode == "leader"]
+        assert len(leaders) == 1, leaders
+        return leaders[0]
+    return harness.eventually(elected, LONG)
 
 
 def voters_of(addresses, server):

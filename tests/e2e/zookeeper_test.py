@@ -21,7 +21,7 @@ class OneMemberTest(zk.Counting, unittest.TestCase):
         cls.enterClassContext(harness.fleet(cls.home, "--members", "1", "--nodes", "3"))
         cls.kubectl = harness.Kubectl(harness.any_kubectl(), cls.home / "kubeconfig", "member-1")
         cls.member, cls.addresses = zk.Member(cls.kubectl), zk.Addresses(cls.home)
-        harness.eventually(lambda: "zookeepers" in cls.kubectl("api-resources", "--api-group=evenkeel.dev"), 60)
+        harness.eventually(lambda: "zookeepers" in cls.kubectl("api-resources", "--api-group=evenkeel.dev"), zk.LONG)
         spec = zk.example("ensemble.yaml", cls.addresses)["spec"]
         zk.add_tag(spec["podTemplate"], "1")
         cls.member.apply(spec | {"rolloutRevision": "r1"})
@@ -31,7 +31,7 @@ class OneMemberTest(zk.Counting, unittest.TestCase):
     def replace_all(self, revision, tag, replicas=3):
         before, leader = self.member.uids(), zk.leader_of(self.addresses, range(1, replicas + 1))
         self.member.apply(zk.spec_of(self.addresses, range(1, replicas + 1), replicas, revision, tag=tag))
-        self.member.wait_settled(replicas, revision, 240)
+        self.member.wait_settled(replicas, revision)
         pods = self.member.pods()
         self.assertFalse(set(before.values()) & {pod["metadata"]["uid"] for pod in pods.values()}, "every pod is another")
         # They take seconds each, so the times of their creation, in whole seconds, tell their order.
@@ -48,8 +48,8 @@ class OneMemberTest(zk.Counting, unittest.TestCase):
         leader = zk.leader_of(self.addresses, [1, 2, 3])
         for pid in harness.processes_of(f"pods/{self.member.uids()[f'zk-{leader - 1}']}", b"QuorumPeerMain"):
             os.kill(pid, signal.SIGKILL)
-        harness.eventually(lambda: zk.leader_of(self.addresses, [1, 2, 3]) != leader, 30)
-        harness.eventually(lambda: zk.modes(self.addresses, [leader])[leader] == "follower", 60, "the container is started again")
+        harness.eventually(lambda: zk.leader_of(self.addresses, [1, 2, 3]) != leader, zk.LONG)
+        harness.eventually(lambda: zk.modes(self.addresses, [leader])[leader] == "follower", zk.LONG, "the container is started again")
         self.member.wait_settled(3, self.member.get()["spec"]["rolloutRevision"])
         self.check(counter, f"killed the leader {leader}")
         self.assertEqual(self.member.condition("Ready")["status"], "True")
@@ -63,7 +63,7 @@ class OneMemberTest(zk.Counting, unittest.TestCase):
         self.member.apply(zk.spec_of(self.addresses, range(1, 6), 5, "r3", tag=tag))
         # One that was there goes before the fourth has come, and the fifth as soon as it is there.
         self.kill(f"zk-{follower - 1}")
-        killed = harness.eventually(lambda: self.member.uids()["zk-4"], 60)
+        killed = harness.eventually(lambda: self.member.uids()["zk-4"], zk.LONG)
         self.kill("zk-4")
         self.assertNotEqual(self.member.status()["observedRevision"], "r3", "they are still coming")
         self.member.wait_settled(5, "r3")
@@ -90,7 +90,7 @@ class OneMemberTest(zk.Counting, unittest.TestCase):
         good = self.member.get()["spec"]
         bad = {**good, "rolloutRevision": "bad", "config": {**good["config"], "extra": {"electionAlg": "0"}}}
         self.member.apply(bad)
-        harness.eventually(lambda: self.member.status()["updatedReplicas"] == 1 and self.member.status()["readyReplicas"] == 2, 60)
+        harness.eventually(lambda: self.member.status()["updatedReplicas"] == 1 and self.member.status()["readyReplicas"] == 2, zk.LONG)
         with self.assertRaises(AssertionError):
             harness.eventually(lambda: self.member.status()["updatedReplicas"] > 1 or self.member.status()["readyReplicas"] < 2, 10)
         self.assertNotEqual(self.member.status()["observedRevision"], "bad")
@@ -103,11 +103,11 @@ class OneMemberTest(zk.Counting, unittest.TestCase):
         good = self.member.get()["spec"]
         before = self.member.uids()
         self.member.apply({**good, "servers": good["servers"][:2], "rolloutRevision": "short"})
-        harness.eventually(lambda: self.member.condition("Valid").get("status") == "False", 30)
+        harness.eventually(lambda: self.member.condition("Valid").get("status") == "False", zk.LONG)
         self.assertIn("there is no server.3", self.member.condition("Valid")["message"])
         self.assertEqual(self.member.uids(), before)
         self.member.apply(good)
-        harness.eventually(lambda: self.member.condition("Valid")["status"] == "True", 30)
+        harness.eventually(lambda: self.member.condition("Valid")["status"] == "True", zk.LONG)
 
 
 class ThreeMembersTest(zk.Counting, unittest.TestCase):
@@ -129,7 +129,7 @@ class ThreeMembersTest(zk.Counting, unittest.TestCase):
         for name, share in cls.shares.items():
             cls.tell(name, "r1")
             harness.eventually(lambda: cls.members[name].status().get("observedRevision") == "r1" and
-                               len(cls.members[name].status()["members"]) == share, 60)
+                               len(cls.members[name].status()["members"]) == share, zk.LONG)
         for name in cls.shares:
             cls.members[name].wait_settled(cls.shares[name], "r1")
 
@@ -145,15 +145,18 @@ class ThreeMembersTest(zk.Counting, unittest.TestCase):
     def rollout(self, revision, order=None):
         for name in order or self.SHARES:
             self.tell(name, revision)
-            self.members[name].wait_settled(self.shares[name], revision, 240)
+            self.members[name].wait_settled(self.shares[name], revision)
 
     def leader(self):
         return zk.leader_of(self.addresses, self.ids())
 
     def test_1_one_ensemble(self):
-        self.assertEqual(sorted(mode for mode in zk.modes(self.addresses, self.ids()).values()), ["follower"] * 4 + ["leader"])
-        leaders = {member.status().get("leaderID") for member in self.members.values()}
-        self.assertEqual(leaders, {self.leader()}, "every member knows the leader, wherever it is")
+        def formed():
+            self.assertEqual(sorted(mode for mode in zk.modes(self.addresses, self.ids()).values()), ["follower"] * 4 + ["leader"])
+            leaders = {member.status().get("leaderID") for member in self.members.values()}
+            self.assertEqual(leaders, {self.leader()}, "every member knows the leader, wherever it is")
+            return True
+        harness.eventually(formed, zk.LONG)
 
     def test_2_a_change_goes_through_cluster_by_cluster(self):
         counter = self.counting(self.ids())
@@ -183,11 +186,11 @@ class ThreeMembersTest(zk.Counting, unittest.TestCase):
             os.kill(pid, signal.SIGSTOP)
         type(self).tag = "3"
         self.tell(changed, "r5")
-        harness.eventually(lambda: self.members[changed].condition("Progressing").get("reason") == "Waiting", 60)
+        harness.eventually(lambda: self.members[changed].condition("Progressing").get("reason") == "Waiting", zk.LONG)
         with self.assertRaises(AssertionError):
             harness.eventually(lambda: self.members[changed].uids() != before, 10)
         zk.resume(pids)
-        self.members[changed].wait_settled(self.shares[changed], "r5", 240)
+        self.members[changed].wait_settled(self.shares[changed], "r5")
         self.check(counter, f"{down} stood still, then {changed} changed")
 
 
@@ -244,7 +247,7 @@ class HubTest(zk.Led, unittest.TestCase):
         begun = len(self.status()["records"])
         type(self).tag = "3"
         self.apply((1, 2, 2))
-        order = harness.eventually(lambda: len(self.status()["records"]) > begun and self.status()["records"][-1]["order"], 60)
+        order = harness.eventually(lambda: len(self.status()["records"]) > begun and self.status()["records"][-1]["order"], zk.LONG)
         # The leader's is the last; all servers of the one before it stop in the middle of the rollout, and are started by nobody.
         second, last = order[1:]
         pids = [pid for uid in self.members[second].uids().values() for pid in harness.processes_of(f"pods/{uid}", b"QuorumPeerMain")]
@@ -275,7 +278,7 @@ class HubTest(zk.Led, unittest.TestCase):
         begun = len(self.status()["records"])
         type(self).tag = "5"
         self.apply((2, 2, 1))
-        order = harness.eventually(lambda: len(self.status()["records"]) > begun and self.status()["records"][-1]["order"], 60)
+        order = harness.eventually(lambda: len(self.status()["records"]) > begun and self.status()["records"][-1]["order"], zk.LONG)
         # Not the one that is changed first, whose servers restart just now, and not the leader's.
         dead, last = self.members[order[1]], self.members[order[2]]
         before, left = last.uids(), 5 - len(dead.uids())
@@ -288,7 +291,7 @@ class HubTest(zk.Led, unittest.TestCase):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         dead.run("delete", "pods", "-l", "evenkeel.dev/zookeeper=zk", "--grace-period=0", "--force")
-        self.wait_for(lambda status, holds: holds["QuorumHealthy"] == "True" and status["readyReplicas"] == left, 60)
+        self.wait_for(lambda status, holds: holds["QuorumHealthy"] == "True" and status["readyReplicas"] == left, zk.LONG)
         with self.assertRaises(AssertionError):
             harness.eventually(lambda: last.uids() != before, 10)
         self.assertNotIn(self.condition("Ready").get("status"), (None, "True"))
@@ -305,9 +308,9 @@ class HubTest(zk.Led, unittest.TestCase):
         first, last = sorted(("member-1", "member-2"), key=lambda name: list(self.members)[self.leader() // 10] == name)
         before = self.members[last].uids()
         self.apply((2, 2, 1), order=[first, "elsewhere", last])
-        self.wait_for(lambda status, _: status["records"][-1]["currentState"]["deploying"] == ["elsewhere"], 120)
+        self.wait_for(lambda status, _: status["records"][-1]["currentState"]["deploying"] == ["elsewhere"], 2 * zk.LONG)
         self.elsewhere.die()
-        self.wait_for(lambda status, holds: status["phase"] == "Paused" and holds["Degraded"] == holds["QuorumHealthy"] == "True", 120)
+        self.wait_for(lambda status, holds: status["phase"] == "Paused" and holds["Degraded"] == holds["QuorumHealthy"] == "True", 2 * zk.LONG)
         self.assertEqual((self.condition("Degraded")["reason"], self.status()["readyReplicas"]), ("ClusterUnreachable", 3))
         self.assertEqual(self.members[last].uids(), before)
         self.elsewhere.start()

@@ -47,7 +47,7 @@ class TlsTest(zk.Counting, unittest.TestCase):
         kubectl = harness.Kubectl(harness.any_kubectl(), cls.home / "kubeconfig")
         cls.hub, cls.addresses = kubectl.at("hub"), zk.Addresses(cls.home)
         cls.members = {name: zk.Member(kubectl.at(name)) for name in cls.SHARES}
-        harness.eventually(lambda: "multiclusterzookeepers" in cls.hub("api-resources", "--api-group=evenkeel.dev"), 60)
+        harness.eventually(lambda: "multiclusterzookeepers" in cls.hub("api-resources", "--api-group=evenkeel.dev"), zk.LONG)
         cls.folder = cls.enterClassContext(harness.temporary_home())
         make_certificate(cls.folder, [cls.addresses.host(server) for server in cls.IDS])
         data = {name: base64.b64encode((cls.folder / name).read_bytes()).decode() for name in ("tls.key", "tls.crt", "ca.crt")}
@@ -62,10 +62,10 @@ class TlsTest(zk.Counting, unittest.TestCase):
         ensemble["spec"]["template"]["tls"] = tls
         environment = ensemble["spec"]["template"]["podTemplate"]["spec"]["containers"][0]["env"]
         environment[0]["value"] = zk.COMMAND.replace(zk.JARS[-1], ":".join([zk.JARS[-1], *JARS]))
-        harness.eventually(lambda: cls.hub("apply", "-f", "-", stdin=json.dumps(ensemble)), 30)
+        harness.eventually(lambda: cls.hub("apply", "-f", "-", stdin=json.dumps(ensemble)), zk.LONG)
 
     @classmethod
-    def wait_ready(cls, records, seconds=300):
+    def wait_ready(cls, records, seconds=400):
         def ready():
             status = cls.hub.json("get", "multiclusterzookeepers", "zk").get("status", {})
             seen = {one["type"]: (one["status"], one["message"]) for one in status.get("conditions", [])}
@@ -79,7 +79,7 @@ class TlsTest(zk.Counting, unittest.TestCase):
         if certificate:
             context.load_cert_chain(self.folder / "tls.crt", self.folder / "tls.key")
         with contextlib.suppress(OSError):
-            with socket.create_connection((self.addresses.host(server), port), 5) as plain:
+            with socket.create_connection((self.addresses.host(server), port), 20) as plain:
                 with context.wrap_socket(plain, server_hostname=self.addresses.host(server)) as connection:
                     connection.sendall(word)
                     return connection.recv(65536).decode() if word else ""
@@ -109,7 +109,7 @@ class TlsTest(zk.Counting, unittest.TestCase):
             self.assertIsNone(self.speaks_tls(server, CLIENT))
         # Nobody needs it there any more.
         for member in self.members.values():
-            harness.eventually(lambda member=member: "zk-tls" not in member.run("get", "secrets", "-o", "name"), 60)
+            harness.eventually(lambda member=member: "zk-tls" not in member.run("get", "secrets", "-o", "name"), zk.LONG)
 
 
 if __name__ == "__main__":
