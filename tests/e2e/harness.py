@@ -14,6 +14,8 @@ import threading
 import time
 import unittest
 
+from api_client import LOST, patiently
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EVENKEEL = os.environ.get("EVENKEEL", str(ROOT / "build/release/evenkeel"))
 # Which of the processes of main_in_parallel this is.
@@ -50,11 +52,16 @@ def eventually(check, seconds, message=""):
             result = check()
             if result:
                 return result
-        except (AssertionError, subprocess.CalledProcessError, json.JSONDecodeError, LookupError, StopIteration) as e:
+        except (AssertionError, subprocess.CalledProcessError, json.JSONDecodeError, LookupError, StopIteration, *LOST) as e:
             error = e
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {seconds} s: {message() if callable(message) else message} {error or ''}")
         time.sleep(0.1)
+
+
+def is_asked_to_wait(complaint):
+    """Whether kubectl gave up because the server was not ready. It asks again by itself, but for --raw and, before 1.21, watches."""
+    return "(TooManyRequests)" in complaint and ("storage is (re)initializing" in complaint or "try again later" in complaint)
 
 
 class Kubectl:
@@ -76,8 +83,11 @@ class Kubectl:
         return {**os.environ, "HOME": str(cache), "KUBECONFIG": ""}
 
     def run(self, *arguments, stdin=None, check=True, timeout=60, env=None):
-        result = subprocess.run(self.command(*arguments), input=stdin, capture_output=True, text=True, timeout=timeout,
-                                env={**self.environment(), **(env or {})})
+        def attempt():
+            result = subprocess.run(self.command(*arguments), input=stdin, capture_output=True, text=True, timeout=timeout,
+                                    env={**self.environment(), **(env or {})})
+            return result, 1 if result.returncode != 0 and is_asked_to_wait(result.stderr) else None
+        result = patiently(attempt)
         if check and result.returncode != 0:
             raise AssertionError(f"kubectl {' '.join(arguments)}: exit {result.returncode}\n{result.stdout}{result.stderr}")
         return result
