@@ -1,19 +1,19 @@
 """What the end-to-end tests share: a fleet or an API server of their own, the kubectls of this machine, and waiting with a limit."""
+import concurrent.futures
 import contextlib
 import json
 import os
 import pathlib
-import queue
 import re
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import unittest
 
+import failure_screen
 from api_client import LOST, patiently
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -103,6 +103,10 @@ class Kubectl:
                                 env=self.environment())
 
 
+class EndedError(Exception):
+    """Nothing more is to be waited for."""
+
+
 class Program:
     """One `evenkeel` process with its output in a file."""
 
@@ -115,6 +119,7 @@ class Program:
             self.process = subprocess.Popen([program, *arguments], stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                                             env={**os.environ, "EVENKEEL_HOME": str(self.home), "KUBECONFIG": "", **(env or {})})
         self.started = time.monotonic()
+        failure_screen.logs.add(f"evenkeel {arguments[0]} in {self.home.name}", self.log, lambda: self.process.poll() is None)
 
     def output(self):
         return self.log.read_text()
@@ -122,7 +127,7 @@ class Program:
     def wait_for_output(self, text, seconds):
         def check():
             if self.process.poll() is not None and text not in self.output():
-                raise AssertionError(f"evenkeel {' '.join(self.arguments)} ended with {self.process.returncode}:\n{self.output()[-3000:]}")
+                raise EndedError(f"evenkeel {' '.join(self.arguments)} ended with {self.process.returncode}:\n{self.output()[-3000:]}")
             return text in self.output()
         eventually(check, seconds, f"{text!r} in the output of evenkeel {' '.join(self.arguments)}:\n{self.output()[-3000:]}")
 
@@ -160,9 +165,12 @@ def temporary_home():
         if network % PARALLEL_MAX != int(os.environ.get(PARALLEL_NUMBER, 0)) or is_listened_on(network):
             os.rmdir(home)
             home = None
+    home = pathlib.Path(home)
+    failure_screen.logs.open(home)
     try:
-        yield pathlib.Path(home)
+        yield home
     finally:
+        failure_screen.logs.close(home)
         shutil.rmtree(home, ignore_errors=True)
 
 
@@ -192,10 +200,10 @@ def processes_of(home, argument=b""):
 
 
 def main():
-    """Runs the tests of the calling file: the summary last, 77 when everything was skipped."""
-    program = unittest.main(module="__main__", exit=False, verbosity=2)
-    result = program.result
+    """Runs the tests of the calling file: the summary last, behind it what failed; 77 when everything was skipped."""
+    result = unittest.main(module="__main__", exit=False, verbosity=2, testRunner=failure_screen.Runner).result
     sys.stdout.flush()
+    failure_screen.show(result)
     if result.testsRun and len(result.skipped) == result.testsRun and result.wasSuccessful():
         sys.exit(77)
     sys.exit(0 if result.wasSuccessful() else 1)
@@ -203,25 +211,28 @@ def main():
 
 def main_in_parallel():
     """As main, with each class of the calling file in a process of its own, all at once: for tests that mostly wait. Outputs come
-    one after the other."""
+    one after the other, behind them what failed in any."""
     if len(sys.argv) > 1:
         main()
     module = sys.modules["__main__"]
     names = [name for name, value in vars(module).items()
              if isinstance(value, type) and issubclass(value, unittest.TestCase) and value.__module__ == "__main__"]
-    finished = queue.Queue()
 
     assert len(names) <= PARALLEL_MAX
 
     def run(number, name):
-        result = subprocess.run([sys.executable, module.__file__, name], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                env={**os.environ, PARALLEL_NUMBER: str(number)})
-        finished.put((name, result))
-    for number, name in enumerate(names):
-        threading.Thread(target=run, args=(number, name)).start()
-    codes = []
-    for _ in names:
-        name, result = finished.get()
-        print(f"===== {name}\n{result.stdout}", flush=True)
-        codes.append(result.returncode)
-    sys.exit(1 if any(code not in (0, 77) for code in codes) else max(codes))
+        with tempfile.NamedTemporaryFile("r") as screen:
+            result = subprocess.run([sys.executable, module.__file__, name], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                    env={**os.environ, failure_screen.FILE: screen.name, PARALLEL_NUMBER: str(number)})
+            return name, result, screen.read()
+    codes, screens = [], []
+    with concurrent.futures.ThreadPoolExecutor(len(names)) as pool:
+        for done in concurrent.futures.as_completed([pool.submit(run, *each) for each in enumerate(names)]):
+            name, result, screen = done.result()
+            print(f"===== {name}\n{result.stdout}", flush=True)
+            codes.append(result.returncode)
+            if result.returncode not in (0, 77):
+                screens.append(screen or f"===== {name} ended with {result.returncode} before it could say what failed: see above\n"
+                               f"----- to repeat it\n{failure_screen.command(name)}\n")
+    print("".join(screens), end="", flush=True)
+    sys.exit(1 if screens else max(codes))
