@@ -14,13 +14,11 @@ import time
 import unittest
 
 import failure_screen
+import reservations
 from api_client import LOST, patiently
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EVENKEEL = os.environ.get("EVENKEEL", str(ROOT / "build/release/evenkeel"))
-# Which of the processes of main_in_parallel this is.
-PARALLEL_NUMBER = "EVENKEEL_E2E_PARALLEL_NUMBER"
-PARALLEL_MAX = 8
 
 
 def kubectls():
@@ -150,25 +148,21 @@ def loopback_network(home):
     return 16 + value % 224
 
 
-def is_listened_on(network):
-    lines = pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]
-    return any(line.split()[1][4:8] == f"{network:02X}7F" for line in lines)
-
-
 @contextlib.contextmanager
 def temporary_home():
-    """A directory whose fleet shares its pods' network with no other fleet, of this file's classes or already running."""
-    home = None
-    while home is None:
-        home = tempfile.mkdtemp(prefix="evenkeel-e2e-")
-        network = loopback_network(home)
-        if network % PARALLEL_MAX != int(os.environ.get(PARALLEL_NUMBER, 0)) or is_listened_on(network):
-            os.rmdir(home)
-            home = None
-    home = pathlib.Path(home)
+    """A directory whose fleet shares its pods' network with no other fleet, of any suite or already running."""
+    for _ in range(10_000):
+        home = pathlib.Path(tempfile.mkdtemp(prefix="evenkeel-e2e-"))
+        held = reservations.loopback(loopback_network(home))
+        if held:
+            break
+        home.rmdir()
+    else:
+        raise AssertionError("all networks for the pods of a fleet are in use")
     failure_screen.logs.open(home)
     try:
-        yield home
+        with held:
+            yield home
     finally:
         failure_screen.logs.close(home)
         shutil.rmtree(home, ignore_errors=True)
@@ -218,16 +212,14 @@ def main_in_parallel():
     names = [name for name, value in vars(module).items()
              if isinstance(value, type) and issubclass(value, unittest.TestCase) and value.__module__ == "__main__"]
 
-    assert len(names) <= PARALLEL_MAX
-
-    def run(number, name):
+    def run(name):
         with tempfile.NamedTemporaryFile("r") as screen:
             result = subprocess.run([sys.executable, module.__file__, name], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                    env={**os.environ, failure_screen.FILE: screen.name, PARALLEL_NUMBER: str(number)})
+                                    env={**os.environ, failure_screen.FILE: screen.name})
             return name, result, screen.read()
     codes, screens = [], []
     with concurrent.futures.ThreadPoolExecutor(len(names)) as pool:
-        for done in concurrent.futures.as_completed([pool.submit(run, *each) for each in enumerate(names)]):
+        for done in concurrent.futures.as_completed([pool.submit(run, name) for name in names]):
             name, result, screen = done.result()
             print(f"===== {name}\n{result.stdout}", flush=True)
             codes.append(result.returncode)
