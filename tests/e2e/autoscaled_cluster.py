@@ -8,7 +8,7 @@ import time
 
 import harness
 from fleet_under_test import http_get
-from history import seconds_of
+from history import Follower, seconds_of
 
 STATUS = "cluster-autoscaler-status"
 STATE = "evenkeel-autoscaler-state"
@@ -55,38 +55,30 @@ def node_group(name, maximum, pool, cloud=None, **spec):
                      "cloud": {"provisionDelay": "2s", "deleteDelay": "1s", **(cloud or {})}, **spec}}
 
 
-class HealthyPods:
+class HealthyPods(Follower):
     """How many pods of an app are ready and not going, at every change, until closed."""
 
     def __init__(self, kubectl, app, namespace="default"):
-        path = f"/api/v1/namespaces/{namespace}/pods?watch=1&labelSelector=app%3D{app}"
-        self.healthy, self.counts, self.lock = set(), [], threading.Lock()
-        self.process = subprocess.Popen(kubectl.command("get", "--raw", path), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                                        env=kubectl.environment())
-        self.thread = threading.Thread(target=self.follow, daemon=True)
-        self.thread.start()
+        self.healthy, self.counts, self.missed, self.lock = set(), [], False, threading.Lock()
+        super().__init__(kubectl, f"/api/v1/namespaces/{namespace}/pods?watch=1&labelSelector=app%3D{app}")
 
-    def follow(self):
-        for line in self.process.stdout:
-            with contextlib.suppress(json.JSONDecodeError):
-                event = json.loads(line)
-                uid = event["object"]["metadata"]["uid"]
-                with self.lock:
-                    (self.healthy.add if event["type"] != "DELETED" and is_healthy(event["object"]) else self.healthy.discard)(uid)
-                    self.counts.append((time.time(), len(self.healthy)))
+    def begin(self):
+        with self.lock:
+            self.missed = bool(self.counts)
+            self.healthy.clear()
+
+    def see(self, event):
+        uid = event["object"]["metadata"]["uid"]
+        with self.lock:
+            (self.healthy.add if event["type"] != "DELETED" and is_healthy(event["object"]) else self.healthy.discard)(uid)
+            self.counts.append((time.time(), len(self.healthy)))
 
     def lowest(self, since):
-        """Since then; the watch must still be alive."""
-        assert self.process.poll() is None, "the watch of pods has ended"
+        """Since then."""
         with self.lock:
+            assert not self.missed, "the watch of pods began anew: what happened in between is not known"
             before = [count for at, count in self.counts if at < since]
             return min(before[-1:] + [count for at, count in self.counts if at >= since])
-
-    def close(self):
-        self.process.kill()
-        self.process.wait()
-        self.thread.join(10)
-        self.process.stdout.close()
 
 
 class AutoscaledCluster:

@@ -7,6 +7,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import harness
@@ -56,16 +57,16 @@ def install_modules():
 
 class Browser:
     def __init__(self):
-        # A home of its own: Chromium leaves much in there.
-        self.home = MODULES / "home"
-        self.home.mkdir(parents=True, exist_ok=True)
+        # A home of its own: Chromium leaves much in there, and others may run at the same time.
+        self.home = tempfile.TemporaryDirectory(prefix="evenkeel-browser-", ignore_cleanup_errors=True)
         self.process = subprocess.Popen(["node", SOURCE / "driver.mjs", str(MODULES), shutil.which(CHROMIUM)], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True, env={**os.environ, "HOME": str(self.home)})
+                                        stdout=subprocess.PIPE, text=True, env={**os.environ, "HOME": self.home.name})
 
     def close(self):
         self.process.stdin.close()
         self.process.wait(20)
         self.process.stdout.close()
+        self.home.cleanup()
 
     def ask(self, command, **options):
         self.process.stdin.write(json.dumps({"command": command, **options}) + "\n")

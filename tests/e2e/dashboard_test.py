@@ -8,6 +8,7 @@ import urllib.request
 
 import browser
 import harness
+import reservations
 
 LONG = 30
 
@@ -120,15 +121,15 @@ class MadeUpFleetTest(browser.BrowserTest):
         self.assert_looks_well("large-rollouts")
 
     def test_a_lost_connection_is_said_and_found_again(self):
-        feed = browser.PlayedFeed(members=3, nodes=9)
+        port = reservations.port()
+        feed = browser.PlayedFeed(members=3, nodes=9, port=port)
         self.addCleanup(lambda: feed.close())
         self.browser.ask("open", url=f"{feed.url}/#/fleet")
         self.browser.sees("member-3", "#clusters")
-        port = feed.url.rpartition(":")[2]
         feed.close()
         self.browser.sees("No connection", ".banner", LONG)
         self.assertIn("member-3", self.browser.sees("member-3", "#clusters"))
-        feed = browser.PlayedFeed(members=4, nodes=12, port=int(port))
+        feed = browser.PlayedFeed(members=4, nodes=12, port=port)
         self.browser.sees("Connected again", ".banner", LONG)
         self.browser.sees("member-4", "#clusters")
 

@@ -1,24 +1,24 @@
 """What the end-to-end tests share: a fleet or an API server of their own, the kubectls of this machine, and waiting with a limit."""
+import concurrent.futures
 import contextlib
 import json
 import os
 import pathlib
-import queue
 import re
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import unittest
 
+import failure_screen
+import reservations
+from api_client import LOST, patiently
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EVENKEEL = os.environ.get("EVENKEEL", str(ROOT / "build/release/evenkeel"))
-# Which of the processes of main_in_parallel this is.
-PARALLEL_NUMBER = "EVENKEEL_E2E_PARALLEL_NUMBER"
-PARALLEL_MAX = 8
 
 
 def kubectls():
@@ -50,11 +50,16 @@ def eventually(check, seconds, message=""):
             result = check()
             if result:
                 return result
-        except (AssertionError, subprocess.CalledProcessError, json.JSONDecodeError, LookupError, StopIteration) as e:
+        except (AssertionError, subprocess.CalledProcessError, json.JSONDecodeError, LookupError, StopIteration, *LOST) as e:
             error = e
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {seconds} s: {message() if callable(message) else message} {error or ''}")
         time.sleep(0.1)
+
+
+def is_asked_to_wait(complaint):
+    """Whether kubectl gave up because the server was not ready. It asks again by itself, but for --raw and, before 1.21, watches."""
+    return "(TooManyRequests)" in complaint and ("storage is (re)initializing" in complaint or "try again later" in complaint)
 
 
 class Kubectl:
@@ -76,8 +81,11 @@ class Kubectl:
         return {**os.environ, "HOME": str(cache), "KUBECONFIG": ""}
 
     def run(self, *arguments, stdin=None, check=True, timeout=60, env=None):
-        result = subprocess.run(self.command(*arguments), input=stdin, capture_output=True, text=True, timeout=timeout,
-                                env={**self.environment(), **(env or {})})
+        def attempt():
+            result = subprocess.run(self.command(*arguments), input=stdin, capture_output=True, text=True, timeout=timeout,
+                                    env={**self.environment(), **(env or {})})
+            return result, 1 if result.returncode != 0 and is_asked_to_wait(result.stderr) else None
+        result = patiently(attempt)
         if check and result.returncode != 0:
             raise AssertionError(f"kubectl {' '.join(arguments)}: exit {result.returncode}\n{result.stdout}{result.stderr}")
         return result
@@ -93,6 +101,10 @@ class Kubectl:
                                 env=self.environment())
 
 
+class EndedError(Exception):
+    """Nothing more is to be waited for."""
+
+
 class Program:
     """One `evenkeel` process with its output in a file."""
 
@@ -105,6 +117,7 @@ class Program:
             self.process = subprocess.Popen([program, *arguments], stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                                             env={**os.environ, "EVENKEEL_HOME": str(self.home), "KUBECONFIG": "", **(env or {})})
         self.started = time.monotonic()
+        failure_screen.logs.add(f"evenkeel {arguments[0]} in {self.home.name}", self.log, lambda: self.process.poll() is None)
 
     def output(self):
         return self.log.read_text()
@@ -112,7 +125,7 @@ class Program:
     def wait_for_output(self, text, seconds):
         def check():
             if self.process.poll() is not None and text not in self.output():
-                raise AssertionError(f"evenkeel {' '.join(self.arguments)} ended with {self.process.returncode}:\n{self.output()[-3000:]}")
+                raise EndedError(f"evenkeel {' '.join(self.arguments)} ended with {self.process.returncode}:\n{self.output()[-3000:]}")
             return text in self.output()
         eventually(check, seconds, f"{text!r} in the output of evenkeel {' '.join(self.arguments)}:\n{self.output()[-3000:]}")
 
@@ -135,24 +148,23 @@ def loopback_network(home):
     return 16 + value % 224
 
 
-def is_listened_on(network):
-    lines = pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]
-    return any(line.split()[1][4:8] == f"{network:02X}7F" for line in lines)
-
-
 @contextlib.contextmanager
 def temporary_home():
-    """A directory whose fleet shares its pods' network with no other fleet, of this file's classes or already running."""
-    home = None
-    while home is None:
-        home = tempfile.mkdtemp(prefix="evenkeel-e2e-")
-        network = loopback_network(home)
-        if network % PARALLEL_MAX != int(os.environ.get(PARALLEL_NUMBER, 0)) or is_listened_on(network):
-            os.rmdir(home)
-            home = None
+    """A directory whose fleet shares its pods' network with no other fleet, of any suite or already running."""
+    for _ in range(10_000):
+        home = pathlib.Path(tempfile.mkdtemp(prefix="evenkeel-e2e-"))
+        held = reservations.loopback(loopback_network(home))
+        if held:
+            break
+        home.rmdir()
+    else:
+        raise AssertionError("all networks for the pods of a fleet are in use")
+    failure_screen.logs.open(home)
     try:
-        yield pathlib.Path(home)
+        with held:
+            yield home
     finally:
+        failure_screen.logs.close(home)
         shutil.rmtree(home, ignore_errors=True)
 
 
@@ -182,10 +194,10 @@ def processes_of(home, argument=b""):
 
 
 def main():
-    """Runs the tests of the calling file: the summary last, 77 when everything was skipped."""
-    program = unittest.main(module="__main__", exit=False, verbosity=2)
-    result = program.result
+    """Runs the tests of the calling file: the summary last, behind it what failed; 77 when everything was skipped."""
+    result = unittest.main(module="__main__", exit=False, verbosity=2, testRunner=failure_screen.Runner).result
     sys.stdout.flush()
+    failure_screen.show(result)
     if result.testsRun and len(result.skipped) == result.testsRun and result.wasSuccessful():
         sys.exit(77)
     sys.exit(0 if result.wasSuccessful() else 1)
@@ -193,25 +205,26 @@ def main():
 
 def main_in_parallel():
     """As main, with each class of the calling file in a process of its own, all at once: for tests that mostly wait. Outputs come
-    one after the other."""
+    one after the other, behind them what failed in any."""
     if len(sys.argv) > 1:
         main()
     module = sys.modules["__main__"]
     names = [name for name, value in vars(module).items()
              if isinstance(value, type) and issubclass(value, unittest.TestCase) and value.__module__ == "__main__"]
-    finished = queue.Queue()
 
-    assert len(names) <= PARALLEL_MAX
-
-    def run(number, name):
-        result = subprocess.run([sys.executable, module.__file__, name], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                env={**os.environ, PARALLEL_NUMBER: str(number)})
-        finished.put((name, result))
-    for number, name in enumerate(names):
-        threading.Thread(target=run, args=(number, name)).start()
-    codes = []
-    for _ in names:
-        name, result = finished.get()
-        print(f"===== {name}\n{result.stdout}", flush=True)
-        codes.append(result.returncode)
-    sys.exit(1 if any(code not in (0, 77) for code in codes) else max(codes))
+    def run(name):
+        with tempfile.NamedTemporaryFile("r") as screen:
+            result = subprocess.run([sys.executable, module.__file__, name], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                    env={**os.environ, failure_screen.FILE: screen.name})
+            return name, result, screen.read()
+    codes, screens = [], []
+    with concurrent.futures.ThreadPoolExecutor(len(names)) as pool:
+        for done in concurrent.futures.as_completed([pool.submit(run, name) for name in names]):
+            name, result, screen = done.result()
+            print(f"===== {name}\n{result.stdout}", flush=True)
+            codes.append(result.returncode)
+            if result.returncode not in (0, 77):
+                screens.append(screen or f"===== {name} ended with {result.returncode} before it could say what failed: see above\n"
+                               f"----- to repeat it\n{failure_screen.command(name)}\n")
+    print("".join(screens), end="", flush=True)
+    sys.exit(1 if screens else max(codes))

@@ -8,6 +8,8 @@ import subprocess
 import threading
 import time
 
+import harness
+
 LEASE_SECONDS = 15
 MARGIN_SECONDS = 3
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases?watch=1&fieldSelector=metadata.name%3Devenkeel-owner"
@@ -23,36 +25,76 @@ def seconds_of(timestamp):
     return datetime.datetime.fromisoformat(timestamp.replace("Z", "+00:00")).timestamp() if timestamp else 0.0
 
 
-class Watch:
-    """Follows one object and keeps what it was, until closed. Tries again when its API goes away; what happens meanwhile is missed."""
+class Follower:
+    """Sees each event of a watch, in a thread of its own, until closed. A watch that its server ends goes on behind what was seen last, as
+    client-go's do. When nobody serves the API, or it does not know that version any more, it begins anew: what happened meanwhile is missed."""
 
-    def __init__(self, kubectl, path, decode):
-        self.kubectl, self.path, self.decode = kubectl, path, decode
-        self.versions, self.changed, self.closed, self.process = [], threading.Condition(), False, None
+    def __init__(self, kubectl, path):
+        self.kubectl, self.path = kubectl, path
+        self.closed, self.process, self.version = False, None, ""
         self.thread = threading.Thread(target=self.follow, daemon=True)
         self.thread.start()
 
-    def follow(self):
-        last = None
-        while not self.closed:
-            with subprocess.Popen(self.kubectl.command("get", "--raw", self.path), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                                  text=True, env=self.kubectl.environment()) as self.process:
-                for line in self.process.stdout:
-                    last = self.see(line, last)
-            if not self.closed:
-                time.sleep(0.2)
+    def see(self, event):
+        raise NotImplementedError
 
-    def see(self, line, last):
-        with contextlib.suppress(json.JSONDecodeError, KeyError):
-            event = json.loads(line)
-            metadata = event["object"]["metadata"]
-            version = metadata["uid"], metadata["resourceVersion"]
-            if event["type"] in ("ADDED", "MODIFIED") and version != last:
-                with self.changed:
-                    self.versions.append(self.decode(event["object"]))
-                    self.changed.notify_all()
-                return version
-        return last
+    def begin(self):
+        """Objects that are there come first, as if they had just been added."""
+
+    def follow(self):
+        while not self.closed:
+            if not self.version:
+                self.begin()
+            complaint = self.follow_once(f"&resourceVersion={self.version}" if self.version else "")
+            waits = harness.is_asked_to_wait(complaint)
+            if "was refused" in complaint or ("Error from server" in complaint and not waits):
+                self.version = ""
+            if not self.closed:
+                time.sleep(1 if waits else 0.2)
+
+    def follow_once(self, place):
+        """What kubectl complained of at the end."""
+        with subprocess.Popen(self.kubectl.command("get", "--raw", self.path + place), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, env=self.kubectl.environment()) as self.process:
+            if self.closed:
+                self.process.kill()
+            for line in self.process.stdout:
+                # The last one may be broken off.
+                with contextlib.suppress(json.JSONDecodeError):
+                    self.take(json.loads(line))
+            return self.process.stderr.read()
+
+    def take(self, event):
+        if event["type"] == "ERROR":
+            self.version = ""
+            return
+        self.version = event["object"]["metadata"]["resourceVersion"]
+        self.see(event)
+
+    def close(self):
+        self.closed = True
+        if self.process is not None:
+            self.process.kill()
+        self.thread.join(10)
+
+
+class Watch(Follower):
+    """Of one object: keeps what it was."""
+
+    def __init__(self, kubectl, path, decode):
+        self.decode, self.last = decode, None
+        self.versions, self.changed = [], threading.Condition()
+        super().__init__(kubectl, path)
+
+    def see(self, event):
+        metadata = event["object"]["metadata"]
+        version = metadata["uid"], metadata["resourceVersion"]
+        if event["type"] in ("ADDED", "MODIFIED") and version != self.last:
+            # Of what cannot be read there is no version.
+            with contextlib.suppress(KeyError), self.changed:
+                self.versions.append(self.decode(event["object"]))
+                self.changed.notify_all()
+            self.last = version
 
     def seen(self, since=0):
         """What was seen from `since` on (time.time())."""
@@ -75,12 +117,6 @@ class Watch:
                 looked = len(self.versions)
                 if not self.changed.wait(deadline - time.monotonic()):
                     raise AssertionError(f"not within {seconds} s: {message}; last: {self.versions[-1:]}")
-
-    def close(self):
-        self.closed = True
-        if self.process is not None:
-            self.process.kill()
-        self.thread.join(10)
 
 
 @dataclasses.dataclass(frozen=True)

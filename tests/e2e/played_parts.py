@@ -2,7 +2,6 @@
 PodDisruptionBudgets, and the controllers of Cluster API. They act on one namespace, all in one thread, a few times a second."""
 import base64
 import contextlib
-import http.client
 import json
 import socket
 import ssl
@@ -12,6 +11,7 @@ import traceback
 import urllib.parse
 
 import harness
+from api_client import LOST, Connection
 from process_fleet import cluster_of
 
 PROVIDER_ID = "e2e://"
@@ -35,6 +35,23 @@ class ApiError(Exception):
         self.code = code
 
 
+def message_of(answer):
+    """Of a Status; what is no JSON comes from before the API."""
+    try:
+        return json.loads(answer).get("message", "")
+    except ValueError:
+        return answer.decode(errors="replace")
+
+
+@contextlib.contextmanager
+def tolerated(code):
+    try:
+        yield
+    except ApiError as error:
+        if error.code != code:
+            raise
+
+
 class Api:
     """One connection, which belongs to one thread."""
 
@@ -53,32 +70,35 @@ class Api:
             context.load_cert_chain(home / "played-certData.pem", home / "played-keyData.pem")
         if "bearerToken" in config:
             self.headers["Authorization"] = f"Bearer {config['bearerToken']}"
-        self.connection = http.client.HTTPSConnection(url.hostname, url.port or 443, context=context, timeout=60)
+        self.connection = Connection(url.hostname, url.port or 443, context)
 
-    def __call__(self, method, path, body=None, content_type="application/json"):
+    def __call__(self, method, path, body=None, content_type="application/json", harmless=False):
         text = None if body is None else json.dumps(body)
-        try:
-            self.connection.request(method, path, text, {**self.headers, "Content-Type": content_type})
-            response = self.connection.getresponse()
-            answer = json.loads(response.read() or b"{}")
-        except (OSError, http.client.HTTPException):
-            self.connection.close()
-            raise
-        if response.status >= 400:
-            raise ApiError(response.status, answer.get("message", ""))
-        return answer
+        status, answer = self.connection.ask(method, path, text, {**self.headers, "Content-Type": content_type}, harmless)
+        if status >= 400:
+            raise ApiError(status, message_of(answer))
+        return json.loads(answer or b"{}")
+
+    def create(self, path, body):
+        """Unless it is there, as when the answer to an earlier try was lost."""
+        with tolerated(409):
+            self("POST", path, body)
+
+    def remove(self, path):
+        """Unless it has gone."""
+        with tolerated(404):
+            self("DELETE", path)
 
     def list(self, path):
         return self("GET", path)["items"]
 
     def merge(self, path, patch):
-        return self("PATCH", path, patch, "application/merge-patch+json")
+        return self("PATCH", path, patch, "application/merge-patch+json", harmless=True)
 
     def served(self, path):
-        try:
+        with tolerated(404):
             return bool(self("GET", path))
-        except ApiError:
-            return False
+        return False
 
 
 def condition(kind, status, **more):
@@ -117,9 +137,12 @@ class Played:
             try:
                 self.turn()
             except ApiError as error:
-                # Somebody was faster; the next turn sees what is there.
-                if error.code not in (404, 409):
+                # Somebody was faster, or the server is not ready yet; the next turn sees what is there.
+                if error.code not in (404, 409, 429):
                     self.failures.append(str(error))
+            except LOST:
+                # Whatever was asked for has been done or not: so does the next turn.
+                continue
             except Exception:  # told by the test at its end
                 self.failures.append(traceback.format_exc())
 
@@ -297,8 +320,8 @@ class PlayedCluster(Played):
         for machine in order[:max(0, len(machines) - wanted)]:
             node = machine.get("status", {}).get("nodeRef", {}).get("name")
             if node:
-                self.api("DELETE", f"/api/v1/nodes/{node}")
-            self.api("DELETE", f"{self.machines_api}/machines/{machine['metadata']['name']}")
+                self.api.remove(f"/api/v1/nodes/{node}")
+            self.api.remove(f"{self.machines_api}/machines/{machine['metadata']['name']}")
         for _ in range(len(machines), wanted):
             self.made += 1
             self.make("Machine", "machines", f"{deployment['metadata']['name']}-{self.made}", machine_set,
@@ -321,7 +344,7 @@ class PlayedCluster(Played):
         room = {"cpu": annotations["capacity.cluster-autoscaler.kubernetes.io/cpu"],
                 "memory": annotations["capacity.cluster-autoscaler.kubernetes.io/memory"], "pods": "110"}
         labels = dict(label.split("=") for label in annotations["capacity.cluster-autoscaler.kubernetes.io/labels"].split(","))
-        self.api("POST", "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels},
+        self.api.create("/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels},
                                            "spec": {"providerID": PROVIDER_ID + name}, "status": {"capacity": room, "allocatable": room}})
         self.api.merge(path, {"spec": {"providerID": PROVIDER_ID + name}})
         self.api.merge(path + "/status", {"status": {"nodeRef": {"apiVersion": "v1", "kind": "Node", "name": name}, "phase": "Running"}})

@@ -1,22 +1,15 @@
 """A distribution whose hub, members and replicas are processes of the test: API servers that can be killed and started again, and
 replicas without a kubelet that looks after them."""
 import json
-import re
 import secrets
 import signal
-import socket
 
 import harness
+import reservations
 from fleet_under_test import COMPATIBLE, WEIGHT, FleetUnderTest, http_get
 from history import host_of
 
 KINDS = ["shardplans.evenkeel.dev", "shardreplicas.evenkeel.dev"]
-
-
-def free_port():
-    with socket.socket() as server:
-        server.bind(("127.0.0.1", 0))
-        return server.getsockname()[1]
 
 
 def cluster_of(kubectl):
@@ -55,7 +48,7 @@ class ApiServer:
     """`evenkeel apiserver` with an audit log; keeps its port, credentials and, with SQLite, its data when it is started again."""
 
     def __init__(self, home, store=None):
-        self.home, self.store, self.port, self.program = home, store or f"sqlite:{home}/store.db", 0, None
+        self.home, self.store, self.port, self.program = home, store or f"sqlite:{home}/store.db", reservations.port(), None
         self.audit_path, self.token = home / "audit.log", secrets.token_hex(16)
         home.mkdir(parents=True, exist_ok=True)
         (home / "tokens.csv").write_text(f"{self.token},e2e,e2e,system:masters\n")
@@ -67,7 +60,6 @@ class ApiServer:
                                        str(self.home), "--audit-log-path", str(self.audit_path), "--token-auth-file",
                                        str(self.home / "tokens.csv"))
         self.program.wait_for_output("serving", 20)
-        self.port = int(re.search(r"serving \S+:(\d+)", self.program.output()).group(1))
 
     def kill(self):
         self.program.stop(signal.SIGKILL)
@@ -108,7 +100,7 @@ class ProcessFleet(FleetUnderTest):
 
     def start(self):
         name = f"evenkeel-controller-{len(self.ports) + 1}-{secrets.token_hex(3)}"
-        self.ports[name] = free_port()
+        self.ports[name] = reservations.port()
         environment = {"KUBECONFIG": str(self.kubectl.kubeconfig), "POD_NAME": name, "HOSTNAME": name, **self.environment}
         if self.compatible:
             environment |= COMPATIBLE

@@ -10,9 +10,10 @@ import urllib.parse
 
 import deploy_files
 import harness
+import reservations
 from fleet_under_test import http_get
 from played_parts import Api
-from process_fleet import cluster_of, free_port
+from process_fleet import cluster_of
 from recording_proxy import RecordingProxy
 from shipped_roles import ShippedRoles
 
@@ -58,7 +59,7 @@ class Fleet:
         shipped = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
         arguments = [argument.replace("$(POD_NAMESPACE)", NAMESPACE) for argument in shipped
                      if argument not in without and not argument.startswith(("--webhook-url=", "--cloud-provider="))]
-        name, port = f"{HUB}-{secrets.token_hex(3)}", free_port()
+        name, port = f"{HUB}-{secrets.token_hex(3)}", reservations.port()
         program = harness.Program(self.home / name, *arguments, f"--cloud-provider={provider}", *FAST, "--webhook-address=127.0.0.1",
                                   "--webhook-port=0", "--metrics-address=127.0.0.1", f"--metrics-port={port}", "--dashboard",
                                   "--dashboard-port=0", *more,

@@ -219,7 +219,7 @@ class Steps:
         moves = [{**move, "evictedAt": long_ago} for move in plan["status"]["actions"]]
         old["status"] = {**plan["status"], "finishedAt": long_ago, "actions": moves}
         self.kubectl("replace", "--raw", "/apis/evenkeel.dev/v1alpha1/balancingplans/e2e-old/status", "-f", "-", stdin=json.dumps(old))
-        harness.eventually(lambda: self.kubectl.run("get", "balancingplan", "e2e-old", check=False).returncode != 0, LONG, "an old plan goes")
+        harness.eventually(lambda: not self.kubectl("get", "balancingplan", "e2e-old", "--ignore-not-found"), LONG, "an old plan goes")
         self.kubectl("delete", "balancingplans", "--all")
         self.remove("skewed")
 
