@@ -29,7 +29,7 @@ class Connection:
     """Belongs to one thread. What may have been carried out before the connection ended is asked for again only where that is `harmless`, as
     of each GET: twice is as once."""
 
-    def __init__(self, host, port, context, timeout=10):
+    def __init__(self, host, port, context, timeout=60):
         """`context`: of TLS; None: plain HTTP."""
         self.connection = (http.client.HTTPSConnection(host, port, context=context, timeout=timeout) if context
                            else http.client.HTTPConnection(host, port, timeout=timeout))
