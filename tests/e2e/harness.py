@@ -41,8 +41,8 @@ def any_kubectl():
 
 
 def eventually(check, seconds, message=""):
-    """The first true result of `check`, tried every 100 ms; fails with the last exception or `message` (a text, or what makes it) after
-    `seconds`."""
+    """The first true result of `check`, tried every 100 ms, and later less often, as most checks start a kubectl; fails with the last
+    exception or `message` (a text, or what makes it) after `seconds`."""
     deadline = time.monotonic() + seconds
     while True:
         error = None
@@ -54,7 +54,7 @@ def eventually(check, seconds, message=""):
             error = e
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {seconds} s: {message() if callable(message) else message} {error or ''}")
-        time.sleep(0.1)
+        time.sleep(min(0.1 + (time.monotonic() - deadline + seconds) / 50, 0.3))
 
 
 class Kubectl:
@@ -75,7 +75,7 @@ class Kubectl:
         cache = pathlib.Path(self.kubeconfig).parent / "kubectl-home"
         return {**os.environ, "HOME": str(cache), "KUBECONFIG": ""}
 
-    def run(self, *arguments, stdin=None, check=True, timeout=60, env=None):
+    def run(self, *arguments, stdin=None, check=True, timeout=300, env=None):
         result = subprocess.run(self.command(*arguments), input=stdin, capture_output=True, text=True, timeout=timeout,
                                 env={**self.environment(), **(env or {})})
         if check and result.returncode != 0:
@@ -116,7 +116,7 @@ class Program:
             return text in self.output()
         eventually(check, seconds, f"{text!r} in the output of evenkeel {' '.join(self.arguments)}:\n{self.output()[-3000:]}")
 
-    def stop(self, how=signal.SIGTERM, seconds=30):
+    def stop(self, how=signal.SIGTERM, seconds=120):
         if self.process.poll() is None:
             self.process.send_signal(how)
         try:
@@ -161,7 +161,7 @@ def fleet(home, *arguments):
     """`evenkeel up`, once its controllers are ready."""
     program = Program(home, "up", *arguments)
     try:
-        program.wait_for_output("ready", 60)
+        program.wait_for_output("Evenkeel is up", 300)
         yield program
     finally:
         program.stop()

@@ -66,7 +66,7 @@ class ApiServer:
         self.program = harness.Program(self.home, "apiserver", "--store", self.store, "--port", str(self.port), "--data-dir",
                                        str(self.home), "--audit-log-path", str(self.audit_path), "--token-auth-file",
                                        str(self.home / "tokens.csv"))
-        self.program.wait_for_output("serving", 20)
+        self.program.wait_for_output("serving", 120)
         self.port = int(re.search(r"serving \S+:(\d+)", self.program.output()).group(1))
 
     def kill(self):
@@ -146,7 +146,7 @@ class ProcessFleet(FleetUnderTest):
         return f"http://127.0.0.1:{self.ports[name]}"
 
     def replicas(self):
-        return {name: self.url(name) for name in self.processes if http_get(self.url(name) + "/readyz")[0] == 200}
+        return {name: self.url(name) for name in self.processes if http_get(self.url(name) + "/readyz", 5)[0] == 200}
 
     def stop(self):
         for name in list(self.processes):
