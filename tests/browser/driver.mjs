@@ -8,8 +8,10 @@ const [modules, executablePath] = process.argv.slice(2);
 const require = createRequire(pathToFileURL(`${modules}/`));
 const {chromium} = require('playwright-core');
 const axe = require.resolve('axe-core/axe.min.js');
+// Milliseconds to wait for what has to come.
+const LONG = 120_000;
 
-const browser = await chromium.launch({executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage']});
+const browser = await chromium.launch({executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'], timeout: LONG});
 let context = null;
 let page = null;
 let problems = [];
@@ -20,6 +22,7 @@ const commands = {
   async open({url, width = 1280, height = 900, scheme = 'light'}) {
     await context?.close();
     context = await browser.newContext({viewport: {width, height}, colorScheme: scheme});
+    context.setDefaultTimeout(LONG);
     page = await context.newPage();
     problems = [];
     requested = [];
@@ -35,25 +38,25 @@ const commands = {
     await page.setViewportSize({width, height});
   },
   /** Waits until the selected element, or the page, shows the text; answers with the element's text. */
-  async sees({text, selector = 'body', seconds = 10}) {
+  async sees({text, selector = 'body', seconds = LONG / 1000}) {
     const element = page.locator(selector).filter({hasText: text}).first();
     await element.waitFor({state: 'visible', timeout: seconds * 1000});
     return element.innerText();
   },
-  async gone({text, selector, seconds = 10}) {
+  async gone({text, selector, seconds = LONG / 1000}) {
     await page.locator(selector).filter({hasText: text}).first().waitFor({state: 'hidden', timeout: seconds * 1000});
   },
   async click({selector, text}) {
-    await (text ? page.locator(selector).filter({hasText: text}) : page.locator(selector)).first().click({timeout: 10_000});
+    await (text ? page.locator(selector).filter({hasText: text}) : page.locator(selector)).first().click({timeout: LONG});
   },
   async fill({selector, text}) {
-    await page.locator(selector).first().fill(text, {timeout: 10_000});
+    await page.locator(selector).first().fill(text, {timeout: LONG});
   },
   async choose({selector, value}) {
-    await page.locator(selector).first().selectOption(value, {timeout: 10_000});
+    await page.locator(selector).first().selectOption(value, {timeout: LONG});
   },
   async press({key, selector}) {
-    if (selector) await page.locator(selector).first().press(key, {timeout: 10_000});
+    if (selector) await page.locator(selector).first().press(key, {timeout: LONG});
     else await page.keyboard.press(key);
   },
   async evaluate({expression}) {
@@ -73,7 +76,7 @@ const commands = {
   /** How far the page scrolls sideways, in pixels, once what is drawn has had the time to follow the page's width. */
   async overflow() {
     const measure = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
-    await page.waitForFunction(`${measure} <= 0`, undefined, {timeout: 2_000}).catch(() => undefined);
+    await page.waitForFunction(`${measure} <= 0`, undefined, {timeout: LONG}).catch(() => undefined);
     return page.evaluate(measure);
   },
   /** What the page complained about since it was opened, and what it asked for. */

@@ -64,7 +64,7 @@ class Browser:
 
     def close(self):
         self.process.stdin.close()
-        self.process.wait(20)
+        self.process.wait(120)
         self.process.stdout.close()
         self.home.cleanup()
 
@@ -73,7 +73,7 @@ class Browser:
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         if not line:
-            raise AssertionError(f"{command}: the browser's driver ended with {self.process.wait(10)}")
+            raise AssertionError(f"{command}: the browser's driver ended with {self.process.wait(120)}")
         answer = json.loads(line)
         if "error" in answer:
             shown = "" if command == "evaluate" else self.shown()
@@ -86,7 +86,7 @@ class Browser:
         except AssertionError as error:
             return str(error)
 
-    def sees(self, text, selector="body", seconds=10):
+    def sees(self, text, selector="body", seconds=120):
         return self.ask("sees", text=text, selector=selector, seconds=seconds)
 
     def click(self, selector, text=None):
@@ -112,6 +112,22 @@ class BrowserTest(unittest.TestCase):
         for key in keys:
             self.browser.press(key)
         return self.browser.ask("evaluate", expression="document.getElementById(document.activeElement.getAttribute('aria-activedescendant')).textContent")
+
+    def note(self, expression):
+        """Begins to note each value of a JavaScript expression, whenever the page changes: what it shows for a moment only may be over when
+        somebody looks."""
+        self.browser.ask("evaluate", expression="""(() => {
+            window.noted = [];
+            const note = () => {
+                const value = JSON.stringify(%s);
+                if (window.noted.at(-1) !== value) window.noted.push(value);
+            };
+            note();
+            new MutationObserver(note).observe(document.body, {subtree: true, childList: true, characterData: true, attributes: true});
+        })()""" % expression)
+
+    def noted(self):
+        return [json.loads(value) for value in self.browser.ask("evaluate", expression="window.noted")]
 
     def assert_looks_well(self, name):
         """No complaint of the page and no request elsewhere; nothing that keeps people out; fits narrow and wide screens; a picture of each."""
@@ -149,7 +165,7 @@ class PlayedFeed:
 
     def close(self):
         self.process.terminate()
-        self.process.wait(10)
+        self.process.wait(120)
         self.process.stdout.close()
 
 

@@ -10,7 +10,8 @@ import zookeeper_ensemble as zk
 from autoscaled_cluster import AutoscaledCluster, node_group, replicated
 from fleet_under_test import PodFleet
 
-LONG = 60
+# How long to wait for what has to come.
+LONG = 180
 # Whose nodes come and go, who is balanced, and who have servers of the ensemble.
 SCALED, BALANCED, SHARES = "member-1", "member-2", {"member-3": 2, "member-1": 1}
 ENSEMBLE = "#ensemble-default-zk"
@@ -155,9 +156,13 @@ class LiveFleetTest(browser.BrowserTest):
         self.browser.sees("FailedScheduling", "#events tbody tr", LONG)
         self.browser.ask("choose", selector="select[aria-label=Controller]", value="autoscaler")
         self.browser.ask("gone", text="FailedScheduling", selector="#events tbody tr")
-        rows = self.texts("#events tbody tr")
-        self.assertTrue(rows and all("autoscaler" in row and "vast" in row for row in rows), rows)
-        self.assertRegex(self.texts("#events .card-head")[0], rf"^{len(rows)} events? of \d+")
+
+        def listed():
+            rows = self.texts("#events tbody tr")
+            self.assertTrue(rows and all("autoscaler" in row and "vast" in row for row in rows), rows)
+            self.assertRegex(self.texts("#events .card-head")[0], rf"^{len(rows)} events? of \d+")
+            return True
+        harness.eventually(listed, LONG)
         self.browser.press("Enter", "#events tbody button")
         explained = self.browser.sees("Insufficient cpu", "#events .reasons")
         self.assertRegex(explained, rf"Pod default/vast-\S+ in {SCALED}")
@@ -178,16 +183,19 @@ class LiveFleetTest(browser.BrowserTest):
         self.browser.sees("Ready", f"{ENSEMBLE} h2", LONG)
         harness.eventually(lambda: f"{self.leader()} leads" in self.texts(f"{ENSEMBLE} .quorum")[0], LONG)
         self.assertEqual(len(self.texts(f"{ENSEMBLE} .member")), 3)
+        self.note(f"['.station h3', '.quorum .badge'].map(what => [...document.querySelectorAll('{ENSEMBLE} ' + what)].map(each => each.innerText))")
         self.apply_ensemble("2")
         tracks, margins = [], set()
 
         def ended():
-            track = [re.search(r"Done|Deploying|Waiting", text).group() for text in self.texts(f"{ENSEMBLE} .station h3")]
-            if not tracks or tracks[-1] != track:
-                tracks.append(track)
-            margins.update(self.texts(f"{ENSEMBLE} .quorum .badge"))
-            return len(tracks) > 1 and track == ["Done", "Done"]
-        harness.eventually(ended, 3 * LONG, "the track ends")
+            tracks.clear()
+            for stations, badges in self.noted():
+                track = re.findall(r"Done|Deploying|Waiting", "\n".join(stations))
+                if not tracks or tracks[-1] != track:
+                    tracks.append(track)
+                margins.update(" ".join(badge.split()) for badge in badges)
+            return len(tracks) > 1 and tracks[-1] == ["Done", "Done"]
+        harness.eventually(ended, 3 * LONG, lambda: f"the track ends: {tracks}")
         begun = [track for track in tracks if track != ["Done", "Waiting"]]  # as it is for a moment between two clusters
         self.assertEqual(begun[-3:], [["Deploying", "Waiting"], ["Done", "Deploying"], ["Done", "Done"]], tracks)
         self.assertLessEqual({"1 server more may fail", "no server more may fail"}, margins)
@@ -198,8 +206,9 @@ class LiveFleetTest(browser.BrowserTest):
         fleet = PodFleet(self.hub, self.home)
         self.visit("fleet")
         self.browser.sees(SCALED, "#clusters", LONG)
-        lost = next(iter(fleet.owners().values()))[0]
-        clusters = [cluster for cluster, owners in fleet.owners().items() if owners == [lost]]
+        owners = harness.eventually(lambda: found if len(found := fleet.owners()) == 3 else None, LONG)
+        lost = next(iter(owners.values()))[0]
+        clusters = [cluster for cluster, owning in owners.items() if owning == [lost]]
         # Nobody comes in its place.
         nodes = [node["metadata"]["name"] for node in self.hub.json("get", "nodes")["items"]]
         self.hub("cordon", *nodes)

@@ -10,7 +10,7 @@ import browser
 import harness
 import reservations
 
-LONG = 30
+LONG = 120
 
 
 class MadeUpFleetTest(browser.BrowserTest):
@@ -44,7 +44,7 @@ class MadeUpFleetTest(browser.BrowserTest):
         self.browser.ask("choose", selector="select[aria-label=Controller]", value="scheduler")
         self.browser.ask("fill", selector="[data-filter]", text="cpu checkout")
         self.browser.sees("FailedScheduling", "#events tbody tr")
-        self.assertIn("controller=scheduler", self.browser.ask("evaluate", expression="location.hash"))
+        harness.eventually(lambda: "controller=scheduler" in self.browser.ask("evaluate", expression="location.hash"), LONG)
         self.browser.click("#events tbody button")
         self.browser.sees("0/25 nodes are available", "#events .reasons")
         self.assert_looks_well("large-events")
@@ -83,8 +83,7 @@ class MadeUpFleetTest(browser.BrowserTest):
         self.browser.sees("backed off until the quota is free again", "#pending .reasons")
         self.browser.sees("unneeded for 3m20s of 10m", "#scale-down")
         self.browser.press("]")
-        self.browser.ask("evaluate", expression="new Promise(done => setTimeout(done, 100))")
-        self.assertEqual(self.browser.ask("evaluate", expression="location.hash"), "#/cluster/member-4")
+        harness.eventually(lambda: self.browser.ask("evaluate", expression="location.hash") == "#/cluster/member-4", LONG)
         self.browser.sees("compute", "#groups")
         self.assert_looks_well("large-cluster")
 
@@ -129,8 +128,10 @@ class MadeUpFleetTest(browser.BrowserTest):
         feed.close()
         self.browser.sees("No connection", ".banner", LONG)
         self.assertIn("member-3", self.browser.sees("member-3", "#clusters"))
+        # It says so for some seconds.
+        self.note("[...document.querySelectorAll('.banner')].map(each => each.innerText).join()")
         feed = browser.PlayedFeed(members=4, nodes=12, port=port)
-        self.browser.sees("Connected again", ".banner", LONG)
+        harness.eventually(lambda: any("Connected again" in banners for banners in self.noted()), LONG, self.noted)
         self.browser.sees("member-4", "#clusters")
 
     def test_a_member_that_is_not_there_is_said(self):
@@ -147,7 +148,7 @@ class MadeUpFleetTest(browser.BrowserTest):
         self.browser.sees("default-8f2c", "#plan")
 
     def refuse(self, feed, **how):
-        with urllib.request.urlopen(f"{feed.url}/played/refuse?{urllib.parse.urlencode(how)}", timeout=10):
+        with urllib.request.urlopen(f"{feed.url}/played/refuse?{urllib.parse.urlencode(how)}", timeout=LONG):
             pass
 
     def test_why_nothing_is_known_is_said_until_it_is(self):

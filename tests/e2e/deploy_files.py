@@ -14,7 +14,7 @@ CHART = harness.ROOT / "deploy/helm/evenkeel"
 
 
 def run(*command, **options):
-    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300, **options)
+    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=600, **options)
     assert result.returncode == 0, f"{command[0]}: exit {result.returncode}\n{result.stdout}{result.stderr}"
     return result.stdout
 

@@ -54,7 +54,7 @@ def eventually(check, seconds, message=""):
             error = e
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {seconds} s: {message() if callable(message) else message} {error or ''}")
-        time.sleep(0.1)
+        time.sleep(min(0.1 + (time.monotonic() - deadline + seconds) / 50, 0.3))
 
 
 def is_asked_to_wait(complaint):
@@ -80,7 +80,7 @@ class Kubectl:
         cache = pathlib.Path(self.kubeconfig).parent / "kubectl-home"
         return {**os.environ, "HOME": str(cache), "KUBECONFIG": ""}
 
-    def run(self, *arguments, stdin=None, check=True, timeout=60, env=None):
+    def run(self, *arguments, stdin=None, check=True, timeout=300, env=None):
         def attempt():
             result = subprocess.run(self.command(*arguments), input=stdin, capture_output=True, text=True, timeout=timeout,
                                     env={**self.environment(), **(env or {})})

@@ -59,7 +59,7 @@ class ApiServer:
         self.program = harness.Program(self.home, "apiserver", "--store", self.store, "--port", str(self.port), "--data-dir",
                                        str(self.home), "--audit-log-path", str(self.audit_path), "--token-auth-file",
                                        str(self.home / "tokens.csv"))
-        self.program.wait_for_output("serving", 20)
+        self.program.wait_for_output("serving", 120)
 
     def kill(self):
         self.program.stop(signal.SIGKILL)

@@ -13,7 +13,7 @@ import threading
 import browser
 import harness
 
-LONG = 30
+LONG = 120
 EXAMPLES = harness.ROOT / "examples"
 PENDING = """
 apiVersion: v1
@@ -25,7 +25,7 @@ status: {phase: Pending, conditions: [{type: PodScheduled, status: "False", reas
 
 
 def evenkeel(*arguments, check=True):
-    done = subprocess.run([harness.EVENKEEL, *map(str, arguments)], capture_output=True, text=True, cwd=harness.ROOT, timeout=170)
+    done = subprocess.run([harness.EVENKEEL, *map(str, arguments)], capture_output=True, text=True, cwd=harness.ROOT, timeout=600)
     if check and done.returncode != 0:
         raise AssertionError(f"{arguments}: exit {done.returncode}\n{done.stdout}{done.stderr}")
     return done
@@ -166,10 +166,10 @@ class ReportTest(browser.BrowserTest):
 
         reader = threading.Thread(target=read)
         reader.start()
-        done = subprocess.run([harness.EVENKEEL, *command], stdout=subprocess.PIPE, stderr=other_end, cwd=harness.ROOT, timeout=120,
+        done = subprocess.run([harness.EVENKEEL, *command], stdout=subprocess.PIPE, stderr=other_end, cwd=harness.ROOT, timeout=600,
                               env={**os.environ, "TERM": "xterm"})
         os.close(other_end)
-        reader.join(10)
+        reader.join(LONG)
         os.close(terminal)
         text = b"".join(shown).decode()
         self.assertEqual(done.returncode, 0)

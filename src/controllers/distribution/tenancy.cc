@@ -196,8 +196,11 @@ void Tenancy::UpdateReport() {
   bool changed;
   {
     std::lock_guard lock(mutex_);
-    changed = now.wish != report_.wish || now.error != report_.error || now.lease.holding != report_.lease.holding ||
-              now.lease.holder != report_.lease.holder || now.lease.epoch != report_.lease.epoch;
+    // The Lease says that it is held before what acts by it is there, and somebody may ask in between.
+    now.acting = fence_ != nullptr && fence_->open();
+    changed = now.acting != report_.acting || now.wish != report_.wish || now.error != report_.error ||
+              now.lease.holding != report_.lease.holding || now.lease.holder != report_.lease.holder ||
+              now.lease.epoch != report_.lease.epoch;
     report_ = std::move(now);
   }
   if (changed) changed_();
