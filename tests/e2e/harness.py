@@ -41,8 +41,8 @@ def any_kubectl():
 
 
 def eventually(check, seconds, message=""):
-    """The first true result of `check`, tried every 100 ms; fails with the last exception or `message` (a text, or what makes it) after
-    `seconds`."""
+    """The first true result of `check`, tried every 100 ms, and later less often, as most checks start a kubectl; fails with the last
+    exception or `message` (a text, or what makes it) after `seconds`."""
     deadline = time.monotonic() + seconds
     while True:
         error = None
@@ -129,7 +129,7 @@ class Program:
             return text in self.output()
         eventually(check, seconds, f"{text!r} in the output of evenkeel {' '.join(self.arguments)}:\n{self.output()[-3000:]}")
 
-    def stop(self, how=signal.SIGTERM, seconds=30):
+    def stop(self, how=signal.SIGTERM, seconds=120):
         if self.process.poll() is None:
             self.process.send_signal(how)
         try:
@@ -173,7 +173,7 @@ def fleet(home, *arguments):
     """`evenkeel up`, once its controllers are ready."""
     program = Program(home, "up", *arguments)
     try:
-        program.wait_for_output("ready", 60)
+        program.wait_for_output("Evenkeel is up", 300)
         yield program
     finally:
         program.stop()

@@ -138,7 +138,7 @@ class ProcessFleet(FleetUnderTest):
         return f"http://127.0.0.1:{self.ports[name]}"
 
     def replicas(self):
-        return {name: self.url(name) for name in self.processes if http_get(self.url(name) + "/readyz")[0] == 200}
+        return {name: self.url(name) for name in self.processes if http_get(self.url(name) + "/readyz", 5)[0] == 200}
 
     def stop(self):
         for name in list(self.processes):
