@@ -13,7 +13,8 @@ import unittest
 LINES = 30
 TAIL_BYTES = 64 << 10
 MESSAGE_MAX = 3000
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 # Where a process of harness.main_in_parallel leaves its screen for the first one to show.
 FILE = "EVENKEEL_E2E_SCREEN"
 # What somebody who repeats a test has to set, too.
@@ -96,7 +97,8 @@ def expectation(error):
     text = "".join(traceback.format_exception_only(kind, value)).strip()
     if len(text) > MESSAGE_MAX:
         text = text[:MESSAGE_MAX // 2] + "\n...\n" + text[-MESSAGE_MAX // 2:]
-    here = [frame for frame in traceback.extract_tb(trace) if "unittest" not in pathlib.Path(frame.filename).parts]
+    ours = {HERE, pathlib.Path(sys.argv[0]).resolve().parent}
+    here = [frame for frame in traceback.extract_tb(trace) if pathlib.Path(frame.filename).resolve().parent in ours]
     return "\n".join([text, *(f"  {pathlib.Path(frame.filename).name}:{frame.lineno}: {frame.line}" for frame in here)])
 
 

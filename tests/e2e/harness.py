@@ -1,6 +1,7 @@
 """What the end-to-end tests share: a fleet or an API server of their own, the kubectls of this machine, and waiting with a limit."""
 import concurrent.futures
 import contextlib
+import functools
 import json
 import os
 import pathlib
@@ -21,6 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 EVENKEEL = os.environ.get("EVENKEEL", str(ROOT / "build/release/evenkeel"))
 
 
+@functools.cache
 def kubectls():
     """{version: path}: Debian's kubectl 1.20 and a newer one from PATH, where they are."""
     found = {}

@@ -131,6 +131,7 @@ class Played:
     def close(self):
         self.closed.set()
         self.thread.join(30)
+        self.api.connection.close()
 
     def play(self):
         while not self.closed.wait(0.2):

@@ -8,7 +8,6 @@ import socket
 # Ours, for servers that are to come back on the same port: above those of well-known servers, below those of benchmarks (bench/servers.py)
 # and those that the system gives to whoever asks for any.
 PORTS = range(12_000, 21_000)
-held_ports = []
 
 
 def take(name):
@@ -34,7 +33,7 @@ def port():
                 except OSError:
                     held.close()
                     continue
-            held_ports.append(held)
+            held.detach()  # as long as the process lives
             return number
     raise AssertionError(f"no port of {PORTS} is free")
 
