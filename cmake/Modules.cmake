@@ -57,11 +57,12 @@ function(evenkeel_precompiled)
   endif()
 endfunction()
 
-# evenkeel_module(<name> [THREADED [NIGHTLY]] [DEPS target...] [TEST_DEPS target...] [SOURCES generated files...] [ALONE file...])
+# evenkeel_module(<name> [THREADED [NIGHTLY]] [SEARCHES] [DEPS target...] [TEST_DEPS target...] [SOURCES generated files...] [ALONE file...])
 # THREADED: threads meet in this module, so its tests also run under ThreadSanitizer; NIGHTLY: there alone, since all that it includes
-# must be compiled for it. ALONE: sources that are in no batch.
+# must be compiled for it. ALONE: sources that are in no batch. SEARCHES: its tests
+# compute so much that its code is optimised also where others' is not.
 function(evenkeel_module name)
-  cmake_parse_arguments(ARG "THREADED;NIGHTLY" "" "DEPS;TEST_DEPS;SOURCES;ALONE" ${ARGN})
+  cmake_parse_arguments(ARG "THREADED;NIGHTLY;SEARCHES" "" "DEPS;TEST_DEPS;SOURCES;ALONE" ${ARGN})
   file(GLOB all CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cc)
   set(sources ${all})
   set(tests ${all})
@@ -78,7 +79,12 @@ function(evenkeel_module name)
     evenkeel_batches(batches batch ${sources})
     add_library(${library} STATIC ${batches} ${ARG_ALONE} ${ARG_SOURCES})
     target_include_directories(${library} PUBLIC ${PROJECT_SOURCE_DIR}/src ${CMAKE_BINARY_DIR}/generated)
-    target_precompile_headers(${library} REUSE_FROM evenkeel_pch)
+    if(ARG_SEARCHES AND EVENKEEL_OPTIMIZE STREQUAL "-O0" AND EVENKEEL_SANITIZE)
+      # The precompiled header is not for code that is optimised otherwise.
+      target_compile_options(${library} PRIVATE -O1 "SHELL:-include pch.h")
+    else()
+      target_precompile_headers(${library} REUSE_FROM evenkeel_pch)
+    endif()
     target_link_libraries(${library} PUBLIC Boost::json spdlog::spdlog Threads::Threads ${ARG_DEPS})
   else()
     add_library(${library} INTERFACE)

@@ -29,8 +29,8 @@ function(evenkeel_test name)
   endforeach()
 endfunction()
 
-evenkeel_test(build.dev LABEL build WEIGHT 3 TIMEOUT 3600 COST 9000 SETS_UP dev COMMAND ${PROJECT_SOURCE_DIR}/tools/build dev unit_tests fuzzers)
-evenkeel_test(build.tsan LABEL build WEIGHT 3 TIMEOUT 3600 COST 8000 SETS_UP tsan COMMAND ${PROJECT_SOURCE_DIR}/tools/build tsan thread_tests)
-evenkeel_test(build.tsan.all NIGHTLY LABEL build WEIGHT 3 TIMEOUT 3600 COST 8000 SETS_UP tsan_all
+evenkeel_test(build.dev LABEL build WEIGHT 4 TIMEOUT 3600 COST 9000 SETS_UP dev COMMAND ${PROJECT_SOURCE_DIR}/tools/build dev unit_tests fuzzers)
+evenkeel_test(build.tsan LABEL build WEIGHT 4 TIMEOUT 3600 COST 8000 SETS_UP tsan COMMAND ${PROJECT_SOURCE_DIR}/tools/build tsan thread_tests)
+evenkeel_test(build.tsan.all NIGHTLY LABEL build WEIGHT 4 TIMEOUT 3600 COST 8000 SETS_UP tsan_all
               COMMAND ${PROJECT_SOURCE_DIR}/tools/build tsan thread_tests nightly_thread_tests)
 evenkeel_test(build.ubsan NIGHTLY LABEL build WEIGHT 4 TIMEOUT 3600 COST 8000 SETS_UP ubsan COMMAND ${PROJECT_SOURCE_DIR}/tools/build ubsan unit_tests)

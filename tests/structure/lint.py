@@ -29,8 +29,8 @@ def units():
     """{source: (command, object)} of what is linted."""
     found = {}
     for command in json.loads((BUILD / "compile_commands.json").read_text()):
-        made = re.search(r" -o (\S+\.o) ", command["command"]).group(1)
-        if not LEFT_OUT.search(made) and not command["file"].endswith(".pb.cc"):
+        made = re.search(r" -o (\S+)", command["command"]).group(1)
+        if made.endswith(".o") and not LEFT_OUT.search(made) and not command["file"].endswith(".pb.cc"):
             found[command["file"]] = (command["command"], made)
     return found
 
