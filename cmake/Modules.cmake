@@ -57,12 +57,12 @@ function(evenkeel_precompiled)
   endif()
 endfunction()
 
-# evenkeel_module(<name> [THREADED [NIGHTLY]] [SEARCHES] [DEPS target...] [TEST_DEPS target...] [SOURCES generated files...] [ALONE file...])
+# evenkeel_module(<name> [THREADED [NIGHTLY]] [SEARCHES] [SHARDS n] [DEPS target...] [TEST_DEPS target...] [SOURCES generated files...] [ALONE file...])
 # THREADED: threads meet in this module, so its tests also run under ThreadSanitizer; NIGHTLY: there alone, since all that it includes
 # must be compiled for it. ALONE: sources that are in no batch. SEARCHES: its tests
-# compute so much that its code is optimised also where others' is not.
+# compute so much that its code is optimised also where others' is not. SHARDS: ctest runs its tests in so many parts.
 function(evenkeel_module name)
-  cmake_parse_arguments(ARG "THREADED;NIGHTLY;SEARCHES" "" "DEPS;TEST_DEPS;SOURCES;ALONE" ${ARGN})
+  cmake_parse_arguments(ARG "THREADED;NIGHTLY;SEARCHES" "SHARDS" "DEPS;TEST_DEPS;SOURCES;ALONE" ${ARGN})
   file(GLOB all CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cc)
   set(sources ${all})
   set(tests ${all})
@@ -115,8 +115,18 @@ function(evenkeel_module name)
     target_precompile_headers(${target} REUSE_FROM evenkeel_test_pch)
     target_link_libraries(${target} PRIVATE ${library} ${ARG_TEST_DEPS} GTest::gtest GTest::gtest_main)
     add_dependencies(unit_tests ${target})
-    evenkeel_test(unit.${name} LABEL unit WEIGHT 2 TIMEOUT 900 NEEDS dev
-                  COMMAND ${PROJECT_SOURCE_DIR}/build/dev/${folder}/${target} --gtest_brief=1)
+    set(program ${PROJECT_SOURCE_DIR}/build/dev/${folder}/${target} --gtest_brief=1)
+    if(ARG_SHARDS)
+      math(EXPR last "${ARG_SHARDS} - 1")
+      foreach(shard RANGE ${last})
+        evenkeel_test(unit.${name}.${shard} LABEL unit WEIGHT 2 COST 200 TIMEOUT 1200 NEEDS dev COMMAND ${program})
+        if(TEST unit.${name}.${shard})
+          set_property(TEST unit.${name}.${shard} APPEND PROPERTY ENVIRONMENT GTEST_TOTAL_SHARDS=${ARG_SHARDS} GTEST_SHARD_INDEX=${shard})
+        endif()
+      endforeach()
+    else()
+      evenkeel_test(unit.${name} LABEL unit WEIGHT 2 TIMEOUT 900 NEEDS dev COMMAND ${program})
+    endif()
     evenkeel_test(ubsan.${name} NIGHTLY LABEL ubsan WEIGHT 2 TIMEOUT 900 NEEDS ubsan
                   COMMAND ${PROJECT_SOURCE_DIR}/build/ubsan/${folder}/${target} --gtest_brief=1)
     if(ARG_THREADED)
