@@ -16,6 +16,7 @@ import unittest
 
 import failure_screen
 import reservations
+import survivors
 from api_client import LOST, patiently
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -153,6 +154,7 @@ def loopback_network(home):
 @contextlib.contextmanager
 def temporary_home():
     """A directory whose fleet shares its pods' network with no other fleet, of any suite or already running."""
+    survivors.end_with_this_suite()
     for _ in range(10_000):
         home = pathlib.Path(tempfile.mkdtemp(prefix="evenkeel-e2e-"))
         held = reservations.loopback(loopback_network(home))
@@ -210,6 +212,7 @@ def main_in_parallel():
     one after the other, behind them what failed in any."""
     if len(sys.argv) > 1:
         main()
+    survivors.end_with_this_suite()
     module = sys.modules["__main__"]
     names = [name for name, value in vars(module).items()
              if isinstance(value, type) and issubclass(value, unittest.TestCase) and value.__module__ == "__main__"]

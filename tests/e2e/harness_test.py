@@ -14,6 +14,7 @@ import unittest
 import failure_screen
 import harness
 import reservations
+import survivors
 from api_client import LOST, Connection
 from autoscaled_cluster import HealthyPods
 from history import Watch
@@ -213,6 +214,38 @@ with harness.temporary_home() as one, harness.temporary_home() as two:
     print(harness.loopback_network(one), harness.loopback_network(two), *[reservations.port() for _ in range(40)], flush=True)
     sys.stdin.read()
 """
+
+
+SUITE = """
+import harness, subprocess, sys
+with harness.temporary_home() as home:
+    server = subprocess.Popen(["sh", "-c", "sleep 1000 & echo $! $$; wait"])
+    sys.stdin.read()
+"""
+
+
+class KilledTest(unittest.TestCase):
+    def test_a_suite_that_is_killed_leaves_no_process_behind(self):
+        home = self.enterContext(harness.temporary_home())
+        environment = {name: value for name, value in os.environ.items() if name != survivors.MARK}
+        with subprocess.Popen([sys.executable, "-c", SUITE], cwd=HERE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                              env={**environment, "TMPDIR": str(home)}) as suite:
+            started = suite.stdout.readline().split()
+            self.assertEqual([pid for pid in started if pathlib.Path("/proc", pid).exists()], started)
+            suite.kill()
+            # Nobody holds its output any more, neither.
+            self.assertEqual(suite.stdout.read(), "")
+        for pid in started:
+            harness.eventually(lambda pid=pid: not runs(pid), SOON)
+        self.assertTrue(runs(str(os.getpid())))
+
+
+def runs(pid):
+    """Whether it does, and is not just waited for."""
+    try:
+        return pathlib.Path("/proc", pid, "stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 class SideBySideTest(unittest.TestCase):
