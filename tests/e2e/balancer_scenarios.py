@@ -188,7 +188,7 @@ class ControllerScenarios(Scenarios):
         for _ in range(2):
             cls.fleet.start()
         for name in DEFINITIONS:
-            harness.eventually(lambda name=name: kubectl.run("get", "crd", name, check=False).returncode == 0, LONG)
+            harness.eventually(lambda name=name: kubectl.exists("get", "crd", name), LONG)
 
     @classmethod
     def clean_up(cls):

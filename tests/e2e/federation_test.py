@@ -169,7 +169,7 @@ class FederationTest(unittest.TestCase):
                 return True
             harness.eventually(checked, LONG)
         eventually(lambda found: [copy["replicas"] for copy in found] == [2, 2, 1])
-        self.eventually(lambda: all(self.hub.at(name).run("get", "secret", "pull", check=False).returncode == 0 for name in MEMBERS))
+        self.eventually(lambda: all(self.hub.at(name).exists("get", "secret", "pull") for name in MEMBERS))
 
         def reported():
             binding = self.hub.json("get", "resourcebinding", "own-zookeeper")
@@ -254,7 +254,7 @@ class FederationTest(unittest.TestCase):
         self.hub("delete", "serviceexport", "web")
         self.eventually(lambda: addresses("member-2", "derived-web") == [])
         self.hub("delete", "serviceimport", "web")
-        self.eventually(lambda: self.hub.at("member-2").run("get", "service", "derived-web", check=False).returncode != 0)
+        self.eventually(lambda: not self.hub.at("member-2").exists("get", "service", "derived-web"))
 
 
 if __name__ == "__main__":

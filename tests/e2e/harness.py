@@ -15,6 +15,7 @@ import time
 import unittest
 
 import failure_screen
+import object_reader
 import reservations
 import survivors
 from api_client import LOST, patiently
@@ -70,6 +71,7 @@ class Kubectl:
 
     def __init__(self, path, kubeconfig, context=None):
         self.path, self.kubeconfig, self.context = path, kubeconfig, context
+        self.reader = object_reader.Reader(kubeconfig, context)
 
     def at(self, context):
         return Kubectl(self.path, self.kubeconfig, context)
@@ -97,7 +99,21 @@ class Kubectl:
         return self.run(*arguments, **options).stdout
 
     def json(self, *arguments):
-        return json.loads(self(*arguments, "-o", "json"))
+        """What it prints with `-o json`; without kubectl where a request does."""
+        try:
+            return self.reader.get(*arguments)
+        except object_reader.UnknownError:
+            return json.loads(self(*arguments, "-o", "json"))
+
+    def exists(self, *arguments):
+        """Whether `get` finds the one object that is asked for, or knows the kind."""
+        try:
+            self.json(*arguments)
+            return True
+        except AssertionError as error:
+            if "(NotFound)" in str(error) or "doesn't have a resource type" in str(error):
+                return False
+            raise
 
     def start(self, *arguments):
         return subprocess.Popen(self.command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

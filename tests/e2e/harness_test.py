@@ -97,6 +97,21 @@ class RoughServerTest(unittest.TestCase):
             self.rough.refuse(1)
             self.assertIn('"kind"', harness.Kubectl(path, self.kubectl.kubeconfig)("get", "--raw", "/api/v1/namespaces/default"))
 
+    def test_objects_are_read_as_kubectl_reads_them(self):
+        for name, data in (("read-1", "a"), ("read-2", "b")):
+            self.api("POST", CONFIG_MAPS, config_map(name, data=data))
+        questions = [("get", "configmaps", "-A", "--field-selector", "metadata.name=read-1"), ("-n", "default", "get", "cm", "read-2"),
+                     ("get", "configmap/read-1"), ("get", "namespaces,configmaps"), ("get", "roles.rbac.authorization.k8s.io", "-n", "nowhere"),
+                     ("get", "nodes", "-l", "a=b"), ("get", "customresourcedefinitions.v1.apiextensions.k8s.io"), ("config", "view", "--minify")]
+        self.rough.refuse(1)
+        for question in questions:
+            self.assertEqual(self.kubectl.json(*question), json.loads(self.kubectl(*question, "-o", "json")), question)
+        for question, complaint in ((("get", "cm", "nobody"), "(NotFound)"), (("get", "oarsmen"), "doesn't have a resource type")):
+            self.assertFalse(self.kubectl.exists(*question))
+            for ask in (self.kubectl.json, self.kubectl):
+                with self.assertRaisesRegex(AssertionError, re.escape(complaint)):
+                    ask(*question)
+
     def test_a_connection_that_was_closed_while_nobody_used_it_is_made_again(self):
         self.rough.idle = 0.05
         for name in ("idle-1", "idle-2"):

@@ -170,7 +170,7 @@ class RolloutFleet:
             cls.fleet.start()
         harness.eventually(lambda: cls.leader() in cls.fleet.processes, LONG)
         for what in (*(("customresourcedefinition", kind) for kind in KINDS), *((kind, "evenkeel-rollout") for kind in WEBHOOKS)):
-            harness.eventually(lambda what=what: kubectl.run("get", *what, check=False).returncode == 0, LONG)
+            harness.eventually(lambda what=what: kubectl.exists("get", *what), LONG)
         kubectl("wait", "--for=condition=Established", f"--timeout={LONG}s", "customresourcedefinition", *KINDS)
         cls.karmada.start()
 

@@ -27,8 +27,8 @@ class EmbeddedFleetTest(BadInput, unittest.TestCase):
         kubectl = harness.Kubectl(harness.any_kubectl(), home / "kubeconfig", "hub")
         cls.bench = Bench(kubectl, home, "default")
         for name in KINDS:
-            harness.eventually(lambda name=name: kubectl.run("get", "crd", name, check=False).returncode == 0, LONG)
-        harness.eventually(lambda: kubectl.run("get", WEBHOOKS[0], "evenkeel-rollout", check=False).returncode == 0, LONG)
+            harness.eventually(lambda name=name: kubectl.exists("get", "crd", name), LONG)
+        harness.eventually(lambda: kubectl.exists("get", WEBHOOKS[0], "evenkeel-rollout"), LONG)
 
     def evenkeel(self, *arguments):
         return subprocess.run([harness.EVENKEEL, *arguments, "--kubeconfig", str(self.bench.kubectl.kubeconfig), "--context", "hub"],

@@ -84,7 +84,7 @@ class Scenarios:
     def test_4_the_successor_of_an_evicted_pod_lands_where_the_plan_said(self):
         """All nodes are full but for one core on each but the first, which a stranger would like."""
         kubectl, namespace = self.cluster.kubectl, self.cluster.namespace
-        if kubectl.run("get", "crd", DEFINITION["metadata"]["name"], check=False).returncode != 0:
+        if not kubectl.exists("get", "crd", DEFINITION["metadata"]["name"]):
             kubectl("apply", "-f", "-", stdin=json.dumps(DEFINITION))
         harness.eventually(lambda: kubectl.run("get", "--raw", PLANS, check=False).returncode == 0, LONG)
         self.addCleanup(kubectl, "delete", "--raw", f"{PLANS}/e2e", check=False)

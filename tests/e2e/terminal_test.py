@@ -345,7 +345,7 @@ class LiveTest(unittest.TestCase):
         ensemble = {"apiVersion": "evenkeel.dev/v1alpha1", "kind": "MultiClusterZooKeeper", "metadata": {"name": "watched"},
                     "spec": {"placement": placement, "template": {"image": {"repository": "zookeeper", "tag": "3.8.4"}}}}
         for gate in (("crd", "multiclusterzookeepers.evenkeel.dev"), ("validatingwebhookconfigurations", "evenkeel-rollout")):
-            harness.eventually(lambda gate=gate: self.kubectl.run("get", *gate, check=False).returncode == 0, LONG)
+            harness.eventually(lambda gate=gate: self.kubectl.exists("get", *gate), LONG)
         with self.watching("get", "rollouts", "-w") as table, self.watching("get", "rollouts", "-w", "-o", "json") as documents:
             table.wait_for_output("ENSEMBLE ", LONG)
             documents.wait_for_output('"rollouts": []', LONG)

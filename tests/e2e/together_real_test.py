@@ -133,7 +133,7 @@ class TogetherTest(RolloutFleet, unittest.TestCase):
         member.cluster.wait_for_pods("even", 6, LONG)
         for node in nodes[1:]:
             member.kubectl("uncordon", node)
-        harness.eventually(lambda: member.kubectl.run("get", "balancingpolicies", check=False).returncode == 0, LONG)
+        harness.eventually(lambda: member.kubectl.exists("get", "balancingpolicies"), LONG)
         member.cluster.apply({"apiVersion": "evenkeel.dev/v1alpha1", "kind": "BalancingPolicy", "metadata": {"name": "e2e"},
                               "spec": {"intervals": FAST, "metrics": [{"name": "cpu"}], "throttles": {"maxShare": 1}}})
 
@@ -159,7 +159,7 @@ class TogetherTest(RolloutFleet, unittest.TestCase):
         kubectl("create", "namespace", SOLO)
         body = {"apiVersion": "evenkeel.dev/v1alpha1", "kind": "ZooKeeper", "metadata": {"name": "solo"}, "spec": {
             "replicas": 1, "servers": [leader.line], "config": {"tickTime": 500}}}
-        harness.eventually(lambda: kubectl.run(*here, "get", "zookeepers", check=False).returncode == 0, LONG)
+        harness.eventually(lambda: kubectl.exists(*here, "get", "zookeepers"), LONG)
         kubectl(*here, "apply", "-f", "-", stdin=json.dumps(body))
         play_server(kubectl, SOLO, sorted(member.cluster.nodes("web"))[0], ready=True)
 

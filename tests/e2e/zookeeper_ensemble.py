@@ -121,7 +121,7 @@ class Member:
         return self.kubectl("-n", self.namespace, *arguments, **options)
 
     def get(self):
-        return json.loads(self.run("get", "zookeepers", self.name, "-o", "json"))
+        return self.kubectl.json("-n", self.namespace, "get", "zookeepers", self.name)
 
     def status(self):
         return self.get().get("status", {})
@@ -136,7 +136,7 @@ class Member:
 
     def pods(self):
         """{name: pod} of those that are not going."""
-        items = json.loads(self.run("get", "pods", "-l", f"evenkeel.dev/zookeeper={self.name}", "-o", "json"))["items"]
+        items = self.kubectl.json("-n", self.namespace, "get", "pods", "-l", f"evenkeel.dev/zookeeper={self.name}")["items"]
         return {pod["metadata"]["name"]: pod for pod in items if "deletionTimestamp" not in pod["metadata"]}
 
     def uids(self):

@@ -25,7 +25,7 @@ class MembersTest(zk.Led, unittest.TestCase):
         return set(policy["spec"]["placement"]["clusterAffinity"]["clusterNames"])
 
     def has_zookeeper(self, name):
-        return self.members[name].run("get", "zookeepers", "-o", "name").strip() != ""
+        return bool(self.members[name].json("get", "zookeepers")["items"])
 
     @contextlib.contextmanager
     def voters_seen(self):
