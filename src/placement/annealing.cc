@@ -20,18 +20,8 @@ const std::array<double, kChances>& Chances() {
 /// In [0, bound), from 32 random bits.
 uint32_t Draw(uint64_t bits, uint32_t bound) { return static_cast<uint32_t>(((bits & 0xffffffff) * bound) >> 32); }
 
-}  // namespace
-
-// clang 19 leaves out templates that only clones of a function call, and ThreadSanitizer is not up yet when one of them is
-// chosen.
-#if defined(__clang__) || defined(__SANITIZE_THREAD__)
-#define EVENKEEL_WIDE_VECTORS
-#else
-#define EVENKEEL_WIDE_VECTORS [[gnu::target_clones("avx2", "default")]]
-#endif
-
-// Cloned for processors with wider vectors; amounts are exact, so the answer is the same.
-EVENKEEL_WIDE_VECTORS void RunSlice(Annealing& annealing) {
+/// What RunSlice does, compiled for whichever processor its caller is for.
+void Slice(Annealing& annealing) {
   State& state = annealing.state;
   const std::array<double, kChances>& chances = Chances();
   const auto objects = static_cast<uint32_t>(state.problem().objects());
@@ -57,6 +47,21 @@ EVENKEEL_WIDE_VECTORS void RunSlice(Annealing& annealing) {
     }
   }
   annealing.evaluations += kSlice;
+}
+
+#ifdef __x86_64__
+[[gnu::target("avx2"), gnu::flatten]] void SliceWithWideVectors(Annealing& annealing) { Slice(annealing); }
+#endif
+
+}  // namespace
+
+void RunSlice(Annealing& annealing) {
+#ifdef __x86_64__
+  // Amounts are exact, so the answer is the same.
+  static const bool has_wide_vectors = __builtin_cpu_supports("avx2");
+  if (has_wide_vectors) return SliceWithWideVectors(annealing);
+#endif
+  Slice(annealing);
 }
 
 }  // namespace evenkeel::placement
