@@ -3,23 +3,26 @@
 
 # The gate runs everything that is not NIGHTLY: `ctest`. `ctest -C Nightly` has both.
 #
-# evenkeel_test(<name> [GATE|NIGHTLY] [LABEL label] [WEIGHT halves] [TIMEOUT seconds] [COST seconds] [NEEDS fixture...] [SETS_UP fixture]
+# evenkeel_test(<name> [GATE|NIGHTLY] [LABEL label] [WEIGHT slots] [AFTER test] [TIMEOUT seconds] [COST seconds] [NEEDS fixture...] [SETS_UP fixture]
 #               COMMAND program argument...)
-# WEIGHT: how many halves of a core it keeps busy, 1 to 4; `ctest -j 4` fills two cores. COST: about how long it takes; the longest begin
-# first, so that none is left alone at the end.
+# WEIGHT: how many of the six slots of `ctest -j 6` it takes. What computes takes 2 a core, and gives way to the end-to-end suites, which
+# take one, mostly wait, and look at clocks. COST: about how long it takes; the longest begin first, so that none is left alone at the end.
 function(evenkeel_test name)
   if(EVENKEEL_SANITIZE)
     return()
   endif()
-  cmake_parse_arguments(ARG "NIGHTLY;GATE" "LABEL;WEIGHT;TIMEOUT;COST;SETS_UP" "NEEDS;COMMAND" ${ARGN})
+  cmake_parse_arguments(ARG "NIGHTLY;GATE" "LABEL;WEIGHT;TIMEOUT;COST;SETS_UP;AFTER" "NEEDS;COMMAND" ${ARGN})
   set(configurations)
   if(ARG_NIGHTLY)
     set(configurations CONFIGURATIONS Nightly)
   endif()
+  if(NOT ARG_LABEL STREQUAL "e2e")
+    list(PREPEND ARG_COMMAND nice -n 10)
+  endif()
   add_test(NAME ${name} COMMAND ${ARG_COMMAND} ${configurations} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   # 77 is a test that says that it cannot run here, and why. Properties are tried on the same random inputs each time.
   set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 ENVIRONMENT "RC_PARAMS=seed=1;EVENKEEL=${PROJECT_SOURCE_DIR}/build/release/evenkeel")
-  foreach(pair LABEL:LABELS WEIGHT:PROCESSORS TIMEOUT:TIMEOUT COST:COST NEEDS:FIXTURES_REQUIRED SETS_UP:FIXTURES_SETUP)
+  foreach(pair LABEL:LABELS WEIGHT:PROCESSORS TIMEOUT:TIMEOUT COST:COST NEEDS:FIXTURES_REQUIRED SETS_UP:FIXTURES_SETUP AFTER:DEPENDS)
     string(REPLACE ":" ";" pair ${pair})
     list(GET pair 0 argument)
     list(GET pair 1 property)
@@ -29,8 +32,15 @@ function(evenkeel_test name)
   endforeach()
 endfunction()
 
-evenkeel_test(build.dev LABEL build WEIGHT 4 TIMEOUT 3600 COST 9000 SETS_UP dev COMMAND ${PROJECT_SOURCE_DIR}/tools/build dev unit_tests fuzzers)
-evenkeel_test(build.tsan LABEL build WEIGHT 4 TIMEOUT 3600 COST 8000 SETS_UP tsan COMMAND ${PROJECT_SOURCE_DIR}/tools/build tsan thread_tests)
-evenkeel_test(build.tsan.all NIGHTLY LABEL build WEIGHT 4 TIMEOUT 3600 COST 8000 SETS_UP tsan_all
-              COMMAND ${PROJECT_SOURCE_DIR}/tools/build tsan thread_tests nightly_thread_tests)
-evenkeel_test(build.ubsan NIGHTLY LABEL build WEIGHT 4 TIMEOUT 3600 COST 8000 SETS_UP ubsan COMMAND ${PROJECT_SOURCE_DIR}/tools/build ubsan unit_tests)
+# evenkeel_build(<name> <fixture> [GATE|NIGHTLY] <preset> <target>...): all of its compilers together as two cores.
+function(evenkeel_build name fixture when preset)
+  evenkeel_test(${name} ${when} LABEL build WEIGHT 3 TIMEOUT 3600 COST 9000 SETS_UP ${fixture} AFTER "${previous_build}"
+                COMMAND ${PROJECT_SOURCE_DIR}/tools/build ${preset} ${ARGN})
+  set(previous_build ${name} PARENT_SCOPE)
+endfunction()
+
+set(previous_build "")
+evenkeel_build(build.dev dev GATE dev unit_tests fuzzers)
+evenkeel_build(build.tsan tsan GATE tsan thread_tests)
+evenkeel_build(build.tsan.all tsan_all NIGHTLY tsan thread_tests nightly_thread_tests)
+evenkeel_build(build.ubsan ubsan NIGHTLY ubsan unit_tests)
