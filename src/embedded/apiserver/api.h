@@ -86,6 +86,7 @@ struct ListQuery {
   int64_t limit = 0;
   std::string continue_token;
   std::string resource_version, resource_version_match;
+  bool has_send_initial_events = false;  ///< which only a watch may have
 };
 
 struct ListAnswer {
@@ -103,12 +104,15 @@ struct DeleteRequest {
 
 struct WatchQuery {
   std::string label_selector, field_selector;
-  /// "" and "0": what exists comes first, as ADDED events.
-  std::string resource_version;
+  std::string resource_version, resource_version_match{};
+  /// Whether what exists comes first, as ADDED events; unset: where resource_version is "" or "0".
+  std::optional<bool> send_initial_events = std::nullopt;
+  std::string continue_token{};  ///< means nothing here, and is refused beside a match
 };
 
-enum class EventType { kAdded, kModified, kDeleted, kProgress };
-/// One event in order; kProgress has no event, only a revision up to which all has been delivered. The last call has an error.
+enum class EventType { kAdded, kModified, kDeleted, kProgress, kInitialEnd };
+/// One event in order. kProgress and kInitialEnd have no event, only a revision up to which all has been delivered; kInitialEnd
+/// comes once, behind what existed, where that was asked for. The last call has an error.
 using EventHandler = std::function<void(EventType type, const std::shared_ptr<SharedEvent>& event, store::Revision revision,
                                         const base::Error* error)>;
 

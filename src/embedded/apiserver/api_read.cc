@@ -2,6 +2,7 @@
 #include "embedded/apiserver/api.h"
 #include "embedded/apiserver/continue_token.h"
 #include "embedded/apiserver/errors.h"
+#include "embedded/apiserver/list_options.h"
 #include "embedded/apiserver/scale.h"
 
 namespace evenkeel::embedded::apiserver {
@@ -47,23 +48,8 @@ Result<ListStart> StartOf(const ListQuery& query, const std::string& prefix) {
     return start;
   }
   EVENKEEL_ASSIGN(const store::Revision revision, ParseRevision(query.resource_version));
-  const std::string& match = query.resource_version_match;
-  if (match.empty()) return start;  // what is there now is not older than anything asked for
-  if (match != "Exact" && match != "NotOlderThan") {
-    return Fail(Code::kBadRequest, "resourceVersionMatch: Unsupported value: \"" + match +
-                                       "\": supported values: \"Exact\", \"NotOlderThan\", \"\"");
-  }
-  if (query.resource_version.empty()) {
-    return Fail(Code::kBadRequest,
-                "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided");
-  }
-  if (match == "Exact") {
-    if (revision == 0) {
-      return Fail(Code::kBadRequest,
-                  "resourceVersionMatch: Forbidden: resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
-    }
-    start.revision = revision;
-  }
+  // What is there now is not older than anything asked for.
+  if (query.resource_version_match == "Exact") start.revision = revision;
   return start;
 }
 
@@ -98,6 +84,7 @@ Result<ListAnswer> Api::List(const Call& call, const ListQuery& query) {
   const Served& served = *call.served;
   EVENKEEL_ASSIGN(const Selection selection, Selection::Parse(served, query.label_selector, query.field_selector));
   if (query.limit < 0) return Fail(Code::kBadRequest, "limit: Invalid value: " + std::to_string(query.limit));
+  EVENKEEL_TRY(CheckListOptions(query));
   const std::string prefix = served.Prefix(call.ns);
   EVENKEEL_ASSIGN(ListStart start, StartOf(query, prefix));
   if (!query.resource_version.empty() && query.resource_version != "0") {
@@ -140,6 +127,7 @@ Result<ListAnswer> Api::List(const Call& call, const ListQuery& query) {
 Result<std::unique_ptr<store::Watch>> Api::Watch(const Call& call, const WatchQuery& query, EventHandler handler) {
   EVENKEEL_ASSIGN(Selection parsed, Selection::Parse(*call.served, query.label_selector, query.field_selector));
   EVENKEEL_ASSIGN(store::Revision after, ParseRevision(query.resource_version));
+  EVENKEEL_TRY(CheckWatchOptions(query));
   const auto selection = std::make_shared<const Selection>(std::move(parsed));
   if (after > 0 && after > options_.store->current_revision()) {
     return Fail(FutureError(query.resource_version, options_.store->current_revision()));
@@ -148,7 +136,7 @@ Result<std::unique_ptr<store::Watch>> Api::Watch(const Call& call, const WatchQu
   // A watch of one object: the store then visits only it. Names that begin with it are sorted out by the selection.
   if (!selection->only_name().empty() && (!call.served->resource.namespaced || !call.ns.empty()))
     prefix += selection->only_name();
-  if (after == 0) {
+  if (query.send_initial_events.value_or(after == 0)) {
     EVENKEEL_ASSIGN(const auto list, options_.store->List({.prefix = prefix, .start_after = {}}));
     after = list.revision;
     for (const store::KeyValue& item : list.items) {
@@ -156,7 +144,9 @@ Result<std::unique_ptr<store::Watch>> Api::Watch(const Call& call, const WatchQu
       auto shared = std::make_shared<SharedEvent>(std::move(event));
       if (selection->MatchesNow(*shared)) handler(EventType::kAdded, shared, item.mod_revision, nullptr);
     }
-    handler(EventType::kProgress, nullptr, after, nullptr);
+    handler(EventType::kInitialEnd, nullptr, after, nullptr);
+  } else if (after == 0) {
+    after = options_.store->current_revision();
   }
   auto watch = options_.store->NewWatch(
       std::move(prefix), after,

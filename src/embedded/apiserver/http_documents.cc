@@ -11,7 +11,7 @@ using base::Code;
 Json VersionInfo(const std::string& git_version) {
   return base::JsonObject{{"major", "1"},    {"minor", "30"},           {"gitVersion", git_version},
                           {"gitCommit", ""}, {"gitTreeState", "clean"}, {"buildDate", "1970-01-01T00:00:00Z"},
-                          {"goVersion", ""}, {"compiler", "g++"},       {"platform", "linux/amd64"}};
+                          {"goVersion", ""}, {"compiler", "clang"},     {"platform", "linux/amd64"}};
 }
 
 std::string HashText(std::string_view text) { return fmt::format("{:016X}", base::Fnv1a64(text)); }

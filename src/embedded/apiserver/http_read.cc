@@ -50,7 +50,8 @@ ListQuery ListQueryOf(const Query& query, int64_t limit) {
           .limit = limit,
           .continue_token = query.Get("continue"),
           .resource_version = query.Get("resourceVersion"),
-          .resource_version_match = query.Get("resourceVersionMatch")};
+          .resource_version_match = query.Get("resourceVersionMatch"),
+          .has_send_initial_events = query.FindFlag("sendInitialEvents").has_value()};
 }
 
 base::Result<LogRequest> LogRequestOf(const Query& query, const Call& call, const Json& pod, base::Time now) {
@@ -171,7 +172,10 @@ void ApiHandler::Impl::Watch(const ExchangePointer& exchange, const Call& call) 
   if (!table) return exchange->SendError(table.error());
   WatchQuery watch{.label_selector = query.Get("labelSelector"),
                    .field_selector = query.Get("fieldSelector"),
-                   .resource_version = query.Get("resourceVersion")};
+                   .resource_version = query.Get("resourceVersion"),
+                   .resource_version_match = query.Get("resourceVersionMatch"),
+                   .send_initial_events = query.FindFlag("sendInitialEvents"),
+                   .continue_token = query.Get("continue")};
   if (!call.name.empty()) watch.field_selector += (watch.field_selector.empty() ? "" : ",") + ("metadata.name=" + call.name);
   const bool named = seconds->has_value() && **seconds > 0;
   const base::Duration timeout = named ? base::Duration(std::chrono::seconds(**seconds)) : options.watch_timeout;

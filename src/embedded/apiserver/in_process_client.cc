@@ -121,7 +121,7 @@ class InProcessClient : public client::Client {
                             [served = call.served, handler = std::move(handler), bookmarks = options.bookmarks,
                              last = store::Revision{0}](EventType type, const std::shared_ptr<SharedEvent>& event,
                                                         store::Revision revision, const base::Error* error) mutable {
-                              if (type == EventType::kProgress && error == nullptr) {
+                              if ((type == EventType::kProgress || type == EventType::kInitialEnd) && error == nullptr) {
                                 if (!bookmarks || revision < last + kBookmarkEvery) return;
                                 handler(Bookmark(*served, revision));
                               } else {

@@ -102,10 +102,15 @@ std::string Query::Get(const std::string& name) const {
   return found == values_.end() ? "" : found->second;
 }
 
-bool Query::Flag(const std::string& name) const {
+std::optional<bool> Query::FindFlag(const std::string& name) const {
   const auto found = values_.find(name);
-  return found != values_.end() && found->second != "false" && found->second != "0";
+  if (found == values_.end()) return std::nullopt;
+  std::string value = found->second;
+  for (char& letter : value) letter = letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+  return value != "false" && value != "0";
 }
+
+bool Query::Flag(const std::string& name) const { return FindFlag(name).value_or(false); }
 
 base::Result<std::optional<int64_t>> Query::Integer(const std::string& name) const {
   const std::string text = Get(name);

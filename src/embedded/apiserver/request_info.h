@@ -21,7 +21,8 @@ class Query {
   static base::Result<Query> Parse(std::string_view text);
   std::string Get(const std::string& name) const;
   bool Has(const std::string& name) const { return values_.contains(name); }
-  /// "true", "1" and a name without value.
+  /// All but "0" and "false" is true, also a name without a value.
+  std::optional<bool> FindFlag(const std::string& name) const;
   bool Flag(const std::string& name) const;
   /// kBadRequest names the parameter.
   base::Result<std::optional<int64_t>> Integer(const std::string& name) const;

@@ -1,6 +1,7 @@
 #include "embedded/apiserver/watch_streams.h"
 
 #include "embedded/apiserver/errors.h"
+#include "embedded/apiserver/list_options.h"
 
 namespace evenkeel::embedded::apiserver {
 namespace {
@@ -16,6 +17,7 @@ std::string_view TypeName(EventType type) {
     case EventType::kDeleted:
       return "DELETED";
     case EventType::kProgress:
+    case EventType::kInitialEnd:
       return "BOOKMARK";
   }
   return "";
@@ -37,6 +39,20 @@ std::string Line(EventType type, const Served& served, const Stored& stored, con
   return line;
 }
 
+// Of the watched kind, with nothing but its metadata, in whichever form the events have.
+std::string BookmarkLine(EventType type, const Served& served, store::Revision revision, WatchForm form, base::Time now) {
+  base::JsonObject metadata{{"creationTimestamp", nullptr}};
+  if (type == EventType::kInitialEnd) {
+    metadata["annotations"] = base::JsonObject{{"k8s.io/initial-events-end", "true"}};
+    // It is told by its metadata.
+    if (form.table.include == IncludeObject::kNone) form.table.include = IncludeObject::kMetadata;
+  }
+  const Json object = base::JsonObject{
+      {"kind", served.resource.kind}, {"apiVersion", served.resource.ApiVersion()}, {"metadata", std::move(metadata)}};
+  const Stored stored{std::make_shared<const std::string>(EncodeStored(object, served)), revision};
+  return Line(type, served, stored, form, now);
+}
+
 }  // namespace
 
 struct WatchStreams::Stream {
@@ -48,7 +64,6 @@ struct WatchStreams::Stream {
   std::shared_ptr<ResponseStream> response;
   std::unique_ptr<store::Watch> watch;  // guarded by WatchStreams::mutex_ until the stream is removed
   std::atomic<store::Revision> revision = 0;
-  store::Revision bookmarked = 0;
   base::Instant next_bookmark{}, deadline{};
 };
 
@@ -81,6 +96,7 @@ void WatchStreams::Start(ExchangePointer exchange, const Call& call, const Watch
   if (const auto selection = Selection::Parse(*call.served, query.label_selector, query.field_selector); !selection) {
     return exchange->SendError(selection.error());
   }
+  if (const auto options = CheckWatchOptions(query); !options) return exchange->SendError(options.error());
   auto stream = std::make_shared<Stream>();
   stream->served = call.served;
   stream->form = form;
@@ -134,6 +150,10 @@ void WatchStreams::Deliver(const std::shared_ptr<Stream>& stream, EventType type
         key, [&] { return Line(type, *stream->served, left ? event->Left() : event->object(), stream->form, api_.Now()); });
     if (!stream->response->Write(std::move(chunk))) return;
   }
+  if (type == EventType::kInitialEnd && stream->bookmarks) {
+    stream->response->Write(
+        std::make_shared<const std::string>(BookmarkLine(type, *stream->served, revision, stream->form, api_.Now())));
+  }
   if (revision > stream->revision) stream->revision = revision;
 }
 
@@ -163,15 +183,9 @@ void WatchStreams::Tick() {
   }
   for (const auto& stream : due) {
     const store::Revision revision = stream->revision;
-    if (stream->bookmarks && revision > stream->bookmarked) {
-      stream->bookmarked = revision;
-      const kube::Resource& resource = stream->served->resource;
-      const Json object = base::JsonObject{
-          {"kind", resource.kind},
-          {"apiVersion", resource.ApiVersion()},
-          {"metadata", base::JsonObject{{"resourceVersion", std::to_string(revision)}, {"creationTimestamp", nullptr}}}};
-      stream->response->Write(
-          std::make_shared<const std::string>("{\"type\":\"BOOKMARK\",\"object\":" + base::ToText(object) + "}\n"));
+    if (stream->bookmarks && revision > 0) {
+      stream->response->Write(std::make_shared<const std::string>(
+          BookmarkLine(EventType::kProgress, *stream->served, revision, stream->form, api_.Now())));
     }
     stream->next_bookmark = now + bookmark_interval_;
     if (now >= stream->deadline) stream->response->Close();

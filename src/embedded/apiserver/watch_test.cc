@@ -38,6 +38,99 @@ TEST_F(WatchTest, ShowsWhatExistsAndThenWhatHappens) {
   reply.stream->Close();
 }
 
+TEST_F(WatchTest, EndsWhatExistsWithABookmarkOfTheWholeSnapshot) {
+  CreatePod("b");
+  CreatePod("a");
+  const std::string path =
+      "/api/v1/pods?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
+  for (const std::string version : {"", "0", "1"}) {
+    const std::string now = std::to_string(store->current_revision());
+    const TestReply reply = Send("GET", path + "&resourceVersion=" + version);
+    const auto events = reply.stream->TakeEvents();
+    EXPECT_EQ(Types(events), "ADDED:a ADDED:b BOOKMARK: ");
+    ASSERT_EQ(events.size(), 3u);
+    EXPECT_EQ(base::FindString(events[2], {"object", "kind"}), "Pod");
+    EXPECT_EQ(base::FindString(events[2], {"object", "apiVersion"}), "v1");
+    EXPECT_EQ(base::FindString(events[2], {"object", "metadata", "resourceVersion"}), now);
+    EXPECT_EQ(base::FindString(events[2], {"object", "metadata", "annotations", "k8s.io/initial-events-end"}), "true");
+    CreatePod("c");
+    ASSERT_TRUE(client->Delete(resources::Pods(), "default", "c", {.grace_period_seconds = 0}));
+    EXPECT_EQ(Types(reply.stream->TakeEvents()), "ADDED:c DELETED:c ");
+    reply.stream->Close();
+  }
+}
+
+TEST_F(WatchTest, TellsOldClientsOfTheEndToo) {
+  CreatePod("a");
+  const TestReply reply = Send("GET", "/api/v1/pods?watch=1&allowWatchBookmarks=1");
+  EXPECT_EQ(Types(reply.stream->TakeEvents()), "ADDED:a BOOKMARK: ");
+  reply.stream->Close();
+}
+
+TEST_F(WatchTest, TheEndIsToldInTheFormOfTheEvents) {
+  CreatePod("a");
+  const std::string path = "/api/v1/pods?watch=1&sendInitialEvents=1&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=1";
+  const TestReply partial = Send("GET", path, "", {{"accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"}});
+  const auto metadata = partial.stream->TakeEvents();
+  ASSERT_EQ(metadata.size(), 2u);
+  EXPECT_EQ(base::FindString(metadata[1], {"object", "kind"}), "PartialObjectMetadata");
+  EXPECT_EQ(base::FindString(metadata[1], {"object", "metadata", "annotations", "k8s.io/initial-events-end"}), "true");
+  partial.stream->Close();
+  const TestReply table =
+      Send("GET", path + "&includeObject=None", "", {{"accept", "application/json;as=Table;g=meta.k8s.io;v=v1"}});
+  const auto rows = table.stream->TakeEvents();
+  ASSERT_EQ(rows.size(), 2u);
+  const Json* row = base::Find(rows[1], {"object", "rows"});
+  ASSERT_NE(row, nullptr);
+  EXPECT_EQ(base::FindString(row->as_array().at(0), {"object", "metadata", "annotations", "k8s.io/initial-events-end"}),
+            "true");
+  table.stream->Close();
+}
+
+TEST_F(WatchTest, BeginsNowWhereWhatExistsIsNotWanted) {
+  CreatePod("a");
+  const TestReply reply = Send("GET", "/api/v1/pods?watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan");
+  EXPECT_EQ(Types(reply.stream->TakeEvents()), "");
+  CreatePod("b");
+  EXPECT_EQ(Types(reply.stream->TakeEvents()), "ADDED:b ");
+  reply.stream->Close();
+}
+
+TEST_F(WatchTest, WithoutBookmarksNobodyIsToldOfTheEnd) {
+  CreatePod("a");
+  const TestReply reply = Send("GET", "/api/v1/pods?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan");
+  EXPECT_EQ(Types(reply.stream->TakeEvents()), "ADDED:a ");
+  reply.stream->Close();
+}
+
+TEST_F(WatchTest, RefusesParametersThatDoNotGoTogether) {
+  const std::pair<std::string, std::string> wrong[] = {
+      {"watch=1&sendInitialEvents=true",
+       "resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"},
+      {"watch=1&resourceVersionMatch=NotOlderThan",
+       "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"},
+      {"watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&continue=x",
+       "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden when continue is provided"},
+      {"watch=1&sendInitialEvents=FALSE&resourceVersionMatch=Exact",
+       "[resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan, "
+       "resourceVersionMatch: Unsupported value: \"Exact\": supported values: \"NotOlderThan\"]"},
+      {"sendInitialEvents=true", "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list"},
+      {"resourceVersionMatch=Exact",
+       "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided"},
+      {"resourceVersionMatch=Exact&resourceVersion=0",
+       "resourceVersionMatch: Forbidden: resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\""},
+      {"resourceVersionMatch=Newest&resourceVersion=1",
+       "resourceVersionMatch: Unsupported value: \"Newest\": supported values: \"Exact\", \"NotOlderThan\", \"\""},
+  };
+  for (const auto& [query, why] : wrong) {
+    const TestReply reply = Send("GET", "/api/v1/pods?" + query);
+    EXPECT_EQ(reply.status, 422) << query;
+    EXPECT_EQ(base::FindString(reply.json(), {"message"}), "ListOptions.meta.k8s.io \"\" is invalid: " + why);
+    EXPECT_EQ(base::FindString(reply.json(), {"details", "group"}), "meta.k8s.io");
+    EXPECT_EQ(base::FindString(reply.json(), {"details", "kind"}), "ListOptions");
+  }
+}
+
 TEST_F(WatchTest, GoesOnAfterARevision) {
   const Json a = CreatePod("a");
   CreatePod("b");

@@ -29,7 +29,7 @@ int64_t Weight(const EnsembleSpec& spec, const std::string& cluster) {
   return found == spec.shares.end() ? 1 : found->second;
 }
 
-JsonArray Names(const std::set<std::string>& clusters) {
+JsonArray NameList(const std::set<std::string>& clusters) {
   JsonArray names;
   for (const std::string& cluster : clusters) names.push_back(Json(cluster));
   return names;
@@ -71,7 +71,7 @@ std::vector<Json> RenderPropagationPolicies(const EnsembleSpec& spec, const std:
   servers.as_object()["spec"] = JsonObject{
       {"resourceSelectors", JsonArray{Selector(spec, ZooKeepers().ApiVersion(), ZooKeepers().kind, spec.name)}},
       {"conflictResolution", "Abort"},
-      {"placement", JsonObject{{"clusterAffinity", JsonObject{{"clusterNames", Names(clusters)}}},
+      {"placement", JsonObject{{"clusterAffinity", JsonObject{{"clusterNames", NameList(clusters)}}},
                                {"replicaScheduling",
                                 JsonObject{{"replicaSchedulingType", "Divided"},
                                            {"replicaDivisionPreference", "Weighted"},
@@ -86,7 +86,7 @@ std::vector<Json> RenderPropagationPolicies(const EnsembleSpec& spec, const std:
   services.as_object()["spec"] =
       JsonObject{{"resourceSelectors", std::move(exports)},
                  {"conflictResolution", "Abort"},
-                 {"placement", JsonObject{{"clusterAffinity", JsonObject{{"clusterNames", Names(clusters)}}}}}};
+                 {"placement", JsonObject{{"clusterAffinity", JsonObject{{"clusterNames", NameList(clusters)}}}}}};
   return {std::move(services), std::move(servers)};
 }
 
