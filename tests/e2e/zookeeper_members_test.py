@@ -25,7 +25,8 @@ class MembersTest(zk.Led, unittest.TestCase):
         return set(policy["spec"]["placement"]["clusterAffinity"]["clusterNames"])
 
     def has_zookeeper(self, name):
-        return bool(self.members[name].json("get", "zookeepers")["items"])
+        member = self.members[name]
+        return bool(member.kubectl.json("-n", member.namespace, "get", "zookeepers")["items"])
 
     @contextlib.contextmanager
     def voters_seen(self):
