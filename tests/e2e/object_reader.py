@@ -119,11 +119,12 @@ class Server:
         return self.kinds[name]
 
     def discover(self):
-        self.kinds = {}
-        # As kubectl prefers them: the core first, then groups in the server's order, of each the version that it prefers.
+        kinds = {}
+        # As kubectl prefers them: the core first, then groups in the server's order, of each the version that it prefers, then the others.
         groups = [("", "v1", "/api/v1")]
-        groups += [(group["name"], group["preferredVersion"]["version"], f"/apis/{group['preferredVersion']['groupVersion']}")
-                   for group in self.get("/apis")["groups"]]
+        for group in self.get("/apis")["groups"]:
+            versions = sorted(group["versions"], key=lambda version, group=group: version != group["preferredVersion"])
+            groups += [(group["name"], version["version"], f"/apis/{version['groupVersion']}") for version in versions]
         for group, version, path in groups:
             for resource in self.get(path)["resources"]:
                 if "/" in resource["name"] or "get" not in resource["verbs"]:
@@ -131,7 +132,8 @@ class Server:
                 kind = Kind(resource["kind"], path.removeprefix("/apis/").removeprefix("/api/"), f"{path}|{resource['name']}", resource["namespaced"])
                 names = [resource["name"], resource.get("singularName") or kind.kind.lower(), *resource.get("shortNames", [])]
                 for name in names + [f"{name}.{group}" for name in names] + [f"{name}.{version}.{group}" for name in names]:
-                    self.kinds.setdefault(name, kind)
+                    kinds.setdefault(name, kind)
+        self.kinds = kinds
 
 
 class Reader:
