@@ -5,8 +5,8 @@
 #
 # evenkeel_test(<name> [GATE|NIGHTLY] [LABEL label] [WEIGHT slots] [AFTER test] [TIMEOUT seconds] [COST seconds] [NEEDS fixture...] [SETS_UP fixture]
 #               COMMAND program argument...)
-# WEIGHT: how many of the six slots of `ctest -j 6` it takes. What computes takes 2 a core, and gives way to the end-to-end suites, which
-# take one, mostly wait, and look at clocks. COST: about how long it takes; the longest begin first, so that none is left alone at the end.
+# WEIGHT: how many of the six slots of `ctest -j 6` it takes. An end-to-end suite mostly waits and takes 1; what computes takes 2, or 3 with
+# two threads, and gives way (`nice`) to those suites, which look at clocks. COST: about how long it takes; the longest begin first, so that none is left alone at the end.
 function(evenkeel_test name)
   if(EVENKEEL_SANITIZE)
     return()
@@ -32,7 +32,7 @@ function(evenkeel_test name)
   endforeach()
 endfunction()
 
-# evenkeel_build(<name> <fixture> [GATE|NIGHTLY] <preset> <target>...): all of its compilers together as two cores.
+# evenkeel_build(<name> <fixture> GATE|NIGHTLY <preset> <target>...): one build after the other, since each has a compiler for every core.
 function(evenkeel_build name fixture when preset)
   evenkeel_test(${name} ${when} LABEL build WEIGHT 3 TIMEOUT 3600 COST 9000 SETS_UP ${fixture} AFTER "${previous_build}"
                 COMMAND ${PROJECT_SOURCE_DIR}/tools/build ${preset} ${ARGN})

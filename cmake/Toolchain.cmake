@@ -17,7 +17,7 @@ if(MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 
-# A program names the libraries that it uses, not all that those were once linked with.
+# Leaves out libraries of which a program uses nothing itself: the image holds exactly those that it names (Dockerfile).
 add_link_options(-Wl,--as-needed)
 
 # Paths in messages and in debug information begin at the checkout.
@@ -30,7 +30,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # It takes every .cc file of a batch for a header, where a member of an unnamed namespace's type would be a mistake.
   add_compile_options(-Wno-subobject-linkage)
 else()
-  # It reports what the standard library's own std::stable_sort calls.
+  # clang reports what the standard library's own std::stable_sort calls.
   add_compile_options(-Wno-deprecated-declarations)
   # A precompiled header brings its templates' instances along. That it names no times lets ccache know it again.
   set(CMAKE_PCH_INSTANTIATE_TEMPLATES ON)
@@ -38,7 +38,7 @@ else()
 endif()
 # Users' programs carry no debug information: nobody reads it there, and it costs a tenth of the build.
 set(CMAKE_CXX_FLAGS_RELEASE "-O2")
-# Compiling takes longer than the tests do, but for those of threads, which wait for one another.
+# Tests take less time than to compile them optimised, but for those under ThreadSanitizer, which run many threads.
 if(EVENKEEL_SANITIZE MATCHES "thread")
   set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1")
 else()

@@ -99,7 +99,7 @@ class Kubectl:
         return self.run(*arguments, **options).stdout
 
     def json(self, *arguments):
-        """What it prints with `-o json`; without kubectl where a request does."""
+        """What it prints with `-o json`. Most of `get` is asked by HTTP, without a kubectl (object_reader.py)."""
         try:
             return self.reader.get(*arguments)
         except object_reader.UnknownError:

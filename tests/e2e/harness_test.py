@@ -100,9 +100,16 @@ class RoughServerTest(unittest.TestCase):
     def test_objects_are_read_as_kubectl_reads_them(self):
         for name, data in (("read-1", "a"), ("read-2", "b")):
             self.api("POST", CONFIG_MAPS, config_map(name, data=data))
+        # Of a version that its group does not prefer.
+        path, older = definition(90)
+        older["metadata"]["name"], older["spec"]["names"] = f"blades.{older['spec']['group']}", {"kind": "Blade", "plural": "blades", "singular": "blade"}
+        older["spec"]["versions"][0]["name"] = "v1alpha1"
+        for made in (definition(90)[1], older):
+            self.api("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", made)
+        harness.eventually(lambda: self.api.served(path) and self.api.served(path.replace("/v1/oars", "/v1alpha1/blades")), SOON)
         questions = [("get", "configmaps", "-A", "--field-selector", "metadata.name=read-1"), ("-n", "default", "get", "cm", "read-2"),
                      ("get", "configmap/read-1"), ("get", "namespaces,configmaps"), ("get", "roles.rbac.authorization.k8s.io", "-n", "nowhere"),
-                     ("get", "nodes", "-l", "a=b"), ("get", "customresourcedefinitions.v1.apiextensions.k8s.io"), ("config", "view", "--minify")]
+                     ("get", "nodes", "-l", "a=b"), ("get", "blades,oars"), ("get", "customresourcedefinitions.v1.apiextensions.k8s.io"), ("config", "view", "--minify")]
         self.rough.refuse(1)
         for question in questions:
             self.assertEqual(self.kubectl.json(*question), json.loads(self.kubectl(*question, "-o", "json")), question)

@@ -3,6 +3,7 @@ of a second of a processor each time. That kubectl itself is served right is e2e
 import argparse
 import base64
 import collections
+import http.client
 import json
 import pathlib
 import ssl
@@ -14,7 +15,7 @@ import yaml
 
 from api_client import Connection
 
-Kind = collections.namedtuple("Kind", "kind version path is_namespaced")
+Kind = collections.namedtuple("Kind", "kind version path plural is_namespaced")
 
 
 class UnknownError(Exception):
@@ -95,7 +96,7 @@ class Server:
             self.of_thread.connection = ThreadConnection(self.url.hostname, self.url.port or 443, self.tls)
         try:
             status, body = self.of_thread.connection.ask("GET", self.url.path.rstrip("/") + path, None, self.headers)
-        except OSError as error:
+        except (OSError, http.client.HTTPException) as error:
             raise StatusError(f"The connection to the server {self.url.netloc} was refused or lost: {error}") from error
         if status >= 400:
             raise self.error(status, body)
@@ -126,14 +127,23 @@ class Server:
             versions = sorted(group["versions"], key=lambda version, group=group: version != group["preferredVersion"])
             groups += [(group["name"], version["version"], f"/apis/{version['groupVersion']}") for version in versions]
         for group, version, path in groups:
-            for resource in self.get(path)["resources"]:
+            for resource in self.resources(path):
                 if "/" in resource["name"] or "get" not in resource["verbs"]:
                     continue
-                kind = Kind(resource["kind"], path.removeprefix("/apis/").removeprefix("/api/"), f"{path}|{resource['name']}", resource["namespaced"])
+                kind = Kind(resource["kind"], path.removeprefix("/apis/").removeprefix("/api/"), path, resource["name"], resource["namespaced"])
                 names = [resource["name"], resource.get("singularName") or kind.kind.lower(), *resource.get("shortNames", [])]
                 for name in names + [f"{name}.{group}" for name in names] + [f"{name}.{version}.{group}" for name in names]:
                     kinds.setdefault(name, kind)
         self.kinds = kinds
+
+    def resources(self, path):
+        """Empty where the group has just gone, or nobody serves it now."""
+        try:
+            return self.get(path)["resources"]
+        except StatusError as error:
+            if error.status not in (404, 503):
+                raise
+            return []
 
 
 class Reader:
@@ -171,16 +181,15 @@ class Reader:
         lists = [self.read(server, asked, kind, None) for kind in kinds.split(",")]
         return {"apiVersion": "v1", "kind": "List", "items": [item for items in lists for item in items["items"]], "metadata": {"resourceVersion": ""}}
 
-
     @staticmethod
     def read(server, asked, name_of_kind, name):
         kind = server.kind(name_of_kind.lower())
-        path, _, plural = kind.path.partition("|")
+        path = kind.path
         if kind.is_namespaced and not asked.all_namespaces:
             path += f"/namespaces/{asked.namespace or server.namespace}"
         elif kind.is_namespaced and name:
             raise UnknownError("one of all namespaces")
-        path += f"/{plural}" + (f"/{urllib.parse.quote(name)}" if name else "")
+        path += f"/{kind.plural}" + (f"/{urllib.parse.quote(name)}" if name else "")
         query = {key: value for key, value in (("labelSelector", asked.selector), ("fieldSelector", asked.field_selector)) if value}
         if name and query:
             raise UnknownError("a selector and a name")

@@ -8,7 +8,8 @@ import subprocess
 import sys
 import time
 
-# In the environment of all that a suite starts, and of what that starts. Pods end with their node agent, which gives them another one.
+# In the environment of all that a suite starts, and of what that starts. Containers have an environment of their own, and end with the
+# process that runs them.
 MARK = "EVENKEEL_E2E_SUITE"
 
 

@@ -86,7 +86,7 @@ struct ListQuery {
   int64_t limit = 0;
   std::string continue_token;
   std::string resource_version, resource_version_match;
-  bool has_send_initial_events = false;  ///< which only a watch may have
+  bool has_send_initial_events = false;  ///< refused: only a watch may say it
 };
 
 struct ListAnswer {
@@ -140,7 +140,8 @@ class Api {
   Result<Stored> Get(const Call& call);
   Result<Json> GetScale(const Call& call);
   Result<ListAnswer> List(const Call& call, const ListQuery& query);
-  /// Events come on the threads of the store, in virtual time within the write that causes them.
+  /// Events come on the threads of the store, in virtual time within the write that causes them. What a request says has been
+  /// through CheckWatchOptions (list_options.h).
   Result<std::unique_ptr<store::Watch>> Watch(const Call& call, const WatchQuery& query, EventHandler handler);
 
   /// Writes: `done` is called exactly once, from any thread, when the write is durable.

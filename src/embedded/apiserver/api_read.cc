@@ -127,7 +127,6 @@ Result<ListAnswer> Api::List(const Call& call, const ListQuery& query) {
 Result<std::unique_ptr<store::Watch>> Api::Watch(const Call& call, const WatchQuery& query, EventHandler handler) {
   EVENKEEL_ASSIGN(Selection parsed, Selection::Parse(*call.served, query.label_selector, query.field_selector));
   EVENKEEL_ASSIGN(store::Revision after, ParseRevision(query.resource_version));
-  EVENKEEL_TRY(CheckWatchOptions(query));
   const auto selection = std::make_shared<const Selection>(std::move(parsed));
   if (after > 0 && after > options_.store->current_revision()) {
     return Fail(FutureError(query.resource_version, options_.store->current_revision()));
@@ -147,6 +146,7 @@ Result<std::unique_ptr<store::Watch>> Api::Watch(const Call& call, const WatchQu
     handler(EventType::kInitialEnd, nullptr, after, nullptr);
   } else if (after == 0) {
     after = options_.store->current_revision();
+    handler(EventType::kProgress, nullptr, after, nullptr);
   }
   auto watch = options_.store->NewWatch(
       std::move(prefix), after,

@@ -51,7 +51,7 @@ ListQuery ListQueryOf(const Query& query, int64_t limit) {
           .continue_token = query.Get("continue"),
           .resource_version = query.Get("resourceVersion"),
           .resource_version_match = query.Get("resourceVersionMatch"),
-          .has_send_initial_events = query.FindFlag("sendInitialEvents").has_value()};
+          .has_send_initial_events = query.Has("sendInitialEvents")};
 }
 
 base::Result<LogRequest> LogRequestOf(const Query& query, const Call& call, const Json& pod, base::Time now) {

@@ -1,5 +1,7 @@
 #include "embedded/apiserver/request_info.h"
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 
 namespace evenkeel::embedded::apiserver {
@@ -106,7 +108,7 @@ std::optional<bool> Query::FindFlag(const std::string& name) const {
   const auto found = values_.find(name);
   if (found == values_.end()) return std::nullopt;
   std::string value = found->second;
-  for (char& letter : value) letter = letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+  std::ranges::transform(value, value.begin(), [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
   return value != "false" && value != "0";
 }
 

@@ -21,8 +21,9 @@ class Query {
   static base::Result<Query> Parse(std::string_view text);
   std::string Get(const std::string& name) const;
   bool Has(const std::string& name) const { return values_.contains(name); }
-  /// All but "0" and "false" is true, also a name without a value.
+  /// Any value but "0" and "false" (in any case) is true, and so is a name without one; nullopt: the name is not there.
   std::optional<bool> FindFlag(const std::string& name) const;
+  /// The same; false where the name is not there.
   bool Flag(const std::string& name) const;
   /// kBadRequest names the parameter.
   base::Result<std::optional<int64_t>> Integer(const std::string& name) const;

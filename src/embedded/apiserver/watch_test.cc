@@ -89,8 +89,14 @@ TEST_F(WatchTest, TheEndIsToldInTheFormOfTheEvents) {
 
 TEST_F(WatchTest, BeginsNowWhereWhatExistsIsNotWanted) {
   CreatePod("a");
-  const TestReply reply = Send("GET", "/api/v1/pods?watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan");
+  const std::string begin = std::to_string(store->current_revision());
+  const TestReply reply =
+      Send("GET", "/api/v1/pods?watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=1");
   EXPECT_EQ(Types(reply.stream->TakeEvents()), "");
+  executor.RunFor(std::chrono::seconds(62));
+  const auto bookmarks = reply.stream->TakeEvents();
+  ASSERT_EQ(Types(bookmarks), "BOOKMARK: ");
+  EXPECT_EQ(base::FindString(bookmarks[0], {"object", "metadata", "resourceVersion"}), begin);
   CreatePod("b");
   EXPECT_EQ(Types(reply.stream->TakeEvents()), "ADDED:b ");
   reply.stream->Close();
