@@ -64,20 +64,24 @@ Json StatusOf(const Json& object) {
 
 }  // namespace
 
-std::vector<Question> Questions(const Picture& picture, const std::vector<ServerLine>& known) {
-  std::vector<Question> questions;
+std::set<int64_t> IdsHere(const Picture& picture) {
   std::set<int64_t> here;
-  for (const ServerPod& pod : picture.pods) {
-    here.insert(pod.id);
-    if (pod.running && !pod.terminating && !pod.ip.empty()) questions.push_back({EndpointOf(picture, pod, known), pod.uid});
-  }
-  // A server that is to come has no pod yet; nobody else can be it.
+  for (const ServerPod& pod : picture.pods) here.insert(pod.id);
   for (int64_t i = 0; i < std::max(picture.spec.replicas, picture.set_replicas.value_or(0)); ++i) {
     here.insert(picture.spec.IdOf(picture.spec.ordinals_start + i));
   }
+  return here;
+}
+
+std::vector<Question> Questions(const Picture& picture, const std::vector<ServerLine>& known) {
+  std::vector<Question> questions;
+  for (const ServerPod& pod : picture.pods) {
+    if (pod.running && !pod.terminating && !pod.ip.empty()) questions.push_back({EndpointOf(picture, pod, known), pod.uid});
+  }
+  std::set<int64_t> done = IdsHere(picture);
   for (const auto* list : {&picture.spec.servers, &known}) {
     for (const ServerLine& line : *list) {
-      if (line.client_port == 0 || !here.insert(line.id).second) continue;
+      if (line.client_port == 0 || !done.insert(line.id).second) continue;
       questions.push_back({{line.id, ClientHost(line, line.host), line.client_port}, ""});
     }
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,9 @@
 #include "controllers/rollout/zookeeper/member/picture.h"
 
 namespace evenkeel::controllers::rollout::zookeeper::member {
+
+/// Servers of this cluster: its pods', and those that are to come and have none yet.
+std::set<int64_t> IdsHere(const Picture& picture);
 
 /// A server that is asked how it does.
 struct Question {

@@ -84,7 +84,7 @@ class MemberZooKeeper final : public runtime::MemberController {
     std::vector<ServerLine> known;                  // members that were agreed on when last heard of
     std::set<std::string> deleted;                  // uids of pods
     std::map<std::string, base::Instant> doubted;   // uids of claims whose deletion may still come, until when
-    std::map<int64_t, base::Instant> silent_since;  // servers of other clusters that do not answer
+    std::map<int64_t, base::Instant> silent_since;  // servers of other clusters that are not known to serve
     // Of servers here, by the uid of the pod: when they served last; of one that has not, when it first gave no answer.
     std::map<std::string, base::Instant> served;
     base::Instant asked{};            // when the answers came of what is done now
@@ -162,7 +162,6 @@ class MemberZooKeeper final : public runtime::MemberController {
     std::vector<base::Result<Answer>> answers = probe_->Ask(endpoints);
     EVENKEEL_CHECK(answers.size() == questions.size());
     const base::Instant now = memory.asked = clock_.Monotonic();
-    std::map<int64_t, base::Instant> silent_since;
     std::map<std::string, base::Instant> served;
     std::set<std::string> ready;
     for (const ServerPod& pod : picture.pods) {
@@ -178,20 +177,35 @@ class MemberZooKeeper final : public runtime::MemberController {
         if (answers[i]) picture.own.emplace(uid, *std::move(answers[i]));
       } else if (answers[i]) {
         picture.others.emplace(id, *std::move(answers[i]));
-      } else {
-        const auto before = memory.silent_since.find(id);
-        const base::Instant since = before == memory.silent_since.end() ? now : before->second;
-        silent_since.emplace(id, since);
-        if (now - since < picture.spec.NoticeTime()) picture.newly_silent.insert(id);
       }
     }
     for (const auto& [uid, at] : served) {
       if (now - at < picture.spec.NoticeTime()) picture.lately.insert(uid);
     }
     memory.served = std::move(served);
-    memory.silent_since = std::move(silent_since);
     // A leader who is not in the wanted list, and is not remembered after a restart, is asked in the next turn.
-    if (const Ensemble ensemble(picture); !ensemble.heard().empty()) memory.known = ensemble.heard();
+    const Ensemble ensemble(picture);
+    if (!ensemble.heard().empty()) memory.known = ensemble.heard();
+    TimeSilence(picture, ensemble, questions, memory);
+  }
+
+  /// Servers of other clusters, from the first turn on in which they might have been heard and were not: also those that this
+  /// replica knows of only since this turn, and has never asked.
+  static void TimeSilence(Picture& picture, const Ensemble& ensemble, const std::vector<Question>& questions,
+                          Memory& memory) {
+    std::set<int64_t> others;
+    for (const ServerLine& line : ensemble.heard()) others.insert(line.id);
+    for (const Question& question : questions) others.insert(question.endpoint.id);
+    for (const int64_t id : IdsHere(picture)) others.erase(id);
+    std::map<int64_t, base::Instant> silent_since;
+    for (const int64_t id : others) {
+      if (ensemble.Serves(id)) continue;
+      const auto before = memory.silent_since.find(id);
+      const base::Instant since = before == memory.silent_since.end() ? memory.asked : before->second;
+      silent_since.emplace(id, since);
+      if (memory.asked - since < picture.spec.NoticeTime()) picture.newly_silent.insert(id);
+    }
+    memory.silent_since = std::move(silent_since);
   }
 
   /// False: something has to be tried again; where the API does not take an object, the plan says so.

@@ -197,6 +197,26 @@ TEST_F(MemberZooKeeperTest, ALeaderWhoIsNotWantedAnyMoreIsFoundAgainAfterARestar
   EXPECT_EQ(FindInt(Status(), {"leaderID"}), 11);
 }
 
+TEST_F(MemberZooKeeperTest, AnotherReplicaAsksAServerElsewhereBeforeItIsLetGo) {
+  Want(3, {1, 2, 3});
+  executor.RunFor(30s);
+  world.running[4] = executor.clock().Monotonic();
+  world.members.push_back(*ParseServerLine(testing::LineOf(4)));
+  executor.RunFor(10s);
+  // Only the list that was agreed on names it now.
+  Want(3, {1, 2, 3}, R"({"spec": {"leaving": [4]}})");
+  Own();
+  executor.RunFor(1min);
+  EXPECT_TRUE(world.changes.empty()) << "it serves: its own cluster lets it go";
+  // For a moment it looks for a leader.
+  world.running[4] = executor.clock().Monotonic();
+  executor.RunFor(1min);
+  EXPECT_TRUE(world.changes.empty());
+  world.cut_off = {4};
+  executor.RunFor(1min);
+  EXPECT_EQ(world.changes, std::vector<std::string>{"-4"});
+}
+
 TEST_F(MemberZooKeeperTest, AShutFenceHoldsEverything) {
   Want(3, {1, 2, 3});
   executor.RunFor(30s);

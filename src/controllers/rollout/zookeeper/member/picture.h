@@ -42,7 +42,8 @@ struct Picture {
   std::map<std::string, Answer> own;
   /// Answers of servers in other clusters, as far as they can be reached, by id.
   std::map<int64_t, Answer> others;
-  /// Servers in other clusters that have been silent for less long than a leader takes to notice.
+  /// Servers in other clusters that have not been known to serve for less long than a leader takes to notice: they were silent,
+  /// answered that they do not serve, or have not been asked yet.
   std::set<int64_t> newly_silent;
   /// Uids of pods here whose servers may serve, for it is not long ago that they did, or that they were first asked.
   std::set<std::string> lately;
