@@ -19,7 +19,7 @@ function(evenkeel_test name)
   if(NOT ARG_LABEL STREQUAL "e2e")
     list(PREPEND ARG_COMMAND nice -n 10)
   endif()
-  add_test(NAME ${name} COMMAND ${ARG_COMMAND} ${configurations} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  add_test(NAME ${name} COMMAND ${PROJECT_SOURCE_DIR}/tests/measured ${ARG_COMMAND} ${configurations} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   # 77 is a test that says that it cannot run here, and why. Properties are tried on the same random inputs each time.
   set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 ENVIRONMENT "RC_PARAMS=seed=1;EVENKEEL=${PROJECT_SOURCE_DIR}/build/release/evenkeel")
   foreach(pair LABEL:LABELS WEIGHT:PROCESSORS TIMEOUT:TIMEOUT COST:COST NEEDS:FIXTURES_REQUIRED SETS_UP:FIXTURES_SETUP AFTER:DEPENDS)
