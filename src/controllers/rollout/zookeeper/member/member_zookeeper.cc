@@ -191,8 +191,7 @@ class MemberZooKeeper final : public runtime::MemberController {
 
   /// Servers of other clusters, from the first turn on in which they might have been heard and were not: also those that this
   /// replica knows of only since this turn, and has never asked.
-  static void TimeSilence(Picture& picture, const Ensemble& ensemble, const std::vector<Question>& questions,
-                          Memory& memory) {
+  static void TimeSilence(Picture& picture, const Ensemble& ensemble, const std::vector<Question>& questions, Memory& memory) {
     std::set<int64_t> others;
     for (const ServerLine& line : ensemble.heard()) others.insert(line.id);
     for (const Question& question : questions) others.insert(question.endpoint.id);
