@@ -11,9 +11,10 @@ find_package(Protobuf REQUIRED)
 find_package(prometheus-cpp REQUIRED COMPONENTS core)
 find_package(CLI11 REQUIRED)
 find_library(ZOOKEEPER_MT zookeeper_mt REQUIRED)
-# Its own description for CMake is not in Debian's package, and pkg-config takes 15 s to read all that it depends on.
+# Debian's package has no description for CMake, and pkg-config takes 15 s to read all that gRPC depends on. Its headers use Abseil's
+# mutexes.
 add_library(evenkeel_grpc INTERFACE)
-foreach(library grpc++ grpc gpr)
+foreach(library grpc++ grpc gpr absl_synchronization)
   find_library(GRPC_LIBRARY_${library} ${library} REQUIRED)
   target_link_libraries(evenkeel_grpc INTERFACE ${GRPC_LIBRARY_${library}})
 endforeach()

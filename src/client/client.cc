@@ -46,6 +46,11 @@ std::string_view NameOf(WatchEvent::Type type) {
   return "";
 }
 
+bool IsInitialEnd(const WatchEvent& event) {
+  return event.type == WatchEvent::Type::kBookmark &&
+         base::FindString(event.object, {"metadata", "annotations", "k8s.io/initial-events-end"}) == "true";
+}
+
 bool IsOlderVersion(std::string_view a, std::string_view b) {
   const auto left = ParseVersion(a);
   const auto right = ParseVersion(b);

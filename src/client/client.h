@@ -71,6 +71,9 @@ struct WatchOptions {
   std::string field_selector{};
   std::string resource_version{};  ///< events after this one
   bool bookmarks = true;
+  /// Begin with all objects as they are at `resource_version` or later ("": the most recent), each kAdded, and a bookmark for
+  /// which IsInitialEnd holds. Only where StreamsLists().
+  bool send_initial_events = false;
 };
 
 struct WatchEvent {
@@ -111,6 +114,9 @@ class Client {
                             const Json& body) = 0;
   virtual Result<std::unique_ptr<Watch>> NewWatch(const Resource& resource, const WatchOptions& options,
                                                   WatchHandler handler) = 0;
+  /// Whether WatchOptions::send_initial_events may be asked for. Older servers ignore it (before Kubernetes 1.27) or refuse it
+  /// with kInvalid; one that is known to ignore it answers false here. May ask the API once.
+  virtual bool StreamsLists() { return false; }
 
   /// GET of a path as it is ("/version", "/api/v1/namespaces/x/pods/y/log?tailLines=5"): the body.
   virtual Result<std::string> GetRaw(std::string_view path) = 0;
@@ -125,6 +131,9 @@ inline constexpr int64_t kListPageSize = 500;
 std::string_view ContentTypeOf(PatchType type);
 /// "ADDED", "MODIFIED", "DELETED", "BOOKMARK".
 std::string_view NameOf(WatchEvent::Type type);
+/// Of a watch that has sent its initial events: all of them have come. Source: kubernetes@1.32
+/// apimachinery/pkg/apis/meta/v1/types.go, InitialEventsAnnotationKey.
+bool IsInitialEnd(const WatchEvent& event);
 /// Whether resource version `a` is from before `b`. Versions are numbers that only grow in one API server; where one is not a
 /// number, nothing is older than anything.
 bool IsOlderVersion(std::string_view a, std::string_view b);

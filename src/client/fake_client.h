@@ -128,6 +128,10 @@ class FakeClient final : public Client {
   std::function<void(const ListOptions& options)> before_list;
   /// Kinds that this API does not serve, "policy/v1 poddisruptionbudgets".
   std::set<std::string> unserved;
+  /// A watch may begin with all that there is.
+  bool streams_lists = false;
+  /// ... and then never says so.
+  bool ends_initial_events = true;
   /// "VERB PLURAL [detail]" of each call, in order.
   std::vector<std::string> calls;
   int Count(std::string_view prefix) const {
@@ -229,8 +233,9 @@ class FakeClient final : public Client {
 
   Result<std::unique_ptr<Watch>> NewWatch(const Resource& resource, const WatchOptions& options,
                                           WatchHandler handler) override {
-    EVENKEEL_TRY(Begin("watch", resource, "rv=" + options.resource_version));
-    const uint64_t from = std::stoull(options.resource_version);
+    EVENKEEL_TRY(Begin("watch", resource, (options.send_initial_events ? "initial rv=" : "rv=") + options.resource_version));
+    if (options.send_initial_events) SendInitialEvents(resource, options, handler);
+    const uint64_t from = options.send_initial_events ? api_->version : std::stoull(options.resource_version);
     if (from < api_->compacted) return base::Fail(base::Code::kExpired, "too old resource version");
     for (const FakeApi::Event& event : api_->history) {
       if (event.version > from && event.plural == resource.plural) handler(WatchEvent{event.type, event.object});
@@ -241,6 +246,7 @@ class FakeClient final : public Client {
     return std::make_unique<FakeWatch>(api_, id);
   }
 
+  bool StreamsLists() override { return streams_lists; }
   Result<std::string> GetRaw(std::string_view path) override {
     calls.push_back("raw " + std::string(path));
     return std::string("ok");
@@ -261,6 +267,17 @@ class FakeClient final : public Client {
     const std::shared_ptr<FakeApi> api_;
     const uint64_t id_;
   };
+
+  void SendInitialEvents(const Resource& resource, const WatchOptions& options, const WatchHandler& handler) const {
+    for (const auto& [key, object] : api_->objects[resource.plural]) {
+      if (options.ns.empty() || options.ns == kube::NamespaceOf(object)) handler(WatchEvent{WatchEvent::Type::kAdded, object});
+    }
+    if (!ends_initial_events) return;
+    const Json end = base::JsonObject{
+        {"metadata", base::JsonObject{{"resourceVersion", std::to_string(api_->version)},
+                                      {"annotations", base::JsonObject{{"k8s.io/initial-events-end", "true"}}}}}};
+    handler(WatchEvent{WatchEvent::Type::kBookmark, end});
+  }
 
   Status Begin(const std::string& verb, const Resource& resource, const std::string& detail) {
     calls.push_back(verb + " " + resource.plural + " " + detail);

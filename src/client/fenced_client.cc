@@ -69,6 +69,7 @@ class FencedClient final : public Client {
                                           WatchHandler handler) override {
     return next_->NewWatch(resource, options, std::move(handler));
   }
+  bool StreamsLists() override { return next_->StreamsLists(); }
   Result<std::string> GetRaw(std::string_view path) override { return next_->GetRaw(path); }
   std::string Describe() const override { return next_->Describe(); }
 

@@ -1,6 +1,8 @@
 #include "client/http_client.h"
 
 #include <algorithm>
+#include <atomic>
+#include <charconv>
 #include <iterator>
 #include <mutex>
 #include <vector>
@@ -62,6 +64,20 @@ Result<std::string> HeaderLines(const std::vector<std::pair<std::string, std::st
     lines += name + ": " + value + "\r\n";
   }
   return lines;
+}
+
+/// What GET /version answers is of Kubernetes 1.27 or later: servers from before ignore what they do not know in a query.
+bool KnowsInitialEvents(std::string_view version_text) {
+  const auto version = base::ParseJson(version_text, "/version");
+  if (!version) return false;
+  // Clouds add a sign: "27+".
+  const auto number = [&](const char* field) {
+    const std::string_view text = base::FindString(*version, {field});
+    int value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+  };
+  return std::pair(number("major"), number("minor")) >= std::pair(1, 27);
 }
 
 struct HttpCall {
@@ -182,6 +198,8 @@ class HttpClient final : public Client {
 
   Result<std::unique_ptr<Watch>> NewWatch(const Resource& resource, const WatchOptions& options, WatchHandler handler) override;
 
+  bool StreamsLists() override;
+
   Result<std::string> GetRaw(std::string_view path) override {
     EVENKEEL_ASSIGN(Answer answer, Perform({.path = std::string(path), .body = {}}));
     return std::move(answer.body);
@@ -217,6 +235,8 @@ class HttpClient final : public Client {
   const std::shared_ptr<TlsContext> tls_;
   std::string basic_;
   TokenSource token_;
+  enum class StreamsListsState { kUnknown, kNo, kYes };
+  std::atomic<StreamsListsState> streams_lists_ = StreamsListsState::kUnknown;
   std::mutex mutex_;
   std::vector<std::unique_ptr<HttpConnection>> idle_;  // the most recently used last; guarded by mutex_
   base::Random random_;                                // guarded by mutex_
@@ -365,6 +385,9 @@ Result<std::unique_ptr<Watch>> HttpClient::NewWatch(const Resource& resource, co
   QueryText query;
   query.Add("watch", "true").Add("labelSelector", options.label_selector).Add("fieldSelector", options.field_selector);
   query.Add("resourceVersion", options.resource_version).AddFlag("allowWatchBookmarks", options.bookmarks);
+  if (options.send_initial_events) {
+    query.AddFlag("sendInitialEvents", true).Add("resourceVersionMatch", "NotOlderThan");
+  }
   query.Add("timeoutSeconds", std::to_string(timeout_seconds));
   const HttpCall call{.path = resource.Path(options.ns) + query.text(), .body = {}};
   EVENKEEL_ASSIGN(const std::string head, Head(call));
@@ -378,6 +401,15 @@ Result<std::unique_ptr<Watch>> HttpClient::NewWatch(const Resource& resource, co
   if (!sent) return Fail(sent.error().Wrap(Doing(call)));
   return StartHttpWatch(std::move(connection), std::move(reader), std::chrono::seconds(timeout_seconds + 30), kWatchLineMax,
                         std::move(handler));
+}
+
+bool HttpClient::StreamsLists() {
+  if (streams_lists_ == StreamsListsState::kUnknown) {
+    const auto version = GetRaw("/version");
+    if (!version) return false;
+    streams_lists_ = KnowsInitialEvents(*version) ? StreamsListsState::kYes : StreamsListsState::kNo;
+  }
+  return streams_lists_ == StreamsListsState::kYes;
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "client/informer.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <deque>
 #include <iterator>
@@ -24,12 +26,15 @@ constexpr Duration kWatchLifeMax = 10min;
 constexpr size_t kWaitingEventsMax = 10000;
 // Others on the strand get their turn in between.
 constexpr size_t kEventsPerTask = 500;
+// A server waits 3 s until its cache is current, and then sends all that there is.
+constexpr Duration kStreamSilenceMax = 10s;
 
 // Where a watch's thread leaves events for the strand.
 struct WatchMailbox {
   std::mutex mutex;
   std::deque<Result<WatchEvent>> waiting;
   bool scheduled = false;
+  bool bounded = true;  ///< false while a list is streamed, which is as long as it is
   bool overflowed = false;
 };
 
@@ -73,6 +78,10 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
   bool list_newest = true;   ///< the next list asks for the most recent state rather than for `version` or later
   std::vector<Json> listed;  ///< pages so far
   std::string continue_token;
+  bool stream_lists = true;              ///< the server has not shown yet that it does not
+  bool streaming = false;                ///< the present watch has not sent all that it begins with
+  std::map<std::string, Json> streamed;  ///< by key, so far
+  uint64_t streamed_events = 0;
 
   std::unique_ptr<Watch> watch;
   std::shared_ptr<WatchMailbox> mailbox;  ///< of the present watch: events in any other are dropped
@@ -80,6 +89,7 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
   bool watch_delivered = false;
 
   base::Timer retry;
+  base::Timer silence;
   base::Timer settled;
   base::Timer renewal;
 
@@ -91,8 +101,11 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
   }
 
   void CloseWatch() {
+    silence.Cancel();
     settled.Cancel();
     renewal.Cancel();
+    streaming = false;
+    streamed.clear();
     mailbox.reset();
     watch.reset();
   }
@@ -105,9 +118,12 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
 
   void RunAfter(Duration delay, void (State::*step)()) {
     if (delay <= Duration::zero()) return RunSoon(step);
-    retry = strand->PostAfter(delay, [weak = weak_from_this(), step] {
-      const auto self = weak.lock();
-      if (self && !self->stopped) (self.get()->*step)();
+    retry = After(delay, [step](State& self) { (self.*step)(); });
+  }
+
+  base::Timer After(Duration delay, std::function<void(State&)> step) {
+    return strand->PostAfter(delay, [weak = weak_from_this(), step = std::move(step)] {
+      if (const auto self = weak.lock(); self && !self->stopped) step(*self);
     });
   }
 
@@ -143,7 +159,65 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
   void ListFromStart() {
     listed.clear();
     continue_token.clear();
+    if (stream_lists && client.StreamsLists()) return StreamList();
     ListNextPage();
+  }
+
+  void StreamList() {
+    streaming = true;
+    NewWatch();
+    if (streaming && watch != nullptr) AwaitMore();
+  }
+
+  /// As long as a list is streamed, something has to come.
+  void AwaitMore() {
+    silence = After(kStreamSilenceMax, [before = streamed_events](State& self) {
+      if (self.streamed_events != before) return self.AwaitMore();
+      self.StreamFailed(
+          base::Error(Code::kInvalid, "the server does not send what there is when it is asked to begin with it"));
+    });
+  }
+
+  void Stream(WatchEvent event) {
+    if (!IsInitialEnd(event)) {
+      ++streamed_events;
+      if (event.type == WatchEvent::Type::kBookmark) return;
+      const std::string key = kube::KeyOf(event.object);
+      if (event.type == WatchEvent::Type::kDeleted) {
+        streamed.erase(key);
+      } else {
+        streamed[key] = std::move(event.object);
+      }
+      return;
+    }
+    const std::string list_version(kube::ResourceVersionOf(event.object));
+    if (!list_newest && IsOlderVersion(list_version, version)) return StreamFailed(TooOld(list_version));
+    streaming = false;
+    silence.Cancel();
+    {
+      const std::lock_guard lock(mailbox->mutex);
+      mailbox->bounded = true;
+    }
+    failures = 0;
+    for (auto& [key, object] : std::exchange(streamed, {})) listed.push_back(std::move(object));
+    Deliver(list_version);
+    if (!stopped) Follow();
+  }
+
+  void StreamFailed(const base::Error& error) {
+    CloseWatch();
+    // What a retry does not mend is better told by a list, or not there to be told.
+    if (error.code() != Code::kExpired && error.code() != Code::kInternal && !base::IsRetryable(error.code()) &&
+        !IsVersionTooLarge(error)) {
+      stream_lists = false;
+      return RunSoon(&State::ListFromStart);
+    }
+    ListFailed(error);
+  }
+
+  base::Error TooOld(std::string_view list_version) const {
+    return base::Error(Code::kInternal,
+                       fmt::format("the server answered with version {} when asked for {} or later", list_version, version));
   }
 
   void ListNextPage() {
@@ -161,13 +235,13 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
     if (!page) return ListFailed(page.error());
     Answered();
     if (continue_token.empty() && !list_newest && IsOlderVersion(page->resource_version, version)) {
-      return ListFailed(base::Error(Code::kInternal, "the server answered with version " + page->resource_version +
-                                                         " when asked for " + version + " or later"));
+      return ListFailed(TooOld(page->resource_version));
     }
     std::move(page->items.begin(), page->items.end(), std::back_inserter(listed));
     continue_token = page->continue_token;
     if (!continue_token.empty()) return RunSoon(&State::ListNextPage);
     Deliver(page->resource_version);
+    if (!stopped) OpenWatch();
   }
 
   void ListFailed(const base::Error& error) {
@@ -191,34 +265,39 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
     version = list_version;
     list_newest = false;
     sink.replace(std::exchange(listed, {}));
-    if (stopped) return;
-    synced = true;
-    OpenWatch();
+    synced = synced || !stopped;
   }
 
   void OpenWatch() {
+    NewWatch();
+    if (watch != nullptr) Follow();
+  }
+
+  /// After the last event; where `streaming`, with all that there is first. `watch` is null when it was refused.
+  void NewWatch() {
     WatchOptions request;
     request.ns = options.ns;
     request.label_selector = options.label_selector;
     request.field_selector = options.field_selector;
-    request.resource_version = version;
+    request.send_initial_events = streaming;
+    if (!streaming || !list_newest) request.resource_version = version;
     mailbox = std::make_shared<WatchMailbox>();
+    mailbox->bounded = !streaming;
     watch_started = clock.Monotonic();
     watch_delivered = false;
     auto opened =
         client.NewWatch(resource, request, [weak = weak_from_this(), box = mailbox, posts = strand](Result<WatchEvent> event) {
           Receive(weak, box, *posts, std::move(event));
         });
-    if (!opened) return WatchRefused(opened.error());
+    if (!opened) return streaming ? StreamFailed(opened.error()) : WatchRefused(opened.error());
     watch = *std::move(opened);
-    settled = strand->PostAfter(kWatchPeriodMin, [weak = weak_from_this()] {
-      if (const auto self = weak.lock(); self && !self->stopped) self->Settled();
-    });
-    renewal = strand->PostAfter(random.Between(kWatchLifeMin, kWatchLifeMax), [weak = weak_from_this()] {
-      if (const auto self = weak.lock(); self && !self->stopped) {
-        self->CloseWatch();
-        self->OpenWatch();
-      }
+  }
+
+  void Follow() {
+    settled = After(kWatchPeriodMin, [](State& self) { self.Settled(); });
+    renewal = After(random.Between(kWatchLifeMin, kWatchLifeMax), [](State& self) {
+      self.CloseWatch();
+      self.OpenWatch();
     });
   }
 
@@ -233,7 +312,7 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
     {
       const std::lock_guard lock(box->mutex);
       if (box->overflowed) return;
-      box->overflowed = box->waiting.size() >= kWaitingEventsMax;
+      box->overflowed = box->bounded && box->waiting.size() >= kWaitingEventsMax;
       if (!box->overflowed) box->waiting.push_back(std::move(event));
       if (std::exchange(box->scheduled, true)) return;
     }
@@ -261,7 +340,7 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
       overflowed = box->overflowed;
     }
     for (Result<WatchEvent>& event : batch) {
-      if (!event) return WatchEnded(event.error());
+      if (!event) return streaming ? StreamFailed(event.error()) : WatchEnded(event.error());
       Handle(*std::move(event));
       if (stopped || box != mailbox) return;
     }
@@ -271,6 +350,7 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
 
   void Handle(WatchEvent event) {
     Answered();
+    if (streaming) return Stream(std::move(event));
     failures = 0;
     watch_delivered = true;
     const std::string seen(kube::ResourceVersionOf(event.object));

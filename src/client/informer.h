@@ -1,5 +1,6 @@
-// A local copy of one kind, kept current: list, then watch from there; bookmarks move the resume point; 410 lists again; errors
-// back off (800 ms doubling to 30 s, with jitter, as client-go). Never puts an older object over a newer one.
+// A local copy of one kind, kept current: list, then watch from there, or one watch that begins with the list where the server
+// has that; bookmarks move the resume point; 410 lists again; errors back off (800 ms doubling to 30 s, with jitter, as
+// client-go). Never puts an older object over a newer one.
 //
 // An informer lives on one strand: its cache, its handlers and Stop belong to that strand, so the code that reads it needs no
 // locks.
@@ -35,10 +36,12 @@ struct ReflectorHealth {
 
 /// The untyped part: list-watch loop, resume, backoff. Delivers raw JSON on its strand.
 ///
-/// Lists in pages of 500, one task each: the first time whatever is most recent, later at least what was seen last. A watch is
-/// resumed after the last event or bookmark; it is opened anew every 5 to 10 minutes so that a dead connection cannot go
-/// unnoticed. Watches are opened at most once a second. At most 10000 events wait for the strand: a watch that is further
-/// ahead is closed and resumed from what has been delivered.
+/// Lists what is most recent the first time, later at least what was seen last: by a watch that begins with it, where
+/// Client::StreamsLists; where the server refuses that, or sends nothing for 10 s before it is complete, for good in pages of
+/// 500, one task each. A watch is resumed after the last event or bookmark; it is opened anew every 5 to 10 minutes so that a
+/// dead connection cannot go unnoticed. Watches are opened at most once a second. At most 10000 events wait for the strand: a
+/// watch that is further ahead is closed and resumed from what has been delivered; those that a watch begins with are not
+/// counted.
 class Reflector {
  public:
   struct Sink {

@@ -55,6 +55,70 @@ TEST_F(InformerTest, ListsThenFollows) {
   EXPECT_EQ(client.calls, (Lines{"list configmaps rv= match=", "watch configmaps rv=101"}));
 }
 
+TEST_F(InformerTest, StreamsTheListWhereTheServerDoesAndFollowsTheSameWatch) {
+  client.streams_lists = true;
+  // More than a watch may be ahead otherwise.
+  for (int i = 0; i < 10'050; ++i) api.Put(ConfigMaps(), Thing("t" + std::to_string(i)));
+  const auto informer = NewInformer();
+  informer->Start();
+  executor.RunUntilIdle();
+  EXPECT_TRUE(informer->synced());
+  EXPECT_EQ(Log().size(), 10'050u);
+  api.Put(ConfigMaps(), Thing("a", "1"));
+  api.Remove(ConfigMaps(), "default/t7");
+  executor.RunFor(2min);
+  EXPECT_EQ(Log(), (Lines{"+a1", "-t7"}));
+  EXPECT_EQ(client.calls, (Lines{"watch configmaps initial rv="}));
+  // What it has missed comes with the next one, and nothing is told twice.
+  api.Compact();
+  api.EndWatches(Error(Code::kExpired, "too old"));
+  api.Remove(ConfigMaps(), "default/t8");
+  executor.RunFor(1min);
+  EXPECT_EQ(Log(), Lines{"-t8"});
+  EXPECT_EQ(client.calls.back(), "watch configmaps initial rv=10152");
+}
+
+TEST_F(InformerTest, ListsWhereTheServerRefusesToStreamOrNeverSaysThatItIsComplete) {
+  api.Put(ConfigMaps(), Thing("a", "1"));
+  client.streams_lists = true;
+  client.FailNext("watch", Error(Code::kInvalid, "sendInitialEvents is forbidden"));
+  const auto refused = NewInformer();
+  refused->Start();
+  executor.RunUntilIdle();
+  EXPECT_TRUE(refused->synced());
+  EXPECT_EQ(client.calls, (Lines{"watch configmaps initial rv=", "list configmaps rv= match=", "watch configmaps rv=101"}));
+  client.calls.clear();
+  client.ends_initial_events = false;
+  const auto ignored = NewInformer();
+  ignored->Start();
+  executor.RunFor(5s);
+  EXPECT_FALSE(ignored->synced());
+  executor.RunFor(25s);
+  EXPECT_TRUE(ignored->synced());
+  EXPECT_FALSE(ignored->last_error());
+  EXPECT_EQ(client.calls, (Lines{"watch configmaps initial rv=", "list configmaps rv= match=", "watch configmaps rv=101"}));
+}
+
+TEST_F(InformerTest, AStreamedListThatBreaksOffIsAskedForAgain) {
+  api.Put(ConfigMaps(), Thing("a", "1"));
+  client.streams_lists = true;
+  client.ends_initial_events = false;
+  const auto informer = NewInformer();
+  informer->Start();
+  executor.RunFor(2s);
+  api.EndWatches(Error(Code::kUnavailable, "connection reset"));
+  client.ends_initial_events = true;
+  executor.RunFor(5s);
+  EXPECT_TRUE(informer->synced());
+  EXPECT_EQ(Log(), Lines{"+a1"});
+  EXPECT_EQ(client.Count("list"), 0);
+  // A server that was restored from a backup counts from before.
+  api.version = 50;
+  api.EndWatches(Error(Code::kExpired, "too old"));
+  executor.RunFor(1min);
+  EXPECT_EQ(client.calls.back(), "watch configmaps initial rv=");
+}
+
 TEST_F(InformerTest, ListsLargeCollectionsInPages) {
   for (int i = 0; i < 1001; ++i) api.Put(ConfigMaps(), Thing("t" + std::to_string(i)));
   const auto informer = NewInformer();

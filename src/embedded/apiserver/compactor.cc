@@ -15,6 +15,7 @@ Compactor::~Compactor() {
 
 void Compactor::Schedule() {
   timer_ = strand_->PostAfter(kInterval, [this] {
+    store_.TellProgress();
     constexpr size_t kTurns = kKept / kInterval;
     revisions_.push_back(store_.current_revision());
     if (revisions_.size() > kTurns) {

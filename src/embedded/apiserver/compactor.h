@@ -1,5 +1,6 @@
 // Forgets the store's history up to where it was five minutes ago, as kube-apiserver does, but twice a minute, so that
-// what is kept stays much the same. Readers of a list in pages and watches that resume have at least these five minutes.
+// what is kept stays much the same. Readers of a list in pages and watches that resume have at least these five minutes;
+// watches that are open are told at each turn how far they are, so that a quiet one does not fall behind.
 #pragma once
 
 #include <deque>

@@ -46,6 +46,8 @@ class ResponseStream {
  public:
   virtual ~ResponseStream() = default;
   virtual bool Write(Chunk chunk) = 0;
+  /// As Write, for what a stream begins with, which may be as large as the answer to a list: beyond the bound.
+  virtual bool WriteBeginning(Chunk chunk) { return Write(std::move(chunk)); }
   virtual void Close() = 0;
   /// Called once, from an I/O thread, when the connection is gone or Close was called; at once if that was before.
   virtual void OnClosed(std::function<void()> callback) = 0;

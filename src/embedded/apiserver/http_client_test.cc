@@ -104,6 +104,26 @@ TEST(HttpClientTest, SendsEachVerbToItsPath) {
   EXPECT_EQ(client->Describe(), fmt::format("https://127.0.0.1:{}/hub", server->port()));
 }
 
+TEST(HttpClientTest, AsksForInitialEventsOnlyWhereTheyAreKnown) {
+  const std::vector<std::pair<std::string, bool>> versions{
+      {R"({"major": "1", "minor": "26"})", false}, {R"({"major": "1", "minor": "27+"})", true},
+      {R"({"major": "1", "minor": "36"})", true},  {R"({"major": "2", "minor": "0"})", true},
+      {R"({"major": "1"})", false},                {"not JSON", false}};
+  for (const auto& [answer, expected] : versions) {
+    int asked = 0;
+    LambdaHandler handler([&](HttpRequest request, std::unique_ptr<Responder> responder) {
+      EXPECT_EQ(request.path, "/version");
+      ++asked;
+      responder->Send(TextResponse(200, answer));
+    });
+    auto server = HttpServer::Start({}, handler).value();
+    auto client = NewHttpClient(PlainClientConfig(server->port())).value();
+    EXPECT_EQ(client->StreamsLists(), expected) << answer;
+    EXPECT_EQ(client->StreamsLists(), expected) << answer;
+    EXPECT_EQ(asked, 1) << answer;
+  }
+}
+
 TEST(HttpClientTest, ReusesItsConnections) {
   LambdaHandler handler = SayingHandler();
   auto server = HttpServer::Start(TlsServerOptions(), handler).value();
@@ -488,6 +508,10 @@ TEST(HttpWatchTest, DeliversEventsInOrderHoweverTheyAreCut) {
   auto stream = server.Stream(0);
   EXPECT_TRUE(server.query.starts_with("watch=true&resourceVersion=5&allowWatchBookmarks=true&timeoutSeconds="))
       << server.query;
+  options.send_initial_events = true;
+  const auto whole = server.client->NewWatch(PodsResource(), options, log.handler).value();
+  server.Stream(1);
+  EXPECT_NE(server.query.find("&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&"), std::string::npos) << server.query;
   const std::string text =
       EventLine("ADDED", "a") + EventLine("MODIFIED", "b") + EventLine("DELETED", "c") + EventLine("BOOKMARK", "d");
   for (char c : text) ASSERT_TRUE(stream->Write(std::make_shared<const std::string>(1, c)));

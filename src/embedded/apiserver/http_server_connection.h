@@ -23,6 +23,7 @@ class ServerStream final : public ResponseStream, public std::enable_shared_from
       : bytes_max_(bytes_max), connection_(std::move(connection)) {}
 
   bool Write(Chunk chunk) override;
+  bool WriteBeginning(Chunk chunk) override;
   void Close() override;
   void OnClosed(std::function<void()> callback) override;
 
@@ -40,12 +41,14 @@ class ServerStream final : public ResponseStream, public std::enable_shared_from
 
  private:
   void Schedule(std::unique_lock<std::mutex> lock);
+  bool Queue(std::unique_lock<std::mutex> lock, Chunk chunk);
 
   const size_t bytes_max_;
   std::mutex mutex_;
   std::shared_ptr<ServerConnection> connection_;  // null once the connection is gone
   std::vector<Chunk> pending_;
-  size_t queued_ = 0;  // bytes in pending_ and on their way
+  size_t queued_ = 0;     // bytes in pending_ and on their way
+  size_t beginning_ = 0;  // of them, the first ones, which the bound does not count
   bool scheduled_ = false;
   bool closing_ = false;
   bool overflow_ = false;

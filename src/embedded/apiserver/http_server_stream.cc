@@ -6,13 +6,25 @@ bool ServerStream::Write(Chunk chunk) {
   std::unique_lock lock(mutex_);
   if (closing_ || connection_ == nullptr) return false;
   if (chunk == nullptr || chunk->empty()) return true;
-  if (queued_ + chunk->size() > bytes_max_) {
+  if (queued_ - beginning_ + chunk->size() > bytes_max_) {
     closing_ = true;
     overflow_ = true;
     pending_.clear();
     Schedule(std::move(lock));
     return false;
   }
+  return Queue(std::move(lock), std::move(chunk));
+}
+
+bool ServerStream::WriteBeginning(Chunk chunk) {
+  std::unique_lock lock(mutex_);
+  if (closing_ || connection_ == nullptr) return false;
+  if (chunk == nullptr || chunk->empty()) return true;
+  beginning_ += chunk->size();
+  return Queue(std::move(lock), std::move(chunk));
+}
+
+bool ServerStream::Queue(std::unique_lock<std::mutex> lock, Chunk chunk) {
   queued_ += chunk->size();
   pending_.push_back(std::move(chunk));
   Schedule(std::move(lock));
@@ -64,6 +76,7 @@ ServerStream::Batch ServerStream::Take() {
 void ServerStream::Written(size_t bytes) {
   std::lock_guard lock(mutex_);
   queued_ -= std::min(queued_, bytes);
+  beginning_ -= std::min(beginning_, bytes);
 }
 
 bool ServerStream::overflow() {

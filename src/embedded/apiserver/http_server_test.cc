@@ -287,6 +287,26 @@ TEST(HttpServerTest, ClosesAStreamWhoseClientDoesNotRead) {
   EXPECT_TRUE(Eventually([&] { return server->stats().connections == 0; }));
 }
 
+TEST(HttpServerTest, AStreamMayBeginWithMoreThanItsBound) {
+  StreamKeeper keeper;
+  HttpServerOptions options;
+  options.stream_bytes_max = 1 << 20;
+  auto server = HttpServer::Start(options, keeper.handler).value();
+  RawConnection connection(PlainClientConfig(server->port()));
+  ASSERT_TRUE(connection.Write(kGet));
+  ASSERT_TRUE(Eventually([&] { return keeper.size() == 1; }));
+  const auto stream = keeper.first();
+  const Chunk chunk = TextChunk(std::string(1 << 20, 'x'));
+  for (int i = 0; i < 16; ++i) ASSERT_TRUE(stream->WriteBeginning(chunk));
+  ASSERT_TRUE(stream->Write(TextChunk("after it")));
+  EXPECT_TRUE(connection.ReadUntil("after it").ends_with("after it"));
+  // Nothing of it counts any more.
+  int accepted = 0;
+  while (accepted < 1000 && stream->Write(chunk)) ++accepted;
+  EXPECT_LT(accepted, 1000);
+  EXPECT_TRUE(Eventually([&] { return keeper.closed == 1; }));
+}
+
 TEST(HttpServerTest, GivesUpOnAWriteThatMakesNoProgress) {
   StreamKeeper keeper;
   HttpServerOptions options;

@@ -117,18 +117,19 @@ class InProcessClient : public client::Client {
     WatchQuery query{.label_selector = options.label_selector,
                      .field_selector = options.field_selector,
                      .resource_version = options.resource_version};
-    auto watch = api_.Watch(call, query,
-                            [served = call.served, handler = std::move(handler), bookmarks = options.bookmarks,
-                             last = store::Revision{0}](EventType type, const std::shared_ptr<SharedEvent>& event,
-                                                        store::Revision revision, const base::Error* error) mutable {
-                              if ((type == EventType::kProgress || type == EventType::kInitialEnd) && error == nullptr) {
-                                if (!bookmarks || revision < last + kBookmarkEvery) return;
-                                handler(Bookmark(*served, revision));
-                              } else {
-                                Deliver(*served, handler, type, event, error);
-                              }
-                              last = revision;
-                            });
+    auto watch = api_.Watch(
+        call, query,
+        [served = call.served, handler = std::move(handler), bookmarks = options.bookmarks, clock = api_.options().clock,
+         next = base::Instant{}](EventType type, const std::shared_ptr<SharedEvent>& event, store::Revision revision,
+                                 const base::Error* error) mutable {
+          if ((type == EventType::kProgress || type == EventType::kInitialEnd) && error == nullptr) {
+            if (!bookmarks || clock->Monotonic() < next) return;
+            next = clock->Monotonic() + kBookmarkInterval;
+            handler(Bookmark(*served, revision));
+          } else {
+            Deliver(*served, handler, type, event, error);
+          }
+        });
     if (!watch) return Fail(watch.error());
     return std::make_unique<InProcessWatch>(*std::move(watch));
   }
@@ -139,7 +140,7 @@ class InProcessClient : public client::Client {
 
  private:
   // Far enough apart that bookmarks are rare, near enough that a watcher of a quiet kind never falls behind a compaction.
-  static constexpr store::Revision kBookmarkEvery = 1'000;
+  static constexpr base::Duration kBookmarkInterval = std::chrono::minutes(1);
 
   static client::WatchEvent Bookmark(const Served& served, store::Revision revision) {
     return {.type = client::WatchEvent::Type::kBookmark,

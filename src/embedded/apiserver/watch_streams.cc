@@ -63,7 +63,10 @@ struct WatchStreams::Stream {
   bool bookmarks = false;
   std::shared_ptr<ResponseStream> response;
   std::unique_ptr<store::Watch> watch;  // guarded by WatchStreams::mutex_ until the stream is removed
+  std::atomic<bool> begun = false;      // what there was when it was asked for has been written
   std::atomic<store::Revision> revision = 0;
+
+  bool Write(Chunk chunk) { return begun ? response->Write(std::move(chunk)) : response->WriteBeginning(std::move(chunk)); }
   base::Instant next_bookmark{}, deadline{};
 };
 
@@ -126,6 +129,7 @@ void WatchStreams::Start(ExchangePointer exchange, const Call& call, const Watch
     Deliver(stream, EventType::kProgress, nullptr, 0, &watch.error());
     return;
   }
+  stream->begun = true;
   std::lock_guard lock(mutex_);
   // The other side may have gone while the history was replayed.
   if (!streams_.contains(stream->id)) return;
@@ -148,11 +152,10 @@ void WatchStreams::Deliver(const std::shared_ptr<Stream>& stream, EventType type
     const std::string key = stream->cache_key + (left ? "left" : std::string(TypeName(type)));
     Chunk chunk = event->Encoded(
         key, [&] { return Line(type, *stream->served, left ? event->Left() : event->object(), stream->form, api_.Now()); });
-    if (!stream->response->Write(std::move(chunk))) return;
+    if (!stream->Write(std::move(chunk))) return;
   }
   if (type == EventType::kInitialEnd && stream->bookmarks) {
-    stream->response->Write(
-        std::make_shared<const std::string>(BookmarkLine(type, *stream->served, revision, stream->form, api_.Now())));
+    stream->Write(std::make_shared<const std::string>(BookmarkLine(type, *stream->served, revision, stream->form, api_.Now())));
   }
   if (revision > stream->revision) stream->revision = revision;
 }

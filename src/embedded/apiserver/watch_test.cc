@@ -1,4 +1,5 @@
 #include "embedded/apiserver/api_test_support.h"
+#include "embedded/apiserver/compactor.h"
 #include "kube/object.h"
 
 namespace evenkeel::embedded::apiserver::watch_test {
@@ -202,6 +203,31 @@ TEST_F(WatchTest, SendsBookmarksAndEndsInTime) {
   EXPECT_FALSE(reply.stream->closed);
   executor.RunFor(std::chrono::seconds(30));
   EXPECT_TRUE(reply.stream->closed);
+}
+
+TEST_F(WatchTest, AQuietWatchDoesNotFallBehindACompaction) {
+  const Compactor compactor(*store, executor);
+  const std::string begin = std::to_string(store->current_revision());
+  std::string in_process = begin, streamed = begin;
+  const auto watch = client->NewWatch(resources::Services(), {.resource_version = begin}, [&](const auto& event) {
+    ASSERT_TRUE(event) << event.error().message();
+    in_process = kube::ResourceVersionOf(event->object);
+  });
+  const TestReply reply =
+      Send("GET", "/api/v1/services?watch=1&allowWatchBookmarks=true&timeoutSeconds=3600&resourceVersion=" + begin);
+  for (int minute = 0; minute < 20; ++minute) {
+    CreatePod("p" + std::to_string(minute));
+    executor.RunFor(std::chrono::minutes(1));
+    for (const Json& event : reply.stream->TakeEvents()) {
+      streamed = base::FindString(event, {"object", "metadata", "resourceVersion"});
+    }
+    for (const std::string& seen : {in_process, streamed}) {
+      const auto resumed = client->NewWatch(resources::Services(), {.resource_version = seen}, [](const auto&) {});
+      EXPECT_TRUE(resumed) << "minute " << minute << ", version " << seen << ": " << resumed.error().message();
+    }
+  }
+  EXPECT_GT(store->compacted_revision(), std::stoll(begin)) << "there is something to fall behind of";
+  reply.stream->Close();
 }
 
 TEST_F(WatchTest, WatchesOneObjectByName) {

@@ -54,6 +54,7 @@ class MemoryStore : public Store {
     return hub_.Start(prefix, std::move(watcher));
   }
 
+  void TellProgress() override { hub_.TellProgress(); }
   Revision current_revision() override {
     std::shared_lock lock(mutex_);
     return index_.current_revision();

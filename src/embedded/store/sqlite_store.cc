@@ -53,6 +53,7 @@ class SqliteStoreBody : public SqliteStore {
   }
   void Commit(Write write, Done done) override;
   base::Result<std::unique_ptr<Watch>> NewWatch(std::string prefix, Revision after, WatchHandler handler) override;
+  void TellProgress() override { hub_.TellProgress(); }
   Revision current_revision() override {
     std::shared_lock lock(index_mutex_);
     return index_.current_revision();

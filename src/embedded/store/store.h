@@ -69,7 +69,8 @@ struct Event {
 /// Called in the order of revisions, from one thread at a time, never with a lock of the store held; must not block. The
 /// batch is empty and `error` is set once, as the last call, when the watch ends: kExpired when it fell behind the
 /// compaction or its buffer (kEventsMax), kUnavailable when the store went away. It may call the store: the events of a write
-/// that it makes come after those being delivered. kProgress comes now and then (memory and SQLite: every 1,000 revisions).
+/// that it makes come after those being delivered. kProgress comes now and then (memory and SQLite: every 1,000 revisions and
+/// with TellProgress; etcd: every ten minutes).
 using WatchHandler = std::function<void(std::vector<Event> batch, const base::Error* error)>;
 
 /// Ends the watch when destroyed; no call of the handler is running or will come after that (when destroyed from within its
@@ -107,6 +108,10 @@ class Store {
   /// or more than kEventsMax events under the prefix back. Memory and SQLite deliver what there is before this returns, on this
   /// thread.
   virtual base::Result<std::unique_ptr<Watch>> NewWatch(std::string prefix, Revision after, WatchHandler handler) = 0;
+
+  /// Tells every watcher how far it is, on this thread, so that one whose prefix is quiet need not list again after a
+  /// compaction. etcd tells them by itself.
+  virtual void TellProgress() {}
 
   /// Latest durable revision. etcd: asks it, and answers the latest one seen when it cannot be reached.
   virtual Revision current_revision() = 0;

@@ -208,6 +208,14 @@ TEST(MemoryStoreTest, TellsAQuietWatcherHowFarItIs) {
   });
   for (int i = 0; i < 2'500; ++i) ASSERT_TRUE(store->CommitAndWait({"/busy/x", Bytes("v")}));
   EXPECT_EQ(progress, (std::vector<Revision>{1'000, 2'000}));
+  store->TellProgress();
+  EXPECT_EQ(progress.back(), 2'500);
+  // One that resumes from long ago, and under whose prefix nothing has happened since.
+  Revision told = 0;
+  const auto resumed =
+      store->NewWatch("/silent/", 1, [&](std::vector<Event> batch, const base::Error*) { told = batch.back().revision; });
+  store->TellProgress();
+  EXPECT_EQ(told, 2'500);
 }
 
 TEST(MemoryStoreTest, EndsAWatchThatAsksForMoreThanItsBuffer) {

@@ -23,6 +23,16 @@ void Watcher::Deliver(const std::vector<Event>& events) {
   Pump(lock);
 }
 
+void Watcher::DeliverProgress(Revision reached) {
+  Event progress;
+  progress.type = Event::Type::kProgress;
+  progress.revision = std::max(reached, live_after_);
+  std::unique_lock lock(mutex_);
+  if (closed_ || end_ || pending_.size() >= Store::kEventsMax) return;
+  pending_.push_back(std::move(progress));
+  Pump(lock);
+}
+
 void Watcher::End(base::Error error) {
   std::unique_lock lock(mutex_);
   if (closed_ || end_) return;
@@ -132,14 +142,30 @@ void WatchHub::Drain() {
   drainer_.store(std::this_thread::get_id(), std::memory_order_relaxed);
   for (;;) {
     std::vector<Event> events;
+    bool progress = false;
     {
       std::lock_guard lock(queue_mutex_);
       events.swap(queue_);
+      progress = std::exchange(progress_wanted_, false);
     }
-    if (events.empty()) break;
-    DeliverBatch(std::move(events));
+    if (events.empty() && !progress) break;
+    if (!events.empty()) DeliverBatch(std::move(events));
+    if (progress || reached_ - last_progress_ >= kProgressInterval) DeliverProgress();
   }
   drainer_.store(std::thread::id(), std::memory_order_relaxed);
+}
+
+void WatchHub::TellProgress() {
+  {
+    std::lock_guard lock(queue_mutex_);
+    progress_wanted_ = true;
+  }
+  Drain();
+}
+
+void WatchHub::DeliverProgress() {
+  last_progress_ = reached_;
+  for (const auto& watcher : registry_->All()) watcher->DeliverProgress(reached_);
 }
 
 void WatchHub::DeliverBatch(std::vector<Event> events) {
@@ -169,13 +195,7 @@ void WatchHub::DeliverBatch(std::vector<Event> events) {
   for (const auto& [prefix, delivery] : deliveries) {
     for (const auto& watcher : delivery.watchers) watcher->Deliver(delivery.events);
   }
-  const Revision reached = events.back().revision;
-  if (reached - last_progress_ < kProgressInterval) return;
-  last_progress_ = reached;
-  Event progress;
-  progress.type = Event::Type::kProgress;
-  progress.revision = reached;
-  for (const auto& watcher : registry_->All()) watcher->Deliver({progress});
+  reached_ = events.back().revision;
 }
 
 }  // namespace evenkeel::embedded::store

@@ -25,6 +25,8 @@ class Watcher {
   /// Adds events (rising revisions; those up to live_after are skipped) and calls the handler unless somebody is doing that.
   /// A buffer beyond Store::kEventsMax ends the watch with kExpired.
   void Deliver(const std::vector<Event>& events);
+  /// All events up to `reached` have been given to Deliver.
+  void DeliverProgress(Revision reached);
   /// The last call of the handler, after what is in the buffer.
   void End(base::Error error);
   /// No call runs after this returns, except the one that this is called from.
@@ -66,6 +68,8 @@ class WatchHub {
   /// Delivers what is in line, on this thread and without the store's lock; waits for another thread that is doing so. Called
   /// from within a handler it returns at once: the Drain that called the handler delivers it afterwards.
   void Drain();
+  /// The same, and tells all watchers how far they are.
+  void TellProgress();
 
  private:
   struct Hash {
@@ -86,13 +90,16 @@ class WatchHub {
   class Handle;
 
   void DeliverBatch(std::vector<Event> events);
+  void DeliverProgress();
 
   const std::shared_ptr<Registry> registry_;
   std::mutex queue_mutex_;
   std::vector<Event> queue_;
+  bool progress_wanted_ = false;  // guarded by queue_mutex_
   std::mutex drain_mutex_;
   std::atomic<std::thread::id> drainer_;
-  Revision last_progress_ = 0;  // guarded by drain_mutex_
+  // Guarded by drain_mutex_.
+  Revision reached_ = 0, last_progress_ = 0;
 };
 
 }  // namespace evenkeel::embedded::store
