@@ -105,10 +105,12 @@ TEST(HttpClientTest, SendsEachVerbToItsPath) {
 }
 
 TEST(HttpClientTest, AsksForInitialEventsOnlyWhereTheyAreKnown) {
-  const std::vector<std::pair<std::string, bool>> versions{
-      {R"({"major": "1", "minor": "26"})", false}, {R"({"major": "1", "minor": "27+"})", true},
-      {R"({"major": "1", "minor": "36"})", true},  {R"({"major": "2", "minor": "0"})", true},
-      {R"({"major": "1"})", false},                {"not JSON", false}};
+  const std::vector<std::pair<std::string, bool>> versions{{R"({"major": "1", "minor": "26"})", false},
+                                                           {R"({"major": "1", "minor": "27+"})", true},
+                                                           {R"({"major": "1", "minor": "36"})", true},
+                                                           {R"({"major": "2", "minor": "0"})", true},
+                                                           {R"({"major": "1"})", false},
+                                                           {"not JSON", false}};
   for (const auto& [answer, expected] : versions) {
     int asked = 0;
     LambdaHandler handler([&](HttpRequest request, std::unique_ptr<Responder> responder) {
