@@ -8,17 +8,6 @@
 namespace evenkeel::base {
 namespace {
 
-constexpr size_t kDepthMax = 100;
-
-// "LINE:COLUMN" of a byte offset, both from 1; columns count bytes.
-std::string LineAndColumn(std::string_view text, size_t offset) {
-  const std::string_view before = text.substr(0, std::min(offset, text.size()));
-  const size_t line = 1 + static_cast<size_t>(std::count(before.begin(), before.end(), '\n'));
-  const size_t last_newline = before.rfind('\n');
-  const size_t column = last_newline == std::string_view::npos ? before.size() + 1 : before.size() - last_newline;
-  return std::to_string(line) + ":" + std::to_string(column);
-}
-
 // Our own writer instead of boost::json::serialize, which prints 1.5 as 1.5E0.
 class JsonWriter {
  public:
@@ -196,24 +185,39 @@ bool EqualNumbers(const Json& a, const Json& b) {
 
 }  // namespace
 
-Result<Json> ParseJson(std::string_view text, std::string_view source, boost::json::storage_ptr storage) {
-  boost::json::parse_options options;
-  options.max_depth = kDepthMax;
-  unsigned char working_memory[4096];
-  boost::json::parser parser({}, options, working_memory, sizeof working_memory);
-  parser.reset(std::move(storage));
-  boost::json::error_code error;
-  const size_t used = parser.write_some(text.data(), text.size(), error);
-  std::string what;
-  if (error) {
-    what = error == boost::json::error::too_deep ? "nested deeper than 100 levels" : error.message();
-  } else {
-    const size_t rest = text.find_first_not_of(" \t\r\n", used);
-    if (rest == std::string_view::npos) return parser.release();
-    return Fail(Code::kBadRequest,
-                std::string(source) + ":" + LineAndColumn(text, rest) + ": invalid JSON: something follows the value");
+size_t DepthOf(const Json& value) {
+  size_t depth = 0;
+  if (const JsonArray* array = value.if_array()) {
+    for (const Json& item : *array) depth = std::max(depth, DepthOf(item));
+    return depth + 1;
   }
-  return Fail(Code::kBadRequest, std::string(source) + ":" + LineAndColumn(text, used) + ": invalid JSON: " + what);
+  if (const JsonObject* object = value.if_object()) {
+    for (const auto& member : *object) depth = std::max(depth, DepthOf(member.value()));
+    return depth + 1;
+  }
+  return 0;
+}
+
+bool IsUtf8(std::string_view text) {
+  const auto byte = [&](size_t at) { return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U; };
+  const auto follows = [&](size_t at) { return (byte(at) & 0xC0U) == 0x80U; };
+  for (size_t i = 0; i < text.size();) {
+    const unsigned first = byte(i), second = byte(i + 1);
+    if (first < 0x80) {
+      i += 1;
+    } else if (first >= 0xC2 && first <= 0xDF && follows(i + 1)) {
+      i += 2;
+    } else if (first >= 0xE0 && first <= 0xEF && follows(i + 1) && follows(i + 2) && (first != 0xE0 || second >= 0xA0) &&
+               (first != 0xED || second < 0xA0)) {
+      i += 3;
+    } else if (first >= 0xF0 && first <= 0xF4 && follows(i + 1) && follows(i + 2) && follows(i + 3) &&
+               (first != 0xF0 || second >= 0x90) && (first != 0xF4 || second < 0x90)) {
+      i += 4;
+    } else {
+      return false;
+    }
+  }
+  return true;
 }
 
 std::string ToText(const Json& value) { return WrittenText(value, false, false); }

@@ -15,11 +15,20 @@ using Json = boost::json::value;
 using JsonObject = boost::json::object;
 using JsonArray = boost::json::array;
 
+/// How deep objects and arrays may be nested in one another, wherever they come from.
+inline constexpr size_t kJsonDepthMax = 1'000;
+/// How deep they are; 0 for a number or a text.
+size_t DepthOf(const Json& value);
+
 /// Parses one JSON text. `source` (a file name, "request body") goes into the error, with line and column. Nesting deeper
-/// than 100 and anything after the value are errors. Duplicate keys: the last wins. kBadRequest. `storage`: where the value,
-/// what is put into it later and its copies live, for values that all go together; a copy for longer is made as Json(value,
+/// than kJsonDepthMax, a number beyond what a double can be and anything after the value are errors. Numbers with a fraction or
+/// an exponent are the nearest double. Duplicate keys: the last wins. kBadRequest. `storage`: where the value, what is put into
+/// it later and its copies live, for values that all go together; a copy for longer is made as Json(value,
 /// {}).
 Result<Json> ParseJson(std::string_view text, std::string_view source, boost::json::storage_ptr storage = {});
+
+/// RFC 3629: no surrogates, nothing longer than it has to be, nothing above U+10FFFF.
+bool IsUtf8(std::string_view text);
 
 /// Compact, as on the wire.
 std::string ToText(const Json& value);
@@ -53,7 +62,9 @@ std::string CanonicalText(const Json& value);
 /// RFC 7386. `target` becomes the result.
 void ApplyMergePatch(Json& target, const Json& patch);
 /// RFC 6902, all operations; kInvalid names the operation that failed ("the server rejected our request" is the caller's
-/// wording). On an error `target` is unchanged.
+/// wording). kTooLarge: more than 10,000 operations. kInvalid also where what is copied comes to more than 3 MiB: a value that
+/// is copied into itself doubles each time. On an error `target` is unchanged. Source of the limits:
+/// kubernetes@1.36:staging/src/k8s.io/apiserver/pkg/endpoints/handlers/patch.go, pkg/server/config.go.
 Status ApplyJsonPatch(Json& target, const Json& patch);
 /// The smallest merge patch that turns `from` into `to`.
 Json DiffMergePatch(const Json& from, const Json& to);

@@ -9,6 +9,9 @@ namespace {
 
 using Pointer = std::vector<std::string>;
 
+constexpr size_t kOperationsMax = 10'000;
+constexpr size_t kCopiedBytesMax = 3u << 20;
+
 // RFC 6901.
 Result<Pointer> ParsePointer(std::string_view text) {
   Pointer steps;
@@ -90,30 +93,36 @@ Status RemoveAt(Json& root, const Pointer& path) {
   return {};
 }
 
-Status MoveOrCopy(Json& root, bool move, const Json& operation, const Pointer& path) {
+/// `copied`: bytes so far, as text.
+Status MoveOrCopy(Json& root, bool move, const Json& operation, const Pointer& path, size_t& copied) {
   const Json* from_text = Find(operation, {"from"});
   if (!from_text || !from_text->is_string()) return Fail(Code::kInvalid, "\"from\" is missing");
   EVENKEEL_ASSIGN(const Pointer from, ParsePointer(from_text->get_string()));
-  const Json* source = Resolve(root, from, from.size());
+  Json* source = Resolve(root, from, from.size());
   if (!source) return Fail(Code::kInvalid, "the path in \"from\" does not exist");
-  Json value = *source;
-  if (move) {
-    if (from == path) return {};
-    if (from.size() < path.size() && std::equal(from.begin(), from.end(), path.begin())) {
-      return Fail(Code::kInvalid, "a value cannot move into itself");
+  if (!move) {
+    copied += ToText(*source).size();
+    if (copied > kCopiedBytesMax) {
+      return Fail(Code::kInvalid, "what is copied comes to more than " + std::to_string(kCopiedBytesMax) + " bytes");
     }
-    EVENKEEL_TRY(RemoveAt(root, from));
+    return AddAt(root, path, *source);
   }
+  if (from == path) return {};
+  if (from.size() < path.size() && std::equal(from.begin(), from.end(), path.begin())) {
+    return Fail(Code::kInvalid, "a value cannot move into itself");
+  }
+  Json value = std::move(*source);
+  EVENKEEL_TRY(RemoveAt(root, from));
   return AddAt(root, path, std::move(value));
 }
 
-Status ApplyOperation(Json& root, const Json& operation) {
+Status ApplyOperation(Json& root, const Json& operation, size_t& copied) {
   const Json* path_text = Find(operation, {"path"});
   if (!path_text || !path_text->is_string()) return Fail(Code::kInvalid, "\"path\" is missing");
   EVENKEEL_ASSIGN(const Pointer path, ParsePointer(path_text->get_string()));
   const std::string_view name = FindString(operation, {"op"});
   if (name == "remove") return RemoveAt(root, path);
-  if (name == "move" || name == "copy") return MoveOrCopy(root, name == "move", operation, path);
+  if (name == "move" || name == "copy") return MoveOrCopy(root, name == "move", operation, path, copied);
   if (name != "add" && name != "replace" && name != "test") return Fail(Code::kInvalid, "unknown operation");
   const Json* value = Find(operation, {"value"});
   if (!value) return Fail(Code::kInvalid, "\"value\" is missing");
@@ -150,10 +159,15 @@ void ApplyMergePatch(Json& target, const Json& patch) {
 Status ApplyJsonPatch(Json& target, const Json& patch) {
   const JsonArray* operations = patch.if_array();
   if (!operations) return Fail(Code::kInvalid, "a JSON patch is an array of operations");
+  if (operations->size() > kOperationsMax) {
+    return Fail(Code::kTooLarge, "a JSON patch may have " + std::to_string(kOperationsMax) + " operations, not " +
+                                     std::to_string(operations->size()));
+  }
   Json result = target;
+  size_t copied = 0;
   for (size_t i = 0; i < operations->size(); ++i) {
     const Json& operation = (*operations)[i];
-    if (auto applied = ApplyOperation(result, operation); !applied) {
+    if (auto applied = ApplyOperation(result, operation, copied); !applied) {
       return Fail(applied.error().Wrap("operation " + std::to_string(i) + " (" + std::string(FindString(operation, {"op"})) +
                                        " " + std::string(FindString(operation, {"path"})) + ")"));
     }

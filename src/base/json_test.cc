@@ -1,6 +1,12 @@
 #include "base/json.h"
 
 #include <gtest/gtest.h>
+#include <spdlog/fmt/fmt.h>
+
+#include <bit>
+#include <cmath>
+
+#include "base/random.h"
 
 namespace evenkeel::base::json_test {
 namespace {
@@ -26,8 +32,15 @@ TEST(JsonTest, ErrorsNameSourceLineAndColumn) {
 TEST(JsonTest, TrailingWhiteSpaceIsFine) { EXPECT_EQ(ToText(Parse(" [1, 2]\r\n\t ")), "[1,2]"); }
 
 TEST(JsonTest, NestingIsBounded) {
-  EXPECT_TRUE(ParseJson(std::string(100, '[') + std::string(100, ']'), "test"));
-  EXPECT_FALSE(ParseJson(std::string(101, '[') + std::string(101, ']'), "test"));
+  const auto nested = [](size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); };
+  const auto deepest = ParseJson(nested(kJsonDepthMax), "test");
+  ASSERT_TRUE(deepest);
+  EXPECT_EQ(DepthOf(*deepest), kJsonDepthMax);
+  const auto deeper = ParseJson(nested(kJsonDepthMax + 1), "test");
+  ASSERT_FALSE(deeper);
+  EXPECT_TRUE(deeper.error().message().ends_with("nested deeper than 1000 levels")) << deeper.error().message();
+  EXPECT_EQ(DepthOf(Parse(R"({"a":[1,{"b":2}],"c":{}})")), 3U);
+  EXPECT_EQ(DepthOf(Parse("1")), 0U);
 }
 
 TEST(JsonTest, TheLastOfDuplicateKeysWins) { EXPECT_EQ(ToText(Parse(R"({"a":1,"a":2})")), R"({"a":2})"); }
@@ -40,6 +53,39 @@ TEST(JsonTest, WritesNumbersAsGoDoes) {
   EXPECT_EQ(ToText(Json(1e20)), "100000000000000000000");
   EXPECT_EQ(ToText(Json(int64_t{-9223372036854775807 - 1})), "-9223372036854775808");
   EXPECT_EQ(ToText(Json(uint64_t{18446744073709551615u})), "18446744073709551615");
+}
+
+TEST(JsonTest, NumbersComeBackBitForBit) {
+  Random random(5);
+  for (int i = 0; i < 50'000; ++i) {
+    const auto number = std::bit_cast<double>(random.Next());
+    if (!std::isfinite(number)) continue;
+    const std::string digits = fmt::format("{:.17g}", number);
+    const Json read = Parse(digits);
+    if (read.is_double()) {
+      ASSERT_EQ(std::bit_cast<uint64_t>(read.get_double()), std::bit_cast<uint64_t>(number)) << digits;
+    }
+    ASSERT_EQ(Parse(ToText(read)).to_number<double>(), number) << digits;
+  }
+  EXPECT_EQ(Parse("123456789012345678901234567890").get_double(), 123456789012345678901234567890.0);
+  EXPECT_EQ(Parse("1e-400").get_double(), 0);
+  EXPECT_EQ(Parse("5e-324").get_double(), 5e-324);
+  for (const char* large : {"1e400", "-1e400", "[1e309]", "1e99999999999999999999"}) {
+    const auto refused = ParseJson(large, "body");
+    ASSERT_FALSE(refused) << large;
+    EXPECT_TRUE(refused.error().message().ends_with("a number is too large")) << refused.error().message();
+  }
+}
+
+TEST(JsonTest, KnowsUtf8) {
+  for (const char* good :
+       {"", "a", "\x7f", "\xc2\x80", "\xed\x9f\xbf", "\xee\x80\x80", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"}) {
+    EXPECT_TRUE(IsUtf8(good)) << good;
+  }
+  for (const char* bad : {"\x80", "\xc0\x80", "\xc1\xbf", "\xc2", "\xc2z", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xe2\x82",
+                          "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff", "a\xfe"}) {
+    EXPECT_FALSE(IsUtf8(bad)) << bad;
+  }
 }
 
 TEST(JsonTest, EscapesStrings) {
@@ -177,6 +223,24 @@ TEST(JsonTest, JsonPatchDoesEveryOperation) {
     EXPECT_TRUE(applied) << patch << ": " << (applied ? "" : applied.error().message());
     EXPECT_TRUE(Equal(value, Parse(result))) << patch << " gives " << ToText(value);
   }
+}
+
+TEST(JsonTest, AJsonPatchIsBounded) {
+  const Json original = Parse(R"({"a":{"text":"12345678"}})");
+  Json value = original;
+  std::string doubling = "[", many = "[";
+  for (int i = 0; i < 40; ++i)
+    doubling += fmt::format(R"({}{{"op":"copy","from":"/a","path":"/a/x{}"}})", i == 0 ? "" : ",", i);
+  for (int i = 0; i <= 10'000; ++i)
+    many += fmt::format(R"({}{{"op":"test","path":"/a/text","value":"12345678"}})", i == 0 ? "" : ",");
+  const Status doubled = ApplyJsonPatch(value, Parse(doubling + "]"));
+  ASSERT_FALSE(doubled);
+  EXPECT_EQ(doubled.error().code(), Code::kInvalid);
+  EXPECT_NE(doubled.error().message().find("more than 3145728 bytes"), std::string::npos) << doubled.error().message();
+  const Status too_many = ApplyJsonPatch(value, Parse(many + "]"));
+  ASSERT_FALSE(too_many);
+  EXPECT_EQ(too_many.error().code(), Code::kTooLarge);
+  EXPECT_TRUE(Equal(value, original));
 }
 
 TEST(JsonTest, AFailingJsonPatchChangesNothing) {

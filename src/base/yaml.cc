@@ -12,7 +12,6 @@
 namespace evenkeel::base {
 namespace {
 
-constexpr size_t kYamlDepthMax = 100;
 constexpr size_t kExpansionBytesMax = 10u << 20;
 
 // Leaves yaml-cpp's parser; caught in ParseYaml.
@@ -38,18 +37,7 @@ struct YamlFrame {
   std::vector<Json> merged{};  ///< the maps under <<, in their order
 };
 
-size_t JsonDepth(const Json& value) {
-  size_t depth = 0;
-  if (const JsonArray* array = value.if_array()) {
-    for (const Json& item : *array) depth = std::max(depth, JsonDepth(item));
-    return depth + 1;
-  }
-  if (const JsonObject* object = value.if_object()) {
-    for (const auto& member : *object) depth = std::max(depth, JsonDepth(member.value()));
-    return depth + 1;
-  }
-  return 0;
-}
+std::string TooDeep() { return "nested deeper than " + std::to_string(kJsonDepthMax) + " levels"; }
 
 // Builds one document's JSON from the parser's events, which carry the position of every value.
 class YamlBuilder final : public YAML::EventHandler {
@@ -79,7 +67,7 @@ class YamlBuilder final : public YAML::EventHandler {
     const YamlAnchor& source = anchors_[anchor];
     expanded_bytes_ += source.bytes;
     if (expanded_bytes_ > kExpansionBytesMax) throw YamlStop{mark, "the aliases expand to more than 10 MB"};
-    if (source.depth + frames_.size() > kYamlDepthMax) throw YamlStop{mark, "nested deeper than 100 levels"};
+    if (source.depth + frames_.size() > kJsonDepthMax) throw YamlStop{mark, TooDeep()};
     if (WantsKey()) {
       if (source.value.is_structured()) throw YamlStop{mark, "a key is neither a string nor a number"};
       return SetKey(mark, source.value, false);
@@ -135,7 +123,7 @@ class YamlBuilder final : public YAML::EventHandler {
   void Open(const YAML::Mark& mark, YAML::anchor_t anchor, Json empty) {
     Note(mark);
     if (WantsKey()) throw YamlStop{mark, "a key is neither a string nor a number"};
-    if (frames_.size() >= kYamlDepthMax) throw YamlStop{mark, "nested deeper than 100 levels"};
+    if (frames_.size() >= kJsonDepthMax) throw YamlStop{mark, TooDeep()};
     frames_.push_back({.value = std::move(empty), .anchor = anchor});
   }
 
@@ -149,7 +137,7 @@ class YamlBuilder final : public YAML::EventHandler {
   void Remember(YAML::anchor_t anchor, const Json& value) {
     if (anchor >= anchors_.size()) anchors_.resize(anchor + 1);
     YamlAnchor& kept = anchors_[anchor];
-    kept = {.finished = true, .value = value, .bytes = ToText(value).size(), .depth = JsonDepth(value)};
+    kept = {.finished = true, .value = value, .bytes = ToText(value).size(), .depth = DepthOf(value)};
     // An anchor keeps a copy, so nested ones count like aliases.
     expanded_bytes_ += kept.bytes;
     if (expanded_bytes_ > kExpansionBytesMax) throw YamlStop{last_mark_, "the anchors hold more than 10 MB"};

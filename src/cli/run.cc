@@ -277,6 +277,7 @@ base::Status Run(const RunOptions& run) {
   server_options.address = run.metrics_address;
   server_options.port = run.metrics_port;
   server_options.threads = 1;
+  server_options.body_bytes_max = 0;
   EVENKEEL_ASSIGN(const std::unique_ptr<apiserver::HttpServer> server, apiserver::HttpServer::Start(server_options, health));
   distributor->Start();
   const int signal = signals.Wait();

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <utility>
 
 namespace evenkeel::client {
 namespace {
@@ -33,11 +34,11 @@ std::string_view HttpReasonPhrase(int status) {
 
 struct HttpRequestReader::Body {
   beast_http::request_parser<beast_http::string_body> parser;
+  bool told_header = false;
   std::string error;
 };
 
 HttpRequestReader::HttpRequestReader(size_t header_bytes_max, size_t body_bytes_max) : body_(std::make_unique<Body>()) {
-  body_->parser.eager(true);
   body_->parser.header_limit(HeaderLimit(header_bytes_max));
   body_->parser.body_limit(body_bytes_max);
 }
@@ -45,13 +46,33 @@ HttpRequestReader::HttpRequestReader(size_t header_bytes_max, size_t body_bytes_
 HttpRequestReader::~HttpRequestReader() = default;
 
 HttpReadState HttpRequestReader::Feed(std::string_view data, size_t& consumed) {
+  consumed = 0;
+  if (body_->parser.is_done()) return HttpReadState::kDone;
   boost::beast::error_code error;
   consumed = body_->parser.put(boost::asio::const_buffer(data.data(), data.size()), error);
   if (error && error != beast_http::error::need_more) {
     body_->error = error.message();
     return StateOf(error);
   }
+  if (body_->parser.is_header_done() && !std::exchange(body_->told_header, true)) {
+    body_->parser.eager(true);
+    return HttpReadState::kHeader;
+  }
   return body_->parser.is_done() ? HttpReadState::kDone : HttpReadState::kMore;
+}
+
+HttpRequestReader::Refusal HttpRequestReader::RefusedHeader() const {
+  const auto& header = body_->parser.get();
+  const auto codings = header.equal_range(beast_http::field::transfer_encoding);
+  for (auto coding = codings.first; coding != codings.second; ++coding) {
+    if (coding != codings.first || !boost::beast::iequals(coding->value(), "chunked")) {
+      return {501, "the only transfer coding that is understood is chunked"};
+    }
+    if (http10()) return {400, "HTTP/1.0 knows no transfer coding"};
+  }
+  const size_t hosts = header.count(beast_http::field::host);
+  if (hosts > 1 || (hosts == 0 && !http10())) return {400, "there must be one Host header"};
+  return {};
 }
 
 bool HttpRequestReader::wants_continue() const {
@@ -68,6 +89,7 @@ void HttpRequestReader::ForEachHeader(const std::function<void(std::string_view,
   for (const auto& field : body_->parser.get()) visit(View(field.name_string()), View(field.value()));
 }
 
+size_t HttpRequestReader::body_size() const { return body_->parser.get().body().size(); }
 std::string HttpRequestReader::TakeBody() { return std::move(body_->parser.get().body()); }
 const std::string& HttpRequestReader::error() const { return body_->error; }
 

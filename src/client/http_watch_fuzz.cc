@@ -38,7 +38,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   evenkeel::client::HttpRequestReader request(4096, 4096);
   std::string_view rest = text;
   size_t consumed = 0;
-  while (!rest.empty() && request.Feed(rest, consumed) == evenkeel::client::HttpReadState::kMore && consumed > 0) {
+  while (!rest.empty()) {
+    const auto state = request.Feed(rest, consumed);
+    if (state == evenkeel::client::HttpReadState::kHeader) request.RefusedHeader();
+    if (state != evenkeel::client::HttpReadState::kHeader &&
+        (state != evenkeel::client::HttpReadState::kMore || consumed == 0)) {
+      break;
+    }
     rest.remove_prefix(consumed);
   }
   return 0;

@@ -1,7 +1,10 @@
 #include "kube/strategic_merge.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace evenkeel::kube {
@@ -60,17 +63,50 @@ bool SameItem(const Json& a, const Json& b, std::string_view merge_key) {
   return left && right && Equal(*left, *right);
 }
 
-size_t IndexOfItem(const JsonArray& list, const Json& item, std::string_view merge_key) {
-  for (size_t i = 0; i < list.size(); ++i) {
-    if (SameItem(list[i], item, merge_key)) return i;
-  }
-  return list.size();
+// What tells an item from others of its list, as text: nullopt for an object without its list's merge key. Numbers that are
+// equal are written alike.
+std::optional<std::string> IdentityOf(const Json& item, std::string_view merge_key) {
+  if (merge_key.empty()) return base::CanonicalText(item);
+  const Json* key = base::Find(item, {merge_key});
+  return key == nullptr ? std::nullopt : std::optional(base::CanonicalText(*key));
 }
 
-void EraseItem(JsonArray& list, const Json& item, std::string_view merge_key) {
-  for (size_t i = IndexOfItem(list, item, merge_key); i < list.size(); i = IndexOfItem(list, item, merge_key)) {
-    list.erase(list.begin() + static_cast<ptrdiff_t>(i));
+/// Where the items of a list stand, the first of those that are the same: lists of tens of thousands are merged in one pass.
+class ItemIndex {
+ public:
+  ItemIndex(const JsonArray& list, std::string_view merge_key) : merge_key_(merge_key) {
+    for (const Json& item : list) Append(item);
   }
+  void Append(const Json& item) {
+    if (auto identity = IdentityOf(item, merge_key_)) places_.try_emplace(*std::move(identity), size_);
+    ++size_;
+  }
+  std::optional<size_t> Find(const Json& item) const {
+    const auto identity = IdentityOf(item, merge_key_);
+    const auto found = identity ? places_.find(*identity) : places_.end();
+    return found == places_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+ private:
+  const std::string_view merge_key_;
+  std::unordered_map<std::string, size_t> places_;
+  size_t size_ = 0;
+};
+
+void EraseItems(JsonArray& list, const ItemIndex& erased) {
+  const auto end = std::remove_if(list.begin(), list.end(), [&](const Json& item) { return erased.Find(item).has_value(); });
+  list.erase(end, list.end());
+}
+
+/// The order of the others stays.
+void EraseMembers(JsonObject& object, const std::unordered_set<std::string>& names) {
+  if (names.empty()) return;
+  JsonObject kept;
+  kept.reserve(object.size());
+  for (auto& member : object) {
+    if (!names.contains(std::string(member.key()))) kept.emplace(member.key(), std::move(member.value()));
+  }
+  object = std::move(kept);
 }
 
 // Puts the items named in `order` into that order and weaves the others in: each keeps its place relative to the items it
@@ -78,13 +114,14 @@ void EraseItem(JsonArray& list, const Json& item, std::string_view merge_key) {
 void OrderItems(JsonArray& list, const JsonArray& order, const JsonArray& original, std::string_view merge_key) {
   struct Placed {
     size_t index;     ///< in list
-    size_t order;     ///< in order
-    size_t original;  ///< in original
+    size_t order;     ///< in order, or its size
+    size_t original;  ///< in original, or its size
   };
+  const ItemIndex in_order(order, merge_key), in_original(original, merge_key);
   std::vector<Placed> named;
   std::vector<Placed> others;
   for (size_t i = 0; i < list.size(); ++i) {
-    const Placed placed{i, IndexOfItem(order, list[i], merge_key), IndexOfItem(original, list[i], merge_key)};
+    const Placed placed{i, in_order.Find(list[i]).value_or(order.size()), in_original.Find(list[i]).value_or(original.size())};
     (placed.order < order.size() ? named : others).push_back(placed);
   }
   std::stable_sort(named.begin(), named.end(), [](const Placed& a, const Placed& b) { return a.order < b.order; });
@@ -116,11 +153,14 @@ Status MergeKeyedItems(JsonArray& target, const JsonArray& patch, const MergeSch
   const auto replaces = [](const Json& item) { return base::FindString(item, {kPatchDirective}) == "replace"; };
   if (std::any_of(patch.begin(), patch.end(), replaces)) target.clear();
   // Deletions first, wherever they stand, so that the patch can delete an item and add another under the same key.
+  ItemIndex deleted({}, merge_key);
   for (const Json& item : patch) {
     if (base::FindString(item, {kPatchDirective}) != "delete") continue;
     EVENKEEL_TRY(CheckHasKey(item, merge_key));
-    EraseItem(target, item, merge_key);
+    deleted.Append(item);
   }
+  EraseItems(target, deleted);
+  ItemIndex present(target, merge_key);
   for (const Json& item : patch) {
     const std::string_view directive = base::FindString(item, {kPatchDirective});
     if (directive == "delete") continue;
@@ -130,13 +170,13 @@ Status MergeKeyedItems(JsonArray& target, const JsonArray& patch, const MergeSch
       return BadPatch("Unrecognized patch type: " + std::string(directive));
     }
     EVENKEEL_TRY(CheckHasKey(item, merge_key));
-    const size_t index = IndexOfItem(target, item, merge_key);
-    if (index == target.size()) {
-      target.push_back(WithoutDirectives(item));
-    } else {
+    if (const auto index = present.Find(item)) {
       JsonObject change = item.get_object();
       change.erase(kPatchDirective);
-      EVENKEEL_TRY(MergeObject(target[index].get_object(), change, schema.Item()));
+      EVENKEEL_TRY(MergeObject(target[*index].get_object(), change, schema.Item()));
+    } else {
+      target.push_back(WithoutDirectives(item));
+      present.Append(item);
     }
   }
   return {};
@@ -145,8 +185,11 @@ Status MergeKeyedItems(JsonArray& target, const JsonArray& patch, const MergeSch
 Status MergeList(JsonArray& target, const JsonArray& patch, const MergeSchema& schema) {
   const JsonArray original = target;
   if (schema.merge_key().empty()) {
+    ItemIndex present(target, "");
     for (const Json& item : patch) {
-      if (IndexOfItem(target, item, "") == target.size()) target.push_back(item);
+      if (present.Find(item)) continue;
+      target.push_back(item);
+      present.Append(item);
     }
   } else {
     EVENKEEL_TRY(MergeKeyedItems(target, patch, schema));
@@ -169,11 +212,12 @@ Status CheckOrder(const JsonArray& patch, const JsonArray& order, std::string_vi
   return {};
 }
 
-Status MergeMember(JsonObject& target, std::string_view key, const Json& change, const MergeSchema* schema) {
+/// `removed`: members that are to go, all at once, when the whole object has been merged.
+Status MergeMember(JsonObject& target, std::string_view key, const Json& change, const MergeSchema* schema,
+                   std::unordered_set<std::string>& removed) {
   Json* present = target.if_contains(key);
   if (change.is_null()) {
-    // Unlike erase, this keeps the order of the other members.
-    if (present) target.stable_erase(key);
+    if (present) removed.emplace(key);
     return {};
   }
   if (present && present->is_object() && change.is_object()) {
@@ -188,7 +232,7 @@ Status MergeMember(JsonObject& target, std::string_view key, const Json& change,
 
 // $setElementOrder/LIST, together with the patch's LIST if it has one.
 Status MergeOrdered(JsonObject& target, const JsonObject& patch, std::string_view list_name, const Json& order,
-                    const MergeSchema* schema) {
+                    const MergeSchema* schema, std::unordered_set<std::string>& removed) {
   const Json* change = patch.if_contains(list_name);
   if (!order.is_array() || (change && !change->is_array() && !change->is_null())) {
     return BadPatch(std::string(kOrderPrefix) + std::string(list_name) + " and what it orders must be lists");
@@ -198,7 +242,7 @@ Status MergeOrdered(JsonObject& target, const JsonObject& patch, std::string_vie
   const JsonArray original = before && before->is_array() ? before->get_array() : JsonArray();
   if (change) {
     if (change->is_array()) EVENKEEL_TRY(CheckOrder(change->get_array(), order.get_array(), list_name, merge_key));
-    EVENKEEL_TRY(MergeMember(target, list_name, *change, schema));
+    EVENKEEL_TRY(MergeMember(target, list_name, *change, schema, removed));
   }
   Json* merged = target.if_contains(list_name);
   if (merged && merged->is_array()) OrderItems(merged->get_array(), order.get_array(), original, merge_key);
@@ -207,21 +251,21 @@ Status MergeOrdered(JsonObject& target, const JsonObject& patch, std::string_vie
 
 Status RetainKeys(JsonObject& target, const JsonObject& patch, const Json& directive) {
   if (!directive.is_array()) return BadPatch("$retainKeys must be a list");
-  const auto retained = [&](std::string_view key) {
-    const JsonArray& keys = directive.get_array();
-    return std::any_of(keys.begin(), keys.end(),
-                       [&](const Json& name) { return name.is_string() && name.get_string() == key; });
-  };
+  std::unordered_set<std::string> names;
+  for (const Json& name : directive.get_array()) {
+    if (name.is_string()) names.emplace(std::string_view(name.get_string()));
+  }
+  const auto retained = [&](std::string_view key) { return names.contains(std::string(key)); };
   for (const auto& member : patch) {
     if (!IsDirective(member.key()) && !member.value().is_null() && !retained(member.key())) {
       return BadPatch("$retainKeys lacks \"" + std::string(member.key()) + "\", which the patch sets");
     }
   }
-  std::vector<std::string> dropped;
+  std::unordered_set<std::string> dropped;
   for (const auto& member : target) {
-    if (!retained(member.key())) dropped.emplace_back(member.key());
+    if (!retained(member.key())) dropped.emplace(member.key());
   }
-  for (const std::string& key : dropped) target.stable_erase(key);
+  EraseMembers(target, dropped);
   return {};
 }
 
@@ -229,7 +273,7 @@ Status DeleteFromPrimitiveList(JsonObject& target, std::string_view list_name, c
   if (!items.is_array()) return BadPatch(std::string(kDeletePrefix) + std::string(list_name) + " must be a list");
   Json* list = target.if_contains(list_name);
   if (!list || !list->is_array()) return {};
-  for (const Json& item : items.get_array()) EraseItem(list->get_array(), item, "");
+  EraseItems(list->get_array(), ItemIndex(items.get_array(), ""));
   return {};
 }
 
@@ -260,15 +304,17 @@ Status MergeObject(JsonObject& target, const JsonObject& patch, const MergeSchem
       EVENKEEL_TRY(DeleteFromPrimitiveList(target, key.substr(kDeletePrefix.size()), member.value()));
     }
   }
+  std::unordered_set<std::string> removed;
   for (const auto& member : patch) {
     const std::string_view key = member.key();
     if (key.starts_with(kOrderPrefix)) {
       const std::string_view list_name = key.substr(kOrderPrefix.size());
-      EVENKEEL_TRY(MergeOrdered(target, patch, list_name, member.value(), field(list_name)));
+      EVENKEEL_TRY(MergeOrdered(target, patch, list_name, member.value(), field(list_name), removed));
     } else if (!IsDirective(key) && !patch.contains(std::string(kOrderPrefix) + std::string(key))) {
-      EVENKEEL_TRY(MergeMember(target, key, member.value(), field(key)));
+      EVENKEEL_TRY(MergeMember(target, key, member.value(), field(key), removed));
     }
   }
+  EraseMembers(target, removed);
   return {};
 }
 

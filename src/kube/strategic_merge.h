@@ -27,8 +27,8 @@ class MergeSchema {
 /// Applies the patch to `target`. Objects merge, null removes, other values replace; lists replace, or merge where the schema
 /// says so. Directives: $patch (replace, merge, delete) in objects and list items, $retainKeys, $deleteFromPrimitiveList/LIST,
 /// $setElementOrder/LIST. Items that a patch adds to a merged list come before those that only the server knows, as upstream.
-/// kBadRequest for a directive or an item that makes no sense; `target` is then unchanged. Quadratic in the length of merged
-/// lists.
+/// kBadRequest for a directive or an item that makes no sense; `target` is then unchanged. Linear in the length of merged
+/// lists and objects.
 base::Status ApplyStrategicMergePatch(base::Json& target, const base::Json& patch, const MergeSchema* schema);
 
 }  // namespace evenkeel::kube

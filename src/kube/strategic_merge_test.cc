@@ -172,6 +172,43 @@ TEST(StrategicMergeTest, TypesThatDifferAreReplaced) {
                 "{spec: {containers: [{name: a}], x: 5}}");
 }
 
+TEST(StrategicMergeTest, LongListsAndObjectsMergeInOrder) {
+  constexpr int kItems = 5'000;
+  const auto container = [](int i, const char* image) {
+    return Json(base::JsonObject{{"name", "c" + std::to_string(i)}, {"image", image}});
+  };
+  base::JsonArray present, changes;
+  base::JsonObject labels, removals;
+  // Every other one changes, every fourth goes, and as many are new.
+  for (int i = 0; i < kItems; ++i) {
+    present.push_back(container(i, "old"));
+    labels["l" + std::to_string(i)] = "x";
+    if (i % 2 == 0) changes.push_back(container(i, "new"));
+    if (i % 2 == 0) removals["l" + std::to_string(i)] = nullptr;
+    if (i % 4 == 1) changes.push_back(Json(base::JsonObject{{"name", "c" + std::to_string(i)}, {"$patch", "delete"}}));
+    if (i % 4 == 3) changes.push_back(container(kItems + i, "added"));
+  }
+  const auto pod = [](base::JsonArray containers, base::JsonObject marks) {
+    return Json(base::JsonObject{{"metadata", base::JsonObject{{"labels", std::move(marks)}}},
+                                 {"spec", base::JsonObject{{"containers", std::move(containers)}}}});
+  };
+  Json target = pod(std::move(present), std::move(labels));
+  const base::Status applied = ApplyStrategicMergePatch(target, pod(std::move(changes), std::move(removals)), &PodSchema());
+  ASSERT_TRUE(applied) << applied.error().message();
+  std::map<std::string, int> images;
+  for (const Json& item : base::FindArray(target, {"spec", "containers"}))
+    ++images[std::string(base::FindString(item, {"image"}))];
+  EXPECT_EQ(images, (std::map<std::string, int>{{"added", kItems / 4}, {"new", kItems / 2}, {"old", kItems / 4}}));
+  EXPECT_EQ(base::FindString(base::FindArray(target, {"spec", "containers"})[0], {"name"}), "c0");
+  const base::JsonObject& left = base::FindObject(target, {"metadata", "labels"});
+  ASSERT_EQ(left.size(), static_cast<size_t>(kItems / 2));
+  int next = 1;
+  for (const auto& label : left) {
+    EXPECT_EQ(std::string_view(label.key()), "l" + std::to_string(next));
+    next += 2;
+  }
+}
+
 TEST(StrategicMergeTest, SenselessPatchesAreRefusedAndChangeNothing) {
   const Json original = Read("{spec: {containers: [{name: web}]}, metadata: {labels: {a: x}}}");
   for (const std::string_view patch :

@@ -87,9 +87,9 @@ class AutoscaledCluster:
         self.kubectl, self.flags, self.namespace, self.group_label, self.scaled = kubectl, list(flags), namespace, group_label, scaled
 
     def apply(self, *manifests):
-        for manifest in manifests:
-            namespace = manifest["metadata"].get("namespace", self.namespace)
-            self.kubectl("-n", namespace, "apply", "-f", "-", stdin=json.dumps(manifest))
+        for namespace in dict.fromkeys(manifest["metadata"].get("namespace", self.namespace) for manifest in manifests):
+            items = [manifest for manifest in manifests if manifest["metadata"].get("namespace", self.namespace) == namespace]
+            self.kubectl("-n", namespace, "apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
 
     def scale(self, app, replicas):
         self.kubectl("-n", self.namespace, "scale", self.scaled, app, f"--replicas={replicas}")

@@ -32,9 +32,8 @@ class Scenarios:
         harness.eventually(gone, LONG)
         # What they did would count for the throttles of the next test.
         kubectl("delete", "balancingplans", "--all")
-        for node in self.nodes:
-            kubectl("uncordon", node)
-            kubectl("label", "node", node, "pool-")
+        kubectl("uncordon", *self.nodes)
+        kubectl("label", "nodes", *self.nodes, "pool-")
 
     def policy(self, **spec):
         self.cluster.apply({"apiVersion": "evenkeel.dev/v1alpha1", "kind": "BalancingPolicy", "metadata": {"name": "e2e"},
@@ -58,14 +57,12 @@ class Scenarios:
     def run_on(self, node, app, replicas, cpu):
         """Pods that are all on that node, by their own wish at first only."""
         others = [name for name in self.nodes if name != node]
-        for name in others:
-            self.cluster.kubectl("cordon", name)
+        self.cluster.kubectl("cordon", *others)
         made = replicated(app, replicas, cpu, None, self.kind)
         made["spec"]["template"]["spec"]["schedulerName"] = "evenkeel"
         self.cluster.apply(made)
         self.cluster.wait_for_pods(app, replicas, LONG)
-        for name in others:
-            self.cluster.kubectl("uncordon", name)
+        self.cluster.kubectl("uncordon", *others)
 
     def evictions(self):
         """Times, of all plans."""

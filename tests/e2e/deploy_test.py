@@ -285,7 +285,8 @@ class MonitoringTest(unittest.TestCase):
 
     def test_2_expressions_are_about_what_a_live_fleet_exports(self):
         with harness.temporary_home() as home, harness.fleet(home, "--members", "1", "--replicas", "1", "--autoscaler-args",
-                                                              "--scan-interval 1s --scale-down-unneeded-time 2s --scale-down-delay-after-add 1s"):
+                                                              "--scan-interval 1s --scale-down-unneeded-time 2s --scale-down-delay-after-add 1s "
+                                                              "--unremovable-node-recheck-timeout 1s"):
             kubectl = harness.Kubectl(harness.any_kubectl(), home / "kubeconfig", "hub")
             exported = self.exercise(kubectl)
         families = families_of(exported)

@@ -71,8 +71,10 @@ def changed_since_last_green():
     commit = LAST_GREEN.read_text().split()[0]
     run = subprocess.run(["git", "diff", "--name-only", commit], capture_output=True, text=True)
     new = subprocess.run(["git", "ls-files", "-o", "--exclude-standard"], capture_output=True, text=True)
-    changed = {*run.stdout.split("\n"), *new.stdout.split("\n")}
-    return None if run.returncode or changed & {".clang-tidy", "packages.txt"} else changed
+    tool = subprocess.run(["git", "diff", "--unified=0", commit, "--", ".clang-tidy", "packages.txt"], capture_output=True, text=True)
+    if run.returncode or re.search(r"^[-+].*clang-tidy", tool.stdout, flags=re.M):
+        return None
+    return {*run.stdout.split("\n"), *new.stdout.split("\n")}
 
 
 def stamps():

@@ -54,16 +54,17 @@ Status Api::Start() {
   if (definitions != nullptr) {
     EVENKEEL_ASSIGN(const auto list, options_.store->List({.prefix = definitions->prefix, .start_after = {}}));
     revision = list.revision;
-    for (const store::KeyValue& item : list.items) {
-      table_.SetCustom(DecodeObject(*definitions, {item.value, item.mod_revision}), item.mod_revision);
-    }
+    const auto set = [this, definitions](const Stored& stored) {
+      if (const auto definition = DecodeObject(*definitions, stored)) table_.SetCustom(*definition, stored.revision);
+    };
+    for (const store::KeyValue& item : list.items) set({item.value, item.mod_revision});
     // Another server on the same store may change them too.
     auto watch = options_.store->NewWatch(
-        definitions->prefix, revision, [this, definitions](std::vector<store::Event> batch, const base::Error* error) {
+        definitions->prefix, revision, [this, definitions, set](std::vector<store::Event> batch, const base::Error* error) {
           if (error != nullptr) base::log::Warn("no longer hears of CRDs from other servers", {{"error", *error}});
           for (const store::Event& event : batch) {
             if (event.type == store::Event::Type::kPut) {
-              table_.SetCustom(DecodeObject(*definitions, {event.current.value, event.revision}), event.revision);
+              set({event.current.value, event.revision});
             } else if (event.type == store::Event::Type::kDelete) {
               table_.RemoveCustom(event.current.key.substr(definitions->prefix.size()), event.revision);
             }
@@ -99,9 +100,10 @@ std::string Api::NewSuffix() {
 
 void Api::AfterWrite(const Served& served, const Stored& stored) {
   if (served.resource.group != kDefinitionsGroup || served.resource.plural != kDefinitionsPlural) return;
-  const Json crd = DecodeObject(served, stored);
-  table_.SetCustom(crd, stored.revision);
-  if (base::Find(crd, {"metadata", "deletionTimestamp"}) != nullptr) DeleteCustomObjects(std::string(kube::NameOf(crd)));
+  const auto crd = DecodeObject(served, stored);
+  if (!crd) return;
+  table_.SetCustom(*crd, stored.revision);
+  if (base::Find(*crd, {"metadata", "deletionTimestamp"}) != nullptr) DeleteCustomObjects(std::string(kube::NameOf(*crd)));
 }
 
 void Api::AfterRemove(const Served& served, const Stored& stored, std::string_view name, store::Revision revision) {

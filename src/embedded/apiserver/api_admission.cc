@@ -23,20 +23,23 @@ Status Api::StartAdmission() {
   const ServedPointer configurations = table_.Find(kWebhooksGroup, "v1", kWebhooksPlural);
   EVENKEEL_CHECK(configurations != nullptr);
   EVENKEEL_ASSIGN(const auto list, options_.store->List({.prefix = configurations->prefix, .start_after = {}}));
-  for (const store::KeyValue& item : list.items) {
-    webhooks_->Set(DecodeObject(*configurations, {item.value, item.mod_revision}));
-  }
-  auto watch = options_.store->NewWatch(
-      configurations->prefix, list.revision, [this, configurations](std::vector<store::Event> batch, const base::Error* error) {
-        if (error != nullptr) base::log::Warn("no longer hears of changed webhook configurations", {{"error", *error}});
-        for (const store::Event& event : batch) {
-          if (event.type == store::Event::Type::kPut) {
-            webhooks_->Set(DecodeObject(*configurations, {event.current.value, event.revision}));
-          } else if (event.type == store::Event::Type::kDelete) {
-            webhooks_->Remove(event.current.key.substr(configurations->prefix.size()));
-          }
-        }
-      });
+  const auto set = [this, configurations](const Stored& stored) {
+    if (const auto configuration = DecodeObject(*configurations, stored)) webhooks_->Set(*configuration);
+  };
+  for (const store::KeyValue& item : list.items) set({item.value, item.mod_revision});
+  auto watch =
+      options_.store->NewWatch(configurations->prefix, list.revision,
+                               [this, configurations, set](std::vector<store::Event> batch, const base::Error* error) {
+                                 if (error != nullptr)
+                                   base::log::Warn("no longer hears of changed webhook configurations", {{"error", *error}});
+                                 for (const store::Event& event : batch) {
+                                   if (event.type == store::Event::Type::kPut) {
+                                     set({event.current.value, event.revision});
+                                   } else if (event.type == store::Event::Type::kDelete) {
+                                     webhooks_->Remove(event.current.key.substr(configurations->prefix.size()));
+                                   }
+                                 }
+                               });
   if (!watch) return base::Fail(watch.error().Wrap("watching ValidatingWebhookConfigurations"));
   webhooks_watch_ = *std::move(watch);
   return {};

@@ -115,18 +115,25 @@ void Api::DeleteStep(std::shared_ptr<const Call> call, std::shared_ptr<const Del
   if (!current) return done(Fail(current.error()));
   if (const auto checked = CheckPreconditions(*call, request->uid, request->resource_version, *current); !checked)
     return done(Fail(checked.error()));
-  Json object = DecodeObject(served, *current);
-  base::Erase(object, {"metadata", "resourceVersion"});
-  const int64_t grace = GraceFor(served, object, *request);
-  base::JsonArray finalizers = FinalizersFor(object, request->propagation);
-  const bool stays = grace > 0 || !finalizers.empty() ||
-                     (IsCore(served, "namespaces") && !base::FindArray(object, {"spec", "finalizers"}).empty());
   const auto again = [this, call, request, done, attempt] {
     if (attempt + 1 >= kDeleteAttempts) return done(Fail(StaleError(call->served->resource, call->name)));
     Run([this, call, request, done, attempt] { DeleteStep(call, request, done, attempt + 1); });
   };
   Answer answer;
   answer.object = *current;
+  auto decoded = DecodeObject(served, *current);
+  if (!decoded) {
+    // Nothing that it might ask for before it goes can be read.
+    answer.other = SuccessStatus(served.resource, call->name, "");
+    if (call->dry_run) return AnswerUnwritten(*call, std::move(answer), done);
+    return Remove(*call, *std::move(current), std::move(answer), std::move(done), again);
+  }
+  Json& object = *decoded;
+  base::Erase(object, {"metadata", "resourceVersion"});
+  const int64_t grace = GraceFor(served, object, *request);
+  base::JsonArray finalizers = FinalizersFor(object, request->propagation);
+  const bool stays = grace > 0 || !finalizers.empty() ||
+                     (IsCore(served, "namespaces") && !base::FindArray(object, {"spec", "finalizers"}).empty());
   if (!stays) {
     answer.other = SuccessStatus(served.resource, call->name, kube::UidOf(object));
     if (IsCore(served, "pods") || IsCore(served, "namespaces")) answer.other.reset();
@@ -175,7 +182,9 @@ void Api::BeginDeleteCollection(Call call, ListQuery query, DeleteRequest reques
   progress->open = list->items.size() + 1;
   const auto finish = [progress, done, served = call.served, revision = list->revision](Result<Answer> one) {
     std::unique_lock lock(progress->mutex);
-    if (one && one->object.bytes != nullptr) progress->deleted.push_back(DecodeObject(*served, one->object));
+    if (one && one->object.bytes != nullptr) {
+      if (auto object = DecodeObject(*served, one->object)) progress->deleted.push_back(*std::move(object));
+    }
     if (!one && one.error().code() != Code::kNotFound && !progress->error) progress->error = one.error();
     if (--progress->open > 0) return;
     lock.unlock();

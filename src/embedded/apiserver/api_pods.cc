@@ -1,5 +1,6 @@
 // Subresources that are verbs: scale, binding, eviction.
 #include "embedded/apiserver/api.h"
+#include "embedded/apiserver/delete_options.h"
 #include "embedded/apiserver/errors.h"
 #include "embedded/apiserver/modification.h"
 #include "embedded/apiserver/scale.h"
@@ -79,17 +80,6 @@ Result<bool> TakeDisruption(const kube::Resource& resource, Json& budget, const 
   return true;
 }
 
-DeleteRequest EvictionRequestOf(const Json& options) {
-  DeleteRequest request;
-  if (const Json* grace = base::Find(options, {"gracePeriodSeconds"}); grace != nullptr && grace->is_int64()) {
-    request.grace_seconds = grace->get_int64();
-  }
-  request.propagation = base::FindString(options, {"propagationPolicy"});
-  request.uid = base::FindString(options, {"preconditions", "uid"});
-  request.resource_version = base::FindString(options, {"preconditions", "resourceVersion"});
-  return request;
-}
-
 }  // namespace
 
 void Api::Post(Call call, Json body, Done done) {
@@ -142,10 +132,17 @@ void Api::Bind(Call call, Json body, Done done) {
 void Api::Evict(Call call, Json body, Done done) {
   const auto found = Get(call);
   if (!found) return done(Fail(found.error()));
-  Json pod = DecodeObject(*call.served, *found);
-  const Json options = base::FindObject(body, {"deleteOptions"});
-  DeleteRequest request = EvictionRequestOf(options);
-  if (!base::FindArray(options, {"dryRun"}).empty()) call.dry_run = true;
+  auto decoded = DecodeObject(*call.served, *found);
+  if (!decoded) return done(Fail(decoded.error()));
+  Json pod = *std::move(decoded);
+  DeleteOptionsBody options;
+  if (const Json* given = base::Find(body, {"deleteOptions"}); given != nullptr && !given->is_null()) {
+    auto parsed = ParseDeleteOptions(*given, {});
+    if (!parsed) return done(Fail(parsed.error()));
+    options = *std::move(parsed);
+  }
+  DeleteRequest request = std::move(options.request);
+  call.dry_run = call.dry_run || options.dry_run;
   call.subresource.clear();
   const auto answer = [done](Result<Answer> deleted) { done(Created(std::move(deleted))); };
   if (NeedsNoBudget(pod)) return BeginDelete(std::move(call), std::move(request), answer);
@@ -155,10 +152,13 @@ void Api::Evict(Call call, Json body, Done done) {
   if (!list) return done(Fail(list.error()));
   const kube::Labels labels = StoredLabels(*found->bytes);
   std::optional<Stored> match;
+  Json matching;
   for (const store::KeyValue& item : list->items) {
     const Stored stored{item.value, item.mod_revision};
-    const Json budget = DecodeObject(*budgets, stored);
-    const Json* selector = base::Find(budget, {"spec", "selector"});
+    // A budget that cannot be read may be of this pod.
+    auto budget = DecodeObject(*budgets, stored);
+    if (!budget) return done(Fail(budget.error()));
+    const Json* selector = base::Find(*budget, {"spec", "selector"});
     const auto parsed = kube::LabelSelector::FromJson(selector == nullptr ? Json() : *selector);
     if (!parsed || !parsed->Matches(labels)) continue;
     if (match) {
@@ -166,9 +166,9 @@ void Api::Evict(Call call, Json body, Done done) {
                        "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."));
     }
     match = stored;
+    matching = *std::move(budget);
   }
-  if (!match || UnhealthyMayGo(DecodeObject(*budgets, *match), pod))
-    return BeginDelete(std::move(call), std::move(request), answer);
+  if (!match || UnhealthyMayGo(matching, pod)) return BeginDelete(std::move(call), std::move(request), answer);
   TakeFromBudget(std::move(call), std::move(pod), *match, std::move(request), answer);
 }
 
@@ -217,7 +217,10 @@ void Api::UpdateScale(Call call, std::function<Status(Json& scale)> edit, Done d
         return true;
       },
       [done, shared](Result<Answer> answer) {
-        if (answer) answer->other = ScaleOf(*shared->served, DecodeObject(*shared->served, answer->object));
+        if (!answer) return done(std::move(answer));
+        const auto object = DecodeObject(*shared->served, answer->object);
+        if (!object) return done(Fail(object.error()));
+        answer->other = ScaleOf(*shared->served, *object);
         done(std::move(answer));
       });
 }

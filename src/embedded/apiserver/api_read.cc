@@ -77,7 +77,8 @@ Result<Stored> Api::Get(const Call& call) {
 
 Result<Json> Api::GetScale(const Call& call) {
   EVENKEEL_ASSIGN(const Stored stored, Get(call));
-  return ScaleOf(*call.served, DecodeObject(*call.served, stored));
+  EVENKEEL_ASSIGN(const Json object, DecodeObject(*call.served, stored));
+  return ScaleOf(*call.served, object);
 }
 
 Result<ListAnswer> Api::List(const Call& call, const ListQuery& query) {

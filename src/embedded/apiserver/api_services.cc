@@ -63,8 +63,9 @@ void Api::LoadServices() {
   }
   for (const store::KeyValue& item : list->items) {
     service_ips_.insert(RawText(RawFind(*item.value, {"spec", "clusterIP"})));
-    const Json service = DecodeObject(*services, {item.value, item.mod_revision});
-    for (const Json& port : base::FindArray(service, {"spec", "ports"})) node_ports_.insert(base::FindInt(port, {"nodePort"}));
+    const auto service = DecodeObject(*services, {item.value, item.mod_revision});
+    if (!service) continue;
+    for (const Json& port : base::FindArray(*service, {"spec", "ports"})) node_ports_.insert(base::FindInt(port, {"nodePort"}));
   }
 }
 
@@ -111,10 +112,11 @@ Status Api::AllocateService(Json& service, const Json* old) {
 
 void Api::ReleaseService(const Stored& stored) {
   const ServedPointer services = table_.Find("", "v1", "services");
-  const Json service = DecodeObject(*services, stored);
+  const auto service = DecodeObject(*services, stored);
+  if (!service) return;
   std::lock_guard lock(services_mutex_);
-  service_ips_.erase(std::string(base::FindString(service, {"spec", "clusterIP"})));
-  for (const Json& port : base::FindArray(service, {"spec", "ports"})) node_ports_.erase(base::FindInt(port, {"nodePort"}));
+  service_ips_.erase(std::string(base::FindString(*service, {"spec", "clusterIP"})));
+  for (const Json& port : base::FindArray(*service, {"spec", "ports"})) node_ports_.erase(base::FindInt(port, {"nodePort"}));
 }
 
 }  // namespace evenkeel::embedded::apiserver

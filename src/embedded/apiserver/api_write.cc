@@ -199,6 +199,7 @@ void Api::CommitNew(std::shared_ptr<const Call> call, std::shared_ptr<const Json
                     int attempt) {
   const Served& served = *call->served;
   std::string key = served.Key(call->ns, call->name);
+  if (const auto fits = CheckDepth(*call, object); !fits) return done(Fail(fits.error()));
   answer.object.bytes = std::make_shared<const std::string>(EncodeStored(object, served));
   if (call->dry_run) {
     if (options_.store->Get(key)) return done(Fail(AlreadyExistsError(served.resource, call->name)));
@@ -238,7 +239,9 @@ void Api::ModifyStep(std::shared_ptr<Modification> state) {
     return state->done(Fail(found.error()));
   }
   Stored current{std::move(found->value), found->mod_revision};
-  const Json old = DecodeObject(*call.served, current);
+  auto decoded = DecodeObject(*call.served, current);
+  if (!decoded) return state->done(Fail(decoded.error()));
+  const Json old = *std::move(decoded);
   Json object = old;
   Answer answer;
   const auto write = state->change(object, current, answer);
@@ -261,6 +264,7 @@ void Api::ModifyStep(std::shared_ptr<Modification> state) {
 
 void Api::CommitModified(std::shared_ptr<Modification> state, Json object, const Json& old, Stored current, Answer answer) {
   const Call& call = state->call;
+  if (const auto fits = CheckDepth(call, object); !fits) return state->done(Fail(fits.error()));
   std::string bytes = EncodeStored(object, *call.served);
   answer.object = current;
   const auto again = [this, state](bool conflict) {

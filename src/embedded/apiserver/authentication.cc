@@ -160,15 +160,20 @@ base::Result<std::optional<UserInfo>> Authenticator::Authenticate(const HttpRequ
   return Fail(Code::kUnauthorized, "Unauthorized");
 }
 
-void AuthenticatingHandler::Handle(HttpRequest request, std::unique_ptr<Responder> responder) {
-  base::Result<std::optional<UserInfo>> user = authenticator_.Authenticate(request);
+std::optional<HttpResponse> AuthenticatingHandler::Admit(HttpRequest& head) {
+  base::Result<std::optional<UserInfo>> user = authenticator_.Authenticate(head);
   if (user && user->has_value()) {
-    request.user = **std::move(user);
-  } else if (user && IsOpenPath(request.path)) {
-    request.user = {"system:anonymous", {"system:unauthenticated"}};
+    head.user = **std::move(user);
+  } else if (user && IsOpenPath(head.path)) {
+    head.user = {"system:anonymous", {"system:unauthenticated"}};
   } else {
-    return responder->Send(StatusResponse(401, "Unauthorized", "Unauthorized"));
+    return StatusResponse(401, "Unauthorized", "Unauthorized");
   }
+  return next_.Admit(head);
+}
+
+void AuthenticatingHandler::Handle(HttpRequest request, std::unique_ptr<Responder> responder) {
+  EVENKEEL_CHECK(!request.user.name.empty());
   next_.Handle(std::move(request), std::move(responder));
 }
 

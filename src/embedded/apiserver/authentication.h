@@ -34,12 +34,14 @@ class Authenticator {
   std::map<std::array<unsigned char, 32>, UserInfo> tokens_;
 };
 
-/// Fills HttpRequest::user and passes the request on. Without credentials only /healthz, /livez, /readyz (and what is below
-/// them) and /version are open, as system:anonymous; everything else, and any request with invalid credentials, gets 401.
+/// Fills HttpRequest::user before a body is read, and passes the request on. Without credentials only /healthz, /livez, /readyz
+/// (and what is below them) and /version are open, as system:anonymous; everything else, and any request with invalid
+/// credentials, gets 401.
 class AuthenticatingHandler final : public HttpHandler {
  public:
   /// Both must outlive it.
   AuthenticatingHandler(const Authenticator& authenticator, HttpHandler& next) : authenticator_(authenticator), next_(next) {}
+  std::optional<HttpResponse> Admit(HttpRequest& head) override;
   void Handle(HttpRequest request, std::unique_ptr<Responder> responder) override;
 
  private:

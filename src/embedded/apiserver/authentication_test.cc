@@ -90,7 +90,13 @@ TEST(AuthenticatingHandlerTest, OpensOnlyHealthAndVersionToEverybody) {
   auto status_of = [&](std::string path, std::string authorization) {
     int status = 0;
     next.user.clear();
-    handler.Handle(RequestWith(std::move(path), std::move(authorization)), std::make_unique<Answered>(status));
+    HttpRequest request = RequestWith(std::move(path), std::move(authorization));
+    auto responder = std::make_unique<Answered>(status);
+    if (const auto refusal = handler.Admit(request)) {
+      responder->Send(*refusal);
+    } else {
+      handler.Handle(std::move(request), std::move(responder));
+    }
     return fmt::format("{} {}", status, next.user);
   };
   for (const char* open : {"/healthz", "/livez", "/readyz", "/version", "/readyz/ping", "/livez/x"}) {

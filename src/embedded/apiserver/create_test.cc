@@ -80,7 +80,7 @@ TEST_F(CreateTest, TriesAnotherNameWhereAGeneratedOneIsTaken) {
   store.conflicts = 2;
   const auto made = CreateLate(kGenerated);
   ASSERT_TRUE(made) << made.error().message();
-  const Json object = DecodeObject(*config_maps, made->object);
+  const Json object = *DecodeObject(*config_maps, made->object);
   EXPECT_TRUE(kube::NameOf(object).starts_with("run-with-a-long-name-"));
   EXPECT_EQ(base::FindString(object, {"data", "a"}), "a long value of it");
   EXPECT_EQ(base::FindString(object, {"metadata", "namespace"}), "default");

@@ -131,6 +131,40 @@ TEST_F(HandlerTest, WalksTheCycleThatKubectlWalks) {
   EXPECT_EQ(base::FindString(gone.json(), {"details", "name"}), "web");
 }
 
+TEST_F(HandlerTest, DeleteOptionsThatAreNotUnderstoodDeleteNothing) {
+  CreatePod("p");
+  const std::string pod = "/api/v1/namespaces/default/pods/p";
+  for (const char* options :
+       {R"({"preconditions":{"uid":5}})", R"({"preconditions":["x"]})", R"({"preconditions":{"resourceVersion":1}})",
+        R"({"gracePeriodSeconds":"soon"})", R"({"gracePeriodSeconds":1.5})", R"({"propagationPolicy":1})",
+        R"({"orphanDependents":"no"})", R"({"dryRun":"All"})", R"({"dryRun":["Some"]})", R"([])", R"(5)"}) {
+    EXPECT_EQ(Send("DELETE", pod, options).status, 400) << options;
+    const std::string eviction =
+        R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"p"},"deleteOptions":)" + std::string(options) + "}";
+    EXPECT_EQ(Send("POST", pod + "/eviction", eviction).status, 400) << options;
+  }
+  EXPECT_EQ(Send("GET", pod).status, 200);
+  EXPECT_EQ(Send("DELETE", pod, R"({"preconditions":null,"dryRun":["All"],"gracePeriodSeconds":0})").status, 200);
+  EXPECT_EQ(Send("GET", pod).status, 200);
+  EXPECT_EQ(Send("DELETE", pod, R"({"gracePeriodSeconds":0,"unknown":1})").status, 200);
+  EXPECT_EQ(Send("GET", pod).status, 404);
+}
+
+TEST_F(HandlerTest, PatchesAndPathsAreBounded) {
+  ASSERT_EQ(Send("POST", "/api/v1/namespaces/default/configmaps", R"({"metadata":{"name":"m"},"data":{"a":"b"}})").status, 201);
+  const std::string map = "/api/v1/namespaces/default/configmaps/m";
+  const std::map<std::string, std::string> json_patch{{"content-type", "application/json-patch+json"}};
+  std::string doubling = "[", many = "[";
+  for (int i = 0; i < 40; ++i)
+    doubling += R"({"op":"copy","from":"/metadata","path":"/metadata/x)" + std::to_string(i) + R"("},)";
+  for (int i = 0; i < 10'000; ++i) many += R"({"op":"test","path":"/data/a","value":"b"},)";
+  const std::string last = R"({"op":"test","path":"/data/a","value":"b"}])";
+  EXPECT_EQ(Send("PATCH", map, doubling + last, json_patch).status, 422);
+  EXPECT_EQ(Send("PATCH", map, many + last, json_patch).status, 413);
+  EXPECT_EQ(Send("GET", "/api/v1/namespaces/default/pods/%ff").status, 400);
+  EXPECT_EQ(Send("GET", "/api/v1/namespaces/default/pods?labelSelector=%ff").status, 400);
+}
+
 TEST_F(HandlerTest, GivesOpenApiInEveryFormKubectlAsksFor) {
   const TestReply v2 = Send("GET", "/openapi/v2");
   EXPECT_EQ(v2.status, 200);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,6 +65,9 @@ class Responder {
 class HttpHandler {
  public:
   virtual ~HttpHandler() = default;
+  /// Called with a request whose body has not been read yet, on an I/O thread: an answer refuses it, and the body never is.
+  /// Otherwise Handle gets the same request, with what has been filled in here and its body.
+  virtual std::optional<HttpResponse> Admit([[maybe_unused]] HttpRequest& head) { return std::nullopt; }
   /// Called on an I/O thread: must not block.
   virtual void Handle(HttpRequest request, std::unique_ptr<Responder> responder) = 0;
 };

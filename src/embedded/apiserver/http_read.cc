@@ -185,7 +185,9 @@ void ApiHandler::Impl::Watch(const ExchangePointer& exchange, const Call& call) 
 void ApiHandler::Impl::GetLog(const ExchangePointer& exchange, const Call& call) {
   const auto stored = api.Get(call);
   if (!stored) return exchange->SendError(stored.error());
-  const auto request = LogRequestOf(exchange->query, call, DecodeObject(*call.served, *stored), api.Now());
+  const auto pod = DecodeObject(*call.served, *stored);
+  if (!pod) return exchange->SendError(pod.error());
+  const auto request = LogRequestOf(exchange->query, call, *pod, api.Now());
   if (!request) return exchange->SendError(request.error());
   LogSource* logs = api.options().logs;
   if (logs == nullptr) return exchange->SendError({Code::kBadRequest, "no node agent of this cluster keeps logs"});

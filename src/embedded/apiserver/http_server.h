@@ -18,7 +18,8 @@ struct HttpServerOptions {
   std::string certificate_pem, private_key_pem;  ///< empty: plain HTTP
   std::string client_ca_pem;                     ///< client certificates signed by it are accepted (and optional)
   int threads = 2;
-  size_t body_bytes_max = 3u << 20;
+  size_t body_bytes_max = 3u << 20;      ///< 0: requests have no bodies
+  size_t bodies_bytes_max = 256u << 20;  ///< of all requests that are being read or answered; beyond that 429
   size_t header_bytes_max = 64u << 10;
   int connections_max = 10'000;
   base::Duration handshake_timeout = base::Duration(10s);

@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -76,7 +77,11 @@ class ServerResponder final : public Responder {
 
 ServerConnection::ServerConnection(std::shared_ptr<ServerWorker> worker, client::UniqueFd fd, std::string remote,
                                    ConnectionCount count)
-    : worker_(std::move(worker)), descriptor_(worker_->context()), remote_(std::move(remote)), count_(std::move(count)) {
+    : worker_(std::move(worker)),
+      descriptor_(worker_->context()),
+      remote_(std::move(remote)),
+      count_(std::move(count)),
+      budget_(worker_->shared()) {
   const int number = fd.get();
   descriptor_.assign(fd.release());
   const auto& tls = worker_->shared().tls;
@@ -196,7 +201,14 @@ void ServerConnection::Parse(std::string_view fresh) {
   } else {
     input_.assign(data.substr(consumed));
   }
+  if (!budget_.Set(reader_->body_size())) {
+    HttpResponse busy = StatusResponse(429, "TooManyRequests", "too many requests with bodies are under way, try again");
+    busy.headers.emplace_back("Retry-After", "1");
+    return Refuse(std::move(busy));
+  }
   switch (state) {
+    case HttpReadState::kHeader:
+      return BeginRequest();
     case HttpReadState::kDone:
       return Dispatch();
     case HttpReadState::kMalformed:
@@ -205,7 +217,9 @@ void ServerConnection::Parse(std::string_view fresh) {
       return Refuse(431, "RequestHeaderFieldsTooLarge", "the request's header is too large");
     case HttpReadState::kBodyTooLarge:
       return Refuse(413, "RequestEntityTooLarge",
-                    fmt::format("the request's body is larger than {} bytes", options.body_bytes_max));
+                    options.body_bytes_max == 0
+                        ? "no request here has a body"
+                        : fmt::format("the request's body is larger than {} bytes", options.body_bytes_max));
     case HttpReadState::kMore:
       break;
   }
@@ -219,7 +233,21 @@ void ServerConnection::Parse(std::string_view fresh) {
   }
 }
 
-bool ServerConnection::BuildRequest(HttpRequest& request) {
+/// Headers are taken before the body, so that what stands behind it is none.
+void ServerConnection::BeginRequest() {
+  keep_alive_ = reader_->keep_alive();
+  http10_ = reader_->http10();
+  if (const auto refusal = reader_->RefusedHeader(); refusal.status != 0) {
+    return Refuse(refusal.status, refusal.status == 501 ? "NotImplemented" : "BadRequest",
+                  fmt::format("malformed HTTP request: {}", refusal.why));
+  }
+  request_ = {};
+  if (!ReadHeader(request_)) return Refuse(400, "BadRequest", "malformed HTTP request: bad target");
+  if (auto refusal = worker_->shared().handler->Admit(request_)) return Refuse(*std::move(refusal));
+  parse_input_ = true;
+}
+
+bool ServerConnection::ReadHeader(HttpRequest& request) const {
   request.method = reader_->method();
   std::string_view target = reader_->target();
   if (target.starts_with("http://") || target.starts_with("https://")) {
@@ -227,6 +255,7 @@ bool ServerConnection::BuildRequest(HttpRequest& request) {
     target = path == std::string_view::npos ? "/" : target.substr(path);
   }
   if (target != "*" && !target.starts_with('/')) return false;
+  if (std::ranges::any_of(target, [](char letter) { return letter <= ' ' || letter > '~'; })) return false;
   const size_t mark = target.find('?');
   request.path = target.substr(0, mark);
   if (mark != std::string_view::npos) request.query = target.substr(mark + 1);
@@ -234,18 +263,14 @@ bool ServerConnection::BuildRequest(HttpRequest& request) {
     auto [entry, is_new] = request.headers.try_emplace(LowerCase(name), value);
     if (!is_new) entry->second.append(", ").append(value);
   });
-  request.body = reader_->TakeBody();
   request.client_certificate_subject = subject_;
   request.remote = remote_;
-  return http10_ || request.headers.contains("host");
+  return true;
 }
 
 void ServerConnection::Dispatch() {
-  keep_alive_ = reader_->keep_alive();
-  http10_ = reader_->http10();
-  HttpRequest request;
-  const bool valid = BuildRequest(request);
-  if (!valid) return Refuse(400, "BadRequest", "malformed HTTP request: bad target or no Host header");
+  HttpRequest request = std::exchange(request_, {});
+  request.body = reader_->TakeBody();
   reader_.reset();
   parse_input_ = !input_.empty();
   phase_ = Phase::kHandling;
@@ -277,13 +302,18 @@ void ServerConnection::Dispatch() {
 }
 
 void ServerConnection::Refuse(int status, std::string_view reason, std::string_view message) {
+  Refuse(StatusResponse(status, reason, message));
+}
+
+void ServerConnection::Refuse(HttpResponse response) {
   keep_alive_ = false;
   head_only_ = false;
   reader_.reset();
+  budget_.Set(0);
   input_.clear();
   parse_input_ = false;
   phase_ = Phase::kHandling;
-  Answer(StatusResponse(status, reason, message));
+  Answer(std::move(response));
 }
 
 void ServerConnection::Deliver(HttpResponse response) {
@@ -306,6 +336,7 @@ void ServerConnection::Deliver(std::shared_ptr<ServerStream> stream, HttpRespons
 void ServerConnection::Answer(HttpResponse response) {
   if (phase_ != Phase::kHandling) return;
   phase_ = Phase::kWriting;
+  budget_.Set(0);
   size_t size = 0;
   for (const Chunk& chunk : response.body) size += chunk->size();
   const bool bodiless = response.status == 204 || response.status == 304;
@@ -316,6 +347,7 @@ void ServerConnection::Answer(HttpResponse response) {
 
 void ServerConnection::BeginStream(std::shared_ptr<ServerStream> stream, const HttpResponse& head) {
   if (phase_ != Phase::kHandling) return stream->ConnectionGone();
+  budget_.Set(0);
   if (http10_) keep_alive_ = false;
   out_.push_back(MakeChunk(ResponseHead(head, http10_ ? "" : "Transfer-Encoding: chunked\r\n", keep_alive_)));
   if (head_only_) {

@@ -83,9 +83,11 @@ class ServerConnection final : public std::enable_shared_from_this<ServerConnect
   void Handshake();
   void Drive();
   void Parse(std::string_view fresh);
-  bool BuildRequest(HttpRequest& request);
+  void BeginRequest();
+  bool ReadHeader(HttpRequest& request) const;
   void Dispatch();
   void Refuse(int status, std::string_view reason, std::string_view message);
+  void Refuse(HttpResponse response);
   void Answer(HttpResponse response);
   void BeginStream(std::shared_ptr<ServerStream> stream, const HttpResponse& head);
   void CloseSlowStream();
@@ -112,6 +114,8 @@ class ServerConnection final : public std::enable_shared_from_this<ServerConnect
 
   // The request being read or answered.
   std::optional<client::HttpRequestReader> reader_;
+  HttpRequest request_;  // from its header on
+  BodyBudget budget_;
   std::string input_;  // bytes that came but are not parsed
   bool parse_input_ = false;
   bool keep_alive_ = true;

@@ -148,6 +148,85 @@ TEST(HttpServerTest, RefusesHeadersThatAreTooLarge) {
   }
 }
 
+/// Lets in who says so, before any body.
+struct AdmittingHandler final : HttpHandler {
+  std::optional<HttpResponse> Admit(HttpRequest& head) override {
+    if (head.headers.contains("authorization")) {
+      head.user.name = "ann";
+      return std::nullopt;
+    }
+    return TextResponse(401, "who are you");
+  }
+  void Handle(HttpRequest request, std::unique_ptr<Responder> responder) override {
+    responder->Send(TextResponse(200, fmt::format("{} sent {} bytes, {}", request.user.name, request.body.size(),
+                                                  request.headers.contains("x-late") ? "late" : "in time")));
+  }
+};
+
+TEST(HttpServerTest, AsksWhoItIsBeforeItReadsABody) {
+  AdmittingHandler handler;
+  auto server = HttpServer::Start({}, handler).value();
+  const std::string head = "POST / HTTP/1.1\r\nHost: x\r\n";
+  RawConnection stranger(PlainClientConfig(server->port()));
+  ASSERT_TRUE(stranger.Write(head + "Content-Length: 3000000\r\n\r\n"));
+  EXPECT_TRUE(stranger.ReadAll().starts_with("HTTP/1.1 401")) << "without a byte of the body";
+  RawConnection known(PlainClientConfig(server->port()));
+  ASSERT_TRUE(known.Write(head + "Authorization: me\r\nContent-Length: 5\r\n\r\n12345" + head + "Authorization: me\r\n\r\n"));
+  EXPECT_NE(known.ReadUntil("ann sent 5 bytes, in time").find("200 OK"), std::string::npos);
+  EXPECT_NE(known.ReadUntil("ann sent 0 bytes, in time").find("200 OK"), std::string::npos);
+  // What stands behind a body is no header.
+  const std::string chunked = "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n";
+  RawConnection late(PlainClientConfig(server->port()));
+  ASSERT_TRUE(late.Write(head + chunked + "Authorization: me\r\n\r\n"));
+  EXPECT_TRUE(late.ReadAll().starts_with("HTTP/1.1 401"));
+  ASSERT_TRUE(known.Write(head + "Authorization: me\r\n" + chunked + "X-Late: 1\r\n\r\n"));
+  EXPECT_NE(known.ReadUntil("ann sent 3 bytes, in time").find("200 OK"), std::string::npos);
+}
+
+TEST(HttpServerTest, RefusesHeadersThatOthersMayReadOtherwise) {
+  LambdaHandler handler = EchoHandler();
+  auto server = HttpServer::Start({}, handler).value();
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"POST /p HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: identity\r\n", "501"},
+      {"POST /p HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n", "501"},
+      {"POST /p HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n", "501"},
+      {"POST /p HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n", "400"},
+      {"POST /p HTTP/1.0\r\nTransfer-Encoding: chunked\r\n", "400"},
+      {"GET /p HTTP/1.1\r\nHost: x\r\nHost: y\r\n", "400"},
+      {"GET /p HTTP/1.1\r\n", "400"},
+      {"GET /p\xff HTTP/1.1\r\nHost: x\r\n", "400"}};
+  for (const auto& [header, status] : cases) {
+    RawConnection connection(PlainClientConfig(server->port()));
+    ASSERT_TRUE(connection.Write(header + "\r\nGET /hidden HTTP/1.1\r\nHost: x\r\n\r\n"));
+    const std::string answer = connection.ReadAll();
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 " + status)) << header << answer;
+    EXPECT_EQ(answer.find("hidden"), std::string::npos) << header;
+  }
+}
+
+TEST(HttpServerTest, ReadsOnlySoManyBodiesAtATime) {
+  LambdaHandler handler = EchoHandler();
+  HttpServerOptions options;
+  options.bodies_bytes_max = 1 << 20;
+  auto server = HttpServer::Start(options, handler).value();
+  const std::string head = "POST /p HTTP/1.1\r\nHost: x\r\nContent-Length: 900000\r\n\r\n";
+  RawConnection first(PlainClientConfig(server->port())), second(PlainClientConfig(server->port()));
+  ASSERT_TRUE(first.Write(head + std::string(800'000, 'x')));
+  std::string refused;
+  ASSERT_TRUE(Eventually([&] {
+    RawConnection other(PlainClientConfig(server->port()));
+    other.Write(head + std::string(899'999, 'x'));
+    other.Write("y");
+    refused = other.ReadUntil("\r\n\r\n");
+    return refused.starts_with("HTTP/1.1 429");
+  }));
+  EXPECT_NE(refused.find("Retry-After: 1\r\n"), std::string::npos) << refused;
+  ASSERT_TRUE(first.Write(std::string(100'000, 'x')));
+  EXPECT_NE(first.ReadUntil("\r\n\r\n").find("200 OK"), std::string::npos);
+  ASSERT_TRUE(second.Write(head + std::string(900'000, 'x')));
+  EXPECT_NE(second.ReadUntil("\r\n\r\n").find("200 OK"), std::string::npos) << "what is answered is given back";
+}
+
 TEST(HttpServerTest, RefusesWhatIsNotHttp) {
   LambdaHandler handler = EchoHandler();
   auto server = HttpServer::Start({}, handler).value();

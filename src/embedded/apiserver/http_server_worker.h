@@ -11,6 +11,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "client/http_tls.h"
@@ -26,6 +27,27 @@ struct ServerShared {
   HttpHandler* handler = nullptr;
   std::shared_ptr<client::TlsContext> tls;  ///< null: plain
   std::atomic<int64_t> connections{0}, requests{0}, rejected{0};
+  std::atomic<size_t> body_bytes{0};  ///< see BodyBudget
+};
+
+/// What one connection has of HttpServerOptions::bodies_bytes_max.
+class BodyBudget {
+ public:
+  explicit BodyBudget(ServerShared& shared) : shared_(shared) {}
+  BodyBudget(const BodyBudget&) = delete;
+  BodyBudget& operator=(const BodyBudget&) = delete;
+  ~BodyBudget() { Set(0); }
+
+  /// False: then all of them together have more than there is.
+  bool Set(size_t bytes) {
+    const size_t before = std::exchange(bytes_, bytes);
+    const size_t all = shared_.body_bytes += bytes - before;
+    return bytes <= before || all <= shared_.options.bodies_bytes_max;
+  }
+
+ private:
+  ServerShared& shared_;
+  size_t bytes_ = 0;
 };
 
 /// One of ServerShared::connections, for as long as it lives.

@@ -66,7 +66,9 @@ class InProcessClient : public client::Client {
                                                               .resource_version_match = options.resource_version_match}));
     client::ListPage page;
     page.items.reserve(answer.items.size());
-    for (const Stored& stored : answer.items) page.items.push_back(DecodeObject(*call.served, stored));
+    for (const Stored& stored : answer.items) {
+      if (auto object = DecodeObject(*call.served, stored)) page.items.push_back(*std::move(object));
+    }
     page.resource_version = std::to_string(answer.revision);
     page.continue_token = answer.continue_token;
     page.remaining = answer.remaining.value_or(0);
@@ -157,7 +159,9 @@ class InProcessClient : public client::Client {
     out.type = type == EventType::kAdded      ? client::WatchEvent::Type::kAdded
                : type == EventType::kModified ? client::WatchEvent::Type::kModified
                                               : client::WatchEvent::Type::kDeleted;
-    out.object = DecodeObject(served, left ? event->Left() : event->object());
+    auto object = DecodeObject(served, left ? event->Left() : event->object());
+    if (!object) return;
+    out.object = *std::move(object);
     handler(std::move(out));
   }
 

@@ -1,5 +1,7 @@
 #include "embedded/apiserver/modification.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include "embedded/apiserver/errors.h"
 #include "kube/strategic_merge.h"
 
@@ -20,6 +22,14 @@ Status CheckPreconditions(const Call& call, std::string_view uid, std::string_vi
   return check("ResourceVersion", resource_version, std::to_string(current.revision));
 }
 
+Status CheckDepth(const Call& call, const Json& object) {
+  if (base::DepthOf(object) <= base::kJsonDepthMax) return {};
+  return Fail(InvalidError(call.served->resource, call.name,
+                           {{.reason = "FieldValueInvalid",
+                             .message = fmt::format("nested deeper than {} levels", base::kJsonDepthMax),
+                             .field = ""}}));
+}
+
 bool DeletionIsComplete(const Served& served, const Json& object, const Json& old) {
   if (base::Find(old, {"metadata", "deletionTimestamp"}) == nullptr) return false;
   if (!base::FindArray(object, {"metadata", "finalizers"}).empty()) return false;
@@ -32,6 +42,7 @@ Status PatchObject(const kube::Resource& resource, const std::string& name, cons
   switch (patch.type) {
     case client::PatchType::kJson: {
       auto applied = base::ApplyJsonPatch(object, patch.value);
+      if (!applied && applied.error().code() == Code::kTooLarge) return applied;
       if (!applied) {
         return Fail(base::Error(Code::kInvalid,
                                 "the server rejected our request due to an error in our request: " + applied.error().message(),

@@ -18,6 +18,8 @@ struct Api::Modification {
 
 /// kConflict unless the object has the uid and the resourceVersion; empty ones do not matter.
 Status CheckPreconditions(const Call& call, std::string_view uid, std::string_view resource_version, const Stored& current);
+/// kInvalid when the object is nested deeper than what can be read again, as a patch may make it.
+Status CheckDepth(const Call& call, const Json& object);
 /// Whether an object that was marked for deletion has nothing left to wait for, so that writing it means removing it.
 bool DeletionIsComplete(const Served& served, const Json& object, const Json& old);
 /// Carries out a JSON, merge or strategic merge patch.

@@ -81,6 +81,7 @@ std::optional<std::string> Unescape(std::string_view text, bool plus_is_space) {
     if (letter == '\0') return std::nullopt;
     plain += letter;
   }
+  if (!base::IsUtf8(plain)) return std::nullopt;
   return plain;
 }
 

@@ -1,5 +1,8 @@
 #include "embedded/apiserver/stored.h"
 
+#include <atomic>
+
+#include "base/log.h"
 #include "embedded/apiserver/raw_json.h"
 
 namespace evenkeel::embedded::apiserver {
@@ -31,9 +34,12 @@ void Rename(base::JsonObject& object, std::string_view from, std::string_view to
   object[to] = std::move(value);
 }
 
+std::atomic<int64_t> unreadable_objects = 0;
+
+// Of bytes that are no object what can be said of any: its kind and its version.
 void AppendHead(std::string& out, std::string_view head, const Stored& stored, std::string_view bytes) {
   const size_t metadata = bytes.find(kMetadata);
-  EVENKEEL_CHECK(metadata != bytes.npos);
+  if (metadata == bytes.npos) return AppendHead(out, head, stored, "\"metadata\":{}}");
   const size_t after = metadata + kMetadata.size();
   out += head;
   out += kMetadata;
@@ -96,8 +102,10 @@ std::string EncodeStored(const base::Json& object, const Served& served) {
 
 void AppendObject(std::string& out, const Served& served, const Stored& stored) {
   if (IsConvertedEvent(served)) {
-    out += base::ToText(DecodeObject(served, stored));
-    return;
+    if (const auto object = DecodeObject(served, stored)) {
+      out += base::ToText(*object);
+      return;
+    }
   }
   AppendHead(out, served.head, stored, *stored.bytes);
 }
@@ -109,14 +117,23 @@ std::string ObjectText(const Served& served, const Stored& stored) {
   return text;
 }
 
-base::Json DecodeObject(const Served& served, const Stored& stored) {
+int64_t UnreadableObjects() { return unreadable_objects; }
+
+base::Result<base::Json> DecodeObject(const Served& served, const Stored& stored) {
   std::string text;
   text.reserve(stored.bytes->size() + 64);
   AppendHead(text, served.head, stored, *stored.bytes);
   auto parsed = base::ParseJson(text, "stored object");
-  EVENKEEL_CHECK(parsed && parsed->is_object());
+  if (!parsed || !parsed->is_object() || stored.bytes->find(kMetadata) == std::string::npos) {
+    ++unreadable_objects;
+    base::Error error(base::Code::kInternal, fmt::format("{} \"{}\" in the store cannot be read, and can only be deleted: {}",
+                                                         served.resource.QualifiedPlural(), StoredMetaText(stored, "name"),
+                                                         parsed ? "it has no metadata" : parsed.error().message()));
+    base::log::Error("an object in the store cannot be read", {{"error", error}});
+    return base::Fail(std::move(error));
+  }
   if (IsConvertedEvent(served)) EventFromCore(*parsed);
-  return *std::move(parsed);
+  return parsed;
 }
 
 std::string StoredMetaText(const Stored& stored, std::string_view field) {

@@ -21,8 +21,11 @@ std::string EncodeStored(const base::Json& object, const Served& served);
 /// Appends the object's JSON in the served version with its resourceVersion. A copy of bytes, except for events.k8s.io.
 void AppendObject(std::string& out, const Served& served, const Stored& stored);
 std::string ObjectText(const Served& served, const Stored& stored);
-/// The same, parsed. Stored bytes are our own: what cannot be parsed ends the process.
-base::Json DecodeObject(const Served& served, const Stored& stored);
+/// The same, parsed. kInternal, logged and counted, when the bytes are no object: what lies on disk may be damaged, or be by a
+/// program that allowed more.
+base::Result<base::Json> DecodeObject(const Served& served, const Stored& stored);
+/// How often that has happened in this process.
+int64_t UnreadableObjects();
 /// One string below metadata of the stored bytes, "" when absent; without parsing the rest.
 std::string StoredMetaText(const Stored& stored, std::string_view field);
 

@@ -116,7 +116,9 @@ std::string TableText(const Served& served, const std::vector<Stored>& items, Js
                      ",\"rows\":[";
   bool first = true;
   for (const Stored& stored : items) {
-    Json object = DecodeObject(served, stored);
+    auto decoded = DecodeObject(served, stored);
+    if (!decoded) continue;
+    Json& object = *decoded;
     // The printers know events by core/v1's names.
     if (served.resource.plural == "events" && served.resource.group == "events.k8s.io") EventToCore(object);
     if (!first) text += ',';
