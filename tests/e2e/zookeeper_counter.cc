@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 
 volatile sig_atomic_t stopped = 0;
 
-constexpr auto kPause = 10ms;
+constexpr auto kPause = 25ms;
 constexpr int kSessionMilliseconds = 4000;
 
 class Counter {

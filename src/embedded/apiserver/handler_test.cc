@@ -131,6 +131,53 @@ TEST_F(HandlerTest, WalksTheCycleThatKubectlWalks) {
   EXPECT_EQ(base::FindString(gone.json(), {"details", "name"}), "web");
 }
 
+TEST_F(HandlerTest, WatchesInTheFormOfOldClients) {
+  CreatePod("a");
+  CreatePod("b");
+  for (const auto& [path, events] : std::vector<std::pair<std::string, size_t>>{{"/api/v1/watch/pods", 2},
+                                                                                {"/api/v1/watch/namespaces/default/pods", 2},
+                                                                                {"/api/v1/watch/namespaces/default/pods/a", 1},
+                                                                                {"/api/v1/watch/namespaces/other/pods", 0},
+                                                                                {"/api/v1/watch/namespaces/default", 1},
+                                                                                {"/apis/apps/v1/watch/deployments", 0}}) {
+    const TestReply reply = Send("GET", path + "?timeoutSeconds=10000000000");
+    ASSERT_NE(reply.stream, nullptr) << path;
+    EXPECT_EQ(reply.stream->TakeEvents().size(), events) << path;
+    EXPECT_FALSE(reply.stream->closed) << path;
+    reply.stream->Close();
+  }
+  EXPECT_EQ(Send("DELETE", "/api/v1/watch/namespaces/default/pods/a").status, 405);
+  EXPECT_EQ(Send("GET", "/api/v1/namespaces/default/pods/a").status, 200);
+}
+
+TEST_F(HandlerTest, SaysWhatItChecksWhenItIsAskedHowItIs) {
+  EXPECT_EQ(Send("GET", "/readyz").body, "ok");
+  EXPECT_EQ(Send("GET", "/readyz?verbose").body, "[+]ping ok\n[+]store ok\nreadyz check passed\n");
+  EXPECT_EQ(Send("GET", "/readyz?verbose&exclude=store").body, "[+]ping ok\nreadyz check passed\n");
+  EXPECT_EQ(Send("GET", "/livez?verbose=1").body, "[+]ping ok\nlivez check passed\n");
+  EXPECT_EQ(Send("GET", "/readyz/store?verbose").body, "[+]store ok\nreadyz check passed\n");
+  EXPECT_EQ(Send("GET", "/healthz/ping").body, "ok");
+  for (const char* path : {"/readyz/nope", "/livez/store", "/readyz/store/x"}) EXPECT_EQ(Send("GET", path).status, 404) << path;
+}
+
+TEST_F(HandlerTest, SaysThatNobodyReachesIntoContainers) {
+  CreatePod("p");
+  const std::string pod = "/api/v1/namespaces/default/pods/p/";
+  for (const auto& [method, path] :
+       std::vector<std::pair<std::string, std::string>>{{"POST", pod + "exec"},
+                                                        {"GET", pod + "exec?command=sh"},
+                                                        {"POST", pod + "attach"},
+                                                        {"POST", pod + "portforward"},
+                                                        {"GET", pod + "proxy/x/y"},
+                                                        {"PATCH", pod + "ephemeralcontainers"},
+                                                        {"GET", "/api/v1/nodes/n/proxy/metrics"},
+                                                        {"GET", "/api/v1/namespaces/default/services/s:http/proxy"}}) {
+    const TestReply reply = Send(method, path);
+    EXPECT_EQ(reply.status, 405) << path;
+    EXPECT_NE(reply.message().find("is not offered by this API server"), std::string::npos) << reply.message();
+  }
+}
+
 TEST_F(HandlerTest, DeleteOptionsThatAreNotUnderstoodDeleteNothing) {
   CreatePod("p");
   const std::string pod = "/api/v1/namespaces/default/pods/p";

@@ -1,5 +1,6 @@
 // Paths that are not resources: health, version, metrics, discovery, OpenAPI.
 #include "base/hash.h"
+#include "base/log.h"
 #include "embedded/apiserver/http_handler_impl.h"
 #include "kube/openapi.h"
 
@@ -104,7 +105,7 @@ bool ApiHandler::Impl::RouteDocument(const ExchangePointer& exchange, const std:
     return true;
   }
   if (parts[0] == "healthz" || parts[0] == "livez" || parts[0] == "readyz") {
-    exchange->SendText(200, "text/plain; charset=utf-8", "ok");
+    RouteHealth(exchange, parts);
     return true;
   }
   if (parts[0] == "version" && parts.size() == 1) {
@@ -120,6 +121,30 @@ bool ApiHandler::Impl::RouteDocument(const ExchangePointer& exchange, const std:
     return true;
   }
   return false;
+}
+
+void ApiHandler::Impl::RouteHealth(const ExchangePointer& exchange, const std::vector<std::string>& parts) {
+  const std::string check = parts.size() > 1 ? parts[1] : "";
+  // What a restart mends is all that concerns liveness.
+  const bool asks_store = parts[0] != "livez" && (check.empty() || check == "store");
+  if (parts.size() > 2 || !(check.empty() || check == "ping" || asks_store)) return exchange->SendError(NoSuchResourceError());
+  if (!asks_store || exchange->query.Get("exclude") == "store") return SendHealth(exchange, parts[0], check, std::nullopt);
+  const auto answer = [self = shared_from_this(), exchange, what = parts[0], check] {
+    self->SendHealth(exchange, what, check, self->api.store().Health());
+  };
+  api.store().reads_block() ? api.Run(answer) : answer();
+}
+
+void ApiHandler::Impl::SendHealth(const ExchangePointer& exchange, const std::string& what, const std::string& check,
+                                  const std::optional<base::Status>& store) {
+  const bool good = !store || store->has_value();
+  if (!good) base::log::Warn("not ready", {{"server", api.options().name}, {"error", store->error()}});
+  const char* type = "text/plain; charset=utf-8";
+  if (good && !exchange->query.Has("verbose")) return exchange->SendText(200, type, "ok");
+  std::string text = check == "store" ? "" : "[+]ping ok\n";
+  if (store) text += good ? "[+]store ok\n" : "[-]store failed: " + store->error().message() + "\n";
+  text += what + " check " + (good ? "passed" : "failed") + "\n";
+  exchange->SendText(good ? 200 : 500, type, text);
 }
 
 void ApiHandler::Impl::SendDiscovery(const ExchangePointer& exchange, const std::vector<std::string>& parts) {

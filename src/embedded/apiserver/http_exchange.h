@@ -23,6 +23,7 @@ struct Exchange {
   std::string verb;      ///< for metrics: GET, LIST, WATCH, POST ...
   std::string resource;  ///< for metrics: pods, deployments ..., "" for other paths
   Query query;
+  bool watch = false;  ///< asked for by the query or by the path
   Wanted wanted;
   std::vector<std::string> warnings;
 

@@ -74,6 +74,12 @@ std::shared_ptr<const CallOrigin> OriginOf(const Exchange& exchange) {
   return origin;
 }
 
+/// Of pods, nodes and services, what reaches into a container.
+bool IsNotOffered(std::string_view subresource) {
+  return subresource == "exec" || subresource == "attach" || subresource == "portforward" || subresource == "proxy" ||
+         subresource == "ephemeralcontainers";
+}
+
 bool Serves(const Served& served, std::string_view subresource) {
   if (subresource.empty()) return true;
   if (subresource == "scale") return !served.spec_replicas.empty();
@@ -121,6 +127,12 @@ void ApiHandler::Impl::Route(const ExchangePointer& exchange) {
   if (!parts) return exchange->SendError({Code::kBadRequest, "the path has a broken escape"});
   if (RouteDocument(exchange, *parts) || RouteReview(exchange, *parts)) return;
   const auto path = ParseResourcePath(*parts);
+  if (path && !path->name.empty() && IsNotOffered(path->subresource)) {
+    return exchange->SendError(
+        {Code::kMethodNotAllowed, path->plural + "/" + path->subresource +
+                                      " is not offered by this API server: containers are simulated, or are "
+                                      "processes of its machine"});
+  }
   if (!path || !path->rest.empty()) return exchange->SendError(NoSuchResourceError());
   RouteResource(exchange, *path);
 }
@@ -159,6 +171,8 @@ void ApiHandler::Impl::RouteResource(const ExchangePointer& exchange, const Reso
   const kube::Resource& resource = call.served->resource;
   if (!resource.namespaced && !path.ns.empty()) return exchange->SendError(NoSuchResourceError());
   exchange->resource = resource.plural;
+  exchange->watch = path.watch || exchange->query.Flag("watch");
+  if (path.watch && request.method != "GET") return exchange->SendError(MethodNotAllowedError());
   call.ns = path.ns;
   call.name = path.name;
   call.subresource = path.subresource;

@@ -8,6 +8,8 @@ using base::Code;
 
 // Lists leave in pieces of about this size, so that no single buffer has to hold all of a large one.
 constexpr size_t kChunkBytes = 1u << 20;
+// A day: nobody waits longer, and ten thousand million of them are more nanoseconds than a duration has.
+constexpr int64_t kWatchSecondsMax = 86'400;
 
 base::JsonObject ListMetadata(const ListAnswer& answer) {
   base::JsonObject metadata{{"resourceVersion", std::to_string(answer.revision)}};
@@ -113,7 +115,7 @@ base::Result<TableRequest> TableRequestOf(const Exchange& exchange) {
 }
 
 void ApiHandler::Impl::Read(const ExchangePointer& exchange, const Call& call) {
-  const bool watch = exchange->query.Flag("watch");
+  const bool watch = exchange->watch;
   if (!call.name.empty() && call.subresource == "log") return GetLog(exchange, call);
   if (!call.name.empty() &&
       (call.subresource == "eviction" || call.subresource == "binding" || call.subresource == "finalize")) {
@@ -178,7 +180,8 @@ void ApiHandler::Impl::Watch(const ExchangePointer& exchange, const Call& call) 
                    .continue_token = query.Get("continue")};
   if (!call.name.empty()) watch.field_selector += (watch.field_selector.empty() ? "" : ",") + ("metadata.name=" + call.name);
   const bool named = seconds->has_value() && **seconds > 0;
-  const base::Duration timeout = named ? base::Duration(std::chrono::seconds(**seconds)) : options.watch_timeout;
+  const base::Duration timeout =
+      named ? base::Duration(std::chrono::seconds(std::min(**seconds, kWatchSecondsMax))) : options.watch_timeout;
   watches->Start(exchange, call, watch, {exchange->wanted.form, *table}, query.Flag("allowWatchBookmarks"), timeout);
 }
 

@@ -150,6 +150,10 @@ std::optional<ResourcePath> ParseResourcePath(const std::vector<std::string>& pa
   } else {
     return std::nullopt;
   }
+  if (parts.size() > at + 1 && parts[at] == "watch") {
+    path.watch = true;
+    ++at;
+  }
   // namespaces/NAME/status is about the namespace itself.
   const bool below = parts.size() - at >= 3 && parts[at] == "namespaces" &&
                      !(path.group.empty() && (parts[at + 2] == "status" || parts[at + 2] == "finalize"));

@@ -36,6 +36,8 @@ class Query {
 struct ResourcePath {
   std::string group, version, ns, plural, name, subresource;
   std::string rest;  ///< what follows the subresource
+  bool watch =
+      false;  ///< in the form from before ?watch=1, "/api/v1/watch/pods", which older clients of Ruby and JavaScript use
 };
 /// The unescaped parts of a path; nullopt for broken escapes. Empty parts are left out.
 std::optional<std::vector<std::string>> PathParts(std::string_view path);

@@ -13,12 +13,12 @@ using base::JsonObject;
 constexpr char kKubeconfigSecret[] = "evenkeel-kubeconfig";
 constexpr int kMetricsPort = 8082;
 
-JsonObject Probe(const char* path) {
+JsonObject Probe(const char* path, int delay, int period, int timeout, int failures) {
   return {{"httpGet", JsonObject{{"path", path}, {"port", kMetricsPort}}},
-          {"initialDelaySeconds", 1},
-          {"periodSeconds", 2},
-          {"timeoutSeconds", 1},
-          {"failureThreshold", 3}};
+          {"initialDelaySeconds", delay},
+          {"periodSeconds", period},
+          {"timeoutSeconds", timeout},
+          {"failureThreshold", failures}};
 }
 
 JsonObject FieldVariable(const char* name, const char* path) {
@@ -67,16 +67,18 @@ Json ControllerDeployment(int replicas, const std::string& sharding_method, cons
     environment.push_back(variable("ARGOCD_CONTROLLER_SHARDING_ALGORITHM", sharding_method));
   }
   const JsonObject labels{{"app.kubernetes.io/name", kControllerName}, {"app.kubernetes.io/part-of", "evenkeel"}};
-  const JsonObject container{{"name", "controller"},
-                             {"image", "evenkeel"},
-                             {"command", JsonArray{"evenkeel", "run"}},
-                             {"args", arguments},
-                             {"env", environment},
-                             {"ports", JsonArray{JsonObject{{"name", "metrics"}, {"containerPort", kMetricsPort}}}},
-                             {"resources", JsonObject{{"requests", JsonObject{{"cpu", "100m"}, {"memory", "64Mi"}}}}},
-                             {"readinessProbe", Probe("/healthz")},
-                             {"livenessProbe", Probe("/livez")},
-                             {"volumeMounts", JsonArray{JsonObject{{"name", "kubeconfig"}, {"mountPath", "/etc/evenkeel"}}}}};
+  const JsonObject container{
+      {"name", "controller"},
+      {"image", "evenkeel"},
+      {"command", JsonArray{"evenkeel", "run"}},
+      {"args", arguments},
+      {"env", environment},
+      {"ports", JsonArray{JsonObject{{"name", "metrics"}, {"containerPort", kMetricsPort}}}},
+      {"resources", JsonObject{{"requests", JsonObject{{"cpu", "100m"}, {"memory", "64Mi"}}}}},
+      {"readinessProbe", Probe("/healthz", 1, 2, 1, 3)},
+      // As lenient as the manifests (deploy/): a laptop that was paused is no reason to start anything again.
+      {"livenessProbe", Probe("/livez", 10, 10, 5, 6)},
+      {"volumeMounts", JsonArray{JsonObject{{"name", "kubeconfig"}, {"mountPath", "/etc/evenkeel"}}}}};
   const JsonObject pod{
       {"terminationGracePeriodSeconds", 20},
       {"containers", JsonArray{container}},

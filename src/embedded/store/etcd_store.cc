@@ -103,6 +103,10 @@ class EtcdStore : public Store {
   }
   base::Status Compact(Revision revision) override;
   Revision compacted_revision() override;
+  base::Status Health() override {
+    EVENKEEL_TRY(AskRevision());
+    return {};
+  }
   bool reads_block() const override { return true; }
 
  private:

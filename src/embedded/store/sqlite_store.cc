@@ -63,6 +63,11 @@ class SqliteStoreBody : public SqliteStore {
     std::shared_lock lock(index_mutex_);
     return index_.compacted_revision();
   }
+  base::Status Health() override {
+    std::lock_guard lock(queue_mutex_);
+    if (!broken_.empty()) return Fail(Code::kUnavailable, broken_);
+    return {};
+  }
   bool reads_block() const override { return false; }
   SqliteStats stats() const override {
     std::lock_guard lock(queue_mutex_);

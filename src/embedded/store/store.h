@@ -120,6 +120,9 @@ class Store {
   virtual base::Status Compact(Revision revision) = 0;
   /// The latest revision given to Compact, or reached by the store's own limits of history. etcd: O(log revision) requests.
   virtual Revision compacted_revision() = 0;
+  /// Whether writes are taken; kUnavailable says why not, and what to do. etcd: asks it, and blocks until it answers or the
+  /// time for a request is over.
+  virtual base::Status Health() { return {}; }
   /// Whether Get and List may wait for disk or network (then call them where blocking is fine).
   virtual bool reads_block() const = 0;
 };

@@ -116,7 +116,7 @@ Json ClientServiceObject(const MemberSpec& spec) {
 
 /// Where pods are local processes, their files are below a directory; a shell knows it, Kubernetes would not expand it.
 JsonArray CallScript(const char* verb) {
-  return {"bash", "-c", fmt::format("exec bash \"${{EVENKEEL_POD_ROOT:-}}{}/server.sh\" {}", kConfigPath, verb)};
+  return {"sh", "-c", fmt::format("exec bash \"${{EVENKEEL_POD_ROOT:-}}{}/server.sh\" {}", kConfigPath, verb)};
 }
 
 JsonObject ExecProbe(const char* verb, int64_t initial_delay, int64_t period, int64_t failures) {

@@ -15,7 +15,11 @@ data="$root$data_path"
 ordinal=${POD_NAME##*-}
 id=$((offset + ordinal - first + 1))
 
-line=$(sed -n "s/^server\.$id=.*;//p" "$given/zoo.cfg.dynamic")
+# A probe runs every other second of a server's life, so up to its answer it starts nothing else.
+line=
+while read -r text || [ -n "$text" ]; do
+  case $text in "server.$id="*\;*) line=${text##*;} ;; esac
+done < "$given/zoo.cfg.dynamic"
 port=${line##*:}
 host=${line%"$port"}
 host=${host%:}
@@ -25,7 +29,10 @@ case $host in ''|0.0.0.0|'[::]') host=127.0.0.1 bound= ;; esac
 ask() {
   exec 3<>"/dev/tcp/$host/$port" || exit 1
   printf '%s' "$1" >&3
-  grep -q "$2" <&3
+  while read -r text <&3 || [ -n "$text" ]; do
+    case $text in "$2"*) exit 0 ;; esac
+  done
+  exit 1
 }
 
 # ZooKeeper wants a key and its certificates in one file, and reads no other kind of key.
@@ -41,8 +48,8 @@ secure() {
 }
 
 case ${1:-} in
-  ready) ask srvr '^Mode: ' ;;
-  alive) ask ruok '^imok' ;;
+  ready) ask srvr 'Mode: ' ;;
+  alive) ask ruok imok ;;
   start)
     conf="$data/conf"
     mkdir -p "$conf"
