@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <thread>
 
+#include "base/descriptors.h"
 #include "cli/command_tree.h"
 
 int main(int argc, char** argv) {
   // By default up to eight arenas per core, each of which grows to what its threads have needed at their busiest moment; most
   // threads here wait for networks.
   mallopt(M_ARENA_MAX, static_cast<int>(std::max(2u, std::thread::hardware_concurrency())));
+  // A connection to each member and one of each client are more than a thousand in a large fleet.
+  evenkeel::base::RaiseDescriptorLimit();
   return evenkeel::cli::CommandTree(EVENKEEL_VERSION).Run(argc, argv);
 }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <future>
 
+#include "base/descriptors.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/yaml.h"
@@ -74,7 +75,11 @@ class HealthHandler final : public apiserver::HttpHandler {
       body = metrics_.Render();
       response.content_type = "text/plain; version=0.0.4; charset=utf-8";
     } else if (request.path == "/healthz" || request.path == "/readyz") {
-      if (auto health = distributor_.Health(); !health) {
+      auto health = distributor_.Health();
+      if (health && base::DescriptorsAreShort(base::SystemClock().Monotonic())) {
+        health = base::Fail(base::Code::kUnavailable, "no descriptor was left for a connection: raise the limit of open files");
+      }
+      if (!health) {
         base::log::Error("Error serving health check request", {{"component", "healthcheck"}, {"error", health.error()}});
         response.status = 503;
         body = health.error().message() + "\n";

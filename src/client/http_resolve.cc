@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/descriptors.h"
+
 namespace evenkeel::client {
 namespace {
 
@@ -76,7 +78,10 @@ base::Result<Lookup> LookUpUntil(const std::string& host, const std::string& por
 
 base::Result<UniqueFd> ConnectTo(const SocketAddress& address, base::Instant deadline) {
   UniqueFd fd(socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (fd.get() < 0) return Fail(Code::kUnavailable, std::strerror(errno));
+  if (fd.get() < 0) {
+    if (errno == EMFILE || errno == ENFILE) base::NoteNoDescriptorLeft(base::SystemClock().Monotonic());
+    return Fail(Code::kUnavailable, std::strerror(errno));
+  }
   const int on = 1;
   setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   setsockopt(fd.get(), SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);

@@ -164,6 +164,7 @@ std::optional<HttpResponse> AuthenticatingHandler::Admit(HttpRequest& head) {
   base::Result<std::optional<UserInfo>> user = authenticator_.Authenticate(head);
   if (user && user->has_value()) {
     head.user = **std::move(user);
+    head.authenticated = true;
   } else if (user && IsOpenPath(head.path)) {
     head.user = {"system:anonymous", {"system:unauthenticated"}};
   } else {

@@ -26,7 +26,8 @@ struct HttpRequest {
   std::string body;
   std::string client_certificate_subject;  ///< "CN=...,O=..." of a verified client certificate, else ""
   UserInfo user;
-  std::string remote;  ///< "127.0.0.1:41234", for logs
+  bool authenticated = false;  ///< whoever that is has shown who they are
+  std::string remote;          ///< "127.0.0.1:41234", for logs
 };
 
 /// Text shared with a cache or with other connections, sent without being copied.

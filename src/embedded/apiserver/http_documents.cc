@@ -1,4 +1,5 @@
 // Paths that are not resources: health, version, metrics, discovery, OpenAPI.
+#include "base/descriptors.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "embedded/apiserver/http_handler_impl.h"
@@ -124,27 +125,43 @@ bool ApiHandler::Impl::RouteDocument(const ExchangePointer& exchange, const std:
 }
 
 void ApiHandler::Impl::RouteHealth(const ExchangePointer& exchange, const std::vector<std::string>& parts) {
-  const std::string check = parts.size() > 1 ? parts[1] : "";
   // What a restart mends is all that concerns liveness.
-  const bool asks_store = parts[0] != "livez" && (check.empty() || check == "store");
-  if (parts.size() > 2 || !(check.empty() || check == "ping" || asks_store)) return exchange->SendError(NoSuchResourceError());
-  if (!asks_store || exchange->query.Get("exclude") == "store") return SendHealth(exchange, parts[0], check, std::nullopt);
-  const auto answer = [self = shared_from_this(), exchange, what = parts[0], check] {
-    self->SendHealth(exchange, what, check, self->api.store().Health());
+  std::vector<std::string> checks{"ping"};
+  if (parts[0] != "livez") checks.insert(checks.end(), {"descriptors", "store"});
+  if (parts.size() > 2 || (parts.size() == 2 && std::ranges::find(checks, parts[1]) == checks.end())) {
+    return exchange->SendError(NoSuchResourceError());
+  }
+  if (parts.size() == 2) checks = {parts[1]};
+  std::erase(checks, exchange->query.Get("exclude"));
+  const auto answer = [self = shared_from_this(), exchange, what = parts[0], checks] {
+    self->SendHealth(exchange, what, checks);
   };
-  api.store().reads_block() ? api.Run(answer) : answer();
+  const bool blocks = api.store().reads_block() && std::ranges::find(checks, "store") != checks.end();
+  blocks ? api.Run(answer) : answer();
 }
 
-void ApiHandler::Impl::SendHealth(const ExchangePointer& exchange, const std::string& what, const std::string& check,
-                                  const std::optional<base::Status>& store) {
-  const bool good = !store || store->has_value();
-  if (!good) base::log::Warn("not ready", {{"server", api.options().name}, {"error", store->error()}});
+base::Status ApiHandler::Impl::Check(const std::string& check) {
+  if (check == "store") return api.store().Health();
+  if (check == "descriptors" && base::DescriptorsAreShort(base::SystemClock().Monotonic())) {
+    return base::Fail(Code::kUnavailable, "none was left for a connection: raise the limit of open files");
+  }
+  return {};
+}
+
+void ApiHandler::Impl::SendHealth(const ExchangePointer& exchange, const std::string& what,
+                                  const std::vector<std::string>& checks) {
+  std::string text;
+  bool good = true;
+  for (const std::string& check : checks) {
+    const base::Status status = Check(check);
+    text += status ? "[+]" + check + " ok\n" : "[-]" + check + " failed: " + status.error().message() + "\n";
+    if (status) continue;
+    good = false;
+    base::log::Warn("not ready", {{"server", api.options().name}, {"check", check}, {"error", status.error()}});
+  }
   const char* type = "text/plain; charset=utf-8";
   if (good && !exchange->query.Has("verbose")) return exchange->SendText(200, type, "ok");
-  std::string text = check == "store" ? "" : "[+]ping ok\n";
-  if (store) text += good ? "[+]store ok\n" : "[-]store failed: " + store->error().message() + "\n";
-  text += what + " check " + (good ? "passed" : "failed") + "\n";
-  exchange->SendText(good ? 200 : 500, type, text);
+  exchange->SendText(good ? 200 : 500, type, text + what + " check " + (good ? "passed" : "failed") + "\n");
 }
 
 void ApiHandler::Impl::SendDiscovery(const ExchangePointer& exchange, const std::vector<std::string>& parts) {

@@ -36,9 +36,8 @@ struct ApiHandler::Impl : std::enable_shared_from_this<ApiHandler::Impl> {
   /// Reviews are answered and not stored: what may I do, who am I.
   bool RouteReview(const ExchangePointer& exchange, const std::vector<std::string>& parts);
   void RouteHealth(const ExchangePointer& exchange, const std::vector<std::string>& parts);
-  /// `store`: whether it takes writes; nullopt: not asked.
-  void SendHealth(const ExchangePointer& exchange, const std::string& what, const std::string& check,
-                  const std::optional<base::Status>& store);
+  base::Status Check(const std::string& check);
+  void SendHealth(const ExchangePointer& exchange, const std::string& what, const std::vector<std::string>& checks);
   bool RouteDocument(const ExchangePointer& exchange, const std::vector<std::string>& parts);
   void SendOpenApi(const ExchangePointer& exchange, const std::vector<std::string>& parts);
   void SendDiscovery(const ExchangePointer& exchange, const std::vector<std::string>& parts);

@@ -9,8 +9,10 @@
 #include <boost/asio/post.hpp>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <thread>
 
+#include "base/descriptors.h"
 #include "base/log.h"
 #include "embedded/apiserver/http_server_connection.h"
 #include "embedded/apiserver/http_server_worker.h"
@@ -100,14 +102,41 @@ class Acceptor : public std::enable_shared_from_this<Acceptor> {
 
   void Place(client::UniqueFd fd, std::string remote) {
     if (shared_->connections.load() >= shared_->options.connections_max) {
-      ++shared_->rejected;
-      if (shared_->tls == nullptr) {
-        constexpr std::string_view kFull =
-            "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\nConnection: close\r\n\r\n";
-        send(fd.get(), kFull.data(), kFull.size(), MSG_NOSIGNAL);
-      }
-      return;
+      return MakeRoom(0, std::nullopt, std::move(fd), std::move(remote));
     }
+    Hand(*workers_[next_++ % workers_.size()], std::move(fd), std::move(remote));
+  }
+
+  /// Asks one thread after the other since when its quietest stranger's connection has been so, and closes the quietest of all.
+  void MakeRoom(size_t index, std::optional<std::pair<base::Instant, size_t>> quietest, client::UniqueFd fd,
+                std::string remote) {
+    if (workers_.empty()) return;
+    if (index == workers_.size() && !quietest) return Reject(fd);
+    if (index == workers_.size()) {
+      ServerWorker& worker = *workers_[quietest->second];
+      worker.Post([&worker] { worker.CloseQuietestStranger(); });
+      return Hand(worker, std::move(fd), std::move(remote));
+    }
+    ServerWorker* worker = workers_[index].get();
+    worker->Post([self = shared_from_this(), worker, first = workers_[0], index, quietest, fd = std::move(fd),
+                  remote = std::move(remote)]() mutable {
+      const auto since = worker->QuietestStranger();
+      if (since && (!quietest || *since < quietest->first)) quietest = std::pair(*since, index);
+      first->Post([self = std::move(self), index, quietest, fd = std::move(fd), remote = std::move(remote)]() mutable {
+        self->MakeRoom(index + 1, quietest, std::move(fd), std::move(remote));
+      });
+    });
+  }
+
+  void Reject(const client::UniqueFd& fd) {
+    ++shared_->rejected;
+    if (shared_->tls != nullptr) return;
+    constexpr std::string_view kFull =
+        "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\nConnection: close\r\n\r\n";
+    send(fd.get(), kFull.data(), kFull.size(), MSG_NOSIGNAL);
+  }
+
+  void Hand(ServerWorker& worker, client::UniqueFd fd, std::string remote) {
     const int on = 1;
     setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     // A watch may be silent for minutes; only these probes tell that its client's machine is gone.
@@ -116,15 +145,18 @@ class Acceptor : public std::enable_shared_from_this<Acceptor> {
     setsockopt(fd.get(), IPPROTO_TCP, TCP_KEEPIDLE, &idle_seconds, sizeof idle_seconds);
     setsockopt(fd.get(), IPPROTO_TCP, TCP_KEEPINTVL, &interval_seconds, sizeof interval_seconds);
     setsockopt(fd.get(), IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
-    ServerWorker* worker = workers_[next_++ % workers_.size()].get();
     // Counted here, so that a burst cannot pass the limit before the workers come to see it.
-    worker->Post([worker, fd = std::move(fd), remote = std::move(remote), count = ConnectionCount(shared_)]() mutable {
-      worker->Adopt(std::move(fd), std::move(remote), std::move(count));
+    worker.Post([&worker, fd = std::move(fd), remote = std::move(remote), count = ConnectionCount(shared_)]() mutable {
+      worker.Adopt(std::move(fd), std::move(remote), std::move(count));
     });
   }
 
   void BackOff(int error) {
     base::log::Warn("cannot accept connections, will try again", {{"error", std::strerror(error)}});
+    if (error == EMFILE || error == ENFILE) {
+      base::NoteNoDescriptorLeft(base::SystemClock().Monotonic());
+      for (const auto& worker : workers_) worker->Post([worker = worker.get()] { worker->CloseQuietestStranger(); });
+    }
     retry_.expires_after(std::chrono::milliseconds(100));
     retry_.async_wait([self = shared_from_this()](const boost::system::error_code& cancelled) {
       if (!cancelled) self->Wait();
@@ -228,6 +260,23 @@ void ServerWorker::Adopt(client::UniqueFd fd, std::string remote, ConnectionCoun
   auto connection = std::make_shared<ServerConnection>(shared_from_this(), std::move(fd), std::move(remote), std::move(count));
   connections_.insert(connection);
   connection->Start();
+}
+
+std::shared_ptr<ServerConnection> ServerWorker::FindQuietestStranger() const {
+  std::shared_ptr<ServerConnection> quietest;
+  for (const auto& connection : connections_) {
+    if (connection->is_strangers() && (quietest == nullptr || connection->active() < quietest->active())) quietest = connection;
+  }
+  return quietest;
+}
+
+std::optional<base::Instant> ServerWorker::QuietestStranger() const {
+  const auto quietest = FindQuietestStranger();
+  return quietest == nullptr ? std::nullopt : std::optional(quietest->active());
+}
+
+void ServerWorker::CloseQuietestStranger() {
+  if (const auto quietest = FindQuietestStranger()) quietest->Close();
 }
 
 void ServerWorker::Forget(const std::shared_ptr<ServerConnection>& connection) { connections_.erase(connection); }

@@ -21,6 +21,8 @@ struct HttpServerOptions {
   size_t body_bytes_max = 3u << 20;      ///< 0: requests have no bodies
   size_t bodies_bytes_max = 256u << 20;  ///< of all requests that are being read or answered; beyond that 429
   size_t header_bytes_max = 64u << 10;
+  /// One more closes the connection that has been quiet for longest among those whose holders have not shown who they are;
+  /// where there is none it is refused.
   int connections_max = 10'000;
   base::Duration handshake_timeout = base::Duration(10s);
   base::Duration request_timeout = base::Duration(30s);  ///< to read one request

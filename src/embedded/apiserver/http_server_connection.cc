@@ -91,6 +91,7 @@ ServerConnection::ServerConnection(std::shared_ptr<ServerWorker> worker, client:
 ServerConnection::~ServerConnection() = default;
 
 void ServerConnection::Start() {
+  active_ = worker_->now();
   SetDeadline(worker_->shared().options.handshake_timeout);
   Handshake();
 }
@@ -184,6 +185,7 @@ void ServerConnection::Drive() {
 
 void ServerConnection::Parse(std::string_view fresh) {
   const HttpServerOptions& options = worker_->shared().options;
+  active_ = worker_->now();
   if (phase_ == Phase::kIdle) {
     phase_ = Phase::kReading;
     continued_ = false;
@@ -244,6 +246,7 @@ void ServerConnection::BeginRequest() {
   request_ = {};
   if (!ReadHeader(request_)) return Refuse(400, "BadRequest", "malformed HTTP request: bad target");
   if (auto refusal = worker_->shared().handler->Admit(request_)) return Refuse(*std::move(refusal));
+  known_ = known_ || request_.authenticated;
   parse_input_ = true;
 }
 

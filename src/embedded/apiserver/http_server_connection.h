@@ -64,6 +64,12 @@ class ServerConnection final : public std::enable_shared_from_this<ServerConnect
   /// Ends it at once.
   void Close();
   void CheckDeadline(base::Instant now);
+  /// Nobody has shown yet who is there, and nothing is being done for them.
+  bool is_strangers() const {
+    return !known_ && (phase_ == Phase::kHandshake || phase_ == Phase::kIdle || phase_ == Phase::kReading);
+  }
+  /// When something came last.
+  base::Instant active() const { return active_; }
 
   // Any thread; for responders.
   void Deliver(HttpResponse response);
@@ -111,6 +117,8 @@ class ServerConnection final : public std::enable_shared_from_this<ServerConnect
   bool write_armed_ = false;
   bool driving_ = false;
   bool continued_ = false;
+  bool known_ = false;  // a request of this connection was authenticated
+  base::Instant active_{};
 
   // The request being read or answered.
   std::optional<client::HttpRequestReader> reader_;

@@ -153,6 +153,7 @@ struct AdmittingHandler final : HttpHandler {
   std::optional<HttpResponse> Admit(HttpRequest& head) override {
     if (head.headers.contains("authorization")) {
       head.user.name = "ann";
+      head.authenticated = true;
       return std::nullopt;
     }
     return TextResponse(401, "who are you");
@@ -257,22 +258,38 @@ TEST(HttpServerTest, ClosesConnectionsOfSlowClients) {
   EXPECT_TRUE(Eventually([&] { return server->stats().connections == 0; }));
 }
 
-TEST(HttpServerTest, RefusesConnectionsBeyondTheLimit) {
-  LambdaHandler handler = EchoHandler();
+TEST(HttpServerTest, BeyondTheLimitStrangersMakeRoomAndTheOthersStay) {
+  AdmittingHandler handler;
   HttpServerOptions options;
-  options.connections_max = 2;
+  options.connections_max = 3;
   auto server = HttpServer::Start(options, handler).value();
-  std::optional<RawConnection> first(PlainClientConfig(server->port()));
-  RawConnection second(PlainClientConfig(server->port()));
-  ASSERT_TRUE(Eventually([&] { return server->stats().connections == 2; }));
-  RawConnection third(PlainClientConfig(server->port()));
-  EXPECT_TRUE(third.ReadAll().starts_with("HTTP/1.1 503 Service Unavailable\r\n"));
+  const std::string known = "GET / HTTP/1.1\r\nHost: x\r\nAuthorization: me\r\n\r\n";
+  const client::ConnectionConfig config = PlainClientConfig(server->port());
+  const auto introduce = [&](RawConnection& connection) {
+    ASSERT_TRUE(connection.Write(known));
+    EXPECT_NE(connection.ReadUntil("in time").find("200 OK"), std::string::npos);
+  };
+  RawConnection first(config), quietest(config);
+  introduce(first);
+  RawConnection later(config);
+  ASSERT_TRUE(later.Write("GET / HT"));
+  ASSERT_TRUE(Eventually([&] { return server->stats().connections == 3; }));
+  RawConnection second(config);
+  introduce(second);
+  EXPECT_TRUE(quietest.ClosedWithin(5s));
+  RawConnection third(config);
+  introduce(third);
+  EXPECT_TRUE(later.ClosedWithin(5s));
+  EXPECT_EQ(server->stats().rejected, 0);
+  // Nobody is left who could be asked to go.
+  RawConnection refused(config);
+  EXPECT_TRUE(refused.ReadAll().starts_with("HTTP/1.1 503 Service Unavailable\r\n"));
   EXPECT_EQ(server->stats().rejected, 1);
-  first.reset();
-  ASSERT_TRUE(Eventually([&] { return server->stats().connections == 1; }));
-  RawConnection fourth(PlainClientConfig(server->port()));
-  ASSERT_TRUE(fourth.Write(kGet));
-  EXPECT_NE(fourth.ReadUntil("GET /a").find("200 OK"), std::string::npos);
+  for (RawConnection* connection : {&first, &second, &third}) introduce(*connection);
+  third.Close();
+  ASSERT_TRUE(Eventually([&] { return server->stats().connections == 2; }));
+  RawConnection fourth(config);
+  introduce(fourth);
 }
 
 TEST(HttpServerTest, AnswersForAHandlerThatForgets) {

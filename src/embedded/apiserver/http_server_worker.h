@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -84,6 +85,10 @@ class ServerWorker : public std::enable_shared_from_this<ServerWorker> {
 
   void Adopt(client::UniqueFd fd, std::string remote, ConnectionCount count);
   void Forget(const std::shared_ptr<ServerConnection>& connection);
+  /// Since when the connection of a stranger (ServerConnection::is_strangers) that is quiet for longest has been so; nullopt:
+  /// there is none on this thread.
+  std::optional<base::Instant> QuietestStranger() const;
+  void CloseQuietestStranger();
 
   boost::asio::io_context& context() { return context_; }
   ServerShared& shared() { return *shared_; }
@@ -94,6 +99,7 @@ class ServerWorker : public std::enable_shared_from_this<ServerWorker> {
   void OnStop(std::function<void()> callback) { on_stop_.push_back(std::move(callback)); }
 
  private:
+  std::shared_ptr<ServerConnection> FindQuietestStranger() const;
   void DrainMailbox();
   void Tick();
   base::Duration TickPeriod() const;
