@@ -121,6 +121,39 @@ void Environment(const Json& container, const FieldPath& path, Causes& causes) {
   }
 }
 
+/// Relative, and never out of the directory that it is relative to.
+void DescendingPath(std::string_view below, const FieldPath& path, Causes& causes) {
+  if (below.starts_with('/')) causes.push_back(InvalidText(path, below, "must be a relative path"));
+  if (below == ".." || below.starts_with("../") || below.find("/../") != below.npos || below.ends_with("/..")) {
+    causes.push_back(InvalidText(path, below, "must not contain '..'"));
+  }
+}
+
+/// Where a volume puts one of its items. Names that begin with .. are those of the kubelet's own directories.
+void ItemPath(const Json& item, const FieldPath& path, Causes& causes) {
+  const std::string_view below = Text(item, "path");
+  const FieldPath here = path.Field("path");
+  DescendingPath(below, here, causes);
+  if (below.starts_with("..") && below != ".." && !below.starts_with("../")) {
+    causes.push_back(InvalidText(here, below, "must not start with '..'"));
+  }
+}
+
+/// The items of each source, wherever it stands: in a volume or among those that a projected one gathers.
+void SourceItems(const Json& sources, const FieldPath& path, Causes& causes) {
+  for (const char* source : {"configMap", "secret", "downwardAPI"}) {
+    const Json* content = Member(sources, source);
+    if (content == nullptr) continue;
+    const FieldPath here = path.Field(source);
+    const FieldPath items = here.Field("items");
+    size_t index = 0;
+    for (const Json& item : List(*content, "items")) ItemPath(item, items.Index(index++), causes);
+  }
+  for (const char* source : {"serviceAccountToken", "clusterTrustBundle"}) {
+    if (const Json* content = Member(sources, source)) ItemPath(*content, path.Field(source), causes);
+  }
+}
+
 void Mounts(const Json& container, const Names& volumes, const FieldPath& path, Causes& causes) {
   const FieldPath mounts = path.Field("volumeMounts");
   Names paths;
@@ -133,11 +166,7 @@ void Mounts(const Json& container, const Names& volumes, const FieldPath& path, 
     if (!where.empty() && !paths.emplace(where).second) {
       causes.push_back(InvalidText(here.Field("mountPath"), where, "must be unique"));
     }
-    const std::string_view below = Text(mount, "subPath");
-    if (below.starts_with('/')) causes.push_back(InvalidText(here.Field("subPath"), below, "must be a relative path"));
-    if (below == ".." || below.starts_with("../") || below.find("/../") != below.npos || below.ends_with("/..")) {
-      causes.push_back(InvalidText(here.Field("subPath"), below, "must not contain '..'"));
-    }
+    DescendingPath(Text(mount, "subPath"), here.Field("subPath"), causes);
   }
 }
 
@@ -195,6 +224,13 @@ Names Volumes(const Json& spec, const FieldPath& path, Causes& causes) {
       }
     }
     if (sources == 0) causes.push_back(RequiredValue(here, "must specify a volume type"));
+    SourceItems(volume, here, causes);
+    if (const Json* projected = Member(volume, "projected")) {
+      const FieldPath projection = here.Field("projected");
+      const FieldPath gathered = projection.Field("sources");
+      size_t number = 0;
+      for (const Json& source : List(*projected, "sources")) SourceItems(source, gathered.Index(number++), causes);
+    }
   }
   return names;
 }

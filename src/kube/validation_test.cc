@@ -75,6 +75,25 @@ TEST(ValidationTest, PodsAreCheckedInUpstreamsWords) {
             "spec.activeDeadlineSeconds: Invalid value: 0: must be between 1 and 2147483647, inclusive");
 }
 
+TEST(ValidationTest, ItemsOfVolumesStayInThem) {
+  const auto problems = [](const std::string& volume) {
+    return Problems(resources::Pods(),
+                    Pod(R"({"containers":[{"name":"c","image":"x"}],"volumes":[{"name":"v",)" + volume + "}]}"));
+  };
+  EXPECT_EQ(problems(R"("configMap":{"name":"m","items":[{"key":"k","path":"a/b"},{"key":"l","path":"c..d"}]})"), "");
+  EXPECT_EQ(problems(R"("configMap":{"name":"m","items":[{"key":"k","path":"a"},{"key":"l","path":"../x"}]})"),
+            R"(spec.volumes[0].configMap.items[1].path: Invalid value: "../x": must not contain '..')");
+  EXPECT_EQ(problems(R"("secret":{"secretName":"s","items":[{"key":"k","path":"a/../../x"}]})"),
+            R"(spec.volumes[0].secret.items[0].path: Invalid value: "a/../../x": must not contain '..')");
+  EXPECT_EQ(problems(R"("secret":{"secretName":"s","items":[{"key":"k","path":"/etc/x"}]})"),
+            R"(spec.volumes[0].secret.items[0].path: Invalid value: "/etc/x": must be a relative path)");
+  EXPECT_EQ(problems(R"("downwardAPI":{"items":[{"path":"..data","fieldRef":{"fieldPath":"metadata.name"}}]})"),
+            R"(spec.volumes[0].downwardAPI.items[0].path: Invalid value: "..data": must not start with '..')");
+  EXPECT_EQ(
+      problems(R"("projected":{"sources":[{"configMap":{"name":"m"}},{"serviceAccountToken":{"path":"../token"}}]})"),
+      R"(spec.volumes[0].projected.sources[1].serviceAccountToken.path: Invalid value: "../token": must not contain '..')");
+}
+
 TEST(ValidationTest, MetadataIsChecked) {
   EXPECT_EQ(Problems(resources::ConfigMaps(), R"({"metadata":{}})"),
             "metadata.name: Required value: name or generateName is required");
