@@ -339,4 +339,13 @@ std::string WriteKubeconfig(const std::vector<std::pair<std::string, ConnectionC
                                        {"current-context", current}});
 }
 
+std::string WithoutUserinfo(std::string_view url) {
+  const size_t scheme = url.find("://");
+  const size_t begin = scheme == url.npos ? 0 : scheme + 3;
+  const std::string_view authority = url.substr(begin, url.find_first_of("/?#", begin) - begin);
+  const size_t at = authority.rfind('@');
+  if (at == authority.npos) return std::string(url);
+  return std::string(url.substr(0, begin)) + std::string(url.substr(begin + at + 1));
+}
+
 }  // namespace evenkeel::client

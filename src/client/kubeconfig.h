@@ -48,4 +48,7 @@ base::Result<ConnectionConfig> ParseArgoClusterConfig(std::string_view server, s
 /// A kubeconfig with one cluster and user per context, as YAML.
 std::string WriteKubeconfig(const std::vector<std::pair<std::string, ConnectionConfig>>& contexts, const std::string& current);
 
+/// A server's URL as it may be logged: "https://user:password@host" without what stands before the @.
+std::string WithoutUserinfo(std::string_view url);
+
 }  // namespace evenkeel::client

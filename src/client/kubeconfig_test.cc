@@ -242,5 +242,17 @@ TEST(ArgoClusterConfigTest, NamesTheFieldThatIsWrong) {
   EXPECT_EQ(MessageOf(ParseArgoClusterConfig("", "{}")), "server: missing");
 }
 
+TEST_F(KubeconfigTest, NobodyIsShownWhatAUrlHasOfCredentials) {
+  for (const auto& [url, shown] :
+       std::vector<std::pair<std::string, std::string>>{{"https://h:6443/p", "https://h:6443/p"},
+                                                        {"https://user:secret@h:6443/p?x=a@b", "https://h:6443/p?x=a@b"},
+                                                        {"https://us@er:se@cret@[::1]:6443", "https://[::1]:6443"},
+                                                        {"user:secret@h", "h"},
+                                                        {"https://h/a@b", "https://h/a@b"},
+                                                        {"", ""}}) {
+    EXPECT_EQ(WithoutUserinfo(url), shown);
+  }
+}
+
 }  // namespace
 }  // namespace evenkeel::client::kubeconfig_test

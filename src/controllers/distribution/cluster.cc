@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/hash.h"
+#include "client/kubeconfig.h"
 #include "controllers/distribution/distribution_events.h"
 #include "kube/types.h"
 
@@ -105,7 +106,7 @@ std::optional<Cluster> ClusterFromSecret(const Json& secret, std::vector<Finding
                         "data.server is missing: the Secret names no cluster; set it to the API server's URL"});
     return std::nullopt;
   }
-  cluster.name = data["name"].empty() ? cluster.server : data["name"];
+  cluster.name = data["name"].empty() ? client::WithoutUserinfo(cluster.server) : data["name"];
   cluster.skip_reconcile = IsTrue(FindString(secret, {"metadata", "annotations", kSkipReconcile}));
   ReadWeight(secret, cluster, findings);
   if (const auto shard = data.find("shard"); shard != data.end()) {
@@ -184,7 +185,7 @@ std::vector<Cluster> MergeClusters(std::vector<Cluster> clusters, const ClusterS
                        (of_karmada || (kept.shard == cluster.shard && kept.skip_reconcile == cluster.skip_reconcile));
     if (agree) continue;
     findings.push_back({cluster.reference, cluster.source, events::kDuplicateServer.reason,
-                        "server " + cluster.server + " is already named by " + kept.source +
+                        "server " + client::WithoutUserinfo(cluster.server) + " is already named by " + kept.source +
                             ", with other data: this one is ignored; delete one of them"});
   }
   if (options.in_cluster && !by_server.contains(std::string(kInClusterServer))) {

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "client/fenced_client.h"
+#include "client/kubeconfig.h"
 #include "controllers/distribution/distribution_events.h"
 #include "controllers/distribution/distribution_metrics.h"
 
@@ -27,6 +28,7 @@ constexpr base::Duration kTrustedSkew = std::chrono::seconds(5);
 Tenancy::Tenancy(const TenancyContext& context, Wanted wanted, base::Random random, std::function<void()> changed)
     : context_(context),
       server_(wanted.cluster.server),
+      shown_server_(client::WithoutUserinfo(server_)),
       connection_hash_(wanted.cluster.connection_hash),
       random_(random),
       changed_(std::move(changed)),
@@ -124,7 +126,7 @@ void Tenancy::Won(const std::shared_ptr<client::Fence>& fence) {
     fence_ = fence;
   }
   base::log::Info("cluster won",
-                  {{"cluster", cluster.name}, {"server", server_}, {"epoch", fence->epoch()}, {"why", wanted_.why}});
+                  {{"cluster", cluster.name}, {"server", shown_server_}, {"epoch", fence->epoch()}, {"why", wanted_.why}});
   context_.events.Normal(cluster.reference, events::kOwnerChanged.reason,
                          fmt::format("replica {} (shard {}) now looks after cluster {}: {}", context_.options.host_name,
                                      wanted_.shard, cluster.name, wanted_.why));
@@ -142,7 +144,7 @@ void Tenancy::Lost(const std::string& reason) {
     std::lock_guard lock(mutex_);
     fence_.reset();
   }
-  base::log::Info("cluster let go", {{"cluster", wanted_.cluster.name}, {"server", server_}, {"why", why}});
+  base::log::Info("cluster let go", {{"cluster", wanted_.cluster.name}, {"server", shown_server_}, {"why", why}});
   context_.events.Normal(
       wanted_.cluster.reference, events::kOwnerReleased.reason,
       fmt::format("replica {} no longer looks after cluster {}: {}", context_.options.host_name, wanted_.cluster.name, why));
@@ -169,10 +171,11 @@ void Tenancy::Tell(std::string_view error) {
                            "cluster " + cluster.name + " can be reached again");
     return;
   }
-  base::log::Warn("cluster cannot be reached", {{"cluster", cluster.name}, {"server", server_}, {"error", error}});
+  base::log::Warn("cluster cannot be reached", {{"cluster", cluster.name}, {"server", shown_server_}, {"error", error}});
   const std::string_view then = connect_error_.empty() ? "is tried again" : "needs other connection data";
-  context_.events.Warning(cluster.reference, events::kClusterUnreachable.reason,
-                          fmt::format("cluster {} at {} cannot be reached: {}: it {}", cluster.name, server_, error, then));
+  context_.events.Warning(
+      cluster.reference, events::kClusterUnreachable.reason,
+      fmt::format("cluster {} at {} cannot be reached: {}: it {}", cluster.name, shown_server_, error, then));
 }
 
 void Tenancy::UpdateReport() {

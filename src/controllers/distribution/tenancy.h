@@ -74,6 +74,7 @@ class Tenancy {
 
   const TenancyContext& context_;
   const std::string server_;
+  const std::string shown_server_;  // without credentials
   const uint64_t connection_hash_;
   base::Random random_;
   const std::function<void()> changed_;
