@@ -33,7 +33,7 @@ Api::Api(ApiOptions options)
 Api::~Api() {
   event_expiry_.reset();
   compactor_.reset();
-  definitions_watch_.reset();
+  definitions_.reset();
   StopAdmission();
   for (const auto& strand : strands_) strand->Close();
 }
@@ -49,29 +49,19 @@ Status Api::Start() {
     const std::string events = table_.Find("", "v1", "events")->prefix;
     event_expiry_ = std::make_unique<EventExpiry>(*options_.store, events, *options_.executor);
   }
-  const ServedPointer definitions = table_.Find(kDefinitionsGroup, "v1", kDefinitionsPlural);
-  store::Revision revision = options_.store->current_revision();
-  if (definitions != nullptr) {
-    EVENKEEL_ASSIGN(const auto list, options_.store->List({.prefix = definitions->prefix, .start_after = {}}));
-    revision = list.revision;
-    const auto set = [this, definitions](const Stored& stored) {
-      if (const auto definition = DecodeObject(*definitions, stored)) table_.SetCustom(*definition, stored.revision);
-    };
-    for (const store::KeyValue& item : list.items) set({item.value, item.mod_revision});
-    // Another server on the same store may change them too.
-    auto watch = options_.store->NewWatch(
-        definitions->prefix, revision, [this, definitions, set](std::vector<store::Event> batch, const base::Error* error) {
-          if (error != nullptr) base::log::Warn("no longer hears of CRDs from other servers", {{"error", *error}});
-          for (const store::Event& event : batch) {
-            if (event.type == store::Event::Type::kPut) {
-              set({event.current.value, event.revision});
-            } else if (event.type == store::Event::Type::kDelete) {
-              table_.RemoveCustom(event.current.key.substr(definitions->prefix.size()), event.revision);
-            }
-          }
-        });
-    if (!watch) return base::Fail(watch.error().Wrap("watching CustomResourceDefinitions"));
-    definitions_watch_ = *std::move(watch);
+  // Another server on the same store may change them, too.
+  if (const ServedPointer definitions = table_.Find(kDefinitionsGroup, "v1", kDefinitionsPlural)) {
+    definitions_ = std::make_unique<StoreFollower>(
+        *options_.store, definitions->prefix, "CustomResourceDefinitions",
+        StoreFollower::Sink{
+            .put =
+                [this, definitions](const store::KeyValue& item) {
+                  const auto definition = DecodeObject(*definitions, {item.value, item.mod_revision});
+                  if (definition) table_.SetCustom(*definition, item.mod_revision);
+                },
+            .remove = [this](const std::string& name, store::Revision revision) { table_.RemoveCustom(name, revision); }},
+        options_.executor);
+    EVENKEEL_TRY(definitions_->Start());
   }
   EVENKEEL_TRY(StartAdmission());
   const ServedPointer namespaces = table_.Find("", "v1", "namespaces");

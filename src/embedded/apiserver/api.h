@@ -27,6 +27,7 @@
 #include "embedded/apiserver/log_source.h"
 #include "embedded/apiserver/resource_table.h"
 #include "embedded/apiserver/selection.h"
+#include "embedded/apiserver/store_follower.h"
 #include "embedded/apiserver/stored.h"
 #include "embedded/apiserver/validating_webhooks.h"
 #include "embedded/apiserver/watch_event.h"
@@ -135,6 +136,8 @@ class Api {
   ResourceTable& resources() { return table_; }
   const ApiOptions& options() const { return options_; }
   store::Store& store() { return *options_.store; }
+  /// Whether this server knows of the CRDs and webhooks that others on the same store may have changed.
+  bool HearsOfChanges() const;
 
   /// Reads. They may block where store().reads_block().
   Result<Stored> Get(const Call& call);
@@ -240,9 +243,9 @@ class Api {
   std::vector<std::shared_ptr<base::Strand>> strands_;
   std::atomic<size_t> next_strand_ = 0;
   std::unique_ptr<EpochGate> gate_;
-  std::unique_ptr<store::Watch> definitions_watch_;
+  std::unique_ptr<StoreFollower> definitions_;
   std::unique_ptr<ValidatingWebhooks> webhooks_;
-  std::unique_ptr<store::Watch> webhooks_watch_;
+  std::unique_ptr<StoreFollower> webhook_configurations_;
   std::vector<std::shared_ptr<base::Strand>> admission_strands_;
   std::unique_ptr<Compactor> compactor_;
   std::unique_ptr<EventExpiry> event_expiry_;

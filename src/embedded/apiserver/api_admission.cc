@@ -22,31 +22,25 @@ Status Api::StartAdmission() {
   }
   const ServedPointer configurations = table_.Find(kWebhooksGroup, "v1", kWebhooksPlural);
   EVENKEEL_CHECK(configurations != nullptr);
-  EVENKEEL_ASSIGN(const auto list, options_.store->List({.prefix = configurations->prefix, .start_after = {}}));
-  const auto set = [this, configurations](const Stored& stored) {
-    if (const auto configuration = DecodeObject(*configurations, stored)) webhooks_->Set(*configuration);
-  };
-  for (const store::KeyValue& item : list.items) set({item.value, item.mod_revision});
-  auto watch =
-      options_.store->NewWatch(configurations->prefix, list.revision,
-                               [this, configurations, set](std::vector<store::Event> batch, const base::Error* error) {
-                                 if (error != nullptr)
-                                   base::log::Warn("no longer hears of changed webhook configurations", {{"error", *error}});
-                                 for (const store::Event& event : batch) {
-                                   if (event.type == store::Event::Type::kPut) {
-                                     set({event.current.value, event.revision});
-                                   } else if (event.type == store::Event::Type::kDelete) {
-                                     webhooks_->Remove(event.current.key.substr(configurations->prefix.size()));
-                                   }
-                                 }
-                               });
-  if (!watch) return base::Fail(watch.error().Wrap("watching ValidatingWebhookConfigurations"));
-  webhooks_watch_ = *std::move(watch);
-  return {};
+  webhook_configurations_ = std::make_unique<StoreFollower>(
+      *options_.store, configurations->prefix, "ValidatingWebhookConfigurations",
+      StoreFollower::Sink{.put =
+                              [this, configurations](const store::KeyValue& item) {
+                                const auto configuration = DecodeObject(*configurations, {item.value, item.mod_revision});
+                                if (configuration) webhooks_->Set(*configuration);
+                              },
+                          .remove = [this](const std::string& name, store::Revision) { webhooks_->Remove(name); }},
+      options_.executor);
+  return webhook_configurations_->Start();
+}
+
+bool Api::HearsOfChanges() const {
+  return (definitions_ == nullptr || definitions_->current()) &&
+         (webhook_configurations_ == nullptr || webhook_configurations_->current());
 }
 
 void Api::StopAdmission() {
-  webhooks_watch_.reset();
+  webhook_configurations_.reset();
   for (const auto& strand : admission_strands_) strand->Close();
 }
 

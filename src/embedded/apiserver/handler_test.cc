@@ -152,8 +152,10 @@ TEST_F(HandlerTest, WatchesInTheFormOfOldClients) {
 
 TEST_F(HandlerTest, SaysWhatItChecksWhenItIsAskedHowItIs) {
   EXPECT_EQ(Send("GET", "/readyz").body, "ok");
-  EXPECT_EQ(Send("GET", "/readyz?verbose").body, "[+]ping ok\n[+]descriptors ok\n[+]store ok\nreadyz check passed\n");
-  EXPECT_EQ(Send("GET", "/readyz?verbose&exclude=store").body, "[+]ping ok\n[+]descriptors ok\nreadyz check passed\n");
+  EXPECT_EQ(Send("GET", "/readyz?verbose").body,
+            "[+]ping ok\n[+]descriptors ok\n[+]informer-sync ok\n[+]store ok\nreadyz check passed\n");
+  EXPECT_EQ(Send("GET", "/readyz?verbose&exclude=store").body,
+            "[+]ping ok\n[+]descriptors ok\n[+]informer-sync ok\nreadyz check passed\n");
   EXPECT_EQ(Send("GET", "/livez?verbose=1").body, "[+]ping ok\nlivez check passed\n");
   EXPECT_EQ(Send("GET", "/readyz/store?verbose").body, "[+]store ok\nreadyz check passed\n");
   EXPECT_EQ(Send("GET", "/healthz/ping").body, "ok");

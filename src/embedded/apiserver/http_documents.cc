@@ -127,7 +127,7 @@ bool ApiHandler::Impl::RouteDocument(const ExchangePointer& exchange, const std:
 void ApiHandler::Impl::RouteHealth(const ExchangePointer& exchange, const std::vector<std::string>& parts) {
   // What a restart mends is all that concerns liveness.
   std::vector<std::string> checks{"ping"};
-  if (parts[0] != "livez") checks.insert(checks.end(), {"descriptors", "store"});
+  if (parts[0] != "livez") checks.insert(checks.end(), {"descriptors", "informer-sync", "store"});
   if (parts.size() > 2 || (parts.size() == 2 && std::ranges::find(checks, parts[1]) == checks.end())) {
     return exchange->SendError(NoSuchResourceError());
   }
@@ -142,6 +142,9 @@ void ApiHandler::Impl::RouteHealth(const ExchangePointer& exchange, const std::v
 
 base::Status ApiHandler::Impl::Check(const std::string& check) {
   if (check == "store") return api.store().Health();
+  if (check == "informer-sync" && !api.HearsOfChanges()) {
+    return base::Fail(Code::kUnavailable, "what others have changed of CRDs and webhooks is not known yet");
+  }
   if (check == "descriptors" && base::DescriptorsAreShort(base::SystemClock().Monotonic())) {
     return base::Fail(Code::kUnavailable, "none was left for a connection: raise the limit of open files");
   }
