@@ -126,7 +126,7 @@ function(evenkeel_module name)
       add_dependencies(fuzzers ${target})
     endif()
     set(fuzz ${PROJECT_SOURCE_DIR}/tools/fuzz build/dev/${folder}/${target} tests/corpora/${name}/${stem})
-    evenkeel_test(fuzz.${name}.${stem} LABEL fuzz WEIGHT 2 TIMEOUT 120 NEEDS dev COMMAND ${fuzz} 2)
+    evenkeel_test(fuzz.${name}.${stem} LABEL fuzz WEIGHT 2 TIMEOUT 120 NEEDS dev COMMAND ${fuzz} 2 --seed 1)
     evenkeel_test(fuzz_long.${name}.${stem} NIGHTLY LABEL fuzz_long WEIGHT 2 TIMEOUT 300 NEEDS dev COMMAND ${fuzz} 60)
   endforeach()
 
