@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "controllers/rollout/zookeeper/plan_testing.h"
+#include "controllers/rollout/zookeeper/rollout_objects.h"
 
 namespace evenkeel::controllers::rollout::zookeeper::edited_record_test {
 namespace {
@@ -82,6 +83,53 @@ TEST_F(EditedRecordTest, InAFirstDeploymentTheOverridesTell) {
   EXPECT_EQ(plan.error().message(),
             "test: MultiClusterZooKeeper data/zk: status.records[0].currentState.completed: \"m2\" has not been given anything "
             "yet");
+}
+
+/// A record that names no revision, beside a spec with these clusters and a ZooKeeper of this generation.
+std::string Unnamed(const std::string& third, const std::string& generation, const std::string& state) {
+  return R"(
+apiVersion: evenkeel.dev/v1alpha1
+kind: MultiClusterZooKeeper
+metadata: {name: zk, namespace: data, generation: 1}
+spec:
+  replicas: 5
+  placement:
+    clusters:
+    - {name: m1, replicas: 2, clusterID: c1}
+    - {name: m2, replicas: 2, clusterID: c2}
+    - {name: )" +
+         third + R"(, replicas: 1, clusterID: c3}
+  template: {image: {repository: zookeeper, tag: 3.8.4}}
+status:
+  records:
+  - observedGenerations: {multiclusterzookeeper: 1, zookeeper: 1}
+    order: [m1, m2, m3]
+    status: Deploying
+    currentState: )" +
+         state + R"(
+    lastTransitionTime: "2026-01-01T00:00:00Z"
+---
+apiVersion: evenkeel.dev/v1alpha1
+kind: ZooKeeper
+metadata: {name: zk, namespace: data, labels: {evenkeel.dev/multiclusterzookeeper: zk}, uid: "5d")" +
+         generation + "}\n";
+}
+
+TEST(UnnamedRevisionTest, NothingIsGivenThatIsNotKnown) {
+  const std::string last = "{deploying: [], completed: [m1, m2], pending: [m3]}";
+  const std::string first = "{deploying: [m1], completed: [], pending: [m2, m3]}";
+  for (const std::string& text : {Unnamed("m3", "", last), Unnamed("m3", ", generation: 1", last), Unnamed("m3", "", first),
+                                  Unnamed("m6", ", generation: 1", first), Unnamed("m6", "", last)}) {
+    const auto objects = kube::ParseManifests(text, "test");
+    ASSERT_TRUE(objects) << objects.error().message();
+    auto input = PickObjects(*objects, base::Time{});
+    ASSERT_TRUE(input) << input.error().message();
+    for (int turn = 0; turn < 3; ++turn) {
+      const auto plan = PlanRollout(*input);
+      ASSERT_TRUE(plan) << text << plan.error().message();
+      input->object.object.as_object()["status"] = plan->status;
+    }
+  }
 }
 
 }  // namespace

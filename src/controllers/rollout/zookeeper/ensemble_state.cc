@@ -269,7 +269,8 @@ std::set<int64_t> EnsembleState::LeavingElsewhere(const std::string& cluster) co
   const Record& record = rollout.records.back();
   const Revision *base = Find(record.base_revision), *current = Find(record.revision);
   if (record.status == RecordStatus::kReady || base == nullptr || current == nullptr) return leaving;
-  if (Find(given->second.revision)->shares != current->shares) return leaving;
+  const Revision* has = Find(given->second.revision);
+  if (has == nullptr || has->shares != current->shares) return leaving;
   for (const auto& [other, share] : base->shares) {
     const int64_t offset = identities.at(other).index * stride;
     for (int64_t ordinal = ShareOf(current->shares, other); ordinal < share; ++ordinal) {

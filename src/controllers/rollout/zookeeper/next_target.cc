@@ -1,6 +1,7 @@
 #include "controllers/rollout/zookeeper/next_target.h"
 
 #include <algorithm>
+#include <set>
 
 #include "controllers/rollout/zookeeper/membership.h"
 #include "controllers/rollout/zookeeper/quorum_tls.h"
@@ -75,6 +76,13 @@ NextRevision StepFrom(const EnsembleSpec& spec, const EnsembleState& state, cons
   return {Render(spec, state, NextShares(base->shares, spec.shares, state.identities), base), base->name};
 }
 
+/// Whether a record is about these clusters, and no others.
+bool IsOrderOf(const Record& record, const Shares& shares) {
+  const std::set<std::string> order(record.order.begin(), record.order.end());
+  return order.size() == shares.size() &&
+         std::ranges::all_of(shares, [&](const auto& item) { return order.contains(item.first); });
+}
+
 }  // namespace
 
 Lists AdoptLastRecord(const EnsembleSpec& spec, const std::map<std::string, int64_t>& generations,
@@ -87,7 +95,7 @@ Lists AdoptLastRecord(const EnsembleSpec& spec, const std::map<std::string, int6
   const bool first = state.rollout.records.size() == 1;
   Target present;
   present.generations = generations;
-  if (!last.revision.empty() || Differs(last, present)) {
+  if (!last.revision.empty() || Differs(last, present) || !IsOrderOf(last, spec.shares)) {
     const std::string observed = Keep(state, Observed(spec, children, state)).name;
     return {first && last.status != RecordStatus::kReady ? "" : observed, observed};
   }

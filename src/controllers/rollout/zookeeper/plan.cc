@@ -173,6 +173,14 @@ class Planner {
     for (const auto& [cluster, identity] : state_.identities) situation.clusters[cluster] = passage.FactsOf(cluster);
     situation.unhealthy = passage.WhyUnhealthy();
     up_to_date_ = !situation.target || state_.rollout.records.empty() || !Differs(passage.record, *situation.target);
+    // Of a status that was edited, or that somebody else wrote: what its clusters were to be given cannot be told any more.
+    if (up_to_date_ && !state_.rollout.records.empty() && !IsFinal(passage.record.status) &&
+        state_.Find(passage.record.revision) == nullptr) {
+      plan_.reason = "UnknownRevision";
+      plan_.message =
+          "the revision of the last record is not in status.revisions: it does not go on, and a change of spec begins another";
+      return;
+    }
     Step step = Advance(state_.rollout, situation);
     state_.rollout = std::move(step.state);
     if (step.action == Action::kAppended || step.action == Action::kSuperseded) {
@@ -300,7 +308,7 @@ class Planner {
       if (given == state_.rollout.clusters.end() && (IsForeign(cluster) || !refused_.empty())) continue;
       const ClusterRevision* has = given == state_.rollout.clusters.end() ? nullptr : &given->second;
       const Revision* revision = has == nullptr ? last : state_.Find(has->revision);
-      EVENKEEL_CHECK(has == nullptr || revision != nullptr);
+      if (has != nullptr && revision == nullptr) continue;
       Json desired = RenderOverride(spec_, state_, cluster, revision == nullptr ? next : *revision);
       const Json* existing = FindChild(input_.fleet, desired);
       Apply(std::move(desired), existing);
