@@ -2,8 +2,8 @@
 
 A unit (a batch of files that are compiled at once) is not read again
 - where a unit with the same text, headers and settings was clean before: a stamp beside the compiler's cache says so, safe to lose;
-- where nothing of it has changed since the commit that tests/structure/last_green names, which passed with all units.
-`--all` reads every unit.
+- where nothing of it has changed since the commit that tests/structure/last_linted names, at which no unit had a finding.
+`--all` reads every unit. `--note` lets that file name the present commit when there is no finding: commit it.
 """
 import concurrent.futures
 import functools
@@ -19,7 +19,7 @@ import time
 
 BUILD = pathlib.Path("build/dev")
 ROOT = pathlib.Path.cwd()
-LAST_GREEN = pathlib.Path("tests/structure/last_green")
+LAST_LINTED = pathlib.Path("tests/structure/last_linted")
 STAMP_DAYS = 30
 # What no person wrote, and tests and benchmarks, whose macros make most of what clang-tidy would say.
 LEFT_OUT = re.compile(r"_(test|bench|test_pch|pch|proto|page|without_fence|unfenced_client|zookeeper_counter|api_load)\.dir/|/evenkeel\.dir/")
@@ -64,11 +64,11 @@ def key_of(tool, command, files):
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-def changed_since_last_green():
-    """Paths that differ from the last green commit; None where that is not known here, or clang-tidy is configured otherwise now."""
-    if not LAST_GREEN.exists():
+def changed_since_last_linted():
+    """Paths that differ from that commit; None where that is not known here, or clang-tidy is configured otherwise now."""
+    if not LAST_LINTED.exists():
         return None
-    commit = LAST_GREEN.read_text().split()[0]
+    commit = LAST_LINTED.read_text().split()[0]
     run = subprocess.run(["git", "diff", "--name-only", commit], capture_output=True, text=True)
     new = subprocess.run(["git", "ls-files", "-o", "--exclude-standard"], capture_output=True, text=True)
     tool = subprocess.run(["git", "diff", "--unified=0", commit, "--", ".clang-tidy", "packages.txt"], capture_output=True, text=True)
@@ -86,12 +86,22 @@ def stamps():
     return cache
 
 
+def note():
+    status = subprocess.run(["git", "status", "--porcelain", "--", ".", f":!{LAST_LINTED}"], capture_output=True, text=True, check=True)
+    if status.stdout:
+        print(f"lint: {LAST_LINTED} stays as it is, since there are changes that are not committed")
+        return
+    head = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
+    LAST_LINTED.write_text(head.stdout)
+    print(f"lint: {LAST_LINTED} names this commit now: commit that file")
+
+
 def main():
     if shutil.which("clang-tidy-19") is None:
         print("skipped: clang-tidy-19 is not installed (tools/setup test)")
         return 77
-    everything = sys.argv[1:] == ["--all"]
-    changed = None if everything else changed_since_last_green()
+    everything = "--all" in sys.argv[1:]
+    changed = None if everything else changed_since_last_linted()
     cache, files = stamps(), included_files()
     tool = subprocess.run(["clang-tidy-19", "--version"], capture_output=True, text=True).stdout + pathlib.Path(".clang-tidy").read_text()
     todo, known, unchanged = [], 0, 0
@@ -119,7 +129,9 @@ def main():
             else:
                 failed += 1
                 print(f"== {source}\n{run.stdout[:4000]}")
-    print(f"lint: {len(todo)} units read, {known} read before, {unchanged} as in the last green commit; {failed} with findings")
+    print(f"lint: {len(todo)} units read, {known} read before, {unchanged} as when all were read; {failed} with findings")
+    if not failed and "--note" in sys.argv[1:]:
+        note()
     return 1 if failed else 0
 
 
