@@ -74,8 +74,10 @@ std::shared_ptr<const CallOrigin> OriginOf(const Exchange& exchange) {
   return origin;
 }
 
-/// Of pods, nodes and services, what reaches into a container.
-bool IsNotOffered(std::string_view subresource) {
+/// What reaches into a container, or through to one: of pods, nodes and services.
+bool IsNotOffered(const ResourcePath& path) {
+  const std::string& subresource = path.subresource;
+  if (!path.group.empty() || path.name.empty()) return false;
   return subresource == "exec" || subresource == "attach" || subresource == "portforward" || subresource == "proxy" ||
          subresource == "ephemeralcontainers";
 }
@@ -127,7 +129,7 @@ void ApiHandler::Impl::Route(const ExchangePointer& exchange) {
   if (!parts) return exchange->SendError({Code::kBadRequest, "the path has a broken escape"});
   if (RouteDocument(exchange, *parts) || RouteReview(exchange, *parts)) return;
   const auto path = ParseResourcePath(*parts);
-  if (path && !path->name.empty() && IsNotOffered(path->subresource)) {
+  if (path && IsNotOffered(*path)) {
     return exchange->SendError(
         {Code::kMethodNotAllowed, path->plural + "/" + path->subresource +
                                       " is not offered by this API server: containers are simulated, or are "

@@ -7,6 +7,7 @@
 #include <prometheus/text_serializer.h>
 
 #include "embedded/apiserver/metric_families.h"
+#include "embedded/apiserver/stored.h"
 
 namespace evenkeel::embedded::apiserver {
 namespace {
@@ -20,6 +21,8 @@ constexpr MetricFamily kRequestSeconds{"apiserver_request_duration_seconds", Met
                                        "Time to answer, by verb and resource; watches are left out.", "resource verb"};
 constexpr MetricFamily kWatchers{"apiserver_registered_watchers", MetricType::kGauge, "Open watches by resource.", "resource"};
 constexpr MetricFamily kRevision{"evenkeel_store_revision", MetricType::kGauge, "Latest durable revision of the store."};
+constexpr MetricFamily kUnreadable{"evenkeel_store_unreadable_reads", MetricType::kGauge,
+                                   "How often this process has met an object in a store that cannot be read."};
 
 }  // namespace
 
@@ -36,6 +39,8 @@ struct Metrics::Impl {
   prometheus::Family<prometheus::Gauge>& watches =
       prometheus::BuildGauge().Name(kWatchers.name).Help(kWatchers.help).Register(registry);
   prometheus::Gauge& revision = prometheus::BuildGauge().Name(kRevision.name).Help(kRevision.help).Register(registry).Add({});
+  prometheus::Gauge& unreadable =
+      prometheus::BuildGauge().Name(kUnreadable.name).Help(kUnreadable.help).Register(registry).Add({});
   std::mutex mutex;
   std::map<std::tuple<std::string, std::string, int>, Row, std::less<>> rows;
 
@@ -57,7 +62,7 @@ struct Metrics::Impl {
 Metrics::Metrics() : impl_(std::make_unique<Impl>()) {}
 Metrics::~Metrics() = default;
 
-std::vector<MetricFamily> MetricFamilies() { return {kRequests, kRequestSeconds, kWatchers, kRevision}; }
+std::vector<MetricFamily> MetricFamilies() { return {kRequests, kRequestSeconds, kWatchers, kRevision, kUnreadable}; }
 
 void Metrics::CountRequest(std::string_view verb, std::string_view resource, int status, base::Duration took) {
   const Impl::Row row = impl_->RowFor(verb, resource, status);
@@ -71,6 +76,7 @@ void Metrics::AddWatches(std::string_view resource, int change) {
 
 std::string Metrics::Text(int64_t revision) {
   impl_->revision.Set(static_cast<double>(revision));
+  impl_->unreadable.Set(static_cast<double>(UnreadableObjects()));
   return prometheus::TextSerializer().Serialize(impl_->registry.Collect());
 }
 

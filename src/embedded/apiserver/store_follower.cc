@@ -18,6 +18,7 @@ StoreFollower::~StoreFollower() {
 }
 
 base::Status StoreFollower::Start() {
+  std::lock_guard lock(follow_mutex_);
   if (auto status = Follow(); !status) return base::Fail(status.error().Wrap("following " + what_));
   return {};
 }
@@ -71,6 +72,7 @@ void StoreFollower::Hear(const std::vector<store::Event>& batch, const base::Err
 }
 
 void StoreFollower::Retry() {
+  std::lock_guard lock(follow_mutex_);
   watch_.reset();
   if (const auto followed = Follow(); !followed) {
     base::log::Warn("what has changed cannot be listed, and is tried again", {{"what", what_}, {"error", followed.error()}});

@@ -45,8 +45,9 @@ class StoreFollower {
   const std::shared_ptr<base::Strand> strand_;
   std::atomic<bool> current_ = false;
   std::mutex mutex_;
-  std::set<std::string> keys_;  // of which the sink has been told; guarded by mutex_, which is held while it is told
-  std::unique_ptr<store::Watch> watch_;
+  std::set<std::string> keys_;           // of which the sink has been told; guarded by mutex_, which is held while it is told
+  std::mutex follow_mutex_;              // one Follow at a time: a watch may end before the call that made it returns
+  std::unique_ptr<store::Watch> watch_;  // guarded by follow_mutex_, which no handler takes
   base::Timer retry_;
 };
 

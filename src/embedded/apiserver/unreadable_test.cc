@@ -66,6 +66,8 @@ TEST_F(UnreadableTest, WhatIsNoObjectIsSetAsideAndCanBeDeleted) {
   ASSERT_EQ(list->items.size(), 1U);
   EXPECT_EQ(kube::NameOf(list->items[0]), "good");
   EXPECT_EQ(UnreadableObjects() - before, 4);
+  EXPECT_NE(Send("GET", "/metrics").body.find("evenkeel_store_unreadable_reads " + std::to_string(before + 4)),
+            std::string::npos);
   for (const auto& [name, bytes] : stored) {
     const std::string map = "/api/v1/namespaces/default/configmaps/" + name;
     const auto read = client->Get(resources::ConfigMaps(), "default", name);

@@ -85,21 +85,11 @@ TEST_F(EditedRecordTest, InAFirstDeploymentTheOverridesTell) {
             "yet");
 }
 
-/// A record that names no revision, beside a spec with these clusters and a ZooKeeper of this generation.
-std::string Unnamed(const std::string& third, const std::string& generation, const std::string& state) {
-  return R"(
-apiVersion: evenkeel.dev/v1alpha1
-kind: MultiClusterZooKeeper
-metadata: {name: zk, namespace: data, generation: 1}
-spec:
-  replicas: 5
-  placement:
-    clusters:
-    - {name: m1, replicas: 2, clusterID: c1}
-    - {name: m2, replicas: 2, clusterID: c2}
-    - {name: )" +
-         third + R"(, replicas: 1, clusterID: c3}
-  template: {image: {repository: zookeeper, tag: 3.8.4}}
+/// A record that names no revision, beside a spec with another placement and a ZooKeeper of this generation.
+std::string Unnamed(const std::string& placement, const std::string& generation, const std::string& state) {
+  return "apiVersion: evenkeel.dev/v1alpha1\nkind: MultiClusterZooKeeper\n"
+         "metadata: {name: zk, namespace: data, generation: 1}\nspec: " +
+         Spec(placement) + R"(
 status:
   records:
   - observedGenerations: {multiclusterzookeeper: 1, zookeeper: 1}
@@ -118,8 +108,8 @@ metadata: {name: zk, namespace: data, labels: {evenkeel.dev/multiclusterzookeepe
 TEST(UnnamedRevisionTest, NothingIsGivenThatIsNotKnown) {
   const std::string last = "{deploying: [], completed: [m1, m2], pending: [m3]}";
   const std::string first = "{deploying: [m1], completed: [], pending: [m2, m3]}";
-  for (const std::string& text : {Unnamed("m3", "", last), Unnamed("m3", ", generation: 1", last), Unnamed("m3", "", first),
-                                  Unnamed("m6", ", generation: 1", first), Unnamed("m6", "", last)}) {
+  for (const std::string& text : {Unnamed(kFive, "", last), Unnamed(kFive, ", generation: 1", last), Unnamed(kFive, "", first),
+                                  Unnamed("m1:2 m2:2 m6:1", ", generation: 1", first), Unnamed("m1:2 m2:2 m6:1", "", last)}) {
     const auto objects = kube::ParseManifests(text, "test");
     ASSERT_TRUE(objects) << objects.error().message();
     auto input = PickObjects(*objects, base::Time{});
