@@ -93,6 +93,15 @@ TEST_F(HandlerTest, WarnsOfUnknownFieldsOrRefusesThem) {
   EXPECT_EQ(silent.Header("Warning"), "");
 }
 
+TEST_F(HandlerTest, WarnsAHundredTimesAtMost) {
+  std::string fields;
+  for (int i = 0; i < 150; ++i) fields += (i > 0 ? ",\"f" : "\"f") + std::to_string(i) + "\":1";
+  const TestReply warned = Send("POST", "/api/v1/namespaces/default/configmaps?fieldValidation=Warn",
+                                R"({"metadata":{"name":"many"},)" + fields + "}");
+  EXPECT_EQ(warned.status, 201) << warned.body;
+  EXPECT_EQ(std::ranges::count(warned.headers, "Warning", &std::pair<std::string, std::string>::first), 100);
+}
+
 TEST_F(HandlerTest, ChecksBodyAndPathAgainstEachOther) {
   EXPECT_EQ(Send("POST", "/api/v1/namespaces/default/pods", R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}})")
                 .status,

@@ -118,7 +118,7 @@ bool ApiHandler::Impl::RouteDocument(const ExchangePointer& exchange, const std:
     return true;
   }
   if (parts[0] == "openapi") {
-    SendOpenApi(exchange, parts);
+    RunInTurn(exchange, [self = shared_from_this(), exchange, parts] { self->SendOpenApi(exchange, parts); });
     return true;
   }
   return false;
@@ -137,7 +137,7 @@ void ApiHandler::Impl::RouteHealth(const ExchangePointer& exchange, const std::v
     self->SendHealth(exchange, what, checks);
   };
   const bool blocks = api.store().reads_block() && std::ranges::find(checks, "store") != checks.end();
-  blocks ? api.Run(answer) : answer();
+  blocks ? RunInTurn(exchange, answer) : answer();
 }
 
 base::Status ApiHandler::Impl::Check(const std::string& check) {

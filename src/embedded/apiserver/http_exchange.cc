@@ -1,5 +1,7 @@
 #include "embedded/apiserver/http_exchange.h"
 
+#include <span>
+
 #include "base/yaml.h"
 #include "embedded/apiserver/errors.h"
 
@@ -15,7 +17,9 @@ void Exchange::Count(int status) { metrics->CountRequest(verb, resource, status,
 void Exchange::SendChunks(int status, std::string content_type, std::vector<Chunk> chunks,
                           std::vector<std::pair<std::string, std::string>> headers) {
   Count(status);
-  for (const std::string& warning : warnings) {
+  // Clients bound the headers that they read, and print each of these.
+  constexpr size_t kWarningsMax = 100;
+  for (const std::string& warning : std::span(warnings).first(std::min(warnings.size(), kWarningsMax))) {
     std::string text;
     for (const char letter : warning) {
       if (letter == '"' || letter == '\\') text += '\\';

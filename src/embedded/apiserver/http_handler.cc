@@ -97,11 +97,15 @@ bool Serves(const Served& served, std::string_view subresource) {
 ApiHandler::Impl::Impl(Api& served_api, ApiHandlerOptions handler_options)
     : api(served_api),
       options(std::move(handler_options)),
-      watches(std::make_shared<WatchStreams>(api, metrics, options.executor, options.bookmark_interval)) {}
+      watches(std::make_shared<WatchStreams>(api, metrics, options.executor, options.bookmark_interval)),
+      queue(options.workers == nullptr ? nullptr : std::make_unique<RequestQueue>(*options.workers, options.queue)) {}
 
 ApiHandler::ApiHandler(Api& api, ApiHandlerOptions options) : impl_(std::make_shared<Impl>(api, std::move(options))) {}
 
-ApiHandler::~ApiHandler() { impl_->watches->Stop(); }
+ApiHandler::~ApiHandler() {
+  impl_->queue.reset();
+  impl_->watches->Stop();
+}
 
 void ApiHandler::Handle(HttpRequest request, std::unique_ptr<Responder> responder) {
   auto exchange = std::make_shared<Exchange>();
@@ -165,6 +169,14 @@ bool ApiHandler::Impl::RouteReview(const ExchangePointer& exchange, const std::v
   return true;
 }
 
+void ApiHandler::Impl::RunInTurn(const ExchangePointer& exchange, base::Task task) {
+  if (queue == nullptr) return api.Run(std::move(task));
+  if (queue->Run(exchange->request.user.name, task)) return;
+  exchange->SendError({Code::kTooManyRequests,
+                       "too many requests, please try again later",
+                       {.name = {}, .group = {}, .kind = {}, .uid = {}, .causes = {}, .retry_after_seconds = 1}});
+}
+
 void ApiHandler::Impl::RouteResource(const ExchangePointer& exchange, const ResourcePath& path) {
   const HttpRequest& request = exchange->request;
   Call call;
@@ -196,12 +208,16 @@ void ApiHandler::Impl::RouteResource(const ExchangePointer& exchange, const Reso
   }
   exchange->wanted = *wanted;
   if (request.method == "GET") {
-    return api.Run([self = shared_from_this(), exchange, call = std::move(call)] { self->Read(exchange, call); });
+    // The bytes of one object, as they are stored.
+    const bool cheap = !call.name.empty() && call.subresource.empty() && !exchange->watch && !wanted->yaml &&
+                       wanted->form == Form::kObject && !api.store().reads_block();
+    if (cheap) return Read(exchange, call);
+    return RunInTurn(exchange, [self = shared_from_this(), exchange, call = std::move(call)] { self->Read(exchange, call); });
   }
   if (call.field_manager.empty() && exchange->Header("content-type").find("apply-patch") == std::string::npos) {
     call.field_manager = UserAgentManager(exchange->Header("user-agent"));
   }
-  api.Run([self = shared_from_this(), exchange, call = std::move(call)]() mutable {
+  RunInTurn(exchange, [self = shared_from_this(), exchange, call = std::move(call)]() mutable {
     const std::string& method = exchange->request.method;
     if (method == "PATCH") return self->Patch(exchange, std::move(call));
     if (method == "DELETE") return self->Delete(exchange, std::move(call));

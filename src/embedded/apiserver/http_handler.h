@@ -7,6 +7,7 @@
 #include "base/executor.h"
 #include "embedded/apiserver/api.h"
 #include "embedded/apiserver/http.h"
+#include "embedded/apiserver/request_queue.h"
 
 namespace evenkeel::embedded::apiserver {
 
@@ -17,6 +18,10 @@ struct ApiHandlerOptions {
   base::Duration bookmark_interval = base::Duration(std::chrono::seconds(60));
   base::Duration watch_timeout = base::Duration(std::chrono::minutes(40));  ///< of a watch that names none
   size_t body_bytes_max = 3u << 20;
+  /// Requests run on strands of it (request_queue.h): all but those that cost next to nothing. Its threads wait for nobody but
+  /// the store, so it is best one of their own. Null: requests run where they come in.
+  base::Executor* workers = nullptr;
+  RequestQueueOptions queue = {};
 };
 
 /// Everybody with a user name may do everything; requests without one get only /healthz, /livez, /readyz and /version.

@@ -21,6 +21,7 @@ struct ApiHandler::Impl : std::enable_shared_from_this<ApiHandler::Impl> {
   const ApiHandlerOptions options;
   const std::shared_ptr<Metrics> metrics = std::make_shared<Metrics>();
   std::shared_ptr<WatchStreams> watches;
+  std::unique_ptr<RequestQueue> queue;  // null: requests run where they come in
 
   // Documents that change only with the ResourceTable.
   struct Document {
@@ -32,6 +33,8 @@ struct ApiHandler::Impl : std::enable_shared_from_this<ApiHandler::Impl> {
   std::map<std::string, Document> documents;
 
   void Route(const ExchangePointer& exchange);
+  /// Runs the task when it is the turn of who asks, or answers that there is too much to do.
+  void RunInTurn(const ExchangePointer& exchange, base::Task task);
   void RouteResource(const ExchangePointer& exchange, const ResourcePath& path);
   /// Reviews are answered and not stored: what may I do, who am I.
   bool RouteReview(const ExchangePointer& exchange, const std::vector<std::string>& parts);

@@ -3,7 +3,9 @@
 #include <openssl/rand.h>
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
 #include <array>
+#include <thread>
 
 #include "base/yaml.h"
 
@@ -20,6 +22,13 @@ std::string NewToken() {
   std::string token;
   for (const unsigned char byte : bytes) token += fmt::format("{:02x}", byte);
   return token;
+}
+
+/// Twice as many as cores, so that what is slow does not keep the others waiting; more where they wait for a network.
+int RequestWorkers(const apiserver::Api& api) {
+  constexpr int kBlockingWorkers = 16;
+  if (api.options().store->reads_block()) return kBlockingWorkers;
+  return std::clamp(2 * static_cast<int>(std::thread::hardware_concurrency()), 4, kBlockingWorkers);
 }
 
 }  // namespace
@@ -67,6 +76,10 @@ client::ConnectionConfig Credentials::ControllerConnection(const std::string& se
   connection.token = controller_token_;
   return connection;
 }
+
+ApiEndpoint::ApiEndpoint(apiserver::Api& api, base::Executor& executor)
+    : workers_(base::NewThreadPool(RequestWorkers(api))),
+      handler_(api, {.executor = &executor, .workers = workers_.get(), .queue = {.workers = RequestWorkers(api)}}) {}
 
 base::Result<std::unique_ptr<ApiEndpoint>> ApiEndpoint::Start(ApiEndpointOptions options, apiserver::Api& api,
                                                               const Credentials& credentials, base::Executor& executor) {

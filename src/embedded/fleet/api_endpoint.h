@@ -59,9 +59,10 @@ class ApiEndpoint {
   std::string url() const;
 
  private:
-  ApiEndpoint(apiserver::Api& api, base::Executor& executor) : handler_(api, {.executor = &executor}) {}
+  ApiEndpoint(apiserver::Api& api, base::Executor& executor);
 
   std::string address_;
+  std::unique_ptr<base::Executor> workers_;  // of its own: controllers on another's threads may wait for what runs on these
   apiserver::Authenticator authenticator_;
   apiserver::ApiHandler handler_;
   std::unique_ptr<apiserver::AuthenticatingHandler> authenticating_;
