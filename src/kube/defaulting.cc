@@ -269,6 +269,19 @@ void DefaultLimitRange(Json& object) {
   });
 }
 
+/// What it says nothing about is not its business, but what comes in always is.
+void DefaultNetworkPolicy(Json& object) {
+  JsonObject* spec = DefaultedObject(object.if_object(), "spec");
+  if (spec == nullptr ||
+      (spec->contains("policyTypes") && spec->at("policyTypes").is_array() && !spec->at("policyTypes").get_array().empty())) {
+    return;
+  }
+  JsonArray types{"Ingress"};
+  const Json* egress = spec->if_contains("egress");
+  if (egress != nullptr && egress->is_array() && !egress->get_array().empty()) types.emplace_back("Egress");
+  (*spec)["policyTypes"] = std::move(types);
+}
+
 void DefaultRoleBinding(Json& object) {
   JsonObject* root = object.if_object();
   if (root == nullptr) return;
@@ -301,6 +314,7 @@ ContextualDefaults DefaultsFor(std::string_view group, std::string_view kind) {
       {{"", "Node"}, DefaultNode},
       {{"", "LimitRange"}, DefaultLimitRange},
       {{"apps", "Deployment"}, DefaultDeployment},
+      {{"networking.k8s.io", "NetworkPolicy"}, DefaultNetworkPolicy},
       {{"apps", "ReplicaSet"}, DefaultTemplateOnly},
       {{"apps", "StatefulSet"}, DefaultStatefulSet},
       {{"apps", "DaemonSet"}, DefaultDaemonSet},

@@ -148,7 +148,8 @@ TEST(QuantityTest, EveryWrittenQuantityReadsBack) {
       const auto read = Quantity::Parse(quantity.ToString());
       RC_ASSERT(read.has_value());
       RC_ASSERT(*read == quantity);
-      RC_ASSERT(read->ToString() == quantity.ToString());
+      // A binary one that no power of 1024 divides has no suffix to tell that by, and is a decimal one when it is read.
+      if (read->format() == quantity.format()) RC_ASSERT(read->ToString() == quantity.ToString());
     }
   }));
 }

@@ -100,6 +100,7 @@ std::vector<base::Cause> ValidateObject(const Resource& resource, const Json& ob
     validation::Workload(resource, object, causes);
     validation::CoreKind(resource, object, causes);
     validation::OtherKind(resource, object, causes);
+    validation::Networking(resource, object, causes);
   }
   if (causes.size() > 1) RemoveRepeated(causes);
   return causes;

@@ -250,6 +250,9 @@ void OtherUpdate(const Resource& resource, const Json& object, const Json& old, 
   } else if (resource.kind == "PriorityClass") {
     if (!SameMember(object, old, "value"))
       causes.push_back(ForbiddenValue(root.Field("value"), "may not be changed in an update."));
+  } else if (resource.kind == "IngressClass") {
+    const FieldPath path = root.Field("spec");
+    Immutable(MemberOf(object, "spec"), MemberOf(old, "spec"), "controller", path, causes);
   } else if (resource.kind == "EndpointSlice") {
     Immutable(object, old, "addressType", root, causes);
   } else if (resource.kind == "CustomResourceDefinition") {

@@ -290,6 +290,7 @@ const BuiltInTable* FindBuiltInTable(std::string_view group, std::string_view pl
     TableMap tables;
     AddWorkloadTables(tables);
     AddClusterTables(tables);
+    AddNetworkingTables(tables);
     return tables;
   }();
   const auto found = kTables.find(std::string(group) + "/" + std::string(plural));

@@ -22,6 +22,7 @@ using TableMap = std::map<std::string, BuiltInTable, std::less<>>;
 /// The parts of the map, by "group/plural".
 void AddWorkloadTables(TableMap& tables);
 void AddClusterTables(TableMap& tables);
+void AddNetworkingTables(TableMap& tables);
 
 TableColumn NameColumn();
 TableColumn AgeColumn();
