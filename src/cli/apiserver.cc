@@ -33,7 +33,7 @@ base::Status RunApiServer(const ApiServerOptions& options) {
   SignalWaiter signals;
   const std::string directory = options.data_dir.empty() ? EvenkeelHome() + "/apiserver" : options.data_dir;
   const base::Random random(base::EntropySeed());
-  EVENKEEL_ASSIGN(const auto credentials, embedded::fleet::Credentials::LoadOrMake(directory, base::SystemClock().Now()));
+  EVENKEEL_ASSIGN(auto credentials, embedded::fleet::Credentials::LoadOrMake(directory, base::SystemClock().Now()));
   EVENKEEL_ASSIGN(const auto store, embedded::fleet::OpenStore(options.store));
   const auto executor = base::NewThreadPool(kExecutorThreads);
   EVENKEEL_ASSIGN(const auto audit, OpenAuditLog(options, *executor));
@@ -53,8 +53,16 @@ base::Status RunApiServer(const ApiServerOptions& options) {
                                                                             .token_file = options.token_file},
                                                                            api, credentials, *executor));
   const std::string kubeconfig = directory + "/kubeconfig";
-  EVENKEEL_TRY(base::WriteFile(
-      kubeconfig, client::WriteKubeconfig({{"apiserver", credentials.AdminConnection(endpoint->url())}}, "apiserver"), 0600));
+  const auto write_kubeconfig = [&] {
+    const client::ConnectionConfig connection = credentials.AdminConnection(endpoint->url());
+    return base::WriteFile(kubeconfig, client::WriteKubeconfig({{"apiserver", connection}}, "apiserver"), 0600);
+  };
+  EVENKEEL_TRY(write_kubeconfig());
+  const embedded::fleet::CertificateRenewal renewal(*executor, [&](base::Time now) -> base::Status {
+    EVENKEEL_TRY(endpoint->Renew(credentials, now));
+    EVENKEEL_ASSIGN(const bool renewed, credentials.Renew(now));
+    return renewed ? write_kubeconfig() : base::Status();
+  });
   std::cout << "serving " << endpoint->url() << " from " << options.store << "\n  export KUBECONFIG=" << kubeconfig
             << std::endl;
   signals.Wait();

@@ -24,6 +24,10 @@ constexpr base::Duration kInstallAgain = std::chrono::seconds(30);
 constexpr base::Duration kInstallRoutine = std::chrono::minutes(5);
 /// Until the hub answers.
 constexpr base::Duration kInstallRetry = std::chrono::seconds(2);
+/// How often files with a certificate are read again: who renews them tells nobody.
+constexpr base::Duration kCertificateLook = std::chrono::minutes(1);
+/// A certificate of our own lasts a year.
+constexpr base::Duration kCertificateAge = std::chrono::days(300);
 
 /// Answers are worked out at once: they are pure, and take less than a millisecond.
 class WebhookHandler final : public apiserver::HttpHandler {
@@ -78,15 +82,21 @@ base::Result<Certificate> ReadOrMake(const RolloutRunOptions& options, const std
 
 class Service final : public RolloutService {
  public:
-  Service(client::Client& hub, base::Executor& executor) : hub_(hub), strand_(executor.NewStrand("rollout/install")) {}
+  Service(client::Client& hub, base::Executor& executor)
+      : hub_(hub), clock_(executor.clock()), strand_(executor.NewStrand("rollout/install")) {}
   ~Service() override {
     strand_->Close();
+    server_.reset();
     controller_.reset();
   }
 
   base::Status Start(const RolloutRunOptions& options, base::Executor& executor, const base::Random& random,
                      base::MetricRegistry& metrics, const std::string& ns, const std::string& host) {
-    EVENKEEL_ASSIGN(const Certificate certificate, ReadOrMake(options, host, executor.clock().Now()));
+    options_ = options;
+    host_ = host;
+    made_ = clock_.Now();
+    EVENKEEL_ASSIGN(const Certificate certificate, ReadOrMake(options, host, made_));
+    certificate_pem_ = certificate.pair.certificate_pem;
     apiserver::HttpServerOptions server;
     server.address = options.address;
     server.port = options.port;
@@ -107,6 +117,7 @@ class Service final : public RolloutService {
     }
     controller_ = zookeeper::NewHubController(std::move(context));
     controller_->Start();
+    strand_->Post([this] { LookAtCertificate(); });
     base::log::Info("rollouts are on", {{"webhooks", target_.url}});
     return {};
   }
@@ -119,6 +130,27 @@ class Service final : public RolloutService {
   void PublishMetrics() override { controller_->metrics().Publish(); }
 
  private:
+  void LookAtCertificate() {
+    if (const base::Status renewed = RenewCertificate(); !renewed) {
+      base::log::Warn("cannot renew the certificate of the webhooks", {{"error", renewed.error()}});
+    }
+    certificate_timer_ = strand_->PostAfter(kCertificateLook, [this] { LookAtCertificate(); });
+  }
+
+  base::Status RenewCertificate() {
+    const base::Time now = clock_.Now();
+    if (options_.certificate_file.empty() && now - made_ < kCertificateAge) return {};
+    EVENKEEL_ASSIGN(const Certificate certificate, ReadOrMake(options_, host_, now));
+    if (certificate.pair.certificate_pem == certificate_pem_ && certificate.ca_pem == target_.ca_pem) return {};
+    EVENKEEL_TRY(server_->UseCertificate(certificate.pair.certificate_pem, certificate.pair.private_key_pem));
+    certificate_pem_ = certificate.pair.certificate_pem;
+    target_.ca_pem = certificate.ca_pem;
+    made_ = now;
+    base::log::Info("renewed the certificate of the webhooks", {{"webhooks", target_.url}});
+    if (options_.install) Install();
+    return {};
+  }
+
   void Install() {
     if (!controller_->leading()) return;
     auto again = [this](base::Duration wait) { timer_ = strand_->PostAfter(wait, [this] { Install(); }); };
@@ -136,7 +168,13 @@ class Service final : public RolloutService {
   }
 
   client::Client& hub_;
+  base::Clock& clock_;
   const std::shared_ptr<base::Strand> strand_;
+  RolloutRunOptions options_;
+  std::string host_;
+  std::string certificate_pem_;  ///< that the server shows
+  base::Time made_{};            ///< when it was
+  base::Timer certificate_timer_;
   WebhookHandler handler_;
   zookeeper::WebhookTarget target_;
   std::string missing_;

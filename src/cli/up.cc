@@ -75,6 +75,7 @@ class Fleet {
   base::Status ClaimLoopback();
   base::Status RegisterMembers();
   base::Status WriteKubeconfigs();
+  base::Status RenewCertificates(base::Time now);
   base::Status StartDashboard();
   std::vector<std::string> ControllerArguments();
   client::Client& hub() { return clusters_.front().cluster->client(); }
@@ -85,10 +86,11 @@ class Fleet {
   std::string sharding_method_;
   base::Random random_{base::EntropySeed()};
   std::unique_ptr<base::Executor> executor_;
-  std::optional<fleet::Credentials> credentials_;
+  std::optional<fleet::Credentials> credentials_;  ///< from the start on only the renewal's strand uses it
   std::optional<fleet::LoopbackClaim> loopback_;
   Json ports_ = JsonObject{};
   std::vector<Served> clusters_;  ///< the hub first
+  std::optional<fleet::CertificateRenewal> renewal_;
   std::unique_ptr<DashboardService> dashboard_;
   int64_t replicas_ = 0;
 };
@@ -185,7 +187,15 @@ base::Status Fleet::Start() {
   if (options_.dashboard) EVENKEEL_TRY(StartDashboard());
   EVENKEEL_TRY(base::WriteFile(PortsFile(), base::ToPrettyText(ports_)));
   EVENKEEL_TRY(WriteKubeconfigs());
-  return RegisterMembers();
+  EVENKEEL_TRY(RegisterMembers());
+  renewal_.emplace(*executor_, [this](base::Time now) { return RenewCertificates(now); });
+  return {};
+}
+
+base::Status Fleet::RenewCertificates(base::Time now) {
+  for (const Served& served : clusters_) EVENKEEL_TRY(served.endpoint->Renew(*credentials_, now));
+  EVENKEEL_ASSIGN(const bool renewed, credentials_->Renew(now));
+  return renewed ? WriteKubeconfigs() : base::Status();
 }
 
 /// Where the autoscalers write what they do: as those arguments of theirs say.
@@ -296,6 +306,7 @@ std::string Fleet::NotReady() {
 }
 
 void Fleet::Stop() {
+  renewal_.reset();
   dashboard_.reset();
   for (Served& served : clusters_) served.cluster->StopControllers();
   while (!clusters_.empty()) clusters_.pop_back();

@@ -130,7 +130,7 @@ class Acceptor : public std::enable_shared_from_this<Acceptor> {
 
   void Reject(const client::UniqueFd& fd) {
     ++shared_->rejected;
-    if (shared_->tls != nullptr) return;
+    if (shared_->tls() != nullptr) return;
     constexpr std::string_view kFull =
         "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\nConnection: close\r\n\r\n";
     send(fd.get(), kFull.data(), kFull.size(), MSG_NOSIGNAL);
@@ -192,6 +192,12 @@ class HttpServerBody final : public HttpServer {
   }
 
   int port() const override { return port_; }
+  base::Status UseCertificate(const std::string& certificate_pem, const std::string& private_key_pem) override {
+    if (shared_->tls() == nullptr) return Fail(base::Code::kBadRequest, "a server without TLS has no certificate");
+    EVENKEEL_ASSIGN(auto tls, client::TlsContext::ForServer(certificate_pem, private_key_pem, shared_->options.client_ca_pem));
+    shared_->UseTls(std::move(tls));
+    return {};
+  }
   HttpServerStats stats() const override { return {shared_->connections, shared_->requests, shared_->rejected}; }
 
  private:
@@ -304,7 +310,7 @@ base::Result<std::unique_ptr<HttpServer>> HttpServer::Start(HttpServerOptions op
   if (!options.certificate_pem.empty()) {
     auto tls = client::TlsContext::ForServer(options.certificate_pem, options.private_key_pem, options.client_ca_pem);
     if (!tls) return Fail(tls.error().Wrap(fmt::format("cannot listen on {}:{}", options.address, options.port)));
-    shared->tls = *std::move(tls);
+    shared->UseTls(*std::move(tls));
   }
   EVENKEEL_ASSIGN(client::UniqueFd fd, Listen(options.address, options.port));
   shared->options = std::move(options);

@@ -41,6 +41,9 @@ class HttpServer {
   static base::Result<std::unique_ptr<HttpServer>> Start(HttpServerOptions options, HttpHandler& handler);
   virtual ~HttpServer() = default;  ///< Stops accepting, ends streams, waits for its threads. The handler must still live.
   virtual int port() const = 0;
+  /// Shows another certificate from the next handshake on; connections that there are go on. kBadRequest: it cannot be used, or
+  /// the server is a plain one; then all stays as it was. Any thread.
+  virtual base::Status UseCertificate(const std::string& certificate_pem, const std::string& private_key_pem) = 0;
   virtual HttpServerStats stats() const = 0;
 };
 

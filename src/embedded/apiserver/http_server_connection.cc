@@ -84,7 +84,7 @@ ServerConnection::ServerConnection(std::shared_ptr<ServerWorker> worker, client:
       budget_(worker_->shared()) {
   const int number = fd.get();
   descriptor_.assign(fd.release());
-  const auto& tls = worker_->shared().tls;
+  const auto tls = worker_->shared().tls();
   transport_ = client::Transport(number, tls != nullptr ? tls->NewServerSession(number) : nullptr);
 }
 

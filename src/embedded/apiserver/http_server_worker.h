@@ -26,9 +26,22 @@ class ServerConnection;
 struct ServerShared {
   HttpServerOptions options;
   HttpHandler* handler = nullptr;
-  std::shared_ptr<client::TlsContext> tls;  ///< null: plain
   std::atomic<int64_t> connections{0}, requests{0}, rejected{0};
   std::atomic<size_t> body_bytes{0};  ///< see BodyBudget
+
+  /// Null: plain.
+  std::shared_ptr<client::TlsContext> tls() {
+    std::lock_guard lock(tls_mutex_);
+    return tls_;
+  }
+  void UseTls(std::shared_ptr<client::TlsContext> tls) {
+    std::lock_guard lock(tls_mutex_);
+    tls_ = std::move(tls);
+  }
+
+ private:
+  std::mutex tls_mutex_;
+  std::shared_ptr<client::TlsContext> tls_;
 };
 
 /// What one connection has of HttpServerOptions::bodies_bytes_max.

@@ -59,8 +59,8 @@ class RequestQueue {
 
   std::mutex mutex_;
   std::unordered_map<std::string, std::unique_ptr<Flow>> flows_;  // those that wait or run
-  std::list<Flow*> turns_;                                        // those that wait and may have one more worker, who is next first
-  std::vector<size_t> idle_;                                      // workers without work
+  std::list<Flow*> turns_;    // those that wait and may have one more worker, who is next first
+  std::vector<size_t> idle_;  // workers without work
   size_t waiting_ = 0;
 };
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <thread>
 
+#include "base/log.h"
 #include "base/yaml.h"
 
 namespace evenkeel::embedded::fleet {
@@ -38,11 +39,7 @@ base::Result<Credentials> Credentials::LoadOrMake(const std::string& directory, 
   credentials.directory_ = directory;
   EVENKEEL_ASSIGN(credentials.authority_,
                   apiserver::LoadOrMake(directory, "ca", now, [&] { return apiserver::NewAuthority("evenkeel-ca", now); }));
-  EVENKEEL_ASSIGN(credentials.admin_,
-                  apiserver::LoadOrMake(
-                      directory, "admin", now,
-                      [&] { return apiserver::NewClientCertificate(credentials.authority_, "admin", {kMasters}, now); },
-                      &credentials.authority_));
+  EVENKEEL_TRY(credentials.Renew(now));
   const std::string path = directory + "/tokens.csv";
   auto text = base::ReadFile(path);
   if (text) {
@@ -54,6 +51,14 @@ base::Result<Credentials> Credentials::LoadOrMake(const std::string& directory, 
   EVENKEEL_TRY(base::WriteFile(
       path, fmt::format("{},{},{},{}\n", credentials.controller_token_, kControllerUser, kControllerUser, kMasters), 0600));
   return credentials;
+}
+
+base::Result<bool> Credentials::Renew(base::Time now) {
+  const auto make = [&] { return apiserver::NewClientCertificate(authority_, "admin", {kMasters}, now); };
+  EVENKEEL_ASSIGN(apiserver::KeyPair admin, apiserver::LoadOrMake(directory_, "admin", now, make, &authority_));
+  const bool renewed = admin.certificate_pem != admin_.certificate_pem;
+  admin_ = std::move(admin);
+  return renewed;
 }
 
 base::Status Credentials::AddTo(apiserver::Authenticator& authenticator) const {
@@ -84,20 +89,12 @@ ApiEndpoint::ApiEndpoint(apiserver::Api& api, base::Executor& executor)
 base::Result<std::unique_ptr<ApiEndpoint>> ApiEndpoint::Start(ApiEndpointOptions options, apiserver::Api& api,
                                                               const Credentials& credentials, base::Executor& executor) {
   std::unique_ptr<ApiEndpoint> endpoint(new ApiEndpoint(api, executor));
-  const base::Time now = executor.clock().Now();
-  // The address is part of the name, so that another address gets another certificate instead of a wrong one.
-  EVENKEEL_ASSIGN(const apiserver::KeyPair pair,
-                  apiserver::LoadOrMake(
-                      credentials.directory(), options.name + "-" + options.address, now,
-                      [&] {
-                        return apiserver::NewServerCertificate(
-                            credentials.authority(), options.name,
-                            {"localhost", "kubernetes.default.svc", "127.0.0.1", options.address}, now);
-                      },
-                      &credentials.authority()));
+  endpoint->name_ = options.name;
+  endpoint->address_ = options.address;
+  EVENKEEL_ASSIGN(const apiserver::KeyPair pair, endpoint->LoadOrMakeCertificate(credentials, executor.clock().Now()));
+  endpoint->certificate_pem_ = pair.certificate_pem;
   EVENKEEL_TRY(credentials.AddTo(endpoint->authenticator_));
   if (!options.token_file.empty()) EVENKEEL_TRY(endpoint->authenticator_.AddTokenFile(options.token_file));
-  endpoint->address_ = options.address;
   endpoint->authenticating_ = std::make_unique<apiserver::AuthenticatingHandler>(endpoint->authenticator_, endpoint->handler_);
   apiserver::HttpServerOptions server;
   server.address = options.address;
@@ -114,6 +111,37 @@ base::Result<std::unique_ptr<ApiEndpoint>> ApiEndpoint::Start(ApiEndpointOptions
   if (!started) return base::Fail(started.error().Wrap(options.name));
   endpoint->server_ = *std::move(started);
   return endpoint;
+}
+
+base::Result<apiserver::KeyPair> ApiEndpoint::LoadOrMakeCertificate(const Credentials& credentials, base::Time now) const {
+  const auto make = [&] {
+    return apiserver::NewServerCertificate(credentials.authority(), name_,
+                                           {"localhost", "kubernetes.default.svc", "127.0.0.1", address_}, now);
+  };
+  // The address is part of the name, so that another address gets another certificate instead of a wrong one.
+  return apiserver::LoadOrMake(credentials.directory(), name_ + "-" + address_, now, make, &credentials.authority());
+}
+
+base::Status ApiEndpoint::Renew(const Credentials& credentials, base::Time now) {
+  EVENKEEL_ASSIGN(const apiserver::KeyPair pair, LoadOrMakeCertificate(credentials, now));
+  if (pair.certificate_pem == certificate_pem_) return {};
+  EVENKEEL_TRY(server_->UseCertificate(pair.certificate_pem, pair.private_key_pem));
+  certificate_pem_ = pair.certificate_pem;
+  base::log::Info("renewed the certificate of the API", {{"cluster", name_}});
+  return {};
+}
+
+CertificateRenewal::CertificateRenewal(base::Executor& executor, std::function<base::Status(base::Time now)> renew)
+    : clock_(executor.clock()), renew_(std::move(renew)), strand_(executor.NewStrand("certificate-renewal")) {
+  strand_->Post([this] { Wait(); });
+}
+
+void CertificateRenewal::Wait() {
+  timer_ = strand_->PostAfter(std::chrono::hours(1), [this] {
+    const base::Status renewed = renew_(clock_.Now());
+    if (!renewed) base::log::Error("cannot renew certificates", {{"error", renewed.error().message()}});
+    Wait();
+  });
 }
 
 std::string ApiEndpoint::url() const { return fmt::format("https://{}:{}", address_, port()); }

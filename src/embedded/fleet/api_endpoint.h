@@ -2,6 +2,7 @@
 // kubeconfig that reaches it.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -29,6 +30,9 @@ class Credentials {
   /// The token of "evenkeel-controller".
   const std::string& controller_token() const { return controller_token_; }
   const std::string& directory() const { return directory_; }
+  /// Makes admin's certificate anew if it is about to expire; true: it was, and kubeconfigs that hold it are to be written
+  /// again.
+  base::Result<bool> Renew(base::Time now);
   base::Status AddTo(apiserver::Authenticator& authenticator) const;
 
   /// How people (client certificate) and controllers (token) reach a server with a certificate of this CA.
@@ -56,17 +60,40 @@ class ApiEndpoint {
   static base::Result<std::unique_ptr<ApiEndpoint>> Start(ApiEndpointOptions options, apiserver::Api& api,
                                                           const Credentials& credentials, base::Executor& executor);
   int port() const { return server_->port(); }
+  /// Makes the server's certificate anew if it is about to expire, and shows it from then on.
+  base::Status Renew(const Credentials& credentials, base::Time now);
   std::string url() const;
 
  private:
   ApiEndpoint(apiserver::Api& api, base::Executor& executor);
 
-  std::string address_;
+  base::Result<apiserver::KeyPair> LoadOrMakeCertificate(const Credentials& credentials, base::Time now) const;
+
+  std::string name_, address_;
+  std::string certificate_pem_;
   std::unique_ptr<base::Executor> workers_;  // of its own: controllers on another's threads may wait for what runs on these
   apiserver::Authenticator authenticator_;
   apiserver::ApiHandler handler_;
   std::unique_ptr<apiserver::AuthenticatingHandler> authenticating_;
   std::unique_ptr<apiserver::HttpServer> server_;
+};
+
+/// Looks every hour whether something is to be renewed, for as long as it lives. What fails is logged and tried again then.
+/// Every hour, although certificates are made anew 30 days before they expire: timers stand still while a machine sleeps.
+class CertificateRenewal {
+ public:
+  CertificateRenewal(base::Executor& executor, std::function<base::Status(base::Time now)> renew);
+  ~CertificateRenewal() { strand_->Close(); }
+  CertificateRenewal(const CertificateRenewal&) = delete;
+  CertificateRenewal& operator=(const CertificateRenewal&) = delete;
+
+ private:
+  void Wait();
+
+  base::Clock& clock_;
+  const std::function<base::Status(base::Time now)> renew_;
+  const std::shared_ptr<base::Strand> strand_;
+  base::Timer timer_;
 };
 
 }  // namespace evenkeel::embedded::fleet

@@ -77,6 +77,54 @@ TEST_F(ApiEndpointTest, PeopleAndControllersReachTheApiOverTls) {
   EXPECT_TRUE(ApiEndpoint::Start(taken, api, *credentials, *executor));
 }
 
+TEST_F(ApiEndpointTest, CertificatesAreRenewedWhileItRuns) {
+  auto credentials = Load();
+  ASSERT_TRUE(credentials);
+  const auto executor = base::NewThreadPool(2);
+  const auto store = store::NewMemoryStore();
+  apiserver::ApiOptions options;
+  options.name = "test";
+  options.store = store.get();
+  options.clock = &executor->clock();
+  apiserver::Api api(options);
+  ASSERT_TRUE(api.Start());
+  ApiEndpointOptions endpoint_options;
+  endpoint_options.name = "test";
+  const auto endpoint = ApiEndpoint::Start(endpoint_options, api, *credentials, *executor);
+  ASSERT_TRUE(endpoint) << endpoint.error().message();
+  const auto get = [](client::Client& client) { return client.Get(kube::resources::Namespaces(), "", "default"); };
+  const auto early = client::NewHttpClient(credentials->AdminConnection((*endpoint)->url()));
+  EXPECT_TRUE(get(**early));
+
+  const base::Time now = base::SystemClock().Now();
+  const std::string admin = credentials->admin().certificate_pem;
+  EXPECT_TRUE((*endpoint)->Renew(*credentials, now + 300 * std::chrono::days(1)));
+  EXPECT_EQ(credentials->Renew(now + 300 * std::chrono::days(1)).value(), false);
+  EXPECT_TRUE(get(**client::NewHttpClient(credentials->AdminConnection((*endpoint)->url()))));
+
+  // 29 days are left of a year.
+  EXPECT_TRUE((*endpoint)->Renew(*credentials, now + 336 * std::chrono::days(1)));
+  EXPECT_EQ(credentials->Renew(now + 336 * std::chrono::days(1)).value(), true);
+  EXPECT_NE(credentials->admin().certificate_pem, admin);
+  EXPECT_EQ(Load()->admin().certificate_pem, credentials->admin().certificate_pem);
+  const auto today = get(**client::NewHttpClient(credentials->ControllerConnection((*endpoint)->url())));
+  ASSERT_FALSE(today) << "a certificate of next year";
+  EXPECT_NE(today.error().message().find("not yet valid"), std::string::npos) << today.error().message();
+  EXPECT_TRUE(get(**early)) << "a connection from before goes on";
+}
+
+TEST(CertificateRenewalTest, LooksEveryHourAndTriesAgain) {
+  base::VirtualExecutor executor{base::Time(std::chrono::seconds(1'700'000'000))};
+  std::vector<base::Time> looks;
+  const base::Time begin = executor.clock().Now();
+  CertificateRenewal renewal(executor, [&](base::Time now) -> base::Status {
+    looks.push_back(now);
+    return base::Fail(base::Code::kInternal, "no space left on device");
+  });
+  executor.RunFor(base::Duration(std::chrono::minutes(150)));
+  EXPECT_EQ(looks, (std::vector{begin + std::chrono::hours(1), begin + std::chrono::hours(2)}));
+}
+
 TEST(StoreSpecTest, NamesTheChoices) {
   EXPECT_TRUE(OpenStore("memory"));
   for (const char* spec : {"", "sqlite:", "etcd://", "floppy:A"}) {
