@@ -142,8 +142,8 @@ void Host(std::string_view host, const FieldPath& path, Causes& causes) {
   if (IsIpAddress(host)) return causes.push_back(InvalidText(path, host, "must be a DNS name, not an IP address"));
   const bool wildcard = host.find('*') != host.npos;
   if (wildcard && !host.starts_with("*.")) {
-    return causes.push_back(InvalidText(
-        path, host, "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain"));
+    return causes.push_back(
+        InvalidText(path, host, "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain"));
   }
   const std::string problem = CheckDnsSubdomain(wildcard ? host.substr(2) : host);
   if (!problem.empty()) causes.push_back(InvalidText(path, host, problem));
@@ -260,8 +260,7 @@ void IngressClass(const Json& object, Causes& causes) {
   if (!controller.empty()) {
     const size_t slash = controller.find('/');
     if (slash == controller.npos || slash + 1 == controller.size() || !CheckDnsSubdomain(controller.substr(0, slash)).empty()) {
-      causes.push_back(
-          InvalidText(controller_path, controller, "must be a domain-prefixed path (such as \"acme.io/foo\")"));
+      causes.push_back(InvalidText(controller_path, controller, "must be a domain-prefixed path (such as \"acme.io/foo\")"));
     }
   }
   const Json* parameters = Member(*spec, "parameters");

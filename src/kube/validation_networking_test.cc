@@ -57,8 +57,7 @@ TEST(NetworkPolicyTest, PortsAreCheckedInUpstreamsWords) {
   EXPECT_EQ(PolicyPort(R"({"protocol":"TCP","port":80,"endPort":90})"), "");
   EXPECT_EQ(PolicyPort(R"({"port":"http"})"), "");
   const std::string at = "spec.ingress[0].ports[0].";
-  EXPECT_EQ(PolicyPort(R"({"port":70000})"),
-            at + "port: Invalid value: 70000: must be between 1 and 65535, inclusive");
+  EXPECT_EQ(PolicyPort(R"({"port":70000})"), at + "port: Invalid value: 70000: must be between 1 and 65535, inclusive");
   EXPECT_EQ(PolicyPort(R"({"port":80,"endPort":70})"),
             at + "endPort: Invalid value: 80: must be greater than or equal to `port`");
   EXPECT_EQ(PolicyPort(R"({"endPort":70})"),
@@ -116,8 +115,9 @@ TEST(IngressTest, LeadsSomewhere) {
 TEST(IngressClassTest, NamesItsControllerForGood) {
   EXPECT_EQ(Problems("IngressClass", R"({"controller":"example.com/ingress"})"), "");
   EXPECT_NE(Problems("IngressClass", R"({"controller":"ingress"})"), "");
-  EXPECT_EQ(Problems("IngressClass", R"({"controller":"example.com/a","parameters":{"kind":"K","name":"n","scope":"Namespace"}})"),
-            "spec.parameters.namespace: Required value: `parameters.scope` is set to 'Namespace'");
+  EXPECT_EQ(
+      Problems("IngressClass", R"({"controller":"example.com/a","parameters":{"kind":"K","name":"n","scope":"Namespace"}})"),
+      "spec.parameters.namespace: Required value: `parameters.scope` is set to 'Namespace'");
   const auto causes =
       ValidateUpdate(Kind("IngressClass"), Parsed(R"({"controller":"a.com/b"})"), Parsed(R"({"controller":"a.com/a"})"));
   ASSERT_EQ(causes.size(), 1u);

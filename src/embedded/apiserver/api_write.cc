@@ -126,6 +126,7 @@ Status Api::PrepareCreate(const Call& call, Json& object, Answer& answer) {
   auto causes = kube::ValidateObject(served.resource, object);
   if (served.IsDefinition()) std::ranges::move(ValidateDefinition(object), std::back_inserter(causes));
   if (!causes.empty()) return Fail(InvalidError(served.resource, call.name, std::move(causes)));
+  if (served.IsDefinition()) std::ranges::move(WarnOfDefinition(object), std::back_inserter(answer.warnings));
   return {};
 }
 
@@ -344,6 +345,9 @@ Status Api::FinishUpdate(const Call& call, Json& object, const Json& old, Answer
   std::ranges::move(kube::ValidateUpdate(served.resource, object, old), std::back_inserter(causes));
   if (served.IsDefinition()) std::ranges::move(ValidateDefinition(object), std::back_inserter(causes));
   if (!causes.empty()) return Fail(InvalidError(served.resource, call.name, std::move(causes)));
+  if (served.IsDefinition() && call.subresource.empty()) {
+    std::ranges::move(WarnOfDefinition(object), std::back_inserter(answer.warnings));
+  }
   return {};
 }
 

@@ -50,6 +50,18 @@ TEST_F(CustomDefinitionTest, IsEstablishedAtOnce) {
   EXPECT_EQ(Send("GET", "/apis/example.com/v1/namespaces/default/widgets").status, 200);
 }
 
+TEST_F(CustomDefinitionTest, WarnsOfRulesThatItDoesNotEvaluate) {
+  EXPECT_EQ(Send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", kWidgets).Header("Warning"), "");
+  std::string ruled = kWidgets;
+  const std::string size = R"("size":{"type":"integer")";
+  ruled.insert(ruled.find(size) + size.size(), R"(,"x-kubernetes-validations":[{"rule":"self > 0"}])");
+  const TestReply reply = Send("PUT", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com", ruled);
+  EXPECT_EQ(reply.status, 200) << reply.body;
+  EXPECT_EQ(reply.Header("Warning"),
+            "299 - \"spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[size].x-kubernetes-validations: "
+            "rules in CEL are stored, this API server does not evaluate them\"");
+}
+
 TEST_F(CustomDefinitionTest, DefaultsPrunesAndValidates) {
   Create(kWidgets);
   const Json widget = CreateWidget("a", R"({"size":2,"unknown":1})").value();

@@ -1,5 +1,6 @@
 #include "embedded/apiserver/custom_definitions.h"
 
+#include "kube/field_path.h"
 #include "kube/object.h"
 #include "kube/schema.h"
 
@@ -62,6 +63,21 @@ void ValidateVersion(const Json& version, const std::string& field, std::vector<
     } else if (!path.starts_with('.')) {
       causes.push_back(Invalid(at + ".jsonPath", Json(path), "must be a simple json path starting with ."));
     }
+  }
+}
+
+void WarnOfSchema(const Json& schema, const kube::FieldPath& path, std::vector<std::string>& warnings) {
+  if (!schema.is_object()) return;
+  constexpr std::string_view kRules = "x-kubernetes-validations";
+  if (!base::FindArray(schema, {kRules}).empty()) {
+    warnings.push_back(path.Field(kRules).Text() + ": rules in CEL are stored, this API server does not evaluate them");
+  }
+  for (const std::string_view key : {"properties", "patternProperties"}) {
+    const kube::FieldPath children = path.Field(key);
+    for (const auto& [name, child] : base::FindObject(schema, {key})) WarnOfSchema(child, children.Key(name), warnings);
+  }
+  for (const std::string_view key : {"items", "additionalProperties"}) {
+    if (const Json* child = base::Find(schema, {key})) WarnOfSchema(*child, path.Field(key), warnings);
   }
 }
 
@@ -165,6 +181,21 @@ std::vector<Cause> ValidateDefinition(const Json& crd) {
     causes.push_back(Invalid("spec.versions", Json(JsonArray()), "must have exactly one version marked as storage version"));
   }
   return causes;
+}
+
+std::vector<std::string> WarnOfDefinition(const Json& crd) {
+  std::vector<std::string> warnings;
+  const kube::FieldPath root("spec");
+  const kube::FieldPath versions = root.Field("versions");
+  size_t index = 0;
+  for (const Json& version : base::FindArray(crd, {"spec", "versions"})) {
+    const kube::FieldPath here = versions.Index(index++);
+    const Json* schema = base::Find(version, {"schema", "openAPIV3Schema"});
+    if (schema == nullptr) continue;
+    const kube::FieldPath schema_path = here.Field("schema");
+    WarnOfSchema(*schema, schema_path.Field("openAPIV3Schema"), warnings);
+  }
+  return warnings;
 }
 
 }  // namespace evenkeel::embedded::apiserver

@@ -17,5 +17,7 @@ inline constexpr std::string_view kCustomCleanupFinalizer = "customresourceclean
 void PrepareDefinition(base::Json& crd, const base::Json* old, const std::string& conflict, base::Time now);
 /// Structure beyond the schema: name, versions, storage version, schemas, columns.
 std::vector<base::Cause> ValidateDefinition(const base::Json& crd);
+/// A line for each field of its schemas that is kept and has no effect here: rules in CEL.
+std::vector<std::string> WarnOfDefinition(const base::Json& crd);
 
 }  // namespace evenkeel::embedded::apiserver

@@ -56,11 +56,11 @@ JsonArray IngressClassCells(const Json& object, base::Time now) {
 
 void AddNetworkingTables(TableMap& tables) {
   tables["networking.k8s.io/networkpolicies"] = {{NameColumn(), TextColumn("Pod-Selector"), AgeColumn()}, NetworkPolicyCells};
-  tables["networking.k8s.io/ingresses"] = {{NameColumn(), TextColumn("Class"), TextColumn("Hosts"), TextColumn("Address"),
-                                            TextColumn("Ports"), AgeColumn()},
-                                           IngressCells};
-  tables["networking.k8s.io/ingressclasses"] = {
-      {NameColumn(), TextColumn("Controller"), TextColumn("Parameters"), AgeColumn()}, IngressClassCells};
+  tables["networking.k8s.io/ingresses"] = {
+      {NameColumn(), TextColumn("Class"), TextColumn("Hosts"), TextColumn("Address"), TextColumn("Ports"), AgeColumn()},
+      IngressCells};
+  tables["networking.k8s.io/ingressclasses"] = {{NameColumn(), TextColumn("Controller"), TextColumn("Parameters"), AgeColumn()},
+                                                IngressClassCells};
 }
 
 }  // namespace evenkeel::embedded::apiserver
