@@ -26,6 +26,10 @@ std::string EncodeProtobuf(const Schema& schema, const base::Json& object);
 /// bytes, which the caller bounds; a byte makes at most one small value. `storage`: as for base::ParseJson.
 base::Result<base::Json> DecodeProtobuf(const Schema& schema, std::string_view bytes, boost::json::storage_ptr storage = {});
 
+/// The same with apiVersion and kind as its first fields.
+base::Result<base::Json> DecodeProtobufKind(const Schema& schema, std::string_view api_version, std::string_view kind,
+                                            std::string_view bytes, boost::json::storage_ptr storage = {});
+
 /// One field of type bytes, text or message at the end of `out`.
 void AppendProtobufField(std::string& out, uint32_t number, std::string_view bytes);
 /// The tag and the length that stand before `size` bytes of such a field.
@@ -46,7 +50,14 @@ std::string EncodeProtobufEnvelope(const Schema& schema, const base::Json& objec
 /// kBadRequest when it does not begin as an envelope does, or is broken. `raw` points into `bytes`.
 base::Result<ProtobufEnvelope> ReadProtobufEnvelope(std::string_view bytes);
 
-/// Field numbers of all lists (FooList), and of an entry of a map.
+/// Field numbers of all lists (FooList).
 inline constexpr uint32_t kListMetadataNumber = 1, kListItemsNumber = 2;
+/// The message of a list, whose items are still messages; they point into it.
+struct ProtobufItems {
+  base::Json metadata;
+  std::vector<std::string_view> items;
+};
+/// kBadRequest when it is broken.
+base::Result<ProtobufItems> ReadProtobufList(std::string_view message);
 
 }  // namespace evenkeel::kube

@@ -21,7 +21,9 @@ using Type = Schema::Type;
 /// what is wrong, and where.
 class Decoder {
  public:
-  explicit Decoder(boost::json::storage_ptr storage) : storage_(std::move(storage)) {}
+  /// `api_version` and `kind`: of the outermost object; empty where it says nothing of itself.
+  Decoder(std::string_view api_version, std::string_view kind, boost::json::storage_ptr storage)
+      : storage_(std::move(storage)), api_version_(api_version), kind_(kind) {}
 
   std::string problem() const { return path_.empty() ? problem_ : path_ + ": " + problem_; }
 
@@ -97,7 +99,11 @@ class Decoder {
     size_t fields = 0;
     for (size_t i = begin; i < end; ++i) fields += i == begin || members_[i].index != members_[i - 1].index ? 1 : 0;
     JsonObject object(storage_);
-    object.reserve(fields);
+    object.reserve(fields + 2);
+    if (depth == 1 && !kind_.empty()) {
+      object.emplace("apiVersion", api_version_);
+      object.emplace("kind", kind_);
+    }
     for (size_t i = begin; i < end;) {
       size_t next = i + 1;
       while (next < end && members_[next].index == members_[i].index) ++next;
@@ -175,7 +181,7 @@ class Decoder {
 
   bool Entry(const Schema& schema, const WireField& entry, size_t depth, JsonObject& map) {
     if (entry.type != WireType::kBytes) return Wrong("has a value of another type");
-    std::string_view key;
+    std::string_view key = "";
     WireField value;
     value.type = schema.type == Type::kInteger || schema.type == Type::kBoolean ? WireType::kVarint : WireType::kBytes;
     WireReader reader(entry.bytes);
@@ -307,7 +313,7 @@ class Decoder {
   bool NumberOrText(std::string_view message, Json& out) {
     uint64_t kind = 0;
     int32_t number = 0;
-    std::string_view text;
+    std::string_view text = "";
     WireReader reader(message);
     while (!reader.done()) {
       const auto field = reader.Next();
@@ -371,6 +377,7 @@ class Decoder {
   }
 
   const boost::json::storage_ptr storage_;
+  const std::string_view api_version_, kind_;
   std::vector<Member> members_;  // of the messages that are being read, the outermost first
   std::string problem_, path_;
 };
@@ -378,10 +385,31 @@ class Decoder {
 }  // namespace
 
 base::Result<Json> DecodeProtobuf(const Schema& schema, std::string_view bytes, boost::json::storage_ptr storage) {
+  return DecodeProtobufKind(schema, "", "", bytes, std::move(storage));
+}
+
+base::Result<Json> DecodeProtobufKind(const Schema& schema, std::string_view api_version, std::string_view kind,
+                                      std::string_view bytes, boost::json::storage_ptr storage) {
   Json object(storage);
-  Decoder decoder(std::move(storage));
+  Decoder decoder(api_version, kind, std::move(storage));
   if (!decoder.Message(schema, bytes, 1, object)) return base::Fail(base::Code::kBadRequest, decoder.problem());
   return object;
+}
+
+base::Result<ProtobufItems> ReadProtobufList(std::string_view message) {
+  static const Schema& metadata_schema = *FindBuiltInSchema("io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta");
+  ProtobufItems list;
+  WireReader reader(message);
+  while (!reader.done()) {
+    const auto field = reader.Next();
+    if (!field) return base::Fail(base::Code::kBadRequest, "the list " + std::string(reader.problem()));
+    if (field->type != WireType::kBytes) continue;
+    if (field->number == kListItemsNumber) list.items.push_back(field->bytes);
+    if (field->number == kListMetadataNumber) {
+      EVENKEEL_ASSIGN(list.metadata, DecodeProtobuf(metadata_schema, field->bytes));
+    }
+  }
+  return list;
 }
 
 base::Result<ProtobufEnvelope> ReadProtobufEnvelope(std::string_view bytes) {

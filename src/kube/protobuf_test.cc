@@ -248,7 +248,9 @@ TEST(ProtobufTest, EveryTypeComesBackWithAllOfItsFields) {
   }
 }
 
-// The numbers themselves, against a list of upstream's messages where the machine has one.
+// The numbers themselves, against a list of upstream's messages where the machine has one: `messages` {message: {field:
+// [number, type]}}, `jsonNames` {message: {field: key}} where the two differ ("": the JSON object is inlined), `wireAlways`
+// {message: [field]} for those that are written also when they are zero.
 class UpstreamNumbers : public ::testing::Test {
  protected:
   void SetUp() override {
