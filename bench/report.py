@@ -194,6 +194,9 @@ def table(results, parts):
         rows.both("    per 100,000 pods", ("list", "seconds_per_100_000"), seconds, "< 1.5 s", times_less)
         rows.both("    once more, decoded by our client", ("list", "seconds_decoded"), seconds)
         rows.both("    size", ("list", "bytes"), mebibytes)
+        rows.both("    in protocol buffers", ("list", "protobuf_seconds"), seconds, "<= 2 x JSON")
+        rows.both("    in protocol buffers, decoded by our client", ("list", "protobuf_seconds_decoded"), seconds, "JSON >= 1.5 x")
+        rows.both("    size in protocol buffers", ("list", "protobuf_bytes"), mebibytes)
     if "watch" in parts:
         rows.both("2,000 watchers all see a write over TLS, median", ("watch", "median_ms"), milliseconds, "< 100 ms", times_less)
         rows.both("    slowest of 50 writes", ("watch", "max_ms"), milliseconds)

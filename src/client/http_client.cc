@@ -12,6 +12,8 @@
 #include "base/yaml.h"
 #include "client/http_connection.h"
 #include "client/http_watch.h"
+#include "kube/protobuf.h"
+#include "kube/schema_text.h"
 
 namespace evenkeel::client {
 namespace {
@@ -85,6 +87,7 @@ struct HttpCall {
   std::string path;  ///< with the query, without the server's prefix
   std::string body;
   std::string_view content_type = "application/json";
+  std::string_view accept = "application/json, */*";
 };
 
 /// A bearer token that may be in a file that changes.
@@ -146,7 +149,17 @@ class HttpClient final : public Client {
     query.Add("labelSelector", options.label_selector).Add("fieldSelector", options.field_selector);
     query.Add("limit", options.limit > 0 ? std::to_string(options.limit) : "").Add("continue", options.continue_token);
     query.Add("resourceVersion", options.resource_version).Add("resourceVersionMatch", options.resource_version_match);
-    EVENKEEL_ASSIGN(Json list, CallJson({.path = resource.Path(options.ns) + query.text(), .body = {}}));
+    HttpCall call{.path = resource.Path(options.ns) + query.text(), .body = {}};
+    const kube::Schema* known =
+        options.known_fields_only ? kube::FindKindSchema(resource.ApiVersion(), resource.kind) : nullptr;
+    if (known != nullptr) call.accept = "application/vnd.kubernetes.protobuf, application/json";
+    EVENKEEL_ASSIGN(const Answer answer, Perform(call));
+    if (known != nullptr && answer.body.starts_with(kube::kProtobufMagic)) {
+      auto page = DecodeProtobufList(resource, *known, answer.body);
+      if (!page) return Fail(Code::kInternal, Doing(call) + ": " + page.error().message());
+      return page;
+    }
+    EVENKEEL_ASSIGN(Json list, ParseAnswer(call, answer));
     return DecodeList(resource, list);
   }
 
@@ -201,7 +214,7 @@ class HttpClient final : public Client {
   bool StreamsLists() override;
 
   Result<std::string> GetRaw(std::string_view path) override {
-    EVENKEEL_ASSIGN(Answer answer, Perform({.path = std::string(path), .body = {}}));
+    EVENKEEL_ASSIGN(Answer answer, Perform({.path = std::string(path), .body = {}, .accept = options_.raw_accept}));
     return std::move(answer.body);
   }
 
@@ -217,6 +230,8 @@ class HttpClient final : public Client {
   }
 
   static ListPage DecodeList(const Resource& resource, Json& list);
+  static Result<ListPage> DecodeProtobufList(const Resource& resource, const kube::Schema& schema, std::string_view bytes);
+  Result<Json> ParseAnswer(const HttpCall& call, const Answer& answer);
   Result<Json> CallJson(const HttpCall& call);
   /// Sends the call, over a connection that is open already where that is safe; the answer is a 2xx.
   Result<Answer> Perform(const HttpCall& call);
@@ -243,8 +258,8 @@ class HttpClient final : public Client {
 };
 
 Result<std::string> HttpClient::Head(const HttpCall& call) {
-  std::string head = fmt::format("{} {}{} HTTP/1.1\r\nHost: {}\r\nUser-Agent: {}\r\nAccept: application/json, */*\r\n",
-                                 call.method, endpoint_.path_prefix, call.path, endpoint_.host_header, options_.user_agent);
+  std::string head = fmt::format("{} {}{} HTTP/1.1\r\nHost: {}\r\nUser-Agent: {}\r\nAccept: {}\r\n", call.method,
+                                 endpoint_.path_prefix, call.path, endpoint_.host_header, options_.user_agent, call.accept);
   if (call.path.empty() || call.path.front() != '/' || call.path.find_first_of(" \r\n") != std::string::npos) {
     return Fail(Code::kBadRequest, fmt::format("not a path of an API: \"{}\"", call.path));
   }
@@ -333,6 +348,11 @@ base::Error HttpClient::DecodeFailure(const HttpCall& call, const HttpResponseRe
   std::optional<base::Error> error;
   if (!body.empty() && body.front() == '{') {
     if (Result<Json> value = base::ParseJson(body, "answer")) error = DecodeStatusObject(*value, status);
+  } else if (const auto envelope = kube::ReadProtobufEnvelope(body); envelope && envelope->kind == "Status") {
+    const kube::Schema& schema = *kube::FindKindSchema("v1", "Status");
+    if (Result<Json> value = kube::DecodeProtobufKind(schema, "v1", "Status", envelope->raw)) {
+      error = DecodeStatusObject(*value, status);
+    }
   }
   if (!error.has_value()) {
     std::string text(body.substr(0, 200));
@@ -350,6 +370,10 @@ base::Error HttpClient::DecodeFailure(const HttpCall& call, const HttpResponseRe
 
 Result<Json> HttpClient::CallJson(const HttpCall& call) {
   EVENKEEL_ASSIGN(const Answer answer, Perform(call));
+  return ParseAnswer(call, answer);
+}
+
+Result<Json> HttpClient::ParseAnswer(const HttpCall& call, const Answer& answer) {
   Result<Json> value = base::ParseJson(answer.body, "answer");
   if (!value) return Fail(Code::kInternal, fmt::format("{}: the answer is not JSON: {}", Doing(call), value.error().message()));
   return value;
@@ -371,6 +395,22 @@ ListPage HttpClient::DecodeList(const Resource& resource, Json& list) {
       if (!object.contains("apiVersion")) object["apiVersion"] = resource.ApiVersion();
     }
     page.items.push_back(std::move(item));
+  }
+  return page;
+}
+
+Result<ListPage> HttpClient::DecodeProtobufList(const Resource& resource, const kube::Schema& schema, std::string_view bytes) {
+  EVENKEEL_ASSIGN(const kube::ProtobufEnvelope envelope, kube::ReadProtobufEnvelope(bytes));
+  EVENKEEL_ASSIGN(const kube::ProtobufItems list, kube::ReadProtobufList(envelope.raw));
+  ListPage page;
+  page.resource_version = base::FindString(list.metadata, {"resourceVersion"});
+  page.continue_token = base::FindString(list.metadata, {"continue"});
+  page.remaining = base::FindInt(list.metadata, {"remainingItemCount"});
+  page.items.reserve(list.items.size());
+  const std::string api_version = resource.ApiVersion();
+  for (const std::string_view item : list.items) {
+    EVENKEEL_ASSIGN(Json object, kube::DecodeProtobufKind(schema, api_version, resource.kind, item));
+    page.items.push_back(std::move(object));
   }
   return page;
 }

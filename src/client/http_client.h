@@ -27,6 +27,8 @@ struct HttpClientOptions {
   /// Answers larger than this are an error (kTooLarge) instead of memory.
   size_t body_bytes_max = 512u << 20;
   std::string user_agent = "evenkeel";
+  /// Of GetRaw, which takes any answer.
+  std::string raw_accept = "application/json, */*";
   /// Names and values sent with every request besides the client's own headers.
   std::vector<std::pair<std::string, std::string>> headers{};
   /// For what must differ between clients (when watches end); absent: the operating system's entropy.

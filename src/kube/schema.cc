@@ -85,6 +85,11 @@ void Schema::Seal() {
     while (slots_[slot] != 0) slot = (slot + 1) & (size - 1);
     slots_[slot] = static_cast<uint16_t>(i + 1);
   }
+  wire_order_.clear();
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].number > 0) wire_order_.push_back(static_cast<uint16_t>(i));
+  }
+  std::ranges::sort(wire_order_, {}, [this](uint16_t i) { return std::pair(fields[i].number, fields[i].inner); });
 }
 
 const Schema::FieldSchema* Schema::FindField(std::string_view field) const {

@@ -1,5 +1,5 @@
-// The shape of a kind: one source for defaults, validation, pruning, patch strategies, server-side apply and OpenAPI. Built-in
-// kinds come from the compact texts in kube/schemas/ (compiled in); kinds of CRDs from their openAPIV3Schema.
+// The shape of a kind: one source for defaults, validation, pruning, patch strategies, server-side apply, OpenAPI and protocol
+// buffers. Built-in kinds come from the compact texts in kube/schemas/ (compiled in); kinds of CRDs from their openAPIV3Schema.
 #pragma once
 
 #include <map>
@@ -52,7 +52,12 @@ class Schema final : public MergeSchema {
     bool documented_required = false;  ///< shown as required, but absent means the zero value
     std::string description;
     std::optional<base::Json> default_value;
+    uint32_t number = 0;  ///< in protocol buffers; 0: not there
+    uint32_t inner = 0;   ///< the number within message `number`, which JSON does not show; 0: `number` is the field itself
+    bool written_when_absent = false;  ///< in protocol buffers, as zero: upstream's field is no pointer, list, map or bytes
   };
+  /// What a value that need not be an object of `alternative_to` may be instead.
+  enum class Alternative { kNone, kList, kBoolean, kStrings };
 
   Type type = Type::kAny;
   std::string name;        ///< of a definition, e.g. "PodSpec"; empty for inline ones
@@ -63,6 +68,10 @@ class Schema final : public MergeSchema {
   bool preserve_unknown = false;  ///< x-kubernetes-preserve-unknown-fields
   bool embedded_resource = false;
   bool nullable = false;
+  bool raw = false;  ///< in protocol buffers: JSON text in field 1, as kAny is
+  /// kAny only: an object of this schema, or what `alternative` says (a list of such objects, true or false, strings).
+  const Schema* alternative_to = nullptr;
+  Alternative alternative = Alternative::kNone;
 
   ListType list_type = ListType::kAtomic;
   std::vector<std::string> list_keys;
@@ -88,6 +97,8 @@ class Schema final : public MergeSchema {
   void Seal();
 
   const FieldSchema* FindField(std::string_view field) const;
+  /// Indices of the fields that have a number, by number, then inner.
+  const std::vector<uint16_t>& wire_order() const { return wire_order_; }
 
   // MergeSchema
   const MergeSchema* Field(std::string_view field) const override;
@@ -104,6 +115,7 @@ class Schema final : public MergeSchema {
  private:
   std::vector<uint16_t> slots_;  ///< open addressing by a cheap hash of the name; index + 1, 0 is free
   std::vector<uint16_t> fields_with_default_;
+  std::vector<uint16_t> wire_order_;
 
   friend void ApplyDefaults(base::Json& value, const Schema& schema);
   friend class SchemaSet;

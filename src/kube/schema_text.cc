@@ -111,6 +111,8 @@ class SchemaTextReader {
       type_->atomic_struct = true;
     } else if (option == "open") {
       type_->preserve_unknown = true;
+    } else if (option == "raw") {
+      type_->raw = true;
     } else if (option == "retain") {
       type_->patch_retain_keys = true;
     } else {
@@ -133,7 +135,7 @@ class SchemaTextReader {
     library_.resources.push_back(std::move(resource));
     ReadField({"apiVersion", "string"}, "Group and version of the API that this object follows.");
     ReadField({"kind", "string"}, "Kind of this object.");
-    ReadField({"metadata", "ObjectMeta"}, "Name, labels and what else all objects have.");
+    ReadField({"metadata", "ObjectMeta", "@1"}, "Name, labels and what else all objects have.");
   }
 
   void ReadKindOption(const std::string& option, Resource& resource) {
@@ -182,6 +184,7 @@ class SchemaTextReader {
       if (item != nullptr) schema->item = item;
       return schema;
     }
+    if (const size_t bar = text.find('|'); bar != text.npos) return ReadAlternative(text.substr(0, bar), text.substr(bar + 1));
     static const std::map<std::string_view, std::pair<Type, std::string_view>> kPrimitives = {
         {"string", {Type::kString, ""}},
         {"int32", {Type::kInteger, "int32"}},
@@ -204,11 +207,42 @@ class SchemaTextReader {
     return nullptr;
   }
 
+  Schema* ReadAlternative(std::string_view type, std::string_view other) {
+    Schema* schema = NewSchema();
+    schema->alternative = other == "[]"         ? Schema::Alternative::kList
+                          : other == "bool"     ? Schema::Alternative::kBoolean
+                          : other == "[]string" ? Schema::Alternative::kStrings
+                                                : Schema::Alternative::kNone;
+    Require(schema->alternative != Schema::Alternative::kNone, "unknown alternative " + std::string(other));
+    Require(ReadType(type, [schema](SchemaLibrary&) { return &schema->alternative_to; }) == nullptr,
+            "an alternative is to a named type");
+    return schema;
+  }
+
+  /// @N, @N?, @N.M or @N.M?.
+  void ReadNumber(std::string_view word, Schema::FieldSchema& field, const Schema* schema) {
+    const bool pointer = word.ends_with('?');
+    const std::string numbers(word.substr(1, word.size() - 1 - (pointer ? 1 : 0)));
+    const size_t dot = numbers.find('.');
+    field.number = static_cast<uint32_t>(Number(numbers.substr(0, dot)));
+    if (dot != numbers.npos) field.inner = static_cast<uint32_t>(Number(numbers.substr(dot + 1)));
+    Require(field.number > 0 && (dot == numbers.npos || field.inner > 0), "not a field number: " + numbers);
+    for (const Schema::FieldSchema& other : type_->fields) {
+      Require(&other == &field || other.number != field.number || (other.inner != field.inner && other.inner > 0),
+              "number twice: " + numbers);
+    }
+    const bool nothing_when_empty =
+        schema != nullptr && (schema->type == Type::kArray || schema->type == Type::kMap || schema->type == Type::kBytes);
+    field.written_when_absent = !pointer && !nothing_when_empty;
+  }
+
   void ReadFieldOption(const std::string& word, Schema::FieldSchema& field, Schema* schema) {
     if (word == "!") {
       field.required = true;
     } else if (word == "*") {
       field.documented_required = true;
+    } else if (word.starts_with('@')) {
+      ReadNumber(word, field, schema);
     } else if (word.starts_with('=')) {
       boost::system::error_code error;
       field.default_value = boost::json::parse(word.substr(1), error);
@@ -301,6 +335,26 @@ const Schema* FindBuiltInSchema(std::string_view definition) {
   const auto& definitions = BuiltInSchemas().definitions;
   const auto found = definitions.find(definition);
   return found == definitions.end() ? nullptr : found->second;
+}
+
+const Schema* FindKindSchema(std::string_view api_version, std::string_view kind) {
+  constexpr std::string_view kMetaPackage = "io.k8s.apimachinery.pkg.apis.meta.";
+  const size_t slash = api_version.find('/');
+  const std::string_view group = slash == api_version.npos ? "" : api_version.substr(0, slash);
+  const std::string rest = std::string(api_version.substr(slash == api_version.npos ? 0 : slash + 1)) + "." + std::string(kind);
+  const auto find = [&](const std::string& package) -> const Schema* {
+    const Schema* schema = FindBuiltInSchema(package + rest);
+    return schema != nullptr && schema->FindField("kind") != nullptr && schema->FindField("apiVersion") != nullptr ? schema
+                                                                                                                   : nullptr;
+  };
+  if (group == "meta.k8s.io") return find(std::string(kMetaPackage));
+  if (group == "apiextensions.k8s.io") return find("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.");
+  if (group.empty()) {
+    const Schema* schema = find("io.k8s.api.core.");
+    return schema != nullptr ? schema : find(std::string(kMetaPackage));
+  }
+  // A package is called by the first part of its group: rbac.authorization.k8s.io is io.k8s.api.rbac.
+  return find("io.k8s.api." + std::string(group.substr(0, group.find('.'))) + ".");
 }
 
 }  // namespace evenkeel::kube

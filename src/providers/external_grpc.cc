@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "providers/complaints.h"
 #include "providers/external_grpc_messages.h"
-#include "providers/kubernetes_wire.h"
+#include "providers/object_bytes.h"
 #include "providers/proto/external_grpc.grpc.pb.h"
 
 namespace evenkeel::providers {

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "providers/external_grpc.h"
-#include "providers/kubernetes_wire.h"
+#include "providers/object_bytes.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace evenkeel;

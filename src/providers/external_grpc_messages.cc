@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "kube/object.h"
-#include "providers/kubernetes_wire.h"
+#include "providers/object_bytes.h"
 
 namespace evenkeel::providers {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/yaml.h"
 #include "kube/object.h"
 #include "providers/certificates_testing.h"
-#include "providers/kubernetes_wire.h"
+#include "providers/object_bytes.h"
 #include "providers/proto/external_grpc.grpc.pb.h"
 
 namespace evenkeel::providers::external_grpc_test {

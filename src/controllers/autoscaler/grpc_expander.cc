@@ -7,7 +7,7 @@
 #include "kube/object.h"
 #include "kube/quantity.h"
 #include "providers/grpc_channel.h"
-#include "providers/kubernetes_wire.h"
+#include "providers/object_bytes.h"
 #include "providers/proto/expander.grpc.pb.h"
 
 namespace evenkeel::controllers::autoscaler {

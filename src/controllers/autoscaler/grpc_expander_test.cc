@@ -9,7 +9,7 @@
 #include "base/yaml.h"
 #include "controllers/autoscaler/scale_up_testing.h"
 #include "providers/certificates_testing.h"
-#include "providers/kubernetes_wire.h"
+#include "providers/object_bytes.h"
 #include "providers/proto/expander.grpc.pb.h"
 
 namespace evenkeel::controllers::autoscaler::grpc_expander_test {

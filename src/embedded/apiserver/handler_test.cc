@@ -65,8 +65,8 @@ TEST_F(HandlerTest, OffersAggregatedDiscovery) {
 TEST_F(HandlerTest, NegotiatesTheFormOfAnswers) {
   CreatePod("web");
   const std::string path = "/api/v1/namespaces/default/pods/web";
-  EXPECT_EQ(Send("GET", path, "", {{"accept", "application/vnd.kubernetes.protobuf"}}).status, 406);
-  EXPECT_EQ(Send("GET", path, "", {{"accept", "application/vnd.kubernetes.protobuf,application/json"}}).status, 200);
+  EXPECT_EQ(Send("GET", path, "", {{"accept", "text/html"}}).status, 406);
+  EXPECT_EQ(Send("GET", path, "", {{"accept", "text/html,application/json"}}).status, 200);
   EXPECT_NE(Send("GET", path, "", {{"accept", "application/yaml"}}).body.find("kind: Pod\n"), std::string::npos);
   const Json partial =
       Send("GET", path, "", {{"accept", "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"}}).json();
@@ -110,9 +110,7 @@ TEST_F(HandlerTest, ChecksBodyAndPathAgainstEachOther) {
             "the namespace of the provided object does not match the namespace sent on the request");
   EXPECT_EQ(Send("POST", "/api/v1/namespaces/default/pods", "{").status, 400);
   EXPECT_EQ(Send("POST", "/api/v1/namespaces/default/pods", "[]").status, 400);
-  EXPECT_EQ(
-      Send("POST", "/api/v1/namespaces/default/pods", "{}", {{"content-type", "application/vnd.kubernetes.protobuf"}}).status,
-      415);
+  EXPECT_EQ(Send("POST", "/api/v1/namespaces/default/pods", "{}", {{"content-type", "application/cbor"}}).status, 415);
   EXPECT_EQ(Patch("/api/v1/namespaces/default/pods/a", "text/plain", "{}").status, 415);
   EXPECT_EQ(Send("POST", "/api/v1/namespaces/default/pods", std::string(4u << 20, ' ')).status, 413);
   CreatePod("web");

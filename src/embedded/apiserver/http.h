@@ -32,6 +32,8 @@ struct HttpRequest {
 
 /// Text shared with a cache or with other connections, sent without being copied.
 using Chunk = std::shared_ptr<const std::string>;
+/// Lists leave in pieces of about this size, so that no single buffer has to hold all of a large one.
+inline constexpr size_t kAnswerChunkBytes = 1u << 20;
 
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 

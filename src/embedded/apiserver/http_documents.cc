@@ -171,7 +171,7 @@ void ApiHandler::Impl::SendDiscovery(const ExchangePointer& exchange, const std:
   const ResourceTable& table = api.resources();
   if (parts.empty()) return exchange->SendJson(200, RootPaths(table));
   const bool core = parts[0] == "api";
-  const auto wanted = parts.size() == 1 ? NegotiateForm(exchange->Header("accept"), {Form::kAggregatedDiscovery})
+  const auto wanted = parts.size() == 1 ? NegotiateForm(exchange->Header("accept"), {.forms = {Form::kAggregatedDiscovery}})
                                         : NegotiateForm(exchange->Header("accept"), {});
   if (!wanted) return exchange->SendError(wanted.error());
   exchange->wanted = *wanted;
@@ -197,13 +197,13 @@ void ApiHandler::Impl::SendDiscovery(const ExchangePointer& exchange, const std:
 void ApiHandler::Impl::SendOpenApi(const ExchangePointer& exchange, const std::vector<std::string>& parts) {
   const ResourceTable& table = api.resources();
   if (parts.size() == 2 && parts[1] == "v2") {
-    const auto wanted = NegotiateForm(exchange->Header("accept"), {Form::kProtobuf});
+    const auto wanted = NegotiateForm(exchange->Header("accept"), {.forms = {Form::kOpenApiProtobuf}});
     if (!wanted) return exchange->SendError(wanted.error());
     const auto document = [&table] {
       const ResourceList list = ResourcesOf(table, [](const kube::Resource&) { return true; });
       return kube::OpenApiV2(list.pointers);
     };
-    if (wanted->form == Form::kProtobuf) {
+    if (wanted->form == Form::kOpenApiProtobuf) {
       // Clients ask with an "@" in the name, which is no media type that they could parse in an answer.
       return SendDocument(exchange, "openapi/v2.pb", "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
                           [&] { return kube::OpenApiV2Protobuf(document()); });

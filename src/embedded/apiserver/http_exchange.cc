@@ -4,6 +4,8 @@
 
 #include "base/yaml.h"
 #include "embedded/apiserver/errors.h"
+#include "embedded/apiserver/gzip.h"
+#include "embedded/apiserver/protobuf_answer.h"
 
 namespace evenkeel::embedded::apiserver {
 
@@ -27,6 +29,10 @@ void Exchange::SendChunks(int status, std::string content_type, std::vector<Chun
     }
     headers.emplace_back("Warning", "299 - \"" + text + "\"");
   }
+  if (AcceptsGzip(Header("accept-encoding")) && CompressLarge(chunks)) {
+    headers.emplace_back("Content-Encoding", "gzip");
+    headers.emplace_back("Vary", "Accept-Encoding");
+  }
   responder->Send(
       {.status = status, .content_type = std::move(content_type), .headers = std::move(headers), .body = std::move(chunks)});
 }
@@ -36,20 +42,30 @@ void Exchange::SendText(int status, std::string content_type, std::string text,
   SendChunks(status, std::move(content_type), {std::make_shared<const std::string>(std::move(text))}, std::move(headers));
 }
 
-void Exchange::SendJsonText(int status, std::string text) {
-  if (wanted.yaml) {
-    if (const auto json = base::ParseJson(text, "answer")) return SendText(status, "application/yaml", base::ToYaml(*json));
+void Exchange::SendJsonText(int status, std::string text, HttpHeaders headers) {
+  if (wanted.encoding == Encoding::kProtobuf) {
+    auto bytes = ProtobufEnvelopeOf(text);
+    return bytes ? SendText(status, std::string(kProtobufType), *std::move(bytes), std::move(headers))
+                 : SendError(bytes.error());
   }
-  SendText(status, "application/json", std::move(text));
+  if (wanted.encoding == Encoding::kYaml) {
+    if (const auto json = base::ParseJson(text, "answer")) {
+      return SendText(status, "application/yaml", base::ToYaml(*json), std::move(headers));
+    }
+  }
+  SendText(status, "application/json", std::move(text), std::move(headers));
 }
 
 void Exchange::SendError(const base::Error& error) {
-  wanted = {};
+  // A Status has the encoding that is asked for, but no other form.
+  wanted = error.code() == base::Code::kNotAcceptable
+               ? Wanted{}
+               : NegotiateForm(Header("accept"), {.protobuf = Offer::Protobuf::kAll}).value_or(Wanted{});
   std::vector<std::pair<std::string, std::string>> headers;
   if (error.details() != nullptr && error.details()->retry_after_seconds > 0) {
     headers.emplace_back("Retry-After", std::to_string(error.details()->retry_after_seconds));
   }
-  SendText(base::HttpStatus(error.code()), "application/json", base::ToText(StatusOf(error)), std::move(headers));
+  SendJsonText(base::HttpStatus(error.code()), base::ToText(StatusOf(error)), std::move(headers));
 }
 
 std::shared_ptr<ResponseStream> Exchange::StartStream(std::string content_type) {

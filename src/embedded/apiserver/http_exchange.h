@@ -32,8 +32,8 @@ struct Exchange {
                 std::vector<std::pair<std::string, std::string>> headers = {});
   void SendChunks(int status, std::string content_type, std::vector<Chunk> chunks,
                   std::vector<std::pair<std::string, std::string>> headers = {});
-  /// JSON text, or the same as YAML when that is wanted.
-  void SendJsonText(int status, std::string text);
+  /// JSON text, or the same as YAML or in protocol buffers when that is wanted.
+  void SendJsonText(int status, std::string text, HttpHeaders headers = {});
   void SendJson(int status, const base::Json& json) { SendJsonText(status, base::ToText(json)); }
   void SendError(const base::Error& error);
   std::shared_ptr<ResponseStream> StartStream(std::string content_type);

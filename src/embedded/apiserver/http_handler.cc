@@ -148,14 +148,18 @@ bool ApiHandler::Impl::RouteReview(const ExchangePointer& exchange, const std::v
   const bool access = parts[1] == "authorization.k8s.io" && parts[2] == "v1" && parts[3] == "selfsubjectaccessreviews";
   const bool self = parts[1] == "authentication.k8s.io" && parts[2] == "v1" && parts[3] == "selfsubjectreviews";
   if (!access && !self) return false;
-  const auto body = base::ParseJson(exchange->request.body, "request body");
+  if (const auto wanted = NegotiateForm(exchange->Header("accept"), {.protobuf = Offer::Protobuf::kAll})) {
+    exchange->wanted = *wanted;
+  }
+  const char* kind = access ? "SelfSubjectAccessReview" : "SelfSubjectReview";
+  const auto body = ParseBody(*exchange, {.api_version = parts[1] + "/v1", .kind = kind});
   if (!body || !body->is_object()) {
     exchange->SendError(body ? base::Error(Code::kBadRequest, "the body must be a review") : body.error());
     return true;
   }
   Json review = *body;
   base::Ensure(review, {"apiVersion"}) = parts[1] + "/v1";
-  base::Ensure(review, {"kind"}) = access ? "SelfSubjectAccessReview" : "SelfSubjectReview";
+  base::Ensure(review, {"kind"}) = kind;
   if (access) {
     review.get_object()["status"] =
         base::JsonObject{{"allowed", true}, {"reason", "everybody who is authenticated may do everything"}};
@@ -198,14 +202,16 @@ void ApiHandler::Impl::RouteResource(const ExchangePointer& exchange, const Reso
       (!call.name.empty() || request.method == "POST" || request.method == "DELETE")) {
     return Refuse(exchange, call, call.name.empty() ? MethodNotAllowedError() : NoSuchResourceError());
   }
-  auto wanted = request.method == "GET" ? NegotiateForm(exchange->Header("accept"), {Form::kTable, Form::kPartial})
-                                        : NegotiateForm(exchange->Header("accept"), {});
-  if (!wanted) {
+  Offer offer{.protobuf = call.served->custom ? Offer::Protobuf::kPartial : Offer::Protobuf::kAll, .watch = exchange->watch};
+  if (request.method == "GET") offer.forms = {Form::kTable, Form::kPartial};
+  auto wanted = NegotiateForm(exchange->Header("accept"), offer);
+  if (!wanted && request.method != "GET") {
     // A client that would take a Table of what it writes takes the object as well.
-    wanted = NegotiateForm(exchange->Header("accept"), {Form::kTable, Form::kPartial});
-    if (!wanted) return Refuse(exchange, call, wanted.error());
-    wanted->form = Form::kObject;
+    offer.forms = {Form::kTable, Form::kPartial};
+    wanted = NegotiateForm(exchange->Header("accept"), offer);
+    if (wanted) *wanted = {.form = Form::kObject};
   }
+  if (!wanted) return Refuse(exchange, call, wanted.error());
   exchange->wanted = *wanted;
   if (request.method == "GET") {
     // The bytes of one object, as they are stored.

@@ -10,6 +10,7 @@
 #include "embedded/apiserver/errors.h"
 #include "embedded/apiserver/http_exchange.h"
 #include "embedded/apiserver/http_handler.h"
+#include "embedded/apiserver/protobuf_cache.h"
 #include "embedded/apiserver/watch_streams.h"
 
 namespace evenkeel::embedded::apiserver {
@@ -22,6 +23,9 @@ struct ApiHandler::Impl : std::enable_shared_from_this<ApiHandler::Impl> {
   const std::shared_ptr<Metrics> metrics = std::make_shared<Metrics>();
   std::shared_ptr<WatchStreams> watches;
   std::unique_ptr<RequestQueue> queue;  // null: requests run where they come in
+
+  // For stores that give the same value each time, since it is in memory.
+  ProtobufCache protobuf_cache;
 
   // Documents that change only with the ResourceTable.
   struct Document {
@@ -62,6 +66,14 @@ struct ApiHandler::Impl : std::enable_shared_from_this<ApiHandler::Impl> {
   void Patch(const ExchangePointer& exchange, Call call);
   void Delete(const ExchangePointer& exchange, Call call);
 };
+
+/// What a body is that does not say it itself, as one in protocol buffers may.
+struct BodyKind {
+  std::string api_version, kind;
+  bool protobuf = true;  ///< whether it may be in protocol buffers at all
+};
+/// JSON, YAML or protocol buffers, as its Content-Type says. kBadRequest, kUnsupportedMediaType.
+base::Result<Json> ParseBody(const Exchange& exchange, const BodyKind& kind, boost::json::storage_ptr storage = {});
 
 /// Table options of a request: includeObject.
 base::Result<TableRequest> TableRequestOf(const Exchange& exchange);

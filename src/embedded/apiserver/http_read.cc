@@ -1,13 +1,12 @@
 // GET: one object, lists, watches, logs.
 #include "embedded/apiserver/http_handler_impl.h"
+#include "embedded/apiserver/protobuf_answer.h"
 
 namespace evenkeel::embedded::apiserver {
 namespace {
 
 using base::Code;
 
-// Lists leave in pieces of about this size, so that no single buffer has to hold all of a large one.
-constexpr size_t kChunkBytes = 1u << 20;
 // A day: nobody waits longer, and ten thousand million of them are more nanoseconds than a duration has.
 constexpr int64_t kWatchSecondsMax = 86'400;
 
@@ -28,11 +27,11 @@ std::vector<Chunk> ListChunks(const Served& served, const ListAnswer& answer, co
          ",\"items\":[";
   bool first = true;
   for (const Stored& stored : answer.items) {
-    if (text.size() + stored.bytes->size() + 64 > kChunkBytes) {
+    if (text.size() + stored.bytes->size() + 64 > kAnswerChunkBytes) {
       chunks.push_back(std::make_shared<const std::string>(std::move(text)));
       text = {};
     }
-    if (text.empty()) text.reserve(kChunkBytes);
+    if (text.empty()) text.reserve(kAnswerChunkBytes);
     if (!first) text += ',';
     first = false;
     if (partial) {
@@ -158,8 +157,14 @@ void ApiHandler::Impl::List(const ExchangePointer& exchange, const Call& call) {
     if (!table) return exchange->SendError(table.error());
     return exchange->SendJsonText(200, TableText(*call.served, answer->items, ListMetadata(*answer), *table, api.Now()));
   }
+  if (exchange->wanted.encoding == Encoding::kProtobuf) {
+    auto list = ProtobufList(*call.served, answer->items, ListMetadata(*answer),
+                             exchange->wanted.form == Form::kPartial ? exchange->wanted.version : "",
+                             api.store().reads_block() ? nullptr : &protobuf_cache);
+    return list ? exchange->SendChunks(200, std::string(kProtobufType), *std::move(list)) : exchange->SendError(list.error());
+  }
   std::vector<Chunk> chunks = ListChunks(*call.served, *answer, exchange->wanted);
-  if (!exchange->wanted.yaml) return exchange->SendChunks(200, "application/json", std::move(chunks));
+  if (exchange->wanted.encoding == Encoding::kJson) return exchange->SendChunks(200, "application/json", std::move(chunks));
   std::string text;
   for (const Chunk& chunk : chunks) text += *chunk;
   exchange->SendJsonText(200, std::move(text));
@@ -182,7 +187,8 @@ void ApiHandler::Impl::Watch(const ExchangePointer& exchange, const Call& call) 
   const bool named = seconds->has_value() && **seconds > 0;
   const base::Duration timeout =
       named ? base::Duration(std::chrono::seconds(std::min(**seconds, kWatchSecondsMax))) : options.watch_timeout;
-  watches->Start(exchange, call, watch, {exchange->wanted.form, *table}, query.Flag("allowWatchBookmarks"), timeout);
+  watches->Start(exchange, call, watch, {exchange->wanted.form, *table, exchange->wanted.encoding},
+                 query.Flag("allowWatchBookmarks"), timeout);
 }
 
 void ApiHandler::Impl::GetLog(const ExchangePointer& exchange, const Call& call) {

@@ -2,6 +2,7 @@
 #include "base/yaml.h"
 #include "embedded/apiserver/delete_options.h"
 #include "embedded/apiserver/http_handler_impl.h"
+#include "embedded/apiserver/protobuf_answer.h"
 
 namespace evenkeel::embedded::apiserver {
 namespace {
@@ -28,12 +29,13 @@ base::Result<Json> ParseYamlBody(const std::string& body) {
   return base::ParseJson(base::ToText(value), "request body");
 }
 
-base::Result<Json> ParseBody(const Exchange& exchange, boost::json::storage_ptr storage = {}) {
-  const std::string type = MediaType(exchange.Header("content-type"));
-  if (type.empty() || type == "application/json" || type == "*/*")
-    return base::ParseJson(exchange.request.body, "request body", std::move(storage));
-  if (type == "application/yaml") return ParseYamlBody(exchange.request.body);
-  return Fail(MediaTypeError("application/json, application/yaml"));
+// What is written at this address.
+BodyKind BodyKindOf(const Call& call) {
+  const kube::Resource& resource = call.served->resource;
+  if (call.subresource == "scale") return {.api_version = "autoscaling/v1", .kind = "Scale"};
+  if (call.subresource == "binding") return {.api_version = "v1", .kind = "Binding"};
+  if (call.subresource == "eviction") return {.api_version = "policy/v1", .kind = "Eviction"};
+  return {.api_version = resource.ApiVersion(), .kind = resource.kind, .protobuf = !call.served->custom};
 }
 
 base::Result<PatchBody> ParsePatch(const Exchange& exchange) {
@@ -73,7 +75,7 @@ base::Result<DeleteRequest> DeleteRequestOf(const Exchange& exchange, bool& dry_
   request.propagation = exchange.query.Get("propagationPolicy");
   if (exchange.query.Flag("orphanDependents")) request.propagation = "Orphan";
   if (exchange.request.body.empty()) return request;
-  EVENKEEL_ASSIGN(const Json body, ParseBody(exchange));
+  EVENKEEL_ASSIGN(const Json body, ParseBody(exchange, {.api_version = "v1", .kind = "DeleteOptions"}));
   EVENKEEL_ASSIGN(DeleteOptionsBody options, ParseDeleteOptions(body, std::move(request)));
   dry_run = dry_run || options.dry_run;
   return std::move(options.request);
@@ -90,6 +92,19 @@ std::string_view VerbOf(const std::string& method, const Call& call) {
 
 }  // namespace
 
+base::Result<Json> ParseBody(const Exchange& exchange, const BodyKind& kind, boost::json::storage_ptr storage) {
+  const std::string type = MediaType(exchange.Header("content-type"));
+  if (type.empty() || type == "application/json" || type == "*/*") {
+    return base::ParseJson(exchange.request.body, "request body", std::move(storage));
+  }
+  if (type == "application/yaml") return ParseYamlBody(exchange.request.body);
+  if (type == kProtobufType && kind.protobuf) {
+    return ParseProtobufBody(exchange.request.body, kind.api_version, kind.kind, std::move(storage));
+  }
+  return Fail(MediaTypeError(kind.protobuf ? "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+                                           : "application/json, application/yaml"));
+}
+
 void ApiHandler::Impl::Refuse(const ExchangePointer& exchange, const Call& call, const base::Error& error) {
   if (const auto verb = VerbOf(exchange->request.method, call); !verb.empty()) api.RecordRefused(call, verb, error);
   exchange->SendError(error);
@@ -99,7 +114,7 @@ void ApiHandler::Impl::Write(const ExchangePointer& exchange, Call call) {
   const bool post = exchange->request.method == "POST";
   const ServedPointer served = call.served;
   if (post && call.subresource.empty() && call.name.empty()) return Create(exchange, std::move(call));
-  auto body = ParseBody(*exchange);
+  auto body = ParseBody(*exchange, BodyKindOf(call));
   if (!body) return Refuse(exchange, call, body.error());
   if (post && (call.subresource == "binding" || call.subresource == "eviction")) {
     return api.Post(std::move(call), *std::move(body), Answerer(exchange, served));
@@ -116,7 +131,7 @@ void ApiHandler::Impl::Create(const ExchangePointer& exchange, Call call) {
   constexpr size_t kUsualBytes = 32 << 10;
   unsigned char usual[kUsualBytes];
   boost::json::monotonic_resource memory(usual, kUsualBytes);
-  auto body = ParseBody(*exchange, &memory);
+  auto body = ParseBody(*exchange, BodyKindOf(call), &memory);
   if (!body) return Refuse(exchange, call, body.error());
   const ServedPointer served = call.served;
   api.Create(std::move(call), *std::move(body), Answerer(exchange, served));

@@ -33,6 +33,9 @@ std::vector<std::string_view> Split(std::string_view text, char separator) {
 // One element of Accept, e.g. application/json;as=Table;v=v1;g=meta.k8s.io.
 struct MediaRange {
   std::string_view type, as, version, group;
+  double quality = 1;
+
+  int Wildcards() const { return type == "*/*" ? 2 : type.ends_with("/*") ? 1 : 0; }
 };
 
 MediaRange ParseMediaRange(std::string_view text) {
@@ -46,6 +49,11 @@ MediaRange ParseMediaRange(std::string_view text) {
       range.version = part.substr(2);
     } else if (part.starts_with("g=")) {
       range.group = part.substr(2);
+    } else if (part.starts_with("q=")) {
+      double quality = 0;
+      const std::string_view digits = part.substr(2);
+      const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), quality);
+      if (error == std::errc() && end == digits.data() + digits.size()) range.quality = quality;
     }
   }
   return range;
@@ -169,25 +177,48 @@ std::optional<ResourcePath> ParseResourcePath(const std::vector<std::string>& pa
   return path;
 }
 
-base::Result<Wanted> NegotiateForm(std::string_view accept, std::initializer_list<Form> special) {
+base::Result<Wanted> NegotiateForm(std::string_view accept, const Offer& offer) {
   if (accept.empty()) return Wanted{};
-  const auto offered = [&](Form form) { return std::ranges::find(special, form) != special.end(); };
-  for (const std::string_view element : Split(accept, ',')) {
-    const MediaRange range = ParseMediaRange(element);
+  std::vector<MediaRange> ranges;
+  for (const std::string_view element : Split(accept, ',')) ranges.push_back(ParseMediaRange(element));
+  std::ranges::stable_sort(ranges, {}, [](const MediaRange& range) { return std::pair(-range.quality, range.Wildcards()); });
+  const auto offered = [&](Form form) { return std::ranges::find(offer.forms, form) != offer.forms.end(); };
+  for (const MediaRange& range : ranges) {
+    if (range.quality <= 0) continue;
     if (range.type == "application/com.github.proto-openapi.spec.v2@v1.0+protobuf" ||
         range.type == "application/com.github.proto-openapi.spec.v2.v1.0+protobuf") {
-      if (offered(Form::kProtobuf)) return Wanted{.form = Form::kProtobuf};
+      if (offered(Form::kOpenApiProtobuf)) return Wanted{.form = Form::kOpenApiProtobuf};
       continue;
     }
-    const bool json = range.type == "application/json" || range.type == "*/*" || range.type == "application/*";
-    const bool yaml = range.type == "application/yaml";
-    if (!json && !yaml) continue;
-    if (range.as.empty()) return Wanted{.form = Form::kObject, .version = "v1", .yaml = yaml};
-    const auto form = SpecialForm(range);
-    if (form && offered(*form)) return Wanted{.form = *form, .version = std::string(range.version), .yaml = yaml};
+    Wanted wanted;
+    if (range.type == "application/yaml" && !offer.watch) {
+      wanted.encoding = Encoding::kYaml;
+    } else if (range.type == kProtobufType) {
+      wanted.encoding = Encoding::kProtobuf;
+    } else if (range.type != "application/json" && range.type != "*/*" && range.type != "application/*") {
+      continue;
+    }
+    if (!range.as.empty()) {
+      const auto form = SpecialForm(range);
+      if (!form || !offered(*form)) continue;
+      wanted.form = *form;
+      wanted.version = range.version;
+    }
+    if (wanted.encoding == Encoding::kProtobuf) {
+      const bool partial = wanted.form == Form::kPartial && offer.protobuf != Offer::Protobuf::kNone;
+      if (!partial && (wanted.form != Form::kObject || offer.protobuf != Offer::Protobuf::kAll)) continue;
+    }
+    return wanted;
   }
-  return base::Fail(base::Code::kNotAcceptable,
-                    "only the following media types are accepted: application/json, application/yaml");
+  std::string types = offer.watch ? "application/json;stream=watch" : "application/json, application/yaml";
+  if (offer.protobuf != Offer::Protobuf::kNone)
+    types.append(", ").append(kProtobufType).append(offer.watch ? ";stream=watch" : "");
+  return base::Fail(base::Code::kNotAcceptable, "only the following media types are accepted: " + types);
+}
+
+bool AcceptsGzip(std::string_view accept_encoding) {
+  return std::ranges::any_of(Split(accept_encoding, ','),
+                             [](std::string_view coding) { return Trimmed(coding.substr(0, coding.find(';'))) == "gzip"; });
 }
 
 }  // namespace evenkeel::embedded::apiserver

@@ -44,15 +44,27 @@ std::optional<std::vector<std::string>> PathParts(std::string_view path);
 /// Nullopt when it does not lead to a resource.
 std::optional<ResourcePath> ParseResourcePath(const std::vector<std::string>& parts);
 
-enum class Form { kObject, kTable, kPartial, kAggregatedDiscovery, kProtobuf };
+enum class Form { kObject, kTable, kPartial, kAggregatedDiscovery, kOpenApiProtobuf };
+enum class Encoding { kJson, kYaml, kProtobuf };
 
 struct Wanted {
   Form form = Form::kObject;
   std::string version = "v1";  ///< of Table, PartialObjectMetadata or discovery
-  bool yaml = false;
+  Encoding encoding = Encoding::kJson;
 };
-/// The first form of an Accept header that can be answered. `special`: forms offered beside plain JSON and YAML.
-/// kNotAcceptable.
-base::Result<Wanted> NegotiateForm(std::string_view accept, std::initializer_list<Form> special);
+/// What an endpoint can answer with, besides JSON.
+struct Offer {
+  std::vector<Form> forms{};  ///< besides the object itself
+  /// Which answers there are in protocol buffers: of custom kinds only their metadata, of documents none.
+  enum class Protobuf { kNone, kPartial, kAll } protobuf = Protobuf::kNone;
+  bool watch = false;  ///< not in YAML
+};
+/// The form of an Accept header that can be answered: the first of the highest quality, exact types before wildcards.
+/// kNotAcceptable. Source: kubernetes@1.36:staging/src/k8s.io/apiserver/pkg/endpoints/handlers/negotiation/negotiate.go.
+base::Result<Wanted> NegotiateForm(std::string_view accept, const Offer& offer);
+/// Whether an Accept-Encoding header names gzip.
+bool AcceptsGzip(std::string_view accept_encoding);
+
+inline constexpr std::string_view kProtobufType = "application/vnd.kubernetes.protobuf";
 
 }  // namespace evenkeel::embedded::apiserver

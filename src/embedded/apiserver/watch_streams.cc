@@ -2,6 +2,7 @@
 
 #include "embedded/apiserver/errors.h"
 #include "embedded/apiserver/list_options.h"
+#include "embedded/apiserver/protobuf_answer.h"
 
 namespace evenkeel::embedded::apiserver {
 namespace {
@@ -23,20 +24,26 @@ std::string_view TypeName(EventType type) {
   return "";
 }
 
+// One event, whose object is this JSON text.
+std::string EventText(std::string_view type, std::string object, Encoding encoding) {
+  if (encoding != Encoding::kProtobuf) return "{\"type\":\"" + std::string(type) + "\",\"object\":" + object + "}\n";
+  auto bytes = ProtobufEnvelopeOf(object);
+  if (bytes) return ProtobufEventFrame(type, *bytes);
+  // An object that cannot be read is news that cannot be told.
+  return ProtobufEventFrame("ERROR", ProtobufEnvelopeOf(base::ToText(StatusOf(bytes.error()))).value());
+}
+
 std::string Line(EventType type, const Served& served, const Stored& stored, const WatchForm& form, base::Time now) {
-  std::string line = "{\"type\":\"" + std::string(TypeName(type)) + "\",\"object\":";
   switch (form.form) {
     case Form::kTable:
-      line += TableText(served, {stored}, {{"resourceVersion", std::to_string(stored.revision)}}, form.table, now);
-      break;
+      return EventText(TypeName(type),
+                       TableText(served, {stored}, {{"resourceVersion", std::to_string(stored.revision)}}, form.table, now),
+                       form.encoding);
     case Form::kPartial:
-      line += PartialText(served, stored, form.table.version);
-      break;
+      return EventText(TypeName(type), PartialText(served, stored, form.table.version), form.encoding);
     default:
-      AppendObject(line, served, stored);
+      return EventText(TypeName(type), ObjectText(served, stored), form.encoding);
   }
-  line += "}\n";
-  return line;
 }
 
 // Of the watched kind, with nothing but its metadata, in whichever form the events have.
@@ -104,9 +111,11 @@ void WatchStreams::Start(ExchangePointer exchange, const Call& call, const Watch
   stream->served = call.served;
   stream->form = form;
   stream->cache_key = call.served->head + std::to_string(static_cast<int>(form.form)) + form.table.version +
-                      std::to_string(static_cast<int>(form.table.include));
+                      std::to_string(static_cast<int>(form.table.include)) +
+                      (form.encoding == Encoding::kProtobuf ? "protobuf" : "");
   stream->bookmarks = bookmarks;
-  stream->response = exchange->StartStream("application/json");
+  stream->response = exchange->StartStream(form.encoding == Encoding::kProtobuf ? std::string(kProtobufType) + ";stream=watch"
+                                                                                : "application/json");
   const base::Instant now = api_.options().clock->Monotonic();
   stream->next_bookmark = now + bookmark_interval_;
   stream->deadline = now + timeout;
@@ -143,7 +152,7 @@ void WatchStreams::Deliver(const std::shared_ptr<Stream>& stream, EventType type
                            store::Revision revision, const base::Error* error) {
   if (error != nullptr) {
     stream->response->Write(
-        std::make_shared<const std::string>("{\"type\":\"ERROR\",\"object\":" + base::ToText(StatusOf(*error)) + "}\n"));
+        std::make_shared<const std::string>(EventText("ERROR", base::ToText(StatusOf(*error)), stream->form.encoding)));
     stream->response->Close();
     return;
   }

@@ -16,6 +16,7 @@ namespace evenkeel::embedded::apiserver {
 struct WatchForm {
   Form form = Form::kObject;
   TableRequest table;
+  Encoding encoding = Encoding::kJson;  ///< JSON, a line an event, or protocol buffers, a frame an event
 };
 
 /// Thread-safe. All streams end when it is destroyed.

@@ -1,0 +1,444 @@
+#include <bit>
+#include <cmath>
+#include <span>
+
+#include "base/hash.h"
+#include "base/time.h"
+#include "kube/protobuf.h"
+#include "kube/protobuf_wire.h"
+#include "kube/quantity.h"
+
+namespace evenkeel::kube {
+namespace {
+
+using base::Json;
+using base::JsonArray;
+using base::JsonObject;
+using FieldSchema = Schema::FieldSchema;
+using Type = Schema::Type;
+
+/// A value on its way from the bytes into an object. Every function is false where the bytes are broken: then problem() says
+/// what is wrong, and where.
+class Decoder {
+ public:
+  /// `api_version` and `kind`: of the outermost object; empty where it says nothing of itself.
+  Decoder(std::string_view api_version, std::string_view kind, boost::json::storage_ptr storage)
+      : storage_(std::move(storage)), api_version_(api_version), kind_(kind) {}
+
+  std::string problem() const { return path_.empty() ? problem_ : path_ + ": " + problem_; }
+
+  /// `depth`: of the object that it makes, 1 for the outermost.
+  bool Message(const Schema& schema, std::string_view bytes, size_t depth, Json& out) {
+    return Pieces(schema, std::span(&bytes, 1), depth, out);
+  }
+
+ private:
+  /// A field of the message that is being read.
+  struct Member {
+    uint16_t index = 0;  // in Schema::wire_order
+    WireField value;
+  };
+
+  bool Wrong(std::string_view problem) {
+    problem_ = problem;
+    return false;
+  }
+  /// Names the field in which something is wrong.
+  bool In(std::string_view field) {
+    path_ = path_.empty() ? std::string(field) : std::string(field) + "." + path_;
+    return false;
+  }
+
+  /// A message in several pieces is that of its bytes one after the other.
+  bool Pieces(const Schema& schema, std::span<const std::string_view> pieces, size_t depth, Json& out) {
+    if (depth > base::kJsonDepthMax) return Wrong("is nested too deep");
+    const size_t begin = members_.size();
+    bool good = true;
+    for (const std::string_view piece : pieces) good = good && Collect(schema, piece, 0);
+    good = good && Build(schema, begin, depth, out);
+    members_.resize(begin);
+    return good;
+  }
+
+  static constexpr size_t kUnknown = SIZE_MAX;
+  static size_t Find(const Schema& schema, uint32_t number, uint32_t inner) {
+    const std::vector<uint16_t>& order = schema.wire_order();
+    const auto found = std::ranges::lower_bound(order, std::pair(number, inner), {}, [&schema](uint16_t i) {
+      return std::pair(schema.fields[i].number, schema.fields[i].inner);
+    });
+    return found == order.end() ? kUnknown : static_cast<size_t>(found - order.begin());
+  }
+
+  /// Appends the fields that the schema knows to members_. `outer`: the number of the message that JSON does not show and that
+  /// the bytes are; 0: they are the object itself.
+  bool Collect(const Schema& schema, std::string_view bytes, uint32_t outer) {
+    WireReader reader(bytes);
+    while (!reader.done()) {
+      const auto value = reader.Next();
+      if (!value) return Wrong(reader.problem());
+      const size_t at = outer == 0 ? Find(schema, value->number, 0) : Find(schema, outer, value->number);
+      if (at == kUnknown) continue;
+      const FieldSchema& field = schema.fields[schema.wire_order()[at]];
+      if (outer == 0 ? field.number != value->number : field.number != outer || field.inner != value->number) continue;
+      if (outer == 0 && field.inner != 0) {
+        if (value->type != WireType::kBytes) return Wrong("has a value of another type");
+        if (!Collect(schema, value->bytes, value->number)) return false;
+      } else {
+        members_.push_back({static_cast<uint16_t>(at), *value});
+      }
+    }
+    return true;
+  }
+
+  /// Makes the object of members_ from `begin` on.
+  bool Build(const Schema& schema, size_t begin, size_t depth, Json& out) {
+    const auto ours = std::span(members_).subspan(begin);
+    // Programs write fields in the order of their numbers, but need not.
+    if (!std::ranges::is_sorted(ours, {}, &Member::index)) std::ranges::stable_sort(ours, {}, &Member::index);
+    const size_t end = members_.size();
+    size_t fields = 0;
+    for (size_t i = begin; i < end; ++i) fields += i == begin || members_[i].index != members_[i - 1].index ? 1 : 0;
+    JsonObject object(storage_);
+    object.reserve(fields + 2);
+    if (depth == 1 && !kind_.empty()) {
+      object.emplace("apiVersion", api_version_);
+      object.emplace("kind", kind_);
+    }
+    for (size_t i = begin; i < end;) {
+      size_t next = i + 1;
+      while (next < end && members_[next].index == members_[i].index) ++next;
+      const FieldSchema& field = schema.fields[schema.wire_order()[members_[i].index]];
+      Json value(storage_);
+      if (!Field(*field.schema, i, next, depth, value)) return In(field.name);
+      if (!value.is_null() && !IsAbsent(field, value)) object.emplace(field.name, std::move(value));
+      i = next;
+    }
+    out = std::move(object);
+    return true;
+  }
+
+  /// Whether it is how a value that is not there is written.
+  static bool IsAbsent(const FieldSchema& field, const Json& value) {
+    if (!field.written_when_absent || field.required || field.documented_required) return false;
+    switch (value.kind()) {
+      case boost::json::kind::string:
+        return value.get_string().empty() || (field.schema->type == Type::kQuantity && value.get_string() == "0");
+      case boost::json::kind::int64:
+        return value.get_int64() == 0;
+      case boost::json::kind::bool_:
+        return !value.get_bool();
+      case boost::json::kind::double_:
+        return value.get_double() == 0;
+      default:
+        return false;
+    }
+  }
+
+  /// The value of one field, which stands at members_[begin, end).
+  bool Field(const Schema& schema, size_t begin, size_t end, size_t depth, Json& out) {
+    if (schema.type == Type::kArray) {
+      JsonArray& items = out.emplace_array();
+      items.reserve(end - begin);
+      for (size_t i = begin; i < end; ++i) {
+        if (!Item(*schema.item, WireField(members_[i].value), depth + 1, items)) return false;
+      }
+      return true;
+    }
+    if (schema.type == Type::kMap) {
+      JsonObject& map = out.emplace_object();
+      map.reserve(end - begin);
+      for (size_t i = begin; i < end; ++i) {
+        if (!Entry(*schema.item, WireField(members_[i].value), depth + 1, map)) return false;
+      }
+      return true;
+    }
+    if (schema.type != Type::kObject || schema.raw || end - begin == 1) {
+      return Value(schema, WireField(members_[end - 1].value), depth, out);
+    }
+    std::vector<std::string_view> pieces;
+    for (size_t i = begin; i < end; ++i) {
+      if (members_[i].value.type != WireType::kBytes) return Wrong("has a value of another type");
+      pieces.push_back(members_[i].value.bytes);
+    }
+    return Pieces(schema, pieces, depth + 1, out);
+  }
+
+  bool Item(const Schema& schema, const WireField& value, size_t depth, JsonArray& items) {
+    if (schema.type == Type::kInteger && value.type == WireType::kBytes) {
+      WireReader packed(value.bytes);
+      while (!packed.done()) {
+        const auto number = packed.Varint();
+        if (!number) return Wrong(packed.problem());
+        items.emplace_back(Integer(schema, *number));
+      }
+      return true;
+    }
+    Json item(storage_);
+    if (!Value(schema, value, depth, item)) return false;
+    items.push_back(std::move(item));
+    return true;
+  }
+
+  bool Entry(const Schema& schema, const WireField& entry, size_t depth, JsonObject& map) {
+    if (entry.type != WireType::kBytes) return Wrong("has a value of another type");
+    std::string_view key = "";
+    WireField value;
+    value.type = schema.type == Type::kInteger || schema.type == Type::kBoolean ? WireType::kVarint : WireType::kBytes;
+    WireReader reader(entry.bytes);
+    while (!reader.done()) {
+      const auto field = reader.Next();
+      if (!field) return Wrong(reader.problem());
+      if (field->number == 1) {
+        if (field->type != WireType::kBytes || !base::IsUtf8(field->bytes)) return Wrong("has a key that is not UTF-8");
+        key = field->bytes;
+      } else if (field->number == 2) {
+        value = *field;
+      }
+    }
+    Json decoded(storage_);
+    if (schema.type == Type::kArray ? !WrappedItems(*schema.item, value, depth, decoded)
+                                    : !Value(schema, value, depth, decoded)) {
+      return In(key);
+    }
+    if (!decoded.is_null()) map.insert_or_assign(key, std::move(decoded));
+    return true;
+  }
+
+  /// A list as the value of a map: a message of which it is field 1.
+  bool WrappedItems(const Schema& item, const WireField& message, size_t depth, Json& out) {
+    if (message.type != WireType::kBytes) return Wrong("has a value of another type");
+    JsonArray& items = out.emplace_array();
+    WireReader reader(message.bytes);
+    while (!reader.done()) {
+      const auto field = reader.Next();
+      if (!field) return Wrong(reader.problem());
+      if (field->number == 1 && !Item(item, *field, depth + 1, items)) return false;
+    }
+    return true;
+  }
+
+  static int64_t Integer(const Schema& schema, uint64_t value) {
+    return schema.format == "int32" ? static_cast<int32_t>(value) : static_cast<int64_t>(value);
+  }
+
+  /// Null: absent after all. `depth`: of what contains the value.
+  bool Value(const Schema& schema, const WireField& value, size_t depth, Json& out) {
+    const bool varint = schema.type == Type::kInteger || schema.type == Type::kBoolean;
+    const WireType wanted = varint ? WireType::kVarint : schema.type == Type::kNumber ? WireType::kFixed64 : WireType::kBytes;
+    if (value.type != wanted) return Wrong("has a value of another type");
+    switch (schema.type) {
+      case Type::kString:
+        return Text(value.bytes, out);
+      case Type::kBytes:
+        out = base::Base64Encode(value.bytes);
+        return true;
+      case Type::kInteger:
+        out = Integer(schema, value.integer);
+        return true;
+      case Type::kBoolean:
+        out = value.integer != 0;
+        return true;
+      case Type::kNumber:
+        return Number(value.integer, out);
+      case Type::kQuantity:
+        return Amount(value.bytes, out);
+      case Type::kTime:
+      case Type::kMicroTime:
+        return Instant(schema.type, value.bytes, out);
+      case Type::kIntOrString:
+        return NumberOrText(value.bytes, out);
+      case Type::kObject:
+        return schema.raw ? Raw(value.bytes, depth, true, out) : Message(schema, value.bytes, depth + 1, out);
+      case Type::kAny:
+        return schema.alternative_to == nullptr ? Raw(value.bytes, depth, false, out)
+                                                : Alternative(schema, value.bytes, depth, out);
+      case Type::kMap:
+      case Type::kArray:
+        break;  // Field knows what they are made of
+    }
+    return Wrong("is of a kind that has no form in protocol buffers");
+  }
+
+  bool Text(std::string_view bytes, Json& out) {
+    if (!base::IsUtf8(bytes)) return Wrong("is not UTF-8");
+    out.emplace_string() = bytes;
+    return true;
+  }
+
+  bool Number(uint64_t bits, Json& out) {
+    const double number = std::bit_cast<double>(bits);
+    constexpr double kExactMax = 9'007'199'254'740'992;
+    if (!std::isfinite(number)) return Wrong("is not a number");
+    if (std::trunc(number) == number && std::abs(number) < kExactMax) {
+      out = static_cast<int64_t>(number);
+    } else {
+      out = number;
+    }
+    return true;
+  }
+
+  bool Amount(std::string_view message, Json& out) {
+    std::string_view text = "0";
+    WireReader reader(message);
+    while (!reader.done()) {
+      const auto field = reader.Next();
+      if (!field) return Wrong(reader.problem());
+      if (field->number == 1) text = field->bytes;
+    }
+    const auto quantity = Quantity::Parse(text);
+    if (!quantity) return Wrong("is no amount");
+    out = quantity->ToString();
+    return true;
+  }
+
+  bool Instant(Type type, std::string_view message, Json& out) {
+    if (message.empty()) return true;
+    int64_t seconds = 0, nanos = 0;
+    WireReader reader(message);
+    while (!reader.done()) {
+      const auto field = reader.Next();
+      if (!field) return Wrong(reader.problem());
+      if (field->number == 1) seconds = static_cast<int64_t>(field->integer);
+      if (field->number == 2) nanos = static_cast<int32_t>(field->integer);
+    }
+    constexpr int64_t kSecondsMax = 9'000'000'000;  // what fits into nanoseconds
+    if (seconds < -kSecondsMax || seconds > kSecondsMax || nanos < 0 || nanos >= 1'000'000'000) {
+      return Wrong("is no time between 1684 and 2255");
+    }
+    const base::Time whole{std::chrono::seconds(seconds)};
+    out = type == Type::kTime ? base::FormatTime(whole) : base::FormatMicroTime(whole + std::chrono::nanoseconds(nanos));
+    return true;
+  }
+
+  bool NumberOrText(std::string_view message, Json& out) {
+    uint64_t kind = 0;
+    int32_t number = 0;
+    std::string_view text = "";
+    WireReader reader(message);
+    while (!reader.done()) {
+      const auto field = reader.Next();
+      if (!field) return Wrong(reader.problem());
+      if (field->number == 1) kind = field->integer;
+      if (field->number == 2) number = static_cast<int32_t>(field->integer);
+      if (field->number == 3) text = field->bytes;
+    }
+    if (kind != 0) return Text(text, out);
+    out = number;
+    return true;
+  }
+
+  bool Raw(std::string_view message, size_t depth, bool object, Json& out) {
+    WireReader reader(message);
+    std::optional<std::string_view> text;
+    while (!reader.done()) {
+      const auto field = reader.Next();
+      if (!field) return Wrong(reader.problem());
+      if (field->number == 1 && field->type == WireType::kBytes) text = field->bytes;
+    }
+    if (!text) return true;
+    auto value = base::ParseJson(*text, "JSON text", storage_);
+    if (!value) return Wrong("is broken: " + value.error().message());
+    if (object && !value->is_object()) return Wrong("is no JSON object");
+    if (base::DepthOf(*value) + depth > base::kJsonDepthMax) return Wrong("is nested too deep");
+    out = *std::move(value);
+    return true;
+  }
+
+  bool Alternative(const Schema& schema, std::string_view message, size_t depth, Json& out) {
+    const bool boolean = schema.alternative == Schema::Alternative::kBoolean;
+    const uint32_t object_number = boolean ? 2 : 1, other_number = boolean ? 1 : 2;
+    std::vector<std::string_view> object;
+    bool truth = false;
+    JsonArray items(storage_);
+    WireReader reader(message);
+    while (!reader.done()) {
+      const auto field = reader.Next();
+      if (!field) return Wrong(reader.problem());
+      if (field->number == object_number) {
+        if (field->type != WireType::kBytes) return Wrong("has a value of another type");
+        object.push_back(field->bytes);
+      } else if (field->number == other_number && boolean) {
+        truth = field->integer != 0;
+      } else if (field->number == other_number) {
+        Json item(storage_);
+        if (field->type != WireType::kBytes) return Wrong("has a value of another type");
+        const bool strings = schema.alternative == Schema::Alternative::kStrings;
+        if (strings ? !Text(field->bytes, item) : !Message(*schema.alternative_to, field->bytes, depth + 2, item)) return false;
+        items.push_back(std::move(item));
+      }
+    }
+    if (!object.empty()) return Pieces(*schema.alternative_to, object, depth + 1, out);
+    if (boolean) {
+      out = truth;
+    } else if (!items.empty()) {
+      out = std::move(items);
+    }
+    return true;
+  }
+
+  const boost::json::storage_ptr storage_;
+  const std::string_view api_version_, kind_;
+  std::vector<Member> members_;  // of the messages that are being read, the outermost first
+  std::string problem_, path_;
+};
+
+}  // namespace
+
+base::Result<Json> DecodeProtobuf(const Schema& schema, std::string_view bytes, boost::json::storage_ptr storage) {
+  return DecodeProtobufKind(schema, "", "", bytes, std::move(storage));
+}
+
+base::Result<Json> DecodeProtobufKind(const Schema& schema, std::string_view api_version, std::string_view kind,
+                                      std::string_view bytes, boost::json::storage_ptr storage) {
+  Json object(storage);
+  Decoder decoder(api_version, kind, std::move(storage));
+  if (!decoder.Message(schema, bytes, 1, object)) return base::Fail(base::Code::kBadRequest, decoder.problem());
+  return object;
+}
+
+base::Result<ProtobufItems> ReadProtobufList(std::string_view message) {
+  static const Schema& metadata_schema = *FindBuiltInSchema("io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta");
+  ProtobufItems list;
+  WireReader reader(message);
+  while (!reader.done()) {
+    const auto field = reader.Next();
+    if (!field) return base::Fail(base::Code::kBadRequest, "the list " + std::string(reader.problem()));
+    if (field->type != WireType::kBytes) continue;
+    if (field->number == kListItemsNumber) list.items.push_back(field->bytes);
+    if (field->number == kListMetadataNumber) {
+      EVENKEEL_ASSIGN(list.metadata, DecodeProtobuf(metadata_schema, field->bytes));
+    }
+  }
+  return list;
+}
+
+base::Result<ProtobufEnvelope> ReadProtobufEnvelope(std::string_view bytes) {
+  if (!bytes.starts_with(kProtobufMagic)) {
+    return base::Fail(base::Code::kBadRequest,
+                      "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]");
+  }
+  ProtobufEnvelope envelope;
+  const auto read = [](std::string_view message, const auto& take) -> base::Status {
+    WireReader reader(message);
+    while (!reader.done()) {
+      const auto field = reader.Next();
+      if (!field) return base::Fail(base::Code::kBadRequest, "the protobuf envelope " + std::string(reader.problem()));
+      if (field->type != WireType::kBytes) continue;
+      EVENKEEL_TRY(take(*field));
+    }
+    return {};
+  };
+  const auto take_type = [&](const WireField& field) -> base::Status {
+    if (!base::IsUtf8(field.bytes)) return base::Fail(base::Code::kBadRequest, "the protobuf envelope is not UTF-8");
+    if (field.number == 1) envelope.api_version = field.bytes;
+    if (field.number == 2) envelope.kind = field.bytes;
+    return {};
+  };
+  EVENKEEL_TRY(read(bytes.substr(kProtobufMagic.size()), [&](const WireField& field) -> base::Status {
+    if (field.number == 2) envelope.raw = field.bytes;
+    return field.number == 1 ? read(field.bytes, take_type) : base::Status();
+  }));
+  return envelope;
+}
+
+}  // namespace evenkeel::kube
