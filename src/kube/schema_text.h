@@ -11,7 +11,7 @@
 // After the type, in any order: `!` required and not empty, `*` required in the documentation only, `=JSON` default,
 // enum(A|B), min=N max=N, list=atomic|set, map=KEY,KEY (list of structs with keys), atomic, merge or merge=KEY and retain
 // (strategic merge), embedded (a whole object). Options of type: atomic, open (unknown fields are kept), retain. Options of
-// kind: short= cat= sub= storage= cluster (not namespaced). `#` starts a comment line.
+// kind: short= cat= sub= storage= cluster (not namespaced) review (Resource::review). `#` starts a comment line.
 #pragma once
 
 #include <map>
