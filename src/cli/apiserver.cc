@@ -44,6 +44,7 @@ base::Status RunApiServer(const ApiServerOptions& options) {
   api_options.random = random.Fork("api");
   api_options.executor = executor.get();
   api_options.audit = audit.get();
+  api_options.default_policy = true;
   embedded::apiserver::Api api(api_options);
   EVENKEEL_TRY(api.Start());
   EVENKEEL_ASSIGN(const auto endpoint, embedded::fleet::ApiEndpoint::Start({.name = "apiserver",

@@ -139,6 +139,7 @@ base::Status Fleet::StartCluster(const std::string& name, int index) {
   cluster.loopback_octet = loopback_->octet();
   cluster.runtime = served.processes.get();
   cluster.audit = served.audit.get();
+  cluster.default_policy = true;
   served.cluster = std::make_unique<fleet::Cluster>(cluster, std::move(store), *executor_, random_);
   EVENKEEL_TRY(served.cluster->Start());
   if (!hub) {

@@ -43,7 +43,7 @@ class DefinitionWriter {
     } else {
       definitions_[name] = JsonObject{{"type", "object"}, {"x-kubernetes-group-version-kind", kinds}};
     }
-    AddList(resource, name);
+    if (!resource.review) AddList(resource, name);
   }
 
   void AddNamed(std::string_view name) {
@@ -244,6 +244,12 @@ class PathWriter {
 
   void Write(JsonObject& paths) const {
     const std::string list = std::string(Base()) + (resource_.namespaced ? "/namespaces/{namespace}/" : "/") + resource_.plural;
+    if (resource_.review) {
+      JsonObject questions{{"post", Change("create", "post")}};
+      AddPathParameters(questions, false);
+      paths[list] = std::move(questions);
+      return;
+    }
     if (resource_.namespaced) paths[Base() + "/" + resource_.plural] = JsonObject{{"get", List()}};
     JsonObject collection{
         {"delete", Change("deletecollection", "delete")}, {"get", List()}, {"post", Change("create", "post")}};

@@ -19,6 +19,7 @@ struct Resource {
   std::string kind;
   std::string plural;
   bool namespaced = true;
+  bool review = false;  ///< a question: it is answered and not stored, and create is its only verb
 
   std::string singular;
   std::vector<std::string> short_names;

@@ -152,6 +152,8 @@ class SchemaTextReader {
       resource.storage_group = value;
     } else if (key == "cluster") {
       resource.namespaced = false;
+    } else if (key == "review") {
+      resource.review = true;
     } else {
       Require(false, "unknown option " + option);
     }

@@ -14,7 +14,7 @@
 // in the documentation only, `=JSON` default, enum(A|B), min=N max=N, list=atomic|set, map=KEY,KEY (list of structs with keys),
 // atomic, merge or merge=KEY and retain (strategic merge), embedded (a whole object). Options of type: atomic, open (unknown
 // fields are kept), raw (JSON text in protocol buffers), retain. Options of kind: short= cat= sub= storage= cluster (not
-// namespaced). `#` starts a comment line.
+// namespaced) review (Resource::review). `#` starts a comment line.
 #pragma once
 
 #include <map>

@@ -92,7 +92,7 @@ std::vector<base::Cause> ValidateObject(const Resource& resource, const Json& ob
     causes.push_back(InvalidValue(FieldPath(), object, "must be an object"));
     return causes;
   }
-  ValidateMetadata(resource, object, causes);
+  if (!resource.review) ValidateMetadata(resource, object, causes);
   if (resource.schema != nullptr) {
     for (base::Cause& cause : Validate(object, *resource.schema)) causes.push_back(std::move(cause));
   }
@@ -101,6 +101,7 @@ std::vector<base::Cause> ValidateObject(const Resource& resource, const Json& ob
     validation::CoreKind(resource, object, causes);
     validation::OtherKind(resource, object, causes);
     validation::Networking(resource, object, causes);
+    validation::AccessKind(resource, object, causes);
   }
   if (causes.size() > 1) RemoveRepeated(causes);
   return causes;

@@ -218,24 +218,6 @@ void Lease(const Json& object, Causes& causes) {
   }
 }
 
-void RoleRules(const Json& object, Causes& causes) {
-  const FieldPath root;
-  const FieldPath rules = root.Field("rules");
-  size_t index = 0;
-  for (const Json& rule : List(object, "rules")) {
-    const FieldPath here = rules.Index(index++);
-    if (List(rule, "verbs").empty())
-      causes.push_back(RequiredValue(here.Field("verbs"), "verbs must contain at least one value"));
-    if (!List(rule, "nonResourceURLs").empty()) continue;
-    if (List(rule, "apiGroups").empty()) {
-      causes.push_back(RequiredValue(here.Field("apiGroups"), "resource rules must supply at least one api group"));
-    }
-    if (List(rule, "resources").empty()) {
-      causes.push_back(RequiredValue(here.Field("resources"), "resource rules must supply at least one resource"));
-    }
-  }
-}
-
 void Definition(const Json& object, Causes& causes) {
   const FieldPath root;
   const FieldPath path = root.Field("spec");
@@ -321,8 +303,6 @@ void CoreKind(const Resource& resource, const Json& object, Causes& causes) {
 void OtherKind(const Resource& resource, const Json& object, Causes& causes) {
   if (resource.group == "coordination.k8s.io") {
     Lease(object, causes);
-  } else if (resource.group == "rbac.authorization.k8s.io" && resource.kind.ends_with("Role")) {
-    RoleRules(object, causes);
   } else if (resource.group == "apiextensions.k8s.io" && resource.kind == "CustomResourceDefinition") {
     Definition(object, causes);
   }

@@ -51,5 +51,7 @@ void Workload(const Resource& resource, const base::Json& object, Causes& causes
 void CoreKind(const Resource& resource, const base::Json& object, Causes& causes);
 void OtherKind(const Resource& resource, const base::Json& object, Causes& causes);
 void Networking(const Resource& resource, const base::Json& object, Causes& causes);
+/// Roles, bindings, and reviews of what somebody may do.
+void AccessKind(const Resource& resource, const base::Json& object, Causes& causes);
 
 }  // namespace evenkeel::kube::validation

@@ -105,7 +105,7 @@ class HubAloneTest(unittest.TestCase):
             self.assertEqual(result.returncode, 2, (arguments, result.stderr))
             self.assertEqual(len(result.stderr.strip().splitlines()), 1, result.stderr)
 
-    def test_anonymous_requests_are_refused_except_for_health_and_version(self):
+    def test_anonymous_requests_are_forbidden_except_for_health_and_version(self):
         kubeconfig = (self.home / "kubeconfig").read_text()
         server = re.search(r"server: (\S+)", kubeconfig).group(1)
 
@@ -114,7 +114,7 @@ class HubAloneTest(unittest.TestCase):
         for path in ("/healthz", "/livez", "/readyz", "/version"):
             self.assertEqual(status(path), "200", path)
         for path in ("/api", "/apis", "/metrics", "/openapi/v2", "/api/v1/namespaces/default/secrets"):
-            self.assertEqual(status(path), "401", path)
+            self.assertEqual(status(path), "403", path)
         for key in (self.home / "pki").glob("*.key"):
             self.assertEqual(key.stat().st_mode & 0o777, 0o600, key)
 

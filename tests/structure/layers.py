@@ -5,7 +5,7 @@ import sys
 
 LAYERS = [
     "base", "kube", "client", "scheduling", "placement", "providers", "controllers/runtime", "controllers/distribution",
-    "controllers/autoscaler", "controllers/balancer", "controllers/rollout", "embedded/store", "embedded/apiserver",
+    "controllers/autoscaler", "controllers/balancer", "controllers/rollout", "embedded/store", "embedded/access", "embedded/apiserver",
     "embedded/workloads", "embedded/nodeagent", "embedded/federation", "embedded/cloud", "embedded/fleet", "sim", "dashboard", "cli",
 ]
 SIBLINGS = {layer for layer in LAYERS if layer.startswith("controllers/") and layer != "controllers/runtime"}

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "client/fenced_client.h"
+#include "embedded/apiserver/access_control.h"
 #include "embedded/apiserver/epoch_gate.h"
 #include "embedded/apiserver/errors.h"
 #include "embedded/apiserver/event_expiry.h"
@@ -21,6 +22,7 @@ constexpr int kReadStrands = 16;
 Api::Api(ApiOptions options)
     : options_(std::move(options)), random_(options_.random), audit_random_(options_.random.Fork("audit")) {
   EVENKEEL_CHECK(options_.store != nullptr && options_.clock != nullptr);
+  access_ = std::make_unique<AccessControl>(*this);
   webhooks_ = std::make_unique<ValidatingWebhooks>(options_.webhook_poster ? options_.webhook_poster : PostToWebhook);
   const ServedPointer leases = table_.Find("coordination.k8s.io", "v1", "leases");
   gate_ = std::make_unique<EpochGate>(*options_.store, leases->Key(client::kOwnerLeaseNamespace, client::kOwnerLease),
@@ -33,6 +35,7 @@ Api::Api(ApiOptions options)
 Api::~Api() {
   event_expiry_.reset();
   compactor_.reset();
+  access_.reset();
   definitions_.reset();
   StopAdmission();
   for (const auto& strand : strands_) strand->Close();
@@ -75,6 +78,10 @@ Status Api::Start() {
     auto written = options_.store->CommitAndWait({.key = namespaces->Key("", name), .value = bytes, .expected = 0});
     if (!written && written.error().code() != base::Code::kConflict) return base::Fail(written.error());
   }
+  EVENKEEL_TRY(access_->Start());
+  if (!options_.default_policy) return {};
+  EVENKEEL_TRY(MakeDefaultPolicy());
+  access_->StartAggregation();
   return {};
 }
 

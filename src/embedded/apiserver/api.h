@@ -2,8 +2,8 @@
 // in_process_client.h a client::Client. Thread-safe; reads come from the store (memory), writes wait for durability through a
 // callback, so a thread that serves many connections never blocks.
 //
-// Authorization: everybody who is authenticated may do everything; the embedded fleet has one owner, and RBAC objects are
-// stored and shown but not consulted.
+// Authorization: what a call does is not asked about here but in front (http_handler.h), since callers in this process are
+// parts of it. Here is only checked that nobody writes a role or a binding that gives more than they have (access_control.h).
 //
 // What others finish: owner references and the finalizers orphan and foregroundDeletion belong to the garbage collector, the
 // contents of a deleted namespace to the namespace controller (both in embedded/workloads), which empties it and then takes
@@ -39,6 +39,7 @@ using base::Json;
 using base::Result;
 using base::Status;
 
+class AccessControl;
 class EpochGate;
 class EventExpiry;
 
@@ -54,6 +55,9 @@ struct ApiOptions {
   /// Compacts the store, lets events expire and asks webhooks on strands of it. Needed where store->reads_block(): whatever
   /// reads then runs on strands of it, too, instead of the threads of the store.
   base::Executor* executor = nullptr;
+  /// Makes and renews the roles and bindings that Kubernetes begins with, and keeps aggregated ClusterRoles up to date; needs
+  /// an executor. Without it nobody but system:masters may do anything by HTTP, until somebody makes roles.
+  bool default_policy = false;
 };
 
 enum class FieldValidation { kIgnore, kWarn, kStrict };
@@ -136,6 +140,7 @@ class Api {
   ResourceTable& resources() { return table_; }
   const ApiOptions& options() const { return options_; }
   store::Store& store() { return *options_.store; }
+  AccessControl& access() { return *access_; }
   /// Whether this server knows of the CRDs and webhooks that others on the same store may have changed.
   bool HearsOfChanges() const;
 
@@ -179,6 +184,11 @@ class Api {
   // Answers what needs no commit (dry runs, nothing to change), unless the call's epoch is over.
   void AnswerUnwritten(const Call& call, Answer answer, const Done& done);
 
+  // All writes at once; blocks until they are durable.
+  Status MakeDefaultPolicy();
+  // Answers a review.
+  void Review(Call call, Json object, Done done);
+  Result<Json> ReviewStatus(const Call& call, Json& review);
   Status StartAdmission();
   void StopAdmission();
   // Asks the webhooks that want to judge the write, and calls `then` with their warnings or the refusal.
@@ -243,6 +253,7 @@ class Api {
   std::vector<std::shared_ptr<base::Strand>> strands_;
   std::atomic<size_t> next_strand_ = 0;
   std::unique_ptr<EpochGate> gate_;
+  std::unique_ptr<AccessControl> access_;
   std::unique_ptr<StoreFollower> definitions_;
   std::unique_ptr<ValidatingWebhooks> webhooks_;
   std::unique_ptr<StoreFollower> webhook_configurations_;

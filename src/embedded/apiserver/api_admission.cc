@@ -1,6 +1,7 @@
 // Writes that others want to judge first (validating_webhooks.h): asked on strands of the executor, so that a webhook that
 // hangs holds up only what it is asked about.
 #include "base/log.h"
+#include "embedded/apiserver/access_control.h"
 #include "embedded/apiserver/api.h"
 #include "embedded/apiserver/validating_webhooks.h"
 
@@ -36,7 +37,7 @@ Status Api::StartAdmission() {
 
 bool Api::HearsOfChanges() const {
   return (definitions_ == nullptr || definitions_->current()) &&
-         (webhook_configurations_ == nullptr || webhook_configurations_->current());
+         (webhook_configurations_ == nullptr || webhook_configurations_->current()) && access_->current();
 }
 
 void Api::StopAdmission() {

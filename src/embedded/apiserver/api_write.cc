@@ -1,4 +1,5 @@
 // Create, update and patch: one path for everything that edits an existing object (Modify), one for what is new.
+#include "embedded/apiserver/access_control.h"
 #include "embedded/apiserver/api.h"
 #include "embedded/apiserver/custom_definitions.h"
 #include "embedded/apiserver/epoch_gate.h"
@@ -138,6 +139,7 @@ void Api::AnswerUnwritten(const Call& call, Answer answer, const Done& done) {
 void Api::Create(Call call, Json object, Done done) {
   call.name = kube::NameOf(object);
   done = Audited(call, "create", std::move(done));
+  if (call.served->resource.review) return Review(std::move(call), std::move(object), std::move(done));
   BeginCreate(std::move(call), std::move(object), std::move(done));
 }
 
@@ -183,6 +185,7 @@ void Api::CreateStep(Call call, Json object, std::shared_ptr<const Json> given, 
   Answer answer;
   answer.http_status = 201;
   if (const auto prepared = PrepareCreate(call, object, answer); !prepared) return done(Fail(prepared.error()));
+  if (const auto granted = access_->CheckGrant(call, object, nullptr); !granted) return done(Fail(granted.error()));
   auto shared = std::make_shared<const Call>(std::move(call));
   if (!webhooks_->Concern(*shared, "CREATE")) {
     return CommitNew(std::move(shared), std::move(given), std::move(object), std::move(answer), std::move(done), attempt);
@@ -348,7 +351,7 @@ Status Api::FinishUpdate(const Call& call, Json& object, const Json& old, Answer
   if (served.IsDefinition() && call.subresource.empty()) {
     std::ranges::move(WarnOfDefinition(object), std::back_inserter(answer.warnings));
   }
-  return {};
+  return access_->CheckGrant(call, object, &old);
 }
 
 Result<bool> Api::FinishSubmitted(const Call& call, Json& object, Json old, const Stored& current, Answer& answer) {

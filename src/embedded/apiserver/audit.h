@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/time.h"
@@ -15,6 +16,7 @@ struct CallOrigin {
   std::string user_agent;  ///< "" when none was sent
   std::string address;     ///< of the sender, without port
   base::Time received{};
+  std::optional<UserInfo> impersonator{};  ///< who really asked, where AuditRecord::user was impersonated
 };
 
 /// One write and its answer. In the words of audit.k8s.io/v1; nothing of the object's content.

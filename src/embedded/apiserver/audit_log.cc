@@ -28,6 +28,15 @@ JsonObject ReferenceOf(const AuditRecord& record) {
   return reference;
 }
 
+JsonObject UserOf(const UserInfo& info) {
+  JsonArray groups;
+  for (const std::string& group : info.groups) groups.emplace_back(group);
+  JsonObject user{{"username", info.name}};
+  if (!info.uid.empty()) user["uid"] = info.uid;
+  if (!groups.empty()) user["groups"] = std::move(groups);
+  return user;
+}
+
 bool IsAscii(char letter) { return static_cast<unsigned char>(letter) < 0x80; }
 
 // What clients send need not be UTF-8, but a log must be.
@@ -48,19 +57,22 @@ std::string WithEscapedBytes(const std::string& text) {
 }  // namespace
 
 std::string AuditLine(const AuditRecord& record) {
-  JsonArray groups;
-  for (const std::string& group : record.user.groups) groups.emplace_back(group);
-  JsonObject user{{"username", record.user.name}};
-  if (!groups.empty()) user["groups"] = std::move(groups);
+  const std::optional<UserInfo>& impersonator = record.origin.impersonator;
   JsonObject status{{"metadata", JsonObject()}};
   if (!record.reason.empty()) {
     status["status"] = "Failure";
     status["reason"] = record.reason;
   }
   status["code"] = record.code;
-  JsonObject event{{"kind", "Event"},      {"apiVersion", "audit.k8s.io/v1"}, {"level", "Metadata"},
-                   {"auditID", record.id}, {"stage", "ResponseComplete"},     {"requestURI", record.origin.uri},
-                   {"verb", record.verb},  {"user", std::move(user)}};
+  JsonObject event{{"kind", "Event"},
+                   {"apiVersion", "audit.k8s.io/v1"},
+                   {"level", "Metadata"},
+                   {"auditID", record.id},
+                   {"stage", "ResponseComplete"},
+                   {"requestURI", record.origin.uri},
+                   {"verb", record.verb},
+                   {"user", UserOf(impersonator ? *impersonator : record.user)}};
+  if (impersonator) event["impersonatedUser"] = UserOf(record.user);
   if (!record.origin.address.empty()) event["sourceIPs"] = JsonArray{record.origin.address};
   if (!record.origin.user_agent.empty()) event["userAgent"] = record.origin.user_agent;
   event["objectRef"] = ReferenceOf(record);

@@ -50,7 +50,7 @@ class AuditTest : public ::testing::Test {
     request.headers.try_emplace("authorization", "Bearer verysecret");
     request.body = body;
     request.remote = "[::1]:41234";
-    request.user = {"alice", {"admins"}};
+    request.user = {"alice", {access::kMasters}};
     auto reply = std::make_shared<TestReply>();
     handler.Handle(std::move(request), std::make_unique<TestResponder>(reply));
     return *reply;

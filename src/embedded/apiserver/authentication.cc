@@ -67,19 +67,6 @@ std::vector<std::string> SplitGroups(std::string_view text) {
   return groups;
 }
 
-bool IsOpenPath(std::string_view path) {
-  if (path == "/version" || path == "/version/") return true;
-  for (std::string_view open : {"/healthz", "/livez", "/readyz"}) {
-    if (path == open || (path.starts_with(open) && path[open.size()] == '/')) return true;
-  }
-  return false;
-}
-
-void JoinAuthenticated(UserInfo& user) {
-  constexpr std::string_view kGroup = "system:authenticated";
-  if (std::find(user.groups.begin(), user.groups.end(), kGroup) == user.groups.end()) user.groups.emplace_back(kGroup);
-}
-
 }  // namespace
 
 std::string FormatSubject(std::string_view common_name, const std::vector<std::string>& organizations) {
@@ -112,7 +99,7 @@ std::optional<UserInfo> ParseSubject(std::string_view subject) {
 }
 
 void Authenticator::AddToken(std::string_view token, UserInfo user) {
-  JoinAuthenticated(user);
+  access::Join(user, access::kAuthenticated);
   tokens_[HashToken(token)] = std::move(user);
 }
 
@@ -143,7 +130,7 @@ base::Result<std::optional<UserInfo>> Authenticator::Authenticate(const HttpRequ
   // A verified certificate comes first, as upstream; its holder has proved more than somebody who knows a token.
   if (!request.client_certificate_subject.empty()) {
     if (std::optional<UserInfo> user = ParseSubject(request.client_certificate_subject)) {
-      JoinAuthenticated(*user);
+      access::Join(*user, access::kAuthenticated);
       return user;
     }
   }
@@ -165,8 +152,8 @@ std::optional<HttpResponse> AuthenticatingHandler::Admit(HttpRequest& head) {
   if (user && user->has_value()) {
     head.user = **std::move(user);
     head.authenticated = true;
-  } else if (user && IsOpenPath(head.path)) {
-    head.user = {"system:anonymous", {"system:unauthenticated"}};
+  } else if (user) {
+    head.user = access::AnonymousUser();
   } else {
     return StatusResponse(401, "Unauthorized", "Unauthorized");
   }

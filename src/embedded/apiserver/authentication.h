@@ -1,4 +1,4 @@
-// Who asks: bearer tokens and client certificates, and the decorator that lets nobody else in.
+// Who asks: bearer tokens and client certificates, and the decorator that asks for them.
 #pragma once
 
 #include <array>
@@ -34,9 +34,8 @@ class Authenticator {
   std::map<std::array<unsigned char, 32>, UserInfo> tokens_;
 };
 
-/// Fills HttpRequest::user before a body is read, and passes the request on. Without credentials only /healthz, /livez, /readyz
-/// (and what is below them) and /version are open, as system:anonymous; everything else, and any request with invalid
-/// credentials, gets 401.
+/// Fills HttpRequest::user before a body is read, and passes the request on: without credentials as system:anonymous. A request
+/// with credentials that are not valid gets 401.
 class AuthenticatingHandler final : public HttpHandler {
  public:
   /// Both must outlive it.

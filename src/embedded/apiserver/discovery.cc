@@ -21,13 +21,18 @@ struct SubresourceKind {
 SubresourceKind KindOf(const kube::Resource& resource, std::string_view subresource) {
   if (subresource == "scale") return {"autoscaling", "v1", "Scale"};
   if (subresource == "eviction") return {"policy", "v1", "Eviction"};
+  if (subresource == "token") return {"authentication.k8s.io", "v1", "TokenRequest"};
   if (subresource == "binding") return {"", "", "Binding"};
   return {"", "", resource.kind};
 }
 
+std::vector<std::string> VerbsOf(const kube::Resource& resource) {
+  if (resource.review) return {"create"};
+  return {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
+}
+
 std::vector<std::string> VerbsOf(std::string_view subresource) {
-  if (subresource.empty()) return {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
-  if (subresource == "eviction" || subresource == "binding") return {"create"};
+  if (subresource == "eviction" || subresource == "binding" || subresource == "token") return {"create"};
   if (subresource == "log") return {"get"};
   if (subresource == "finalize") return {"update"};
   return {"get", "patch", "update"};
@@ -74,7 +79,7 @@ JsonObject DiscoveryResource(const kube::Resource& resource) {
       {"responseKind", JsonObject{{"group", resource.group}, {"version", resource.version}, {"kind", resource.kind}}},
       {"scope", resource.namespaced ? "Namespaced" : "Cluster"},
       {"singularResource", resource.singular},
-      {"verbs", Strings(VerbsOf(""))}};
+      {"verbs", Strings(VerbsOf(resource))}};
   if (!resource.short_names.empty()) entry["shortNames"] = Strings(resource.short_names);
   if (!resource.categories.empty()) entry["categories"] = Strings(resource.categories);
   JsonArray subresources;
@@ -125,7 +130,7 @@ Json ApiResourceList(const ResourceTable& table, std::string_view group, std::st
                      {"singularName", resource.singular},
                      {"namespaced", resource.namespaced},
                      {"kind", resource.kind},
-                     {"verbs", Strings(VerbsOf(""))}};
+                     {"verbs", Strings(VerbsOf(resource))}};
     if (!resource.short_names.empty()) entry["shortNames"] = Strings(resource.short_names);
     if (!resource.categories.empty()) entry["categories"] = Strings(resource.categories);
     resources.push_back(std::move(entry));

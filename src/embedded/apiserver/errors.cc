@@ -35,7 +35,8 @@ base::Error ForbiddenError(const kube::Resource& resource, std::string_view name
                            std::vector<base::Cause> causes) {
   base::ErrorDetails details = DetailsFor(resource, name);
   details.causes = std::move(causes);
-  return {base::Code::kForbidden, Quoted(resource, name) + " is forbidden: " + std::string(why), std::move(details)};
+  const std::string what = name.empty() ? resource.QualifiedPlural() : Quoted(resource, name);
+  return {base::Code::kForbidden, what + " is forbidden: " + std::string(why), std::move(details)};
 }
 
 base::Error InvalidError(const kube::Resource& resource, std::string_view name, std::vector<base::Cause> causes) {

@@ -17,7 +17,7 @@ base::Error AlreadyExistsError(const kube::Resource& resource, std::string_view 
 base::Error ConflictError(const kube::Resource& resource, std::string_view name, std::string_view why);
 /// The conflict of an out-of-date resourceVersion.
 base::Error StaleError(const kube::Resource& resource, std::string_view name);
-/// `pods "x" is forbidden: WHY`.
+/// `pods "x" is forbidden: WHY`; without a name `pods is forbidden: WHY`.
 base::Error ForbiddenError(const kube::Resource& resource, std::string_view name, std::string_view why,
                            std::vector<base::Cause> causes = {});
 /// `Pod "x" is invalid: spec.a: Required value`; several causes are listed in brackets.

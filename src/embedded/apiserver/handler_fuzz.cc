@@ -63,7 +63,7 @@ void Feed(ApiHandler& handler, std::string_view input) {
   request.headers["accept"] = line();
   request.headers["content-type"] = line();
   request.body = std::string(input);
-  request.user.name = "fuzz";
+  request.user = {.name = "fuzz", .groups = {access::kMasters}};
   int answers = 0;
   handler.Handle(std::move(request), std::make_unique<CountingResponder>(answers));
   EVENKEEL_CHECK(answers == 1);

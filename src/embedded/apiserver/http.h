@@ -10,13 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "embedded/access/user_info.h"
+
 namespace evenkeel::embedded::apiserver {
 
-/// Who asks, as authentication established it.
-struct UserInfo {
-  std::string name;
-  std::vector<std::string> groups;
-};
+using access::UserInfo;
 
 struct HttpRequest {
   std::string method;
@@ -26,8 +24,10 @@ struct HttpRequest {
   std::string body;
   std::string client_certificate_subject;  ///< "CN=...,O=..." of a verified client certificate, else ""
   UserInfo user;
-  bool authenticated = false;  ///< whoever that is has shown who they are
-  std::string remote;          ///< "127.0.0.1:41234", for logs
+  bool authenticated = false;            ///< whoever that is has shown who they are
+  std::optional<UserInfo> impersonator;  ///< who really asks, where `user` is somebody else by headers
+  bool decided = false;                  ///< whether it may be carried out has been decided: it may
+  std::string remote;                    ///< "127.0.0.1:41234", for logs
 };
 
 /// Text shared with a cache or with other connections, sent without being copied.

@@ -143,7 +143,7 @@ void ApiHandler::Impl::RouteHealth(const ExchangePointer& exchange, const std::v
 base::Status ApiHandler::Impl::Check(const std::string& check) {
   if (check == "store") return api.store().Health();
   if (check == "informer-sync" && !api.HearsOfChanges()) {
-    return base::Fail(Code::kUnavailable, "what others have changed of CRDs and webhooks is not known yet");
+    return base::Fail(Code::kUnavailable, "what others have changed of CRDs, webhooks and roles is not known yet");
   }
   if (check == "descriptors" && base::DescriptorsAreShort(base::SystemClock().Monotonic())) {
     return base::Fail(Code::kUnavailable, "none was left for a connection: raise the limit of open files");

@@ -11,11 +11,6 @@ using base::Code;
 
 constexpr size_t kFieldManagerMax = 128;
 
-bool IsOpen(std::string_view path) {
-  return path == "/healthz" || path == "/livez" || path == "/readyz" || path == "/version" || path.starts_with("/livez/") ||
-         path.starts_with("/readyz/") || path.starts_with("/healthz/");
-}
-
 bool IsPrintable(std::string_view text) {
   return std::ranges::all_of(text, [](char letter) { return letter >= ' ' && letter <= '~'; });
 }
@@ -63,17 +58,6 @@ Status ReadOptions(const Exchange& exchange, Call& call) {
   return {};
 }
 
-std::shared_ptr<const CallOrigin> OriginOf(const Exchange& exchange) {
-  const HttpRequest& request = exchange.request;
-  auto origin = std::make_shared<CallOrigin>();
-  origin->uri = request.query.empty() ? request.path : request.path + "?" + request.query;
-  origin->user_agent = exchange.Header("user-agent");
-  origin->address = request.remote.substr(0, request.remote.rfind(':'));
-  if (origin->address.starts_with('[')) origin->address = origin->address.substr(1, origin->address.size() - 2);
-  origin->received = exchange.clock->Now();
-  return origin;
-}
-
 /// What reaches into a container, or through to one: of pods, nodes and services.
 bool IsNotOffered(const ResourcePath& path) {
   const std::string& subresource = path.subresource;
@@ -93,6 +77,17 @@ bool Serves(const Served& served, std::string_view subresource) {
 }
 
 }  // namespace
+
+std::shared_ptr<const CallOrigin> OriginOf(const HttpRequest& request, const base::Clock& clock) {
+  auto origin = std::make_shared<CallOrigin>();
+  origin->uri = request.query.empty() ? request.path : request.path + "?" + request.query;
+  if (const auto agent = request.headers.find("user-agent"); agent != request.headers.end()) origin->user_agent = agent->second;
+  origin->address = request.remote.substr(0, request.remote.rfind(':'));
+  if (origin->address.starts_with('[')) origin->address = origin->address.substr(1, origin->address.size() - 2);
+  origin->impersonator = request.impersonator;
+  origin->received = clock.Now();
+  return origin;
+}
 
 ApiHandler::Impl::Impl(Api& served_api, ApiHandlerOptions handler_options)
     : api(served_api),
@@ -115,8 +110,9 @@ void ApiHandler::Handle(HttpRequest request, std::unique_ptr<Responder> responde
   exchange->clock = impl_->api.options().clock;
   exchange->started = exchange->clock->Monotonic();
   exchange->verb = exchange->request.method;
-  if (exchange->request.user.name.empty() && !IsOpen(exchange->request.path)) {
-    return exchange->SendError({Code::kUnauthorized, "Unauthorized"});
+  if (!exchange->request.decided) {
+    const base::Status allowed = impl_->Decide(exchange->request);
+    if (!allowed) return exchange->responder->Send(impl_->RefuseHead(exchange->request, allowed.error()));
   }
   if (exchange->request.body.size() > impl_->options.body_bytes_max) {
     return exchange->SendError(
@@ -131,7 +127,7 @@ void ApiHandler::Handle(HttpRequest request, std::unique_ptr<Responder> responde
 void ApiHandler::Impl::Route(const ExchangePointer& exchange) {
   const auto parts = PathParts(exchange->request.path);
   if (!parts) return exchange->SendError({Code::kBadRequest, "the path has a broken escape"});
-  if (RouteDocument(exchange, *parts) || RouteReview(exchange, *parts)) return;
+  if (RouteDocument(exchange, *parts)) return;
   const auto path = ParseResourcePath(*parts);
   if (path && IsNotOffered(*path)) {
     return exchange->SendError(
@@ -141,36 +137,6 @@ void ApiHandler::Impl::Route(const ExchangePointer& exchange) {
   }
   if (!path || !path->rest.empty()) return exchange->SendError(NoSuchResourceError());
   RouteResource(exchange, *path);
-}
-
-bool ApiHandler::Impl::RouteReview(const ExchangePointer& exchange, const std::vector<std::string>& parts) {
-  if (parts.size() != 4 || parts[0] != "apis" || exchange->request.method != "POST") return false;
-  const bool access = parts[1] == "authorization.k8s.io" && parts[2] == "v1" && parts[3] == "selfsubjectaccessreviews";
-  const bool self = parts[1] == "authentication.k8s.io" && parts[2] == "v1" && parts[3] == "selfsubjectreviews";
-  if (!access && !self) return false;
-  if (const auto wanted = NegotiateForm(exchange->Header("accept"), {.protobuf = Offer::Protobuf::kAll})) {
-    exchange->wanted = *wanted;
-  }
-  const char* kind = access ? "SelfSubjectAccessReview" : "SelfSubjectReview";
-  const auto body = ParseBody(*exchange, {.api_version = parts[1] + "/v1", .kind = kind});
-  if (!body || !body->is_object()) {
-    exchange->SendError(body ? base::Error(Code::kBadRequest, "the body must be a review") : body.error());
-    return true;
-  }
-  Json review = *body;
-  base::Ensure(review, {"apiVersion"}) = parts[1] + "/v1";
-  base::Ensure(review, {"kind"}) = kind;
-  if (access) {
-    review.get_object()["status"] =
-        base::JsonObject{{"allowed", true}, {"reason", "everybody who is authenticated may do everything"}};
-  } else {
-    base::JsonArray groups;
-    for (const std::string& group : exchange->request.user.groups) groups.emplace_back(group);
-    review.get_object()["status"] = base::JsonObject{
-        {"userInfo", base::JsonObject{{"username", exchange->request.user.name}, {"groups", std::move(groups)}}}};
-  }
-  exchange->SendJson(201, review);
-  return true;
 }
 
 void ApiHandler::Impl::RunInTurn(const ExchangePointer& exchange, base::Task task) {
@@ -195,8 +161,11 @@ void ApiHandler::Impl::RouteResource(const ExchangePointer& exchange, const Reso
   call.name = path.name;
   call.subresource = path.subresource;
   call.user = request.user;
-  if (api.options().audit != nullptr && request.method != "GET") call.origin = OriginOf(*exchange);
+  if (api.options().audit != nullptr && request.method != "GET") call.origin = OriginOf(request, *exchange->clock);
   if (const auto read = ReadOptions(*exchange, call); !read) return Refuse(exchange, call, read.error());
+  if (resource.review && (request.method != "POST" || !call.name.empty())) {
+    return Refuse(exchange, call, MethodNotAllowedError());
+  }
   // One object of a namespaced kind is never addressed without its namespace.
   if (resource.namespaced && call.ns.empty() &&
       (!call.name.empty() || request.method == "POST" || request.method == "DELETE")) {
@@ -215,8 +184,8 @@ void ApiHandler::Impl::RouteResource(const ExchangePointer& exchange, const Reso
   exchange->wanted = *wanted;
   if (request.method == "GET") {
     // The bytes of one object, as they are stored.
-    const bool cheap = !call.name.empty() && call.subresource.empty() && !exchange->watch && !wanted->yaml &&
-                       wanted->form == Form::kObject && !api.store().reads_block();
+    const bool cheap = !call.name.empty() && call.subresource.empty() && !exchange->watch &&
+                       wanted->encoding != Encoding::kYaml && wanted->form == Form::kObject && !api.store().reads_block();
     if (cheap) return Read(exchange, call);
     return RunInTurn(exchange, [self = shared_from_this(), exchange, call = std::move(call)] { self->Read(exchange, call); });
   }

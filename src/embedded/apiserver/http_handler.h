@@ -24,12 +24,13 @@ struct ApiHandlerOptions {
   RequestQueueOptions queue = {};
 };
 
-/// Everybody with a user name may do everything; requests without one get only /healthz, /livez, /readyz and /version.
-/// Thread-safe. Destroy it after the server that calls it.
+/// Carries out what the roles and bindings of the api allow HttpRequest::user (system:anonymous where nobody is named), or whom
+/// its headers impersonate. Thread-safe. Destroy it after the server that calls it.
 class ApiHandler : public HttpHandler {
  public:
   ApiHandler(Api& api, ApiHandlerOptions options);
   ~ApiHandler() override;
+  std::optional<HttpResponse> Admit(HttpRequest& head) override;
   void Handle(HttpRequest request, std::unique_ptr<Responder> responder) override;
 
   struct Impl;

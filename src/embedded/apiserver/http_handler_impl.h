@@ -36,12 +36,16 @@ struct ApiHandler::Impl : std::enable_shared_from_this<ApiHandler::Impl> {
   std::mutex documents_mutex;
   std::map<std::string, Document> documents;
 
+  /// Whether the request may be carried out: kForbidden. `head.user` becomes whom it impersonates.
+  base::Status Decide(HttpRequest& head);
+  /// The answer to what may not be, counted and recorded.
+  HttpResponse RefuseHead(const HttpRequest& head, const base::Error& error);
+  void RecordRefusal(const std::string& method, const Call& call, const base::Error& error);
+
   void Route(const ExchangePointer& exchange);
   /// Runs the task when it is the turn of who asks, or answers that there is too much to do.
   void RunInTurn(const ExchangePointer& exchange, base::Task task);
   void RouteResource(const ExchangePointer& exchange, const ResourcePath& path);
-  /// Reviews are answered and not stored: what may I do, who am I.
-  bool RouteReview(const ExchangePointer& exchange, const std::vector<std::string>& parts);
   void RouteHealth(const ExchangePointer& exchange, const std::vector<std::string>& parts);
   base::Status Check(const std::string& check);
   void SendHealth(const ExchangePointer& exchange, const std::string& what, const std::vector<std::string>& checks);
@@ -75,6 +79,8 @@ struct BodyKind {
 /// JSON, YAML or protocol buffers, as its Content-Type says. kBadRequest, kUnsupportedMediaType.
 base::Result<Json> ParseBody(const Exchange& exchange, const BodyKind& kind, boost::json::storage_ptr storage = {});
 
+/// Who sent a request and when, for audits.
+std::shared_ptr<const CallOrigin> OriginOf(const HttpRequest& request, const base::Clock& clock);
 /// Table options of a request: includeObject.
 base::Result<TableRequest> TableRequestOf(const Exchange& exchange);
 

@@ -105,8 +105,12 @@ base::Result<Json> ParseBody(const Exchange& exchange, const BodyKind& kind, boo
                                            : "application/json, application/yaml"));
 }
 
+void ApiHandler::Impl::RecordRefusal(const std::string& method, const Call& call, const base::Error& error) {
+  if (const auto verb = VerbOf(method, call); !verb.empty()) api.RecordRefused(call, verb, error);
+}
+
 void ApiHandler::Impl::Refuse(const ExchangePointer& exchange, const Call& call, const base::Error& error) {
-  if (const auto verb = VerbOf(exchange->request.method, call); !verb.empty()) api.RecordRefused(call, verb, error);
+  RecordRefusal(exchange->request.method, call, error);
   exchange->SendError(error);
 }
 

@@ -23,6 +23,7 @@ apiserver::ApiOptions MakeApiOptions(const ClusterOptions& options, store::Store
   api.logs = logs;
   api.audit = options.audit;
   api.executor = &executor;
+  api.default_policy = options.default_policy;
   return api;
 }
 

@@ -29,6 +29,7 @@ struct ClusterOptions {
   /// Runs pods that ask for it by the annotation `evenkeel.dev/runtime: NAME`. May be null.
   nodeagent::ContainerRuntime* runtime = nullptr;
   apiserver::AuditSink* audit = nullptr;  ///< hears of every write; null: nobody does
+  bool default_policy = false;            ///< ApiOptions::default_policy: for those who come by HTTP
   workloads::WorkloadsOptions workloads{};
   /// A hub that brings objects to its members (embedded/federation); nullopt: it does not.
   std::optional<federation::FederationOptions> federation{};

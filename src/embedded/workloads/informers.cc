@@ -15,9 +15,8 @@ using kube::Resource;
 std::string InformerKey(const Resource& resource) { return resource.group + "/" + resource.plural; }
 
 bool HoldsObjects(const Resource& resource) {
-  static const std::set<std::string> virtual_groups{"authentication.k8s.io", "authorization.k8s.io"};
   static const std::set<std::string> virtual_kinds{"Binding", "ComponentStatus", "Eviction", "Scale", "DeleteOptions"};
-  return !virtual_groups.contains(resource.group) && !virtual_kinds.contains(resource.kind);
+  return !resource.review && !virtual_kinds.contains(resource.kind);
 }
 
 /// The kind that a CRD defines, in its storage version; nullopt when it is not served.
