@@ -31,10 +31,14 @@ def kubectls():
     for path in (ROOT / "build/kubectl-1.20/usr/bin/kubectl", shutil.which("kubectl")):
         if path is None or not pathlib.Path(path).exists():
             continue
-        text = subprocess.run([path, "version", "--client", "-o", "json"], capture_output=True, text=True).stdout
-        version = json.loads(text)["clientVersion"]["gitVersion"].split("-")[0]
-        found.setdefault(version, str(path))
+        found.setdefault(version_of(path), str(path))
     return found
+
+
+def version_of(kubectl):
+    """v1.32.4."""
+    text = subprocess.run([kubectl, "version", "--client", "-o", "json"], capture_output=True, text=True).stdout
+    return json.loads(text)["clientVersion"]["gitVersion"].split("-")[0]
 
 
 def any_kubectl():
