@@ -39,6 +39,15 @@ class Decoder {
     WireField value;
   };
 
+  /// Kept from one object to the next. Decoders do not run within each other.
+  static std::vector<Member>& Scratch() {
+    constexpr size_t kMembersMax = 10'000;
+    thread_local std::vector<Member> members;
+    if (members.capacity() > kMembersMax) members = {};
+    members.clear();
+    return members;
+  }
+
   bool Wrong(std::string_view problem) {
     problem_ = problem;
     return false;
@@ -54,40 +63,65 @@ class Decoder {
     if (depth > base::kJsonDepthMax) return Wrong("is nested too deep");
     const size_t begin = members_.size();
     bool good = true;
-    for (const std::string_view piece : pieces) good = good && Collect(schema, piece, 0);
+    for (const std::string_view piece : pieces) good = good && Collect(schema, piece, 0, members_.size() > begin);
     good = good && Build(schema, begin, depth, out);
     members_.resize(begin);
     return good;
   }
 
   static constexpr size_t kUnknown = SIZE_MAX;
-  static size_t Find(const Schema& schema, uint32_t number, uint32_t inner) {
+  /// The place of a field in Schema::wire_order, or of the first field of that message, looked for at `hint` first: programs
+  /// write fields in the order of their numbers.
+  static size_t Find(const Schema& schema, uint32_t number, uint32_t inner, size_t hint) {
     const std::vector<uint16_t>& order = schema.wire_order();
-    const auto found = std::ranges::lower_bound(order, std::pair(number, inner), {}, [&schema](uint16_t i) {
-      return std::pair(schema.fields[i].number, schema.fields[i].inner);
-    });
+    const auto key = [&](size_t at) { return std::pair(schema.fields[order[at]].number, schema.fields[order[at]].inner); };
+    const std::pair wanted(number, inner);
+    if (hint > 0 && key(hint - 1) >= wanted) hint = 0;
+    // Few are left out, as a rule.
+    constexpr size_t kSteps = 4;
+    for (size_t at = hint; at < order.size() && at < hint + kSteps; ++at) {
+      if (key(at) >= wanted) return at;
+    }
+    const auto found = std::ranges::lower_bound(
+        order, wanted, {}, [&schema](uint16_t i) { return std::pair(schema.fields[i].number, schema.fields[i].inner); });
     return found == order.end() ? kUnknown : static_cast<size_t>(found - order.begin());
   }
 
   /// Appends the fields that the schema knows to members_. `outer`: the number of the message that JSON does not show and that
-  /// the bytes are; 0: they are the object itself.
-  bool Collect(const Schema& schema, std::string_view bytes, uint32_t outer) {
+  /// the bytes are; 0: they are the object itself. `again`: there may be members of the same message before, which a zero
+  /// replaces.
+  bool Collect(const Schema& schema, std::string_view bytes, uint32_t outer, bool again) {
     WireReader reader(bytes);
+    size_t next = 0;  // after the last field
+    bool inner_before = false;
     while (!reader.done()) {
       const auto value = reader.Next();
       if (!value) return Wrong(reader.problem());
-      const size_t at = outer == 0 ? Find(schema, value->number, 0) : Find(schema, outer, value->number);
+      const size_t at = outer == 0 ? Find(schema, value->number, 0, next) : Find(schema, outer, value->number, next);
       if (at == kUnknown) continue;
       const FieldSchema& field = schema.fields[schema.wire_order()[at]];
       if (outer == 0 ? field.number != value->number : field.number != outer || field.inner != value->number) continue;
       if (outer == 0 && field.inner != 0) {
         if (value->type != WireType::kBytes) return Wrong("has a value of another type");
-        if (!Collect(schema, value->bytes, value->number)) return false;
-      } else {
+        if (!Collect(schema, value->bytes, value->number, again || inner_before)) return false;
+        inner_before = true;
+      } else if (again || at < next || !IsAbsent(field, *value)) {
         members_.push_back({static_cast<uint16_t>(at), *value});
+        next = at + 1;
       }
     }
     return true;
+  }
+
+  /// Whether it is certainly how a value that is not there is written; nothing need be made of it.
+  static bool IsAbsent(const FieldSchema& field, const WireField& value) {
+    if (value.integer != 0 || !value.bytes.empty() || !field.written_when_absent || field.required ||
+        field.documented_required) {
+      return false;
+    }
+    const Type type = field.schema->type;
+    return value.type == WireType::kVarint ? type == Type::kInteger || type == Type::kBoolean
+                                           : value.type == WireType::kBytes && type == Type::kString;
   }
 
   /// Makes the object of members_ from `begin` on.
@@ -99,8 +133,9 @@ class Decoder {
     size_t fields = 0;
     for (size_t i = begin; i < end; ++i) fields += i == begin || members_[i].index != members_[i - 1].index ? 1 : 0;
     JsonObject object(storage_);
-    object.reserve(fields + 2);
-    if (depth == 1 && !kind_.empty()) {
+    const bool outermost = depth == 1 && !kind_.empty();
+    object.reserve(fields + (outermost ? 2 : 0));
+    if (outermost) {
       object.emplace("apiVersion", api_version_);
       object.emplace("kind", kind_);
     }
@@ -378,7 +413,7 @@ class Decoder {
 
   const boost::json::storage_ptr storage_;
   const std::string_view api_version_, kind_;
-  std::vector<Member> members_;  // of the messages that are being read, the outermost first
+  std::vector<Member>& members_ = Scratch();  // of the messages that are being read, the outermost first
   std::string problem_, path_;
 };
 
