@@ -509,49 +509,4 @@ base::Result<Json> DecodeProtobufKind(const Schema& schema, std::string_view api
   return decoder.Release();
 }
 
-base::Result<ProtobufItems> ReadProtobufList(std::string_view message) {
-  static const Schema& metadata_schema = *FindBuiltInSchema("io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta");
-  ProtobufItems list;
-  WireReader reader(message);
-  while (!reader.done()) {
-    const auto field = reader.Next();
-    if (!field) return base::Fail(base::Code::kBadRequest, "the list " + std::string(reader.problem()));
-    if (field->type != WireType::kBytes) continue;
-    if (field->number == kListItemsNumber) list.items.push_back(field->bytes);
-    if (field->number == kListMetadataNumber) {
-      EVENKEEL_ASSIGN(list.metadata, DecodeProtobuf(metadata_schema, field->bytes));
-    }
-  }
-  return list;
-}
-
-base::Result<ProtobufEnvelope> ReadProtobufEnvelope(std::string_view bytes) {
-  if (!bytes.starts_with(kProtobufMagic)) {
-    return base::Fail(base::Code::kBadRequest,
-                      "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]");
-  }
-  ProtobufEnvelope envelope;
-  const auto read = [](std::string_view message, const auto& take) -> base::Status {
-    WireReader reader(message);
-    while (!reader.done()) {
-      const auto field = reader.Next();
-      if (!field) return base::Fail(base::Code::kBadRequest, "the protobuf envelope " + std::string(reader.problem()));
-      if (field->type != WireType::kBytes) continue;
-      EVENKEEL_TRY(take(*field));
-    }
-    return {};
-  };
-  const auto take_type = [&](const WireField& field) -> base::Status {
-    if (!base::IsUtf8(field.bytes)) return base::Fail(base::Code::kBadRequest, "the protobuf envelope is not UTF-8");
-    if (field.number == 1) envelope.api_version = field.bytes;
-    if (field.number == 2) envelope.kind = field.bytes;
-    return {};
-  };
-  EVENKEEL_TRY(read(bytes.substr(kProtobufMagic.size()), [&](const WireField& field) -> base::Status {
-    if (field.number == 2) envelope.raw = field.bytes;
-    return field.number == 1 ? read(field.bytes, take_type) : base::Status();
-  }));
-  return envelope;
-}
-
 }  // namespace evenkeel::kube
