@@ -194,8 +194,9 @@ Result<JsonObject> Measure(const std::vector<std::string>& arguments) {
   EVENKEEL_ASSIGN(client::ConnectionConfig config, client::LoadKubeconfig({.path = arguments[0], .context = ""}));
   EVENKEEL_ASSIGN(const auto client, client::NewHttpClient(config));
   if (arguments[1] == "list") {
-    EVENKEEL_ASSIGN(const auto protobuf,
-                    client::NewHttpClient(std::move(config), {.raw_accept = "application/vnd.kubernetes.protobuf"}));
+    client::HttpClientOptions options;
+    options.raw_accept = "application/vnd.kubernetes.protobuf";
+    EVENKEEL_ASSIGN(const auto protobuf, client::NewHttpClient(std::move(config), options));
     return MeasureList(*client, *protobuf, number(2, 500), number(3, 3));
   }
   if (arguments[1] == "watch") return MeasureWatch(*client, number(2, 2'000), number(3, 50));

@@ -17,20 +17,21 @@ using base::JsonObject;
 using FieldSchema = Schema::FieldSchema;
 using Type = Schema::Type;
 
-/// A value on its way from the bytes into an object. Every function is false where the bytes are broken: then problem() says
-/// what is wrong, and where.
+/// Values on their way from the bytes onto a stack, where objects and lists are put together as a parser of JSON does it. Every
+/// function is false where the bytes are broken: then problem() says what is wrong, and where.
 class Decoder {
  public:
   /// `api_version` and `kind`: of the outermost object; empty where it says nothing of itself.
   Decoder(std::string_view api_version, std::string_view kind, boost::json::storage_ptr storage)
-      : storage_(std::move(storage)), api_version_(api_version), kind_(kind) {}
+      : stack_({}, memory_, sizeof memory_), api_version_(api_version), kind_(kind) {
+    stack_.reset(std::move(storage));
+  }
 
   std::string problem() const { return path_.empty() ? problem_ : path_ + ": " + problem_; }
 
-  /// `depth`: of the object that it makes, 1 for the outermost.
-  bool Message(const Schema& schema, std::string_view bytes, size_t depth, Json& out) {
-    return Pieces(schema, std::span(&bytes, 1), depth, out);
-  }
+  bool Outermost(const Schema& schema, std::string_view bytes) { return Message(schema, bytes, 1); }
+  /// After Outermost.
+  Json Release() { return stack_.release(); }
 
  private:
   /// A field of the message that is being read.
@@ -38,6 +39,15 @@ class Decoder {
     uint16_t index = 0;  // in Schema::wire_order
     WireField value;
   };
+
+  /// Kept from one object to the next. Decoders do not run within each other.
+  static std::vector<Member>& Scratch() {
+    constexpr size_t kMembersMax = 10'000;
+    thread_local std::vector<Member> members;
+    if (members.capacity() > kMembersMax) members = {};
+    members.clear();
+    return members;
+  }
 
   bool Wrong(std::string_view problem) {
     problem_ = problem;
@@ -49,141 +59,246 @@ class Decoder {
     return false;
   }
 
+  /// Pushes an object. `depth`: 1 for the outermost.
+  bool Message(const Schema& schema, std::string_view bytes, size_t depth) {
+    return Pieces(schema, std::span(&bytes, 1), depth);
+  }
+
   /// A message in several pieces is that of its bytes one after the other.
-  bool Pieces(const Schema& schema, std::span<const std::string_view> pieces, size_t depth, Json& out) {
+  bool Pieces(const Schema& schema, std::span<const std::string_view> pieces, size_t depth) {
     if (depth > base::kJsonDepthMax) return Wrong("is nested too deep");
     const size_t begin = members_.size();
     bool good = true;
-    for (const std::string_view piece : pieces) good = good && Collect(schema, piece, 0);
-    good = good && Build(schema, begin, depth, out);
+    for (const std::string_view piece : pieces) good = good && Collect(schema, piece, 0, members_.size() > begin);
+    good = good && Build(schema, begin, depth);
     members_.resize(begin);
     return good;
   }
 
   static constexpr size_t kUnknown = SIZE_MAX;
-  static size_t Find(const Schema& schema, uint32_t number, uint32_t inner) {
+  /// The place of a field in Schema::wire_order, or of the first field of that message, looked for at `hint` first: programs
+  /// write fields in the order of their numbers.
+  static size_t Find(const Schema& schema, uint32_t number, uint32_t inner, size_t hint) {
     const std::vector<uint16_t>& order = schema.wire_order();
-    const auto found = std::ranges::lower_bound(order, std::pair(number, inner), {}, [&schema](uint16_t i) {
-      return std::pair(schema.fields[i].number, schema.fields[i].inner);
-    });
+    const auto key = [&](size_t at) { return std::pair(schema.fields[order[at]].number, schema.fields[order[at]].inner); };
+    const std::pair wanted(number, inner);
+    if (hint > 0 && key(hint - 1) >= wanted) hint = 0;
+    // Few are left out, as a rule.
+    constexpr size_t kSteps = 4;
+    for (size_t at = hint; at < order.size() && at < hint + kSteps; ++at) {
+      if (key(at) >= wanted) return at;
+    }
+    const auto found = std::ranges::lower_bound(
+        order, wanted, {}, [&schema](uint16_t i) { return std::pair(schema.fields[i].number, schema.fields[i].inner); });
     return found == order.end() ? kUnknown : static_cast<size_t>(found - order.begin());
   }
 
   /// Appends the fields that the schema knows to members_. `outer`: the number of the message that JSON does not show and that
-  /// the bytes are; 0: they are the object itself.
-  bool Collect(const Schema& schema, std::string_view bytes, uint32_t outer) {
+  /// the bytes are; 0: they are the object itself. `again`: there may be members of the same message before, which a zero
+  /// replaces.
+  bool Collect(const Schema& schema, std::string_view bytes, uint32_t outer, bool again) {
     WireReader reader(bytes);
+    size_t next = 0;  // after the last field
+    bool inner_before = false;
     while (!reader.done()) {
       const auto value = reader.Next();
       if (!value) return Wrong(reader.problem());
-      const size_t at = outer == 0 ? Find(schema, value->number, 0) : Find(schema, outer, value->number);
+      const size_t at = outer == 0 ? Find(schema, value->number, 0, next) : Find(schema, outer, value->number, next);
       if (at == kUnknown) continue;
       const FieldSchema& field = schema.fields[schema.wire_order()[at]];
       if (outer == 0 ? field.number != value->number : field.number != outer || field.inner != value->number) continue;
       if (outer == 0 && field.inner != 0) {
         if (value->type != WireType::kBytes) return Wrong("has a value of another type");
-        if (!Collect(schema, value->bytes, value->number)) return false;
-      } else {
+        if (!Collect(schema, value->bytes, value->number, again || inner_before)) return false;
+        inner_before = true;
+      } else if (again || at < next || !IsAbsent(field, *value)) {
         members_.push_back({static_cast<uint16_t>(at), *value});
+        next = at + 1;
       }
     }
     return true;
   }
 
-  /// Makes the object of members_ from `begin` on.
-  bool Build(const Schema& schema, size_t begin, size_t depth, Json& out) {
+  /// Whether it is certainly how a value that is not there is written; nothing need be made of it.
+  static bool IsAbsent(const FieldSchema& field, const WireField& value) {
+    if (value.integer != 0 || !value.bytes.empty() || !field.written_when_absent || field.required ||
+        field.documented_required) {
+      return false;
+    }
+    const Type type = field.schema->type;
+    return value.type == WireType::kVarint ? type == Type::kInteger || type == Type::kBoolean
+                                           : value.type == WireType::kBytes && type == Type::kString;
+  }
+
+  /// Pushes the object of members_ from `begin` on.
+  bool Build(const Schema& schema, size_t begin, size_t depth) {
     const auto ours = std::span(members_).subspan(begin);
     // Programs write fields in the order of their numbers, but need not.
     if (!std::ranges::is_sorted(ours, {}, &Member::index)) std::ranges::stable_sort(ours, {}, &Member::index);
     const size_t end = members_.size();
     size_t fields = 0;
-    for (size_t i = begin; i < end; ++i) fields += i == begin || members_[i].index != members_[i - 1].index ? 1 : 0;
-    JsonObject object(storage_);
-    object.reserve(fields + 2);
     if (depth == 1 && !kind_.empty()) {
-      object.emplace("apiVersion", api_version_);
-      object.emplace("kind", kind_);
+      Push("apiVersion", api_version_);
+      Push("kind", kind_);
+      fields = 2;
     }
     for (size_t i = begin; i < end;) {
       size_t next = i + 1;
       while (next < end && members_[next].index == members_[i].index) ++next;
       const FieldSchema& field = schema.fields[schema.wire_order()[members_[i].index]];
-      Json value(storage_);
-      if (!Field(*field.schema, i, next, depth, value)) return In(field.name);
-      if (!value.is_null() && !IsAbsent(field, value)) object.emplace(field.name, std::move(value));
+      if (!Field(field, i, next, depth, fields)) return In(field.name);
       i = next;
     }
-    out = std::move(object);
+    stack_.push_object(fields);
     return true;
+  }
+
+  void Push(std::string_view key, std::string_view text) {
+    stack_.push_key(key);
+    stack_.push_string(text);
+  }
+
+  void Push(const Json& value) {
+    switch (value.kind()) {
+      case boost::json::kind::null:
+        return stack_.push_null();
+      case boost::json::kind::bool_:
+        return stack_.push_bool(value.get_bool());
+      case boost::json::kind::int64:
+        return stack_.push_int64(value.get_int64());
+      case boost::json::kind::uint64:
+        return stack_.push_uint64(value.get_uint64());
+      case boost::json::kind::double_:
+        return stack_.push_double(value.get_double());
+      case boost::json::kind::string:
+        return stack_.push_string(value.get_string());
+      case boost::json::kind::array:
+        for (const Json& item : value.get_array()) Push(item);
+        return stack_.push_array(value.get_array().size());
+      case boost::json::kind::object:
+        for (const auto& [key, field] : value.get_object()) {
+          stack_.push_key(key);
+          Push(field);
+        }
+        return stack_.push_object(value.get_object().size());
+    }
   }
 
   /// Whether it is how a value that is not there is written.
   static bool IsAbsent(const FieldSchema& field, const Json& value) {
+    if (value.is_null()) return true;
     if (!field.written_when_absent || field.required || field.documented_required) return false;
-    switch (value.kind()) {
-      case boost::json::kind::string:
-        return value.get_string().empty() || (field.schema->type == Type::kQuantity && value.get_string() == "0");
-      case boost::json::kind::int64:
-        return value.get_int64() == 0;
-      case boost::json::kind::bool_:
-        return !value.get_bool();
-      case boost::json::kind::double_:
-        return value.get_double() == 0;
+    if (value.is_string())
+      return value.get_string().empty() || (field.schema->type == Type::kQuantity && value.get_string() == "0");
+    return (value.is_int64() && value.get_int64() == 0) || (value.is_double() && value.get_double() == 0);
+  }
+
+  /// Whether a value of that type is pushed without looking at it first: it is never null, and a zero shows in the bytes.
+  static bool IsDirect(const Schema& schema) {
+    switch (schema.type) {
+      case Type::kString:
+      case Type::kInteger:
+      case Type::kBoolean:
+      case Type::kBytes:
+        return true;
+      case Type::kObject:
+        return !schema.raw;
+      case Type::kAny:
+        return schema.alternative_to != nullptr;
       default:
         return false;
     }
   }
 
-  /// The value of one field, which stands at members_[begin, end).
-  bool Field(const Schema& schema, size_t begin, size_t end, size_t depth, Json& out) {
-    if (schema.type == Type::kArray) {
-      JsonArray& items = out.emplace_array();
-      items.reserve(end - begin);
+  /// Pushes name and value of one field, which stands at members_[begin, end), and counts it, where it is not absent.
+  bool Field(const FieldSchema& field, size_t begin, size_t end, size_t depth, size_t& fields) {
+    const Schema& schema = *field.schema;
+    const WireField last = members_[end - 1].value;
+    if (schema.type == Type::kArray || schema.type == Type::kMap) {
+      ++fields;
+      stack_.push_key(field.name);
+      size_t count = 0;
       for (size_t i = begin; i < end; ++i) {
-        if (!Item(*schema.item, WireField(members_[i].value), depth + 1, items)) return false;
+        const WireField value = members_[i].value;
+        if (schema.type == Type::kArray ? !Item(*schema.item, value, depth + 1, count)
+                                        : !Entry(*schema.item, value, depth + 1, count)) {
+          return false;
+        }
       }
+      schema.type == Type::kArray ? stack_.push_array(count) : stack_.push_object(count);
       return true;
     }
-    if (schema.type == Type::kMap) {
-      JsonObject& map = out.emplace_object();
-      map.reserve(end - begin);
+    if (IsDirect(schema)) {
+      if (IsAbsent(field, last)) return true;
+      ++fields;
+      stack_.push_key(field.name);
+      if (schema.type != Type::kObject || end - begin == 1) return Direct(schema, last, depth);
+      std::vector<std::string_view> pieces;
       for (size_t i = begin; i < end; ++i) {
-        if (!Entry(*schema.item, WireField(members_[i].value), depth + 1, map)) return false;
+        if (members_[i].value.type != WireType::kBytes) return Wrong("has a value of another type");
+        pieces.push_back(members_[i].value.bytes);
       }
-      return true;
+      return Pieces(schema, pieces, depth + 1);
     }
-    if (schema.type != Type::kObject || schema.raw || end - begin == 1) {
-      return Value(schema, WireField(members_[end - 1].value), depth, out);
-    }
-    std::vector<std::string_view> pieces;
-    for (size_t i = begin; i < end; ++i) {
-      if (members_[i].value.type != WireType::kBytes) return Wrong("has a value of another type");
-      pieces.push_back(members_[i].value.bytes);
-    }
-    return Pieces(schema, pieces, depth + 1, out);
-  }
-
-  bool Item(const Schema& schema, const WireField& value, size_t depth, JsonArray& items) {
-    if (schema.type == Type::kInteger && value.type == WireType::kBytes) {
-      WireReader packed(value.bytes);
-      while (!packed.done()) {
-        const auto number = packed.Varint();
-        if (!number) return Wrong(packed.problem());
-        items.emplace_back(Integer(schema, *number));
-      }
-      return true;
-    }
-    Json item(storage_);
-    if (!Value(schema, value, depth, item)) return false;
-    items.push_back(std::move(item));
+    Json value;
+    if (!Value(schema, last, depth, value)) return false;
+    if (IsAbsent(field, value)) return true;
+    ++fields;
+    stack_.push_key(field.name);
+    Push(value);
     return true;
   }
 
-  bool Entry(const Schema& schema, const WireField& entry, size_t depth, JsonObject& map) {
+  /// Pushes a value for which IsDirect holds.
+  bool Direct(const Schema& schema, const WireField& value, size_t depth) {
+    const bool varint = schema.type == Type::kInteger || schema.type == Type::kBoolean;
+    if (value.type != (varint ? WireType::kVarint : WireType::kBytes)) return Wrong("has a value of another type");
+    switch (schema.type) {
+      case Type::kString:
+        if (!base::IsUtf8(value.bytes)) return Wrong("is not UTF-8");
+        stack_.push_string(value.bytes);
+        return true;
+      case Type::kInteger:
+        stack_.push_int64(Integer(schema, value.integer));
+        return true;
+      case Type::kBoolean:
+        stack_.push_bool(value.integer != 0);
+        return true;
+      case Type::kBytes:
+        stack_.push_string(base::Base64Encode(value.bytes));
+        return true;
+      case Type::kAny:
+        return Alternative(schema, value.bytes, depth);
+      default:
+        return Message(schema, value.bytes, depth + 1);
+    }
+  }
+
+  /// Pushes an item of a list, or several that stand together.
+  bool Item(const Schema& schema, const WireField& value, size_t depth, size_t& count) {
+    if (schema.type == Type::kInteger && value.type == WireType::kBytes) {
+      WireReader packed(value.bytes);
+      for (; !packed.done(); ++count) {
+        const auto number = packed.Varint();
+        if (!number) return Wrong(packed.problem());
+        stack_.push_int64(Integer(schema, *number));
+      }
+      return true;
+    }
+    ++count;
+    if (IsDirect(schema)) return Direct(schema, value, depth);
+    Json item;
+    if (!Value(schema, value, depth, item)) return false;
+    Push(item);
+    return true;
+  }
+
+  bool Entry(const Schema& schema, const WireField& entry, size_t depth, size_t& count) {
     if (entry.type != WireType::kBytes) return Wrong("has a value of another type");
     std::string_view key = "";
     WireField value;
     value.type = schema.type == Type::kInteger || schema.type == Type::kBoolean ? WireType::kVarint : WireType::kBytes;
+    value.bytes = "";
     WireReader reader(entry.bytes);
     while (!reader.done()) {
       const auto field = reader.Next();
@@ -195,25 +310,32 @@ class Decoder {
         value = *field;
       }
     }
-    Json decoded(storage_);
-    if (schema.type == Type::kArray ? !WrappedItems(*schema.item, value, depth, decoded)
-                                    : !Value(schema, value, depth, decoded)) {
-      return In(key);
+    if (schema.type == Type::kArray || IsDirect(schema)) {
+      ++count;
+      stack_.push_key(key);
+      const bool good = schema.type == Type::kArray ? WrappedItems(*schema.item, value, depth) : Direct(schema, value, depth);
+      return good || In(key);
     }
-    if (!decoded.is_null()) map.insert_or_assign(key, std::move(decoded));
+    Json decoded;
+    if (!Value(schema, value, depth, decoded)) return In(key);
+    if (decoded.is_null()) return true;
+    ++count;
+    stack_.push_key(key);
+    Push(decoded);
     return true;
   }
 
   /// A list as the value of a map: a message of which it is field 1.
-  bool WrappedItems(const Schema& item, const WireField& message, size_t depth, Json& out) {
+  bool WrappedItems(const Schema& item, const WireField& message, size_t depth) {
     if (message.type != WireType::kBytes) return Wrong("has a value of another type");
-    JsonArray& items = out.emplace_array();
+    size_t count = 0;
     WireReader reader(message.bytes);
     while (!reader.done()) {
       const auto field = reader.Next();
       if (!field) return Wrong(reader.problem());
-      if (field->number == 1 && !Item(item, *field, depth + 1, items)) return false;
+      if (field->number == 1 && !Item(item, *field, depth + 1, count)) return false;
     }
+    stack_.push_array(count);
     return true;
   }
 
@@ -221,23 +343,12 @@ class Decoder {
     return schema.format == "int32" ? static_cast<int32_t>(value) : static_cast<int64_t>(value);
   }
 
-  /// Null: absent after all. `depth`: of what contains the value.
+  /// A value for which IsDirect does not hold. Null: absent after all. `depth`: of what contains the value.
   bool Value(const Schema& schema, const WireField& value, size_t depth, Json& out) {
-    const bool varint = schema.type == Type::kInteger || schema.type == Type::kBoolean;
-    const WireType wanted = varint ? WireType::kVarint : schema.type == Type::kNumber ? WireType::kFixed64 : WireType::kBytes;
-    if (value.type != wanted) return Wrong("has a value of another type");
+    if (value.type != (schema.type == Type::kNumber ? WireType::kFixed64 : WireType::kBytes)) {
+      return Wrong("has a value of another type");
+    }
     switch (schema.type) {
-      case Type::kString:
-        return Text(value.bytes, out);
-      case Type::kBytes:
-        out = base::Base64Encode(value.bytes);
-        return true;
-      case Type::kInteger:
-        out = Integer(schema, value.integer);
-        return true;
-      case Type::kBoolean:
-        out = value.integer != 0;
-        return true;
       case Type::kNumber:
         return Number(value.integer, out);
       case Type::kQuantity:
@@ -248,15 +359,12 @@ class Decoder {
       case Type::kIntOrString:
         return NumberOrText(value.bytes, out);
       case Type::kObject:
-        return schema.raw ? Raw(value.bytes, depth, true, out) : Message(schema, value.bytes, depth + 1, out);
+        return Raw(value.bytes, depth, true, out);
       case Type::kAny:
-        return schema.alternative_to == nullptr ? Raw(value.bytes, depth, false, out)
-                                                : Alternative(schema, value.bytes, depth, out);
-      case Type::kMap:
-      case Type::kArray:
-        break;  // Field knows what they are made of
+        return Raw(value.bytes, depth, false, out);
+      default:
+        return Wrong("is of a kind that has no form in protocol buffers");
     }
-    return Wrong("is of a kind that has no form in protocol buffers");
   }
 
   bool Text(std::string_view bytes, Json& out) {
@@ -336,7 +444,7 @@ class Decoder {
       if (field->number == 1 && field->type == WireType::kBytes) text = field->bytes;
     }
     if (!text) return true;
-    auto value = base::ParseJson(*text, "JSON text", storage_);
+    auto value = base::ParseJson(*text, "JSON text");
     if (!value) return Wrong("is broken: " + value.error().message());
     if (object && !value->is_object()) return Wrong("is no JSON object");
     if (base::DepthOf(*value) + depth > base::kJsonDepthMax) return Wrong("is nested too deep");
@@ -344,41 +452,47 @@ class Decoder {
     return true;
   }
 
-  bool Alternative(const Schema& schema, std::string_view message, size_t depth, Json& out) {
+  /// Pushes an object, or what may be there instead of one.
+  bool Alternative(const Schema& schema, std::string_view message, size_t depth) {
     const bool boolean = schema.alternative == Schema::Alternative::kBoolean;
     const uint32_t object_number = boolean ? 2 : 1, other_number = boolean ? 1 : 2;
-    std::vector<std::string_view> object;
+    std::vector<std::string_view> object, items;
     bool truth = false;
-    JsonArray items(storage_);
     WireReader reader(message);
     while (!reader.done()) {
       const auto field = reader.Next();
       if (!field) return Wrong(reader.problem());
-      if (field->number == object_number) {
-        if (field->type != WireType::kBytes) return Wrong("has a value of another type");
-        object.push_back(field->bytes);
-      } else if (field->number == other_number && boolean) {
+      if (field->number != object_number && field->number != other_number) continue;
+      if (field->type != (boolean && field->number == other_number ? WireType::kVarint : WireType::kBytes)) {
+        return Wrong("has a value of another type");
+      }
+      if (field->type == WireType::kVarint) {
         truth = field->integer != 0;
-      } else if (field->number == other_number) {
-        Json item(storage_);
-        if (field->type != WireType::kBytes) return Wrong("has a value of another type");
-        const bool strings = schema.alternative == Schema::Alternative::kStrings;
-        if (strings ? !Text(field->bytes, item) : !Message(*schema.alternative_to, field->bytes, depth + 2, item)) return false;
-        items.push_back(std::move(item));
+      } else {
+        (field->number == object_number ? object : items).push_back(field->bytes);
       }
     }
-    if (!object.empty()) return Pieces(*schema.alternative_to, object, depth + 1, out);
+    if (!object.empty()) return Pieces(*schema.alternative_to, object, depth + 1);
     if (boolean) {
-      out = truth;
-    } else if (!items.empty()) {
-      out = std::move(items);
+      stack_.push_bool(truth);
+      return true;
     }
+    for (const std::string_view item : items) {
+      if (schema.alternative == Schema::Alternative::kList) {
+        if (!Message(*schema.alternative_to, item, depth + 2)) return false;
+      } else {
+        if (!base::IsUtf8(item)) return Wrong("is not UTF-8");
+        stack_.push_string(item);
+      }
+    }
+    stack_.push_array(items.size());
     return true;
   }
 
-  const boost::json::storage_ptr storage_;
+  unsigned char memory_[4096];
+  boost::json::value_stack stack_;
   const std::string_view api_version_, kind_;
-  std::vector<Member> members_;  // of the messages that are being read, the outermost first
+  std::vector<Member>& members_ = Scratch();  // of the messages that are being read, the outermost first
   std::string problem_, path_;
 };
 
@@ -390,55 +504,9 @@ base::Result<Json> DecodeProtobuf(const Schema& schema, std::string_view bytes, 
 
 base::Result<Json> DecodeProtobufKind(const Schema& schema, std::string_view api_version, std::string_view kind,
                                       std::string_view bytes, boost::json::storage_ptr storage) {
-  Json object(storage);
   Decoder decoder(api_version, kind, std::move(storage));
-  if (!decoder.Message(schema, bytes, 1, object)) return base::Fail(base::Code::kBadRequest, decoder.problem());
-  return object;
-}
-
-base::Result<ProtobufItems> ReadProtobufList(std::string_view message) {
-  static const Schema& metadata_schema = *FindBuiltInSchema("io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta");
-  ProtobufItems list;
-  WireReader reader(message);
-  while (!reader.done()) {
-    const auto field = reader.Next();
-    if (!field) return base::Fail(base::Code::kBadRequest, "the list " + std::string(reader.problem()));
-    if (field->type != WireType::kBytes) continue;
-    if (field->number == kListItemsNumber) list.items.push_back(field->bytes);
-    if (field->number == kListMetadataNumber) {
-      EVENKEEL_ASSIGN(list.metadata, DecodeProtobuf(metadata_schema, field->bytes));
-    }
-  }
-  return list;
-}
-
-base::Result<ProtobufEnvelope> ReadProtobufEnvelope(std::string_view bytes) {
-  if (!bytes.starts_with(kProtobufMagic)) {
-    return base::Fail(base::Code::kBadRequest,
-                      "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]");
-  }
-  ProtobufEnvelope envelope;
-  const auto read = [](std::string_view message, const auto& take) -> base::Status {
-    WireReader reader(message);
-    while (!reader.done()) {
-      const auto field = reader.Next();
-      if (!field) return base::Fail(base::Code::kBadRequest, "the protobuf envelope " + std::string(reader.problem()));
-      if (field->type != WireType::kBytes) continue;
-      EVENKEEL_TRY(take(*field));
-    }
-    return {};
-  };
-  const auto take_type = [&](const WireField& field) -> base::Status {
-    if (!base::IsUtf8(field.bytes)) return base::Fail(base::Code::kBadRequest, "the protobuf envelope is not UTF-8");
-    if (field.number == 1) envelope.api_version = field.bytes;
-    if (field.number == 2) envelope.kind = field.bytes;
-    return {};
-  };
-  EVENKEEL_TRY(read(bytes.substr(kProtobufMagic.size()), [&](const WireField& field) -> base::Status {
-    if (field.number == 2) envelope.raw = field.bytes;
-    return field.number == 1 ? read(field.bytes, take_type) : base::Status();
-  }));
-  return envelope;
+  if (!decoder.Outermost(schema, bytes)) return base::Fail(base::Code::kBadRequest, decoder.problem());
+  return decoder.Release();
 }
 
 }  // namespace evenkeel::kube

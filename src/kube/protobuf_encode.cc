@@ -353,26 +353,4 @@ void AppendProtobufField(std::string& out, uint32_t number, std::string_view byt
   out.append(bytes);
 }
 
-// contentEncoding and contentType, both empty.
-const std::string_view kProtobufEnvelopeEnd{"\x1a\x00\x22\x00", 4};
-
-std::string ProtobufEnvelopeBegin(std::string_view api_version, std::string_view kind, size_t size) {
-  std::string type;
-  AppendProtobufField(type, 1, api_version);
-  AppendProtobufField(type, 2, kind);
-  std::string out(kProtobufMagic);
-  AppendProtobufField(out, 1, type);
-  AppendProtobufHead(out, 2, size);
-  return out;
-}
-
-std::string EncodeProtobufEnvelope(const Schema& schema, const Json& object) {
-  const std::string message = EncodeProtobuf(schema, object);
-  std::string out =
-      ProtobufEnvelopeBegin(base::FindString(object, {"apiVersion"}), base::FindString(object, {"kind"}), message.size());
-  out += message;
-  out += kProtobufEnvelopeEnd;
-  return out;
-}
-
 }  // namespace evenkeel::kube

@@ -2,6 +2,8 @@
 
 #include "kube/defaulting.h"
 #include "kube/openapi.h"
+#include "kube/protobuf.h"
+#include "kube/resource.h"
 #include "kube/schema.h"
 #include "kube/validation.h"
 
@@ -50,6 +52,29 @@ void BM_PodFullyValidated(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(ValidateObject(resources::Pods(), pod));
 }
 BENCHMARK(BM_PodFullyValidated);
+
+void BM_PodToProtobuf(benchmark::State& state) {
+  base::Json pod = UsualPod();
+  ApplyKindDefaults(resources::Pods(), pod);
+  for (auto _ : state) benchmark::DoNotOptimize(EncodeProtobuf(*resources::Pods().schema, pod));
+}
+BENCHMARK(BM_PodToProtobuf);
+
+void BM_PodFromProtobuf(benchmark::State& state) {
+  base::Json pod = UsualPod();
+  ApplyKindDefaults(resources::Pods(), pod);
+  const std::string bytes = EncodeProtobuf(*resources::Pods().schema, pod);
+  for (auto _ : state) benchmark::DoNotOptimize(DecodeProtobufKind(*resources::Pods().schema, "v1", "Pod", bytes));
+}
+BENCHMARK(BM_PodFromProtobuf);
+
+void BM_PodFromJson(benchmark::State& state) {
+  base::Json pod = UsualPod();
+  ApplyKindDefaults(resources::Pods(), pod);
+  const std::string text = base::ToText(pod);
+  for (auto _ : state) benchmark::DoNotOptimize(base::ParseJson(text, "pod"));
+}
+BENCHMARK(BM_PodFromJson);
 
 void BM_OpenApiOfAllBuiltInKinds(benchmark::State& state) {
   std::vector<const Resource*> all;
