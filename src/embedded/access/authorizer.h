@@ -37,8 +37,8 @@ struct StaleAggregate {
   std::vector<Rule> rules;  ///< that it should have
 };
 
-/// Thread-safe. A decision costs one look-up for the user and each group, in the cluster and in the namespace, and then the rules
-/// of the roles found; who is in system:masters costs none.
+/// Thread-safe. A decision costs one look-up for the user and each group, in the cluster and in the namespace, and then the
+/// rules of the roles found; who is in system:masters costs none.
 class Authorizer {
  public:
   /// A Role, ClusterRole, RoleBinding or ClusterRoleBinding as it is now; anything else changes nothing.
@@ -72,7 +72,8 @@ class Authorizer {
   /// A binding as one of its subjects sees it: name -> how the subject is called in reasons.
   using Bindings = std::map<std::string, std::string>;
   /// Called with the binding's namespace, name and role, and how the subject is called; false: enough.
-  using Visitor = std::function<bool(const std::string& ns, const std::string& name, const RoleName& role, const std::string& subject)>;
+  using Visitor =
+      std::function<bool(const std::string& ns, const std::string& name, const RoleName& role, const std::string& subject)>;
 
   void SetRole(const std::string& ns, const std::string& name, const base::Json& role);
   void SetBinding(const std::string& ns, const std::string& name, const base::Json& binding);

@@ -164,7 +164,8 @@ TEST(DefaultPolicyTest, HoldsUpstreamsRolesAndBindings) {
     ++kinds[std::string(base::FindString(object, {"kind"}))];
     authorizer.Set(object);
   }
-  EXPECT_EQ(kinds, (std::map<std::string, int>{{"ClusterRole", 69}, {"ClusterRoleBinding", 50}, {"Role", 7}, {"RoleBinding", 7}}));
+  EXPECT_EQ(kinds,
+            (std::map<std::string, int>{{"ClusterRole", 69}, {"ClusterRoleBinding", 50}, {"Role", 7}, {"RoleBinding", 7}}));
   for (int round = 0; round < 3; ++round) {
     for (const StaleAggregate& stale : authorizer.StaleAggregates()) {
       for (Json role : DefaultPolicy()) {
@@ -208,10 +209,12 @@ TEST(DefaultPolicyTest, AddsWhatLacksAndKeepsWhatIsMore) {
   EXPECT_EQ(base::FindString(less, {"metadata", "labels", "a"}), "own");
   EXPECT_EQ(base::FindString(less, {"metadata", "annotations", "b"}), "2");
   EXPECT_TRUE(Uncovered(RulesFromJson(less), RulesFromJson(wanted)).empty());
-  EXPECT_TRUE(Uncovered(RulesFromJson(less), {RuleOf(R"({"verbs":["delete"],"apiGroups":[""],"resources":["pods"]})")}).empty());
+  EXPECT_TRUE(
+      Uncovered(RulesFromJson(less), {RuleOf(R"({"verbs":["delete"],"apiGroups":[""],"resources":["pods"]})")}).empty());
   EXPECT_FALSE(AddMissing(less, wanted));
 
-  const Json binding = Parse(R"({"kind":"ClusterRoleBinding","metadata":{"name":"b"},"subjects":[{"kind":"Group","name":"g"}]})");
+  const Json binding =
+      Parse(R"({"kind":"ClusterRoleBinding","metadata":{"name":"b"},"subjects":[{"kind":"Group","name":"g"}]})");
   Json bare = Parse(R"({"kind":"ClusterRoleBinding","metadata":{"name":"b"},"subjects":[{"kind":"User","name":"u"}]})");
   EXPECT_TRUE(AddMissing(bare, binding));
   EXPECT_EQ(base::FindArray(bare, {"subjects"}).size(), 2u);

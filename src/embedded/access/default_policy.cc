@@ -62,11 +62,12 @@ class PolicyReader {
   }
 
   void Add(std::string_view kind, std::string_view name, std::string_view ns) {
-    Json object = JsonObject{{"apiVersion", std::string(kRbacGroup) + "/v1"},
-                             {"kind", (ns.empty() ? "Cluster" : "") + std::string(kind)},
-                             {"metadata", JsonObject{{"name", name},
-                                                     {"annotations", JsonObject{{kAutoUpdate, "true"}}},
-                                                     {"labels", JsonObject{{"kubernetes.io/bootstrapping", "rbac-defaults"}}}}}};
+    Json object =
+        JsonObject{{"apiVersion", std::string(kRbacGroup) + "/v1"},
+                   {"kind", (ns.empty() ? "Cluster" : "") + std::string(kind)},
+                   {"metadata", JsonObject{{"name", name},
+                                           {"annotations", JsonObject{{kAutoUpdate, "true"}}},
+                                           {"labels", JsonObject{{"kubernetes.io/bootstrapping", "rbac-defaults"}}}}}};
     if (!ns.empty()) base::Ensure(object, {"metadata", "namespace"}) = ns;
     objects_.push_back(std::move(object));
   }

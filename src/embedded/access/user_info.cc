@@ -10,7 +10,9 @@ constexpr std::string_view kServiceAccounts = "system:serviceaccounts";
 
 }  // namespace
 
-bool InGroup(const UserInfo& user, std::string_view group) { return std::ranges::find(user.groups, group) != user.groups.end(); }
+bool InGroup(const UserInfo& user, std::string_view group) {
+  return std::ranges::find(user.groups, group) != user.groups.end();
+}
 
 void Join(UserInfo& user, std::string_view group) {
   if (!InGroup(user, group)) user.groups.emplace_back(group);

@@ -77,6 +77,7 @@ AccessControl::AccessControl(Api& api) : api_(api) {}
 
 AccessControl::~AccessControl() {
   roles_.reset();
+  tokens_.reset();
   if (strand_ != nullptr) strand_->Close();
   retry_.Cancel();
 }
@@ -87,7 +88,15 @@ Status AccessControl::Start() {
       StoreFollower::Sink{.put = [this](const store::KeyValue& item) { Put(item); },
                           .remove = [this](const std::string& key, store::Revision) { Remove(key); }},
       api_.options().executor);
-  return roles_->Start();
+  EVENKEEL_TRY(roles_->Start());
+  if (!api_.options().account_key) return {};
+  tokens_ = std::make_unique<AccountTokens>(api_, *api_.options().account_key, api_.options().account_ca_pem);
+  authenticator_.AddSource([this](std::string_view token) { return tokens_->FindOwner(token); });
+  return tokens_->Start();
+}
+
+bool AccessControl::current() const {
+  return (roles_ == nullptr || roles_->current()) && (tokens_ == nullptr || tokens_->current());
 }
 
 void AccessControl::Put(const store::KeyValue& item) {
@@ -155,7 +164,8 @@ Status AccessControl::CheckRole(const Call& call, const Json& role, const Json* 
 }
 
 Status AccessControl::CheckGrant(const Call& call, const Json& object, const Json* old) const {
-  if (call.served->custom || call.served->resource.group != kRbacGroup || access::InGroup(call.user, access::kMasters)) return {};
+  if (call.served->custom || call.served->resource.group != kRbacGroup || access::InGroup(call.user, access::kMasters))
+    return {};
   if (old != nullptr && OnlyOwnersDiffer(object, *old)) return {};
   const bool is_role = call.served->resource.kind.ends_with("Role");
   const std::string name(is_role ? std::string_view(call.name) : base::FindString(object, {"roleRef", "name"}));

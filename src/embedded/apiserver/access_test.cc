@@ -58,8 +58,9 @@ class AccessTest : public ::testing::Test {
   }
   void Bind(const std::string& name, const std::string& role, const std::string& subject) {
     Make(std::string(kRbac) + "/namespaces/default/rolebindings",
-         R"({"metadata":{"name":")" + name + R"("},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":")" +
-             role + R"("},"subjects":[{"kind":"User","apiGroup":"rbac.authorization.k8s.io","name":")" + subject + R"("}]})");
+         R"({"metadata":{"name":")" + name +
+             R"("},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":")" + role +
+             R"("},"subjects":[{"kind":"User","apiGroup":"rbac.authorization.k8s.io","name":")" + subject + R"("}]})");
   }
 
   base::VirtualExecutor executor{base::Time(std::chrono::seconds(1'700'000'000))};
@@ -83,8 +84,8 @@ TEST_F(AccessTest, RequestsAreWhatUpstreamCallsThem) {
     request.path = all.substr(0, all.find('?'));
     if (all.find('?') != all.npos) request.query = all.substr(all.find('?') + 1);
     const access::Attributes is = AttributesOf(request);
-    return is.verb + " " + (is.on_resource() ? is.group + "|" + is.resource + "|" + is.subresource + "|" + is.ns + "|" + is.name
-                                             : is.path);
+    return is.verb + " " +
+           (is.on_resource() ? is.group + "|" + is.resource + "|" + is.subresource + "|" + is.ns + "|" + is.name : is.path);
   };
   EXPECT_EQ(text("GET", "/api/v1/namespaces/a/pods/x"), "get |pods||a|x");
   EXPECT_EQ(text("GET", "/api/v1/namespaces/a/pods"), "list |pods||a|");
@@ -111,11 +112,13 @@ TEST_F(AccessTest, RefusesInUpstreamsWords) {
   EXPECT_EQ(FindString(pod.json(), {"details", "kind"}), "pods");
   EXPECT_EQ(FindString(pod.json(), {"details", "name"}), "x");
   EXPECT_EQ(pod.Header("X-Content-Type-Options"), "nosniff");
-  EXPECT_EQ(As(eve, "GET", "/apis/apps/v1/deployments").message(),
-            R"(deployments.apps is forbidden: User "eve" cannot list resource "deployments" in API group "apps" at the cluster scope)");
-  EXPECT_EQ(As(eve, "PATCH", "/apis/apps/v1/namespaces/a/deployments/d/scale", "{}").message(),
-            R"(deployments.apps "d" is forbidden: User "eve" cannot patch resource "deployments/scale" in API group "apps" in the )"
-            R"(namespace "a")");
+  EXPECT_EQ(
+      As(eve, "GET", "/apis/apps/v1/deployments").message(),
+      R"(deployments.apps is forbidden: User "eve" cannot list resource "deployments" in API group "apps" at the cluster scope)");
+  EXPECT_EQ(
+      As(eve, "PATCH", "/apis/apps/v1/namespaces/a/deployments/d/scale", "{}").message(),
+      R"(deployments.apps "d" is forbidden: User "eve" cannot patch resource "deployments/scale" in API group "apps" in the )"
+      R"(namespace "a")");
   EXPECT_EQ(As({"<b>", {}}, "GET", "/metrics").message(), R"(forbidden: User "&lt;b&gt;" cannot get path "/metrics")");
   EXPECT_EQ(As(eve, "GET", "/apis/nope/v1/things").status, 403) << "what exists is not told";
   EXPECT_EQ(As(eve, "POST", "/apis/nope/v1/things", "{}").status, 403);
@@ -144,8 +147,9 @@ TEST_F(AccessTest, RolesGiveWhatTheySay) {
   EXPECT_EQ(Send("DELETE", std::string(kRbac) + "/namespaces/default/rolebindings/eve-view").status, 200);
   EXPECT_EQ(As(eve, "GET", kPods).status, 403);
 
-  Make(std::string(kRbac) + "/namespaces/default/roles",
-       R"({"metadata":{"name":"one"},"rules":[{"verbs":["get","watch","list"],"apiGroups":[""],"resources":["configmaps"],"resourceNames":["a"]}]})");
+  Make(
+      std::string(kRbac) + "/namespaces/default/roles",
+      R"({"metadata":{"name":"one"},"rules":[{"verbs":["get","watch","list"],"apiGroups":[""],"resources":["configmaps"],"resourceNames":["a"]}]})");
   Make(std::string(kRbac) + "/namespaces/default/rolebindings",
        R"({"metadata":{"name":"one"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"one"},
            "subjects":[{"kind":"ServiceAccount","name":"bot"}]})");
@@ -203,11 +207,13 @@ TEST_F(AccessTest, NobodyGrantsWhatTheyDoNotHave) {
       As(eve, "POST", roles,
          R"({"metadata":{"name":"r"},"rules":[{"verbs":["get","create"],"apiGroups":[""],"resources":["nodes","pods"]}]})");
   EXPECT_EQ(refused.status, 403);
-  EXPECT_EQ(refused.message(),
-            "roles.rbac.authorization.k8s.io \"r\" is forbidden: user \"eve\" (groups=[\"system:authenticated\"]) is attempting to "
-            "grant RBAC permissions not currently held:\n{APIGroups:[\"\"], Resources:[\"nodes\"], Verbs:[\"get\" \"create\"]}");
   EXPECT_EQ(
-      As(eve, "POST", roles, R"({"metadata":{"name":"r"},"rules":[{"verbs":["get"],"apiGroups":[""],"resources":["pods"]}]})").status,
+      refused.message(),
+      "roles.rbac.authorization.k8s.io \"r\" is forbidden: user \"eve\" (groups=[\"system:authenticated\"]) is attempting to "
+      "grant RBAC permissions not currently held:\n{APIGroups:[\"\"], Resources:[\"nodes\"], Verbs:[\"get\" \"create\"]}");
+  EXPECT_EQ(
+      As(eve, "POST", roles, R"({"metadata":{"name":"r"},"rules":[{"verbs":["get"],"apiGroups":[""],"resources":["pods"]}]})")
+          .status,
       201);
   EXPECT_EQ(As(eve, "PATCH", roles + "/r", R"({"rules":[{"verbs":["*"],"apiGroups":["*"],"resources":["*"]}]})",
                {{"content-type", "application/merge-patch+json"}})
@@ -230,34 +236,40 @@ TEST_F(AccessTest, NobodyGrantsWhatTheyDoNotHave) {
   Make(roles, R"({"metadata":{"name":"binder"},"rules":[{"verbs":["bind"],"apiGroups":["rbac.authorization.k8s.io"],
                   "resources":["clusterroles"],"resourceNames":["cluster-admin"]},{"verbs":["escalate"],
                   "apiGroups":["rbac.authorization.k8s.io"],"resources":["roles"]}]})");
-  Make(bindings, R"({"metadata":{"name":"binder"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"binder"},
+  Make(bindings,
+       R"({"metadata":{"name":"binder"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"binder"},
                      "subjects":[{"kind":"User","apiGroup":"rbac.authorization.k8s.io","name":"eve"}]})");
   EXPECT_EQ(As(eve, "POST", bindings, binding("d", "ClusterRole", "cluster-admin")).status, 201) << "bind";
-  EXPECT_EQ(
-      As(eve, "POST", roles, R"({"metadata":{"name":"s"},"rules":[{"verbs":["*"],"apiGroups":["*"],"resources":["*"]}]})").status, 201)
+  EXPECT_EQ(As(eve, "POST", roles, R"({"metadata":{"name":"s"},"rules":[{"verbs":["*"],"apiGroups":["*"],"resources":["*"]}]})")
+                .status,
+            201)
       << "escalate";
 }
 
 TEST_F(AccessTest, OnlyWhoHasAllMayAggregate) {
-  Make(std::string(kRbac) + "/clusterroles",
-       R"({"metadata":{"name":"roles"},"rules":[{"verbs":["*"],"apiGroups":["rbac.authorization.k8s.io"],"resources":["*"]}]})");
+  Make(
+      std::string(kRbac) + "/clusterroles",
+      R"({"metadata":{"name":"roles"},"rules":[{"verbs":["*"],"apiGroups":["rbac.authorization.k8s.io"],"resources":["*"]}]})");
   const std::string bindings = std::string(kRbac) + "/clusterrolebindings";
   const auto bind = [&](const std::string& role, const std::string& who) {
-    Make(bindings, R"({"metadata":{"name":")" + role + R"("},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":")" +
-                       role + R"("},"subjects":[{"kind":"User","apiGroup":"rbac.authorization.k8s.io","name":")" + who + R"("}]})");
+    Make(bindings, R"({"metadata":{"name":")" + role +
+                       R"("},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":")" + role +
+                       R"("},"subjects":[{"kind":"User","apiGroup":"rbac.authorization.k8s.io","name":")" + who + R"("}]})");
   };
   bind("roles", "eve");
   const char* gathering = R"({"metadata":{"name":"g"},"aggregationRule":{"clusterRoleSelectors":[{"matchLabels":{"a":"b"}}]}})";
   // All verbs on roles are escalate, too.
   EXPECT_EQ(As(eve, "POST", std::string(kRbac) + "/clusterroles", gathering).status, 201);
-  Make(std::string(kRbac) + "/clusterroles",
-       R"({"metadata":{"name":"makes"},"rules":[{"verbs":["create"],"apiGroups":["rbac.authorization.k8s.io"],"resources":["clusterroles"]}]})");
+  Make(
+      std::string(kRbac) + "/clusterroles",
+      R"({"metadata":{"name":"makes"},"rules":[{"verbs":["create"],"apiGroups":["rbac.authorization.k8s.io"],"resources":["clusterroles"]}]})");
   bind("makes", "bob");
   const TestReply refused =
       As({"bob", {}}, "POST", std::string(kRbac) + "/clusterroles",
          R"({"metadata":{"name":"h"},"aggregationRule":{"clusterRoleSelectors":[{"matchLabels":{"a":"b"}}]}})");
-  EXPECT_EQ(refused.message(),
-            R"(clusterroles.rbac.authorization.k8s.io "h" is forbidden: must have cluster-admin privileges to use the aggregationRule)");
+  EXPECT_EQ(
+      refused.message(),
+      R"(clusterroles.rbac.authorization.k8s.io "h" is forbidden: must have cluster-admin privileges to use the aggregationRule)");
 }
 
 TEST_F(AccessTest, ImpersonationTakesTheRightTo) {
@@ -268,28 +280,34 @@ TEST_F(AccessTest, ImpersonationTakesTheRightTo) {
             R"(pods is forbidden: User "bob" cannot list resource "pods" in API group "" in the namespace "default")");
   EXPECT_EQ(Send("GET", kPods, "", {{"impersonate-group", "team"}}).status, 400);
   const auto who = [&](std::map<std::string, std::string> headers) {
-    return base::ToText(*base::Find(
-        Send("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", "{}", std::move(headers)).json(), {"status", "userInfo"}));
+    return base::ToText(
+        *base::Find(Send("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", "{}", std::move(headers)).json(),
+                    {"status", "userInfo"}));
   };
-  EXPECT_EQ(who({{"impersonate-user", "bob"},
-                 {"impersonate-group", "team, crew"},
-                 {"impersonate-uid", "u1"},
-                 {"impersonate-extra-acme.com%2fproject", "some"}}),
-            R"({"username":"bob","uid":"u1","groups":["team","crew","system:authenticated"],"extra":{"acme.com/project":["some"]}})");
-  EXPECT_EQ(who({{"impersonate-user", "system:serviceaccount:a:b"}}),
-            R"({"username":"system:serviceaccount:a:b","groups":["system:serviceaccounts","system:serviceaccounts:a","system:authenticated"]})");
-  EXPECT_EQ(As(eve, "GET", kPods, "", {{"impersonate-user", "system:serviceaccount:a:b"}}).message(),
-            R"(serviceaccounts "b" is forbidden: User "eve" cannot impersonate resource "serviceaccounts" in API group "" in the )"
-            R"(namespace "a")");
-  Make(std::string(kRbac) + "/clusterroles",
-       R"({"metadata":{"name":"as-bob"},"rules":[{"verbs":["impersonate"],"apiGroups":[""],"resources":["users"],"resourceNames":["bob"]}]})");
+  EXPECT_EQ(
+      who({{"impersonate-user", "bob"},
+           {"impersonate-group", "team, crew"},
+           {"impersonate-uid", "u1"},
+           {"impersonate-extra-acme.com%2fproject", "some"}}),
+      R"({"username":"bob","uid":"u1","groups":["team","crew","system:authenticated"],"extra":{"acme.com/project":["some"]}})");
+  EXPECT_EQ(
+      who({{"impersonate-user", "system:serviceaccount:a:b"}}),
+      R"({"username":"system:serviceaccount:a:b","groups":["system:serviceaccounts","system:serviceaccounts:a","system:authenticated"]})");
+  EXPECT_EQ(
+      As(eve, "GET", kPods, "", {{"impersonate-user", "system:serviceaccount:a:b"}}).message(),
+      R"(serviceaccounts "b" is forbidden: User "eve" cannot impersonate resource "serviceaccounts" in API group "" in the )"
+      R"(namespace "a")");
+  Make(
+      std::string(kRbac) + "/clusterroles",
+      R"({"metadata":{"name":"as-bob"},"rules":[{"verbs":["impersonate"],"apiGroups":[""],"resources":["users"],"resourceNames":["bob"]}]})");
   Make(std::string(kRbac) + "/clusterrolebindings",
        R"({"metadata":{"name":"as-bob"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"as-bob"},
            "subjects":[{"kind":"User","apiGroup":"rbac.authorization.k8s.io","name":"eve"}]})");
   Bind("bob-view", "view", "bob");
   EXPECT_EQ(As(eve, "GET", kPods, "", as_bob).status, 200);
-  EXPECT_EQ(As(eve, "GET", kPods, "", {{"impersonate-user", "bob"}, {"impersonate-group", "system:masters"}}).message(),
-            R"(groups "system:masters" is forbidden: User "eve" cannot impersonate resource "groups" in API group "" at the cluster scope)");
+  EXPECT_EQ(
+      As(eve, "GET", kPods, "", {{"impersonate-user", "bob"}, {"impersonate-group", "system:masters"}}).message(),
+      R"(groups "system:masters" is forbidden: User "eve" cannot impersonate resource "groups" in API group "" at the cluster scope)");
   EXPECT_EQ(As(eve, "GET", kPods, "", {{"impersonate-user", "admin"}}).status, 403);
 }
 
@@ -297,9 +315,9 @@ TEST_F(AccessTest, ReviewsSayWhatIsAllowed) {
   Bind("eve-view", "view", "eve");
   const std::string base = "/apis/authorization.k8s.io/v1/";
   const auto ask = [&](const std::string& verb, const std::string& resource) {
-    const TestReply reply = As(eve, "POST", base + "selfsubjectaccessreviews",
-                               R"({"spec":{"resourceAttributes":{"namespace":"default","verb":")" + verb + R"(","resource":")" +
-                                   resource + R"("}}})");
+    const TestReply reply = As(
+        eve, "POST", base + "selfsubjectaccessreviews",
+        R"({"spec":{"resourceAttributes":{"namespace":"default","verb":")" + verb + R"(","resource":")" + resource + R"("}}})");
     EXPECT_EQ(reply.status, 201) << reply.body;
     EXPECT_EQ(FindString(reply.json(), {"kind"}), "SelfSubjectAccessReview");
     return (FindBool(reply.json(), {"status", "allowed"}) ? "yes " : "no ") +
@@ -313,22 +331,28 @@ TEST_F(AccessTest, ReviewsSayWhatIsAllowed) {
   };
   const std::string list_pods = R"("resourceAttributes":{"namespace":"default","verb":"list","resource":"pods"})";
   EXPECT_TRUE(FindBool(about("subjectaccessreviews", R"({"user":"eve",)" + list_pods + "}").json(), {"status", "allowed"}));
-  EXPECT_FALSE(FindBool(about("subjectaccessreviews", R"({"user":"bob",)" + list_pods + "}").json(), {"status", "allowed"}, true));
+  EXPECT_FALSE(
+      FindBool(about("subjectaccessreviews", R"({"user":"bob",)" + list_pods + "}").json(), {"status", "allowed"}, true));
   EXPECT_TRUE(FindBool(about("subjectaccessreviews", R"({"groups":["system:masters"],)" + list_pods + "}").json(),
                        {"status", "allowed"}));
-  EXPECT_TRUE(FindBool(about("subjectaccessreviews",
-                             R"({"groups":["system:unauthenticated"],"nonResourceAttributes":{"verb":"get","path":"/healthz"}})")
-                           .json(),
-                       {"status", "allowed"}));
+  EXPECT_TRUE(
+      FindBool(about("subjectaccessreviews",
+                     R"({"groups":["system:unauthenticated"],"nonResourceAttributes":{"verb":"get","path":"/healthz"}})")
+                   .json(),
+               {"status", "allowed"}));
   EXPECT_TRUE(FindBool(about("namespaces/default/localsubjectaccessreviews", R"({"user":"eve",)" + list_pods + "}").json(),
                        {"status", "allowed"}));
   EXPECT_EQ(about("namespaces/kube-system/localsubjectaccessreviews", R"({"user":"eve",)" + list_pods + "}").status, 422);
   EXPECT_EQ(about("subjectaccessreviews", "{" + list_pods + "}").message(),
-            "SubjectAccessReview.authorization.k8s.io \"\" is invalid: spec.user: Required value: at least one of user or group must be "
+            "SubjectAccessReview.authorization.k8s.io \"\" is invalid: spec.user: Required value: at least one of user or "
+            "group must be "
             "specified");
   EXPECT_EQ(about("selfsubjectaccessreviews", "{}").status, 422);
-  EXPECT_EQ(about("selfsubjectaccessreviews", "{" + list_pods + R"(,"nonResourceAttributes":{"path":"/","verb":"get"}})").status, 422);
-  EXPECT_EQ(Send("POST", base + "selfsubjectaccessreviews", R"({"metadata":{"name":"x"},"spec":{)" + list_pods + "}}").status, 422);
+  EXPECT_EQ(
+      about("selfsubjectaccessreviews", "{" + list_pods + R"(,"nonResourceAttributes":{"path":"/","verb":"get"}})").status,
+      422);
+  EXPECT_EQ(Send("POST", base + "selfsubjectaccessreviews", R"({"metadata":{"name":"x"},"spec":{)" + list_pods + "}}").status,
+            422);
   EXPECT_EQ(Send("GET", base + "selfsubjectaccessreviews").status, 405);
   EXPECT_EQ(Send("DELETE", base + "selfsubjectaccessreviews/x").status, 405);
 

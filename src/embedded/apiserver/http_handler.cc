@@ -73,6 +73,7 @@ bool Serves(const Served& served, std::string_view subresource) {
   const kube::Resource& resource = served.resource;
   const bool core = resource.group.empty();
   if (core && resource.plural == "namespaces") return subresource == "finalize";
+  if (core && resource.plural == "serviceaccounts") return subresource == "token";
   return core && resource.plural == "pods" && (subresource == "log" || subresource == "binding" || subresource == "eviction");
 }
 

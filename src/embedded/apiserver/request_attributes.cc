@@ -91,8 +91,9 @@ base::Result<std::optional<UserInfo>> ReadImpersonation(const HttpRequest& reque
   }
   if (!any) return std::nullopt;
   if (!user.name.empty()) return user;
-  return base::Fail(base::Code::kBadRequest, "a uid, groups or extra fields are to be impersonated without a user: "
-                                             "the header Impersonate-User is missing");
+  return base::Fail(base::Code::kBadRequest,
+                    "a uid, groups or extra fields are to be impersonated without a user: "
+                    "the header Impersonate-User is missing");
 }
 
 /// The rights that it takes, one by one.
@@ -109,11 +110,8 @@ std::vector<Attributes> RightsFor(const UserInfo& user) {
   }
   for (const auto& [key, values] : user.extra) {
     for (const std::string& value : values) {
-      rights.push_back({.verb = "impersonate",
-                        .group = kAuthenticationGroup,
-                        .resource = "userextras",
-                        .subresource = key,
-                        .name = value});
+      rights.push_back(
+          {.verb = "impersonate", .group = kAuthenticationGroup, .resource = "userextras", .subresource = key, .name = value});
     }
   }
   if (!user.uid.empty()) {
@@ -124,7 +122,8 @@ std::vector<Attributes> RightsFor(const UserInfo& user) {
 
 void CompleteGroups(UserInfo& user) {
   std::string ns, name;
-  if (user.groups.empty() && access::SplitServiceAccountUser(user.name, ns, name)) user.groups = access::ServiceAccountGroups(ns);
+  if (user.groups.empty() && access::SplitServiceAccountUser(user.name, ns, name))
+    user.groups = access::ServiceAccountGroups(ns);
   if (user.name == access::kAnonymous) {
     access::Join(user, access::kUnauthenticated);
   } else if (!access::InGroup(user, access::kUnauthenticated)) {

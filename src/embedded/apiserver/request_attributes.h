@@ -17,9 +17,10 @@ access::Attributes AttributesOf(const HttpRequest& request);
 /// kForbidden: `pods "x" is forbidden: User "u" cannot get resource "pods" in API group "" in the namespace "default"`.
 base::Error ForbiddenFor(const access::UserInfo& user, const access::Attributes& attributes, const std::string& reason);
 
-/// As whom the headers Impersonate-User, -Uid, -Group and -Extra-KEY want the request to be carried out; nullopt: as the one who
-/// sent it. Needs the verb impersonate on each of them. Values of a header that comes several times are told apart by commas.
-/// kForbidden; kBadRequest when anything but a user is named.
-base::Result<std::optional<access::UserInfo>> ImpersonatedUser(const HttpRequest& request, const access::Authorizer& authorizer);
+/// As whom the headers Impersonate-User, -Uid, -Group and -Extra-KEY want the request to be carried out; nullopt: as the one
+/// who sent it. Needs the verb impersonate on each of them. Values of a header that comes several times are told apart by
+/// commas. kForbidden; kBadRequest when anything but a user is named.
+base::Result<std::optional<access::UserInfo>> ImpersonatedUser(const HttpRequest& request,
+                                                               const access::Authorizer& authorizer);
 
 }  // namespace evenkeel::embedded::apiserver

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/yaml.h"
+#include "embedded/apiserver/access_control.h"
 
 namespace evenkeel::embedded::fleet {
 namespace {
@@ -51,6 +52,10 @@ base::Status Credentials::AddTo(apiserver::Authenticator& authenticator) const {
   return authenticator.AddTokenFile(directory_ + "/tokens.csv");
 }
 
+base::Result<access::TokenKey> Credentials::AccountKey(const std::string& cluster) const {
+  return access::TokenKey::LoadOrMake(directory_ + "/" + cluster + "-accounts.key");
+}
+
 client::ConnectionConfig Credentials::AdminConnection(const std::string& server) const {
   client::ConnectionConfig connection;
   connection.server = server;
@@ -82,10 +87,11 @@ base::Result<std::unique_ptr<ApiEndpoint>> ApiEndpoint::Start(ApiEndpointOptions
                             {"localhost", "kubernetes.default.svc", "127.0.0.1", options.address}, now);
                       },
                       &credentials.authority()));
-  EVENKEEL_TRY(credentials.AddTo(endpoint->authenticator_));
-  if (!options.token_file.empty()) EVENKEEL_TRY(endpoint->authenticator_.AddTokenFile(options.token_file));
+  apiserver::Authenticator& authenticator = api.access().authenticator();
+  EVENKEEL_TRY(credentials.AddTo(authenticator));
+  if (!options.token_file.empty()) EVENKEEL_TRY(authenticator.AddTokenFile(options.token_file));
   endpoint->address_ = options.address;
-  endpoint->authenticating_ = std::make_unique<apiserver::AuthenticatingHandler>(endpoint->authenticator_, endpoint->handler_);
+  endpoint->authenticating_ = std::make_unique<apiserver::AuthenticatingHandler>(authenticator, endpoint->handler_);
   apiserver::HttpServerOptions server;
   server.address = options.address;
   server.port = options.port;

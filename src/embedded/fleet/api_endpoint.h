@@ -15,8 +15,7 @@
 
 namespace evenkeel::embedded::fleet {
 
-/// The group that may do everything, as in Kubernetes.
-inline constexpr char kMasters[] = "system:masters";
+using access::kMasters;
 
 /// Certificates and tokens of one installation, below one directory (0700): ca, admin (a client certificate) and tokens.csv.
 class Credentials {
@@ -30,6 +29,8 @@ class Credentials {
   const std::string& controller_token() const { return controller_token_; }
   const std::string& directory() const { return directory_; }
   base::Status AddTo(apiserver::Authenticator& authenticator) const;
+  /// The key that signs tokens of a cluster's ServiceAccounts, CLUSTER-accounts.key; made when it is not there.
+  base::Result<access::TokenKey> AccountKey(const std::string& cluster) const;
 
   /// How people (client certificate) and controllers (token) reach a server with a certificate of this CA.
   client::ConnectionConfig AdminConnection(const std::string& server) const;
@@ -62,7 +63,6 @@ class ApiEndpoint {
   ApiEndpoint(apiserver::Api& api, base::Executor& executor) : handler_(api, {.executor = &executor}) {}
 
   std::string address_;
-  apiserver::Authenticator authenticator_;
   apiserver::ApiHandler handler_;
   std::unique_ptr<apiserver::AuthenticatingHandler> authenticating_;
   std::unique_ptr<apiserver::HttpServer> server_;
