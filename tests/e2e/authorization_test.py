@@ -106,17 +106,24 @@ class AuthorizationTest(unittest.TestCase):
             self.assertEqual(kubectl("auth", "can-i", "delete", "nodes", "--as=eve", "--as-group=system:masters").strip(), "yes", version)
             self.assertEqual(kubectl.run("auth", "can-i", "delete", "nodes", "--as=eve", check=False).stdout.strip(), "no", version)
         viewer = self.with_token(self.token_of("viewer"))
-        refused = viewer.run("get", "pods", "--as=admin", check=False)
+        refused = viewer.run("get", "--raw", f"/api/v1/namespaces/{NAMESPACE}/pods", "--as=admin", check=False)
         self.assertIn('users "admin" is forbidden: User "system:serviceaccount:e2e-rights:viewer" cannot impersonate resource "users" in API '
                       'group "" at the cluster scope', refused.stderr)
 
     def test_nobody_gives_away_more_than_they_have(self):
         self.kubectl("-n", NAMESPACE, "create", "rolebinding", "other", "--clusterrole=admin", f"--serviceaccount={NAMESPACE}:other")
         other = self.with_token(self.token_of("other"))
-        other("-n", NAMESPACE, "create", "role", "reader", "--verb=get", "--resource=pods")
-        refused = other.run("-n", NAMESPACE, "create", "role", "more", "--verb=get", "--resource=endpointslices.discovery.k8s.io,nodes", check=False)
-        self.assertIn("is attempting to grant RBAC permissions not currently held", refused.stderr)
-        refused = other.run("-n", NAMESPACE, "create", "rolebinding", "all", "--clusterrole=cluster-admin", "--user=eve", check=False)
+
+        def create(kind, name, **content):
+            made = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": {"name": name, "namespace": NAMESPACE}, **content}
+            return other.run("create", "--validate=false", "-f", "-", stdin=json.dumps(made), check=False)
+
+        def rule(resource):
+            return [{"apiGroups": [""], "resources": [resource], "verbs": ["get"]}]
+        self.assertEqual(create("Role", "reader", rules=rule("pods")).returncode, 0)
+        self.assertIn("is attempting to grant RBAC permissions not currently held", create("Role", "more", rules=rule("nodes")).stderr)
+        refused = create("RoleBinding", "all", subjects=[{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "eve"}],
+                         roleRef={"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"})
         self.assertIn('{APIGroups:["*"], Resources:["*"], Verbs:["*"]}', refused.stderr)
 
     def test_upstreams_roles_are_there_and_put_together(self):

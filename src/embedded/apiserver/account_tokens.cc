@@ -63,7 +63,9 @@ Status CheckRequest(const Call& call, Json& body) {
     invalid("spec.expirationSeconds",
             "Invalid value: " + std::to_string(seconds) + ": may not specify a duration larger than 2^32 seconds");
   }
-  if (causes.empty() && base::Find(body, {"spec", "boundObjectRef"}) != nullptr) {
+  // kubectl sends null where nothing is meant.
+  const Json* bound = base::Find(body, {"spec", "boundObjectRef"});
+  if (causes.empty() && bound != nullptr && !bound->is_null()) {
     causes.push_back({.reason = "FieldValueForbidden",
                       .message = "Forbidden: this server binds tokens to their ServiceAccount only",
                       .field = "spec.boundObjectRef"});
@@ -204,8 +206,8 @@ Result<Json> AccountTokens::Request(const Call& call, Json body) {
   if (token.audiences.empty()) token.audiences = {access::kTokenIssuer};
   body.as_object()["apiVersion"] = "authentication.k8s.io/v1";
   body.as_object()["kind"] = "TokenRequest";
-  base::Ensure(body, {"metadata"}) = base::JsonObject{
-      {"name", call.name}, {"namespace", call.ns}, {"creationTimestamp", base::FormatTime(api_.Now())}};
+  base::Ensure(body, {"metadata"}) =
+      base::JsonObject{{"name", call.name}, {"namespace", call.ns}, {"creationTimestamp", base::FormatTime(api_.Now())}};
   base::Ensure(body, {"spec", "audiences"}) = base::JsonArray(token.audiences.begin(), token.audiences.end());
   body.as_object()["status"] = base::JsonObject{{"token", call.dry_run ? "" : key_.Sign(token)},
                                                 {"expirationTimestamp", base::FormatTime(token.expires)}};
@@ -225,9 +227,9 @@ Result<Authenticator::Owner> AccountTokens::FindOwner(std::string_view text) con
   EVENKEEL_ASSIGN(const access::AccountToken token, key_.Verify(text, api_.Now()));
   if (!Lives(token)) return Fail(Code::kUnauthorized, "the token's ServiceAccount or Secret is gone");
   Authenticator::Owner owner{.user = {.name = access::ServiceAccountUser(token.ns, token.account),
-                       .groups = access::ServiceAccountGroups(token.ns),
-                       .uid = token.account_uid},
-              .audiences = token.audiences};
+                                      .groups = access::ServiceAccountGroups(token.ns),
+                                      .uid = token.account_uid},
+                             .audiences = token.audiences};
   if (owner.audiences.empty()) owner.audiences = {access::kTokenIssuer};
   if (!token.id.empty()) owner.user.extra[kCredentialId] = {"JTI=" + token.id};
   return owner;

@@ -76,7 +76,8 @@ class AccountTokensTest : public ::testing::Test {
 };
 
 TEST_F(AccountTokensTest, ARequestedTokenIsItsAccountsForItsTime) {
-  const TestReply reply = Send("POST", std::string(kAccounts) + "/bot/token", R"({"spec":{"expirationSeconds":600}})");
+  const TestReply reply =
+      Send("POST", std::string(kAccounts) + "/bot/token", R"({"spec":{"expirationSeconds":600,"boundObjectRef":null}})");
   EXPECT_EQ(FindString(reply.json(), {"kind"}), "TokenRequest");
   EXPECT_EQ(FindString(reply.json(), {"status", "expirationTimestamp"}), "2023-11-14T22:23:20Z");
   EXPECT_EQ(FindString(reply.json(), {"spec", "audiences"}), "");
@@ -101,7 +102,8 @@ TEST_F(AccountTokensTest, RefusesRequestsThatAreWrong) {
   const std::string path = std::string(kAccounts) + "/bot/token";
   EXPECT_EQ(Send("POST", std::string(kAccounts) + "/nobody/token", "{}").status, 404);
   EXPECT_EQ(Send("POST", path, R"({"spec":{"expirationSeconds":599}})").message(),
-            "TokenRequest.authentication.k8s.io \"\" is invalid: spec.expirationSeconds: Invalid value: 599: may not specify a duration "
+            "TokenRequest.authentication.k8s.io \"\" is invalid: spec.expirationSeconds: Invalid value: 599: may not specify a "
+            "duration "
             "less than 10 minutes");
   EXPECT_EQ(Send("POST", path, R"({"spec":{"expirationSeconds":4294967297}})").status, 422);
   EXPECT_EQ(Send("POST", path, R"({"spec":{"audiences":"x"}})").status, 422);
