@@ -45,6 +45,8 @@ base::Status RunApiServer(const ApiServerOptions& options) {
   api_options.executor = executor.get();
   api_options.audit = audit.get();
   api_options.default_policy = true;
+  EVENKEEL_ASSIGN(api_options.account_key, credentials.AccountKey(api_options.name));
+  api_options.account_ca_pem = credentials.authority().certificate_pem;
   embedded::apiserver::Api api(api_options);
   EVENKEEL_TRY(api.Start());
   EVENKEEL_ASSIGN(const auto endpoint, embedded::fleet::ApiEndpoint::Start({.name = "apiserver",

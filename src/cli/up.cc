@@ -140,6 +140,8 @@ base::Status Fleet::StartCluster(const std::string& name, int index) {
   cluster.runtime = served.processes.get();
   cluster.audit = served.audit.get();
   cluster.default_policy = true;
+  EVENKEEL_ASSIGN(cluster.account_key, credentials_->AccountKey(name));
+  cluster.account_ca_pem = credentials_->authority().certificate_pem;
   served.cluster = std::make_unique<fleet::Cluster>(cluster, std::move(store), *executor_, random_);
   EVENKEEL_TRY(served.cluster->Start());
   if (!hub) {
@@ -326,6 +328,9 @@ void PrintGuide(const Fleet& fleet, base::Duration took) {
       << "  " << OwnProgramName() << " get shards\n"
       << "  kubectl scale deployment evenkeel-controller --namespace evenkeel --replicas=5\n"
       << (fleet.members() > 0 ? "  kubectl --context member-1 scale nodegroup general --replicas=2\n\n" : "\n")
+      << "For somebody who may only look (docs/OPERATIONS.md):\n"
+      << "  kubectl create serviceaccount looker && kubectl create token looker\n"
+      << "  kubectl create rolebinding looker --clusterrole=view --serviceaccount=default:looker\n\n"
       << "Ctrl-C stops it; its data stays in " << home << ".\n"
       << std::flush;
 }

@@ -33,7 +33,7 @@ class FleetTest(unittest.TestCase):
                 harness.eventually(shared, LONG)
                 output = program.output()
                 self.assertIn(f"export KUBECONFIG={home}/kubeconfig", output)
-                self.assertEqual(len(re.findall(r"^  (kubectl|\S*evenkeel) ", output, flags=re.M)), 4, output)
+                self.assertEqual(len(re.findall(r"^  (kubectl|\S*evenkeel) ", output, flags=re.M)), 6, output)
                 self.assertNotRegex(output, r"level=error|\x1b\[")
                 self.assertEqual(len(harness.processes_of(home, b"\0run\0")), 3)
             finally:

@@ -77,6 +77,7 @@ AccessControl::AccessControl(Api& api) : api_(api) {}
 
 AccessControl::~AccessControl() {
   roles_.reset();
+  tokens_.reset();
   if (strand_ != nullptr) strand_->Close();
   retry_.Cancel();
 }
@@ -87,7 +88,15 @@ Status AccessControl::Start() {
       StoreFollower::Sink{.put = [this](const store::KeyValue& item) { Put(item); },
                           .remove = [this](const std::string& key, store::Revision) { Remove(key); }},
       api_.options().executor);
-  return roles_->Start();
+  EVENKEEL_TRY(roles_->Start());
+  if (!api_.options().account_key) return {};
+  tokens_ = std::make_unique<AccountTokens>(api_, *api_.options().account_key, api_.options().account_ca_pem);
+  authenticator_.AddSource([this](std::string_view token) { return tokens_->FindOwner(token); });
+  return tokens_->Start();
+}
+
+bool AccessControl::current() const {
+  return (roles_ == nullptr || roles_->current()) && (tokens_ == nullptr || tokens_->current());
 }
 
 void AccessControl::Put(const store::KeyValue& item) {
@@ -198,21 +207,25 @@ Status Api::MakeDefaultPolicy() {
     writes.push_back(std::move(write));
   }
   // All at once: they share the waits for the disk.
-  std::latch left(static_cast<ptrdiff_t>(writes.size()));
-  std::mutex mutex;
-  Status worst;
+  struct Pending {
+    explicit Pending(size_t count) : left(static_cast<ptrdiff_t>(count)) {}
+    std::latch left;
+    std::mutex mutex;
+    Status worst;
+  };
+  const auto pending = std::make_shared<Pending>(writes.size());
   for (store::Write& write : writes) {
-    options_.store->Commit(std::move(write), [&](const Result<store::Revision>& written) {
+    options_.store->Commit(std::move(write), [pending](const Result<store::Revision>& written) {
       // Another server on the same store has made it.
       if (!written && written.error().code() != base::Code::kConflict) {
-        std::lock_guard lock(mutex);
-        worst = base::Fail(written.error());
+        std::lock_guard lock(pending->mutex);
+        pending->worst = base::Fail(written.error());
       }
-      left.count_down();
+      pending->left.count_down();
     });
   }
-  left.wait();
-  if (!worst) return base::Fail(worst.error().Wrap("make the default roles"));
+  pending->left.wait();
+  if (!pending->worst) return base::Fail(pending->worst.error().Wrap("make the default roles"));
   return {};
 }
 

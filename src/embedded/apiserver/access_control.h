@@ -1,5 +1,5 @@
-// Who may do what on one Api: follows its roles and bindings, makes those that Kubernetes begins with, and gathers the rules of
-// aggregated ClusterRoles.
+// Who comes to one Api and what they may do: knows its tokens, follows its roles and bindings, makes those that Kubernetes
+// begins with, and gathers the rules of aggregated ClusterRoles.
 #pragma once
 
 #include <atomic>
@@ -8,6 +8,8 @@
 
 #include "base/executor.h"
 #include "embedded/access/authorizer.h"
+#include "embedded/apiserver/account_tokens.h"
+#include "embedded/apiserver/authentication.h"
 #include "embedded/apiserver/store_follower.h"
 
 namespace evenkeel::embedded::apiserver {
@@ -22,14 +24,18 @@ class AccessControl {
   explicit AccessControl(Api& api);
   ~AccessControl();
 
-  /// Reads the roles and bindings that there are, and follows them. Once.
+  /// Reads the roles, bindings and accounts that there are, and follows them. Once.
   base::Status Start();
   /// From now on aggregated ClusterRoles have the rules that they should have; needs ApiOptions::executor. Once, after Start.
   void StartAggregation();
 
   const access::Authorizer& authorizer() const { return authorizer_; }
+  /// Tokens are added before the api is served.
+  Authenticator& authenticator() { return authenticator_; }
+  /// Null without ApiOptions::account_key.
+  AccountTokens* tokens() { return tokens_.get(); }
   /// Whether it knows of what others on the same store may have changed.
-  bool current() const { return roles_ == nullptr || roles_->current(); }
+  bool current() const;
 
   /// Whether who writes this role or binding has all that it gives, or the right to give what they have not: kForbidden, in
   /// upstream's words. `old`: null for a new object. Other kinds may always be written.
@@ -43,7 +49,9 @@ class AccessControl {
 
   Api& api_;
   access::Authorizer authorizer_;
+  Authenticator authenticator_;
   std::unique_ptr<StoreFollower> roles_;
+  std::unique_ptr<AccountTokens> tokens_;
   std::shared_ptr<base::Strand> strand_;
   std::atomic<bool> aggregates_ = false;  ///< StartAggregation was called
   std::atomic<bool> waiting_ = false;     ///< Aggregate is on its way

@@ -160,6 +160,22 @@ TEST_F(AccessTest, RolesGiveWhatTheySay) {
   EXPECT_EQ(As(bot, "GET", "/api/v1/namespaces/default/configmaps?fieldSelector=metadata.name%3Da").status, 200);
 }
 
+TEST_F(AccessTest, WhoAppliesWhatIsNotThereHasToBeAllowedToCreateIt) {
+  Make(std::string(kRbac) + "/namespaces/default/roles",
+       R"({"metadata":{"name":"p"},"rules":[{"verbs":["patch"],"apiGroups":[""],"resources":["configmaps"]}]})");
+  Make(std::string(kRbac) + "/namespaces/default/rolebindings",
+       R"({"metadata":{"name":"p"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"p"},
+           "subjects":[{"kind":"User","apiGroup":"rbac.authorization.k8s.io","name":"eve"}]})");
+  const std::string target = "/api/v1/namespaces/default/configmaps/c?fieldManager=m";
+  const std::map<std::string, std::string> apply{{"content-type", "application/apply-patch+yaml"}};
+  const std::string body = R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"data":{"a":"b"}})";
+  EXPECT_EQ(
+      As(eve, "PATCH", target, body, apply).message(),
+      R"(configmaps "c" is forbidden: User "eve" cannot create resource "configmaps" in API group "" in the namespace "default")");
+  EXPECT_EQ(Send("PATCH", target, body, apply).status, 201);
+  EXPECT_EQ(As(eve, "PATCH", target, body, apply).status, 200);
+}
+
 TEST_F(AccessTest, AggregatedRolesFollowTheirParts) {
   Make(std::string(kRbac) + "/clusterroles",
        R"({"metadata":{"name":"more","labels":{"rbac.authorization.k8s.io/aggregate-to-view":"true"}},

@@ -21,6 +21,7 @@
 #include "base/executor.h"
 #include "base/random.h"
 #include "client/client.h"
+#include "embedded/access/account_token.h"
 #include "embedded/apiserver/audit.h"
 #include "embedded/apiserver/compactor.h"
 #include "embedded/apiserver/http.h"
@@ -58,6 +59,9 @@ struct ApiOptions {
   /// Makes and renews the roles and bindings that Kubernetes begins with, and keeps aggregated ClusterRoles up to date; needs
   /// an executor. Without it nobody but system:masters may do anything by HTTP, until somebody makes roles.
   bool default_policy = false;
+  /// Signs tokens of ServiceAccounts; needs an executor. Without it there are none.
+  std::optional<access::TokenKey> account_key = std::nullopt;
+  std::string account_ca_pem = {};  ///< of the server's certificate, for Secrets with tokens
 };
 
 enum class FieldValidation { kIgnore, kWarn, kStrict };
@@ -161,12 +165,13 @@ class Api {
   void Delete(Call call, DeleteRequest request, Done done);
   /// Answers with a List of what was deleted or marked.
   void DeleteCollection(Call call, ListQuery query, DeleteRequest request, Done done);
-  /// pods/binding and pods/eviction.
+  /// pods/binding, pods/eviction and serviceaccounts/token.
   void Post(Call call, Json body, Done done);
   /// Tells the audit sink of a write that was refused before it came to one of the above.
   void RecordRefused(const Call& call, std::string_view verb, const base::Error& error);
 
   base::Time Now() const { return options_.clock->Now(); }
+  std::string NewUid();
 
  private:
   // Edits the object in place; false: nothing to write.
@@ -232,7 +237,6 @@ class Api {
   // Names that another CRD or built-in kind has, by cause; empty when all are free.
   std::string NamesInConflict(const Json& crd);
 
-  std::string NewUid();
   std::string NewSuffix();
   // Cluster IP and node ports of a service. `old`: null for a new one.
   Status AllocateService(Json& service, const Json* old);

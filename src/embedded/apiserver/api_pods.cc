@@ -1,4 +1,5 @@
 // Subresources that are verbs: scale, binding, eviction.
+#include "embedded/apiserver/access_control.h"
 #include "embedded/apiserver/api.h"
 #include "embedded/apiserver/delete_options.h"
 #include "embedded/apiserver/errors.h"
@@ -91,6 +92,14 @@ void Api::Post(Call call, Json body, Done done) {
   const bool pods = call.served->resource.group.empty() && call.served->resource.plural == "pods";
   if (pods && call.subresource == "binding") return Bind(std::move(call), std::move(body), std::move(done));
   if (pods && call.subresource == "eviction") return Evict(std::move(call), std::move(body), std::move(done));
+  if (AccountTokens* tokens = access_->tokens(); tokens != nullptr && call.subresource == "token") {
+    auto request = tokens->Request(call, std::move(body));
+    if (!request) return done(Fail(request.error()));
+    Answer answer;
+    answer.http_status = 201;
+    answer.other = *std::move(request);
+    return AnswerUnwritten(call, std::move(answer), done);
+  }
   done(Fail(NoSuchResourceError()));
 }
 

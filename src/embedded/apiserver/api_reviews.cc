@@ -81,6 +81,18 @@ JsonObject RulesStatus(const UserInfo& user, access::HeldRules held) {
   return status;
 }
 
+Result<Json> TokenStatus(const Authenticator& authenticator, const Json& review) {
+  const std::string_view token = base::FindString(review, {"spec", "token"});
+  if (token.empty()) return Fail(Code::kBadRequest, "token is required for TokenReview in authentication");
+  std::vector<std::string> audiences = TextsOf(base::FindArray(review, {"spec", "audiences"}));
+  const bool asked = !audiences.empty();
+  const auto user = authenticator.AuthenticateToken(token, audiences);
+  if (!user) return JsonObject{{"user", JsonObject()}, {"error", user.error().message()}};
+  JsonObject status{{"authenticated", true}, {"user", UserJson(*user)}};
+  if (asked) status["audiences"] = ArrayOfTexts(audiences);
+  return status;
+}
+
 }  // namespace
 
 void Api::Review(Call call, Json object, Done done) {
@@ -112,6 +124,7 @@ Result<Json> Api::ReviewStatus(const Call& call, Json& review) {
     review.as_object()["spec"] = JsonObject();
     return RulesStatus(call.user, authorizer.RulesOf(call.user, ns));
   }
+  if (kind == "TokenReview") return TokenStatus(access_->authenticator(), review);
   if (kind == "SelfSubjectAccessReview") return AccessStatus(authorizer.Authorize(call.user, AttributesIn(review)));
   return AccessStatus(authorizer.Authorize(SubjectOf(review), AttributesIn(review)));
 }

@@ -6,6 +6,7 @@
 #include "embedded/apiserver/errors.h"
 #include "embedded/apiserver/managed_fields.h"
 #include "embedded/apiserver/modification.h"
+#include "embedded/apiserver/request_attributes.h"
 #include "embedded/apiserver/strategy.h"
 #include "kube/defaulting.h"
 #include "kube/strategic_merge.h"
@@ -73,6 +74,21 @@ Status PruneUnknown(const Call& call, Json& object, std::vector<std::string>& wa
     for (const std::string& path : unknown) warnings.push_back(UnknownFieldText(path));
   }
   return {};
+}
+
+// Who applies what is not there creates it. Callers in this process are not asked.
+Status MayCreate(const Call& call, const access::Authorizer& authorizer) {
+  if (call.origin == nullptr) return {};
+  const kube::Resource& resource = call.served->resource;
+  const access::Attributes create{.verb = "create",
+                                  .group = resource.group,
+                                  .resource = resource.plural,
+                                  .subresource = call.subresource,
+                                  .ns = call.ns,
+                                  .name = call.name};
+  const access::Decision decision = authorizer.Authorize(call.user, create);
+  if (decision.allowed) return {};
+  return Fail(ForbiddenFor(call.user, create, decision.reason));
 }
 
 bool SameObject(Json object, Json old) {
@@ -429,6 +445,7 @@ void Api::ApplyPatch(Call call, Json config, Done done) {
   const bool exists = options_.store->Get(call.served->Key(call.ns, call.name)).has_value();
   auto shared = std::make_shared<const Call>(call);
   if (!exists) {
+    if (const auto allowed = MayCreate(call, access_->authorizer()); !allowed) return done(Fail(allowed.error()));
     if (!call.subresource.empty()) return done(Fail(NotFoundError(call.served->resource, call.name)));
     if (const std::string_view uid = kube::UidOf(config); !uid.empty()) {
       return done(Fail(ConflictError(

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/yaml.h"
+#include "embedded/access/account_token.h"
 #include "embedded/apiserver/http_error.h"
 
 namespace evenkeel::embedded::apiserver {
@@ -126,6 +127,23 @@ base::Status Authenticator::AddTokenFile(const std::string& path) {
   return AddTokensFromText(text, path);
 }
 
+base::Result<UserInfo> Authenticator::AuthenticateToken(std::string_view token, std::vector<std::string>& audiences) const {
+  Owner owner;
+  if (const auto found = tokens_.find(HashToken(token)); found != tokens_.end()) {
+    owner = {.user = found->second, .audiences = {access::kTokenIssuer}};
+  } else if (source_) {
+    EVENKEEL_ASSIGN(owner, source_(token));
+  } else {
+    return Fail(Code::kUnauthorized, "the token is not valid");
+  }
+  if (audiences.empty()) audiences = {access::kTokenIssuer};
+  std::erase_if(audiences,
+                [&](const std::string& wanted) { return std::ranges::find(owner.audiences, wanted) == owner.audiences.end(); });
+  if (audiences.empty()) return Fail(Code::kUnauthorized, "the token is for another audience");
+  access::Join(owner.user, access::kAuthenticated);
+  return std::move(owner.user);
+}
+
 base::Result<std::optional<UserInfo>> Authenticator::Authenticate(const HttpRequest& request) const {
   // A verified certificate comes first, as upstream; its holder has proved more than somebody who knows a token.
   if (!request.client_certificate_subject.empty()) {
@@ -141,8 +159,8 @@ base::Result<std::optional<UserInfo>> Authenticator::Authenticate(const HttpRequ
   std::string scheme(value.substr(0, blank));
   std::transform(scheme.begin(), scheme.end(), scheme.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
   if (scheme == "bearer" && blank != std::string_view::npos) {
-    auto found = tokens_.find(HashToken(TrimBlanks(value.substr(blank))));
-    if (found != tokens_.end()) return found->second;
+    std::vector<std::string> audiences;
+    if (auto user = AuthenticateToken(TrimBlanks(value.substr(blank)), audiences)) return *std::move(user);
   }
   return Fail(Code::kUnauthorized, "Unauthorized");
 }

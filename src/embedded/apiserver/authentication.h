@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,11 +28,24 @@ class Authenticator {
   base::Status AddTokensFromText(std::string_view csv, std::string_view source);
   base::Status AddTokenFile(const std::string& path);
 
+  /// Whose a token is, and for whom.
+  struct Owner {
+    UserInfo user;
+    std::vector<std::string> audiences;
+  };
+  using TokenSource = std::function<base::Result<Owner>(std::string_view token)>;
+  /// Who knows tokens that have not been added.
+  void AddSource(TokenSource source) { source_ = std::move(source); }
+
+  /// `audiences` (empty: this server) becomes those that the token is for: kUnauthorized when there are none of them, or the
+  /// token is nobody's.
+  base::Result<UserInfo> AuthenticateToken(std::string_view token, std::vector<std::string>& audiences) const;
   /// Everybody known is also in system:authenticated. nullopt: no credentials. kUnauthorized: credentials that are not valid.
   base::Result<std::optional<UserInfo>> Authenticate(const HttpRequest& request) const;
 
  private:
   std::map<std::array<unsigned char, 32>, UserInfo> tokens_;
+  TokenSource source_;
 };
 
 /// Fills HttpRequest::user before a body is read, and passes the request on: without credentials as system:anonymous. A request

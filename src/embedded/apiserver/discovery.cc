@@ -42,7 +42,7 @@ std::vector<std::string> VerbsOf(std::string_view subresource) {
 std::vector<std::string> SubresourcesOf(const kube::Resource& resource) {
   std::vector<std::string> result;
   for (const std::string& name : resource.subresources) {
-    for (const std::string_view known : {"status", "scale", "log", "eviction", "binding", "finalize"}) {
+    for (const std::string_view known : {"status", "scale", "log", "eviction", "binding", "finalize", "token"}) {
       if (name == known) result.push_back(name);
     }
   }

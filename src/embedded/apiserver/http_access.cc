@@ -7,13 +7,16 @@
 namespace evenkeel::embedded::apiserver {
 namespace {
 
-bool OnlyReads(const HttpRequest& request) { return request.method == "GET" || request.method == "HEAD"; }
+bool HasNoBody(const HttpRequest& request) {
+  if (request.headers.contains("content-length") || request.headers.contains("transfer-encoding")) return false;
+  return request.method == "GET" || request.method == "HEAD";
+}
 
 }  // namespace
 
 std::optional<HttpResponse> ApiHandler::Admit(HttpRequest& head) {
-  // A request that only reads has no body to be spared, and its refusal need not end the connection.
-  if (OnlyReads(head)) return std::nullopt;
+  // Without a body there is none to be spared, and the refusal need not end the connection.
+  if (HasNoBody(head)) return std::nullopt;
   const base::Status allowed = impl_->Decide(head);
   if (allowed) return std::nullopt;
   return impl_->RefuseHead(head, allowed.error());

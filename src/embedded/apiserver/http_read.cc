@@ -116,8 +116,8 @@ base::Result<TableRequest> TableRequestOf(const Exchange& exchange) {
 void ApiHandler::Impl::Read(const ExchangePointer& exchange, const Call& call) {
   const bool watch = exchange->watch;
   if (!call.name.empty() && call.subresource == "log") return GetLog(exchange, call);
-  if (!call.name.empty() &&
-      (call.subresource == "eviction" || call.subresource == "binding" || call.subresource == "finalize")) {
+  if (!call.name.empty() && (call.subresource == "eviction" || call.subresource == "binding" ||
+                             call.subresource == "finalize" || call.subresource == "token")) {
     return exchange->SendError(MethodNotAllowedError());
   }
   if (!call.name.empty() && !watch) return GetOne(exchange, call);

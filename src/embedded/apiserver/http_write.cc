@@ -120,7 +120,7 @@ void ApiHandler::Impl::Write(const ExchangePointer& exchange, Call call) {
   if (post && call.subresource.empty() && call.name.empty()) return Create(exchange, std::move(call));
   auto body = ParseBody(*exchange, BodyKindOf(call));
   if (!body) return Refuse(exchange, call, body.error());
-  if (post && (call.subresource == "binding" || call.subresource == "eviction")) {
+  if (post && (call.subresource == "binding" || call.subresource == "eviction" || call.subresource == "token")) {
     return api.Post(std::move(call), *std::move(body), Answerer(exchange, served));
   }
   const bool updates = !post && !call.name.empty() &&

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/yaml.h"
+#include "embedded/apiserver/access_control.h"
 
 namespace evenkeel::embedded::fleet {
 namespace {
@@ -65,6 +66,10 @@ base::Status Credentials::AddTo(apiserver::Authenticator& authenticator) const {
   return authenticator.AddTokenFile(directory_ + "/tokens.csv");
 }
 
+base::Result<access::TokenKey> Credentials::AccountKey(const std::string& cluster) const {
+  return access::TokenKey::LoadOrMake(directory_ + "/" + cluster + "-accounts.key");
+}
+
 client::ConnectionConfig Credentials::AdminConnection(const std::string& server) const {
   client::ConnectionConfig connection;
   connection.server = server;
@@ -93,9 +98,10 @@ base::Result<std::unique_ptr<ApiEndpoint>> ApiEndpoint::Start(ApiEndpointOptions
   endpoint->address_ = options.address;
   EVENKEEL_ASSIGN(const apiserver::KeyPair pair, endpoint->LoadOrMakeCertificate(credentials, executor.clock().Now()));
   endpoint->certificate_pem_ = pair.certificate_pem;
-  EVENKEEL_TRY(credentials.AddTo(endpoint->authenticator_));
-  if (!options.token_file.empty()) EVENKEEL_TRY(endpoint->authenticator_.AddTokenFile(options.token_file));
-  endpoint->authenticating_ = std::make_unique<apiserver::AuthenticatingHandler>(endpoint->authenticator_, endpoint->handler_);
+  apiserver::Authenticator& authenticator = api.access().authenticator();
+  EVENKEEL_TRY(credentials.AddTo(authenticator));
+  if (!options.token_file.empty()) EVENKEEL_TRY(authenticator.AddTokenFile(options.token_file));
+  endpoint->authenticating_ = std::make_unique<apiserver::AuthenticatingHandler>(authenticator, endpoint->handler_);
   apiserver::HttpServerOptions server;
   server.address = options.address;
   server.port = options.port;

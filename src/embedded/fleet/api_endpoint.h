@@ -16,8 +16,7 @@
 
 namespace evenkeel::embedded::fleet {
 
-/// The group that may do everything, as in Kubernetes.
-inline constexpr char kMasters[] = "system:masters";
+using access::kMasters;
 
 /// Certificates and tokens of one installation, below one directory (0700): ca, admin (a client certificate) and tokens.csv.
 class Credentials {
@@ -34,6 +33,8 @@ class Credentials {
   /// again.
   base::Result<bool> Renew(base::Time now);
   base::Status AddTo(apiserver::Authenticator& authenticator) const;
+  /// The key that signs tokens of a cluster's ServiceAccounts, CLUSTER-accounts.key; made when it is not there.
+  base::Result<access::TokenKey> AccountKey(const std::string& cluster) const;
 
   /// How people (client certificate) and controllers (token) reach a server with a certificate of this CA.
   client::ConnectionConfig AdminConnection(const std::string& server) const;
@@ -72,7 +73,6 @@ class ApiEndpoint {
   std::string name_, address_;
   std::string certificate_pem_;
   std::unique_ptr<base::Executor> workers_;  // of its own: controllers on another's threads may wait for what runs on these
-  apiserver::Authenticator authenticator_;
   apiserver::ApiHandler handler_;
   std::unique_ptr<apiserver::AuthenticatingHandler> authenticating_;
   std::unique_ptr<apiserver::HttpServer> server_;

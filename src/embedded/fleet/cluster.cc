@@ -24,6 +24,8 @@ apiserver::ApiOptions MakeApiOptions(const ClusterOptions& options, store::Store
   api.audit = options.audit;
   api.executor = &executor;
   api.default_policy = options.default_policy;
+  api.account_key = options.account_key;
+  api.account_ca_pem = options.account_ca_pem;
   return api;
 }
 

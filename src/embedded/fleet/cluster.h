@@ -28,8 +28,10 @@ struct ClusterOptions {
   bool cloud = false;  ///< knows the kind NodeGroup, whose nodes come and go
   /// Runs pods that ask for it by the annotation `evenkeel.dev/runtime: NAME`. May be null.
   nodeagent::ContainerRuntime* runtime = nullptr;
-  apiserver::AuditSink* audit = nullptr;  ///< hears of every write; null: nobody does
-  bool default_policy = false;            ///< ApiOptions::default_policy: for those who come by HTTP
+  apiserver::AuditSink* audit = nullptr;          ///< hears of every write; null: nobody does
+  bool default_policy = false;                    ///< ApiOptions::default_policy: for those who come by HTTP
+  std::optional<access::TokenKey> account_key{};  ///< as in ApiOptions, like the next one
+  std::string account_ca_pem{};
   workloads::WorkloadsOptions workloads{};
   /// A hub that brings objects to its members (embedded/federation); nullopt: it does not.
   std::optional<federation::FederationOptions> federation{};
