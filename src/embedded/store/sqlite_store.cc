@@ -6,6 +6,7 @@
 #include <future>
 #include <map>
 #include <mutex>
+#include <set>
 #include <shared_mutex>
 #include <thread>
 #include <unordered_set>
@@ -50,14 +51,8 @@ class SqliteStoreBody : public SqliteStore {
   base::Status Load();
   void Start();
 
-  base::Result<KeyValue> Get(const std::string& key, Revision revision) override {
-    std::shared_lock lock(index_mutex_);
-    return index_.Get(key, revision);
-  }
-  base::Result<ListResult> List(const ListOptions& options) override {
-    std::shared_lock lock(index_mutex_);
-    return index_.List(options);
-  }
+  base::Result<KeyValue> Get(const std::string& key, Revision revision) override;
+  base::Result<ListResult> List(const ListOptions& options) override;
   void Commit(Write write, Done done) override;
   base::Result<std::unique_ptr<Watch>> NewWatch(std::string prefix, Revision after, WatchHandler handler) override;
   void TellProgress() override { hub_.TellProgress(); }
@@ -119,6 +114,7 @@ class SqliteStoreBody : public SqliteStore {
   FairSharedMutex index_mutex_;
   VersionIndex index_;  // changed by the commit thread only, which therefore reads it without the lock
   WatchHub hub_;
+  std::set<std::string, std::less<>> hidden_;  // keys with a damaged value; not changed after Load
 
   mutable std::mutex queue_mutex_;
   std::condition_variable queued_;
@@ -153,16 +149,38 @@ class SqliteStoreBody : public SqliteStore {
   std::thread commit_thread_, delivery_thread_, checkpoint_thread_, verify_thread_;
 };
 
+base::Result<KeyValue> SqliteStoreBody::Get(const std::string& key, Revision revision) {
+  if (!hidden_.empty() && hidden_.contains(key)) {
+    return Fail(Code::kInternal,
+                "store " + file_->path() + ": the value of " + key + " is damaged: " + DamageAdvice(file_->path()));
+  }
+  std::shared_lock lock(index_mutex_);
+  return index_.Get(key, revision);
+}
+
+base::Result<ListResult> SqliteStoreBody::List(const ListOptions& options) {
+  std::shared_lock lock(index_mutex_);
+  auto result = index_.List(options);
+  if (result && !hidden_.empty())
+    std::erase_if(result->items, [this](const KeyValue& item) { return hidden_.contains(item.key); });
+  return result;
+}
+
 base::Status SqliteStoreBody::Load() {
   Revision hidden = 0;
   EVENKEEL_ASSIGN(const SqliteSurvey survey, file_->Load([&](SqliteRow row, bool damaged) -> base::Status {
-    if (damaged) hidden = row.revision;
+    if (damaged) {
+      hidden = row.revision;
+      hidden_.insert(row.key);
+    } else {
+      hidden_.erase(row.key);
+    }
     index_.Restore(row.revision, row.create_revision, std::move(row.key), std::move(row.value));
     return {};
   }));
   if (!survey.showable()) return Fail(Code::kInvalid, survey.Summary(file_->path()));
   index_.RaiseRevision(survey.state.revision);
-  // What is damaged is shown as a present without a value, never as a past or an event.
+  // History begins behind what is damaged.
   VersionIndex::Forgotten forgotten;
   EVENKEEL_TRY(index_.Compact(std::max(survey.state.compacted, hidden), forgotten));
   index_.Trim(forgotten);

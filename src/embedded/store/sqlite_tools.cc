@@ -51,7 +51,10 @@ base::Status Rename(const std::string& from, const std::string& to) {
 
 base::Result<SqliteHandle> OpenExisting(const std::string& path) {
   if (!Exists(path)) return Fail(Code::kNotFound, "there is no store " + path);
+  const bool had_log = Exists(path + "-wal");
   EVENKEEL_ASSIGN(SqliteHandle database, SqliteHandle::Open(path));
+  // An empty log that comes from reading goes again; one that was there stays.
+  if (!had_log) database.AllowCheckpointOnClose();
   EVENKEEL_ASSIGN(const int layout, LayoutOf(database));
   if (layout == kSqliteLayout) return database;
   return Fail(Code::kInvalid, "store " + path +
@@ -69,10 +72,7 @@ base::Result<SqliteSurvey> Survey(const std::string& path, const RowSink& sink) 
   if (lock) {
     EVENKEEL_ASSIGN(log, ScanLogOf(path));
   }
-  const bool had_log = Exists(path + "-wal");
-  EVENKEEL_ASSIGN(SqliteHandle database, OpenExisting(path));
-  // An empty log that comes from reading goes again; one that was there stays.
-  if (!had_log) database.AllowCheckpointOnClose();
+  EVENKEEL_ASSIGN(const SqliteHandle database, OpenExisting(path));
   EVENKEEL_ASSIGN(SqliteSurvey survey, SurveyStore(database, sink));
   survey.CompareWith(log.damaged, lock && *lock ? (*lock)->mark() : 0);
   if (const auto pages = database.CheckPages(); !pages && survey.whole()) {
@@ -185,7 +185,9 @@ class SetBack {
 base::Result<std::string> OfOurLayout(const std::string& backup, const std::string& work) {
   if (!Exists(backup)) return Fail(Code::kNotFound, "there is no backup " + backup);
   {
-    EVENKEEL_ASSIGN(const SqliteHandle database, SqliteHandle::Open(backup));
+    const bool had_log = Exists(backup + "-wal");
+    EVENKEEL_ASSIGN(SqliteHandle database, SqliteHandle::Open(backup));
+    if (!had_log) database.AllowCheckpointOnClose();
     EVENKEEL_ASSIGN(const int layout, LayoutOf(database));
     if (layout == 0 || layout == kSqliteLayout) return backup;
   }
