@@ -70,6 +70,7 @@ void SqliteFile::Disconnect() {
   erase_.reset();
   checkpointer_ = {};
   writer_ = {};
+  log_pages_ = 0;
 }
 
 SqliteFile::~SqliteFile() {

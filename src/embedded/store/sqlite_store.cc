@@ -194,7 +194,7 @@ void SqliteStoreBody::Start() {
   commit_thread_ = std::thread([this] { CommitLoop(); });
   delivery_thread_ = std::thread([this] { DeliveryLoop(); });
   checkpoint_thread_ = std::thread([this] { CheckpointLoop(); });
-  if (options_.verify_every.count() > 0) verify_thread_ = std::thread([this] { VerifyLoop(); });
+  if (options_.verify_every.count() > 0 && broken_.empty()) verify_thread_ = std::thread([this] { VerifyLoop(); });
 }
 
 SqliteStoreBody::~SqliteStoreBody() {
@@ -407,10 +407,10 @@ base::Status SqliteStoreBody::RunCompaction(Revision revision) {
 
 void SqliteStoreBody::Break(const base::Error& error) {
   const bool damaged = error.code() == Code::kInvalid;
-  base::log::Error("the store accepts no more writes", {{"error", error}});
   std::lock_guard lock(queue_mutex_);
   // Damage is not over because a disk answers again.
   if (!broken_.empty() && !reopen_) return;
+  base::log::Error("the store accepts no more writes", {{"error", error}});
   broken_ =
       error.message() + (damaged ? ": until then the store is read-only"
                                  : ": the store is read-only until its file can be opened again, which is tried by itself");
