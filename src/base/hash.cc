@@ -2,6 +2,8 @@
 
 #include <openssl/evp.h>
 
+#include <bit>
+#include <cstring>
 #include <memory>
 
 #include "base/result.h"
@@ -32,7 +34,54 @@ constexpr std::array<int8_t, 256> Base64Values() {
   return values;
 }
 
+constexpr uint64_t kXxPrimes[] = {0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63,
+                                  0x27D4EB2F165667C5};
+
+/// Little-endian, of which `bytes` has enough.
+template <typename Number>
+uint64_t ReadNumber(const char* bytes) {
+  Number number;
+  std::memcpy(&number, bytes, sizeof(number));
+  if constexpr (std::endian::native == std::endian::big) number = std::byteswap(number);
+  return number;
+}
+
+uint64_t XxRound(uint64_t lane, uint64_t input) { return std::rotl(lane + input * kXxPrimes[1], 31) * kXxPrimes[0]; }
+
+/// What is left after the last whole block of 32 bytes.
+uint64_t XxTail(uint64_t hash, std::string_view rest) {
+  const char* at = rest.data();
+  size_t left = rest.size();
+  for (; left >= 8; at += 8, left -= 8) {
+    hash = std::rotl(hash ^ XxRound(0, ReadNumber<uint64_t>(at)), 27) * kXxPrimes[0] + kXxPrimes[3];
+  }
+  if (left >= 4) {
+    hash = std::rotl(hash ^ ReadNumber<uint32_t>(at) * kXxPrimes[0], 23) * kXxPrimes[1] + kXxPrimes[2];
+    at += 4;
+    left -= 4;
+  }
+  for (; left > 0; ++at, --left) hash = std::rotl(hash ^ static_cast<uint8_t>(*at) * kXxPrimes[4], 11) * kXxPrimes[0];
+  hash = (hash ^ hash >> 33) * kXxPrimes[1];
+  hash = (hash ^ hash >> 29) * kXxPrimes[2];
+  return hash ^ hash >> 32;
+}
+
 }  // namespace
+
+uint64_t XxHash64(std::string_view bytes, uint64_t seed) {
+  const char* at = bytes.data();
+  size_t left = bytes.size();
+  uint64_t hash = seed + kXxPrimes[4];
+  if (left >= 32) {
+    uint64_t lanes[] = {seed + kXxPrimes[0] + kXxPrimes[1], seed + kXxPrimes[1], seed, seed - kXxPrimes[0]};
+    for (; left >= 32; at += 32, left -= 32) {
+      for (size_t i = 0; i < 4; ++i) lanes[i] = XxRound(lanes[i], ReadNumber<uint64_t>(at + 8 * i));
+    }
+    hash = std::rotl(lanes[0], 1) + std::rotl(lanes[1], 7) + std::rotl(lanes[2], 12) + std::rotl(lanes[3], 18);
+    for (const uint64_t lane : lanes) hash = (hash ^ XxRound(0, lane)) * kXxPrimes[0] + kXxPrimes[3];
+  }
+  return XxTail(hash + bytes.size(), {at, left});
+}
 
 uint32_t Fnv1a32(std::string_view bytes) {
   uint32_t hash = 2166136261u;

@@ -19,6 +19,17 @@ TEST(HashTest, FnvMatchesItsPublishedVectors) {
   EXPECT_EQ(Fnv1a64("foobar"), 0x85944171f73967e8u);
 }
 
+TEST(HashTest, XxHashMatchesTheReferenceImplementation) {
+  std::string rising;
+  for (int i = 0; i < 100; ++i) rising += static_cast<char>(i);
+  EXPECT_EQ(XxHash64(""), 0xef46db3751d8e999u);
+  EXPECT_EQ(XxHash64("abc"), 0x44bc2cf5ad770999u);
+  EXPECT_EQ(XxHash64("even keel", 7), 0xff39209f7d1b2929u);
+  EXPECT_EQ(XxHash64(std::string_view(rising).substr(0, 32), 1), 0xd74e6766ce9dba94u);
+  EXPECT_EQ(XxHash64(rising), 0x6ac1e58032166597u);
+  EXPECT_EQ(XxHash64(rising, 0x0123456789abcdef), 0x40e8f4ec2207f62cu);
+}
+
 TEST(HashTest, Blake2bMatchesTheVectorOfItsRfc) {
   EXPECT_EQ(Hex(Blake2b512("abc")),
             "ba80a53f981c4d0d6a2797b69f12f6e94c212f14685ac4b74b12bb6fdbffa2d1"

@@ -14,6 +14,7 @@
 #include "cli/run.h"
 #include "cli/simulate.h"
 #include "cli/solve.h"
+#include "cli/store_tools.h"
 #include "cli/top.h"
 #include "cli/up.h"
 
@@ -131,7 +132,29 @@ void AddRun(CLI::App& app, RunOptions& options, const std::string& version, Acti
   });
 }
 
-void AddApiServer(CLI::App& app, ApiServerOptions& options, Action& action) {
+void AddStoreTools(CLI::App& server, StoreToolOptions& options, Action& action) {
+  using Tool = base::Status (*)(const StoreToolOptions&, std::ostream&);
+  const auto add = [&](const char* name, const char* help, Tool tool) {
+    CLI::App* command = server.add_subcommand(name, help);
+    AddOutputFlag(*command, options.output);
+    command->callback([&options, &action, tool] { action = [&options, tool] { return tool(options, std::cout); }; });
+    return command;
+  };
+  const auto add_store = [&](CLI::App& command) {
+    IsFile(command.add_option("store", options.store, "Its SQLite store"))->required();
+  };
+  add_store(*add("verify", "Say whether a store is as it was written; also while it is served", VerifyStore));
+  add_store(*add("repair", "Make a damaged store anew of what is whole in it, and keep the damaged one", RepairStore));
+  CLI::App* backup = add("backup", "Copy a store, also while it is served", BackUpStore);
+  add_store(*backup);
+  IsFile(backup->add_option("backup", options.backup, "The copy, a file that does not exist"))->required();
+  CLI::App* restore = add("restore", "Put a backup in a store's place; watchers list again", RestoreStore);
+  IsFile(restore->add_option("backup", options.backup, "The backup"))->required();
+  add_store(*restore);
+  restore->add_flag("--overwrite", options.overwrite, "Remove the store that is there");
+}
+
+void AddApiServer(CLI::App& app, ApiServerOptions& options, StoreToolOptions& tools, Action& action) {
   CLI::App* server = app.add_subcommand("apiserver", "Serve the embedded Kubernetes API alone");
   server->add_option("--store", options.store, "Where its data is: sqlite:PATH, etcd://HOST:PORT,... or memory")
       ->capture_default_str();
@@ -154,7 +177,11 @@ void AddApiServer(CLI::App& app, ApiServerOptions& options, Action& action) {
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
   server->add_option("--threads", options.threads, "I/O threads")->check(CLI::Range(1, 256))->capture_default_str();
-  server->callback([&] { action = [&] { return RunApiServer(options); }; });
+  AddStoreTools(*server, tools, action);
+  // After that of a command below it, which has chosen then.
+  server->callback([&, server] {
+    if (server->get_subcommands().empty()) action = [&] { return RunApiServer(options); };
+  });
 }
 
 void AddSimulate(CLI::App& app, SimulateOptions& options, Action& action) {
@@ -229,6 +256,7 @@ struct CommandTree::Parts {
   UpOptions up;
   RunOptions run;
   ApiServerOptions server;
+  StoreToolOptions store_tools;
   QuestionOptions questions;
   SimulateOptions simulate;
   SolveRoadefOptions solve;
@@ -248,7 +276,7 @@ CommandTree::CommandTree(const std::string& version) : parts_(std::make_unique<P
   app.fallthrough();
   AddUp(app, parts.up, version, parts.action);
   AddRun(app, parts.run, version, parts.action);
-  AddApiServer(app, parts.server, parts.action);
+  AddApiServer(app, parts.server, parts.store_tools, parts.action);
   AddQuestions(app, parts.questions, parts.action);
   AddTop(app, parts.top, parts.action);
   AddSimulate(app, parts.simulate, parts.action);

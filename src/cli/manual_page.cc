@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "cli/reference.h"
 #include "cli/shared_flags.h"
 
@@ -43,7 +45,8 @@ void AppendFlagText(const FlagDescription& flag, std::string& text) {
 }
 
 void AppendCommandText(const CommandDescription& command, std::string& text) {
-  if (command.commands.empty()) {
+  // A command that only stands for those below it has no flags but --help.
+  if (command.commands.empty() || !std::ranges::all_of(command.flags, IsHelp)) {
     std::string arguments;
     for (const FlagDescription& argument : command.arguments) arguments += " " + argument.name;
     text += ".SS " + Quoted(command.path + arguments) + "\n" + Roff(Sentence(command.help)) + "\n";
@@ -102,7 +105,7 @@ std::string ManualPage(const CommandDescription& root, const std::string& versio
   text += ".SH FLAGS\nThey go with every command.\n";
   for (const FlagDescription& flag : root.flags) AppendFlagText(flag, text);
   text += ".SH COMMANDS\n";
-  AppendCommandText(root, text);
+  for (const CommandDescription& command : root.commands) AppendCommandText(command, text);
   text += ".SH \"FLAGS OF THE AUTOSCALER\"\nThey keep the names, units and defaults of cluster\\-autoscaler.\n";
   std::string section;
   for (const FlagDescription& flag : SectionedFlags(root)) {

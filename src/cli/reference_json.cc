@@ -4,6 +4,7 @@
 #include "cli/rollouts_json.h"
 #include "cli/shards_json.h"
 #include "cli/solve_json.h"
+#include "cli/store_json.h"
 #include "controllers/autoscaler/plan_scale_json.h"
 #include "controllers/balancer/balance_json.h"
 #include "controllers/distribution/shard_plan_json.h"
@@ -45,6 +46,7 @@ std::string JsonReference() {
   section("explain pod", controllers::autoscaler::kExplainPodJson);
   section("explain node", controllers::autoscaler::kExplainNodeJson);
   section("explain service", controllers::balancer::kExplainServiceJson);
+  section("apiserver verify, repair, backup, restore", kStoreJson);
   section("simulate", sim::kSimulateJson);
   section("simulate, of a trace", sim::kReplayJson);
   section("solve roadef", kSolveRoadefJson);

@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import signal
-import sqlite3
 import subprocess
 import threading
 import unittest
@@ -17,18 +16,12 @@ LONG = 180
 
 
 def copy_store(source, target):
-    """As `sqlite3 SOURCE ".backup TARGET"`: the online backup of SQLite."""
-    reader, writer = sqlite3.connect(f"file:{source}?mode=ro", uri=True), sqlite3.connect(target)
-    with reader, writer:
-        reader.backup(writer)
-    reader.close()
-    writer.close()
+    subprocess.run([harness.EVENKEEL, "apiserver", "backup", source, target], check=True, stdout=subprocess.DEVNULL)
 
 
 def put_back(copy, home, cluster):
-    for suffix in ("", "-wal", "-shm"):
-        (home / cluster / f"store.db{suffix}").unlink(missing_ok=True)
-    shutil.copy(copy, home / cluster / "store.db")
+    subprocess.run([harness.EVENKEEL, "apiserver", "restore", "--overwrite", copy, home / cluster / "store.db"], check=True,
+                   stdout=subprocess.DEVNULL)
 
 
 class BackedUpFleet:

@@ -1,4 +1,4 @@
-// The one file of the SQLite store: opening it safely, one table of revisions, and writing batches durably.
+// The one file of the SQLite store: opening it safely, reading it with all its checksums, and writing batches durably.
 #pragma once
 
 #include <atomic>
@@ -6,27 +6,18 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <vector>
 
-#include "embedded/store/store.h"
-
-struct sqlite3;
-struct sqlite3_stmt;
+#include "embedded/store/sqlite_survey.h"
+#include "embedded/store/store_lock.h"
 
 namespace evenkeel::embedded::store {
-
-struct SqliteRow {
-  Revision revision = 0;
-  Revision create_revision = 0;  ///< 0 for a deletion
-  std::string key;
-  Value value;  ///< null for a deletion
-};
 
 /// One transaction.
 struct SqliteBatch {
   std::span<const SqliteRow> insert;
   std::span<const Revision> erase;
   Revision compacted = 0;  ///< 0: as it was
+  Revision revision = 0;   ///< the last one from now on, where it is above those inserted: what is between is skipped
 };
 
 /// Write-ahead log, synchronous=FULL. Two connections: one for everything below, by one thread at a time, and one for
@@ -37,23 +28,26 @@ class SqliteFile {
   /// that usual load writes over what is there instead of making the file longer.
   static constexpr int kLogPages = 1'000;
 
-  /// Opens or creates (mode 0600) the file and holds `path`.lock, so that no other process has it. Errors say what to do.
-  /// `max_bytes` bounds the file (0: the disk does).
+  /// Takes the lock and opens or creates (mode 0600) the file; brings an older layout to ours. Errors say what to do.
+  /// `max_bytes` bounds the file (0: the disk does). Until StartWriting a store that is there and of our layout is not written
+  /// to.
   static base::Result<std::unique_ptr<SqliteFile>> Open(const std::string& path, int64_t max_bytes);
   ~SqliteFile();
   SqliteFile(const SqliteFile&) = delete;
   SqliteFile& operator=(const SqliteFile&) = delete;
 
-  /// All rows in the order of revisions. kInvalid when the file is damaged.
-  base::Status Load(const std::function<base::Status(SqliteRow)>& row);
-  /// What the last compaction left: the highest revision then (its row may be gone) and the compacted one.
-  base::Result<Revision> revision_at_compaction();
-  base::Result<Revision> compacted_revision();
+  /// As SurveyStore; also looks at the log's middle and for acknowledged commits that are gone.
+  base::Result<SqliteSurvey> Load(const std::function<base::Status(SqliteRow, bool damaged)>& row);
+  /// After a Load that found all whole.
+  base::Status StartWriting(const SqliteState& state);
+  /// Gives the connections up and opens the file again, as Open but with the lock kept; Load and StartWriting follow. No
+  /// Checkpoint may run meanwhile.
+  base::Status Reopen();
 
-  /// Carries out the batch in one transaction and returns when it is on the disk; `highest` is stored with a compaction.
-  /// kUnavailable when the disk is full: nothing of the batch is there. kInternal for every other error: the file cannot be
+  /// Carries out the batch in one transaction and returns when it is on the disk. kUnavailable when the disk is full: nothing
+  /// of the batch is there. kInvalid when a row to be erased is damaged. For every other error, kInternal, the file cannot be
   /// trusted to agree with memory any more (whether a failed fsync kept the data is unknowable), so stop writing.
-  base::Status Write(const SqliteBatch& batch, Revision highest);
+  base::Status Write(const SqliteBatch& batch);
 
   /// Pages in the write-ahead log after the latest Write.
   int log_pages() const { return log_pages_.load(std::memory_order_relaxed); }
@@ -62,30 +56,23 @@ class SqliteFile {
   /// The same on the connection of Write, so that nothing is appended meanwhile and the next Write starts the log again.
   base::Status FinishCheckpoint();
 
- private:
-  struct Close {
-    void operator()(sqlite3* database) const;
-    void operator()(sqlite3_stmt* statement) const;
-  };
-  using Database = std::unique_ptr<sqlite3, Close>;
-  using Statement = std::unique_ptr<sqlite3_stmt, Close>;
+  const std::string& path() const { return path_; }
 
-  SqliteFile(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}
-  base::Status Prepare(int64_t max_bytes);
-  base::Status CreateOrCheckSchema();
-  base::Result<Database> Connect();
-  base::Result<Statement> Compile(const char* sql);
-  base::Status Execute(const char* sql);
-  base::Result<int64_t> QueryNumber(const char* sql);
-  base::Status Step(sqlite3_stmt* statement);
-  base::Status RunBatch(const SqliteBatch& batch, Revision highest);
-  base::Error Failure(sqlite3* database, std::string_view doing) const;
+ private:
+  SqliteFile(std::string path, int64_t max_bytes, std::unique_ptr<StoreLock> lock)
+      : path_(std::move(path)), max_bytes_(max_bytes), lock_(std::move(lock)) {}
+  base::Status Connect();
+  void Disconnect();
+  base::Status RunBatch(const SqliteBatch& batch, SqliteState& state);
+  base::Status Erase(Revision revision, SqliteState& state);
 
   const std::string path_;
-  const int lock_;
-  Database writer_;
-  Database checkpointer_;
-  Statement insert_, erase_, set_meta_;
+  const int64_t max_bytes_;
+  const std::unique_ptr<StoreLock> lock_;
+  SqliteHandle writer_, checkpointer_;
+  SqliteStatement insert_, select_, erase_;
+  SqliteState state_;
+  bool log_damaged_ = false;
   std::atomic<int> log_pages_ = 0;
 };
 

@@ -6,8 +6,10 @@
 #include <future>
 #include <map>
 #include <mutex>
+#include <set>
 #include <shared_mutex>
 #include <thread>
+#include <unordered_set>
 
 #include "base/log.h"
 #include "embedded/store/fair_shared_mutex.h"
@@ -34,23 +36,23 @@ constexpr int kFinishPages = 2 * kCheckpointPages;
 /// With so many the commits wait for the other thread: a log that grows while that one is held up would never be given back.
 constexpr int kLogPagesMax = 4 * kCheckpointPages;
 
+/// How long one waits between tries to open the file again, at most.
+constexpr std::chrono::milliseconds kReopenMax{30'000};
+// The check in passing reads so much at once and then rests, which is some 50 MB a second and one per cent of a core.
+constexpr size_t kVerifyBytes = 1 << 20;
+constexpr std::chrono::milliseconds kVerifyRest{20};
+
 class SqliteStoreBody : public SqliteStore {
  public:
   SqliteStoreBody(std::unique_ptr<SqliteFile> file, const SqliteOptions& options)
-      : options_(options), file_(std::move(file)), index_(options.history) {}
+      : options_(options), file_(std::move(file)), index_(options.history), reopen_after_(options.reopen_after) {}
   ~SqliteStoreBody() override;
 
   base::Status Load();
   void Start();
 
-  base::Result<KeyValue> Get(const std::string& key, Revision revision) override {
-    std::shared_lock lock(index_mutex_);
-    return index_.Get(key, revision);
-  }
-  base::Result<ListResult> List(const ListOptions& options) override {
-    std::shared_lock lock(index_mutex_);
-    return index_.List(options);
-  }
+  base::Result<KeyValue> Get(const std::string& key, Revision revision) override;
+  base::Result<ListResult> List(const ListOptions& options) override;
   void Commit(Write write, Done done) override;
   base::Result<std::unique_ptr<Watch>> NewWatch(std::string prefix, Revision after, WatchHandler handler) override;
   void TellProgress() override { hub_.TellProgress(); }
@@ -100,7 +102,11 @@ class SqliteStoreBody : public SqliteStore {
   void KeepLogShort();
   void DeliveryLoop();
   void CheckpointLoop();
+  void VerifyLoop();
+  base::Status VerifyOnce();
   void Break(const base::Error& error);
+  void TryToReopen();
+  base::Status Reopen();
 
   const SqliteOptions options_;
   const std::unique_ptr<SqliteFile> file_;
@@ -108,6 +114,7 @@ class SqliteStoreBody : public SqliteStore {
   FairSharedMutex index_mutex_;
   VersionIndex index_;  // changed by the commit thread only, which therefore reads it without the lock
   WatchHub hub_;
+  std::set<std::string, std::less<>> hidden_;  // keys with a damaged value; not changed after Load
 
   mutable std::mutex queue_mutex_;
   std::condition_variable queued_;
@@ -116,7 +123,8 @@ class SqliteStoreBody : public SqliteStore {
   size_t under_way_ = 0;  // writes queued, being written or being delivered
   size_t under_way_bytes_ = 0;
   bool stopping_ = false;
-  std::string broken_;  // why no writes are accepted any more
+  std::string broken_;   // why no writes are accepted
+  bool reopen_ = false;  // broken by an error that may be over when the file is opened again
   SqliteStats stats_;
 
   std::deque<Revision> garbage_;  // commit thread only: rows to remove, in this order
@@ -132,21 +140,53 @@ class SqliteStoreBody : public SqliteStore {
   CheckpointState checkpoint_state_ = CheckpointState::kIdle;
   bool checkpoint_stopping_ = false;
 
-  std::thread commit_thread_, delivery_thread_, checkpoint_thread_;
+  std::chrono::milliseconds reopen_after_;  // commit thread only
+
+  std::mutex verify_mutex_;
+  std::condition_variable verify_;
+  bool verify_stopping_ = false;
+
+  std::thread commit_thread_, delivery_thread_, checkpoint_thread_, verify_thread_;
 };
 
+base::Result<KeyValue> SqliteStoreBody::Get(const std::string& key, Revision revision) {
+  if (!hidden_.empty() && hidden_.contains(key)) {
+    return Fail(Code::kInternal,
+                "store " + file_->path() + ": the value of " + key + " is damaged: " + DamageAdvice(file_->path()));
+  }
+  std::shared_lock lock(index_mutex_);
+  return index_.Get(key, revision);
+}
+
+base::Result<ListResult> SqliteStoreBody::List(const ListOptions& options) {
+  std::shared_lock lock(index_mutex_);
+  auto result = index_.List(options);
+  if (result && !hidden_.empty())
+    std::erase_if(result->items, [this](const KeyValue& item) { return hidden_.contains(item.key); });
+  return result;
+}
+
 base::Status SqliteStoreBody::Load() {
-  EVENKEEL_ASSIGN(const Revision compacted, file_->compacted_revision());
-  EVENKEEL_ASSIGN(const Revision revision, file_->revision_at_compaction());
-  VersionIndex::Forgotten forgotten;
-  EVENKEEL_TRY(file_->Load([&](SqliteRow row) -> base::Status {
+  Revision hidden = 0;
+  EVENKEEL_ASSIGN(const SqliteSurvey survey, file_->Load([&](SqliteRow row, bool damaged) -> base::Status {
+    if (damaged) {
+      hidden = row.revision;
+      hidden_.insert(row.key);
+    } else {
+      hidden_.erase(row.key);
+    }
     index_.Restore(row.revision, row.create_revision, std::move(row.key), std::move(row.value));
     return {};
   }));
-  index_.RaiseRevision(revision);
-  EVENKEEL_TRY(index_.Compact(compacted, forgotten));
+  if (!survey.showable()) return Fail(Code::kInvalid, survey.Summary(file_->path()));
+  index_.RaiseRevision(survey.state.revision);
+  // History begins behind what is damaged.
+  VersionIndex::Forgotten forgotten;
+  EVENKEEL_TRY(index_.Compact(std::max(survey.state.compacted, hidden), forgotten));
   index_.Trim(forgotten);
   garbage_.assign(forgotten.revisions.begin(), forgotten.revisions.end());
+  if (survey.whole()) return file_->StartWriting(survey.state);
+  Break(base::Error(Code::kInvalid, survey.Summary(file_->path())));
   return {};
 }
 
@@ -154,6 +194,7 @@ void SqliteStoreBody::Start() {
   commit_thread_ = std::thread([this] { CommitLoop(); });
   delivery_thread_ = std::thread([this] { DeliveryLoop(); });
   checkpoint_thread_ = std::thread([this] { CheckpointLoop(); });
+  if (options_.verify_every.count() > 0 && broken_.empty()) verify_thread_ = std::thread([this] { VerifyLoop(); });
 }
 
 SqliteStoreBody::~SqliteStoreBody() {
@@ -177,6 +218,12 @@ SqliteStoreBody::~SqliteStoreBody() {
   }
   checkpoint_.notify_all();
   checkpoint_thread_.join();
+  {
+    std::lock_guard lock(verify_mutex_);
+    verify_stopping_ = true;
+  }
+  verify_.notify_all();
+  if (verify_thread_.joinable()) verify_thread_.join();
 }
 
 void SqliteStoreBody::Commit(Write write, Done done) {
@@ -225,10 +272,18 @@ base::Status SqliteStoreBody::Compact(Revision revision) {
 void SqliteStoreBody::CommitLoop() {
   std::unique_lock lock(queue_mutex_);
   for (;;) {
-    queued_.wait(lock, [this] {
+    const auto ready = [this] {
       return stopping_ || !queue_.empty() || !compactions_.empty() ||
              (garbage_.size() >= kEraseMin && !full_ && broken_.empty());
-    });
+    };
+    if (!reopen_) {
+      queued_.wait(lock, ready);
+    } else if (!queued_.wait_for(lock, reopen_after_, ready)) {
+      lock.unlock();
+      TryToReopen();
+      lock.lock();
+      continue;
+    }
     if (queue_.empty() && compactions_.empty() && stopping_) return;
     std::vector<Compaction> compactions = std::exchange(compactions_, {});
     std::vector<Pending> batch;
@@ -304,8 +359,8 @@ base::Status SqliteStoreBody::WriteOnce(const std::vector<SqliteRow>& rows, size
   const auto erase_end = garbage_.begin() + static_cast<ptrdiff_t>(std::min(garbage_.size(), erase_max));
   const std::vector<Revision> erase(garbage_.begin(), erase_end);
   if (rows.empty() && erase.empty()) return {};
-  const SqliteBatch batch{rows, erase, erase.empty() ? 0 : index_.compacted_revision()};
-  EVENKEEL_TRY(file_->Write(batch, index_.current_revision()));
+  const SqliteBatch batch{rows, erase, erase.empty() ? 0 : index_.compacted_revision(), 0};
+  EVENKEEL_TRY(file_->Write(batch));
   garbage_.erase(garbage_.begin(), erase_end);
   std::lock_guard lock(queue_mutex_);
   ++stats_.transactions;
@@ -336,7 +391,7 @@ base::Status SqliteStoreBody::RunCompaction(Revision revision) {
     if (!broken_.empty()) return Fail(Code::kUnavailable, broken_);
   }
   // On the disk first: from then on the rows may go.
-  if (auto status = file_->Write({{}, {}, revision}, index_.current_revision()); !status) {
+  if (auto status = file_->Write({{}, {}, revision, 0}); !status) {
     if (status.error().code() != Code::kUnavailable) Break(status.error());
     return Fail(Code::kUnavailable, status.error().message());
   }
@@ -351,9 +406,84 @@ base::Status SqliteStoreBody::RunCompaction(Revision revision) {
 }
 
 void SqliteStoreBody::Break(const base::Error& error) {
-  base::log::Error("the store accepts no more writes", {{"error", error}});
+  const bool damaged = error.code() == Code::kInvalid;
   std::lock_guard lock(queue_mutex_);
-  broken_ = error.message() + ": mend the disk and start again; until then the store is read-only";
+  // Damage is not over because a disk answers again.
+  if (!broken_.empty() && !reopen_) return;
+  base::log::Error("the store accepts no more writes", {{"error", error}});
+  broken_ =
+      error.message() + (damaged ? ": until then the store is read-only"
+                                 : ": the store is read-only until its file can be opened again, which is tried by itself");
+  reopen_ = !damaged;
+  queued_.notify_one();
+}
+
+void SqliteStoreBody::TryToReopen() {
+  auto status = Reopen();
+  if (status) {
+    base::log::Info("the store accepts writes again", {{"revision", index_.current_revision()}});
+    reopen_after_ = options_.reopen_after;
+    std::lock_guard lock(queue_mutex_);
+    if (!reopen_) return;  // damage has been noticed meanwhile
+    broken_.clear();
+    reopen_ = false;
+    ++stats_.reopened;
+  } else if (status.error().code() == Code::kInvalid) {
+    Break(status.error());
+  } else {
+    reopen_after_ = std::min(2 * reopen_after_, kReopenMax);
+    base::log::Warn("the store cannot be opened again yet", {{"error", status.error()}});
+  }
+}
+
+base::Status SqliteStoreBody::Reopen() {
+  {
+    std::unique_lock lock(checkpoint_mutex_);
+    checkpoint_.wait(lock, [this] { return checkpoint_stopping_ || checkpoint_state_ != CheckpointState::kRequested; });
+    checkpoint_state_ = CheckpointState::kIdle;
+  }
+  EVENKEEL_TRY(file_->Reopen());
+  // The writes that were under way, and removals, are there or not.
+  const Revision known = index_.current_revision();
+  std::vector<SqliteRow> in_doubt;
+  std::unordered_set<Revision> removed(garbage_.begin(), garbage_.end());
+  EVENKEEL_ASSIGN(const SqliteSurvey survey, file_->Load([&](SqliteRow row, bool) -> base::Status {
+    removed.erase(row.revision);
+    if (row.revision > known) in_doubt.push_back(std::move(row));
+    return {};
+  }));
+  if (!survey.whole()) return Fail(Code::kInvalid, survey.Summary(file_->path()));
+  EVENKEEL_TRY(file_->StartWriting(survey.state));
+  std::erase_if(garbage_, [&](Revision revision) { return removed.contains(revision); });
+  Publish(std::move(in_doubt));
+  hub_.Drain();
+  return {};
+}
+
+void SqliteStoreBody::VerifyLoop() {
+  std::unique_lock lock(verify_mutex_);
+  while (!verify_.wait_for(lock, options_.verify_every, [this] { return verify_stopping_; })) {
+    lock.unlock();
+    const auto status = VerifyOnce();
+    // Errors of the disk are noticed where they matter.
+    if (!status && status.error().code() == Code::kInvalid) Break(status.error());
+    {
+      std::lock_guard stats_lock(queue_mutex_);
+      ++stats_.verified;
+    }
+    lock.lock();
+  }
+}
+
+base::Status SqliteStoreBody::VerifyOnce() {
+  EVENKEEL_ASSIGN(const SqliteHandle database, SqliteHandle::Open(file_->path()));
+  Revision after = 0;
+  do {
+    EVENKEEL_ASSIGN(after, CheckRowsAfter(database, after, kVerifyBytes));
+    std::unique_lock lock(verify_mutex_);
+    if (verify_.wait_for(lock, kVerifyRest, [this] { return verify_stopping_; })) return {};
+  } while (after != 0);
+  return database.CheckPages();
 }
 
 void SqliteStoreBody::KeepLogShort() {
