@@ -62,7 +62,9 @@ base::Time TimeOf(int64_t seconds) {
 Json ClaimsOf(const AccountToken& token) {
   JsonObject claims{{"sub", ServiceAccountUser(token.ns, token.account)}};
   if (!token.secret.empty()) {
-    const auto set = [&](std::string_view name, const std::string& value) { claims[std::string(kLegacyPrefix).append(name)] = value; };
+    const auto set = [&](std::string_view name, const std::string& value) {
+      claims[std::string(kLegacyPrefix).append(name)] = value;
+    };
     claims["iss"] = kLegacyIssuer;
     set("namespace", token.ns);
     set("secret.name", token.secret);
@@ -77,8 +79,8 @@ Json ClaimsOf(const AccountToken& token) {
   claims["nbf"] = SecondsOf(token.issued);
   claims["exp"] = SecondsOf(token.expires);
   claims["jti"] = token.id;
-  claims[kPrivateClaims] = JsonObject{{"namespace", token.ns},
-                                      {"serviceaccount", JsonObject{{"name", token.account}, {"uid", token.account_uid}}}};
+  claims[kPrivateClaims] =
+      JsonObject{{"namespace", token.ns}, {"serviceaccount", JsonObject{{"name", token.account}, {"uid", token.account_uid}}}};
   return claims;
 }
 
@@ -146,7 +148,8 @@ struct TokenKey::Key {
 base::Result<Jwt> ParseJwt(std::string_view token) {
   const auto wrong = [] { return Fail(Code::kBadRequest, "not a JSON Web Token"); };
   const size_t first = token.find('.'), last = token.rfind('.');
-  if (token.size() > kTokenBytesMax || first == token.npos || token.find('.', first + 1) != last || first == last) return wrong();
+  if (token.size() > kTokenBytesMax || first == token.npos || token.find('.', first + 1) != last || first == last)
+    return wrong();
   std::string header, claims;
   Jwt jwt;
   if (!FromUrlBase64(token.substr(0, first), header) || !FromUrlBase64(token.substr(first + 1, last - first - 1), claims) ||

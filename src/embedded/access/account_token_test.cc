@@ -13,13 +13,19 @@ class AccountTokenTest : public ::testing::Test {
  protected:
   std::string Code(const std::string& token, base::Time at) {
     const auto verified = key.Verify(token, at);
-    return verified ? verified->ns + "/" + verified->account + " " + verified->account_uid : std::string(base::Reason(verified.error().code()));
+    return verified ? verified->ns + "/" + verified->account + " " + verified->account_uid
+                    : std::string(base::Reason(verified.error().code()));
   }
   const base::Time now{std::chrono::seconds(1'700'000'000)};
   const std::string pem = TokenKey::NewPem().value();
   const TokenKey key = TokenKey::FromPem(pem).value();
-  const AccountToken issued{
-      .ns = "a", .account = "bot", .account_uid = "u1", .id = "t1", .audiences = {"x", "y"}, .issued = now, .expires = now + 1h};
+  const AccountToken issued{.ns = "a",
+                            .account = "bot",
+                            .account_uid = "u1",
+                            .id = "t1",
+                            .audiences = {"x", "y"},
+                            .issued = now,
+                            .expires = now + 1h};
 };
 
 TEST_F(AccountTokenTest, SaysWhatWasSigned) {

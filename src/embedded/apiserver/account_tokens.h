@@ -1,5 +1,6 @@
-// Tokens of ServiceAccounts on one Api: issues them (TokenRequest), fills in Secrets of type kubernetes.io/service-account-token, and
-// tells whose a token is. Follows ServiceAccounts and those Secrets, so that a token ends with its account, or with its Secret.
+// Tokens of ServiceAccounts on one Api: issues them (TokenRequest), fills in Secrets of type
+// kubernetes.io/service-account-token, and tells whose a token is. Follows ServiceAccounts and those Secrets, so that a token
+// ends with its account, or with its Secret.
 #pragma once
 
 #include <map>
