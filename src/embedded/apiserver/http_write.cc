@@ -35,6 +35,7 @@ BodyKind BodyKindOf(const Call& call) {
   if (call.subresource == "scale") return {.api_version = "autoscaling/v1", .kind = "Scale"};
   if (call.subresource == "binding") return {.api_version = "v1", .kind = "Binding"};
   if (call.subresource == "eviction") return {.api_version = "policy/v1", .kind = "Eviction"};
+  if (call.subresource == "token") return {.api_version = "authentication.k8s.io/v1", .kind = "TokenRequest"};
   return {.api_version = resource.ApiVersion(), .kind = resource.kind, .protobuf = !call.served->custom};
 }
 
