@@ -55,7 +55,7 @@ struct Server {
     request.path = path;
     request.query = query;
     request.body = body;
-    request.user.name = "bench";
+    request.user = {.name = "bench", .groups = {access::kMasters}};
     request.headers["content-type"] = "application/json";
     if (!epoch.empty()) request.headers["evenkeel-epoch"] = epoch;
     HttpResponse last;
