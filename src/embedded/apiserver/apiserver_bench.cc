@@ -56,7 +56,7 @@ struct Server {
     request.path = path;
     request.query = query;
     request.body = body;
-    request.user.name = "bench";
+    request.user = {.name = "bench", .groups = {access::kMasters}};
     request.headers["content-type"] = "application/json";
     request.headers["accept"] = accept;
     if (!epoch.empty()) request.headers["evenkeel-epoch"] = epoch;
