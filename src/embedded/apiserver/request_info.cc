@@ -205,13 +205,13 @@ base::Result<Wanted> NegotiateForm(std::string_view accept, const Offer& offer) 
       wanted.version = range.version;
     }
     if (wanted.encoding == Encoding::kProtobuf) {
-      const bool partial = wanted.form == Form::kPartial && offer.protobuf != Offer::Protobuf::kNone;
+      const bool partial = wanted.form == Form::kPartial && offer.protobuf != Offer::Protobuf::kNever;
       if (!partial && (wanted.form != Form::kObject || offer.protobuf != Offer::Protobuf::kAll)) continue;
     }
     return wanted;
   }
   std::string types = offer.watch ? "application/json;stream=watch" : "application/json, application/yaml";
-  if (offer.protobuf != Offer::Protobuf::kNone)
+  if (offer.protobuf != Offer::Protobuf::kNever)
     types.append(", ").append(kProtobufType).append(offer.watch ? ";stream=watch" : "");
   return base::Fail(base::Code::kNotAcceptable, "only the following media types are accepted: " + types);
 }

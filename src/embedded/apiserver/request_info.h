@@ -56,7 +56,7 @@ struct Wanted {
 struct Offer {
   std::vector<Form> forms{};  ///< besides the object itself
   /// Which answers there are in protocol buffers: of custom kinds only their metadata, of documents none.
-  enum class Protobuf { kNone, kPartial, kAll } protobuf = Protobuf::kNone;
+  enum class Protobuf { kNever, kPartial, kAll } protobuf = Protobuf::kNever;
   bool watch = false;  ///< not in YAML
 };
 /// The form of an Accept header that can be answered: the first of the highest quality, exact types before wildcards.
