@@ -74,7 +74,8 @@ class SqliteDamageTest : public ::testing::Test {
     }
     SqliteStore& store = **opened;
     const auto health = store.Health();
-    for (const KeyValue& item : store.List({.prefix = "/"})->items) {
+    const auto listed = store.List({.prefix = "/"});
+    for (const KeyValue& item : listed->items) {
       const auto expected = truth_.find(item.key);
       EXPECT_TRUE(expected != truth_.end() && *item.value == expected->second) << where << item.key;
     }
