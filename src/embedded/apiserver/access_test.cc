@@ -25,14 +25,7 @@ class AccessTest : public ::testing::Test {
 
   TestReply Send(const std::string& method, const std::string& target, const std::string& body = "",
                  std::map<std::string, std::string> headers = {}) {
-    HttpRequest request;
-    request.method = method;
-    const size_t mark = target.find('?');
-    request.path = target.substr(0, mark);
-    if (mark != target.npos) request.query = target.substr(mark + 1);
-    request.headers = std::move(headers);
-    request.headers.try_emplace("content-type", "application/json");
-    request.body = body;
+    HttpRequest request = NewTestRequest(method, target, body, std::move(headers));
     request.user = user;
     auto reply = std::make_shared<TestReply>();
     auto responder = std::make_unique<TestResponder>(reply);

@@ -24,11 +24,7 @@ class AccountTokensTest : public ::testing::Test {
   }
 
   TestReply Send(const std::string& method, const std::string& target, const std::string& body = "") {
-    HttpRequest request;
-    request.method = method;
-    request.path = target;
-    request.headers["content-type"] = "application/json";
-    request.body = body;
+    HttpRequest request = NewTestRequest(method, target, body);
     request.user = {"admin", {access::kMasters}};
     auto reply = std::make_shared<TestReply>();
     handler.Handle(std::move(request), std::make_unique<TestResponder>(reply));

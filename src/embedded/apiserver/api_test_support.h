@@ -97,6 +97,20 @@ class TestResponder : public Responder {
   std::shared_ptr<TestReply> reply_;
 };
 
+/// `target`: the path, and the query where there is one. JSON unless the headers say otherwise.
+inline HttpRequest NewTestRequest(const std::string& method, const std::string& target, const std::string& body = "",
+                                  std::map<std::string, std::string> headers = {}) {
+  HttpRequest request;
+  request.method = method;
+  const size_t mark = target.find('?');
+  request.path = target.substr(0, mark);
+  if (mark != target.npos) request.query = target.substr(mark + 1);
+  request.headers = std::move(headers);
+  request.headers.try_emplace("content-type", "application/json");
+  request.body = body;
+  return request;
+}
+
 class ApiFixture : public ::testing::Test {
  protected:
   ApiFixture() {
@@ -106,15 +120,8 @@ class ApiFixture : public ::testing::Test {
 
   TestReply Send(const std::string& method, const std::string& target, const std::string& body = "",
                  std::map<std::string, std::string> headers = {}) {
-    HttpRequest request;
-    request.method = method;
-    const size_t mark = target.find('?');
-    request.path = target.substr(0, mark);
-    if (mark != target.npos) request.query = target.substr(mark + 1);
-    request.headers = std::move(headers);
-    request.headers.try_emplace("content-type", "application/json");
-    request.headers.try_emplace("user-agent", "kubectl/v1.32.0 (linux/amd64)");
-    request.body = body;
+    headers.try_emplace("user-agent", "kubectl/v1.32.0 (linux/amd64)");
+    HttpRequest request = NewTestRequest(method, target, body, std::move(headers));
     request.user = user;
     auto reply = std::make_shared<TestReply>();
     handler.Handle(std::move(request), std::make_unique<TestResponder>(reply));

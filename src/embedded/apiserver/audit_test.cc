@@ -39,16 +39,9 @@ class AuditTest : public ::testing::Test {
   }
   TestReply Send(const std::string& method, const std::string& target, const std::string& body,
                  std::map<std::string, std::string> headers = {}) {
-    HttpRequest request;
-    request.method = method;
-    const size_t mark = target.find('?');
-    request.path = target.substr(0, mark);
-    if (mark != target.npos) request.query = target.substr(mark + 1);
-    request.headers = std::move(headers);
-    request.headers.try_emplace("content-type", "application/json");
-    request.headers.try_emplace("user-agent", "kubectl/v1.32.0");
-    request.headers.try_emplace("authorization", "Bearer verysecret");
-    request.body = body;
+    headers.try_emplace("user-agent", "kubectl/v1.32.0");
+    headers.try_emplace("authorization", "Bearer verysecret");
+    HttpRequest request = NewTestRequest(method, target, body, std::move(headers));
     request.remote = "[::1]:41234";
     request.user = {"alice", {access::kMasters}};
     auto reply = std::make_shared<TestReply>();

@@ -23,8 +23,26 @@ class ApiEndpointTest : public ::testing::Test {
   void TearDown() override { std::filesystem::remove_all(directory_); }
 
   base::Result<Credentials> Load() { return Credentials::LoadOrMake(directory_, base::SystemClock().Now()); }
+  base::Result<std::unique_ptr<ApiEndpoint>> Serve(const Credentials& credentials, int port = 0, int fallback_port = -1) {
+    if (!api_) {
+      apiserver::ApiOptions options;
+      options.name = "test";
+      options.store = store_.get();
+      options.clock = &executor_->clock();
+      api_.emplace(options);
+      EXPECT_TRUE(api_->Start());
+    }
+    ApiEndpointOptions options;
+    options.name = "test";
+    options.port = port;
+    options.fallback_port = fallback_port;
+    return ApiEndpoint::Start(options, *api_, credentials, *executor_);
+  }
 
   std::string directory_;
+  const std::unique_ptr<base::Executor> executor_ = base::NewThreadPool(2);
+  const std::unique_ptr<store::Store> store_ = store::NewMemoryStore();
+  std::optional<apiserver::Api> api_;
 };
 
 TEST_F(ApiEndpointTest, CredentialsAreMadeOnceAndKeptSecret) {
@@ -45,17 +63,7 @@ TEST_F(ApiEndpointTest, CredentialsAreMadeOnceAndKeptSecret) {
 TEST_F(ApiEndpointTest, PeopleAndControllersReachTheApiOverTls) {
   const auto credentials = Load();
   ASSERT_TRUE(credentials);
-  const auto executor = base::NewThreadPool(2);
-  const auto store = store::NewMemoryStore();
-  apiserver::ApiOptions options;
-  options.name = "test";
-  options.store = store.get();
-  options.clock = &executor->clock();
-  apiserver::Api api(options);
-  ASSERT_TRUE(api.Start());
-  ApiEndpointOptions endpoint_options;
-  endpoint_options.name = "test";
-  const auto endpoint = ApiEndpoint::Start(endpoint_options, api, *credentials, *executor);
+  const auto endpoint = Serve(*credentials);
   ASSERT_TRUE(endpoint) << endpoint.error().message();
   for (const auto& connection :
        {credentials->AdminConnection((*endpoint)->url()), credentials->ControllerConnection((*endpoint)->url())}) {
@@ -70,27 +78,14 @@ TEST_F(ApiEndpointTest, PeopleAndControllersReachTheApiOverTls) {
   ASSERT_TRUE(client);
   EXPECT_EQ((*client)->Get(kube::resources::Namespaces(), "", "default").error().code(), base::Code::kUnauthorized);
 
-  ApiEndpointOptions taken = endpoint_options;
-  taken.port = (*endpoint)->port();
-  EXPECT_FALSE(ApiEndpoint::Start(taken, api, *credentials, *executor));
-  taken.fallback_port = 0;
-  EXPECT_TRUE(ApiEndpoint::Start(taken, api, *credentials, *executor));
+  EXPECT_FALSE(Serve(*credentials, (*endpoint)->port()));
+  EXPECT_TRUE(Serve(*credentials, (*endpoint)->port(), 0));
 }
 
 TEST_F(ApiEndpointTest, CertificatesAreRenewedWhileItRuns) {
   auto credentials = Load();
   ASSERT_TRUE(credentials);
-  const auto executor = base::NewThreadPool(2);
-  const auto store = store::NewMemoryStore();
-  apiserver::ApiOptions options;
-  options.name = "test";
-  options.store = store.get();
-  options.clock = &executor->clock();
-  apiserver::Api api(options);
-  ASSERT_TRUE(api.Start());
-  ApiEndpointOptions endpoint_options;
-  endpoint_options.name = "test";
-  const auto endpoint = ApiEndpoint::Start(endpoint_options, api, *credentials, *executor);
+  const auto endpoint = Serve(*credentials);
   ASSERT_TRUE(endpoint) << endpoint.error().message();
   const auto get = [](client::Client& client) { return client.Get(kube::resources::Namespaces(), "", "default"); };
   const auto early = client::NewHttpClient(credentials->AdminConnection((*endpoint)->url()));

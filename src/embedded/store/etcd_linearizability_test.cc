@@ -1,9 +1,7 @@
 // Three members of etcd that are killed, stopped and left without a majority, and whether what clients saw can have happened.
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +10,7 @@
 #include <thread>
 
 #include "embedded/store/etcd_store.h"
+#include "embedded/store/etcd_testing.h"
 #include "embedded/store/linearizability_testing.h"
 
 namespace evenkeel::embedded::store::etcd_linearizability_test {
@@ -75,18 +74,6 @@ class EtcdMembers {
     pid_t process = 0;
   };
   static std::string Url(int port) { return "http://127.0.0.1:" + std::to_string(port); }
-  static int FreePort() {
-    const int socket_file = socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t length = sizeof(address);
-    EXPECT_EQ(bind(socket_file, reinterpret_cast<sockaddr*>(&address), length), 0);
-    EXPECT_EQ(getsockname(socket_file, reinterpret_cast<sockaddr*>(&address), &length), 0);
-    close(socket_file);
-    return ntohs(address.sin_port);
-  }
-
   const std::string directory_;
   std::array<Member, kMembers> members_;
 };

@@ -1,9 +1,7 @@
 // One contract, three bodies: memory, SQLite and a real etcd (Debian's etcd-server, started here on loopback).
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +14,7 @@
 #include <thread>
 
 #include "embedded/store/etcd_store.h"
+#include "embedded/store/etcd_testing.h"
 #include "embedded/store/memory_store.h"
 #include "embedded/store/sqlite_store.h"
 
@@ -29,18 +28,6 @@ std::string NewTemporaryDirectory() {
   std::string path = (std::filesystem::temp_directory_path() / "evenkeel-store-XXXXXX").string();
   EXPECT_NE(mkdtemp(path.data()), nullptr);
   return path;
-}
-
-int FreePort() {
-  const int socket_file = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof(address);
-  EXPECT_EQ(bind(socket_file, reinterpret_cast<sockaddr*>(&address), length), 0);
-  EXPECT_EQ(getsockname(socket_file, reinterpret_cast<sockaddr*>(&address), &length), 0);
-  close(socket_file);
-  return ntohs(address.sin_port);
 }
 
 /// One etcd for all tests of this process.
