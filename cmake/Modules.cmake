@@ -33,6 +33,20 @@ function(evenkeel_batches result prefix)
   set(${result} ${batches} PARENT_SCOPE)
 endfunction()
 
+# evenkeel_embed(<result> <namespace> <name> <file>...): a source file, in `result`, that defines `extern const std::string_view name`, which
+# is the text of the file; of several, which are YAML then, the stream of their documents.
+function(evenkeel_embed result namespace name)
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/${name}.cc)
+  list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE inputs)
+  list(JOIN inputs "," joined)
+  add_custom_command(
+    OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DNAMESPACE=${namespace} -DNAME=${name} -DINPUTS=${joined} -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+    DEPENDS ${inputs} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+    VERBATIM)
+  set(${result} ${output} PARENT_SCOPE)
+endfunction()
+
 # The precompiled headers are built once and reused by every module.
 function(evenkeel_precompiled)
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/pch.cc CONTENT "")

@@ -14,9 +14,11 @@
 #include "cli/hub.h"
 #include "cli/program_name.h"
 #include "cli/signals.h"
+#include "client/definitions.h"
 #include "client/http_client.h"
 #include "controllers/autoscaler/flags.h"
 #include "controllers/distribution/fleet_view.h"
+#include "controllers/distribution/published_plan.h"
 #include "controllers/rollout/zookeeper/installation.h"
 #include "embedded/apiserver/audit_log.h"
 #include "embedded/cloud/node_group_definition.h"
@@ -24,6 +26,7 @@
 #include "embedded/fleet/cluster.h"
 #include "embedded/fleet/hub_objects.h"
 #include "embedded/fleet/loopback_claim.h"
+#include "embedded/fleet/rights.h"
 #include "embedded/fleet/store_spec.h"
 #include "embedded/nodeagent/process_runtime.h"
 
@@ -37,6 +40,7 @@ using base::JsonObject;
 /// Strands wait for commits to disk, and the federation for members; three per cluster are busy at most.
 constexpr int kThreadsPerCluster = 5;
 constexpr base::Duration kReadyLimit = std::chrono::seconds(120);
+constexpr base::Duration kTokenLimit = std::chrono::seconds(10);
 constexpr int64_t kAuditLogBytes = 10 << 20;
 constexpr int kAuditLogBackups = 1;
 /// In ports.json beside the ports of clusters, none of which has such a name.
@@ -55,7 +59,7 @@ struct Served {
 
 class Fleet {
  public:
-  explicit Fleet(const UpOptions& options) : options_(options), home_(EvenkeelHome()) {}
+  Fleet(const UpOptions& options, SignalWaiter& signals) : options_(options), signals_(signals), home_(EvenkeelHome()) {}
   ~Fleet() { Stop(); }
 
   base::Status Start();
@@ -73,6 +77,7 @@ class Fleet {
  private:
   base::Status StartCluster(const std::string& name, int index);
   base::Status ClaimLoopback();
+  base::Result<std::string> AccountToken(fleet::Cluster& cluster, const fleet::Rights& rights);
   base::Status RegisterMembers();
   base::Status WriteKubeconfigs();
   base::Status RenewCertificates(base::Time now);
@@ -82,6 +87,7 @@ class Fleet {
   std::string PortsFile() const { return home_ + "/ports.json"; }
 
   const UpOptions& options_;
+  SignalWaiter& signals_;
   const std::string home_;
   std::string sharding_method_;
   base::Random random_{base::EntropySeed()};
@@ -272,16 +278,37 @@ base::Status Fleet::WriteKubeconfigs() {
   return base::WriteFile(home_ + "/kubeconfig", client::WriteKubeconfig(contexts, "hub"), 0600);
 }
 
+/// Gives an account its rights in the cluster, and waits for its token.
+base::Result<std::string> Fleet::AccountToken(fleet::Cluster& cluster, const fleet::Rights& rights) {
+  EVENKEEL_TRY(fleet::Grant(cluster, rights));
+  const base::Clock& clock = base::SystemClock();
+  for (const base::Instant begin = clock.Monotonic(); clock.Monotonic() - begin < kTokenLimit;) {
+    EVENKEEL_ASSIGN(std::string token, fleet::TokenOf(cluster, rights));
+    if (!token.empty()) return token;
+    if (signals_.WaitFor(kPoll / 10)) return base::Fail(base::Code::kCancelled, "interrupted");
+  }
+  return base::Fail(base::Code::kTimeout, fmt::format("{}: Secret {} got no token within {}", cluster.name(),
+                                                      rights.token_secret, base::FormatDuration(kTokenLimit)));
+}
+
 base::Status Fleet::RegisterMembers() {
-  Json ns = kube::NewObject(kube::resources::Namespaces(), "", fleet::kNamespace);
-  EVENKEEL_TRY(CreateOnce(hub(), kube::resources::Namespaces(), ns));
+  EVENKEEL_ASSIGN(const std::string hub_token, AccountToken(*clusters_.front().cluster, fleet::HubRights()));
+  EVENKEEL_TRY(CreateOnce(hub(), kube::resources::Namespaces(),
+                          kube::NewObject(kube::resources::Namespaces(), "", fleet::kKarmadaNamespace)));
+  // The replicas' account may look whether the kinds are there, and no more.
+  EVENKEEL_TRY(client::InstallDefinition(hub(), controllers::distribution::ShardPlanDefinition()));
+  EVENKEEL_TRY(client::InstallDefinition(hub(), controllers::distribution::ShardReplicaDefinition()));
   EVENKEEL_TRY(controllers::rollout::zookeeper::InstallDefinitions(hub()));
   for (size_t i = 1; i < clusters_.size(); ++i) {
-    const Json secret = fleet::ClusterSecret(clusters_[i].cluster->name(), clusters_[i].endpoint->url(),
-                                             credentials_->controller_token(), credentials_->authority().certificate_pem);
+    fleet::Cluster& member = *clusters_[i].cluster;
+    const std::string& ca_pem = credentials_->authority().certificate_pem;
+    EVENKEEL_ASSIGN(const std::string token, AccountToken(member, fleet::MemberRights()));
+    EVENKEEL_ASSIGN(const std::string karmada_token, AccountToken(member, fleet::KarmadaRights()));
+    Json secret = fleet::ClusterSecret(member.name(), clusters_[i].endpoint->url(), token, ca_pem);
+    EVENKEEL_TRY(Apply(hub(), kube::resources::Secrets(), fleet::KarmadaSecret(secret, karmada_token, ca_pem)));
     EVENKEEL_TRY(Apply(hub(), kube::resources::Secrets(), secret));
   }
-  const client::ConnectionConfig connection = credentials_->ControllerConnection(clusters_.front().endpoint->url());
+  const client::ConnectionConfig connection = credentials_->TokenConnection(clusters_.front().endpoint->url(), hub_token);
   EVENKEEL_TRY(
       Apply(hub(), kube::resources::Secrets(), fleet::KubeconfigSecret(client::WriteKubeconfig({{"hub", connection}}, "hub"))));
   std::istringstream words(options_.autoscaler_args);
@@ -343,7 +370,7 @@ base::Status Up(const UpOptions& options) {
   const base::Instant begin = clock.Monotonic();
   const auto left = [&] { return options.duration - (clock.Monotonic() - begin); };
   const bool limited = options.duration > base::Duration{};
-  Fleet fleet(options);
+  Fleet fleet(options, signals);
   EVENKEEL_TRY(fleet.Start());
   bool ready = false, warned = false, interrupted = false;
   std::string reason;

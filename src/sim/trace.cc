@@ -33,12 +33,10 @@ std::vector<std::string_view> Split(std::string_view text, char separator) {
 /// A CSV file without quotes: a line of column names, then rows.
 class Table {
  public:
-  static base::Result<Table> Read(const std::string& path) {
+  static base::Result<Table> Parse(std::string_view text, const std::string& path) {
     Table table;
     table.path_ = path;
-    auto text = base::ReadFile(path);
-    if (!text) return base::Fail(Code::kBadRequest, text.error().message() + ": name the folder of the trace (--trace-dir)");
-    for (std::string_view line : Split(*text, '\n')) {
+    for (std::string_view line : Split(text, '\n')) {
       if (line.ends_with('\r')) line.remove_suffix(1);
       std::vector<std::string> cells;
       for (const std::string_view cell : Split(line, ',')) cells.emplace_back(cell);
@@ -88,8 +86,8 @@ std::string NameOf(const TraceShape& shape) {
   return fmt::format("{}-{}-{}", model, whole(shape.milli_cores, 1000, "c", "m"), whole(shape.mebibytes, 1024, "g", "mi"));
 }
 
-base::Result<std::vector<TraceShape>> ReadShapes(const std::string& path) {
-  EVENKEEL_ASSIGN(const Table table, Table::Read(path));
+base::Result<std::vector<TraceShape>> ParseShapes(std::string_view text, const std::string& path) {
+  EVENKEEL_ASSIGN(const Table table, Table::Parse(text, path));
   std::map<std::string, TraceShape> shapes;
   for (size_t row = 0; row < table.rows(); ++row) {
     TraceShape shape;
@@ -105,8 +103,8 @@ base::Result<std::vector<TraceShape>> ReadShapes(const std::string& path) {
   return list;
 }
 
-base::Result<std::vector<TraceTask>> ReadTasks(const std::string& path) {
-  EVENKEEL_ASSIGN(const Table table, Table::Read(path));
+base::Result<std::vector<TraceTask>> ParseTasks(std::string_view text, const std::string& path) {
+  EVENKEEL_ASSIGN(const Table table, Table::Parse(text, path));
   std::vector<TraceTask> tasks;
   for (size_t row = 0; row < table.rows(); ++row) {
     TraceTask task;
@@ -115,6 +113,10 @@ base::Result<std::vector<TraceTask>> ReadTasks(const std::string& path) {
     EVENKEEL_ASSIGN(task.mebibytes, table.Number(row, "memory_mib"));
     EVENKEEL_ASSIGN(const int64_t gpus, table.Number(row, "num_gpu"));
     EVENKEEL_ASSIGN(const int64_t share, table.Number(row, "gpu_milli"));
+    if (gpus > 0 && share > kNumberMax / gpus) {
+      return base::Fail(Code::kBadRequest,
+                        fmt::format("{}:{}: gpu_milli: {} GPUs of {} thousandths are too much", path, row + 2, gpus, share));
+    }
     task.milli_gpus = gpus * share;
     EVENKEEL_ASSIGN(const std::string models, table.Text(row, "gpu_spec"));
     if (!models.empty()) {
@@ -133,6 +135,12 @@ base::Result<std::vector<TraceTask>> ReadTasks(const std::string& path) {
   }
   std::ranges::sort(tasks, {}, [](const TraceTask& task) { return std::tie(task.arrives, task.name); });
   return tasks;
+}
+
+base::Result<std::string> ReadTraceFile(const std::string& path) {
+  auto text = base::ReadFile(path);
+  if (!text) return base::Fail(Code::kBadRequest, text.error().message() + ": name the folder of the trace (--trace-dir)");
+  return *std::move(text);
 }
 
 }  // namespace
@@ -155,9 +163,15 @@ base::Result<Trace> ReadTrace(const std::string& kind, const std::string& direct
   if (directory.empty()) {
     return base::Fail(Code::kBadRequest, fmt::format("trace {}: name the folder with its files (--trace-dir)", kind));
   }
+  EVENKEEL_ASSIGN(const std::string nodes, ReadTraceFile(directory + "/" + kNodesFile));
+  EVENKEEL_ASSIGN(const std::string tasks, ReadTraceFile(directory + "/" + kTasksFile));
+  return ParseOpenbTrace(nodes, tasks, directory);
+}
+
+base::Result<Trace> ParseOpenbTrace(std::string_view nodes, std::string_view tasks, const std::string& directory) {
   Trace trace;
-  EVENKEEL_ASSIGN(trace.shapes, ReadShapes(directory + "/" + kNodesFile));
-  EVENKEEL_ASSIGN(trace.tasks, ReadTasks(directory + "/" + kTasksFile));
+  EVENKEEL_ASSIGN(trace.shapes, ParseShapes(nodes, directory + "/" + kNodesFile));
+  EVENKEEL_ASSIGN(trace.tasks, ParseTasks(tasks, directory + "/" + kTasksFile));
   return trace;
 }
 

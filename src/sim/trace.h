@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -40,5 +41,8 @@ const std::set<std::string>& TraceKinds();
 
 /// kBadRequest in one line: what is missing or cannot be read, where, what to do.
 base::Result<Trace> ReadTrace(const std::string& kind, const std::string& directory);
+
+/// The trace "openb" from the texts of its two files, which errors name as in `directory`.
+base::Result<Trace> ParseOpenbTrace(std::string_view nodes, std::string_view tasks, const std::string& directory);
 
 }  // namespace evenkeel::sim

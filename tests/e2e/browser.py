@@ -1,6 +1,4 @@
 """Debian's Chromium, driven through playwright-core by tests/browser/driver.mjs; installed in build/browser on first use."""
-import fcntl
-import hashlib
 import json
 import os
 import pathlib
@@ -11,6 +9,8 @@ import tempfile
 import unittest
 
 import harness
+import node_modules
+from node_modules import checked
 
 SOURCE = harness.ROOT / "tests/browser"
 MODULES = harness.ROOT / "build/browser"
@@ -28,31 +28,11 @@ def require():
             sys.exit(77)
 
 
-def checked(command, **options):
-    done = subprocess.run(command, capture_output=True, text=True, **options)
-    if done.returncode != 0:
-        raise AssertionError(f"{' '.join(map(str, command))}: exit {done.returncode}\n{done.stdout[-6000:]}{done.stderr[-6000:]}")
-    return done.stdout
-
-
 def install():
     """Node modules of the tests, once per package-lock.json, and the page as it is in the tree."""
-    MODULES.mkdir(parents=True, exist_ok=True)
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    with (MODULES / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        install_modules()
+    node_modules.install(SOURCE, MODULES)
     checked([harness.ROOT / "src/dashboard/page/build.sh", PAGE])
-
-
-def install_modules():
-    digest = hashlib.sha256((SOURCE / "package-lock.json").read_bytes()).hexdigest()
-    stamp = MODULES / "installed"
-    if not stamp.exists() or stamp.read_text() != digest:
-        for name in ("package.json", "package-lock.json", ".npmrc"):
-            shutil.copy(SOURCE / name, MODULES)
-        checked(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=MODULES)
-        stamp.write_text(digest)
 
 
 class Browser:

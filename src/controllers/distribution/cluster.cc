@@ -34,11 +34,6 @@ std::string Describe(const Json& object) {
   return std::string(FindString(object, {"kind"}, "Secret")) + " " + kube::KeyOf(object);
 }
 
-std::string TrimSlashes(std::string_view url) {
-  while (url.ends_with('/')) url.remove_suffix(1);
-  return std::string(url);
-}
-
 /// Go's strconv.ParseBool, true side.
 bool IsTrue(std::string_view text) {
   return text == "1" || text == "t" || text == "T" || text == "TRUE" || text == "true" || text == "True";
@@ -89,6 +84,11 @@ void ReadWeight(const Json& object, Cluster& cluster, std::vector<Finding>& find
 }
 
 }  // namespace
+
+std::string TrimSlashes(std::string_view url) {
+  while (url.ends_with('/')) url.remove_suffix(1);
+  return std::string(url);
+}
 
 bool IsClusterSecret(const Json& secret) {
   return FindString(secret, {"metadata", "labels", kClusterSecretLabel}) == "cluster";
@@ -178,11 +178,11 @@ std::vector<Cluster> MergeClusters(std::vector<Cluster> clusters, const ClusterS
       continue;
     }
     const Cluster& kept = merged[place->second];
-    // A Karmada Cluster beside a Secret has no shard and need not repeat the weight.
+    // A Karmada Cluster beside a Secret has no shard, need not repeat the weight, and has credentials of Karmada's own.
     const bool of_karmada = kept.source.starts_with("Secret ") && !cluster.source.starts_with("Secret ");
-    const bool agree = kept.name == cluster.name && kept.connection_hash == cluster.connection_hash &&
-                       (kept.weight == cluster.weight || (of_karmada && !cluster.weight)) &&
-                       (of_karmada || (kept.shard == cluster.shard && kept.skip_reconcile == cluster.skip_reconcile));
+    const bool agree = kept.name == cluster.name && (kept.weight == cluster.weight || (of_karmada && !cluster.weight)) &&
+                       (of_karmada || (kept.connection_hash == cluster.connection_hash && kept.shard == cluster.shard &&
+                                       kept.skip_reconcile == cluster.skip_reconcile));
     if (agree) continue;
     findings.push_back({cluster.reference, cluster.source, events::kDuplicateServer.reason,
                         "server " + client::WithoutUserinfo(cluster.server) + " is already named by " + kept.source +

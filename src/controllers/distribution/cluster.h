@@ -44,6 +44,9 @@ bool IsClusterSecret(const base::Json& secret);
 /// Reads a cluster Secret (reference: Argo CD, declarative set-up, Clusters). Without a server it is no cluster: nullopt and a
 /// finding. A broken config, shard or name is a finding; the cluster stays in the distribution.
 std::optional<Cluster> ClusterFromSecret(const base::Json& secret, std::vector<Finding>& findings);
+/// A server's URL without slashes at its end, in which those who name the same server may differ.
+std::string TrimSlashes(std::string_view url);
+
 /// Reads a cluster.karmada.io/v1alpha1 Cluster. `secret` is the one that spec.secretRef names (token, caBundle); null when
 /// absent, or where it could not be read, which `unreadable` then tells.
 std::optional<Cluster> ClusterFromKarmada(const base::Json& cluster, const base::Json* secret, std::vector<Finding>& findings,

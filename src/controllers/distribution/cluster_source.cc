@@ -1,5 +1,6 @@
 #include "controllers/distribution/cluster_source.h"
 
+#include <set>
 #include <utility>
 
 namespace evenkeel::controllers::distribution {
@@ -50,11 +51,18 @@ bool ClusterSource::synced() const { return secrets_.synced() && SyncedOrAbsent(
 
 std::vector<Cluster> ClusterSource::Read(std::vector<Finding>& findings) {
   std::vector<Cluster> clusters;
+  std::set<std::string> servers;
   for (const auto& [key, secret] : secrets_.items()) {
-    if (auto cluster = ClusterFromSecret(*secret->json, findings)) clusters.push_back(*std::move(cluster));
+    if (auto cluster = ClusterFromSecret(*secret->json, findings)) {
+      servers.insert(cluster->server);
+      clusters.push_back(*std::move(cluster));
+    }
   }
   for (const auto& [key, object] : karmada_clusters_.items()) {
-    const auto secret = KarmadaSecret(*object);
+    // Where a cluster Secret names the server, too, that one says how to connect, and Karmada's own credentials are nobody's
+    // business.
+    const bool secondary = servers.contains(TrimSlashes(base::FindString(*object->json, {"spec", "apiEndpoint"})));
+    const auto secret = secondary ? base::Result<base::Json>(base::JsonObject()) : KarmadaSecret(*object);
     const bool unreadable = !secret && secret.error().code() != base::Code::kNotFound;
     auto cluster =
         ClusterFromKarmada(*object->json, secret ? &*secret : nullptr, findings, unreadable ? &secret.error() : nullptr);

@@ -223,6 +223,21 @@ TEST(MergeClustersTest, OrdersByIdAndKeepsOnePerServer) {
   EXPECT_TRUE(findings.empty());
 }
 
+TEST(MergeClustersTest, KarmadaMayReachAClusterWithCredentialsOfItsOwn) {
+  std::vector<Finding> findings;
+  const base::Json karmada{{"apiVersion", "cluster.karmada.io/v1alpha1"},
+                           {"kind", "Cluster"},
+                           {"metadata", {{"name", "first"}}},
+                           {"spec", {{"apiEndpoint", "https://one/"}}}};
+  const base::Json secret{{"data", {{"token", "YW5vdGhlcg=="}}}};
+  std::vector<Cluster> clusters = {*ClusterFromKarmada(karmada, &secret, findings),
+                                   FromSecret("a", {{"server", "https://one"}, {"name", "first"}})};
+  const auto merged = MergeClusters(clusters, {}, findings);
+  ASSERT_EQ(merged.size(), 1u);
+  EXPECT_EQ(merged[0].source, "Secret argocd/a");
+  EXPECT_TRUE(findings.empty());
+}
+
 TEST(MergeClustersTest, TheFirstSecretByNameWinsAndTheOtherIsReported) {
   for (bool reversed : {false, true}) {
     std::vector<Finding> findings;

@@ -229,7 +229,7 @@ base::Result<AccountToken> TokenKey::Verify(std::string_view token, base::Time n
   const std::string_view issuer = base::FindString(jwt->claims, {"iss"});
   if (issuer == kLegacyIssuer) return LegacyToken(jwt->claims);
   AccountToken issued = IssuedToken(jwt->claims);
-  if (issuer != kTokenIssuer || now < issued.issued || now >= issued.expires) return NotOurs();
+  if (issuer != kTokenIssuer || issued.expires == base::Time() || !issued.HoldsAt(now)) return NotOurs();
   return issued;
 }
 

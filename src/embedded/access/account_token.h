@@ -21,6 +21,8 @@ struct AccountToken {
   std::vector<std::string> audiences{};  ///< a Secret's has none
   base::Time issued{};
   base::Time expires{};  ///< a Secret's: the epoch, since it does not end by itself
+
+  bool HoldsAt(base::Time now) const { return expires == base::Time() || (issued <= now && now < expires); }
 };
 
 /// A token taken apart. Nothing of it is known to be true.

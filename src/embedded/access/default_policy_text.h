@@ -1,8 +1,10 @@
 // The text of default_policy.text, compiled in.
 #pragma once
 
+#include <string_view>
+
 namespace evenkeel::embedded::access {
 
-extern const char* const kDefaultPolicyText;
+extern const std::string_view kDefaultPolicyText;
 
 }  // namespace evenkeel::embedded::access

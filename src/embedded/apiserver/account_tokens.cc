@@ -13,10 +13,10 @@ namespace {
 using base::Code;
 using base::Fail;
 
-constexpr char kTokenSecret[] = "kubernetes.io/service-account-token";
 constexpr char kAccountName[] = "kubernetes.io/service-account.name";
 constexpr char kAccountUid[] = "kubernetes.io/service-account.uid";
 constexpr char kCredentialId[] = "authentication.kubernetes.io/credential-id";
+constexpr size_t kVerifiedMax = 1024;
 constexpr int64_t kSecondsMin = 600, kSecondsMax = int64_t{1} << 32;
 
 std::pair<std::string, std::string> SplitKey(std::string_view key) {
@@ -223,8 +223,23 @@ bool AccountTokens::Lives(const access::AccountToken& token) const {
   return secret != secrets_.end() && secret->second.uid == token.secret_uid;
 }
 
+Result<access::AccountToken> AccountTokens::Verify(std::string_view text) const {
+  const base::Time now = api_.Now();
+  const TokenHash hash = HashToken(text);
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = verified_.find(hash);
+    if (found != verified_.end() && found->second.HoldsAt(now)) return found->second;
+  }
+  EVENKEEL_ASSIGN(access::AccountToken token, key_.Verify(text, now));
+  std::lock_guard lock(mutex_);
+  if (verified_.size() >= kVerifiedMax) verified_.clear();
+  verified_.insert_or_assign(hash, token);
+  return token;
+}
+
 Result<Authenticator::Owner> AccountTokens::FindOwner(std::string_view text) const {
-  EVENKEEL_ASSIGN(const access::AccountToken token, key_.Verify(text, api_.Now()));
+  EVENKEEL_ASSIGN(const access::AccountToken token, Verify(text));
   if (!Lives(token)) return Fail(Code::kUnauthorized, "the token's ServiceAccount or Secret is gone");
   Authenticator::Owner owner{.user = {.name = access::ServiceAccountUser(token.ns, token.account),
                                       .groups = access::ServiceAccountGroups(token.ns),

@@ -22,6 +22,9 @@ class Api;
 struct Call;
 struct Served;
 
+/// The type of Secrets that are filled in.
+inline constexpr char kTokenSecret[] = "kubernetes.io/service-account-token";
+
 /// Thread-safe once it has been started.
 class AccountTokens {
  public:
@@ -51,6 +54,9 @@ class AccountTokens {
   void Post(const NamespacedName& secret);
   void Fill(const NamespacedName& secret);
   bool Lives(const access::AccountToken& token) const;
+  /// As TokenKey's; a signature is looked at once for as long as the token is remembered, since that takes a tenth of a
+  /// millisecond.
+  base::Result<access::AccountToken> Verify(std::string_view token) const;
 
   Api& api_;
   const access::TokenKey key_;
@@ -59,6 +65,7 @@ class AccountTokens {
   mutable std::mutex mutex_;
   std::map<NamespacedName, std::string> accounts_;  ///< their uids
   std::map<NamespacedName, Secret> secrets_;        ///< with tokens
+  mutable std::map<TokenHash, access::AccountToken> verified_;
   std::unique_ptr<StoreFollower> accounts_follower_, secrets_follower_;
 };
 

@@ -14,12 +14,6 @@ namespace {
 using base::Code;
 using base::Fail;
 
-std::array<unsigned char, 32> HashToken(std::string_view token) {
-  std::array<unsigned char, 32> hash;
-  SHA256(reinterpret_cast<const unsigned char*>(token.data()), token.size(), hash.data());
-  return hash;
-}
-
 void AppendAttribute(std::string& subject, std::string_view name, std::string_view value) {
   if (!subject.empty()) subject += ',';
   subject.append(name).append("=");
@@ -69,6 +63,12 @@ std::vector<std::string> SplitGroups(std::string_view text) {
 }
 
 }  // namespace
+
+TokenHash HashToken(std::string_view token) {
+  TokenHash hash;
+  SHA256(reinterpret_cast<const unsigned char*>(token.data()), token.size(), hash.data());
+  return hash;
+}
 
 std::string FormatSubject(std::string_view common_name, const std::vector<std::string>& organizations) {
   std::string subject;

@@ -14,6 +14,10 @@
 
 namespace evenkeel::embedded::apiserver {
 
+/// A token's SHA-256, by which tokens are kept, so that the time that looking one up takes tells nothing of others.
+using TokenHash = std::array<unsigned char, 32>;
+TokenHash HashToken(std::string_view token);
+
 /// "CN=name,O=group,O=group", with a backslash before commas and backslashes in values.
 std::string FormatSubject(std::string_view common_name, const std::vector<std::string>& organizations);
 /// The inverse: the common name becomes the user, organizations its groups. nullopt without a common name.

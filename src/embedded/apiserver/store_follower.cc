@@ -38,7 +38,7 @@ base::Status StoreFollower::Follow() {
   }
   // Before the watch, which may end before this returns.
   current_ = true;
-  auto watch = store_.NewWatch(
+  auto watch = store_.NewUnbrokenWatch(
       prefix_, list.revision, [this](const std::vector<store::Event>& batch, const base::Error* error) { Hear(batch, error); });
   if (!watch) {
     current_ = false;

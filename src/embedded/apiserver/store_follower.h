@@ -1,5 +1,5 @@
-// Follows what lies under a prefix of the store, from now on and for good: where the watch ends (an etcd that was cut off past
-// a compaction), everything is listed again.
+// Follows what lies under a prefix of the store, from now on and for good: where the watch ends (an etcd that was cut off),
+// everything is listed again, and until then `current` says that something may be missing.
 #pragma once
 
 #include <atomic>

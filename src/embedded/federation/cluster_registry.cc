@@ -44,11 +44,14 @@ MemberConnector NewHttpConnector() { return Connect; }
 Json ClusterOfSecret(const Json& secret) {
   auto data = kube::DataObject::Decode(secret).data;
   const std::string& name = data["name"];
-  if (data["server"].empty() || data["token"].empty()) return nullptr;
+  std::string ns(kube::NamespaceOf(secret)), secret_name(kube::NameOf(secret));
+  const std::string_view own = FindString(secret, {"metadata", "annotations", kKarmadaSecret});
+  if (!own.empty()) kube::SplitKey(own, ns, secret_name);
+  if (data["server"].empty() || (own.empty() && data["token"].empty())) return nullptr;
   if (!kube::CheckDnsLabel(name).empty() || name.size() > kClusterNameMax) return nullptr;
   Json cluster = kube::NewObject(karmada::Clusters(), "", name);
   base::Ensure(cluster, {"metadata", "labels", kRegisteredBy}) = kube::NameOf(secret);
-  const JsonObject reference{{"namespace", kube::NamespaceOf(secret)}, {"name", kube::NameOf(secret)}};
+  const JsonObject reference{{"namespace", ns}, {"name", secret_name}};
   base::Ensure(cluster, {"spec"}) = JsonObject{{"syncMode", "Push"}, {"apiEndpoint", data["server"]}, {"secretRef", reference}};
   return cluster;
 }

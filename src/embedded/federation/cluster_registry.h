@@ -23,7 +23,11 @@ MemberConnector NewHttpConnector();
 /// On a Cluster that follows a cluster Secret: the Secret's name. It goes with the Secret.
 inline constexpr char kRegisteredBy[] = "evenkeel.dev/registered-by";
 
-/// The Cluster of a cluster Secret that has what Karmada needs (name, server, token); null for others.
+/// On a cluster Secret: NAMESPACE/NAME of the Secret (token, caBundle) with which Karmada reaches the cluster. Without it that
+/// is the cluster Secret itself.
+inline constexpr char kKarmadaSecret[] = "evenkeel.dev/karmada-secret";
+
+/// The Cluster of a cluster Secret that has what Karmada needs: name, server, and a token or that annotation; null for others.
 base::Json ClusterOfSecret(const base::Json& secret);
 
 class ClusterRegistry {

@@ -8,7 +8,7 @@ namespace evenkeel::embedded::federation {
 const std::vector<base::Json>& Definitions() {
   static const std::vector<base::Json> definitions = [] {
     std::vector<base::Json> all;
-    auto parsed = kube::ParseManifests(DefinitionsYaml(), "crds.yaml");
+    auto parsed = kube::ParseManifests(kDefinitionsYaml, "crds.yaml");
     EVENKEEL_CHECK(parsed);
     for (kube::ManifestObject& item : *parsed) all.push_back(std::move(item.object));
     return all;

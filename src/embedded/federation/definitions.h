@@ -17,7 +17,7 @@ const base::Json& ClusterDefinition();
 /// Puts all of them into the API, or brings those that are there up to date.
 base::Status InstallDefinitions(client::Client& client);
 
-/// The text of crds.yaml.
-std::string_view DefinitionsYaml();
+/// The text of crds.yaml, compiled in.
+extern const std::string_view kDefinitionsYaml;
 
 }  // namespace evenkeel::embedded::federation

@@ -1,10 +1,8 @@
 #include "embedded/fleet/api_endpoint.h"
 
-#include <openssl/rand.h>
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <array>
 #include <thread>
 
 #include "base/log.h"
@@ -13,18 +11,6 @@
 
 namespace evenkeel::embedded::fleet {
 namespace {
-
-constexpr char kControllerUser[] = "evenkeel-controller";
-
-/// 256 bits as hexadecimal digits. Not from base::Random, whose seed has 64 bits and also makes the names and uids that anybody
-/// may see.
-std::string NewToken() {
-  std::array<unsigned char, 32> bytes{};
-  EVENKEEL_CHECK(RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) == 1);
-  std::string token;
-  for (const unsigned char byte : bytes) token += fmt::format("{:02x}", byte);
-  return token;
-}
 
 /// Twice as many as cores, so that what is slow does not keep the others waiting; more where they wait for a network.
 int RequestWorkers(const apiserver::Api& api) {
@@ -41,16 +27,6 @@ base::Result<Credentials> Credentials::LoadOrMake(const std::string& directory, 
   EVENKEEL_ASSIGN(credentials.authority_,
                   apiserver::LoadOrMake(directory, "ca", now, [&] { return apiserver::NewAuthority("evenkeel-ca", now); }));
   EVENKEEL_TRY(credentials.Renew(now));
-  const std::string path = directory + "/tokens.csv";
-  auto text = base::ReadFile(path);
-  if (text) {
-    credentials.controller_token_ = text->substr(0, text->find(','));
-    return credentials;
-  }
-  if (text.error().code() != base::Code::kNotFound) return base::Fail(text.error());
-  credentials.controller_token_ = NewToken();
-  EVENKEEL_TRY(base::WriteFile(
-      path, fmt::format("{},{},{},{}\n", credentials.controller_token_, kControllerUser, kControllerUser, kMasters), 0600));
   return credentials;
 }
 
@@ -60,10 +36,6 @@ base::Result<bool> Credentials::Renew(base::Time now) {
   const bool renewed = admin.certificate_pem != admin_.certificate_pem;
   admin_ = std::move(admin);
   return renewed;
-}
-
-base::Status Credentials::AddTo(apiserver::Authenticator& authenticator) const {
-  return authenticator.AddTokenFile(directory_ + "/tokens.csv");
 }
 
 base::Result<access::TokenKey> Credentials::AccountKey(const std::string& cluster) const {
@@ -79,11 +51,11 @@ client::ConnectionConfig Credentials::AdminConnection(const std::string& server)
   return connection;
 }
 
-client::ConnectionConfig Credentials::ControllerConnection(const std::string& server) const {
+client::ConnectionConfig Credentials::TokenConnection(const std::string& server, const std::string& token) const {
   client::ConnectionConfig connection;
   connection.server = server;
   connection.ca_pem = authority_.certificate_pem;
-  connection.token = controller_token_;
+  connection.token = token;
   return connection;
 }
 
@@ -99,7 +71,6 @@ base::Result<std::unique_ptr<ApiEndpoint>> ApiEndpoint::Start(ApiEndpointOptions
   EVENKEEL_ASSIGN(const apiserver::KeyPair pair, endpoint->LoadOrMakeCertificate(credentials, executor.clock().Now()));
   endpoint->certificate_pem_ = pair.certificate_pem;
   apiserver::Authenticator& authenticator = api.access().authenticator();
-  EVENKEEL_TRY(credentials.AddTo(authenticator));
   if (!options.token_file.empty()) EVENKEEL_TRY(authenticator.AddTokenFile(options.token_file));
   endpoint->authenticating_ = std::make_unique<apiserver::AuthenticatingHandler>(authenticator, endpoint->handler_);
   apiserver::HttpServerOptions server;

@@ -18,7 +18,8 @@ namespace evenkeel::embedded::fleet {
 
 using access::kMasters;
 
-/// Certificates and tokens of one installation, below one directory (0700): ca, admin (a client certificate) and tokens.csv.
+/// Certificates and keys of one installation, below one directory (0700): ca, admin (a client certificate), and what signs
+/// tokens.
 class Credentials {
  public:
   /// Reads what is there and makes what is missing.
@@ -26,24 +27,20 @@ class Credentials {
 
   const apiserver::KeyPair& authority() const { return authority_; }
   const apiserver::KeyPair& admin() const { return admin_; }
-  /// The token of "evenkeel-controller".
-  const std::string& controller_token() const { return controller_token_; }
   const std::string& directory() const { return directory_; }
   /// Makes admin's certificate anew if it is about to expire; true: it was, and kubeconfigs that hold it are to be written
   /// again.
   base::Result<bool> Renew(base::Time now);
-  base::Status AddTo(apiserver::Authenticator& authenticator) const;
   /// The key that signs tokens of a cluster's ServiceAccounts, CLUSTER-accounts.key; made when it is not there.
   base::Result<access::TokenKey> AccountKey(const std::string& cluster) const;
 
-  /// How people (client certificate) and controllers (token) reach a server with a certificate of this CA.
+  /// How the administrator (client certificate), or whoever has a token, reaches a server with a certificate of this CA.
   client::ConnectionConfig AdminConnection(const std::string& server) const;
-  client::ConnectionConfig ControllerConnection(const std::string& server) const;
+  client::ConnectionConfig TokenConnection(const std::string& server, const std::string& token) const;
 
  private:
   std::string directory_;
   apiserver::KeyPair authority_, admin_;
-  std::string controller_token_;
 };
 
 struct ApiEndpointOptions {
@@ -52,7 +49,7 @@ struct ApiEndpointOptions {
   int port = 0;            ///< 0: any free one
   int fallback_port = -1;  ///< tried when `port` is taken; 0: any free one; -1: none
   int threads = 2;
-  std::string token_file;  ///< Kubernetes' CSV, besides the credentials' own
+  std::string token_file;  ///< Kubernetes' CSV; "": none
 };
 
 class ApiEndpoint {

@@ -5,7 +5,9 @@
 
 #include <filesystem>
 
+#include "base/yaml.h"
 #include "client/http_client.h"
+#include "embedded/federation/cluster_registry.h"
 #include "embedded/federation/definitions.h"
 #include "embedded/fleet/hub_objects.h"
 #include "embedded/fleet/store_spec.h"
@@ -23,7 +25,8 @@ class ApiEndpointTest : public ::testing::Test {
   void TearDown() override { std::filesystem::remove_all(directory_); }
 
   base::Result<Credentials> Load() { return Credentials::LoadOrMake(directory_, base::SystemClock().Now()); }
-  base::Result<std::unique_ptr<ApiEndpoint>> Serve(const Credentials& credentials, int port = 0, int fallback_port = -1) {
+  base::Result<std::unique_ptr<ApiEndpoint>> Serve(const Credentials& credentials, int port = 0, int fallback_port = -1,
+                                                   const std::string& token_file = "") {
     if (!api_) {
       apiserver::ApiOptions options;
       options.name = "test";
@@ -36,6 +39,7 @@ class ApiEndpointTest : public ::testing::Test {
     options.name = "test";
     options.port = port;
     options.fallback_port = fallback_port;
+    options.token_file = token_file;
     return ApiEndpoint::Start(options, *api_, credentials, *executor_);
   }
 
@@ -48,33 +52,30 @@ class ApiEndpointTest : public ::testing::Test {
 TEST_F(ApiEndpointTest, CredentialsAreMadeOnceAndKeptSecret) {
   const auto first = Load();
   ASSERT_TRUE(first) << first.error().message();
-  EXPECT_EQ(first->controller_token().size(), 64u);
   const auto second = Load();
   ASSERT_TRUE(second);
-  EXPECT_EQ(second->controller_token(), first->controller_token());
   EXPECT_EQ(second->authority().certificate_pem, first->authority().certificate_pem);
-  for (const char* name : {"ca.key", "admin.key", "tokens.csv"}) {
+  for (const char* name : {"ca.key", "admin.key"}) {
     struct stat info{};
     ASSERT_EQ(stat((directory_ + "/" + name).c_str(), &info), 0) << name;
     EXPECT_EQ(info.st_mode & 0777, 0600u) << name;
   }
 }
 
-TEST_F(ApiEndpointTest, PeopleAndControllersReachTheApiOverTls) {
+TEST_F(ApiEndpointTest, WhoHasACertificateOrATokenReachesTheApiOverTls) {
   const auto credentials = Load();
   ASSERT_TRUE(credentials);
-  const auto endpoint = Serve(*credentials);
+  ASSERT_TRUE(base::WriteFile(directory_ + "/tokens.csv", "secret,ann,ann,system:masters\n", 0600));
+  const auto endpoint = Serve(*credentials, 0, -1, directory_ + "/tokens.csv");
   ASSERT_TRUE(endpoint) << endpoint.error().message();
-  for (const auto& connection :
-       {credentials->AdminConnection((*endpoint)->url()), credentials->ControllerConnection((*endpoint)->url())}) {
+  const std::string url = (*endpoint)->url();
+  for (const auto& connection : {credentials->AdminConnection(url), credentials->TokenConnection(url, "secret")}) {
     const auto client = client::NewHttpClient(connection);
     ASSERT_TRUE(client);
     const auto ns = (*client)->Get(kube::resources::Namespaces(), "", "default");
     EXPECT_TRUE(ns) << ns.error().message();
   }
-  auto stranger = credentials->ControllerConnection((*endpoint)->url());
-  stranger.token = "guess";
-  const auto client = client::NewHttpClient(stranger);
+  const auto client = client::NewHttpClient(credentials->TokenConnection(url, "guess"));
   ASSERT_TRUE(client);
   EXPECT_EQ((*client)->Get(kube::resources::Namespaces(), "", "default").error().code(), base::Code::kUnauthorized);
 
@@ -102,7 +103,7 @@ TEST_F(ApiEndpointTest, CertificatesAreRenewedWhileItRuns) {
   EXPECT_EQ(credentials->Renew(now + 336 * std::chrono::days(1)).value(), true);
   EXPECT_NE(credentials->admin().certificate_pem, admin);
   EXPECT_EQ(Load()->admin().certificate_pem, credentials->admin().certificate_pem);
-  const auto today = get(**client::NewHttpClient(credentials->ControllerConnection((*endpoint)->url())));
+  const auto today = get(**client::NewHttpClient(credentials->TokenConnection((*endpoint)->url(), "any")));
   ASSERT_FALSE(today) << "a certificate of next year";
   EXPECT_NE(today.error().message().find("not yet valid"), std::string::npos) << today.error().message();
   EXPECT_TRUE(get(**early)) << "a connection from before goes on";
@@ -143,7 +144,12 @@ TEST(HubObjectsTest, TheApiAcceptsThem) {
   ASSERT_TRUE(client->Create(resources, kube::NewObject(resources, "", kNamespace)));
   const auto installed = federation::InstallDefinitions(*client);
   EXPECT_TRUE(installed) << installed.error().message();
-  EXPECT_TRUE(client->Create(kube::resources::Secrets(), ClusterSecret("member-1", "https://127.0.0.1:1", "t", "ca")));
+  ASSERT_TRUE(client->Create(resources, kube::NewObject(resources, "", kKarmadaNamespace)));
+  base::Json secret = ClusterSecret("member-1", "https://127.0.0.1:1", "t", "ca");
+  EXPECT_TRUE(client->Create(kube::resources::Secrets(), KarmadaSecret(secret, "another", "ca")));
+  const auto created = client->Create(kube::resources::Secrets(), secret);
+  ASSERT_TRUE(created);
+  EXPECT_EQ(base::FindString(federation::ClusterOfSecret(*created), {"spec", "secretRef", "namespace"}), kKarmadaNamespace);
   EXPECT_TRUE(client->Create(kube::resources::Secrets(), KubeconfigSecret("apiVersion: v1")));
   EXPECT_TRUE(client->Create(kube::resources::Deployments(), ControllerDeployment(3, "legacy")));
 }

@@ -1,6 +1,7 @@
 #include "embedded/fleet/hub_objects.h"
 
 #include "base/hash.h"
+#include "embedded/federation/cluster_registry.h"
 #include "kube/object.h"
 
 namespace evenkeel::embedded::fleet {
@@ -35,6 +36,14 @@ Json ClusterSecret(const std::string& name, const std::string& server, const std
   base::Ensure(secret, {"stringData"}) =
       JsonObject{{"name", name}, {"server", server}, {"config", base::ToText(config)}, {"token", token}, {"caBundle", ca_pem}};
   base::Ensure(secret, {"type"}) = "Opaque";
+  return secret;
+}
+
+Json KarmadaSecret(Json& cluster_secret, const std::string& token, const std::string& ca_pem) {
+  Json secret = kube::NewObject(kube::resources::Secrets(), kKarmadaNamespace, kube::NameOf(cluster_secret));
+  base::Ensure(secret, {"stringData"}) = JsonObject{{"token", token}, {"caBundle", ca_pem}};
+  base::Ensure(secret, {"type"}) = "Opaque";
+  base::Ensure(cluster_secret, {"metadata", "annotations", federation::kKarmadaSecret}) = kube::KeyOf(secret);
   return secret;
 }
 

@@ -96,7 +96,12 @@ class EtcdStore : public Store {
   base::Result<KeyValue> Get(const std::string& key, Revision revision) override;
   base::Result<ListResult> List(const ListOptions& options) override;
   void Commit(Write write, Done done) override;
-  base::Result<std::unique_ptr<Watch>> NewWatch(std::string prefix, Revision after, WatchHandler handler) override;
+  base::Result<std::unique_ptr<Watch>> NewWatch(std::string prefix, Revision after, WatchHandler handler) override {
+    return StartWatch(std::move(prefix), after, true, std::move(handler));
+  }
+  base::Result<std::unique_ptr<Watch>> NewUnbrokenWatch(std::string prefix, Revision after, WatchHandler handler) override {
+    return StartWatch(std::move(prefix), after, false, std::move(handler));
+  }
   Revision current_revision() override {
     (void)AskRevision();
     return seen_.load();
@@ -110,6 +115,8 @@ class EtcdStore : public Store {
   bool reads_block() const override { return true; }
 
  private:
+  base::Result<std::unique_ptr<Watch>> StartWatch(std::string prefix, Revision after, bool reconnects, WatchHandler handler);
+
   struct Transaction {
     grpc::ClientContext context;
     etcdserverpb::TxnRequest request;
@@ -300,12 +307,13 @@ base::Result<Revision> EtcdStore::Judge(const Transaction& transaction, const gr
   return Fail(Code::kInternal, "etcd: refused the write of " + transaction.key + " without a reason");
 }
 
-base::Result<std::unique_ptr<Watch>> EtcdStore::NewWatch(std::string prefix, Revision after, WatchHandler handler) {
+base::Result<std::unique_ptr<Watch>> EtcdStore::StartWatch(std::string prefix, Revision after, bool reconnects,
+                                                           WatchHandler handler) {
   if (after == 0) {
     EVENKEEL_ASSIGN(after, AskRevision());
   }
-  auto watcher =
-      std::make_shared<EtcdWatcher>(*watch_, options_.prefix + prefix, options_.prefix.size(), after, std::move(handler));
+  auto watcher = std::make_shared<EtcdWatcher>(*watch_, options_.prefix + prefix, options_.prefix.size(), after, reconnects,
+                                               std::move(handler));
   {
     std::lock_guard lock(mutex_);
     std::erase_if(watchers_, [](const auto& weak) { return weak.expired(); });

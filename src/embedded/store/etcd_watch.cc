@@ -58,9 +58,14 @@ class EtcdWatcher::Stream : public grpc::ClientBidiReactor<etcdserverpb::WatchRe
   etcdserverpb::WatchResponse response_;
 };
 
-EtcdWatcher::EtcdWatcher(etcdserverpb::Watch::Stub& stub, std::string prefix, size_t strip, Revision after,
+EtcdWatcher::EtcdWatcher(etcdserverpb::Watch::Stub& stub, std::string prefix, size_t strip, Revision after, bool reconnects,
                          WatchHandler handler)
-    : stub_(stub), prefix_(std::move(prefix)), strip_(strip), handler_(std::move(handler)), next_(after + 1) {}
+    : stub_(stub),
+      prefix_(std::move(prefix)),
+      strip_(strip),
+      reconnects_(reconnects),
+      handler_(std::move(handler)),
+      next_(after + 1) {}
 
 void EtcdWatcher::Start() { OpenStream(); }
 
@@ -145,7 +150,8 @@ void EtcdWatcher::OnContextEnd() {
 void EtcdWatcher::OnStreamEnd() {
   {
     std::lock_guard lock(mutex_);
-    if (!closed_ && !end_) return Pause();
+    if (!closed_ && !end_ && reconnects_) return Pause();
+    if (!closed_ && !end_) end_ = std::make_unique<base::Error>(base::Code::kUnavailable, "the link to etcd is broken");
   }
   Finish();
 }

@@ -18,8 +18,9 @@ namespace evenkeel::embedded::store {
 class EtcdWatcher : public std::enable_shared_from_this<EtcdWatcher> {
  public:
   /// `stub` must live until WaitUntilFinished has returned. `strip` is the length of the store's prefix, which `prefix`
-  /// includes and keys are delivered without.
-  EtcdWatcher(etcdserverpb::Watch::Stub& stub, std::string prefix, size_t strip, Revision after, WatchHandler handler);
+  /// includes and keys are delivered without. `reconnects`: false for a watch that ends with its stream.
+  EtcdWatcher(etcdserverpb::Watch::Stub& stub, std::string prefix, size_t strip, Revision after, bool reconnects,
+              WatchHandler handler);
 
   void Start();
   /// Calls the handler with the error, as the last call, once the stream has ended.
@@ -45,6 +46,7 @@ class EtcdWatcher : public std::enable_shared_from_this<EtcdWatcher> {
   etcdserverpb::Watch::Stub& stub_;
   const std::string prefix_;
   const size_t strip_;
+  const bool reconnects_;
 
   std::mutex mutex_;
   std::condition_variable changed_;

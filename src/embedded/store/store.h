@@ -108,6 +108,12 @@ class Store {
   /// or more than kEventsMax events under the prefix back. Memory and SQLite deliver what there is before this returns, on this
   /// thread.
   virtual base::Result<std::unique_ptr<Watch>> NewWatch(std::string prefix, Revision after, WatchHandler handler) = 0;
+  /// As NewWatch, but where the link to the store breaks it ends with kUnavailable, rather than to go on once the link is whole
+  /// again: for whoever must know that there may be something that they have not heard of. Links to memory and SQLite are
+  /// whole.
+  virtual base::Result<std::unique_ptr<Watch>> NewUnbrokenWatch(std::string prefix, Revision after, WatchHandler handler) {
+    return NewWatch(std::move(prefix), after, std::move(handler));
+  }
 
   /// Tells every watcher how far it is, on this thread, so that one whose prefix is quiet need not list again after a
   /// compaction. etcd tells them by itself.

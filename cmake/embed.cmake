@@ -1,0 +1,13 @@
+# cmake -DOUTPUT=FILE.cc -DNAMESPACE=a::b -DNAME=kText -DINPUTS=A,B -P embed.cmake: see evenkeel_embed in Modules.cmake.
+string(REPLACE "," ";" INPUTS "${INPUTS}")
+set(literals "")
+foreach(input ${INPUTS})
+  file(READ ${input} text)
+  if(literals)
+    string(APPEND literals "\n    \"---\\n\"")
+  endif()
+  string(APPEND literals "\n    R\"embedded(${text})embedded\"")
+endforeach()
+set(code "#include <string_view>\n\nnamespace ${NAMESPACE} {\n\nextern const std::string_view ${NAME};\n")
+string(APPEND code "constinit const std::string_view ${NAME} =${literals};\n\n}  // namespace ${NAMESPACE}\n")
+file(WRITE ${OUTPUT} "${code}")
