@@ -293,8 +293,6 @@ base::Result<std::string> Fleet::AccountToken(fleet::Cluster& cluster, const fle
 
 base::Status Fleet::RegisterMembers() {
   EVENKEEL_ASSIGN(const std::string hub_token, AccountToken(*clusters_.front().cluster, fleet::HubRights()));
-  EVENKEEL_TRY(CreateOnce(hub(), kube::resources::Namespaces(),
-                          kube::NewObject(kube::resources::Namespaces(), "", fleet::kKarmadaNamespace)));
   // The replicas' account may look whether the kinds are there, and no more.
   EVENKEEL_TRY(client::InstallDefinition(hub(), controllers::distribution::ShardPlanDefinition()));
   EVENKEEL_TRY(client::InstallDefinition(hub(), controllers::distribution::ShardReplicaDefinition()));

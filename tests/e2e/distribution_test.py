@@ -139,12 +139,13 @@ class MembersTest(unittest.TestCase):
         server, config = base64.b64decode(secret["server"]).decode(), json.loads(base64.b64decode(secret["config"]))
         self.fleet.kubectl_here("delete", "secret", "member-4")
         self.settle(MEMBERS)
-        self.fleet.kubectl_here("create", "secret", "generic", "karmada-member", f"--from-literal=token={config['bearerToken']}",
+        # Where the replicas may read such Secrets (deploy/kustomize/overlays/karmada).
+        self.fleet.kubectl("-n", "karmada-cluster", "create", "secret", "generic", "karmada-member", f"--from-literal=token={config['bearerToken']}",
                                 f"--from-literal=caBundle={base64.b64decode(config['tlsClientConfig']['caData']).decode()}")
         self.fleet.kubectl("apply", "-f", "-", stdin=json.dumps({
             "apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": "by-karmada"},
             "spec": {"apiEndpoint": server.replace("127.0.0.1", "localhost"), "syncMode": "Push",
-                     "secretRef": {"namespace": "evenkeel", "name": "karmada-member"}}}))
+                     "secretRef": {"namespace": "karmada-cluster", "name": "karmada-member"}}}))
         self.settle([*MEMBERS, "by-karmada"])
         self.fleet.kubectl("delete", "clusters.cluster.karmada.io", "by-karmada")
         self.settle(MEMBERS)

@@ -1,5 +1,7 @@
 #include "embedded/fleet/rights.h"
 
+#include <set>
+
 #include "base/hash.h"
 #include "embedded/apiserver/access_control.h"
 #include "embedded/apiserver/account_tokens.h"
@@ -71,7 +73,13 @@ base::Status Grant(Cluster& cluster, const Rights& rights) {
   if (const auto token = TokenOf(cluster, rights); token && !token->empty() && !tokens->FindOwner(*token)) {
     EVENKEEL_TRY(client.Delete(kube::resources::Secrets(), kNamespace, rights.token_secret, {}));
   }
-  EVENKEEL_TRY(CreateOrUpdate(client, kube::NewObject(kube::resources::Namespaces(), "", kNamespace)));
+  std::set<std::string_view> namespaces;
+  for (const Json& object : rights.objects) {
+    if (!kube::NamespaceOf(object).empty()) namespaces.insert(kube::NamespaceOf(object));
+  }
+  for (const std::string_view ns : namespaces) {
+    EVENKEEL_TRY(CreateOrUpdate(client, kube::NewObject(kube::resources::Namespaces(), "", ns)));
+  }
   for (const Json& object : rights.objects) EVENKEEL_TRY(CreateOrUpdate(client, object));
   return {};
 }

@@ -12,8 +12,7 @@
 
 namespace evenkeel::embedded::fleet {
 
-/// Objects in the order in which they are to be made: an account, a Secret for its token, roles and bindings. All of them are
-/// in the namespace of the fleet, in kube-system, or of the cluster.
+/// Objects in the order in which they are to be made: an account and a Secret for its token, in kNamespace; roles and bindings.
 struct Rights {
   std::vector<base::Json> objects;
   std::string token_secret;  ///< of type kubernetes.io/service-account-token
@@ -25,8 +24,8 @@ const Rights& MemberRights();
 /// For Karmada's in a member, karmada.
 const Rights& KarmadaRights();
 
-/// Makes the namespaces and objects, or brings those that are there up to date. What people gave the accounts by roles of their
-/// own stays. A Secret whose token the cluster does not accept (its key is a new one) is made anew.
+/// Makes the objects and their namespaces, or brings those that are there up to date. What people gave the accounts by roles of
+/// their own stays. A Secret whose token the cluster does not accept (its key is a new one) is made anew.
 base::Status Grant(Cluster& cluster, const Rights& rights);
 
 /// The token of the account, which the cluster fills in some time after Grant; "": not yet.
