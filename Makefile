@@ -48,7 +48,7 @@ nightly: setup-test ## All that can be tested on one machine, in parts: goes on 
 	@tools/nightly
 
 .PHONY: nightly-long
-nightly-long: setup-test ## 10,000 seeds of each of the simulator's scenarios
+nightly-long: setup-test ## 10,000 seeds of each of the simulator's scenarios, half an hour of each fuzz target
 	@tools/nightly --long
 
 .PHONY: bench

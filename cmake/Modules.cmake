@@ -5,6 +5,8 @@
 #   foo_fuzz.cc  -> evenkeel_<module>_foo_fuzz   (preset "dev")
 
 add_custom_target(unit_tests)
+# Of the release preset: what tests need besides the program that users run; tools/test builds them with it.
+add_custom_target(test_programs)
 add_custom_target(thread_tests)
 add_custom_target(nightly_thread_tests)
 add_custom_target(benchmarks)
@@ -95,7 +97,8 @@ endfunction()
 # evenkeel_module(<name> [THREADED [NIGHTLY]] [SEARCHES] [SHARDS n] [DEPS target...] [TEST_DEPS target...] [SOURCES generated files...] [ALONE file...])
 # THREADED: threads meet in this module, so its tests also run under ThreadSanitizer; NIGHTLY: there alone, since all that it includes
 # must be compiled for it. ALONE: sources that are in no batch. SEARCHES: its tests compute so much that its code is optimised also where
-# others' is not. SHARDS: ctest runs its tests in so many parts.
+# others' is not. SHARDS: its tests are whole simulations, which the gate runs without sanitizers, and
+# `make nightly` with them, in so many parts.
 function(evenkeel_module name)
   cmake_parse_arguments(ARG "THREADED;NIGHTLY;SEARCHES" "SHARDS" "DEPS;TEST_DEPS;SOURCES;ALONE" ${ARGN})
   file(GLOB all CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cc)
@@ -157,11 +160,14 @@ function(evenkeel_module name)
     if(ARG_SHARDS)
       math(EXPR last "${ARG_SHARDS} - 1")
       foreach(shard RANGE ${last})
-        evenkeel_test(unit.${name}.${shard} LABEL unit WEIGHT 2 COST 200 TIMEOUT 1200 NEEDS dev COMMAND ${program})
-        if(TEST unit.${name}.${shard})
-          set_property(TEST unit.${name}.${shard} APPEND PROPERTY ENVIRONMENT GTEST_TOTAL_SHARDS=${ARG_SHARDS} GTEST_SHARD_INDEX=${shard})
+        evenkeel_test(unit.${name}.${shard}.nightly NIGHTLY LABEL unit WEIGHT 2 COST 200 TIMEOUT 1200 NEEDS dev COMMAND ${program})
+        if(TEST unit.${name}.${shard}.nightly)
+          set_property(TEST unit.${name}.${shard}.nightly APPEND PROPERTY ENVIRONMENT GTEST_TOTAL_SHARDS=${ARG_SHARDS} GTEST_SHARD_INDEX=${shard})
         endif()
       endforeach()
+      # What computes for minutes under sanitizers takes seconds without.
+      add_dependencies(test_programs ${target})
+      evenkeel_test(unit.${name} LABEL unit WEIGHT 2 COST 40 TIMEOUT 900 COMMAND ${PROJECT_SOURCE_DIR}/build/release/${folder}/${target} --gtest_brief=1)
     else()
       evenkeel_test(unit.${name} LABEL unit WEIGHT 2 TIMEOUT 900 NEEDS dev COMMAND ${program})
     endif()

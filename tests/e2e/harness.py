@@ -228,14 +228,15 @@ def main():
 
 
 def main_in_parallel():
-    """As main, with each class of the calling file in a process of its own, all at once: for tests that mostly wait. Outputs come
-    one after the other, behind them what failed in any."""
-    if len(sys.argv) > 1:
+    """As main, with each class of the calling file, but for those named behind --without, in a process of its own, all at once: for
+    tests that mostly wait. Outputs come one after the other, behind them what failed in any."""
+    without = sys.argv[2:] if sys.argv[1:2] == ["--without"] else []
+    if len(sys.argv) > 1 and not without:
         main()
     survivors.end_with_this_suite()
     module = sys.modules["__main__"]
     names = [name for name, value in vars(module).items()
-             if isinstance(value, type) and issubclass(value, unittest.TestCase) and value.__module__ == "__main__"]
+             if isinstance(value, type) and issubclass(value, unittest.TestCase) and value.__module__ == "__main__" and name not in without]
 
     def run(name):
         with tempfile.NamedTemporaryFile("r") as screen:
