@@ -200,5 +200,7 @@ def table(results, parts):
     if "watch" in parts:
         rows.both("2,000 watchers all see a write over TLS, median", ("watch", "median_ms"), milliseconds, "< 100 ms", times_less)
         rows.both("    slowest of 50 writes", ("watch", "max_ms"), milliseconds)
+        rows.both("10,000 watchers, median", ("watch_many", "median_ms"), milliseconds)
+        rows.both("    times as long as 2,000", ("watch_many", "times_as_long"), lambda ratio: f"{ratio:.1f}", "<= 3.5")
     return (f"{rows.text()}\n\n{results['cores']} cores, shared with wrk and the clients; load average before: "
             f"{results['load_before']:.1f}; took {results['seconds']:.0f} s; build/bench/results.json")

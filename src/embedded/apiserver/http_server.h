@@ -23,7 +23,7 @@ struct HttpServerOptions {
   size_t header_bytes_max = 64u << 10;
   /// One more closes the connection that has been quiet for longest among those whose holders have not shown who they are;
   /// where there is none it is refused.
-  int connections_max = 10'000;
+  int connections_max = 12'000;
   base::Duration handshake_timeout = base::Duration(10s);
   base::Duration request_timeout = base::Duration(30s);  ///< to read one request
   base::Duration idle_timeout = base::Duration(180s);    ///< between requests
