@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/random.h"
+#include "base/utf8.h"
 
 namespace evenkeel::base::json_test {
 namespace {
@@ -86,6 +87,12 @@ TEST(JsonTest, KnowsUtf8) {
                           "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff", "a\xfe"}) {
     EXPECT_FALSE(IsUtf8(bad)) << bad;
   }
+}
+
+TEST(JsonTest, FindsWhereATextIsNotUtf8) {
+  EXPECT_EQ(FindNotUtf8("a\xc3\xbc"), std::string_view::npos);
+  EXPECT_EQ(FindNotUtf8("a\xc3\xbc\xff"), 3u);
+  EXPECT_EQ(FindNotUtf8("ab\xe2\x82"), 2u);
 }
 
 TEST(JsonTest, EscapesStrings) {

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/utf8.h"
 #include "base/yaml_scalar.h"
 
 namespace evenkeel::base {
@@ -191,6 +192,10 @@ std::unexpected<Error> YamlError(std::string_view source, const YAML::Mark& mark
 
 Result<std::vector<YamlDocument>> ParseYaml(std::string_view text, std::string_view source) {
   std::vector<YamlDocument> documents;
+  if (const size_t wrong = FindNotUtf8(text); wrong != std::string_view::npos) {
+    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(wrong), '\n');
+    return Fail(Code::kBadRequest, std::string(source) + ":" + std::to_string(line) + ": not UTF-8");
+  }
   const size_t first = text.find_first_not_of(" \t\r\n");
   std::optional<Error> json_error;
   if (first != std::string_view::npos && (text[first] == '{' || text[first] == '[')) {
