@@ -9,9 +9,16 @@ namespace evenkeel::controllers::balancer {
 namespace {
 
 /// Of the tree's path, the part that rules of top domains look at.
-std::string TopDomain(const Node& node, DomainKind kind) {
-  if (kind == DomainKind::kUpgrade) return fmt::format("upgrade domain \"{}\"", node.upgrade_domain);
-  return node.fault_domain.empty() ? "no fault domain" : fmt::format("fault domain fd:/{}", node.fault_domain[0]);
+std::string TopDomain(const Arrangement& arrangement, NodeId id, DomainKind kind) {
+  const Node& node = arrangement.cluster().nodes[id];
+  if (kind == DomainKind::kUpgrade) {
+    return node.upgrade_domain.empty() ? "no upgrade domain" : fmt::format("upgrade domain \"{}\"", node.upgrade_domain);
+  }
+  if (node.fault_domain.empty()) return "no fault domain";
+  std::string text = "fault domain fd:";
+  const size_t level = arrangement.sets().fault_domains().top_level;
+  for (size_t i = 0; i <= level && i < node.fault_domain.size(); ++i) text += "/" + node.fault_domain[i];
+  return text;
 }
 
 std::string WhyUnavailable(const Node& node) {
@@ -101,7 +108,7 @@ std::string Text(const Arrangement& arrangement, const Violation& violation) {
     case Constraint::kUpgradeDomain: {
       const DomainKind kind = violation.constraint == Constraint::kFaultDomain ? DomainKind::kFault : DomainKind::kUpgrade;
       return fmt::format("{}: {} has too many replicas of the partition", ReplicaText(arrangement, violation),
-                         TopDomain(cluster.nodes[violation.node], kind));
+                         TopDomain(arrangement, violation.node, kind));
     }
     case Constraint::kCapacity: {
       const Metric& metric = cluster.metrics[violation.metric];
@@ -189,9 +196,8 @@ std::string Constraints::Detail(Constraint constraint, ReplicaId replica, NodeId
 
 std::string Constraints::DomainDetail(DomainKind kind, ReplicaId replica, NodeId to) const {
   const PartitionId partition = arrangement_.PartitionOf(replica);
-  const std::string has =
-      fmt::format("{} has {} replica(s) of the partition", TopDomain(arrangement_.cluster().nodes[to], kind),
-                  domains_.CountInTop(kind, partition, to));
+  const std::string has = fmt::format("{} has {} replica(s) of the partition", TopDomain(arrangement_, to, kind),
+                                      domains_.CountInTop(kind, partition, to));
   if (domains_.RuleOf(kind, partition) == DomainRule::kMaxDifference) return has + ", and domains may differ by one";
   return fmt::format("{}, at most {} may be", has, domains_.LimitOf(kind, partition));
 }

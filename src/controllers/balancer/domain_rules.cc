@@ -10,11 +10,6 @@ namespace {
 
 constexpr size_t kUsualReplicas = 16;
 
-std::vector<std::string_view> PathOf(const Node& node, DomainKind kind) {
-  if (kind == DomainKind::kUpgrade) return {node.upgrade_domain};
-  return {node.fault_domain.begin(), node.fault_domain.end()};
-}
-
 bool CountsForDomains(const Cluster& cluster, const Replica& replica) {
   if (!replica.Exists() || replica.role == Role::kStandBy || !cluster.nodes[replica.node].up) return false;
   return !replica.Has(kToBeDropped) && !replica.Has(kToBeDroppedForDeactivation) && !replica.Has(kOffline);
@@ -28,10 +23,11 @@ struct PickNothing {
 }  // namespace
 
 DomainTree::DomainTree(const Cluster& cluster, DomainKind kind) {
-  for (const Node& node : cluster.nodes) depth_ = std::max(depth_, static_cast<uint32_t>(PathOf(node, kind).size()));
+  for (const Node& node : cluster.nodes) depth_ = std::max(depth_, static_cast<uint32_t>(DomainPath(node, kind).size()));
   std::map<std::vector<std::string_view>, uint32_t> leaves;
   for (const Node& node : cluster.nodes) {
-    std::vector<std::string_view> path = PathOf(node, kind);
+    std::vector<std::string_view> path = DomainPath(node, kind);
+    if (path.empty()) continue;
     path.resize(depth_);
     leaves.emplace(std::move(path), 0);
   }
@@ -56,9 +52,10 @@ DomainTree::DomainTree(const Cluster& cluster, DomainKind kind) {
   std::ranges::replace(parent_, kNoId, root_);
   leaf_of_node_.reserve(cluster.nodes.size());
   for (const Node& node : cluster.nodes) {
-    std::vector<std::string_view> path = PathOf(node, kind);
+    std::vector<std::string_view> path = DomainPath(node, kind);
+    const bool named = !path.empty();
     path.resize(depth_);
-    leaf_of_node_.push_back(leaves.at(path));
+    leaf_of_node_.push_back(named ? leaves.at(path) : kNoId);
   }
 }
 
@@ -85,22 +82,32 @@ void DomainRules::FindSuitable() {
     Suitable suitable;
     suitable.nodes = sets.ValidCountForService(id);
     for (const DomainKind kind : {DomainKind::kFault, DomainKind::kUpgrade}) {
-      const DomainTree& tree = trees_[Index(kind)];
-      Eligible& eligible = suitable.of[Index(kind)];
-      eligible.children.resize(tree.root() + 1);
-      eligible.is.resize(tree.root() + 1);
-      for (size_t node = valid.find_first(); node != NodeSet::npos; node = valid.find_next(node)) {
-        const uint32_t leaf = tree.LeafOf(static_cast<NodeId>(node));
-        for (uint32_t level = 0; level < tree.depth(); ++level) {
-          const uint32_t domain = tree.DomainOf(leaf, level);
-          if (eligible.is[domain] != 0) continue;
-          eligible.is[domain] = 1;
-          ++eligible.children[tree.ParentOf(domain)];
-        }
-      }
+      suitable.of[Index(kind)] = FindEligible(kind, valid);
     }
     suitable_.push_back(std::move(suitable));
   }
+}
+
+DomainRules::Eligible DomainRules::FindEligible(DomainKind kind, const NodeSet& valid) const {
+  const DomainTree& tree = trees_[Index(kind)];
+  Eligible eligible;
+  eligible.children.resize(tree.root() + 1);
+  eligible.is.resize(tree.root() + 1);
+  std::vector<int64_t> of_level(tree.depth());
+  for (size_t node = valid.find_first(); node != NodeSet::npos; node = valid.find_next(node)) {
+    const uint32_t leaf = tree.LeafOf(static_cast<NodeId>(node));
+    if (leaf == kNoId) continue;
+    for (uint32_t level = 0; level < tree.depth(); ++level) {
+      const uint32_t domain = tree.DomainOf(leaf, level);
+      if (eligible.is[domain] != 0) continue;
+      eligible.is[domain] = 1;
+      ++eligible.children[tree.ParentOf(domain)];
+      ++of_level[level];
+    }
+  }
+  while (eligible.top_level + 1 < tree.depth() && of_level[eligible.top_level] < 2) ++eligible.top_level;
+  eligible.tops = of_level[eligible.top_level];
+  return eligible;
 }
 
 void DomainRules::ChooseRules() {
@@ -129,21 +136,20 @@ DomainRule DomainRules::Choose(DomainKind kind, const Service& service, const Su
   const FaultDomainPolicy policy = arrangement_.cluster().ConstraintOf(service).fault_domain_policy();
   if (fault && policy == FaultDomainPolicy::kIgnore) return DomainRule::kNone;
   if (fault && policy == FaultDomainPolicy::kNonpacking) return DomainRule::kNonpacking;
+  if (suitable.of[Index(kind)].tops < 2) return DomainRule::kNone;
   const bool always = fault ? settings.quorum_based_replica_distribution_per_fault_domains
                             : settings.quorum_based_replica_distribution_per_upgrade_domains;
   if (always) return DomainRule::kQuorumSafe;
   if (!settings.quorum_based_logic_auto_switch) return DomainRule::kMaxDifference;
-  const auto tops = [&](DomainKind of) -> int64_t { return suitable.of[Index(of)].children[trees_[Index(of)].root()]; };
+  const auto tops = [&](DomainKind of) { return std::max<int64_t>(suitable.of[Index(of)].tops, 1); };
   const int64_t fault_domains = tops(DomainKind::kFault), upgrade_domains = tops(DomainKind::kUpgrade);
-  if (fault_domains == 0 || upgrade_domains == 0) return DomainRule::kMaxDifference;
   const bool even = target % fault_domains == 0 && target % upgrade_domains == 0;
   return even && suitable.nodes <= fault_domains * upgrade_domains ? DomainRule::kQuorumSafe : DomainRule::kMaxDifference;
 }
 
 int64_t DomainRules::LimitOf(DomainKind kind, PartitionId partition) const {
   if (RuleOf(kind, partition) == DomainRule::kNonpacking) return 1;
-  const ServiceId service = arrangement_.cluster().partitions[partition].service;
-  const int64_t domains = suitable_[suitable_of_service_[service]].of[Index(kind)].children[trees_[Index(kind)].root()];
+  const int64_t domains = EligibleOf(kind, partition).tops;
   const int64_t target = target_[partition];
   const int64_t limit = std::max<int64_t>(target - (target / 2 + 1), 1);
   return domains * limit < target ? limit + 1 : limit;
@@ -154,7 +160,8 @@ void DomainRules::Gather(DomainKind kind, PartitionId partition, ReplicaId excep
   const DomainTree& tree = trees_[Index(kind)];
   arrangement_.ForEachOf(partition, [&](ReplicaId replica) {
     const NodeId node = arrangement_.NodeOf(replica);
-    if (replica != except && node != kNoId && Counts(replica)) leaves.push_back({tree.LeafOf(node), replica});
+    if (replica == except || node == kNoId || !Counts(replica)) return;
+    if (const uint32_t leaf = tree.LeafOf(node); leaf != kNoId) leaves.push_back({leaf, replica});
   });
 }
 
@@ -203,16 +210,14 @@ int64_t DomainRules::DistanceOf(DomainKind kind, PartitionId partition, std::spa
   const DomainTree& tree = trees_[Index(kind)];
   const DomainRule rule = RuleOf(kind, partition);
   if (rule == DomainRule::kNone) return 0;
-  if (rule == DomainRule::kMaxDifference) {
-    const ServiceId service = arrangement_.cluster().partitions[partition].service;
-    return Uneven(tree, suitable_[suitable_of_service_[service]].of[Index(kind)], leaves, 0, tree.root(), pick);
-  }
+  const Eligible& eligible = EligibleOf(kind, partition);
+  if (rule == DomainRule::kMaxDifference) return Uneven(tree, eligible, leaves, 0, tree.root(), pick);
   const int64_t limit = LimitOf(kind, partition);
   int64_t distance = 0;
   for (size_t first = 0; first < leaves.size();) {
-    const uint32_t domain = tree.DomainOf(leaves[first].leaf, 0);
+    const uint32_t domain = tree.DomainOf(leaves[first].leaf, eligible.top_level);
     size_t last = first + 1;
-    while (last < leaves.size() && tree.DomainOf(leaves[last].leaf, 0) == domain) ++last;
+    while (last < leaves.size() && tree.DomainOf(leaves[last].leaf, eligible.top_level) == domain) ++last;
     const int64_t surplus = std::max<int64_t>(0, static_cast<int64_t>(last - first) - limit);
     distance += surplus;
     pick(leaves.subspan(first, last - first), surplus);
@@ -226,8 +231,8 @@ bool DomainRules::Worse(DomainKind kind, ReplicaId replica, NodeId to) const {
   if (RuleOf(kind, partition) == DomainRule::kNone || !Counts(replica)) return false;
   const DomainTree& tree = trees_[Index(kind)];
   const NodeId at = arrangement_.NodeOf(replica);
-  const uint32_t leaf = tree.LeafOf(to);
-  if (at != kNoId && tree.LeafOf(at) == leaf) return false;
+  const uint32_t leaf = tree.LeafOf(to), leaf_at = at == kNoId ? kNoId : tree.LeafOf(at);
+  if (leaf_at == leaf) return false;
   boost::container::small_vector<Leaf, kUsualReplicas> leaves;
   Gather(kind, partition, replica, leaves);
   const auto distance_with = [&](uint32_t own) {
@@ -237,7 +242,7 @@ bool DomainRules::Worse(DomainKind kind, ReplicaId replica, NodeId to) const {
     return DistanceOf(kind, partition, all, PickNothing());
   };
   const int64_t after = distance_with(leaf);
-  return after > 0 && after > distance_with(at == kNoId ? kNoId : tree.LeafOf(at));
+  return after > 0 && after > distance_with(leaf_at);
 }
 
 int64_t DomainRules::Distance(DomainKind kind, PartitionId partition) const {
@@ -263,10 +268,12 @@ void DomainRules::FindSurplus(DomainKind kind, PartitionId partition, std::vecto
 
 int64_t DomainRules::CountInTop(DomainKind kind, PartitionId partition, NodeId node) const {
   const DomainTree& tree = trees_[Index(kind)];
-  const uint32_t top = tree.DomainOf(tree.LeafOf(node), 0);
+  if (tree.LeafOf(node) == kNoId) return 0;
+  const uint32_t level = EligibleOf(kind, partition).top_level;
+  const uint32_t top = tree.DomainOf(tree.LeafOf(node), level);
   boost::container::small_vector<Leaf, kUsualReplicas> leaves;
   Gather(kind, partition, kNoId, leaves);
-  return std::ranges::count_if(leaves, [&](const Leaf& leaf) { return tree.DomainOf(leaf.leaf, 0) == top; });
+  return std::ranges::count_if(leaves, [&](const Leaf& leaf) { return tree.DomainOf(leaf.leaf, level) == top; });
 }
 
 }  // namespace evenkeel::controllers::balancer

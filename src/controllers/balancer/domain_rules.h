@@ -2,7 +2,9 @@
 //
 // A tree of domains counts only when it says something (LeafDomains::binding). Paths of different lengths are padded with empty
 // segments. Domains without a node that is available and suits the service are as if they were not there, and so are replicas
-// in them, except that quorum-safe and Nonpacking look at every domain. Rules, by partition:
+// in them, except that quorum-safe and Nonpacking look at every domain. A level with one domain says nothing: the top domains
+// are those of the first level that has several, and a tree without one has no rule but Nonpacking. Nodes that name no domain
+// are in none, and replicas on them do not count. Rules, by partition:
 //
 //   max difference  the replicas in any two siblings differ by one at most, on every level
 //   quorum-safe     a top domain has so few of T that a majority remains without it: max(T - (T/2 + 1), 1), and one more where
@@ -25,7 +27,6 @@
 
 namespace evenkeel::controllers::balancer {
 
-enum class DomainKind : uint8_t { kFault, kUpgrade };
 enum class DomainRule : uint8_t { kNone, kMaxDifference, kQuorumSafe, kNonpacking };
 
 /// All nodes' paths; domains of all levels have ids, and leaves indexes such that those below one domain are neighbours.
@@ -34,7 +35,7 @@ class DomainTree {
   DomainTree(const Cluster& cluster, DomainKind kind);
 
   uint32_t depth() const { return depth_; }
-  uint32_t LeafOf(NodeId node) const { return leaf_of_node_[node]; }
+  uint32_t LeafOf(NodeId node) const { return leaf_of_node_[node]; }  ///< kNoId: the node names no domain
   uint32_t DomainOf(uint32_t leaf, uint32_t level) const { return path_[leaf * depth_ + level]; }
   uint32_t root() const { return root_; }  ///< the largest id
   uint32_t ParentOf(uint32_t domain) const { return parent_[domain]; }
@@ -64,9 +65,11 @@ class DomainRules {
   bool Counts(ReplicaId replica) const { return replica >= counts_.size() || counts_[replica] != 0; }
 
  private:
-  struct Eligible {  // by domain id
-    std::vector<uint32_t> children;
-    std::vector<uint8_t> is;
+  struct Eligible {
+    std::vector<uint32_t> children;  // by domain id
+    std::vector<uint8_t> is;         // by domain id
+    uint32_t top_level = 0;          // the first level with several domains; the last one when none has
+    int64_t tops = 0;                // domains of that level
   };
   struct Suitable {  // one for services with the same suitable nodes
     std::array<Eligible, 2> of;
@@ -76,8 +79,12 @@ class DomainRules {
     uint32_t leaf;
     ReplicaId replica;
   };
+  const Eligible& EligibleOf(DomainKind kind, PartitionId partition) const {
+    return suitable_[suitable_of_service_[arrangement_.cluster().partitions[partition].service]].of[Index(kind)];
+  }
   static size_t Index(DomainKind kind) { return static_cast<size_t>(kind); }
   void FindSuitable();
+  Eligible FindEligible(DomainKind kind, const NodeSet& valid) const;
   void ChooseRules();
   DomainRule Choose(DomainKind kind, const Service& service, const Suitable& suitable, int64_t target) const;
   template <typename Leaves>

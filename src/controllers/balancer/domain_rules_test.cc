@@ -68,11 +68,74 @@ TEST_F(DomainRulesTest, QuorumSafeCanBeSwitchedOffOrChosenForOneTree) {
 }
 
 TEST_F(DomainRulesTest, QuorumSafeAllowsOneMoreWhereThereAreTooFewDomains) {
-  for (int i = 0; i < 4; ++i) builder.Node("", "fd:/0", "ud" + std::to_string(i / 2));
+  for (int i = 0; i < 8; ++i) builder.Node("", "fd:/" + std::to_string(i / 4), "ud" + std::to_string(i % 2));
   settings.quorum_based_replica_distribution_per_fault_domains = true;
-  Instances({0, 1, 2});
-  EXPECT_EQ(constraints().domains().LimitOf(DomainKind::kFault, 0), 2) << "1 of 3, and one domain only";
+  Instances({0, 1, 2, 3, 4});
+  EXPECT_EQ(constraints().domains().LimitOf(DomainKind::kFault, 0), 3) << "2 of 5, and two domains only";
   EXPECT_EQ(FaultDistance(), 1);
+}
+
+TEST_F(DomainRulesTest, ALevelWithOneDomainDoesNotCount) {
+  for (int i = 0; i < 6; ++i) builder.Node("", "fd:/dc1/r" + std::to_string(i / 2), "ud" + std::to_string(i / 2));
+  Instances({0});
+  builder.Missing(0, 2, {0}, {0});
+  builder.cluster().services[0].target_replicas = 3;
+  EXPECT_EQ(FaultRule(), DomainRule::kQuorumSafe);
+  EXPECT_EQ(constraints().domains().LimitOf(DomainKind::kFault, 0), 1) << "of three racks";
+  EXPECT_EQ(ObstacleOf(1, 1, Role::kInstance), "FaultDomain") << "the same rack";
+  arrangement().Place(1, 2, Role::kInstance);
+  EXPECT_EQ(ObstacleOf(2, 4, Role::kInstance), "");
+  arrangement().Place(2, 4, Role::kInstance);
+  EXPECT_EQ(Violated(), std::vector<std::string>());
+}
+
+TEST_F(DomainRulesTest, ATreeInWhichNoLevelHasTwoDomainsHasNoRule) {
+  for (int i = 0; i < 3; ++i) builder.Node("", "fd:/dc1/r1", "ud0");
+  Instances({0, 1, 2});
+  settings.quorum_based_replica_distribution_per_fault_domains = true;
+  settings.quorum_based_replica_distribution_per_upgrade_domains = true;
+  EXPECT_EQ(FaultRule(), DomainRule::kNone);
+  EXPECT_EQ(constraints().domains().RuleOf(DomainKind::kUpgrade, 0), DomainRule::kNone);
+  EXPECT_EQ(Violated(), std::vector<std::string>());
+}
+
+TEST_F(DomainRulesTest, WhatTheServiceMayUseDecidesWhichLevelCounts) {
+  for (int i = 0; i < 6; ++i) {
+    builder.Node(i < 4 ? "blue" : "red", i < 4 ? "fd:/dc1/r" + std::to_string(i / 2) : "fd:/dc2/r0", "ud" + std::to_string(i));
+  }
+  settings.quorum_based_replica_distribution_per_fault_domains = true;
+  Instances({0, 2, 1}, "NodeType == blue");
+  EXPECT_EQ(constraints().domains().LimitOf(DomainKind::kFault, 0), 2) << "of the two racks of one datacenter";
+  EXPECT_EQ(FaultDistance(), 0);
+}
+
+TEST_F(DomainRulesTest, NonpackingIsOfTheRacksOfOneDatacenter) {
+  for (int i = 0; i < 4; ++i) builder.Node("", "fd:/dc1/r" + std::to_string(i / 2));
+  Instances({0, 2}, "FDPolicy ~ Nonpacking");
+  EXPECT_EQ(FaultDistance(), 0);
+  EXPECT_EQ(ObstacleOf(0, 3), "FaultDomain");
+}
+
+TEST_F(DomainRulesTest, NonpackingHoldsAlsoInTheOnlyDomain) {
+  for (int i = 0; i < 3; ++i) builder.Node("", "fd:/dc1/r1");
+  Instances({0, 1}, "FDPolicy ~ Nonpacking");
+  EXPECT_EQ(FaultDistance(), 1);
+}
+
+TEST_F(DomainRulesTest, NodesWithoutDomainsViolateNothing) {
+  for (const char* domain : {"fd:/a", "fd:/a", "fd:/b", "", "", ""}) builder.Node("", domain, domain);
+  Instances({0, 3, 4});
+  EXPECT_EQ(Violated(), std::vector<std::string>());
+  EXPECT_EQ(ObstacleOf(0, 5), "") << "a third one on nodes without domains";
+  EXPECT_EQ(ObstacleOf(1, 1), "FaultDomain") << "a second one in domain a, none in b";
+  EXPECT_EQ(ObstacleOf(1, 2), "");
+}
+
+TEST_F(DomainRulesTest, NodesThatAllNameNoDomainHaveNoRule) {
+  for (int i = 0; i < 3; ++i) builder.Node("", "fd:/" + std::to_string(i), "");
+  Instances({0, 1, 2});
+  EXPECT_EQ(constraints().domains().RuleOf(DomainKind::kUpgrade, 0), DomainRule::kNone);
+  EXPECT_EQ(Violated(), std::vector<std::string>());
 }
 
 // C16: the constraint takes node 0 away, and with it upgrade domain 0, so that five is no multiple of four any more.

@@ -1,5 +1,6 @@
 #include "controllers/balancer/node_sets.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -15,25 +16,51 @@ NodeSet UnsuitableNodes(const Cluster& cluster, const Expression& constraint, Co
   return unsuitable;
 }
 
-template <typename Leaf, typename Top>
-LeafDomains LeavesOf(const Cluster& cluster, Leaf leaf_of, Top top_of) {
+std::string_view SegmentAt(const std::vector<std::string_view>& path, size_t level) {
+  return level < path.size() ? path[level] : std::string_view();
+}
+
+// Of paths that are not empty.
+uint32_t FirstLevelWithDifferences(std::span<const std::vector<std::string_view>> paths) {
+  size_t depth = 0;
+  for (const auto& path : paths) depth = std::max(depth, path.size());
+  for (size_t level = 0; level < depth; ++level) {
+    for (const auto& path : paths) {
+      if (SegmentAt(path, level) != SegmentAt(paths[0], level)) return static_cast<uint32_t>(level);
+    }
+  }
+  return 0;
+}
+
+LeafDomains LeavesOf(const Cluster& cluster, DomainKind kind) {
   LeafDomains domains;
   domains.of_node.reserve(cluster.nodes.size());
-  std::map<decltype(leaf_of(cluster.nodes[0])), uint32_t> ids;
-  std::set<std::string_view> tops;
+  std::map<std::vector<std::string_view>, uint32_t> ids;
+  std::vector<std::vector<std::string_view>> paths;
   size_t up = 0;
   for (const Node& node : cluster.nodes) {
-    domains.of_node.push_back(ids.try_emplace(leaf_of(node), static_cast<uint32_t>(ids.size())).first->second);
+    std::vector<std::string_view> path = DomainPath(node, kind);
+    domains.of_node.push_back(ids.try_emplace(path, static_cast<uint32_t>(ids.size())).first->second);
     if (!node.up) continue;
     ++up;
-    tops.insert(top_of(node));
+    if (!path.empty()) paths.push_back(std::move(path));
   }
   domains.count = static_cast<uint32_t>(ids.size());
-  domains.binding = tops.size() < up;
+  domains.top_level = FirstLevelWithDifferences(paths);
+  std::set<std::string_view> tops;
+  for (const auto& path : paths) tops.insert(path[0]);
+  const size_t without = paths.size() < up ? 1 : 0;
+  domains.binding = tops.size() + without < up;
   return domains;
 }
 
 }  // namespace
+
+std::vector<std::string_view> DomainPath(const Node& node, DomainKind kind) {
+  if (kind == DomainKind::kFault) return {node.fault_domain.begin(), node.fault_domain.end()};
+  if (node.upgrade_domain.empty()) return {};
+  return {node.upgrade_domain};
+}
 
 NodeSets::NodeSets(const Cluster& cluster) : available_(cluster.nodes.size()), of_type_(cluster.node_types.size()) {
   for (NodeId node = 0; node < cluster.nodes.size(); ++node) {
@@ -41,11 +68,8 @@ NodeSets::NodeSets(const Cluster& cluster) : available_(cluster.nodes.size()), o
     of_type_[cluster.nodes[node].type].push_back(node);
     all_.push_back(node);
   }
-  fault_domains_ = LeavesOf(
-      cluster, [](const Node& node) { return node.fault_domain; },
-      [](const Node& node) { return node.fault_domain.empty() ? std::string_view() : std::string_view(node.fault_domain[0]); });
-  const auto upgrade_domain = [](const Node& node) { return std::string_view(node.upgrade_domain); };
-  upgrade_domains_ = LeavesOf(cluster, upgrade_domain, upgrade_domain);
+  fault_domains_ = LeavesOf(cluster, DomainKind::kFault);
+  upgrade_domains_ = LeavesOf(cluster, DomainKind::kUpgrade);
   EvaluateServices(cluster);
   FindValidNodes(cluster);
 }

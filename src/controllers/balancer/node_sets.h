@@ -5,11 +5,16 @@
 #include <boost/dynamic_bitset.hpp>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "controllers/balancer/cluster.h"
 
 namespace evenkeel::controllers::balancer {
+
+enum class DomainKind : uint8_t { kFault, kUpgrade };
+/// The segments of a node's path in a tree of domains, top first; empty when it names no domain there.
+std::vector<std::string_view> DomainPath(const Node& node, DomainKind kind);
 
 /// One bit per node id.
 using NodeSet = boost::dynamic_bitset<uint64_t>;
@@ -18,6 +23,9 @@ using NodeSet = boost::dynamic_bitset<uint64_t>;
 struct LeafDomains {
   std::vector<uint32_t> of_node;
   uint32_t count = 0;
+  /// The first level on which nodes that are up and name a domain differ: a level above it has one domain, which says nothing
+  /// about spreading. 0 when they do not differ.
+  uint32_t top_level = 0;
   /// Whether the tree says anything: not when every node that is up is a domain of its own. Nodes that name no domain are
   /// together in one.
   bool binding = false;
