@@ -14,7 +14,8 @@ Arrangement::Arrangement(const Cluster& cluster, const Settings& settings, const
       loads_(cluster, sets),
       applications_(cluster),
       on_node_(cluster.nodes.size()),
-      building_(cluster.nodes.size()) {
+      building_(cluster.nodes.size()),
+      primaries_(cluster.nodes.size()) {
   if (settings.prevent_transient_overcommit) freed_.resize(cluster.metrics.size() * cluster.nodes.size());
   row_size_.reserve(cluster.services.size());
   for (const Service& service : cluster.services) row_size_.push_back(static_cast<uint32_t>(service.metrics.size()));
@@ -57,7 +58,7 @@ void Arrangement::AddExisting() {
         primary_row_[id] = replica.first_load;
         other_row_[replica_id] = partition.new_loads + row_size_[partition.service];
       }
-      PutOn(replica_id, replica.node);
+      PutOn(replica_id, replica.node, replica.role);
       applications_.Change(partition.service, replica.node, {}, LoadsOf(replica_id));
       CountAside(replica_id, 1);
     }
@@ -161,13 +162,16 @@ void Arrangement::SetPrimary(PartitionId partition, ReplicaId primary) {
   CountAside(given, 1);
 }
 
-void Arrangement::PutOn(ReplicaId replica, NodeId node) {
+void Arrangement::PutOn(ReplicaId replica, NodeId node, Role role) {
   node_[replica] = node;
+  role_[replica] = role;
+  primaries_[node] += role == Role::kPrimary ? 1 : 0;
   place_on_node_[replica] = static_cast<uint32_t>(on_node_[node].size());
   on_node_[node].push_back(replica);
 }
 
 void Arrangement::TakeOff(ReplicaId replica) {
+  primaries_[node_[replica]] -= role_[replica] == Role::kPrimary ? 1 : 0;
   std::vector<ReplicaId>& on_node = on_node_[node_[replica]];
   const ReplicaId last = on_node.back();
   on_node[place_on_node_[replica]] = last;
@@ -180,8 +184,7 @@ void Arrangement::Attach(ReplicaId replica, NodeId node, Role role) {
   const PartitionId partition = partition_[replica];
   EVENKEEL_CHECK(role != Role::kPrimary || primary_[partition] == kNoId);
   CountAside(replica, -1);
-  PutOn(replica, node);
-  role_[replica] = role;
+  PutOn(replica, node, role);
   ChangeLoads(service_[partition], node, {}, LoadsOf(replica));
   CountAside(replica, 1);
   if (role == Role::kPrimary) SetPrimary(partition, replica);
@@ -205,7 +208,7 @@ void Arrangement::Move(ReplicaId replica, NodeId to) {
   CountAside(replica, -1);
   ChangeLoads(service, node_[replica], loads, {});
   TakeOff(replica);
-  PutOn(replica, to);
+  PutOn(replica, to, role_[replica]);
   ChangeLoads(service, to, {}, loads);
   CountAside(replica, 1);
 }
@@ -218,6 +221,8 @@ void Arrangement::Swap(ReplicaId primary, ReplicaId secondary) {
   const std::array<ReplicaId, 3> replicas{primary, secondary, ThirdOfSwap(primary, secondary)};
   for (size_t i = 0; i < changes.size(); ++i) CountAside(replicas[i], -1);
   std::swap(role_[primary], role_[secondary]);
+  --primaries_[node_[primary]];
+  ++primaries_[node_[secondary]];
   primary_[partition] = secondary;
   if (given_primary_[partition] != kNoId) other_row_[given_primary_[partition]] = OtherRowOfGiven(partition);
   for (size_t i = 0; i < changes.size(); ++i) {
@@ -260,6 +265,7 @@ void Arrangement::ChangeRole(ReplicaId replica, Role role) {
   CountAside(replica, -1);
   ChangeLoads(service_[partition], node_[replica], LoadsOf(replica), LoadsOf(replica, role));
   const bool was_primary = role_[replica] == Role::kPrimary;
+  primaries_[node_[replica]] += (role == Role::kPrimary ? 1 : 0) - (was_primary ? 1 : 0);
   role_[replica] = role;
   CountAside(replica, 1);
   if (was_primary) SetPrimary(partition, kNoId);

@@ -69,6 +69,7 @@ class Arrangement {
 
   /// All that count for their node, also those that stay; in no particular order, but the same for the same steps.
   std::span<const ReplicaId> On(NodeId node) const { return on_node_[node]; }
+  int64_t PrimariesOn(NodeId node) const { return primaries_[node]; }
   /// Existing ones; of their ids those that have no role, or were dropped, are nowhere.
   std::pair<ReplicaId, ReplicaId> ExistingOf(PartitionId partition) const {
     return {first_existing_[partition], first_existing_[partition + 1]};
@@ -126,7 +127,7 @@ class Arrangement {
   void CountFreed(ReplicaId replica, int64_t sign);
   void Attach(ReplicaId replica, NodeId node, Role role);
   void Detach(ReplicaId replica, Role role_after);
-  void PutOn(ReplicaId replica, NodeId node);
+  void PutOn(ReplicaId replica, NodeId node, Role role);
   void TakeOff(ReplicaId replica);
   void SetPrimary(PartitionId partition, ReplicaId primary);
   uint32_t OtherRowOfGiven(PartitionId partition) const;
@@ -150,8 +151,9 @@ class Arrangement {
   std::vector<uint32_t> row_size_;         // by service
   std::vector<std::vector<ReplicaId>> on_node_;
   std::vector<uint32_t> place_on_node_;
-  std::vector<int64_t> building_;  // by node
-  std::vector<int64_t> freed_;     // by metric, then node; empty when it does not matter
+  std::vector<int64_t> building_;   // by node
+  std::vector<int64_t> primaries_;  // by node
+  std::vector<int64_t> freed_;      // by metric, then node; empty when it does not matter
   struct Dropped {
     NodeId node;
     Role role;

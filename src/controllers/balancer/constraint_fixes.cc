@@ -36,7 +36,7 @@ class FixSearch {
         budget_(options.evaluations > 0 ? options.evaluations : kDefaultEvaluations),
         levels_(arrangement, Purpose::kConstraintCheck, options.light, true),
         journal_(arrangement, group),
-        finder_(journal_),
+        finder_(journal_, options.seed),
         mover_(journal_, finder_, options.movement_slots) {}
 
   FixResult Run();

@@ -18,6 +18,7 @@ struct DropRank {
   bool followed;
   int64_t fault_distance, upgrade_distance;  // of the others from their rules
   double deviation;
+  NodeTie tie;  // turned round: from where there is most
   ReplicaId replica;
   auto operator<=>(const DropRank&) const = default;
 };
@@ -30,7 +31,7 @@ bool IsAlone(const Arrangement& arrangement, ReplicaId replica) {
   return alone;
 }
 
-DropRank RankOf(StepJournal& journal, const Constraints& constraints, ReplicaId replica) {
+DropRank RankOf(StepJournal& journal, const Constraints& constraints, const NodeTies& ties, ReplicaId replica) {
   const Arrangement& arrangement = journal.arrangement();
   const NodeId node = arrangement.NodeOf(replica);
   const ServiceId service = arrangement.ServiceOf(replica);
@@ -42,7 +43,10 @@ DropRank RankOf(StepJournal& journal, const Constraints& constraints, ReplicaId 
                 .fault_distance = 0,
                 .upgrade_distance = 0,
                 .deviation = 0,
+                .tie = ties.Of(node, replica, Role::kSecondary),
                 .replica = replica};
+  rank.tie.replicas = -rank.tie.replicas;
+  rank.tie.load = -rank.tie.load;
   const size_t mark = journal.Mark();
   journal.Remove(replica);
   const PartitionId partition = arrangement.PartitionOf(replica);
@@ -53,14 +57,14 @@ DropRank RankOf(StepJournal& journal, const Constraints& constraints, ReplicaId 
   return rank;
 }
 
-void DropExtras(StepJournal& journal, const Constraints& constraints, PartitionId partition) {
+void DropExtras(StepJournal& journal, const Constraints& constraints, const NodeTies& ties, PartitionId partition) {
   const Arrangement& arrangement = journal.arrangement();
   for (int64_t extra = ExtraReplicas(arrangement, partition); extra > 0; --extra) {
     std::optional<DropRank> best;
     const auto [first, last] = arrangement.ExistingOf(partition);
     for (ReplicaId replica = first; replica < last; ++replica) {
       if (arrangement.NodeOf(replica) == kNoId || !CountsTowardsTarget(arrangement.cluster().replicas[replica])) continue;
-      const DropRank rank = RankOf(journal, constraints, replica);
+      const DropRank rank = RankOf(journal, constraints, ties, replica);
       if (!best || rank < *best) best = rank;
     }
     if (!best) return;
@@ -80,16 +84,20 @@ bool Upgraded(const Arrangement& arrangement, ReplicaId replica) {
 struct SuccessorRank {
   bool not_asked_for, not_upgraded, leaving;
   double deviation;
+  NodeTie tie;  // its replicas do not matter: they stay
   ReplicaId replica;
   auto operator<=>(const SuccessorRank&) const = default;
 };
 
-SuccessorRank RankOf(const Arrangement& arrangement, ReplicaId replica, double deviation) {
+SuccessorRank RankOf(const Arrangement& arrangement, const NodeTies& ties, ReplicaId replica, double deviation) {
   const Replica& is = arrangement.cluster().replicas[replica];
+  NodeTie tie = ties.Of(arrangement.NodeOf(replica), replica, Role::kPrimary);
+  tie.replicas = 0;
   return {.not_asked_for = !is.Has(kPrimaryToBePlaced) && !is.Has(kPreferredPrimaryLocation),
           .not_upgraded = !Upgraded(arrangement, replica),
           .leaving = !arrangement.cluster().nodes[is.node].Available(),
           .deviation = deviation,
+          .tie = tie,
           .replica = replica};
 }
 
@@ -101,7 +109,7 @@ bool Tolerable(const Arrangement& arrangement, const Constraints& constraints, R
           arrangement.cluster().partitions[arrangement.PartitionOf(replica)].Has(kPartitionInUpgrade));
 }
 
-void Promote(StepJournal& journal, SearchLevels& levels, PartitionId partition) {
+void Promote(StepJournal& journal, SearchLevels& levels, const NodeTies& ties, PartitionId partition) {
   const Arrangement& arrangement = journal.arrangement();
   for (size_t level = 0; level < levels.size(); ++level) {
     const Constraints& constraints = levels[level];
@@ -111,8 +119,9 @@ void Promote(StepJournal& journal, SearchLevels& levels, PartitionId partition) 
       const auto obstacle = constraints.Obstacle(replica, node, Role::kPrimary);
       if (obstacle && !Tolerable(arrangement, constraints, replica, *obstacle)) continue;
       const NodeChange change{node, arrangement.LoadsOf(replica), arrangement.LoadsOf(replica, Role::kPrimary)};
-      const SuccessorRank rank = RankOf(
-          arrangement, replica, journal.score().AverageDeviationAfter(arrangement.ServiceOf(replica), std::array{change}));
+      const SuccessorRank rank =
+          RankOf(arrangement, ties, replica,
+                 journal.score().AverageDeviationAfter(arrangement.ServiceOf(replica), std::array{change}));
       if (!best || rank < *best) best = rank;
     }
     if (!best) continue;
@@ -121,7 +130,7 @@ void Promote(StepJournal& journal, SearchLevels& levels, PartitionId partition) 
   }
 }
 
-void SwapOut(StepJournal& journal, SearchLevels& levels, PartitionId partition, const PrimaryWish& wish) {
+void SwapOut(StepJournal& journal, SearchLevels& levels, const NodeTies& ties, PartitionId partition, const PrimaryWish& wish) {
   const Arrangement& arrangement = journal.arrangement();
   const ReplicaId primary = arrangement.PrimaryOf(partition);
   for (size_t level = 0; level < levels.size(); ++level) {
@@ -133,7 +142,7 @@ void SwapOut(StepJournal& journal, SearchLevels& levels, PartitionId partition, 
       if (obstacle && !Tolerable(arrangement, constraints, replica, *obstacle)) continue;
       const auto changes = arrangement.ChangesOfSwap(primary, replica);
       const SuccessorRank rank =
-          RankOf(arrangement, replica, journal.score().AverageDeviationAfter(arrangement.ServiceOf(replica), changes));
+          RankOf(arrangement, ties, replica, journal.score().AverageDeviationAfter(arrangement.ServiceOf(replica), changes));
       if (!best || rank < *best) best = rank;
     }
     if (!best) continue;
@@ -148,28 +157,28 @@ void SwapOut(StepJournal& journal, SearchLevels& levels, PartitionId partition, 
 
 }  // namespace
 
-void DropReplicas(StepJournal& journal, const Constraints& constraints) {
+void DropReplicas(StepJournal& journal, const Constraints& constraints, const NodeTies& ties) {
   const Arrangement& arrangement = journal.arrangement();
   for (const bool children : {true, false}) {
     for (const ServiceId service : journal.group().services) {
       if (constraints.affinity().IsChild(service) != children) continue;
       for (const PartitionId partition : arrangement.cluster().services[service].partitions) {
         for (const ReplicaId replica : ReplicasToDrop(arrangement, partition)) journal.Remove(replica);
-        DropExtras(journal, constraints, partition);
+        DropExtras(journal, constraints, ties, partition);
       }
     }
   }
 }
 
-void ChangePrimaries(StepJournal& journal, SearchLevels& levels) {
+void ChangePrimaries(StepJournal& journal, SearchLevels& levels, const NodeTies& ties) {
   const Arrangement& arrangement = journal.arrangement();
   for (const bool children : {false, true}) {
     for (const ServiceId service : journal.group().services) {
       if (!arrangement.cluster().services[service].stateful || levels[0].affinity().IsChild(service) != children) continue;
       for (const PartitionId partition : arrangement.cluster().services[service].partitions) {
-        if (NeedsPromotion(arrangement, partition)) Promote(journal, levels, partition);
+        if (NeedsPromotion(arrangement, partition)) Promote(journal, levels, ties, partition);
         const PrimaryWish wish = WishOf(arrangement, partition);
-        if (wish.swap) SwapOut(journal, levels, partition, wish);
+        if (wish.swap) SwapOut(journal, levels, ties, partition, wish);
       }
     }
   }

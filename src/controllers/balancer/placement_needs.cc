@@ -48,7 +48,8 @@ std::vector<ReplicaId> Successors(const Arrangement& arrangement, PartitionId pa
   const auto [first, last] = arrangement.ExistingOf(partition);
   for (ReplicaId replica = first; replica < last; ++replica) {
     const Replica& is = arrangement.cluster().replicas[replica];
-    if (arrangement.NodeOf(replica) == kNoId || is.role != Role::kSecondary || !CountsTowardsTarget(is)) continue;
+    // The role that it has by now: one that was promoted a moment ago cannot take the primary's place.
+    if (arrangement.RoleOf(replica) != Role::kSecondary || !CountsTowardsTarget(is)) continue;
     const bool busy = is.Has(kInBuild) || is.Has(kMoveInProgress) || is.Has(kPrimaryToBeSwappedOut);
     if (!busy && arrangement.cluster().nodes[is.node].up) successors.push_back(replica);
   }

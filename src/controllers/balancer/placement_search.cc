@@ -39,7 +39,7 @@ class PlacementSearch {
         budget_(options.evaluations > 0 ? options.evaluations : kDefaultEvaluations),
         levels_(arrangement, Purpose::kPlacement, false, arrangement.settings().relax_constraint_for_placement),
         journal_(arrangement, group),
-        finder_(journal_),
+        finder_(journal_, options.seed),
         mover_(journal_, finder_, options.with_move ? std::max<int64_t>(0, options.movement_slots) : 0) {}
 
   PlacementResult Run();
@@ -368,8 +368,8 @@ void PlacementSearch::Explain(const Demand& demand) {
 }
 
 PlacementResult PlacementSearch::Run() {
-  DropReplicas(journal_, levels_[0]);
-  ChangePrimaries(journal_, levels_);
+  DropReplicas(journal_, levels_[0], finder_.ties());
+  ChangePrimaries(journal_, levels_, finder_.ties());
   average_sizes_ = AverageSizes();
   FindDemands();
   TryOrders();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 namespace evenkeel::controllers::balancer {
 namespace {
@@ -21,26 +22,30 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 struct Ranked {
   double rank;
+  NodeTie tie;
   NodeId node;
 };
 
-// Keeps the `keep` smallest, in order; of equals those that came first.
-void Keep(std::vector<Ranked>& best, size_t keep, Ranked ranked) {
+bool ComesBefore(const Ranked& a, const Ranked& b) { return a.rank < b.rank || (a.rank == b.rank && a.tie < b.tie); }
+
+// Keeps the `keep` smallest, in order.
+void Keep(std::vector<Ranked>& best, size_t keep, const Ranked& ranked) {
   if (best.size() == keep) {
-    if (ranked.rank >= best.back().rank) return;
+    if (!ComesBefore(ranked, best.back())) return;
     best.pop_back();
   }
   size_t place = best.size();
   best.push_back(ranked);
-  for (; place > 0 && best[place - 1].rank > ranked.rank; --place) best[place] = best[place - 1];
+  for (; place > 0 && ComesBefore(ranked, best[place - 1]); --place) best[place] = best[place - 1];
   best[place] = ranked;
 }
 
 }  // namespace
 
-TargetFinder::TargetFinder(const StepJournal& journal)
+TargetFinder::TargetFinder(const StepJournal& journal, uint64_t seed)
     : journal_(journal),
       arrangement_(journal.arrangement()),
+      ties_(arrangement_, journal.group(), seed),
       metrics_(arrangement_.cluster().metrics.size()),
       rank_(arrangement_.cluster().nodes.size()) {
   const Cluster& cluster = arrangement_.cluster();
@@ -97,6 +102,11 @@ void TargetFinder::FindFew(Candidates& candidates) {
     RankMetric(metric, std::max<int64_t>(1, sum / std::max<int64_t>(1, arrangement_.replica_count())), false, {});
     if (metrics_[metric].weight != 0 && lists++ < kMetricsWithBest) take_best(rank_);
     for (size_t node = 0; node < rank_.size(); ++node) together[node] += rank_[node];
+  }
+  take_best(together);
+  // What loads nothing goes where there is least of everything.
+  for (size_t node = 0; node < rank_.size(); ++node) {
+    together[node] = static_cast<double>(arrangement_.On(static_cast<NodeId>(node)).size());
   }
   take_best(together);
   std::ranges::sort(candidates.few);
@@ -167,7 +177,8 @@ double TargetFinder::DeviationWith(ReplicaId replica, NodeId to, Role role) cons
 
 void TargetFinder::Consider(const Constraints& constraints, ReplicaId replica, Role role, NodeId node,
                             std::vector<Target>& found) const {
-  if (!Obstacle(constraints, replica, node, role)) found.push_back({node, DeviationWith(replica, node, role)});
+  if (Obstacle(constraints, replica, node, role)) return;
+  found.push_back({node, DeviationWith(replica, node, role), ties_.Of(node, replica, role)});
 }
 
 // Asks for obstacles only where a node would be among the best.
@@ -176,11 +187,15 @@ void TargetFinder::ScanAll(const Constraints& constraints, ReplicaId replica, Ro
   std::vector<Ranked> best;
   for (const NodeId node : candidates_.at(&arrangement_.sets().ValidForService(arrangement_.ServiceOf(replica))).all) {
     if (node == arrangement_.NodeOf(replica) || rank_[node] == kInfinite) continue;
-    if (best.size() == keep && rank_[node] >= best.back().rank) continue;
+    if (best.size() == keep && rank_[node] > best.back().rank) continue;
+    const Ranked ranked{rank_[node], ties_.Of(node, replica, role), node};
+    if (best.size() == keep && !ComesBefore(ranked, best.back())) continue;
     if ((accept && !accept(node)) || Obstacle(constraints, replica, node, role)) continue;
-    Keep(best, keep, {rank_[node], node});
+    Keep(best, keep, ranked);
   }
-  for (const Ranked& ranked : best) found.push_back({ranked.node, DeviationWith(replica, ranked.node, role)});
+  for (const Ranked& ranked : best) {
+    found.push_back({ranked.node, DeviationWith(replica, ranked.node, role), ranked.tie});
+  }
 }
 
 bool TargetFinder::ConsiderBest(const Constraints& constraints, ReplicaId replica, Role role, std::span<const NodeId> nodes,
@@ -190,8 +205,8 @@ bool TargetFinder::ConsiderBest(const Constraints& constraints, ReplicaId replic
   best.reserve(keep + 1);
   for (const NodeId node : nodes) {
     if (node == from || rank_[node] == kInfinite) continue;
-    if (best.size() == keep && rank_[node] >= best.back().rank) continue;
-    if (!accept || accept(node)) Keep(best, keep, {rank_[node], node});
+    if (best.size() == keep && rank_[node] > best.back().rank) continue;
+    if (!accept || accept(node)) Keep(best, keep, {rank_[node], ties_.Of(node, replica, role), node});
   }
   for (const Ranked& ranked : best) Consider(constraints, replica, role, ranked.node, found);
   return best.size() == keep;
@@ -215,7 +230,7 @@ std::vector<Target> TargetFinder::Best(const Constraints& constraints, ReplicaId
       ScanAll(constraints, replica, role, keep, accept, found);
     }
   }
-  std::ranges::sort(found, {}, [](const Target& target) { return std::pair(target.deviation, target.node); });
+  std::ranges::sort(found, {}, [](const Target& target) { return std::tie(target.deviation, target.tie); });
   if (found.size() > most) found.resize(most);
   return found;
 }

@@ -2,7 +2,8 @@
 // there. All nodes are first ranked by a sum over its metrics that grows as the deviation does, two flops for each metric and
 // node, and only the best of them are asked for obstacles and for the exact deviation; all nodes are when none of these is
 // allowed. Of very many nodes only those are ranked that had least of a metric, or of all together, a while ago, so that what
-// has to be moved or placed does not cost its number times the number of nodes.
+// has to be moved or placed does not cost its number times the number of nodes. Of nodes that are as good node_ties.h tells
+// which.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "controllers/balancer/constraints.h"
+#include "controllers/balancer/node_ties.h"
 #include "controllers/balancer/packing.h"
 #include "controllers/balancer/step_journal.h"
 
@@ -21,15 +23,16 @@ namespace evenkeel::controllers::balancer {
 struct Target {
   NodeId node = kNoId;
   double deviation = 0;  ///< the group's average deviation with the replica there
+  NodeTie tie{};         ///< of targets with the same deviation the smallest comes first
 };
 
 class TargetFinder {
  public:
-  /// `journal` outlives this. O(nodes * metrics of the group).
-  explicit TargetFinder(const StepJournal& journal);
+  /// `journal` outlives this; `seed` is of what ties leave to chance. O(nodes * metrics of the group).
+  TargetFinder(const StepJournal& journal, uint64_t seed);
 
   using Accept = std::function<bool(NodeId)>;
-  /// The best allowed nodes for a replica (placed elsewhere, or nowhere) in this role, best first, ties by node id; at most
+  /// The best allowed nodes for a replica (placed elsewhere, or nowhere) in this role, best first; at most
   /// `most`, but for one of them all nodes are looked at if need be. `accept`, when set, rules out others.
   std::vector<Target> Best(const Constraints& constraints, ReplicaId replica, Role role, size_t most = 1,
                            const Accept& accept = {});
@@ -38,6 +41,7 @@ class TargetFinder {
   std::optional<Constraint> Obstacle(const Constraints& constraints, ReplicaId replica, NodeId to, Role role) const;
   /// The group's average deviation with the replica there.
   double DeviationWith(ReplicaId replica, NodeId to, Role role) const;
+  const NodeTies& ties() const { return ties_; }
 
   /// Nodes that were looked at closely.
   int64_t evaluations() const { return evaluations_; }
@@ -52,8 +56,9 @@ class TargetFinder {
   };
   struct Candidates {
     std::vector<NodeId> all;  // ascending
-    std::vector<NodeId>
-        few;                // ascending; of very many: those with the best ranks for loads of each metric, and for average ones
+    // Ascending; of very many: those with the best ranks for loads of each metric, for average ones, and those with the fewest
+    // replicas.
+    std::vector<NodeId> few;
     int64_t questions = 0;  // since the few were found
   };
   /// Fills rank_ for these nodes, all of the cluster when empty.
@@ -70,6 +75,7 @@ class TargetFinder {
 
   const StepJournal& journal_;
   const Arrangement& arrangement_;
+  const NodeTies ties_;
   std::vector<MetricTerms> metrics_;  // by metric id; of the group's
   std::vector<double> rank_;          // by node, smaller is better
   std::map<const NodeSet*, Candidates> candidates_;
