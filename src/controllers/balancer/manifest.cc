@@ -1,5 +1,6 @@
 #include "controllers/balancer/manifest.h"
 
+#include "base/utf8.h"
 #include "controllers/balancer/manifest_builder.h"
 #include "controllers/balancer/messages.h"
 #include "controllers/balancer/settings_table.h"
@@ -7,6 +8,8 @@
 namespace evenkeel::controllers::balancer {
 namespace {
 
+// Who has made a hundred slips has seen enough.
+constexpr size_t kWarningsMax = 100;
 constexpr std::string_view kCapacities = "Capacities";
 constexpr std::string_view kProperties = "PlacementProperties";
 
@@ -43,8 +46,10 @@ std::unexpected<base::Error> ManifestBuilder::Refused(size_t offset, const std::
 
 base::Result<bool> ManifestBuilder::IsNew(std::string_view node_type, std::string_view section, std::string_view name,
                                           std::string_view value, size_t offset) {
-  const auto [entry, is_new] =
-      seen_.try_emplace({std::string(node_type), std::string(section), std::string(name)}, std::string(value), offset);
+  std::string key;
+  key.reserve(node_type.size() + section.size() + name.size() + 2);
+  key.append(node_type).append(1, '\0').append(section).append(1, '\0').append(name);
+  const auto [entry, is_new] = seen_.try_emplace(std::move(key), std::string(value), offset);
   if (is_new || entry->second.first == value) return is_new;
   const std::string type = node_type.empty() ? "" : "node type " + OneLine(node_type) + ": ";
   return Refused(offset, type + OneLine(section) + (name.empty() ? "" : "/" + OneLine(name)) + ": given again; line " +
@@ -108,9 +113,24 @@ base::Status ManifestBuilder::SetProperty(std::string_view node_type, std::strin
   return {};
 }
 
-Manifest ManifestBuilder::Take() {
+void ManifestBuilder::Warn(size_t offset, const std::string& what) {
+  warnings_.emplace_back(offset, what);
+  if (warnings_.size() >= 2 * kWarningsMax) KeepFirstWarnings();
+}
+
+void ManifestBuilder::KeepFirstWarnings() {
   std::ranges::stable_sort(warnings_, {}, &std::pair<size_t, std::string>::first);
+  if (warnings_.size() <= kWarningsMax) return;
+  warnings_left_out_ += warnings_.size() - kWarningsMax;
+  warnings_.resize(kWarningsMax);
+}
+
+Manifest ManifestBuilder::Take() {
+  KeepFirstWarnings();
   for (const auto& [offset, what] : warnings_) manifest_.warnings.push_back(Where(offset) + ": " + what);
+  if (warnings_left_out_ > 0) {
+    manifest_.warnings.push_back(file_ + ": " + std::to_string(warnings_left_out_) + " more warnings");
+  }
   return std::move(manifest_);
 }
 
@@ -121,6 +141,7 @@ base::Result<Manifest> ReadManifest(std::string_view text, const std::string& fi
   if (const size_t zero = text.find('\0'); zero != std::string_view::npos) {
     return builder.Refused(zero, "contains a zero byte; the file must be UTF-8");
   }
+  if (const size_t wrong = base::FindNotUtf8(text); wrong != std::string_view::npos) return builder.Refused(wrong, "not UTF-8");
   const size_t first = text.find_first_not_of(kSpaces);
   if (first == std::string_view::npos) return builder.Refused(0, "empty; expected ClusterManifest.xml or ClusterConfig.json");
   if (text[first] == '<') {
@@ -142,18 +163,28 @@ base::Result<std::vector<std::string>> CheckNames(const Manifest& manifest, cons
     reported.push_back(metric.name);
   }
   std::vector<std::string> warnings;
+  // The nearest name is looked for only where somebody reads it.
+  const auto unknown = [](const GivenParameter& given, const std::string& what, std::string_view name,
+                          std::span<const std::string_view> names) {
+    return Described(given) + what + NearestNameHint(name, names);
+  };
+  const auto warn = [&](const auto&... of) {
+    if (warnings.size() < kWarningsMax) warnings.push_back(unknown(of...));
+  };
   for (const GivenParameter& given : manifest.given) {
     if (!given.node_type.empty() && std::ranges::find(types, given.node_type) == types.end()) {
-      warnings.push_back(Described(given) + "no node has this type" + NearestNameHint(given.node_type, types));
+      warn(given, "no node has this type", given.node_type, types);
     }
     const ParameterKey key = KeyOf(given);
     if (key == ParameterKey::kNodeType && std::ranges::find(types, given.name) == types.end()) {
-      warnings.push_back(Described(given) + "no node has this type" + NearestNameHint(given.name, types));
+      warn(given, "no node has this type", given.name, types);
     }
     if (key != ParameterKey::kMetric || metrics.contains(given.name)) continue;
-    const std::string what = Described(given) + "no service reports this metric" + NearestNameHint(given.name, reported);
-    if (IsThreshold(given) && BuiltIn(given.name) == BuiltInMetric::kNo) return base::Fail(base::Code::kBadRequest, what);
-    warnings.push_back(what);
+    constexpr const char* kNoSuchMetric = "no service reports this metric";
+    if (IsThreshold(given) && BuiltIn(given.name) == BuiltInMetric::kNo) {
+      return base::Fail(base::Code::kBadRequest, unknown(given, kNoSuchMetric, given.name, reported));
+    }
+    warn(given, kNoSuchMetric, given.name, reported);
   }
   return warnings;
 }

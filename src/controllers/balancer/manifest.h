@@ -61,7 +61,7 @@ struct Manifest {
   Settings settings;
   std::vector<NodeTypeDescription> node_types;
   std::vector<GivenParameter> given;  ///< in the order of the file
-  std::vector<std::string> warnings;  ///< "FILE:LINE:COLUMN: what", in the order of the file
+  std::vector<std::string> warnings;  ///< "FILE:LINE:COLUMN: what", in the order of the file; a hundred, and how many more
 };
 
 /// `file`: its name, for messages. kBadRequest: "FILE:LINE:COLUMN: SECTION/NAME: what". A parameter that is given twice with

@@ -2,10 +2,9 @@
 // contract.
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
-#include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -26,12 +25,14 @@ class ManifestBuilder {
   base::Status SetProperty(std::string_view node_type, std::string_view name, std::string_view value, size_t offset);
   void AddNodeType(std::string_view name);
 
-  void Warn(size_t offset, const std::string& what) { warnings_.emplace_back(offset, what); }
+  /// The first kWarningsMax of the file are told; the rest is counted.
+  void Warn(size_t offset, const std::string& what);
   std::unexpected<base::Error> Refused(size_t offset, const std::string& what) const;
   Manifest Take();
 
  private:
   std::string Where(size_t offset) const;
+  void KeepFirstWarnings();
   /// Whether it is given for the first time; the same value again is fine.
   base::Result<bool> IsNew(std::string_view node_type, std::string_view section, std::string_view name, std::string_view value,
                            size_t offset);
@@ -40,10 +41,11 @@ class ManifestBuilder {
   const std::string& file_;
   const LineIndex lines_;
   Manifest manifest_;
-  Group<size_t> node_types_;  // indexes in the manifest
-  std::vector<std::pair<size_t, std::string>> warnings_;
-  // Node type, section, name -> value and where it stands.
-  std::map<std::tuple<std::string, std::string, std::string>, std::pair<std::string, size_t>> seen_;
+  Group<size_t> node_types_;                              // indexes in the manifest
+  std::vector<std::pair<size_t, std::string>> warnings_;  // by offset from time to time, when the later ones go
+  size_t warnings_left_out_ = 0;
+  // Node type, section and name, with zero bytes in between, -> value and where it stands.
+  std::unordered_map<std::string, std::pair<std::string, size_t>> seen_;
 };
 
 base::Status ReadXmlManifest(std::string_view text, ManifestBuilder& builder);

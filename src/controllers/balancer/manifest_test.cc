@@ -284,6 +284,22 @@ TEST(ManifestTest, MalformedJsonIsAnErrorWithItsPlace) {
   for (const auto& [text, error] : cases) EXPECT_TRUE(ErrorOf(text).starts_with(error)) << text << "\n" << ErrorOf(text);
 }
 
+TEST(ManifestTest, WhatIsNotUtf8IsAnErrorWithItsPlace) {
+  const auto manifest = ReadManifest("<Section Name=\"S\">\n<Parameter Name=\"a\xff\" Value=\"1\"/></Section>", "m");
+  ASSERT_FALSE(manifest.has_value());
+  EXPECT_EQ(manifest.error().message(), "m:2:19: not UTF-8");
+}
+
+TEST(ManifestTest, AHundredWarningsAreToldAndTheOthersCounted) {
+  std::string text = "<Section Name=\"PlacementAndLoadBalancing\">\n";
+  for (int i = 0; i < 250; ++i) text += "<Parameter Name=\"Unknown" + std::to_string(i) + "\" Value=\"1\"/>\n";
+  const auto manifest = ReadManifest(text + "</Section>", "m");
+  ASSERT_TRUE(manifest.has_value());
+  ASSERT_EQ(manifest->warnings.size(), 101u);
+  EXPECT_TRUE(manifest->warnings[99].starts_with("m:101:1: ")) << manifest->warnings[99];
+  EXPECT_EQ(manifest->warnings[100], "m: 150 more warnings");
+}
+
 TEST(ManifestTest, ParameterGivenTwiceIsAnErrorOnlyWithAnotherValue) {
   const auto twice = [](const char* second) {
     return std::string("<FabricSettings><Section Name=\"MetricBalancingThresholds\"><Parameter Name=\"M\" Value=\"2\"/>") +

@@ -7,6 +7,9 @@
 namespace evenkeel::controllers::balancer {
 namespace {
 
+// Longer than any reference, "&#x10FFFF;" with some zeros.
+constexpr size_t kReferenceMax = 40;
+
 bool EndsName(char c) { return kSpaces.find(c) != std::string_view::npos || c == '>' || c == '/'; }
 
 class XmlScanner {
@@ -48,8 +51,10 @@ size_t XmlScanner::AfterMisc(size_t at) const {
 }
 
 base::Status XmlScanner::CheckReferences(size_t from, size_t to) const {
-  for (size_t at = text_.find('&', from); at < to; at = text_.find('&', at + 1)) {
-    const size_t end = text_.find(';', at);
+  // Only this piece is searched: each element would otherwise cost the rest of the text.
+  const std::string_view piece = text_.substr(0, to);
+  for (size_t at = piece.find('&', from); at < to; at = piece.find('&', at + 1)) {
+    const size_t end = piece.substr(0, std::min(to, at + kReferenceMax)).find(';', at);
     const std::string_view name = end < to ? text_.substr(at + 1, end - at - 1) : std::string_view();
     constexpr std::string_view kNames[] = {"amp", "lt", "gt", "quot", "apos"};
     const bool hexadecimal = name.starts_with("#x");
@@ -127,6 +132,7 @@ base::Status XmlScanner::ScanTag() {
 }
 
 base::Result<RepairedXml> XmlScanner::Scan() {
+  fixed_.text.reserve(text_.size());
   while (at_ < text_.size()) {
     const size_t after = AfterMisc(at_);
     if (after != at_) {
