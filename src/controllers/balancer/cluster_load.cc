@@ -1,9 +1,9 @@
 #include "controllers/balancer/cluster_load.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/time.h"
+#include "controllers/balancer/buffered_capacity.h"
 
 namespace evenkeel::controllers::balancer {
 namespace {
@@ -42,10 +42,7 @@ MetricLoad MakeMetricLoad(const Cluster& cluster, const Settings& settings, cons
   const auto buffer = settings.node_buffer_percentage.find(name);
   if (!metric.capacity) return metric;
   if (buffer != settings.node_buffer_percentage.end()) metric.buffer = buffer->second;
-  // A share such as 0.1 has no exact binary form: what is whole but for that stays whole.
-  constexpr double kRounding = 1e-9;
-  const double kept = static_cast<double>(*metric.capacity) * (1 - metric.buffer);
-  metric.buffered_capacity = static_cast<int64_t>(std::floor(kept + kRounding * std::max(1.0, kept)));
+  metric.buffered_capacity = LessBuffer(*metric.capacity, metric.buffer);
   return metric;
 }
 

@@ -62,9 +62,10 @@
 //
 // Refused, besides what is not of the form above: two things of one name; a node, service or parent that is not there; two
 // primaries, or two replicas on one node, in one partition; roles that the service's kind does not have; negative or
-// fractional loads, capacities and weights; loads that together are more than 2^63-1; constraints that do not parse or, with
-// ValidatePlacementConstraint, name a property that no node has; a parent that has a parent; application groups whose
-// reservation, limits per node and total contradict each other.
+// fractional loads, capacities and weights; loads and reservations that may come to more than 2^61 together;
+// more missing replicas of a partition than there are nodes or 1,000, or more than 300,000 altogether; constraints that do not
+// parse or, with ValidatePlacementConstraint, name a property that no node has; a parent that has a parent; application groups
+// whose reservation, limits per node and total contradict each other.
 #pragma once
 
 #include <span>

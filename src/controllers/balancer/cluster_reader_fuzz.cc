@@ -1,8 +1,9 @@
-// Any text as the state of a cluster: what is read is sound, errors are one line that names the file.
+// Any text as the state of a cluster: what is read is sound and can be planned, errors are one line that names the file.
 #include <cstddef>
 #include <cstdint>
 
 #include "controllers/balancer/cluster_reader.h"
+#include "controllers/balancer/planning_testing.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace evenkeel::controllers::balancer;
@@ -29,5 +30,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       for (const int64_t load : cluster.NewReplicaLoads(partition, role)) EVENKEEL_CHECK(load >= 0);
     }
   }
+  evenkeel::controllers::balancer::testing::PlanAndCheck(cluster, {});
   return 0;
 }

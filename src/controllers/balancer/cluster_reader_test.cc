@@ -305,11 +305,37 @@ TEST(ClusterReaderTest, ContradictoryApplicationGroupsAreErrors) {
 }
 
 TEST(ClusterReaderTest, LoadsThatDoNotFitTogetherAreAnError) {
-  EXPECT_EQ(ErrorOf(With("metrics: [{name: M, load: 5000000000000000000}]",
-                         "partitions: [{name: p, service: s, replicas: [{node: n0}, {node: n1}]}]")),
-            "s:4: partition \"p\": the loads of metric \"M\" together are more than 2^63-1");
+  const auto error = [](const std::string& service, const std::string& partition) {
+    return ErrorOf(With("metrics: [{name: M, load: 1000000000000000000}]" + service,
+                        "partitions: [{name: p, service: s, " + partition + "}]"));
+  };
+  const std::string wrong = "s:4: partition \"p\": loads and reservations of metric \"M\" may come to more than 2^61 together";
+  EXPECT_EQ(error("", "replicas: [{node: n0}, {node: n1}]"), "");
+  EXPECT_EQ(error("", "replicas: [{node: n0}, {node: n1}], missing: 1"), wrong);
+  EXPECT_EQ(error("", "replicas: [{node: n0, loads: {M: 2000000000000000000}}, {node: n1}]"), wrong);
+  EXPECT_EQ(error(", targetReplicas: -1", "replicas: [{node: n0}, {node: n1}]"), wrong) << "one on every node besides";
+  EXPECT_EQ(ErrorOf("applications: [{name: a, metrics: [{name: M, nodeReservation: 9000000000000000000}]}]"),
+            "s:1: application \"a\": metrics[0]: loads and reservations of metric \"M\" may come to more than 2^61 together");
   EXPECT_EQ(ErrorOf(With("metrics: [{name: M, load: 18446744073709551615}]", "")),
             "s:3: service \"s\": metrics[0].load: 18446744073709551615 is more than 2^63-1");
+}
+
+TEST(ClusterReaderTest, MoreMissingReplicasThanCouldBePlacedAreAnError) {
+  EXPECT_EQ(ErrorOf(With("", "partitions: [{name: p, service: s, missing: 1000}]")), "");
+  EXPECT_EQ(ErrorOf(With("", "partitions: [{name: p, service: s, missing: 1000000}]")),
+            "s:4: partition \"p\": missing: 1000000 replicas are missing; at most 1000 may be");
+  EXPECT_EQ(ErrorOf(With("targetReplicas: 1000000", "partitions: [{name: p, service: s}]")),
+            "s:4: partition \"p\": missing: 1000000 replicas are missing; at most 1000 may be");
+  std::string many = "partitions:\n";
+  for (int i = 0; i < 301; ++i) many += "- {name: p" + std::to_string(i) + ", service: s, missing: 1000}\n";
+  EXPECT_TRUE(
+      ErrorOf(With("", many)).ends_with("partition \"p300\": missing: more than 300000 replicas are missing altogether"))
+      << ErrorOf(With("", many));
+}
+
+TEST(ClusterReaderTest, WhatIsNotUtf8IsAnErrorWithItsLine) {
+  EXPECT_EQ(ErrorOf("nodes:\n- {name: a\xff}\n"), "s:2: not UTF-8");
+  EXPECT_EQ(ErrorOf("{\"nodes\": [{\"name\": \"a\xc3\"}]}"), "s:1: not UTF-8");
 }
 
 TEST(ClusterReaderTest, UnknownFieldsAndUndeclaredLoadsAreWarnedOfOnce) {

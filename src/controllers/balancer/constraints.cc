@@ -1,23 +1,15 @@
 #include "controllers/balancer/constraints.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
+#include "controllers/balancer/buffered_capacity.h"
 #include "controllers/balancer/movability.h"
 
 namespace evenkeel::controllers::balancer {
 namespace {
 
 constexpr int64_t kBoundless = std::numeric_limits<int64_t>::max();
-
-/// floor(capacity * (1 - share)), not spoilt by shares that binary fractions do not hold exactly.
-int64_t LessBuffer(int64_t capacity, double share) {
-  if (share <= 0) return capacity;
-  if (share >= 1) return 0;
-  const long double buffer = static_cast<long double>(capacity) * share;
-  return capacity - static_cast<int64_t>(std::ceil(buffer - (1e-9L + buffer * 4e-16L)));
-}
 
 bool UpgradingMayMove(const Settings& settings, Purpose purpose) {
   return purpose == Purpose::kConstraintCheck ? settings.allow_constraint_check_fixes_during_application_upgrade

@@ -68,7 +68,9 @@ base::Result<PhaseState> PhaseState::FromJson(const Json& json) {
   for (const auto& [name, field] : kStateCounts) {
     const Json* value = base::Find(object, name);
     if (value == nullptr) continue;
-    if (!value->is_int64() || value->get_int64() < 0) return BadState(name, "not a whole number from 0");
+    if (!value->is_int64() || value->get_int64() < 0 || value->get_int64() > kRunsMax) {
+      return BadState(name, "not a whole number from 0 to 1000000000");
+    }
     state.*field = value->get_int64();
   }
   for (const auto& [name, field] : kStateFlags) {

@@ -10,6 +10,9 @@
 
 namespace evenkeel::controllers::balancer {
 
+/// Of the counts of runs: what is read with more is refused.
+inline constexpr int64_t kRunsMax = 1'000'000'000;
+
 struct PhaseState {
   double last_placement = kLongAgo;
   double last_constraint_check = kLongAgo;

@@ -43,7 +43,7 @@ TEST(PhaseStateTest, RefusesWhatItCannotBe) {
   const std::pair<std::string_view, std::string_view> wrong[] = {
       {"[]", "phase state: not an object"},
       {R"({"lastPlacement": "x"})", "phase state: lastPlacement: not a number"},
-      {R"({"balancingRuns": -1})", "phase state: balancingRuns: not a whole number from 0"},
+      {R"({"balancingRuns": -1})", "phase state: balancingRuns: not a whole number from 0 to 1000000000"},
       {R"({"slowBalancing": 1})", "phase state: slowBalancing: not true or false"},
       {R"({"lastBalancingOfNodeType": 1})", "phase state: lastBalancingOfNodeType: not an object of instants by node type"},
       {R"({"lastBalancingOfNodeType": {"A": null}})", "phase state: lastBalancingOfNodeType: not a number"}};

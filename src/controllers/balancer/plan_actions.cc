@@ -14,6 +14,8 @@ namespace {
 
 // How often a balancing plan is worked out anew because something was left out of it.
 constexpr int kReworks = 4;
+// Replicas of a group without a node that are actions of their own; the rest is counted.
+constexpr size_t kUnplacedListed = 1'000;
 
 class ActionMaker {
  public:
@@ -159,17 +161,20 @@ std::vector<Action> ActionMaker::Explained(std::span<const PlanStep> steps) {
 
 void ActionMaker::AddUnplaced(const PlanReasons& reasons, std::vector<Action>& actions) const {
   if (context_.purpose != Purpose::kPlacement) return;
+  size_t unplaced = 0;
   for (const ServiceId service : context_.group.services) {
     for (const PartitionId partition : cluster_.services[service].partitions) {
       const auto [first, last] = planned_.NewOf(partition);
       for (ReplicaId replica = first; replica < last; ++replica) {
-        if (planned_.NodeOf(replica) != kNoId) continue;
+        if (planned_.NodeOf(replica) != kNoId || ++unplaced > kUnplacedListed) continue;
         Action& action = actions.emplace_back(
             ActionOf({ActionKind::kRequestedPlacementNotPossible, replica, kNoId, kNoId, kNoId, Role::kNone}));
         action.reason = reasons.OfUnplaced(replica).text;
       }
     }
   }
+  if (unplaced <= kUnplacedListed) return;
+  skipped_.push_back({"they have no node either", fmt::format("{} more replicas", unplaced - kUnplacedListed)});
 }
 
 void ActionMaker::Skip(const PlanStep& step) {

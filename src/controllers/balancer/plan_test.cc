@@ -42,6 +42,25 @@ TEST_F(PlanTest, BalancingStopsAtTheLimitOfItsWindow) {
   EXPECT_EQ(Count(ActionKind::kMoveInstance), 10) << "the window has passed";
 }
 
+TEST_F(PlanTest, ASecondaryThatIsMarkedAsThePlaceOfThePrimaryIsPromotedWhereThereIsNone) {
+  Make(NodesText(3) +
+       "services: [{name: s, kind: stateful}]\npartitions:\n"
+       "- {name: p, service: s, replicas: [{node: n0, role: secondary}, {node: n1, role: secondary, flags: "
+       "[PrimaryToBePlaced]}]}");
+  ASSERT_EQ(Actions(), 1u);
+  EXPECT_EQ(plan.Actions()[0].kind, ActionKind::kPromoteSecondary);
+  EXPECT_EQ(NodeName(plan.Actions()[0].to), "n1");
+}
+
+TEST_F(PlanTest, AThousandReplicasWithoutANodeAreActionsAndTheOthersCounted) {
+  std::string text = NodesText(1) + "services: [{name: s}]\npartitions:\n";
+  for (int i = 0; i < 12; ++i) text += "- {name: p" + std::to_string(i) + ", service: s, missing: 101}\n";
+  Make(text);
+  EXPECT_EQ(Count(ActionKind::kAddInstance), 12);
+  EXPECT_EQ(Count(ActionKind::kRequestedPlacementNotPossible), 1000);
+  EXPECT_EQ(WhySkipped("200 more replicas"), "they have no node either");
+}
+
 TEST_F(PlanTest, NoMoreThanItsShareMoves) {
   Make(Instances({Ones(100), {}}));
   EXPECT_EQ(Actions(), 30u) << "MaxPercentageToMove is 0.3";

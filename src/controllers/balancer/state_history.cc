@@ -1,4 +1,5 @@
 #include "controllers/balancer/messages.h"
+#include "controllers/balancer/phase_state.h"
 #include "controllers/balancer/state_reader.h"
 
 namespace evenkeel::controllers::balancer {
@@ -49,9 +50,9 @@ base::Status StateReader::ReadHistory(const Fields& root) {
                                         file_->Warn(at, "node type in history", "no node has this type");
                                       return {};
                                     }));
-  EVENKEEL_ASSIGN(history.placement_runs, file_->WholeOr(fields, "placementRuns", 0, 0));
+  EVENKEEL_ASSIGN(history.placement_runs, file_->WholeOr(fields, "placementRuns", 0, 0, kRunsMax));
   EVENKEEL_ASSIGN(history.placement_with_move, file_->BoolOr(fields, "placementWithMove", false));
-  EVENKEEL_ASSIGN(history.balancing_runs, file_->WholeOr(fields, "balancingRuns", 0, 0));
+  EVENKEEL_ASSIGN(history.balancing_runs, file_->WholeOr(fields, "balancingRuns", 0, 0, kRunsMax));
   EVENKEEL_ASSIGN(history.slow_balancing, file_->BoolOr(fields, "slowBalancing", false));
   return file_->ForEachItem(fields, "movements",
                             [&](const base::Json& item, const Where& at) { return ReadMovement(item, at); });

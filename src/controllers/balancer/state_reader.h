@@ -20,6 +20,10 @@ inline constexpr std::pair<std::string_view, MoveCost> kMoveCosts[] = {{"Zero", 
                                                                        {"High", MoveCost::kHigh},
                                                                        {"VeryHigh", MoveCost::kVeryHigh}};
 
+/// Of one metric, loads and reservations together. A quarter of what 64 bits hold: what is on a node, what has left it and what
+/// comes are added up.
+inline constexpr int64_t kLoadsMax = int64_t{1} << 61;
+
 class StateReader {
  public:
   /// Both outlive this.
@@ -45,6 +49,7 @@ class StateReader {
   // state_services.cc
   base::Status ReadApplication(const base::Json& value, const Where& where);
   base::Status ReadApplicationMetric(const base::Json& value, const Where& where, Application& application);
+  base::Status AddToTotal(const Where& where, MetricId metric, __int128 amount);
   base::Status ReadService(const base::Json& value, const Where& where);
   base::Status ReadMetrics(const Fields& fields, Service& service);
   base::Status ReadMetric(const base::Json& value, const Where& where, Service& service);
@@ -86,7 +91,8 @@ class StateReader {
   Ids nodes_, services_, partitions_, applications_, service_types_;
   std::unordered_map<std::string, uint32_t> metrics_, node_types_, constraints_;
   std::set<std::string, std::less<>> property_names_;  // of any node
-  std::vector<int64_t> metric_totals_;                 // per metric: all loads so far
+  std::vector<int64_t> metric_totals_;                 // per metric: all loads and reservations so far
+  int64_t missing_ = 0;                                // replicas of all partitions so far
   std::vector<PartitionId> last_on_node_;              // per node: the last partition that has a replica there
   // Of the partition that is being read.
   bool has_primary_ = false;

@@ -74,7 +74,17 @@ base::Status StateReader::ReadApplicationMetric(const base::Json& value, const W
                           fmt::format("{} is less than maxNodes ({}) times maxNodeCapacity ({})", metric.total_capacity,
                                       application.max_nodes, metric.max_node_capacity));
   }
+  EVENKEEL_TRY(AddToTotal(where, metric.metric, metric.node_reservation));
   application.metrics.push_back(metric);
+  return {};
+}
+
+base::Status StateReader::AddToTotal(const Where& where, MetricId metric, __int128 amount) {
+  if (amount > kLoadsMax - metric_totals_[metric]) {
+    return file_->Refused(where, "loads and reservations of metric \"" + OneLine(cluster_.metrics[metric].name) +
+                                     "\" may come to more than 2^61 together");
+  }
+  metric_totals_[metric] += static_cast<int64_t>(amount);
   return {};
 }
 
