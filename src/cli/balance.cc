@@ -25,6 +25,8 @@ namespace evenkeel::cli {
 namespace {
 
 namespace balancer = controllers::balancer;
+
+constexpr double kLastInstant = 9e9;  // seconds from 1970: what fits into nanoseconds
 using base::Json;
 
 void PrintWarnings(const std::vector<std::string>& warnings) {
@@ -167,10 +169,11 @@ void AddBalanceFlags(CLI::App& command, BalanceOptions& options) {
   IsFile(command.add_option("--memory", options.memory,
                             "What the last call remembered; written by plan balance, which may begin without (default: the "
                             "state's history)"));
-  command.add_option("--now", options.now, "Seconds of the clock of the history (default: the system's, from 1970)");
-  command.add_option("--seed", options.seed, "Seed of the searches (default: InitialRandomSeed, else 1)");
-  command.add_option("--evaluations", options.evaluations, "Steps that each search may look at (default: by the size)")
-      ->check(CLI::Range(int64_t{0}, int64_t{1'000'000'000'000}));
+  IsNumber(command.add_option("--now", options.now, "Seconds of the clock of the history (default: the system's, from 1970)"),
+           -kLastInstant, kLastInstant);
+  IsSeed(command.add_option("--seed", options.seed, "Seed of the searches (default: InitialRandomSeed, else 1)"));
+  IsWhole(command.add_option("--evaluations", options.evaluations, "Steps that each search may look at (default: by the size)"),
+          0, 1'000'000'000'000);
   AddOutputFlag(command, options.output);
 }
 

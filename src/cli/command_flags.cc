@@ -1,8 +1,44 @@
 #include "cli/command_flags.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
+#include <limits>
 
 namespace evenkeel::cli {
+namespace {
+
+template <typename T>
+CLI::Option* CheckNumber(CLI::Option* option, const std::string& what, const std::string& type, T min, T max) {
+  const std::string bounds = fmt::format("from {} to {}", min, max);
+  const auto check = [=](std::string& text) -> std::string {
+    T number{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool is_number = error == std::errc() && end == text.data() + text.size();
+    // NaN is in no range.
+    if (!is_number || !(number >= min && number <= max)) return fmt::format("\"{}\": give {} {}", text, what, bounds);
+    // What reads it next takes 010 for 8.
+    if constexpr (std::is_integral_v<T>) text = std::to_string(number);
+    return {};
+  };
+  return option->check(CLI::Validator(check, fmt::format("{} in [{} - {}]", type, min, max)));
+}
+
+}  // namespace
+
+CLI::Option* IsWhole(CLI::Option* option, int64_t min, int64_t max) {
+  return CheckNumber(option, "a whole number", "INT", min, max);
+}
+
+CLI::Option* IsNumber(CLI::Option* option, double min, double max) {
+  return CheckNumber(option, "a number", "FLOAT", min, max);
+}
+
+CLI::Option* IsSeed(CLI::Option* option) {
+  return CheckNumber(option, "a whole number", "UINT", uint64_t{0}, std::numeric_limits<uint64_t>::max());
+}
 
 CLI::Option* OneOf(CLI::Option* option, const std::vector<std::string>& values) {
   std::string type;

@@ -2,6 +2,7 @@
 // from the tree of commands (command_tree.h), completions and documentation.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -29,6 +30,14 @@ inline constexpr const char* kContextType = "CONTEXT";
 CLI::Option* OneOf(CLI::Option* option, const std::vector<std::string>& values);
 /// The name of a file. Not for -f, which is AddFilenameFlag.
 CLI::Option* IsFile(CLI::Option* option);
+
+/// A decimal whole number within these bounds. Numbers of flags are written in no other way: whatever else is given (nan, 0x10,
+/// 1e3, nothing) is refused in one line that names the flag and the bounds.
+CLI::Option* IsWhole(CLI::Option* option, int64_t min, int64_t max);
+/// A decimal number, with a fraction or an exponent if need be.
+CLI::Option* IsNumber(CLI::Option* option, double min, double max);
+/// Any whole number from 0 that 64 bits hold.
+CLI::Option* IsSeed(CLI::Option* option);
 
 /// -o, --output.
 void AddOutputFlag(CLI::App& command, std::string& output);

@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "base/log.h"
+#include "base/utf8.h"
 #include "cli/apiserver.h"
 #include "cli/command_flags.h"
 #include "cli/command_questions.h"
@@ -23,23 +24,21 @@ namespace {
 
 void AddUp(CLI::App& app, UpOptions& options, const std::string& version, Action& action) {
   CLI::App* up = app.add_subcommand("up", "Start the embedded fleet: hub, members, controllers");
-  up->add_option("--members", options.members, "Number of member clusters")->check(CLI::Range(0, 100))->capture_default_str();
-  up->add_option("--nodes", options.nodes, "Simulated nodes per member")->check(CLI::Range(0, 5000))->capture_default_str();
-  up->add_option("--replicas", options.replicas, "Controller replicas of a new fleet")
-      ->check(CLI::Range(0, 100))
-      ->capture_default_str();
+  IsWhole(up->add_option("--members", options.members, "Number of member clusters"), 0, 100)->capture_default_str();
+  IsWhole(up->add_option("--nodes", options.nodes, "Simulated nodes per member"), 0, 5000)->capture_default_str();
+  IsWhole(up->add_option("--replicas", options.replicas, "Controller replicas of a new fleet"), 0, 100)->capture_default_str();
   OneOf(up->add_option("--sharding-mode", options.sharding_mode, "Of a new fleet: Evenkeel's own, or compatible with Argo CD"),
         {"coordinated", "compatible"});
   OneOf(up->add_option("--sharding-method", options.sharding_method,
                        "Of a new fleet: weighted (coordinated); the others are Argo CD's (compatible)"),
         {"weighted", "legacy", "round-robin", "consistent-hashing"});
   up->add_option("--address", options.address, "Where the API servers listen")->capture_default_str();
-  up->add_option("--port", options.port, "Of the hub's API server (default: as last time, else any free one)")
-      ->check(CLI::Range(0, 65535));
+  IsWhole(up->add_option("--port", options.port, "Of the hub's API server (default: as last time, else any free one)"), 0,
+          65535);
   up->add_option("--store", options.hub_store,
                  "Of the hub: sqlite:PATH, etcd://HOST:PORT,... or memory (default: SQLite in $EVENKEEL_HOME)");
-  up->add_option("--node-group-max", options.node_group_max, "Nodes that the node group of a new member may have")
-      ->check(CLI::Range(0, 5000))
+  IsWhole(up->add_option("--node-group-max", options.node_group_max, "Nodes that the node group of a new member may have"), 0,
+          5000)
       ->capture_default_str();
   up->add_option("--autoscaler-args", options.autoscaler_args,
                  "Of a new fleet: flags for its autoscalers, e.g. \"--scan-interval 2s --scale-down-unneeded-time 30s\"");
@@ -52,8 +51,9 @@ void AddUp(CLI::App& app, UpOptions& options, const std::string& version, Action
       },
       "Stop by itself after this long, e.g. 60s");
   up->add_flag("!--no-dashboard", options.dashboard, "Serve no dashboard");
-  up->add_option("--dashboard-port", options.dashboard_port, "Of the dashboard (default: as last time, else any free one)")
-      ->check(CLI::Range(0, 65535));
+  IsWhole(
+      up->add_option("--dashboard-port", options.dashboard_port, "Of the dashboard (default: as last time, else any free one)"),
+      0, 65535);
   options.version = version;
   up->callback([&] { action = [&] { return Up(options); }; });
 }
@@ -64,8 +64,7 @@ void AddRolloutRunFlags(CLI::App& run, RolloutRunOptions& options) {
   run.add_flag("--install", options.install,
                "With --rollout: write its definitions and webhook configurations to the hub, which then asks the leader");
   run.add_option("--webhook-address", options.address, "Where the webhooks of --rollout are served")->capture_default_str();
-  run.add_option("--webhook-port", options.port, "Port of the webhooks of --rollout; 0: any free one")
-      ->check(CLI::Range(0, 65535))
+  IsWhole(run.add_option("--webhook-port", options.port, "Port of the webhooks of --rollout; 0: any free one"), 0, 65535)
       ->capture_default_str();
   run.add_option("--webhook-url", options.url,
                  "How the hub reaches the webhooks (default: https://, this replica's address or host, and the port)");
@@ -77,8 +76,7 @@ void AddRolloutRunFlags(CLI::App& run, RolloutRunOptions& options) {
 void AddDashboardFlags(CLI::App& run, DashboardRunOptions& options) {
   run.add_flag("--dashboard", options.enabled, "Serve the dashboard (docs/DASHBOARD.md)");
   run.add_option("--dashboard-address", options.address, "Where the dashboard is served")->capture_default_str();
-  run.add_option("--dashboard-port", options.port, "Port of the dashboard; 0: any free one")
-      ->check(CLI::Range(0, 65535))
+  IsWhole(run.add_option("--dashboard-port", options.port, "Port of the dashboard; 0: any free one"), 0, 65535)
       ->capture_default_str();
   IsFile(run.add_option("--dashboard-token-file", options.token_file,
                         "File with the token that lets people into the dashboard, made when it is not there (default: "
@@ -102,13 +100,13 @@ void AddRun(CLI::App& app, RunOptions& options, const std::string& version, Acti
         {"weighted", "legacy", "round-robin", "consistent-hashing"});
   run->add_flag("--dynamic-cluster-distribution-enabled", options.dynamic,
                 "Compatible mode: shards are the replicas of the Deployment, claimed at run time");
-  run->add_option("--max-moves-per-minute", options.moves_per_minute, "Coordinated mode: moves for balance; others are at once")
-      ->check(CLI::Range(0, 100000))
+  IsWhole(run->add_option("--max-moves-per-minute", options.moves_per_minute,
+                          "Coordinated mode: moves for balance; others are at once"),
+          0, 100000)
       ->capture_default_str();
   run->add_option("--metrics-address", options.metrics_address, "Where /healthz and /metrics are served")
       ->capture_default_str();
-  run->add_option("--metrics-port", options.metrics_port, "Port of /healthz and /metrics; 0: any free one")
-      ->check(CLI::Range(0, 65535))
+  IsWhole(run->add_option("--metrics-port", options.metrics_port, "Port of /healthz and /metrics; 0: any free one"), 0, 65535)
       ->capture_default_str();
   run->add_option("--quirks", options.quirks, "Behaviours of Argo CD to switch on, or off with no- (docs/COMPATIBILITY.md)")
       ->delimiter(',');
@@ -159,9 +157,7 @@ void AddApiServer(CLI::App& app, ApiServerOptions& options, StoreToolOptions& to
   server->add_option("--store", options.store, "Where its data is: sqlite:PATH, etcd://HOST:PORT,... or memory")
       ->capture_default_str();
   server->add_option("--address", options.address, "Where to listen")->capture_default_str();
-  server->add_option("--port", options.port, "Port to listen on; 0: any free one")
-      ->check(CLI::Range(0, 65535))
-      ->capture_default_str();
+  IsWhole(server->add_option("--port", options.port, "Port to listen on; 0: any free one"), 0, 65535)->capture_default_str();
   server
       ->add_option("--data-dir", options.data_dir, "Certificates, tokens and the kubeconfig (default $EVENKEEL_HOME/apiserver)")
       ->type_name(kDirectoryType);
@@ -170,13 +166,14 @@ void AddApiServer(CLI::App& app, ApiServerOptions& options, StoreToolOptions& to
   IsFile(server->add_option(
       "--audit-log-path", options.audit_log,
       "Record every write here, one audit.k8s.io/v1 Event per line; - is standard output (default: nowhere)"));
-  server->add_option("--audit-log-maxsize", options.audit_log_megabytes, "Megabytes of the audit log before it is moved aside")
-      ->check(CLI::Range(0, 1'000'000))
+  IsWhole(server->add_option("--audit-log-maxsize", options.audit_log_megabytes,
+                             "Megabytes of the audit log before it is moved aside"),
+          0, 1'000'000)
       ->capture_default_str();
-  server->add_option("--audit-log-maxbackup", options.audit_log_backups, "Moved audit logs to keep; 0: all")
-      ->check(CLI::Range(0, 1'000'000))
+  IsWhole(server->add_option("--audit-log-maxbackup", options.audit_log_backups, "Moved audit logs to keep; 0: all"), 0,
+          1'000'000)
       ->capture_default_str();
-  server->add_option("--threads", options.threads, "I/O threads")->check(CLI::Range(1, 256))->capture_default_str();
+  IsWhole(server->add_option("--threads", options.threads, "I/O threads"), 1, 256)->capture_default_str();
   AddStoreTools(*server, tools, action);
   // After that of a command below it, which has chosen then.
   server->callback([&, server] {
@@ -188,7 +185,7 @@ void AddSimulate(CLI::App& app, SimulateOptions& options, Action& action) {
   CLI::App* simulate =
       app.add_subcommand("simulate", "Run a scenario of the simulator: faults from a seed, checkers that look on");
   IsFile(simulate->add_option("scenario", options.scenario, "A scenario (docs/SIMULATOR.md)"))->required();
-  simulate->add_option("--seed", options.seed, "One seed (default 1)");
+  IsSeed(simulate->add_option("--seed", options.seed, "One seed (default 1)"));
   simulate->add_option("--seeds", options.seeds, "Many: A..B, or how many from 1 on; as many at once as there are cores");
   IsFile(simulate->add_option("--timeline", options.timeline, "Write what happened when to this CSV file; of one seed"));
   OneOf(simulate->add_option("--trace", options.trace, "Replay a trace with the autoscaler on"), {"openb"});
@@ -206,13 +203,13 @@ void AddSolve(CLI::App& app, SolveRoadefOptions& options, Action& action) {
   IsFile(roadef->add_option("-p,--model", options.model, "The model"))->required();
   IsFile(roadef->add_option("-i,--initial", options.initial, "Where the processes are at first"))->required();
   IsFile(roadef->add_option("-o,--output-file", options.output, "The file for the solution"));
-  roadef->add_option("-t,--time", options.seconds, "Seconds, reading and writing included")
-      ->check(CLI::Range(0.1, 1e6))
+  IsNumber(roadef->add_option("-t,--time", options.seconds, "Seconds, reading and writing included"), 0.1, 1e6)
       ->capture_default_str();
-  roadef->add_option("-s,--seed", options.seed, "Seed of the search")->capture_default_str();
-  roadef->add_option("--evaluations", options.evaluations, "Steps to look at, instead of a time: the same answer everywhere")
-      ->check(CLI::Range(int64_t{1}, int64_t{1'000'000'000'000}));
-  roadef->add_option("--threads", options.threads, "Threads that search")->check(CLI::Range(1, 64))->capture_default_str();
+  IsSeed(roadef->add_option("-s,--seed", options.seed, "Seed of the search"))->capture_default_str();
+  IsWhole(roadef->add_option("--evaluations", options.evaluations,
+                             "Steps to look at, instead of a time: the same answer everywhere"),
+          1, 1'000'000'000'000);
+  IsWhole(roadef->add_option("--threads", options.threads, "Threads that search"), 1, 64)->capture_default_str();
   IsFile(roadef->add_option("--check", options.check, "Verify this solution instead"));
   roadef->callback([&] { action = [&] { return SolveRoadef(options, std::cout); }; });
 }
@@ -295,6 +292,11 @@ int CommandTree::Run(int argc, const char* const* argv) {
   if (argc > 1 && std::string_view(argv[1]) == "__complete") {
     PrintCompletion(Describe(app), std::vector<std::string>(argv + 2, argv + argc), std::cout);
     return 0;
+  }
+  for (int i = 1; i < argc; ++i) {
+    if (base::FindNotUtf8(argv[i]) == std::string_view::npos) continue;
+    std::cerr << "evenkeel: " << Printable(argv[i]) << ": argument " << i << " is not UTF-8\n";
+    return base::ExitStatus(base::Code::kBadRequest);
   }
   try {
     app.parse(argc, argv);
