@@ -30,6 +30,8 @@ std::string_view Name(Filter filter) {
       return "PodTopologySpread";
     case Filter::kInterPodAffinity:
       return "InterPodAffinity";
+    case Filter::kDynamicResources:
+      return "DynamicResources";
   }
   return "";
 }

@@ -23,6 +23,7 @@ enum class Filter : uint8_t {
   kVolumeZone,
   kPodTopologySpread,
   kInterPodAffinity,
+  kDynamicResources,
 };
 
 /// kube-scheduler's name of the plugin; "" for kPass.

@@ -174,9 +174,11 @@ std::string PodSpec::Key() const {
     AddTexts(key, constraint.match_label_keys);
     key.Add(constraint.honor_affinity ? 1 : 0).Add(constraint.honor_taints ? 1 : 0);
   }
-  key.Add(never_preempts ? 1 : 0);
+  key.Add(never_preempts ? 1 : 0).Add(claims_devices ? 1 : 0);
   return key.Take();
 }
+
+bool ClaimsDevices(const Json& pod) { return !FindArray(pod, {"spec", "resourceClaims"}).empty(); }
 
 PodSpec DecodePodSpec(const Json& pod, bool pinned) {
   PodSpec spec;
@@ -200,13 +202,14 @@ PodSpec DecodePodSpec(const Json& pod, bool pinned) {
   spec.anti_affinity = DecodeTerms(pod, "podAntiAffinity");
   spec.spread = DecodeSpread(pod);
   spec.never_preempts = FindString(pod, {"spec", "preemptionPolicy"}) == "Never";
+  spec.claims_devices = ClaimsDevices(pod);
   return spec;
 }
 
 void AppendSpecText(const Json& pod, bool pinned, std::string& out) {
   const JsonObject& spec = base::FindObject(pod, {"spec"});
   for (const char* field : {"nodeSelector", "tolerations", "overhead", "resources", "topologySpreadConstraints",
-                            "preemptionPolicy", "hostNetwork"}) {
+                            "preemptionPolicy", "hostNetwork", "resourceClaims"}) {
     AppendField(spec, field, out);
   }
   AppendRequiredAffinity(spec, pinned, out);

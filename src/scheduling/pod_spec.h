@@ -48,6 +48,8 @@ struct PodSpec {
   std::vector<AffinityTerm> affinity, anti_affinity;
   std::vector<SpreadConstraint> spread;
   bool never_preempts = false;  ///< preemptionPolicy: Never
+  /// It names resourceClaims. Which nodes have the devices is not known here, so such a pod fits on none.
+  bool claims_devices = false;
 
   bool ToleratesCordon() const;
   /// Equal for specs that mean the same, however they are written.
@@ -60,6 +62,9 @@ PodSpec DecodePodSpec(const base::Json& pod, bool pinned);
 void AppendSpecText(const base::Json& pod, bool pinned, std::string& out);
 /// The node that a DaemonSet's pod is for: its only affinity is one matchFields term that names it. "" for other pods.
 std::string_view PinnedNode(const base::Json& pod);
+
+/// Whether the pod has spec.resourceClaims.
+bool ClaimsDevices(const base::Json& pod);
 
 /// What kube-scheduler reserves for the pod: init containers and sidecars, requests at the level of the pod, overhead; for a
 /// bound pod also what a resize in place still holds. Requests that are missing are the limits, as the API server defaults

@@ -16,8 +16,12 @@ bool AsksAll(const PodClass& pod_class, const SearchOptions& options) {
 
 void Snapshot::Prepare(PodClass& pod_class) {
   EnsureOrder();
-  if (pod_class.volumes == nullptr || pod_class.resolved.version == volumes_.version()) return;
-  pod_class.resolved = volumes_.Resolve(*pod_class.volumes, pod_class.ns);
+  if (pod_class.volumes != nullptr && pod_class.resolved.version != volumes_.version()) {
+    pod_class.resolved = volumes_.Resolve(*pod_class.volumes, pod_class.ns);
+  }
+  if (!pod_class.spec->spec.claims_devices || pod_class.resolved.rejected_by != Filter::kPass) return;
+  pod_class.resolved.rejected_by = Filter::kDynamicResources;
+  pod_class.resolved.rejected = "the pod claims devices (spec.resourceClaims), and which nodes have them is not known";
 }
 
 uint8_t Snapshot::ComputeVerdict(const SpecEntry& spec, NodeId node) const {
