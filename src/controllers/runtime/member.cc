@@ -20,7 +20,9 @@ Member::Member(std::string name, std::unique_ptr<client::Client> client, std::sh
       nodes_(*client_, kube::resources::Nodes(), {}, strand_, executor.clock(), random.Fork("nodes")),
       pods_(*client_, kube::resources::Pods(), {}, strand_, executor.clock(), random.Fork("pods")),
       on_change_(std::move(on_change)) {
-  for (const MemberControllerFactory& make : controllers) controllers_.push_back(make(*this));
+  for (const MemberControllerFactory& make : controllers) {
+    if (auto made = make(*this)) controllers_.push_back(std::move(made));
+  }
   strand_->Post([this] {
     nodes_.Start();
     pods_.Start();

@@ -33,9 +33,9 @@ class MemberController {
  public:
   virtual ~MemberController() = default;
 };
-/// Makes one for a member that has just been won. Called before anything runs on the member's strand; the controller does its
-/// work there and changes things through Member::client, Member::Guard and Member::Write only. Destroyed after the strand is
-/// closed.
+/// Makes one for a member that has just been won; null where the member is to have none. Called before anything runs on the
+/// member's strand; the controller does its work there and changes things through Member::client, Member::Guard and
+/// Member::Write only. Destroyed after the strand is closed.
 using MemberControllerFactory = std::function<std::unique_ptr<MemberController>(Member&)>;
 
 class Member {
