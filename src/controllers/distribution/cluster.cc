@@ -47,8 +47,8 @@ std::optional<int64_t> ParseShard(std::string_view text) {
   return number;
 }
 
-uint64_t HashConnection(const client::ConnectionConfig& config) {
-  std::string all;
+uint64_t HashConnection(const client::ConnectionConfig& config, const std::string& autoscaler_args) {
+  std::string all = autoscaler_args + '\0';
   for (const std::string* part :
        {&config.server, &config.ca_pem, &config.tls_server_name, &config.client_certificate_pem, &config.client_key_pem,
         &config.token, &config.username, &config.password, &config.proxy_url}) {
@@ -109,6 +109,7 @@ std::optional<Cluster> ClusterFromSecret(const Json& secret, std::vector<Finding
   cluster.name = data["name"].empty() ? client::WithoutUserinfo(cluster.server) : data["name"];
   cluster.skip_reconcile = IsTrue(FindString(secret, {"metadata", "annotations", kSkipReconcile}));
   ReadWeight(secret, cluster, findings);
+  cluster.autoscaler_args = FindString(secret, {"metadata", "annotations", kAutoscalerArgsAnnotation});
   if (const auto shard = data.find("shard"); shard != data.end()) {
     cluster.shard = ParseShard(shard->second);
     if (!cluster.shard) {
@@ -119,7 +120,7 @@ std::optional<Cluster> ClusterFromSecret(const Json& secret, std::vector<Finding
   }
   cluster.connection = client::ParseArgoClusterConfig(cluster.server, data["config"]);
   if (cluster.connection) {
-    cluster.connection_hash = HashConnection(*cluster.connection);
+    cluster.connection_hash = HashConnection(*cluster.connection, cluster.autoscaler_args);
   } else {
     findings.push_back(
         {cluster.reference, cluster.source, events::kInvalidClusterSecret.reason,
@@ -136,6 +137,7 @@ std::optional<Cluster> ClusterFromKarmada(const Json& object, const Json* secret
   cluster.id = kube::UidOf(object);
   cluster.name = kube::NameOf(object);
   ReadWeight(object, cluster, findings);
+  cluster.autoscaler_args = FindString(object, {"metadata", "annotations", kAutoscalerArgsAnnotation});
   cluster.server = TrimSlashes(FindString(object, {"spec", "apiEndpoint"}));
   if (cluster.server.empty()) {
     // A cluster in pull mode may have no endpoint: its agent connects to Karmada, and nobody can connect to it.
@@ -160,7 +162,7 @@ std::optional<Cluster> ClusterFromKarmada(const Json& object, const Json* secret
   std::map<std::string, std::string> data = SecretData(*secret);
   config.token = data["token"];
   config.ca_pem = data["caBundle"];
-  cluster.connection_hash = HashConnection(config);
+  cluster.connection_hash = HashConnection(config, cluster.autoscaler_args);
   cluster.connection = std::move(config);
   return cluster;
 }

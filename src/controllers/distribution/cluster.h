@@ -17,12 +17,14 @@ struct Cluster {
   std::string name;
   std::optional<int64_t> shard;   ///< pinned
   std::optional<int64_t> weight;  ///< given by annotation, instead of the measured one
+  std::string autoscaler_args;    ///< flags of `run` for this member's autoscaler alone, as written
   bool skip_reconcile = false;    ///< nobody looks after it, but it keeps its place in the distribution
   std::string source;             ///< "Secret evenkeel/member-1", for messages
   base::Json reference;           ///< apiVersion, kind, metadata{name, namespace, uid}: what Events are about
   /// How to connect, or why that cannot work. A cluster that cannot be reached still has its place in the distribution.
   base::Result<client::ConnectionConfig> connection = base::Fail(base::Code::kUnavailable, "no connection data");
-  /// Hash of everything that connecting depends on: when it changes, the member is connected to anew.
+  /// Hash of everything that connecting depends on, and of what its controllers are told: when it changes, the member is
+  /// connected to anew.
   uint64_t connection_hash = 0;
 };
 
@@ -38,6 +40,9 @@ inline constexpr std::string_view kInClusterServer = "https://kubernetes.default
 inline constexpr std::string_view kClusterSecretLabel = "argocd.argoproj.io/secret-type";
 /// Gives a cluster Secret or Karmada Cluster a weight of its own in coordinated mode: a number from 0 to 1000000000.
 inline constexpr std::string_view kWeightAnnotation = "evenkeel.dev/weight";
+
+/// Gives a member's autoscaler flags of its own, separated by spaces, that go before those of `run`.
+inline constexpr std::string_view kAutoscalerArgsAnnotation = "evenkeel.dev/autoscaler-args";
 
 /// Whether the Secret has the label that makes it a cluster Secret.
 bool IsClusterSecret(const base::Json& secret);

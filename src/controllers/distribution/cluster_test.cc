@@ -35,6 +35,15 @@ TEST(ClusterSecretTest, IsRecognizedByItsLabel) {
   EXPECT_FALSE(IsClusterSecret(base::JsonObject{}));
 }
 
+TEST(ClusterSecretTest, ItsAutoscalersFlagsArePartOfWhatItIsConnectedToWith) {
+  const Data data = {{"name", "a"}, {"server", "https://a"}, {"config", "{}"}};
+  const Cluster plain = FromSecret("a", data);
+  const Cluster own = FromSecret("a", data, {{std::string(kAutoscalerArgsAnnotation), "--cloud-provider=kwok"}});
+  EXPECT_EQ(plain.autoscaler_args, "");
+  EXPECT_EQ(own.autoscaler_args, "--cloud-provider=kwok");
+  EXPECT_NE(own.connection_hash, plain.connection_hash) << "its owner begins anew";
+}
+
 TEST(ClusterSecretTest, IsReadWhole) {
   std::vector<Finding> findings;
   const auto cluster = ClusterFromSecret(

@@ -288,6 +288,7 @@ void CompatibleDistributor::Reconcile() {
   if (stopping_ || !Synced() || !claimed_once_) return;
   std::vector<Finding> findings;
   const std::vector<Cluster> clusters = clusters_->Read(findings);
+  if (context_.clusters_read) context_.clusters_read(clusters);
   AppCounts apps;
   if (applications_) {
     std::vector<base::Json> objects;

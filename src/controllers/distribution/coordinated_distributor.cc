@@ -178,6 +178,7 @@ void CoordinatedDistributor::Reconcile() {
   if (std::exchange(clusters_changed_, false)) {
     cluster_findings_.clear();
     clusters_ = source_->Read(cluster_findings_);
+    if (context_.clusters_read) context_.clusters_read(clusters_);
     plan_again_ = follow_again_ = true;
   }
   if (std::exchange(plan_again_, false)) {

@@ -14,6 +14,7 @@
 #include "base/random.h"
 #include "client/client.h"
 #include "client/kubeconfig.h"
+#include "controllers/distribution/cluster.h"
 #include "controllers/distribution/options.h"
 #include "controllers/runtime/member.h"
 
@@ -47,6 +48,8 @@ struct DistributorContext {
   base::MetricRegistry& metrics;
   /// What runs on each member that is won; may be empty.
   std::vector<runtime::MemberControllerFactory> member_controllers{};
+  /// Told all clusters of the fleet whenever they have been read, before any of them is won; may be absent.
+  std::function<void(const std::vector<Cluster>& clusters)> clusters_read{};
 };
 
 class Distributor {
