@@ -63,16 +63,19 @@ class ClusterApiProvider final : public Provider {
   base::Status DeleteNodes(std::string_view group, std::span<const NodeReference> nodes, bool force) override {
     if (force) return Fail(Code::kMethodNotAllowed, "Cluster API cannot delete nodes by force");
     std::lock_guard lock(mutex_);
+    const NodeGroup* known = inventory_.groups.Find(group);
+    if (known != nullptr && !known->keeps_nodes.empty()) return Fail(Code::kConflict, Named(group) + known->keeps_nodes);
+    const int64_t bare = WithoutMachines(group, nodes);
     EVENKEEL_ASSIGN(const auto machines, MachinesToDelete(group, nodes));
-    if (machines.empty()) return {};
+    const int64_t going = static_cast<int64_t>(machines.size()) + bare;
+    if (going == 0) return {};
     EVENKEEL_ASSIGN(const int64_t replicas, Replicas(group));
     const int64_t min = inventory_.places.find(group)->second.min_size;
-    if (replicas - static_cast<int64_t>(machines.size()) < min) {
-      return Fail(Code::kBadRequest, Named(group) + "deleting " + std::to_string(machines.size()) + " of " +
-                                         std::to_string(replicas) + " machines would leave less than the least, " +
-                                         std::to_string(min));
+    if (replicas - going < min) {
+      return Fail(Code::kBadRequest, Named(group) + "deleting " + std::to_string(going) + " of " + std::to_string(replicas) +
+                                         " machines would leave less than the least, " + std::to_string(min));
     }
-    return MarkAndLower(group, machines);
+    return MarkAndLower(group, machines, bare);
   }
 
  private:
@@ -93,6 +96,7 @@ class ClusterApiProvider final : public Provider {
     EVENKEEL_ASSIGN(lists.pools, List(version, "MachinePool", true));
     inventory_ = TakeInventory(
         lists, nodes, options_, [this](const ClusterApiGroup& group) { return Infrastructure(group); }, complaints_);
+    inventory_.groups.complaints.assign(complaints_.now().begin(), complaints_.now().end());
     return inventory_.groups;
   }
 
@@ -198,13 +202,30 @@ class ClusterApiProvider final : public Provider {
     }
   }
 
+  const MachinePlace* FindMachine(const NodeReference& node) const {
+    const auto by_id = inventory_.machine_of_id.find(node.provider_id);
+    if (!node.provider_id.empty() && by_id != inventory_.machine_of_id.end()) return &by_id->second;
+    const auto by_node = inventory_.machine_of_node.find(node.name);
+    return node.name.empty() || by_node == inventory_.machine_of_node.end() ? nullptr : &by_node->second;
+  }
+
+  /// A MachinePool's node may have no Machine to be marked: the pool is told how many are to stay, and its infrastructure
+  /// chooses.
+  bool IsBare(std::string_view group, const NodeReference& node) const {
+    const auto pool = inventory_.pool_of_id.find(node.provider_id);
+    return pool != inventory_.pool_of_id.end() && pool->second == group && FindMachine(node) == nullptr;
+  }
+  int64_t WithoutMachines(std::string_view group, std::span<const NodeReference> nodes) const {
+    std::set<std::string_view> ids;
+    for (const NodeReference& node : nodes) {
+      if (IsBare(group, node)) ids.insert(node.provider_id);
+    }
+    return static_cast<int64_t>(ids.size());
+  }
+
   base::Result<MachinePlace> MachineOf(std::string_view group, const NodeReference& node) const {
     const std::string shown = node.name.empty() ? node.provider_id : node.name;
-    const MachinePlace* found = nullptr;
-    const auto by_id = inventory_.machine_of_id.find(NormalizedProviderId(node.provider_id));
-    const auto by_node = inventory_.machine_of_node.find(node.name);
-    if (!node.provider_id.empty() && by_id != inventory_.machine_of_id.end()) found = &by_id->second;
-    if (found == nullptr && !node.name.empty() && by_node != inventory_.machine_of_node.end()) found = &by_node->second;
+    const MachinePlace* found = FindMachine(node);
     if (found == nullptr)
       return Fail(Code::kNotFound, Named(group) + "node " + shown + " has no Machine that could be deleted");
     if (found->group != group) {
@@ -220,6 +241,7 @@ class ClusterApiProvider final : public Provider {
     EVENKEEL_TRY(PlaceOf(group));
     std::set<std::string> seen;
     for (const NodeReference& node : nodes) {
+      if (IsBare(group, node)) continue;
       EVENKEEL_ASSIGN(MachinePlace place, MachineOf(group, node));
       if (!seen.insert(place.ns + "/" + place.name).second) continue;
       const auto object = client_.Get(resources_.at("Machine"), place.ns, place.name);
@@ -269,7 +291,8 @@ class ClusterApiProvider final : public Provider {
     return Fail(done.error().Wrap((on ? "marking Machine " : "unmarking Machine ") + machine.ns + "/" + machine.name));
   }
 
-  base::Status MarkAndLower(std::string_view group, const std::vector<MachinePlace>& machines) {
+  /// `bare`: so many more go without a mark.
+  base::Status MarkAndLower(std::string_view group, const std::vector<MachinePlace>& machines, int64_t bare) {
     int64_t marked = 0;
     base::Status outcome;
     for (const MachinePlace& machine : machines) {
@@ -277,9 +300,9 @@ class ClusterApiProvider final : public Provider {
       if (!outcome) break;
       ++marked;
     }
-    if (marked == 0) return outcome;
-    const auto lowered =
-        ChangeReplicas(group, [marked](int64_t replicas) -> base::Result<int64_t> { return replicas - marked; });
+    const int64_t going = marked + (outcome ? bare : 0);
+    if (going == 0) return outcome;
+    const auto lowered = ChangeReplicas(group, [going](int64_t replicas) -> base::Result<int64_t> { return replicas - going; });
     if (lowered) return outcome;
     for (const MachinePlace& machine : std::span(machines).first(static_cast<size_t>(marked))) {
       if (const auto unmarked = Mark(machine, false); !unmarked) {

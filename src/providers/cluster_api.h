@@ -6,6 +6,7 @@
 // held up by it. DRA devices and CSI limits of the scale-from-zero annotations are not used: a template is a node alone.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,11 +27,19 @@ struct ClusterApiDiscovery {
   static base::Result<ClusterApiDiscovery> Parse(const std::string& spec);
 };
 
+/// Another member of the fleet whose autoscaler asks the same management cluster, and which groups it takes for its own.
+struct ClusterApiRival {
+  std::string member;
+  std::vector<ClusterApiDiscovery> discovery;  ///< as in ClusterApiOptions
+};
+
 struct ClusterApiOptions {
   std::string group = "cluster.x-k8s.io";
   std::string version;  ///< "": what the server prefers
   std::string default_architecture = "amd64";
   std::vector<ClusterApiDiscovery> discovery;  ///< one of them must hold; none: everything
+  /// Asked with every Refresh: a group that one of them would claim, too, is set aside. Absent: there are none.
+  std::function<std::vector<ClusterApiRival>()> rivals;
 
   /// CAPI_GROUP, CAPI_VERSION, CAPI_SCALE_ZERO_DEFAULT_ARCH, and the values of --node-group-auto-discovery.
   static base::Result<ClusterApiOptions> From(const Environment& environment, const std::vector<std::string>& discovery);

@@ -19,6 +19,7 @@ class Inventory {
         nodes_(nodes),
         options_(options),
         names_(options.group),
+        rivals_(options.rivals ? options.rivals() : std::vector<ClusterApiRival>()),
         infrastructure_(infrastructure),
         complaints_(complaints) {}
 
@@ -39,7 +40,7 @@ class Inventory {
     for (const Json& node : nodes_) {
       node_by_name_.emplace(kube::NameOf(node), &node);
       const std::string_view id = base::FindString(node, {"spec", "providerID"});
-      if (!id.empty()) node_by_id_.emplace(NormalizedProviderId(id), &node);
+      if (!id.empty()) node_by_id_.emplace(id, &node);
     }
   }
 
@@ -64,7 +65,7 @@ class Inventory {
     for (const ClusterApiMachine& machine : machines_) {
       machine_by_key_.emplace(machine.Key(), &machine);
       if (!machine.provider_id.empty()) {
-        Index(machine_by_id_, NormalizedProviderId(machine.provider_id), machine, "spec.providerID");
+        Index(machine_by_id_, machine.provider_id, machine, "spec.providerID");
       }
       // Other clusters' nodes may have the same names.
       if (!machine.node.empty() && IsOfAllowedCluster(machine)) machine_by_node_[machine.node].push_back(&machine);
@@ -84,6 +85,7 @@ class Inventory {
       const std::string key = kube::KeyOf(set);
       if (!deployment.empty()) {
         group_of_set_[key] = "MachineDeployment/" + std::string(kube::NamespaceOf(set)) + "/" + deployment;
+        sets_of_deployment_[group_of_set_[key]].push_back(&set);
         continue;
       }
       group_of_set_[key] = "MachineSet/" + key;
@@ -95,10 +97,23 @@ class Inventory {
   }
 
   void ReadOne(const Json& object) {
-    if (!IsAllowed(options_, object)) return;
+    if (!IsAllowed(options_.discovery, names_, object)) return;
     auto group = ReadGroup(object, names_, complaints_);
     if (!group) return complaints_.Add(group.error().message());
-    if (*group) groups_.push_back(**std::move(group));
+    if (!*group) return;
+    const auto rival =
+        std::ranges::find_if(rivals_, [&](const ClusterApiRival& other) { return IsAllowed(other.discovery, names_, object); });
+    if (rival != rivals_.end()) (*group)->group.set_aside = ClaimedBy(rival->member);
+    groups_.push_back(**std::move(group));
+  }
+
+  /// As upstream: an older revision still has machines. Where a revision is not told, whatever is not the last one counts as
+  /// older.
+  bool RollsOut(const std::string& group) const {
+    const auto found = sets_of_deployment_.find(group);
+    if (found == sets_of_deployment_.end()) return false;
+    const auto newest = std::ranges::max_element(found->second, {}, [](const Json* set) { return RevisionOf(*set); });
+    return std::ranges::any_of(found->second, [&](const Json* set) { return set != *newest && ReplicasOf(*set) > 0; });
   }
 
   std::string_view NodeIdOf(const ClusterApiMachine& machine) const {
@@ -114,7 +129,7 @@ class Inventory {
       if (!from.cluster_name.empty() && machine.cluster_name != from.cluster_name) continue;
       auto instance = InstanceOf(machine, NodeIdOf(machine));
       if (!instance) continue;
-      result_.machine_of_id.insert_or_assign(std::string(NormalizedProviderId(instance->id)),
+      result_.machine_of_id.insert_or_assign(instance->id,
                                              ClusterApiInventory::MachinePlace{machine.ns, machine.name, group.id});
       group.instances.push_back(*std::move(instance));
     }
@@ -125,7 +140,7 @@ class Inventory {
 
   const Json* SampleOf(const NodeGroup& group) const {
     for (const Instance& instance : group.instances) {
-      const auto node = node_by_id_.find(NormalizedProviderId(instance.id));
+      const auto node = node_by_id_.find(instance.id);
       if (node != node_by_id_.end()) return node->second;
     }
     return nullptr;
@@ -137,8 +152,14 @@ class Inventory {
     group.template_node =
         MakeClusterApiTemplate(from, infrastructure_(from), SampleOf(group), options_.default_architecture, complaints_);
     if (group.target_size == 0 && !group.template_node) return;
+    if (RollsOut(group.id)) group.keeps_nodes = "it is rolling out: a MachineSet of an older revision still has machines";
     result_.places.emplace(group.id, ClusterApiInventory::Place{from.kind, from.ns, from.name, group.min_size, group.max_size});
-    for (const std::string& id : from.pool_provider_ids) pool_of_id_.emplace(NormalizedProviderId(id), group.id);
+    for (const std::string& id : from.pool_provider_ids) {
+      const auto [other, fresh] = result_.pool_of_id.emplace(id, group.id);
+      if (fresh || other->second == group.id) continue;
+      group.set_aside = "spec.providerIDList: " + OneLine(id) + " is also listed in " + other->second;
+      result_.groups.Find(other->second)->set_aside = "spec.providerIDList: " + OneLine(id) + " is also listed in " + group.id;
+    }
     result_.groups.groups.push_back(std::move(group));
   }
 
@@ -146,7 +167,7 @@ class Inventory {
   const ClusterApiMachine* MachineOf(const Json& node) const {
     const std::string_view id = base::FindString(node, {"spec", "providerID"});
     if (!id.empty()) {
-      const auto found = machine_by_id_.find(NormalizedProviderId(id));
+      const auto found = machine_by_id_.find(id);
       if (found != machine_by_id_.end()) return found->second;
     }
     if (const auto found = machine_by_node_.find(kube::NameOf(node)); found != machine_by_node_.end()) {
@@ -172,8 +193,8 @@ class Inventory {
       const ClusterApiMachine* machine = MachineOf(node);
       std::string group;
       const std::string_view id = base::FindString(node, {"spec", "providerID"});
-      const auto pool = id.empty() ? pool_of_id_.end() : pool_of_id_.find(NormalizedProviderId(id));
-      if (pool != pool_of_id_.end()) {
+      const auto pool = id.empty() ? result_.pool_of_id.end() : result_.pool_of_id.find(id);
+      if (pool != result_.pool_of_id.end()) {
         group = pool->second;
       } else if (machine != nullptr && !machine->machine_set.empty()) {
         const auto set = group_of_set_.find(machine->ns + "/" + machine->machine_set);
@@ -184,7 +205,7 @@ class Inventory {
       if (machine == nullptr) continue;
       const ClusterApiInventory::MachinePlace place{machine->ns, machine->name, group};
       result_.machine_of_node.insert_or_assign(name, place);
-      if (!id.empty()) result_.machine_of_id.insert_or_assign(std::string(NormalizedProviderId(id)), place);
+      if (!id.empty()) result_.machine_of_id.insert_or_assign(std::string(id), place);
     }
   }
 
@@ -192,6 +213,7 @@ class Inventory {
   const std::span<const Json> nodes_;
   const ClusterApiOptions& options_;
   const ClusterApiNames names_;
+  const std::vector<ClusterApiRival> rivals_;
   const InfrastructureOf& infrastructure_;
   Complaints& complaints_;
 
@@ -199,7 +221,8 @@ class Inventory {
   std::vector<ClusterApiMachine> machines_;
   MachineIndex machine_by_key_, machine_by_id_;
   std::map<std::string, std::vector<const ClusterApiMachine*>, std::less<>> machine_by_node_;
-  std::map<std::string, std::string, std::less<>> group_of_set_, pool_of_id_;
+  std::map<std::string, std::string, std::less<>> group_of_set_;
+  std::map<std::string, std::vector<const Json*>, std::less<>> sets_of_deployment_;  // by group
   std::vector<ClusterApiGroup> groups_;
   ClusterApiInventory result_;
 };

@@ -29,9 +29,10 @@ struct ClusterApiInventory {
   };
 
   NodeGroups groups;
-  std::map<std::string, Place, std::less<>> places;                ///< by group
-  std::map<std::string, MachinePlace, std::less<>> machine_of_id;  ///< by normalized provider id, also of machines without node
+  std::map<std::string, Place, std::less<>> places;                  ///< by group
+  std::map<std::string, MachinePlace, std::less<>> machine_of_id;    ///< by provider id, also of machines without node
   std::map<std::string, MachinePlace, std::less<>> machine_of_node;  ///< by node name
+  std::map<std::string, std::string, std::less<>> pool_of_id;        ///< MachinePools: group by provider id
 };
 
 /// The infrastructure template of a group; null: there is none.

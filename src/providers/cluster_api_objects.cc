@@ -175,14 +175,12 @@ base::Result<ClusterApiOptions> ClusterApiOptions::From(const Environment& envir
   return options;
 }
 
-bool IsAllowed(const ClusterApiOptions& options, const Json& object) {
-  if (options.discovery.empty()) return true;
-  const ClusterApiNames names(options.group);
-  return std::ranges::any_of(options.discovery, [&](const ClusterApiDiscovery& discovery) {
-    return (discovery.ns.empty() || discovery.ns == kube::NamespaceOf(object)) &&
-           (discovery.cluster_name.empty() || discovery.cluster_name == ClusterNameOf(object, names)) &&
-           discovery.labels.Matches(base::FindObject(object, {"metadata", "labels"}));
-  });
+bool IsAllowed(const std::vector<ClusterApiDiscovery>& discovery, const ClusterApiNames& names, const Json& object) {
+  return discovery.empty() || std::ranges::any_of(discovery, [&](const ClusterApiDiscovery& spec) {
+           return (spec.ns.empty() || spec.ns == kube::NamespaceOf(object)) &&
+                  (spec.cluster_name.empty() || spec.cluster_name == ClusterNameOf(object, names)) &&
+                  spec.labels.Matches(base::FindObject(object, {"metadata", "labels"}));
+         });
 }
 
 std::string ClusterNameOf(const Json& object, const ClusterApiNames& names) {
@@ -199,7 +197,17 @@ std::string OwnerOf(const Json& object, std::string_view kind) {
   return "";
 }
 
-std::string_view NormalizedProviderId(std::string_view id) { return id.substr(id.rfind('/') + 1); }
+int64_t RevisionOf(const Json& set) {
+  const auto text = Annotation(set, "machinedeployment.clusters.x-k8s.io/revision");
+  int64_t revision = -1;
+  if (!text) return revision;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), revision);
+  return error == std::errc() && end == text->data() + text->size() ? revision : -1;
+}
+
+int64_t ReplicasOf(const Json& set) {
+  return std::max(base::FindInt(set, {"spec", "replicas"}, 0), base::FindInt(set, {"status", "replicas"}, 0));
+}
 
 base::Result<std::pair<int64_t, int64_t>> ReadScalingBounds(const Json& object, const ClusterApiNames& names) {
   EVENKEEL_ASSIGN(const int64_t min, ReadSize(object, names.min_size));
@@ -258,9 +266,7 @@ base::Result<ClusterApiMachine> ReadMachine(const Json& object, const ClusterApi
   const std::string_view kind = base::FindString(object, {"status", "nodeRef", "kind"}, "Node");
   if (kind == "Node") machine.node = base::FindString(object, {"status", "nodeRef", "name"});
   machine.deleting = !base::FindString(object, {"metadata", "deletionTimestamp"}).empty();
-  // Second: where version v1beta2 keeps it.
-  machine.failed = !base::FindString(object, {"status", "failureMessage"}).empty() ||
-                   !base::FindString(object, {"status", "deprecated", "v1beta1", "failureMessage"}).empty();
+  machine.failed = base::FindString(object, {"status", "phase"}) == "Failed";
   machine.marked = base::Find(object, {"metadata", "annotations", names.delete_machine}) != nullptr;
   machine.cluster_name = ClusterNameOf(object, names);
   machine.machine_set = OwnerOf(object, "MachineSet");

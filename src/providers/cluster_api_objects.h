@@ -27,7 +27,8 @@ struct ClusterApiMachine {
   std::string provider_id;  ///< "" until its infrastructure has one
   std::string node;         ///< of status.nodeRef; "": not registered yet
   bool has_node_ref = false;
-  bool deleting = false, failed = false;
+  bool deleting = false;
+  bool failed = false;  ///< status.phase is Failed; a failureMessage alone may be old
   bool marked = false;  ///< is to go when the replicas are lowered
   std::string cluster_name;
   std::string machine_set;  ///< its owner; "": none
@@ -45,12 +46,15 @@ struct ClusterApiGroup {
   const base::Json* object = nullptr;          ///< as given
 };
 
-bool IsAllowed(const ClusterApiOptions& options, const base::Json& object);
+/// Whether one of the specs holds for the group, or there are none. `names`: of the API group.
+bool IsAllowed(const std::vector<ClusterApiDiscovery>& discovery, const ClusterApiNames& names, const base::Json& object);
 std::string ClusterNameOf(const base::Json& object, const ClusterApiNames& names);
 /// The name of the first owner of that kind; "": none.
 std::string OwnerOf(const base::Json& object, std::string_view kind);
-/// What is compared of a provider's id: the text after the last '/'.
-std::string_view NormalizedProviderId(std::string_view id);
+/// Of MachineSets: annotation machinedeployment.clusters.x-k8s.io/revision; -1 where it is missing or no whole number.
+int64_t RevisionOf(const base::Json& set);
+/// Machines that the MachineSet has or is to have, whichever are more.
+int64_t ReplicasOf(const base::Json& set);
 
 /// Smallest and largest size; what is missing is 0. kInvalid: "KIND NS/NAME: metadata.annotations.KEY: what".
 base::Result<std::pair<int64_t, int64_t>> ReadScalingBounds(const base::Json& object, const ClusterApiNames& names);

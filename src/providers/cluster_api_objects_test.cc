@@ -78,8 +78,9 @@ TEST(ClusterApiObjects, SpecsAreAlternativesAndTheirPartsAreAllRequired) {
   const auto allowed = [](const std::vector<std::string>& specs) {
     const auto options = ClusterApiOptions::From([](const char*) { return std::string(); }, specs);
     EXPECT_TRUE(options);
-    return IsAllowed(*options, Yaml(R"({kind: MachineSet, metadata: {name: a, namespace: ns, labels: {color: blue}},
-                                        spec: {clusterName: c}})"));
+    return IsAllowed(
+        options->discovery, kNames,
+        Yaml("{kind: MachineSet, metadata: {name: a, namespace: ns, labels: {color: blue}}, spec: {clusterName: c}}"));
   };
   EXPECT_TRUE(allowed({}));
   EXPECT_TRUE(allowed({"clusterapi:namespace=ns"}));
@@ -178,11 +179,14 @@ TEST(ClusterApiObjects, WhatMachinesAreAsInstances) {
   EXPECT_EQ(Shown("}, status: {nodeRef: {kind: Node, name: n}}", "x://a/2"), "x://a/2 running");
   EXPECT_EQ(Shown("}, status: {nodeRef: {name: n}}", "x://a/2"), "x://a/2 running");
   EXPECT_EQ(Shown("}, status: {nodeRef: {kind: Node, name: n}}"), "none");
-  EXPECT_EQ(Shown("}, status: {failureMessage: quota}"), "failed-machine-ns_m creating ProvisioningFailed");
-  EXPECT_EQ(Shown("}, status: {deprecated: {v1beta1: {failureMessage: quota}}}"),
-            "failed-machine-ns_m creating ProvisioningFailed");
-  EXPECT_EQ(Shown(gone + ", status: {failureMessage: quota}"), "failed-machine-ns_m deleting DeletingFailed");
-  EXPECT_EQ(Shown("}, spec: {providerID: 'x://a/1'}, status: {failureMessage: gone, nodeRef: {name: n}}"),
+  EXPECT_EQ(Shown("}, status: {phase: Failed, failureMessage: quota}"), "failed-machine-ns_m creating ProvisioningFailed");
+  EXPECT_EQ(Shown("}, spec: {providerID: 'x://a/1'}, status: {phase: Running, failureMessage: old, nodeRef: {name: n}}"),
+            "x://a/1 running")
+      << "an old failure of a machine that runs";
+  EXPECT_EQ(Shown("}, spec: {}, status: {phase: Provisioning, deprecated: {v1beta1: {failureMessage: old}}}"),
+            "pending-machine-ns_m creating");
+  EXPECT_EQ(Shown(gone + ", status: {phase: Failed}"), "failed-machine-ns_m deleting DeletingFailed");
+  EXPECT_EQ(Shown("}, spec: {providerID: 'x://a/1'}, status: {phase: Failed, nodeRef: {name: n}}"),
             "failed-machine-ns_m running");
   EXPECT_EQ(Shown("}, spec: {providerID: 7}"), "Machine ns/m: spec.providerID: not a text");
   EXPECT_EQ(Shown("}, status: {nodeRef: 7}"), "Machine ns/m: status.nodeRef: not an object");

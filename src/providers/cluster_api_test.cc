@@ -63,6 +63,11 @@ class ClusterApiTest : public ::testing::Test {
     }
     return {name, "", {}};
   }
+  std::vector<NodeReference> ReferencesTo(const std::vector<std::string>& names) const {
+    std::vector<NodeReference> references;
+    for (const std::string& name : names) references.push_back(ReferenceTo(name));
+    return references;
+  }
   int64_t ReplicasOf(const kube::Resource& resource, const std::string& name) {
     return base::FindInt(management.fake.api().objects[resource.plural].at("ns/" + name), {"spec", "replicas"}, -1);
   }
@@ -88,7 +93,7 @@ TEST_F(ClusterApiTest, DeploymentsSetsAndPoolsAreGroups) {
   management.fake.api().Put(kSets, Yaml("{metadata: {name: s, namespace: ns, annotations: {" + Bounds(0, 3) +
                                         "}}, spec: {replicas: 1, selector: {matchLabels: {deployment: s}}}}"));
   AddMachine("s-0", "s", "s", "spec: {providerID: 'metal:///s-0'}");
-  AddNode("node-s", "metal://elsewhere/s-0");
+  AddNode("node-s", "metal:///s-0");
   management.fake.api().Put(kPools, Yaml("{metadata: {name: p, namespace: ns, annotations: {" + Bounds(0, 4) +
                                          "}}, spec: {replicas: 1, providerIDList: ['pool://x/p-0']}}"));
   AddNode("node-p", "pool://x/p-0");
@@ -171,7 +176,7 @@ TEST_F(ClusterApiTest, WrongObjectsDoNotHoldUpTheOthers) {
 
 TEST_F(ClusterApiTest, TwoMachinesOfOneProviderIdClaimNoNode) {
   AddDeployment("d", 1);
-  AddMachine("twin", "other", "other", "spec: {providerID: 'x://d-0'}");
+  AddMachine("twin", "other", "other", "spec: {providerID: 'metal://rack/d-0'}");
   EXPECT_FALSE(Refresh().group_of_node.contains("d-0"));
 }
 
@@ -188,6 +193,27 @@ TEST_F(ClusterApiTest, DiscoveryChoosesGroups) {
   EXPECT_EQ(groups.group_of_node.size(), 1u);
   Make({"clusterapi:namespace=elsewhere"});
   EXPECT_TRUE(Refresh().groups.empty());
+}
+
+TEST_F(ClusterApiTest, AGroupThatAnotherMemberWouldClaimIsSetAside) {
+  AddDeployment("ours", 1);
+  AddDeployment("shared", 1);
+  Json shared = management.fake.api().objects["machinedeployments"].at("ns/shared");
+  base::Ensure(shared, {"metadata", "labels", "team"}) = "blue";
+  management.fake.api().Put(kDeployments, shared);
+  std::vector<ClusterApiRival> rivals = {{"member-2", {*ClusterApiDiscovery::Parse("clusterapi:team=blue")}}};
+  ClusterApiOptions options;
+  options.rivals = [&] { return rivals; };
+  provider = NewClusterApiProvider(connection, options, executor.clock());
+  const NodeGroups groups = Refresh();
+  ASSERT_EQ(groups.groups.size(), 2U);
+  EXPECT_EQ(groups.groups[0].set_aside, "");
+  EXPECT_TRUE(groups.groups[1].set_aside.starts_with("member member-2 would claim it, too: ")) << groups.groups[1].set_aside;
+  EXPECT_EQ(groups.group_of_node.at("shared-0"), "MachineDeployment/ns/shared") << "so that it is known why it stays";
+  rivals.clear();
+  EXPECT_EQ(Refresh().groups[1].set_aside, "");
+  rivals = {{"member-3", {}}};
+  EXPECT_NE(Refresh().groups[0].set_aside, "") << "without a discovery it claims all";
 }
 
 TEST_F(ClusterApiTest, SizesAreChangedThroughTheScaleSubresource) {
@@ -210,7 +236,7 @@ TEST_F(ClusterApiTest, SizesAreChangedThroughTheScaleSubresource) {
 TEST_F(ClusterApiTest, PendingAndFailedMachinesMayBeDecreased) {
   AddDeployment("d", 1, 0, 4);
   AddMachine("pending", "d", "d-set", "spec: {clusterName: c}");
-  AddMachine("failed", "d", "d-set", "spec: {clusterName: c}, status: {failureMessage: quota}");
+  AddMachine("failed", "d", "d-set", "spec: {clusterName: c}, status: {phase: Failed, failureMessage: quota}");
   Json deployment = management.fake.api().objects["machinedeployments"].at("ns/d");
   base::Ensure(deployment, {"spec", "replicas"}) = 3;
   management.fake.api().Put(kDeployments, deployment);
@@ -308,6 +334,76 @@ TEST_F(ClusterApiTest, DeletionStaysWithinTheGroupAndItsBounds) {
   EXPECT_EQ(provider->DeleteNodes("MachineDeployment/ns/e", {}, true).error().code(), Code::kMethodNotAllowed);
   EXPECT_EQ(provider->IncreaseSize("MachineDeployment/ns/e", 1, true).error().code(), Code::kMethodNotAllowed);
   EXPECT_EQ(provider->IncreaseSize("MachineDeployment/ns/x", 1, false).error().code(), Code::kNotFound);
+}
+
+TEST_F(ClusterApiTest, AnIdCountsWhole) {
+  for (const char* pool : {"east", "west"}) {
+    const std::string id = "azure:///scaleSets/" + std::string(pool) + "/0";
+    management.fake.api().Put(kPools, Yaml("{metadata: {name: " + std::string(pool) + ", namespace: ns, annotations: {" +
+                                           Bounds(0, 4) + "}}, spec: {replicas: 1, providerIDList: ['" + id + "']}}"));
+    management.fake.api().Put(kMachines, Yaml("{metadata: {name: " + std::string(pool) +
+                                              "-0, namespace: ns, ownerReferences: [{kind: MachinePool, name: " + pool +
+                                              "}]}, spec: {providerID: '" + id + "'}, status: {phase: Running}}"));
+    AddNode(std::string(pool) + "-0", id);
+  }
+  const NodeGroups groups = Refresh();
+  EXPECT_EQ(groups.group_of_node.at("east-0"), "MachinePool/ns/east");
+  EXPECT_EQ(groups.group_of_node.at("west-0"), "MachinePool/ns/west");
+  ASSERT_TRUE(provider->DeleteNodes("MachinePool/ns/west", std::vector{ReferenceTo("west-0")}, false));
+  EXPECT_EQ(ReplicasOf(kPools, "west"), 0);
+  EXPECT_EQ(ReplicasOf(kPools, "east"), 1);
+  EXPECT_NE(MarkOf("west-0"), "");
+  EXPECT_EQ(MarkOf("east-0"), "");
+}
+
+TEST_F(ClusterApiTest, AnInstanceThatTwoPoolsListSetsBothAside) {
+  for (const char* pool : {"east", "north", "west"}) {
+    management.fake.api().Put(kPools,
+                              Yaml("{metadata: {name: " + std::string(pool) + ", namespace: ns, annotations: {" + Bounds(0, 4) +
+                                   "}}, spec: {replicas: 1, providerIDList: ['x://" + (pool[0] == 'n' ? "1" : "0") + "']}}"));
+  }
+  const NodeGroups groups = Refresh();
+  ASSERT_EQ(groups.groups.size(), 3U);
+  EXPECT_EQ(groups.groups[0].set_aside, "spec.providerIDList: x://0 is also listed in MachinePool/ns/west");
+  EXPECT_EQ(groups.groups[1].set_aside, "");
+  EXPECT_EQ(groups.groups[2].set_aside, "spec.providerIDList: x://0 is also listed in MachinePool/ns/east");
+}
+
+TEST_F(ClusterApiTest, AMachinePoolWithoutMachinesShrinksByItsReplicas) {
+  management.fake.api().Put(kPools, Yaml("{metadata: {name: p, namespace: ns, annotations: {" + Bounds(1, 4) +
+                                         "}}, spec: {replicas: 3, providerIDList: ['x://0', 'x://1', 'x://2']}}"));
+  for (int i = 0; i < 3; ++i) AddNode("p-" + std::to_string(i), "x://" + std::to_string(i));
+  Refresh();
+  const auto below = provider->DeleteNodes("MachinePool/ns/p", ReferencesTo({"p-0", "p-1", "p-2"}), false);
+  ASSERT_FALSE(below);
+  EXPECT_EQ(ReplicasOf(kPools, "p"), 3);
+  ASSERT_TRUE(provider->DeleteNodes("MachinePool/ns/p", ReferencesTo({"p-0", "p-2"}), false));
+  EXPECT_EQ(ReplicasOf(kPools, "p"), 1);
+  EXPECT_EQ(management.patched, std::vector<std::string>{"machinepools/scale"});
+}
+
+TEST_F(ClusterApiTest, ADeploymentThatIsRollingOutGivesNoNodes) {
+  AddDeployment("d", 2, 0, 5);
+  const auto set = [&](const char* name, const char* revision, int replicas) {
+    management.fake.api().Put(kSets, Yaml("{metadata: {name: " + std::string(name) + ", namespace: ns, annotations: {" +
+                                          "machinedeployment.clusters.x-k8s.io/revision: '" + revision +
+                                          "'}, ownerReferences: [{kind: MachineDeployment, name: d}]}, spec: {replicas: " +
+                                          std::to_string(replicas) + "}}"));
+  };
+  set("d-set", "9", 1);
+  set("d-next", "10", 1);
+  EXPECT_NE(Refresh().groups.at(0).keeps_nodes, "");
+  const auto refused = provider->DeleteNodes("MachineDeployment/ns/d", std::vector{ReferenceTo("d-0")}, false);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message(),
+            "Cluster API node group MachineDeployment/ns/d: it is rolling out: a MachineSet of an older revision still has "
+            "machines");
+  EXPECT_EQ(ReplicasOf(kDeployments, "d"), 2);
+  EXPECT_EQ(MarkOf("d-0"), "");
+  set("d-set", "9", 0);
+  EXPECT_EQ(Refresh().groups.at(0).keeps_nodes, "");
+  ASSERT_TRUE(provider->DeleteNodes("MachineDeployment/ns/d", std::vector{ReferenceTo("d-0")}, false));
+  EXPECT_EQ(ReplicasOf(kDeployments, "d"), 1);
 }
 
 TEST_F(ClusterApiTest, KindsThatAreNotServedAreNotMissed) {

@@ -22,6 +22,8 @@ using Stub = CloudProvider::Stub;
 
 // Calls under way at a time: hides a round trip of milliseconds, without more than HTTP/2's usual 100 streams.
 constexpr size_t kCallsAtOnce = 64;
+// So many that got no answer, and none that did: the service is gone.
+constexpr size_t kUnansweredMax = 8;
 
 template <typename Request, typename Response>
 using SyncMethod = grpc::Status (Stub::*)(grpc::ClientContext*, const Request&, Response*);
@@ -41,6 +43,8 @@ bool IsGone(const grpc::Status& status) {
   return status.error_code() == grpc::StatusCode::UNAVAILABLE || status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
 }
 
+bool IsUnimplemented(const grpc::Status& status) { return status.error_code() == grpc::StatusCode::UNIMPLEMENTED; }
+
 base::Result<int32_t> ToWire(int64_t number) {
   if (number < INT32_MIN || number > INT32_MAX)
     return Fail(Code::kBadRequest, "a size of " + std::to_string(number) + " is too large");
@@ -50,8 +54,12 @@ base::Result<int32_t> ToWire(int64_t number) {
 class GrpcProvider final : public ExternalGrpcProvider {
  public:
   GrpcProvider(const ExternalGrpcConfig& config, const NodeGroupOptions& defaults, base::Clock& clock,
-               const std::shared_ptr<grpc::Channel>& channel)
-      : config_(config), defaults_(OptionsMessage(defaults)), clock_(clock), stub_(CloudProvider::NewStub(channel)) {}
+               const std::shared_ptr<grpc::Channel>& channel, std::function<std::vector<std::string>()> rivals)
+      : config_(config),
+        defaults_(OptionsMessage(defaults)),
+        clock_(clock),
+        rivals_(std::move(rivals)),
+        stub_(CloudProvider::NewStub(channel)) {}
 
   ~GrpcProvider() override {
     if (!answered_) return;
@@ -67,7 +75,10 @@ class GrpcProvider final : public ExternalGrpcProvider {
     EVENKEEL_TRY(Call("Refresh", &Stub::Refresh, external_grpc::RefreshRequest()));
     EVENKEEL_ASSIGN(const auto listed, Call("NodeGroups", &Stub::NodeGroups, external_grpc::NodeGroupsRequest()));
     NodeGroups all;
-    EVENKEEL_ASSIGN(all.groups, ReadNodeGroups(listed));
+    all.groups = ReadNodeGroups(listed, complaints_);
+    if (const auto rivals = rivals_ ? rivals_() : std::vector<std::string>(); !rivals.empty()) {
+      for (NodeGroup& group : all.groups) SetAside(group, ClaimedBy(rivals.front()));
+    }
     EVENKEEL_TRY(FillSizes(all.groups));
     EVENKEEL_TRY(FillInstances(all.groups));
     FillTemplates(all.groups);
@@ -77,6 +88,8 @@ class GrpcProvider final : public ExternalGrpcProvider {
     LearnGpus();
     all.gpu_label = gpu_label_.value_or("");
     all.gpu_types = gpu_types_.value_or(std::vector<std::string>());
+    Remember(all);
+    all.complaints.assign(complaints_.now().begin(), complaints_.now().end());
     return all;
   }
 
@@ -137,17 +150,16 @@ class GrpcProvider final : public ExternalGrpcProvider {
     return {};
   }
 
-  /// Many calls of one method, some at a time. Begins no more once one has failed: all that is required is in vain then, and a
-  /// service that is gone would be waited for again and again. `optional`: only in the second case.
+  /// Many calls of one method, some at a time. Begins no more once the service is gone: it would be waited for again and again.
   template <typename Request, typename Response>
-  std::deque<Answer<Response>> CallAll(AsyncMethod<Request, Response> method, const std::vector<Request>& requests,
-                                       bool optional) {
+  std::deque<Answer<Response>> CallAll(AsyncMethod<Request, Response> method, const std::vector<Request>& requests) {
     std::deque<Answer<Response>> answers(requests.size());
     grpc::CompletionQueue queue;
-    size_t begun = 0, ended = 0;
-    const grpc::Status* failed = nullptr;
-    while (ended < begun || (begun < requests.size() && failed == nullptr)) {
-      for (; failed == nullptr && begun < requests.size() && begun - ended < kCallsAtOnce; ++begun) {
+    size_t begun = 0, ended = 0, answered = 0, unanswered = 0;
+    const grpc::Status* gone = nullptr;
+    const auto go_on = [&] { return unanswered < (answered == 0 ? kUnansweredMax : kCallsAtOnce); };
+    while (ended < begun || (begun < requests.size() && go_on())) {
+      for (; go_on() && begun < requests.size() && begun - ended < kCallsAtOnce; ++begun) {
         Answer<Response>& answer = answers[begun];
         SetTimeout(answer.context, config_.timeout);
         answer.reader = (*stub_.*method)(&answer.context, requests[begun], &queue);
@@ -158,17 +170,24 @@ class GrpcProvider final : public ExternalGrpcProvider {
       if (!queue.Next(&tag, &ok)) break;
       ++ended;
       const grpc::Status& status = static_cast<Answer<Response>*>(tag)->status;
-      if (!status.ok() && failed == nullptr && (!optional || IsGone(status))) failed = &status;
+      if (IsGone(status)) gone = &status;
+      ++(IsGone(status) ? unanswered : answered);
     }
-    if (failed != nullptr) {
-      for (size_t i = begun; i < answers.size(); ++i) answers[i].status = *failed;
-    }
+    for (size_t i = begun; i < answers.size(); ++i) answers[i].status = *gone;
     queue.Shutdown();
     void* tag = nullptr;
     bool ok = false;
     while (queue.Next(&tag, &ok)) {
     }
     return answers;
+  }
+
+  /// Whether the service has answered any of the calls, be it with a refusal. `doing(i)` names the call.
+  template <typename Answers>
+  base::Status AnsweredAny(const Answers& answers, const std::function<std::string(size_t)>& doing) const {
+    const auto first = std::ranges::find_if(answers, [](const auto& answer) { return !IsGone(answer.status); });
+    if (answers.empty() || first != answers.end()) return {};
+    return Fail(ErrorFromGrpc(answers.front().status, Doing(doing(0))));
   }
 
   /// One request with the id of each group.
@@ -179,24 +198,60 @@ class GrpcProvider final : public ExternalGrpcProvider {
     return requests;
   }
 
+  /// As it was when it could be read; null: it never could.
+  const NodeGroup* Known(const NodeGroup& group) const {
+    const auto known = known_.find(group.id);
+    return known == known_.end() ? nullptr : &known->second;
+  }
+
+  void Remember(const NodeGroups& all) {
+    std::map<std::string, NodeGroup> known;
+    for (const NodeGroup& group : all.groups) {
+      const NodeGroup* before = Known(group);
+      if (group.set_aside.empty() || before != nullptr) known.emplace(group.id, group.set_aside.empty() ? group : *before);
+    }
+    known_ = std::move(known);
+    group_of_node_ = all.group_of_node;
+  }
+
   base::Status FillSizes(std::vector<NodeGroup>& groups) {
     const auto requests = ForGroups<external_grpc::NodeGroupTargetSizeRequest>(groups);
-    const auto answers = CallAll(&Stub::AsyncNodeGroupTargetSize, requests, false);
+    const auto answers = CallAll(&Stub::AsyncNodeGroupTargetSize, requests);
+    EVENKEEL_TRY(AnsweredAny(answers, [&](size_t i) { return "NodeGroupTargetSize of " + groups[i].id; }));
     for (size_t i = 0; i < groups.size(); ++i) {
-      const std::string doing = "NodeGroupTargetSize of " + groups[i].id;
-      if (!answers[i].status.ok()) return Fail(ErrorFromGrpc(answers[i].status, Doing(doing)));
-      groups[i].target_size = answers[i].response.targetsize();
-      if (groups[i].target_size < 0) return Fail(Code::kBadRequest, Doing(doing) + ": targetSize: is less than 0");
+      NodeGroup& group = groups[i];
+      const NodeGroup* known = Known(group);
+      if (!answers[i].status.ok()) {
+        SetAside(group, ErrorFromGrpc(answers[i].status, "NodeGroupTargetSize").message());
+      } else if (answers[i].response.targetsize() < 0) {
+        SetAside(group, "NodeGroupTargetSize: " + std::to_string(answers[i].response.targetsize()) + " is less than 0");
+      } else {
+        group.target_size = answers[i].response.targetsize();
+        continue;
+      }
+      if (known != nullptr) group.target_size = known->target_size;
     }
     return {};
   }
 
   base::Status FillInstances(std::vector<NodeGroup>& groups) {
     const auto requests = ForGroups<external_grpc::NodeGroupNodesRequest>(groups);
-    const auto answers = CallAll(&Stub::AsyncNodeGroupNodes, requests, false);
+    const auto answers = CallAll(&Stub::AsyncNodeGroupNodes, requests);
+    EVENKEEL_TRY(AnsweredAny(answers, [&](size_t i) { return "NodeGroupNodes of " + groups[i].id; }));
+    std::map<std::string_view, NodeGroup*> group_of;
     for (size_t i = 0; i < groups.size(); ++i) {
-      if (!answers[i].status.ok()) return Fail(ErrorFromGrpc(answers[i].status, Doing("NodeGroupNodes of " + groups[i].id)));
-      EVENKEEL_ASSIGN(groups[i].instances, ReadInstances(groups[i].id, answers[i].response));
+      if (answers[i].status.ok()) {
+        ReadInstances(answers[i].response, groups[i]);
+      } else {
+        SetAside(groups[i], ErrorFromGrpc(answers[i].status, "NodeGroupNodes").message());
+        if (const NodeGroup* known = Known(groups[i])) groups[i].instances = known->instances;
+      }
+      for (const Instance& instance : groups[i].instances) {
+        const auto [other, fresh] = group_of.emplace(instance.id, &groups[i]);
+        if (fresh) continue;
+        SetAside(groups[i], "instance \"" + instance.id + "\" is also listed in " + other->second->id);
+        SetAside(*other->second, "instance \"" + instance.id + "\" is also listed in " + groups[i].id);
+      }
     }
     return {};
   }
@@ -204,28 +259,53 @@ class GrpcProvider final : public ExternalGrpcProvider {
   /// Whether there is an answer; complains where the service has the method and it failed.
   bool Answered(const grpc::Status& status, const std::string& call) {
     if (status.ok()) return true;
-    if (status.error_code() != grpc::StatusCode::UNIMPLEMENTED) complaints_.Add(ErrorFromGrpc(status, Doing(call)).message());
+    if (!IsUnimplemented(status)) complaints_.Add(ErrorFromGrpc(status, Doing(call)).message());
     return false;
   }
 
   void FillTemplates(std::vector<NodeGroup>& groups) {
     const auto requests = ForGroups<external_grpc::NodeGroupTemplateNodeInfoRequest>(groups);
-    const auto answers = CallAll(&Stub::AsyncNodeGroupTemplateNodeInfo, requests, true);
+    const auto answers = CallAll(&Stub::AsyncNodeGroupTemplateNodeInfo, requests);
     for (size_t i = 0; i < groups.size(); ++i) {
-      if (!Answered(answers[i].status, "NodeGroupTemplateNodeInfo of " + groups[i].id)) continue;
-      groups[i].template_node = ReadTemplate(groups[i].id, answers[i].response, complaints_);
+      const grpc::Status& status = answers[i].status;
+      if (Answered(status, "NodeGroupTemplateNodeInfo of " + groups[i].id)) {
+        groups[i].template_node = ReadTemplate(groups[i].id, answers[i].response, complaints_);
+      } else if (const NodeGroup* known = Known(groups[i]); known != nullptr && !IsUnimplemented(status)) {
+        groups[i].template_node = known->template_node;
+      }
     }
   }
 
+  /// Flags hold for a group only where the service has no options of its own: one that cannot say them now may keep its nodes
+  /// for longer, or whole, and then what it said last counts.
   void FillOptions(std::vector<NodeGroup>& groups) {
     auto requests = ForGroups<external_grpc::NodeGroupAutoscalingOptionsRequest>(groups);
     for (auto& request : requests) *request.mutable_defaults() = defaults_;
-    const auto answers = CallAll(&Stub::AsyncNodeGroupGetOptions, requests, true);
+    const auto answers = CallAll(&Stub::AsyncNodeGroupGetOptions, requests);
+    std::map<std::string, NodeGroupOptions> said;
     for (size_t i = 0; i < groups.size(); ++i) {
-      if (!Answered(answers[i].status, "NodeGroupGetOptions of " + groups[i].id)) continue;
-      if (!answers[i].response.has_nodegroupautoscalingoptions()) continue;
-      groups[i].options = ReadOptions(groups[i].id, answers[i].response.nodegroupautoscalingoptions(), complaints_);
+      const auto& [status, response] = std::tie(answers[i].status, answers[i].response);
+      base::Result<NodeGroupOptions> options = NodeGroupOptions();
+      if (!status.ok() && !IsUnimplemented(status)) {
+        options = Fail(ErrorFromGrpc(status, "NodeGroupGetOptions"));
+      } else if (response.has_nodegroupautoscalingoptions()) {
+        options = ReadGroupOptions(response.nodegroupautoscalingoptions());
+        if (!options) options = Fail(options.error().Wrap("NodeGroupGetOptions"));
+      }
+      if (!options) {
+        const auto last = options_.find(groups[i].id);
+        complaints_.Add("node group " + OneLine(groups[i].id) + ": " + OneLine(options.error().message()) +
+                        (last == options_.end() ? "" : ", so what it said last holds"));
+        if (last == options_.end()) {
+          SetAside(groups[i], "its options are not known: " + options.error().message());
+          continue;
+        }
+        options = last->second;
+      }
+      groups[i].options = *options;
+      said[groups[i].id] = *std::move(options);
     }
+    options_ = std::move(said);
   }
 
   void FillPrices(std::vector<NodeGroup>& groups) {
@@ -237,7 +317,7 @@ class GrpcProvider final : public ExternalGrpcProvider {
       *requests.emplace_back().mutable_node() = NodeMessage(*group.template_node);
       SetHour(requests.back());
     }
-    const auto answers = CallAll(&Stub::AsyncPricingNodePrice, requests, true);
+    const auto answers = CallAll(&Stub::AsyncPricingNodePrice, requests);
     for (size_t i = 0; i < asked.size(); ++i) {
       const std::string call = "PricingNodePrice of " + asked[i]->id;
       if (!Answered(answers[i].status, call)) continue;
@@ -253,10 +333,14 @@ class GrpcProvider final : public ExternalGrpcProvider {
   base::Status FillNodes(std::span<const Json> nodes, NodeGroups& all) {
     std::vector<external_grpc::NodeGroupForNodeRequest> requests(nodes.size());
     for (size_t i = 0; i < nodes.size(); ++i) *requests[i].mutable_node() = NodeMessage(nodes[i]);
-    const auto answers = CallAll(&Stub::AsyncNodeGroupForNode, requests, false);
+    const auto answers = CallAll(&Stub::AsyncNodeGroupForNode, requests);
+    EVENKEEL_TRY(AnsweredAny(answers, [&](size_t i) { return "NodeGroupForNode of " + requests[i].node().name(); }));
     for (size_t i = 0; i < nodes.size(); ++i) {
       const std::string& node = requests[i].node().name();
-      if (!answers[i].status.ok()) return Fail(ErrorFromGrpc(answers[i].status, Doing("NodeGroupForNode of " + node)));
+      if (!answers[i].status.ok()) {
+        LeaveNode(requests[i].node(), ErrorFromGrpc(answers[i].status, Doing("NodeGroupForNode of " + node)), all);
+        continue;
+      }
       const std::string& group = answers[i].response.nodegroup().id();
       if (group.empty()) continue;
       if (all.Find(group) == nullptr) {
@@ -267,6 +351,20 @@ class GrpcProvider final : public ExternalGrpcProvider {
       all.group_of_node.emplace(node, group);
     }
     return {};
+  }
+
+  /// The service cannot say whose the node is: the group that has it as an instance, or had it the last time, cannot be
+  /// counted.
+  void LeaveNode(const external_grpc::ExternalGrpcNode& node, const base::Error& error, NodeGroups& all) {
+    complaints_.Add(error.message() + ", so the node is not managed");
+    const auto before = group_of_node_.find(node.name());
+    for (NodeGroup& group : all.groups) {
+      const bool has = !node.providerid().empty() &&
+                       std::ranges::find(group.instances, node.providerid(), &Instance::id) != group.instances.end();
+      if (!has && (before == group_of_node_.end() || before->second != group.id)) continue;
+      SetAside(group, "the service does not say whose node " + node.name() + " is: " + error.message());
+      all.group_of_node.emplace(node.name(), group.id);
+    }
   }
 
   void LearnGpus() {
@@ -299,11 +397,15 @@ class GrpcProvider final : public ExternalGrpcProvider {
   const ExternalGrpcConfig config_;
   const external_grpc::NodeGroupAutoscalingOptions defaults_;
   base::Clock& clock_;
+  const std::function<std::vector<std::string>()> rivals_;
   const std::unique_ptr<Stub> stub_;
   std::atomic<bool> answered_ = false;
 
   std::mutex mutex_;  // one Refresh at a time; guards what follows
   Complaints complaints_;
+  std::map<std::string, NodeGroup> known_;           // as they were when nothing was wrong with them
+  std::map<std::string, NodeGroupOptions> options_;  // as last said, by group
+  std::map<std::string, std::string, std::less<>> group_of_node_;
   std::optional<std::string> gpu_label_;
   std::optional<std::vector<std::string>> gpu_types_;
 };
@@ -312,9 +414,10 @@ class GrpcProvider final : public ExternalGrpcProvider {
 
 base::Result<std::unique_ptr<ExternalGrpcProvider>> NewExternalGrpcProvider(const ExternalGrpcConfig& config,
                                                                             const NodeGroupOptions& defaults,
-                                                                            base::Clock& clock) {
+                                                                            base::Clock& clock,
+                                                                            std::function<std::vector<std::string>()> rivals) {
   EVENKEEL_ASSIGN(const auto channel, NewGrpcChannel(config.address, config.tls ? &config.files : nullptr));
-  return std::make_unique<GrpcProvider>(config, defaults, clock, channel);
+  return std::make_unique<GrpcProvider>(config, defaults, clock, channel, std::move(rivals));
 }
 
 }  // namespace evenkeel::providers

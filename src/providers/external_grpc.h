@@ -2,13 +2,16 @@
 // asked over the wire format of version 1.37; services of older versions understand it, too (proto/external_grpc.proto).
 //
 // Refresh asks for everything anew, many calls at once, but GPU label and types only until they have been answered. It fails
-// when the service does not answer what is required, or answers nonsense about sizes. What is optional (templates, options,
-// prices) may be unimplemented or fail: then it is absent, with a warning in the second case.
+// when the service is gone. A group of which something required is refused, or wrong, is set aside; what was read of it last
+// stands. What is optional (templates, options, prices) may be unimplemented: then it is absent. Where it fails, templates and
+// options are as they were; a group whose options have never been said is set aside.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "providers/grpc_channel.h"
 #include "providers/provider.h"
@@ -34,10 +37,12 @@ class ExternalGrpcProvider : public Provider {
   virtual base::Result<double> PodPrice(const base::Json& pod) = 0;
 };
 
+/// `rivals`: names of other members whose autoscalers ask the same service now; all groups are set aside while there are any,
+/// since the service does not say whose they are.
 /// `defaults`: what the flags say, all set; the service is told. The clock, which must outlive the provider, dates prices.
 /// Does not connect yet. The destructor tells a service that has ever answered to clean up. Thread-safe.
-base::Result<std::unique_ptr<ExternalGrpcProvider>> NewExternalGrpcProvider(const ExternalGrpcConfig& config,
-                                                                            const NodeGroupOptions& defaults,
-                                                                            base::Clock& clock);
+base::Result<std::unique_ptr<ExternalGrpcProvider>> NewExternalGrpcProvider(
+    const ExternalGrpcConfig& config, const NodeGroupOptions& defaults, base::Clock& clock,
+    std::function<std::vector<std::string>()> rivals = {});
 
 }  // namespace evenkeel::providers

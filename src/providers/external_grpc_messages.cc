@@ -35,20 +35,17 @@ std::string GroupNamed(const std::string& group) {
   return "node group \"" + OneLine(group) + "\" of the external gRPC service";
 }
 
-std::optional<base::Duration> ReadDuration(const google::protobuf::Duration& value, const char* field, const std::string& group,
-                                           Complaints& complaints) {
+base::Result<base::Duration> ReadDuration(const google::protobuf::Duration& value, const char* field) {
   constexpr int64_t kSecondsMax = 100LL * 366 * 24 * 3600;
   if (value.seconds() < 0 || value.seconds() > kSecondsMax || value.nanos() < 0 || value.nanos() >= 1'000'000'000) {
-    complaints.Add(GroupNamed(group) + ": options." + field + ": is not from 0 to 100 years, so the flag holds");
-    return std::nullopt;
+    return Fail(Code::kInvalid, std::string(field) + ": is not from 0 to 100 years");
   }
   return std::chrono::seconds(value.seconds()) + std::chrono::nanoseconds(value.nanos());
 }
 
-std::optional<double> ReadShare(double value, const char* field, const std::string& group, Complaints& complaints) {
+base::Result<double> ReadShare(double value, const char* field) {
   if (value >= 0 && value <= 1) return value;
-  complaints.Add(GroupNamed(group) + ": options." + field + ": is not from 0 to 1, so the flag holds");
-  return std::nullopt;
+  return Fail(Code::kInvalid, std::string(field) + ": is not from 0 to 1");
 }
 
 }  // namespace
@@ -86,35 +83,46 @@ external_grpc::NodeGroupAutoscalingOptions OptionsMessage(const NodeGroupOptions
   return message;
 }
 
-base::Result<std::vector<NodeGroup>> ReadNodeGroups(const external_grpc::NodeGroupsResponse& response) {
-  std::vector<NodeGroup> groups;
+void SetAside(NodeGroup& group, const std::string& why) {
+  if (group.set_aside.empty()) group.set_aside = OneLine(why);
+}
+
+std::vector<NodeGroup> ReadNodeGroups(const external_grpc::NodeGroupsResponse& response, Complaints& complaints) {
+  std::map<std::string, NodeGroup> by_id;
   for (const auto& message : response.nodegroups()) {
-    NodeGroup group;
+    if (message.id().empty()) {
+      complaints.Add("a node group of the external gRPC service: id: missing, so it is left out");
+      continue;
+    }
+    const auto [found, fresh] = by_id.try_emplace(message.id());
+    NodeGroup& group = found->second;
+    if (!fresh) {
+      SetAside(group, "the service lists two groups of this id");
+      continue;
+    }
     group.id = message.id();
     group.min_size = message.minsize();
     group.max_size = message.maxsize();
     group.debug = message.debug();
-    if (group.id.empty()) return Fail(Code::kBadRequest, "a node group of the external gRPC service: id: missing");
-    if (group.min_size < 0) return Fail(Code::kBadRequest, GroupNamed(group.id) + ": minSize: is less than 0");
-    if (group.max_size < group.min_size) {
-      return Fail(Code::kBadRequest, GroupNamed(group.id) + ": maxSize: " + std::to_string(group.max_size) +
-                                         " is less than minSize " + std::to_string(group.min_size));
-    }
-    groups.push_back(std::move(group));
+    if (group.min_size >= 0 && group.max_size >= group.min_size) continue;
+    SetAside(group, group.min_size < 0 ? "minSize: " + std::to_string(group.min_size) + " is less than 0"
+                                       : "maxSize: " + std::to_string(group.max_size) + " is less than minSize " +
+                                             std::to_string(group.min_size));
+    group.min_size = group.max_size = 0;
   }
-  std::ranges::stable_sort(groups, {}, &NodeGroup::id);
-  const auto twice = std::ranges::adjacent_find(groups, {}, &NodeGroup::id);
-  if (twice != groups.end()) return Fail(Code::kBadRequest, GroupNamed(twice->id) + ": id: there are two of that id");
+  std::vector<NodeGroup> groups;
+  for (auto& [id, group] : by_id) groups.push_back(std::move(group));
   return groups;
 }
 
-base::Result<std::vector<Instance>> ReadInstances(const std::string& group,
-                                                  const external_grpc::NodeGroupNodesResponse& response) {
-  std::vector<Instance> instances;
+void ReadInstances(const external_grpc::NodeGroupNodesResponse& response, NodeGroup& group) {
   for (const auto& message : response.instances()) {
     Instance instance;
     instance.id = message.id();
-    if (instance.id.empty()) return Fail(Code::kBadRequest, GroupNamed(group) + ": an instance: id: missing");
+    if (instance.id.empty()) {
+      SetAside(group, "NodeGroupNodes: an instance: id: missing");
+      continue;
+    }
     const auto state = message.status().instancestate();
     if (state == external_grpc::InstanceStatus::instanceCreating) instance.state = Instance::State::kCreating;
     if (state == external_grpc::InstanceStatus::instanceDeleting) instance.state = Instance::State::kDeleting;
@@ -124,43 +132,48 @@ base::Result<std::vector<Instance>> ReadInstances(const std::string& group,
       instance.error = Instance::Error{out ? Instance::ErrorClass::kOutOfResources : Instance::ErrorClass::kOther,
                                        info.errorcode(), info.errormessage()};
     }
-    instances.push_back(std::move(instance));
+    group.instances.push_back(std::move(instance));
   }
-  std::ranges::stable_sort(instances, {}, &Instance::id);
-  const auto twice = std::ranges::adjacent_find(instances, {}, &Instance::id);
-  if (twice != instances.end()) {
-    return Fail(Code::kBadRequest, GroupNamed(group) + ": instance \"" + OneLine(twice->id) + "\": id: is listed twice");
-  }
-  return instances;
+  std::ranges::stable_sort(group.instances, {}, &Instance::id);
+  const auto twice = std::ranges::adjacent_find(group.instances, {}, &Instance::id);
+  if (twice == group.instances.end()) return;
+  SetAside(group, "NodeGroupNodes: instance \"" + twice->id + "\" is listed twice");
+  const auto same = std::ranges::unique(group.instances, {}, &Instance::id);
+  group.instances.erase(same.begin(), same.end());
 }
 
-NodeGroupOptions ReadOptions(const std::string& group, const external_grpc::NodeGroupAutoscalingOptions& message,
-                             Complaints& complaints) {
+base::Result<NodeGroupOptions> ReadGroupOptions(const external_grpc::NodeGroupAutoscalingOptions& message) {
   NodeGroupOptions options;
-  options.scale_down_utilization_threshold =
-      ReadShare(message.scaledownutilizationthreshold(), "scaleDownUtilizationThreshold", group, complaints);
-  options.scale_down_gpu_utilization_threshold =
-      ReadShare(message.scaledowngpuutilizationthreshold(), "scaleDownGpuUtilizationThreshold", group, complaints);
+  EVENKEEL_ASSIGN(options.scale_down_utilization_threshold,
+                  ReadShare(message.scaledownutilizationthreshold(), "scaleDownUtilizationThreshold"));
+  EVENKEEL_ASSIGN(options.scale_down_gpu_utilization_threshold,
+                  ReadShare(message.scaledowngpuutilizationthreshold(), "scaleDownGpuUtilizationThreshold"));
   options.zero_or_max_node_scaling = message.zeroormaxnodescaling();
   options.ignore_daemonsets_utilization = message.ignoredaemonsetsutilization();
   const auto read = [&](bool present, const google::protobuf::Duration& value, bool legacy_present,
-                        const external_grpc::LegacyDuration& legacy, const char* field) -> std::optional<base::Duration> {
-    if (present) return ReadDuration(value, field, group, complaints);
-    if (!legacy_present) return std::nullopt;
-    google::protobuf::Duration converted;
-    converted.set_seconds(legacy.duration() / 1'000'000'000);
-    converted.set_nanos(static_cast<int32_t>(legacy.duration() % 1'000'000'000));
-    return ReadDuration(converted, field, group, complaints);
+                        const external_grpc::LegacyDuration& legacy,
+                        const char* field) -> base::Result<std::optional<base::Duration>> {
+    if (!present && !legacy_present) return std::nullopt;
+    google::protobuf::Duration converted = value;
+    if (!present) {
+      converted.set_seconds(legacy.duration() / 1'000'000'000);
+      converted.set_nanos(static_cast<int32_t>(legacy.duration() % 1'000'000'000));
+    }
+    EVENKEEL_ASSIGN(const base::Duration duration, ReadDuration(converted, field));
+    return duration;
   };
-  options.scale_down_unneeded_time =
+  EVENKEEL_ASSIGN(
+      options.scale_down_unneeded_time,
       read(message.has_scaledownunneededduration(), message.scaledownunneededduration(),
-           message.has_legacy_scale_down_unneeded(), message.legacy_scale_down_unneeded(), "scaleDownUnneededDuration");
-  options.scale_down_unready_time =
+           message.has_legacy_scale_down_unneeded(), message.legacy_scale_down_unneeded(), "scaleDownUnneededDuration"));
+  EVENKEEL_ASSIGN(
+      options.scale_down_unready_time,
       read(message.has_scaledownunreadyduration(), message.scaledownunreadyduration(), message.has_legacy_scale_down_unready(),
-           message.legacy_scale_down_unready(), "scaleDownUnreadyDuration");
-  options.max_node_provision_time =
+           message.legacy_scale_down_unready(), "scaleDownUnreadyDuration"));
+  EVENKEEL_ASSIGN(
+      options.max_node_provision_time,
       read(message.has_maxnodeprovisionduration(), message.maxnodeprovisionduration(), message.has_legacy_max_node_provision(),
-           message.legacy_max_node_provision(), "MaxNodeProvisionDuration");
+           message.legacy_max_node_provision(), "MaxNodeProvisionDuration"));
   return options;
 }
 

@@ -16,14 +16,15 @@ external_grpc::ExternalGrpcNode NodeMessage(const base::Json& node);
 external_grpc::ExternalGrpcNode NodeMessage(const NodeReference& node);
 external_grpc::NodeGroupAutoscalingOptions OptionsMessage(const NodeGroupOptions& options);
 
-/// Groups by id, without what takes further calls. kBadRequest names the group and the field.
-base::Result<std::vector<NodeGroup>> ReadNodeGroups(const external_grpc::NodeGroupsResponse& response);
-/// By id. kBadRequest names the group and the instance.
-base::Result<std::vector<Instance>> ReadInstances(const std::string& group,
-                                                  const external_grpc::NodeGroupNodesResponse& response);
-/// What the service leaves out stays unset.
-NodeGroupOptions ReadOptions(const std::string& group, const external_grpc::NodeGroupAutoscalingOptions& options,
-                             Complaints& complaints);
+/// For the first reason that is given, and for no other afterwards.
+void SetAside(NodeGroup& group, const std::string& why);
+/// Groups by id, without what takes further calls. One whose bounds are wrong, or that is listed twice, is set aside, with
+/// bounds of 0; an entry without id is complained about and left out.
+std::vector<NodeGroup> ReadNodeGroups(const external_grpc::NodeGroupsResponse& response, Complaints& complaints);
+/// Fills in the instances, by id. One without id, or that is listed twice, sets the group aside.
+void ReadInstances(const external_grpc::NodeGroupNodesResponse& response, NodeGroup& group);
+/// What the service leaves out stays unset. kInvalid: "FIELD: what".
+base::Result<NodeGroupOptions> ReadGroupOptions(const external_grpc::NodeGroupAutoscalingOptions& options);
 /// Absent, with a complaint, if it is not a sound node.
 std::optional<base::Json> ReadTemplate(const std::string& group,
                                        const external_grpc::NodeGroupTemplateNodeInfoResponse& response,

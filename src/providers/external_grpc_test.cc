@@ -31,7 +31,9 @@ class FakeCloud final : public wire::CloudProvider::Service {
  public:
   std::mutex mutex;  // gRPC calls from threads of its own
   std::map<std::string, int> calls;
-  std::map<std::string, Status> failures;  ///< by method
+  std::map<std::string, Status> failures;        ///< by method
+  std::map<std::string, Status> group_failures;  ///< by method and group or node: "NodeGroupNodes a"
+  bool instances_of_all = false;                 ///< every group has them
   std::vector<std::tuple<std::string, int, int>> groups = {{"a", 1, 5}, {"b", 0, 3}};
   std::map<std::string, int> targets = {{"a", 2}, {"b", 0}};
   wire::NodeGroupNodesResponse instances;  ///< of group a
@@ -51,6 +53,8 @@ class FakeCloud final : public wire::CloudProvider::Service {
   Status name(ServerContext* context, const wire::name##Request* request, wire::name##Response* response) override { \
     if (const Status status = Begin(#name, context); !status.ok()) return status;                                    \
     const std::lock_guard lock(mutex);                                                                               \
+    if (const auto failure = group_failures.find(#name " " + About(*request)); failure != group_failures.end())      \
+      return failure->second;                                                                                        \
     Do(*request, *response);                                                                                         \
     return Status::OK;                                                                                               \
   }
@@ -94,6 +98,13 @@ class FakeCloud final : public wire::CloudProvider::Service {
     return failure == failures.end() ? Status::OK : failure->second;
   }
 
+  template <typename Request>
+  static std::string About(const Request& request) {
+    if constexpr (requires { request.id(); }) return request.id();
+    if constexpr (requires { request.node(); }) return request.node().name();
+    return "";
+  }
+
   void Do(const wire::NodeGroupsRequest&, wire::NodeGroupsResponse& response) {
     for (const auto& [id, min, max] : groups) {
       auto* group = response.add_nodegroups();
@@ -135,7 +146,7 @@ class FakeCloud final : public wire::CloudProvider::Service {
     decreased = request.delta();
   }
   void Do(const wire::NodeGroupNodesRequest& request, wire::NodeGroupNodesResponse& response) {
-    if (request.id() == "a") response = instances;
+    if (request.id() == "a" || instances_of_all) response = instances;
   }
   void Do(const wire::NodeGroupTemplateNodeInfoRequest& request, wire::NodeGroupTemplateNodeInfoResponse& response) {
     if (request.id() != "a") return;
@@ -163,7 +174,7 @@ class ExternalGrpcTest : public ::testing::Test {
     defaults.scale_down_unready_time = 20min;
     defaults.max_node_provision_time = 1500ms;
     defaults.ignore_daemonsets_utilization = true;
-    auto made = NewExternalGrpcProvider(config, defaults, executor.clock());
+    auto made = NewExternalGrpcProvider(config, defaults, executor.clock(), [this] { return rivals; });
     ASSERT_TRUE(made) << made.error().message();
     provider = *std::move(made);
   }
@@ -194,6 +205,7 @@ class ExternalGrpcTest : public ::testing::Test {
   std::string Service() const { return "external gRPC service " + config.address + ": "; }
 
   FakeCloud cloud;
+  std::vector<std::string> rivals;
   std::unique_ptr<grpc::Server> server;
   ExternalGrpcConfig config;
   base::VirtualExecutor executor{base::Time(std::chrono::seconds(1'700'000'000))};
@@ -320,7 +332,6 @@ TEST_F(ExternalGrpcTest, WhatIsOptionalMayBeUnimplemented) {
 TEST_F(ExternalGrpcTest, WhatIsOptionalMayFail) {
   cloud.template_bytes = EncodeNode(Yaml("{metadata: {name: t}, status: {allocatable: {cpu: 1}}}"));
   cloud.failures["PricingNodePrice"] = Status(StatusCode::INTERNAL, "broken");
-  cloud.failures["NodeGroupGetOptions"] = Status(StatusCode::INTERNAL, "broken");
   Start();
   const auto groups = provider->Refresh({});
   ASSERT_TRUE(groups) << groups.error().message();
@@ -336,56 +347,138 @@ TEST_F(ExternalGrpcTest, OldServicesSendTheTemplateAsANode) {
   EXPECT_EQ(base::FindString(*groups->groups[0].template_node, {"status", "allocatable", "cpu"}), "3");
 }
 
-TEST_F(ExternalGrpcTest, WhatIsRequiredMustBeAnswered) {
+TEST_F(ExternalGrpcTest, WhatIsRequiredOfAllMustBeAnswered) {
   Start();
-  const std::map<std::string, std::string> doing = {{"Refresh", "Refresh"},
-                                                    {"NodeGroups", "NodeGroups"},
-                                                    {"NodeGroupTargetSize", "NodeGroupTargetSize of a"},
-                                                    {"NodeGroupNodes", "NodeGroupNodes of a"}};
-  for (const auto& [method, text] : doing) {
+  for (const char* method : {"Refresh", "NodeGroups"}) {
     cloud.failures = {{method, Status(StatusCode::INTERNAL, "two\nlines")}};
-    EXPECT_EQ(RefreshError(), Service() + text + ": two lines");
+    EXPECT_EQ(RefreshError(), Service() + method + ": two lines");
   }
-  cloud.failures = {{"NodeGroupForNode", Status(StatusCode::NOT_FOUND, "no")}};
-  const auto groups = provider->Refresh(std::vector{Yaml("{metadata: {name: a-1}}")});
-  ASSERT_FALSE(groups);
-  EXPECT_EQ(groups.error().message(), Service() + "NodeGroupForNode of a-1: no");
+  for (const auto& [method, text] : std::map<std::string, std::string>{{"NodeGroupTargetSize", "NodeGroupTargetSize of a"},
+                                                                       {"NodeGroupNodes", "NodeGroupNodes of a"}}) {
+    cloud.failures = {{method, Status(StatusCode::UNAVAILABLE, "gone")}};
+    EXPECT_EQ(RefreshError(), Service() + text + ": gone");
+  }
 }
 
-TEST_F(ExternalGrpcTest, NonsenseIsNamedByGroupAndField) {
+TEST_F(ExternalGrpcTest, AGroupThatRefusesIsSetAsideAsItWasAndTheOthersGoOn) {
+  *cloud.instances.add_instances() = MakeInstance("x://1", 1);
+  Start();
+  ASSERT_TRUE(provider->Refresh({}));
+  for (const char* method : {"NodeGroupTargetSize", "NodeGroupNodes"}) {
+    cloud.group_failures = {{std::string(method) + " a", Status(StatusCode::INTERNAL, "two\nlines")}};
+    const auto groups = provider->Refresh({});
+    ASSERT_TRUE(groups) << groups.error().message();
+    EXPECT_EQ(groups->groups[0].set_aside, std::string(method) + ": two lines");
+    EXPECT_EQ(groups->groups[0].target_size, 2);
+    ASSERT_EQ(groups->groups[0].instances.size(), 1u);
+    EXPECT_EQ(groups->groups[0].instances[0].id, "x://1");
+    EXPECT_EQ(groups->groups[1].set_aside, "");
+  }
+  cloud.group_failures.clear();
+  EXPECT_EQ(provider->Refresh({})->groups[0].set_aside, "");
+}
+
+TEST_F(ExternalGrpcTest, ANodeThatTheServiceDoesNotKnowSetsItsGroupAside) {
+  *cloud.instances.add_instances() = MakeInstance("x://1", 1);
+  Start();
+  const std::vector<Json> nodes = {Yaml("{metadata: {name: a-1}, spec: {providerID: 'x://1'}}"),
+                                   Yaml("{metadata: {name: b-1}}"), Yaml("{metadata: {name: master}}")};
+  cloud.group_failures = {{"NodeGroupForNode a-1", Status(StatusCode::NOT_FOUND, "no")},
+                          {"NodeGroupForNode master", Status(StatusCode::NOT_FOUND, "no")}};
+  const auto groups = provider->Refresh(nodes);
+  ASSERT_TRUE(groups) << groups.error().message();
+  EXPECT_EQ(groups->groups[0].set_aside,
+            "the service does not say whose node a-1 is: " + Service() + "NodeGroupForNode of a-1: no");
+  EXPECT_EQ(groups->groups[1].set_aside, "");
+  EXPECT_EQ(groups->group_of_node.at("b-1"), "b");
+  EXPECT_FALSE(groups->group_of_node.contains("master"));
+  EXPECT_EQ(groups->complaints.size(), 2u);
+}
+
+TEST_F(ExternalGrpcTest, AServiceThatSeveralMembersAskIsLeftAlone) {
+  Start();
+  rivals = {"member-2"};
+  const auto groups = provider->Refresh({});
+  ASSERT_TRUE(groups);
+  for (const NodeGroup& group : groups->groups) EXPECT_TRUE(group.set_aside.starts_with("member member-2 ")) << group.set_aside;
+  rivals.clear();
+  EXPECT_EQ(provider->Refresh({})->groups[0].set_aside, "");
+}
+
+TEST_F(ExternalGrpcTest, OptionsThatCannotBeReadAreThoseOfBefore) {
+  cloud.options.emplace();
+  cloud.options->mutable_scaledownunneededduration()->set_seconds(3600);
+  cloud.options->set_zeroormaxnodescaling(true);
+  Start();
+  cloud.failures["NodeGroupGetOptions"] = Status(StatusCode::UNAVAILABLE, "busy");
+  auto groups = provider->Refresh({});
+  ASSERT_TRUE(groups);
+  EXPECT_TRUE(groups->groups[0].set_aside.starts_with("its options are not known: ")) << groups->groups[0].set_aside;
+  cloud.failures.clear();
+  ASSERT_EQ(provider->Refresh({})->groups[0].set_aside, "");
+  const auto kept = [&](const char* what) {
+    groups = provider->Refresh({});
+    ASSERT_TRUE(groups) << what;
+    EXPECT_EQ(groups->groups[0].set_aside, "") << what;
+    EXPECT_EQ(groups->groups[0].options.scale_down_unneeded_time, 1h) << what;
+    EXPECT_EQ(groups->groups[0].options.zero_or_max_node_scaling, true) << what;
+  };
+  for (const StatusCode code : {StatusCode::UNAVAILABLE, StatusCode::INTERNAL, StatusCode::UNKNOWN}) {
+    cloud.failures["NodeGroupGetOptions"] = Status(code, "busy");
+    kept("fails");
+  }
+  cloud.failures.clear();
+  cloud.options->mutable_scaledownunneededduration()->set_seconds(-1);
+  kept("nonsense");
+  cloud.failures["NodeGroupGetOptions"] = Status(StatusCode::UNIMPLEMENTED, "");
+  groups = provider->Refresh({});
+  EXPECT_EQ(groups->groups[0].options.scale_down_unneeded_time, std::nullopt) << "the flags hold";
+  EXPECT_EQ(groups->groups[0].set_aside, "");
+}
+
+TEST_F(ExternalGrpcTest, NonsenseSetsItsGroupAsideAndNamesTheField) {
   Start();
   const auto with_groups = [&](std::vector<std::tuple<std::string, int, int>> groups) {
     cloud.groups = std::move(groups);
-    return RefreshError();
+    cloud.groups.emplace_back("z", 0, 1);
+    const auto read = provider->Refresh({});
+    EXPECT_TRUE(read) << read.error().message();
+    if (!read) return std::string();
+    EXPECT_EQ(read->groups.back().id, "z");
+    EXPECT_EQ(read->groups.back().set_aside, "");
+    if (read->groups.size() == 1) return read->complaints.at(0);
+    EXPECT_LE(read->groups[0].min_size, read->groups[0].max_size);
+    return read->groups[0].set_aside;
   };
-  EXPECT_EQ(with_groups({{"", 0, 1}}), "a node group of the external gRPC service: id: missing");
-  EXPECT_EQ(with_groups({{"a", -1, 1}}), "node group \"a\" of the external gRPC service: minSize: is less than 0");
-  EXPECT_EQ(with_groups({{"a", 3, 1}}), "node group \"a\" of the external gRPC service: maxSize: 1 is less than minSize 3");
-  EXPECT_EQ(with_groups({{"a", 0, 1}, {"a", 0, 1}}),
-            "node group \"a\" of the external gRPC service: id: there are two of that id");
-  cloud.groups = {{"a", 0, 1}};
+  EXPECT_EQ(with_groups({{"", 0, 1}}), "a node group of the external gRPC service: id: missing, so it is left out");
+  EXPECT_EQ(with_groups({{"a", -1, 1}}), "minSize: -1 is less than 0");
+  EXPECT_EQ(with_groups({{"a", 3, 1}}), "maxSize: 1 is less than minSize 3");
+  EXPECT_EQ(with_groups({{"a", 0, 1}, {"a", 0, 1}}), "the service lists two groups of this id");
   cloud.targets["a"] = -1;
-  EXPECT_EQ(RefreshError(), Service() + "NodeGroupTargetSize of a: targetSize: is less than 0");
+  EXPECT_EQ(with_groups({{"a", 0, 1}}), "NodeGroupTargetSize: -1 is less than 0");
   cloud.targets["a"] = 1;
   *cloud.instances.add_instances() = MakeInstance("", 1);
-  EXPECT_EQ(RefreshError(), "node group \"a\" of the external gRPC service: an instance: id: missing");
+  EXPECT_EQ(with_groups({{"a", 0, 1}}), "NodeGroupNodes: an instance: id: missing");
   cloud.instances.clear_instances();
   for (int i = 0; i < 2; ++i) *cloud.instances.add_instances() = MakeInstance("x", 1);
-  EXPECT_EQ(RefreshError(), "node group \"a\" of the external gRPC service: instance \"x\": id: is listed twice");
+  EXPECT_EQ(with_groups({{"a", 0, 1}}), "NodeGroupNodes: instance \"x\" is listed twice");
+  cloud.instances.clear_instances();
+  *cloud.instances.add_instances() = MakeInstance("x", 1);
+  cloud.groups = {{"a", 0, 1}, {"b", 0, 1}};
+  cloud.instances_of_all = true;
+  const auto shared = provider->Refresh({});
+  ASSERT_TRUE(shared);
+  EXPECT_EQ(shared->groups[0].set_aside, "instance \"x\" is also listed in b");
+  EXPECT_EQ(shared->groups[1].set_aside, "instance \"x\" is also listed in a");
 }
 
 TEST_F(ExternalGrpcTest, GarbageInWhatIsOptionalIsLeftOut) {
   cloud.template_bytes = "\x0a\x05n";
-  cloud.options.emplace();
-  cloud.options->set_scaledownutilizationthreshold(-3);
-  cloud.options->mutable_scaledownunneededduration()->set_seconds(-1);
   cloud.stray = "a-1";
   Start();
   const auto groups = provider->Refresh(std::vector{Yaml("{metadata: {name: a-1}}"), Yaml("{metadata: {name: a-2}}")});
   ASSERT_TRUE(groups) << groups.error().message();
   EXPECT_FALSE(groups->groups[0].template_node);
-  EXPECT_FALSE(groups->groups[0].options.scale_down_utilization_threshold);
-  EXPECT_FALSE(groups->groups[0].options.scale_down_unneeded_time);
   EXPECT_EQ(groups->group_of_node.size(), 1u);
   cloud.template_bytes = EncodeNode(Yaml("{metadata: {name: t}, status: {allocatable: {cpu: 1}}}"));
   cloud.price = -1;

@@ -50,7 +50,11 @@ struct NodeGroup {
   std::optional<base::Json> template_node;
   NodeGroupOptions options;
   std::optional<double> price_per_hour;
-  bool exists = true;  ///< false: would be created by the first scale-up
+  /// Why nothing is to be done with the group or its nodes: something of it cannot be read, or contradicts itself. "": all is
+  /// well. Its sizes and instances are then those that were read last.
+  std::string set_aside;
+  bool exists = true;       ///< false: would be created by the first scale-up
+  std::string keeps_nodes;  ///< why none of its nodes may be taken away now: "is rolling out"; "" otherwise
   std::string debug;
 };
 
@@ -60,10 +64,18 @@ struct NodeGroups {
   std::map<std::string, std::string, std::less<>> group_of_node;  ///< id by node name; absent: not managed
   std::string gpu_label;                                          ///< label of nodes with GPUs; "" when the provider has none
   std::vector<std::string> gpu_types;
+  std::vector<std::string> complaints;  ///< what of the provider's answers cannot be used; one line each
 
   NodeGroup* Find(std::string_view id);
   const NodeGroup* Find(std::string_view id) const;
 };
+
+/// NodeGroup::set_aside of a group that another member's autoscaler would take for its own, too.
+inline std::string ClaimedBy(const std::string& member) {
+  return "member " + member +
+         " would claim it, too: annotation evenkeel.dev/autoscaler-args of the cluster Secrets says what is "
+         "whose";
+}
 
 /// A node to delete: registered, or only an instance (then without a name).
 struct NodeReference {
@@ -77,6 +89,7 @@ class Provider {
   virtual ~Provider() = default;
   virtual std::string_view name() const = 0;
   /// Reads everything anew. `nodes`: v1.Node objects of the cluster, to be told apart by group. Once per loop, before all else.
+  /// What is wrong with one group sets that group aside; an error means that nothing can be said.
   virtual base::Result<NodeGroups> Refresh(std::span<const base::Json> nodes) = 0;
   /// delta > 0. `atomically`: all or nothing.
   virtual base::Status IncreaseSize(std::string_view group, int64_t delta, bool atomically) = 0;

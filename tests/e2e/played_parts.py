@@ -336,7 +336,8 @@ class PlayedCluster(Played):
                 self.become_node(deployment, machine)
             else:
                 self.api.merge(f"{self.machines_api}/machines/{machine['metadata']['name']}/status",
-                               {"status": {"failureReason": "CreateError", "failureMessage": "out of stock"}})
+                               {"status": {"phase": "Failed", "failureReason": "CreateError",
+                                           "failureMessage": "out of stock"}})
 
     def become_node(self, deployment, machine):
         name = machine["metadata"]["name"]
