@@ -18,9 +18,10 @@ std::string Variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-base::Result<ProviderMaker> ClusterApi(const Options& options, const client::HttpClientOptions& connection,
-                                       base::Clock& clock) {
-  EVENKEEL_ASSIGN(const auto settings, providers::ClusterApiOptions::From(Variable, options.node_group_auto_discovery));
+base::Result<ProviderMaker> ClusterApi(const Options& options, const client::HttpClientOptions& connection, base::Clock& clock,
+                                       Rivals rivals) {
+  EVENKEEL_ASSIGN(auto settings, providers::ClusterApiOptions::From(Variable, options.node_group_auto_discovery));
+  settings.rivals = std::move(rivals);
   if (options.cloud_config.empty()) {
     return [settings, &clock](client::Client& member, const Guard&) -> Made {
       return providers::NewClusterApiProvider(std::shared_ptr<client::Client>(std::shared_ptr<void>(), &member), settings,
@@ -49,20 +50,48 @@ providers::NodeGroupOptions Defaults(const Options& options) {
   return defaults;
 }
 
-base::Result<ProviderMaker> ExternalGrpc(const Options& options, base::Clock& clock) {
+base::Result<providers::ExternalGrpcConfig> ReadGrpcConfig(const Options& options) {
   if (options.cloud_config.empty()) {
     return base::Fail(base::Code::kBadRequest, "--cloud-config is required with --cloud-provider=externalgrpc");
   }
-  EVENKEEL_ASSIGN(const auto config, providers::ReadExternalGrpcConfig(options.cloud_config));
-  return [config, defaults = Defaults(options), &clock](client::Client&, const Guard&) -> Made {
-    return providers::NewExternalGrpcProvider(config, defaults, clock);
+  return providers::ReadExternalGrpcConfig(options.cloud_config);
+}
+
+base::Result<ProviderMaker> ExternalGrpc(const Options& options, base::Clock& clock, const Rivals& rivals) {
+  EVENKEEL_ASSIGN(const auto config, ReadGrpcConfig(options));
+  const auto names = [rivals] {
+    std::vector<std::string> members;
+    for (Rival& rival : rivals ? rivals() : std::vector<Rival>()) members.push_back(std::move(rival.member));
+    return members;
+  };
+  return [config, defaults = Defaults(options), &clock, names](client::Client&, const Guard&) -> Made {
+    return providers::NewExternalGrpcProvider(config, defaults, clock, names);
   };
 }
 
 }  // namespace
 
+base::Result<SharedProvider> IdentityOf(const Options& options, const std::string& server) {
+  SharedProvider shared;
+  if (options.cloud_provider == "externalgrpc") {
+    EVENKEEL_ASSIGN(const auto config, ReadGrpcConfig(options));
+    shared.name = "externalgrpc " + config.address;
+  } else if (options.cloud_provider == "clusterapi") {
+    EVENKEEL_ASSIGN(auto settings, providers::ClusterApiOptions::From(Variable, options.node_group_auto_discovery));
+    shared.name = "clusterapi " + server;
+    if (!options.cloud_config.empty()) {
+      const auto config = client::LoadKubeconfig({options.cloud_config, ""});
+      if (!config) return base::Fail(config.error().Wrap("--cloud-config"));
+      shared.name = "clusterapi " + config->server;
+    }
+    shared.discovery = std::move(settings.discovery);
+  }
+  while (shared.name.ends_with('/')) shared.name.pop_back();
+  return shared;
+}
+
 base::Result<ProviderMaker> MakeProviderMaker(const Options& options, const client::HttpClientOptions& connection,
-                                              base::Clock& clock, const base::Random& random) {
+                                              base::Clock& clock, const base::Random& random, Rivals rivals) {
   const std::string& name = options.cloud_provider;
   if (name == "embedded") {
     return [](client::Client& member, const Guard&) -> Made { return embedded::cloud::NewCloudProvider(member); };
@@ -73,8 +102,8 @@ base::Result<ProviderMaker> MakeProviderMaker(const Options& options, const clie
       return providers::NewKwokProvider(member, settings, random.Fork(member.Describe()));
     };
   }
-  if (name == "clusterapi") return ClusterApi(options, connection, clock);
-  if (name == "externalgrpc") return ExternalGrpc(options, clock);
+  if (name == "clusterapi") return ClusterApi(options, connection, clock, std::move(rivals));
+  if (name == "externalgrpc") return ExternalGrpc(options, clock, rivals);
   return base::Fail(base::Code::kBadRequest,
                     "--cloud-provider: \"" + name + "\" is none of embedded, kwok, clusterapi and externalgrpc");
 }

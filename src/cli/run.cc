@@ -10,6 +10,7 @@
 #include "base/yaml.h"
 #include "cli/cloud_provider.h"
 #include "cli/hub.h"
+#include "cli/member_settings.h"
 #include "cli/signals.h"
 #include "client/fenced_client.h"
 #include "client/http_client.h"
@@ -120,34 +121,41 @@ base::Result<autoscaler::ExpanderChain> MakeExpanders(const autoscaler::Options&
   return autoscaler::ExpanderChain::Make(options.expander, std::move(plugin));
 }
 
-/// What looks after the nodes of each member; none without --cloud-provider.
-base::Result<std::vector<MemberControllerFactory>> MakeAutoscalers(const RunOptions& run, const std::string& host,
-                                                                   const client::HttpClientOptions& connection,
-                                                                   base::Clock& clock, const base::Random& random,
-                                                                   std::shared_ptr<autoscaler::AutoscalerMetrics> metrics) {
+/// What looks after the nodes of each member that has a --cloud-provider, of `run` or of its own.
+base::Result<MemberControllerFactory> MakeAutoscalers(const RunOptions& run, const std::string& host,
+                                                      const client::HttpClientOptions& connection, base::Clock& clock,
+                                                      const base::Random& random, MemberSettings& settings,
+                                                      std::shared_ptr<autoscaler::AutoscalerMetrics> metrics) {
   EVENKEEL_ASSIGN(autoscaler::AppliedFlags applied, autoscaler::ApplyFlags(run.autoscaler));
   for (const std::string& warning : applied.warnings) base::log::Warn(warning);
   const autoscaler::Options& options = applied.options;
-  if (options.cloud_provider.empty()) {
-    if (!run.autoscaler.empty()) base::log::Warn("flags of the autoscaler have no effect without --cloud-provider");
-    return std::vector<MemberControllerFactory>{};
-  }
-  EVENKEEL_ASSIGN(ProviderMaker make, MakeProviderMaker(options, connection, clock, random.Fork("provider")));
   // Made once for nothing, so that what is wrong is said now.
   EVENKEEL_TRY(MakeExpanders(options, [](auto) { return std::nullopt; }));
+  if (options.cloud_provider.empty()) {
+    if (!run.autoscaler.empty()) base::log::Warn("flags of the autoscaler have no effect in members without --cloud-provider");
+    base::log::Info("autoscaler is on in members that annotation evenkeel.dev/autoscaler-args gives a --cloud-provider");
+  } else {
+    EVENKEEL_TRY(MakeProviderMaker(options, connection, clock, random));
+    base::log::Info("autoscaler is on", {{"provider", options.cloud_provider}});
+  }
   autoscaler::MemberAutoscalerContext context{
       .options = options,
-      .expanders = [options](autoscaler::PodSource pods) { return MakeExpanders(options, std::move(pods)); },
-      .provider =
-          [make](Member& member) {
-            return make(member.client(), [&member](auto other) { return member.Guard(std::move(other)); });
-          },
+      .options_of = [&settings](const std::string& member) { return settings.OptionsOf(member); },
+      .expanders = [](const autoscaler::Options& own,
+                      autoscaler::PodSource pods) { return MakeExpanders(own, std::move(pods)); },
+      .provider = [connection, &clock, random, &settings](
+                      Member& member, const autoscaler::Options& own) -> base::Result<std::unique_ptr<providers::Provider>> {
+        EVENKEEL_ASSIGN(const ProviderMaker make,
+                        MakeProviderMaker(own, connection, clock, random.Fork("provider"),
+                                          [&settings, name = member.name()] { return settings.RivalsOf(name); }));
+        return make(member.client(), [&member](auto other) { return member.Guard(std::move(other)); });
+      },
+      .nodes_elsewhere = [&settings](const std::string& member) { return settings.NodesElsewhere(member); },
       .clock = clock,
       .random = random.Fork("autoscaler"),
       .metrics = std::move(metrics),
       .host = host};
-  base::log::Info("autoscaler is on", {{"provider", options.cloud_provider}});
-  return std::vector{autoscaler::NewMemberAutoscaler(std::move(context))};
+  return autoscaler::NewMemberAutoscaler(std::move(context));
 }
 
 base::Result<distribution::Options> ReadOptions(const RunOptions& run) {
@@ -236,8 +244,12 @@ base::Status Run(const RunOptions& run) {
   owner_options.request_timeout = kMemberTimeout;
   owner_options.write_timeout = owner_options.connect_timeout = kFencedTimeout;
   owner_options.user_agent = hub_options.user_agent;
-  EVENKEEL_ASSIGN(auto controllers,
-                  MakeAutoscalers(run, options.host_name, owner_options, executor->clock(), random, autoscaler_metrics));
+  client::HttpClientOptions looking = owner_options;
+  looking.request_timeout = looking.connect_timeout = kLookTimeout;
+  MemberSettings settings(run.autoscaler, looking);
+  EVENKEEL_ASSIGN(MemberControllerFactory autoscalers, MakeAutoscalers(run, options.host_name, owner_options, executor->clock(),
+                                                                       random, settings, autoscaler_metrics));
+  std::vector<MemberControllerFactory> controllers = {std::move(autoscalers)};
   if (run.scheduler) {
     controllers.push_back(scheduler::NewMemberScheduler(
         {.options = {}, .clock = executor->clock(), .random = random.Fork("scheduler"), .host = options.host_name}));
@@ -276,7 +288,8 @@ base::Status Run(const RunOptions& run) {
     EVENKEEL_ASSIGN(dashboard, StartDashboard(run, options));
   }
   const std::unique_ptr<distribution::Distributor> distributor =
-      distribution::NewDistributor({*hub, *executor, random, std::move(options), connect, metrics, std::move(controllers)});
+      distribution::NewDistributor({*hub, *executor, random, std::move(options), connect, metrics, std::move(controllers),
+                                    [&settings](const auto& clusters) { settings.SetClusters(clusters); }});
   HealthHandler health(*distributor, metrics, *autoscaler_metrics, *balancer_metrics, *zookeeper_metrics, rollout.get());
   apiserver::HttpServerOptions server_options;
   server_options.address = run.metrics_address;

@@ -139,6 +139,11 @@ void PrintPlan(std::ostream& out, const Json& result) {
   }
   PrintSection(out, {"UNNEEDED", "SINCE"}, rows);
   rows.clear();
+  for (const Json& item : base::FindArray(result, {"leftAlone"})) {
+    rows.push_back({std::string(FindString(item, {"name"}, "-")), std::string(FindString(item, {"message"}))});
+  }
+  PrintSection(out, {"LEFT ALONE", "WHY"}, rows);
+  rows.clear();
   for (const Json& item : base::FindArray(result, {"unremovable"})) {
     rows.push_back({std::string(FindString(item, {"node"})), std::string(FindString(item, {"reason"})),
                     std::string(FindString(item, {"pod"}, "-"))});

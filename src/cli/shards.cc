@@ -6,6 +6,8 @@
 #include "cli/plan_report.h"
 #include "cli/printable.h"
 #include "cli/watch.h"
+#include "client/http_client.h"
+#include "controllers/autoscaler/flags.h"
 #include "controllers/distribution/fleet_view.h"
 #include "kube/manifest.h"
 
@@ -16,6 +18,9 @@ using base::Json;
 using base::JsonArray;
 using base::JsonObject;
 namespace distribution = controllers::distribution;
+
+/// How long a member is waited for that is only asked for a few lines.
+constexpr base::Duration kMemberTimeout = std::chrono::seconds(5);
 
 bool IsWeighted(const ShardsOptions& options) { return options.method == distribution::kWeightedMethod; }
 
@@ -155,6 +160,53 @@ Shown ShowShards(const distribution::FleetView& fleet) {
   return shown;
 }
 
+/// What the hub says of a cluster's autoscaler, and what that says in the cluster.
+struct AutoscalerWord {
+  std::string args;
+  std::vector<std::string> left_alone;
+  std::string unreadable;  ///< why the cluster could not be asked
+};
+
+/// Of the ConfigMap that a member's autoscaler keeps; none without an autoscaler.
+base::Result<std::vector<std::string>> ReadLeftAlone(const client::ConnectionConfig& connection,
+                                                     const controllers::autoscaler::Options& options) {
+  client::HttpClientOptions looking;
+  looking.request_timeout = looking.connect_timeout = kMemberTimeout;
+  EVENKEEL_ASSIGN(const auto member, client::NewHttpClient(connection, looking));
+  const auto status = member->Get(kube::resources::ConfigMaps(), options.ns, options.status_config_map_name);
+  std::vector<std::string> lines;
+  if (!status && status.error().code() == base::Code::kNotFound) return lines;
+  if (!status) return base::Fail(status.error());
+  const std::string_view text = base::FindString(*status, {"data", "explanation"});
+  if (text.empty()) return lines;
+  EVENKEEL_ASSIGN(const Json told, base::ParseJson(text, "ConfigMap " + options.status_config_map_name));
+  for (const Json& left : base::FindArray(told, {"leftAlone"})) {
+    const std::string_view name = base::FindString(left, {"name"});
+    lines.push_back((name.empty() ? "" : "node group " + std::string(name) + ": ") +
+                    std::string(base::FindString(left, {"message"})));
+  }
+  return lines;
+}
+
+AutoscalerWord AskAutoscaler(const distribution::FleetView& fleet, const std::string& server) {
+  AutoscalerWord word;
+  const auto cluster = std::ranges::find(fleet.input.clusters, server, &distribution::Cluster::server);
+  if (cluster == fleet.input.clusters.end()) return word;
+  word.args = cluster->autoscaler_args;
+  const auto applied = controllers::autoscaler::ApplyMemberFlags({}, word.args);
+  base::Result<std::vector<std::string>> lines = base::Fail(base::Code::kUnavailable, "");
+  if (!applied) {
+    lines = base::Fail(applied.error().Wrap("annotation " + std::string(distribution::kAutoscalerArgsAnnotation)));
+  } else if (!cluster->connection) {
+    lines = base::Fail(cluster->connection.error());
+  } else {
+    lines = ReadLeftAlone(*cluster->connection, applied->options);
+  }
+  if (lines) word.left_alone = *std::move(lines);
+  if (!lines) word.unreadable = lines.error().message();
+  return word;
+}
+
 }  // namespace
 
 base::Status PlanShards(const PlanShardsOptions& options, std::ostream& out) {
@@ -236,8 +288,12 @@ base::Status ExplainCluster(const ShardsOptions& options, const std::string& nam
   EVENKEEL_ASSIGN(const auto fleet, ReadLiveFleet(options));
   EVENKEEL_ASSIGN(const auto explanation, distribution::ExplainCluster(fleet, name));
   const auto& row = explanation.row;
+  const AutoscalerWord autoscaler = AskAutoscaler(fleet, row.server);
   if (format != Format::kTable) {
     JsonObject object = RowToJson(row, fleet.options.mode == distribution::Mode::kCoordinated).as_object();
+    if (!autoscaler.args.empty()) object["autoscalerArgs"] = autoscaler.args;
+    if (!autoscaler.left_alone.empty()) object["leftAlone"] = TextsToJson(autoscaler.left_alone);
+    if (!autoscaler.unreadable.empty()) object["unreadable"] = autoscaler.unreadable;
     object["why"] = TextsToJson(explanation.why);
     object["wouldMove"] = TextsToJson(explanation.would_move);
     PrintValue(out, format, object);
@@ -252,6 +308,12 @@ base::Status ExplainCluster(const ShardsOptions& options, const std::string& nam
   for (const std::string& line : explanation.why) out << "  - " << Printable(line) << '\n';
   out << "It would move when:\n";
   for (const std::string& line : explanation.would_move) out << "  - " << Printable(line) << '\n';
+  if (!autoscaler.args.empty()) out << "Autoscaler: " << Printable(autoscaler.args) << '\n';
+  if (!autoscaler.left_alone.empty()) out << "Its autoscaler leaves alone:\n";
+  for (const std::string& line : autoscaler.left_alone) out << "  - " << Printable(line) << '\n';
+  if (!autoscaler.unreadable.empty()) {
+    out << "What its autoscaler leaves alone cannot be read: " << Printable(autoscaler.unreadable) << '\n';
+  }
   return {};
 }
 

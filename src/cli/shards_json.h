@@ -46,6 +46,9 @@ inline constexpr base::JsonField kExplainClusterJson[] = {
     {"pendingMove.from", "string", "coordinated mode: the owner", false},
     {"pendingMove.to", "string", "coordinated mode: the replica that the plan names", false},
     {"detail", "string", "coordinated mode: why the planned replica does not own it yet", false},
+    {"autoscalerArgs", "string", "flags of its autoscaler alone, from the hub", false},
+    {"leftAlone[]", "string", "what its autoscaler leaves alone, and why", false},
+    {"unreadable", "string", "why what its autoscaler leaves alone cannot be read", false},
     {"why[]", "string", "how the shard and the owner follow"},
     {"wouldMove[]", "string", "what would give it another owner"}};
 

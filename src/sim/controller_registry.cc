@@ -28,11 +28,10 @@ std::shared_ptr<Metrics> NewUnreadMetrics() {
 controllers::runtime::MemberControllerFactory NewAutoscaler(const ControllerContext& context) {
   return autoscaler::NewMemberAutoscaler(
       {.options = context.autoscaler,
-       .expanders = [names = context.autoscaler.expander](
-                        const autoscaler::PodSource&) { return autoscaler::ExpanderChain::Make(names); },
-       .provider = [](controllers::runtime::Member& member) -> base::Result<std::unique_ptr<providers::Provider>> {
-         return embedded::cloud::NewCloudProvider(member.client());
-       },
+       .expanders = [](const autoscaler::Options& options,
+                       const autoscaler::PodSource&) { return autoscaler::ExpanderChain::Make(options.expander); },
+       .provider = [](controllers::runtime::Member& member, const autoscaler::Options&)
+           -> base::Result<std::unique_ptr<providers::Provider>> { return embedded::cloud::NewCloudProvider(member.client()); },
        .clock = context.clock,
        .random = context.random.Fork("autoscaler"),
        .metrics = NewUnreadMetrics<autoscaler::AutoscalerMetrics>(),

@@ -22,7 +22,7 @@ Json TemplateOf(const TraceShape& shape) {
                      {"memory", fmt::format("{}Mi", shape.mebibytes)},
                      {"pods", std::to_string(kPodsMax)}};
   if (shape.gpus > 0) {
-    amounts[autoscaler::kGpuResource] = std::to_string(shape.gpus * kGpuUnits);
+    amounts[autoscaler::kGpuResources.front()] = std::to_string(shape.gpus * kGpuUnits);
     labels[autoscaler::kNodeGroupGpuLabel] = shape.model;
   }
   return JsonObject{{"apiVersion", "v1"},

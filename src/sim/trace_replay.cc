@@ -34,7 +34,7 @@ std::string KeyOf(const TraceTask& task) { return fmt::format("{}/{}", kTraceNam
 
 JsonObject SpecOf(const TraceTask& task) {
   JsonObject requests{{"cpu", fmt::format("{}m", task.milli_cores)}, {"memory", fmt::format("{}Mi", task.mebibytes)}};
-  if (task.milli_gpus > 0) requests[autoscaler::kGpuResource] = std::to_string(task.milli_gpus);
+  if (task.milli_gpus > 0) requests[autoscaler::kGpuResources.front()] = std::to_string(task.milli_gpus);
   JsonObject spec{{"containers", JsonArray{JsonObject{{"name", "task"}, {"resources", JsonObject{{"requests", requests}}}}}}};
   if (!task.models.empty()) {
     JsonArray models(task.models.begin(), task.models.end());

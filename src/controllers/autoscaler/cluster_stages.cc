@@ -10,6 +10,9 @@ using providers::NodeGroup;
 
 constexpr base::Duration kQuietStart = std::chrono::minutes(10);
 
+/// Why instances of the group that never became nodes, or could not be created, are not deleted now; "": they are.
+std::string_view WhyKept(const NodeGroup& group) { return group.set_aside.empty() ? group.keeps_nodes : group.set_aside; }
+
 bool Atomic(const NodeGroup& group) { return group.options.zero_or_max_node_scaling.value_or(false); }
 
 /// Registered names by provider id, of one group.
@@ -147,7 +150,7 @@ StageResult RemoveLongUnregistered(ClusterView& view, const Options& options, Cl
   StageResult result;
   for (auto& [id, old] : old_by_group) {
     NodeGroup* group = view.groups.Find(id);
-    if (group == nullptr) continue;
+    if (group == nullptr || !WhyKept(*group).empty()) continue;
     std::ranges::sort(old);
     InstanceRemoval removal{{}, options.force_delete_unregistered_nodes, "unregistered nodes"};
     for (const Old& instance : old) removal.ids.push_back(instance.id);
@@ -180,6 +183,7 @@ StageResult CheckClusterHealth(const ClusterView&, const Options&, const Cluster
 StageResult DeleteFailedCreations(ClusterView& view, const Options& options, ClusterState& state) {
   StageResult result;
   for (NodeGroup& group : view.groups.groups) {
+    if (!WhyKept(group).empty()) continue;
     InstanceRemoval removal{{}, options.force_delete_failed_nodes, "nodes that could not be created"};
     std::set<std::string> codes;
     std::map<std::string, int64_t> failures;
@@ -213,7 +217,7 @@ StageResult FixNodeGroupSize(ClusterView& view, const Options&, ClusterState& st
   for (const auto& [id, size] : state.incorrect_sizes()) {
     NodeGroup* group = view.groups.Find(id);
     const GroupState* known = state.Find(id);
-    if (group == nullptr || known == nullptr || size.current >= size.expected) continue;
+    if (group == nullptr || known == nullptr || !group->set_aside.empty() || size.current >= size.expected) continue;
     if (size.first_observed + known->provision_time >= view.now) continue;
     // Instances that have no node yet are there, too: a provider refuses a target that would delete some.
     const Readiness& readiness = known->readiness;
@@ -245,7 +249,7 @@ StageResult EnforceMinSize(ClusterView& view, const Options& options, ClusterSta
   if (!options.enforce_node_group_min_size) return result;
   for (NodeGroup& group : view.groups.groups) {
     int64_t delta = std::min(group.min_size, group.max_size) - group.target_size;
-    if (!group.exists || delta <= 0) continue;
+    if (!group.exists || delta <= 0 || !group.set_aside.empty()) continue;
     if (!state.IsSafeToScaleUp(group.id)) {
       result.notes.push_back("node group " + group.id + ": below its minimum size, but " +
                              (state.IsBackedOff(group.id) ? "backed off" : "not healthy"));

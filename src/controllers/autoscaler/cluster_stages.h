@@ -11,7 +11,7 @@
 //   Q  EnforceMinSize          groups below their minimum; after scale-up and scale-down
 //
 // Each answers what is to be done and changes the view's groups, so that the next one sees it as done. No stage takes a target
-// below the group's minimum (but with --force-delete-...) or above its maximum.
+// below the group's minimum (but with --force-delete-...) or above its maximum, and none touches a group that is set aside.
 #pragma once
 
 #include <functional>

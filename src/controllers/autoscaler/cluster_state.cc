@@ -13,6 +13,8 @@ using scheduling::NodeId;
 
 constexpr base::Duration kDeletionWait = std::chrono::minutes(5);
 constexpr size_t kMessagesMax = 3;
+/// How long a call that timed out may still take effect.
+constexpr base::Duration kAnswerWait = std::chrono::minutes(1);
 
 enum class NodeClass { kDeleted, kSuspended, kReady, kNotStarted, kUnready };
 
@@ -96,9 +98,28 @@ void ClusterState::Recalculate(const ClusterView& view) {
   UpdateRanges();
 }
 
-void ClusterState::ReadGroups(const ClusterView& view) {
+void ClusterState::AwaitAnswer(NodeGroup& group) {
+  const auto found = scale_ups_.find(group.id);
+  if (found == scale_ups_.end() || found->second.unanswered == 0 || !group.set_aside.empty()) return;
+  ScaleUp& request = found->second;
+  if (group.target_size < request.unanswered_target && now_ <= request.unanswered_until) {
+    group.target_size = request.unanswered_target;
+    return;
+  }
+  const int64_t lost = group.target_size < request.unanswered_target ? request.unanswered : 0;
+  request.unanswered = 0;
+  if (lost == 0) return;
+  RegisterScaleUp(group.id, -lost, now_);
+  RegisterFailedScaleUp(group.id,
+                        {Instance::ErrorClass::kOther, "cloudProviderError",
+                         "the provider did not answer when it was asked for more nodes, and its size has not changed since"},
+                        now_, lost);
+}
+
+void ClusterState::ReadGroups(ClusterView& view) {
   groups_.clear();
-  for (const NodeGroup& group : view.groups.groups) {
+  for (NodeGroup& group : view.groups.groups) {
+    AwaitAnswer(group);
     GroupState state;
     state.target = group.target_size;
     state.provision_time = group.options.max_node_provision_time.value_or(provision_time_);
@@ -173,6 +194,8 @@ void ClusterState::UpdateRequests(ClusterView& view, StageResult& result) {
   backoff_.RemoveStale(now_);
   for (auto next = scale_ups_.begin(); next != scale_ups_.end();) {
     const auto request = next++;
+    const NodeGroup* group = view.groups.Find(request->first);
+    if (group != nullptr && !group->set_aside.empty()) continue;
     if (!HasUpcoming(request->first)) {
       if (compat_ == Compat::k1_26) backoff_.Remove(request->first);
       scale_ups_.erase(request);
@@ -274,6 +297,15 @@ void ClusterState::RegisterScaleUp(std::string_view group, int64_t delta, base::
     request.at = now;
     request.expected = now + (known == nullptr ? provision_time_ : known->provision_time);
   }
+}
+
+void ClusterState::RegisterUnanswered(std::string_view group, int64_t target, int64_t delta, base::Time now) {
+  const auto found = scale_ups_.find(group);
+  if (found == scale_ups_.end()) return;
+  ScaleUp& request = found->second;
+  request.unanswered += delta;
+  request.unanswered_target = target;
+  request.unanswered_until = std::min(now + kAnswerWait, request.expected);
 }
 
 void ClusterState::RegisterScaleDown(std::string_view group, std::string_view node, base::Time now) {

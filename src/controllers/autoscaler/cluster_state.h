@@ -74,6 +74,9 @@ class ClusterState {
   struct ScaleUp {
     int64_t increase = 0;
     base::Time at{}, expected{};  ///< the last moment at which they are still waited for
+    /// Of these the provider was asked without answering: by how many, to which target, and until when it may still appear.
+    int64_t unanswered = 0, unanswered_target = 0;
+    base::Time unanswered_until{};
   };
   /// A node whose deletion was asked for.
   struct ScaleDown {
@@ -89,13 +92,16 @@ class ClusterState {
   explicit ClusterState(const Options& options);
 
   /// Step I. Takes the nodes, the groups and the time from the view. Answers events (scale-ups that failed or timed out) and
-  /// reverts of targets. O(nodes + instances).
+  /// reverts of targets. A group that is set aside keeps its scale-up, whatever the time. O(nodes + instances).
   StageResult Update(ClusterView& view);
   /// Targets have changed in this loop: ranges anew. O(groups).
   void Recalculate(const ClusterView& view);
 
   /// The group is to have `delta` more nodes (fewer, when some will not come).
   void RegisterScaleUp(std::string_view group, int64_t delta, base::Time now);
+  /// The provider was asked for the `delta` nodes that have just been registered, and has not answered whether it makes them.
+  /// For a minute they count as asked for, whatever size the provider tells: asking another group meanwhile could buy twice.
+  void RegisterUnanswered(std::string_view group, int64_t target, int64_t delta, base::Time now);
   void RegisterScaleDown(std::string_view group, std::string_view node, base::Time now);
   /// The group could not grow; it is backed off.
   void RegisterFailedScaleUp(std::string_view group, ErrorInfo error, base::Time now, int64_t delta = 0);
@@ -128,7 +134,8 @@ class ClusterState {
   static base::Result<ClusterState> FromJson(const base::Json& json, const Options& options);
 
  private:
-  void ReadGroups(const ClusterView& view);
+  void ReadGroups(ClusterView& view);
+  void AwaitAnswer(providers::NodeGroup& group);
   void UpdateUnregistered(const ClusterView& view);
   void UpdateReadiness(const ClusterView& view);
   void UpdateRanges();

@@ -34,6 +34,11 @@ Json ClusterState::ToJson() const {
     scale_ups[group] = JsonObject{{"increase", request.increase},
                                   {"at", base::FormatMicroTime(request.at)},
                                   {"expected", base::FormatMicroTime(request.expected)}};
+    if (request.unanswered == 0) continue;
+    JsonObject& entry = scale_ups[group].as_object();
+    entry["unanswered"] = request.unanswered;
+    entry["unansweredTarget"] = request.unanswered_target;
+    entry["unansweredUntil"] = base::FormatMicroTime(request.unanswered_until);
   }
   for (const ScaleDown& request : scale_downs_) {
     scale_downs.push_back(JsonObject{{"group", request.group},
@@ -75,6 +80,11 @@ base::Status ClusterState::ReadRequests(const Json& json) {
     EVENKEEL_ASSIGN(request.increase, CountAt(value, "increase", 1, where));
     EVENKEEL_ASSIGN(request.at, TimeAt(value, "at", where));
     EVENKEEL_ASSIGN(request.expected, TimeAt(value, "expected", where));
+    if (base::Find(value, {"unanswered"}) != nullptr) {
+      EVENKEEL_ASSIGN(request.unanswered, CountAt(value, "unanswered", 1, where));
+      EVENKEEL_ASSIGN(request.unanswered_target, CountAt(value, "unansweredTarget", 1, where));
+      EVENKEEL_ASSIGN(request.unanswered_until, TimeAt(value, "unansweredUntil", where));
+    }
     scale_ups_[std::string(group)] = request;
   }
   for (const Json& value : base::FindArray(json, {"scaleDowns"})) {

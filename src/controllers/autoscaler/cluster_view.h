@@ -31,13 +31,14 @@ struct PodFacts {
   bool mirror = false;
   bool daemon = false;  ///< owner DaemonSet, or annotation cluster-autoscaler.kubernetes.io/daemonset-pod=true
   bool requests_gpu = false;
-  bool unschedulable = false;  ///< PodScheduled=False, reason Unschedulable
-  bool unprocessed = false;    ///< no PodScheduled condition, or without a reason: its scheduler has not looked yet
-  std::string safe_to_evict;   ///< annotation: "", "true", "false", "on-completion"
-  std::string scale_up_delay;  ///< annotation pod-scale-up-delay
-  std::string ds_eviction;     ///< annotation enable-ds-eviction
-  bool local_storage = false;  ///< a hostPath, or an emptyDir not in memory, that is not listed as safe to evict
-  uint64_t spec_hash = 0;      ///< of labels and spec as pod equivalence groups compare them
+  bool claims_devices = false;  ///< spec.resourceClaims
+  bool unschedulable = false;   ///< PodScheduled=False, reason Unschedulable
+  bool unprocessed = false;     ///< no PodScheduled condition, or without a reason: its scheduler has not looked yet
+  std::string safe_to_evict;    ///< annotation: "", "true", "false", "on-completion"
+  std::string scale_up_delay;   ///< annotation pod-scale-up-delay
+  std::string ds_eviction;      ///< annotation enable-ds-eviction
+  bool local_storage = false;   ///< a hostPath, or an emptyDir not in memory, that is not listed as safe to evict
+  uint64_t spec_hash = 0;       ///< of labels and spec as pod equivalence groups compare them
 };
 
 /// A node beyond what scheduling needs. By NodeId; what-if nodes have none.
@@ -53,6 +54,8 @@ struct NodeFacts {
   std::optional<base::Time> to_be_deleted;       ///< value of the taint
   std::optional<base::Time> deletion_candidate;  ///< value of the soft taint
   std::string gpu;                               ///< value of the provider's GPU label
+  int64_t cores = 0, memory = 0;                 ///< capacity: whole cores, rounded up, and bytes
+  std::map<std::string, int64_t> gpus;           ///< capacity of GPU resources, by name; without those of 0
   std::string group;                             ///< id; "" when not managed
 };
 

@@ -53,7 +53,9 @@ class Search {
     Try(nullptr, nullptr);
     for (const ReplacementTemplate& made : input_.templates) {
       const providers::NodeGroup* group = view_.groups.Find(made.group);
-      if (group != nullptr && group->exists && !group->options.zero_or_max_node_scaling.value_or(false)) Try(&made, group);
+      if (group != nullptr && group->exists && group->set_aside.empty() &&
+          !group->options.zero_or_max_node_scaling.value_or(false))
+        Try(&made, group);
     }
     return std::move(best_);
   }

@@ -47,6 +47,11 @@ class ConsolidationTest : public ::testing::Test {
     view_ = world_.View();
     return PlanScaleDown(view_, options_, request_, state_);
   }
+  /// The plan once it has been possible for long enough.
+  ScaleDownPlan Ripe(base::Duration later = 0s) {
+    EXPECT_FALSE(Plan(later).consolidation.has_value());
+    return Plan(options_.scale_down_unneeded_time + 1us);
+  }
 
   World world_;
   Options options_;
@@ -60,7 +65,7 @@ TEST_F(ConsolidationTest, CheaperNodesReplaceDearOnes) {
   BigNodes(2);
   Template("small", "3", "8000");
   Prices(1.0, 0.2);
-  const ScaleDownPlan plan = Plan();
+  const ScaleDownPlan plan = Ripe();
   ASSERT_TRUE(plan.consolidation.has_value());
   EXPECT_EQ(plan.consolidation->remove, (Names{"big-0", "big-1"}));
   EXPECT_EQ(plan.consolidation->add, 4) << "one pod on each";
@@ -74,7 +79,7 @@ TEST_F(ConsolidationTest, NothingIsReplacedByWhatCostsAsMuch) {
   Prices(1.0, 1.0);
   EXPECT_FALSE(Plan().consolidation.has_value());
   Prices(1.0, 0.99);
-  const ScaleDownPlan plan = Plan();
+  const ScaleDownPlan plan = Ripe();
   ASSERT_TRUE(plan.consolidation.has_value());
   EXPECT_EQ(plan.consolidation->add, 2);
   EXPECT_EQ(plan.consolidation->group, "small");
@@ -85,7 +90,7 @@ TEST_F(ConsolidationTest, NothingIsReplacedByWhatCostsAsMuch) {
 TEST_F(ConsolidationTest, WithoutPricesCpuAndMemoryAreTheCost) {
   BigNodes(2);
   Template("small", "6", "6000");
-  const ScaleDownPlan plan = Plan();
+  const ScaleDownPlan plan = Ripe();
   ASSERT_TRUE(plan.consolidation.has_value());
   EXPECT_FALSE(plan.consolidation->priced);
   EXPECT_EQ(plan.consolidation->add, 2);
@@ -100,7 +105,7 @@ TEST_F(ConsolidationTest, NodesAboveTheThresholdMayShareWhatIsLeftOfOthers) {
   }
   world_.Node("n3", 1000, 1000);
   world_.Pod("n3-0", 800, 1, "n3");
-  const ScaleDownPlan plan = Plan();
+  const ScaleDownPlan plan = Ripe();
   EXPECT_TRUE(plan.unneeded.empty());
   ASSERT_TRUE(plan.consolidation.has_value());
   EXPECT_EQ(plan.consolidation->remove, Names{"n0"});
@@ -115,7 +120,7 @@ TEST_F(ConsolidationTest, OldNodesGoWhenTheNewOnesAreReady) {
   BigNodes(2);
   Template("small", "6", "8000");
   Prices(1.0, 0.5);
-  ASSERT_TRUE(Plan().consolidation.has_value());
+  ASSERT_TRUE(Ripe().consolidation.has_value());
   ScaleDownPlan plan = Plan(10s);
   EXPECT_TRUE(plan.unneeded.empty());
   for (const char* name : {"small-a", "small-b"}) {
@@ -139,10 +144,10 @@ TEST_F(ConsolidationTest, APlanIsGivenUpWhenItsNodesDoNotCome) {
   BigNodes(2);
   Template("small", "6", "8000");
   Prices(1.0, 0.5);
-  ASSERT_TRUE(Plan().consolidation.has_value());
+  ASSERT_TRUE(Ripe().consolidation.has_value());
   EXPECT_FALSE(Plan(14min).consolidation.has_value());
   EXPECT_TRUE(state_.consolidation.has_value());
-  EXPECT_TRUE(Plan(2min).consolidation.has_value()) << "the old one is over, and a new one may begin";
+  EXPECT_TRUE(Ripe(2min).consolidation.has_value()) << "the old one is over, and a new one may begin";
 }
 
 TEST_F(ConsolidationTest, ItKeepsOutOfTheWay) {
@@ -161,7 +166,39 @@ TEST_F(ConsolidationTest, ItKeepsOutOfTheWay) {
   options_.consolidate = false;
   EXPECT_FALSE(Plan().consolidation.has_value());
   options_.consolidate = true;
-  EXPECT_TRUE(Plan().consolidation.has_value());
+  EXPECT_TRUE(Ripe().consolidation.has_value());
+}
+
+TEST_F(ConsolidationTest, ItWaitsAsLongAsAnUnneededNodeDoes) {
+  BigNodes(2);
+  Template("small", "6", "8000");
+  Prices(1.0, 0.5);
+  EXPECT_FALSE(Plan().consolidation.has_value());
+  EXPECT_FALSE(Plan(1min).consolidation.has_value()) << "longer than, not as long as";
+  state_ = *ScaleDownState::FromJson(state_.ToJson());
+  Prices(0.5, 0.5);
+  EXPECT_FALSE(Plan(30s).consolidation.has_value()) << "not worth it any more";
+  Prices(1.0, 0.5);
+  EXPECT_FALSE(Plan(1s).consolidation.has_value()) << "the time begins anew";
+  state_ = *ScaleDownState::FromJson(state_.ToJson());
+  world_.Group("big").options.scale_down_unneeded_time = 10min;
+  EXPECT_FALSE(Plan(2min).consolidation.has_value()) << "as long as the group's own option says";
+  EXPECT_TRUE(Plan(8min + 1ns).consolidation.has_value());
+}
+
+TEST_F(ConsolidationTest, NodesThatHaveWaitedDoNotWaitForOthers) {
+  BigNodes(1);
+  Template("small", "6", "8000");
+  Prices(1.0, 0.5);
+  EXPECT_FALSE(Plan().consolidation.has_value());
+  world_.now += 50s;
+  world_.Node("big-new", 8000, 8000, "big");
+  world_.Pod("xnew", 3000, 1, "big-new");
+  world_.Pod("ynew", 2400, 1, "big-new");
+  EXPECT_FALSE(Plan().consolidation.has_value());
+  const ScaleDownPlan plan = Plan(11s);
+  ASSERT_TRUE(plan.consolidation.has_value());
+  EXPECT_EQ(plan.consolidation->remove, Names{"big-0"});
 }
 
 TEST_F(ConsolidationTest, MinimumsMaximumsAndBudgetsHold) {
@@ -169,12 +206,12 @@ TEST_F(ConsolidationTest, MinimumsMaximumsAndBudgetsHold) {
   Template("small", "6", "8000");
   Prices(1.0, 0.5);
   world_.Group("small").max_size = 1;
-  ASSERT_TRUE(Plan().consolidation.has_value());
+  ASSERT_TRUE(Ripe().consolidation.has_value());
   EXPECT_EQ(state_.consolidation->remove.size(), 1U);
   state_ = {};
   world_.Group("small").max_size = 10;
   world_.Group("big").min_size = 1;
-  ASSERT_TRUE(Plan().consolidation.has_value());
+  ASSERT_TRUE(Ripe().consolidation.has_value());
   EXPECT_EQ(state_.consolidation->remove.size(), 1U);
   state_ = {};
   world_.budgets.push_back({"default", "all", {}, 1});
@@ -188,7 +225,7 @@ TEST_F(ConsolidationTest, APlanSurvivesARestart) {
   BigNodes(2);
   Template("small", "6", "8000");
   Prices(1.0, 0.5);
-  ASSERT_TRUE(Plan().consolidation.has_value());
+  ASSERT_TRUE(Ripe().consolidation.has_value());
   const auto restored = ScaleDownState::FromJson(state_.ToJson());
   ASSERT_TRUE(restored.has_value());
   EXPECT_EQ(restored->consolidation->remove, state_.consolidation->remove);

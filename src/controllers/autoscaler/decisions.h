@@ -16,6 +16,14 @@ struct ClusterEvent {
   bool operator==(const ClusterEvent&) const = default;
 };
 
+/// Something that is left alone until somebody or time mends it: for the status, for `plan scale` and for an Event.
+struct LeftAlone {
+  std::string type;     ///< "NodeGroupSetAside"
+  std::string name;     ///< of the node group; "": of the whole cluster
+  std::string message;  ///< why, on one line
+  bool operator==(const LeftAlone&) const = default;
+};
+
 /// One call of the provider about one node group. The view's group has been changed already as if it had succeeded.
 struct GroupChange {
   enum class Kind { kDeleteNodes, kDecreaseTarget, kIncreaseSize };

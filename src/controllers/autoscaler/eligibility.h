@@ -45,7 +45,8 @@ struct Unremovable {
   Utilization utilization{};          ///< when it was computed
   double threshold = 0;               ///< for kNotUnderutilized
   std::optional<base::Time> until{};  ///< when time alone will end it
-  const char* detail = nullptr;       ///< more words, for kNotUnneededOtherReason and kUnexpectedError
+  /// More words, for kNotUnneededOtherReason and kUnexpectedError; as long as the view's groups live.
+  const char* detail = nullptr;
 };
 
 /// A taint ToBeDeleted older than this is of a removal that has been forgotten.

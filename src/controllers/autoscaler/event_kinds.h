@@ -36,6 +36,15 @@ inline constexpr EventKind kClusterAutoscalerCleanup{
 inline constexpr EventKind kClusterUnhealthy{"ClusterUnhealthy", true, "ConfigMap",
                                              "too many nodes are not ready, so nothing is done"};
 inline constexpr EventKind kCloudProviderError{"CloudProviderError", true, "ConfigMap", "the node groups cannot be read"};
+inline constexpr EventKind kInvalidAutoscalerArgs{"InvalidAutoscalerArgs", true, "ConfigMap",
+                                                  "the flags that the hub has for this member cannot be used, so it has no "
+                                                  "autoscaler"};
+inline constexpr EventKind kOtherAutoscaler{"OtherAutoscaler", true, "ConfigMap",
+                                            "cluster-autoscaler or Karpenter renews its Lease in the member, so the autoscaler "
+                                            "only plans"};
+inline constexpr EventKind kNodeGroupSetAside{"NodeGroupSetAside", true, "ConfigMap",
+                                              "something of the node group cannot be read or contradicts itself, so nothing "
+                                              "is done with it or its nodes; the others go on"};
 inline constexpr EventKind kAutoscalerStateUnreadable{"AutoscalerStateUnreadable", true, "ConfigMap",
                                                       "what the autoscaler remembers cannot be read, so it begins anew"};
 inline constexpr EventKind kPriorityConfigMapNotFound{"PriorityConfigMapNotFound", true, "ConfigMap",
@@ -61,6 +70,9 @@ inline constexpr EventKind kAll[] = {kTriggeredScaleUp,
                                      kClusterAutoscalerCleanup,
                                      kClusterUnhealthy,
                                      kCloudProviderError,
+                                     kInvalidAutoscalerArgs,
+                                     kOtherAutoscaler,
+                                     kNodeGroupSetAside,
                                      kAutoscalerStateUnreadable,
                                      kPriorityConfigMapNotFound,
                                      kPriorityConfigMapInvalid,

@@ -103,6 +103,14 @@ std::map<std::string_view, JsonObject> PendingReasons(const LoopPlan& plan) {
   return pending;
 }
 
+base::JsonArray ToJson(std::span<const LeftAlone> left_alone) {
+  base::JsonArray array;
+  for (const LeftAlone& left : left_alone) {
+    array.push_back(JsonObject{{"type", left.type}, {"name", left.name}, {"message", left.message}});
+  }
+  return array;
+}
+
 Json Explanation(const LoopPlan& plan, const Options& options, const ScaleDownState& state) {
   JsonObject nodes;
   for (NodeWord& word : ExplainStays(plan.view, options, state, plan.scale_down, kExplainedMax)) {
@@ -113,8 +121,10 @@ Json Explanation(const LoopPlan& plan, const Options& options, const ScaleDownSt
       entry["since"] = base::FormatTime(unneeded->since);
     nodes[facts.name] = std::move(entry);
   }
-  return JsonObject{
+  JsonObject told{
       {"pending", ExplainPending(plan)}, {"nodes", std::move(nodes)}, {"scaleDown", ExplainScaleDown(plan, options, state)}};
+  if (!plan.left_alone.empty()) told["leftAlone"] = ToJson(plan.left_alone);
+  return told;
 }
 
 }  // namespace evenkeel::controllers::autoscaler

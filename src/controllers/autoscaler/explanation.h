@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -24,9 +25,12 @@ std::string WhyNoScaleUp(const LoopPlan& plan);
 std::string WhyNode(const ClusterView& view, const Options& options, const ScaleDownState& state, const ScaleDownPlan& plan,
                     scheduling::NodeId node);
 
+base::JsonArray ToJson(std::span<const LeftAlone> left_alone);
+
 /// {"pending": {"NAMESPACE/NAME": {"GROUP": "why it does not help, or how it grows for the pod"}},
 ///  "nodes": {"NAME": {"group", "since": since when it is unneeded, "waits": why it stays}},
-///  "scaleDown": {"enabled", "message", "cooldownUntil"}}; what has no value is left out.
+///  "scaleDown": {"enabled", "message", "cooldownUntil"},
+///  "leftAlone": [{"type", "name", "message"}]}; what has no value is left out.
 base::Json Explanation(const LoopPlan& plan, const Options& options, const ScaleDownState& state);
 
 }  // namespace evenkeel::controllers::autoscaler

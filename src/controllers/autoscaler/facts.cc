@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "kube/object.h"
 #include "kube/quantity.h"
+#include "scheduling/pod_spec.h"
 
 namespace evenkeel::controllers::autoscaler {
 namespace {
@@ -19,8 +20,6 @@ using base::Json;
 using base::JsonArray;
 using base::JsonObject;
 
-constexpr std::array<std::string_view, 5> kGpus = {"nvidia.com/gpu", "habana.ai/gaudi", "gpu.intel.com/xe", "amd.com/gpu",
-                                                   "microsoft.com/directx"};
 constexpr std::array<std::string_view, 2> kStartupPrefixes = {"startup-taint.cluster-autoscaler.kubernetes.io/",
                                                               "ignore-taint.cluster-autoscaler.kubernetes.io/"};
 constexpr std::string_view kPrefix = "cluster-autoscaler.kubernetes.io/";
@@ -191,6 +190,16 @@ base::Time TaintTime(std::string_view value) {
   return base::Time(std::chrono::seconds(since));
 }
 
+void ReadCapacity(const Json& node, NodeFacts& facts) {
+  for (const auto& [name, amount] : FindObject(node, {"status", "capacity"})) {
+    const auto quantity = kube::Quantity::FromJson(amount);
+    if (!quantity || quantity->IsZero()) continue;
+    if (name == "cpu") facts.cores = quantity->Value();
+    if (name == "memory") facts.memory = quantity->Value();
+    if (IsGpuResource(name)) facts.gpus.emplace(name, quantity->Value());
+  }
+}
+
 bool HasGpus(const Json& node) {
   for (const auto& [name, amount] : FindObject(node, {"status", "allocatable"})) {
     if (!IsGpuResource(name)) continue;
@@ -201,8 +210,6 @@ bool HasGpus(const Json& node) {
 }
 
 }  // namespace
-
-bool IsGpuResource(std::string_view name) { return std::ranges::find(kGpus, name) != kGpus.end(); }
 
 uint64_t PodSpecHash(const Json& pod) { return base::Blake2b64(SpecText(pod).text()); }
 
@@ -228,6 +235,7 @@ PodFacts DecodePodFacts(const Json& pod) {
   facts.mirror = meta.annotations.contains("kubernetes.io/config.mirror");
   facts.daemon = facts.owner_kind == "DaemonSet" || OurAnnotation(pod, "daemonset-pod") == "true";
   facts.requests_gpu = RequestsGpu(pod);
+  facts.claims_devices = scheduling::ClaimsDevices(pod);
   DecodeScheduling(pod, facts);
   facts.safe_to_evict = OurAnnotation(pod, "safe-to-evict");
   facts.scale_up_delay = OurAnnotation(pod, "pod-scale-up-delay");
@@ -278,6 +286,7 @@ NodeFacts DecodeNodeFacts(const Json& node, const Options& options, std::string_
   if (const Json* suspended = kube::FindCondition(node, "Suspended")) {
     facts.suspended = FindString(*suspended, {"status"}) == "True";
   }
+  ReadCapacity(node, facts);
   const auto type = meta.labels.find("type");
   facts.virtual_kubelet = type != meta.labels.end() && type->second == "virtual-kubelet";
   facts.scale_down_disabled = OurAnnotation(node, "scale-down-disabled") == "true";

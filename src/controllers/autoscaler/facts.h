@@ -2,6 +2,8 @@
 // what is missing or of the wrong type counts as absent.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,8 +14,10 @@
 
 namespace evenkeel::controllers::autoscaler {
 
-/// Resources that are GPUs, as upstream knows them.
-bool IsGpuResource(std::string_view name);
+/// Resources that are GPUs, as upstream knows them (kubernetes/autoscaler@1.37: utils/gpu).
+inline constexpr std::array<std::string_view, 5> kGpuResources = {"nvidia.com/gpu", "habana.ai/gaudi", "gpu.intel.com/xe",
+                                                                  "amd.com/gpu", "microsoft.com/directx"};
+inline bool IsGpuResource(std::string_view name) { return std::ranges::find(kGpuResources, name) != kGpuResources.end(); }
 
 /// About 8 us, most of it for spec_hash, which is left 0 for pods that are on a node (pending ones form groups).
 PodFacts DecodePodFacts(const base::Json& pod);

@@ -85,6 +85,14 @@ TEST(NodeFactsTest, GpuLabelWithoutGpusIsResourceUnready) {
   EXPECT_TRUE(Facts(R"({"metadata":{"labels":{"gpu":"t4"}}})", {}, "").ready) << "the provider has no GPU label";
 }
 
+TEST(NodeFactsTest, CapacityIsReadInWholeCores) {
+  const NodeFacts facts = Facts(R"({"status":{"capacity":{"cpu":"3500m","memory":"2Ki","amd.com/gpu":"2","nvidia.com/gpu":"0"},
+                                              "allocatable":{"cpu":"1","memory":"1Ki"}}})");
+  EXPECT_EQ(facts.cores, 4);
+  EXPECT_EQ(facts.memory, 2048);
+  EXPECT_EQ(facts.gpus, (std::map<std::string, int64_t>{{"amd.com/gpu", 2}}));
+}
+
 TEST(NodeFactsTest, MarksOfTheAutoscalerAreRead) {
   const NodeFacts facts = Facts(R"({"metadata":{"annotations":{"cluster-autoscaler.kubernetes.io/scale-down-disabled":"true"},
     "labels":{"type":"virtual-kubelet"}},
@@ -119,6 +127,17 @@ TEST(PodFactsTest, ReadsWhatTheRulesAskFor) {
   EXPECT_FALSE(plain.priority || plain.deleted || plain.daemon || plain.mirror || plain.requests_gpu);
   EXPECT_EQ(plain.scheduler_name, "default-scheduler");
   EXPECT_EQ(plain.grace_seconds, 30);
+}
+
+TEST(PodFactsTest, ResourceClaimsClaimDevices) {
+  const auto claims = [](const char* list) {
+    return DecodePodFacts(
+               *base::ParseJson(R"({"metadata":{"name":"p"},"spec":{"resourceClaims":)" + std::string(list) + "}}", "pod"))
+        .claims_devices;
+  };
+  EXPECT_TRUE(claims(R"([{"name":"g","resourceClaimName":"gpu"}])"));
+  EXPECT_FALSE(claims("[]"));
+  EXPECT_FALSE(claims("null"));
 }
 
 TEST(PodFactsTest, SplitsPodsByWhatTheSchedulerHasSaid) {

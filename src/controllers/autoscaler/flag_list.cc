@@ -26,6 +26,8 @@ void AddProcess(FlagTable& table) {
   table.Text("cloud-config", &Options::cloud_config, "file with the provider's configuration");
   table.Bool("write-status-configmap", &Options::write_status_configmap, "whether the status ConfigMap is written");
   table.Text("status-config-map-name", &Options::status_config_map_name, "name of the status ConfigMap");
+  table.Bool("ignore-other-autoscalers", &Options::ignore_other_autoscalers,
+             "act although cluster-autoscaler or Karpenter renews its Lease in the cluster");
   table.Bool("record-duplicated-events", &Options::record_duplicated_events,
              "also events that are the same as one just before");
   table.Bool("emit-per-nodegroup-metrics", &Options::emit_per_nodegroup_metrics, "metrics of every node group");

@@ -18,6 +18,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (const auto groups = ParseDrainPriorities(text)) {
     for (size_t i = 1; i < groups->size(); ++i) EVENKEEL_CHECK((*groups)[i - 1].first < (*groups)[i].first);
   }
+  if (const auto applied = ApplyMemberFlags({}, text)) {
+    EVENKEEL_CHECK(applied->options.max_groups_per_loop >= 1);
+  } else {
+    EVENKEEL_CHECK(applied.error().code() == evenkeel::base::Code::kBadRequest);
+  }
   if (const auto names = ParseExpanders(text)) EVENKEEL_CHECK(!names->empty() && names->size() <= 7);
   return 0;
 }

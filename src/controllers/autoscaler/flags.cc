@@ -119,6 +119,29 @@ base::Result<AppliedFlags> ApplyFlags(std::span<const FlagValue> values) {
   return applied;
 }
 
+base::Result<AppliedFlags> ApplyMemberFlags(std::span<const FlagValue> fleet, std::string_view member) {
+  constexpr std::string_view kSpaces = " \t\r\n";
+  std::vector<FlagValue> own;
+  while (true) {
+    const size_t begin = member.find_first_not_of(kSpaces);
+    if (begin == std::string_view::npos) break;
+    member.remove_prefix(begin);
+    std::string_view word = member.substr(0, member.find_first_of(kSpaces));
+    member.remove_prefix(word.size());
+    if (!word.starts_with("--")) return Refused("\"" + std::string(word.substr(0, 100)) + "\" is not --NAME=VALUE");
+    word.remove_prefix(2);
+    const size_t equals = word.find('=');
+    own.push_back({std::string(word.substr(0, equals)),
+                   equals == std::string_view::npos ? "true" : std::string(word.substr(equals + 1))});
+  }
+  std::vector<FlagValue> all;
+  for (const FlagValue& value : fleet) {
+    if (std::ranges::find(own, value.name, &FlagValue::name) == own.end()) all.push_back(value);
+  }
+  std::ranges::move(own, std::back_inserter(all));
+  return ApplyFlags(all);
+}
+
 std::string FlagsMarkdown() {
   std::string text, section;
   for (const Flag& flag : Flags()) {

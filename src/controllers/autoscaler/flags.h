@@ -60,6 +60,10 @@ struct AppliedFlags {
 /// together. kBadRequest names the flag.
 base::Result<AppliedFlags> ApplyFlags(std::span<const FlagValue> values);
 
+/// The flags of a fleet, and after them those of one member: "--NAME=VALUE" and "--NAME", separated by spaces. What the member
+/// says replaces all that the fleet says of a flag, also of one that can be given several times. kBadRequest names the word.
+base::Result<AppliedFlags> ApplyMemberFlags(std::span<const FlagValue> fleet, std::string_view member);
+
 /// A table per section, in Markdown.
 std::string FlagsMarkdown();
 

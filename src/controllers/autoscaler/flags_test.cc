@@ -135,5 +135,29 @@ TEST(FlagValuesTest, ExpandersAreKnownDifferentAndRandomIsLast) {
   }
 }
 
+TEST(MemberFlagsTest, WhatTheMemberSaysReplacesWhatTheFleetSays) {
+  const std::vector<FlagValue> fleet = {{"scan-interval", "7s"},
+                                        {"node-group-auto-discovery", "clusterapi:namespace=a"},
+                                        {"node-group-auto-discovery", "clusterapi:namespace=b"},
+                                        {"consolidate", "true"}};
+  const auto options = [&](std::string_view member) { return ApplyMemberFlags(fleet, member)->options; };
+  EXPECT_EQ(options("").node_group_auto_discovery.size(), 2U);
+  const Options own = options(
+      " --node-group-auto-discovery=clusterapi:namespace=c\t--cloud-provider=clusterapi\n--consolidate=false "
+      "--enforce-node-group-min-size");
+  EXPECT_EQ(own.node_group_auto_discovery, std::vector<std::string>{"clusterapi:namespace=c"});
+  EXPECT_EQ(own.cloud_provider, "clusterapi");
+  EXPECT_EQ(own.scan_interval, std::chrono::seconds(7));
+  EXPECT_FALSE(own.consolidate);
+  EXPECT_TRUE(own.enforce_node_group_min_size);
+}
+
+TEST(MemberFlagsTest, AWordThatIsNoFlagIsNamed) {
+  const auto error = [](std::string_view member) { return ApplyMemberFlags({}, member).error().message(); };
+  EXPECT_EQ(error("--scan-interval 7s"), "\"7s\" is not --NAME=VALUE");
+  EXPECT_EQ(error("cloud-provider=kwok"), "\"cloud-provider=kwok\" is not --NAME=VALUE");
+  EXPECT_EQ(error("--nothing=1"), "--nothing: no such flag");
+}
+
 }  // namespace
 }  // namespace evenkeel::controllers::autoscaler::flags_test

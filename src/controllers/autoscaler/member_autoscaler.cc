@@ -11,6 +11,7 @@
 #include "controllers/autoscaler/state_store.h"
 #include "controllers/autoscaler/status_writer.h"
 #include "controllers/runtime/complaints.h"
+#include "controllers/runtime/renewed_leases.h"
 
 namespace evenkeel::controllers::autoscaler {
 namespace {
@@ -22,6 +23,8 @@ constexpr base::Duration kBreath = 100ms;
 constexpr base::Duration kSyncPoll = 1s;
 constexpr base::Duration kProviderPauseMax = 2min;
 constexpr base::Duration kYoungPods = 2s;
+/// For so long other members' nodes are not asked for again.
+constexpr base::Duration kElsewhereAge = 1min;
 
 class MemberAutoscaler final : public runtime::MemberController {
  public:
@@ -37,6 +40,7 @@ class MemberAutoscaler final : public runtime::MemberController {
         events_(member.client(), member.strand(), clock_, random_.Fork("events"), context_.host, options_),
         store_(member.client(), options_),
         status_(member.client(), options_),
+        others_(member.client(), clock_, {"cluster-autoscaler", "karpenter-leader-election"}),
         deletions_({member.client(), member.strand(), clock_, options_, cache_, events_, *context_.metrics, member.name(),
                     [this](const std::string& group, const std::vector<providers::NodeReference>& nodes) {
                       return member_.Write("nodes of " + group, [&] { return provider_->DeleteNodes(group, nodes, false); });
@@ -80,18 +84,64 @@ class MemberAutoscaler final : public runtime::MemberController {
       }
     }
     if (!expanders_) {
-      auto chain = context_.expanders([this](scheduling::PodId pod) { return cache_.PendingPod(pod); });
+      auto chain = context_.expanders(options_, [this](scheduling::PodId pod) { return cache_.PendingPod(pod); });
       if (!chain) {
         complaints_.Tell("the expander", chain.error().message());
         return options_.scan_interval;
       }
       expanders_ = *std::move(chain);
     }
+    const auto other = LookForOthers();
+    if (!other) {
+      complaints_.Tell("Leases", other.error().message());
+      return options_.scan_interval;
+    }
     auto groups = AskProvider();
     if (!groups) return BackOff(groups.error());
     pause_ = {};
     complaints_.Clear();
+    if (!other->lease.empty()) return OnlyPlan(*std::move(groups), *other);
+    planned_unneeded_.Clear();
     return Act(*std::move(groups));
+  }
+
+  base::Result<runtime::RenewedLeases::Found> LookForOthers() {
+    if (options_.ignore_other_autoscalers) return runtime::RenewedLeases::Found{};
+    auto found = others_.Look();
+    if (found || found.error().code() != base::Code::kForbidden) return found;
+    // Roles that do not let us look are those of before there was anything to look for.
+    unseen_.Tell("Leases", "whether another autoscaler is at work cannot be seen: " + found.error().message());
+    return runtime::RenewedLeases::Found{};
+  }
+
+  /// Nothing is changed in the member but what it is told. Once a renewal has been seen, the memory begins anew: what was asked
+  /// for and seen before has become the other's.
+  base::Duration OnlyPlan(providers::NodeGroups groups, const runtime::RenewedLeases::Found& other) {
+    const std::string why = "another autoscaler is at work: " + other.lease +
+                            " is renewed; this one only plans until it is silent, or --ignore-other-autoscalers is set";
+    if (other.certain) {
+      *state_ = AutoscalerState(options_);
+      if (const auto saved = store_.Save(*state_); !saved) complaints_.Tell("its memory", saved.error().message());
+    }
+    AutoscalerState scratch(options_);
+    scratch.cleaned_up = true;
+    scratch.scale_down.unneeded = planned_unneeded_;
+    LoopRequest request;
+    request.now = clock_.Now();
+    request.uptime = clock_.Monotonic() - started_;
+    request.clock = &clock_;
+    LoopPlan plan = RunOnce(cache_.objects(), std::move(groups), options_, *expanders_, scratch, random_, request);
+    planned_unneeded_ = scratch.scale_down.unneeded;
+    plan.left_alone.insert(plan.left_alone.begin(), LeftAlone{"OtherAutoscaler", "", why});
+    LoopPlan done;
+    done.notes = {why};
+    Log(done);
+    events_.OnCluster({true, events::kOtherAutoscaler.reason, why});
+    if (options_.write_status_configmap) {
+      const auto written = status_.WriteExplanation(Explanation(plan, options_, scratch.scale_down), request.now);
+      if (!written) complaints_.Tell("the explanation", written.error().message());
+    }
+    return options_.scan_interval;
   }
 
   base::Status LoadState() {
@@ -108,7 +158,7 @@ class MemberAutoscaler final : public runtime::MemberController {
 
   base::Result<providers::NodeGroups> AskProvider() {
     if (provider_ == nullptr) {
-      EVENKEEL_ASSIGN(provider_, context_.provider(member_));
+      EVENKEEL_ASSIGN(provider_, context_.provider(member_, options_));
     }
     const base::Instant began = clock_.Monotonic();
     auto groups = provider_->Refresh(cache_.objects().Nodes());
@@ -131,6 +181,7 @@ class MemberAutoscaler final : public runtime::MemberController {
     request.deleting_empty = deletions_.Deleting(false);
     request.deleting_drain = deletions_.Deleting(true);
     request.clock = &clock_;
+    if (context_.nodes_elsewhere) request.nodes_elsewhere = [this] { return NodesElsewhere(); };
     request.act = [this](const GroupChange& change) { return CarryOut(change); };
     last_.autoscaling = request.now;
     const LoopPlan plan = RunOnce(cache_.objects(), std::move(groups), options_, *expanders_, *state_, random_, request);
@@ -152,6 +203,15 @@ class MemberAutoscaler final : public runtime::MemberController {
     // Pods that are too young to react to are not announced again.
     if (plan.decision == ScaleUpDecision::kInCooldown) return std::min(options_.scan_interval, kYoungPods);
     return options_.scan_interval;
+  }
+
+  const base::Result<std::map<std::string, std::string>>& NodesElsewhere() {
+    if (clock_.Monotonic() - elsewhere_at_ >= kElsewhereAge || !elsewhere_asked_) {
+      elsewhere_ = context_.nodes_elsewhere(member_.name());
+      elsewhere_at_ = clock_.Monotonic();
+      elsewhere_asked_ = true;
+    }
+    return elsewhere_;
   }
 
   void Log(const LoopPlan& plan) {
@@ -294,23 +354,52 @@ class MemberAutoscaler final : public runtime::MemberController {
   AutoscalerEvents events_;
   StateStore store_;
   StatusWriter status_;
+  runtime::RenewedLeases others_;
+  UnneededNodes planned_unneeded_;  // while another autoscaler is at work
   std::unique_ptr<providers::Provider> provider_;
   NodeDeletions deletions_;
   std::optional<AutoscalerState> state_;
   std::optional<ExpanderChain> expanders_;
   base::Duration pause_{};  // between questions to a provider that fails
   runtime::Complaints complaints_{clock_, "autoscaler waits", member_.name()};
+  runtime::Complaints unseen_{clock_, "autoscaler goes on", member_.name()};
   std::vector<std::string> notes_;
+  base::Result<std::map<std::string, std::string>> elsewhere_;
+  base::Instant elsewhere_at_{};
+  bool elsewhere_asked_ = false;
   LastActivity last_;
   base::Instant due_{};
   base::Timer timer_;
+};
+
+/// In the place of an autoscaler that cannot be made: what is wrong is to be seen in the member.
+class RefusedAutoscaler final : public runtime::MemberController {
+ public:
+  RefusedAutoscaler(const MemberAutoscalerContext& context, runtime::Member& member, const base::Error& error)
+      : options_(context.options),
+        events_(member.client(), member.strand(), context.clock, context.random.Fork(member.name()), context.host, options_) {
+    base::log::Error("the member has no autoscaler", {{"cluster", member.name()}, {"error", error}});
+    member.strand()->Post([this, why = error.message()] {
+      events_.OnCluster({true, events::kInvalidAutoscalerArgs.reason, "this cluster has no autoscaler: " + why});
+    });
+  }
+
+ private:
+  const Options options_;
+  AutoscalerEvents events_;
 };
 
 }  // namespace
 
 runtime::MemberControllerFactory NewMemberAutoscaler(MemberAutoscalerContext context) {
   return [context = std::move(context)](runtime::Member& member) -> std::unique_ptr<runtime::MemberController> {
-    return std::make_unique<MemberAutoscaler>(context, member);
+    if (!context.options_of) return std::make_unique<MemberAutoscaler>(context, member);
+    MemberAutoscalerContext own = context;
+    const auto options = context.options_of(member.name());
+    if (!options) return std::make_unique<RefusedAutoscaler>(own, member, options.error());
+    if (options->cloud_provider.empty()) return nullptr;
+    own.options = *options;
+    return std::make_unique<MemberAutoscaler>(own, member);
   };
 }
 

@@ -25,10 +25,15 @@ namespace evenkeel::controllers::autoscaler {
 
 struct MemberAutoscalerContext {
   Options options;
+  /// What holds for one member, by name, instead of `options`; without a provider it has no autoscaler. Absent: `options`.
+  std::function<base::Result<Options>(const std::string& member)> options_of{};
   /// Called once per member, on its strand, again after an error; `pods` is for --expander=grpc.
-  std::function<base::Result<ExpanderChain>(PodSource pods)> expanders;
+  std::function<base::Result<ExpanderChain>(const Options& options, PodSource pods)> expanders;
   /// Who makes the member's nodes. Called on the member's strand, again after an error.
-  std::function<base::Result<std::unique_ptr<providers::Provider>>(runtime::Member&)> provider;
+  std::function<base::Result<std::unique_ptr<providers::Provider>>(runtime::Member&, const Options& options)> provider;
+  /// By spec.providerID, which members but this one have nodes. Called on the member's strand, at most once a minute; absent:
+  /// there is no other member.
+  std::function<base::Result<std::map<std::string, std::string>>(const std::string& member)> nodes_elsewhere{};
   base::Clock& clock;
   base::Random random;
   std::shared_ptr<AutoscalerMetrics> metrics;

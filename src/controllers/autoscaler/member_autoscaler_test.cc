@@ -89,6 +89,113 @@ TEST_F(MemberAutoscalerTest, CountsNodesWithGpusAndNodesThatCouldNotBeCreated) {
       << metrics_now;
 }
 
+TEST_F(MemberAutoscalerTest, BesideAnotherAutoscalerItOnlyPlans) {
+  UnderUsedPair();
+  Pod("waits", "3900m");
+  const auto renew = [&](const std::string& holder) {
+    api->Put(kube::resources::Leases(), {{"metadata", {{"name", "cluster-autoscaler"}, {"namespace", "kube-system"}}},
+                                         {"spec",
+                                          {{"holderIdentity", holder},
+                                           {"leaseDurationSeconds", 15},
+                                           {"renewTime", base::FormatMicroTime(executor.clock().Now())}}}});
+  };
+  renew("upstream");
+  Own();
+  for (int i = 0; i < 600; ++i) {
+    renew("upstream");
+    executor.RunFor(2s);
+  }
+  EXPECT_EQ(Target("a"), 2);
+  EXPECT_TRUE(cloud.deleted.empty());
+  EXPECT_FALSE(Tainted("n1"));
+  EXPECT_FALSE(Tainted("n1", "DeletionCandidateOfClusterAutoscaler"));
+  const std::string why =
+      "another autoscaler is at work: Lease kube-system/cluster-autoscaler of upstream is renewed; this one only plans until "
+      "it "
+      "is silent, or --ignore-other-autoscalers is set";
+  EXPECT_EQ(Events("OtherAutoscaler", kStatus), std::vector<std::string>{why});
+  EXPECT_EQ(Data(kStatus, "status"), "") << "that is the other's";
+  const Json told = *base::ParseJson(Data(kStatus, "explanation"), "explanation");
+  const Json& left = base::FindArray(told, {"leftAlone"}).at(0);
+  EXPECT_EQ(base::FindString(left, {"type"}), "OtherAutoscaler");
+  EXPECT_EQ(base::FindString(left, {"message"}), why);
+  EXPECT_EQ(base::FindString(told, {"pending", "default/waits", "a"}), "grows for it: 2 to 3") << told;
+  renew("");
+  executor.RunFor(1min);
+  EXPECT_EQ(Target("a"), 3) << "the other has let go";
+  EXPECT_NE(Data(kStatus, "status"), "");
+}
+
+TEST_F(MemberAutoscalerTest, AMemberHasFlagsOfItsOwn) {
+  cloud.Group("a", 0, 5, 0);
+  Pod("waits", "3");
+  options.max_nodes_total = 9;
+  options_of = [](const std::string&) -> base::Result<Options> {
+    return base::Fail(base::Code::kBadRequest, "--x: no such flag");
+  };
+  Own();
+  executor.RunFor(1min);
+  EXPECT_EQ(Target("a"), 0);
+  EXPECT_EQ(Events("InvalidAutoscalerArgs", kStatus),
+            std::vector<std::string>{"this cluster has no autoscaler: --x: no such flag"});
+  options_of = [](const std::string&) { return Options(); };
+  Own();
+  executor.RunFor(1min);
+  EXPECT_EQ(Target("a"), 0) << "no provider, no autoscaler";
+  options_of = [](const std::string& name) {
+    EXPECT_EQ(name, "m");
+    Options own;
+    own.cloud_provider = "fake";
+    own.status_config_map_name = "own-status";
+    return own;
+  };
+  Own();
+  executor.RunFor(1min);
+  EXPECT_EQ(Target("a"), 1);
+  EXPECT_NE(Data("own-status", "status"), "");
+}
+
+TEST_F(MemberAutoscalerTest, InstancesThatAreOtherMembersNodesStay) {
+  cloud.Group("a", 0, 5, 1);
+  cloud.groups["a"].instances.push_back({"fake://theirs", providers::Instance::State::kRunning, std::nullopt});
+  int asked = 0;
+  nodes_elsewhere = [&](const std::string&) -> base::Result<std::map<std::string, std::string>> {
+    ++asked;
+    return std::map<std::string, std::string>{{"fake://theirs", "other"}};
+  };
+  Own();
+  executor.RunFor(1h);
+  EXPECT_TRUE(cloud.deleted.empty());
+  EXPECT_EQ(Target("a"), 1);
+  EXPECT_EQ(Events("NodeGroupSetAside", kStatus),
+            std::vector<std::string>{"node group a is set aside: instance fake://theirs is a node of member other"});
+  EXPECT_GT(asked, 0);
+  EXPECT_LE(asked, 46);
+}
+
+TEST_F(MemberAutoscalerTest, ALeftoverLeaseOrASettingDoNotHoldItUp) {
+  cloud.Group("a", 0, 5, 0);
+  Pod("waits", "3");
+  const auto lease = [&](const std::string& holder, base::Time renewed) {
+    api->Put(kube::resources::Leases(),
+             {{"metadata", {{"name", "karpenter-leader-election"}, {"namespace", "karpenter"}}},
+              {"spec", {{"holderIdentity", holder}, {"renewTime", base::FormatMicroTime(renewed)}}}});
+  };
+  lease("gone", kBegin - 1h);
+  Own();
+  executor.RunFor(5s);
+  EXPECT_EQ(Target("a"), 1);
+  lease("back", executor.clock().Now());
+  Pod("waits-too", "3");
+  executor.RunFor(5s);
+  EXPECT_EQ(Target("a"), 1);
+  options.ignore_other_autoscalers = true;
+  cloud.Group("a", 0, 5, 0);
+  Own();
+  executor.RunFor(5s);
+  EXPECT_EQ(Target("a"), 2);
+}
+
 TEST_F(MemberAutoscalerTest, APodThatASchedulerGivesUpOnIsSeenAtOnce) {
   cloud.Group("a", 0, 5, 1);
   Node("n1", "a");

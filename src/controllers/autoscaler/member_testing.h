@@ -130,7 +130,7 @@ class FakeCloudProvider final : public providers::Provider {
   }
   base::Status IncreaseSize(std::string_view group, int64_t delta, bool) override {
     if (const auto refused = cloud_.refuses.find(std::string(group)); refused != cloud_.refuses.end()) {
-      return base::Fail(base::Code::kUnavailable, refused->second);
+      return base::Fail(base::Code::kForbidden, refused->second);
     }
     cloud_.groups.at(std::string(group)).target_size += delta;
     return {};
@@ -168,15 +168,18 @@ class MemberWorld : public ::testing::Test {
     connection = own.get();
     fence = std::make_shared<client::Fence>(executor.clock(), 1);
     fence->Extend(executor.clock().Monotonic() + 1000h);
-    MemberAutoscalerContext context{.options = options,
-                                    .expanders = [this](PodSource) { return ExpanderChain::Make(options.expander); },
-                                    .provider = [this](runtime::Member&) -> base::Result<std::unique_ptr<providers::Provider>> {
-                                      return std::make_unique<FakeCloudProvider>(cloud);
-                                    },
-                                    .clock = executor.clock(),
-                                    .random = base::Random(1),
-                                    .metrics = metrics,
-                                    .host = "replica"};
+    MemberAutoscalerContext context{
+        .options = options,
+        .options_of = options_of,
+        .expanders = [](const Options& own, PodSource) { return ExpanderChain::Make(own.expander); },
+        .provider = [this](runtime::Member&, const Options&) -> base::Result<std::unique_ptr<providers::Provider>> {
+          return std::make_unique<FakeCloudProvider>(cloud);
+        },
+        .nodes_elsewhere = nodes_elsewhere,
+        .clock = executor.clock(),
+        .random = base::Random(1),
+        .metrics = metrics,
+        .host = "replica"};
     member = std::make_unique<runtime::Member>(
         "m", std::move(own), fence, executor, base::Random(1), [] {}, std::vector{NewMemberAutoscaler(std::move(context))});
   }
@@ -234,6 +237,8 @@ class MemberWorld : public ::testing::Test {
   base::MetricRegistry registry;
   std::shared_ptr<AutoscalerMetrics> metrics = std::make_shared<AutoscalerMetrics>(registry);
   Options options;
+  std::function<base::Result<Options>(const std::string& member)> options_of;
+  std::function<base::Result<std::map<std::string, std::string>>(const std::string& member)> nodes_elsewhere;
   FakeCloud cloud;
   EvictingClient* connection = nullptr;
   std::shared_ptr<client::Fence> fence;

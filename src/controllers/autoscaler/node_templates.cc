@@ -1,5 +1,7 @@
 #include "controllers/autoscaler/node_templates.h"
 
+#include "controllers/autoscaler/facts.h"
+
 namespace evenkeel::controllers::autoscaler {
 namespace {
 
@@ -30,9 +32,6 @@ constexpr std::array<std::string_view, 13> kTransientTaints = {
     "cloud.google.com/impending-node-termination",
     "NodeWithImpairedVolumes",
 };
-constexpr std::array<std::string_view, 5> kGpuResources = {"nvidia.com/gpu", "habana.ai/gaudi", "gpu.intel.com/xe",
-                                                           "amd.com/gpu", "microsoft.com/directx"};
-
 bool Contains(const std::vector<std::string>& list, std::string_view key) { return std::ranges::find(list, key) != list.end(); }
 
 /// Labels that nodes carry under two names.

@@ -87,7 +87,8 @@ struct Options {
   bool skip_nodes_with_custom_controller_pods = true;
   int64_t min_replica_count = 0;
   base::Duration blocking_system_pod_disruption_timeout = std::chrono::hours(1);
-  bool consolidate = false;  ///< our own
+  bool consolidate = false;               ///< our own
+  bool ignore_other_autoscalers = false;  ///< our own
   // Process
   std::string ns = "kube-system";
   bool write_status_configmap = true;

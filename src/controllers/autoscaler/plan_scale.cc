@@ -78,6 +78,7 @@ Json ScaleSession::Result() const {
                     {"upcoming", std::move(upcoming)},
                     {"nodeGroups", Groups()},
                     {"milliseconds", milliseconds_}};
+  if (!plan_.left_alone.empty()) result["leftAlone"] = ToJson(plan_.left_alone);
   if (!plan_.stopped_at.empty()) result["stopped"] = JsonObject{{"stage", plan_.stopped_at}, {"why", plan_.why}};
   if (plan_.scale_down.in_cool_down()) result["coolDown"] = plan_.scale_down.cool_down;
   return result;

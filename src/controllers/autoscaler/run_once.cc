@@ -12,6 +12,11 @@ using scheduling::PodId;
 /// After so many refusals a loop leaves the pods to the next one.
 constexpr int kRefusalsMax = 10;
 
+/// The call may have been carried out, or still be.
+bool Unanswered(const base::Error& error) {
+  return error.code() == base::Code::kTimeout || error.code() == base::Code::kUnavailable;
+}
+
 class Loop {
  public:
   Loop(ClusterObjects& objects, providers::NodeGroups groups, const Options& options, const ExpanderChain& expanders,
@@ -21,6 +26,7 @@ class Loop {
   }
 
   LoopPlan Run() {
+    NoteLeftAlone();
     Stages();
     ReportStatus();
     return std::move(plan_);
@@ -46,6 +52,53 @@ class Loop {
     }
   }
 
+  void NoteLeftAlone() {
+    for (const providers::NodeGroup& group : view().groups.groups) {
+      if (!group.set_aside.empty()) {
+        NoteSetAside(group);
+      } else if (!group.keeps_nodes.empty()) {
+        plan_.left_alone.push_back({"NodeGroupKeepsNodes", group.id, group.keeps_nodes});
+      }
+    }
+    for (const std::string& complaint : view().groups.complaints) {
+      plan_.left_alone.push_back({"ProviderAnswerUnusable", "", complaint});
+    }
+  }
+
+  void NoteSetAside(const providers::NodeGroup& group) {
+    const std::string what = "node group " + group.id + " is set aside: " + group.set_aside;
+    plan_.left_alone.push_back({"NodeGroupSetAside", group.id, group.set_aside});
+    plan_.notes.push_back(what);
+    plan_.events.push_back({true, events::kNodeGroupSetAside.reason, what});
+  }
+
+  /// What never became a node here may have become one of another member.
+  void LeaveOthersNodes() {
+    if (!request_.nodes_elsewhere) return;
+    std::set<std::string, std::less<>> groups;
+    for (const auto& [id, instance] : state_.cluster.unregistered()) {
+      const GroupState* group = state_.cluster.Find(instance.group);
+      if (group != nullptr && instance.since + group->provision_time < request_.now) groups.insert(instance.group);
+    }
+    if (groups.empty()) return;
+    const auto elsewhere = request_.nodes_elsewhere();
+    for (const std::string& id : groups) {
+      providers::NodeGroup* group = view().groups.Find(id);
+      if (group == nullptr || !group->set_aside.empty()) continue;
+      if (elsewhere) {
+        for (const providers::Instance& instance : group->instances) {
+          const auto node = elsewhere->find(instance.id);
+          if (node != elsewhere->end()) group->set_aside = "instance " + instance.id + " is a node of member " + node->second;
+        }
+      } else if (group->keeps_nodes.empty()) {
+        group->keeps_nodes =
+            "whether its instances have become nodes of other members is not known: " + elsewhere.error().message();
+        plan_.left_alone.push_back({"NodeGroupKeepsNodes", group->id, group->keeps_nodes});
+      }
+      if (!group->set_aside.empty()) NoteSetAside(*group);
+    }
+  }
+
   void Stages() {
     CleanUp();
     if (!Take("CheckActionable", CheckActionable(view(), options_, request_.uptime))) return;
@@ -56,6 +109,7 @@ class Loop {
       return;
     }
     updated_ = true;
+    LeaveOthersNodes();
     if (!Take("RemoveLongUnregistered", RemoveLongUnregistered(view(), options_, state_.cluster))) return;
     if (!Take("CheckClusterHealth", CheckClusterHealth(view(), options_, state_.cluster))) return;
     if (!Take("DeleteFailedCreations", DeleteFailedCreations(view(), options_, state_.cluster))) return;
@@ -71,7 +125,7 @@ class Loop {
 
   /// Within the limits of the whole cluster, as far as this loop has not used them up.
   void EnforceMinimum() {
-    if (!options_.enforce_node_group_min_size) return;
+    if (!options_.enforce_node_group_min_size || unanswered_) return;
     ScaleUpRequest request = RequestForScaleUp();
     request.granted = plan_.scale_ups;
     std::map<std::string, int64_t, std::less<>> allowed;
@@ -104,11 +158,23 @@ class Loop {
   }
 
   void Refused(const GroupChange& change, const base::Error& error) {
+    if (change.kind == GroupChange::Kind::kIncreaseSize && Unanswered(error)) {
+      const providers::NodeGroup* group = view().groups.Find(change.group);
+      return NotAnswered(change, group == nullptr ? change.delta : group->target_size, error);
+    }
     if (providers::NodeGroup* group = view().groups.Find(change.group)) group->target_size -= change.delta;
     plan_.notes.push_back("node group " + change.group + ": " + change.why + ": " + error.message());
     if (change.kind != GroupChange::Kind::kIncreaseSize) return;
     state_.cluster.RegisterScaleUp(change.group, -change.delta, request_.now);
     RegisterFailure(change.group, error);
+  }
+
+  /// The nodes count as asked for, and nobody else is asked before the sizes have been read again.
+  void NotAnswered(const GroupChange& change, int64_t target, const base::Error& error) {
+    plan_.notes.push_back("node group " + change.group + ": " + change.why +
+                          ": no answer, so it is waited for until its size says more: " + error.message());
+    state_.cluster.RegisterUnanswered(change.group, target, change.delta, request_.now);
+    unanswered_ = true;
   }
 
   void RegisterFailure(const std::string& group, const base::Error& error) {
@@ -228,11 +294,12 @@ class Loop {
     for (const ScaleUpStep& step : plan_.scale_up.steps) {
       std::set<std::string, std::less<>> refused;
       for (const GroupDelta& delta : step.changes) {
-        if (!Increase(delta, step.atomic)) refused.insert(delta.group);
+        if (unanswered_ || !Increase(delta, step.atomic)) refused.insert(delta.group);
       }
       if (refused.size() < step.changes.size()) {
         request.granted.push_back(refused.empty() ? step : WithoutGroups(snapshot(), step, refused));
       }
+      if (unanswered_) return true;
       if (!refused.empty()) {
         request.excluded.insert(refused.begin(), refused.end());
         return false;
@@ -252,16 +319,18 @@ class Loop {
     AddScaleUpEvents(change, delta.from, group == nullptr ? delta.to : group->max_size);
     base::Status done;
     if (request_.act) done = request_.act(change);
-    if (!done) {
+    const bool unanswered = !done && Unanswered(done.error());
+    if (!done && !unanswered) {
       plan_.notes.push_back("node group " + delta.group + ": " + change.why + ": " + done.error().message());
       RegisterFailure(delta.group, done.error());
     } else {
       if (group != nullptr) group->target_size = delta.to;
       state_.cluster.RegisterScaleUp(delta.group, change.delta, request_.now);
       state_.scale_down.ScaledUp(delta.group, request_.now);
+      if (unanswered) NotAnswered(change, delta.to, done.error());
     }
     plan_.changes.push_back(std::move(change));
-    return done.has_value();
+    return done || unanswered;
   }
 
   void ScaleDown() {
@@ -290,14 +359,14 @@ class Loop {
 
   void ReportStatus() {
     if (!updated_) {
-      plan_.status = state_.status.Initializing(plan_.why, request_.now);
+      plan_.status = state_.status.Initializing(plan_.why, plan_.left_alone, request_.now);
       return;
     }
     ScaleDownCandidates candidates{{}, request_.now};
     for (const UnneededNode& node : plan_.scale_down.unneeded) {
       if (node.group != nullptr) ++candidates.by_group[node.group->id];
     }
-    plan_.status = state_.status.Report(view(), state_.cluster, candidates);
+    plan_.status = state_.status.Report(view(), state_.cluster, candidates, plan_.left_alone);
   }
 
   ClusterObjects& objects_;
@@ -308,6 +377,7 @@ class Loop {
   const LoopRequest& request_;
   LoopPlan plan_;
   bool updated_ = false, scale_down_disabled_ = false;
+  bool unanswered_ = false;  // an increase of this loop
   PodIds nominated_;
   std::vector<UpcomingNode> upcoming_;
 };

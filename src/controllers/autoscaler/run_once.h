@@ -36,17 +36,21 @@ struct LoopRequest {
   bool count_unprocessed = false;
   std::vector<Quota> quotas;
   const base::Clock* clock = nullptr;  ///< for time-outs of the planners; null: none
-  Act act;                             ///< absent: changes are assumed to succeed
+  /// By spec.providerID, which other members have nodes of the fleet. Asked before instances that never became nodes here are
+  /// deleted; absent: there is no other member.
+  std::function<base::Result<std::map<std::string, std::string>>()> nodes_elsewhere;
+  Act act;  ///< absent: changes are assumed to succeed
 };
 
 struct LoopPlan {
-  ClusterView view;                  ///< as the loop leaves it
-  std::vector<NodeCleanup> cleanup;  ///< A
-  std::vector<ClusterEvent> events;  ///< in their order, without those of changes
-  std::vector<GroupChange> changes;  ///< of node groups, in their order, but for deletions by scale-down
-  std::vector<std::string> notes;    ///< what was left alone, for the log
-  std::string stopped_at;            ///< the stage that ended the loop: "CheckClusterHealth"; "" when it ran to its end
-  std::string why;                   ///< it did
+  ClusterView view;                   ///< as the loop leaves it
+  std::vector<NodeCleanup> cleanup;   ///< A
+  std::vector<ClusterEvent> events;   ///< in their order, without those of changes
+  std::vector<GroupChange> changes;   ///< of node groups, in their order, but for deletions by scale-down
+  std::vector<std::string> notes;     ///< what was left alone, for the log
+  std::vector<LeftAlone> left_alone;  ///< node groups and nodes that the loop may not touch
+  std::string stopped_at;             ///< the stage that ended the loop: "CheckClusterHealth"; "" when it ran to its end
+  std::string why;                    ///< it did
   std::map<std::string, int64_t, std::less<>> upcoming;
   PodIds pending;        ///< all pods that wait for a node, before the filters
   PodIds unschedulable;  ///< of those, what scale-up was asked for

@@ -68,6 +68,9 @@ class Planner {
   std::vector<size_t> CompleteAtomic(std::vector<size_t> chosen);
   void Stays(const UnneededNode& node, UnremovableReason reason);
   void ChooseSoftTaints();
+  bool MayConsolidate() const;
+  ConsolidationInput InputForConsolidation();
+  bool ReplaceableForLong(NodeId node, const NodeGroup& group) const;
   void Consolidate();
 
   const ClusterView& view_;
@@ -150,6 +153,8 @@ bool Planner::Prefilter(NodeId node, GroupRow* row) {
     return false;
   };
   if (row == nullptr) return refuse(UnremovableReason::kNotAutoscaled);
+  const std::string& kept = row->group->set_aside.empty() ? row->group->keeps_nodes : row->group->set_aside;
+  if (!kept.empty()) return refuse(UnremovableReason::kNotUnneededOtherReason, kept.c_str());
   if (row->group->target_size <= row->group->min_size) return refuse(UnremovableReason::kNodeGroupMinSizeReached);
   if (row->resting_until) {
     return refuse(UnremovableReason::kNotUnneededOtherReason, "its group is in a cool-down of its own", row->resting_until);
@@ -403,12 +408,15 @@ void Planner::ChooseSoftTaints() {
   plan_.taint = std::move(wanted);
 }
 
-void Planner::Consolidate() {
-  if (!options_.consolidate || options_.compat == Compat::k1_26 || plan_.in_cool_down() || state_.consolidation) return;
-  if (!request_.deleting_empty.empty() || !request_.deleting_drain.empty()) return;
-  if (!plan_.delete_empty.empty() || !plan_.delete_drain.empty()) return;
+bool Planner::MayConsolidate() const {
+  if (!options_.consolidate || options_.compat == Compat::k1_26 || plan_.in_cool_down() || state_.consolidation) return false;
+  if (!request_.deleting_empty.empty() || !request_.deleting_drain.empty()) return false;
+  if (!plan_.delete_empty.empty() || !plan_.delete_drain.empty()) return false;
   const auto& last = state_.last_consolidation;
-  if (last && *last + options_.scale_down_unneeded_time > view_.now) return;
+  return !last || *last + options_.scale_down_unneeded_time <= view_.now;
+}
+
+ConsolidationInput Planner::InputForConsolidation() {
   ConsolidationInput input{.destinations = destinations_, .templates = request_.templates};
   scheduling::NodeSet unneeded;
   for (const UnneededNode& node : plan_.unneeded) {
@@ -419,8 +427,7 @@ void Planner::Consolidate() {
   UtilizationCalculator utilization(view_);
   for (const Candidate& candidate : candidates_) {
     const NodeFacts& facts = Facts(candidate.node);
-    const bool settled = facts.created + options_.scale_down_unneeded_time < view_.now;
-    if (unneeded.Has(candidate.node) || candidate.group->atomic || !facts.ready || facts.scale_down_disabled || !settled ||
+    if (unneeded.Has(candidate.node) || candidate.group->atomic || !facts.ready || facts.scale_down_disabled ||
         facts.to_be_deleted) {
       continue;
     }
@@ -428,11 +435,36 @@ void Planner::Consolidate() {
         utilization.Of(candidate.node, options_.ignore_daemonsets_utilization, options_.ignore_mirror_pods_utilization);
     if (used) input.candidates.push_back({candidate.node, candidate.group->group, used->value});
   }
-  plan_.consolidation = PlanConsolidation(view_, options_, std::move(input));
-  if (!plan_.consolidation) return;
+  return input;
+}
+
+bool Planner::ReplaceableForLong(NodeId node, const NodeGroup& group) const {
+  const base::Duration wait = group.options.scale_down_unneeded_time.value_or(options_.scale_down_unneeded_time);
+  const auto since = state_.replaceable.Since(Facts(node).name);
+  return wait == base::Duration::zero() || (since && *since + wait < view_.now);
+}
+
+/// A node is replaced once that has been possible for as long as it takes an unneeded one to go.
+void Planner::Consolidate() {
+  if (!MayConsolidate()) return state_.replaceable.Clear();
+  ConsolidationInput input = InputForConsolidation();
+  std::optional<ConsolidationPlan> found = PlanConsolidation(view_, options_, input);
+  std::vector<std::string_view> names;
+  if (found) names.assign(found->remove.begin(), found->remove.end());
+  state_.replaceable.Update(names, view_.now);
+  std::erase_if(input.candidates,
+                [&](const ConsolidationCandidate& candidate) { return !ReplaceableForLong(candidate.node, *candidate.group); });
+  const auto waited = [&](const std::string& name) {
+    return std::ranges::any_of(input.candidates, [&](const auto& candidate) { return Facts(candidate.node).name == name; });
+  };
+  if (!found || input.candidates.empty()) return;
+  if (!std::ranges::all_of(found->remove, waited)) found = PlanConsolidation(view_, options_, std::move(input));
+  if (!found) return;
+  plan_.consolidation = std::move(found);
   state_.consolidation =
       ActiveConsolidation{plan_.consolidation->remove, plan_.consolidation->group, plan_.consolidation->add, view_.now};
   state_.last_consolidation = view_.now;
+  state_.replaceable.Clear();
 }
 
 }  // namespace

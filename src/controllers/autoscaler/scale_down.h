@@ -37,6 +37,7 @@ struct ScaleDownState {
   std::map<std::string, CoolDown, std::less<>> group_cool_down;  ///< for --scale-down-delay-type-local
   std::optional<ActiveConsolidation> consolidation;
   std::optional<base::Time> last_consolidation;
+  UnneededNodes replaceable;  ///< nodes that a consolidation would remove, since when without a break
 
   std::unordered_map<std::string, RecentlyUnremovable, scheduling::TextHash, std::equal_to<>> unremovable;
   PlacementHints hints;

@@ -7,7 +7,6 @@
 namespace evenkeel::controllers::autoscaler {
 namespace {
 
-constexpr int64_t kMilliCores = 1000;
 constexpr int64_t kGibibytes = int64_t{1} << 30;
 
 struct GroupBucket {
@@ -33,6 +32,14 @@ const GroupBucket* Find(const std::vector<GroupBucket>& buckets, std::string_vie
 }
 
 int64_t SizeOf(const GroupBucket* bucket) { return bucket == nullptr ? 0 : static_cast<int64_t>(bucket->nodes.size()); }
+
+/// A type is the value of the provider's label, or the name of a GPU resource.
+int64_t GpusOfType(const NodeFacts& node, const std::string& type) {
+  if (const auto resource = node.gpus.find(type); resource != node.gpus.end()) return resource->second;
+  int64_t count = 0;
+  for (const auto& [name, amount] : node.gpus) count += node.gpu == type ? amount : 0;
+  return count;
+}
 
 class Cropper {
  public:
@@ -63,8 +70,8 @@ class Cropper {
       if (!Whole(bucket.group, all)) continue;
       if (parallelism_ < all || drain_ < to_drain) {
         if (parallelism_ == 0 || (to_drain > 0 && drain_ == 0) || !may_overflow_) break;
-        may_overflow_ = false;
       }
+      may_overflow_ = false;
       Append(bucket, chosen_.empty);
       if (drained != nullptr) Append(*drained, chosen_.drain);
       parallelism_ -= all;
@@ -80,8 +87,8 @@ class Cropper {
       if (!Whole(bucket.group, nodes)) continue;
       if (drain_ < nodes) {
         if (drain_ == 0 || !may_overflow_) break;
-        may_overflow_ = false;
       }
+      may_overflow_ = false;
       Append(bucket, chosen_.drain);
       parallelism_ -= nodes;
       drain_ -= nodes;
@@ -107,7 +114,7 @@ class Cropper {
 
   const std::function<GroupForBudget(std::string_view)>& group_of_;
   int64_t parallelism_, drain_;
-  bool may_overflow_ = true;
+  bool may_overflow_ = true;  // only the first atomic group that is taken
   Deletions chosen_;
 };
 
@@ -129,18 +136,10 @@ ResourcesLeft::ResourcesLeft(const ClusterView& view, const Options& options) : 
   for (scheduling::NodeId node = 0; node < view.nodes->size(); ++node) {
     const NodeFacts& facts = (*view.nodes)[node];
     if (!facts.present || !view.snapshot->Present(node) || BeingDeleted(facts, view.now)) continue;
-    const Amounts amounts = Of(node);
-    if (cores_) *cores_ += amounts.cores;
-    if (memory_) *memory_ += amounts.memory;
-    if (const auto found = gpus_.find(facts.gpu); found != gpus_.end()) found->second += amounts.gpus;
+    if (cores_) *cores_ += facts.cores;
+    if (memory_) *memory_ += facts.memory;
+    for (auto& [type, left] : gpus_) left += GpusOfType(facts, type);
   }
-}
-
-ResourcesLeft::Amounts ResourcesLeft::Of(scheduling::NodeId node) const {
-  const scheduling::Snapshot& snapshot = *view_.snapshot;
-  const scheduling::ResourceId gpu = snapshot.FindResource(kGpuResource);
-  return {(snapshot.Allocatable(node, scheduling::kCpu) + kMilliCores - 1) / kMilliCores,
-          snapshot.Allocatable(node, scheduling::kMemory), gpu == scheduling::kNone ? 0 : snapshot.Allocatable(node, gpu)};
 }
 
 bool ResourcesLeft::TryTake(scheduling::NodeId node, std::string* what) {
@@ -149,14 +148,15 @@ bool ResourcesLeft::TryTake(scheduling::NodeId node, std::string* what) {
     return false;
   };
   if (!cores_ && !memory_ && gpus_.empty()) return true;
-  const Amounts amounts = Of(node);
-  const auto gpus = gpus_.find((*view_.nodes)[node].gpu);
-  if (cores_ && *cores_ < amounts.cores) return no("cpu");
-  if (memory_ && *memory_ < amounts.memory) return no("memory");
-  if (gpus != gpus_.end() && gpus->second < amounts.gpus) return no(gpus->first);
-  if (cores_) *cores_ -= amounts.cores;
-  if (memory_) *memory_ -= amounts.memory;
-  if (gpus != gpus_.end()) gpus->second -= amounts.gpus;
+  const NodeFacts& facts = (*view_.nodes)[node];
+  if (cores_ && *cores_ < facts.cores) return no("cpu");
+  if (memory_ && *memory_ < facts.memory) return no("memory");
+  for (const auto& [type, left] : gpus_) {
+    if (left < GpusOfType(facts, type)) return no(type);
+  }
+  if (cores_) *cores_ -= facts.cores;
+  if (memory_) *memory_ -= facts.memory;
+  for (auto& [type, left] : gpus_) left -= GpusOfType(facts, type);
   return true;
 }
 

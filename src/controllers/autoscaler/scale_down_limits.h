@@ -19,7 +19,7 @@ namespace evenkeel::controllers::autoscaler {
 /// waited out their time. `unneeded`: how many there are; `interval`: the shortest between two loops so far.
 int64_t UnneededLimit(int64_t unneeded, int64_t parallelism, base::Duration unneeded_time, base::Duration interval);
 
-/// What there is above the minimums of the cluster: cores, memory, GPUs.
+/// What there is above the minimums of the cluster: cores, memory, GPUs; the capacity of nodes counts.
 class ResourcesLeft {
  public:
   /// Counts the nodes that are not being deleted, if any minimum is set. O(nodes) then.
@@ -28,11 +28,6 @@ class ResourcesLeft {
   bool TryTake(scheduling::NodeId node, std::string* what = nullptr);
 
  private:
-  struct Amounts {
-    int64_t cores = 0, memory = 0, gpus = 0;
-  };
-  Amounts Of(scheduling::NodeId node) const;
-
   const ClusterView& view_;
   std::optional<int64_t> cores_, memory_;             // absent: no minimum
   std::map<std::string, int64_t, std::less<>> gpus_;  // by type, where there is a minimum
@@ -60,7 +55,7 @@ struct Deletions {
 };
 
 /// Upstream's CropNodes: which of the candidates fit the budgets. Groups come in the order of their first candidates; an atomic
-/// group comes whole, and one of them per call may exceed the budgets.
+/// group comes whole, and the first that is taken may exceed the budgets.
 Deletions CropToBudgets(std::span<const DeletionCandidate> empty, std::span<const DeletionCandidate> drain,
                         const std::function<GroupForBudget(std::string_view)>& group_of, const DeletionBudgets& budgets);
 

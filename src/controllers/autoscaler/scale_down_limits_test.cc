@@ -74,6 +74,12 @@ TEST(CropToBudgetsTest, AtomicGroupsGoWholeAndOneMayOverflow) {
   EXPECT_EQ(Crop({}, {{"atomic", 8}, {"g", 3}}, {10, 5}), Counts(0, 8));
 }
 
+TEST(CropToBudgetsTest, OnlyTheFirstAtomicGroupOfACallMayOverflow) {
+  EXPECT_EQ(Crop({{"g", 3}, {"atomic-1", 8}, {"atomic-2", 3}}, {}, {10, 5}), Counts(10, 0)) << "8 and two of the others";
+  EXPECT_EQ(Crop({{"atomic-1", 2}}, {{"atomic-2", 8}}, {10, 5}), Counts(2, 0)) << "also over both sweeps";
+  EXPECT_EQ(Crop({{"atomic", 11}}, {}, {10, 5}), Counts(11, 0));
+}
+
 TEST(CropToBudgetsTest, AnAtomicGroupOfWhichNodesAreMissingIsPassedOver) {
   EXPECT_EQ(Crop({{"atomic", 3}, {"g", 2}}, {}, {10, 5}, 4), Counts(2, 0));
   EXPECT_EQ(Crop({}, {{"atomic", 3}, {"g", 2}}, {10, 5}, 4), Counts(0, 2));
@@ -103,11 +109,38 @@ TEST(ResourcesLeftTest, MinimumsKeepNodes) {
   EXPECT_EQ(what, "memory");
 }
 
+TEST(ResourcesLeftTest, CapacityCountsAndNotWhatIsAllocatable) {
+  World world;
+  for (const char* name : {"a", "b"}) world.Node(name, 1900, 1000).cores = 4;
+  Options options;
+  options.cores_total.min = 4;
+  const ClusterView view = world.View();
+  ResourcesLeft left(view, options);
+  EXPECT_TRUE(left.TryTake(world.NodeOf("a")));
+  EXPECT_FALSE(left.TryTake(world.NodeOf("b")));
+}
+
+TEST(ResourcesLeftTest, AGpuWithoutALabelIsOfTheTypeOfItsResource) {
+  World world;
+  for (const char* name : {"a", "b"}) {
+    testing::NodeMaker maker(name);
+    world.Node(maker.Has("amd.com/gpu", "2"));
+  }
+  Options options;
+  options.gpu_total["amd.com/gpu"] = {2, 10};
+  const ClusterView view = world.View();
+  ResourcesLeft left(view, options);
+  std::string what;
+  EXPECT_TRUE(left.TryTake(world.NodeOf("a"), &what));
+  EXPECT_FALSE(left.TryTake(world.NodeOf("b"), &what));
+  EXPECT_EQ(what, "amd.com/gpu");
+}
+
 TEST(ResourcesLeftTest, GpusCountByTheirType) {
   World world;
   for (const char* name : {"a", "b"}) {
     testing::NodeMaker maker(name);
-    world.Node(maker.Has(kGpuResource, "2")).gpu = name[0] == 'a' ? "t4" : "a100";
+    world.Node(maker.Has(kGpuResources[0], "2")).gpu = name[0] == 'a' ? "t4" : "a100";
   }
   Options options;
   options.gpu_total["t4"] = {1, 10};

@@ -60,6 +60,7 @@ base::Json ScaleDownState::ToJson() const {
   for (const auto& [group, times] : group_cool_down) groups[group] = CoolDownToJson(times);
   base::JsonObject object{
       {"unneeded", unneeded.ToJson()}, {"coolDown", CoolDownToJson(cool_down)}, {"groups", std::move(groups)}};
+  if (replaceable.size() > 0) object["replaceable"] = replaceable.ToJson();
   if (consolidation) object["consolidation"] = consolidation->ToJson();
   if (last_consolidation) object["lastConsolidation"] = base::FormatMicroTime(*last_consolidation);
   return object;
@@ -76,6 +77,9 @@ base::Result<ScaleDownState> ScaleDownState::FromJson(const base::Json& json) {
   }
   for (const auto& [group, times] : base::FindObject(json, {"groups"})) {
     EVENKEEL_ASSIGN(state.group_cool_down[std::string(group)], CoolDownFromJson(times));
+  }
+  if (const base::Json* replaceable = base::Find(json, {"replaceable"})) {
+    EVENKEEL_ASSIGN(state.replaceable, UnneededNodes::FromJson(*replaceable));
   }
   if (const base::Json* active = base::Find(json, {"consolidation"})) {
     EVENKEEL_ASSIGN(state.consolidation, ActiveConsolidation::FromJson(*active));

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "controllers/autoscaler/cluster_view.h"
+#include "controllers/autoscaler/facts.h"
 #include "scheduling/objects_testing.h"
 
 namespace evenkeel::controllers::autoscaler::testing {
@@ -65,6 +66,16 @@ class World {
     facts.ready = true;
     facts.created = now - 24h;
     facts.group = group;
+    const kube::Node node = kube::Node::Decode(maker.json);
+    const auto amount = [&](const std::string& name) {
+      const auto found = node.allocatable.find(name);
+      return found == node.allocatable.end() ? int64_t{0} : found->second;
+    };
+    facts.cores = (amount("cpu") + 999) / 1000;
+    facts.memory = amount("memory");
+    for (const std::string_view gpu : kGpuResources) {
+      if (const int64_t count = amount(std::string(gpu)); count > 0) facts.gpus.emplace(gpu, count);
+    }
     if (!group.empty()) {
       ++Group(group).target_size;
       groups.group_of_node[facts.name] = group;

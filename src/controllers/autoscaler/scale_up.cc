@@ -323,7 +323,9 @@ std::vector<GroupDelta> ScaleUpPlanning::MinSizes() {
     const auto health = request_.health.find(group.id);
     const bool safe = health == request_.health.end() || (health->second.healthy && !health->second.backed_off);
     int64_t nodes = group.min_size - candidate.target;
-    if (nodes <= 0 || !safe || !group.exists || candidate.node == nullptr || request_.excluded.contains(group.id)) continue;
+    if (nodes <= 0 || !safe || !group.exists || !group.set_aside.empty() || candidate.node == nullptr ||
+        request_.excluded.contains(group.id))
+      continue;
     // As upstream: the group's own size is held against the limit of the whole cluster.
     if (options_.max_nodes_total > 0) nodes = std::min(nodes, options_.max_nodes_total - candidate.target);
     nodes = limits_.Fitting(candidate.node->node, nodes);

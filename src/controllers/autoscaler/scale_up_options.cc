@@ -1,4 +1,5 @@
 // Which node groups may grow, whom they would help, and what that would take.
+#include "controllers/autoscaler/facts.h"
 #include "controllers/autoscaler/scale_up_planning.h"
 
 namespace evenkeel::controllers::autoscaler {
@@ -13,6 +14,7 @@ constexpr const char* kAtomicTooLarge = "atomic scale-up exceeds cluster node co
 
 std::string ScaleUpPlanning::WhyNot(const Candidate& candidate) const {
   const providers::NodeGroup& group = *candidate.group;
+  if (!group.set_aside.empty()) return "set aside: " + group.set_aside;
   if (request_.excluded.contains(group.id)) return kBackedOff;
   if (const auto health = request_.health.find(group.id); group.exists && health != request_.health.end()) {
     if (!health->second.healthy) return kNotReady;
@@ -117,7 +119,6 @@ ExpanderOption ScaleUpPlanning::ForExpander(const Option& option) const {
   choice.node = candidate.node;
   choice.nodes = option.nodes;
   choice.pods.reserve(static_cast<size_t>(option.estimate->total_pods()));
-  const scheduling::ResourceId gpu = snapshot_.FindResource("nvidia.com/gpu");
   for (const uint32_t demand : option.estimate->order) {
     const size_t group = option.pod_groups[demand];
     const int64_t pods = option.estimate->pods[demand];
@@ -126,7 +127,7 @@ ExpanderOption ScaleUpPlanning::ForExpander(const Option& option) const {
     for (const scheduling::Amount& amount : snapshot_.Requests(plan_.pod_groups[group].pod_class)) {
       if (amount.resource == scheduling::kCpu) choice.cpu += amount.amount * pods;
       if (amount.resource == scheduling::kMemory) choice.memory += amount.amount * pods;
-      if (amount.resource == gpu) choice.gpus += amount.amount * pods;
+      if (IsGpuResource(snapshot_.ResourceName(amount.resource))) choice.gpus += amount.amount * pods;
     }
   }
   choice.debug = candidate.group->debug.empty() ? candidate.group->id : candidate.group->debug;

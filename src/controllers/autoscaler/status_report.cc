@@ -1,5 +1,7 @@
 #include "controllers/autoscaler/status_report.h"
 
+#include "base/hash.h"
+
 namespace evenkeel::controllers::autoscaler {
 namespace {
 
@@ -85,7 +87,8 @@ StatusReport::Group StatusReporter::ReportGroup(const providers::NodeGroup& grou
   return report;
 }
 
-StatusReport StatusReporter::Report(const ClusterView& view, const ClusterState& state, const ScaleDownCandidates& candidates) {
+StatusReport StatusReporter::Report(const ClusterView& view, const ClusterState& state, const ScaleDownCandidates& candidates,
+                                    std::span<const LeftAlone> left_alone) {
   StatusReport report;
   report.time = view.now;
   bool growing = false;
@@ -102,17 +105,23 @@ StatusReport StatusReporter::Report(const ClusterView& view, const ClusterState&
       Note("cluster/scaleUp", growing ? "InProgress" : "NoActivity", view.now);
   static_cast<StatusReport::Condition&>(report.scale_down) = Note("cluster/scaleDown", Candidates(total), candidates.at);
   report.scale_down.candidates = total;
+  for (const LeftAlone& left : left_alone) {
+    const std::string which = std::to_string(base::Fnv1a64(left.type + "/" + left.name + "/" + left.message));
+    const StatusReport::Condition noted = Note("leftAlone/" + which, "True", view.now);
+    report.notices.push_back({left, noted.changed});
+  }
   transitions_ = std::move(next_);
   next_.clear();
   return report;
 }
 
-StatusReport StatusReporter::Initializing(std::string message, base::Time now) const {
+StatusReport StatusReporter::Initializing(std::string message, std::span<const LeftAlone> left_alone, base::Time now) const {
   StatusReport report;
   report.time = now;
   report.autoscaler_status = "Initializing";
   report.message = std::move(message);
   report.running = false;
+  for (const LeftAlone& left : left_alone) report.notices.push_back({left, now});
   return report;
 }
 

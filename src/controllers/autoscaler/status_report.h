@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,10 @@ struct StatusReport {
   struct ScaleDown : Condition {
     int64_t candidates = 0;
   };
+  /// What is left alone, and since when.
+  struct Notice : LeftAlone {
+    base::Time changed{};
+  };
   struct Group {
     std::string name;
     Health health;
@@ -55,7 +60,8 @@ struct StatusReport {
   Health health;
   ScaleUp scale_up;
   ScaleDown scale_down;
-  std::vector<Group> groups;  ///< by name
+  std::vector<Group> groups;    ///< by name
+  std::vector<Notice> notices;  ///< our own; after all that is upstream's
 
   std::string ToYaml() const;
   /// 1.26's.
@@ -72,9 +78,10 @@ struct ScaleDownCandidates {
 /// Makes reports and remembers since when each condition has been as it is.
 class StatusReporter {
  public:
-  StatusReport Report(const ClusterView& view, const ClusterState& state, const ScaleDownCandidates& candidates);
+  StatusReport Report(const ClusterView& view, const ClusterState& state, const ScaleDownCandidates& candidates,
+                      std::span<const LeftAlone> left_alone = {});
   /// Before the first loop, and while a loop does not get as far as the state of the cluster.
-  StatusReport Initializing(std::string message, base::Time now) const;
+  StatusReport Initializing(std::string message, std::span<const LeftAlone> left_alone, base::Time now) const;
 
   /// {"CONDITION": {"status", "since"}}
   base::Json ToJson() const;

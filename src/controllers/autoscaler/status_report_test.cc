@@ -193,8 +193,28 @@ TEST(StatusReportTest, ErrorMessagesAreCut) {
   EXPECT_EQ(report.groups[0].scale_up.error_message, std::string(489, 'm') + "<truncated>");
 }
 
+TEST(StatusReportTest, WhatIsLeftAloneIsToldWithSinceWhen) {
+  Fleet fleet;
+  ClusterState state{Options{}};
+  state.Update(fleet.view);
+  StatusReporter reporter;
+  std::vector<LeftAlone> left = {{"ProviderAnswerUnusable", "", "first"}, {"ProviderAnswerUnusable", "", "second"}};
+  reporter.Report(fleet.view, state, {}, left);
+  fleet.view.now += 1min;
+  left.push_back({"NodeGroupSetAside", "a", "third"});
+  const StatusReport report = reporter.Report(fleet.view, state, {}, left);
+  ASSERT_EQ(report.notices.size(), 3U);
+  EXPECT_EQ(report.notices[0].changed, kStart);
+  EXPECT_EQ(report.notices[1].changed, kStart);
+  EXPECT_EQ(report.notices[2].changed, kStart + 1min);
+  EXPECT_TRUE(
+      report.ToYaml().ends_with("- type: NodeGroupSetAside\n  name: a\n  message: third\n"
+                                "  lastTransitionTime: \"2024-12-15T01:14:04Z\"\n"))
+      << report.ToYaml();
+}
+
 TEST(StatusReportTest, InitializingSaysWhy) {
-  const StatusReport report = StatusReporter().Initializing("Cluster has no nodes.", kStart);
+  const StatusReport report = StatusReporter().Initializing("Cluster has no nodes.", {}, kStart);
   EXPECT_EQ(report.ToYaml(),
             "time: 2024-12-15 01:13:04 +0000 UTC\nautoscalerStatus: Initializing\nmessage: Cluster has no nodes.\n");
   EXPECT_EQ(report.ToText(), "Cluster-autoscaler status at 2024-12-15 01:13:04 +0000 UTC:\nCluster has no nodes.\n");

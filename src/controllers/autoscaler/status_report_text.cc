@@ -106,6 +106,17 @@ std::string TextCounts(const StatusReport::Counts& counts) {
       counts.unready, counts.resource_unready, counts.not_started, counts.total, counts.long_unregistered);
 }
 
+void WriteNotices(Writer& writer, const std::vector<StatusReport::Notice>& notices) {
+  if (!notices.empty()) writer.Open(0, "leftAlone");
+  for (const StatusReport::Notice& notice : notices) {
+    writer.Item();
+    writer.Field(1, "type", notice.type);
+    if (!notice.name.empty()) writer.Field(1, "name", notice.name);
+    writer.Field(1, "message", notice.message);
+    writer.Field(1, "lastTransitionTime", base::FormatTime(notice.changed));
+  }
+}
+
 }  // namespace
 
 std::string StatusReport::ToYaml() const {
@@ -113,13 +124,15 @@ std::string StatusReport::ToYaml() const {
   writer.Plain("time", FormatStatusTime(time));
   writer.Field(0, "autoscalerStatus", autoscaler_status);
   if (!message.empty()) writer.Field(0, "message", message);
-  if (!running) return writer.Take();
+  if (!running) {
+    WriteNotices(writer, notices);
+    return writer.Take();
+  }
   writer.Open(0, "clusterWide");
   WriteHealth(writer, 1, health, false);
   WriteScaleUp(writer, 1, scale_up);
   WriteScaleDown(writer, 1, scale_down);
-  if (groups.empty()) return writer.Take();
-  writer.Open(0, "nodeGroups");
+  if (!groups.empty()) writer.Open(0, "nodeGroups");
   for (const Group& group : groups) {
     writer.Item();
     writer.Field(1, "name", group.name);
@@ -127,6 +140,7 @@ std::string StatusReport::ToYaml() const {
     WriteScaleUp(writer, 1, group.scale_up);
     WriteScaleDown(writer, 1, group.scale_down);
   }
+  WriteNotices(writer, notices);
   return writer.Take();
 }
 

@@ -45,4 +45,19 @@ base::Status StatusWriter::Write(const StatusReport& report, const base::Json& e
   return {};
 }
 
+base::Status StatusWriter::WriteExplanation(const base::Json& explanation, base::Time now) {
+  std::string explained = base::CanonicalText(explanation);
+  if (explained == explained_ || (at_ && now - *at_ < kExplainedGap)) return {};
+  EVENKEEL_TRY(EditConfigMap(client_, options_.ns, options_.status_config_map_name, [&](base::Json& object) {
+    base::Json& data = base::Ensure(object, {"data"});
+    if (!data.is_object()) data = base::JsonObject{};
+    data.as_object()[kExplanationKey] = explained;
+    return true;
+  }));
+  written_.clear();
+  explained_ = std::move(explained);
+  at_ = now;
+  return {};
+}
+
 }  // namespace evenkeel::controllers::autoscaler

@@ -17,6 +17,9 @@ class StatusWriter {
 
   /// `explanation`: see explanation.h; written with the report, and by itself at most every 10 s. Null: there is none.
   base::Status Write(const StatusReport& report, const base::Json& explanation = nullptr);
+  /// The explanation alone, where another autoscaler writes its status into the ConfigMap; when it has changed, at most every
+  /// 10 s.
+  base::Status WriteExplanation(const base::Json& explanation, base::Time now);
 
  private:
   client::Client& client_;

@@ -32,8 +32,9 @@ std::string_view Name(Utilization::Resource resource) {
   return "";
 }
 
-UtilizationCalculator::UtilizationCalculator(const ClusterView& view)
-    : view_(view), gpu_(view.snapshot->FindResource(kGpuResource)) {
+UtilizationCalculator::UtilizationCalculator(const ClusterView& view) : view_(view) {
+  std::ranges::transform(kGpuResources, gpus_.begin(),
+                         [&](std::string_view name) { return view.snapshot->FindResource(name); });
   // Being told to end changes a pod's class, so the pods in question are found without looking at the others.
   const scheduling::ClassTable& classes = view.snapshot->classes();
   for (scheduling::ClassId id = 0; id < classes.slots(); ++id) {
@@ -51,7 +52,9 @@ void UtilizationCalculator::Add(Sums& sums, PodId pod) const {
   for (const scheduling::Amount& amount : view_.snapshot->Requests(view_.snapshot->ClassOf(pod))) {
     if (amount.resource == kCpu) sums.cpu += amount.amount;
     if (amount.resource == kMemory) sums.memory += amount.amount;
-    if (amount.resource == gpu_) sums.gpu += amount.amount;
+    for (size_t i = 0; i < gpus_.size(); ++i) {
+      if (amount.resource == gpus_[i]) sums.gpus[i] += amount.amount;
+    }
   }
 }
 
@@ -66,6 +69,18 @@ UtilizationCalculator::Sums UtilizationCalculator::Skipped(NodeId node, bool dae
   return sums;
 }
 
+std::optional<double> UtilizationCalculator::GpuShare(NodeId node, const Sums& gone) const {
+  const scheduling::Snapshot& snapshot = *view_.snapshot;
+  std::optional<double> share;
+  if (!(*view_.nodes)[node].gpu.empty()) share = 0;
+  for (size_t i = 0; i < gpus_.size(); ++i) {
+    const int64_t allocatable = gpus_[i] == kNone ? 0 : snapshot.Allocatable(node, gpus_[i]);
+    if (allocatable == 0) continue;
+    share = std::max(share.value_or(0), Share(allocatable - snapshot.Free(node, gpus_[i]) - gone.gpus[i], allocatable));
+  }
+  return share;
+}
+
 std::optional<Utilization> UtilizationCalculator::Of(NodeId node, bool ignore_daemons, bool ignore_mirrors) {
   const scheduling::Snapshot& snapshot = *view_.snapshot;
   Sums used;
@@ -75,10 +90,9 @@ std::optional<Utilization> UtilizationCalculator::Of(NodeId node, bool ignore_da
   const auto ended = ended_.find(node);
   const Sums gone = ended == ended_.end() ? Sums{} : ended->second;
   Utilization result;
-  if (!(*view_.nodes)[node].gpu.empty()) {
+  if (const auto share = GpuShare(node, gone)) {
     result.resource = Utilization::Resource::kGpu;
-    if (gpu_ == kNone || snapshot.Allocatable(node, gpu_) == 0) return result;
-    result.gpu = result.value = Share(sum(gpu_) - gone.gpu, snapshot.Allocatable(node, gpu_));
+    result.gpu = result.value = *share;
     return result;
   }
   int64_t cpu = snapshot.Allocatable(node, kCpu), memory = snapshot.Allocatable(node, kMemory);

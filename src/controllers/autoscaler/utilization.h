@@ -2,21 +2,21 @@
 // count (long terminating ones, and daemons and mirror pods where the options say so).
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "controllers/autoscaler/cluster_view.h"
+#include "controllers/autoscaler/facts.h"
 
 namespace evenkeel::controllers::autoscaler {
 
-inline constexpr std::string_view kGpuResource = "nvidia.com/gpu";
-
 struct Utilization {
   enum class Resource : uint8_t { kCpu, kMemory, kGpu };
-  double cpu = 0, memory = 0, gpu = 0;
-  double value = 0;  ///< what is compared with the threshold
+  double cpu = 0, memory = 0, gpu = 0;  ///< gpu: of the GPU resource that is used most
+  double value = 0;                     ///< what is compared with the threshold
   Resource resource = Resource::kMemory;
 };
 std::string_view Name(Utilization::Resource resource);
@@ -32,14 +32,17 @@ class UtilizationCalculator {
 
  private:
   struct Sums {
-    int64_t cpu = 0, memory = 0, gpu = 0;
+    int64_t cpu = 0, memory = 0;
+    std::array<int64_t, kGpuResources.size()> gpus{};
   };
   void Add(Sums& sums, scheduling::PodId pod) const;
+  /// Nothing for a node without GPUs: neither the provider's label nor an allocatable one.
+  std::optional<double> GpuShare(scheduling::NodeId node, const Sums& gone) const;
   /// Requests of daemons and mirror pods that are not long terminating anyway.
   Sums Skipped(scheduling::NodeId node, bool daemons, bool mirrors) const;
 
   const ClusterView& view_;
-  scheduling::ResourceId gpu_;
+  std::array<scheduling::ResourceId, kGpuResources.size()> gpus_{};
   std::unordered_map<scheduling::NodeId, Sums> ended_;  // requests of long terminating pods
 };
 

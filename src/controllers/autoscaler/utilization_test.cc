@@ -89,13 +89,31 @@ TEST_F(UtilizationTest, V25WithoutMemoryNothingCanBeSaid) {
 
 TEST_F(UtilizationTest, V25NodesWithGpusAreJudgedByThemAlone) {
   testing::NodeMaker gpus("g", "2000m", "2000000", 100);
-  world_.Node(gpus.Has(kGpuResource, "1")).gpu = "t4";
+  world_.Node(gpus.Has(kGpuResources[0], "1")).gpu = "t4";
   PodMaker pod("train", "100m", "200000");
-  world_.Pod(pod.On("g").Request(kGpuResource, "1"));
+  world_.Pod(pod.On("g").Request(kGpuResources[0], "1"));
   EXPECT_DOUBLE_EQ(Of(false, false, "g")->value, 1);
   EXPECT_EQ(Of(false, false, "g")->resource, Utilization::Resource::kGpu);
   world_.Node("labelled", 2000, 2'000'000).gpu = "t4";
   EXPECT_DOUBLE_EQ(Of(false, false, "labelled")->value, 0);
+}
+
+TEST_F(UtilizationTest, AnyVendorsGpuMakesAGpuNodeWithoutALabel) {
+  int named = 0;
+  for (const std::string_view gpu : kGpuResources) {
+    const std::string name = "g" + std::to_string(named++);
+    testing::NodeMaker gpus(name, "2000m", "2000000", 100);
+    world_.Node(gpus.Has(std::string(gpu), "4"));
+    PodMaker pod("train-" + name, "100m", "200000");
+    world_.Pod(pod.On(name).Request(std::string(gpu), "3"));
+    EXPECT_EQ(Of(false, false, name)->resource, Utilization::Resource::kGpu) << gpu;
+    EXPECT_DOUBLE_EQ(Of(false, false, name)->value, 0.75) << gpu;
+  }
+  testing::NodeMaker two("two", "2000m", "2000000", 100);
+  world_.Node(two.Has("nvidia.com/gpu", "4").Has("amd.com/gpu", "2"));
+  PodMaker pod("both", "100m", "200000");
+  world_.Pod(pod.On("two").Request("nvidia.com/gpu", "1").Request("amd.com/gpu", "2"));
+  EXPECT_DOUBLE_EQ(Of(false, false, "two")->value, 1) << "the one that is used most";
 }
 
 }  // namespace
