@@ -277,6 +277,8 @@ void FaultInjector::DisturbCloud(std::string_view kind) {
   if (kind == "cloud-loss") cloud["neverRegister"] = 0.5;
   if (kind == "cloud-slow") cloud["provisionDelay"] = base::FormatDuration(Some(30s, 2min));
   if (kind == "cloud-stock-out") cloud["quota"] = 0;
+  if (kind == "cloud-silent") cloud["silent"] = true;
+  if (kind == "cloud-unreadable") cloud["unreadable"] = true;
   simulation_.Struck(std::string(kind), member, fmt::format("{} for {}", group, base::FormatDuration(duration)));
   workload.DisturbCloud(member, group, cloud);
   simulation_.After(duration, [&workload, member, group] { workload.RestoreCloud(member, group, false); });

@@ -35,7 +35,9 @@ Json CloudOf(const NodeGroupScenario& settings, bool healthy) {
                    {"deleteDelay", base::FormatDuration(settings.delete_delay)},
                    {"quota", nullptr},
                    {"failCreations", healthy ? 0.0 : settings.fail_creations},
-                   {"neverRegister", healthy ? 0.0 : settings.never_register}};
+                   {"neverRegister", healthy ? 0.0 : settings.never_register},
+                   {"silent", false},
+                   {"unreadable", false}};
   if (settings.quota) cloud["quota"] = *settings.quota;
   return cloud;
 }

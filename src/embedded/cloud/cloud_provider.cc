@@ -67,11 +67,18 @@ class CloudProvider final : public providers::Provider {
     }
     NodeGroups groups = DecodeSound(objects, nodes);
     for (NodeGroup& group : groups.groups) CompleteTemplate(group);
+    for (const kube::ManifestObject& object : objects) {
+      NodeGroup* group = groups.Find(kube::NameOf(object.object));
+      const auto settings = DecodeCloudSettings(object.object);
+      if (group != nullptr && settings && settings->unreadable) group->set_aside = "the cloud does not say what it is like";
+    }
     return groups;
   }
 
   Status IncreaseSize(std::string_view group, int64_t delta, bool atomically) override {
-    return Change(group, [&](Json& object) -> Result<bool> {
+    bool silent = false;
+    EVENKEEL_TRY(Change(group, [&](Json& object) -> Result<bool> {
+      if (const auto settings = DecodeCloudSettings(object)) silent = settings->silent;
       if (delta <= 0) return Refuse(object, "size increase must be positive");
       const int64_t target = TargetOf(object) + delta, max = base::FindInt(object, {"spec", "maxSize"});
       if (target > max) {
@@ -87,7 +94,9 @@ class CloudProvider final : public providers::Provider {
       }
       base::Ensure(object, {"spec", "targetSize"}) = target;
       return true;
-    });
+    }));
+    if (silent) return base::Fail(Code::kTimeout, "NodeGroup " + std::string(group) + ": the cloud does not answer");
+    return {};
   }
 
   Status DeleteNodes(std::string_view group, std::span<const NodeReference> nodes, bool force) override {

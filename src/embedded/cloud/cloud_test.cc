@@ -276,6 +276,18 @@ TEST_F(CloudTest, InstancesThatNeverRegisterRunWithoutANode) {
   EXPECT_TRUE(FindArray(Group(), {"status", "instances"}).empty());
 }
 
+TEST_F(CloudTest, AGroupMayNotAnswerAndNotBeReadable) {
+  Create(R"({"targetSize":0,"cloud":{"silent":true}})");
+  const auto provider = NewCloudProvider(*client_);
+  ASSERT_TRUE(provider->Refresh({}));
+  EXPECT_EQ(provider->IncreaseSize("general", 1, false).error().code(), base::Code::kTimeout);
+  EXPECT_EQ(provider->Refresh({})->Find("general")->target_size, 1) << "it was carried out";
+  EXPECT_EQ(provider->Refresh({})->Find("general")->set_aside, "");
+  Merge(R"({"cloud":{"silent":false,"unreadable":true}})");
+  ASSERT_TRUE(provider->IncreaseSize("general", 1, false));
+  EXPECT_NE(provider->Refresh({})->Find("general")->set_aside, "");
+}
+
 TEST_F(CloudTest, ABadGroupIsToldSoAndTheOthersGoOn) {
   Create(R"({"targetSize":1,"cloud":{"provisionDelay":"soon"}})", "bad");
   Create(R"({"targetSize":1})");

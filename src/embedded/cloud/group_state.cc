@@ -173,6 +173,8 @@ base::Result<CloudSettings> DecodeCloudSettings(const Json& group) {
   EVENKEEL_TRY(ReadDelay(group, "deleteDelay", settings.delete_delay));
   EVENKEEL_TRY(ReadShare(group, "failCreations", settings.fail_creations));
   EVENKEEL_TRY(ReadShare(group, "neverRegister", settings.never_register));
+  settings.silent = base::FindBool(*json, {"silent"});
+  settings.unreadable = base::FindBool(*json, {"unreadable"});
   if (const Json* quota = Find(*json, {"quota"}); quota != nullptr && !quota->is_null()) {
     const int64_t number = base::FindInt(*json, {"quota"}, -1);
     if (number < 0) return Wrong(group, "quota", "not a whole number of at least 0");

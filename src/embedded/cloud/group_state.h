@@ -1,7 +1,8 @@
 // What a node group's instances do next: a pure function of what the NodeGroup object asks for, of what its status says there
 // is, and of the time. Everything that must survive a crash is in the status.
 //
-//   spec.cloud: {provisionDelay: 30s, deleteDelay: 10s, quota: 5, failCreations: true or 0.2, neverRegister: 0.1}
+//   spec.cloud: {provisionDelay: 30s, deleteDelay: 10s, quota: 5, failCreations: true or 0.2, neverRegister: 0.1,
+//               silent: true, unreadable: true}
 //   status: {created: 7, instances: [{id, node, state, dueTime, doomed, neverRegisters, errorClass, errorCode, errorMessage}]}
 #pragma once
 
@@ -24,6 +25,8 @@ struct CloudSettings {
   std::optional<int64_t> quota;  ///< instances that the cloud has room for; 0: out of stock
   double fail_creations = 0;     ///< share of creations that fail
   double never_register = 0;     ///< share of instances that run and never become nodes
+  bool silent = false;           ///< increases are carried out and never answered
+  bool unreadable = false;       ///< what the group is like cannot be read
 };
 
 /// Reads spec.cloud. kBadRequest names the field.

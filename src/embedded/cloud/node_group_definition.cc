@@ -42,7 +42,9 @@ constexpr char kDefinition[] = R"({
       "quota": {"type": "integer", "minimum": 0, "nullable": true, "description": "Instances there is room for; 0: out of stock."},
       "failCreations": {"x-kubernetes-preserve-unknown-fields": true, "description": "true, or the share that fails."},
       "neverRegister": {"x-kubernetes-preserve-unknown-fields": true,
-                        "description": "true, or the share that runs without becoming a node."}}}}},
+                        "description": "true, or the share that runs without becoming a node."},
+      "silent": {"type": "boolean", "description": "Increases are carried out and never answered."},
+      "unreadable": {"type": "boolean", "description": "What the group is like cannot be read."}}}}},
   "status": {"type": "object", "properties": {
     "created": {"type": "integer", "description": "Instances ever made."},
     "readyNodes": {"type": "integer", "description": "Nodes that are ready."},
