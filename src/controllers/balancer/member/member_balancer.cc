@@ -12,6 +12,7 @@
 #include "controllers/balancer/member/planning.h"
 #include "controllers/balancer/member/policy_status.h"
 #include "controllers/runtime/complaints.h"
+#include "controllers/runtime/renewed_leases.h"
 
 namespace evenkeel::controllers::balancer::member {
 namespace {
@@ -50,7 +51,8 @@ class MemberBalancer final : public runtime::MemberController {
         policies_(member.client(), BalancingPolicies(), {}, member.strand(), clock_, random_.Fork("policies")),
         plans_(member.client(), member.strand(), clock_, random_.Fork("plans")),
         recorder_(member.client(), member.strand(), clock_, random_.Fork("events"), "evenkeel-balancer", context_.host),
-        policy_status_(member.client(), clock_) {
+        policy_status_(member.client(), clock_),
+        deschedulers_(member.client(), clock_, {"descheduler"}) {
     member.strand()->Post([this] {
       cache_.Start();
       Schedule(kBreath);
@@ -211,12 +213,27 @@ class MemberBalancer final : public runtime::MemberController {
     warning ? recorder_.Warning(about, reason, text) : recorder_.Normal(about, reason, text);
   }
 
+  /// A descheduler at work would move what has just been moved; a plan that waits for approval moves nothing by itself.
+  std::string WhyNotBeside() {
+    if (policy_->dry_run) return "";
+    const auto found = deschedulers_.Look();
+    if (!found) {
+      complaints_.Tell("Leases; no descheduler is seen meanwhile", found.error().message());
+      return "";
+    }
+    return found->lease.empty() ? "" : "a descheduler is at work: " + found->lease + " is renewed";
+  }
+
   base::Duration MakePlanIfDue(const std::vector<PlanObject>& plans) {
     const base::Time now = clock_.Now();
     tried_.clear();
     SetMetrics(plans);
     if (!planning_.Due(*policy_, now)) return kExecutionScan;
     if (const std::string why = cache_.objects().WhyRoomIsShort(); !why.empty()) {
+      TellOutlook("Waiting", why, nullptr);
+      return kScan;
+    }
+    if (const std::string why = WhyNotBeside(); !why.empty()) {
       TellOutlook("Waiting", why, nullptr);
       return kScan;
     }
@@ -272,6 +289,7 @@ class MemberBalancer final : public runtime::MemberController {
   PlanStore plans_;
   client::EventRecorder recorder_;
   PolicyStatus policy_status_;
+  runtime::RenewedLeases deschedulers_;
   Planning planning_;
   bool installed_ = false;
   std::optional<Policy> policy_;

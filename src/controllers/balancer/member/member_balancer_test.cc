@@ -161,6 +161,24 @@ TEST_F(MemberBalancerTest, WithoutAPolicyNothingHappens) {
   EXPECT_TRUE(api->objects["customresourcedefinitions"].contains("balancingpolicies.evenkeel.dev"));
 }
 
+TEST_F(MemberBalancerTest, BesideADeschedulerNothingIsMoved) {
+  Skewed();
+  Policy("{}");
+  Own();
+  for (int i = 0; i < 100; ++i) {
+    api->Put(kube::resources::Leases(),
+             JsonObject{{"metadata", JsonObject{{"name", "descheduler"}, {"namespace", "kube-system"}}},
+                        {"spec", JsonObject{{"holderIdentity", "d"},
+                                            {"leaseDurationSeconds", 137},
+                                            {"renewTime", base::FormatMicroTime(executor.clock().Now())}}}});
+    executor.RunFor(10s);
+  }
+  EXPECT_TRUE(Plans().empty());
+  EXPECT_EQ(Condition("Balanced", "message"), "a descheduler is at work: Lease kube-system/descheduler of d is renewed");
+  executor.RunFor(20min);
+  EXPECT_FALSE(Plans().empty()) << "it has been silent for its time";
+}
+
 TEST_F(MemberBalancerTest, APlanThatCannotBeWrittenIsMadeAgain) {
   Skewed();
   Policy("{}");
