@@ -34,7 +34,7 @@ MemberSettings::Entry MemberSettings::Make(const Cluster& cluster) const {
   auto shared = IdentityOf(applied->options, cluster.server);
   entry.options = std::move(applied->options);
   if (!shared) {
-    // The member's own autoscaler says so, too, when it is made.
+    // The member's own autoscaler says so, too, once it is made.
     base::log::Warn("a member's provider is not known", {{"cluster", cluster.name}, {"why", shared.error()}});
     return entry;
   }

@@ -20,7 +20,7 @@ using base::JsonObject;
 namespace distribution = controllers::distribution;
 
 /// How long a member is waited for that is only asked for a few lines.
-constexpr base::Duration kMemberTimeout = std::chrono::seconds(5);
+constexpr base::Duration kExplainTimeout = std::chrono::seconds(5);
 
 bool IsWeighted(const ShardsOptions& options) { return options.method == distribution::kWeightedMethod; }
 
@@ -171,7 +171,7 @@ struct AutoscalerWord {
 base::Result<std::vector<std::string>> ReadLeftAlone(const client::ConnectionConfig& connection,
                                                      const controllers::autoscaler::Options& options) {
   client::HttpClientOptions looking;
-  looking.request_timeout = looking.connect_timeout = kMemberTimeout;
+  looking.request_timeout = looking.connect_timeout = kExplainTimeout;
   EVENKEEL_ASSIGN(const auto member, client::NewHttpClient(connection, looking));
   const auto status = member->Get(kube::resources::ConfigMaps(), options.ns, options.status_config_map_name);
   std::vector<std::string> lines;

@@ -154,6 +154,7 @@ class Inventory {
     if (group.target_size == 0 && !group.template_node) return;
     if (RollsOut(group.id)) group.keeps_nodes = "it is rolling out: a MachineSet of an older revision still has machines";
     result_.places.emplace(group.id, ClusterApiInventory::Place{from.kind, from.ns, from.name, group.min_size, group.max_size});
+    // Whose an instance is that two pools list cannot be told.
     for (const std::string& id : from.pool_provider_ids) {
       const auto [other, fresh] = result_.pool_of_id.emplace(id, group.id);
       if (fresh || other->second == group.id) continue;

@@ -72,7 +72,7 @@ class Loop {
     plan_.events.push_back({true, events::kNodeGroupSetAside.reason, what});
   }
 
-  /// What never became a node here may have become one of another member.
+  /// What never became a node here may have become one of another member. Asked only when it would be deleted otherwise.
   void LeaveOthersNodes() {
     if (!request_.nodes_elsewhere) return;
     std::set<std::string, std::less<>> groups;

@@ -106,8 +106,9 @@ StatusReport StatusReporter::Report(const ClusterView& view, const ClusterState&
   static_cast<StatusReport::Condition&>(report.scale_down) = Note("cluster/scaleDown", Candidates(total), candidates.at);
   report.scale_down.candidates = total;
   for (const LeftAlone& left : left_alone) {
-    const std::string which = std::to_string(base::Fnv1a64(left.type + "/" + left.name + "/" + left.message));
-    const StatusReport::Condition noted = Note("leftAlone/" + which, "True", view.now);
+    // Of one type and name there may be several, and messages are long.
+    const std::string key = "leftAlone/" + std::to_string(base::Fnv1a64(left.type + "/" + left.name + "/" + left.message));
+    const StatusReport::Condition noted = Note(key, "True", view.now);
     report.notices.push_back({left, noted.changed});
   }
   transitions_ = std::move(next_);
