@@ -13,24 +13,24 @@ struct Answer {
   std::string errors;
 };
 
-Answer Run(const std::vector<std::string>& arguments) {
+Answer Run(CommandTree& tree, const std::vector<std::string>& arguments) {
   std::vector<const char*> argv{"evenkeel"};
   for (const std::string& argument : arguments) argv.push_back(argument.c_str());
   ::testing::internal::CaptureStderr();
   Answer answer;
-  answer.status = CommandTree("1.2.3").Run(static_cast<int>(argv.size()), argv.data());
+  answer.status = tree.Run(static_cast<int>(argv.size()), argv.data());
   answer.errors = ::testing::internal::GetCapturedStderr();
   return answer;
 }
 
-void ExpectRefused(const std::vector<std::string>& arguments, const std::string& part) {
-  const Answer answer = Run(arguments);
+void ExpectRefused(CommandTree& tree, const std::vector<std::string>& arguments, const std::string& part) {
+  const Answer answer = Run(tree, arguments);
   EXPECT_EQ(answer.status, 2) << answer.errors;
   EXPECT_TRUE(answer.errors.contains(part)) << answer.errors;
   EXPECT_EQ(std::ranges::count(answer.errors, '\n'), 1) << answer.errors;
 }
 
-void RefuseWrongNumbers(const CommandDescription& command, std::vector<std::string> path, int& numbers) {
+void RefuseWrongNumbers(CommandTree& tree, const CommandDescription& command, std::vector<std::string> path, int& numbers) {
   for (const FlagDescription& flag : command.flags) {
     if (flag.value != "INT" && flag.value != "UINT" && flag.value != "FLOAT") continue;
     ++numbers;
@@ -40,25 +40,27 @@ void RefuseWrongNumbers(const CommandDescription& command, std::vector<std::stri
       std::vector<std::string> arguments = path;
       arguments.push_back(flag.name);
       arguments.emplace_back(wrong);
-      ExpectRefused(arguments, flag.name + ": \"" + wrong + "\": give a ");
+      ExpectRefused(tree, arguments, flag.name + ": \"" + wrong + "\": give a ");
     }
   }
   for (const CommandDescription& child : command.commands) {
     path.push_back(child.name);
-    RefuseWrongNumbers(child, path, numbers);
+    RefuseWrongNumbers(tree, child, path, numbers);
     path.pop_back();
   }
 }
 
 TEST(CommandFlagsTest, EveryNumberHasBoundsAndIsWrittenInOneWay) {
   int numbers = 0;
-  RefuseWrongNumbers(Describe(CommandTree("1.2.3").app()), {}, numbers);
+  CommandTree tree("1.2.3");
+  RefuseWrongNumbers(tree, Describe(tree.app()), {}, numbers);
   EXPECT_GT(numbers, 20);
 }
 
 TEST(CommandFlagsTest, ArgumentsAreUtf8) {
-  ExpectRefused({"explain", "service", "a\xff"}, "argument 3 is not UTF-8");
-  ExpectRefused({"plan", "balance", "-f", "\xc3.yaml"}, "argument 4 is not UTF-8");
+  CommandTree tree("1.2.3");
+  ExpectRefused(tree, {"explain", "service", "a\xff"}, "argument 3 is not UTF-8");
+  ExpectRefused(tree, {"plan", "balance", "-f", "\xc3.yaml"}, "argument 4 is not UTF-8");
 }
 
 }  // namespace
