@@ -205,7 +205,11 @@ bool TargetFinder::ConsiderBest(const Constraints& constraints, ReplicaId replic
   best.reserve(keep + 1);
   for (const NodeId node : nodes) {
     if (node == from || rank_[node] == kInfinite) continue;
-    if (best.size() == keep && rank_[node] > best.back().rank) continue;
+    if (best.size() == keep) {
+      const Ranked& last = best.back();
+      const bool fuller = static_cast<int64_t>(arrangement_.On(node).size()) > last.tie.replicas;
+      if (rank_[node] > last.rank || (rank_[node] == last.rank && fuller)) continue;
+    }
     if (!accept || accept(node)) Keep(best, keep, {rank_[node], ties_.Of(node, replica, role), node});
   }
   for (const Ranked& ranked : best) Consider(constraints, replica, role, ranked.node, found);
