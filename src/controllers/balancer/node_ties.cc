@@ -4,7 +4,7 @@
 
 namespace evenkeel::controllers::balancer {
 
-NodeTie NodeTies::Of(NodeId node, ReplicaId, Role role) const {
+NodeTie NodeTies::Of(NodeId node, Role role) const {
   NodeTie tie{.replicas = static_cast<int64_t>(arrangement_.On(node).size()),
               .primaries = role == Role::kPrimary ? arrangement_.PrimariesOn(node) : 0};
   for (const MetricId metric : group_.metrics) {

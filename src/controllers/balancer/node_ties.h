@@ -26,8 +26,8 @@ class NodeTies {
   NodeTies(const Arrangement& arrangement, const ServiceGroup& group, uint64_t seed)
       : arrangement_(arrangement), group_(group), seed_(seed) {}
 
-  /// Of a node as it is now, for this replica. O(metrics of the group).
-  NodeTie Of(NodeId node, ReplicaId replica, Role role) const;
+  /// Of a node as it is now, for a replica in that role. O(metrics of the group).
+  NodeTie Of(NodeId node, Role role) const;
 
  private:
   const Arrangement& arrangement_;

@@ -43,7 +43,7 @@ DropRank RankOf(StepJournal& journal, const Constraints& constraints, const Node
                 .fault_distance = 0,
                 .upgrade_distance = 0,
                 .deviation = 0,
-                .tie = ties.Of(node, replica, Role::kSecondary),
+                .tie = ties.Of(node, Role::kSecondary),
                 .replica = replica};
   rank.tie.replicas = -rank.tie.replicas;
   rank.tie.load = -rank.tie.load;
@@ -91,7 +91,7 @@ struct SuccessorRank {
 
 SuccessorRank RankOf(const Arrangement& arrangement, const NodeTies& ties, ReplicaId replica, double deviation) {
   const Replica& is = arrangement.cluster().replicas[replica];
-  NodeTie tie = ties.Of(arrangement.NodeOf(replica), replica, Role::kPrimary);
+  NodeTie tie = ties.Of(arrangement.NodeOf(replica), Role::kPrimary);
   tie.replicas = 0;
   return {.not_asked_for = !is.Has(kPrimaryToBePlaced) && !is.Has(kPreferredPrimaryLocation),
           .not_upgraded = !Upgraded(arrangement, replica),

@@ -178,7 +178,7 @@ double TargetFinder::DeviationWith(ReplicaId replica, NodeId to, Role role) cons
 void TargetFinder::Consider(const Constraints& constraints, ReplicaId replica, Role role, NodeId node,
                             std::vector<Target>& found) const {
   if (Obstacle(constraints, replica, node, role)) return;
-  found.push_back({node, DeviationWith(replica, node, role), ties_.Of(node, replica, role)});
+  found.push_back({node, DeviationWith(replica, node, role), ties_.Of(node, role)});
 }
 
 // Asks for obstacles only where a node would be among the best.
@@ -188,7 +188,7 @@ void TargetFinder::ScanAll(const Constraints& constraints, ReplicaId replica, Ro
   for (const NodeId node : candidates_.at(&arrangement_.sets().ValidForService(arrangement_.ServiceOf(replica))).all) {
     if (node == arrangement_.NodeOf(replica) || rank_[node] == kInfinite) continue;
     if (best.size() == keep && rank_[node] > best.back().rank) continue;
-    const Ranked ranked{rank_[node], ties_.Of(node, replica, role), node};
+    const Ranked ranked{rank_[node], ties_.Of(node, role), node};
     if (best.size() == keep && !ComesBefore(ranked, best.back())) continue;
     if ((accept && !accept(node)) || Obstacle(constraints, replica, node, role)) continue;
     Keep(best, keep, ranked);
@@ -210,7 +210,7 @@ bool TargetFinder::ConsiderBest(const Constraints& constraints, ReplicaId replic
       const bool fuller = static_cast<int64_t>(arrangement_.On(node).size()) > last.tie.replicas;
       if (rank_[node] > last.rank || (rank_[node] == last.rank && fuller)) continue;
     }
-    if (!accept || accept(node)) Keep(best, keep, {rank_[node], ties_.Of(node, replica, role), node});
+    if (!accept || accept(node)) Keep(best, keep, {rank_[node], ties_.Of(node, role), node});
   }
   for (const Ranked& ranked : best) Consider(constraints, replica, role, ranked.node, found);
   return best.size() == keep;
