@@ -226,9 +226,13 @@ class FleetOfOne:
         self.program.wait_for_output("Evenkeel is up", LONG)
 
     def join(self, hub, name):
-        """With the Secret that registers it at its own hub."""
-        secret = self.kubectl.at("hub").json("-n", "evenkeel", "get", "secret", "member-1")
-        secret["metadata"] = {"name": name, "labels": secret["metadata"]["labels"]}
+        """With the Secrets that register it at its own hub: the replicas' and Karmada's."""
+        own = self.kubectl.at("hub")
+        karmada = own.json("-n", "karmada-cluster", "get", "secret", "member-1")
+        hub("-n", "karmada-cluster", "create", "-f", "-", stdin=json.dumps({**karmada, "metadata": {"name": name}}))
+        secret = own.json("-n", "evenkeel", "get", "secret", "member-1")
+        secret["metadata"] = {"name": name, "labels": secret["metadata"]["labels"],
+                              "annotations": {"evenkeel.dev/karmada-secret": f"karmada-cluster/{name}"}}
         secret["data"]["name"] = base64.b64encode(name.encode()).decode()
         hub("-n", "evenkeel", "create", "-f", "-", stdin=json.dumps(secret))
 
