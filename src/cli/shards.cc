@@ -202,8 +202,11 @@ AutoscalerWord AskAutoscaler(const distribution::FleetView& fleet, const std::st
   } else {
     lines = ReadLeftAlone(*cluster->connection, applied->options);
   }
-  if (lines) word.left_alone = *std::move(lines);
-  if (!lines) word.unreadable = lines.error().message();
+  if (!lines) {
+    word.unreadable = lines.error().message();
+    return word;
+  }
+  word.left_alone = *std::move(lines);
   return word;
 }
 
