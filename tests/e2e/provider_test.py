@@ -1,6 +1,5 @@
 """The autoscaler with an external gRPC provider: what it does where the service is slow, errs, or is asked by several members. Members are
 bare API servers; nodes and pods are objects alone."""
-import json
 import time
 import unittest
 
