@@ -11,12 +11,12 @@ namespace evenkeel::sim {
 void RolloutBook::Look() {
   const std::set<int64_t> voters = model_.agreed().Voters();
   const std::set<int64_t> healthy = model_.HealthyVoters();
-  std::map<int64_t, ZooKeeperServerView> servers;
-  for (const ZooKeeperServerView& server : model_.Servers()) servers[server.id] = server;
   std::erase_if(absences_, [&](const auto& item) {
     if (!voters.contains(item.first)) return true;
-    // Until the pod that was deleted has stopped, its server serves on.
-    return healthy.contains(item.first) && servers.at(item.first).uid != item.second.uid;
+    // Until the pod that was deleted has stopped, its server serves on. The next one is back also where a fault has taken it
+    // away again before anybody looked.
+    if (item.second.deleted) return model_.LastServed(item.first) != item.second.uid;
+    return healthy.contains(item.first);
   });
   for (const int64_t id : voters) {
     if (!healthy.contains(id)) absences_.emplace(id, Absence{.since = model_.Now()});

@@ -117,6 +117,19 @@ TEST_F(RolloutCheckersTest, QuorumSeesASecondPodDeletedBeforeTheFirstIsBack) {
             "pod zk-2 of member-2 is deleted, which leaves 1 of 3 voters: 1, 2 are missed, 0 of them by faults");
 }
 
+TEST_F(RolloutCheckersTest, QuorumKnowsThatAServerWasBackForAMoment) {
+  Attach(std::make_unique<QuorumChecker>(&book_, 20s));
+  StartAll();
+  Delete(1, "uid-1");
+  Stop(1);
+  Start(1, "next-1");
+  executor_.RunFor(20s);  // nobody looks meanwhile
+  ASSERT_EQ(model_.HealthyVoters().size(), 3u);
+  model_.Stop(handles_.at(1));
+  Delete(2, "uid-2");
+  EXPECT_TRUE(violations_.empty()) << "a fault took it away, of which nobody may know yet";
+}
+
 TEST_F(RolloutCheckersTest, QuorumSeesAPodDeletedWhileAFaultIsKnown) {
   Attach(std::make_unique<QuorumChecker>(&book_, 20s));
   StartAll();

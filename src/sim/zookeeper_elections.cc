@@ -127,6 +127,7 @@ void ZooKeeperModel::Establish(Handle handle, uint64_t turn) {
   leader->epoch = epoch + 1;
   leader->counter = 0;
   leader->synced = true;
+  last_served_[leader->start.id] = leader->start.uid;
   leader->disk().accepted_epoch = leader->disk().current_epoch = leader->epoch;
   // The list of a file counts from now on as agreed on, and goes before any other that does not.
   if (leader->start.reconfigurable && leader->members.version == 0) {
@@ -149,6 +150,7 @@ void ZooKeeperModel::BringInLine(Server& follower, const Server& leader) {
   disk.proposed = leader.disk().proposed;
   follower.epoch = leader.epoch;
   follower.synced = true;
+  last_served_[follower.start.id] = follower.start.uid;
   if (leader.members.version > 0) TakeMembers(follower, leader.members);
 }
 

@@ -123,8 +123,14 @@ class ZooKeeperModel {
   ZooKeeperServerView ViewOf(Handle server) const;
   /// The newest that was agreed on; version 0 before the first.
   const ZooKeeperMembers& agreed() const { return agreed_; }
+  std::map<int64_t, std::string> last_served_;
   /// Members that vote and serve under the newest leader who has them.
   std::set<int64_t> HealthyVoters() const;
+  /// The uid of whoever was the last to serve, be it for a moment, under this id; "": nobody has.
+  std::string LastServed(int64_t id) const {
+    const auto found = last_served_.find(id);
+    return found == last_served_.end() ? "" : found->second;
+  }
   base::Instant Now() const { return clock_.Monotonic(); }
 
  private:
