@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "controllers/distribution/cluster.h"
 #include "embedded/cloud/cloud_provider.h"
 #include "providers/cluster_api.h"
 #include "providers/external_grpc.h"
@@ -86,7 +87,7 @@ base::Result<SharedProvider> IdentityOf(const Options& options, const std::strin
     }
     shared.discovery = std::move(settings.discovery);
   }
-  while (shared.name.ends_with('/')) shared.name.pop_back();
+  shared.name = controllers::distribution::TrimSlashes(shared.name);
   return shared;
 }
 

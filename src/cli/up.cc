@@ -108,14 +108,6 @@ base::Status CreateOnce(client::Client& client, const kube::Resource& resource, 
   return base::Fail(created.error().Wrap("create " + resource.kind + " " + kube::KeyOf(object)));
 }
 
-/// Creates it or brings it up to date: these objects follow the fleet's ports and tokens.
-base::Status Apply(client::Client& client, const kube::Resource& resource, const Json& object) {
-  EVENKEEL_TRY(CreateOnce(client, resource, object));
-  auto patched = client.Patch(resource, kube::NamespaceOf(object), kube::NameOf(object), client::PatchType::kMerge, object);
-  if (!patched) return base::Fail(patched.error().Wrap("update " + resource.kind + " " + kube::KeyOf(object)));
-  return {};
-}
-
 base::Status Fleet::StartCluster(const std::string& name, int index) {
   const std::string directory = home_ + "/" + name;
   std::error_code failed;
@@ -303,12 +295,13 @@ base::Status Fleet::RegisterMembers() {
     EVENKEEL_ASSIGN(const std::string token, AccountToken(member, fleet::MemberRights()));
     EVENKEEL_ASSIGN(const std::string karmada_token, AccountToken(member, fleet::KarmadaRights()));
     Json secret = fleet::ClusterSecret(member.name(), clusters_[i].endpoint->url(), token, ca_pem);
-    EVENKEEL_TRY(Apply(hub(), kube::resources::Secrets(), fleet::KarmadaSecret(secret, karmada_token, ca_pem)));
-    EVENKEEL_TRY(Apply(hub(), kube::resources::Secrets(), secret));
+    EVENKEEL_TRY(
+        client::CreateOrUpdate(hub(), kube::resources::Secrets(), fleet::KarmadaSecret(secret, karmada_token, ca_pem)));
+    EVENKEEL_TRY(client::CreateOrUpdate(hub(), kube::resources::Secrets(), secret));
   }
   const client::ConnectionConfig connection = credentials_->TokenConnection(clusters_.front().endpoint->url(), hub_token);
-  EVENKEEL_TRY(
-      Apply(hub(), kube::resources::Secrets(), fleet::KubeconfigSecret(client::WriteKubeconfig({{"hub", connection}}, "hub"))));
+  EVENKEEL_TRY(client::CreateOrUpdate(hub(), kube::resources::Secrets(),
+                                      fleet::KubeconfigSecret(client::WriteKubeconfig({{"hub", connection}}, "hub"))));
   std::istringstream words(options_.autoscaler_args);
   const std::vector<std::string> arguments(std::istream_iterator<std::string>(words), {});
   return CreateOnce(hub(), kube::resources::Deployments(),

@@ -19,26 +19,29 @@ bool SaysAll(const Json& present, const Json& wanted) {
   return true;
 }
 
-Status InstallDefinition(Client& client, const Json& definition) {
-  const Resource& kind = kube::resources::CustomResourceDefinitions();
-  const std::string name(kube::NameOf(definition));
-  const auto present = client.Get(kind, "", name);
+Status CreateOrUpdate(Client& client, const Resource& kind, const Json& object) {
+  const std::string ns(kube::NamespaceOf(object)), name(kube::NameOf(object)), what = kind.kind + " " + kube::KeyOf(object);
+  const auto present = client.Get(kind, ns, name);
   if (!present && present.error().code() != base::Code::kNotFound) {
-    return base::Fail(present.error().Wrap("look for the definition " + name));
+    return base::Fail(present.error().Wrap("look for " + what));
   }
   if (!present) {
-    const auto created = client.Create(kind, definition);
+    const auto created = client.Create(kind, object);
     if (created || created.error().code() == base::Code::kAlreadyExists) return {};
-    return base::Fail(created.error().Wrap("define " + name));
+    return base::Fail(created.error().Wrap("create " + what));
   }
-  if (SaysAll(*present, definition)) return {};
-  const auto updated = ReadModifyWrite(client, kind, "", name, [&](Json& object) -> Result<bool> {
-    if (SaysAll(object, definition)) return false;
-    base::ApplyMergePatch(object, definition);
+  if (SaysAll(*present, object)) return {};
+  const auto updated = ReadModifyWrite(client, kind, ns, name, [&](Json& stored) -> Result<bool> {
+    if (SaysAll(stored, object)) return false;
+    base::ApplyMergePatch(stored, object);
     return true;
   });
-  if (!updated) return base::Fail(updated.error().Wrap("update the definition " + name));
+  if (!updated) return base::Fail(updated.error().Wrap("update " + what));
   return {};
+}
+
+Status InstallDefinition(Client& client, const Json& definition) {
+  return CreateOrUpdate(client, kube::resources::CustomResourceDefinitions(), definition);
 }
 
 }  // namespace evenkeel::client

@@ -9,9 +9,12 @@ namespace evenkeel::client {
 /// count. Arrays must have the same elements.
 bool SaysAll(const Json& present, const Json& wanted);
 
-/// Puts a CustomResourceDefinition into the API, or brings the one that is there up to date; nothing is written where it says
-/// everything that `definition` says. The API may need a moment until it serves the kind. kForbidden: whoever may look for
-/// definitions must have installed it.
+/// Puts the object into the API, or brings the one that is there up to date; nothing is written where that says everything that
+/// `object` says.
+Status CreateOrUpdate(Client& client, const Resource& kind, const Json& object);
+
+/// The same for a CustomResourceDefinition. The API may need a moment until it serves the kind. kForbidden: whoever may look
+/// for definitions must have installed it.
 Status InstallDefinition(Client& client, const Json& definition);
 
 }  // namespace evenkeel::client

@@ -10,9 +10,6 @@ using providers::NodeGroup;
 
 constexpr base::Duration kQuietStart = std::chrono::minutes(10);
 
-/// Why instances of the group that never became nodes, or could not be created, are not deleted now; "": they are.
-std::string_view WhyKept(const NodeGroup& group) { return group.set_aside.empty() ? group.keeps_nodes : group.set_aside; }
-
 bool Atomic(const NodeGroup& group) { return group.options.zero_or_max_node_scaling.value_or(false); }
 
 /// Registered names by provider id, of one group.

@@ -70,6 +70,11 @@ struct Owner {
   int64_t replicas = 1;
 };
 
+/// Why nodes and instances of the group are not to go now; "": they may. Valid as long as the group.
+inline const std::string& WhyKept(const providers::NodeGroup& group) {
+  return group.set_aside.empty() ? group.keeps_nodes : group.set_aside;
+}
+
 struct ClusterView {
   scheduling::Snapshot* snapshot = nullptr;
   const std::deque<PodFacts>* pods = nullptr;    ///< by PodId

@@ -153,7 +153,7 @@ bool Planner::Prefilter(NodeId node, GroupRow* row) {
     return false;
   };
   if (row == nullptr) return refuse(UnremovableReason::kNotAutoscaled);
-  const std::string& kept = row->group->set_aside.empty() ? row->group->keeps_nodes : row->group->set_aside;
+  const std::string& kept = WhyKept(*row->group);
   if (!kept.empty()) return refuse(UnremovableReason::kNotUnneededOtherReason, kept.c_str());
   if (row->group->target_size <= row->group->min_size) return refuse(UnremovableReason::kNodeGroupMinSizeReached);
   if (row->resting_until) {

@@ -139,28 +139,22 @@ void ReadAll(ApiHandler& handler) {
     HttpRequest request;
     request.method = "GET";
     request.path = path;
-    return Ask(handler, std::move(request));
-  };
-  const auto names = [&](const std::string& path, std::string_view list, std::initializer_list<std::string_view> name) {
-    std::vector<std::string> found;
-    const Answers answer = get(path);
-    const auto parsed = base::ParseJson(answer.body, path);
+    const Answers answer = Ask(handler, std::move(request));
+    auto parsed = base::ParseJson(answer.body, path);
     EVENKEEL_CHECK(answer.status == 200 && parsed.has_value());
-    for (const base::Json& item : base::FindArray(*parsed, {list})) found.emplace_back(base::FindString(item, name));
-    return found;
+    return *std::move(parsed);
   };
   std::vector<std::string> versions{"/api/v1"};
-  for (const std::string& version : names("/apis", "groups", {"preferredVersion", "groupVersion"}))
-    versions.push_back("/apis/" + version);
+  const base::Json groups = get("/apis");
+  for (const base::Json& group : base::FindArray(groups, {"groups"})) {
+    versions.push_back("/apis/" + std::string(base::FindString(group, {"preferredVersion", "groupVersion"})));
+  }
   for (const std::string& version : versions) {
-    const Answers answer = get(version);
-    const auto parsed = base::ParseJson(answer.body, version);
-    EVENKEEL_CHECK(answer.status == 200 && parsed.has_value());
-    for (const base::Json& resource : base::FindArray(*parsed, {"resources"})) {
-      const std::string name(base::FindString(resource, {"name"}));
+    const base::Json resources = get(version);
+    for (const base::Json& resource : base::FindArray(resources, {"resources"})) {
       const bool lists =
           std::ranges::any_of(base::FindArray(resource, {"verbs"}), [](const base::Json& verb) { return verb == "list"; });
-      if (lists) names(version + "/" + name, "items", {"metadata", "name"});
+      if (lists) static_cast<void>(get(version + "/" + std::string(base::FindString(resource, {"name"}))));
     }
   }
 }

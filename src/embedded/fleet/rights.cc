@@ -3,6 +3,7 @@
 #include <set>
 
 #include "base/hash.h"
+#include "client/definitions.h"
 #include "embedded/apiserver/access_control.h"
 #include "embedded/apiserver/account_tokens.h"
 #include "embedded/fleet/hub_objects.h"
@@ -27,18 +28,6 @@ Rights ReadRights(std::string_view yaml, const char* name) {
   }
   EVENKEEL_CHECK(!rights.token_secret.empty());
   return rights;
-}
-
-base::Status CreateOrUpdate(client::Client& client, const Json& object) {
-  const kube::Resource* kind =
-      kube::FindBuiltInKind(base::FindString(object, {"apiVersion"}), base::FindString(object, {"kind"}));
-  EVENKEEL_CHECK(kind != nullptr);
-  auto written = client.Create(*kind, object);
-  if (!written && written.error().code() == base::Code::kAlreadyExists) {
-    written = client.Patch(*kind, kube::NamespaceOf(object), kube::NameOf(object), client::PatchType::kMerge, object);
-  }
-  if (!written) return base::Fail(written.error().Wrap("write " + kind->kind + " " + kube::KeyOf(object)));
-  return {};
 }
 
 }  // namespace
@@ -78,9 +67,15 @@ base::Status Grant(Cluster& cluster, const Rights& rights) {
     if (!kube::NamespaceOf(object).empty()) namespaces.insert(kube::NamespaceOf(object));
   }
   for (const std::string_view ns : namespaces) {
-    EVENKEEL_TRY(CreateOrUpdate(client, kube::NewObject(kube::resources::Namespaces(), "", ns)));
+    const kube::Resource& kind = kube::resources::Namespaces();
+    EVENKEEL_TRY(client::CreateOrUpdate(client, kind, kube::NewObject(kind, "", ns)));
   }
-  for (const Json& object : rights.objects) EVENKEEL_TRY(CreateOrUpdate(client, object));
+  for (const Json& object : rights.objects) {
+    const kube::Resource* kind =
+        kube::FindBuiltInKind(base::FindString(object, {"apiVersion"}), base::FindString(object, {"kind"}));
+    EVENKEEL_CHECK(kind != nullptr);
+    EVENKEEL_TRY(client::CreateOrUpdate(client, *kind, object));
+  }
   return {};
 }
 
