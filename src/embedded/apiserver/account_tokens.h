@@ -54,8 +54,7 @@ class AccountTokens {
   void Post(const NamespacedName& secret);
   void Fill(const NamespacedName& secret);
   bool Lives(const access::AccountToken& token) const;
-  /// As TokenKey's; a signature is looked at once for as long as the token is remembered, since that takes a tenth of a
-  /// millisecond.
+  /// As TokenKey's, but the signature of a token that is remembered has been verified before.
   base::Result<access::AccountToken> Verify(std::string_view token) const;
 
   Api& api_;
