@@ -1,8 +1,32 @@
 #include "base/utf8.h"
 
+#include <cstdint>
+#include <cstring>
+
 namespace evenkeel::base {
 
+namespace {
+
+bool IsAscii(std::string_view text) {
+  constexpr uint64_t kNotAscii = 0x8080808080808080;
+  uint64_t eight = 0;
+  if (text.size() < sizeof eight) {
+    unsigned all = 0;
+    for (const char c : text) all |= static_cast<unsigned char>(c);
+    return all < 0x80;
+  }
+  const char* const last = text.data() + text.size() - sizeof eight;
+  for (const char* at = text.data();; at += sizeof eight) {
+    std::memcpy(&eight, at < last ? at : last, sizeof eight);
+    if ((eight & kNotAscii) != 0) return false;
+    if (at >= last) return true;
+  }
+}
+
+}  // namespace
+
 size_t FindNotUtf8(std::string_view text) {
+  if (IsAscii(text)) return std::string_view::npos;
   const auto byte = [&](size_t at) { return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U; };
   const auto follows = [&](size_t at) { return (byte(at) & 0xC0U) == 0x80U; };
   for (size_t i = 0; i < text.size();) {

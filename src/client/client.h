@@ -34,7 +34,8 @@ struct ListOptions {
   std::string resource_version{};        ///< "" most recent, "0" any
   std::string resource_version_match{};  ///< "", "NotOlderThan", "Exact"
   /// Fields that no compiled-in schema knows may be missing. Then the answer comes in protocol buffers where the API has them,
-  /// in fewer bytes. Not for what is written back: such fields would be lost.
+  /// in fewer bytes, and the items of a page share memory that is kept while one of them is. Not for what is written back: such
+  /// fields would be lost.
   bool known_fields_only = false;
 };
 

@@ -1,12 +1,9 @@
-#include <bit>
-#include <cmath>
 #include <span>
 
 #include "base/hash.h"
-#include "base/time.h"
 #include "kube/protobuf.h"
+#include "kube/protobuf_values.h"
 #include "kube/protobuf_wire.h"
-#include "kube/quantity.h"
 
 namespace evenkeel::kube {
 namespace {
@@ -19,24 +16,33 @@ using Type = Schema::Type;
 
 /// Values on their way from the bytes onto a stack, where objects and lists are put together as a parser of JSON does it. Every
 /// function is false where the bytes are broken: then problem() says what is wrong, and where.
+///
+/// Programs write fields in the order of their numbers, each once or its items together: such bytes are read as they come
+/// (InOrder). Where one message does not keep that order, which the format allows, all is read again by collecting the fields
+/// of each message first (Pieces).
 class Decoder {
  public:
   /// `api_version` and `kind`: of the outermost object; empty where it says nothing of itself.
   Decoder(std::string_view api_version, std::string_view kind, boost::json::storage_ptr storage)
-      : stack_({}, memory_, sizeof memory_), api_version_(api_version), kind_(kind) {
-    stack_.reset(std::move(storage));
-  }
+      : stack_({}, memory_, sizeof memory_), storage_(std::move(storage)), api_version_(api_version), kind_(kind) {}
 
   std::string problem() const { return path_.empty() ? problem_ : path_ + ": " + problem_; }
 
-  bool Outermost(const Schema& schema, std::string_view bytes) { return Message(schema, bytes, 1); }
+  bool Outermost(const Schema& schema, std::string_view bytes) {
+    stack_.reset(storage_);
+    if (Message(schema, bytes, 1)) return true;
+    if (in_order_) return false;
+    path_.clear();
+    stack_.reset(storage_);
+    return Message(schema, bytes, 1);
+  }
   /// After Outermost.
   Json Release() { return stack_.release(); }
 
  private:
   /// A field of the message that is being read.
   struct Member {
-    uint16_t index = 0;  // in Schema::wire_order
+    uint16_t place = 0;  // in Schema::wire_order
     WireField value;
   };
 
@@ -61,7 +67,88 @@ class Decoder {
 
   /// Pushes an object. `depth`: 1 for the outermost.
   bool Message(const Schema& schema, std::string_view bytes, size_t depth) {
-    return Pieces(schema, std::span(&bytes, 1), depth);
+    if (!in_order_) return Pieces(schema, std::span(&bytes, 1), depth);
+    if (depth > base::kJsonDepthMax) return Wrong("is nested too deep");
+    OpenObject object{.schema = schema, .depth = depth};
+    object.fields = PushWhoItIs(depth);
+    if (!InOrder(object, bytes, 0)) return false;
+    EndList(object);
+    stack_.push_object(object.fields);
+    return true;
+  }
+
+  /// Bytes that keep no order, or an object that is in several places.
+  bool NotInOrder() {
+    in_order_ = false;
+    return false;
+  }
+
+  /// An object of which some fields are on the stack.
+  struct OpenObject {
+    const Schema& schema;
+    size_t depth = 0, fields = 0;
+    size_t next = 0;                    // after the last field, in Schema::wire_order
+    const FieldSchema* list = nullptr;  // the last field, if it is a list or a map, of which `items` are on the stack
+    size_t items = 0;
+  };
+
+  void EndList(OpenObject& object) {
+    if (object.list == nullptr) return;
+    object.list->schema->type == Type::kArray ? stack_.push_array(object.items) : stack_.push_object(object.items);
+    object.list = nullptr;
+  }
+
+  /// Pushes the fields that the bytes hold. `outer` as for Collect.
+  bool InOrder(OpenObject& object, std::string_view bytes, uint32_t outer) {
+    const Schema& schema = object.schema;
+    WireReader reader(bytes);
+    WireField value;
+    while (!reader.done()) {
+      if (SkipAbsent(object, outer, reader)) continue;
+      if (!reader.Next(value)) return Wrong(reader.problem());
+      const size_t at = Find(schema, outer, value.number);
+      if (at == kUnknown) continue;
+      const Schema::WireEntry& entry = schema.wire_order()[at];
+      if (outer == 0 && entry.inner != 0) {
+        if (value.type != WireType::kBytes) return Wrong("has a value of another type");
+        if (!InOrder(object, value.bytes, value.number)) return false;
+        continue;
+      }
+      const FieldSchema& field = schema.fields[entry.index];
+      if (object.list == &field) {
+        if (!ListItem(*field.schema, value, object.depth, object.items)) return In(field.name);
+        continue;
+      }
+      if (at < object.next) return NotInOrder();
+      EndList(object);
+      object.next = at + 1;
+      if (IsAbsent(entry, value)) continue;
+      if (!Begin(object, field, value)) return In(field.name);
+    }
+    return true;
+  }
+
+  /// Passes over the next field if it is absent: most of the fields that Go's programs write are.
+  bool SkipAbsent(OpenObject& object, uint32_t outer, WireReader& reader) {
+    const auto& order = object.schema.wire_order();
+    if (object.next == order.size()) return false;
+    const Schema::WireEntry& entry = order[object.next];
+    if (entry.absent.empty() || (entry.inner == 0 ? outer != 0 : outer != entry.number) || !reader.Skip(entry.absent))
+      return false;
+    EndList(object);
+    ++object.next;
+    return true;
+  }
+
+  /// Pushes a field, or its name and its first item.
+  bool Begin(OpenObject& object, const FieldSchema& field, const WireField& value) {
+    const Schema& schema = *field.schema;
+    if (schema.type != Type::kArray && schema.type != Type::kMap) return Single(field, value, object.depth, object.fields);
+    ++object.fields;
+    stack_.push_key(field.name);
+    object.list = &field;
+    object.items = 0;
+    return ListItem(schema, value, object.depth, object.items);
   }
 
   /// A message in several pieces is that of its bytes one after the other.
@@ -76,21 +163,14 @@ class Decoder {
   }
 
   static constexpr size_t kUnknown = SIZE_MAX;
-  /// The place of a field in Schema::wire_order, or of the first field of that message, looked for at `hint` first: programs
-  /// write fields in the order of their numbers.
-  static size_t Find(const Schema& schema, uint32_t number, uint32_t inner, size_t hint) {
-    const std::vector<uint16_t>& order = schema.wire_order();
-    const auto key = [&](size_t at) { return std::pair(schema.fields[order[at]].number, schema.fields[order[at]].inner); };
-    const std::pair wanted(number, inner);
-    if (hint > 0 && key(hint - 1) >= wanted) hint = 0;
-    // Few are left out, as a rule.
-    constexpr size_t kSteps = 4;
-    for (size_t at = hint; at < order.size() && at < hint + kSteps; ++at) {
-      if (key(at) >= wanted) return at;
-    }
-    const auto found = std::ranges::lower_bound(
-        order, wanted, {}, [&schema](uint16_t i) { return std::pair(schema.fields[i].number, schema.fields[i].inner); });
-    return found == order.end() ? kUnknown : static_cast<size_t>(found - order.begin());
+  /// The place in Schema::wire_order of field `number` of message `outer`, or of the first field of a message `number` that
+  /// JSON does not show where `outer` is 0.
+  static size_t Find(const Schema& schema, uint32_t outer, uint32_t number) {
+    const auto& order = schema.wire_order();
+    size_t at = schema.WirePlace(outer == 0 ? number : outer);
+    if (outer == 0) return at < order.size() && order[at].number == number ? at : kUnknown;
+    while (at < order.size() && order[at].number == outer && order[at].inner < number) ++at;
+    return at < order.size() && order[at].number == outer && order[at].inner == number ? at : kUnknown;
   }
 
   /// Appends the fields that the schema knows to members_. `outer`: the number of the message that JSON does not show and that
@@ -101,18 +181,17 @@ class Decoder {
     size_t next = 0;  // after the last field
     bool inner_before = false;
     while (!reader.done()) {
-      const auto value = reader.Next();
-      if (!value) return Wrong(reader.problem());
-      const size_t at = outer == 0 ? Find(schema, value->number, 0, next) : Find(schema, outer, value->number, next);
+      WireField value;
+      if (!reader.Next(value)) return Wrong(reader.problem());
+      const size_t at = Find(schema, outer, value.number);
       if (at == kUnknown) continue;
-      const FieldSchema& field = schema.fields[schema.wire_order()[at]];
-      if (outer == 0 ? field.number != value->number : field.number != outer || field.inner != value->number) continue;
-      if (outer == 0 && field.inner != 0) {
-        if (value->type != WireType::kBytes) return Wrong("has a value of another type");
-        if (!Collect(schema, value->bytes, value->number, again || inner_before)) return false;
+      const Schema::WireEntry& entry = schema.wire_order()[at];
+      if (outer == 0 && entry.inner != 0) {
+        if (value.type != WireType::kBytes) return Wrong("has a value of another type");
+        if (!Collect(schema, value.bytes, value.number, again || inner_before)) return false;
         inner_before = true;
-      } else if (again || at < next || !IsAbsent(field, *value)) {
-        members_.push_back({static_cast<uint16_t>(at), *value});
+      } else if (again || at < next || !IsAbsent(entry, value)) {
+        members_.push_back({static_cast<uint16_t>(at), value});
         next = at + 1;
       }
     }
@@ -120,37 +199,34 @@ class Decoder {
   }
 
   /// Whether it is certainly how a value that is not there is written; nothing need be made of it.
-  static bool IsAbsent(const FieldSchema& field, const WireField& value) {
-    if (value.integer != 0 || !value.bytes.empty() || !field.written_when_absent || field.required ||
-        field.documented_required) {
-      return false;
-    }
-    const Type type = field.schema->type;
-    return value.type == WireType::kVarint ? type == Type::kInteger || type == Type::kBoolean
-                                           : value.type == WireType::kBytes && type == Type::kString;
+  static bool IsAbsent(const Schema::WireEntry& entry, const WireField& value) {
+    return !entry.absent.empty() && value.integer == 0 && value.bytes.empty() && value.type == entry.type;
   }
 
   /// Pushes the object of members_ from `begin` on.
   bool Build(const Schema& schema, size_t begin, size_t depth) {
     const auto ours = std::span(members_).subspan(begin);
-    // Programs write fields in the order of their numbers, but need not.
-    if (!std::ranges::is_sorted(ours, {}, &Member::index)) std::ranges::stable_sort(ours, {}, &Member::index);
+    if (!std::ranges::is_sorted(ours, {}, &Member::place)) std::ranges::stable_sort(ours, {}, &Member::place);
     const size_t end = members_.size();
-    size_t fields = 0;
-    if (depth == 1 && !kind_.empty()) {
-      Push("apiVersion", api_version_);
-      Push("kind", kind_);
-      fields = 2;
-    }
+    size_t fields = PushWhoItIs(depth);
     for (size_t i = begin; i < end;) {
       size_t next = i + 1;
-      while (next < end && members_[next].index == members_[i].index) ++next;
-      const FieldSchema& field = schema.fields[schema.wire_order()[members_[i].index]];
-      if (!Field(field, i, next, depth, fields)) return In(field.name);
+      while (next < end && members_[next].place == members_[i].place) ++next;
+      const Schema::WireEntry& entry = schema.wire_order()[members_[i].place];
+      const FieldSchema& field = schema.fields[entry.index];
+      if (!IsAbsent(entry, members_[next - 1].value) && !Field(field, i, next, depth, fields)) return In(field.name);
       i = next;
     }
     stack_.push_object(fields);
     return true;
+  }
+
+  /// Pushes the fields that the outermost object has although its bytes do not say them, and counts them.
+  size_t PushWhoItIs(size_t depth) {
+    if (depth != 1 || kind_.empty()) return 0;
+    Push("apiVersion", api_version_);
+    Push("kind", kind_);
+    return 2;
   }
 
   void Push(std::string_view key, std::string_view text) {
@@ -213,35 +289,44 @@ class Decoder {
   /// Pushes name and value of one field, which stands at members_[begin, end), and counts it, where it is not absent.
   bool Field(const FieldSchema& field, size_t begin, size_t end, size_t depth, size_t& fields) {
     const Schema& schema = *field.schema;
-    const WireField last = members_[end - 1].value;
     if (schema.type == Type::kArray || schema.type == Type::kMap) {
       ++fields;
       stack_.push_key(field.name);
       size_t count = 0;
       for (size_t i = begin; i < end; ++i) {
         const WireField value = members_[i].value;
-        if (schema.type == Type::kArray ? !Item(*schema.item, value, depth + 1, count)
-                                        : !Entry(*schema.item, value, depth + 1, count)) {
-          return false;
-        }
+        if (!ListItem(schema, value, depth, count)) return false;
       }
       schema.type == Type::kArray ? stack_.push_array(count) : stack_.push_object(count);
       return true;
     }
+    const WireField last = members_[end - 1].value;
+    if (schema.type != Type::kObject || !IsDirect(schema) || end - begin == 1) return Single(field, last, depth, fields);
+    ++fields;
+    stack_.push_key(field.name);
+    std::vector<std::string_view> pieces;
+    for (size_t i = begin; i < end; ++i) {
+      if (members_[i].value.type != WireType::kBytes) return Wrong("has a value of another type");
+      pieces.push_back(members_[i].value.bytes);
+    }
+    return Pieces(schema, pieces, depth + 1);
+  }
+
+  /// Pushes an item of a field that is a list or a map. `depth`: of what contains the field.
+  bool ListItem(const Schema& list, const WireField& value, size_t depth, size_t& count) {
+    return list.type == Type::kArray ? Item(*list.item, value, depth + 1, count) : Entry(*list.item, value, depth + 1, count);
+  }
+
+  /// The same as Field for a field that is in one place, and neither a list nor a map.
+  bool Single(const FieldSchema& field, const WireField& wire, size_t depth, size_t& fields) {
+    const Schema& schema = *field.schema;
     if (IsDirect(schema)) {
-      if (IsAbsent(field, last)) return true;
       ++fields;
       stack_.push_key(field.name);
-      if (schema.type != Type::kObject || end - begin == 1) return Direct(schema, last, depth);
-      std::vector<std::string_view> pieces;
-      for (size_t i = begin; i < end; ++i) {
-        if (members_[i].value.type != WireType::kBytes) return Wrong("has a value of another type");
-        pieces.push_back(members_[i].value.bytes);
-      }
-      return Pieces(schema, pieces, depth + 1);
+      return Direct(schema, wire, depth);
     }
     Json value;
-    if (!Value(schema, last, depth, value)) return false;
+    if (!Value(schema, wire, depth, value)) return false;
     if (IsAbsent(field, value)) return true;
     ++fields;
     stack_.push_key(field.name);
@@ -279,9 +364,9 @@ class Decoder {
     if (schema.type == Type::kInteger && value.type == WireType::kBytes) {
       WireReader packed(value.bytes);
       for (; !packed.done(); ++count) {
-        const auto number = packed.Varint();
-        if (!number) return Wrong(packed.problem());
-        stack_.push_int64(Integer(schema, *number));
+        uint64_t number = 0;
+        if (!packed.Varint(number)) return Wrong(packed.problem());
+        stack_.push_int64(Integer(schema, number));
       }
       return true;
     }
@@ -301,13 +386,13 @@ class Decoder {
     value.bytes = "";
     WireReader reader(entry.bytes);
     while (!reader.done()) {
-      const auto field = reader.Next();
-      if (!field) return Wrong(reader.problem());
-      if (field->number == 1) {
-        if (field->type != WireType::kBytes || !base::IsUtf8(field->bytes)) return Wrong("has a key that is not UTF-8");
-        key = field->bytes;
-      } else if (field->number == 2) {
-        value = *field;
+      WireField field;
+      if (!reader.Next(field)) return Wrong(reader.problem());
+      if (field.number == 1) {
+        if (field.type != WireType::kBytes || !base::IsUtf8(field.bytes)) return Wrong("has a key that is not UTF-8");
+        key = field.bytes;
+      } else if (field.number == 2) {
+        value = field;
       }
     }
     if (schema.type == Type::kArray || IsDirect(schema)) {
@@ -331,9 +416,9 @@ class Decoder {
     size_t count = 0;
     WireReader reader(message.bytes);
     while (!reader.done()) {
-      const auto field = reader.Next();
-      if (!field) return Wrong(reader.problem());
-      if (field->number == 1 && !Item(item, *field, depth + 1, count)) return false;
+      WireField field;
+      if (!reader.Next(field)) return Wrong(reader.problem());
+      if (field.number == 1 && !Item(item, field, depth + 1, count)) return false;
     }
     stack_.push_array(count);
     return true;
@@ -345,111 +430,8 @@ class Decoder {
 
   /// A value for which IsDirect does not hold. Null: absent after all. `depth`: of what contains the value.
   bool Value(const Schema& schema, const WireField& value, size_t depth, Json& out) {
-    if (value.type != (schema.type == Type::kNumber ? WireType::kFixed64 : WireType::kBytes)) {
-      return Wrong("has a value of another type");
-    }
-    switch (schema.type) {
-      case Type::kNumber:
-        return Number(value.integer, out);
-      case Type::kQuantity:
-        return Amount(value.bytes, out);
-      case Type::kTime:
-      case Type::kMicroTime:
-        return Instant(schema.type, value.bytes, out);
-      case Type::kIntOrString:
-        return NumberOrText(value.bytes, out);
-      case Type::kObject:
-        return Raw(value.bytes, depth, true, out);
-      case Type::kAny:
-        return Raw(value.bytes, depth, false, out);
-      default:
-        return Wrong("is of a kind that has no form in protocol buffers");
-    }
-  }
-
-  bool Text(std::string_view bytes, Json& out) {
-    if (!base::IsUtf8(bytes)) return Wrong("is not UTF-8");
-    out.emplace_string() = bytes;
-    return true;
-  }
-
-  bool Number(uint64_t bits, Json& out) {
-    const double number = std::bit_cast<double>(bits);
-    constexpr double kExactMax = 9'007'199'254'740'992;
-    if (!std::isfinite(number)) return Wrong("is not a number");
-    if (std::trunc(number) == number && std::abs(number) < kExactMax) {
-      out = static_cast<int64_t>(number);
-    } else {
-      out = number;
-    }
-    return true;
-  }
-
-  bool Amount(std::string_view message, Json& out) {
-    std::string_view text = "0";
-    WireReader reader(message);
-    while (!reader.done()) {
-      const auto field = reader.Next();
-      if (!field) return Wrong(reader.problem());
-      if (field->number == 1) text = field->bytes;
-    }
-    const auto quantity = Quantity::Parse(text);
-    if (!quantity) return Wrong("is no amount");
-    out = quantity->ToString();
-    return true;
-  }
-
-  bool Instant(Type type, std::string_view message, Json& out) {
-    if (message.empty()) return true;
-    int64_t seconds = 0, nanos = 0;
-    WireReader reader(message);
-    while (!reader.done()) {
-      const auto field = reader.Next();
-      if (!field) return Wrong(reader.problem());
-      if (field->number == 1) seconds = static_cast<int64_t>(field->integer);
-      if (field->number == 2) nanos = static_cast<int32_t>(field->integer);
-    }
-    constexpr int64_t kSecondsMax = 9'000'000'000;  // what fits into nanoseconds
-    if (seconds < -kSecondsMax || seconds > kSecondsMax || nanos < 0 || nanos >= 1'000'000'000) {
-      return Wrong("is no time between 1684 and 2255");
-    }
-    const base::Time whole{std::chrono::seconds(seconds)};
-    out = type == Type::kTime ? base::FormatTime(whole) : base::FormatMicroTime(whole + std::chrono::nanoseconds(nanos));
-    return true;
-  }
-
-  bool NumberOrText(std::string_view message, Json& out) {
-    uint64_t kind = 0;
-    int32_t number = 0;
-    std::string_view text = "";
-    WireReader reader(message);
-    while (!reader.done()) {
-      const auto field = reader.Next();
-      if (!field) return Wrong(reader.problem());
-      if (field->number == 1) kind = field->integer;
-      if (field->number == 2) number = static_cast<int32_t>(field->integer);
-      if (field->number == 3) text = field->bytes;
-    }
-    if (kind != 0) return Text(text, out);
-    out = number;
-    return true;
-  }
-
-  bool Raw(std::string_view message, size_t depth, bool object, Json& out) {
-    WireReader reader(message);
-    std::optional<std::string_view> text;
-    while (!reader.done()) {
-      const auto field = reader.Next();
-      if (!field) return Wrong(reader.problem());
-      if (field->number == 1 && field->type == WireType::kBytes) text = field->bytes;
-    }
-    if (!text) return true;
-    auto value = base::ParseJson(*text, "JSON text");
-    if (!value) return Wrong("is broken: " + value.error().message());
-    if (object && !value->is_object()) return Wrong("is no JSON object");
-    if (base::DepthOf(*value) + depth > base::kJsonDepthMax) return Wrong("is nested too deep");
-    out = *std::move(value);
-    return true;
+    std::string problem = DecodeProtobufValue(schema, value, depth, out);
+    return problem.empty() || Wrong(problem);
   }
 
   /// Pushes an object, or what may be there instead of one.
@@ -460,19 +442,20 @@ class Decoder {
     bool truth = false;
     WireReader reader(message);
     while (!reader.done()) {
-      const auto field = reader.Next();
-      if (!field) return Wrong(reader.problem());
-      if (field->number != object_number && field->number != other_number) continue;
-      if (field->type != (boolean && field->number == other_number ? WireType::kVarint : WireType::kBytes)) {
+      WireField field;
+      if (!reader.Next(field)) return Wrong(reader.problem());
+      if (field.number != object_number && field.number != other_number) continue;
+      if (field.type != (boolean && field.number == other_number ? WireType::kVarint : WireType::kBytes)) {
         return Wrong("has a value of another type");
       }
-      if (field->type == WireType::kVarint) {
-        truth = field->integer != 0;
+      if (field.type == WireType::kVarint) {
+        truth = field.integer != 0;
       } else {
-        (field->number == object_number ? object : items).push_back(field->bytes);
+        (field.number == object_number ? object : items).push_back(field.bytes);
       }
     }
-    if (!object.empty()) return Pieces(*schema.alternative_to, object, depth + 1);
+    if (object.size() == 1) return Message(*schema.alternative_to, object.front(), depth + 1);
+    if (!object.empty()) return in_order_ ? NotInOrder() : Pieces(*schema.alternative_to, object, depth + 1);
     if (boolean) {
       stack_.push_bool(truth);
       return true;
@@ -491,6 +474,8 @@ class Decoder {
 
   unsigned char memory_[4096];
   boost::json::value_stack stack_;
+  const boost::json::storage_ptr storage_;
+  bool in_order_ = true;
   const std::string_view api_version_, kind_;
   std::vector<Member>& members_ = Scratch();  // of the messages that are being read, the outermost first
   std::string problem_, path_;

@@ -100,17 +100,17 @@ class Encoder {
       const FieldSchema* field = value.is_null() ? nullptr : schema.FindField(key);
       if (field != nullptr) present[field - schema.fields.data()] = &value;
     }
-    const std::vector<uint16_t>& order = schema.wire_order();
+    const auto& order = schema.wire_order();
     for (size_t i = order.size(); i > 0;) {
-      const FieldSchema& last = schema.fields[order[i - 1]];
+      const Schema::WireEntry& last = order[i - 1];
       if (last.inner == 0) {
-        Field(last, last.number, present[order[--i]]);
+        Field(schema.fields[last.index], last.number, present[last.index]);
+        --i;
         continue;
       }
       const size_t before = out_.size();
-      for (; i > 0 && schema.fields[order[i - 1]].number == last.number; --i) {
-        const FieldSchema& field = schema.fields[order[i - 1]];
-        Field(field, field.inner, present[order[i - 1]]);
+      for (; i > 0 && order[i - 1].number == last.number; --i) {
+        Field(schema.fields[order[i - 1].index], order[i - 1].inner, present[order[i - 1].index]);
       }
       out_.EndMessage(last.number, before);
     }

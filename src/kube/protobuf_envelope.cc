@@ -31,12 +31,12 @@ base::Result<ProtobufItems> ReadProtobufList(std::string_view message) {
   ProtobufItems list;
   WireReader reader(message);
   while (!reader.done()) {
-    const auto field = reader.Next();
-    if (!field) return base::Fail(base::Code::kBadRequest, "the list " + std::string(reader.problem()));
-    if (field->type != WireType::kBytes) continue;
-    if (field->number == kListItemsNumber) list.items.push_back(field->bytes);
-    if (field->number == kListMetadataNumber) {
-      EVENKEEL_ASSIGN(list.metadata, DecodeProtobuf(metadata_schema, field->bytes));
+    WireField field;
+    if (!reader.Next(field)) return base::Fail(base::Code::kBadRequest, "the list " + std::string(reader.problem()));
+    if (field.type != WireType::kBytes) continue;
+    if (field.number == kListItemsNumber) list.items.push_back(field.bytes);
+    if (field.number == kListMetadataNumber) {
+      EVENKEEL_ASSIGN(list.metadata, DecodeProtobuf(metadata_schema, field.bytes));
     }
   }
   return list;
@@ -51,10 +51,11 @@ base::Result<ProtobufEnvelope> ReadProtobufEnvelope(std::string_view bytes) {
   const auto read = [](std::string_view message, const auto& take) -> base::Status {
     WireReader reader(message);
     while (!reader.done()) {
-      const auto field = reader.Next();
-      if (!field) return base::Fail(base::Code::kBadRequest, "the protobuf envelope " + std::string(reader.problem()));
-      if (field->type != WireType::kBytes) continue;
-      EVENKEEL_TRY(take(*field));
+      WireField field;
+      if (!reader.Next(field))
+        return base::Fail(base::Code::kBadRequest, "the protobuf envelope " + std::string(reader.problem()));
+      if (field.type != WireType::kBytes) continue;
+      EVENKEEL_TRY(take(field));
     }
     return {};
   };

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <ranges>
 #include <set>
 
 #include "base/yaml.h"
+#include "kube/protobuf_wire.h"
 #include "kube/resource.h"
 #include "kube/schema_text.h"
 
@@ -29,12 +31,44 @@ std::string Problem(const Schema& schema, std::string_view bytes) {
   return object ? "" : object.error().message();
 }
 
-/// Empty where the object comes back as it was; else what came back.
+void AppendVarint(std::string& out, uint64_t value) {
+  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
+  out += static_cast<char>(value);
+}
+
+/// The same message with its last field first. Fields of one number stay together, in their order.
+std::string Backwards(std::string_view message) {
+  std::vector<std::string> fields;
+  uint32_t last = 0;
+  WireReader reader(message);
+  WireField field;
+  while (!reader.done() && reader.Next(field)) {
+    if (field.number != last) fields.emplace_back();
+    last = field.number;
+    if (field.type == WireType::kBytes) {
+      AppendProtobufField(fields.back(), field.number, field.bytes);
+      continue;
+    }
+    AppendVarint(fields.back(), uint64_t{field.number} << 3 | static_cast<uint64_t>(field.type));
+    if (field.type == WireType::kVarint) {
+      AppendVarint(fields.back(), field.integer);
+    } else {
+      for (int shift = 0; shift < 64; shift += 8) fields.back() += static_cast<char>(field.integer >> shift);
+    }
+  }
+  std::string backwards;
+  for (const std::string& one : std::views::reverse(fields)) backwards += one;
+  return backwards;
+}
+
+/// Empty where the object comes back as it was, whatever the order of its fields; else what came back.
 std::string Changed(const Schema& schema, const Json& object) {
   const std::string bytes = EncodeProtobuf(schema, object);
   const auto read = DecodeProtobuf(schema, bytes);
   if (!read) return read.error().message();
   if (!base::Equal(*read, object)) return base::ToText(*read);
+  const auto again = DecodeProtobuf(schema, Backwards(bytes));
+  if (!again || base::ToText(*again) != base::ToText(*read)) return "backwards: " + base::ToText(again.value_or(Json()));
   return EncodeProtobuf(schema, *read) == bytes ? "" : "other bytes";
 }
 

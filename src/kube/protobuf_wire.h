@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <cstring>
 #include <string_view>
 
 namespace evenkeel::kube {
@@ -20,21 +20,62 @@ struct WireField {
 /// Reads a message field by field.
 class WireReader {
  public:
-  explicit WireReader(std::string_view bytes) : rest_(bytes) {}
+  explicit WireReader(std::string_view bytes) : at_(bytes.data()), end_(bytes.data() + bytes.size()) {}
 
-  bool done() const { return rest_.empty(); }
-  /// Nothing when the bytes are broken: problem() says how.
-  std::optional<WireField> Next();
-  std::optional<uint64_t> Varint();
+  bool done() const { return at_ == end_; }
+  /// Passes over these bytes if they are what comes next.
+  bool Skip(std::string_view bytes) {
+    if (static_cast<size_t>(end_ - at_) < bytes.size() || std::memcmp(at_, bytes.data(), bytes.size()) != 0) return false;
+    at_ += bytes.size();
+    return true;
+  }
+  /// False when the bytes are broken: problem() says how.
+  bool Next(WireField& field) {
+    uint64_t tag = 0;
+    if (!Varint(tag)) return false;
+    if (tag >> 3 == 0 || tag >> 3 > UINT32_MAX) return Broken("has a field without a number");
+    field.number = static_cast<uint32_t>(tag >> 3);
+    field.type = static_cast<WireType>(tag & 7);
+    field.bytes = {};
+    if (field.type == WireType::kVarint) return Varint(field.integer);
+    field.integer = 0;
+    if (field.type != WireType::kBytes) return Fixed(field);
+    uint64_t size = 0;
+    if (!Varint(size)) return false;
+    if (size > static_cast<uint64_t>(end_ - at_)) return Broken("ends in the middle of a value");
+    field.bytes = {at_, static_cast<size_t>(size)};
+    at_ += size;
+    return true;
+  }
+  bool Varint(uint64_t& value) {
+    // Most take a byte or two.
+    if (end_ - at_ >= 2) {
+      const auto first = static_cast<uint8_t>(at_[0]), second = static_cast<uint8_t>(at_[1]);
+      if (first < 0x80) {
+        value = first;
+        ++at_;
+        return true;
+      }
+      if (second < 0x80) {
+        value = (first & 0x7FU) | uint64_t{second} << 7;
+        at_ += 2;
+        return true;
+      }
+    }
+    return LongVarint(value);
+  }
   std::string_view problem() const { return problem_; }
 
  private:
-  std::nullopt_t Broken(std::string_view problem) {
+  bool LongVarint(uint64_t& value);
+  bool Fixed(WireField& field);
+  bool Broken(std::string_view problem) {
     problem_ = problem;
-    return std::nullopt;
+    return false;
   }
 
-  std::string_view rest_;
+  const char* at_;
+  const char* end_;
   std::string_view problem_;
 };
 

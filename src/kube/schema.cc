@@ -73,6 +73,16 @@ base::Result<std::shared_ptr<const CompiledPattern>> CompiledPattern::Compile(st
   }
 }
 
+/// A number that is zero, or a text of no bytes: its tag, and a zero.
+static std::string ZeroBytes(uint32_t number, WireType type) {
+  std::string bytes;
+  uint64_t tag = uint64_t{number} << 3 | static_cast<uint64_t>(type);
+  for (; tag >= 0x80; tag >>= 7) bytes += static_cast<char>(tag | 0x80);
+  bytes += static_cast<char>(tag);
+  bytes += '\0';
+  return bytes;
+}
+
 void Schema::Seal() {
   std::sort(fields.begin(), fields.end(), [](const FieldSchema& a, const FieldSchema& b) { return a.name < b.name; });
   fields_with_default_.clear();
@@ -87,9 +97,25 @@ void Schema::Seal() {
   }
   wire_order_.clear();
   for (size_t i = 0; i < fields.size(); ++i) {
-    if (fields[i].number > 0) wire_order_.push_back(static_cast<uint16_t>(i));
+    const FieldSchema& field = fields[i];
+    if (field.number == 0) continue;
+    const Type of = field.schema->type;
+    const bool varint = of == Type::kInteger || of == Type::kBoolean;
+    std::string absent;
+    if (field.written_when_absent && !field.required && !field.documented_required && (varint || of == Type::kString)) {
+      absent = ZeroBytes(field.inner == 0 ? field.number : field.inner, varint ? WireType::kVarint : WireType::kBytes);
+    }
+    wire_order_.push_back({.number = field.number,
+                           .inner = field.inner,
+                           .index = static_cast<uint16_t>(i),
+                           .absent = std::move(absent),
+                           .type = varint ? WireType::kVarint : WireType::kBytes});
   }
-  std::ranges::sort(wire_order_, {}, [this](uint16_t i) { return std::pair(fields[i].number, fields[i].inner); });
+  std::ranges::sort(wire_order_, {}, [](const WireEntry& entry) { return std::pair(entry.number, entry.inner); });
+  wire_places_.clear();
+  for (size_t i = 0; i < wire_order_.size(); ++i) {
+    while (wire_places_.size() <= wire_order_[i].number) wire_places_.push_back(static_cast<uint16_t>(i));
+  }
 }
 
 const Schema::FieldSchema* Schema::FindField(std::string_view field) const {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "kube/protobuf_wire.h"
 #include "kube/strategic_merge.h"
 
 namespace evenkeel::kube {
@@ -97,8 +98,17 @@ class Schema final : public MergeSchema {
   void Seal();
 
   const FieldSchema* FindField(std::string_view field) const;
-  /// Indices of the fields that have a number, by number, then inner.
-  const std::vector<uint16_t>& wire_order() const { return wire_order_; }
+  /// A field that has a number.
+  struct WireEntry {
+    uint32_t number, inner;
+    uint16_t index;      ///< in `fields`
+    std::string absent;  ///< the bytes as which an absent value is written; empty: it is not written, or not in so few
+    WireType type;       ///< of `absent`
+  };
+  /// By number, then inner.
+  const std::vector<WireEntry>& wire_order() const { return wire_order_; }
+  /// Where fields of that number or a higher one begin in wire_order().
+  size_t WirePlace(uint32_t number) const { return number < wire_places_.size() ? wire_places_[number] : wire_order_.size(); }
 
   // MergeSchema
   const MergeSchema* Field(std::string_view field) const override;
@@ -115,7 +125,8 @@ class Schema final : public MergeSchema {
  private:
   std::vector<uint16_t> slots_;  ///< open addressing by a cheap hash of the name; index + 1, 0 is free
   std::vector<uint16_t> fields_with_default_;
-  std::vector<uint16_t> wire_order_;
+  std::vector<WireEntry> wire_order_;
+  std::vector<uint16_t> wire_places_;  // by number; as long as the highest one
 
   friend void ApplyDefaults(base::Json& value, const Schema& schema);
   friend class SchemaSet;

@@ -19,7 +19,7 @@ namespace evenkeel::embedded::apiserver {
 /// that is larger than it finds a part of itself every time. Thread-safe.
 class ProtobufCache {
  public:
-  explicit ProtobufCache(size_t bytes_max = 96u << 20) : bytes_max_(bytes_max) {}
+  explicit ProtobufCache(size_t bytes_max = 192u << 20) : bytes_max_(bytes_max) {}
 
   /// The items as `make` has made them, now or before. Its first error ends it.
   base::Result<std::vector<Chunk>> Find(const kube::Schema& schema, std::span<const Stored> items,
