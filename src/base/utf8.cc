@@ -48,4 +48,18 @@ size_t FindNotUtf8(std::string_view text) {
   return std::string_view::npos;
 }
 
+std::string OneLine(std::string_view text) {
+  constexpr size_t kShownBytes = 120;
+  std::string line(text.substr(0, kShownBytes));
+  if (text.size() > kShownBytes) {
+    // Not through the middle of a character.
+    while (!line.empty() && (static_cast<unsigned char>(text[line.size()]) & 0xC0) == 0x80) line.pop_back();
+    line += "...";
+  }
+  for (char& c : line) {
+    if (static_cast<unsigned char>(c) < ' ' || c == 0x7F) c = ' ';
+  }
+  return line;
+}
+
 }  // namespace evenkeel::base

@@ -188,6 +188,18 @@ std::unexpected<Error> YamlError(std::string_view source, const YAML::Mark& mark
   return Fail(Code::kBadRequest, where + ": invalid YAML: " + line);
 }
 
+/// The first character that YAML does not allow in a document; npos when there is none. Source: YAML 1.2.2, 5.1 (c-printable).
+size_t FindControl(std::string_view text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    if ((c < ' ' && c != '\t' && c != '\n' && c != '\r') || c == 0x7F) return i;
+    // U+0080 to U+009F, without the line break U+0085.
+    if (c == 0xC2 && static_cast<unsigned char>(text[i + 1]) < 0xA0 && static_cast<unsigned char>(text[i + 1]) != 0x85)
+      return i;
+  }
+  return std::string_view::npos;
+}
+
 }  // namespace
 
 Result<std::vector<YamlDocument>> ParseYaml(std::string_view text, std::string_view source) {
@@ -212,6 +224,13 @@ Result<std::vector<YamlDocument>> ParseYaml(std::string_view text, std::string_v
     if (json_error) return Fail(*json_error);
     return YamlError(source, mark, what);
   };
+  if (const size_t control = FindControl(text); control != std::string_view::npos) {
+    const auto before = text.substr(0, control);
+    YAML::Mark mark;
+    mark.line = static_cast<int>(std::ranges::count(before, '\n'));
+    mark.column = static_cast<int>(control - (before.rfind('\n') + 1));
+    return error(mark, "control characters are not allowed");
+  }
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);

@@ -124,6 +124,14 @@ TEST(YamlTest, ErrorsAreOneLineWhateverTheInput) {
   EXPECT_EQ(bad.error().message().find_first_of(std::string("\0\n\r", 3)), std::string::npos) << bad.error().message();
 }
 
+TEST(YamlTest, ControlCharactersAreNotAllowed) {
+  const std::string zero("a: b\nc\0d: e\n", 12);
+  EXPECT_EQ(YamlErrorOf(zero), "pods.yaml:2:2: invalid YAML: control characters are not allowed");
+  EXPECT_NE(YamlErrorOf("a: \x7f\n"), "no error");
+  EXPECT_NE(YamlErrorOf("a: \xc2\x9f\n"), "no error");
+  EXPECT_EQ(YamlErrorOf("a: \"\\x01\"\r\nb: \tc \xc2\xa0\n"), "no error");
+}
+
 TEST(YamlTest, AliasesAndNestingAreBounded) {
   std::string bomb = "a0: &a0 [" + std::string(1000, 'x') + "]\n";
   for (int i = 1; i < 10; ++i) {

@@ -7,17 +7,13 @@
 #include <string_view>
 
 #include "base/log.h"
+#include "base/utf8.h"
 
 namespace evenkeel::providers {
 
-/// The beginning of a text from outside, as part of a line.
-inline std::string OneLine(std::string_view text) {
-  std::string line(text.substr(0, 200));
-  std::ranges::replace_if(line, [](char c) { return static_cast<unsigned char>(c) < ' '; }, '?');
-  return line;
-}
+using base::OneLine;
 
-/// The same with its message on one line: what parsers say may quote what they have read.
+/// The same error with its message on one line: what parsers say may quote what they have read.
 inline base::Error OnOneLine(const base::Error& error) {
   std::string line = error.message();
   std::ranges::replace_if(line, [](char c) { return static_cast<unsigned char>(c) < ' '; }, '?');

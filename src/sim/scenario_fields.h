@@ -14,6 +14,7 @@
 
 #include "base/json.h"
 #include "base/time.h"
+#include "base/utf8.h"
 
 namespace evenkeel::sim {
 
@@ -27,7 +28,8 @@ class Fields {
 
   std::unexpected<base::Error> Wrong(std::string_view field, std::string_view what) const {
     const std::string at = path_.empty() || field.empty() ? path_ + std::string(field) : path_ + "." + std::string(field);
-    return base::Fail(base::Code::kBadRequest, fmt::format("{}: {}{}{}", source_, at, at.empty() ? "" : ": ", what));
+    return base::Fail(base::Code::kBadRequest,
+                      fmt::format("{}: {}{}{}", source_, base::OneLine(at), at.empty() ? "" : ": ", what));
   }
 
   base::Status IsObject() const {
@@ -87,8 +89,10 @@ class Fields {
     if (!given->is_array()) return Wrong(field, may_be_all ? "give a list of names, or all" : "give a list of names");
     for (const base::Json& entry : given->get_array()) {
       const std::string name = entry.is_string() ? std::string(entry.get_string()) : base::ToText(entry);
-      if (!choices.contains(name)) return Wrong(field, fmt::format("\"{}\" is not one of {}", name, fmt::join(choices, ", ")));
-      if (std::ranges::find(names, name) != names.end()) return Wrong(field, fmt::format("\"{}\" is there twice", name));
+      if (!choices.contains(name))
+        return Wrong(field, fmt::format("\"{}\" is not one of {}", base::OneLine(name), fmt::join(choices, ", ")));
+      if (std::ranges::find(names, name) != names.end())
+        return Wrong(field, fmt::format("\"{}\" is there twice", base::OneLine(name)));
       names.push_back(name);
     }
     return {};
@@ -97,8 +101,7 @@ class Fields {
   base::Status NothingElse() const {
     for (const auto& entry : object_.get_object()) {
       if (!known_.contains(entry.key())) {
-        return Wrong("",
-                     fmt::format("\"{}\" is not known: there are {}", std::string_view(entry.key()), fmt::join(known_, ", ")));
+        return Wrong("", fmt::format("\"{}\" is not known: there are {}", base::OneLine(entry.key()), fmt::join(known_, ", ")));
       }
     }
     return {};

@@ -19,20 +19,6 @@ std::string Lower(std::string_view text) {
 
 }  // namespace
 
-std::string OneLine(std::string_view text) {
-  constexpr size_t kShownBytes = 120;
-  std::string line(text.substr(0, kShownBytes));
-  if (text.size() > kShownBytes) {
-    // Not through the middle of a character.
-    while (!line.empty() && (static_cast<unsigned char>(text[line.size()]) & 0xC0) == 0x80) line.pop_back();
-    line += "...";
-  }
-  for (char& c : line) {
-    if (static_cast<unsigned char>(c) < ' ' || c == 0x7F) c = ' ';
-  }
-  return line;
-}
-
 bool EqualIgnoringCase(std::string_view a, std::string_view b) {
   return a.size() == b.size() && std::ranges::equal(a, b, {}, LowerOf, LowerOf);
 }

@@ -5,13 +5,14 @@
 #include <string>
 #include <string_view>
 
+#include "base/utf8.h"
+
 namespace evenkeel::controllers::balancer {
 
 /// What counts as a space in all of these files.
 inline constexpr std::string_view kSpaces = " \t\r\n";
 
-/// The text without control characters and cut where it is long, so that a message stays one line that can be read.
-std::string OneLine(std::string_view text);
+using base::OneLine;
 
 bool EqualIgnoringCase(std::string_view a, std::string_view b);  ///< letters of ASCII
 
