@@ -63,7 +63,9 @@ std::vector<LiveReplica> ReplicaView::Live() const {
 std::vector<std::string> ReplicaView::GoneFor(base::Duration age) const {
   std::vector<std::string> names;
   for (const auto& [name, seen] : seen_) {
-    if (clock_.Monotonic() - std::max(seen.at, sees_since_) > duration_ + age) names.push_back(name);
+    const base::Duration silent = clock_.Monotonic() - std::max(seen.at, sees_since_);
+    const base::Duration since_renewal = clock_.Now() - seen.renew_time;
+    if (silent > duration_ && std::max(silent, since_renewal) > duration_ + age) names.push_back(name);
   }
   return names;
 }

@@ -30,7 +30,8 @@ class ReplicaView {
   bool settled() const;
   /// Those that are alive, the own process among them, by identity. Only while sees().
   std::vector<LiveReplica> Live() const;
-  /// Object names of Leases whose holder has been gone for longer than `age`.
+  /// Object names of Leases whose holder has been gone for longer than `age`. That it is gone is what this observer has seen;
+  /// for how long may be what the Lease says, so that observers who come and go do not keep it.
   std::vector<std::string> GoneFor(base::Duration age) const;
   bool Knows(const std::string& name) const { return seen_.contains(name); }
   /// The plan's epoch that a replica has applied, as its Lease says.

@@ -99,6 +99,18 @@ TEST_F(ReplicaViewTest, IsSettledOnceEveryOtherHasRenewedOrIsGone) {
   EXPECT_TRUE(view.settled());
 }
 
+TEST_F(ReplicaViewTest, WhoHasBeenGoneForLongIsSoForANewObserver) {
+  Renew("me");
+  Renew("dead", -10min);
+  Renew("behind", -10min);
+  Pass(7, {"me"});
+  Renew("behind", -10min);
+  EXPECT_TRUE(view.GoneFor(2min).empty()) << "its clock may be behind";
+  Pass(2, {"me"});
+  EXPECT_EQ(view.GoneFor(2min), Names{"lease-of-dead"});
+  EXPECT_TRUE(view.GoneFor(11min).empty());
+}
+
 TEST_F(ReplicaViewTest, TheSameRenewalSeenAgainIsNone) {
   Renew("me");
   base::Json lease = base::JsonObject{};
