@@ -25,6 +25,10 @@ std::string_view MappingOf(const Json& config_map) { return base::FindString(con
 
 }  // namespace
 
+void Claimer::See(const Json& config_map) {
+  if (const auto claims = ParseShardMapping(MappingOf(config_map))) heard_.See(*claims, clock_.Monotonic());
+}
+
 base::Result<ClaimResult> Claimer::Create(const ClaimRequest& request) {
   ClaimResult first = FirstClaim(request);
   auto created = hub_.Create(kube::resources::ConfigMaps(), NewShardConfigMap(options_.ns, first.claims));
@@ -34,8 +38,8 @@ base::Result<ClaimResult> Claimer::Create(const ClaimRequest& request) {
   return base::Fail(created.error().Wrap("create ConfigMap " + options_.ns + "/" + std::string(kShardConfigMap)));
 }
 
-base::Result<ClaimResult> Claimer::Claim(int64_t replicas, int64_t shard, base::Time now, std::vector<Finding>& findings) {
-  const ClaimRequest request{replicas, shard, options_.host_name, now, 3 * options_.heartbeat};
+base::Result<ClaimResult> Claimer::Claim(int64_t replicas, int64_t shard, std::vector<Finding>& findings) {
+  ClaimRequest request{replicas, shard, options_.host_name, clock_.Now(), 3 * options_.heartbeat};
   const std::string where = "ConfigMap " + options_.ns + "/" + std::string(kShardConfigMap);
   auto config_map = hub_.Get(kube::resources::ConfigMaps(), options_.ns, kShardConfigMap);
   if (!config_map) {
@@ -53,6 +57,8 @@ base::Result<ClaimResult> Claimer::Claim(int64_t replicas, int64_t shard, base::
       claims = RepairShardMapping(claims ? *claims : std::vector<ShardClaim>{}, replicas);
     }
   }
+  heard_.See(*claims, clock_.Monotonic());
+  request.last_alive = heard_.LastAlive(request.now, clock_.Monotonic());
   ClaimResult result = NextClaim(*std::move(claims), request);
   base::Ensure(*config_map, {"data", kShardMappingKey}) = FormatShardMapping(result.claims);
   auto updated = hub_.Update(kube::resources::ConfigMaps(), *config_map);
@@ -72,8 +78,7 @@ base::Result<int64_t> Claimer::ReadReplicas() {
   return base::FindInt(*deployment, {"spec", "replicas"});
 }
 
-base::Result<Claimer::Start> Claimer::FirstShard(base::Time now, std::vector<Finding>& findings,
-                                                 std::vector<std::string>& warnings) {
+base::Result<Claimer::Start> Claimer::FirstShard(std::vector<Finding>& findings, std::vector<std::string>& warnings) {
   if (!options_.dynamic) {
     const int64_t replicas = options_.static_replicas.value_or(0);
     if (replicas > kReplicasMax) {
@@ -93,7 +98,7 @@ base::Result<Claimer::Start> Claimer::FirstShard(base::Time now, std::vector<Fin
   int64_t asked = *replicas <= 1 ? -1 : std::max<int64_t>(options_.shard, -1);
   Start start{-1, *replicas, ""};
   for (int i = 0;; ++i) {
-    auto claim = Claim(*replicas, asked, now, findings);
+    auto claim = Claim(*replicas, asked, findings);
     const bool last = i + 1 == kFirstClaimTries;
     if (claim) {
       start.shard = asked = claim->shard;

@@ -6,6 +6,7 @@
 
 #include "client/client.h"
 #include "controllers/distribution/cluster.h"
+#include "controllers/distribution/heard_heartbeats.h"
 #include "controllers/distribution/options.h"
 #include "controllers/distribution/shard_mapping.h"
 
@@ -13,11 +14,15 @@ namespace evenkeel::controllers::distribution {
 
 class Claimer {
  public:
-  Claimer(client::Client& hub, const Options& options) : hub_(hub), options_(options) {}
+  Claimer(client::Client& hub, const Options& options, base::Clock& clock) : hub_(hub), options_(options), clock_(clock) {}
+
+  /// What the ConfigMap says, as soon as somebody has seen it: heartbeats count from when they are heard.
+  void See(const base::Json& config_map);
+  const HeardHeartbeats& heard() const { return heard_; }
 
   /// One claim or heartbeat. kConflict: somebody else wrote in between, ask again. A ConfigMap that is broken is mended (or,
   /// with the quirk, an error) and reported in `findings`.
-  base::Result<ClaimResult> Claim(int64_t replicas, int64_t shard, base::Time now, std::vector<Finding>& findings);
+  base::Result<ClaimResult> Claim(int64_t replicas, int64_t shard, std::vector<Finding>& findings);
   /// Frees what this replica holds, so that another need not wait for it to expire. At most three tries.
   base::Status Release();
 
@@ -32,13 +37,15 @@ class Claimer {
     int64_t replicas = 0;
     std::string reason;
   };
-  base::Result<Start> FirstShard(base::Time now, std::vector<Finding>& findings, std::vector<std::string>& warnings);
+  base::Result<Start> FirstShard(std::vector<Finding>& findings, std::vector<std::string>& warnings);
 
  private:
   base::Result<ClaimResult> Create(const ClaimRequest& request);
 
   client::Client& hub_;
   const Options& options_;
+  base::Clock& clock_;
+  HeardHeartbeats heard_;
 };
 
 }  // namespace evenkeel::controllers::distribution

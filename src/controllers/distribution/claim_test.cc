@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/executor.h"
 #include "client/fake_client.h"
 
 namespace evenkeel::controllers::distribution::claim_test {
@@ -17,6 +18,7 @@ class ClaimTest : public ::testing::Test {
  protected:
   std::shared_ptr<client::FakeApi> api = std::make_shared<client::FakeApi>();
   client::FakeClient hub{api};
+  base::VirtualExecutor time{kNow};
   Options options;
   std::vector<Finding> findings;
   std::vector<std::string> warnings;
@@ -42,9 +44,9 @@ class ClaimTest : public ::testing::Test {
     if (found == stored.end()) return "absent";
     return std::string(base::FindString(found->second, {"data", kShardMappingKey}));
   }
-  base::Result<Claimer::Start> First() { return Claimer(hub, options).FirstShard(kNow, findings, warnings); }
+  base::Result<Claimer::Start> First() { return Claimer(hub, options, time.clock()).FirstShard(findings, warnings); }
   base::Result<ClaimResult> Claim(int64_t replicas, int64_t shard = -1) {
-    return Claimer(hub, options).Claim(replicas, shard, kNow, findings);
+    return Claimer(hub, options, time.clock()).Claim(replicas, shard, findings);
   }
 };
 
@@ -251,7 +253,7 @@ TEST_F(ClaimTest, OtherDataOfTheConfigMapIsKept) {
 }
 
 TEST_F(ClaimTest, ReleasesWhatItHoldsAndOnlyThat) {
-  Claimer claimer(hub, options);
+  Claimer claimer(hub, options, time.clock());
   EXPECT_FALSE(claimer.Release()) << "there is no ConfigMap";
   PutMapping({{kShardMappingKey, FormatShardMapping({{0, "other", kNow}, {1, "test-host", kNow}})}});
   hub.FailNext("update", base::Error(Code::kConflict, "modified"), 2);

@@ -39,7 +39,7 @@ CompatibleDistributor::CompatibleDistributor(DistributorContext context)
     : context_(std::move(context)),
       options_(context_.options),
       clock_(context_.executor.clock()),
-      claimer_(context_.hub, options_),
+      claimer_(context_.hub, options_, clock_),
       strand_(context_.executor.NewStrand("distribution/" + options_.host_name)),
       fencing_(context_.executor.NewStrand("fencing/" + options_.host_name)),
       events_(context_.hub, context_.executor.NewStrand("events/" + options_.host_name), clock_, context_.random.Fork("events"),
@@ -59,6 +59,7 @@ CompatibleDistributor::~CompatibleDistributor() {
   heartbeat_timer_.Cancel();
   reconcile_timer_.Cancel();
   fence_timer_.Cancel();
+  silence_timer_.Cancel();
 }
 
 void CompatibleDistributor::Start() {
@@ -105,7 +106,10 @@ void CompatibleDistributor::Watch() {
       if (after == nullptr || options_.quirks.frozen_replicas) return;
       if (base::FindInt(*after->json, {"spec", "replicas"}, replicas_) != replicas_) ScheduleHeartbeat({});
     });
-    config_maps_->AddHandler([this](const auto&, const auto&) { ShardFreed(); });
+    config_maps_->AddHandler([this](const auto&, const auto& after) {
+      if (after != nullptr) claimer_.See(*after->json);
+      ShardFreed();
+    });
     deployments_->Start();
     config_maps_->Start();
   }
@@ -205,11 +209,11 @@ base::Result<int64_t> CompatibleDistributor::LiveReplicas() {
 
 base::Result<Claimer::Start> CompatibleDistributor::ClaimOnce(std::vector<Finding>& findings,
                                                               std::vector<std::string>& warnings) {
-  if (!claimed_once_) return claimer_.FirstShard(clock_.Now(), findings, warnings);
+  if (!claimed_once_) return claimer_.FirstShard(findings, warnings);
   EVENKEEL_ASSIGN(const int64_t replicas, LiveReplicas());
   if (replicas <= 0) return Claimer::Start{-1, replicas, "no replicas"};
   EVENKEEL_ASSIGN(const ClaimResult claim,
-                  claimer_.Claim(replicas, replicas <= 1 ? -1 : std::max<int64_t>(options_.shard, -1), clock_.Now(), findings));
+                  claimer_.Claim(replicas, replicas <= 1 ? -1 : std::max<int64_t>(options_.shard, -1), findings));
   return Claimer::Start{claim.shard, replicas, claim.reason};
 }
 
@@ -307,6 +311,19 @@ void CompatibleDistributor::Reconcile() {
   cause_.clear();
 }
 
+/// The shards whose members are watched, since their holders seem to be gone: when a claim runs out, after three heartbeats,
+/// the fences have been watched for as long as they take to run out. Comes back when there are more of them.
+std::vector<int64_t> CompatibleDistributor::SilentShards() {
+  if (!options_.dynamic) return {};
+  const base::Duration silence =
+      std::max(options_.heartbeat, 3 * options_.heartbeat - options_.lease_duration - options_.lease_margin);
+  const base::Instant now = clock_.Monotonic();
+  if (const auto next = claimer_.heard().NextSilent(silence, now)) {
+    silence_timer_ = strand_->PostAfter(*next - now, [this] { Changed("a replica is silent"); });
+  }
+  return claimer_.heard().SilentFor(silence, now);
+}
+
 void CompatibleDistributor::Follow(const std::vector<Cluster>& clusters, const std::map<std::string, int64_t>& shards) {
   const bool fenced = HeartbeatExpired() && !options_.quirks.keeps_clusters_without_heartbeat;
   if (!fenced) {
@@ -314,16 +331,21 @@ void CompatibleDistributor::Follow(const std::vector<Cluster>& clusters, const s
     fenced_ = false;
   }
   const std::string why = cause_.empty() ? "first distribution" : cause_;
+  const std::vector<int64_t> silent = SilentShards();
   std::map<std::string, Wanted> wanted;
+  std::map<std::string, std::string> why_own;
   for (const Cluster& cluster : clusters) {
     const auto shard = shards.find(cluster.server);
-    if (!fenced && shard_ >= 0 && !cluster.skip_reconcile && shard != shards.end() && shard->second == shard_) {
-      wanted[cluster.server] = {.cluster = cluster,
-                                .wish = {.role = MemberRole::kOwner, .epoch = 0, .wait_for_successor = false},
-                                .shard = shard_,
-                                .why = why};
-    }
+    if (fenced || cluster.skip_reconcile || shard == shards.end()) continue;
+    const bool own = shard_ >= 0 && shard->second == shard_;
+    if (!own && std::ranges::find(silent, shard->second) == silent.end()) continue;
+    if (own) why_own[cluster.server] = why_own_.contains(cluster.server) ? why_own_.at(cluster.server) : why;
+    wanted[cluster.server] = {.cluster = cluster,
+                              .wish = {.role = own ? MemberRole::kOwner : MemberRole::kObserver},
+                              .shard = shard->second,
+                              .why = own ? why_own.at(cluster.server) : why};
   }
+  why_own_ = std::move(why_own);
   ownership_->Follow(std::move(wanted), fenced ? kHeartbeatLost : why);
 }
 

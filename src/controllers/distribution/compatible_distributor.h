@@ -40,6 +40,7 @@ class CompatibleDistributor final : public Distributor {
   base::Duration UntilFence() const;
   bool HeartbeatExpired() const;
   void Fence();
+  std::vector<int64_t> SilentShards();
   void Follow(const std::vector<Cluster>& clusters, const std::map<std::string, int64_t>& shards);
   void Publish(size_t clusters);
   void ShardFreed();
@@ -55,14 +56,15 @@ class CompatibleDistributor final : public Distributor {
 
   std::unique_ptr<ClusterSource> clusters_;
   std::unique_ptr<ObjectInformer> deployments_, config_maps_, applications_;
-  base::Timer heartbeat_timer_, reconcile_timer_, fence_timer_;
+  base::Timer heartbeat_timer_, reconcile_timer_, fence_timer_, silence_timer_;
   bool reconcile_posted_ = false;
   bool stopping_ = false;
   int64_t replicas_ = 0;
   int64_t shard_ = -1;
   bool claimed_once_ = false;
-  std::string cause_;              ///< why owners may change now, for Events
-  int64_t refused_replicas_ = -1;  ///< a number of replicas that was found too large, so that it is reported once
+  std::string cause_;                           ///< why owners may change now, for Events
+  std::map<std::string, std::string> why_own_;  ///< by server: the cause when this replica was to become its owner
+  int64_t refused_replicas_ = -1;               ///< a number of replicas that was found too large, so that it is reported once
 
   /// Guards what Fence touches: the rest belongs to `strand_`.
   mutable std::mutex mutex_;

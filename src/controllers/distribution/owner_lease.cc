@@ -127,7 +127,7 @@ struct OwnerLease::State : std::enable_shared_from_this<OwnerLease::State> {
   }
 
   std::string Waiting() const {
-    if (fence || wish.role == MemberRole::kNone) return "";
+    if (fence || wish.role == MemberRole::kNone || wish.role == MemberRole::kObserver) return "";
     if (!last_error.empty()) return last_error;
     if (awaiting_release) return "the work of the tenure before has not ended";
     if (!known) return "the Lease " + LeaseName() + " has not been read yet";
@@ -367,11 +367,8 @@ struct OwnerLease::State : std::enable_shared_from_this<OwnerLease::State> {
     const bool owner = wish.role == MemberRole::kOwner && !IsOutbid();
     if (NamesUs()) return {owner ? Move::kTake : Move::kFree, false, now};
     if (owner && record && record->free()) return {Move::kTake, false, now};
+    if (wish.role == MemberRole::kObserver) return {Move::kWait, false, Instant::max()};
     Instant due = silence.since() + Patience();
-    if (options.trusted_skew && record && !record->free()) {
-      const Duration age = clock.Now() - record->lease.renew_time;
-      due = std::min(due, now + std::max(Patience() + *options.trusted_skew - age, Duration::zero()));
-    }
     if (!record) due = owner ? others_until : std::max(due, others_until);
     if (now < due) return {Move::kWait, false, due};
     return {Move::kTake, record.has_value(), now};

@@ -46,16 +46,14 @@ struct OwnerLeaseOptions {
   base::Duration renew_period = std::chrono::seconds(3);
   /// More than any request time-out to the member plus what clocks differ in `duration`.
   base::Duration margin = std::chrono::seconds(3);
-  /// Compatible mode: wall clocks differ by no more than this, as Argo CD's claims assume anyway. A Lease that is older by the
-  /// wall clock than its duration, the margin and this has run out, also for somebody who has only just begun to look.
-  std::optional<base::Duration> trusted_skew{};
   /// First retry after a failed call; doubles up to renew_period.
   base::Duration retry_min = std::chrono::milliseconds(200);
 };
 
 /// What this replica is to be for the member.
 enum class MemberRole {
-  kNone,  ///< lets go (after a knock, or at once: see LeaseWish); makes no calls when there is nothing to let go
+  kNone,      ///< lets go (after a knock, or at once: see LeaseWish); makes no calls when there is nothing to let go
+  kObserver,  ///< lets go, too, and watches the Lease, so that it knows how long it has been silent should it become the owner
   kOwner,
   kStandby,
 };

@@ -82,10 +82,17 @@ void Take(ShardClaim& claim, const ClaimRequest& request) {
   claim.heartbeat = WholeSeconds(request.now);
 }
 
-std::string DescribeTakeover(const ShardClaim& claim, base::Time now) {
+/// Nothing for a claim without a heartbeat.
+std::optional<base::Time> LastAlive(const ShardClaim& claim, const ClaimRequest& request) {
+  const auto known = request.last_alive.find(claim.shard);
+  return claim.heartbeat && known != request.last_alive.end() ? known->second : claim.heartbeat;
+}
+
+std::string DescribeTakeover(const ShardClaim& claim, const ClaimRequest& request) {
   if (claim.controller.empty()) return "claimed a free shard";
-  if (!claim.heartbeat.has_value()) return "took over from " + claim.controller + ", which never sent a heartbeat";
-  const auto silent = std::chrono::duration_cast<std::chrono::seconds>(now - *claim.heartbeat);
+  const auto alive = LastAlive(claim, request);
+  if (!alive) return "took over from " + claim.controller + ", which never sent a heartbeat";
+  const auto silent = std::chrono::duration_cast<std::chrono::seconds>(request.now - *alive);
   return "took over from " + claim.controller + ", silent for " + std::to_string(silent.count()) + "s";
 }
 
@@ -150,9 +157,10 @@ ClaimResult NextClaim(std::vector<ShardClaim> claims, const ClaimRequest& reques
   }
   if (result.shard == -1) {
     for (ShardClaim& claim : claims) {
-      const bool expired = !claim.heartbeat.has_value() || request.now > *claim.heartbeat + request.timeout;
+      const auto alive = LastAlive(claim, request);
+      const bool expired = !alive || request.now > *alive + request.timeout;
       if (!claim.controller.empty() && !expired) continue;
-      result.reason = DescribeTakeover(claim, request.now);
+      result.reason = DescribeTakeover(claim, request);
       Take(claim, request);
       result.shard = claim.shard;
       break;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,6 +38,8 @@ struct ClaimRequest {
   std::string controller;  ///< who asks
   base::Time now;
   base::Duration timeout;  ///< a heartbeat older than this (strictly) has expired: 3 x the heartbeat duration
+  /// By shard: from when a heartbeat counts, where that is not what it says (heard_heartbeats.h).
+  std::map<int64_t, base::Time> last_alive{};
 };
 
 struct ClaimResult {

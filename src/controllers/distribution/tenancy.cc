@@ -20,8 +20,6 @@ constexpr int64_t kSmoothing = 4;
 /// What is measured right after a member was won says more about the hand-over than about the member: until there are so many
 /// measurements, it counts what it counted before. The first one is left out.
 constexpr int kSettling = 3;
-/// Argo CD's claims compare the wall clocks of two machines: its users keep them together.
-constexpr base::Duration kTrustedSkew = std::chrono::seconds(5);
 
 }  // namespace
 
@@ -66,7 +64,6 @@ void Tenancy::Connect() {
   options.duration = context_.options.lease_duration;
   options.renew_period = context_.options.lease_duration / 5;
   options.margin = context_.options.lease_margin;
-  if (context_.options.mode == Mode::kCompatible) options.trusted_skew = kTrustedSkew;
   lease_ = std::make_unique<OwnerLease>(*lease_client_, options, strand_, context_.executor.clock(), random_.Fork("lease"),
                                         OwnerLease::Callbacks{
                                             .won = [this](std::shared_ptr<client::Fence> fence) { Won(fence); },
