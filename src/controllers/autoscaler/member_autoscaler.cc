@@ -23,7 +23,7 @@ constexpr base::Duration kBreath = 100ms;
 constexpr base::Duration kSyncPoll = 1s;
 constexpr base::Duration kProviderPauseMax = 2min;
 constexpr base::Duration kYoungPods = 2s;
-/// For so long other members' nodes are not asked for again.
+/// For so long other members' nodes are not asked for again. What would be deleted unless it is one of them waits as long.
 constexpr base::Duration kElsewhereAge = 1min;
 
 class MemberAutoscaler final : public runtime::MemberController {
@@ -181,7 +181,7 @@ class MemberAutoscaler final : public runtime::MemberController {
     request.deleting_empty = deletions_.Deleting(false);
     request.deleting_drain = deletions_.Deleting(true);
     request.clock = &clock_;
-    if (context_.nodes_elsewhere) request.nodes_elsewhere = [this] { return NodesElsewhere(); };
+    if (context_.nodes_elsewhere) request.nodes_elsewhere = [this] { return AskElsewhere(); };
     request.act = [this](const GroupChange& change) { return CarryOut(change); };
     last_.autoscaling = request.now;
     const LoopPlan plan = RunOnce(cache_.objects(), std::move(groups), options_, *expanders_, *state_, random_, request);
@@ -205,13 +205,14 @@ class MemberAutoscaler final : public runtime::MemberController {
     return options_.scan_interval;
   }
 
-  const base::Result<std::map<std::string, std::string>>& NodesElsewhere() {
-    if (clock_.Monotonic() - elsewhere_at_ >= kElsewhereAge || !elsewhere_asked_) {
+  NodesElsewhere AskElsewhere() {
+    const bool now = !elsewhere_asked_ || clock_.Monotonic() - elsewhere_at_ >= kElsewhereAge;
+    if (now) {
       elsewhere_ = context_.nodes_elsewhere(member_.name());
       elsewhere_at_ = clock_.Monotonic();
       elsewhere_asked_ = true;
     }
-    return elsewhere_;
+    return {elsewhere_, now};
   }
 
   void Log(const LoopPlan& plan) {

@@ -173,6 +173,25 @@ TEST_F(MemberAutoscalerTest, InstancesThatAreOtherMembersNodesStay) {
   EXPECT_LE(asked, 46);
 }
 
+TEST_F(MemberAutoscalerTest, AnInstanceIsDeletedOnlyByAnAnswerThatIsNotOld) {
+  cloud.Group("a", 0, 5, 2);
+  std::vector<providers::Instance>& instances = cloud.groups["a"].instances;
+  instances.push_back({"fake://nobodys", providers::Instance::State::kRunning, std::nullopt});
+  std::map<std::string, std::string> theirs;
+  nodes_elsewhere = [&](const std::string&) -> base::Result<std::map<std::string, std::string>> { return theirs; };
+  Own();
+  executor.RunFor(30s);
+  instances.push_back({"fake://theirs", providers::Instance::State::kRunning, std::nullopt});
+  executor.RunFor(options.max_node_provision_time - 10s);
+  EXPECT_EQ(cloud.deleted.size(), 1u);
+  // It becomes a node just after it was asked whose nodes there are, and before it would be given up.
+  theirs = {{"fake://theirs", "other"}};
+  executor.RunFor(1h);
+  EXPECT_EQ(cloud.deleted.size(), 1u);
+  EXPECT_EQ(Events("NodeGroupSetAside", kStatus),
+            std::vector<std::string>{"node group a is set aside: instance fake://theirs is a node of member other"});
+}
+
 TEST_F(MemberAutoscalerTest, ALeftoverLeaseOrASettingDoNotHoldItUp) {
   cloud.Group("a", 0, 5, 0);
   Pod("waits", "3");

@@ -81,7 +81,7 @@ class Loop {
       if (group != nullptr && instance.since + group->provision_time < request_.now) groups.insert(instance.group);
     }
     if (groups.empty()) return;
-    const auto elsewhere = request_.nodes_elsewhere();
+    const auto [elsewhere, now] = request_.nodes_elsewhere();
     for (const std::string& id : groups) {
       providers::NodeGroup* group = view().groups.Find(id);
       if (group == nullptr || !group->set_aside.empty()) continue;
@@ -90,12 +90,14 @@ class Loop {
           const auto node = elsewhere->find(instance.id);
           if (node != elsewhere->end()) group->set_aside = "instance " + instance.id + " is a node of member " + node->second;
         }
-      } else if (group->keeps_nodes.empty()) {
-        group->keeps_nodes =
-            "whether its instances have become nodes of other members is not known: " + elsewhere.error().message();
+      }
+      if (!group->set_aside.empty()) {
+        NoteSetAside(*group);
+      } else if (group->keeps_nodes.empty() && !(elsewhere && now)) {
+        group->keeps_nodes = "whether its instances have become nodes of other members is ";
+        group->keeps_nodes += elsewhere ? "soon asked again" : "not known: " + elsewhere.error().message();
         plan_.left_alone.push_back({"NodeGroupKeepsNodes", group->id, group->keeps_nodes});
       }
-      if (!group->set_aside.empty()) NoteSetAside(*group);
     }
   }
 

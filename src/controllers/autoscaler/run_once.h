@@ -28,6 +28,12 @@ namespace evenkeel::controllers::autoscaler {
 /// another group).
 using Act = std::function<base::Status(const GroupChange&)>;
 
+/// Nodes of the fleet's other members.
+struct NodesElsewhere {
+  base::Result<std::map<std::string, std::string>> member_of;  ///< by spec.providerID
+  bool now = true;  ///< asked for this loop; otherwise what is not in there may be a node meanwhile
+};
+
 struct LoopRequest {
   base::Time now{};
   base::Duration uptime = std::chrono::hours(1);            ///< of this process
@@ -36,9 +42,8 @@ struct LoopRequest {
   bool count_unprocessed = false;
   std::vector<Quota> quotas;
   const base::Clock* clock = nullptr;  ///< for time-outs of the planners; null: none
-  /// By spec.providerID, which other members have nodes of the fleet. Asked before instances that never became nodes here are
-  /// deleted; absent: there is no other member.
-  std::function<base::Result<std::map<std::string, std::string>>()> nodes_elsewhere;
+  /// Asked before instances that never became nodes here are deleted; absent: there is no other member.
+  std::function<NodesElsewhere()> nodes_elsewhere;
   Act act;  ///< absent: changes are assumed to succeed
 };
 

@@ -48,7 +48,7 @@ class RunOnceTest : public ::testing::Test {
     LoopRequest request;
     request.now = now_;
     request.act = act;
-    request.nodes_elsewhere = elsewhere_;
+    if (elsewhere_) request.nodes_elsewhere = [this] { return NodesElsewhere{elsewhere_()}; };
     return RunOnce(objects_, std::move(*groups), options_, *expanders, state_, random_, request);
   }
 
