@@ -191,7 +191,7 @@ bool SchedulableChecker::CouldHaveNode(const MemberBook::Member& member, const P
 }
 
 void SchedulableChecker::OnSecond() {
-  if (!healed_) return;
+  if (!healed_ || shared_) return;
   for (const auto& [api, member] : book_.all()) {
     if (!view().Registered().contains(api)) continue;
     for (const std::string& key : member.pending) {

@@ -85,10 +85,11 @@ class FlappingChecker final : public AutoscalerChecker {
 };
 
 /// "schedulable": after the last fault no pod waits for longer than a bound for a node that a group could have, within all
-/// limits.
+/// limits. Not where one cloud has the groups of all members: what an autoscaler asks for there may become another's node.
 class SchedulableChecker final : public AutoscalerChecker {
  public:
-  using AutoscalerChecker::AutoscalerChecker;
+  SchedulableChecker(const MemberBook* book, const controllers::autoscaler::Options* options, bool shared = false)
+      : AutoscalerChecker(book, options), shared_(shared) {}
   std::string_view name() const override { return "schedulable"; }
   void OnHealed() override { healed_ = view().now(); }
   void OnSecond() override;
@@ -99,6 +100,7 @@ class SchedulableChecker final : public AutoscalerChecker {
 
  private:
   bool CouldHaveNode(const MemberBook::Member& member, const MemberBook::Pod& pod) const;
+  const bool shared_;
   std::optional<base::Instant> healed_;
   std::set<std::string> told_;
 };

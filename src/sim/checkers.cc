@@ -6,6 +6,7 @@
 #include "client/client.h"
 #include "sim/autoscaler_checkers.h"
 #include "sim/balancer_checkers.h"
+#include "sim/instance_checkers.h"
 #include "sim/plan_book.h"
 #include "sim/rollout_checkers.h"
 #include "sim/writer_controller.h"
@@ -25,6 +26,7 @@ const std::vector<std::string>& CheckerNames() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all = {"one-writer", "no-orphan", "revisions", "no-older", "quiet", "writes"};
     std::ranges::copy(AutoscalerCheckerNames(), std::back_inserter(all));
+    std::ranges::copy(InstanceCheckerNames(), std::back_inserter(all));
     std::ranges::copy(BalancerCheckerNames(), std::back_inserter(all));
     std::ranges::copy(RolloutCheckerNames(), std::back_inserter(all));
     return all;

@@ -4,7 +4,6 @@
 #include "controllers/autoscaler/member_autoscaler.h"
 #include "controllers/balancer/member/member_balancer.h"
 #include "controllers/rollout/zookeeper/member/member_zookeeper.h"
-#include "embedded/cloud/cloud_provider.h"
 #include "sim/writer_controller.h"
 
 namespace evenkeel::sim {
@@ -30,8 +29,9 @@ controllers::runtime::MemberControllerFactory NewAutoscaler(const ControllerCont
       {.options = context.autoscaler,
        .expanders = [](const autoscaler::Options& options,
                        const autoscaler::PodSource&) { return autoscaler::ExpanderChain::Make(options.expander); },
-       .provider = [](controllers::runtime::Member& member, const autoscaler::Options&)
-           -> base::Result<std::unique_ptr<providers::Provider>> { return embedded::cloud::NewCloudProvider(member.client()); },
+       .provider = [cloud = context.cloud](controllers::runtime::Member& member, const autoscaler::Options&)
+           -> base::Result<std::unique_ptr<providers::Provider>> { return cloud(member.name(), member.client()); },
+       .nodes_elsewhere = context.nodes_elsewhere,
        .clock = context.clock,
        .random = context.random.Fork("autoscaler"),
        .metrics = NewUnreadMetrics<autoscaler::AutoscalerMetrics>(),

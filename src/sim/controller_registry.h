@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "controllers/autoscaler/options.h"
 #include "controllers/runtime/member.h"
+#include "providers/provider.h"
 #include "sim/checkers.h"
 #include "sim/zookeeper_model.h"
 
@@ -20,6 +21,10 @@ struct ControllerContext {
   base::Clock& clock;  ///< its own
   WritesChecker& writes;
   const controllers::autoscaler::Options& autoscaler;
+  /// What the autoscaler of a member asks for nodes, through a client of that member.
+  std::function<std::unique_ptr<providers::Provider>(const std::string& member, client::Client& client)> cloud;
+  /// Nodes of other members by provider id (controllers/autoscaler/member_autoscaler.h); absent: there are none to look for.
+  std::function<base::Result<std::map<std::string, std::string>>(const std::string& member)> nodes_elsewhere;
   /// How it talks to the ZooKeeper servers of a member; null without an ensemble.
   std::function<std::unique_ptr<zookeeper::Probe>()> probe;
 };

@@ -10,7 +10,7 @@ struct FaultKind {
   enum class Rate {
     kPeriod,       ///< seconds between two strikes somewhere in the fleet
     kProbability,  ///< per call
-    kAlways,       ///< on or off
+    kAlways,       ///< on or off; `low`: in which share of seeds, where it is not as for the others
   };
   std::string_view name;
   Rate rate;

@@ -39,7 +39,7 @@ std::map<std::string, double> DrawFaults(const Scenario& scenario, base::Random 
     base::Random own = random.Fork(name);
     if (const auto given = scenario.rates.find(name); given != scenario.rates.end()) {
       drawn[name] = given->second;
-    } else if (own.Chance(kOn)) {
+    } else if (own.Chance(kind.rate == FaultKind::Rate::kAlways && kind.low > 0 ? kind.low : kOn)) {
       drawn[name] = kind.rate == FaultKind::Rate::kAlways ? 1 : kind.low * std::pow(kind.high / kind.low, own.Unit());
     }
   }
@@ -77,6 +77,7 @@ void FaultInjector::Start() {
   simulation_.fleet().network().conditions() = ConditionsOf(rates_);
   for (const auto& [name, rate] : rates_) {
     if (name.starts_with("cloud-") && simulation_.workload().groups().empty()) continue;
+    if (name == "cloud-shared") simulation_.Struck(name, "fleet");
     if (kEnsembleFaults.contains(name) && simulation_.rollout() == nullptr) continue;
     if (FindFaultKind(name)->rate == FaultKind::Rate::kPeriod) Plan(name);
   }
@@ -275,6 +276,8 @@ void FaultInjector::DisturbCloud(std::string_view kind) {
   base::JsonObject cloud;
   if (kind == "cloud-failure") cloud["failCreations"] = 0.5;
   if (kind == "cloud-loss") cloud["neverRegister"] = 0.5;
+  if (kind == "cloud-defect") cloud["failForGood"] = 0.5;
+  if (kind == "cloud-warning") cloud["showFailures"] = true;
   if (kind == "cloud-slow") cloud["provisionDelay"] = base::FormatDuration(Some(30s, 2min));
   if (kind == "cloud-stock-out") cloud["quota"] = 0;
   if (kind == "cloud-silent") cloud["silent"] = true;

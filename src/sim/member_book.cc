@@ -165,9 +165,14 @@ void MemberBook::See(const std::string& api, const embedded::store::Event& event
   Take(member.pods, pod, object, [&](const Json& json) { TakePod(member, pod, json, now); }) ||
       Take(member.groups, group, object,
            [&](const Json& json) {
-             member.groups[group] = DecodeGroup(json);
+             Group& known = member.groups[group];
+             const auto failed = std::exchange(known, DecodeGroup(json)).failed;
              for (const Json& instance : FindArray(json, {"status", "instances"})) {
-               member.instances.try_emplace(std::string(FindString(instance, {"id"})), now);
+               const std::string id(FindString(instance, {"id"}));
+               member.instances.try_emplace(id, now);
+               if (FindString(instance, {"state"}) != "Creating" || FindString(instance, {"errorClass"}).empty()) continue;
+               const auto before = failed.find(id);
+               known.failed.emplace(id, before == failed.end() ? now : before->second);
              }
            }) ||
       Take(member.nodes, node, object,

@@ -42,9 +42,10 @@ class MemberBook {
   struct Group {
     int64_t min = 0, max = 0, target = 0;
     std::optional<int64_t> quota;
-    std::set<std::string> deleting;      ///< ids of instances
-    int64_t milli_cores = 0, bytes = 0;  ///< of one node
-    std::optional<double> price;         ///< of one node, per hour
+    std::set<std::string> deleting;                 ///< ids of instances
+    int64_t milli_cores = 0, bytes = 0;             ///< of one node
+    std::optional<double> price;                    ///< of one node, per hour
+    std::map<std::string, base::Instant> failed{};  ///< ids of instances that could not be made, since when
   };
   struct Budget {
     std::string ns;

@@ -60,7 +60,7 @@ base::Status Simulation::Begin() {
     auto created = fleet_.hub().client().Create(kube::resources::Deployments(), deployment);
     if (!created) return base::Fail(created.error());
   }
-  EVENKEEL_TRY(workload_.Begin());
+  EVENKEEL_TRY(workload_.Begin(cloud_ != nullptr));
   if (rollout_) EVENKEEL_TRY(rollout_->Begin([this](int64_t value) { acknowledged_->Acknowledged(value); }));
   FillUp();
   if (recorder_ != nullptr) recorder_->Begin();

@@ -18,6 +18,7 @@
 #include "sim/event_driver.h"
 #include "sim/faults.h"
 #include "sim/fleet.h"
+#include "sim/instance_checkers.h"
 #include "sim/plan_book.h"
 #include "sim/replica.h"
 #include "sim/report.h"
@@ -25,6 +26,7 @@
 #include "sim/rollout_driver.h"
 #include "sim/run_recorder.h"
 #include "sim/scenario.h"
+#include "sim/shared_cloud.h"
 #include "sim/workload_driver.h"
 
 namespace evenkeel::sim {
@@ -37,6 +39,10 @@ struct SimulationOptions {
   std::function<void(base::Duration since_start)> on_second{};
   /// False breaks the replicas on purpose: their writes name no epoch, for the test that this is found out.
   bool states_epochs = true;
+  /// False breaks them on purpose, too: no autoscaler asks whose node an instance is.
+  bool asks_elsewhere = true;
+  /// What autoscalers take the answers of their clouds for, likewise.
+  std::function<void(providers::NodeGroups& groups)> misread{};
 };
 
 /// What the replicas of one seed are given: the scenario's options, or hostile ones.
@@ -112,6 +118,8 @@ class Simulation final : private FleetView, private ApiObserver {
   void Heal();
   void Launch(const std::string& host);
   std::function<std::unique_ptr<zookeeper::Probe>()> ProbeFor(Replica& replica);
+  std::unique_ptr<providers::Provider> CloudFor(const std::string& member, client::Client& client);
+  base::Result<std::map<std::string, std::string>> NodesElsewhere(Replica& replica, const std::string& member) const;
   void Remove(const std::string& host);
   void SeeTenure(const ApiWrite& write, const LeaseChange& change);
   void SeePlan(const std::string& leader);
@@ -158,6 +166,8 @@ class Simulation final : private FleetView, private ApiObserver {
   std::unique_ptr<RolloutBook> rollout_book_;
   WorkloadDriver workload_;
   FaultInjector faults_;
+  std::unique_ptr<SharedCloud> cloud_;    ///< with the fault cloud-shared
+  OwnNodesChecker* own_nodes_ = nullptr;  ///< with autoscalers
   EventDriver events_;
 };
 

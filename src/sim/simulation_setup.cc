@@ -1,5 +1,6 @@
 // How a simulation begins: its checkers, and what a replica consists of.
 #include "controllers/rollout/zookeeper/hub_controller.h"
+#include "embedded/cloud/cloud_provider.h"
 #include "embedded/fleet/hub_objects.h"
 #include "sim/controller_registry.h"
 #include "sim/probe.h"
@@ -44,6 +45,32 @@ std::shared_ptr<void> NewHubRollouts(Replica& replica) {
   rollouts->controller->Start();
   return rollouts;
 }
+
+/// A cloud whose answers are taken for something else.
+class MisreadProvider final : public providers::Provider {
+ public:
+  MisreadProvider(std::unique_ptr<providers::Provider> real, std::function<void(providers::NodeGroups&)> misread)
+      : real_(std::move(real)), misread_(std::move(misread)) {}
+  std::string_view name() const override { return real_->name(); }
+  base::Result<providers::NodeGroups> Refresh(std::span<const base::Json> nodes) override {
+    EVENKEEL_ASSIGN(auto groups, real_->Refresh(nodes));
+    misread_(groups);
+    return groups;
+  }
+  base::Status IncreaseSize(std::string_view group, int64_t delta, bool atomically) override {
+    return real_->IncreaseSize(group, delta, atomically);
+  }
+  base::Status DeleteNodes(std::string_view group, std::span<const providers::NodeReference> nodes, bool force) override {
+    return real_->DeleteNodes(group, nodes, force);
+  }
+  base::Status DecreaseTargetSize(std::string_view group, int64_t delta) override {
+    return real_->DecreaseTargetSize(group, delta);
+  }
+
+ private:
+  const std::unique_ptr<providers::Provider> real_;
+  const std::function<void(providers::NodeGroups&)> misread_;
+};
 
 }  // namespace
 
@@ -138,7 +165,12 @@ void Simulation::AddMemberCheckers() {
     AddChecker<UndrainableChecker>(book, &autoscaler_);
     AddChecker<LimitsChecker>(book, &autoscaler_);
     AddChecker<FlappingChecker>(book, &autoscaler_);
-    AddChecker<SchedulableChecker>(book, &autoscaler_);
+    const bool shared = faults_.rates().contains("cloud-shared");
+    AddChecker<SchedulableChecker>(book, &autoscaler_, shared);
+    AddChecker<DrainedChecker>(book, &autoscaler_);
+    AddChecker<GivenBackChecker>(book, &autoscaler_);
+    own_nodes_ = &AddChecker<OwnNodesChecker>(book);
+    if (shared) cloud_ = std::make_unique<SharedCloud>(fleet_, [this](const CloudCall& call) { own_nodes_->OnCall(call); });
   }
   if (scenario_.Runs("balancer")) {
     const BalancingScenario* limits = &scenario_.balancing;
@@ -178,6 +210,30 @@ std::function<std::unique_ptr<zookeeper::Probe>()> Simulation::ProbeFor(Replica&
   };
 }
 
+std::unique_ptr<providers::Provider> Simulation::CloudFor(const std::string& member, client::Client& client) {
+  auto own = embedded::cloud::NewCloudProvider(client);
+  auto seen = cloud_ ? cloud_->ProviderOf(member, std::move(own)) : std::move(own);
+  if (!options_.misread) return seen;
+  return std::make_unique<MisreadProvider>(std::move(seen), options_.misread);
+}
+
+/// As the program does: a member that is not registered is not known, and one that cannot be asked leaves all in doubt.
+base::Result<std::map<std::string, std::string>> Simulation::NodesElsewhere(Replica& replica, const std::string& member) const {
+  std::map<std::string, std::string> member_of_node;
+  // A copy: members come and go while a call is under way.
+  const auto registered = registered_;
+  for (const auto& [other, since] : registered) {
+    if (other == member) continue;
+    const auto client = replica.NewClient(other);
+    const auto nodes = client::ListAll(*client, kube::resources::Nodes());
+    if (!nodes) return base::Fail(nodes.error().Wrap("member " + other));
+    for (const base::Json& node : nodes->items) {
+      member_of_node.emplace(base::FindString(node, {"spec", "providerID"}), other);
+    }
+  }
+  return member_of_node;
+}
+
 void Simulation::Launch(const std::string& host) {
   ReplicaSettings settings{
       .user = fmt::format("{}/{}", host, ++launched_), .options = distribution_, .clock = faults_.NewClock()};
@@ -186,11 +242,17 @@ void Simulation::Launch(const std::string& host) {
   const base::Random random = random_.Fork(settings.user);
   for (const std::string& name : scenario_.controllers) {
     settings.controllers.push_back([this, &make = SimulatedControllers().at(name)](Replica& replica) {
+      decltype(ControllerContext::nodes_elsewhere) elsewhere;
+      if (cloud_ && options_.asks_elsewhere) {
+        elsewhere = [this, &replica](const std::string& member) { return NodesElsewhere(replica, member); };
+      }
       return make({.user = replica.user(),
                    .random = replica.random(),
                    .clock = replica.process().clock(),
                    .writes = *writes_,
                    .autoscaler = autoscaler_,
+                   .cloud = [this](const auto& member, client::Client& client) { return CloudFor(member, client); },
+                   .nodes_elsewhere = elsewhere,
                    .probe = rollout_ ? ProbeFor(replica) : nullptr});
     });
   }

@@ -6,6 +6,7 @@
 
 #include "controllers/balancer/member/kinds.h"
 #include "embedded/cloud/node_group_definition.h"
+#include "sim/shared_cloud.h"
 
 namespace evenkeel::sim {
 namespace {
@@ -36,6 +37,8 @@ Json CloudOf(const NodeGroupScenario& settings, bool healthy) {
                    {"quota", nullptr},
                    {"failCreations", healthy ? 0.0 : settings.fail_creations},
                    {"neverRegister", healthy ? 0.0 : settings.never_register},
+                   {"failForGood", 0.0},
+                   {"showFailures", false},
                    {"silent", false},
                    {"unreadable", false}};
   if (settings.quota) cloud["quota"] = *settings.quota;
@@ -104,17 +107,34 @@ int64_t WorkloadDriver::SomeReplicas() {
   return std::max(workload_.replicas_min, random_.Between(std::lround(most * kLeastOfLoad), std::lround(most)));
 }
 
-base::Status WorkloadDriver::Begin() {
+base::Status WorkloadDriver::Begin(bool shared) {
+  shared_ = shared;
   begun_ = fleet_.executor().clock().Monotonic();
   for (size_t i = 1; i < fleet_.servers().size(); ++i) EVENKEEL_TRY(BeginMember(*fleet_.servers()[i]));
   return {};
 }
 
+std::string WorkloadDriver::NameOf(const std::string& member, const std::string& group) const {
+  return shared_ ? SharedGroupName(member, group) : group;
+}
+
+base::Status WorkloadDriver::CreateGroups(ApiServer& server) {
+  for (NodeGroupScenario group : groups()) {
+    group.name = NameOf(server.name(), group.name);
+    EVENKEEL_TRY(Create(server.client(), embedded::cloud::NodeGroups(), NodeGroupOf(group)));
+  }
+  if (!shared_ || groups().empty() || &server != fleet_.servers()[1].get()) return {};
+  // With a node from the beginning, so that there is something to leave alone.
+  NodeGroupScenario claimed = groups().front();
+  claimed.name = kClaimedGroup;
+  Json object = NodeGroupOf(claimed);
+  base::Ensure(object, {"spec", "targetSize"}) = 1;
+  return Create(server.client(), embedded::cloud::NodeGroups(), object);
+}
+
 base::Status WorkloadDriver::BeginMember(ApiServer& server) {
   client::Client& client = server.client();
-  for (const NodeGroupScenario& group : groups()) {
-    EVENKEEL_TRY(Create(client, embedded::cloud::NodeGroups(), NodeGroupOf(group)));
-  }
+  EVENKEEL_TRY(CreateGroups(server));
   if (scenario_.Runs("balancer")) {
     EVENKEEL_TRY(balancer::InstallDefinitions(client));
     EVENKEEL_TRY(Create(client, balancer::BalancingPolicies(), BalancingPolicyOf(scenario_.balancing)));
@@ -225,7 +245,7 @@ void WorkloadDriver::Stop() {
 void WorkloadDriver::DisturbCloud(const std::string& member, const std::string& group, const Json& cloud) {
   for (const auto& server : fleet_.servers()) {
     if (server->name() != member || !server->up()) continue;
-    (void)server->client().Patch(embedded::cloud::NodeGroups(), "", group, client::PatchType::kMerge,
+    (void)server->client().Patch(embedded::cloud::NodeGroups(), "", NameOf(member, group), client::PatchType::kMerge,
                                  JsonObject{{"spec", JsonObject{{"cloud", cloud}}}});
   }
 }

@@ -28,8 +28,8 @@ class WorkloadDriver {
   /// `scenario` outlives this.
   WorkloadDriver(Fleet& fleet, const Scenario& scenario, base::Random random, Tell tell);
 
-  /// Makes what there is from the beginning. All members are up.
-  base::Status Begin();
+  /// Makes what there is from the beginning. All members are up. `shared`: as one cloud for all has it (shared_cloud.h).
+  base::Status Begin(bool shared = false);
   /// When somebody does something next; never after Stop.
   base::Instant next() const;
   /// Does what is due. A member whose API is down is left alone this time.
@@ -37,7 +37,7 @@ class WorkloadDriver {
   /// Nothing changes any more, and no pod is in the way of anything.
   void Stop();
 
-  /// Changes how the cloud behaves to one group, if its member is up: a merge patch of spec.cloud.
+  /// Changes how the cloud behaves to one group of the scenario, if its member is up: a merge patch of spec.cloud.
   void DisturbCloud(const std::string& member, const std::string& group, const base::Json& cloud);
   /// As the scenario has it again; `healthy`: without its failures.
   void RestoreCloud(const std::string& member, const std::string& group, bool healthy);
@@ -47,6 +47,8 @@ class WorkloadDriver {
 
  private:
   base::Status BeginMember(ApiServer& server);
+  base::Status CreateGroups(ApiServer& server);
+  std::string NameOf(const std::string& member, const std::string& group) const;
   /// Pods of a Deployment, as the load is now.
   int64_t SomeReplicas();
   void Plan(const std::string& member);
@@ -63,6 +65,7 @@ class WorkloadDriver {
   const WorkloadScenario& workload_;
   base::Random random_;
   const Tell tell_;
+  bool shared_ = false;
   base::Instant begun_{};
   std::multimap<base::Instant, std::string> due_;             ///< members
   std::map<std::string, std::vector<std::string>> stubborn_;  ///< pods, by member

@@ -52,6 +52,13 @@ void CompleteTemplate(NodeGroup& group) {
   base::Ensure(*group.template_node, {"metadata", "labels"}) = base::FindObject(node, {"metadata", "labels"});
 }
 
+void ShowFailures(NodeGroup& group) {
+  for (Instance& instance : group.instances) {
+    if (instance.state != Instance::State::kRunning) continue;
+    instance.error = {Instance::ErrorClass::kOther, "InstanceFailed", "the cloud once took the instance for failed"};
+  }
+}
+
 class CloudProvider final : public providers::Provider {
  public:
   explicit CloudProvider(client::Client& member) : member_(member) {}
@@ -70,7 +77,9 @@ class CloudProvider final : public providers::Provider {
     for (const kube::ManifestObject& object : objects) {
       NodeGroup* group = groups.Find(kube::NameOf(object.object));
       const auto settings = DecodeCloudSettings(object.object);
-      if (group != nullptr && settings && settings->unreadable) group->set_aside = "the cloud does not say what it is like";
+      if (group == nullptr || !settings) continue;
+      if (settings->unreadable) group->set_aside = "the cloud does not say what it is like";
+      if (settings->show_failures) ShowFailures(*group);
     }
     return groups;
   }

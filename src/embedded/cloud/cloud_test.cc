@@ -288,6 +288,21 @@ TEST_F(CloudTest, AGroupMayNotAnswerAndNotBeReadable) {
   EXPECT_NE(provider->Refresh({})->Find("general")->set_aside, "");
 }
 
+TEST_F(CloudTest, InstancesThatRunMayShowAFailure) {
+  Create(R"({"targetSize":1,"cloud":{"showFailures":true}})");
+  executor_.RunFor(15s);
+  Merge(R"({"targetSize":2})");
+  executor_.RunFor(1s);
+  const auto groups = NewCloudProvider(*client_)->Refresh({});
+  const auto& instances = groups->Find("general")->instances;
+  ASSERT_EQ(instances.size(), 2U);
+  EXPECT_EQ(instances[0].state, providers::Instance::State::kRunning);
+  EXPECT_TRUE(instances[0].error.has_value());
+  EXPECT_EQ(instances[1].state, providers::Instance::State::kCreating);
+  EXPECT_FALSE(instances[1].error.has_value());
+  EXPECT_EQ(Nodes(), (Names{"general-1", "own-1"}));
+}
+
 TEST_F(CloudTest, ABadGroupIsToldSoAndTheOthersGoOn) {
   Create(R"({"targetSize":1,"cloud":{"provisionDelay":"soon"}})", "bad");
   Create(R"({"targetSize":1})");

@@ -63,6 +63,7 @@ std::optional<InstanceRecord> DecodeRecord(const Json& json) {
   record.state = state == "Creating" ? State::kCreating : state == "Deleting" ? State::kDeleting : State::kRunning;
   record.due = base::ParseTime(FindString(json, {"dueTime"})).value_or(base::Time{});
   record.doomed = base::FindBool(json, {"doomed"});
+  record.failed = base::FindBool(json, {"failed"});
   record.never_registers = base::FindBool(json, {"neverRegisters"});
   const std::string_view error_class = FindString(json, {"errorClass"});
   if (!error_class.empty()) {
@@ -77,6 +78,7 @@ JsonObject EncodeRecord(const InstanceRecord& record) {
   JsonObject json{{"id", record.id}, {"node", record.node}, {"number", record.number}, {"state", NameOf(record.state)}};
   if (record.state != State::kRunning) json["dueTime"] = base::FormatMicroTime(record.due);
   if (record.doomed) json["doomed"] = true;
+  if (record.failed) json["failed"] = true;
   if (record.never_registers) json["neverRegisters"] = true;
   if (record.error) {
     json["errorClass"] = record.error->error_class == Instance::ErrorClass::kOutOfResources ? "OutOfResources" : "Other";
@@ -124,6 +126,8 @@ void AddMissing(const GroupWishes& wishes, GroupState& state, base::Time now, ba
     record.due = now + Drawn(wishes.settings.provision_delay, random);
     record.doomed = random.Chance(wishes.settings.fail_creations);
     record.never_registers = random.Chance(wishes.settings.never_register);
+    // Nothing is drawn where it is not asked for, so that a seed of before gives what it gave.
+    record.failed = wishes.settings.fail_for_good > 0 && random.Chance(wishes.settings.fail_for_good);
     state.instances.push_back(std::move(record));
   }
 }
@@ -136,7 +140,9 @@ void Provision(const GroupWishes& wishes, GroupState& state, base::Time now, bas
     if (record.state != State::kCreating) continue;
     if (settings.fail_creations == 0) record.doomed = false;
     std::optional<Instance::Error> error;
-    if (settings.quota && present >= *settings.quota) {
+    if (record.failed) {
+      error = {Instance::ErrorClass::kOther, events::kCreationFailed.reason, "the instance has failed for good"};
+    } else if (settings.quota && present >= *settings.quota) {
       error = {Instance::ErrorClass::kOutOfResources,
                *settings.quota == 0 ? events::kOutOfStock.reason : events::kQuotaExceeded.reason,
                *settings.quota == 0 ? "the cloud is out of instances of this kind"
@@ -173,6 +179,8 @@ base::Result<CloudSettings> DecodeCloudSettings(const Json& group) {
   EVENKEEL_TRY(ReadDelay(group, "deleteDelay", settings.delete_delay));
   EVENKEEL_TRY(ReadShare(group, "failCreations", settings.fail_creations));
   EVENKEEL_TRY(ReadShare(group, "neverRegister", settings.never_register));
+  EVENKEEL_TRY(ReadShare(group, "failForGood", settings.fail_for_good));
+  settings.show_failures = base::FindBool(*json, {"showFailures"});
   settings.silent = base::FindBool(*json, {"silent"});
   settings.unreadable = base::FindBool(*json, {"unreadable"});
   if (const Json* quota = Find(*json, {"quota"}); quota != nullptr && !quota->is_null()) {

@@ -2,8 +2,9 @@
 // is, and of the time. Everything that must survive a crash is in the status.
 //
 //   spec.cloud: {provisionDelay: 30s, deleteDelay: 10s, quota: 5, failCreations: true or 0.2, neverRegister: 0.1,
-//               silent: true, unreadable: true}
-//   status: {created: 7, instances: [{id, node, state, dueTime, doomed, neverRegisters, errorClass, errorCode, errorMessage}]}
+//               failForGood: 0.2, showFailures: true, silent: true, unreadable: true}
+//   status: {created: 7,
+//            instances: [{id, node, state, dueTime, doomed, failed, neverRegisters, errorClass, errorCode, errorMessage}]}
 #pragma once
 
 #include <optional>
@@ -25,6 +26,8 @@ struct CloudSettings {
   std::optional<int64_t> quota;  ///< instances that the cloud has room for; 0: out of stock
   double fail_creations = 0;     ///< share of creations that fail
   double never_register = 0;     ///< share of instances that run and never become nodes
+  double fail_for_good = 0;      ///< share of instances that fail before they run, and stay as they are
+  bool show_failures = false;    ///< instances that run are told with an error
   bool silent = false;           ///< increases are carried out and never answered
   bool unreadable = false;       ///< what the group is like cannot be read
 };
@@ -40,6 +43,7 @@ struct InstanceRecord {
   State state = State::kCreating;
   base::Time due{};  ///< when it will run (Creating) or be gone (Deleting)
   bool doomed = false;
+  bool failed = false;  ///< for good
   bool never_registers = false;
   std::optional<providers::Instance::Error> error;
 };

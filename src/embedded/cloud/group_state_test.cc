@@ -140,6 +140,21 @@ TEST_F(AdvanceTest, AShareOfCreationsFails) {
   EXPECT_EQ(Count(State::kRunning), 100);
 }
 
+TEST_F(AdvanceTest, WhatHasFailedForGoodStaysSoUntilItIsDeleted) {
+  wishes_.settings.fail_for_good = 1;
+  Step(1);
+  wishes_.settings.fail_for_good = 0;
+  Step(2, 1h);
+  Step(2, 1h);
+  EXPECT_EQ(Failed("CreationFailed"), 1);
+  EXPECT_EQ(Nodes(State::kCreating), (std::vector<std::string>{"general-1"}));
+  EXPECT_EQ(Nodes(State::kRunning), (std::vector<std::string>{"general-2"}));
+  wishes_.deleting = {state_.instances[0].id};
+  Step(1);
+  EXPECT_EQ(Count(State::kRunning), 1);
+  EXPECT_EQ(Failed("CreationFailed"), 0);
+}
+
 TEST_F(AdvanceTest, AGroupThatGoesTakesAllAlong) {
   Step(2);
   Step(3, 12s);
@@ -153,6 +168,7 @@ TEST_F(AdvanceTest, ThereAndBackThroughTheStatusNothingIsLost) {
   wishes_.settings.quota = 6;
   wishes_.settings.fail_creations = 0.5;
   wishes_.settings.never_register = 0.5;
+  wishes_.settings.fail_for_good = 0.2;
   Step(8);
   wishes_.deleting = {state_.instances[1].id};
   for (int i = 0; i < 40; ++i) {

@@ -43,6 +43,9 @@ constexpr char kDefinition[] = R"({
       "failCreations": {"x-kubernetes-preserve-unknown-fields": true, "description": "true, or the share that fails."},
       "neverRegister": {"x-kubernetes-preserve-unknown-fields": true,
                         "description": "true, or the share that runs without becoming a node."},
+      "failForGood": {"x-kubernetes-preserve-unknown-fields": true,
+                      "description": "true, or the share that fails before it runs and stays so."},
+      "showFailures": {"type": "boolean", "description": "Instances that run are told with an error."},
       "silent": {"type": "boolean", "description": "Increases are carried out and never answered."},
       "unreadable": {"type": "boolean", "description": "What the group is like cannot be read."}}}}},
   "status": {"type": "object", "properties": {
@@ -52,7 +55,7 @@ constexpr char kDefinition[] = R"({
       "id": {"type": "string"}, "node": {"type": "string"}, "number": {"type": "integer"},
       "state": {"type": "string", "enum": ["Creating", "Running", "Deleting"]},
       "dueTime": {"type": "string", "format": "date-time"},
-      "doomed": {"type": "boolean"}, "neverRegisters": {"type": "boolean"},
+      "doomed": {"type": "boolean"}, "failed": {"type": "boolean"}, "neverRegisters": {"type": "boolean"},
       "errorClass": {"type": "string", "enum": ["OutOfResources", "Other"]},
       "errorCode": {"type": "string"}, "errorMessage": {"type": "string"}}}},
     "conditions": {"type": "array", "items": {"type": "object", "required": ["type", "status"], "properties": {
