@@ -24,6 +24,8 @@ void AddProcess(FlagTable& table) {
   table.Text("cluster-name", &Options::cluster_name, "name of the cluster, for the provider");
   table.Text("cloud-provider", &Options::cloud_provider, "who makes the nodes");
   table.Text("cloud-config", &Options::cloud_config, "file with the provider's configuration");
+  table.Ignored("clusterapi-cloud-config-authoritative", Type::kBool, "false",
+                "only --cloud-config names another management cluster, and a file that cannot be read is an error");
   table.Bool("write-status-configmap", &Options::write_status_configmap, "whether the status ConfigMap is written");
   table.Text("status-config-map-name", &Options::status_config_map_name, "name of the status ConfigMap");
   table.Bool("ignore-other-autoscalers", &Options::ignore_other_autoscalers,
