@@ -65,8 +65,9 @@ base::Result<ProviderMaker> ExternalGrpc(const Options& options, base::Clock& cl
     for (Rival& rival : rivals ? rivals() : std::vector<Rival>()) members.push_back(std::move(rival.member));
     return members;
   };
-  return [config, defaults = Defaults(options), &clock, names](client::Client&, const Guard&) -> Made {
-    return providers::NewExternalGrpcProvider(config, defaults, clock, names);
+  const bool prices = options.consolidate || std::ranges::find(options.expander, "price") != options.expander.end();
+  return [config, defaults = Defaults(options), &clock, names, prices](client::Client&, const Guard&) -> Made {
+    return providers::NewExternalGrpcProvider(config, defaults, clock, names, prices);
   };
 }
 

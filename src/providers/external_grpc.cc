@@ -54,11 +54,12 @@ base::Result<int32_t> ToWire(int64_t number) {
 class GrpcProvider final : public ExternalGrpcProvider {
  public:
   GrpcProvider(const ExternalGrpcConfig& config, const NodeGroupOptions& defaults, base::Clock& clock,
-               const std::shared_ptr<grpc::Channel>& channel, std::function<std::vector<std::string>()> rivals)
+               const std::shared_ptr<grpc::Channel>& channel, std::function<std::vector<std::string>()> rivals, bool prices)
       : config_(config),
         defaults_(OptionsMessage(defaults)),
         clock_(clock),
         rivals_(std::move(rivals)),
+        prices_(prices),
         stub_(CloudProvider::NewStub(channel)) {}
 
   ~GrpcProvider() override {
@@ -83,7 +84,7 @@ class GrpcProvider final : public ExternalGrpcProvider {
     EVENKEEL_TRY(FillInstances(all.groups));
     FillTemplates(all.groups);
     FillOptions(all.groups);
-    FillPrices(all.groups);
+    if (prices_) FillPrices(all.groups);
     EVENKEEL_TRY(FillNodes(nodes, all));
     LearnGpus();
     all.gpu_label = gpu_label_.value_or("");
@@ -398,6 +399,7 @@ class GrpcProvider final : public ExternalGrpcProvider {
   const external_grpc::NodeGroupAutoscalingOptions defaults_;
   base::Clock& clock_;
   const std::function<std::vector<std::string>()> rivals_;
+  const bool prices_;
   const std::unique_ptr<Stub> stub_;
   std::atomic<bool> answered_ = false;
 
@@ -415,9 +417,10 @@ class GrpcProvider final : public ExternalGrpcProvider {
 base::Result<std::unique_ptr<ExternalGrpcProvider>> NewExternalGrpcProvider(const ExternalGrpcConfig& config,
                                                                             const NodeGroupOptions& defaults,
                                                                             base::Clock& clock,
-                                                                            std::function<std::vector<std::string>()> rivals) {
+                                                                            std::function<std::vector<std::string>()> rivals,
+                                                                            bool prices) {
   EVENKEEL_ASSIGN(const auto channel, NewGrpcChannel(config.address, config.tls ? &config.files : nullptr));
-  return std::make_unique<GrpcProvider>(config, defaults, clock, channel, std::move(rivals));
+  return std::make_unique<GrpcProvider>(config, defaults, clock, channel, std::move(rivals), prices);
 }
 
 }  // namespace evenkeel::providers

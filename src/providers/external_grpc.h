@@ -39,10 +39,11 @@ class ExternalGrpcProvider : public Provider {
 
 /// `rivals`: names of other members whose autoscalers ask the same service now; all groups are set aside while there are any,
 /// since the service does not say whose they are.
+/// `prices`: whether somebody goes by prices of nodes; otherwise they are not asked for.
 /// `defaults`: what the flags say, all set; the service is told. The clock, which must outlive the provider, dates prices.
 /// Does not connect yet. The destructor tells a service that has ever answered to clean up. Thread-safe.
 base::Result<std::unique_ptr<ExternalGrpcProvider>> NewExternalGrpcProvider(
     const ExternalGrpcConfig& config, const NodeGroupOptions& defaults, base::Clock& clock,
-    std::function<std::vector<std::string>()> rivals = {});
+    std::function<std::vector<std::string>()> rivals = {}, bool prices = true);
 
 }  // namespace evenkeel::providers

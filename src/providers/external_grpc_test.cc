@@ -174,7 +174,7 @@ class ExternalGrpcTest : public ::testing::Test {
     defaults.scale_down_unready_time = 20min;
     defaults.max_node_provision_time = 1500ms;
     defaults.ignore_daemonsets_utilization = true;
-    auto made = NewExternalGrpcProvider(config, defaults, executor.clock(), [this] { return rivals; });
+    auto made = NewExternalGrpcProvider(config, defaults, executor.clock(), [this] { return rivals; }, prices);
     ASSERT_TRUE(made) << made.error().message();
     provider = *std::move(made);
   }
@@ -206,6 +206,7 @@ class ExternalGrpcTest : public ::testing::Test {
 
   FakeCloud cloud;
   std::vector<std::string> rivals;
+  bool prices = true;
   std::unique_ptr<grpc::Server> server;
   ExternalGrpcConfig config;
   base::VirtualExecutor executor{base::Time(std::chrono::seconds(1'700'000'000))};
@@ -293,6 +294,16 @@ TEST_F(ExternalGrpcTest, OptionsAndTheirDefaultsGoBothWays) {
   EXPECT_EQ(cloud.defaults.legacy_scale_down_unneeded().duration(), 600'000'000'000);
   EXPECT_EQ(cloud.defaults.maxnodeprovisionduration().seconds(), 1);
   EXPECT_EQ(cloud.defaults.maxnodeprovisionduration().nanos(), 500'000'000);
+}
+
+TEST_F(ExternalGrpcTest, PricesThatNobodyGoesByAreNotAskedFor) {
+  cloud.template_bytes = EncodeNode(Yaml("{metadata: {name: t}, status: {allocatable: {cpu: 1}}}"));
+  prices = false;
+  Start();
+  const auto groups = provider->Refresh({});
+  ASSERT_TRUE(groups);
+  EXPECT_FALSE(groups->groups[0].price_per_hour);
+  EXPECT_FALSE(cloud.node_price.has_node());
 }
 
 TEST_F(ExternalGrpcTest, PricesAreForTheHourFromNow) {

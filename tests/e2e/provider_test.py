@@ -120,6 +120,7 @@ class AnswersTest(ProviderFleet, unittest.TestCase):
         self.add_pods("member-1", 4)
         self.run_for(16)
         self.assertEqual([request["delta"] for request in provider.asked("NodeGroupIncreaseSize")], [1])
+        self.assertEqual(provider.asked("PricingNodePrice"), [], "prices are asked for by --expander=price alone")
         self.assertEqual(len(self.members["member-1"].nodes()), 1)
 
     def test_one_wrong_entry_does_not_keep_the_others(self):
