@@ -28,29 +28,38 @@ ParameterKey KeyOf(const GivenParameter& given) {
   return ParameterKey::kNone;
 }
 
-std::string Described(const GivenParameter& given) {
+std::string Named(const std::string& file, const TextPosition& at) {
+  return file + ":" + std::to_string(at.line) + ":" + std::to_string(at.column);
+}
+
+std::string Described(const std::string& file, const GivenParameter& given) {
   const std::string type = given.node_type.empty() ? "" : "node type " + OneLine(given.node_type) + ": ";
-  return given.where + ": " + type + given.section + "/" + OneLine(given.name) + ": ";
+  return Named(file, given.at) + ": " + type + given.section + "/" + OneLine(given.name) + ": ";
 }
 
 }  // namespace
 
-std::string ManifestBuilder::Where(size_t offset) const {
-  const TextPosition position = lines_.At(offset);
-  return file_ + ":" + std::to_string(position.line) + ":" + std::to_string(position.column);
-}
+std::string ManifestBuilder::Where(size_t offset) const { return Named(manifest_.file, lines_.At(offset)); }
 
 std::unexpected<base::Error> ManifestBuilder::Refused(size_t offset, const std::string& what) const {
   return base::Fail(base::Code::kBadRequest, Where(offset) + ": " + what);
 }
 
+std::string_view ManifestBuilder::Keep(std::string_view text) {
+  char* const place = static_cast<char*>(kept_.allocate(std::max<size_t>(text.size(), 1), 1));
+  return {place, text.copy(place, text.size())};
+}
+
 base::Result<bool> ManifestBuilder::IsNew(std::string_view node_type, std::string_view section, std::string_view name,
                                           std::string_view value, size_t offset) {
-  std::string key;
-  key.reserve(node_type.size() + section.size() + name.size() + 2);
-  key.append(node_type).append(1, '\0').append(section).append(1, '\0').append(name);
-  const auto [entry, is_new] = seen_.try_emplace(std::move(key), std::string(value), offset);
-  if (is_new || entry->second.first == value) return is_new;
+  key_.clear();
+  key_.append(node_type).append(1, '\0').append(section).append(1, '\0').append(name);
+  const auto entry = seen_.find(key_);
+  if (entry == seen_.end()) {
+    seen_.emplace(Keep(key_), std::pair(Keep(value), offset));
+    return true;
+  }
+  if (entry->second.first == value) return false;
   const std::string type = node_type.empty() ? "" : "node type " + OneLine(node_type) + ": ";
   return Refused(offset, type + OneLine(section) + (name.empty() ? "" : "/" + OneLine(name)) + ": given again; line " +
                              std::to_string(lines_.At(entry->second.second).line) + " has another value");
@@ -74,7 +83,7 @@ base::Status ManifestBuilder::Set(std::string_view section, std::string_view nam
   if (!warning->empty()) {
     Warn(offset, *warning);
   } else if (KnowsSection(section)) {
-    manifest_.given.push_back({Where(offset), {}, std::string(section), std::string(name)});
+    manifest_.given.push_back({lines_.At(offset), {}, std::string(section), std::string(name)});
   }
   return {};
 }
@@ -88,7 +97,7 @@ base::Status ManifestBuilder::SetOverride(std::string_view node_type, std::strin
   if (!warning->empty()) {
     Warn(offset, *warning);
   } else {
-    manifest_.given.push_back({Where(offset), std::string(node_type), std::string(group), std::string(metric)});
+    manifest_.given.push_back({lines_.At(offset), std::string(node_type), std::string(group), std::string(metric)});
   }
   return {};
 }
@@ -114,6 +123,10 @@ base::Status ManifestBuilder::SetProperty(std::string_view node_type, std::strin
 }
 
 void ManifestBuilder::Warn(size_t offset, const std::string& what) {
+  if (offset >= warnings_end_) {
+    ++warnings_left_out_;
+    return;
+  }
   warnings_.emplace_back(offset, what);
   if (warnings_.size() >= 2 * kWarningsMax) KeepFirstWarnings();
 }
@@ -123,13 +136,14 @@ void ManifestBuilder::KeepFirstWarnings() {
   if (warnings_.size() <= kWarningsMax) return;
   warnings_left_out_ += warnings_.size() - kWarningsMax;
   warnings_.resize(kWarningsMax);
+  warnings_end_ = warnings_.back().first;
 }
 
 Manifest ManifestBuilder::Take() {
   KeepFirstWarnings();
   for (const auto& [offset, what] : warnings_) manifest_.warnings.push_back(Where(offset) + ": " + what);
   if (warnings_left_out_ > 0) {
-    manifest_.warnings.push_back(file_ + ": " + std::to_string(warnings_left_out_) + " more warnings");
+    manifest_.warnings.push_back(manifest_.file + ": " + std::to_string(warnings_left_out_) + " more warnings");
   }
   return std::move(manifest_);
 }
@@ -164,9 +178,9 @@ base::Result<std::vector<std::string>> CheckNames(const Manifest& manifest, cons
   }
   std::vector<std::string> warnings;
   // The nearest name is looked for only where somebody reads it.
-  const auto unknown = [](const GivenParameter& given, const std::string& what, std::string_view name,
-                          std::span<const std::string_view> names) {
-    return Described(given) + what + NearestNameHint(name, names);
+  const auto unknown = [&file = manifest.file](const GivenParameter& given, const std::string& what, std::string_view name,
+                                               std::span<const std::string_view> names) {
+    return Described(file, given) + what + NearestNameHint(name, names);
   };
   const auto warn = [&](const auto&... of) {
     if (warnings.size() < kWarningsMax) warnings.push_back(unknown(of...));

@@ -39,12 +39,13 @@
 #include "base/result.h"
 #include "controllers/balancer/cluster.h"
 #include "controllers/balancer/settings.h"
+#include "controllers/balancer/text_position.h"
 
 namespace evenkeel::controllers::balancer {
 
 /// One parameter that was given, for messages about it later.
 struct GivenParameter {
-  std::string where;      ///< "FILE:LINE:COLUMN"
+  TextPosition at;        ///< in the manifest's file
   std::string node_type;  ///< empty: of the whole cluster
   std::string section;    ///< or the element of the override
   std::string name;
@@ -58,6 +59,7 @@ struct NodeTypeDescription {
 };
 
 struct Manifest {
+  std::string file;  ///< its name
   Settings settings;
   std::vector<NodeTypeDescription> node_types;
   std::vector<GivenParameter> given;  ///< in the order of the file

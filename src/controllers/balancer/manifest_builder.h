@@ -2,6 +2,7 @@
 // contract.
 #pragma once
 
+#include <memory_resource>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -16,7 +17,7 @@ namespace evenkeel::controllers::balancer {
 /// Offsets count in the text of the file.
 class ManifestBuilder {
  public:
-  ManifestBuilder(std::string_view text, const std::string& file) : file_(file), lines_(text) {}
+  ManifestBuilder(std::string_view text, const std::string& file) : lines_(text) { manifest_.file = file; }
 
   base::Status Set(std::string_view section, std::string_view name, std::string_view value, size_t offset);
   base::Status SetOverride(std::string_view node_type, std::string_view group, std::string_view metric, std::string_view value,
@@ -37,15 +38,19 @@ class ManifestBuilder {
   base::Result<bool> IsNew(std::string_view node_type, std::string_view section, std::string_view name, std::string_view value,
                            size_t offset);
   NodeTypeDescription& NodeType(std::string_view name);
+  std::string_view Keep(std::string_view text);
 
-  const std::string& file_;
   const LineIndex lines_;
   Manifest manifest_;
   Group<size_t> node_types_;                              // indexes in the manifest
   std::vector<std::pair<size_t, std::string>> warnings_;  // by offset from time to time, when the later ones go
   size_t warnings_left_out_ = 0;
-  // Node type, section and name, with zero bytes in between, -> value and where it stands.
-  std::unordered_map<std::string, std::pair<std::string, size_t>> seen_;
+  size_t warnings_end_ = std::string_view::npos;  // nothing from this offset on is among the first
+  // Node type, section and name, with zero bytes in between, -> value and where it stands. All of it is in one place and is
+  // given back at once: a file may have hundreds of thousands.
+  std::pmr::monotonic_buffer_resource kept_;
+  std::pmr::unordered_map<std::string_view, std::pair<std::string_view, size_t>> seen_{&kept_};
+  std::string key_;
 };
 
 base::Status ReadXmlManifest(std::string_view text, ManifestBuilder& builder);

@@ -51,6 +51,8 @@ constexpr std::string_view kTimersJson = R"("fabricSettings": [
 ]
 )";
 
+std::string Place(const GivenParameter& given) { return std::to_string(given.at.line) + ":" + std::to_string(given.at.column); }
+
 TEST(ManifestTest, TimersOfTheDocumentLoadInBothSyntaxes) {
   for (const std::string_view text : {kTimersXml, kTimersJson}) {
     const Manifest manifest = Read(text);
@@ -59,8 +61,8 @@ TEST(ManifestTest, TimersOfTheDocumentLoadInBothSyntaxes) {
     EXPECT_EQ(manifest.settings.min_load_balancing_interval, 5.0);
     EXPECT_EQ(manifest.given.size(), 4u);
   }
-  EXPECT_EQ(Read(kTimersXml).given[0].where, "m:2:13");
-  EXPECT_EQ(Read(kTimersJson).given[0].where, "m:5:7");
+  EXPECT_EQ(Place(Read(kTimersXml).given[0]), "2:13");
+  EXPECT_EQ(Place(Read(kTimersJson).given[0]), "5:7");
 }
 
 TEST(ManifestTest, ThresholdsOfTheDocumentLoadInBothSyntaxes) {
@@ -158,7 +160,7 @@ TEST(ManifestTest, OverridesOfTheDocumentLoadWithWarningsOfTheUnclosedTags) {
   EXPECT_EQ(thresholds.warnings, (Texts{"m:5:17: <BalancingThreshold> is never closed; read as <BalancingThreshold .../>",
                                         "m:6:17: <BalancingThreshold> is never closed; read as <BalancingThreshold .../>",
                                         "m:7:17: <BalancingThreshold> is never closed; read as <BalancingThreshold .../>"}));
-  EXPECT_EQ(thresholds.given[2].where, "m:7:17");
+  EXPECT_EQ(Place(thresholds.given[2]), "7:17");
   const Manifest activity = Read(R"(<NodeTypes>
     <NodeType Name="NodeType1">
         <PlacementAndLoadBalancingOverrides>
@@ -217,7 +219,7 @@ TEST(ManifestTest, WholeClusterManifestLoadsAndTheRestOfItIsPassedOver) {
   EXPECT_EQ(manifest.node_types[0].properties, (Group<std::string>{{"HasSSD", "true"}}));
   EXPECT_EQ(manifest.settings.metric_balancing_thresholds, (Group<double>{{"A&B", 2}}));
   ASSERT_EQ(manifest.given.size(), 1u);
-  EXPECT_EQ(manifest.given[0].where, "m:14:47");
+  EXPECT_EQ(Place(manifest.given[0]), "14:47");
 }
 
 TEST(ManifestTest, JsonSettingsAreFoundAtAnyDepthAndOverridesHaveAFormOfTheirOwn) {
