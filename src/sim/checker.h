@@ -54,7 +54,8 @@ class FleetView {
   /// Of the replicas' options.
   virtual base::Duration lease_duration() const = 0;
   virtual base::Duration lease_margin() const = 0;
-  virtual base::Duration replica_lease_duration() const = 0;
+  /// How long it may take, once nothing is wrong, until somebody else is to own the member of a replica that is gone.
+  virtual base::Duration reassignment_bound() const = 0;
   virtual int64_t moves_per_minute() const = 0;
 };
 

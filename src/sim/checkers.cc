@@ -86,7 +86,7 @@ void OneWriterChecker::OnSecond() {
 
 Duration NoOrphanChecker::Bound() const { return 2 * (view().lease_duration() + view().lease_margin()); }
 
-Duration NoOrphanChecker::PlanBound() const { return 3 * view().replica_lease_duration() + std::chrono::seconds(5); }
+Duration NoOrphanChecker::PlanBound() const { return view().reassignment_bound(); }
 
 Instant NoOrphanChecker::ExcusedUntil(const std::string& user, const std::string& member) const {
   const Condition condition = view().ConditionOf(user, member);
@@ -128,7 +128,9 @@ void NoOrphanChecker::OnSecond() {
       const Instant seeing = view().ConditionOf(leader, member).since;
       orphan.excused = std::max(orphan.excused, std::min(now, seeing + PlanBound()));
     }
-    if (now - std::max(orphan.since, orphan.excused) <= Bound()) continue;
+    // Without plans nobody's silence has an end that others see: a claim has to run out first.
+    const Duration claim = planned.empty() && leader.empty() ? PlanBound() : Duration{};
+    if (now - std::max(orphan.since, orphan.excused) <= Bound() + claim) continue;
     Violated(fmt::format("{} has had no owner for {}, although for {} nothing has been wrong with {}", member,
                          base::FormatDuration(now - orphan.since),
                          base::FormatDuration(now - std::max(orphan.since, orphan.excused)), fmt::join(responsible, " and ")));

@@ -29,7 +29,7 @@ class FakeFleet final : public FleetView {
   const TenureBook& tenures() const override { return book; }
   base::Duration lease_duration() const override { return 15s; }
   base::Duration lease_margin() const override { return 3s; }
-  base::Duration replica_lease_duration() const override { return 8s; }
+  base::Duration reassignment_bound() const override { return 29s; }
   int64_t moves_per_minute() const override { return moves; }
 
   int64_t moves = 1000;

@@ -172,6 +172,8 @@ TEST(ScenarioTest, EveryMistakeIsOneLineThatNamesTheField) {
       {"name: x\noptions: {lease: 1s}", "options.lease: give a duration from 2s"},
       {"name: x\nautoscaler: {scan-intervall: 5s}", "autoscaler.scan-intervall: there is no such flag"},
       {"name: x\nautoscaler: {scan-interval: soon}", "scan-interval"},
+      {"name: x\nautoscaler: {expander: \"a\\nb\"}", "\"a b\""},
+      {"name: x\nautoscaler: {compat: \"a\\nb\"}", "\"a b\""},
       {"name: x\nautoscaler: [scan-interval]", "autoscaler: give fields and values"},
       {"name: x\nnodeGroups: {name: g}", "nodeGroups: give a list of node groups"},
       {"name: x\nnodeGroups: [{max: 3}]", "nodeGroups[0].name: it is missing"},

@@ -49,6 +49,13 @@ SimulationReport Simulation::Run() {
   return std::move(report_);
 }
 
+/// A plan follows a few durations of the replicas' Leases later. A claim runs out after three heartbeats, and whoever takes it
+/// asks at every heartbeat of its own.
+base::Duration Simulation::reassignment_bound() const {
+  const bool claims = distribution_.mode == controllers::distribution::Mode::kCompatible;
+  return (claims ? 5 * distribution_.heartbeat : 3 * distribution_.replica_lease_duration) + std::chrono::seconds(5);
+}
+
 base::Status Simulation::Begin() {
   EVENKEEL_TRY(fleet_.Start());
   begun_ = now();

@@ -99,7 +99,7 @@ class Simulation final : private FleetView, private ApiObserver {
   const TenureBook& tenures() const override { return tenures_; }
   base::Duration lease_duration() const override { return distribution_.lease_duration; }
   base::Duration lease_margin() const override { return distribution_.lease_margin; }
-  base::Duration replica_lease_duration() const override { return distribution_.replica_lease_duration; }
+  base::Duration reassignment_bound() const override;
   int64_t moves_per_minute() const override { return distribution_.moves_per_minute; }
   // ApiObserver
   void OnWrite(const ApiWrite& write) override;

@@ -1,3 +1,4 @@
+#include "base/utf8.h"
 #include "controllers/autoscaler/flag_table.h"
 #include "controllers/autoscaler/flag_values.h"
 
@@ -139,7 +140,7 @@ void AddScaleUpIgnored(FlagTable& table) {
       "estimator", Type::kText, "binpacking", "binpacking",
       [](Options&, std::string_view text) -> base::Status {
         if (text == "binpacking") return {};
-        return base::Fail(base::Code::kBadRequest, "\"" + std::string(text) + "\": binpacking is the only estimator");
+        return base::Fail(base::Code::kBadRequest, "\"" + base::OneLine(text) + "\": binpacking is the only estimator");
       },
       "how the number of nodes is found");
   table.Ignored("fastpath-binpacking-enabled", Type::kBool, "false", "the fast path is always taken where it is exact");

@@ -1,5 +1,6 @@
 #include "controllers/autoscaler/flag_table.h"
 
+#include "base/utf8.h"
 #include "controllers/autoscaler/flag_values.h"
 
 namespace evenkeel::controllers::autoscaler {
@@ -17,7 +18,7 @@ std::string DurationText(base::Duration duration) {
 }
 
 std::unexpected<base::Error> WrongValue(std::string_view text, const std::string& what) {
-  return base::Fail(base::Code::kBadRequest, "\"" + std::string(text) + "\": " + what);
+  return base::Fail(base::Code::kBadRequest, "\"" + base::OneLine(text) + "\": " + what);
 }
 
 base::Result<base::Duration> ParseWait(std::string_view text) {

@@ -3,6 +3,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/utf8.h"
+
 namespace evenkeel::controllers::autoscaler {
 namespace {
 
@@ -10,7 +12,7 @@ constexpr std::array<std::string_view, 7> kExpanders = {"random", "most-pods", "
                                                         "price",  "priority",  "grpc"};
 
 std::unexpected<base::Error> Wrong(std::string_view text, std::string_view what) {
-  return base::Fail(base::Code::kBadRequest, "\"" + std::string(text) + "\": " + std::string(what));
+  return base::Fail(base::Code::kBadRequest, "\"" + base::OneLine(text) + "\": " + std::string(what));
 }
 
 std::string_view Trim(std::string_view text) {

@@ -1,5 +1,6 @@
 #include "controllers/autoscaler/flags.h"
 
+#include "base/utf8.h"
 #include "controllers/autoscaler/flag_table.h"
 #include "controllers/autoscaler/flag_values.h"
 
@@ -94,7 +95,7 @@ Options DefaultsFor(Compat compat) {
 base::Result<Compat> ParseCompat(std::string_view text) {
   if (text == "1.37") return Compat::k1_37;
   if (text == "1.26") return Compat::k1_26;
-  return Refused("\"" + std::string(text) + "\": the versions whose rules are known are 1.37 and 1.26");
+  return Refused("\"" + base::OneLine(text) + "\": the versions whose rules are known are 1.37 and 1.26");
 }
 
 base::Result<AppliedFlags> ApplyFlags(std::span<const FlagValue> values) {
@@ -108,7 +109,7 @@ base::Result<AppliedFlags> ApplyFlags(std::span<const FlagValue> values) {
   std::set<std::string_view> given;
   for (const FlagValue& value : values) {
     const Flag* flag = FindFlag(value.name);
-    if (flag == nullptr) return Refused("--" + value.name + ": no such flag");
+    if (flag == nullptr) return Refused("--" + base::OneLine(value.name) + ": no such flag");
     EVENKEEL_TRY(flag->set(applied.options, value.text));
     given.insert(flag->name);
     if (flag->ignored && value.text != flag->default_text) {
