@@ -122,14 +122,19 @@ void NoOrphanChecker::OnSecond() {
     }
     responsible.erase("");
     if (responsible.empty()) orphan.excused = now;
-    for (const std::string& user : responsible) orphan.excused = std::max(orphan.excused, ExcusedUntil(user, member));
+    const bool claims = planned.empty() && leader.empty();
+    for (const std::string& user : responsible) {
+      // A claim is taken by a replica that has none: as long as one that is stopped counts as a replica, there is none.
+      const bool waits = claims && view().ConditionOf(user, member).gone;
+      orphan.excused = std::max(orphan.excused, waits ? now : ExcusedUntil(user, member));
+    }
     // A plan that names nobody who is there has to be made anew, by a leader that can see.
     if (planned.empty() && !leader.empty()) {
       const Instant seeing = view().ConditionOf(leader, member).since;
       orphan.excused = std::max(orphan.excused, std::min(now, seeing + PlanBound()));
     }
     // Without plans nobody's silence has an end that others see: a claim has to run out first.
-    const Duration claim = planned.empty() && leader.empty() ? PlanBound() : Duration{};
+    const Duration claim = claims ? PlanBound() : Duration{};
     if (now - std::max(orphan.since, orphan.excused) <= Bound() + claim) continue;
     Violated(fmt::format("{} has had no owner for {}, although for {} nothing has been wrong with {}", member,
                          base::FormatDuration(now - orphan.since),
