@@ -49,8 +49,8 @@ void MemberSettings::SetClusters(const std::vector<Cluster>& clusters) {
     const std::lock_guard lock(mutex_);
     before = entries_;
   }
+  // One that is not looked after for now has its nodes and its groups all the same.
   for (const Cluster& cluster : clusters) {
-    if (cluster.skip_reconcile) continue;
     const auto known = std::ranges::find_if(before, [&](const Entry& entry) {
       return entry.name == cluster.name && entry.server == cluster.server && entry.args == cluster.autoscaler_args;
     });
@@ -111,10 +111,19 @@ base::Result<std::map<std::string, std::string>> MemberSettings::NodesElsewhere(
     options.known_fields_only = true;
     const auto nodes = client::ListAll(*client, kube::resources::Nodes(), options);
     if (!nodes) return base::Fail(nodes.error().Wrap("member " + entry.name));
+    std::vector<std::string> ids;
     for (const base::Json& node : nodes->items) {
       const std::string_view id = base::FindString(node, {"spec", "providerID"});
-      if (!id.empty()) member_of_node.emplace(id, entry.name);
+      if (!id.empty()) ids.emplace_back(id);
     }
+    for (const std::string& id : ids) member_of_node.emplace(id, entry.name);
+    const std::lock_guard lock(mutex_);
+    last_nodes_[entry.server] = {entry.name, std::move(ids)};
+  }
+  const std::lock_guard lock(mutex_);
+  for (const auto& [server, last] : last_nodes_) {
+    if (std::ranges::find(entries, server, &Entry::server) != entries.end()) continue;
+    for (const std::string& id : last.ids) member_of_node.emplace(id, last.member);
   }
   return member_of_node;
 }

@@ -30,7 +30,8 @@ class MemberSettings {
   /// Other members whose autoscalers ask the same provider as this one's.
   std::vector<Rival> RivalsOf(const std::string& member) const;
   /// By spec.providerID, names of the other members that have such a node; none where the member's provider can make none but
-  /// its own. A list per member. An error names the member that cannot be asked.
+  /// its own. A list per member. Of one that is no longer in the fleet the nodes that it had when it was asked last: who has
+  /// taken it out need not have deleted it. An error names the member that cannot be asked.
   base::Result<std::map<std::string, std::string>> NodesElsewhere(const std::string& member) const;
 
  private:
@@ -47,6 +48,11 @@ class MemberSettings {
   const client::HttpClientOptions connection_;
   mutable std::mutex mutex_;
   std::vector<Entry> entries_;
+  struct LastNodes {
+    std::string member;
+    std::vector<std::string> ids;
+  };
+  mutable std::map<std::string, LastNodes> last_nodes_;  ///< by server
 };
 
 }  // namespace evenkeel::cli

@@ -84,8 +84,12 @@ class SeveralMembersTest(ProviderFleet, unittest.TestCase):
         self.fleet.start()
         harness.eventually(lambda: provider.asked("NodeGroupIncreaseSize"), LONG, "a node that is asked for")
         harness.eventually(lambda: "is a node of member member-1" in self.explained("member-2"), LONG, lambda: self.explained("member-2"))
-        time.sleep(5)
-        self.assertEqual(provider.asked("NodeGroupDeleteNodes"), [])
+        for change in (["annotate", "secret", "member-1", "argocd.argoproj.io/skip-reconcile=true"], ["delete", "secret", "member-1"]):
+            time.sleep(6)
+            self.assertEqual(provider.asked("NodeGroupDeleteNodes"), [], f"before kubectl {' '.join(change)}")
+            self.fleet.kubectl_here(*change)
+        time.sleep(8)
+        self.assertEqual(provider.asked("NodeGroupDeleteNodes"), [], "members that are no longer in the fleet have their nodes, too")
 
 
 class AnswersTest(ProviderFleet, unittest.TestCase):
