@@ -283,8 +283,21 @@ TEST_F(NoOrphanTest, WithoutPlansEverybodyIsResponsible) {
     fleet.conditions["b"].since = fleet.time + 1s;
     Pass(1s);
   }
+  Pass(checker.PlanBound() + checker.Bound() - 1s);
+  EXPECT_TRUE(violations.empty()) << "a claim has to run out first";
+  Pass(2s);
+  EXPECT_EQ(violations.size(), 1u);
+}
+
+TEST_F(NoOrphanTest, WithoutPlansAStoppedReplicaKeepsItsClaim) {
+  Add("a");
+  Add("b");
+  fleet.conditions["a"] = {};
+  fleet.conditions["b"] = {.gone = true};
+  Pass(1000s);
   EXPECT_TRUE(violations.empty());
-  Pass(checker.Bound() + 1s);
+  fleet.conditions["b"] = {.since = fleet.time};
+  Pass(checker.PlanBound() + checker.Bound() + 1s);
   EXPECT_EQ(violations.size(), 1u);
 }
 

@@ -235,8 +235,9 @@ TEST(FaultsTest, ASeedDrawsItsOwnOnesWithinTheirRanges) {
   }
   for (const FaultKind& kind : FaultKinds()) {
     if (kind.name == "scale") continue;
-    EXPECT_GT(on[std::string(kind.name)], 40) << kind.name;
-    EXPECT_LT(on[std::string(kind.name)], 90) << kind.name;
+    const bool own_share = kind.rate == FaultKind::Rate::kAlways && kind.low > 0;
+    const double expected = own_share ? 100 * kind.low : 200.0 / 3;
+    EXPECT_NEAR(on[std::string(kind.name)], expected, 25) << kind.name;
   }
 }
 
