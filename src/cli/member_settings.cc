@@ -111,18 +111,18 @@ base::Result<std::map<std::string, std::string>> MemberSettings::NodesElsewhere(
     options.known_fields_only = true;
     const auto nodes = client::ListAll(*client, kube::resources::Nodes(), options);
     if (!nodes) return base::Fail(nodes.error().Wrap("member " + entry.name));
-    std::vector<std::string> ids;
+    LastNodes last{.member = entry.name, .ids = {}};
     for (const base::Json& node : nodes->items) {
       const std::string_view id = base::FindString(node, {"spec", "providerID"});
-      if (!id.empty()) ids.emplace_back(id);
+      if (!id.empty()) last.ids.emplace_back(id);
     }
-    for (const std::string& id : ids) member_of_node.emplace(id, entry.name);
     const std::lock_guard lock(mutex_);
-    last_nodes_[entry.server] = {entry.name, std::move(ids)};
+    last_nodes_[entry.server] = std::move(last);
   }
   const std::lock_guard lock(mutex_);
   for (const auto& [server, last] : last_nodes_) {
-    if (std::ranges::find(entries, server, &Entry::server) != entries.end()) continue;
+    // Its own are there since another member's autoscaler has asked for them.
+    if (own != entries.end() && own->server == server) continue;
     for (const std::string& id : last.ids) member_of_node.emplace(id, last.member);
   }
   return member_of_node;

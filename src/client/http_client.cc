@@ -407,7 +407,7 @@ Result<ListPage> HttpClient::DecodeProtobufList(const Resource& resource, const 
   page.continue_token = base::FindString(list.metadata, {"continue"});
   page.remaining = base::FindInt(list.metadata, {"remainingItemCount"});
   page.items.reserve(list.items.size());
-  // Asking for the memory of each value, and giving it back, is most of what a decoded list takes.
+  // Asking for the memory of each value, and giving it back, would take as long as reading the bytes.
   const auto memory = boost::json::make_shared_resource<boost::json::monotonic_resource>();
   const std::string api_version = resource.ApiVersion();
   for (const std::string_view item : list.items) {

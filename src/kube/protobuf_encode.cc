@@ -342,10 +342,8 @@ std::string EncodeProtobuf(const Schema& schema, const Json& object) {
 }
 
 void AppendProtobufHead(std::string& out, uint32_t number, size_t size) {
-  char buffer[2 * kVarintBytesMax];
-  size_t length = WriteVarint(uint64_t{number} << 3 | static_cast<uint64_t>(WireType::kBytes), buffer);
-  length += WriteVarint(size, buffer + length);
-  out.append(buffer, length);
+  AppendTag(out, number, WireType::kBytes);
+  AppendVarint(out, size);
 }
 
 void AppendProtobufField(std::string& out, uint32_t number, std::string_view bytes) {

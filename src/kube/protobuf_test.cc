@@ -31,11 +31,6 @@ std::string Problem(const Schema& schema, std::string_view bytes) {
   return object ? "" : object.error().message();
 }
 
-void AppendVarint(std::string& out, uint64_t value) {
-  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
-  out += static_cast<char>(value);
-}
-
 /// The same message with its last field first. Fields of one number stay together, in their order.
 std::string Backwards(std::string_view message) {
   std::vector<std::string> fields;
@@ -49,7 +44,7 @@ std::string Backwards(std::string_view message) {
       AppendProtobufField(fields.back(), field.number, field.bytes);
       continue;
     }
-    AppendVarint(fields.back(), uint64_t{field.number} << 3 | static_cast<uint64_t>(field.type));
+    AppendTag(fields.back(), field.number, field.type);
     if (field.type == WireType::kVarint) {
       AppendVarint(fields.back(), field.integer);
     } else {

@@ -2,6 +2,15 @@
 
 namespace evenkeel::kube {
 
+void AppendVarint(std::string& out, uint64_t value) {
+  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
+  out += static_cast<char>(value);
+}
+
+void AppendTag(std::string& out, uint32_t number, WireType type) {
+  AppendVarint(out, uint64_t{number} << 3 | static_cast<uint64_t>(type));
+}
+
 bool WireReader::LongVarint(uint64_t& value) {
   value = 0;
   for (size_t i = 0; i < 10; ++i) {

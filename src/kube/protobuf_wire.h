@@ -3,11 +3,17 @@
 
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 namespace evenkeel::kube {
 
 enum class WireType : uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
+
+/// A number at the end of `out`.
+void AppendVarint(std::string& out, uint64_t value);
+/// What stands before the value of a field.
+void AppendTag(std::string& out, uint32_t number, WireType type);
 
 /// One field as it stands in the bytes.
 struct WireField {

@@ -73,16 +73,6 @@ base::Result<std::shared_ptr<const CompiledPattern>> CompiledPattern::Compile(st
   }
 }
 
-/// A number that is zero, or a text of no bytes: its tag, and a zero.
-static std::string ZeroBytes(uint32_t number, WireType type) {
-  std::string bytes;
-  uint64_t tag = uint64_t{number} << 3 | static_cast<uint64_t>(type);
-  for (; tag >= 0x80; tag >>= 7) bytes += static_cast<char>(tag | 0x80);
-  bytes += static_cast<char>(tag);
-  bytes += '\0';
-  return bytes;
-}
-
 void Schema::Seal() {
   std::sort(fields.begin(), fields.end(), [](const FieldSchema& a, const FieldSchema& b) { return a.name < b.name; });
   fields_with_default_.clear();
@@ -101,15 +91,17 @@ void Schema::Seal() {
     if (field.number == 0) continue;
     const Type of = field.schema->type;
     const bool varint = of == Type::kInteger || of == Type::kBoolean;
-    std::string absent;
+    WireEntry entry{.number = field.number,
+                    .inner = field.inner,
+                    .index = static_cast<uint16_t>(i),
+                    .absent = "",
+                    .type = varint ? WireType::kVarint : WireType::kBytes};
     if (field.written_when_absent && !field.required && !field.documented_required && (varint || of == Type::kString)) {
-      absent = ZeroBytes(field.inner == 0 ? field.number : field.inner, varint ? WireType::kVarint : WireType::kBytes);
+      // The number 0, or the length of a text without bytes.
+      AppendTag(entry.absent, field.inner == 0 ? field.number : field.inner, entry.type);
+      AppendVarint(entry.absent, 0);
     }
-    wire_order_.push_back({.number = field.number,
-                           .inner = field.inner,
-                           .index = static_cast<uint16_t>(i),
-                           .absent = std::move(absent),
-                           .type = varint ? WireType::kVarint : WireType::kBytes});
+    wire_order_.push_back(std::move(entry));
   }
   std::ranges::sort(wire_order_, {}, [](const WireEntry& entry) { return std::pair(entry.number, entry.inner); });
   wire_places_.clear();

@@ -41,7 +41,7 @@ class GivenBackChecker final : public AutoscalerChecker {
 
 /// "own-nodes": where one cloud has the nodes of all members, no autoscaler deletes an instance that is a node of another
 /// member, and none changes a group that several members claim. Nodes of a cluster that has been taken out of the fleet do not
-/// count.
+/// count: a replica that starts after that knows nothing of it.
 class OwnNodesChecker final : public Checker {
  public:
   /// A node that came less than this before may not be known to others.

@@ -217,7 +217,8 @@ std::unique_ptr<providers::Provider> Simulation::CloudFor(const std::string& mem
   return std::make_unique<MisreadProvider>(std::move(seen), options_.misread);
 }
 
-/// As the program does: a member that is not registered is not known, and one that cannot be asked leaves all in doubt.
+/// As a program does that has just started: a member that is not registered is not known, and one that cannot be asked leaves
+/// all in doubt.
 base::Result<std::map<std::string, std::string>> Simulation::NodesElsewhere(Replica& replica, const std::string& member) const {
   std::map<std::string, std::string> member_of_node;
   // A copy: members come and go while a call is under way.

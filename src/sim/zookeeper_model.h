@@ -123,7 +123,6 @@ class ZooKeeperModel {
   ZooKeeperServerView ViewOf(Handle server) const;
   /// The newest that was agreed on; version 0 before the first.
   const ZooKeeperMembers& agreed() const { return agreed_; }
-  std::map<int64_t, std::string> last_served_;
   /// Members that vote and serve under the newest leader who has them.
   std::set<int64_t> HealthyVoters() const;
   /// The uid of whoever was the last to serve, be it for a moment, under this id; "": nobody has.
@@ -193,6 +192,7 @@ class ZooKeeperModel {
   std::map<Handle, Server> servers_;
   std::set<std::pair<std::string, std::string>> cuts_;
   ZooKeeperMembers agreed_;
+  std::map<int64_t, std::string> last_served_;  ///< uids by id
   Handle next_handle_ = 1;
   bool electing_ = false;
   uint64_t next_timer_ = 0;
