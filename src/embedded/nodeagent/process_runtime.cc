@@ -38,6 +38,8 @@ class ProcessContainer final : public RunningContainer {
       : supervisor_(std::move(supervisor)), executor_(executor), strand_(std::move(strand)), name_(std::move(name)) {}
 
   ~ProcessContainer() override {
+    // First: the process may end, and be reaped, while Abandon still waits to take its callback away.
+    alive_.reset();
     for (const auto& [pid, run] : execs_) supervisor_->Abandon(pid);
     if (pid_ > 0) supervisor_->Abandon(pid_);
   }
