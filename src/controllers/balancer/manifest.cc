@@ -13,13 +13,13 @@ constexpr size_t kWarningsMax = 100;
 constexpr std::string_view kCapacities = "Capacities";
 constexpr std::string_view kProperties = "PlacementProperties";
 
-bool IsThreshold(const GivenParameter& given) {
+bool IsThreshold(const GivenSection& given) {
   return given.section == "MetricBalancingThresholds" || given.section == "MetricActivityThresholds" ||
          given.section == "MetricBalancingThresholdsPerNodeType" || given.section == "MetricActivityThresholdsPerNodeType";
 }
 
-/// What the parameter is named after.
-ParameterKey KeyOf(const GivenParameter& given) {
+/// What the parameters of the section are named after.
+ParameterKey KeyOf(const GivenSection& given) {
   for (const Parameter& parameter : Parameters()) {
     const bool same = given.node_type.empty() ? parameter.section == given.section && !parameter.per_node_type
                                               : parameter.per_node_type && parameter.name == given.section;
@@ -32,9 +32,9 @@ std::string Named(const std::string& file, const TextPosition& at) {
   return file + ":" + std::to_string(at.line) + ":" + std::to_string(at.column);
 }
 
-std::string Described(const std::string& file, const GivenParameter& given) {
-  const std::string type = given.node_type.empty() ? "" : "node type " + OneLine(given.node_type) + ": ";
-  return Named(file, given.at) + ": " + type + given.section + "/" + OneLine(given.name) + ": ";
+std::string Described(const std::string& file, const GivenSection& section, const GivenParameter& given) {
+  const std::string type = section.node_type.empty() ? "" : "node type " + OneLine(section.node_type) + ": ";
+  return Named(file, given.at) + ": " + type + section.section + "/" + OneLine(given.name) + ": ";
 }
 
 }  // namespace
@@ -54,15 +54,23 @@ base::Result<bool> ManifestBuilder::IsNew(std::string_view node_type, std::strin
                                           std::string_view value, size_t offset) {
   key_.clear();
   key_.append(node_type).append(1, '\0').append(section).append(1, '\0').append(name);
-  const auto entry = seen_.find(key_);
-  if (entry == seen_.end()) {
-    seen_.emplace(Keep(key_), std::pair(Keep(value), offset));
+  const auto [entry, is_new] = seen_.try_emplace(Keep(key_));
+  if (is_new) {
+    entry->second = {Keep(value), offset};
     return true;
   }
   if (entry->second.first == value) return false;
   const std::string type = node_type.empty() ? "" : "node type " + OneLine(node_type) + ": ";
   return Refused(offset, type + OneLine(section) + (name.empty() ? "" : "/" + OneLine(name)) + ": given again; line " +
                              std::to_string(lines_.At(entry->second.second).line) + " has another value");
+}
+
+void ManifestBuilder::Remember(std::string_view node_type, std::string_view section, std::string_view name, size_t offset) {
+  std::vector<GivenSection>& given = manifest_.given;
+  if (given.empty() || given.back().section != section || given.back().node_type != node_type) {
+    given.push_back({std::string(node_type), std::string(section), {}});
+  }
+  given.back().parameters.push_back({lines_.At(offset), std::string(name)});
 }
 
 NodeTypeDescription& ManifestBuilder::NodeType(std::string_view name) {
@@ -83,7 +91,7 @@ base::Status ManifestBuilder::Set(std::string_view section, std::string_view nam
   if (!warning->empty()) {
     Warn(offset, *warning);
   } else if (KnowsSection(section)) {
-    manifest_.given.push_back({lines_.At(offset), {}, std::string(section), std::string(name)});
+    Remember({}, section, name, offset);
   }
   return {};
 }
@@ -97,7 +105,7 @@ base::Status ManifestBuilder::SetOverride(std::string_view node_type, std::strin
   if (!warning->empty()) {
     Warn(offset, *warning);
   } else {
-    manifest_.given.push_back({lines_.At(offset), std::string(node_type), std::string(group), std::string(metric)});
+    Remember(node_type, group, metric, offset);
   }
   return {};
 }
@@ -178,27 +186,30 @@ base::Result<std::vector<std::string>> CheckNames(const Manifest& manifest, cons
   }
   std::vector<std::string> warnings;
   // The nearest name is looked for only where somebody reads it.
-  const auto unknown = [&file = manifest.file](const GivenParameter& given, const std::string& what, std::string_view name,
+  const auto unknown = [&file = manifest.file](const GivenSection& section, const GivenParameter& given,
+                                               const std::string& what, std::string_view name,
                                                std::span<const std::string_view> names) {
-    return Described(file, given) + what + NearestNameHint(name, names);
+    return Described(file, section, given) + what + NearestNameHint(name, names);
   };
   const auto warn = [&](const auto&... of) {
     if (warnings.size() < kWarningsMax) warnings.push_back(unknown(of...));
   };
-  for (const GivenParameter& given : manifest.given) {
-    if (!given.node_type.empty() && std::ranges::find(types, given.node_type) == types.end()) {
-      warn(given, "no node has this type", given.node_type, types);
+  for (const GivenSection& section : manifest.given) {
+    const ParameterKey key = KeyOf(section);
+    const bool type_is_known = section.node_type.empty() || std::ranges::find(types, section.node_type) != types.end();
+    for (const GivenParameter& given : section.parameters) {
+      constexpr const char* kNoSuchType = "no node has this type";
+      if (!type_is_known) warn(section, given, kNoSuchType, section.node_type, types);
+      if (key == ParameterKey::kNodeType && std::ranges::find(types, given.name) == types.end()) {
+        warn(section, given, kNoSuchType, given.name, types);
+      }
+      if (key != ParameterKey::kMetric || metrics.contains(given.name)) continue;
+      constexpr const char* kNoSuchMetric = "no service reports this metric";
+      if (IsThreshold(section) && BuiltIn(given.name) == BuiltInMetric::kNo) {
+        return base::Fail(base::Code::kBadRequest, unknown(section, given, kNoSuchMetric, given.name, reported));
+      }
+      warn(section, given, kNoSuchMetric, given.name, reported);
     }
-    const ParameterKey key = KeyOf(given);
-    if (key == ParameterKey::kNodeType && std::ranges::find(types, given.name) == types.end()) {
-      warn(given, "no node has this type", given.name, types);
-    }
-    if (key != ParameterKey::kMetric || metrics.contains(given.name)) continue;
-    constexpr const char* kNoSuchMetric = "no service reports this metric";
-    if (IsThreshold(given) && BuiltIn(given.name) == BuiltInMetric::kNo) {
-      return base::Fail(base::Code::kBadRequest, unknown(given, kNoSuchMetric, given.name, reported));
-    }
-    warn(given, kNoSuchMetric, given.name, reported);
   }
   return warnings;
 }

@@ -45,10 +45,15 @@ namespace evenkeel::controllers::balancer {
 
 /// One parameter that was given, for messages about it later.
 struct GivenParameter {
-  TextPosition at;        ///< in the manifest's file
+  TextPosition at;  ///< in the manifest's file
+  std::string name;
+};
+
+/// Parameters of one section that follow each other.
+struct GivenSection {
   std::string node_type;  ///< empty: of the whole cluster
   std::string section;    ///< or the element of the override
-  std::string name;
+  std::vector<GivenParameter> parameters;
 };
 
 /// What a manifest says about the nodes of one type.
@@ -62,7 +67,7 @@ struct Manifest {
   std::string file;  ///< its name
   Settings settings;
   std::vector<NodeTypeDescription> node_types;
-  std::vector<GivenParameter> given;  ///< in the order of the file
+  std::vector<GivenSection> given;    ///< in the order of the file
   std::vector<std::string> warnings;  ///< "FILE:LINE:COLUMN: what", in the order of the file; a hundred, and how many more
 };
 

@@ -37,6 +37,7 @@ class ManifestBuilder {
   /// Whether it is given for the first time; the same value again is fine.
   base::Result<bool> IsNew(std::string_view node_type, std::string_view section, std::string_view name, std::string_view value,
                            size_t offset);
+  void Remember(std::string_view node_type, std::string_view section, std::string_view name, size_t offset);
   NodeTypeDescription& NodeType(std::string_view name);
   std::string_view Keep(std::string_view text);
 

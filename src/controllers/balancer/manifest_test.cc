@@ -51,6 +51,12 @@ constexpr std::string_view kTimersJson = R"("fabricSettings": [
 ]
 )";
 
+std::vector<GivenParameter> Given(const Manifest& manifest) {
+  std::vector<GivenParameter> all;
+  for (const GivenSection& section : manifest.given) std::ranges::copy(section.parameters, std::back_inserter(all));
+  return all;
+}
+
 std::string Place(const GivenParameter& given) { return std::to_string(given.at.line) + ":" + std::to_string(given.at.column); }
 
 TEST(ManifestTest, TimersOfTheDocumentLoadInBothSyntaxes) {
@@ -59,10 +65,10 @@ TEST(ManifestTest, TimersOfTheDocumentLoadInBothSyntaxes) {
     EXPECT_EQ(manifest.warnings, Texts{});
     EXPECT_EQ(manifest.settings.plb_refresh_gap, 0.1);
     EXPECT_EQ(manifest.settings.min_load_balancing_interval, 5.0);
-    EXPECT_EQ(manifest.given.size(), 4u);
+    EXPECT_EQ(Given(manifest).size(), 4u);
   }
-  EXPECT_EQ(Place(Read(kTimersXml).given[0]), "2:13");
-  EXPECT_EQ(Place(Read(kTimersJson).given[0]), "5:7");
+  EXPECT_EQ(Place(Given(Read(kTimersXml))[0]), "2:13");
+  EXPECT_EQ(Place(Given(Read(kTimersJson))[0]), "5:7");
 }
 
 TEST(ManifestTest, ThresholdsOfTheDocumentLoadInBothSyntaxes) {
@@ -160,7 +166,7 @@ TEST(ManifestTest, OverridesOfTheDocumentLoadWithWarningsOfTheUnclosedTags) {
   EXPECT_EQ(thresholds.warnings, (Texts{"m:5:17: <BalancingThreshold> is never closed; read as <BalancingThreshold .../>",
                                         "m:6:17: <BalancingThreshold> is never closed; read as <BalancingThreshold .../>",
                                         "m:7:17: <BalancingThreshold> is never closed; read as <BalancingThreshold .../>"}));
-  EXPECT_EQ(Place(thresholds.given[2]), "7:17");
+  EXPECT_EQ(Place(Given(thresholds)[2]), "7:17");
   const Manifest activity = Read(R"(<NodeTypes>
     <NodeType Name="NodeType1">
         <PlacementAndLoadBalancingOverrides>
@@ -218,8 +224,8 @@ TEST(ManifestTest, WholeClusterManifestLoadsAndTheRestOfItIsPassedOver) {
   EXPECT_EQ(manifest.node_types[0].capacities, (Group<int64_t>{{"Memory", 1024}}));
   EXPECT_EQ(manifest.node_types[0].properties, (Group<std::string>{{"HasSSD", "true"}}));
   EXPECT_EQ(manifest.settings.metric_balancing_thresholds, (Group<double>{{"A&B", 2}}));
-  ASSERT_EQ(manifest.given.size(), 1u);
-  EXPECT_EQ(Place(manifest.given[0]), "14:47");
+  ASSERT_EQ(Given(manifest).size(), 1u);
+  EXPECT_EQ(Place(Given(manifest)[0]), "14:47");
 }
 
 TEST(ManifestTest, JsonSettingsAreFoundAtAnyDepthAndOverridesHaveAFormOfTheirOwn) {

@@ -19,7 +19,7 @@ class XmlReader {
   base::Status Read(const pugi::xml_document& document);
 
  private:
-  base::Status CheckAttributes(const pugi::xml_node& node) const;
+  base::Status CheckAttributes(const pugi::xml_node& node);
   base::Status ReadSection(const pugi::xml_node& section);
   base::Status ReadNodeType(const pugi::xml_node& node_type);
   base::Status ReadOverrides(const pugi::xml_node& overrides, std::string_view node_type);
@@ -35,6 +35,7 @@ class XmlReader {
 
   const RepairedXml& xml_;
   ManifestBuilder& builder_;
+  std::vector<std::string_view> names_;  // kept for its memory
 };
 
 size_t XmlReader::Offset(const pugi::xml_node& node) const {
@@ -43,14 +44,13 @@ size_t XmlReader::Offset(const pugi::xml_node& node) const {
   return xml_.Original(node.type() == pugi::node_element && offset > 0 ? offset - 1 : offset);
 }
 
-base::Status XmlReader::CheckAttributes(const pugi::xml_node& node) const {
-  std::set<std::string_view> names;
-  for (const pugi::xml_attribute& attribute : node.attributes()) {
-    if (!names.insert(attribute.name()).second) {
-      return Refused(node, "<" + OneLine(node.name()) + "> has the attribute " + OneLine(attribute.name()) + " twice");
-    }
-  }
-  return {};
+base::Status XmlReader::CheckAttributes(const pugi::xml_node& node) {
+  names_.clear();
+  for (const pugi::xml_attribute& attribute : node.attributes()) names_.emplace_back(attribute.name());
+  std::ranges::sort(names_);
+  const auto twice = std::ranges::adjacent_find(names_);
+  if (twice == names_.end()) return {};
+  return Refused(node, "<" + OneLine(node.name()) + "> has the attribute " + OneLine(*twice) + " twice");
 }
 
 base::Result<std::string_view> XmlReader::Attribute(const pugi::xml_node& node, const char* name) const {
@@ -152,10 +152,10 @@ base::Status XmlReader::ReadOverrideGroup(const pugi::xml_node& group, std::stri
 }  // namespace
 
 base::Status ReadXmlManifest(std::string_view text, ManifestBuilder& builder) {
-  EVENKEEL_ASSIGN(const RepairedXml xml, RepairXml(text, builder));
+  EVENKEEL_ASSIGN(RepairedXml xml, RepairXml(text, builder));
   pugi::xml_document document;
   const pugi::xml_parse_result parsed =
-      document.load_buffer(xml.text.data(), xml.text.size(), pugi::parse_default, pugi::encoding_utf8);
+      document.load_buffer_inplace(xml.text.data(), xml.text.size(), pugi::parse_default, pugi::encoding_utf8);
   if (!parsed) {
     const auto offset = static_cast<size_t>(std::max<ptrdiff_t>(parsed.offset, 0));
     return builder.Refused(xml.Original(offset), std::string("invalid XML: ") + parsed.description());

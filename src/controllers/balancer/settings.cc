@@ -45,11 +45,12 @@ const SettingsRow* FindRow(std::string_view section, std::string_view name) {
   return found == Rows().end() ? nullptr : found->second;
 }
 
-base::Result<std::string> Set(const SettingsRow& row, Settings& settings, const std::string& what, const SettingsKey& key,
+/// `what` names the parameter, where something is wrong with it.
+base::Result<std::string> Set(const SettingsRow& row, Settings& settings, const auto& what, const SettingsKey& key,
                               std::string_view value) {
   auto warning = row.set(settings, key, value);
-  if (!warning) return base::Fail(warning.error().Wrap(what));
-  if (!warning->empty()) return what + ": " + *warning;
+  if (!warning) return base::Fail(warning.error().Wrap(what()));
+  if (!warning->empty()) return what() + ": " + *warning;
   return std::string();
 }
 
@@ -168,9 +169,9 @@ bool KnowsSection(std::string_view section) {
 
 base::Result<std::string> SetParameter(Settings& settings, std::string_view section, std::string_view name,
                                        std::string_view value) {
-  const std::string what = OneLine(section) + "/" + OneLine(name);
+  const auto what = [&] { return OneLine(section) + "/" + OneLine(name); };
   if (const SettingsRow* group = FindRow(section, section); group != nullptr && !group->parameter.per_node_type) {
-    if (name.empty()) return base::Fail(base::Code::kBadRequest, what + ": the name of a metric or node type is missing");
+    if (name.empty()) return base::Fail(base::Code::kBadRequest, what() + ": the name of a metric or node type is missing");
     return Set(*group, settings, what, {.node_type = {}, .name = name}, value);
   }
   const SettingsRow* row = FindRow(section, name);
@@ -181,31 +182,32 @@ base::Result<std::string> SetParameter(Settings& settings, std::string_view sect
     if (parameter.per_node_type) continue;
     if (parameter.section == section && parameter.key == ParameterKey::kNone) names.push_back(parameter.name);
   }
-  if (!names.empty()) return what + ": there is no such parameter; it is left out" + NearestNameHint(name, names);
+  if (!names.empty()) return what() + ": there is no such parameter; it is left out" + NearestNameHint(name, names);
   for (const SettingsRow& known : SettingsRows()) {
     if (!known.parameter.per_node_type) names.push_back(known.parameter.section);
   }
   const std::string_view nearest = NearestName(section, names);
   // Other sections belong to other subsystems; only what nearly is one of ours is worth a word.
   if (nearest.empty() || EditDistance(section, nearest) > 3) return std::string();
-  return what + ": there is no such section; it is left out; did you mean " + std::string(nearest) + "?";
+  return what() + ": there is no such section; it is left out; did you mean " + std::string(nearest) + "?";
 }
 
 base::Result<std::string> SetNodeTypeParameter(Settings& settings, std::string_view node_type, std::string_view group,
                                                std::string_view metric, std::string_view value) {
-  std::string what = "node type " + OneLine(node_type) + ": " + OneLine(group);
-  if (!metric.empty()) what += "/" + OneLine(metric);
+  const auto what = [&] {
+    return "node type " + OneLine(node_type) + ": " + OneLine(group) + (metric.empty() ? "" : "/" + OneLine(metric));
+  };
   const SettingsRow* row = FindRow(kOverridesSection, group);
   if (row == nullptr) {
     std::vector<std::string_view> names;
     for (const SettingsRow& known : SettingsRows()) {
       if (known.parameter.per_node_type) names.push_back(known.parameter.name);
     }
-    return what + ": there is no such override; it is left out" + NearestNameHint(group, names);
+    return what() + ": there is no such override; it is left out" + NearestNameHint(group, names);
   }
   if (metric.empty() != (row->parameter.key == ParameterKey::kNone)) {
     return base::Fail(base::Code::kBadRequest,
-                      what + (metric.empty() ? ": the name of the metric is missing" : ": is one number for all metrics"));
+                      what() + (metric.empty() ? ": the name of the metric is missing" : ": is one number for all metrics"));
   }
   return Set(*row, settings, what, {.node_type = node_type, .name = metric}, value);
 }
