@@ -189,6 +189,8 @@ base::Status Fleet::Start() {
   EVENKEEL_TRY(base::WriteFile(PortsFile(), base::ToPrettyText(ports_)));
   EVENKEEL_TRY(WriteKubeconfigs());
   EVENKEEL_TRY(RegisterMembers());
+  // After the Secrets: those of an earlier start may hold tokens, ports and a CA that are no longer true.
+  for (const Served& served : clusters_) EVENKEEL_TRY(served.cluster->StartNodes());
   renewal_.emplace(*executor_, [this](base::Time now) { return RenewCertificates(now); });
   return {};
 }

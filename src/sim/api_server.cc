@@ -88,6 +88,7 @@ base::Status ApiServer::Start() {
   const base::Random random = random_.Fork("start " + std::to_string(++starts_));
   cluster_ = std::make_unique<embedded::fleet::Cluster>(cluster, std::make_unique<OpenedStore>(*store_), *executor, random);
   EVENKEEL_TRY(cluster_->Start());
+  EVENKEEL_TRY(cluster_->StartNodes());
   network_.Attach(options_.name, [this](const std::string& user, int64_t epoch) { return cluster_->NewClient(user, epoch); });
   return {};
 }

@@ -60,6 +60,20 @@ class FleetTest(unittest.TestCase):
             finally:
                 program.stop()
 
+    def test_all_its_credentials_can_be_made_anew(self):
+        with harness.temporary_home() as home:
+            program = harness.Program(home, "up", "--members", "1", "--replicas", "2")
+            program.wait_for_output("Evenkeel is up", LONG)
+            old = (home / "kubeconfig").read_text()
+            program.stop()
+            shutil.rmtree(home / "pki")
+            program = harness.Program(home, "up", "--members", "1", "--replicas", "2")
+            try:
+                program.wait_for_output("Evenkeel is up", LONG)
+                self.assertNotEqual((home / "kubeconfig").read_text(), old)
+            finally:
+                program.stop()
+
     def test_its_file_may_have_any_name(self):
         with harness.temporary_home() as home:
             renamed = home / "keel-1.0"

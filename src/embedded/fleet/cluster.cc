@@ -62,6 +62,13 @@ base::Status Cluster::Start() {
   }
   workloads_ = std::make_unique<workloads::Workloads>(*client_, executor_, random_.Fork("workloads"), options_.workloads);
   workloads_->Start();
+  if (!options_.cloud) return {};
+  EVENKEEL_TRY(cloud::InstallDefinition(*client_));
+  EVENKEEL_TRY(controllers::balancer::member::InstallDefinitions(*client_));
+  return client::InstallDefinition(*client_, controllers::rollout::zookeeper::ZooKeeperDefinition());
+}
+
+base::Status Cluster::StartNodes() {
   simulated_ = nodeagent::NewSimulatedRuntime(executor_.clock(), random_.Fork("containers"));
   nodeagent::NodeAgentOptions agent;
   agent.client = client_.get();
@@ -83,13 +90,11 @@ base::Status Cluster::Start() {
   if (options_.runtime != nullptr) agent.runtimes[std::string(options_.runtime->name())] = options_.runtime;
   agent_ = std::make_unique<nodeagent::NodeAgent>(std::move(agent));
   EVENKEEL_TRY(agent_->Start());
-  return options_.cloud ? StartCloud() : base::Status{};
+  if (options_.cloud) StartCloud();
+  return {};
 }
 
-base::Status Cluster::StartCloud() {
-  EVENKEEL_TRY(cloud::InstallDefinition(*client_));
-  EVENKEEL_TRY(controllers::balancer::member::InstallDefinitions(*client_));
-  EVENKEEL_TRY(client::InstallDefinition(*client_, controllers::rollout::zookeeper::ZooKeeperDefinition()));
+void Cluster::StartCloud() {
   cloud::CloudOptions options;
   options.client = client_.get();
   options.strand = agent_strand_;
@@ -100,7 +105,6 @@ base::Status Cluster::StartCloud() {
   options.loopback_octet = options_.loopback_octet;
   cloud_ = std::make_unique<cloud::Cloud>(std::move(options));
   agent_strand_->Post([cloud = cloud_.get()] { cloud->Start(); });
-  return {};
 }
 
 void Cluster::StopControllers() {

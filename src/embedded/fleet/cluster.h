@@ -43,8 +43,11 @@ class Cluster {
   Cluster(ClusterOptions options, std::unique_ptr<store::Store> store, base::Executor& executor, base::Random random);
   ~Cluster();
 
-  /// Starts the API first, then controllers and nodes.
+  /// Starts the API, then what brings objects about in it. No pod runs before StartNodes.
   base::Status Start();
+  /// Starts the nodes, whose processes read what they are given once: Secrets and the like have to be there before. After
+  /// Start.
+  base::Status StartNodes();
   /// Ends controllers and nodes (their pods' processes too) but not the API; idempotent. Blocks; not from a strand.
   void StopControllers();
 
@@ -58,7 +61,7 @@ class Cluster {
   const std::shared_ptr<base::Strand>& node_strand() const { return agent_strand_; }
 
  private:
-  base::Status StartCloud();
+  void StartCloud();
 
   ClusterOptions options_;
   base::Executor& executor_;

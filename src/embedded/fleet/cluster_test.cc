@@ -27,6 +27,7 @@ class ClusterTest : public ::testing::Test {
     cluster_ = std::make_unique<Cluster>(options, store::NewMemoryStore(), executor_, base::Random(11));
     const auto started = cluster_->Start();
     EXPECT_TRUE(started) << started.error().message();
+    EXPECT_TRUE(cluster_->StartNodes());
     EXPECT_TRUE(api().Create(cloud::NodeGroups(), cloud::GeneralNodeGroup()));
     executor_.RunFor(5s);
   }

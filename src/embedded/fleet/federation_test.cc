@@ -97,10 +97,12 @@ class FederationTest : public ::testing::Test {
       members_.push_back(
           std::make_unique<Cluster>(member, store::NewMemoryStore(), executor_, base::Random(static_cast<uint64_t>(i))));
       EXPECT_TRUE(members_.back()->Start());
+      EXPECT_TRUE(members_.back()->StartNodes());
     }
     hub_ = std::make_unique<Cluster>(hub, store::NewMemoryStore(), executor_, base::Random(7));
     const auto started = hub_->Start();
     EXPECT_TRUE(started) << started.error().message();
+    EXPECT_TRUE(hub_->StartNodes());
     const auto& namespaces = kube::resources::Namespaces();
     EXPECT_TRUE(api().Create(namespaces, kube::NewObject(namespaces, "", kNamespace)));
     for (const auto& member : members_) {
