@@ -62,10 +62,13 @@ Result<int64_t> TransferPods(client::Client& client, int64_t page_size) {
 }
 
 Result<int64_t> DecodePods(client::Client& client, int64_t page_size, bool protobuf) {
-  client::ListOptions options{.limit = page_size, .known_fields_only = protobuf};
+  client::ListOptions options{.limit = page_size};
   int64_t pods = 0;
+  const client::ObjectVisitor count = [&pods](const Json&) { ++pods; };
   do {
-    EVENKEEL_ASSIGN(const client::ListPage page, client.List(kube::resources::Pods(), options));
+    auto read =
+        protobuf ? client.Visit(kube::resources::Pods(), options, count) : client.List(kube::resources::Pods(), options);
+    EVENKEEL_ASSIGN(const client::ListPage page, std::move(read));
     pods += static_cast<int64_t>(page.items.size());
     options.continue_token = page.continue_token;
   } while (!options.continue_token.empty());

@@ -107,15 +107,12 @@ base::Result<std::map<std::string, std::string>> MemberSettings::NodesElsewhere(
     if (entry.name == member) continue;
     if (!entry.connection) return base::Fail(base::Code::kUnavailable, "member " + entry.name + ": no way to connect");
     EVENKEEL_ASSIGN(const auto client, client::NewHttpClient(*entry.connection, connection_));
-    client::ListOptions options;
-    options.known_fields_only = true;
-    const auto nodes = client::ListAll(*client, kube::resources::Nodes(), options);
-    if (!nodes) return base::Fail(nodes.error().Wrap("member " + entry.name));
     LastNodes last{.member = entry.name, .ids = {}};
-    for (const base::Json& node : nodes->items) {
+    const auto read = client::VisitAll(*client, kube::resources::Nodes(), [&last](const base::Json& node) {
       const std::string_view id = base::FindString(node, {"spec", "providerID"});
       if (!id.empty()) last.ids.emplace_back(id);
-    }
+    });
+    if (!read) return base::Fail(read.error().Wrap("member " + entry.name));
     const std::lock_guard lock(mutex_);
     last_nodes_[entry.server] = std::move(last);
   }

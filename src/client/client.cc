@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <iterator>
+#include <utility>
 
 namespace evenkeel::client {
 namespace {
@@ -13,6 +14,30 @@ std::optional<uint64_t> ParseVersion(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+/// Reads page after page, and once all again from the first when the token expires in between: then `restart` is called.
+Status ReadPages(ListOptions options, const std::function<Result<ListPage>(const ListOptions&)>& read,
+                 const std::function<void(ListPage)>& use, const std::function<void()>& restart) {
+  if (options.limit == 0) options.limit = kListPageSize;
+  const ListOptions first = options;
+  for (bool restarted = false;;) {
+    auto page = read(options);
+    if (!page) {
+      const bool expired = page.error().code() == base::Code::kExpired && !options.continue_token.empty();
+      if (!expired || restarted) return base::Fail(page.error());
+      restarted = true;
+      options = first;
+      restart();
+      continue;
+    }
+    // The token names the revision already; servers refuse both.
+    options.continue_token = page->continue_token;
+    options.resource_version.clear();
+    options.resource_version_match.clear();
+    use(*std::move(page));
+    if (options.continue_token.empty()) return {};
+  }
 }
 
 }  // namespace
@@ -57,27 +82,29 @@ bool IsOlderVersion(std::string_view a, std::string_view b) {
   return left && right && *left < *right;
 }
 
+Result<ListPage> Client::Visit(const Resource& resource, const ListOptions& options, const ObjectVisitor& visit) {
+  EVENKEEL_ASSIGN(ListPage page, List(resource, options));
+  for (const Json& item : page.items) visit(item);
+  page.items.clear();
+  return page;
+}
+
 Result<ListPage> ListAll(Client& client, const Resource& resource, ListOptions options) {
-  if (options.limit == 0) options.limit = kListPageSize;
-  const ListOptions first = options;
   ListPage all;
-  for (bool restarted = false;;) {
-    auto page = client.List(resource, options);
-    if (!page) {
-      if (page.error().code() != base::Code::kExpired || options.continue_token.empty() || restarted) return page;
-      restarted = true;
-      options = first;
-      all = {};
-      continue;
-    }
-    std::move(page->items.begin(), page->items.end(), std::back_inserter(all.items));
-    all.resource_version = page->resource_version;
-    if (page->continue_token.empty()) return all;
-    // The token names the revision already; servers refuse both.
-    options.continue_token = page->continue_token;
-    options.resource_version.clear();
-    options.resource_version_match.clear();
-  }
+  EVENKEEL_TRY(ReadPages(
+      std::move(options), [&](const ListOptions& next) { return client.List(resource, next); },
+      [&](ListPage page) {
+        std::ranges::move(page.items, std::back_inserter(all.items));
+        all.resource_version = std::move(page.resource_version);
+      },
+      [&] { all = {}; }));
+  return all;
+}
+
+Status VisitAll(Client& client, const Resource& resource, const ObjectVisitor& visit, ListOptions options) {
+  return ReadPages(
+      std::move(options), [&](const ListOptions& next) { return client.Visit(resource, next, visit); }, [](const ListPage&) {},
+      [] {});
 }
 
 Result<Json> ReadModifyWrite(Client& client, const Resource& resource, std::string_view ns, std::string_view name,

@@ -33,10 +33,6 @@ struct ListOptions {
   std::string continue_token{};
   std::string resource_version{};        ///< "" most recent, "0" any
   std::string resource_version_match{};  ///< "", "NotOlderThan", "Exact"
-  /// Fields that no compiled-in schema knows may be missing. Then the answer comes in protocol buffers where the API has them,
-  /// in fewer bytes, and the items of a page share memory that is kept while one of them is. Not for what is written back: such
-  /// fields would be lost.
-  bool known_fields_only = false;
 };
 
 struct ListPage {
@@ -86,6 +82,10 @@ struct WatchEvent {
   Json object;
 };
 
+/// Gets an object of a list that is not kept: it lives until the call returns, so a copy needs memory of its own
+/// (`Json(object, {})`).
+using ObjectVisitor = std::function<void(const Json& object)>;
+
 /// Gets each event in order, from one thread at a time, not the caller's strand: post to it. The last call has an error:
 /// kExpired (list again), or kUnavailable when the stream ended (watch again from the last resource version).
 using WatchHandler = std::function<void(Result<WatchEvent>)>;
@@ -104,6 +104,10 @@ class Client {
   virtual Result<Json> Get(const Resource& resource, std::string_view ns, std::string_view name,
                            std::string_view subresource = "") = 0;
   virtual Result<ListPage> List(const Resource& resource, const ListOptions& options) = 0;
+  /// List for whoever keeps little of it: the page comes without items, which `visit` has seen. Fields that no compiled-in
+  /// schema knows may be missing: the answer comes in protocol buffers where API and client have them, and is read in two
+  /// thirds of the time.
+  virtual Result<ListPage> Visit(const Resource& resource, const ListOptions& options, const ObjectVisitor& visit);
   /// `object` says where it goes: metadata.namespace and name (or generateName). Returns it as stored.
   virtual Result<Json> Create(const Resource& resource, const Json& object, const WriteOptions& options = {}) = 0;
   /// Replaces; metadata.resourceVersion, if set, must be the current one (kConflict).
@@ -145,6 +149,8 @@ bool IsOlderVersion(std::string_view a, std::string_view b);
 /// All pages, 500 at a time; starts over (once) when the token expires in between. `resource_version` of the result is the last
 /// page's.
 Result<ListPage> ListAll(Client& client, const Resource& resource, ListOptions options = {});
+/// The same with Visit. Where it starts over, objects are visited twice.
+Status VisitAll(Client& client, const Resource& resource, const ObjectVisitor& visit, ListOptions options = {});
 
 /// Get, change, Update, again on kConflict up to 5 times with short waits left out (the API server serialises). `change` edits
 /// the object in place and returns false when nothing needs writing. Returns the object as stored.

@@ -145,22 +145,27 @@ class HttpClient final : public Client {
   }
 
   Result<ListPage> List(const Resource& resource, const ListOptions& options) override {
-    QueryText query;
-    query.Add("labelSelector", options.label_selector).Add("fieldSelector", options.field_selector);
-    query.Add("limit", options.limit > 0 ? std::to_string(options.limit) : "").Add("continue", options.continue_token);
-    query.Add("resourceVersion", options.resource_version).Add("resourceVersionMatch", options.resource_version_match);
-    HttpCall call{.path = resource.Path(options.ns) + query.text(), .body = {}};
-    const kube::Schema* known =
-        options.known_fields_only ? kube::FindKindSchema(resource.ApiVersion(), resource.kind) : nullptr;
-    if (known != nullptr) call.accept = "application/vnd.kubernetes.protobuf, application/json";
+    const HttpCall call = ListCall(resource, options);
     EVENKEEL_ASSIGN(const Answer answer, Perform(call));
-    if (known != nullptr && answer.body.starts_with(kube::kProtobufMagic)) {
-      auto page = DecodeProtobufList(resource, *known, answer.body);
+    EVENKEEL_ASSIGN(Json list, ParseAnswer(call, answer));
+    return DecodeList(resource, list);
+  }
+
+  Result<ListPage> Visit(const Resource& resource, const ListOptions& options, const ObjectVisitor& visit) override {
+    HttpCall call = ListCall(resource, options);
+    const kube::Schema* schema = kube::FindKindSchema(resource.ApiVersion(), resource.kind);
+    if (schema != nullptr) call.accept = "application/vnd.kubernetes.protobuf, application/json";
+    EVENKEEL_ASSIGN(const Answer answer, Perform(call));
+    if (schema != nullptr && answer.body.starts_with(kube::kProtobufMagic)) {
+      auto page = VisitProtobufList(resource, *schema, answer.body, visit);
       if (!page) return Fail(Code::kInternal, Doing(call) + ": " + page.error().message());
       return page;
     }
     EVENKEEL_ASSIGN(Json list, ParseAnswer(call, answer));
-    return DecodeList(resource, list);
+    ListPage page = DecodeList(resource, list);
+    for (const Json& item : page.items) visit(item);
+    page.items.clear();
+    return page;
   }
 
   Result<Json> Create(const Resource& resource, const Json& object, const WriteOptions& options) override {
@@ -230,7 +235,15 @@ class HttpClient final : public Client {
   }
 
   static ListPage DecodeList(const Resource& resource, Json& list);
-  static Result<ListPage> DecodeProtobufList(const Resource& resource, const kube::Schema& schema, std::string_view bytes);
+  static HttpCall ListCall(const Resource& resource, const ListOptions& options) {
+    QueryText query;
+    query.Add("labelSelector", options.label_selector).Add("fieldSelector", options.field_selector);
+    query.Add("limit", options.limit > 0 ? std::to_string(options.limit) : "").Add("continue", options.continue_token);
+    query.Add("resourceVersion", options.resource_version).Add("resourceVersionMatch", options.resource_version_match);
+    return {.path = resource.Path(options.ns) + query.text(), .body = {}};
+  }
+  static Result<ListPage> VisitProtobufList(const Resource& resource, const kube::Schema& schema, std::string_view bytes,
+                                            const ObjectVisitor& visit);
   Result<Json> ParseAnswer(const HttpCall& call, const Answer& answer);
   Result<Json> CallJson(const HttpCall& call);
   /// Sends the call, over a connection that is open already where that is safe; the answer is a 2xx.
@@ -399,20 +412,25 @@ ListPage HttpClient::DecodeList(const Resource& resource, Json& list) {
   return page;
 }
 
-Result<ListPage> HttpClient::DecodeProtobufList(const Resource& resource, const kube::Schema& schema, std::string_view bytes) {
+Result<ListPage> HttpClient::VisitProtobufList(const Resource& resource, const kube::Schema& schema, std::string_view bytes,
+                                               const ObjectVisitor& visit) {
   EVENKEEL_ASSIGN(const kube::ProtobufEnvelope envelope, kube::ReadProtobufEnvelope(bytes));
   EVENKEEL_ASSIGN(const kube::ProtobufItems list, kube::ReadProtobufList(envelope.raw));
   ListPage page;
   page.resource_version = base::FindString(list.metadata, {"resourceVersion"});
   page.continue_token = base::FindString(list.metadata, {"continue"});
   page.remaining = base::FindInt(list.metadata, {"remainingItemCount"});
-  page.items.reserve(list.items.size());
   // Asking for the memory of each value, and giving it back, would take as long as reading the bytes.
-  const auto memory = boost::json::make_shared_resource<boost::json::monotonic_resource>();
+  constexpr size_t kUsualObjectBytes = 64 << 10;
+  const auto usual = std::make_unique<unsigned char[]>(kUsualObjectBytes);
+  boost::json::monotonic_resource memory(usual.get(), kUsualObjectBytes);
   const std::string api_version = resource.ApiVersion();
   for (const std::string_view item : list.items) {
-    EVENKEEL_ASSIGN(Json object, kube::DecodeProtobufKind(schema, api_version, resource.kind, item, memory));
-    page.items.push_back(std::move(object));
+    {
+      EVENKEEL_ASSIGN(const Json object, kube::DecodeProtobufKind(schema, api_version, resource.kind, item, &memory));
+      visit(object);
+    }
+    memory.release();
   }
   return page;
 }

@@ -199,19 +199,25 @@ TEST_F(ProtobufAnswerTest, OurClientListsTheSameObjectsInBoth) {
   const auto remote = client::NewHttpClient(testing::TlsClientConfig(server->port())).value();
   const kube::Resource& pods = kube::resources::Pods();
   const auto json = remote->List(pods, {.limit = 1});
-  const auto protobuf = remote->List(pods, {.limit = 1, .known_fields_only = true});
+  std::vector<base::Json> visited;
+  const client::ObjectVisitor keep = [&visited](const base::Json& object) { visited.push_back(base::Json(object, {})); };
+  const auto protobuf = remote->Visit(pods, {.limit = 1}, keep);
   ASSERT_TRUE(json && protobuf);
   EXPECT_EQ(accepted.at(1), "application/vnd.kubernetes.protobuf, application/json");
-  ASSERT_EQ(protobuf->items.size(), 1u);
-  EXPECT_EQ(base::FindString(protobuf->items[0], {"kind"}), "Pod");
-  EXPECT_EQ(base::FindString(protobuf->items[0], {"apiVersion"}), "v1");
-  EXPECT_EQ(kube::EncodeProtobuf(*pods.schema, protobuf->items[0]), kube::EncodeProtobuf(*pods.schema, json->items[0]));
+  EXPECT_TRUE(protobuf->items.empty());
+  ASSERT_EQ(visited.size(), 1u);
+  EXPECT_EQ(base::FindString(visited[0], {"kind"}), "Pod");
+  EXPECT_EQ(base::FindString(visited[0], {"apiVersion"}), "v1");
+  EXPECT_EQ(kube::EncodeProtobuf(*pods.schema, visited[0]), kube::EncodeProtobuf(*pods.schema, json->items[0]));
   EXPECT_EQ(protobuf->continue_token, json->continue_token);
   EXPECT_EQ(protobuf->resource_version, json->resource_version);
   EXPECT_EQ(protobuf->remaining, 1);
-  const auto refused = remote->List(pods, {.label_selector = "a in", .known_fields_only = true});
+  const auto refused = remote->Visit(pods, {.label_selector = "a in"}, keep);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message(), remote->List(pods, {.label_selector = "a in"}).error().message());
+  const auto all = client::VisitAll(*remote, pods, keep);
+  EXPECT_TRUE(all);
+  EXPECT_EQ(visited.size(), 3u);
 }
 
 TEST_F(ProtobufAnswerTest, WhatCannotBeReadFailsTheList) {
