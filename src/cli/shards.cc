@@ -106,6 +106,7 @@ Json RowToJson(const distribution::FleetView::Row& row, bool coordinated) {
   if (row.since) object["since"] = base::FormatTime(*row.since);
   if (IsPending(row)) object["pendingMove"] = JsonObject{{"from", row.owner}, {"to", row.planned}};
   if (!row.detail.empty()) object["detail"] = row.detail;
+  if (!row.api.empty()) object["api"] = row.api;
   return object;
 }
 

@@ -235,6 +235,11 @@ void CompatibleDistributor::ClaimFailed(const base::Error& error) {
 void CompatibleDistributor::Heartbeat() {
   if (stopping_) return;
   if (!Synced()) return ScheduleHeartbeat(kNotSyncedRetry);
+  if (!claimed_once_) {
+    auto fleet = ApiIdentity(context_.hub);
+    if (!fleet) return ClaimFailed(fleet.error());
+    context_.options.fleet = *std::move(fleet);
+  }
   std::vector<Finding> findings;
   std::vector<std::string> warnings;
   const base::Instant begin = clock_.Monotonic();

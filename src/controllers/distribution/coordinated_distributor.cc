@@ -93,25 +93,39 @@ void CoordinatedDistributor::Begin() {
   plans_->AddHandler([this](const auto&, const auto& after) { SeePlan(after ? &*after->json : nullptr); });
   source_->Start();
   leases_->Start();
-  EnsureDefinitions();
+  PrepareHub();
   Tick();
 }
 
-/// The plan's kinds come with Evenkeel: whoever is first makes them.
-void CoordinatedDistributor::EnsureDefinitions() {
+/// What has to be known of the hub, and to be there, before anything can be planned.
+void CoordinatedDistributor::PrepareHub() {
+  if (PreparedHub()) {
+    ready_ = true;
+    plans_->Start();
+    return;
+  }
+  tick_timer_ = strand_->PostAfter(kDefinitionsRetry, [this] {
+    PrepareHub();
+    Tick();
+  });
+}
+
+bool CoordinatedDistributor::PreparedHub() {
+  auto fleet = ApiIdentity(context_.hub);
+  if (!fleet) {
+    TellOnce("cannot read who the hub is", fleet.error());
+    return false;
+  }
+  context_.options.fleet = *std::move(fleet);
+  // The plan's kinds come with Evenkeel: whoever is first makes them.
   for (const base::Json& definition : {ShardPlanDefinition(), ShardReplicaDefinition()}) {
     const auto installed = client::InstallDefinition(context_.hub, definition);
     // Whoever may not even look for definitions has been given them.
     if (installed || installed.error().code() == base::Code::kForbidden) continue;
     TellOnce("cannot make the kind " + std::string(kube::NameOf(definition)), installed.error());
-    tick_timer_ = strand_->PostAfter(kDefinitionsRetry, [this] {
-      EnsureDefinitions();
-      Tick();
-    });
-    return;
+    return false;
   }
-  ready_ = true;
-  plans_->Start();
+  return true;
 }
 
 bool CoordinatedDistributor::Synced() const { return ready_ && source_->synced() && leases_->synced() && plans_->synced(); }

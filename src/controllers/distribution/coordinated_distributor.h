@@ -38,7 +38,8 @@ class CoordinatedDistributor final : public Distributor {
  private:
   // coordinated_distributor.cc: following
   void Begin();
-  void EnsureDefinitions();
+  void PrepareHub();
+  bool PreparedHub();
   bool Synced() const;
   void Changed();
   void SeePlan(const base::Json* object);

@@ -293,6 +293,35 @@ TEST_F(CoordinatedTest, TellsOwnersMovesAndImbalance) {
   }
 }
 
+TEST_F(CoordinatedTest, ASecondSecretForAnOwnedClusterIsToldAndTakesNothing) {
+  PutClusters(2);
+  const kube::Resource& namespaces = kube::resources::Namespaces();
+  auto& api = members[ServerOf("member-1")] = std::make_shared<client::FakeApi>();
+  api->Put(namespaces, {{"metadata", {{"name", "kube-system"}, {"uid", "uid-of-the-api"}}}});
+  hub->Put(namespaces, {{"metadata", {{"name", "kube-system"}, {"uid", "uid-of-the-hub"}}}});
+  Start("a");
+  Start("b");
+  Settle(2);
+  members[ServerOf("alias")] = api;
+  PutCluster("alias", {{"shard", std::to_string(1 - ShardOf(OwnersNow().at("member-1").front()))}});
+  EXPECT_EQ(RunWatched(2min, 2), 0s);
+  EXPECT_FALSE(OwnersNow().contains("alias"));
+  const auto told = Events("SameCluster");
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].about, "alias");
+  EXPECT_EQ(
+      told[0].message,
+      "cluster alias at https://alias:6443 is the same cluster as member-1 at https://member-1:6443 (uid uid-of-the-api) and "
+      "is looked after under that name; remove one of the two");
+  HubDouble reader(hub);
+  const auto view = ReadFleet(reader, options, std::nullopt, std::nullopt, virtual_time.clock().Now());
+  ASSERT_TRUE(view) << view.error().message();
+  for (const FleetView::Row& row : view->rows) {
+    if (row.cluster == "member-1") EXPECT_EQ(row.api, "uid-of-the-api");
+    if (row.cluster == "alias") EXPECT_EQ(row.detail.substr(0, 34), "it is the same cluster as member-1");
+  }
+}
+
 TEST_F(CoordinatedTest, FallsQuiet) {
   PutClusters(6);
   for (const char* host : {"a", "b", "c"}) Start(host);

@@ -173,6 +173,7 @@ ReplicaReport CoordinatedDistributor::MakeReport() const {
       member.since = tenancy.lease.since;
       member.load = tenancy.load;
     }
+    member.api = tenancy.api;
     member.detail = !tenancy.error.empty() ? tenancy.error : wanted ? tenancy.lease.waiting_for : "";
     report.members.push_back(std::move(member));
   }

@@ -121,6 +121,7 @@ base::Status ReadCoordinatedRows(client::Client& hub, base::Time now, FleetView&
         row.heartbeat_age = now - lease->renew_time;
       }
       if (member->state != "standby" && !member->detail.empty()) row.detail = member->detail;
+      if (!member->api.empty()) row.api = member->api;
     }
     fleet.rows.push_back(std::move(row));
   }

@@ -14,6 +14,9 @@ inline constexpr EventKind kOwnerReleased{"OwnerReleased", false, "Secret, Clust
 inline constexpr EventKind kClusterReachable{"ClusterReachable", false, "Secret, Cluster", "the member can be reached again"};
 inline constexpr EventKind kClusterUnreachable{"ClusterUnreachable", true, "Secret, Cluster",
                                                "the member cannot be reached by the replica that is to look after it"};
+inline constexpr EventKind kSameCluster{
+    "SameCluster", true, "Secret, Cluster",
+    "the server is the API of a member that has an owner under another name, or in another fleet; it keeps that owner"};
 inline constexpr EventKind kHotCluster{"HotCluster", true, "Secret, Cluster",
                                        "the member alone is more than a replica's share of the load"};
 inline constexpr EventKind kShardOutOfRange{"ShardOutOfRange", true, "Secret, Cluster",
@@ -34,10 +37,9 @@ inline constexpr EventKind kShardMappingRepaired{
     "ShardMappingRepaired", true, "ConfigMap",
     "compatible mode: the ConfigMap with the claims could not be read and was mended"};
 
-inline constexpr EventKind kAll[] = {kOwnerChanged,       kOwnerReleased,        kClusterReachable,
-                                     kClusterUnreachable, kHotCluster,           kShardOutOfRange,
-                                     kInvalidWeight,      kInvalidClusterSecret, kNoUid,
-                                     kDuplicateServer,    kNoEndpoint,           kSecretNotFound,
-                                     kSecretUnreadable,   kShardMappingRepaired};
+inline constexpr EventKind kAll[] = {
+    kOwnerChanged,    kOwnerReleased,   kClusterReachable, kClusterUnreachable,   kSameCluster,
+    kHotCluster,      kShardOutOfRange, kInvalidWeight,    kInvalidClusterSecret, kNoUid,
+    kDuplicateServer, kNoEndpoint,      kSecretNotFound,   kSecretUnreadable,     kShardMappingRepaired};
 
 }  // namespace evenkeel::controllers::distribution::events

@@ -25,6 +25,7 @@ struct FleetView {
     std::string planned;                ///< the replica that the plan names; another than the owner: a move is pending
     std::string standby;                ///< takes over when the owner is silent
     std::string detail;                 ///< why the planned replica does not own it yet, or what fails
+    std::string api;                    ///< the member's ApiIdentity, where it is known
     std::optional<base::Time> since{};  ///< of the owner
     int64_t weight = 0;
     int64_t epoch = 0;  ///< of the plan that gave it to its replica

@@ -44,6 +44,7 @@ struct Options {
   std::string ns = "evenkeel";                          ///< of the cluster Secrets, the shard ConfigMap and the Deployment
   std::string controller_name = "evenkeel-controller";  ///< the Deployment whose replicas are the shards
   std::string host_name;                                ///< of this replica: the name in the claims
+  std::string fleet;                                    ///< ApiIdentity of the hub, as soon as it is known
   Method method = Method::kLegacy;
   bool dynamic = false;
   std::optional<int64_t> static_replicas;  ///< static mode: number of shards

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "client/fenced_client.h"
 #include "client/informer.h"
+#include "client/kubeconfig.h"
 #include "controllers/distribution/owner_lease_record.h"
 
 namespace evenkeel::controllers::distribution {
@@ -113,6 +114,7 @@ struct OwnerLease::State : std::enable_shared_from_this<OwnerLease::State> {
     if (known) {
       next.epoch = record ? record->epoch : 0;
       next.holder = record && !IsAlias() ? record->lease.holder : "";
+      next.other = IsElsewhere() ? record->member : MemberName();
       next.since = record ? record->lease.acquire_time : base::Time{};
     }
     next.error = last_error;
@@ -135,15 +137,14 @@ struct OwnerLease::State : std::enable_shared_from_this<OwnerLease::State> {
     const std::string waited = WholeSeconds(silent) + " of " + base::FormatDuration(Patience());
     if (!record) return "there is no Lease, for " + waited;
     if (NamesUs()) return "the tenure before has not been given up";
+    if (record->free() && IsElsewhere()) return SameAs() + ", which is free, for " + waited;
     if (record->free()) return (IsOutbid() ? "free, but asked for by " + record->wanted_by : "free") + ", for " + waited;
     if (silent > 2 * options.renew_period) return record->lease.holder + " silent for " + waited;
     if (const auto error = informer ? informer->last_error() : std::nullopt; error && IsMissingRight(*error)) {
       return NoRight("list and watch", *error);
     }
     if (wish.role == MemberRole::kStandby) return "";
-    if (record->member != options.member && !record->member.empty()) {
-      return "it is the same cluster as " + record->member + ", which is held by " + record->lease.holder;
-    }
+    if (IsElsewhere()) return SameAs() + ", which is held by " + record->lease.holder;
     return "held by " + record->lease.holder + (record->wanted_by == options.identity ? ", asked to hand over" : "");
   }
 
@@ -213,9 +214,14 @@ struct OwnerLease::State : std::enable_shared_from_this<OwnerLease::State> {
 
   bool NamesUs() const { return record && record->lease.holder == options.identity && !IsAlias(); }
 
+  /// It is held, or was last, under another name than ours.
+  bool IsElsewhere() const { return record && !record->member.IsSameAs(options.member); }
   /// This process holds it, but for a member that it knows under another name.
-  bool IsAlias() const {
-    return record && record->lease.holder == options.identity && !record->member.empty() && record->member != options.member;
+  bool IsAlias() const { return IsElsewhere() && record->lease.holder == options.identity; }
+  std::string SameAs() const {
+    const MemberName& other = record->member;
+    return "it is the same cluster as " + (other.name.empty() ? client::WithoutUserinfo(other.server) : other.name) +
+           (other.fleet == options.member.fleet || other.fleet.empty() ? "" : " of fleet " + other.fleet);
   }
 
   /// Somebody else has asked for it with a newer plan than ours.
@@ -227,7 +233,8 @@ struct OwnerLease::State : std::enable_shared_from_this<OwnerLease::State> {
   /// How long the Lease must be silent before it is taken.
   Duration Patience() const {
     const bool held = record && !record->free();
-    return (held ? ValidityOf(*record, options.duration) : options.duration) + options.margin;
+    const Duration patience = (held ? ValidityOf(*record, options.duration) : options.duration) + options.margin;
+    return IsElsewhere() ? 2 * patience : patience;
   }
 
   // Calls.
@@ -366,7 +373,7 @@ struct OwnerLease::State : std::enable_shared_from_this<OwnerLease::State> {
     const Instant now = clock.Monotonic();
     const bool owner = wish.role == MemberRole::kOwner && !IsOutbid();
     if (NamesUs()) return {owner ? Move::kTake : Move::kFree, false, now};
-    if (owner && record && record->free()) return {Move::kTake, false, now};
+    if (owner && record && record->free() && !IsElsewhere()) return {Move::kTake, false, now};
     if (wish.role == MemberRole::kObserver) return {Move::kWait, false, Instant::max()};
     Instant due = silence.since() + Patience();
     if (!record) due = owner ? others_until : std::max(due, others_until);
@@ -436,6 +443,7 @@ struct OwnerLease::State : std::enable_shared_from_this<OwnerLease::State> {
       if (wish.role != MemberRole::kOwner || wish.epoch <= 0 || !record || record->free() || NamesUs() || IsOutbid()) {
         return std::nullopt;
       }
+      if (IsElsewhere()) return std::nullopt;
       if (KnocksLater()) return std::nullopt;
       here = record->lease.holder + " " + std::to_string(record->epoch) + " " + std::to_string(wish.epoch);
       const bool there = record->wanted_by == options.identity && record->wanted_epoch == wish.epoch;

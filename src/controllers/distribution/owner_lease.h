@@ -12,6 +12,10 @@
 //    new tenure takes all knocks away.
 //  - A standby takes the Lease only when it has run out, without being told: so a member gets a new owner even while the hub is
 //    down. A tenure that it has taken itself goes on until an owner knocks, whatever wait_for_successor says.
+//  - One API may be named twice: by two Secrets, or by two fleets. Its Lease says as which member of which fleet it is held.
+//  Who
+//    knows it under another name neither knocks nor stands in the way: it leaves a free Lease, and one that has run out, for
+//    twice as long to those of that name, and says so (OwnerLeaseState::other).
 //  - Every tenure has an epoch: the plan's, but greater than the one before in any case. It is the fencing token.
 //  - The holder's fence is open until `duration` after the last successful renewal was begun. Everybody else waits for `margin`
 //    more, in which a request that the holder began at the last moment (its time-out is shorter than the margin) ends.
@@ -30,18 +34,21 @@
 #include "base/random.h"
 #include "client/client.h"
 #include "client/fence.h"
+#include "controllers/distribution/member_name.h"
 
 namespace evenkeel::controllers::distribution {
 
 /// Annotations of the Lease with the last knock: who wants it, and the plan's epoch that says so.
 inline constexpr char kWantedByAnnotation[] = "evenkeel.dev/wanted-by";
 inline constexpr char kWantedEpochAnnotation[] = "evenkeel.dev/wanted-epoch";
-/// The server URL under which the holder knows the member: one API may be in the fleet under two.
+/// The server's URL and the name under which the holder knows the member, and its fleet: see MemberName.
 inline constexpr char kMemberAnnotation[] = "evenkeel.dev/member";
+inline constexpr char kMemberNameAnnotation[] = "evenkeel.dev/member-name";
+inline constexpr char kFleetAnnotation[] = "evenkeel.dev/fleet";
 
 struct OwnerLeaseOptions {
   std::string identity;  ///< of this process, unique: two processes on one host differ
-  std::string member{};  ///< as this process knows it: held by it under another name is held by another
+  MemberName member{};   ///< as this process knows it: held by it under another name is held by another
   base::Duration duration = std::chrono::seconds(15);
   base::Duration renew_period = std::chrono::seconds(3);
   /// More than any request time-out to the member plus what clocks differ in `duration`.
@@ -74,6 +81,7 @@ struct OwnerLeaseState {
   int64_t epoch = 0;   ///< of the Lease as last seen (ours while holding)
   std::string holder;  ///< as last seen; "" when free or never seen
   base::Time since{};  ///< acquireTime of the Lease as last seen
+  MemberName other;    ///< under which the Lease is held, or was last, where it is not ours: another names the same API
   std::string error;   ///< of the last call to the member, if it failed: empty as soon as one succeeds
   /// Why it is wanted but not held: "held by X, asked to hand over", "X silent for 12s of 18s", the last error. "" while
   /// holding and for a standby whose member has an owner.

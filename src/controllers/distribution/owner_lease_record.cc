@@ -21,6 +21,11 @@ int64_t EpochIn(const kube::Labels& annotations, const char* key) {
   return error == std::errc() && end == text.data() + text.size() && value >= 0 && value <= kGreatestEpoch ? value : 0;
 }
 
+std::string TextIn(const kube::Labels& annotations, const char* key) {
+  const auto found = annotations.find(key);
+  return found == annotations.end() ? "" : found->second;
+}
+
 void Annotate(base::Json& object, const char* key, const std::string& value) {
   base::Ensure(object, {"metadata", "annotations", key}) = value;
 }
@@ -34,8 +39,10 @@ OwnerRecord OwnerRecord::Decode(const base::Json& object) {
   const kube::Labels& annotations = record.lease.meta.annotations;
   record.epoch = EpochIn(annotations, client::kEpochAnnotation);
   record.wanted_epoch = EpochIn(annotations, kWantedEpochAnnotation);
-  if (const auto found = annotations.find(kWantedByAnnotation); found != annotations.end()) record.wanted_by = found->second;
-  if (const auto found = annotations.find(kMemberAnnotation); found != annotations.end()) record.member = found->second;
+  record.wanted_by = TextIn(annotations, kWantedByAnnotation);
+  record.member = {.server = TextIn(annotations, kMemberAnnotation),
+                   .name = TextIn(annotations, kMemberNameAnnotation),
+                   .fleet = TextIn(annotations, kFleetAnnotation)};
   return record;
 }
 
@@ -64,7 +71,7 @@ base::Duration ValidityOf(const OwnerRecord& record, base::Duration fallback) {
 }
 
 base::Json Acquired(const OwnerRecord* present, const std::string& holder, base::Duration duration, int64_t epoch,
-                    base::Time now, const std::string& member) {
+                    base::Time now, const MemberName& member) {
   base::Json object = present != nullptr
                           ? base::Json(present->json, {})
                           : kube::NewObject(kube::resources::Leases(), client::kOwnerLeaseNamespace, client::kOwnerLease);
@@ -75,7 +82,11 @@ base::Json Acquired(const OwnerRecord* present, const std::string& holder, base:
   lease.transitions = present != nullptr ? present->lease.transitions + 1 : 0;
   lease.WriteTo(object);
   Annotate(object, client::kEpochAnnotation, std::to_string(epoch));
-  if (!member.empty()) Annotate(object, kMemberAnnotation, member);
+  for (const auto& [key, value] : {std::pair(kMemberAnnotation, member.server), std::pair(kMemberNameAnnotation, member.name),
+                                   std::pair(kFleetAnnotation, member.fleet)}) {
+    base::Erase(object, {"metadata", "annotations", key});
+    if (!value.empty()) Annotate(object, key, value);
+  }
   base::Erase(object, {"metadata", "annotations", kWantedByAnnotation});
   base::Erase(object, {"metadata", "annotations", kWantedEpochAnnotation});
   return object;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "client/lease.h"
+#include "controllers/distribution/member_name.h"
 
 namespace evenkeel::controllers::distribution {
 
@@ -15,7 +16,7 @@ struct OwnerRecord {
   int64_t epoch = 0;         ///< of the tenure; 0 when absent or absurd
   std::string wanted_by;     ///< who has knocked last; "" for nobody
   int64_t wanted_epoch = 0;  ///< the plan's epoch that the knock appeals to
-  std::string member;        ///< the name under which the holder knows the member; "" where it says none
+  MemberName member;         ///< under which the holder knows it, or the last one did; empty where it says none
 
   /// Never fails: what is missing or malformed keeps its zero value.
   static OwnerRecord Decode(const base::Json& object);
@@ -64,7 +65,7 @@ base::Duration ValidityOf(const OwnerRecord& record, base::Duration fallback);
 /// the Lease knocks again.
 /// @param present  null: a new Lease
 base::Json Acquired(const OwnerRecord* present, const std::string& holder, base::Duration duration, int64_t epoch,
-                    base::Time now, const std::string& member = "");
+                    base::Time now, const MemberName& member = {});
 /// A renewal; its time differs from the one before even when the wall clock stands still.
 base::Json Renewed(const OwnerRecord& present, base::Duration duration, base::Time now);
 /// Without a holder. Times, epoch and knock stay.

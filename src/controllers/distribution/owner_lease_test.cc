@@ -23,7 +23,7 @@ TEST_F(OwnerLeaseTest, AnAbsentLeaseIsTakenAtOnce) {
   EXPECT_EQ(Present().lease.duration, 15s);
   EXPECT_EQ(Present().lease.transitions, 0);
   EXPECT_EQ(Present().epoch, 7);
-  EXPECT_EQ(a.lease->state(), (OwnerLeaseState{true, 7, "a", kStart, "", ""}));
+  EXPECT_EQ(a.lease->state(), (OwnerLeaseState{true, 7, "a", kStart, {}, "", ""}));
 }
 
 TEST_F(OwnerLeaseTest, AFreeLeaseIsTakenAtOnceWithAGreaterEpoch) {
@@ -151,6 +151,63 @@ TEST_F(OwnerLeaseTest, TwoThatWantItByTheSamePlanKnockOnceEach) {
   c.Wish(kOwner, 5);
   Run(1min);
   EXPECT_EQ(b.member.fake.Count("update") + c.member.fake.Count("update"), 2);
+}
+
+OwnerLeaseOptions KnownAs(const std::string& server, const std::string& name, const std::string& fleet) {
+  return {.identity = "", .member = {.server = server, .name = name, .fleet = fleet}};
+}
+
+TEST_F(OwnerLeaseTest, AnotherNameOfTheSameClusterTakesNothingFromAWorkingOwner) {
+  Party& a = Join("a", KnownAs("https://one", "m1", "our hub"));
+  Party& alias = Join("alias", KnownAs("https://two", "m1-team", "our hub"));
+  Party& elsewhere = Join("elsewhere", KnownAs("https://one", "m1", "their hub"));
+  a.Wish(kOwner, 5);
+  Run(0s);
+  alias.Wish(kOwner, 900);
+  elsewhere.Wish(kOwner, 800);
+  Run(10min);
+  EXPECT_EQ(a.log, Lines{"won 5"});
+  EXPECT_EQ(longest_gap, 0s);
+  EXPECT_EQ(alias.member.fake.Count("update") + elsewhere.member.fake.Count("update"), 0) << "no knock";
+  EXPECT_EQ(alias.lease->state().waiting_for, "it is the same cluster as m1, which is held by a");
+  EXPECT_EQ(alias.lease->state().other, (MemberName{"https://one", "m1", "our hub"}));
+  EXPECT_EQ(elsewhere.lease->state().waiting_for, "it is the same cluster as m1 of fleet our hub, which is held by a");
+  EXPECT_EQ(a.lease->state().other, MemberName());
+}
+
+TEST_F(OwnerLeaseTest, ItIsHandedOverAndInheritedUnderTheNameThatItHas) {
+  const OwnerLeaseOptions own = KnownAs("https://one", "m1", "hub");
+  Party &a = Join("a", own), &b = Join("b", own), &c = Join("c", own);
+  Party& alias = Join("alias", KnownAs("https://two", "m1-team", "hub"));
+  a.Wish(kOwner, 5);
+  Run(0s);
+  alias.Wish(kOwner, 900);
+  Run(1min);
+  a.Wish(MemberRole::kNone);
+  Run(5s);
+  b.Wish(kOwner, 6);
+  Run(1min);
+  EXPECT_EQ(b.last(), "won 6") << "it was free, and left to those of its name";
+  c.Wish(MemberRole::kStandby, 6);
+  Run(1min);
+  parties.erase("b");
+  EXPECT_LE(RunUntilOwner("c", 1min), 19s);
+  Run(1min);
+  EXPECT_EQ(alias.log, Lines{});
+}
+
+TEST_F(OwnerLeaseTest, ANameThatNobodyUsesAnyMoreGivesWayToAnother) {
+  Party& a = Join("a", KnownAs("https://one", "m1", "hub"));
+  Party& alias = Join("alias", KnownAs("https://two", "m1-team", "hub"));
+  a.Wish(kOwner, 5);
+  Run(0s);
+  alias.Wish(kOwner, 6);
+  Run(1min);
+  a.Wish(MemberRole::kNone);
+  EXPECT_LE(RunUntilOwner("alias", 1min), 37s);
+  EXPECT_EQ(alias.last(), "won 6");
+  EXPECT_EQ(alias.lease->state().other, MemberName());
+  EXPECT_EQ(Present().member.name, "m1-team");
 }
 
 TEST_F(OwnerLeaseTest, CompatibleReplicasNeitherKnockNorYield) {

@@ -91,6 +91,7 @@ struct ReplicaReport {
     int64_t epoch = 0;  ///< of its tenure, while it owns
     std::optional<base::Time> since;
     std::string detail;  ///< why it waits, what fails
+    std::string api;     ///< the member's ApiIdentity, where it is known
     std::optional<MeasuredLoad> load;
     bool operator==(const Member&) const;
   };

@@ -60,7 +60,7 @@ void Tenancy::Connect() {
   lease_client_ = *std::move(client);
   OwnerLeaseOptions options;
   options.identity = context_.identity;
-  options.member = server_;
+  options.member = {.server = server_, .name = wanted_.cluster.name, .fleet = context_.options.fleet};
   options.duration = context_.options.lease_duration;
   options.renew_period = context_.options.lease_duration / 5;
   options.margin = context_.options.lease_margin;
@@ -113,6 +113,7 @@ void Tenancy::Won(const std::shared_ptr<client::Fence>& fence) {
     return UpdateReport();
   }
   connect_error_.clear();
+  ReadIdentity(**client);
   member_ = std::make_unique<runtime::Member>(
       cluster.name, *std::move(client), fence, context_.executor, random_.Fork("member"),
       [this] { strand_->Post([this] { UpdateReport(); }); }, context_.controllers);
@@ -175,6 +176,28 @@ void Tenancy::Tell(std::string_view error) {
       fmt::format("cluster {} at {} cannot be reached: {}: it {}", cluster.name, shown_server_, error, then));
 }
 
+/// For people: what fails is tried again when the member is won again.
+void Tenancy::ReadIdentity(client::Client& client) {
+  if (api_.empty()) api_ = ApiIdentity(client).value_or("");
+}
+
+/// Once for each other name under which the member is held.
+void Tenancy::TellOther(const MemberName& other) {
+  if (other == told_other_) return;
+  told_other_ = other;
+  if (other.empty()) return;
+  ReadIdentity(*lease_client_);
+  const Cluster& cluster = wanted_.cluster;
+  const std::string other_server = client::WithoutUserinfo(other.server);
+  const std::string fleet = other.fleet.empty() || other.fleet == context_.options.fleet ? "" : " of fleet " + other.fleet;
+  const std::string message =
+      fmt::format("cluster {} at {} is the same cluster as {}{}{}{} and is looked after under that name; remove one of the two",
+                  cluster.name, shown_server_, other.name, other.name.empty() ? other_server : " at " + other_server, fleet,
+                  api_.empty() ? "" : " (uid " + api_ + ")");
+  base::log::Warn("one cluster under two names", {{"cluster", cluster.name}, {"message", message}});
+  context_.events.Warning(cluster.reference, events::kSameCluster.reason, message);
+}
+
 void Tenancy::UpdateReport() {
   TenancyReport now;
   now.server = server_;
@@ -192,7 +215,11 @@ void Tenancy::UpdateReport() {
           MeasuredLoad{.nodes = health.nodes, .pods = health.pods, .busy_permille = busy_permille_, .reachable = reachable};
     }
   }
-  if (now.wish.role == MemberRole::kOwner) Tell(now.error);
+  now.api = api_;
+  if (now.wish.role == MemberRole::kOwner) {
+    Tell(now.error);
+    TellOther(now.lease.other);
+  }
   bool changed;
   {
     std::lock_guard lock(mutex_);
@@ -200,7 +227,7 @@ void Tenancy::UpdateReport() {
     now.acting = fence_ != nullptr && fence_->open();
     changed = now.acting != report_.acting || now.wish != report_.wish || now.error != report_.error ||
               now.lease.holding != report_.lease.holding || now.lease.holder != report_.lease.holder ||
-              now.lease.epoch != report_.lease.epoch;
+              now.lease.epoch != report_.lease.epoch || now.lease.other != report_.lease.other || now.api != report_.api;
     report_ = std::move(now);
   }
   if (changed) changed_();

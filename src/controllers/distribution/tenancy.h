@@ -42,6 +42,7 @@ struct TenancyReport {
   OwnerLeaseState lease;
   bool acting = false;               ///< the fence is open now
   std::optional<MeasuredLoad> load;  ///< while acting and measured
+  std::string api;                   ///< its ApiIdentity
   std::string error;                 ///< why the member cannot be reached; empty when it can
 };
 
@@ -70,6 +71,8 @@ class Tenancy {
   void Lost(const std::string& reason);
   void Measure();
   void Tell(std::string_view error);
+  void TellOther(const MemberName& other);
+  void ReadIdentity(client::Client& client);
   void UpdateReport();
 
   const TenancyContext& context_;
@@ -91,6 +94,8 @@ class Tenancy {
   int measurements_ = 0;       ///< since the member was won
   std::string connect_error_;  ///< the connection data is of no use
   std::string told_error_;
+  MemberName told_other_;
+  std::string api_;
 
   mutable std::mutex mutex_;
   TenancyReport report_;

@@ -1,0 +1,14 @@
+#include "controllers/distribution/member_name.h"
+
+namespace evenkeel::controllers::distribution {
+
+base::Result<std::string> ApiIdentity(client::Client& api) {
+  const auto found = api.Get(kube::resources::Namespaces(), "", "kube-system");
+  if (found) return std::string(base::FindString(*found, {"metadata", "uid"}));
+  const base::Code code = found.error().code();
+  if (code == base::Code::kForbidden || code == base::Code::kUnauthorized || code == base::Code::kNotFound)
+    return std::string();
+  return base::Fail(found.error());
+}
+
+}  // namespace evenkeel::controllers::distribution
