@@ -49,6 +49,8 @@ CoordinatedDistributor::CoordinatedDistributor(DistributorContext context)
                                        base::Ensure(object, {"metadata", "annotations", kHostAnnotation}) = options_.host_name;
                                        base::Ensure(object, {"metadata", "annotations", kAppliedEpochAnnotation}) =
                                            std::to_string(applied_.load());
+                                       base::Ensure(object, {"metadata", "annotations", kSettledAnnotation}) =
+                                           settled_ ? "true" : "false";
                                        if (leaving_)
                                          base::Ensure(object, {"metadata", "annotations", kLeavingAnnotation}) = "true";
                                      }});
@@ -153,8 +155,10 @@ void CoordinatedDistributor::SeePlan(const base::Json* object) {
   Changed();
 }
 
-/// Renewals come all the time; only who comes, goes or leaves matters.
+/// Renewals come all the time; only who comes, goes, leaves or can lead matters.
 void CoordinatedDistributor::LookAtReplicas() {
+  const bool settled = view_.settled();
+  if (settled_.exchange(settled) != settled) keeper_->RenewNow();
   std::vector<LiveReplica> live = view_.sees() ? view_.Live() : std::vector<LiveReplica>{};
   if (live == live_) return;
   live_ = std::move(live);

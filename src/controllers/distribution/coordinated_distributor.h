@@ -107,7 +107,7 @@ class CoordinatedDistributor final : public Distributor {
   std::map<std::string, std::string> told_errors_;  ///< the last one of each thing that fails
   base::Timer tick_timer_, reconcile_timer_, report_timer_;
 
-  std::atomic<bool> leaving_ = false;
+  std::atomic<bool> leaving_ = false, settled_ = false;
   std::atomic<int64_t> applied_ = 0;
   mutable std::mutex mutex_;
   DistributorStatus status_;

@@ -103,6 +103,28 @@ TEST_F(CoordinatedTest, StoppingHandsOverWithinTwoSecondsAndLeavesNoTrace) {
   EXPECT_EQ(hub->objects["shardreplicas"].size(), 2u);
 }
 
+TEST_F(CoordinatedTest, StoppingIsAsQuickWhileTheLowestShardIsOfOneThatCannotTellYetWhoLives) {
+  PutClusters(6);
+  for (const char* host : {"a", "b", "c"}) Start(host);
+  Settle(6);
+  const auto first = std::ranges::find_if(replicas, [this](const auto& entry) { return ShardOf(entry.first) == 0; });
+  ASSERT_NE(first, replicas.end());
+  Crash(first->first);
+  Run(30s);
+  ASSERT_EQ(hub->objects["leases"].size(), 3u) << "the dead one's Lease is left for people to see";
+  Start("d");
+  Settle(6);
+  ASSERT_EQ(ShardOf("d"), 0);
+  bool stopped = false;
+  const std::string leaver = replicas.begin()->first;
+  replicas.at(leaver).distributor->Stop([&] { stopped = true; });
+  EXPECT_LT(RunWatched(2s, 6), 1s);
+  EXPECT_TRUE(stopped);
+  replicas.erase(leaver);
+  EXPECT_LT(RunWatched(30s, 6), 1s);
+  EXPECT_TRUE(replicas.at("d").distributor->status().leading) << "as soon as it can tell";
+}
+
 TEST_F(CoordinatedTest, ReplicasThatStopTogetherDoNotWaitForEachOther) {
   PutClusters(4);
   for (const char* host : {"a", "b"}) Start(host);

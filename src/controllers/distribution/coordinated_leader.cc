@@ -25,12 +25,13 @@ constexpr char kReportNotWritten[] = "this replica's report could not be written
 }  // namespace
 
 /// The live replica with the lowest shard leads; before there is a plan, the one with the least name. One that leaves does not,
-/// unless it is alone; nor does one that cannot tell yet who lives.
+/// unless it is alone; nor does one that cannot tell yet who lives, as long as another can.
 bool CoordinatedDistributor::Leads() const {
   const LiveReplica* leader = nullptr;
   auto rank = [&](const LiveReplica& replica) {
     const PublishedPlan::Shard* shard = plan_.ShardOf(replica.identity);
-    return std::tuple(replica.leaving, shard == nullptr, shard == nullptr ? 0 : shard->shard, replica.identity);
+    return std::tuple(replica.leaving, plan_.epoch > 0 && !replica.settled, shard == nullptr,
+                      shard == nullptr ? 0 : shard->shard, replica.identity);
   };
   if (plan_.epoch > 0 && !view_.settled()) return false;
   for (const LiveReplica& replica : live_) {

@@ -15,6 +15,7 @@ namespace evenkeel::controllers::distribution {
 struct LiveReplica {
   std::string identity, host;
   bool leaving = false;
+  bool settled = true;  ///< it can tell of every other whether it lives, as whoever leads must
   bool operator==(const LiveReplica&) const = default;
 };
 

@@ -23,6 +23,8 @@ inline constexpr char kReplicaLabel[] = "evenkeel.dev/component";
 inline constexpr char kReplicaLabelValue[] = "controller-replica";
 inline constexpr char kHostAnnotation[] = "evenkeel.dev/host";
 inline constexpr char kLeavingAnnotation[] = "evenkeel.dev/leaving";
+/// "false" while the replica cannot tell yet of every other whether it lives.
+inline constexpr char kSettledAnnotation[] = "evenkeel.dev/settled";
 inline constexpr char kAppliedEpochAnnotation[] = "evenkeel.dev/applied-epoch";
 
 const kube::Resource& ShardPlans();

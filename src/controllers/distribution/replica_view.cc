@@ -28,7 +28,8 @@ void ReplicaView::See(const std::string& name, const base::Json* lease, bool fir
   Seen& seen = entry->second;
   const std::string host(base::FindString(*lease, {"metadata", "annotations", kHostAnnotation}));
   const bool leaving = base::FindString(*lease, {"metadata", "annotations", kLeavingAnnotation}) == "true";
-  seen.replica = {.identity = decoded.holder, .host = host, .leaving = leaving};
+  const bool settled = base::FindString(*lease, {"metadata", "annotations", kSettledAnnotation}) != "false";
+  seen.replica = {.identity = decoded.holder, .host = host, .leaving = leaving, .settled = settled};
   seen.applied_epoch = Number(base::FindString(*lease, {"metadata", "annotations", kAppliedEpochAnnotation}));
   if (!fresh && seen.renew_time == decoded.renew_time) return;
   seen.renewed = !fresh || (sees() && !first_list);
