@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "controllers/distribution/distribution_metrics.h"
+#include "controllers/distribution/published_plan.h"
 
 namespace evenkeel::controllers::distribution {
 namespace {
@@ -44,18 +45,33 @@ CompatibleDistributor::CompatibleDistributor(DistributorContext context)
       fencing_(context_.executor.NewStrand("fencing/" + options_.host_name)),
       events_(context_.hub, context_.executor.NewStrand("events/" + options_.host_name), clock_, context_.random.Fork("events"),
               "evenkeel-distribution", options_.host_name),
-      findings_(events_) {
+      findings_(events_),
+      settings_(options_, events_, context_.metrics, clock_),
+      // Two processes of one host name would be one holder of a fence: each gets a name of its own.
+      identity_(options_.host_name + "_" + context_.random.Fork("identity").Uuid()),
+      lease_name_(ReplicaObjectName(identity_)),
+      lease_strand_(context_.executor.NewStrand("lease/" + options_.host_name)) {
   if (!options_.quirks.healthy_before_first_claim) status_.health_error = "no shard has been claimed yet";
-  // Two processes of one host name would be one holder of a fence: each gets a name of its own.
-  const std::string identity = options_.host_name + "_" + context_.random.Fork("identity").Uuid();
+  client::LeaseKeeperOptions lease;
+  lease.ns = options_.ns;
+  lease.name = lease_name_;
+  lease.identity = identity_;
+  keeper_ = std::make_unique<client::LeaseKeeper>(
+      context_.hub, lease, lease_strand_, clock_,
+      client::LeaseKeeper::Callbacks{.lost = {}, .held = {}, .edit = [this](base::Json& object) {
+                                       base::Ensure(object, {"metadata", "labels", kReplicaLabel}) = kCompatibleLabelValue;
+                                       base::Ensure(object, {"metadata", "annotations", kHostAnnotation}) = options_.host_name;
+                                       settings_.WriteTo(object);
+                                     }});
   ownership_ = std::make_unique<Ownership>(TenancyContext{context_.executor, options_, context_.connector,
-                                                          context_.member_controllers, events_, context_.metrics, identity},
+                                                          context_.member_controllers, events_, context_.metrics, identity_},
                                            context_.random.Fork("members"), [] {});
 }
 
 CompatibleDistributor::~CompatibleDistributor() {
   strand_->Close();
   fencing_->Close();
+  lease_strand_->Close();
   heartbeat_timer_.Cancel();
   reconcile_timer_.Cancel();
   fence_timer_.Cancel();
@@ -63,6 +79,7 @@ CompatibleDistributor::~CompatibleDistributor() {
 }
 
 void CompatibleDistributor::Start() {
+  lease_strand_->Post([this] { keeper_->Start(); });
   strand_->Post([this] {
     Watch();
     Heartbeat();
@@ -72,8 +89,10 @@ void CompatibleDistributor::Start() {
 void CompatibleDistributor::Stop(std::function<void()> done) {
   // Members first: nobody may take over while this replica still acts.
   ownership_->HandOver(false, options_.handover, [this, done = std::move(done)] {
+    lease_strand_->Post([this] { keeper_->Stop(); });
     strand_->Post([this, done] {
       stopping_ = true;
+      (void)context_.hub.Delete(kube::resources::Leases(), options_.ns, lease_name_);
       heartbeat_timer_.Cancel();
       if (options_.dynamic && claimed_once_ && !options_.quirks.no_release) {
         if (auto released = claimer_.Release(); !released) {
@@ -113,7 +132,24 @@ void CompatibleDistributor::Watch() {
     deployments_->Start();
     config_maps_->Start();
   }
+  leases_ = make(kube::resources::Leases(), {options_.ns, ReplicaLeaseSelector(), ""}, "leases");
+  leases_->AddHandler([this](const auto& before, const auto& after) {
+    SeeReplica((after ? after : before)->meta.name, after ? &*after->json : nullptr);
+  });
+  leases_->Start();
   clusters_->Start();
+}
+
+/// Called at least as often as this replica renews its own Lease.
+void CompatibleDistributor::SeeReplica(const std::string& name, const base::Json* lease) {
+  settings_.See(name, lease);
+  if (stopping_ || name != lease_name_) return;
+  const bool tells = shard_ == 0;
+  settings_.Report(tells);
+  if (!tells) return;
+  for (const std::string& gone : settings_.GoneFor(kTraceAge)) {
+    (void)context_.hub.Delete(kube::resources::Leases(), options_.ns, gone);
+  }
 }
 
 bool CompatibleDistributor::Synced() const {
@@ -312,7 +348,7 @@ void CompatibleDistributor::Reconcile() {
                                    findings);
   Follow(clusters, shards);
   findings_.Report(findings, shard_ == 0);
-  Publish(clusters.size());
+  Publish(clusters, shards);
   cause_.clear();
 }
 
@@ -354,7 +390,34 @@ void CompatibleDistributor::Follow(const std::vector<Cluster>& clusters, const s
   ownership_->Follow(std::move(wanted), fenced ? kHeartbeatLost : why);
 }
 
-void CompatibleDistributor::Publish(size_t clusters) {
+/// 1 or 0 for each cluster that this replica is to own; 0 for one whose shard nobody has claimed lately.
+void CompatibleDistributor::PublishOwners(const std::vector<Cluster>& clusters, const std::map<std::string, int64_t>& shards) {
+  const std::vector<int64_t> silent = claimer_.heard().SilentFor(3 * options_.heartbeat, clock_.Monotonic());
+  const auto config_map = config_maps_ ? config_maps_->Get(options_.ns + "/" + std::string(kShardConfigMap)) : nullptr;
+  const auto claims = config_map ? ParseShardMapping(base::FindString(*config_map->json, {"data", kShardMappingKey}))
+                                 : base::Result<std::vector<ShardClaim>>(std::vector<ShardClaim>{});
+  const auto claimed = [&](int64_t shard) {
+    return !claims || std::ranges::any_of(*claims, [&](const ShardClaim& claim) {
+      return claim.shard == shard && !claim.controller.empty() && std::ranges::find(silent, shard) == silent.end();
+    });
+  };
+  std::map<std::string, bool> held;  // by server
+  for (const TenancyReport& report : ownership_->Reports()) held[report.server] = report.acting || !report.lease.holder.empty();
+  std::vector<std::pair<base::MetricLabels, double>> owners;
+  for (const Cluster& cluster : clusters) {
+    const auto shard = shards.find(cluster.server);
+    if (cluster.skip_reconcile || shard == shards.end()) continue;
+    if (shard->second == shard_) {
+      owners.push_back({{{"cluster", cluster.name}}, held[cluster.server] ? 1.0 : 0.0});
+    } else if (options_.dynamic && !claimed(shard->second)) {
+      owners.push_back({{{"cluster", cluster.name}}, 0.0});
+    }
+  }
+  base::ReplaceGaugesOf(context_.metrics, metrics::kClusterOwners, owners);
+}
+
+void CompatibleDistributor::Publish(const std::vector<Cluster>& clusters, const std::map<std::string, int64_t>& shards) {
+  PublishOwners(clusters, shards);
   DistributorStatus status;
   status.synced = true;
   status.replicas = replicas_;
@@ -364,7 +427,7 @@ void CompatibleDistributor::Publish(size_t clusters) {
   } else if (options_.dynamic && replicas_ <= 0) {
     status.health_error = "Deployment " + options_.ns + "/" + options_.controller_name + " has no replicas";
   }
-  base::GaugeOf(context_.metrics, metrics::kClusters).Set(static_cast<double>(clusters));
+  base::GaugeOf(context_.metrics, metrics::kClusters).Set(static_cast<double>(clusters.size()));
   base::GaugeOf(context_.metrics, metrics::kShard).Set(static_cast<double>(shard_));
   base::GaugeOf(context_.metrics, metrics::kReplicas).Set(static_cast<double>(replicas_));
   std::vector<std::pair<base::MetricLabels, double>> ages;

@@ -11,6 +11,7 @@
 #include "controllers/distribution/distributor.h"
 #include "controllers/distribution/findings.h"
 #include "controllers/distribution/ownership.h"
+#include "controllers/distribution/replica_settings.h"
 
 namespace evenkeel::controllers::distribution {
 
@@ -42,7 +43,9 @@ class CompatibleDistributor final : public Distributor {
   void Fence();
   std::vector<int64_t> SilentShards();
   void Follow(const std::vector<Cluster>& clusters, const std::map<std::string, int64_t>& shards);
-  void Publish(size_t clusters);
+  void Publish(const std::vector<Cluster>& clusters, const std::map<std::string, int64_t>& shards);
+  void PublishOwners(const std::vector<Cluster>& clusters, const std::map<std::string, int64_t>& shards);
+  void SeeReplica(const std::string& name, const base::Json* lease);
   void ShardFreed();
 
   DistributorContext context_;
@@ -53,9 +56,14 @@ class CompatibleDistributor final : public Distributor {
   const std::shared_ptr<base::Strand> fencing_;  ///< never calls anything: on time even while the hub hangs
   client::EventRecorder events_;
   FindingReporter findings_;
+  ReplicaSettings settings_;
+  const std::string identity_;
+  const std::string lease_name_;
+  const std::shared_ptr<base::Strand> lease_strand_;
+  std::unique_ptr<client::LeaseKeeper> keeper_;  ///< says that this replica is there, and what it has been told
 
   std::unique_ptr<ClusterSource> clusters_;
-  std::unique_ptr<ObjectInformer> deployments_, config_maps_, applications_;
+  std::unique_ptr<ObjectInformer> deployments_, config_maps_, applications_, leases_;
   base::Timer heartbeat_timer_, reconcile_timer_, fence_timer_, silence_timer_;
   bool reconcile_posted_ = false;
   bool stopping_ = false;

@@ -34,6 +34,7 @@ CoordinatedDistributor::CoordinatedDistributor(DistributorContext context)
       events_(context_.hub, context_.executor.NewStrand("events/" + identity_), clock_, context_.random.Fork("events"),
               "evenkeel-distribution", options_.host_name),
       findings_(events_),
+      settings_(options_, events_, context_.metrics, clock_),
       view_(identity_, options_.replica_lease_duration, clock_) {
   status_.health_error = "no plan has been applied yet";
   client::LeaseKeeperOptions lease;
@@ -46,6 +47,7 @@ CoordinatedDistributor::CoordinatedDistributor(DistributorContext context)
       context_.hub, lease, heartbeat_, clock_,
       client::LeaseKeeper::Callbacks{.lost = {}, .held = {}, .edit = [this](base::Json& object) {
                                        base::Ensure(object, {"metadata", "labels", kReplicaLabel}) = kReplicaLabelValue;
+                                       settings_.WriteTo(object);
                                        base::Ensure(object, {"metadata", "annotations", kHostAnnotation}) = options_.host_name;
                                        base::Ensure(object, {"metadata", "annotations", kAppliedEpochAnnotation}) =
                                            std::to_string(applied_.load());
@@ -79,12 +81,14 @@ void CoordinatedDistributor::Begin() {
     clusters_changed_ = true;
     Changed();
   });
-  const std::string label = std::string(kReplicaLabel) + "=" + kReplicaLabelValue;
   leases_ = std::make_unique<ObjectInformer>(context_.hub, kube::resources::Leases(),
-                                             client::InformerOptions{options_.ns, label, "", kBackoffMax}, strand_, clock_,
-                                             random.Fork("leases"));
+                                             client::InformerOptions{options_.ns, ReplicaLeaseSelector(), "", kBackoffMax},
+                                             strand_, clock_, random.Fork("leases"));
   leases_->AddHandler([this](const auto& before, const auto& after) {
     const auto& object = after ? after : before;
+    settings_.See(object->meta.name, after ? &*after->json : nullptr);
+    const auto label = object->meta.labels.find(kReplicaLabel);
+    if (label == object->meta.labels.end() || label->second != kReplicaLabelValue) return;
     view_.See(object->meta.name, after ? &*after->json : nullptr, !leases_->synced());
     LookAtReplicas();
   });
@@ -212,6 +216,7 @@ void CoordinatedDistributor::Reconcile() {
       weights_.clear();
       owners_.clear();
     }
+    settings_.Report(leads);
     PublishLeader(leads);
   }
   if (std::exchange(follow_again_, false)) Follow();

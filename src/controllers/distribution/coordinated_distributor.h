@@ -18,6 +18,7 @@
 #include "controllers/distribution/findings.h"
 #include "controllers/distribution/ownership.h"
 #include "controllers/distribution/published_plan.h"
+#include "controllers/distribution/replica_settings.h"
 #include "controllers/distribution/replica_view.h"
 
 namespace evenkeel::controllers::distribution {
@@ -76,6 +77,7 @@ class CoordinatedDistributor final : public Distributor {
   const std::shared_ptr<base::Strand> heartbeat_;
   client::EventRecorder events_;
   FindingReporter findings_;
+  ReplicaSettings settings_;
 
   // On `strand_`.
   std::unique_ptr<ClusterSource> source_;

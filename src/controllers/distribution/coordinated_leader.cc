@@ -15,8 +15,6 @@ constexpr base::Duration kReportsPeriod = std::chrono::seconds(10);
 constexpr base::Duration kReportSettle = std::chrono::milliseconds(300);
 constexpr base::Duration kWriteRetry = std::chrono::seconds(1);
 constexpr base::Duration kReportRetry = std::chrono::seconds(5);
-/// What silent replicas leave behind is kept this long, for people who look for the cause.
-constexpr base::Duration kTraceAge = std::chrono::minutes(2);
 
 constexpr char kPlanNotWritten[] = "the plan could not be written";
 constexpr char kReportsNotRead[] = "the replicas' reports could not be read";
@@ -125,6 +123,9 @@ void CoordinatedDistributor::RemoveTraces() {
   for (const std::string& name : view_.GoneFor(kTraceAge)) {
     (void)context_.hub.Delete(kube::resources::Leases(), options_.ns, name);
     (void)context_.hub.Delete(ShardReplicas(), options_.ns, name);
+  }
+  for (const std::string& name : settings_.GoneFor(kTraceAge)) {
+    (void)context_.hub.Delete(kube::resources::Leases(), options_.ns, name);
   }
 }
 

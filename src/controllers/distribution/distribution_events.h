@@ -33,13 +33,16 @@ inline constexpr EventKind kSecretNotFound{"SecretNotFound", true, "Cluster",
                                            "the Secret with the member's token does not exist"};
 inline constexpr EventKind kSecretUnreadable{"SecretUnreadable", true, "Cluster",
                                              "the Secret with the member's token may not be read"};
+inline constexpr EventKind kReplicasDisagree{"ReplicasDisagree", true, "Deployment",
+                                             "replicas of one fleet have been told different things for half a minute"};
 inline constexpr EventKind kShardMappingRepaired{
     "ShardMappingRepaired", true, "ConfigMap",
     "compatible mode: the ConfigMap with the claims could not be read and was mended"};
 
 inline constexpr EventKind kAll[] = {
-    kOwnerChanged,    kOwnerReleased,   kClusterReachable, kClusterUnreachable,   kSameCluster,
-    kHotCluster,      kShardOutOfRange, kInvalidWeight,    kInvalidClusterSecret, kNoUid,
-    kDuplicateServer, kNoEndpoint,      kSecretNotFound,   kSecretUnreadable,     kShardMappingRepaired};
+    kOwnerChanged,        kOwnerReleased,   kClusterReachable, kClusterUnreachable,   kSameCluster,
+    kHotCluster,          kShardOutOfRange, kInvalidWeight,    kInvalidClusterSecret, kNoUid,
+    kDuplicateServer,     kNoEndpoint,      kSecretNotFound,   kSecretUnreadable,     kReplicasDisagree,
+    kShardMappingRepaired};
 
 }  // namespace evenkeel::controllers::distribution::events

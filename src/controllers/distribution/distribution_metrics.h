@@ -18,6 +18,13 @@ inline constexpr MetricFamily kMoves{"evenkeel_distribution_moves_total", Metric
 inline constexpr MetricFamily kClusters{"evenkeel_distribution_clusters", MetricType::kGauge, "Clusters of the fleet"};
 inline constexpr MetricFamily kShard{"evenkeel_distribution_shard", MetricType::kGauge,
                                      "Shard held by this replica, -1 for none"};
+inline constexpr MetricFamily kDisagreeing{"evenkeel_distribution_disagreeing_replicas", MetricType::kGauge,
+                                           "Other replicas that have been told something else than this one: must be 0"};
+inline constexpr MetricFamily kClusterOwners{
+    "evenkeel_distribution_cluster_owners", MetricType::kGauge,
+    "Replicas that own each cluster: must be 1. Of all clusters, as the leader sees it; in compatible mode of those that this "
+    "replica is to own, and of those whose shard nobody claims",
+    "cluster"};
 // Coordinated mode.
 inline constexpr MetricFamily kEpoch{"evenkeel_distribution_epoch", MetricType::kGauge,
                                      "Epoch of the plan that this replica has applied"};
@@ -25,8 +32,6 @@ inline constexpr MetricFamily kLeader{"evenkeel_distribution_leader", MetricType
                                       "1 while this replica writes the plans"};
 inline constexpr MetricFamily kImbalance{"evenkeel_distribution_imbalance_ratio", MetricType::kGauge,
                                          "Greatest load of a replica relative to the mean, in the plan"};
-inline constexpr MetricFamily kClusterOwners{"evenkeel_distribution_cluster_owners", MetricType::kGauge,
-                                             "Replicas that own each cluster, as the leader sees it: must be 1", "cluster"};
 inline constexpr MetricFamily kEpochLag{"evenkeel_distribution_epoch_lag", MetricType::kGauge,
                                         "Plans that each replica is behind the newest one", "replica"};
 inline constexpr MetricFamily kPlannedMoves{"evenkeel_distribution_planned_moves_total", MetricType::kCounter,
@@ -41,8 +46,9 @@ inline constexpr MetricFamily kHeartbeatFailures{"evenkeel_distribution_heartbea
 inline constexpr MetricFamily kClaimConflicts{"evenkeel_distribution_claim_conflicts_total", MetricType::kCounter,
                                               "Claims that another replica's write got in the way of"};
 
-inline constexpr MetricFamily kAll[] = {kHealthy,      kClusterOwner, kMoves,        kClusters,          kShard,
-                                        kEpoch,        kLeader,       kImbalance,    kClusterOwners,     kEpochLag,
-                                        kPlannedMoves, kReplicas,     kHeartbeatAge, kHeartbeatFailures, kClaimConflicts};
+inline constexpr MetricFamily kAll[] = {kHealthy,       kClusterOwner, kMoves,     kClusters,      kShard,
+                                        kEpoch,         kLeader,       kImbalance, kClusterOwners, kEpochLag,
+                                        kDisagreeing,   kPlannedMoves, kReplicas,  kHeartbeatAge,  kHeartbeatFailures,
+                                        kClaimConflicts};
 
 }  // namespace evenkeel::controllers::distribution::metrics

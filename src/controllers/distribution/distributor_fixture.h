@@ -67,7 +67,8 @@ class HubDouble final : public client::Client {
 
  private:
   base::Status Look(const kube::Resource& resource) {
-    if (on_call) on_call();
+    // Replicas renew their Leases on strands of their own.
+    if (on_call && resource.plural != "leases") on_call();
     if (!absent.contains(resource.plural)) return {};
     return base::Fail(base::Code::kNotFound, "the server could not find the requested resource");
   }

@@ -6,6 +6,8 @@
 
 #include "base/hash.h"
 #include "controllers/distribution/coordinated_view.h"
+#include "controllers/distribution/distribution_events.h"
+#include "controllers/distribution/replica_settings.h"
 #include "kube/object.h"
 
 namespace evenkeel::controllers::distribution {
@@ -39,6 +41,36 @@ base::Status Collect(client::Client& hub, const Resource& resource, client::List
     objects.push_back(std::move(item));
   }
   return {};
+}
+
+/// The replicas whose Leases have been renewed lately, by host.
+struct LivingReplicas {
+  std::vector<std::pair<std::string, SettingsByName>> coordinated, compatible;
+
+  std::vector<std::string> Disagree() const {
+    std::vector<std::pair<std::string, SettingsByName>> all = coordinated;
+    all.insert(all.end(), compatible.begin(), compatible.end());
+    return Disagreements(all);
+  }
+};
+
+base::Result<LivingReplicas> ReadReplicas(client::Client& hub, const std::string& ns, base::Time now) {
+  client::ListOptions options;
+  options.ns = ns;
+  options.label_selector = ReplicaLeaseSelector();
+  LivingReplicas living;
+  auto page = client::ListAll(hub, kube::resources::Leases(), options);
+  // Whoever may look at shards need not have been given Leases.
+  if (!page && (page.error().code() == Code::kForbidden || page.error().code() == Code::kNotFound)) return living;
+  if (!page) return base::Fail(page.error().Wrap("list the replicas' Leases"));
+  for (const Json& item : page->items) {
+    const client::Lease lease = client::Lease::Decode(item);
+    if (now - lease.renew_time > 2 * lease.duration) continue;
+    const bool compatible = FindString(item, {"metadata", "labels", kReplicaLabel}) == kCompatibleLabelValue;
+    (compatible ? living.compatible : living.coordinated)
+        .emplace_back(FindString(item, {"metadata", "annotations", kHostAnnotation}), SettingsIn(item));
+  }
+  return living;
 }
 
 std::optional<Method> MethodOfDeployment(const Json& deployment) {
@@ -149,6 +181,8 @@ base::Result<FleetView> ReadFleet(client::Client& hub, Options options, std::opt
                                   base::Time now) {
   FleetView fleet;
   fleet.options = std::move(options);
+  EVENKEEL_ASSIGN(const LivingReplicas living, ReadReplicas(hub, fleet.options.ns, now));
+  if (!mode && living.coordinated.empty() && !living.compatible.empty()) mode = Mode::kCompatible;
   if (!mode || *mode == Mode::kCoordinated) {
     EVENKEEL_ASSIGN(const bool coordinated, ReadCoordination(hub, fleet));
     if (mode && !coordinated) {
@@ -162,6 +196,8 @@ base::Result<FleetView> ReadFleet(client::Client& hub, Options options, std::opt
   std::vector<Json> objects;
   client::ListOptions own_namespace;
   own_namespace.ns = fleet.options.ns;
+  const std::vector<std::string> disagreements = living.Disagree();
+  if (!disagreements.empty()) fleet.findings.push_back(DisagreementFinding(fleet.options, disagreements));
   EVENKEEL_TRY(Collect(hub, kube::resources::Secrets(), own_namespace, objects));
   client::ListOptions settings = own_namespace;
   settings.field_selector = "metadata.name=argocd-cm";
@@ -192,7 +228,8 @@ base::Result<FleetView> ReadFleet(client::Client& hub, Options options, std::opt
     }
     const auto claim = std::ranges::find(fleet.claims, item.shard, &ShardClaim::shard);
     if (claim != fleet.claims.end()) {
-      if (!row.skip_reconcile) row.owner = claim->controller;
+      // Where replicas disagree, who holds a shard says nothing about clusters.
+      if (!row.skip_reconcile && disagreements.empty()) row.owner = claim->controller;
       if (claim->heartbeat) row.heartbeat_age = now - *claim->heartbeat;
     }
     fleet.rows.push_back(std::move(row));
@@ -228,15 +265,19 @@ base::Result<ClusterExplanation> ExplainCluster(const FleetView& fleet, std::str
     ExplainHashing(fleet, cluster, explanation);
   }
   if (row->owner.empty() && !row->skip_reconcile) {
-    explanation.why.push_back(fleet.claims_error.empty() ? fmt::format("no replica holds shard {} now", row->shard)
-                                                         : "nobody can be seen to hold the shard: " + fleet.claims_error);
+    const bool disagree = std::ranges::any_of(
+        fleet.findings, [](const Finding& finding) { return finding.reason == events::kReplicasDisagree.reason; });
+    explanation.why.push_back(disagree                     ? "the replicas disagree, see below: nobody can tell whose it is"
+                              : fleet.claims_error.empty() ? fmt::format("no replica holds shard {} now", row->shard)
+                                                           : "nobody can be seen to hold the shard: " + fleet.claims_error);
   } else if (!row->owner.empty()) {
     explanation.why.push_back(fmt::format("shard {} is held by {}", row->shard, row->owner));
     explanation.would_move.push_back(
         fmt::format("{} sends no heartbeat for more than {}", row->owner, base::FormatDuration(3 * fleet.options.heartbeat)));
   }
   for (const Finding& finding : fleet.findings) {
-    if (finding.object == row->source) explanation.why.push_back("note: " + finding.reason + ": " + finding.message);
+    const bool of_all = finding.reason == events::kReplicasDisagree.reason;
+    if (of_all || finding.object == row->source) explanation.why.push_back("note: " + finding.reason + ": " + finding.message);
   }
   return explanation;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,6 +51,8 @@ struct Options {
   std::optional<int64_t> static_replicas;  ///< static mode: number of shards
   int64_t shard = -1;                      ///< explicit shard of this replica; -1: none
   base::Duration heartbeat = std::chrono::seconds(10);
+  /// What else all replicas must have been told alike, by the name of the flag: compared, not read.
+  std::map<std::string, std::string> settings{};
   bool in_cluster = false;  ///< the hub itself takes part, as in Argo CD
   Quirks quirks;
   /// Of a member's Lease `evenkeel-owner` (owner_lease.h), both modes.
