@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <future>
+#include <thread>
 
 #include "base/descriptors.h"
 #include "base/log.h"
@@ -47,6 +48,10 @@ static_assert(2 * controllers::rollout::zookeeper::kAdmissionTimeout <= kHubTime
 /// Writes, and everything about a member's fence, end before a successor may begin (Options::lease_margin).
 constexpr base::Duration kFencedTimeout = std::chrono::seconds(2);
 constexpr base::Duration kMemberTimeout = std::chrono::seconds(30);
+/// Of one answer of a member, and of one event; a page of 500 objects is a few.
+constexpr size_t kMemberAnswerMax = 64 << 20;
+/// After SIGTERM. Kubernetes kills after 30 s.
+constexpr base::Duration kEndLimit = std::chrono::seconds(25);
 /// For who only looks: short, as stopping waits for it.
 constexpr base::Duration kLookTimeout = std::chrono::seconds(10);
 
@@ -180,6 +185,15 @@ base::Result<distribution::Options> ReadOptions(const RunOptions& run) {
     EVENKEEL_ASSIGN(options.method, distribution::ParseMethod(run.sharding_method));
   }
   EVENKEEL_TRY(distribution::ApplyQuirks(run.quirks, options.quirks));
+  std::string autoscaler_flags;
+  for (const autoscaler::FlagValue& flag : run.autoscaler) {
+    autoscaler_flags += (autoscaler_flags.empty() ? "--" : " --") + flag.name + "=" + flag.text;
+  }
+  options.settings = {{"autoscaler", autoscaler_flags},
+                      {"scheduler", run.scheduler ? "true" : "false"},
+                      {"balancer", run.balancer ? "true" : "false"},
+                      {"zookeeper", run.zookeeper ? "true" : "false"},
+                      {"rollout", run.rollout.enabled ? "true" : "false"}};
   return options;
 }
 
@@ -189,6 +203,15 @@ base::Result<client::ConnectionConfig> HubConnection(const HubOptions& hub) {
     if (auto in_cluster = client::InClusterConfig()) return in_cluster;
   }
   return client::LoadKubeconfig({path, hub.context});
+}
+
+/// Members that do not answer hold threads up; the Leases of what has not been handed over by then run out by themselves.
+void EndWithin(base::Duration limit) {
+  std::thread([limit] {
+    std::this_thread::sleep_for(limit);
+    base::log::Warn("ends without waiting any longer for members that do not answer");
+    std::_Exit(0);
+  }).detach();
 }
 
 /// The dashboard has clients of its own, so that who looks takes nothing from the controllers' connections and limits.
@@ -244,6 +267,7 @@ base::Status Run(const RunOptions& run) {
   owner_options.request_timeout = kMemberTimeout;
   owner_options.write_timeout = owner_options.connect_timeout = kFencedTimeout;
   owner_options.user_agent = hub_options.user_agent;
+  owner_options.body_bytes_max = kMemberAnswerMax;
   client::HttpClientOptions looking = owner_options;
   looking.request_timeout = looking.connect_timeout = kLookTimeout;
   MemberSettings settings(run.autoscaler, looking);
@@ -300,6 +324,7 @@ base::Status Run(const RunOptions& run) {
   distributor->Start();
   const int signal = signals.Wait();
   base::log::Info("controllers stop: clusters are handed over", {{"signal", signal}});
+  EndWithin(kEndLimit);
   if (rollout != nullptr) rollout->Stop();
   std::promise<void> stopped;
   distributor->Stop([&] { stopped.set_value(); });

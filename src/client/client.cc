@@ -21,6 +21,7 @@ Status ReadPages(ListOptions options, const std::function<Result<ListPage>(const
                  const std::function<void(ListPage)>& use, const std::function<void()>& restart) {
   if (options.limit == 0) options.limit = kListPageSize;
   const ListOptions first = options;
+  ListBudget budget;
   for (bool restarted = false;;) {
     auto page = read(options);
     if (!page) {
@@ -28,9 +29,11 @@ Status ReadPages(ListOptions options, const std::function<Result<ListPage>(const
       if (!expired || restarted) return base::Fail(page.error());
       restarted = true;
       options = first;
+      budget.Reset();
       restart();
       continue;
     }
+    EVENKEEL_TRY(budget.Add(page->items.size(), page->bytes, page->continue_token));
     // The token names the revision already; servers refuse both.
     options.continue_token = page->continue_token;
     options.resource_version.clear();
@@ -41,6 +44,20 @@ Status ReadPages(ListOptions options, const std::function<Result<ListPage>(const
 }
 
 }  // namespace
+
+Status ListBudget::Add(size_t objects, size_t bytes, std::string_view continue_token) {
+  ++pages_;
+  objects_ += objects;
+  bytes_ += bytes;
+  const auto too_much = [](const std::string& what) { return base::Fail(base::Code::kTooLarge, "answers too much: " + what); };
+  if (!continue_token.empty() && continue_token == continue_token_)
+    return too_much("a page of a list names itself as the next");
+  continue_token_ = continue_token;
+  if (pages_ > limits_.pages) return too_much("a list of more than " + std::to_string(limits_.pages) + " pages");
+  if (objects_ > limits_.objects) return too_much("a list of more than " + std::to_string(limits_.objects) + " objects");
+  if (bytes_ > limits_.bytes) return too_much("a list of more than " + std::to_string(limits_.bytes >> 20) + " MiB");
+  return {};
+}
 
 std::string_view ContentTypeOf(PatchType type) {
   switch (type) {

@@ -40,6 +40,29 @@ struct ListPage {
   std::string resource_version;
   std::string continue_token;  ///< empty: this was the last page
   int64_t remaining = 0;
+  size_t bytes = 0;  ///< of the answer; 0 where it was none
+};
+
+/// What a whole list may come to: an API that answers without end must not take its reader along. Far more than Kubernetes
+/// holds (its limit is 150,000 pods); whoever reads less says so.
+struct ListLimits {
+  size_t pages = 10'000;
+  size_t objects = 1'000'000;
+  size_t bytes = 1u << 30;
+};
+
+/// Counts what a list has come to.
+class ListBudget {
+ public:
+  explicit ListBudget(const ListLimits& limits = {}) : limits_(limits) {}
+  /// kTooLarge: "answers too much: ...", also where a page names itself as the next one.
+  Status Add(size_t objects, size_t bytes, std::string_view continue_token);
+  void Reset() { *this = ListBudget(limits_); }
+
+ private:
+  ListLimits limits_;
+  size_t pages_ = 0, objects_ = 0, bytes_ = 0;
+  std::string continue_token_;
 };
 
 struct WriteOptions {
@@ -80,6 +103,7 @@ struct WatchEvent {
   enum class Type { kAdded, kModified, kDeleted, kBookmark };
   Type type = Type::kAdded;
   Json object;
+  size_t bytes = 0;  ///< as it came; 0 where it did not come as bytes
 };
 
 /// Gets an object of a list that is not kept: it lives until the call returns, so a copy needs memory of its own
@@ -146,8 +170,8 @@ bool IsInitialEnd(const WatchEvent& event);
 /// number, nothing is older than anything.
 bool IsOlderVersion(std::string_view a, std::string_view b);
 
-/// All pages, 500 at a time; starts over (once) when the token expires in between. `resource_version` of the result is the last
-/// page's.
+/// All pages, 500 at a time, within ListLimits; starts over (once) when the token expires in between. `resource_version` of the
+/// result is the last page's.
 Result<ListPage> ListAll(Client& client, const Resource& resource, ListOptions options = {});
 /// The same with Visit. Where it starts over, objects are visited twice.
 Status VisitAll(Client& client, const Resource& resource, const ObjectVisitor& visit, ListOptions options = {});

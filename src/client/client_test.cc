@@ -50,6 +50,32 @@ TEST(ClientTest, ListAllStartsOverOnceWhenTheTokenExpires) {
   EXPECT_EQ(ListAll(client, kube::resources::ConfigMaps()).error().code(), base::Code::kExpired);
 }
 
+TEST(ClientTest, AListThatDoesNotEndIsAnError) {
+  FakeClient client;
+  client.endless_lists = true;
+  client.api().Put(kube::resources::ConfigMaps(), ConfigMapNamed("c"));
+  const auto endless = ListAll(client, kube::resources::ConfigMaps());
+  ASSERT_FALSE(endless);
+  EXPECT_EQ(endless.error().code(), base::Code::kTooLarge);
+  EXPECT_EQ(endless.error().message(), "answers too much: a list of more than 10000 pages");
+}
+
+TEST(ClientTest, AListIsBoundedInPagesObjectsAndBytes) {
+  const auto problem = [](ListLimits limits, size_t objects, size_t bytes, std::string_view token = "t") {
+    ListBudget budget(limits);
+    EXPECT_TRUE(budget.Add(5, 5, "first"));
+    const auto added = budget.Add(objects, bytes, token);
+    return added ? "" : added.error().message();
+  };
+  const ListLimits limits{.pages = 2, .objects = 10, .bytes = 2 << 20};
+  EXPECT_EQ(problem(limits, 5, (2 << 20) - 5), "");
+  EXPECT_EQ(problem(limits, 6, 0), "answers too much: a list of more than 10 objects");
+  EXPECT_EQ(problem(limits, 0, 2 << 20), "answers too much: a list of more than 2 MiB");
+  EXPECT_EQ(problem({.pages = 1}, 0, 0), "answers too much: a list of more than 1 pages");
+  EXPECT_EQ(problem(limits, 0, 0, "first"), "answers too much: a page of a list names itself as the next");
+  EXPECT_EQ(problem(limits, 0, 0, ""), "");
+}
+
 TEST(ClientTest, ReadModifyWriteReadsAgainAfterAConflict) {
   FakeClient client;
   client.api().Put(kube::resources::ConfigMaps(), ConfigMapNamed("shared"));

@@ -132,6 +132,10 @@ class FakeClient final : public Client {
   bool streams_lists = false;
   /// ... and then never says so.
   bool ends_initial_events = true;
+  /// What each object of a list, and each event, counts as.
+  size_t bytes_each = 0;
+  /// The last page of a list names the first one as the next, by ever longer tokens.
+  bool endless_lists = false;
   /// "VERB PLURAL [detail]" of each call, in order.
   std::vector<std::string> calls;
   int Count(std::string_view prefix) const {
@@ -171,6 +175,12 @@ class FakeClient final : public Client {
       }
       page.items.push_back(object);
     }
+    if (endless_lists && page.continue_token.empty()) {
+      const size_t slash = options.continue_token.find('/');
+      const size_t zeros = slash == std::string::npos ? 0 : options.continue_token.size() - slash - 1;
+      page.continue_token = std::to_string(version) + "/" + std::string(zeros + 1, '0');
+    }
+    page.bytes = page.items.size() * bytes_each;
     return page;
   }
 
@@ -234,6 +244,12 @@ class FakeClient final : public Client {
   Result<std::unique_ptr<Watch>> NewWatch(const Resource& resource, const WatchOptions& options,
                                           WatchHandler handler) override {
     EVENKEEL_TRY(Begin("watch", resource, (options.send_initial_events ? "initial rv=" : "rv=") + options.resource_version));
+    if (bytes_each > 0) {
+      handler = [bytes = bytes_each, handler = std::move(handler)](Result<WatchEvent> event) {
+        if (event) event->bytes = bytes;
+        handler(std::move(event));
+      };
+    }
     if (options.send_initial_events) SendInitialEvents(resource, options, handler);
     const uint64_t from = options.send_initial_events ? api_->version : std::stoull(options.resource_version);
     if (from < api_->compacted) return base::Fail(base::Code::kExpired, "too old resource version");

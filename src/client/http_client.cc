@@ -148,7 +148,9 @@ class HttpClient final : public Client {
     const HttpCall call = ListCall(resource, options);
     EVENKEEL_ASSIGN(const Answer answer, Perform(call));
     EVENKEEL_ASSIGN(Json list, ParseAnswer(call, answer));
-    return DecodeList(resource, list);
+    ListPage page = DecodeList(resource, list);
+    page.bytes = answer.body.size();
+    return page;
   }
 
   Result<ListPage> Visit(const Resource& resource, const ListOptions& options, const ObjectVisitor& visit) override {
@@ -159,10 +161,12 @@ class HttpClient final : public Client {
     if (schema != nullptr && answer.body.starts_with(kube::kProtobufMagic)) {
       auto page = VisitProtobufList(resource, *schema, answer.body, visit);
       if (!page) return Fail(Code::kInternal, Doing(call) + ": " + page.error().message());
+      page->bytes = answer.body.size();
       return page;
     }
     EVENKEEL_ASSIGN(Json list, ParseAnswer(call, answer));
     ListPage page = DecodeList(resource, list);
+    page.bytes = answer.body.size();
     for (const Json& item : page.items) visit(item);
     page.items.clear();
     return page;

@@ -181,7 +181,8 @@ base::Status HttpConnection::Send(std::string_view head, std::string_view body, 
       // The reader of a stream has no bound; an error has one here.
       if (reader.status() == 200 || reader.body_size() > kErrorBodyMax) return {};
     }
-    if (state == HttpReadState::kBodyTooLarge) return Fail(Code::kTooLarge, "the answer is too large");
+    if (state == HttpReadState::kBodyTooLarge)
+      return Fail(Code::kTooLarge, "answers too much: one answer is larger than allowed");
     if (state != HttpReadState::kMore) return written ? Fail(Code::kUnavailable, reader.error()) : written;
   }
 }

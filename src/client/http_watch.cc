@@ -118,9 +118,11 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
         Finish(std::move(event).error());
         return false;
       }
+      event->bytes = line.size();
       return Call(std::move(event));
     });
-    if (!whole && splitter_.too_long()) Finish(base::Error(Code::kTooLarge, "an event of the watch is too large"));
+    if (!whole && splitter_.too_long())
+      Finish(base::Error(Code::kTooLarge, "answers too much: an event of a watch is too large"));
     return !ended_;
   }
 

@@ -22,8 +22,9 @@ constexpr Duration kBackoffBase = 800ms;
 constexpr Duration kWatchPeriodMin = 1s;
 constexpr Duration kWatchLifeMin = 5min;
 constexpr Duration kWatchLifeMax = 10min;
-// A burst of a few hundred MB at most for usual objects; more is cheaper to fetch again than to hold.
+// A burst of a few hundred MB at most when decoded; more is cheaper to fetch again than to hold.
 constexpr size_t kWaitingEventsMax = 10000;
+constexpr size_t kWaitingBytesMax = 64u << 20;
 // Others on the strand get their turn in between.
 constexpr size_t kEventsPerTask = 500;
 // A server waits 3 s until its cache is current, and then sends all that there is.
@@ -33,6 +34,7 @@ constexpr Duration kStreamSilenceMax = 10s;
 struct WatchMailbox {
   std::mutex mutex;
   std::deque<Result<WatchEvent>> waiting;
+  size_t waiting_bytes = 0;
   bool scheduled = false;
   bool bounded = true;  ///< false while a list is streamed, which is as long as it is
   bool overflowed = false;
@@ -78,10 +80,12 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
   bool list_newest = true;   ///< the next list asks for the most recent state rather than for `version` or later
   std::vector<Json> listed;  ///< pages so far
   std::string continue_token;
+  ListBudget budget;
   bool stream_lists = true;              ///< the server has not shown yet that it does not
   bool streaming = false;                ///< the present watch has not sent all that it begins with
   std::map<std::string, Json> streamed;  ///< by key, so far
   uint64_t streamed_events = 0;
+  ListBudget streamed_budget{{.pages = SIZE_MAX}};  ///< each event is a page
 
   std::unique_ptr<Watch> watch;
   std::shared_ptr<WatchMailbox> mailbox;  ///< of the present watch: events in any other are dropped
@@ -159,12 +163,14 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
   void ListFromStart() {
     listed.clear();
     continue_token.clear();
+    budget.Reset();
     if (stream_lists && client.StreamsLists()) return StreamList();
     ListNextPage();
   }
 
   void StreamList() {
     streaming = true;
+    streamed_budget.Reset();
     NewWatch();
     if (streaming && watch != nullptr) AwaitMore();
   }
@@ -182,6 +188,10 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
     if (!IsInitialEnd(event)) {
       ++streamed_events;
       if (event.type == WatchEvent::Type::kBookmark) return;
+      if (const auto within = streamed_budget.Add(1, event.bytes, ""); !within) {
+        CloseWatch();
+        return ListFailed(within.error());
+      }
       const std::string key = kube::KeyOf(event.object);
       if (event.type == WatchEvent::Type::kDeleted) {
         streamed.erase(key);
@@ -236,6 +246,10 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
     Answered();
     if (continue_token.empty() && !list_newest && IsOlderVersion(page->resource_version, version)) {
       return ListFailed(TooOld(page->resource_version));
+    }
+    if (const auto within = budget.Add(page->items.size(), page->bytes, page->continue_token); !within) {
+      listed = {};
+      return ListFailed(within.error());
     }
     std::move(page->items.begin(), page->items.end(), std::back_inserter(listed));
     continue_token = page->continue_token;
@@ -312,8 +326,13 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
     {
       const std::lock_guard lock(box->mutex);
       if (box->overflowed) return;
-      box->overflowed = box->bounded && box->waiting.size() >= kWaitingEventsMax;
-      if (!box->overflowed) box->waiting.push_back(std::move(event));
+      // One event may be as large as it likes, so that there is always one to take.
+      const bool full = box->waiting_bytes > kWaitingBytesMax;
+      box->overflowed = full || (box->bounded && box->waiting.size() >= kWaitingEventsMax);
+      if (!box->overflowed) {
+        if (event) box->waiting_bytes += event->bytes;
+        box->waiting.push_back(std::move(event));
+      }
       if (std::exchange(box->scheduled, true)) return;
     }
     PostDrain(weak, box, strand);
@@ -333,6 +352,7 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
     {
       const std::lock_guard lock(box->mutex);
       const size_t taken = std::min(box->waiting.size(), kEventsPerTask);
+      for (size_t i = 0; i < taken; ++i) box->waiting_bytes -= box->waiting[i] ? box->waiting[i]->bytes : 0;
       std::move(box->waiting.begin(), box->waiting.begin() + static_cast<ptrdiff_t>(taken), std::back_inserter(batch));
       box->waiting.erase(box->waiting.begin(), box->waiting.begin() + static_cast<ptrdiff_t>(taken));
       more = !box->waiting.empty();
@@ -345,7 +365,10 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
       if (stopped || box != mailbox) return;
     }
     if (more) return PostDrain(weak_from_this(), box, *strand);
-    if (overflowed) WatchEnded(base::Error(Code::kUnavailable, "the watch ran too far ahead"));
+    if (!overflowed) return;
+    // A list comes as fast as its reader asks for pages; a stream does not.
+    if (streaming) return StreamFailed(base::Error(Code::kTooLarge, "the list came faster than it could be read"));
+    WatchEnded(base::Error(Code::kUnavailable, "the watch ran too far ahead"));
   }
 
   void Handle(WatchEvent event) {

@@ -41,7 +41,7 @@ struct ReflectorHealth {
 /// 500, one task each. A watch is resumed after the last event or bookmark; it is opened anew every 5 to 10 minutes so that a
 /// dead connection cannot go unnoticed. Watches are opened at most once a second. At most 10000 events wait for the strand: a
 /// watch that is further ahead is closed and resumed from what has been delivered; those that a watch begins with are not
-/// counted.
+/// counted. No more than 64 MiB of events wait, and a list stays within ListLimits: beyond that it has failed (kTooLarge).
 class Reflector {
  public:
   struct Sink {

@@ -307,6 +307,44 @@ TEST_F(InformerTest, AStrandThatCannotKeepUpLosesTheWatchButNoChange) {
   EXPECT_EQ(client.Count("watch"), 2);
 }
 
+TEST_F(InformerTest, AFewLargeEventsAreAsMuchAsManySmallOnes) {
+  client.bytes_each = 1 << 20;
+  const auto informer = NewInformer();
+  informer->Start();
+  executor.RunFor(2s);
+  for (int i = 0; i < 200; ++i) api.Put(ConfigMaps(), Thing("t" + std::to_string(i)));
+  executor.RunFor(5s);
+  EXPECT_EQ(informer->items().size(), 200u) << "resumed from what was delivered";
+  EXPECT_GE(client.Count("watch"), 3);
+}
+
+TEST_F(InformerTest, AnApiThatAnswersWithoutEndIsSetAsideAndTriedAgain) {
+  client.endless_lists = true;
+  client.bytes_each = 1 << 20;
+  api.Put(ConfigMaps(), Thing("a"));
+  const auto informer = NewInformer();
+  informer->Start();
+  executor.RunFor(1min);
+  EXPECT_FALSE(informer->synced());
+  ASSERT_TRUE(informer->last_error());
+  EXPECT_EQ(informer->last_error()->message(), "answers too much: a list of more than 1024 MiB");
+  EXPECT_LE(client.Count("list"), 8 * 1026) << "with back-off";
+  client.endless_lists = false;
+  executor.RunFor(1min);
+  EXPECT_TRUE(informer->synced());
+}
+
+TEST_F(InformerTest, AStreamedListThatIsTooLargeIsAskedForInPages) {
+  client.streams_lists = true;
+  client.bytes_each = 1 << 20;
+  for (int i = 0; i < 100; ++i) api.Put(ConfigMaps(), Thing("t" + std::to_string(i)));
+  const auto informer = NewInformer();
+  informer->Start();
+  executor.RunFor(5s);
+  EXPECT_EQ(informer->items().size(), 100u);
+  EXPECT_GE(client.Count("list"), 1);
+}
+
 TEST_F(InformerTest, DeliversNothingAfterItIsGone) {
   auto informer = NewInformer();
   informer->Start();
