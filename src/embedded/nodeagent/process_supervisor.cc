@@ -11,7 +11,7 @@
 #include <csignal>
 #include <future>
 
-#include "embedded/nodeagent/process_spawn.h"
+#include "base/process.h"
 
 namespace evenkeel::embedded::nodeagent {
 namespace {
@@ -39,7 +39,7 @@ struct ProcessSupervisor::State {
   bool stopping = false;
   /// Held by the thread while it runs callbacks of one process, so that Abandon can wait for them.
   std::mutex callbacks;
-  GroupGuard guard;
+  base::GroupGuard guard;
   int wake = -1;
   std::thread thread;
 
@@ -85,7 +85,7 @@ struct ProcessSupervisor::State {
   }
 
   base::Result<pid_t> StartOne(ProcessSpec spec) {
-    EVENKEEL_ASSIGN(const SpawnedProcess spawned, SpawnProcess(spec.command, spec.environment, spec.working_dir));
+    EVENKEEL_ASSIGN(const base::SpawnedProcess spawned, base::SpawnProcess(spec.command, spec.environment, spec.working_dir));
     guard.Add(spawned.pid);
     auto process = std::make_shared<SupervisedProcess>();
     process->spec = std::move(spec);

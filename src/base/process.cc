@@ -1,4 +1,4 @@
-#include "embedded/nodeagent/process_spawn.h"
+#include "base/process.h"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -10,11 +10,8 @@
 #include <csignal>
 #include <cstring>
 
-namespace evenkeel::embedded::nodeagent {
+namespace evenkeel::base {
 namespace {
-
-using base::Code;
-using base::Fail;
 
 // What the child needs, laid out before the fork: between fork and exec only system calls are safe.
 struct ChildPlan {
@@ -70,22 +67,6 @@ bool IsProgram(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && access(path.c_str(), X_OK) == 0;
 }
 
-// As a shell would: by PATH unless there is a slash, then relative to the working directory.
-std::string FindProgram(const std::string& name, const std::vector<std::string>& environment, const std::string& working_dir) {
-  if (name.find('/') != std::string::npos) return name.front() == '/' ? name : working_dir + "/" + name;
-  for (const std::string& variable : environment) {
-    if (!variable.starts_with("PATH=")) continue;
-    std::string_view path = std::string_view(variable).substr(5);
-    while (!path.empty()) {
-      const size_t colon = std::min(path.find(':'), path.size());
-      const std::string candidate = std::string(path.substr(0, colon)) + "/" + name;
-      if (colon > 0 && IsProgram(candidate)) return candidate;
-      path.remove_prefix(std::min(colon + 1, path.size()));
-    }
-  }
-  return "";
-}
-
 std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
@@ -121,7 +102,7 @@ bool OpenPipe(FileSet& files, int (&ends)[2]) {
   return ends[0] >= 0 && ends[1] >= 0;
 }
 
-base::Error SystemError(std::string_view doing, int error) {
+Error ProcessError(std::string_view doing, int error) {
   const Code code = error == ENOENT ? Code::kNotFound : error == EACCES || error == EPERM ? Code::kForbidden : Code::kInternal;
   return {code, fmt::format("{}: {}", doing, std::strerror(error))};
 }
@@ -142,8 +123,23 @@ base::Error SystemError(std::string_view doing, int error) {
 
 }  // namespace
 
-base::Result<SpawnedProcess> SpawnProcess(const std::vector<std::string>& command, const std::vector<std::string>& environment,
-                                          const std::string& working_dir) {
+std::string FindProgram(const std::string& name, const std::vector<std::string>& environment, const std::string& working_dir) {
+  if (name.find('/') != std::string::npos) return name.front() == '/' ? name : working_dir + "/" + name;
+  for (const std::string& variable : environment) {
+    if (!variable.starts_with("PATH=")) continue;
+    std::string_view path = std::string_view(variable).substr(5);
+    while (!path.empty()) {
+      const size_t colon = std::min(path.find(':'), path.size());
+      const std::string candidate = std::string(path.substr(0, colon)) + "/" + name;
+      if (colon > 0 && IsProgram(candidate)) return candidate;
+      path.remove_prefix(std::min(colon + 1, path.size()));
+    }
+  }
+  return "";
+}
+
+Result<SpawnedProcess> SpawnProcess(const std::vector<std::string>& command, const std::vector<std::string>& environment,
+                                    const std::string& working_dir) {
   if (command.empty() || command.front().empty()) return Fail(Code::kInvalid, "there is no command to run");
   const std::string program = FindProgram(command.front(), environment, working_dir);
   if (program.empty())
@@ -153,13 +149,13 @@ base::Result<SpawnedProcess> SpawnProcess(const std::vector<std::string>& comman
   const int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (input >= 0) files.Keep(input);
   if (input < 0 || !OpenPipe(files, output) || !OpenPipe(files, errors) || !OpenPipe(files, failure)) {
-    return Fail(SystemError("cannot open pipes for a process", errno));
+    return Fail(ProcessError("cannot open pipes for a process", errno));
   }
   const std::vector<char*> arguments = Pointers(command), variables = Pointers(environment);
   const ChildPlan plan{program.c_str(), arguments.data(), variables.data(), working_dir.c_str(), input, output[1],
                        errors[1],       failure[1],       getpid()};
   const pid_t pid = ForkChild(plan);
-  if (pid < 0) return Fail(SystemError("cannot fork", errno));
+  if (pid < 0) return Fail(ProcessError("cannot fork", errno));
   close(failure[1]);
   files.Release(failure[1]);
   int error = 0;
@@ -169,7 +165,7 @@ base::Result<SpawnedProcess> SpawnProcess(const std::vector<std::string>& comman
   if (got == static_cast<ssize_t>(sizeof error)) {
     while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
     }
-    return Fail(SystemError(fmt::format("exec: \"{}\"", program), error));
+    return Fail(ProcessError(fmt::format("exec: \"{}\"", program), error));
   }
   for (const int end : {output[0], errors[0]}) {
     fcntl(end, F_SETFL, O_NONBLOCK);
@@ -178,15 +174,15 @@ base::Result<SpawnedProcess> SpawnProcess(const std::vector<std::string>& comman
   return SpawnedProcess{pid, {output[0], errors[0]}};
 }
 
-base::Status GroupGuard::Start() {
+Status GroupGuard::Start() {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return Fail(SystemError("cannot open a pipe", errno));
+  if (pipe2(ends, O_CLOEXEC) != 0) return Fail(ProcessError("cannot open a pipe", errno));
   pid_ = fork();
   if (pid_ < 0) {
     const int error = errno;
     close(ends[0]);
     close(ends[1]);
-    return Fail(SystemError("cannot fork", error));
+    return Fail(ProcessError("cannot fork", error));
   }
   if (pid_ > 0) {
     close(ends[0]);
@@ -229,4 +225,4 @@ void GroupGuard::Tell(pid_t message) {
   }
 }
 
-}  // namespace evenkeel::embedded::nodeagent
+}  // namespace evenkeel::base
