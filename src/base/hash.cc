@@ -125,6 +125,11 @@ std::string Base64Encode(std::string_view bytes) {
 bool Base64Decode(std::string_view text, std::string& bytes) {
   static constexpr std::array<int8_t, 256> kValues = Base64Values();
   bytes.clear();
+  if (text.find_first_of("\r\n") != std::string_view::npos) {
+    std::string joined(text);
+    std::erase_if(joined, [](char c) { return c == '\r' || c == '\n'; });
+    return Base64Decode(joined, bytes);
+  }
   if (text.size() % 4 != 0) return false;
   bytes.reserve(text.size() / 4 * 3);
   for (size_t i = 0; i < text.size(); i += 4) {

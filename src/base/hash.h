@@ -19,7 +19,8 @@ std::array<uint8_t, 64> Blake2b512(std::string_view bytes);
 uint64_t Blake2b64(std::string_view bytes);
 
 std::string Base64Encode(std::string_view bytes);
-/// Standard alphabet with padding; nullopt-like empty optional on anything else.
+/// Standard alphabet with padding; line breaks (CR, LF) anywhere are skipped, as Go and so Kubernetes do. False on anything
+/// else.
 bool Base64Decode(std::string_view text, std::string& bytes);
 
 }  // namespace evenkeel::base

@@ -59,9 +59,17 @@ TEST(HashTest, Base64MatchesTheVectorsOfItsRfc) {
   EXPECT_EQ(decoded, all);
 }
 
+TEST(HashTest, Base64SkipsLineBreaksAsGoDoes) {
+  std::string decoded;
+  for (const std::string_view text : {"Zm9vYg==\n", "Zm9v\r\nYg==\r\n", "Zm\n9vYg=\n=", "\n\nZm9vYg=="}) {
+    EXPECT_TRUE(Base64Decode(text, decoded)) << text;
+    EXPECT_EQ(decoded, "foob");
+  }
+}
+
 TEST(HashTest, Base64RefusesWhatIsNotStandard) {
   std::string decoded;
-  for (const std::string_view text : {"Z", "Zg", "Zg=", "Zg=a", "Z===", "Zm9v\n", "Zm9-", "=Zm9", "Zg==Zg=="}) {
+  for (const std::string_view text : {"Z", "Zg", "Zg=", "Zg=a", "Z===", "Zg=\n", "Zm9-", "=Zm9", "Zg==Zg=="}) {
     EXPECT_FALSE(Base64Decode(text, decoded)) << text;
   }
 }

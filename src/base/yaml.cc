@@ -14,6 +14,7 @@ namespace evenkeel::base {
 namespace {
 
 constexpr size_t kExpansionBytesMax = 10u << 20;
+constexpr size_t kWarningsMax = 100;
 
 // Leaves yaml-cpp's parser; caught in ParseYaml.
 struct YamlStop {
@@ -43,6 +44,9 @@ std::string TooDeep() { return "nested deeper than " + std::to_string(kJsonDepth
 // Builds one document's JSON from the parser's events, which carry the position of every value.
 class YamlBuilder final : public YAML::EventHandler {
  public:
+  YamlBuilder(std::string_view source, YamlDuplicates duplicates) : source_(source), duplicates_(duplicates) {}
+
+  std::vector<std::string> TakeWarnings() { return std::move(warnings_); }
   Json Take() { return std::move(root_); }
   int line() const { return line_; }
   const YAML::Mark& start() const { return start_; }
@@ -116,8 +120,13 @@ class YamlBuilder final : public YAML::EventHandler {
     frame.key = value.is_string() ? std::string(value.get_string()) : ToText(value);
     frame.key_is_merge = is_merge;
     frame.has_key = true;
-    if (!is_merge && frame.value.get_object().contains(frame.key)) {
+    if (is_merge || !frame.value.get_object().contains(frame.key)) return;
+    if (duplicates_ == YamlDuplicates::kRefused) {
       throw YamlStop{mark, "the key \"" + frame.key + "\" is already set in this map"};
+    }
+    if (warnings_.size() < kWarningsMax) {
+      warnings_.push_back(fmt::format("{}:{}: the key \"{}\" is already set in this map: the last one counts", source_,
+                                      mark.line + 1, OneLine(frame.key)));
     }
   }
 
@@ -170,6 +179,9 @@ class YamlBuilder final : public YAML::EventHandler {
     }
   }
 
+  const std::string_view source_;
+  const YamlDuplicates duplicates_;
+  std::vector<std::string> warnings_;
   Json root_;
   int line_ = 0;
   YAML::Mark start_;
@@ -202,7 +214,7 @@ size_t FindControl(std::string_view text) {
 
 }  // namespace
 
-Result<std::vector<YamlDocument>> ParseYaml(std::string_view text, std::string_view source) {
+Result<std::vector<YamlDocument>> ParseYaml(std::string_view text, std::string_view source, YamlDuplicates duplicates) {
   std::vector<YamlDocument> documents;
   if (const size_t wrong = FindNotUtf8(text); wrong != std::string_view::npos) {
     const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(wrong), '\n');
@@ -214,7 +226,7 @@ Result<std::vector<YamlDocument>> ParseYaml(std::string_view text, std::string_v
     Result<Json> json = ParseJson(text, source);
     if (json) {
       const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(first), '\n');
-      documents.push_back({*std::move(json), static_cast<int>(line)});
+      documents.push_back({*std::move(json), static_cast<int>(line), {}});
       return documents;
     }
     json_error = std::move(json).error();
@@ -236,13 +248,13 @@ Result<std::vector<YamlDocument>> ParseYaml(std::string_view text, std::string_v
     YAML::Parser parser(stream);
     int last_start = -1;
     for (;;) {
-      YamlBuilder builder;
+      YamlBuilder builder(source, duplicates);
       if (!parser.HandleNextDocument(builder)) return documents;
       // A stray comma or bracket between documents is not consumed: yaml-cpp would report empty documents there for ever.
       if (builder.start().pos <= last_start) return error(builder.start(), "unexpected text at the start of a document");
       last_start = builder.start().pos;
       Json value = builder.Take();
-      if (!value.is_null()) documents.push_back({std::move(value), builder.line()});
+      if (!value.is_null()) documents.push_back({std::move(value), builder.line(), builder.TakeWarnings()});
     }
   } catch (const YamlStop& stop) {
     return error(stop.mark, stop.what);
@@ -253,8 +265,8 @@ Result<std::vector<YamlDocument>> ParseYaml(std::string_view text, std::string_v
   }
 }
 
-Result<Json> ParseYamlDocument(std::string_view text, std::string_view source) {
-  EVENKEEL_ASSIGN(auto documents, ParseYaml(text, source));
+Result<Json> ParseYamlDocument(std::string_view text, std::string_view source, YamlDuplicates duplicates) {
+  EVENKEEL_ASSIGN(auto documents, ParseYaml(text, source, duplicates));
   if (documents.size() != 1) {
     return Fail(Code::kBadRequest,
                 std::string(source) + ": expected one YAML document, found " + std::to_string(documents.size()));

@@ -18,13 +18,22 @@ namespace evenkeel::base {
 struct YamlDocument {
   Json value;
   int line = 1;  ///< where the document begins, from 1
+  std::vector<std::string> warnings{};
+};
+
+/// What becomes of a key that a map has twice.
+enum class YamlDuplicates {
+  kRefused,
+  kLastCounts,  ///< as kubectl does; each is a warning of its document
 };
 
 /// Reads one or several YAML (or JSON) documents. Empty documents are left out. kBadRequest: "SOURCE:LINE:COLUMN: what".
-/// Duplicate keys, anchors that expand to more than 10 MB and nesting deeper than 100 are errors.
-Result<std::vector<YamlDocument>> ParseYaml(std::string_view text, std::string_view source);
+/// Anchors that expand to more than 10 MB and nesting deeper than kJsonDepthMax are errors.
+Result<std::vector<YamlDocument>> ParseYaml(std::string_view text, std::string_view source,
+                                            YamlDuplicates duplicates = YamlDuplicates::kRefused);
 /// Exactly one document.
-Result<Json> ParseYamlDocument(std::string_view text, std::string_view source);
+Result<Json> ParseYamlDocument(std::string_view text, std::string_view source,
+                               YamlDuplicates duplicates = YamlDuplicates::kRefused);
 /// Block style, keys sorted, strings quoted only where they would read as something else.
 std::string ToYaml(const Json& value);
 

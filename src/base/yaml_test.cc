@@ -101,6 +101,21 @@ TEST(YamlTest, ReadsJsonAndFlowYaml) {
   EXPECT_EQ(ParseYaml("{\"a\":1}\n---\n{\"b\":2}\n", "test")->size(), 2u);
 }
 
+TEST(YamlTest, LetsTheLastOfAKeyCountWhereThatIsAskedFor) {
+  const auto documents = ParseYaml("a: 1\nb: {c: 1, c: 2}\na: 3\n---\nd: 4\n", "f", YamlDuplicates::kLastCounts).value();
+  ASSERT_EQ(documents.size(), 2U);
+  EXPECT_EQ(ToText(documents[0].value), R"({"a":3,"b":{"c":2}})");
+  EXPECT_EQ(documents[0].warnings,
+            (std::vector<std::string>{"f:2: the key \"c\" is already set in this map: the last one counts",
+                                      "f:3: the key \"a\" is already set in this map: the last one counts"}));
+  EXPECT_TRUE(documents[1].warnings.empty());
+  std::string many;
+  for (int i = 0; i < 1000; ++i) many += "a: " + std::to_string(i) + "\n";
+  const auto bounded = ParseYaml(many, "f", YamlDuplicates::kLastCounts).value();
+  EXPECT_EQ(ToText(bounded[0].value), R"({"a":999})");
+  EXPECT_LE(bounded[0].warnings.size(), 100U);
+}
+
 TEST(YamlTest, ErrorsHaveSourceLineAndColumn) {
   EXPECT_TRUE(YamlErrorOf("a: 1\nb: [1,\n").starts_with("pods.yaml:")) << YamlErrorOf("a: 1\nb: [1,\n");
   EXPECT_EQ(YamlErrorOf("a: 1\nb: 2\na: 3\n"), "pods.yaml:3:1: invalid YAML: the key \"a\" is already set in this map");

@@ -1,6 +1,7 @@
 #include "cli/input_file.h"
 
 #include "base/yaml.h"
+#include "cli/output.h"
 
 namespace evenkeel::cli {
 namespace {
@@ -15,6 +16,13 @@ base::Result<std::string> ReadInputFile(const std::string& file, const std::stri
   auto text = base::ReadFile(file, kInputMax);
   if (!text) return base::Fail(base::Code::kBadRequest, (flag.empty() ? "" : flag + ": ") + text.error().message());
   return text;
+}
+
+base::Result<std::vector<kube::ManifestObject>> ReadManifestFiles(const std::vector<std::string>& files) {
+  std::vector<std::string> warnings;
+  auto objects = kube::ReadManifests(files, &warnings);
+  for (const std::string& warning : warnings) PrintWarning(warning);
+  return objects;
 }
 
 }  // namespace evenkeel::cli

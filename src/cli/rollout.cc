@@ -1,6 +1,7 @@
 #include "cli/rollout.h"
 
 #include "cli/hub.h"
+#include "cli/input_file.h"
 #include "cli/output.h"
 #include "cli/plan_report.h"
 #include "cli/printable.h"
@@ -71,7 +72,7 @@ base::Result<std::vector<Json>> ReadEnsembles(const GetRolloutsOptions& options)
     EVENKEEL_ASSIGN(const auto hub, ConnectToHub(options.hub));
     return ReadLiveEnsembles(*hub, options);
   }
-  EVENKEEL_ASSIGN(const std::vector<kube::ManifestObject> objects, kube::ReadManifests(options.files));
+  EVENKEEL_ASSIGN(const std::vector<kube::ManifestObject> objects, ReadManifestFiles(options.files));
   for (const kube::ManifestObject& object : objects) {
     const bool wanted = FindString(object.object, {"kind"}) == zookeeper::MultiClusterZooKeepers().kind;
     const bool here = options.hub.ns.empty() || kube::NamespaceOf(object.object) == options.hub.ns;
@@ -196,7 +197,7 @@ base::Status PlanRollout(const RolloutOptions& options, std::ostream& out) {
     if (!given) return base::Fail(given.error().Wrap("--now"));
     now = *given;
   }
-  EVENKEEL_ASSIGN(const std::vector<kube::ManifestObject> objects, kube::ReadManifests(options.files));
+  EVENKEEL_ASSIGN(const std::vector<kube::ManifestObject> objects, ReadManifestFiles(options.files));
   EVENKEEL_ASSIGN(const zookeeper::PlanInput input, zookeeper::PickObjects(objects, now));
   EVENKEEL_ASSIGN(const zookeeper::Plan plan, zookeeper::PlanRollout(input));
   for (const std::string& warning : plan.warnings) PrintWarning(warning);

@@ -61,7 +61,7 @@ base::Result<autoscaler::ScaleInput> ReadInput(const ScaleOptions& options) {
     return input;
   }
   EVENKEEL_ASSIGN(input.state, ReadState(options.state));
-  EVENKEEL_ASSIGN(input.objects, kube::ReadManifests(options.files));
+  EVENKEEL_ASSIGN(input.objects, ReadManifestFiles(options.files));
   return input;
 }
 

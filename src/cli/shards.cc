@@ -248,7 +248,7 @@ base::Status PlanShards(const PlanShardsOptions& options, std::ostream& out) {
     }
   } else {
     if (!options.replicas) return base::Fail(base::Code::kBadRequest, "plan shards: --replicas is required with -f");
-    EVENKEEL_ASSIGN(auto manifests, kube::ReadManifests(options.files));
+    EVENKEEL_ASSIGN(auto manifests, ReadManifestFiles(options.files));
     std::vector<Json> objects;
     for (kube::ManifestObject& manifest : manifests) objects.push_back(std::move(manifest.object));
     input = distribution::ReadShardPlanInput(objects, options.common.in_cluster, quirks.applications_by_bare_name, findings);

@@ -1,5 +1,8 @@
 #include "kube/manifest.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/yaml.h"
 
 namespace evenkeel::kube {
@@ -37,21 +40,26 @@ base::Status AddObjects(base::Json value, const std::string& where, std::vector<
 
 }  // namespace
 
-base::Result<std::vector<ManifestObject>> ParseManifests(std::string_view text, std::string_view source) {
-  EVENKEEL_ASSIGN(std::vector<base::YamlDocument> documents, base::ParseYaml(text, source));
+base::Result<std::vector<ManifestObject>> ParseManifests(std::string_view text, std::string_view source,
+                                                         std::vector<std::string>* warnings) {
+  const auto duplicates = warnings == nullptr ? base::YamlDuplicates::kRefused : base::YamlDuplicates::kLastCounts;
+  EVENKEEL_ASSIGN(std::vector<base::YamlDocument> documents, base::ParseYaml(text, source, duplicates));
   std::vector<ManifestObject> objects;
   for (base::YamlDocument& document : documents) {
+    if (warnings != nullptr) std::ranges::move(document.warnings, std::back_inserter(*warnings));
     EVENKEEL_TRY(AddObjects(std::move(document.value), std::string(source) + ":" + std::to_string(document.line), objects));
   }
   return objects;
 }
 
-base::Result<std::vector<ManifestObject>> ReadManifests(const std::vector<std::string>& files) {
+base::Result<std::vector<ManifestObject>> ReadManifests(const std::vector<std::string>& files,
+                                                        std::vector<std::string>* warnings) {
   std::vector<ManifestObject> all;
   for (const std::string& file : files) {
     const auto text = base::ReadFile(file);
     if (!text) return base::Fail(base::Code::kBadRequest, text.error().message());
-    EVENKEEL_ASSIGN(std::vector<ManifestObject> objects, ParseManifests(*text, file == "-" ? "standard input" : file));
+    EVENKEEL_ASSIGN(std::vector<ManifestObject> objects,
+                    ParseManifests(*text, file == "-" ? "standard input" : file, warnings));
     std::move(objects.begin(), objects.end(), std::back_inserter(all));
   }
   return all;
