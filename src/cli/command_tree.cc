@@ -111,6 +111,9 @@ void AddRun(CLI::App& app, RunOptions& options, const std::string& version, Acti
   run->add_option("--quirks", options.quirks, "Behaviours of Argo CD to switch on, or off with no- (docs/COMPATIBILITY.md)")
       ->delimiter(',');
   run->add_flag("--in-cluster", options.in_cluster, "The hub itself takes part in the distribution, as in Argo CD");
+  run->add_option("--exec-plugins", options.exec_plugins,
+                  "Credential plugins that cluster Secrets may have run, names or paths; '': none (a kubeconfig may name any)")
+      ->capture_default_str();
   run->add_flag("--balancer", options.balancer, "Move pods of the members that have a BalancingPolicy");
   run->add_flag("--zookeeper", options.zookeeper, "Run the servers of the members' ZooKeepers");
   AddRolloutRunFlags(*run, options.rollout);

@@ -13,6 +13,7 @@
 #include "cli/hub.h"
 #include "cli/member_settings.h"
 #include "cli/signals.h"
+#include "client/credential_plugins.h"
 #include "client/fenced_client.h"
 #include "client/http_client.h"
 #include "controllers/autoscaler/member_autoscaler.h"
@@ -215,8 +216,10 @@ void EndWithin(base::Duration limit) {
 }
 
 /// The dashboard has clients of its own, so that who looks takes nothing from the controllers' connections and limits.
-base::Result<std::unique_ptr<DashboardService>> StartDashboard(const RunOptions& run, const distribution::Options& options) {
+base::Result<std::unique_ptr<DashboardService>> StartDashboard(const RunOptions& run, const distribution::Options& options,
+                                                               std::shared_ptr<client::CredentialPlugins> plugins) {
   client::HttpClientOptions looking;
+  looking.plugins = std::move(plugins);
   looking.request_timeout = kLookTimeout;
   looking.connect_timeout = kMemberTimeout / 6;
   looking.user_agent = "evenkeel-dashboard/" + options.host_name;
@@ -247,8 +250,11 @@ base::Result<std::unique_ptr<DashboardService>> StartDashboard(const RunOptions&
 base::Status Run(const RunOptions& run) {
   SignalWaiter signals;
   EVENKEEL_ASSIGN(distribution::Options options, ReadOptions(run));
+  EVENKEEL_ASSIGN(std::vector<std::string> allowed_plugins, client::ParseAllowedPlugins(run.exec_plugins));
   EVENKEEL_ASSIGN(client::ConnectionConfig connection, HubConnection(run.hub));
   client::HttpClientOptions hub_options;
+  hub_options.plugins = std::make_shared<client::CredentialPlugins>(
+      client::NewProcessRunner(), base::SystemClock(), base::Random(base::EntropySeed()), std::move(allowed_plugins));
   hub_options.request_timeout = hub_options.connect_timeout = kHubTimeout;
   hub_options.user_agent = "evenkeel/" + options.host_name;
   EVENKEEL_ASSIGN(const std::unique_ptr<client::Client> hub, client::NewHttpClient(std::move(connection), hub_options));
@@ -264,6 +270,7 @@ base::Status Run(const RunOptions& run) {
   const auto autoscaler_metrics = std::make_shared<autoscaler::AutoscalerMetrics>(metrics);
   const base::Random random(base::EntropySeed());
   client::HttpClientOptions owner_options;
+  owner_options.plugins = hub_options.plugins;
   owner_options.request_timeout = kMemberTimeout;
   owner_options.write_timeout = owner_options.connect_timeout = kFencedTimeout;
   owner_options.user_agent = hub_options.user_agent;
@@ -309,7 +316,7 @@ base::Status Run(const RunOptions& run) {
   }
   std::unique_ptr<DashboardService> dashboard;
   if (run.dashboard.enabled) {
-    EVENKEEL_ASSIGN(dashboard, StartDashboard(run, options));
+    EVENKEEL_ASSIGN(dashboard, StartDashboard(run, options, hub_options.plugins));
   }
   const std::unique_ptr<distribution::Distributor> distributor =
       distribution::NewDistributor({*hub, *executor, random, std::move(options), connect, metrics, std::move(controllers),

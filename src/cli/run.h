@@ -21,6 +21,7 @@ struct RunOptions {
   int metrics_port = 8082;
   std::vector<std::string> quirks;
   bool in_cluster = false;
+  std::string exec_plugins = "aws,aws-iam-authenticator,gke-gcloud-auth-plugin,kubelogin,argocd-k8s-auth";
   std::vector<controllers::autoscaler::FlagValue> autoscaler;  ///< without --cloud-provider: none runs
   bool scheduler = false;                                      ///< binds pods of the members that name it
   bool balancer = false;                                       ///< moves pods of the members as their BalancingPolicy says

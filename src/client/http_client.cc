@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "base/yaml.h"
 #include "client/http_connection.h"
+#include "client/http_credentials.h"
 #include "client/http_watch.h"
 #include "kube/protobuf.h"
 #include "kube/schema_text.h"
@@ -22,7 +23,6 @@ using base::Code;
 using base::Fail;
 
 constexpr base::Duration kIdleConnectionMax = 60s;  // API servers and load balancers close idle ones after minutes
-constexpr base::Duration kTokenFileAge = 60s;       // kubelets rotate tokens hourly, well before they expire
 constexpr size_t kWatchLineMax = 64u << 20;
 
 std::string QueryEscape(std::string_view text) {
@@ -90,54 +90,15 @@ struct HttpCall {
   std::string_view accept = "application/json, */*";
 };
 
-/// A bearer token that may be in a file that changes.
-class TokenSource {
- public:
-  TokenSource(std::string token, std::string file) : token_(std::move(token)), file_(std::move(file)) {}
-
-  Result<std::string> Get() {
-    if (file_.empty()) return token_;
-    std::lock_guard lock(mutex_);
-    const base::Instant now = base::SystemClock().Monotonic();
-    if (!read_ || now - read_at_ >= kTokenFileAge) {
-      Result<std::string> text = base::ReadFile(file_, 1 << 20);
-      // A file that is being replaced may be missing for a moment: the last token is good for a while yet.
-      if (!text && !read_) return Fail(text.error().Wrap("tokenFile"));
-      if (text) {
-        while (!text->empty() && (text->back() == '\n' || text->back() == '\r' || text->back() == ' ')) text->pop_back();
-        token_ = *std::move(text);
-        read_ = true;
-        read_at_ = now;
-      }
-    }
-    return token_;
-  }
-  /// The server did not take it: read the file again next time.
-  void Forget() {
-    std::lock_guard lock(mutex_);
-    read_at_ = {};
-  }
-
- private:
-  std::mutex mutex_;
-  std::string token_;
-  const std::string file_;
-  bool read_ = false;
-  base::Instant read_at_{};
-};
-
 class HttpClient final : public Client {
  public:
-  HttpClient(ConnectionConfig config, HttpClientOptions options, std::string header_lines, HttpEndpoint endpoint,
-             std::shared_ptr<TlsContext> tls)
+  HttpClient(HttpClientOptions options, std::string header_lines, HttpEndpoint endpoint,
+             std::unique_ptr<HttpCredentials> credentials)
       : options_(std::move(options)),
         header_lines_(std::move(header_lines)),
         endpoint_(std::move(endpoint)),
-        tls_(std::move(tls)),
-        token_(config.token, config.token_file),
-        random_(options_.seed.has_value() ? *options_.seed : base::EntropySeed()) {
-    if (!config.username.empty()) basic_ = "Basic " + base::Base64Encode(config.username + ":" + config.password);
-  }
+        credentials_(std::move(credentials)),
+        random_(options_.seed.has_value() ? *options_.seed : base::EntropySeed()) {}
 
   Result<Json> Get(const Resource& resource, std::string_view ns, std::string_view name,
                    std::string_view subresource) override {
@@ -252,21 +213,23 @@ class HttpClient final : public Client {
   Result<Json> CallJson(const HttpCall& call);
   /// Sends the call, over a connection that is open already where that is safe; the answer is a 2xx.
   Result<Answer> Perform(const HttpCall& call);
-  Result<std::string> Head(const HttpCall& call);
+  Result<HttpCredentials::Proof> Prove(const HttpCall& call, base::Instant deadline);
+  /// Sends the call once, but for a connection that turns out to have been closed. The reader is done, whatever the status.
+  Result<std::unique_ptr<HttpResponseReader>> SendOnce(const HttpCall& call, const HttpCredentials::Proof& proof,
+                                                       base::Instant deadline);
+  Result<std::string> Head(const HttpCall& call, const HttpCredentials::Proof& proof) const;
   base::Error DecodeFailure(const HttpCall& call, const HttpResponseReader& reader, std::string_view body);
   std::string Doing(const HttpCall& call) const {
     return fmt::format("{} {}{}", call.method, endpoint_.description, call.path);
   }
-  std::unique_ptr<HttpConnection> TakeIdle();
+  std::unique_ptr<HttpConnection> TakeIdle(const HttpCredentials::Proof& proof);
   void Return(std::unique_ptr<HttpConnection> connection, const HttpResponseReader& reader);
-  Result<std::unique_ptr<HttpConnection>> Open(base::Instant deadline);
+  Result<std::unique_ptr<HttpConnection>> Open(const HttpCredentials::Proof& proof, base::Instant deadline);
 
   const HttpClientOptions options_;
   const std::string header_lines_;
   const HttpEndpoint endpoint_;
-  const std::shared_ptr<TlsContext> tls_;
-  std::string basic_;
-  TokenSource token_;
+  const std::unique_ptr<HttpCredentials> credentials_;
   enum class StreamsListsState { kUnknown, kNo, kYes };
   std::atomic<StreamsListsState> streams_lists_ = StreamsListsState::kUnknown;
   std::mutex mutex_;
@@ -274,20 +237,13 @@ class HttpClient final : public Client {
   base::Random random_;                                // guarded by mutex_
 };
 
-Result<std::string> HttpClient::Head(const HttpCall& call) {
+Result<std::string> HttpClient::Head(const HttpCall& call, const HttpCredentials::Proof& proof) const {
   std::string head = fmt::format("{} {}{} HTTP/1.1\r\nHost: {}\r\nUser-Agent: {}\r\nAccept: {}\r\n", call.method,
                                  endpoint_.path_prefix, call.path, endpoint_.host_header, options_.user_agent, call.accept);
   if (call.path.empty() || call.path.front() != '/' || call.path.find_first_of(" \r\n") != std::string::npos) {
     return Fail(Code::kBadRequest, fmt::format("not a path of an API: \"{}\"", call.path));
   }
-  EVENKEEL_ASSIGN(const std::string token, token_.Get());
-  if (token.find_first_of("\r\n") != std::string::npos)
-    return Fail(Code::kBadRequest, "the bearer token has more than one line");
-  if (!token.empty()) {
-    head += "Authorization: Bearer " + token + "\r\n";
-  } else if (!basic_.empty()) {
-    head += "Authorization: " + basic_ + "\r\n";
-  }
+  if (!proof.authorization.empty()) head += "Authorization: " + proof.authorization + "\r\n";
   if (!call.body.empty()) head += fmt::format("Content-Type: {}\r\n", call.content_type);
   if (call.method != "GET") head += fmt::format("Content-Length: {}\r\n", call.body.size());
   head += header_lines_;
@@ -295,7 +251,7 @@ Result<std::string> HttpClient::Head(const HttpCall& call) {
   return head;
 }
 
-std::unique_ptr<HttpConnection> HttpClient::TakeIdle() {
+std::unique_ptr<HttpConnection> HttpClient::TakeIdle(const HttpCredentials::Proof& proof) {
   std::vector<std::unique_ptr<HttpConnection>> expired;
   std::unique_lock lock(mutex_);
   const base::Instant now = base::SystemClock().Monotonic();
@@ -307,7 +263,8 @@ std::unique_ptr<HttpConnection> HttpClient::TakeIdle() {
   while (!idle_.empty()) {
     std::unique_ptr<HttpConnection> connection = std::move(idle_.back());
     idle_.pop_back();
-    if (connection->Alive()) return connection;
+    // One that was opened with another certificate would go on speaking for that.
+    if (connection->tls() == proof.tls && connection->Alive()) return connection;
     expired.push_back(std::move(connection));
   }
   return nullptr;
@@ -320,43 +277,60 @@ void HttpClient::Return(std::unique_ptr<HttpConnection> connection, const HttpRe
   if (idle_.size() < static_cast<size_t>(std::max(0, options_.idle_connections_max))) idle_.push_back(std::move(connection));
 }
 
-Result<std::unique_ptr<HttpConnection>> HttpClient::Open(base::Instant deadline) {
+Result<std::unique_ptr<HttpConnection>> HttpClient::Open(const HttpCredentials::Proof& proof, base::Instant deadline) {
   const base::Instant connect_deadline = base::SystemClock().Monotonic() + options_.connect_timeout;
-  return HttpConnection::Open(endpoint_, tls_, std::min(deadline, connect_deadline));
+  return HttpConnection::Open(endpoint_, proof.tls, std::min(deadline, connect_deadline));
 }
 
+/// Asking again is safe where asking twice is: not for POST and PATCH, of which the server may have carried out the first.
+bool IsRepeatable(const HttpCall& call) { return call.method == "GET" || call.method == "PUT" || call.method == "DELETE"; }
+
 Result<HttpClient::Answer> HttpClient::Perform(const HttpCall& call) {
-  EVENKEEL_ASSIGN(const std::string head, Head(call));
   const bool writes = call.method != "GET";
   const base::Duration timeout = writes ? std::min(options_.write_timeout, options_.request_timeout) : options_.request_timeout;
   const base::Instant deadline = base::SystemClock().Monotonic() + timeout;
-  std::unique_ptr<HttpConnection> connection = TakeIdle();
-  // The server may close an idle connection just as a request goes out. Asking again is safe where asking twice is: not for
-  // POST and PATCH, of which the server may have carried out the first.
-  const bool repeatable = call.method == "GET" || call.method == "PUT" || call.method == "DELETE";
+  for (bool again = false;; again = true) {
+    EVENKEEL_ASSIGN(const HttpCredentials::Proof proof, Prove(call, deadline));
+    EVENKEEL_ASSIGN(const std::unique_ptr<HttpResponseReader> reader, SendOnce(call, proof, deadline));
+    Answer answer{reader->TakeBody()};
+    if (reader->status() >= 200 && reader->status() < 300) return answer;
+    const bool renewed = reader->status() == 401 && credentials_->Rejected(proof);
+    if (renewed && !again && IsRepeatable(call)) continue;
+    return Fail(DecodeFailure(call, *reader, answer.body));
+  }
+}
+
+Result<HttpCredentials::Proof> HttpClient::Prove(const HttpCall& call, base::Instant deadline) {
+  auto proof = credentials_->Get(deadline);
+  if (!proof) return Fail(proof.error().Wrap(Doing(call)));
+  return proof;
+}
+
+Result<std::unique_ptr<HttpResponseReader>> HttpClient::SendOnce(const HttpCall& call, const HttpCredentials::Proof& proof,
+                                                                 base::Instant deadline) {
+  EVENKEEL_ASSIGN(const std::string head, Head(call, proof));
+  std::unique_ptr<HttpConnection> connection = TakeIdle(proof);
   while (true) {
     const bool reused = connection != nullptr;
     if (!reused) {
-      EVENKEEL_ASSIGN(connection, Open(deadline));
+      EVENKEEL_ASSIGN(connection, Open(proof, deadline));
     }
-    HttpResponseReader reader(options_.body_bytes_max);
+    auto reader = std::make_unique<HttpResponseReader>(options_.body_bytes_max);
     HttpConnection::Exchange exchange;
-    const base::Status sent = connection->Send(head, call.body, reader, false, deadline, exchange);
+    const base::Status sent = connection->Send(head, call.body, *reader, false, deadline, exchange);
     if (sent) {
-      Answer answer{reader.TakeBody()};
-      Return(std::move(connection), reader);
-      if (reader.status() >= 200 && reader.status() < 300) return answer;
-      return Fail(DecodeFailure(call, reader, answer.body));
+      Return(std::move(connection), *reader);
+      return reader;
     }
+    // The server may close an idle connection just as a request goes out.
     const bool stale = reused && !exchange.received_any && sent.error().code() == Code::kUnavailable;
-    if (!stale || (exchange.sent_any && !repeatable)) return Fail(sent.error().Wrap(Doing(call)));
+    if (!stale || (exchange.sent_any && !IsRepeatable(call))) return Fail(sent.error().Wrap(Doing(call)));
     connection = nullptr;
   }
 }
 
 base::Error HttpClient::DecodeFailure(const HttpCall& call, const HttpResponseReader& reader, std::string_view body) {
   const int status = reader.status();
-  if (status == 401) token_.Forget();
   int retry_after = 0;
   for (const char c : reader.header("Retry-After")) {
     if (c < '0' || c > '9' || retry_after > 86'400) break;
@@ -454,17 +428,23 @@ Result<std::unique_ptr<Watch>> HttpClient::NewWatch(const Resource& resource, co
   }
   query.Add("timeoutSeconds", std::to_string(timeout_seconds));
   const HttpCall call{.path = resource.Path(options.ns) + query.text(), .body = {}};
-  EVENKEEL_ASSIGN(const std::string head, Head(call));
   const base::Instant deadline = base::SystemClock().Monotonic() + options_.request_timeout;
-  // Always a connection of its own: a watch keeps it for minutes, and starts too seldom to gain from reuse.
-  EVENKEEL_ASSIGN(std::unique_ptr<HttpConnection> connection, Open(deadline));
-  auto reader = std::make_unique<HttpResponseReader>(std::numeric_limits<size_t>::max());
-  HttpConnection::Exchange exchange;
-  base::Status sent = connection->Send(head, "", *reader, true, deadline, exchange);
-  if (sent && reader->status() != 200) return Fail(DecodeFailure(call, *reader, reader->TakeBody()));
-  if (!sent) return Fail(sent.error().Wrap(Doing(call)));
-  return StartHttpWatch(std::move(connection), std::move(reader), std::chrono::seconds(timeout_seconds + 30), kWatchLineMax,
-                        std::move(handler));
+  for (bool again = false;; again = true) {
+    EVENKEEL_ASSIGN(const HttpCredentials::Proof proof, Prove(call, deadline));
+    EVENKEEL_ASSIGN(const std::string head, Head(call, proof));
+    // Always a connection of its own: a watch keeps it for minutes, and starts too seldom to gain from reuse.
+    EVENKEEL_ASSIGN(std::unique_ptr<HttpConnection> connection, Open(proof, deadline));
+    auto reader = std::make_unique<HttpResponseReader>(std::numeric_limits<size_t>::max());
+    HttpConnection::Exchange exchange;
+    base::Status sent = connection->Send(head, "", *reader, true, deadline, exchange);
+    if (!sent) return Fail(sent.error().Wrap(Doing(call)));
+    if (reader->status() == 200) {
+      return StartHttpWatch(std::move(connection), std::move(reader), std::chrono::seconds(timeout_seconds + 30), kWatchLineMax,
+                            std::move(handler));
+    }
+    const bool renewed = reader->status() == 401 && credentials_->Rejected(proof);
+    if (!renewed || again) return Fail(DecodeFailure(call, *reader, reader->TakeBody()));
+  }
 }
 
 bool HttpClient::StreamsLists() {
@@ -478,18 +458,11 @@ bool HttpClient::StreamsLists() {
 
 }  // namespace
 
-base::Result<std::unique_ptr<Client>> NewHttpClient(ConnectionConfig config, HttpClientOptions options) {
+base::Result<std::unique_ptr<Client>> NewHttpClient(const ConnectionConfig& config, HttpClientOptions options) {
   EVENKEEL_ASSIGN(HttpEndpoint endpoint, ParseEndpoint(config));
   EVENKEEL_ASSIGN(std::string header_lines, HeaderLines(options.headers));
-  std::shared_ptr<TlsContext> tls;
-  if (endpoint.tls) {
-    auto made = TlsContext::ForClient(config.ca_pem, !config.insecure_skip_tls_verify, config.client_certificate_pem,
-                                      config.client_key_pem);
-    if (!made) return Fail(made.error().Wrap("cannot set up TLS to " + endpoint.description));
-    tls = *std::move(made);
-  }
-  return std::make_unique<HttpClient>(std::move(config), std::move(options), std::move(header_lines), std::move(endpoint),
-                                      std::move(tls));
+  EVENKEEL_ASSIGN(auto credentials, HttpCredentials::Make(config, endpoint.tls, endpoint.description, options.plugins));
+  return std::make_unique<HttpClient>(std::move(options), std::move(header_lines), std::move(endpoint), std::move(credentials));
 }
 
 }  // namespace evenkeel::client

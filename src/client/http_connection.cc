@@ -5,6 +5,7 @@
 #include <boost/url/url_view.hpp>
 
 #include "base/hash.h"
+#include "base/utf8.h"
 #include "client/http_resolve.h"
 
 namespace evenkeel::client {
@@ -25,37 +26,34 @@ std::string HostForUrl(const boost::urls::url_view& url) {
   return host;
 }
 
-base::Status ParseProxy(const std::string& proxy_url, HttpEndpoint& endpoint) {
-  const std::string text = WithScheme(proxy_url, "http://");
-  auto url = boost::urls::parse_uri(text);
-  // The text may hold a password, so it is not repeated.
-  if (!url || url->host_address().empty()) return Fail(Code::kBadRequest, "proxy-url is not a URL");
-  if (url->scheme() != "http") {
-    return Fail(Code::kBadRequest, "proxy-url: only http:// proxies are supported; use one, or remove it to connect directly");
+/// "https//host" and "https:host": a colon or a slash got lost.
+bool LacksPartOfScheme(std::string_view text) {
+  for (const std::string_view scheme : {"https", "http"}) {
+    if (!text.starts_with(scheme)) continue;
+    const std::string_view rest = text.substr(scheme.size());
+    const bool port = rest.size() > 1 && rest[0] == ':' && rest[1] >= '0' && rest[1] <= '9';
+    return rest.starts_with('/') || (rest.starts_with(':') && !port);
   }
-  endpoint.proxy_host = url->host_address();
-  endpoint.proxy_port = url->has_port() ? std::string(url->port().data(), url->port().size()) : "80";
-  if (url->has_userinfo()) {
-    endpoint.proxy_authorization = "Basic " + base::Base64Encode(std::string(url->user()) + ":" + std::string(url->password()));
-  }
-  return {};
+  return false;
 }
 
 }  // namespace
 
-base::Result<HttpEndpoint> ParseEndpoint(const ConnectionConfig& config) {
+base::Result<HttpEndpoint> ParseEndpoint(const ConnectionConfig& config, const ProxyEnvironment& environment) {
   HttpEndpoint endpoint;
   const std::string text = WithScheme(config.server, "https://");
   auto url = boost::urls::parse_uri(text);
-  if (!url || url->host_address().empty()) {
-    return Fail(Code::kBadRequest, fmt::format("server is not a URL like https://HOST:PORT: \"{}\"",
-                                               text.find('@') == std::string::npos ? config.server : "(not shown)"));
+  if (!url || url->host_address().empty() || (text != config.server && LacksPartOfScheme(config.server))) {
+    return Fail(Code::kBadRequest,
+                fmt::format("server is not a URL like https://HOST:PORT: \"{}\"",
+                            text.find('@') == std::string::npos ? base::OneLine(config.server) : "(not shown)"));
   }
-  if (url->scheme() != "https" && url->scheme() != "http") {
+  const bool https = url->scheme_id() == boost::urls::scheme::https;
+  if (!https && url->scheme_id() != boost::urls::scheme::http) {
     return Fail(Code::kBadRequest,
                 fmt::format("server: only https:// and http:// are supported, not {}://", std::string(url->scheme())));
   }
-  endpoint.tls = url->scheme() == "https";
+  endpoint.tls = https;
   endpoint.host = url->host_address();
   endpoint.port = url->has_port() && !url->port().empty() ? std::string(url->port().data(), url->port().size())
                   : endpoint.tls                          ? "443"
@@ -68,7 +66,11 @@ base::Result<HttpEndpoint> ParseEndpoint(const ConnectionConfig& config) {
   while (endpoint.path_prefix.ends_with('/')) endpoint.path_prefix.pop_back();
   endpoint.server_name = config.tls_server_name.empty() ? endpoint.host : config.tls_server_name;
   endpoint.description = (endpoint.tls ? "https://" : "http://") + endpoint.host_header + endpoint.path_prefix;
-  if (!config.proxy_url.empty()) EVENKEEL_TRY(ParseProxy(config.proxy_url, endpoint));
+  const std::string proxy =
+      config.proxy_url.empty() ? environment.UrlFor(endpoint.tls, endpoint.host, endpoint.port) : config.proxy_url;
+  if (!proxy.empty()) {
+    EVENKEEL_ASSIGN(endpoint.proxy, ParseProxyUrl(proxy));
+  }
   return endpoint;
 }
 
@@ -78,17 +80,19 @@ base::Status HttpConnection::WaitFor(IoResult::Kind kind, base::Instant deadline
 
 base::Result<std::unique_ptr<HttpConnection>> HttpConnection::Open(const HttpEndpoint& endpoint,
                                                                    std::shared_ptr<TlsContext> tls, base::Instant deadline) {
-  const bool proxied = !endpoint.proxy_host.empty();
+  const bool proxied = !endpoint.proxy.host.empty();
   const std::string doing =
-      fmt::format("cannot connect to {}{}", endpoint.description, proxied ? " through the proxy " + endpoint.proxy_host : "");
+      fmt::format("cannot connect to {}{}", endpoint.description, proxied ? " through the proxy " + endpoint.proxy.host : "");
   auto fd =
-      ConnectSocket(proxied ? endpoint.proxy_host : endpoint.host, proxied ? endpoint.proxy_port : endpoint.port, deadline);
+      ConnectSocket(proxied ? endpoint.proxy.host : endpoint.host, proxied ? endpoint.proxy.port : endpoint.port, deadline);
   if (!fd) return Fail(fd.error().Wrap(doing));
   std::unique_ptr<HttpConnection> connection(new HttpConnection());
   connection->fd_ = *std::move(fd);
   connection->transport_ = Transport(connection->fd_.get(), nullptr);
   if (proxied) {
-    if (auto status = connection->PassProxy(endpoint, deadline); !status) return Fail(status.error().Wrap(doing));
+    const base::Status status =
+        endpoint.proxy.socks5 ? connection->PassSocks5(endpoint, deadline) : connection->PassProxy(endpoint, deadline);
+    if (!status) return Fail(status.error().Wrap(doing));
   }
   if (!endpoint.tls) return connection;
   connection->tls_ = std::move(tls);
@@ -107,26 +111,68 @@ base::Status HttpConnection::PassProxy(const HttpEndpoint& endpoint, base::Insta
   const bool is_v6 = endpoint.host.find(':') != std::string::npos;
   const std::string target = (is_v6 ? "[" + endpoint.host + "]" : endpoint.host) + ":" + endpoint.port;
   std::string head = fmt::format("CONNECT {} HTTP/1.1\r\nHost: {}\r\n", target, target);
-  if (!endpoint.proxy_authorization.empty()) head += fmt::format("Proxy-Authorization: {}\r\n", endpoint.proxy_authorization);
+  if (const HttpProxy& proxy = endpoint.proxy; !proxy.user.empty() || !proxy.password.empty()) {
+    head += fmt::format("Proxy-Authorization: Basic {}\r\n", base::Base64Encode(proxy.user + ":" + proxy.password));
+  }
   head += "\r\n";
   Exchange exchange;
   EVENKEEL_TRY(WriteAll({head}, deadline, exchange));
   // Byte by byte: what follows the answer's header belongs to the tunnel.
   std::string answer;
   while (!answer.ends_with("\r\n\r\n")) {
-    char byte;
-    const IoResult result = transport_.Read(&byte, 1);
-    if (result.wants()) {
-      EVENKEEL_TRY(WaitFor(result.kind, deadline, "waiting for the proxy"));
-    } else if (!result.done() || answer.size() > (16 << 10)) {
-      return Fail(Code::kUnavailable, "the proxy did not answer with HTTP");
-    } else {
-      answer += byte;
-    }
+    const auto byte = answer.size() > (16 << 10) ? Fail(Code::kUnavailable, "") : ReadFromProxy(1, deadline);
+    if (!byte && byte.error().code() == Code::kTimeout) return Fail(byte.error());
+    if (!byte) return Fail(Code::kUnavailable, "the proxy did not answer with HTTP");
+    answer += *byte;
   }
   const std::string line = answer.substr(0, answer.find('\r'));
   if (line.starts_with("HTTP/1.") && line.size() > 9 && line[9] == '2') return {};
   return Fail(Code::kUnavailable, "the proxy refused: " + line);
+}
+
+base::Result<std::string> HttpConnection::ReadFromProxy(size_t bytes, base::Instant deadline) {
+  std::string read;
+  while (read.size() < bytes) {
+    char buffer[256];
+    const IoResult result = transport_.Read(buffer, std::min(sizeof buffer, bytes - read.size()));
+    if (result.wants()) {
+      EVENKEEL_TRY(WaitFor(result.kind, deadline, "waiting for the proxy"));
+    } else if (!result.done()) {
+      return Fail(Code::kUnavailable, "the proxy closed the connection");
+    } else {
+      read.append(buffer, result.bytes);
+    }
+  }
+  return read;
+}
+
+base::Status HttpConnection::PassSocks5(const HttpEndpoint& endpoint, base::Instant deadline) {
+  Exchange exchange;
+  EVENKEEL_ASSIGN(const std::string request, Socks5Request(endpoint.host, endpoint.port));
+  EVENKEEL_TRY(WriteAll({Socks5Greeting(endpoint.proxy)}, deadline, exchange));
+  EVENKEEL_ASSIGN(const std::string method, ReadFromProxy(2, deadline));
+  if (method[0] != '\x05') return Fail(Code::kUnavailable, "the proxy did not answer with SOCKS5");
+  if (method[1] == '\x02' && !endpoint.proxy.user.empty()) {
+    const std::string login = Socks5Login(endpoint.proxy);
+    EVENKEEL_TRY(WriteAll({login}, deadline, exchange));
+    EVENKEEL_ASSIGN(const std::string verdict, ReadFromProxy(2, deadline));
+    if (verdict[1] != '\0') return Fail(Code::kUnavailable, "the proxy refused user and password");
+  } else if (method[1] != '\0') {
+    return Fail(Code::kUnavailable, "the proxy wants another login than proxy-url gives");
+  }
+  EVENKEEL_TRY(WriteAll({request}, deadline, exchange));
+  EVENKEEL_ASSIGN(const std::string answer, ReadFromProxy(4, deadline));
+  if (answer[1] != '\0') {
+    return Fail(Code::kUnavailable, fmt::format("the proxy refused: {}", Socks5Failure(static_cast<unsigned char>(answer[1]))));
+  }
+  // The address that it speaks from, and its port: nobody wants to know.
+  size_t rest = answer[3] == '\x01' ? 4 : 16;
+  if (answer[3] == '\x03') {
+    EVENKEEL_ASSIGN(const std::string length, ReadFromProxy(1, deadline));
+    rest = static_cast<unsigned char>(length[0]);
+  }
+  EVENKEEL_ASSIGN(const std::string address, ReadFromProxy(rest + 2, deadline));
+  return {};
 }
 
 base::Status HttpConnection::WriteAll(std::vector<std::string_view> parts, base::Instant deadline, Exchange& exchange) {

@@ -7,6 +7,7 @@
 
 #include "base/time.h"
 #include "client/http_message.h"
+#include "client/http_proxy.h"
 #include "client/http_tls.h"
 #include "client/kubeconfig.h"
 
@@ -17,15 +18,17 @@ struct HttpEndpoint {
   bool tls = true;
   std::string host;  ///< without brackets
   std::string port;
-  std::string host_header;                                  ///< "127.0.0.1:6443"
-  std::string path_prefix;                                  ///< "" or "/prefix", never ending in "/"
-  std::string server_name;                                  ///< whom the certificate must name
-  std::string proxy_host, proxy_port, proxy_authorization;  ///< empty: no proxy
-  std::string description;                                  ///< "https://127.0.0.1:6443", without credentials or query
+  std::string host_header;  ///< "127.0.0.1:6443"
+  std::string path_prefix;  ///< "" or "/prefix", never ending in "/"
+  std::string server_name;  ///< whom the certificate must name
+  HttpProxy proxy;
+  std::string description;  ///< "https://127.0.0.1:6443", without credentials or query
 };
 
-/// Takes `server` and `proxy_url` apart. kBadRequest says what is wrong with which of the two.
-base::Result<HttpEndpoint> ParseEndpoint(const ConnectionConfig& config);
+/// Takes `server` and `proxy_url`, else what the environment says for such a server, apart. kBadRequest says what is wrong with
+/// which of them.
+base::Result<HttpEndpoint> ParseEndpoint(const ConnectionConfig& config,
+                                         const ProxyEnvironment& environment = ProxyEnvironment::OfProcess());
 
 class HttpConnection {
  public:
@@ -46,6 +49,8 @@ class HttpConnection {
   /// Whether the server has neither closed it nor said anything since the last answer.
   bool Alive();
 
+  /// What it was opened with; null without TLS.
+  const std::shared_ptr<TlsContext>& tls() const { return tls_; }
   int fd() const { return fd_.get(); }
   Transport& transport() { return transport_; }
   base::Instant idle_since{};
@@ -53,6 +58,8 @@ class HttpConnection {
  private:
   HttpConnection() = default;
   base::Status PassProxy(const HttpEndpoint& endpoint, base::Instant deadline);
+  base::Status PassSocks5(const HttpEndpoint& endpoint, base::Instant deadline);
+  base::Result<std::string> ReadFromProxy(size_t bytes, base::Instant deadline);
   base::Status WaitFor(IoResult::Kind kind, base::Instant deadline, std::string_view doing);
   base::Status WriteAll(std::vector<std::string_view> parts, base::Instant deadline, Exchange& exchange);
 

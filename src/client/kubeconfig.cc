@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/yaml.h"
+#include "client/exec_credential.h"
 
 namespace evenkeel::client {
 namespace {
@@ -59,7 +60,7 @@ base::Status MergeEntries(const Json& config, std::string_view list, std::string
 
 base::Status MergeText(std::string_view text, const std::string& source, const std::string& directory,
                        MergedKubeconfig& merged) {
-  EVENKEEL_ASSIGN(const Json config, base::ParseYamlDocument(text, source));
+  EVENKEEL_ASSIGN(const Json config, base::ParseYamlDocument(text, source, base::YamlDuplicates::kLastCounts));
   if (!config.is_object()) return Fail(Code::kBadRequest, fmt::format("{}: not a kubeconfig", source));
   if (const std::string_view kind = FindString(config, {"kind"}, "Config"); kind != "Config") {
     return Fail(Code::kBadRequest, fmt::format("{}: kind: {} is not a kubeconfig (kind: Config)", source, kind));
@@ -144,14 +145,45 @@ base::Status ApplyCluster(const KubeconfigEntry& entry, const std::string& name,
   return {};
 }
 
-base::Status ApplyUser(const KubeconfigEntry& entry, const std::string& name, ConnectionConfig& config) {
+/// What the extension of the cluster for plugins says; null: none.
+Json PluginExtension(const Json& cluster) {
+  for (const Json& extension : base::FindArray(cluster, {"extensions"})) {
+    if (FindString(extension, {"name"}) != "client.authentication.k8s.io/exec") continue;
+    if (const Json* value = base::Find(extension, {"extension"})) return *value;
+  }
+  return nullptr;
+}
+
+/// As kubectl does, credentials beside `exec` go before it without a word, and nothing of them is used without TLS.
+base::Status ApplyExec(const KubeconfigEntry& entry, const std::string& where, const KubeconfigEntry& cluster,
+                       ConnectionConfig& config) {
+  const Json* exec = base::Find(entry.value, {"exec"});
+  if (exec == nullptr || exec->is_null()) return {};
+  const bool others =
+      !config.token.empty() || !config.token_file.empty() || !config.username.empty() || !config.client_certificate_pem.empty();
+  if (others || config.server.starts_with("http://")) return {};
+  const ExecClusterInfo info{.server = config.server,
+                             .tls_server_name = config.tls_server_name,
+                             .ca_pem = config.ca_pem,
+                             .proxy_url = config.proxy_url,
+                             .insecure_skip_tls_verify = config.insecure_skip_tls_verify,
+                             .disable_compression = base::FindBool(cluster.value, {"disable-compression"}),
+                             .config = PluginExtension(cluster.value)};
+  if (!exec->is_object()) return BadField(entry, where, "exec", "must be an object");
+  auto read = ParseKubeconfigExec(*exec, info, entry.directory);
+  if (!read) return Fail(Code::kBadRequest, fmt::format("{}: {}.exec.{}", entry.source, where, read.error().message()));
+  config.exec = std::make_shared<const ExecConfig>(*std::move(read));
+  return {};
+}
+
+base::Status ApplyUser(const KubeconfigEntry& entry, const std::string& name, const KubeconfigEntry& cluster,
+                       ConnectionConfig& config) {
   const std::string where = fmt::format("users[{}]", name);
-  for (std::string_view field : {"exec", "auth-provider"}) {
-    const Json* helper = base::Find(entry.value, {field});
-    if (helper == nullptr || helper->is_null()) continue;
-    return BadField(entry, where, field,
-                    "credential helpers are not supported; use a client certificate, a token or a tokenFile, for example from "
-                    "`kubectl create token`");
+  if (const Json* provider = base::Find(entry.value, {"auth-provider"}); provider != nullptr && !provider->is_null()) {
+    return BadField(
+        entry, where, "auth-provider",
+        "is not supported, as kubectl has removed all but one of its kind; use a credential plugin (exec), a client "
+        "certificate, a token or a tokenFile");
   }
   if (!FindString(entry.value, {"as"}).empty()) {
     return BadField(entry, where, "as", "impersonation is not supported; use credentials of that user");
@@ -169,7 +201,7 @@ base::Status ApplyUser(const KubeconfigEntry& entry, const std::string& name, Co
   }
   config.username = FindString(entry.value, {"username"});
   config.password = FindString(entry.value, {"password"});
-  return {};
+  return ApplyExec(entry, where, cluster, config);
 }
 
 base::Result<ConnectionConfig> ResolveContext(const MergedKubeconfig& merged, const std::string& wanted) {
@@ -196,41 +228,10 @@ base::Result<ConnectionConfig> ResolveContext(const MergedKubeconfig& merged, co
   if (!user_name.empty()) {
     auto user = merged.users.find(user_name);
     if (user == merged.users.end()) return BadField(entry, where, "user", fmt::format("no user \"{}\"", user_name));
-    EVENKEEL_TRY(ApplyUser(user->second, user_name, config));
+    EVENKEEL_TRY(ApplyUser(user->second, user_name, cluster->second, config));
   }
   if (const std::string_view ns = FindString(entry.value, {"namespace"}); !ns.empty()) config.ns = ns;
   return config;
-}
-
-/// The base64 of one field of an Argo CD tlsClientConfig; "" when absent.
-base::Result<std::string> ReadArgoData(const Json& config, std::string_view field) {
-  const std::string_view text = FindString(config, {"tlsClientConfig", field});
-  std::string bytes;
-  if (!text.empty() && !base::Base64Decode(text, bytes)) {
-    return Fail(Code::kBadRequest, fmt::format("config: tlsClientConfig.{}: not base64", field));
-  }
-  return bytes;
-}
-
-base::Status CheckArgoTypes(const Json& config) {
-  if (!config.is_object()) return Fail(Code::kBadRequest, "config: must be a JSON object");
-  const Json* tls = base::Find(config, {"tlsClientConfig"});
-  if (tls != nullptr && !tls->is_null() && !tls->is_object())
-    return Fail(Code::kBadRequest, "config: tlsClientConfig: must be an object");
-  for (std::string_view field : {"bearerToken", "username", "password", "proxyUrl"}) {
-    const Json* value = base::Find(config, {field});
-    if (value != nullptr && !value->is_null() && !value->is_string()) {
-      return Fail(Code::kBadRequest, fmt::format("config: {}: must be a string", field));
-    }
-  }
-  for (std::string_view field : {"awsAuthConfig", "execProviderConfig"}) {
-    const Json* value = base::Find(config, {field});
-    if (value == nullptr || value->is_null()) continue;
-    return Fail(
-        Code::kBadRequest,
-        fmt::format("config: {}: not supported; give the cluster a bearerToken or a client certificate instead", field));
-  }
-  return {};
 }
 
 void SetUnlessEmpty(base::JsonObject& object, std::string_view key, std::string_view value) {
@@ -278,34 +279,6 @@ base::Result<ConnectionConfig> InClusterConfig(const std::string& directory) {
   if (base::Result<std::string> ns = base::ReadFile(directory + "/namespace", 1 << 10)) {
     while (!ns->empty() && (ns->back() == '\n' || ns->back() == ' ')) ns->pop_back();
     if (!ns->empty()) config.ns = *std::move(ns);
-  }
-  return config;
-}
-
-base::Result<ConnectionConfig> ParseArgoClusterConfig(std::string_view server, std::string_view config_json) {
-  ConnectionConfig config;
-  config.server = server;
-  if (server.empty()) return Fail(Code::kBadRequest, "server: missing");
-  if (config_json.find_first_not_of(" \t\r\n") == std::string_view::npos) return config;
-  EVENKEEL_ASSIGN(const Json value, base::ParseJson(config_json, "config"));
-  if (value.is_null()) return config;
-  EVENKEEL_TRY(CheckArgoTypes(value));
-  config.token = FindString(value, {"bearerToken"});
-  config.username = FindString(value, {"username"});
-  config.password = FindString(value, {"password"});
-  config.proxy_url = FindString(value, {"proxyUrl"});
-  config.insecure_skip_tls_verify = base::FindBool(value, {"tlsClientConfig", "insecure"});
-  config.tls_server_name = FindString(value, {"tlsClientConfig", "serverName"});
-  EVENKEEL_ASSIGN(config.ca_pem, ReadArgoData(value, "caData"));
-  EVENKEEL_ASSIGN(config.client_certificate_pem, ReadArgoData(value, "certData"));
-  EVENKEEL_ASSIGN(config.client_key_pem, ReadArgoData(value, "keyData"));
-  if (config.client_certificate_pem.empty() != config.client_key_pem.empty()) {
-    return Fail(Code::kBadRequest, config.client_key_pem.empty()
-                                       ? "config: tlsClientConfig.keyData: missing, although there is certData"
-                                       : "config: tlsClientConfig.certData: missing, although there is keyData");
-  }
-  if (config.insecure_skip_tls_verify && !config.ca_pem.empty()) {
-    return Fail(Code::kBadRequest, "config: tlsClientConfig.insecure: contradicts caData; remove one of them");
   }
   return config;
 }

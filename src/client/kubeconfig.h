@@ -1,12 +1,14 @@
 // How to reach one API server, and where that is written down: kubeconfig files and in-cluster service accounts.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/json.h"
+#include "client/exec_credential.h"
 
 namespace evenkeel::client {
 
@@ -22,6 +24,7 @@ struct ConnectionConfig {
   std::string token_file;  ///< re-read when it is older than a minute; wins over `token`
   std::string username, password;
   std::string proxy_url;
+  std::shared_ptr<const ExecConfig> exec;  ///< a plugin gives the credentials instead; null: none
   std::string ns = "default";
 };
 
@@ -30,8 +33,8 @@ struct KubeconfigSource {
   std::string context;  ///< empty: current-context
 };
 
-/// Relative paths in the file are relative to it. `exec` credentials are kBadRequest: named as not supported with what to do
-/// instead.
+/// Relative paths in the file are relative to it. `auth-provider` and impersonation are kBadRequest: named as not supported
+/// with what to do instead.
 base::Result<ConnectionConfig> LoadKubeconfig(const KubeconfigSource& source);
 /// Reads a kubeconfig given as text; `directory` resolves relative paths.
 base::Result<ConnectionConfig> ParseKubeconfig(std::string_view text, std::string_view source, const std::string& context,
@@ -40,10 +43,6 @@ base::Result<ConnectionConfig> ParseKubeconfig(std::string_view text, std::strin
 base::Result<ConnectionConfig> InClusterConfig(const std::string& directory = "/var/run/secrets/kubernetes.io/serviceaccount");
 /// The names of all contexts of a kubeconfig.
 base::Result<std::vector<std::string>> KubeconfigContexts(const std::string& path);
-
-/// An Argo CD cluster Secret's `config` JSON (bearerToken, username, password, tlsClientConfig{insecure, serverName, caData,
-/// certData, keyData}, proxyUrl) for `server`. awsAuthConfig and execProviderConfig are kBadRequest that names them.
-base::Result<ConnectionConfig> ParseArgoClusterConfig(std::string_view server, std::string_view config_json);
 
 /// A kubeconfig with one cluster and user per context, as YAML.
 std::string WriteKubeconfig(const std::vector<std::pair<std::string, ConnectionConfig>>& contexts, const std::string& current);

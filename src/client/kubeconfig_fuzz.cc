@@ -1,3 +1,4 @@
+#include "client/argo_cluster_config.h"
 #include "client/http_connection.h"
 #include "client/kubeconfig.h"
 

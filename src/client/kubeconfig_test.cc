@@ -141,9 +141,6 @@ TEST_F(KubeconfigTest, NamesTheFileAndFieldThatAreWrong) {
   EXPECT_EQ(error("{server: https://x}", "{client-key-data: '!'}"), "f: users[u].client-key-data: not base64");
   EXPECT_EQ(error("{server: https://x}", "{client-certificate-data: YQ==}"),
             "f: users[u].client-key: missing, although there is a client-certificate");
-  EXPECT_NE(error("{server: https://x}", "{exec: {command: aws}}")
-                .find("f: users[u].exec: credential helpers are not supported; use"),
-            std::string::npos);
   EXPECT_NE(
       error("{server: https://x, insecure-skip-tls-verify: true, certificate-authority-data: Y2E=}", "{}").find("contradicts"),
       std::string::npos);
@@ -155,6 +152,16 @@ TEST_F(KubeconfigTest, NamesTheFileAndFieldThatAreWrong) {
             "f: contexts[x].cluster: no cluster \"q\"");
   EXPECT_FALSE(ParseKubeconfig("[", "f", "", ""));
   EXPECT_FALSE(ParseKubeconfig("", "f", "", ""));
+}
+
+TEST_F(KubeconfigTest, TheLastOfAKeyThatIsWrittenTwiceCounts) {
+  const auto config = ParseKubeconfig(
+      "current-context: x\ncontexts: [{name: x, context: {cluster: c}}]\nclusters:\n- name: c\n  cluster:\n    server: "
+      "https://a\n"
+      "    server: https://b\n",
+      "f", "", "");
+  ASSERT_TRUE(config) << MessageOf(config);
+  EXPECT_EQ(config->server, "https://b");
 }
 
 TEST_F(KubeconfigTest, ReadsBackWhatItWrites) {
@@ -194,52 +201,6 @@ TEST_F(KubeconfigTest, ReadsAServiceAccount) {
   EXPECT_EQ(config.token_file, token);
   EXPECT_EQ(config.ca_pem, "the-ca");
   EXPECT_EQ(config.ns, "ns1");
-}
-
-TEST(ArgoClusterConfigTest, ReadsEveryField) {
-  const ConnectionConfig config =
-      ParseArgoClusterConfig(
-          "https://x",
-          R"({"bearerToken":"t","username":"u","password":"p","proxyUrl":"http://p",)"
-          R"("tlsClientConfig":{"insecure":false,"serverName":"s","caData":"Y2E=","certData":"Yw==","keyData":"aw=="}})")
-          .value();
-  EXPECT_EQ(config.server, "https://x");
-  EXPECT_EQ(config.token, "t");
-  EXPECT_EQ(config.username, "u");
-  EXPECT_EQ(config.password, "p");
-  EXPECT_EQ(config.proxy_url, "http://p");
-  EXPECT_EQ(config.tls_server_name, "s");
-  EXPECT_EQ(config.ca_pem, "ca");
-  EXPECT_EQ(config.client_certificate_pem, "c");
-  EXPECT_EQ(config.client_key_pem, "k");
-}
-
-TEST(ArgoClusterConfigTest, TakesAnEmptyConfigAsNoCredentials) {
-  for (const char* empty :
-       {"", " \n", "{}", "null", R"({"tlsClientConfig":{"insecure":false}})", R"({"execProviderConfig":null})"}) {
-    const auto config = ParseArgoClusterConfig("https://x", empty);
-    ASSERT_TRUE(config) << empty;
-    EXPECT_EQ(config->token, "");
-    EXPECT_FALSE(config->insecure_skip_tls_verify);
-  }
-}
-
-TEST(ArgoClusterConfigTest, NamesTheFieldThatIsWrong) {
-  auto error = [](std::string_view text) { return MessageOf(ParseArgoClusterConfig("https://x", text)); };
-  EXPECT_EQ(error(R"({"tlsClientConfig":{"caData":"***"}})"), "config: tlsClientConfig.caData: not base64");
-  EXPECT_EQ(error(R"({"tlsClientConfig":{"certData":"Yw=="}})"),
-            "config: tlsClientConfig.keyData: missing, although there is certData");
-  EXPECT_EQ(error(R"({"tlsClientConfig":{"keyData":"Yw=="}})"),
-            "config: tlsClientConfig.certData: missing, although there is keyData");
-  EXPECT_EQ(error(R"({"tlsClientConfig":{"insecure":true,"caData":"Yw=="}})"),
-            "config: tlsClientConfig.insecure: contradicts caData; remove one of them");
-  EXPECT_EQ(error(R"({"bearerToken":7})"), "config: bearerToken: must be a string");
-  EXPECT_EQ(error("[]"), "config: must be a JSON object");
-  EXPECT_NE(error(R"({"awsAuthConfig":{"clusterName":"c"}})").find("config: awsAuthConfig: not supported; give"),
-            std::string::npos);
-  EXPECT_NE(error(R"({"execProviderConfig":{"command":"x"}})").find("execProviderConfig"), std::string::npos);
-  EXPECT_NE(error("{broken"), "no error");
-  EXPECT_EQ(MessageOf(ParseArgoClusterConfig("", "{}")), "server: missing");
 }
 
 TEST_F(KubeconfigTest, NobodyIsShownWhatAUrlHasOfCredentials) {

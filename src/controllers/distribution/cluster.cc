@@ -5,7 +5,8 @@
 #include <map>
 
 #include "base/hash.h"
-#include "client/kubeconfig.h"
+#include "client/argo_cluster_config.h"
+#include "client/http_connection.h"
 #include "controllers/distribution/distribution_events.h"
 #include "kube/types.h"
 
@@ -51,19 +52,41 @@ uint64_t HashConnection(const client::ConnectionConfig& config, const std::strin
   std::string all = autoscaler_args + '\0';
   for (const std::string* part :
        {&config.server, &config.ca_pem, &config.tls_server_name, &config.client_certificate_pem, &config.client_key_pem,
-        &config.token, &config.username, &config.password, &config.proxy_url}) {
+        &config.token, &config.token_file, &config.username, &config.password, &config.proxy_url}) {
     all += *part;
     all += '\0';
   }
   all += config.insecure_skip_tls_verify ? '1' : '0';
+  if (config.exec != nullptr) all += config.exec->Key();
   return base::Blake2b64(all);
 }
 
-/// Secrets in files may carry stringData; the API server has already merged it.
-std::map<std::string, std::string> SecretData(const Json& secret) {
+/// What people write into stringData without quotes: "1", "true". nullopt: an object or an array.
+std::optional<std::string> TextOf(const Json& value) {
+  if (const auto* text = value.if_string()) return std::string(*text);
+  if (value.is_null()) return std::string();
+  if (value.is_structured()) return std::nullopt;
+  return base::ToText(value);
+}
+
+/// Secrets in files may carry stringData; the API server has already merged it. A field that cannot be read is left out.
+std::map<std::string, std::string> SecretData(const Json& secret, const Cluster& cluster, std::vector<Finding>& findings) {
   std::map<std::string, std::string> data = kube::DataObject::Decode(secret).data;
-  for (const auto& [key, value] : base::FindObject(secret, {"stringData"})) {
-    if (const auto* text = value.if_string()) data[key] = std::string(*text);
+  const auto tell = [&](const std::string& what) {
+    findings.push_back(
+        {cluster.reference, cluster.source, events::kInvalidClusterSecret.reason, what + ": the field is ignored"});
+  };
+  const base::JsonObject& texts = base::FindObject(secret, {"stringData"});
+  for (const auto& [key, value] : base::FindObject(secret, {"data"})) {
+    if (!value.is_null() && !data.contains(key) && !texts.contains(key))
+      tell(fmt::format("data.{} is not base64", std::string(key)));
+  }
+  for (const auto& [key, value] : texts) {
+    if (auto text = TextOf(value)) {
+      data[key] = *std::move(text);
+    } else {
+      tell(fmt::format("stringData.{} is not a text", std::string(key)));
+    }
   }
   return data;
 }
@@ -98,7 +121,7 @@ std::optional<Cluster> ClusterFromSecret(const Json& secret, std::vector<Finding
   Cluster cluster;
   cluster.reference = ReferenceTo(secret);
   cluster.source = Describe(secret);
-  std::map<std::string, std::string> data = SecretData(secret);
+  std::map<std::string, std::string> data = SecretData(secret, cluster, findings);
   cluster.id = kube::UidOf(secret);
   cluster.server = TrimSlashes(data["server"]);
   if (cluster.server.empty()) {
@@ -119,12 +142,19 @@ std::optional<Cluster> ClusterFromSecret(const Json& secret, std::vector<Finding
     }
   }
   cluster.connection = client::ParseArgoClusterConfig(cluster.server, data["config"]);
+  std::string field = "data.config";
+  if (cluster.connection) {
+    if (auto endpoint = client::ParseEndpoint(*cluster.connection, {}); !endpoint) {
+      if (endpoint.error().message().starts_with("server")) field = "data.server";
+      cluster.connection = base::Fail(std::move(endpoint).error());
+    }
+  }
   if (cluster.connection) {
     cluster.connection_hash = HashConnection(*cluster.connection, cluster.autoscaler_args);
   } else {
     findings.push_back(
         {cluster.reference, cluster.source, events::kInvalidClusterSecret.reason,
-         "data.config: " + cluster.connection.error().message() + ": the cluster keeps its owner but cannot be reached"});
+         field + ": " + cluster.connection.error().message() + ": the cluster keeps its owner but cannot be reached"});
   }
   return cluster;
 }
@@ -159,13 +189,73 @@ std::optional<Cluster> ClusterFromKarmada(const Json& object, const Json* secret
     cluster.connection = base::Fail(unreadable != nullptr ? unreadable->code() : base::Code::kNotFound, message);
     return cluster;
   }
-  std::map<std::string, std::string> data = SecretData(*secret);
+  std::map<std::string, std::string> data = SecretData(*secret, cluster, findings);
   config.token = data["token"];
   config.ca_pem = data["caBundle"];
   cluster.connection_hash = HashConnection(config, cluster.autoscaler_args);
   cluster.connection = std::move(config);
   return cluster;
 }
+
+LocalCluster LocalClusterOf(bool looked_after, const Json* argocd_cm) {
+  if (argocd_cm != nullptr && FindString(*argocd_cm, {"data", "cluster.inClusterEnabled"}) == "false")
+    return LocalCluster::kDisabled;
+  if (looked_after) return LocalCluster::kLookedAfter;
+  return argocd_cm != nullptr ? LocalCluster::kRanked : LocalCluster::kIfNamed;
+}
+
+namespace {
+
+/// The pod's account; a user, password or token of the Secret goes before its token, anything else of the Secret does not
+/// count.
+void ConnectLocally(const ClusterSetOptions& options, Cluster& local) {
+  if (options.local != LocalCluster::kLookedAfter) {
+    local.skip_reconcile = true;
+    local.connection = base::Fail(base::Code::kUnavailable, "the local cluster is looked after only with --in-cluster");
+    local.connection_hash = 0;
+    return;
+  }
+  // A Secret whose config cannot be read is no reason to act with other rights than it may mean.
+  const bool unreadable = local.reference.is_object() && !local.connection;
+  auto account = unreadable ? base::Fail(local.connection.error()) : options.local_account();
+  if (account && local.reference.is_object()) {
+    const client::ConnectionConfig& given = *local.connection;
+    if (!given.token.empty() || !given.username.empty() || !given.password.empty()) {
+      account->token_file.clear();
+      account->token = given.token;
+      account->username = given.username;
+      account->password = given.password;
+    }
+  }
+  local.connection = std::move(account);
+  local.connection_hash = local.connection ? HashConnection(*local.connection, local.autoscaler_args) : 0;
+}
+
+void PlaceLocalCluster(const ClusterSetOptions& options, std::vector<Cluster>& clusters, std::vector<Finding>& findings) {
+  if (options.local == LocalCluster::kDisabled) {
+    std::erase_if(clusters, [](const Cluster& cluster) { return cluster.server == kInClusterServer; });
+    return;
+  }
+  const auto named = std::ranges::find(clusters, kInClusterServer, &Cluster::server);
+  if (named != clusters.end()) {
+    const bool left_alone = options.local != LocalCluster::kLookedAfter && !named->skip_reconcile;
+    ConnectLocally(options, *named);
+    if (left_alone) {
+      findings.push_back({named->reference, named->source, events::kLocalClusterLeftAlone.reason,
+                          "names the local cluster, which keeps its place among the shards but is looked after only by "
+                          "`evenkeel run --in-cluster`"});
+    }
+  } else if (options.local != LocalCluster::kIfNamed) {
+    Cluster local;
+    local.server = kInClusterServer;
+    local.name = "in-cluster";
+    local.source = "the local cluster";
+    ConnectLocally(options, local);
+    clusters.push_back(std::move(local));
+  }
+}
+
+}  // namespace
 
 std::vector<Cluster> MergeClusters(std::vector<Cluster> clusters, const ClusterSetOptions& options,
                                    std::vector<Finding>& findings) {
@@ -190,15 +280,14 @@ std::vector<Cluster> MergeClusters(std::vector<Cluster> clusters, const ClusterS
                         "server " + client::WithoutUserinfo(cluster.server) + " is already named by " + kept.source +
                             ", with other data: this one is ignored; delete one of them"});
   }
-  if (options.in_cluster && !by_server.contains(std::string(kInClusterServer))) {
-    Cluster local;
-    local.server = kInClusterServer;
-    local.name = "in-cluster";
-    local.source = "the local cluster";
-    local.connection = client::InClusterConfig();
-    merged.push_back(std::move(local));
-  }
+  PlaceLocalCluster(options, merged, findings);
   std::ranges::stable_sort(merged, {}, &Cluster::id);
+  std::map<std::string, int> named;
+  for (const Cluster& cluster : merged) ++named[cluster.name];
+  for (Cluster& cluster : merged) {
+    const bool unique = named[cluster.name] == 1;
+    cluster.label = unique ? cluster.name : cluster.name + " at " + client::WithoutUserinfo(cluster.server);
+  }
   return merged;
 }
 

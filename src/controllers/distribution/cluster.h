@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,7 +15,8 @@ namespace evenkeel::controllers::distribution {
 struct Cluster {
   std::string id;      ///< metadata.uid of the Secret (Cluster); "" for the local cluster without a Secret
   std::string server;  ///< URL without trailing slashes: the cluster's identity in Argo CD
-  std::string name;
+  std::string name;    ///< several clusters may have one name
+  std::string label;   ///< what metrics and settings of the member go by: the name, with the server where it is not unique
   std::optional<int64_t> shard;   ///< pinned
   std::optional<int64_t> weight;  ///< given by annotation, instead of the measured one
   std::string autoscaler_args;    ///< flags of `run` for this member's autoscaler alone, as written
@@ -47,7 +49,7 @@ inline constexpr std::string_view kAutoscalerArgsAnnotation = "evenkeel.dev/auto
 /// Whether the Secret has the label that makes it a cluster Secret.
 bool IsClusterSecret(const base::Json& secret);
 /// Reads a cluster Secret (reference: Argo CD, declarative set-up, Clusters). Without a server it is no cluster: nullopt and a
-/// finding. A broken config, shard or name is a finding; the cluster stays in the distribution.
+/// finding. A field that cannot be read is a finding that names it; the cluster stays in the distribution.
 std::optional<Cluster> ClusterFromSecret(const base::Json& secret, std::vector<Finding>& findings);
 /// A server's URL without slashes at its end, in which those who name the same server may differ.
 std::string TrimSlashes(std::string_view url);
@@ -57,15 +59,29 @@ std::string TrimSlashes(std::string_view url);
 std::optional<Cluster> ClusterFromKarmada(const base::Json& cluster, const base::Json* secret, std::vector<Finding>& findings,
                                           const base::Error* unreadable = nullptr);
 
+/// The cluster that the hub itself is: kInClusterServer, by a Secret, or else {in-cluster, id ""} as Argo CD has it.
+enum class LocalCluster {
+  kIfNamed,  ///< takes a rank where a Secret names it, and is left alone
+  kRanked,   ///< takes a rank, and is left alone
+  kLookedAfter,
+  kDisabled,  ///< not there, also where a Secret names it
+};
+/// @param looked_after  --in-cluster.
+/// @param argocd_cm     ConfigMap argocd-cm; null: there is none. Its cluster.inClusterEnabled disables the cluster only as
+/// exact
+///                      "false", as in Argo CD.
+LocalCluster LocalClusterOf(bool looked_after, const base::Json* argocd_cm);
+inline constexpr std::string_view kArgoConfigMap = "argocd-cm";
+
 struct ClusterSetOptions {
-  /// Adds the local cluster {in-cluster, kInClusterServer, id ""} when no Secret names it, as Argo CD does. It takes a rank in
-  /// round-robin.
-  bool in_cluster = false;
+  LocalCluster local = LocalCluster::kIfNamed;
+  /// Of this process' pod: environment and files.
+  std::function<base::Result<client::ConnectionConfig>()> local_account = [] { return client::InClusterConfig(); };
 };
 
 /// One entry per server URL, in the order of the id. Where several objects name one server, a Secret goes before a Karmada
 /// Cluster and then the older (by name) wins; each loser is a finding, "DuplicateServer" when they disagree on anything that
-/// matters.
+/// matters. Of the local cluster the account of the pod is used; what its Secret says of users and tokens goes before that.
 std::vector<Cluster> MergeClusters(std::vector<Cluster> clusters, const ClusterSetOptions& options,
                                    std::vector<Finding>& findings);
 

@@ -22,6 +22,12 @@ const kube::Resource& KarmadaClusters() {
   return resource;
 }
 
+/// Roles of before need not allow it; then the local cluster takes no rank unless it is asked for.
+bool SyncedOrForbidden(const ObjectInformer& informer) {
+  const auto error = informer.last_error();
+  return SyncedOrAbsent(informer) || (error.has_value() && error->code() == base::Code::kForbidden);
+}
+
 }  // namespace
 
 bool SyncedOrAbsent(const ObjectInformer& informer) {
@@ -40,14 +46,23 @@ ClusterSource::ClusterSource(client::Client& hub, const Options& options, std::s
       karmada_clusters_(hub, KarmadaClusters(), {}, strand, clock, random.Fork("karmada")) {
   secrets_.AddHandler([changed](const auto&, const auto&) { changed("cluster Secrets changed"); });
   karmada_clusters_.AddHandler([changed](const auto&, const auto&) { changed("Karmada Clusters changed"); });
+  // Ranks have to be those of controllers of Argo CD that share the fleet; the weighted plan has none.
+  if (options.mode != Mode::kCompatible) return;
+  argo_config_.emplace(hub, kube::resources::ConfigMaps(),
+                       client::InformerOptions{options.ns, "", "metadata.name=" + std::string(kArgoConfigMap)}, strand, clock,
+                       random.Fork("argo"));
+  argo_config_->AddHandler([changed](const auto&, const auto&) { changed("argocd-cm changed"); });
 }
 
 void ClusterSource::Start() {
   secrets_.Start();
   karmada_clusters_.Start();
+  if (argo_config_) argo_config_->Start();
 }
 
-bool ClusterSource::synced() const { return secrets_.synced() && SyncedOrAbsent(karmada_clusters_); }
+bool ClusterSource::synced() const {
+  return secrets_.synced() && SyncedOrAbsent(karmada_clusters_) && (!argo_config_ || SyncedOrForbidden(*argo_config_));
+}
 
 std::vector<Cluster> ClusterSource::Read(std::vector<Finding>& findings) {
   std::vector<Cluster> clusters;
@@ -68,7 +83,9 @@ std::vector<Cluster> ClusterSource::Read(std::vector<Finding>& findings) {
         ClusterFromKarmada(*object->json, secret ? &*secret : nullptr, findings, unreadable ? &secret.error() : nullptr);
     if (cluster) clusters.push_back(*std::move(cluster));
   }
-  return MergeClusters(std::move(clusters), {.in_cluster = options_.in_cluster}, findings);
+  const auto argo = argo_config_ ? argo_config_->Get(options_.ns + "/" + std::string(kArgoConfigMap)) : nullptr;
+  const LocalCluster local = LocalClusterOf(options_.in_cluster, argo == nullptr ? nullptr : &*argo->json);
+  return MergeClusters(std::move(clusters), {.local = local}, findings);
 }
 
 base::Result<base::Json> ClusterSource::KarmadaSecret(const kube::Object& cluster) {

@@ -1,9 +1,11 @@
-// The member clusters as the hub names them now: cluster Secrets and Karmada Clusters, followed by informers.
+// The member clusters as the hub names them now: cluster Secrets and Karmada Clusters, followed by informers; in compatible
+// mode also whether Argo CD has the local cluster among them.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +40,7 @@ class ClusterSource {
   const Options& options_;
   base::Clock& clock_;
   ObjectInformer secrets_, karmada_clusters_;
+  std::optional<ObjectInformer> argo_config_;  ///< compatible mode
   struct CachedSecret {
     base::Result<base::Json> secret;
     base::Instant read;

@@ -136,7 +136,8 @@ TEST(ClusterSecretTest, ABrokenConfigKeepsTheClusterAndTellsNoSecret) {
         R"("hush-hush")", R"(["hush-hush"])", R"({"bearerToken":["hush-hush"]})", R"({"password":{"a":"hush-hush"}})",
         R"({"tlsClientConfig":"hush-hush"})", R"({"tlsClientConfig":{"keyData":"hush-hush"}})",
         R"({"tlsClientConfig":{"keyData":"aHVzaC1odXNo"}})",
-        R"({"bearerToken":"hush-hush","execProviderConfig":{"command":"x"}})", R"({"awsAuthConfig":{"roleARN":"hush-hush"}})",
+        R"({"bearerToken":"hush-hush","execProviderConfig":{"command":"x"}})", R"({"awsAuthConfig":{"roleARN":["hush-hush"]}})",
+        R"({"execProviderConfig":{"command":"x","apiVersion":"client.authentication.k8s.io/v1","env":{"A":["hush-hush"]}}})",
         "{\"bearerToken\":\"hush-hush\\u12\"}", "{\"hush-hush\":\"\x01\"}"}) {
     std::vector<Finding> findings;
     const auto cluster = ClusterFromSecret(Secret("a", {{"server", "https://h"}, {"config", config}}), findings);
@@ -281,17 +282,148 @@ TEST(MergeClustersTest, ASecretGoesBeforeAKarmadaCluster) {
   EXPECT_EQ(findings[0].object, "Cluster a");
 }
 
+ClusterSetOptions Local(LocalCluster local) {
+  return {.local = local, .local_account = [] {
+            client::ConnectionConfig account;
+            account.server = "https://10.96.0.1:443";
+            account.token_file = "/pod/token";
+            account.ca_pem = "pod-ca";
+            return base::Result<client::ConnectionConfig>(account);
+          }};
+}
+
 TEST(MergeClustersTest, AddsTheLocalClusterUnlessASecretNamesIt) {
   std::vector<Finding> findings;
-  auto merged = MergeClusters({FromSecret("a", {{"server", "https://one"}})}, {.in_cluster = true}, findings);
+  auto merged = MergeClusters({FromSecret("a", {{"server", "https://one"}})}, Local(LocalCluster::kLookedAfter), findings);
   ASSERT_EQ(merged.size(), 2u);
   EXPECT_EQ(merged[0].name, "in-cluster");
   EXPECT_EQ(merged[0].server, "https://kubernetes.default.svc");
   EXPECT_EQ(merged[0].id, "") << "and so the first rank";
-  merged = MergeClusters({FromSecret("a", {{"server", "https://kubernetes.default.svc/"}})}, {.in_cluster = true}, findings);
+  EXPECT_FALSE(merged[0].skip_reconcile);
+  EXPECT_EQ(merged[0].connection->server, "https://10.96.0.1:443");
+  merged = MergeClusters({FromSecret("a", {{"server", "https://kubernetes.default.svc/"}})}, Local(LocalCluster::kLookedAfter),
+                         findings);
   ASSERT_EQ(merged.size(), 1u);
   EXPECT_EQ(merged[0].id, "uid-a");
   EXPECT_TRUE(MergeClusters({}, {}, findings).empty());
+  EXPECT_TRUE(findings.empty());
+}
+
+TEST(MergeClustersTest, TheLocalClusterTakesARankWithoutBeingLookedAfter) {
+  std::vector<Finding> findings;
+  auto merged = MergeClusters({FromSecret("a", {{"server", "https://one"}})}, Local(LocalCluster::kRanked), findings);
+  ASSERT_EQ(merged.size(), 2u);
+  EXPECT_EQ(merged[0].name, "in-cluster");
+  EXPECT_TRUE(merged[0].skip_reconcile);
+  EXPECT_FALSE(merged[0].connection);
+  EXPECT_TRUE(findings.empty()) << "nobody has asked for it";
+  for (const LocalCluster local : {LocalCluster::kRanked, LocalCluster::kIfNamed}) {
+    findings.clear();
+    merged = MergeClusters({FromSecret("a", {{"server", "https://kubernetes.default.svc"}})}, Local(local), findings);
+    ASSERT_EQ(merged.size(), 1u);
+    EXPECT_TRUE(merged[0].skip_reconcile);
+    ASSERT_EQ(findings.size(), 1u);
+    EXPECT_EQ(findings[0].reason, "LocalClusterLeftAlone");
+  }
+  EXPECT_TRUE(
+      MergeClusters({FromSecret("a", {{"server", "https://kubernetes.default.svc"}})}, Local(LocalCluster::kDisabled), findings)
+          .empty());
+}
+
+TEST(MergeClustersTest, TheLocalClustersSecretUsesThePodsAccount) {
+  std::vector<Finding> findings;
+  const auto local = [&](const std::string& config) {
+    return MergeClusters({FromSecret("a", {{"server", "https://kubernetes.default.svc"}, {"config", config}})},
+                         Local(LocalCluster::kLookedAfter), findings)
+        .at(0);
+  };
+  const Cluster plain = local(R"({"tlsClientConfig":{"insecure":true},"awsAuthConfig":{"clusterName":"c"}})");
+  EXPECT_EQ(plain.connection->server, "https://10.96.0.1:443");
+  EXPECT_EQ(plain.connection->token_file, "/pod/token");
+  EXPECT_EQ(plain.connection->ca_pem, "pod-ca");
+  EXPECT_FALSE(plain.connection->insecure_skip_tls_verify);
+  EXPECT_EQ(plain.connection->exec, nullptr);
+  EXPECT_FALSE(plain.skip_reconcile);
+  const Cluster own = local(R"({"bearerToken":"own"})");
+  EXPECT_EQ(own.connection->token, "own");
+  EXPECT_EQ(own.connection->token_file, "");
+  EXPECT_EQ(own.connection->ca_pem, "pod-ca");
+  EXPECT_NE(own.connection_hash, plain.connection_hash);
+  EXPECT_FALSE(local("{broken").connection) << "it may have meant fewer rights";
+}
+
+TEST(LocalClusterTest, IsDisabledByTheExactTextOnly) {
+  const auto of = [](bool looked_after, const char* enabled) {
+    const base::Json argocd_cm = {{"data", {{"cluster.inClusterEnabled", enabled}}}};
+    return LocalClusterOf(looked_after, &argocd_cm);
+  };
+  EXPECT_EQ(of(true, "false"), LocalCluster::kDisabled);
+  EXPECT_EQ(of(false, "false"), LocalCluster::kDisabled);
+  for (const char* enabled : {"true", "", "False", "no"}) {
+    EXPECT_EQ(of(false, enabled), LocalCluster::kRanked);
+    EXPECT_EQ(of(true, enabled), LocalCluster::kLookedAfter);
+  }
+  const base::Json stock = {{"data", {{"url", "https://argocd.example"}}}};
+  EXPECT_EQ(LocalClusterOf(false, &stock), LocalCluster::kRanked);
+  EXPECT_EQ(LocalClusterOf(false, nullptr), LocalCluster::kIfNamed);
+  EXPECT_EQ(LocalClusterOf(true, nullptr), LocalCluster::kLookedAfter);
+}
+
+TEST(MergeClustersTest, ClustersOfOneNameAreTwo) {
+  std::vector<Finding> findings;
+  const auto merged = MergeClusters({FromSecret("a", {{"name", "twin"}, {"server", "https://one"}}),
+                                     FromSecret("b", {{"name", "twin"}, {"server", "https://u:p@two"}}),
+                                     FromSecret("c", {{"name", "other"}, {"server", "https://three"}})},
+                                    {}, findings);
+  ASSERT_EQ(merged.size(), 3u);
+  EXPECT_EQ(merged[0].name, "twin");
+  EXPECT_EQ(merged[1].name, "twin");
+  EXPECT_EQ(merged[0].label, "twin at https://one");
+  EXPECT_EQ(merged[1].label, "twin at https://two");
+  EXPECT_EQ(merged[2].label, "other");
+  EXPECT_TRUE(findings.empty());
+}
+
+TEST(ClusterSecretTest, TakesWhatPeopleWriteWithoutQuotes) {
+  base::Json secret = Secret("a", {});
+  secret.as_object()["stringData"] =
+      base::JsonObject{{"name", 12}, {"server", "https://h"}, {"shard", 1}, {"clusterResources", false}};
+  std::vector<Finding> findings;
+  const auto cluster = ClusterFromSecret(secret, findings);
+  ASSERT_TRUE(cluster);
+  EXPECT_EQ(cluster->name, "12");
+  EXPECT_EQ(cluster->shard, 1);
+  EXPECT_TRUE(findings.empty());
+}
+
+TEST(ClusterSecretTest, ReadsWrappedBase64AndNamesWhatIsNone) {
+  base::Json secret = Secret("a", {{"server", "https://h"}});
+  std::string wrapped = base::Base64Encode(R"({"bearerToken":"abc"})");
+  wrapped.insert(8, "\n");
+  base::Ensure(secret, {"data", "config"}) = wrapped + "\n";
+  base::Ensure(secret, {"data", "shard"}) = "not-base64";
+  std::vector<Finding> findings;
+  const auto cluster = ClusterFromSecret(secret, findings);
+  ASSERT_TRUE(cluster);
+  EXPECT_EQ(cluster->connection->token, "abc");
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].message, "data.shard is not base64: the field is ignored");
+}
+
+TEST(ClusterSecretTest, NamesTheFieldOfAConnectionThatCannotWork) {
+  for (const auto& [data, field] : std::vector<std::pair<Data, std::string>>{
+           {{{"server", "https//kubernetes.default.svc"}}, "data.server: server is not a URL like https://HOST:PORT"},
+           {{{"server", "https://h:6443\n"}}, "data.server: server is not a URL like https://HOST:PORT"},
+           {{{"server", "https://h"}, {"config", R"({"proxyUrl":"socks4://p"})"}}, "data.config: proxy-url: "},
+           {{{"server", "https://h"}, {"config", R"({"tlsClientConfig":{"insecure":"true"}})"}},
+            "data.config: config: tlsClientConfig.insecure: "}}) {
+    std::vector<Finding> findings;
+    const auto cluster = ClusterFromSecret(Secret("a", data), findings);
+    ASSERT_TRUE(cluster) << "it keeps its place";
+    EXPECT_FALSE(cluster->connection);
+    ASSERT_EQ(findings.size(), 1u) << field;
+    EXPECT_TRUE(findings[0].message.starts_with(field)) << findings[0].message;
+  }
 }
 
 }  // namespace

@@ -408,9 +408,10 @@ void CompatibleDistributor::PublishOwners(const std::vector<Cluster>& clusters, 
     const auto shard = shards.find(cluster.server);
     if (cluster.skip_reconcile || shard == shards.end()) continue;
     if (shard->second == shard_) {
-      owners.push_back({{{"cluster", cluster.name}}, held[cluster.server] ? 1.0 : 0.0});
+      owners.push_back(
+          {{{"cluster", cluster.name}, {"server", client::WithoutUserinfo(cluster.server)}}, held[cluster.server] ? 1.0 : 0.0});
     } else if (options_.dynamic && !claimed(shard->second)) {
-      owners.push_back({{{"cluster", cluster.name}}, 0.0});
+      owners.push_back({{{"cluster", cluster.name}, {"server", client::WithoutUserinfo(cluster.server)}}, 0.0});
     }
   }
   base::ReplaceGaugesOf(context_.metrics, metrics::kClusterOwners, owners);

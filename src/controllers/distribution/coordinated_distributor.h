@@ -93,7 +93,7 @@ class CoordinatedDistributor final : public Distributor {
   /// Members that it still watches although the plan names it no more, and since when.
   std::map<std::string, base::Instant> lingering_;
   std::map<std::string, int64_t, std::less<>> weights_;  ///< measured, by server; while leading
-  std::map<std::string, int> owners_;                    ///< replicas that say they own it, by cluster; while leading
+  std::map<std::string, int> owners_;                    ///< replicas that say they own it, by server; while leading
   std::set<std::string> strays_;                         ///< reports without a Lease, when last read
   base::Instant begun_{}, routine_{};
   std::optional<base::Instant> reports_read_;

@@ -308,7 +308,7 @@ TEST_F(CoordinatedTest, TellsOwnersMovesAndImbalance) {
     if (replica.distributor->status().leading) leader = host;
   }
   const std::string text = replicas.at(leader).metrics->Render();
-  for (const char* line : {"evenkeel_distribution_cluster_owners{cluster=\"member-1\"} 1\n",
+  for (const char* line : {"evenkeel_distribution_cluster_owners{cluster=\"member-1\",server=\"https://member-1:6443\"} 1\n",
                            "evenkeel_distribution_clusters 4\n", "evenkeel_distribution_imbalance_ratio 1\n",
                            "evenkeel_distribution_leader 1\n", "evenkeel_distribution_epoch_lag{replica=\""}) {
     EXPECT_NE(text.find(line), std::string::npos) << line << text;

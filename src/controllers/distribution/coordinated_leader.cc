@@ -112,7 +112,7 @@ void CoordinatedDistributor::ReadReports() {
       continue;
     }
     for (const ReplicaReport::Member& member : report.members) {
-      if (member.state == "owner") ++owners_[member.cluster];
+      if (member.state == "owner") ++owners_[member.server];
       if (member.load) weights_[member.server] = MeasuredWeight(*member.load);
     }
   }
@@ -186,8 +186,9 @@ void CoordinatedDistributor::PublishLeader(bool leads) {
   std::vector<std::pair<base::MetricLabels, double>> owners, lags;
   if (leads) {
     for (const Cluster& cluster : clusters_) {
-      const auto found = owners_.find(cluster.name);
-      owners.push_back({{{"cluster", cluster.name}}, found == owners_.end() ? 0.0 : found->second});
+      const auto found = owners_.find(cluster.server);
+      owners.push_back({{{"cluster", cluster.name}, {"server", client::WithoutUserinfo(cluster.server)}},
+                        found == owners_.end() ? 0.0 : found->second});
     }
     for (const auto& [replica, applied] : view_.AppliedEpochs()) {
       lags.push_back({{{"replica", replica}}, static_cast<double>(std::max<int64_t>(plan_.epoch - applied, 0))});

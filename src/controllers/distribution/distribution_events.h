@@ -25,6 +25,8 @@ inline constexpr EventKind kInvalidWeight{"InvalidWeight", true, "Secret, Cluste
                                           "the annotation with its weight is not a number that a weight may be"};
 inline constexpr EventKind kInvalidClusterSecret{"InvalidClusterSecret", true, "Secret",
                                                  "a field of the Secret is missing or cannot be used"};
+inline constexpr EventKind kLocalClusterLeftAlone{
+    "LocalClusterLeftAlone", false, "Secret", "the Secret names the local cluster, and the replicas run without --in-cluster"};
 inline constexpr EventKind kNoUid{"NoUid", true, "Secret", "the Secret, which was given as a file, has no metadata.uid"};
 inline constexpr EventKind kDuplicateServer{"DuplicateServer", true, "Secret, Cluster",
                                             "the server is already named by another object, with other data"};
@@ -39,10 +41,22 @@ inline constexpr EventKind kShardMappingRepaired{
     "ShardMappingRepaired", true, "ConfigMap",
     "compatible mode: the ConfigMap with the claims could not be read and was mended"};
 
-inline constexpr EventKind kAll[] = {
-    kOwnerChanged,        kOwnerReleased,   kClusterReachable, kClusterUnreachable,   kSameCluster,
-    kHotCluster,          kShardOutOfRange, kInvalidWeight,    kInvalidClusterSecret, kNoUid,
-    kDuplicateServer,     kNoEndpoint,      kSecretNotFound,   kSecretUnreadable,     kReplicasDisagree,
-    kShardMappingRepaired};
+inline constexpr EventKind kAll[] = {kOwnerChanged,
+                                     kOwnerReleased,
+                                     kClusterReachable,
+                                     kClusterUnreachable,
+                                     kSameCluster,
+                                     kHotCluster,
+                                     kShardOutOfRange,
+                                     kInvalidWeight,
+                                     kInvalidClusterSecret,
+                                     kLocalClusterLeftAlone,
+                                     kNoUid,
+                                     kDuplicateServer,
+                                     kNoEndpoint,
+                                     kSecretNotFound,
+                                     kSecretUnreadable,
+                                     kReplicasDisagree,
+                                     kShardMappingRepaired};
 
 }  // namespace evenkeel::controllers::distribution::events

@@ -24,7 +24,7 @@ inline constexpr MetricFamily kClusterOwners{
     "evenkeel_distribution_cluster_owners", MetricType::kGauge,
     "Replicas that own each cluster: must be 1. Of all clusters, as the leader sees it; in compatible mode of those that this "
     "replica is to own, and of those whose shard nobody claims",
-    "cluster"};
+    "cluster server"};
 // Coordinated mode.
 inline constexpr MetricFamily kEpoch{"evenkeel_distribution_epoch", MetricType::kGauge,
                                      "Epoch of the plan that this replica has applied"};

@@ -22,14 +22,12 @@ ShardPlanInput ReadShardPlanInput(std::span<const Json> objects, bool in_cluster
   std::map<std::string, const Json*> secrets;
   std::vector<Json> applications;
   std::vector<Cluster> clusters;
+  const Json* argocd_cm = nullptr;
   for (const Json& object : objects) {
     const std::string_view kind = FindString(object, {"kind"});
     if (kind == "Secret") secrets[kube::KeyOf(object)] = &object;
     if (kind == "Application") applications.push_back(object);
-    if (kind == "ConfigMap" && kube::NameOf(object) == "argocd-cm") {
-      const std::string_view enabled = FindString(object, {"data", "cluster.inClusterEnabled"});
-      if (!enabled.empty()) in_cluster = enabled != "false";
-    }
+    if (kind == "ConfigMap" && kube::NameOf(object) == kArgoConfigMap) argocd_cm = &object;
   }
   for (const Json& object : objects) {
     const std::string_view kind = FindString(object, {"kind"});
@@ -52,7 +50,7 @@ ShardPlanInput ReadShardPlanInput(std::span<const Json> objects, bool in_cluster
       }
     }
   }
-  input.clusters = MergeClusters(std::move(clusters), {.in_cluster = in_cluster}, findings);
+  input.clusters = MergeClusters(std::move(clusters), {.local = LocalClusterOf(in_cluster, argocd_cm)}, findings);
   input.apps = CountApplications(applications, applications_by_bare_name);
   return input;
 }

@@ -111,5 +111,17 @@ TEST(ShardPlanInputTest, KnowsArgoCdsSwitchForTheLocalCluster) {
   EXPECT_EQ(Read({argocd_cm("true")}, false).clusters.size(), 1u);
 }
 
+TEST(ShardPlanInputTest, RanksAreArgoCdsOnAStockInstallation) {
+  const Json argocd_cm = {{"kind", "ConfigMap"},
+                          {"metadata", {{"name", "argocd-cm"}, {"namespace", "argocd"}}},
+                          {"data", {{"url", "https://argocd.example"}}}};
+  const auto input = Read({ClusterSecret("b", "2"), ClusterSecret("c", "3"), argocd_cm, ClusterSecret("a", "1")});
+  std::vector<Finding> findings;
+  const auto plan = PlanShards(input, {.method = Method::kRoundRobin, .replicas = 3}, base::JsonObject{}, findings);
+  std::string shards;
+  for (const auto& item : plan.assignments) shards += item.cluster + "=" + std::to_string(item.shard) + " ";
+  EXPECT_EQ(shards, "in-cluster=0 a=1 b=2 c=0 ");
+}
+
 }  // namespace
 }  // namespace evenkeel::controllers::distribution::shard_plan_test

@@ -383,6 +383,23 @@ TEST(HttpClientTest, AsksAgainWhenAnIdleConnectionTurnsOutClosed) {
   script.join();
 }
 
+/// Passes bytes on both ways until one side ends.
+void PassOn(const client::UniqueFd& inward, const client::UniqueFd& outward) {
+  auto pump = [](int from, int to) {
+    char data[4096];
+    const auto deadline = base::SystemClock().Monotonic() + 10s;
+    while (client::WaitForSocket(from, false, deadline, "proxy")) {
+      const ssize_t size = recv(from, data, sizeof data, 0);
+      if (size <= 0) break;
+      send(to, data, static_cast<size_t>(size), MSG_NOSIGNAL);
+    }
+    shutdown(to, SHUT_WR);
+  };
+  std::thread back(pump, outward.get(), inward.get());
+  pump(inward.get(), outward.get());
+  back.join();
+}
+
 TEST(HttpClientTest, GoesThroughAProxy) {
   LambdaHandler handler = SayingHandler();
   auto server = HttpServer::Start(TlsServerOptions(), handler).value();
@@ -397,19 +414,7 @@ TEST(HttpClientTest, GoesThroughAProxy) {
     auto outward =
         client::ConnectSocket("127.0.0.1", std::to_string(server->port()), base::SystemClock().Monotonic() + 5s).value();
     ScriptedServer::Say(inward, "HTTP/1.1 200 Connection established\r\n\r\n");
-    auto pump = [](int from, int to) {
-      char data[4096];
-      const auto deadline = base::SystemClock().Monotonic() + 10s;
-      while (client::WaitForSocket(from, false, deadline, "proxy")) {
-        const ssize_t size = recv(from, data, sizeof data, 0);
-        if (size <= 0) break;
-        send(to, data, static_cast<size_t>(size), MSG_NOSIGNAL);
-      }
-      shutdown(to, SHUT_WR);
-    };
-    std::thread back(pump, outward.get(), inward.get());
-    pump(inward.get(), outward.get());
-    back.join();
+    PassOn(inward, outward);
   });
   client::ConnectionConfig config = TlsClientConfig(server->port());
   config.proxy_url = fmt::format("http://user:pass@127.0.0.1:{}", proxy.port());
@@ -425,8 +430,56 @@ TEST(HttpClientTest, GoesThroughAProxy) {
   script.join();
   EXPECT_NE(asked.find(fmt::format("CONNECT 127.0.0.1:{} HTTP/1.1\r\n", server->port())), std::string::npos) << asked;
   EXPECT_NE(asked.find("Proxy-Authorization: Basic dXNlcjpwYXNz\r\n"), std::string::npos) << asked;
-  config.proxy_url = "socks5://127.0.0.1:1";
+  config.proxy_url = "socks5h://127.0.0.1:1";
   EXPECT_EQ(NewHttpClient(config).error().code(), Code::kBadRequest);
+}
+
+std::string ReadBytes(const client::UniqueFd& from, size_t size) {
+  std::string bytes(size, '\0');
+  const auto deadline = base::SystemClock().Monotonic() + 10s;
+  for (size_t at = 0; at < size;) {
+    if (!client::WaitForSocket(from.get(), false, deadline, "proxy")) return "";
+    const ssize_t got = recv(from.get(), bytes.data() + at, size - at, 0);
+    if (got <= 0) return "";
+    at += static_cast<size_t>(got);
+  }
+  return bytes;
+}
+
+TEST(HttpClientTest, GoesThroughASocks5Proxy) {
+  LambdaHandler handler = SayingHandler();
+  auto server = HttpServer::Start(TlsServerOptions(), handler).value();
+  ScriptedServer proxy;
+  std::string greeting, login, request;
+  std::thread script([&] {
+    const client::UniqueFd refused = proxy.Accept();
+    ReadBytes(refused, 4);
+    ScriptedServer::Say(refused, "\x05\xff");
+    const client::UniqueFd inward = proxy.Accept();
+    greeting = ReadBytes(inward, 4);
+    ScriptedServer::Say(inward, "\x05\x02");
+    login = ReadBytes(inward, 11);
+    ScriptedServer::Say(inward, std::string("\x01\x00", 2));
+    request = ReadBytes(inward, 10);
+    auto outward =
+        client::ConnectSocket("127.0.0.1", std::to_string(server->port()), base::SystemClock().Monotonic() + 5s).value();
+    ScriptedServer::Say(inward, std::string("\x05\x00\x00\x03\x01x\x00\x01", 8));
+    PassOn(inward, outward);
+  });
+  client::ConnectionConfig config = TlsClientConfig(server->port());
+  config.proxy_url = fmt::format("socks5://user:pass@127.0.0.1:{}", proxy.port());
+  {
+    auto client = NewHttpClient(config).value();
+    const auto refused = client->GetRaw("/x");
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message().find("the proxy wants another login than proxy-url gives"), std::string::npos)
+        << refused.error().message();
+    EXPECT_TRUE(client->GetRaw("/x"));
+  }
+  script.join();
+  EXPECT_EQ(greeting, std::string("\x05\x02\x00\x02", 4));
+  EXPECT_EQ(login, std::string("\x01\x04user\x04pass", 11));
+  EXPECT_EQ(request.substr(0, 8), std::string("\x05\x01\x00\x01\x7f\x00\x00\x01", 8));
 }
 
 TEST(HttpClientTest, SaysThatNobodyListens) {
