@@ -458,10 +458,11 @@ bool HttpClient::StreamsLists() {
 
 }  // namespace
 
-base::Result<std::unique_ptr<Client>> NewHttpClient(const ConnectionConfig& config, HttpClientOptions options) {
+base::Result<std::unique_ptr<Client>> NewHttpClient(ConnectionConfig config, HttpClientOptions options) {
   EVENKEEL_ASSIGN(HttpEndpoint endpoint, ParseEndpoint(config));
   EVENKEEL_ASSIGN(std::string header_lines, HeaderLines(options.headers));
-  EVENKEEL_ASSIGN(auto credentials, HttpCredentials::Make(config, endpoint.tls, endpoint.description, options.plugins));
+  EVENKEEL_ASSIGN(auto credentials,
+                  HttpCredentials::Make(std::move(config), endpoint.tls, endpoint.description, options.plugins));
   return std::make_unique<HttpClient>(std::move(options), std::move(header_lines), std::move(endpoint), std::move(credentials));
 }
 

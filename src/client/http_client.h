@@ -43,6 +43,6 @@ struct HttpClientOptions {
 /// header that cannot be sent (kBadRequest), a credential plugin that may not be run (kForbidden).
 /// Plugins run when a request needs them; a 401 renews the credentials, and what is safe to repeat is asked once more.
 /// Watches of all clients share one I/O thread inside the library.
-base::Result<std::unique_ptr<Client>> NewHttpClient(const ConnectionConfig& config, HttpClientOptions options = {});
+base::Result<std::unique_ptr<Client>> NewHttpClient(ConnectionConfig config, HttpClientOptions options = {});
 
 }  // namespace evenkeel::client

@@ -44,21 +44,22 @@ void TokenSource::Forget() {
   read_at_ = {};
 }
 
-HttpCredentials::HttpCredentials(const ConnectionConfig& config, std::string server)
-    : config_(config), server_(std::move(server)), token_(config.token, config.token_file) {
-  if (!config.username.empty()) basic_ = "Basic " + base::Base64Encode(config.username + ":" + config.password);
+HttpCredentials::HttpCredentials(ConnectionConfig config, std::string server)
+    : config_(std::move(config)), server_(std::move(server)), token_(config_.token, config_.token_file) {
+  if (!config_.username.empty()) basic_ = "Basic " + base::Base64Encode(config_.username + ":" + config_.password);
 }
 
-Result<std::unique_ptr<HttpCredentials>> HttpCredentials::Make(const ConnectionConfig& config, bool over_tls,
+Result<std::unique_ptr<HttpCredentials>> HttpCredentials::Make(ConnectionConfig config, bool over_tls,
                                                                const std::string& server,
                                                                std::shared_ptr<CredentialPlugins> plugins) {
-  std::unique_ptr<HttpCredentials> made(new HttpCredentials(config, server));
-  if (config.exec != nullptr) {
+  std::unique_ptr<HttpCredentials> made(new HttpCredentials(std::move(config), server));
+  const ConnectionConfig& kept = made->config_;
+  if (kept.exec != nullptr) {
     made->plugins_ = plugins != nullptr ? std::move(plugins) : CredentialPlugins::OfProcess();
-    EVENKEEL_ASSIGN(made->plugin_, made->plugins_->Open(*config.exec));
+    EVENKEEL_ASSIGN(made->plugin_, made->plugins_->Open(*kept.exec));
   }
   if (over_tls) {
-    EVENKEEL_ASSIGN(made->tls_, MakeTls(config, server, config.client_certificate_pem, config.client_key_pem));
+    EVENKEEL_ASSIGN(made->tls_, MakeTls(kept, server, kept.client_certificate_pem, kept.client_key_pem));
   }
   return made;
 }

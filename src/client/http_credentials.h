@@ -33,8 +33,7 @@ class TokenSource {
 class HttpCredentials {
  public:
   /// `plugins` null: the process' own. Errors as NewHttpClient has them.
-  static base::Result<std::unique_ptr<HttpCredentials>> Make(const ConnectionConfig& config, bool over_tls,
-                                                             const std::string& server,
+  static base::Result<std::unique_ptr<HttpCredentials>> Make(ConnectionConfig config, bool over_tls, const std::string& server,
                                                              std::shared_ptr<CredentialPlugins> plugins);
 
   struct Proof {
@@ -48,7 +47,7 @@ class HttpCredentials {
   bool Rejected(const Proof& proof);
 
  private:
-  HttpCredentials(const ConnectionConfig& config, std::string server);
+  HttpCredentials(ConnectionConfig config, std::string server);
   base::Result<std::shared_ptr<TlsContext>> TlsFor(const PluginCredential& credential);
 
   const ConnectionConfig config_;
