@@ -133,7 +133,8 @@ constexpr char kDefinition[] = R"({
       "revision": {"type": "string"}, "previousRevision": {"type": "string"},
       "turn": {"type": "integer", "description": "Which one of all revisions that the cluster has been given this is."},
       "confirmed": {"type": "boolean", "description": "Whether it was ready at this one; only such a one is gone back to."},
-      "held": {"type": "boolean", "description": "Whether it is to stop nothing that serves before its turn comes."}}}},
+      "held": {"type": "boolean", "description": "Whether it is to stop nothing that serves before its turn comes."},
+      "copied": {"type": "boolean", "description": "Whether the ZooKeeper there has been brought by Karmada, for this ensemble."}}}},
     "recoveries": {"type": "array", "description": "What became of the last requests to recover.",
       "items": {"type": "object", "required": ["request", "outcome"], "properties": {
       "request": {"type": "string"}, "outcome": {"type": "string"}, "message": {"type": "string"},

@@ -1,5 +1,7 @@
 #include "controllers/rollout/zookeeper/ensemble_reconciler.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <set>
 
@@ -26,6 +28,10 @@ constexpr base::Duration kWhileDeploying = 30s;
 constexpr base::Duration kOtherwise = 5min;
 /// A transition is seldom the last one.
 constexpr base::Duration kAfterTransition = 100ms;
+/// After so long without Karmada's Clusters the status no longer says what it said before.
+constexpr base::Duration kBlind = 1min;
+/// Where nobody tells of what is waited for.
+constexpr base::Duration kPoll = 2s;
 
 bool HasFinalizer(const Json& object) {
   return std::ranges::any_of(base::FindArray(object, {"metadata", "finalizers"}),
@@ -52,6 +58,12 @@ bool IsAboutSpec(const base::Error& error) {
   return details != nullptr && !details->causes.empty() && details->causes.front().field.starts_with("spec");
 }
 
+/// Asking again will not help.
+bool IsRefusal(const base::Error& error) {
+  const base::Code code = error.code();
+  return code == base::Code::kInvalid || code == base::Code::kBadRequest || code == base::Code::kForbidden;
+}
+
 bool IsTrouble(std::string_view reason) {
   const client::EventKind* kind = client::FindEventKind(events::kAll, reason);
   return kind != nullptr && kind->warning;
@@ -67,8 +79,9 @@ std::optional<base::Duration> UntilDeadline(const Json& ensemble, base::Time sin
   return std::max<base::Duration>(std::max(*progressed, since) + limit - now, 1s);
 }
 
-base::Duration WhenAgain(const Json& ensemble, bool acted, base::Time since, base::Time now) {
-  if (acted) return kAfterTransition;
+base::Duration WhenAgain(const Json& ensemble, const Plan& plan, base::Time since, base::Time now) {
+  if (plan.acted) return kAfterTransition;
+  if (plan.polls) return kPoll;
   const std::string_view phase = FindString(ensemble, {"status", "phase"});
   const bool settled = phase == "Ready" || phase == "Failed";
   const base::Duration routine = settled && !IsDeleted(ensemble) ? kOtherwise : kWhileDeploying;
@@ -85,6 +98,7 @@ base::Result<ReconcileResult> EnsembleReconciler::Reconcile(const std::string& k
   if (!ensemble && ensemble.error().code() == base::Code::kNotFound) {
     context_.metrics.Forget(key);
     watched_since_.erase(key);
+    blind_since_.erase(key);
     return ReconcileResult{};
   }
   if (!ensemble) return base::Fail(ensemble.error().Wrap("read MultiClusterZooKeeper " + key));
@@ -115,26 +129,33 @@ base::Result<ReconcileResult> EnsembleReconciler::CarryOut(const std::string& ke
     return Refuse(std::move(ensemble), events::kKindMissing.reason,
                   "the hub does not serve " + reading.missing_kind + ": is Karmada installed there?");
   }
+  if (reading.clusters_error) return WithoutClusters(key, std::move(ensemble), reading);
+  blind_since_.erase(key);
   PlanInput input;
   input.object = {Json(ensemble, {}), ""};
   input.fleet = reading.Objects();
   input.now = context_.clock.Now();
   input.watched_since = watched_since_.try_emplace(key, input.now).first->second;
-  const auto plan = PlanRollout(input);
+  auto plan = PlanRollout(input);
   if (!plan) {
     EVENKEEL_TRY(Repair(key, ensemble, reading));
     const auto& reason = IsAboutSpec(plan.error()) ? events::kInvalidSpec.reason : events::kInvalidStatus.reason;
     return Refuse(std::move(ensemble), reason, plan.error().message());
   }
-  if (const auto taken = TryTemplate(*plan, reading); !taken) {
+  auto taken = TryTemplate(*plan, reading);
+  if (deleted && !taken && IsRefusal(taken.error())) {
+    input.takes_no_template = true;
+    plan = PlanDeletion(input);
+    taken = {};
+  }
+  if (!taken) {
     const base::Code code = taken.error().code();
     if (code == base::Code::kNotFound) {
       EVENKEEL_TRY(Repair(key, ensemble, reading));
       return Refuse(std::move(ensemble), events::kKindMissing.reason,
                     "the hub does not serve " + ZooKeepers().QualifiedPlural());
     }
-    const bool refused = code == base::Code::kInvalid || code == base::Code::kBadRequest || code == base::Code::kForbidden;
-    if (!refused) return base::Fail(taken.error());
+    if (!IsRefusal(taken.error())) return base::Fail(taken.error());
     EVENKEEL_TRY(Repair(key, ensemble, reading));
     return Refuse(std::move(ensemble), events::kTemplateRefused.reason, taken.error().message());
   }
@@ -155,7 +176,19 @@ base::Result<ReconcileResult> EnsembleReconciler::CarryOut(const std::string& ke
     context_.metrics.Forget(key);
     return ReconcileResult{};
   }
-  return ReconcileResult{WhenAgain(ensemble, plan->acted, input.watched_since, input.now)};
+  return ReconcileResult{WhenAgain(ensemble, *plan, input.watched_since, input.now)};
+}
+
+base::Result<ReconcileResult> EnsembleReconciler::WithoutClusters(const std::string& key, Json ensemble,
+                                                                  const HubReading& reading) {
+  // Which clusters can be reached is not known, but what they are to run is.
+  if (!IsDeleted(ensemble)) EVENKEEL_TRY(Repair(key, ensemble, reading));
+  const base::Time now = context_.clock.Now();
+  const base::Time since = blind_since_.try_emplace(key, now).first->second;
+  if (now - since < kBlind) return base::Fail(*reading.clusters_error);
+  return Refuse(std::move(ensemble), events::kClustersUnknown.reason,
+                fmt::format("the hub has not said since {} which Clusters there are: {}", base::FormatTime(since),
+                            reading.clusters_error->message()));
 }
 
 base::Status EnsembleReconciler::Repair(const std::string& key, const Json& ensemble, const HubReading& reading) {

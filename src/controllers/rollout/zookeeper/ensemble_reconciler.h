@@ -43,7 +43,10 @@ class EnsembleReconciler {
   explicit EnsembleReconciler(ReconcilerContext context) : context_(std::move(context)) {}
 
   /// A term as leader begins: what another replica has written until now has its times by another clock.
-  void BeginTerm() { watched_since_.clear(); }
+  void BeginTerm() {
+    watched_since_.clear();
+    blind_since_.clear();
+  }
 
   /// Of the MultiClusterZooKeeper with this key: at most one transition. Bad input becomes the condition Degraded and changes
   /// nothing else. kConflict: somebody wrote in between.
@@ -56,6 +59,9 @@ class EnsembleReconciler {
   base::Status TryTemplate(const Plan& plan, const HubReading& reading);
   /// Of the overrides, while nothing can be planned: without its override a cluster would lose its servers.
   base::Status Repair(const std::string& key, const base::Json& ensemble, const HubReading& reading);
+  /// While the hub does not say which Clusters there are: nothing is planned, but overrides come back.
+  base::Result<runtime::ReconcileResult> WithoutClusters(const std::string& key, base::Json ensemble,
+                                                         const HubReading& reading);
   base::Status Apply(const base::Json& desired, const HubReading& reading, bool dry_run);
   base::Status Remove(const ObjectRef& item, const HubReading& reading);
   base::Result<runtime::ReconcileResult> Refuse(base::Json ensemble, const std::string& reason, const std::string& message);
@@ -64,6 +70,7 @@ class EnsembleReconciler {
 
   ReconcilerContext context_;
   std::map<std::string, base::Time> watched_since_;  ///< by key: its first reconcile in this term
+  std::map<std::string, base::Time> blind_since_;    ///< by key: nobody knows which Clusters there are
 };
 
 }  // namespace evenkeel::controllers::rollout::zookeeper

@@ -140,6 +140,7 @@ class StateReader {
       if (identity == state_.identities.end())
         return Wrong(at + ".name", Quoted(name) + " has no index in status.clusterIndices");
       identity->second.id = FindString(json, {"clusterID"}, name);
+      if (base::FindBool(json, {kCopiedField})) state_.copied.insert(name);
       ClusterRevision cluster{std::string(FindString(json, {"revision"})), std::string(FindString(json, {"previousRevision"}))};
       if (cluster.revision.empty()) continue;
       for (const auto& [field, revision] :
@@ -327,6 +328,7 @@ void EnsembleState::Retire(const std::string& cluster, const std::string& curren
     identities.erase(found);
   }
   rollout.clusters.erase(cluster);
+  copied.erase(cluster);
   // Nobody goes back to a list with servers in it that are gone.
   std::erase_if(revisions, [&](const auto& item) { return item.second.shares.contains(cluster); });
   for (auto& [name, given] : rollout.clusters) {
@@ -379,6 +381,7 @@ void WriteState(const EnsembleState& state, JsonObject& status) {
   for (const auto& [name, identity] : state.identities) {
     indices[name] = identity.index;
     JsonObject cluster{{"name", name}, {"clusterID", identity.id}, {"replicas", 0}};
+    if (state.copied.contains(name)) cluster[kCopiedField] = true;
     if (const auto given = state.rollout.clusters.find(name); given != state.rollout.clusters.end()) {
       cluster["revision"] = given->second.revision;
       if (!given->second.previous.empty()) cluster["previousRevision"] = given->second.previous;

@@ -33,6 +33,9 @@ Revision MakeRevision(const base::Json& body, const Shares& shares, std::vector<
 std::string HashOf(const base::Json& value);
 base::Json ToJson(const Shares& shares);
 
+/// In status.clusters: Karmada has brought the copy there.
+inline constexpr char kCopiedField[] = "copied";
+
 /// What became of a request to recover.
 struct RecoveryNote {
   enum class Outcome { kRefused, kStarted, kCompleted };
@@ -52,6 +55,7 @@ struct EnsembleState {
   std::optional<NamingMode> mode{};  ///< of the servers' names; nullopt: none yet, or a program wrote it that does not say
   std::map<std::string, Revision> revisions;
   std::vector<RecoveryNote> recoveries;  ///< the last one is the latest
+  std::set<std::string> copied;          ///< clusters where Karmada has brought the copy: what is there is ours
 
   const Revision* Find(const std::string& revision) const;
   /// Those that servers may be running now, or are about to be given.

@@ -61,6 +61,8 @@ inline constexpr EventKind kInvalidSpec{"InvalidSpec", true, "MultiClusterZooKee
 inline constexpr EventKind kInvalidStatus{"InvalidStatus", true, "MultiClusterZooKeeper", "the status cannot be read"};
 inline constexpr EventKind kKindMissing{"KindMissing", true, "MultiClusterZooKeeper",
                                         "the hub does not serve a kind that is needed"};
+inline constexpr EventKind kClustersUnknown{"ClustersUnknown", true, "MultiClusterZooKeeper",
+                                            "the hub has not said for a while which Clusters there are"};
 inline constexpr EventKind kTemplateRefused{"TemplateRefused", true, "MultiClusterZooKeeper",
                                             "the hub refuses the objects that would be made"};
 inline constexpr EventKind kDeletingZooKeeper{"DeletingZooKeeper", false, "MultiClusterZooKeeper",
@@ -71,36 +73,13 @@ inline constexpr EventKind kDeletingOverrides{"DeletingOverrides", false, "Multi
                                               "it is being deleted: its overrides go"};
 inline constexpr EventKind kDeleted{"Deleted", false, "MultiClusterZooKeeper", "nothing of it is left"};
 
-inline constexpr EventKind kAll[] = {kRecordAppended,
-                                     kRecordSuperseded,
-                                     kRecordResumed,
-                                     kRecordReady,
-                                     kHistoryTrimmed,
-                                     kStateAdopted,
-                                     kClusterStarted,
-                                     kClusterCompleted,
-                                     kClusterPostponed,
-                                     kClusterBroughtForward,
-                                     kClusterHeld,
-                                     kServerCalledBack,
-                                     kClusterReleased,
-                                     kPausedByUser,
-                                     kProgressDeadlineExceeded,
-                                     kClusterUnreachable,
-                                     kRollingBack,
-                                     kRolledBack,
-                                     kRecoveryStarted,
-                                     kRecoveryRefused,
-                                     kRecoveryCompleted,
-                                     kDriftRepaired,
-                                     kApplyFailed,
-                                     kInvalidSpec,
-                                     kInvalidStatus,
-                                     kKindMissing,
-                                     kTemplateRefused,
-                                     kDeletingZooKeeper,
-                                     kDeletingPolicies,
-                                     kDeletingOverrides,
-                                     kDeleted};
+inline constexpr EventKind kAll[] = {
+    kRecordAppended,     kRecordSuperseded, kRecordResumed,    kRecordReady,       kHistoryTrimmed,
+    kStateAdopted,       kClusterStarted,   kClusterCompleted, kClusterPostponed,  kClusterBroughtForward,
+    kClusterHeld,        kServerCalledBack, kClusterReleased,  kPausedByUser,      kProgressDeadlineExceeded,
+    kClusterUnreachable, kRollingBack,      kRolledBack,       kRecoveryStarted,   kRecoveryRefused,
+    kRecoveryCompleted,  kDriftRepaired,    kApplyFailed,      kInvalidSpec,       kInvalidStatus,
+    kKindMissing,        kClustersUnknown,  kTemplateRefused,  kDeletingZooKeeper, kDeletingPolicies,
+    kDeletingOverrides,  kDeleted};
 
 }  // namespace evenkeel::controllers::rollout::zookeeper::events

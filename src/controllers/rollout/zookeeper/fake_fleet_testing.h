@@ -78,6 +78,7 @@ class FakeFleet {
     if (!binding_.is_null()) input.fleet.binding = &binding_;
     for (const auto& [name, object] : children_) input.fleet.children.push_back(&object);
     for (const base::Json& cluster : clusters_) input.fleet.clusters.push_back(&cluster);
+    for (const base::Json& work : works_) input.fleet.works.push_back(&work);
     return input;
   }
 
@@ -124,7 +125,12 @@ class FakeFleet {
     }
     return ids;
   }
-  bool Gone() const { return zookeeper_.is_null() && children_.empty(); }
+  bool Gone() const { return zookeeper_.is_null() && children_.empty() && members_.empty(); }
+  /// Somebody deletes the template, and Karmada what belongs to it.
+  void DeleteTemplate() {
+    zookeeper_ = nullptr;
+    Schedule();
+  }
   base::Time now() const { return now_; }
   void Later(base::Duration time) { now_ += time; }
   int least_voters() const { return least_voters_; }
@@ -140,7 +146,8 @@ class FakeFleet {
     base::Json spec;  ///< of its ZooKeeper
     std::map<int64_t, Server> servers;
     bool silent = false;
-    base::Json told;  ///< what the hub knows of it
+    bool managed = true;  ///< by Karmada, as the copy says
+    base::Json told;      ///< what the hub knows of it
   };
 
   void SetCluster(const std::string& name, const char* ready) {
@@ -185,9 +192,13 @@ class FakeFleet {
     const auto policy = children_.find(KeyOfChild("PropagationPolicy", "zk-zk"));
     if (zookeeper_.is_null() || policy == children_.end()) {
       binding_ = nullptr;
-      members_.clear();
+      std::erase_if(members_, [&](const auto& item) { return item.second.managed && !KeepsCopy(item.first); });
+      for (auto& [name, member] : members_) member.managed = false;
+      works_.clear();
       return;
     }
+    // Karmada's Works say a moment later what its binding says.
+    const bool keeps = base::FindBool(binding_, {"spec", "preserveResourcesOnDeletion"});
     const base::Json& placement = policy->second.at("spec").at("placement");
     const base::JsonArray& weights = base::FindArray(placement, {"replicaScheduling", "weightPreference", "staticWeightList"});
     const int64_t total = base::FindInt(zookeeper_, {"spec", "replicas"});
@@ -206,10 +217,17 @@ class FakeFleet {
     }
     std::erase_if(members_, [&](const auto& item) {
       if (named.contains(item.first)) return false;
+      EXPECT_FALSE(KeepsCopy(item.first)) << "the copy in " << item.first << " is left behind";
       EXPECT_TRUE(item.second.servers.empty()) << item.first << " loses its copy with servers in it";
       return true;
     });
-    for (const std::string& cluster : named) Override(cluster);
+    works_.clear();
+    for (const std::string& cluster : named) {
+      Override(cluster);
+      works_.push_back(base::JsonObject{{"kind", "Work"},
+                                        {"metadata", base::JsonObject{{"name", "zk"}, {"namespace", "karmada-es-" + cluster}}},
+                                        {"spec", base::JsonObject{{"preserveResourcesOnDeletion", keeps}}}});
+    }
     base::JsonArray statuses;
     for (auto& [cluster, member] : members_) {
       if (!member.silent) member.told = StatusOf(cluster, member);
@@ -221,6 +239,8 @@ class FakeFleet {
         {"spec", base::JsonObject{{"resource", base::JsonObject{{"kind", "ZooKeeper"}, {"name", "zk"}, {"uid", "uid-of-zk"}}},
                                   {"replicas", base::FindInt(zookeeper_, {"spec", "replicas"})},
                                   {"placement", placement},
+                                  {"preserveResourcesOnDeletion",
+                                   base::FindBool(policy->second, {"spec", "preserveResourcesOnDeletion"})},
                                   {"clusters", std::move(clusters)}}},
         {"status",
          base::JsonObject{{"schedulerObservedGeneration", 1},
@@ -228,7 +248,18 @@ class FakeFleet {
                           {"aggregatedStatus", std::move(statuses)}}}};
   }
 
+  bool KeepsCopy(const std::string& cluster) const {
+    return std::ranges::any_of(works_, [&](const base::Json& work) {
+      return kube::NamespaceOf(work) == "karmada-es-" + cluster &&
+             base::FindBool(work, {"spec", "preserveResourcesOnDeletion"});
+    });
+  }
+
   void Override(const std::string& cluster) {
+    Member& member = members_[cluster];
+    const auto conflict = base::FindString(zookeeper_, {"metadata", "annotations", "work.karmada.io/conflict-resolution"});
+    member.managed = member.managed || conflict == "overwrite";
+    if (!member.managed) return;
     base::Json object(zookeeper_, {});
     base::Ensure(object, {"spec", "replicas"}) = 0;
     const auto policy = children_.find(KeyOfChild("OverridePolicy", "zk-" + cluster));
@@ -240,7 +271,7 @@ class FakeFleet {
     }
     const base::Status patched = base::ApplyJsonPatch(object, base::Json(patch));
     ASSERT_TRUE(patched) << patched.error().message();
-    if (!unreachable_.contains(cluster)) members_[cluster].spec = object.at("spec");
+    if (!unreachable_.contains(cluster)) member.spec = object.at("spec");
   }
 
   /// Of what servers are started with: a mark that changes by itself, or who leaves elsewhere, restarts nobody.
@@ -251,6 +282,7 @@ class FakeFleet {
   }
 
   base::Json StatusOf(const std::string& cluster, const Member& member) const {
+    if (!member.managed) return base::JsonObject{{"clusterName", cluster}, {"applied", false}, {"health", "Unknown"}};
     base::JsonArray servers;
     const std::string revision(base::FindString(member.spec, {"rolloutRevision"})), content = ContentOf(member);
     int64_t ready = 0;
@@ -383,7 +415,7 @@ class FakeFleet {
   base::Json ensemble_, zookeeper_, binding_;
   std::map<std::string, base::Json> children_;
   std::map<std::string, Member> members_;
-  std::vector<base::Json> clusters_;
+  std::vector<base::Json> clusters_, works_;
   std::set<std::string> broken_, unreachable_;
   int64_t leader_ = 0;
   bool destroyed_ = false;  ///< a cluster was: its servers cannot be kept

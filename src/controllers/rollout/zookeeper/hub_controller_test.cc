@@ -236,9 +236,10 @@ TEST_F(HubControllerTest, DeletionTakesTheOverridesLastAndThenTheFinalizer) {
   ASSERT_TRUE(executor.RunUntil([&] { return Ensemble().at("metadata").at("finalizers").as_array().empty(); }, 1min));
   EXPECT_EQ(replica.hub.writes,
             (std::vector<std::string>{
-                "delete ZooKeeper zk", "delete PropagationPolicy zk-svc", "delete PropagationPolicy zk-zk",
-                "delete ServiceExport zk-client", "delete ServiceExport zk-headless", "delete OverridePolicy zk-m1",
-                "delete OverridePolicy zk-m2", "delete OverridePolicy zk-m3", "update MultiClusterZooKeeper zk"}));
+                "update PropagationPolicy zk-zk", "status MultiClusterZooKeeper zk", "delete ZooKeeper zk",
+                "delete PropagationPolicy zk-svc", "delete PropagationPolicy zk-zk", "delete ServiceExport zk-client",
+                "delete ServiceExport zk-headless", "delete OverridePolicy zk-m1", "delete OverridePolicy zk-m2",
+                "delete OverridePolicy zk-m3", "update MultiClusterZooKeeper zk"}));
 }
 
 TEST_F(HubControllerTest, OneOfTwoReplicasActsAndTheOtherTakesOver) {
@@ -399,6 +400,27 @@ TEST_F(HubControllerTest, AnOverrideDeletedWhileTheSpecOrTheTemplateCannotBeUsed
   executor.RunFor(5s);
   EXPECT_EQ(Condition("Degraded", "reason"), "KindMissing");
   comes_back();
+}
+
+TEST_F(HubControllerTest, OverridesComeBackWhileNobodySaysWhichClustersThereAre) {
+  Replica replica("a", executor, api, metrics);
+  SetSpec("3.8.4");
+  ASSERT_TRUE(Settle());
+  replica.hub.away = {"clusters"};
+  karmada.holds = true;
+  for (const char* name : {"m1", "m2", "m3"}) api->Remove(karmada::OverridePolicies(), std::string("data/zk-") + name);
+  executor.RunFor(2s);
+  for (const char* name : {"m1", "m2", "m3"}) {
+    ASSERT_TRUE(api->objects["overridepolicies"].contains(std::string("data/zk-") + name)) << name;
+    EXPECT_EQ(TagOf(name), "3.8.4");
+  }
+  EXPECT_EQ(Condition("Ready", "status"), "True") << "a question that is not answered once is no news";
+  executor.RunFor(5min);
+  EXPECT_EQ(Condition("Ready", "reason"), "ClustersUnknown");
+  EXPECT_NE(Condition("Ready", "message").find("has not said since 20"), std::string::npos);
+  replica.hub.away.clear();
+  karmada.holds = false;
+  EXPECT_TRUE(Settle());
 }
 
 TEST_F(HubControllerTest, AStatusThatIsEmptiedStopsNobody) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "controllers/rollout/zookeeper/copies.h"
 #include "controllers/rollout/zookeeper/definitions.h"
+#include "controllers/rollout/zookeeper/render.h"
 #include "kube/karmada.h"
 #include "kube/object.h"
 
@@ -38,6 +40,26 @@ base::Status AppendAll(client::Client& hub, const kube::Resource& resource, std:
   return {};
 }
 
+/// Where copies are to go, as the policy says: whether the Works say so, too.
+base::Status ReadWorks(client::Client& hub, const Json& ensemble, HubReading& reading) {
+  const std::string name(kube::NameOf(ensemble)), ns(kube::NamespaceOf(ensemble));
+  EnsembleSpec spec;
+  spec.name = name;
+  const Json* policy = reading.Find(karmada::PropagationPolicies().kind, ServersPolicyName(spec));
+  const Json* keeps = policy == nullptr ? nullptr : base::Find(*policy, {"spec", kKeepsField});
+  const bool releases = keeps != nullptr && keeps->is_bool() && !keeps->get_bool();
+  if (!releases && base::Find(ensemble, {"metadata", "deletionTimestamp"}) == nullptr) return {};
+  const std::string work = karmada::WorkName(ZooKeepers().kind, name, ns);
+  for (const std::string& cluster : BoundClusters(reading.Objects())) {
+    auto found = GetIfThere(hub, karmada::Works(), karmada::ExecutionNamespace(cluster), work);
+    // Roles of before do not let it look: then the binding's word has to do.
+    if (!found && found.error().code() == base::Code::kForbidden) return {};
+    if (!found) return base::Fail(found.error());
+    if (!found->is_null()) reading.works.push_back(*std::move(found));
+  }
+  return {};
+}
+
 }  // namespace
 
 const std::vector<const kube::Resource*>& ChildKinds() {
@@ -59,6 +81,7 @@ FleetObjects HubReading::Objects() const {
   for (const Json& cluster : clusters) objects.clusters.push_back(&cluster);
   objects.all_clusters = true;
   for (const Json& child : children) objects.children.push_back(&child);
+  for (const Json& work : works) objects.works.push_back(&work);
   return objects;
 }
 
@@ -82,7 +105,11 @@ base::Result<HubReading> ReadHub(client::Client& hub, const Json& ensemble) {
     EVENKEEL_TRY(AppendAll(hub, *kind, ns, kind != &karmada::ServiceExports() || exports, reading, reading.children));
     if (kind == &karmada::OverridePolicies()) reading.serves_overrides = reading.missing_kind.empty();
   }
-  EVENKEEL_TRY(AppendAll(hub, karmada::Clusters(), "", true, reading, reading.clusters));
+  // An API of its own may serve them, which is away by itself.
+  if (const auto listed = AppendAll(hub, karmada::Clusters(), "", true, reading, reading.clusters); !listed) {
+    reading.clusters_error = listed.error();
+  }
+  EVENKEEL_TRY(ReadWorks(hub, ensemble, reading));
   return reading;
 }
 

@@ -2,6 +2,7 @@
 // that was seen too early, or a binding that is older than the record, would be decided upon as if it were the truth.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,8 @@ const kube::Resource* FindKind(std::string_view kind);
 struct HubReading {
   base::Json zookeeper, binding;  ///< null: not there
   std::vector<base::Json> children, clusters;
+  std::vector<base::Json> works;                ///< of the binding; read only while copies are to go (copies.h)
+  std::optional<base::Error> clusters_error{};  ///< why nobody knows which Clusters there are
   bool serves_overrides = true;
   /// "overridepolicies.policy.karmada.io": a kind that the hub does not serve and the ensemble needs; "": none.
   std::string missing_kind;
@@ -30,8 +33,8 @@ struct HubReading {
   const base::Json* Find(std::string_view kind, std::string_view name) const;
 };
 
-/// Get and List of the most recent version: five to six calls. What belongs to the ensemble by name and namespace, the
-/// children of others in its namespace included.
+/// Get and List of the most recent version: five to six calls, and one more for each cluster while copies are to go. What
+/// belongs to the ensemble by name and namespace, the children of others in its namespace included.
 base::Result<HubReading> ReadHub(client::Client& hub, const base::Json& ensemble);
 
 }  // namespace evenkeel::controllers::rollout::zookeeper

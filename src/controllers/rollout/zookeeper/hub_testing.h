@@ -29,6 +29,7 @@ class HubDouble final : public client::Client {
   std::vector<std::string> writes;  ///< "VERB KIND NAME", those of ensembles and what they own
   bool dies_after_status = false;   ///< the connection breaks once a status has been written
   std::set<std::string> missing;    ///< plurals that are not served
+  std::set<std::string> away;       ///< plurals whose API does not answer
   std::string refuses;              ///< a kind that every write of is invalid
 
   base::Result<Json> Get(const kube::Resource& resource, std::string_view ns, std::string_view name,
@@ -37,6 +38,8 @@ class HubDouble final : public client::Client {
   }
   base::Result<client::ListPage> List(const kube::Resource& resource, const client::ListOptions& options) override {
     if (missing.contains(resource.plural)) return base::Fail(base::Code::kNotFound, "no such resource");
+    if (away.contains(resource.plural))
+      return base::Fail(base::Code::kUnavailable, "the server is unable to handle the request");
     return fake.List(resource, options);
   }
   base::Result<Json> Create(const kube::Resource& resource, const Json& object, const client::WriteOptions& options) override {

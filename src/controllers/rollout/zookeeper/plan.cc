@@ -7,6 +7,7 @@
 #include "controllers/rollout/budget.h"
 #include "controllers/rollout/reasons.h"
 #include "controllers/rollout/zookeeper/adoption.h"
+#include "controllers/rollout/zookeeper/copies.h"
 #include "controllers/rollout/zookeeper/definitions.h"
 #include "controllers/rollout/zookeeper/ensemble_state.h"
 #include "controllers/rollout/zookeeper/event_kinds.h"
@@ -37,11 +38,6 @@ const Json* FindChild(const FleetObjects& fleet, const Json& desired) {
   return found == fleet.children.end() ? nullptr : *found;
 }
 
-ObjectRef RefOf(const Json& object) {
-  return {std::string(FindString(object, {"apiVersion"})), std::string(FindString(object, {"kind"})),
-          std::string(kube::NamespaceOf(object)), std::string(kube::NameOf(object))};
-}
-
 class Planner {
  public:
   Planner(const PlanInput& input, EnsembleSpec spec, EnsembleState state)
@@ -57,6 +53,7 @@ class Planner {
     std::set<std::string> clusters;
     for (const auto& [name, identity] : state_.identities) clusters.insert(name);
     fleet_ = ReadFleet(input_.fleet, clusters);
+    if (taken_.empty()) NoteCopies();
     schedule_ = ReadSchedule(spec_, input_.fleet);
     const std::map<std::string, int64_t> generations = Generations();
     const Lists lists = AdoptLastRecord(spec_, generations, input_.fleet.children, state_);
@@ -81,6 +78,13 @@ class Planner {
   }
 
  private:
+  void NoteCopies() {
+    if (input_.fleet.zookeeper == nullptr) return;
+    for (const auto& [cluster, member] : fleet_.members) {
+      if (member.applied) state_.copied.insert(cluster);
+    }
+  }
+
   base::Status AssignIds() {
     EVENKEEL_TRY(CheckUnchangeable(input_.object, spec_, state_));
     state_.AssignIndices(spec_);
@@ -316,15 +320,22 @@ class Planner {
     if (!refused_.empty()) return;
     const Needs needs = NeedsInForce(spec_, state_);
     Json zookeeper = RenderZooKeeper(spec_, clusters, needs);
-    const bool noted = input_.fleet.zookeeper != nullptr &&
-                       !FindString(*input_.fleet.zookeeper, {"metadata", "annotations", kNeedsAnnotation}).empty();
+    const auto noted = [&](const char* annotation) {
+      return input_.fleet.zookeeper != nullptr &&
+             !FindString(*input_.fleet.zookeeper, {"metadata", "annotations", annotation}).empty();
+    };
     // What is not said any more would stay.
-    if (noted && needs.empty()) base::Ensure(zookeeper, {"metadata", "annotations", kNeedsAnnotation}) = "";
+    if (noted(kNeedsAnnotation) && needs.empty()) base::Ensure(zookeeper, {"metadata", "annotations", kNeedsAnnotation}) = "";
+    const bool takes_back = TakesBack(clusters);
+    if (takes_back || noted(kConflictAnnotation)) {
+      base::Ensure(zookeeper, {"metadata", "annotations", kConflictAnnotation}) = takes_back ? "overwrite" : "abort";
+    }
     std::vector<Json> others = RenderServiceExports(spec_);
-    std::ranges::move(RenderPropagationPolicies(spec_, clusters, needs), std::back_inserter(others));
-    // The last one is that of the servers.
-    const PlacementTurn turn = NextPlacement(input_.fleet, FindChild(input_.fleet, others.back()), others.back(),
-                                             FindInt(zookeeper, {"spec", "replicas"}));
+    for (Json& policy : RenderPropagationPolicies(spec_, clusters, needs)) {
+      Complete(policy, FindChild(input_.fleet, policy));
+      others.push_back(std::move(policy));
+    }
+    const PlacementTurn turn = TurnOf(zookeeper, others.back(), clusters);
     base::Ensure(zookeeper, {"spec", "replicas"}) = turn.replicas;
     Apply(std::move(zookeeper), input_.fleet.zookeeper);
     std::set<std::pair<std::string, std::string>> wanted;
@@ -334,6 +345,31 @@ class Planner {
       Apply(Json(desired, {}), FindChild(input_.fleet, desired));
     }
     RemoveLeftovers(clusters, wanted);
+  }
+
+  /// Copies that were left behind, when somebody deleted the template or its binding, are nobody's to Karmada until it may
+  /// write over them. It may where all that it could meet are ours.
+  bool TakesBack(const std::set<std::string>& clusters) const {
+    if (!std::ranges::includes(state_.copied, clusters)) return false;
+    return std::ranges::any_of(clusters, [this](const std::string& cluster) { return !fleet_.Of(cluster).applied; });
+  }
+
+  /// `policy`: that of the servers, which stays at its present placement until Karmada has heard that the copies of clusters
+  /// that leave are not to be kept.
+  PlacementTurn TurnOf(const Json& zookeeper, Json& policy, const std::set<std::string>& clusters) {
+    const Json* present = FindChild(input_.fleet, policy);
+    const std::set<std::string> leaving = LeavingClusters(input_.fleet, present, clusters);
+    const int64_t wanted = FindInt(zookeeper, {"spec", "replicas"});
+    if (!leaving.empty() && Find(policy, {"spec", kKeepsField}) != nullptr) {
+      base::Ensure(policy, {"spec", kKeepsField}) = false;
+      const Json* placement = present == nullptr ? nullptr : Find(*present, {"spec", "placement"});
+      if (placement != nullptr && input_.fleet.zookeeper != nullptr && KeepsCopies(input_.fleet, leaving)) {
+        base::Ensure(policy, {"spec", "placement"}) = Json(*placement, {});
+        plan_.polls = true;
+        return {.replicas = FindInt(*input_.fleet.zookeeper, {"spec", "replicas"}, wanted)};
+      }
+    }
+    return NextPlacement(input_.fleet, present, policy, wanted);
   }
 
   void RemoveLeftovers(const std::set<std::string>& clusters, const std::set<std::pair<std::string, std::string>>& wanted) {
@@ -393,46 +429,12 @@ class Planner {
   Plan plan_;
 };
 
-/// In order: the template, with which Karmada takes the copies away; when its binding is gone, exports and policies; the
-/// overrides last, because without them the copies would take the template's replicas.
-Plan PlanDeletion(const PlanInput& input, const EnsembleSpec& spec) {
-  Plan plan;
-  const Json* status = Find(input.object.object, {"status"});
-  plan.status = status == nullptr ? Json(JsonObject{}) : Json(*status, {});
-  const bool begun = !base::FindArray(input.object.object, {"status", "records"}).empty();
-  const Json* zookeeper = input.fleet.zookeeper;
-  // Somebody else's, and so is its binding.
-  const bool foreign = zookeeper != nullptr && !Belongs(*zookeeper, spec.name, begun);
-  std::vector<ObjectRef> overrides, others;
-  for (const Json* child : input.fleet.children) {
-    if (OwnerOf(*child) != spec.name) continue;
-    (FindString(*child, {"kind"}) == "OverridePolicy" ? overrides : others).push_back(RefOf(*child));
-  }
-  if (zookeeper != nullptr && !foreign) {
-    plan.reason = events::kDeletingZooKeeper.reason;
-    plan.message = "Karmada takes the members' copies away with it";
-    if (Find(*zookeeper, {"metadata", "deletionTimestamp"}) == nullptr) plan.remove.push_back(RefOf(*zookeeper));
-  } else if (input.fleet.binding != nullptr && !foreign) {
-    plan.reason = "WaitingForMembers";
-    plan.message = "the ResourceBinding is still there";
-  } else if (!others.empty()) {
-    plan.reason = events::kDeletingPolicies.reason;
-    plan.message = "the members' copies are gone";
-    plan.remove = std::move(others);
-  } else if (!overrides.empty()) {
-    plan.reason = events::kDeletingOverrides.reason;
-    plan.message = "nothing is left that they override";
-    plan.remove = std::move(overrides);
-  } else {
-    plan.reason = events::kDeleted.reason;
-    plan.message = "everything is gone";
-    plan.finished = true;
-  }
-  plan.acted = plan.finished || !plan.remove.empty();
-  return plan;
-}
-
 }  // namespace
+
+ObjectRef RefOf(const Json& object) {
+  return {std::string(FindString(object, {"apiVersion"})), std::string(FindString(object, {"kind"})),
+          std::string(kube::NamespaceOf(object)), std::string(kube::NameOf(object))};
+}
 
 base::Result<std::vector<Json>> PlanRepair(const PlanInput& input) {
   EVENKEEL_ASSIGN(const EnsembleState state, ReadState(input.object));
@@ -469,13 +471,8 @@ Json Plan::ToJson() const {
 }
 
 base::Result<Plan> PlanRollout(const PlanInput& input) {
-  EnsembleSpec spec;
-  if (Find(input.object.object, {"metadata", "deletionTimestamp"}) != nullptr) {
-    // Whatever its spec has become: it can always be deleted.
-    spec.name = kube::NameOf(input.object.object);
-    return PlanDeletion(input, spec);
-  }
-  EVENKEEL_ASSIGN(spec, DecodeSpec(input.object));
+  if (Find(input.object.object, {"metadata", "deletionTimestamp"}) != nullptr) return PlanDeletion(input);
+  EVENKEEL_ASSIGN(EnsembleSpec spec, DecodeSpec(input.object));
   EVENKEEL_ASSIGN(EnsembleState state, ReadState(input.object));
   return Planner(input, std::move(spec), std::move(state)).Run();
 }

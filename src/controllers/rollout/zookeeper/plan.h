@@ -22,7 +22,8 @@ struct PlanInput {
   kube::ManifestObject object;  ///< the MultiClusterZooKeeper
   FleetObjects fleet;
   base::Time now{};
-  base::Time watched_since{};  ///< by the same clock: no deadline has passed unseen before (Situation)
+  base::Time watched_since{};      ///< by the same clock: no deadline has passed unseen before (Situation)
+  bool takes_no_template = false;  ///< the hub refuses a new ZooKeeper there, as where the whole namespace is being deleted
 };
 
 struct ObjectRef {
@@ -37,6 +38,7 @@ struct Plan {
   std::string message;    ///< for people
   bool acted = false;     ///< a transition is taken, or something is put right; otherwise `reason` is what is waited for
   bool finished = false;  ///< the ensemble is deleted and all of it gone: its finalizer may go
+  bool polls = false;     ///< something is waited for whose changes nobody tells of
 
   std::vector<std::string> warnings;
   /// {"status", "apply", "delete", "reason", "message"}, and "finished" where it is true.
@@ -46,6 +48,13 @@ struct Plan {
 /// kBadRequest in one line that names file, object and field: a spec that cannot be, a status that was edited into nonsense.
 /// Nothing is planned then. What may yet come right (no schedule, a cluster that is not known) is a condition instead.
 base::Result<Plan> PlanRollout(const PlanInput& input);
+
+/// What PlanRollout answers for an ensemble that is being deleted, whatever its spec has become. In order: Karmada is told that
+/// the copies go, too (copies.h); the template goes, with which it takes them away; when its binding is gone, exports and
+/// policies; the overrides last, because without them copies would hold on to what they run.
+Plan PlanDeletion(const PlanInput& input);
+
+ObjectRef RefOf(const base::Json& object);
 
 /// The overrides of clusters that have been given a revision, as far as they are not there as they should be. Asks nothing of
 /// the spec, so that what runs stays as it is while that cannot be used. kBadRequest as of PlanRollout for the status.

@@ -1,6 +1,9 @@
 #include "controllers/rollout/zookeeper/render.h"
 
+#include <algorithm>
+
 #include "client/definitions.h"
+#include "controllers/rollout/zookeeper/copies.h"
 #include "controllers/rollout/zookeeper/definitions.h"
 
 namespace evenkeel::controllers::rollout::zookeeper {
@@ -27,6 +30,25 @@ Json Selector(const EnsembleSpec& spec, std::string_view api_version, std::strin
 int64_t Weight(const EnsembleSpec& spec, const std::string& cluster) {
   const auto found = spec.shares.find(cluster);
   return found == spec.shares.end() ? 1 : found->second;
+}
+
+/// The first that fits a taint counts. Karmada's own webhook adds the last two with a limit of minutes where they are missing.
+JsonArray OwnTolerations() {
+  JsonArray tolerations{JsonObject{{"operator", "Exists"}, {"effect", "NoExecute"}}};
+  for (const char* key : {"cluster.karmada.io/not-ready", "cluster.karmada.io/unreachable"}) {
+    tolerations.push_back(JsonObject{{"key", key}, {"operator", "Exists"}, {"effect", "NoExecute"}});
+  }
+  return tolerations;
+}
+
+/// With whatever limit.
+bool IsOwn(const Json& toleration) {
+  const JsonArray own = OwnTolerations();
+  return std::ranges::any_of(own, [&](const Json& one) {
+    return std::ranges::all_of(
+        std::initializer_list<const char*>{"key", "operator", "effect", "value"},
+        [&](const char* field) { return base::FindString(one, {field}) == base::FindString(toleration, {field}); });
+  });
 }
 
 JsonArray NameList(const std::set<std::string>& clusters) {
@@ -67,10 +89,11 @@ std::vector<Json> RenderPropagationPolicies(const EnsembleSpec& spec, const std:
     weights.push_back(JsonObject{{"targetCluster", JsonObject{{"clusterNames", JsonArray{Json(cluster)}}}},
                                  {"weight", Weight(spec, cluster)}});
   }
-  Json servers = Child(spec, kPolicyApi, "PropagationPolicy", spec.name + "-zk");
+  Json servers = Child(spec, kPolicyApi, "PropagationPolicy", ServersPolicyName(spec));
   servers.as_object()["spec"] = JsonObject{
       {"resourceSelectors", JsonArray{Selector(spec, ZooKeepers().ApiVersion(), ZooKeepers().kind, spec.name)}},
       {"conflictResolution", "Abort"},
+      {kKeepsField, true},
       {"placement", JsonObject{{"clusterAffinity", JsonObject{{"clusterNames", NameList(clusters)}}},
                                {"replicaScheduling",
                                 JsonObject{{"replicaSchedulingType", "Divided"},
@@ -88,6 +111,22 @@ std::vector<Json> RenderPropagationPolicies(const EnsembleSpec& spec, const std:
                  {"conflictResolution", "Abort"},
                  {"placement", JsonObject{{"clusterAffinity", JsonObject{{"clusterNames", NameList(clusters)}}}}}};
   return {std::move(services), std::move(servers)};
+}
+
+std::string ServersPolicyName(const EnsembleSpec& spec) { return spec.name + "-zk"; }
+
+void Complete(Json& policy, const Json* present) {
+  JsonArray tolerations = OwnTolerations();
+  if (present != nullptr) {
+    bool known = false;
+    for (const Json& toleration : base::FindArray(*present, {"spec", "placement", "clusterTolerations"})) {
+      known = known || base::Equal(toleration, tolerations.front());
+      if (!IsOwn(toleration)) tolerations.push_back(Json(toleration, {}));
+    }
+    // Karmada before 1.10 has no such field.
+    if (known && base::Find(*present, {"spec", kKeepsField}) == nullptr) base::Erase(policy, {"spec", kKeepsField});
+  }
+  base::Ensure(policy, {"spec", "placement", "clusterTolerations"}) = std::move(tolerations);
 }
 
 std::string OverrideName(const EnsembleSpec& spec, const std::string& cluster) { return spec.name + "-" + cluster; }

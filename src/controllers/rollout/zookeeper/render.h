@@ -24,6 +24,8 @@ namespace evenkeel::controllers::rollout::zookeeper {
 inline constexpr char kOwnerLabel[] = "evenkeel.dev/multiclusterzookeeper";
 /// Of a member's own ZooKeeper among files: in which cluster it is.
 inline constexpr char kClusterLabel[] = "evenkeel.dev/cluster";
+/// Of a template, for Karmada: "overwrite" or "abort" where a member has an object of that name that Karmada has not brought.
+inline constexpr char kConflictAnnotation[] = "work.karmada.io/conflict-resolution";
 /// What a cluster's override says instead of a revision as long as its turn has not come; it has no servers then.
 inline constexpr char kNoRevision[] = "pending";
 
@@ -39,6 +41,12 @@ Needs NeedsInForce(const EnsembleSpec& spec, const EnsembleState& state);
 base::Json RenderOverride(const EnsembleSpec& spec, const EnsembleState& state, const std::string& cluster,
                           const Revision& revision);
 std::string OverrideName(const EnsembleSpec& spec, const std::string& cluster);
+/// Of the policy that brings the ZooKeeper to the members.
+std::string ServersPolicyName(const EnsembleSpec& spec);
+/// Lets copies stay in clusters with any taint NoExecute for as long as it is there: whoever comes back from an outage finds
+/// its servers. What people have put into the policy beside it (`present`; null: there is none) stays. Fields that the hub's
+/// API has dropped from `present` before are left out.
+void Complete(base::Json& policy, const base::Json* present);
 /// The value that an override sets at a path; null when it does not.
 const base::Json* OverriddenBy(const base::Json& override_policy, std::string_view path);
 

@@ -188,12 +188,12 @@ Json ReportMember(const Json& object, const Picture& picture, const MemberPlan& 
   return holder.as_object()["status"];
 }
 
-Json ReportInvalid(const Json& object, const std::string& what, base::Time now) {
+Json ReportInvalid(const Json& object, const std::string& reason, const std::string& what, base::Time now) {
   Json holder = JsonObject{{"status", StatusOf(object)}};
   holder.as_object()["status"].as_object()["observedGeneration"] = base::FindInt(object, {"metadata", "generation"});
-  kube::SetCondition(holder, "Valid", "False", "InvalidSpec", what, now);
-  kube::SetCondition(holder, "Progressing", "False", "InvalidSpec", "nothing is changed until the spec is valid", now);
-  kube::SetCondition(holder, "Ready", "False", "InvalidSpec", what, now);
+  kube::SetCondition(holder, "Valid", "False", reason, what, now);
+  kube::SetCondition(holder, "Progressing", "False", reason, "nothing is changed until the spec is valid", now);
+  kube::SetCondition(holder, "Ready", "False", reason, what, now);
   return holder.as_object()["status"];
 }
 

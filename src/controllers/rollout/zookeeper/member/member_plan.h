@@ -26,6 +26,8 @@ std::vector<Question> Questions(const Picture& picture, const std::vector<Server
 
 /// Reasons of a plan that nothing comes of by itself.
 inline constexpr char kPaused[] = "Paused", kObjectRefused[] = "ObjectRefused";
+/// Reasons for which nothing is planned: all that runs is held.
+inline constexpr char kInvalidSpec[] = "InvalidSpec", kNotPinned[] = "OverrideMissing";
 
 struct MemberPlan {
   std::vector<base::Json> objects;         ///< as they have to be, in their order; none while paused
@@ -42,7 +44,7 @@ MemberPlan PlanMember(const Picture& picture, const std::vector<ServerLine>& kno
 
 /// The status of `object` with what the picture shows.
 base::Json ReportMember(const base::Json& object, const Picture& picture, const MemberPlan& plan, base::Time now);
-/// The status of one whose spec cannot be used.
-base::Json ReportInvalid(const base::Json& object, const std::string& what, base::Time now);
+/// The status of one whose spec cannot be used, or is nobody's wish.
+base::Json ReportInvalid(const base::Json& object, const std::string& reason, const std::string& what, base::Time now);
 
 }  // namespace evenkeel::controllers::rollout::zookeeper::member

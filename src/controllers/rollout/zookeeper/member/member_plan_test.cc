@@ -182,7 +182,7 @@ TEST(MemberPlan, WhoeverServesTellsWhomToAsk) {
 }
 
 TEST(MemberPlan, AnInvalidSpecIsReported) {
-  const Json status = ReportInvalid(ObjectOf(1, {}), "spec.servers: x", base::Time{});
+  const Json status = ReportInvalid(ObjectOf(1, {}), kInvalidSpec, "spec.servers: x", base::Time{});
   EXPECT_EQ(ConditionOf(status, "Valid"), "False InvalidSpec");
   EXPECT_EQ(ConditionOf(status, "Ready"), "False InvalidSpec");
 }

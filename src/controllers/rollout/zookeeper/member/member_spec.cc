@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "controllers/rollout/zookeeper/ensemble_spec.h"
+#include "controllers/rollout/zookeeper/render.h"
 #include "controllers/rollout/zookeeper/server_names.h"
 #include "kube/object.h"
 
@@ -43,6 +44,17 @@ base::Status ReadRecovery(const Json& object, MemberSpec& spec) {
     spec.recovery.absent.insert(id);
   }
   return {};
+}
+
+bool IsCopy(const Json& object) { return !FindString(object, {"metadata", "labels", kOwnerLabel}).empty(); }
+
+/// Whoever writes over the hub's override may take servers away that the revision counts on.
+base::Status CheckNone(const Json& object, const MemberSpec& spec) {
+  if (!IsCopy(object) || spec.replicas > 0 || spec.revision.empty() || spec.revision == kNoRevision) return {};
+  const int64_t first = spec.IdOf(spec.ordinals_start);
+  if (FindServer(spec.servers, first) == nullptr) return {};
+  return Wrong("spec.replicas",
+               fmt::format("0, but revision {} has server.{} here: does another override set it?", spec.revision, first));
 }
 
 base::Status ReadServers(const Json& object, MemberSpec& spec) {
@@ -87,7 +99,13 @@ base::Result<MemberSpec> DecodeMemberSpec(const Json& object) {
   EVENKEEL_TRY(ReadServersSpec(body == nullptr ? Json() : *body, "spec", spec));
   spec.revision = FindString(object, {"spec", "rolloutRevision"});
   spec.hold = base::FindBool(object, {"spec", "hold"});
+  EVENKEEL_TRY(CheckNone(object, spec));
   return spec;
+}
+
+std::string WhyNotPinned(const Json& object) {
+  if (!IsCopy(object) || !FindString(object, {"spec", "rolloutRevision"}).empty()) return "";
+  return "the copy has no rolloutRevision: its OverridePolicy on the hub is missing";
 }
 
 base::Duration MemberSpec::NoticeTime() const {

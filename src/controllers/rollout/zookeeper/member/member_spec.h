@@ -45,7 +45,11 @@ struct MemberSpec : ServersSpec {
 };
 
 /// kBadRequest in one line: the field and what is wrong. Among others: a replica without a line in `servers`, an id or a port
-/// that contradicts its line.
+/// that contradicts its line; in an ensemble's copy no replicas, while the revision's `servers` has some here.
 base::Result<MemberSpec> DecodeMemberSpec(const base::Json& object);
+
+/// Why an ensemble's copy does not say what its hub wants here: without the hub's override it is the bare template, which is
+/// nobody's wish. "": it does, or it is no ensemble's copy.
+std::string WhyNotPinned(const base::Json& object);
 
 }  // namespace evenkeel::controllers::rollout::zookeeper::member

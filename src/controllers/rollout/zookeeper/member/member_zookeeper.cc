@@ -120,9 +120,13 @@ class MemberZooKeeper final : public runtime::MemberController {
     // What belongs to it goes with it.
     if (base::Find(object, {"metadata", "deletionTimestamp"}) != nullptr) return kScan;
     Memory& memory = memory_[key];
+    if (const std::string missing = WhyNotPinned(object); !missing.empty()) {
+      WriteStatus(object, ReportInvalid(object, kNotPinned, missing, clock_.Now()), memory);
+      return kScan;
+    }
     auto spec = DecodeMemberSpec(object);
     if (!spec) {
-      WriteStatus(object, ReportInvalid(object, spec.error().message(), clock_.Now()), memory);
+      WriteStatus(object, ReportInvalid(object, kInvalidSpec, spec.error().message(), clock_.Now()), memory);
       return kScan;
     }
     const std::string password = Password(*spec);

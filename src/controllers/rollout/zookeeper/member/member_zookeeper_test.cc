@@ -58,6 +58,45 @@ TEST_F(MemberZooKeeperTest, WhatIsMadeDifferentlyWithinARevisionWaitsForTheNext)
   EXPECT_TRUE(Settled("r2"));
 }
 
+TEST_F(MemberZooKeeperTest, ACopyWithoutItsOverrideStopsNobody) {
+  const std::string copy = R"("metadata": {"labels": {"evenkeel.dev/multiclusterzookeeper": "zk"}})";
+  Want(3, {1, 2, 3}, "{" + copy + "}");
+  executor.RunFor(30s);
+  ASSERT_TRUE(Settled("r"));
+  // What Karmada makes of the bare template when the interpreter gives it no replicas, and when nobody does.
+  for (const char* replicas : {"0", "5"}) {
+    Want(0, {},
+         "{" + copy + R"(, "spec": {"replicas": )" + replicas +
+             R"(, "image": {"tag": "3.9"}, "servers": null, "myidOffset": null, "rolloutRevision": null}})");
+    executor.RunFor(10min);
+    EXPECT_EQ(world.running.size(), 3U) << replicas;
+    EXPECT_TRUE(world.replaced.empty()) << replicas;
+    EXPECT_EQ(Condition("Ready", "reason"), "OverrideMissing");
+    EXPECT_NE(Condition("Ready", "message").find("OverridePolicy"), std::string::npos);
+    EXPECT_EQ(FindString(Status(), {"observedRevision"}), "r");
+  }
+  Want(3, {1, 2, 3}, "{" + copy + "}");
+  executor.RunFor(10s);
+  EXPECT_TRUE(Settled("r"));
+  EXPECT_TRUE(world.replaced.empty());
+}
+
+TEST_F(MemberZooKeeperTest, ACopyHasNoServersOnlyWhereItsRevisionSaysSo) {
+  const std::string copy = R"({"metadata": {"labels": {"evenkeel.dev/multiclusterzookeeper": "zk"}})";
+  Want(2, {1, 2}, copy + "}");
+  executor.RunFor(30s);
+  ASSERT_TRUE(Settled("r"));
+  // Somebody's other override.
+  Want(0, {1, 2}, copy + "}");
+  executor.RunFor(10min);
+  EXPECT_EQ(world.running.size(), 2U);
+  EXPECT_NE(Condition("Ready", "message").find("does another override set it?"), std::string::npos);
+  Want(0, {11, 12}, copy + R"(, "spec": {"rolloutRevision": "r2"}})");
+  executor.RunFor(1min);
+  EXPECT_EQ(world.running.size(), 0U);
+  EXPECT_TRUE(Settled("r2"));
+}
+
 TEST_F(MemberZooKeeperTest, MetricsSayHowItIsAndWhatHasHappened) {
   Want(3, {1, 2, 3});
   executor.RunFor(30s);

@@ -1,0 +1,173 @@
+#include "controllers/rollout/zookeeper/copies.h"
+
+#include <gtest/gtest.h>
+
+#include "controllers/rollout/zookeeper/plan_testing.h"
+
+namespace evenkeel::controllers::rollout::zookeeper::copies_test {
+namespace {
+
+using base::FindString;
+using base::Json;
+using testing::kFive;
+using testing::Spec;
+
+Json& Policy(FakeFleet& fleet) { return fleet.children().at("PropagationPolicy/zk-zk"); }
+
+/// Until it is gone; what was done, each once.
+std::vector<std::string> Deleted(FakeFleet& fleet) {
+  fleet.Delete();
+  std::vector<std::string> reasons;
+  for (int i = 0; i < 30; ++i) {
+    const Plan plan = fleet.Tick();
+    if (reasons.empty() || reasons.back() != plan.reason) reasons.push_back(plan.reason);
+    if (plan.finished) break;
+  }
+  return reasons;
+}
+
+TEST(CopiesTest, ATemplateDeletedByHandStopsNobodyAndItsCopiesAreTakenBack) {
+  FakeFleet fleet(Spec(kFive));
+  fleet.Settle();
+  const auto servers = fleet.Servers();
+  for (int i = 0; i < 2; ++i) {
+    fleet.DeleteTemplate();
+    EXPECT_EQ(fleet.Servers(), servers);
+    fleet.Settle();
+    EXPECT_EQ(fleet.Servers(), servers);
+  }
+  fleet.SetSpec(Spec(kFive, "3.9.9"));
+  fleet.Settle();
+  EXPECT_EQ(FindString(testing::Overridden(fleet, "m2", "/spec"), {"image", "tag"}), "3.9.9");
+  EXPECT_EQ(FindString(fleet.records().back(), {"status"}), "Ready") << "Karmada brings changes there as before";
+  EXPECT_EQ(FindString(*fleet.Input().fleet.zookeeper, {"metadata", "annotations", kConflictAnnotation}), "abort");
+  Deleted(fleet);
+  EXPECT_TRUE(fleet.Gone());
+}
+
+TEST(CopiesTest, WhatIsThereBeforeTheEnsembleIsNeverWrittenOver) {
+  FakeFleet fleet(Spec(kFive));
+  for (int i = 0; i < 10; ++i) {
+    fleet.Tick();
+    fleet.Work();
+    EXPECT_NE(FindString(*fleet.Input().fleet.zookeeper, {"metadata", "annotations", kConflictAnnotation}), "overwrite");
+  }
+  fleet.Settle();
+  fleet.DeleteTemplate();
+  // What is in a new cluster may be anybody's.
+  fleet.SetSpec(Spec("m1:2 m2:2 m3:1 m4:2"));
+  fleet.Tick();
+  EXPECT_NE(FindString(*fleet.Input().fleet.zookeeper, {"metadata", "annotations", kConflictAnnotation}), "overwrite");
+}
+
+TEST(CopiesTest, DeletionTakesCopiesThatWereLeftBehind) {
+  FakeFleet fleet(Spec(kFive));
+  fleet.Settle();
+  fleet.DeleteTemplate();
+  EXPECT_FALSE(fleet.Servers().empty());
+  Deleted(fleet);
+  EXPECT_TRUE(fleet.Gone());
+}
+
+TEST(CopiesTest, DeletionEndsWhereTheHubTakesNoTemplateAnyMore) {
+  FakeFleet fleet(Spec(kFive));
+  fleet.Settle();
+  fleet.DeleteTemplate();
+  fleet.Delete();
+  PlanInput input = fleet.Input();
+  input.takes_no_template = true;
+  EXPECT_EQ(PlanDeletion(input).reason, "DeletingPolicies");
+}
+
+TEST(CopiesTest, DeletionWithoutThePolicyMakesItAgainToSayThatTheCopiesGo) {
+  FakeFleet fleet(Spec(kFive));
+  fleet.Settle();
+  PlanInput input = fleet.Input();
+  std::erase_if(input.fleet.children, [](const Json* child) { return kube::NameOf(*child) == "zk-zk"; });
+  base::Ensure(input.object.object, {"metadata", "deletionTimestamp"}) = "2026-01-01T00:00:00Z";
+  const Plan plan = PlanDeletion(input);
+  EXPECT_TRUE(plan.remove.empty());
+  ASSERT_EQ(plan.apply.size(), 1U);
+  EXPECT_EQ(kube::NameOf(plan.apply[0]), "zk-zk");
+  EXPECT_FALSE(base::FindBool(plan.apply[0], {"spec", kKeepsField}, true));
+  EXPECT_EQ(base::Find(plan.apply[0], {"spec", "placement"})->as_object(),
+            base::Find(*input.fleet.binding, {"spec", "placement"})->as_object());
+}
+
+TEST(CopiesTest, NothingGoesBeforeTheWorksSayThatTheCopiesGoToo) {
+  FakeFleet fleet(Spec(kFive));
+  fleet.Settle();
+  fleet.Delete();
+  EXPECT_EQ(fleet.Tick().apply.size(), 1U) << "the policy";
+  PlanInput input = fleet.Input();
+  Json work = base::JsonObject{{"metadata", base::JsonObject{{"name", "zk"}, {"namespace", "karmada-es-m2"}}},
+                               {"spec", base::JsonObject{{kKeepsField, true}}}};
+  input.fleet.works = {&work};
+  const Plan plan = PlanDeletion(input);
+  EXPECT_TRUE(plan.remove.empty());
+  EXPECT_TRUE(plan.apply.empty());
+  EXPECT_TRUE(plan.polls);
+  base::Ensure(work, {"spec", kKeepsField}) = false;
+  EXPECT_EQ(PlanDeletion(input).remove.size(), 1U);
+}
+
+TEST(CopiesTest, AClusterThatIsLetGoLosesItsCopyAndTheOthersKeepTheirs) {
+  FakeFleet fleet(Spec("m1:1 m2:1 m3:1 m4:1"));
+  fleet.Settle();
+  fleet.SetSpec(Spec("m1:1 m2:1 m3:1"));
+  bool released = false;
+  for (int i = 0; i < 60; ++i) {
+    fleet.Tick();
+    fleet.Work();
+    released = released || !base::FindBool(Policy(fleet), {"spec", kKeepsField});
+  }
+  EXPECT_TRUE(released);
+  EXPECT_TRUE(base::FindBool(Policy(fleet), {"spec", kKeepsField}));
+  EXPECT_EQ(base::FindArray(Policy(fleet), {"spec", "placement", "clusterAffinity", "clusterNames"}).size(), 3U);
+}
+
+TEST(CopiesTest, AKarmadaThatKnowsNoSuchFieldIsNotAskedForItAgain) {
+  FakeFleet fleet(Spec(kFive));
+  fleet.Settle();
+  base::Erase(Policy(fleet), {"spec", kKeepsField});
+  EXPECT_EQ(fleet.Tick().reason, "UpToDate");
+  fleet.SetSpec(Spec("m1:2 m2:1"));
+  for (int i = 0; i < 80; ++i) {
+    fleet.Tick();
+    base::Erase(Policy(fleet), {"spec", kKeepsField});
+    fleet.Work();
+  }
+  EXPECT_EQ(fleet.Servers().size(), 3U);
+}
+
+TEST(CopiesTest, TaintsTakeNoCopyAwayAndTolerationsOfPeopleStay) {
+  FakeFleet fleet(Spec(kFive));
+  fleet.Settle();
+  const auto tolerations = [&](const char* policy) {
+    std::vector<std::string> texts;
+    for (const Json& one : base::FindArray(fleet.children().at(policy), {"spec", "placement", "clusterTolerations"}))
+      texts.push_back(base::CanonicalText(one));
+    return texts;
+  };
+  const std::vector<std::string> own{R"({"effect":"NoExecute","operator":"Exists"})",
+                                     R"({"effect":"NoExecute","key":"cluster.karmada.io/not-ready","operator":"Exists"})",
+                                     R"({"effect":"NoExecute","key":"cluster.karmada.io/unreachable","operator":"Exists"})"};
+  EXPECT_EQ(tolerations("PropagationPolicy/zk-zk"), own) << "the first that fits counts";
+  EXPECT_EQ(tolerations("PropagationPolicy/zk-svc"), own);
+  // Somebody's, and what Karmada's webhook has put into a policy that had none.
+  base::Ensure(Policy(fleet), {"spec", "placement", "clusterTolerations"}) = *base::ParseJson(
+      R"([{"key": "ours", "operator": "Equal", "value": "yes", "effect": "NoSchedule"},
+          {"key": "cluster.karmada.io/not-ready", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}])",
+      "tolerations");
+  fleet.Tick();
+  std::vector<std::string> with = own;
+  with.emplace_back(R"({"effect":"NoSchedule","key":"ours","operator":"Equal","value":"yes"})");
+  EXPECT_EQ(tolerations("PropagationPolicy/zk-zk"), with);
+  EXPECT_EQ(fleet.Tick().reason, "UpToDate");
+  fleet.SetSpec(Spec("m1:2 m2:2 m3:2"));
+  fleet.Settle();
+  EXPECT_EQ(tolerations("PropagationPolicy/zk-zk"), with);
+}
+
+}  // namespace
+}  // namespace evenkeel::controllers::rollout::zookeeper::copies_test
