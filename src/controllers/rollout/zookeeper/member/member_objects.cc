@@ -262,10 +262,12 @@ std::string SuperDigest(const std::string& password) {
   return "super:" + base::Base64Encode({reinterpret_cast<const char*>(digest.data()), size});
 }
 
-std::vector<Json> RenderObjects(const MemberSpec& spec, const std::string& super_digest) {
+std::vector<Json> RenderObjects(const MemberSpec& spec, const std::string& super_digest, bool formed) {
   Json config = MakeObject(spec, kube::resources::ConfigMaps(), spec.name + "-config");
   JsonObject files = FilesOf(spec, super_digest);
   files["zoo.cfg.dynamic"] = TextOf(spec.servers);
+  // Whoever has only ephemeral disks begins with empty ones after an outage of all.
+  if (formed && !spec.ephemeral) files["formed"] = "";
   base::Ensure(config, {"data"}) = std::move(files);
   Json budget = MakeObject(spec, kube::resources::PodDisruptionBudgets(), spec.name);
   base::Ensure(budget, {"spec"}) =

@@ -32,7 +32,8 @@ base::Json RenderAdminSecret(const MemberSpec& spec, const std::string& password
 std::string SuperDigest(const std::string& password);
 
 /// All but the Secret and the StatefulSet, in the order in which they are needed.
-std::vector<base::Json> RenderObjects(const MemberSpec& spec, const std::string& super_digest);
+/// `formed`: the ensemble has had a quorum. Servers on volumes hear of it, and do not vote with an empty one.
+std::vector<base::Json> RenderObjects(const MemberSpec& spec, const std::string& super_digest, bool formed);
 base::Json RenderStatefulSet(const MemberSpec& spec, const std::string& super_digest, int64_t replicas);
 /// The kPodRevision of pods that are made now.
 std::string PodRevision(const MemberSpec& spec, const std::string& super_digest);

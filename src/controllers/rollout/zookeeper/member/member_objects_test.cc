@@ -23,7 +23,7 @@ Json Find(const std::vector<Json>& objects, std::string_view kind, std::string_v
 const std::vector<int64_t> kServers{1, 2, 11};
 
 TEST(MemberObjects, AreThoseOfAnEnsemble) {
-  const auto objects = RenderObjects(SpecOf(2, kServers), "super:x");
+  const auto objects = RenderObjects(SpecOf(2, kServers), "super:x", false);
   ASSERT_EQ(objects.size(), 5U);
   const Json config = Find(objects, "ConfigMap", "zk-config");
   EXPECT_EQ(FindString(config, {"data", "zoo.cfg.dynamic"}),
@@ -66,7 +66,7 @@ TEST(MemberObjects, PodsHaveAnAccountThatMayDoNothingUnlessTheyAreGivenAnother) 
   };
   EXPECT_EQ(account_of("{}"), "zk-servers");
   EXPECT_EQ(account_of(R"({"spec": {"podTemplate": {"spec": {"serviceAccountName": "own"}}}})"), "own");
-  const Json account = Find(RenderObjects(SpecOf(2, kServers), "super:x"), "ServiceAccount", "zk-servers");
+  const Json account = Find(RenderObjects(SpecOf(2, kServers), "super:x", false), "ServiceAccount", "zk-servers");
   EXPECT_FALSE(base::FindBool(account, {"automountServiceAccountToken"}, true));
 }
 
@@ -84,7 +84,7 @@ TEST(MemberObjects, SecretsForTlsAreMounted) {
   EXPECT_EQ(mounts.at("/etc/evenkeel-zookeeper-tls/quorum"), "q");
   EXPECT_EQ(mounts.at("/etc/evenkeel-zookeeper-tls/client"), "c");
   EXPECT_TRUE(mounts.contains("/run/evenkeel-zookeeper"));
-  const auto objects = RenderObjects(spec, "super:x");
+  const auto objects = RenderObjects(spec, "super:x", false);
   const std::string config(FindString(Find(objects, "ConfigMap", "zk-config"), {"data", "zoo.cfg"}));
   for (const char* line : {"sslQuorum=true\n", "portUnification=false\n", "secureClientPort=2281\n", "ssl.clientAuth=need\n",
                            "serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory\n"}) {
@@ -155,7 +155,7 @@ TEST(MemberObjects, TheServiceIsTheOneOfTheServersNames) {
   const MemberSpec spec = SpecOf(1, {}, 0, R"({"spec": {"servers": [
       "server.1=zk-0.zk-headless-m1.data.svc.example.org:2888:3888:participant;2181"]}})");
   EXPECT_EQ(FindString(RenderStatefulSet(spec, "super:x", 1), {"spec", "serviceName"}), "zk-headless-m1");
-  Find(RenderObjects(spec, "super:x"), "Service", "zk-headless-m1");
+  Find(RenderObjects(spec, "super:x", false), "Service", "zk-headless-m1");
   const MemberSpec native = SpecOf(1, {}, 10, R"({"spec": {"ordinalsStart": 10, "servers": [
       "server.11=zk-10.zk-headless.data.svc.example.org:2888:3888:participant;2181"]}})");
   const Json set = RenderStatefulSet(native, "super:x", 1);
@@ -166,7 +166,7 @@ TEST(MemberObjects, TheServiceIsTheOneOfTheServersNames) {
 TEST(MemberObjects, ServersWithAnAddressOfTheirOwnKeepToIt) {
   const MemberSpec spec =
       SpecOf(1, {}, 0, R"({"spec": {"servers": ["server.1=127.9.0.1:2888:3888:participant;127.9.0.1:2181"]}})");
-  const auto objects = RenderObjects(spec, "super:x");
+  const auto objects = RenderObjects(spec, "super:x", false);
   EXPECT_TRUE(FindString(objects[0], {"data", "zoo.cfg"}).contains("quorumListenOnAllIPs=false\n"));
 }
 
@@ -174,6 +174,17 @@ TEST(MemberObjects, ThePasswordIsDigestedAsZooKeeperDoes) {
   // As `java org.apache.zookeeper.server.auth.DigestAuthenticationProvider super:secret` prints it.
   EXPECT_EQ(SuperDigest("secret"), "super:lK75jTNcA+U9vtVEw5vB51mj/w4=");
   EXPECT_EQ(FindString(RenderAdminSecret(SpecOf(1, {1}), "secret"), {"data", "password"}), "c2VjcmV0");
+}
+
+TEST(MemberObjectsTest, ServersOnVolumesHearThatThereIsAnEnsemble) {
+  const auto hears = [](const MemberSpec& spec, bool formed) {
+    const Json config = Find(RenderObjects(spec, "super:x", formed), "ConfigMap", "zk-config");
+    return base::Find(config, {"data", "formed"}) != nullptr;
+  };
+  const MemberSpec spec = SpecOf(2, kServers);
+  EXPECT_TRUE(hears(spec, true));
+  EXPECT_FALSE(hears(spec, false));
+  EXPECT_FALSE(hears(SpecOf(2, kServers, 0, R"({"spec": {"storage": {"type": "ephemeral"}}})"), true));
 }
 
 }  // namespace

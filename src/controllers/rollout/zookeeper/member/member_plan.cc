@@ -99,7 +99,7 @@ MemberPlan PlanMember(const Picture& picture, const std::vector<ServerLine>& kno
     plan.message = "spec.paused is set: nothing is changed";
     return plan;
   }
-  plan.objects = RenderObjects(picture.spec, picture.super_digest);
+  plan.objects = RenderObjects(picture.spec, picture.super_digest, ensemble.formed());
   const int64_t set_replicas = WithoutDoubted(picture, members.set_replicas);
   plan.stateful_set = RenderStatefulSet(picture.spec, picture.super_digest, set_replicas);
   plan.change = members.change;

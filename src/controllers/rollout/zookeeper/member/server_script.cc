@@ -72,7 +72,14 @@ case ${1:-} in
       cp "$given/zoo.cfg.dynamic" "$conf/$kept.new"
       mv "$conf/$kept.new" "$conf/$kept"
     fi
+    # Of an ensemble that there is already: with an empty disk it would vote as if nothing had ever been written. So it has no
+    # vote before a leader has brought it up to date.
+    caught_up=
+    for snapshot in "$data"/version-2/snapshot.*; do
+      if [ -e "$snapshot" ]; then caught_up=1; fi
+    done
     {
+      if [ -z "$caught_up" ] && [ -f "$given/formed" ]; then echo db.autocreate=false; fi
       cat "$given/zoo.cfg"
       printf 'dataDir=%s\ndynamicConfigFile=%s\n' "$data" "$conf/$kept"
       for peer in $secured; do

@@ -78,6 +78,22 @@ TEST_F(ServerScriptTest, StartsFromTheGivenListAndThenFromWhatWasAgreedOn) {
   EXPECT_EQ(Start(), "zoo.cfg.dynamic") << "it does not belong to it any more";
 }
 
+TEST_F(ServerScriptTest, AnEmptyDiskHasNoVoteInAnEnsembleThatThereIs) {
+  const auto config = [&] {
+    Start();
+    return Read(Conf() / "zoo.cfg");
+  };
+  EXPECT_FALSE(config().contains("db.autocreate")) << "all of them begin with empty disks";
+  Give("formed", "");
+  EXPECT_TRUE(config().starts_with("db.autocreate=false\n"));
+  const fs::path data = root_.string() + kDataPath;
+  fs::create_directories(data / "version-2");
+  Write(data / "version-2" / "currentEpoch", "1");
+  EXPECT_TRUE(config().starts_with("db.autocreate=false\n")) << "it has joined, but has nothing yet";
+  Write(data / "version-2" / "snapshot.100000003", "");
+  EXPECT_FALSE(config().contains("db.autocreate"));
+}
+
 TEST_F(ServerScriptTest, ARecoveryIsTheNextVersionOnce) {
   Start();
   Agree("10000000f", "server.1=\nserver.2=\nserver.11=\nserver.12=\n");
