@@ -189,6 +189,7 @@ constexpr char kZooKeeper[] = R"({
       "items": {"type": "integer", "format": "int64"}},
     "replicas": {"type": "integer"}, "readyReplicas": {"type": "integer"}, "updatedReplicas": {"type": "integer"},
     "leaderID": {"type": "integer"},
+    "problem": {"type": "string", "description": "Why the servers here are not as they should be."},
     "formed": {"type": "boolean", "description": "Whether there ever was a quorum."},
     "members": {"type": "array", "items": {"type": "object", "required": ["id"], "properties": {
       "id": {"type": "integer"}, "pod": {"type": "string"}, "mode": {"type": "string"}, "zxid": {"type": "string"},

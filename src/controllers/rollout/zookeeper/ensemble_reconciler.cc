@@ -273,11 +273,9 @@ base::Result<ReconcileResult> EnsembleReconciler::Refuse(Json ensemble, const st
   const base::Time now = context_.clock.Now();
   bool changed = kube::SetCondition(object, "Degraded", "True", reason, message, now);
   changed |= kube::SetCondition(object, "Ready", "False", reason, message, now);
-  if (changed) {
-    status.as_object()["observedGeneration"] = base::FindInt(ensemble, {"metadata", "generation"});
-    EVENKEEL_TRY(WriteStatus(ensemble, Json(status, {})));
-    context_.events.Warning(ensemble, reason, message);
-  }
+  status.as_object()["observedGeneration"] = base::FindInt(ensemble, {"metadata", "generation"});
+  EVENKEEL_TRY(WriteStatus(ensemble, Json(status, {})));
+  if (changed) context_.events.Warning(ensemble, reason, message);
   context_.metrics.SetState(kube::KeyOf(object), object);
   return ReconcileResult{kWhileDeploying};
 }

@@ -274,10 +274,10 @@ class FakeFleet {
     if (!unreachable_.contains(cluster)) member.spec = object.at("spec");
   }
 
-  /// Of what servers are started with: a mark that changes by itself, or who leaves elsewhere, restarts nobody.
+  /// Of what servers are started with: a mark or a list of servers that changes by itself restarts nobody.
   static std::string ContentOf(const Member& member) {
     base::Json spec(member.spec, {});
-    for (const char* field : {"rolloutRevision", "leaving", "hold"}) base::Erase(spec, {field});
+    for (const char* field : {"rolloutRevision", "leaving", "hold", "servers", "replicas"}) base::Erase(spec, {field});
     return HashOf(spec);
   }
 
@@ -285,10 +285,11 @@ class FakeFleet {
     if (!member.managed) return base::JsonObject{{"clusterName", cluster}, {"applied", false}, {"health", "Unknown"}};
     base::JsonArray servers;
     const std::string revision(base::FindString(member.spec, {"rolloutRevision"})), content = ContentOf(member);
-    int64_t ready = 0;
+    int64_t ready = 0, updated = 0;
     bool done = static_cast<int64_t>(member.servers.size()) == base::FindInt(member.spec, {"replicas"});
     for (const auto& [id, server] : member.servers) {
       ready += server.up;
+      updated += server.content == content;
       const bool taken_in = server.out_since.empty() || server.out_since == revision;
       done = done && server.up && server.content == content && taken_in;
       const bool serves = server.up && leader_ != 0;
@@ -306,6 +307,7 @@ class FakeFleet {
          base::JsonObject{{"observedRevision", done || base::FindBool(member.spec, {"hold"}) ? revision : "under way"},
                           {"replicas", static_cast<int64_t>(member.servers.size())},
                           {"readyReplicas", ready},
+                          {"updatedReplicas", updated},
                           {"members", std::move(servers)}}}};
   }
 

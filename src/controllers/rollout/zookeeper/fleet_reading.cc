@@ -55,6 +55,7 @@ void ReadMemberStatus(const Json* status, MemberReading& member) {
   if (const Json* revision = Find(*status, {"observedRevision"}); revision != nullptr && revision->is_string()) {
     member.observed_revision = std::string(revision->get_string());
   }
+  member.problem = FindString(*status, {"problem"});
   member.says_replicas = Find(*status, {"replicas"}) != nullptr;
   member.replicas = FindInt(*status, {"replicas"});
   member.ready = FindInt(*status, {"readyReplicas"});

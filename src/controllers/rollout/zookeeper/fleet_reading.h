@@ -47,6 +47,7 @@ struct MemberReading {
   bool applied = false;  ///< Karmada has brought the object there
   std::string health;
   std::string message;                           ///< why it was not applied
+  std::string problem;                           ///< why its servers are not as they should be, as it says itself
   std::optional<std::string> observed_revision;  ///< the mark (MarkOf) that the status is about
   int64_t replicas = 0, ready = 0, updated = 0;
   int64_t generation = 0;  ///< of its ZooKeeper that the status is about; 0: it does not say

@@ -80,8 +80,8 @@ JsonObject Retain(const Json& desired, const Json& observed) {
 
 JsonObject InterpretStatus(const Json& object) {
   JsonObject raw;
-  for (const char* field :
-       {"replicas", "readyReplicas", "updatedReplicas", "observedRevision", "observedGeneration", "leaderID", "members"}) {
+  for (const char* field : {"replicas", "readyReplicas", "updatedReplicas", "observedRevision", "observedGeneration",
+                            "leaderID", "members", "problem"}) {
     if (const Json* value = Find(object, {"status", field}); value != nullptr && !value->is_null()) raw[field] = *value;
   }
   if (const int64_t generation = FindInt(object, {"metadata", "generation"}); generation != 0) raw["generation"] = generation;

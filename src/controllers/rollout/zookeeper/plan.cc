@@ -404,6 +404,17 @@ class Planner {
     return false;
   }
 
+  /// Whether the last record brings all that the spec wants: also where nobody can say yet how that is to be scheduled, and
+  /// where the record is only the first of several.
+  bool IsReached(const Lists& now) const {
+    const Revision* current = state_.Find(now.current);
+    if (current == nullptr) return true;
+    const auto known = [this](const auto& item) { return state_.identities.contains(item.first); };
+    // One that has just been let go, and is wanted again, gets another index first.
+    if (!std::ranges::all_of(spec_.shares, known) || !std::ranges::all_of(current->shares, known)) return false;
+    return FindNextRevision(spec_, state_, now).revision.name == now.current;
+  }
+
   void WriteStatus(const Lists& lists) {
     const Record* record = state_.rollout.records.empty() ? nullptr : &state_.rollout.records.back();
     Lists now = lists;
@@ -412,6 +423,7 @@ class Planner {
       plan_.reason = events::kDriftRepaired.reason;
       plan_.message = fmt::format("{} objects are not as they should be", plan_.apply.size());
     }
+    if (!IsReached(now)) up_to_date_ = false;
     const Passage passage = PassageOf(now);
     plan_.acted = acted_ || plan_.reason == events::kDriftRepaired.reason;
     plan_.status = Report(input_.object.object, passage, schedule_, up_to_date_, plan_.reason, plan_.message, input_.now);

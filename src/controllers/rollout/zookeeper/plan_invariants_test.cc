@@ -162,6 +162,98 @@ TEST(PlanInvariantsTest, ConditionsSayWhatIsGoingOn) {
   EXPECT_EQ(Condition(fleet, "Ready"), "False RolloutUnderWay");
 }
 
+TEST(PlanInvariantsTest, ReadyIsTrueOnlyWhenEveryClusterHasAllThatIsWanted) {
+  FakeFleet fleet(Spec("m1:1 m2:1 m3:1"));
+  fleet.Settle();
+  ASSERT_EQ(Condition(fleet, "Ready"), "True Ready");
+  fleet.SetSpec(Spec(kFive));
+  for (int ticks = 0; ticks < 200; ++ticks) {
+    fleet.Tick();
+    if (Condition(fleet, "Ready") == "True Ready") break;
+    fleet.Work();
+  }
+  EXPECT_EQ(fleet.Servers().size(), 5u) << "also between two records";
+  EXPECT_EQ(base::FindInt(fleet.status(), {"observedGeneration"}), 2);
+}
+
+TEST(PlanInvariantsTest, WhatCannotBeScheduledYetIsWantedAllTheSame) {
+  FakeFleet fleet(Spec(kFive));
+  fleet.Settle();
+  fleet.SetSpec(Spec(kFive, "3.8.5"));
+  PlanInput input = fleet.Input();
+  Json binding(*input.fleet.binding, {});
+  base::Ensure(binding, {"spec", "clusters"}) =
+      *base::ParseJson(R"([{"name": "m1", "replicas": 3}, {"name": "m2", "replicas": 2}])", "c");
+  input.fleet.binding = &binding;
+  const auto plan = PlanRollout(input);
+  ASSERT_TRUE(plan);
+  const Json holder = base::JsonObject{{"status", plan->status}};
+  EXPECT_EQ(FindString(*kube::FindCondition(holder, "Ready"), {"reason"}), "RolloutDue");
+}
+
+TEST(PlanInvariantsTest, AClusterWithoutItsCopyIsNotReady) {
+  FakeFleet fleet(Spec(kFive));
+  fleet.Settle();
+  PlanInput input = fleet.Input();
+  Json binding(*input.fleet.binding, {});
+  base::JsonArray& statuses = base::Find(binding, {"status", "aggregatedStatus"})->as_array();
+  statuses.erase(statuses.begin() + 2);
+  input.fleet.binding = &binding;
+  const auto plan = PlanRollout(input);
+  ASSERT_TRUE(plan);
+  const Json holder = base::JsonObject{{"status", plan->status}};
+  EXPECT_EQ(FindString(*kube::FindCondition(holder, "Ready"), {"message"}), "m3 does not have its copy");
+}
+
+TEST(PlanInvariantsTest, AnEnsembleWithoutServersIsDegradedAndSaysWhatItsMembersSay) {
+  FakeFleet fleet(Spec(kFive));
+  fleet.Settle();
+  PlanInput input = fleet.Input();
+  Json binding(*input.fleet.binding, {});
+  for (Json& item : base::Find(binding, {"status", "aggregatedStatus"})->as_array()) {
+    base::Ensure(item, {"status", "readyReplicas"}) = 0;
+    base::Ensure(item, {"status", "members"}) = base::JsonArray{};
+    base::Ensure(item, {"status", "problem"}) = "pod zk-0: ImagePullBackOff";
+  }
+  input.fleet.binding = &binding;
+  const auto plan = PlanRollout(input);
+  ASSERT_TRUE(plan);
+  const Json holder = base::JsonObject{{"status", plan->status}};
+  const Json* degraded = kube::FindCondition(holder, "Degraded");
+  EXPECT_EQ(FindString(*degraded, {"status"}), "True");
+  EXPECT_EQ(FindString(*degraded, {"reason"}), "QuorumLost");
+  EXPECT_NE(FindString(*degraded, {"message"}).find("m2: 0 of 2 servers are ready, pod zk-0: ImagePullBackOff"),
+            std::string::npos)
+      << FindString(*degraded, {"message"});
+}
+
+TEST(PlanInvariantsTest, ALeaderOutOfReachIsNoLostQuorum) {
+  FakeFleet fleet(Spec(kFive));
+  fleet.Settle();
+  const std::string leader(FindString(fleet.status(), {"leader", "cluster"}));
+  ASSERT_FALSE(leader.empty());
+  fleet.SetReachable(leader, false);
+  fleet.Tick();
+  EXPECT_EQ(Condition(fleet, "QuorumHealthy"), "True LeaderOutOfReach");
+  EXPECT_EQ(Condition(fleet, "Degraded"), "False AsExpected");
+  // Nothing begins all the same: nobody knows whether it leads still.
+  fleet.SetSpec(Spec(kFive, "3.8.5"));
+  const auto changes = fleet.children();
+  for (int i = 0; i < 10; ++i) {
+    const Plan plan = fleet.Tick();
+    EXPECT_NE(plan.reason, "RecordReady");
+  }
+}
+
+TEST(PlanInvariantsTest, OneVoterBecomesThree) {
+  FakeFleet fleet(Spec("m1:1"));
+  fleet.Settle();
+  fleet.SetSpec(Spec("m1:1 m2:1 m3:1"));
+  fleet.Settle();
+  EXPECT_EQ(fleet.Servers().size(), 3u);
+  EXPECT_EQ(Condition(fleet, "Ready"), "True Ready");
+}
+
 TEST(PlanInvariantsTest, APlacementThatIsUnsafeOrUnwiseIsACondition) {
   FakeFleet unsafe(Spec("m1:3 m2:1 m3:1"));
   const Plan plan = unsafe.Tick();

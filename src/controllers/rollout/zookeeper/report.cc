@@ -24,6 +24,13 @@ Verdict Placement(const EnsembleSpec& spec) {
   return {"True", "Safe", "the loss of any one cluster is survived"};
 }
 
+constexpr char kQuorumLost[] = "QuorumLost";
+
+/// What the cluster that is deploying waits for, and since when it has not come further.
+std::string WaitsFor(const Record& record, std::string_view message) {
+  return fmt::format("; since {} {}", base::FormatTime(record.progressed.value_or(record.last_transition)), message);
+}
+
 Verdict Progress(const Record* record, const Schedule& schedule, std::string_view reason, std::string_view message) {
   if (record == nullptr) return {"False", schedule.valid() ? std::string(reason) : schedule.reason, std::string(message)};
   switch (record->status) {
@@ -37,7 +44,8 @@ Verdict Progress(const Record* record, const Schedule& schedule, std::string_vie
         return {"False", std::string(reason), std::string(message)};
       }
       return {"True", "Deploying",
-              fmt::format("{} of {} clusters are completed", record->completed.size(), record->order.size())};
+              fmt::format("{} of {} clusters are completed{}", record->completed.size(), record->order.size(),
+                          reason == reasons::kWaitingForCluster ? WaitsFor(*record, message) : "")};
     case RecordStatus::kReady:
     case RecordStatus::kSuperseded:
       return {"False", "Complete", "every cluster has the last record's revision"};
@@ -52,22 +60,27 @@ Verdict Quorum(const Record* record, const Passage& passage) {
     return {"Unknown", "Bootstrapping", "fewer servers than a majority have been started"};
   }
   const std::string unhealthy = passage.WhyUnhealthy();
-  if (!unhealthy.empty()) return {"False", "QuorumLost", unhealthy};
+  if (!unhealthy.empty() && passage.FollowsOutOfReach()) {
+    return {"True", "LeaderOutOfReach", "a majority of the servers follows a leader in a cluster that cannot be reached"};
+  }
+  if (!unhealthy.empty()) return {"False", kQuorumLost, unhealthy + passage.Causes()};
   return {"True", "Healthy", "a majority of the servers is in sync"};
 }
 
-Verdict Degradation(const Record* record) {
+Verdict Degradation(const Record* record, const Verdict& quorum) {
   if (record == nullptr) return {"False", "AsExpected", "nothing has gone wrong"};
   const bool trouble = record->status == RecordStatus::kRollingBack || record->status == RecordStatus::kFailed ||
                        (record->status == RecordStatus::kPaused && record->reason != kPausedByUser);
+  if (!trouble && quorum.reason == kQuorumLost) return {"True", quorum.reason, quorum.message};
   if (!trouble) return {"False", "AsExpected", "nothing has gone wrong"};
   return {"True", record->reason.empty() ? std::string(Name(record->status)) : record->reason, record->message};
 }
 
-Verdict Readiness(const Record* record, const Verdict& quorum, bool up_to_date) {
+Verdict Readiness(const Record* record, const Verdict& quorum, const Passage& passage, bool up_to_date) {
   if (record == nullptr || record->status != RecordStatus::kReady)
     return {"False", "RolloutUnderWay", "a rollout has not ended"};
   if (!up_to_date) return {"False", "RolloutDue", "something else is wanted"};
+  if (std::string behind = passage.WhyBehind(); !behind.empty()) return {"False", "ClusterBehind", std::move(behind)};
   if (quorum.status != "True") return {"False", quorum.reason, quorum.message};
   return {"True", "Ready", "every cluster has what is wanted, and the quorum is healthy"};
 }
@@ -117,8 +130,8 @@ Json Report(const Json& object, const Passage& passage, const Schedule& schedule
   set("PlacementSafe", Placement(passage.spec));
   set("Progressing", Progress(record, schedule, reason, message));
   set("QuorumHealthy", quorum);
-  set("Degraded", Degradation(record));
-  set("Ready", Readiness(record, quorum, up_to_date));
+  set("Degraded", Degradation(record, quorum));
+  set("Ready", Readiness(record, quorum, passage, up_to_date));
   if (!passage.state.recoveries.empty()) set("Recovering", Recovery(passage.state.recoveries.back()));
   return holder.as_object()["status"];
 }

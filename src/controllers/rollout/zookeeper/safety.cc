@@ -57,6 +57,50 @@ std::string Passage::WhyUnhealthy() const {
   return "";
 }
 
+bool Passage::FollowsOutOfReach() const {
+  if (revision == nullptr || Size(Ready(*revision)) < Needed(*revision)) return false;
+  bool led = false, out_of_reach = false;
+  for (const auto& [cluster, share] : revision->shares) {
+    const MemberReading& member = fleet.Of(cluster);
+    out_of_reach = out_of_reach || !member.reachable;
+    if (member.reachable && member.applied) {
+      led = led || std::ranges::any_of(member.servers, [](const MemberReading::Server& one) { return one.mode == "leader"; });
+    }
+  }
+  return out_of_reach && !led;
+}
+
+std::string Passage::WhyBehind() const {
+  if (revision == nullptr) return "";
+  for (const auto& [cluster, share] : revision->shares) {
+    const MemberReading& member = fleet.Of(cluster);
+    const auto given = state.rollout.clusters.find(cluster);
+    if (given == state.rollout.clusters.end()) continue;
+    if (!member.applied) {
+      return fmt::format("{} does not have its copy{}{}", cluster, member.message.empty() ? "" : ": ", member.message);
+    }
+    const std::string mark = MarkOf(given->second);
+    if (member.observed_revision.value_or(mark) != mark) return fmt::format("{} is not at revision {} yet", cluster, mark);
+  }
+  return "";
+}
+
+std::string Passage::Causes() const {
+  std::string causes;
+  if (revision == nullptr) return causes;
+  for (const auto& [cluster, share] : revision->shares) {
+    const MemberReading& member = fleet.Of(cluster);
+    const Ids ids = IdsOf(spec.naming, state.identities, cluster, share);
+    if (ReadyIds(member, ids) == ids) continue;
+    const std::string_view problem = !member.reachable ? "it cannot be reached"
+                                     : !member.applied ? "it does not have its copy"
+                                                       : std::string_view(member.problem);
+    causes += fmt::format("; {}: {} of {} servers are ready", cluster, member.reachable ? member.ready : 0, share);
+    if (!problem.empty()) causes += fmt::format(", {}", problem);
+  }
+  return causes;
+}
+
 std::optional<int64_t> Passage::FindLetGo(const std::string& cluster) const {
   const MemberReading& member = fleet.Of(cluster);
   const auto given = state.rollout.clusters.find(cluster);
@@ -86,13 +130,14 @@ std::string Passage::WhyNotReady(const std::string& cluster) const {
   const bool first = given->second.turn == 1 && given->second.previous.empty();
   const std::string mark = MarkOf(given->second);
   if (member.observed_revision ? *member.observed_revision != mark : !first || share == 0) {
-    return fmt::format("revision {} not observed yet", mark);
+    return fmt::format("revision {} not observed yet{}", mark, member.problem.empty() ? "" : ", " + member.problem);
   }
+  const std::string because = member.problem.empty() ? "" : ", " + member.problem;
   if (Bootstrapping()) {
-    return member.Running() >= share ? "" : fmt::format("{} of {} servers run", member.Running(), share);
+    return member.Running() >= share ? "" : fmt::format("{} of {} servers run{}", member.Running(), share, because);
   }
-  if (member.health != "Healthy") return "its health is " + (member.health.empty() ? "unknown" : member.health);
-  if (member.ready != share) return fmt::format("{} of {} servers are ready", member.ready, share);
+  if (member.ready != share) return fmt::format("{} of {} servers are ready{}", member.ready, share, because);
+  if (member.health != "Healthy") return "its health is " + (member.health.empty() ? "unknown" : member.health) + because;
   if (member.says_replicas && member.replicas != share) {
     return fmt::format("it has {} servers, but is to have {}", member.replicas, share);
   }
@@ -119,10 +164,21 @@ std::string Passage::GateOf(const std::string& cluster, const Revision& list) co
   } else if (goes_here) {
     budget.takes_down = std::min<int64_t>(Size(own_ready), down_here > 0 ? 1 : 2);
   } else {
-    budget.takes_down = down_here == 0 && !own.empty() ? 1 : 0;
+    budget.takes_down = down_here == 0 && !own.empty() && !OnlyLearns(cluster) ? 1 : 0;
   }
   budget.down_outside = Size(all) - Size(ready) - down_here;
   return CheckBudget(budget);
+}
+
+/// The cluster gets another list and nothing else, so no server there is started anew: all of them are as its present spec
+/// makes them, by its operator's own word.
+bool Passage::OnlyLearns(const std::string& cluster) const {
+  const auto given = state.rollout.clusters.find(cluster);
+  const MemberReading& member = fleet.Of(cluster);
+  if (base == nullptr || given == state.rollout.clusters.end() || given->second.revision != base->name) return false;
+  const int64_t share = ShareOf(base->shares, cluster);
+  if (share != ShareOf(revision->shares, cluster) || !evenkeel::base::Equal(base->body, revision->body)) return false;
+  return member.observed_revision == MarkOf(given->second) && member.updated == share && member.ready == share;
 }
 
 /// Whether servers of other clusters count by this list. One whose revision is not known has what was there before.

@@ -29,6 +29,13 @@ struct Passage {
   ClusterFacts FactsOf(const std::string& cluster) const;
   /// One leader, and a majority that is in sync with it; "" or what is missing.
   std::string WhyUnhealthy() const;
+  /// A majority serves, so somebody leads; whoever does is in a cluster that cannot be reached.
+  bool FollowsOutOfReach() const;
+  /// A cluster that is not at what it has been given, and why, for people; "": there is none. Of one that cannot be reached
+  /// its last word counts.
+  std::string WhyBehind() const;
+  /// What members say of servers that are missing, for people; "": nothing.
+  std::string Causes() const;
   /// A server that the revision of the cluster wants, and that is none of the members any more: it follows without a vote.
   /// nullopt: none.
   std::optional<int64_t> FindLetGo(const std::string& cluster) const;
@@ -43,6 +50,7 @@ struct Passage {
   std::string FirstGate(const std::string& cluster) const;
   bool CanMend(const std::string& cluster) const;
   std::string GateOf(const std::string& cluster, const Revision& list) const;
+  bool OnlyLearns(const std::string& cluster) const;
   bool InForceElsewhere(const std::string& cluster, const Revision& list) const;
   bool OnlyTheLeaverIsMissed(const VoterChange& change) const;
 };

@@ -1,5 +1,7 @@
 #include "controllers/rollout/zookeeper/member/member_cache.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -28,6 +30,30 @@ bool Runs(const Json& pod) {
   return std::ranges::any_of(base::FindArray(pod, {"status", "containerStatuses"}), [](const Json& status) {
     return FindString(status, {"name"}) == kServerContainer && base::Find(status, {"state", "running"}) != nullptr;
   });
+}
+
+/// Why the pod's server does not run; "": nobody says.
+std::string ProblemOf(const Json& pod) {
+  constexpr size_t kTextMax = 300;
+  std::string problem;
+  const auto say = [&](std::string_view reason, std::string_view message) {
+    problem = fmt::format("{}{}{}", reason, reason.empty() || message.empty() ? "" : ": ", message);
+  };
+  const Json* scheduled = kube::FindCondition(pod, "PodScheduled");
+  if (scheduled != nullptr && FindString(*scheduled, {"status"}) == "False") {
+    say(FindString(*scheduled, {"reason"}), FindString(*scheduled, {"message"}));
+  }
+  for (const char* list : {"initContainerStatuses", "containerStatuses"}) {
+    for (const Json& status : base::FindArray(pod, {"status", list})) {
+      if (!problem.empty()) break;
+      say(FindString(status, {"state", "waiting", "reason"}), FindString(status, {"state", "waiting", "message"}));
+    }
+  }
+  std::ranges::replace(problem, '\n', ' ');
+  if (problem.size() <= kTextMax) return problem;
+  size_t end = kTextMax;
+  while (end > 0 && (static_cast<unsigned char>(problem[end]) & 0xC0U) == 0x80U) --end;  // within a character
+  return problem.substr(0, end);
 }
 
 bool IsReady(const Json& pod) {
@@ -131,7 +157,8 @@ Picture MemberCache::PictureOf(MemberSpec spec, const Json& object, std::set<std
                             .revision = revision == pod->meta.annotations.end() ? "" : revision->second,
                             .terminating = pod->meta.deletion_time.has_value() || deleted.contains(pod->meta.uid),
                             .running = Runs(*pod->json),
-                            .ready = IsReady(*pod->json)});
+                            .ready = IsReady(*pod->json),
+                            .problem = ProblemOf(*pod->json)});
   }
   std::ranges::sort(picture.pods, {}, &ServerPod::id);
   for (const auto& [key, claim] : Of(VolumeClaims().kind).informer->items()) {

@@ -57,6 +57,14 @@ bool IsReady(const ServerPod& pod, const Ensemble& ensemble) {
   return !pod.terminating && pod.ready && ensemble.Serves(pod.id);
 }
 
+/// Why servers here are not as they should be, in one line; "": they are.
+std::string ProblemOf(const Picture& picture, const MemberPlan& plan) {
+  for (const ServerPod& pod : picture.pods) {
+    if (!pod.terminating && !pod.problem.empty()) return fmt::format("pod {}: {}", pod.name, pod.problem);
+  }
+  return plan.settled ? "" : plan.message;
+}
+
 Json StatusOf(const Json& object) {
   const Json* before = base::Find(object, {"status"});
   return before == nullptr || !before->is_object() ? Json(JsonObject{}) : Json(*before, {});
@@ -167,6 +175,8 @@ Json ReportMember(const Json& object, const Picture& picture, const MemberPlan& 
   status["updatedReplicas"] = updated;
   status["members"] = std::move(members);
   status["formed"] = ensemble.formed();
+  status.erase("problem");
+  if (std::string problem = ProblemOf(picture, plan); !problem.empty()) status["problem"] = std::move(problem);
   status.erase("leaderID");
   if (ensemble.leader() != 0) status["leaderID"] = ensemble.leader();
   const auto set = [&](std::string_view type, bool holds, std::string_view reason, std::string_view message) {
@@ -190,7 +200,9 @@ Json ReportMember(const Json& object, const Picture& picture, const MemberPlan& 
 
 Json ReportInvalid(const Json& object, const std::string& reason, const std::string& what, base::Time now) {
   Json holder = JsonObject{{"status", StatusOf(object)}};
-  holder.as_object()["status"].as_object()["observedGeneration"] = base::FindInt(object, {"metadata", "generation"});
+  JsonObject& status = holder.as_object()["status"].as_object();
+  status["observedGeneration"] = base::FindInt(object, {"metadata", "generation"});
+  status["problem"] = what;
   kube::SetCondition(holder, "Valid", "False", reason, what, now);
   kube::SetCondition(holder, "Progressing", "False", reason, "nothing is changed until the spec is valid", now);
   kube::SetCondition(holder, "Ready", "False", reason, what, now);

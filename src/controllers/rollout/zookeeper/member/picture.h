@@ -21,6 +21,7 @@ struct ServerPod {
   bool terminating = false;  ///< also when its deletion has been asked for and is not seen yet
   bool running = false;      ///< the container of its server runs
   bool ready = false;        ///< Kubernetes counts it as ready: its server has served within the last probes of the kubelet
+  std::string problem{};     ///< why its server does not run, as Kubernetes says it
 };
 
 struct VolumeClaim {
