@@ -6,58 +6,12 @@
 namespace evenkeel::controllers::balancer {
 namespace {
 
-// What is longer is no slip of the pen, and the distance is quadratic.
-constexpr size_t kWordBytesMax = 200;
-
 char LowerOf(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), LowerOf);
-  return lower;
-}
 
 }  // namespace
 
 bool EqualIgnoringCase(std::string_view a, std::string_view b) {
   return a.size() == b.size() && std::ranges::equal(a, b, {}, LowerOf, LowerOf);
-}
-
-size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
-
-std::string_view NearestName(std::string_view word, std::span<const std::string_view> names) {
-  if (word.size() > kWordBytesMax) return {};
-  const std::string lower = Lower(word);
-  std::string_view nearest;
-  size_t best = word.size() / 3 + 1;
-  for (const std::string_view name : names) {
-    const size_t difference = name.size() > word.size() ? name.size() - word.size() : word.size() - name.size();
-    if (difference >= best) continue;
-    const size_t distance = EditDistance(lower, Lower(name));
-    if (distance < best) {
-      best = distance;
-      nearest = name;
-    }
-  }
-  return nearest;
-}
-
-std::string NearestNameHint(std::string_view word, std::span<const std::string_view> names) {
-  const std::string_view nearest = NearestName(word, names);
-  return nearest.empty() ? "" : "; did you mean " + std::string(nearest) + "?";
 }
 
 std::string JoinedWithOr(std::span<const std::string_view> names) {

@@ -2,10 +2,13 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
+
 #include "controllers/rollout/zookeeper/definitions.h"
 #include "controllers/rollout/zookeeper/ensemble_spec.h"
 #include "controllers/rollout/zookeeper/ensemble_state.h"
 #include "controllers/rollout/zookeeper/plan.h"
+#include "controllers/rollout/zookeeper/unknown_fields.h"
 
 namespace evenkeel::controllers::rollout::zookeeper {
 namespace {
@@ -40,10 +43,22 @@ JsonObject ReviewStatus(const Json& object, const Json& old) {
   return {{"allowed", true}};
 }
 
-JsonObject ReviewSpec(const Json& object) {
+/// What an object had before may stay.
+std::optional<UnknownField> FindNewUnknown(const Json& object, const Json& old) {
+  const std::vector<UnknownField> before = FindUnknownFields(old);
+  for (const UnknownField& unknown : FindUnknownFields(object)) {
+    if (std::ranges::find(before, unknown.field, &UnknownField::field) == before.end()) return unknown;
+  }
+  return std::nullopt;
+}
+
+JsonObject ReviewSpec(const Json& object, const Json& old) {
   const kube::ManifestObject manifest{Json(object, {}), ""};
   const auto spec = DecodeSpec(manifest);
   if (!spec) return Refused(spec.error().message());
+  if (const auto unknown = FindNewUnknown(object, old)) {
+    return Refused(WrongField(manifest, unknown->field, unknown->message).error().message());
+  }
   if (ReadState(manifest)) {
     // What contradicts what already runs, such as another stride.
     PlanInput input;
@@ -76,7 +91,7 @@ Json Review(const Json& request) {
   } else if (concerns && subresource.empty()) {
     const bool deleted = Find(*object, {"metadata", "deletionTimestamp"}) != nullptr;
     const bool unchanged = operation == "UPDATE" && SameAt(*object, old, {"spec"});
-    if (!deleted && !unchanged) response = ReviewSpec(*object);
+    if (!deleted && !unchanged) response = ReviewSpec(*object, old);
   }
   response["uid"] = FindString(request, {"uid"});
   return response;

@@ -76,6 +76,30 @@ TEST(AdmissionTest, OrdersNamesAndStridesAreChecked) {
   EXPECT_NE(Why(Ask("CREATE", Ensemble(Cluster("m1", 11)))).find("stride"), std::string::npos);
 }
 
+TEST(AdmissionTest, AnUnknownFieldIsRefusedWithTheNearestName) {
+  const auto with = [](const std::string& field, const std::string& json) {
+    Json object = Ensemble(kThree);
+    base::Ensure(object, {"spec", field}) = *base::ParseJson(json, "field");
+    return object;
+  };
+  EXPECT_EQ(Why(Ask("CREATE", with("template", R"({"confg": {"tickTime": 100}})"))),
+            "MultiClusterZooKeeper data/zk: spec.template.confg: unknown field; did you mean config?");
+  EXPECT_EQ(Why(Ask("CREATE", with("template", R"({"storage": {"sise": "1Gi"}})"))),
+            "MultiClusterZooKeeper data/zk: spec.template.storage.sise: unknown field; did you mean size?");
+  EXPECT_EQ(Why(Ask("CREATE", with("rollout", R"({"progresDeadlineSeconds": 5})"))),
+            "MultiClusterZooKeeper data/zk: spec.rollout.progresDeadlineSeconds: unknown field; did you mean "
+            "progressDeadlineSeconds?");
+  EXPECT_EQ(Why(Ask("CREATE", Ensemble(R"({"name": "m1", "replicas": 1, "clusterId": "c1"})"))),
+            "MultiClusterZooKeeper data/zk: spec.placement.clusters[0].clusterId: unknown field; did you mean clusterID?");
+  EXPECT_EQ(Why(Ask("CREATE", with("utterlyElse", "1"))), "MultiClusterZooKeeper data/zk: spec.utterlyElse: unknown field");
+  EXPECT_TRUE(Allowed(Ask("CREATE", with("template", R"({"config": {"extra": {"anything": "1"}},
+      "podTemplate": {"metadata": {"labels": {"any": "x"}}, "spec": {"nodeSelector": {"any": "x"}}}})"))));
+  // One that is there already may stay.
+  Json before = with("template", R"({"confg": {}})");
+  Json after = with("template", R"({"confg": {}, "image": {"tag": "3.9"}})");
+  EXPECT_TRUE(Allowed(Ask("UPDATE", after, before)));
+}
+
 TEST(AdmissionTest, AnObjectFromBeforeCanStillBeLabelledAndDeleted) {
   const Json bad = Ensemble(Cluster("m1", 11));
   Json labelled = bad;

@@ -22,6 +22,7 @@ struct FleetObjects {
   bool all_clusters = false;                         ///< these are all there are, even if there are none
   std::map<std::string, const base::Json*> members;  ///< by cluster: the member's own ZooKeeper, where it is known
   std::vector<const base::Json*> children;           ///< other objects that the ensemble may own: policies, exports
+  std::vector<const base::Json*> cluster_overrides;  ///< ClusterOverridePolicies, whoever they are about
   std::vector<const base::Json*> works;              ///< of the binding, as far as somebody has looked for them (copies.h)
 };
 

@@ -81,6 +81,7 @@ FleetObjects HubReading::Objects() const {
   for (const Json& cluster : clusters) objects.clusters.push_back(&cluster);
   objects.all_clusters = true;
   for (const Json& child : children) objects.children.push_back(&child);
+  for (const Json& policy : cluster_overrides) objects.cluster_overrides.push_back(&policy);
   for (const Json& work : works) objects.works.push_back(&work);
   return objects;
 }
@@ -104,6 +105,11 @@ base::Result<HubReading> ReadHub(client::Client& hub, const Json& ensemble) {
   for (const kube::Resource* kind : ChildKinds()) {
     EVENKEEL_TRY(AppendAll(hub, *kind, ns, kind != &karmada::ServiceExports() || exports, reading, reading.children));
     if (kind == &karmada::OverridePolicies()) reading.serves_overrides = reading.missing_kind.empty();
+  }
+  // Only to say that they are not honoured: roles of before do not let it look.
+  if (const auto listed = AppendAll(hub, karmada::ClusterOverridePolicies(), "", false, reading, reading.cluster_overrides);
+      !listed && listed.error().code() != base::Code::kForbidden) {
+    return base::Fail(listed.error());
   }
   // An API of its own may serve them, which is away by itself.
   if (const auto listed = AppendAll(hub, karmada::Clusters(), "", true, reading, reading.clusters); !listed) {

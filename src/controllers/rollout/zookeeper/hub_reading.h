@@ -21,7 +21,7 @@ const kube::Resource* FindKind(std::string_view kind);
 /// Owns what FleetObjects borrows.
 struct HubReading {
   base::Json zookeeper, binding;  ///< null: not there
-  std::vector<base::Json> children, clusters;
+  std::vector<base::Json> children, clusters, cluster_overrides;
   std::vector<base::Json> works;                ///< of the binding; read only while copies are to go (copies.h)
   std::optional<base::Error> clusters_error{};  ///< why nobody knows which Clusters there are
   bool serves_overrides = true;
@@ -33,7 +33,7 @@ struct HubReading {
   const base::Json* Find(std::string_view kind, std::string_view name) const;
 };
 
-/// Get and List of the most recent version: five to six calls, and one more for each cluster while copies are to go. What
+/// Get and List of the most recent version: six to seven calls, and one more for each cluster while copies are to go. What
 /// belongs to the ensemble by name and namespace, the children of others in its namespace included.
 base::Result<HubReading> ReadHub(client::Client& hub, const base::Json& ensemble);
 

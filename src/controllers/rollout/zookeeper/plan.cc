@@ -13,6 +13,7 @@
 #include "controllers/rollout/zookeeper/event_kinds.h"
 #include "controllers/rollout/zookeeper/membership.h"
 #include "controllers/rollout/zookeeper/next_target.h"
+#include "controllers/rollout/zookeeper/other_overrides.h"
 #include "controllers/rollout/zookeeper/ownership.h"
 #include "controllers/rollout/zookeeper/recovery.h"
 #include "controllers/rollout/zookeeper/render.h"
@@ -426,7 +427,8 @@ class Planner {
     if (!IsReached(now)) up_to_date_ = false;
     const Passage passage = PassageOf(now);
     plan_.acted = acted_ || plan_.reason == events::kDriftRepaired.reason;
-    plan_.status = Report(input_.object.object, passage, schedule_, up_to_date_, plan_.reason, plan_.message, input_.now);
+    plan_.status = Report(input_.object.object, passage, schedule_, up_to_date_, plan_.reason, plan_.message,
+                          DescribeOtherOverrides(spec_, state_, input_.fleet), input_.now);
     if (!spec_.even.empty()) plan_.warnings.push_back(spec_.even);
     if (!spec_.unsafe.empty()) plan_.warnings.push_back(spec_.unsafe);
   }

@@ -103,7 +103,7 @@ int64_t Pinned(const EnsembleState& state) {
 }  // namespace
 
 Json Report(const Json& object, const Passage& passage, const Schedule& schedule, bool up_to_date, std::string_view reason,
-            std::string_view message, base::Time now) {
+            std::string_view message, const std::string& others, base::Time now) {
   const Json* before = base::Find(object, {"status"});
   Json holder = JsonObject{{"status", before == nullptr || !before->is_object() ? Json(JsonObject{}) : Json(*before, {})}};
   JsonObject& status = holder.as_object()["status"].as_object();
@@ -132,6 +132,11 @@ Json Report(const Json& object, const Passage& passage, const Schedule& schedule
   set("QuorumHealthy", quorum);
   set("Degraded", Degradation(record, quorum));
   set("Ready", Readiness(record, quorum, passage, up_to_date));
+  if (!others.empty()) {
+    set("OverridesHonoured", {"False", "OtherOverrides", others});
+  } else if (kube::FindCondition(holder, "OverridesHonoured") != nullptr) {
+    set("OverridesHonoured", {"True", "NoOthers", "nobody else overrides the ZooKeeper"});
+  }
   if (!passage.state.recoveries.empty()) set("Recovering", Recovery(passage.state.recoveries.back()));
   return holder.as_object()["status"];
 }

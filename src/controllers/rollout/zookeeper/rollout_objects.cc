@@ -6,6 +6,7 @@
 
 #include "controllers/rollout/zookeeper/definitions.h"
 #include "controllers/rollout/zookeeper/render.h"
+#include "controllers/rollout/zookeeper/unknown_fields.h"
 #include "kube/object.h"
 
 namespace evenkeel::controllers::rollout::zookeeper {
@@ -61,6 +62,10 @@ base::Status Add(const kube::ManifestObject& manifest, std::string_view name, st
     if (FindString(object, {"apiVersion"}).starts_with("cluster.karmada.io/")) Replace(fleet.clusters, object);
     return {};
   }
+  if (kind == "ClusterOverridePolicy") {
+    Replace(fleet.cluster_overrides, object);
+    return {};
+  }
   if (NamespaceIn(object) != ns) return {};
   if (IsChild(kind)) Replace(fleet.children, object);
   if (kind == "ResourceBinding") {
@@ -91,6 +96,9 @@ base::Result<PlanInput> PickObjects(const std::vector<kube::ManifestObject>& obj
     ensemble = &object;
   }
   if (ensemble == nullptr) return base::Fail(base::Code::kBadRequest, "there is no MultiClusterZooKeeper in the input");
+  if (const auto unknown = FindUnknownFields(ensemble->object); !unknown.empty()) {
+    return WrongField(*ensemble, unknown.front().field, unknown.front().message);
+  }
   input.object = {Json(ensemble->object, {}), ensemble->where};
   for (const kube::ManifestObject& object : objects) {
     EVENKEEL_TRY(Add(object, kube::NameOf(ensemble->object), NamespaceIn(ensemble->object), input.fleet));
