@@ -135,6 +135,10 @@ constexpr char kDefinition[] = R"({
       "confirmed": {"type": "boolean", "description": "Whether it was ready at this one; only such a one is gone back to."},
       "held": {"type": "boolean", "description": "Whether it is to stop nothing that serves before its turn comes."},
       "copied": {"type": "boolean", "description": "Whether the ZooKeeper there has been brought by Karmada, for this ensemble."}}}},
+    "scheduling": {"type": "object", "description": "What Karmada's scheduler was asked for again.", "properties": {
+      "attempt": {"type": "integer", "description": "Number of the last question ever."},
+      "asked": {"type": "integer", "description": "How many since a cluster has been missing."},
+      "since": {"type": "string", "format": "date-time"}, "askedAt": {"type": "string", "format": "date-time"}}},
     "recoveries": {"type": "array", "description": "What became of the last requests to recover.",
       "items": {"type": "object", "required": ["request", "outcome"], "properties": {
       "request": {"type": "string"}, "outcome": {"type": "string"}, "message": {"type": "string"},
@@ -171,6 +175,8 @@ constexpr char kZooKeeper[] = R"({
     "ordinalsStart": {"type": "integer", "minimum": 0, "maximum": 254, "default": 0, "description": "Of the pods."},
     "servers": {"type": "array", "maxItems": 255, "items": {"type": "string"},
                 "description": "All servers of the ensemble: server.ID=HOST:PORT:PORT:participant;PORT."},
+    "ensemble": {"type": "string", "maxLength": 63,
+                 "description": "Which one it is: on a volume of another one servers begin with the list that is given here."},
     "leaving": {"type": "array", "maxItems": 255, "items": {"type": "integer", "minimum": 1, "maximum": 255},
                 "description": "Servers of other clusters that are to go: they are let go from here once they do not serve."},
     "recovery": {"type": "object", "properties": {

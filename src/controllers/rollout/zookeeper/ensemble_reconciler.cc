@@ -83,7 +83,8 @@ base::Duration WhenAgain(const Json& ensemble, const Plan& plan, base::Time sinc
   if (plan.acted) return kAfterTransition;
   if (plan.polls) return kPoll;
   const std::string_view phase = FindString(ensemble, {"status", "phase"});
-  const bool settled = phase == "Ready" || phase == "Failed";
+  const bool scheduled = base::Find(ensemble, {"status", "scheduling", "since"}) == nullptr;
+  const bool settled = scheduled && (phase == "Ready" || phase == "Failed");
   const base::Duration routine = settled && !IsDeleted(ensemble) ? kOtherwise : kWhileDeploying;
   const auto deadline = UntilDeadline(ensemble, since, now);
   return deadline ? std::min(routine, *deadline) : routine;

@@ -88,6 +88,7 @@ class SpecReader {
     spec_.name = kube::NameOf(object_.object);
     spec_.ns = kube::NamespaceOf(object_.object);
     if (spec_.ns.empty()) spec_.ns = "default";
+    spec_.uid = kube::UidOf(object_.object);
     // It begins the names of Services and pods, which are labels in DNS.
     std::string wrong = kube::CheckDnsLabel(spec_.name);
     if (wrong.empty() && spec_.name.front() >= '0' && spec_.name.front() <= '9') wrong = "has to begin with a letter";
@@ -172,7 +173,7 @@ class SpecReader {
     }
     if (!body->is_object()) return Wrong("spec.template", "not an object");
     for (const char* own : {"replicas", "servers", "myidOffset", "leaving", "rolloutRevision", "ordinalsStart", "recovery",
-                            "abandoned", "hold"}) {
+                            "abandoned", "hold", "ensemble"}) {
       if (body->get_object().contains(own)) {
         return Wrong(std::string("spec.template.") + own,
                      "differs from cluster to cluster and is filled in for each: leave it out");

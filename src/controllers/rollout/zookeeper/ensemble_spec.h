@@ -54,6 +54,7 @@ std::string CheckRecoveryName(std::string_view name);
 
 struct EnsembleSpec {
   std::string name, ns;
+  std::string uid;  ///< of the MultiClusterZooKeeper; "": a file does not say
   Shares shares;
   std::map<std::string, std::string> cluster_ids;
   Naming naming;

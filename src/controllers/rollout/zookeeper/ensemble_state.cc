@@ -35,6 +35,7 @@ class StateReader {
     EVENKEEL_TRY(CheckBase());
     EVENKEEL_TRY(CheckLastRecord());
     EVENKEEL_TRY(ReadRecoveries());
+    ReadScheduling();
     state_.stride = base::FindInt(*status, {"stride"});
     if (const std::string_view mode = FindString(*status, {"namingMode"}); !mode.empty()) {
       state_.mode = ParseNamingMode(mode);
@@ -199,6 +200,17 @@ class StateReader {
         return Wrong(at + "order", Quoted(cluster) + " has no index in status.clusterIndices");
     }
     return {};
+  }
+
+  /// Whatever it says, it decides only when Karmada is asked again.
+  void ReadScheduling() {
+    const Json* json = At("scheduling");
+    if (json == nullptr) return;
+    Scheduling& scheduling = state_.scheduling;
+    scheduling.attempt = std::clamp<int64_t>(base::FindInt(*json, {"attempt"}), 0, kMaxTurn);
+    scheduling.asked = std::clamp<int64_t>(base::FindInt(*json, {"asked"}), 0, kMaxTurn);
+    if (const auto since = base::ParseTime(FindString(*json, {"since"}))) scheduling.since = *since;
+    if (const auto asked_at = base::ParseTime(FindString(*json, {"askedAt"}))) scheduling.asked_at = *asked_at;
   }
 
   base::Status ReadRecoveries() {
@@ -419,6 +431,12 @@ void WriteState(const EnsembleState& state, JsonObject& status) {
                                {"lost", std::move(lost)}});
   }
   if (!notes.empty()) status["recoveries"] = std::move(notes);
+  status.erase("scheduling");
+  if (state.scheduling.attempt == 0 && !state.scheduling.since) return;
+  JsonObject scheduling{{"attempt", state.scheduling.attempt}, {"asked", state.scheduling.asked}};
+  if (state.scheduling.since) scheduling["since"] = base::FormatTime(*state.scheduling.since);
+  if (state.scheduling.asked_at) scheduling["askedAt"] = base::FormatTime(*state.scheduling.asked_at);
+  status["scheduling"] = std::move(scheduling);
 }
 
 }  // namespace evenkeel::controllers::rollout::zookeeper

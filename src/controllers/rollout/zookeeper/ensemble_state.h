@@ -47,6 +47,14 @@ struct RecoveryNote {
 };
 std::string_view Name(RecoveryNote::Outcome outcome);
 
+/// What has been asked of Karmada's scheduler (scheduling.h).
+struct Scheduling {
+  int64_t attempt = 0;                   ///< number of the last question ever; 0: there was none
+  int64_t asked = 0;                     ///< of them since
+  std::optional<base::Time> since{};     ///< a cluster has been missing; nullopt: none is
+  std::optional<base::Time> asked_at{};  ///< the last time
+};
+
 struct EnsembleState {
   State rollout;
   Identities identities;             ///< of the clusters that have an index
@@ -55,7 +63,8 @@ struct EnsembleState {
   std::optional<NamingMode> mode{};  ///< of the servers' names; nullopt: none yet, or a program wrote it that does not say
   std::map<std::string, Revision> revisions;
   std::vector<RecoveryNote> recoveries;  ///< the last one is the latest
-  std::set<std::string> copied;          ///< clusters where Karmada has brought the copy: what is there is ours
+  Scheduling scheduling;
+  std::set<std::string> copied;  ///< clusters where Karmada has brought the copy: what is there is ours
 
   const Revision* Find(const std::string& revision) const;
   /// Those that servers may be running now, or are about to be given.

@@ -56,6 +56,8 @@ inline constexpr EventKind kRecoveryCompleted{"RecoveryCompleted", false, "Multi
                                               "the ensemble goes on with the servers that are left"};
 inline constexpr EventKind kDriftRepaired{"DriftRepaired", false, "MultiClusterZooKeeper",
                                           "objects that somebody has changed are as they were"};
+inline constexpr EventKind kScheduleAskedAgain{"ScheduleAskedAgain", false, "MultiClusterZooKeeper",
+                                               "Karmada has left out a cluster that is ready, and is asked for it again"};
 inline constexpr EventKind kApplyFailed{"ApplyFailed", true, "MultiClusterZooKeeper", "objects could not be put back"};
 inline constexpr EventKind kInvalidSpec{"InvalidSpec", true, "MultiClusterZooKeeper", "the spec cannot be used"};
 inline constexpr EventKind kInvalidStatus{"InvalidStatus", true, "MultiClusterZooKeeper", "the status cannot be read"};
@@ -73,13 +75,16 @@ inline constexpr EventKind kDeletingOverrides{"DeletingOverrides", false, "Multi
                                               "it is being deleted: its overrides go"};
 inline constexpr EventKind kDeleted{"Deleted", false, "MultiClusterZooKeeper", "nothing of it is left"};
 
-inline constexpr EventKind kAll[] = {
-    kRecordAppended,     kRecordSuperseded, kRecordResumed,    kRecordReady,       kHistoryTrimmed,
-    kStateAdopted,       kClusterStarted,   kClusterCompleted, kClusterPostponed,  kClusterBroughtForward,
-    kClusterHeld,        kServerCalledBack, kClusterReleased,  kPausedByUser,      kProgressDeadlineExceeded,
-    kClusterUnreachable, kRollingBack,      kRolledBack,       kRecoveryStarted,   kRecoveryRefused,
-    kRecoveryCompleted,  kDriftRepaired,    kApplyFailed,      kInvalidSpec,       kInvalidStatus,
-    kKindMissing,        kClustersUnknown,  kTemplateRefused,  kDeletingZooKeeper, kDeletingPolicies,
-    kDeletingOverrides,  kDeleted};
+inline constexpr EventKind kAll[] = {kRecordAppended,        kRecordSuperseded,   kRecordResumed,
+                                     kRecordReady,           kHistoryTrimmed,     kStateAdopted,
+                                     kClusterStarted,        kClusterCompleted,   kClusterPostponed,
+                                     kClusterBroughtForward, kClusterHeld,        kServerCalledBack,
+                                     kClusterReleased,       kPausedByUser,       kProgressDeadlineExceeded,
+                                     kClusterUnreachable,    kRollingBack,        kRolledBack,
+                                     kRecoveryStarted,       kRecoveryRefused,    kRecoveryCompleted,
+                                     kDriftRepaired,         kScheduleAskedAgain, kApplyFailed,
+                                     kInvalidSpec,           kInvalidStatus,      kKindMissing,
+                                     kClustersUnknown,       kTemplateRefused,    kDeletingZooKeeper,
+                                     kDeletingPolicies,      kDeletingOverrides,  kDeleted};
 
 }  // namespace evenkeel::controllers::rollout::zookeeper::events

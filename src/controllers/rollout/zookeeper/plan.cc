@@ -1,6 +1,7 @@
 #include "controllers/rollout/zookeeper/plan.h"
 
 #include <spdlog/fmt/fmt.h>
+#include <spdlog/fmt/ranges.h>
 
 #include <algorithm>
 
@@ -19,6 +20,7 @@
 #include "controllers/rollout/zookeeper/render.h"
 #include "controllers/rollout/zookeeper/report.h"
 #include "controllers/rollout/zookeeper/safety.h"
+#include "controllers/rollout/zookeeper/scheduling.h"
 #include "controllers/rollout/zookeeper/unchangeable.h"
 #include "kube/object.h"
 
@@ -319,6 +321,7 @@ class Planner {
       Apply(std::move(desired), existing);
     }
     if (!refused_.empty()) return;
+    WatchSchedule(clusters);
     const Needs needs = NeedsInForce(spec_, state_);
     Json zookeeper = RenderZooKeeper(spec_, clusters, needs);
     const auto noted = [&](const char* annotation) {
@@ -331,9 +334,12 @@ class Planner {
     if (takes_back || noted(kConflictAnnotation)) {
       base::Ensure(zookeeper, {"metadata", "annotations", kConflictAnnotation}) = takes_back ? "overwrite" : "abort";
     }
+    if (const int64_t attempt = state_.scheduling.attempt; attempt > 0) {
+      base::Ensure(zookeeper, {"metadata", "annotations", kAttemptAnnotation}) = std::to_string(attempt);
+    }
     std::vector<Json> others = RenderServiceExports(spec_);
     for (Json& policy : RenderPropagationPolicies(spec_, clusters, needs)) {
-      Complete(policy, FindChild(input_.fleet, policy));
+      Complete(policy, FindChild(input_.fleet, policy), state_.scheduling.attempt);
       others.push_back(std::move(policy));
     }
     const PlacementTurn turn = TurnOf(zookeeper, others.back(), clusters);
@@ -346,6 +352,20 @@ class Planner {
       Apply(Json(desired, {}), FindChild(input_.fleet, desired));
     }
     RemoveLeftovers(clusters, wanted);
+  }
+
+  void WatchSchedule(const std::set<std::string>& clusters) {
+    const auto policy = std::ranges::find_if(input_.fleet.children, [this](const Json* child) {
+      return FindString(*child, {"kind"}) == "PropagationPolicy" && kube::NameOf(*child) == ServersPolicyName(spec_);
+    });
+    const Unscheduled unscheduled =
+        FindUnscheduled(clusters, fleet_, input_.fleet, policy == input_.fleet.children.end() ? nullptr : *policy);
+    const bool asks = AskAgain(unscheduled.missing, input_.now, state_.scheduling);
+    if (!schedule_.valid()) schedule_.message += DescribeWait(unscheduled, state_.scheduling);
+    if (!asks || acted_) return;
+    acted_ = true;
+    plan_.reason = events::kScheduleAskedAgain.reason;
+    plan_.message = fmt::format("Karmada is asked again for {}", fmt::join(unscheduled.missing, ", "));
   }
 
   /// Copies that were left behind, when somebody deleted the template or its binding, are nobody's to Karmada until it may
@@ -455,6 +475,7 @@ base::Result<std::vector<Json>> PlanRepair(const PlanInput& input) {
   EnsembleSpec spec;
   spec.name = kube::NameOf(input.object.object);
   spec.ns = kube::NamespaceOf(input.object.object);
+  spec.uid = kube::UidOf(input.object.object);
   spec.naming.stride = std::max<int64_t>(state.stride, 1);
   spec.naming.mode = state.mode.value_or(spec.naming.mode);
   std::vector<Json> repairs;

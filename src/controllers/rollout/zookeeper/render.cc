@@ -43,6 +43,7 @@ JsonArray OwnTolerations() {
 
 /// With whatever limit.
 bool IsOwn(const Json& toleration) {
+  if (base::FindString(toleration, {"key"}) == kAttemptAnnotation) return true;
   const JsonArray own = OwnTolerations();
   return std::ranges::any_of(own, [&](const Json& one) {
     return std::ranges::all_of(
@@ -115,7 +116,7 @@ std::vector<Json> RenderPropagationPolicies(const EnsembleSpec& spec, const std:
 
 std::string ServersPolicyName(const EnsembleSpec& spec) { return spec.name + "-zk"; }
 
-void Complete(Json& policy, const Json* present) {
+void Complete(Json& policy, const Json* present, int64_t attempt) {
   JsonArray tolerations = OwnTolerations();
   if (present != nullptr) {
     bool known = false;
@@ -125,6 +126,11 @@ void Complete(Json& policy, const Json* present) {
     }
     // Karmada before 1.10 has no such field.
     if (known && base::Find(*present, {"spec", kKeepsField}) == nullptr) base::Erase(policy, {"spec", kKeepsField});
+  }
+  // Only another placement is scheduled anew.
+  if (attempt > 0) {
+    tolerations.push_back(JsonObject{
+        {"key", kAttemptAnnotation}, {"operator", "Equal"}, {"value", std::to_string(attempt)}, {"effect", "NoSchedule"}});
   }
   base::Ensure(policy, {"spec", "placement", "clusterTolerations"}) = std::move(tolerations);
 }
@@ -146,6 +152,7 @@ Json RenderOverride(const EnsembleSpec& spec, const EnsembleState& state, const 
   JsonArray plaintext{set("/spec", "replace", Json(revision.body, {})), set("/spec/replicas", "add", replicas),
                       set("/spec/myidOffset", "add", offset), set("/spec/servers", "add", std::move(servers)),
                       set("/spec/rolloutRevision", "add", Json(given == nullptr ? kNoRevision : MarkOf(*given)))};
+  if (!spec.uid.empty()) plaintext.push_back(set("/spec/ensemble", "add", Json(spec.uid)));
   if (given != nullptr && given->held) plaintext.push_back(set("/spec/hold", "add", true));
   if (spec.naming.mode == NamingMode::kNative) plaintext.push_back(set("/spec/ordinalsStart", "add", offset));
   JsonArray leaving;

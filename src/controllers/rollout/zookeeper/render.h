@@ -26,6 +26,8 @@ inline constexpr char kOwnerLabel[] = "evenkeel.dev/multiclusterzookeeper";
 inline constexpr char kClusterLabel[] = "evenkeel.dev/cluster";
 /// Of a template, for Karmada: "overwrite" or "abort" where a member has an object of that name that Karmada has not brought.
 inline constexpr char kConflictAnnotation[] = "work.karmada.io/conflict-resolution";
+/// Of a template, and as the key of a toleration that no taint has: the number of the question to Karmada's scheduler.
+inline constexpr char kAttemptAnnotation[] = "evenkeel.dev/scheduling-attempt";
 /// What a cluster's override says instead of a revision as long as its turn has not come; it has no servers then.
 inline constexpr char kNoRevision[] = "pending";
 
@@ -46,7 +48,8 @@ std::string ServersPolicyName(const EnsembleSpec& spec);
 /// Lets copies stay in clusters with any taint NoExecute for as long as it is there: whoever comes back from an outage finds
 /// its servers. What people have put into the policy beside it (`present`; null: there is none) stays. Fields that the hub's
 /// API has dropped from `present` before are left out.
-void Complete(base::Json& policy, const base::Json* present);
+/// `attempt`: which question to Karmada's scheduler this is; 0: none was asked again.
+void Complete(base::Json& policy, const base::Json* present, int64_t attempt = 0);
 /// The value that an override sets at a path; null when it does not.
 const base::Json* OverriddenBy(const base::Json& override_policy, std::string_view path);
 

@@ -266,6 +266,7 @@ std::vector<Json> RenderObjects(const MemberSpec& spec, const std::string& super
   Json config = MakeObject(spec, kube::resources::ConfigMaps(), spec.name + "-config");
   JsonObject files = FilesOf(spec, super_digest);
   files["zoo.cfg.dynamic"] = TextOf(spec.servers);
+  if (!spec.ensemble.empty()) files["ensemble"] = spec.ensemble + "\n";
   // Whoever has only ephemeral disks begins with empty ones after an outage of all.
   if (formed && !spec.ephemeral) files["formed"] = "";
   base::Ensure(config, {"data"}) = std::move(files);

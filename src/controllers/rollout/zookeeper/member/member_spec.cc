@@ -99,6 +99,10 @@ base::Result<MemberSpec> DecodeMemberSpec(const Json& object) {
   EVENKEEL_TRY(ReadServersSpec(body == nullptr ? Json() : *body, "spec", spec));
   spec.revision = FindString(object, {"spec", "rolloutRevision"});
   spec.hold = base::FindBool(object, {"spec", "hold"});
+  spec.ensemble = FindString(object, {"spec", "ensemble"});
+  if (!spec.ensemble.empty()) {
+    if (std::string wrong = zookeeper::CheckRecoveryName(spec.ensemble); !wrong.empty()) return Wrong("spec.ensemble", wrong);
+  }
   EVENKEEL_TRY(CheckNone(object, spec));
   return spec;
 }

@@ -10,6 +10,7 @@
 //                                # again with these servers, of which the absent ones do not come and are let go
 //     abandoned: true            # the ensemble goes on without the servers here: they stop without asking it
 //     hold: true                 # nothing that serves is stopped, and rolloutRevision is echoed at once
+//     ensemble: TEXT             # which one it is: volumes of another one are begun with `servers`
 //     rolloutRevision: TEXT      # echoed as status.observedRevision once everything here has it
 //     ...                        # and what they are made from: servers_spec.h
 #pragma once
@@ -38,6 +39,7 @@ struct MemberSpec : ServersSpec {
   } recovery;
   bool abandoned = false, hold = false;
   std::string revision;
+  std::string ensemble;  ///< which one it is; "": nobody says
 
   /// After so long a leader has noticed that a follower is gone (syncLimit ticks, and one).
   base::Duration NoticeTime() const;

@@ -53,12 +53,19 @@ case ${1:-} in
   start)
     conf="$data/conf"
     mkdir -p "$conf"
+    was=$(cat "$data/myid" 2>/dev/null || true)
     printf '%s\n' "$id" > "$data/myid"
     kept=$(sed -n 's/^dynamicConfigFile=.*\///p' "$conf/zoo.cfg" 2>/dev/null || true)
     case $kept in
       zoo.cfg.dynamic.?*) grep -q "^server\.$id=" "$conf/$kept" 2>/dev/null || kept= ;;
       *) kept= ;;
     esac
+    # What a volume knows of another ensemble, or as another server, is whom that one had to look for.
+    if [ "${was:-$id}" != "$id" ] || { [ -f "$given/ensemble" ] && [ -f "$conf/ensemble" ] && ! cmp -s "$given/ensemble" "$conf/ensemble"; }; then
+      echo "this volume is of another server or ensemble: its list of servers is not used" >&2
+      kept=
+      rm -f "$conf/zoo.cfg.dynamic.next"
+    fi
     if [ -n "$kept" ] && [ -f "$given/recovery.request" ] && grep -q "^server\.$id=" "$given/recovery.servers" &&
         ! cmp -s "$given/recovery.request" "$conf/recovered"; then
       kept=$(printf 'zoo.cfg.dynamic.%x' $((16#${kept##*.} + 1)))
@@ -93,6 +100,7 @@ case ${1:-} in
       done
     } > "$conf/zoo.cfg.new"
     mv "$conf/zoo.cfg.new" "$conf/zoo.cfg"
+    if [ -f "$given/ensemble" ]; then cp "$given/ensemble" "$conf/ensemble"; fi
     if [ -n "${recovered:-}" ]; then cp "$given/recovery.request" "$conf/recovered"; fi
     exec ${ZOOKEEPER_COMMAND:-zkServer.sh start-foreground} "$conf/zoo.cfg"
     ;;

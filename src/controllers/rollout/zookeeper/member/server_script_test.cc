@@ -94,6 +94,24 @@ TEST_F(ServerScriptTest, AnEmptyDiskHasNoVoteInAnEnsembleThatThereIs) {
   EXPECT_FALSE(config().contains("db.autocreate"));
 }
 
+TEST_F(ServerScriptTest, AVolumeOfAnotherServerOrEnsembleBeginsWithTheGivenList) {
+  Give("ensemble", "one\n");
+  Start();
+  Agree("100000000", "server.1=\nserver.11=\nserver.12=\n");
+  EXPECT_EQ(Start(), "zoo.cfg.dynamic.100000000");
+  Write(Conf() / "zoo.cfg.dynamic.next", "something that was under way");
+  Give("ensemble", "another\n");
+  EXPECT_EQ(Start(), "zoo.cfg.dynamic");
+  EXPECT_FALSE(fs::exists(Conf() / "zoo.cfg.dynamic.next"));
+  Agree("200000000", "server.11=\nserver.12=\n");
+  EXPECT_EQ(Start(), "zoo.cfg.dynamic.200000000") << "it is of this one now";
+  Write(fs::path(root_.string() + kDataPath) / "myid", "2\n");
+  EXPECT_EQ(Start(), "zoo.cfg.dynamic") << "of server 2";
+  Agree("300000000", "server.11=\nserver.12=\n");
+  fs::remove(Conf() / "ensemble");
+  EXPECT_EQ(Start(), "zoo.cfg.dynamic.300000000") << "it was made before anybody said which one it is";
+}
+
 TEST_F(ServerScriptTest, ARecoveryIsTheNextVersionOnce) {
   Start();
   Agree("10000000f", "server.1=\nserver.2=\nserver.11=\nserver.12=\n");
