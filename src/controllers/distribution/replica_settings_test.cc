@@ -139,7 +139,8 @@ TEST_F(DisagreeingTest, CompatibleReplicasCountOwners) {
   Run(60s);
   const std::string first = HolderOf(0) == "a" ? "a" : "b", second = first == "a" ? "b" : "a";
   const auto owners = [this](const std::string& host, const std::string& cluster) {
-    return Metric(host, "evenkeel_distribution_cluster_owners{cluster=\"" + cluster + "\"}");
+    return Metric(host,
+                  "evenkeel_distribution_cluster_owners{cluster=\"" + cluster + "\",server=\"" + ServerOf(cluster) + "\"}");
   };
   EXPECT_EQ(owners(first, "member-1"), 1);
   EXPECT_EQ(owners(first, "member-2"), -1) << "the other replica tells of it";
