@@ -26,8 +26,10 @@ class FleetTest(unittest.TestCase):
                 def shared():
                     deployment = kubectl.json("-n", "evenkeel", "get", "deployment", "evenkeel-controller")
                     self.assertEqual(deployment["status"]["readyReplicas"], 3)
-                    shards = json.loads(subprocess.run([harness.EVENKEEL, "get", "shards", "-o", "json"], capture_output=True, text=True, check=True,
-                                                       env={**os.environ, "EVENKEEL_HOME": str(home), "KUBECONFIG": ""}).stdout)
+                    shown = subprocess.run([harness.EVENKEEL, "get", "shards", "-o", "json"], capture_output=True, text=True, check=True,
+                                           env={**os.environ, "EVENKEEL_HOME": str(home), "KUBECONFIG": ""})
+                    self.assertEqual(shown.stderr, "")
+                    shards = json.loads(shown.stdout)
                     self.assertEqual(len({row["owner"] for row in shards["clusters"]}), 3, shards)
                     return True
                 harness.eventually(shared, LONG)

@@ -205,7 +205,7 @@ base::Result<FleetView> ReadFleet(client::Client& hub, Options options, std::opt
   EVENKEEL_TRY(Collect(hub, Custom("cluster.karmada.io", "v1alpha1", "Cluster", "clusters", false), {}, objects));
   EVENKEEL_TRY(Collect(hub, Custom("argoproj.io", "v1alpha1", "Application", "applications", true), {}, objects));
   const Quirks& quirks = fleet.options.quirks;
-  fleet.input = ReadShardPlanInput(objects, fleet.options.in_cluster, quirks.applications_by_bare_name, fleet.findings);
+  fleet.input = ReadShardPlanInput(objects, fleet.options.in_cluster, quirks.applications_by_bare_name, fleet.findings, false);
   if (*mode == Mode::kCoordinated) {
     EVENKEEL_TRY(ReadCoordinatedRows(hub, now, fleet));
     return fleet;

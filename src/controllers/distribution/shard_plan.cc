@@ -1,6 +1,7 @@
 #include "controllers/distribution/shard_plan.h"
 
 #include <algorithm>
+#include <set>
 
 #include "controllers/distribution/distribution_events.h"
 #include "controllers/distribution/weighted_plan.h"
@@ -17,11 +18,12 @@ using base::JsonObject;
 }  // namespace
 
 ShardPlanInput ReadShardPlanInput(std::span<const Json> objects, bool in_cluster, bool applications_by_bare_name,
-                                  std::vector<Finding>& findings) {
+                                  std::vector<Finding>& findings, bool missing_secrets_told) {
   ShardPlanInput input;
   std::map<std::string, const Json*> secrets;
   std::vector<Json> applications;
   std::vector<Cluster> clusters;
+  std::set<std::string> servers;
   const Json* argocd_cm = nullptr;
   for (const Json& object : objects) {
     const std::string_view kind = FindString(object, {"kind"});
@@ -38,14 +40,20 @@ ShardPlanInput ReadShardPlanInput(std::span<const Json> objects, bool in_cluster
               {cluster->reference, cluster->source, events::kNoUid.reason,
                "metadata.uid is missing, and shards follow from it: give the Secret as kubectl get -o yaml prints it"});
         }
+        servers.insert(cluster->server);
         clusters.push_back(*std::move(cluster));
       }
     }
-    if (kind == "Cluster" && FindString(object, {"apiVersion"}).starts_with("cluster.karmada.io/")) {
+  }
+  const Json not_looked_at = base::JsonObject();
+  for (const Json& object : objects) {
+    if (FindString(object, {"kind"}) == "Cluster" && FindString(object, {"apiVersion"}).starts_with("cluster.karmada.io/")) {
       const std::string key = std::string(FindString(object, {"spec", "secretRef", "namespace"})) + "/" +
                               std::string(FindString(object, {"spec", "secretRef", "name"}));
-      const auto secret = secrets.find(key);
-      if (auto cluster = ClusterFromKarmada(object, secret == secrets.end() ? nullptr : secret->second, findings)) {
+      const auto found = secrets.find(key);
+      const bool secondary = servers.contains(TrimSlashes(FindString(object, {"spec", "apiEndpoint"})));
+      const Json* const absent = secondary || !missing_secrets_told ? &not_looked_at : nullptr;
+      if (auto cluster = ClusterFromKarmada(object, found == secrets.end() ? absent : found->second, findings)) {
         clusters.push_back(*std::move(cluster));
       }
     }

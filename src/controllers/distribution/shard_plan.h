@@ -40,9 +40,11 @@ struct ShardPlanInput {
 };
 
 /// Takes cluster Secrets, Karmada Clusters (with the Secrets they name), Applications and argocd-cm (cluster.inClusterEnabled)
-/// out of objects of any kind. Secrets without the cluster label are only looked at where a Karmada Cluster names them.
+/// out of objects of any kind. Secrets without the cluster label are only looked at where a Karmada Cluster names them and no
+/// cluster Secret has its server. `missing_secrets_told`: one that is not among the objects is a finding, since they are all
+/// that there is.
 ShardPlanInput ReadShardPlanInput(std::span<const base::Json> objects, bool in_cluster, bool applications_by_bare_name,
-                                  std::vector<Finding>& findings);
+                                  std::vector<Finding>& findings, bool missing_secrets_told = true);
 
 /// @param current  an earlier plan as JSON (or {}), for the moves.
 ShardPlan PlanShards(const ShardPlanInput& input, const ShardingOptions& options, const base::Json& current,

@@ -100,6 +100,23 @@ TEST(ShardPlanInputTest, TakesWhatItKnowsOutOfAnyObjects) {
   EXPECT_EQ(input.apps, (AppCounts{{"https://a", 1}})) << "one name counts once, as upstream has it";
 }
 
+TEST(ShardPlanInputTest, ASecretThatNobodyNeedsIsNotMissed) {
+  const auto cluster = [](const std::string& server) -> Json {
+    return {{"apiVersion", "cluster.karmada.io/v1alpha1"},
+            {"kind", "Cluster"},
+            {"metadata", {{"name", "k"}, {"uid", "9"}}},
+            {"spec", {{"apiEndpoint", server}, {"secretRef", {{"namespace", "karmada"}, {"name", "k"}}}}}};
+  };
+  const auto found = [](const std::vector<Json>& objects, bool missing_secrets_told) {
+    std::vector<Finding> findings;
+    (void)ReadShardPlanInput(objects, false, true, findings, missing_secrets_told);
+    return findings.size();
+  };
+  EXPECT_EQ(found({cluster("https://k")}, true), 1u);
+  EXPECT_EQ(found({cluster("https://k")}, false), 0u) << "a view of the fleet does not read them";
+  EXPECT_EQ(found({ClusterSecret("a", "1"), cluster("https://a")}, true), 0u) << "the cluster Secret says how to connect";
+}
+
 TEST(ShardPlanInputTest, KnowsArgoCdsSwitchForTheLocalCluster) {
   auto argocd_cm = [](const std::string& enabled) -> Json {
     return {{"kind", "ConfigMap"},
