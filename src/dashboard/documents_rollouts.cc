@@ -55,19 +55,24 @@ std::string_view MessageOf(const Json& object) {
   return "";
 }
 
+/// Pods have the same names in every cluster.
+std::string NameOfServer(std::string_view pod, std::string_view cluster) { return fmt::format("{} in {}", pod, cluster); }
+
 struct Servers {
   int64_t healthy = 0;
-  std::string leader;
+  std::string leader;  ///< who says so; of several, since a status may be old, the one that the controller has seen
 };
 
-JsonObject MembersOf(const Json& zookeeper, Servers& servers) {
+/// `leader`: the id of the server that the controller has seen leading, if it is in this cluster.
+JsonObject MembersOf(const Json& zookeeper, std::string_view cluster, std::optional<int64_t> leader, Servers& servers) {
   JsonObject members;
   for (const Json& server : FindArray(zookeeper, {"status", "members"})) {
     const std::string_view mode = FindString(server, {"mode"}), pod = FindString(server, {"pod"});
     const bool serves = mode == "leader" || mode == "follower" || mode == "observer" || mode == "standalone";
     const bool ready = serves && base::FindBool(server, {"synced"}, true);
     if (ready && mode != "observer") ++servers.healthy;
-    if (mode == "leader" || mode == "standalone") servers.leader = pod;
+    const bool leads = mode == "leader" || mode == "standalone";
+    if (leads && (servers.leader.empty() || leader == FindInt(server, {"id"}))) servers.leader = NameOfServer(pod, cluster);
     members[pod] = JsonObject{{"id", FindInt(server, {"id"})},
                               {"role", !serves                ? "down"
                                        : mode == "standalone" ? "leader"
@@ -89,6 +94,8 @@ Json EnsembleEntry(const Json& ensemble, const std::map<std::string, Json>& memb
   }
   Servers servers;
   bool all_read = true;
+  const std::string_view led_from = FindString(ensemble, {"status", "leader", "cluster"});
+  const int64_t led_by = FindInt(ensemble, {"status", "leader", "myid"});
   for (const Json& cluster : FindArray(ensemble, {"status", "clusters"})) {
     const std::string name(FindString(cluster, {"name"}));
     const auto asked = read.find(name);
@@ -107,7 +114,7 @@ Json EnsembleEntry(const Json& ensemble, const std::map<std::string, Json>& memb
     } else {
       entry["ready"] = FindInt(member->second, {"status", "readyReplicas"});
       entry["message"] = MessageOf(member->second);
-      entry["members"] = MembersOf(member->second, servers);
+      entry["members"] = MembersOf(member->second, name, led_from == name ? std::optional(led_by) : std::nullopt, servers);
     }
     clusters[name] = std::move(entry);
   }
@@ -115,10 +122,7 @@ Json EnsembleEntry(const Json& ensemble, const std::map<std::string, Json>& memb
   // Where not all members can be asked, the controller's own count is better than ours.
   const int64_t healthy = all_read ? servers.healthy : ready, needed = total == 0 ? 0 : controllers::rollout::Majority(total);
   std::string leader = servers.leader;
-  if (leader.empty() && base::Find(ensemble, {"status", "leader"}) != nullptr) {
-    leader = fmt::format("{} server {}", FindString(ensemble, {"status", "leader", "cluster"}),
-                         FindInt(ensemble, {"status", "leader", "myid"}));
-  }
+  if (leader.empty() && !led_from.empty()) leader = NameOfServer(fmt::format("server {}", led_by), led_from);
   JsonObject entry{{"phase", FindString(ensemble, {"status", "phase"}, "Pending")},
                    {"message", MessageOf(ensemble)},
                    {"servers", JsonObject{{"total", total}, {"ready", ready}, {"healthy", healthy}}},

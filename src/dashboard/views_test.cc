@@ -201,11 +201,17 @@ TEST_F(ViewsTest, ARolloutIsATrackOfClusters) {
   const std::string key = "default/zk";
   EXPECT_EQ(rollouts->Number({"ensembles", key, "quorum", "margin"}), 0);
   EXPECT_EQ(rollouts->Number({"ensembles", key, "quorum", "healthy"}), 2);
-  EXPECT_EQ(rollouts->Text({"ensembles", key, "leader"}), "zk-0");
+  EXPECT_EQ(rollouts->Text({"ensembles", key, "leader"}), "zk-0 in member-1");
   EXPECT_EQ(rollouts->Text({"ensembles", key, "clusters", "member-1", "state"}), "Done");
   EXPECT_EQ(rollouts->Text({"ensembles", key, "clusters", "member-2", "state"}), "Deploying");
   EXPECT_EQ(rollouts->Text({"ensembles", key, "clusters", "member-2", "members", "zk-0", "role"}), "down");
   EXPECT_EQ(rollouts->Number({"ensembles", key, "records", "0001", "generation"}), 4);
+  // Two statuses that name a leader: one of them is old.
+  servers("member-2", R"({"readyReplicas": 1, "members": [{"id": 11, "pod": "zk-0", "mode": "leader", "synced": true}]})");
+  base::Ensure(ensemble, {"status", "leader"}) = Parsed(R"({"cluster": "member-2", "myid": 11})");
+  hub.api().Put(zookeeper::MultiClusterZooKeepers(), ensemble);
+  executor.RunFor(2s);
+  EXPECT_EQ(rollouts->Text({"ensembles", key, "leader"}), "zk-0 in member-2");
   hub.api().Remove(zookeeper::MultiClusterZooKeepers(), key);
   executor.RunFor(500ms);
   EXPECT_TRUE(base::FindObject(rollouts->document, {"ensembles"}).empty());

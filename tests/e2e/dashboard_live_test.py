@@ -171,9 +171,10 @@ class LiveFleetTest(browser.BrowserTest):
 
     def leader(self):
         """The pod that says so itself."""
-        said = [member for cluster in SHARES for member in zk.Member(self.hub.at(cluster)).status()["members"] if member["mode"] == "leader"]
-        (leader,) = said
-        return leader["pod"]
+        said = [(member["pod"], cluster) for cluster in SHARES for member in zk.Member(self.hub.at(cluster)).status()["members"]
+                if member["mode"] == "leader"]
+        ((pod, cluster),) = said
+        return f"{pod} in {cluster}"
 
     def test_5_a_rollout_goes_from_cluster_to_cluster(self):
         if not self.has_ensemble:

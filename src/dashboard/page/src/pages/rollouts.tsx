@@ -125,17 +125,17 @@ function Station({index, cluster, ensemble}: {index: number; cluster: string; en
         <h3><a href={href('cluster', cluster)}>{cluster}</a> {state && <Badge tone={tone}>{state.state}</Badge>}</h3>
         {state && <p class="note">{known ? `${state.ready} of ${plural(state.replicas, 'server')} ready` : `${plural(state.replicas, 'server')}, of which nothing is known`}{state.revision && `, revision ${state.revision}`}</p>}
         {state?.message && <p class={known ? undefined : 'warn-text'}>{state.message}</p>}
-        {members.length > 0 && <ul class="members">{members.map(([name, member]) => <Member key={name} name={name} member={member} leads={ensemble.leader === name || member.role === 'leader'} />)}</ul>}
+        {members.length > 0 && <ul class="members">{members.map(([name, member]) => <Member key={name} name={name} member={member} leads={ensemble.leader === `${name} in ${cluster}`} />)}</ul>}
       </div>
     </li>
   );
 }
 
 function Member({name, member, leads}: {name: string; member: EnsembleMember; leads: boolean}) {
-  const tone: Tone = member.role === 'down' ? 'bad' : !member.ready ? 'warn' : 'ok';
+  const tone: Tone = member.role === 'down' ? 'bad' : !member.ready || (member.role === 'leader' && !leads) ? 'warn' : 'ok';
   return (
     <li class="member">
-      <Badge tone={tone} {...(leads ? {icon: 'crown' as const} : {})}>{leads ? 'leader' : member.role}</Badge>
+      <Badge tone={tone} {...(leads ? {icon: 'crown' as const} : {})}>{leads ? 'leader' : member.role === 'leader' ? 'says that it leads' : member.role}</Badge>
       <span>{name}</span>
       {member.id !== undefined && <span class="note">id {member.id}</span>}
     </li>
