@@ -138,7 +138,7 @@ export class PlayedFleet {
 
   ensemble() {
     return {phase: 'Deploying', message: 'member-2 is next: member-1 has its quorum', servers: {total: 5, ready: 4, healthy: 4}, quorum: {needed: 3, healthy: 4, margin: 1},
-      leader: 'orders-b-0', revision: '5', paused: false, order: ['member-1', 'member-2', 'member-3'],
+      leader: 'orders-b-0 in member-2', revision: '5', paused: false, order: ['member-1', 'member-2', 'member-3'],
       records: {'0002': {generation: 5, current: true, status: 'Paused', revision: 'a91c', startedAt: ago(70), reason: 'QuorumAtRisk', message: 'orders-b-1 is not back yet', clusters: {'member-1': {state: 'Done', since: ago(60)}, 'member-2': {state: 'Deploying', since: ago(20)}, 'member-3': {state: 'Waiting', since: null}}},
         '0001': {generation: 4, current: false, status: 'Done', revision: '77b0', startedAt: ago(4100), clusters: {'member-1': {state: 'Done', since: ago(4000)}, 'member-2': {state: 'Done', since: ago(3900)}, 'member-3': {state: 'Done', since: ago(3800)}}}},
       clusters: {

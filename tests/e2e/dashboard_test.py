@@ -112,7 +112,7 @@ class MadeUpFleetTest(browser.BrowserTest):
     def test_rollouts(self):
         self.open("rollouts")
         self.browser.sees("1 server more may fail", "#ensemble-zk-orders")
-        self.browser.sees("orders-b-0 leads", "#ensemble-zk-orders")
+        self.browser.sees("orders-b-0 in member-2 leads", "#ensemble-zk-orders")
         self.browser.sees("QuorumAtRisk: orders-b-1 is not back yet", "#ensemble-zk-orders .records")
         self.browser.sees("Paused", "#ensemble-zk-orders .records th")
         shown = self.browser.sees("cannot be read: zookeepers: connection refused", "#ensemble-zk-search .station:has-text('member-3')")
