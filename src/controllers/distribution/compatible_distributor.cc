@@ -167,15 +167,20 @@ void CompatibleDistributor::Changed(std::string_view what) {
   });
 }
 
+/// As last seen; none where there is no ConfigMap.
+base::Result<std::vector<ShardClaim>> CompatibleDistributor::Claims() const {
+  const auto config_map = config_maps_ ? config_maps_->Get(options_.ns + "/" + std::string(kShardConfigMap)) : nullptr;
+  if (config_map == nullptr) return std::vector<ShardClaim>{};
+  return ParseShardMapping(base::FindString(*config_map->json, {"data", kShardMappingKey}));
+}
+
 /// The claims changed: if this replica has no shard and one is free, or it has lost its claim, it need not wait for its next
 /// turn.
 void CompatibleDistributor::ShardFreed() {
   if (!claimed_once_) return;
   const auto soon = context_.random.Between(base::Duration{}, base::Duration(std::chrono::milliseconds(200)));
-  const auto config_map = config_maps_->Get(options_.ns + "/" + std::string(kShardConfigMap));
-  if (config_map == nullptr) return ScheduleHeartbeat(soon);
-  const auto claims = ParseShardMapping(base::FindString(*config_map->json, {"data", kShardMappingKey}));
-  if (!claims || !CheckShardMapping(*claims).empty()) return ScheduleHeartbeat(soon);
+  const auto claims = Claims();
+  if (!claims || claims->empty() || !CheckShardMapping(*claims).empty()) return ScheduleHeartbeat(soon);
   bool free = false;
   std::optional<int64_t> mine;
   std::string holder;
@@ -393,9 +398,7 @@ void CompatibleDistributor::Follow(const std::vector<Cluster>& clusters, const s
 /// 1 or 0 for each cluster that this replica is to own; 0 for one whose shard nobody has claimed lately.
 void CompatibleDistributor::PublishOwners(const std::vector<Cluster>& clusters, const std::map<std::string, int64_t>& shards) {
   const std::vector<int64_t> silent = claimer_.heard().SilentFor(3 * options_.heartbeat, clock_.Monotonic());
-  const auto config_map = config_maps_ ? config_maps_->Get(options_.ns + "/" + std::string(kShardConfigMap)) : nullptr;
-  const auto claims = config_map ? ParseShardMapping(base::FindString(*config_map->json, {"data", kShardMappingKey}))
-                                 : base::Result<std::vector<ShardClaim>>(std::vector<ShardClaim>{});
+  const auto claims = Claims();
   const auto claimed = [&](int64_t shard) {
     return !claims || std::ranges::any_of(*claims, [&](const ShardClaim& claim) {
       return claim.shard == shard && !claim.controller.empty() && std::ranges::find(silent, shard) == silent.end();
@@ -432,15 +435,10 @@ void CompatibleDistributor::Publish(const std::vector<Cluster>& clusters, const 
   base::GaugeOf(context_.metrics, metrics::kShard).Set(static_cast<double>(shard_));
   base::GaugeOf(context_.metrics, metrics::kReplicas).Set(static_cast<double>(replicas_));
   std::vector<std::pair<base::MetricLabels, double>> ages;
-  if (config_maps_) {
-    const auto config_map = config_maps_->Get(options_.ns + "/" + std::string(kShardConfigMap));
-    const auto claims = config_map ? ParseShardMapping(base::FindString(*config_map->json, {"data", kShardMappingKey}))
-                                   : base::Result<std::vector<ShardClaim>>(std::vector<ShardClaim>{});
-    for (const ShardClaim& claim : claims.value_or(std::vector<ShardClaim>{})) {
-      if (!claim.heartbeat) continue;
-      const double age = std::chrono::duration<double>(clock_.Now() - *claim.heartbeat).count();
-      ages.push_back({{{"shard", std::to_string(claim.shard)}, {"owner", claim.controller}}, age});
-    }
+  for (const ShardClaim& claim : Claims().value_or(std::vector<ShardClaim>{})) {
+    if (!claim.heartbeat) continue;
+    const double age = std::chrono::duration<double>(clock_.Now() - *claim.heartbeat).count();
+    ages.push_back({{{"shard", std::to_string(claim.shard)}, {"owner", claim.controller}}, age});
   }
   base::ReplaceGaugesOf(context_.metrics, metrics::kHeartbeatAge, ages);
   std::lock_guard lock(mutex_);

@@ -47,6 +47,7 @@ class CompatibleDistributor final : public Distributor {
   void PublishOwners(const std::vector<Cluster>& clusters, const std::map<std::string, int64_t>& shards);
   void SeeReplica(const std::string& name, const base::Json* lease);
   void ShardFreed();
+  base::Result<std::vector<ShardClaim>> Claims() const;
 
   DistributorContext context_;
   const Options& options_;
