@@ -14,7 +14,7 @@ using controllers::distribution::kAutoscalerArgsAnnotation;
 }  // namespace
 
 MemberSettings::Entry MemberSettings::Make(const Cluster& cluster) const {
-  Entry entry{.name = cluster.label,
+  Entry entry{.name = cluster.label(),
               .server = cluster.server,
               .args = cluster.autoscaler_args,
               .source = cluster.source,
@@ -52,7 +52,7 @@ void MemberSettings::SetClusters(const std::vector<Cluster>& clusters) {
   // One that is not looked after for now has its nodes and its groups all the same.
   for (const Cluster& cluster : clusters) {
     const auto known = std::ranges::find_if(before, [&](const Entry& entry) {
-      return entry.name == cluster.label && entry.server == cluster.server && entry.args == cluster.autoscaler_args;
+      return entry.name == cluster.label() && entry.server == cluster.server && entry.args == cluster.autoscaler_args;
     });
     if (known == before.end()) {
       entries.push_back(Make(cluster));

@@ -171,7 +171,7 @@ base::Status HttpConnection::PassSocks5(const HttpEndpoint& endpoint, base::Inst
     EVENKEEL_ASSIGN(const std::string length, ReadFromProxy(1, deadline));
     rest = static_cast<unsigned char>(length[0]);
   }
-  EVENKEEL_ASSIGN(const std::string address, ReadFromProxy(rest + 2, deadline));
+  EVENKEEL_TRY(ReadFromProxy(rest + 2, deadline));
   return {};
 }
 

@@ -39,16 +39,16 @@ bool IsLoopback(const std::string& host, const std::string& address) {
 }
 
 bool InNetwork(const std::string& address, const std::string& network, std::string_view length_text) {
-  const std::string base = AddressBytes(network);
+  const std::string prefix = AddressBytes(network);
   size_t length = 0;
   const auto [end, error] = std::from_chars(length_text.data(), length_text.data() + length_text.size(), length);
-  if (error != std::errc() || end != length_text.data() + length_text.size() || length > base.size() * 8) return false;
-  if (base.empty() || base.size() != address.size()) return false;
+  if (error != std::errc() || end != length_text.data() + length_text.size() || length > prefix.size() * 8) return false;
+  if (prefix.empty() || prefix.size() != address.size()) return false;
   for (size_t bit = 0; bit < length; ++bit) {
     const auto of = [bit](const std::string& bytes) {
       return (static_cast<unsigned char>(bytes[bit / 8]) >> (7 - bit % 8)) & 1U;
     };
-    if (of(base) != of(address)) return false;
+    if (of(prefix) != of(address)) return false;
   }
   return true;
 }

@@ -285,8 +285,10 @@ std::vector<Cluster> MergeClusters(std::vector<Cluster> clusters, const ClusterS
   std::map<std::string, int> named;
   for (const Cluster& cluster : merged) ++named[cluster.name];
   for (Cluster& cluster : merged) {
-    const bool unique = named[cluster.name] == 1;
-    cluster.label = unique ? cluster.name : cluster.name + " at " + client::WithoutUserinfo(cluster.server);
+    if (named[cluster.name] == 1) continue;
+    cluster.unique_name = cluster.name + " at " + client::WithoutUserinfo(cluster.server);
+    // Its controllers go by another name from now on.
+    cluster.connection_hash = base::Blake2b64(fmt::format("{} {}", cluster.connection_hash, cluster.unique_name));
   }
   return merged;
 }

@@ -13,10 +13,10 @@
 namespace evenkeel::controllers::distribution {
 
 struct Cluster {
-  std::string id;      ///< metadata.uid of the Secret (Cluster); "" for the local cluster without a Secret
-  std::string server;  ///< URL without trailing slashes: the cluster's identity in Argo CD
-  std::string name;    ///< several clusters may have one name
-  std::string label;   ///< what metrics and settings of the member go by: the name, with the server where it is not unique
+  std::string id;                 ///< metadata.uid of the Secret (Cluster); "" for the local cluster without a Secret
+  std::string server;             ///< URL without trailing slashes: the cluster's identity in Argo CD
+  std::string name;               ///< several clusters may have one name
+  std::string unique_name;        ///< the name with the server, where others have the same one; else empty
   std::optional<int64_t> shard;   ///< pinned
   std::optional<int64_t> weight;  ///< given by annotation, instead of the measured one
   std::string autoscaler_args;    ///< flags of `run` for this member's autoscaler alone, as written
@@ -28,6 +28,9 @@ struct Cluster {
   /// Hash of everything that connecting depends on, and of what its controllers are told: when it changes, the member is
   /// connected to anew.
   uint64_t connection_hash = 0;
+
+  /// What metrics and settings of the member go by.
+  const std::string& label() const { return unique_name.empty() ? name : unique_name; }
 };
 
 /// Something wrong with one object. It never stops the others.

@@ -378,9 +378,9 @@ TEST(MergeClustersTest, ClustersOfOneNameAreTwo) {
   ASSERT_EQ(merged.size(), 3u);
   EXPECT_EQ(merged[0].name, "twin");
   EXPECT_EQ(merged[1].name, "twin");
-  EXPECT_EQ(merged[0].label, "twin at https://one");
-  EXPECT_EQ(merged[1].label, "twin at https://two");
-  EXPECT_EQ(merged[2].label, "other");
+  EXPECT_EQ(merged[0].label(), "twin at https://one");
+  EXPECT_EQ(merged[1].label(), "twin at https://two");
+  EXPECT_EQ(merged[2].label(), "other");
   EXPECT_TRUE(findings.empty());
 }
 

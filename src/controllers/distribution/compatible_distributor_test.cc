@@ -269,6 +269,33 @@ TEST_F(DistributorShareTest, NobodyLooksAfterASkippedCluster) {
   EXPECT_EQ(OwnersNow(), (Owners{{"member-2", {HolderOf(1)}}})) << "it keeps its rank";
 }
 
+TEST_F(DistributorShareTest, TheLocalClusterHasItsRankOnAStockInstallation) {
+  PutClusters(2);
+  Scale(2);
+  for (const char* host : {"a", "b"}) Start(host);
+  Run(5s);
+  EXPECT_EQ(OwnersNow(), (Owners{{"member-1", {HolderOf(0)}}, {"member-2", {HolderOf(1)}}})) << "Argo CD is not here";
+  const auto put = [&](base::Json data) {
+    hub->Put(kube::resources::ConfigMaps(), {{"metadata", {{"name", "argocd-cm"}, {"namespace", "evenkeel"}}}, {"data", data}});
+    Run(30s);
+  };
+  put({{"url", "https://argocd.example"}});
+  EXPECT_EQ(OwnersNow(), (Owners{{"member-1", {HolderOf(1)}}, {"member-2", {HolderOf(0)}}}))
+      << "and nobody looks after the local one";
+  put({{"cluster.inClusterEnabled", "false"}});
+  EXPECT_EQ(OwnersNow(), (Owners{{"member-1", {HolderOf(0)}}, {"member-2", {HolderOf(1)}}}));
+  EXPECT_FALSE(members.contains(std::string(kInClusterServer)));
+}
+
+TEST_F(DistributorShareTest, ARoleOfBeforeThatHidesArgoCdsSettingsIsEnough) {
+  PutClusters(2);
+  Scale(1);
+  Start("a");
+  replicas.at("a").hub->forbidden = "metadata.name=argocd-cm";
+  Run(10s);
+  ExpectOneOwnerEach({"member-1", "member-2"});
+}
+
 TEST_F(DistributorShareTest, ConsistentHashingWorksWithoutAnyApplicationsKind) {
   options.method = Method::kConsistentHashing;
   PutClusters(3);

@@ -298,6 +298,21 @@ TEST_F(CoordinatedTest, SwitchingModesWithARollingUpdateNeverYieldsTwoOwners) {
   EXPECT_TRUE(Settled(6));
 }
 
+TEST_F(CoordinatedTest, ClustersOfOneNameAreTwoSeries) {
+  for (const char* member : {"member-1", "member-2"}) PutCluster(member, {{"name", "twin"}});
+  Start("a");
+  Run(30s);
+  const std::string text = replicas.at("a").metrics->Render();
+  for (const char* member : {"member-1", "member-2"}) {
+    const std::string server = ServerOf(member);
+    for (const std::string& line :
+         {"evenkeel_distribution_cluster_owners{cluster=\"twin\",server=\"" + server + "\"} 1\n",
+          "evenkeel_cluster_owner{cluster=\"twin\",owner=\"a\",server=\"" + server + "\",shard=\"0\"} 1\n"}) {
+      EXPECT_NE(text.find(line), std::string::npos) << line << text;
+    }
+  }
+}
+
 TEST_F(CoordinatedTest, TellsOwnersMovesAndImbalance) {
   PutClusters(4);
   for (const char* host : {"a", "b"}) Start(host);

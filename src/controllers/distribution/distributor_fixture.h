@@ -32,6 +32,7 @@ class HubDouble final : public client::Client {
   }
   base::Result<client::ListPage> List(const kube::Resource& resource, const client::ListOptions& options) override {
     EVENKEEL_TRY(Look(resource));
+    if (!forbidden.empty() && options.field_selector == forbidden) return base::Fail(base::Code::kForbidden, "forbidden");
     return fake.List(resource, options);
   }
   base::Result<base::Json> Create(const kube::Resource& resource, const base::Json& object,
@@ -64,6 +65,8 @@ class HubDouble final : public client::Client {
   }
   base::Result<std::string> GetRaw(std::string_view path) override { return fake.GetRaw(path); }
   std::string Describe() const override { return "hub"; }
+
+  std::string forbidden;  ///< field selector of a list that no role allows
 
  private:
   base::Status Look(const kube::Resource& resource) {

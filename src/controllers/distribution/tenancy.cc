@@ -115,7 +115,7 @@ void Tenancy::Won(const std::shared_ptr<client::Fence>& fence) {
   connect_error_.clear();
   ReadIdentity(**client);
   member_ = std::make_unique<runtime::Member>(
-      cluster.label, *std::move(client), fence, context_.executor, random_.Fork("member"),
+      cluster.label(), *std::move(client), fence, context_.executor, random_.Fork("member"),
       [this] { strand_->Post([this] { UpdateReport(); }); }, context_.controllers);
   busy_before_ = {};
   measurements_ = 0;
