@@ -21,7 +21,8 @@ constexpr int64_t kDriftPpmMax = 10'000;
 constexpr double kHubShare = 0.5;
 
 /// They befall what an ensemble runs on.
-const std::set<std::string_view> kEnsembleFaults{"member-cut", "member-loss", "node-crash", "server-crash"};
+const std::set<std::string_view> kEnsembleFaults{"clusters-away", "hand-delete", "karmada-taint", "member-cut",
+                                                 "member-loss",   "node-crash",  "server-crash"};
 
 bool Has(const std::map<std::string, double>& faults, std::string_view name) { return faults.contains(std::string(name)); }
 
@@ -77,6 +78,7 @@ void FaultInjector::Start() {
   simulation_.fleet().network().conditions() = ConditionsOf(rates_);
   for (const auto& [name, rate] : rates_) {
     if (name.starts_with("cloud-") && simulation_.workload().groups().empty()) continue;
+    if (name == "karmada-once" && simulation_.rollout() != nullptr) simulation_.Struck(name, "hub");
     if (name == "cloud-shared") simulation_.Struck(name, "fleet");
     if (kEnsembleFaults.contains(name) && simulation_.rollout() == nullptr) continue;
     if (FindFaultKind(name)->rate == FaultKind::Rate::kPeriod) Plan(name);
@@ -127,6 +129,9 @@ void FaultInjector::StrikeOne(std::string_view kind) {
   if (kind == "node-crash") return CrashNode();
   if (kind == "member-cut") return CutMember();
   if (kind == "member-loss") return LoseMember();
+  if (kind == "hand-delete") return DeleteByHand();
+  if (kind == "karmada-taint") return TaintMember();
+  if (kind == "clusters-away") return TakeClustersAway();
   if (kind.starts_with("watch-")) return DisturbWatches(kind);
   EVENKEEL_CHECK(false);
 }
@@ -316,6 +321,31 @@ void FaultInjector::CutMember() {
     model.Cut(member, other);
     simulation_.After(duration, [&model, member, other] { model.Heal(member, other); });
   }
+}
+
+void FaultInjector::DeleteByHand() {
+  const std::string what = simulation_.rollout()->DeleteByHand(random_);
+  if (!what.empty()) simulation_.Struck("hand-delete", what);
+}
+
+void FaultInjector::TaintMember() {
+  const std::string member = SomeMember();
+  const Duration duration = Some(5s, 2min);
+  if (!simulation_.rollout()->Taint(member, true)) return;
+  simulation_.Struck("karmada-taint", member, base::FormatDuration(duration));
+  simulation_.After(duration, [this, member] { Untaint(member); });
+}
+
+void FaultInjector::Untaint(const std::string& member) {
+  if (!simulation_.rollout()->Taint(member, false)) simulation_.After(1s, [this, member] { Untaint(member); });
+}
+
+void FaultInjector::TakeClustersAway() {
+  const Duration duration = Some(5s, 2min);
+  simulation_.Struck("clusters-away", kHub, base::FormatDuration(duration));
+  Network& network = simulation_.fleet().network();
+  network.TakeAway("clusters", true);
+  simulation_.After(duration, [&network] { network.TakeAway("clusters", false); });
 }
 
 void FaultInjector::LoseMember() {

@@ -52,6 +52,10 @@ class FaultInjector {
   void CrashNode();
   void CutMember();
   void LoseMember();
+  void DeleteByHand();
+  void TaintMember();
+  void Untaint(const std::string& member);
+  void TakeClustersAway();
   std::string SomeMember();
   std::string SomeHost();  ///< "" when none runs
   std::string SomeApi();

@@ -68,6 +68,7 @@ base::Status Fleet::Start(embedded::nodeagent::ContainerRuntime* runtime) {
 
 embedded::federation::FederationOptions Fleet::FederationOf(Process& hub) {
   embedded::federation::FederationOptions federation;
+  if (options_.habits) federation.habits = options_.habits();
   federation.connect = [this, &hub](const base::Json& cluster, const base::Json&) {
     const std::string server(base::FindString(cluster, {"spec", "apiEndpoint"}));
     return network_.NewClient(hub, ApiOf(server), {.host = kHub, .user = "system:federation"});

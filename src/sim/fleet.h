@@ -21,6 +21,8 @@ struct FleetOptions {
   int hub_nodes = 0;                 ///< that run pods
   bool cloud = false;                ///< members have node groups
   bool federation = false;           ///< the hub brings objects to the members
+  /// How its federation differs from the usual one; may be empty.
+  std::function<embedded::federation::Habits()> habits{};
   /// What runs the pods of a member that ask for it; may be empty, and answer null.
   std::function<embedded::nodeagent::ContainerRuntime*(const std::string& member)> member_runtime{};
 };

@@ -124,7 +124,17 @@ void Network::BreakWatches(const std::string& host, const std::string& api, Code
   }
 }
 
+void Network::TakeAway(const std::string& plural, bool away) {
+  if (away) away_.insert(plural);
+  if (!away) away_.erase(plural);
+}
+
+bool Network::IsAway(const std::string& api, const std::string& host, const std::string& plural) const {
+  return api == kHub && host != kHub && away_.contains(plural);
+}
+
 void Network::HealAll() {
+  away_.clear();
   for (const auto& [ends, link] : links_) Heal(ends.first, ends.second);
   for (const auto& [api, port] : ports_) SlowDown(api, Duration::zero());
 }

@@ -88,7 +88,10 @@ class Network {
   void DelayEvents(const std::string& host, const std::string& api, base::Duration by);
   /// Ends the link's watches, with kExpired or kUnavailable.
   void BreakWatches(const std::string& host, const std::string& api, base::Code code);
-  /// Ends partitions, delays and slowness.
+  /// The hub's API does not serve this kind (by its plural) to replicas for now.
+  void TakeAway(const std::string& plural, bool away);
+  bool IsAway(const std::string& api, const std::string& host, const std::string& plural) const;
+  /// Ends partitions, delays and slowness; what was taken away is there.
   void HealAll();
 
   /// Nothing comes through the link in one direction, or in both.
@@ -136,6 +139,7 @@ class Network {
   NetworkConditions conditions_;
   const std::shared_ptr<base::Strand> strand_;
   std::map<std::string, Port> ports_;
+  std::set<std::string> away_;
   std::map<std::pair<std::string, std::string>, std::unique_ptr<Link>> links_;
   uint64_t next_stream_ = 0;
 };

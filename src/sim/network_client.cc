@@ -50,6 +50,9 @@ class NetworkClient final : public client::Client {
   }
 
   Result<client::ListPage> List(const kube::Resource& resource, const client::ListOptions& options) override {
+    if (network_.IsAway(sender_->api, sender_->options.host, resource.plural)) {
+      return base::Fail(base::Code::kUnavailable, "the server is currently unable to handle the request");
+    }
     return Read<client::ListPage>([&](client::Client& api) { return api.List(resource, options); });
   }
 

@@ -318,6 +318,30 @@ std::string RolloutDriver::CrashServer(base::Random& random) {
   return victim.place + "/" + victim.name;
 }
 
+std::string RolloutDriver::DeleteByHand(base::Random& random) {
+  if (!fleet_.hub().up()) return "";
+  namespace karmada = kube::karmada;
+  const uint64_t what = random.Below(4);
+  const kube::Resource& kind = what == 0   ? rollout::ZooKeepers()
+                               : what == 1 ? karmada::ResourceBindings()
+                                           : karmada::OverridePolicies();
+  std::string name = kEnsembleName;
+  if (what == 1) name = karmada::BindingName(rollout::ZooKeepers().kind, kEnsembleName);
+  const auto cluster = std::next(wish_.shares.begin(), static_cast<ptrdiff_t>(random.Below(wish_.shares.size())));
+  if (what > 1) name = fmt::format("{}-{}", kEnsembleName, cluster->first);
+  const auto deleted = fleet_.hub().client().Delete(kind, kEnsembleNamespace, name);
+  return deleted ? kind.kind + " " + name : "";
+}
+
+bool RolloutDriver::Taint(const std::string& member, bool on) {
+  if (!fleet_.hub().up()) return false;
+  JsonArray taints;
+  if (on) taints.push_back(JsonObject{{"key", "maintenance"}, {"effect", "NoExecute"}});
+  const auto patched = fleet_.hub().client().Patch(kube::karmada::Clusters(), "", member, client::PatchType::kMerge,
+                                                   JsonObject{{"spec", JsonObject{{"taints", std::move(taints)}}}});
+  return patched.has_value();
+}
+
 std::string RolloutDriver::Reports() const {
   std::string text;
   for (const ZooKeeperServerView& server : model_.Servers()) {

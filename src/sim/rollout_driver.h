@@ -47,6 +47,10 @@ class RolloutDriver {
   void BeforeCrash(const std::string& member, bool loses_servers);
   /// One of the servers is killed; its pod, "" when none runs.
   std::string CrashServer(base::Random& random);
+  /// Somebody deletes one of the ensemble's objects on the hub; which, "" when that was not possible.
+  std::string DeleteByHand(base::Random& random);
+  /// Sets or removes a taint NoExecute of a member's Cluster. False: that was not possible.
+  bool Taint(const std::string& member, bool on);
   /// "" when everything is as the user wants it; otherwise what is missing.
   std::string WhyNotConverged() const;
 

@@ -111,6 +111,12 @@ Simulation::Simulation(const Scenario& scenario, SimulationOptions options)
            .nodes_max = scenario.nodes_max,
            .cloud = !scenario.node_groups.empty(),
            .federation = scenario.ensemble.has_value(),
+           .habits =
+               [this] {
+                 const auto& rates = faults_.rates();
+                 return embedded::federation::Habits{.schedules_once = rates.contains("karmada-once"),
+                                                     .evicts = rates.contains("karmada-taint")};
+               },
            .member_runtime = [this](const std::string& member) { return rollout_ ? rollout_->RuntimeOf(member) : nullptr; }}),
       fleet_clock_(fleet_.executor().clock()),
       random_(fleet_.random().Fork("simulation")),

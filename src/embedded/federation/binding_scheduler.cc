@@ -45,6 +45,12 @@ bool IsFresh(const Json& binding) {
   return asked && (!last || *asked > *last);
 }
 
+/// One that nobody has asked yet counts as ready.
+bool IsReady(const Json& cluster) {
+  const Json* ready = kube::FindCondition(cluster, "Ready");
+  return ready == nullptr || FindString(*ready, {"status"}) == "True";
+}
+
 JsonArray ToClusters(const std::vector<Share>& shares) {
   JsonArray clusters;
   for (const Share& share : shares) {
@@ -82,6 +88,33 @@ base::Result<std::vector<Share>> ScheduleBinding(const Json& binding, const std:
   return shares;
 }
 
+bool IsDue(const Json& binding) {
+  const Json& placement = PlacementOf(binding);
+  if (FindString(binding, {"metadata", "annotations", kAppliedPlacement}) != base::ToText(placement)) return true;
+  if (IsFresh(binding) || !IsWorkload(binding)) return true;
+  const int64_t replicas = FindInt(binding, {"spec", "replicas"});
+  int64_t sum = 0;
+  const std::vector<Share> targets = TargetsOf(binding);
+  for (const Share& share : targets) sum += share.replicas;
+  if (DivisionOf(placement) != Division::kDuplicated) return sum != replicas;
+  return targets.empty() || std::ranges::any_of(targets, [&](const Share& share) { return share.replicas != replicas; });
+}
+
+std::vector<Share> WithoutEvicted(const Json& binding, const std::vector<const Json*>& clusters) {
+  std::vector<Share> targets = TargetsOf(binding);
+  std::erase_if(targets, [&](const Share& share) {
+    const auto cluster = std::ranges::find(clusters, share.name, [](const Json* one) { return kube::NameOf(*one); });
+    if (cluster == clusters.end()) return false;
+    JsonArray taints;
+    for (const Json& taint : base::FindArray(**cluster, {"spec", "taints"})) {
+      if (FindString(taint, {"effect"}) == "NoExecute") taints.push_back(taint);
+    }
+    if (!IsReady(**cluster)) taints.push_back(JsonObject{{"key", "cluster.karmada.io/not-ready"}, {"effect", "NoExecute"}});
+    return !ToleratesCluster(PlacementOf(binding), JsonObject{{"spec", JsonObject{{"taints", std::move(taints)}}}});
+  });
+  return targets;
+}
+
 BindingScheduler::BindingScheduler(Hub& hub)
     : hub_(hub),
       controller_("federation-scheduler", hub.strand, hub.clock, [this](const std::string& key) { return Reconcile(key); }) {
@@ -94,9 +127,20 @@ BindingScheduler::BindingScheduler(Hub& hub)
   hub.cluster_bindings.AddHandler(changed);
   hub.clusters.AddHandler([this](const ObjectPointer& before, const ObjectPointer& after) {
     const bool same = before != nullptr && after != nullptr && before->meta.generation == after->meta.generation &&
-                      before->meta.labels == after->meta.labels && before->meta.deletion_time == after->meta.deletion_time;
+                      before->meta.labels == after->meta.labels && before->meta.deletion_time == after->meta.deletion_time &&
+                      (!hub_.habits.evicts || IsReady(*before->json) == IsReady(*after->json));
     if (!same) hub_.ForEachBinding([this](const ObjectPointer& binding) { controller_.Enqueue(binding->meta.Key()); });
   });
+}
+
+base::Result<std::vector<Share>> BindingScheduler::Schedule(const Json& binding, std::vector<const Json*> clusters) const {
+  if (!hub_.habits.schedules_once) return ScheduleBinding(binding, clusters);
+  if (!IsDue(binding)) return TargetsOf(binding);
+  const std::vector<Share> targets = TargetsOf(binding);
+  std::erase_if(clusters, [&](const Json* cluster) {
+    return !IsReady(*cluster) && std::ranges::find(targets, kube::NameOf(*cluster), &Share::name) == targets.end();
+  });
+  return ScheduleBinding(binding, clusters);
 }
 
 base::Result<controllers::runtime::ReconcileResult> BindingScheduler::Reconcile(const std::string& key) {
@@ -111,9 +155,10 @@ base::Result<controllers::runtime::ReconcileResult> BindingScheduler::Reconcile(
   for (const auto& [name, cluster] : hub_.clusters.items()) {
     if (!cluster->meta.deletion_time) clusters.push_back(cluster->json.get());
   }
-  const auto shares = ScheduleBinding(*binding->json, clusters);
   const kube::Resource& resource = Hub::BindingResource(key);
   Json scheduled = *binding->json;
+  if (hub_.habits.evicts) base::Ensure(scheduled, {"spec", "clusters"}) = ToClusters(WithoutEvicted(scheduled, clusters));
+  const auto shares = Schedule(scheduled, std::move(clusters));
   if (shares) {
     base::Ensure(scheduled, {"spec", "clusters"}) = ToClusters(*shares);
     base::Ensure(scheduled, {"metadata", "annotations", kAppliedPlacement}) = base::ToText(PlacementOf(scheduled));

@@ -11,6 +11,13 @@ namespace evenkeel::embedded::federation {
 /// here: dynamic division takes it to be enough.
 base::Result<std::vector<Share>> ScheduleBinding(const base::Json& binding, const std::vector<const base::Json*>& clusters);
 
+/// Whether a binding is due to be scheduled where that is done once (Habits): it never was, its placement or the number of its
+/// replicas is another one since, or somebody has asked. Pure.
+bool IsDue(const base::Json& binding);
+
+/// The binding's targets without those that have to go (Habits::evicts). Pure.
+std::vector<Share> WithoutEvicted(const base::Json& binding, const std::vector<const base::Json*>& clusters);
+
 class BindingScheduler {
  public:
   explicit BindingScheduler(Hub& hub);
@@ -18,6 +25,7 @@ class BindingScheduler {
 
  private:
   base::Result<controllers::runtime::ReconcileResult> Reconcile(const std::string& key);
+  base::Result<std::vector<Share>> Schedule(const base::Json& binding, std::vector<const base::Json*> clusters) const;
 
   Hub& hub_;
   controllers::runtime::Controller controller_;

@@ -235,5 +235,40 @@ TEST_F(ScheduleTest, DynamicDivisionStaysUnlessSomebodyAsks) {
       "m1:2 m2:2 ");
 }
 
+TEST_F(ScheduleTest, WhereItIsDoneOnceOnlyAnotherPlacementOrNumberOrAQuestionIsDue) {
+  const std::string placement = "{clusterAffinity: {clusterNames: [m1, m2]}}";
+  const auto binding = [&](const std::string& spec) {
+    Json made = Yaml("{spec: {replicas: 2, placement: " + placement + spec + "}}");
+    base::Ensure(made, {"metadata", "annotations", kAppliedPlacement}) = base::ToText(Yaml(placement));
+    return made;
+  };
+  const std::string both = ", clusters: [{name: m1, replicas: 2}, {name: m2, replicas: 2}]";
+  EXPECT_FALSE(IsDue(binding(both)));
+  EXPECT_FALSE(IsDue(binding(", clusters: [{name: m1, replicas: 2}]"))) << "one that was left out stays out";
+  EXPECT_TRUE(IsDue(binding(", clusters: [{name: m1, replicas: 1}]")));
+  EXPECT_TRUE(IsDue(binding("")));
+  EXPECT_TRUE(IsDue(binding(both + ", rescheduleTriggeredAt: '2026-01-01T00:00:00Z'")));
+  Json changed = binding(both);
+  base::Ensure(changed, {"spec", "placement", "clusterTolerations"}) = base::JsonArray{Yaml("{key: k, operator: Exists}")};
+  EXPECT_TRUE(IsDue(changed));
+}
+
+TEST_F(ScheduleTest, EvictionTakesWhatThePlacementDoesNotTolerate) {
+  const Json ready = Yaml("{metadata: {name: m1}, spec: {taints: [{key: k, effect: NoSchedule}]}}");
+  const Json tainted = Yaml("{metadata: {name: m2}, spec: {taints: [{key: k, effect: NoExecute}]}}");
+  const Json away = Yaml("{metadata: {name: m3}, status: {conditions: [{type: Ready, status: 'False'}]}}");
+  const auto left = [&](const std::string& tolerations) {
+    const Json binding = Yaml(
+        "{spec: {clusters: [{name: m1}, {name: m2}, {name: m3}, {name: m4}], placement: {clusterTolerations: " + tolerations +
+        "}}}");
+    std::string names;
+    for (const Share& share : WithoutEvicted(binding, {&ready, &tainted, &away})) names += share.name + " ";
+    return names;
+  };
+  EXPECT_EQ(left("[]"), "m1 m4 ");
+  EXPECT_EQ(left("[{key: k, operator: Exists}]"), "m1 m2 m4 ");
+  EXPECT_EQ(left("[{operator: Exists, effect: NoExecute}]"), "m1 m2 m3 m4 ");
+}
+
 }  // namespace
 }  // namespace evenkeel::embedded::federation::bindings_test

@@ -20,7 +20,9 @@ struct Federation::State {
         renderer(hub),
         collector(hub),
         services(hub),
-        dependencies(hub) {}
+        dependencies(hub) {
+    hub.habits = options.habits;
+  }
 
   const std::shared_ptr<base::Strand> strand;
   TemplateBook book;

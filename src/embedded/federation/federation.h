@@ -11,12 +11,14 @@
 #include "base/random.h"
 #include "client/client.h"
 #include "embedded/federation/cluster_registry.h"
+#include "embedded/federation/hub.h"
 #include "embedded/federation/interpreter.h"
 
 namespace evenkeel::embedded::federation {
 
 struct FederationOptions {
   MemberConnector connect = NewHttpConnector();
+  Habits habits{};
   HookTransport ask = NewHttpsTransport();  ///< how interpreter webhooks are reached; in virtual time: a function
 };
 

@@ -70,6 +70,16 @@ TemplateKey ParseTemplateKey(const std::string& text);
 /// Namespaces whose objects are the hub's own: never propagated.
 bool IsReservedNamespace(std::string_view ns);
 
+/// What Karmada does, and its stand-in only where it is told to.
+struct Habits {
+  /// A binding is scheduled again only when its placement or its replicas change, or when somebody asks
+  /// (rescheduleTriggeredAt); a cluster that is not ready then is left out for good.
+  bool schedules_once = false;
+  /// Copies go from clusters with a taint NoExecute that the placement does not tolerate. One that is not ready has such a
+  /// taint.
+  bool evicts = false;
+};
+
 class Hub {
  public:
   Hub(client::Client& client, std::shared_ptr<base::Strand> strand, base::Clock& clock, base::Random random,
@@ -92,6 +102,7 @@ class Hub {
   base::Clock& clock;
   base::Random random;
   Interpreter& interpreter;
+  Habits habits{};
   client::EventRecorder events;
   ObjectInformer policies, cluster_policies, overrides, cluster_overrides, bindings, cluster_bindings, works, clusters,
       interpreters;
