@@ -58,6 +58,8 @@ EVENKEEL_KARMADA_KIND(ClusterResourceBindings, "work.karmada.io", "v1alpha2", "C
 EVENKEEL_KARMADA_KIND(Works, "work.karmada.io", "v1alpha1", "Work", "works", true, true)
 EVENKEEL_KARMADA_KIND(ResourceInterpreterWebhookConfigurations, "config.karmada.io", "v1alpha1",
                       "ResourceInterpreterWebhookConfiguration", "resourceinterpreterwebhookconfigurations", false, false)
+EVENKEEL_KARMADA_KIND(WorkloadRebalancers, "apps.karmada.io", "v1alpha1", "WorkloadRebalancer", "workloadrebalancers", false,
+                      true)
 EVENKEEL_KARMADA_KIND(ServiceExports, "multicluster.x-k8s.io", "v1alpha1", "ServiceExport", "serviceexports", true, true)
 EVENKEEL_KARMADA_KIND(ServiceImports, "multicluster.x-k8s.io", "v1alpha1", "ServiceImport", "serviceimports", true, true)
 #undef EVENKEEL_KARMADA_KIND

@@ -18,6 +18,7 @@ const Resource& ResourceBindings();                          ///< work.karmada.i
 const Resource& ClusterResourceBindings();                   ///< work.karmada.io/v1alpha2
 const Resource& Works();                                     ///< work.karmada.io/v1alpha1
 const Resource& ResourceInterpreterWebhookConfigurations();  ///< config.karmada.io/v1alpha1
+const Resource& WorkloadRebalancers();                       ///< apps.karmada.io/v1alpha1
 const Resource& ServiceExports();                            ///< multicluster.x-k8s.io/v1alpha1
 const Resource& ServiceImports();                            ///< multicluster.x-k8s.io/v1alpha1
 

@@ -21,6 +21,37 @@ std::set<std::string> BoundClusters(const FleetObjects& fleet) {
   return bound;
 }
 
+void NoteCopies(const FleetObjects& fleet, const FleetReading& reading, EnsembleState& state) {
+  if (fleet.zookeeper == nullptr || fleet.binding == nullptr) return;
+  if (FindString(*fleet.binding, {"spec", "resource", "uid"}) != kube::UidOf(*fleet.zookeeper)) return;
+  const std::string uid(kube::UidOf(*fleet.binding));
+  for (const std::string& cluster : BoundClusters(fleet)) {
+    const auto member = reading.members.find(cluster);
+    if (member == reading.members.end() || state.copied.contains(cluster)) continue;
+    if (member->second.applied) {
+      state.copied.insert(cluster);
+      state.bound.erase(cluster);
+      continue;
+    }
+    // As Karmada says it of what somebody else has brought there.
+    const bool met = member->second.message.find("already exist") != std::string::npos;
+    if (!met && !uid.empty()) state.bound.emplace(cluster, uid);
+    const auto bound = state.bound.find(cluster);
+    if (met && bound != state.bound.end() && bound->second == uid) state.bound.erase(bound);
+  }
+}
+
+bool TakesBack(const std::set<std::string>& clusters, const FleetObjects& fleet, const FleetReading& reading,
+               const EnsembleState& state) {
+  const std::string_view uid = fleet.binding == nullptr ? std::string_view() : kube::UidOf(*fleet.binding);
+  const auto ours = [&](const std::string& cluster) {
+    const auto bound = state.bound.find(cluster);
+    return state.copied.contains(cluster) || (bound != state.bound.end() && bound->second != uid);
+  };
+  return std::ranges::all_of(clusters, ours) &&
+         std::ranges::any_of(clusters, [&](const std::string& cluster) { return !reading.Of(cluster).applied; });
+}
+
 std::set<std::string> LeavingClusters(const FleetObjects& fleet, const Json* policy, const std::set<std::string>& clusters) {
   std::set<std::string> known = BoundClusters(fleet);
   if (policy != nullptr) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/json.h"
+#include "controllers/rollout/zookeeper/ensemble_state.h"
 #include "controllers/rollout/zookeeper/fleet_reading.h"
 
 namespace evenkeel::controllers::rollout::zookeeper {
@@ -21,6 +22,14 @@ std::set<std::string> LeavingClusters(const FleetObjects& fleet, const base::Jso
 
 /// Whether Karmada would leave a copy behind in any of these clusters if it were to go now.
 bool KeepsCopies(const FleetObjects& fleet, const std::set<std::string>& clusters);
+
+/// Notes where Karmada has brought a copy, or was about to, as the binding tells.
+void NoteCopies(const FleetObjects& fleet, const FleetReading& reading, EnsembleState& state);
+
+/// Copies that were left behind, when somebody deleted the template or its binding, are nobody's to Karmada until it may write
+/// over them. It may where all that it could meet in these clusters are ours, and as long as one is missing.
+bool TakesBack(const std::set<std::string>& clusters, const FleetObjects& fleet, const FleetReading& reading,
+               const EnsembleState& state);
 
 /// Clusters of the binding: scheduled, or with a copy.
 std::set<std::string> BoundClusters(const FleetObjects& fleet);

@@ -60,6 +60,36 @@ TEST(CopiesTest, WhatIsThereBeforeTheEnsembleIsNeverWrittenOver) {
   EXPECT_NE(FindString(*fleet.Input().fleet.zookeeper, {"metadata", "annotations", kConflictAnnotation}), "overwrite");
 }
 
+TEST(CopiesTest, WhatABindingLeftBehindBeforeAnybodySawItIsOurs) {
+  FakeFleet fleet(Spec("m1:1 m2:1"));
+  fleet.Settle();
+  PlanInput input = fleet.Input();
+  Json status(fleet.status(), {});
+  for (Json& cluster : base::Find(status, {"clusters"})->as_array()) base::Erase(cluster, {kCopiedField});
+  Json binding(*input.fleet.binding, {});
+  input.fleet.binding = &binding;
+  const auto plan_with = [&](const char* uid, const char* message) {
+    base::Ensure(binding, {"metadata", "uid"}) = uid;
+    Json& m2 = base::Find(binding, {"status", "aggregatedStatus"})->as_array()[1];
+    m2 = base::JsonObject{{"clusterName", "m2"}, {"applied", false}, {"appliedMessage", message}};
+    base::Ensure(input.object.object, {"status"}) = status;
+    auto plan = PlanRollout(input);
+    EXPECT_TRUE(plan);
+    status = plan->status;
+    return std::ranges::any_of(plan->apply, [](const Json& object) {
+      return FindString(object, {"metadata", "annotations", kConflictAnnotation}) == "overwrite";
+    });
+  };
+  const char* met = "resource(kind=ZooKeeper) already exist in the cluster";
+  EXPECT_FALSE(plan_with("b1", "connection refused"));
+  EXPECT_TRUE(plan_with("b2", met)) << "b1 has left it behind";
+  // Somebody else's: the first binding met it.
+  for (Json& cluster : base::Find(status, {"clusters"})->as_array()) base::Erase(cluster, {kBoundField});
+  EXPECT_FALSE(plan_with("b3", ""));
+  EXPECT_FALSE(plan_with("b3", met));
+  EXPECT_FALSE(plan_with("b4", met));
+}
+
 TEST(CopiesTest, DeletionTakesCopiesThatWereLeftBehind) {
   FakeFleet fleet(Spec(kFive));
   fleet.Settle();

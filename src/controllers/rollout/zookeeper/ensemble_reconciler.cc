@@ -11,6 +11,7 @@
 #include "controllers/rollout/zookeeper/definitions.h"
 #include "controllers/rollout/zookeeper/ensemble_spec.h"
 #include "controllers/rollout/zookeeper/event_kinds.h"
+#include "kube/karmada.h"
 #include "kube/object.h"
 
 namespace evenkeel::controllers::rollout::zookeeper {
@@ -171,6 +172,7 @@ base::Result<ReconcileResult> EnsembleReconciler::CarryOut(const std::string& ke
       return base::Fail(applied.error());
     }
   }
+  if (plan->reason == events::kScheduleAskedAgain.reason) AskScheduler(ensemble);
   for (const ObjectRef& item : plan->remove) EVENKEEL_TRY(Remove(item, reading));
   if (plan->finished) {
     EVENKEEL_TRY(KeepFinalizer(ensemble, false));
@@ -205,6 +207,24 @@ base::Status EnsembleReconciler::Repair(const std::string& key, const Json& ense
   context_.metrics.CountTransition(key, events::kDriftRepaired.reason);
   context_.events.Normal(ensemble, events::kDriftRepaired.reason, "overrides are as they were while nothing can be planned");
   return {};
+}
+
+void EnsembleReconciler::AskScheduler(const Json& ensemble) {
+  const kube::Resource& resource = kube::karmada::WorkloadRebalancers();
+  const std::string name =
+      fmt::format("{}-{}", kube::NameOf(ensemble), base::FindInt(ensemble, {"status", "scheduling", "attempt"}));
+  Json object = kube::NewObject(resource, "", fmt::format("evenkeel-{}-{}", kube::NamespaceOf(ensemble), name));
+  base::Ensure(object, {"spec"}) = JsonObject{{"workloads", JsonArray{JsonObject{{"apiVersion", ZooKeepers().ApiVersion()},
+                                                                                 {"kind", ZooKeepers().kind},
+                                                                                 {"namespace", kube::NamespaceOf(ensemble)},
+                                                                                 {"name", kube::NameOf(ensemble)}}}},
+                                              {"ttlSecondsAfterFinished", 60}};
+  if (!context_.may_write()) return;
+  const auto asked = context_.hub.Create(resource, object);
+  const base::Code code = asked ? base::Code::kAlreadyExists : asked.error().code();
+  if (code == base::Code::kAlreadyExists || code == base::Code::kNotFound || code == base::Code::kForbidden) return;
+  base::log::Warn("Karmada is not asked by a WorkloadRebalancer",
+                  {{"ensemble", kube::KeyOf(ensemble)}, {"error", asked.error().message()}});
 }
 
 base::Status EnsembleReconciler::KeepFinalizer(const Json& ensemble, bool keep) {

@@ -62,6 +62,9 @@ class EnsembleReconciler {
   /// While the hub does not say which Clusters there are: nothing is planned, but overrides come back.
   base::Result<runtime::ReconcileResult> WithoutClusters(const std::string& key, base::Json ensemble,
                                                          const HubReading& reading);
+  /// Newer Karmadas have a kind for it, which clears up by itself; the other placement of the plan has to do where there is
+  /// none.
+  void AskScheduler(const base::Json& ensemble);
   base::Status Apply(const base::Json& desired, const HubReading& reading, bool dry_run);
   base::Status Remove(const ObjectRef& item, const HubReading& reading);
   base::Result<runtime::ReconcileResult> Refuse(base::Json ensemble, const std::string& reason, const std::string& message);

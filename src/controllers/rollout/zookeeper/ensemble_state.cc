@@ -142,6 +142,7 @@ class StateReader {
         return Wrong(at + ".name", Quoted(name) + " has no index in status.clusterIndices");
       identity->second.id = FindString(json, {"clusterID"}, name);
       if (base::FindBool(json, {kCopiedField})) state_.copied.insert(name);
+      if (const std::string_view uid = FindString(json, {kBoundField}); !uid.empty()) state_.bound.emplace(name, uid);
       ClusterRevision cluster{std::string(FindString(json, {"revision"})), std::string(FindString(json, {"previousRevision"}))};
       if (cluster.revision.empty()) continue;
       for (const auto& [field, revision] :
@@ -341,6 +342,7 @@ void EnsembleState::Retire(const std::string& cluster, const std::string& curren
   }
   rollout.clusters.erase(cluster);
   copied.erase(cluster);
+  bound.erase(cluster);
   // Nobody goes back to a list with servers in it that are gone.
   std::erase_if(revisions, [&](const auto& item) { return item.second.shares.contains(cluster); });
   for (auto& [name, given] : rollout.clusters) {
@@ -394,6 +396,7 @@ void WriteState(const EnsembleState& state, JsonObject& status) {
     indices[name] = identity.index;
     JsonObject cluster{{"name", name}, {"clusterID", identity.id}, {"replicas", 0}};
     if (state.copied.contains(name)) cluster[kCopiedField] = true;
+    if (const auto bound = state.bound.find(name); bound != state.bound.end()) cluster[kBoundField] = bound->second;
     if (const auto given = state.rollout.clusters.find(name); given != state.rollout.clusters.end()) {
       cluster["revision"] = given->second.revision;
       if (!given->second.previous.empty()) cluster["previousRevision"] = given->second.previous;

@@ -35,6 +35,8 @@ base::Json ToJson(const Shares& shares);
 
 /// In status.clusters: Karmada has brought the copy there.
 inline constexpr char kCopiedField[] = "copied";
+/// In status.clusters: EnsembleState::bound.
+inline constexpr char kBoundField[] = "boundBy";
 
 /// What became of a request to recover.
 struct RecoveryNote {
@@ -65,6 +67,9 @@ struct EnsembleState {
   std::vector<RecoveryNote> recoveries;  ///< the last one is the latest
   Scheduling scheduling;
   std::set<std::string> copied;  ///< clusters where Karmada has brought the copy: what is there is ours
+  /// Of others by name: uid of the binding by which Karmada was about to bring it. What it meets there by a later binding is
+  /// what this one has left behind.
+  std::map<std::string, std::string> bound;
 
   const Revision* Find(const std::string& revision) const;
   /// Those that servers may be running now, or are about to be given.

@@ -423,6 +423,23 @@ TEST_F(HubControllerTest, OverridesComeBackWhileNobodySaysWhichClustersThereAre)
   EXPECT_TRUE(Settle());
 }
 
+TEST_F(HubControllerTest, AClusterThatKarmadaHasForgottenIsAskedForAgain) {
+  Replica replica("a", executor, api, metrics);
+  karmada.forgets = "m3";
+  SetSpec("3.8.4");
+  executor.RunFor(50s);
+  EXPECT_EQ(Condition("Scheduled", "status"), "False");
+  EXPECT_NE(Condition("Scheduled", "message").find("has not scheduled m3 since"), std::string::npos);
+  ASSERT_TRUE(Settle());
+  EXPECT_EQ(
+      FindString(api->objects["zookeepers"].at("data/zk"), {"metadata", "annotations", "evenkeel.dev/scheduling-attempt"}),
+      "1");
+  const auto& rebalancers = api->objects["workloadrebalancers"];
+  ASSERT_EQ(rebalancers.size(), 1U);
+  EXPECT_EQ(kube::NameOf(rebalancers.begin()->second), "evenkeel-data-zk-1");
+  EXPECT_TRUE(Reasons().contains("ScheduleAskedAgain"));
+}
+
 TEST_F(HubControllerTest, AStatusThatIsEmptiedStopsNobody) {
   Replica replica("a", executor, api, metrics);
   SetSpec("3.8.4");

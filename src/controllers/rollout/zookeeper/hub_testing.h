@@ -110,6 +110,7 @@ class KarmadaDouble {
 
   std::vector<std::string> changes;  ///< "CLUSTER REVISION", in the order in which members took them
   bool holds = false;                ///< members do nothing for now
+  std::string forgets{};             ///< a cluster that is left out of the schedule until somebody asks by another placement
 
   /// Schedules, overrides, works and reports.
   void Step() {
@@ -126,6 +127,11 @@ class KarmadaDouble {
          base::FindArray(*policy, {"spec", "placement", "replicaScheduling", "weightPreference", "staticWeightList"})) {
       const std::string name(weight.at("targetCluster").at("clusterNames").at(0).as_string());
       total += weight.at("weight").as_int64();
+      const size_t tolerations = base::FindArray(*policy, {"spec", "placement", "clusterTolerations"}).size();
+      if (name == forgets && tolerations <= 3) {
+        base::Ensure(clusters[0], {"replicas"}) = base::FindInt(clusters[0], {"replicas"}) + weight.at("weight").as_int64();
+        continue;
+      }
       clusters.push_back(JsonObject{{"name", name}, {"replicas", weight.at("weight")}});
       if (!holds) Take(name);
     }

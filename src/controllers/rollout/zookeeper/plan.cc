@@ -56,7 +56,7 @@ class Planner {
     std::set<std::string> clusters;
     for (const auto& [name, identity] : state_.identities) clusters.insert(name);
     fleet_ = ReadFleet(input_.fleet, clusters);
-    if (taken_.empty()) NoteCopies();
+    if (taken_.empty()) NoteCopies(input_.fleet, fleet_, state_);
     schedule_ = ReadSchedule(spec_, input_.fleet);
     const std::map<std::string, int64_t> generations = Generations();
     const Lists lists = AdoptLastRecord(spec_, generations, input_.fleet.children, state_);
@@ -81,13 +81,6 @@ class Planner {
   }
 
  private:
-  void NoteCopies() {
-    if (input_.fleet.zookeeper == nullptr) return;
-    for (const auto& [cluster, member] : fleet_.members) {
-      if (member.applied) state_.copied.insert(cluster);
-    }
-  }
-
   base::Status AssignIds() {
     EVENKEEL_TRY(CheckUnchangeable(input_.object, spec_, state_));
     state_.AssignIndices(spec_);
@@ -330,7 +323,7 @@ class Planner {
     };
     // What is not said any more would stay.
     if (noted(kNeedsAnnotation) && needs.empty()) base::Ensure(zookeeper, {"metadata", "annotations", kNeedsAnnotation}) = "";
-    const bool takes_back = TakesBack(clusters);
+    const bool takes_back = TakesBack(clusters, input_.fleet, fleet_, state_);
     if (takes_back || noted(kConflictAnnotation)) {
       base::Ensure(zookeeper, {"metadata", "annotations", kConflictAnnotation}) = takes_back ? "overwrite" : "abort";
     }
@@ -366,13 +359,6 @@ class Planner {
     acted_ = true;
     plan_.reason = events::kScheduleAskedAgain.reason;
     plan_.message = fmt::format("Karmada is asked again for {}", fmt::join(unscheduled.missing, ", "));
-  }
-
-  /// Copies that were left behind, when somebody deleted the template or its binding, are nobody's to Karmada until it may
-  /// write over them. It may where all that it could meet are ours.
-  bool TakesBack(const std::set<std::string>& clusters) const {
-    if (!std::ranges::includes(state_.copied, clusters)) return false;
-    return std::ranges::any_of(clusters, [this](const std::string& cluster) { return !fleet_.Of(cluster).applied; });
   }
 
   /// `policy`: that of the servers, which stays at its present placement until Karmada has heard that the copies of clusters
