@@ -206,14 +206,25 @@ base::Result<client::ConnectionConfig> HubConnection(const HubOptions& hub) {
   return client::LoadKubeconfig({path, hub.context});
 }
 
-/// Members that do not answer hold threads up; the Leases of what has not been handed over by then run out by themselves.
-void EndWithin(base::Duration limit) {
-  std::thread([limit] {
-    std::this_thread::sleep_for(limit);
-    base::log::Warn("ends without waiting any longer for members that do not answer");
-    std::_Exit(0);
-  }).detach();
-}
+/// Ends the process where this lives longer than `limit`: members that do not answer hold threads up. The Leases of what has
+/// not been handed over by then run out by themselves.
+class EndWithin {
+ public:
+  explicit EndWithin(base::Duration limit)
+      : thread_([ended = ended_.get_future(), limit] {
+          if (ended.wait_for(limit) != std::future_status::timeout) return;
+          base::log::Warn("ends without waiting any longer for members that do not answer");
+          std::_Exit(0);
+        }) {}
+  ~EndWithin() {
+    ended_.set_value();
+    thread_.join();
+  }
+
+ private:
+  std::promise<void> ended_;
+  std::thread thread_;
+};
 
 /// The dashboard has clients of its own, so that who looks takes nothing from the controllers' connections and limits.
 base::Result<std::unique_ptr<DashboardService>> StartDashboard(const RunOptions& run, const distribution::Options& options,
@@ -248,6 +259,7 @@ base::Result<std::unique_ptr<DashboardService>> StartDashboard(const RunOptions&
 }  // namespace
 
 base::Status Run(const RunOptions& run) {
+  std::optional<EndWithin> end;  // first: it waits for the end of all that follows
   SignalWaiter signals;
   EVENKEEL_ASSIGN(distribution::Options options, ReadOptions(run));
   EVENKEEL_ASSIGN(std::vector<std::string> allowed_plugins, client::ParseAllowedPlugins(run.exec_plugins));
@@ -331,7 +343,7 @@ base::Status Run(const RunOptions& run) {
   distributor->Start();
   const int signal = signals.Wait();
   base::log::Info("controllers stop: clusters are handed over", {{"signal", signal}});
-  EndWithin(kEndLimit);
+  end.emplace(kEndLimit);
   if (rollout != nullptr) rollout->Stop();
   std::promise<void> stopped;
   distributor->Stop([&] { stopped.set_value(); });
