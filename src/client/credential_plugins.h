@@ -46,7 +46,7 @@ struct PluginCredential {
 /// refuse.
 class PluginSession : public std::enable_shared_from_this<PluginSession> {
  public:
-  /// `program`: what `config.command` means, found once; both references must outlive it, `runner` that of all sessions.
+  /// The references must outlive it.
   PluginSession(ExecConfig config, PluginRunner& runner, base::Clock& clock, base::Random random);
 
   /// One look, which begins a run where one is due. Both null: a run is under way, and there is nothing to use meanwhile.

@@ -72,7 +72,8 @@ TEST(ExecCredentialTest, OtherCredentialsGoBeforeAPlugin) {
     EXPECT_EQ(config->exec, nullptr) << other;
   }
   EXPECT_NE(Parse("{" + exec + "}")->exec, nullptr);
-  EXPECT_EQ(Parse("{" + exec + "}", "{server: http://x}")->exec, nullptr);
+  for (const char* plain : {"{server: http://x}", "{server: HTTP://x}"})
+    EXPECT_EQ(Parse("{" + exec + "}", plain)->exec, nullptr);
 }
 
 TEST(ExecCredentialTest, NamesTheFieldOfAPluginThatIsWrong) {

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/yaml.h"
 #include "client/exec_credential.h"
+#include "client/http_connection.h"
 
 namespace evenkeel::client {
 namespace {
@@ -161,7 +162,8 @@ base::Status ApplyExec(const KubeconfigEntry& entry, const std::string& where, c
   if (exec == nullptr || exec->is_null()) return {};
   const bool others =
       !config.token.empty() || !config.token_file.empty() || !config.username.empty() || !config.client_certificate_pem.empty();
-  if (others || config.server.starts_with("http://")) return {};
+  const auto endpoint = ParseEndpoint(config, {});
+  if (others || (endpoint && !endpoint->tls)) return {};
   const ExecClusterInfo info{.server = config.server,
                              .tls_server_name = config.tls_server_name,
                              .ca_pem = config.ca_pem,
