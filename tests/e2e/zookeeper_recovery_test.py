@@ -49,8 +49,7 @@ class RecoveryTest(zk.Led, unittest.TestCase):
             return self.followers(self.leader_but_for_the_stopped()) == 3
         harness.eventually(given_up, zk.LONG)
         counter.count(100)
-        counter.process.send_signal(signal.SIGTERM)
-        last = int(counter.process.communicate(timeout=60)[0].splitlines()[-1].split()[1])
+        _, last, _ = counter.stop()
         leader = harness.eventually(self.leader_but_for_the_stopped, zk.LONG)
         harness.eventually(lambda: self.position(leader) == self.position(ADVANCED), zk.LONG)
         self.elsewhere.die()
@@ -73,7 +72,7 @@ class RecoveryTest(zk.Led, unittest.TestCase):
             self.assertFalse(set(uids.values()) & set(self.members[name].uids().values()), "they begin from another list")
         harness.eventually(lambda: self.told() >= {"RecoveryRefused", "RecoveryStarted", "RecoveryCompleted"}, zk.LONG)
         counter = self.counting([ADVANCED, BEHIND])
-        self.assertEqual(counter.first, last + 1, "nothing that was acknowledged is lost")
+        self.assertEqual(counter.first(), last + 1, "nothing that was acknowledged is lost")
         counter.count(20)
         counter.stop()
 
