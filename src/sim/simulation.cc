@@ -102,8 +102,9 @@ void Simulation::RunUntil(Instant end, bool faults) {
 
 bool Simulation::RunUntilConverged() {
   const Instant healed = unsettled_ = now();
+  most_waiting_ = plans_.plan().waiting;
   int settled = 0;
-  while (now() - healed < scenario_.heal) {
+  while (now() - healed < HealBound()) {
     RunUntil(now() + 1s, false);
     if (!report_.passed()) return false;
     settled = Converged() ? settled + 1 : 0;
@@ -121,8 +122,15 @@ bool Simulation::RunUntilConverged() {
   if (rollout_) state += "; of the ensemble: " + rollout_->WhyNotConverged();
   report_.violations.push_back(
       {SinceStart(), "converge",
-       fmt::format("not converged {} after the last fault{}", base::FormatDuration(scenario_.heal), state)});
+       fmt::format("not converged {} after the last fault{}", base::FormatDuration(HealBound()), state)});
   return false;
+}
+
+/// Where few moves are allowed per minute, each of those that wait changes loads when its turn comes.
+Duration Simulation::HealBound() const {
+  const int64_t pace = distribution_.moves_per_minute;
+  if (pace <= 0 || pace >= kFewMovesPerMinute) return scenario_.heal;
+  return scenario_.heal + std::chrono::minutes(most_waiting_ / pace);
 }
 
 bool Simulation::Converged() const {
@@ -388,6 +396,7 @@ void Simulation::SeePlan(const std::string& leader) {
   const int64_t moved = MovesOf(plan);
   ++report_.plans;
   report_.moves += moved;
+  most_waiting_ = std::max(most_waiting_, plan.waiting);
   // Where few are allowed per minute, the moves that are still due may take an hour.
   if (plans_.WeightsChanged() || distribution_.moves_per_minute >= kFewMovesPerMinute) unsettled_ = now();
   Tell(leader, "plan", fmt::format("epoch {}, {} replicas: {}", plan.epoch, plan.shards.size(), plans_.Changes()));

@@ -112,6 +112,7 @@ class Simulation final : private FleetView, private ApiObserver {
   base::Status Begin();
   void RunUntil(base::Instant end, bool faults);
   bool RunUntilConverged();
+  base::Duration HealBound() const;
   bool Converged() const;
   void EverySecond();
   bool KeepsMemberBook() const;
@@ -158,6 +159,7 @@ class Simulation final : private FleetView, private ApiObserver {
   std::map<std::string, base::Instant> free_since_;  ///< members without a tenure that counts
   std::multimap<base::Instant, base::Task> recoveries_;
   std::vector<std::pair<std::string, std::string>> exited_;  ///< hosts and users of processes that have come to their end
+  int64_t most_waiting_ = 0;                                 ///< moves for balance that a plan held back, since the last fault
   base::Instant unsettled_{};                                ///< when loads were last disturbed, or a plan followed them
   int64_t evictions_ = 0;
   int wanted_ = 0;
