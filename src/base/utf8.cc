@@ -48,10 +48,9 @@ size_t FindNotUtf8(std::string_view text) {
   return std::string_view::npos;
 }
 
-std::string OneLine(std::string_view text) {
-  constexpr size_t kShownBytes = 120;
-  std::string line(text.substr(0, kShownBytes));
-  if (text.size() > kShownBytes) {
+std::string OneLine(std::string_view text, size_t bytes_max) {
+  std::string line(text.substr(0, bytes_max));
+  if (text.size() > bytes_max) {
     // Not through the middle of a character.
     while (!line.empty() && (static_cast<unsigned char>(text[line.size()]) & 0xC0) == 0x80) line.pop_back();
     line += "...";

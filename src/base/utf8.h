@@ -13,6 +13,6 @@ size_t FindNotUtf8(std::string_view text);
 
 /// A text from outside as part of a message: without control characters and cut where it is long, so that the message stays one
 /// line that can be read.
-std::string OneLine(std::string_view text);
+std::string OneLine(std::string_view text, size_t bytes_max = 120);
 
 }  // namespace evenkeel::base

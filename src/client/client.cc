@@ -46,7 +46,7 @@ Status ReadPages(ListOptions options, const std::function<Result<ListPage>(const
 }  // namespace
 
 Status ListBudget::Add(size_t objects, size_t bytes, std::string_view continue_token) {
-  ++pages_;
+  if (!continue_token.empty()) ++pages_;
   objects_ += objects;
   bytes_ += bytes;
   const auto too_much = [](const std::string& what) { return base::Fail(base::Code::kTooLarge, "answers too much: " + what); };

@@ -44,7 +44,7 @@ struct ListPage {
 };
 
 /// What a whole list may come to: an API that answers without end must not take its reader along. Far more than Kubernetes
-/// holds (its limit is 150,000 pods); whoever reads less says so.
+/// holds (its limit is 150,000 pods).
 struct ListLimits {
   size_t pages = 10'000;
   size_t objects = 1'000'000;
@@ -55,7 +55,8 @@ struct ListLimits {
 class ListBudget {
  public:
   explicit ListBudget(const ListLimits& limits = {}) : limits_(limits) {}
-  /// kTooLarge: "answers too much: ...", also where a page names itself as the next one.
+  /// A page, or one object of a stream, which has no `continue_token`. kTooLarge: "answers too much: ...", also where a page
+  /// names itself as the next one.
   Status Add(size_t objects, size_t bytes, std::string_view continue_token);
   void Reset() { *this = ListBudget(limits_); }
 
@@ -129,8 +130,8 @@ class Client {
                            std::string_view subresource = "") = 0;
   virtual Result<ListPage> List(const Resource& resource, const ListOptions& options) = 0;
   /// List for whoever keeps little of it: the page comes without items, which `visit` has seen. Fields that no compiled-in
-  /// schema knows may be missing: the answer comes in protocol buffers where API and client have them, and is read in two
-  /// thirds of the time.
+  /// schema knows may be missing: the answer comes in protocol buffers where API and client have them, and takes
+  /// less time and memory to read.
   virtual Result<ListPage> Visit(const Resource& resource, const ListOptions& options, const ObjectVisitor& visit);
   /// `object` says where it goes: metadata.namespace and name (or generateName). Returns it as stored.
   virtual Result<Json> Create(const Resource& resource, const Json& object, const WriteOptions& options = {}) = 0;

@@ -85,7 +85,6 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
   bool streaming = false;                ///< the present watch has not sent all that it begins with
   std::map<std::string, Json> streamed;  ///< by key, so far
   uint64_t streamed_events = 0;
-  ListBudget streamed_budget{{.pages = SIZE_MAX}};  ///< each event is a page
 
   std::unique_ptr<Watch> watch;
   std::shared_ptr<WatchMailbox> mailbox;  ///< of the present watch: events in any other are dropped
@@ -170,7 +169,6 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
 
   void StreamList() {
     streaming = true;
-    streamed_budget.Reset();
     NewWatch();
     if (streaming && watch != nullptr) AwaitMore();
   }
@@ -188,7 +186,7 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
     if (!IsInitialEnd(event)) {
       ++streamed_events;
       if (event.type == WatchEvent::Type::kBookmark) return;
-      if (const auto within = streamed_budget.Add(1, event.bytes, ""); !within) {
+      if (const auto within = budget.Add(1, event.bytes, ""); !within) {
         CloseWatch();
         return ListFailed(within.error());
       }

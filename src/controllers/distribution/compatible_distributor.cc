@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/log.h"
@@ -398,12 +399,10 @@ void CompatibleDistributor::Follow(const std::vector<Cluster>& clusters, const s
 /// 1 or 0 for each cluster that this replica is to own; 0 for one whose shard nobody has claimed lately.
 void CompatibleDistributor::PublishOwners(const std::vector<Cluster>& clusters, const std::map<std::string, int64_t>& shards) {
   const std::vector<int64_t> silent = claimer_.heard().SilentFor(3 * options_.heartbeat, clock_.Monotonic());
-  const auto claims = Claims();
-  const auto claimed = [&](int64_t shard) {
-    return !claims || std::ranges::any_of(*claims, [&](const ShardClaim& claim) {
-      return claim.shard == shard && !claim.controller.empty() && std::ranges::find(silent, shard) == silent.end();
-    });
-  };
+  std::set<int64_t> claimed;
+  for (const ShardClaim& claim : Claims().value_or(std::vector<ShardClaim>{})) {
+    if (!claim.controller.empty() && std::ranges::find(silent, claim.shard) == silent.end()) claimed.insert(claim.shard);
+  }
   std::map<std::string, bool> held;  // by server
   for (const TenancyReport& report : ownership_->Reports()) held[report.server] = report.acting || !report.lease.holder.empty();
   std::vector<std::pair<base::MetricLabels, double>> owners;
@@ -413,7 +412,7 @@ void CompatibleDistributor::PublishOwners(const std::vector<Cluster>& clusters, 
     if (shard->second == shard_) {
       owners.push_back(
           {{{"cluster", cluster.name}, {"server", client::WithoutUserinfo(cluster.server)}}, held[cluster.server] ? 1.0 : 0.0});
-    } else if (options_.dynamic && !claimed(shard->second)) {
+    } else if (options_.dynamic && !claimed.contains(shard->second)) {
       owners.push_back({{{"cluster", cluster.name}, {"server", client::WithoutUserinfo(cluster.server)}}, 0.0});
     }
   }

@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "client/fake_client.h"
 #include "controllers/distribution/distributor.h"
+#include "controllers/distribution/fleet_view.h"
 #include "controllers/distribution/shard_mapping.h"
 
 namespace evenkeel::controllers::distribution {
@@ -219,6 +220,12 @@ class DistributorTest : public ::testing::Test {
       if (claim.shard == shard) return claim.controller;
     }
     return "";
+  }
+  FleetView View() {
+    HubDouble reader(hub);
+    auto view = ReadFleet(reader, options, std::nullopt, std::nullopt, virtual_time.clock().Now());
+    EXPECT_TRUE(view) << view.error().message();
+    return view ? *std::move(view) : FleetView{};
   }
   struct ToldEvent {
     std::string reason, about, message, source;

@@ -1,6 +1,15 @@
 #include "controllers/distribution/member_name.h"
 
+#include "client/kubeconfig.h"
+
 namespace evenkeel::controllers::distribution {
+
+std::string MemberName::Shown(const std::string& own_fleet) const {
+  std::string text = name;
+  if (!server.empty()) text += (text.empty() ? "" : " at ") + client::WithoutUserinfo(server);
+  if (!fleet.empty() && fleet != own_fleet) text += " of fleet " + fleet;
+  return text;
+}
 
 base::Result<std::string> ApiIdentity(client::Client& api) {
   const auto found = api.Get(kube::resources::Namespaces(), "", "kube-system");

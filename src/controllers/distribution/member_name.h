@@ -20,6 +20,8 @@ struct MemberName {
     const bool same_fleet = fleet.empty() || other.fleet.empty() || fleet == other.fleet;
     return same_fleet && (server.empty() || other.server.empty() || server == other.server);
   }
+  /// For people, beside a name of `own_fleet`: "m1 at https://10.0.0.1", and the fleet where it is another.
+  std::string Shown(const std::string& own_fleet) const;
   bool operator==(const MemberName&) const = default;
 };
 

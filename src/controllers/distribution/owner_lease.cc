@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "client/fenced_client.h"
 #include "client/informer.h"
-#include "client/kubeconfig.h"
 #include "controllers/distribution/owner_lease_record.h"
 
 namespace evenkeel::controllers::distribution {
@@ -218,11 +217,7 @@ struct OwnerLease::State : std::enable_shared_from_this<OwnerLease::State> {
   bool IsElsewhere() const { return record && !record->member.IsSameAs(options.member); }
   /// This process holds it, but for a member that it knows under another name.
   bool IsAlias() const { return IsElsewhere() && record->lease.holder == options.identity; }
-  std::string SameAs() const {
-    const MemberName& other = record->member;
-    return "it is the same cluster as " + (other.name.empty() ? client::WithoutUserinfo(other.server) : other.name) +
-           (other.fleet == options.member.fleet || other.fleet.empty() ? "" : " of fleet " + other.fleet);
-  }
+  std::string SameAs() const { return "it is the same cluster as " + record->member.Shown(options.member.fleet); }
 
   /// Somebody else has asked for it with a newer plan than ours.
   bool IsOutbid() const { return IsAskedFor() && record->wanted_epoch > wish.epoch; }

@@ -169,9 +169,10 @@ TEST_F(OwnerLeaseTest, AnotherNameOfTheSameClusterTakesNothingFromAWorkingOwner)
   EXPECT_EQ(a.log, Lines{"won 5"});
   EXPECT_EQ(longest_gap, 0s);
   EXPECT_EQ(alias.member.fake.Count("update") + elsewhere.member.fake.Count("update"), 0) << "no knock";
-  EXPECT_EQ(alias.lease->state().waiting_for, "it is the same cluster as m1, which is held by a");
+  EXPECT_EQ(alias.lease->state().waiting_for, "it is the same cluster as m1 at https://one, which is held by a");
   EXPECT_EQ(alias.lease->state().other, (MemberName{"https://one", "m1", "our hub"}));
-  EXPECT_EQ(elsewhere.lease->state().waiting_for, "it is the same cluster as m1 of fleet our hub, which is held by a");
+  EXPECT_EQ(elsewhere.lease->state().waiting_for,
+            "it is the same cluster as m1 at https://one of fleet our hub, which is held by a");
   EXPECT_EQ(a.lease->state().other, MemberName());
 }
 

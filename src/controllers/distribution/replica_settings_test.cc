@@ -36,12 +36,6 @@ class DisagreeingTest : public DistributorTest {
     const size_t at = text.find("\n" + name + " ");
     return at == std::string::npos ? -1 : std::stod(text.substr(at + name.size() + 2));
   }
-  FleetView View() {
-    HubDouble reader(hub);
-    auto view = ReadFleet(reader, options, std::nullopt, std::nullopt, virtual_time.clock().Now());
-    EXPECT_TRUE(view) << view.error().message();
-    return view ? *std::move(view) : FleetView{};
-  }
   static constexpr char kDisagreeing[] = "evenkeel_distribution_disagreeing_replicas";
 };
 

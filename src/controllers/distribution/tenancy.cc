@@ -188,12 +188,9 @@ void Tenancy::TellOther(const MemberName& other) {
   if (other.empty()) return;
   ReadIdentity(*lease_client_);
   const Cluster& cluster = wanted_.cluster;
-  const std::string other_server = client::WithoutUserinfo(other.server);
-  const std::string fleet = other.fleet.empty() || other.fleet == context_.options.fleet ? "" : " of fleet " + other.fleet;
   const std::string message =
-      fmt::format("cluster {} at {} is the same cluster as {}{}{}{} and is looked after under that name; remove one of the two",
-                  cluster.name, shown_server_, other.name, other.name.empty() ? other_server : " at " + other_server, fleet,
-                  api_.empty() ? "" : " (uid " + api_ + ")");
+      fmt::format("cluster {} at {} is the same cluster as {}{} and is looked after under that name; remove one of the two",
+                  cluster.name, shown_server_, other.Shown(context_.options.fleet), api_.empty() ? "" : " (uid " + api_ + ")");
   base::log::Warn("one cluster under two names", {{"cluster", cluster.name}, {"message", message}});
   context_.events.Warning(cluster.reference, events::kSameCluster.reason, message);
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/utf8.h"
 #include "controllers/rollout/zookeeper/definitions.h"
 #include "controllers/rollout/zookeeper/member/member_objects.h"
 
@@ -34,7 +35,6 @@ bool Runs(const Json& pod) {
 
 /// Why the pod's server does not run; "": nobody says.
 std::string ProblemOf(const Json& pod) {
-  constexpr size_t kTextMax = 300;
   std::string problem;
   const auto say = [&](std::string_view reason, std::string_view message) {
     problem = fmt::format("{}{}{}", reason, reason.empty() || message.empty() ? "" : ": ", message);
@@ -49,11 +49,8 @@ std::string ProblemOf(const Json& pod) {
       say(FindString(status, {"state", "waiting", "reason"}), FindString(status, {"state", "waiting", "message"}));
     }
   }
-  std::ranges::replace(problem, '\n', ' ');
-  if (problem.size() <= kTextMax) return problem;
-  size_t end = kTextMax;
-  while (end > 0 && (static_cast<unsigned char>(problem[end]) & 0xC0U) == 0x80U) --end;  // within a character
-  return problem.substr(0, end);
+  constexpr size_t kShownMax = 300;
+  return base::OneLine(problem, kShownMax);
 }
 
 bool IsReady(const Json& pod) {
