@@ -39,10 +39,18 @@ double ShareOf(const Json& entry, std::string_view metric) {
 
 SortableCell Percent(double share) { return {share < 0 ? "-" : fmt::format("{:.0f}%", share * 100), share}; }
 
+/// What is told of the member is from before.
+bool IsUnknown(const Json& member) { return !FindString(member, {"unknownSince"}).empty(); }
+
+/// Of the members of which something is known.
 struct Sums {
-  int64_t ready = 0, nodes = 0, running = 0, pods = 0, pending = 0;
+  int64_t ready = 0, nodes = 0, running = 0, pods = 0, pending = 0, unknown = 0;
 
   void Add(const Json& cluster) {
+    if (IsUnknown(cluster)) {
+      ++unknown;
+      return;
+    }
     ready += FindInt(cluster, {"nodes", "ready"});
     nodes += FindInt(cluster, {"nodes", "total"});
     running += FindInt(cluster, {"pods", "running"});
@@ -97,14 +105,16 @@ SortableTable ClusterTable(const FleetPicture& picture) {
   for (const auto& [name, entry] : FindObject(picture.fleet, {"clusters"})) {
     Sums sums;
     sums.Add(entry);
+    const bool unknown = sums.unknown > 0;
+    const SortableCell nothing{"-", -1};
     table.rows.push_back({{std::string(name)},
                           TextOf(entry, {"owner"}),
                           TextOf(entry, {"health"}),
-                          PartOf(sums.ready, sums.nodes),
-                          PartOf(sums.running, sums.pods),
-                          Whole(sums.pending),
-                          Percent(ShareOf(entry, "cpu")),
-                          Percent(ShareOf(entry, "memory")),
+                          unknown ? nothing : PartOf(sums.ready, sums.nodes),
+                          unknown ? nothing : PartOf(sums.running, sums.pods),
+                          unknown ? nothing : Whole(sums.pending),
+                          unknown ? nothing : Percent(ShareOf(entry, "cpu")),
+                          unknown ? nothing : Percent(ShareOf(entry, "memory")),
                           NumberOf(entry, "weight"),
                           NumberOf(entry, "shard"),
                           TextOf(entry, {"message"})});
@@ -126,7 +136,7 @@ SortableTable NodeTable(const FleetPicture& picture) {
       table.rows.push_back({{member},
                             {std::string(name)},
                             TextOf(document, {"owner"}),
-                            TextOf(entry, {"state"}),
+                            IsUnknown(document) ? SortableCell{"Unknown"} : TextOf(entry, {"state"}),
                             TextOf(entry, {"group"}),
                             NumberOf(entry, "pods"),
                             Percent(ShareOf(entry, "cpu")),
@@ -181,6 +191,7 @@ std::string FleetSummary(const FleetPicture& picture) {
   }
   std::string text = fmt::format("{} clusters, {} not healthy; {} of {} nodes ready; {} of {} pods run, {} wait",
                                  clusters.size(), unhealthy, sums.ready, sums.nodes, sums.running, sums.pods, sums.pending);
+  if (sums.unknown > 0) text += fmt::format("; {} unknown", sums.unknown);
   if (const int64_t epoch = FindInt(picture.fleet, {"plan", "epoch"}); epoch > 0) text += fmt::format("; plan {}", epoch);
   return text;
 }

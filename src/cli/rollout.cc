@@ -31,6 +31,12 @@ std::string PlaceOf(const Json& status, std::string_view cluster) {
   return "-";
 }
 
+/// What is known of the cluster itself.
+std::string StatusOf(const Json& cluster) {
+  const std::string_view since = FindString(cluster, {"unknownSince"});
+  return since.empty() ? "ok" : "unknown since " + std::string(since);
+}
+
 void PrintRollout(std::ostream& out, const Json& plan) {
   const Json& status = plan.at("status");
   out << Printable(std::string(FindString(plan, {"reason"})) + ": " + std::string(FindString(plan, {"message"}))) << '\n';
@@ -38,11 +44,11 @@ void PrintRollout(std::ostream& out, const Json& plan) {
   for (const Json& cluster : base::FindArray(status, {"clusters"})) {
     const std::string name(FindString(cluster, {"name"}));
     rows.push_back({name, PlaceOf(status, name), std::to_string(base::FindInt(cluster, {"replicas"})),
-                    std::string(FindString(cluster, {"revision"}, "-"))});
+                    std::string(FindString(cluster, {"revision"}, "-")), StatusOf(cluster)});
   }
   if (!rows.empty()) {
     out << '\n';
-    PrintTable(out, {"CLUSTER", "STATE", "SERVERS", "REVISION"}, rows);
+    PrintTable(out, {"CLUSTER", "STATE", "SERVERS", "REVISION", "STATUS"}, rows);
   }
   rows.clear();
   for (const Json& object : base::FindArray(plan, {"apply"})) {
@@ -89,10 +95,12 @@ Json RolloutOf(const Json& ensemble) {
   base::JsonArray clusters;
   for (const Json& cluster : base::FindArray(status, {"clusters"})) {
     const std::string name(FindString(cluster, {"name"}));
-    clusters.push_back(base::JsonObject{{"cluster", name},
-                                        {"track", PlaceOf(status, name)},
-                                        {"servers", base::FindInt(cluster, {"replicas"})},
-                                        {"revision", FindString(cluster, {"revision"}, "-")}});
+    base::JsonObject entry{{"cluster", name},
+                           {"track", PlaceOf(status, name)},
+                           {"servers", base::FindInt(cluster, {"replicas"})},
+                           {"revision", FindString(cluster, {"revision"}, "-")}};
+    if (const Json* since = base::Find(cluster, {"unknownSince"})) entry["unknownSince"] = *since;
+    clusters.push_back(std::move(entry));
   }
   // What stops it, if anything does; otherwise what it waits for.
   const Json* degraded = kube::FindCondition(ensemble, "Degraded");
@@ -145,7 +153,7 @@ Shown ShowTracks(base::JsonArray rollouts) {
     std::string tracks;
     for (const Json& cluster : base::FindArray(rollout, {"clusters"})) {
       tracks += (tracks.empty() ? "" : ",") + std::string(FindString(cluster, {"cluster"})) + "=" +
-                std::string(FindString(cluster, {"track"}));
+                (base::Find(cluster, {"unknownSince"}) == nullptr ? std::string(FindString(cluster, {"track"})) : "unknown");
     }
     shown.rows[row++].push_back(tracks.empty() ? "-" : tracks);
   }
@@ -158,12 +166,13 @@ void PrintTracks(std::ostream& out, const Json& shown) {
     const std::string ensemble(FindString(rollout, {"ensemble"}));
     for (const Json& cluster : base::FindArray(rollout, {"clusters"})) {
       clusters.push_back({ensemble, std::string(FindString(cluster, {"cluster"})), std::string(FindString(cluster, {"track"})),
-                          std::to_string(base::FindInt(cluster, {"servers"})), std::string(FindString(cluster, {"revision"}))});
+                          std::to_string(base::FindInt(cluster, {"servers"})), std::string(FindString(cluster, {"revision"})),
+                          StatusOf(cluster)});
     }
   }
   if (clusters.empty()) return;
   out << '\n';
-  PrintTable(out, {"ENSEMBLE", "CLUSTER", "TRACK", "SERVERS", "REVISION"}, clusters);
+  PrintTable(out, {"ENSEMBLE", "CLUSTER", "TRACK", "SERVERS", "REVISION", "STATUS"}, clusters);
 }
 
 }  // namespace

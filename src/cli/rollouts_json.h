@@ -20,7 +20,8 @@ inline constexpr base::JsonField kRolloutsJson[] = {
     {"rollouts[].clusters[].cluster", "string", ""},
     {"rollouts[].clusters[].track", "string", "deploying, completed, pending or -"},
     {"rollouts[].clusters[].servers", "integer", ""},
-    {"rollouts[].clusters[].revision", "string", ""}};
+    {"rollouts[].clusters[].revision", "string", ""},
+    {"rollouts[].clusters[].unknownSince", "string", "since when the cluster cannot be reached", false}};
 
 inline constexpr base::JsonField kNodeGroupsJson[] = {{"nodeGroups[].cluster", "string", "the member"},
                                                       {"nodeGroups[].name", "string", ""},

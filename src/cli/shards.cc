@@ -93,6 +93,12 @@ std::string PendingText(const distribution::FleetView::Row& row) {
   return (row.owner.empty() ? "<none>" : row.owner) + " -> " + (row.planned.empty() ? "<none>" : row.planned);
 }
 
+/// What is known of the member itself.
+std::string StatusText(const distribution::FleetView::Row& row) {
+  if (row.unknown_since) return "unknown since " + base::FormatTime(*row.unknown_since);
+  return row.owner.empty() ? "-" : "ok";
+}
+
 Json RowToJson(const distribution::FleetView::Row& row, bool coordinated) {
   JsonObject object{{"cluster", row.cluster}, {"server", row.server}, {"id", row.id},
                     {"source", row.source},   {"shard", row.shard},   {"owner", row.owner}};
@@ -106,6 +112,7 @@ Json RowToJson(const distribution::FleetView::Row& row, bool coordinated) {
   if (row.since) object["since"] = base::FormatTime(*row.since);
   if (IsPending(row)) object["pendingMove"] = JsonObject{{"from", row.owner}, {"to", row.planned}};
   if (!row.detail.empty()) object["detail"] = row.detail;
+  if (row.unknown_since) object["unknownSince"] = base::FormatTime(*row.unknown_since);
   if (!row.api.empty()) object["api"] = row.api;
   return object;
 }
@@ -141,7 +148,7 @@ Shown ShowShards(const distribution::FleetView& fleet) {
   shown.json = ShardsToJson(fleet, coordinated);
   shown.clocks = {"heartbeatAgeSeconds"};
   if (coordinated) {
-    shown.header = {"CLUSTER", "OWNER", "SINCE", "WEIGHT", "SHARD", "EPOCH", "HEARTBEAT", "PENDING MOVE"};
+    shown.header = {"CLUSTER", "OWNER", "SINCE", "WEIGHT", "SHARD", "EPOCH", "HEARTBEAT", "PENDING MOVE", "STATUS"};
     shown.passing = {2, 6};
   } else {
     shown.header = {"CLUSTER", "SHARD", "OWNER", "HEARTBEAT", "SERVER"};
@@ -153,7 +160,7 @@ Shown ShowShards(const distribution::FleetView& fleet) {
     if (coordinated) {
       shown.rows.push_back({row.cluster, owner, row.since ? base::HumanDuration(now - *row.since) : "-",
                             std::to_string(row.weight), shard, std::to_string(row.epoch), AgeText(row.heartbeat_age),
-                            PendingText(row)});
+                            PendingText(row), StatusText(row)});
     } else {
       shown.rows.push_back({row.cluster, shard, owner, AgeText(row.heartbeat_age), row.server});
     }

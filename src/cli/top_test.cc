@@ -174,6 +174,17 @@ TEST(TopTest, KeysThatComeTogetherAreAllPressed) {
   EXPECT_EQ(typed, "");
 }
 
+TEST(TopTest, WhatCannotBeReachedIsUnknownAndNotAsItWas) {
+  FleetPicture picture = Picture();
+  base::Ensure(picture.fleet, {"clusters", "north", "unknownSince"}) = "2026-01-01T00:00:00Z";
+  base::Ensure(picture.members["east"], {"unknownSince"}) = "2026-01-01T00:00:00Z";
+  const std::vector<std::string> north = ClusterTable(picture).Texts().at(1);
+  EXPECT_EQ(std::vector<std::string>(north.begin() + 3, north.begin() + 8), std::vector<std::string>(5, "-"));
+  EXPECT_EQ(NodeTable(picture).Texts().at(0).at(3), "Unknown");
+  EXPECT_EQ(FleetSummary(picture),
+            "3 clusters, 0 not healthy; 7 of 7 nodes ready; 18 of 20 pods run, 2 wait; 1 unknown; plan 7");
+}
+
 TEST(TopTest, MembersOfWhichNotAllIsShownAreNamed) {
   FleetPicture picture = Picture();
   picture.members["north"] = JsonObject{{"health", "Unreachable"}, {"message", "nodes: connection refused"}};

@@ -23,6 +23,7 @@
 #include "controllers/distribution/cluster.h"
 #include "controllers/distribution/published_plan.h"
 #include "dashboard/member_tally.h"
+#include "dashboard/outage.h"
 
 namespace evenkeel::dashboard {
 
@@ -78,7 +79,8 @@ struct FleetInput {
   base::Time now{};
 };
 
-/// What the hub knows of a member: {"owner", "shard", "wanted", "epoch", "weight", "hot", "skip", "detail", "reachable"}.
+/// What the hub knows of a member: {"owner", "shard", "wanted", "epoch", "weight", "hot", "skip", "detail"}, and
+/// "unreachableSince" while the replica that is to own it cannot reach it.
 std::map<std::string, Json> OwnershipRows(const FleetInput& input);
 Json PlanEntry(const FleetInput& input);
 std::map<std::string, Json> ReplicaEntries(const FleetInput& input);
@@ -98,16 +100,15 @@ std::string HandoverId(base::Time time, const std::string& cluster);
 /// replica that died; and in compatible mode there are no plans. `gone`: its owner was not heard of any more.
 Json SeenHandover(const std::string& cluster, const Tenure& before, const Tenure& after, bool gone);
 
-/// An entry of "clusters": what the hub knows and what the member says of itself. Either may be null; `error`: why the member
-/// cannot be read, "" when it can.
-Json ClusterEntry(const Json& ownership, const Json& summary, const std::string& error);
+/// An entry of "clusters": what the hub knows and what the member says of itself. Either may be null; `outage`: why the member
+/// cannot be read. "unknownSince": since when what is shown is from before, null where it is not.
+Json ClusterEntry(const Json& ownership, const Json& summary, const Outage& outage);
 
 // Of ensembles, from the hub and from the members that have their servers.
 
 /// An entry of "ensembles". `members`: by cluster its ZooKeeper object, of those that have one. `read`: by cluster that was
-/// asked, why it cannot be read; "" when it can.
-Json EnsembleEntry(const Json& ensemble, const std::map<std::string, Json>& members,
-                   const std::map<std::string, std::string>& read);
+/// asked, why it cannot be read, if it cannot.
+Json EnsembleEntry(const Json& ensemble, const std::map<std::string, Json>& members, const std::map<std::string, Outage>& read);
 
 // Events, of the hub and of members.
 

@@ -26,21 +26,31 @@ std::string HostOf(const std::map<int64_t, std::string>& hosts, int64_t shard) {
   return found == hosts.end() ? fmt::format("shard {}", shard) : found->second;
 }
 
+/// What living replicas say of a member.
 struct Held {
-  std::string host, replica;
+  std::string host, replica;  ///< of its owner
   const ReplicaReport::Member* member = nullptr;
+  std::string detail;  ///< what stands in the way
+  std::optional<base::Time> unreachable_since;
 };
 
-/// What living replicas say of the member with that server: who owns it, and what stands in the way.
-void ReadReports(const FleetInput& input, const std::string& server, Held& owner, std::string& detail) {
+Held ReadReports(const FleetInput& input, const std::string& server) {
+  Held held;
   for (const ReplicaReport& report : input.reports) {
     // A report outlives its replica.
     if (!Alive(input, LeaseOf(input, report.replica))) continue;
     const auto member = std::ranges::find(report.members, server, &ReplicaReport::Member::server);
     if (member == report.members.end()) continue;
-    if (member->state == "owner" || member->state == "leaving") owner = {report.host, report.replica, &*member};
-    if (member->state != "standby" && !member->detail.empty()) detail = member->detail;
+    if (member->state == "owner" || member->state == "leaving") {
+      held.host = report.host;
+      held.replica = report.replica;
+      held.member = &*member;
+    }
+    if (member->state == "standby") continue;
+    if (!member->detail.empty()) held.detail = member->detail;
+    if (member->unreachable_since) held.unreachable_since = member->unreachable_since;
   }
+  return held;
 }
 
 }  // namespace
@@ -48,9 +58,7 @@ void ReadReports(const FleetInput& input, const std::string& server, Held& owner
 std::map<std::string, Json> OwnershipRows(const FleetInput& input) {
   std::map<std::string, Json> rows;
   for (const auto& cluster : input.clusters) {
-    Held owner;
-    std::string detail;
-    ReadReports(input, cluster.server, owner, detail);
+    const Held owner = ReadReports(input, cluster.server);
     const PublishedPlan::Assignment* assignment = input.plan.Find(cluster.server);
     const PublishedPlan::Shard* shard = assignment == nullptr ? nullptr : input.plan.FindShard(assignment->shard);
     const bool hot = std::ranges::find(input.plan.hot, cluster.name) != input.plan.hot.end();
@@ -58,14 +66,14 @@ std::map<std::string, Json> OwnershipRows(const FleetInput& input) {
                    {"wanted", OrNull(shard == nullptr ? "" : shard->host)},
                    {"hot", hot},
                    {"skip", cluster.skip_reconcile},
-                   {"detail", detail},
+                   {"detail", owner.detail},
                    {"server", cluster.server}};
     if (assignment != nullptr) {
       row["shard"] = assignment->shard;
       row["epoch"] = assignment->epoch;
       row["weight"] = assignment->weight;
     }
-    row["reachable"] = owner.member == nullptr || !owner.member->load || owner.member->load->reachable;
+    if (owner.unreachable_since) row["unreachableSince"] = base::FormatMicroTime(*owner.unreachable_since);
     rows[cluster.name] = std::move(row);
   }
   return rows;
@@ -108,9 +116,7 @@ std::map<std::string, Json> HandoverEntries(const FleetInput& input, const std::
         {"to", OrNull(HostOf(hosts, move.to))},     {"reason", move.reason},   {"seconds", nullptr}};
     for (const auto& cluster : input.clusters) {
       if (cluster.name != move.cluster) continue;
-      Held owner;
-      std::string detail;
-      ReadReports(input, cluster.server, owner, detail);
+      const Held owner = ReadReports(input, cluster.server);
       if (owner.member == nullptr || owner.member->epoch < move.epoch || !owner.member->since) continue;
       const auto taken = *owner.member->since - move.time;
       // A later move explains a later tenure.
@@ -129,9 +135,7 @@ std::string HandoverId(base::Time time, const std::string& cluster) { return bas
 std::map<std::string, Tenure> Tenures(const FleetInput& input) {
   std::map<std::string, Tenure> tenures;
   for (const auto& cluster : input.clusters) {
-    Held owner;
-    std::string detail;
-    ReadReports(input, cluster.server, owner, detail);
+    const Held owner = ReadReports(input, cluster.server);
     if (owner.member == nullptr) continue;
     const client::Lease* lease = LeaseOf(input, owner.replica);
     tenures[cluster.name] = {.owner = owner.host,
@@ -153,7 +157,7 @@ Json SeenHandover(const std::string& cluster, const Tenure& before, const Tenure
   return entry;
 }
 
-Json ClusterEntry(const Json& ownership, const Json& summary, const std::string& error) {
+Json ClusterEntry(const Json& ownership, const Json& summary, const Outage& outage) {
   JsonObject entry;
   entry["owner"] = nullptr;
   for (const char* field : {"owner", "shard", "wanted", "epoch", "weight"}) {
@@ -164,12 +168,16 @@ Json ClusterEntry(const Json& ownership, const Json& summary, const std::string&
   const int64_t not_ready = FindInt(summary, {"nodes", "notReady"}), pending = FindInt(summary, {"pods", "pending"});
   const std::string_view owner = FindString(ownership, {"owner"}), wanted = FindString(ownership, {"wanted"});
   const std::string_view detail = FindString(ownership, {"detail"});
-  if (!error.empty()) {
+  const auto reported = base::ParseTime(FindString(ownership, {"unreachableSince"}));
+  entry["unknownSince"] = nullptr;
+  if (outage || reported) {
     health = "Unreachable";
-    message = error;
-  } else if (!FindBool(ownership, {"reachable"}, true)) {
-    health = "Unreachable";
-    message = fmt::format("its owner {} cannot reach it", owner);
+    base::Time since = outage ? outage.since : *reported;
+    if (reported) since = std::min(since, *reported);
+    entry["unknownSince"] = base::FormatTime(since);
+    const std::string_view reader = owner.empty() ? wanted : owner;
+    message = fmt::format("unknown since {}: {}", base::FormatTime(since),
+                          outage ? outage.error : fmt::format("replica {} cannot reach it: {}", reader, detail));
   } else if (ownership.is_object() && owner.empty() && !FindBool(ownership, {"skip"})) {
     health = "Unowned";
     message = detail.empty() ? "no living replica says that it owns it" : std::string(detail);

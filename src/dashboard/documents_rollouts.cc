@@ -85,7 +85,7 @@ JsonObject MembersOf(const Json& zookeeper, std::string_view cluster, std::optio
 }  // namespace
 
 Json EnsembleEntry(const Json& ensemble, const std::map<std::string, Json>& members,
-                   const std::map<std::string, std::string>& read) {
+                   const std::map<std::string, Outage>& read) {
   const JsonArray& records = FindArray(ensemble, {"status", "records"});
   const Json* last = records.empty() ? nullptr : &records.back();
   JsonObject tracks, clusters;
@@ -104,11 +104,12 @@ Json EnsembleEntry(const Json& ensemble, const std::map<std::string, Json>& memb
     entry["revision"] = FindString(cluster, {"revision"});
     entry["state"] = last == nullptr ? "Waiting" : TrackState(*last, name);
     entry["members"] = JsonObject{};
-    if (asked == read.end() || !asked->second.empty()) {
+    if (asked == read.end() || asked->second) {
       // Nothing is known of its servers, which is not that none is ready.
       all_read = false;
       entry["ready"] = nullptr;
-      entry["message"] = asked == read.end() ? "has not been read" : "cannot be read: " + asked->second;
+      entry["message"] = asked == read.end() ? "has not been read" : "cannot be read: " + asked->second.error;
+      if (asked != read.end()) entry["unknownSince"] = TimeOrNull(asked->second.since);
     } else if (member == members.end()) {
       all_read = false;
     } else {

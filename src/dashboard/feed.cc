@@ -38,7 +38,7 @@ struct RunningSource {
   uint64_t serial = 0;
   std::unique_ptr<SourceRunner> runner;
   bool arrived = false;
-  std::string error;
+  Outage outage;
   /// For views that come later, of sources that several views share: what there is by now.
   std::map<std::pair<std::string, std::string>, Json> kept;
 };
@@ -103,7 +103,7 @@ struct Feed::State : std::enable_shared_from_this<State> {
   std::vector<SourceId> WantedBy(const OpenView& view) const;
   void Adjust();
   void Start(const SourceId& id);
-  void Arrived(const SourceId& id, uint64_t serial, Update update, const std::string& error);
+  void Arrived(const SourceId& id, uint64_t serial, Update update, const Outage& outage);
   void TakeMembers(const std::vector<Cluster>& now);
   void Replay(OpenView& view);
   /// Those who wait for a member get it, once it is known or their time is over.
@@ -207,23 +207,23 @@ void Feed::State::Start(const SourceId& id) {
   RunningSource& source = sources[id];
   source.serial = next_serial++;
   const std::string name = fmt::format("dashboard-{}-{}", cluster.empty() ? "hub" : cluster, source.serial);
-  auto sink = [weak = weak_from_this(), id, serial = source.serial](Update update, const std::string& error) {
+  auto sink = [weak = weak_from_this(), id, serial = source.serial](Update update, const Outage& outage) {
     const auto self = weak.lock();
     if (self == nullptr) return;
-    self->strand->Post([self = self.get(), id, serial, update = std::move(update), error]() mutable {
-      self->Arrived(id, serial, std::move(update), error);
+    self->strand->Post([self = self.get(), id, serial, update = std::move(update), outage]() mutable {
+      self->Arrived(id, serial, std::move(update), outage);
     });
   };
   source.runner = std::make_unique<SourceRunner>(context.sources, name, context.random.Fork(name), std::move(connect),
                                                  std::move(make), std::move(sink));
 }
 
-void Feed::State::Arrived(const SourceId& id, uint64_t serial, Update update, const std::string& error) {
+void Feed::State::Arrived(const SourceId& id, uint64_t serial, Update update, const Outage& outage) {
   const auto found = sources.find(id);
   if (found == sources.end() || found->second.serial != serial) return;
   RunningSource& source = found->second;
   source.arrived = true;
-  source.error = error;
+  source.outage = outage;
   if (id.second == Topic::kFleet) {
     for (const Change& change : update.changes) {
       if (change.value) {
@@ -235,7 +235,7 @@ void Feed::State::Arrived(const SourceId& id, uint64_t serial, Update update, co
     if (update.members) TakeMembers(*update.members);
   }
   for (auto& [name, view] : views) {
-    if (view.view->Wants(id.second, id.first)) view.view->Apply(id.second, id.first, update, error);
+    if (view.view->Wants(id.second, id.first)) view.view->Apply(id.second, id.first, update, outage);
   }
   std::vector<std::string> names;
   for (const auto& [name, view] : views) names.push_back(name);
@@ -308,7 +308,7 @@ void Feed::State::Replay(OpenView& view) {
     if (!source.arrived) continue;
     Update update;
     for (const auto& [where, value] : source.kept) update.Set(where.first, where.second, value);
-    view.view->Apply(id.second, id.first, update, source.error);
+    view.view->Apply(id.second, id.first, update, source.outage);
   }
 }
 
@@ -325,7 +325,7 @@ void Feed::State::Show(OpenView& view) {
   const std::string member = view.view->member();
   if (!member.empty() && !members_known) {
     return Close(view.name, base::Error(Code::kUnavailable, "the hub has not said yet which members there are: " +
-                                                                sources.at({"", Topic::kFleet}).error));
+                                                                sources.at({"", Topic::kFleet}).outage.error));
   }
   if (!member.empty() && !members.contains(member)) {
     return Close(view.name, base::Error(Code::kNotFound, "there is no member " + member));

@@ -148,7 +148,12 @@ TEST_F(FeedTest, AMemberThatDoesNotAnswerHoldsUpNobody) {
   const auto fleet = Follow("fleet");
   EXPECT_EQ(fleet->Text({"clusters", "member-1", "health"}), "Healthy");
   EXPECT_EQ(fleet->Text({"clusters", "member-2", "health"}), "Unreachable");
-  EXPECT_EQ(fleet->Text({"clusters", "member-2", "message"}), "nodes: connection refused");
+  const std::string since = fleet->Text({"clusters", "member-2", "unknownSince"});
+  EXPECT_TRUE(base::ParseTime(since)) << since;
+  EXPECT_EQ(fleet->Text({"clusters", "member-2", "message"}), "unknown since " + since + ": nodes: connection refused");
+  executor.RunFor(60s);
+  EXPECT_EQ(fleet->Text({"clusters", "member-2", "unknownSince"}), since) << "since the outage began";
+  EXPECT_TRUE(base::Find(fleet->document, {"clusters", "member-1", "unknownSince"})->is_null());
 }
 
 TEST_F(FeedTest, AReplicaThatIsSilentOwnsNothing) {

@@ -50,6 +50,7 @@ struct SourceRunner::State : std::enable_shared_from_this<State> {
   base::Timer collect, tick;
   bool due = false;
   base::Instant collected = base::Instant::min();
+  Outage outage;
 
   State(base::Executor& executor, const std::string& name, base::Random r, Connect c, SourceFactory m, Sink s)
       : strand(executor.NewStrand(name)),
@@ -63,7 +64,8 @@ struct SourceRunner::State : std::enable_shared_from_this<State> {
     if (stopped) return;
     auto connected = connect();
     if (!connected) {
-      sink({}, connected.error().message());
+      Note(connected.error().message());
+      sink({}, outage);
       tick = strand->PostAfter(kConnectAgain, [self = shared_from_this()] { self->Begin(); });
       return;
     }
@@ -96,8 +98,16 @@ struct SourceRunner::State : std::enable_shared_from_this<State> {
   void Collect() {
     if (!source->settled()) return;
     collected = clock.Monotonic();
-    const std::string error = source->error();
-    sink(source->Collect(), error);
+    Note(source->error());
+    sink(source->Collect(), outage);
+  }
+
+  void Note(std::string error) {
+    if (error.empty()) {
+      outage = {};
+    } else {
+      outage = {std::move(error), outage ? outage.since : clock.Now()};
+    }
   }
 
   void End() {

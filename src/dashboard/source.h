@@ -12,6 +12,7 @@
 #include "base/random.h"
 #include "client/informer.h"
 #include "controllers/distribution/cluster.h"
+#include "dashboard/outage.h"
 
 namespace evenkeel::dashboard {
 
@@ -94,8 +95,8 @@ using SourceFactory = std::function<std::unique_ptr<Source>(SourceContext contex
 class SourceRunner {
  public:
   using Connect = std::function<base::Result<std::shared_ptr<client::Client>>()>;
-  /// On the source's strand. `error`: why the cluster cannot be read at the moment; "" when it can.
-  using Sink = std::function<void(Update update, const std::string& error)>;
+  /// On the source's strand.
+  using Sink = std::function<void(Update update, const Outage& outage)>;
 
   SourceRunner(base::Executor& executor, const std::string& name, base::Random random, Connect connect, SourceFactory make,
                Sink sink);

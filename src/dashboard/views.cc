@@ -32,9 +32,9 @@ class FleetView final : public View {
 
   std::vector<Topic> MemberTopics() const override { return {Topic::kSummary}; }
 
-  void Apply(Topic topic, const std::string& cluster, const Update& update, const std::string& error) override {
-    if (topic == Topic::kFleet) Hub(error);
-    if (topic == Topic::kSummary) errors_[cluster] = error;
+  void Apply(Topic topic, const std::string& cluster, const Update& update, const Outage& outage) override {
+    if (topic == Topic::kFleet) Hub(outage.error);
+    if (topic == Topic::kSummary) outages_[cluster] = outage;
     for (const Change& change : update.changes) {
       if (change.field == "rows") {
         rows_.erase(change.key);
@@ -51,7 +51,7 @@ class FleetView final : public View {
 
   void Forget(const std::string& cluster) override {
     summaries_.erase(cluster);
-    errors_.erase(cluster);
+    outages_.erase(cluster);
     rows_.erase(cluster);
     document_.Erase("clusters", cluster);
   }
@@ -61,15 +61,15 @@ class FleetView final : public View {
 
   void Show(const std::string& cluster) {
     if (!rows_.contains(cluster)) return document_.Erase("clusters", cluster);
-    const auto error = errors_.find(cluster);
-    document_.Set(
-        "clusters", cluster,
-        ClusterEntry(EntryOf(rows_, cluster), EntryOf(summaries_, cluster), error == errors_.end() ? "" : error->second));
+    const auto outage = outages_.find(cluster);
+    document_.Set("clusters", cluster,
+                  ClusterEntry(EntryOf(rows_, cluster), EntryOf(summaries_, cluster),
+                               outage == outages_.end() ? Outage() : outage->second));
   }
 
   const std::string hub_;
   std::map<std::string, Json> rows_, summaries_;  // by member
-  std::map<std::string, std::string> errors_;
+  std::map<std::string, Outage> outages_;
 };
 
 /// Which members there are. What they have is not asked, so that it costs the hub alone.
@@ -80,9 +80,9 @@ class NamesView final : public View {
     document_.Set("hub", HubEntry(hub_, ""));
   }
 
-  void Apply(Topic topic, const std::string&, const Update& update, const std::string& error) override {
+  void Apply(Topic topic, const std::string&, const Update& update, const Outage& outage) override {
     if (topic != Topic::kFleet) return;
-    document_.Set("hub", HubEntry(hub_, error));
+    document_.Set("hub", HubEntry(hub_, outage.error));
     for (const Change& change : update.changes) {
       if (change.field != "rows") continue;
       if (change.value) {
@@ -125,9 +125,9 @@ class ClusterView final : public MemberView {
 
   std::vector<Topic> MemberTopics() const override { return {Topic::kCluster}; }
 
-  void Apply(Topic topic, const std::string&, const Update& update, const std::string& error) override {
+  void Apply(Topic topic, const std::string&, const Update& update, const Outage& outage) override {
     if (topic == Topic::kCluster) {
-      error_ = error;
+      outage_ = outage;
       gone_ = false;
     }
     for (const Change& change : update.changes) {
@@ -146,14 +146,14 @@ class ClusterView final : public MemberView {
   void Show() {
     // The hub's word comes later than that the member has left it, and does not make it one again.
     if (gone_) return;
-    const Json entry = ClusterEntry(row_, summary_, error_);
-    for (const char* field : {"owner", "health", "message"}) document_.Set(field, entry.at(field));
-    document_.Set("unread", OrNull(error_));
+    const Json entry = ClusterEntry(row_, summary_, outage_);
+    for (const char* field : {"owner", "health", "message", "unknownSince"}) document_.Set(field, entry.at(field));
+    document_.Set("unread", OrNull(outage_.error));
     document_.Set("server", OrNull(base::FindString(row_, {"server"})));
   }
 
   Json row_, summary_;
-  std::string error_;
+  Outage outage_;
 };
 
 class BalanceView final : public MemberView {
@@ -166,12 +166,13 @@ class BalanceView final : public MemberView {
 
   std::vector<Topic> MemberTopics() const override { return {Topic::kBalance}; }
 
-  void Apply(Topic topic, const std::string&, const Update& update, const std::string& error) override {
+  void Apply(Topic topic, const std::string&, const Update& update, const Outage& outage) override {
     if (topic != Topic::kBalance) return;
     for (const Change& change : update.changes) Put(change);
     if (std::exchange(gone_, false)) document_.Set("health", Json());
-    document_.Set("message", Json(error));
-    document_.Set("unread", OrNull(error));
+    document_.Set("message", Json(outage.error));
+    document_.Set("unread", OrNull(outage.error));
+    document_.Set("unknownSince", TimeOrNull(outage.since));
   }
 };
 
@@ -182,9 +183,9 @@ class RolloutsView final : public View {
   std::vector<Topic> HubTopics() const override { return {Topic::kEnsembles}; }
   std::vector<Topic> MemberTopics() const override { return {Topic::kServers}; }
 
-  void Apply(Topic topic, const std::string& cluster, const Update& update, const std::string& error) override {
-    if (topic == Topic::kEnsembles) document_.Set("unread", OrNull(error));
-    if (topic == Topic::kServers && Read(cluster, error)) {
+  void Apply(Topic topic, const std::string& cluster, const Update& update, const Outage& outage) override {
+    if (topic == Topic::kEnsembles) document_.Set("unread", OrNull(outage.error));
+    if (topic == Topic::kServers && Read(cluster, outage)) {
       for (const auto& [key, ensemble] : ensembles_) Show(key);
     }
     for (const Change& change : update.changes) {
@@ -214,13 +215,13 @@ class RolloutsView final : public View {
     document_.Set("ensembles", key, EnsembleEntry(ensemble->second, servers_[key], read_));
   }
 
-  /// Notes why the member cannot be read, "": it can; true when that is new.
-  bool Read(const std::string& cluster, const std::string& error) {
-    const auto [at, fresh] = read_.try_emplace(cluster, error);
-    return fresh || std::exchange(at->second, error) != error;
+  /// Notes whether the member can be read; true when that is new.
+  bool Read(const std::string& cluster, const Outage& outage) {
+    const auto [at, fresh] = read_.try_emplace(cluster, outage);
+    return fresh || std::exchange(at->second, outage) != outage;
   }
 
-  std::map<std::string, std::string> read_;                     // by member that was asked, why it cannot be read
+  std::map<std::string, Outage> read_;                          // by member that was asked
   std::map<std::string, Json> ensembles_;                       // by namespace/name
   std::map<std::string, std::map<std::string, Json>> servers_;  // by the same, then by member
 };
@@ -234,13 +235,13 @@ class EventsView final : public View {
   std::vector<Topic> HubTopics() const override { return {Topic::kEvents}; }
   std::vector<Topic> MemberTopics() const override { return {Topic::kEvents}; }
 
-  void Apply(Topic topic, const std::string& cluster, const Update& update, const std::string& error) override {
+  void Apply(Topic topic, const std::string& cluster, const Update& update, const Outage& outage) override {
     if (topic != Topic::kEvents) return;
     const std::string name = cluster.empty() ? "hub" : cluster;
-    if (error.empty()) {
+    if (!outage) {
       document_.Erase("silent", name);
     } else {
-      document_.Set("silent", name, Json(error));
+      document_.Set("silent", name, Json(outage.error));
     }
     for (const Change& change : update.changes) {
       if (!change.value) {

@@ -26,8 +26,8 @@ class View {
   /// The only member that it is about; "": all.
   virtual std::string member() const { return ""; }
 
-  /// `cluster`: "" is the hub. `error`: why it cannot be read at the moment; "" when it can.
-  virtual void Apply(Topic topic, const std::string& cluster, const Update& update, const std::string& error) = 0;
+  /// `cluster`: "" is the hub.
+  virtual void Apply(Topic topic, const std::string& cluster, const Update& update, const Outage& outage) = 0;
   /// The member is not in the fleet any more.
   virtual void Forget(const std::string& cluster) = 0;
   LiveDocument& document() { return document_; }

@@ -21,7 +21,7 @@ base::Json Row(int i) {
                     {"shard", i % 3},
                     {"epoch", 12},
                     {"weight", 20},
-                    {"reachable", true}};
+                    {"detail", ""}};
 }
 
 Update Rows() {
@@ -51,13 +51,13 @@ MemberTally::PodPointer Pod(int i, int node) {
 /// A pod of one of 200 members comes or goes.
 void BM_FleetMemberChanges(benchmark::State& state) {
   const auto view = *NewView("fleet", "hub");
-  view->Apply(Topic::kFleet, "", Rows(), "");
+  view->Apply(Topic::kFleet, "", Rows(), {});
   MemberTally tally;
   for (int i = 0; i < kNodes / kMembers; ++i) tally.Node(nullptr, Node(i));
   for (int i = 0; i < kMembers; ++i) {
     Update update;
     update.Set("summary", MemberSummary(tally));
-    view->Apply(Topic::kSummary, fmt::format("member-{}", i), update, "");
+    view->Apply(Topic::kSummary, fmt::format("member-{}", i), update, {});
   }
   view->document().TakePatch();
   int pods = 0;
@@ -66,7 +66,7 @@ void BM_FleetMemberChanges(benchmark::State& state) {
     ++pods;
     Update update;
     update.Set("summary", MemberSummary(tally));
-    view->Apply(Topic::kSummary, "member-7", update, "");
+    view->Apply(Topic::kSummary, "member-7", update, {});
     benchmark::DoNotOptimize(base::ToText(view->document().TakePatch()));
   }
 }
@@ -76,9 +76,9 @@ BENCHMARK(BM_FleetMemberChanges)->Unit(benchmark::kMicrosecond);
 void BM_FleetOwnershipIsTold(benchmark::State& state) {
   const auto view = *NewView("fleet", "hub");
   const Update rows = Rows();
-  view->Apply(Topic::kFleet, "", rows, "");
+  view->Apply(Topic::kFleet, "", rows, {});
   for (auto _ : state) {
-    view->Apply(Topic::kFleet, "", rows, "");
+    view->Apply(Topic::kFleet, "", rows, {});
     benchmark::DoNotOptimize(view->document().TakePatch());
   }
 }
@@ -95,7 +95,7 @@ void BM_ClusterNodeChanges(benchmark::State& state) {
     all.Set("nodes", node->name, NodeEntry(*node, tally.On(node->name), nullptr));
   }
   tally.TakeChangedNodes();
-  view->Apply(Topic::kCluster, "member-1", all, "");
+  view->Apply(Topic::kCluster, "member-1", all, {});
   view->document().TakePatch();
   int pods = 0;
   for (auto _ : state) {
@@ -106,7 +106,7 @@ void BM_ClusterNodeChanges(benchmark::State& state) {
       update.Set("nodes", name, NodeEntry(*tally.nodes().at(name), tally.On(name), nullptr));
     }
     update.Set("summary", MemberSummary(tally));
-    view->Apply(Topic::kCluster, "member-1", update, "");
+    view->Apply(Topic::kCluster, "member-1", update, {});
     benchmark::DoNotOptimize(base::ToText(view->document().TakePatch()));
   }
 }
@@ -117,7 +117,7 @@ void BM_ClusterDocument(benchmark::State& state) {
   const auto view = *NewView("cluster/member-1", "hub");
   Update all;
   for (int i = 0; i < kNodes; ++i) all.Set("nodes", Node(i)->name, NodeEntry(*Node(i), {}, nullptr));
-  view->Apply(Topic::kCluster, "member-1", all, "");
+  view->Apply(Topic::kCluster, "member-1", all, {});
   size_t bytes = 0;
   for (auto _ : state) bytes = base::ToText(view->document().value()).size();
   state.counters["bytes"] = static_cast<double>(bytes);

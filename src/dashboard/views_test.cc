@@ -3,6 +3,7 @@
 #include "controllers/balancer/member/kinds.h"
 #include "controllers/rollout/zookeeper/definitions.h"
 #include "dashboard/dashboard_testing.h"
+#include "dashboard/documents.h"
 #include "dashboard/member_rows.h"
 #include "embedded/cloud/node_group_definition.h"
 
@@ -248,6 +249,19 @@ TEST_F(ViewsTest, TheBalanceIsTheBalancersOwn) {
   EXPECT_FALSE(base::FindArray(balance->document, {"history"}).empty());
 }
 
+TEST(ClusterEntryTest, WhatItsReplicaCannotReachIsUnknownSinceTheEarlierOfBoth) {
+  const Json row = JsonObject{
+      {"owner", nullptr}, {"wanted", "b"}, {"detail", "connection refused"}, {"unreachableSince", "2026-01-01T00:00:10Z"}};
+  const Json reported = ClusterEntry(row, MemberSummary(MemberTally()), {});
+  EXPECT_EQ(reported.at("health"), "Unreachable");
+  EXPECT_EQ(reported.at("unknownSince"), "2026-01-01T00:00:10Z");
+  EXPECT_EQ(reported.at("message"), "unknown since 2026-01-01T00:00:10Z: replica b cannot reach it: connection refused");
+  const Outage outage{.error = "no route", .since = *base::ParseTime("2026-01-01T00:00:40Z")};
+  const Json both = ClusterEntry(row, Json(), outage);
+  EXPECT_EQ(both.at("message"), "unknown since 2026-01-01T00:00:10Z: no route");
+  EXPECT_TRUE(ClusterEntry(JsonObject{{"owner", "b"}}, MemberSummary(MemberTally()), {}).at("unknownSince").is_null());
+}
+
 TEST_F(ViewsTest, WhatCannotBeReadIsSaidOnEveryPage) {
   unreachable = "member-2";
   Json ensemble = JsonObject{{"metadata", JsonObject{{"name", "zk"}, {"namespace", "default"}}}};
@@ -263,6 +277,7 @@ TEST_F(ViewsTest, WhatCannotBeReadIsSaidOnEveryPage) {
   EXPECT_EQ(entry("member-1", "ready"), 0) << "nobody has made its servers yet";
   EXPECT_TRUE(entry("member-2", "ready").is_null());
   EXPECT_TRUE(entry("member-2", "message").get_string().starts_with("cannot be read: zookeepers"));
+  EXPECT_TRUE(base::ParseTime(entry("member-2", "unknownSince").get_string()));
   EXPECT_TRUE(entry("elsewhere", "ready").is_null());
   EXPECT_EQ(entry("elsewhere", "message"), "has not been read");
   EXPECT_EQ(rollouts->Number({"ensembles", "default/zk", "servers", "healthy"}), 4);
@@ -270,6 +285,7 @@ TEST_F(ViewsTest, WhatCannotBeReadIsSaidOnEveryPage) {
   EXPECT_TRUE(events->Text({"silent", "member-2"}).starts_with("events: "));
   for (const auto& follower : {balance, cluster}) {
     EXPECT_TRUE(follower->Text({"unread"}).ends_with("connection refused")) << follower->Text({"unread"});
+    EXPECT_TRUE(base::ParseTime(follower->Text({"unknownSince"})));
   }
   hub.CutOff(true);
   executor.RunFor(20s);

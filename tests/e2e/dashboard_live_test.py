@@ -241,6 +241,7 @@ class LiveFleetTest(browser.BrowserTest):
         self.hub("apply", "-f", "-", stdin=json.dumps(secret))
         self.visit("fleet")
         self.browser.sees("Unreachable", "#clusters tr:has(a:text-is('far'))", LONG)
+        self.browser.sees("unknown since", "#clusters tr:has(a:text-is('far'))", LONG)
         for page in ("balance/far", "cluster/far"):
             self.visit(page)
             self.browser.sees("far cannot be read", ".banner", LONG)

@@ -234,6 +234,29 @@ TEST_F(CoordinatedTest, ExplainsAPinThatCannotBeHonoured) {
   EXPECT_NE(std::ranges::find(explanation->would_move, "a replica gets shard 7"), explanation->would_move.end());
 }
 
+TEST_F(CoordinatedTest, AMemberThatCannotBeReachedIsUnknownSinceThen) {
+  unreachable[ServerOf("member-2")] = true;
+  PutClusters(2);
+  const base::Time begun = virtual_time.clock().Now();
+  for (const char* host : {"a", "b"}) Start(host);
+  Run(30s);
+  client::FakeClient reader(hub);
+  const auto look = [&] {
+    std::map<std::string, std::optional<base::Time>> since;
+    const auto fleet = ReadFleet(reader, options, std::nullopt, std::nullopt, virtual_time.clock().Now());
+    if (!fleet) return since;
+    for (const FleetView::Row& row : fleet->rows) since[row.cluster] = row.unknown_since;
+    return since;
+  };
+  const auto seen = look();
+  ASSERT_EQ(seen.size(), 2u);
+  EXPECT_FALSE(seen.at("member-1"));
+  ASSERT_TRUE(seen.at("member-2"));
+  EXPECT_LT(*seen.at("member-2") - begun, 10s);
+  Run(60s);
+  EXPECT_EQ(look(), seen) << "since the outage began";
+}
+
 TEST_F(CoordinatedTest, AMeddledOrDeletedPlanIsWrittenAgainWithAGreaterEpoch) {
   PutClusters(4);
   for (const char* host : {"a", "b"}) Start(host);

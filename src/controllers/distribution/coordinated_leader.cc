@@ -177,6 +177,7 @@ ReplicaReport CoordinatedDistributor::MakeReport() const {
     }
     member.api = tenancy.api;
     member.detail = !tenancy.error.empty() ? tenancy.error : wanted ? tenancy.lease.waiting_for : "";
+    member.unreachable_since = tenancy.unreachable_since;
     report.members.push_back(std::move(member));
   }
   return report;

@@ -120,7 +120,10 @@ base::Status ReadCoordinatedRows(client::Client& hub, base::Time now, FleetView&
         row.since = member->since;
         row.heartbeat_age = now - lease->renew_time;
       }
-      if (member->state != "standby" && !member->detail.empty()) row.detail = member->detail;
+      if (member->state != "standby") {
+        if (!member->detail.empty()) row.detail = member->detail;
+        if (member->unreachable_since) row.unknown_since = member->unreachable_since;
+      }
       if (!member->api.empty()) row.api = member->api;
     }
     fleet.rows.push_back(std::move(row));
@@ -139,6 +142,10 @@ ClusterExplanation ExplainCoordinated(const FleetView& fleet, const Cluster& clu
         fmt::format("plan {} does not know it yet: the leader, {}, will place it", plan.epoch, plan.leader));
   } else {
     ExplainPlacement(fleet, cluster, *item, explanation);
+    if (row.unknown_since) {
+      explanation.why.push_back("it cannot be reached since " + base::FormatTime(*row.unknown_since) +
+                                ": what is known of it is from before");
+    }
     if (row.owner.empty()) {
       explanation.why.push_back("no live replica says that it owns it" +
                                 (row.detail.empty() ? std::string() : ": " + row.detail));

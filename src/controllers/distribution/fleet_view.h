@@ -27,6 +27,8 @@ struct FleetView {
     std::string detail;                 ///< why the planned replica does not own it yet, or what fails
     std::string api;                    ///< the member's ApiIdentity, where it is known
     std::optional<base::Time> since{};  ///< of the owner
+    /// Since when its owner, or who is to own it, cannot reach it.
+    std::optional<base::Time> unknown_since{};
     int64_t weight = 0;
     int64_t epoch = 0;  ///< of the plan that gave it to its replica
   };

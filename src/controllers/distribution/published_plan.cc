@@ -83,6 +83,7 @@ ReplicaReport::Member DecodeMember(const Json& item) {
   member.epoch = FindInt(item, {"epoch"});
   member.since = FindTime(item, "since");
   member.detail = FindString(item, {"detail"});
+  member.unreachable_since = FindTime(item, "unreachableSince");
   member.api = FindString(item, {"api"});
   if (base::Find(item, {"load"}) != nullptr) {
     member.load = {.nodes = FindInt(item, {"load", "nodes"}),
@@ -232,7 +233,8 @@ bool ReplicaReport::Member::operator==(const Member& other) const {
     return a.has_value() == b.has_value() && (!a || !WeightDiffers(MeasuredWeight(*a), MeasuredWeight(*b)));
   };
   return server == other.server && cluster == other.cluster && state == other.state && epoch == other.epoch &&
-         since == other.since && detail == other.detail && api == other.api && same_load(load, other.load);
+         since == other.since && detail == other.detail && unreachable_since == other.unreachable_since && api == other.api &&
+         same_load(load, other.load);
 }
 
 ReplicaReport ReplicaReport::Decode(const Json& object) {
@@ -252,6 +254,7 @@ void ReplicaReport::WriteTo(Json& object) const {
     if (member.epoch > 0) entry["epoch"] = member.epoch;
     if (member.since) entry["since"] = base::FormatMicroTime(*member.since);
     if (!member.detail.empty()) entry["detail"] = member.detail;
+    if (member.unreachable_since) entry["unreachableSince"] = base::FormatMicroTime(*member.unreachable_since);
     if (!member.api.empty()) entry["api"] = member.api;
     if (member.load) {
       entry["load"] = JsonObject{{"nodes", member.load->nodes},

@@ -93,7 +93,9 @@ struct ReplicaReport {
     int64_t epoch = 0;  ///< of its tenure, while it owns
     std::optional<base::Time> since;
     std::string detail;  ///< why it waits, what fails
-    std::string api;     ///< the member's ApiIdentity, where it is known
+    /// Since when the replica cannot reach it; what is known of it is from before.
+    std::optional<base::Time> unreachable_since;
+    std::string api;  ///< the member's ApiIdentity, where it is known
     std::optional<MeasuredLoad> load;
     bool operator==(const Member&) const;
   };

@@ -213,6 +213,7 @@ void Tenancy::UpdateReport() {
     }
   }
   now.api = api_;
+  if (!now.error.empty()) now.unreachable_since = report_.unreachable_since.value_or(context_.executor.clock().Now());
   if (now.wish.role == MemberRole::kOwner) {
     Tell(now.error);
     TellOther(now.lease.other);

@@ -40,10 +40,11 @@ struct TenancyReport {
   int64_t shard = -1;
   LeaseWish wish;
   OwnerLeaseState lease;
-  bool acting = false;               ///< the fence is open now
-  std::optional<MeasuredLoad> load;  ///< while acting and measured
-  std::string api;                   ///< its ApiIdentity
-  std::string error;                 ///< why the member cannot be reached; empty when it can
+  bool acting = false;                          ///< the fence is open now
+  std::optional<MeasuredLoad> load;             ///< while acting and measured
+  std::string api;                              ///< its ApiIdentity
+  std::string error;                            ///< why the member cannot be reached; empty when it can
+  std::optional<base::Time> unreachable_since;  ///< with an error
 };
 
 class Tenancy {

@@ -135,6 +135,7 @@ constexpr char kDefinition[] = R"({
       "confirmed": {"type": "boolean", "description": "Whether it was ready at this one; only such a one is gone back to."},
       "held": {"type": "boolean", "description": "Whether it is to stop nothing that serves before its turn comes."},
       "boundBy": {"type": "string", "description": "Uid of the binding by which Karmada was first about to bring a ZooKeeper there."},
+      "unknownSince": {"type": "string", "format": "date-time", "description": "Since when the cluster cannot be reached."},
       "copied": {"type": "boolean", "description": "Whether the ZooKeeper there has been brought by Karmada, for this ensemble."}}}},
     "scheduling": {"type": "object", "description": "What Karmada's scheduler was asked for again.", "properties": {
       "attempt": {"type": "integer", "description": "Number of the last question ever."},

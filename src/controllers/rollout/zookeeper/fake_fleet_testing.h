@@ -155,7 +155,10 @@ class FakeFleet {
     clusters_.push_back(base::JsonObject{
         {"kind", "Cluster"},
         {"metadata", base::JsonObject{{"name", name}}},
-        {"status", base::JsonObject{{"conditions", base::JsonArray{base::JsonObject{{"type", "Ready"}, {"status", ready}}}}}}});
+        {"status",
+         base::JsonObject{
+             {"conditions", base::JsonArray{base::JsonObject{
+                                {"type", "Ready"}, {"status", ready}, {"lastTransitionTime", base::FormatTime(now_)}}}}}}});
   }
 
   static std::string KeyOfChild(std::string_view kind, std::string_view name) {

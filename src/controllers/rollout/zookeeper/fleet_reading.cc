@@ -120,6 +120,7 @@ FleetReading ReadFleet(const FleetObjects& objects, const std::set<std::string>&
       continue;
     }
     member.reachable = ConditionOf(**found, "Ready", "status") == "True";
+    if (!member.reachable) member.unreachable_since = ConditionOf(**found, "Ready", "lastTransitionTime");
   }
   if (objects.binding != nullptr) {
     for (const Json& item : FindArray(*objects.binding, {"status", "aggregatedStatus"})) {

@@ -45,7 +45,8 @@ struct MemberReading {
     bool synced = true;
   };
   bool reachable = true;
-  bool applied = false;  ///< Karmada has brought the object there
+  std::string unreachable_since;  ///< as its Cluster says it; "": it does not
+  bool applied = false;           ///< Karmada has brought the object there
   std::string health;
   std::string message;                           ///< why it was not applied
   std::string problem;                           ///< why its servers are not as they should be, as it says itself

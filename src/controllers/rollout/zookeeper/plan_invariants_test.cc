@@ -236,6 +236,9 @@ TEST(PlanInvariantsTest, ALeaderOutOfReachIsNoLostQuorum) {
   fleet.Tick();
   EXPECT_EQ(Condition(fleet, "QuorumHealthy"), "True LeaderOutOfReach");
   EXPECT_EQ(Condition(fleet, "Degraded"), "False AsExpected");
+  for (const Json& cluster : base::FindArray(fleet.status(), {"clusters"})) {
+    EXPECT_EQ(base::Find(cluster, {"unknownSince"}) != nullptr, FindString(cluster, {"name"}) == leader);
+  }
   // Nothing begins all the same: nobody knows whether it leads still.
   fleet.SetSpec(Spec(kFive, "3.8.5"));
   const auto changes = fleet.children();

@@ -18,6 +18,14 @@ struct Verdict {
   std::string reason, message;
 };
 
+/// Of each cluster that cannot be reached, since when nothing is known of it.
+void WriteOutages(const FleetReading& fleet, JsonObject& status) {
+  for (Json& cluster : status["clusters"].as_array()) {
+    const std::string since = fleet.Of(std::string(base::FindString(cluster, {"name"}))).unreachable_since;
+    if (base::ParseTime(since)) cluster.as_object()["unknownSince"] = since;
+  }
+}
+
 Verdict Placement(const EnsembleSpec& spec) {
   if (!spec.unsafe.empty()) return {"False", "MajorityInOneCluster", spec.unsafe};
   if (!spec.even.empty()) return {"True", "EvenVoters", spec.even};
@@ -110,6 +118,7 @@ Json Report(const Json& object, const Passage& passage, const Schedule& schedule
   const Record* record = passage.state.rollout.records.empty() ? nullptr : &passage.state.rollout.records.back();
   status["observedGeneration"] = base::FindInt(object, {"metadata", "generation"});
   WriteState(passage.state, status);
+  WriteOutages(passage.fleet, status);
   status["phase"] = record == nullptr ? "Pending" : Name(record->status);
   status["replicas"] = Pinned(passage.state);
   int64_t ready = 0;

@@ -9,6 +9,8 @@ export interface FleetCluster {
   epoch?: number;
   health: Health;
   message?: string;
+  /** Since when it cannot be reached: all that is told of it is from before. */
+  unknownSince?: string | null;
   /** `total` counts all; cordoned nodes are `ready`, those that are being deleted neither that nor `notReady`. */
   nodes: {ready: number; total: number; upcoming: number; notReady: number};
   pods: {running: number; pending: number; total: number};
@@ -38,7 +40,7 @@ export interface FleetDocument {
 // What a document is before anything is known: fields that come later, or that a cluster does not have, are empty and not missing.
 export const emptyFleet: FleetDocument = {hub: {name: '', reachable: true}, replicas: {}, clusters: {}, handovers: {}};
 
-export type NodeState = 'Ready' | 'NotReady' | 'Cordoned' | 'Deleting' | 'Upcoming';
+export type NodeState = 'Ready' | 'NotReady' | 'Cordoned' | 'Deleting' | 'Upcoming' | 'Unknown';
 
 export interface ClusterNode {
   group: string | null;
@@ -82,6 +84,7 @@ export interface ClusterDocument {
   message?: string;
   /** Why the member cannot be read at the moment; its owner may fail to reach it nonetheless. */
   unread?: string | null;
+  unknownSince?: string | null;
   server?: string;
   metrics: string[];
   nodes: Record<string, ClusterNode>;
@@ -131,6 +134,7 @@ export interface BalanceDocument {
   name: string;
   /** Why the member cannot be read at the moment. */
   unread?: string | null;
+  unknownSince?: string | null;
   policies: Record<string, {mode: string; message?: string}>;
   metrics: Record<string, BalanceMetric>;
   nodes: Record<string, BalanceNode>;
@@ -171,7 +175,7 @@ export interface Ensemble {
   records: Record<string, RolloutRecord>;
   clusters: Record<
     string,
-    {replicas: number; /** null: it cannot be read. */ ready?: number | null; revision?: string; state: string; message?: string; members?: Record<string, EnsembleMember>}
+    {replicas: number; /** null: it cannot be read. */ ready?: number | null; revision?: string; state: string; message?: string; unknownSince?: string | null; members?: Record<string, EnsembleMember>}
   >;
 }
 

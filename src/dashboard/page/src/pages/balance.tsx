@@ -48,7 +48,7 @@ function Balance({document: balance, names, mayWrite}: {document: BalanceDocumen
   const unread = Boolean(balance.unread);
   return (
     <>
-      {unread && <ReadingNote>{balance.name} cannot be read: {balance.unread}. Whatever you see of it is from before.</ReadingNote>}
+      {unread && <ReadingNote>{balance.name} cannot be read{balance.unknownSince && <> since <Ago time={balance.unknownSince} /></>}: {balance.unread}. Whatever you see of it is from before.</ReadingNote>}
       <header class="page-head">
         <div>
           <ClusterPicker page="balance" cluster={balance.name} names={names} />

@@ -28,7 +28,8 @@ export function ClusterPage({cluster, names}: {cluster: string; names: string[]}
 }
 
 function Cluster({document: cluster, names}: {document: ClusterDocument; names: string[]}) {
-  const rows = useMemo(() => Object.entries(cluster.nodes).map(([name, node]): Node => ({...node, name})).sort((a, b) => byName(a.name, b.name)), [cluster.nodes]);
+  const unknown = Boolean(cluster.unknownSince);
+  const rows = useMemo(() => Object.entries(cluster.nodes).map(([name, node]): Node => ({...node, name, ...(unknown ? {state: 'Unknown' as const} : {})})).sort((a, b) => byName(a.name, b.name)), [cluster.nodes, unknown]);
   const [selected, select] = useState<string | null>(null);
   const pending = useMemo(() => Object.entries(cluster.pending).map(([name, pod]): Pending => ({...pod, name})), [cluster.pending]);
   const pendingTotal = cluster.pendingTotal ?? pending.length;
@@ -37,7 +38,7 @@ function Cluster({document: cluster, names}: {document: ClusterDocument; names: 
   const load = cluster.history.at(-1)?.[1];
   return (
     <>
-      {cluster.unread && <ReadingNote>{cluster.name} cannot be read: {cluster.unread}. Whatever you see of it is from before.</ReadingNote>}
+      {cluster.unread && <ReadingNote>{cluster.name} cannot be read{cluster.unknownSince && <> since <Ago time={cluster.unknownSince} /></>}: {cluster.unread}. Whatever you see of it is from before.</ReadingNote>}
       <header class="page-head">
         <div>
           <ClusterPicker page="cluster" cluster={cluster.name} names={names}><StateBadge state={cluster.health} /></ClusterPicker>
@@ -45,11 +46,11 @@ function Cluster({document: cluster, names}: {document: ClusterDocument; names: 
             {cluster.owner ? <>owned by <b>{cluster.owner}</b></> : <span class="bad-text">nobody owns it</span>}
             {cluster.server && <> · <code>{cluster.server}</code></>} · <a href={href('balance', cluster.name)}>balance</a> · <a href={href('events', null, {cluster: cluster.name})}>events</a>
           </p>
-          {cluster.message && cluster.message !== cluster.unread && <p class="sub">{cluster.message}</p>}
+          {cluster.message && !cluster.unread && <p class="sub">{cluster.message}</p>}
         </div>
         <dl class="stats">
-          <Stat label="Nodes" value={rows.length} note={nodesNote(notReady, upcoming)} tone={notReady ? 'warn' : 'ok'} />
-          <Stat label="Pending pods" value={pendingTotal} note={pendingTotal ? 'see why below' : 'every pod has a node'} tone={pendingTotal ? 'warn' : 'ok'} />
+          <Stat label="Nodes" value={rows.length} note={unknown ? 'from before' : nodesNote(notReady, upcoming)} tone={unknown ? 'quiet' : notReady ? 'warn' : 'ok'} />
+          <Stat label="Pending pods" value={pendingTotal} note={unknown ? 'from before' : pendingTotal ? 'see why below' : 'every pod has a node'} tone={unknown ? 'quiet' : pendingTotal ? 'warn' : 'ok'} />
           <Stat label="CPU" value={percent(load?.cpu)} note="requested of allocatable" />
           <Stat label="Memory" value={percent(load?.memory)} note="requested of allocatable" />
         </dl>
@@ -108,7 +109,7 @@ function Nodes({cluster, rows, selected, select}: {cluster: ClusterDocument; row
       else out.set(name, [row]);
     }
     return [...out].sort(([a], [b]) => byName(a, b)).map(([name, nodes]): CellGroup => ({
-      name, note: plural(nodes.length, 'node'), cells: nodes.map(node => ({name: node.name, share: node.load[shownMetric] ?? null, state: node.state, words: words(node, shownMetric)})),
+      name, note: plural(nodes.length, 'node'), cells: nodes.map(node => ({name: node.name, share: node.state === 'Unknown' ? null : node.load[shownMetric] ?? null, state: node.state, words: words(node, shownMetric)})),
     }));
   }, [shown, by, shownMetric]);
   const node = rows.find(row => row.name === selected);

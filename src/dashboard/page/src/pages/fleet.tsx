@@ -1,3 +1,4 @@
+import type {ComponentChildren} from 'preact';
 import {memo} from 'preact/compat';
 import {useMemo, useState} from 'preact/hooks';
 import {categoryColor, loadColor} from '../color';
@@ -32,21 +33,26 @@ function member(name: string, cluster: FleetCluster): Member {
 
 const severity: Record<string, number> = {Unowned: 0, Unreachable: 1, Degraded: 2, Unknown: 3, Healthy: 4};
 
+/** What is told of a member that cannot be reached is from before, and counts nowhere. */
+function known(row: Member, content: ComponentChildren): ComponentChildren {
+  return row.unknownSince ? <span class="quiet">–</span> : content;
+}
+
 const columns: Column<Member>[] = [
   {key: 'name', title: 'Cluster', compare: (a, b) => byName(a.name, b.name), grow: true,
     render: row => <a href={href('cluster', row.name)} class="strong">{row.name}</a>},
   {key: 'health', title: 'Health', compare: (a, b) => (severity[a.health] ?? 3) - (severity[b.health] ?? 3),
-    render: row => <span class="health"><StateBadge state={row.health} title={row.message} />{row.hot && <Badge tone="bad" icon="flame">Hot</Badge>}</span>},
+    render: row => <span class="health"><StateBadge state={row.health} title={row.message} />{row.unknownSince && <span class="note">unknown since <Ago time={row.unknownSince} /></span>}{row.hot && <Badge tone="bad" icon="flame">Hot</Badge>}</span>},
   {key: 'owner', title: 'Owner', compare: (a, b) => byName(a.owner ?? '', b.owner ?? ''), wide: true,
     render: row => row.owner ? <>{row.owner}{row.wanted && row.wanted !== row.owner && <span class="note"> → {row.wanted}</span>}</> : <span class="bad-text">nobody</span>},
   {key: 'nodes', title: 'Nodes', numeric: true, compare: (a, b) => a.nodes.total - b.nodes.total,
-    render: row => <NodeCount nodes={row.nodes} />},
-  {key: 'pods', title: 'Pods', numeric: true, wide: true, compare: (a, b) => a.pods.total - b.pods.total, render: row => row.pods.running.toLocaleString('en-US')},
+    render: row => known(row, <NodeCount nodes={row.nodes} />)},
+  {key: 'pods', title: 'Pods', numeric: true, wide: true, compare: (a, b) => a.pods.total - b.pods.total, render: row => known(row, row.pods.running.toLocaleString('en-US'))},
   {key: 'pending', title: 'Pending', numeric: true, wide: true, compare: (a, b) => a.pods.pending - b.pods.pending,
-    render: row => row.pods.pending > 0 ? <b class="warn-text">{row.pods.pending}</b> : <span class="quiet">0</span>},
-  {key: 'cpu', title: 'CPU', compare: (a, b) => (a.load.cpu ?? 0) - (b.load.cpu ?? 0), render: row => <Meter share={row.load.cpu} label="cpu" threshold={0.85} />},
+    render: row => known(row, row.pods.pending > 0 ? <b class="warn-text">{row.pods.pending}</b> : <span class="quiet">0</span>)},
+  {key: 'cpu', title: 'CPU', compare: (a, b) => (a.load.cpu ?? 0) - (b.load.cpu ?? 0), render: row => known(row, <Meter share={row.load.cpu} label="cpu" threshold={0.85} />)},
   {key: 'memory', title: 'Memory', wide: true, compare: (a, b) => (a.load.memory ?? 0) - (b.load.memory ?? 0),
-    render: row => <Meter share={row.load.memory} label="memory" threshold={0.85} />},
+    render: row => known(row, <Meter share={row.load.memory} label="memory" threshold={0.85} />)},
   {key: 'weight', title: 'Weight', numeric: true, wide: true, compare: (a, b) => (a.weight ?? 0) - (b.weight ?? 0), render: row => number(row.weight)},
 ];
 
@@ -128,7 +134,8 @@ function Fleet({fleet}: {fleet: FleetDocument}) {
 }
 
 function Head({fleet, rows}: {fleet: FleetDocument; rows: Member[]}) {
-  const sum = (of: (row: Member) => number) => rows.reduce((total, row) => total + of(row), 0);
+  const sum = (of: (row: Member) => number) => rows.reduce((total, row) => total + (row.unknownSince ? 0 : of(row)), 0);
+  const unknown = rows.filter(row => row.unknownSince).length;
   const ill = rows.filter(row => row.health !== 'Healthy');
   const hot = rows.filter(row => row.hot);
   const pending = sum(row => row.pods.pending);
@@ -143,7 +150,7 @@ function Head({fleet, rows}: {fleet: FleetDocument; rows: Member[]}) {
         </p>
       </div>
       <dl class="stats">
-        <Stat label="Clusters" value={rows.length} note={ill.length ? `${ill.length} not healthy` : 'all healthy'} tone={ill.length ? 'bad' : 'ok'} />
+        <Stat label="Clusters" value={rows.length} note={ill.length ? `${ill.length} not healthy${unknown ? `, ${unknown} of them unknown` : ''}` : 'all healthy'} tone={ill.length ? 'bad' : 'ok'} />
         <Stat label="Nodes" value={total.toLocaleString('en-US')} note={nodesNote(notReady, upcoming)} tone={notReady ? 'warn' : 'ok'} />
         <Stat label="Pods" value={sum(row => row.pods.running).toLocaleString('en-US')} note={pending ? `${pending} pending` : 'none pending'} tone={pending ? 'warn' : 'ok'} />
         <Stat label="Hot" value={hot.length} note={hot.length ? hot.slice(0, 2).map(row => <span key={row.name} class="nowrap">{row.name} </span>) : 'no hot cluster'} tone={hot.length ? 'bad' : 'ok'} />
@@ -198,27 +205,29 @@ function TileLegend() {
       <span class="key key-over">over 100 %</span>
       <span class="mark"><span class="tile-mark"><Icon name="flame" /></span>hot: alone too heavy for an even share</span>
       <span class="mark warn"><span class="tile-mark"><Icon name="warning" /></span>degraded</span>
-      <span class="mark"><span class="tile-mark"><Icon name="cross" /></span>unreachable, or nobody owns it</span>
+      <span class="mark"><span class="tile-mark"><Icon name="cross" /></span>nobody owns it</span>
+      <span class="mark quiet"><span class="tile-mark"><Icon name="dash" /></span>unknown: it cannot be reached</span>
       <span class="mark"><span class="tile-dot" />pods are pending</span>
     </p>
   );
 }
 
 const Tile = memo(function Tile({row, dark, large}: {row: Member; dark: boolean; large: boolean}) {
-  const load = topLoad(row);
-  const words = `${row.name}: ${row.health}${row.hot ? ', hot' : ''}, ${plural(row.nodes.total, 'node')}, load ${Math.round(load * 100)} %${row.pods.pending ? `, ${row.pods.pending} pending` : ''}${row.message ? `. ${row.message}` : ''}`;
-  const mark = row.health === 'Unreachable' || row.health === 'Unowned' ? 'cross' : row.health === 'Degraded' ? 'warning' : row.hot ? 'flame' : null;
+  const unknown = Boolean(row.unknownSince) || row.health === 'Unknown';
+  const load = unknown ? 0 : topLoad(row);
+  const words = `${row.name}: ${row.health}${unknown ? '' : `${row.hot ? ', hot' : ''}, ${plural(row.nodes.total, 'node')}, load ${Math.round(load * 100)} %${row.pods.pending ? `, ${row.pods.pending} pending` : ''}`}${row.message ? `. ${row.message}` : ''}`;
+  const mark = unknown ? 'dash' : row.health === 'Unowned' ? 'cross' : row.health === 'Degraded' ? 'warning' : row.hot ? 'flame' : null;
   return (
     <li class={large ? 'large' : undefined}>
-      <a class={`tile ${row.health} ${row.hot ? 'hot' : ''}`} href={href('cluster', row.name)} title={words} aria-label={words}
-        style={{background: loadColor(dark ? 'dark' : 'light', load)}}>
+      <a class={`tile ${unknown ? 'Unknown' : row.health} ${row.hot && !unknown ? 'hot' : ''}`} href={href('cluster', row.name)} title={words} aria-label={words}
+        {...(unknown ? {} : {style: {background: loadColor(dark ? 'dark' : 'light', load)}})}>
         {mark && <span class="tile-mark"><Icon name={mark} /></span>}
         {row.pods.pending > 0 && !mark && <span class="tile-dot" />}
       </a>
       {large && (
         <span class="tile-words" aria-hidden="true">
           <b>{row.name}</b>
-          <span class="note">{plural(row.nodes.total, 'node')}, {Math.round(load * 100)} %</span>
+          <span class="note">{unknown ? 'unknown' : `${plural(row.nodes.total, 'node')}, ${Math.round(load * 100)} %`}</span>
         </span>
       )}
     </li>

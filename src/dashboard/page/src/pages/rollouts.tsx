@@ -117,13 +117,13 @@ function Station({index, cluster, ensemble}: {index: number; cluster: string; en
   const state = ensemble.clusters[cluster];
   const members = Object.entries(state?.members ?? {}).sort(([a], [b]) => byName(a, b));
   const known = state?.ready !== null && state?.ready !== undefined;
-  const tone = state ? stateTone(state.state) : 'quiet';
+  const tone = state && known ? stateTone(state.state) : 'quiet';
   return (
     <li class={`station ${tone}`}>
       <span class="station-number" aria-hidden="true">{index + 1}</span>
       <div class="station-body">
         <h3><a href={href('cluster', cluster)}>{cluster}</a> {state && <Badge tone={tone}>{state.state}</Badge>}</h3>
-        {state && <p class="note">{known ? `${state.ready} of ${plural(state.replicas, 'server')} ready` : `${plural(state.replicas, 'server')}, of which nothing is known`}{state.revision && `, revision ${state.revision}`}</p>}
+        {state && <p class="note">{known ? `${state.ready} of ${plural(state.replicas, 'server')} ready` : `${plural(state.replicas, 'server')}, of which nothing is known`}{state.unknownSince && <>, unknown since <Ago time={state.unknownSince} /></>}{state.revision && `, revision ${state.revision}`}</p>}
         {state?.message && <p class={known ? undefined : 'warn-text'}>{state.message}</p>}
         {members.length > 0 && <ul class="members">{members.map(([name, member]) => <Member key={name} name={name} member={member} leads={ensemble.leader === `${name} in ${cluster}`} />)}</ul>}
       </div>

@@ -50,7 +50,7 @@ export function Badge({tone, children, title, icon}: {tone: Tone; children: Comp
 }
 
 const tones: Record<string, Tone> = {
-  Healthy: 'ok', Degraded: 'warn', Unreachable: 'bad', Unowned: 'bad', Unknown: 'quiet',
+  Healthy: 'ok', Degraded: 'warn', Unreachable: 'quiet', Unowned: 'bad', Unknown: 'quiet',
   Ready: 'ok', NotReady: 'bad', Cordoned: 'warn', Deleting: 'info', Upcoming: 'info',
 };
 

@@ -67,11 +67,11 @@ function paintName(context: CanvasRenderingContext2D, theme: Theme, cell: Cell, 
   context.font = `600 12px ${token('font')}`;
   context.fillText(fitted(context, cell.name, box.width - inset - 8), box.x + inset, box.y + 18);
   context.font = `12px ${token('font')}`;
-  const words = [cell.state === 'Upcoming' ? '' : percent(cell.share), stateWords[cell.state] ?? ''].filter(Boolean).join(', ');
+  const words = [cell.share === null || cell.state === 'Upcoming' ? '' : percent(cell.share), stateWords[cell.state] ?? ''].filter(Boolean).join(', ');
   context.fillText(fitted(context, words, box.width - inset - 8), box.x + inset, box.y + 35);
 }
 
-const stateWords: Record<string, string> = {NotReady: 'not ready', Cordoned: 'cordoned', Deleting: 'being removed', Upcoming: 'upcoming'};
+const stateWords: Record<string, string> = {NotReady: 'not ready', Cordoned: 'cordoned', Deleting: 'being removed', Upcoming: 'upcoming', Unknown: 'unknown'};
 
 /** The state as a shape on the cell: hatched, crossed out, framed, dashed. `named`: its name will be on it, which nothing may cross. */
 function paintCell(context: CanvasRenderingContext2D, theme: Theme, cell: Cell, box: Box, colors: Record<string, string>, named: boolean) {
@@ -86,7 +86,7 @@ function paintCell(context: CanvasRenderingContext2D, theme: Theme, cell: Cell, 
   }
   context.fillStyle = cell.share === null ? colors.sunken! : loadColor(theme, cell.share);
   context.fillRect(box.x, box.y, box.width, box.height);
-  if (cell.state === 'Ready') return;
+  if (cell.state === 'Ready' || cell.state === 'Unknown') return;
   const color = cell.state === 'NotReady' ? colors.bad! : cell.state === 'Cordoned' ? colors.warn! : colors.ink!;
   if (cell.state === 'NotReady') hatch(context, named ? {...box, width: 14} : box, color);
   context.strokeStyle = color;
