@@ -2,7 +2,7 @@ import {useMemo, useState} from 'preact/hooks';
 import {amount, byName, number} from '../format';
 import {emptyBalance, type BalanceDocument, type BalanceMetric, type BalanceNode} from '../live/documents';
 import {useView} from '../live/stream';
-import {Ago, Badge, Card, Choice, Empty, MetricChoice, Stat} from '../parts/basic';
+import {Ago, Badge, Card, Choice, Empty, MetricChoice, Since, Stat} from '../parts/basic';
 import {HistoryChart} from '../parts/history';
 import {useStored} from '../parts/hooks';
 import {PlanCard, phaseTone} from '../parts/plan';
@@ -48,7 +48,7 @@ function Balance({document: balance, names, mayWrite}: {document: BalanceDocumen
   const unread = Boolean(balance.unread);
   return (
     <>
-      {unread && <ReadingNote>{balance.name} cannot be read{balance.unknownSince && <> since <Ago time={balance.unknownSince} /></>}: {balance.unread}. Whatever you see of it is from before.</ReadingNote>}
+      {unread && <ReadingNote>{balance.name} cannot be read<Since time={balance.unknownSince} />: {balance.unread}. Whatever you see of it is from before.</ReadingNote>}
       <header class="page-head">
         <div>
           <ClusterPicker page="balance" cluster={balance.name} names={names} />

@@ -2,7 +2,7 @@ import {useMemo, useState} from 'preact/hooks';
 import {byName, nodesNote, number, percent, plural} from '../format';
 import {emptyCluster, type ClusterDocument, type ClusterNode, type PendingPod} from '../live/documents';
 import {useView} from '../live/stream';
-import {Ago, Card, Choice, Empty, Meter, MetricChoice, Stat, StateBadge} from '../parts/basic';
+import {Ago, Card, Choice, Empty, Meter, MetricChoice, Since, Stat, StateBadge} from '../parts/basic';
 import {HeatLegend, HeatMap, type CellGroup} from '../parts/heat_map';
 import {HistoryChart} from '../parts/history';
 import {useStored} from '../parts/hooks';
@@ -36,9 +36,11 @@ function Cluster({document: cluster, names}: {document: ClusterDocument; names: 
   const notReady = rows.filter(row => row.state === 'NotReady').length;
   const upcoming = Object.values(cluster.groups).reduce((sum, group) => sum + group.upcoming, 0);
   const load = cluster.history.at(-1)?.[1];
+  // Nothing has ever been read of it, which is not that there is nothing.
+  const nothing = unknown && rows.length === 0;
   return (
     <>
-      {cluster.unread && <ReadingNote>{cluster.name} cannot be read{cluster.unknownSince && <> since <Ago time={cluster.unknownSince} /></>}: {cluster.unread}. Whatever you see of it is from before.</ReadingNote>}
+      {cluster.unread && <ReadingNote>{cluster.name} cannot be read<Since time={cluster.unknownSince} />: {cluster.unread}. Whatever you see of it is from before.</ReadingNote>}
       <header class="page-head">
         <div>
           <ClusterPicker page="cluster" cluster={cluster.name} names={names}><StateBadge state={cluster.health} /></ClusterPicker>
@@ -49,13 +51,13 @@ function Cluster({document: cluster, names}: {document: ClusterDocument; names: 
           {cluster.message && !cluster.unread && <p class="sub">{cluster.message}</p>}
         </div>
         <dl class="stats">
-          <Stat label="Nodes" value={rows.length} note={unknown ? 'from before' : nodesNote(notReady, upcoming)} tone={unknown ? 'quiet' : notReady ? 'warn' : 'ok'} />
-          <Stat label="Pending pods" value={pendingTotal} note={unknown ? 'from before' : pendingTotal ? 'see why below' : 'every pod has a node'} tone={unknown ? 'quiet' : pendingTotal ? 'warn' : 'ok'} />
-          <Stat label="CPU" value={percent(load?.cpu)} note="requested of allocatable" />
-          <Stat label="Memory" value={percent(load?.memory)} note="requested of allocatable" />
+          <Stat label="Nodes" value={nothing ? '–' : rows.length} note={unknown ? 'from before' : nodesNote(notReady, upcoming)} tone={unknown ? 'quiet' : notReady ? 'warn' : 'ok'} />
+          <Stat label="Pending pods" value={nothing ? '–' : pendingTotal} note={unknown ? 'from before' : pendingTotal ? 'see why below' : 'every pod has a node'} tone={unknown ? 'quiet' : pendingTotal ? 'warn' : 'ok'} />
+          <Stat label="CPU" value={nothing ? '–' : percent(load?.cpu)} note="requested of allocatable" />
+          <Stat label="Memory" value={nothing ? '–' : percent(load?.memory)} note="requested of allocatable" />
         </dl>
       </header>
-      <div class="grid">
+      {nothing ? <Empty title="Nothing is known of it">It appears here when it can be reached.</Empty> : (<div class="grid">
         <Nodes cluster={cluster} rows={rows} selected={selected} select={select} />
         <Card id="pending" title="Pending pods" note={pendingTotal > pending.length ? `the ${pending.length} that wait longest, of ${pendingTotal.toLocaleString('en-US')}` : pending.length ? 'and why no node group helps' : undefined} wide={pending.length > 0}>
           <PendingPods rows={pending} groups={Object.keys(cluster.groups)} />
@@ -68,7 +70,7 @@ function Cluster({document: cluster, names}: {document: ClusterDocument; names: 
         </Card>
         <Card id="history-nodes" title="Nodes and pending pods"><HistoryChart title="Nodes and pending pods" history={cluster.history} names={['nodes', 'pending']} format={value => number(value, 0)} atLeast={4} style="step" /></Card>
         <Card id="history-load" title="Load"><HistoryChart title="Load" history={cluster.history} names={['cpu', 'memory']} format={percent} atLeast={1} /></Card>
-      </div>
+      </div>)}
     </>
   );
 }

@@ -5,7 +5,7 @@ import {categoryColor, loadColor} from '../color';
 import {byName, clockTime, duration, nodesNote, number, percent, plural} from '../format';
 import {emptyFleet, type FleetCluster, type FleetDocument, type Handover} from '../live/documents';
 import {useView} from '../live/stream';
-import {Ago, Badge, Card, Choice, Empty, Meter, Stat, StateBadge} from '../parts/basic';
+import {Ago, Badge, Card, Choice, Empty, Meter, Since, Stat, StateBadge} from '../parts/basic';
 import {useStored, useTheme} from '../parts/hooks';
 import {Icon} from '../parts/icon';
 import {Awaited, ConnectionNote, Filter} from '../parts/shell';
@@ -42,7 +42,7 @@ const columns: Column<Member>[] = [
   {key: 'name', title: 'Cluster', compare: (a, b) => byName(a.name, b.name), grow: true,
     render: row => <a href={href('cluster', row.name)} class="strong">{row.name}</a>},
   {key: 'health', title: 'Health', compare: (a, b) => (severity[a.health] ?? 3) - (severity[b.health] ?? 3),
-    render: row => <span class="health"><StateBadge state={row.health} title={row.message} />{row.unknownSince && <span class="note">unknown since <Ago time={row.unknownSince} /></span>}{row.hot && <Badge tone="bad" icon="flame">Hot</Badge>}</span>},
+    render: row => <span class="health"><StateBadge state={row.health} title={row.message} />{row.unknownSince && <span class="note">unknown<Since time={row.unknownSince} /></span>}{row.hot && <Badge tone="bad" icon="flame">Hot</Badge>}</span>},
   {key: 'owner', title: 'Owner', compare: (a, b) => byName(a.owner ?? '', b.owner ?? ''), wide: true,
     render: row => row.owner ? <>{row.owner}{row.wanted && row.wanted !== row.owner && <span class="note"> → {row.wanted}</span>}</> : <span class="bad-text">nobody</span>},
   {key: 'nodes', title: 'Nodes', numeric: true, compare: (a, b) => a.nodes.total - b.nodes.total,

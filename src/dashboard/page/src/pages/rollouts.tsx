@@ -1,7 +1,7 @@
 import {byName, plural} from '../format';
 import type {Ensemble, EnsembleMember, RolloutRecord, RolloutsDocument} from '../live/documents';
 import {useView} from '../live/stream';
-import {Ago, Badge, Card, Empty, type Tone} from '../parts/basic';
+import {Ago, Badge, Card, Empty, Since, type Tone} from '../parts/basic';
 import {Icon} from '../parts/icon';
 import {Awaited, ConnectionNote, ReadingNote} from '../parts/shell';
 import {href} from '../route';
@@ -123,7 +123,7 @@ function Station({index, cluster, ensemble}: {index: number; cluster: string; en
       <span class="station-number" aria-hidden="true">{index + 1}</span>
       <div class="station-body">
         <h3><a href={href('cluster', cluster)}>{cluster}</a> {state && <Badge tone={tone}>{state.state}</Badge>}</h3>
-        {state && <p class="note">{known ? `${state.ready} of ${plural(state.replicas, 'server')} ready` : `${plural(state.replicas, 'server')}, of which nothing is known`}{state.unknownSince && <>, unknown since <Ago time={state.unknownSince} /></>}{state.revision && `, revision ${state.revision}`}</p>}
+        {state && <p class="note">{known ? `${state.ready} of ${plural(state.replicas, 'server')} ready` : `${plural(state.replicas, 'server')}, of which nothing is known`}{state.unknownSince && <>, unknown<Since time={state.unknownSince} /></>}{state.revision && `, revision ${state.revision}`}</p>}
         {state?.message && <p class={known ? undefined : 'warn-text'}>{state.message}</p>}
         {members.length > 0 && <ul class="members">{members.map(([name, member]) => <Member key={name} name={name} member={member} leads={ensemble.leader === `${name} in ${cluster}`} />)}</ul>}
       </div>

@@ -69,6 +69,12 @@ export function Ago({time}: {time: string | null | undefined}) {
   return <time dateTime={time} title={clockTime(time)}>{relative(time, now)}</time>;
 }
 
+/** The time of day, with how long ago for those who point at it. */
+export function Since({time}: {time: string | null | undefined}) {
+  const now = useNow();
+  return time ? <> since <time dateTime={time} title={relative(time, now)}>{clockTime(time)}</time></> : null;
+}
+
 /** A share as a bar and in words. */
 export function Meter({share, label, threshold}: {share: number | undefined; label: string; threshold?: number}) {
   if (share === undefined) return <span class="quiet">–</span>;
