@@ -1,5 +1,6 @@
 #include "cli/run.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <future>
@@ -7,6 +8,7 @@
 
 #include "base/descriptors.h"
 #include "base/log.h"
+#include "base/memory_limit.h"
 #include "base/metrics.h"
 #include "base/yaml.h"
 #include "cli/cloud_provider.h"
@@ -256,6 +258,14 @@ base::Result<std::unique_ptr<DashboardService>> StartDashboard(const RunOptions&
   return service;
 }
 
+/// What a list of a member may come to: a few broken members at once must not take all memory, of which what is held needs more
+/// than its JSON.
+client::ListLimits MemberLimits(std::optional<int64_t> memory) {
+  client::ListLimits limits;
+  if (memory) limits.bytes = std::clamp<size_t>(static_cast<size_t>(*memory) / 8, kMemberAnswerMax, limits.bytes);
+  return limits;
+}
+
 }  // namespace
 
 base::Status Run(const RunOptions& run) {
@@ -287,6 +297,7 @@ base::Status Run(const RunOptions& run) {
   owner_options.write_timeout = owner_options.connect_timeout = kFencedTimeout;
   owner_options.user_agent = hub_options.user_agent;
   owner_options.body_bytes_max = kMemberAnswerMax;
+  owner_options.list_limits = MemberLimits(base::MemoryLimit());
   client::HttpClientOptions looking = owner_options;
   looking.request_timeout = looking.connect_timeout = kLookTimeout;
   MemberSettings settings(run.autoscaler, looking);

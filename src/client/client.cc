@@ -16,12 +16,14 @@ std::optional<uint64_t> ParseVersion(std::string_view text) {
   return value;
 }
 
+Status TooMuch(const std::string& what) { return base::Fail(base::Code::kTooLarge, "answers too much: " + what); }
+
 /// Reads page after page, and once all again from the first when the token expires in between: then `restart` is called.
-Status ReadPages(ListOptions options, const std::function<Result<ListPage>(const ListOptions&)>& read,
+Status ReadPages(const ListLimits& limits, ListOptions options, const std::function<Result<ListPage>(const ListOptions&)>& read,
                  const std::function<void(ListPage)>& use, const std::function<void()>& restart) {
   if (options.limit == 0) options.limit = kListPageSize;
   const ListOptions first = options;
-  ListBudget budget;
+  ListBudget budget(limits);
   for (bool restarted = false;;) {
     auto page = read(options);
     if (!page) {
@@ -45,18 +47,20 @@ Status ReadPages(ListOptions options, const std::function<Result<ListPage>(const
 
 }  // namespace
 
+Status CheckSize(const ListLimits& limits, const ListSize& size) {
+  if (size.objects > limits.objects) return TooMuch("a list of more than " + std::to_string(limits.objects) + " objects");
+  if (size.bytes > limits.bytes) return TooMuch("a list of more than " + std::to_string(limits.bytes >> 20) + " MiB");
+  return {};
+}
+
 Status ListBudget::Add(size_t objects, size_t bytes, std::string_view continue_token) {
   if (!continue_token.empty()) ++pages_;
-  objects_ += objects;
-  bytes_ += bytes;
-  const auto too_much = [](const std::string& what) { return base::Fail(base::Code::kTooLarge, "answers too much: " + what); };
-  if (!continue_token.empty() && continue_token == continue_token_)
-    return too_much("a page of a list names itself as the next");
+  size_.objects += objects;
+  size_.bytes += bytes;
+  if (!continue_token.empty() && continue_token == continue_token_) return TooMuch("a page of a list names itself as the next");
   continue_token_ = continue_token;
-  if (pages_ > limits_.pages) return too_much("a list of more than " + std::to_string(limits_.pages) + " pages");
-  if (objects_ > limits_.objects) return too_much("a list of more than " + std::to_string(limits_.objects) + " objects");
-  if (bytes_ > limits_.bytes) return too_much("a list of more than " + std::to_string(limits_.bytes >> 20) + " MiB");
-  return {};
+  if (pages_ > limits_.pages) return TooMuch("a list of more than " + std::to_string(limits_.pages) + " pages");
+  return CheckSize(limits_, size_);
 }
 
 std::string_view ContentTypeOf(PatchType type) {
@@ -109,7 +113,7 @@ Result<ListPage> Client::Visit(const Resource& resource, const ListOptions& opti
 Result<ListPage> ListAll(Client& client, const Resource& resource, ListOptions options) {
   ListPage all;
   EVENKEEL_TRY(ReadPages(
-      std::move(options), [&](const ListOptions& next) { return client.List(resource, next); },
+      client.Limits(), std::move(options), [&](const ListOptions& next) { return client.List(resource, next); },
       [&](ListPage page) {
         std::ranges::move(page.items, std::back_inserter(all.items));
         all.resource_version = std::move(page.resource_version);
@@ -120,8 +124,8 @@ Result<ListPage> ListAll(Client& client, const Resource& resource, ListOptions o
 
 Status VisitAll(Client& client, const Resource& resource, const ObjectVisitor& visit, ListOptions options) {
   return ReadPages(
-      std::move(options), [&](const ListOptions& next) { return client.Visit(resource, next, visit); }, [](const ListPage&) {},
-      [] {});
+      client.Limits(), std::move(options), [&](const ListOptions& next) { return client.Visit(resource, next, visit); },
+      [](const ListPage&) {}, [] {});
 }
 
 Result<Json> ReadModifyWrite(Client& client, const Resource& resource, std::string_view ns, std::string_view name,

@@ -51,6 +51,14 @@ struct ListLimits {
   size_t bytes = 1u << 30;
 };
 
+struct ListSize {
+  size_t objects = 0;
+  size_t bytes = 0;  ///< of JSON, as it came
+};
+
+/// kTooLarge: "answers too much: ...".
+Status CheckSize(const ListLimits& limits, const ListSize& size);
+
 /// Counts what a list has come to.
 class ListBudget {
  public:
@@ -59,10 +67,12 @@ class ListBudget {
   /// names itself as the next one.
   Status Add(size_t objects, size_t bytes, std::string_view continue_token);
   void Reset() { *this = ListBudget(limits_); }
+  const ListSize& size() const { return size_; }
 
  private:
   ListLimits limits_;
-  size_t pages_ = 0, objects_ = 0, bytes_ = 0;
+  size_t pages_ = 0;
+  ListSize size_;
   std::string continue_token_;
 };
 
@@ -150,6 +160,8 @@ class Client {
   /// Whether WatchOptions::send_initial_events may be asked for. Older servers ignore it (before Kubernetes 1.27) or refuse it
   /// with kInvalid; one that is known to ignore it answers false here. May ask the API once.
   virtual bool StreamsLists() { return false; }
+  /// What a list of this API may come to, and what an Informer holds of it.
+  virtual ListLimits Limits() const { return {}; }
 
   /// GET of a path as it is ("/version", "/api/v1/namespaces/x/pods/y/log?tailLines=5"): the body.
   virtual Result<std::string> GetRaw(std::string_view path) = 0;

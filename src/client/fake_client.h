@@ -130,6 +130,7 @@ class FakeClient final : public Client {
   std::set<std::string> unserved;
   /// A watch may begin with all that there is.
   bool streams_lists = false;
+  ListLimits limits;
   /// ... and then never says so.
   bool ends_initial_events = true;
   /// What each object of a list, and each event, counts as.
@@ -263,6 +264,7 @@ class FakeClient final : public Client {
   }
 
   bool StreamsLists() override { return streams_lists; }
+  ListLimits Limits() const override { return limits; }
   Result<std::string> GetRaw(std::string_view path) override {
     calls.push_back("raw " + std::string(path));
     return std::string("ok");

@@ -70,6 +70,7 @@ class FencedClient final : public Client {
     return next_->NewWatch(resource, options, std::move(handler));
   }
   bool StreamsLists() override { return next_->StreamsLists(); }
+  ListLimits Limits() const override { return next_->Limits(); }
   Result<std::string> GetRaw(std::string_view path) override { return next_->GetRaw(path); }
   std::string Describe() const override { return next_->Describe(); }
 

@@ -182,6 +182,7 @@ class HttpClient final : public Client {
   Result<std::unique_ptr<Watch>> NewWatch(const Resource& resource, const WatchOptions& options, WatchHandler handler) override;
 
   bool StreamsLists() override;
+  ListLimits Limits() const override { return options_.list_limits; }
 
   Result<std::string> GetRaw(std::string_view path) override {
     EVENKEEL_ASSIGN(Answer answer, Perform({.path = std::string(path), .body = {}, .accept = options_.raw_accept}));

@@ -28,6 +28,7 @@ struct HttpClientOptions {
   int idle_connections_max = 32;
   /// Answers larger than this are an error (kTooLarge) instead of memory.
   size_t body_bytes_max = 512u << 20;
+  ListLimits list_limits{};
   std::string user_agent = "evenkeel";
   /// Of GetRaw, which takes any answer.
   std::string raw_accept = "application/json, */*";

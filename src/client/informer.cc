@@ -58,7 +58,8 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
         clock(k),
         random(std::move(rnd)),
         sink(std::move(snk)),
-        last_contact(k.Monotonic()) {}
+        last_contact(k.Monotonic()),
+        budget(c.Limits()) {}
 
   Client& client;
   const Resource resource;
@@ -276,7 +277,8 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
     }
     version = list_version;
     list_newest = false;
-    sink.replace(std::exchange(listed, {}));
+    const size_t bytes_each = listed.empty() ? 0 : budget.size().bytes / listed.size();
+    sink.replace(std::exchange(listed, {}), bytes_each);
     synced = synced || !stopped;
   }
 
@@ -375,8 +377,13 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
     failures = 0;
     watch_delivered = true;
     const std::string seen(kube::ResourceVersionOf(event.object));
-    if (event.type != WatchEvent::Type::kBookmark) sink.event(event.type, std::move(event.object));
+    if (event.type != WatchEvent::Type::kBookmark) sink.event(event.type, std::move(event.object), event.bytes);
     if (!seen.empty() && !IsOlderVersion(seen, version)) version = seen;
+    if (stopped) return;
+    if (const auto within = CheckSize(client.Limits(), sink.held()); !within) {
+      CloseWatch();
+      ListFailed(within.error());
+    }
   }
 
   void WatchRefused(const base::Error& error) {

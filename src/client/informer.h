@@ -41,14 +41,18 @@ struct ReflectorHealth {
 /// 500, one task each. A watch is resumed after the last event or bookmark; it is opened anew every 5 to 10 minutes so that a
 /// dead connection cannot go unnoticed. Watches are opened at most once a second. At most 10000 events wait for the strand: a
 /// watch that is further ahead is closed and resumed from what has been delivered; those that a watch begins with are not
-/// counted. No more than 64 MiB of events wait, and a list stays within ListLimits: beyond that it has failed (kTooLarge).
+/// counted. No more than 64 MiB of events wait, and both a list and what is held after it stay within Client::Limits(): beyond
+/// that it has failed (kTooLarge), what is held is held as it is, and it is listed again with back-off.
 class Reflector {
  public:
   struct Sink {
     /// Replaces everything, also when an item is older than what was there: the reflector has made sure that the list is not
     /// stale (a server restored from a backup counts from an older version again). Called on the strand.
-    std::function<void(std::vector<Json> items)> replace;
-    std::function<void(WatchEvent::Type type, Json&& object)> event;
+    /// `bytes_each`: of one as it came, on average.
+    std::function<void(std::vector<Json> items, size_t bytes_each)> replace;
+    std::function<void(WatchEvent::Type type, Json&& object, size_t bytes)> event;
+    /// What is held after all of them.
+    std::function<ListSize()> held;
   };
   Reflector(Client& client, const Resource& resource, InformerOptions options, std::shared_ptr<base::Strand> strand,
             base::Clock& clock, base::Random random, Sink sink);
@@ -72,7 +76,8 @@ class Reflector {
   std::shared_ptr<State> state_;
 };
 
-/// Cache of T, decoded once per version by T::Decode(const Json&) (see kube::Object and the views in kube/types.h).
+/// Cache of T, decoded once per version by T::Decode(const Json&) (see kube::Object and the views in kube/types.h). T::meta has
+/// uid, resource_version, and bytes, which is the informer's.
 template <typename T>
 class Informer {
  public:
@@ -85,8 +90,9 @@ class Informer {
            base::Clock& clock, base::Random random)
       : selective_(!options.label_selector.empty() || !options.field_selector.empty()),
         reflector_(client, resource, std::move(options), std::move(strand), clock, std::move(random),
-                   {[this](std::vector<Json> items) { Replace(std::move(items)); },
-                    [this](WatchEvent::Type type, Json&& object) { Apply(type, std::move(object)); }}) {}
+                   {[this](std::vector<Json> items, size_t bytes_each) { Replace(std::move(items), bytes_each); },
+                    [this](WatchEvent::Type type, Json&& object, size_t bytes) { Apply(type, std::move(object), bytes); },
+                    [this] { return ListSize{.objects = cache_.size(), .bytes = held_bytes_}; }}) {}
 
   /// Before Start. Handlers run in the order added.
   void AddHandler(Handler handler) { handlers_.push_back(std::move(handler)); }
@@ -108,20 +114,19 @@ class Informer {
   const std::map<std::string, Pointer>& items() const { return cache_; }
 
  private:
-  void Replace(std::vector<Json> items) {
+  void Replace(std::vector<Json> items, size_t bytes_each) {
     std::map<std::string, Pointer> gone = cache_;
     for (const Json& item : items) gone.erase(kube::KeyOf(item));
     for (const auto& [key, pointer] : gone) {
-      cache_.erase(key);
-      Notify(pointer, nullptr);
+      Erase(key, pointer);
     }
     for (Json& item : items) {
       const std::string key = kube::KeyOf(item);
-      Put(key, Get(key), std::move(item));
+      Put(key, Get(key), std::move(item), bytes_each);
     }
   }
 
-  void Apply(WatchEvent::Type type, Json&& object) {
+  void Apply(WatchEvent::Type type, Json&& object, size_t bytes) {
     const std::string key = kube::KeyOf(object);
     const Pointer before = Get(key);
     const bool stale = before != nullptr && IsOlderVersion(kube::ResourceVersionOf(object), before->meta.resource_version);
@@ -130,23 +135,28 @@ class Informer {
       // A uid never comes back, so its deletion is final whatever its version; but under a selector DELETED may just mean that
       // the object stopped matching, and then a newer version may match again.
       if (stale && (selective_ || before->meta.uid != kube::UidOf(object))) return;
-      cache_.erase(key);
-      Notify(before, nullptr);
-      return;
+      return Erase(key, before);
     }
-    if (!stale) Put(key, before, std::move(object));
+    if (!stale) Put(key, before, std::move(object), bytes);
   }
 
-  void Put(const std::string& key, Pointer before, Json&& object) {
+  void Put(const std::string& key, Pointer before, Json&& object, size_t bytes) {
     const bool same_object = before != nullptr && before->meta.uid == kube::UidOf(object);
     if (same_object && before->meta.resource_version == kube::ResourceVersionOf(object)) return;
     if (before != nullptr && !same_object) {
-      cache_.erase(key);
-      Notify(std::exchange(before, nullptr), nullptr);
+      Erase(key, std::exchange(before, nullptr));
     }
-    auto after = std::make_shared<const T>(T::Decode(std::move(object)));
+    auto after = std::make_shared<T>(T::Decode(std::move(object)));
+    after->meta.bytes = static_cast<uint32_t>(bytes);
+    held_bytes_ += bytes - (before == nullptr ? 0 : before->meta.bytes);
     cache_[key] = after;
     Notify(before, after);
+  }
+
+  void Erase(const std::string& key, const Pointer& pointer) {
+    held_bytes_ -= pointer->meta.bytes;
+    cache_.erase(key);
+    Notify(pointer, nullptr);
   }
 
   void Notify(const Pointer& before, const Pointer& after) {
@@ -155,6 +165,7 @@ class Informer {
 
   const bool selective_;
   std::map<std::string, Pointer> cache_;
+  size_t held_bytes_ = 0;
   std::vector<Handler> handlers_;
   Reflector reflector_;
 };

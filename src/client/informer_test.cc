@@ -334,6 +334,42 @@ TEST_F(InformerTest, AnApiThatAnswersWithoutEndIsSetAsideAndTriedAgain) {
   EXPECT_TRUE(informer->synced());
 }
 
+TEST_F(InformerTest, WhatAWatchBringsIsBoundedAsAListIs) {
+  client.limits = {.objects = 50, .bytes = 100 << 20};
+  const auto informer = NewInformer();
+  informer->Start();
+  executor.RunFor(2s);
+  ASSERT_TRUE(informer->synced());
+  for (int i = 0; i < 200; ++i) api.Put(ConfigMaps(), Thing("t" + std::to_string(i)));
+  executor.RunFor(1min);
+  ASSERT_TRUE(informer->last_error());
+  EXPECT_EQ(informer->last_error()->message(), "answers too much: a list of more than 50 objects");
+  EXPECT_EQ(informer->items().size(), 51u) << "what is held stays as it is";
+  for (int i = 50; i < 200; ++i) api.Remove(ConfigMaps(), "default/t" + std::to_string(i));
+  executor.RunFor(2min);
+  EXPECT_FALSE(informer->last_error());
+  EXPECT_EQ(informer->items().size(), 50u);
+}
+
+TEST_F(InformerTest, WhatIsHeldCountsAsItIsNow) {
+  client.limits = {.bytes = 100 << 20};
+  client.bytes_each = 10 << 20;
+  const auto informer = NewInformer();
+  informer->Start();
+  executor.RunFor(2s);
+  for (const char* value : {"made", "changed", "changed again"}) {
+    for (int i = 0; i < 9; ++i) api.Put(ConfigMaps(), Thing("t" + std::to_string(i), value));
+  }
+  for (int i = 0; i < 5; ++i) api.Remove(ConfigMaps(), "default/t" + std::to_string(i));
+  for (int i = 10; i < 15; ++i) api.Put(ConfigMaps(), Thing("t" + std::to_string(i)));
+  executor.RunFor(1min);
+  EXPECT_FALSE(informer->last_error());
+  for (int i = 20; i < 22; ++i) api.Put(ConfigMaps(), Thing("t" + std::to_string(i)));
+  executor.RunFor(100ms);
+  ASSERT_TRUE(informer->last_error());
+  EXPECT_EQ(informer->last_error()->message(), "answers too much: a list of more than 100 MiB");
+}
+
 TEST_F(InformerTest, AStreamedListThatIsTooLargeIsAskedForInPages) {
   client.streams_lists = true;
   client.bytes_each = 1 << 20;

@@ -13,6 +13,7 @@ namespace evenkeel::dashboard {
 /// All that an informer asks of an object.
 struct RowMeta {
   std::string uid, resource_version;
+  uint32_t bytes = 0;
   static RowMeta Decode(const base::Json& object);
 };
 

@@ -33,6 +33,7 @@ struct ObjectMeta {
   std::string uid;
   std::string resource_version;
   int64_t generation = 0;
+  uint32_t bytes = 0;  ///< of the JSON that it came as; an Informer keeps it
   Labels labels;
   Labels annotations;
   base::Time creation_time{};

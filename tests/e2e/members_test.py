@@ -1,7 +1,13 @@
 """What members do to the replicas that look after them: one that is named twice, hundreds that never answer, one that answers without end. The
 others keep their owners."""
+import datetime
+import http.client
+import http.server
 import json
+import pathlib
+import re
 import socket
+import ssl
 import threading
 import time
 import unittest
@@ -32,6 +38,94 @@ class Silent:
         self.socket.close()
         for connection, _ in self.accepted:
             connection.close()
+
+
+def pod(number, size=200):
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"p{number}", "namespace": "default", "uid": f"u{number}", "resourceVersion": "5",
+                                                           "annotations": {"padding": "x" * size}}, "spec": {}, "status": {}}
+
+
+class Broken(http.server.ThreadingHTTPServer):
+    """Stands before a real member, and answers what is asked of its pods without end: in pages, in one answer, or in events."""
+    daemon_threads = True
+
+    def __init__(self, member):
+        super().__init__(("127.0.0.1", 0), Relay)
+        self.member, self.mode, self.answered = member, "", {"pages": 0, "answer": 0, "events": 0}
+        [certificate] = member.home.glob("*-127.0.0.1.crt")
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(certificate, certificate.with_suffix(".key"))
+        self.socket = tls.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def handle_error(self, request, client_address):
+        """Whoever has had enough hangs up."""
+
+
+class Relay(http.server.BaseHTTPRequestHandler):
+    protocol_version, disable_nagle_algorithm = "HTTP/1.1", True
+
+    def log_message(self, *_):
+        pass
+
+    def relay(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.command == "GET" and self.path.startswith("/api/v1/pods") and self.server.mode:
+            return self.without_end()
+        upstream = http.client.HTTPSConnection("127.0.0.1", self.server.member.port, context=ssl._create_unverified_context())
+        headers = {name: value for name, value in self.headers.items() if name.lower() not in ("host", "accept-encoding", "connection")}
+        upstream.request(self.command, self.path, body, headers)
+        answer = upstream.getresponse()
+        self.send_response(answer.status)
+        for name, value in answer.getheaders():
+            if name.lower() not in ("transfer-encoding", "content-length", "connection"):
+                self.send_header(name, value)
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.close_connection = True
+        while part := answer.read1(1 << 16):
+            self.wfile.write(part)
+            self.wfile.flush()
+        upstream.close()
+        return None
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = relay
+
+    def without_end(self):
+        mode = self.server.mode
+        if "watch=" in self.path and mode != "events":
+            # So that it is listed, and listed in pages.
+            code, reason = (422, "Invalid") if "sendInitialEvents" in self.path else (410, "Expired")
+            return self.answer_json(code, {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "code": code, "message": "list"})
+        if "watch=" not in self.path and mode == "events":
+            return self.answer_json(200, {"kind": "PodList", "apiVersion": "v1", "items": [], "metadata": {"resourceVersion": "5"}})
+        self.server.answered[mode] += 1
+        if mode == "pages":
+            number = self.server.answered[mode]
+            return self.answer_json(200, {"kind": "PodList", "apiVersion": "v1", "items": [pod(number)],
+                                          "metadata": {"resourceVersion": "5", "continue": f"page-{number}"}})
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.close_connection = True
+        if mode == "answer":
+            self.wfile.write(b'{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"5"},"items":[' + json.dumps(pod(0)).encode())
+        number = 0
+        while self.server.mode == mode:
+            lines = (pod(number + i, 4000) for i in range(100))
+            number += 100
+            text = "".join("," + json.dumps(each) if mode == "answer" else json.dumps({"type": "ADDED", "object": each}) + "\n" for each in lines)
+            self.wfile.write(text.encode())
+        return None
+
+    def answer_json(self, status, value):
+        text = json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
 
 
 class MembersTest(unittest.TestCase):
@@ -114,6 +208,56 @@ class MembersTest(unittest.TestCase):
         self.assertLess(took, 30)
         self.settled("m1", "m2")
         self.fleet.kubectl_here("delete", "secrets", *names, "--wait=false")
+
+
+    def test_3_a_member_that_answers_without_end_is_set_aside(self):
+        member = ApiServer(self.home / "m3")
+        self.addCleanup(member.program.stop, 9)
+        broken = Broken(member)
+        self.addCleanup(broken.server_close)
+        self.addCleanup(broken.shutdown)
+        authority = json.loads(cluster_of(member.kubectl)[1])["tlsClientConfig"]["caData"]
+        config = json.dumps({"bearerToken": member.token, "tlsClientConfig": {"caData": authority}})
+        self.fleet.secret("m3", {}, name="m3", server=f"https://127.0.0.1:{broken.server_address[1]}", config=config)
+        if len(self.fleet.processes) < 2:
+            self.fleet.start()
+        self.settled("m1", "m2", "m3")
+        resting = max(self.resident(name) for name in self.fleet.processes)
+        highest, silences = {}, []
+        for mode in ("pages", "answer", "events"):
+            broken.mode = mode
+            # A watch that is open goes on until the member closes it.
+            member.program.stop(15)
+            member.start()
+
+            def set_aside():
+                silences.extend(self.silence(each) for each in ("m1", "m2"))
+                highest[mode] = max([highest.get(mode, 0), *(self.resident(name) for name in self.fleet.processes)])
+                row = next(row for row in self.fleet.shards()["clusters"] if row["cluster"] == "m3")
+                self.assertIn("answers too much", row.get("detail", ""), (mode, broken.answered))
+                return row
+            self.assertIn("unknownSince", harness.eventually(set_aside, LONG))
+            self.assertGreater(broken.answered[mode], 0)
+            broken.mode = ""
+
+            def back():
+                silences.extend(self.silence(each) for each in ("m1", "m2"))
+                row = next(row for row in self.fleet.shards()["clusters"] if row["cluster"] == "m3")
+                self.assertNotIn("detail", row)
+                return True
+            harness.eventually(back, LONG)
+        print(f"resident MiB of a replica: {resting >> 20} before, then {({mode: size >> 20 for mode, size in highest.items()})}; {broken.answered}")
+        print(f"m1 and m2 were without a word of their owners for {max(silences):.1f} s at most")
+        self.assertLess(max(silences), 15)
+
+    def silence(self, member):
+        """Seconds since its owner was last heard of there; a hand-over is none."""
+        renewed = self.lease(member)["spec"].get("renewTime")
+        return time.time() - datetime.datetime.fromisoformat(renewed).timestamp() if renewed else 0
+
+    def resident(self, name):
+        text = pathlib.Path(f"/proc/{self.fleet.pid(name)}/status").read_text()
+        return int(re.search(r"VmHWM:\s+(\d+) kB", text).group(1)) * 1024
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ std::vector<ReadKind> ReadKinds(const Options& options);
 struct CachedObject {
   struct Meta {
     std::string uid, resource_version;
+    uint32_t bytes = 0;
   };
   Meta meta;
   std::string key;

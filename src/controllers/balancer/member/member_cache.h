@@ -27,6 +27,7 @@ const kube::Resource& PodMetrics();
 struct PassingObject {
   struct Meta {
     std::string uid, resource_version;
+    uint32_t bytes = 0;
   };
   Meta meta;
   std::string key;

@@ -17,6 +17,7 @@ constexpr char kLivePods[] = "status.phase!=Succeeded,status.phase!=Failed";
 struct PassingObject {
   struct Meta {
     std::string uid, resource_version;
+    uint32_t bytes = 0;
   };
   Meta meta;
   std::string key;

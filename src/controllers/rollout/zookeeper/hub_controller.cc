@@ -26,6 +26,7 @@ using base::Json;
 struct Trace {
   struct Meta {
     std::string uid, resource_version;
+    uint32_t bytes = 0;
   };
   Meta meta;
   std::string ensemble;  ///< key; "": of none
