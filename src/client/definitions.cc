@@ -1,5 +1,13 @@
 #include "client/definitions.h"
 
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "base/log.h"
+
 namespace evenkeel::client {
 
 bool SaysAll(const Json& present, const Json& wanted) {
@@ -19,7 +27,12 @@ bool SaysAll(const Json& present, const Json& wanted) {
   return true;
 }
 
-Status CreateOrUpdate(Client& client, const Resource& kind, const Json& object) {
+namespace {
+
+/// Null: nothing is left as it is. Otherwise why what is present is.
+using Veto = std::string (*)(const Json& present, const Json& wanted);
+
+Status Put(Client& client, const Resource& kind, const Json& object, Veto veto) {
   const std::string ns(kube::NamespaceOf(object)), name(kube::NameOf(object)), what = kind.kind + " " + kube::KeyOf(object);
   const auto present = client.Get(kind, ns, name);
   if (!present && present.error().code() != base::Code::kNotFound) {
@@ -31,8 +44,12 @@ Status CreateOrUpdate(Client& client, const Resource& kind, const Json& object) 
     return base::Fail(created.error().Wrap("create " + what));
   }
   if (SaysAll(*present, object)) return {};
+  if (const std::string why = veto == nullptr ? "" : veto(*present, object); !why.empty()) {
+    base::log::Warn("a definition stays as it is: a newer program has installed it", {{"what", what}, {"why", why}});
+    return {};
+  }
   const auto updated = ReadModifyWrite(client, kind, ns, name, [&](Json& stored) -> Result<bool> {
-    if (SaysAll(stored, object)) return false;
+    if (SaysAll(stored, object) || (veto != nullptr && !veto(stored, object).empty())) return false;
     base::ApplyMergePatch(stored, object);
     return true;
   });
@@ -40,8 +57,57 @@ Status CreateOrUpdate(Client& client, const Resource& kind, const Json& object) 
   return {};
 }
 
+/// nullopt: it has none.
+std::optional<int64_t> NumberOf(const Json& definition) {
+  const std::string_view text = base::FindString(definition, {"metadata", "annotations", kDefinitionNumber});
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+/// The first field that `present` describes and `wanted` does not; "": there is none.
+std::string MissingField(const Json& present, const Json& wanted, const std::string& at) {
+  const base::JsonObject& fields = base::FindObject(wanted, {"properties"});
+  for (const auto& [name, schema] : base::FindObject(present, {"properties"})) {
+    const std::string path = at + "." + std::string(name);
+    const Json* field = base::Find(fields, name);
+    if (field == nullptr) return path;
+    if (std::string missing = MissingField(schema, *field, path); !missing.empty()) return missing;
+  }
+  for (const char* below : {"items", "additionalProperties"}) {
+    const Json *theirs = base::Find(present, {below}), *ours = base::Find(wanted, {below});
+    if (theirs == nullptr || ours == nullptr) continue;
+    if (std::string missing = MissingField(*theirs, *ours, at + "[]"); !missing.empty()) return missing;
+  }
+  return "";
+}
+
+}  // namespace
+
+Status CreateOrUpdate(Client& client, const Resource& kind, const Json& object) { return Put(client, kind, object, nullptr); }
+
+std::string WhyOlder(const Json& present, const Json& wanted) {
+  const std::optional<int64_t> theirs = NumberOf(present), ours = NumberOf(wanted);
+  if (theirs && ours && *theirs > *ours) return fmt::format("it is of form {}, and this program has form {}", *theirs, *ours);
+  if (theirs && ours && *theirs < *ours) return "";
+  const base::JsonArray& versions = base::FindArray(wanted, {"spec", "versions"});
+  for (const Json& version : base::FindArray(present, {"spec", "versions"})) {
+    const std::string_view name = base::FindString(version, {"name"});
+    const auto same =
+        std::ranges::find_if(versions, [&](const Json& other) { return base::FindString(other, {"name"}) == name; });
+    if (same == versions.end()) return fmt::format("it has the version {}, which this program does not know", name);
+    const auto schema = [](const Json& of) { return base::Find(of, {"schema", "openAPIV3Schema"}); };
+    if (schema(version) == nullptr || schema(*same) == nullptr) continue;
+    if (const std::string field = MissingField(*schema(version), *schema(*same), ""); !field.empty()) {
+      return fmt::format("it has the field {}, which this program does not know", field.substr(1));
+    }
+  }
+  return "";
+}
+
 Status InstallDefinition(Client& client, const Json& definition) {
-  return CreateOrUpdate(client, kube::resources::CustomResourceDefinitions(), definition);
+  return Put(client, kube::resources::CustomResourceDefinitions(), definition, WhyOlder);
 }
 
 }  // namespace evenkeel::client

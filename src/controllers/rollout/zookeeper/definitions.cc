@@ -1,5 +1,9 @@
 #include "controllers/rollout/zookeeper/definitions.h"
 
+#include <map>
+
+#include "client/definitions.h"
+
 namespace evenkeel::controllers::rollout::zookeeper {
 namespace {
 
@@ -116,6 +120,7 @@ constexpr char kDefinition[] = R"({
       "status": {"type": "string"},
       "currentState": {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}},
       "lastTransitionTime": {"type": "string", "format": "date-time"},
+      "advance": {"type": "array", "items": {"type": "integer", "format": "int64"}},
       "revision": {"type": "string"}, "baseRevision": {"type": "string"}, "specHash": {"type": "string"},
       "scheduleHash": {"type": "string"}, "uid": {"type": "string"}, "progress": {"type": "string"},
       "reason": {"type": "string"}, "message": {"type": "string"},
@@ -124,6 +129,7 @@ constexpr char kDefinition[] = R"({
     "replicas": {"type": "integer"},
     "readyReplicas": {"type": "integer"},
     "leader": {"type": "object", "properties": {"cluster": {"type": "string"}, "myid": {"type": "integer"}}},
+    "format": {"type": "integer", "description": "Of this status and the overrides: who knows only smaller numbers changes nothing. Absent: 1."},
     "stride": {"type": "integer"},
     "namingMode": {"type": "string"},
     "clusterIndices": {"type": "object", "additionalProperties": {"type": "integer"}},
@@ -188,6 +194,7 @@ constexpr char kZooKeeper[] = R"({
       "description": "Once, and on volumes that know of an ensemble: begin again with these servers, without the absent ones."},
     "abandoned": {"type": "boolean", "default": false, "description": "The ensemble goes on without the servers here."},
     "hold": {"type": "boolean", "default": false, "description": "Nothing that serves is stopped; rolloutRevision is echoed at once."},
+    "format": {"type": "integer", "description": "Of this order: who knows only smaller numbers leaves all servers as they are. Absent: 1."},
     "rolloutRevision": {"type": "string", "description":
       "Echoed as status.observedRevision once everything here has it. From then on no server is replaced until it is another one."}}},
   "status": {"type": "object", "properties": {
@@ -219,9 +226,13 @@ void EraseDefaults(Json& schema) {
   }
 }
 
-Json& SpecOf(Json& definition) {
+Json& PartOf(Json& definition, const char* part) {
   Json& version = base::Find(definition, {"spec", "versions"})->as_array()[0];
-  return *base::Find(version, {"schema", "openAPIV3Schema", "properties", "spec"});
+  return *base::Find(version, {"schema", "openAPIV3Schema", "properties", part});
+}
+
+void Number(const Forms& forms, Json& definition) {
+  base::Ensure(definition, {"metadata", "annotations", client::kDefinitionNumber}) = std::to_string(forms.definitions);
 }
 
 JsonObject ServersProperties() { return base::ParseJson(kServersProperties, "the servers' schema")->as_object(); }
@@ -250,22 +261,36 @@ const kube::Resource& ZooKeepers() {
   return resource;
 }
 
-Json MultiClusterZooKeeperDefinition() {
+Json MultiClusterZooKeeperDefinition(const Forms& forms) {
   Json definition = *base::ParseJson(kDefinition, "MultiClusterZooKeeper definition");
   Json body = JsonObject{{"type", "object"},
                          {"x-kubernetes-preserve-unknown-fields", true},
                          {"description", "Body of the ZooKeeper in each member, without what differs from cluster to cluster."},
                          {"properties", ServersProperties()}};
   EraseDefaults(body);
-  base::Ensure(SpecOf(definition), {"properties", "template"}) = std::move(body);
+  base::Ensure(PartOf(definition, "spec"), {"properties", "template"}) = std::move(body);
+  Number(forms, definition);
   return definition;
 }
 
-Json ZooKeeperDefinition() {
+Json ZooKeeperDefinition(const Forms& forms) {
   Json definition = *base::ParseJson(kZooKeeper, "ZooKeeper definition");
-  JsonObject& properties = base::Find(SpecOf(definition), {"properties"})->as_object();
+  JsonObject& properties = base::Find(PartOf(definition, "spec"), {"properties"})->as_object();
   for (auto& [name, property] : ServersProperties()) properties[name] = property;
+  Number(forms, definition);
   return definition;
+}
+
+const Json& SchemaOf(const kube::Resource& kind, const char* part) {
+  static const auto schemas = [] {
+    std::map<std::pair<std::string, std::string>, Json> made;
+    for (Json definition : {MultiClusterZooKeeperDefinition(), ZooKeeperDefinition()}) {
+      const std::string of(base::FindString(definition, {"spec", "names", "kind"}));
+      for (const char* one : {"spec", "status"}) made[{of, one}] = PartOf(definition, one);
+    }
+    return made;
+  }();
+  return schemas.at({kind.kind, part});
 }
 
 }  // namespace evenkeel::controllers::rollout::zookeeper

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/json.h"
+#include "controllers/rollout/zookeeper/forms.h"
 #include "kube/resource.h"
 
 namespace evenkeel::controllers::rollout::zookeeper {
@@ -12,8 +13,10 @@ const kube::Resource& ZooKeepers();
 
 /// The CustomResourceDefinition of MultiClusterZooKeeper: schema, status subresource, printer columns. What a schema cannot say
 /// DecodeSpec checks.
-base::Json MultiClusterZooKeeperDefinition();
+base::Json MultiClusterZooKeeperDefinition(const Forms& forms = {});
 /// The same of ZooKeeper (member/member_spec.h).
-base::Json ZooKeeperDefinition();
+base::Json ZooKeeperDefinition(const Forms& forms = {});
+/// Of what these definitions say of "spec" or "status", as an OpenAPI schema.
+const base::Json& SchemaOf(const kube::Resource& kind, const char* part);
 
 }  // namespace evenkeel::controllers::rollout::zookeeper

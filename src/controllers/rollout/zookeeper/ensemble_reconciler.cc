@@ -11,6 +11,7 @@
 #include "controllers/rollout/zookeeper/definitions.h"
 #include "controllers/rollout/zookeeper/ensemble_spec.h"
 #include "controllers/rollout/zookeeper/event_kinds.h"
+#include "controllers/rollout/zookeeper/unknown_fields.h"
 #include "kube/karmada.h"
 #include "kube/object.h"
 
@@ -106,6 +107,10 @@ base::Result<ReconcileResult> EnsembleReconciler::Reconcile(const std::string& k
   if (!ensemble) return base::Fail(ensemble.error().Wrap("read MultiClusterZooKeeper " + key));
   base::Ensure(*ensemble, {"kind"}) = MultiClusterZooKeepers().kind;
   base::Ensure(*ensemble, {"apiVersion"}) = MultiClusterZooKeepers().ApiVersion();
+  // Whoever reads half of a status would take away what the other half says.
+  if (const std::string newer = WhyTooNew(*ensemble, context_.forms); !newer.empty()) {
+    return Refuse(*std::move(ensemble), events::kWrittenByNewer.reason, newer);
+  }
   if (!IsDeleted(*ensemble)) {
     if (const auto spec = DecodeSpec({Json(*ensemble, {}), ""}); !spec) {
       EVENKEEL_ASSIGN(const HubReading reading, ReadHub(context_.hub, *ensemble));
@@ -137,6 +142,7 @@ base::Result<ReconcileResult> EnsembleReconciler::CarryOut(const std::string& ke
   input.object = {Json(ensemble, {}), ""};
   input.fleet = reading.Objects();
   input.now = context_.clock.Now();
+  input.forms = context_.forms;
   input.watched_since = watched_since_.try_emplace(key, input.now).first->second;
   auto plan = PlanRollout(input);
   if (!plan) {
@@ -200,6 +206,7 @@ base::Status EnsembleReconciler::Repair(const std::string& key, const Json& ense
   input.object = {Json(ensemble, {}), ""};
   input.fleet = reading.Objects();
   input.now = context_.clock.Now();
+  input.forms = context_.forms;
   const auto repairs = PlanRepair(input);
   // A status that cannot be used is told where it is needed.
   if (!repairs || repairs->empty()) return {};

@@ -36,6 +36,7 @@ struct ReconcilerContext {
   std::function<base::Status()> may_write;
   client::EventRecorder& events;
   RolloutMetrics& metrics;
+  Forms forms{};  ///< in which it writes, and up to which it reads
 };
 
 class EnsembleReconciler {

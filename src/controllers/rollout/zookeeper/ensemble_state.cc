@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "controllers/rollout/zookeeper/forms.h"
 
 namespace evenkeel::controllers::rollout::zookeeper {
 namespace {
@@ -37,6 +38,7 @@ class StateReader {
     EVENKEEL_TRY(ReadRecoveries());
     ReadScheduling();
     state_.stride = base::FindInt(*status, {"stride"});
+    state_.format = std::max<int64_t>(base::FindInt(*status, {kFormatField}), 1);
     if (const std::string_view mode = FindString(*status, {"namingMode"}); !mode.empty()) {
       state_.mode = ParseNamingMode(mode);
       if (!state_.mode) return Wrong("status.namingMode", Quoted(mode) + " is none");
@@ -413,6 +415,8 @@ void WriteState(const EnsembleState& state, JsonObject& status) {
   for (const int64_t index : state.retired) retired.push_back(index);
   status["retiredIndices"] = std::move(retired);
   status["stride"] = state.stride;
+  status.erase(kFormatField);
+  if (state.format > 1) status[kFormatField] = state.format;
   if (state.mode) status["namingMode"] = Name(*state.mode);
   status["clusters"] = std::move(clusters);
   JsonArray revisions;

@@ -62,6 +62,7 @@ struct EnsembleState {
   Identities identities;             ///< of the clusters that have an index
   std::set<int64_t> retired;         ///< indices of clusters that are gone
   int64_t stride = 0;                ///< that the ids were made with; 0: none yet
+  int64_t format = 1;                ///< Forms::orders of whoever has begun the last record
   std::optional<NamingMode> mode{};  ///< of the servers' names; nullopt: none yet, or a program wrote it that does not say
   std::map<std::string, Revision> revisions;
   std::vector<RecoveryNote> recoveries;  ///< the last one is the latest

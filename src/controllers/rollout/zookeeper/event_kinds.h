@@ -61,6 +61,9 @@ inline constexpr EventKind kScheduleAskedAgain{"ScheduleAskedAgain", false, "Mul
 inline constexpr EventKind kApplyFailed{"ApplyFailed", true, "MultiClusterZooKeeper", "objects could not be put back"};
 inline constexpr EventKind kInvalidSpec{"InvalidSpec", true, "MultiClusterZooKeeper", "the spec cannot be used"};
 inline constexpr EventKind kInvalidStatus{"InvalidStatus", true, "MultiClusterZooKeeper", "the status cannot be read"};
+inline constexpr EventKind kWrittenByNewer{
+    "WrittenByNewer", true, "MultiClusterZooKeeper",
+    "a newer program has written something into the status that this one does not know: nothing is changed"};
 inline constexpr EventKind kKindMissing{"KindMissing", true, "MultiClusterZooKeeper",
                                         "the hub does not serve a kind that is needed"};
 inline constexpr EventKind kClustersUnknown{"ClustersUnknown", true, "MultiClusterZooKeeper",
@@ -85,6 +88,7 @@ inline constexpr EventKind kAll[] = {kRecordAppended,        kRecordSuperseded, 
                                      kDriftRepaired,         kScheduleAskedAgain, kApplyFailed,
                                      kInvalidSpec,           kInvalidStatus,      kKindMissing,
                                      kClustersUnknown,       kTemplateRefused,    kDeletingZooKeeper,
-                                     kDeletingPolicies,      kDeletingOverrides,  kDeleted};
+                                     kDeletingPolicies,      kDeletingOverrides,  kDeleted,
+                                     kWrittenByNewer};
 
 }  // namespace evenkeel::controllers::rollout::zookeeper::events

@@ -120,7 +120,8 @@ class ElectedController final : public HubController {
                 context_.host),
         elector_(context_.hub, Election(), election_, context_.executor.clock(), context_.random.Fork("election"),
                  {[this] { strand_->Post([this] { Begin(); }); }, [this] { strand_->Post([this] { End(); }); }, {}}),
-        reconciler_({context_.hub, context_.executor.clock(), [this] { return MayWrite(); }, events_, metrics_}) {}
+        reconciler_(
+            {context_.hub, context_.executor.clock(), [this] { return MayWrite(); }, events_, metrics_, context_.forms}) {}
 
   ~ElectedController() override {
     election_->Close();

@@ -12,6 +12,7 @@
 #include "base/metrics.h"
 #include "base/random.h"
 #include "client/client.h"
+#include "controllers/rollout/zookeeper/forms.h"
 #include "controllers/rollout/zookeeper/rollout_metrics.h"
 
 namespace evenkeel::controllers::rollout::zookeeper {
@@ -27,6 +28,7 @@ struct HubControllerContext {
   /// Called on the controller's strand each time this replica becomes leader, before it does anything else; for what the
   /// leader installs. May be empty.
   std::function<void()> started_leading = {};
+  Forms forms{};  ///< in which it writes, and up to which it reads
 };
 
 class HubController {

@@ -20,14 +20,15 @@ using namespace std::chrono_literals;
 /// A replica of the controller, with a connection of its own.
 struct Replica {
   Replica(const std::string& name, base::VirtualExecutor& executor, const std::shared_ptr<client::FakeApi>& api,
-          base::MetricRegistry& metrics)
+          base::MetricRegistry& metrics, Forms forms = {})
       : hub(api),
         controller(NewHubController({.hub = hub,
                                      .executor = executor,
                                      .random = base::Random(7).Fork(name),
                                      .metrics = metrics,
                                      .host = name,
-                                     .started_leading = [this] { ++terms; }})) {
+                                     .started_leading = [this] { ++terms; },
+                                     .forms = forms})) {
     controller->Start();
   }
   HubDouble hub;
@@ -531,6 +532,28 @@ TEST_F(HubControllerTest, AHubWithoutEnsemblesPaysForOneWatch) {
   executor.RunFor(1min);
   EXPECT_EQ(replica.hub.fake.Count("list "), 1);
   EXPECT_EQ(replica.hub.writes, std::vector<std::string>{});
+}
+
+TEST_F(HubControllerTest, WhatANewerOneHasBegunIsLeftToIt) {
+  SetSpec("3.8.4");
+  auto newer = std::make_unique<Replica>("newer", executor, api, metrics, Forms{.orders = 2});
+  ASSERT_TRUE(Settle());
+  ASSERT_EQ(base::FindInt(Ensemble(), {"status", "format"}), 2);
+  newer.reset();
+  Replica older("older", executor, api, metrics);
+  executor.RunFor(1min);
+  SetSpec("3.8.5");
+  const size_t changes = karmada.changes.size();
+  executor.RunFor(2min);
+  EXPECT_EQ(Condition("Degraded", "reason"), "WrittenByNewer");
+  EXPECT_NE(Condition("Degraded", "message").find("status.format is 2"), std::string::npos);
+  EXPECT_TRUE(Reasons().contains("WrittenByNewer"));
+  EXPECT_EQ(TagOf("m2"), "3.8.4");
+  EXPECT_EQ(karmada.changes.size(), changes);
+  Replica again("again", executor, api, metrics, Forms{.orders = 2});
+  older.controller->Stop([] {});
+  EXPECT_TRUE(Settle(2));
+  EXPECT_EQ(TagOf("m2"), "3.8.5");
 }
 
 }  // namespace

@@ -22,6 +22,7 @@
 #include "controllers/rollout/zookeeper/safety.h"
 #include "controllers/rollout/zookeeper/scheduling.h"
 #include "controllers/rollout/zookeeper/unchangeable.h"
+#include "controllers/rollout/zookeeper/unknown_fields.h"
 #include "kube/object.h"
 
 namespace evenkeel::controllers::rollout::zookeeper {
@@ -185,6 +186,7 @@ class Planner {
     state_.rollout = std::move(step.state);
     if (step.action == Action::kAppended || step.action == Action::kSuperseded) {
       state_.revisions.emplace(next.revision.name, next.revision);
+      state_.format = std::max(state_.format, input_.forms.orders);
     }
     acted_ = step.action != Action::kNone;
     plan_.reason = std::move(step.reason);
@@ -234,6 +236,7 @@ class Planner {
     target.order = RolloutOrder(spec_, {}, revision.shares, std::nullopt);
     situation.target = std::move(target);
     state_.rollout = BeginAnew(std::move(state_.rollout), situation).state;
+    state_.format = std::max(state_.format, input_.forms.orders);
     for (const std::string& cluster : spec_.recovery->lost) state_.rollout.clusters.erase(cluster);
     state_.revisions.emplace(revision.name, std::move(revision));
   }
@@ -457,6 +460,7 @@ ObjectRef RefOf(const Json& object) {
 }
 
 base::Result<std::vector<Json>> PlanRepair(const PlanInput& input) {
+  if (!WhyTooNew(input.object.object, input.forms).empty()) return std::vector<Json>{};
   EVENKEEL_ASSIGN(const EnsembleState state, ReadState(input.object));
   EnsembleSpec spec;
   spec.name = kube::NameOf(input.object.object);
@@ -492,6 +496,9 @@ Json Plan::ToJson() const {
 }
 
 base::Result<Plan> PlanRollout(const PlanInput& input) {
+  if (const std::string newer = WhyTooNew(input.object.object, input.forms); !newer.empty()) {
+    return WrongField(input.object, "", newer);
+  }
   if (Find(input.object.object, {"metadata", "deletionTimestamp"}) != nullptr) return PlanDeletion(input);
   EVENKEEL_ASSIGN(EnsembleSpec spec, DecodeSpec(input.object));
   EVENKEEL_ASSIGN(EnsembleState state, ReadState(input.object));

@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/time.h"
 #include "controllers/rollout/zookeeper/fleet_reading.h"
+#include "controllers/rollout/zookeeper/forms.h"
 #include "kube/manifest.h"
 
 namespace evenkeel::controllers::rollout::zookeeper {
@@ -22,7 +23,8 @@ struct PlanInput {
   kube::ManifestObject object;  ///< the MultiClusterZooKeeper
   FleetObjects fleet;
   base::Time now{};
-  base::Time watched_since{};      ///< by the same clock: no deadline has passed unseen before (Situation)
+  base::Time watched_since{};  ///< by the same clock: no deadline has passed unseen before (Situation)
+  Forms forms{};
   bool takes_no_template = false;  ///< the hub refuses a new ZooKeeper there, as where the whole namespace is being deleted
 };
 
@@ -45,7 +47,8 @@ struct Plan {
   base::Json ToJson() const;
 };
 
-/// kBadRequest in one line that names file, object and field: a spec that cannot be, a status that was edited into nonsense.
+/// kBadRequest in one line that names file, object and field: a spec that cannot be, a status that was edited into nonsense, or
+/// that a newer program has written (WhyTooNew).
 /// Nothing is planned then. What may yet come right (no schedule, a cluster that is not known) is a condition instead.
 base::Result<Plan> PlanRollout(const PlanInput& input);
 

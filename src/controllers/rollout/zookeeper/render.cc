@@ -153,6 +153,7 @@ Json RenderOverride(const EnsembleSpec& spec, const EnsembleState& state, const 
                       set("/spec/myidOffset", "add", offset), set("/spec/servers", "add", std::move(servers)),
                       set("/spec/rolloutRevision", "add", Json(given == nullptr ? kNoRevision : MarkOf(*given)))};
   if (!spec.uid.empty()) plaintext.push_back(set("/spec/ensemble", "add", Json(spec.uid)));
+  if (state.format > 1) plaintext.push_back(set("/spec/format", "add", state.format));
   if (given != nullptr && given->held) plaintext.push_back(set("/spec/hold", "add", true));
   if (spec.naming.mode == NamingMode::kNative) plaintext.push_back(set("/spec/ordinalsStart", "add", offset));
   JsonArray leaving;

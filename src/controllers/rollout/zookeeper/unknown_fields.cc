@@ -39,21 +39,43 @@ void Collect(const Json& value, const Json& schema, const std::string& at, std::
   }
 }
 
-const Json& SpecSchema() {
-  static const Json schema = [] {
-    const Json definition = MultiClusterZooKeeperDefinition();
-    const Json& version = base::FindArray(definition, {"spec", "versions"}).front();
-    return Json(*Find(version, {"schema", "openAPIV3Schema", "properties", "spec"}), {});
-  }();
-  return schema;
+bool IsEnsemble(const Json& object) { return base::FindString(object, {"kind"}) == MultiClusterZooKeepers().kind; }
+
+const kube::Resource& KindOf(const Json& object) { return IsEnsemble(object) ? MultiClusterZooKeepers() : ZooKeepers(); }
+
+/// What a status says of the past binds nobody.
+Json InForce(const Json& status) {
+  Json kept(status, {});
+  if (!kept.is_object()) return kept;
+  for (const char* past : {"conditions", "recoveries"}) kept.get_object().erase(past);
+  Json* records = Find(kept, {"records"});
+  if (records != nullptr && records->is_array() && !records->get_array().empty()) {
+    *records = base::JsonArray{Json(records->get_array().back(), {})};
+  }
+  return kept;
 }
 
 }  // namespace
 
-std::vector<UnknownField> FindUnknownFields(const Json& ensemble) {
+std::vector<UnknownField> FindUnknownFields(const Json& object) {
   std::vector<UnknownField> unknown;
-  if (const Json* spec = Find(ensemble, {"spec"})) Collect(*spec, SpecSchema(), "spec", unknown);
+  if (const Json* spec = Find(object, {"spec"})) Collect(*spec, SchemaOf(KindOf(object), "spec"), "spec", unknown);
   return unknown;
+}
+
+std::string WhyTooNew(const Json& object, const Forms& forms) {
+  const char* part = IsEnsemble(object) ? "status" : "spec";
+  const Json* body = Find(object, {part});
+  if (body == nullptr || !body->is_object()) return "";
+  if (const int64_t format = base::FindInt(*body, {kFormatField}, 1); format > forms.orders) {
+    return fmt::format("{}.{} is {}, and this program knows {} at most: bring it to the version that wrote this", part,
+                       kFormatField, format, forms.orders);
+  }
+  std::vector<UnknownField> unknown;
+  Collect(IsEnsemble(object) ? InForce(*body) : Json(*body, {}), SchemaOf(KindOf(object), part), part, unknown);
+  if (unknown.empty()) return "";
+  return fmt::format("{}: {}; if it is no slip, bring this program to the version that wrote it", unknown.front().field,
+                     unknown.front().message);
 }
 
 }  // namespace evenkeel::controllers::rollout::zookeeper

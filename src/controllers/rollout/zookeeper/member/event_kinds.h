@@ -14,6 +14,9 @@ inline constexpr EventKind kServerReplaced{"ServerReplaced", false, "ZooKeeper",
 inline constexpr EventKind kVolumeDeleted{"VolumeDeleted", false, "ZooKeeper",
                                           "the volume of a server that was let go is deleted (storage.reclaimPolicy: Delete)"};
 
-inline constexpr EventKind kAll[] = {kMembersChanged, kServerReplaced, kVolumeDeleted};
+inline constexpr EventKind kWrittenByNewer{
+    "WrittenByNewer", true, "ZooKeeper", "a newer program has written something that this one does not know: the servers stay"};
+
+inline constexpr EventKind kAll[] = {kMembersChanged, kServerReplaced, kVolumeDeleted, kWrittenByNewer};
 
 }  // namespace evenkeel::controllers::rollout::zookeeper::member::events

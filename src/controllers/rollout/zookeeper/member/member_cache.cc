@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "controllers/rollout/zookeeper/definitions.h"
+#include "controllers/rollout/zookeeper/member/asked.h"
 #include "controllers/rollout/zookeeper/member/member_objects.h"
 
 namespace evenkeel::controllers::rollout::zookeeper::member {
@@ -51,6 +52,17 @@ std::string ProblemOf(const Json& pod) {
   }
   constexpr size_t kShownMax = 300;
   return base::OneLine(problem, kShownMax);
+}
+
+std::set<std::string> MadeAs(const Json& set) {
+  std::set<std::string> revisions;
+  std::string_view text = FindString(set, {"metadata", "annotations", kMadeAs});
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(','), text.size());
+    if (end > 0) revisions.emplace(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return revisions;
 }
 
 bool IsReady(const Json& pod) {
@@ -132,10 +144,22 @@ Picture MemberCache::PictureOf(MemberSpec spec, const Json& object, std::set<std
       if (id.is_int64()) picture.settled.insert(id.get_int64());
     }
   }
+  picture.complete = FindInt(object, {"status", "observedGeneration"}, -1) == picture.spec.generation &&
+                     FindInt(object, {"status", "updatedReplicas"}, -1) == FindInt(object, {"status", "replicas"});
   const std::string prefix = picture.spec.ns + "/";
   if (const auto set = Get(kube::resources::StatefulSets(), prefix + picture.spec.name)) {
     picture.set_replicas = FindInt(*set, {"spec", "replicas"}, 1);
     picture.set_revision = FindString(*set, {"spec", "template", "metadata", "annotations", kPodRevision});
+    picture.made_as = MadeAs(*set);
+    if (picture.made_as.contains(picture.set_revision)) {
+      picture.set_asked = FindString(*set, {"metadata", "annotations", kAsked});
+    }
+  }
+  if (const auto config = Get(kube::resources::ConfigMaps(), prefix + ConfigName(picture.spec))) {
+    const auto text = [&](const char* field, const char* name) { return std::string(FindString(*config, {field, name})); };
+    picture.files = {text("data", kConfigFile), text("data", kScriptFile),
+                     std::string(FindString(*config, {"metadata", "annotations", kAsked})),
+                     std::string(FindString(*config, {"metadata", "annotations", kFiles}))};
   }
   std::set<std::string> present;
   for (const auto& [key, pod] : Of(kube::resources::Pods().kind).informer->items()) {
@@ -144,7 +168,7 @@ Picture MemberCache::PictureOf(MemberSpec spec, const Json& object, std::set<std
     const auto label = pod->meta.labels.find(kEnsembleLabel);
     if (ordinal < picture.spec.ordinals_start || label->second != picture.spec.name) continue;
     present.insert(pod->meta.uid);
-    const auto revision = pod->meta.annotations.find(kPodRevision);
+    const auto revision = pod->meta.annotations.find(kPodRevision), asked = pod->meta.annotations.find(kAsked);
     picture.pods.push_back({.name = pod->meta.name,
                             .uid = pod->meta.uid,
                             .version = pod->meta.resource_version,
@@ -152,6 +176,7 @@ Picture MemberCache::PictureOf(MemberSpec spec, const Json& object, std::set<std
                             .id = picture.spec.IdOf(ordinal),
                             .ip = std::string(FindString(*pod->json, {"status", "podIP"})),
                             .revision = revision == pod->meta.annotations.end() ? "" : revision->second,
+                            .asked = asked == pod->meta.annotations.end() ? "" : asked->second,
                             .terminating = pod->meta.deletion_time.has_value() || deleted.contains(pod->meta.uid),
                             .running = Runs(*pod->json),
                             .ready = IsReady(*pod->json),

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "controllers/rollout/zookeeper/definitions.h"
 #include "controllers/rollout/zookeeper/ensemble_state.h"
+#include "controllers/rollout/zookeeper/member/asked.h"
 #include "controllers/rollout/zookeeper/member/server_script.h"
 #include "controllers/rollout/zookeeper/server_names.h"
 #include "kube/object.h"
@@ -21,6 +22,8 @@ using base::JsonArray;
 using base::JsonObject;
 
 constexpr const char* kVolume = "data";
+/// Of a pod: MemberSpec::form. Absent: 1.
+constexpr const char* kFormAnnotation = "evenkeel.dev/form";
 /// A server that stops tells nobody; there is nothing to wait for but its disk.
 constexpr int64_t kGraceSeconds = 30;
 
@@ -47,13 +50,10 @@ Json ServiceAccountObject(const MemberSpec& spec) {
 }
 
 std::string ZooCfg(const MemberSpec& spec, const std::string& super_digest) {
-  // Where servers listen at an address of their own, several may share a machine.
-  const bool own_address = std::ranges::any_of(
-      spec.servers, [](const ServerLine& server) { return !server.client_host.empty() && server.client_host == server.host; });
   std::map<std::string, std::string> config{{"4lw.commands.whitelist", "ruok,srvr,mntr,conf"},
                                             {"DigestAuthenticationProvider.superDigest", super_digest},
                                             {"admin.enableServer", "false"},
-                                            {"quorumListenOnAllIPs", own_address ? "false" : "true"},
+                                            {"quorumListenOnAllIPs", HasOwnAddress(spec) ? "false" : "true"},
                                             {"reconfigEnabled", "true"},
                                             {"standaloneEnabled", "false"}};
   for (const auto& [key, value] : spec.config) config[key] = value;
@@ -70,7 +70,7 @@ std::string TextOf(const std::vector<ServerLine>& servers) {
 
 /// What servers are started with, but for the list of servers, which changes without a restart.
 JsonObject FilesOf(const MemberSpec& spec, const std::string& super_digest) {
-  JsonObject files{{"zoo.cfg", ZooCfg(spec, super_digest)}, {"server.sh", ServerScript(spec)}};
+  JsonObject files{{kConfigFile, ZooCfg(spec, super_digest)}, {kScriptFile, ServerScript(spec)}};
   if (!spec.recovery.request.empty()) {
     files["recovery.request"] = spec.recovery.request + "\n";
     files["recovery.servers"] = TextOf(spec.recovery.servers);
@@ -211,7 +211,7 @@ JsonObject Container(const MemberSpec& spec) {
 
 /// Without the hash.
 Json PodTemplate(const MemberSpec& spec) {
-  JsonArray volumes{JsonObject{{"name", "config"}, {"configMap", JsonObject{{"name", spec.name + "-config"}}}}};
+  JsonArray volumes{JsonObject{{"name", "config"}, {"configMap", JsonObject{{"name", ConfigName(spec)}}}}};
   if (spec.ephemeral) volumes.push_back(JsonObject{{"name", kVolume}, {"emptyDir", JsonObject{}}});
   for (const auto& [volume, secret, path] : SecretsFor(spec)) {
     volumes.push_back(JsonObject{{"name", volume}, {"secret", JsonObject{{"secretName", secret}}}});
@@ -232,7 +232,8 @@ Json PodTemplate(const MemberSpec& spec) {
     pod["imagePullSecrets"] = std::move(secrets);
   }
   // A budget counts the servers of one cluster, a quorum those of all: what empties nodes by itself would take one in each.
-  const JsonObject annotations{{"cluster-autoscaler.kubernetes.io/safe-to-evict", "false"}};
+  JsonObject annotations{{"cluster-autoscaler.kubernetes.io/safe-to-evict", "false"}};
+  if (spec.form > 1) annotations[kFormAnnotation] = std::to_string(spec.form);
   Json made =
       JsonObject{{"metadata", JsonObject{{"labels", LabelsOf(spec)}, {"annotations", annotations}}}, {"spec", std::move(pod)}};
   MergeOver(made, spec.pod_template);
@@ -246,6 +247,13 @@ Json PodTemplate(const MemberSpec& spec) {
 std::string VolumeName(const MemberSpec& spec) { return std::string(kVolume) + "-" + spec.name; }
 
 std::string AdminSecretName(const MemberSpec& spec) { return spec.name + "-admin"; }
+
+std::string ConfigName(const MemberSpec& spec) { return spec.name + "-config"; }
+
+bool HasOwnAddress(const MemberSpec& spec) {
+  return std::ranges::any_of(
+      spec.servers, [](const ServerLine& server) { return !server.client_host.empty() && server.client_host == server.host; });
+}
 
 Json RenderAdminSecret(const MemberSpec& spec, const std::string& password) {
   Json secret = MakeObject(spec, kube::resources::Secrets(), AdminSecretName(spec));
@@ -263,8 +271,11 @@ std::string SuperDigest(const std::string& password) {
 }
 
 std::vector<Json> RenderObjects(const MemberSpec& spec, const std::string& super_digest, bool formed) {
-  Json config = MakeObject(spec, kube::resources::ConfigMaps(), spec.name + "-config");
+  Json config = MakeObject(spec, kube::resources::ConfigMaps(), ConfigName(spec));
   JsonObject files = FilesOf(spec, super_digest);
+  base::Ensure(config, {"metadata", "annotations"}) =
+      JsonObject{{kAsked, AskedOf(spec, super_digest)},
+                 {kFiles, FilesHash(files.at(kConfigFile).as_string(), files.at(kScriptFile).as_string())}};
   files["zoo.cfg.dynamic"] = TextOf(spec.servers);
   if (!spec.ensemble.empty()) files["ensemble"] = spec.ensemble + "\n";
   // Whoever has only ephemeral disks begins with empty ones after an outage of all.
@@ -285,8 +296,11 @@ std::string PodRevision(const MemberSpec& spec, const std::string& super_digest)
 
 Json RenderStatefulSet(const MemberSpec& spec, const std::string& super_digest, int64_t replicas) {
   Json pods = PodTemplate(spec);
-  base::Ensure(pods, {"metadata", "annotations", kPodRevision}) = PodRevision(spec, super_digest);
+  const std::string asked = AskedOf(spec, super_digest), revision = PodRevision(spec, super_digest);
+  base::Ensure(pods, {"metadata", "annotations", kPodRevision}) = revision;
+  base::Ensure(pods, {"metadata", "annotations", kAsked}) = asked;
   Json set = MakeObject(spec, kube::resources::StatefulSets(), spec.name);
+  base::Ensure(set, {"metadata", "annotations"}) = JsonObject{{kAsked, asked}, {kMadeAs, revision}};
   JsonObject body{{"replicas", replicas},
                   {"serviceName", HeadlessName(spec)},
                   {"podManagementPolicy", "Parallel"},

@@ -24,7 +24,13 @@ inline constexpr char kEnsembleLabel[] = "evenkeel.dev/zookeeper";
 /// Of a pod: a hash of all that it is started with, but not of the list of servers, which changes without a restart.
 inline constexpr char kPodRevision[] = "evenkeel.dev/pod-revision";
 
+/// In the ConfigMap.
+inline constexpr char kConfigFile[] = "zoo.cfg", kScriptFile[] = "server.sh";
+
 std::string AdminSecretName(const MemberSpec& spec);
+std::string ConfigName(const MemberSpec& spec);
+/// Whether servers listen at an address of their own, so that several may share a machine.
+bool HasOwnAddress(const MemberSpec& spec);
 /// The claim of ordinal o is called VolumeName-o.
 std::string VolumeName(const MemberSpec& spec);
 base::Json RenderAdminSecret(const MemberSpec& spec, const std::string& password);

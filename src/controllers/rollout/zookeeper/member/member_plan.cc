@@ -1,9 +1,11 @@
 #include "controllers/rollout/zookeeper/member/member_plan.h"
 
 #include <spdlog/fmt/fmt.h>
+#include <spdlog/fmt/ranges.h>
 
 #include <algorithm>
 
+#include "controllers/rollout/zookeeper/member/asked.h"
 #include "controllers/rollout/zookeeper/member/member_objects.h"
 #include "controllers/rollout/zookeeper/member/reclaim.h"
 #include "controllers/rollout/zookeeper/member/replacement.h"
@@ -45,12 +47,11 @@ std::string_view NameOf(Mode mode) {
 }
 
 /// Whether the pods are those that are wanted, and no others.
-bool PodsAreDone(const Picture& picture, const std::string& wanted_revision) {
+bool PodsAreDone(const Picture& picture, const Making& making) {
   if (picture.set_replicas.value_or(0) != picture.spec.replicas) return false;
   if (static_cast<int64_t>(picture.pods.size()) != picture.spec.replicas) return false;
-  return std::ranges::all_of(picture.pods, [&](const ServerPod& pod) {
-    return !pod.terminating && (picture.carried_out || pod.revision == wanted_revision);
-  });
+  return std::ranges::all_of(
+      picture.pods, [&](const ServerPod& pod) { return !pod.terminating && (picture.carried_out || making.Suits(pod)); });
 }
 
 bool IsReady(const ServerPod& pod, const Ensemble& ensemble) {
@@ -63,6 +64,21 @@ std::string ProblemOf(const Picture& picture, const MemberPlan& plan) {
     if (!pod.terminating && !pod.problem.empty()) return fmt::format("pod {}: {}", pod.name, pod.problem);
   }
   return plan.settled ? "" : plan.message;
+}
+
+/// What another version has written down for what is asked stays as it is.
+void Keep(const Picture& picture, const Making& making, MemberPlan& plan) {
+  Json& config = plan.objects.front();
+  base::Ensure(config, {"metadata", "annotations", kAsked}) = making.asked;
+  if (making.keeps_files) {
+    base::Ensure(config, {"data", kConfigFile}) = picture.files.config;
+    base::Ensure(config, {"data", kScriptFile}) = picture.files.script;
+    base::Ensure(config, {"metadata", "annotations", kFiles}) = FilesHash(picture.files.config, picture.files.script);
+  }
+  Json& set = *plan.stateful_set;
+  base::Ensure(set, {"metadata", "annotations", kAsked}) = making.asked;
+  base::Ensure(set, {"metadata", "annotations", kMadeAs}) = fmt::format("{}", fmt::join(making.made_as, ","));
+  base::Ensure(set, {"spec", "template", "metadata", "annotations", kPodRevision}) = making.revision;
 }
 
 Json StatusOf(const Json& object) {
@@ -98,10 +114,10 @@ std::vector<Question> Questions(const Picture& picture, const std::vector<Server
 
 MemberPlan PlanMember(const Picture& picture, const std::vector<ServerLine>& known) {
   MemberPlan plan;
-  const std::string wanted = PodRevision(picture.spec, picture.super_digest);
+  const Making making = MakingOf(picture);
   const Ensemble ensemble(picture);
   const MembersChange members = NextMembersChange(picture, ensemble);
-  plan.settled = PodsAreDone(picture, wanted) && members.waits_for.empty();
+  plan.settled = PodsAreDone(picture, making) && members.waits_for.empty();
   if (picture.spec.paused) {
     plan.reason = kPaused;
     plan.message = "spec.paused is set: nothing is changed";
@@ -110,6 +126,7 @@ MemberPlan PlanMember(const Picture& picture, const std::vector<ServerLine>& kno
   plan.objects = RenderObjects(picture.spec, picture.super_digest, ensemble.formed());
   const int64_t set_replicas = WithoutDoubted(picture, members.set_replicas);
   plan.stateful_set = RenderStatefulSet(picture.spec, picture.super_digest, set_replicas);
+  Keep(picture, making, plan);
   plan.change = members.change;
   if (members.via) plan.via = EndpointOf(picture, *members.via, known);
   if (!members.waits_for.empty()) {
@@ -131,8 +148,8 @@ MemberPlan PlanMember(const Picture& picture, const std::vector<ServerLine>& kno
     plan.message = fmt::format("the volume {} of a server that was let go is deleted", plan.reclaim->name);
   }
   // The StatefulSet must know of the new template before it is to make a pod from it.
-  if (plan.change || picture.carried_out || picture.set_revision != wanted) return plan;
-  const Replacement replacement = NextReplacement(picture, ensemble, wanted);
+  if (plan.change || picture.carried_out || picture.set_revision != making.revision) return plan;
+  const Replacement replacement = NextReplacement(picture, ensemble, making);
   plan.replace = replacement.pod;
   if (!replacement.why.empty()) {
     plan.reason = replacement.pod ? "Replacing" : "Waiting";
@@ -157,12 +174,13 @@ Json ReportMember(const Json& object, const Picture& picture, const MemberPlan& 
     }
     status["settledServers"] = std::move(settled);
   }
-  const std::string wanted = PodRevision(spec, picture.super_digest);
+  const Making making = MakingOf(picture);
+  const bool is_asked = making.asked == AskedOf(spec, picture.super_digest);
   int64_t ready = 0, updated = 0;
   JsonArray members;
   for (const ServerPod& pod : picture.pods) {
     ready += IsReady(pod, ensemble) ? 1 : 0;
-    updated += !pod.terminating && pod.revision == wanted ? 1 : 0;
+    updated += !pod.terminating && is_asked && making.Suits(pod) ? 1 : 0;
     const Answer* answer = ensemble.Of(pod.id);
     if (answer == nullptr) continue;
     // One that follows without being a member has no vote yet.
@@ -204,7 +222,7 @@ Json ReportInvalid(const Json& object, const std::string& reason, const std::str
   status["observedGeneration"] = base::FindInt(object, {"metadata", "generation"});
   status["problem"] = what;
   kube::SetCondition(holder, "Valid", "False", reason, what, now);
-  kube::SetCondition(holder, "Progressing", "False", reason, "nothing is changed until the spec is valid", now);
+  kube::SetCondition(holder, "Progressing", "False", reason, "nothing is changed until the spec can be used", now);
   kube::SetCondition(holder, "Ready", "False", reason, what, now);
   return holder.as_object()["status"];
 }

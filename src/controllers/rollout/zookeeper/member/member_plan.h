@@ -27,7 +27,7 @@ std::vector<Question> Questions(const Picture& picture, const std::vector<Server
 /// Reasons of a plan that nothing comes of by itself.
 inline constexpr char kPaused[] = "Paused", kObjectRefused[] = "ObjectRefused";
 /// Reasons for which nothing is planned: all that runs is held.
-inline constexpr char kInvalidSpec[] = "InvalidSpec", kNotPinned[] = "OverrideMissing";
+inline constexpr char kInvalidSpec[] = "InvalidSpec", kNotPinned[] = "OverrideMissing", kTooNew[] = "WrittenByNewer";
 
 struct MemberPlan {
   std::vector<base::Json> objects;         ///< as they have to be, in their order; none while paused

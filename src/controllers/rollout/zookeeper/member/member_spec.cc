@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "controllers/rollout/zookeeper/ensemble_spec.h"
+#include "controllers/rollout/zookeeper/member/asked.h"
 #include "controllers/rollout/zookeeper/render.h"
 #include "controllers/rollout/zookeeper/server_names.h"
 #include "kube/object.h"
@@ -104,6 +105,7 @@ base::Result<MemberSpec> DecodeMemberSpec(const Json& object) {
     if (std::string wrong = zookeeper::CheckRecoveryName(spec.ensemble); !wrong.empty()) return Wrong("spec.ensemble", wrong);
   }
   EVENKEEL_TRY(CheckNone(object, spec));
+  spec.asked = AskedBody(object);
   return spec;
 }
 

@@ -40,6 +40,8 @@ struct MemberSpec : ServersSpec {
   bool abandoned = false, hold = false;
   std::string revision;
   std::string ensemble;  ///< which one it is; "": nobody says
+  base::Json asked;      ///< AskedBody (asked.h)
+  int64_t form = 1;      ///< Forms::servers of the program that writes servers down
 
   /// After so long a leader has noticed that a follower is gone (syncLimit ticks, and one).
   base::Duration NoticeTime() const;

@@ -215,7 +215,8 @@ class MemberZooKeeperTest : public ::testing::Test {
                                    .probe = [this](runtime::Member&) { return std::make_unique<WorldProbe>(world); },
                                    .new_password = [] { return std::string("secret"); },
                                    .metrics = {metrics, &metrics->second},
-                                   .host = "replica"};
+                                   .host = "replica",
+                                   .forms = forms};
     member = std::make_unique<runtime::Member>(
         "m", std::move(owned), fence, executor, base::Random(1), [] {}, std::vector{NewMemberZooKeeper(std::move(context))});
   }
@@ -249,6 +250,7 @@ class MemberZooKeeperTest : public ::testing::Test {
     base::MetricRegistry first;
     MemberMetrics second{first};
   };
+  Forms forms;  ///< of whoever owns the member next
   std::shared_ptr<Metrics> metrics = std::make_shared<Metrics>();
   base::VirtualExecutor executor{kBegin};
   SteppingClock clock{executor.clock()};

@@ -1,17 +1,22 @@
 #include "controllers/rollout/zookeeper/member/member_zookeeper.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/utf8.h"
 #include "client/definitions.h"
 #include "client/event_recorder.h"
 #include "controllers/rollout/zookeeper/definitions.h"
+#include "controllers/rollout/zookeeper/member/asked.h"
 #include "controllers/rollout/zookeeper/member/event_kinds.h"
 #include "controllers/rollout/zookeeper/member/member_cache.h"
 #include "controllers/rollout/zookeeper/member/member_objects.h"
 #include "controllers/rollout/zookeeper/member/member_plan.h"
 #include "controllers/rollout/zookeeper/render.h"
+#include "controllers/rollout/zookeeper/unknown_fields.h"
 #include "controllers/runtime/complaints.h"
 
 namespace evenkeel::controllers::rollout::zookeeper::member {
@@ -49,6 +54,9 @@ std::optional<Json> Corrected(const Json& present, const Json& wanted) {
   Json next(present, {});
   const bool set = base::FindString(wanted, {"kind"}) == kube::resources::StatefulSets().kind;
   if (set) {
+    for (const auto& [key, value] : base::FindObject(wanted, {"metadata", "annotations"})) {
+      base::Ensure(next, {"metadata", "annotations", key}) = value;
+    }
     // Its other fields cannot change. The hash stands for the whole template, in which an API server fills in its defaults.
     const auto revision = [](const Json& object) {
       return base::FindString(object, {"spec", "template", "metadata", "annotations", kPodRevision});
@@ -98,7 +106,7 @@ class MemberZooKeeper final : public runtime::MemberController {
 
   base::Duration Turn() {
     if (!installed_) {
-      if (const auto installed = client::InstallDefinition(member_.client(), ZooKeeperDefinition()); !installed) {
+      if (const auto installed = client::InstallDefinition(member_.client(), ZooKeeperDefinition(context_.forms)); !installed) {
         complaints_.Tell("its kind", installed.error().message());
         return kScan;
       }
@@ -124,14 +132,23 @@ class MemberZooKeeper final : public runtime::MemberController {
       WriteStatus(object, ReportInvalid(object, kNotPinned, missing, clock_.Now()), memory);
       return kScan;
     }
+    if (const std::string newer = WhyTooNew(object, context_.forms); !newer.empty()) return Hold(object, newer, memory);
     auto spec = DecodeMemberSpec(object);
     if (!spec) {
       WriteStatus(object, ReportInvalid(object, kInvalidSpec, spec.error().message(), clock_.Now()), memory);
       return kScan;
     }
+    spec->form = context_.forms.servers;
     const std::string password = Password(*spec);
     if (password.empty()) return kBusyScan;
     Picture picture = cache_.PictureOf(*std::move(spec), object, memory.deleted);
+    if (!KnowsAsked(picture.set_asked)) {
+      return Hold(object,
+                  fmt::format("the annotation {} of StatefulSet {} is \"{}\", which this program cannot read: bring it to "
+                              "the version that wrote this",
+                              kAsked, key, base::OneLine(picture.set_asked, 40)),
+                  memory);
+    }
     std::erase_if(memory.doubted, [now = clock_.Monotonic()](const auto& item) { return item.second <= now; });
     for (VolumeClaim& claim : picture.claims) claim.doubted = memory.doubted.contains(claim.uid);
     picture.password = password;
@@ -142,6 +159,16 @@ class MemberZooKeeper final : public runtime::MemberController {
     if (!done) plan.settled = false;
     WriteStatus(object, ReportMember(object, picture, plan, clock_.Now()), memory);
     return done && plan.message.empty() && plan.settled ? kScan : kBusyScan;
+  }
+
+  /// A program that is older than what has been written leaves everything as it is.
+  base::Duration Hold(const Json& object, const std::string& why, Memory& memory) {
+    const Json* said = kube::FindCondition(object, "Valid");
+    const bool known =
+        said != nullptr && base::FindString(*said, {"reason"}) == kTooNew && base::FindString(*said, {"message"}) == why;
+    if (!known) recorder_.Warning(object, events::kWrittenByNewer.reason, why);
+    WriteStatus(object, ReportInvalid(object, kTooNew, why, clock_.Now()), memory);
+    return kScan;
   }
 
   /// "": it has just been made, or cannot be read.

@@ -11,6 +11,7 @@
 
 #include "base/executor.h"
 #include "base/random.h"
+#include "controllers/rollout/zookeeper/forms.h"
 #include "controllers/rollout/zookeeper/member/member_metrics.h"
 #include "controllers/rollout/zookeeper/member/probe.h"
 #include "controllers/runtime/member.h"
@@ -25,6 +26,7 @@ struct MemberZooKeeperContext {
   std::function<std::string()> new_password;  ///< nobody can guess
   std::shared_ptr<MemberMetrics> metrics;
   std::string host;  ///< for events: which replica
+  Forms forms{};     ///< in which it writes, and up to which it reads
 };
 
 runtime::MemberControllerFactory NewMemberZooKeeper(MemberZooKeeperContext context);

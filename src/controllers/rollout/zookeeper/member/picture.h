@@ -18,6 +18,7 @@ struct ServerPod {
   int64_t ordinal = 0, id = 0;
   std::string ip;
   std::string revision;      ///< kPodRevision that it was made with
+  std::string asked{};       ///< kAsked (asked.h) that it was made for; "": nobody says
   bool terminating = false;  ///< also when its deletion has been asked for and is not seen yet
   bool running = false;      ///< the container of its server runs
   bool ready = false;        ///< Kubernetes counts it as ready: its server has served within the last probes of the kubelet
@@ -31,14 +32,23 @@ struct VolumeClaim {
   bool doubted = false;  ///< its deletion was asked for, but not answered, and may still come
 };
 
+/// Of the ConfigMap, as it is.
+struct PodFiles {
+  std::string config, script;  ///< zoo.cfg and server.sh
+  std::string asked, hash;     ///< kAsked, kFiles
+};
+
 struct Picture {
   MemberSpec spec;
   std::string super_digest;             ///< of the password that servers are started with
   std::string password;                 ///< itself
   std::optional<int64_t> set_replicas;  ///< of the StatefulSet; nullopt: there is none
   std::string set_revision;             ///< kPodRevision that its pods are made with
-  std::vector<ServerPod> pods;          ///< by id
-  std::vector<VolumeClaim> claims;      ///< of servers' volumes, without those that are being deleted
+  std::string set_asked;                ///< kAsked that it was written for; "": nobody says
+  std::set<std::string> made_as;        ///< kMadeAs
+  PodFiles files;
+  std::vector<ServerPod> pods;      ///< by id
+  std::vector<VolumeClaim> claims;  ///< of servers' volumes, without those that are being deleted
   /// Answers of the servers here, by the uid of the pod that was asked: what the one before it said does not count.
   std::map<std::string, Answer> own;
   /// Answers of servers in other clusters, as far as they can be reached, by id.
@@ -52,6 +62,8 @@ struct Picture {
   /// All that spec.rolloutRevision asks for has been done once. Pods that a newer program would make differently wait for
   /// another one, since only the hub knows whose turn it is.
   bool carried_out = false;
+  /// The status says of this very spec that all pods here are as it wants them.
+  bool complete = false;
   /// The servers here that were members when spec.rolloutRevision had been carried out; none as long as it has not.
   std::set<int64_t> settled;
 };

@@ -30,14 +30,13 @@ const char* Describe(int rank) {
 }
 
 /// Why something has to come back before anything else is stopped.
-std::string WhyWait(const Picture& picture, const Ensemble& ensemble, const std::string& wanted_revision,
-                    const ServerPod& next) {
+std::string WhyWait(const Picture& picture, const Ensemble& ensemble, const Making& making, const ServerPod& next) {
   for (const ServerPod& pod : picture.pods) {
     if (pod.terminating) return fmt::format("pod {} is being replaced", pod.name);
   }
   if (static_cast<int64_t>(picture.pods.size()) < picture.set_replicas.value_or(0)) return "a pod has to be made";
   for (const ServerPod& pod : picture.pods) {
-    if (pod.revision != wanted_revision) continue;
+    if (!making.Suits(pod)) continue;
     // One that looks for the others may need those that have not been replaced; one that does not run would be a second.
     const bool back = ensemble.Serves(pod.id) || (ensemble.leader() == 0 && ensemble.Of(pod.id) != nullptr);
     if (!back)
@@ -54,16 +53,15 @@ std::string WhyWait(const Picture& picture, const Ensemble& ensemble, const std:
 
 }  // namespace
 
-Replacement NextReplacement(const Picture& picture, const Ensemble& ensemble, const std::string& wanted_revision) {
+Replacement NextReplacement(const Picture& picture, const Ensemble& ensemble, const Making& making) {
   const ServerPod* next = nullptr;
   for (const ServerPod& pod : picture.pods) {
-    if (pod.terminating || pod.revision == wanted_revision) continue;
+    if (pod.terminating || making.Suits(pod)) continue;
     const auto order = [&](const ServerPod& one) { return std::pair(Rank(one, ensemble), -one.id); };
     if (next == nullptr || order(pod) < order(*next)) next = &pod;
   }
   if (next == nullptr) return {};
-  if (std::string wait = WhyWait(picture, ensemble, wanted_revision, *next); !wait.empty())
-    return {std::nullopt, std::move(wait)};
+  if (std::string wait = WhyWait(picture, ensemble, making, *next); !wait.empty()) return {std::nullopt, std::move(wait)};
   return {*next, fmt::format("pod {} is replaced: {}", next->name, Describe(Rank(*next, ensemble)))};
 }
 

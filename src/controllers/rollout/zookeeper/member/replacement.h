@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "controllers/rollout/zookeeper/member/asked.h"
 #include "controllers/rollout/zookeeper/member/picture.h"
 
 namespace evenkeel::controllers::rollout::zookeeper::member {
@@ -19,6 +20,6 @@ struct Replacement {
 /// replaced has to be back. While no quorum has ever been there, nothing can be lost, and only
 /// one after the other is asked for. A server on a volume that goes with its pod is never deleted while nobody leads: it may be
 /// the only one that knows the last writes. With spec.hold none that serves is stopped.
-Replacement NextReplacement(const Picture& picture, const Ensemble& ensemble, const std::string& wanted_revision);
+Replacement NextReplacement(const Picture& picture, const Ensemble& ensemble, const Making& making);
 
 }  // namespace evenkeel::controllers::rollout::zookeeper::member

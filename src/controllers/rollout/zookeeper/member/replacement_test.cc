@@ -44,7 +44,7 @@ TEST_P(ReplacementTest, Next) {
   picture.formed = test.formed;
   picture.newly_silent = test.newly_silent;
   const Ensemble ensemble(picture);
-  const Replacement next = NextReplacement(picture, ensemble, PodRevision(picture.spec, picture.super_digest));
+  const Replacement next = NextReplacement(picture, ensemble, MakingOf(picture));
   EXPECT_EQ(next.pod ? next.pod->name : "", test.pod) << next.why;
   EXPECT_NE(next.why.find(test.why), std::string::npos) << next.why;
 }
@@ -145,7 +145,7 @@ TEST(Replacement, AnAnswerOfTheFormerPodDoesNotCount) {
   picture.own.erase("zk-2-uid");
   picture.own["zk-2-former"].mode = Mode::kFollower;
   const Ensemble ensemble(picture);
-  const auto next = NextReplacement(picture, ensemble, PodRevision(picture.spec, picture.super_digest));
+  const auto next = NextReplacement(picture, ensemble, MakingOf(picture));
   EXPECT_FALSE(next.pod);
   EXPECT_EQ(next.why, "pod zk-2 has been replaced and does not serve yet");
 }
@@ -154,7 +154,7 @@ TEST(Replacement, AMissingPodIsWaitedFor) {
   Picture picture = PictureOf(SpecOf(3, kThree), Servers("F L"), {}, kThree, 2);
   picture.set_replicas = 3;
   const Ensemble ensemble(picture);
-  EXPECT_EQ(NextReplacement(picture, ensemble, PodRevision(picture.spec, picture.super_digest)).why, "a pod has to be made");
+  EXPECT_EQ(NextReplacement(picture, ensemble, MakingOf(picture)).why, "a pod has to be made");
 }
 
 }  // namespace

@@ -115,8 +115,9 @@ std::string ServerScript(const MemberSpec& spec) {
   if (!spec.client_secret.empty()) secured += secured.empty() ? "client" : " client";
   return fmt::format(
       "#!/bin/bash\nset -eu\noffset={}\nfirst={}\nconfig_path={}\ndata_path={}\nsecrets_path={}\nkeys_path={}\n"
-      "secured='{}'\n{}",
-      spec.id_offset, spec.ordinals_start, kConfigPath, kDataPath, kSecretsPath, kKeysPath, secured, kScript);
+      "secured='{}'\n{}{}",
+      spec.id_offset, spec.ordinals_start, kConfigPath, kDataPath, kSecretsPath, kKeysPath, secured,
+      spec.form > 1 ? fmt::format("form={}\n", spec.form) : "", kScript);
 }
 
 }  // namespace evenkeel::controllers::rollout::zookeeper::member
