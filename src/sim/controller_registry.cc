@@ -52,7 +52,8 @@ controllers::runtime::MemberControllerFactory NewZooKeeper(const ControllerConte
                                         .probe = [probe = context.probe](controllers::runtime::Member&) { return probe(); },
                                         .new_password = [random] { return random->Uuid(); },
                                         .metrics = NewUnreadMetrics<zookeeper::MemberMetrics>(),
-                                        .host = context.user});
+                                        .host = context.user,
+                                        .forms = context.forms});
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "controllers/autoscaler/options.h"
+#include "controllers/rollout/zookeeper/forms.h"
 #include "controllers/runtime/member.h"
 #include "providers/provider.h"
 #include "sim/checkers.h"
@@ -27,6 +28,7 @@ struct ControllerContext {
   std::function<base::Result<std::map<std::string, std::string>>(const std::string& member)> nodes_elsewhere;
   /// How it talks to the ZooKeeper servers of a member; null without an ensemble.
   std::function<std::unique_ptr<zookeeper::Probe>()> probe;
+  controllers::rollout::zookeeper::Forms forms;  ///< of this version of the program
 };
 using ControllerMaker = std::function<controllers::runtime::MemberControllerFactory(const ControllerContext&)>;
 

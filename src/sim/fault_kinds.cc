@@ -55,6 +55,8 @@ constexpr std::array kKinds = {
     FaultKind{"slow-api", Rate::kPeriod, 15, 150, "an API server takes up to 5 s longer for each call"},
     FaultKind{"stall", Rate::kProbability, 0.00005, 0.001,
               "a replica is stopped after its own checks, just before a write goes out"},
+    FaultKind{"version-change", Rate::kPeriod, 20, 120,
+              "ensembles: a replica comes back as an older or newer version of the program"},
     FaultKind{"watch-break", Rate::kPeriod, 10, 120, "watches end"},
     FaultKind{"watch-delay", Rate::kPeriod, 15, 150, "watches lag by up to 30 s"},
     FaultKind{"watch-expire", Rate::kPeriod, 20, 200, "watches end because history has been forgotten"},

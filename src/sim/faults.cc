@@ -22,7 +22,7 @@ constexpr double kHubShare = 0.5;
 
 /// They befall what an ensemble runs on.
 const std::set<std::string_view> kEnsembleFaults{"clusters-away", "hand-delete", "karmada-taint", "member-cut",
-                                                 "member-loss",   "node-crash",  "server-crash"};
+                                                 "member-loss",   "node-crash",  "server-crash",  "version-change"};
 
 bool Has(const std::map<std::string, double>& faults, std::string_view name) { return faults.contains(std::string(name)); }
 
@@ -132,6 +132,7 @@ void FaultInjector::StrikeOne(std::string_view kind) {
   if (kind == "hand-delete") return DeleteByHand();
   if (kind == "karmada-taint") return TaintMember();
   if (kind == "clusters-away") return TakeClustersAway();
+  if (kind == "version-change") return ChangeVersion();
   if (kind.starts_with("watch-")) return DisturbWatches(kind);
   EVENKEEL_CHECK(false);
 }
@@ -170,6 +171,15 @@ void FaultInjector::StopReplica() {
   simulation_.Stop(host);
   // A rollout starts the new one before it stops the old one, or after.
   simulation_.After(random_.Chance(0.5) ? 10ms : Some(100ms, 15s), [this] { simulation_.FillUp(); });
+}
+
+void FaultInjector::ChangeVersion() {
+  const std::string host = SomeHost();
+  if (host.empty()) return;
+  simulation_.Struck("version-change", host, simulation_.ChangeVersion(host));
+  random_.Chance(0.5) ? simulation_.Stop(host) : simulation_.Kill(host);
+  // One that is still about to end is replaced by another, of whichever version.
+  simulation_.After(Some(100ms, 15s), [this, host] { simulation_.FillUp(host); });
 }
 
 void FaultInjector::PauseReplica() {

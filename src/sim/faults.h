@@ -40,6 +40,7 @@ class FaultInjector {
   void CrashReplica();
   void StopReplica();
   void PauseReplica();
+  void ChangeVersion();
   void Scale();
   void Partition();
   void CrashApi(bool hub);

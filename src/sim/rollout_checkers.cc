@@ -17,6 +17,8 @@ using base::FindString;
 using base::Json;
 using base::JsonArray;
 
+constexpr char kPodRevision[] = "evenkeel.dev/pod-revision";
+
 bool IsEnsemble(const std::string& api, const embedded::store::Event& event) {
   return api == kHub && event.current.value != nullptr &&
          event.current.key.ends_with(fmt::format("/multiclusterzookeepers/{}/{}", kEnsembleNamespace, kEnsembleName));
@@ -151,6 +153,94 @@ void OneDeployingChecker::OnStored(const std::string& api, const embedded::store
   }
 }
 
+std::set<std::string> AskedChecker::InForce(const History& history, base::Instant until, base::Duration within) {
+  std::set<std::string> found;
+  for (auto entry = history.rbegin(); entry != history.rend(); ++entry) {
+    if (entry->first > until) continue;
+    found.insert(entry->second);
+    if (until - entry->first > within) break;
+  }
+  return found;
+}
+
+void AskedChecker::OnStored(const std::string& api, const embedded::store::Event& event) {
+  if (event.current.key.ends_with("/customresourcedefinitions/zookeepers.evenkeel.dev")) SeeDefinition(api, event);
+  if (event.current.value != nullptr) {
+    if (IsEnsemble(api, event)) SeeEnsemble(event);
+    if (api != kHub) SeeMember(api, event);
+  }
+  if (book_.action()) CheckStop(event);
+}
+
+void AskedChecker::SeeEnsemble(const embedded::store::Event& event) {
+  std::vector<std::string> deploying;
+  for (const Json& record : RecordsIn(event)) {
+    if (IsUnderWay(record)) deploying = Names(record, {"currentState", "deploying"});
+  }
+  const std::string text = deploying.empty() ? "" : deploying.front();
+  if (turns_.empty() || turns_.back().second != text) turns_.emplace_back(view().now(), text);
+}
+
+void AskedChecker::SeeMember(const std::string& member, const embedded::store::Event& event) {
+  const auto is = [&](const char* plural) {
+    return event.current.key.ends_with(fmt::format("/{}/{}/{}", plural, kEnsembleNamespace, kEnsembleName));
+  };
+  const bool set = is("statefulsets");
+  if (!set && !is("zookeepers")) return;
+  const auto object = base::ParseJson(*event.current.value, "object");
+  if (!object) return;
+  if (set) {
+    const std::string_view revision = FindString(*object, {"spec", "template", "metadata", "annotations", kPodRevision});
+    written_down_.try_emplace({member, std::string(revision)}, view().now());
+    return;
+  }
+  const std::string order =
+      fmt::format("{} {}", FindString(*object, {"spec", "rolloutRevision"}), base::FindBool(*object, {"spec", "hold"}));
+  auto& [since, said] = order_since_[member];
+  if (said != order) since = view().now();
+  said = order;
+  // All that the user of a simulation changes of a server.
+  std::string asked;
+  for (const char* part : {"image", "config", "podTemplate"}) {
+    const Json* value = base::Find(*object, {"spec", part});
+    asked += value == nullptr ? "-" : base::CanonicalText(*value);
+  }
+  History& history = asked_[member];
+  if (history.empty() || history.back().second != asked) history.emplace_back(view().now(), asked);
+}
+
+void AskedChecker::SeeDefinition(const std::string& api, const embedded::store::Event& event) {
+  const auto number = [](const embedded::store::Value& value) {
+    if (value == nullptr) return std::string();
+    const auto object = base::ParseJson(*value, "definition");
+    return object ? std::string(FindString(*object, {"metadata", "annotations", "evenkeel.dev/definition"})) : std::string();
+  };
+  const std::string before = number(event.previous), now = number(event.current.value);
+  if (event.current.value != nullptr && now < before) {
+    Violated(fmt::format("{}: the definition of ZooKeepers was of form {}, and is of form \"{}\"", api, before, now));
+  }
+}
+
+void AskedChecker::CheckStop(const embedded::store::Event& event) {
+  const RolloutBook::Action& action = *book_.action();
+  // An order that was given in its turn is carried out until another one comes.
+  const auto order = order_since_.find(action.member);
+  const base::Duration standing = order == order_since_.end() ? base::Duration{} : view().now() - order->second.first;
+  if (!InForce(turns_, view().now(), standing + known_after_).contains(action.member)) {
+    Violated(fmt::format("server {} of {} is stopped, whose turn it is not", action.id, action.member));
+  }
+  const auto pod = base::ParseJson(*event.previous, "pod");
+  const std::string revision(pod ? FindString(*pod, {"metadata", "annotations", kPodRevision}) : "");
+  const auto written = written_down_.find({action.member, revision});
+  if (written == written_down_.end()) return;
+  const History& history = asked_[action.member];
+  const std::set<std::string> made_from = InForce(history, written->second, known_after_),
+                              asked = InForce(history, view().now(), known_after_);
+  if (made_from.size() != 1 || made_from != asked) return;
+  Violated(fmt::format("server {} of {} is stopped, although it was made from what is asked: {}", action.id, action.member,
+                       *asked.begin()));
+}
+
 void RecordsChecker::OnStored(const std::string& api, const embedded::store::Event& event) {
   if (IsEnsemble(api, event)) Check(RecordsIn(event));
 }
@@ -191,7 +281,7 @@ void OneLeaderChecker::OnCommitted(const ZooKeeperServerView& leader, int64_t ep
 }
 
 const std::vector<std::string>& RolloutCheckerNames() {
-  static const std::vector<std::string> names{"quorum", "one-deploying", "records", "acknowledged", "one-leader"};
+  static const std::vector<std::string> names{"quorum", "one-deploying", "asked", "records", "acknowledged", "one-leader"};
   return names;
 }
 

@@ -2,6 +2,7 @@
 // (zookeeper_model.h) and at what the stores hold, by rules of their own.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -40,6 +41,34 @@ class OneDeployingChecker final : public Checker {
 
  private:
   RolloutBook& book_;
+};
+
+/// "asked": no server is stopped by a change of the program alone, which writes down otherwise what is asked: none that was
+/// made from what its copy still asks for, and none in a cluster whose turn it is not. No definition goes back to an older
+/// form.
+class AskedChecker final : public Checker {
+ public:
+  /// @param known_after  how long after a change it could be known to whatever is still under way.
+  AskedChecker(RolloutBook* book, base::Duration known_after) : book_(*book), known_after_(known_after) {}
+  std::string_view name() const override { return "asked"; }
+  void OnStored(const std::string& api, const embedded::store::Event& event) override;
+
+ private:
+  /// Each with the instant from which on it was in force.
+  using History = std::vector<std::pair<base::Instant, std::string>>;
+  /// What was at some time `within` before `until`.
+  static std::set<std::string> InForce(const History& history, base::Instant until, base::Duration within);
+  void SeeEnsemble(const embedded::store::Event& event);
+  void SeeMember(const std::string& member, const embedded::store::Event& event);
+  void SeeDefinition(const std::string& api, const embedded::store::Event& event);
+  void CheckStop(const embedded::store::Event& event);
+
+  RolloutBook& book_;
+  const base::Duration known_after_;
+  History turns_;                                                              ///< clusters that are deploying
+  std::map<std::string, History> asked_;                                       ///< by member: what its copy asks servers to be
+  std::map<std::string, std::pair<base::Instant, std::string>> order_since_;   ///< by member: which order its copy carries
+  std::map<std::pair<std::string, std::string>, base::Instant> written_down_;  ///< by member and a pod's revision: first
 };
 
 /// "records": every status that is written has well-formed records. Each cluster of `order` is there once and in exactly one of

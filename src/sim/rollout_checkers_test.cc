@@ -192,6 +192,85 @@ TEST_F(RolloutCheckersTest, OneDeployingSeesTwoMembersStopServers) {
   EXPECT_EQ(violations_.size(), 1u);
 }
 
+/// What member-1 has: an order, and what servers are made from.
+class AskedCheckerTest : public RolloutCheckersTest {
+ protected:
+  void Begin() {
+    Attach(std::make_unique<AskedChecker>(&book_, 20s));
+    StartAll();
+    Turn("member-1");
+    Order("r1", "3.8.1");
+    WriteDown("v1");
+    base::Json pod = Pod("uid-1", false);
+    base::Ensure(pod, {"metadata", "annotations", "evenkeel.dev/pod-revision"}) = "v1";
+    Store("member-1", "pods/data/zk-1", pod);
+    Run(1min);
+  }
+  void Turn(const std::string& member) {
+    StoreRecords("[" + Record("Deploying", "", '"' + member + '"', "", '"' + member + '"') + "]");
+  }
+  void Order(const std::string& revision, const std::string& tag) {
+    Store(
+        "member-1", "evenkeel.dev/zookeepers/data/zk",
+        base::JsonObject{{"spec", base::JsonObject{{"rolloutRevision", revision}, {"image", base::JsonObject{{"tag", tag}}}}}});
+  }
+  void WriteDown(const std::string& revision) {
+    base::Json set = base::JsonObject{};
+    base::Ensure(set, {"spec", "template", "metadata", "annotations", "evenkeel.dev/pod-revision"}) = revision;
+    Store("member-1", "apps/statefulsets/data/zk", set);
+  }
+};
+
+TEST_F(AskedCheckerTest, AnOrderMayStopAServer) {
+  Begin();
+  Order("r2", "3.8.2");
+  WriteDown("v2");
+  Run(1min);
+  Delete(1, "uid-1");
+  EXPECT_EQ(violations_, std::vector<std::string>{});
+}
+
+TEST_F(AskedCheckerTest, WritingDownTheSameOtherwiseMayNot) {
+  Begin();
+  WriteDown("v2");
+  Run(1min);
+  Delete(1, "uid-1");
+  ASSERT_EQ(violations_.size(), 1u);
+  EXPECT_NE(violations_.front().find("made from what is asked"), std::string::npos) << violations_.front();
+}
+
+TEST_F(AskedCheckerTest, WhatMayNotBeKnownYetIsNotHeldAgainstAnybody) {
+  Begin();
+  Order("r2", "3.8.2");
+  Order("r3", "3.8.1");
+  Run(10s);
+  Delete(1, "uid-1");
+  EXPECT_EQ(violations_, std::vector<std::string>{});
+}
+
+TEST_F(AskedCheckerTest, NobodyIsStoppedOutOfTurn) {
+  Begin();
+  Turn("member-2");
+  Run(1min);
+  Order("r2", "3.8.2");
+  WriteDown("v2");
+  Run(5s);
+  Delete(1, "uid-1");
+  ASSERT_EQ(violations_.size(), 1u);
+  EXPECT_NE(violations_.front().find("whose turn it is not"), std::string::npos) << violations_.front();
+}
+
+TEST_F(AskedCheckerTest, DefinitionsDoNotGoBack) {
+  Begin();
+  for (const char* number : {"1", "2", "2", "1"}) {
+    base::Json definition = base::JsonObject{};
+    base::Ensure(definition, {"metadata", "annotations", "evenkeel.dev/definition"}) = number;
+    EXPECT_TRUE(violations_.empty());
+    Store("member-2", "apiextensions.k8s.io/customresourcedefinitions/zookeepers.evenkeel.dev", definition);
+  }
+  EXPECT_EQ(violations_.size(), 1u);
+}
+
 TEST_F(RolloutCheckersTest, RecordsFollowOneAfterTheOther) {
   Attach(std::make_unique<RecordsChecker>());
   const std::string ready = Record("Ready", R"("m1","m2","m3")", "", "");

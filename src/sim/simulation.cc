@@ -166,8 +166,18 @@ void Simulation::Heal() {
   workload_.HealClouds();
   workload_.Stop();
   if (rollout_) rollout_->Stop();
+  EndOlder();
   FillUp();
   for (const auto& checker : checkers_) checker->OnHealed();
+}
+
+/// Whoever has gone back goes on to the newer version in the end.
+void Simulation::EndOlder() {
+  all_newer_ = true;
+  if (!faults_.rates().contains("version-change")) return;
+  for (const std::string& host : Hosts()) {
+    if (!is_newer_.at(host)) Kill(host);
+  }
 }
 
 void Simulation::After(Duration delay, base::Task recovery) { recoveries_.emplace(now() + delay, std::move(recovery)); }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "controllers/rollout/zookeeper/forms.h"
 #include "sim/autoscaler_checkers.h"
 #include "sim/balancer_checkers.h"
 #include "sim/checkers.h"
@@ -77,6 +78,8 @@ class Simulation final : private FleetView, private ApiObserver {
   void Register(const std::string& member);
   void Unregister(const std::string& member);
   void SwitchNode(const std::string& member, const std::string& node, bool on);
+  /// What starts there from now on is of the other version of the program; which.
+  std::string ChangeVersion(const std::string& host);
   WorkloadDriver& workload() { return workload_; }
   /// Null without an ensemble.
   RolloutDriver* rollout() { return rollout_.get(); }
@@ -117,7 +120,9 @@ class Simulation final : private FleetView, private ApiObserver {
   void EverySecond();
   bool KeepsMemberBook() const;
   void Heal();
+  void EndOlder();
   void Launch(const std::string& host);
+  controllers::rollout::zookeeper::Forms FormsOf(const std::string& host);
   std::function<std::unique_ptr<zookeeper::Probe>()> ProbeFor(Replica& replica);
   std::unique_ptr<providers::Provider> CloudFor(const std::string& member, client::Client& client);
   base::Result<std::map<std::string, std::string>> NodesElsewhere(Replica& replica, const std::string& member) const;
@@ -164,6 +169,10 @@ class Simulation final : private FleetView, private ApiObserver {
   int64_t evictions_ = 0;
   int wanted_ = 0;
   int launched_ = 0;
+  controllers::rollout::zookeeper::Forms
+      newer_;  ///< of the newer of two versions of the program; both have the same without version-change
+  std::map<std::string, bool> is_newer_;  ///< by host
+  bool all_newer_ = false;
   std::unique_ptr<RolloutDriver> rollout_;
   std::unique_ptr<RolloutBook> rollout_book_;
   WorkloadDriver workload_;

@@ -34,14 +34,15 @@ struct HubRollouts {
   std::unique_ptr<controllers::rollout::zookeeper::HubController> controller;
 };
 
-std::shared_ptr<void> NewHubRollouts(Replica& replica) {
+std::shared_ptr<void> NewHubRollouts(Replica& replica, const controllers::rollout::zookeeper::Forms& forms) {
   auto rollouts = std::make_shared<HubRollouts>();
   rollouts->hub = replica.NewClient(kHub);
   rollouts->controller = controllers::rollout::zookeeper::NewHubController({.hub = *rollouts->hub,
                                                                             .executor = replica.process(),
                                                                             .random = replica.random().Fork("rollouts"),
                                                                             .metrics = rollouts->metrics,
-                                                                            .host = replica.user()});
+                                                                            .host = replica.user(),
+                                                                            .forms = forms});
   rollouts->controller->Start();
   return rollouts;
 }
@@ -128,6 +129,10 @@ Simulation::Simulation(const Scenario& scenario, SimulationOptions options)
                 [this](const auto& member, const auto& event, const auto& detail) { Tell(member, event, detail); }),
       faults_(*this, random_.Fork("faults")),
       events_(*this, scenario_.events) {
+  if (faults_.rates().contains("version-change")) {
+    // It writes servers down otherwise; every other one's orders are such that those before it must not touch them.
+    newer_ = {.servers = 2, .orders = random_.Fork("versions").Between(int64_t{1}, int64_t{2}), .definitions = 2};
+  }
   report_.scenario = scenario.name;
   report_.seed = options.seed;
   AddChecker<OneWriterChecker>(options.states_epochs);
@@ -197,6 +202,7 @@ void Simulation::AddRolloutCheckers() {
   const bool held_up = faults_.rates().contains("delayed-request") || faults_.rates().contains("stall");
   auto& quorum = AddChecker<QuorumChecker>(rollout_book_.get(), held_up ? kKnownAfterDelays : kKnownAfter);
   AddChecker<OneDeployingChecker>(rollout_book_.get());
+  AddChecker<AskedChecker>(rollout_book_.get(), held_up ? kKnownAfterDelays : kKnownAfter);
   AddChecker<RecordsChecker>();
   acknowledged_ = &AddChecker<AcknowledgedChecker>();
   auto& one_leader = AddChecker<OneLeaderChecker>();
@@ -241,14 +247,27 @@ base::Result<std::map<std::string, std::string>> Simulation::NodesElsewhere(Repl
   return member_of_node;
 }
 
+controllers::rollout::zookeeper::Forms Simulation::FormsOf(const std::string& host) {
+  const auto place = is_newer_.try_emplace(host, random_.Fork("version of " + host).Chance(0.5)).first;
+  place->second = place->second || all_newer_;
+  return place->second ? newer_ : controllers::rollout::zookeeper::Forms{};
+}
+
+std::string Simulation::ChangeVersion(const std::string& host) {
+  bool& newer = is_newer_.at(host);
+  newer = !newer;
+  return newer ? "newer" : "older";
+}
+
 void Simulation::Launch(const std::string& host) {
   ReplicaSettings settings{
       .user = fmt::format("{}/{}", host, ++launched_), .options = distribution_, .clock = faults_.NewClock()};
   settings.options.host_name = host;
   settings.states_epochs = options_.states_epochs;
   const base::Random random = random_.Fork(settings.user);
+  const auto forms = FormsOf(host);
   for (const std::string& name : scenario_.controllers) {
-    settings.controllers.push_back([this, &make = SimulatedControllers().at(name)](Replica& replica) {
+    settings.controllers.push_back([this, forms, &make = SimulatedControllers().at(name)](Replica& replica) {
       decltype(ControllerContext::nodes_elsewhere) elsewhere;
       if (cloud_ && options_.asks_elsewhere) {
         elsewhere = [this, &replica](const std::string& member) { return NodesElsewhere(replica, member); };
@@ -260,10 +279,11 @@ void Simulation::Launch(const std::string& host) {
                    .autoscaler = autoscaler_,
                    .cloud = [this](const auto& member, client::Client& client) { return CloudFor(member, client); },
                    .nodes_elsewhere = elsewhere,
-                   .probe = rollout_ ? ProbeFor(replica) : nullptr});
+                   .probe = rollout_ ? ProbeFor(replica) : nullptr,
+                   .forms = forms});
     });
   }
-  if (rollout_) settings.parts.push_back([](Replica& replica) { return NewHubRollouts(replica); });
+  if (rollout_) settings.parts.push_back([forms](Replica& replica) { return NewHubRollouts(replica, forms); });
   const auto& servers = fleet_.servers();
   base::Random choice = random.Fork("probe");
   const std::string& probed = servers[1 + choice.Below(servers.size() - 1)]->name();
