@@ -1,5 +1,7 @@
 #include "embedded/federation/binding_scheduler.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 
 #include "embedded/federation/bindings.h"
@@ -100,19 +102,46 @@ bool IsDue(const Json& binding) {
   return targets.empty() || std::ranges::any_of(targets, [&](const Share& share) { return share.replicas != replicas; });
 }
 
-std::vector<Share> WithoutEvicted(const Json& binding, const std::vector<const Json*>& clusters) {
-  std::vector<Share> targets = TargetsOf(binding);
-  std::erase_if(targets, [&](const Share& share) {
+std::string TaintKey(const Json& cluster, const Json& taint) {
+  return fmt::format("{} {}={}:{}", kube::NameOf(cluster), FindString(taint, {"key"}), FindString(taint, {"value"}),
+                     FindString(taint, {"effect"}));
+}
+
+JsonArray EvictingTaints(const Json& cluster) {
+  JsonArray taints;
+  for (const Json& taint : base::FindArray(cluster, {"spec", "taints"})) {
+    if (FindString(taint, {"effect"}) == "NoExecute") taints.push_back(taint);
+  }
+  if (!IsReady(cluster)) taints.push_back(JsonObject{{"key", "cluster.karmada.io/not-ready"}, {"effect", "NoExecute"}});
+  return taints;
+}
+
+Remaining WithoutEvicted(const Json& binding, const std::vector<const Json*>& clusters, base::Time now,
+                         const TaintsSeen& seen) {
+  const Json& placement = PlacementOf(binding);
+  Remaining remaining{TargetsOf(binding), std::nullopt};
+  std::erase_if(remaining.targets, [&](const Share& share) {
     const auto cluster = std::ranges::find(clusters, share.name, [](const Json* one) { return kube::NameOf(*one); });
     if (cluster == clusters.end()) return false;
-    JsonArray taints;
-    for (const Json& taint : base::FindArray(**cluster, {"spec", "taints"})) {
-      if (FindString(taint, {"effect"}) == "NoExecute") taints.push_back(taint);
+    std::optional<base::Time> goes;
+    for (const Json& taint : EvictingTaints(**cluster)) {
+      const Json* toleration = TolerationOf(placement, taint);
+      if (toleration == nullptr) return true;
+      const Json* seconds = Find(*toleration, {"tolerationSeconds"});
+      if (seconds == nullptr || !seconds->is_int64()) continue;
+      const auto added = base::ParseTime(FindString(taint, {"timeAdded"}));
+      const auto found = seen.find(TaintKey(**cluster, taint));
+      const base::Time since = added ? *added : found == seen.end() ? now : found->second;
+      constexpr int64_t kLongest = int64_t{365} * 24 * 3600;
+      const base::Time until = since + std::chrono::seconds(std::clamp<int64_t>(seconds->get_int64(), 0, kLongest));
+      goes = std::min(goes.value_or(until), until);
     }
-    if (!IsReady(**cluster)) taints.push_back(JsonObject{{"key", "cluster.karmada.io/not-ready"}, {"effect", "NoExecute"}});
-    return !ToleratesCluster(PlacementOf(binding), JsonObject{{"spec", JsonObject{{"taints", std::move(taints)}}}});
+    if (!goes) return false;
+    if (*goes <= now) return true;
+    remaining.next = std::min(remaining.next.value_or(*goes), *goes);
+    return false;
   });
-  return targets;
+  return remaining;
 }
 
 BindingScheduler::BindingScheduler(Hub& hub)
@@ -143,6 +172,18 @@ base::Result<std::vector<Share>> BindingScheduler::Schedule(const Json& binding,
   return ScheduleBinding(binding, clusters);
 }
 
+void BindingScheduler::SeeTaints(const std::vector<const Json*>& clusters) {
+  TaintsSeen now;
+  for (const Json* cluster : clusters) {
+    for (const Json& taint : EvictingTaints(*cluster)) {
+      const std::string key = TaintKey(*cluster, taint);
+      const auto before = taints_.find(key);
+      now.emplace(key, before == taints_.end() ? hub_.clock.Now() : before->second);
+    }
+  }
+  taints_ = std::move(now);
+}
+
 base::Result<controllers::runtime::ReconcileResult> BindingScheduler::Reconcile(const std::string& key) {
   const ObjectPointer binding = hub_.Binding(key);
   if (binding == nullptr || binding->meta.deletion_time) return {};
@@ -157,7 +198,14 @@ base::Result<controllers::runtime::ReconcileResult> BindingScheduler::Reconcile(
   }
   const kube::Resource& resource = Hub::BindingResource(key);
   Json scheduled = *binding->json;
-  if (hub_.habits.evicts) base::Ensure(scheduled, {"spec", "clusters"}) = ToClusters(WithoutEvicted(scheduled, clusters));
+  controllers::runtime::ReconcileResult again;
+  if (hub_.habits.evicts) {
+    SeeTaints(clusters);
+    const base::Time now = hub_.clock.Now();
+    const Remaining remaining = WithoutEvicted(scheduled, clusters, now, taints_);
+    base::Ensure(scheduled, {"spec", "clusters"}) = ToClusters(remaining.targets);
+    if (remaining.next) again.requeue_after = *remaining.next - now;
+  }
   const auto shares = Schedule(scheduled, std::move(clusters));
   if (shares) {
     base::Ensure(scheduled, {"spec", "clusters"}) = ToClusters(*shares);
@@ -177,7 +225,7 @@ base::Result<controllers::runtime::ReconcileResult> BindingScheduler::Reconcile(
   }
   if (changed)
     EVENKEEL_TRY(hub_.client.Update(resource, scheduled, {.subresource = "status", .field_manager = "", .dry_run = false}));
-  return {};
+  return again;
 }
 
 }  // namespace evenkeel::embedded::federation

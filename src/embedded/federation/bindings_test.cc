@@ -262,12 +262,36 @@ TEST_F(ScheduleTest, EvictionTakesWhatThePlacementDoesNotTolerate) {
         "{spec: {clusters: [{name: m1}, {name: m2}, {name: m3}, {name: m4}], placement: {clusterTolerations: " + tolerations +
         "}}}");
     std::string names;
-    for (const Share& share : WithoutEvicted(binding, {&ready, &tainted, &away})) names += share.name + " ";
+    for (const Share& share : WithoutEvicted(binding, {&ready, &tainted, &away}, {}, {}).targets) names += share.name + " ";
     return names;
   };
   EXPECT_EQ(left("[]"), "m1 m4 ");
   EXPECT_EQ(left("[{key: k, operator: Exists}]"), "m1 m2 m4 ");
   EXPECT_EQ(left("[{operator: Exists, effect: NoExecute}]"), "m1 m2 m3 m4 ");
+}
+
+TEST_F(ScheduleTest, EvictionWaitsForAsLongAsTheTaintIsTolerated) {
+  using namespace std::chrono_literals;
+  const base::Time begin = *base::ParseTime("2026-01-01T00:00:00Z");
+  const Json dated =
+      Yaml("{metadata: {name: m1}, spec: {taints: [{key: k, effect: NoExecute, timeAdded: '2026-01-01T00:00:00Z'}]}}");
+  const Json undated = Yaml("{metadata: {name: m2}, spec: {taints: [{key: k, effect: NoExecute}]}}");
+  const TaintsSeen seen{{TaintKey(undated, EvictingTaints(undated).front()), begin + 10s}};
+  const auto at = [&](const std::string& tolerations, base::Duration after) {
+    const Json binding =
+        Yaml("{spec: {clusters: [{name: m1}, {name: m2}], placement: {clusterTolerations: " + tolerations + "}}}");
+    const Remaining remaining = WithoutEvicted(binding, {&dated, &undated}, begin + after, seen);
+    std::string text;
+    for (const Share& share : remaining.targets) text += share.name + " ";
+    return text + (remaining.next ? base::FormatDuration(*remaining.next - begin) : "");
+  };
+  const std::string limited = "[{key: k, operator: Exists, effect: NoExecute, tolerationSeconds: 30}]";
+  EXPECT_EQ(at(limited, 20s), "m1 m2 30s");
+  EXPECT_EQ(at(limited, 30s), "m2 40s");
+  EXPECT_EQ(at(limited, 40s), "");
+  EXPECT_EQ(at("[{key: k, operator: Exists, effect: NoExecute}]", 1h), "m1 m2 ") << "without a limit it is never";
+  EXPECT_EQ(at("[{operator: Exists}, {key: k, operator: Exists, tolerationSeconds: 1}]", 1h), "m1 m2 ")
+      << "the first that fits";
 }
 
 }  // namespace

@@ -92,20 +92,22 @@ std::vector<const Json*> AffinitiesOf(const Json& placement) {
   return affinities;
 }
 
-bool ToleratesCluster(const Json& placement, const Json& cluster) {
-  for (const Json& item : FindArray(cluster, {"spec", "taints"})) {
-    const kube::Taint taint{std::string(FindString(item, {"key"})), std::string(FindString(item, {"value"})),
-                            std::string(FindString(item, {"effect"}))};
-    if (taint.effect == "PreferNoSchedule") continue;
-    const bool tolerated = std::ranges::any_of(FindArray(placement, {"clusterTolerations"}), [&](const Json& entry) {
-      const kube::Toleration toleration{std::string(FindString(entry, {"key"})), std::string(FindString(entry, {"operator"})),
-                                        std::string(FindString(entry, {"value"})), std::string(FindString(entry, {"effect"})),
-                                        std::nullopt};
-      return toleration.Tolerates(taint);
-    });
-    if (!tolerated) return false;
+const Json* TolerationOf(const Json& placement, const Json& taint) {
+  const kube::Taint wanted{std::string(FindString(taint, {"key"})), std::string(FindString(taint, {"value"})),
+                           std::string(FindString(taint, {"effect"}))};
+  for (const Json& entry : FindArray(placement, {"clusterTolerations"})) {
+    const kube::Toleration toleration{std::string(FindString(entry, {"key"})), std::string(FindString(entry, {"operator"})),
+                                      std::string(FindString(entry, {"value"})), std::string(FindString(entry, {"effect"})),
+                                      std::nullopt};
+    if (toleration.Tolerates(wanted)) return &entry;
   }
-  return true;
+  return nullptr;
+}
+
+bool ToleratesCluster(const Json& placement, const Json& cluster) {
+  return std::ranges::all_of(FindArray(cluster, {"spec", "taints"}), [&](const Json& taint) {
+    return FindString(taint, {"effect"}) == "PreferNoSchedule" || TolerationOf(placement, taint) != nullptr;
+  });
 }
 
 }  // namespace evenkeel::embedded::federation

@@ -24,6 +24,9 @@ bool MatchesCluster(const base::Json* affinity, const base::Json& cluster);
 /// The affinities to try, in order: clusterAffinity, or the groups of clusterAffinities; one null when there are none.
 std::vector<const base::Json*> AffinitiesOf(const base::Json& placement);
 
+/// The first of the placement's tolerations that fits a taint of a Cluster, which alone counts; null: none.
+const base::Json* TolerationOf(const base::Json& placement, const base::Json& taint);
+
 /// Whether the placement tolerates the Cluster's taints NoSchedule and NoExecute.
 bool ToleratesCluster(const base::Json& placement, const base::Json& cluster);
 
