@@ -133,7 +133,10 @@ base::Status Fleet::StartCluster(const std::string& name, int index) {
   cluster.index = index;
   cluster.nodes = hub ? 1 : options_.nodes;
   cluster.cloud = !hub;
-  if (hub) cluster.federation.emplace();
+  if (hub) {
+    const bool habits = options_.karmada_habits;
+    cluster.federation.emplace().habits = {.schedules_once = habits, .evicts = habits};
+  }
   cluster.loopback_octet = loopback_->octet();
   cluster.runtime = served.processes.get();
   cluster.audit = served.audit.get();

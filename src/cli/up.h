@@ -20,6 +20,7 @@ struct UpOptions {
   int node_group_max = 10;      ///< of the node group that a new member begins with
   std::string autoscaler_args;  ///< flags for the controllers of a new fleet, separated by spaces
   base::Duration duration{};    ///< zero: until SIGINT or SIGTERM
+  bool karmada_habits = false;  ///< the hub's federation does what Karmada does and it does not by itself (Habits)
   bool dashboard = true;
   int dashboard_port = 0;  ///< 0: as last time, else any free one
   std::string version;     ///< of the program

@@ -272,11 +272,11 @@ class Led(Counting):
         cls.form(shares)
 
     @classmethod
-    def begin_in_one_fleet(cls, names, shares):
+    def begin_in_one_fleet(cls, names, shares, *arguments):
         """With members that live and die together."""
         require_zookeeper()
         cls.home = cls.enterClassContext(harness.temporary_home())
-        cls.enterClassContext(harness.fleet(cls.home, "--members", str(len(names)), "--nodes", "1"))
+        cls.enterClassContext(harness.fleet(cls.home, "--members", str(len(names)), "--nodes", "1", *arguments))
         kubectl = harness.Kubectl(harness.any_kubectl(), cls.home / "kubeconfig")
         cls.members = {name: Member(kubectl.at(name)) for name in names}
         cls.addresses, cls.hub = Addresses(cls.home), kubectl.at("hub")
