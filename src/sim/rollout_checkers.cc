@@ -173,12 +173,18 @@ void AskedChecker::OnStored(const std::string& api, const embedded::store::Event
 }
 
 void AskedChecker::SeeEnsemble(const embedded::store::Event& event) {
-  std::vector<std::string> deploying;
-  for (const Json& record : RecordsIn(event)) {
-    if (IsUnderWay(record)) deploying = Names(record, {"currentState", "deploying"});
+  const auto object = base::ParseJson(*event.current.value, "MultiClusterZooKeeper");
+  if (!object) return;
+  for (const Json& record : FindArray(*object, {"status", "records"})) {
+    if (!IsUnderWay(record)) continue;
+    const std::vector<std::string> deploying = Names(record, {"currentState", "deploying"});
+    for (const Json& cluster : FindArray(*object, {"status", "clusters"})) {
+      const std::string name(FindString(cluster, {"name"})), revision(FindString(cluster, {"revision"}));
+      if (std::ranges::find(deploying, name) == deploying.end()) continue;
+      const int64_t turn = base::FindInt(cluster, {"turn"}, 1);
+      given_.emplace(name, turn == 1 ? revision : fmt::format("{}.{}", revision, turn));
+    }
   }
-  const std::string text = deploying.empty() ? "" : deploying.front();
-  if (turns_.empty() || turns_.back().second != text) turns_.emplace_back(view().now(), text);
 }
 
 void AskedChecker::SeeMember(const std::string& member, const embedded::store::Event& event) {
@@ -194,11 +200,9 @@ void AskedChecker::SeeMember(const std::string& member, const embedded::store::E
     written_down_.try_emplace({member, std::string(revision)}, view().now());
     return;
   }
-  const std::string order =
-      fmt::format("{} {}", FindString(*object, {"spec", "rolloutRevision"}), base::FindBool(*object, {"spec", "hold"}));
-  auto& [since, said] = order_since_[member];
-  if (said != order) since = view().now();
-  said = order;
+  History& orders = orders_[member];
+  const std::string order(FindString(*object, {"spec", "rolloutRevision"}));
+  if (orders.empty() || orders.back().second != order) orders.emplace_back(view().now(), order);
   // All that the user of a simulation changes of a server.
   std::string asked;
   for (const char* part : {"image", "config", "podTemplate"}) {
@@ -223,10 +227,9 @@ void AskedChecker::SeeDefinition(const std::string& api, const embedded::store::
 
 void AskedChecker::CheckStop(const embedded::store::Event& event) {
   const RolloutBook::Action& action = *book_.action();
-  // An order that was given in its turn is carried out until another one comes.
-  const auto order = order_since_.find(action.member);
-  const base::Duration standing = order == order_since_.end() ? base::Duration{} : view().now() - order->second.first;
-  if (!InForce(turns_, view().now(), standing + known_after_).contains(action.member)) {
+  const std::set<std::string> orders = InForce(orders_[action.member], view().now(), known_after_);
+  const auto in_turn = [&](const std::string& order) { return given_.contains({action.member, order}); };
+  if (std::ranges::none_of(orders, in_turn)) {
     Violated(fmt::format("server {} of {} is stopped, whose turn it is not", action.id, action.member));
   }
   const auto pod = base::ParseJson(*event.previous, "pod");

@@ -198,7 +198,7 @@ class AskedCheckerTest : public RolloutCheckersTest {
   void Begin() {
     Attach(std::make_unique<AskedChecker>(&book_, 20s));
     StartAll();
-    Turn("member-1");
+    Turn("member-1", {"r1", "r2", "r3"});
     Order("r1", "3.8.1");
     WriteDown("v1");
     base::Json pod = Pod("uid-1", false);
@@ -206,8 +206,15 @@ class AskedCheckerTest : public RolloutCheckersTest {
     Store("member-1", "pods/data/zk-1", pod);
     Run(1min);
   }
-  void Turn(const std::string& member) {
-    StoreRecords("[" + Record("Deploying", "", '"' + member + '"', "", '"' + member + '"') + "]");
+  /// It is given these orders, one after the other.
+  void Turn(const std::string& member, const std::vector<std::string>& orders) {
+    for (const std::string& order : orders) {
+      base::Json object = base::JsonObject{};
+      base::Ensure(object, {"status", "records"}) =
+          *base::ParseJson("[" + Record("Deploying", "", '"' + member + '"', "", '"' + member + '"') + "]", "records");
+      base::Ensure(object, {"status", "clusters"}) = base::JsonArray{base::JsonObject{{"name", member}, {"revision", order}}};
+      Store(kHub, "evenkeel.dev/multiclusterzookeepers/data/zk", object);
+    }
   }
   void Order(const std::string& revision, const std::string& tag) {
     Store(
@@ -250,11 +257,11 @@ TEST_F(AskedCheckerTest, WhatMayNotBeKnownYetIsNotHeldAgainstAnybody) {
 
 TEST_F(AskedCheckerTest, NobodyIsStoppedOutOfTurn) {
   Begin();
-  Turn("member-2");
+  Turn("member-2", {"r4"});
   Run(1min);
-  Order("r2", "3.8.2");
+  Order("r4", "3.8.2");
   WriteDown("v2");
-  Run(5s);
+  Run(1min);
   Delete(1, "uid-1");
   ASSERT_EQ(violations_.size(), 1u);
   EXPECT_NE(violations_.front().find("whose turn it is not"), std::string::npos) << violations_.front();
