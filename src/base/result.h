@@ -47,6 +47,7 @@ struct ErrorDetails {
   std::string uid{};
   std::vector<Cause> causes{};
   int retry_after_seconds = 0;
+  bool unspecified = false;  ///< the Status says neither a reason nor details, as upstream's of an error of no known kind
 };
 
 class Error {

@@ -91,6 +91,19 @@ Status MayCreate(const Call& call, const access::Authorizer& authorizer) {
   return Fail(ForbiddenFor(call.user, create, decision.reason));
 }
 
+// What is applied as a typed object: a key that is there twice could not be merged.
+Status CheckApplied(const Call& call, const Json& config) {
+  const kube::Resource& resource = call.served->resource;
+  const std::vector<std::string> duplicates = DuplicateEntries(config, resource.schema);
+  if (duplicates.empty()) return {};
+  std::string text = duplicates.size() == 1 ? duplicates[0] : "errors:";
+  for (size_t i = 0; duplicates.size() > 1 && i < duplicates.size(); ++i) text += "\n  " + duplicates[i];
+  return Fail(base::Error(Code::kInternal,
+                          "failed to create typed patch object (" + call.ns + "/" + call.name + "; " + resource.ApiVersion() +
+                              ", Kind=" + resource.kind + "): " + text,
+                          {.unspecified = true}));
+}
+
 bool SameObject(Json object, Json old) {
   base::Erase(object, {"metadata", "resourceVersion"});
   base::Erase(old, {"metadata", "resourceVersion"});
@@ -442,6 +455,7 @@ void Api::ApplyPatch(Call call, Json config, Done done) {
   }
   std::vector<std::string> warnings;
   if (const auto pruned = PruneUnknown(call, config, warnings); !pruned) return done(Fail(pruned.error()));
+  if (const auto checked = CheckApplied(call, config); !checked) return done(Fail(checked.error()));
   const bool exists = options_.store->Get(call.served->Key(call.ns, call.name)).has_value();
   auto shared = std::make_shared<const Call>(call);
   if (!exists) {

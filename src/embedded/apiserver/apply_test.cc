@@ -151,6 +151,55 @@ TEST_F(ApplyTest, NeedsAManagerAndTakesYaml) {
   EXPECT_EQ(base::FindString(made.json(), {"data", "k"}), "v");
 }
 
+std::string WithPorts(const std::string& ports) { return R"({"name":"c","image":"x","ports":[)" + ports + "]}"; }
+
+TEST_F(ApplyTest, RefusesTwoEntriesOfOneKeyAndKeepsThoseThatAreThere) {
+  const std::string ports = R"({"name":"plain","containerPort":80},{"name":"secure","containerPort":80})";
+  const std::string text = Deployment(Spec("", WithPorts(ports)));
+  const std::string path = "/apis/apps/v1/namespaces/default/deployments/web";
+  const auto apply = [&](const std::string& body) {
+    return Patch(path + "?fieldManager=a&force=true", "application/apply-patch+yaml", body);
+  };
+  const std::string refusal =
+      "failed to create typed patch object (default/web; apps/v1, Kind=Deployment): "
+      R"(.spec.template.spec.containers[name="c"].ports: duplicate entries for key [containerPort=80,protocol="TCP"])";
+  const TestReply fresh = apply(text);
+  EXPECT_EQ(fresh.status, 500);
+  EXPECT_EQ(fresh.message(), refusal);
+  EXPECT_EQ(base::Find(fresh.json(), {"reason"}), nullptr) << fresh.body;
+  EXPECT_EQ(Send("GET", path).status, 404);
+  Create(text);
+  EXPECT_EQ(apply(text).message(), refusal);
+  const auto names = [&](const Json& object) {
+    std::string found;
+    const Json& container = base::FindArray(object, {"spec", "template", "spec", "containers"})[0];
+    for (const Json& port : base::FindArray(container, {"ports"})) {
+      found += std::string(base::FindString(port, {"name"})) + " ";
+    }
+    return found;
+  };
+  EXPECT_EQ(names(Send("GET", path).json()), "plain secure ");
+  // What is applied beside them leaves both, and what names them replaces both.
+  const TestReply beside = apply(Deployment(Spec("", WithPorts(R"({"name":"other","containerPort":81})"))));
+  ASSERT_EQ(beside.status, 200) << beside.body;
+  EXPECT_EQ(names(beside.json()), "plain secure other ");
+  const TestReply instead = apply(Deployment(Spec("", WithPorts(R"({"name":"one","containerPort":80})"))));
+  ASSERT_EQ(instead.status, 200) << instead.body;
+  EXPECT_EQ(names(instead.json()), "one ");
+}
+
+TEST_F(ApplyTest, RefusesDuplicatesInEveryKeyedListAndSet) {
+  const auto refused = Apply(
+      R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","finalizers":["a/b","a/b"]},"spec":{"template":{"spec":{
+          "containers":[{"name":"c","env":[{"name":"A","value":"1"},{"name":"A","value":"2"}]}]}}}})",
+      "alice");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message(),
+            "failed to create typed patch object (default/web; apps/v1, Kind=Deployment): errors:\n"
+            "  .metadata.finalizers: duplicate entries for key [=\"a/b\"]\n"
+            R"(  .spec.template.spec.containers[name="c"].env: duplicate entries for key [name="A"])");
+}
+
 TEST(ManagedFieldsTest, FieldSetsSurviveTheirJsonForm) {
   const Json json = ParseOrFail(R"({"f:a":{".":{},"f:b":{}},"f:l":{"k:{\"name\":\"x\"}":{".":{},"f:image":{}},"v:1":{}}})");
   const FieldSet set = FieldSet::FromJson(json);

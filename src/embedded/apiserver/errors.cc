@@ -75,7 +75,10 @@ kube::Resource NamedKind(std::string group, std::string kind, std::string plural
 base::Json StatusOf(const base::Error& error) {
   base::JsonObject status{{"kind", "Status"},    {"apiVersion", "v1"},         {"metadata", base::JsonObject()},
                           {"status", "Failure"}, {"message", error.message()}, {"reason", base::Reason(error.code())}};
-  if (const base::ErrorDetails* details = error.details()) {
+  const base::ErrorDetails* details = error.details();
+  if (details != nullptr && details->unspecified) {
+    status.erase("reason");
+  } else if (details != nullptr) {
     base::JsonObject json;
     if (!details->name.empty()) json["name"] = details->name;
     if (!details->group.empty()) json["group"] = details->group;

@@ -24,8 +24,6 @@ const Schema* FieldSchemaOf(const Schema* schema, std::string_view field) {
   return found == nullptr ? nullptr : found->schema;
 }
 
-const Schema* ItemSchemaOf(const Schema* schema) { return schema == nullptr ? nullptr : schema->item; }
-
 // k:{"containerPort":80,"protocol":"TCP"} or v:1. Keys that an item leaves out take the default of the schema.
 std::string ItemElement(const Json& item, const Schema& list) {
   if (list.list_type == Schema::ListType::kSet) return "v:" + base::CanonicalText(item);
@@ -40,6 +38,14 @@ std::string ItemElement(const Json& item, const Schema& list) {
     }
   }
   return "k:" + base::CanonicalText(Json(std::move(keys)));
+}
+
+// Several of one key, which only what was written without apply can have, are one thing that belongs to somebody as a whole.
+using Items = std::vector<const Json*>;
+std::map<std::string, Items> ItemsByElement(const Json& list, const Schema& schema) {
+  std::map<std::string, Items> items;
+  for (const Json& item : list.get_array()) items[ItemElement(item, schema)].push_back(&item);
+  return items;
 }
 
 std::string FieldElement(std::string_view name) { return "f:" + std::string(name); }
@@ -61,10 +67,10 @@ void Collect(const Json& value, const Schema* schema, bool root, FieldSet& set) 
     return;
   }
   if (value.get_array().empty()) set.member = true;
-  for (const Json& item : value.get_array()) {
-    FieldSet& child = set.children[ItemElement(item, *schema)];
+  for (const auto& [element, items] : ItemsByElement(value, *schema)) {
+    FieldSet& child = set.children[element];
     child.member = true;
-    if (schema->list_type == Schema::ListType::kMap) Collect(item, ItemSchemaOf(schema), false, child);
+    if (schema->list_type == Schema::ListType::kMap && items.size() == 1) Collect(*items[0], schema->item, false, child);
   }
 }
 
@@ -73,12 +79,6 @@ void CollectWhole(const Json& value, const Schema* schema, FieldSet& set) {
   Collect(value, schema, false, set);
   const bool map = value.is_object() && (schema == nullptr || schema->type == Schema::Type::kMap);
   if (map) set.member = true;
-}
-
-std::map<std::string, const Json*> ItemsByElement(const Json& list, const Schema& schema) {
-  std::map<std::string, const Json*> items;
-  for (const Json& item : list.get_array()) items.emplace(ItemElement(item, schema), &item);
-  return items;
 }
 
 void Compare(const Json& before, const Json& after, const Schema* schema, FieldSet& changed, FieldSet& removed);
@@ -105,20 +105,24 @@ void CompareLists(const Json& before, const Json& after, const Schema& schema, F
   const auto old_items = ItemsByElement(before, schema);
   const auto new_items = ItemsByElement(after, schema);
   const bool keyed = schema.list_type == Schema::ListType::kMap;
-  const auto whole = [&](const Json& item, FieldSet& set) {
-    if (keyed) Collect(item, schema.item, false, set);
+  const auto whole = [&](const Items& items, FieldSet& set) {
+    if (keyed && items.size() == 1) Collect(*items[0], schema.item, false, set);
     set.member = true;
   };
-  for (const auto& [element, item] : new_items) {
+  for (const auto& [element, items] : new_items) {
     const auto found = old_items.find(element);
     if (found == old_items.end()) {
-      whole(*item, changed.children[element]);
-    } else if (keyed) {
-      Compare(*found->second, *item, schema.item, changed.children[element], removed.children[element]);
+      whole(items, changed.children[element]);
+    } else if (items.size() == 1 && found->second.size() == 1) {
+      if (keyed) Compare(*found->second[0], *items[0], schema.item, changed.children[element], removed.children[element]);
+    } else if (!std::ranges::equal(items, found->second, [](const Json* a, const Json* b) { return base::Equal(*a, *b); })) {
+      // Their fields, too: those who own one of a single item own it no longer once there are several, and the reverse.
+      whole(found->second, removed.children[element]);
+      whole(items, changed.children[element]);
     }
   }
-  for (const auto& [element, item] : old_items) {
-    if (!new_items.contains(element)) whole(*item, removed.children[element]);
+  for (const auto& [element, items] : old_items) {
+    if (!new_items.contains(element)) whole(items, removed.children[element]);
   }
 }
 
@@ -155,25 +159,39 @@ void StripUnowned(FieldSet& set) {
   Tidy(set);
 }
 
+// As upstream shows a path element.
+std::string ElementText(std::string_view element) {
+  const std::string_view body = element.substr(2);
+  if (element.starts_with("f:")) return "." + std::string(body);
+  if (!element.starts_with("k:")) return "[=" + std::string(body) + "]";
+  std::string text;
+  const auto keys = base::ParseJson(body, "managed fields");
+  if (keys && keys->is_object()) {
+    for (const auto& key : keys->get_object()) {
+      text += (text.empty() ? "" : ",") + std::string(key.key()) + "=" + base::ToText(key.value());
+    }
+  }
+  return "[" + text + "]";
+}
+
 void AppendPaths(const FieldSet& set, const std::string& prefix, std::vector<std::string>& paths) {
   if (set.member) paths.push_back(prefix);
   for (const auto& [element, child] : set.children) {
-    const std::string_view body = std::string_view(element).substr(2);
-    std::string text;
-    if (element.starts_with("f:")) {
-      text = "." + std::string(body);
-    } else if (element.starts_with("k:")) {
-      const auto keys = base::ParseJson(body, "managed fields");
-      if (keys && keys->is_object()) {
-        for (const auto& key : keys->get_object()) {
-          text += (text.empty() ? "" : ",") + std::string(key.key()) + "=" + base::ToText(key.value());
-        }
-      }
-      text = "[" + text + "]";
-    } else {
-      text = "[=" + std::string(body) + "]";
+    AppendPaths(child, prefix + ElementText(element), paths);
+  }
+}
+
+void FindDuplicates(const Json& value, const Schema* schema, const std::string& path, std::vector<std::string>& found) {
+  if (IsAtomic(value, schema)) return;
+  if (value.is_object()) {
+    for (const auto& field : value.get_object()) {
+      FindDuplicates(field.value(), FieldSchemaOf(schema, field.key()), path + "." + std::string(field.key()), found);
     }
-    AppendPaths(child, prefix + text, paths);
+    return;
+  }
+  for (const auto& [element, items] : ItemsByElement(value, *schema)) {
+    for (size_t i = 1; i < items.size(); ++i) found.push_back(path + ": duplicate entries for key " + ElementText(element));
+    for (const Json* item : items) FindDuplicates(*item, schema->item, path + ElementText(element), found);
   }
 }
 
@@ -256,6 +274,12 @@ void CompareFields(const Json& before, const Json& after, const Schema* schema, 
   Tidy(removed);
 }
 
+std::vector<std::string> DuplicateEntries(const Json& config, const Schema* schema) {
+  std::vector<std::string> found;
+  FindDuplicates(config, schema, "", found);
+  return found;
+}
+
 Json MergeConfig(const Json& live, const Json& config, const Schema* schema) {
   if (config.is_object() && live.is_object() && !IsAtomic(config, schema)) {
     Json merged = live;
@@ -267,15 +291,22 @@ Json MergeConfig(const Json& live, const Json& config, const Schema* schema) {
     return merged;
   }
   if (!config.is_array() || !live.is_array() || IsAtomic(config, schema)) return config;
-  // Items that the config names come in its order where they stand among each other; what it does not name keeps its place.
+  // Items that the config names come in its order where they stand among each other; what it does not name keeps its place,
+  // and stays as often as it is there. What it names replaces all that there are, once they are several.
   const auto given = ItemsByElement(config, *schema);
+  const auto present = ItemsByElement(live, *schema);
   JsonArray merged;
   std::set<std::string> done;
   for (const Json& item : live.get_array()) {
     const std::string element = ItemElement(item, *schema);
-    if (!done.insert(element).second) continue;
+    const bool first = done.insert(element).second;
     const auto found = given.find(element);
-    merged.push_back(found == given.end() ? item : MergeConfig(item, *found->second, schema->item));
+    if (found == given.end()) {
+      merged.push_back(item);
+    } else if (first) {
+      const Json& wanted = *found->second[0];
+      merged.push_back(present.at(element).size() > 1 ? wanted : MergeConfig(item, wanted, schema->item));
+    }
   }
   for (const Json& item : config.get_array()) {
     if (done.insert(ItemElement(item, *schema)).second) merged.push_back(item);

@@ -38,7 +38,11 @@ FieldSet FieldsOf(const base::Json& value, const kube::Schema* schema);
 /// Fields of `after` that are new or differ in `before`, and fields of `before` that are gone.
 void CompareFields(const base::Json& before, const base::Json& after, const kube::Schema* schema, FieldSet& changed,
                    FieldSet& removed);
-/// `config` over `live`: maps and keyed lists are merged, everything else replaced.
+/// Items of keyed lists and sets that are there more than once, one text for each that is too many:
+/// `.spec.ports[...]: duplicate entries for key [name="x"]`. No apply may give them.
+std::vector<std::string> DuplicateEntries(const base::Json& config, const kube::Schema* schema);
+/// `config` over `live`: maps and keyed lists are merged, everything else replaced. `config` has no duplicate entries; those
+/// of `live` that it does not name stay.
 base::Json MergeConfig(const base::Json& live, const base::Json& config, const kube::Schema* schema);
 /// Takes the fields of `gone` out of the value.
 void RemoveFields(base::Json& value, const kube::Schema* schema, const FieldSet& gone);
