@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -26,6 +27,10 @@ size_t DepthOf(const Json& value);
 /// it later and its copies live, for values that all go together; a copy for longer is made as Json(value,
 /// {}).
 Result<Json> ParseJson(std::string_view text, std::string_view source, boost::json::storage_ptr storage = {});
+/// The same, and where keys come again within their object, e.g. "spec.containers[0].image": each place once, in order, a
+/// hundred at most, long ones cut.
+Result<Json> ParseJson(std::string_view text, std::string_view source, boost::json::storage_ptr storage,
+                       std::vector<std::string>& repeated_keys);
 
 /// RFC 3629: no surrogates, nothing longer than it has to be, nothing above U+10FFFF.
 bool IsUtf8(std::string_view text);

@@ -124,7 +124,10 @@ class YamlBuilder final : public YAML::EventHandler {
     if (duplicates_ == YamlDuplicates::kRefused) {
       throw YamlStop{mark, "the key \"" + frame.key + "\" is already set in this map"};
     }
-    if (warnings_.size() < kWarningsMax) {
+    if (warnings_.size() >= kWarningsMax) return;
+    if (duplicates_ == YamlDuplicates::kLastCountsAsServer) {
+      warnings_.push_back(fmt::format("line {}: key \"{}\" already set in map", mark.line + 1, OneLine(frame.key)));
+    } else {
       warnings_.push_back(fmt::format("{}:{}: the key \"{}\" is already set in this map: the last one counts", source_,
                                       mark.line + 1, OneLine(frame.key)));
     }

@@ -24,7 +24,8 @@ struct YamlDocument {
 /// What becomes of a key that a map has twice.
 enum class YamlDuplicates {
   kRefused,
-  kLastCounts,  ///< as kubectl does; each is a warning of its document
+  kLastCounts,          ///< as kubectl does; each is a warning of its document
+  kLastCountsAsServer,  ///< the same, the warning in an API server's words
 };
 
 /// Reads one or several YAML (or JSON) documents. Empty documents are left out. kBadRequest: "SOURCE:LINE:COLUMN: what".

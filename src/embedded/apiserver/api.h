@@ -75,6 +75,8 @@ struct Call {
   bool dry_run = false;
   bool force = false;  ///< server-side apply: take over conflicting fields
   FieldValidation field_validation = FieldValidation::kIgnore;
+  /// What the body repeats, as it is told of: `duplicate field "spec.replicas"`. The last one counts.
+  std::vector<std::string> repeated_keys{};
   /// Of the tenure in which the caller writes (client/fenced_client.h); 0: none stated. A write of an epoch that is over fails
   /// with kForbidden.
   int64_t epoch = 0;
@@ -104,6 +106,9 @@ struct ListAnswer {
   std::string continue_token;
   std::optional<int64_t> remaining;
 };
+
+/// metadata of the list: resourceVersion, and where more is left continue and remainingItemCount.
+base::JsonObject ListMetadata(const ListAnswer& answer);
 
 struct DeleteRequest {
   std::optional<int64_t> grace_seconds;
@@ -163,7 +168,7 @@ class Api {
   void Update(Call call, Json object, Done done);
   void Patch(Call call, PatchBody patch, Done done);
   void Delete(Call call, DeleteRequest request, Done done);
-  /// Answers with a List of what was deleted or marked.
+  /// Answers with a List of what was deleted or marked: no more than query.limit, and where to continue.
   void DeleteCollection(Call call, ListQuery query, DeleteRequest request, Done done);
   /// pods/binding, pods/eviction and serviceaccounts/token.
   void Post(Call call, Json body, Done done);

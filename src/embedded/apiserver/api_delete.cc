@@ -180,7 +180,7 @@ void Api::BeginDeleteCollection(Call call, ListQuery query, DeleteRequest reques
   };
   auto progress = std::make_shared<Progress>();
   progress->open = list->items.size() + 1;
-  const auto finish = [progress, done, served = call.served, revision = list->revision](Result<Answer> one) {
+  const auto finish = [progress, done, served = call.served, metadata = ListMetadata(*list)](Result<Answer> one) {
     std::unique_lock lock(progress->mutex);
     if (one && one->object.bytes != nullptr) {
       if (auto object = DecodeObject(*served, one->object)) progress->deleted.push_back(*std::move(object));
@@ -192,7 +192,7 @@ void Api::BeginDeleteCollection(Call call, ListQuery query, DeleteRequest reques
     Answer answer;
     answer.other = base::JsonObject{{"kind", served->resource.kind + "List"},
                                     {"apiVersion", served->resource.ApiVersion()},
-                                    {"metadata", base::JsonObject{{"resourceVersion", std::to_string(revision)}}},
+                                    {"metadata", metadata},
                                     {"items", std::move(progress->deleted)}};
     done(std::move(answer));
   };

@@ -66,6 +66,13 @@ base::Error FutureError(const std::string& requested, store::Revision current) {
 
 }  // namespace
 
+base::JsonObject ListMetadata(const ListAnswer& answer) {
+  base::JsonObject metadata{{"resourceVersion", std::to_string(answer.revision)}};
+  if (!answer.continue_token.empty()) metadata["continue"] = answer.continue_token;
+  if (answer.remaining && !answer.continue_token.empty()) metadata["remainingItemCount"] = *answer.remaining;
+  return metadata;
+}
+
 Result<Stored> Api::Get(const Call& call) {
   auto found = options_.store->Get(call.served->Key(call.ns, call.name));
   if (!found) {

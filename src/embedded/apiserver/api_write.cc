@@ -10,6 +10,7 @@
 #include "embedded/apiserver/strategy.h"
 #include "kube/defaulting.h"
 #include "kube/strategic_merge.h"
+#include "kube/typed_decode.h"
 #include "kube/validation.h"
 
 namespace evenkeel::embedded::apiserver {
@@ -55,25 +56,44 @@ ManagerIdentity ManagerOf(const Call& call, base::Time now) {
           .now = now};
 }
 
+std::string CannotBeHandled(const kube::Resource& resource) {
+  return resource.kind + " in version \"" + resource.version + "\" cannot be handled as a " + resource.kind + ": ";
+}
+
 // Takes out what the schema does not know: warned of, or refused, as the request asks.
 Status PruneUnknown(const Call& call, Json& object, std::vector<std::string>& warnings) {
   const kube::Resource& resource = call.served->resource;
-  if (resource.schema == nullptr) return {};
   std::vector<std::string> unknown;
-  kube::Prune(object, *resource.schema, &unknown);
-  if (!unknown.empty() && call.field_validation == FieldValidation::kStrict) {
+  if (resource.schema != nullptr) kube::Prune(object, *resource.schema, &unknown);
+  std::vector<std::string> wrong = call.repeated_keys;
+  for (const std::string& path : unknown) {
+    const std::string text = UnknownFieldText(path);
+    // A field that nobody knows is told of once, however often it is there.
+    std::erase(wrong, "duplicate" + text.substr(std::string_view("unknown").size()));
+    wrong.push_back(text);
+  }
+  if (!wrong.empty() && call.field_validation == FieldValidation::kStrict) {
     std::string text;
-    for (const std::string& path : unknown) text += (text.empty() ? "" : ", ") + UnknownFieldText(path);
-    std::string prefix;
-    if (!call.served->custom) {
-      prefix = resource.kind + " in version \"" + resource.version + "\" cannot be handled as a " + resource.kind + ": ";
-    }
+    for (const std::string& one : wrong) text += (text.empty() ? "" : ", ") + one;
+    const std::string prefix = call.served->custom ? "" : CannotBeHandled(resource);
     return Fail(Code::kBadRequest, prefix + "strict decoding error: " + text);
   }
-  if (call.field_validation == FieldValidation::kWarn) {
-    for (const std::string& path : unknown) warnings.push_back(UnknownFieldText(path));
-  }
+  if (call.field_validation == FieldValidation::kWarn) std::ranges::move(wrong, std::back_inserter(warnings));
   return {};
+}
+
+// A value of another type than its field's, which a typed server cannot even read. Of a custom resource that is metadata alone.
+Status CheckTypes(const Call& call, const Json& object) {
+  const kube::Resource& resource = call.served->resource;
+  std::optional<std::string> error;
+  if (!call.served->custom) {
+    if (resource.schema != nullptr) error = kube::FindTypeError(object, *resource.schema);
+  } else if (const Json* metadata = base::Find(object, {"metadata"})) {
+    static const kube::Schema* const schema = kube::FindBuiltInSchema("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta");
+    error = kube::FindTypeError(*metadata, *schema, "metadata");
+  }
+  if (!error) return {};
+  return Fail(Code::kBadRequest, CannotBeHandled(resource) + *error);
 }
 
 // Who applies what is not there creates it. Callers in this process are not asked.
@@ -115,6 +135,7 @@ bool SameObject(Json object, Json old) {
 Status Api::Ingest(const Call& call, Json& object, Answer& answer) {
   EVENKEEL_TRY(CheckKind(*call.served, object));
   const kube::Resource& resource = call.served->resource;
+  EVENKEEL_TRY(CheckTypes(call, object));
   EVENKEEL_TRY(PruneUnknown(call, object, answer.warnings));
   kube::ApplyKindDefaults(resource, object);
   if (resource.schema != nullptr) kube::Normalize(object, *resource.schema);
@@ -453,6 +474,7 @@ void Api::ApplyPatch(Call call, Json config, Done done) {
   if (base::Find(config, {"metadata", "managedFields"}) != nullptr) {
     return done(Fail(Code::kBadRequest, "metadata.managedFields must be nil"));
   }
+  if (const auto checked = CheckTypes(call, config); !checked) return done(Fail(checked.error()));
   std::vector<std::string> warnings;
   if (const auto pruned = PruneUnknown(call, config, warnings); !pruned) return done(Fail(pruned.error()));
   if (const auto checked = CheckApplied(call, config); !checked) return done(Fail(checked.error()));

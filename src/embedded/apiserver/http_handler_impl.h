@@ -76,11 +76,15 @@ struct BodyKind {
   std::string api_version, kind;
   bool protobuf = true;  ///< whether it may be in protocol buffers at all
 };
-/// JSON, YAML or protocol buffers, as its Content-Type says. kBadRequest, kUnsupportedMediaType.
-base::Result<Json> ParseBody(const Exchange& exchange, const BodyKind& kind, boost::json::storage_ptr storage = {});
+/// JSON, YAML or protocol buffers, as its Content-Type says; `repeated`: Call::repeated_keys. kBadRequest,
+/// kUnsupportedMediaType.
+base::Result<Json> ParseBody(const Exchange& exchange, const BodyKind& kind, std::vector<std::string>& repeated,
+                             boost::json::storage_ptr storage = {});
 
 /// Who sent a request and when, for audits.
 std::shared_ptr<const CallOrigin> OriginOf(const HttpRequest& request, const base::Clock& clock);
+/// Which objects a list, or the deletion of a collection, is about.
+ListQuery ListQueryOf(const Query& query, int64_t limit);
 /// Table options of a request: includeObject.
 base::Result<TableRequest> TableRequestOf(const Exchange& exchange);
 

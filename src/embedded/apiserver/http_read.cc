@@ -10,13 +10,6 @@ using base::Code;
 // A day: nobody waits longer, and ten thousand million of them are more nanoseconds than a duration has.
 constexpr int64_t kWatchSecondsMax = 86'400;
 
-base::JsonObject ListMetadata(const ListAnswer& answer) {
-  base::JsonObject metadata{{"resourceVersion", std::to_string(answer.revision)}};
-  if (!answer.continue_token.empty()) metadata["continue"] = answer.continue_token;
-  if (answer.remaining && !answer.continue_token.empty()) metadata["remainingItemCount"] = *answer.remaining;
-  return metadata;
-}
-
 std::vector<Chunk> ListChunks(const Served& served, const ListAnswer& answer, const Wanted& wanted) {
   std::vector<Chunk> chunks;
   std::string text;
@@ -43,16 +36,6 @@ std::vector<Chunk> ListChunks(const Served& served, const ListAnswer& answer, co
   text += "]}\n";
   chunks.push_back(std::make_shared<const std::string>(std::move(text)));
   return chunks;
-}
-
-ListQuery ListQueryOf(const Query& query, int64_t limit) {
-  return {.label_selector = query.Get("labelSelector"),
-          .field_selector = query.Get("fieldSelector"),
-          .limit = limit,
-          .continue_token = query.Get("continue"),
-          .resource_version = query.Get("resourceVersion"),
-          .resource_version_match = query.Get("resourceVersionMatch"),
-          .has_send_initial_events = query.Has("sendInitialEvents")};
 }
 
 base::Result<LogRequest> LogRequestOf(const Query& query, const Call& call, const Json& pod, base::Time now) {
@@ -99,6 +82,16 @@ struct FollowedLog {
 };
 
 }  // namespace
+
+ListQuery ListQueryOf(const Query& query, int64_t limit) {
+  return {.label_selector = query.Get("labelSelector"),
+          .field_selector = query.Get("fieldSelector"),
+          .limit = limit,
+          .continue_token = query.Get("continue"),
+          .resource_version = query.Get("resourceVersion"),
+          .resource_version_match = query.Get("resourceVersionMatch"),
+          .has_send_initial_events = query.Has("sendInitialEvents")};
+}
 
 base::Result<TableRequest> TableRequestOf(const Exchange& exchange) {
   TableRequest request{.version = exchange.wanted.version, .include = IncludeObject::kMetadata};

@@ -21,12 +21,23 @@ base::Error MediaTypeError(std::string_view accepted) {
           "the body of the request was in an unknown format - accepted media types include: " + std::string(accepted)};
 }
 
+base::Result<Json> ParseJsonBody(const std::string& body, boost::json::storage_ptr storage,
+                                 std::vector<std::string>& repeated) {
+  auto value = base::ParseJson(body, "request body", std::move(storage), repeated);
+  for (std::string& path : repeated) path = "duplicate field \"" + path + "\"";
+  return value;
+}
+
 // YAML may carry bytes that are no UTF-8; nothing that is stored may.
-base::Result<Json> ParseYamlBody(const std::string& body) {
+base::Result<Json> ParseYamlBody(const std::string& body, std::vector<std::string>& repeated) {
   // kubectl applies JSON, too, which YAML's parser reads slower, and less deep.
-  if (auto json = base::ParseJson(body, "request body")) return json;
-  EVENKEEL_ASSIGN(const Json value, base::ParseYamlDocument(body, "request body"));
-  return base::ParseJson(base::ToText(value), "request body");
+  if (auto json = ParseJsonBody(body, {}, repeated)) return json;
+  EVENKEEL_ASSIGN(auto documents, base::ParseYaml(body, "request body", base::YamlDuplicates::kLastCountsAsServer));
+  if (documents.size() != 1) {
+    return Fail(Code::kBadRequest, fmt::format("request body: expected one YAML document, found {}", documents.size()));
+  }
+  repeated = std::move(documents[0].warnings);
+  return base::ParseJson(base::ToText(documents[0].value), "request body");
 }
 
 // What is written at this address.
@@ -39,7 +50,7 @@ BodyKind BodyKindOf(const Call& call) {
   return {.api_version = resource.ApiVersion(), .kind = resource.kind, .protobuf = !call.served->custom};
 }
 
-base::Result<PatchBody> ParsePatch(const Exchange& exchange) {
+base::Result<PatchBody> ParsePatch(const Exchange& exchange, std::vector<std::string>& repeated) {
   static const std::map<std::string, client::PatchType, std::less<>> kTypes = {
       {"application/json-patch+json", client::PatchType::kJson},
       {"application/merge-patch+json", client::PatchType::kMerge},
@@ -53,8 +64,8 @@ base::Result<PatchBody> ParsePatch(const Exchange& exchange) {
                        "application/apply-patch+yaml"));
   }
   PatchBody patch{.type = found->second, .value = {}};
-  auto value = patch.type == client::PatchType::kApply ? ParseYamlBody(exchange.request.body)
-                                                       : base::ParseJson(exchange.request.body, "request body");
+  auto value = patch.type == client::PatchType::kApply ? ParseYamlBody(exchange.request.body, repeated)
+                                                       : ParseJsonBody(exchange.request.body, {}, repeated);
   if (!value) return Fail(value.error());
   patch.value = *std::move(value);
   return patch;
@@ -76,7 +87,8 @@ base::Result<DeleteRequest> DeleteRequestOf(const Exchange& exchange, bool& dry_
   request.propagation = exchange.query.Get("propagationPolicy");
   if (exchange.query.Flag("orphanDependents")) request.propagation = "Orphan";
   if (exchange.request.body.empty()) return request;
-  EVENKEEL_ASSIGN(const Json body, ParseBody(exchange, {.api_version = "v1", .kind = "DeleteOptions"}));
+  std::vector<std::string> repeated;
+  EVENKEEL_ASSIGN(const Json body, ParseBody(exchange, {.api_version = "v1", .kind = "DeleteOptions"}, repeated));
   EVENKEEL_ASSIGN(DeleteOptionsBody options, ParseDeleteOptions(body, std::move(request)));
   dry_run = dry_run || options.dry_run;
   return std::move(options.request);
@@ -93,12 +105,13 @@ std::string_view VerbOf(const std::string& method, const Call& call) {
 
 }  // namespace
 
-base::Result<Json> ParseBody(const Exchange& exchange, const BodyKind& kind, boost::json::storage_ptr storage) {
+base::Result<Json> ParseBody(const Exchange& exchange, const BodyKind& kind, std::vector<std::string>& repeated,
+                             boost::json::storage_ptr storage) {
   const std::string type = MediaType(exchange.Header("content-type"));
   if (type.empty() || type == "application/json" || type == "*/*") {
-    return base::ParseJson(exchange.request.body, "request body", std::move(storage));
+    return ParseJsonBody(exchange.request.body, std::move(storage), repeated);
   }
-  if (type == "application/yaml") return ParseYamlBody(exchange.request.body);
+  if (type == "application/yaml") return ParseYamlBody(exchange.request.body, repeated);
   if (type == kProtobufType && kind.protobuf) {
     return ParseProtobufBody(exchange.request.body, kind.api_version, kind.kind, std::move(storage));
   }
@@ -119,7 +132,7 @@ void ApiHandler::Impl::Write(const ExchangePointer& exchange, Call call) {
   const bool post = exchange->request.method == "POST";
   const ServedPointer served = call.served;
   if (post && call.subresource.empty() && call.name.empty()) return Create(exchange, std::move(call));
-  auto body = ParseBody(*exchange, BodyKindOf(call));
+  auto body = ParseBody(*exchange, BodyKindOf(call), call.repeated_keys);
   if (!body) return Refuse(exchange, call, body.error());
   if (post && (call.subresource == "binding" || call.subresource == "eviction" || call.subresource == "token")) {
     return api.Post(std::move(call), *std::move(body), Answerer(exchange, served));
@@ -136,7 +149,7 @@ void ApiHandler::Impl::Create(const ExchangePointer& exchange, Call call) {
   constexpr size_t kUsualBytes = 32 << 10;
   unsigned char usual[kUsualBytes];
   boost::json::monotonic_resource memory(usual, kUsualBytes);
-  auto body = ParseBody(*exchange, BodyKindOf(call), &memory);
+  auto body = ParseBody(*exchange, BodyKindOf(call), call.repeated_keys, &memory);
   if (!body) return Refuse(exchange, call, body.error());
   const ServedPointer served = call.served;
   api.Create(std::move(call), *std::move(body), Answerer(exchange, served));
@@ -146,7 +159,7 @@ void ApiHandler::Impl::Patch(const ExchangePointer& exchange, Call call) {
   const bool patches =
       !call.name.empty() && (call.subresource.empty() || call.subresource == "status" || call.subresource == "scale");
   if (!patches) return Refuse(exchange, call, MethodNotAllowedError());
-  auto patch = ParsePatch(*exchange);
+  auto patch = ParsePatch(*exchange, call.repeated_keys);
   if (!patch) return Refuse(exchange, call, patch.error());
   const ServedPointer served = call.served;
   api.Patch(std::move(call), *std::move(patch), Answerer(exchange, served));
@@ -159,13 +172,10 @@ void ApiHandler::Impl::Delete(const ExchangePointer& exchange, Call call) {
   const ServedPointer served = call.served;
   if (!call.name.empty()) return api.Delete(std::move(call), *std::move(request), Answerer(exchange, served));
   exchange->verb = "DELETECOLLECTION";
-  ListQuery query{.label_selector = exchange->query.Get("labelSelector"),
-                  .field_selector = exchange->query.Get("fieldSelector"),
-                  .limit = 0,
-                  .continue_token = "",
-                  .resource_version = "",
-                  .resource_version_match = ""};
-  api.DeleteCollection(std::move(call), std::move(query), *std::move(request), Answerer(exchange, served));
+  const auto limit = exchange->query.Integer("limit");
+  if (!limit) return Refuse(exchange, call, limit.error());
+  api.DeleteCollection(std::move(call), ListQueryOf(exchange->query, limit->value_or(0)), *std::move(request),
+                       Answerer(exchange, served));
 }
 
 }  // namespace evenkeel::embedded::apiserver

@@ -121,6 +121,15 @@ bool SpecChanged(const Json& object, const Json& old) {
   return differs(object.get_object(), old.get_object()) || differs(old.get_object(), object.get_object());
 }
 
+// Whether a request to the status subresource changes nothing of the metadata; of other kinds it does, as upstream's strategies
+// have it: kubernetes@1.36:pkg/registry (ResetObjectMetaForStatus), apiextensions-apiserver/pkg/registry/customresource.
+bool KeepsMetadataFromStatus(const Served& served) {
+  return served.custom || IsKind(served, "apiregistration.k8s.io", "apiservices") ||
+         IsKind(served, "flowcontrol.apiserver.k8s.io", "flowschemas") ||
+         IsKind(served, "flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations") ||
+         IsKind(served, "storage.k8s.io", "volumeattachments") || IsKind(served, "resource.k8s.io", "resourceclaims");
+}
+
 }  // namespace
 
 std::string_view QosClass(const Json& pod) {
@@ -192,17 +201,18 @@ void PrepareForUpdate(const Served& served, Json& object, const Json& old) {
 void PrepareForStatusUpdate(const Served& served, Json& object, const Json& old) {
   Json result = old;
   SetOrErase(result.as_object(), "status", base::Find(object, {"status"}));
-  // Kubelets keep their nodes' and pods' labels, annotations and finalizers up to date through status.
-  const bool metadata_too = IsKind(served, "", "nodes") || IsKind(served, "", "pods") || IsKind(served, "", "namespaces");
-  if (metadata_too) {
-    JsonObject& metadata = base::Ensure(result, {"metadata"}).as_object();
-    for (const std::string_view field : {"labels", "annotations", "finalizers"}) {
-      SetOrErase(metadata, field, base::Find(object, {"metadata", field}));
+  if (KeepsMetadataFromStatus(served)) {
+    if (const Json* fields = base::Find(object, {"metadata", "managedFields"})) {
+      base::Ensure(result, {"metadata", "managedFields"}) = *fields;
     }
+    object = std::move(result);
+    return;
   }
-  if (const Json* fields = base::Find(object, {"metadata", "managedFields"})) {
-    base::Ensure(result, {"metadata", "managedFields"}) = *fields;
-  }
+  if (const Json* metadata = base::Find(object, {"metadata"})) base::Ensure(result, {"metadata"}) = *metadata;
+  KeepServerMetadata(result, old);
+  JsonObject& metadata = base::Ensure(result, {"metadata"}).as_object();
+  if (IsKind(served, "apps", "deployments")) SetOrErase(metadata, "labels", base::Find(old, {"metadata", "labels"}));
+  if (IsKind(served, "", "pods")) SetOrErase(metadata, "ownerReferences", base::Find(old, {"metadata", "ownerReferences"}));
   object = std::move(result);
 }
 
