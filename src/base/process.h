@@ -48,22 +48,4 @@ struct ProcessOutcome {
 /// says why it could not be started: kNotFound, kForbidden, kInternal.
 Result<ProcessOutcome> RunProcess(const ProcessCall& call, const std::function<bool()>& stop);
 
-/// Kills process groups should this program die without doing so itself: a tiny child that waits for its pipe to close. The
-/// kernel kills only direct children with their parent; this one reaches what those have started.
-class GroupGuard {
- public:
-  GroupGuard() = default;
-  GroupGuard(const GroupGuard&) = delete;
-  GroupGuard& operator=(const GroupGuard&) = delete;
-  ~GroupGuard();
-  Status Start();
-  void Add(pid_t group) { Tell(group); }
-  void Remove(pid_t group) { Tell(-group); }
-
- private:
-  void Tell(pid_t message);
-  int pipe_ = -1;
-  pid_t pid_ = -1;
-};
-
 }  // namespace evenkeel::base

@@ -243,7 +243,7 @@ TEST(ProcessSupervisorTest, NothingSurvivesAParentThatIsKilled) {
   if (parent == 0) {
     auto supervisor = ProcessSupervisor::Create();
     ProcessSpec spec;
-    spec.command = {"/bin/sh", "-c", "sleep 300 & echo $!; wait"};
+    spec.command = {"/bin/sh", "-c", "setsid setsid sleep 300 & echo $!; wait"};
     spec.environment = {"PATH=/bin:/usr/bin"};
     spec.working_dir = "/";
     spec.output = [&](int, std::string_view bytes) {
@@ -270,6 +270,76 @@ TEST(ProcessSupervisorTest, NothingSurvivesAParentThatIsKilled) {
   EXPECT_TRUE(WaitUntil([&] { return !IsAlive(first) && !IsAlive(second); }));
   close(ends[0]);
   close(ends[1]);
+}
+
+// Starts a program that sets itself apart as daemons do, with nothing left of its environment, and says its number.
+constexpr const char* kDaemonize = "env -i setsid /bin/sh -c '(setsid /bin/sh -c \"echo \\$\\$; exec sleep 300\" &)'; ";
+
+class DaemonTest : public ::testing::Test {
+ protected:
+  // The daemon's number, once it has been told.
+  pid_t Start(const std::string& then) {
+    ProcessSpec spec;
+    spec.command = {"/bin/sh", "-c", kDaemonize + then};
+    spec.environment = {"PATH=/bin:/usr/bin"};
+    spec.working_dir = "/";
+    spec.output = [this](int, std::string_view bytes) {
+      const std::lock_guard lock(mutex_);
+      text_ += bytes;
+    };
+    spec.exited = [this](ProcessExit) { ended_ = true; };
+    pid_ = (*supervisor_)->Start(std::move(spec)).value();
+    EXPECT_TRUE(WaitUntil([&] {
+      const std::lock_guard lock(mutex_);
+      return text_.ends_with('\n');
+    }));
+    const std::lock_guard lock(mutex_);
+    return static_cast<pid_t>(std::stoi(text_));
+  }
+
+  std::mutex mutex_;
+  std::string text_;
+  std::atomic<bool> ended_ = false;
+  pid_t pid_ = -1;
+  base::Result<std::unique_ptr<ProcessSupervisor>> supervisor_ = ProcessSupervisor::Create();
+};
+
+TEST_F(DaemonTest, EndsWithTheProcessThatStartedIt) {
+  const pid_t daemon = Start("sleep 0.3; exit 3");
+  EXPECT_TRUE(IsAlive(daemon));
+  EXPECT_TRUE(WaitUntil([&] { return ended_.load(); }));
+  EXPECT_FALSE(IsAlive(daemon)) << "before anybody hears of the end";
+}
+
+TEST_F(DaemonTest, EndsWithThePodAndWithTheProgram) {
+  const pid_t first = Start("sleep 300");
+  (*supervisor_)->Abandon(pid_);
+  EXPECT_TRUE(WaitUntil([&] { return !IsAlive(first); }));
+  text_.clear();
+  const pid_t second = Start("sleep 300");
+  supervisor_ = base::Fail(base::Code::kInternal, "gone");
+  EXPECT_FALSE(IsAlive(second));
+}
+
+TEST_F(DaemonTest, EndsWhenItsSupervisorIsKilled) {
+  const pid_t daemon = Start("sleep 300");
+  const std::string stat = *base::ReadFile(fmt::format("/proc/{}/stat", pid_));
+  const pid_t parent = static_cast<pid_t>(std::stoi(stat.substr(stat.rfind(')') + 4)));
+  ASSERT_NE(parent, getpid());
+  kill(parent, SIGKILL);
+  EXPECT_TRUE(WaitUntil([&] { return !IsAlive(daemon) && ended_.load(); }));
+}
+
+TEST_F(DaemonTest, HearsOtherSignalsNot) {
+  const pid_t daemon = Start("trap 'echo term; sleep 0.2; exit 0' TERM; while :; do sleep 0.05; done");
+  (*supervisor_)->Signal(pid_, SIGTERM);
+  EXPECT_TRUE(WaitUntil([&] {
+    const std::lock_guard lock(mutex_);
+    return text_.ends_with("term\n");
+  }));
+  EXPECT_TRUE(IsAlive(daemon));
+  EXPECT_TRUE(WaitUntil([&] { return ended_.load(); }));
+  EXPECT_FALSE(IsAlive(daemon));
 }
 
 TEST(ContainerLogTest, ShowsTimesSinceAndLimits) {

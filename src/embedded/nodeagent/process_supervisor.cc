@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,18 +10,15 @@
 #include <csignal>
 #include <future>
 
-#include "base/process.h"
+#include "base/process_reaper.h"
 
 namespace evenkeel::embedded::nodeagent {
 namespace {
 
-// Where the kernel cannot announce the end of a process (no pidfd), its state is asked for this often.
-constexpr int kPollMilliseconds = 50;
-
 struct SupervisedProcess {
   ProcessSpec spec;
   int output[2] = {-1, -1};
-  int pid_file = -1;  ///< readable when the process has ended; -1: not supported
+  int control = -1;  ///< base::ReapedProcess::control
 };
 
 struct StartCall {
@@ -39,7 +35,7 @@ struct ProcessSupervisor::State {
   bool stopping = false;
   /// Held by the thread while it runs callbacks of one process, so that Abandon can wait for them.
   std::mutex callbacks;
-  base::GroupGuard guard;
+  base::ProcessReaper reaper;
   int wake = -1;
   std::thread thread;
 
@@ -85,12 +81,11 @@ struct ProcessSupervisor::State {
   }
 
   base::Result<pid_t> StartOne(ProcessSpec spec) {
-    EVENKEEL_ASSIGN(const base::SpawnedProcess spawned, base::SpawnProcess(spec.command, spec.environment, spec.working_dir));
-    guard.Add(spawned.pid);
+    EVENKEEL_ASSIGN(const base::ReapedProcess spawned, reaper.Spawn(spec.command, spec.environment, spec.working_dir));
     auto process = std::make_shared<SupervisedProcess>();
     process->spec = std::move(spec);
     std::copy_n(spawned.output, 2, process->output);
-    process->pid_file = static_cast<int>(syscall(SYS_pidfd_open, spawned.pid, 0));
+    process->control = spawned.control;
     const std::lock_guard lock(mutex);
     processes[spawned.pid] = std::move(process);
     return spawned.pid;
@@ -98,18 +93,16 @@ struct ProcessSupervisor::State {
 
   void WaitForWork() {
     std::vector<pollfd> files{{wake, POLLIN, 0}};
-    bool ask = false;
     {
       const std::lock_guard lock(mutex);
       for (const auto& [pid, process] : processes) {
         for (const int file : process->output) {
           if (file >= 0) files.push_back({file, POLLIN, 0});
         }
-        if (process->pid_file >= 0) files.push_back({process->pid_file, POLLIN, 0});
-        ask |= process->pid_file < 0;
+        files.push_back({process->control, POLLIN, 0});
       }
     }
-    poll(files.data(), files.size(), ask ? kPollMilliseconds : -1);
+    poll(files.data(), files.size(), -1);
     uint64_t drained;
     while (read(wake, &drained, sizeof drained) > 0) {
     }
@@ -136,22 +129,18 @@ struct ProcessSupervisor::State {
   }
 
   void Reap(pid_t pid, SupervisedProcess& process) {
-    siginfo_t info{};
-    if (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != pid) return;
-    // Until it is reaped its group's number cannot be given to another, so what it left behind is killed first.
-    kill(-pid, SIGKILL);
+    const std::optional<int> ended = base::TakeReaped(process.control);
+    if (!ended) return;
     Drain(process);
-    int status = 0;
     // Over both, so that Abandon either still finds the process or waits for its last callback.
     const std::lock_guard callbacks_lock(callbacks);
     {
       const std::lock_guard lock(mutex);
-      while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-      }
       processes.erase(pid);
     }
-    guard.Remove(pid);
     CloseFiles(process);
+    // Nobody can tell how it ended when its supervisor was killed, and it with that.
+    const int status = *ended < 0 ? SIGKILL : *ended;
     ProcessExit exit;
     if (WIFSIGNALED(status)) exit.signal = WTERMSIG(status);
     exit.exit_code = exit.signal != 0 ? 128 + exit.signal : WEXITSTATUS(status);
@@ -159,18 +148,15 @@ struct ProcessSupervisor::State {
   }
 
   static void CloseFiles(SupervisedProcess& process) {
-    for (int* file : {&process.output[0], &process.output[1], &process.pid_file}) {
+    for (int* file : {&process.output[0], &process.output[1], &process.control}) {
       if (*file >= 0) close(std::exchange(*file, -1));
     }
   }
 
+  // Their end is waited for by the reaper's destructor.
   void EndAll() {
-    for (auto& [pid, process] : processes) kill(-pid, SIGKILL);
-    for (auto& [pid, process] : processes) {
-      while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
-      }
-      CloseFiles(*process);
-    }
+    const std::lock_guard lock(mutex);
+    for (auto& [pid, process] : processes) CloseFiles(*process);
     processes.clear();
   }
 };
@@ -179,7 +165,7 @@ ProcessSupervisor::ProcessSupervisor(std::unique_ptr<State> state) : state_(std:
 
 base::Result<std::unique_ptr<ProcessSupervisor>> ProcessSupervisor::Create() {
   auto state = std::make_unique<State>();
-  EVENKEEL_TRY(state->guard.Start());
+  EVENKEEL_TRY(state->reaper.Start());
   state->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (state->wake < 0) return base::Fail(base::Code::kInternal, "cannot make an eventfd for the process runtime");
   state->thread = std::thread([raw = state.get()] { raw->Run(); });
@@ -210,7 +196,8 @@ base::Result<pid_t> ProcessSupervisor::Start(ProcessSpec spec) {
 
 void ProcessSupervisor::Signal(pid_t pid, int signal) {
   const std::lock_guard lock(state_->mutex);
-  if (state_->processes.contains(pid)) kill(signal == SIGKILL ? -pid : pid, signal);
+  const auto found = state_->processes.find(pid);
+  if (found != state_->processes.end()) base::SignalReaped(found->second->control, signal);
 }
 
 void ProcessSupervisor::Abandon(pid_t pid) {
@@ -219,7 +206,7 @@ void ProcessSupervisor::Abandon(pid_t pid) {
     const std::lock_guard lock(state_->mutex);
     const auto found = state_->processes.find(pid);
     if (found != state_->processes.end()) process = found->second;
-    if (process) kill(-pid, SIGKILL);
+    if (process) base::SignalReaped(process->control, SIGKILL);
   }
   const std::lock_guard lock(state_->callbacks);
   if (!process) return;

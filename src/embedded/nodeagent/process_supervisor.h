@@ -1,5 +1,6 @@
-// Local processes: starts them, reads what they write, reaps them. One thread does it all, because the kernel ties "die with
-// your parent" to the thread that forked; none of the processes, nor what they start, outlives the program, however it ends.
+// Local processes: starts them, reads what they write, hears of their end. One thread does it all. None of the processes, nor
+// anything that they start, however it sets itself apart, outlives its first process or the program, however these end
+// (base/process_reaper.h).
 #pragma once
 
 #include <sys/types.h>
@@ -36,13 +37,14 @@ class ProcessSupervisor {
   /// Kills and reaps everything, then joins its thread. No callback runs after.
   ~ProcessSupervisor();
 
-  /// Forks and executes; the new process leads a session and group of its own, has no open files but standard ones, default
+  /// The new process leads a session and group of its own, has no open files but standard ones, default
   /// signal handling, /dev/null as its input, and is killed when this program dies. kNotFound, kForbidden, kInternal say why it
   /// cannot run.
   base::Result<pid_t> Start(ProcessSpec spec);
-  /// To the process; SIGKILL goes to its whole group. Nothing happens once it has been reaped.
+  /// To the process; SIGKILL goes to all that it has started, too. Nothing happens once it is gone.
   void Signal(pid_t pid, int signal);
-  /// Kills the process if it still runs and drops its callbacks: neither runs after this returns. Not from within a callback.
+  /// Kills the process and all that it has started if it still runs and drops its callbacks: neither runs after this returns.
+  /// Not from within a callback.
   void Abandon(pid_t pid);
 
  private:
