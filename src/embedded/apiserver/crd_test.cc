@@ -167,24 +167,48 @@ TEST_F(CustomDefinitionTest, SaysWhatIsWrongWithADefinition) {
       << wrong.error().message();
 }
 
-TEST(JsonPathTest, FindsWhatPrinterColumnsName) {
-  const Json object = ParseOrFail(R"({"a":{"b":[{"t":"x","v":1},{"t":"y","v":2}],"c.d":"dot"},"s":"text"})");
-  const auto text = [&](std::string_view path) {
-    std::string result;
-    for (const Json* value : FindJsonPath(object, path)) result += base::ToText(*value) + ";";
-    return result;
-  };
-  EXPECT_EQ(text(".a.b[0].v"), "1;");
-  EXPECT_EQ(text(".a.b[-1].v"), "2;");
-  EXPECT_EQ(text(".a.b[*].v"), "1;2;");
-  EXPECT_EQ(text(R"(.a.b[?(@.t=="y")].v)"), "2;");
-  EXPECT_EQ(text(R"(.a.b[?(@.t!="y")].v)"), "1;");
-  EXPECT_EQ(text(".a['c.d']"), "\"dot\";");
-  EXPECT_EQ(text(R"(.a.c\.d)"), "\"dot\";");
-  EXPECT_EQ(text(".nope.deeper"), "");
-  EXPECT_EQ(text(".a.b[9]"), "");
-  EXPECT_EQ(text("..."), "");
-  EXPECT_EQ(text(".a.b["), "");
+TEST_F(CustomDefinitionTest, SelectsByFieldsHoweverDeep) {
+  Json crd = ParseOrFail(R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
+    "metadata":{"name":"deeps.shop.example.org"},"spec":{"group":"shop.example.org","scope":"Namespaced",
+    "names":{"plural":"deeps","kind":"Deep"},"versions":[{"name":"v1","served":true,"storage":true,
+    "schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}},
+    "selectableFields":[{"jsonPath":".spec.a.b.c.d.e"}]}]}})");
+  ASSERT_TRUE(client->Create(resources::CustomResourceDefinitions(), crd));
+  const std::string path = "/apis/shop.example.org/v1/namespaces/default/deeps";
+  for (const char* name : {"x", "y"}) {
+    ASSERT_EQ(Send("POST", path,
+                   R"({"apiVersion":"shop.example.org/v1","kind":"Deep","metadata":{"name":")" + std::string(name) +
+                       R"("},"spec":{"a":{"b":{"c":{"d":{"e":")" + name + "\"}}}}}}")
+                  .status,
+              201);
+  }
+  const Json found = Send("GET", path + "?fieldSelector=spec.a.b.c.d.e%3Dy").json();
+  ASSERT_EQ(base::FindArray(found, {"items"}).size(), 1u);
+  EXPECT_EQ(base::FindString(base::FindArray(found, {"items"})[0], {"metadata", "name"}), "y");
+}
+
+TEST_F(CustomDefinitionTest, PrintsEscapedKeysSlicesAndTheFirstOfSeveral) {
+  Json crd = ParseOrFail(R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
+    "metadata":{"name":"lemons.shop.example.org"},"spec":{"group":"shop.example.org","scope":"Namespaced",
+    "names":{"plural":"lemons","kind":"Lemon"},"versions":[{"name":"v1","served":true,"storage":true,
+    "schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{
+      "list":{"type":"array","items":{"type":"string"}},"by":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}}}},
+    "additionalPrinterColumns":[
+      {"name":"Part","type":"string","jsonPath":".metadata.labels['shop\\.example\\.org/part']"},
+      {"name":"First","type":"string","jsonPath":".spec.list[*]"},
+      {"name":"Last","type":"string","jsonPath":".spec.list[-1:]"},
+      {"name":"Map","type":"string","jsonPath":".spec.by"},
+      {"name":"Beyond","type":"string","jsonPath":".spec.list[7]"}]}]}})");
+  ASSERT_TRUE(client->Create(resources::CustomResourceDefinitions(), crd));
+  const std::string path = "/apis/shop.example.org/v1/namespaces/default/lemons";
+  const TestReply made = Send(
+      "POST", path,
+      R"({"apiVersion":"shop.example.org/v1","kind":"Lemon","metadata":{"name":"l","labels":{"shop.example.org/part":"peel"}},
+                                 "spec":{"list":["one","two"],"by":{"a":1}}})");
+  ASSERT_EQ(made.status, 201) << made.body;
+  const TestReply table = Send("GET", path, "", {{"accept", "application/json;as=Table;v=v1;g=meta.k8s.io"}});
+  const Json& row = base::FindArray(table.json(), {"rows"}).at(0);
+  EXPECT_EQ(base::ToText(*base::Find(row, {"cells"})), R"(["l","peel","one","two","{\"a\":1}",null])");
 }
 
 }  // namespace

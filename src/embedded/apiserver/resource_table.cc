@@ -71,11 +71,12 @@ ServedPointer ServeCustom(const base::Json& crd, const base::Json& version, std:
   served->has_generation = true;
   served->terminating = base::Find(crd, {"metadata", "deletionTimestamp"}) != nullptr;
   for (const base::Json& column : base::FindArray(version, {"additionalPrinterColumns"})) {
+    auto path = kube::JsonPath::Parse(base::FindString(column, {"jsonPath"}));
     served->columns.push_back({.name = std::string(base::FindString(column, {"name"})),
                                .type = std::string(base::FindString(column, {"type"})),
                                .format = std::string(base::FindString(column, {"format"})),
                                .description = std::string(base::FindString(column, {"description"})),
-                               .json_path = std::string(base::FindString(column, {"jsonPath"})),
+                               .path = path ? std::make_shared<const kube::JsonPath>(*std::move(path)) : nullptr,
                                .priority = static_cast<int>(base::FindInt(column, {"priority"}))});
   }
   for (const base::Json& field : base::FindArray(version, {"selectableFields"})) {

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "embedded/store/store.h"
+#include "kube/json_path.h"
 #include "kube/resource.h"
 #include "kube/schema.h"
 
@@ -17,7 +18,8 @@ namespace evenkeel::embedded::apiserver {
 
 /// One additionalPrinterColumns entry.
 struct PrinterColumn {
-  std::string name, type, format, description, json_path;
+  std::string name, type, format, description;
+  std::shared_ptr<const kube::JsonPath> path{};  ///< null: it does not parse, and the cells are empty
   int priority = 0;
 };
 

@@ -5,6 +5,9 @@
 namespace evenkeel::embedded::apiserver {
 namespace {
 
+// Of the path of a field; a CRD's that goes deeper cannot be selected by.
+constexpr size_t kStepsMax = 16;
+
 struct FieldOffer {
   std::string_view label;
   std::string_view path;  ///< dotted, in the stored form
@@ -91,7 +94,7 @@ base::Result<Selection> Selection::Parse(const Served& served, const std::string
       }
       if (std::ranges::find(served.selectable_fields, label) != served.selectable_fields.end()) parsed.path = SplitDots(label);
     }
-    if (parsed.path.empty()) {
+    if (parsed.path.empty() || parsed.path.size() > kStepsMax) {
       const std::string message = "field label not supported: " + label;
       return base::Fail(base::Code::kBadRequest, "Unable to find \"" + served.resource.ApiVersion() +
                                                      ", Resource=" + served.resource.plural +
@@ -105,10 +108,9 @@ base::Result<Selection> Selection::Parse(const Served& served, const std::string
 
 bool Selection::FieldsMatch(std::string_view bytes) const {
   for (const Term& term : fields_) {
-    std::array<std::string_view, 4> path;
-    const size_t steps = std::min(term.path.size(), path.size());
-    for (size_t i = 0; i < steps; ++i) path[i] = term.path[i];
-    std::string value = RawText(RawFind(bytes, std::span<const std::string_view>(path.data(), steps)));
+    std::array<std::string_view, kStepsMax> path;
+    std::ranges::copy(term.path, path.begin());
+    std::string value = RawText(RawFind(bytes, std::span<const std::string_view>(path.data(), term.path.size())));
     if (value.empty()) value = term.fallback;
     if ((value == term.value) != term.equal) return false;
   }

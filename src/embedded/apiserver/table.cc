@@ -22,25 +22,19 @@ class NameAgePrinter : public TablePrinter {
   const std::vector<TableColumn> columns_ = {NameColumn(), AgeColumn()};
 };
 
-// One value of a CRD's column as a cell.
+// One value of a CRD's column as a cell: the first of those that are found.
 Json CustomCell(const PrinterColumn& column, const Json& object, base::Time now) {
-  const std::vector<const Json*> values = FindJsonPath(object, column.json_path);
-  if (values.empty() || values[0]->is_null()) return nullptr;
-  const Json& value = *values[0];
+  const auto values = column.path == nullptr ? base::Result<std::vector<const Json*>>() : column.path->Find(object);
+  if (!values || values->empty() || (*values)[0]->is_null()) return nullptr;
+  const Json& value = *(*values)[0];
   if (column.type == "date") {
     if (!value.is_string()) return nullptr;
     const auto time = base::ParseTime(value.get_string());
     return time ? Json(base::HumanDuration(now - *time)) : Json("<invalid>");
   }
-  if (column.type == "integer") return value.is_number() ? value : Json(nullptr);
-  if (column.type == "number") return value.is_number() ? value : Json(nullptr);
+  if (column.type == "integer" && value.is_double()) return Json(base::FindInt(base::JsonObject{{"v", value}}, {"v"}));
+  if (column.type == "integer" || column.type == "number") return value.is_number() ? value : Json(nullptr);
   if (column.type == "boolean") return value.is_bool() ? value : Json(nullptr);
-  if (values.size() > 1) {
-    std::string text;
-    for (const Json* one : values)
-      text += (text.empty() ? "" : ",") + (one->is_string() ? std::string(one->get_string()) : base::ToText(*one));
-    return Json(text);
-  }
   return value.is_string() ? value : Json(base::ToText(value));
 }
 

@@ -49,7 +49,4 @@ std::string AgeText(const base::Json& object, std::initializer_list<std::string_
 /// The STATUS column of a pod: phase, or what is wrong with its containers.
 std::string PodStatusText(const base::Json& pod);
 
-/// A CRD's column: the JSONPath subset .a.b[0]['c'][*] and [?(@.type=="x")]; all values found.
-std::vector<const base::Json*> FindJsonPath(const base::Json& object, std::string_view path);
-
 }  // namespace evenkeel::embedded::apiserver
