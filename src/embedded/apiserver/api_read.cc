@@ -85,6 +85,11 @@ Result<Stored> Api::Get(const Call& call) {
 Result<Json> Api::GetScale(const Call& call) {
   EVENKEEL_ASSIGN(const Stored stored, Get(call));
   EVENKEEL_ASSIGN(const Json object, DecodeObject(*call.served, stored));
+  const base::Json* replicas = FindDotted(object, call.served->spec_replicas);
+  if (call.served->custom && (replicas == nullptr || replicas->is_null())) {
+    return Fail(Code::kInternal,
+                "Internal error occurred: the spec replicas field \"." + call.served->spec_replicas + "\" does not exist");
+  }
   return ScaleOf(*call.served, object);
 }
 

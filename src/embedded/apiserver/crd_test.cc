@@ -167,6 +167,33 @@ TEST_F(CustomDefinitionTest, SaysWhatIsWrongWithADefinition) {
       << wrong.error().message();
 }
 
+TEST_F(CustomDefinitionTest, WarnsOfDeprecatedVersionsAndOfScaleWithoutReplicas) {
+  Json crd = ParseOrFail(R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
+    "metadata":{"name":"olds.shop.example.org"},"spec":{"group":"shop.example.org","scope":"Namespaced",
+    "names":{"plural":"olds","kind":"Old"},"versions":[
+      {"name":"v1","served":true,"storage":true,"subresources":{"scale":{"specReplicasPath":".spec.replicas","statusReplicasPath":".status.replicas"}},
+       "schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}},
+      {"name":"v1beta1","served":true,"storage":false,"deprecated":true,
+       "schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}},
+      {"name":"v1alpha1","served":true,"storage":false,"deprecated":true,"deprecationWarning":"take \"v1\"",
+       "schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}})");
+  ASSERT_TRUE(client->Create(resources::CustomResourceDefinitions(), crd));
+  const std::string group = "/apis/shop.example.org/", rest = "/namespaces/default/olds";
+  EXPECT_EQ(Send("GET", group + "v1beta1" + rest).Header("Warning"), "299 - \"shop.example.org/v1beta1 Old is deprecated\"");
+  EXPECT_EQ(Send("GET", group + "v1alpha1" + rest).Header("Warning"), R"(299 - "take \"v1\"")");
+  EXPECT_EQ(Send("GET", group + "v1beta1" + rest + "?watch=true").Header("Warning"),
+            "299 - \"shop.example.org/v1beta1 Old is deprecated\"");
+  EXPECT_EQ(Send("GET", group + "v1" + rest).Header("Warning"), "");
+  const TestReply made = Send("POST", group + "v1beta1" + rest, R"({"metadata":{"name":"o"},"spec":{"a":1}})");
+  EXPECT_EQ(made.status, 201) << made.body;
+  EXPECT_EQ(made.Header("Warning"), "299 - \"shop.example.org/v1beta1 Old is deprecated\"");
+  const TestReply scale = Send("GET", group + "v1" + rest + "/o/scale");
+  EXPECT_EQ(scale.status, 500);
+  EXPECT_EQ(scale.message(), "Internal error occurred: the spec replicas field \".spec.replicas\" does not exist");
+  EXPECT_EQ(Patch(group + "v1" + rest + "/o/scale", "application/merge-patch+json", R"({"spec":{"replicas":2}})").status, 200);
+  EXPECT_EQ(base::FindInt(Send("GET", group + "v1" + rest + "/o/scale").json(), {"spec", "replicas"}), 2);
+}
+
 TEST_F(CustomDefinitionTest, SelectsByFieldsHoweverDeep) {
   Json crd = ParseOrFail(R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
     "metadata":{"name":"deeps.shop.example.org"},"spec":{"group":"shop.example.org","scope":"Namespaced",
@@ -207,8 +234,8 @@ TEST_F(CustomDefinitionTest, PrintsEscapedKeysSlicesAndTheFirstOfSeveral) {
                                  "spec":{"list":["one","two"],"by":{"a":1}}})");
   ASSERT_EQ(made.status, 201) << made.body;
   const TestReply table = Send("GET", path, "", {{"accept", "application/json;as=Table;v=v1;g=meta.k8s.io"}});
-  const Json& row = base::FindArray(table.json(), {"rows"}).at(0);
-  EXPECT_EQ(base::ToText(*base::Find(row, {"cells"})), R"(["l","peel","one","two","{\"a\":1}",null])");
+  const Json rows = *base::Find(table.json(), {"rows"});
+  EXPECT_EQ(base::ToText(*base::Find(rows.as_array().at(0), {"cells"})), R"(["l","peel","one","two","{\"a\":1}",null])");
 }
 
 }  // namespace

@@ -16,9 +16,7 @@ std::string Exchange::Header(const std::string& name) const {
 
 void Exchange::Count(int status) { metrics->CountRequest(verb, resource, status, clock->Monotonic() - started); }
 
-void Exchange::SendChunks(int status, std::string content_type, std::vector<Chunk> chunks,
-                          std::vector<std::pair<std::string, std::string>> headers) {
-  Count(status);
+void Exchange::AddWarnings(HttpHeaders& headers) const {
   // Clients bound the headers that they read, and print each of these.
   constexpr size_t kWarningsMax = 100;
   for (const std::string& warning : std::span(warnings).first(std::min(warnings.size(), kWarningsMax))) {
@@ -29,6 +27,12 @@ void Exchange::SendChunks(int status, std::string content_type, std::vector<Chun
     }
     headers.emplace_back("Warning", "299 - \"" + text + "\"");
   }
+}
+
+void Exchange::SendChunks(int status, std::string content_type, std::vector<Chunk> chunks,
+                          std::vector<std::pair<std::string, std::string>> headers) {
+  Count(status);
+  AddWarnings(headers);
   if (AcceptsGzip(Header("accept-encoding")) && CompressLarge(chunks)) {
     headers.emplace_back("Content-Encoding", "gzip");
     headers.emplace_back("Vary", "Accept-Encoding");
@@ -70,7 +74,9 @@ void Exchange::SendError(const base::Error& error) {
 
 std::shared_ptr<ResponseStream> Exchange::StartStream(std::string content_type) {
   Count(200);
-  return responder->StartStream(200, std::move(content_type), {});
+  HttpHeaders headers;
+  AddWarnings(headers);
+  return responder->StartStream(200, std::move(content_type), std::move(headers));
 }
 
 }  // namespace evenkeel::embedded::apiserver

@@ -40,6 +40,7 @@ struct Exchange {
 
  private:
   void Count(int status);
+  void AddWarnings(HttpHeaders& headers) const;
 };
 using ExchangePointer = std::shared_ptr<Exchange>;
 

@@ -156,6 +156,7 @@ void ApiHandler::Impl::RouteResource(const ExchangePointer& exchange, const Reso
   const kube::Resource& resource = call.served->resource;
   if (!resource.namespaced && !path.ns.empty()) return exchange->SendError(NoSuchResourceError());
   exchange->resource = resource.plural;
+  if (!call.served->deprecation.empty()) exchange->warnings.push_back(call.served->deprecation);
   exchange->watch = path.watch || exchange->query.Flag("watch");
   if (path.watch && request.method != "GET") return exchange->SendError(MethodNotAllowedError());
   call.ns = path.ns;

@@ -74,7 +74,7 @@ base::Result<PatchBody> ParsePatch(const Exchange& exchange, std::vector<std::st
 Done Answerer(const ExchangePointer& exchange, const ServedPointer& served) {
   return [exchange, served](Result<Answer> answer) {
     if (!answer) return exchange->SendError(answer.error());
-    exchange->warnings = std::move(answer->warnings);
+    std::ranges::move(answer->warnings, std::back_inserter(exchange->warnings));
     if (answer->other) return exchange->SendJson(answer->http_status, *answer->other);
     exchange->SendJsonText(answer->http_status, ObjectText(*served, answer->object));
   };

@@ -68,6 +68,10 @@ ServedPointer ServeCustom(const base::Json& crd, const base::Json& version, std:
     served->label_selector = WithoutDot(base::FindString(*scale, {"labelSelectorPath"}));
   }
   served->custom = true;
+  if (base::FindBool(version, {"deprecated"})) {
+    const std::string usual = resource.ApiVersion() + " " + resource.kind + " is deprecated";
+    served->deprecation = base::FindString(version, {"deprecationWarning"}, usual);
+  }
   served->has_generation = true;
   served->terminating = base::Find(crd, {"metadata", "deletionTimestamp"}) != nullptr;
   for (const base::Json& column : base::FindArray(version, {"additionalPrinterColumns"})) {

@@ -38,6 +38,7 @@ struct Served {
   std::string spec_replicas, status_replicas, label_selector;
   std::vector<PrinterColumn> columns;  ///< custom kinds only
   std::vector<std::string> selectable_fields;
+  std::string deprecation;                         ///< what every request is warned with; empty: the version is not deprecated
   std::shared_ptr<const kube::SchemaSet> schemas;  ///< owns resource.schema of a custom kind
 
   std::string Key(std::string_view ns, std::string_view name) const;

@@ -65,6 +65,35 @@ TEST_F(ClusterBrainTest, AnObjectOfAnOwnerThatNeverWasIsCollected) {
   EXPECT_FALSE(Get("configmaps", "kept").is_null());
 }
 
+TEST_F(ClusterBrainTest, AnOwnerOfAnotherKindNameOrNamespaceIsNone) {
+  const Json owner = Create(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"owner","namespace":"default"}})");
+  Create(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"other"}})");
+  const std::string uid(base::FindString(owner, {"metadata", "uid"}));
+  const auto dependent = [&](const std::string& name, const std::string& ns, const std::string& kind, const std::string& of) {
+    Create(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":")" + name + R"(","namespace":")" + ns +
+           R"(","ownerReferences":[{"apiVersion":"v1","kind":")" + kind + R"(","name":")" + of + R"(","uid":")" + uid +
+           "\"}]}}");
+  };
+  dependent("right", "default", "ConfigMap", "owner");
+  dependent("kind", "default", "Secret", "owner");
+  dependent("name", "default", "ConfigMap", "nobody");
+  dependent("elsewhere", "other", "ConfigMap", "owner");
+  RunFor(5s);
+  EXPECT_FALSE(Get("configmaps", "right").is_null());
+  EXPECT_TRUE(Get("configmaps", "kind").is_null());
+  EXPECT_TRUE(Get("configmaps", "name").is_null());
+  EXPECT_FALSE(admin->Get(kube::resources::ConfigMaps(), "other", "elsewhere"));
+  const auto events = admin->List(kube::resources::Events(), {.ns = "other"});
+  ASSERT_TRUE(events);
+  bool told = false;
+  for (const Json& event : events->items) {
+    told |= base::FindString(event, {"reason"}) == "OwnerRefInvalidNamespace" &&
+            base::FindString(event, {"message"}) == "ownerRef [v1/ConfigMap, namespace: other, name: owner, uid: " + uid +
+                                                        "] does not exist in namespace \"other\"";
+  }
+  EXPECT_TRUE(told);
+}
+
 TEST_F(ClusterBrainTest, ANamespaceGoesWithAllThatIsInIt) {
   AddNode("n1");
   Create(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"team"}})");

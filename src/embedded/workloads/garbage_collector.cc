@@ -147,12 +147,16 @@ base::Result<Again> GarbageCollector::OrphanDependents(const Node& node) {
 
 base::Result<GarbageCollector::OwnerState> GarbageCollector::StateOf(const Node& node, const kube::OwnerReference& owner) {
   auto known = nodes_.find(owner.uid);
-  if (known != nodes_.end() && (known->second.ns.empty() || known->second.ns == node.ns)) {
+  // Who refers to it by another name or kind, or from another namespace, does not mean it: then that is looked up.
+  if (known != nodes_.end() && (known->second.ns.empty() || known->second.ns == node.ns) && Names(owner, known->second)) {
     return known->second.foreground ? OwnerState::kWaiting : OwnerState::kSolid;
   }
   const kube::Resource* kind = informers().FindKind(owner.api_version, owner.kind);
   // What nobody knows here may exist elsewhere: rather keep.
   if (kind == nullptr) return OwnerState::kSolid;
+  if (known != nodes_.end() && !known->second.ns.empty() && known->second.ns != node.ns) TellOfNamespace(node, owner);
+  // What has no namespace cannot have an owner that is in one; upstream keeps it, too.
+  if (node.ns.empty() && kind->namespaced) return OwnerState::kSolid;
   auto live = api().Get(*kind, kind->namespaced ? node.ns : "", owner.name);
   if (!live) {
     if (IsGone(live.error())) return OwnerState::kDangling;
@@ -161,6 +165,20 @@ base::Result<GarbageCollector::OwnerState> GarbageCollector::StateOf(const Node&
   const kube::ObjectMeta meta = kube::DecodeMeta(*live);
   if (meta.uid != owner.uid) return OwnerState::kDangling;
   return meta.deletion_time && Has(meta.finalizers, kForeground) ? OwnerState::kWaiting : OwnerState::kSolid;
+}
+
+bool GarbageCollector::Names(const kube::OwnerReference& owner, const Node& node) {
+  return owner.name == node.name && owner.kind == node.resource.kind && owner.api_version == node.resource.ApiVersion();
+}
+
+void GarbageCollector::TellOfNamespace(const Node& node, const kube::OwnerReference& owner) {
+  base::JsonObject metadata{{"name", node.name}, {"uid", node.uid}};
+  if (!node.ns.empty()) metadata["namespace"] = node.ns;
+  const Json about = base::JsonObject{
+      {"apiVersion", node.resource.ApiVersion()}, {"kind", node.resource.kind}, {"metadata", std::move(metadata)}};
+  events().Warning(about, "OwnerRefInvalidNamespace",
+                   fmt::format("ownerRef [{}/{}, namespace: {}, name: {}, uid: {}] does not exist in namespace \"{}\"",
+                               owner.api_version, owner.kind, node.ns, owner.name, owner.uid, node.ns));
 }
 
 base::Result<Again> GarbageCollector::CollectIfUnowned(const Node& node) {

@@ -34,6 +34,8 @@ class GarbageCollector final : public Reconciler {
   void Drop(const std::string& uid);
   void EnqueueDependents(const std::string& uid);
 
+  static bool Names(const kube::OwnerReference& owner, const Node& node);
+  void TellOfNamespace(const Node& node, const kube::OwnerReference& owner);
   base::Result<OwnerState> StateOf(const Node& node, const kube::OwnerReference& owner);
   base::Result<Again> FinishForeground(const Node& node);
   base::Result<Again> OrphanDependents(const Node& node);
