@@ -1,5 +1,7 @@
 #include "kube/defaulting.h"
 
+#include "kube/autoscaling.h"
+
 #include <map>
 
 #include "kube/schema.h"
@@ -318,6 +320,7 @@ ContextualDefaults DefaultsFor(std::string_view group, std::string_view kind) {
       {{"apps", "ReplicaSet"}, DefaultTemplateOnly},
       {{"apps", "StatefulSet"}, DefaultStatefulSet},
       {{"apps", "DaemonSet"}, DefaultDaemonSet},
+      {{"autoscaling", "HorizontalPodAutoscaler"}, DefaultAutoscaler},
       {{"batch", "Job"}, DefaultJob},
       {{"batch", "CronJob"}, DefaultCronJob},
       {{"rbac.authorization.k8s.io", "RoleBinding"}, DefaultRoleBinding},

@@ -350,6 +350,7 @@ const Schema* FindKindSchema(std::string_view api_version, std::string_view kind
                                                                                                                    : nullptr;
   };
   if (group == "meta.k8s.io") return find(std::string(kMetaPackage));
+  if (group == "apiregistration.k8s.io") return find("io.k8s.kube-aggregator.pkg.apis.apiregistration.");
   if (group == "apiextensions.k8s.io") return find("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.");
   if (group.empty()) {
     const Schema* schema = find("io.k8s.api.core.");

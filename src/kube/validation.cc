@@ -16,6 +16,10 @@ std::string CheckNameFor(const Resource& resource, std::string_view name) {
   if (resource.group.empty() && resource.kind == "Namespace") return CheckDnsLabel(name);
   if (resource.group.empty() && resource.kind == "Service") return validation::CheckDns1035Label(name);
   if (resource.group == "rbac.authorization.k8s.io") return validation::CheckPathSegment(name);
+  if (resource.group == "apiregistration.k8s.io") return validation::CheckPathSegment(name);
+  if (resource.group == "networking.k8s.io" && resource.kind == "IPAddress") {
+    return validation::IsIpAddress(name) ? "" : "must be a valid IP address";
+  }
   return CheckDnsSubdomain(name);
 }
 
@@ -102,6 +106,7 @@ std::vector<base::Cause> ValidateObject(const Resource& resource, const Json& ob
     validation::OtherKind(resource, object, causes);
     validation::Networking(resource, object, causes);
     validation::AccessKind(resource, object, causes);
+    validation::PlatformKind(resource, object, causes);
   }
   if (causes.size() > 1) RemoveRepeated(causes);
   return causes;

@@ -54,4 +54,7 @@ void Networking(const Resource& resource, const base::Json& object, Causes& caus
 /// Roles, bindings, and reviews of what somebody may do.
 void AccessKind(const Resource& resource, const base::Json& object, Causes& causes);
 
+/// Autoscalers, webhooks, API services, runtime classes, levels of priority.
+void PlatformKind(const Resource& resource, const base::Json& object, Causes& causes);
+
 }  // namespace evenkeel::kube::validation

@@ -124,6 +124,14 @@ Status CheckApplied(const Call& call, const Json& config) {
                           {.unspecified = true}));
 }
 
+// Whoever asks for a certificate does so as himself.
+void SetRequestor(Json& request, const UserInfo& user) {
+  base::JsonArray groups;
+  for (const std::string& group : user.groups) groups.emplace_back(group);
+  base::Ensure(request, {"spec", "username"}) = user.name;
+  base::Ensure(request, {"spec", "groups"}) = std::move(groups);
+}
+
 bool SameObject(Json object, Json old) {
   base::Erase(object, {"metadata", "resourceVersion"});
   base::Erase(old, {"metadata", "resourceVersion"});
@@ -172,6 +180,7 @@ Status Api::PrepareCreate(const Call& call, Json& object, Answer& answer) {
   FillNewMetadata(served, object, NewUid(), Now());
   EVENKEEL_TRY(Ingest(call, object, answer));
   PrepareForCreate(served, object, Now());
+  if (served.resource.group == "certificates.k8s.io") SetRequestor(object, call.user);
   if (IsService(served)) EVENKEEL_TRY(AllocateService(object, nullptr));
   if (served.IsDefinition()) PrepareDefinition(object, nullptr, NamesInConflict(object), Now());
   auto causes = kube::ValidateObject(served.resource, object);

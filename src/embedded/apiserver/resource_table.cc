@@ -2,6 +2,9 @@
 
 #include <charconv>
 
+#include "embedded/apiserver/stored.h"
+#include "kube/autoscaling.h"
+
 namespace evenkeel::embedded::apiserver {
 namespace {
 
@@ -29,7 +32,15 @@ ServedPointer ServeBuiltIn(const kube::Resource& resource, std::string_view stor
   FillStorage(*served, storage_api_version);
   const std::string& group = resource.group;
   served->has_generation = group == "apps" || group == "batch" || group == "policy" || group == "apiextensions.k8s.io" ||
-                           group == "networking.k8s.io" || group == "autoscaling";
+                           group == "networking.k8s.io" || group == "admissionregistration.k8s.io" ||
+                           group == "flowcontrol.apiserver.k8s.io";
+  if (group == "events.k8s.io") {
+    served->to_stored = EventToCore;
+    served->from_stored = EventFromCore;
+  } else if (group == "autoscaling" && resource.version == "v1") {
+    served->to_stored = kube::AutoscalerToV2;
+    served->from_stored = kube::AutoscalerFromV2;
+  }
   if (Contains(resource.subresources, "scale")) {
     served->spec_replicas = "spec.replicas";
     served->status_replicas = "status.replicas";

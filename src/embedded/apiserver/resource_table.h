@@ -31,7 +31,10 @@ struct Served {
   std::string storage_api_version;  ///< of the stored bytes
   std::string head;                 ///< {"apiVersion":"apps/v1","kind":"Deployment", as it is stored and answered
   std::string storage_head;         ///< the same with storage_api_version
-  std::string prefix;               ///< of the keys in the store, with the slash at its end
+  /// Between the form of this version and that of the stored one, in place; null where they are the same.
+  void (*to_stored)(base::Json& object) = nullptr;
+  void (*from_stored)(base::Json& object) = nullptr;
+  std::string prefix;  ///< of the keys in the store, with the slash at its end
   bool status_subresource = false;
   bool has_generation = false;  ///< metadata.generation counts changes of the spec
   /// scale: dotted paths below the object, e.g. "spec.replicas"; empty: no scale subresource

@@ -22,10 +22,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kEventFie
     {"reportingComponent", "reportingController"},
 }};
 
-bool IsConvertedEvent(const Served& served) {
-  return served.resource.plural == "events" && served.resource.group == "events.k8s.io";
-}
-
 void Rename(base::JsonObject& object, std::string_view from, std::string_view to) {
   auto found = object.find(from);
   if (found == object.end()) return;
@@ -94,14 +90,14 @@ void EventFromCore(base::Json& event) {
 }
 
 std::string EncodeStored(const base::Json& object, const Served& served) {
-  if (!IsConvertedEvent(served)) return EncodeWithHead(object.get_object(), served.storage_head);
+  if (served.to_stored == nullptr) return EncodeWithHead(object.get_object(), served.storage_head);
   base::Json copy = object;
-  EventToCore(copy);
+  served.to_stored(copy);
   return EncodeWithHead(copy.get_object(), served.storage_head);
 }
 
 void AppendObject(std::string& out, const Served& served, const Stored& stored) {
-  if (IsConvertedEvent(served)) {
+  if (served.from_stored != nullptr) {
     if (const auto object = DecodeObject(served, stored)) {
       out += base::ToText(*object);
       return;
@@ -132,7 +128,7 @@ base::Result<base::Json> DecodeObject(const Served& served, const Stored& stored
     base::log::Error("an object in the store cannot be read", {{"error", error}});
     return base::Fail(std::move(error));
   }
-  if (IsConvertedEvent(served)) EventFromCore(*parsed);
+  if (served.from_stored != nullptr) served.from_stored(*parsed);
   return parsed;
 }
 

@@ -16,9 +16,10 @@ struct Stored {
   store::Revision revision = 0;
 };
 
-/// The bytes to store for an object of the served version; events are kept as core v1.
+/// The bytes to store for an object of the served version, in the form of the stored one: events are kept as core v1.
 std::string EncodeStored(const base::Json& object, const Served& served);
-/// Appends the object's JSON in the served version with its resourceVersion. A copy of bytes, except for events.k8s.io.
+/// Appends the object's JSON in the served version with its resourceVersion. A copy of bytes where both
+/// versions have the same form.
 void AppendObject(std::string& out, const Served& served, const Stored& stored);
 std::string ObjectText(const Served& served, const Stored& stored);
 /// The same, parsed. kInternal, logged and counted, when the bytes are no object: what lies on disk may be damaged, or be by a

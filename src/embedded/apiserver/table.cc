@@ -113,8 +113,8 @@ std::string TableText(const Served& served, const std::vector<Stored>& items, Js
     auto decoded = DecodeObject(served, stored);
     if (!decoded) continue;
     Json& object = *decoded;
-    // The printers know events by core/v1's names.
-    if (served.resource.plural == "events" && served.resource.group == "events.k8s.io") EventToCore(object);
+    // The printers know objects in the form in which they are stored: events by core/v1's names.
+    if (served.to_stored != nullptr) served.to_stored(object);
     if (!first) text += ',';
     first = false;
     text += "{\"cells\":" + base::ToText(printer->Cells(object, now));

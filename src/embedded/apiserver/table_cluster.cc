@@ -291,6 +291,7 @@ const BuiltInTable* FindBuiltInTable(std::string_view group, std::string_view pl
     AddWorkloadTables(tables);
     AddClusterTables(tables);
     AddNetworkingTables(tables);
+    AddPlatformTables(tables);
     return tables;
   }();
   const auto found = kTables.find(std::string(group) + "/" + std::string(plural));

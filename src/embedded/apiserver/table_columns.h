@@ -23,6 +23,7 @@ using TableMap = std::map<std::string, BuiltInTable, std::less<>>;
 void AddWorkloadTables(TableMap& tables);
 void AddClusterTables(TableMap& tables);
 void AddNetworkingTables(TableMap& tables);
+void AddPlatformTables(TableMap& tables);
 
 TableColumn NameColumn();
 TableColumn AgeColumn();

@@ -1,0 +1,191 @@
+// Rules of the kinds by which a cluster is set up: autoscalers, webhooks, API services, runtime classes, levels of priority
+// (kubernetes@1.36:pkg/apis/{autoscaling,admissionregistration,node,flowcontrol,certificates}/validation, kube-aggregator).
+#include <algorithm>
+
+#include "kube/object.h"
+#include "kube/validation_rules.h"
+
+namespace evenkeel::kube::validation {
+namespace {
+
+using base::Json;
+using base::JsonArray;
+
+void Target(const Json& source, const FieldPath& path, Causes& causes) {
+  const Json* target = Member(source, "target");
+  if (target == nullptr) return causes.push_back(RequiredValue(path.Field("target"), "must specify a target"));
+  const FieldPath at = path.Field("target");
+  const std::string_view type = Text(*target, "type");
+  if (type != "Utilization" && type != "Value" && type != "AverageValue" && !type.empty()) {
+    causes.push_back(InvalidText(at.Field("type"), type, "must be either Utilization, Value, or AverageValue"));
+  }
+  if (Has(*target, "averageUtilization") && Number(*target, "averageUtilization") < 1) {
+    causes.push_back(
+        InvalidValue(at.Field("averageUtilization"), Json(Number(*target, "averageUtilization")), "must be greater than 0"));
+  }
+}
+
+void Metric(const Json& metric, const FieldPath& path, Causes& causes) {
+  static const std::map<std::string_view, std::string_view> kSources = {{"Object", "object"},
+                                                                        {"Pods", "pods"},
+                                                                        {"Resource", "resource"},
+                                                                        {"ContainerResource", "containerResource"},
+                                                                        {"External", "external"}};
+  const std::string_view type = Text(metric, "type");
+  if (type.empty()) return;
+  const auto known = kSources.find(type);
+  if (known == kSources.end()) {
+    return causes.push_back(
+        UnsupportedText(path.Field("type"), type, {"ContainerResource", "External", "Object", "Pods", "Resource"}));
+  }
+  const Json* source = Member(metric, known->second);
+  if (source == nullptr) {
+    return causes.push_back(RequiredValue(path.Field(known->second), "must populate information for the given metric source"));
+  }
+  for (const auto& [other, field] : kSources) {
+    if (other != type && Member(metric, field) != nullptr) {
+      causes.push_back(ForbiddenValue(path.Field(field), "must populate the given metric source only"));
+    }
+  }
+  Target(*source, path.Field(known->second), causes);
+}
+
+void Autoscaler(const Json& object, Causes& causes) {
+  const Json* spec = Member(object, "spec");
+  if (spec == nullptr) return;
+  const FieldPath root("spec");
+  if (Has(*spec, "minReplicas") && Number(*spec, "minReplicas") < 1) {
+    causes.push_back(
+        InvalidValue(root.Field("minReplicas"), Json(Number(*spec, "minReplicas")), "must be greater than or equal to 1"));
+  }
+  if (Number(*spec, "maxReplicas") < 1) {
+    causes.push_back(InvalidValue(root.Field("maxReplicas"), Json(Number(*spec, "maxReplicas")), "must be greater than 0"));
+  }
+  if (Has(*spec, "minReplicas") && Number(*spec, "maxReplicas") < Number(*spec, "minReplicas")) {
+    causes.push_back(InvalidValue(root.Field("maxReplicas"), Json(Number(*spec, "maxReplicas")),
+                                  "must be greater than or equal to `minReplicas`"));
+  }
+  const JsonArray& metrics = List(*spec, "metrics");
+  const FieldPath list = root.Field("metrics");
+  for (size_t i = 0; i < metrics.size(); ++i) Metric(metrics[i], list.Index(i), causes);
+}
+
+void Client(const Json& hook, const FieldPath& path, Causes& causes) {
+  const FieldPath at = path.Field("clientConfig");
+  const Json* config = Member(hook, "clientConfig");
+  const bool url = config != nullptr && Has(*config, "url");
+  const bool service = config != nullptr && Member(*config, "service") != nullptr;
+  if (url == service) {
+    return causes.push_back(RequiredValue(at, "exactly one of url or service is required"));
+  }
+  if (url) {
+    const std::string_view text = Text(*config, "url");
+    if (!text.starts_with("https://")) {
+      causes.push_back(
+          InvalidText(at.Field("url"), text, "'https' is the only allowed URL scheme; desired format: https://host[/path]"));
+    }
+  }
+}
+
+void Webhook(const Json& hook, const FieldPath& path, Causes& causes) {
+  const std::string_view name = Text(hook, "name");
+  if (const std::string problem = CheckDnsSubdomain(name); !name.empty() && !problem.empty()) {
+    causes.push_back(InvalidText(path.Field("name"), name, problem));
+  } else if (std::ranges::count(name, '.') < 2 && !name.empty()) {
+    causes.push_back(
+        InvalidText(path.Field("name"), name, "should be a domain with at least three segments separated by dots"));
+  }
+  const int64_t seconds = Number(hook, "timeoutSeconds", 10);
+  if (seconds < 1 || seconds > 30) {
+    causes.push_back(
+        InvalidValue(path.Field("timeoutSeconds"), Json(seconds), "the timeout value must be between 1 and 30 seconds"));
+  }
+  for (const char* selector : {"namespaceSelector", "objectSelector"}) {
+    if (const Json* present = Member(hook, selector)) LabelSelector(*present, path.Field(selector), causes);
+  }
+  Client(hook, path, causes);
+  const JsonArray& rules = List(hook, "rules");
+  const FieldPath list = path.Field("rules");
+  for (size_t i = 0; i < rules.size(); ++i) {
+    const FieldPath at = list.Index(i);
+    for (const char* field : {"operations", "apiGroups", "apiVersions", "resources"}) {
+      if (List(rules[i], field).empty()) causes.push_back(RequiredValue(at.Field(field)));
+    }
+    for (const Json& operation : List(rules[i], "operations")) {
+      const std::string_view text = operation.is_string() ? std::string_view(operation.get_string()) : "";
+      if (text == "*" || text == "CREATE" || text == "UPDATE" || text == "DELETE" || text == "CONNECT") continue;
+      causes.push_back(UnsupportedText(at.Field("operations"), text, {"*", "CONNECT", "CREATE", "DELETE", "UPDATE"}));
+    }
+  }
+}
+
+void WebhookConfiguration(const Json& object, Causes& causes) {
+  const JsonArray& hooks = List(object, "webhooks");
+  const FieldPath root("webhooks");
+  std::set<std::string_view> names;
+  for (size_t i = 0; i < hooks.size(); ++i) {
+    const FieldPath at = root.Index(i);
+    Webhook(hooks[i], at, causes);
+    const std::string_view name = Text(hooks[i], "name");
+    if (!name.empty() && !names.insert(name).second) causes.push_back(DuplicateText(at.Field("name"), name));
+  }
+}
+
+void ApiService(const Json& object, Causes& causes) {
+  const Json* spec = Member(object, "spec");
+  if (spec == nullptr) return;
+  const FieldPath root("spec");
+  const std::string group(Text(*spec, "group")), version(Text(*spec, "version"));
+  const std::string expected = version + "." + group;
+  if (NameOf(object) != expected) {
+    causes.push_back(InvalidText(FieldPath("metadata").Field("name"), NameOf(object),
+                                 "must be `spec.version+\".\"+spec.group`: \"" + expected + "\""));
+  }
+  const int64_t least = Number(*spec, "groupPriorityMinimum"), priority = Number(*spec, "versionPriority");
+  if (least <= 0 || least > 20'000) {
+    causes.push_back(InvalidValue(root.Field("groupPriorityMinimum"), Json(least), "must be positive and less than 20000"));
+  }
+  if (priority <= 0 || priority > 1000) {
+    causes.push_back(InvalidValue(root.Field("versionPriority"), Json(priority), "must be positive and less than 1000"));
+  }
+  const bool service = Member(*spec, "service") != nullptr;
+  if (!service && Flag(*spec, "insecureSkipTLSVerify")) {
+    causes.push_back(
+        InvalidValue(root.Field("insecureSkipTLSVerify"), Json(true), "local APIServices may not have insecureSkipTLSVerify"));
+  }
+  if (Flag(*spec, "insecureSkipTLSVerify") && !Text(*spec, "caBundle").empty()) {
+    causes.push_back(InvalidValue(root.Field("insecureSkipTLSVerify"), Json(true), "may not be true if caBundle is present"));
+  }
+}
+
+void Runtime(const Json& object, Causes& causes) {
+  const std::string_view handler = Text(object, "handler");
+  if (const std::string problem = CheckDnsLabel(handler); !handler.empty() && !problem.empty()) {
+    causes.push_back(InvalidText(FieldPath("handler"), handler, problem));
+  }
+}
+
+void PriorityLevel(const Json& object, Causes& causes) {
+  const Json* spec = Member(object, "spec");
+  if (spec == nullptr) return;
+  const FieldPath root("spec");
+  const std::string_view type = Text(*spec, "type");
+  const bool limited = Member(*spec, "limited") != nullptr;
+  if (type == "Limited" && !limited)
+    causes.push_back(RequiredValue(root.Field("limited"), "must not be empty when type is Limited"));
+  if (type == "Exempt" && limited)
+    causes.push_back(ForbiddenValue(root.Field("limited"), "must be nil if the type is not Limited"));
+}
+
+}  // namespace
+
+void PlatformKind(const Resource& resource, const Json& object, Causes& causes) {
+  const std::string& kind = resource.kind;
+  if (resource.group == "autoscaling") return Autoscaler(object, causes);
+  if (resource.group == "admissionregistration.k8s.io") return WebhookConfiguration(object, causes);
+  if (resource.group == "apiregistration.k8s.io") return ApiService(object, causes);
+  if (resource.group == "node.k8s.io") return Runtime(object, causes);
+  if (resource.group == "flowcontrol.apiserver.k8s.io" && kind == "PriorityLevelConfiguration") PriorityLevel(object, causes);
+}
+
+}  // namespace evenkeel::kube::validation
