@@ -192,6 +192,8 @@ base::Result<std::shared_ptr<TlsContext>> TlsContext::ForClient(const std::strin
       SSL_CTX_set_default_verify_paths(made->context_);
     } else {
       EVENKEEL_TRY(TrustAuthorities(made->context_, ca_pem, false));
+      // Whoever is named there is trusted, even if it is no root itself, as Go has it.
+      X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(made->context_), X509_V_FLAG_PARTIAL_CHAIN);
     }
   }
   SSL_CTX_set_verify(made->context_, verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);

@@ -104,6 +104,9 @@ void Webhook(const Json& hook, const FieldPath& path, Causes& causes) {
     if (const Json* present = Member(hook, selector)) LabelSelector(*present, path.Field(selector), causes);
   }
   Client(hook, path, causes);
+  if (!List(hook, "matchConditions").empty()) {
+    causes.push_back(ForbiddenValue(path.Field("matchConditions"), "this API server does not evaluate conditions in CEL"));
+  }
   const JsonArray& rules = List(hook, "rules");
   const FieldPath list = path.Field("rules");
   for (size_t i = 0; i < rules.size(); ++i) {

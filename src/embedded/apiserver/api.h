@@ -22,6 +22,7 @@
 #include "base/random.h"
 #include "client/client.h"
 #include "embedded/access/account_token.h"
+#include "embedded/apiserver/admission_webhooks.h"
 #include "embedded/apiserver/audit.h"
 #include "embedded/apiserver/compactor.h"
 #include "embedded/apiserver/http.h"
@@ -30,7 +31,6 @@
 #include "embedded/apiserver/selection.h"
 #include "embedded/apiserver/store_follower.h"
 #include "embedded/apiserver/stored.h"
-#include "embedded/apiserver/validating_webhooks.h"
 #include "embedded/apiserver/watch_event.h"
 #include "embedded/store/store.h"
 
@@ -80,6 +80,8 @@ struct Call {
   /// Of the tenure in which the caller writes (client/fenced_client.h); 0: none stated. A write of an epoch that is over fails
   /// with kForbidden.
   int64_t epoch = 0;
+  /// Webhooks are not asked: it is part of a write about which they have been, or of the server's own housekeeping.
+  bool unasked = false;
   std::shared_ptr<const CallOrigin> origin = nullptr;  ///< for audits; null: in-process
 };
 
@@ -201,25 +203,39 @@ class Api {
   Result<Json> ReviewStatus(const Call& call, Json& review);
   Status StartAdmission();
   void StopAdmission();
-  // Asks the webhooks that want to judge the write, and calls `then` with their warnings or the refusal.
+  WebhookWorld World();
+  // Whether webhooks want to judge the write (for deletions: hear of it at all), or to change its object.
+  bool Asks(const Call& call, std::string_view operation) const;
+  bool Changes(const Call& call, std::string_view operation) const;
+  // Where questions may be asked, which block.
+  void RunAdmission(base::Task task);
+  // Asks the webhooks that want to judge the write, and calls `then` with their warnings or the refusal. `options`: null for
+  // those of the operation's kind.
   void Admit(std::shared_ptr<const Call> call, std::string operation, Json object, Json old,
-             std::move_only_function<void(Result<std::vector<std::string>>)> then);
+             std::move_only_function<void(Result<std::vector<std::string>>)> then, Json options = nullptr);
+  // Lets webhooks change the object, which has been ingested. Whether they have. Blocks.
+  Result<bool> Mutate(const Call& call, std::string_view operation, Json& object, const Json* old, Answer& answer);
 
   void BeginCreate(Call call, Json object, Done done);
   void BeginDelete(Call call, DeleteRequest request, Done done);
   void BeginDeleteCollection(Call call, ListQuery query, DeleteRequest request, Done done);
   void Modify(Call call, Change change, Done done);
   void ModifyStep(std::shared_ptr<Modification> state);
+  void JudgeModified(std::shared_ptr<Modification> state, Json object, Json old, Stored current, Answer answer);
   void CommitModified(std::shared_ptr<Modification> state, Json object, const Json& old, Stored current, Answer answer);
   void Remove(const Call& call, Stored current, Answer answer, Done done, std::function<void()> on_conflict);
   void DeleteStep(std::shared_ptr<const Call> call, std::shared_ptr<const DeleteRequest> request, Done done, int attempt);
+  void DeleteAdmitted(std::shared_ptr<const Call> call, std::shared_ptr<const DeleteRequest> request, Stored current,
+                      Answer answer, Done done, int attempt);
   // `given`: what to begin again with under another name; null where the name was given.
   void CreateStep(Call call, Json object, std::shared_ptr<const Json> given, Done done, int attempt);
+  void FinishCreate(Call call, Json object, std::shared_ptr<const Json> given, Answer answer, Done done, int attempt);
   void CreateGenerated(Call call, std::shared_ptr<const Json> given, Done done, int attempt);
   void CommitNew(std::shared_ptr<const Call> call, std::shared_ptr<const Json> given, Json object, Answer answer, Done done,
                  int attempt);
   void ApplyPatch(Call call, Json config, Done done);
   void UpdateScale(Call call, std::function<Status(Json& scale)> edit, Done done);
+  void PostAdmitted(Call call, Json body, Done done);
   void Bind(Call call, Json body, Done done);
   void Evict(Call call, Json body, Done done);
   void TakeFromBudget(Call call, Json pod, Stored budget, DeleteRequest request, Done done);
@@ -264,8 +280,8 @@ class Api {
   std::unique_ptr<EpochGate> gate_;
   std::unique_ptr<AccessControl> access_;
   std::unique_ptr<StoreFollower> definitions_;
-  std::unique_ptr<ValidatingWebhooks> webhooks_;
-  std::unique_ptr<StoreFollower> webhook_configurations_;
+  std::unique_ptr<AdmissionWebhooks> webhooks_;
+  std::vector<std::unique_ptr<StoreFollower>> webhook_configurations_;
   std::vector<std::shared_ptr<base::Strand>> admission_strands_;
   std::unique_ptr<Compactor> compactor_;
   std::unique_ptr<EventExpiry> event_expiry_;

@@ -73,6 +73,19 @@ bool MarkDeleted(const Served& served, Json& object, int64_t grace, base::JsonAr
   return true;
 }
 
+// As webhooks see them.
+Json OptionsJson(const DeleteRequest& request, bool dry_run) {
+  base::JsonObject options{{"kind", "DeleteOptions"}, {"apiVersion", "meta.k8s.io/v1"}};
+  if (request.grace_seconds) options["gracePeriodSeconds"] = *request.grace_seconds;
+  if (!request.propagation.empty()) options["propagationPolicy"] = request.propagation;
+  base::JsonObject preconditions;
+  if (!request.uid.empty()) preconditions["uid"] = request.uid;
+  if (!request.resource_version.empty()) preconditions["resourceVersion"] = request.resource_version;
+  if (!preconditions.empty()) options["preconditions"] = std::move(preconditions);
+  if (dry_run) options["dryRun"] = base::JsonArray{"All"};
+  return options;
+}
+
 }  // namespace
 
 void Api::Remove(const Call& call, Stored current, Answer answer, Done done, std::function<void()> on_conflict) {
@@ -110,23 +123,40 @@ void Api::BeginDelete(Call call, DeleteRequest request, Done done) {
 }
 
 void Api::DeleteStep(std::shared_ptr<const Call> call, std::shared_ptr<const DeleteRequest> request, Done done, int attempt) {
-  const Served& served = *call->served;
   auto current = Get(*call);
   if (!current) return done(Fail(current.error()));
   if (const auto checked = CheckPreconditions(*call, request->uid, request->resource_version, *current); !checked)
     return done(Fail(checked.error()));
+  if (!Asks(*call, "DELETE")) return DeleteAdmitted(call, request, *std::move(current), {}, std::move(done), attempt);
+  auto old = DecodeObject(*call->served, *current);
+  // Of what cannot be read nobody can be asked.
+  if (!old) return DeleteAdmitted(call, request, *std::move(current), {}, std::move(done), attempt);
+  Admit(
+      call, "DELETE", nullptr, *std::move(old),
+      [this, call, request, current = *std::move(current), done = std::move(done),
+       attempt](Result<std::vector<std::string>> warnings) mutable {
+        if (!warnings) return done(Fail(warnings.error()));
+        Answer answer;
+        answer.warnings = *std::move(warnings);
+        DeleteAdmitted(std::move(call), std::move(request), std::move(current), std::move(answer), std::move(done), attempt);
+      },
+      OptionsJson(*request, call->dry_run));
+}
+
+void Api::DeleteAdmitted(std::shared_ptr<const Call> call, std::shared_ptr<const DeleteRequest> request, Stored current,
+                         Answer answer, Done done, int attempt) {
+  const Served& served = *call->served;
   const auto again = [this, call, request, done, attempt] {
     if (attempt + 1 >= kDeleteAttempts) return done(Fail(StaleError(call->served->resource, call->name)));
     Run([this, call, request, done, attempt] { DeleteStep(call, request, done, attempt + 1); });
   };
-  Answer answer;
-  answer.object = *current;
-  auto decoded = DecodeObject(served, *current);
+  answer.object = current;
+  auto decoded = DecodeObject(served, current);
   if (!decoded) {
     // Nothing that it might ask for before it goes can be read.
     answer.other = SuccessStatus(served.resource, call->name, "");
     if (call->dry_run) return AnswerUnwritten(*call, std::move(answer), done);
-    return Remove(*call, *std::move(current), std::move(answer), std::move(done), again);
+    return Remove(*call, std::move(current), std::move(answer), std::move(done), again);
   }
   Json& object = *decoded;
   base::Erase(object, {"metadata", "resourceVersion"});
@@ -138,7 +168,7 @@ void Api::DeleteStep(std::shared_ptr<const Call> call, std::shared_ptr<const Del
     answer.other = SuccessStatus(served.resource, call->name, kube::UidOf(object));
     if (IsCore(served, "pods") || IsCore(served, "namespaces")) answer.other.reset();
     if (call->dry_run) return AnswerUnwritten(*call, std::move(answer), done);
-    return Remove(*call, *std::move(current), std::move(answer), std::move(done), again);
+    return Remove(*call, std::move(current), std::move(answer), std::move(done), again);
   }
   const bool changed = MarkDeleted(served, object, grace, std::move(finalizers), Now());
   if (!changed) return AnswerUnwritten(*call, std::move(answer), done);
@@ -148,7 +178,7 @@ void Api::DeleteStep(std::shared_ptr<const Call> call, std::shared_ptr<const Del
   }
   answer.object.bytes = std::make_shared<const std::string>(EncodeStored(object, served));
   if (call->dry_run) return AnswerUnwritten(*call, std::move(answer), done);
-  store::Write write{.key = served.Key(call->ns, call->name), .value = answer.object.bytes, .expected = current->revision};
+  store::Write write{.key = served.Key(call->ns, call->name), .value = answer.object.bytes, .expected = current.revision};
   gate_->Commit(*call, std::move(write),
                 [this, call, again, done, answer = std::move(answer)](Result<store::Revision> revision) mutable {
                   if (revision) {
@@ -210,7 +240,7 @@ void Api::DeleteCustomObjects(const std::string& crd_name) {
   for (const ServedPointer& served : table_.All()) {
     const kube::Resource& resource = served->resource;
     if (!served->custom || resource.plural != crd_name.substr(0, dot) || resource.group != crd_name.substr(dot + 1)) continue;
-    Call call{.served = served, .ns = "", .name = "", .subresource = "", .user = {}, .field_manager = ""};
+    Call call{.served = served, .ns = "", .name = "", .subresource = "", .user = {}, .field_manager = "", .unasked = true};
     BeginDeleteCollection(std::move(call), {}, {}, [this, crd_name](const Result<Answer>&) { FinishCustomCleanup(crd_name); });
     return;
   }
@@ -227,7 +257,8 @@ void Api::FinishCustomCleanup(const std::string& crd_name) {
             .name = crd_name,
             .subresource = "",
             .user = {},
-            .field_manager = ""};
+            .field_manager = "",
+            .unasked = true};
   Modify(
       std::move(call),
       [](Json& object, const Stored&, Answer&) -> Result<bool> {

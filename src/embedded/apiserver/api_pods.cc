@@ -89,6 +89,23 @@ void Api::Post(Call call, Json body, Done done) {
   const std::string_view name = kube::NameOf(body);
   if (!name.empty() && name != call.name)
     return done(Fail(Code::kBadRequest, "name in URL does not match name in " + call.subresource + " object"));
+  if (!Asks(call, "CREATE")) return PostAdmitted(std::move(call), std::move(body), std::move(done));
+  auto shared = std::make_shared<const Call>(call);
+  Json object = body;
+  Admit(std::move(shared), "CREATE", std::move(object), nullptr,
+        [this, call = std::move(call), body = std::move(body),
+         done = std::move(done)](Result<std::vector<std::string>> warnings) mutable {
+          if (!warnings) return done(Fail(warnings.error()));
+          PostAdmitted(std::move(call), std::move(body),
+                       [done = std::move(done), warnings = *std::move(warnings)](Result<Answer> answer) {
+                         if (answer) answer->warnings.insert(answer->warnings.end(), warnings.begin(), warnings.end());
+                         done(std::move(answer));
+                       });
+        });
+}
+
+void Api::PostAdmitted(Call call, Json body, Done done) {
+  call.unasked = true;
   const bool pods = call.served->resource.group.empty() && call.served->resource.plural == "pods";
   if (pods && call.subresource == "binding") return Bind(std::move(call), std::move(body), std::move(done));
   if (pods && call.subresource == "eviction") return Evict(std::move(call), std::move(body), std::move(done));
@@ -189,7 +206,8 @@ void Api::TakeFromBudget(Call call, Json pod, Stored budget, DeleteRequest reque
                  .user = call.user,
                  .field_manager = "",
                  .dry_run = call.dry_run,
-                 .epoch = call.epoch};
+                 .epoch = call.epoch,
+                 .unasked = true};
   // The pod that was judged is the one that goes, not a new one of its name.
   if (request.uid.empty()) request.uid = kube::UidOf(pod);
   const kube::Resource resource = on_budget.served->resource;

@@ -25,6 +25,8 @@ constexpr size_t kGeneratedNameBase = 58;
 
 bool IsService(const Served& served) { return served.resource.group.empty() && served.resource.plural == "services"; }
 
+bool IsWebhooks(const Served& served) { return served.resource.group == "admissionregistration.k8s.io"; }
+
 Status CheckKind(const Served& served, Json& object) {
   const kube::Resource& resource = served.resource;
   if (!object.is_object()) return Fail(Code::kBadRequest, "the object provided is unrecognized: it is not a JSON object");
@@ -187,6 +189,7 @@ Status Api::PrepareCreate(const Call& call, Json& object, Answer& answer) {
   if (served.IsDefinition()) std::ranges::move(ValidateDefinition(object), std::back_inserter(causes));
   if (!causes.empty()) return Fail(InvalidError(served.resource, call.name, std::move(causes)));
   if (served.IsDefinition()) std::ranges::move(WarnOfDefinition(object), std::back_inserter(answer.warnings));
+  if (IsWebhooks(served)) std::ranges::move(WarnOfWebhooks(object, World()), std::back_inserter(answer.warnings));
   return {};
 }
 
@@ -243,10 +246,25 @@ void Api::CreateStep(Call call, Json object, std::shared_ptr<const Json> given, 
   if (const auto checked = CheckNamespace(call); !checked) return done(Fail(checked.error()));
   Answer answer;
   answer.http_status = 201;
+  if (!Changes(call, "CREATE")) {
+    return FinishCreate(std::move(call), std::move(object), std::move(given), std::move(answer), std::move(done), attempt);
+  }
+  RunAdmission([this, call = std::move(call), object = Json(object, {}), given = std::move(given), answer = std::move(answer),
+                done = std::move(done), attempt]() mutable {
+    base::Ensure(object, {"metadata", "name"}) = call.name;
+    if (call.served->resource.namespaced) base::Ensure(object, {"metadata", "namespace"}) = call.ns;
+    if (const auto taken = Ingest(call, object, answer); !taken) return done(Fail(taken.error()));
+    call.repeated_keys.clear();
+    if (const auto changed = Mutate(call, "CREATE", object, nullptr, answer); !changed) return done(Fail(changed.error()));
+    FinishCreate(std::move(call), std::move(object), std::move(given), std::move(answer), std::move(done), attempt);
+  });
+}
+
+void Api::FinishCreate(Call call, Json object, std::shared_ptr<const Json> given, Answer answer, Done done, int attempt) {
   if (const auto prepared = PrepareCreate(call, object, answer); !prepared) return done(Fail(prepared.error()));
   if (const auto granted = access_->CheckGrant(call, object, nullptr); !granted) return done(Fail(granted.error()));
   auto shared = std::make_shared<const Call>(std::move(call));
-  if (!webhooks_->Concern(*shared, "CREATE")) {
+  if (!Asks(*shared, "CREATE")) {
     return CommitNew(std::move(shared), std::move(given), std::move(object), std::move(answer), std::move(done), attempt);
   }
   Admit(shared, "CREATE", Json(object, {}), nullptr,
@@ -313,7 +331,30 @@ void Api::ModifyStep(std::shared_ptr<Modification> state) {
     if (answer.object.bytes == nullptr) answer.object = current;
     return AnswerUnwritten(call, std::move(answer), state->done);
   }
-  if (!webhooks_->Concern(call, "UPDATE")) {
+  if (!Changes(call, "UPDATE")) {
+    return JudgeModified(std::move(state), std::move(object), old, std::move(current), std::move(answer));
+  }
+  RunAdmission(
+      [this, state, object = std::move(object), old, current = std::move(current), answer = std::move(answer)]() mutable {
+        const auto changed = Mutate(state->call, "UPDATE", object, &old, answer);
+        if (!changed) return state->done(Fail(changed.error()));
+        if (*changed) {
+          Call quiet = state->call;
+          quiet.repeated_keys.clear();
+          Json before = old;
+          base::Erase(before, {"metadata", "resourceVersion"});
+          // Whose fields the webhook has set is nobody's.
+          if (const auto finished = FinishUpdate(quiet, object, before, answer, true); !finished) {
+            return state->done(Fail(finished.error()));
+          }
+        }
+        JudgeModified(std::move(state), std::move(object), std::move(old), std::move(current), std::move(answer));
+      });
+}
+
+void Api::JudgeModified(std::shared_ptr<Modification> state, Json object, Json old, Stored current, Answer answer) {
+  const Call& call = state->call;
+  if (!Asks(call, "UPDATE")) {
     return CommitModified(std::move(state), std::move(object), old, std::move(current), std::move(answer));
   }
   Admit(std::shared_ptr<const Call>(state, &state->call), "UPDATE", object, old,
@@ -410,6 +451,7 @@ Status Api::FinishUpdate(const Call& call, Json& object, const Json& old, Answer
   if (served.IsDefinition() && call.subresource.empty()) {
     std::ranges::move(WarnOfDefinition(object), std::back_inserter(answer.warnings));
   }
+  if (IsWebhooks(served)) std::ranges::move(WarnOfWebhooks(object, World()), std::back_inserter(answer.warnings));
   return access_->CheckGrant(call, object, &old);
 }
 

@@ -155,10 +155,15 @@ std::vector<Cause> ValidateDefinition(const Json& crd) {
          .message = "Unsupported value: \"" + std::string(scope) + "\": supported values: \"Cluster\", \"Namespaced\"",
          .field = "spec.scope"});
   }
-  if (const std::string_view strategy = base::FindString(crd, {"spec", "conversion", "strategy"}, "None"); strategy != "None") {
-    causes.push_back({.reason = "FieldValueNotSupported",
-                      .message = "Unsupported value: \"" + std::string(strategy) + "\": supported values: \"None\"",
-                      .field = "spec.conversion.strategy"});
+  const std::string_view strategy = base::FindString(crd, {"spec", "conversion", "strategy"}, "None");
+  if (strategy != "None" && strategy != "Webhook") {
+    causes.push_back(
+        {.reason = "FieldValueNotSupported",
+         .message = "Unsupported value: \"" + std::string(strategy) + "\": supported values: \"None\", \"Webhook\"",
+         .field = "spec.conversion.strategy"});
+  }
+  if (strategy == "Webhook" && base::Find(crd, {"spec", "conversion", "webhook", "clientConfig"}) == nullptr) {
+    causes.push_back(Required("spec.conversion.webhook.clientConfig", "required when strategy is set to Webhook"));
   }
   const JsonArray& versions = base::FindArray(crd, {"spec", "versions"});
   std::set<std::string> names;
@@ -185,6 +190,11 @@ std::vector<Cause> ValidateDefinition(const Json& crd) {
 
 std::vector<std::string> WarnOfDefinition(const Json& crd) {
   std::vector<std::string> warnings;
+  if (base::FindString(crd, {"spec", "conversion", "strategy"}) == "Webhook" &&
+      base::FindArray(crd, {"spec", "versions"}).size() > 1) {
+    warnings.push_back(
+        "spec.conversion.webhook: the webhook is not asked; this API server converts objects by their apiVersion alone");
+  }
   const kube::FieldPath root("spec");
   const kube::FieldPath versions = root.Field("versions");
   size_t index = 0;

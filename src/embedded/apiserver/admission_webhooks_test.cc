@@ -1,18 +1,18 @@
-#include "embedded/apiserver/validating_webhooks.h"
+#include "embedded/apiserver/admission_webhooks.h"
 
 #include "base/hash.h"
 #include "embedded/apiserver/api_test_support.h"
 
-namespace evenkeel::embedded::apiserver::validating_webhooks_test {
+namespace evenkeel::embedded::apiserver::admission_webhooks_test {
 namespace {
 
 using base::FindString;
 using base::Json;
 
 /// An API whose webhook is a function of the test.
-class ValidatingWebhooksTest : public ::testing::Test {
+class AdmissionWebhooksTest : public ::testing::Test {
  protected:
-  ValidatingWebhooksTest() {
+  AdmissionWebhooksTest() {
     EXPECT_TRUE(api.Start().has_value());
     client = NewInProcessClient(api, {.name = "tester", .groups = {"people"}});
   }
@@ -61,7 +61,7 @@ class ValidatingWebhooksTest : public ::testing::Test {
   std::unique_ptr<client::Client> client;
 };
 
-TEST_F(ValidatingWebhooksTest, OnlyMatchingWritesAreAsked) {
+TEST_F(AdmissionWebhooksTest, OnlyMatchingWritesAreAsked) {
   Configure(R"(["configmaps"])");
   ASSERT_TRUE(Make("one"));
   ASSERT_EQ(posts.size(), 1u);
@@ -81,11 +81,13 @@ TEST_F(ValidatingWebhooksTest, OnlyMatchingWritesAreAsked) {
   EXPECT_EQ(FindString(request, {"object", "data", "a"}), "2");
   EXPECT_EQ(FindString(request, {"oldObject", "data", "a"}), "1");
   ASSERT_TRUE(client->Create(kube::resources::Namespaces(), kube::NewObject(kube::resources::Namespaces(), "", "other")));
-  ASSERT_TRUE(client->Delete(kube::resources::ConfigMaps(), "default", "one"));
   EXPECT_EQ(posts.size(), 2u);
+  ASSERT_TRUE(client->Delete(kube::resources::ConfigMaps(), "default", "one"));
+  ASSERT_EQ(posts.size(), 3u);
+  EXPECT_EQ(FindString(LastRequest(), {"operation"}), "DELETE");
 }
 
-TEST_F(ValidatingWebhooksTest, ARefusalIsTheAnswerAndNothingIsWritten) {
+TEST_F(AdmissionWebhooksTest, ARefusalIsTheAnswerAndNothingIsWritten) {
   ASSERT_TRUE(Make("one"));
   Configure(R"(["*"])");
   response = R"("allowed": false, "status": {"code": 422, "reason": "Invalid", "message": "no such thing"})";
@@ -103,7 +105,7 @@ TEST_F(ValidatingWebhooksTest, ARefusalIsTheAnswerAndNothingIsWritten) {
   EXPECT_FALSE(Make("three", "1", true)) << "dry runs are judged, too";
 }
 
-TEST_F(ValidatingWebhooksTest, WithoutAnAnswerTheFailurePolicyDecides) {
+TEST_F(AdmissionWebhooksTest, WithoutAnAnswerTheFailurePolicyDecides) {
   Configure(R"(["configmaps"])");
   error = "took too long";
   const auto made = Make("one");
@@ -119,7 +121,7 @@ TEST_F(ValidatingWebhooksTest, WithoutAnAnswerTheFailurePolicyDecides) {
   EXPECT_TRUE(Make("one"));
 }
 
-TEST_F(ValidatingWebhooksTest, SubresourcesAreNamedApart) {
+TEST_F(AdmissionWebhooksTest, SubresourcesAreNamedApart) {
   Configure(R"(["pods/status"])");
   Json pod = ParseOrFail(R"({"metadata": {"name": "p", "namespace": "default"},
                              "spec": {"containers": [{"name": "c", "image": "i"}]}})");
@@ -133,7 +135,7 @@ TEST_F(ValidatingWebhooksTest, SubresourcesAreNamedApart) {
   EXPECT_EQ(FindString(LastRequest(), {"subResource"}), "status");
 }
 
-TEST_F(ValidatingWebhooksTest, WarningsReachTheClient) {
+TEST_F(AdmissionWebhooksTest, WarningsReachTheClient) {
   Configure(R"(["configmaps"])");
   response = R"("allowed": true, "warnings": ["think again"])";
   ApiHandler handler{api, {.executor = &executor, .git_version = "v1.30.0+evenkeel"}};
@@ -149,7 +151,7 @@ TEST_F(ValidatingWebhooksTest, WarningsReachTheClient) {
   EXPECT_EQ(reply->Header("Warning"), "299 - \"think again\"");
 }
 
-TEST_F(ValidatingWebhooksTest, ConfigurationsOutliveTheServerAndCanAlwaysBeChanged) {
+TEST_F(AdmissionWebhooksTest, ConfigurationsOutliveTheServerAndCanAlwaysBeChanged) {
   Configure(R"(["*/*"])");
   response = R"("allowed": false)";
   Api second{{.name = "second",
@@ -174,4 +176,4 @@ TEST(PostToWebhookTest, OnlySecureAddressesAreAsked) {
 }
 
 }  // namespace
-}  // namespace evenkeel::embedded::apiserver::validating_webhooks_test
+}  // namespace evenkeel::embedded::apiserver::admission_webhooks_test
