@@ -69,19 +69,43 @@ Status Api::Start() {
   EVENKEEL_TRY(StartAdmission());
   const ServedPointer namespaces = table_.Find("", "v1", "namespaces");
   for (const std::string_view name : {"default", "kube-system", "kube-public", "kube-node-lease"}) {
-    Call call{.served = namespaces, .ns = "", .name = std::string(name), .subresource = "", .user = {}, .field_manager = ""};
-    if (options_.store->Get(namespaces->Key("", name))) continue;
-    Answer answer;
-    Json object = kube::NewObject(namespaces->resource, "", name);
-    EVENKEEL_TRY(PrepareCreate(call, object, answer));
-    auto bytes = std::make_shared<const std::string>(EncodeStored(object, *namespaces));
-    auto written = options_.store->CommitAndWait({.key = namespaces->Key("", name), .value = bytes, .expected = 0});
-    if (!written && written.error().code() != base::Code::kConflict) return base::Fail(written.error());
+    EVENKEEL_TRY(MakeStandard(namespaces, kube::NewObject(namespaces->resource, "", name)));
   }
   EVENKEEL_TRY(access_->Start());
   if (!options_.default_policy) return {};
   EVENKEEL_TRY(MakeDefaultPolicy());
+  const ServedPointer classes = table_.Find("scheduling.k8s.io", "v1", "priorityclasses");
+  // kubernetes@1.36:pkg/apis/scheduling/v1/helpers.go
+  for (const auto& [name, value, what] :
+       {std::tuple("system-node-critical", 2'000'001'000,
+                   "Used for system critical pods that must not be moved from their current node."),
+        std::tuple(
+            "system-cluster-critical", 2'000'000'000,
+            "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.")}) {
+    Json object = kube::NewObject(classes->resource, "", name);
+    object.as_object()["value"] = value;
+    object.as_object()["description"] = what;
+    EVENKEEL_TRY(MakeStandard(classes, std::move(object)));
+  }
   access_->StartAggregation();
+  return {};
+}
+
+Status Api::MakeStandard(const ServedPointer& served, Json object) {
+  Call call{.served = served,
+            .ns = "",
+            .name = std::string(kube::NameOf(object)),
+            .subresource = "",
+            .user = {},
+            .field_manager = "",
+            .unasked = true};
+  std::string key = served->Key("", call.name);
+  if (options_.store->Get(key)) return {};
+  Answer answer;
+  EVENKEEL_TRY(PrepareCreate(call, object, answer));
+  auto bytes = std::make_shared<const std::string>(EncodeStored(object, *served));
+  auto written = options_.store->CommitAndWait({.key = std::move(key), .value = std::move(bytes), .expected = 0});
+  if (!written && written.error().code() != base::Code::kConflict) return base::Fail(written.error());
   return {};
 }
 

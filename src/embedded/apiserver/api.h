@@ -196,6 +196,8 @@ class Api {
   // Answers what needs no commit (dry runs, nothing to change), unless the call's epoch is over.
   void AnswerUnwritten(const Call& call, Answer answer, const Done& done);
 
+  // Writes an object without a namespace that every cluster has, unless it is there; blocks until it is durable.
+  Status MakeStandard(const ServedPointer& served, Json object);
   // All writes at once; blocks until they are durable.
   Status MakeDefaultPolicy();
   // Answers a review.

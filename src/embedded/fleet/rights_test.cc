@@ -51,6 +51,23 @@ const access::Attributes kListSecrets{.verb = "list", .resource = "secrets", .ns
 const access::Attributes kSecretsElsewhere{.verb = "list", .resource = "secrets", .ns = "default"};
 const access::Attributes kGroups{.verb = "update", .group = "evenkeel.dev", .resource = "nodegroups", .name = "general"};
 
+TEST_F(RightsTest, EveryClusterHasTheClassesOfSystemPods) {
+  Start(*access::TokenKey::NewPem());
+  apiserver::Api& api = cluster_->api();
+  apiserver::Call call{.served = api.resources().Find("scheduling.k8s.io", "v1", "priorityclasses"),
+                       .ns = "",
+                       .name = "system-node-critical",
+                       .subresource = "",
+                       .user = {},
+                       .field_manager = ""};
+  const auto found = api.Get(call);
+  ASSERT_TRUE(found) << found.error().message();
+  const auto object = apiserver::DecodeObject(*call.served, *found);
+  ASSERT_TRUE(object);
+  EXPECT_EQ(base::FindInt(*object, {"value"}), 2'000'001'000);
+  EXPECT_EQ(base::FindString(*object, {"preemptionPolicy"}), "PreemptLowerPriority");
+}
+
 TEST_F(RightsTest, AnAccountHasWhatDeployGivesItAndNoMore) {
   Start(*access::TokenKey::NewPem());
   const std::string member = GrantAndRead(MemberRights()), hub = GrantAndRead(HubRights());

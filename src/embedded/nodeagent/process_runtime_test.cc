@@ -243,7 +243,7 @@ TEST(ProcessSupervisorTest, NothingSurvivesAParentThatIsKilled) {
   if (parent == 0) {
     auto supervisor = ProcessSupervisor::Create();
     ProcessSpec spec;
-    spec.command = {"/bin/sh", "-c", "setsid setsid sleep 300 & echo $!; wait"};
+    spec.command = {"/bin/sh", "-c", "setsid sleep 300 & echo $!; wait"};
     spec.environment = {"PATH=/bin:/usr/bin"};
     spec.working_dir = "/";
     spec.output = [&](int, std::string_view bytes) {
