@@ -12,6 +12,7 @@ find_package(Protobuf REQUIRED)
 find_package(prometheus-cpp REQUIRED COMPONENTS core)
 find_package(CLI11 REQUIRED)
 find_library(ZOOKEEPER_MT zookeeper_mt REQUIRED)
+find_library(RE2 re2 REQUIRED)
 # Debian's package has no description for CMake, and pkg-config takes 15 s to read all that gRPC depends on. Its headers use Abseil's
 # mutexes.
 add_library(evenkeel_grpc INTERFACE)

@@ -211,7 +211,7 @@ class DefinitionWriter {
     if (schema.exclusive_minimum) out["exclusiveMinimum"] = true;
     if (schema.exclusive_maximum) out["exclusiveMaximum"] = true;
     if (schema.multiple_of) out["multipleOf"] = *schema.multiple_of;
-    if (!schema.pattern.empty()) out["pattern"] = schema.pattern;
+    if (schema.pattern != nullptr) out["pattern"] = schema.pattern->text();
     for (const auto& [name, count] :
          {std::pair{"minLength", schema.min_length}, std::pair{"maxLength", schema.max_length},
           std::pair{"minItems", schema.min_items}, std::pair{"maxItems", schema.max_items},

@@ -1,7 +1,5 @@
 #include "kube/schema.h"
 
-#include <boost/regex.hpp>
-
 #include "kube/strategic_merge.h"
 
 namespace evenkeel::kube {
@@ -18,60 +16,7 @@ uint32_t NameHash(std::string_view name) {
   return hash ^ (hash >> 15);
 }
 
-class PerlPattern final : public CompiledPattern {
- public:
-  explicit PerlPattern(boost::regex regex) : regex_(std::move(regex)) {}
-  bool Matches(std::string_view text) const override {
-    try {
-      return boost::regex_search(text.begin(), text.end(), regex_);
-    } catch (const std::exception&) {  // the library's own limit on steps and memory
-      return false;
-    }
-  }
-
- private:
-  boost::regex regex_;
-};
-
-/// What Go's linear-time expressions do not have; "" when there is nothing of it.
-std::string UnsupportedByGo(std::string_view pattern) {
-  bool in_class = false;
-  for (size_t i = 0; i < pattern.size(); ++i) {
-    const char letter = pattern[i];
-    if (letter == '\\' && i + 1 < pattern.size()) {
-      const char next = pattern[++i];
-      if (!in_class && next >= '1' && next <= '9') return std::string("invalid escape sequence: `\\") + next + "`";
-    } else if (letter == '[') {
-      in_class = true;
-    } else if (letter == ']') {
-      in_class = false;
-    } else if (!in_class && pattern.substr(i).starts_with("(?")) {
-      const std::string_view group = pattern.substr(i + 2);
-      for (const std::string_view syntax : {"=", "!", "<", ">", "#", "(", "|", "R", "0", "&", "+"}) {
-        if (group.starts_with(syntax)) return "invalid or unsupported Perl syntax: `(?" + std::string(syntax) + "`";
-      }
-    }
-  }
-  return "";
-}
-
 }  // namespace
-
-base::Result<std::shared_ptr<const CompiledPattern>> CompiledPattern::Compile(std::string_view pattern) {
-  const std::string shown = "error parsing regexp: ";
-  if (pattern.size() > 10000) return base::Fail(base::Code::kInvalid, shown + "expression too large");
-  if (std::string problem = UnsupportedByGo(pattern); !problem.empty()) {
-    return base::Fail(base::Code::kInvalid, shown + problem);
-  }
-  std::string text(pattern);
-  // Go writes named groups with a P, Boost without.
-  for (size_t at = text.find("(?P<"); at != text.npos; at = text.find("(?P<", at)) text.erase(at + 2, 1);
-  try {
-    return std::make_shared<PerlPattern>(boost::regex(text, boost::regex::perl | boost::regex::no_mod_m));
-  } catch (const std::exception& error) {
-    return base::Fail(base::Code::kInvalid, shown + error.what());
-  }
-}
 
 void Schema::Seal() {
   std::sort(fields.begin(), fields.end(), [](const FieldSchema& a, const FieldSchema& b) { return a.name < b.name; });

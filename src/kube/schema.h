@@ -10,20 +10,11 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/pattern.h"
 #include "kube/protobuf_wire.h"
 #include "kube/strategic_merge.h"
 
 namespace evenkeel::kube {
-
-/// A regular expression of a CRD, in the syntax that Go and Perl share.
-class CompiledPattern {
- public:
-  /// kInvalid for patterns that Go would refuse: broken ones, look-around, back references.
-  static base::Result<std::shared_ptr<const CompiledPattern>> Compile(std::string_view pattern);
-  virtual ~CompiledPattern() = default;
-  /// Whether it occurs in the text. A match that would take too many steps counts as none. Thread-safe.
-  virtual bool Matches(std::string_view text) const = 0;
-};
 
 class Schema final : public MergeSchema {
  public:
@@ -87,7 +78,8 @@ class Schema final : public MergeSchema {
   std::optional<double> multiple_of;
   std::optional<size_t> min_length, max_length, min_items, max_items, min_properties, max_properties;
   bool unique_items = false;
-  std::string pattern, format;
+  std::shared_ptr<const base::Pattern> pattern;  ///< null: none
+  std::string format;
   std::vector<const Schema*> all_of, any_of, one_of;  ///< CRDs only: value validation without structure
   const Schema* not_schema = nullptr;
   /// Of a built-in kind: errors are worded as typed API servers do, which do not compare the keys of list items themselves.
@@ -119,8 +111,6 @@ class Schema final : public MergeSchema {
 
   /// True when nothing below has a default: ApplyDefaults stops here. Kept by SchemaSet::Seal.
   bool free_of_defaults = false;
-  /// `pattern`, compiled once; null when there is none.
-  std::shared_ptr<const CompiledPattern> compiled_pattern;
 
  private:
   std::vector<uint16_t> slots_;  ///< open addressing by a cheap hash of the name; index + 1, 0 is free

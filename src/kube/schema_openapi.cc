@@ -252,13 +252,13 @@ class OpenApiReader {
     schema.max_properties = ChildCount(source, "maxProperties");
     schema.format = ChildText(source, "format");
     for (const Json& value : ChildArray(source, "enum")) schema.enum_values.push_back(value);
-    schema.pattern = ChildText(source, "pattern");
-    if (schema.pattern.empty()) return;
-    if (auto compiled = CompiledPattern::Compile(schema.pattern)) {
-      schema.compiled_pattern = *compiled;
+    const std::string text = ChildText(source, "pattern");
+    if (text.empty()) return;
+    if (auto pattern = base::Pattern::Parse(text)) {
+      schema.pattern = *std::move(pattern);
     } else {
-      causes_.push_back(InvalidText(path.Field("pattern"), schema.pattern,
-                                    "must be a valid regular expression, but isn't: " + compiled.error().message()));
+      causes_.push_back(InvalidText(path.Field("pattern"), text,
+                                    "must be a valid regular expression, but isn't: " + pattern.error().message()));
     }
   }
 

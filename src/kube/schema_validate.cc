@@ -344,8 +344,8 @@ class Validator {
     if (schema.min_length && CountRunes(text) < *schema.min_length) {
       Broken(value, path, "should be at least " + std::to_string(*schema.min_length) + " chars long");
     }
-    if (schema.compiled_pattern != nullptr && !schema.compiled_pattern->Matches(text)) {
-      Broken(value, path, "should match '" + schema.pattern + "'");
+    if (schema.pattern != nullptr && !schema.pattern->Matches(text)) {
+      Broken(value, path, "should match '" + schema.pattern->text() + "'");
     }
     if (!schema.format.empty() && !HasFormat(text, schema.format)) {
       Broken(value, path, "must be of type " + schema.format + ": " + base::ToText(value));

@@ -1,7 +1,7 @@
 // The expander "priority": an operator's own order of node groups, by patterns for their names.
 #include <charconv>
-#include <regex>
 
+#include "base/pattern.h"
 #include "base/yaml.h"
 #include "controllers/autoscaler/event_kinds.h"
 #include "controllers/autoscaler/expander.h"
@@ -16,30 +16,8 @@ constexpr const char* kConfigMap = "cluster-autoscaler-priority-expander";
 
 struct Level {
   int64_t priority;
-  std::vector<std::regex> patterns;
+  std::vector<std::shared_ptr<const base::Pattern>> patterns;
 };
-
-/// std::regex throws; here that becomes an error. Go's (?i) is the one flag that people use.
-base::Result<std::regex> Compile(std::string pattern) {
-  auto flags = std::regex::ECMAScript | std::regex::optimize;
-  if (pattern.starts_with("(?i)")) {
-    flags |= std::regex::icase;
-    pattern.erase(0, 4);
-  }
-  try {
-    return std::regex(pattern, flags);
-  } catch (const std::regex_error& error) {
-    return Fail(Code::kInvalid, "pattern \"" + pattern + "\": " + error.what());
-  }
-}
-
-bool Matches(const std::string& text, const std::regex& pattern) {
-  try {
-    return std::regex_search(text, pattern);
-  } catch (const std::regex_error&) {
-    return false;
-  }
-}
 
 /// Highest first.
 base::Result<std::vector<Level>> ParsePriorities(const std::string& text) {
@@ -58,8 +36,12 @@ base::Result<std::vector<Level>> ParsePriorities(const std::string& text) {
     for (const base::Json& pattern : patterns.as_array()) {
       if (!pattern.is_string())
         return Fail(Code::kInvalid, "priorities: " + std::string(key) + " has an entry that is no text");
-      EVENKEEL_ASSIGN(std::regex compiled, Compile(std::string(pattern.get_string())));
-      level.patterns.push_back(std::move(compiled));
+      auto parsed_pattern = base::Pattern::Parse(pattern.get_string());
+      if (!parsed_pattern) {
+        return Fail(Code::kInvalid,
+                    "pattern \"" + std::string(pattern.get_string()) + "\": " + parsed_pattern.error().message());
+      }
+      level.patterns.push_back(*std::move(parsed_pattern));
     }
     levels.push_back(std::move(level));
   }
@@ -105,7 +87,7 @@ class Priority final : public ExpanderStrategy {
  private:
   static const Level* Find(const std::vector<Level>& levels, const std::string& group) {
     for (const Level& level : levels) {
-      const auto matches = [&](const std::regex& pattern) { return Matches(group, pattern); };
+      const auto matches = [&](const auto& pattern) { return pattern->Matches(group); };
       if (std::ranges::any_of(level.patterns, matches)) return &level;
     }
     return nullptr;
