@@ -15,21 +15,24 @@ class MachineClock final : public Clock {
 };
 
 // `fraction_digits` 0 leaves the point out.
-std::string FormatUtc(Time time, int fraction_digits) {
-  const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
-  const auto day = std::chrono::floor<std::chrono::days>(seconds);
+std::string FormatUtc(CalendarTime time, int fraction_digits) {
+  const auto day = std::chrono::floor<std::chrono::days>(time.seconds);
   const std::chrono::year_month_day date(day);
-  const auto of_day = (seconds - day).count();
+  const auto of_day = (time.seconds - day).count();
   char buffer[64];
   int length =
       std::snprintf(buffer, sizeof buffer, "%04d-%02u-%02uT%02d:%02d:%02d", static_cast<int>(date.year()),
                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), static_cast<int>(of_day / 3600),
                     static_cast<int>(of_day / 60 % 60), static_cast<int>(of_day % 60));
   if (fraction_digits == 6) {
-    const auto micros = std::chrono::floor<std::chrono::microseconds>(time - seconds).count();
-    length += std::snprintf(buffer + length, sizeof buffer - static_cast<size_t>(length), ".%06d", static_cast<int>(micros));
+    length += std::snprintf(buffer + length, sizeof buffer - static_cast<size_t>(length), ".%06d", time.nanos / 1000);
   }
   return std::string(buffer, static_cast<size_t>(length)) + "Z";
+}
+
+CalendarTime CalendarOf(Time time) {
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
+  return {seconds, static_cast<int32_t>((time - seconds).count())};
 }
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -152,10 +155,22 @@ Clock& SystemClock() {
   return clock;
 }
 
-std::string FormatTime(Time time) { return FormatUtc(time, 0); }
-std::string FormatMicroTime(Time time) { return FormatUtc(time, 6); }
+std::string FormatTime(Time time) { return FormatUtc(CalendarOf(time), 0); }
+std::string FormatMicroTime(Time time) { return FormatUtc(CalendarOf(time), 6); }
+std::string FormatTime(CalendarTime time) { return FormatUtc(time, 0); }
+std::string FormatMicroTime(CalendarTime time) { return FormatUtc(time, 6); }
 
 Result<Time> ParseTime(std::string_view text) {
+  EVENKEEL_ASSIGN(const CalendarTime time, ParseCalendarTime(text));
+  // 64 bits of nanoseconds hold 1677-09-21 to 2262-04-11.
+  const std::chrono::year year = std::chrono::year_month_day(std::chrono::floor<std::chrono::days>(time.seconds)).year();
+  if (year < std::chrono::year(1678) || year > std::chrono::year(2261)) {
+    return BadTime(text, "only the years 1678 to 2261 are supported");
+  }
+  return Time(time.seconds) + Duration(time.nanos);
+}
+
+Result<CalendarTime> ParseCalendarTime(std::string_view text) {
   TimeReader reader(text);
   const int year = reader.Digits(4);
   reader.Expect('-');
@@ -183,10 +198,10 @@ Result<Time> ParseTime(std::string_view text) {
   const std::chrono::year_month_day date(std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
                                          std::chrono::day(static_cast<unsigned>(day)));
   if (!date.ok() || hour > 23 || minute > 59 || second > 59) return BadTime(text, "a field is out of range");
-  // 64 bits of nanoseconds hold 1677-09-21 to 2262-04-11.
-  if (year < 1678 || year > 2261) return BadTime(text, "only the years 1678 to 2261 are supported");
-  return Time(std::chrono::sys_days(date)) + std::chrono::hours(hour) + std::chrono::minutes(minute - offset_minutes) +
-         std::chrono::seconds(second) + Duration(nanos);
+  const std::chrono::sys_seconds seconds = std::chrono::sys_days(date) + std::chrono::hours(hour) +
+                                           std::chrono::minutes(minute - offset_minutes) + std::chrono::seconds(second);
+  if (seconds < CalendarTime::kFirst || seconds > CalendarTime::kLast) return BadTime(text, "the year is not 0 to 9999");
+  return CalendarTime{seconds, static_cast<int32_t>(nanos)};
 }
 
 Result<Duration> ParseDuration(std::string_view text) {

@@ -34,6 +34,19 @@ std::string FormatMicroTime(Time time);
 /// RFC 3339 with any offset and fraction (kept to nanoseconds); kBadRequest names the text.
 Result<Time> ParseTime(std::string_view text);
 
+/// An instant of the years 0 to 9999, of which Time holds only 1678 to 2261: what objects may say, not what is counted with.
+struct CalendarTime {
+  static constexpr std::chrono::sys_seconds kFirst = std::chrono::sys_days(std::chrono::year(0) / 1 / 1);
+  static constexpr std::chrono::sys_seconds kLast =
+      std::chrono::sys_days(std::chrono::year(10000) / 1 / 1) - std::chrono::seconds(1);
+  std::chrono::sys_seconds seconds;
+  int32_t nanos = 0;  ///< 0 to 999,999,999
+};
+/// As ParseTime, for all those years.
+Result<CalendarTime> ParseCalendarTime(std::string_view text);
+std::string FormatTime(CalendarTime time);
+std::string FormatMicroTime(CalendarTime time);
+
 /// Go's duration syntax, e.g. "1h15m30.918s", "300ms"; kBadRequest names the text.
 Result<Duration> ParseDuration(std::string_view text);
 /// As Go prints it: "1h0m0s", "1.5s", "300ms", "0s".

@@ -5,6 +5,20 @@
 namespace evenkeel::base::time_test {
 namespace {
 
+TEST(CalendarTimeTest, HoldsTheYearsThatObjectsMaySay) {
+  for (const char* text : {"0000-01-01T00:00:00Z", "0001-01-01T00:00:00Z", "1677-01-01T00:00:00Z", "9999-12-31T23:59:59Z"}) {
+    const auto time = ParseCalendarTime(text);
+    ASSERT_TRUE(time.has_value()) << text;
+    EXPECT_EQ(FormatTime(*time), text);
+    EXPECT_FALSE(ParseTime(text).has_value()) << text;
+  }
+  EXPECT_EQ(FormatMicroTime(*ParseCalendarTime("9999-12-31T23:59:59.999999999Z")), "9999-12-31T23:59:59.999999Z");
+  EXPECT_EQ(FormatMicroTime(*ParseCalendarTime("0001-01-01T00:30:00.5+01:00")), "0000-12-31T23:30:00.500000Z");
+  for (const char* text : {"9999-12-31T23:59:59-01:00", "0000-01-01T00:00:00+00:01", "10000-01-01T00:00:00Z"}) {
+    EXPECT_FALSE(ParseCalendarTime(text).has_value()) << text;
+  }
+}
+
 TEST(TimeTest, FormatsWholeSecondsAndMicroseconds) {
   const Time time = Time(1734225184s) + 123456789ns;
   EXPECT_EQ(FormatTime(time), "2024-12-15T01:13:04Z");

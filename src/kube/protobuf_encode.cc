@@ -295,12 +295,10 @@ class Encoder {
 
   bool Instant(Type type, const Json& value) {
     if (!value.is_string()) return false;
-    const auto time = base::ParseTime(std::string_view(value.get_string()));
+    const auto time = base::ParseCalendarTime(std::string_view(value.get_string()));
     if (!time) return false;
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(*time);
-    const auto micros = std::chrono::floor<std::chrono::microseconds>(*time - seconds);
-    out_.Integer(2, type == Type::kMicroTime ? std::chrono::nanoseconds(micros).count() : 0);
-    out_.Integer(1, seconds.time_since_epoch().count());
+    out_.Integer(2, type == Type::kMicroTime ? time->nanos / 1000 * 1000 : 0);
+    out_.Integer(1, time->seconds.time_since_epoch().count());
     return true;
   }
 

@@ -164,8 +164,8 @@ TEST(ProtobufTest, BrokenBytesAreNamedByField) {
                     "c\x12\x03\x0a\x01x"s),
             "status.capacity.c: is no amount");
   EXPECT_EQ(Problem(node, "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"s), "has a number of more than 64 bits");
-  EXPECT_EQ(Problem(node, "\x0a\x08\x42\x06\x08\xff\xff\xff\xff\x7f"s),
-            "metadata.creationTimestamp: is no time between 1684 and 2255");
+  EXPECT_EQ(Problem(node, "\x0a\x09\x42\x07\x08\xff\xff\xff\xff\xff\x7f"s),
+            "metadata.creationTimestamp: is no time of the years 0 to 9999");
 }
 
 TEST(ProtobufTest, NestingIsBounded) {

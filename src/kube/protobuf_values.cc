@@ -55,12 +55,12 @@ std::string Instant(Type type, std::string_view message, Json& out) {
     if (field.number == 1) seconds = static_cast<int64_t>(field.integer);
     if (field.number == 2) nanos = static_cast<int32_t>(field.integer);
   }
-  constexpr int64_t kSecondsMax = 9'000'000'000;  // what fits into nanoseconds
-  if (seconds < -kSecondsMax || seconds > kSecondsMax || nanos < 0 || nanos >= 1'000'000'000) {
-    return "is no time between 1684 and 2255";
+  const base::CalendarTime time{std::chrono::sys_seconds(std::chrono::seconds(seconds)), static_cast<int32_t>(nanos)};
+  if (time.seconds < base::CalendarTime::kFirst || time.seconds > base::CalendarTime::kLast || nanos < 0 ||
+      nanos >= 1'000'000'000) {
+    return "is no time of the years 0 to 9999";
   }
-  const base::Time whole{std::chrono::seconds(seconds)};
-  out = type == Type::kTime ? base::FormatTime(whole) : base::FormatMicroTime(whole + std::chrono::nanoseconds(nanos));
+  out = type == Type::kTime ? base::FormatTime(time) : base::FormatMicroTime(time);
   return {};
 }
 

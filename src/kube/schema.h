@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "base/pattern.h"
+#include "kube/formats.h"
 #include "kube/protobuf_wire.h"
 #include "kube/strategic_merge.h"
 
@@ -80,6 +81,7 @@ class Schema final : public MergeSchema {
   bool unique_items = false;
   std::shared_ptr<const base::Pattern> pattern;  ///< null: none
   std::string format;
+  FormatCheck format_check = nullptr;                 ///< of texts; null: `format` has no effect on them
   std::vector<const Schema*> all_of, any_of, one_of;  ///< CRDs only: value validation without structure
   const Schema* not_schema = nullptr;
   /// Of a built-in kind: errors are worded as typed API servers do, which do not compare the keys of list items themselves.
@@ -151,7 +153,8 @@ void Prune(base::Json& value, const Schema& schema, std::vector<std::string>* un
 /// Types, required fields, enums, ranges, patterns, list-map keys unique. Causes in upstream's words, e.g. `Required value`,
 /// `Invalid value: "x": must be ...`, `Unsupported value: "x": supported values: "a", "b"`.
 std::vector<base::Cause> Validate(const base::Json& value, const Schema& schema, const std::string& path = "");
-/// Rewrites quantities and the like in canonical form, and drops nulls of optional fields, as a typed decoder would.
+/// Rewrites quantities and the like in canonical form, as a typed decoder would: nulls of optional fields go; in maps and lists
+/// they are the zero value in built-in kinds, and go in others.
 void Normalize(base::Json& value, const Schema& schema);
 
 }  // namespace evenkeel::kube

@@ -251,6 +251,9 @@ class OpenApiReader {
     schema.min_properties = ChildCount(source, "minProperties");
     schema.max_properties = ChildCount(source, "maxProperties");
     schema.format = ChildText(source, "format");
+    if (schema.type == Type::kString || schema.type == Type::kAny || schema.type == Type::kIntOrString) {
+      schema.format_check = FindFormat(schema.format);
+    }
     for (const Json& value : ChildArray(source, "enum")) schema.enum_values.push_back(value);
     const std::string text = ChildText(source, "pattern");
     if (text.empty()) return;

@@ -177,6 +177,46 @@ TEST(SchemaTest, RefusesSchemasThatAreNotStructural) {
   EXPECT_EQ(StructuralProblem(R"({"type":"object"})"), "");
 }
 
+TEST(SchemaTest, NumbersFitTheirFormat) {
+  const Crd crd(R"({"type":"object","properties":{"i":{"type":"integer","format":"int32"},"l":{"type":"integer"},
+      "f":{"type":"number","format":"float"},"d":{"type":"number"},"u":{"type":"integer","format":"uint8"}}})");
+  EXPECT_EQ(crd.FirstProblem(R"({"i":-2147483648,"l":9223372036854775807,"f":3.4e38,"d":1e300,"u":300})"), "");
+  EXPECT_EQ(crd.FirstProblem(R"({"i":2147483648})"),
+            "spec.i: Invalid value: 2147483648: Checked value must be of type integer with format int32 in spec.i");
+  EXPECT_NE(crd.FirstProblem(R"({"l":9223372036854775808})").find("Checked value must be of type integer (default format)"),
+            std::string::npos);
+  EXPECT_NE(crd.FirstProblem(R"({"f":3.5e38})").find("Checked value must be of type number with format float in spec.f"),
+            std::string::npos);
+}
+
+TEST(SchemaTest, UnknownFormatsHaveNoEffect) {
+  const Crd crd(
+      R"({"type":"object","properties":{"a":{"type":"string","format":"duckling"},"b":{"type":"string","format":"cidr"},
+      "c":{"type":"boolean","format":"date"},"t":{"type":"string","format":"date-time"}}})");
+  EXPECT_EQ(crd.FirstProblem(R"({"a":"x","b":"10.0.0.0/8","c":true,"t":"9999-12-31T23:59:59Z"})"), "");
+  EXPECT_EQ(crd.FirstProblem(R"({"b":"x"})"), R"(spec.b: Invalid value: "x": spec.b in body must be of type cidr: "x")");
+}
+
+TEST(SchemaTest, NullsInMapsAreTheZeroValueOfBuiltInKindsAndGoInOthers) {
+  Json map = SchemaTestJson(
+      R"({"metadata":{"labels":{"a":null},"annotations":{"b":null},"finalizers":[null]},"data":{"empty":null,"full":"x"}})");
+  Normalize(map, *resources::ConfigMaps().schema);
+  EXPECT_TRUE(base::Equal(map, SchemaTestJson(R"({"metadata":{"labels":{"a":""},"annotations":{"b":""},"finalizers":[""]},
+      "data":{"empty":"","full":"x"}})")))
+      << map;
+  Json pod = SchemaTestJson(R"({"spec":{"nodeSelector":{"a":null},"containers":[{"resources":{"limits":{"cpu":null}}}]}})");
+  Normalize(pod, *resources::Pods().schema);
+  EXPECT_TRUE(base::Equal(
+      pod, SchemaTestJson(R"({"spec":{"nodeSelector":{"a":""},"containers":[{"resources":{"limits":{"cpu":"0"}}}]}})")))
+      << pod;
+  const Crd crd(R"({"type":"object","properties":{"m":{"type":"object","additionalProperties":{"type":"string"}},
+      "n":{"type":"object","additionalProperties":{"type":"string","nullable":true}}}})");
+  Json custom = SchemaTestJson(R"({"metadata":{"labels":{"a":null}},"spec":{"m":{"a":null,"b":"x"},"n":{"a":null}}})");
+  Normalize(custom, *crd.schema);
+  EXPECT_TRUE(base::Equal(custom, SchemaTestJson(R"({"metadata":{"labels":{"a":""}},"spec":{"m":{"b":"x"},"n":{"a":null}}})")))
+      << custom;
+}
+
 TEST(SchemaTest, NormalFormIsThatOfATypedDecoder) {
   Json pod =
       SchemaTestJson(R"({"metadata":{"name":"p","creationTimestamp":null},"spec":{"nodeName":null,"containers":[{"name":"c",

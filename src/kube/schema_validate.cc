@@ -1,4 +1,5 @@
 // Validation of a value against its schema. Nothing is allocated while the value is right.
+#include <cfloat>
 #include <cmath>
 
 #include "base/hash.h"
@@ -111,48 +112,24 @@ size_t CountRunes(std::string_view text) {
   return count;
 }
 
-bool AllDigits(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char letter) { return letter >= '0' && letter <= '9'; });
-}
-
-bool IsDate(std::string_view text) {
-  return text.size() == 10 && text[4] == '-' && text[7] == '-' && base::ParseTime(std::string(text) + "T00:00:00Z").has_value();
-}
-
-bool IsIpv4(std::string_view text) {
-  int parts = 0;
-  while (true) {
-    const size_t dot = text.find('.');
-    const std::string_view part = text.substr(0, dot);
-    if (!AllDigits(part) || part.size() > 3 || (part.size() > 1 && part[0] == '0') || std::stoi(std::string(part)) > 255)
-      return false;
-    ++parts;
-    if (dot == text.npos) return parts == 4;
-    text.remove_prefix(dot + 1);
+/// What a value of that type can hold, as upstream words it where it does not; "" where it does.
+std::string RangeProblem(const Json& value, const Schema& schema) {
+  const std::string& format = schema.format;
+  const bool integer = schema.type == Type::kInteger;
+  bool fits = true;
+  if (integer && value.is_int64()) {
+    fits = format != "int32" || (value.get_int64() >= INT32_MIN && value.get_int64() <= INT32_MAX);
+  } else if (integer) {
+    // Doubles and what is more than an int64 holds; 2^63 itself is too much.
+    const double number = NumberOf(value);
+    fits = format == "int32" ? number >= INT32_MIN && number <= INT32_MAX : number >= -0x1p63 && number < 0x1p63;
+  } else if (format == "float") {
+    fits = std::abs(NumberOf(value)) <= static_cast<double>(FLT_MAX);
   }
-}
-
-bool IsUuid(std::string_view text) {
-  if (text.size() != 36) return false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-    if (dash ? text[i] != '-' : !std::isxdigit(static_cast<unsigned char>(text[i]))) return false;
-  }
-  return true;
-}
-
-/// Formats that upstream checks; unknown ones are ignored, as there.
-bool HasFormat(std::string_view text, std::string_view format) {
-  if (format == "date-time") return base::ParseTime(text).has_value();
-  if (format == "date") return IsDate(text);
-  if (format == "ipv4") return IsIpv4(text);
-  if (format == "uuid") return IsUuid(text);
-  if (format == "duration") return base::ParseDuration(text).has_value();
-  if (format == "byte") {
-    std::string bytes;
-    return base::Base64Decode(text, bytes);
-  }
-  return true;
+  if (fits) return "";
+  const bool known = format == "int32" || format == "int64" || format == "float";
+  return "Checked value must be of type " + std::string(integer ? "integer" : "number") +
+         (known ? " with format " + format : " (default format)");
 }
 
 class Validator {
@@ -332,11 +309,14 @@ class Validator {
         return;
       case Type::kTime:
       case Type::kMicroTime:
-        if (!text.empty() && !base::ParseTime(text)) Broken(value, path, "must be of type date-time: " + base::ToText(value));
+        if (!text.empty() && !base::ParseCalendarTime(text))
+          Broken(value, path, "must be of type date-time: " + base::ToText(value));
         return;
-      case Type::kBytes:
-        if (!HasFormat(text, "byte")) Broken(value, path, "must be of type byte: " + base::ToText(value));
+      case Type::kBytes: {
+        std::string bytes;
+        if (!base::Base64Decode(text, bytes)) Broken(value, path, "must be of type byte: " + base::ToText(value));
         return;
+      }
       default:
         break;
     }
@@ -347,15 +327,22 @@ class Validator {
     if (schema.pattern != nullptr && !schema.pattern->Matches(text)) {
       Broken(value, path, "should match '" + schema.pattern->text() + "'");
     }
-    if (!schema.format.empty() && !HasFormat(text, schema.format)) {
-      Broken(value, path, "must be of type " + schema.format + ": " + base::ToText(value));
+    if (schema.format_check != nullptr && !schema.format_check(text)) {
+      Add("FieldValueTypeInvalid",
+          "Invalid value: " + base::ToText(value) + ": " + path.Text() + " in body must be of type " + schema.format + ": " +
+              base::ToText(value),
+          path);
     }
   }
 
   void CheckNumber(const Json& value, const Schema& schema, const FieldPath& path) {
     const double number = NumberOf(value);
     if (schema.native && (schema.minimum || schema.maximum)) return CheckNativeRange(value, number, schema, path);
-    if (schema.format == "int32" && std::abs(number) > 2147483648.0) Broken(value, path, "must be of type int32");
+    if (!schema.native && (schema.type == Type::kInteger || schema.type == Type::kNumber)) {
+      if (std::string problem = RangeProblem(value, schema); !problem.empty()) {
+        causes_.push_back(InvalidValue(path, value, problem + " in " + path.Text()));
+      }
+    }
     if (schema.minimum && (schema.exclusive_minimum ? number <= *schema.minimum : number < *schema.minimum)) {
       Broken(value, path,
              std::string(schema.exclusive_minimum ? "should be greater than " : "should be greater than or equal to ") +

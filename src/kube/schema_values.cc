@@ -122,11 +122,38 @@ void NormalizeTime(Json& value, bool micro) {
   if (!value.is_string()) return;
   const std::string_view text = value.get_string();
   if (!micro && IsPlainTime(text)) return;
-  if (auto time = base::ParseTime(text)) {
+  if (auto time = base::ParseCalendarTime(text)) {
     if (std::string canonical = micro ? base::FormatMicroTime(*time) : base::FormatTime(*time); canonical != text) {
       value = canonical;
     }
   }
+}
+
+/// What a typed decoder makes of a null in a map or list: the zero value. Null for what may be null.
+Json ZeroOf(const Schema& schema) {
+  switch (schema.type) {
+    case Type::kString:
+    case Type::kBytes:
+      return "";
+    case Type::kQuantity:
+      return "0";
+    case Type::kInteger:
+    case Type::kNumber:
+    case Type::kIntOrString:
+      return 0;
+    case Type::kBoolean:
+      return false;
+    case Type::kObject:
+    case Type::kMap:
+      return JsonObject();
+    case Type::kArray:
+      return JsonArray();
+    case Type::kTime:
+    case Type::kMicroTime:
+    case Type::kAny:
+      break;
+  }
+  return nullptr;
 }
 
 void NormalizeObject(JsonObject& object, const Schema& schema) {
@@ -137,7 +164,9 @@ void NormalizeObject(JsonObject& object, const Schema& schema) {
     if (below == nullptr) continue;
     if (!child.is_null()) {
       Normalize(child, *below);
-    } else if (field != nullptr && !below->nullable && below->type != Type::kAny) {
+    } else if (field == nullptr && schema.native) {
+      child = ZeroOf(*below);
+    } else if (!below->nullable && below->type != Type::kAny) {
       nulls.emplace_back(key);
     }
   }
@@ -159,7 +188,10 @@ void Normalize(Json& value, const Schema& schema) {
       break;
     case Type::kArray:
       if (value.is_array() && schema.item != nullptr) {
-        for (Json& item : value.get_array()) Normalize(item, *schema.item);
+        for (Json& item : value.get_array()) {
+          if (item.is_null() && schema.native) item = ZeroOf(*schema.item);
+          Normalize(item, *schema.item);
+        }
       }
       break;
     case Type::kQuantity:
