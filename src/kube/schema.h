@@ -59,6 +59,9 @@ class Schema final : public MergeSchema {
   std::vector<FieldSchema> fields;  ///< sorted by name
   const Schema* item = nullptr;
   bool preserve_unknown = false;  ///< x-kubernetes-preserve-unknown-fields
+  /// kAny only: what upstream makes of `additionalProperties: true`, where anything may stand but no field of an object is
+  /// known.
+  bool prunes_all = false;
   bool embedded_resource = false;
   bool nullable = false;
   bool raw = false;  ///< in protocol buffers: JSON text in field 1, as kAny is
@@ -139,10 +142,13 @@ class SchemaSet {
 /// The definition compiled in under that OpenAPI name, e.g. "io.k8s.api.core.v1.PodSpec"; null when there is none.
 const Schema* FindBuiltInSchema(std::string_view definition);
 
-/// Reads a CRD's openAPIV3Schema; the root gets apiVersion, kind and metadata. Errors (kInvalid, with causes) when it is not
-/// structural, in upstream's words; the causes' fields start at the schema, e.g. "properties[spec].type". Expressions
-/// (x-kubernetes-validations) are not evaluated.
+/// Reads a CRD's openAPIV3Schema; the root gets apiVersion, kind and metadata. Errors (kInvalid, with causes) when it breaks a
+/// rule (openapi_rules.h) or has a default that does not fit; the causes' fields start at the schema, e.g.
+/// "properties[spec].type". Expressions (x-kubernetes-validations) are not evaluated.
 base::Result<const Schema*> SchemaFromOpenApi(const base::Json& open_api, SchemaSet& owner);
+/// The same for one that was checked when it was stored: what rules that came later refuse is read as well as can be. Null when
+/// it is no object.
+const Schema* SchemaOfStored(const base::Json& open_api, SchemaSet& owner);
 
 /// Fills in defaults, at every depth, where the parent is present; a null for a field that has a default and is not nullable
 /// takes it.
@@ -152,7 +158,9 @@ void ApplyDefaults(base::Json& value, const Schema& schema);
 void Prune(base::Json& value, const Schema& schema, std::vector<std::string>* unknown);
 /// Types, required fields, enums, ranges, patterns, list-map keys unique. Causes in upstream's words, e.g. `Required value`,
 /// `Invalid value: "x": must be ...`, `Unsupported value: "x": supported values: "a", "b"`.
-std::vector<base::Cause> Validate(const base::Json& value, const Schema& schema, const std::string& path = "");
+/// `old`: what the value replaces; what was wrong with it and did not change is let pass (ratchet.h).
+std::vector<base::Cause> Validate(const base::Json& value, const Schema& schema, const std::string& path = "",
+                                  const base::Json* old = nullptr);
 /// Rewrites quantities and the like in canonical form, as a typed decoder would: nulls of optional fields go; in maps and lists
 /// they are the zero value in built-in kinds, and go in others.
 void Normalize(base::Json& value, const Schema& schema);

@@ -7,6 +7,7 @@
 #include "kube/field_path.h"
 #include "kube/object.h"
 #include "kube/quantity.h"
+#include "kube/ratchet.h"
 #include "kube/schema.h"
 
 namespace evenkeel::kube {
@@ -134,10 +135,21 @@ std::string RangeProblem(const Json& value, const Schema& schema) {
 
 class Validator {
  public:
-  explicit Validator(std::vector<Cause>& causes) : causes_(causes) {}
+  /// `list_causes` gets what is wrong with sets and maps among lists, which upstream looks at last.
+  Validator(std::vector<Cause>& causes, std::vector<Cause>& list_causes) : causes_(causes), list_causes_(list_causes) {}
 
-  void Check(const Json& value, const Schema& schema, const FieldPath& path) {
-    if (causes_.size() >= 100) return;  // more than anybody reads
+  /// `old`: the value before, where it can be told; causes of a value that has not changed are dropped.
+  void Check(const Json& value, const Schema& schema, const FieldPath& path, const Json* old) {
+    if (causes_.size() >= kCausesMax) return;
+    const size_t before = causes_.size();
+    CheckValue(value, schema, path, old);
+    if (old != nullptr && causes_.size() > before && SameAsBefore(value, *old, schema)) causes_.resize(before);
+  }
+
+ private:
+  static constexpr size_t kCausesMax = 100;  // more than anybody reads
+
+  void CheckValue(const Json& value, const Schema& schema, const FieldPath& path, const Json* old) {
     if (value.is_null()) {
       if (!schema.nullable && schema.type != Type::kAny) WrongType(value, schema, path);
       return;
@@ -145,20 +157,19 @@ class Validator {
     if (!HasType(value, schema.type)) return WrongType(value, schema, path);
     if (!schema.enum_values.empty()) CheckEnum(value, schema, path);
     if (value.is_object()) {
-      CheckObject(value, schema, path);
+      CheckObject(value, schema, path, old);
     } else if (value.is_array()) {
-      CheckArray(value, schema, path);
+      CheckArray(value, schema, path, old);
     } else if (value.is_string()) {
       CheckText(value, schema, path);
     } else if (value.is_number()) {
       CheckNumber(value, schema, path);
     }
     if (!schema.all_of.empty() || !schema.any_of.empty() || !schema.one_of.empty() || schema.not_schema != nullptr) {
-      CheckCombinations(value, schema, path);
+      CheckCombinations(value, schema, path, old);
     }
   }
 
- private:
   void Add(std::string reason, std::string message, const FieldPath& path) {
     causes_.push_back({std::move(reason), std::move(message), path.Text()});
   }
@@ -190,7 +201,7 @@ class Validator {
            (value.is_array() && value.get_array().empty());
   }
 
-  void CheckObject(const Json& value, const Schema& schema, const FieldPath& path) {
+  void CheckObject(const Json& value, const Schema& schema, const FieldPath& path, const Json* old) {
     const JsonObject& object = value.get_object();
     if (schema.max_properties && object.size() > *schema.max_properties) {
       Broken(value, path, "should have at most " + std::to_string(*schema.max_properties) + " properties");
@@ -211,9 +222,9 @@ class Validator {
     for (const auto& [key, child] : object) {
       if (const Schema::FieldSchema* field = schema.FindField(key)) {
         if (field->zero_is_absent && IsZero(child)) continue;
-        Check(child, *field->schema, path.Field(key));
+        Check(child, *field->schema, path.Field(key), OldValueOf(old, key));
       } else if (schema.item != nullptr) {
-        Check(child, *schema.item, path.Key(key));
+        Check(child, *schema.item, path.Key(key), OldValueOf(old, key));
       }
     }
     if (schema.embedded_resource) CheckEmbedded(object, path);
@@ -226,15 +237,16 @@ class Validator {
     }
   }
 
-  void CheckArray(const Json& value, const Schema& schema, const FieldPath& path) {
+  void CheckArray(const Json& value, const Schema& schema, const FieldPath& path, const Json* old) {
     const JsonArray& array = value.get_array();
     if (schema.max_items && array.size() > *schema.max_items) causes_.push_back(TooMany(path, array.size(), *schema.max_items));
     if (schema.min_items && array.size() < *schema.min_items) {
       Broken(value, path, "should have at least " + std::to_string(*schema.min_items) + " items");
     }
     if (schema.item != nullptr) {
-      size_t index = 0;
-      for (const Json& item : array) Check(item, *schema.item, path.Index(index++));
+      for (size_t i = 0; i < array.size(); ++i) {
+        Check(array[i], *schema.item, path.Index(i), old == nullptr ? nullptr : OldItemOf(old, array, i, schema));
+      }
     }
     if (schema.unique_items && !Distinct(array)) Broken(value, path, "shouldn't contain duplicates");
     if (schema.native) return;
@@ -254,7 +266,7 @@ class Validator {
     if (array.size() < 2) return;
     std::set<std::string> seen;
     for (size_t i = 0; i < array.size(); ++i) {
-      if (!seen.insert(base::CanonicalText(array[i])).second) causes_.push_back(DuplicateValue(path.Index(i), array[i]));
+      if (!seen.insert(base::CanonicalText(array[i])).second) list_causes_.push_back(DuplicateValue(path.Index(i), array[i]));
     }
   }
 
@@ -275,7 +287,7 @@ class Validator {
       for (size_t i = 1; i < array.size(); ++i) {
         for (size_t before = 0; before < i; ++before) {
           if (!SameKeys(array[i], array[before], schema.list_keys)) continue;
-          causes_.push_back(DuplicateValue(path.Index(i), KeysOf(array[i], schema.list_keys)));
+          list_causes_.push_back(DuplicateValue(path.Index(i), KeysOf(array[i], schema.list_keys)));
           break;
         }
       }
@@ -285,7 +297,7 @@ class Validator {
     for (size_t i = 0; i < array.size(); ++i) {
       if (!array[i].is_object()) continue;
       const Json keys = KeysOf(array[i], schema.list_keys);
-      if (!seen.insert(base::CanonicalText(keys)).second) causes_.push_back(DuplicateValue(path.Index(i), keys));
+      if (!seen.insert(base::CanonicalText(keys)).second) list_causes_.push_back(DuplicateValue(path.Index(i), keys));
     }
   }
 
@@ -376,48 +388,61 @@ class Validator {
     causes_.push_back(InvalidValue(path, value, rule));
   }
 
-  static bool Holds(const Json& value, const Schema& schema) {
-    std::vector<Cause> causes;
-    Validator(causes).Check(value, schema, FieldPath());
-    return causes.empty();
+  static bool Holds(const Json& value, const Schema& schema, const Json* old) {
+    std::vector<Cause> causes, list_causes;
+    Validator(causes, list_causes).Check(value, schema, FieldPath(), old);
+    return causes.empty() && list_causes.empty();
   }
 
   void Combination(const Json& value, const FieldPath& path, const std::string& rule) {
     causes_.push_back(InvalidValue(path, value, "\"" + path.Text() + "\" " + rule));
   }
 
-  void CheckCombinations(const Json& value, const Schema& schema, const FieldPath& path) {
+  void CheckCombinations(const Json& value, const Schema& schema, const FieldPath& path, const Json* old) {
     for (const Schema* part : schema.all_of) {
       const size_t before = causes_.size();
-      Check(value, *part, path);
+      Check(value, *part, path, old);
       if (causes_.size() > before) Combination(value, path, "must validate all the schemas (allOf)");
     }
-    if (!schema.any_of.empty() &&
-        std::none_of(schema.any_of.begin(), schema.any_of.end(), [&](const Schema* part) { return Holds(value, *part); })) {
+    if (!schema.any_of.empty() && std::none_of(schema.any_of.begin(), schema.any_of.end(),
+                                               [&](const Schema* part) { return Holds(value, *part, old); })) {
       Combination(value, path, "must validate at least one schema (anyOf)");
     }
     if (!schema.one_of.empty()) {
-      const auto count =
-          std::count_if(schema.one_of.begin(), schema.one_of.end(), [&](const Schema* part) { return Holds(value, *part); });
+      const auto count = std::count_if(schema.one_of.begin(), schema.one_of.end(),
+                                       [&](const Schema* part) { return Holds(value, *part, old); });
       if (count == 0) Combination(value, path, "must validate one and only one schema (oneOf). Found none valid");
       if (count > 1) {
         Combination(value, path,
                     "must validate one and only one schema (oneOf). Found " + std::to_string(count) + " valid alternatives");
       }
     }
-    if (schema.not_schema != nullptr && Holds(value, *schema.not_schema)) {
+    if (schema.not_schema != nullptr && Holds(value, *schema.not_schema, old)) {
       Combination(value, path, "must not validate the schema (not)");
     }
   }
 
   std::vector<Cause>& causes_;
+  std::vector<Cause>& list_causes_;
 };
 
 }  // namespace
 
-std::vector<Cause> Validate(const Json& value, const Schema& schema, const std::string& path) {
-  std::vector<Cause> causes;
-  Validator(causes).Check(value, schema, FieldPath(path));
+std::vector<Cause> Validate(const Json& value, const Schema& schema, const std::string& path, const Json* old) {
+  std::vector<Cause> causes, list_causes;
+  Validator(causes, list_causes).Check(value, schema, FieldPath(path), nullptr);
+  if (old != nullptr && !causes.empty()) {
+    causes.clear();
+    list_causes.clear();
+    Validator(causes, list_causes).Check(value, schema, FieldPath(path), old);
+  }
+  if (old != nullptr && !list_causes.empty()) {
+    // Sets and maps that were not right before need not become so.
+    std::vector<Cause> ignored, list_causes_before;
+    Validator(ignored, list_causes_before).Check(*old, schema, FieldPath(path), nullptr);
+    if (!list_causes_before.empty()) list_causes.clear();
+  }
+  std::ranges::move(list_causes, std::back_inserter(causes));
   return causes;
 }
 

@@ -69,9 +69,14 @@ void PruneBelow(Json& value, const Schema& schema, const PruneStep& step, std::v
     }
     return;
   }
-  const bool any = schema.type == Type::kAny;
+  if (schema.prunes_all && value.is_array()) {
+    size_t index = 0;
+    for (Json& item : value.get_array()) PruneBelow(item, schema, {&step, {}, index++}, unknown);
+    return;
+  }
+  const bool any = schema.type == Type::kAny && !schema.prunes_all;
   if (!value.is_object() || (any && schema.fields.empty())) return;
-  if (!any && schema.type != Type::kObject && schema.type != Type::kMap) return;
+  if (!any && !schema.prunes_all && schema.type != Type::kObject && schema.type != Type::kMap) return;
   JsonObject& object = value.get_object();
   std::vector<std::string> extra;
   for (auto& [key, child] : object) {

@@ -88,25 +88,42 @@ void RemoveRepeated(Causes& causes) {
   causes = std::move(kept);
 }
 
+Causes Joined(Causes causes, Causes more) {
+  std::move(more.begin(), more.end(), std::back_inserter(causes));
+  return causes;
+}
+
+/// All but the shape of a custom object.
+Causes ValidateRules(const Resource& resource, const Json& object) {
+  Causes causes;
+  if (!resource.review) ValidateMetadata(resource, object, causes);
+  if (resource.schema != nullptr && !resource.schema->native) return causes;
+  if (resource.schema != nullptr) causes = Joined(std::move(causes), Validate(object, *resource.schema));
+  validation::Workload(resource, object, causes);
+  validation::CoreKind(resource, object, causes);
+  validation::OtherKind(resource, object, causes);
+  validation::Networking(resource, object, causes);
+  validation::AccessKind(resource, object, causes);
+  validation::PlatformKind(resource, object, causes);
+  return causes;
+}
+
 }  // namespace
 
-std::vector<base::Cause> ValidateObject(const Resource& resource, const Json& object) {
-  Causes causes;
-  if (!object.is_object()) {
-    causes.push_back(InvalidValue(FieldPath(), object, "must be an object"));
-    return causes;
-  }
-  if (!resource.review) ValidateMetadata(resource, object, causes);
-  if (resource.schema != nullptr) {
-    for (base::Cause& cause : Validate(object, *resource.schema)) causes.push_back(std::move(cause));
-  }
-  if (resource.schema == nullptr || resource.schema->native) {
-    validation::Workload(resource, object, causes);
-    validation::CoreKind(resource, object, causes);
-    validation::OtherKind(resource, object, causes);
-    validation::Networking(resource, object, causes);
-    validation::AccessKind(resource, object, causes);
-    validation::PlatformKind(resource, object, causes);
+void DropKnownCauses(std::vector<base::Cause>& causes, const std::vector<base::Cause>& before) {
+  std::erase_if(causes, [&](const base::Cause& cause) {
+    return std::any_of(before.begin(), before.end(), [&](const base::Cause& one) {
+      return one.field == cause.field && one.reason == cause.reason && one.message == cause.message;
+    });
+  });
+}
+
+std::vector<base::Cause> ValidateObject(const Resource& resource, const Json& object, const Json* old) {
+  if (!object.is_object()) return {InvalidValue(FieldPath(), object, "must be an object")};
+  Causes causes = ValidateRules(resource, object);
+  if (old != nullptr && !causes.empty()) DropKnownCauses(causes, ValidateRules(resource, *old));
+  if (resource.schema != nullptr && !resource.schema->native) {
+    causes = Joined(std::move(causes), Validate(object, *resource.schema, "", old));
   }
   if (causes.size() > 1) RemoveRepeated(causes);
   return causes;

@@ -120,6 +120,12 @@ std::string Api::NewSuffix() {
 }
 
 void Api::AfterWrite(const Served& served, const Stored& stored) {
+  if (served.custom) {
+    // The schema may have changed while this write was on its way.
+    const ServedPointer now = table_.Find(served.resource.group, served.resource.version, served.resource.plural);
+    if (now != nullptr && now->storage_form != served.storage_form) now->storage_form->NoteOlderWrite(stored.revision);
+    return;
+  }
   if (served.resource.group != kDefinitionsGroup || served.resource.plural != kDefinitionsPlural) return;
   const auto crd = DecodeObject(served, stored);
   if (!crd) return;

@@ -64,6 +64,19 @@ base::Error FutureError(const std::string& requested, store::Revision current) {
            .retry_after_seconds = 1}};
 }
 
+// The first time that all objects of a custom kind are read since its schema changed, or since this process began: which of
+// them the schema concerns, so that the others are copied without a look from then on.
+void Survey(const Served& served, const store::ListResult& all) {
+  if (!served.custom || !served.has_storage_form || !served.storage_form->TakeSurvey()) return;
+  store::Revision last = 0;
+  for (const store::KeyValue& item : all.items) {
+    if (item.mod_revision <= last) continue;
+    const auto object = DecodeObject(served, {item.value, item.mod_revision});
+    if (!object || EncodeStored(*object, served) != *item.value) last = item.mod_revision;
+  }
+  served.storage_form->SetSurvey(all.revision, last);
+}
+
 }  // namespace
 
 base::JsonObject ListMetadata(const ListAnswer& answer) {
@@ -120,6 +133,7 @@ Result<ListAnswer> Api::List(const Call& call, const ListQuery& query) {
     }
     answer.revision = page->revision;
     start.revision = page->revision;
+    if (prefix == served.prefix && !page->more && options.start_after.empty() && options.revision == 0) Survey(served, *page);
     if (limit == 0) answer.items.reserve(page->items.size());
     for (size_t i = 0; i < page->items.size(); ++i) {
       store::KeyValue& item = page->items[i];

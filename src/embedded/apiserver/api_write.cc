@@ -186,7 +186,7 @@ Status Api::PrepareCreate(const Call& call, Json& object, Answer& answer) {
   if (IsService(served)) EVENKEEL_TRY(AllocateService(object, nullptr));
   if (served.IsDefinition()) PrepareDefinition(object, nullptr, NamesInConflict(object), Now());
   auto causes = kube::ValidateObject(served.resource, object);
-  if (served.IsDefinition()) std::ranges::move(ValidateDefinition(object), std::back_inserter(causes));
+  if (served.IsDefinition()) std::ranges::move(ValidateDefinition(object, nullptr), std::back_inserter(causes));
   if (!causes.empty()) return Fail(InvalidError(served.resource, call.name, std::move(causes)));
   if (served.IsDefinition()) std::ranges::move(WarnOfDefinition(object), std::back_inserter(answer.warnings));
   if (IsWebhooks(served)) std::ranges::move(WarnOfWebhooks(object, World()), std::back_inserter(answer.warnings));
@@ -382,8 +382,9 @@ void Api::CommitModified(std::shared_ptr<Modification> state, Json object, const
     answer.object.bytes = std::make_shared<const std::string>(std::move(bytes));
     return Remove(call, std::move(current), std::move(answer), state->done, [again] { again(true); });
   }
-  // The same fields in another order have the same size and are no change either.
-  if (bytes.size() == current.bytes->size() && (bytes == *current.bytes || SameObject(object, old))) {
+  // The same fields in another order have the same size and are no change either, unless the row itself has another form.
+  const bool same = bytes == *current.bytes || (!HasOtherForm(*call.served, current) && SameObject(object, old));
+  if (bytes.size() == current.bytes->size() && same) {
     return AnswerUnwritten(call, std::move(answer), state->done);
   }
   answer.object.bytes = std::make_shared<const std::string>(std::move(bytes));
@@ -444,9 +445,9 @@ Status Api::FinishUpdate(const Call& call, Json& object, const Json& old, Answer
   }
   base::Erase(object, {"metadata", "resourceVersion"});
   if (!applied) TrackUpdate(object, old, served.resource.schema, ManagerOf(call, Now()));
-  auto causes = kube::ValidateObject(served.resource, object);
+  auto causes = kube::ValidateObject(served.resource, object, &old);
   std::ranges::move(kube::ValidateUpdate(served.resource, object, old), std::back_inserter(causes));
-  if (served.IsDefinition()) std::ranges::move(ValidateDefinition(object), std::back_inserter(causes));
+  if (served.IsDefinition()) std::ranges::move(ValidateDefinition(object, &old), std::back_inserter(causes));
   if (!causes.empty()) return Fail(InvalidError(served.resource, call.name, std::move(causes)));
   if (served.IsDefinition() && call.subresource.empty()) {
     std::ranges::move(WarnOfDefinition(object), std::back_inserter(answer.warnings));

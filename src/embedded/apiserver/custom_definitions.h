@@ -12,12 +12,15 @@ namespace evenkeel::embedded::apiserver {
 
 inline constexpr std::string_view kCustomCleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
 
+/// A kind as its resource is named.
+std::string InLowerCase(std::string_view text);
 /// Fills in names, conditions, acceptedNames, storedVersions and the clean-up finalizer. `conflict`: whose names are taken, or
 /// "".
 void PrepareDefinition(base::Json& crd, const base::Json* old, const std::string& conflict, base::Time now);
-/// Structure beyond the schema: name, versions, storage version, schemas, columns.
-std::vector<base::Cause> ValidateDefinition(const base::Json& crd);
-/// A line for each field of its schemas that is kept and has no effect here: rules in CEL.
+/// Everything beyond its own shape: names, versions, schemas, columns. `old`: the one that it replaces, null for a new one;
+/// what was wrong with that is let pass.
+std::vector<base::Cause> ValidateDefinition(const base::Json& crd, const base::Json* old);
+/// A line for each field that is kept and has no effect here: rules in CEL, webhooks that convert.
 std::vector<std::string> WarnOfDefinition(const base::Json& crd);
 
 }  // namespace evenkeel::embedded::apiserver

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "base/hash.h"
 #include "embedded/apiserver/stored.h"
 #include "kube/autoscaling.h"
 
@@ -59,7 +60,22 @@ std::vector<std::string> StringsIn(const base::JsonArray& array) {
   return result;
 }
 
-ServedPointer ServeCustom(const base::Json& crd, const base::Json& version, std::string_view storage_version) {
+// In few bytes what tells texts apart.
+std::string DigestOf(std::string_view text) {
+  const auto digest = base::Blake2b512(text);
+  return {digest.begin(), digest.begin() + 16};
+}
+
+const base::Json* SchemaIn(const base::Json& version) { return base::Find(version, {"schema", "openAPIV3Schema"}); }
+
+const base::Json* StorageVersionOf(const base::Json& crd) {
+  for (const base::Json& version : base::FindArray(crd, {"spec", "versions"})) {
+    if (base::FindBool(version, {"storage"})) return &version;
+  }
+  return nullptr;
+}
+
+std::shared_ptr<Served> ServeCustom(const base::Json& crd, const base::Json& version, std::string_view storage_version) {
   auto served = std::make_shared<Served>();
   kube::Resource& resource = served->resource;
   resource.group = base::FindString(crd, {"spec", "group"});
@@ -97,10 +113,9 @@ ServedPointer ServeCustom(const base::Json& crd, const base::Json& version, std:
   for (const base::Json& field : base::FindArray(version, {"selectableFields"})) {
     served->selectable_fields.push_back(WithoutDot(base::FindString(field, {"jsonPath"})));
   }
-  if (const base::Json* open_api = base::Find(version, {"schema", "openAPIV3Schema"})) {
+  if (const base::Json* open_api = SchemaIn(version)) {
     auto schemas = std::make_shared<kube::SchemaSet>();
-    // The CRD was validated before it was stored; a version whose schema is not readable is served without one.
-    if (auto schema = kube::SchemaFromOpenApi(*open_api, *schemas)) resource.schema = *schema;
+    resource.schema = kube::SchemaOfStored(*open_api, *schemas);
     served->schemas = std::move(schemas);
   }
   FillStorage(*served, resource.group + "/" + std::string(storage_version));
@@ -205,21 +220,52 @@ uint64_t ResourceTable::generation() const {
 }
 
 void ResourceTable::SetCustom(const base::Json& crd, store::Revision revision) {
-  std::vector<ServedPointer> versions;
-  std::string_view storage_version;
-  for (const base::Json& version : base::FindArray(crd, {"spec", "versions"})) {
-    if (base::FindBool(version, {"storage"})) storage_version = base::FindString(version, {"name"});
+  const std::string name(base::FindString(crd, {"metadata", "name"}));
+  const bool established = IsEstablished(crd);
+  const bool terminating = base::Find(crd, {"metadata", "deletionTimestamp"}) != nullptr;
+  const std::string says = DigestOf(base::ToText(base::FindObject(crd, {"spec"})) +
+                                    base::ToText(base::FindObject(crd, {"status", "acceptedNames"})) +
+                                    (established ? "e" : "") + (terminating ? "t" : ""));
+  const base::Json* stored = StorageVersionOf(crd);
+  const std::string_view storage_version = stored == nullptr ? "" : base::FindString(*stored, {"name"});
+  const base::Json* stored_schema = stored == nullptr ? nullptr : SchemaIn(*stored);
+  const std::string storage =
+      DigestOf(std::string(storage_version) + (stored_schema == nullptr ? "" : base::ToText(*stored_schema)));
+  std::shared_ptr<StorageForm> form;
+  {
+    std::lock_guard lock(mutex_);
+    if (revision <= custom_revisions_[name]) return;
+    if (const auto known = custom_.find(name); known != custom_.end()) {
+      if (known->second.says == says) {
+        custom_revisions_[name] = revision;
+        return;
+      }
+      // Rows that were written in this form still have it.
+      if (known->second.storage == storage) form = known->second.form;
+    }
   }
-  if (IsEstablished(crd)) {
+  if (form == nullptr) {
+    const auto schemas = std::make_shared<kube::SchemaSet>();
+    const kube::Schema* schema = stored_schema == nullptr ? nullptr : kube::SchemaOfStored(*stored_schema, *schemas);
+    form = std::make_shared<StorageForm>(schemas, schema, revision);
+  }
+  Custom custom{.versions = {}, .says = says, .storage = storage, .form = form};
+  if (established) {
     for (const base::Json& version : base::FindArray(crd, {"spec", "versions"})) {
-      if (base::FindBool(version, {"served"})) versions.push_back(ServeCustom(crd, version, storage_version));
+      if (!base::FindBool(version, {"served"})) continue;
+      const auto served = ServeCustom(crd, version, storage_version);
+      const base::Json* schema = SchemaIn(version);
+      served->storage_form = form;
+      served->has_storage_form =
+          schema == stored_schema || (schema != nullptr && stored_schema != nullptr && *schema == *stored_schema);
+      served->defined_at = revision;
+      custom.versions.push_back(served);
     }
   }
   std::lock_guard lock(mutex_);
-  const std::string name(base::FindString(crd, {"metadata", "name"}));
   if (revision <= custom_revisions_[name]) return;
   custom_revisions_[name] = revision;
-  custom_[name] = std::move(versions);
+  custom_[name] = std::move(custom);
   ++generation_;
   Rebuild();
 }
@@ -236,7 +282,7 @@ void ResourceTable::RemoveCustom(const std::string& crd_name, store::Revision re
 void ResourceTable::Rebuild() {
   all_ = built_in_;
   std::vector<ServedPointer> custom;
-  for (const auto& [name, versions] : custom_) custom.insert(custom.end(), versions.begin(), versions.end());
+  for (const auto& [name, one] : custom_) custom.insert(custom.end(), one.versions.begin(), one.versions.end());
   std::ranges::stable_sort(custom, [](const ServedPointer& a, const ServedPointer& b) {
     if (a->resource.group != b->resource.group) return a->resource.group < b->resource.group;
     if (a->resource.version != b->resource.version) return NewerVersion(a->resource.version, b->resource.version);

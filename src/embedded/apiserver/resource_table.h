@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "embedded/apiserver/storage_form.h"
 #include "embedded/store/store.h"
 #include "kube/json_path.h"
 #include "kube/resource.h"
@@ -43,6 +44,9 @@ struct Served {
   std::vector<std::string> selectable_fields;
   std::string deprecation;                         ///< what every request is warned with; empty: the version is not deprecated
   std::shared_ptr<const kube::SchemaSet> schemas;  ///< owns resource.schema of a custom kind
+  std::shared_ptr<StorageForm> storage_form;       ///< custom kinds only
+  bool has_storage_form = true;                    ///< its schema is that of the storage version
+  store::Revision defined_at = 0;                  ///< custom kinds: the revision at which what they say came to be
 
   std::string Key(std::string_view ns, std::string_view name) const;
   /// Prefix of one namespace's keys, or of all.
@@ -68,17 +72,23 @@ class ResourceTable {
   uint64_t generation() const;
 
   /// Adds or replaces what a CRD serves. A CRD that is not established (names in conflict) serves nothing. News of a revision
-  /// that is not newer than what is known of that CRD changes nothing.
+  /// that is not newer than what is known of that CRD changes nothing, nor do news that say the same.
   void SetCustom(const base::Json& crd, store::Revision revision);
   void RemoveCustom(const std::string& crd_name, store::Revision revision);
 
  private:
   using Key = std::tuple<std::string, std::string, std::string>;
+  struct Custom {
+    std::vector<ServedPointer> versions;
+    std::string says;     // all that the versions come from, in few bytes
+    std::string storage;  // likewise of the storage version's name and schema
+    std::shared_ptr<StorageForm> form;
+  };
   void Rebuild();
 
   mutable std::mutex mutex_;
-  std::map<std::string, std::vector<ServedPointer>> custom_;  // by CRD name
-  std::map<std::string, store::Revision> custom_revisions_;   // of CRDs that are gone too
+  std::map<std::string, Custom> custom_;                     // by CRD name
+  std::map<std::string, store::Revision> custom_revisions_;  // of CRDs that are gone too
   std::vector<ServedPointer> built_in_;
   std::vector<ServedPointer> all_;
   std::map<Key, ServedPointer, std::less<>> by_plural_;

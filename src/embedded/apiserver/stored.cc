@@ -90,14 +90,22 @@ void EventFromCore(base::Json& event) {
 }
 
 std::string EncodeStored(const base::Json& object, const Served& served) {
-  if (served.to_stored == nullptr) return EncodeWithHead(object.get_object(), served.storage_head);
+  if (served.to_stored == nullptr && served.has_storage_form) return EncodeWithHead(object.get_object(), served.storage_head);
   base::Json copy = object;
-  served.to_stored(copy);
+  if (served.to_stored != nullptr) served.to_stored(copy);
+  if (!served.has_storage_form && served.storage_form != nullptr) served.storage_form->Apply(copy);
   return EncodeWithHead(copy.get_object(), served.storage_head);
 }
 
+bool HasOtherForm(const Served& served, const Stored& stored) {
+  if (served.storage_form == nullptr) return false;
+  if (!served.has_storage_form) return true;
+  return stored.older ? served.storage_form->AnyMayDiffer()
+                      : stored.revision > 0 && served.storage_form->MayDiffer(stored.revision);
+}
+
 void AppendObject(std::string& out, const Served& served, const Stored& stored) {
-  if (served.from_stored != nullptr) {
+  if (served.from_stored != nullptr || HasOtherForm(served, stored)) {
     if (const auto object = DecodeObject(served, stored)) {
       out += base::ToText(*object);
       return;
@@ -129,6 +137,13 @@ base::Result<base::Json> DecodeObject(const Served& served, const Stored& stored
     return base::Fail(std::move(error));
   }
   if (served.from_stored != nullptr) served.from_stored(*parsed);
+  if (HasOtherForm(served, stored)) {
+    served.storage_form->Apply(*parsed);
+    if (!served.has_storage_form && served.resource.schema != nullptr) {
+      kube::Prune(*parsed, *served.resource.schema, nullptr);
+      kube::Normalize(*parsed, *served.resource.schema);
+    }
+  }
   return parsed;
 }
 

@@ -14,13 +14,16 @@ namespace evenkeel::embedded::apiserver {
 struct Stored {
   store::Value bytes;
   store::Revision revision = 0;
+  bool older = false;  ///< the bytes are what there was before that revision: of a deleted object, for instance
 };
 
 /// The bytes to store for an object of the served version, in the form of the stored one: events are kept as core v1.
 std::string EncodeStored(const base::Json& object, const Served& served);
-/// Appends the object's JSON in the served version with its resourceVersion. A copy of bytes where both
-/// versions have the same form.
+/// Appends the object's JSON in the served version with its resourceVersion. A copy of bytes, except for versions of another form and
+/// custom objects that were stored before their schema changed, or are stored in another version with another schema.
 void AppendObject(std::string& out, const Served& served, const Stored& stored);
+/// Whether the stored bytes may not be what is read.
+bool HasOtherForm(const Served& served, const Stored& stored);
 std::string ObjectText(const Served& served, const Stored& stored);
 /// The same, parsed. kInternal, logged and counted, when the bytes are no object: what lies on disk may be damaged, or be by a
 /// program that allowed more.

@@ -17,6 +17,7 @@ SharedEvent::SharedEvent(store::Event event) {
   deleted_ = event.type == store::Event::Type::kDelete;
   previous_.bytes = event.previous;
   object_.bytes = deleted_ ? event.previous : event.current.value;
+  object_.older = deleted_;
   object_.revision = event.current.mod_revision > 0 ? event.current.mod_revision : event.revision;
 }
 

@@ -31,7 +31,7 @@ class SharedEvent {
   bool deleted() const { return deleted_; }
   store::Revision revision() const { return object_.revision; }
   /// The object to show when the change made it leave a selection: the version before, at this revision.
-  Stored Left() const { return {previous_.bytes, object_.revision}; }
+  Stored Left() const { return {.bytes = previous_.bytes, .revision = object_.revision, .older = true}; }
 
   const kube::Labels& object_labels();
   const kube::Labels& previous_labels();

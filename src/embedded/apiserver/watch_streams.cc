@@ -60,6 +60,13 @@ std::string BookmarkLine(EventType type, const Served& served, store::Revision r
   return Line(type, served, stored, form, now);
 }
 
+// A definition that is being deleted still has the objects whose end is to be told.
+bool IsServedAsBefore(const ResourceTable& table, const Served& served) {
+  if (!served.custom) return true;
+  const ServedPointer now = table.Find(served.resource.group, served.resource.version, served.resource.plural);
+  return now != nullptr && (now->terminating || now->defined_at == served.defined_at);
+}
+
 }  // namespace
 
 struct WatchStreams::Stream {
@@ -184,15 +191,22 @@ void WatchStreams::Remove(uint64_t id) {
 
 void WatchStreams::Tick() {
   const base::Instant now = api_.options().clock->Monotonic();
-  std::vector<std::shared_ptr<Stream>> due;
+  const uint64_t generation = api_.resources().generation();
+  std::vector<std::shared_ptr<Stream>> due, without_kind;
   {
     std::lock_guard lock(mutex_);
+    const bool changed = std::exchange(generation_, generation) != generation;
     for (const auto& [id, stream] : streams_) {
-      if (now >= stream->deadline || now >= stream->next_bookmark) due.push_back(stream);
+      if (changed && !IsServedAsBefore(api_.resources(), *stream->served)) {
+        without_kind.push_back(stream);
+      } else if (now >= stream->deadline || now >= stream->next_bookmark) {
+        due.push_back(stream);
+      }
     }
     ticking_ = !streams_.empty();
     if (ticking_) timer_ = strand_->PostAfter(kTickInterval, [this] { Tick(); });
   }
+  for (const auto& stream : without_kind) stream->response->Close();
   for (const auto& stream : due) {
     const store::Revision revision = stream->revision;
     if (stream->bookmarks && revision > 0) {

@@ -19,7 +19,8 @@ struct WatchForm {
   Encoding encoding = Encoding::kJson;  ///< JSON, a line an event, or protocol buffers, a frame an event
 };
 
-/// Thread-safe. All streams end when it is destroyed.
+/// Thread-safe. All streams end when it is destroyed; those of a custom kind also when its definition says something else or
+/// goes, so that whoever watches lists again.
 class WatchStreams : public std::enable_shared_from_this<WatchStreams> {
  public:
   WatchStreams(Api& api, std::shared_ptr<Metrics> metrics, base::Executor* executor, base::Duration bookmark_interval);
@@ -45,6 +46,7 @@ class WatchStreams : public std::enable_shared_from_this<WatchStreams> {
   uint64_t next_id_ = 1;
   bool stopped_ = false;
   bool ticking_ = false;
+  uint64_t generation_ = 0;  // of the kinds that are served, at the last tick
   base::Timer timer_;
   std::map<uint64_t, std::shared_ptr<Stream>> streams_;
 };
