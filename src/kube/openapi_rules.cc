@@ -81,8 +81,8 @@ class Rules {
  public:
   explicit Rules(std::vector<Cause>& causes) : causes_(causes) {}
 
-  void CheckRoot(const JsonObject& schema) {
-    const FieldPath root;
+  void CheckRoot(const JsonObject& schema, const std::string& path) {
+    const FieldPath root(path);
     if (FlagAt(schema, "nullable")) Forbid(root.Field("nullable"), "nullable cannot be true at the root");
     CheckStructural(schema, root, Level::kRoot, {});
   }
@@ -417,9 +417,9 @@ bool CountsAsUnset(const Json& value) {
          (value.is_array() && value.get_array().empty()) || (value.is_object() && value.get_object().empty());
 }
 
-std::vector<Cause> CheckOpenApi(const JsonObject& schema) {
+std::vector<Cause> CheckOpenApi(const JsonObject& schema, const std::string& path) {
   std::vector<Cause> causes;
-  Rules(causes).CheckRoot(schema);
+  Rules(causes).CheckRoot(schema, path);
   return causes;
 }
 

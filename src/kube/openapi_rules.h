@@ -12,8 +12,8 @@ namespace evenkeel::kube {
 bool CountsAsUnset(const base::Json& value);
 
 /// What keeps the schema from being one of apiextensions', structural ones that is, in upstream's words. The causes' fields
-/// start at the schema, e.g. "properties[spec].type". Values of wrong types count as absent: the CRD's own shape is checked
+/// start with `path`, e.g. "properties[spec].type". Values of wrong types count as absent: the CRD's own shape is checked
 /// before.
-std::vector<base::Cause> CheckOpenApi(const base::JsonObject& schema);
+std::vector<base::Cause> CheckOpenApi(const base::JsonObject& schema, const std::string& path = "");
 
 }  // namespace evenkeel::kube

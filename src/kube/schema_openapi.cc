@@ -53,8 +53,8 @@ class OpenApiReader {
  public:
   explicit OpenApiReader(SchemaSet& owner) : owner_(owner) {}
 
-  Schema* ReadRoot(const JsonObject& source) {
-    const FieldPath root;
+  Schema* ReadRoot(const JsonObject& source, const std::string& path) {
+    const FieldPath root(path);
     Schema* schema = ReadStructural(source, root);
     AddObjectFields(*schema, ChildObject(ChildObject(source, "properties"), "metadata"));
     return schema;
@@ -261,14 +261,14 @@ class OpenApiReader {
 
 }  // namespace
 
-base::Result<const Schema*> SchemaFromOpenApi(const Json& open_api, SchemaSet& owner) {
+base::Result<const Schema*> SchemaFromOpenApi(const Json& open_api, SchemaSet& owner, const std::string& path) {
   std::vector<Cause> causes;
   const Schema* schema = nullptr;
   if (!open_api.is_object()) {
-    causes.push_back(RequiredValue(FieldPath(), "must be a schema object"));
-  } else if (causes = CheckOpenApi(open_api.get_object()); causes.empty()) {
+    causes.push_back(RequiredValue(FieldPath(path), "must be a schema object"));
+  } else if (causes = CheckOpenApi(open_api.get_object(), path); causes.empty()) {
     OpenApiReader reader(owner);
-    schema = reader.ReadRoot(open_api.get_object());
+    schema = reader.ReadRoot(open_api.get_object(), path);
     owner.Seal();
     causes = reader.CheckDefaults();
   }
@@ -282,7 +282,7 @@ base::Result<const Schema*> SchemaFromOpenApi(const Json& open_api, SchemaSet& o
 
 const Schema* SchemaOfStored(const Json& open_api, SchemaSet& owner) {
   if (!open_api.is_object()) return nullptr;
-  const Schema* schema = OpenApiReader(owner).ReadRoot(open_api.get_object());
+  const Schema* schema = OpenApiReader(owner).ReadRoot(open_api.get_object(), "");
   owner.Seal();
   return schema;
 }

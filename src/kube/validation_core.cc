@@ -218,48 +218,6 @@ void Lease(const Json& object, Causes& causes) {
   }
 }
 
-void Definition(const Json& object, Causes& causes) {
-  const FieldPath root;
-  const FieldPath path = root.Field("spec");
-  const Json& spec = MemberOrNothing(object, "spec");
-  const std::string plural(Text(MemberOrNothing(spec, "names"), "plural"));
-  const std::string wanted = plural + "." + std::string(Text(spec, "group"));
-  if (NameOf(object) != wanted && !plural.empty()) {
-    const FieldPath metadata = root.Field("metadata");
-    causes.push_back(InvalidText(metadata.Field("name"), NameOf(object), "must be spec.names.plural+\".\"+spec.group"));
-  }
-  const FieldPath versions = path.Field("versions");
-  int stored = 0;
-  std::set<std::string_view> names;
-  size_t index = 0;
-  for (const Json& version : List(spec, "versions")) {
-    const FieldPath here = versions.Index(index++);
-    stored += Flag(version, "storage");
-    const std::string_view name = Text(version, "name");
-    if (std::string problem = CheckDns1035Label(name); !problem.empty() && !name.empty()) {
-      causes.push_back(InvalidText(here.Field("name"), name, problem));
-    }
-    if (!names.insert(name).second) causes.push_back(DuplicateText(here.Field("name"), name));
-    const FieldPath schema_path = here.Field("schema");
-    const FieldPath open_api_path = schema_path.Field("openAPIV3Schema");
-    const Json* open_api = Member(MemberOrNothing(version, "schema"), "openAPIV3Schema");
-    if (open_api == nullptr) {
-      causes.push_back(RequiredValue(open_api_path, "schemas are required"));
-      continue;
-    }
-    SchemaSet scratch;
-    const auto schema = SchemaFromOpenApi(*open_api, scratch);
-    if (schema || schema.error().details() == nullptr) continue;
-    for (const base::Cause& cause : schema.error().details()->causes) {
-      causes.push_back({cause.reason, cause.message, open_api_path.Text() + (cause.field.empty() ? "" : "." + cause.field)});
-    }
-  }
-  if (stored != 1 && !List(spec, "versions").empty()) {
-    causes.push_back(
-        InvalidValue(versions, *Member(spec, "versions"), "must have exactly one version marked as storage version"));
-  }
-}
-
 void Quota(const Json& object, Causes& causes) {
   const FieldPath root;
   const FieldPath path = root.Field("spec");
@@ -303,8 +261,6 @@ void CoreKind(const Resource& resource, const Json& object, Causes& causes) {
 void OtherKind(const Resource& resource, const Json& object, Causes& causes) {
   if (resource.group == "coordination.k8s.io") {
     Lease(object, causes);
-  } else if (resource.group == "apiextensions.k8s.io" && resource.kind == "CustomResourceDefinition") {
-    Definition(object, causes);
   }
 }
 

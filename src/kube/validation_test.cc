@@ -168,22 +168,6 @@ TEST(ValidationTest, SmallKindsHaveTheirRules) {
       "spec.ports[1].name: Required value");
 }
 
-TEST(ValidationTest, CustomResourceDefinitionsMustBeStructural) {
-  const std::string good = R"({"metadata":{"name":"things.example.com"},"spec":{"group":"example.com","scope":"Namespaced",
-      "names":{"plural":"things","kind":"Thing"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":SCHEMA}}]}})";
-  const auto with = [&](std::string_view schema) {
-    std::string text = good;
-    return text.replace(text.find("SCHEMA"), 6, schema);
-  };
-  const Resource& definitions = resources::CustomResourceDefinitions();
-  EXPECT_EQ(Problems(definitions, with(R"({"type":"object"})")), "");
-  EXPECT_EQ(Problems(definitions, with(R"({"type":"object","properties":{"spec":{}}})")),
-            "spec.versions[0].schema.openAPIV3Schema.properties[spec].type: Required value: must not be empty for specified "
-            "object fields");
-  EXPECT_EQ(Problems(definitions, with("null")),
-            "spec.versions[0].schema.openAPIV3Schema: Required value: schemas are required");
-}
-
 TEST(ValidationTest, APodsSpecHardlyChanges) {
   const std::string old = OneContainer("");
   EXPECT_EQ(UpdateProblems(

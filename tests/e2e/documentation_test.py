@@ -168,6 +168,19 @@ class DocumentationTest(unittest.TestCase):
                 elif fence and not fence.startswith("```sh"):
                     self.assertIsNone(COMMAND.match(line), where)
 
+    def test_the_rules_of_definitions_are_those_that_are_tested(self):
+        source = (harness.ROOT / "src/embedded/apiserver/definition_rules_test.cc").read_text()
+        text = r'(?:"((?:[^"\\]|\\.)*)"|R"j\((.*?)\)j")'
+        tested = [(name, rule_plain or rule, field_plain or field, cause_plain or cause)
+                  for name, rule_plain, rule, field_plain, field, cause_plain, cause in re.findall(
+                      rf'^    {{"(\w+)", {text}, Part::\w+,\n     (?:"[^\n]*"|R"j\([^\n]*\)j"),\n     {text}, {text}}},$', source, re.M)]
+        rows = [[cell.strip().strip("`").strip() for cell in line.strip("|").split(" | ")]
+                for line in (harness.ROOT / "docs/reference/crd-rules.md").read_text().splitlines() if line.startswith("| ") and " | 422 | " in line]
+        self.assertGreater(len(tested), 100)
+        self.assertEqual(len(tested), len(re.findall(r'^    {"', source, re.M)))
+        self.assertEqual([(test, rule, field, cause.strip("`")) for rule, _, field, cause, test in rows],
+                         [(test, rule, field, cause.strip("`")) for test, rule, field, cause in tested])
+
     def test_links_between_pages_lead_somewhere(self):
         for page in PAGES:
             for target in links(page):

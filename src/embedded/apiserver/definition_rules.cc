@@ -169,15 +169,8 @@ void CheckSchema(const Json& version, const FieldPath& path, Causes& causes) {
   if (schema == nullptr || !schema->is_object()) return causes.push_back(RequiredValue(here, "schemas are required"));
   if (base::Find(version, {"subresources", "status"}) != nullptr) CheckRootBesideStatus(schema->get_object(), here, causes);
   kube::SchemaSet scratch;
-  const auto read = kube::SchemaFromOpenApi(*schema, scratch);
-  if (read) return;
-  const base::ErrorDetails* details = read.error().details();
-  if (details == nullptr || details->causes.empty()) return causes.push_back(InvalidText(here, "", read.error().message()));
-  const std::string prefix = here.Text();
-  for (Cause cause : details->causes) {
-    cause.field = prefix + (cause.field.empty() ? "" : "." + cause.field);
-    causes.push_back(std::move(cause));
-  }
+  const auto read = kube::SchemaFromOpenApi(*schema, scratch, here.Text());
+  if (!read && read.error().details() != nullptr) std::ranges::copy(read.error().details()->causes, std::back_inserter(causes));
 }
 
 void CheckReplicasPath(const Json& scale, std::string_view key, std::string_view below, const FieldPath& path, Causes& causes) {
