@@ -36,6 +36,8 @@ const Json* OldItemOf(const Json* old, const base::JsonArray& now, size_t index,
 }
 
 bool SameAsBefore(const Json& now, const Json& old, const Schema& schema) {
+  // Also what cannot be told apart by keys: items that are no objects, or have those of another.
+  if (base::Equal(now, old)) return true;
   if (now.is_object() && old.is_object()) {
     if (now.get_object().size() != old.get_object().size()) return false;
     return std::ranges::all_of(now.get_object(), [&](const auto& member) {
@@ -55,7 +57,7 @@ bool SameAsBefore(const Json& now, const Json& old, const Schema& schema) {
     }
     return true;
   }
-  return base::Equal(now, old);
+  return false;
 }
 
 }  // namespace evenkeel::kube
