@@ -1,4 +1,5 @@
 #include <benchmark/benchmark.h>
+#include <malloc.h>
 
 #include "kube/defaulting.h"
 #include "kube/openapi.h"
@@ -82,6 +83,44 @@ void BM_OpenApiOfAllBuiltInKinds(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(OpenApiV2Protobuf(OpenApiV2(all)));
 }
 BENCHMARK(BM_OpenApiOfAllBuiltInKinds)->Unit(benchmark::kMillisecond);
+
+/// About 60 KB, as those of large operators are: 400 fields, nested, with descriptions.
+base::Json LargeDefinitionSchema(int which) {
+  const std::string description(90, static_cast<char>('a' + which % 26));
+  base::JsonObject groups;
+  for (int group = 0; group < 20; ++group) {
+    base::JsonObject fields;
+    for (int field = 0; field < 20; ++field) {
+      base::JsonObject schema{{"type", field % 3 == 0 ? "integer" : "string"}, {"description", description}};
+      if (field % 7 == 0) schema["minLength"] = 1;
+      if (field % 10 == 1) schema["pattern"] = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
+      fields["field" + std::to_string(field)] = std::move(schema);
+    }
+    groups["group" + std::to_string(group)] =
+        base::JsonObject{{"type", "object"}, {"description", description}, {"properties", std::move(fields)}};
+  }
+  return base::JsonObject{
+      {"type", "object"},
+      {"properties", base::JsonObject{{"spec", base::JsonObject{{"type", "object"}, {"properties", std::move(groups)}}}}}};
+}
+
+void BM_SchemaOfALargeDefinition(benchmark::State& state) {
+  const base::Json source = LargeDefinitionSchema(1);
+  for (auto _ : state) {
+    SchemaSet set;
+    benchmark::DoNotOptimize(SchemaOfStored(source, set));
+  }
+  constexpr int kDefinitions = 100;
+  std::vector<std::unique_ptr<SchemaSet>> sets;
+  const size_t before = mallinfo2().uordblks;
+  for (int i = 0; i < kDefinitions; ++i) {
+    sets.push_back(std::make_unique<SchemaSet>());
+    SchemaOfStored(source, *sets.back());
+  }
+  state.counters["bytes"] = static_cast<double>(mallinfo2().uordblks - before) / kDefinitions;
+  state.counters["text"] = static_cast<double>(base::ToText(source).size());
+}
+BENCHMARK(BM_SchemaOfALargeDefinition);
 
 }  // namespace
 }  // namespace evenkeel::kube

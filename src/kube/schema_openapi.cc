@@ -94,6 +94,23 @@ class OpenApiReader {
     return schema;
   }
 
+  /// Most fields say no more than a type: they share a schema. Null for those that say more.
+  const Schema* FindPlain(const JsonObject& source) {
+    static const std::set<std::string, std::less<>> kScalars = {"boolean", "integer", "number", "string"};
+    const std::string type = ChildText(source, "type");
+    if (!kScalars.contains(type)) return nullptr;
+    for (const auto& [key, value] : source) {
+      if (key != "type" && key != "description" && key != "format" && !CountsAsUnset(value)) return nullptr;
+    }
+    Schema*& plain = plain_[type + " " + ChildText(source, "format")];
+    if (plain == nullptr) {
+      plain = owner_.New();
+      ReadType(source, *plain);
+      ReadRules(source, *plain);
+    }
+    return plain;
+  }
+
   static void ReadType(const JsonObject& source, Schema& schema) {
     static const std::map<std::string, Type, std::less<>> kTypes = {{"object", Type::kObject}, {"array", Type::kArray},
                                                                     {"string", Type::kString}, {"integer", Type::kInteger},
@@ -126,8 +143,11 @@ class OpenApiReader {
       const FieldPath here = properties.Key(name);
       Schema::FieldSchema field;
       field.name = name;
-      field.schema = ReadStructural(child.get_object(), here);
-      field.description = field.schema->description;
+      field.description = ChildText(child.get_object(), "description");
+      const Schema* plain = FindPlain(child.get_object());
+      Schema* own = plain == nullptr ? ReadStructural(child.get_object(), here) : nullptr;
+      if (own != nullptr) own->description.clear();  // the field has it
+      field.schema = plain == nullptr ? own : plain;
       if (const Json* value = child.get_object().if_contains("default");
           value != nullptr && !(value->is_null() && !field.schema->nullable)) {
         field.default_value = *value;
@@ -257,6 +277,7 @@ class OpenApiReader {
 
   SchemaSet& owner_;
   std::vector<PendingDefault> defaults_;
+  std::map<std::string, Schema*> plain_;  // by type and format
 };
 
 }  // namespace

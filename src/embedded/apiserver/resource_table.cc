@@ -113,11 +113,6 @@ std::shared_ptr<Served> ServeCustom(const base::Json& crd, const base::Json& ver
   for (const base::Json& field : base::FindArray(version, {"selectableFields"})) {
     served->selectable_fields.push_back(WithoutDot(base::FindString(field, {"jsonPath"})));
   }
-  if (const base::Json* open_api = SchemaIn(version)) {
-    auto schemas = std::make_shared<kube::SchemaSet>();
-    resource.schema = kube::SchemaOfStored(*open_api, *schemas);
-    served->schemas = std::move(schemas);
-  }
   FillStorage(*served, resource.group + "/" + std::string(storage_version));
   return served;
 }
@@ -259,6 +254,14 @@ void ResourceTable::SetCustom(const base::Json& crd, store::Revision revision) {
       served->has_storage_form =
           schema == stored_schema || (schema != nullptr && stored_schema != nullptr && *schema == *stored_schema);
       served->defined_at = revision;
+      if (served->has_storage_form) {
+        served->schemas = form->schemas();
+        served->resource.schema = form->schema();
+      } else if (schema != nullptr) {
+        const auto schemas = std::make_shared<kube::SchemaSet>();
+        served->resource.schema = kube::SchemaOfStored(*schema, *schemas);
+        served->schemas = schemas;
+      }
       custom.versions.push_back(served);
     }
   }

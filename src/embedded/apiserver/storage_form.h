@@ -18,6 +18,8 @@ class StorageForm {
   StorageForm(std::shared_ptr<const kube::SchemaSet> schemas, const kube::Schema* schema, store::Revision rows_until)
       : schemas_(std::move(schemas)), schema_(schema), rows_until_(rows_until) {}
 
+  const std::shared_ptr<const kube::SchemaSet>& schemas() const { return schemas_; }
+  const kube::Schema* schema() const { return schema_; }
   /// Whether a row of that revision has to be looked at.
   bool MayDiffer(store::Revision revision) const {
     return schema_ != nullptr && revision <= rows_until_.load(std::memory_order_relaxed);
