@@ -94,21 +94,24 @@ class OpenApiReader {
     return schema;
   }
 
-  /// Most fields say no more than a type: they share a schema. Null for those that say more.
-  const Schema* FindPlain(const JsonObject& source) {
-    static const std::set<std::string, std::less<>> kScalars = {"boolean", "integer", "number", "string"};
-    const std::string type = ChildText(source, "type");
-    if (!kScalars.contains(type)) return nullptr;
+  /// Fields without structure say the same again and again: those share a schema. Null for those with structure. What a field
+  /// has for itself, its description and default, is not the schema's.
+  const Schema* FindScalar(const JsonObject& source, const FieldPath& path) {
+    for (const char* structure : {"properties", "items", "additionalProperties", "x-kubernetes-preserve-unknown-fields"}) {
+      if (source.contains(structure)) return nullptr;
+    }
+    std::string says;
     for (const auto& [key, value] : source) {
-      if (key != "type" && key != "description" && key != "format" && !CountsAsUnset(value)) return nullptr;
+      if (key == "description" || key == "default") continue;
+      base::AppendQuoted(says, key);
+      base::AppendText(says, value);
     }
-    Schema*& plain = plain_[type + " " + ChildText(source, "format")];
-    if (plain == nullptr) {
-      plain = owner_.New();
-      ReadType(source, *plain);
-      ReadRules(source, *plain);
+    Schema*& scalar = scalars_[says];
+    if (scalar == nullptr) {
+      scalar = ReadStructural(source, path);
+      scalar->description.clear();
     }
-    return plain;
+    return scalar;
   }
 
   static void ReadType(const JsonObject& source, Schema& schema) {
@@ -144,10 +147,12 @@ class OpenApiReader {
       Schema::FieldSchema field;
       field.name = name;
       field.description = ChildText(child.get_object(), "description");
-      const Schema* plain = FindPlain(child.get_object());
-      Schema* own = plain == nullptr ? ReadStructural(child.get_object(), here) : nullptr;
-      if (own != nullptr) own->description.clear();  // the field has it
-      field.schema = plain == nullptr ? own : plain;
+      field.schema = FindScalar(child.get_object(), here);
+      if (field.schema == nullptr) {
+        Schema* own = ReadStructural(child.get_object(), here);
+        own->description.clear();  // the field has it
+        field.schema = own;
+      }
       if (const Json* value = child.get_object().if_contains("default");
           value != nullptr && !(value->is_null() && !field.schema->nullable)) {
         field.default_value = *value;
@@ -277,7 +282,7 @@ class OpenApiReader {
 
   SchemaSet& owner_;
   std::vector<PendingDefault> defaults_;
-  std::map<std::string, Schema*> plain_;  // by type and format
+  std::map<std::string, Schema*> scalars_;  // by all that they say
 };
 
 }  // namespace
