@@ -198,7 +198,9 @@ TEST_F(CustomDefinitionTest, SelectsByFieldsHoweverDeep) {
   Json crd = ParseOrFail(R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
     "metadata":{"name":"deeps.shop.example.org"},"spec":{"group":"shop.example.org","scope":"Namespaced",
     "names":{"plural":"deeps","kind":"Deep"},"versions":[{"name":"v1","served":true,"storage":true,
-    "schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}},
+    "schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"a":{"type":"object",
+    "properties":{"b":{"type":"object","properties":{"c":{"type":"object","properties":{"d":{"type":"object",
+    "properties":{"e":{"type":"string"}}}}}}}}}}}}}},
     "selectableFields":[{"jsonPath":".spec.a.b.c.d.e"}]}]}})");
   ASSERT_TRUE(client->Create(resources::CustomResourceDefinitions(), crd));
   const std::string path = "/apis/shop.example.org/v1/namespaces/default/deeps";

@@ -236,8 +236,8 @@ TEST_F(MutatingWebhooksTest, WhatIsNotCarriedOutIsSaid) {
     {"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}})");
   EXPECT_EQ(crd.status, 201) << crd.body;
   EXPECT_EQ(crd.Header("Warning"),
-            "299 - \"spec.conversion.webhook: the webhook is not asked; this API server converts objects by "
-            "their apiVersion alone\"");
+            "299 - \"spec.conversion.strategy: webhooks that convert are stored, this API server does not call them: "
+            "all versions have the same fields\"");
   EXPECT_EQ(FindString(crd.json(), {"spec", "conversion", "webhook", "clientConfig", "service", "path"}), "/convert");
 }
 
