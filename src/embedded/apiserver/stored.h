@@ -19,8 +19,8 @@ struct Stored {
 
 /// The bytes to store for an object of the served version, in the form of the stored one: events are kept as core v1.
 std::string EncodeStored(const base::Json& object, const Served& served);
-/// Appends the object's JSON in the served version with its resourceVersion. A copy of bytes, except for versions of another form and
-/// custom objects that were stored before their schema changed, or are stored in another version with another schema.
+/// Appends the object's JSON in the served version with its resourceVersion. A copy of bytes, except for versions of another
+/// form and custom objects that were stored before their schema changed, or are stored in another version with another schema.
 void AppendObject(std::string& out, const Served& served, const Stored& stored);
 /// Whether the stored bytes may not be what is read.
 bool HasOtherForm(const Served& served, const Stored& stored);
