@@ -158,7 +158,7 @@ class Supervisor {
     const size_t pointers_size = (header->arguments + header->variables + 2) * sizeof(char*);
     auto** const pointers =
         static_cast<char**>(mmap(nullptr, pointers_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    if (pointers == MAP_FAILED) Fail();
+    if (static_cast<void*>(pointers) == MAP_FAILED) Fail();
     char* at = bytes + sizeof(PlanHeader);
     const auto next = [&at] { return std::exchange(at, at + std::strlen(at) + 1); };
     const char* const program = next();

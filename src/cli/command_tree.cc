@@ -40,8 +40,10 @@ void AddUp(CLI::App& app, UpOptions& options, const std::string& version, Action
   IsWhole(up->add_option("--node-group-max", options.node_group_max, "Nodes that the node group of a new member may have"), 0,
           5000)
       ->capture_default_str();
-  up->add_flag("--karmada-habits", options.karmada_habits,
-               "The hub schedules a binding once, and evicts by taints NoExecute and by outages, as Karmada does");
+  up->add_flag(
+      "--karmada-habits", options.karmada_habits,
+      "The hub does what Karmada does: schedules a binding once, evicts by taints NoExecute and by outages, brings its "
+      "namespaces to members, and empties a member whose Cluster is deleted");
   up->add_option("--autoscaler-args", options.autoscaler_args,
                  "Of a new fleet: flags for its autoscalers, e.g. \"--scan-interval 2s --scale-down-unneeded-time 30s\"");
   up->add_option_function<std::string>(

@@ -135,7 +135,8 @@ base::Status Fleet::StartCluster(const std::string& name, int index) {
   cluster.cloud = !hub;
   if (hub) {
     const bool habits = options_.karmada_habits;
-    cluster.federation.emplace().habits = {.schedules_once = habits, .evicts = habits};
+    cluster.federation.emplace().habits = {
+        .schedules_once = habits, .evicts = habits, .syncs_namespaces = habits, .empties_members = habits};
   }
   cluster.loopback_octet = loopback_->octet();
   cluster.runtime = served.processes.get();

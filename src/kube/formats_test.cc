@@ -67,8 +67,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"uuid3", {"123e4567-e89b-32d3-a456-426614174000"}, {"123e4567-e89b-42d3-a456-426614174000"}},
         Case{"uuid4", {"123e4567-e89b-42d3-a456-426614174000"}, {"123e4567-e89b-42d3-c456-426614174000"}},
         Case{"uuid5", {"123e4567-e89b-52d3-a456-426614174000"}, {"123e4567-e89b-42d3-a456-426614174000"}}),
-    [](const auto& info) {
-      std::string name = info.param.format;
+    [](const auto& one) {
+      std::string name = one.param.format;
       std::ranges::replace(name, '-', '_');
       return name;
     });

@@ -31,7 +31,10 @@ constexpr std::array kKinds = {
     FaultKind{"hand-delete", Rate::kPeriod, 60, 400,
               "ensembles: somebody deletes an override, the ZooKeeper or its binding on the hub"},
     FaultKind{"hub-crash", Rate::kPeriod, 60, 400, "the hub's API server goes down for up to 20 s"},
-    FaultKind{"karmada-once", Rate::kAlways, 0.5, 0, "ensembles: Karmada schedules again only when it is asked"},
+    FaultKind{
+        "karmada-once", Rate::kAlways, 0.5, 0,
+        "ensembles: Karmada schedules again only when it is asked, brings its namespaces to members, and empties members whose "
+        "Cluster goes"},
     FaultKind{"karmada-taint", Rate::kPeriod, 60, 400,
               "ensembles: a member's Cluster has a taint NoExecute for up to two minutes; Karmada evicts by such taints, and "
               "by outages"},

@@ -175,7 +175,7 @@ class DocumentationTest(unittest.TestCase):
                   for name, rule_plain, rule, field_plain, field, cause_plain, cause in re.findall(
                       rf'^    {{"(\w+)", {text}, Part::\w+,\n     (?:"[^\n]*"|R"j\([^\n]*\)j"),\n     {text}, {text}}},$', source, re.M)]
         rows = [[cell.strip().strip("`").strip() for cell in line.strip("|").split(" | ")]
-                for line in (harness.ROOT / "docs/reference/crd-rules.md").read_text().splitlines() if line.startswith("| ") and " | 422 | " in line]
+                for line in (harness.ROOT / "docs/CRD_RULES.md").read_text().splitlines() if line.startswith("| ") and " | 422 | " in line]
         self.assertGreater(len(tested), 100)
         self.assertEqual(len(tested), len(re.findall(r'^    {"', source, re.M)))
         self.assertEqual([(test, rule, field, cause.strip("`")) for rule, _, field, cause, test in rows],

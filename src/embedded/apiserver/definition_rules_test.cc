@@ -1,4 +1,4 @@
-// The rules for CustomResourceDefinitions, one case each. docs/reference/crd-rules.md has the same table, which
+// The rules for CustomResourceDefinitions, one case each. docs/CRD_RULES.md has the same table, which
 // tests/e2e/documentation_test.py compares with this one.
 #include "embedded/apiserver/api_test_support.h"
 
@@ -379,8 +379,7 @@ const std::vector<Rule> kRules = {
 };
 // clang-format on
 
-INSTANTIATE_TEST_SUITE_P(All, DefinitionRuleTest, ::testing::ValuesIn(kRules),
-                         [](const auto& info) { return info.param.test; });
+INSTANTIATE_TEST_SUITE_P(All, DefinitionRuleTest, ::testing::ValuesIn(kRules), [](const auto& one) { return one.param.test; });
 
 class DefinitionFormsTest : public ApiFixture {};
 

@@ -21,6 +21,9 @@ namespace karmada = kube::karmada;
 /// How long a question to a member may take: two fit into the period of its health checks.
 constexpr base::Duration kMemberTimeout = std::chrono::seconds(5);
 constexpr size_t kClusterNameMax = 48;
+/// A Cluster that is deleted stays until its member has been emptied.
+constexpr char kClusterFinalizer[] = "karmada.io/cluster-controller";
+constexpr base::Duration kEmptyPoll = std::chrono::seconds(1);
 
 base::Result<std::unique_ptr<client::Client>> Connect(const Json& cluster, const Json& secret) {
   client::ConnectionConfig config;
@@ -119,6 +122,10 @@ ClusterRegistry::Done ClusterRegistry::ReconcileSecret(const std::string& key) {
 
 ClusterRegistry::Done ClusterRegistry::ReconcileCluster(const std::string& name) {
   const ObjectPointer cluster = hub_.clusters.Get(name);
+  if (hub_.habits.empties_members && cluster != nullptr) {
+    if (cluster->meta.deletion_time) return EmptyMember(*cluster);
+    EVENKEEL_TRY(SetFinalizer(*cluster, true));
+  }
   if (cluster == nullptr || cluster->meta.deletion_time) {
     connected_.erase(name);
     EVENKEEL_TRY(ReleaseWorks(name));
@@ -144,6 +151,36 @@ ClusterRegistry::Done ClusterRegistry::ReconcileCluster(const std::string& name)
   entry.sync = std::make_unique<MemberSync>(name, hub_.client, std::move(member), hub_.interpreter,
                                             executor_.NewStrand("federation/" + name), hub_.clock, hub_.random.Fork(name));
   entry.sync->Start();
+  return {};
+}
+
+ClusterRegistry::Done ClusterRegistry::EmptyMember(const kube::Object& cluster) {
+  bool empty = true;
+  for (const auto& [key, work] : hub_.works.items()) {
+    if (work->meta.ns != karmada::ExecutionNamespace(cluster.meta.name)) continue;
+    empty = false;
+    if (work->meta.deletion_time) continue;
+    const auto deleted = hub_.client.Delete(karmada::Works(), work->meta.ns, work->meta.name);
+    if (!deleted && deleted.error().code() != base::Code::kNotFound) return base::Fail(deleted.error());
+  }
+  // The member's own strand removes them there.
+  if (!empty) return controllers::runtime::ReconcileResult{kEmptyPoll};
+  EVENKEEL_TRY(SetFinalizer(cluster, false));
+  return {};
+}
+
+base::Status ClusterRegistry::SetFinalizer(const kube::Object& cluster, bool present) {
+  const bool has = std::ranges::find(cluster.meta.finalizers, kClusterFinalizer) != cluster.meta.finalizers.end();
+  if (has == present) return {};
+  JsonArray finalizers;
+  for (const std::string& finalizer : cluster.meta.finalizers) {
+    if (finalizer != kClusterFinalizer) finalizers.push_back(Json(finalizer));
+  }
+  if (present) finalizers.push_back(Json(kClusterFinalizer));
+  Json changed = *cluster.json;
+  base::Ensure(changed, {"metadata", "finalizers"}) = std::move(finalizers);
+  const auto updated = hub_.client.Update(karmada::Clusters(), changed);
+  if (!updated && updated.error().code() != base::Code::kNotFound) return base::Fail(updated.error());
   return {};
 }
 

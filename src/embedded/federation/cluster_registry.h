@@ -44,6 +44,9 @@ class ClusterRegistry {
 
   Done ReconcileSecret(const std::string& key);
   Done ReconcileCluster(const std::string& name);
+  /// Deletes what was brought to the member of a Cluster that is being deleted, and then lets the Cluster go.
+  Done EmptyMember(const kube::Object& cluster);
+  base::Status SetFinalizer(const kube::Object& cluster, bool present);
   base::Status EnsureNamespace(const std::string& name);
   /// Works of a cluster that is no more: nobody else would ever finish them.
   base::Status ReleaseWorks(const std::string& cluster);

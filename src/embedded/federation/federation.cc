@@ -3,6 +3,7 @@
 #include "embedded/federation/binding_scheduler.h"
 #include "embedded/federation/dependencies.h"
 #include "embedded/federation/detector.h"
+#include "embedded/federation/namespace_sync.h"
 #include "embedded/federation/service_imports.h"
 #include "embedded/federation/status_collector.h"
 #include "embedded/federation/work_renderer.h"
@@ -20,7 +21,8 @@ struct Federation::State {
         renderer(hub),
         collector(hub),
         services(hub),
-        dependencies(hub) {
+        dependencies(hub),
+        namespaces(hub) {
     hub.habits = options.habits;
   }
 
@@ -35,6 +37,7 @@ struct Federation::State {
   StatusCollector collector;
   ServiceImporter services;
   DependencyDistributor dependencies;
+  NamespaceSync namespaces;
 };
 
 Federation::Federation(client::Client& hub, base::Executor& executor, base::Random random, FederationOptions options)
@@ -53,6 +56,7 @@ void Federation::Start() {
     state->collector.Start();
     state->services.Start();
     state->dependencies.Start();
+    state->namespaces.Start();
   });
 }
 

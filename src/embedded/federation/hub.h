@@ -78,6 +78,10 @@ struct Habits {
   /// Copies go from clusters with a taint NoExecute that the placement does not tolerate. One that is not ready has such a
   /// taint.
   bool evicts = false;
+  /// Namespaces of the hub come to every member (IsPropagated).
+  bool syncs_namespaces = false;
+  /// A Cluster that is deleted takes along what was brought to its member.
+  bool empties_members = false;
 };
 
 class Hub {

@@ -155,7 +155,7 @@ base::Result<bool> WorkRenderer::DeleteWorks(const std::vector<const Json*>& wor
 
 base::Status WorkRenderer::RenderFor(const kube::Object& binding, const kube::Object& object, const Share& target) {
   const ObjectPointer cluster = hub_.clusters.Get(target.name);
-  if (cluster == nullptr) return {};  // the scheduler hears of it, too
+  if (cluster == nullptr || cluster->meta.deletion_time) return {};  // the scheduler hears of it, too
   WorkInput input;
   input.binding = binding.json.get();
   input.object = object.json.get();

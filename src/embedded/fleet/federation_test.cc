@@ -82,12 +82,13 @@ class FailingClient final : public client::Client {
 // A hub with three members, in virtual time.
 class FederationTest : public ::testing::Test {
  protected:
-  FederationTest() {
+  explicit FederationTest(const federation::Habits& habits = {}) {
     ClusterOptions hub;
     hub.name = "hub";
     hub.nodes = 0;
     hub.federation.emplace();
     hub.federation->connect = [this](const Json& cluster, const Json&) { return Connect(std::string(kube::NameOf(cluster))); };
+    hub.federation->habits = habits;
     hub.federation->ask = [this](const Json& webhook, const Json& context) { return ask_(webhook, context); };
     for (int i = 1; i <= 3; ++i) {
       ClusterOptions member;
@@ -486,6 +487,40 @@ spec:
   Apply(engines, "{metadata: {name: v8, namespace: default}, spec: {cylinders: 3}}");
   executor_.RunFor(20s);
   EXPECT_EQ(cylinders(1), 4) << "without an answer nothing is sent";
+}
+
+/// A hub that brings namespaces to members, and empties those whose Cluster goes.
+class NamespacesTest : public FederationTest {
+ protected:
+  NamespacesTest() : FederationTest({.syncs_namespaces = true, .empties_members = true}) {}
+
+  bool Has(int i, const std::string& ns) { return member(i).Get(kube::resources::Namespaces(), "", ns, "").has_value(); }
+  Json Namespace(const std::string& name) { return kube::NewObject(kube::resources::Namespaces(), "", name); }
+};
+
+TEST_F(NamespacesTest, ComeToEveryMemberAndGoWithIt) {
+  Json own = Namespace("own");
+  base::Ensure(own, {"metadata", "labels", "namespace.karmada.io/skip-auto-propagation"}) = "true";
+  for (const Json& ns : {Namespace("team"), Namespace("karmada-own"), own}) {
+    ASSERT_TRUE(api().Create(kube::resources::Namespaces(), ns));
+  }
+  for (int i = 1; i <= 3; ++i) ASSERT_TRUE(member(i).Create(kube::resources::Namespaces(), Namespace("own")));
+  executor_.RunFor(10s);
+  EXPECT_FALSE(Has(1, "karmada-own"));
+  for (int i = 1; i <= 3; ++i) EXPECT_TRUE(Has(i, "team")) << i;
+
+  ASSERT_TRUE(api().Delete(kube::resources::Secrets(), kNamespace, "m2"));
+  executor_.RunFor(60s);
+  EXPECT_EQ(api().Get(karmada::Clusters(), "", "m2", "").error().code(), base::Code::kNotFound);
+  EXPECT_FALSE(Has(2, "team"));
+  EXPECT_TRUE(Has(2, "own")) << "Karmada has not brought it";
+  EXPECT_TRUE(Has(2, "default"));
+  EXPECT_TRUE(Has(1, "team"));
+
+  ASSERT_TRUE(api().Delete(kube::resources::Namespaces(), "", "team"));
+  executor_.RunFor(60s);
+  EXPECT_FALSE(Has(1, "team"));
+  EXPECT_TRUE(Has(1, "own"));
 }
 
 }  // namespace
