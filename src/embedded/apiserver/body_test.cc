@@ -89,7 +89,8 @@ TEST_F(BodyTest, DeletingACollectionStopsAtItsLimit) {
   }
   const auto names = [&] {
     std::string found;
-    for (const Json& item : base::FindArray(Send("GET", std::string(kMaps) + "?labelSelector=of%3Dus").json(), {"items"})) {
+    const Json list = Send("GET", std::string(kMaps) + "?labelSelector=of%3Dus").json();
+    for (const Json& item : base::FindArray(list, {"items"})) {
       found += FindString(item, {"metadata", "name"});
     }
     return found;

@@ -69,6 +69,10 @@ WorkRenderer::WorkRenderer(Hub& hub)
     informer->AddHandler(
         [this](const ObjectPointer& before, const ObjectPointer& after) { EnqueueAll((after ? after : before)->meta.ns); });
   }
+  // One that comes back has lost its Works.
+  hub.clusters.AddHandler([this](const ObjectPointer& before, const ObjectPointer&) {
+    if (before == nullptr) EnqueueAll("");
+  });
   hub.interpreters.AddHandler([this](const ObjectPointer&, const ObjectPointer&) { EnqueueAll(""); });
 }
 
