@@ -125,8 +125,9 @@ base::Error DenialOf(const std::string& name, const Json& response) {
     text += " without explanation";
   }
   const Code code = base::CodeFromWire(static_cast<int>(base::FindInt(response, {"status", "code"}, 403)), reason);
-  const JsonObject& given = base::FindObject(response, {"status", "details"});
-  if (given.empty()) return {code, std::move(text)};
+  const Json* const found = base::Find(response, {"status", "details"});
+  if (found == nullptr || !found->is_object()) return {code, std::move(text)};
+  const Json& given = *found;
   base::ErrorDetails details{.name = std::string(FindString(given, {"name"})),
                              .group = std::string(FindString(given, {"group"})),
                              .kind = std::string(FindString(given, {"kind"})),
