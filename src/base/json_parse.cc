@@ -20,9 +20,8 @@ std::string LineAndColumn(std::string_view text, size_t offset) {
   return std::to_string(line) + ":" + std::to_string(column);
 }
 
-// Builds values as boost::json::parser does, but for numbers with a fraction or an exponent, and integers of more than 64 bits:
-// those Boost 1.81 rounds a digit off one time in ten.
-class ValueHandler {
+// What boost::json::basic_parser wants of every handler.
+class Handler {
  public:
   static constexpr size_t max_object_size = boost::json::object::max_size();
   static constexpr size_t max_array_size = boost::json::array::max_size();
@@ -32,6 +31,16 @@ class ValueHandler {
   using Error = boost::json::error_code;
   using Text = boost::json::string_view;
 
+  bool on_document_begin(Error&) { return true; }
+  bool on_document_end(Error&) { return true; }
+  bool on_comment_part(Text, Error&) { return true; }
+  bool on_comment(Text, Error&) { return true; }
+};
+
+// Builds values as boost::json::parser does, but for numbers with a fraction or an exponent, and integers of more than 64 bits:
+// those Boost 1.81 rounds a digit off one time in ten.
+class ValueHandler : public Handler {
+ public:
   ValueHandler(boost::json::storage_ptr storage, unsigned char* memory, size_t size)
       : stack_(boost::json::storage_ptr(), memory, size) {
     stack_.reset(std::move(storage));
@@ -41,8 +50,6 @@ class ValueHandler {
   /// Of all objects together, those that were given again included.
   size_t members() const { return members_; }
 
-  bool on_document_begin(Error&) { return true; }
-  bool on_document_end(Error&) { return true; }
   bool on_object_begin(Error&) { return true; }
   bool on_object_end(size_t members, Error&) {
     members_ += members;
@@ -71,8 +78,6 @@ class ValueHandler {
   }
   bool on_bool(bool value, Error&) { return stack_.push_bool(value), true; }
   bool on_null(Error&) { return stack_.push_null(), true; }
-  bool on_comment_part(Text, Error&) { return true; }
-  bool on_comment(Text, Error&) { return true; }
 
  private:
   boost::json::value_stack stack_;
@@ -84,20 +89,10 @@ constexpr size_t kRepeatedKeysMax = 100;
 constexpr size_t kPathMax = 1024;
 
 // Sees only keys, and tells of those that come again.
-class KeyHandler {
+class KeyHandler : public Handler {
  public:
-  static constexpr size_t max_object_size = boost::json::object::max_size();
-  static constexpr size_t max_array_size = boost::json::array::max_size();
-  static constexpr size_t max_key_size = boost::json::string::max_size();
-  static constexpr size_t max_string_size = boost::json::string::max_size();
-
-  using Error = boost::json::error_code;
-  using Text = boost::json::string_view;
-
   std::vector<std::string> Take() { return std::move(found_); }
 
-  bool on_document_begin(Error&) { return true; }
-  bool on_document_end(Error&) { return true; }
   bool on_object_begin(Error&) { return Open(false); }
   bool on_object_end(size_t, Error&) { return Close(); }
   bool on_array_begin(Error&) { return Open(true); }
@@ -122,8 +117,6 @@ class KeyHandler {
   bool on_double(double, Text, Error&) { return Next(); }
   bool on_bool(bool, Error&) { return Next(); }
   bool on_null(Error&) { return Next(); }
-  bool on_comment_part(Text, Error&) { return true; }
-  bool on_comment(Text, Error&) { return true; }
 
  private:
   struct Frame {
