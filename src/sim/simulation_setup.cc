@@ -118,7 +118,8 @@ Simulation::Simulation(const Scenario& scenario, SimulationOptions options)
                  const bool once = rates.contains("karmada-once");
                  return embedded::federation::Habits{.schedules_once = once,
                                                      .evicts = rates.contains("karmada-taint"),
-                                                     .syncs_namespaces = once};
+                                                     .syncs_namespaces = once,
+                                                     .empties_members = once};
                },
            .member_runtime = [this](const std::string& member) { return rollout_ ? rollout_->RuntimeOf(member) : nullptr; }}),
       fleet_clock_(fleet_.executor().clock()),
