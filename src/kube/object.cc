@@ -201,7 +201,9 @@ bool SetCondition(Json& object, std::string_view type, std::string_view status, 
   }
   JsonObject& condition = existing->get_object();
   bool changed = false;
-  if (TextOf(condition, "status") != status) {
+  // A writer whose clock is ahead must not make it look as if nothing had lasted yet until then.
+  const auto since = base::ParseTime(TextOf(condition, "lastTransitionTime"));
+  if (TextOf(condition, "status") != status || (since && *since > now)) {
     condition["status"] = status;
     condition["lastTransitionTime"] = base::FormatTime(now);
     changed = true;

@@ -75,8 +75,8 @@ base::Json ControllerReference(const Resource& resource, std::string_view name, 
 
 /// One condition of status.conditions; null when absent.
 const base::Json* FindCondition(const base::Json& object, std::string_view type);
-/// Sets a condition of an object's status in place and keeps lastTransitionTime unless `status` changes. True when anything
-/// changed.
+/// Sets a condition of an object's status in place and keeps lastTransitionTime unless `status` changes or it lies after `now`.
+/// True when anything changed.
 bool SetCondition(base::Json& object, std::string_view type, std::string_view status, std::string_view reason,
                   std::string_view message, base::Time now);
 

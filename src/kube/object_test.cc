@@ -55,6 +55,8 @@ TEST(ObjectTest, ConditionsKeepTheirTransitionTimeUntilTheStatusChanges) {
   EXPECT_TRUE(SetCondition(object, "Ready", "False", "Down", "gone", start + std::chrono::seconds(9)));
   EXPECT_EQ(base::FindString(*FindCondition(object, "Ready"), {"lastTransitionTime"}),
             base::FormatTime(start + std::chrono::seconds(9)));
+  EXPECT_TRUE(SetCondition(object, "Ready", "False", "Down", "gone", start)) << "the other writer's clock is ahead";
+  EXPECT_EQ(base::FindString(*FindCondition(object, "Ready"), {"lastTransitionTime"}), base::FormatTime(start));
   EXPECT_EQ(FindCondition(object, "Other"), nullptr);
 }
 

@@ -180,6 +180,9 @@ class Machine {
     const ClusterFacts& facts = FactsOf(situation_, cluster);
     if (Last().reason == kClusterUnreachable && facts.reachable) return Resume(cluster + " can be reached again");
     if (facts.reachable && facts.ready) return Resume(cluster + " is ready after all");
+    if (Last().reason == kDeadlineExceeded && facts.reachable) {
+      if (const std::string* mends = FindMendingBehind(facts)) return LetMend(std::string(*mends));
+    }
     return Idle(Last().reason.empty() ? kDeadlineExceeded : std::string_view(Last().reason), Last().message, cluster);
   }
 
@@ -233,13 +236,20 @@ class Machine {
       record.progressed = situation_.now;
       return Took(Action::kProgressed, reasons::kClusterProgressed, cluster + ": " + facts.progress, cluster);
     }
-    const base::Time since =
-        std::max({record.last_transition, record.progressed.value_or(record.last_transition), situation_.watched_since});
+    const base::Time noted = std::max(record.last_transition, record.progressed.value_or(record.last_transition));
+    if (noted > situation_.now) {
+      record.last_transition = situation_.now;
+      record.progressed = situation_.now;
+      return Took(Action::kProgressed, reasons::kClusterProgressed,
+                  cluster + ": its deadline counts from now, as its times lie in the future", cluster);
+    }
+    const base::Time since = std::max(noted, situation_.watched_since);
     if (situation_.now - since >= situation_.policy.progress_deadline) return PastDeadline(cluster, facts);
     return Idle(reasons::kWaitingForCluster, cluster + ": " + facts.waits_for, cluster);
   }
 
   Step PastDeadline(const std::string& cluster, const ClusterFacts& facts) {
+    if (const std::string* mends = FindMendingBehind(facts)) return LetMend(std::string(*mends));
     std::string message = fmt::format("{} is not ready within {}: {}", cluster,
                                       base::FormatDuration(situation_.policy.progress_deadline), facts.waits_for);
     const auto found = state_.clusters.find(cluster);
@@ -280,6 +290,25 @@ class Machine {
     return found == pending.end() ? nullptr : &*found;
   }
 
+  /// For a cluster that is deploying: its own servers are up, so it waits for others, and one that has been put behind it is
+  /// down.
+  const std::string* FindMendingBehind(const ClusterFacts& deploying) const {
+    return deploying.can_wait && !deploying.can_mend ? FindMending() : nullptr;
+  }
+
+  /// The cluster that is deploying waits until the one that mends is done.
+  Step LetMend(const std::string& mends) {
+    Record& record = Last();
+    const std::string cluster = record.deploying.front();
+    record.deploying.clear();
+    record.pending.insert(record.pending.begin(), cluster);
+    record.status = RecordStatus::kDeploying;
+    record.reason.clear();
+    record.message.clear();
+    record.progressed.reset();
+    return BringForward(mends, FactsOf(situation_, cluster).waits_for);
+  }
+
   Step BringForward(const std::string& cluster, const std::string& gate) {
     Record& record = Last();
     const std::string waiting = record.pending.front();
@@ -299,7 +328,8 @@ class Machine {
       const ClusterFacts& facts = FactsOf(situation_, cluster);
       if (cluster == next || !facts.in_flight || (!facts.reachable && situation_.policy.skip_unreachable)) continue;
       if (given.held)
-        return Idle(reasons::kWaitingForCluster, fmt::format("{} is next: {} is to stop before", next, cluster), cluster);
+        return Idle(reasons::kWaitingForCluster,
+                    fmt::format("{} is next: {} is to stop before: {}", next, cluster, facts.waits_for), cluster);
       given.Hold();
       return Took(Action::kHeld, reasons::kClusterHeld, fmt::format("{} stays as it is until {} is done", cluster, next),
                   cluster);

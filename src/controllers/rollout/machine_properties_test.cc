@@ -140,9 +140,13 @@ class World {
       RC_ASSERT(is.order.back() == step.cluster && is.deploying.empty());
     }
     if (step.action == Action::kBroughtForward) {
-      const ClusterFacts &facts = situation_.clusters.at(step.cluster), &waits = situation_.clusters.at(was.pending.front());
-      RC_ASSERT(facts.reachable && facts.gate.empty() && facts.can_mend && !waits.gate.empty() && waits.can_wait);
-      RC_ASSERT(is.pending.front() == step.cluster && is.deploying.empty());
+      const bool first_was_deploying = !was.deploying.empty();
+      const std::string& first = first_was_deploying ? was.deploying.front() : was.pending.front();
+      const ClusterFacts &facts = situation_.clusters.at(step.cluster), &waits = situation_.clusters.at(first);
+      RC_ASSERT(facts.reachable && facts.gate.empty() && facts.can_mend && waits.can_wait);
+      const bool has_to_wait = first_was_deploying ? !waits.can_mend : !waits.gate.empty();
+      RC_ASSERT(has_to_wait);
+      RC_ASSERT(is.pending.front() == step.cluster && is.pending.at(1) == first && is.deploying.empty());
     }
     if (step.action == Action::kStarted) {
       const ClusterFacts& facts = situation_.clusters.at(step.cluster);

@@ -128,6 +128,52 @@ TEST_F(MachineTest, WhatPassedByAnotherClockDoesNotCount) {
   EXPECT_EQ(Tick(1min), Action::kPaused);
 }
 
+TEST_F(MachineTest, TimesFromTheFutureCountFromWhenTheyAreFirstSeen) {
+  Tick();
+  situation_.now += 4h;
+  Tick();
+  ASSERT_EQ(Last().deploying, (Names{"a"}));
+  situation_.now -= 4h;
+  EXPECT_EQ(Tick(), Action::kProgressed) << "who began was four hours ahead of who looks now";
+  EXPECT_EQ(Tick(9min), Action::kNone);
+  EXPECT_EQ(Tick(1min), Action::kPaused);
+}
+
+TEST_F(MachineTest, WhoeverWaitsForAClusterBehindItGoesBehindThatOne) {
+  Tick();
+  Tick();
+  ASSERT_EQ(Last().deploying, (Names{"a"}));
+  situation_.clusters["a"] = {
+      .waits_for = "2 of 3 are in sync", .progress = "0", .can_wait = true, .can_mend = true, .in_flight = true};
+  situation_.clusters["c"] = {.can_wait = true, .can_mend = true};
+  EXPECT_EQ(Tick(10min), Action::kPaused) << "its own servers are down: nobody knows that they wait for others";
+  situation_.clusters["a"].can_mend = false;
+  EXPECT_EQ(Tick(), Action::kBroughtForward);
+  EXPECT_EQ(Last().order, (Names{"c", "a", "b"}));
+  EXPECT_EQ(Last().pending, (Names{"c", "a", "b"}));
+  EXPECT_EQ(Last().status, RecordStatus::kDeploying);
+  EXPECT_EQ(Tick(), Action::kHeld);
+  situation_.clusters["a"].in_flight = false;
+  EXPECT_EQ(Tick(), Action::kStarted);
+  EXPECT_EQ(Last().deploying, (Names{"c"}));
+  situation_.clusters["a"].can_mend = true;
+  EXPECT_EQ(Tick(10min), Action::kPaused) << "c itself is down";
+  situation_.clusters["c"].ready = true;
+  EXPECT_EQ(Tick(), Action::kResumed);
+  EXPECT_EQ(Tick(), Action::kCompleted);
+  EXPECT_EQ(Tick(), Action::kStarted);
+  EXPECT_EQ(state_.clusters.at("a"), (ClusterRevision{"r1", "", 3, false}));
+}
+
+TEST_F(MachineTest, BeforeItsDeadlineNobodyGoesBehindAnother) {
+  Tick();
+  Tick();
+  situation_.clusters["a"] = {.progress = "0", .can_wait = true};
+  situation_.clusters["c"] = {.can_wait = true, .can_mend = true};
+  EXPECT_EQ(Tick(9min), Action::kNone);
+  EXPECT_EQ(Tick(1min), Action::kBroughtForward);
+}
+
 TEST_F(MachineTest, AnUnreachableClusterPausesAndStopsTheClock) {
   Tick();
   Tick();

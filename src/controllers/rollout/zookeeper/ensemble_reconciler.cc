@@ -143,7 +143,10 @@ base::Result<ReconcileResult> EnsembleReconciler::CarryOut(const std::string& ke
   input.fleet = reading.Objects();
   input.now = context_.clock.Now();
   input.forms = context_.forms;
-  input.watched_since = watched_since_.try_emplace(key, input.now).first->second;
+  base::Time& watched_since = watched_since_.try_emplace(key, input.now).first->second;
+  // This host's clock may have been set back.
+  watched_since = std::min(watched_since, input.now);
+  input.watched_since = watched_since;
   auto plan = PlanRollout(input);
   if (!plan) {
     EVENKEEL_TRY(Repair(key, ensemble, reading));
@@ -193,7 +196,8 @@ base::Result<ReconcileResult> EnsembleReconciler::WithoutClusters(const std::str
   // Which clusters can be reached is not known, but what they are to run is.
   if (!IsDeleted(ensemble)) EVENKEEL_TRY(Repair(key, ensemble, reading));
   const base::Time now = context_.clock.Now();
-  const base::Time since = blind_since_.try_emplace(key, now).first->second;
+  base::Time& since = blind_since_.try_emplace(key, now).first->second;
+  since = std::min(since, now);
   if (now - since < kBlind) return base::Fail(*reading.clusters_error);
   return Refuse(std::move(ensemble), events::kClustersUnknown.reason,
                 fmt::format("the hub has not said since {} which Clusters there are: {}", base::FormatTime(since),

@@ -68,7 +68,9 @@ bool AskAgain(const std::set<std::string>& missing, base::Time now, Scheduling& 
     scheduling = {.attempt = scheduling.attempt};
     return false;
   }
-  if (!scheduling.since) scheduling.since = now;
+  // Another replica, whose clock is ahead, may have written these: what lies in the future counts from now.
+  scheduling.since = std::min(scheduling.since.value_or(now), now);
+  if (scheduling.asked_at) scheduling.asked_at = std::min(*scheduling.asked_at, now);
   constexpr int64_t kDoublings = 5;
   const base::Duration pause = std::min(kAskAgainMax, kAskAgainAfter * (1 << std::min(scheduling.asked, kDoublings)));
   if (now - std::max(*scheduling.since, scheduling.asked_at.value_or(*scheduling.since)) < pause) return false;

@@ -75,6 +75,16 @@ TEST_F(StaleScheduleTest, AReadyClusterThatIsMissingIsAskedForAgainWithBackOff) 
   EXPECT_EQ(FindString(base::JsonObject{{"s", fleet.status()}}, {"s", "phase"}), "Ready");
 }
 
+TEST_F(StaleScheduleTest, ANoteFromTheFutureCountsFromWhenItIsFirstSeen) {
+  After(4h);
+  EXPECT_NE(After(-4h).reason, "ScheduleAskedAgain") << "the leader before had a clock of its own";
+  EXPECT_NE(After(50s).reason, "ScheduleAskedAgain");
+  EXPECT_EQ(After(10s).reason, "ScheduleAskedAgain");
+  After(4h - 3s);
+  EXPECT_NE(After(-4h).reason, "ScheduleAskedAgain");
+  EXPECT_EQ(After(20min).reason, "ScheduleAskedAgain");
+}
+
 TEST_F(StaleScheduleTest, NobodyIsAskedForWhomSomethingKeepsOut) {
   const auto with = [this](const std::string& spec, const char* ready) {
     return [this, spec, ready](PlanInput& input) {
