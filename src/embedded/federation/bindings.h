@@ -10,11 +10,12 @@
 #include "base/json.h"
 #include "embedded/federation/division.h"
 #include "embedded/federation/overrides.h"
+#include "kube/karmada.h"
 
 namespace evenkeel::embedded::federation {
 
 // Labels and annotations, as Karmada has them.
-inline constexpr char kManagedLabel[] = "karmada.io/managed";  ///< "true" on every copy in a member
+using kube::karmada::kManagedLabel;
 inline constexpr char kPolicyId[] = "propagationpolicy.karmada.io/permanent-id";
 inline constexpr char kPolicyName[] = "propagationpolicy.karmada.io/name";
 inline constexpr char kPolicyNamespace[] = "propagationpolicy.karmada.io/namespace";

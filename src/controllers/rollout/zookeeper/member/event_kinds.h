@@ -17,6 +17,10 @@ inline constexpr EventKind kVolumeDeleted{"VolumeDeleted", false, "ZooKeeper",
 inline constexpr EventKind kWrittenByNewer{
     "WrittenByNewer", true, "ZooKeeper", "a newer program has written something that this one does not know: the servers stay"};
 
-inline constexpr EventKind kAll[] = {kMembersChanged, kServerReplaced, kVolumeDeleted, kWrittenByNewer};
+inline constexpr EventKind kEmptyCopyRemoved{
+    "EmptyCopyRemoved", false, "ZooKeeper",
+    "a copy without servers that Karmada had left behind is gone, so that it can bring another"};
+
+inline constexpr EventKind kAll[] = {kMembersChanged, kServerReplaced, kVolumeDeleted, kWrittenByNewer, kEmptyCopyRemoved};
 
 }  // namespace evenkeel::controllers::rollout::zookeeper::member::events

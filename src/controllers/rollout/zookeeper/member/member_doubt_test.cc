@@ -1,6 +1,7 @@
 // Between what is seen of servers and what is true, or is still true when something is done.
 #include "controllers/rollout/zookeeper/member/member_cache.h"
 #include "controllers/rollout/zookeeper/member/member_world_testing.h"
+#include "controllers/rollout/zookeeper/render.h"
 
 namespace evenkeel::controllers::rollout::zookeeper::member::member_doubt_test {
 namespace {
@@ -72,6 +73,50 @@ TEST_F(MemberZooKeeperTest, NoServerIsTakenInAgainWhileItsVolumeMayStillBeDelete
   executor.RunFor(2min);
   EXPECT_EQ(servers(), 3);
   EXPECT_EQ(world.members.size(), 3U);
+}
+
+TEST_F(MemberZooKeeperTest, ACopyThatWasLeftBehindBeforeItHadServersGoes) {
+  const auto copy = [this](const std::string& more) {
+    Want(0, {1, 2, 3}, more);
+    Json object = api->objects["zookeepers"].at("data/zk");
+    base::Ensure(object, {"metadata", "labels", kOwnerLabel}) = "zk";
+    api->Put(ZooKeepers(), object);
+  };
+  const auto there = [this] { return api->objects["zookeepers"].contains("data/zk"); };
+  const std::string managed =
+      R"({"metadata": {"labels": {"karmada.io/managed": "true"}}, "spec": {"rolloutRevision": "pending"}})";
+  const std::string left = R"({"spec": {"rolloutRevision": "pending"}})";
+  copy(managed);
+  executor.RunFor(2min);
+  EXPECT_TRUE(there()) << "Karmada's";
+  copy(R"({"spec": {"rolloutRevision": "r1.1"}})");
+  executor.RunFor(2min);
+  EXPECT_TRUE(there()) << "its hub has given it something";
+  copy(left);
+  executor.RunFor(20s);
+  copy(managed);
+  executor.RunFor(20s);
+  copy(left);
+  executor.RunFor(20s);
+  EXPECT_TRUE(there()) << "not for so long at once";
+  ASSERT_TRUE(executor.RunUntil([&] { return !there(); }, 1min));
+  Want(0, {1, 2, 3}, left);
+  executor.RunFor(2min);
+  EXPECT_TRUE(there()) << "somebody's own, of no ensemble";
+}
+
+TEST_F(MemberZooKeeperTest, ACopyThatWasLeftBehindWithServersStays) {
+  Want(3, {1, 2, 3});
+  executor.RunFor(30s);
+  Json object = api->objects["zookeepers"].at("data/zk");
+  base::Ensure(object, {"metadata", "labels", kOwnerLabel}) = "zk";
+  base::Ensure(object, {"spec", "rolloutRevision"}) = "pending";
+  base::Ensure(object, {"spec", "replicas"}) = 0;
+  api->Put(ZooKeepers(), object);
+  world.cut_off = {1, 2, 3};
+  executor.RunFor(2min);
+  EXPECT_TRUE(api->objects["zookeepers"].contains("data/zk"));
+  EXPECT_FALSE(api->objects["pods"].empty());
 }
 
 TEST_F(MemberZooKeeperTest, ASidecarThatDoesNotRunStopsNobody) {

@@ -6,6 +6,7 @@
 #include "controllers/rollout/zookeeper/member/asked.h"
 #include "controllers/rollout/zookeeper/render.h"
 #include "controllers/rollout/zookeeper/server_names.h"
+#include "kube/karmada.h"
 #include "kube/object.h"
 
 namespace evenkeel::controllers::rollout::zookeeper::member {
@@ -112,6 +113,11 @@ base::Result<MemberSpec> DecodeMemberSpec(const Json& object) {
 std::string WhyNotPinned(const Json& object) {
   if (!IsCopy(object) || !FindString(object, {"spec", "rolloutRevision"}).empty()) return "";
   return "the copy has no rolloutRevision: its OverridePolicy on the hub is missing";
+}
+
+bool IsLeftEmpty(const Json& object) {
+  return IsCopy(object) && FindString(object, {"metadata", "labels", kube::karmada::kManagedLabel}) != "true" &&
+         FindString(object, {"spec", "rolloutRevision"}) == kNoRevision && base::FindInt(object, {"spec", "replicas"}, 1) == 0;
 }
 
 base::Duration MemberSpec::NoticeTime() const {

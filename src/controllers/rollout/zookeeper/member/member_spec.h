@@ -56,4 +56,8 @@ base::Result<MemberSpec> DecodeMemberSpec(const base::Json& object);
 /// nobody's wish. "": it does, or it is no ensemble's copy.
 std::string WhyNotPinned(const base::Json& object);
 
+/// Whether this is an ensemble's copy that Karmada manages no longer, as when its binding was deleted, and that its hub has
+/// given nothing yet: nobody's servers depend on it, and Karmada brings no other one as long as it is there.
+bool IsLeftEmpty(const base::Json& object);
+
 }  // namespace evenkeel::controllers::rollout::zookeeper::member

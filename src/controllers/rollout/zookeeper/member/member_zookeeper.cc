@@ -38,6 +38,8 @@ constexpr base::Duration kStatusInterval = 30s;
 constexpr base::Duration kFresh = 2s;
 /// After a change of the members was refused or not answered.
 constexpr base::Duration kReconfigurePause = 2s;
+/// Karmada may take a copy back that it left behind; then this is not needed.
+constexpr base::Duration kLeftFor = 30s;
 /// A deletion that nobody has answered has come by then, or never comes.
 constexpr base::Duration kDeletionComes = 2min;
 
@@ -95,9 +97,10 @@ class MemberZooKeeper final : public runtime::MemberController {
     std::map<int64_t, base::Instant> silent_since;  // servers of other clusters that are not known to serve
     // Of servers here, by the uid of the pod: when they served last; of one that has not, when it first gave no answer.
     std::map<std::string, base::Instant> served;
-    base::Instant asked{};            // when the answers came of what is done now
-    base::Instant written{};          // its status
-    base::Instant no_change_until{};  // of the members
+    base::Instant asked{};                    // when the answers came of what is done now
+    base::Instant written{};                  // its status
+    base::Instant no_change_until{};          // of the members
+    std::optional<base::Instant> left_since;  // it has been left empty
   };
 
   void Schedule(base::Duration delay) {
@@ -151,6 +154,7 @@ class MemberZooKeeper final : public runtime::MemberController {
     }
     std::erase_if(memory.doubted, [now = clock_.Monotonic()](const auto& item) { return item.second <= now; });
     for (VolumeClaim& claim : picture.claims) claim.doubted = memory.doubted.contains(claim.uid);
+    if (RemoveLeft(object, picture, memory)) return kBusyScan;
     picture.password = password;
     picture.super_digest = SuperDigest(password);
     Ask(picture, memory);
@@ -159,6 +163,32 @@ class MemberZooKeeper final : public runtime::MemberController {
     if (!done) plan.settled = false;
     WriteStatus(object, ReportMember(object, picture, plan, clock_.Now()), memory);
     return done && plan.message.empty() && plan.settled ? kScan : kBusyScan;
+  }
+
+  /// True: the copy has just gone, in the very state that it was seen in.
+  bool RemoveLeft(const Json& object, const Picture& picture, Memory& memory) {
+    if (!IsLeftEmpty(object) || !picture.pods.empty() || picture.set_replicas.value_or(0) > 0) {
+      memory.left_since.reset();
+      return false;
+    }
+    const base::Instant now = clock_.Monotonic();
+    if (!memory.left_since) memory.left_since = now;
+    if (now - *memory.left_since < kLeftFor) return false;
+    const auto deleted =
+        member_.client().Delete(ZooKeepers(), kube::NamespaceOf(object), kube::NameOf(object),
+                                {.uid = std::string(kube::UidOf(object)),
+                                 .resource_version = std::string(base::FindString(object, {"metadata", "resourceVersion"}))});
+    if (!deleted) {
+      const base::Code code = deleted.error().code();
+      if (code != base::Code::kNotFound && code != base::Code::kConflict) {
+        complaints_.Tell("the copy " + kube::KeyOf(object), deleted.error().message());
+      }
+      return false;
+    }
+    recorder_.Normal(object, events::kEmptyCopyRemoved.reason, "Karmada left it behind before it had servers");
+    base::log::Info("copy that was left behind without servers removed",
+                    {{"cluster", member_.name()}, {"zookeeper", kube::KeyOf(object)}});
+    return true;
   }
 
   /// A program that is older than what has been written leaves everything as it is.
