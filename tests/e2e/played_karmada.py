@@ -19,6 +19,7 @@ class PlayedKarmada(Played):
         self.templates = f"/apis/evenkeel.dev/v1alpha1/namespaces/{namespace}/zookeepers"
         self.bindings = f"/apis/work.karmada.io/v1alpha2/namespaces/{namespace}/resourcebindings"
         self.members, self.changes, self.most_restarting, self.holding = {}, [], 0, False
+        self.unscheduled = set()  # clusters that the schedule leaves out, as after an outage
 
     @contextlib.contextmanager
     def held(self):
@@ -89,7 +90,8 @@ class PlayedKarmada(Played):
         resource = {"apiVersion": "evenkeel.dev/v1alpha1", "kind": "ZooKeeper", "namespace": template["metadata"]["namespace"],
                     "name": self.name, "uid": template["metadata"]["uid"]}
         spec = {"resource": resource, "replicas": sum(shares.values()),
-                "clusters": [{"name": cluster, "replicas": share} for cluster, share in sorted(shares.items())]}
+                "clusters": [{"name": cluster, "replicas": share} for cluster, share in sorted(shares.items())
+                             if cluster not in self.unscheduled]}
         path = f"{self.bindings}/{self.name}-zookeeper"
         if binding is None:
             binding = self.api("POST", self.bindings, {"apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding",

@@ -123,6 +123,13 @@ class Steps:
                 labels = self.kubectl.json("-n", ENSEMBLE, "get", kind, name)["metadata"].get("labels", {})
                 return labels.get("evenkeel.dev/multiclusterzookeeper") == "zk"
             harness.eventually(corrected, LONG, f"{kind} {name} is put right")
+        self.karmada.unscheduled = {max(self.karmada.members)}
+
+        def asked():
+            ensemble = self.kubectl.json("-n", ENSEMBLE, "get", "multiclusterzookeeper", "zk")
+            return ensemble["status"].get("scheduling", {}).get("attempt")
+        harness.eventually(asked, LONG, "Karmada is asked for a cluster that its schedule leaves out")
+        self.karmada.unscheduled = set()
         self.bench.run("delete", "multiclusterzookeeper", "zk", f"--timeout={LONG}s", timeout=LONG + 5)
         webhooks = self.kubectl.json("get", "validatingwebhookconfiguration", "evenkeel-rollout")["webhooks"]
         assert webhooks[0]["clientConfig"]["url"].startswith("https://127.0.0.1:"), webhooks
@@ -320,6 +327,10 @@ class Steps:
         # Servers of 1.20 that were built with a newer Go take an empty text for none, and refuse the status for that.
         harness.eventually(lambda: self.fleet.proxies[MEMBER].answered("update", "zookeepers/status"), LONG, "its status is written")
         self.kubectl(*here, "delete", "zookeeper", "solo")
+        left = {**body, "metadata": {"name": "left", "labels": {"evenkeel.dev/multiclusterzookeeper": "left"}},
+                "spec": {**body["spec"], "replicas": 0, "rolloutRevision": "pending"}}
+        self.kubectl(*here, "apply", "-f", "-", stdin=json.dumps(left))
+        harness.eventually(lambda: not self.items("zookeepers", *here), LONG, "a copy that Karmada has left behind without servers goes")
         for kind in ("statefulsets", "services", "configmaps", "secrets", "poddisruptionbudgets", "pods"):
             self.kubectl(*here, "delete", kind, "--all", "--grace-period=0", "--force", check=False)
         self.kubectl(*here, "delete", *account)
