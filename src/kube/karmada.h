@@ -27,6 +27,8 @@ std::string BindingName(std::string_view kind, std::string_view name);
 /// Of a Work: the object's name and a hash of namespace, name and kind, in letters that spell nothing.
 std::string WorkName(std::string_view kind, std::string_view name, std::string_view ns);
 
+/// A label of Namespaces. With "true" they stay where they are: Karmada brings the others to every member.
+inline constexpr char kSkipPropagation[] = "namespace.karmada.io/skip-auto-propagation";
 inline constexpr char kManagedLabel[] = "karmada.io/managed";  ///< "true" on every copy in a member
 
 inline constexpr std::string_view kExecutionNamespacePrefix = "karmada-es-";

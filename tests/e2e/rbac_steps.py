@@ -218,6 +218,9 @@ class Steps:
             assert any(plan.get("status", {}).get("phase") == "Done" for plan in plans), plans
             return plans
         plan = harness.eventually(done, LONG, "a plan was carried out")[0]
+        # Whoever moves pods without being asked looks for others who do.
+        self.kubectl("patch", "balancingpolicy", "e2e", "--type=merge", "-p", '{"spec": {"dryRun": false}}')
+        harness.eventually(lambda: self.fleet.proxies[MEMBER].answered("list", "leases", "descheduler"), LONG, "a descheduler is looked for")
         self.kubectl("delete", "balancingpolicies", "--all")
         old = {**plan, "metadata": {"name": "e2e-old", "labels": plan["metadata"]["labels"]}, "status": {}}
         self.kubectl("create", "-f", "-", stdin=json.dumps(old))

@@ -16,7 +16,7 @@ namespace karmada = kube::karmada;
 bool IsPropagated(const Json& ns) {
   const std::string_view name = kube::NameOf(ns);
   if (name == "default" || name.starts_with("kube-") || name.starts_with("karmada-")) return false;
-  return base::FindString(ns, {"metadata", "labels", kSkipPropagation}) != "true";
+  return base::FindString(ns, {"metadata", "labels", karmada::kSkipPropagation}) != "true";
 }
 
 NamespaceSync::NamespaceSync(Hub& hub)

@@ -10,10 +10,7 @@
 
 namespace evenkeel::embedded::federation {
 
-/// With the value "true" on a Namespace: it stays where it is.
-inline constexpr char kSkipPropagation[] = "namespace.karmada.io/skip-auto-propagation";
-
-/// Not reserved ones (`default`, kube-*, karmada-*), nor those with the label.
+/// Not reserved ones (`default`, kube-*, karmada-*), nor those that kube::karmada::kSkipPropagation keeps out.
 bool IsPropagated(const base::Json& ns);
 
 class NamespaceSync {

@@ -7,6 +7,7 @@
 #include "embedded/apiserver/access_control.h"
 #include "embedded/apiserver/account_tokens.h"
 #include "embedded/fleet/hub_objects.h"
+#include "kube/karmada.h"
 #include "kube/manifest.h"
 
 namespace evenkeel::embedded::fleet {
@@ -68,7 +69,10 @@ base::Status Grant(Cluster& cluster, const Rights& rights) {
   }
   for (const std::string_view ns : namespaces) {
     const kube::Resource& kind = kube::resources::Namespaces();
-    EVENKEEL_TRY(client::CreateOrUpdate(client, kind, kube::NewObject(kind, "", ns)));
+    Json object = kube::NewObject(kind, "", ns);
+    // What is installed there is not to come to members, or go from them, with a Cluster.
+    if (ns == kNamespace) base::Ensure(object, {"metadata", "labels", kube::karmada::kSkipPropagation}) = "true";
+    EVENKEEL_TRY(client::CreateOrUpdate(client, kind, object));
   }
   for (const Json& object : rights.objects) {
     const kube::Resource* kind =

@@ -7,6 +7,7 @@
 #include "embedded/apiserver/account_tokens.h"
 #include "embedded/fleet/hub_objects.h"
 #include "embedded/store/memory_store.h"
+#include "kube/karmada.h"
 #include "kube/object.h"
 
 namespace evenkeel::embedded::fleet::rights_test {
@@ -71,6 +72,9 @@ TEST_F(RightsTest, EveryClusterHasTheClassesOfSystemPods) {
 TEST_F(RightsTest, AnAccountHasWhatDeployGivesItAndNoMore) {
   Start(*access::TokenKey::NewPem());
   const std::string member = GrantAndRead(MemberRights()), hub = GrantAndRead(HubRights());
+  const auto ns = cluster_->client().Get(kube::resources::Namespaces(), "", kNamespace);
+  ASSERT_TRUE(ns);
+  EXPECT_EQ(base::FindString(*ns, {"metadata", "labels", kube::karmada::kSkipPropagation}), "true");
   EXPECT_TRUE(May(member, kListPods));
   EXPECT_TRUE(May(member, kGroups));
   EXPECT_FALSE(May(hub, kListPods));

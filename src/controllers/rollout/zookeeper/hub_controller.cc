@@ -1,5 +1,6 @@
 #include "controllers/rollout/zookeeper/hub_controller.h"
 
+#include <set>
 #include <vector>
 
 #include "base/log.h"
@@ -29,6 +30,7 @@ struct Trace {
     uint32_t bytes = 0;
   };
   Meta meta;
+  std::string ns;
   std::string ensemble;  ///< key; "": of none
   std::string ready;     ///< of a Cluster: its condition
 
@@ -36,11 +38,11 @@ struct Trace {
     Trace trace;
     trace.meta = {std::string(kube::UidOf(object)), std::string(kube::ResourceVersionOf(object))};
     if (const Json* ready = kube::FindCondition(object, "Ready")) trace.ready = FindString(*ready, {"status"});
-    const std::string ns(kube::NamespaceOf(object));
+    trace.ns = kube::NamespaceOf(object);
     if (FindString(object, {"spec", "resource", "kind"}) == ZooKeepers().kind) {
-      trace.ensemble = ns + "/" + std::string(FindString(object, {"spec", "resource", "name"}));
+      trace.ensemble = trace.ns + "/" + std::string(FindString(object, {"spec", "resource", "name"}));
     } else if (const auto owner = FindString(object, {"metadata", "labels", kOwnerLabel}); !owner.empty()) {
-      trace.ensemble = ns + "/" + std::string(owner);
+      trace.ensemble = trace.ns + "/" + std::string(owner);
     }
     return trace;
   }
@@ -64,11 +66,14 @@ class Term {
       controller_.Enqueue((after != nullptr ? after : before)->meta.Key());
     });
     std::vector<const kube::Resource*> kinds = ChildKinds();
-    kinds.insert(kinds.end(), {&ZooKeepers(), &karmada::ResourceBindings(), &karmada::Clusters()});
+    kinds.insert(kinds.end(),
+                 {&ZooKeepers(), &karmada::ResourceBindings(), &karmada::Clusters(), &karmada::ClusterOverridePolicies()});
+    // Of these, such as carry no label of ours count, too.
+    const std::set<const kube::Resource*> whole{&karmada::ResourceBindings(), &karmada::Clusters(),
+                                                &karmada::OverridePolicies(), &karmada::ClusterOverridePolicies()};
     for (const kube::Resource* kind : kinds) {
       client::InformerOptions options;
-      // Others may have any number of these kinds; bindings and clusters carry no label of ours.
-      if (kind != &karmada::ResourceBindings() && kind != &karmada::Clusters()) options.label_selector = kOwnerLabel;
+      if (!whole.contains(kind)) options.label_selector = kOwnerLabel;
       auto traces = std::make_unique<Traces>(context.hub, *kind, std::move(options), strand, context.executor.clock(),
                                              context.random.Fork(kind->plural));
       traces->AddHandler([this, kind](const auto& before, const auto& after) { Changed(*kind, before.get(), after.get()); });
@@ -92,11 +97,21 @@ class Term {
     if (&kind == &karmada::Clusters()) {
       // Its heartbeat comes all the time.
       if (before != nullptr && after != nullptr && before->ready == after->ready) return;
-      for (const auto& [key, ensemble] : ensembles_.items()) controller_.Enqueue(key);
+      EnqueueAllOf("");
       return;
     }
     for (const Trace* trace : {before, after}) {
-      if (trace != nullptr && !trace->ensemble.empty()) controller_.Enqueue(trace->ensemble);
+      if (trace == nullptr) continue;
+      const bool override_of_others = trace->ensemble.empty() && &kind != &karmada::ResourceBindings();
+      if (!trace->ensemble.empty()) controller_.Enqueue(trace->ensemble);
+      if (override_of_others) EnqueueAllOf(trace->ns);
+    }
+  }
+
+  /// `ns`: "" for all.
+  void EnqueueAllOf(std::string_view ns) {
+    for (const auto& [key, ensemble] : ensembles_.items()) {
+      if (ns.empty() || ensemble->meta.ns == ns) controller_.Enqueue(key);
     }
   }
 

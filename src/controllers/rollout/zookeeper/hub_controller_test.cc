@@ -1,7 +1,5 @@
 #include "controllers/rollout/zookeeper/hub_controller.h"
 
-#include <gtest/gtest.h>
-
 #include "controllers/rollout/zookeeper/ensemble_reconciler.h"
 #include "controllers/rollout/zookeeper/hub_testing.h"
 #include "kube/object.h"
@@ -14,100 +12,10 @@ using base::FindString;
 using base::Json;
 using base::JsonArray;
 using base::JsonObject;
+using testing::HubControllerTest;
 using testing::HubDouble;
+using testing::Replica;
 using namespace std::chrono_literals;
-
-/// A replica of the controller, with a connection of its own.
-struct Replica {
-  Replica(const std::string& name, base::VirtualExecutor& executor, const std::shared_ptr<client::FakeApi>& api,
-          base::MetricRegistry& metrics, Forms forms = {})
-      : hub(api),
-        controller(NewHubController({.hub = hub,
-                                     .executor = executor,
-                                     .random = base::Random(7).Fork(name),
-                                     .metrics = metrics,
-                                     .host = name,
-                                     .started_leading = [this] { ++terms; },
-                                     .forms = forms})) {
-    controller->Start();
-  }
-  HubDouble hub;
-  int terms = 0;
-  std::unique_ptr<HubController> controller;
-};
-
-class HubControllerTest : public ::testing::Test {
- protected:
-  HubControllerTest() {
-    for (const char* name : {"m1", "m2", "m3"}) SetCluster(name, "True");
-    Turn();
-  }
-  void Turn() {
-    timer = world->PostAfter(1s, [this] {
-      karmada.Step();
-      Turn();
-    });
-  }
-  void SetCluster(const char* name, const char* ready) {
-    api->Put(karmada::Clusters(),
-             JsonObject{{"metadata", JsonObject{{"name", name}}},
-                        {"status", JsonObject{{"conditions", JsonArray{JsonObject{{"type", "Ready"}, {"status", ready}}}}}}});
-  }
-  void SetSpec(const std::string& tag, const std::string& more = "") {
-    Wish(
-        R"({"placement": {"clusters": [{"name": "m1", "replicas": 2}, {"name": "m2", "replicas": 2}, {"name": "m3", "replicas": 1}]},
-            "template": {"image": {"tag": ")" +
-        tag + "\"}}" + more + "}");
-  }
-  void Wish(const std::string& spec) {
-    Json object = JsonObject{{"metadata", JsonObject{{"name", "zk"}, {"namespace", "data"}, {"generation", 1}}}};
-    if (const auto found = api->objects["multiclusterzookeepers"].find("data/zk");
-        found != api->objects["multiclusterzookeepers"].end()) {
-      object = found->second;
-      base::Ensure(object, {"metadata", "generation"}) = base::FindInt(object, {"metadata", "generation"}) + 1;
-    }
-    object.as_object()["spec"] = *base::ParseJson(spec, "spec");
-    api->Put(MultiClusterZooKeepers(), std::move(object));
-  }
-  Json& Ensemble() { return api->objects["multiclusterzookeepers"].at("data/zk"); }
-  std::string Phase() { return std::string(FindString(Ensemble(), {"status", "phase"})); }
-  std::string Condition(const std::string& type, std::string_view field) {
-    const Json* condition = kube::FindCondition(Ensemble(), type);
-    return condition == nullptr ? "" : std::string(FindString(*condition, {field}));
-  }
-  bool Is(const std::string& phase, size_t records) {
-    return Phase() == phase && base::FindArray(Ensemble(), {"status", "records"}).size() == records;
-  }
-  bool Settle(size_t records = 1) {
-    return executor.RunUntil([&] { return Is("Ready", records) && Condition("Ready", "status") == "True"; }, 5min);
-  }
-  std::vector<std::string> Deploying() {
-    std::vector<std::string> names;
-    for (const Json& name :
-         base::FindArray(base::FindArray(Ensemble(), {"status", "records"}).back(), {"currentState", "deploying"})) {
-      names.emplace_back(name.as_string());
-    }
-    return names;
-  }
-  std::string TagOf(const std::string& cluster) {
-    const Json& policy = api->objects["overridepolicies"].at("data/zk-" + cluster);
-    return std::string(FindString(policy.at("spec").at("overrideRules").at(0).at("overriders").at("plaintext").at(0),
-                                  {"value", "image", "tag"}));
-  }
-  std::set<std::string> Reasons() {
-    executor.RunFor(5s);
-    std::set<std::string> reasons;
-    for (const auto& [key, event] : api->objects["events"]) reasons.emplace(FindString(event, {"reason"}));
-    return reasons;
-  }
-
-  base::VirtualExecutor executor{base::Time{} + std::chrono::years(56)};
-  std::shared_ptr<base::Strand> world = executor.NewStrand("world");
-  std::shared_ptr<client::FakeApi> api = std::make_shared<client::FakeApi>();
-  testing::KarmadaDouble karmada{api};
-  base::MetricRegistry metrics;
-  base::Timer timer;
-};
 
 TEST_F(HubControllerTest, DeploysClusterByClusterAndThenWritesNothing) {
   SetSpec("3.8.4");
@@ -210,20 +118,6 @@ TEST_F(HubControllerTest, ALateWriterDoesNotTakeBackWhatItsSuccessorApplied) {
     kept += FindString(policy, {"metadata", "annotations", "by"}) == "successor";
   }
   EXPECT_EQ(kept, 1) << "the write that was under way failed and was decided anew";
-}
-
-TEST_F(HubControllerTest, AnOverrideDeletedByHandComesBackAtOnce) {
-  SetSpec("3.8.4");
-  Replica replica("a", executor, api, metrics);
-  ASSERT_TRUE(Settle());
-  executor.RunFor(1min);
-  karmada.holds = true;
-  api->Remove(karmada::OverridePolicies(), "data/zk-m2");
-  executor.RunFor(1s);
-  ASSERT_TRUE(api->objects["overridepolicies"].contains("data/zk-m2"));
-  EXPECT_EQ(TagOf("m2"), "3.8.4");
-  EXPECT_TRUE(Is("Ready", 1)) << "no new record";
-  EXPECT_TRUE(Reasons().contains("DriftRepaired"));
 }
 
 TEST_F(HubControllerTest, DeletionTakesTheOverridesLastAndThenTheFinalizer) {
@@ -366,109 +260,6 @@ TEST_F(HubControllerTest, AnUnsafePlacementWhereSafetyIsRequiredIsRefused) {
   executor.RunFor(10s);
   EXPECT_EQ(Condition("Degraded", "reason"), "InvalidSpec");
   EXPECT_NE(Condition("Degraded", "message").find("without m1 2 of 5 voters are left"), std::string::npos);
-  EXPECT_EQ(replica.hub.writes, std::vector<std::string>{"status MultiClusterZooKeeper zk"});
-}
-
-TEST_F(HubControllerTest, AnOverrideDeletedWhileTheSpecOrTheTemplateCannotBeUsedComesBack) {
-  Replica replica("a", executor, api, metrics);
-  SetSpec("3.8.4");
-  ASSERT_TRUE(Settle());
-  const auto comes_back = [&] {
-    karmada.holds = true;
-    api->Remove(karmada::OverridePolicies(), "data/zk-m2");
-    executor.RunFor(35s);
-    EXPECT_TRUE(api->objects["overridepolicies"].contains("data/zk-m2"));
-    EXPECT_EQ(TagOf("m2"), "3.8.4");
-    karmada.holds = false;
-  };
-  SetSpec("3.8.5", R"(, "rollout": {"order": ["m1", "m1", "m2"]})");
-  executor.RunFor(5s);
-  EXPECT_EQ(Condition("Degraded", "reason"), "InvalidSpec");
-  comes_back();
-  EXPECT_TRUE(Reasons().contains("DriftRepaired"));
-  replica.hub.refuses = "ZooKeeper";
-  SetSpec("no such");
-  executor.RunFor(5s);
-  EXPECT_EQ(Condition("Degraded", "reason"), "TemplateRefused");
-  comes_back();
-  SetSpec("3.8.4", R"(, "naming": {"stride": 20})");
-  executor.RunFor(5s);
-  EXPECT_EQ(Condition("Degraded", "reason"), "InvalidSpec") << "and not the status";
-  comes_back();
-  replica.hub.refuses.clear();
-  replica.hub.missing = {"propagationpolicies"};
-  SetSpec("3.8.4", R"(, "naming": {"stride": 10})");
-  executor.RunFor(5s);
-  EXPECT_EQ(Condition("Degraded", "reason"), "KindMissing");
-  comes_back();
-}
-
-TEST_F(HubControllerTest, OverridesComeBackWhileNobodySaysWhichClustersThereAre) {
-  Replica replica("a", executor, api, metrics);
-  SetSpec("3.8.4");
-  ASSERT_TRUE(Settle());
-  replica.hub.away = {"clusters"};
-  karmada.holds = true;
-  for (const char* name : {"m1", "m2", "m3"}) api->Remove(karmada::OverridePolicies(), std::string("data/zk-") + name);
-  executor.RunFor(2s);
-  for (const char* name : {"m1", "m2", "m3"}) {
-    ASSERT_TRUE(api->objects["overridepolicies"].contains(std::string("data/zk-") + name)) << name;
-    EXPECT_EQ(TagOf(name), "3.8.4");
-  }
-  EXPECT_EQ(Condition("Ready", "status"), "True") << "a question that is not answered once is no news";
-  executor.RunFor(5min);
-  EXPECT_EQ(Condition("Ready", "reason"), "ClustersUnknown");
-  EXPECT_NE(Condition("Ready", "message").find("has not said since 20"), std::string::npos);
-  replica.hub.away.clear();
-  karmada.holds = false;
-  EXPECT_TRUE(Settle());
-}
-
-TEST_F(HubControllerTest, AClusterThatKarmadaHasForgottenIsAskedForAgain) {
-  Replica replica("a", executor, api, metrics);
-  karmada.forgets = "m3";
-  SetSpec("3.8.4");
-  executor.RunFor(50s);
-  EXPECT_EQ(Condition("Scheduled", "status"), "False");
-  EXPECT_NE(Condition("Scheduled", "message").find("has not scheduled m3 since"), std::string::npos);
-  ASSERT_TRUE(Settle());
-  EXPECT_EQ(
-      FindString(api->objects["zookeepers"].at("data/zk"), {"metadata", "annotations", "evenkeel.dev/scheduling-attempt"}),
-      "1");
-  const auto& rebalancers = api->objects["workloadrebalancers"];
-  ASSERT_EQ(rebalancers.size(), 1U);
-  EXPECT_EQ(kube::NameOf(rebalancers.begin()->second), "evenkeel-data-zk-1");
-  EXPECT_TRUE(Reasons().contains("ScheduleAskedAgain"));
-}
-
-TEST_F(HubControllerTest, AStatusThatIsEmptiedStopsNobody) {
-  Replica replica("a", executor, api, metrics);
-  SetSpec("3.8.4");
-  ASSERT_TRUE(Settle());
-  const auto changes = karmada.changes;
-  replica.hub.writes.clear();
-  Json object = Ensemble();
-  object.as_object().erase("status");
-  api->Put(MultiClusterZooKeepers(), object);
-  ASSERT_TRUE(Settle());
-  executor.RunFor(1min);
-  EXPECT_EQ(karmada.changes, changes);
-  for (const std::string& write : replica.hub.writes) EXPECT_EQ(write, "status MultiClusterZooKeeper zk");
-  EXPECT_TRUE(Reasons().contains("StateAdopted"));
-}
-
-TEST_F(HubControllerTest, AnEditedRecordStopsEverythingAndSaysWhere) {
-  Replica replica("a", executor, api, metrics);
-  SetSpec("3.8.4");
-  ASSERT_TRUE(Settle());
-  replica.hub.writes.clear();
-  Json object = Ensemble();
-  base::Ensure(object, {"status", "clusterIndices", "m2"}) = 0;
-  api->Put(MultiClusterZooKeepers(), object);
-  SetSpec("3.8.5");
-  executor.RunFor(1min);
-  EXPECT_EQ(Condition("Degraded", "reason"), "InvalidStatus");
-  EXPECT_NE(Condition("Degraded", "message").find("status.clusterIndices[\"m2\"]"), std::string::npos);
   EXPECT_EQ(replica.hub.writes, std::vector<std::string>{"status MultiClusterZooKeeper zk"});
 }
 

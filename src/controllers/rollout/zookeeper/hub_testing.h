@@ -11,15 +11,18 @@
 
 #include "client/fake_client.h"
 #include "controllers/rollout/zookeeper/definitions.h"
+#include "controllers/rollout/zookeeper/hub_controller.h"
 #include "controllers/rollout/zookeeper/hub_reading.h"
 #include "kube/karmada.h"
 
 namespace evenkeel::controllers::rollout::zookeeper::testing {
 
 namespace karmada = kube::karmada;
+using base::FindString;
 using base::Json;
 using base::JsonArray;
 using base::JsonObject;
+using namespace std::chrono_literals;
 
 class HubDouble final : public client::Client {
  public:
@@ -195,6 +198,98 @@ class KarmadaDouble {
 
   const std::shared_ptr<client::FakeApi> api_;
   std::map<std::string, Member> members_;
+};
+
+/// A replica of the controller, with a connection of its own.
+struct Replica {
+  Replica(const std::string& name, base::VirtualExecutor& executor, const std::shared_ptr<client::FakeApi>& api,
+          base::MetricRegistry& metrics, Forms forms = {})
+      : hub(api),
+        controller(NewHubController({.hub = hub,
+                                     .executor = executor,
+                                     .random = base::Random(7).Fork(name),
+                                     .metrics = metrics,
+                                     .host = name,
+                                     .started_leading = [this] { ++terms; },
+                                     .forms = forms})) {
+    controller->Start();
+  }
+  HubDouble hub;
+  int terms = 0;
+  std::unique_ptr<HubController> controller;
+};
+
+class HubControllerTest : public ::testing::Test {
+ protected:
+  HubControllerTest() {
+    for (const char* name : {"m1", "m2", "m3"}) SetCluster(name, "True");
+    Turn();
+  }
+  void Turn() {
+    timer = world->PostAfter(1s, [this] {
+      karmada.Step();
+      Turn();
+    });
+  }
+  void SetCluster(const char* name, const char* ready) {
+    api->Put(karmada::Clusters(),
+             JsonObject{{"metadata", JsonObject{{"name", name}}},
+                        {"status", JsonObject{{"conditions", JsonArray{JsonObject{{"type", "Ready"}, {"status", ready}}}}}}});
+  }
+  void SetSpec(const std::string& tag, const std::string& more = "") {
+    Wish(
+        R"({"placement": {"clusters": [{"name": "m1", "replicas": 2}, {"name": "m2", "replicas": 2}, {"name": "m3", "replicas": 1}]},
+            "template": {"image": {"tag": ")" +
+        tag + "\"}}" + more + "}");
+  }
+  void Wish(const std::string& spec) {
+    Json object = JsonObject{{"metadata", JsonObject{{"name", "zk"}, {"namespace", "data"}, {"generation", 1}}}};
+    if (const auto found = api->objects["multiclusterzookeepers"].find("data/zk");
+        found != api->objects["multiclusterzookeepers"].end()) {
+      object = found->second;
+      base::Ensure(object, {"metadata", "generation"}) = base::FindInt(object, {"metadata", "generation"}) + 1;
+    }
+    object.as_object()["spec"] = *base::ParseJson(spec, "spec");
+    api->Put(MultiClusterZooKeepers(), std::move(object));
+  }
+  Json& Ensemble() { return api->objects["multiclusterzookeepers"].at("data/zk"); }
+  std::string Phase() { return std::string(FindString(Ensemble(), {"status", "phase"})); }
+  std::string Condition(const std::string& type, std::string_view field) {
+    const Json* condition = kube::FindCondition(Ensemble(), type);
+    return condition == nullptr ? "" : std::string(FindString(*condition, {field}));
+  }
+  bool Is(const std::string& phase, size_t records) {
+    return Phase() == phase && base::FindArray(Ensemble(), {"status", "records"}).size() == records;
+  }
+  bool Settle(size_t records = 1) {
+    return executor.RunUntil([&] { return Is("Ready", records) && Condition("Ready", "status") == "True"; }, 5min);
+  }
+  std::vector<std::string> Deploying() {
+    std::vector<std::string> names;
+    for (const Json& name :
+         base::FindArray(base::FindArray(Ensemble(), {"status", "records"}).back(), {"currentState", "deploying"})) {
+      names.emplace_back(name.as_string());
+    }
+    return names;
+  }
+  std::string TagOf(const std::string& cluster) {
+    const Json& policy = api->objects["overridepolicies"].at("data/zk-" + cluster);
+    return std::string(FindString(policy.at("spec").at("overrideRules").at(0).at("overriders").at("plaintext").at(0),
+                                  {"value", "image", "tag"}));
+  }
+  std::set<std::string> Reasons() {
+    executor.RunFor(5s);
+    std::set<std::string> reasons;
+    for (const auto& [key, event] : api->objects["events"]) reasons.emplace(FindString(event, {"reason"}));
+    return reasons;
+  }
+
+  base::VirtualExecutor executor{base::Time{} + std::chrono::years(56)};
+  std::shared_ptr<base::Strand> world = executor.NewStrand("world");
+  std::shared_ptr<client::FakeApi> api = std::make_shared<client::FakeApi>();
+  KarmadaDouble karmada{api};
+  base::MetricRegistry metrics;
+  base::Timer timer;
 };
 
 }  // namespace evenkeel::controllers::rollout::zookeeper::testing
