@@ -50,7 +50,7 @@ class FleetSource final : public InformedSource {
     Update update;
     std::vector<distribution::Finding> findings;
     if (members_.synced() && std::exchange(members_changed_, false)) {
-      input_.clusters = members_.Read(findings);
+      input_.clusters = members_.Read({}, findings);
       update.members = input_.clusters;
     }
     input_.now = context_.clock.Now();

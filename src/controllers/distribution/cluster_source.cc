@@ -1,26 +1,16 @@
 #include "controllers/distribution/cluster_source.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <set>
 #include <utility>
+
+#include "kube/karmada.h"
 
 namespace evenkeel::controllers::distribution {
 namespace {
 
 constexpr base::Duration kSecretAge = std::chrono::minutes(1);
-
-const kube::Resource& KarmadaClusters() {
-  static const kube::Resource resource{.group = "cluster.karmada.io",
-                                       .version = "v1alpha1",
-                                       .kind = "Cluster",
-                                       .plural = "clusters",
-                                       .namespaced = false,
-                                       .singular = "cluster",
-                                       .short_names = {},
-                                       .categories = {},
-                                       .subresources = {},
-                                       .storage_group = ""};
-  return resource;
-}
 
 /// Roles of before need not allow it; then the local cluster takes no rank unless it is asked for.
 bool SyncedOrForbidden(const ObjectInformer& informer) {
@@ -43,7 +33,7 @@ ClusterSource::ClusterSource(client::Client& hub, const Options& options, std::s
       clock_(clock),
       secrets_(hub, kube::resources::Secrets(), {options.ns, std::string(kClusterSecretLabel) + "=cluster", ""}, strand, clock,
                random.Fork("secrets")),
-      karmada_clusters_(hub, KarmadaClusters(), {}, strand, clock, random.Fork("karmada")) {
+      karmada_clusters_(hub, kube::karmada::Clusters(), {}, strand, clock, random.Fork("karmada")) {
   secrets_.AddHandler([changed](const auto&, const auto&) { changed("cluster Secrets changed"); });
   karmada_clusters_.AddHandler([changed](const auto&, const auto&) { changed("Karmada Clusters changed"); });
   // Ranks have to be those of controllers of Argo CD that share the fleet; the weighted plan has none.
@@ -60,11 +50,18 @@ void ClusterSource::Start() {
   if (argo_config_) argo_config_->Start();
 }
 
-bool ClusterSource::synced() const {
-  return secrets_.synced() && SyncedOrAbsent(karmada_clusters_) && (!argo_config_ || SyncedOrForbidden(*argo_config_));
+bool ClusterSource::SyncedButKarmada() const {
+  return secrets_.synced() && (!argo_config_ || SyncedOrForbidden(*argo_config_));
 }
 
-std::vector<Cluster> ClusterSource::Read(std::vector<Finding>& findings) {
+bool ClusterSource::synced() const { return SyncedButKarmada() && SyncedOrAbsent(karmada_clusters_); }
+
+std::optional<base::Error> ClusterSource::KarmadaFailure() const {
+  if (!SyncedButKarmada() || SyncedOrAbsent(karmada_clusters_)) return std::nullopt;
+  return karmada_clusters_.last_error();
+}
+
+std::vector<Cluster> ClusterSource::Read(std::span<const PublishedPlan::Assignment> planned, std::vector<Finding>& findings) {
   std::vector<Cluster> clusters;
   std::set<std::string> servers;
   for (const auto& [key, secret] : secrets_.items()) {
@@ -82,6 +79,20 @@ std::vector<Cluster> ClusterSource::Read(std::vector<Finding>& findings) {
     auto cluster =
         ClusterFromKarmada(*object->json, secret ? &*secret : nullptr, findings, unreadable ? &secret.error() : nullptr);
     if (cluster) clusters.push_back(*std::move(cluster));
+  }
+  if (const auto failure = KarmadaFailure()) {
+    for (const PublishedPlan::Assignment& assignment : planned) {
+      if (servers.contains(assignment.server)) continue;
+      Cluster cluster;
+      cluster.id = cluster.server = assignment.server;
+      cluster.name = assignment.cluster;
+      cluster.source = fmt::format("ShardPlan {}/{}", options_.ns, kShardPlanName);
+      cluster.connection = base::Fail(failure->code(),
+                                      "the hub does not say which Karmada Clusters there are, so how to connect "
+                                      "is not known: " +
+                                          failure->message());
+      clusters.push_back(std::move(cluster));
+    }
   }
   const auto argo = argo_config_ ? argo_config_->Get(options_.ns + "/" + std::string(kArgoConfigMap)) : nullptr;
   const LocalCluster local = LocalClusterOf(options_.in_cluster, argo == nullptr ? nullptr : &*argo->json);

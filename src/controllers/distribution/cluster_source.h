@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "client/informer.h"
 #include "controllers/distribution/cluster.h"
 #include "controllers/distribution/options.h"
+#include "controllers/distribution/published_plan.h"
 
 namespace evenkeel::controllers::distribution {
 
@@ -30,10 +32,15 @@ class ClusterSource {
 
   void Start();
   bool synced() const;
+  /// Why the hub does not say which Karmada Clusters there are, where all else is known; nullopt once it has said so, and as
+  /// long as it has not been asked. Karmada's own API server answers for them: the rest of the hub may be well.
+  std::optional<base::Error> KarmadaFailure() const;
   /// One entry per cluster, as MergeClusters says. May read Secrets that Karmada Clusters name: at most once a minute each.
-  std::vector<Cluster> Read(std::vector<Finding>& findings);
+  /// With a KarmadaFailure those that are `planned` are there, too, if only to keep their places.
+  std::vector<Cluster> Read(std::span<const PublishedPlan::Assignment> planned, std::vector<Finding>& findings);
 
  private:
+  bool SyncedButKarmada() const;
   base::Result<base::Json> KarmadaSecret(const kube::Object& cluster);
 
   client::Client& hub_;

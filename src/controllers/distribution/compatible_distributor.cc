@@ -338,7 +338,7 @@ DistributorStatus CompatibleDistributor::status() const {
 void CompatibleDistributor::Reconcile() {
   if (stopping_ || !Synced() || !claimed_once_) return;
   std::vector<Finding> findings;
-  const std::vector<Cluster> clusters = clusters_->Read(findings);
+  const std::vector<Cluster> clusters = clusters_->Read({}, findings);
   if (context_.clusters_read) context_.clusters_read(clusters);
   AppCounts apps;
   if (applications_) {

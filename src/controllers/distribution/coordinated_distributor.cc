@@ -134,7 +134,10 @@ bool CoordinatedDistributor::PreparedHub() {
   return true;
 }
 
-bool CoordinatedDistributor::Synced() const { return ready_ && source_->synced() && leases_->synced() && plans_->synced(); }
+/// Members are not left alone because the hub does not say which Karmada Clusters there are.
+bool CoordinatedDistributor::Synced() const {
+  return ready_ && (source_->synced() || source_->KarmadaFailure()) && leases_->synced() && plans_->synced();
+}
 
 void CoordinatedDistributor::Changed() {
   if (std::exchange(reconcile_posted_, true)) return;
@@ -189,6 +192,7 @@ void CoordinatedDistributor::Tick() {
     follow_again_ = follow_again_ || !lingering_.empty();
     Report();
   }
+  if (source_->synced() != known_) Changed();
   if (plan_again_ || (lead_again_ && *lead_again_ <= now)) {
     plan_again_ = true;
     Changed();
@@ -197,12 +201,10 @@ void CoordinatedDistributor::Tick() {
 
 void CoordinatedDistributor::Reconcile() {
   if (stopping_ || !Synced()) return;
-  if (std::exchange(clusters_changed_, false)) {
-    cluster_findings_.clear();
-    clusters_ = source_->Read(cluster_findings_);
-    if (context_.clusters_read) context_.clusters_read(clusters_);
-    plan_again_ = follow_again_ = true;
-  }
+  // What is not known is what it was in the plan.
+  const bool known = source_->synced();
+  if (std::exchange(known_, known) != known || (!known && follow_again_)) clusters_changed_ = true;
+  if (std::exchange(clusters_changed_, false)) ReadClusters();
   if (std::exchange(plan_again_, false)) {
     const bool leads = Leads();
     {
@@ -221,6 +223,16 @@ void CoordinatedDistributor::Reconcile() {
   }
   if (std::exchange(follow_again_, false)) Follow();
   Publish();
+}
+
+void CoordinatedDistributor::ReadClusters() {
+  constexpr char kNotKnown[] = "which Karmada Clusters there are is not known: those of the plan keep their places";
+  cluster_findings_.clear();
+  clusters_ = source_->Read(plan_.assignments, cluster_findings_);
+  if (context_.clusters_read) context_.clusters_read(clusters_);
+  plan_again_ = follow_again_ = true;
+  if (const auto failure = source_->KarmadaFailure()) return TellOnce(kNotKnown, *failure);
+  told_errors_.erase(kNotKnown);
 }
 
 void CoordinatedDistributor::Follow() {

@@ -49,6 +49,7 @@ class CoordinatedDistributor final : public Distributor {
   bool OthersStay() const;
   void Tick();
   void Reconcile();
+  void ReadClusters();
   void Follow();
   MemberRole RoleFor(const PublishedPlan::Assignment& assignment, const TenancyReport* present);
   void Applied(int64_t epoch);
@@ -86,6 +87,7 @@ class CoordinatedDistributor final : public Distributor {
   std::vector<Cluster> clusters_;  ///< as last read
   std::vector<Finding> cluster_findings_;
   bool clusters_changed_ = true;
+  bool known_ = true;  ///< which clusters there are, Karmada's among them
   PublishedPlan plan_;
   std::optional<base::Json> plan_object_;  ///< as stored; nullopt while there is none
   int64_t epoch_floor_ = 0;

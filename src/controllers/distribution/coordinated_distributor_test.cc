@@ -3,6 +3,7 @@
 
 #include "client/fenced_client.h"
 #include "controllers/distribution/distributor_fixture.h"
+#include "kube/karmada.h"
 
 namespace evenkeel::controllers::distribution::coordinated_distributor_test {
 namespace {
@@ -13,6 +14,15 @@ class CoordinatedTest : public DistributorTest {
  protected:
   CoordinatedTest() { options.mode = Mode::kCoordinated; }
 
+  void PutKarmadaCluster(const std::string& name) {
+    hub->Put(kube::resources::Secrets(),
+             {{"metadata", {{"name", name}, {"namespace", "karmada"}}}, {"data", {{"token", "dA=="}}}});
+    hub->Put(kube::karmada::Clusters(),
+             {{"apiVersion", "cluster.karmada.io/v1alpha1"},
+              {"kind", "Cluster"},
+              {"metadata", {{"name", name}, {"uid", "uid-of-" + name}}},
+              {"spec", {{"apiEndpoint", ServerOf(name)}, {"secretRef", {{"namespace", "karmada"}, {"name", name}}}}}});
+  }
   Names All() const {
     Names names;
     for (const auto& [server, api] : members) names.push_back(server.substr(8, server.size() - 8 - 5));
@@ -288,6 +298,42 @@ TEST_F(CoordinatedTest, ClustersComeAndGo) {
   Run(2s);
   EXPECT_TRUE(Settled(3));
   EXPECT_EQ(OwnersNow().count("member-2"), 0u);
+}
+
+TEST_F(CoordinatedTest, ANewReplicaGoesByThePlanWhereTheHubDoesNotSayWhichKarmadaClustersThereAre) {
+  PutClusters(3);
+  PutKarmadaCluster("member-4");
+  Start("a");
+  Settle(4);
+  Crash("a");
+  Start("b", {}, {"clusters"});
+  Run(60s);
+  EXPECT_EQ(OwnersNow().size(), 3u) << "how to connect to the fourth is not known";
+  EXPECT_EQ(AssignedTo("b").size(), 4u) << "but it is in the fleet still";
+  EXPECT_EQ(Plan().assignments.size(), 4u);
+  PutCluster("member-5");
+  Run(2s);
+  EXPECT_EQ(OwnerOf("member-5"), "b");
+
+  replicas.at("b").hub->away.clear();
+  Run(90s);
+  EXPECT_TRUE(Settled(5));
+  EXPECT_EQ(OwnerOf("member-4"), "b");
+}
+
+TEST_F(CoordinatedTest, WhoIsGoneFromTheFleetGoesOnceTheHubSaysWhichKarmadaClustersThereAre) {
+  PutClusters(2);
+  Start("a");
+  Settle(2);
+  Crash("a");
+  hub->Remove(kube::resources::Secrets(), "evenkeel/member-2");
+  Start("b", {}, {"clusters"});
+  Run(60s);
+  EXPECT_EQ(Plan().assignments.size(), 2u) << "it may be a Karmada Cluster";
+  replicas.at("b").hub->away.clear();
+  Run(90s);
+  EXPECT_EQ(Plan().assignments.size(), 1u);
+  EXPECT_TRUE(Settled(1));
 }
 
 TEST_F(CoordinatedTest, SwitchingModesWithARollingUpdateNeverYieldsTwoOwners) {

@@ -24,6 +24,7 @@ class HubDouble final : public client::Client {
 
   client::FakeClient fake;
   std::set<std::string> absent;     ///< plurals that answer 404
+  std::set<std::string> away;       ///< plurals that answer 503
   std::function<void()> on_call{};  ///< e.g. takes its time
 
   base::Result<base::Json> Get(const kube::Resource& resource, std::string_view ns, std::string_view name,
@@ -73,6 +74,7 @@ class HubDouble final : public client::Client {
   base::Status Look(const kube::Resource& resource) {
     // Replicas renew their Leases on strands of their own.
     if (on_call && resource.plural != "leases") on_call();
+    if (away.contains(resource.plural)) return base::Fail(base::Code::kUnavailable, "the server is currently unable");
     if (!absent.contains(resource.plural)) return {};
     return base::Fail(base::Code::kNotFound, "the server could not find the requested resource");
   }
@@ -149,10 +151,11 @@ class DistributorTest : public ::testing::Test {
              {{"metadata", {{"name", kShardConfigMap}, {"namespace", "evenkeel"}}}, {"data", data}});
   }
 
-  Distributor& Start(const std::string& host, std::set<std::string> absent = {}) {
+  Distributor& Start(const std::string& host, std::set<std::string> absent = {}, std::set<std::string> away = {}) {
     Replica replica;
     replica.hub = std::make_unique<HubDouble>(hub);
     replica.hub->absent = std::move(absent);
+    replica.hub->away = std::move(away);
     replica.metrics = std::make_unique<base::MetricRegistry>();
     Options own = options;
     own.host_name = host;
