@@ -25,7 +25,12 @@ constexpr size_t kClusterNameMax = 48;
 constexpr char kClusterFinalizer[] = "karmada.io/cluster-controller";
 constexpr base::Duration kEmptyPoll = std::chrono::seconds(1);
 
-base::Result<std::unique_ptr<client::Client>> Connect(const Json& cluster, const Json& secret) {
+bool IsUnready(const Json& cluster) {
+  const Json* ready = kube::FindCondition(cluster, "Ready");
+  return ready != nullptr && FindString(*ready, {"status"}) == "False";
+}
+
+base::Result<std::unique_ptr<client::Client>> ConnectByHttp(const Json& cluster, const Json& secret) {
   client::ConnectionConfig config;
   config.server = FindString(cluster, {"spec", "apiEndpoint"});
   if (config.server.empty()) return base::Fail(base::Code::kBadRequest, "spec.apiEndpoint is missing");
@@ -42,7 +47,7 @@ base::Result<std::unique_ptr<client::Client>> Connect(const Json& cluster, const
 
 }  // namespace
 
-MemberConnector NewHttpConnector() { return Connect; }
+MemberConnector NewHttpConnector() { return ConnectByHttp; }
 
 Json ClusterOfSecret(const Json& secret) {
   auto data = kube::DataObject::Decode(secret).data;
@@ -122,31 +127,44 @@ ClusterRegistry::Done ClusterRegistry::ReconcileSecret(const std::string& key) {
 
 ClusterRegistry::Done ClusterRegistry::ReconcileCluster(const std::string& name) {
   const ObjectPointer cluster = hub_.clusters.Get(name);
-  if (hub_.habits.empties_members && cluster != nullptr) {
-    if (cluster->meta.deletion_time) return EmptyMember(*cluster);
-    EVENKEEL_TRY(SetFinalizer(*cluster, true));
-  }
-  if (cluster == nullptr || cluster->meta.deletion_time) {
+  const bool leaves = cluster != nullptr && cluster->meta.deletion_time;
+  if (cluster == nullptr || (leaves && !hub_.habits.empties_members)) {
     connected_.erase(name);
     EVENKEEL_TRY(ReleaseWorks(name));
     return {};
   }
+  if (leaves) {
+    // A hub that has been restarted meanwhile does not know the member yet.
+    const auto present = connected_.find(name);
+    const base::Status reached = present != connected_.end() && present->second.sync ? base::Status() : Connect(*cluster);
+    if (!reached && base::IsRetryable(reached.error().code())) return base::Fail(reached.error());
+    // Who cannot be reached is not waited for.
+    if (!reached || IsUnready(*cluster->json)) EVENKEEL_TRY(ReleaseWorks(name));
+    return EmptyMember(*cluster);
+  }
+  if (hub_.habits.empties_members) EVENKEEL_TRY(SetFinalizer(*cluster, true));
   EVENKEEL_TRY(EnsureNamespace(karmada::ExecutionNamespace(name)));
-  const Json* spec = base::Find(*cluster->json, {"spec"});
-  if (FindString(*cluster->json, {"spec", "syncMode"}) == "Pull") return {};  // its own agent looks after it
-  const std::string secret_name(FindString(*cluster->json, {"spec", "secretRef", "name"}));
+  EVENKEEL_TRY(Connect(*cluster));
+  return {};
+}
+
+base::Status ClusterRegistry::Connect(const kube::Object& cluster) {
+  const std::string& name = cluster.meta.name;
+  const Json* spec = base::Find(*cluster.json, {"spec"});
+  if (FindString(*cluster.json, {"spec", "syncMode"}) == "Pull") return {};  // its own agent looks after it
+  const std::string secret_name(FindString(*cluster.json, {"spec", "secretRef", "name"}));
   Json secret;
   if (!secret_name.empty()) {
     EVENKEEL_ASSIGN(secret, hub_.client.Get(kube::resources::Secrets(),
-                                            FindString(*cluster->json, {"spec", "secretRef", "namespace"}), secret_name));
+                                            FindString(*cluster.json, {"spec", "secretRef", "namespace"}), secret_name));
   }
-  std::string all = cluster->meta.uid + (spec != nullptr ? base::CanonicalText(*spec) : "");
+  std::string all = cluster.meta.uid + (spec != nullptr ? base::CanonicalText(*spec) : "");
   for (const auto& [key, value] : base::FindObject(secret, {"data"})) all += std::string(key) + base::ToText(value);
   const uint64_t hash = base::Blake2b64(all);
   Connected& entry = connected_[name];
   if (entry.sync != nullptr && entry.hash == hash) return {};
   entry.sync.reset();
-  EVENKEEL_ASSIGN(std::unique_ptr<client::Client> member, connect_(*cluster->json, secret));
+  EVENKEEL_ASSIGN(std::unique_ptr<client::Client> member, connect_(*cluster.json, secret));
   entry.hash = hash;
   entry.sync = std::make_unique<MemberSync>(name, hub_.client, std::move(member), hub_.interpreter,
                                             executor_.NewStrand("federation/" + name), hub_.clock, hub_.random.Fork(name));

@@ -44,6 +44,8 @@ class ClusterRegistry {
 
   Done ReconcileSecret(const std::string& key);
   Done ReconcileCluster(const std::string& name);
+  /// Makes the member's MemberSync, unless there is one that reaches it as the Cluster says.
+  base::Status Connect(const kube::Object& cluster);
   /// Deletes what was brought to the member of a Cluster that is being deleted, and then lets the Cluster go.
   Done EmptyMember(const kube::Object& cluster);
   base::Status SetFinalizer(const kube::Object& cluster, bool present);

@@ -523,5 +523,32 @@ TEST_F(NamespacesTest, ComeToEveryMemberAndGoWithIt) {
   EXPECT_TRUE(Has(1, "own"));
 }
 
+TEST_F(NamespacesTest, AClusterThatCannotBeReachedGoesWithoutThem) {
+  ASSERT_TRUE(api().Create(kube::resources::Namespaces(), Namespace("team")));
+  executor_.RunFor(10s);
+  down_.insert("m2");
+  executor_.RunFor(60s);
+  ASSERT_TRUE(api().Delete(kube::resources::Secrets(), kNamespace, "m2"));
+  executor_.RunFor(20s);
+  EXPECT_EQ(api().Get(karmada::Clusters(), "", "m2", "").error().code(), base::Code::kNotFound);
+  down_.clear();
+  EXPECT_TRUE(Has(2, "team"));
+}
+
+TEST_F(NamespacesTest, StayWhereAPolicyThatPreservesHasBroughtThem) {
+  Json kept = Namespace("kept");
+  base::Ensure(kept, {"metadata", "labels", "namespace.karmada.io/skip-auto-propagation"}) = "true";
+  ASSERT_TRUE(api().Create(kube::resources::Namespaces(), kept));
+  Apply(karmada::ClusterPropagationPolicies(),
+        "{metadata: {name: kept}, spec: {resourceSelectors: [{apiVersion: v1, kind: Namespace, name: kept}], "
+        "preserveResourcesOnDeletion: true, placement: {}}}");
+  executor_.RunFor(10s);
+  for (int i = 1; i <= 3; ++i) EXPECT_TRUE(Has(i, "kept")) << i;
+  ASSERT_TRUE(api().Delete(kube::resources::Secrets(), kNamespace, "m2"));
+  executor_.RunFor(60s);
+  EXPECT_EQ(api().Get(karmada::Clusters(), "", "m2", "").error().code(), base::Code::kNotFound);
+  EXPECT_TRUE(Has(2, "kept"));
+}
+
 }  // namespace
 }  // namespace evenkeel::embedded::fleet::federation_test
