@@ -1,5 +1,7 @@
 #include "controllers/rollout/zookeeper/copies.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 
 #include "kube/karmada.h"
@@ -21,6 +23,24 @@ std::set<std::string> BoundClusters(const FleetObjects& fleet) {
   return bound;
 }
 
+namespace {
+
+/// "" while it is not known, or there is none.
+std::string_view ClusterUid(const FleetObjects& fleet, const std::string& name) {
+  const auto found = std::ranges::find(fleet.clusters, name, [](const Json* cluster) { return kube::NameOf(*cluster); });
+  return found == fleet.clusters.end() ? std::string_view() : kube::UidOf(**found);
+}
+
+/// Whether a note of EnsembleState::bound is of another binding, or of another Cluster of that name: Karmada leaves its copy
+/// behind when either goes.
+bool IsOfAnother(std::string_view note, std::string_view binding, std::string_view cluster) {
+  const size_t slash = note.find('/');
+  if (note.substr(0, slash) != binding) return true;
+  return slash != std::string_view::npos && !cluster.empty() && note.substr(slash + 1) != cluster;
+}
+
+}  // namespace
+
 void NoteCopies(const FleetObjects& fleet, const FleetReading& reading, EnsembleState& state) {
   if (fleet.zookeeper == nullptr || fleet.binding == nullptr) return;
   if (FindString(*fleet.binding, {"spec", "resource", "uid"}) != kube::UidOf(*fleet.zookeeper)) return;
@@ -35,9 +55,12 @@ void NoteCopies(const FleetObjects& fleet, const FleetReading& reading, Ensemble
     }
     // As Karmada says it of what somebody else has brought there.
     const bool met = member->second.message.find("already exist") != std::string::npos;
-    if (!met && !uid.empty()) state.bound.emplace(cluster, uid);
+    const std::string_view joined = ClusterUid(fleet, cluster);
     const auto bound = state.bound.find(cluster);
-    if (met && bound != state.bound.end() && bound->second == uid) state.bound.erase(bound);
+    const bool noted = bound != state.bound.end();
+    if (met && noted && !IsOfAnother(bound->second, uid, joined)) state.bound.erase(bound);
+    if (met || uid.empty() || (noted && bound->second != uid)) continue;
+    state.bound[cluster] = joined.empty() ? uid : fmt::format("{}/{}", uid, joined);
   }
 }
 
@@ -46,7 +69,8 @@ bool TakesBack(const std::set<std::string>& clusters, const FleetObjects& fleet,
   const std::string_view uid = fleet.binding == nullptr ? std::string_view() : kube::UidOf(*fleet.binding);
   const auto ours = [&](const std::string& cluster) {
     const auto bound = state.bound.find(cluster);
-    return state.copied.contains(cluster) || (bound != state.bound.end() && bound->second != uid);
+    return state.copied.contains(cluster) ||
+           (bound != state.bound.end() && IsOfAnother(bound->second, uid, ClusterUid(fleet, cluster)));
   };
   return std::ranges::all_of(clusters, ours) &&
          std::ranges::any_of(clusters, [&](const std::string& cluster) { return !reading.Of(cluster).applied; });

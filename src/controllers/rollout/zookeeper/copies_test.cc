@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "controllers/rollout/zookeeper/plan_testing.h"
+#include "kube/karmada.h"
 
 namespace evenkeel::controllers::rollout::zookeeper::copies_test {
 namespace {
@@ -88,6 +89,46 @@ TEST(CopiesTest, WhatABindingLeftBehindBeforeAnybodySawItIsOurs) {
   EXPECT_FALSE(plan_with("b3", ""));
   EXPECT_FALSE(plan_with("b3", met));
   EXPECT_FALSE(plan_with("b4", met));
+}
+
+TEST(CopiesTest, WhatAClusterLeftBehindBeforeAnybodySawItIsOurs) {
+  FakeFleet fleet(Spec("m1:1 m2:1"));
+  fleet.Settle();
+  PlanInput input = fleet.Input();
+  Json status(fleet.status(), {});
+  for (Json& cluster : base::Find(status, {"clusters"})->as_array()) base::Erase(cluster, {kCopiedField});
+  Json binding(*input.fleet.binding, {});
+  base::Ensure(binding, {"metadata", "uid"}) = "b1";
+  input.fleet.binding = &binding;
+  const auto plan_with = [&](const char* cluster_uid, const char* message) {
+    std::vector<Json> clusters;
+    for (const char* name : {"m1", "m2"}) {
+      clusters.push_back(kube::NewObject(kube::karmada::Clusters(), "", name));
+      base::Ensure(clusters.back(), {"metadata", "uid"}) = name == std::string("m2") ? cluster_uid : "c-m1";
+    }
+    input.fleet.clusters.clear();
+    for (const Json& cluster : clusters) {
+      if (cluster_uid[0] != 0 || kube::NameOf(cluster) != "m2") input.fleet.clusters.push_back(&cluster);
+    }
+    Json& m2 = base::Find(binding, {"status", "aggregatedStatus"})->as_array()[1];
+    m2 = base::JsonObject{{"clusterName", "m2"}, {"applied", false}, {"appliedMessage", message}};
+    base::Ensure(input.object.object, {"status"}) = status;
+    auto plan = PlanRollout(input);
+    EXPECT_TRUE(plan);
+    status = plan->status;
+    return std::ranges::any_of(plan->apply, [](const Json& object) {
+      return FindString(object, {"metadata", "annotations", kConflictAnnotation}) == "overwrite";
+    });
+  };
+  const char* met = "resource(kind=ZooKeeper) already exists in cluster m2 but is not managed by Karmada";
+  EXPECT_FALSE(plan_with("c1", "connection refused"));
+  EXPECT_FALSE(plan_with("", "")) << "somebody has deleted the Cluster";
+  EXPECT_TRUE(plan_with("c2", met)) << "c1 has left it behind";
+  // Somebody else's: the first Cluster met it.
+  for (Json& cluster : base::Find(status, {"clusters"})->as_array()) base::Erase(cluster, {kBoundField});
+  EXPECT_FALSE(plan_with("c3", ""));
+  EXPECT_FALSE(plan_with("c3", met));
+  EXPECT_FALSE(plan_with("c4", met));
 }
 
 TEST(CopiesTest, DeletionTakesCopiesThatWereLeftBehind) {

@@ -68,8 +68,8 @@ struct EnsembleState {
   std::vector<RecoveryNote> recoveries;  ///< the last one is the latest
   Scheduling scheduling;
   std::set<std::string> copied;  ///< clusters where Karmada has brought the copy: what is there is ours
-  /// Of others by name: uid of the binding by which Karmada was about to bring it. What it meets there by a later binding is
-  /// what this one has left behind.
+  /// Of others by name: uid of the binding by which Karmada was about to bring it, and where that is known a slash and the
+  /// Cluster's. What it meets there by a later binding, or as a later Cluster, is what this one has left behind.
   std::map<std::string, std::string> bound;
 
   const Revision* Find(const std::string& revision) const;
