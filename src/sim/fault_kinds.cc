@@ -24,6 +24,8 @@ constexpr std::array kKinds = {
     FaultKind{"cloud-unreadable", Rate::kPeriod, 30, 200, "what a node group is like cannot be read"},
     FaultKind{"cloud-warning", Rate::kPeriod, 30, 200, "the cloud shows a failure of each instance of a group that runs"},
     FaultKind{"cluster", Rate::kPeriod, 40, 300, "a member is taken out of the fleet and comes back later"},
+    FaultKind{"cluster-delete", Rate::kPeriod, 60, 400,
+              "ensembles: somebody deletes a member's Cluster; it joins again within two minutes"},
     FaultKind{"clusters-away", Rate::kPeriod, 60, 400,
               "ensembles: the hub does not answer which Clusters there are, for up to two minutes"},
     FaultKind{"conflict", Rate::kProbability, 0.0005, 0.02, "a write is refused as a conflict although nothing has changed"},

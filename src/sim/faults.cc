@@ -21,8 +21,9 @@ constexpr int64_t kDriftPpmMax = 10'000;
 constexpr double kHubShare = 0.5;
 
 /// They befall what an ensemble runs on.
-const std::set<std::string_view> kEnsembleFaults{"clusters-away", "hand-delete", "karmada-taint", "member-cut",
-                                                 "member-loss",   "node-crash",  "server-crash",  "version-change"};
+const std::set<std::string_view> kEnsembleFaults{"cluster-delete", "clusters-away", "hand-delete",
+                                                 "karmada-taint",  "member-cut",    "member-loss",
+                                                 "node-crash",     "server-crash",  "version-change"};
 
 bool Has(const std::map<std::string, double>& faults, std::string_view name) { return faults.contains(std::string(name)); }
 
@@ -131,6 +132,7 @@ void FaultInjector::StrikeOne(std::string_view kind) {
   if (kind == "member-loss") return LoseMember();
   if (kind == "hand-delete") return DeleteByHand();
   if (kind == "karmada-taint") return TaintMember();
+  if (kind == "cluster-delete") return DeleteCluster();
   if (kind == "clusters-away") return TakeClustersAway();
   if (kind == "version-change") return ChangeVersion();
   if (kind.starts_with("watch-")) return DisturbWatches(kind);
@@ -348,6 +350,18 @@ void FaultInjector::TaintMember() {
 
 void FaultInjector::Untaint(const std::string& member) {
   if (!simulation_.rollout()->Taint(member, false)) simulation_.After(1s, [this, member] { Untaint(member); });
+}
+
+void FaultInjector::DeleteCluster() {
+  const std::string member = SomeMember();
+  const Duration duration = Some(5s, 2min);
+  if (!simulation_.rollout()->SetJoined(member, false)) return;
+  simulation_.Struck("cluster-delete", member, base::FormatDuration(duration));
+  simulation_.After(duration, [this, member] { JoinAgain(member); });
+}
+
+void FaultInjector::JoinAgain(const std::string& member) {
+  if (!simulation_.rollout()->SetJoined(member, true)) simulation_.After(1s, [this, member] { JoinAgain(member); });
 }
 
 void FaultInjector::TakeClustersAway() {

@@ -56,6 +56,8 @@ class FaultInjector {
   void DeleteByHand();
   void TaintMember();
   void Untaint(const std::string& member);
+  void DeleteCluster();
+  void JoinAgain(const std::string& member);
   void TakeClustersAway();
   std::string SomeMember();
   std::string SomeHost();  ///< "" when none runs

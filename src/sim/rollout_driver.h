@@ -51,6 +51,8 @@ class RolloutDriver {
   std::string DeleteByHand(base::Random& random);
   /// Sets or removes a taint NoExecute of a member's Cluster. False: that was not possible.
   bool Taint(const std::string& member, bool on);
+  /// Whether Karmada has the member; the fleet does in any case. False: that was not possible.
+  bool SetJoined(const std::string& member, bool joined);
   /// "" when everything is as the user wants it; otherwise what is missing.
   std::string WhyNotConverged() const;
 

@@ -65,5 +65,20 @@ TEST(RolloutSimulationTest, ServersThatStandStillAreNotStoppedForIt) {
   }
 }
 
+TEST(RolloutSimulationTest, AClusterThatIsDeletedStopsNoServerAndJoinsAgain) {
+  int64_t struck = 0, emptied = 0;
+  for (uint64_t seed = 1; seed <= 3; ++seed) {
+    const SimulationReport report = Simulate(
+        "duration: 4m\nfaults: [karmada-once]\nrates: {cluster-delete: 40s, hub-crash: 40s}\n"
+        "ensemble: {voters: {min: 3, max: 3}, clusters: {min: 3, max: 3}, period: 60s}\n",
+        seed);
+    EXPECT_TRUE(report.passed()) << seed << ": " << ViolationsOf(report);
+    struck += report.faults.at("cluster-delete");
+    emptied += static_cast<int64_t>(report.faults.contains("karmada-once"));
+  }
+  EXPECT_GT(struck, 5);
+  EXPECT_GT(emptied, 0);
+}
+
 }  // namespace
 }  // namespace evenkeel::sim::rollout_simulation_test
