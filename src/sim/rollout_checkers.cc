@@ -203,6 +203,9 @@ void AskedChecker::SeeMember(const std::string& member, const embedded::store::E
   History& orders = orders_[member];
   const std::string order(FindString(*object, {"spec", "rolloutRevision"}));
   if (orders.empty() || orders.back().second != order) orders.emplace_back(view().now(), order);
+  History& holds = holds_[member];
+  const std::string hold = base::FindBool(*object, {"spec", "hold"}) ? "held" : "";
+  if (holds.empty() || holds.back().second != hold) holds.emplace_back(view().now(), hold);
   // All that the user of a simulation changes of a server.
   std::string asked;
   for (const char* part : {"image", "config", "podTemplate"}) {
@@ -231,6 +234,10 @@ void AskedChecker::CheckStop(const embedded::store::Event& event) {
   const auto in_turn = [&](const std::string& order) { return given_.contains({action.member, order}); };
   if (std::ranges::none_of(orders, in_turn)) {
     Violated(fmt::format("server {} of {} is stopped, whose turn it is not", action.id, action.member));
+  }
+  // It may mend what does not serve.
+  if (InForce(holds_[action.member], view().now(), known_after_) == std::set<std::string>{"held"}) {
+    Violated(fmt::format("server {} of {} is stopped, which is to be held", action.id, action.member));
   }
   const auto pod = base::ParseJson(*event.previous, "pod");
   const std::string revision(pod ? FindString(*pod, {"metadata", "annotations", kPodRevision}) : "");

@@ -44,8 +44,8 @@ class OneDeployingChecker final : public Checker {
 };
 
 /// "asked": no server is stopped by a change of the program alone, which writes down otherwise what is asked: none that was
-/// made from what its copy still asks for, and none for an order that was not given in turn. No definition goes back to an
-/// older form.
+/// made from what its copy still asks for, none for an order that was not given in turn, and none that is to be held. No
+/// definition goes back to an older form.
 class AskedChecker final : public Checker {
  public:
   /// @param known_after  how long after a change it could be known to whatever is still under way.
@@ -68,6 +68,7 @@ class AskedChecker final : public Checker {
   std::set<std::pair<std::string, std::string>> given_;  ///< members, and orders that they were given in their turn
   std::map<std::string, History> asked_;                 ///< by member: what its copy asks servers to be
   std::map<std::string, History> orders_;                ///< by member: what its copy carries
+  std::map<std::string, History> holds_;                 ///< by member: whether its copy is to stop nothing that serves
   std::map<std::pair<std::string, std::string>, base::Instant> written_down_;  ///< by member and a pod's revision: first
 };
 

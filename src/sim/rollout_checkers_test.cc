@@ -216,10 +216,11 @@ class AskedCheckerTest : public RolloutCheckersTest {
       Store(kHub, "evenkeel.dev/multiclusterzookeepers/data/zk", object);
     }
   }
-  void Order(const std::string& revision, const std::string& tag) {
-    Store(
-        "member-1", "evenkeel.dev/zookeepers/data/zk",
-        base::JsonObject{{"spec", base::JsonObject{{"rolloutRevision", revision}, {"image", base::JsonObject{{"tag", tag}}}}}});
+  void Order(const std::string& revision, const std::string& tag, bool hold = false) {
+    Store("member-1", "evenkeel.dev/zookeepers/data/zk",
+          base::JsonObject{
+              {"spec",
+               base::JsonObject{{"rolloutRevision", revision}, {"image", base::JsonObject{{"tag", tag}}}, {"hold", hold}}}});
   }
   void WriteDown(const std::string& revision) {
     base::Json set = base::JsonObject{};
@@ -265,6 +266,27 @@ TEST_F(AskedCheckerTest, NobodyIsStoppedOutOfTurn) {
   Delete(1, "uid-1");
   ASSERT_EQ(violations_.size(), 1u);
   EXPECT_NE(violations_.front().find("whose turn it is not"), std::string::npos) << violations_.front();
+}
+
+TEST_F(AskedCheckerTest, WhatIsToBeHeldIsNotStopped) {
+  Begin();
+  Order("r2", "3.8.2", true);
+  WriteDown("v2");
+  Run(1min);
+  Delete(1, "uid-1");
+  ASSERT_EQ(violations_.size(), 1u);
+  EXPECT_NE(violations_.front().find("is to be held"), std::string::npos) << violations_.front();
+}
+
+TEST_F(AskedCheckerTest, WhoMayNotKnowThatItIsToBeHeldMayStopIt) {
+  Begin();
+  Order("r2", "3.8.2");
+  WriteDown("v2");
+  Run(1min);
+  Order("r2", "3.8.2", true);
+  Run(10s);
+  Delete(1, "uid-1");
+  EXPECT_EQ(violations_, std::vector<std::string>{});
 }
 
 TEST_F(AskedCheckerTest, DefinitionsDoNotGoBack) {
