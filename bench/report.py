@@ -1,5 +1,6 @@
 """The table that bench/run prints."""
 import dashboard
+import definitions
 
 MIB = 1 << 20
 NOT_MEASURED = "not measured"
@@ -96,7 +97,7 @@ def balancer_misses(case, row):
 
 def missed(results):
     """One line for each figure that misses its bar; of parts that have none, or were not run, nothing."""
-    lines = dashboard.missed(results.get("dashboard", {}))
+    lines = dashboard.missed(results.get("dashboard", {})) + definitions.missed(results["evenkeel"])
     figures = find(results, "balancer", str(BALANCER_BARS_AT))
     if figures is None:
         return lines
@@ -197,6 +198,8 @@ def table(results, parts):
         rows.both("    in protocol buffers", ("list", "protobuf_seconds"), seconds, "<= 2 x JSON")
         rows.both("    in protocol buffers, decoded by our client", ("list", "protobuf_seconds_decoded"), seconds, "JSON >= 1.5 x")
         rows.both("    size in protocol buffers", ("list", "protobuf_bytes"), mebibytes)
+    if "definitions" in parts:
+        definitions.rows(results["evenkeel"], rows, mebibytes)
     if "watch" in parts:
         rows.both("2,000 watchers all see a write over TLS, median", ("watch", "median_ms"), milliseconds, "< 100 ms", times_less)
         rows.both("    slowest of 50 writes", ("watch", "max_ms"), milliseconds)

@@ -1,8 +1,6 @@
 #include "kube/openapi.h"
 
-#include <set>
-
-#include "base/hash.h"
+#include "kube/openapi_protobuf.h"
 #include "kube/schema.h"
 
 namespace evenkeel::kube {
@@ -21,10 +19,10 @@ JsonArray TextArray(const std::vector<std::string>& texts) {
   return array;
 }
 
-/// Collects definitions, each with all that it refers to.
+/// Collects definitions, each with all that it refers to, in the bytes of the document: as values they are many times as large.
 class DefinitionWriter {
  public:
-  explicit DefinitionWriter(bool v3) : v3_(v3) {}
+  explicit DefinitionWriter(OpenApiForm form) : form_(form), v3_(form == OpenApiForm::kV3) {}
 
   JsonObject Reference(std::string_view name) const {
     JsonObject reference;
@@ -39,9 +37,9 @@ class DefinitionWriter {
       JsonObject definition = Structure(*resource.schema);
       if (!resource.schema->description.empty()) definition["description"] = resource.schema->description;
       definition["x-kubernetes-group-version-kind"] = kinds;
-      definitions_[name] = std::move(definition);
+      Keep(name, definition);
     } else {
-      definitions_[name] = JsonObject{{"type", "object"}, {"x-kubernetes-group-version-kind", kinds}};
+      Keep(name, {{"type", "object"}, {"x-kubernetes-group-version-kind", kinds}});
     }
     if (!resource.review) AddList(resource, name);
   }
@@ -53,11 +51,7 @@ class DefinitionWriter {
   }
 
   /// All definitions, by name.
-  JsonObject Take() {
-    JsonObject all;
-    for (auto& [name, definition] : definitions_) all[name] = std::move(definition);
-    return all;
-  }
+  OpenApiParts Take() { return std::move(definitions_); }
 
   static JsonObject Kind(const Resource& resource, std::string_view kind) {
     return JsonObject{{"group", resource.group}, {"kind", kind}, {"version", resource.version}};
@@ -71,20 +65,24 @@ class DefinitionWriter {
     properties["items"] = JsonObject{{"description", "The objects."}, {"type", "array"}, {"items", Reference(name)}};
     properties["kind"] = JsonObject{{"description", "Kind of the list."}, {"type", "string"}};
     properties["metadata"] = Property(*FindBuiltInSchema(std::string(kMeta) + "ListMeta"), "Of the list.", nullptr);
-    definitions_[name + "List"] =
-        JsonObject{{"description", "A list of " + resource.kind + "."},
-                   {"type", "object"},
-                   {"required", JsonArray{"items"}},
-                   {"properties", std::move(properties)},
-                   {"x-kubernetes-group-version-kind", JsonArray{Kind(resource, resource.kind + "List")}}};
+    Keep(name + "List", {{"description", "A list of " + resource.kind + "."},
+                         {"type", "object"},
+                         {"required", JsonArray{"items"}},
+                         {"properties", std::move(properties)},
+                         {"x-kubernetes-group-version-kind", JsonArray{Kind(resource, resource.kind + "List")}}});
+  }
+
+  void Keep(const std::string& name, const JsonObject& definition) {
+    definitions_[name] =
+        form_ == OpenApiForm::kV2Protobuf ? OpenApiDefinitionProtobuf(name, definition) : base::ToText(definition);
   }
 
   JsonObject Refer(const Schema& schema) {
     if (!definitions_.contains(schema.definition)) {
-      definitions_[schema.definition] = JsonObject();  // before its content, which may refer back to it
+      definitions_[schema.definition];  // before its content, which may refer back to it
       JsonObject content = Structure(schema);
       if (!schema.description.empty()) content["description"] = schema.description;
-      definitions_[schema.definition] = std::move(content);
+      Keep(schema.definition, content);
     }
     return Reference(schema.definition);
   }
@@ -232,8 +230,9 @@ class DefinitionWriter {
     if (schema.not_schema != nullptr) out["not"] = Structure(*schema.not_schema);
   }
 
+  OpenApiForm form_;
   bool v3_;
-  std::map<std::string, JsonObject, std::less<>> definitions_;
+  OpenApiParts definitions_;
 };
 
 /// Writes the operations of one resource; only what clients look for: verbs, kinds and the names of parameters.
@@ -242,23 +241,25 @@ class PathWriter {
   PathWriter(bool v3, const Resource& resource, const DefinitionWriter& definitions)
       : v3_(v3), resource_(resource), definitions_(definitions), name_(DefinitionName(resource)) {}
 
-  void Write(JsonObject& paths) const {
+  /// Path and item.
+  std::vector<std::pair<std::string, JsonObject>> Write() const {
     const std::string list = std::string(Base()) + (resource_.namespaced ? "/namespaces/{namespace}/" : "/") + resource_.plural;
     if (resource_.review) {
       JsonObject questions{{"post", Change("create", "post")}};
       AddPathParameters(questions, false);
-      paths[list] = std::move(questions);
-      return;
+      return {{list, std::move(questions)}};
     }
-    if (resource_.namespaced) paths[Base() + "/" + resource_.plural] = JsonObject{{"get", List()}};
+    std::vector<std::pair<std::string, JsonObject>> paths;
+    if (resource_.namespaced) paths.emplace_back(Base() + "/" + resource_.plural, JsonObject{{"get", List()}});
     JsonObject collection{
         {"delete", Change("deletecollection", "delete")}, {"get", List()}, {"post", Change("create", "post")}};
     AddPathParameters(collection, false);
-    paths[list] = std::move(collection);
-    paths[list + "/{name}"] = Item(true);
+    paths.emplace_back(list, std::move(collection));
+    paths.emplace_back(list + "/{name}", Item(true));
     for (const std::string& sub : resource_.subresources) {
-      if (sub == "status") paths[list + "/{name}/status"] = Item(false);
+      if (sub == "status") paths.emplace_back(list + "/{name}/status", Item(false));
     }
+    return paths;
   }
 
  private:
@@ -354,29 +355,21 @@ class PathWriter {
   std::string name_;
 };
 
-JsonObject SortedByKey(const JsonObject& object) {
-  std::map<std::string_view, const Json*> sorted;
-  for (const auto& [key, value] : object) sorted.emplace(key, &value);
-  JsonObject result;
-  for (const auto& [key, value] : sorted) result[key] = *value;
-  return result;
-}
-
-void WriteAll(const std::vector<const Resource*>& resources, bool v3, JsonObject& paths, JsonObject& definitions) {
-  DefinitionWriter writer(v3);
-  for (const char* name : {"Status", "DeleteOptions"}) writer.AddNamed(std::string(kMeta) + name);
-  for (const Resource* resource : resources) {
-    writer.AddResource(*resource);
-    PathWriter(v3, *resource, writer).Write(paths);
-  }
-  paths = SortedByKey(paths);
-  definitions = writer.Take();
-}
-
 JsonObject Info() { return JsonObject{{"title", "Kubernetes"}, {"version", "v1.30.0"}}; }
 
-std::string GroupVersionPath(const Resource& resource) {
-  return resource.group.empty() ? "api/" + resource.version : "apis/" + resource.group + "/" + resource.version;
+void AppendMembers(const OpenApiParts& parts, const OpenApiSink& sink) {
+  sink("{");
+  std::string key;
+  bool first = true;
+  for (const auto& [name, text] : parts) {
+    key = first ? "" : ",";
+    first = false;
+    base::AppendQuoted(key, name);
+    key += ':';
+    sink(key);
+    sink(text);
+  }
+  sink("}");
 }
 
 }  // namespace
@@ -393,37 +386,37 @@ std::string DefinitionName(const Resource& resource) {
   return reversed + resource.version + "." + resource.kind;
 }
 
-Json OpenApiV2(const std::vector<const Resource*>& resources) {
-  JsonObject paths, definitions;
-  WriteAll(resources, false, paths, definitions);
-  JsonObject document{{"swagger", "2.0"}, {"info", Info()}};
-  document["paths"] = std::move(paths);
-  document["definitions"] = std::move(definitions);
-  return document;
+struct OpenApiDocument::Body {
+  OpenApiForm form;
+  DefinitionWriter definitions;
+  OpenApiParts paths;
+};
+
+OpenApiDocument::OpenApiDocument(OpenApiForm form)
+    : body_(new Body{.form = form, .definitions = DefinitionWriter(form), .paths = {}}) {
+  for (const char* name : {"Status", "DeleteOptions"}) body_->definitions.AddNamed(std::string(kMeta) + name);
 }
 
-Json OpenApiV3(std::string_view group, std::string_view version, const std::vector<const Resource*>& resources) {
-  std::vector<const Resource*> chosen;
-  for (const Resource* resource : resources) {
-    if (resource->group == group && resource->version == version) chosen.push_back(resource);
+OpenApiDocument::~OpenApiDocument() = default;
+
+void OpenApiDocument::Add(const Resource& resource) {
+  body_->definitions.AddResource(resource);
+  for (const auto& [path, item] : PathWriter(body_->form == OpenApiForm::kV3, resource, body_->definitions).Write()) {
+    body_->paths[path] = body_->form == OpenApiForm::kV2Protobuf ? OpenApiPathProtobuf(path, item) : base::ToText(item);
   }
-  JsonObject paths, definitions;
-  WriteAll(chosen, true, paths, definitions);
-  JsonObject document{{"openapi", "3.0.0"}, {"info", Info()}};
-  document["paths"] = std::move(paths);
-  document["components"] = JsonObject{{"schemas", std::move(definitions)}};
-  return document;
 }
 
-Json OpenApiV3Index(const std::vector<const Resource*>& resources) {
-  std::map<std::string, const Resource*> versions;
-  for (const Resource* resource : resources) versions.emplace(GroupVersionPath(*resource), resource);
-  JsonObject paths;
-  for (const auto& [path, resource] : versions) {
-    const uint64_t hash = base::Fnv1a64(base::ToText(OpenApiV3(resource->group, resource->version, resources)));
-    paths[path] = JsonObject{{"serverRelativeURL", fmt::format("/openapi/v3/{}?hash={:016X}", path, hash)}};
-  }
-  return JsonObject{{"paths", std::move(paths)}};
+void OpenApiDocument::Write(const OpenApiSink& sink) {
+  const OpenApiParts definitions = body_->definitions.Take();
+  if (body_->form == OpenApiForm::kV2Protobuf) return WriteOpenApiProtobuf(Info(), body_->paths, definitions, sink);
+  const bool v3 = body_->form == OpenApiForm::kV3;
+  sink(v3 ? R"({"openapi":"3.0.0","info":)" : R"({"swagger":"2.0","info":)");
+  sink(base::ToText(Info()));
+  sink(R"(,"paths":)");
+  AppendMembers(body_->paths, sink);
+  sink(v3 ? R"(,"components":{"schemas":)" : R"(,"definitions":)");
+  AppendMembers(definitions, sink);
+  sink(v3 ? "}}" : "}");
 }
 
 }  // namespace evenkeel::kube

@@ -2,7 +2,7 @@
 // (OpenAPIv2.proto), which would otherwise need 60 generated classes.
 #include <cstring>
 
-#include "kube/openapi.h"
+#include "kube/openapi_protobuf.h"
 
 namespace evenkeel::kube {
 namespace {
@@ -15,8 +15,7 @@ using base::JsonObject;
 class Message {
  public:
   void Text(int field, std::string_view text) {
-    Tag(field, 2);
-    Varint(text.size());
+    Head(field, text.size());
     bytes_.append(text);
   }
   void Bool(int field, bool value) {
@@ -35,6 +34,11 @@ class Message {
     for (int i = 0; i < 8; ++i) bytes_ += static_cast<char>((bits >> (8 * i)) & 0xFF);
   }
   void Sub(int field, const Message& message) { Text(field, message.bytes_); }
+  /// What comes before a message of so many bytes.
+  void Head(int field, size_t size) {
+    Tag(field, 2);
+    Varint(size);
+  }
   std::string Take() { return std::move(bytes_); }
 
  private:
@@ -67,27 +71,23 @@ Message AnyOf(const Json& value) {
   return any;
 }
 
+/// NamedSchema, NamedPathItem and the like {name = 1, value = 2}.
+Message NamedMessage(std::string_view name, const Message& value) {
+  Message named;
+  named.Text(1, name);
+  named.Sub(2, value);
+  return named;
+}
+
 /// NamedAny {name = 1, value = 2} for each x-... key.
 void Extensions(const JsonObject& source, int field, Message& message) {
   for (const auto& [key, value] : source) {
     if (!key.starts_with("x-")) continue;
-    Message named;
-    named.Text(1, key);
-    named.Sub(2, AnyOf(value));
-    message.Sub(field, named);
+    message.Sub(field, NamedMessage(key, AnyOf(value)));
   }
 }
 
 Message SchemaMessage(const JsonObject& source);
-
-void Named(const JsonObject& source, int field, Message& message) {
-  for (const auto& [name, value] : source) {
-    Message named;
-    named.Text(1, name);
-    named.Sub(2, SchemaMessage(value.get_object()));
-    message.Sub(field, named);
-  }
-}
 
 void SchemaNumbers(const JsonObject& source, Message& message) {
   for (const auto& [key, field] : {std::pair{"multipleOf", 6}, std::pair{"maximum", 7}, std::pair{"minimum", 9}}) {
@@ -132,7 +132,9 @@ Message SchemaMessage(const JsonObject& source) {
   }
   if (const Json* properties = source.if_contains("properties")) {
     Message all;
-    Named(properties->get_object(), 1, all);
+    for (const auto& [name, value] : properties->get_object()) {
+      all.Sub(1, NamedMessage(name, SchemaMessage(value.get_object())));
+    }
     message.Sub(25, all);
   }
   Extensions(source, 31, message);
@@ -192,10 +194,7 @@ Message OperationMessage(const JsonObject& source) {
     }
     Message response_value;
     response_value.Sub(1, response);
-    Message named;
-    named.Text(1, code);
-    named.Sub(2, response_value);
-    responses.Sub(1, named);
+    responses.Sub(1, NamedMessage(code, response_value));
   }
   operation.Sub(9, responses);
   Extensions(source, 13, operation);
@@ -212,28 +211,43 @@ Message PathItemMessage(const JsonObject& source) {
   return item;
 }
 
+/// Of field `field`, a message whose field `part` is repeated.
+void WriteParts(int field, int part, const OpenApiParts& parts, const OpenApiSink& sink) {
+  const auto head = [](int number, size_t size) {
+    Message message;
+    message.Head(number, size);
+    return message.Take();
+  };
+  size_t size = 0;
+  for (const auto& [name, bytes] : parts) size += head(part, bytes.size()).size() + bytes.size();
+  sink(head(field, size));
+  for (const auto& [name, bytes] : parts) {
+    sink(head(part, bytes.size()));
+    sink(bytes);
+  }
+}
+
 }  // namespace
 
-std::string OpenApiV2Protobuf(const Json& json) {
-  const JsonObject& source = json.get_object();
+std::string OpenApiPathProtobuf(std::string_view path, const JsonObject& item) {
+  return NamedMessage(path, PathItemMessage(item)).Take();
+}
+
+std::string OpenApiDefinitionProtobuf(std::string_view name, const JsonObject& definition) {
+  return NamedMessage(name, SchemaMessage(definition)).Take();
+}
+
+void WriteOpenApiProtobuf(const JsonObject& info, const OpenApiParts& paths, const OpenApiParts& definitions,
+                          const OpenApiSink& sink) {
   Message document;
-  CopyText(source, "swagger", 1, document);
-  Message info;
-  CopyText(source.at("info").get_object(), "title", 1, info);
-  CopyText(source.at("info").get_object(), "version", 2, info);
-  document.Sub(2, info);
-  Message paths;
-  for (const auto& [path, value] : source.at("paths").get_object()) {
-    Message named;
-    named.Text(1, path);
-    named.Sub(2, PathItemMessage(value.get_object()));
-    paths.Sub(2, named);
-  }
-  document.Sub(8, paths);
-  Message definitions;
-  Named(source.at("definitions").get_object(), 1, definitions);
-  document.Sub(9, definitions);
-  return document.Take();
+  document.Text(1, "2.0");
+  Message about;
+  CopyText(info, "title", 1, about);
+  CopyText(info, "version", 2, about);
+  document.Sub(2, about);
+  sink(document.Take());
+  WriteParts(8, 2, paths, sink);
+  WriteParts(9, 1, definitions, sink);
 }
 
 }  // namespace evenkeel::kube

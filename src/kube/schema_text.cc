@@ -3,6 +3,8 @@
 #include <charconv>
 #include <cstdio>
 
+#include "base/hash.h"
+
 namespace evenkeel::kube {
 namespace {
 
@@ -331,6 +333,15 @@ const SchemaLibrary& BuiltInSchemas() {
     return library;
   }();
   return *kLibrary;
+}
+
+uint64_t DigestOfBuiltInSchemas() {
+  static const uint64_t kDigest = [] {
+    uint64_t digest = 0;
+    for (const SchemaText& text : BuiltInSchemaTexts()) digest = base::XxHash64(text.text, digest);
+    return digest;
+  }();
+  return kDigest;
 }
 
 const Schema* FindBuiltInSchema(std::string_view definition) {

@@ -46,6 +46,8 @@ void ReadSchemaTexts(const std::vector<SchemaText>& texts, SchemaLibrary& librar
 const std::vector<SchemaText>& BuiltInSchemaTexts();
 /// What they say. Read on the first call, a few milliseconds; lives for the whole process. Thread-safe.
 const SchemaLibrary& BuiltInSchemas();
+/// Tells programs with other texts apart.
+uint64_t DigestOfBuiltInSchemas();
 
 /// The shape of an object that says it is of this version and kind, also of one that is not served but sent: Status, Scale,
 /// DeleteOptions, PartialObjectMetadata. Null for any that is not compiled in.

@@ -59,8 +59,10 @@ Status Api::Start() {
         StoreFollower::Sink{
             .put =
                 [this, definitions](const store::KeyValue& item) {
+                  // Of what is written here AfterWrite has told.
+                  if (!table_.IsNews(item.key.substr(definitions->prefix.size()), item.mod_revision)) return;
                   const auto definition = DecodeObject(*definitions, {item.value, item.mod_revision});
-                  if (definition) table_.SetCustom(*definition, item.mod_revision);
+                  if (definition) table_.SetCustom(*definition, item.value, item.mod_revision);
                 },
             .remove = [this](const std::string& name, store::Revision revision) { table_.RemoveCustom(name, revision); }},
         options_.executor);
@@ -129,7 +131,7 @@ void Api::AfterWrite(const Served& served, const Stored& stored) {
   if (served.resource.group != kDefinitionsGroup || served.resource.plural != kDefinitionsPlural) return;
   const auto crd = DecodeObject(served, stored);
   if (!crd) return;
-  table_.SetCustom(*crd, stored.revision);
+  table_.SetCustom(*crd, stored.bytes, stored.revision);
   if (base::Find(*crd, {"metadata", "deletionTimestamp"}) != nullptr) DeleteCustomObjects(std::string(kube::NameOf(*crd)));
 }
 

@@ -145,6 +145,7 @@ bool SameObject(Json object, Json old) {
 Status Api::Ingest(const Call& call, Json& object, Answer& answer) {
   EVENKEEL_TRY(CheckKind(*call.served, object));
   const kube::Resource& resource = call.served->resource;
+  EVENKEEL_CHECK(call.served->custom_schema == nullptr || resource.schema != nullptr);
   EVENKEEL_TRY(CheckTypes(call, object));
   EVENKEEL_TRY(PruneUnknown(call, object, answer.warnings));
   kube::ApplyKindDefaults(resource, object);
@@ -206,6 +207,7 @@ void Api::Create(Call call, Json object, Done done) {
 }
 
 void Api::BeginCreate(Call call, Json object, Done done) {
+  call.served = WithSchema(std::move(call.served));
   const kube::Resource& resource = call.served->resource;
   if (const auto checked = CheckKind(*call.served, object); !checked) return done(Fail(checked.error()));
   const std::string_view given_ns = kube::NamespaceOf(object);
@@ -465,6 +467,7 @@ Result<bool> Api::FinishSubmitted(const Call& call, Json& object, Json old, cons
 
 void Api::Update(Call call, Json given, Done done) {
   done = Audited(call, "update", std::move(done));
+  call.served = WithSchema(std::move(call.served));
   if (call.subresource == "scale") {
     return UpdateScale(
         std::move(call),
@@ -488,6 +491,7 @@ void Api::Update(Call call, Json given, Done done) {
 
 void Api::Patch(Call call, PatchBody patch, Done done) {
   done = Audited(call, "patch", std::move(done));
+  call.served = WithSchema(std::move(call.served));
   if (call.subresource == "scale") {
     return UpdateScale(
         std::move(call),

@@ -1,9 +1,11 @@
 // Paths that are not resources: health, version, metrics, discovery, OpenAPI.
 #include "base/descriptors.h"
+#include "base/free_memory.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "embedded/apiserver/http_handler_impl.h"
 #include "kube/openapi.h"
+#include "kube/schema_text.h"
 
 namespace evenkeel::embedded::apiserver {
 namespace {
@@ -16,43 +18,30 @@ Json VersionInfo(const std::string& git_version) {
                           {"goVersion", ""}, {"compiler", "clang"},     {"platform", "linux/amd64"}};
 }
 
-std::string HashText(std::string_view text) { return fmt::format("{:016X}", base::Fnv1a64(text)); }
+std::string GroupVersionPath(const kube::Resource& resource) {
+  return resource.group.empty() ? "api/" + resource.version : "apis/" + resource.group + "/" + resource.version;
+}
 
-// Owns what its pointers refer to while a document is made.
-struct ResourceList {
-  std::vector<ServedPointer> served;
-  std::vector<const kube::Resource*> pointers;
-};
-
-ResourceList ResourcesOf(const ResourceTable& table, const std::function<bool(const kube::Resource&)>& wanted) {
-  ResourceList list;
-  for (const ServedPointer& served : table.All()) {
-    if (!wanted(served->resource)) continue;
-    list.served.push_back(served);
-    list.pointers.push_back(&served->resource);
+// By "api/v1", "apis/apps/v1", in order.
+std::vector<std::pair<std::string, std::vector<ServedPointer>>> ByGroupVersion(const std::vector<ServedPointer>& all) {
+  std::vector<std::pair<std::string, std::vector<ServedPointer>>> groups;
+  std::map<std::string, size_t> places;
+  for (const ServedPointer& served : all) {
+    const auto [place, added] = places.try_emplace(GroupVersionPath(served->resource), groups.size());
+    if (added) groups.emplace_back(place->first, std::vector<ServedPointer>());
+    groups[place->second].second.push_back(served);
   }
-  return list;
+  return groups;
 }
 
-// "api/v1", "apis/apps/v1" of everything served, in order.
-std::vector<std::string> GroupVersionPaths(const ResourceTable& table) {
-  std::vector<std::string> paths;
-  for (const ServedPointer& served : table.All()) {
-    const kube::Resource& resource = served->resource;
-    std::string path = resource.group.empty() ? "api/" + resource.version : "apis/" + resource.group + "/" + resource.version;
-    if (std::ranges::find(paths, path) == paths.end()) paths.push_back(std::move(path));
-  }
-  return paths;
+// Of custom kinds the schemas are read one after the other: all at once would take many times the document's memory.
+void WriteOpenApi(kube::OpenApiForm form, const std::vector<ServedPointer>& about, GzipWriter& out) {
+  kube::OpenApiDocument document(form);
+  for (const ServedPointer& served : about) document.Add(WithSchema(served)->resource);
+  document.Write([&out](std::string_view piece) { out.Append(piece); });
 }
 
-std::string OpenApiV3Text(const ResourceTable& table, const std::string& group, const std::string& version) {
-  const ResourceList list = ResourcesOf(
-      table, [&](const kube::Resource& resource) { return resource.group == group && resource.version == version; });
-  return list.pointers.empty() ? "" : base::ToText(kube::OpenApiV3(group, version, list.pointers));
-}
-
-/// One copy of equal texts in this process: the members of an embedded fleet serve the same kinds, and each has half a megabyte
-/// of documents about them.
+/// One copy of equal texts in this process: the members of an embedded fleet serve the same kinds.
 Chunk SharedText(std::string text) {
   static std::mutex mutex;
   static std::map<uint64_t, std::weak_ptr<const std::string>> texts;
@@ -69,33 +58,57 @@ Chunk SharedText(std::string text) {
 
 }  // namespace
 
-ApiHandler::Impl::Document ApiHandler::Impl::MakeDocument(const std::string& key, const std::function<std::string()>& make) {
+std::string ApiHandler::Impl::EtagOf(const std::vector<ServedPointer>& about) const {
+  uint64_t digest = base::XxHash64(options.git_version, kube::DigestOfBuiltInSchemas());
+  for (const ServedPointer& served : about) digest = base::XxHash64(served->head + served->says, digest);
+  return fmt::format("{:016X}", digest);
+}
+
+void ApiHandler::Impl::DropOldDocuments() {
   const uint64_t generation = api.resources().generation();
+  if (documents_generation.exchange(generation) == generation) return;
+  const std::vector<ServedPointer> all = api.resources().All();
+  std::map<std::string, std::string> current;
+  for (const auto& [path, about] : ByGroupVersion(all)) current["openapi/v3/" + path] = EtagOf(about);
+  const std::string whole = EtagOf(all);
+  std::lock_guard lock(documents_mutex);
+  std::erase_if(documents, [&](const auto& entry) {
+    if (!entry.first.starts_with("openapi/v3/")) return entry.second.etag != whole;
+    const auto found = current.find(entry.first);
+    return found == current.end() || found->second != entry.second.etag;
+  });
+}
+
+Chunk ApiHandler::Impl::MakeDocument(const std::string& key, const std::string& etag,
+                                     const std::function<void(GzipWriter& out)>& make) {
   {
     std::lock_guard lock(documents_mutex);
     const auto found = documents.find(key);
-    if (found != documents.end() && found->second.generation == generation) return found->second;
+    if (found != documents.end() && found->second.etag == etag) return found->second.gzip;
   }
-  Document document{.generation = generation, .etag = {}, .body = SharedText(make())};
-  document.etag = HashText(*document.body);
+  Chunk gzip;
+  {
+    GzipWriter out;
+    make(out);
+    gzip = SharedText(out.Finish());
+  }
+  base::GiveBackFreeMemory();
   std::lock_guard lock(documents_mutex);
-  // Documents of groups that are gone are dropped with the next change.
-  std::erase_if(documents, [&](const auto& entry) { return entry.second.generation != generation; });
-  documents[key] = document;
-  return document;
+  documents[key] = {.etag = etag, .gzip = gzip};
+  return gzip;
 }
 
 void ApiHandler::Impl::SendDocument(const ExchangePointer& exchange, const std::string& key, const std::string& content_type,
-                                    const std::function<std::string()>& make) {
-  const Document document = MakeDocument(key, make);
-  if (document.body->empty()) return exchange->SendError(NoSuchResourceError());
-  const std::string etag = "\"" + document.etag + "\"";
-  const std::vector<std::pair<std::string, std::string>> headers = {{"ETag", etag}, {"Vary", "Accept"}};
-  if (exchange->Header("if-none-match") == etag) return exchange->SendChunks(304, content_type, {}, headers);
-  exchange->SendChunks(200, content_type, {document.body}, headers);
+                                    const std::vector<ServedPointer>& about, const std::function<void(GzipWriter& out)>& make) {
+  const std::string etag = EtagOf(about);
+  const std::string quoted = "\"" + etag + "\"";
+  const HttpHeaders headers = {{"ETag", quoted}, {"Vary", "Accept, Accept-Encoding"}};
+  if (exchange->Header("if-none-match") == quoted) return exchange->SendChunks(304, content_type, {}, headers);
+  exchange->SendGzip(content_type, MakeDocument(key, etag, make), headers);
 }
 
 bool ApiHandler::Impl::RouteDocument(const ExchangePointer& exchange, const std::vector<std::string>& parts) {
+  DropOldDocuments();
   const bool is_get = exchange->request.method == "GET" || exchange->request.method == "HEAD";
   if (parts.empty() || (parts[0] == "api" && parts.size() <= 2) || (parts[0] == "apis" && parts.size() <= 3)) {
     if (!is_get) {
@@ -177,8 +190,8 @@ void ApiHandler::Impl::SendDiscovery(const ExchangePointer& exchange, const std:
   exchange->wanted = *wanted;
   if (wanted->form == Form::kAggregatedDiscovery) {
     const std::string type = "application/json;g=apidiscovery.k8s.io;v=" + wanted->version + ";as=APIGroupDiscoveryList";
-    return SendDocument(exchange, "discovery/" + parts[0] + "/" + wanted->version, type,
-                        [&] { return base::ToText(AggregatedDiscovery(table, core, wanted->version)); });
+    return SendDocument(exchange, "discovery/" + parts[0] + "/" + wanted->version, type, table.All(),
+                        [&](GzipWriter& out) { out.Append(base::ToText(AggregatedDiscovery(table, core, wanted->version))); });
   }
   Json answer;
   if (parts.size() == 1) {
@@ -199,43 +212,29 @@ void ApiHandler::Impl::SendOpenApi(const ExchangePointer& exchange, const std::v
   if (parts.size() == 2 && parts[1] == "v2") {
     const auto wanted = NegotiateForm(exchange->Header("accept"), {.forms = {Form::kOpenApiProtobuf}});
     if (!wanted) return exchange->SendError(wanted.error());
-    const auto document = [&table] {
-      const ResourceList list = ResourcesOf(table, [](const kube::Resource&) { return true; });
-      return kube::OpenApiV2(list.pointers);
-    };
-    if (wanted->form == Form::kOpenApiProtobuf) {
-      // Clients ask with an "@" in the name, which is no media type that they could parse in an answer.
-      return SendDocument(exchange, "openapi/v2.pb", "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
-                          [&] { return kube::OpenApiV2Protobuf(document()); });
-    }
-    return SendDocument(exchange, "openapi/v2", "application/json", [&] { return base::ToText(document()); });
+    const std::vector<ServedPointer> all = table.All();
+    const bool protobuf = wanted->form == Form::kOpenApiProtobuf;
+    const auto form = protobuf ? kube::OpenApiForm::kV2Protobuf : kube::OpenApiForm::kV2;
+    // Clients ask with an "@" in the name, which is no media type that they could parse in an answer.
+    return SendDocument(exchange, protobuf ? "openapi/v2.pb" : "openapi/v2",
+                        protobuf ? "application/com.github.proto-openapi.spec.v2.v1.0+protobuf" : "application/json", all,
+                        [&](GzipWriter& out) { WriteOpenApi(form, all, out); });
   }
+  const auto groups = ByGroupVersion(table.All());
   if (parts.size() == 2 && parts[1] == "v3") {
     base::JsonObject paths;
-    for (const std::string& path : GroupVersionPaths(table)) {
-      const bool core = path.starts_with("api/");
-      std::string group, version;
-      kube::SplitApiVersion(core ? path.substr(4) : path.substr(5), group, version);
-      const Document document = MakeDocument("openapi/v3/" + path, [&] { return OpenApiV3Text(table, group, version); });
-      paths[path] = base::JsonObject{{"serverRelativeURL", "/openapi/v3/" + path + "?hash=" + document.etag}};
+    for (const auto& [path, about] : groups) {
+      paths[path] = base::JsonObject{{"serverRelativeURL", "/openapi/v3/" + path + "?hash=" + EtagOf(about)}};
     }
     return exchange->SendJson(200, base::JsonObject{{"paths", std::move(paths)}});
   }
-  std::string group, version;
-  if (parts.size() == 4 && parts[1] == "v3" && parts[2] == "api") {
-    version = parts[3];
-  } else if (parts.size() == 5 && parts[1] == "v3" && parts[2] == "apis") {
-    group = parts[3];
-    version = parts[4];
-  } else {
-    return exchange->SendError(NoSuchResourceError());
-  }
+  std::string wanted;
+  for (size_t i = 2; i < parts.size() && parts[1] == "v3"; ++i) wanted += (i == 2 ? "" : "/") + parts[i];
+  const auto found = std::ranges::find_if(groups, [&](const auto& group) { return group.first == wanted; });
   // Names of groups that are not served must not fill the cache.
-  const ResourceList list = ResourcesOf(
-      table, [&](const kube::Resource& resource) { return resource.group == group && resource.version == version; });
-  if (list.pointers.empty()) return exchange->SendError(NoSuchResourceError());
-  const std::string path = group.empty() ? "api/" + version : "apis/" + group + "/" + version;
-  SendDocument(exchange, "openapi/v3/" + path, "application/json", [&] { return OpenApiV3Text(table, group, version); });
+  if (found == groups.end()) return exchange->SendError(NoSuchResourceError());
+  SendDocument(exchange, "openapi/v3/" + wanted, "application/json", found->second,
+               [&](GzipWriter& out) { WriteOpenApi(kube::OpenApiForm::kV3, found->second, out); });
 }
 
 }  // namespace evenkeel::embedded::apiserver

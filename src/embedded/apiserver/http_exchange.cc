@@ -41,6 +41,14 @@ void Exchange::SendChunks(int status, std::string content_type, std::vector<Chun
       {.status = status, .content_type = std::move(content_type), .headers = std::move(headers), .body = std::move(chunks)});
 }
 
+void Exchange::SendGzip(std::string content_type, const Chunk& gzip, HttpHeaders headers) {
+  if (!AcceptsGzip(Header("accept-encoding"))) return SendChunks(200, std::move(content_type), Decompress(*gzip), headers);
+  Count(200);
+  AddWarnings(headers);
+  headers.emplace_back("Content-Encoding", "gzip");
+  responder->Send({.status = 200, .content_type = std::move(content_type), .headers = std::move(headers), .body = {gzip}});
+}
+
 void Exchange::SendText(int status, std::string content_type, std::string text,
                         std::vector<std::pair<std::string, std::string>> headers) {
   SendChunks(status, std::move(content_type), {std::make_shared<const std::string>(std::move(text))}, std::move(headers));

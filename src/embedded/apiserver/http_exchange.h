@@ -30,6 +30,8 @@ struct Exchange {
   std::string Header(const std::string& name) const;
   void SendText(int status, std::string content_type, std::string text,
                 std::vector<std::pair<std::string, std::string>> headers = {});
+  /// What is compressed already, as it is or decompressed for who does not take it so.
+  void SendGzip(std::string content_type, const Chunk& gzip, HttpHeaders headers);
   void SendChunks(int status, std::string content_type, std::vector<Chunk> chunks,
                   std::vector<std::pair<std::string, std::string>> headers = {});
   /// JSON text, or the same as YAML or in protocol buffers when that is wanted.

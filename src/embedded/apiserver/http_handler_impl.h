@@ -2,12 +2,14 @@
 // (http_documents.cc).
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "embedded/apiserver/discovery.h"
 #include "embedded/apiserver/errors.h"
+#include "embedded/apiserver/gzip.h"
 #include "embedded/apiserver/http_exchange.h"
 #include "embedded/apiserver/http_handler.h"
 #include "embedded/apiserver/protobuf_cache.h"
@@ -27,12 +29,12 @@ struct ApiHandler::Impl : std::enable_shared_from_this<ApiHandler::Impl> {
   // For stores that give the same value each time, since it is in memory.
   ProtobufCache protobuf_cache;
 
-  // Documents that change only with the ResourceTable.
+  // Documents that change only with what is served, which `etag` stands for.
   struct Document {
-    uint64_t generation = 0;
     std::string etag;
-    Chunk body;
+    Chunk gzip;
   };
+  std::atomic<uint64_t> documents_generation = 0;
   std::mutex documents_mutex;
   std::map<std::string, Document> documents;
 
@@ -52,10 +54,12 @@ struct ApiHandler::Impl : std::enable_shared_from_this<ApiHandler::Impl> {
   bool RouteDocument(const ExchangePointer& exchange, const std::vector<std::string>& parts);
   void SendOpenApi(const ExchangePointer& exchange, const std::vector<std::string>& parts);
   void SendDiscovery(const ExchangePointer& exchange, const std::vector<std::string>& parts);
-  /// The cached document under `key`, made again when the table has changed; answers If-None-Match.
+  /// The cached document under `key`, made by `make` again when it is about others than before; answers If-None-Match.
   void SendDocument(const ExchangePointer& exchange, const std::string& key, const std::string& content_type,
-                    const std::function<std::string()>& make);
-  Document MakeDocument(const std::string& key, const std::function<std::string()>& make);
+                    const std::vector<ServedPointer>& about, const std::function<void(GzipWriter& out)>& make);
+  Chunk MakeDocument(const std::string& key, const std::string& etag, const std::function<void(GzipWriter& out)>& make);
+  void DropOldDocuments();
+  std::string EtagOf(const std::vector<ServedPointer>& about) const;
 
   void Read(const ExchangePointer& exchange, const Call& call);
   void GetOne(const ExchangePointer& exchange, const Call& call);

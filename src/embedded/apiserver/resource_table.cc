@@ -66,8 +66,6 @@ std::string DigestOf(std::string_view text) {
   return {digest.begin(), digest.begin() + 16};
 }
 
-const base::Json* SchemaIn(const base::Json& version) { return base::Find(version, {"schema", "openAPIV3Schema"}); }
-
 const base::Json* StorageVersionOf(const base::Json& crd) {
   for (const base::Json& version : base::FindArray(crd, {"spec", "versions"})) {
     if (base::FindBool(version, {"storage"})) return &version;
@@ -143,6 +141,14 @@ std::tuple<int, int, int> ParseVersion(std::string_view version) {
 
 }  // namespace
 
+ServedPointer WithSchema(ServedPointer served) {
+  if (served == nullptr || served->custom_schema == nullptr || served->read_schema != nullptr) return served;
+  auto whole = std::make_shared<Served>(*served);
+  whole->read_schema = served->custom_schema->Get();
+  whole->resource.schema = whole->read_schema.get();
+  return whole;
+}
+
 bool NewerVersion(std::string_view a, std::string_view b) {
   const auto [major_a, stage_a, minor_a] = ParseVersion(a);
   const auto [major_b, stage_b, minor_b] = ParseVersion(b);
@@ -214,7 +220,7 @@ uint64_t ResourceTable::generation() const {
   return generation_;
 }
 
-void ResourceTable::SetCustom(const base::Json& crd, store::Revision revision) {
+void ResourceTable::SetCustom(const base::Json& crd, store::Value text, store::Revision revision) {
   const std::string name(base::FindString(crd, {"metadata", "name"}));
   const bool established = IsEstablished(crd);
   const bool terminating = base::Find(crd, {"metadata", "deletionTimestamp"}) != nullptr;
@@ -226,42 +232,48 @@ void ResourceTable::SetCustom(const base::Json& crd, store::Revision revision) {
   const base::Json* stored_schema = stored == nullptr ? nullptr : SchemaIn(*stored);
   const std::string storage =
       DigestOf(std::string(storage_version) + (stored_schema == nullptr ? "" : base::ToText(*stored_schema)));
-  std::shared_ptr<StorageForm> form;
+  Custom custom{.versions = {}, .says = says, .storage = storage, .form = nullptr, .text = nullptr};
   {
     std::lock_guard lock(mutex_);
     if (revision <= custom_revisions_[name]) return;
     if (const auto known = custom_.find(name); known != custom_.end()) {
       if (known->second.says == says) {
         custom_revisions_[name] = revision;
+        // The text that was there before would be kept for nobody else.
+        known->second.text->Replace(text);
+        if (const auto& schema = known->second.form->schema()) schema->definition()->Replace(std::move(text));
         return;
       }
       // Rows that were written in this form still have it.
-      if (known->second.storage == storage) form = known->second.form;
+      if (known->second.storage == storage) custom.form = known->second.form;
     }
   }
-  if (form == nullptr) {
-    const auto schemas = std::make_shared<kube::SchemaSet>();
-    const kube::Schema* schema = stored_schema == nullptr ? nullptr : kube::SchemaOfStored(*stored_schema, *schemas);
-    form = std::make_shared<StorageForm>(schemas, schema, revision);
+  custom.text = std::make_shared<DefinitionText>(text);
+  const auto schema_of = [&](const base::Json& version,
+                             std::shared_ptr<DefinitionText> definition) -> std::shared_ptr<const CustomSchema> {
+    const base::Json* schema = SchemaIn(version);
+    if (schema == nullptr || !schema->is_object()) return nullptr;
+    const std::string version_name(base::FindString(version, {"name"}));
+    return std::make_shared<CustomSchema>(std::move(definition), version_name, recent_schemas_);
+  };
+  if (custom.form == nullptr) {
+    // With a text of its own: the form may outlive what the definition says of other versions.
+    const auto own = std::make_shared<DefinitionText>(text);
+    custom.form = std::make_shared<StorageForm>(stored == nullptr ? nullptr : schema_of(*stored, own), revision);
+  } else if (const auto& schema = custom.form->schema()) {
+    schema->definition()->Replace(text);
   }
-  Custom custom{.versions = {}, .says = says, .storage = storage, .form = form};
   if (established) {
     for (const base::Json& version : base::FindArray(crd, {"spec", "versions"})) {
       if (!base::FindBool(version, {"served"})) continue;
       const auto served = ServeCustom(crd, version, storage_version);
       const base::Json* schema = SchemaIn(version);
-      served->storage_form = form;
+      served->says = says;
+      served->storage_form = custom.form;
       served->has_storage_form =
           schema == stored_schema || (schema != nullptr && stored_schema != nullptr && *schema == *stored_schema);
       served->defined_at = revision;
-      if (served->has_storage_form) {
-        served->schemas = form->schemas();
-        served->resource.schema = form->schema();
-      } else if (schema != nullptr) {
-        const auto schemas = std::make_shared<kube::SchemaSet>();
-        served->resource.schema = kube::SchemaOfStored(*schema, *schemas);
-        served->schemas = schemas;
-      }
+      served->custom_schema = served->has_storage_form ? custom.form->schema() : schema_of(version, custom.text);
       custom.versions.push_back(served);
     }
   }
@@ -271,6 +283,12 @@ void ResourceTable::SetCustom(const base::Json& crd, store::Revision revision) {
   custom_[name] = std::move(custom);
   ++generation_;
   Rebuild();
+}
+
+bool ResourceTable::IsNews(const std::string& crd_name, store::Revision revision) const {
+  std::lock_guard lock(mutex_);
+  const auto known = custom_revisions_.find(crd_name);
+  return known == custom_revisions_.end() || known->second < revision;
 }
 
 void ResourceTable::RemoveCustom(const std::string& crd_name, store::Revision revision) {

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "base/json.h"
+#include "embedded/apiserver/custom_schema.h"
 #include "embedded/apiserver/storage_form.h"
 #include "embedded/store/store.h"
 #include "kube/json_path.h"
 #include "kube/resource.h"
-#include "kube/schema.h"
 
 namespace evenkeel::embedded::apiserver {
 
@@ -42,11 +42,13 @@ struct Served {
   std::string spec_replicas, status_replicas, label_selector;
   std::vector<PrinterColumn> columns;  ///< custom kinds only
   std::vector<std::string> selectable_fields;
-  std::string deprecation;                         ///< what every request is warned with; empty: the version is not deprecated
-  std::shared_ptr<const kube::SchemaSet> schemas;  ///< owns resource.schema of a custom kind
-  std::shared_ptr<StorageForm> storage_form;       ///< custom kinds only
-  bool has_storage_form = true;                    ///< its schema is that of the storage version
-  store::Revision defined_at = 0;                  ///< custom kinds: the revision at which what they say came to be
+  std::string deprecation;  ///< what every request is warned with; empty: the version is not deprecated
+  std::string says;         ///< custom kinds: tells what the definition says apart, in few bytes
+  std::shared_ptr<const CustomSchema> custom_schema;  ///< custom kinds only; null: they have none
+  std::shared_ptr<const kube::Schema> read_schema;    ///< owns resource.schema, see WithSchema
+  std::shared_ptr<StorageForm> storage_form;          ///< custom kinds only
+  bool has_storage_form = true;                       ///< its schema is that of the storage version
+  store::Revision defined_at = 0;                     ///< custom kinds: the revision at which what they say came to be
 
   std::string Key(std::string_view ns, std::string_view name) const;
   /// Prefix of one namespace's keys, or of all.
@@ -57,6 +59,9 @@ struct Served {
   }
 };
 using ServedPointer = std::shared_ptr<const Served>;
+
+/// The same with resource.schema, which only those who write need: of a custom kind it is read when it is used.
+ServedPointer WithSchema(ServedPointer served);
 
 /// Thread-safe.
 class ResourceTable {
@@ -71,10 +76,13 @@ class ResourceTable {
   /// Grows with every change: what caches of discovery and OpenAPI depend on.
   uint64_t generation() const;
 
-  /// Adds or replaces what a CRD serves. A CRD that is not established (names in conflict) serves nothing. News of a revision
-  /// that is not newer than what is known of that CRD changes nothing, nor do news that say the same.
-  void SetCustom(const base::Json& crd, store::Revision revision);
+  /// Adds or replaces what a CRD serves; `text` is how it is stored. A CRD that is not established (names in conflict) serves
+  /// nothing. News of a revision that is not newer than what is known of that CRD changes nothing, nor do news that say the
+  /// same.
+  void SetCustom(const base::Json& crd, store::Value text, store::Revision revision);
   void RemoveCustom(const std::string& crd_name, store::Revision revision);
+  /// Whether SetCustom has not been told of that revision of the CRD yet, or of a later one.
+  bool IsNews(const std::string& crd_name, store::Revision revision) const;
 
  private:
   using Key = std::tuple<std::string, std::string, std::string>;
@@ -83,9 +91,11 @@ class ResourceTable {
     std::string says;     // all that the versions come from, in few bytes
     std::string storage;  // likewise of the storage version's name and schema
     std::shared_ptr<StorageForm> form;
+    std::shared_ptr<DefinitionText> text;
   };
   void Rebuild();
 
+  const std::shared_ptr<RecentSchemas> recent_schemas_ = std::make_shared<RecentSchemas>();
   mutable std::mutex mutex_;
   std::map<std::string, Custom> custom_;                     // by CRD name
   std::map<std::string, store::Revision> custom_revisions_;  // of CRDs that are gone too

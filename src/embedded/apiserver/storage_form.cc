@@ -4,9 +4,10 @@ namespace evenkeel::embedded::apiserver {
 
 void StorageForm::Apply(base::Json& object) const {
   if (schema_ == nullptr) return;
-  kube::Prune(object, *schema_, nullptr);
-  kube::ApplyDefaults(object, *schema_);
-  kube::Normalize(object, *schema_);
+  const auto schema = schema_->Get();
+  kube::Prune(object, *schema, nullptr);
+  kube::ApplyDefaults(object, *schema);
+  kube::Normalize(object, *schema);
 }
 
 void StorageForm::NoteOlderWrite(store::Revision revision) {

@@ -6,20 +6,20 @@
 #include <memory>
 
 #include "base/json.h"
+#include "embedded/apiserver/custom_schema.h"
 #include "embedded/store/store.h"
-#include "kube/schema.h"
 
 namespace evenkeel::embedded::apiserver {
 
 /// Of the version in which objects are stored; shared by all versions of the CRD that are served. Thread-safe.
 class StorageForm {
  public:
-  /// `rows_until`: rows up to that revision may have another form; later ones are written in this one.
-  StorageForm(std::shared_ptr<const kube::SchemaSet> schemas, const kube::Schema* schema, store::Revision rows_until)
-      : schemas_(std::move(schemas)), schema_(schema), rows_until_(rows_until) {}
+  /// `schema`: null where there is none. `rows_until`: rows up to that revision may have another form; later ones are written
+  /// in this one.
+  StorageForm(std::shared_ptr<const CustomSchema> schema, store::Revision rows_until)
+      : schema_(std::move(schema)), rows_until_(rows_until) {}
 
-  const std::shared_ptr<const kube::SchemaSet>& schemas() const { return schemas_; }
-  const kube::Schema* schema() const { return schema_; }
+  const std::shared_ptr<const CustomSchema>& schema() const { return schema_; }
   /// Whether a row of that revision has to be looked at.
   bool MayDiffer(store::Revision revision) const {
     return schema_ != nullptr && revision <= rows_until_.load(std::memory_order_relaxed);
@@ -35,8 +35,7 @@ class StorageForm {
   void SetSurvey(store::Revision seen, store::Revision last_that_differs);
 
  private:
-  std::shared_ptr<const kube::SchemaSet> schemas_;
-  const kube::Schema* schema_;
+  const std::shared_ptr<const CustomSchema> schema_;
   std::atomic<store::Revision> rows_until_;
   std::atomic<bool> surveyed_ = false;
 };

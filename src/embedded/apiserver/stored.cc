@@ -139,9 +139,10 @@ base::Result<base::Json> DecodeObject(const Served& served, const Stored& stored
   if (served.from_stored != nullptr) served.from_stored(*parsed);
   if (HasOtherForm(served, stored)) {
     served.storage_form->Apply(*parsed);
-    if (!served.has_storage_form && served.resource.schema != nullptr) {
-      kube::Prune(*parsed, *served.resource.schema, nullptr);
-      kube::Normalize(*parsed, *served.resource.schema);
+    if (!served.has_storage_form && served.custom_schema != nullptr) {
+      const auto schema = served.custom_schema->Get();
+      kube::Prune(*parsed, *schema, nullptr);
+      kube::Normalize(*parsed, *schema);
     }
   }
   return parsed;

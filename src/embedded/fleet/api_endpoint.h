@@ -61,9 +61,12 @@ class ApiEndpoint {
   /// Makes the server's certificate anew if it is about to expire, and shows it from then on.
   base::Status Renew(const Credentials& credentials, base::Time now);
   std::string url() const;
+  ~ApiEndpoint() { housekeeping_->Close(); }
 
  private:
   ApiEndpoint(apiserver::Api& api, base::Executor& executor);
+  // What large answers and a history that was forgotten have left is given back.
+  void TidyLater();
 
   base::Result<apiserver::KeyPair> LoadOrMakeCertificate(const Credentials& credentials, base::Time now) const;
 
@@ -73,6 +76,8 @@ class ApiEndpoint {
   apiserver::ApiHandler handler_;
   std::unique_ptr<apiserver::AuthenticatingHandler> authenticating_;
   std::unique_ptr<apiserver::HttpServer> server_;
+  const std::shared_ptr<base::Strand> housekeeping_;
+  base::Timer tidy_;
 };
 
 /// Looks every hour whether something is to be renewed, for as long as it lives. What fails is logged and tried again then.
