@@ -108,7 +108,7 @@ Result<Json> Api::GetScale(const Call& call) {
 
 Result<ListAnswer> Api::List(const Call& call, const ListQuery& query) {
   const Served& served = *call.served;
-  EVENKEEL_ASSIGN(const Selection selection, Selection::Parse(served, query.label_selector, query.field_selector));
+  EVENKEEL_ASSIGN(const Selection selection, Selection::Parse(call.served, query.label_selector, query.field_selector));
   if (query.limit < 0) return Fail(Code::kBadRequest, "limit: Invalid value: " + std::to_string(query.limit));
   EVENKEEL_TRY(CheckListOptions(query));
   const std::string prefix = served.Prefix(call.ns);
@@ -152,7 +152,7 @@ Result<ListAnswer> Api::List(const Call& call, const ListQuery& query) {
 }
 
 Result<std::unique_ptr<store::Watch>> Api::Watch(const Call& call, const WatchQuery& query, EventHandler handler) {
-  EVENKEEL_ASSIGN(Selection parsed, Selection::Parse(*call.served, query.label_selector, query.field_selector));
+  EVENKEEL_ASSIGN(Selection parsed, Selection::Parse(call.served, query.label_selector, query.field_selector));
   EVENKEEL_ASSIGN(store::Revision after, ParseRevision(query.resource_version));
   const auto selection = std::make_shared<const Selection>(std::move(parsed));
   if (after > 0 && after > options_.store->current_revision()) {

@@ -1,7 +1,9 @@
-// Create, update and patch: one path for everything that edits an existing object (Modify), one for what is new.
+// Create and update: one path for everything that edits an existing object (Modify), one for what is new. Patches:
+// api_patch.cc.
 #include "embedded/apiserver/access_control.h"
 #include "embedded/apiserver/api.h"
 #include "embedded/apiserver/custom_definitions.h"
+#include "embedded/apiserver/decoding.h"
 #include "embedded/apiserver/epoch_gate.h"
 #include "embedded/apiserver/errors.h"
 #include "embedded/apiserver/managed_fields.h"
@@ -9,8 +11,6 @@
 #include "embedded/apiserver/request_attributes.h"
 #include "embedded/apiserver/strategy.h"
 #include "kube/defaulting.h"
-#include "kube/strategic_merge.h"
-#include "kube/typed_decode.h"
 #include "kube/validation.h"
 
 namespace evenkeel::embedded::apiserver {
@@ -26,105 +26,6 @@ constexpr size_t kGeneratedNameBase = 58;
 bool IsService(const Served& served) { return served.resource.group.empty() && served.resource.plural == "services"; }
 
 bool IsWebhooks(const Served& served) { return served.resource.group == "admissionregistration.k8s.io"; }
-
-Status CheckKind(const Served& served, Json& object) {
-  const kube::Resource& resource = served.resource;
-  if (!object.is_object()) return Fail(Code::kBadRequest, "the object provided is unrecognized: it is not a JSON object");
-  const std::string_view version = base::FindString(object, {"apiVersion"});
-  const std::string_view kind = base::FindString(object, {"kind"});
-  if (!kind.empty() && kind != resource.kind) {
-    return Fail(Code::kBadRequest, std::string(kind) + " in version \"" + std::string(version) + "\" cannot be handled as a " +
-                                       resource.kind + ": the path is for " + resource.QualifiedPlural());
-  }
-  if (!version.empty() && version != resource.ApiVersion()) {
-    return Fail(Code::kBadRequest, "the API version in the data (" + std::string(version) +
-                                       ") does not match the expected API version (" + resource.ApiVersion() + ")");
-  }
-  base::JsonObject& fields = object.get_object();
-  fields["apiVersion"] = resource.ApiVersion();
-  fields["kind"] = resource.kind;
-  Json& metadata = fields["metadata"];
-  if (metadata.is_null()) metadata = base::JsonObject();
-  if (!metadata.is_object()) return Fail(Code::kBadRequest, "metadata: must be an object");
-  return {};
-}
-
-std::string UnknownFieldText(const std::string& path) { return "unknown field \"" + path + "\""; }
-
-ManagerIdentity ManagerOf(const Call& call, base::Time now) {
-  return {.name = call.field_manager.empty() ? "unknown" : call.field_manager,
-          .api_version = call.served->resource.ApiVersion(),
-          .subresource = call.subresource,
-          .now = now};
-}
-
-std::string CannotBeHandled(const kube::Resource& resource) {
-  return resource.kind + " in version \"" + resource.version + "\" cannot be handled as a " + resource.kind + ": ";
-}
-
-// Takes out what the schema does not know: warned of, or refused, as the request asks.
-Status PruneUnknown(const Call& call, Json& object, std::vector<std::string>& warnings) {
-  const kube::Resource& resource = call.served->resource;
-  std::vector<std::string> unknown;
-  if (resource.schema != nullptr) kube::Prune(object, *resource.schema, &unknown);
-  std::vector<std::string> wrong = call.repeated_keys;
-  for (const std::string& path : unknown) {
-    const std::string text = UnknownFieldText(path);
-    // A field that nobody knows is told of once, however often it is there.
-    std::erase(wrong, "duplicate" + text.substr(std::string_view("unknown").size()));
-    wrong.push_back(text);
-  }
-  if (!wrong.empty() && call.field_validation == FieldValidation::kStrict) {
-    std::string text;
-    for (const std::string& one : wrong) text += (text.empty() ? "" : ", ") + one;
-    const std::string prefix = call.served->custom ? "" : CannotBeHandled(resource);
-    return Fail(Code::kBadRequest, prefix + "strict decoding error: " + text);
-  }
-  if (call.field_validation == FieldValidation::kWarn) std::ranges::move(wrong, std::back_inserter(warnings));
-  return {};
-}
-
-// A value of another type than its field's, which a typed server cannot even read. Of a custom resource that is metadata alone.
-Status CheckTypes(const Call& call, const Json& object) {
-  const kube::Resource& resource = call.served->resource;
-  std::optional<std::string> error;
-  if (!call.served->custom) {
-    if (resource.schema != nullptr) error = kube::FindTypeError(object, *resource.schema);
-  } else if (const Json* metadata = base::Find(object, {"metadata"})) {
-    static const kube::Schema* const schema = kube::FindBuiltInSchema("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta");
-    error = kube::FindTypeError(*metadata, *schema, "metadata");
-  }
-  if (!error) return {};
-  return Fail(Code::kBadRequest, CannotBeHandled(resource) + *error);
-}
-
-// Who applies what is not there creates it. Callers in this process are not asked.
-Status MayCreate(const Call& call, const access::Authorizer& authorizer) {
-  if (call.origin == nullptr) return {};
-  const kube::Resource& resource = call.served->resource;
-  const access::Attributes create{.verb = "create",
-                                  .group = resource.group,
-                                  .resource = resource.plural,
-                                  .subresource = call.subresource,
-                                  .ns = call.ns,
-                                  .name = call.name};
-  const access::Decision decision = authorizer.Authorize(call.user, create);
-  if (decision.allowed) return {};
-  return Fail(ForbiddenFor(call.user, create, decision.reason));
-}
-
-// What is applied as a typed object: a key that is there twice could not be merged.
-Status CheckApplied(const Call& call, const Json& config) {
-  const kube::Resource& resource = call.served->resource;
-  const std::vector<std::string> duplicates = DuplicateEntries(config, resource.schema);
-  if (duplicates.empty()) return {};
-  std::string text = duplicates.size() == 1 ? duplicates[0] : "errors:";
-  for (size_t i = 0; duplicates.size() > 1 && i < duplicates.size(); ++i) text += "\n  " + duplicates[i];
-  return Fail(base::Error(Code::kInternal,
-                          "failed to create typed patch object (" + call.ns + "/" + call.name + "; " + resource.ApiVersion() +
-                              ", Kind=" + resource.kind + "): " + text,
-                          {.unspecified = true}));
-}
 
 // Whoever asks for a certificate does so as himself.
 void SetRequestor(Json& request, const UserInfo& user) {
@@ -146,8 +47,7 @@ Status Api::Ingest(const Call& call, Json& object, Answer& answer) {
   EVENKEEL_TRY(CheckKind(*call.served, object));
   const kube::Resource& resource = call.served->resource;
   EVENKEEL_CHECK(call.served->custom_schema == nullptr || resource.schema != nullptr);
-  EVENKEEL_TRY(CheckTypes(call, object));
-  EVENKEEL_TRY(PruneUnknown(call, object, answer.warnings));
+  EVENKEEL_TRY(DecodeBody(call, object, answer.warnings));
   kube::ApplyKindDefaults(resource, object);
   if (resource.schema != nullptr) kube::Normalize(object, *resource.schema);
   return {};
@@ -485,85 +385,6 @@ void Api::Update(Call call, Json given, Done done) {
         Json old = std::move(object);
         object = given;
         return FinishSubmitted(*shared, object, std::move(old), current, answer);
-      },
-      std::move(done));
-}
-
-void Api::Patch(Call call, PatchBody patch, Done done) {
-  done = Audited(call, "patch", std::move(done));
-  call.served = WithSchema(std::move(call.served));
-  if (call.subresource == "scale") {
-    return UpdateScale(
-        std::move(call),
-        [patch = std::move(patch)](Json& scale) -> Status {
-          if (patch.type == client::PatchType::kJson) return base::ApplyJsonPatch(scale, patch.value);
-          base::ApplyMergePatch(scale, patch.value);
-          return {};
-        },
-        std::move(done));
-  }
-  if (patch.type == client::PatchType::kApply) return ApplyPatch(std::move(call), std::move(patch.value), std::move(done));
-  if (patch.type == client::PatchType::kStrategic && call.served->custom) {
-    return done(Fail(Code::kUnsupportedMediaType,
-                     "the body of the request was in an unknown format - accepted media types include: "
-                     "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"));
-  }
-  auto shared = std::make_shared<const Call>(call);
-  Modify(
-      std::move(call),
-      [this, shared, patch = std::move(patch)](Json& object, const Stored& current, Answer& answer) -> Result<bool> {
-        Json old = object;
-        EVENKEEL_TRY(PatchObject(shared->served->resource, shared->name, patch, object));
-        return FinishSubmitted(*shared, object, std::move(old), current, answer);
-      },
-      std::move(done));
-}
-
-void Api::ApplyPatch(Call call, Json config, Done done) {
-  if (call.field_manager.empty()) {
-    return done(Fail(InvalidError(NamedKind("meta.k8s.io", "PatchOptions", "patchoptions"), "",
-                                  {{.reason = "FieldValueRequired",
-                                    .message = "Required value: is required for apply patch",
-                                    .field = "fieldManager"}})));
-  }
-  if (const auto checked = CheckKind(*call.served, config); !checked) return done(Fail(checked.error()));
-  if (base::Find(config, {"metadata", "managedFields"}) != nullptr) {
-    return done(Fail(Code::kBadRequest, "metadata.managedFields must be nil"));
-  }
-  if (const auto checked = CheckTypes(call, config); !checked) return done(Fail(checked.error()));
-  std::vector<std::string> warnings;
-  if (const auto pruned = PruneUnknown(call, config, warnings); !pruned) return done(Fail(pruned.error()));
-  if (const auto checked = CheckApplied(call, config); !checked) return done(Fail(checked.error()));
-  const bool exists = options_.store->Get(call.served->Key(call.ns, call.name)).has_value();
-  auto shared = std::make_shared<const Call>(call);
-  if (!exists) {
-    if (const auto allowed = MayCreate(call, access_->authorizer()); !allowed) return done(Fail(allowed.error()));
-    if (!call.subresource.empty()) return done(Fail(NotFoundError(call.served->resource, call.name)));
-    if (const std::string_view uid = kube::UidOf(config); !uid.empty()) {
-      return done(Fail(ConflictError(
-          call.served->resource, call.name,
-          "uid mismatch: the provided object specified uid " + std::string(uid) + ", and no existing object was found")));
-    }
-    base::Ensure(config, {"metadata", "name"}) = call.name;
-    auto created = ApplyConfig(Json(), config, call.served->resource.schema, ManagerOf(call, Now()), call.force);
-    if (!created) return done(Fail(created.error()));
-    // Somebody may create it in between: then the answer is AlreadyExists, and applying again merges.
-    return BeginCreate(std::move(call), *std::move(created), std::move(done));
-  }
-  Modify(
-      std::move(call),
-      [this, shared, config = std::move(config)](Json& object, const Stored& current, Answer& answer) -> Result<bool> {
-        Json old = object;
-        Json checked = config;
-        EVENKEEL_TRY(CheckSubmitted(*shared, checked, current));
-        base::Erase(old, {"metadata", "resourceVersion"});
-        base::Erase(checked, {"metadata", "resourceVersion"});
-        const kube::Resource& resource = shared->served->resource;
-        if (resource.schema != nullptr) kube::Normalize(checked, *resource.schema);
-        EVENKEEL_ASSIGN(object, ApplyConfig(old, checked, resource.schema, ManagerOf(*shared, Now()), shared->force));
-        EVENKEEL_TRY(FinishUpdate(*shared, object, old, answer, true));
-        KeepApplyTime(object, old);
-        return true;
       },
       std::move(done));
 }

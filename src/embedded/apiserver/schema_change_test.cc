@@ -197,6 +197,34 @@ TEST_F(SchemaChangeTest, AVersionThatIsStoredStays) {
   EXPECT_EQ(Define(Version("v1", true, spec)).status, 200) << "after the migration";
 }
 
+TEST_F(SchemaChangeTest, SelectableFieldsAreThoseThatAreRead) {
+  const auto version = [](std::string_view spec) {
+    std::string text = Version("v1", true, spec);
+    text.insert(text.size() - 1, R"(,"selectableFields":[{"jsonPath":".spec.color"}])");
+    return text;
+  };
+  ASSERT_EQ(Define(version(R"({"type":"object","properties":{"color":{"type":"string"}}})")).status, 201);
+  ASSERT_EQ(CreatePlum("old", "{}").status, 201);
+  ASSERT_EQ(CreatePlum("blue", R"({"color":"blue"})").status, 201);
+  ASSERT_EQ(Define(version(R"({"type":"object","properties":{"color":{"type":"string","default":"red"}}})")).status, 200);
+  ASSERT_EQ(CreatePlum("new", "{}").status, 201);
+  const auto names = [this](const std::string& color) {
+    std::string found;
+    const Json list = Send("GET", std::string(kPlums) + "?fieldSelector=spec.color%3D" + color).json();
+    for (const Json& item : base::FindArray(list, {"items"})) found += std::string(kube::NameOf(item)) + " ";
+    return found;
+  };
+  EXPECT_EQ(names("red"), "new old ");
+  EXPECT_EQ(names("blue"), "blue ");
+  EXPECT_EQ(names(""), "");
+  const TestReply watch = Send("GET", std::string(kPlums) + "?watch=true&resourceVersion=0&fieldSelector=spec.color%3Dred");
+  watch.stream->TakeEvents();
+  ASSERT_EQ(PatchPlum("old", R"({"spec":{"color":"blue"}})").status, 200);
+  const std::vector<Json> events = watch.stream->TakeEvents();
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(base::FindString(events[0], {"type"}), "DELETED") << "it has left the selection, to which it belonged by default";
+}
+
 TEST_F(SchemaChangeTest, WatchesEndWithTheirKind) {
   const std::string spec = R"({"type":"object","properties":{"a":{"type":"string"}}})";
   ASSERT_EQ(Define(Version("v1", true, spec) + "," + Version("v2", false, spec)).status, 201);

@@ -68,8 +68,9 @@ std::vector<std::string> SplitDots(std::string_view path) {
 
 }  // namespace
 
-base::Result<Selection> Selection::Parse(const Served& served, const std::string& label_selector,
+base::Result<Selection> Selection::Parse(const ServedPointer& kind, const std::string& label_selector,
                                          const std::string& field_selector) {
+  const Served& served = *kind;
   Selection selection;
   if (!label_selector.empty()) {
     auto labels = kube::LabelSelector::Parse(label_selector);
@@ -92,7 +93,10 @@ base::Result<Selection> Selection::Parse(const Served& served, const std::string
         parsed.path = SplitDots(offer.path);
         parsed.fallback = offer.fallback;
       }
-      if (std::ranges::find(served.selectable_fields, label) != served.selectable_fields.end()) parsed.path = SplitDots(label);
+      if (std::ranges::find(served.selectable_fields, label) != served.selectable_fields.end()) {
+        parsed.path = SplitDots(label);
+        selection.form_ = kind;
+      }
     }
     if (parsed.path.empty() || parsed.path.size() > kStepsMax) {
       const std::string message = "field label not supported: " + label;
@@ -106,7 +110,13 @@ base::Result<Selection> Selection::Parse(const Served& served, const std::string
   return selection;
 }
 
-bool Selection::FieldsMatch(std::string_view bytes) const {
+bool Selection::FieldsMatch(const Stored& stored) const {
+  std::string_view bytes = *stored.bytes;
+  std::string read;
+  if (form_ != nullptr && HasOtherForm(*form_, stored)) {
+    read = ObjectText(*form_, stored);
+    bytes = read;
+  }
   for (const Term& term : fields_) {
     std::array<std::string_view, kStepsMax> path;
     std::ranges::copy(term.path, path.begin());
@@ -118,18 +128,18 @@ bool Selection::FieldsMatch(std::string_view bytes) const {
 }
 
 bool Selection::Matches(const Stored& stored) const {
-  if (!fields_.empty() && !FieldsMatch(*stored.bytes)) return false;
+  if (!fields_.empty() && !FieldsMatch(stored)) return false;
   return !has_labels_ || labels_.Matches(StoredLabels(*stored.bytes));
 }
 
 bool Selection::MatchesNow(SharedEvent& event) const {
-  if (!fields_.empty() && !FieldsMatch(*event.object().bytes)) return false;
+  if (!fields_.empty() && !FieldsMatch(event.object())) return false;
   return !has_labels_ || labels_.Matches(event.object_labels());
 }
 
 bool Selection::MatchedBefore(SharedEvent& event) const {
   if (event.previous().bytes == nullptr) return false;
-  if (!fields_.empty() && !FieldsMatch(*event.previous().bytes)) return false;
+  if (!fields_.empty() && !FieldsMatch(event.Left())) return false;
   return !has_labels_ || labels_.Matches(event.previous_labels());
 }
 

@@ -1,4 +1,5 @@
-// Label and field selectors of one request, applied to stored bytes without parsing them.
+// Label and field selectors of one request, applied to stored bytes without parsing them, unless fields of a custom kind are
+// asked for in rows of another form.
 #pragma once
 
 #include <memory>
@@ -19,7 +20,7 @@ namespace evenkeel::embedded::apiserver {
 class Selection {
  public:
   /// kBadRequest in upstream's words: a selector that cannot be read, a field that the kind does not offer.
-  static base::Result<Selection> Parse(const Served& served, const std::string& label_selector,
+  static base::Result<Selection> Parse(const ServedPointer& served, const std::string& label_selector,
                                        const std::string& field_selector);
 
   bool everything() const { return fields_.empty() && !has_labels_; }
@@ -37,12 +38,13 @@ class Selection {
     bool equal = true;
     std::string fallback;  ///< what an absent field counts as
   };
-  bool FieldsMatch(std::string_view bytes) const;
+  bool FieldsMatch(const Stored& stored) const;
 
   bool has_labels_ = false;
   kube::LabelSelector labels_;
   std::vector<Term> fields_;
   std::string only_name_;
+  ServedPointer form_;  ///< whose rows may have to be brought to another form first; null: none
 };
 
 }  // namespace evenkeel::embedded::apiserver

@@ -110,7 +110,7 @@ void WatchStreams::Stop() {
 void WatchStreams::Start(ExchangePointer exchange, const Call& call, const WatchQuery& query, const WatchForm& form,
                          bool bookmarks, base::Duration timeout) {
   // What is wrong with the request is answered as such; once the stream has begun, errors are events.
-  if (const auto selection = Selection::Parse(*call.served, query.label_selector, query.field_selector); !selection) {
+  if (const auto selection = Selection::Parse(call.served, query.label_selector, query.field_selector); !selection) {
     return exchange->SendError(selection.error());
   }
   if (const auto options = CheckWatchOptions(query); !options) return exchange->SendError(options.error());

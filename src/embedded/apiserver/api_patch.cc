@@ -1,0 +1,163 @@
+// Patches: JSON, merge and strategic merge patches edit an object, server-side apply merges what it owns.
+#include "embedded/apiserver/access_control.h"
+#include "embedded/apiserver/api.h"
+#include "embedded/apiserver/decoding.h"
+#include "embedded/apiserver/errors.h"
+#include "embedded/apiserver/managed_fields.h"
+#include "embedded/apiserver/modification.h"
+#include "embedded/apiserver/request_attributes.h"
+#include "kube/field_path.h"
+
+namespace evenkeel::embedded::apiserver {
+namespace {
+
+using base::Code;
+using base::Fail;
+
+// As Go prints a map: map[spec:map[replicas:3]].
+std::string GoText(const Json& value) {
+  if (value.is_null()) return "<nil>";
+  if (value.is_string()) return std::string(value.get_string());
+  std::string text;
+  if (value.is_array()) {
+    for (const Json& item : value.get_array()) text += (text.empty() ? "" : " ") + GoText(item);
+    return "[" + text + "]";
+  }
+  if (!value.is_object()) return base::ToText(value);
+  std::map<std::string_view, const Json*> sorted;
+  for (const auto& [key, child] : value.get_object()) sorted.emplace(key, &child);
+  for (const auto& [key, child] : sorted) text += (text.empty() ? "" : " ") + std::string(key) + ":" + GoText(*child);
+  return "map[" + text + "]";
+}
+
+// As upstream refuses what a patch has made of an object: not as a bad request, but as an invalid patch.
+Status DecodePatched(const Call& call, const PatchBody& patch, Json& object, std::vector<std::string>& warnings) {
+  const Json before = object;
+  auto wrong = FindWrongType(*call.served, object);
+  if (!wrong) wrong = PruneUnknown(call, object, warnings);
+  if (!wrong) return {};
+  std::string shown = patch.type == client::PatchType::kStrategic ? GoText(patch.value) : base::ToText(before);
+  // Errors are kept in audit logs.
+  const kube::Resource& resource = call.served->resource;
+  if (resource.group.empty() && resource.plural == "secrets") shown = "a secret";
+  return Fail(InvalidError(kube::Resource(), "", {kube::InvalidText(kube::FieldPath("patch"), shown, *wrong)}));
+}
+
+// Who applies what is not there creates it. Callers in this process are not asked.
+Status MayCreate(const Call& call, const access::Authorizer& authorizer) {
+  if (call.origin == nullptr) return {};
+  const kube::Resource& resource = call.served->resource;
+  const access::Attributes create{.verb = "create",
+                                  .group = resource.group,
+                                  .resource = resource.plural,
+                                  .subresource = call.subresource,
+                                  .ns = call.ns,
+                                  .name = call.name};
+  const access::Decision decision = authorizer.Authorize(call.user, create);
+  if (decision.allowed) return {};
+  return Fail(ForbiddenFor(call.user, create, decision.reason));
+}
+
+// What is applied as a typed object: a key that is there twice could not be merged.
+Status CheckApplied(const Call& call, const Json& config) {
+  const kube::Resource& resource = call.served->resource;
+  const std::vector<std::string> duplicates = DuplicateEntries(config, resource.schema);
+  if (duplicates.empty()) return {};
+  std::string text = duplicates.size() == 1 ? duplicates[0] : "errors:";
+  for (size_t i = 0; duplicates.size() > 1 && i < duplicates.size(); ++i) text += "\n  " + duplicates[i];
+  return Fail(base::Error(Code::kInternal,
+                          "failed to create typed patch object (" + call.ns + "/" + call.name + "; " + resource.ApiVersion() +
+                              ", Kind=" + resource.kind + "): " + text,
+                          {.unspecified = true}));
+}
+
+}  // namespace
+
+void Api::Patch(Call call, PatchBody patch, Done done) {
+  done = Audited(call, "patch", std::move(done));
+  call.served = WithSchema(std::move(call.served));
+  if (call.subresource == "scale") {
+    return UpdateScale(
+        std::move(call),
+        [patch = std::move(patch)](Json& scale) -> Status {
+          if (patch.type == client::PatchType::kJson) return base::ApplyJsonPatch(scale, patch.value);
+          base::ApplyMergePatch(scale, patch.value);
+          return {};
+        },
+        std::move(done));
+  }
+  if (patch.type == client::PatchType::kApply) return ApplyPatch(std::move(call), std::move(patch.value), std::move(done));
+  if (patch.type == client::PatchType::kStrategic && call.served->custom) {
+    return done(Fail(Code::kUnsupportedMediaType,
+                     "the body of the request was in an unknown format - accepted media types include: "
+                     "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"));
+  }
+  auto shared = std::make_shared<const Call>(call);
+  // What nobody knows is told of once.
+  auto quiet = call;
+  quiet.field_validation = FieldValidation::kIgnore;
+  quiet.repeated_keys.clear();
+  auto decoded = std::make_shared<const Call>(std::move(quiet));
+  Modify(
+      std::move(call),
+      [this, shared, decoded, patch = std::move(patch)](Json& object, const Stored& current, Answer& answer) -> Result<bool> {
+        Json old = object;
+        EVENKEEL_TRY(PatchObject(shared->served->resource, shared->name, patch, object));
+        EVENKEEL_TRY(CheckSubmitted(*shared, object, current));
+        EVENKEEL_TRY(DecodePatched(*shared, patch, object, answer.warnings));
+        base::Erase(old, {"metadata", "resourceVersion"});
+        EVENKEEL_TRY(FinishUpdate(*decoded, object, old, answer, false));
+        return true;
+      },
+      std::move(done));
+}
+
+void Api::ApplyPatch(Call call, Json config, Done done) {
+  if (call.field_manager.empty()) {
+    return done(Fail(InvalidError(NamedKind("meta.k8s.io", "PatchOptions", "patchoptions"), "",
+                                  {{.reason = "FieldValueRequired",
+                                    .message = "Required value: is required for apply patch",
+                                    .field = "fieldManager"}})));
+  }
+  if (const auto checked = CheckKind(*call.served, config); !checked) return done(Fail(checked.error()));
+  if (base::Find(config, {"metadata", "managedFields"}) != nullptr) {
+    return done(Fail(Code::kBadRequest, "metadata.managedFields must be nil"));
+  }
+  std::vector<std::string> warnings;
+  if (const auto decoded = DecodeBody(call, config, warnings); !decoded) return done(Fail(decoded.error()));
+  if (const auto checked = CheckApplied(call, config); !checked) return done(Fail(checked.error()));
+  const bool exists = options_.store->Get(call.served->Key(call.ns, call.name)).has_value();
+  auto shared = std::make_shared<const Call>(call);
+  if (!exists) {
+    if (const auto allowed = MayCreate(call, access_->authorizer()); !allowed) return done(Fail(allowed.error()));
+    if (!call.subresource.empty()) return done(Fail(NotFoundError(call.served->resource, call.name)));
+    if (const std::string_view uid = kube::UidOf(config); !uid.empty()) {
+      return done(Fail(ConflictError(
+          call.served->resource, call.name,
+          "uid mismatch: the provided object specified uid " + std::string(uid) + ", and no existing object was found")));
+    }
+    base::Ensure(config, {"metadata", "name"}) = call.name;
+    auto created = ApplyConfig(Json(), config, call.served->resource.schema, ManagerOf(call, Now()), call.force);
+    if (!created) return done(Fail(created.error()));
+    // Somebody may create it in between: then the answer is AlreadyExists, and applying again merges.
+    return BeginCreate(std::move(call), *std::move(created), std::move(done));
+  }
+  Modify(
+      std::move(call),
+      [this, shared, config = std::move(config)](Json& object, const Stored& current, Answer& answer) -> Result<bool> {
+        Json old = object;
+        Json checked = config;
+        EVENKEEL_TRY(CheckSubmitted(*shared, checked, current));
+        base::Erase(old, {"metadata", "resourceVersion"});
+        base::Erase(checked, {"metadata", "resourceVersion"});
+        const kube::Resource& resource = shared->served->resource;
+        if (resource.schema != nullptr) kube::Normalize(checked, *resource.schema);
+        EVENKEEL_ASSIGN(object, ApplyConfig(old, checked, resource.schema, ManagerOf(*shared, Now()), shared->force));
+        EVENKEEL_TRY(FinishUpdate(*shared, object, old, answer, true));
+        KeepApplyTime(object, old);
+        return true;
+      },
+      std::move(done));
+}
+
+}  // namespace evenkeel::embedded::apiserver
