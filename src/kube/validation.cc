@@ -121,6 +121,7 @@ void DropKnownCauses(std::vector<base::Cause>& causes, const std::vector<base::C
 std::vector<base::Cause> ValidateObject(const Resource& resource, const Json& object, const Json* old) {
   if (!object.is_object()) return {InvalidValue(FieldPath(), object, "must be an object")};
   Causes causes = ValidateRules(resource, object);
+  if (old == nullptr) validation::NewObject(resource, object, causes);
   if (old != nullptr && !causes.empty()) DropKnownCauses(causes, ValidateRules(resource, *old));
   if (resource.schema != nullptr && !resource.schema->native) {
     causes = Joined(std::move(causes), Validate(object, *resource.schema, "", old));

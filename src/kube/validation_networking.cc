@@ -245,6 +245,10 @@ void Ingress(const Json& object, Causes& causes) {
     for (size_t k = 0; k < hosts.size(); ++k) {
       if (hosts[k].is_string()) Host(hosts[k].get_string(), hosts_path.Index(k), causes);
     }
+    const std::string_view secret = Text(certificates[i], "secretName");
+    if (secret.empty()) continue;
+    const std::string problem = CheckDnsSubdomain(secret);
+    if (!problem.empty()) causes.push_back(InvalidText(entry.Field("secretName"), secret, problem));
   }
 }
 
@@ -252,12 +256,15 @@ void IngressClass(const Json& object, Causes& causes) {
   constexpr size_t kControllerMax = 250;
   const FieldPath root;
   const FieldPath path = root.Field("spec");
-  const Json* spec = Member(object, "spec");
-  if (spec == nullptr) return;
+  static const Json kNothing = JsonObject{};
+  const Json* present = Member(object, "spec");
+  const Json* spec = present == nullptr ? &kNothing : present;
   const std::string_view controller = Text(*spec, "controller");
   const FieldPath controller_path = path.Field("controller");
   if (controller.size() > kControllerMax) causes.push_back(TooLong(controller_path, kControllerMax));
-  if (!controller.empty()) {
+  if (controller.empty()) {
+    causes.push_back(RequiredValue(controller_path));
+  } else {
     const size_t slash = controller.find('/');
     if (slash == controller.npos || slash + 1 == controller.size() || !CheckDnsSubdomain(controller.substr(0, slash)).empty()) {
       causes.push_back(InvalidText(controller_path, controller, "must be a domain-prefixed path (such as \"acme.io/foo\")"));
@@ -279,6 +286,20 @@ void IngressClass(const Json& object, Causes& causes) {
 }
 
 }  // namespace
+
+void NewObject(const Resource& resource, const Json& object, Causes& causes) {
+  if (resource.group != "networking.k8s.io" || resource.kind != "Ingress") return;
+  constexpr std::string_view kAnnotation = "kubernetes.io/ingress.class";
+  static const Json kNothing = JsonObject{};
+  const Json* metadata = Member(object, "metadata");
+  const JsonObject& annotations = Fields(metadata == nullptr ? kNothing : *metadata, "annotations");
+  const Json* annotated = annotations.if_contains(kAnnotation);
+  const Json* spec = Member(object, "spec");
+  if (annotated == nullptr || !annotated->is_string() || spec == nullptr || !Has(*spec, "ingressClassName")) return;
+  if (std::string_view(annotated->get_string()) == Text(*spec, "ingressClassName")) return;
+  causes.push_back(InvalidValue(FieldPath("annotations").Field(kAnnotation), *annotated,
+                                "must match `ingressClassName` when both are specified"));
+}
 
 void Networking(const Resource& resource, const Json& object, Causes& causes) {
   if (resource.group != "networking.k8s.io") return;

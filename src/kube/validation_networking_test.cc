@@ -112,7 +112,23 @@ TEST(IngressTest, LeadsSomewhere) {
   EXPECT_NE(Problems("Ingress", R"({"rules":[{"host":"a.*.example"}]})"), "");
 }
 
+TEST(IngressTest, NamesSecretsAndOneClass) {
+  EXPECT_NE(Problems("Ingress", R"({"rules":[{"host":"a.example"}],"tls":[{"secretName":"A_b"}]})"), "");
+  const auto created = [](std::string_view annotation) {
+    const Json object =
+        *base::ParseJson(R"({"metadata":{"name":"n","annotations":{"kubernetes.io/ingress.class":")" + std::string(annotation) +
+                             R"("}},"spec":{"ingressClassName":"a","rules":[{"host":"a.b"}]}})",
+                         "test");
+    return std::pair(ValidateObject(Kind("Ingress"), object), ValidateObject(Kind("Ingress"), object, &object));
+  };
+  EXPECT_TRUE(created("a").first.empty());
+  ASSERT_EQ(created("b").first.size(), 1u);
+  EXPECT_EQ(created("b").first[0].message, R"(Invalid value: "b": must match `ingressClassName` when both are specified)");
+  EXPECT_TRUE(created("b").second.empty()) << "only when it is new";
+}
+
 TEST(IngressClassTest, NamesItsControllerForGood) {
+  EXPECT_EQ(Problems("IngressClass", "{}"), "spec.controller: Required value");
   EXPECT_EQ(Problems("IngressClass", R"({"controller":"example.com/ingress"})"), "");
   EXPECT_NE(Problems("IngressClass", R"({"controller":"ingress"})"), "");
   EXPECT_EQ(

@@ -1,5 +1,5 @@
-// Rules of the kinds by which a cluster is set up: autoscalers, webhooks, API services, runtime classes, levels of priority
-// (kubernetes@1.36:pkg/apis/{autoscaling,admissionregistration,node,flowcontrol,certificates}/validation, kube-aggregator).
+// Rules of the kinds by which a cluster is set up: webhooks, API services, runtime classes, classes and levels of priority
+// (kubernetes@1.36:pkg/apis/{admissionregistration,node,flowcontrol,certificates,scheduling}/validation, kube-aggregator).
 #include <algorithm>
 
 #include "kube/object.h"
@@ -10,65 +10,6 @@ namespace {
 
 using base::Json;
 using base::JsonArray;
-
-void Target(const Json& source, const FieldPath& path, Causes& causes) {
-  const Json* target = Member(source, "target");
-  if (target == nullptr) return causes.push_back(RequiredValue(path.Field("target"), "must specify a target"));
-  const FieldPath at = path.Field("target");
-  const std::string_view type = Text(*target, "type");
-  if (type != "Utilization" && type != "Value" && type != "AverageValue" && !type.empty()) {
-    causes.push_back(InvalidText(at.Field("type"), type, "must be either Utilization, Value, or AverageValue"));
-  }
-  if (Has(*target, "averageUtilization") && Number(*target, "averageUtilization") < 1) {
-    causes.push_back(
-        InvalidValue(at.Field("averageUtilization"), Json(Number(*target, "averageUtilization")), "must be greater than 0"));
-  }
-}
-
-void Metric(const Json& metric, const FieldPath& path, Causes& causes) {
-  static const std::map<std::string_view, std::string_view> kSources = {{"Object", "object"},
-                                                                        {"Pods", "pods"},
-                                                                        {"Resource", "resource"},
-                                                                        {"ContainerResource", "containerResource"},
-                                                                        {"External", "external"}};
-  const std::string_view type = Text(metric, "type");
-  if (type.empty()) return;
-  const auto known = kSources.find(type);
-  if (known == kSources.end()) {
-    return causes.push_back(
-        UnsupportedText(path.Field("type"), type, {"ContainerResource", "External", "Object", "Pods", "Resource"}));
-  }
-  const Json* source = Member(metric, known->second);
-  if (source == nullptr) {
-    return causes.push_back(RequiredValue(path.Field(known->second), "must populate information for the given metric source"));
-  }
-  for (const auto& [other, field] : kSources) {
-    if (other != type && Member(metric, field) != nullptr) {
-      causes.push_back(ForbiddenValue(path.Field(field), "must populate the given metric source only"));
-    }
-  }
-  Target(*source, path.Field(known->second), causes);
-}
-
-void Autoscaler(const Json& object, Causes& causes) {
-  const Json* spec = Member(object, "spec");
-  if (spec == nullptr) return;
-  const FieldPath root("spec");
-  if (Has(*spec, "minReplicas") && Number(*spec, "minReplicas") < 1) {
-    causes.push_back(
-        InvalidValue(root.Field("minReplicas"), Json(Number(*spec, "minReplicas")), "must be greater than or equal to 1"));
-  }
-  if (Number(*spec, "maxReplicas") < 1) {
-    causes.push_back(InvalidValue(root.Field("maxReplicas"), Json(Number(*spec, "maxReplicas")), "must be greater than 0"));
-  }
-  if (Has(*spec, "minReplicas") && Number(*spec, "maxReplicas") < Number(*spec, "minReplicas")) {
-    causes.push_back(InvalidValue(root.Field("maxReplicas"), Json(Number(*spec, "maxReplicas")),
-                                  "must be greater than or equal to `minReplicas`"));
-  }
-  const JsonArray& metrics = List(*spec, "metrics");
-  const FieldPath list = root.Field("metrics");
-  for (size_t i = 0; i < metrics.size(); ++i) Metric(metrics[i], list.Index(i), causes);
-}
 
 void Client(const Json& hook, const FieldPath& path, Causes& causes) {
   const FieldPath at = path.Field("clientConfig");
@@ -180,11 +121,35 @@ void PriorityLevel(const Json& object, Causes& causes) {
     causes.push_back(ForbiddenValue(root.Field("limited"), "must be nil if the type is not Limited"));
 }
 
+void PriorityClass(const Json& object, Causes& causes) {
+  constexpr int64_t kUserMax = 1'000'000'000;
+  constexpr std::pair<std::string_view, int64_t> kSystems[] = {{"system-node-critical", 2'000'001'000},
+                                                               {"system-cluster-critical", 2'000'000'000}};
+  const std::string name(NameOf(object));
+  const int64_t value = Number(object, "value");
+  if (!name.starts_with("system-")) {
+    if (value <= kUserMax) return;
+    return causes.push_back(
+        ForbiddenValue(FieldPath("value"), "maximum allowed value of a user defined priority is " + std::to_string(kUserMax)));
+  }
+  std::string why = name + " is not a known system priority class";
+  for (const auto& [known, wanted] : kSystems) {
+    if (name != known) continue;
+    if (value == wanted && !Flag(object, "globalDefault")) return;
+    why = value == wanted ? "globalDefault of " + name + " PriorityClass must be false"
+                          : "value of " + name + " PriorityClass must be " + std::to_string(wanted);
+  }
+  causes.push_back(
+      ForbiddenValue(FieldPath("metadata.name"),
+                     "priority class names with 'system-' prefix are reserved for system use only. error: " + why));
+}
+
 }  // namespace
 
 void PlatformKind(const Resource& resource, const Json& object, Causes& causes) {
   const std::string& kind = resource.kind;
-  if (resource.group == "autoscaling") return Autoscaler(object, causes);
+  if (resource.group == "autoscaling") return Autoscaler(resource, object, causes);
+  if (resource.group == "scheduling.k8s.io") return PriorityClass(object, causes);
   if (resource.group == "admissionregistration.k8s.io") return WebhookConfiguration(object, causes);
   if (resource.group == "apiregistration.k8s.io") return ApiService(object, causes);
   if (resource.group == "node.k8s.io") return Runtime(object, causes);

@@ -54,7 +54,11 @@ void Networking(const Resource& resource, const base::Json& object, Causes& caus
 /// Roles, bindings, and reviews of what somebody may do.
 void AccessKind(const Resource& resource, const base::Json& object, Causes& causes);
 
-/// Autoscalers, webhooks, API services, runtime classes, levels of priority.
+void Autoscaler(const Resource& resource, const base::Json& object, Causes& causes);
+/// What holds of a new object alone.
+void NewObject(const Resource& resource, const base::Json& object, Causes& causes);
+
+/// Autoscalers, webhooks, API services, runtime classes, classes and levels of priority.
 void PlatformKind(const Resource& resource, const base::Json& object, Causes& causes);
 
 }  // namespace evenkeel::kube::validation
