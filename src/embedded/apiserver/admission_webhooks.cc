@@ -6,7 +6,6 @@
 
 #include "base/hash.h"
 #include "base/log.h"
-#include "client/http_connection.h"
 #include "embedded/apiserver/api.h"
 
 namespace evenkeel::embedded::apiserver {
@@ -21,7 +20,6 @@ using base::JsonArray;
 using base::JsonObject;
 
 constexpr const char* kConfigurationGroup = "admissionregistration.k8s.io";
-constexpr size_t kAnswerMax = 3u << 20;
 constexpr int64_t kSeconds = 10;
 
 bool Names(const Json& rule, std::string_view field, std::string_view wanted) {
@@ -147,47 +145,12 @@ std::string NotAsked(std::string_view name, std::string_view ns, std::string_vie
 
 }  // namespace
 
-base::Result<std::string> PostToWebhook(const WebhookPost& post) {
-  client::ConnectionConfig config;
-  config.server = post.url;
-  EVENKEEL_ASSIGN(client::HttpEndpoint endpoint, client::ParseEndpoint(config));
-  if (!endpoint.tls) return Fail(Code::kBadRequest, "its address does not begin with https://");
-  if (const size_t colon = post.address.rfind(':'); colon != post.address.npos) {
-    endpoint.host = post.address.substr(0, colon);
-    endpoint.port = post.address.substr(colon + 1);
-    endpoint.proxy = {};
-  }
-  EVENKEEL_ASSIGN(const auto tls, client::TlsContext::ForClient(post.ca_pem, true, "", ""));
-  const base::Instant deadline = base::SystemClock().Monotonic() + post.timeout;
-  EVENKEEL_ASSIGN(const auto connection, client::HttpConnection::Open(endpoint, tls, deadline));
-  const std::string path = endpoint.path_prefix.empty() ? "/" : endpoint.path_prefix;
-  const std::string head = fmt::format(
-      "POST {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: evenkeel\r\nAccept: application/json\r\nContent-Type: application/json\r\n"
-      "Content-Length: {}\r\nConnection: close\r\n\r\n",
-      path, endpoint.host_header, post.body.size());
-  client::HttpResponseReader reader(kAnswerMax);
-  client::HttpConnection::Exchange exchange;
-  EVENKEEL_TRY(connection->Send(head, post.body, reader, false, deadline, exchange));
-  if (reader.status() == 200) return reader.TakeBody();
-  return Fail(Code::kInternal, fmt::format("{} answers {} {}", endpoint.description, reader.status(),
-                                           client::HttpReasonPhrase(reader.status())));
-}
-
 void AdmissionWebhooks::Set(Kind kind, const Json& configuration) {
   std::vector<std::shared_ptr<const Hook>> hooks;
   for (const Json& json : FindArray(configuration, {"webhooks"})) {
     auto hook = std::make_shared<Hook>();
     hook->name = FindString(json, {"name"});
-    hook->url = FindString(json, {"clientConfig", "url"});
-    if (base::Find(json, {"clientConfig", "service"}) != nullptr) {
-      hook->service_ns = FindString(json, {"clientConfig", "service", "namespace"});
-      hook->service_name = FindString(json, {"clientConfig", "service", "name"});
-      hook->service_port = base::FindInt(json, {"clientConfig", "service", "port"}, 443);
-      hook->url = fmt::format("https://{}.{}.svc:{}{}", hook->service_name, hook->service_ns, hook->service_port,
-                              FindString(json, {"clientConfig", "service", "path"}));
-    }
-    // One that cannot be read makes the question fail, with a message about certificates.
-    if (!base::Base64Decode(FindString(json, {"clientConfig", "caBundle"}), hook->ca_pem)) hook->ca_pem = "not base64";
+    if (const Json* config = base::Find(json, {"clientConfig"})) hook->address = WebhookAddressOf(*config);
     for (const Json& rule : FindArray(json, {"rules"})) hook->rules.push_back(Json(rule, {}));
     const auto select = [&json](std::string_view field, kube::LabelSelector& selector, bool& all) {
       const JsonObject& given = base::FindObject(json, {field});
@@ -328,12 +291,13 @@ base::Result<Json> AdmissionWebhooks::AskOne(const Match& match, const Call& cal
     }
     return Fail(Code::kInternal, fmt::format("Internal error occurred: failed calling webhook \"{}\": {}", hook.name, why));
   };
+  const WebhookAddress& at = hook.address;
   WebhookPost post{
-      .url = hook.url, .ca_pem = hook.ca_pem, .body = ReviewText(call, *match.as, question, object), .timeout = hook.timeout};
-  if (!hook.service_name.empty()) {
-    post.address = world_.service_address(hook.service_ns, hook.service_name, hook.service_port);
+      .url = at.url, .ca_pem = at.ca_pem, .body = ReviewText(call, *match.as, question, object), .timeout = hook.timeout};
+  if (at.by_service()) {
+    post.address = world_.service_address(at.service_ns, at.service_name, at.service_port);
     if (post.address.empty()) {
-      warnings.push_back(NotAsked(hook.name, hook.service_ns, hook.service_name));
+      warnings.push_back(NotAsked(hook.name, at.service_ns, at.service_name));
       return Json();
     }
   }
@@ -356,11 +320,11 @@ base::Result<Json> AdmissionWebhooks::AskOne(const Match& match, const Call& cal
 std::vector<std::string> WarnOfWebhooks(const Json& configuration, const WebhookWorld& world) {
   std::vector<std::string> warnings;
   for (const Json& hook : FindArray(configuration, {"webhooks"})) {
-    if (base::Find(hook, {"clientConfig", "service"}) == nullptr) continue;
-    const std::string ns(FindString(hook, {"clientConfig", "service", "namespace"}));
-    const std::string name(FindString(hook, {"clientConfig", "service", "name"}));
-    const int64_t port = base::FindInt(hook, {"clientConfig", "service", "port"}, 443);
-    if (world.service_address(ns, name, port).empty()) warnings.push_back(NotAsked(FindString(hook, {"name"}), ns, name));
+    const Json* config = base::Find(hook, {"clientConfig"});
+    if (config == nullptr) continue;
+    const WebhookAddress at = WebhookAddressOf(*config);
+    if (!at.by_service() || !world.service_address(at.service_ns, at.service_name, at.service_port).empty()) continue;
+    warnings.push_back(NotAsked(FindString(hook, {"name"}), at.service_ns, at.service_name));
   }
   return warnings;
 }

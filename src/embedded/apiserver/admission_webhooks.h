@@ -18,30 +18,18 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "embedded/apiserver/resource_table.h"
+#include "embedded/apiserver/webhook_client.h"
 #include "kube/selector.h"
 
 namespace evenkeel::embedded::apiserver {
 
 struct Call;
 
-struct WebhookPost {
-  std::string url, ca_pem;
-  std::string body;  ///< JSON
-  base::Duration timeout{};
-  std::string
-      address{};  ///< "HOST:PORT" to connect to instead of what the URL names, whom its certificate must name all the same
-};
-/// Answers the body of a 200; anything else is an error. Blocks.
-using WebhookPoster = std::function<base::Result<std::string>(const WebhookPost& post)>;
-/// Over HTTPS, one connection per question.
-base::Result<std::string> PostToWebhook(const WebhookPost& post);
-
 /// What the questions need to know of the cluster. Called on the thread that asks; may block.
 struct WebhookWorld {
   /// Labels of a namespace; nullopt where there is none.
   std::function<std::optional<kube::Labels>(const std::string& ns)> namespace_labels;
-  /// "HOST:PORT" of an endpoint of the service's port that something listens on; "" where there is none.
-  std::function<std::string(const std::string& ns, const std::string& name, int64_t port)> service_address;
+  ServiceAddress service_address;
   /// The versions under which objects of this kind are served, this one included.
   std::function<std::vector<ServedPointer>(const Served& served)> versions;
 };
@@ -80,9 +68,8 @@ class AdmissionWebhooks {
 
  private:
   struct Hook {
-    std::string name, url, ca_pem;
-    std::string service_ns, service_name;  ///< empty: `url` is asked
-    int64_t service_port = 443;
+    std::string name;
+    WebhookAddress address;
     std::vector<base::Json> rules;
     kube::LabelSelector namespaces, objects;
     bool all_namespaces = true, all_objects = true;

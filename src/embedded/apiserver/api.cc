@@ -23,7 +23,10 @@ Api::Api(ApiOptions options)
     : options_(std::move(options)), random_(options_.random), audit_random_(options_.random.Fork("audit")) {
   EVENKEEL_CHECK(options_.store != nullptr && options_.clock != nullptr);
   access_ = std::make_unique<AccessControl>(*this);
-  webhooks_ = std::make_unique<AdmissionWebhooks>(options_.webhook_poster ? options_.webhook_poster : PostToWebhook, World());
+  webhook_poster_ = options_.webhook_poster ? options_.webhook_poster : PostToWebhook;
+  service_address_ = World().service_address;
+  webhooks_ = std::make_unique<AdmissionWebhooks>(webhook_poster_, World());
+  StartConversion();
   const ServedPointer leases = table_.Find("coordination.k8s.io", "v1", "leases");
   gate_ = std::make_unique<EpochGate>(*options_.store, leases->Key(client::kOwnerLeaseNamespace, client::kOwnerLease),
                                       [this](base::Task task) { Run(std::move(task)); });
@@ -38,6 +41,7 @@ Api::~Api() {
   access_.reset();
   definitions_.reset();
   StopAdmission();
+  for (const auto& strand : conversion_strands_) strand->Close();
   for (const auto& strand : strands_) strand->Close();
 }
 

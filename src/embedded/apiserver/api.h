@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -188,6 +189,8 @@ class Api {
  public:
   /// Runs work that may read the store: here, or on a strand where reads block.
   void Run(base::Task task);
+  /// Runs work that may have objects of that kind converted: here, or on a strand where a webhook does it.
+  void RunFor(const Served& served, base::Task task);
 
  private:
   AuditRecord NewRecord(const Call& call, std::string_view verb);
@@ -206,6 +209,25 @@ class Api {
   Status StartAdmission();
   void StopAdmission();
   WebhookWorld World();
+
+  // Of kinds that a webhook converts (api_conversion.cc); of others these do nothing but what their names say.
+  struct WatchGate;
+  class GatedWatch;
+  // Tells of one event what is to be told.
+  using EventTeller = std::function<void(const store::Event& event, const std::shared_ptr<SharedEvent>& shared)>;
+  void StartConversion();
+  // Blocks.
+  Result<std::vector<Json>> Convert(const Served& served, const std::vector<Json>& objects, const std::string& api_version,
+                                    bool list);
+  Status ConvertSome(const Served& served, std::span<Stored* const> rows, std::vector<Json> objects, bool list);
+  static Stored AsAsked(const Served& served, Json object, const Stored& row);
+  // Brings rows to the version that is asked for. Blocks.
+  Status ConvertRows(const Served& served, std::span<Stored> rows, bool list);
+  // The row of an object, and what is shown of it. Blocks.
+  Result<store::Value> EncodeRow(const Call& call, const Json& object, Stored& shown);
+  Result<std::vector<std::shared_ptr<SharedEvent>>> ConvertEvents(const Served& served, const std::vector<store::Event>& batch);
+  Result<std::unique_ptr<store::Watch>> WatchConverted(const ServedPointer& served, std::string prefix, store::Revision after,
+                                                       EventTeller tell, EventHandler handler);
   // Whether webhooks want to judge the write (for deletions: hear of it at all), or to change its object.
   bool Asks(const Call& call, std::string_view operation) const;
   bool Changes(const Call& call, std::string_view operation) const;
@@ -285,6 +307,9 @@ class Api {
   std::unique_ptr<AdmissionWebhooks> webhooks_;
   std::vector<std::unique_ptr<StoreFollower>> webhook_configurations_;
   std::vector<std::shared_ptr<base::Strand>> admission_strands_;
+  WebhookPoster webhook_poster_;
+  ServiceAddress service_address_;
+  std::vector<std::shared_ptr<base::Strand>> conversion_strands_;
   std::unique_ptr<Compactor> compactor_;
   std::unique_ptr<EventExpiry> event_expiry_;
 };

@@ -132,7 +132,8 @@ void Api::Admit(std::shared_ptr<const Call> call, std::string operation, Json ob
     if (const auto allowed = webhooks_->Judge(*call, question, object, warnings); !allowed) {
       return then(Fail(allowed.error()));
     }
-    then(std::move(warnings));
+    const Served& served = *call->served;
+    RunFor(served, [call, then = std::move(then), warnings = std::move(warnings)]() mutable { then(std::move(warnings)); });
   });
 }
 

@@ -148,7 +148,9 @@ void Api::DeleteAdmitted(std::shared_ptr<const Call> call, std::shared_ptr<const
   const Served& served = *call->served;
   const auto again = [this, call, request, done, attempt] {
     if (attempt + 1 >= kDeleteAttempts) return done(Fail(StaleError(call->served->resource, call->name)));
-    Run([this, call, request, done, attempt] { DeleteStep(call, request, done, attempt + 1); });
+    Run([this, call, request, done, attempt] {
+      RunFor(*call->served, [=, this] { DeleteStep(call, request, done, attempt + 1); });
+    });
   };
   answer.object = current;
   auto decoded = DecodeObject(served, current);
@@ -176,9 +178,10 @@ void Api::DeleteAdmitted(std::shared_ptr<const Call> call, std::shared_ptr<const
     kube::SetCondition(object, "Terminating", "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress",
                        Now());
   }
-  answer.object.bytes = std::make_shared<const std::string>(EncodeStored(object, served));
+  auto row = EncodeRow(*call, object, answer.object);
+  if (!row) return done(Fail(row.error()));
   if (call->dry_run) return AnswerUnwritten(*call, std::move(answer), done);
-  store::Write write{.key = served.Key(call->ns, call->name), .value = answer.object.bytes, .expected = current.revision};
+  store::Write write{.key = served.Key(call->ns, call->name), .value = *std::move(row), .expected = current.revision};
   gate_->Commit(*call, std::move(write),
                 [this, call, again, done, answer = std::move(answer)](Result<store::Revision> revision) mutable {
                   if (revision) {
@@ -237,14 +240,18 @@ void Api::BeginDeleteCollection(Call call, ListQuery query, DeleteRequest reques
 
 void Api::DeleteCustomObjects(const std::string& crd_name) {
   const size_t dot = crd_name.find('.');
+  ServedPointer found;
   for (const ServedPointer& served : table_.All()) {
     const kube::Resource& resource = served->resource;
     if (!served->custom || resource.plural != crd_name.substr(0, dot) || resource.group != crd_name.substr(dot + 1)) continue;
-    Call call{.served = served, .ns = "", .name = "", .subresource = "", .user = {}, .field_manager = "", .unasked = true};
-    BeginDeleteCollection(std::move(call), {}, {}, [this, crd_name](const Result<Answer>&) { FinishCustomCleanup(crd_name); });
-    return;
+    // In the version in which most are stored nobody has to convert them.
+    if (found == nullptr || resource.ApiVersion() == served->storage_api_version) found = served;
   }
-  FinishCustomCleanup(crd_name);
+  if (found == nullptr) return FinishCustomCleanup(crd_name);
+  RunFor(*found, [this, found, crd_name] {
+    Call call{.served = found, .ns = "", .name = "", .subresource = "", .user = {}, .field_manager = "", .unasked = true};
+    BeginDeleteCollection(std::move(call), {}, {}, [this, crd_name](const Result<Answer>&) { FinishCustomCleanup(crd_name); });
+  });
 }
 
 void Api::FinishCustomCleanup(const std::string& crd_name) {

@@ -67,7 +67,7 @@ base::Error FutureError(const std::string& requested, store::Revision current) {
 // The first time that all objects of a custom kind are read since its schema changed, or since this process began: which of
 // them the schema concerns, so that the others are copied without a look from then on.
 void Survey(const Served& served, const store::ListResult& all) {
-  if (!served.custom || !served.has_storage_form || !served.storage_form->TakeSurvey()) return;
+  if (!served.custom || served.conversion != nullptr || !served.has_storage_form || !served.storage_form->TakeSurvey()) return;
   store::Revision last = 0;
   for (const store::KeyValue& item : all.items) {
     if (item.mod_revision <= last) continue;
@@ -92,7 +92,9 @@ Result<Stored> Api::Get(const Call& call) {
     if (found.error().code() == Code::kNotFound) return Fail(NotFoundError(call.served->resource, call.name));
     return Fail(found.error());
   }
-  return Stored{std::move(found->value), found->mod_revision};
+  Stored stored{std::move(found->value), found->mod_revision};
+  EVENKEEL_TRY(ConvertRows(*call.served, std::span(&stored, 1), false));
+  return stored;
 }
 
 Result<Json> Api::GetScale(const Call& call) {
@@ -134,10 +136,14 @@ Result<ListAnswer> Api::List(const Call& call, const ListQuery& query) {
     answer.revision = page->revision;
     start.revision = page->revision;
     if (prefix == served.prefix && !page->more && options.start_after.empty() && options.revision == 0) Survey(served, *page);
+    std::vector<Stored> rows;
+    rows.reserve(page->items.size());
+    for (store::KeyValue& item : page->items) rows.push_back({std::move(item.value), item.mod_revision});
+    EVENKEEL_TRY(ConvertRows(served, rows, true));
     if (limit == 0) answer.items.reserve(page->items.size());
     for (size_t i = 0; i < page->items.size(); ++i) {
-      store::KeyValue& item = page->items[i];
-      Stored stored{std::move(item.value), item.mod_revision};
+      const store::KeyValue& item = page->items[i];
+      Stored& stored = rows[i];
       if (!selection.everything() && !selection.Matches(stored)) continue;
       answer.items.push_back(std::move(stored));
       const bool more = i + 1 < page->items.size() || page->more;
@@ -165,9 +171,14 @@ Result<std::unique_ptr<store::Watch>> Api::Watch(const Call& call, const WatchQu
   if (query.send_initial_events.value_or(after == 0)) {
     EVENKEEL_ASSIGN(const auto list, options_.store->List({.prefix = prefix, .start_after = {}}));
     after = list.revision;
-    for (const store::KeyValue& item : list.items) {
-      store::Event event{.type = store::Event::Type::kPut, .current = item, .previous = nullptr, .revision = item.mod_revision};
-      auto shared = std::make_shared<SharedEvent>(std::move(event));
+    std::vector<Stored> rows;
+    for (const store::KeyValue& item : list.items) rows.push_back({item.value, item.mod_revision});
+    EVENKEEL_TRY(ConvertRows(*call.served, rows, true));
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const store::KeyValue& item = list.items[i];
+      const store::Event event{
+          .type = store::Event::Type::kPut, .current = item, .previous = nullptr, .revision = item.mod_revision};
+      const auto shared = std::make_shared<SharedEvent>(event, rows[i], Stored());
       if (selection->MatchesNow(*shared)) handler(EventType::kAdded, shared, item.mod_revision, nullptr);
     }
     handler(EventType::kInitialEnd, nullptr, after, nullptr);
@@ -175,30 +186,31 @@ Result<std::unique_ptr<store::Watch>> Api::Watch(const Call& call, const WatchQu
     after = options_.store->current_revision();
     handler(EventType::kProgress, nullptr, after, nullptr);
   }
-  auto watch = options_.store->NewWatch(
-      std::move(prefix), after,
-      [this, selection, handler = std::move(handler), requested = query.resource_version](std::vector<store::Event> batch,
-                                                                                          const base::Error* error) {
-        for (const store::Event& event : batch) {
-          if (event.type == store::Event::Type::kProgress) {
-            handler(EventType::kProgress, nullptr, event.revision, nullptr);
-            continue;
-          }
-          const auto shared = events_.Share(event, options_.clock->Monotonic());
-          const bool before = selection->MatchedBefore(*shared);
-          const bool now = !shared->deleted() && selection->MatchesNow(*shared);
-          if (!before && !now) {
-            handler(EventType::kProgress, nullptr, event.revision, nullptr);
-          } else {
-            handler(!now ? EventType::kDeleted : (before ? EventType::kModified : EventType::kAdded), shared, event.revision,
-                    nullptr);
-          }
-        }
-        if (error == nullptr) return;
-        const base::Error last =
-            error->code() == Code::kExpired ? ExpiredError(requested, options_.store->compacted_revision()) : *error;
-        handler(EventType::kProgress, nullptr, 0, &last);
-      });
+  const EventTeller tell = [selection, handler](const store::Event& event, const std::shared_ptr<SharedEvent>& shared) {
+    const bool progress = event.type == store::Event::Type::kProgress;
+    const bool before = !progress && selection->MatchedBefore(*shared);
+    const bool now = !progress && !shared->deleted() && selection->MatchesNow(*shared);
+    if (!before && !now) return handler(EventType::kProgress, nullptr, event.revision, nullptr);
+    const EventType type = !now ? EventType::kDeleted : (before ? EventType::kModified : EventType::kAdded);
+    handler(type, shared, event.revision, nullptr);
+  };
+  EventHandler last = [this, handler, requested = query.resource_version](EventType type, const auto& event,
+                                                                          store::Revision revision, const base::Error* error) {
+    if (error->code() != Code::kExpired) return handler(type, event, revision, error);
+    const base::Error expired = ExpiredError(requested, options_.store->compacted_revision());
+    handler(type, event, revision, &expired);
+  };
+  auto watch = call.served->conversion != nullptr
+                   ? WatchConverted(call.served, std::move(prefix), after, tell, std::move(last))
+                   : options_.store->NewWatch(
+                         std::move(prefix), after,
+                         [this, tell, last = std::move(last)](std::vector<store::Event> batch, const base::Error* error) {
+                           for (const store::Event& event : batch) {
+                             const bool progress = event.type == store::Event::Type::kProgress;
+                             tell(event, progress ? nullptr : events_.Share(event, options_.clock->Monotonic()));
+                           }
+                           if (error != nullptr) last(EventType::kProgress, nullptr, 0, error);
+                         });
   if (!watch && watch.error().code() == Code::kExpired) {
     return Fail(ExpiredError(query.resource_version, options_.store->compacted_revision()));
   }

@@ -89,7 +89,7 @@ Status Api::PrepareCreate(const Call& call, Json& object, Answer& answer) {
   auto causes = kube::ValidateObject(served.resource, object);
   if (served.IsDefinition()) std::ranges::move(ValidateDefinition(object, nullptr), std::back_inserter(causes));
   if (!causes.empty()) return Fail(InvalidError(served.resource, call.name, std::move(causes)));
-  if (served.IsDefinition()) std::ranges::move(WarnOfDefinition(object), std::back_inserter(answer.warnings));
+  if (served.IsDefinition()) std::ranges::move(WarnOfDefinition(object, service_address_), std::back_inserter(answer.warnings));
   if (IsWebhooks(served)) std::ranges::move(WarnOfWebhooks(object, World()), std::back_inserter(answer.warnings));
   return {};
 }
@@ -183,12 +183,13 @@ void Api::CommitNew(std::shared_ptr<const Call> call, std::shared_ptr<const Json
   const Served& served = *call->served;
   std::string key = served.Key(call->ns, call->name);
   if (const auto fits = CheckDepth(*call, object); !fits) return done(Fail(fits.error()));
-  answer.object.bytes = std::make_shared<const std::string>(EncodeStored(object, served));
+  auto row = EncodeRow(*call, object, answer.object);
+  if (!row) return done(Fail(row.error()));
   if (call->dry_run) {
     if (options_.store->Get(key)) return done(Fail(AlreadyExistsError(served.resource, call->name)));
     return AnswerUnwritten(*call, std::move(answer), done);
   }
-  store::Write write{.key = std::move(key), .value = answer.object.bytes, .expected = 0};
+  store::Write write{.key = std::move(key), .value = *std::move(row), .expected = 0};
   gate_->Commit(*call, std::move(write),
                 [this, call, given = std::move(given), answer = std::move(answer), done = std::move(done),
                  attempt](Result<store::Revision> revision) mutable {
@@ -201,7 +202,9 @@ void Api::CommitNew(std::shared_ptr<const Call> call, std::shared_ptr<const Json
                   if (given == nullptr || attempt + 1 >= kNameAttempts)
                     return done(Fail(AlreadyExistsError(call->served->resource, call->name)));
                   Run([this, call, given = std::move(given), done = std::move(done), attempt]() mutable {
-                    CreateGenerated(*call, std::move(given), std::move(done), attempt + 1);
+                    RunFor(*call->served, [this, call, given = std::move(given), done = std::move(done), attempt]() mutable {
+                      CreateGenerated(*call, std::move(given), std::move(done), attempt + 1);
+                    });
                   });
                 });
 }
@@ -222,6 +225,9 @@ void Api::ModifyStep(std::shared_ptr<Modification> state) {
     return state->done(Fail(found.error()));
   }
   Stored current{std::move(found->value), found->mod_revision};
+  if (const auto converted = ConvertRows(*call.served, std::span(&current, 1), false); !converted) {
+    return state->done(Fail(converted.error()));
+  }
   auto decoded = DecodeObject(*call.served, current);
   if (!decoded) return state->done(Fail(decoded.error()));
   const Json old = *std::move(decoded);
@@ -271,27 +277,29 @@ void Api::JudgeModified(std::shared_ptr<Modification> state, Json object, Json o
 void Api::CommitModified(std::shared_ptr<Modification> state, Json object, const Json& old, Stored current, Answer answer) {
   const Call& call = state->call;
   if (const auto fits = CheckDepth(call, object); !fits) return state->done(Fail(fits.error()));
-  std::string bytes = EncodeStored(object, *call.served);
   answer.object = current;
+  Stored shown = current;
+  auto row = EncodeRow(call, object, shown);
+  if (!row) return state->done(Fail(row.error()));
   const auto again = [this, state](bool conflict) {
     if (conflict && ++state->attempt < Modification::kAttempts) {
-      return Run([this, state] { ModifyStep(state); });
+      return Run([this, state] { RunFor(*state->call.served, [this, state] { ModifyStep(state); }); });
     }
     state->done(Fail(StaleError(state->call.served->resource, state->call.name)));
   };
   if (DeletionIsComplete(*call.served, object, old)) {
     if (call.dry_run) return AnswerUnwritten(call, std::move(answer), state->done);
-    answer.object.bytes = std::make_shared<const std::string>(std::move(bytes));
+    answer.object = shown;
     return Remove(call, std::move(current), std::move(answer), state->done, [again] { again(true); });
   }
   // The same fields in another order have the same size and are no change either, unless the row itself has another form.
-  const bool same = bytes == *current.bytes || (!HasOtherForm(*call.served, current) && SameObject(object, old));
-  if (bytes.size() == current.bytes->size() && same) {
+  const bool same = *shown.bytes == *current.bytes || (!HasOtherForm(*call.served, current) && SameObject(object, old));
+  if (shown.bytes->size() == current.bytes->size() && same) {
     return AnswerUnwritten(call, std::move(answer), state->done);
   }
-  answer.object.bytes = std::make_shared<const std::string>(std::move(bytes));
+  answer.object = std::move(shown);
   if (call.dry_run) return AnswerUnwritten(call, std::move(answer), state->done);
-  store::Write write{.key = call.served->Key(call.ns, call.name), .value = answer.object.bytes, .expected = current.revision};
+  store::Write write{.key = call.served->Key(call.ns, call.name), .value = *std::move(row), .expected = current.revision};
   gate_->Commit(call, std::move(write),
                 [this, state, again, answer = std::move(answer)](Result<store::Revision> revision) mutable {
                   if (revision) {
@@ -352,7 +360,7 @@ Status Api::FinishUpdate(const Call& call, Json& object, const Json& old, Answer
   if (served.IsDefinition()) std::ranges::move(ValidateDefinition(object, &old), std::back_inserter(causes));
   if (!causes.empty()) return Fail(InvalidError(served.resource, call.name, std::move(causes)));
   if (served.IsDefinition() && call.subresource.empty()) {
-    std::ranges::move(WarnOfDefinition(object), std::back_inserter(answer.warnings));
+    std::ranges::move(WarnOfDefinition(object, service_address_), std::back_inserter(answer.warnings));
   }
   if (IsWebhooks(served)) std::ranges::move(WarnOfWebhooks(object, World()), std::back_inserter(answer.warnings));
   return access_->CheckGrant(call, object, &old);

@@ -1,5 +1,6 @@
 #include "embedded/apiserver/custom_definitions.h"
 
+#include "embedded/apiserver/conversion.h"
 #include "kube/field_path.h"
 #include "kube/object.h"
 
@@ -80,15 +81,19 @@ void PrepareDefinition(Json& crd, const Json* old, const std::string& conflict, 
   if (!known && !storage.empty()) stored.get_array().emplace_back(storage);
 }
 
-std::vector<std::string> WarnOfDefinition(const Json& crd) {
+std::vector<std::string> WarnOfDefinition(const Json& crd, const ServiceAddress& service_address) {
   std::vector<std::string> warnings;
   const kube::FieldPath root("spec");
   const kube::FieldPath versions = root.Field("versions");
-  if (base::FindString(crd, {"spec", "conversion", "strategy"}) == "Webhook") {
-    const kube::FieldPath conversion = root.Field("conversion");
-    warnings.push_back(
-        conversion.Field("strategy").Text() +
-        ": webhooks that convert are stored, this API server does not call them: all versions have the same fields");
+  if (const auto conversion = ConversionOf(crd); conversion != nullptr && conversion->address.by_service()) {
+    const WebhookAddress& at = conversion->address;
+    if (service_address(at.service_ns, at.service_name, at.service_port).empty()) {
+      warnings.push_back(
+          fmt::format("spec.conversion.webhook is not asked, and objects of other versions than the stored one cannot be read: "
+                      "service {}/{} "
+                      "has no endpoint here that a process listens on",
+                      at.service_ns, at.service_name));
+    }
   }
   size_t index = 0;
   for (const Json& version : base::FindArray(crd, {"spec", "versions"})) {

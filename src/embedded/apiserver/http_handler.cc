@@ -188,20 +188,28 @@ void ApiHandler::Impl::RouteResource(const ExchangePointer& exchange, const Reso
   if (request.method == "GET") {
     // The bytes of one object, as they are stored.
     const bool cheap = !call.name.empty() && call.subresource.empty() && !exchange->watch &&
-                       wanted->encoding != Encoding::kYaml && wanted->form == Form::kObject && !api.store().reads_block();
+                       call.served->conversion == nullptr && wanted->encoding != Encoding::kYaml &&
+                       wanted->form == Form::kObject && !api.store().reads_block();
     if (cheap) return Read(exchange, call);
-    return RunInTurn(exchange, [self = shared_from_this(), exchange, call = std::move(call)] { self->Read(exchange, call); });
+    return RunInTurn(exchange, [self = shared_from_this(), exchange, call = std::move(call)] {
+      self->api.RunFor(*call.served, [self, exchange, call] { self->Read(exchange, call); });
+    });
   }
   if (call.field_manager.empty() && exchange->Header("content-type").find("apply-patch") == std::string::npos) {
     call.field_manager = UserAgentManager(exchange->Header("user-agent"));
   }
   RunInTurn(exchange, [self = shared_from_this(), exchange, call = std::move(call)]() mutable {
-    const std::string& method = exchange->request.method;
-    if (method == "PATCH") return self->Patch(exchange, std::move(call));
-    if (method == "DELETE") return self->Delete(exchange, std::move(call));
-    if (method == "POST" || method == "PUT") return self->Write(exchange, std::move(call));
-    exchange->SendError(MethodNotAllowedError());
+    const ServedPointer served = call.served;
+    self->api.RunFor(*served, [self, exchange, call = std::move(call)]() mutable { self->Change(exchange, std::move(call)); });
   });
+}
+
+void ApiHandler::Impl::Change(const ExchangePointer& exchange, Call call) {
+  const std::string& method = exchange->request.method;
+  if (method == "PATCH") return Patch(exchange, std::move(call));
+  if (method == "DELETE") return Delete(exchange, std::move(call));
+  if (method == "POST" || method == "PUT") return Write(exchange, std::move(call));
+  exchange->SendError(MethodNotAllowedError());
 }
 
 }  // namespace evenkeel::embedded::apiserver

@@ -69,6 +69,7 @@ struct ApiHandler::Impl : std::enable_shared_from_this<ApiHandler::Impl> {
 
   /// Answers a request that does not get as far as Api, and has it recorded if it is a write.
   void Refuse(const ExchangePointer& exchange, const Call& call, const base::Error& error);
+  void Change(const ExchangePointer& exchange, Call call);
   void Write(const ExchangePointer& exchange, Call call);
   void Create(const ExchangePointer& exchange, Call call);
   void Patch(const ExchangePointer& exchange, Call call);

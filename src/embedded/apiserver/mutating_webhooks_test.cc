@@ -236,8 +236,8 @@ TEST_F(MutatingWebhooksTest, WhatIsNotCarriedOutIsSaid) {
     {"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}})");
   EXPECT_EQ(crd.status, 201) << crd.body;
   EXPECT_EQ(crd.Header("Warning"),
-            "299 - \"spec.conversion.strategy: webhooks that convert are stored, this API server does not call them: "
-            "all versions have the same fields\"");
+            "299 - \"spec.conversion.webhook is not asked, and objects of other versions than the stored one cannot be read: "
+            "service default/mango has no endpoint here that a process listens on\"");
   EXPECT_EQ(FindString(crd.json(), {"spec", "conversion", "webhook", "clientConfig", "service", "path"}), "/convert");
 }
 

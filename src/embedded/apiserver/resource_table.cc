@@ -263,6 +263,7 @@ void ResourceTable::SetCustom(const base::Json& crd, store::Value text, store::R
   } else if (const auto& schema = custom.form->schema()) {
     schema->definition()->Replace(text);
   }
+  const auto conversion = ConversionOf(crd);
   if (established) {
     for (const base::Json& version : base::FindArray(crd, {"spec", "versions"})) {
       if (!base::FindBool(version, {"served"})) continue;
@@ -270,6 +271,7 @@ void ResourceTable::SetCustom(const base::Json& crd, store::Value text, store::R
       const base::Json* schema = SchemaIn(version);
       served->says = says;
       served->storage_form = custom.form;
+      served->conversion = conversion;
       served->has_storage_form =
           schema == stored_schema || (schema != nullptr && stored_schema != nullptr && *schema == *stored_schema);
       served->defined_at = revision;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "embedded/apiserver/conversion.h"
 #include "embedded/apiserver/custom_schema.h"
 #include "embedded/apiserver/storage_form.h"
 #include "embedded/store/store.h"
@@ -47,6 +48,7 @@ struct Served {
   std::shared_ptr<const CustomSchema> custom_schema;  ///< custom kinds only; null: they have none
   std::shared_ptr<const kube::Schema> read_schema;    ///< owns resource.schema, see WithSchema
   std::shared_ptr<StorageForm> storage_form;          ///< custom kinds only
+  std::shared_ptr<const Conversion> conversion;       ///< who converts between versions; null: nobody, they share their fields
   bool has_storage_form = true;                       ///< its schema is that of the storage version
   store::Revision defined_at = 0;                     ///< custom kinds: the revision at which what they say came to be
 

@@ -97,8 +97,16 @@ std::string EncodeStored(const base::Json& object, const Served& served) {
   return EncodeWithHead(copy.get_object(), served.storage_head);
 }
 
+std::string EncodeShown(const base::Json& object, const Served& served) {
+  return EncodeWithHead(object.get_object(), served.head);
+}
+
+std::string EncodeInStorageVersion(const base::Json& object, const Served& served) {
+  return EncodeWithHead(object.get_object(), served.storage_head);
+}
+
 bool HasOtherForm(const Served& served, const Stored& stored) {
-  if (served.storage_form == nullptr) return false;
+  if (served.storage_form == nullptr || stored.as_asked) return false;
   if (!served.has_storage_form) return true;
   return stored.older ? served.storage_form->AnyMayDiffer()
                       : stored.revision > 0 && served.storage_form->MayDiffer(stored.revision);

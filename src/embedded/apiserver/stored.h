@@ -14,11 +14,15 @@ namespace evenkeel::embedded::apiserver {
 struct Stored {
   store::Value bytes;
   store::Revision revision = 0;
-  bool older = false;  ///< the bytes are what there was before that revision: of a deleted object, for instance
+  bool older = false;     ///< the bytes are what there was before that revision: of a deleted object, for instance
+  bool as_asked = false;  ///< the bytes are in the form of the version that is asked for: a webhook has converted them
 };
 
 /// The bytes to store for an object of the served version, in the form of the stored one: events are kept as core v1.
 std::string EncodeStored(const base::Json& object, const Served& served);
+/// Of an object that has the form already: as the served version shows it, and as rows of the storage version are.
+std::string EncodeShown(const base::Json& object, const Served& served);
+std::string EncodeInStorageVersion(const base::Json& object, const Served& served);
 /// Appends the object's JSON in the served version with its resourceVersion. A copy of bytes, except for versions of another
 /// form and custom objects that were stored before their schema changed, or are stored in another version with another schema.
 void AppendObject(std::string& out, const Served& served, const Stored& stored);

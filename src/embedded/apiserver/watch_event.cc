@@ -21,6 +21,13 @@ SharedEvent::SharedEvent(store::Event event) {
   object_.revision = event.current.mod_revision > 0 ? event.current.mod_revision : event.revision;
 }
 
+SharedEvent::SharedEvent(const store::Event& event, const Stored& current, const Stored& previous) : SharedEvent(event) {
+  previous_.bytes = previous.bytes;
+  previous_.as_asked = previous.as_asked;
+  object_.bytes = deleted_ ? previous.bytes : current.bytes;
+  object_.as_asked = deleted_ ? previous.as_asked : current.as_asked;
+}
+
 const kube::Labels& SharedEvent::object_labels() {
   std::lock_guard lock(mutex_);
   if (!labels_) labels_ = StoredLabels(*object_.bytes);

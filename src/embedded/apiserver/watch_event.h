@@ -23,6 +23,8 @@ namespace evenkeel::embedded::apiserver {
 class SharedEvent {
  public:
   explicit SharedEvent(store::Event event);
+  /// Of a kind that a webhook converts: what is there now and what was there before as they are asked for.
+  SharedEvent(const store::Event& event, const Stored& current, const Stored& previous);
 
   /// The object to show: the new version, or for a delete the last one with the delete's revision.
   const Stored& object() const { return object_; }
@@ -31,7 +33,9 @@ class SharedEvent {
   bool deleted() const { return deleted_; }
   store::Revision revision() const { return object_.revision; }
   /// The object to show when the change made it leave a selection: the version before, at this revision.
-  Stored Left() const { return {.bytes = previous_.bytes, .revision = object_.revision, .older = true}; }
+  Stored Left() const {
+    return {.bytes = previous_.bytes, .revision = object_.revision, .older = true, .as_asked = previous_.as_asked};
+  }
 
   const kube::Labels& object_labels();
   const kube::Labels& previous_labels();
