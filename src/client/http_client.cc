@@ -108,10 +108,7 @@ class HttpClient final : public Client {
   Result<ListPage> List(const Resource& resource, const ListOptions& options) override {
     const HttpCall call = ListCall(resource, options);
     EVENKEEL_ASSIGN(const Answer answer, Perform(call));
-    EVENKEEL_ASSIGN(Json list, ParseAnswer(call, answer));
-    ListPage page = DecodeList(resource, list);
-    page.bytes = answer.body.size();
-    return page;
+    return PageOf(resource, call, answer);
   }
 
   Result<ListPage> Visit(const Resource& resource, const ListOptions& options, const ObjectVisitor& visit) override {
@@ -125,9 +122,7 @@ class HttpClient final : public Client {
       page->bytes = answer.body.size();
       return page;
     }
-    EVENKEEL_ASSIGN(Json list, ParseAnswer(call, answer));
-    ListPage page = DecodeList(resource, list);
-    page.bytes = answer.body.size();
+    EVENKEEL_ASSIGN(ListPage page, PageOf(resource, call, answer));
     for (const Json& item : page.items) visit(item);
     page.items.clear();
     return page;
@@ -211,6 +206,8 @@ class HttpClient final : public Client {
   static Result<ListPage> VisitProtobufList(const Resource& resource, const kube::Schema& schema, std::string_view bytes,
                                             const ObjectVisitor& visit);
   Result<Json> ParseAnswer(const HttpCall& call, const Answer& answer);
+  /// Of a list in JSON.
+  Result<ListPage> PageOf(const Resource& resource, const HttpCall& call, const Answer& answer);
   Result<Json> CallJson(const HttpCall& call);
   /// Sends the call, over a connection that is open already where that is safe; the answer is a 2xx.
   Result<Answer> Perform(const HttpCall& call);
@@ -369,6 +366,13 @@ Result<Json> HttpClient::ParseAnswer(const HttpCall& call, const Answer& answer)
   Result<Json> value = base::ParseJson(answer.body, "answer");
   if (!value) return Fail(Code::kInternal, fmt::format("{}: the answer is not JSON: {}", Doing(call), value.error().message()));
   return value;
+}
+
+Result<ListPage> HttpClient::PageOf(const Resource& resource, const HttpCall& call, const Answer& answer) {
+  EVENKEEL_ASSIGN(Json list, ParseAnswer(call, answer));
+  ListPage page = DecodeList(resource, list);
+  page.bytes = answer.body.size();
+  return page;
 }
 
 ListPage HttpClient::DecodeList(const Resource& resource, Json& list) {
