@@ -103,6 +103,7 @@ Causes ValidateRules(const Resource& resource, const Json& object) {
   validation::CoreKind(resource, object, causes);
   validation::OtherKind(resource, object, causes);
   validation::Networking(resource, object, causes);
+  validation::BoundsKind(resource, object, causes);
   validation::AccessKind(resource, object, causes);
   validation::PlatformKind(resource, object, causes);
   return causes;

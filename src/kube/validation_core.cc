@@ -218,12 +218,6 @@ void Lease(const Json& object, Causes& causes) {
   }
 }
 
-void Quota(const Json& object, Causes& causes) {
-  const FieldPath root;
-  const FieldPath path = root.Field("spec");
-  NonNegativeAmounts(Fields(MemberOrNothing(object, "spec"), "hard"), path.Field("hard"), causes);
-}
-
 }  // namespace
 
 void CoreKind(const Resource& resource, const Json& object, Causes& causes) {
@@ -253,8 +247,6 @@ void CoreKind(const Resource& resource, const Json& object, Causes& causes) {
     Volume(object, causes);
   } else if (kind == "Event") {
     Event(object, causes);
-  } else if (kind == "ResourceQuota") {
-    Quota(object, causes);
   }
 }
 

@@ -58,6 +58,8 @@ void Autoscaler(const Resource& resource, const base::Json& object, Causes& caus
 /// What holds of a new object alone.
 void NewObject(const Resource& resource, const base::Json& object, Causes& causes);
 
+/// Quotas and limit ranges: what bounds a namespace.
+void BoundsKind(const Resource& resource, const base::Json& object, Causes& causes);
 /// Autoscalers, webhooks, API services, runtime classes, classes and levels of priority.
 void PlatformKind(const Resource& resource, const base::Json& object, Causes& causes);
 

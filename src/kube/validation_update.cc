@@ -1,4 +1,6 @@
 // What may not change between two versions of an object.
+#include <set>
+
 #include "kube/object.h"
 #include "kube/schema.h"
 #include "kube/validation.h"
@@ -212,6 +214,20 @@ void ServiceUpdate(const Json& object, const Json& old, Causes& causes) {
   causes.push_back(InvalidText(addresses.Index(0), Text(spec, "clusterIP"), "may not change once set"));
 }
 
+void QuotaUpdate(const Json& object, const Json& old, Causes& causes) {
+  const auto scopes = [](const Json& quota) {
+    std::set<std::string> names;
+    for (const Json& scope : List(MemberOf(quota, "spec"), "scopes")) {
+      if (scope.is_string()) names.emplace(scope.get_string());
+    }
+    return names;
+  };
+  if (scopes(object) == scopes(old)) return;
+  const FieldPath root;
+  const FieldPath path = root.Field("spec");
+  causes.push_back(InvalidValue(path.Field("scopes"), List(MemberOf(object, "spec"), "scopes"), kImmutable));
+}
+
 void CoreUpdate(const Resource& resource, const Json& object, const Json& old, Causes& causes) {
   const FieldPath root;
   if (resource.kind == "Pod") {
@@ -225,6 +241,8 @@ void CoreUpdate(const Resource& resource, const Json& object, const Json& old, C
     ClaimUpdate(object, old, causes);
   } else if (resource.kind == "Service") {
     ServiceUpdate(object, old, causes);
+  } else if (resource.kind == "ResourceQuota") {
+    QuotaUpdate(object, old, causes);
   } else if (resource.kind == "Node") {
     const FieldPath path = root.Field("spec");
     if (!Text(MemberOf(old, "spec"), "providerID").empty() &&

@@ -7,6 +7,7 @@
 #include "embedded/apiserver/epoch_gate.h"
 #include "embedded/apiserver/errors.h"
 #include "embedded/apiserver/event_expiry.h"
+#include "embedded/apiserver/limit_ranges.h"
 #include "embedded/apiserver/raw_json.h"
 
 namespace evenkeel::embedded::apiserver {
@@ -27,6 +28,7 @@ Api::Api(ApiOptions options)
   service_address_ = World().service_address;
   webhooks_ = std::make_unique<AdmissionWebhooks>(webhook_poster_, World());
   StartConversion();
+  limit_ranges_ = std::make_unique<LimitRanges>(*options_.store, table_.Find("", "v1", "limitranges"), options_.executor);
   const ServedPointer leases = table_.Find("coordination.k8s.io", "v1", "leases");
   gate_ = std::make_unique<EpochGate>(*options_.store, leases->Key(client::kOwnerLeaseNamespace, client::kOwnerLease),
                                       [this](base::Task task) { Run(std::move(task)); });
@@ -39,6 +41,7 @@ Api::~Api() {
   event_expiry_.reset();
   compactor_.reset();
   access_.reset();
+  limit_ranges_.reset();
   definitions_.reset();
   StopAdmission();
   for (const auto& strand : conversion_strands_) strand->Close();
@@ -72,6 +75,7 @@ Status Api::Start() {
         options_.executor);
     EVENKEEL_TRY(definitions_->Start());
   }
+  EVENKEEL_TRY(limit_ranges_->Start());
   EVENKEEL_TRY(StartAdmission());
   const ServedPointer namespaces = table_.Find("", "v1", "namespaces");
   for (const std::string_view name : {"default", "kube-system", "kube-public", "kube-node-lease"}) {

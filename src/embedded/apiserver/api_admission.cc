@@ -4,6 +4,7 @@
 #include "embedded/apiserver/access_control.h"
 #include "embedded/apiserver/admission_webhooks.h"
 #include "embedded/apiserver/api.h"
+#include "embedded/apiserver/limit_ranges.h"
 #include "embedded/apiserver/raw_json.h"
 
 namespace evenkeel::embedded::apiserver {
@@ -102,7 +103,7 @@ Status Api::StartAdmission() {
 bool Api::HearsOfChanges() const {
   return (definitions_ == nullptr || definitions_->current()) &&
          std::ranges::all_of(webhook_configurations_, [](const auto& follower) { return follower->current(); }) &&
-         access_->current();
+         limit_ranges_->current() && access_->current();
 }
 
 void Api::StopAdmission() {

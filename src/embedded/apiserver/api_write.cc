@@ -6,6 +6,7 @@
 #include "embedded/apiserver/decoding.h"
 #include "embedded/apiserver/epoch_gate.h"
 #include "embedded/apiserver/errors.h"
+#include "embedded/apiserver/limit_ranges.h"
 #include "embedded/apiserver/managed_fields.h"
 #include "embedded/apiserver/modification.h"
 #include "embedded/apiserver/request_attributes.h"
@@ -82,6 +83,7 @@ Status Api::PrepareCreate(const Call& call, Json& object, Answer& answer) {
   metadata["name"] = call.name;
   FillNewMetadata(served, object, NewUid(), Now());
   EVENKEEL_TRY(Ingest(call, object, answer));
+  limit_ranges_->SetDefaults(call, object);
   PrepareForCreate(served, object, Now());
   if (served.resource.group == "certificates.k8s.io") SetRequestor(object, call.user);
   if (IsService(served)) EVENKEEL_TRY(AllocateService(object, nullptr));
@@ -157,6 +159,7 @@ void Api::CreateStep(Call call, Json object, std::shared_ptr<const Json> given, 
     if (call.served->resource.namespaced) base::Ensure(object, {"metadata", "namespace"}) = call.ns;
     if (const auto taken = Ingest(call, object, answer); !taken) return done(Fail(taken.error()));
     call.repeated_keys.clear();
+    limit_ranges_->SetDefaults(call, object);
     if (const auto changed = Mutate(call, "CREATE", object, nullptr, answer); !changed) return done(Fail(changed.error()));
     FinishCreate(std::move(call), std::move(object), std::move(given), std::move(answer), std::move(done), attempt);
   });
@@ -165,6 +168,7 @@ void Api::CreateStep(Call call, Json object, std::shared_ptr<const Json> given, 
 void Api::FinishCreate(Call call, Json object, std::shared_ptr<const Json> given, Answer answer, Done done, int attempt) {
   if (const auto prepared = PrepareCreate(call, object, answer); !prepared) return done(Fail(prepared.error()));
   if (const auto granted = access_->CheckGrant(call, object, nullptr); !granted) return done(Fail(granted.error()));
+  if (const auto fits = limit_ranges_->Check(call, object, nullptr); !fits) return done(Fail(fits.error()));
   auto shared = std::make_shared<const Call>(std::move(call));
   if (!Asks(*shared, "CREATE")) {
     return CommitNew(std::move(shared), std::move(given), std::move(object), std::move(answer), std::move(done), attempt);
@@ -363,6 +367,7 @@ Status Api::FinishUpdate(const Call& call, Json& object, const Json& old, Answer
     std::ranges::move(WarnOfDefinition(object, service_address_), std::back_inserter(answer.warnings));
   }
   if (IsWebhooks(served)) std::ranges::move(WarnOfWebhooks(object, World()), std::back_inserter(answer.warnings));
+  EVENKEEL_TRY(limit_ranges_->Check(call, object, &old));
   return access_->CheckGrant(call, object, &old);
 }
 

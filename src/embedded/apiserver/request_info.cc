@@ -4,6 +4,8 @@
 #include <cctype>
 #include <charconv>
 
+#include "base/json.h"
+
 namespace evenkeel::embedded::apiserver {
 namespace {
 
