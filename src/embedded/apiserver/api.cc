@@ -8,6 +8,7 @@
 #include "embedded/apiserver/errors.h"
 #include "embedded/apiserver/event_expiry.h"
 #include "embedded/apiserver/limit_ranges.h"
+#include "embedded/apiserver/quotas.h"
 #include "embedded/apiserver/raw_json.h"
 
 namespace evenkeel::embedded::apiserver {
@@ -29,6 +30,7 @@ Api::Api(ApiOptions options)
   webhooks_ = std::make_unique<AdmissionWebhooks>(webhook_poster_, World());
   StartConversion();
   limit_ranges_ = std::make_unique<LimitRanges>(*options_.store, table_.Find("", "v1", "limitranges"), options_.executor);
+  quotas_ = std::make_unique<Quotas>(*this);
   const ServedPointer leases = table_.Find("coordination.k8s.io", "v1", "leases");
   gate_ = std::make_unique<EpochGate>(*options_.store, leases->Key(client::kOwnerLeaseNamespace, client::kOwnerLease),
                                       [this](base::Task task) { Run(std::move(task)); });
@@ -41,6 +43,7 @@ Api::~Api() {
   event_expiry_.reset();
   compactor_.reset();
   access_.reset();
+  quotas_.reset();
   limit_ranges_.reset();
   definitions_.reset();
   StopAdmission();
@@ -76,6 +79,7 @@ Status Api::Start() {
     EVENKEEL_TRY(definitions_->Start());
   }
   EVENKEEL_TRY(limit_ranges_->Start());
+  EVENKEEL_TRY(quotas_->Start());
   EVENKEEL_TRY(StartAdmission());
   const ServedPointer namespaces = table_.Find("", "v1", "namespaces");
   for (const std::string_view name : {"default", "kube-system", "kube-public", "kube-node-lease"}) {

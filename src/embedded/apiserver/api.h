@@ -45,6 +45,7 @@ class AccessControl;
 class EpochGate;
 class EventExpiry;
 class LimitRanges;
+class Quotas;
 
 struct ApiOptions {
   std::string name;  ///< of the cluster, for messages and metrics: "hub", "member-1"
@@ -306,6 +307,7 @@ class Api {
   std::unique_ptr<AccessControl> access_;
   std::unique_ptr<StoreFollower> definitions_;
   std::unique_ptr<LimitRanges> limit_ranges_;
+  std::unique_ptr<Quotas> quotas_;
   std::unique_ptr<AdmissionWebhooks> webhooks_;
   std::vector<std::unique_ptr<StoreFollower>> webhook_configurations_;
   std::vector<std::shared_ptr<base::Strand>> admission_strands_;

@@ -5,6 +5,7 @@
 #include "embedded/apiserver/admission_webhooks.h"
 #include "embedded/apiserver/api.h"
 #include "embedded/apiserver/limit_ranges.h"
+#include "embedded/apiserver/quotas.h"
 #include "embedded/apiserver/raw_json.h"
 
 namespace evenkeel::embedded::apiserver {
@@ -103,7 +104,7 @@ Status Api::StartAdmission() {
 bool Api::HearsOfChanges() const {
   return (definitions_ == nullptr || definitions_->current()) &&
          std::ranges::all_of(webhook_configurations_, [](const auto& follower) { return follower->current(); }) &&
-         limit_ranges_->current() && access_->current();
+         limit_ranges_->current() && quotas_->current() && access_->current();
 }
 
 void Api::StopAdmission() {

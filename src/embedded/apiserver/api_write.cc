@@ -9,6 +9,7 @@
 #include "embedded/apiserver/limit_ranges.h"
 #include "embedded/apiserver/managed_fields.h"
 #include "embedded/apiserver/modification.h"
+#include "embedded/apiserver/quotas.h"
 #include "embedded/apiserver/request_attributes.h"
 #include "embedded/apiserver/strategy.h"
 #include "kube/defaulting.h"
@@ -187,6 +188,8 @@ void Api::CommitNew(std::shared_ptr<const Call> call, std::shared_ptr<const Json
   const Served& served = *call->served;
   std::string key = served.Key(call->ns, call->name);
   if (const auto fits = CheckDepth(*call, object); !fits) return done(Fail(fits.error()));
+  auto ticket = quotas_->Admit(*call, object, nullptr);
+  if (!ticket) return done(Fail(ticket.error()));
   auto row = EncodeRow(*call, object, answer.object);
   if (!row) return done(Fail(row.error()));
   if (call->dry_run) {
@@ -195,8 +198,10 @@ void Api::CommitNew(std::shared_ptr<const Call> call, std::shared_ptr<const Json
   }
   store::Write write{.key = std::move(key), .value = *std::move(row), .expected = 0};
   gate_->Commit(*call, std::move(write),
-                [this, call, given = std::move(given), answer = std::move(answer), done = std::move(done),
-                 attempt](Result<store::Revision> revision) mutable {
+                [this, call, given = std::move(given), answer = std::move(answer), done = std::move(done), attempt,
+                 ticket = *std::move(ticket)](Result<store::Revision> revision) mutable {
+                  if (ticket != nullptr && revision) ticket->Written(*revision);
+                  ticket.reset();
                   if (revision) {
                     answer.object.revision = *revision;
                     AfterWrite(*call->served, answer.object);
@@ -302,10 +307,15 @@ void Api::CommitModified(std::shared_ptr<Modification> state, Json object, const
     return AnswerUnwritten(call, std::move(answer), state->done);
   }
   answer.object = std::move(shown);
+  auto ticket = quotas_->Admit(call, object, &old);
+  if (!ticket) return state->done(Fail(ticket.error()));
   if (call.dry_run) return AnswerUnwritten(call, std::move(answer), state->done);
   store::Write write{.key = call.served->Key(call.ns, call.name), .value = *std::move(row), .expected = current.revision};
   gate_->Commit(call, std::move(write),
-                [this, state, again, answer = std::move(answer)](Result<store::Revision> revision) mutable {
+                [this, state, again, answer = std::move(answer),
+                 ticket = *std::move(ticket)](Result<store::Revision> revision) mutable {
+                  if (ticket != nullptr && revision) ticket->Written(*revision);
+                  ticket.reset();
                   if (revision) {
                     answer.object.revision = *revision;
                     AfterWrite(*state->call.served, answer.object);

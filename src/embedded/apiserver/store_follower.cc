@@ -35,6 +35,7 @@ base::Status StoreFollower::Follow() {
       sink_.put(item);
     }
     for (const std::string& key : gone) sink_.remove(key, list.revision);
+    if (sink_.progress) sink_.progress(list.revision);
   }
   // Before the watch, which may end before this returns.
   current_ = true;
@@ -64,6 +65,7 @@ void StoreFollower::Hear(const std::vector<store::Event>& batch, const base::Err
         sink_.remove(key, event.revision);
       }
     }
+    if (sink_.progress && !batch.empty()) sink_.progress(batch.back().revision);
   }
   if (error == nullptr) return;
   current_ = false;

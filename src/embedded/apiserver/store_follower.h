@@ -21,6 +21,8 @@ class StoreFollower {
     std::function<void(const store::KeyValue&)> put;
     /// `key` without the prefix.
     std::function<void(const std::string& key, store::Revision revision)> remove;
+    /// All changes up to that revision have been told. May be empty.
+    std::function<void(store::Revision revision)> progress{};
   };
   /// `what`: for the log. Without an executor a watch that has ended stays so. The store must outlive it.
   StoreFollower(store::Store& store, std::string prefix, std::string what, Sink sink, base::Executor* executor);
