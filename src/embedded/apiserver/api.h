@@ -69,6 +69,9 @@ struct ApiOptions {
 
 enum class FieldValidation { kIgnore, kWarn, kStrict };
 
+/// The first address of the services' range, 10.96.0.0/12: that of the Service default/kubernetes, and of no other by itself.
+inline constexpr char kApiServiceAddress[] = "10.96.0.1";
+
 /// What a request is about and how it wants to be carried out.
 struct Call {
   ServedPointer served;

@@ -98,6 +98,7 @@ base::Result<std::unique_ptr<ApiEndpoint>> ApiEndpoint::Start(ApiEndpointOptions
   if (!started) return base::Fail(started.error().Wrap(options.name));
   endpoint->server_ = *std::move(started);
   endpoint->housekeeping_->Post([raw = endpoint.get()] { raw->TidyLater(); });
+  endpoint->service_ = std::make_unique<apiserver::KubernetesService>(api, executor, options.address, endpoint->port());
   return endpoint;
 }
 

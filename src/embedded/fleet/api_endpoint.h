@@ -13,6 +13,7 @@
 #include "embedded/apiserver/certificates.h"
 #include "embedded/apiserver/http_handler.h"
 #include "embedded/apiserver/http_server.h"
+#include "embedded/apiserver/kubernetes_service.h"
 
 namespace evenkeel::embedded::fleet {
 
@@ -78,6 +79,7 @@ class ApiEndpoint {
   std::unique_ptr<apiserver::HttpServer> server_;
   const std::shared_ptr<base::Strand> housekeeping_;
   base::Timer tidy_;
+  std::unique_ptr<apiserver::KubernetesService> service_;
 };
 
 /// Looks every hour whether something is to be renewed, for as long as it lives. What fails is logged and tried again then.
