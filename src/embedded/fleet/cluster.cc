@@ -60,6 +60,7 @@ base::Status Cluster::Start() {
     options_.workloads.is_template = [this](const base::Json& object) { return federation_->IsTemplate(object); };
     federation_->Start();
   }
+  options_.workloads.root_ca_pem = options_.account_ca_pem;
   workloads_ = std::make_unique<workloads::Workloads>(*client_, executor_, random_.Fork("workloads"), options_.workloads);
   workloads_->Start();
   if (!options_.cloud) return {};

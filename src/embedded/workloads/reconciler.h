@@ -24,7 +24,8 @@ struct Context {
   base::Clock& clock;
   base::Random random;
   SharedInformers& informers;
-  std::function<bool(const base::Json& object)> is_template{};  ///< of WorkloadsOptions
+  std::function<bool(const base::Json& object)> is_template{};  ///< of WorkloadsOptions, like the next one
+  std::string root_ca_pem{};
 };
 
 /// After a successful reconcile: when to look at the key again without being told, if at all.

@@ -5,6 +5,7 @@
 #include "embedded/workloads/daemon_set.h"
 #include "embedded/workloads/deployment.h"
 #include "embedded/workloads/disruption.h"
+#include "embedded/workloads/endpoint_mirroring.h"
 #include "embedded/workloads/endpoints.h"
 #include "embedded/workloads/garbage_collector.h"
 #include "embedded/workloads/job.h"
@@ -12,6 +13,7 @@
 #include "embedded/workloads/node_lifecycle.h"
 #include "embedded/workloads/pod_gc.h"
 #include "embedded/workloads/replica_set.h"
+#include "embedded/workloads/root_ca.h"
 #include "embedded/workloads/scheduler.h"
 #include "embedded/workloads/stateful_set.h"
 #include "embedded/workloads/volume_binder.h"
@@ -44,7 +46,9 @@ const std::vector<Maker>& Makers() {
       MakerOf<NodeLifecycleController>("nodelifecycle"),
       MakerOf<TaintEviction>("tainteviction"),
       MakerOf<EndpointsController>("endpoints"),
+      MakerOf<EndpointMirroring>("endpointmirroring"),
       MakerOf<ServiceAccountController>("serviceaccount"),
+      MakerOf<RootCaPublisher>("rootcapublisher"),
       MakerOf<VolumeBinder>("volumebinder"),
       MakerOf<SchedulerController>("scheduler"),
   };
@@ -57,7 +61,13 @@ struct Workloads::State {
   State(client::Client& client, base::Executor& executor, base::Random random, WorkloadsOptions options)
       : strand(executor.NewStrand("workloads/" + options.name)),
         informers(client, strand, executor.clock(), random.Fork("informers")),
-        context{client, strand, executor.clock(), random.Fork("controllers"), informers, std::move(options.is_template)} {
+        context{client,
+                strand,
+                executor.clock(),
+                random.Fork("controllers"),
+                informers,
+                std::move(options.is_template),
+                std::move(options.root_ca_pem)} {
     for (const Maker& maker : Makers()) {
       if (!options.disabled.contains(maker.name)) controllers.push_back(maker.make(context));
     }

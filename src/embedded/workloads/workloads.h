@@ -22,6 +22,8 @@ struct WorkloadsOptions {
   /// Deployments and the like that are templates for other clusters: nothing is made of them here, and what was is removed.
   /// Called on the strand.
   std::function<bool(const base::Json& object)> is_template{};
+  /// Of the certificate by which the API server is known: what each namespace's kube-root-ca.crt holds. Empty: there are none.
+  std::string root_ca_pem{};
 };
 
 class Workloads {
@@ -38,7 +40,8 @@ class Workloads {
   void Stop();
 
   /// "deployment", "replicaset", "statefulset", "daemonset", "job", "disruption", "namespace", "garbagecollector", "podgc",
-  /// "nodelifecycle", "tainteviction", "endpoints", "serviceaccount", "volumebinder", "scheduler".
+  /// "nodelifecycle", "tainteviction", "endpoints", "endpointmirroring", "serviceaccount", "rootcapublisher",
+  /// "volumebinder", "scheduler".
   static const std::vector<std::string>& ControllerNames();
 
  private:
