@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <span>
 
 #include "embedded/apiserver/strategy.h"
 #include "kube/object.h"
@@ -115,12 +116,11 @@ QuotaCharge ChargeService(const Json& service) {
 QuotaCharge ChargeClaim(const Json& claim) {
   QuotaCharge charge;
   charge.traits.claim = true;
-  for (const std::initializer_list<std::string_view> path :
-       {std::initializer_list<std::string_view>{"spec", "volumeAttributesClassName"},
-        {"status", "currentVolumeAttributesClassName"},
-        {"status", "modifyVolumeStatus", "targetVolumeAttributesClassName"}}) {
-    if (const std::string_view name = base::FindString(claim, path); !name.empty())
-      charge.traits.volume_classes.emplace_back(name);
+  for (const std::string_view name :
+       {base::FindString(claim, {"spec", "volumeAttributesClassName"}),
+        base::FindString(claim, {"status", "currentVolumeAttributesClassName"}),
+        base::FindString(claim, {"status", "modifyVolumeStatus", "targetVolumeAttributesClassName"})}) {
+    if (!name.empty()) charge.traits.volume_classes.emplace_back(name);
   }
   // Counted in whole bytes.
   const auto whole = [](const Amounts& amounts) {

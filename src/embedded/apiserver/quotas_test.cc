@@ -1,9 +1,11 @@
 // ResourceQuotas: what they let in, what they say, and what their status tells.
 #include "embedded/apiserver/quotas.h"
 
+#include <filesystem>
 #include <thread>
 
 #include "embedded/apiserver/api_test_support.h"
+#include "embedded/store/sqlite_store.h"
 
 namespace evenkeel::embedded::apiserver::quotas_test {
 namespace {
@@ -244,6 +246,20 @@ TEST_F(QuotasTest, ClaimsByTheirClass) {
             "exceeded quota: q, requested: requests.storage=1, used: requests.storage=10Gi, limited: requests.storage=10Gi");
 }
 
+TEST_F(QuotasTest, ClaimsByTheirAttributes) {
+  Create(Quota(R"({"persistentvolumeclaims":"0"})", R"(,"scopeSelector":{"matchExpressions":[
+      {"scopeName":"VolumeAttributesClass","operator":"In","values":["fast"]}]})"));
+  const auto claim = [](const std::string& name, const std::string& more) {
+    return R"({"metadata":{"name":")" + name +
+           R"("},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1"}})" + more + "}}";
+  };
+  EXPECT_EQ(Refused("persistentvolumeclaims", claim("a", "")), "");
+  EXPECT_EQ(Refused("persistentvolumeclaims", claim("b", R"(,"volumeAttributesClassName":"slow")")), "");
+  EXPECT_EQ(Refused("persistentvolumeclaims", claim("c", R"(,"volumeAttributesClassName":"fast")")),
+            "exceeded quota: q, requested: persistentvolumeclaims=1, used: persistentvolumeclaims=0, limited: "
+            "persistentvolumeclaims=0");
+}
+
 TEST_F(QuotasTest, LimitRangesComeFirst) {
   Create(Quota(R"({"limits.cpu":"1"})"));
   Create(R"({"apiVersion":"v1","kind":"LimitRange","metadata":{"name":"r","namespace":"default"},"spec":{"limits":[
@@ -282,6 +298,38 @@ TEST_F(QuotasTest, HoweverManyComeAtOnce) {
   }
   round("b");
   EXPECT_EQ(made, 37 + 12);
+}
+
+// Where a write takes its time: many are let in before the first one is there.
+TEST(QuotasOnDiskTest, HoweverManyAreOnTheirWay) {
+  std::string directory = (std::filesystem::temp_directory_path() / "evenkeel-quotas-XXXXXX").string();
+  ASSERT_NE(mkdtemp(directory.data()), nullptr);
+  auto opened = store::OpenSqliteStore(directory + "/store.db");
+  ASSERT_TRUE(opened.has_value()) << opened.error().message();
+  const auto store = *std::move(opened);
+  base::VirtualExecutor executor{base::Time(std::chrono::seconds(1'700'000'000))};
+  Api api({.name = "disk", .store = store.get(), .clock = &executor.clock(), .random = base::Random(7)});
+  ASSERT_TRUE(api.Start().has_value());
+  const auto client = NewInProcessClient(api, {.name = "tester", .groups = {}});
+  ASSERT_TRUE(
+      client->Create(*kube::FindBuiltIn("", "v1", "resourcequotas"), ParseOrFail(Quota(R"({"configmaps":"100"})")), {}));
+  std::atomic<int> made = 0, refused = 0, answered = 0;
+  for (int i = 0; i < 300; ++i) {
+    Call call;
+    call.served = api.resources().Find("", "v1", "configmaps");
+    call.ns = "default";
+    api.Create(call, ParseOrFail(R"({"metadata":{"generateName":"c-"}})"), [&](const Result<Answer>& answer) {
+      ++(answer ? made : refused);
+      ++answered;
+    });
+  }
+  while (answered < 300) std::this_thread::yield();
+  EXPECT_EQ(made, 100);
+  EXPECT_EQ(refused, 200);
+  const auto list = store->List({.prefix = "/registry/configmaps/"});
+  ASSERT_TRUE(list.has_value());
+  EXPECT_EQ(list->items.size(), 100u);
+  std::filesystem::remove_all(directory);
 }
 
 class QuotaStatusTest : public ::testing::Test {
