@@ -80,6 +80,16 @@ spec:
 """
 
 
+LIMITS = """
+apiVersion: v1
+kind: LimitRange
+metadata: {name: sizes}
+spec:
+  limits:
+  - {type: Container, default: {cpu: 200m}, defaultRequest: {cpu: 100m}, max: {cpu: "1"}}
+"""
+
+
 class Following:
     """A kubectl that goes on, and what it has said so far."""
 
@@ -191,6 +201,24 @@ class KubectlTest(unittest.TestCase):
             again = k("create", "configmap", "settings2", "--from-literal=a=1", "--dry-run=server", "-o", "name")
             self.assertEqual(again.strip(), "configmap/settings2")
             self.assertNotIn("settings2", k("get", "configmaps"))
+
+    def test_what_a_namespace_may_have(self):
+        for _, k, kubectl, ns in self.each():
+            k("apply", "-f", "-", stdin=LIMITS)
+            k("create", "quota", "few", "--hard=pods=1,requests.cpu=1,count/configmaps=5")
+            k("run", "one", "--image=nginx")
+            told = json.loads(k("get", "pod", "one", "-o", "json"))["metadata"]["annotations"]["kubernetes.io/limit-ranger"]
+            self.assertEqual(told, "LimitRanger plugin set: cpu request for container one; cpu limit for container one")
+            refused = kubectl.run("-n", ns, "run", "two", "--image=nginx", check=False)
+            self.assertIn("exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1", refused.stderr)
+            harness.eventually(lambda: re.search(r"requests.cpu +100m +1\n", k("describe", "quota", "few")), LONG)
+            # Each namespace has the certificate of the API, and its Service is where that listens.
+            harness.eventually(lambda: "BEGIN CERTIFICATE" in k("get", "configmap", "kube-root-ca.crt", "--ignore-not-found", "-o", "yaml"), LONG)
+            service = kubectl.json("-n", "default", "get", "service", "kubernetes")
+            self.assertEqual(service["spec"]["clusterIP"], "10.96.0.1")
+            endpoints = kubectl.json("-n", "default", "get", "endpoints", "kubernetes")
+            self.assertEqual(endpoints["subsets"][0]["addresses"], [{"ip": "127.0.0.1"}])
+            self.assertEqual(endpoints["subsets"][0]["ports"][0]["port"], service["spec"]["ports"][0]["targetPort"])
 
     def test_apply_client_side(self):
         for _, k, _, _ in self.each():
