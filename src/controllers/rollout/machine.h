@@ -9,8 +9,8 @@
 //   none        -> Deploying     something is wanted
 //   Ready       -> Deploying     something else is wanted: a new record
 //   Deploying   -> Deploying     pending[0] begins, or cannot be reached and goes behind the others | the cluster is ready |
-//                                it came forward, so its deadline starts anew | its deadline has passed, but it waits for others,
-//                                and one of pending may mend that and goes before it
+//                                it came forward, so its deadline starts anew | its deadline has passed, but it waits for
+//                                others, and one of pending may mend that and goes before it
 //   Deploying   -> Ready         every cluster is completed and the whole is healthy
 //   Deploying   -> Paused        the user says so | the deadline has passed | the cluster cannot be reached
 //   Deploying   -> RollingBack   the deadline has passed, the policy says so and the base revision can be gone back to

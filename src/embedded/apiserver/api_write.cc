@@ -311,20 +311,20 @@ void Api::CommitModified(std::shared_ptr<Modification> state, Json object, const
   if (!ticket) return state->done(Fail(ticket.error()));
   if (call.dry_run) return AnswerUnwritten(call, std::move(answer), state->done);
   store::Write write{.key = call.served->Key(call.ns, call.name), .value = *std::move(row), .expected = current.revision};
-  gate_->Commit(call, std::move(write),
-                [this, state, again, answer = std::move(answer),
-                 ticket = *std::move(ticket)](Result<store::Revision> revision) mutable {
-                  if (ticket != nullptr && revision) ticket->Written(*revision);
-                  ticket.reset();
-                  if (revision) {
-                    answer.object.revision = *revision;
-                    AfterWrite(*state->call.served, answer.object);
-                    return state->done(std::move(answer));
-                  }
-                  const Code code = revision.error().code();
-                  if (code == Code::kConflict || code == Code::kNotFound) return again(true);
-                  state->done(Fail(revision.error()));
-                });
+  gate_->Commit(
+      call, std::move(write),
+      [this, state, again, answer = std::move(answer), ticket = *std::move(ticket)](Result<store::Revision> revision) mutable {
+        if (ticket != nullptr && revision) ticket->Written(*revision);
+        ticket.reset();
+        if (revision) {
+          answer.object.revision = *revision;
+          AfterWrite(*state->call.served, answer.object);
+          return state->done(std::move(answer));
+        }
+        const Code code = revision.error().code();
+        if (code == Code::kConflict || code == Code::kNotFound) return again(true);
+        state->done(Fail(revision.error()));
+      });
 }
 
 Status Api::CheckSubmitted(const Call& call, Json& object, const Stored& current) {
