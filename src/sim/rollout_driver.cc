@@ -11,7 +11,6 @@
 #include "controllers/rollout/zookeeper/installation.h"
 #include "controllers/rollout/zookeeper/member/member_objects.h"
 #include "embedded/federation/definitions.h"
-#include "embedded/federation/namespace_sync.h"
 #include "embedded/fleet/hub_objects.h"
 #include "kube/karmada.h"
 #include "sim/rollout_book.h"
@@ -126,7 +125,7 @@ base::Status RolloutDriver::Begin(Acknowledged acknowledged) {
   const auto& namespaces = kube::resources::Namespaces();
   Json ns = kube::NewObject(namespaces, "", kEnsembleNamespace);
   // As the documentation says: a namespace that Karmada has brought by itself goes with a Cluster, servers and all.
-  base::Ensure(ns, {"metadata", "labels", embedded::federation::kSkipPropagation}) = "true";
+  base::Ensure(ns, {"metadata", "labels", kube::karmada::kSkipPropagation}) = "true";
   const auto made = hub.Create(namespaces, ns);
   if (!made) return base::Fail(made.error());
   // The API serves a kind a moment after it has been defined.
