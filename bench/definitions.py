@@ -5,9 +5,10 @@ They are generated, each another one: some 60 kB of nested fields, most of it de
 import http.client
 import json
 import random
-import time
-import urllib.request
 import ssl
+import time
+
+import servers
 
 COUNT = 485
 BYTES = 60_000

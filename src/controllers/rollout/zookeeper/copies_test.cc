@@ -61,16 +61,21 @@ TEST(CopiesTest, WhatIsThereBeforeTheEnsembleIsNeverWrittenOver) {
   EXPECT_NE(FindString(*fleet.Input().fleet.zookeeper, {"metadata", "annotations", kConflictAnnotation}), "overwrite");
 }
 
-TEST(CopiesTest, WhatABindingLeftBehindBeforeAnybodySawItIsOurs) {
-  FakeFleet fleet(Spec("m1:1 m2:1"));
-  fleet.Settle();
-  PlanInput input = fleet.Input();
-  Json status(fleet.status(), {});
-  for (Json& cluster : base::Find(status, {"clusters"})->as_array()) base::Erase(cluster, {kCopiedField});
-  Json binding(*input.fleet.binding, {});
-  input.fleet.binding = &binding;
-  const auto plan_with = [&](const char* uid, const char* message) {
-    base::Ensure(binding, {"metadata", "uid"}) = uid;
+/// Two clusters, of which nobody has noted that Karmada brought copies there.
+struct LeftBehind {
+  LeftBehind() {
+    fleet.Settle();
+    input = fleet.Input();
+    status = fleet.status();
+    Forget(kCopiedField);
+    binding = *input.fleet.binding;
+    input.fleet.binding = &binding;
+  }
+  void Forget(const char* note) {
+    for (Json& cluster : base::Find(status, {"clusters"})->as_array()) base::Erase(cluster, {note});
+  }
+  /// Whether Karmada may write over what is there, once it has said `message` of the copy in m2.
+  bool Overwrites(const char* message) {
     Json& m2 = base::Find(binding, {"status", "aggregatedStatus"})->as_array()[1];
     m2 = base::JsonObject{{"clusterName", "m2"}, {"applied", false}, {"appliedMessage", message}};
     base::Ensure(input.object.object, {"status"}) = status;
@@ -80,52 +85,51 @@ TEST(CopiesTest, WhatABindingLeftBehindBeforeAnybodySawItIsOurs) {
     return std::ranges::any_of(plan->apply, [](const Json& object) {
       return FindString(object, {"metadata", "annotations", kConflictAnnotation}) == "overwrite";
     });
+  }
+
+  FakeFleet fleet{Spec("m1:1 m2:1")};
+  PlanInput input;
+  Json status, binding;
+};
+
+TEST(CopiesTest, WhatABindingLeftBehindBeforeAnybodySawItIsOurs) {
+  LeftBehind left;
+  const auto plan_with = [&](const char* uid, const char* message) {
+    base::Ensure(left.binding, {"metadata", "uid"}) = uid;
+    return left.Overwrites(message);
   };
   const char* met = "resource(kind=ZooKeeper) already exist in the cluster";
   EXPECT_FALSE(plan_with("b1", "connection refused"));
   EXPECT_TRUE(plan_with("b2", met)) << "b1 has left it behind";
   // Somebody else's: the first binding met it.
-  for (Json& cluster : base::Find(status, {"clusters"})->as_array()) base::Erase(cluster, {kBoundField});
+  left.Forget(kBoundField);
   EXPECT_FALSE(plan_with("b3", ""));
   EXPECT_FALSE(plan_with("b3", met));
   EXPECT_FALSE(plan_with("b4", met));
 }
 
 TEST(CopiesTest, WhatAClusterLeftBehindBeforeAnybodySawItIsOurs) {
-  FakeFleet fleet(Spec("m1:1 m2:1"));
-  fleet.Settle();
-  PlanInput input = fleet.Input();
-  Json status(fleet.status(), {});
-  for (Json& cluster : base::Find(status, {"clusters"})->as_array()) base::Erase(cluster, {kCopiedField});
-  Json binding(*input.fleet.binding, {});
-  base::Ensure(binding, {"metadata", "uid"}) = "b1";
-  input.fleet.binding = &binding;
+  LeftBehind left;
+  base::Ensure(left.binding, {"metadata", "uid"}) = "b1";
+  std::vector<Json> clusters;
   const auto plan_with = [&](const char* cluster_uid, const char* message) {
-    std::vector<Json> clusters;
+    clusters.clear();
     for (const char* name : {"m1", "m2"}) {
       clusters.push_back(kube::NewObject(kube::karmada::Clusters(), "", name));
       base::Ensure(clusters.back(), {"metadata", "uid"}) = name == std::string("m2") ? cluster_uid : "c-m1";
     }
-    input.fleet.clusters.clear();
+    left.input.fleet.clusters.clear();
     for (const Json& cluster : clusters) {
-      if (cluster_uid[0] != 0 || kube::NameOf(cluster) != "m2") input.fleet.clusters.push_back(&cluster);
+      if (cluster_uid[0] != 0 || kube::NameOf(cluster) != "m2") left.input.fleet.clusters.push_back(&cluster);
     }
-    Json& m2 = base::Find(binding, {"status", "aggregatedStatus"})->as_array()[1];
-    m2 = base::JsonObject{{"clusterName", "m2"}, {"applied", false}, {"appliedMessage", message}};
-    base::Ensure(input.object.object, {"status"}) = status;
-    auto plan = PlanRollout(input);
-    EXPECT_TRUE(plan);
-    status = plan->status;
-    return std::ranges::any_of(plan->apply, [](const Json& object) {
-      return FindString(object, {"metadata", "annotations", kConflictAnnotation}) == "overwrite";
-    });
+    return left.Overwrites(message);
   };
   const char* met = "resource(kind=ZooKeeper) already exists in cluster m2 but is not managed by Karmada";
   EXPECT_FALSE(plan_with("c1", "connection refused"));
   EXPECT_FALSE(plan_with("", "")) << "somebody has deleted the Cluster";
   EXPECT_TRUE(plan_with("c2", met)) << "c1 has left it behind";
   // Somebody else's: the first Cluster met it.
-  for (Json& cluster : base::Find(status, {"clusters"})->as_array()) base::Erase(cluster, {kBoundField});
+  left.Forget(kBoundField);
   EXPECT_FALSE(plan_with("c3", ""));
   EXPECT_FALSE(plan_with("c3", met));
   EXPECT_FALSE(plan_with("c4", met));
