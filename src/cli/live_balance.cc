@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "controllers/balancer/member/kinds.h"
-#include "controllers/balancer/member/member_cache.h"
+#include "controllers/balancer/member/member_objects.h"
 
 namespace evenkeel::cli {
 namespace {
@@ -42,10 +42,10 @@ base::Result<on_member::Policy> ReadPolicy(client::Client& cluster, const std::s
                                                ": without one nothing is balanced (docs/BALANCING.md)");
 }
 
-base::Status ReadMember(client::Client& cluster, on_member::MemberObjects& objects) {
-  for (const on_member::ReadKind& kind : on_member::ReadKinds()) {
+base::Status ReadMember(client::Client& cluster, scheduling::ClusterMirror& mirror) {
+  for (const controllers::runtime::ReadKind& kind : on_member::ReadKinds()) {
     EVENKEEL_ASSIGN(const std::vector<Json> all, ListServed(cluster, kind.resource, kind.field_selector));
-    for (const Json& object : all) objects.Upsert(object);
+    for (const Json& object : all) mirror.Upsert(object);
   }
   return {};
 }
@@ -74,8 +74,9 @@ void NoteDropped(on_member::Outlook& outlook) {
 base::Result<LiveBalance> ReadLiveBalance(client::Client& cluster, const std::string& policy, base::Time now) {
   LiveBalance live;
   EVENKEEL_ASSIGN(live.policy, ReadPolicy(cluster, policy));
-  on_member::MemberObjects objects;
-  EVENKEEL_TRY(ReadMember(cluster, objects));
+  scheduling::ClusterMirror mirror;
+  on_member::MemberObjects objects(mirror);
+  EVENKEEL_TRY(ReadMember(cluster, mirror));
   on_member::PodUsage usage;
   if (live.policy.UsesUsage()) usage = ReadUsage(cluster, live.warnings);
   EVENKEEL_ASSIGN(const std::vector<Json> stored, ListServed(cluster, on_member::BalancingPlans()));

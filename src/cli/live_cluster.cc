@@ -4,6 +4,7 @@
 
 #include "controllers/autoscaler/cluster_cache.h"
 #include "controllers/autoscaler/state_store.h"
+#include "scheduling/reservations.h"
 
 namespace evenkeel::cli {
 namespace {
@@ -14,7 +15,9 @@ using base::Json;
 
 base::Status ReadObjects(client::Client& cluster, autoscaler::ScaleInput& input, std::vector<Json>& nodes) {
   std::set<std::string, std::less<>> names;
-  for (const autoscaler::ReadKind& kind : autoscaler::ReadKinds(input.options)) {
+  std::vector<controllers::runtime::ReadKind> kinds = autoscaler::ReadKinds(input.options);
+  kinds.push_back({.resource = scheduling::BalancingPlans()});
+  for (const controllers::runtime::ReadKind& kind : kinds) {
     const client::ListOptions which{.ns = kind.ns, .field_selector = kind.field_selector};
     auto page = client::ListAll(cluster, kind.resource, which);
     if (!page && page.error().code() == base::Code::kNotFound && kind.older) {

@@ -52,6 +52,9 @@ class FakeApi {
           present ? std::string(kube::UidOf(old->second)) : "uid-" + std::to_string(next_uid++);
     }
     base::Ensure(object, {"metadata", "resourceVersion"}) = std::to_string(++version);
+    if (resource.plural == "customresourcedefinitions" && base::Find(object, {"status"}) == nullptr) {
+      base::Ensure(object, {"status", "conditions"}) = base::JsonArray{{{"type", "Established"}, {"status", "True"}}};
+    }
     stored[key] = object;
     Tell({version, resource.plural, present ? WatchEvent::Type::kModified : WatchEvent::Type::kAdded, object});
     return object;

@@ -24,6 +24,19 @@ struct InformerOptions {
   std::string label_selector{};
   std::string field_selector{};
   base::Duration backoff_max = std::chrono::seconds(30);  ///< between tries while the API fails; up to as much again is random
+  bool name_kind = false;  ///< items of lists get the apiVersion and kind that they lack (events have them)
+};
+
+/// What an Informer keeps of an object that only passes through it (AddRawHandler): enough to tell versions apart.
+struct PassingObject {
+  struct Meta {
+    std::string uid, resource_version;
+    uint32_t bytes = 0;
+  };
+  Meta meta;
+  static PassingObject Decode(const Json& json) {
+    return {{std::string(kube::UidOf(json)), std::string(kube::ResourceVersionOf(json))}};
+  }
 };
 
 /// How well a local copy follows its API.
@@ -85,10 +98,14 @@ class Informer {
   /// before null: added; after null: deleted; both: changed. An object that was deleted and made again (another uid) is
   /// told as deleted and added. Called on the strand, after the cache has changed. Must not destroy the informer.
   using Handler = std::function<void(const Pointer& before, const Pointer& after)>;
+  /// The object as it came; null: it has gone. Good for the time of the call. After the Handlers.
+  using RawHandler = std::function<void(const std::string& key, const Json* object)>;
 
   Informer(Client& client, const Resource& resource, InformerOptions options, std::shared_ptr<base::Strand> strand,
            base::Clock& clock, base::Random random)
-      : selective_(!options.label_selector.empty() || !options.field_selector.empty()),
+      : api_version_(options.name_kind ? resource.ApiVersion() : ""),
+        kind_(resource.kind),
+        selective_(!options.label_selector.empty() || !options.field_selector.empty()),
         reflector_(client, resource, std::move(options), std::move(strand), clock, std::move(random),
                    {[this](std::vector<Json> items, size_t bytes_each) { Replace(std::move(items), bytes_each); },
                     [this](WatchEvent::Type type, Json&& object, size_t bytes) { Apply(type, std::move(object), bytes); },
@@ -96,6 +113,7 @@ class Informer {
 
   /// Before Start. Handlers run in the order added.
   void AddHandler(Handler handler) { handlers_.push_back(std::move(handler)); }
+  void AddRawHandler(RawHandler handler) { raw_handlers_.push_back(std::move(handler)); }
   void Start() { reflector_.Start(); }
   /// The cache stays as it is.
   void Stop() { reflector_.Stop(); }
@@ -146,27 +164,35 @@ class Informer {
     if (before != nullptr && !same_object) {
       Erase(key, std::exchange(before, nullptr));
     }
-    auto after = std::make_shared<T>(T::Decode(std::move(object)));
+    if (!api_version_.empty()) {
+      base::Ensure(object, {"apiVersion"}) = api_version_;
+      base::Ensure(object, {"kind"}) = kind_;
+    }
+    auto after = std::make_shared<T>(T::Decode(object));
     after->meta.bytes = static_cast<uint32_t>(bytes);
     held_bytes_ += bytes - (before == nullptr ? 0 : before->meta.bytes);
     cache_[key] = after;
     Notify(before, after);
+    for (const RawHandler& handler : raw_handlers_) handler(key, &object);
   }
 
   void Erase(const std::string& key, const Pointer& pointer) {
     held_bytes_ -= pointer->meta.bytes;
     cache_.erase(key);
     Notify(pointer, nullptr);
+    for (const RawHandler& handler : raw_handlers_) handler(key, nullptr);
   }
 
   void Notify(const Pointer& before, const Pointer& after) {
     for (const Handler& handler : handlers_) handler(before, after);
   }
 
+  const std::string api_version_, kind_;  // "": objects are left as they come
   const bool selective_;
   std::map<std::string, Pointer> cache_;
   size_t held_bytes_ = 0;
   std::vector<Handler> handlers_;
+  std::vector<RawHandler> raw_handlers_;
   Reflector reflector_;
 };
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "controllers/balancer/member/kinds.h"
-#include "controllers/balancer/member/member_cache.h"
+#include "controllers/balancer/member/member_cluster.h"
 #include "dashboard/balance_state.h"
 #include "dashboard/documents.h"
 #include "dashboard/sources.h"
@@ -21,13 +21,17 @@ class BalanceSource final : public InformedSource {
  public:
   explicit BalanceSource(SourceContext context)
       : InformedSource(std::move(context)),
-        cache_(context_.client, context_.strand, context_.clock, context_.random.Fork("cache")) {
+        feed_(context_.client, context_.strand, context_.clock, context_.random.Fork("feed")),
+        objects_(feed_.mirror()) {
     Follow(on_member::BalancingPolicies(), policies_);
     Follow(on_member::BalancingPlans(), plans_);
-    cache_.Start();
+    feed_.Read(on_member::ReadKinds());
+    feed_.Start();
   }
 
-  bool settled() const override { return InformedSource::settled() && (cache_.Synced() || !InformedSource::error().empty()); }
+  bool settled() const override {
+    return InformedSource::settled() && (feed_.Listed(on_member::ReadKinds()) || !InformedSource::error().empty());
+  }
   base::Duration tick() const override { return std::max(kBalanceTick, kBalanceShare * took_); }
 
   Update Collect() override {
@@ -93,7 +97,7 @@ class BalanceSource final : public InformedSource {
     // Without one nothing is moved, and the loads are told as an empty one would see them.
     if (!policy) policy = *on_member::ParsePolicy(JsonObject{{"metadata", JsonObject{{"name", ""}}}, {"spec", JsonObject{}}});
     ReadUsage(*policy);
-    Balance balance = MeasureBalance({.objects = cache_.objects(),
+    Balance balance = MeasureBalance({.objects = objects_,
                                       .policy = *policy,
                                       .in_force = in_force,
                                       .usage = usage_,
@@ -130,7 +134,8 @@ class BalanceSource final : public InformedSource {
     history_.push_back(JsonArray{base::FormatTime(context_.clock.Now()), std::move(ratios)});
   }
 
-  on_member::MemberCache cache_;
+  controllers::runtime::MemberFeed feed_;
+  on_member::MemberObjects objects_;
   Objects policies_, plans_;
   on_member::PodUsage usage_;
   std::optional<base::Instant> usage_read_;

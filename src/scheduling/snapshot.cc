@@ -7,8 +7,11 @@ namespace evenkeel::scheduling {
 Snapshot::Snapshot() = default;
 Snapshot::~Snapshot() = default;
 
-NodeId Snapshot::UpsertNode(const kube::Node& node) {
+NodeId Snapshot::UpsertNode(const kube::Node& node, bool* changed) {
   EVENKEEL_CHECK(marks_.empty());
+  const auto tell = [changed](bool whether) {
+    if (changed != nullptr) *changed = whether;
+  };
   NodeId id = FindNodeByName(node.meta.name);
   if (id == kNone) id = MakeNode(node.meta.name);
   const std::vector<Amount> allocatable = Amounts(node.allocatable);
@@ -19,12 +22,14 @@ NodeId Snapshot::UpsertNode(const kube::Node& node) {
     shape.labels.erase(label);
   }
   NodeRow& row = nodes_[id];
-  SetAllocatable(id, allocatable);
+  const bool resized = SetAllocatable(id, allocatable);
   const ShapeId shape_id = InternShape(std::move(shape));
   if (row.present && row.hostname == hostname && shape_of_[id] == shape_id) {
     ReleaseShape(shape_id);
+    tell(resized);
     return id;
   }
+  tell(true);
   if (row.present) {
     Detach(id);
     ReleaseShape(shape_of_[id]);
@@ -84,7 +89,7 @@ PodId Snapshot::UpsertPod(const base::Json& pod) {
   if (!node_name.empty()) {
     node = FindNodeByName(node_name);
     if (node == kNone) node = MakeNode(node_name);
-    row.assumed = false;
+    Assume(id, false);
   } else if (row.assumed) {
     node = row.node;
   }
@@ -189,6 +194,7 @@ void Snapshot::DeletePod(PodId pod) {
   PodRow& row = pods_[pod];
   const NodeId node = row.node;
   if (node != kNone) TakeOff(pod);
+  Assume(pod, false);
   SetClass(pod, kNone);
   pod_by_key_.erase(row.key);
   row = PodRow{};

@@ -5,12 +5,22 @@
 // Belongs to one strand. Informer events (Upsert..., Remove...) are not for the inside of a fork: a planner forks, tries and
 // reverts before it yields. Real nodes are looked at in the order of their names, nodes of a fork after them in the order in
 // which they were added, so that every answer is the same for the same objects whatever way they came.
+//
+// On what events tell lies a layer of what they do not tell yet: pods that a scheduler is binding, and copies that keep room
+// for pods to come. Who wants the cluster as the API has it asks with Layers::kTold.
+//
+//              Place               event: it has a node
+//   pending ──────────────► assumed ──────────────► told      ended or deleted: gone, from wherever it was
+//      ▲                       │ Unplace
+//      └───────────────────────┘
 #pragma once
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -74,8 +84,9 @@ class Snapshot {
   // Informer events: outside forks.
 
   /// Pods may name a node before it is there, or after it has gone; they count once it is.
+  /// `changed`, if given: whether it is new, or anything that filters look at is.
   NodeId UpsertNode(const base::Json& node) { return UpsertNode(kube::Node::Decode(node)); }
-  NodeId UpsertNode(const kube::Node& node);
+  NodeId UpsertNode(const kube::Node& node, bool* changed = nullptr);
   void RemoveNode(std::string_view name);
   /// kNone for a pod that has ended (it is removed). About 3 us; nothing but a look-up when nothing that matters has changed.
   /// A pod that Place has put on a node outside a fork stays there until an event says otherwise or it is unplaced: the event
@@ -117,6 +128,8 @@ class Snapshot {
   void Unplace(PodId pod);
   /// Pods without a name, as many as are asked for; a negative number takes copies away again.
   void PlaceCopies(ClassId pod_class, NodeId node, int64_t pods);
+  /// Inside a fork: takes away what was placed outside forks and no event has told of. O(those).
+  void LiftUntold();
 
   // What there is.
 
@@ -228,7 +241,8 @@ class Snapshot {
   void WidenRows();
   ShapeId InternShape(NodeShape shape);
   void ReleaseShape(ShapeId shape);
-  void SetAllocatable(NodeId node, const std::vector<Amount>& amounts);
+  /// Whether that changed anything.
+  bool SetAllocatable(NodeId node, const std::vector<Amount>& amounts);
   std::vector<Amount> Amounts(const kube::ResourceList& list);
   void Attach(NodeId node);
   void Detach(NodeId node);
@@ -238,6 +252,8 @@ class Snapshot {
   void RefreshBlock(size_t block);
 
   // snapshot_what_if.cc: changes and how they are taken back
+  void Assume(PodId pod, bool assumed);
+  void Keep(ClassId pod_class, NodeId node, int64_t pods);
   void Record(Op op, uint32_t a, uint32_t b, int64_t pods = 0);
   void Undo(const Change& change);
   void PutOn(PodId pod, NodeId node);
@@ -338,16 +354,25 @@ class Snapshot {
   std::vector<CounterId> free_counters_, spread_counters_;
   std::unordered_map<std::string, int64_t> claim_users_;  // pods on nodes by "namespace/claim"
 
+  std::set<PodId> assumed_;                             // rows that say so
+  std::map<std::pair<ClassId, NodeId>, int64_t> kept_;  // copies that were placed outside forks
+
   std::vector<Change> log_;
   std::vector<size_t> marks_;
   /// Count up with every change, and with every change that could let a pod without affinity and spread in.
   uint64_t version_ = 1, relief_ = 1;
 };
 
+/// What a what-if begins with: everything, or the cluster as events have told of it.
+enum class Layers : uint8_t { kAll, kTold };
+
 /// A fork that is taken back at the end of its scope unless it was committed.
 class WhatIf {
  public:
-  explicit WhatIf(Snapshot& snapshot) : snapshot_(&snapshot) { snapshot.Fork(); }
+  explicit WhatIf(Snapshot& snapshot, Layers layers = Layers::kAll) : snapshot_(&snapshot) {
+    snapshot.Fork();
+    if (layers == Layers::kTold) snapshot.LiftUntold();
+  }
   ~WhatIf() {
     if (snapshot_ != nullptr) snapshot_->Revert();
   }

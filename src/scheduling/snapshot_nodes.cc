@@ -104,7 +104,7 @@ std::vector<Amount> Snapshot::Amounts(const kube::ResourceList& list) {
   return amounts;
 }
 
-void Snapshot::SetAllocatable(NodeId node, const std::vector<Amount>& amounts) {
+bool Snapshot::SetAllocatable(NodeId node, const std::vector<Amount>& amounts) {
   std::vector<int64_t> wanted(stride_, 0);
   for (const Amount& amount : amounts) wanted[amount.resource] = amount.amount;
   bool changed = false;
@@ -115,10 +115,11 @@ void Snapshot::SetAllocatable(NodeId node, const std::vector<Amount>& amounts) {
     now = wanted[i];
     changed = true;
   }
-  if (!changed) return;
+  if (!changed) return false;
   Touch(node);
   ++version_;
   ++relief_;
+  return true;
 }
 
 void Snapshot::Attach(NodeId node) {

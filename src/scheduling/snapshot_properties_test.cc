@@ -158,6 +158,55 @@ TEST(SnapshotPropertiesTest, ForksThatAreTakenBackLeaveNothingBehind) {
   });
 }
 
+/// What a scheduler does outside forks: places pods that wait and takes them back, keeps room and gives it up.
+void Assume(World& world, Snapshot& snapshot, const std::vector<ClassId>& classes,
+            std::map<std::pair<ClassId, NodeId>, int64_t>& kept) {
+  std::vector<NodeId> nodes;
+  for (const NodeId node : snapshot.order()) {
+    if (node != kNone) nodes.push_back(node);
+  }
+  if (nodes.empty()) return;
+  const NodeId node = nodes[static_cast<size_t>(world.Below(static_cast<int>(nodes.size())))];
+  const PodId pod = snapshot.FindPod(world.Pick({"default/p", "blue/p"}) + std::to_string(world.Below(40)));
+  if (world.Below(2) == 0) {
+    if (pod != kNone && snapshot.NodeOf(pod) == kNone) snapshot.Place(pod, node);
+  } else if (kept.empty() || world.Below(3) > 0) {
+    const ClassId id = classes[static_cast<size_t>(world.Below(static_cast<int>(classes.size())))];
+    snapshot.PlaceCopies(id, node, 1);
+    ++kept[{id, node}];
+  } else {
+    const auto given_up = kept.begin();
+    snapshot.PlaceCopies(given_up->first.first, given_up->first.second, -1);
+    if (--given_up->second == 0) kept.erase(given_up);
+  }
+}
+
+TEST(SnapshotPropertiesTest, WhatWasToldIsTheStateWithoutWhatASchedulerAssumes) {
+  rc::check([](uint64_t seed) {
+    World world(seed);
+    Snapshot snapshot;
+    Told told;
+    told.Feed(snapshot);
+    const std::vector<base::Json> probes = Probes(world);
+    std::vector<ClassId> classes;
+    for (const base::Json& probe : probes) classes.push_back(snapshot.InternClass(probe));
+    std::map<std::pair<ClassId, NodeId>, int64_t> kept;
+    const int steps = 20 + world.Below(60);
+    for (int step = 0; step < steps; ++step) {
+      world.Below(3) == 0 ? Assume(world, snapshot, classes, kept) : Shake(world, snapshot, told);
+      if (world.Below(40) != 0 && step + 1 != steps) continue;
+      Snapshot fresh;
+      told.Feed(fresh);
+      const std::string with_all = Picture(snapshot, probes);
+      {
+        const WhatIf as_told(snapshot, Layers::kTold);
+        RC_ASSERT(Picture(snapshot, probes) == Picture(fresh, probes));
+      }
+      RC_ASSERT(Picture(snapshot, probes) == with_all);
+    }
+  });
+}
+
 TEST(SnapshotPropertiesTest, TheSearchAnswersAsAskingEveryNodeWould) {
   rc::check([](uint64_t seed) {
     World world(seed);

@@ -28,10 +28,11 @@ void Snapshot::Commit() {
     switch (change.op) {
       case Op::kPlace:
       case Op::kUnplace:
-        pods_[change.a].assumed = pods_[change.a].node != kNone;
+        Assume(change.a, pods_[change.a].node != kNone);
         if (change.op == Op::kUnplace) FreeNodeIfUnused(change.b);
         break;
       case Op::kCopies:
+        Keep(change.a, change.b, change.pods);
         FreeNodeIfUnused(change.b);
         break;
       case Op::kAddNode:
@@ -192,7 +193,7 @@ void Snapshot::Place(PodId pod, NodeId node) {
   EVENKEEL_CHECK(pods_[pod].node == kNone);
   PutOn(pod, node);
   Record(Op::kPlace, pod, node);
-  if (marks_.empty()) pods_[pod].assumed = true;
+  if (marks_.empty()) Assume(pod, true);
 }
 
 void Snapshot::Unplace(PodId pod) {
@@ -201,7 +202,7 @@ void Snapshot::Unplace(PodId pod) {
   TakeOff(pod);
   Record(Op::kUnplace, pod, node);
   if (!marks_.empty()) return;
-  pods_[pod].assumed = false;
+  Assume(pod, false);
   FreeNodeIfUnused(node);
 }
 
@@ -209,6 +210,25 @@ void Snapshot::PlaceCopies(ClassId pod_class, NodeId node, int64_t pods) {
   if (pods == 0) return;
   AddCopies(pod_class, node, pods);
   Record(Op::kCopies, pod_class, node, pods);
+  if (marks_.empty()) Keep(pod_class, node, pods);
+}
+
+void Snapshot::Assume(PodId pod, bool assumed) {
+  if (pods_[pod].assumed == assumed) return;
+  pods_[pod].assumed = assumed;
+  assumed ? void(assumed_.insert(pod)) : void(assumed_.erase(pod));
+}
+
+void Snapshot::Keep(ClassId pod_class, NodeId node, int64_t pods) {
+  const auto entry = kept_.try_emplace({pod_class, node}, 0).first;
+  entry->second += pods;
+  if (entry->second == 0) kept_.erase(entry);
+}
+
+void Snapshot::LiftUntold() {
+  EVENKEEL_CHECK(!marks_.empty());
+  for (const PodId pod : assumed_) Unplace(pod);
+  for (const auto& [where, pods] : kept_) PlaceCopies(where.first, where.second, -pods);
 }
 
 void Snapshot::PutOn(PodId pod, NodeId node) {

@@ -79,7 +79,7 @@ class Replay {
         expanders_(std::move(expanders)),
         random_(options.seed),
         cloud_(trace.shapes, options.cloud, random_.Fork("cloud")),
-        objects_(options.autoscaler),
+        objects_(options.autoscaler, mirror_),
         state_(options.autoscaler),
         tasks_(trace.tasks.size()) {
     if (options.record) recording_.emplace();
@@ -177,7 +177,7 @@ class Replay {
       // One that lives for no time at all arrives first.
       if (task >= arrived_) break;
       leaves_.erase(leaves_.begin());
-      objects_.Remove("Pod", KeyOf(trace_.tasks[task]));
+      mirror_.Remove("Pod", KeyOf(trace_.tasks[task]));
       if (tasks_[task].node.empty()) {
         waiting_.erase({tasks_[task].waits_since, task});
       } else {
@@ -200,7 +200,7 @@ class Replay {
     tasks_[task].waits_since = now_;
     tasks_[task].node.clear();
     waiting_.emplace(now_, task);
-    objects_.Upsert(PodOf(trace_.tasks[task], now_, ""));
+    mirror_.Upsert(PodOf(trace_.tasks[task], now_, ""));
     room_ = true;
     changed_ = now_;
     options_.autoscaler.frequent_loops_enabled ? LoopSoon(now_ + kBreath) : LoopAtNextScan();
@@ -216,13 +216,13 @@ class Replay {
   void FollowCloud() {
     const TraceCloud::Changes changes = cloud_.Advance(now_);
     for (const std::string& node : changes.gone) {
-      objects_.Remove("Node", node);
+      mirror_.Remove("Node", node);
       deletions_.erase(node);
       on_node_.erase(node);
       Tell(node, "gone");
     }
     for (const Json& node : changes.joined) {
-      objects_.Upsert(node);
+      mirror_.Upsert(node);
       Tell(std::string(base::FindString(node, {"metadata", "name"})), "joined");
       room_ = true;
     }
@@ -250,7 +250,7 @@ class Replay {
     Task& placed = tasks_[task];
     placed.node = node;
     on_node_[node].insert(task);
-    objects_.Upsert(PodOf(trace_.tasks[task], placed.waits_since, node));
+    mirror_.Upsert(PodOf(trace_.tasks[task], placed.waits_since, node));
     if (std::exchange(placed.placed, true)) return;
     ++report_.placed;
     report_.pending.push_back(now_ - placed.arrived);
@@ -362,7 +362,7 @@ class Replay {
     const auto since = std::chrono::floor<std::chrono::seconds>(now_).time_since_epoch().count();
     base::Ensure(node, {"spec", "taints"}) = JsonArray{
         JsonObject{{"key", autoscaler::kToBeDeletedTaint}, {"value", std::to_string(since)}, {"effect", "NoSchedule"}}};
-    objects_.Upsert(node);
+    mirror_.Upsert(node);
     state_.scale_down.Deleted(deletion.group, now_);
     Tell(name, "delete", deletion.drain ? "drain" : "empty");
     steps_.emplace(now_ + options_.autoscaler.node_delete_delay_after_taint, [this, name] { Finish(name); });
@@ -373,7 +373,7 @@ class Replay {
     const std::set<size_t> evicted = std::exchange(on_node_[name], {});
     for (const size_t task : evicted) {
       ++report_.evictions;
-      objects_.Remove("Pod", KeyOf(trace_.tasks[task]));
+      mirror_.Remove("Pod", KeyOf(trace_.tasks[task]));
       Wait(task);
     }
     if (cloud_.Delete(deletion.group, {deletion.id})) state_.cluster.RegisterScaleDown(deletion.group, name, now_);
@@ -412,6 +412,7 @@ class Replay {
   const autoscaler::ExpanderChain expanders_;
   base::Random random_;
   TraceCloud cloud_;
+  scheduling::ClusterMirror mirror_;
   autoscaler::ClusterObjects objects_;
   autoscaler::AutoscalerState state_;
   ReplayReport report_;

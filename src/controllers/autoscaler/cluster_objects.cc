@@ -12,20 +12,10 @@ using base::FindString;
 using base::Json;
 using scheduling::kNone;
 using scheduling::NodeId;
+using scheduling::ObjectEvent;
 using scheduling::PodId;
-using scheduling::VolumeKind;
 
 constexpr std::string_view kPriorityConfigMap = "cluster-autoscaler-priority-expander";
-
-std::optional<VolumeKind> VolumeKindOf(std::string_view kind) {
-  if (kind == "PersistentVolume") return VolumeKind::kPersistentVolume;
-  if (kind == "PersistentVolumeClaim") return VolumeKind::kPersistentVolumeClaim;
-  if (kind == "StorageClass") return VolumeKind::kStorageClass;
-  if (kind == "CSINode") return VolumeKind::kCsiNode;
-  if (kind == "CSIDriver") return VolumeKind::kCsiDriver;
-  if (kind == "CSIStorageCapacity") return VolumeKind::kCsiStorageCapacity;
-  return std::nullopt;
-}
 
 bool IsOwnerKind(std::string_view kind) {
   return kind == "ReplicaSet" || kind == "ReplicationController" || kind == "StatefulSet" || kind == "Job" ||
@@ -34,31 +24,33 @@ bool IsOwnerKind(std::string_view kind) {
 
 }  // namespace
 
-ClusterObjects::ClusterObjects(Options options) : options_(std::move(options)), templates_(snapshot_, options_) {}
+ClusterObjects::ClusterObjects(Options options, scheduling::ClusterMirror& mirror)
+    : options_(std::move(options)), mirror_(mirror), snapshot_(mirror.snapshot()), templates_(snapshot_, options_) {
+  mirror.AddListener(*this);
+}
 
-void ClusterObjects::Upsert(const Json& object) {
-  const std::string_view kind = FindString(object, {"kind"});
-  if (kind == "Pod") return UpsertPod(object);
-  if (kind == "Node") return UpsertNode(object);
-  const std::string key = kube::KeyOf(object);
-  if (kind == "PodDisruptionBudget") {
-    budget_by_key_[key] = DecodeBudget(object);
+void ClusterObjects::AfterChange(const ObjectEvent& event) { event.object == nullptr ? Drop(event) : Put(event); }
+
+void ClusterObjects::Put(const ObjectEvent& event) {
+  const Json& object = *event.object;
+  if (event.kind == "Pod") {
+    PutPod(event);
+  } else if (event.kind == "Node") {
+    PutNode(event);
+  } else if (event.kind == "PodDisruptionBudget") {
+    budget_by_key_[event.key] = DecodeBudget(object);
     budgets_changed_ = true;
-  } else if (kind == "Namespace") {
-    snapshot_.UpsertNamespace(key, kube::DecodeMeta(object).labels);
-  } else if (kind == "ConfigMap" && kube::NameOf(object) == kPriorityConfigMap) {
+  } else if (event.kind == "ConfigMap" && kube::NameOf(object) == kPriorityConfigMap) {
     expander_priorities_ = FindString(object, {"data", "priorities"});
-  } else if (kind == scheduling::BalancingPlans().kind) {
+  } else if (event.kind == scheduling::BalancingPlans().kind) {
     const auto until = scheduling::RoomKeptUntil(object);
-    until ? void(room_kept_until_.insert_or_assign(key, *until)) : void(room_kept_until_.erase(key));
-  } else if (const auto volume = VolumeKindOf(kind)) {
-    snapshot_.UpsertVolume(*volume, object);
-  } else if (IsOwnerKind(kind)) {
+    until ? void(room_kept_until_.insert_or_assign(event.key, *until)) : void(room_kept_until_.erase(event.key));
+  } else if (IsOwnerKind(event.kind)) {
     Owner owner = DecodeOwner(object);
-    owner_by_key_[std::string(kind) + " " + key] = owner.uid;
+    owner_by_key_[std::string(event.kind) + " " + event.key] = owner.uid;
     owners_[owner.uid] = std::move(owner);
-    if (kind == "DaemonSet") {
-      daemon_set_by_key_.insert_or_assign(key, Json(object, {}));
+    if (event.kind == "DaemonSet") {
+      daemon_set_by_key_.insert_or_assign(event.key, Json(object, {}));
       daemon_sets_changed_ = true;
     } else {
       owners_seen_ = true;
@@ -66,70 +58,61 @@ void ClusterObjects::Upsert(const Json& object) {
   }
 }
 
-void ClusterObjects::Remove(std::string_view kind, const std::string& key) {
-  if (kind == "Pod") return RemovePod(key);
-  if (kind == "Node") return RemoveNode(key);
-  if (kind == "PodDisruptionBudget") {
-    budget_by_key_.erase(key);
+void ClusterObjects::Drop(const ObjectEvent& event) {
+  if (event.kind == "Pod") {
+    if (event.pod != kNone) DropPod(event.pod);
+  } else if (event.kind == "Node") {
+    DropNode(event);
+  } else if (event.kind == "PodDisruptionBudget") {
+    budget_by_key_.erase(event.key);
     budgets_changed_ = true;
-  } else if (kind == "Namespace") {
-    snapshot_.RemoveNamespace(key);
-  } else if (kind == "ConfigMap" && key.ends_with(kPriorityConfigMap)) {
+  } else if (event.kind == "ConfigMap" && event.key.ends_with(kPriorityConfigMap)) {
     expander_priorities_.reset();
-  } else if (kind == scheduling::BalancingPlans().kind) {
-    room_kept_until_.erase(key);
-  } else if (const auto volume = VolumeKindOf(kind)) {
-    snapshot_.RemoveVolume(*volume, key);
-  } else if (IsOwnerKind(kind)) {
-    const auto owner = owner_by_key_.find(std::string(kind) + " " + key);
+  } else if (event.kind == scheduling::BalancingPlans().kind) {
+    room_kept_until_.erase(event.key);
+  } else if (IsOwnerKind(event.kind)) {
+    const auto owner = owner_by_key_.find(std::string(event.kind) + " " + event.key);
     if (owner != owner_by_key_.end()) {
       owners_.erase(owner->second);
       owner_by_key_.erase(owner);
     }
-    if (kind == "DaemonSet") {
-      daemon_set_by_key_.erase(key);
+    if (event.kind == "DaemonSet") {
+      daemon_set_by_key_.erase(event.key);
       daemon_sets_changed_ = true;
     }
   }
 }
 
-void ClusterObjects::UpsertNode(const Json& object) {
-  kube::Node node = kube::Node::Decode(object);
-  const NodeId id = snapshot_.UpsertNode(node);
+void ClusterObjects::PutNode(const ObjectEvent& event) {
+  const NodeId id = event.node;
+  const Json& object = *event.object;
   if (nodes_.size() <= id) nodes_.resize(id + 1);
   nodes_[id] = DecodeNodeFacts(object, options_, gpu_label_, nodes_[id].present ? nodes_[id].group : std::string());
-  const std::string name(kube::NameOf(object));
-  node_objects_.insert_or_assign(name, std::move(node));
-  const auto at = std::ranges::lower_bound(node_names_, name);
+  node_objects_.insert_or_assign(event.key, event.DecodedNode());
+  const auto at = std::ranges::lower_bound(node_names_, event.key);
   const auto json = node_json_.begin() + (at - node_names_.begin());
-  if (at != node_names_.end() && *at == name) {
+  if (at != node_names_.end() && *at == event.key) {
     *json = Json(object, {});
     return;
   }
-  node_names_.insert(at, name);
+  node_names_.insert(at, event.key);
   node_json_.insert(json, Json(object, {}));
 }
 
-void ClusterObjects::RemoveNode(const std::string& name) {
-  const NodeId id = snapshot_.FindNodeByName(name);
-  if (id != kNone && id < nodes_.size()) nodes_[id] = NodeFacts{};
-  snapshot_.RemoveNode(name);
-  node_objects_.erase(name);
-  const auto at = std::ranges::lower_bound(node_names_, name);
-  if (at == node_names_.end() || *at != name) return;
+void ClusterObjects::DropNode(const ObjectEvent& event) {
+  if (event.node != kNone && event.node < nodes_.size()) nodes_[event.node] = NodeFacts{};
+  node_objects_.erase(event.key);
+  const auto at = std::ranges::lower_bound(node_names_, event.key);
+  if (at == node_names_.end() || *at != event.key) return;
   node_json_.erase(node_json_.begin() + (at - node_names_.begin()));
   node_names_.erase(at);
 }
 
-void ClusterObjects::UpsertPod(const Json& object) {
-  const std::string key = kube::KeyOf(object);
-  const std::string_view phase = FindString(object, {"status", "phase"});
-  if (phase == "Succeeded" || phase == "Failed") return RemovePod(key);
-  const PodId id = snapshot_.UpsertPod(object);
-  if (id == kNone) return RemovePod(key);
+void ClusterObjects::PutPod(const ObjectEvent& event) {
+  const PodId id = event.pod;
   if (pods_.size() <= id) pods_.resize(id + 1);
-  pods_[id] = DecodePodFacts(object);
-  const bool on_node = !FindString(object, {"spec", "nodeName"}).empty();
+  pods_[id] = DecodePodFacts(*event.object);
+  const bool on_node = !FindString(*event.object, {"spec", "nodeName"}).empty();
   on_node ? static_cast<void>(pending_.erase(id)) : static_cast<void>(pending_.insert(id));
   if (on_node && IsExpendable(pods_[id], options_)) {
     expendable_.insert(id);
@@ -138,13 +121,10 @@ void ClusterObjects::UpsertPod(const Json& object) {
   }
 }
 
-void ClusterObjects::RemovePod(const std::string& key) {
-  const PodId id = snapshot_.FindPod(key);
-  if (id == kNone) return;
-  if (id < pods_.size()) pods_[id] = PodFacts{};
-  pending_.erase(id);
-  expendable_.erase(id);
-  snapshot_.RemovePod(key);
+void ClusterObjects::DropPod(PodId pod) {
+  if (pod < pods_.size()) pods_[pod] = PodFacts{};
+  pending_.erase(pod);
+  expendable_.erase(pod);
 }
 
 ClusterView ClusterObjects::View(providers::NodeGroups groups, base::Time now) {

@@ -1,5 +1,5 @@
-// What the autoscaler knows of one cluster, kept up to date object by object, from informers and from files alike: the
-// scheduler's snapshot, and beside it the facts, budgets, owners and DaemonSets that the rules ask for. Belongs to one strand.
+// What the autoscaler's rules ask of one cluster beyond its snapshot: facts of pods and nodes, budgets, owners and DaemonSets,
+// views that are worked out when a ClusterMirror tells of an object. Belongs to the mirror's strand.
 #pragma once
 
 #include <deque>
@@ -17,21 +17,19 @@
 #include "controllers/autoscaler/node_templates.h"
 #include "controllers/autoscaler/options.h"
 #include "kube/types.h"
-#include "scheduling/snapshot.h"
+#include "scheduling/cluster_mirror.h"
 
 namespace evenkeel::controllers::autoscaler {
 
-class ClusterObjects {
+class ClusterObjects final : public scheduling::ClusterListener {
  public:
-  explicit ClusterObjects(Options options);
+  /// Listens to the mirror from now on; both live equally long.
+  ClusterObjects(Options options, scheduling::ClusterMirror& mirror);
   ClusterObjects(const ClusterObjects&) = delete;
   ClusterObjects& operator=(const ClusterObjects&) = delete;
 
-  /// Takes the object's kind from the object; kinds that do not matter are passed over. Outside of forks. The cost is that of
-  /// the snapshot's and of decoding the facts: about 10 us for a pod.
-  void Upsert(const base::Json& object);
-  /// `key`: "namespace/name", or "name" of what has no namespace.
-  void Remove(std::string_view kind, const std::string& key);
+  /// Kinds that do not matter are passed over. About 7 us for a pod.
+  void AfterChange(const scheduling::ObjectEvent& event) override;
 
   /// The view of a loop. Gives nodes to their groups. O(nodes). Its pointers are good as long as the objects live.
   ClusterView View(providers::NodeGroups groups, base::Time now);
@@ -42,6 +40,7 @@ class ClusterObjects {
   /// kind has been seen: somebody who gives only nodes and pods wants to be told more than that the rest is missing.
   void RequireOwners() { owners_required_ = true; }
 
+  scheduling::ClusterMirror& mirror() { return mirror_; }
   scheduling::Snapshot& snapshot() { return snapshot_; }
   const std::string& PodKey(scheduling::PodId pod) const { return snapshot_.PodKey(pod); }
   NodeTemplates& templates() { return templates_; }
@@ -64,14 +63,17 @@ class ClusterObjects {
   void CoverNode(scheduling::NodeId node);
 
  private:
-  void UpsertNode(const base::Json& node);
-  void UpsertPod(const base::Json& pod);
-  void RemoveNode(const std::string& name);
-  void RemovePod(const std::string& key);
+  void Put(const scheduling::ObjectEvent& event);
+  void Drop(const scheduling::ObjectEvent& event);
+  void PutNode(const scheduling::ObjectEvent& event);
+  void DropNode(const scheduling::ObjectEvent& event);
+  void PutPod(const scheduling::ObjectEvent& event);
+  void DropPod(scheduling::PodId pod);
   void RebuildBudgets();
 
   Options options_;
-  scheduling::Snapshot snapshot_;
+  scheduling::ClusterMirror& mirror_;
+  scheduling::Snapshot& snapshot_;
   NodeTemplates templates_;
   std::deque<PodFacts> pods_;
   std::deque<NodeFacts> nodes_;

@@ -35,7 +35,7 @@ class MemberAutoscaler final : public runtime::MemberController {
         clock_(context_.clock),
         random_(context_.random.Fork(member.name())),
         started_(clock_.Monotonic()),
-        cache_(member.client(), member.strand(), clock_, random_, options_,
+        cache_(member.feed(), clock_, options_,
                {[this] { Hurry(); }, [this](const std::string& node) { deletions_.Seen(node); }}),
         events_(member.client(), member.strand(), clock_, random_.Fork("events"), context_.host, options_),
         store_(member.client(), options_),
@@ -46,10 +46,7 @@ class MemberAutoscaler final : public runtime::MemberController {
                       return member_.Write("nodes of " + group, [&] { return provider_->DeleteNodes(group, nodes, false); });
                     },
                     [this](const DeletionOrder& order) { NoteDeleted(order); }}) {
-    member.strand()->Post([this] {
-      cache_.Start();
-      Schedule(kBreath);
-    });
+    member.strand()->Post([this] { Schedule(kBreath); });
   }
   ~MemberAutoscaler() override { context_.metrics->Forget(member_.name()); }
 
@@ -73,8 +70,8 @@ class MemberAutoscaler final : public runtime::MemberController {
 
   base::Duration RunLoop() {
     last_.main = clock_.Now();
-    if (!cache_.Sync()) {
-      complaints_.Tell("caches", "not everything has been listed yet: " + cache_.Missing());
+    if (const std::string missing = cache_.Missing(); !missing.empty()) {
+      complaints_.Tell("caches", "not everything has been listed yet: " + missing);
       return kSyncPoll;
     }
     if (!state_) {

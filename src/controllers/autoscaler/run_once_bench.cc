@@ -24,7 +24,7 @@ constexpr char kHost[] = "kubernetes.io/hostname";
 
 class World {
  public:
-  explicit World(const Options& options) : options_(options), objects_(options) {}
+  explicit World(const Options& options) : options_(options), objects_(options, mirror_) {}
 
   /// A group of nodes of 10 cores and 40 GiB in a zone of its own, one of three.
   void AddGroup(int group) {
@@ -44,13 +44,13 @@ class World {
     base::Ensure(node.json, {"spec", "providerID"}) = "bench://" + name;
     base::Ensure(node.json, {"status", "conditions"}) =
         JsonArray{JsonObject{{"type", "Ready"}, {"status", "True"}, {"lastTransitionTime", "2026-01-01T00:00:00Z"}}};
-    objects_.Upsert(node.json);
+    mirror_.Upsert(node.json);
   }
   void AddReplicaSet(const std::string& name, int64_t replicas) {
     Json object = Parse(R"({"apiVersion": "apps/v1", "kind": "ReplicaSet"})");
     base::Ensure(object, {"metadata"}) = JsonObject{{"name", name}, {"namespace", "default"}, {"uid", "rs-" + name}};
     base::Ensure(object, {"spec", "replicas"}) = replicas;
-    objects_.Upsert(object);
+    mirror_.Upsert(object);
   }
   /// owner: a ReplicaSet; "" for none. node: "" for a pod that its scheduler has found no place for.
   void AddPod(PodMaker pod, const std::string& owner, const std::string& node) {
@@ -65,7 +65,7 @@ class World {
     base::Ensure(json, {"status", "conditions"}) =
         JsonArray{node.empty() ? JsonObject{{"type", "PodScheduled"}, {"status", "False"}, {"reason", "Unschedulable"}}
                                : JsonObject{{"type", "PodScheduled"}, {"status", "True"}}};
-    objects_.Upsert(json);
+    mirror_.Upsert(json);
   }
   /// `nodes` in `groups` with `pods` pods each, of 50 ReplicaSets.
   void Fill(int nodes, int groups, int pods, const std::string& cpu, const std::string& memory) {
@@ -135,6 +135,7 @@ class World {
 
  private:
   const Options options_;
+  scheduling::ClusterMirror mirror_;
   ClusterObjects objects_;
   std::vector<kube::ManifestObject> group_objects_;
   providers::NodeGroups groups_;

@@ -32,13 +32,13 @@ class RunOnceTest : public ::testing::Test {
     if (!node.empty()) base::Ensure(pod, {"spec", "nodeName"}) = node;
     base::Ensure(pod, {"status", "conditions"}) = JsonArray{
         JsonObject{{"type", "PodScheduled"}, {"status", node.empty() ? "False" : "True"}, {"reason", "Unschedulable"}}};
-    objects_.Upsert(pod);
+    mirror_.Upsert(pod);
   }
   void Node(const std::string& name, const std::string& group) {
     Json node = NodeMaker(name, "4", "16Gi").Label(kNodeGroupLabel, group).json;
     node.as_object()["kind"] = "Node";
     base::Ensure(node, {"status", "conditions"}) = JsonArray{JsonObject{{"type", "Ready"}, {"status", "True"}}};
-    objects_.Upsert(node);
+    mirror_.Upsert(node);
   }
   LoopPlan Run(const Act& act = {}) {
     auto groups = DecodeNodeGroups(groups_, objects_.Nodes());
@@ -53,7 +53,8 @@ class RunOnceTest : public ::testing::Test {
   }
 
   Options options_;
-  ClusterObjects objects_{options_};
+  scheduling::ClusterMirror mirror_;
+  ClusterObjects objects_{options_, mirror_};
   std::vector<kube::ManifestObject> groups_;
   AutoscalerState state_{options_};
   base::Random random_{1};
@@ -249,7 +250,7 @@ TEST_F(RunOnceTest, PodsThatNoSchedulerHasLookedAtAreNotPendingUnlessAsked) {
   Group("a", 5);
   Json pod = PodMaker("fresh", "3", "1Gi").json;
   pod.as_object()["kind"] = "Pod";
-  objects_.Upsert(pod);
+  mirror_.Upsert(pod);
   EXPECT_TRUE(Run().pending.empty());
   options_.bypassed_scheduler_names = {"default-scheduler"};
   EXPECT_EQ(Run().pending.size(), 1u);
@@ -260,8 +261,8 @@ TEST_F(RunOnceTest, WhatIsRemovedCountsNoMore) {
   Node("n1", "a");
   Pod("waits", "9");
   EXPECT_EQ(Run().pending.size(), 1u);
-  objects_.Remove("Pod", "default/waits");
-  objects_.Remove("Node", "n1");
+  mirror_.Remove("Pod", "default/waits");
+  mirror_.Remove("Node", "n1");
   const LoopPlan plan = Run();
   EXPECT_TRUE(plan.pending.empty());
   EXPECT_EQ(state_.cluster.total().registered, 0);

@@ -92,10 +92,10 @@ base::Status ScaleSession::Load() {
   }
   AssumeDeletions(nodes);
   AssumeGroups(without_target);
-  for (const Json& node : nodes) objects_.Upsert(node);
+  for (const Json& node : nodes) mirror_.Upsert(node);
   for (const kube::ManifestObject& object : checked.others) {
     const std::string_view kind = base::FindString(object.object, {"kind"});
-    if (kind != "Node") objects_.Upsert(object.object);
+    if (kind != "Node") mirror_.Upsert(object.object);
     if (kind == "Pod" && base::FindString(object.object, {"spec", "nodeName"}).empty()) {
       pending_.insert_or_assign(kube::KeyOf(object.object), std::move(object.object));
     }

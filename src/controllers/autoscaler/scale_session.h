@@ -40,7 +40,8 @@ class ScaleSession {
   base::Result<base::Json> ExplainNode(const std::string& name) const;
 
  private:
-  explicit ScaleSession(ScaleInput input) : input_(std::move(input)), objects_(input_.options), state_(input_.options) {}
+  explicit ScaleSession(ScaleInput input)
+      : input_(std::move(input)), objects_(input_.options, mirror_), state_(input_.options) {}
 
   base::Status Load();
   base::Status ReadState();
@@ -64,6 +65,7 @@ class ScaleSession {
   std::pair<bool, std::string> WhyNoNode(scheduling::PodId pod) const;
 
   ScaleInput input_;
+  scheduling::ClusterMirror mirror_;
   ClusterObjects objects_;
   AutoscalerState state_;
   Assumed assumed_;

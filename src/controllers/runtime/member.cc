@@ -8,6 +8,24 @@ namespace {
 /// Errors of the list-watch loops have no callback; looking this often is soon enough for an Event.
 constexpr base::Duration kPollPeriod = std::chrono::seconds(1);
 
+/// What the member is like at all: how large, and whether it can be read.
+struct OwnKinds {
+  ReadKind nodes, pods;
+  std::vector<ReadKind> both;
+};
+const OwnKinds& Kinds() {
+  static const OwnKinds kinds = [] {
+    OwnKinds made;
+    for (ReadKind& kind : SnapshotReadKinds()) {
+      if (kind.resource.kind == kube::resources::Nodes().kind) made.nodes = kind;
+      if (kind.resource.kind == kube::resources::Pods().kind) made.pods = kind;
+    }
+    made.both = {made.nodes, made.pods};
+    return made;
+  }();
+  return kinds;
+}
+
 }  // namespace
 
 Member::Member(std::string name, std::unique_ptr<client::Client> client, std::shared_ptr<client::Fence> fence,
@@ -17,15 +35,14 @@ Member::Member(std::string name, std::unique_ptr<client::Client> client, std::sh
       fence_(std::move(fence)),
       client_(client::NewFencedClient(std::move(client), fence_)),
       strand_(executor.NewStrand("member/" + name_)),
-      nodes_(*client_, kube::resources::Nodes(), {}, strand_, executor.clock(), random.Fork("nodes")),
-      pods_(*client_, kube::resources::Pods(), {}, strand_, executor.clock(), random.Fork("pods")),
+      feed_(*client_, strand_, executor.clock(), random.Fork("feed")),
       on_change_(std::move(on_change)) {
+  feed_.Read(Kinds().both);
   for (const MemberControllerFactory& make : controllers) {
     if (auto made = make(*this)) controllers_.push_back(std::move(made));
   }
   strand_->Post([this] {
-    nodes_.Start();
-    pods_.Start();
+    feed_.Start();
     Poll();
   });
 }
@@ -56,12 +73,11 @@ void Member::Poll() {
 
 void Member::Publish() {
   MemberHealth now;
-  now.synced = nodes_.synced() && pods_.synced();
-  now.nodes = static_cast<int64_t>(nodes_.items().size());
-  now.pods = static_cast<int64_t>(pods_.items().size());
-  auto error = nodes_.last_error();
-  if (!error) error = pods_.last_error();
-  if (error) now.error = error->message();
+  const OwnKinds& kinds = Kinds();
+  now.synced = feed_.Synced(kinds.both);
+  now.nodes = static_cast<int64_t>(feed_.Count(kinds.nodes));
+  now.pods = static_cast<int64_t>(feed_.Count(kinds.pods));
+  if (const auto error = feed_.LastError(kinds.both)) now.error = error->message();
   bool changed;
   {
     std::lock_guard lock(mutex_);

@@ -1,6 +1,6 @@
-// One member cluster that this replica owns: its client, its strand and its informers. Whatever else looks after the member
-// (autoscaler, balancer) takes turns on the same strand and reads the same caches. Made when the member is won, destroyed when
-// it is lost.
+// One member cluster that this replica owns: its client, its strand and its feed. Whatever looks after the member (autoscaler,
+// balancer, scheduler, operator) takes turns on that strand; what several of them read is read once (member_feed.h). Made when
+// the member is won, destroyed when it is lost.
 #pragma once
 
 #include <functional>
@@ -13,16 +13,15 @@
 #include "base/executor.h"
 #include "base/random.h"
 #include "client/fence.h"
-#include "client/informer.h"
-#include "kube/types.h"
+#include "controllers/runtime/member_feed.h"
 
 namespace evenkeel::controllers::runtime {
 
 /// What others may know about a member, from any thread.
 struct MemberHealth {
-  bool synced = false;  ///< both caches have been filled
+  bool synced = false;  ///< nodes and pods have been listed
   int64_t nodes = 0;
-  int64_t pods = 0;
+  int64_t pods = 0;   ///< that have not ended
   std::string error;  ///< the last failure since the last success; empty when all is well
 };
 
@@ -55,8 +54,8 @@ class Member {
 
   // On the member's strand only.
   client::Client& client() { return *client_; }
-  const client::Informer<kube::Node>& nodes() const { return nodes_; }
-  const client::Informer<kube::CompactPod>& pods() const { return pods_; }
+  /// Controllers say what they read when they are made.
+  MemberFeed& feed() { return feed_; }
   const std::shared_ptr<base::Strand>& strand() const { return strand_; }
   /// A client of another cluster that holds things of this member, behind the same fence.
   std::unique_ptr<client::Client> Guard(std::unique_ptr<client::Client> other) const;
@@ -72,8 +71,7 @@ class Member {
   std::shared_ptr<client::Fence> fence_;
   std::unique_ptr<client::Client> client_;
   std::shared_ptr<base::Strand> strand_;
-  client::Informer<kube::Node> nodes_;
-  client::Informer<kube::CompactPod> pods_;
+  MemberFeed feed_;
   std::function<void()> on_change_;
   base::Timer poll_;
   std::vector<std::unique_ptr<MemberController>> controllers_;

@@ -1,5 +1,7 @@
 #include "embedded/workloads/scheduler.h"
 
+#include "scheduling/reservations.h"
+
 namespace evenkeel::embedded::workloads {
 namespace {
 
@@ -13,28 +15,32 @@ constexpr base::Duration kPlansPoll = std::chrono::milliseconds(20);
 
 SchedulerController::SchedulerController(Context& context)
     : Reconciler(context, kDefaultScheduler),
-      scheduler_({context.client, context.clock, events(), [this](base::Duration delay) { Call(delay); }},
+      scheduler_({context.client, context.clock, events(), mirror_, [this](base::Duration delay) { Call(delay); }},
                  {.names = {"", kDefaultScheduler, scheduler::kSchedulerName}}),
-      plans_(context.client, context.strand, context.clock, context.random.Fork("plans"),
-             [this](const std::string& name, const base::Json* after) { scheduler_.OnPlan(name, after); }) {
-  informers().pods().AddHandler([this](const PodPointer& before, const PodPointer& after) {
-    scheduler_.OnPod((after ? after : before)->meta.Key(), after);
-  });
-  informers().nodes().AddHandler(
-      [this](const NodePointer& before, const NodePointer& after) { scheduler_.OnNode(before.get(), after.get()); });
-  informers().Of(kube::resources::Namespaces()).AddHandler([this](const ObjectPointer& before, const ObjectPointer& after) {
-    scheduler_.OnNamespace((after ? after : before)->meta.name, after ? after->meta.labels : kube::Labels{});
-  });
-  for (const scheduler::VolumeResource& volumes : scheduler::VolumeResources()) {
-    informers().Of(volumes.resource).AddHandler([this, &volumes](const ObjectPointer& before, const ObjectPointer& after) {
-      scheduler_.OnVolume(volumes.kind, (after ? after : before)->meta.Key(), after ? after->json.get() : nullptr);
-    });
+      plans_(context.client, scheduling::BalancingPlans(), context.strand, context.clock, context.random.Fork("plans"),
+             [this](const std::string& name, const base::Json* after) { Put(scheduling::BalancingPlans(), name, after); }) {
+  for (const scheduling::SnapshotKind& kind : scheduling::SnapshotKinds()) {
+    const kube::Resource& resource = kind.resource;
+    const auto handler = [this, &resource](const auto& before, const auto& after) {
+      Put(resource, (after ? after : before)->meta.Key(), after ? after->json.get() : nullptr);
+    };
+    if (resource.kind == kube::resources::Pods().kind) {
+      informers().pods().AddHandler(handler);
+    } else if (resource.kind == kube::resources::Nodes().kind) {
+      informers().nodes().AddHandler(handler);
+    } else {
+      informers().Of(resource).AddHandler(handler);
+    }
   }
   informers()
       .Of(kube::resources::CustomResourceDefinitions())
       .AddHandler([this](const ObjectPointer& before, const ObjectPointer& after) {
         plans_.OnDefinition((after ? after : before)->meta.name, after ? after->json.get() : nullptr);
       });
+}
+
+void SchedulerController::Put(const kube::Resource& resource, const std::string& key, const base::Json* object) {
+  object == nullptr ? mirror_.Remove(resource.kind, key) : mirror_.Upsert(resource.kind, *object);
 }
 
 void SchedulerController::Call(base::Duration delay) {

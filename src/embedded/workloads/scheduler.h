@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "controllers/balancer/scheduler/plan_watch.h"
 #include "controllers/balancer/scheduler/scheduler.h"
+#include "controllers/runtime/defined_kind.h"
 #include "embedded/workloads/reconciler.h"
 
 namespace evenkeel::embedded::workloads {
@@ -20,8 +20,11 @@ class SchedulerController final : public Reconciler {
   base::Result<Again> Reconcile(const std::string& key) override;
   void Call(base::Duration delay);
 
+  void Put(const kube::Resource& resource, const std::string& key, const base::Json* object);
+
+  scheduling::ClusterMirror mirror_;
   controllers::balancer::scheduler::Scheduler scheduler_;
-  controllers::balancer::scheduler::PlanWatch plans_;
+  controllers::runtime::DefinedKind plans_;
   bool begun_ = false;  // the plans that there were at the start are known
 };
 

@@ -39,8 +39,8 @@ class ExecutionTest : public ::testing::Test, protected testing::World {
     return step;
   }
   void Replace(const std::string& old, const std::string& name, const std::string& node) {
-    objects.Remove("Pod", "default/" + old);
-    objects.Upsert(PodObject(name, node, {.owner = "web-1", .created = now}));
+    mirror.Remove("Pod", "default/" + old);
+    mirror.Upsert(PodObject(name, node, {.owner = "web-1", .created = now}));
   }
   PlanObject plan;
 };
@@ -76,7 +76,7 @@ TEST_F(ExecutionTest, IsCarriedOutAsApprovedOrRefused) {
   plan.approved = true;
   const PlanObject approved = plan;
   Replace("web-a", "web-a", "n1");  // under the same name
-  objects.Upsert(PodObject("web-a", "n1", {.owner = "web-1", .uid = "another"}));
+  mirror.Upsert(PodObject("web-a", "n1", {.owner = "web-1", .uid = "another"}));
   EXPECT_TRUE(Step().evict.empty());
   EXPECT_EQ(plan.state, PlanPhase::kRefused);
   EXPECT_EQ(plan.message, "not what was planned any more: pod default/web-a: it is gone");
@@ -114,14 +114,14 @@ TEST_F(ExecutionTest, WhatIsTriedAgainKeepsToTheRulesOfWhatBegins) {
     EXPECT_LE(plan.status[0].reserve_until, now) << "others need the room";
     return plan.status[0].message;
   };
-  objects.Upsert(PodObject("new", "", {.cpu = "100m", .owner = "web-1"}));
+  mirror.Upsert(PodObject("new", "", {.cpu = "100m", .owner = "web-1"}));
   EXPECT_EQ(held(), "pod default/new waits for a node");
-  objects.Upsert(PodObject("new", "n2", {.cpu = "3800m", .kind = "DaemonSet", .owner = "d"}));
+  mirror.Upsert(PodObject("new", "n2", {.cpu = "3800m", .kind = "DaemonSet", .owner = "d"}));
   EXPECT_EQ(held(), "NodeResourcesFit on n2: Insufficient cpu");
-  objects.Remove("Pod", "default/new");
+  mirror.Remove("Pod", "default/new");
   Json going = testing::NodeObject("n2");
   base::Ensure(going, {"spec", "taints"}) = JsonArray{JsonObject{{"key", kToBeDeletedTaint}, {"effect", "NoSchedule"}}};
-  objects.Upsert(going);
+  mirror.Upsert(going);
   EXPECT_EQ(held(), "node n2: the autoscaler removes it");
   Node("n2");
   EXPECT_EQ(Step().evict, std::vector<size_t>{0});
@@ -137,7 +137,7 @@ TEST_F(ExecutionTest, ASuccessorOfTheOwnerGoesOn) {
   plan = intended.plan;
   Json going = PodObject("web-a", "n1", {.owner = "web-1"});
   base::Ensure(going, {"metadata", "deletionTimestamp"}) = base::FormatTime(now);
-  objects.Upsert(going);
+  mirror.Upsert(going);
   EXPECT_TRUE(Step().evict.empty());
   EXPECT_EQ(plan.status[0].state, MoveState::kEvicted) << "it had been";
 }
@@ -145,7 +145,7 @@ TEST_F(ExecutionTest, ASuccessorOfTheOwnerGoesOn) {
 TEST_F(ExecutionTest, NoSuccessorIsAwaitedOfAControllerThatIsGoneOrSmaller) {
   Step();
   now += 2s;
-  objects.Remove("Pod", "default/web-a");
+  mirror.Remove("Pod", "default/web-a");
   Deployment("web", 1);
   Step();
   EXPECT_EQ(plan.status[0].state, MoveState::kEvicted) << "caches may be behind";
@@ -169,44 +169,44 @@ TEST_F(ExecutionTest, ASuccessorThatFindsNoNodeIsGivenUp) {
 }
 
 TEST_F(ExecutionTest, AStatefulSetsPodComesBackUnderItsName) {
-  objects.Upsert(testing::StatefulSetObject("db", 2));
-  objects.Upsert(PodObject("db-0", "n1", {.kind = "StatefulSet", .owner = "db"}));
+  mirror.Upsert(testing::StatefulSetObject("db", 2));
+  mirror.Upsert(PodObject("db-0", "n1", {.kind = "StatefulSet", .owner = "db"}));
   plan = Plan({Move("db-0", "n2")});
   Step();
   now += 1s;
-  objects.Upsert(PodObject("db-1", "n3", {.kind = "StatefulSet", .owner = "db", .created = now}));
+  mirror.Upsert(PodObject("db-1", "n3", {.kind = "StatefulSet", .owner = "db", .created = now}));
   Step();
   EXPECT_TRUE(plan.status[0].replacement.empty()) << "another pod of it is not the successor";
-  objects.Upsert(PodObject("db-0", "n2", {.kind = "StatefulSet", .owner = "db", .uid = "second", .created = now}));
+  mirror.Upsert(PodObject("db-0", "n2", {.kind = "StatefulSet", .owner = "db", .uid = "second", .created = now}));
   Step();
   EXPECT_EQ(plan.status[0].state, MoveState::kLanded);
   EXPECT_EQ(plan.status[0].replacement_uid, "second");
 }
 
 TEST_F(ExecutionTest, NothingBeginsWhileRoomIsShort) {
-  objects.Upsert(PodObject("new", "", {.cpu = "100", .owner = "web-1"}));
+  mirror.Upsert(PodObject("new", "", {.cpu = "100", .owner = "web-1"}));
   EXPECT_TRUE(Step().evict.empty());
   EXPECT_EQ(plan.status[0].message, "pod default/new waits for a node");
-  objects.Remove("Pod", "default/new");
+  mirror.Remove("Pod", "default/new");
   Json status = kube::NewObject(kube::resources::ConfigMaps(), "kube-system", kAutoscalerStatus);
   base::Ensure(status, {"data", "status"}) = "clusterWide:\n  scaleUp:\n    status: InProgress\n";
-  objects.Upsert(status);
+  mirror.Upsert(status);
   EXPECT_TRUE(Step().evict.empty());
   EXPECT_EQ(plan.status[0].message, "the autoscaler adds nodes");
-  objects.Remove("ConfigMap", "kube-system/cluster-autoscaler-status");
+  mirror.Remove("ConfigMap", "kube-system/cluster-autoscaler-status");
   // Another node is emptied: its pods need what is free elsewhere.
   Json going = testing::NodeObject("n4");
   base::Ensure(going, {"spec", "taints"}) = JsonArray{JsonObject{{"key", kToBeDeletedTaint}, {"effect", "NoSchedule"}}};
-  objects.Upsert(going);
-  objects.Upsert(PodObject("drained", "n4", {.owner = "web-1"}));
+  mirror.Upsert(going);
+  mirror.Upsert(PodObject("drained", "n4", {.owner = "web-1"}));
   EXPECT_TRUE(Step().evict.empty());
   EXPECT_EQ(plan.status[0].message, "the autoscaler removes node n4, and its pods need room");
-  objects.Upsert(PodObject("drained", "n4", {.kind = "DaemonSet", .owner = "d"}));
+  mirror.Upsert(PodObject("drained", "n4", {.kind = "DaemonSet", .owner = "d"}));
   EXPECT_EQ(Step().evict.size(), 1u);
 }
 
 TEST_F(ExecutionTest, AMoveNeedsRoomOnItsTargetAtThatTime) {
-  objects.Upsert(PodObject("big", "n2", {.cpu = "3800m", .kind = "DaemonSet", .owner = "d"}));
+  mirror.Upsert(PodObject("big", "n2", {.cpu = "3800m", .kind = "DaemonSet", .owner = "d"}));
   EXPECT_TRUE(Step().evict.empty());
   EXPECT_EQ(plan.status[0].message, "NodeResourcesFit on n2: Insufficient cpu");
   now += kMovePatience;
@@ -221,7 +221,7 @@ TEST_F(ExecutionTest, ATargetThatTheAutoscalerMarksGetsNothing) {
   Json node = testing::NodeObject("n3");
   base::Ensure(node, {"spec", "taints"}) =
       JsonArray{JsonObject{{"key", kDeletionCandidateTaint}, {"effect", "PreferNoSchedule"}}};
-  objects.Upsert(node);
+  mirror.Upsert(node);
   EXPECT_TRUE(Step().evict.empty());
   EXPECT_EQ(plan.status[1].state, MoveState::kFailed);
   EXPECT_EQ(plan.status[1].message, "node n3: the autoscaler may remove it");

@@ -7,7 +7,6 @@
 #include "controllers/balancer/member/event_kinds.h"
 #include "controllers/balancer/member/execution.h"
 #include "controllers/balancer/member/kinds.h"
-#include "controllers/balancer/member/member_cache.h"
 #include "controllers/balancer/member/plan_store.h"
 #include "controllers/balancer/member/planning.h"
 #include "controllers/balancer/member/policy_status.h"
@@ -47,16 +46,14 @@ class MemberBalancer final : public runtime::MemberController {
         member_(member),
         clock_(context_.clock),
         random_(context_.random.Fork(member.name())),
-        cache_(member.client(), member.strand(), clock_, random_.Fork("cache")),
+        objects_(member.feed().mirror()),
         policies_(member.client(), BalancingPolicies(), {}, member.strand(), clock_, random_.Fork("policies")),
-        plans_(member.client(), member.strand(), clock_, random_.Fork("plans")),
+        plans_(member.client(), member.feed()),
         recorder_(member.client(), member.strand(), clock_, random_.Fork("events"), "evenkeel-balancer", context_.host),
         policy_status_(member.client(), clock_),
         deschedulers_(member.client(), clock_, {"descheduler"}) {
-    member.strand()->Post([this] {
-      cache_.Start();
-      Schedule(kBreath);
-    });
+    member.feed().Read(ReadKinds());
+    member.strand()->Post([this] { Schedule(kBreath); });
   }
   ~MemberBalancer() override { context_.metrics->Forget(member_.name()); }
 
@@ -73,15 +70,21 @@ class MemberBalancer final : public runtime::MemberController {
       }
       installed_ = true;
       policies_.Start();
-      plans_.Start();
     }
-    if (!cache_.Synced() || !policies_.synced() || !plans_.synced()) {
-      complaints_.Tell("caches", "not everything has been listed yet: " + cache_.Missing());
+    if (const std::string missing = Missing(); !missing.empty()) {
+      complaints_.Tell("caches", "not everything has been listed yet: " + missing);
       return kSyncPoll;
     }
     ReadPolicies();
     ReadUsage();
     return Act();
+  }
+
+  /// "pods, nodes (connection refused)": what has not been listed yet and why.
+  std::string Missing() {
+    if (std::string missing = member_.feed().Missing(ReadKinds()); !missing.empty()) return missing;
+    if (!policies_.synced()) return BalancingPolicies().kind;
+    return plans_.Missing();
   }
 
   /// The first valid one by name is in force.
@@ -137,7 +140,7 @@ class MemberBalancer final : public runtime::MemberController {
   PlanPhase Execute(const PlanObject& current, const std::vector<PlanObject>& plans) {
     const PastMoves past(plans);
     const Policy* policy = policy_ && policy_->name == current.policy ? &*policy_ : nullptr;
-    ExecutionStep step = Advance(current, {cache_.objects(), policy, past, clock_.Now()});
+    ExecutionStep step = Advance(current, {objects_, policy, past, clock_.Now()});
     if (step.plan.state == PlanPhase::kPending && policy != nullptr && !policy->dry_run) {
       step.plan.state = PlanPhase::kRefused;
       step.plan.message = "the policy is no dry run any more";
@@ -229,7 +232,7 @@ class MemberBalancer final : public runtime::MemberController {
     tried_.clear();
     SetMetrics(plans);
     if (!planning_.Due(*policy_, now)) return kExecutionScan;
-    if (const std::string why = cache_.objects().WhyRoomIsShort(); !why.empty()) {
+    if (const std::string why = objects_.WhyRoomIsShort(); !why.empty()) {
       TellOutlook("Waiting", why, nullptr);
       return kScan;
     }
@@ -238,7 +241,7 @@ class MemberBalancer final : public runtime::MemberController {
       return kScan;
     }
     const PastMoves past(plans);
-    Outlook outlook = planning_.Look({cache_.objects(), *policy_, usage_, past, now}, plans);
+    Outlook outlook = planning_.Look({objects_, *policy_, usage_, past, now}, plans);
     state_.policy = true;
     state_.balanced = outlook.balanced;
     state_.deviation = outlook.deviation;
@@ -284,7 +287,7 @@ class MemberBalancer final : public runtime::MemberController {
   runtime::Member& member_;
   base::Clock& clock_;
   base::Random random_;
-  MemberCache cache_;
+  MemberObjects objects_;
   client::Informer<kube::Object> policies_;
   PlanStore plans_;
   client::EventRecorder recorder_;

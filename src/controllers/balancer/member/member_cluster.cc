@@ -322,6 +322,7 @@ class Builder {
     const auto [entry, is_new] = blocked_for_.try_emplace(pod_class);
     if (!is_new) return entry->second;
     scheduling::Snapshot& snapshot = input_.objects.snapshot();
+    const scheduling::WhatIf told(snapshot, scheduling::Layers::kTold);
     for (NodeId node = 0; node < cluster().nodes.size(); ++node) {
       const scheduling::NodeId seen = snapshot.FindNodeByName(cluster().nodes[node].name);
       if (seen == scheduling::kNone || IsLasting(snapshot.Check(pod_class, seen).filter)) entry->second.push_back(node);
@@ -354,6 +355,18 @@ class Builder {
 };
 
 }  // namespace
+
+const kube::Resource& PodMetrics() {
+  static const kube::Resource resource = [] {
+    kube::Resource made;
+    made.group = "metrics.k8s.io";
+    made.version = "v1beta1";
+    made.kind = "PodMetrics";
+    made.plural = "pods";
+    return made;
+  }();
+  return resource;
+}
 
 PodUsage DecodeUsage(const std::vector<Json>& pod_metrics) {
   PodUsage usage;

@@ -22,6 +22,8 @@ namespace evenkeel::controllers::balancer::member {
 
 /// What pods use now, by key; as kube::ResourceList.
 using PodUsage = std::map<std::string, kube::ResourceList, std::less<>>;
+/// What the metrics API has of pods: not watched, but listed where a policy looks at usage.
+const kube::Resource& PodMetrics();
 /// Of PodMetrics objects (metrics.k8s.io/v1beta1).
 PodUsage DecodeUsage(const std::vector<base::Json>& pod_metrics);
 

@@ -29,8 +29,8 @@ TEST(MemberClusterTest, EveryPodIsAPartitionOfItsDeployment) {
   world.Deployment("web", 2);
   world.Pod("web-a", "n1", "web", "1");
   world.Pod("web-b", "n2", "web", "250m");
-  world.objects.Upsert(testing::StatefulSetObject("db", 1));
-  world.objects.Upsert(
+  world.mirror.Upsert(testing::StatefulSetObject("db", 1));
+  world.mirror.Upsert(
       PodObject("db-0", "n1", {.cpu = "2", .kind = "StatefulSet", .owner = "db", .labels = "evenkeel.dev/role=primary"}));
   const MemberCluster member = world.Build();
   const Cluster& cluster = member.cluster;
@@ -62,7 +62,7 @@ TEST(MemberClusterTest, WhatDoesNotMoveIsLoadThatStays) {
   const auto add = [&](const std::string& name, testing::PodSpec spec, const auto& edit) {
     Json pod = PodObject(name, "n1", spec);
     edit(pod);
-    world.objects.Upsert(pod);
+    world.mirror.Upsert(pod);
   };
   const auto nothing = [](Json&) {};
   add("bare", {}, nothing);
@@ -97,14 +97,14 @@ TEST(MemberClusterTest, NodesThatTheAutoscalerOrAnOperatorTakesOutAreNotThere) {
   for (const char* name : {"ok", "cordoned", "unready", "going", "candidate"}) world.Node(name);
   Json cordoned = testing::NodeObject("cordoned");
   base::Ensure(cordoned, {"spec", "unschedulable"}) = true;
-  world.objects.Upsert(cordoned);
+  world.mirror.Upsert(cordoned);
   Json unready = testing::NodeObject("unready");
   base::Ensure(unready, {"status", "conditions"}) = JsonArray{JsonObject{{"type", "Ready"}, {"status", "Unknown"}}};
-  world.objects.Upsert(unready);
+  world.mirror.Upsert(unready);
   for (const auto& [name, taint] : {std::pair{"going", kToBeDeletedTaint}, std::pair{"candidate", kDeletionCandidateTaint}}) {
     Json node = testing::NodeObject(name);
     base::Ensure(node, {"spec", "taints"}) = JsonArray{JsonObject{{"key", taint}, {"effect", "PreferNoSchedule"}}};
-    world.objects.Upsert(node);
+    world.mirror.Upsert(node);
   }
   world.Deployment("web", 2);
   world.Pod("web-a", "ok", "web");
@@ -127,7 +127,7 @@ TEST(MemberClusterTest, AServiceThatIsNotThereHasItsReason) {
     Json node = testing::NodeObject(name);
     base::Ensure(node, {"spec", "taints"}) =
         JsonArray{JsonObject{{"key", kDeletionCandidateTaint}, {"effect", "PreferNoSchedule"}}};
-    world.objects.Upsert(node);
+    world.mirror.Upsert(node);
   }
   for (const char* name : {"web", "rest", "new"}) world.Deployment(name, 2);
   world.Pod("web-a", "old-1", "web");
@@ -163,7 +163,7 @@ TEST(MemberClusterTest, WishesAndTaintsAreBlockedNodes) {
   world.Deployment("web", 1);
   Json pod = PodObject("web-a", "n1", {.owner = "web-1"});
   base::Ensure(pod, {"spec", "nodeSelector"}) = JsonObject{{"disk", "ssd"}};
-  world.objects.Upsert(pod);
+  world.mirror.Upsert(pod);
   world.Deployment("any", 1);
   world.Pod("any-a", "n3", "any");
   const MemberCluster member = world.Build();
@@ -177,10 +177,10 @@ TEST(MemberClusterTest, ANodeWhereNothingThatMovesMayRunDoesNotLookIdle) {
   Json plane = testing::NodeObject("plane");
   base::Ensure(plane, {"spec", "taints"}) =
       JsonArray{JsonObject{{"key", "node-role.kubernetes.io/control-plane"}, {"effect", "NoSchedule"}}};
-  world.objects.Upsert(plane);
+  world.mirror.Upsert(plane);
   world.Deployment("web", 1);
   world.Pod("web-a", "n1", "web");
-  world.objects.Upsert(PodObject("agent", "plane", {.kind = "DaemonSet", .owner = "agent"}));
+  world.mirror.Upsert(PodObject("agent", "plane", {.kind = "DaemonSet", .owner = "agent"}));
   EXPECT_EQ(world.Build().left_out.at("plane"), "no pod that may move may run there");
   world.Pod("web-b", "plane", "web");
   const MemberCluster member = world.Build();
@@ -197,7 +197,7 @@ TEST(MemberClusterTest, LoadsFromUsageAndAnnotations) {
   Json chat = PodObject("chat-a", "n1", {.cpu = "1", .owner = "chat-1"});
   base::Ensure(chat, {"metadata", "annotations", kLoadAnnotation}) = R"({"sessions": 120, "odd": "x"})";
   world.Deployment("chat", 1);
-  world.objects.Upsert(chat);
+  world.mirror.Upsert(chat);
   world.usage = DecodeUsage({*base::ParseJson(
       R"({"metadata": {"namespace": "default", "name": "web-a"}, "containers": [{"usage": {"cpu": "200m"}}, {"usage": {"cpu": "50m"}}]})",
       "test")});
@@ -217,7 +217,7 @@ TEST(MemberClusterTest, SumsThatWouldNotBeExactAreScaled) {
   for (const char* name : {"n1", "n2", "n3"}) {
     Json node = testing::NodeObject(name);
     base::Ensure(node, {"status", "allocatable", "memory"}) = "3Pi";
-    world.objects.Upsert(node);
+    world.mirror.Upsert(node);
   }
   world.Deployment("web", 1);
   world.Pod("web-a", "n1", "web");

@@ -83,26 +83,12 @@ std::string WhyLeftOut(const kube::Node& node) {
   return node.ready ? "" : "it is not ready";
 }
 
-std::optional<scheduling::VolumeKind> VolumeKindOf(std::string_view kind) {
-  using scheduling::VolumeKind;
-  if (kind == "PersistentVolume") return VolumeKind::kPersistentVolume;
-  if (kind == "PersistentVolumeClaim") return VolumeKind::kPersistentVolumeClaim;
-  if (kind == "StorageClass") return VolumeKind::kStorageClass;
-  if (kind == "CSINode") return VolumeKind::kCsiNode;
-  if (kind == "CSIDriver") return VolumeKind::kCsiDriver;
-  if (kind == "CSIStorageCapacity") return VolumeKind::kCsiStorageCapacity;
-  return std::nullopt;
-}
-
 bool SaysScaleUp(const Json& config_map) {
   const auto status = base::ParseYamlDocument(FindString(config_map, {"data", "status"}), kAutoscalerStatus);
   return status && FindString(*status, {"clusterWide", "scaleUp", "status"}) == "InProgress";
 }
 
-}  // namespace
-
-SeenPod DecodeSeenPod(const Json& object) {
-  const kube::Pod pod = kube::Pod::Decode(object);
+SeenPod SeenPodOf(const kube::Pod& pod, const Json& object) {
   SeenPod seen;
   seen.key = pod.meta.Key();
   seen.ns = pod.meta.ns;
@@ -126,8 +112,7 @@ SeenPod DecodeSeenPod(const Json& object) {
   return seen;
 }
 
-SeenNode DecodeSeenNode(const Json& object) {
-  const kube::Node node = kube::Node::Decode(object);
+SeenNode SeenNodeOf(const kube::Node& node) {
   const bool going = std::ranges::any_of(node.taints, [](const kube::Taint& taint) { return taint.key == kToBeDeletedTaint; });
   return {.name = node.meta.name,
           .uid = node.meta.uid,
@@ -138,40 +123,42 @@ SeenNode DecodeSeenNode(const Json& object) {
           .going = going};
 }
 
-void MemberObjects::Upsert(const Json& object) {
-  const std::string_view kind = FindString(object, {"kind"});
-  if (kind == "Pod") {
-    UpsertPod(object);
-  } else if (kind == "Node") {
-    snapshot_.UpsertNode(object);
-    nodes_.insert_or_assign(std::string(kube::NameOf(object)), DecodeSeenNode(object));
-  } else if (IsOwnerKind(kind)) {
-    UpsertOwner(object);
-  } else if (kind == "Namespace") {
-    const kube::ObjectMeta meta = kube::DecodeMeta(object);
-    snapshot_.UpsertNamespace(meta.name, meta.labels);
-    namespaces_[meta.name] = meta.labels;
-  } else if (kind == "ConfigMap") {
-    if (kube::NameOf(object) == kAutoscalerStatus) scaling_up_ = SaysScaleUp(object);
-  } else if (const auto volume = VolumeKindOf(kind)) {
-    snapshot_.UpsertVolume(*volume, object);
+}  // namespace
+
+const std::vector<runtime::ReadKind>& ReadKinds() {
+  static const std::vector<runtime::ReadKind> kinds = [] {
+    std::vector<runtime::ReadKind> made = runtime::SnapshotReadKinds();
+    for (const auto& [group, plural] :
+         {std::pair{"apps", "replicasets"}, {"apps", "statefulsets"}, {"", "replicationcontrollers"}}) {
+      made.push_back({.resource = *kube::FindBuiltIn(group, "v1", plural)});
+    }
+    made.push_back(
+        {.resource = kube::resources::ConfigMaps(), .field_selector = std::string("metadata.name=") + kAutoscalerStatus});
+    return made;
+  }();
+  return kinds;
+}
+
+void MemberObjects::AfterChange(const scheduling::ObjectEvent& event) { event.object == nullptr ? Drop(event) : Put(event); }
+
+void MemberObjects::Put(const scheduling::ObjectEvent& event) {
+  const Json& object = *event.object;
+  if (event.kind == "Pod") {
+    pods_.insert_or_assign(event.key, SeenPodOf(event.DecodedPod(), object));
+  } else if (event.kind == "Node") {
+    nodes_.insert_or_assign(event.key, SeenNodeOf(event.DecodedNode()));
+  } else if (IsOwnerKind(event.kind)) {
+    PutOwner(event);
+  } else if (event.kind == "Namespace") {
+    namespaces_[event.key] = kube::DecodeMeta(object).labels;
+  } else if (event.kind == "ConfigMap" && kube::NameOf(object) == kAutoscalerStatus) {
+    scaling_up_ = SaysScaleUp(object);
   }
 }
 
-void MemberObjects::UpsertPod(const Json& object) {
-  const std::string key = kube::KeyOf(object);
-  const std::string_view phase = FindString(object, {"status", "phase"});
-  snapshot_.UpsertPod(object);
-  if (phase == "Succeeded" || phase == "Failed") {
-    pods_.erase(key);
-  } else {
-    pods_.insert_or_assign(key, DecodeSeenPod(object));
-  }
-}
-
-void MemberObjects::UpsertOwner(const Json& object) {
-  const kube::Workload workload = kube::Workload::Decode(object);
-  SeenOwner owner{.kind = std::string(FindString(object, {"kind"})),
+void MemberObjects::PutOwner(const scheduling::ObjectEvent& event) {
+  const kube::Workload workload = kube::Workload::Decode(*event.object);
+  SeenOwner owner{.kind = std::string(event.kind),
                   .ns = workload.meta.ns,
                   .name = workload.meta.name,
                   .uid = workload.meta.uid,
@@ -182,31 +169,26 @@ void MemberObjects::UpsertOwner(const Json& object) {
     owner.parent_kind = parent->kind;
     owner.parent_name = parent->name;
   }
-  std::string& uid = owner_by_key_[owner.kind + " " + workload.meta.Key()];
+  std::string& uid = owner_by_key_[owner.kind + " " + event.key];
   if (!uid.empty() && uid != owner.uid) owners_.erase(uid);
   uid = owner.uid;
   owners_.insert_or_assign(uid, std::move(owner));
 }
 
-void MemberObjects::Remove(std::string_view kind, const std::string& key) {
-  if (kind == "Pod") {
-    snapshot_.RemovePod(key);
-    pods_.erase(key);
-  } else if (kind == "Node") {
-    snapshot_.RemoveNode(key);
-    nodes_.erase(key);
-  } else if (IsOwnerKind(kind)) {
-    const auto found = owner_by_key_.find(std::string(kind) + " " + key);
+void MemberObjects::Drop(const scheduling::ObjectEvent& event) {
+  if (event.kind == "Pod") {
+    pods_.erase(event.key);
+  } else if (event.kind == "Node") {
+    nodes_.erase(event.key);
+  } else if (IsOwnerKind(event.kind)) {
+    const auto found = owner_by_key_.find(std::string(event.kind) + " " + event.key);
     if (found == owner_by_key_.end()) return;
     owners_.erase(found->second);
     owner_by_key_.erase(found);
-  } else if (kind == "Namespace") {
-    snapshot_.RemoveNamespace(key);
-    namespaces_.erase(key);
-  } else if (kind == "ConfigMap") {
-    if (key.ends_with(std::string("/") + kAutoscalerStatus)) scaling_up_ = false;
-  } else if (const auto volume = VolumeKindOf(kind)) {
-    snapshot_.RemoveVolume(*volume, key);
+  } else if (event.kind == "Namespace") {
+    namespaces_.erase(event.key);
+  } else if (event.kind == "ConfigMap" && event.key.ends_with(std::string("/") + kAutoscalerStatus)) {
+    scaling_up_ = false;
   }
 }
 

@@ -1,6 +1,5 @@
-// What the balancer knows of one member, kept up to date object by object, from informers and from files alike: the scheduler's
-// snapshot, and beside it what its own rules ask for: whose a pod is, whether it may move, which nodes may get pods. Belongs to
-// one strand.
+// What the balancer's rules ask of one member beyond its snapshot: whose a pod is, whether it may move, which nodes may get
+// pods; views that are worked out when a ClusterMirror tells of an object. Belongs to the mirror's strand.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +9,13 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "base/json.h"
 #include "base/time.h"
+#include "controllers/runtime/member_feed.h"
 #include "kube/types.h"
-#include "scheduling/snapshot.h"
+#include "scheduling/cluster_mirror.h"
 
 namespace evenkeel::controllers::balancer::member {
 
@@ -53,18 +54,20 @@ struct SeenOwner {
   int64_t replicas = 1;
 };
 
-class MemberObjects {
+/// What the balancer reads; its own kinds besides.
+const std::vector<runtime::ReadKind>& ReadKinds();
+
+class MemberObjects final : public scheduling::ClusterListener {
  public:
-  MemberObjects() = default;
+  /// Listens to the mirror from now on; both live equally long.
+  explicit MemberObjects(scheduling::ClusterMirror& mirror) : mirror_(mirror) { mirror.AddListener(*this); }
   MemberObjects(const MemberObjects&) = delete;
   MemberObjects& operator=(const MemberObjects&) = delete;
 
-  /// Takes the object's kind from the object; kinds that do not matter are passed over. Outside of forks.
-  void Upsert(const base::Json& object);
-  /// `key`: "namespace/name", or "name" of what has no namespace.
-  void Remove(std::string_view kind, const std::string& key);
+  /// Kinds that do not matter are passed over.
+  void AfterChange(const scheduling::ObjectEvent& event) override;
 
-  scheduling::Snapshot& snapshot() { return snapshot_; }
+  scheduling::Snapshot& snapshot() { return mirror_.snapshot(); }
   const std::map<std::string, SeenPod, std::less<>>& pods() const { return pods_; }     ///< by key
   const std::map<std::string, SeenNode, std::less<>>& nodes() const { return nodes_; }  ///< by name
   const SeenPod* FindPod(std::string_view key) const;
@@ -81,10 +84,11 @@ class MemberObjects {
   std::string WhyRoomIsShort(const std::function<bool(const SeenPod& pod)>& awaited = {}) const;
 
  private:
-  void UpsertPod(const base::Json& pod);
-  void UpsertOwner(const base::Json& object);
+  void Put(const scheduling::ObjectEvent& event);
+  void Drop(const scheduling::ObjectEvent& event);
+  void PutOwner(const scheduling::ObjectEvent& event);
 
-  scheduling::Snapshot snapshot_;
+  scheduling::ClusterMirror& mirror_;
   std::map<std::string, SeenPod, std::less<>> pods_;
   std::map<std::string, SeenNode, std::less<>> nodes_;
   std::unordered_map<std::string, SeenOwner> owners_;             // by uid
@@ -95,8 +99,5 @@ class MemberObjects {
 
 /// cluster-autoscaler's status ConfigMap.
 inline constexpr const char* kAutoscalerStatus = "cluster-autoscaler-status";
-
-SeenPod DecodeSeenPod(const base::Json& object);
-SeenNode DecodeSeenNode(const base::Json& object);
 
 }  // namespace evenkeel::controllers::balancer::member

@@ -85,19 +85,20 @@ inline Json PodObject(const std::string& name, const std::string& node, const Po
 /// Objects, a policy and a clock.
 class World {
  public:
-  MemberObjects objects;
+  scheduling::ClusterMirror mirror;
+  MemberObjects objects{mirror};
   Policy policy = PolicyOf("{}");
   PodUsage usage;
   PastMoves past;
   base::Time now = kBegin;
 
   void Node(const std::string& name, const std::string& cpu = "4", const std::string& labels = "") {
-    objects.Upsert(NodeObject(name, cpu, labels));
+    mirror.Upsert(NodeObject(name, cpu, labels));
   }
-  void Deployment(const std::string& name, int64_t replicas) { objects.Upsert(ReplicaSetObject(name, replicas)); }
+  void Deployment(const std::string& name, int64_t replicas) { mirror.Upsert(ReplicaSetObject(name, replicas)); }
   /// A pod of a Deployment.
   void Pod(const std::string& name, const std::string& node, const std::string& deployment, const std::string& cpu = "500m") {
-    objects.Upsert(PodObject(name, node, {.cpu = cpu, .owner = deployment + "-1"}));
+    mirror.Upsert(PodObject(name, node, {.cpu = cpu, .owner = deployment + "-1"}));
   }
   MemberCluster Build() { return BuildCluster({objects, policy, usage, past, now}); }
 

@@ -28,16 +28,25 @@ std::string Stamp(base::Time now) {
 
 }  // namespace
 
-PlanStore::PlanStore(client::Client& client, std::shared_ptr<base::Strand> strand, base::Clock& clock, base::Random random)
-    : client_(client), informer_(client, BalancingPlans(), {}, std::move(strand), clock, std::move(random)) {
-  informer_.AddHandler([this](const auto& before, const auto& after) {
-    if (after == nullptr) written_.erase(before->meta.name);
-  });
+PlanStore::PlanStore(client::Client& client, runtime::MemberFeed& feed) : client_(client), feed_(feed) {
+  feed.ReadPlans();
+  feed.mirror().AddListener(*this);
+}
+
+void PlanStore::AfterChange(const scheduling::ObjectEvent& event) {
+  if (event.kind == BalancingPlans().kind && event.object == nullptr) written_.erase(event.key);
+}
+
+std::string PlanStore::Missing() {
+  std::string missing = feed_.MissingPlans();
+  if (missing.empty() && feed_.plans() == nullptr) missing = "the definition of " + BalancingPlans().kind;
+  return missing;
 }
 
 std::vector<PlanObject> PlanStore::All() {
+  static const std::map<std::string, client::Informer<kube::Object>::Pointer> kNone;
   std::vector<PlanObject> plans;
-  for (const auto& [name, object] : informer_.items()) {
+  for (const auto& [name, object] : feed_.plans() == nullptr ? kNone : feed_.plans()->items()) {
     const auto own = written_.find(name);
     if (own != written_.end()) {
       const bool newer = own->second.uid == object->meta.uid &&

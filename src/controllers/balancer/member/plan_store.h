@@ -1,5 +1,5 @@
-// The BalancingPlans of one member: read through an informer, and what has just been written, which the informer will tell of
-// later. Belongs to its strand.
+// The BalancingPlans of one member: read through its feed, and what has just been written, which the feed will tell of later.
+// Belongs to the strand of the feed.
 #pragma once
 
 #include <functional>
@@ -8,19 +8,19 @@
 #include <string>
 #include <vector>
 
-#include "base/executor.h"
-#include "base/random.h"
-#include "client/informer.h"
+#include "client/client.h"
 #include "controllers/balancer/member/plan_object.h"
+#include "controllers/runtime/member_feed.h"
 
 namespace evenkeel::controllers::balancer::member {
 
-class PlanStore {
+class PlanStore final : public scheduling::ClusterListener {
  public:
-  PlanStore(client::Client& client, std::shared_ptr<base::Strand> strand, base::Clock& clock, base::Random random);
+  /// Before the feed is started.
+  PlanStore(client::Client& client, runtime::MemberFeed& feed);
 
-  void Start() { informer_.Start(); }
-  bool synced() const { return informer_.synced(); }
+  /// "": the kind is there, and its plans have been listed. Else what is missing and why.
+  std::string Missing();
 
   /// The latest versions that are known, by time of creation, then name. O(all moves).
   std::vector<PlanObject> All();
@@ -37,10 +37,11 @@ class PlanStore {
              const std::function<void(const base::Error&)>& failed);
 
  private:
+  void AfterChange(const scheduling::ObjectEvent& event) override;
   void Keep(PlanObject& plan, const base::Json& stored);
 
   client::Client& client_;
-  client::Informer<kube::Object> informer_;
+  runtime::MemberFeed& feed_;
   std::map<std::string, PlanObject> written_;  // by name
 };
 

@@ -47,7 +47,7 @@ TEST(PlanningTest, MovesThatAFilterRefusesAreDropped) {
         base::JsonArray{
             base::JsonObject{{"topologyKey", "kubernetes.io/hostname"},
                              {"labelSelector", base::JsonObject{{"matchLabels", base::JsonObject{{"app", "lone"}}}}}}};
-    world.objects.Upsert(pod);
+    world.mirror.Upsert(pod);
   };
   lone("lone-a", "n1");
   lone("lone-b", "n2");

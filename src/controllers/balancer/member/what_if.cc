@@ -23,26 +23,25 @@ std::string MoveInFork(scheduling::Snapshot& snapshot, const std::string& pod_ke
 
 std::string WhyNotOn(MemberObjects& objects, const std::string& pod, const std::string& node) {
   scheduling::Snapshot& snapshot = objects.snapshot();
-  snapshot.Fork();
-  std::string why = MoveInFork(snapshot, pod, node);
-  snapshot.Revert();
-  return why;
+  const scheduling::WhatIf fork(snapshot, scheduling::Layers::kTold);
+  return MoveInFork(snapshot, pod, node);
 }
 
 std::vector<DroppedMove> DropImpossible(MemberObjects& objects, std::vector<PlannedMove>& moves) {
   std::vector<DroppedMove> dropped;
   std::vector<PlannedMove> kept;
   scheduling::Snapshot& snapshot = objects.snapshot();
-  snapshot.Fork();
-  for (PlannedMove& move : moves) {
-    std::string why = MoveInFork(snapshot, move.pod, move.to);
-    if (why.empty()) {
-      kept.push_back(std::move(move));
-    } else {
-      dropped.push_back({std::move(move), std::move(why)});
+  {
+    const scheduling::WhatIf fork(snapshot, scheduling::Layers::kTold);
+    for (PlannedMove& move : moves) {
+      std::string why = MoveInFork(snapshot, move.pod, move.to);
+      if (why.empty()) {
+        kept.push_back(std::move(move));
+      } else {
+        dropped.push_back({std::move(move), std::move(why)});
+      }
     }
   }
-  snapshot.Revert();
   moves = std::move(kept);
   return dropped;
 }

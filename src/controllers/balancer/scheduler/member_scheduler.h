@@ -1,4 +1,4 @@
-// The scheduler of one member cluster, alive: told by informers of its own on the member's strand, and writing through the
+// The scheduler of one member cluster, alive: told by the member's feed, and writing through the
 // member's fenced client, so that of several replicas only the member's owner binds pods. Other schedulers of the cluster go on
 // with their pods; nothing is decided before everything has been listed once.
 #pragma once

@@ -6,8 +6,9 @@
 // whose class waits for the first consumer are told the node, and the pod is bound once they are. Where a BalancingPlan is
 // being carried out, room is kept for the successors of the pods that it evicts (reservation_book.h).
 //
-// It is told of what there is and called when it has work to do; who watches and who calls is member_scheduler.h for a member
-// cluster, embedded/workloads/scheduler.h for the embedded fleet.
+// It listens to the ClusterMirror whose snapshot it asks, and is called when it has work to do; who feeds the mirror and who
+// calls is member_scheduler.h for a member cluster, embedded/workloads/scheduler.h for the embedded fleet. Pods that it is
+// binding and room that it keeps lie on that snapshot as what is not told (scheduling/snapshot.h).
 #pragma once
 
 #include <functional>
@@ -24,7 +25,7 @@
 #include "controllers/balancer/scheduler/reservation_book.h"
 #include "controllers/balancer/scheduler/scheduler_queue.h"
 #include "kube/types.h"
-#include "scheduling/snapshot.h"
+#include "scheduling/cluster_mirror.h"
 
 namespace evenkeel::controllers::balancer::scheduler {
 
@@ -32,13 +33,6 @@ namespace evenkeel::controllers::balancer::scheduler {
 inline constexpr char kSchedulerName[] = "evenkeel";
 /// How a volume binder is told of the node that has been chosen: an annotation of the claim.
 inline constexpr char kSelectedNode[] = "volume.kubernetes.io/selected-node";
-
-/// A kind that the filters look at and that has no function of its own below.
-struct VolumeResource {
-  kube::Resource resource;
-  scheduling::VolumeKind kind;
-};
-const std::vector<VolumeResource>& VolumeResources();
 
 struct SchedulerOptions {
   /// Pods with one of these at spec.schedulerName are bound; "" are those that name none.
@@ -50,32 +44,26 @@ struct SchedulerContext {
   client::Client& client;
   base::Clock& clock;
   client::EventRecorder& events;
+  /// Outlives the scheduler's last event.
+  scheduling::ClusterMirror& mirror;
   /// Asks for a Turn, at once (zero) or that much later. Several calls may be answered by one turn.
   std::function<void(base::Duration)> call;
 };
 
 using PodPointer = std::shared_ptr<const kube::Pod>;
 
-/// Lives on one strand, with the informers that tell it. Keeps of pods what the snapshot keeps, and those that it serves and
-/// that have no node.
+/// Lives on the mirror's strand. Keeps of pods those that it serves and that have no node.
 ///
 /// Cost of binding one pod: O(nodes), a few ns each; of one that fits nowhere and whose like has just been tried: O(1).
-class Scheduler {
+class Scheduler final : public scheduling::ClusterListener {
  public:
   Scheduler(SchedulerContext context, SchedulerOptions options);
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
-  // What is there; `after` null: it has gone.
-
-  /// `after` has its JSON.
-  void OnPod(const std::string& key, const PodPointer& after);
-  void OnNode(const kube::Node* before, const kube::Node* after);
-  /// One without labels is as good as none.
-  void OnNamespace(const std::string& name, const kube::Labels& labels);
-  void OnVolume(scheduling::VolumeKind kind, const std::string& key, const base::Json* after);
-  /// A BalancingPlan.
-  void OnPlan(const std::string& name, const base::Json* after);
+  // Of pods, nodes, namespaces, volumes and BalancingPlans; other kinds are passed over.
+  void BeforeChange(const scheduling::ObjectEvent& event) override;
+  void AfterChange(const scheduling::ObjectEvent& event) override;
 
   /// Tries one pod, so that others on the strand have their turn. When the next turn is due without another call; nullopt:
   /// never. Not before everything that is there has been told once.
@@ -97,16 +85,24 @@ class Scheduler {
     bool bound = false;
   };
 
-  // scheduler.cc: what is there, and who is to be tried.
-  void DropPod(const std::string& key);
+  // scheduler_events.cc: what is there.
+  void OnPod(const scheduling::ObjectEvent& event);
+  void OnWaitingPod(const scheduling::ObjectEvent& event, bool changed);
+  void OnNode(const scheduling::ObjectEvent& event);
+  /// One without labels is as good as none.
+  void OnNamespace(const std::string& name, const kube::Labels& labels);
+  void OnVolume(const scheduling::ObjectEvent& event);
+  void OnClaim(const scheduling::ObjectEvent& event);
+  void OnPlan(const std::string& name, const base::Json* after);
+
+  // scheduler.cc: who is to be tried.
   /// Room, or a reason, has gone from the node.
   void PodLeft(scheduling::NodeId node);
   void NodesFreed(const ReservationBook::Nodes& nodes);
   /// Tries the pods again that may have room on the node which is kept from others.
   void WakePromised(scheduling::NodeId node);
   /// Tries those again whose class `concerned` says could be helped.
-  template <typename Concerned>
-  void Wake(const Concerned& concerned);
+  void Wake(const std::function<bool(scheduling::ClassId, const scheduling::PodClass&)>& concerned);
   void Try(const std::string& key);
   bool Wants(const kube::Pod& pod) const;
   base::Instant Monotonic() const { return context_.clock.Monotonic(); }
@@ -133,7 +129,7 @@ class Scheduler {
 
   SchedulerContext context_;
   const SchedulerOptions options_;
-  scheduling::Snapshot snapshot_;
+  scheduling::Snapshot& snapshot_;
   SchedulerQueue queue_;
   ReservationBook book_;
   std::map<std::string, PodPointer> waiting_;       // pods that are ours and have no node
@@ -142,11 +138,16 @@ class Scheduler {
   std::map<std::string, std::string> nominated_;    // node by pod
   std::map<std::string, Binding> binding_;          // by pod
   bool told_ = false;                               // the first Turn has come
+  /// Of the pod that is about to change.
+  scheduling::NodeId node_before_ = scheduling::kNone;
+  scheduling::ClassId class_before_ = scheduling::kNone;
   /// Messages of the classes and priorities that have been found to fit nowhere since the last change.
   std::map<std::pair<scheduling::ClassId, int32_t>, std::string> messages_;
 };
 
 /// More pods elsewhere can let it in.
 bool WantsCompany(const scheduling::PodClass& pod_class);
+/// Pods elsewhere can let it in or keep it out.
+bool LooksAround(const scheduling::PodClass& pod_class);
 
 }  // namespace evenkeel::controllers::balancer::scheduler
