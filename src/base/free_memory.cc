@@ -26,4 +26,21 @@ void GiveBackFreeMemory() {
   if (heap.fordblks > kFreeBytesKept && ResidentBytes() > heap.uordblks + heap.hblkhd + kFreeBytesKept) malloc_trim(0);
 }
 
+FreeMemoryKeeper::FreeMemoryKeeper(Executor& executor) : strand_(executor.NewStrand("free memory")) {
+  strand_->Post([this] { Later(); });
+}
+
+FreeMemoryKeeper::~FreeMemoryKeeper() {
+  strand_->Close();
+  timer_.Cancel();
+}
+
+void FreeMemoryKeeper::Later() {
+  constexpr Duration kInterval = std::chrono::seconds(30);
+  timer_ = strand_->PostAfter(kInterval, [this] {
+    GiveBackFreeMemory();
+    Later();
+  });
+}
+
 }  // namespace evenkeel::base

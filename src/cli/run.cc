@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/descriptors.h"
+#include "base/free_memory.h"
 #include "base/log.h"
 #include "base/memory_limit.h"
 #include "base/metrics.h"
@@ -288,6 +289,8 @@ base::Status Run(const RunOptions& run) {
                    {"method", coordinated ? distribution::kWeightedMethod : distribution::MethodName(options.method)}});
 
   const std::unique_ptr<base::Executor> executor = base::NewThreadPool(kThreads);
+  // Lists of members take a multiple of what is kept of them.
+  const base::FreeMemoryKeeper free_memory(*executor);
   base::MetricRegistry metrics;
   const auto autoscaler_metrics = std::make_shared<autoscaler::AutoscalerMetrics>(metrics);
   const base::Random random(base::EntropySeed());

@@ -112,11 +112,12 @@ TEST_F(MemberFeedTest, PlansAreReadAsLongAsTheirKindIsThere) {
 TEST_F(MemberFeedTest, WhoMayNotReadTheDefinitionSeesPlansAllTheSame) {
   feed.ReadPlans();
   api->Put(scheduling::BalancingPlans(), {{"metadata", {{"name", "a"}}}});
-  client.FailNext("list", base::Error(base::Code::kForbidden, "not yours"));
+  client.FailNext("list", base::Error(base::Code::kForbidden, "not yours"), 3);
   Begin();
   EXPECT_EQ(feed.MissingPlans(), "BalancingPlan");
-  executor.RunFor(1s);
+  executor.RunFor(2min);
   EXPECT_EQ(feed.MissingPlans(), "");
+  ASSERT_NE(feed.plans(), nullptr);
   EXPECT_EQ(feed.plans()->items().size(), 1U);
 }
 

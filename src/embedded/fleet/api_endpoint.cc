@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <thread>
 
-#include "base/free_memory.h"
 #include "base/log.h"
 #include "base/yaml.h"
 #include "embedded/apiserver/access_control.h"
@@ -63,15 +62,7 @@ client::ConnectionConfig Credentials::TokenConnection(const std::string& server,
 ApiEndpoint::ApiEndpoint(apiserver::Api& api, base::Executor& executor)
     : workers_(base::NewThreadPool(RequestWorkers(api))),
       handler_(api, {.executor = &executor, .workers = workers_.get(), .queue = {.workers = RequestWorkers(api)}}),
-      housekeeping_(executor.NewStrand("housekeeping")) {}
-
-void ApiEndpoint::TidyLater() {
-  constexpr base::Duration kInterval = std::chrono::seconds(30);
-  tidy_ = housekeeping_->PostAfter(kInterval, [this] {
-    base::GiveBackFreeMemory();
-    TidyLater();
-  });
-}
+      free_memory_(executor) {}
 
 base::Result<std::unique_ptr<ApiEndpoint>> ApiEndpoint::Start(ApiEndpointOptions options, apiserver::Api& api,
                                                               const Credentials& credentials, base::Executor& executor) {
@@ -97,7 +88,6 @@ base::Result<std::unique_ptr<ApiEndpoint>> ApiEndpoint::Start(ApiEndpointOptions
   }
   if (!started) return base::Fail(started.error().Wrap(options.name));
   endpoint->server_ = *std::move(started);
-  endpoint->housekeeping_->Post([raw = endpoint.get()] { raw->TidyLater(); });
   endpoint->service_ = std::make_unique<apiserver::KubernetesService>(api, executor, options.address, endpoint->port());
   return endpoint;
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "base/free_memory.h"
 #include "client/kubeconfig.h"
 #include "embedded/apiserver/api.h"
 #include "embedded/apiserver/authentication.h"
@@ -62,13 +63,9 @@ class ApiEndpoint {
   /// Makes the server's certificate anew if it is about to expire, and shows it from then on.
   base::Status Renew(const Credentials& credentials, base::Time now);
   std::string url() const;
-  ~ApiEndpoint() { housekeeping_->Close(); }
 
  private:
   ApiEndpoint(apiserver::Api& api, base::Executor& executor);
-  // What large answers and a history that was forgotten have left is given back.
-  void TidyLater();
-
   base::Result<apiserver::KeyPair> LoadOrMakeCertificate(const Credentials& credentials, base::Time now) const;
 
   std::string name_, address_;
@@ -77,8 +74,7 @@ class ApiEndpoint {
   apiserver::ApiHandler handler_;
   std::unique_ptr<apiserver::AuthenticatingHandler> authenticating_;
   std::unique_ptr<apiserver::HttpServer> server_;
-  const std::shared_ptr<base::Strand> housekeeping_;
-  base::Timer tidy_;
+  base::FreeMemoryKeeper free_memory_;  // what large answers and a history that was forgotten have left
   std::unique_ptr<apiserver::KubernetesService> service_;
 };
 
