@@ -2,6 +2,7 @@
 `evenkeel run --scheduler` does: here one of the embedded kind, in scheduler_real_test.py one that is not ours. The rest of a cluster is
 played there (played_parts.py)."""
 import json
+import re
 import secrets
 import signal
 import time
@@ -19,6 +20,7 @@ DEFINITION = {
              "versions": [{"name": "v1alpha1", "served": True, "storage": True, "subresources": {"status": {}},
                            "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": FREE, "status": FREE}}}}]}}
 PLANS = "/apis/evenkeel.dev/v1alpha1/balancingplans"
+KWOK = "apiVersion: v1alpha1\nreadNodesFrom: cluster\nnodegroups: {fromNodeLabelKey: pool}\nkwok: {}\n"
 # How long to wait for what has to come.
 LONG = 180
 
@@ -211,6 +213,40 @@ class BareApiTest(ControllerScenarios, unittest.TestCase):
         cls.api = ApiServer(home / "api")
         cls.addClassCleanup(lambda: cls.api.program.stop(signal.SIGKILL))
         cls.start(cls.api.kubectl, home)
+
+
+class OneFeedTest(unittest.TestCase):
+    """All controllers of a replica read a member through the same watches."""
+
+    def test_each_kind_and_selection_is_watched_once(self):
+        home = self.enterContext(harness.temporary_home())
+        hub = ApiServer(home / "hub")
+        self.addCleanup(lambda: hub.program.stop(signal.SIGKILL))
+        fleet = ProcessFleet(hub.kubectl, home)
+        self.addCleanup(fleet.stop)
+        fleet.create(["member"])
+        member = fleet.members["member"]
+        for name in ("kwok-provider-config", "kwok-provider-templates"):
+            AutoscaledCluster(member.kubectl, namespace="kube-system").apply(
+                {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"config": KWOK, "templates": "apiVersion: v1\nitems: []\nkind: List\n"}})
+        fleet.arguments = ["--scheduler", "--balancer", "--zookeeper", "--cloud-provider=kwok", "--expander=priority"]
+        wanted = {"nodes", "pods", "namespaces", "replicationcontrollers", "replicasets", "statefulsets", "daemonsets", "jobs", "poddisruptionbudgets",
+                  "persistentvolumes", "persistentvolumeclaims", "storageclasses", "csinodes", "csidrivers", "csistoragecapacities",
+                  "balancingplans", "balancingpolicies", "customresourcedefinitions"}
+
+        def watches():
+            """How many are open, by kind."""
+            text = member.kubectl("get", "--raw", "/metrics")
+            return {kind: int(count) for kind, count in re.findall(r'^apiserver_registered_watchers\{resource="([^".]+)[^"]*"\} (\d+)$', text, re.M)}
+
+        own = watches()
+        fleet.start()
+        harness.eventually(lambda: all(watches().get(kind, 0) > own.get(kind, 0) for kind in wanted), LONG, watches)
+        time.sleep(3)  # whoever opens one more does so by then
+        opened = {kind: count - own.get(kind, 0) for kind, count in watches().items() if count > own.get(kind, 0)}
+        # The autoscaler's priorities and its status are two selections.
+        self.assertEqual({kind: count for kind, count in opened.items() if count > 1}, {"configmaps": 2})
+        self.assertLessEqual(sum(opened.values()), len(wanted) + 4, opened)  # and ZooKeepers, the Lease
 
 
 if __name__ == "__main__":
