@@ -4,6 +4,7 @@
 
 #include "controllers/autoscaler/node_group_object.h"
 #include "controllers/balancer/member/member_objects.h"
+#include "scheduling/well_known.h"
 
 namespace evenkeel::dashboard {
 namespace {
@@ -33,7 +34,7 @@ NodeRow NodeRow::Decode(const Json& object) {
   row.created = node.meta.creation_time;
   row.since = node.ready_since == base::Time{} ? node.meta.creation_time : node.ready_since;
   const bool going = node.meta.deletion_time || std::ranges::any_of(node.taints, [](const kube::Taint& taint) {
-                       return taint.key == controllers::balancer::member::kToBeDeletedTaint;
+                       return taint.key == scheduling::kToBeDeletedTaint;
                      });
   // A node that was ready before has been so for longer than the few minutes between its making and its first readiness.
   const bool young = row.since - node.meta.creation_time < std::chrono::minutes(1);

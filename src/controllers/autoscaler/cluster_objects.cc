@@ -111,7 +111,7 @@ void ClusterObjects::DropNode(const ObjectEvent& event) {
 void ClusterObjects::PutPod(const ObjectEvent& event) {
   const PodId id = event.pod;
   if (pods_.size() <= id) pods_.resize(id + 1);
-  pods_[id] = DecodePodFacts(*event.object);
+  pods_[id] = DecodePodFacts(*event.object, event.DecodedPod().meta);
   const bool on_node = !FindString(*event.object, {"spec", "nodeName"}).empty();
   on_node ? static_cast<void>(pending_.erase(id)) : static_cast<void>(pending_.insert(id));
   if (on_node && IsExpendable(pods_[id], options_)) {

@@ -6,6 +6,7 @@
 #include "kube/object.h"
 #include "kube/quantity.h"
 #include "scheduling/pod_spec.h"
+#include "scheduling/well_known.h"
 
 namespace evenkeel::controllers::autoscaler {
 namespace {
@@ -44,7 +45,7 @@ bool Listed(std::string_view list, std::string_view name) {
 }
 
 bool HasLocalStorage(const Json& pod) {
-  const std::string_view safe = OurAnnotation(pod, "safe-to-evict-local-volumes");
+  const std::string_view safe = Annotation(pod, scheduling::kSafeVolumesAnnotation);
   for (const Json& volume : FindArray(pod, {"spec", "volumes"})) {
     const Json* path = Find(volume, {"hostPath"});
     const Json* scratch = Find(volume, {"emptyDir"});
@@ -213,10 +214,11 @@ bool HasGpus(const Json& node) {
 
 uint64_t PodSpecHash(const Json& pod) { return base::Blake2b64(SpecText(pod).text()); }
 
-PodFacts DecodePodFacts(const Json& pod) {
+PodFacts DecodePodFacts(const Json& pod) { return DecodePodFacts(pod, kube::DecodeMeta(pod)); }
+
+PodFacts DecodePodFacts(const Json& pod, const kube::ObjectMeta& meta) {
   PodFacts facts;
   facts.present = true;
-  const kube::ObjectMeta meta = kube::DecodeMeta(pod);
   facts.key = meta.Key();
   if (const kube::OwnerReference* owner = meta.Controller()) {
     facts.owner_kind = owner->kind;
@@ -232,12 +234,12 @@ PodFacts DecodePodFacts(const Json& pod) {
   if (const Json* priority = Find(pod, {"spec", "priority"}); priority != nullptr && priority->is_number()) {
     facts.priority = static_cast<int32_t>(FindInt(pod, {"spec", "priority"}));
   }
-  facts.mirror = meta.annotations.contains("kubernetes.io/config.mirror");
+  facts.mirror = meta.annotations.contains(scheduling::kMirrorAnnotation);
   facts.daemon = facts.owner_kind == "DaemonSet" || OurAnnotation(pod, "daemonset-pod") == "true";
   facts.requests_gpu = RequestsGpu(pod);
   facts.claims_devices = scheduling::ClaimsDevices(pod);
   DecodeScheduling(pod, facts);
-  facts.safe_to_evict = OurAnnotation(pod, "safe-to-evict");
+  facts.safe_to_evict = Annotation(pod, scheduling::kSafeToEvictAnnotation);
   facts.scale_up_delay = OurAnnotation(pod, "pod-scale-up-delay");
   facts.ds_eviction = OurAnnotation(pod, "enable-ds-eviction");
   facts.local_storage = HasLocalStorage(pod);
@@ -270,8 +272,8 @@ NodeFacts DecodeNodeFacts(const Json& node, const Options& options, std::string_
         key == "node.kubernetes.io/network-unavailable") {
       facts.ready = false;
     }
-    if (key == "ToBeDeletedByClusterAutoscaler") facts.to_be_deleted = TaintTime(value);
-    if (key == "DeletionCandidateOfClusterAutoscaler") facts.deletion_candidate = TaintTime(value);
+    if (key == scheduling::kToBeDeletedTaint) facts.to_be_deleted = TaintTime(value);
+    if (key == scheduling::kDeletionCandidateTaint) facts.deletion_candidate = TaintTime(value);
     starting |= IsStartupTaint(options, key);
   }
   if (const auto label = gpu_label.empty() ? meta.labels.end() : meta.labels.find(std::string(gpu_label));

@@ -20,6 +20,7 @@ inline constexpr std::array<std::string_view, 5> kGpuResources = {"nvidia.com/gp
 inline bool IsGpuResource(std::string_view name) { return std::ranges::find(kGpuResources, name) != kGpuResources.end(); }
 
 /// About 8 us, most of it for spec_hash, which is left 0 for pods that are on a node (pending ones form groups).
+PodFacts DecodePodFacts(const base::Json& pod, const kube::ObjectMeta& meta);
 PodFacts DecodePodFacts(const base::Json& pod);
 
 /// Equal for pods of one controller that upstream takes for the same: labels, and the spec without env, hostname, projected

@@ -9,6 +9,7 @@
 #include "controllers/autoscaler/node_marks.h"
 #include "controllers/autoscaler/scale_down.h"
 #include "controllers/autoscaler/scale_down_eviction.h"
+#include "controllers/runtime/eviction.h"
 #include "scheduling/reservations.h"
 
 namespace evenkeel::controllers::autoscaler {
@@ -29,14 +30,6 @@ constexpr base::Duration kSettleMemory = 1h;
 bool HasEnded(const Json& pod) {
   const std::string_view phase = FindString(pod, {"status", "phase"});
   return phase == "Succeeded" || phase == "Failed";
-}
-
-Json EvictionOf(std::string_view ns, std::string_view name, std::string_view uid, int64_t grace) {
-  // The version that every server knows: policy/v1 has come with Kubernetes 1.22.
-  return JsonObject{{"apiVersion", "policy/v1beta1"},
-                    {"kind", "Eviction"},
-                    {"metadata", JsonObject{{"name", name}, {"namespace", ns}}},
-                    {"deleteOptions", JsonObject{{"gracePeriodSeconds", grace}, {"preconditions", JsonObject{{"uid", uid}}}}}};
 }
 
 }  // namespace
@@ -265,7 +258,7 @@ bool NodeDeletions::EvictOne(Node& node, Victim& victim) {
   const std::string key = victim.ns + "/" + victim.name;
   const kube::Resource& pods = kube::resources::Pods();
   const auto answer = context_.client.Post(pods, victim.ns, victim.name, "eviction",
-                                           EvictionOf(victim.ns, victim.name, victim.uid, victim.grace));
+                                           runtime::EvictionOf(victim.ns, victim.name, victim.uid, victim.grace));
   if (answer) {
     context_.events.OnPod(key, victim.uid, {false, events::kScaleDown.reason, "deleting pod for node scale down"});
     context_.metrics.Count(context_.cluster, "evicted_pods_total", {{"eviction_result", "succeeded"}});

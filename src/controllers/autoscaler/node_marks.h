@@ -7,11 +7,11 @@
 #include "base/json.h"
 #include "base/time.h"
 #include "client/client.h"
+#include "scheduling/well_known.h"
 
 namespace evenkeel::controllers::autoscaler {
 
-/// Of nodes that are unneeded and may go.
-inline constexpr const char* kDeletionCandidateTaint = "DeletionCandidateOfClusterAutoscaler";
+using scheduling::kDeletionCandidateTaint;
 /// A node with an annotation of this prefix is not deleted yet.
 inline constexpr const char* kDelayDeletionPrefix = "delay-deletion.cluster-autoscaler.kubernetes.io/";
 

@@ -1,6 +1,7 @@
 #include "controllers/autoscaler/node_templates.h"
 
 #include "controllers/autoscaler/facts.h"
+#include "scheduling/well_known.h"
 
 namespace evenkeel::controllers::autoscaler {
 namespace {
@@ -18,8 +19,8 @@ constexpr std::array<std::string_view, 3> kTransientPrefixes = {"ignore-taint.cl
                                                                 "startup-taint.cluster-autoscaler.kubernetes.io/",
                                                                 "status-taint.cluster-autoscaler.kubernetes.io/"};
 constexpr std::array<std::string_view, 13> kTransientTaints = {
-    "ToBeDeletedByClusterAutoscaler",
-    "DeletionCandidateOfClusterAutoscaler",
+    scheduling::kToBeDeletedTaint,
+    scheduling::kDeletionCandidateTaint,
     "node.kubernetes.io/not-ready",
     "node.kubernetes.io/unreachable",
     "node.kubernetes.io/unschedulable",

@@ -11,11 +11,11 @@
 
 #include "controllers/autoscaler/drainability.h"
 #include "controllers/autoscaler/eligibility.h"
+#include "scheduling/well_known.h"
 
 namespace evenkeel::controllers::autoscaler {
 
-/// The taint of nodes on their way out.
-inline constexpr const char* kToBeDeletedTaint = "ToBeDeletedByClusterAutoscaler";
+using scheduling::kToBeDeletedTaint;
 
 /// Where the pods of a node went when its removal last succeeded: looked at first the next time. Names, because rows are used
 /// again.

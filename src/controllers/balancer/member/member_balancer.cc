@@ -11,6 +11,7 @@
 #include "controllers/balancer/member/planning.h"
 #include "controllers/balancer/member/policy_status.h"
 #include "controllers/runtime/complaints.h"
+#include "controllers/runtime/eviction.h"
 #include "controllers/runtime/renewed_leases.h"
 
 namespace evenkeel::controllers::balancer::member {
@@ -28,16 +29,6 @@ constexpr base::Duration kScan = 10s;
 constexpr base::Duration kExecutionScan = 1s;
 constexpr base::Duration kEvictionRetry = 5s;
 constexpr base::Duration kUsageInterval = 30s;
-
-Json EvictionOf(const PlannedMove& move) {
-  std::string ns, name;
-  kube::SplitKey(move.pod, ns, name);
-  // The version that every server knows: policy/v1 has come with Kubernetes 1.22.
-  return JsonObject{{"apiVersion", "policy/v1beta1"},
-                    {"kind", "Eviction"},
-                    {"metadata", JsonObject{{"name", name}, {"namespace", ns}}},
-                    {"deleteOptions", JsonObject{{"preconditions", JsonObject{{"uid", move.pod_uid}}}}}};
-}
 
 class MemberBalancer final : public runtime::MemberController {
  public:
@@ -172,7 +163,8 @@ class MemberBalancer final : public runtime::MemberController {
     tried_[move.pod_uid] = now;
     std::string ns, name;
     kube::SplitKey(move.pod, ns, name);
-    const auto answer = member_.client().Post(kube::resources::Pods(), ns, name, "eviction", EvictionOf(move));
+    const auto answer = member_.client().Post(kube::resources::Pods(), ns, name, "eviction",
+                                              runtime::EvictionOf(ns, name, move.pod_uid, std::nullopt));
     const base::Status status = answer ? base::Status() : base::Fail(answer.error());
     const bool budget = !answer && answer.error().code() == base::Code::kTooManyRequests;
     context_.metrics->CountEviction(member_.name(), answer ? "succeeded" : budget ? "refused" : "failed");

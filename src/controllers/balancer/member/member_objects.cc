@@ -11,9 +11,7 @@ namespace {
 using base::FindString;
 using base::Json;
 
-constexpr std::string_view kMirrorAnnotation = "kubernetes.io/config.mirror";
-constexpr std::string_view kSafeAnnotation = "cluster-autoscaler.kubernetes.io/safe-to-evict";
-constexpr std::string_view kSafeVolumesAnnotation = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes";
+using scheduling::kSafeToEvictAnnotation;
 
 bool IsOwnerKind(std::string_view kind) {
   return kind == "ReplicaSet" || kind == "StatefulSet" || kind == "ReplicationController";
@@ -47,17 +45,17 @@ bool KeepsLocalData(const Json& pod, std::string_view dispensable) {
 
 std::string WhyFixed(const kube::Pod& pod, const Json& object) {
   const kube::OwnerReference* owner = pod.meta.Controller();
-  if (!AnnotationOf(pod.meta, kMirrorAnnotation).empty() || (owner != nullptr && owner->kind == "Node")) {
+  if (!AnnotationOf(pod.meta, scheduling::kMirrorAnnotation).empty() || (owner != nullptr && owner->kind == "Node")) {
     return "it belongs to its node";
   }
   if (owner == nullptr) return "no controller would make another";
   if (owner->kind == "DaemonSet") return "a DaemonSet has it on this node";
   if (owner->kind == "Job") return "a Job would lose its work";
   if (!IsOwnerKind(owner->kind)) return "it is not known what " + owner->kind + " " + owner->name + " would do";
-  const std::string_view safe = AnnotationOf(pod.meta, kSafeAnnotation);
+  const std::string_view safe = AnnotationOf(pod.meta, kSafeToEvictAnnotation);
   if (safe == "true") return "";
-  if (!safe.empty()) return "its annotation " + std::string(kSafeAnnotation) + " is " + std::string(safe);
-  if (KeepsLocalData(object, AnnotationOf(pod.meta, kSafeVolumesAnnotation))) return "it keeps data on its node";
+  if (!safe.empty()) return "its annotation " + std::string(kSafeToEvictAnnotation) + " is " + std::string(safe);
+  if (KeepsLocalData(object, AnnotationOf(pod.meta, scheduling::kSafeVolumesAnnotation))) return "it keeps data on its node";
   return "";
 }
 

@@ -16,12 +16,12 @@
 #include "controllers/runtime/member_feed.h"
 #include "kube/types.h"
 #include "scheduling/cluster_mirror.h"
+#include "scheduling/well_known.h"
 
 namespace evenkeel::controllers::balancer::member {
 
-/// Taints of cluster-autoscaler: on a node that is being removed, and on one that soon may be.
-inline constexpr const char* kToBeDeletedTaint = "ToBeDeletedByClusterAutoscaler";
-inline constexpr const char* kDeletionCandidateTaint = "DeletionCandidateOfClusterAutoscaler";
+using scheduling::kDeletionCandidateTaint;
+using scheduling::kToBeDeletedTaint;
 
 /// A pod that has not ended.
 struct SeenPod {

@@ -13,6 +13,7 @@
 #include "controllers/rollout/zookeeper/member/server_script.h"
 #include "controllers/rollout/zookeeper/server_names.h"
 #include "kube/object.h"
+#include "scheduling/well_known.h"
 
 namespace evenkeel::controllers::rollout::zookeeper::member {
 namespace {
@@ -232,7 +233,7 @@ Json PodTemplate(const MemberSpec& spec) {
     pod["imagePullSecrets"] = std::move(secrets);
   }
   // A budget counts the servers of one cluster, a quorum those of all: what empties nodes by itself would take one in each.
-  JsonObject annotations{{"cluster-autoscaler.kubernetes.io/safe-to-evict", "false"}};
+  JsonObject annotations{{scheduling::kSafeToEvictAnnotation, "false"}};
   if (spec.form > 1) annotations[kFormAnnotation] = std::to_string(spec.form);
   Json made =
       JsonObject{{"metadata", JsonObject{{"labels", LabelsOf(spec)}, {"annotations", annotations}}}, {"spec", std::move(pod)}};
