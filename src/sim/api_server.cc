@@ -48,7 +48,11 @@ ApiServer::ApiServer(ApiServerOptions options, base::VirtualExecutor& executor, 
       random_(random.Fork(options_.name)),
       network_(network),
       observer_(observer),
-      store_(store::NewMemoryStore()) {}
+      store_(store::NewMemoryStore()) {
+  for (const auto& [key, value] : options_.stored) {
+    store_->Commit({.key = key, .value = std::make_shared<const std::string>(value)}, [](const auto&) {});
+  }
+}
 
 ApiServer::~ApiServer() {
   if (up()) Crash();

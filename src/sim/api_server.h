@@ -2,6 +2,7 @@
 // answers to a write, and every change of its store, is told to an observer.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,7 +40,8 @@ struct ApiServerOptions {
   std::string name;
   int index = 0;
   int nodes = 0;
-  bool cloud = false;  ///< with node groups
+  bool cloud = false;                           ///< with node groups
+  std::map<std::string, std::string> stored{};  ///< what its store holds when it is opened first
   embedded::nodeagent::ContainerRuntime* runtime = nullptr;
   /// A hub's: what brings objects to the members; given the process that all of the cluster runs in. Empty: nothing does.
   std::function<embedded::federation::FederationOptions(Process& process)> federation{};

@@ -2,6 +2,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
+
 #include "client/definitions.h"
 #include "controllers/rollout/zookeeper/interpreter.h"
 #include "embedded/federation/definitions.h"
@@ -13,8 +15,6 @@ namespace {
 namespace fleet = embedded::fleet;
 namespace rollout = controllers::rollout::zookeeper;
 
-/// Any day will do; a fixed one, so that times in a trace can be compared.
-constexpr base::Time kStart = std::chrono::sys_days(std::chrono::year(2030) / 1 / 1);
 constexpr std::string_view kScheme = "https://";
 constexpr std::string_view kDomain = ".simulated";
 
@@ -35,7 +35,7 @@ base::Status Create(client::Client& hub, const kube::Resource& resource, const b
 }  // namespace
 
 Fleet::Fleet(FleetOptions options)
-    : options_(options), executor_(kStart), random_(options.seed), network_(executor_, random_.Fork("network")) {}
+    : options_(options), executor_(options_.start), random_(options.seed), network_(executor_, random_.Fork("network")) {}
 
 Fleet::~Fleet() { Stop(); }
 
@@ -53,16 +53,29 @@ base::Status Fleet::Start(embedded::nodeagent::ContainerRuntime* runtime) {
                              .nodes = hub ? options_.hub_nodes : nodes,
                              .cloud = !hub && options_.cloud,
                              .runtime = runtime};
+    if (const auto stored = options_.stored.find(name); stored != options_.stored.end()) options.stored = stored->second;
     if (hub && options_.federation) options.federation = [this](Process& process) { return FederationOf(process); };
     servers_.push_back(std::make_unique<ApiServer>(std::move(options), executor_, fibers_, random_, network_,
                                                    static_cast<ApiObserver&>(*this)));
     EVENKEEL_TRY(servers_.back()->Start());
   }
+  if (options_.stored.contains(kHub)) return ReadRegistered();
   client::Client& client = hub().client();
   const auto& namespaces = kube::resources::Namespaces();
   EVENKEEL_TRY(Create(client, namespaces, kube::NewObject(namespaces, "", fleet::kNamespace)));
   EVENKEEL_TRY(client::InstallDefinition(client, embedded::federation::ClusterDefinition()));
   for (size_t i = 1; i < servers_.size(); ++i) EVENKEEL_TRY(Register(servers_[i]->name()));
+  return {};
+}
+
+base::Status Fleet::ReadRegistered() {
+  EVENKEEL_ASSIGN(const auto secrets, client::ListAll(hub().client(), kube::resources::Secrets(), {.ns = fleet::kNamespace}));
+  for (const auto& server : servers_) {
+    const auto named = [&](const base::Json& secret) {
+      return base::FindString(secret, {"metadata", "name"}) == server->name();
+    };
+    if (std::ranges::any_of(secrets.items, named)) registered_.insert(server->name());
+  }
   return {};
 }
 

@@ -2,6 +2,7 @@
 // with the hub. Who looks after them comes on top: pods of the hub (fleet_simulation.h) or processes (simulation.h).
 #pragma once
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -14,8 +15,15 @@
 
 namespace evenkeel::sim {
 
+/// Any day will do; a fixed one, so that times in a trace can be compared.
+inline constexpr base::Time kFleetStart = std::chrono::sys_days(std::chrono::year(2030) / 1 / 1);
+
 struct FleetOptions {
   uint64_t seed = 1;
+  base::Time start = kFleetStart;
+  /// What the clusters' stores hold when they are opened: {API: {key: value}}, as after an outage of all of them. Where the
+  /// hub's is given, the members are registered already.
+  std::map<std::string, std::map<std::string, std::string>> stored{};
   int members = 3;
   int nodes_min = 3, nodes_max = 3;  ///< per member, drawn by the seed
   int hub_nodes = 0;                 ///< that run pods
@@ -56,6 +64,7 @@ class Fleet final : private ApiObserver {
   void Observe(ApiObserver& observer) { observers_.push_back(&observer); }
 
  private:
+  base::Status ReadRegistered();
   embedded::federation::FederationOptions FederationOf(Process& hub);
   void OnWrite(const ApiWrite& write) override;
   void OnStored(const std::string& api, const embedded::store::Event& event) override;
