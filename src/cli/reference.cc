@@ -3,7 +3,7 @@
 namespace evenkeel::cli {
 
 const std::vector<std::string>& ReferenceNames() {
-  static const std::vector<std::string> kNames{"man", "flags", "metrics", "events", "json"};
+  static const std::vector<std::string> kNames{"man", "flags", "metrics", "events", "json", "settings"};
   return kNames;
 }
 
@@ -19,6 +19,8 @@ base::Status PrintReference(const std::string& name, const CommandDescription& r
     out << EventsReference();
   } else if (name == "json") {
     out << JsonReference();
+  } else if (name == "settings") {
+    out << SettingsReference();
   } else {
     return base::Fail(base::Code::kBadRequest, "docs: there is no page " + name);
   }

@@ -1,5 +1,5 @@
 // `evenkeel docs`: the man page and the reference pages (docs/reference), made from what the program itself goes by: the tree
-// of commands, and the tables of metrics, events and JSON keys that stand beside the code that writes them.
+// of commands, and the tables of metrics, events, JSON keys and settings that stand beside the code that goes by them.
 #pragma once
 
 #include <ostream>
@@ -22,6 +22,7 @@ std::string FlagsReference(const CommandDescription& root);
 std::string MetricsReference();
 std::string EventsReference();
 std::string JsonReference();
+std::string SettingsReference();
 
 /// A row of a Markdown table. Bars in the cells are escaped.
 std::string MarkdownRow(const std::vector<std::string>& cells);

@@ -62,13 +62,14 @@ std::string Place(const GivenParameter& given) { return std::to_string(given.at.
 TEST(ManifestTest, TimersOfTheDocumentLoadInBothSyntaxes) {
   for (const std::string_view text : {kTimersXml, kTimersJson}) {
     const Manifest manifest = Read(text);
-    EXPECT_EQ(manifest.warnings, Texts{});
-    EXPECT_EQ(manifest.settings.plb_refresh_gap, 0.1);
+    ASSERT_EQ(manifest.warnings.size(), 1u);
+    EXPECT_TRUE(manifest.warnings[0].ends_with(
+        "PlacementAndLoadBalancing/PLBRefreshGap: has no effect: whoever asks for a plan says when"));
     EXPECT_EQ(manifest.settings.min_load_balancing_interval, 5.0);
-    EXPECT_EQ(Given(manifest).size(), 4u);
+    EXPECT_EQ(Given(manifest).size(), 3u);
   }
-  EXPECT_EQ(Place(Given(Read(kTimersXml))[0]), "2:13");
-  EXPECT_EQ(Place(Given(Read(kTimersJson))[0]), "5:7");
+  EXPECT_EQ(Place(Given(Read(kTimersXml))[0]), "3:13");
+  EXPECT_EQ(Place(Given(Read(kTimersJson))[0]), "9:7");
 }
 
 TEST(ManifestTest, ThresholdsOfTheDocumentLoadInBothSyntaxes) {
@@ -139,12 +140,13 @@ TEST(ManifestTest, SwitchesOfTheDocumentLoadWithAWarningOfTheTrailingComma) {
     ]
   }
 ])");
-  EXPECT_EQ(xml.warnings, Texts{});
-  EXPECT_EQ(json.warnings, Texts{"m:16:8: a comma before ] is left out"});
+  const std::string no_effect =
+      "PlacementAndLoadBalancing/SubclusteringReportingPolicy: has no effect: there are no health reports";
+  EXPECT_EQ(xml.warnings, Texts{"m:4:5: " + no_effect});
+  EXPECT_EQ(json.warnings, (Texts{"m:13:7: " + no_effect, "m:16:8: a comma before ] is left out"}));
   for (const Manifest* manifest : {&xml, &json}) {
     EXPECT_TRUE(manifest->settings.separate_balancing_strategy_per_node_type);
     EXPECT_TRUE(manifest->settings.subclustering_enabled);
-    EXPECT_EQ(manifest->settings.subclustering_reporting_policy, 1);
   }
 }
 

@@ -345,12 +345,4 @@ double NextStage(const Settings& settings, const PhaseState& state) {
   return std::ranges::min(StagesOf(settings, state), {}, &DueStage::at).at;
 }
 
-double NextRefresh(const Settings& settings, std::span<const PhaseState> states, double last) {
-  const double earliest = last + settings.plb_refresh_gap;
-  if (states.empty()) return earliest;
-  double due = NextStage(settings, states.front());
-  for (const PhaseState& state : states) due = std::min(due, NextStage(settings, state));
-  return std::max(due, earliest);
-}
-
 }  // namespace evenkeel::controllers::balancer

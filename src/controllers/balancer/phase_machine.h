@@ -112,8 +112,5 @@ PhaseDecision ChoosePhase(const Settings& settings, const PhaseInput& input, Pha
 
 /// The instant at which the first stage of the group is due, which may be past.
 double NextStage(const Settings& settings, const PhaseState& state);
-/// When groups are looked at again: as soon as the first stage of one is due, not before PLBRefreshGap has passed since the
-/// `last` time. Whatever changes within the gap is seen at once.
-double NextRefresh(const Settings& settings, std::span<const PhaseState> states, double last);
 
 }  // namespace evenkeel::controllers::balancer

@@ -279,9 +279,7 @@ TEST_F(PhaseMachineTest, T17ConstraintCheckComesBeforeBalancing) {
 
 TEST_F(PhaseMachineTest, S13NodesThatFailWithinOneRefreshGapAreHandledAtOnce) {
   settings = Settings();
-  settings.plb_refresh_gap = 2;
   EXPECT_EQ(Run(10), Phase::kNoActionNeeded);
-  EXPECT_EQ(NextRefresh(settings, std::span(&state, 1), 10), 12);
   for (const double at : {10.1, 10.2, 10.3}) NoteNodeDown(state, at);
   placement = true;
   EXPECT_EQ(Run(12), Phase::kPlacement) << "one run for all of them";
@@ -381,19 +379,6 @@ TEST_F(PhaseMachineTest, AsksNothingWhoseAnswerDoesNotMatter) {
   input.questions.score = [&] { return ++asked, 1.0; };
   EXPECT_EQ(ChoosePhase(settings, input, state).phase, Phase::kPlacement);
   EXPECT_EQ(asked, 0);
-}
-
-TEST_F(PhaseMachineTest, NextRefreshIsWhenTheFirstStageIsDue) {
-  settings = Settings();
-  settings.plb_refresh_gap = 0.1;
-  std::vector<PhaseState> states(2);
-  for (PhaseState& each : states) each.last_placement = each.last_constraint_check = each.last_balancing = 10;
-  EXPECT_EQ(NextRefresh(settings, states, 10), 11);
-  states[1].last_constraint_check = 9.5;
-  EXPECT_EQ(NextRefresh(settings, states, 10), 10.5);
-  states[1].last_balancing = 0;
-  EXPECT_EQ(NextRefresh(settings, states, 10), 10.1);
-  EXPECT_EQ(NextRefresh(settings, {}, 10), 10.1);
 }
 
 }  // namespace

@@ -12,22 +12,6 @@ const T* FindIn(const Group<T>& group, std::string_view key) {
   return found == group.end() ? nullptr : &found->second;
 }
 
-std::string Escaped(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    if (c == '|') escaped += '\\';
-    escaped += c;
-  }
-  return escaped;
-}
-
-// A group's own name is its section; an override's metrics are elements below it.
-std::string NameText(const Parameter& parameter) {
-  const std::string key = parameter.key == ParameterKey::kMetric ? "*metric*" : "*node type*";
-  if (parameter.key == ParameterKey::kNone) return "`" + parameter.name + "`";
-  return parameter.per_node_type ? "`" + parameter.name + "` / " + key : key;
-}
-
 // Section and name together find a row; a group's name is that of its section.
 using RowIndex = std::map<std::pair<std::string_view, std::string_view>, const SettingsRow*>;
 
@@ -210,22 +194,6 @@ base::Result<std::string> SetNodeTypeParameter(Settings& settings, std::string_v
                       what() + (metric.empty() ? ": the name of the metric is missing" : ": is one number for all metrics"));
   }
   return Set(*row, settings, what, {.node_type = node_type, .name = metric}, value);
-}
-
-std::string SettingsMarkdown() {
-  std::string text, topic;
-  for (const Parameter& parameter : Parameters()) {
-    if (parameter.topic != topic) {
-      topic = parameter.topic;
-      text += (text.empty() ? "## " : "\n## ") + topic + "\n\n| Section | Parameter | Type | Range | Default | Seen | |\n" +
-              "|---|---|---|---|---|---|---|\n";
-    }
-    const std::string value = parameter.default_text.empty() ? "" : "`" + parameter.default_text + "`";
-    text += "| " + parameter.section + " | " + NameText(parameter) + " | " + std::string(Name(parameter.type)) + " | " +
-            parameter.range + " | " + value + " | " + std::string(Name(parameter.visibility)) + " | " +
-            Escaped(parameter.help) + " |\n";
-  }
-  return text;
 }
 
 }  // namespace evenkeel::controllers::balancer

@@ -37,9 +37,6 @@ struct ConstraintPriorities {
   int64_t scaleout_count = 0;
   int64_t application_capacity = 0;
   int64_t throttling = 0;
-  int64_t preferred_primary_domains = 1;
-  int64_t node_tagging = 0;
-  int64_t block_node_in_upgrade = -1;
 };
 
 /// What one node type overrides.
@@ -51,8 +48,6 @@ struct NodeTypeOverrides {
 
 struct Settings {
   // Timers and phases.
-  double plb_refresh_gap = 1;
-  double process_pending_updates_interval = 0.3;
   double min_placement_interval = 1;
   double min_constraint_check_interval = 1;
   std::optional<double> min_load_balancing_interval;  ///< absent: 5, but 0 for node types; see the functions below
@@ -61,16 +56,11 @@ struct Settings {
   double balancing_delay_after_new_node = 120;
   double constraint_fix_partial_delay_after_node_down = 120;
   double constraint_fix_partial_delay_after_new_node = 120;
-  double plb_rewind_interval = 300;
   int64_t plb_action_retry_times = 3;
-  double max_movement_holding_time = 3600;
-  double max_movement_execution_time = 10;
   bool load_balancing_enabled = true;
   bool constraint_check_enabled = true;
   bool allow_balancing_during_application_upgrade = true;
   bool allow_constraint_check_fixes_during_application_upgrade = true;
-  bool interrupt_balancing_for_all_failover_unit_updates = false;
-  bool split_domain_enabled = false;
 
   // Triggers and metrics.
   Group<double> metric_balancing_thresholds;
@@ -88,7 +78,6 @@ struct Settings {
   // Per node type.
   bool separate_balancing_strategy_per_node_type = false;
   bool subclustering_enabled = false;
-  int64_t subclustering_reporting_policy = 1;  ///< 0 none, 1 warning, 2 OK
   Group<NodeTypeOverrides> node_types;
 
   // Defragmentation.
@@ -101,32 +90,14 @@ struct Settings {
   Group<int64_t> placement_strategy;
   Group<double> defragmentation_empty_node_weight;
   Group<double> defragmentation_non_empty_node_weight;
-  Group<double> placement_heuristic_incoming_load_factor;
-  Group<double> placement_heuristic_empty_space_percent;
   double defragmentation_nodes_std_dev_factor = 1;
   double defragmentation_fds_std_dev_factor = 0.01;
   double defragmentation_uds_std_dev_factor = 0.01;
-  bool restricted_defragmentation_heuristic_enabled = false;
-  bool nodes_with_reserved_load_overlap = false;
 
   // Search.
-  double placement_search_timeout = 0.5;
-  double constraint_check_search_timeout = 0.5;
-  double fast_balancing_search_timeout = 10;
-  double slow_balancing_search_timeout = 120;
-  int64_t max_simulated_annealing_iterations = -1;
-  int64_t simulated_annealing_iterations_per_round = 1000;
-  int64_t placement_search_iterations_per_round = 100;
-  int64_t constraint_check_iterations_per_round = 100;
-  int64_t initial_temperature_probe_count = 50;
-  double fast_balancing_temperature_decay_rate = 0.8;
-  double slow_balancing_temperature_decay_rate = 0.98;
-  bool enable_cluster_specific_initial_temperature = false;
-  double cluster_specific_temperature_coefficient = 100;
   double swap_primary_probability = 0.3;
   double max_percentage_to_move = 0.3;
   double max_percentage_to_move_for_placement = 0.1;
-  bool use_score_in_constraint_check = true;
   bool enable_preferred_swap_solution_in_constraint_check = true;
   bool ignore_cost_in_scoring = false;
   bool use_move_cost_reports = false;
@@ -136,14 +107,7 @@ struct Settings {
   int64_t move_cost_medium_value = 15;
   int64_t move_cost_high_value = 40;
   double swap_cost = 0.1;
-  bool count_disappearing_load_for_simulated_annealing = true;
-  int64_t yield_duration_per_10ms = 7;
   int64_t initial_random_seed = -1;
-  bool use_batch_placement = true;
-  int64_t placement_replica_count_per_batch = 100000;
-  int64_t perf_test_number_of_nodes = 3000;
-  int64_t perf_test_number_of_partitions = 100000;
-  int64_t perf_test_number_of_instances = 10;
 
   // Throttles; a limit of 0 is none.
   int64_t global_movement_throttle_threshold = 1000;
@@ -179,55 +143,19 @@ struct Settings {
   bool move_existing_replica_for_placement = true;
   bool place_child_without_parent = true;
   bool move_parent_to_fix_affinity_violation = false;
-  double move_parent_to_fix_affinity_violation_transition_percentage = 0.2;
   bool allow_higher_child_target_replica_count_for_affinity = true;
   bool relax_constraint_for_placement = true;
   bool relax_affinity_constraint_during_upgrade = true;
   bool relax_capacity_constraint_for_upgrade = true;
   bool relax_scaleout_constraint_during_upgrade = false;
-  bool check_aligned_affinity_for_upgrade = false;
   bool prefer_upgraded_uds = true;
   bool prefer_existing_replica_locations = true;
-  bool prefer_nodes_for_container_placement = true;
   bool quorum_based_logic_auto_switch = true;
   bool quorum_based_replica_distribution_per_upgrade_domains = false;
   bool quorum_based_replica_distribution_per_fault_domains = false;
-  bool auto_detect_available_resources = true;
-  double cpu_percentage_node_capacity = 0.8;
-  double memory_percentage_node_capacity = 0.8;
-  double cpu_cores_metric_weight = 1;
-  double memory_in_mb_metric_weight = 1;
   bool use_default_load_for_service_on_every_node = false;
-  double load_decay_interval = 60;
-  double load_decay_factor = 0;
-  bool use_separate_secondary_move_cost = true;
-  bool use_separate_auxiliary_load = true;
-  bool use_separate_auxiliary_move_cost = false;
-  bool node_tagging_enabled = false;
 
   // Reports.
-  bool trace_crm_reasons = true;
-  bool use_crm_public_name = true;
-  bool decision_operational_tracing_enabled = false;
-  bool node_loads_operational_tracing_enabled = true;
-  double node_loads_operational_tracing_interval = 20;
-  int64_t verbose_health_report_limit = 20;
-  int64_t detailed_verbose_health_report_limit = 200;
-  int64_t constraint_violation_health_report_limit = 50;
-  int64_t detailed_constraint_violation_health_report_limit = 200;
-  int64_t consecutive_dropped_movements_health_report_limit = 20;
-  int64_t detailed_node_list_limit = 15;
-  int64_t detailed_partition_list_limit = 15;
-  int64_t detailed_diagnostics_info_list_limit = 15;
-  int64_t detailed_metric_list_limit = 15;
-  double plb_health_event_ttl = 65;
-  double node_loads_tracing_interval = 20;
-  double application_loads_tracing_interval = 40;
-  double plb_periodical_trace_interval = 20;
-  double statistics_tracing_interval = 60;
-  int64_t max_violated_items_to_trace = 100;
-  int64_t max_invalid_replicas_to_trace = 10;
-  int64_t placement_constraint_validation_cache_size = 10000;
 };
 
 /// Minimum times between two runs of a phase. PLBRefreshInterval replaces those of placement and balancing when it is the only
@@ -270,6 +198,7 @@ struct Parameter {
   std::string default_text;  ///< of a group: what holds for a metric or node type that it does not name
   Visibility visibility = Visibility::kPublic;
   std::string help;
+  std::string no_effect;  ///< why it is read and checked, and used by nothing; "": it has an effect
 };
 
 /// All of them, in the order in which they are documented. Made once.
@@ -284,16 +213,14 @@ inline constexpr std::string_view kOwnSection = "Evenkeel";
 bool KnowsSection(std::string_view section);
 
 /// Sets one parameter; in a group `name` is a metric or a node type. Answers a warning for people, empty when there is none: an
-/// unknown parameter (the warning names the nearest known one) and a negative number in a group of numbers are left out.
-/// Sections of other subsystems are passed over in silence. kBadRequest: "SECTION/NAME: what is wrong with the value".
+/// unknown parameter (the warning names the nearest known one) and a negative number in a group of numbers are left out, and
+/// one may have no effect here. Sections of other subsystems are passed over in silence. kBadRequest: "SECTION/NAME: what is
+/// wrong with the value".
 base::Result<std::string> SetParameter(Settings& settings, std::string_view section, std::string_view name,
                                        std::string_view value);
 /// The same for an override of a node type: `group` is its element's name (MetricBalancingThresholdsPerNodeType, ...), `metric`
 /// empty for MinLoadBalancingIntervalPerNodeType.
 base::Result<std::string> SetNodeTypeParameter(Settings& settings, std::string_view node_type, std::string_view group,
                                                std::string_view metric, std::string_view value);
-
-/// A table per topic, in Markdown.
-std::string SettingsMarkdown();
 
 }  // namespace evenkeel::controllers::balancer

@@ -6,6 +6,10 @@ namespace {
 using S = Settings;
 using enum Visibility;
 
+// Why parameters have no effect.
+constexpr std::string_view kOneState = "a plan is made of one state, without updates in between";
+constexpr std::string_view kLeastDeviation = "new replicas go where the deviation stays least";
+
 /// A setter for a group of numbers that must be a threshold.
 SettingsTable::Setter ThresholdSetter() {
   return [](Settings& settings, const SettingsKey& key, std::string_view text) -> base::Status {
@@ -20,7 +24,8 @@ SettingsTable::Setter ThresholdSetter() {
 void AddPhaseSettings(SettingsTable& table) {
   table.Topic("Timers and phases", kMainSection);
   table.Seen(kPublic);
-  table.Seconds("PLBRefreshGap", &S::plb_refresh_gap, "at least this between two looks at the state");
+  table.Unused("PLBRefreshGap", ParameterType::kSeconds, "1", "at least this between two looks at the state",
+               "whoever asks for a plan says when");
   table.Seconds("MinPlacementInterval", &S::min_placement_interval, "at least this between two placements");
   table.Seconds("MinConstraintCheckInterval", &S::min_constraint_check_interval, "at least this between two constraint checks");
   table.Custom(
@@ -38,17 +43,19 @@ void AddPhaseSettings(SettingsTable& table) {
                 "fault and upgrade domains are not repaired for so long after a node went down");
   table.Seconds("ConstraintFixPartialDelayAfterNewNode", &S::constraint_fix_partial_delay_after_new_node,
                 "fault and upgrade domains are not repaired for so long after a node came up");
-  table.Bool("InterruptBalancingForAllFailoverUnitUpdates", &S::interrupt_balancing_for_all_failover_unit_updates,
-             "any change of a partition interrupts a search, not only those that matter to it");
+  table.Unused("InterruptBalancingForAllFailoverUnitUpdates", ParameterType::kBool, "false",
+               "any change of a partition interrupts a search, not only those that matter to it", kOneState);
   table.Seen(kInternal);
-  table.Seconds("ProcessPendingUpdatesInterval", &S::process_pending_updates_interval,
-                "how often queued updates are applied in between");
-  table.Seconds("PLBRewindInterval", &S::plb_rewind_interval, "how long past runs are remembered");
+  table.Unused("ProcessPendingUpdatesInterval", ParameterType::kSeconds, "0.3",
+               "how often queued updates are applied in between", kOneState);
+  table.Unused("PLBRewindInterval", ParameterType::kSeconds, "300", "how long past runs are remembered",
+               "as much is remembered as throttles and delays need");
   table.Integer("PLBActionRetryTimes", &S::plb_action_retry_times,
                 "runs of one variant of a phase before the stronger variant is tried");
-  table.Seconds("MaxMovementHoldingTime", &S::max_movement_holding_time, "how long movements that wait are kept");
-  table.Seconds("MaxMovementExecutionTime", &S::max_movement_execution_time,
-                "after this a movement counts as done or given up");
+  table.Unused("MaxMovementHoldingTime", ParameterType::kSeconds, "3600", "how long movements that wait are kept",
+               "no movement waits: each plan is made anew of the state");
+  table.Unused("MaxMovementExecutionTime", ParameterType::kSeconds, "10", "after this a movement counts as done or given up",
+               "the state says which movements are under way");
   table.Bool("AllowBalancingDuringApplicationUpgrade", &S::allow_balancing_during_application_upgrade,
              "balancing goes on while an application is upgraded");
   table.Bool("AllowConstraintCheckFixesDuringApplicationUpgrade", &S::allow_constraint_check_fixes_during_application_upgrade,
@@ -56,8 +63,9 @@ void AddPhaseSettings(SettingsTable& table) {
   table.Seen(kTest);
   table.Bool("LoadBalancingEnabled", &S::load_balancing_enabled, "whether there is balancing at all");
   table.Bool("ConstraintCheckEnabled", &S::constraint_check_enabled, "whether there are constraint checks at all");
-  table.Bool("SplitDomainEnabled", &S::split_domain_enabled,
-             "groups of services fall apart when nothing connects them any more");
+  table.Unused("SplitDomainEnabled", ParameterType::kBool, "false",
+               "groups of services fall apart when nothing connects them any more",
+               "groups of services always fall apart when nothing connects them any more");
   table.Seen(kDeprecated);
   table.Seconds("PLBRefreshInterval", &S::plb_refresh_interval,
                 "replaces the intervals of placement and balancing when these have their defaults and it has not");
@@ -110,8 +118,8 @@ void AddNodeTypeSettings(SettingsTable& table) {
              "each node type is found imbalanced and balanced by itself");
   table.Bool("SubclusteringEnabled", &S::subclustering_enabled,
              "deviations are computed per set of nodes that placement constraints make");
-  table.Integer("SubclusteringReportingPolicy", &S::subclustering_reporting_policy,
-                "report on subclusters: 0 none, 1 as a warning, 2 as information", 0, 2);
+  table.Unused("SubclusteringReportingPolicy", ParameterType::kInteger, "1",
+               "report on subclusters: 0 none, 1 as a warning, 2 as information", "there are no health reports", 0, 2);
   table.Topic("Node types", kOverridesSection);
   table.Override(
       "MetricBalancingThresholdsPerNodeType", ParameterKey::kMetric, ParameterType::kNumber, "at least 1, or 0: never",
@@ -172,14 +180,15 @@ void AddDefragmentationSettings(SettingsTable& table) {
                "factor of the fault domains' deviation in the score");
   table.Number("DefragmentationUdsStdDevFactor", &S::defragmentation_uds_std_dev_factor,
                "factor of the upgrade domains' deviation in the score");
-  table.Bool("RestrictedDefragmentationHeuristicEnabled", &S::restricted_defragmentation_heuristic_enabled,
-             "one more search that only empties the nodes that are cheapest to empty");
-  table.Bool("NodesWithReservedLoadOverlap", &S::nodes_with_reserved_load_overlap,
-             "several metrics reserve their space on the same nodes");
-  table.NumberGroup("PlacementHeuristicIncomingLoadFactor", &S::placement_heuristic_incoming_load_factor, "0",
-                    "prefers packed nodes for new replicas, by the load that is on its way");
-  table.NumberGroup("PlacementHeuristicEmptySpacePercent", &S::placement_heuristic_empty_space_percent, "0",
-                    "prefers packed nodes for new replicas, by the space that is to stay empty");
+  table.Unused("RestrictedDefragmentationHeuristicEnabled", ParameterType::kBool, "false",
+               "one more search that only empties the nodes that are cheapest to empty",
+               "there is one search for all that a balancing run does");
+  table.Unused("NodesWithReservedLoadOverlap", ParameterType::kBool, "false",
+               "several metrics reserve their space on the same nodes", "each metric reserves its space by itself");
+  table.UnusedGroup("PlacementHeuristicIncomingLoadFactor", "0",
+                    "prefers packed nodes for new replicas, by the load that is on its way", kLeastDeviation);
+  table.UnusedGroup("PlacementHeuristicEmptySpacePercent", "0",
+                    "prefers packed nodes for new replicas, by the space that is to stay empty", kLeastDeviation);
 }
 
 }  // namespace evenkeel::controllers::balancer

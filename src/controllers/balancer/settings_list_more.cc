@@ -6,9 +6,26 @@ namespace {
 using S = Settings;
 using enum Visibility;
 
+// Why parameters have no effect.
+constexpr std::string_view kNoAuxiliaries = "auxiliary replicas are not modelled";
+constexpr std::string_view kSteps = "a search has a number of steps that follows from the size of its group";
+constexpr std::string_view kTemperatures = "a search chooses its temperatures itself";
+constexpr std::string_view kTogether = "new replicas are placed all together";
+constexpr std::string_view kNoTest = "Service Fabric's own performance test is not here";
+constexpr std::string_view kCapacities = "nodes give what manifest and state say";
+constexpr std::string_view kNotGoverned = "resources that are governed are not modelled";
+constexpr std::string_view kNoDecay = "loads are as the state says, and do not fade";
+constexpr std::string_view kNoTags = "node tags are not modelled";
+constexpr std::string_view kPlanTells = "the plan itself tells all of this";
+constexpr std::string_view kNoReports = "there are no health reports";
+
 /// A member of the constraint priorities as one of the settings.
 SettingsTable::Field<int64_t> Priority(int64_t ConstraintPriorities::* priority) {
   return [priority](Settings& settings) -> int64_t& { return settings.priorities.*priority; };
+}
+
+std::string PriorityHelp(std::string_view what) {
+  return std::string(what) + ": 0 hard, 1 soft, 2 optimisation, below 0 not looked at";
 }
 
 void AddCostSettings(SettingsTable& table) {
@@ -23,10 +40,12 @@ void AddCostSettings(SettingsTable& table) {
   table.Integer("MoveCostHighValue", &S::move_cost_high_value, "... High");
   table.Number("SwapCost", &S::swap_cost, "cost of exchanging a primary and a secondary");
   table.Seen(kPublic);
-  table.Bool("UseSeparateSecondaryMoveCost", &S::use_separate_secondary_move_cost, "secondaries have a move cost of their own");
-  table.Bool("UseSeparateAuxiliaryMoveCost", &S::use_separate_auxiliary_move_cost, "auxiliaries have a move cost of their own");
-  table.Bool("UseSeparateAuxiliaryLoad", &S::use_separate_auxiliary_load,
-             "every auxiliary has the load that it reports itself");
+  table.Unused("UseSeparateSecondaryMoveCost", ParameterType::kBool, "true", "secondaries have a move cost of their own",
+               "secondaries always have a move cost of their own");
+  table.Unused("UseSeparateAuxiliaryMoveCost", ParameterType::kBool, "false", "auxiliaries have a move cost of their own",
+               kNoAuxiliaries);
+  table.Unused("UseSeparateAuxiliaryLoad", ParameterType::kBool, "true", "every auxiliary has the load that it reports itself",
+               kNoAuxiliaries);
 }
 
 }  // namespace
@@ -34,48 +53,49 @@ void AddCostSettings(SettingsTable& table) {
 void AddSearchSettings(SettingsTable& table) {
   table.Topic("Search", kMainSection);
   table.Seen(kPublic);
-  table.Seconds("PlacementSearchTimeout", &S::placement_search_timeout, "longest search of a placement");
+  table.Unused("PlacementSearchTimeout", ParameterType::kSeconds, "0.5", "longest search of a placement", kSteps);
   table.Seen(kInternal);
-  table.Seconds("ConstraintCheckSearchTimeout", &S::constraint_check_search_timeout, "longest search of a constraint check");
-  table.Seconds("FastBalancingSearchTimeout", &S::fast_balancing_search_timeout, "longest search of quick balancing");
-  table.Seconds("SlowBalancingSearchTimeout", &S::slow_balancing_search_timeout, "longest search of slow balancing");
-  table.Integer("MaxSimulatedAnnealingIterations", &S::max_simulated_annealing_iterations, "most rounds; -1: no limit", -1);
-  table.Integer("SimulatedAnnealingIterationsPerRound", &S::simulated_annealing_iterations_per_round,
-                "tries per round of balancing", 1);
-  table.Integer("PlacementSearchIterationsPerRound", &S::placement_search_iterations_per_round, "tries per round of placement",
-                1);
-  table.Integer("ConstraintCheckIterationsPerRound", &S::constraint_check_iterations_per_round,
-                "tries per round of a constraint check", 1);
-  table.Integer("InitialTemperatureProbeCount", &S::initial_temperature_probe_count,
-                "tries from which the first temperature is found", 1);
-  table.Number("FastBalancingTemperatureDecayRate", &S::fast_balancing_temperature_decay_rate,
-               "factor of the temperature per round of quick balancing", 0, 1);
-  table.Number("SlowBalancingTemperatureDecayRate", &S::slow_balancing_temperature_decay_rate,
-               "factor of the temperature per round of slow balancing", 0, 1);
-  table.Bool("EnableClusterSpecificInitialTemperature", &S::enable_cluster_specific_initial_temperature,
-             "the first temperature comes from the size of the cluster");
-  table.Number("ClusterSpecificTemperatureCoefficient", &S::cluster_specific_temperature_coefficient,
-               "factor of that temperature");
+  table.Unused("ConstraintCheckSearchTimeout", ParameterType::kSeconds, "0.5", "longest search of a constraint check", kSteps);
+  table.Unused("FastBalancingSearchTimeout", ParameterType::kSeconds, "10", "longest search of quick balancing", kSteps);
+  table.Unused("SlowBalancingSearchTimeout", ParameterType::kSeconds, "120", "longest search of slow balancing", kSteps);
+  table.Unused("MaxSimulatedAnnealingIterations", ParameterType::kInteger, "-1", "most rounds; -1: no limit", kSteps, -1);
+  table.Unused("SimulatedAnnealingIterationsPerRound", ParameterType::kInteger, "1000", "tries per round of balancing", kSteps,
+               1);
+  table.Unused("PlacementSearchIterationsPerRound", ParameterType::kInteger, "100", "tries per round of placement", kSteps, 1);
+  table.Unused("ConstraintCheckIterationsPerRound", ParameterType::kInteger, "100", "tries per round of a constraint check",
+               kSteps, 1);
+  table.Unused("InitialTemperatureProbeCount", ParameterType::kInteger, "50", "tries from which the first temperature is found",
+               kTemperatures, 1);
+  table.Unused("FastBalancingTemperatureDecayRate", ParameterType::kNumber, "0.8",
+               "factor of the temperature per round of quick balancing", kTemperatures, 0, 1);
+  table.Unused("SlowBalancingTemperatureDecayRate", ParameterType::kNumber, "0.98",
+               "factor of the temperature per round of slow balancing", kTemperatures, 0, 1);
+  table.Unused("EnableClusterSpecificInitialTemperature", ParameterType::kBool, "false",
+               "the first temperature comes from the size of the cluster", kTemperatures);
+  table.Unused("ClusterSpecificTemperatureCoefficient", ParameterType::kNumber, "100", "factor of that temperature",
+               kTemperatures);
   table.Number("SwapPrimaryProbability", &S::swap_primary_probability, "how often a try exchanges a primary and a secondary", 0,
                1);
   table.Number("MaxPercentageToMove", &S::max_percentage_to_move, "share of all replicas that one balancing run may move", 0,
                1);
   table.Number("MaxPercentageToMoveForPlacement", &S::max_percentage_to_move_for_placement,
                "share of all replicas that may move to make room for new ones", 0, 1);
-  table.Bool("UseScoreInConstraintCheck", &S::use_score_in_constraint_check,
-             "of two repairs the one with the better score wins, not the one with fewer moves");
+  table.Unused("UseScoreInConstraintCheck", ParameterType::kBool, "true",
+               "of two repairs the one with the better score wins, not the one with fewer moves",
+               "repairs are always judged by movements and deviation together");
   table.Bool("EnablePreferredSwapSolutionInConstraintCheck", &S::enable_preferred_swap_solution_in_constraint_check,
              "repairs by exchanging roles are tried, too");
-  table.Bool("CountDisappearingLoadForSimulatedAnnealing", &S::count_disappearing_load_for_simulated_annealing,
-             "load of replicas that go away still counts");
-  table.Integer("YieldDurationPer10ms", &S::yield_duration_per_10ms, "milliseconds of every 10 that a search rests", 0, 10);
+  table.Unused("CountDisappearingLoadForSimulatedAnnealing", ParameterType::kBool, "true",
+               "load of replicas that go away still counts", "loads count as the state says");
+  table.Unused("YieldDurationPer10ms", ParameterType::kInteger, "7", "milliseconds of every 10 that a search rests",
+               "a search does not rest", 0, 10);
   table.Integer("InitialRandomSeed", &S::initial_random_seed, "seed of every search; -1: by the clock", -1);
-  table.Bool("UseBatchPlacement", &S::use_batch_placement, "many new replicas are placed in batches");
-  table.Integer("PlacementReplicaCountPerBatch", &S::placement_replica_count_per_batch, "replicas of one batch", 1);
+  table.Unused("UseBatchPlacement", ParameterType::kBool, "true", "many new replicas are placed in batches", kTogether);
+  table.Unused("PlacementReplicaCountPerBatch", ParameterType::kInteger, "100000", "replicas of one batch", kTogether, 1);
   table.Seen(kTest);
-  table.Integer("PerfTestNumberOfNodes", &S::perf_test_number_of_nodes, "size of the performance test: nodes");
-  table.Integer("PerfTestNumberOfPartitions", &S::perf_test_number_of_partitions, "... partitions");
-  table.Integer("PerfTestNumberOfInstances", &S::perf_test_number_of_instances, "... instances");
+  table.Unused("PerfTestNumberOfNodes", ParameterType::kInteger, "3000", "size of the performance test: nodes", kNoTest);
+  table.Unused("PerfTestNumberOfPartitions", ParameterType::kInteger, "100000", "... partitions", kNoTest);
+  table.Unused("PerfTestNumberOfInstances", ParameterType::kInteger, "10", "... instances", kNoTest);
   table.Topic("Costs", kMainSection);
   AddCostSettings(table);
 }
@@ -139,8 +159,10 @@ void AddConstraintSettings(SettingsTable& table) {
   table.Topic("Constraint priorities", kMainSection);
   table.Seen(kPublic);
   const auto add = [&](std::string_view name, int64_t P::* priority, std::string_view what) {
-    table.Integer(name, Priority(priority), std::string(what) + ": 0 hard, 1 soft, 2 optimisation, below 0 not looked at",
-                  INT64_MIN, 2);
+    table.Integer(name, Priority(priority), PriorityHelp(what), INT64_MIN, 2);
+  };
+  const auto unused = [&](std::string_view name, std::string_view default_text, std::string_view what, std::string_view why) {
+    table.Unused(name, ParameterType::kInteger, default_text, PriorityHelp(what), why, INT64_MIN, 2);
   };
   add("PlacementConstraintPriority", &P::placement_constraint, "placement constraints");
   add("PreferredLocationConstraintPriority", &P::preferred_location, "preferred locations");
@@ -151,9 +173,10 @@ void AddConstraintSettings(SettingsTable& table) {
   add("ScaleoutCountConstraintPriority", &P::scaleout_count, "most nodes of an application");
   add("ApplicationCapacityConstraintPriority", &P::application_capacity, "capacities of applications");
   add("ThrottlingConstraintPriority", &P::throttling, "limits of replicas in build");
-  add("PreferredPrimaryDomainsConstraintPriority", &P::preferred_primary_domains, "preferred domains of primaries");
-  add("NodeTaggingConstraintPriority", &P::node_tagging, "node tags");
-  add("BlockNodeInUpgradeConstraintPriority", &P::block_node_in_upgrade, "nodes in upgrade");
+  unused("PreferredPrimaryDomainsConstraintPriority", "1", "preferred domains of primaries",
+         "preferred domains of primaries are placement constraints here");
+  unused("NodeTaggingConstraintPriority", "0", "node tags", kNoTags);
+  unused("BlockNodeInUpgradeConstraintPriority", "-1", "nodes in upgrade", "nodes in upgrade are not modelled");
 
   table.Topic("Behaviour", kMainSection);
   table.Bool("ValidatePlacementConstraint", &S::validate_placement_constraint,
@@ -168,8 +191,8 @@ void AddConstraintSettings(SettingsTable& table) {
              "a service is placed although its affinity parent is not");
   table.Bool("MoveParentToFixAffinityViolation", &S::move_parent_to_fix_affinity_violation,
              "the parent may move to its children");
-  table.Number("MoveParentToFixAffinityViolationTransitionPercentage",
-               &S::move_parent_to_fix_affinity_violation_transition_percentage, "share of the search that tries so", 0, 1);
+  table.Unused("MoveParentToFixAffinityViolationTransitionPercentage", ParameterType::kNumber, "0.2",
+               "share of the search that tries so", "where the parent may move, that is always tried", 0, 1);
   table.Bool("AllowHigherChildTargetReplicaCountForAffinity", &S::allow_higher_child_target_replica_count_for_affinity,
              "a child may have more replicas than its parent");
   table.Bool("RelaxConstraintForPlacement", &S::relax_constraint_for_placement,
@@ -179,65 +202,70 @@ void AddConstraintSettings(SettingsTable& table) {
   table.Bool("RelaxCapacityConstraintForUpgrade", &S::relax_capacity_constraint_for_upgrade, "capacities yield in upgrades");
   table.Bool("RelaxScaleoutConstraintDuringUpgrade", &S::relax_scaleout_constraint_during_upgrade,
              "the most nodes of an application yield in upgrades");
-  table.Bool("CheckAlignedAffinityForUpgrade", &S::check_aligned_affinity_for_upgrade,
-             "in upgrades primaries of children follow the parent's");
+  table.Unused("CheckAlignedAffinityForUpgrade", ParameterType::kBool, "false",
+               "in upgrades primaries of children follow the parent's",
+               "primaries of aligned children always follow the parent's");
   table.Bool("PreferUpgradedUDs", &S::prefer_upgraded_uds, "in upgrades replicas go to domains that are done");
   table.Bool("PreferExistingReplicaLocations", &S::prefer_existing_replica_locations,
              "nodes that had the replica are preferred");
-  table.Bool("PreferNodesForContainerPlacement", &S::prefer_nodes_for_container_placement,
-             "nodes that have the container's image are preferred");
+  table.Unused("PreferNodesForContainerPlacement", ParameterType::kBool, "true",
+               "nodes that have the container's image are preferred", "images of containers are not modelled");
   table.Bool("QuorumBasedLogicAutoSwitch", &S::quorum_based_logic_auto_switch,
              "spread over domains keeps only the quorum safe where more is not possible evenly");
   table.Bool("QuorumBasedReplicaDistributionPerUpgradeDomains", &S::quorum_based_replica_distribution_per_upgrade_domains,
              "always so for upgrade domains");
   table.Bool("QuorumBasedReplicaDistributionPerFaultDomains", &S::quorum_based_replica_distribution_per_fault_domains,
              "always so for fault domains");
-  table.Bool("AutoDetectAvailableResources", &S::auto_detect_available_resources, "nodes measure their cores and memory");
-  table.Number("CpuPercentageNodeCapacity", &S::cpu_percentage_node_capacity, "share of the cores that services get", 0, 1);
-  table.Number("MemoryPercentageNodeCapacity", &S::memory_percentage_node_capacity, "share of the memory that services get", 0,
-               1);
-  table.Number("CpuCoresMetricWeight", &S::cpu_cores_metric_weight, "weight of governed cores");
-  table.Number("MemoryInMBMetricWeight", &S::memory_in_mb_metric_weight, "weight of governed memory");
+  table.Unused("AutoDetectAvailableResources", ParameterType::kBool, "true", "nodes measure their cores and memory",
+               kCapacities);
+  table.Unused("CpuPercentageNodeCapacity", ParameterType::kNumber, "0.8", "share of the cores that services get", kCapacities,
+               0, 1);
+  table.Unused("MemoryPercentageNodeCapacity", ParameterType::kNumber, "0.8", "share of the memory that services get",
+               kCapacities, 0, 1);
+  table.Unused("CpuCoresMetricWeight", ParameterType::kNumber, "1", "weight of governed cores", kNotGoverned);
+  table.Unused("MemoryInMBMetricWeight", ParameterType::kNumber, "1", "weight of governed memory", kNotGoverned);
   table.Bool("UseDefaultLoadForServiceOnEveryNode", &S::use_default_load_for_service_on_every_node,
              "instances on every node weigh their default, whatever they report");
-  table.Seconds("LoadDecayInterval", &S::load_decay_interval, "how often old load reports fade");
-  table.Number("LoadDecayFactor", &S::load_decay_factor, "how much of an old report is kept each time; 0: reports do not fade",
-               0, 1);
-  table.Bool("NodeTaggingEnabled", &S::node_tagging_enabled, "tags of nodes are looked at");
+  table.Unused("LoadDecayInterval", ParameterType::kSeconds, "60", "how often old load reports fade", kNoDecay);
+  table.Unused("LoadDecayFactor", ParameterType::kNumber, "0",
+               "how much of an old report is kept each time; 0: reports do not fade", kNoDecay, 0, 1);
+  table.Unused("NodeTaggingEnabled", ParameterType::kBool, "false", "tags of nodes are looked at", kNoTags);
 }
 
 void AddReportSettings(SettingsTable& table) {
   table.Topic("Reports", kMainSection);
   table.Seen(kPublic);
-  table.Bool("TraceCRMReasons", &S::trace_crm_reasons, "the reason of every movement is written down");
-  table.Bool("UseCRMPublicName", &S::use_crm_public_name, "reports name the Cluster Resource Manager");
-  table.Bool("DecisionOperationalTracingEnabled", &S::decision_operational_tracing_enabled, "decisions are events, too");
-  table.Bool("NodeLoadsOperationalTracingEnabled", &S::node_loads_operational_tracing_enabled,
-             "loads of nodes are events, too");
-  table.Seconds("NodeLoadsOperationalTracingInterval", &S::node_loads_operational_tracing_interval, "how often these are sent");
+  table.Unused("TraceCRMReasons", ParameterType::kBool, "true", "the reason of every movement is written down", kPlanTells);
+  table.Unused("UseCRMPublicName", ParameterType::kBool, "true", "reports name the Cluster Resource Manager", kPlanTells);
+  table.Unused("DecisionOperationalTracingEnabled", ParameterType::kBool, "false", "decisions are events, too", kPlanTells);
+  table.Unused("NodeLoadsOperationalTracingEnabled", ParameterType::kBool, "true", "loads of nodes are events, too",
+               kPlanTells);
+  table.Unused("NodeLoadsOperationalTracingInterval", ParameterType::kSeconds, "20", "how often these are sent", kPlanTells);
   table.Seen(kInternal);
-  table.Integer("VerboseHealthReportLimit", &S::verbose_health_report_limit, "failed placements before a warning");
-  table.Integer("DetailedVerboseHealthReportLimit", &S::detailed_verbose_health_report_limit,
-                "... before one with all details");
-  table.Integer("ConstraintViolationHealthReportLimit", &S::constraint_violation_health_report_limit,
-                "failed repairs before a warning");
-  table.Integer("DetailedConstraintViolationHealthReportLimit", &S::detailed_constraint_violation_health_report_limit,
-                "... before one with all details");
-  table.Integer("ConsecutiveDroppedMovementsHealthReportLimit", &S::consecutive_dropped_movements_health_report_limit,
-                "dropped movements in a row before a warning");
-  table.Integer("DetailedNodeListLimit", &S::detailed_node_list_limit, "most nodes that a report lists");
-  table.Integer("DetailedPartitionListLimit", &S::detailed_partition_list_limit, "... partitions");
-  table.Integer("DetailedDiagnosticsInfoListLimit", &S::detailed_diagnostics_info_list_limit, "... diagnostics");
-  table.Integer("DetailedMetricListLimit", &S::detailed_metric_list_limit, "... metrics");
-  table.Seconds("PLBHealthEventTTL", &S::plb_health_event_ttl, "how long a report stands");
-  table.Seconds("NodeLoadsTracingInterval", &S::node_loads_tracing_interval, "how often loads of nodes are written down");
-  table.Seconds("ApplicationLoadsTracingInterval", &S::application_loads_tracing_interval, "... loads of applications");
-  table.Seconds("PLBPeriodicalTraceInterval", &S::plb_periodical_trace_interval, "... the state of the planner");
-  table.Seconds("StatisticsTracingInterval", &S::statistics_tracing_interval, "... statistics");
-  table.Integer("MaxViolatedItemsToTrace", &S::max_violated_items_to_trace, "most violations that are written down");
-  table.Integer("MaxInvalidReplicasToTrace", &S::max_invalid_replicas_to_trace, "most invalid replicas that are written down");
-  table.Integer("PlacementConstraintValidationCacheSize", &S::placement_constraint_validation_cache_size,
-                "constraints that are remembered as checked");
+  table.Unused("VerboseHealthReportLimit", ParameterType::kInteger, "20", "failed placements before a warning", kNoReports);
+  table.Unused("DetailedVerboseHealthReportLimit", ParameterType::kInteger, "200", "... before one with all details",
+               kNoReports);
+  table.Unused("ConstraintViolationHealthReportLimit", ParameterType::kInteger, "50", "failed repairs before a warning",
+               kNoReports);
+  table.Unused("DetailedConstraintViolationHealthReportLimit", ParameterType::kInteger, "200",
+               "... before one with all details", kNoReports);
+  table.Unused("ConsecutiveDroppedMovementsHealthReportLimit", ParameterType::kInteger, "20",
+               "dropped movements in a row before a warning", kNoReports);
+  table.Unused("DetailedNodeListLimit", ParameterType::kInteger, "15", "most nodes that a report lists", kNoReports);
+  table.Unused("DetailedPartitionListLimit", ParameterType::kInteger, "15", "... partitions", kNoReports);
+  table.Unused("DetailedDiagnosticsInfoListLimit", ParameterType::kInteger, "15", "... diagnostics", kNoReports);
+  table.Unused("DetailedMetricListLimit", ParameterType::kInteger, "15", "... metrics", kNoReports);
+  table.Unused("PLBHealthEventTTL", ParameterType::kSeconds, "65", "how long a report stands", kNoReports);
+  table.Unused("NodeLoadsTracingInterval", ParameterType::kSeconds, "20", "how often loads of nodes are written down",
+               kPlanTells);
+  table.Unused("ApplicationLoadsTracingInterval", ParameterType::kSeconds, "40", "... loads of applications", kPlanTells);
+  table.Unused("PLBPeriodicalTraceInterval", ParameterType::kSeconds, "20", "... the state of the planner", kPlanTells);
+  table.Unused("StatisticsTracingInterval", ParameterType::kSeconds, "60", "... statistics", kPlanTells);
+  table.Unused("MaxViolatedItemsToTrace", ParameterType::kInteger, "100", "most violations that are written down", kPlanTells);
+  table.Unused("MaxInvalidReplicasToTrace", ParameterType::kInteger, "10", "most invalid replicas that are written down",
+               kPlanTells);
+  table.Unused("PlacementConstraintValidationCacheSize", ParameterType::kInteger, "10000",
+               "constraints that are remembered as checked", "constraints are read once for each plan");
 }
 
 }  // namespace evenkeel::controllers::balancer

@@ -30,6 +30,12 @@ std::string RangeText(T min, T max, T lowest, T highest) {
 std::string RangeText(int64_t min, int64_t max) { return RangeText(min, max, INT64_MIN, INT64_MAX); }
 std::string RangeText(double min, double max) { return RangeText(min, max, -kNumberMax, kNumberMax); }
 
+/// Of a whole number; beyond what 64 bits hold there is none.
+int64_t WholeBound(double bound) {
+  if (bound <= -kNumberMax) return INT64_MIN;
+  return bound >= kNumberMax ? INT64_MAX : static_cast<int64_t>(bound);
+}
+
 }  // namespace
 
 base::Result<bool> ParseBoolValue(std::string_view text) {
@@ -177,6 +183,31 @@ void SettingsTable::NumberGroup(std::string_view name, const Field<Group<double>
     field(settings).insert_or_assign(std::string(key.name), value);
     return std::string();
   };
+}
+
+void SettingsTable::Unused(std::string_view name, ParameterType type, std::string_view default_text, std::string_view help,
+                           std::string_view why, double min, double max) {
+  const bool number = type == ParameterType::kNumber || type == ParameterType::kSeconds;
+  const bool integer = type == ParameterType::kInteger;
+  Custom(name, type, number || integer ? RangeText(min, max) : "", default_text, {}, help);
+  SettingsRow& row = rows_.back();
+  row.parameter.no_effect = why;
+  row.set = [type, min, max, number, integer, warning = "has no effect: " + std::string(why)](
+                Settings&, const SettingsKey&, std::string_view text) -> base::Result<std::string> {
+    if (type == ParameterType::kBool) EVENKEEL_TRY(ParseBoolValue(text));
+    if (integer) EVENKEEL_TRY(ParseIntegerValue(text, WholeBound(min), WholeBound(max)));
+    if (number) EVENKEEL_TRY(ParseNumberValue(text, min, max));
+    return warning;
+  };
+}
+
+void SettingsTable::UnusedGroup(std::string_view name, std::string_view default_text, std::string_view help,
+                                std::string_view why) {
+  const std::string outer = std::exchange(section_, std::string(name));
+  Unused(name, ParameterType::kNumber, default_text, help, why, -kNumberMax);
+  rows_.back().parameter.key = ParameterKey::kMetric;
+  rows_.back().parameter.range = RangeText(0.0, kNumberMax);
+  section_ = outer;
 }
 
 void SettingsTable::Override(std::string_view name, ParameterKey key, ParameterType type, std::string_view range,

@@ -23,7 +23,8 @@ struct SettingsRow {
   std::function<base::Result<std::string>(Settings&, const SettingsKey& key, std::string_view text)> set;
 };
 
-/// Adds parameters one by one. Default texts are read off Settings, so that they cannot differ from what holds.
+/// Adds parameters one by one. Default texts are read off Settings, so that they cannot differ from what holds. One that has a
+/// field has an effect (tests/structure/unused.py).
 class SettingsTable {
  public:
   /// Where a value lives; a member pointer is one.
@@ -53,6 +54,12 @@ class SettingsTable {
                    std::string_view help, double max = 1e18);
   void CustomGroup(std::string_view name, ParameterKey key, ParameterType type, std::string_view range,
                    std::string_view default_text, Setter set, std::string_view help);
+
+  /// Read and checked, and used by nothing here: whoever sets it is told `why`. Bounds are those of numbers.
+  void Unused(std::string_view name, ParameterType type, std::string_view default_text, std::string_view help,
+              std::string_view why, double min = 0, double max = 1e18);
+  /// The same of numbers of metrics.
+  void UnusedGroup(std::string_view name, std::string_view default_text, std::string_view help, std::string_view why);
 
   /// What single node types override.
   void Override(std::string_view name, ParameterKey key, ParameterType type, std::string_view range,

@@ -130,7 +130,9 @@ TEST(SettingsTest, EveryParameterAcceptsItsOwnDefault) {
   for (const Parameter& parameter : Parameters()) {
     if (parameter.per_node_type || parameter.default_text.empty()) continue;
     const std::string name = parameter.key == ParameterKey::kNone ? parameter.name : "Some";
-    EXPECT_EQ(WarningOf(parameter.section, name, parameter.default_text), "") << parameter.name;
+    const std::string expected =
+        parameter.no_effect.empty() ? "" : parameter.section + "/" + name + ": has no effect: " + parameter.no_effect;
+    EXPECT_EQ(WarningOf(parameter.section, name, parameter.default_text), expected) << parameter.name;
   }
 }
 
@@ -169,14 +171,25 @@ TEST(SettingsTest, DefaultsAreThoseOfServiceFabric) {
   EXPECT_EQ(seen, expected.size());
 }
 
-TEST(SettingsTest, MarkdownNamesEveryParameterInATable) {
-  const std::string markdown = SettingsMarkdown();
-  EXPECT_TRUE(markdown.starts_with("## Timers and phases\n\n| Section | Parameter |"));
-  for (const Parameter& parameter : Parameters()) {
-    EXPECT_NE(markdown.find(parameter.key == ParameterKey::kNone ? "`" + parameter.name + "`" : parameter.name),
-              std::string::npos)
-        << parameter.name;
-  }
+TEST(SettingsTest, WhatHasNoEffectIsCheckedAndSaysWhy) {
+  EXPECT_EQ(WarningOf(kMainSection, "PlacementSearchTimeout", "2"),
+            "PlacementAndLoadBalancing/PlacementSearchTimeout: has no effect: a search has a number of steps that follows from "
+            "the size of its group");
+  EXPECT_EQ(ErrorOf(kMainSection, "PlacementSearchTimeout", "-1"),
+            "PlacementAndLoadBalancing/PlacementSearchTimeout: \"-1\" must be at least 0");
+  EXPECT_EQ(ErrorOf(kMainSection, "YieldDurationPer10ms", "11"),
+            "PlacementAndLoadBalancing/YieldDurationPer10ms: \"11\" must be at most 10");
+  EXPECT_EQ(ErrorOf(kMainSection, "MaxSimulatedAnnealingIterations", "1.5"),
+            "PlacementAndLoadBalancing/MaxSimulatedAnnealingIterations: \"1.5\" is not a whole number");
+  EXPECT_EQ(ErrorOf(kMainSection, "TraceCRMReasons", "perhaps"),
+            "PlacementAndLoadBalancing/TraceCRMReasons: \"perhaps\" is neither true nor false");
+  EXPECT_EQ(WarningOf("PlacementHeuristicEmptySpacePercent", "Memory", "-1"),
+            WarningOf("PlacementHeuristicEmptySpacePercent", "Memory", "1"));
+  EXPECT_EQ(WarningOf(kMainSection, "NodeTaggingConstraintPriority", "-9223372036854775808"),
+            "PlacementAndLoadBalancing/NodeTaggingConstraintPriority: has no effect: node tags are not modelled");
+  EXPECT_EQ(
+      WarningOf(kMainSection, "PerfTestNumberOfNodes", "9223372036854775807"),
+      "PlacementAndLoadBalancing/PerfTestNumberOfNodes: has no effect: Service Fabric's own performance test is not here");
 }
 
 TEST(MessagesTest, NearestNameIsTheFirstOfTheNearest) {
