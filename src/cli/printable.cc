@@ -53,17 +53,6 @@ std::string Printable(std::string_view text) {
   return shown;
 }
 
-std::string PrintableLines(std::string_view text) {
-  std::string shown;
-  for (;;) {
-    const size_t end = text.find('\n');
-    shown += Printable(text.substr(0, end));
-    if (end == std::string_view::npos) return shown;
-    shown += '\n';
-    text.remove_prefix(end + 1);
-  }
-}
-
 size_t Columns(std::string_view text) {
   size_t columns = 0;
   for (const char c : text) columns += (static_cast<unsigned char>(c) & 0xC0U) == 0x80 ? 0 : 1;

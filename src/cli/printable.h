@@ -11,8 +11,6 @@ namespace evenkeel::cli {
 /// One line that a terminal only shows: a space in the place of every control character, every mark that turns the direction
 /// of writing round, and every byte that is no UTF-8.
 std::string Printable(std::string_view text);
-/// The same line by line; what there is of newlines stays.
-std::string PrintableLines(std::string_view text);
 
 /// How many columns printable text takes: one per code point.
 size_t Columns(std::string_view text);

@@ -43,8 +43,6 @@ TEST(PrintableTest, BytesThatAreNoUtf8AreSpaces) {
   EXPECT_EQ(Printable("\xed\xa0\x80"), "   ") << "half of a pair";
 }
 
-TEST(PrintableTest, LinesStayLines) { EXPECT_EQ(PrintableLines("a\x1b[2J\n  b\n"), "a [2J\n  b\n"); }
-
 TEST(PrintableTest, FittedTextIsAsWideAsAsked) {
   EXPECT_EQ(Fitted("abc", 5), "abc  ");
   EXPECT_EQ(Fitted("abcdef", 3), "abc");

@@ -201,18 +201,6 @@ bool State::Fits(ObjectId object, NodeId to) const {
   return true;
 }
 
-bool State::SwapFits(ObjectId a, ObjectId b) const {
-  const NodeId at_a = node_[a], at_b = node_[b];
-  const double *need_a = Need(a), *need_b = Need(b), *room_a = Room(at_a), *room_b = Room(at_b);
-  const double *a_gives = ChargedAt(a, at_a), *a_takes = ChargedAt(a, at_b);
-  const double *b_gives = ChargedAt(b, at_b), *b_takes = ChargedAt(b, at_a);
-  for (int k = 0; k < need_columns_; ++k) {
-    if (room_a[k] + need_a[k] * a_gives[k] - need_b[k] * b_takes[k] < 0) return false;
-    if (room_b[k] + need_b[k] * b_gives[k] - need_a[k] * a_takes[k] < 0) return false;
-  }
-  return true;
-}
-
 double State::CostNow(NodeId node) const {
   Columns cost = {};
   for (int k = 0; k < cost_columns_; k += kColumns) cost += Positive(Load(Over(node) + k));

@@ -44,16 +44,14 @@ class State {
   double ShiftDelta(ObjectId object, NodeId to) const { return TryShift(object, to, 0, kNoLimit) + GroupMoveDelta(object, to); }
   void Shift(ObjectId object, NodeId to);
 
-  /// Whether two objects on different nodes may change places.
-  bool CanSwap(ObjectId a, ObjectId b) { return SwapFits(a, b) && RulesAllowSwap(a, b); }
-  double SwapDelta(ObjectId a, ObjectId b) const { return TrySwap(a, b, 0, kNoLimit) + GroupMoveSwapDelta(a, b); }
+  /// Two objects on different nodes change places.
   void Swap(ObjectId a, ObjectId b);
 
   /// By how much usage is above capacity, all nodes and metrics together; 0 unless a search has taken steps that do not fit.
   double overflow() const { return overflow_; }
 
-  /// ShiftDelta and SwapDelta with `penalty` for each unit by which overflow grows; where the answer would be above `limit`,
-  /// any number above it. Faster than both alone. The part for the most moved objects of a group is left out.
+  /// What a shift or a swap changes, with `penalty` for each unit by which overflow grows; where the answer would be above
+  /// `limit`, any number above it. Faster than both alone. The part for the most moved objects of a group is left out.
   [[gnu::always_inline]] double TryShift(ObjectId object, NodeId to, double penalty, double limit) const {
     const NodeId from = node_[object];
     const double moves = MoveCost(object, to) - move_cost_[object];
@@ -73,7 +71,6 @@ class State {
 
   /// The parts of the above, for a search that wants to know the cost before the rarer rules.
   bool Fits(ObjectId object, NodeId to) const;
-  bool SwapFits(ObjectId a, ObjectId b) const;
   bool RulesAllow(ObjectId object, NodeId to) {
     return !grouped_[object] || (!MeetsItsOwn(object, to, -1) && SpreadAllows(object, to) && DependenciesAllow(object, to));
   }

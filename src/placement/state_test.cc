@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "placement/problem_testing.h"
 
 namespace evenkeel::placement::state_test {
@@ -29,8 +31,10 @@ void Walk(bool swaps, Look look) {
       } else {
         after[a] = to;
       }
-      const bool can = swaps ? state.CanSwap(a, b) : state.CanShift(a, to);
-      const double delta = swaps ? state.SwapDelta(a, b) : state.ShiftDelta(a, to);
+      // Where nothing exceeds a capacity, a swap fits if it costs no more when that has a price.
+      const auto swap = [&](double price) { return state.TrySwap(a, b, price, std::numeric_limits<double>::infinity()); };
+      const bool can = swaps ? swap(1) <= swap(0) && state.RulesAllowSwap(a, b) : state.CanShift(a, to);
+      const double delta = swaps ? swap(0) + state.GroupMoveSwapDelta(a, b) : state.ShiftDelta(a, to);
       look(state, after, can, delta, seed);
       if (!can || ::testing::Test::HasFailure()) continue;
       swaps ? state.Swap(a, b) : state.Shift(a, to);

@@ -122,7 +122,6 @@ class Snapshot {
   /// As if the node were gone; its pods stay with it and count no more. Inside a fork PositionOf still tells where it was.
   void DropNode(NodeId node);
   void AddTaint(NodeId node, const kube::Taint& taint);
-  void SetUnschedulable(NodeId node, bool unschedulable);
   /// Puts a pod on a node, whether it fits or not. The pod must not be on a node.
   void Place(PodId pod, NodeId node);
   void Unplace(PodId pod);

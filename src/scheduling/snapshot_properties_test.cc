@@ -48,7 +48,7 @@ void Wonder(World& world, Snapshot& snapshot, const std::vector<ClassId>& classe
   const NodeId node = nodes.empty() ? kNone : nodes[static_cast<size_t>(world.Below(static_cast<int>(nodes.size())))];
   const PodId pod = snapshot.FindPod(world.Pick({"default/p", "blue/p"}) + std::to_string(world.Below(40)));
   const ClassId id = classes[static_cast<size_t>(world.Below(static_cast<int>(classes.size())))];
-  switch (world.Below(8)) {
+  switch (world.Below(7)) {
     case 0:
       snapshot.AddNode(made, "new-" + std::to_string(number++));
       break;
@@ -59,15 +59,12 @@ void Wonder(World& world, Snapshot& snapshot, const std::vector<ClassId>& classe
       if (node != kNone) snapshot.AddTaint(node, {"dedicated", world.Pick({"a", "z"}), "NoSchedule"});
       break;
     case 3:
-      if (node != kNone) snapshot.SetUnschedulable(node, world.Below(2) == 0);
-      break;
-    case 4:
       if (node != kNone && pod != kNone && snapshot.NodeOf(pod) == kNone) snapshot.Place(pod, node);
       break;
-    case 5:
+    case 4:
       if (pod != kNone) snapshot.Unplace(pod);
       break;
-    case 6:
+    case 5:
       if (node != kNone) snapshot.PlaceCopies(id, node, 1 + world.Below(3));
       break;
     default: {

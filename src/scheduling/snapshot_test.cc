@@ -162,7 +162,7 @@ TEST(ForkTest, ACommittedForkIsThere) {
     WhatIf what_if(snapshot);
     snapshot.AddNode(made, "a");
     snapshot.DropNode(cluster.Node("c"));
-    snapshot.SetUnschedulable(cluster.Node("b"), true);
+    snapshot.AddTaint(cluster.Node("b"), {"dedicated", "a", "NoSchedule"});
     what_if.Commit();
   }
   EXPECT_EQ(snapshot.NodeName(snapshot.order()[0]), "a") << "by name again";

@@ -182,13 +182,6 @@ void Snapshot::AddTaint(NodeId node, const kube::Taint& taint) {
   Reshape(node, std::move(shape));
 }
 
-void Snapshot::SetUnschedulable(NodeId node, bool unschedulable) {
-  NodeShape shape = shapes_[shape_of_[node]].shape;
-  if (shape.unschedulable == unschedulable) return;
-  shape.unschedulable = unschedulable;
-  Reshape(node, std::move(shape));
-}
-
 void Snapshot::Place(PodId pod, NodeId node) {
   EVENKEEL_CHECK(pods_[pod].node == kNone);
   PutOn(pod, node);

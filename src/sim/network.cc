@@ -66,11 +66,6 @@ void Network::Detach(const std::string& api, bool silent) {
   }
 }
 
-bool Network::IsUp(const std::string& api) const {
-  const auto port = ports_.find(api);
-  return port != ports_.end() && port->second.maker != nullptr;
-}
-
 Link& Network::LinkOf(const std::string& host, const std::string& api) {
   std::unique_ptr<Link>& link = links_[{host, api}];
   if (!link) link = std::make_unique<Link>(Link{host, api, random_.Fork(host + " " + api)});

@@ -73,7 +73,6 @@ class Network {
   void Attach(const std::string& api, ClientMaker maker);
   /// It went down: answers under way from it are lost, watches break, and connections are refused (`silent`: time out).
   void Detach(const std::string& api, bool silent = false);
-  bool IsUp(const std::string& api) const;
 
   /// A client that calls `api` from a process. The process must outlive it, not what it has sent.
   std::unique_ptr<client::Client> NewClient(Process& process, const std::string& api, NetworkClientOptions options);

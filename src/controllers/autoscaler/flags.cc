@@ -33,15 +33,6 @@ base::Status CheckTogether(const Options& options, const std::set<std::string_vi
   return {};
 }
 
-std::string Escaped(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    if (c == '|') escaped += '\\';
-    escaped += c;
-  }
-  return escaped;
-}
-
 }  // namespace
 
 std::string_view Name(FlagType type) {
@@ -141,21 +132,6 @@ base::Result<AppliedFlags> ApplyMemberFlags(std::span<const FlagValue> fleet, st
   }
   std::ranges::move(own, std::back_inserter(all));
   return ApplyFlags(all);
-}
-
-std::string FlagsMarkdown() {
-  std::string text, section;
-  for (const Flag& flag : Flags()) {
-    if (flag.section != section) {
-      section = flag.section;
-      text += (text.empty() ? "## " : "\n## ") + section + "\n\n| Flag | Type | Default | |\n|---|---|---|---|\n";
-    }
-    std::string value = flag.default_text.empty() ? "" : "`" + flag.default_text + "`";
-    if (flag.default_text_1_26 != flag.default_text) value += " (1.26: `" + flag.default_text_1_26 + "`)";
-    text += "| `--" + flag.name + "` | " + std::string(Name(flag.type)) + " | " + value + " | " +
-            (flag.ignored ? "No effect: " : "") + Escaped(flag.help) + " |\n";
-  }
-  return text;
 }
 
 }  // namespace evenkeel::controllers::autoscaler

@@ -64,7 +64,4 @@ base::Result<AppliedFlags> ApplyFlags(std::span<const FlagValue> values);
 /// says replaces all that the fleet says of a flag, also of one that can be given several times. kBadRequest names the word.
 base::Result<AppliedFlags> ApplyMemberFlags(std::span<const FlagValue> fleet, std::string_view member);
 
-/// A table per section, in Markdown.
-std::string FlagsMarkdown();
-
 }  // namespace evenkeel::controllers::autoscaler

@@ -109,13 +109,6 @@ TEST(FlagsTest, FlagsWithoutEffectWarnWhenTheySaySomethingElse) {
   EXPECT_EQ(applied->warnings, std::vector<std::string>{"--enable-provisioning-requests=true has no effect: not offered here"});
 }
 
-TEST(FlagsTest, DocumentationHasALineForEveryFlag) {
-  const std::string text = FlagsMarkdown();
-  for (const Flag& flag : Flags()) EXPECT_NE(text.find("| `--" + flag.name + "` |"), std::string::npos) << flag.name;
-  EXPECT_NE(text.find("| `--expander` | string | `least-waste` (1.26: `random`) |"), std::string::npos);
-  EXPECT_EQ(text.find("## Loop"), text.rfind("## Loop"));
-}
-
 TEST(FlagValuesTest, RangesAndPriorities) {
   EXPECT_EQ(ParseRange("2:8")->max, 8);
   for (const char* wrong : {"", "1", "1:", ":1", "2:1", "-1:1", "1:2:3"}) EXPECT_FALSE(ParseRange(wrong).has_value()) << wrong;

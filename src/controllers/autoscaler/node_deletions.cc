@@ -154,9 +154,7 @@ NodeDeletions::Victim NodeDeletions::MakeVictim(const Json& pod) const {
   int64_t most = context_.options.max_graceful_termination_sec;
   const auto& ranges = context_.options.drain_priority_config;
   if (!ranges.empty()) {
-    const int64_t priority = facts.priority.value_or(0);
-    const auto above = std::ranges::upper_bound(ranges, priority, {}, [](const auto& range) { return range.first; });
-    victim.group = above == ranges.begin() ? 0 : static_cast<size_t>(above - ranges.begin()) - 1;
+    victim.group = DrainRangeOf(ranges, facts.priority.value_or(0));
     most = ranges[victim.group].second;
   }
   victim.grace = EvictionGrace(facts, most);

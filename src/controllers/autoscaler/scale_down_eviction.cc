@@ -4,18 +4,9 @@
 
 namespace evenkeel::controllers::autoscaler {
 
-std::vector<EvictionGroup> GroupByPriority(std::span<const std::pair<int64_t, int64_t>> ranges,
-                                           const std::deque<PodFacts>& facts, std::span<const scheduling::PodId> pods) {
-  std::vector<EvictionGroup> groups;
-  for (const auto& [priority, grace] : ranges) groups.push_back({priority, grace, {}});
-  if (groups.empty()) return groups;
-  for (const scheduling::PodId pod : pods) {
-    const int64_t priority = facts[pod].priority.value_or(0);
-    const auto above = std::upper_bound(groups.begin(), groups.end(), priority,
-                                        [](int64_t value, const EvictionGroup& group) { return value < group.priority; });
-    (above == groups.begin() ? above : above - 1)->pods.push_back(pod);
-  }
-  return groups;
+size_t DrainRangeOf(std::span<const std::pair<int64_t, int64_t>> ranges, int64_t priority) {
+  const auto above = std::ranges::upper_bound(ranges, priority, {}, [](const auto& range) { return range.first; });
+  return above == ranges.begin() ? 0 : static_cast<size_t>(above - ranges.begin()) - 1;
 }
 
 int64_t EvictionGrace(const PodFacts& pod, int64_t most) { return std::min(pod.grace_seconds, most); }

@@ -9,17 +9,9 @@
 
 namespace evenkeel::controllers::autoscaler {
 
-/// Pods that are evicted together; the next group follows when these are gone.
-struct EvictionGroup {
-  int64_t priority = 0;       ///< lowest priority of pods in it
-  int64_t grace_seconds = 0;  ///< the most that any pod of it gets
-  std::vector<scheduling::PodId> pods;
-};
-
-/// --drain-priority-config, `ranges` rising by priority: a pod belongs to the highest range that does not begin above its
-/// priority (absent: 0), one below all ranges to the first. All ranges are answered, also those without pods.
-std::vector<EvictionGroup> GroupByPriority(std::span<const std::pair<int64_t, int64_t>> ranges,
-                                           const std::deque<PodFacts>& facts, std::span<const scheduling::PodId> pods);
+/// --drain-priority-config, `ranges` rising by priority, at least one: the position of the range whose pods are evicted
+/// together and which a pod belongs to: the highest that does not begin above its priority; for one below all ranges the first.
+size_t DrainRangeOf(std::span<const std::pair<int64_t, int64_t>> ranges, int64_t priority);
 
 /// What a pod gets: its own grace time, but no more than `most`.
 int64_t EvictionGrace(const PodFacts& pod, int64_t most);

@@ -25,8 +25,6 @@ class ApplicationLoads {
   std::span<const NodeId> NodesOf(ApplicationId application) const { return groups_[application].nodes; }
   /// The sum over the groups with a replica on the node of reservations less loads, where these are smaller.
   int64_t Unused(MetricId metric, NodeId node) const { return unused_[metric].empty() ? 0 : unused_[metric][node]; }
-  /// By node id; empty when nobody reserves any of the metric.
-  std::span<const int64_t> UnusedColumn(MetricId metric) const { return unused_[metric]; }
 
   bool Concerns(ServiceId service) const { return !index_of_metric_[service].empty(); }
   /// Which of the application's metrics each of the service's is; kNoId: none. Empty: nothing is kept of the service.

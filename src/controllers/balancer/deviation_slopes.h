@@ -22,7 +22,6 @@ class DeviationSlopes {
   /// Metrics of the group, in its order.
   size_t terms() const { return terms_.size(); }
   uint32_t TermOf(MetricId metric) const { return term_of_metric_[metric]; }
-  MetricId MetricOf(size_t term) const { return terms_[term].metric; }
   /// Every metric is spread, so that slopes are all there is.
   bool complete() const { return complete_; }
 

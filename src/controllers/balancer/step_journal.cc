@@ -97,12 +97,4 @@ std::vector<ReplicaId> StepJournal::MovedSince(size_t mark) const {
   return moved;
 }
 
-std::vector<StepJournal::Exchange> StepJournal::SwappedSince(size_t mark) const {
-  std::vector<Exchange> swapped;
-  for (size_t i = mark; i < steps_.size(); ++i) {
-    if (steps_[i].kind == Kind::kSwap) swapped.push_back({steps_[i].replica, steps_[i].other});
-  }
-  return swapped;
-}
-
 }  // namespace evenkeel::controllers::balancer

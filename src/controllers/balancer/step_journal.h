@@ -36,10 +36,6 @@ class StepJournal {
   int64_t movements() const { return elsewhere_ + swaps_; }
   /// Each once, in the order in which they first moved; some may be back.
   std::vector<ReplicaId> MovedSince(size_t mark) const;
-  struct Exchange {
-    ReplicaId primary, secondary;  ///< before
-  };
-  std::vector<Exchange> SwappedSince(size_t mark) const;
 
  private:
   enum class Kind : uint8_t { kMove, kSwap, kPlace, kRemove, kChangeRole };

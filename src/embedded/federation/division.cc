@@ -156,20 +156,4 @@ base::Result<std::vector<Share>> Divide(const DivisionProblem& problem) {
   return shares;
 }
 
-base::Result<std::vector<Share>> DivideByTiers(int64_t replicas, const std::vector<Votes>& available_by_tier) {
-  Votes total;
-  int64_t left = replicas;
-  for (const Votes& available : available_by_tier) {
-    const int64_t here = std::min(left, SumOf(available));
-    for (const Share& share : Webster(here, available)) total[share.name] += share.replicas;
-    left -= here;
-  }
-  if (left > 0) return NoRoom(replicas, replicas - left);
-  std::vector<Share> shares;
-  for (const auto& [name, count] : total) {
-    if (count > 0) shares.push_back({name, count});
-  }
-  return shares;
-}
-
 }  // namespace evenkeel::embedded::federation

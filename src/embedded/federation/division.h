@@ -51,7 +51,4 @@ struct DivisionProblem {
 /// there is no candidate or no room.
 base::Result<std::vector<Share>> Divide(const DivisionProblem& problem);
 
-/// Fills tiers one after the other, each up to its room. kInfeasible when there is too little.
-base::Result<std::vector<Share>> DivideByTiers(int64_t replicas, const std::vector<Votes>& available_by_tier);
-
 }  // namespace evenkeel::embedded::federation

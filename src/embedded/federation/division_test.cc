@@ -182,10 +182,5 @@ TEST(DivideTest, D51ToD53) {
   EXPECT_EQ(*Divide(problem), (std::vector<Share>{{"m1", 0}, {"m2", 0}})) << "D53";
 }
 
-TEST(DivideTest, D54AndD55TiersOverflow) {
-  EXPECT_EQ(*DivideByTiers(5, {{{"m1", 2}}, {{"m2", 10}}}), (std::vector<Share>{{"m1", 2}, {"m2", 3}})) << "D54";
-  EXPECT_FALSE(DivideByTiers(10, {{{"m1", 2}}, {{"m2", 2}}})) << "D55";
-}
-
 }  // namespace
 }  // namespace evenkeel::embedded::federation::division_test
