@@ -4,10 +4,12 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import socket
 import ssl
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -300,6 +302,61 @@ class SideBySideTest(unittest.TestCase):
                 self.assertIsNone(reservations.loopback(network))
         with reservations.loopback(network):
             pass
+
+
+class SubjectsTest(unittest.TestCase):
+    """What tests/structure/tidiness.py says about subjects of commits."""
+
+    def setUp(self):
+        home = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.tree = home / "tree"
+        for name in ("tidiness.py", "subjects_since"):
+            (self.tree / "tests/structure").mkdir(parents=True, exist_ok=True)
+            shutil.copy(harness.ROOT / "tests/structure" / name, self.tree / "tests/structure")
+        self.git("init", "--quiet")
+        self.since = (self.tree / "tests/structure/subjects_since").read_text().strip()
+        self.commit("What came before is as it is.")
+
+    def git(self, *arguments):
+        subprocess.run(["git", "-c", "user.name=e2e", "-c", "user.email=e2e@example.com", *arguments], cwd=self.tree, check=True, capture_output=True)
+
+    def commit(self, *subjects):
+        for subject in subjects:
+            self.git("add", "--all")
+            self.git("commit", "--quiet", "--allow-empty", "-m", subject)
+
+    def judge(self, tree=None, **environment):
+        """What it finds."""
+        result = subprocess.run([sys.executable, "tests/structure/tidiness.py"], cwd=tree or self.tree, capture_output=True, text=True,
+                                env={**os.environ, **environment})
+        self.assertEqual(result.stderr, "")
+        self.assertEqual(result.returncode, 0 if result.stdout.startswith("tidiness: ") else 1)
+        return [line.split(": ", 1)[1] for line in result.stdout.splitlines() if result.returncode]
+
+    def test_1_only_what_came_after_the_one_that_is_named_is_looked_at(self):
+        self.commit("Not yet.")
+        self.assertEqual(self.judge(), [])
+        self.commit(self.since, "store: open a damaged file for reading", "base, kube: need less", 'Revert "Whatever it was."')
+        self.assertEqual(self.judge(), [])
+        wrong = ["Open it", "store: opens it", "store: opened it", "store: opening it", "store: a file", "store: open it.", "store:open it", "store: open",
+                 "store: " + "x" * 66]
+        self.commit(*wrong)
+        found = self.judge()
+        self.assertEqual([line.split(": a subject is ")[0].split(": 73 characters")[0] for line in reversed(found)], wrong)
+
+    def test_2_a_shallow_clone_has_only_what_came_after(self):
+        self.commit(self.since, "store: open it again", "opens")
+        clone = self.tree.parent / "clone"
+        self.git("clone", "--quiet", "--depth", "1", self.tree.as_uri(), str(clone))
+        self.assertEqual(len(self.judge(clone)), 1)
+
+    def test_3_without_git_the_rest_is_looked_at(self):
+        self.commit(self.since, "opens")
+        shutil.rmtree(self.tree / ".git")
+        self.assertEqual(self.judge(GIT_CEILING_DIRECTORIES=str(self.tree.parent)), [])
+        (self.tree / "src").mkdir()
+        (self.tree / "src/a.h").write_text("\n")
+        self.assertEqual(self.judge(PATH="/nowhere"), ["#pragma once is missing"])
 
 
 FAILING = """

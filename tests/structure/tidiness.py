@@ -1,4 +1,5 @@
-"""The tree's own habits: files stay short, effects stay in base/, nothing half-done is left lying about."""
+"""The tree's own habits: files stay short, effects stay in base/, nothing half-done is left lying about, and a commit says in a line what it does."""
+import os
 import pathlib
 import re
 import subprocess
@@ -14,12 +15,53 @@ BANNED = [
     (r"\bTODO\b|\bFIXME\b|\bXXX\b", "finish it or write an issue", ()),
 ]
 TEST_SUFFIXES = ("_test.cc", "_bench.cc", "_fuzz.cc", "_testing.h")
+# The subject of the commit from which on subjects are looked at.
+SUBJECTS_SINCE = pathlib.Path("tests/structure/subjects_since")
+SUBJECT_MAX = 72
+# "area: imperative", as "store: open a damaged file for reading"; several areas are "a, b: ...".
+SUBJECT = re.compile(r"(?:Revert \".*|[a-z][\w./-]*(?:, [a-z][\w./-]*)*: (?P<verb>[\w'-]+)\b.*[^.])$")
+# What no imperative looks like: what it does, did or is doing, and words that begin a thing's name.
+NO_VERB = re.compile(r"(?!(?:\w*(?:eed|bed|shed|ss|us)|(?:br|p|r|s|st|str|sw)ing)$)\w+(?:ed|ing|s)$|(?:the|an?|one|no|some|more|new|now|it|its|this|that)$", re.I)
+
+
+def git(*arguments):
+    """What it prints; None without git, or outside of a repository."""
+    try:
+        result = subprocess.run(["git", *arguments], capture_output=True, text=True)
+    except FileNotFoundError:
+        return None
+    return result.stdout if result.returncode == 0 else None
+
+
+def all_files():
+    listed = git("ls-files", "-co", "--exclude-standard")
+    if listed is not None:
+        return list(filter(None, listed.split("\n")))
+    return [os.path.relpath(os.path.join(folder, name)) for folder, folders, names in os.walk(".", topdown=True)
+            for name in names if not folder.startswith(("./build", "./.git"))]
+
+
+def wrong_subjects():
+    """Of commits since the one that is named. A shallow clone without it has only such that came after."""
+    since, wrong = SUBJECTS_SINCE.read_text().strip(), []
+    commits = [line.partition(" ") for line in (git("log", "--no-merges", "--format=%h %s") or "").splitlines()]
+    if since not in (subject for _, _, subject in commits) and (git("rev-parse", "--is-shallow-repository") or "").strip() != "true":
+        return []
+    for commit, _, subject in commits:
+        if subject == since:
+            break
+        match = SUBJECT.match(subject)
+        if len(subject) > SUBJECT_MAX:
+            wrong.append(f"{commit}: {subject}: {len(subject)} characters, at most {SUBJECT_MAX}: the why belongs into the body")
+        elif not match or (match["verb"] and NO_VERB.match(match["verb"])):
+            wrong.append(f"{commit}: {subject}: a subject is \"area: imperative\", as \"store: open a damaged file for reading\"")
+    return wrong
 
 
 def main():
-    files = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True, check=True).stdout.split("\n")
-    wrong = []
-    for name in filter(None, files):
+    files = all_files()
+    wrong = wrong_subjects()
+    for name in files:
         path = pathlib.Path(name)
         if not path.is_file() or path.suffix not in (".h", ".cc", ".py", ".proto", ".cmake", ".md"):
             continue
