@@ -70,7 +70,8 @@ void ClusterMirror::Apply(ObjectEvent& event) {
     if (event.object == nullptr) return snapshot_.RemoveNode(event.key);
     event.node = snapshot_.UpsertNode(event.DecodedNode(), &event.node_changed);
   } else if (event.kind == "Namespace") {
-    snapshot_.UpsertNamespace(event.key, event.object == nullptr ? kube::Labels{} : kube::DecodeMeta(*event.object).labels);
+    event.object == nullptr ? snapshot_.RemoveNamespace(event.key)
+                            : snapshot_.UpsertNamespace(event.key, kube::DecodeMeta(*event.object).labels);
   } else if (event.volume) {
     event.object == nullptr ? snapshot_.RemoveVolume(*event.volume, event.key)
                             : snapshot_.UpsertVolume(*event.volume, *event.object);

@@ -10,7 +10,6 @@ import sys
 TEST_FILE = re.compile(r"_(test|bench|fuzz)\.cc$|_(testing|fixture|test_support)\.(h|cc)$|/fake_client\.(h|cc)$")
 # What stays although only tests use it, and why.
 KEPT = {
-    "ElectLeader": "of runtime/manager, which goes as a whole",
     "FindPartition": "one of four that find by name",
     "NewReplicaLoads": "what the fuzz target of cluster_reader looks at; the planner reads the same row without asking",
     "ParseKubeconfig": "LoadKubeconfig without files, for its fuzz target",
