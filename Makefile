@@ -37,7 +37,7 @@ unit: setup-test ## The unit tests that a change has reached, with AddressSaniti
 .PHONY: e2e
 e2e: setup-test ## End-to-end tests; EVENKEEL_E2E_KUBECONFIG adds a cluster of your own
 	@tools/build release evenkeel test_programs
-	@ctest --test-dir build/release -L e2e --output-on-failure -j 6
+	@tools/ctest -L e2e
 
 .PHONY: sim
 sim: build ## One seed of the simulator's standard scenario, verbosely (SEED=n)
