@@ -35,7 +35,24 @@ def links(page):
     return re.findall(r"\]\((?!https?://)([^)#]+)", text) + re.findall(r'(?:src|srcset)="(?!https?://)([^"]+)"', text)
 
 
-class DocumentationTest(unittest.TestCase):
+def is_simulation(command):
+    """It asks nothing of a fleet."""
+    return command.startswith("build/release/evenkeel simulate ")
+
+
+def what_runs(simulation):
+    """The command without where its outputs go."""
+    return re.sub(r" (--report|--timeline) \S+", "", simulation)
+
+
+class Commands:
+    def run_in_shell(self, where, command, environment=None):
+        result = subprocess.run(["bash", "-c", command.replace("build/release/evenkeel", harness.EVENKEEL)], cwd=harness.ROOT, env=environment,
+                                capture_output=True, text=True, timeout=400)
+        self.assertEqual(result.returncode, 0, f"{where}\n{result.stdout}{result.stderr}")
+
+
+class FleetTest(Commands, unittest.TestCase):
     def test_every_command_works(self):
         with harness.temporary_home() as home:
             bin_directory = home / "bin"
@@ -63,10 +80,9 @@ class DocumentationTest(unittest.TestCase):
                 elif command.startswith("build/release/evenkeel up"):
                     self.assertIn("Evenkeel is up", program.output())
                     continue
-                command = command.replace("build/release/evenkeel", harness.EVENKEEL)
-                result = subprocess.run(["bash", "-c", command], cwd=harness.ROOT, env=self.environment, capture_output=True, text=True,
-                                        timeout=400)
-                self.assertEqual(result.returncode, 0, f"{where}\n{result.stdout}{result.stderr}")
+                elif is_simulation(command):
+                    continue
+                self.run_in_shell(where, command, self.environment)
                 ran += 1
         return ran
 
@@ -78,6 +94,19 @@ class DocumentationTest(unittest.TestCase):
         self.assertTrue(module and any(f"evenkeel_module({module.group(1)}" in file.read_text()
                                        for file in harness.ROOT.glob("src/**/CMakeLists.txt")), where)
 
+
+class SimulationsTest(Commands, unittest.TestCase):
+    def test_every_simulation_works(self):
+        found = {command: f"{page.relative_to(harness.ROOT)}:{number}: {command}" for page in PAGES for number, command in commands(page)
+                 if is_simulation(command)}
+        self.assertGreater(len(found), 5)
+        for command, where in found.items():
+            # Of the same one, on several pages, that with most outputs is run.
+            if not any(what_runs(command) == what_runs(other) and set(command.split()) < set(other.split()) for other in found):
+                self.run_in_shell(where, command)
+
+
+class PagesTest(unittest.TestCase):
     def test_what_cannot_be_run_here_is_parsed(self):
         parsed = 0
         for page in PAGES:
@@ -188,4 +217,4 @@ class DocumentationTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    harness.main()
+    harness.main_in_parallel()

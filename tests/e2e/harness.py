@@ -253,4 +253,4 @@ def main_in_parallel():
                 screens.append(screen or f"===== {name} ended with {result.returncode} before it could say what failed: see above\n"
                                f"----- to repeat it\n{failure_screen.command(name)}\n")
     print("".join(screens), end="", flush=True)
-    sys.exit(1 if screens else max(codes))
+    sys.exit(1 if screens else min(codes))

@@ -144,7 +144,9 @@ class Relay(http.server.BaseHTTPRequestHandler):
         self.wfile.write(text)
 
 
-class MembersTest(unittest.TestCase):
+class SharedMembers:
+    """Two replicas that look after m1 and m2."""
+
     @classmethod
     def setUpClass(cls):
         cls.home = cls.enterClassContext(harness.temporary_home())
@@ -169,7 +171,9 @@ class MembersTest(unittest.TestCase):
     def lease(self, member):
         return self.fleet.members[member].kubectl.json("-n", "kube-system", "get", "lease", "evenkeel-owner")
 
-    def test_1_a_second_secret_takes_nothing_from_a_working_owner(self):
+
+class SecondSecretTest(SharedMembers, unittest.TestCase):
+    def test_a_second_secret_takes_nothing_from_a_working_owner(self):
         self.settled("m1", "m2")
         before = self.lease("m1")
         server, config = cluster_of(self.fleet.members["m1"].kubectl)
@@ -204,7 +208,9 @@ class MembersTest(unittest.TestCase):
         kubectl("-n", "kube-system", "create", "rolebinding", "leases", "--role=leases", "--serviceaccount=kube-system:leases")
         return kubectl("-n", "kube-system", "create", "token", "leases").strip()
 
-    def test_2_members_that_never_answer_hold_nobody_up(self):
+
+class SilentTest(SharedMembers, unittest.TestCase):
+    def test_members_that_never_answer_hold_nobody_up(self):
         silent = Silent()
         self.addCleanup(silent.close)
         names = [f"silent-{number}" for number in range(HANGING)]
@@ -226,7 +232,9 @@ class MembersTest(unittest.TestCase):
         # In one request: kubectl sends five a second.
         self.fleet.kubectl("delete", "--raw", f"/api/v1/namespaces/{self.fleet.namespace}/secrets?labelSelector=answers%3Dnever")
 
-    def test_3_a_member_that_answers_without_end_is_set_aside(self):
+
+class EndlessTest(SharedMembers, unittest.TestCase):
+    def test_a_member_that_answers_without_end_is_set_aside(self):
         member = ApiServer(self.home / "m3")
         self.addCleanup(member.program.stop, 9)
         broken = Broken(member)
@@ -235,8 +243,6 @@ class MembersTest(unittest.TestCase):
         authority = json.loads(cluster_of(member.kubectl)[1])["tlsClientConfig"]["caData"]
         config = json.dumps({"bearerToken": member.token, "tlsClientConfig": {"caData": authority}})
         self.fleet.secret("m3", {}, name="m3", server=f"https://127.0.0.1:{broken.server_address[1]}", config=config)
-        if len(self.fleet.processes) < 2:
-            self.fleet.start()
         self.settled("m1", "m2", "m3")
         resting = max(self.resident(name) for name in self.fleet.processes)
         highest, silences = {}, []
@@ -277,4 +283,4 @@ class MembersTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    harness.main_in_parallel()
