@@ -16,7 +16,7 @@ DEFINITIONS = ("balancingplans.evenkeel.dev", "balancingpolicies.evenkeel.dev")
 LONG = 180
 
 
-class Scenarios:
+class Balanced:
     """On .cluster, an AutoscaledCluster, with .kind that makes pods, and .nodes. A machine that is busy may take its time: nothing here
     depends on how long a step takes."""
 
@@ -76,6 +76,8 @@ class Scenarios:
             return pods
         harness.eventually(even, LONG)
 
+
+class Movements(Balanced):
     def test_1_skewed_load_evens_out_within_throttles(self):
         self.run_on(self.nodes[0], "web", 6, "500m")
         began = time.monotonic()
@@ -116,6 +118,8 @@ class Scenarios:
         harness.eventually(relieved, LONG)
         self.assertEqual({plan["spec"]["phase"] for plan in self.plans()}, {"ConstraintCheck"})
 
+
+class Plans(Balanced):
     def test_4_only_the_uneven_node_type_is_touched(self):
         kubectl = self.cluster.kubectl
         for node, pool in zip(self.nodes, ("a", "a", "b"), strict=True):
@@ -162,7 +166,11 @@ class Scenarios:
         self.assertEqual(self.condition("Valid")["message"], "spec.metrics[0].weight: -1 is below 0")
 
 
-class ControllerScenarios(Scenarios):
+class Scenarios(Movements, Plans):
+    """All of it."""
+
+
+class Controllers(Balanced):
     """Two controllers, one of which owns the only member; nodes, kubelets and ReplicaSets are played."""
     kind = "ReplicaSet"
     nodes = ("e2e-1", "e2e-2", "e2e-3")
@@ -204,6 +212,8 @@ class ControllerScenarios(Scenarios):
         super().tearDown()
         self.assertEqual(self.world.failures, [])
 
+
+class Succession(Controllers):
     def test_7_the_next_owner_goes_on_with_the_plan(self):
         self.run_on(self.nodes[0], "web", 6, "500m")
         owner = harness.eventually(lambda: self.fleet.owners()["member"][0], LONG)
@@ -213,3 +223,7 @@ class ControllerScenarios(Scenarios):
         self.wait_for_balance("web", [2, 2, 2])
         harness.eventually(lambda: self.fleet.owners()["member"][0] != owner, LONG)
         self.assertEqual(len(self.evictions()), 4)
+
+
+class ControllerScenarios(Succession, Scenarios):
+    """All of it."""

@@ -8,7 +8,7 @@ import unittest
 
 import harness
 from autoscaled_cluster import AutoscaledCluster
-from balancer_scenarios import LONG, ControllerScenarios, Scenarios
+from balancer_scenarios import LONG, Controllers, Movements, Plans, Scenarios, Succession
 from process_fleet import ApiServer
 
 
@@ -56,13 +56,21 @@ class EmbeddedFleetTest(Scenarios, unittest.TestCase):
         self.cluster.kubectl("delete", "balancingpolicies,balancingplans", "--all")
 
 
-class BareApiTest(ControllerScenarios, unittest.TestCase):
+class BareApi(Controllers):
     @classmethod
     def setUpClass(cls):
         home = cls.enterClassContext(harness.temporary_home())
         cls.api = ApiServer(home / "api")
         cls.addClassCleanup(lambda: cls.api.program.stop(signal.SIGKILL))
         cls.start(cls.api.kubectl, home)
+
+
+class MovementsTest(BareApi, Movements, unittest.TestCase):
+    pass
+
+
+class PlansTest(BareApi, Succession, Plans, unittest.TestCase):
+    pass
 
 
 if __name__ == "__main__":
