@@ -10,17 +10,9 @@ using base::Json;
 using base::JsonArray;
 using base::JsonObject;
 
-class NameAgePrinter : public TablePrinter {
- public:
-  const std::vector<TableColumn>& columns() const override { return columns_; }
-  JsonArray Cells(const Json& object, base::Time now) const override {
-    return {Json(base::FindString(object, {"metadata", "name"})),
-            Json(AgeText(object, {"metadata", "creationTimestamp"}, now))};
-  }
-
- private:
-  const std::vector<TableColumn> columns_ = {NameColumn(), AgeColumn()};
-};
+JsonArray CreatedCells(const Json& object, base::Time) {
+  return {NameCell(object), Json(base::FindString(object, {"metadata", "creationTimestamp"}))};
+}
 
 // One value of a CRD's column as a cell: the first of those that are found.
 Json CustomCell(const PrinterColumn& column, const Json& object, base::Time now) {
@@ -70,6 +62,8 @@ class BuiltInPrinter : public TablePrinter {
 
 }  // namespace
 
+JsonArray NameAgeCells(const Json& object, base::Time now) { return {NameCell(object), AgeCell(object, now)}; }
+
 TableColumn NameColumn() {
   return {
       "Name", "string", "name",
@@ -86,12 +80,12 @@ std::string AgeText(const Json& object, std::initializer_list<std::string_view> 
 
 std::shared_ptr<const TablePrinter> PrinterFor(const Served& served) {
   if (served.custom && !served.columns.empty()) return std::make_shared<CustomPrinter>(served);
-  if (!served.custom) {
-    if (const BuiltInTable* table = FindBuiltInTable(served.resource.group, served.resource.plural)) {
-      return std::make_shared<BuiltInPrinter>(*table);
-    }
-  }
-  return std::make_shared<NameAgePrinter>();
+  static const BuiltInTable kNameAge{{NameColumn(), AgeColumn()}, NameAgeCells};
+  static const BuiltInTable kCreated{{NameColumn(), {"Created At", "date", "", "When the object was created.", 0}},
+                                     CreatedCells};
+  if (served.custom) return std::make_shared<BuiltInPrinter>(kNameAge);
+  const BuiltInTable* const table = FindBuiltInTable(served.resource.group, served.resource.plural);
+  return std::make_shared<BuiltInPrinter>(table == nullptr ? kCreated : *table);
 }
 
 std::string TableText(const Served& served, const std::vector<Stored>& items, JsonObject list_metadata,

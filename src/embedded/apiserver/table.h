@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,7 +30,7 @@ class TablePrinter {
   virtual base::JsonArray Cells(const base::Json& object, base::Time now) const = 0;
 };
 
-/// The printer of a kind: upstream's columns, a CRD's, or Name and Age.
+/// The printer of a kind: upstream's columns, a CRD's, or its name and when it was made.
 std::shared_ptr<const TablePrinter> PrinterFor(const Served& served);
 
 struct TableRequest {
@@ -46,7 +47,12 @@ std::string PartialText(const Served& served, const Stored& stored, std::string_
 /// "3h12m", or "<unknown>" when there is no such time.
 std::string AgeText(const base::Json& object, std::initializer_list<std::string_view> path, base::Time now);
 
-/// The STATUS column of a pod: phase, or what is wrong with its containers.
-std::string PodStatusText(const base::Json& pod);
+/// What a pod's containers are up to.
+struct PodSummary {
+  std::string status;  ///< the STATUS column: its phase, or what is wrong with its containers
+  int64_t ready = 0, total = 0, restarts = 0;
+  std::optional<base::Time> last_restart;
+};
+PodSummary SummaryOf(const base::Json& pod);
 
 }  // namespace evenkeel::embedded::apiserver

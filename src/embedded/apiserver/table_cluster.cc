@@ -9,15 +9,6 @@ using base::JsonArray;
 
 constexpr std::string_view kUnknown = "<unknown>";
 constexpr std::string_view kRolePrefix = "node-role.kubernetes.io/";
-// As many endpoints as kubectl shows before it says how many more there are.
-constexpr size_t kEndpointsShown = 3;
-
-void Join(std::string& text, std::string_view part) {
-  if (part.empty()) return;
-  if (!text.empty()) text += ',';
-  text += part;
-}
-
 std::string AddressOf(const Json& node, std::string_view type) {
   for (const Json& address : base::FindArray(node, {"status", "addresses"})) {
     if (base::FindString(address, {"type"}) == type) return std::string(base::FindString(address, {"address"}));
@@ -39,7 +30,7 @@ JsonArray NodeCells(const Json& node, base::Time now) {
     if (key == "kubernetes.io/role" && label.value().is_string()) roles.emplace(label.value().get_string());
   }
   std::string role_text;
-  for (const std::string& role : roles) Join(role_text, role);
+  for (const std::string& role : roles) AppendPart(role_text, role);
   const auto info = [&](std::string_view field) {
     return Json(Or(base::FindString(node, {"status", "nodeInfo", field}), kUnknown));
   };
@@ -53,69 +44,6 @@ JsonArray NodeCells(const Json& node, base::Time now) {
           info("osImage"),
           info("kernelVersion"),
           info("containerRuntimeVersion")};
-}
-
-std::string ExternalIp(const Json& service) {
-  std::string text;
-  for (const Json& address : base::FindArray(service, {"spec", "externalIPs"}))
-    Join(text, address.is_string() ? address.get_string() : "");
-  const std::string_view type = base::FindString(service, {"spec", "type"});
-  if (type == "ExternalName") return std::string(base::FindString(service, {"spec", "externalName"}));
-  if (type != "LoadBalancer") return Or(text, kNone);
-  for (const Json& ingress : base::FindArray(service, {"status", "loadBalancer", "ingress"})) {
-    Join(text, base::FindString(ingress, {"ip"}, base::FindString(ingress, {"hostname"})));
-  }
-  return Or(text, "<pending>");
-}
-
-JsonArray ServiceCells(const Json& service, base::Time now) {
-  std::string ports;
-  for (const Json& port : base::FindArray(service, {"spec", "ports"})) {
-    std::string text = std::to_string(base::FindInt(port, {"port"}));
-    if (const int64_t node_port = base::FindInt(port, {"nodePort"}); node_port > 0) text += ":" + std::to_string(node_port);
-    Join(ports, text + "/" + Or(base::FindString(port, {"protocol"}), "TCP"));
-  }
-  std::string selector;
-  for (const auto& [key, value] : base::FindObject(service, {"spec", "selector"})) {
-    Join(selector, std::string(key) + "=" + (value.is_string() ? std::string(value.get_string()) : ""));
-  }
-  return {NameCell(service),
-          Json(base::FindString(service, {"spec", "type"})),
-          Json(Or(base::FindString(service, {"spec", "clusterIP"}), kNone)),
-          Json(ExternalIp(service)),
-          Json(Or(ports, kNone)),
-          AgeCell(service, now),
-          Json(Or(selector, kNone))};
-}
-
-JsonArray EndpointsCells(const Json& object, base::Time now) {
-  std::vector<std::string> all;
-  for (const Json& subset : base::FindArray(object, {"subsets"})) {
-    for (const Json& address : base::FindArray(subset, {"addresses"})) {
-      const std::string ip(base::FindString(address, {"ip"}));
-      if (base::FindArray(subset, {"ports"}).empty()) all.push_back(ip);
-      for (const Json& port : base::FindArray(subset, {"ports"}))
-        all.push_back(ip + ":" + std::to_string(base::FindInt(port, {"port"})));
-    }
-  }
-  std::string text;
-  for (size_t i = 0; i < std::min(all.size(), kEndpointsShown); ++i) Join(text, all[i]);
-  if (all.size() > kEndpointsShown) text += " + " + std::to_string(all.size() - kEndpointsShown) + " more...";
-  return {NameCell(object), Json(Or(text, kNone)), AgeCell(object, now)};
-}
-
-JsonArray EndpointSliceCells(const Json& object, base::Time now) {
-  std::string ports, addresses;
-  for (const Json& port : base::FindArray(object, {"ports"})) Join(ports, std::to_string(base::FindInt(port, {"port"})));
-  size_t count = 0;
-  for (const Json& endpoint : base::FindArray(object, {"endpoints"})) {
-    for (const Json& address : base::FindArray(endpoint, {"addresses"})) {
-      if (count++ < kEndpointsShown && address.is_string()) Join(addresses, address.get_string());
-    }
-  }
-  if (count > kEndpointsShown) addresses += " + " + std::to_string(count - kEndpointsShown) + " more...";
-  return {NameCell(object), Json(base::FindString(object, {"addressType"})), Json(Or(ports, "<unset>")),
-          Json(Or(addresses, "<unset>")), AgeCell(object, now)};
 }
 
 JsonArray ConfigMapCells(const Json& object, base::Time now) {
@@ -150,10 +78,15 @@ JsonArray EventCells(const Json& event, base::Time now) {
   for (const char letter : kind) target += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
   const std::string_view target_name = base::FindString(event, {"involvedObject", "name"});
   if (!target_name.empty()) target += (target.empty() ? "" : "/") + std::string(target_name);
-  std::string source(base::FindString(event, {"source", "component"}, base::FindString(event, {"reportingComponent"})));
-  Join(source, base::FindString(event, {"source", "host"}));
-  std::string message(base::FindString(event, {"message"}));
-  while (message.ends_with('\n') || message.ends_with(' ')) message.pop_back();
+  const auto first_of = [&](std::string_view field, std::string_view other) {
+    return Or(base::FindString(event, {"source", field}), base::FindString(event, {other}));
+  };
+  std::string source = first_of("component", "reportingComponent");
+  if (const std::string host = first_of("host", "reportingInstance"); !host.empty()) source += ", " + host;
+  constexpr std::string_view kBlanks = " \t\n\v\f\r";
+  std::string_view message = base::FindString(event, {"message"});
+  message.remove_prefix(std::min(message.find_first_not_of(kBlanks), message.size()));
+  message = message.substr(0, message.find_last_not_of(kBlanks) + 1);
   return {Json(last),
           Json(base::FindString(event, {"type"})),
           Json(base::FindString(event, {"reason"})),
@@ -181,18 +114,16 @@ JsonArray LeaseCells(const Json& object, base::Time now) {
   return {NameCell(object), Json(base::FindString(object, {"spec", "holderIdentity"})), AgeCell(object, now)};
 }
 
-JsonArray DefinitionCells(const Json& object, base::Time) {
-  return {NameCell(object), Json(base::FindString(object, {"metadata", "creationTimestamp"}))};
-}
-
 JsonArray RoleBindingCells(const Json& object, base::Time now) {
   std::string users, groups, accounts;
   for (const Json& subject : base::FindArray(object, {"subjects"})) {
     const std::string_view kind = base::FindString(subject, {"kind"});
     const std::string name(base::FindString(subject, {"name"}));
-    if (kind == "User") Join(users, name);
-    if (kind == "Group") Join(groups, name);
-    if (kind == "ServiceAccount") Join(accounts, std::string(base::FindString(subject, {"namespace"})) + "/" + name);
+    if (kind == "User") AppendPart(users, name, ", ");
+    if (kind == "Group") AppendPart(groups, name, ", ");
+    if (kind == "ServiceAccount") {
+      AppendPart(accounts, std::string(base::FindString(subject, {"namespace"})) + "/" + name, ", ");
+    }
   }
   return {NameCell(object),
           Json(std::string(base::FindString(object, {"roleRef", "kind"})) + "/" +
@@ -203,8 +134,21 @@ JsonArray RoleBindingCells(const Json& object, base::Time now) {
           Json(accounts)};
 }
 
-JsonArray RoleCells(const Json& object, base::Time) {
-  return {NameCell(object), Json(base::FindString(object, {"metadata", "creationTimestamp"}))};
+// What is used of each, and what is allowed: "cpu: 1/2, pods: 3/4", limits apart.
+JsonArray QuotaCells(const Json& object, base::Time now) {
+  std::map<std::string_view, std::string_view> hard;
+  for (const auto& [name, amount] : base::FindObject(object, {"status", "hard"})) {
+    hard.emplace(name, amount.is_string() ? std::string_view(amount.get_string()) : "");
+  }
+  std::string requests, limits;
+  for (const auto& [name, amount] : hard) {
+    std::string& column = name.starts_with("limits.") ? limits : requests;
+    AppendPart(
+        column,
+        std::string(name) + ": " + Or(base::FindString(object, {"status", "used", name}), "0") + "/" + std::string(amount),
+        ", ");
+  }
+  return {NameCell(object), Json(requests), Json(limits), AgeCell(object, now)};
 }
 
 JsonArray RevisionCells(const Json& object, base::Time now) {
@@ -235,6 +179,33 @@ TableColumn IntegerColumn(std::string_view name, int priority) {
   return {std::string(name), "integer", "", std::string(name) + " of the object.", priority};
 }
 
+TableColumn BooleanColumn(std::string_view name, int priority) {
+  return {std::string(name), "boolean", "", std::string(name) + " of the object.", priority};
+}
+
+void AppendPart(std::string& list, std::string_view part, std::string_view comma) {
+  if (part.empty()) return;
+  if (!list.empty()) list += comma;
+  list += part;
+}
+
+std::string FirstOf(const std::vector<std::string>& all, size_t shown) {
+  std::string text;
+  for (size_t i = 0; i < std::min(all.size(), shown); ++i) AppendPart(text, all[i]);
+  if (all.size() > shown) text += " + " + std::to_string(all.size() - shown) + " more...";
+  return text;
+}
+
+std::string LabelsText(const Json& object, std::initializer_list<std::string_view> path) {
+  std::map<std::string_view, std::string_view> sorted;
+  for (const auto& [key, value] : base::FindObject(object, path)) {
+    sorted.emplace(key, value.is_string() ? std::string_view(value.get_string()) : "");
+  }
+  std::string text;
+  for (const auto& [key, value] : sorted) AppendPart(text, std::string(key) + "=" + std::string(value));
+  return Or(text, kNone);
+}
+
 Json NameCell(const Json& object) { return Json(base::FindString(object, {"metadata", "name"})); }
 
 Json AgeCell(const Json& object, base::Time now) { return Json(AgeText(object, {"metadata", "creationTimestamp"}, now)); }
@@ -246,43 +217,30 @@ void AddClusterTables(TableMap& tables) {
       {NameColumn(), text("Status", 0), text("Roles", 0), AgeColumn(), text("Version", 0), text("Internal-IP", 1),
        text("External-IP", 1), text("OS-Image", 1), text("Kernel-Version", 1), text("Container-Runtime", 1)},
       NodeCells};
-  tables["/services"] = {{NameColumn(), text("Type", 0), text("Cluster-IP", 0), text("External-IP", 0), text("Port(s)", 0),
-                          AgeColumn(), text("Selector", 1)},
-                         ServiceCells};
-  tables["/endpoints"] = {{NameColumn(), text("Endpoints", 0), AgeColumn()}, EndpointsCells};
-  tables["discovery.k8s.io/endpointslices"] = {
-      {NameColumn(), text("AddressType", 0), text("Ports", 0), text("Endpoints", 0), AgeColumn()}, EndpointSliceCells};
-  tables["/configmaps"] = {{NameColumn(), number("Data", 0), AgeColumn()}, ConfigMapCells};
-  tables["/secrets"] = {{NameColumn(), text("Type", 0), number("Data", 0), AgeColumn()}, SecretCells};
-  tables["/serviceaccounts"] = {{NameColumn(), number("Secrets", 0), AgeColumn()}, ServiceAccountCells};
+  tables["/configmaps"] = {{NameColumn(), text("Data", 0), AgeColumn()}, ConfigMapCells};
+  tables["/secrets"] = {{NameColumn(), text("Type", 0), text("Data", 0), AgeColumn()}, SecretCells};
+  tables["/serviceaccounts"] = {{NameColumn(), text("Secrets", 0), AgeColumn()}, ServiceAccountCells};
   tables["/namespaces"] = {{NameColumn(), text("Status", 0), AgeColumn()}, NamespaceCells};
   TableColumn event_name = NameColumn();
   event_name.priority = 1;
   tables["/events"] = {{text("Last Seen", 0), text("Type", 0), text("Reason", 0), text("Object", 0), text("Subobject", 1),
-                        text("Source", 1), text("Message", 0), text("First Seen", 1), number("Count", 1), event_name},
+                        text("Source", 1), text("Message", 0), text("First Seen", 1), text("Count", 1), event_name},
                        EventCells};
   tables["events.k8s.io/events"] = tables["/events"];
   tables["policy/poddisruptionbudgets"] = {
       {NameColumn(), text("Min Available", 0), text("Max Unavailable", 0), number("Allowed Disruptions", 0), AgeColumn()},
       BudgetCells};
   tables["coordination.k8s.io/leases"] = {{NameColumn(), text("Holder", 0), AgeColumn()}, LeaseCells};
-  tables["apiextensions.k8s.io/customresourcedefinitions"] = {{NameColumn(), text("Created At", 0)}, DefinitionCells};
-  for (const std::string_view kind : {"roles", "clusterroles"}) {
-    tables["rbac.authorization.k8s.io/" + std::string(kind)] = {{NameColumn(), text("Created At", 0)}, RoleCells};
-  }
+  tables["/resourcequotas"] = {{NameColumn(), text("Request", 0), text("Limit", 0), AgeColumn()}, QuotaCells};
   for (const std::string_view kind : {"rolebindings", "clusterrolebindings"}) {
     tables["rbac.authorization.k8s.io/" + std::string(kind)] = {
         {NameColumn(), text("Role", 0), AgeColumn(), text("Users", 1), text("Groups", 1), text("ServiceAccounts", 1)},
         RoleBindingCells};
   }
-  tables["apps/controllerrevisions"] = {{NameColumn(), text("Controller", 0), number("Revision", 0), AgeColumn()},
-                                        RevisionCells};
-  tables["scheduling.k8s.io/priorityclasses"] = {{NameColumn(),
-                                                  number("Value", 0),
-                                                  {"Global-Default", "boolean", "", "Whether pods without a class get it.", 0},
-                                                  AgeColumn(),
-                                                  text("PreemptionPolicy", 0)},
-                                                 PriorityClassCells};
+  tables["apps/controllerrevisions"] = {{NameColumn(), text("Controller", 0), text("Revision", 0), AgeColumn()}, RevisionCells};
+  tables["scheduling.k8s.io/priorityclasses"] = {
+      {NameColumn(), number("Value", 0), BooleanColumn("Global-Default"), AgeColumn(), text("PreemptionPolicy", 0)},
+      PriorityClassCells};
 }
 
 const BuiltInTable* FindBuiltInTable(std::string_view group, std::string_view plural) {
@@ -292,6 +250,7 @@ const BuiltInTable* FindBuiltInTable(std::string_view group, std::string_view pl
     AddClusterTables(tables);
     AddNetworkingTables(tables);
     AddPlatformTables(tables);
+    AddStorageTables(tables);
     return tables;
   }();
   const auto found = kTables.find(std::string(group) + "/" + std::string(plural));

@@ -16,33 +16,44 @@ std::string NumberOr(const Json& object, std::initializer_list<std::string_view>
   return base::Find(object, path) == nullptr ? std::string(fallback) : std::to_string(FindInt(object, path));
 }
 
-// "80%", "100m" or "100m (avg)".
-std::string AmountText(const Json* amounts) {
-  if (amounts == nullptr) return std::string(kNotKnown);
-  if (base::Find(*amounts, {"averageUtilization"}) != nullptr) return NumberOr(*amounts, {"averageUtilization"}, "") + "%";
-  if (const std::string_view average = FindString(*amounts, {"averageValue"}); !average.empty()) {
-    return std::string(average) + " (avg)";
+std::string PercentOr(const Json& object, std::initializer_list<std::string_view> path, std::string_view fallback) {
+  const std::string number = NumberOr(object, path, "");
+  return number.empty() ? std::string(fallback) : number + "%";
+}
+
+// "cpu: 10%/80%", "1/2 (avg)": what there is of one metric, and what is asked for.
+std::string MetricText(const Json& spec, const Json& status) {
+  const std::string_view type = FindString(spec, {"type"});
+  std::string key(type);
+  if (!key.empty()) key[0] = static_cast<char>(key[0] | 0x20);
+  const bool of_resource = type == "Resource" || type == "ContainerResource";
+  if (!of_resource && type != "External" && type != "Object" && type != "Pods") return "<unknown type>";
+  const std::string intro = of_resource ? std::string(FindString(spec, {key, "name"})) + ": " : "";
+  const std::string_view average = FindString(spec, {key, "target", "averageValue"});
+  if (of_resource && average.empty()) {
+    return intro + PercentOr(status, {key, "current", "averageUtilization"}, kNotKnown) + "/" +
+           PercentOr(spec, {key, "target", "averageUtilization"}, "<auto>");
   }
-  return Or(FindString(*amounts, {"value"}), kNotKnown);
+  const bool by_average = !average.empty() || type == "Pods";
+  const std::string_view field = by_average ? "averageValue" : "value";
+  // A quantity that is not there is zero where there is a status at all, but for averages that are optional.
+  const bool known = base::Find(status, {key}) != nullptr;
+  const bool optional = by_average && (type == "External" || type == "Object");
+  const std::string now = Or(FindString(status, {key, "current", field}), known && !optional ? "0" : kNotKnown);
+  return intro + now + "/" + Or(FindString(spec, {key, "target", field}), "0") + (optional ? " (avg)" : "");
 }
 
 // Of an autoscaler in the form of v2.
 std::string TargetsText(const Json& object) {
-  constexpr size_t kShown = 2;
+  constexpr size_t kMetricsShown = 2;
   const JsonArray& metrics = FindArray(object, {"spec", "metrics"});
   const JsonArray& current = FindArray(object, {"status", "currentMetrics"});
   if (metrics.empty()) return std::string(kNone);
   std::string text;
-  for (size_t i = 0; i < metrics.size() && i < kShown; ++i) {
-    const std::string type(FindString(metrics[i], {"type"}));
-    std::string key = type;
-    if (!key.empty()) key[0] = static_cast<char>(key[0] | 0x20);
-    const bool by_name = type == "Resource" || type == "ContainerResource";
-    std::string name = by_name ? std::string(FindString(metrics[i], {key, "name"})) + ": " : "";
-    const Json* now = i < current.size() ? base::Find(current[i], {key, "current"}) : nullptr;
-    text += (text.empty() ? "" : ", ") + name + AmountText(now) + "/" + AmountText(base::Find(metrics[i], {key, "target"}));
+  for (size_t i = 0; i < metrics.size() && i < kMetricsShown; ++i) {
+    AppendPart(text, MetricText(metrics[i], i < current.size() ? current[i] : Json()), ", ");
   }
-  if (metrics.size() > kShown) text += " + " + std::to_string(metrics.size() - kShown) + " more...";
+  if (metrics.size() > kMetricsShown) text += " + " + std::to_string(metrics.size() - kMetricsShown) + " more...";
   return text;
 }
 
@@ -83,7 +94,7 @@ JsonArray FlowSchemaCells(const Json& object, base::Time now) {
     if (FindString(condition, {"type"}) == "Dangling") missing = FindString(condition, {"status"});
   }
   return {NameCell(object),
-          Json(Or(FindString(object, {"spec", "priorityLevelConfiguration", "name"}), kNone)),
+          Json(FindString(object, {"spec", "priorityLevelConfiguration", "name"})),
           Json(FindInt(object, {"spec", "matchingPrecedence"})),
           Json(Or(FindString(object, {"spec", "distinguisherMethod", "type"}), kNone)),
           AgeCell(object, now),
@@ -91,13 +102,16 @@ JsonArray FlowSchemaCells(const Json& object, base::Time now) {
 }
 
 JsonArray PriorityLevelCells(const Json& object, base::Time now) {
-  const std::string_view type = FindString(object, {"spec", "type"});
-  const std::string_view part = type == "Exempt" ? "exempt" : "limited";
-  const auto queuing = [&](std::string_view field) {
-    return Json(NumberOr(object, {"spec", "limited", "limitResponse", "queuing", field}, kNone));
+  const auto number = [&](std::initializer_list<std::string_view> path) {
+    return base::Find(object, path) == nullptr ? Json(kNone) : Json(FindInt(object, path));
   };
-  return {NameCell(object),    Json(type),          Json(NumberOr(object, {"spec", part, "nominalConcurrencyShares"}, kNone)),
-          queuing("queues"),   queuing("handSize"), queuing("queueLengthLimit"),
+  const auto queuing = [&](std::string_view field) { return number({"spec", "limited", "limitResponse", "queuing", field}); };
+  return {NameCell(object),
+          Json(FindString(object, {"spec", "type"})),
+          number({"spec", "limited", "nominalConcurrencyShares"}),
+          queuing("queues"),
+          queuing("handSize"),
+          queuing("queueLengthLimit"),
           AgeCell(object, now)};
 }
 
@@ -106,11 +120,12 @@ JsonArray RuntimeClassCells(const Json& object, base::Time now) {
 }
 
 JsonArray RequestCells(const Json& object, base::Time now) {
-  std::string conditions;
-  for (const Json& condition : FindArray(object, {"status", "conditions"})) {
-    conditions += (conditions.empty() ? "" : ",") + std::string(FindString(condition, {"type"}));
-  }
-  if (conditions.empty()) conditions = "Pending";
+  const auto is = [&](std::string_view type) {
+    return std::ranges::any_of(FindArray(object, {"status", "conditions"}),
+                               [&](const Json& condition) { return FindString(condition, {"type"}) == type; });
+  };
+  std::string conditions = is("Denied") ? "Denied" : is("Approved") ? "Approved" : "Pending";
+  if (is("Failed")) conditions += ",Failed";
   if (!FindString(object, {"status", "certificate"}).empty()) conditions += ",Issued";
   const int64_t seconds = FindInt(object, {"spec", "expirationSeconds"}, -1);
   const std::string duration = seconds < 0 ? std::string(kNone) : base::HumanDuration(std::chrono::seconds(seconds));
@@ -122,48 +137,36 @@ JsonArray RequestCells(const Json& object, base::Time now) {
           Json(conditions)};
 }
 
-JsonArray IpAddressCells(const Json& object, base::Time now) {
-  std::string text;
-  for (const std::string_view field : {"resource", "namespace", "name"}) {
-    const std::string_view part = FindString(object, {"spec", "parentRef", field});
-    if (!part.empty()) text += (text.empty() ? "" : "/") + std::string(part);
+JsonArray IpAddressCells(const Json& object, base::Time) {
+  std::string text(FindString(object, {"spec", "parentRef", "resource"}));
+  AppendPart(text, FindString(object, {"spec", "parentRef", "group"}), ".");
+  for (const std::string_view field : {"namespace", "name"}) {
+    AppendPart(text, FindString(object, {"spec", "parentRef", field}), "/");
   }
-  return {NameCell(object), Json(Or(text, kNone)), AgeCell(object, now)};
+  return {NameCell(object), Json(Or(text, kNone))};
 }
 
 JsonArray CidrCells(const Json& object, base::Time now) {
   std::string text;
   for (const Json& cidr : FindArray(object, {"spec", "cidrs"})) {
-    if (cidr.is_string()) text += (text.empty() ? "" : ",") + std::string(cidr.get_string());
+    if (cidr.is_string()) AppendPart(text, cidr.get_string());
   }
   return {NameCell(object), Json(text), AgeCell(object, now)};
 }
 
-JsonArray AttachmentCells(const Json& object, base::Time now) {
-  return {NameCell(object),
-          Json(FindString(object, {"spec", "attacher"})),
-          Json(FindString(object, {"spec", "source", "persistentVolumeName"})),
-          Json(FindString(object, {"spec", "nodeName"})),
-          Json(base::FindBool(object, {"status", "attached"})),
-          AgeCell(object, now)};
-}
-
-JsonArray AttributesCells(const Json& object, base::Time now) {
-  return {NameCell(object), Json(FindString(object, {"driverName"})), AgeCell(object, now)};
-}
-
 JsonArray ClaimCells(const Json& object, base::Time now) {
-  std::string state = "pending";
-  if (base::Find(object, {"status", "allocation"}) != nullptr) state = "allocated";
-  if (!FindArray(object, {"status", "reservedFor"}).empty()) state += ",reserved";
-  if (base::Find(object, {"metadata", "deletionTimestamp"}) != nullptr) state += ",deleted";
+  const bool deleted = base::Find(object, {"metadata", "deletionTimestamp"}) != nullptr;
+  const bool allocated = base::Find(object, {"status", "allocation"}) != nullptr;
+  std::string state = deleted ? "deleted" : "";
+  if (allocated) AppendPart(state, "allocated");
+  if (allocated && !FindArray(object, {"status", "reservedFor"}).empty()) AppendPart(state, "reserved");
+  if (!allocated && !deleted) state = "pending";
   return {NameCell(object), Json(state), AgeCell(object, now)};
 }
 
 JsonArray SliceCells(const Json& object, base::Time now) {
-  return {NameCell(object), Json(Or(FindString(object, {"spec", "nodeName"}), kNone)),
-          Json(FindString(object, {"spec", "driver"})), Json(FindString(object, {"spec", "pool", "name"})),
-          AgeCell(object, now)};
+  return {NameCell(object), Json(FindString(object, {"spec", "nodeName"})), Json(FindString(object, {"spec", "driver"})),
+          Json(FindString(object, {"spec", "pool", "name"})), AgeCell(object, now)};
 }
 
 }  // namespace
@@ -186,11 +189,11 @@ void AddPlatformTables(TableMap& tables) {
   tables["node.k8s.io/runtimeclasses"] = {{name, text("Handler"), age}, RuntimeClassCells};
   tables["certificates.k8s.io/certificatesigningrequests"] = {
       {name, age, text("SignerName"), text("Requestor"), text("RequestedDuration"), text("Condition")}, RequestCells};
-  tables["networking.k8s.io/ipaddresses"] = {{name, text("ParentRef"), age}, IpAddressCells};
+  tables["networking.k8s.io/ipaddresses"] = {{name, text("ParentRef")}, IpAddressCells};
   tables["networking.k8s.io/servicecidrs"] = {{name, text("CIDRs"), age}, CidrCells};
-  tables["storage.k8s.io/volumeattachments"] = {{name, text("Attacher"), text("PV"), text("Node"), text("Attached"), age},
-                                                AttachmentCells};
-  tables["storage.k8s.io/volumeattributesclasses"] = {{name, text("DriverName"), age}, AttributesCells};
+  for (const char* kind : {"deviceclasses", "resourceclaimtemplates"}) {
+    tables["resource.k8s.io/" + std::string(kind)] = {{name, age}, NameAgeCells};
+  }
   tables["resource.k8s.io/resourceclaims"] = {{name, text("State"), age}, ClaimCells};
   tables["resource.k8s.io/resourceslices"] = {{name, text("Node"), text("Driver"), text("Pool"), age}, SliceCells};
 }

@@ -11,19 +11,11 @@ using base::JsonArray;
 Json Number(const Json& object, std::initializer_list<std::string_view> path) { return base::FindInt(object, path); }
 
 JsonArray PodCells(const Json& pod, base::Time now) {
-  int64_t ready = 0, restarts = 0;
-  std::optional<base::Time> last_restart;
-  for (const std::string_view list : {"containerStatuses", "initContainerStatuses"}) {
-    for (const Json& status : base::FindArray(pod, {"status", list})) {
-      if (list == "containerStatuses" && base::FindBool(status, {"ready"})) ++ready;
-      if (list != "containerStatuses" && base::Find(pod, {"status", "containerStatuses"}) != nullptr) continue;
-      restarts += base::FindInt(status, {"restartCount"});
-      const auto finished = base::ParseTime(base::FindString(status, {"lastState", "terminated", "finishedAt"}));
-      if (finished && (!last_restart || *finished > *last_restart)) last_restart = *finished;
-    }
+  const PodSummary summary = SummaryOf(pod);
+  std::string restart_text = std::to_string(summary.restarts);
+  if (summary.restarts > 0 && summary.last_restart) {
+    restart_text += " (" + base::HumanDuration(now - *summary.last_restart) + " ago)";
   }
-  std::string restart_text = std::to_string(restarts);
-  if (restarts > 0 && last_restart) restart_text += " (" + base::HumanDuration(now - *last_restart) + " ago)";
   size_t gates = 0, gates_passed = 0;
   for (const Json& gate : base::FindArray(pod, {"spec", "readinessGates"})) {
     ++gates;
@@ -35,8 +27,8 @@ JsonArray PodCells(const Json& pod, base::Time now) {
     }
   }
   return {NameCell(pod),
-          Json(std::to_string(ready) + "/" + std::to_string(base::FindArray(pod, {"spec", "containers"}).size())),
-          Json(PodStatusText(pod)),
+          Json(std::to_string(summary.ready) + "/" + std::to_string(summary.total)),
+          Json(summary.status),
           Json(restart_text),
           AgeCell(pod, now),
           Json(Or(base::FindString(pod, {"status", "podIP"}), kNone)),
@@ -84,18 +76,13 @@ JsonArray StatefulSetCells(const Json& object, base::Time now) {
 JsonArray DaemonSetCells(const Json& object, base::Time now) {
   const Json& spec =
       base::Find(object, {"spec", "template", "spec"}) != nullptr ? *base::Find(object, {"spec", "template", "spec"}) : object;
-  std::string selector;
-  for (const auto& [key, value] : base::FindObject(spec, {"nodeSelector"})) {
-    selector +=
-        (selector.empty() ? "" : ",") + std::string(key) + "=" + (value.is_string() ? std::string(value.get_string()) : "");
-  }
   return {NameCell(object),
           Number(object, {"status", "desiredNumberScheduled"}),
           Number(object, {"status", "currentNumberScheduled"}),
           Number(object, {"status", "numberReady"}),
           Number(object, {"status", "updatedNumberScheduled"}),
           Number(object, {"status", "numberAvailable"}),
-          Json(Or(selector, kNone)),
+          Json(LabelsText(spec, {"nodeSelector"})),
           AgeCell(object, now),
           Json(ContainersText(spec, "name")),
           Json(ContainersText(spec, "image")),
@@ -156,7 +143,20 @@ JsonArray CronJobCells(const Json& object, base::Time now) {
           AgeCell(object, now),
           Json(ContainersText(spec, "name")),
           Json(ContainersText(spec, "image")),
-          Json(kNone)};
+          Json(SelectorText(base::Find(object, {"spec", "jobTemplate", "spec", "selector"})))};
+}
+
+JsonArray PodTemplateCells(const Json& object, base::Time) {
+  const Json* spec = base::Find(object, {"template", "spec"});
+  return {NameCell(object), Json(ContainersText(spec == nullptr ? object : *spec, "name")),
+          Json(ContainersText(spec == nullptr ? object : *spec, "image")),
+          Json(LabelsText(object, {"template", "metadata", "labels"}))};
+}
+
+JsonArray ReplicationControllerCells(const Json& object, base::Time now) {
+  JsonArray cells = ReplicaSetCells(object, now);
+  cells.back() = LabelsText(object, {"spec", "selector"});
+  return cells;
 }
 
 }  // namespace
@@ -182,12 +182,14 @@ void AddWorkloadTables(TableMap& tables) {
   tables["/pods"] = {{NameColumn(), text("Ready", 0), text("Status", 0), text("Restarts", 0), AgeColumn(), text("IP", 1),
                       text("Node", 1), text("Nominated Node", 1), text("Readiness Gates", 1)},
                      PodCells};
-  tables["apps/deployments"] = {{NameColumn(), text("Ready", 0), number("Up-to-date", 0), number("Available", 0), AgeColumn(),
+  tables["apps/deployments"] = {{NameColumn(), text("Ready", 0), text("Up-to-date", 0), text("Available", 0), AgeColumn(),
                                  text("Containers", 1), text("Images", 1), text("Selector", 1)},
                                 DeploymentCells};
   tables["apps/replicasets"] = {{NameColumn(), number("Desired", 0), number("Current", 0), number("Ready", 0), AgeColumn(),
                                  text("Containers", 1), text("Images", 1), text("Selector", 1)},
                                 ReplicaSetCells};
+  tables["/replicationcontrollers"] = {tables["apps/replicasets"].columns, ReplicationControllerCells};
+  tables["/podtemplates"] = {{NameColumn(), text("Containers", 0), text("Images", 0), text("Pod Labels", 0)}, PodTemplateCells};
   tables["apps/statefulsets"] = {{NameColumn(), text("Ready", 0), AgeColumn(), text("Containers", 1), text("Images", 1)},
                                  StatefulSetCells};
   tables["apps/daemonsets"] = {{NameColumn(), number("Desired", 0), number("Current", 0), number("Ready", 0),
@@ -198,7 +200,7 @@ void AddWorkloadTables(TableMap& tables) {
                            text("Containers", 1), text("Images", 1), text("Selector", 1)},
                           JobCells};
   tables["batch/cronjobs"] = {
-      {NameColumn(), text("Schedule", 0), text("Timezone", 0), text("Suspend", 0), number("Active", 0),
+      {NameColumn(), text("Schedule", 0), text("Timezone", 0), BooleanColumn("Suspend"), number("Active", 0),
        text("Last Schedule", 0), AgeColumn(), text("Containers", 1), text("Images", 1), text("Selector", 1)},
       CronJobCells};
 }
