@@ -6,6 +6,7 @@
 #include "embedded/apiserver/managed_fields.h"
 #include "embedded/apiserver/modification.h"
 #include "embedded/apiserver/request_attributes.h"
+#include "embedded/apiserver/typed_config.h"
 #include "kube/field_path.h"
 
 namespace evenkeel::embedded::apiserver {
@@ -13,22 +14,6 @@ namespace {
 
 using base::Code;
 using base::Fail;
-
-// As Go prints a map: map[spec:map[replicas:3]].
-std::string GoText(const Json& value) {
-  if (value.is_null()) return "<nil>";
-  if (value.is_string()) return std::string(value.get_string());
-  std::string text;
-  if (value.is_array()) {
-    for (const Json& item : value.get_array()) text += (text.empty() ? "" : " ") + GoText(item);
-    return "[" + text + "]";
-  }
-  if (!value.is_object()) return base::ToText(value);
-  std::map<std::string_view, const Json*> sorted;
-  for (const auto& [key, child] : value.get_object()) sorted.emplace(key, &child);
-  for (const auto& [key, child] : sorted) text += (text.empty() ? "" : " ") + std::string(key) + ":" + GoText(*child);
-  return "map[" + text + "]";
-}
 
 // As upstream refuses what a patch has made of an object: not as a bad request, but as an invalid patch.
 Status DecodePatched(const Call& call, const PatchBody& patch, Json& object, std::vector<std::string>& warnings) {
@@ -58,16 +43,15 @@ Status MayCreate(const Call& call, const access::Authorizer& authorizer) {
   return Fail(ForbiddenFor(call.user, create, decision.reason));
 }
 
-// What is applied as a typed object: a key that is there twice could not be merged.
+// What is applied must be a typed object, whatever the call says of fields that nobody knows.
 Status CheckApplied(const Call& call, const Json& config) {
   const kube::Resource& resource = call.served->resource;
-  const std::vector<std::string> duplicates = DuplicateEntries(config, resource.schema);
-  if (duplicates.empty()) return {};
-  std::string text = duplicates.size() == 1 ? duplicates[0] : "errors:";
-  for (size_t i = 0; duplicates.size() > 1 && i < duplicates.size(); ++i) text += "\n  " + duplicates[i];
+  const std::vector<std::string> errors = TypedErrors(config, resource.schema);
+  if (errors.empty()) return {};
   return Fail(base::Error(Code::kInternal,
-                          "failed to create typed patch object (" + call.ns + "/" + call.name + "; " + resource.ApiVersion() +
-                              ", Kind=" + resource.kind + "): " + text,
+                          "failed to create typed patch object (" + std::string(kube::NamespaceOf(config)) + "/" +
+                              std::string(kube::NameOf(config)) + "; " + resource.group + "/" + resource.version +
+                              ", Kind=" + resource.kind + "): " + JoinTypedErrors(errors),
                           {.unspecified = true}));
 }
 
@@ -124,8 +108,8 @@ void Api::ApplyPatch(Call call, Json config, Done done) {
     return done(Fail(Code::kBadRequest, "metadata.managedFields must be nil"));
   }
   std::vector<std::string> warnings;
-  if (const auto decoded = DecodeBody(call, config, warnings); !decoded) return done(Fail(decoded.error()));
   if (const auto checked = CheckApplied(call, config); !checked) return done(Fail(checked.error()));
+  if (const auto decoded = DecodeBody(call, config, warnings); !decoded) return done(Fail(decoded.error()));
   const bool exists = options_.store->Get(call.served->Key(call.ns, call.name)).has_value();
   auto shared = std::make_shared<const Call>(call);
   if (!exists) {

@@ -1,5 +1,6 @@
 #include "embedded/apiserver/api_test_support.h"
 #include "embedded/apiserver/managed_fields.h"
+#include "embedded/apiserver/typed_config.h"
 #include "kube/object.h"
 
 namespace evenkeel::embedded::apiserver::apply_test {
@@ -195,9 +196,80 @@ TEST_F(ApplyTest, RefusesDuplicatesInEveryKeyedListAndSet) {
       "alice");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message(),
-            "failed to create typed patch object (default/web; apps/v1, Kind=Deployment): errors:\n"
+            "failed to create typed patch object (/web; apps/v1, Kind=Deployment): errors:\n"
             "  .metadata.finalizers: duplicate entries for key [=\"a/b\"]\n"
             R"(  .spec.template.spec.containers[name="c"].env: duplicate entries for key [name="A"])");
+}
+
+TEST_F(ApplyTest, RefusesWhatIsNoTypedObject) {
+  const auto refusal = [&](const std::string& body, const std::string& validation) {
+    const TestReply reply =
+        Patch("/apis/apps/v1/namespaces/default/deployments/web?fieldManager=a&fieldValidation=" + validation,
+              "application/apply-patch+yaml", body);
+    EXPECT_EQ(reply.status, 500) << reply.body;
+    EXPECT_EQ(base::Find(reply.json(), {"reason"}), nullptr) << reply.body;
+    return reply.message();
+  };
+  const std::string intro = "failed to create typed patch object (default/web; apps/v1, Kind=Deployment): ";
+  const std::string unknown = Deployment(R"({"foo":1,)" + Spec("", "").substr(1));
+  for (const char* validation : {"Strict", "Warn", "Ignore"}) {
+    EXPECT_EQ(refusal(unknown, validation), intro + ".spec.foo: field not declared in schema");
+  }
+  EXPECT_EQ(refusal(Deployment(R"({"replicas":"2","paused":"no","template":{"metadata":{"labels":{"a":1}},"spec":{
+                "nodeName":{"a":"b"},"volumes":{"a":["b"]},"containers":[{"name":"c","resources":[1]}]}}})"),
+                    "Strict"),
+            intro +
+                "errors:\n"
+                "  .spec.replicas: expected numeric (int or float), got string\n"
+                "  .spec.paused: expected boolean, got &{no}\n"
+                "  .spec.template.metadata.labels.a: expected string, got &value.valueUnstructured{Value:1}\n"
+                "  .spec.template.spec.nodeName: expected string, got "
+                "&value.valueUnstructured{Value:map[string]interface {}{\"a\":\"b\"}}\n"
+                "  .spec.template.spec.volumes: expected list, got &{map[a:[b]]}\n"
+                "  .spec.template.spec.containers[name=\"c\"].resources: expected map, got &{[1]}");
+  EXPECT_EQ(refusal(Deployment(R"({"template":{"spec":{"containers":[{"image":"x"},{"name":"d","oops":1}]}}})"), "Strict"),
+            intro +
+                ".spec.template.spec.containers: element 0: associative list with keys has an element that omits key field "
+                "\"name\" (and doesn't have default value)");
+  const TestReply core =
+      Patch("/api/v1/namespaces/default/configmaps/m?fieldManager=a", "application/apply-patch+yaml",
+            R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"m","namespace":"default","lables":{}},"datas":{}})");
+  EXPECT_EQ(core.status, 500);
+  EXPECT_EQ(core.message(),
+            "failed to create typed patch object (default/m; /v1, Kind=ConfigMap): errors:\n"
+            "  .metadata.lables: field not declared in schema\n"
+            "  .datas: field not declared in schema");
+  EXPECT_EQ(Send("GET", "/api/v1/namespaces/default/configmaps/m").status, 404);
+}
+
+TEST_F(ApplyTest, RefusesWhatIsNoTypedCustomObject) {
+  Create(R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"plums.example.com"},
+    "spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"plums","kind":"Plum"},"versions":[{"name":"v1","served":true,
+     "storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{
+        "size":{"type":"integer"},"open":{"type":"object","x-kubernetes-preserve-unknown-fields":true},"bare":{"type":"object"},
+        "port":{"x-kubernetes-int-or-string":true}}}}}}}]}})");
+  const auto apply = [&](const std::string& spec) {
+    return Patch("/apis/example.com/v1/namespaces/default/plums/p?fieldManager=a", "application/apply-patch+yaml",
+                 R"({"apiVersion":"example.com/v1","kind":"Plum","metadata":{"name":"p"},"spec":)" + spec + "}");
+  };
+  const TestReply refused = apply(R"({"size":"big","sort":"mirabelle"})");
+  EXPECT_EQ(refused.status, 500);
+  EXPECT_EQ(refused.message(),
+            "failed to create typed patch object (/p; example.com/v1, Kind=Plum): errors:\n"
+            "  .spec.size: expected numeric (int or float), got string\n"
+            "  .spec.sort: field not declared in schema");
+  const TestReply made = apply(R"({"size":3,"open":{"a":1},"bare":{"b":2},"port":"http"})");
+  EXPECT_EQ(made.status, 201) << made.body;
+  EXPECT_EQ(base::ToText(*base::Find(made.json(), {"spec"})), R"({"size":3,"open":{"a":1},"bare":{},"port":"http"})");
+}
+
+TEST(TypedConfigTest, TellsOfNoMoreThanAnybodyReads) {
+  std::string body = R"({"data":"","x":1)";
+  for (int i = 0; i < 100'000; ++i) body += ",\"unknown" + std::to_string(i) + "\":1";
+  const kube::Schema* schema = kube::FindBuiltInSchema("io.k8s.api.core.v1.ConfigMap");
+  const auto errors = TypedErrors(ParseOrFail(body + "}"), schema);
+  EXPECT_GT(errors.size(), 100u);
+  EXPECT_LT(JoinTypedErrors(errors).size(), 80'000u);
 }
 
 TEST(ManagedFieldsTest, FieldSetsSurviveTheirJsonForm) {

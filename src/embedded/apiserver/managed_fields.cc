@@ -3,28 +3,12 @@
 #include "kube/object.h"
 
 namespace evenkeel::embedded::apiserver {
-namespace {
 
 using base::Json;
 using base::JsonArray;
 using base::JsonObject;
 using kube::Schema;
 
-bool IsAtomic(const Json& value, const Schema* schema) {
-  if (value.is_object()) return schema != nullptr && schema->atomic_struct;
-  if (value.is_array())
-    return schema == nullptr || schema->type != Schema::Type::kArray || schema->list_type == Schema::ListType::kAtomic;
-  return true;
-}
-
-const Schema* FieldSchemaOf(const Schema* schema, std::string_view field) {
-  if (schema == nullptr) return nullptr;
-  if (schema->type == Schema::Type::kMap) return schema->item;
-  const Schema::FieldSchema* found = schema->FindField(field);
-  return found == nullptr ? nullptr : found->schema;
-}
-
-// k:{"containerPort":80,"protocol":"TCP"} or v:1. Keys that an item leaves out take the default of the schema.
 std::string ItemElement(const Json& item, const Schema& list) {
   if (list.list_type == Schema::ListType::kSet) return "v:" + base::CanonicalText(item);
   JsonObject keys;
@@ -38,6 +22,36 @@ std::string ItemElement(const Json& item, const Schema& list) {
     }
   }
   return "k:" + base::CanonicalText(Json(std::move(keys)));
+}
+
+std::string ElementText(std::string_view element) {
+  const std::string_view body = element.substr(2);
+  if (element.starts_with("f:")) return "." + std::string(body);
+  if (!element.starts_with("k:")) return "[=" + std::string(body) + "]";
+  std::string text;
+  const auto keys = base::ParseJson(body, "managed fields");
+  if (keys && keys->is_object()) {
+    for (const auto& key : keys->get_object()) {
+      text += (text.empty() ? "" : ",") + std::string(key.key()) + "=" + base::ToText(key.value());
+    }
+  }
+  return "[" + text + "]";
+}
+
+namespace {
+
+bool IsAtomic(const Json& value, const Schema* schema) {
+  if (value.is_object()) return schema != nullptr && schema->atomic_struct;
+  if (value.is_array())
+    return schema == nullptr || schema->type != Schema::Type::kArray || schema->list_type == Schema::ListType::kAtomic;
+  return true;
+}
+
+const Schema* FieldSchemaOf(const Schema* schema, std::string_view field) {
+  if (schema == nullptr) return nullptr;
+  if (schema->type == Schema::Type::kMap) return schema->item;
+  const Schema::FieldSchema* found = schema->FindField(field);
+  return found == nullptr ? nullptr : found->schema;
 }
 
 // Several of one key, which only what was written without apply can have, are one thing that belongs to somebody as a whole.
@@ -159,39 +173,10 @@ void StripUnowned(FieldSet& set) {
   Tidy(set);
 }
 
-// As upstream shows a path element.
-std::string ElementText(std::string_view element) {
-  const std::string_view body = element.substr(2);
-  if (element.starts_with("f:")) return "." + std::string(body);
-  if (!element.starts_with("k:")) return "[=" + std::string(body) + "]";
-  std::string text;
-  const auto keys = base::ParseJson(body, "managed fields");
-  if (keys && keys->is_object()) {
-    for (const auto& key : keys->get_object()) {
-      text += (text.empty() ? "" : ",") + std::string(key.key()) + "=" + base::ToText(key.value());
-    }
-  }
-  return "[" + text + "]";
-}
-
 void AppendPaths(const FieldSet& set, const std::string& prefix, std::vector<std::string>& paths) {
   if (set.member) paths.push_back(prefix);
   for (const auto& [element, child] : set.children) {
     AppendPaths(child, prefix + ElementText(element), paths);
-  }
-}
-
-void FindDuplicates(const Json& value, const Schema* schema, const std::string& path, std::vector<std::string>& found) {
-  if (IsAtomic(value, schema)) return;
-  if (value.is_object()) {
-    for (const auto& field : value.get_object()) {
-      FindDuplicates(field.value(), FieldSchemaOf(schema, field.key()), path + "." + std::string(field.key()), found);
-    }
-    return;
-  }
-  for (const auto& [element, items] : ItemsByElement(value, *schema)) {
-    for (size_t i = 1; i < items.size(); ++i) found.push_back(path + ": duplicate entries for key " + ElementText(element));
-    for (const Json* item : items) FindDuplicates(*item, schema->item, path + ElementText(element), found);
   }
 }
 
@@ -272,12 +257,6 @@ void CompareFields(const Json& before, const Json& after, const Schema* schema, 
   StripUnowned(removed);
   Tidy(changed);
   Tidy(removed);
-}
-
-std::vector<std::string> DuplicateEntries(const Json& config, const Schema* schema) {
-  std::vector<std::string> found;
-  FindDuplicates(config, schema, "", found);
-  return found;
 }
 
 Json MergeConfig(const Json& live, const Json& config, const Schema* schema) {

@@ -38,9 +38,11 @@ FieldSet FieldsOf(const base::Json& value, const kube::Schema* schema);
 /// Fields of `after` that are new or differ in `before`, and fields of `before` that are gone.
 void CompareFields(const base::Json& before, const base::Json& after, const kube::Schema* schema, FieldSet& changed,
                    FieldSet& removed);
-/// Items of keyed lists and sets that are there more than once, one text for each that is too many:
-/// `.spec.ports[...]: duplicate entries for key [name="x"]`. No apply may give them.
-std::vector<std::string> DuplicateEntries(const base::Json& config, const kube::Schema* schema);
+/// The path element of an item of a keyed list or a set: k:{"containerPort":80,"protocol":"TCP"} or v:1. Keys that an item
+/// leaves out take the default of the schema.
+std::string ItemElement(const base::Json& item, const kube::Schema& list);
+/// A path element as upstream shows it: `.name`, `[name="x"]`, `[=1]`.
+std::string ElementText(std::string_view element);
 /// `config` over `live`: maps and keyed lists are merged, everything else replaced. `config` has no duplicate entries; those
 /// of `live` that it does not name stay.
 base::Json MergeConfig(const base::Json& live, const base::Json& config, const kube::Schema* schema);
