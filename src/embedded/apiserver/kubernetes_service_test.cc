@@ -88,5 +88,64 @@ TEST_F(KubernetesServiceTest, AServerElsewhereIsNamedInstead) {
   EXPECT_EQ(FindString(Get("endpoints").at("subsets").at(0).at("addresses").at(0), {"ip"}), "::1");
 }
 
+TEST_F(KubernetesServiceTest, ServersOfOneStoreAreNamedTogether) {
+  constexpr auto kShared = KubernetesService::Store::kShared;
+  const auto endpoints = [&] { return base::ToText(Get("endpoints").at("subsets")); };
+  const auto slices = [&] {
+    std::string text;
+    const Json list = Send("GET", "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices").json();
+    for (const Json& slice : base::FindArray(list, {"items"})) {
+      text += std::string(kube::NameOf(slice)) + ":";
+      for (const Json& one : base::FindArray(slice, {"endpoints"})) text += " " + base::ToText(one.at("addresses"));
+      text += " " + std::to_string(FindInt(base::FindArray(slice, {"ports"}).at(0), {"port"})) + "\n";
+    }
+    return text;
+  };
+  const std::string first_alone =
+      R"([{"addresses":[{"ip":"10.0.0.1"}],"ports":[{"name":"https","port":6443,"protocol":"TCP"}]}])";
+  const KubernetesService first(api, executor, "10.0.0.1", 6443, kShared);
+  executor.RunFor(std::chrono::seconds(1));
+  EXPECT_EQ(endpoints(), first_alone);
+  {
+    const KubernetesService second(api, executor, "10.0.0.2", 6443, kShared);
+    executor.RunFor(KubernetesService::kInterval);
+    EXPECT_EQ(
+        endpoints(),
+        R"([{"addresses":[{"ip":"10.0.0.1"},{"ip":"10.0.0.2"}],"ports":[{"name":"https","port":6443,"protocol":"TCP"}]}])");
+    EXPECT_EQ(slices(), "kubernetes: [\"10.0.0.1\"] [\"10.0.0.2\"] 6443\n");
+    std::string versions;
+    for (const char* plural : {"services", "endpoints", "endpointslices"}) versions += kube::ResourceVersionOf(Get(plural));
+    executor.RunFor(std::chrono::minutes(5));
+    for (const char* plural : {"services", "endpoints", "endpointslices"}) {
+      const std::string version(kube::ResourceVersionOf(Get(plural)));
+      EXPECT_TRUE(versions.starts_with(version)) << "nobody hears of servers that go on";
+      versions.erase(0, version.size());
+    }
+    const KubernetesService third(api, executor, "fd00::3", 7443, kShared);
+    executor.RunFor(KubernetesService::kInterval);
+    EXPECT_EQ(slices(), "kubernetes: [\"10.0.0.1\"] [\"10.0.0.2\"] 6443\nkubernetes-ipv6-7443: [\"fd00::3\"] 7443\n");
+    EXPECT_EQ(base::FindArray(Get("endpoints"), {"subsets"}).size(), 2u);
+    EXPECT_EQ(FindInt(Get("services").at("spec").at("ports").at(0), {"targetPort"}), 6443);
+  }
+  EXPECT_EQ(endpoints(), first_alone) << "who ends is named no longer, at once";
+  EXPECT_EQ(slices(), "kubernetes: [\"10.0.0.1\"] 6443\n");
+}
+
+TEST_F(KubernetesServiceTest, AServerThatWasKilledIsForgotten) {
+  const auto put = [&](const std::string& name, const std::string& record) {
+    EXPECT_TRUE(
+        store->CommitAndWait({.key = ServerRecords::kPrefix + name, .value = std::make_shared<const std::string>(record)}));
+  };
+  put("killed", R"({"address":"10.0.0.9","port":6443})");
+  put("broken", R"({"address":"10.0.0.9)");
+  put("foreign", R"({"address":"nowhere","port":0})");
+  const KubernetesService service(api, executor, "10.0.0.1", 6443, KubernetesService::Store::kShared);
+  executor.RunFor(std::chrono::seconds(1));
+  EXPECT_EQ(base::FindArray(Get("endpoints").at("subsets").at(0), {"addresses"}).size(), 2u) << "it may be there";
+  executor.RunFor(ServerRecords::kLife + KubernetesService::kInterval);
+  EXPECT_EQ(base::ToText(Get("endpoints").at("subsets").at(0).at("addresses")), R"([{"ip":"10.0.0.1"}])");
+  EXPECT_EQ(store->List({.prefix = ServerRecords::kPrefix})->items.size(), 1u) << "and leaves nothing behind";
+}
+
 }  // namespace
 }  // namespace evenkeel::embedded::apiserver::kubernetes_service_test

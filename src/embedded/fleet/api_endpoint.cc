@@ -88,7 +88,10 @@ base::Result<std::unique_ptr<ApiEndpoint>> ApiEndpoint::Start(ApiEndpointOptions
   }
   if (!started) return base::Fail(started.error().Wrap(options.name));
   endpoint->server_ = *std::move(started);
-  endpoint->service_ = std::make_unique<apiserver::KubernetesService>(api, executor, options.address, endpoint->port());
+  // Another server may have a store that is beyond a network, too.
+  const auto store = api.options().store->reads_block() ? apiserver::KubernetesService::Store::kShared
+                                                        : apiserver::KubernetesService::Store::kOwn;
+  endpoint->service_ = std::make_unique<apiserver::KubernetesService>(api, executor, options.address, endpoint->port(), store);
   return endpoint;
 }
 
