@@ -34,6 +34,9 @@ Amounts PodAmounts(const Json& pod, std::string_view which) {
     RaiseTo(starting, now);
   }
   RaiseTo(total, starting);
+  for (const auto& [name, amount] : AmountsOf(base::Find(pod, {"spec", "resources", which}))) {
+    if (IsPodLevelResourceName(name)) total.insert_or_assign(name, amount);
+  }
   return total;
 }
 
@@ -73,6 +76,17 @@ Amounts PodLimits(const Json& pod, PodOverhead overhead) {
     if (const auto found = total.find(name); found != total.end()) found->second += amount;
   }
   return total;
+}
+
+bool IsPodLevelResourceName(std::string_view name) { return name == "cpu" || name == "memory" || IsHugePagesName(name); }
+
+bool HasPodLevelResources(const Json& pod) {
+  for (const char* which : {"requests", "limits"}) {
+    for (const auto& amount : base::FindObject(pod, {"spec", "resources", which})) {
+      if (IsPodLevelResourceName(amount.key())) return true;
+    }
+  }
+  return false;
 }
 
 bool IsNativeResourceName(std::string_view name) { return !name.contains('/') || name.contains("kubernetes.io/"); }

@@ -1,5 +1,6 @@
 #include "kube/defaulting.h"
 
+#include "kube/amounts.h"
 #include "kube/autoscaling.h"
 
 #include <map>
@@ -104,11 +105,27 @@ void RequestsFromLimits(JsonObject& container) {
   }
 }
 
+/// Of a pod that is limited as a whole: what its containers request together, else the limit.
+void DefaultPodRequests(Json& pod) {
+  JsonObject* resources = DefaultedObject(DefaultedObject(pod.if_object(), "spec"), "resources");
+  const JsonObject* limits = DefaultedObject(resources, "limits");
+  if (limits == nullptr || limits->empty()) return;
+  Amounts wanted = PodRequests(pod, PodOverhead::kLeftOut);
+  wanted.merge(AmountsOf(resources->if_contains("limits")));
+  Json& requests = (*resources)["requests"];
+  if (requests.is_null()) requests.emplace_object();
+  if (!requests.is_object()) return;
+  for (const auto& [name, amount] : wanted) {
+    if (IsPodLevelResourceName(name) && !requests.get_object().contains(name)) requests.get_object()[name] = amount.ToString();
+  }
+}
+
 void DefaultPod(Json& object) {
   JsonObject* spec = DefaultedObject(object.if_object(), "spec");
   if (spec == nullptr) return;
   DefaultPodSpec(*spec);
   for (const char* list : {"initContainers", "containers"}) ForEachObject(*spec, list, RequestsFromLimits);
+  DefaultPodRequests(object);
   SetIfUnset(*spec, "enableServiceLinks", true);
 }
 

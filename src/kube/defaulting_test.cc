@@ -16,6 +16,25 @@ Json Defaulted(const Resource& resource, std::string_view text) {
   return object;
 }
 
+TEST(DefaultingTest, WhatGoCannotTellFromAbsentGetsItsDefault) {
+  const Json pod =
+      Defaulted(resources::Pods(), R"({"metadata":{"name":"p"},"spec":{"restartPolicy":"","dnsPolicy":"","containers":[
+      {"name":"a","image":"x","imagePullPolicy":"","ports":[{"containerPort":80,"protocol":""}],
+       "livenessProbe":{"httpGet":{"port":80,"scheme":""},"periodSeconds":0,"successThreshold":0}}]}})");
+  EXPECT_EQ(pod.at_pointer("/spec/restartPolicy"), "Always");
+  EXPECT_EQ(pod.at_pointer("/spec/dnsPolicy"), "ClusterFirst");
+  EXPECT_EQ(pod.at_pointer("/spec/containers/0/imagePullPolicy"), "Always");
+  EXPECT_EQ(pod.at_pointer("/spec/containers/0/ports/0/protocol"), "TCP");
+  EXPECT_EQ(pod.at_pointer("/spec/containers/0/livenessProbe/periodSeconds"), 10);
+  EXPECT_EQ(pod.at_pointer("/spec/containers/0/livenessProbe/httpGet/scheme"), "HTTP");
+  const Json binding = Defaulted(*FindBuiltIn("rbac.authorization.k8s.io", "v1", "clusterrolebindings"),
+                                 R"({"metadata":{"name":"b"},"roleRef":{"apiGroup":"","kind":"ClusterRole","name":"view"}})");
+  EXPECT_EQ(binding.at_pointer("/roleRef/apiGroup"), "rbac.authorization.k8s.io");
+  const Json set = Defaulted(resources::StatefulSets(), R"({"spec":{"replicas":0,"updateStrategy":{"type":""}}})");
+  EXPECT_EQ(set.at_pointer("/spec/updateStrategy/rollingUpdate/partition"), 0);
+  EXPECT_EQ(set.at_pointer("/spec/replicas"), 0) << "a pointer";
+}
+
 TEST(DefaultingTest, APodGetsItsDefaults) {
   const Json pod = Defaulted(resources::Pods(), R"({"metadata":{"name":"p"},"spec":{"serviceAccountName":"s","containers":[
       {"name":"a","image":"nginx","ports":[{"containerPort":80}],"livenessProbe":{"httpGet":{"port":80}},"resources":{"limits":{"cpu":"1"}}},

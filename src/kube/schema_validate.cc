@@ -221,7 +221,9 @@ class Validator {
     }
     for (const auto& [key, child] : object) {
       if (const Schema::FieldSchema* field = schema.FindField(key)) {
-        if (field->zero_is_absent && IsZero(child)) continue;
+        // "" is a value of its own where upstream has a pointer.
+        const bool pointer = field->number != 0 && !field->written_when_absent;
+        if (field->zero_is_absent && IsZero(child) && !(pointer && child.is_string())) continue;
         Check(child, *field->schema, path.Field(key), OldValueOf(old, key));
       } else if (schema.item != nullptr) {
         Check(child, *schema.item, path.Key(key), OldValueOf(old, key));

@@ -13,6 +13,13 @@ using base::JsonObject;
 
 namespace {
 using Type = Schema::Type;
+
+/// What Go cannot tell from an absent value, where upstream's field is no pointer.
+bool IsGoZero(const Json& value) {
+  if (value.is_string()) return value.get_string().empty();
+  if (value.is_bool()) return !value.get_bool();
+  return value.is_int64() && value.get_int64() == 0;
+}
 }  // namespace
 
 void ApplyDefaults(Json& value, const Schema& schema) {
@@ -29,7 +36,7 @@ void ApplyDefaults(Json& value, const Schema& schema) {
     Json* present = object.if_contains(field.name);
     if (present == nullptr) {
       object.emplace(field.name, *field.default_value);
-    } else if (present->is_null() && !field.schema->nullable) {
+    } else if ((present->is_null() && !field.schema->nullable) || (field.written_when_absent && IsGoZero(*present))) {
       *present = *field.default_value;
     }
   }

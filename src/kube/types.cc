@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "base/hash.h"
+#include "kube/amounts.h"
 #include "kube/quantity.h"
 
 namespace evenkeel::kube {
@@ -103,7 +104,14 @@ void DecodePod(const Json& json, Pod& pod) {
     if (Find(item, {"tolerationSeconds"}) != nullptr) toleration.seconds = FindInt(item, {"tolerationSeconds"});
     pod.tolerations.push_back(std::move(toleration));
   }
+  // What it asks for as a whole counts instead of what its containers do: the rest is taken for overhead.
+  const ResourceList whole = DecodeResourceList(Find(json, {"spec", "resources", "requests"}));
+  ResourceList parts;
+  if (!whole.empty()) parts = pod.Requests();
   pod.overhead = DecodeResourceList(Find(json, {"spec", "overhead"}));
+  for (const auto& [name, amount] : whole) {
+    if (IsPodLevelResourceName(name)) pod.overhead[name] += amount - parts[name];
+  }
   DecodePodStatus(json, pod);
 }
 

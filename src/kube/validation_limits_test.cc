@@ -3,6 +3,7 @@
 
 #include "kube/amounts.h"
 #include "kube/defaulting.h"
+#include "kube/types.h"
 #include "kube/validation.h"
 
 namespace evenkeel::kube::validation_limits_test {
@@ -139,6 +140,40 @@ TEST(ValidationLimitsTest, AmountsOfPods) {
   EXPECT_EQ(text(PodRequests(*pod, PodOverhead::kLeftOut)), "cpu=3250m memory=1Gi ");
   EXPECT_EQ(text(PodRequests(*pod, PodOverhead::kCounted)), "cpu=3350m memory=1025Mi ");
   EXPECT_EQ(text(PodLimits(*pod, PodOverhead::kCounted)), "cpu=2100m ");
+}
+
+TEST(ValidationLimitsTest, WhatAPodAsksForAsAWholeGoesBefore) {
+  const auto pod =
+      base::ParseJson(R"({"spec":{"overhead":{"cpu":"100m"},"resources":{"requests":{"cpu":"2"},"limits":{"memory":"1Gi"}},
+      "containers":[{"name":"a","resources":{"requests":{"cpu":"1","memory":"1Mi"},"limits":{"cpu":"2"}}}]}})",
+                      "test");
+  ASSERT_TRUE(pod.has_value());
+  EXPECT_EQ(PodRequests(*pod, PodOverhead::kLeftOut).at("cpu").ToString(), "2");
+  EXPECT_EQ(PodRequests(*pod, PodOverhead::kCounted).at("cpu").ToString(), "2100m");
+  EXPECT_EQ(PodRequests(*pod, PodOverhead::kCounted).at("memory").ToString(), "1Mi");
+  EXPECT_EQ(PodLimits(*pod, PodOverhead::kLeftOut).at("memory").ToString(), "1Gi");
+  EXPECT_EQ(Pod::Decode(*pod).Requests().at("cpu"), 2'100) << "for schedulers, too";
+  EXPECT_TRUE(HasPodLevelResources(*pod));
+}
+
+std::string PodProblems(const std::string& spec) {
+  return Told(ValidateObject(resources::Pods(), Ready(resources::Pods(), R"({"metadata":{"name":"p"},"spec":)" + spec + "}")));
+}
+
+TEST(ValidationLimitsTest, APodAsAWholeHasNoLessThanItsContainers) {
+  const std::string containers =
+      R"("containers":[{"name":"a","image":"x","imagePullPolicy":"Always","terminationMessagePolicy":"File",
+      "resources":{"requests":{"cpu":"2"},"limits":{"cpu":"3"}}}],"restartPolicy":"Always","dnsPolicy":"Default")";
+  EXPECT_EQ(PodProblems("{" + containers + R"(,"resources":{"requests":{"cpu":"2"},"limits":{"cpu":"3"}}})"), "");
+  EXPECT_EQ(
+      PodProblems("{" + containers + R"(,"resources":{"requests":{"cpu":"1"},"limits":{"cpu":"2"},"claims":[{"name":"c"}]}})"),
+      "spec.resources.claims: Forbidden: claims may not be set for Resources at pod-level\n"
+      "spec.resources.requests[cpu]: Invalid value: \"1\": must be greater than or equal to aggregate container requests "
+      "of 2\n"
+      "spec.containers[0].resources.limits[cpu]: Invalid value: \"3\": must be less than or equal to pod limits of 2");
+  EXPECT_EQ(PodProblems("{" + containers + R"(,"resources":{"requests":{"ephemeral-storage":"1"}}})"),
+            "spec.resources.requests[ephemeral-storage]: Unsupported value: \"ephemeral-storage\": supported values: \"cpu\", "
+            "\"hugepages-\", \"memory\"");
 }
 
 TEST(ValidationLimitsTest, NamesOfResources) {

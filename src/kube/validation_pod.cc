@@ -1,6 +1,7 @@
 // Rules of pods and of what pods are made of.
 #include <set>
 
+#include "kube/amounts.h"
 #include "kube/object.h"
 #include "kube/quantity.h"
 #include "kube/validation_rules.h"
@@ -28,6 +29,39 @@ void Resources(const Json& resources, const FieldPath& path, Causes& causes) {
     causes.push_back(InvalidValue(path.Field("requests"), amount,
                                   "must be less than or equal to " + std::string(name) + " limit of " +
                                       std::string(std::string_view(limit->get_string()))));
+  }
+}
+
+/// What a pod asks for as a whole: no less than its containers request together, and no container is limited to more.
+void PodResources(const Json& spec, const Json& resources, const FieldPath& path, Causes& causes) {
+  const FieldPath here = path.Field("resources");
+  Resources(resources, here, causes);
+  if (!List(resources, "claims").empty()) {
+    causes.push_back(ForbiddenValue(here.Field("claims"), "claims may not be set for Resources at pod-level"));
+  }
+  for (const char* which : {"limits", "requests"}) {
+    for (const auto& amount : Fields(resources, which)) {
+      if (IsPodLevelResourceName(amount.key())) continue;
+      causes.push_back(UnsupportedText(here.Field(which).Key(amount.key()), amount.key(), {"cpu", "hugepages-", "memory"}));
+    }
+  }
+  Json parts = spec;
+  parts.get_object().erase("resources");
+  const Amounts requests = AmountsOf(Member(resources, "requests")), limits = AmountsOf(Member(resources, "limits"));
+  for (const auto& [name, amount] : PodRequests(JsonObject{{"spec", std::move(parts)}}, PodOverhead::kLeftOut)) {
+    const Quantity* whole = FindAmount(requests, name);
+    if (whole == nullptr || !IsPodLevelResourceName(name) || amount <= *whole) continue;
+    causes.push_back(InvalidText(here.Field("requests").Key(name), whole->ToString(),
+                                 "must be greater than or equal to aggregate container requests of " + amount.ToString()));
+  }
+  const JsonArray& containers = List(spec, "containers");
+  for (size_t i = 0; i < containers.size(); ++i) {
+    for (const auto& [name, amount] : AmountsOf(base::Find(containers[i], {"resources", "limits"}))) {
+      const Quantity* whole = FindAmount(limits, name);
+      if (whole == nullptr || !IsPodLevelResourceName(name) || amount <= *whole) continue;
+      causes.push_back(InvalidText(path.Field("containers").Index(i).Field("resources").Field("limits").Key(name),
+                                   amount.ToString(), "must be less than or equal to pod limits of " + whole->ToString()));
+    }
   }
 }
 
@@ -317,6 +351,7 @@ void PodSpec(const Json& spec, const FieldPath& path, Causes& causes) {
   }
   Tolerations(spec, path, causes);
   Placement(spec, path, causes);
+  if (const Json* resources = Member(spec, "resources")) PodResources(spec, *resources, path, causes);
   NonNegativeAmounts(Fields(spec, "overhead"), path.Field("overhead"), causes);
   if (const Json* seconds = Member(spec, "activeDeadlineSeconds")) {
     if (Number(spec, "activeDeadlineSeconds") < 1 || Number(spec, "activeDeadlineSeconds") > 2147483647) {

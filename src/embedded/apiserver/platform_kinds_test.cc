@@ -60,6 +60,42 @@ TEST_F(PlatformKindsTest, TheOldVersionOfAnAutoscalerLosesNothing) {
   EXPECT_EQ(Find(again, {"metadata", "annotations"}), nullptr);
 }
 
+TEST_F(PlatformKindsTest, NewObjectsHaveTheirFirstStatus) {
+  const auto status = [&](const std::string& path, const std::string& body) {
+    const TestReply made = Send("POST", path, body);
+    EXPECT_EQ(made.status, 201) << path << " " << made.body;
+    return base::ToText(*Find(made.json(), {"status"}));
+  };
+  EXPECT_EQ(
+      status(
+          "/api/v1/namespaces/default/persistentvolumeclaims",
+          R"({"metadata":{"name":"c"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}})"),
+      R"({"phase":"Pending"})");
+  EXPECT_EQ(
+      status(
+          "/api/v1/persistentvolumes",
+          R"({"metadata":{"name":"v"},"spec":{"capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"],"hostPath":{"path":"/x"}}})"),
+      R"({"phase":"Pending"})");
+  EXPECT_EQ(status("/apis/networking.k8s.io/v1/namespaces/default/ingresses",
+                   R"({"metadata":{"name":"i"},"spec":{"defaultBackend":{"service":{"name":"s","port":{"number":80}}}}})"),
+            R"({"loadBalancer":{}})");
+  const Json job =
+      Send(
+          "POST", "/apis/batch/v1/namespaces/default/jobs",
+          R"({"metadata":{"name":"j"},"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"x"}]}}}})")
+          .json();
+  EXPECT_EQ(FindString(job, {"metadata", "labels", "batch.kubernetes.io/job-name"}), "j");
+}
+
+TEST_F(PlatformKindsTest, EmptyTextsOfPointersAreValues) {
+  const TestReply policy =
+      Send("POST", "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies",
+           R"({"metadata":{"name":"p"},"spec":{"podSelector":{},"ingress":[{"ports":[{"port":80,"protocol":""}]}]}})");
+  EXPECT_EQ(policy.status, 422) << policy.body;
+  EXPECT_NE(policy.message().find(R"(spec.ingress[0].ports[0].protocol: Unsupported value: "")"), std::string::npos)
+      << policy.message();
+}
+
 TEST_F(PlatformKindsTest, AutoscalersAreChecked) {
   const auto refusal = [&](const std::string& spec) {
     return Send("POST", kScalers, R"({"metadata":{"name":"x"},"spec":{"scaleTargetRef":{"kind":"D","name":"w"},)" + spec + "}}")
@@ -101,7 +137,7 @@ TEST_F(PlatformKindsTest, OtherKindsAreStoredCompletedAndShown) {
   make("/apis/networking.k8s.io/v1/servicecidrs", R"({"metadata":{"name":"c"},"spec":{"cidrs":["10.0.0.0/24"]}})");
   make("/apis/networking.k8s.io/v1/ipaddresses",
        R"({"metadata":{"name":"10.0.0.1"},"spec":{"parentRef":{"resource":"services","name":"s","namespace":"default"}}})");
-  EXPECT_EQ(Cells("/apis/networking.k8s.io/v1/ipaddresses"), "[\"10.0.0.1\",\"services/default/s\",\"0s\"]\n");
+  EXPECT_EQ(Cells("/apis/networking.k8s.io/v1/ipaddresses"), "[\"10.0.0.1\",\"services/default/s\"]\n");
   make("/apis/storage.k8s.io/v1/volumeattributesclasses", R"({"metadata":{"name":"v"},"driverName":"d.example.org"})");
   make(
       "/apis/storage.k8s.io/v1/volumeattachments",

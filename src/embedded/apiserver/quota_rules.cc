@@ -19,6 +19,9 @@ using kube::Quantity;
 constexpr std::string_view kRequestsOf = "requests.";
 constexpr std::string_view kLimitsOf = "limits.";
 constexpr std::string_view kOfStorageClass = ".storageclass.storage.k8s.io/";
+constexpr std::string_view kDevicesOfClass = ".deviceclass.resource.k8s.io/devices";
+constexpr std::string_view kDeviceGroup = "resource.k8s.io";
+constexpr int64_t kDevicesMax = 32;  // that a claim can get: what one for all devices of a kind counts as
 constexpr const char* kClaimClassAnnotation = "volume.beta.kubernetes.io/storage-class";
 constexpr std::array<std::string_view, 3> kComputeNames = {"cpu", "memory", "ephemeral-storage"};
 
@@ -142,6 +145,26 @@ QuotaCharge ChargeClaim(const Json& claim) {
   return charge;
 }
 
+void RaiseDevices(std::map<std::string, int64_t>& devices, const Json& request) {
+  const std::string_view of_class = base::FindString(request, {"deviceClassName"});
+  const std::string_view mode = base::FindString(request, {"allocationMode"}, "ExactCount");
+  if (of_class.empty() || (mode != "All" && mode != "ExactCount")) return;
+  int64_t& most = devices[std::string(of_class) + std::string(kDevicesOfClass)];
+  most = std::max(most, mode == "All" ? kDevicesMax : base::FindInt(request, {"count"}, 1));
+}
+
+/// Of requests with alternatives the most that they may take of each class.
+QuotaCharge ChargeDevices(const Json& claim) {
+  QuotaCharge charge;
+  for (const Json& request : base::FindArray(claim, {"spec", "devices", "requests"})) {
+    std::map<std::string, int64_t> devices;
+    for (const Json& alternative : base::FindArray(request, {"firstAvailable"})) RaiseDevices(devices, alternative);
+    if (const Json* exactly = base::Find(request, {"exactly"}); exactly != nullptr) RaiseDevices(devices, *exactly);
+    for (const auto& [name, count] : devices) kube::AddAmounts(charge.usage, {{name, Quantity::FromInt(count)}});
+  }
+  return charge;
+}
+
 bool HoldsOf(const QuotaBounds::Scope& scope, std::span<const std::string> present) {
   const bool among = std::ranges::any_of(
       present, [&](const std::string& one) { return std::ranges::find(scope.values, one) != scope.values.end(); });
@@ -186,12 +209,19 @@ bool QuotaBounds::Covers(const QuotaTraits& traits) const {
   });
 }
 
+bool IsMeasured(const kube::Resource& resource) {
+  if (resource.group == kDeviceGroup) return resource.plural == "resourceclaims";
+  return resource.group.empty() &&
+         (resource.plural == "pods" || resource.plural == "services" || resource.plural == "persistentvolumeclaims");
+}
+
 std::string QuotaCountName(const kube::Resource& resource) { return "count/" + resource.QualifiedPlural(); }
 
 QuotaCharge ChargeOf(const kube::Resource& resource, const Json& object, base::Time now) {
   if (IsCoreKind(resource, "pods")) return ChargePod(object, now);
   if (IsCoreKind(resource, "services")) return ChargeService(object);
   if (IsCoreKind(resource, "persistentvolumeclaims")) return ChargeClaim(object);
+  if (resource.group == kDeviceGroup && resource.plural == "resourceclaims") return ChargeDevices(object);
   QuotaCharge charge;
   static const std::set<std::string_view> kNamed{"secrets", "configmaps", "replicationcontrollers", "resourcequotas"};
   if (resource.group.empty() && kNamed.contains(resource.plural)) charge.usage.emplace(resource.plural, Quantity::FromInt(1));
@@ -214,6 +244,7 @@ std::optional<std::pair<std::string, std::string>> KindOfQuotaName(std::string_v
     const std::string_view what = name.substr(at + kOfStorageClass.size());
     if (what == "persistentvolumeclaims" || what == "requests.storage") return Kind("", "persistentvolumeclaims");
   }
+  if (name.size() > kDevicesOfClass.size() && name.ends_with(kDevicesOfClass)) return Kind(kDeviceGroup, "resourceclaims");
   std::string_view compute = name;
   for (const std::string_view prefix : {kRequestsOf, kLimitsOf}) {
     if (name.starts_with(prefix)) compute = name.substr(prefix.size());
@@ -226,6 +257,8 @@ std::optional<std::pair<std::string, std::string>> KindOfQuotaName(std::string_v
 }
 
 std::string UnspecifiedAmounts(const QuotaBounds& quota, const Json& pod) {
+  // A pod that asks for something as a whole need not say what each container takes.
+  if (kube::HasPodLevelResources(pod)) return "";
   std::map<std::string_view, std::set<std::string_view>> missing;
   for (const char* list : {"containers", "initContainers"}) {
     for (const Json& container : base::FindArray(pod, {"spec", list})) {

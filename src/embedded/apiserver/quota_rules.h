@@ -47,6 +47,8 @@ struct QuotaBounds {
 
 /// "count/deployments.apps".
 std::string QuotaCountName(const kube::Resource& resource);
+/// Whether ChargeOf looks at the object itself. Kinds that are only counted need not be read.
+bool IsMeasured(const kube::Resource& resource);
 /// What the object takes at that time, but for its count. Kinds that are only counted have nothing else.
 QuotaCharge ChargeOf(const kube::Resource& resource, const base::Json& object, base::Time now);
 /// The GROUP/PLURAL whose objects a quota's name counts; nullopt for a name that nobody counts.

@@ -20,12 +20,6 @@ Json AmountsJson(const kube::Amounts& amounts) {
   return json;
 }
 
-/// Kinds that are only counted need not be read.
-bool IsMeasured(const kube::Resource& resource) {
-  return resource.group.empty() &&
-         (resource.plural == "pods" || resource.plural == "services" || resource.plural == "persistentvolumeclaims");
-}
-
 /// What upstream's evaluators look at again when an object changes.
 bool ChangesCount(const kube::Resource& resource) {
   return resource.group.empty() && (resource.plural == "services" || resource.plural == "persistentvolumeclaims");

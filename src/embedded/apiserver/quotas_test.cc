@@ -113,6 +113,46 @@ TEST_F(QuotasTest, PodsMustSayWhatIsBounded) {
             "limited: requests.nvidia.com/gpu=2");
 }
 
+TEST_F(QuotasTest, PodsThatAskAsAWholeCountAsAWhole) {
+  Create(Quota(R"({"requests.cpu":"2","limits.cpu":"4","requests.memory":"1Gi"})"));
+  // Containers say nothing, and need not.
+  EXPECT_EQ(PodRefused("a", "{}", R"(,"resources":{"requests":{"cpu":"500m","memory":"1Mi"},"limits":{"cpu":"3"}})"), "");
+  EXPECT_EQ(PodRefused("b", Asks("100m"), R"(,"resources":{"requests":{"cpu":"1600m"},"limits":{"cpu":"2"}})"),
+            "exceeded quota: q, requested: limits.cpu=2,requests.cpu=1600m, used: limits.cpu=3,requests.cpu=500m, "
+            "limited: limits.cpu=4,requests.cpu=2");
+  // Requests that are not given are those of the containers, else the limits.
+  const TestReply made = Send("POST", "/api/v1/namespaces/default/pods",
+                              PodText("c", Asks("100m"), R"(,"resources":{"limits":{"cpu":"1","memory":"2Mi"}})"));
+  ASSERT_EQ(made.status, 201) << made.body;
+  EXPECT_EQ(base::ToText(*base::Find(made.json(), {"spec", "resources", "requests"})), R"({"cpu":"100m","memory":"2Mi"})");
+  EXPECT_EQ(FindString(made.json(), {"status", "qosClass"}), "Burstable");
+}
+
+TEST_F(QuotasTest, ClaimsOfDevicesCountByTheirClass) {
+  const std::string group = "/apis/resource.k8s.io/v1";
+  Create(Quota(R"({"gpu.deviceclass.resource.k8s.io/devices":"5","count/resourceclaims.resource.k8s.io":"3"})"));
+  const auto claim = [](const std::string& name, const std::string& requests) {
+    return R"({"metadata":{"name":")" + name + R"("},"spec":{"devices":{"requests":[)" + requests + "]}}}";
+  };
+  const std::string two = R"({"name":"r","exactly":{"deviceClassName":"gpu","count":2}})";
+  EXPECT_EQ(Refused("resourceclaims", claim("a", two), "", group), "");
+  // Of alternatives the most counts, each class by itself.
+  const std::string either = R"({"name":"r","firstAvailable":[{"name":"x","deviceClassName":"gpu","count":2},
+      {"name":"y","deviceClassName":"gpu"},{"name":"z","deviceClassName":"nic","count":9}]})";
+  EXPECT_EQ(Refused("resourceclaims", claim("b", either), "", group), "");
+  EXPECT_EQ(Refused("resourceclaims", claim("c", two), "", group),
+            "exceeded quota: q, requested: gpu.deviceclass.resource.k8s.io/devices=2, "
+            "used: gpu.deviceclass.resource.k8s.io/devices=4, limited: gpu.deviceclass.resource.k8s.io/devices=5");
+  EXPECT_EQ(Refused("resourceclaims", claim("c", R"({"name":"r","exactly":{"deviceClassName":"gpu","allocationMode":"All"}})"),
+                    "", group),
+            "exceeded quota: q, requested: gpu.deviceclass.resource.k8s.io/devices=32, "
+            "used: gpu.deviceclass.resource.k8s.io/devices=4, limited: gpu.deviceclass.resource.k8s.io/devices=5");
+  EXPECT_EQ(Refused("resourceclaims", claim("c", R"({"name":"r","exactly":{"deviceClassName":"nic"}})"), "", group), "");
+  EXPECT_EQ(Refused("resourceclaims", claim("d", R"({"name":"r","exactly":{"deviceClassName":"nic"}})"), "", group),
+            "exceeded quota: q, requested: count/resourceclaims.resource.k8s.io=1, "
+            "used: count/resourceclaims.resource.k8s.io=3, limited: count/resourceclaims.resource.k8s.io=3");
+}
+
 TEST_F(QuotasTest, PodsThatHaveEndedKeepOnlyTheirCount) {
   Create(Quota(R"({"pods":"1","count/pods":"2"})"));
   EXPECT_EQ(PodRefused("a"), "");

@@ -1,6 +1,7 @@
 #include "embedded/apiserver/strategy.h"
 
 #include "base/hash.h"
+#include "kube/amounts.h"
 
 namespace evenkeel::embedded::apiserver {
 namespace {
@@ -62,6 +63,10 @@ void PrepareJob(Json& job) {
   Json& selector = base::Ensure(job, {"spec", "selector", "matchLabels"});
   if (!selector.is_object()) selector = JsonObject();
   selector.get_object()["batch.kubernetes.io/controller-uid"] = uid;
+  // A job without labels has those of its pods.
+  if (!base::FindObject(job, {"metadata", "labels"}).empty()) return;
+  const Json of_pods = *base::Find(job, {"spec", "template", "metadata", "labels"});
+  base::Ensure(job, {"metadata", "labels"}) = of_pods;
 }
 
 void PrepareSecret(Json& secret) {
@@ -95,7 +100,9 @@ JsonObject FirstStatus(const Served& served) {
   if (plural == "poddisruptionbudgets") {
     return {{"disruptionsAllowed", 0}, {"currentHealthy", 0}, {"desiredHealthy", 0}, {"expectedPods", 0}};
   }
-  if (plural == "services") return {{"loadBalancer", JsonObject()}};
+  if (plural == "services" || plural == "ingresses") return {{"loadBalancer", JsonObject()}};
+  if (plural == "persistentvolumes" || plural == "persistentvolumeclaims") return {{"phase", "Pending"}};
+  if (plural == "horizontalpodautoscalers") return {{"currentReplicas", 0}, {"desiredReplicas", 0}};
   return {};
 }
 
@@ -105,6 +112,18 @@ bool AllZero(const JsonObject& amounts) {
     if (amount.is_number() && amount.to_number<double>() != 0) return false;
   }
   return true;
+}
+
+// Of a container, or of a pod as a whole.
+void JudgeQos(const Json& taker, bool& any, bool& guaranteed) {
+  const JsonObject& requests = base::FindObject(taker, {"resources", "requests"});
+  const JsonObject& limits = base::FindObject(taker, {"resources", "limits"});
+  any = any || !AllZero(requests) || !AllZero(limits);
+  for (const std::string_view name : {"cpu", "memory"}) {
+    const Json* limit = limits.if_contains(name);
+    const Json* request = requests.if_contains(name);
+    if (limit == nullptr || (request != nullptr && !base::Equal(*limit, *request))) guaranteed = false;
+  }
 }
 
 // Whether what the user asks for differs: everything but metadata and status.
@@ -134,16 +153,11 @@ bool KeepsMetadataFromStatus(const Served& served) {
 
 std::string_view QosClass(const Json& pod) {
   bool any = false, guaranteed = true;
+  const bool whole = kube::HasPodLevelResources(pod);
+  if (whole) JudgeQos(pod.at("spec"), any, guaranteed);
   for (const std::string_view list : {"containers", "initContainers"}) {
     for (const Json& container : base::FindArray(pod, {"spec", list})) {
-      const JsonObject& requests = base::FindObject(container, {"resources", "requests"});
-      const JsonObject& limits = base::FindObject(container, {"resources", "limits"});
-      any = any || !AllZero(requests) || !AllZero(limits);
-      for (const std::string_view name : {"cpu", "memory"}) {
-        const Json* limit = limits.if_contains(name);
-        const Json* request = requests.if_contains(name);
-        if (limit == nullptr || (request != nullptr && !base::Equal(*limit, *request))) guaranteed = false;
-      }
+      if (!whole) JudgeQos(container, any, guaranteed);
     }
   }
   if (!any) return "BestEffort";
