@@ -121,7 +121,11 @@ void ApiHandler::Impl::Read(const ExchangePointer& exchange, const Call& call) {
 void ApiHandler::Impl::GetOne(const ExchangePointer& exchange, const Call& call) {
   if (call.subresource == "scale") {
     const auto scale = api.GetScale(call);
-    return scale ? exchange->SendJson(200, *scale) : exchange->SendError(scale.error());
+    if (!scale) return exchange->SendError(scale.error());
+    if (exchange->wanted.form != Form::kTable) return exchange->SendJson(200, *scale);
+    const auto table = TableRequestOf(*exchange);
+    if (!table) return exchange->SendError(table.error());
+    return exchange->SendJsonText(200, ScaleTableText(*scale, *table, api.Now()));
   }
   const auto stored = api.Get(call);
   if (!stored) return exchange->SendError(stored.error());

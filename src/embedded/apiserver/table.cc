@@ -60,6 +60,20 @@ class BuiltInPrinter : public TablePrinter {
   const BuiltInTable& table_;
 };
 
+std::string TableHead(const std::vector<TableColumn>& columns, const JsonObject& list_metadata, const TableRequest& request) {
+  JsonArray definitions;
+  for (const TableColumn& column : columns) {
+    definitions.push_back(JsonObject{{"name", column.name},
+                                     {"type", column.type},
+                                     {"format", column.format},
+                                     {"description", column.description},
+                                     {"priority", column.priority}});
+  }
+  return "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/" + request.version +
+         "\",\"metadata\":" + base::ToText(list_metadata) + ",\"columnDefinitions\":" + base::ToText(definitions) +
+         ",\"rows\":[";
+}
+
 }  // namespace
 
 JsonArray NameAgeCells(const Json& object, base::Time now) { return {NameCell(object), AgeCell(object, now)}; }
@@ -91,17 +105,7 @@ std::shared_ptr<const TablePrinter> PrinterFor(const Served& served) {
 std::string TableText(const Served& served, const std::vector<Stored>& items, JsonObject list_metadata,
                       const TableRequest& request, base::Time now) {
   const auto printer = PrinterFor(served);
-  JsonArray definitions;
-  for (const TableColumn& column : printer->columns()) {
-    definitions.push_back(JsonObject{{"name", column.name},
-                                     {"type", column.type},
-                                     {"format", column.format},
-                                     {"description", column.description},
-                                     {"priority", column.priority}});
-  }
-  std::string text = "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/" + request.version +
-                     "\",\"metadata\":" + base::ToText(list_metadata) + ",\"columnDefinitions\":" + base::ToText(definitions) +
-                     ",\"rows\":[";
+  std::string text = TableHead(printer->columns(), list_metadata, request);
   bool first = true;
   for (const Stored& stored : items) {
     auto decoded = DecodeObject(served, stored);
@@ -118,6 +122,25 @@ std::string TableText(const Served& served, const std::vector<Stored>& items, Js
   }
   text += "]}";
   return text;
+}
+
+std::string ScaleTableText(const Json& scale, const TableRequest& request, base::Time now) {
+  TableColumn name = NameColumn();
+  name.format.clear();
+  const std::vector<TableColumn> columns = {name, IntegerColumn("Desired"), IntegerColumn("Available"), AgeColumn()};
+  const JsonArray cells = {NameCell(scale), Json(base::FindInt(scale, {"spec", "replicas"})),
+                           Json(base::FindInt(scale, {"status", "replicas"})), AgeCell(scale, now)};
+  std::string text =
+      TableHead(columns, {{"resourceVersion", base::FindString(scale, {"metadata", "resourceVersion"})}}, request);
+  text += "{\"cells\":" + base::ToText(cells);
+  if (request.include == IncludeObject::kMetadata) {
+    const JsonObject partial{{"kind", "PartialObjectMetadata"},
+                             {"apiVersion", "meta.k8s.io/" + request.version},
+                             {"metadata", base::FindObject(scale, {"metadata"})}};
+    text += ",\"object\":" + base::ToText(partial);
+  }
+  if (request.include == IncludeObject::kObject) text += ",\"object\":" + base::ToText(scale);
+  return text + "}]}";
 }
 
 std::string PartialText(const Served&, const Stored& stored, std::string_view version) {

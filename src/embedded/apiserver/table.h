@@ -41,6 +41,8 @@ struct TableRequest {
 /// A Table of these objects. `list_metadata`: resourceVersion, continue, remainingItemCount.
 std::string TableText(const Served& served, const std::vector<Stored>& items, base::JsonObject list_metadata,
                       const TableRequest& request, base::Time now);
+/// The same of a Scale, which no kind stores.
+std::string ScaleTableText(const base::Json& scale, const TableRequest& request, base::Time now);
 /// {"kind":"PartialObjectMetadata",...}: the object's metadata and nothing else.
 std::string PartialText(const Served& served, const Stored& stored, std::string_view version);
 

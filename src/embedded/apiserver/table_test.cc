@@ -51,6 +51,17 @@ TEST_F(TableTest, PrintsDeploymentsServicesAndConfiguration) {
   EXPECT_EQ(Cells(Table("/api/v1/namespaces")), R"(["default","Active","0s"])");
 }
 
+TEST_F(TableTest, PrintsScales) {
+  Create(R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"default"},
+    "spec":{"replicas":2,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"x"}]}}}})");
+  const std::string path = "/apis/apps/v1/namespaces/default/deployments/web/scale";
+  const Json table = Table(path);
+  EXPECT_EQ(Columns(table), "Name|Desired|Available|Age|");
+  EXPECT_EQ(Cells(table), R"(["web",2,0,"0s"])");
+  EXPECT_EQ(FindString(FindArray(table, {"rows"})[0], {"object", "kind"}), "PartialObjectMetadata");
+  EXPECT_EQ(FindString(FindArray(Table(path + "?includeObject=Object"), {"rows"})[0], {"object", "kind"}), "Scale");
+}
+
 TEST_F(TableTest, PrintsEventsWithTheirObject) {
   Create(
       R"({"apiVersion":"v1","kind":"Event","metadata":{"name":"e","namespace":"default"},"involvedObject":{"kind":"Pod","name":"web","namespace":"default"},
