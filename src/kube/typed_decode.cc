@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/time.h"
 #include "kube/quantity.h"
 
@@ -76,7 +77,7 @@ class TypeChecker {
       case Type::kString:
         return value.is_string() || Mismatch(value, schema);
       case Type::kBytes:
-        return value.is_string() || Mismatch(value, schema);
+        return value.is_string() ? CheckBytes(value.get_string()) : Mismatch(value, schema);
       case Type::kInteger:
         return IsIntegerOf(value, schema) || Mismatch(value, schema);
       case Type::kNumber:
@@ -91,7 +92,7 @@ class TypeChecker {
         return Fail("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
       case Type::kTime:
       case Type::kMicroTime:
-        if (value.is_string()) return true;
+        if (value.is_string()) return CheckTime(value, schema);
         return Fail("json: cannot unmarshal " + std::string(KindOf(value)) + " into Go value of type string");
       case Type::kAny:
         return true;
@@ -102,6 +103,22 @@ class TypeChecker {
   std::string TakeText() { return std::move(text_); }
 
  private:
+  bool CheckTime(const Json& value, const Schema& schema) {
+    const std::string_view text = value.get_string();
+    if (base::ParseCalendarTime(text)) return true;
+    const bool micro = schema.type == Type::kMicroTime;
+    return Fail("parsing time " + base::ToText(value) + " as \"" +
+                (micro ? "2006-01-02T15:04:05.000000Z07:00" : "2006-01-02T15:04:05Z07:00") + "\": cannot parse " +
+                base::ToText(value) + " as \"2006\"");
+  }
+
+  bool CheckBytes(std::string_view text) {
+    std::string bytes;
+    if (base::Base64Decode(text, bytes)) return true;
+    const size_t wrong = text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=\r\n");
+    return Fail("illegal base64 data at input byte " + std::to_string(std::min(wrong, text.size())));
+  }
+
   bool CheckStruct(const Json& value, const Schema& schema) {
     const Schema* outer = std::exchange(struct_, &schema);
     for (const auto& field : value.get_object()) {

@@ -39,6 +39,11 @@ void ValidateOwners(const Json& metadata, const FieldPath& path, Causes& causes)
   }
 }
 
+/// A name without a domain that is none of Kubernetes' own.
+bool IsBareFinalizer(std::string_view name) {
+  return !name.contains('/') && name != "kubernetes" && name != "orphan" && name != "foregroundDeletion";
+}
+
 void ValidateMetadata(const Resource& resource, const Json& object, Causes& causes) {
   const FieldPath root;
   const FieldPath path = root.Field("metadata");
@@ -67,11 +72,18 @@ void ValidateMetadata(const Resource& resource, const Json& object, Causes& caus
   }
   validation::Labels(validation::Fields(metadata, "labels"), path.Field("labels"), causes);
   validation::Annotations(validation::Fields(metadata, "annotations"), path.Field("annotations"), causes);
+  const bool checks_finalizers = resource.schema != nullptr && resource.schema->native &&
+                                 resource.group != "apiextensions.k8s.io" && resource.group != "apiregistration.k8s.io";
+  size_t index = 0;
   for (const Json& finalizer : validation::List(metadata, "finalizers")) {
     if (!finalizer.is_string()) continue;
     if (std::string problem = CheckQualifiedName(finalizer.get_string()); !problem.empty()) {
       causes.push_back(InvalidValue(path.Field("finalizers"), finalizer, problem));
+    } else if (checks_finalizers && IsBareFinalizer(finalizer.get_string())) {
+      causes.push_back(InvalidValue(path.Field("finalizers").Index(index), finalizer,
+                                    "name is neither a standard finalizer name nor is it fully qualified"));
     }
+    ++index;
   }
   ValidateOwners(metadata, path, causes);
 }

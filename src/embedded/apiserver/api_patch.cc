@@ -55,6 +55,20 @@ Status CheckApplied(const Call& call, const Json& config) {
                           {.unspecified = true}));
 }
 
+// What the endpoint does not write is nobody's by applying it there: whoever applies an object as it was read is not to fight
+// with its controller about its status.
+void EraseOthers(const Call& call, Json& config) {
+  if (call.subresource == "status") {
+    base::JsonObject kept;
+    for (const char* name : {"apiVersion", "kind", "metadata", "status"}) {
+      if (Json* value = config.get_object().if_contains(name)) kept[name] = std::move(*value);
+    }
+    config = std::move(kept);
+  } else if (call.subresource.empty() && call.served->status_subresource) {
+    config.get_object().erase("status");
+  }
+}
+
 }  // namespace
 
 void Api::Patch(Call call, PatchBody patch, Done done) {
@@ -103,7 +117,16 @@ void Api::ApplyPatch(Call call, Json config, Done done) {
                                     .message = "Required value: is required for apply patch",
                                     .field = "fieldManager"}})));
   }
+  const std::string version(base::FindString(config, {"apiVersion"}));
+  if (config.is_object() && version != call.served->resource.ApiVersion()) {
+    return done(Fail(Code::kBadRequest, "Incorrect version specified in apply patch. Specified patch version: " + version +
+                                            ", expected: " + call.served->resource.ApiVersion()));
+  }
   if (const auto checked = CheckKind(*call.served, config); !checked) return done(Fail(checked.error()));
+  if (const std::string_view named = kube::NameOf(config); !named.empty() && named != call.name) {
+    return done(Fail(Code::kBadRequest, "the name of the object (" + std::string(named) +
+                                            ") does not match the name on the URL (" + call.name + ")"));
+  }
   if (base::Find(config, {"metadata", "managedFields"}) != nullptr) {
     return done(Fail(Code::kBadRequest, "metadata.managedFields must be nil"));
   }
@@ -111,6 +134,8 @@ void Api::ApplyPatch(Call call, Json config, Done done) {
   if (const auto checked = CheckApplied(call, config); !checked) return done(Fail(checked.error()));
   if (const auto decoded = DecodeBody(call, config, warnings); !decoded) return done(Fail(decoded.error()));
   const bool exists = options_.store->Get(call.served->Key(call.ns, call.name)).has_value();
+  // A node is registered together with its status.
+  if (exists || call.served->resource.plural != "nodes") EraseOthers(call, config);
   auto shared = std::make_shared<const Call>(call);
   if (!exists) {
     if (const auto allowed = MayCreate(call, access_->authorizer()); !allowed) return done(Fail(allowed.error()));
@@ -131,6 +156,7 @@ void Api::ApplyPatch(Call call, Json config, Done done) {
       [this, shared, config = std::move(config)](Json& object, const Stored& current, Answer& answer) -> Result<bool> {
         Json old = object;
         Json checked = config;
+        base::Ensure(checked, {"metadata", "name"}) = shared->name;
         EVENKEEL_TRY(CheckSubmitted(*shared, checked, current));
         base::Erase(old, {"metadata", "resourceVersion"});
         base::Erase(checked, {"metadata", "resourceVersion"});

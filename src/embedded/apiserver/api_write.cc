@@ -82,8 +82,8 @@ Status Api::PrepareCreate(const Call& call, Json& object, Answer& answer) {
     metadata.erase("namespace");
   }
   metadata["name"] = call.name;
-  FillNewMetadata(served, object, NewUid(), Now());
   EVENKEEL_TRY(Ingest(call, object, answer));
+  FillNewMetadata(served, object, NewUid(), Now());
   limit_ranges_->SetDefaults(call, object);
   PrepareForCreate(served, object, Now());
   if (served.resource.group == "certificates.k8s.io") SetRequestor(object, call.user);
@@ -123,7 +123,8 @@ void Api::BeginCreate(Call call, Json object, Done done) {
     return done(Fail(Code::kBadRequest, "an empty namespace may not be set during creation"));
   }
   if (!kube::ResourceVersionOf(object).empty()) {
-    return done(Fail(Code::kBadRequest, "resourceVersion should not be set on objects to be created"));
+    return done(Fail(
+        base::Error(Code::kInternal, "resourceVersion should not be set on objects to be created", {.unspecified = true})));
   }
   if (call.served->terminating) {
     return done(Fail(Code::kMethodNotAllowed, "create not allowed while custom resource definition is terminating"));
@@ -331,14 +332,18 @@ Status Api::CheckSubmitted(const Call& call, Json& object, const Stored& current
   const kube::Resource& resource = call.served->resource;
   EVENKEEL_TRY(CheckKind(*call.served, object));
   const std::string_view name = kube::NameOf(object);
-  if (!name.empty() && name != call.name) {
+  if (name.empty()) {
+    return Fail(Code::kBadRequest,
+                "the name of the object (" + call.name + " based on URL) was undeterminable: name must be provided");
+  }
+  if (name != call.name) {
     return Fail(Code::kBadRequest,
                 "the name of the object (" + std::string(name) + ") does not match the name on the URL (" + call.name + ")");
   }
   const std::string_view ns = kube::NamespaceOf(object);
   if (resource.namespaced && !ns.empty() && ns != call.ns) {
     return Fail(Code::kBadRequest, "the namespace of the object (" + std::string(ns) +
-                                       ") does not match the namespace on the URL (" + call.ns + ")");
+                                       ") does not match the namespace on the request (" + call.ns + ")");
   }
   const std::string uid = StoredMetaText(current, "uid");
   if (const std::string_view given = kube::UidOf(object); !given.empty() && given != uid) {

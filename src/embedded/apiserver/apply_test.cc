@@ -263,6 +263,29 @@ TEST_F(ApplyTest, RefusesWhatIsNoTypedCustomObject) {
   EXPECT_EQ(base::ToText(*base::Find(made.json(), {"spec"})), R"({"size":3,"open":{"a":1},"bare":{},"port":"http"})");
 }
 
+TEST_F(ApplyTest, NobodyAppliesTheStatusWithTheObjectNorTheReverse) {
+  const std::string path = "/apis/apps/v1/namespaces/default/deployments/web";
+  const std::string text = Deployment(Spec("", R"({"name":"c","image":"x"})"));
+  const std::string whole = text.substr(0, text.size() - 1) + R"(,"status":{"replicas":5}})";
+  const auto apply = [&](const std::string& where, const std::string& body, const std::string& manager) {
+    return Patch(path + where + "?fieldManager=" + manager, "application/apply-patch+yaml", body);
+  };
+  const TestReply made = apply("", whole, "alice");
+  ASSERT_EQ(made.status, 201) << made.body;
+  const Json deployment = made.json();
+  EXPECT_EQ(base::FindInt(deployment, {"status", "replicas"}), 0);
+  EXPECT_EQ(base::Find(*EntryOf(deployment, "alice"), {"fieldsV1", "f:status"}), nullptr);
+  EXPECT_EQ(Patch(path + "/status", "application/merge-patch+json", R"({"status":{"replicas":1}})").status, 200);
+  EXPECT_EQ(apply("", whole, "alice").status, 200) << "no conflict with who keeps the status";
+  const TestReply status = apply("/status", whole, "keeper&force=true");
+  ASSERT_EQ(status.status, 200) << status.body;
+  const Json kept = status.json();
+  EXPECT_EQ(base::FindInt(kept, {"status", "replicas"}), 5);
+  const Json* entry = EntryOf(kept, "keeper");
+  ASSERT_NE(entry, nullptr);
+  EXPECT_EQ(base::Find(*entry, {"fieldsV1", "f:spec"}), nullptr) << base::ToText(*entry);
+}
+
 TEST(TypedConfigTest, TellsOfNoMoreThanAnybodyReads) {
   std::string body = R"({"data":"","x":1)";
   for (int i = 0; i < 100'000; ++i) body += ",\"unknown" + std::to_string(i) + "\":1";

@@ -64,7 +64,7 @@ TEST_F(AuditTest, RecordsEachWriteOnceAndNoReads) {
   base::Ensure(map, {"data", "a"}) = "1";
   ASSERT_TRUE(client->Update(resources::ConfigMaps(), map));
   EXPECT_FALSE(client->Update(resources::ConfigMaps(), map)) << "stale";
-  const Json patch = ParseOrFail(R"({"data":{"a":"2"}})");
+  const Json patch = ParseOrFail(R"({"apiVersion":"v1","data":{"a":"2"}})");
   ASSERT_TRUE(client->Patch(resources::ConfigMaps(), "default", "m", PatchType::kMerge, patch));
   ASSERT_TRUE(client->Patch(resources::ConfigMaps(), "default", "m", PatchType::kMerge, patch)) << "changes nothing";
   client::PatchOptions apply;
@@ -159,11 +159,11 @@ TEST_F(AuditTest, RecordsWritesThatAreRefusedBeforeTheyAreTried) {
   EXPECT_EQ(Send("PUT", maps + "/m", "{}", {{"evenkeel-epoch", "soon"}}).status, 400);
   EXPECT_EQ(Send("PATCH", maps + "/m", "{}", {{"content-type", "text/plain"}}).status, 415);
   EXPECT_EQ(Send("DELETE", maps + "/m?gracePeriodSeconds=soon", "").status, 400);
-  EXPECT_EQ(Send("POST", maps + "?dryRun=Some", "{}").status, 400);
-  EXPECT_EQ(Send("GET", maps + "?fieldValidation=Maybe", "").status, 400);
+  EXPECT_EQ(Send("POST", maps + "?dryRun=Some", "{}").status, 422);
+  EXPECT_EQ(Send("GET", maps + "?fieldValidation=Maybe", "").status, 200) << "of writes only";
   EXPECT_EQ(Taken(), (Lines{"create configmaps default/ 400 BadRequest", "update configmaps default/m 400 BadRequest",
                             "patch configmaps default/m 415 UnsupportedMediaType", "delete configmaps default/m 400 BadRequest",
-                            "create configmaps default/ 400 BadRequest"}));
+                            "create configmaps default/ 422 Invalid"}));
 }
 
 TEST_F(AuditTest, ChangesNothingElse) {

@@ -131,5 +131,73 @@ TEST_F(BodyTest, AWriteOfStatusKeepsTheMetadataThatItBrings) {
   EXPECT_EQ(base::Find(pod.json(), {"metadata", "ownerReferences"}), nullptr);
 }
 
+TEST_F(BodyTest, WhatGoCannotReadIsABadRequest) {
+  const auto refusal = [&](const std::string& plural, const std::string& body) {
+    const TestReply reply = Send("POST", "/api/v1/namespaces/default/" + plural, body);
+    EXPECT_EQ(reply.status, 400) << reply.body;
+    return reply.message();
+  };
+  EXPECT_EQ(refusal("secrets", R"({"metadata":{"name":"s"},"data":{"a":"plain text"}})"),
+            "Secret in version \"v1\" cannot be handled as a Secret: illegal base64 data at input byte 5");
+  EXPECT_EQ(refusal("configmaps", R"({"metadata":{"name":"m"},"binaryData":{"a":"YWJ"}})"),
+            "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: illegal base64 data at input byte 3");
+  // Also in what the server sets itself.
+  EXPECT_EQ(refusal("configmaps", R"({"metadata":{"name":"m","creationTimestamp":"yesterday"}})"),
+            "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: parsing time \"yesterday\" as "
+            "\"2006-01-02T15:04:05Z07:00\": cannot parse \"yesterday\" as \"2006\"");
+  EXPECT_NE(refusal("configmaps", R"({"metadata":{"name":"m","deletionGracePeriodSeconds":"1"}})").find("of type int64"),
+            std::string::npos);
+  EXPECT_EQ(Send("POST", "/api/v1/namespaces/default/configmaps", R"({"metadata":{"name":"m","resourceVersion":"5"}})").status,
+            500);
+}
+
+TEST_F(BodyTest, OptionsOfTheQueryAreObjectsOfTheirOwn) {
+  const std::string maps = "/api/v1/namespaces/default/configmaps";
+  const auto refusal = [&](const std::string& method, const std::string& path) {
+    const TestReply reply = Send(method, path, R"({"metadata":{"name":"m"}})");
+    EXPECT_EQ(reply.status, 422) << reply.body;
+    return reply.message();
+  };
+  EXPECT_EQ(refusal("POST", maps + "?dryRun=Some"),
+            R"(CreateOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: ["Some"]: supported values: "All")");
+  EXPECT_EQ(
+      refusal("PUT", maps + "/m?fieldValidation=Maybe"),
+      R"(UpdateOptions.meta.k8s.io "" is invalid: fieldValidation: Unsupported value: "Maybe": supported values: "Ignore", "Strict", "Warn")");
+  EXPECT_EQ(refusal("POST", maps + "?fieldManager=" + std::string(129, 'x')),
+            R"(CreateOptions.meta.k8s.io "" is invalid: fieldManager: Too long: must have at most 128 bytes)");
+}
+
+TEST_F(BodyTest, AnObjectKeepsItsName) {
+  const std::string map = "/api/v1/namespaces/default/configmaps/m";
+  Create(R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"m","namespace":"default"}})");
+  const std::string refusal = "the name of the object (m based on URL) was undeterminable: name must be provided";
+  EXPECT_EQ(Patch(map, "application/json-patch+json", R"([{"op":"remove","path":"/metadata"}])").message(), refusal);
+  EXPECT_EQ(Patch(map, "application/merge-patch+json", R"({"metadata":null})").message(), refusal);
+  EXPECT_EQ(Send("PUT", map, R"({"data":{"a":"1"}})").message(), refusal);
+  EXPECT_EQ(Patch(map, "application/json-patch+json", "{}").status, 400);
+  EXPECT_EQ(Patch(map + "?fieldManager=a", "application/apply-patch+yaml", R"({"kind":"ConfigMap"})").message(),
+            "Incorrect version specified in apply patch. Specified patch version: , expected: v1");
+}
+
+TEST_F(BodyTest, NobodyDeletesAllNamespaces) {
+  EXPECT_EQ(Send("DELETE", "/api/v1/namespaces").status, 405);
+  EXPECT_EQ(Send("DELETE", "/api/v1/configmaps").status, 405) << "in one namespace only";
+  EXPECT_EQ(Send("DELETE", "/api/v1/namespaces/default/configmaps").status, 200);
+  EXPECT_EQ(Send("GET", "/api/v1/namespaces/default").status, 200);
+}
+
+TEST_F(BodyTest, FinalizersOfBuiltInKindsHaveADomain) {
+  const TestReply refused =
+      Send("POST", "/api/v1/namespaces/default/configmaps", R"({"metadata":{"name":"m","finalizers":["a.b/c","bare"]}})");
+  EXPECT_EQ(refused.status, 422);
+  EXPECT_NE(refused.message().find(R"(metadata.finalizers[1]: Invalid value: "bare": name is neither a standard)"),
+            std::string::npos)
+      << refused.message();
+  EXPECT_EQ(Send("POST", "/api/v1/namespaces/default/configmaps",
+                 R"({"metadata":{"name":"m","finalizers":["orphan","foregroundDeletion"]}})")
+                .status,
+            201);
+}
+
 }  // namespace
 }  // namespace evenkeel::embedded::apiserver::body_test

@@ -28,6 +28,7 @@ SubresourceKind KindOf(const kube::Resource& resource, std::string_view subresou
 
 std::vector<std::string> VerbsOf(const kube::Resource& resource) {
   if (resource.review) return {"create"};
+  if (!DeletesCollections(resource)) return {"create", "delete", "get", "list", "patch", "update", "watch"};
   return {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
 }
 
@@ -98,6 +99,8 @@ JsonObject DiscoveryResource(const kube::Resource& resource) {
 }
 
 }  // namespace
+
+bool DeletesCollections(const kube::Resource& resource) { return !resource.group.empty() || resource.plural != "namespaces"; }
 
 Json ApiVersions() {
   return JsonObject{{"kind", "APIVersions"}, {"versions", JsonArray{"v1"}}, {"serverAddressByClientCIDRs", JsonArray()}};

@@ -17,6 +17,8 @@ base::Json ApiGroup(const ResourceTable& table, std::string_view group);
 base::Json ApiResourceList(const ResourceTable& table, std::string_view group, std::string_view version);
 /// APIGroupDiscoveryList in apidiscovery.k8s.io/VERSION: the core group, or all others.
 base::Json AggregatedDiscovery(const ResourceTable& table, bool core, std::string_view version);
+/// Whether all of its objects may be deleted with one request. Namespaces may not: nobody empties a cluster by a slip.
+bool DeletesCollections(const kube::Resource& resource);
 /// RootPaths of "/".
 base::Json RootPaths(const ResourceTable& table);
 

@@ -108,7 +108,7 @@ TEST_F(EpochGateTest, RefusesEveryKindOfWriteOfAnOlderEpoch) {
   Json fresh = kube::NewObject(resources::ConfigMaps(), "default", "fresh");
   Json changed = map;
   base::Ensure(changed, {"data", "a"}) = "2";
-  const Json data = ParseOrFail(R"({"data":{"a":"3"}})");
+  const Json data = ParseOrFail(R"({"apiVersion":"v1","data":{"a":"3"}})");
   for (const bool dry_run : {false, true}) {
     const client::WriteOptions write{.dry_run = dry_run};
     EXPECT_EQ(ReasonOf(late->Create(resources::ConfigMaps(), fresh, write)), "Forbidden");
@@ -327,8 +327,9 @@ TEST_F(EpochGateTest, HonoursThePreconditionsThatFencedClientsState) {
   EXPECT_EQ(scaled(kube::UidOf(deployment)), "");
   client::PatchOptions apply;
   apply.field_manager = "me";
-  const auto applied = admin->Patch(resources::ConfigMaps(), "default", "gone", PatchType::kApply,
-                                    ParseOrFail(R"({"metadata":{"uid":"of-before"},"data":{"a":"1"}})"), apply);
+  const auto applied =
+      admin->Patch(resources::ConfigMaps(), "default", "gone", PatchType::kApply,
+                   ParseOrFail(R"({"apiVersion":"v1","metadata":{"uid":"of-before"},"data":{"a":"1"}})"), apply);
   ASSERT_FALSE(applied);
   EXPECT_EQ(applied.error().code(), Code::kConflict);
   EXPECT_EQ(

@@ -2,7 +2,9 @@
 
 #include "client/fenced_client.h"
 #include "embedded/apiserver/epoch_gate.h"
+#include "embedded/apiserver/errors.h"
 #include "embedded/apiserver/http_handler_impl.h"
+#include "kube/field_path.h"
 
 namespace evenkeel::embedded::apiserver {
 namespace {
@@ -22,13 +24,27 @@ std::string UserAgentManager(const std::string& user_agent) {
   return manager.empty() ? "unknown" : manager.substr(0, kFieldManagerMax);
 }
 
-base::Result<FieldValidation> FieldValidationOf(const Query& query) {
+// As upstream refuses a parameter of the query: an invalid object of options.
+base::Error WrongOption(const std::string& method, base::Cause cause) {
+  const char* kind = method == "POST" ? "CreateOptions" : method == "PUT" ? "UpdateOptions" : "PatchOptions";
+  if (method == "DELETE") kind = "DeleteOptions";
+  return InvalidError(NamedKind("meta.k8s.io", kind, ""), "", {std::move(cause)});
+}
+
+Status CheckFieldManager(const std::string& method, const std::string& manager) {
+  const kube::FieldPath path("fieldManager");
+  if (manager.size() > kFieldManagerMax) return base::Fail(WrongOption(method, kube::TooManyBytes(path, kFieldManagerMax)));
+  if (IsPrintable(manager)) return {};
+  return base::Fail(WrongOption(method, kube::InvalidText(path, manager, "should only contain printable characters")));
+}
+
+base::Result<FieldValidation> FieldValidationOf(const std::string& method, const Query& query) {
   const std::string text = query.Get("fieldValidation");
   if (text.empty() || text == "Warn") return FieldValidation::kWarn;
   if (text == "Ignore") return FieldValidation::kIgnore;
   if (text == "Strict") return FieldValidation::kStrict;
-  return base::Fail(Code::kBadRequest,
-                    "fieldValidation: Unsupported value: \"" + text + "\": supported values: \"Ignore\", \"Strict\", \"Warn\"");
+  return base::Fail(
+      WrongOption(method, kube::UnsupportedText(kube::FieldPath("fieldValidation"), text, {"Ignore", "Strict", "Warn"})));
 }
 
 // Header names are in lower case here.
@@ -41,18 +57,21 @@ std::string EpochHeader() {
 // What query and headers ask of the call.
 Status ReadOptions(const Exchange& exchange, Call& call) {
   call.field_manager = exchange.query.Get("fieldManager");
-  if (!IsPrintable(call.field_manager) || call.field_manager.size() > kFieldManagerMax) {
-    return base::Fail(Code::kBadRequest, "fieldManager: Invalid value: should only contain printable characters, at most 128");
-  }
+  const std::string& method = exchange.request.method;
+  if (method == "GET") return {};
+  EVENKEEL_TRY(CheckFieldManager(method, call.field_manager));
   call.force = exchange.query.Flag("force");
-  EVENKEEL_ASSIGN(call.field_validation, FieldValidationOf(exchange.query));
+  EVENKEEL_ASSIGN(call.field_validation, FieldValidationOf(method, exchange.query));
   if (const std::string dry_run = exchange.query.Get("dryRun"); !dry_run.empty()) {
-    if (dry_run != "All") return base::Fail(Code::kBadRequest, "Invalid value: \"" + dry_run + "\": dryRun must be All");
+    if (dry_run != "All") {
+      const base::JsonArray given{Json(dry_run)};
+      return base::Fail(WrongOption(method, kube::UnsupportedValue(kube::FieldPath("dryRun"), given, {"All"})));
+    }
     call.dry_run = true;
   }
   static const std::string epoch_header = EpochHeader();
   const auto epoch = exchange.request.headers.find(epoch_header);
-  if (exchange.request.method != "GET" && epoch != exchange.request.headers.end()) {
+  if (epoch != exchange.request.headers.end()) {
     EVENKEEL_ASSIGN(call.epoch, ParseEpoch(epoch->second));
   }
   return {};

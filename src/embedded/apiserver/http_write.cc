@@ -1,6 +1,7 @@
 // POST, PUT, PATCH, DELETE.
 #include "base/yaml.h"
 #include "embedded/apiserver/delete_options.h"
+#include "embedded/apiserver/discovery.h"
 #include "embedded/apiserver/http_handler_impl.h"
 #include "embedded/apiserver/protobuf_answer.h"
 
@@ -172,6 +173,9 @@ void ApiHandler::Impl::Delete(const ExchangePointer& exchange, Call call) {
   const ServedPointer served = call.served;
   if (!call.name.empty()) return api.Delete(std::move(call), *std::move(request), Answerer(exchange, served));
   exchange->verb = "DELETECOLLECTION";
+  const kube::Resource& resource = served->resource;
+  const bool everywhere = resource.namespaced && call.ns.empty();
+  if (everywhere || !DeletesCollections(resource)) return Refuse(exchange, call, MethodNotAllowedError());
   const auto limit = exchange->query.Integer("limit");
   if (!limit) return Refuse(exchange, call, limit.error());
   api.DeleteCollection(std::move(call), ListQueryOf(exchange->query, limit->value_or(0)), *std::move(request),

@@ -41,6 +41,9 @@ bool DeletionIsComplete(const Served& served, const Json& object, const Json& ol
 Status PatchObject(const kube::Resource& resource, const std::string& name, const PatchBody& patch, Json& object) {
   switch (patch.type) {
     case client::PatchType::kJson: {
+      if (!patch.value.is_array()) {
+        return Fail(Code::kBadRequest, "json: cannot unmarshal object into Go value of type jsonpatch.Patch");
+      }
       auto applied = base::ApplyJsonPatch(object, patch.value);
       if (!applied && applied.error().code() == Code::kTooLarge) return applied;
       if (!applied) {

@@ -87,6 +87,16 @@ TEST_F(PlatformKindsTest, NewObjectsHaveTheirFirstStatus) {
   EXPECT_EQ(FindString(job, {"metadata", "labels", "batch.kubernetes.io/job-name"}), "j");
 }
 
+TEST_F(PlatformKindsTest, ReplicationControllersHaveGenerations) {
+  const std::string path = "/api/v1/namespaces/default/replicationcontrollers";
+  const TestReply made = Send("POST", path, R"({"metadata":{"name":"r"},"spec":{"template":{"metadata":{"labels":{"a":"b"}},
+      "spec":{"containers":[{"name":"c","image":"x"}]}}}})");
+  EXPECT_EQ(FindInt(made.json(), {"metadata", "generation"}), 1) << made.body;
+  EXPECT_EQ(FindInt(Patch(path + "/r", "application/merge-patch+json", R"({"spec":{"replicas":3}})").json(),
+                    {"metadata", "generation"}),
+            2);
+}
+
 TEST_F(PlatformKindsTest, EmptyTextsOfPointersAreValues) {
   const TestReply policy =
       Send("POST", "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies",

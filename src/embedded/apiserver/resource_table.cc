@@ -1,6 +1,7 @@
 #include "embedded/apiserver/resource_table.h"
 
 #include <charconv>
+#include <set>
 
 #include "base/hash.h"
 #include "embedded/apiserver/stored.h"
@@ -27,14 +28,24 @@ void FillStorage(Served& served, std::string_view storage_api_version) {
   served.status_subresource = Contains(served.resource.subresources, "status");
 }
 
+bool HasGeneration(const kube::Resource& resource) {
+  static const std::set<std::string_view> kGroups{"apps",
+                                                  "batch",
+                                                  "policy",
+                                                  "apiextensions.k8s.io",
+                                                  "networking.k8s.io",
+                                                  "admissionregistration.k8s.io",
+                                                  "flowcontrol.apiserver.k8s.io"};
+  static const std::set<std::string_view> kPlurals{"replicationcontrollers", "deviceclasses", "resourceslices"};
+  return kGroups.contains(resource.group) || kPlurals.contains(resource.plural);
+}
+
 ServedPointer ServeBuiltIn(const kube::Resource& resource, std::string_view storage_api_version) {
   auto served = std::make_shared<Served>();
   served->resource = resource;
   FillStorage(*served, storage_api_version);
   const std::string& group = resource.group;
-  served->has_generation = group == "apps" || group == "batch" || group == "policy" || group == "apiextensions.k8s.io" ||
-                           group == "networking.k8s.io" || group == "admissionregistration.k8s.io" ||
-                           group == "flowcontrol.apiserver.k8s.io";
+  served->has_generation = HasGeneration(resource);
   if (group == "events.k8s.io") {
     served->to_stored = EventToCore;
     served->from_stored = EventFromCore;
