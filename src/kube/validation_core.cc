@@ -77,6 +77,10 @@ void ServicePorts(const Json& spec, const FieldPath& path, Causes& causes) {
     if (const Json* target = Member(port, "targetPort")) PortOrName(*target, here.Field("targetPort"), causes);
     if (Number(port, "nodePort") != 0) {
       Port(*Member(port, "nodePort"), here.Field("nodePort"), causes);
+      if (const int64_t number = Number(port, "nodePort"); number < 30'000 || number > 32'767) {
+        causes.push_back(InvalidValue(here.Field("nodePort"), Json(number),
+                                      "provided port is not in the valid range. The range of valid ports is 30000-32767"));
+      }
       if (Text(spec, "type") == "ClusterIP") {
         causes.push_back(ForbiddenValue(here.Field("nodePort"), "may not be used when `type` is 'ClusterIP'"));
       }
@@ -84,6 +88,25 @@ void ServicePorts(const Json& spec, const FieldPath& path, Causes& causes) {
     if (!numbers.emplace(Number(port, "port"), Text(port, "protocol")).second) {
       causes.push_back(DuplicateValue(here, JsonObject{{"protocol", Text(port, "protocol")}, {"port", Number(port, "port")}}));
     }
+  }
+}
+
+void ExternalAddresses(const Json& spec, const FieldPath& path, Causes& causes) {
+  const FieldPath addresses = path.Field("externalIPs");
+  size_t index = 0;
+  for (const Json& one : List(spec, "externalIPs")) {
+    const FieldPath here = addresses.Index(index++);
+    const std::string_view text = one.is_string() ? std::string_view(one.get_string()) : "";
+    if (!IsIpAddress(text)) {
+      causes.push_back(InvalidText(here, text, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"));
+    } else if (text == "0.0.0.0" || text == "::") {
+      causes.push_back(InvalidText(here, text, "may not be unspecified (" + std::string(text) + ")"));
+    } else if (text.starts_with("127.") || text == "::1") {
+      causes.push_back(InvalidText(here, text, "may not be in the loopback range (127.0.0.0/8, ::1/128)"));
+    }
+  }
+  if (!List(spec, "loadBalancerSourceRanges").empty() && Text(spec, "type") != "LoadBalancer") {
+    causes.push_back(ForbiddenValue(path.Field("loadBalancerSourceRanges"), "may only be used when `type` is 'LoadBalancer'"));
   }
 }
 
@@ -97,6 +120,12 @@ void Service(const Json& object, Causes& causes) {
     causes.push_back(RequiredValue(path.Field("ports")));
   }
   ServicePorts(spec, path, causes);
+  ExternalAddresses(spec, path, causes);
+  const Json& affinity = MemberOrNothing(MemberOrNothing(spec, "sessionAffinityConfig"), "clientIP");
+  if (const int64_t seconds = Number(affinity, "timeoutSeconds", 1); seconds < 1 || seconds > 86'400) {
+    causes.push_back(InvalidValue(path.Field("sessionAffinityConfig").Field("clientIP").Field("timeoutSeconds"), Json(seconds),
+                                  "must be greater than 0 and less than 86400"));
+  }
   Labels(Fields(spec, "selector"), path.Field("selector"), causes);
   if (!address.empty() && address != "None" && !IsIpAddress(address)) {
     const FieldPath addresses = path.Field("clusterIPs");

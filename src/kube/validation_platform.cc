@@ -1,6 +1,7 @@
 // Rules of the kinds by which a cluster is set up: webhooks, API services, runtime classes, classes and levels of priority
 // (kubernetes@1.36:pkg/apis/{admissionregistration,node,flowcontrol,certificates,scheduling}/validation, kube-aggregator).
 #include <algorithm>
+#include <set>
 
 #include "kube/object.h"
 #include "kube/validation_rules.h"
@@ -11,6 +12,96 @@ namespace {
 using base::Json;
 using base::JsonArray;
 
+// What of a webhook's URL is not asked for: who asks, and questions beyond the path.
+void ClientUrl(std::string_view url, const FieldPath& path, Causes& causes) {
+  constexpr std::string_view kScheme = "https://";
+  if (!url.starts_with(kScheme)) {
+    causes.push_back(InvalidText(path, url, "'https' is the only allowed URL scheme; desired format: https://host[/path]"));
+    return;
+  }
+  const std::string_view rest = url.substr(kScheme.size());
+  const std::string_view host = rest.substr(0, rest.find_first_of("/?#"));
+  if (host.empty()) causes.push_back(InvalidText(path, "", "host must be specified; desired format: https://host[/path]"));
+  if (const size_t at = host.rfind('@'); at != host.npos) {
+    causes.push_back(InvalidText(path, host.substr(0, at), "user information is not permitted in the URL"));
+  }
+  if (const size_t at = rest.find('#'); at != rest.npos) {
+    causes.push_back(InvalidText(path, rest.substr(at + 1), "fragments are not permitted in the URL"));
+  }
+  const std::string_view question = rest.substr(0, rest.find('#'));
+  if (const size_t at = question.find('?'); at != question.npos) {
+    causes.push_back(InvalidText(path, question.substr(at + 1), "query parameters are not permitted in the URL"));
+  }
+}
+
+void ServicePort(const Json& service, const FieldPath& path, Causes& causes) {
+  const int64_t port = Number(service, "port", 443);
+  if (port >= 1 && port <= 65535) return;
+  causes.push_back(InvalidValue(path.Field("port"), Json(port), "port is not valid: must be between 1 and 65535, inclusive"));
+}
+
+void ClientService(const Json& service, const FieldPath& path, Causes& causes) {
+  ServicePort(service, path, causes);
+  const std::string_view where = Text(service, "path");
+  if (where.empty() || where == "/") return;
+  if (!where.starts_with('/')) causes.push_back(InvalidText(path.Field("path"), where, "must start with a '/'"));
+  if (where.contains("//")) causes.push_back(InvalidText(path.Field("path"), where, "segment[0] may not be empty"));
+}
+
+// "*" stands alone, but for subresources beside all resources.
+void Wildcards(const Json& rule, const FieldPath& path, Causes& causes) {
+  const auto has = [&](const char* field, std::string_view text) {
+    return std::ranges::any_of(List(rule, field), [&](const Json& one) { return one.is_string() && one.get_string() == text; });
+  };
+  for (const auto& [field, what] : {std::pair("operations", "operations"), std::pair("apiGroups", "API groups"),
+                                    std::pair("apiVersions", "API versions")}) {
+    if (!has(field, "*") || List(rule, field).size() < 2) continue;
+    causes.push_back(InvalidValue(path.Field(field), *Member(rule, field),
+                                  std::string("if '*' is present, must not specify other ") + what));
+  }
+  const FieldPath versions = path.Field("apiVersions");
+  const JsonArray& named = List(rule, "apiVersions");
+  for (size_t i = 0; i < named.size(); ++i) {
+    if (named[i].is_string() && named[i].get_string().empty()) causes.push_back(RequiredValue(versions.Index(i)));
+  }
+  const FieldPath resources = path.Field("resources");
+  const JsonArray& list = List(rule, "resources");
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (!list[i].is_string()) continue;
+    const std::string_view text = list[i].get_string();
+    const size_t slash = text.find('/');
+    if (slash == text.npos) continue;
+    const std::string all(text.substr(0, slash + 1));
+    if (text.substr(slash) != "/*" && has("resources", all + "*")) {
+      causes.push_back(
+          InvalidText(resources.Index(i), text, "if '" + all + "*' is present, must not specify " + std::string(text)));
+    }
+  }
+  const bool whole = std::ranges::any_of(list, [](const Json& one) {
+    return one.is_string() && one.get_string() != "*" && !std::string_view(one.get_string()).contains('/');
+  });
+  if (has("resources", "*") && whole) {
+    causes.push_back(InvalidValue(resources, *Member(rule, "resources"),
+                                  "if '*' is present, must not specify other resources without subresources"));
+  }
+}
+
+void ReviewVersions(const Json& hook, const FieldPath& path, Causes& causes) {
+  const JsonArray& versions = List(hook, "admissionReviewVersions");
+  std::set<std::string_view> seen;
+  for (size_t i = 0; i < versions.size(); ++i) {
+    if (!versions[i].is_string()) continue;
+    const std::string_view version = versions[i].get_string();
+    if (const std::string problem = CheckDns1035Label(version); !problem.empty()) {
+      causes.push_back(InvalidText(path.Index(i), version, problem));
+    } else if (!seen.insert(version).second) {
+      causes.push_back(InvalidText(path.Index(i), version, "duplicate version"));
+    }
+  }
+  if (versions.empty() || seen.contains("v1") || seen.contains("v1beta1")) return;
+  causes.push_back(InvalidValue(path, *Member(hook, "admissionReviewVersions"), "must include at least one of v1, v1beta1"));
+}
+
 void Client(const Json& hook, const FieldPath& path, Causes& causes) {
   const FieldPath at = path.Field("clientConfig");
   const Json* config = Member(hook, "clientConfig");
@@ -19,13 +110,8 @@ void Client(const Json& hook, const FieldPath& path, Causes& causes) {
   if (url == service) {
     return causes.push_back(RequiredValue(at, "exactly one of url or service is required"));
   }
-  if (url) {
-    const std::string_view text = Text(*config, "url");
-    if (!text.starts_with("https://")) {
-      causes.push_back(
-          InvalidText(at.Field("url"), text, "'https' is the only allowed URL scheme; desired format: https://host[/path]"));
-    }
-  }
+  if (url) ClientUrl(Text(*config, "url"), at.Field("url"), causes);
+  if (service) ClientService(*Member(*config, "service"), at.Field("service"), causes);
 }
 
 void Webhook(const Json& hook, const FieldPath& path, Causes& causes) {
@@ -45,6 +131,7 @@ void Webhook(const Json& hook, const FieldPath& path, Causes& causes) {
     if (const Json* present = Member(hook, selector)) LabelSelector(*present, path.Field(selector), causes);
   }
   Client(hook, path, causes);
+  ReviewVersions(hook, path.Field("admissionReviewVersions"), causes);
   if (!List(hook, "matchConditions").empty()) {
     causes.push_back(ForbiddenValue(path.Field("matchConditions"), "this API server does not evaluate conditions in CEL"));
   }
@@ -52,6 +139,7 @@ void Webhook(const Json& hook, const FieldPath& path, Causes& causes) {
   const FieldPath list = path.Field("rules");
   for (size_t i = 0; i < rules.size(); ++i) {
     const FieldPath at = list.Index(i);
+    Wildcards(rules[i], at, causes);
     for (const char* field : {"operations", "apiGroups", "apiVersions", "resources"}) {
       if (List(rules[i], field).empty()) causes.push_back(RequiredValue(at.Field(field)));
     }
@@ -93,6 +181,7 @@ void ApiService(const Json& object, Causes& causes) {
     causes.push_back(InvalidValue(root.Field("versionPriority"), Json(priority), "must be positive and less than 1000"));
   }
   const bool service = Member(*spec, "service") != nullptr;
+  if (service) ServicePort(*Member(*spec, "service"), root.Field("service"), causes);
   if (!service && Flag(*spec, "insecureSkipTLSVerify")) {
     causes.push_back(
         InvalidValue(root.Field("insecureSkipTLSVerify"), Json(true), "local APIServices may not have insecureSkipTLSVerify"));

@@ -127,12 +127,33 @@ void Ports(const Json& container, const FieldPath& path, Causes& causes) {
   }
 }
 
+/// What a variable may take from its pod.
+bool IsFieldOfPod(std::string_view path) {
+  static const std::set<std::string_view> kFields{"metadata.name",      "metadata.namespace",   "metadata.uid",
+                                                  "metadata.labels",    "metadata.annotations", "spec.nodeName",
+                                                  "spec.restartPolicy", "status.phase",         "spec.serviceAccountName",
+                                                  "spec.schedulerName", "status.hostIP",        "status.hostIPs",
+                                                  "status.podIP",       "status.podIPs"};
+  const size_t bracket = path.find("['");
+  return kFields.contains(path) || (bracket != path.npos && path.ends_with("']") && path.starts_with("metadata.") &&
+                                    kFields.contains(path.substr(0, bracket)));
+}
+
 void EnvironmentSource(const Json& variable, const Json& source, const FieldPath& path, Causes& causes) {
   if (!Text(variable, "value").empty()) {
     causes.push_back(InvalidText(path, "", "may not be specified when `value` is not empty"));
   }
   int count = 0;
-  for (const char* name : {"fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef"}) count += Has(source, name);
+  for (const char* name : {"fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef"}) {
+    count += Has(source, name);
+  }
+  if (const Json* field = Member(source, "fieldRef")) {
+    const std::string_view where = Text(*field, "fieldPath");
+    if (!where.empty() && !IsFieldOfPod(where)) {
+      causes.push_back(InvalidText(path.Field("fieldRef").Field("fieldPath"), where,
+                                   "error converting fieldPath: field label not supported: " + std::string(where)));
+    }
+  }
   if (count == 0) {
     causes.push_back(
         InvalidText(path, "", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"));
@@ -258,6 +279,18 @@ Names Volumes(const Json& spec, const FieldPath& path, Causes& causes) {
       }
     }
     if (sources == 0) causes.push_back(RequiredValue(here, "must specify a volume type"));
+    if (const Json* map = Member(volume, "configMap"); map != nullptr && Text(*map, "name").empty()) {
+      causes.push_back(RequiredValue(here.Field("configMap").Field("name")));
+    }
+    if (const Json* secret = Member(volume, "secret"); secret != nullptr && Text(*secret, "secretName").empty()) {
+      causes.push_back(RequiredValue(here.Field("secret").Field("secretName")));
+    }
+    if (const Json* host = Member(volume, "hostPath")) {
+      const std::string where = "/" + std::string(Text(*host, "path")) + "/";
+      if (where.contains("/../")) {
+        causes.push_back(InvalidText(here.Field("hostPath").Field("path"), Text(*host, "path"), "must not contain '..'"));
+      }
+    }
     SourceItems(volume, here, causes);
     if (const Json* projected = Member(volume, "projected")) {
       const FieldPath projection = here.Field("projected");
@@ -351,6 +384,19 @@ void PodSpec(const Json& spec, const FieldPath& path, Causes& causes) {
   }
   Tolerations(spec, path, causes);
   Placement(spec, path, causes);
+  if (Text(spec, "dnsPolicy") == "None" && base::FindArray(spec, {"dnsConfig", "nameservers"}).empty()) {
+    const FieldPath config = path.Field("dnsConfig");
+    causes.push_back(Has(spec, "dnsConfig") ? RequiredValue(config.Field("nameservers"),
+                                                            "must provide at least one DNS nameserver when `dnsPolicy` is None")
+                                            : RequiredValue(config, "must provide `dnsConfig` when `dnsPolicy` is None"));
+  }
+  const FieldPath aliases = path.Field("hostAliases");
+  size_t number = 0;
+  for (const Json& alias : List(spec, "hostAliases")) {
+    const FieldPath here = aliases.Index(number++);
+    if (IsIpAddress(Text(alias, "ip")) || Text(alias, "ip").empty()) continue;
+    causes.push_back(InvalidText(here.Field("ip"), Text(alias, "ip"), "must be valid IP address"));
+  }
   if (const Json* resources = Member(spec, "resources")) PodResources(spec, *resources, path, causes);
   NonNegativeAmounts(Fields(spec, "overhead"), path.Field("overhead"), causes);
   if (const Json* seconds = Member(spec, "activeDeadlineSeconds")) {
