@@ -288,6 +288,8 @@ class Api {
   std::string NamesInConflict(const Json& crd);
 
   std::string NewSuffix();
+  // What a pod's class says of its priority. kForbidden where there is no such class, or the pod says otherwise.
+  Status AssignPriority(const Call& call, Json& pod);
   // Cluster IP and node ports of a service. `old`: null for a new one.
   Status AllocateService(Json& service, const Json* old);
   void ReleaseService(const Stored& stored);

@@ -27,6 +27,8 @@ constexpr size_t kGeneratedNameBase = 58;
 
 bool IsService(const Served& served) { return served.resource.group.empty() && served.resource.plural == "services"; }
 
+bool IsPod(const Served& served) { return served.resource.group.empty() && served.resource.plural == "pods"; }
+
 bool IsWebhooks(const Served& served) { return served.resource.group == "admissionregistration.k8s.io"; }
 
 // Whoever asks for a certificate does so as himself.
@@ -85,6 +87,7 @@ Status Api::PrepareCreate(const Call& call, Json& object, Answer& answer) {
   EVENKEEL_TRY(Ingest(call, object, answer));
   FillNewMetadata(served, object, NewUid(), Now());
   limit_ranges_->SetDefaults(call, object);
+  if (IsPod(served)) EVENKEEL_TRY(AssignPriority(call, object));
   PrepareForCreate(served, object, Now());
   if (served.resource.group == "certificates.k8s.io") SetRequestor(object, call.user);
   if (IsService(served)) EVENKEEL_TRY(AllocateService(object, nullptr));

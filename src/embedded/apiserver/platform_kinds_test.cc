@@ -87,6 +87,24 @@ TEST_F(PlatformKindsTest, NewObjectsHaveTheirFirstStatus) {
   EXPECT_EQ(FindString(job, {"metadata", "labels", "batch.kubernetes.io/job-name"}), "j");
 }
 
+TEST_F(PlatformKindsTest, PodsHaveThePriorityOfTheirClass) {
+  Create(
+      R"({"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","metadata":{"name":"high"},"value":7,"preemptionPolicy":"Never"})");
+  const auto make = [&](const std::string& name, const std::string& spec) {
+    return Send("POST", "/api/v1/namespaces/default/pods",
+                R"({"metadata":{"name":")" + name + R"("},"spec":{"containers":[{"name":"c","image":"x"}],)" + spec + "}}");
+  };
+  const Json pod = make("a", R"("priorityClassName":"high")").json();
+  EXPECT_EQ(FindInt(pod, {"spec", "priority"}), 7);
+  EXPECT_EQ(FindString(pod, {"spec", "preemptionPolicy"}), "Never");
+  const TestReply unknown = make("c", R"("priorityClassName":"low")");
+  EXPECT_EQ(unknown.status, 403);
+  EXPECT_EQ(unknown.message(), "pods \"c\" is forbidden: no PriorityClass with name low was found");
+  EXPECT_EQ(make("d", R"("priorityClassName":"high","priority":8)").message(),
+            "pods \"d\" is forbidden: the integer value of priority (8) must not be provided in pod spec; priority admission "
+            "controller computed 7 from the given PriorityClass name");
+}
+
 TEST_F(PlatformKindsTest, ReplicationControllersHaveGenerations) {
   const std::string path = "/api/v1/namespaces/default/replicationcontrollers";
   const TestReply made = Send("POST", path, R"({"metadata":{"name":"r"},"spec":{"template":{"metadata":{"labels":{"a":"b"}},
