@@ -25,6 +25,8 @@ constexpr Duration kWatchLifeMax = 10min;
 // A burst of a few hundred MB at most when decoded; more is cheaper to fetch again than to hold.
 constexpr size_t kWaitingEventsMax = 10000;
 constexpr size_t kWaitingBytesMax = 64u << 20;
+// A watch that has been followed for so long was no torrent: what ran ahead of its reader was a burst.
+constexpr Duration kTorrentAge = 1min;
 // Others on the strand get their turn in between.
 constexpr size_t kEventsPerTask = 500;
 // A server waits 3 s until its cache is current, and then sends all that there is.
@@ -76,6 +78,7 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
   std::optional<Instant> failing_since;
   Instant last_contact;
   int failures = 0;
+  int overruns = 0;  ///< watches in a row that ran too far ahead
 
   std::string version;       ///< resume point; empty before the first list
   bool list_newest = true;   ///< the next list asks for the most recent state rather than for `version` or later
@@ -368,7 +371,18 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
     if (!overflowed) return;
     // A list comes as fast as its reader asks for pages; a stream does not.
     if (streaming) return StreamFailed(base::Error(Code::kTooLarge, "the list came faster than it could be read"));
-    WatchEnded(base::Error(Code::kUnavailable, "the watch ran too far ahead"));
+    Overran();
+  }
+
+  // A burst is read on from where it was left. Who never stops would be read for ever, without ever being found too large.
+  void Overran() {
+    if (clock.Monotonic() - watch_started > kTorrentAge) overruns = 0;
+    const base::Error error(Code::kTooLarge, "answers too much: events come faster than they can be read");
+    if (overruns++ == 0) return WatchEnded(error);
+    CloseWatch();
+    Failed(error, "watch");
+    failures = overruns - 1;
+    RunAfter(NextBackoff(error), &State::OpenWatch);
   }
 
   void Handle(WatchEvent event) {
@@ -396,6 +410,7 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
 
   void WatchEnded(const base::Error& error) {
     CloseWatch();
+    if (error.code() != Code::kTooLarge) overruns = 0;
     if (error.code() == Code::kExpired) return Relist(error);
     const Duration open = clock.Monotonic() - watch_started;
     if (watch_delivered || open >= kWatchPeriodMin) return RunAfter(kWatchPeriodMin - open, &State::OpenWatch);

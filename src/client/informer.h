@@ -53,9 +53,10 @@ struct ReflectorHealth {
 /// Client::StreamsLists; where the server refuses that, or sends nothing for 10 s before it is complete, for good in pages of
 /// 500, one task each. A watch is resumed after the last event or bookmark; it is opened anew every 5 to 10 minutes so that a
 /// dead connection cannot go unnoticed. Watches are opened at most once a second. At most 10000 events wait for the strand: a
-/// watch that is further ahead is closed and resumed from what has been delivered; those that a watch begins with are not
-/// counted. No more than 64 MiB of events wait, and both a list and what is held after it stay within Client::Limits(): beyond
-/// that it has failed (kTooLarge), what is held is held as it is, and it is listed again with back-off.
+/// watch that is further ahead is closed and resumed from what has been delivered, with back-off (kTooLarge) when that happens
+/// again within a minute; those that a watch begins with are not counted. No more than 64 MiB of events wait, and both a list
+/// and what is held after it stay within Client::Limits(): beyond that it has failed (kTooLarge), what is held is held as it
+/// is, and it is listed again with back-off.
 class Reflector {
  public:
   struct Sink {

@@ -313,9 +313,36 @@ TEST_F(InformerTest, AFewLargeEventsAreAsMuchAsManySmallOnes) {
   informer->Start();
   executor.RunFor(2s);
   for (int i = 0; i < 200; ++i) api.Put(ConfigMaps(), Thing("t" + std::to_string(i)));
-  executor.RunFor(5s);
+  executor.RunFor(30s);
   EXPECT_EQ(informer->items().size(), 200u) << "resumed from what was delivered";
   EXPECT_GE(client.Count("watch"), 3);
+  EXPECT_FALSE(informer->last_error());
+}
+
+TEST_F(InformerTest, AnApiWhoseEventsNeverStopIsTriedMoreAndMoreRarely) {
+  const auto informer = NewInformer();
+  informer->Start();
+  executor.RunFor(2s);
+  const auto torrent = [&] {
+    for (int i = 0; i < 10'500; ++i) api.Put(ConfigMaps(), Thing("t" + std::to_string(i % 100)));
+  };
+  int opened = client.Count("watch"), seconds_of_error = 0;
+  torrent();
+  executor.RunFor(50ms);
+  EXPECT_FALSE(informer->last_error()) << "one burst is no torrent";
+  for (int second = 0; second < 120; ++second) {
+    if (client.Count("watch") != opened) torrent();
+    opened = client.Count("watch");
+    executor.RunFor(1s);
+    if (!informer->last_error()) continue;
+    ++seconds_of_error;
+    EXPECT_EQ(informer->last_error()->message(), "answers too much: events come faster than they can be read");
+  }
+  EXPECT_LE(client.Count("watch"), 12);
+  EXPECT_GE(seconds_of_error, 40) << "a member is set aside by it";
+  executor.RunFor(2min);
+  EXPECT_FALSE(informer->last_error());
+  EXPECT_EQ(informer->items().size(), 100u);
 }
 
 TEST_F(InformerTest, AnApiThatAnswersWithoutEndIsSetAsideAndTriedAgain) {
@@ -362,7 +389,7 @@ TEST_F(InformerTest, WhatIsHeldCountsAsItIsNow) {
   }
   for (int i = 0; i < 5; ++i) api.Remove(ConfigMaps(), "default/t" + std::to_string(i));
   for (int i = 10; i < 15; ++i) api.Put(ConfigMaps(), Thing("t" + std::to_string(i)));
-  executor.RunFor(1min);
+  executor.RunFor(2min);
   EXPECT_FALSE(informer->last_error());
   for (int i = 20; i < 22; ++i) api.Put(ConfigMaps(), Thing("t" + std::to_string(i)));
   executor.RunFor(100ms);
