@@ -20,7 +20,8 @@ namespace evenkeel::scheduling {
 /// One object has changed, or is about to. Good for the time of the call.
 class ObjectEvent {
  public:
-  ObjectEvent(std::string_view kind, const std::string& key, const base::Json* object) : kind(kind), key(key), object(object) {}
+  ObjectEvent(std::string_view its_kind, const std::string& its_key, const base::Json* as_it_is)
+      : kind(its_kind), key(its_key), object(as_it_is) {}
 
   std::string_view kind;
   const std::string& key;    ///< "namespace/name", or "name" of what has no namespace

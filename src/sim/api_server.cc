@@ -82,6 +82,7 @@ base::Status ApiServer::Start() {
     const auto& names = embedded::workloads::Workloads::ControllerNames();
     cluster.workloads.disabled = {names.begin(), names.end()};
   }
+  if (!options_.scheduler) cluster.workloads.disabled.emplace("scheduler");
   base::Executor* executor = &executor_;
   if (options_.federation) {
     process_ = std::make_unique<Process>(executor_, fibers_, options_.name);

@@ -41,6 +41,7 @@ struct ApiServerOptions {
   int index = 0;
   int nodes = 0;
   bool cloud = false;                           ///< with node groups
+  bool scheduler = true;                        ///< one of its own binds pods
   std::map<std::string, std::string> stored{};  ///< what its store holds when it is opened first
   embedded::nodeagent::ContainerRuntime* runtime = nullptr;
   /// A hub's: what brings objects to the members; given the process that all of the cluster runs in. Empty: nothing does.

@@ -74,7 +74,8 @@ void BalancerChecker::OnWrite(const ApiWrite& write, const LeaseChange&) {
   for (const auto& [name, plan] : book_.Of(write.api).plans) {
     if (!plan.executing) continue;
     const auto movement = std::ranges::find(plan.movements, uid, &Movement::pod_uid);
-    if (movement == plan.movements.end()) continue;
+    // Once it has been given up, whoever evicts the pod does so for a reason of its own: the autoscaler of the same replica.
+    if (movement == plan.movements.end() || movement->state == "Failed") continue;
     const Begun begun{.member = write.api,
                       .by = write.record.user.name,
                       .plan = name,

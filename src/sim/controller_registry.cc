@@ -3,6 +3,7 @@
 #include "base/metrics.h"
 #include "controllers/autoscaler/member_autoscaler.h"
 #include "controllers/balancer/member/member_balancer.h"
+#include "controllers/balancer/scheduler/member_scheduler.h"
 #include "controllers/rollout/zookeeper/member/member_zookeeper.h"
 #include "sim/writer_controller.h"
 
@@ -45,6 +46,14 @@ controllers::runtime::MemberControllerFactory NewBalancer(const ControllerContex
                                       .host = context.user});
 }
 
+controllers::runtime::MemberControllerFactory NewScheduler(const ControllerContext& context) {
+  namespace scheduler = controllers::balancer::scheduler;
+  return scheduler::NewMemberScheduler({.options = {.names = {"", "default-scheduler", scheduler::kSchedulerName}},
+                                        .clock = context.clock,
+                                        .random = context.random.Fork("scheduler"),
+                                        .host = context.user});
+}
+
 controllers::runtime::MemberControllerFactory NewZooKeeper(const ControllerContext& context) {
   const auto random = std::make_shared<base::Random>(context.random.Fork("passwords"));
   return zookeeper::NewMemberZooKeeper({.clock = context.clock,
@@ -62,6 +71,7 @@ const std::map<std::string, ControllerMaker>& SimulatedControllers() {
   static const std::map<std::string, ControllerMaker> makers = {
       {"autoscaler", NewAutoscaler},
       {"balancer", NewBalancer},
+      {"scheduler", NewScheduler},
       {"writer",
        [](const ControllerContext& context) {
          return NewWriterController(

@@ -32,7 +32,7 @@ struct ControllerContext {
 };
 using ControllerMaker = std::function<controllers::runtime::MemberControllerFactory(const ControllerContext&)>;
 
-/// "autoscaler", "balancer", "writer", "zookeeper".
+/// "autoscaler", "balancer", "scheduler" (of all pods, instead of the member's own), "writer", "zookeeper".
 const std::map<std::string, ControllerMaker>& SimulatedControllers();
 
 }  // namespace evenkeel::sim

@@ -52,6 +52,7 @@ base::Status Fleet::Start(embedded::nodeagent::ContainerRuntime* runtime) {
                              .index = i,
                              .nodes = hub ? options_.hub_nodes : nodes,
                              .cloud = !hub && options_.cloud,
+                             .scheduler = hub || options_.schedulers,
                              .runtime = runtime};
     if (const auto stored = options_.stored.find(name); stored != options_.stored.end()) options.stored = stored->second;
     if (hub && options_.federation) options.federation = [this](Process& process) { return FederationOf(process); };

@@ -28,6 +28,7 @@ struct FleetOptions {
   int nodes_min = 3, nodes_max = 3;  ///< per member, drawn by the seed
   int hub_nodes = 0;                 ///< that run pods
   bool cloud = false;                ///< members have node groups
+  bool schedulers = true;            ///< members have one of their own
   bool federation = false;           ///< the hub brings objects to the members
   /// How its federation differs from the usual one; may be empty.
   std::function<embedded::federation::Habits()> habits{};

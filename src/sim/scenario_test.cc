@@ -154,7 +154,7 @@ TEST(ScenarioTest, EveryMistakeIsOneLineThatNamesTheField) {
       {"name: x\nreplicas: {min: 0}", "replicas.min: give a whole number"},
       {"name: x\nmode: fast", "mode: give coordinated or compatible"},
       {"name: x\ncontrollers: all", "controllers: give a list of names"},
-      {"name: x\ncontrollers: [reader]", "controllers: \"reader\" is not one of autoscaler, balancer, writer"},
+      {"name: x\ncontrollers: [reader]", "controllers: \"reader\" is not one of autoscaler, balancer, scheduler, writer"},
       {"name: x\nduration: 5", "duration: give a duration"},
       {"name: x\nduration: 0s", "duration: give a duration from 1s"},
       {"name: x\nfaults: none", "faults: give a list of names, or all"},

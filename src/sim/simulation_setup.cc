@@ -111,6 +111,7 @@ Simulation::Simulation(const Scenario& scenario, SimulationOptions options)
            .nodes_min = scenario.nodes_min,
            .nodes_max = scenario.nodes_max,
            .cloud = !scenario.node_groups.empty(),
+           .schedulers = !scenario.Runs("scheduler"),
            .federation = scenario.ensemble.has_value(),
            .habits =
                [this] {
