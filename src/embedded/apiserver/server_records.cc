@@ -38,13 +38,13 @@ base::Result<std::vector<ServerAddress>> ServerRecords::Renew() {
 }
 
 base::Result<std::vector<ServerAddress>> ServerRecords::Leave() {
-  struct Answer {
+  struct Removal {
     std::mutex mutex;
     std::condition_variable arrived;
     bool there = false;
     base::Status status;
   };
-  const auto answer = std::make_shared<Answer>();
+  const auto answer = std::make_shared<Removal>();
   store_.Commit({.key = key_, .value = nullptr}, [answer](const base::Result<store::Revision>& removed) {
     std::lock_guard lock(answer->mutex);
     if (!removed && removed.error().code() != base::Code::kNotFound) answer->status = base::Fail(removed.error());
