@@ -25,7 +25,7 @@ bool IsOwnerKind(std::string_view kind) {
 }  // namespace
 
 ClusterObjects::ClusterObjects(Options options, scheduling::ClusterMirror& mirror)
-    : options_(std::move(options)), mirror_(mirror), snapshot_(mirror.snapshot()), templates_(snapshot_, options_) {
+    : options_(std::move(options)), snapshot_(mirror.snapshot()), templates_(snapshot_, options_) {
   mirror.AddListener(*this);
 }
 

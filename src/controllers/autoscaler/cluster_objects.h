@@ -40,7 +40,6 @@ class ClusterObjects final : public scheduling::ClusterListener {
   /// kind has been seen: somebody who gives only nodes and pods wants to be told more than that the rest is missing.
   void RequireOwners() { owners_required_ = true; }
 
-  scheduling::ClusterMirror& mirror() { return mirror_; }
   scheduling::Snapshot& snapshot() { return snapshot_; }
   const std::string& PodKey(scheduling::PodId pod) const { return snapshot_.PodKey(pod); }
   NodeTemplates& templates() { return templates_; }
@@ -72,7 +71,6 @@ class ClusterObjects final : public scheduling::ClusterListener {
   void RebuildBudgets();
 
   Options options_;
-  scheduling::ClusterMirror& mirror_;
   scheduling::Snapshot& snapshot_;
   NodeTemplates templates_;
   std::deque<PodFacts> pods_;

@@ -22,8 +22,6 @@ class DefinedKind {
   DefinedKind(client::Client& client, const kube::Resource& resource, std::shared_ptr<base::Strand> strand, base::Clock& clock,
               base::Random random, Handler handler);
 
-  /// PLURAL.GROUP
-  const std::string& definition() const { return definition_; }
   /// A CustomResourceDefinition as it is now, whichever it is about; null: that of this name has gone.
   void OnDefinition(const std::string& name, const base::Json* after);
   /// Watches without having seen a definition.
@@ -36,7 +34,7 @@ class DefinedKind {
  private:
   client::Client& client_;
   const kube::Resource resource_;
-  const std::string definition_;
+  const std::string definition_;  // its name
   std::shared_ptr<base::Strand> strand_;
   base::Clock& clock_;
   const base::Random random_;

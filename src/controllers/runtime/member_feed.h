@@ -1,6 +1,6 @@
-// Everything that a replica reads of one member: one list-watch for each kind and selection, started when the first controller
-// asks, and one ClusterMirror behind them all. Whoever looks after the member (the replica itself, autoscaler, balancer,
-// scheduler) listens to that mirror and asks its snapshot.
+// What the controllers of a replica read of one member together: one list-watch for each kind and selection that one of them
+// asks for, and one ClusterMirror behind them all. Autoscaler, balancer and scheduler listen to that mirror and ask its
+// snapshot. What a single one reads (policies, the objects of ZooKeepers) it watches by itself.
 //
 //   member's API ─► list-watch per kind ─► ClusterMirror ─► snapshot: what fits where
 //                                             └─► listeners, in the order in which they were made, on the member's strand
