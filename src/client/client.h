@@ -131,6 +131,11 @@ class Watch {
   virtual ~Watch() = default;
 };
 
+/// Whether a write that ended with this error may have been carried out, or may be yet: nobody knows who heard of no answer.
+constexpr bool MayHaveTakenEffect(base::Code code) {
+  return code == base::Code::kTimeout || code == base::Code::kUnavailable || code == base::Code::kInternal;
+}
+
 class Client {
  public:
   virtual ~Client() = default;

@@ -47,8 +47,6 @@ std::string_view MissingFromPost(std::string_view subresource, const Json& body)
   return has ? "" : "a uid or resourceVersion in deleteOptions.preconditions";
 }
 
-bool IsUnanswered(Code code) { return code == Code::kTimeout || code == Code::kUnavailable || code == Code::kInternal; }
-
 base::Error Shut(const Fence& fence, std::string_view what) {
   return {Code::kForbidden, fmt::format("{}: not sent: the Lease {}/{} there is no longer held by this replica (epoch {})",
                                         what, kOwnerLeaseNamespace, kOwnerLease, fence.epoch())};
@@ -127,7 +125,7 @@ class FencedClient final : public Client {
       return Fail(Code::kBadRequest, fmt::format("{}: not sent: a fenced write needs {}", deed.Text(*next_), missing));
     }
     Result<Json> answer = call();
-    fence_->End(answer || !IsUnanswered(answer.error().code()));
+    fence_->End(answer || !MayHaveTakenEffect(answer.error().code()));
     return answer;
   }
 
@@ -145,7 +143,7 @@ base::Status FencedWrite(Fence& fence, std::string_view what, const std::functio
   if (kUnfenced) return call();
   if (!fence.Begin()) return Fail(Shut(fence, what));
   base::Status answer = call();
-  fence.End(answer || !IsUnanswered(answer.error().code()));
+  fence.End(answer || !MayHaveTakenEffect(answer.error().code()));
   return answer;
 }
 

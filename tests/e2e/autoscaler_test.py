@@ -59,9 +59,11 @@ class GrowAndShrinkTest(unittest.TestCase):
         self.assertEqual(self.member.node_group("general")["metadata"]["generation"], generation, "a plan changes nothing")
 
     def test_3_shrinks_to_40_replicas_and_keeps_to_the_budget(self):
-        """They are spread over many nodes. A node with 5 pods is not under-used any more, so at most 8 are left."""
+        """Two on each of 20 nodes, so that some nodes are empty and others are drained. A node with 5 pods is not under-used any more: at most
+        8 are left."""
         watch = HealthyPods(self.member.kubectl, "web")
         self.addCleanup(watch.close)
+        self.keep_two_pods_on(20)
         self.member.scale("web", 40)
         begin, began = time.time(), time.monotonic()
         self.member.wait_for_pods("web", 40, LONG)
@@ -74,6 +76,15 @@ class GrowAndShrinkTest(unittest.TestCase):
         self.assertLess(watch.lowest(since), 40, "nothing was moved")
         self.check_evictions(begin)
         self.check_nothing_is_left_behind()
+
+    def keep_two_pods_on(self, count):
+        """Whoever scales down deletes these pods last."""
+        by_node = {}
+        for pod in self.member.pods("web"):
+            by_node.setdefault(pod["spec"]["nodeName"], []).append(pod["metadata"]["name"])
+        kept = [name for node in sorted(set(by_node) & set(self.member.nodes("general")))[:count] for name in by_node[node][:2]]
+        self.assertEqual(len(kept), 2 * count)
+        self.member.kubectl("annotate", "pods", *kept, "controller.kubernetes.io/pod-deletion-cost=100")
 
     def check_evictions(self, begin):
         """The controller ends pods by evictions alone, and the API agreed to each."""

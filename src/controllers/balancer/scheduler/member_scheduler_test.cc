@@ -85,6 +85,48 @@ TEST_F(MemberSchedulerTest, ABindingThatFailsIsTriedAgain) {
   EXPECT_EQ(connection->fake.Count("post pods default/a binding"), 3);
 }
 
+TEST_F(MemberSchedulerTest, RoomOfABindingWithoutAnAnswerIsNobodyElses) {
+  Node("n1", "1");
+  Own();
+  connection->binding_errors.assign(4, base::Error(base::Code::kTimeout, "no answer"));
+  Pod("rs", "a", "1");
+  Run(100ms);
+  Node("n2", "100m");
+  Pod("rs", "b", "1");
+  Run(4s);
+  EXPECT_EQ(connection->fake.Count("post pods default/b binding"), 0);
+  // What was asked first takes effect, and the mirror is behind: asked again, the API says that it is bound.
+  connection->binding_errors.assign(3, base::Error(base::Code::kConflict, "pod a is already assigned to node \"n1\""));
+  Run(10s);
+  EXPECT_EQ(connection->fake.Count("post pods default/b binding"), 0);
+  Json bound = api->objects["pods"].at("default/a");
+  base::Ensure(bound, {"spec", "nodeName"}) = "n1";
+  Put(bound);
+  Run(2min);
+  EXPECT_EQ(NodeOf("b"), "");
+  Remove("a");
+  Run(20s);
+  EXPECT_EQ(NodeOf("b"), "n1");
+}
+
+TEST_F(MemberSchedulerTest, ABindingThatNobodyHeardOfIsGivenUpInTheEnd) {
+  Node("n1", "1");
+  Own();
+  connection->binding_errors.assign(1, base::Error(base::Code::kTimeout, "no answer"));
+  Pod("rs", "a", "1");
+  Run(100ms);
+  // It is not sent again to a node that is closed to it.
+  Json node = api->objects["nodes"].at("n1");
+  base::Ensure(node, {"spec", "unschedulable"}) = true;
+  Put(node, kube::resources::Nodes());
+  Node("n2", "1");
+  Run(50s);
+  EXPECT_EQ(NodeOf("a"), "");
+  EXPECT_EQ(connection->fake.Count("post pods default/a binding"), 1);
+  Run(20s);
+  EXPECT_EQ(NodeOf("a"), "n2");
+}
+
 TEST_F(MemberSchedulerTest, NamespacesLabelsReachTheFilters) {
   Node("n1", "2");
   Node("n2", "4");

@@ -70,11 +70,13 @@ class Scheduler final : public scheduling::ClusterListener {
   std::optional<base::Duration> Turn();
 
  private:
-  /// What a pod waits for between the choice of its node and the binding.
+  /// What a pod that has been given a node waits for: its claims to be bound, or to hear what became of the binding. A binding
+  /// without an answer may take effect long after; until that is known the room stays the pod's and no other node is tried.
   struct Binding {
     std::string node;
     std::vector<std::string> claims;  ///< keys
     base::Instant deadline{};
+    bool asked = false;  ///< for the binding
   };
   struct Choice {
     scheduling::NodeId node = scheduling::kNone;
@@ -121,6 +123,8 @@ class Scheduler final : public scheduling::ClusterListener {
   base::Status SelectNode(const std::vector<std::string>& claims, const std::string& node);
   void FinishBinding(const kube::Pod& pod, const Binding& binding);
   void Bind(const kube::Pod& pod, const std::string& node);
+  /// Asks again for a binding nobody knows about.
+  void AskAgain(const kube::Pod& pod, const Binding& binding);
   void GiveUp(const std::string& key);
   void MarkUnschedulable(const kube::Pod& pod, scheduling::PodId id, const std::string& message);
   void MarkGated(const kube::Pod& pod);

@@ -17,6 +17,8 @@ using scheduling::PodId;
 constexpr char kGated[] = "Scheduling is blocked due to non-empty scheduling gates";
 /// How long claims have to be bound, as upstream.
 constexpr base::Duration kBindLimit = std::chrono::minutes(10);
+/// How long an API server may still carry out a request whose answer did not come: --request-timeout of kube-apiserver.
+constexpr base::Duration kRequestLimit = std::chrono::minutes(1);
 
 }  // namespace
 
@@ -52,14 +54,12 @@ base::Status Scheduler::SelectNode(const std::vector<std::string>& claims, const
 
 void Scheduler::FinishBinding(const kube::Pod& pod, const Binding& binding) {
   const std::string key = pod.meta.Key();
+  if (binding.asked) return AskAgain(pod, binding);
   const bool bound = std::all_of(binding.claims.begin(), binding.claims.end(), [&](const std::string& claim) {
     const auto found = claims_.find(claim);
     return found != claims_.end() && found->second.bound;
   });
-  if (bound) {
-    binding_.erase(key);
-    return Bind(pod, binding.node);
-  }
+  if (bound) return Bind(pod, binding.node);
   if (Monotonic() < binding.deadline) return queue_.Hold(key, binding.deadline);
   context_.events.Warning(*pod.json, events::kFailedScheduling.reason,
                           "running PreBind plugin \"VolumeBinding\": binding volumes: timed out");
@@ -86,13 +86,34 @@ void Scheduler::Bind(const kube::Pod& pod, const std::string& node) {
                  {"target", JsonObject{{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node}}}};
   auto bound = context_.client.Post(kube::resources::Pods(), pod.meta.ns, pod.meta.name, "binding", binding);
   if (!bound) {
-    // Whether the pod is gone or somebody else has bound it, the cache will tell.
-    const bool theirs = bound.error().code() == base::Code::kNotFound || bound.error().code() == base::Code::kConflict;
-    if (!theirs) context_.events.Warning(*pod.json, events::kFailedScheduling.reason, bound.error().message());
-    return GiveUp(key);
+    const base::Code code = bound.error().code();
+    const bool unknown = client::MayHaveTakenEffect(code);
+    // Whether the pod is gone or bound already, the mirror will tell.
+    const bool told = code == base::Code::kNotFound || code == base::Code::kConflict;
+    if (!told) context_.events.Warning(*pod.json, events::kFailedScheduling.reason, bound.error().message());
+    const auto before = binding_.find(key);
+    const bool asked = before != binding_.end() && before->second.asked;
+    if (code == base::Code::kNotFound || (!unknown && !asked && code != base::Code::kConflict)) return GiveUp(key);
+    if (unknown || !asked) binding_[key] = {node, {}, Monotonic() + kRequestLimit, true};
+    return queue_.Retry(key, Monotonic());
   }
+  binding_.erase(key);
   queue_.Remove(key);
   context_.events.Normal(*pod.json, events::kScheduled.reason, "Successfully assigned " + key + " to " + node);
+}
+
+void Scheduler::AskAgain(const kube::Pod& pod, const Binding& binding) {
+  const std::string key = pod.meta.Key();
+  const PodId id = snapshot_.FindPod(key);
+  const NodeId node = snapshot_.NodeOf(id);
+  if (Monotonic() >= binding.deadline || node == kNone || !snapshot_.Present(node)) return GiveUp(key);
+  const bool fits = [&] {
+    const scheduling::WhatIf without_it(snapshot_);
+    snapshot_.Unplace(id);
+    return snapshot_.Fits(snapshot_.ClassOf(id), node);
+  }();
+  // Where it must not run any more it is not sent again, but it may arrive there yet.
+  return fits ? Bind(pod, binding.node) : queue_.Hold(key, binding.deadline);
 }
 
 void Scheduler::MarkGated(const kube::Pod& pod) {
