@@ -14,8 +14,8 @@
 #include <mutex>
 
 #include "base/time.h"
-#include "client/http_client.h"
-#include "kube/protobuf.h"
+#include "client/http/http_client.h"
+#include "kube/forms/protobuf.h"
 
 namespace evenkeel::bench {
 namespace {

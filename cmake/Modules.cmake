@@ -1,4 +1,4 @@
-# One folder of src/ is one library, one test binary and one benchmark binary (built on demand, see tools/test):
+# One folder of src/, with its rooms (folders below it that have no CMakeLists.txt), is one library, one test binary and one benchmark binary (built on demand, see tools/test):
 #   foo.cc       -> evenkeel_<module>
 #   foo_test.cc  -> evenkeel_<module>_test   (one ctest entry per binary)
 #   foo_bench.cc -> evenkeel_<module>_bench
@@ -53,12 +53,12 @@ endfunction()
 function(evenkeel_precompiled)
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/pch.cc CONTENT "")
   add_library(evenkeel_pch OBJECT ${CMAKE_BINARY_DIR}/pch.cc)
-  target_precompile_headers(evenkeel_pch PRIVATE <pch.h>)
+  target_precompile_headers(evenkeel_pch PRIVATE <./pch.h>)
   target_include_directories(evenkeel_pch PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(evenkeel_pch PRIVATE Boost::json spdlog::spdlog)
   if(EVENKEEL_TESTS)
     add_library(evenkeel_test_pch OBJECT ${CMAKE_BINARY_DIR}/pch.cc)
-    target_precompile_headers(evenkeel_test_pch PRIVATE <pch.h> <gtest/gtest.h>)
+    target_precompile_headers(evenkeel_test_pch PRIVATE <./pch.h> <gtest/gtest.h>)
     target_include_directories(evenkeel_test_pch PRIVATE ${PROJECT_SOURCE_DIR}/src)
     target_link_libraries(evenkeel_test_pch PRIVATE Boost::json spdlog::spdlog GTest::gtest)
     # Tests are executables, so they are compiled with -fPIE, and compilers take only a header precompiled alike.
@@ -94,14 +94,18 @@ function(evenkeel_use_precompiled target header)
   endforeach()
 endfunction()
 
-# evenkeel_module(<name> [THREADED [NIGHTLY]] [SEARCHES] [SHARDS n] [DEPS target...] [TEST_DEPS target...] [SOURCES generated files...] [ALONE file...])
-# THREADED: threads meet in this module, so its tests also run under ThreadSanitizer; NIGHTLY: there alone, since all that it includes
+# evenkeel_module(<name> [THREADED [NIGHTLY]] [SEARCHES] [SHARDS n] [ROOMS folder...] [DEPS target...] [TEST_DEPS target...] [SOURCES generated files...] [ALONE file...])
+# ROOMS: folders below this one that belong to the module. THREADED: threads meet in this module, so its tests also run under ThreadSanitizer; NIGHTLY: there alone, since all that it includes
 # must be compiled for it. ALONE: sources that are in no batch. SEARCHES: its tests compute so much that its code is optimised also where
 # others' is not. SHARDS: its tests are whole simulations, which the gate runs without sanitizers, and
 # `make nightly` with them, in so many parts.
 function(evenkeel_module name)
-  cmake_parse_arguments(ARG "THREADED;NIGHTLY;SEARCHES" "SHARDS" "DEPS;TEST_DEPS;SOURCES;ALONE" ${ARGN})
-  file(GLOB all CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cc)
+  cmake_parse_arguments(ARG "THREADED;NIGHTLY;SEARCHES" "SHARDS" "ROOMS;DEPS;TEST_DEPS;SOURCES;ALONE" ${ARGN})
+  set(patterns *.cc)
+  foreach(room ${ARG_ROOMS})
+    list(APPEND patterns ${room}/*.cc)
+  endforeach()
+  file(GLOB all CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${patterns})
   set(sources ${all})
   set(tests ${all})
   set(benches ${all})
@@ -119,7 +123,7 @@ function(evenkeel_module name)
     target_include_directories(${library} PUBLIC ${PROJECT_SOURCE_DIR}/src ${CMAKE_BINARY_DIR}/generated)
     if(ARG_SEARCHES AND EVENKEEL_SANITIZE)
       # The precompiled header is not for code that is optimised otherwise.
-      target_compile_options(${library} PRIVATE -O1 "SHELL:-include pch.h")
+      target_compile_options(${library} PRIVATE -O1 "SHELL:-include ./pch.h")
     else()
       evenkeel_use_precompiled(${library} evenkeel_pch ${batches} ${ARG_ALONE})
     endif()
@@ -132,7 +136,7 @@ function(evenkeel_module name)
 
   file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
   foreach(file ${fuzzers})
-    string(REGEX REPLACE "\\.cc$" "" stem ${file})
+    get_filename_component(stem ${file} NAME_WE)
     set(target ${library}_${stem})
     if(EVENKEEL_FUZZ)
       add_executable(${target} EXCLUDE_FROM_ALL ${file})

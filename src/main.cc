@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <thread>
 
-#include "base/descriptors.h"
-#include "cli/command_tree.h"
+#include "base/process/descriptors.h"
+#include "cli/tree/command_tree.h"
 
 int main(int argc, char** argv) {
   // By default up to eight arenas per core, each of which grows to what its threads have needed at their busiest moment; most

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "client/fake_client.h"
+#include "client/fake_client_testing.h"
 
 namespace evenkeel::client::client_test {
 namespace {

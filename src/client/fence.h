@@ -1,6 +1,6 @@
 // The right of one replica to write to one member, for one tenure: open until an instant of this process's monotonic clock,
 // moved forward by each renewal of the member's Lease `evenkeel-owner`, and closed for good when the tenure ends. Who opens and
-// closes it is controllers/distribution/owner_lease.h; whoever writes to a member asks it (fenced_client.h).
+// closes it is controllers/distribution/leases/owner_lease.h; whoever writes to a member asks it (fenced_client.h).
 #pragma once
 
 #include <atomic>

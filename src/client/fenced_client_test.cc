@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "base/executor.h"
-#include "client/fake_client.h"
+#include "client/fake_client_testing.h"
 
 namespace evenkeel::client::fenced_client_test {
 namespace {

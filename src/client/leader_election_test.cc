@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "client/fake_client.h"
+#include "client/fake_client_testing.h"
 #include "client/lease.h"
 
 namespace evenkeel::client::leader_election_test {

@@ -3,12 +3,12 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "base/hash.h"
-#include "controllers/balancer/member/kinds.h"
-#include "controllers/balancer/member/plan_object.h"
+#include "controllers/balancer/kinds.h"
+#include "controllers/balancer/plan_object.h"
 
 namespace evenkeel::dashboard {
 
-namespace on_member = controllers::balancer::member;
+namespace on_member = controllers::balancer;
 using base::Code;
 using base::Json;
 

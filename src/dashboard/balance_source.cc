@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "controllers/balancer/member/kinds.h"
-#include "controllers/balancer/member/member_cluster.h"
+#include "controllers/balancer/kinds.h"
+#include "controllers/balancer/member_cluster.h"
 #include "dashboard/balance_state.h"
 #include "dashboard/documents.h"
 #include "dashboard/sources.h"
@@ -9,7 +9,7 @@
 namespace evenkeel::dashboard {
 namespace {
 
-namespace on_member = controllers::balancer::member;
+namespace on_member = controllers::balancer;
 
 constexpr size_t kBalancePoints = 360;
 constexpr base::Duration kUsageAge = std::chrono::seconds(15);

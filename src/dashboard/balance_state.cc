@@ -6,15 +6,14 @@
 #include <cmath>
 #include <tuple>
 
-#include "controllers/balancer/imbalance.h"
+#include "balancing/measures/imbalance.h"
 #include "dashboard/approval.h"
 #include "dashboard/documents.h"
 
 namespace evenkeel::dashboard {
 namespace {
 
-namespace balancing = controllers::balancer;
-namespace on_member = controllers::balancer::member;
+namespace on_member = controllers::balancer;
 
 /// The coefficient of variation.
 double DeviationOf(const balancing::LoadSums& sums) {

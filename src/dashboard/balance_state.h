@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/json.h"
-#include "controllers/balancer/member/member_cluster.h"
-#include "controllers/balancer/member/plan_object.h"
-#include "controllers/balancer/member/policy.h"
+#include "controllers/balancer/member_cluster.h"
+#include "controllers/balancer/plan_object.h"
+#include "controllers/balancer/policy.h"
 
 namespace evenkeel::dashboard {
 
@@ -28,10 +28,10 @@ base::Json PlanDocument(const base::Json& plan);
 base::Json PlanLine(const base::Json& plan);
 
 struct BalanceInput {
-  controllers::balancer::member::MemberObjects& objects;
-  const controllers::balancer::member::Policy& policy;
+  controllers::balancer::MemberObjects& objects;
+  const controllers::balancer::Policy& policy;
   bool in_force = false;  ///< false: the policy is only an example, and nothing is imbalanced by it
-  const controllers::balancer::member::PodUsage& usage;
+  const controllers::balancer::PodUsage& usage;
   const base::Json* plan = nullptr;  ///< PlanToShow
   base::Time now{};
 };

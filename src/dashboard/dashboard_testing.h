@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "client/fake_client.h"
-#include "controllers/distribution/published_plan.h"
+#include "client/fake_client_testing.h"
+#include "controllers/distribution/sharding/published_plan.h"
 #include "dashboard/feed.h"
 
 namespace evenkeel::dashboard::testing {

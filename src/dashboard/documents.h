@@ -20,8 +20,8 @@
 #include "base/json.h"
 #include "base/time.h"
 #include "client/lease.h"
-#include "controllers/distribution/cluster.h"
-#include "controllers/distribution/published_plan.h"
+#include "controllers/distribution/sharding/cluster.h"
+#include "controllers/distribution/sharding/published_plan.h"
 #include "dashboard/member_tally.h"
 #include "dashboard/outage.h"
 
@@ -58,7 +58,7 @@ struct AutoscalerWords {
   bool running = false;  ///< its status ConfigMap is there
   Json status;           ///< of the status ConfigMap (YAML); null: it is not there or is not to be read
   Json memory;           ///< of the ConfigMap with its memory; null as well
-  Json explanation;      ///< why pods wait and nodes stay (controllers/autoscaler/explanation.h); null as well
+  Json explanation;      ///< why pods wait and nodes stay (controllers/autoscaler/loop/explanation.h); null as well
 };
 /// "groups": from NodeGroup objects where there are any, with what the autoscaler says; else from its status alone.
 JsonObject GroupEntries(const std::map<std::string, Json>& node_groups, const MemberTally& tally, const AutoscalerWords& words);

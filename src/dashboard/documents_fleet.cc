@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "controllers/distribution/sharding.h"
+#include "controllers/distribution/sharding/sharding.h"
 #include "dashboard/documents.h"
 
 namespace evenkeel::dashboard {

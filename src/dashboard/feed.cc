@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "controllers/rollout/zookeeper/definitions.h"
+#include "controllers/rollout/zookeeper/spec/definitions.h"
 #include "dashboard/sources.h"
 #include "dashboard/views.h"
 

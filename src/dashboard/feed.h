@@ -10,8 +10,8 @@
 #include "base/executor.h"
 #include "base/random.h"
 #include "client/client.h"
-#include "controllers/autoscaler/options.h"
-#include "controllers/distribution/options.h"
+#include "controllers/autoscaler/options/options.h"
+#include "controllers/distribution/sharding/options.h"
 
 namespace evenkeel::dashboard {
 

@@ -1,6 +1,6 @@
 #include "dashboard/feed.h"
 
-#include "controllers/distribution/shard_mapping.h"
+#include "controllers/distribution/sharding/shard_mapping.h"
 #include "dashboard/dashboard_testing.h"
 
 namespace evenkeel::dashboard::feed_test {

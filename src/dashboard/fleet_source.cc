@@ -1,5 +1,5 @@
-#include "controllers/distribution/cluster_source.h"
-#include "controllers/distribution/fleet_view.h"
+#include "controllers/distribution/distributor/cluster_source.h"
+#include "controllers/distribution/distributor/fleet_view.h"
 #include "dashboard/documents.h"
 #include "dashboard/sources.h"
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "controllers/autoscaler/node_group_object.h"
-#include "controllers/balancer/member/member_objects.h"
+#include "controllers/autoscaler/facts/node_group_object.h"
+#include "controllers/balancer/member_objects.h"
 #include "scheduling/well_known.h"
 
 namespace evenkeel::dashboard {

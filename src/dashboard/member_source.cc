@@ -2,7 +2,7 @@
 #include <tuple>
 
 #include "base/yaml.h"
-#include "controllers/autoscaler/state_store.h"
+#include "controllers/autoscaler/member/state_store.h"
 #include "dashboard/documents.h"
 #include "dashboard/sources.h"
 #include "embedded/cloud/node_group_definition.h"

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "dashboard/approval.h"
 #include "dashboard/token.h"
-#include "embedded/apiserver/request_info.h"
+#include "embedded/apiserver/requests/request_info.h"
 
 namespace evenkeel::dashboard {
 namespace {

@@ -17,7 +17,7 @@
 
 #include "dashboard/feed.h"
 #include "dashboard/page_assets.h"
-#include "embedded/apiserver/http.h"
+#include "embedded/apiserver/requests/http.h"
 
 namespace evenkeel::dashboard {
 

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "controllers/balancer/member/kinds.h"
+#include "controllers/balancer/kinds.h"
 #include "dashboard/approval.h"
 #include "dashboard/dashboard_testing.h"
 #include "dashboard/token.h"
@@ -12,7 +12,7 @@ namespace {
 
 using namespace testing;  // NOLINT(google-build-using-namespace)
 namespace apiserver = embedded::apiserver;
-namespace on_member = controllers::balancer::member;
+namespace on_member = controllers::balancer;
 
 constexpr const char* kAdmin = "0123456789abcdef-admin";
 constexpr const char* kReader = "0123456789abcdef-reader";

@@ -11,7 +11,7 @@
 #include "base/executor.h"
 #include "base/random.h"
 #include "client/informer.h"
-#include "controllers/distribution/cluster.h"
+#include "controllers/distribution/sharding/cluster.h"
 #include "dashboard/outage.h"
 
 namespace evenkeel::dashboard {

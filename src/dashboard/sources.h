@@ -1,8 +1,8 @@
 // The sources of the views: what each reads, and which fields of the view's document its updates fill.
 #pragma once
 
-#include "controllers/autoscaler/options.h"
-#include "controllers/distribution/options.h"
+#include "controllers/autoscaler/options/options.h"
+#include "controllers/distribution/sharding/options.h"
 #include "dashboard/source.h"
 
 namespace evenkeel::dashboard {

@@ -1,7 +1,7 @@
 #include "dashboard/views.h"
 
-#include "controllers/balancer/member/kinds.h"
-#include "controllers/rollout/zookeeper/definitions.h"
+#include "controllers/balancer/kinds.h"
+#include "controllers/rollout/zookeeper/spec/definitions.h"
 #include "dashboard/dashboard_testing.h"
 #include "dashboard/documents.h"
 #include "dashboard/member_rows.h"
@@ -219,7 +219,7 @@ TEST_F(ViewsTest, ARolloutIsATrackOfClusters) {
 }
 
 TEST_F(ViewsTest, TheBalanceIsTheBalancersOwn) {
-  namespace on_member = controllers::balancer::member;
+  namespace on_member = controllers::balancer;
   client::FakeApi& api = *members["member-1"];
   for (const char* name : {"n2", "n3"}) api.Put(kube::resources::Nodes(), NodeObject(name));
   api.Put(kube::resources::ReplicaSets(),

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "client/fake_client.h"
+#include "client/fake_client_testing.h"
 
 namespace evenkeel::providers::testing {
 

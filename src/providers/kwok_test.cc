@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/yaml.h"
-#include "client/fake_client.h"
+#include "client/fake_client_testing.h"
 #include "providers/kwok_config.h"
 
 namespace evenkeel::providers::kwok_test {

@@ -1,6 +1,6 @@
 #include "providers/object_bytes.h"
 
-#include "kube/protobuf.h"
+#include "kube/forms/protobuf.h"
 #include "kube/resource.h"
 #include "providers/complaints.h"
 

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "scheduling/pod_spec.h"
+#include "scheduling/pod_constraints.h"
 #include "scheduling/pod_volumes.h"
 #include "scheduling/topology.h"
 #include "scheduling/volume_catalog.h"

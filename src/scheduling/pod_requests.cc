@@ -1,4 +1,4 @@
-#include "scheduling/pod_spec.h"
+#include "scheduling/pod_constraints.h"
 
 namespace evenkeel::scheduling {
 namespace {

@@ -13,7 +13,7 @@
 #include "kube/selector.h"
 #include "scheduling/ids.h"
 #include "scheduling/node_shape.h"
-#include "scheduling/pod_spec.h"
+#include "scheduling/pod_constraints.h"
 
 namespace evenkeel::scheduling {
 

@@ -198,7 +198,7 @@ class PagesTest(unittest.TestCase):
                     self.assertIsNone(COMMAND.match(line), where)
 
     def test_the_rules_of_definitions_are_those_that_are_tested(self):
-        source = (harness.ROOT / "src/embedded/apiserver/definition_rules_test.cc").read_text()
+        source = (harness.ROOT / "src/embedded/apiserver/definitions/definition_rules_test.cc").read_text()
         text = r'(?:"((?:[^"\\]|\\.)*)"|R"j\((.*?)\)j")'
         tested = [(name, rule_plain or rule, field_plain or field, cause_plain or cause)
                   for name, rule_plain, rule, field_plain, field, cause_plain, cause in re.findall(

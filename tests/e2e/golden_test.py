@@ -43,7 +43,7 @@ ANSWERS = {
     "explain-service": ["explain", "service", "orders", *BALANCE],
     "get-loads": ["get", "loads", *BALANCE],
     "plan-rollout": ["plan", "rollout", *ROLLOUT, "--now", "2026-01-01T00:01:00Z"],
-    # As the simulator's hub wrote it (src/sim/state_before_test.cc).
+    # As the simulator's hub wrote it (src/sim/run/state_before_test.cc).
     "plan-rollout-under-way": ["plan", "rollout", "-f", "rollout-under-way.json", "--now", "2030-01-01T00:03:16Z"],
     "get-rollouts": ["get", "rollouts", *ROLLOUT],
     "simulate": ["simulate", "scenario.yaml"],

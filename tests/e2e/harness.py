@@ -164,7 +164,7 @@ class Program:
 
 
 def loopback_network(home):
-    """Pods of a fleet have addresses in 127.N: this N, which src/cli/up.cc takes from the name of its home."""
+    """Pods of a fleet have addresses in 127.N: this N, which src/cli/commands/up.cc takes from the name of its home."""
     value = 2166136261
     for byte in str(home).encode():
         value = (value ^ byte) * 16777619 % 2**32

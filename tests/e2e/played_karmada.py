@@ -5,7 +5,7 @@ import contextlib
 import harness
 from played_parts import ApiError, Played, condition, now
 
-DEFINITIONS = harness.ROOT / "src/embedded/federation/crds.yaml"
+DEFINITIONS = harness.ROOT / "src/embedded/federation/policies/crds.yaml"
 TURNS_TO_RESTART = 3
 
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/log.h"
-#include "sim/simulation.h"
+#include "sim/run/simulation.h"
 
 int main(int argc, char** argv) {
   using namespace evenkeel;

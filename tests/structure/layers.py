@@ -1,32 +1,57 @@
-"""A folder includes only folders above it in this list; the four controllers never include each other."""
+"""A folder includes only folders above it in this list; a module's tests may look into all of its rooms; the five controllers never include
+each other. The documents name only folders that there are."""
 import pathlib
 import re
 import sys
 
+# A room is a folder of a module: it shares the module's library and namespace. Rooms in brackets know each other.
 LAYERS = [
-    "base", "kube", "client", "scheduling", "placement", "providers", "controllers/runtime", "controllers/distribution",
-    "controllers/autoscaler", "controllers/balancer", "controllers/rollout", "embedded/store", "embedded/access", "embedded/apiserver",
-    "embedded/workloads", "embedded/nodeagent", "embedded/federation", "embedded/cloud", "embedded/fleet", "sim", "dashboard", "cli",
+    "base", "base/process", "kube", "kube/schema", "kube/forms", "kube/validation", "client", "client/http", "scheduling", "solver",
+    "balancing/model", "balancing/measures", "balancing/rules", "balancing/input", "balancing/search", "balancing/plan", "providers",
+    "controllers/runtime",
+    "controllers/distribution/sharding", "controllers/distribution/leases", "controllers/distribution/distributor",
+    "controllers/autoscaler/options", "controllers/autoscaler/facts", "controllers/autoscaler/cluster_state", "controllers/autoscaler/expanders",
+    "controllers/autoscaler/scale_up", "controllers/autoscaler/scale_down", "controllers/autoscaler/loop", "controllers/autoscaler/member",
+    "controllers/balancer", "controllers/scheduler",
+    "controllers/rollout", "controllers/rollout/zookeeper/spec", "controllers/rollout/zookeeper/reading", "controllers/rollout/zookeeper/plan",
+    "controllers/rollout/zookeeper/hub", "controllers/rollout/zookeeper/member",
+    "embedded/store", "embedded/access",
+    "embedded/apiserver/requests", "embedded/apiserver/definitions", "embedded/apiserver/tables", "embedded/apiserver/objects",
+    ("embedded/apiserver/access", "embedded/apiserver/admission", "embedded/apiserver/api"), "embedded/apiserver/http",
+    "embedded/workloads/pods", "embedded/workloads/controllers", "embedded/workloads/cluster", "embedded/nodeagent",
+    "embedded/federation/policies", "embedded/federation/members", "embedded/federation/hub", "embedded/cloud", "embedded/fleet",
+    "sim/network", "sim/world", "sim/checkers", "sim/report", "sim/run", "dashboard",
+    "cli/terminal", "cli/clusters", "cli/commands", "cli/tree",
 ]
-SIBLINGS = {layer for layer in LAYERS if layer.startswith("controllers/") and layer != "controllers/runtime"}
-GENERATED = {".pb.h"}
+ORDER = {layer: number for number, entry in enumerate(LAYERS) for layer in ((entry,) if isinstance(entry, str) else entry)}
+CONTROLLERS = ("distribution", "autoscaler", "balancer", "scheduler", "rollout")
+TEST = re.compile(r"_(test|testing|bench|fuzz)\.(cc|h)$")
+MOST_FILES = 50
 
 
 def layer_of(path):
     """The layer that a path relative to src/ belongs to."""
-    matches = [layer for layer in LAYERS if path.startswith(layer + "/")]
+    matches = [layer for layer in ORDER if path.startswith(layer + "/")]
     return max(matches, key=len) if matches else None
 
 
-def main():
-    root = pathlib.Path("src")
-    wrong = []
+def controller_of(layer):
+    name = layer.split("/")[1] if layer.startswith("controllers/") else None
+    return name if name in CONTROLLERS else None
+
+
+def module_of(layer, modules):
+    return max((module for module in modules if (layer + "/").startswith(module + "/")), key=len)
+
+
+def wrong_includes(root):
+    modules = {file.parent.relative_to(root).as_posix() for file in root.rglob("CMakeLists.txt")} - {".", "controllers", "embedded"}
     for file in sorted(root.rglob("*")):
         if file.suffix not in (".h", ".cc") or file.parent == root:
             continue
         here = layer_of(file.relative_to(root).as_posix())
         if here is None:
-            wrong.append(f"{file}: its folder is not in the list of layers (tests/structure/layers.py)")
+            yield f"{file}: its folder is not in the list of layers (tests/structure/layers.py)"
             continue
         for number, line in enumerate(file.read_text().splitlines(), 1):
             include = re.match(r'#include "([^"]+)"', line)
@@ -34,13 +59,40 @@ def main():
                 continue
             there = layer_of(include.group(1))
             if there is None:
-                wrong.append(f"{file}:{number}: {include.group(1)} is not relative to src/")
-            elif here in SIBLINGS and there in SIBLINGS and here != there:
-                wrong.append(f"{file}:{number}: {here} may not include {there}: controllers never include each other")
-            elif LAYERS.index(there) > LAYERS.index(here):
-                wrong.append(f"{file}:{number}: {here} may not include {there}, which is below it")
-    print("\n".join(wrong) or f"layers: {len(LAYERS)} folders in order")
+                yield f"{file}:{number}: {include.group(1)} is not relative to src/"
+            elif None not in (controller_of(here), controller_of(there)) and controller_of(here) != controller_of(there):
+                yield f"{file}:{number}: {here} may not include {there}: controllers never include each other"
+            elif ORDER[there] > ORDER[here] and not (TEST.search(file.name) and module_of(here, modules) == module_of(there, modules)):
+                yield f"{file}:{number}: {here} may not include {there}, which is below it"
+
+
+def full_rooms(root):
+    for folder in sorted(path for path in root.rglob("*") if path.is_dir()):
+        count = sum(file.suffix in (".h", ".cc") for file in folder.iterdir())
+        if count > MOST_FILES:
+            yield f"{folder}: {count} files, more than {MOST_FILES}: give it rooms"
+
+
+def unknown_folders(root):
+    """Folders that the documents name, as `folder/` or src/folder."""
+    document = pathlib.Path("docs/ARCHITECTURE.md")
+    modules = [path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_dir()]
+    for number, line in enumerate(document.read_text().splitlines(), 1):
+        for name in re.findall(r"`([a-z_]+(?:/[a-z_]+)*)/`", line):
+            # A room is named after its module, in the same line.
+            if not any((folder / name).is_dir() for folder in (root, pathlib.Path(), *(root / module for module in modules if f"`{module}/`" in line))):
+                yield f"{document}:{number}: there is no folder {name}/"
+        for name in re.findall(r"`([a-z_/]+\.(?:h|cc))`", line):
+            if not (root / name).is_file():
+                yield f"{document}:{number}: there is no file src/{name}"
+
+
+def main():
+    root = pathlib.Path("src")
+    wrong = [*wrong_includes(root), *full_rooms(root), *unknown_folders(root)]
+    print("\n".join(wrong) or f"layers: {len(ORDER)} folders in order")
     return 1 if wrong else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

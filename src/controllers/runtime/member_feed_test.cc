@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "client/fake_client.h"
+#include "client/fake_client_testing.h"
 #include "scheduling/reservations.h"
 
 namespace evenkeel::controllers::runtime::member_feed_test {

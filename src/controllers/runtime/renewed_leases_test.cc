@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/executor.h"
-#include "client/fake_client.h"
+#include "client/fake_client_testing.h"
 
 namespace evenkeel::controllers::runtime::renewed_leases_test {
 namespace {

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "client/event_recorder.h"
 #include "client/informer.h"
-#include "controllers/autoscaler/node_group_object.h"
+#include "controllers/autoscaler/facts/node_group_object.h"
 #include "controllers/runtime/controller.h"
 #include "embedded/cloud/cloud_nodes.h"
 #include "embedded/cloud/event_kinds.h"

@@ -2,7 +2,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "controllers/autoscaler/node_group_object.h"
+#include "controllers/autoscaler/facts/node_group_object.h"
 #include "kube/object.h"
 
 namespace evenkeel::embedded::cloud {

@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "base/log.h"
-#include "controllers/autoscaler/node_group_object.h"
+#include "controllers/autoscaler/facts/node_group_object.h"
 #include "embedded/cloud/cloud_nodes.h"
 #include "embedded/cloud/group_state.h"
 #include "embedded/cloud/node_group_definition.h"

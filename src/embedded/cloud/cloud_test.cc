@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "embedded/apiserver/api.h"
+#include "embedded/apiserver/api/api.h"
 #include "embedded/cloud/cloud_nodes.h"
 #include "embedded/cloud/cloud_provider.h"
 #include "embedded/cloud/node_group_definition.h"

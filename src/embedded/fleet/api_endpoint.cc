@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/yaml.h"
-#include "embedded/apiserver/access_control.h"
+#include "embedded/apiserver/access/access_control.h"
 
 namespace evenkeel::embedded::fleet {
 namespace {

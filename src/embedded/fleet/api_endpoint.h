@@ -7,14 +7,14 @@
 #include <memory>
 #include <string>
 
-#include "base/free_memory.h"
-#include "client/kubeconfig.h"
-#include "embedded/apiserver/api.h"
-#include "embedded/apiserver/authentication.h"
-#include "embedded/apiserver/certificates.h"
-#include "embedded/apiserver/http_handler.h"
-#include "embedded/apiserver/http_server.h"
-#include "embedded/apiserver/kubernetes_service.h"
+#include "base/process/free_memory.h"
+#include "client/http/kubeconfig.h"
+#include "embedded/apiserver/access/authentication.h"
+#include "embedded/apiserver/access/certificates.h"
+#include "embedded/apiserver/api/api.h"
+#include "embedded/apiserver/api/kubernetes_service.h"
+#include "embedded/apiserver/http/http_handler.h"
+#include "embedded/apiserver/http/http_server.h"
 
 namespace evenkeel::embedded::fleet {
 

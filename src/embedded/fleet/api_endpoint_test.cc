@@ -6,11 +6,11 @@
 #include <filesystem>
 
 #include "base/yaml.h"
-#include "client/http_client.h"
-#include "embedded/federation/cluster_registry.h"
-#include "embedded/federation/definitions.h"
+#include "client/http/http_client.h"
+#include "embedded/federation/hub/cluster_registry.h"
+#include "embedded/federation/policies/definitions.h"
 #include "embedded/fleet/hub_objects.h"
-#include "embedded/fleet/store_spec.h"
+#include "embedded/fleet/store_location.h"
 #include "embedded/store/memory_store.h"
 
 namespace evenkeel::embedded::fleet::api_endpoint_test {

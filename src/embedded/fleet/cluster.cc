@@ -3,10 +3,10 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "client/definitions.h"
-#include "controllers/balancer/member/kinds.h"
-#include "controllers/rollout/zookeeper/definitions.h"
+#include "controllers/balancer/kinds.h"
+#include "controllers/rollout/zookeeper/spec/definitions.h"
 #include "embedded/cloud/node_group_definition.h"
-#include "embedded/federation/definitions.h"
+#include "embedded/federation/policies/definitions.h"
 #include "embedded/fleet/api_endpoint.h"
 #include "embedded/nodeagent/simulated_runtime.h"
 
@@ -65,7 +65,7 @@ base::Status Cluster::Start() {
   workloads_->Start();
   if (!options_.cloud) return {};
   EVENKEEL_TRY(cloud::InstallDefinition(*client_));
-  EVENKEEL_TRY(controllers::balancer::member::InstallDefinitions(*client_));
+  EVENKEEL_TRY(controllers::balancer::InstallDefinitions(*client_));
   return client::InstallDefinition(*client_, controllers::rollout::zookeeper::ZooKeeperDefinition());
 }
 

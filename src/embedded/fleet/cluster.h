@@ -10,11 +10,11 @@
 
 #include "base/executor.h"
 #include "base/random.h"
-#include "embedded/apiserver/api.h"
+#include "embedded/apiserver/api/api.h"
 #include "embedded/cloud/cloud.h"
-#include "embedded/federation/federation.h"
+#include "embedded/federation/hub/federation.h"
 #include "embedded/nodeagent/node_agent.h"
-#include "embedded/workloads/workloads.h"
+#include "embedded/workloads/cluster/workloads.h"
 
 namespace evenkeel::embedded::fleet {
 

@@ -7,8 +7,8 @@
 #include <mutex>
 #include <thread>
 
-#include "controllers/distribution/distributor.h"
-#include "embedded/apiserver/api.h"
+#include "controllers/distribution/distributor/distributor.h"
+#include "embedded/apiserver/api/api.h"
 #include "embedded/fleet/hub_objects.h"
 #include "embedded/store/memory_store.h"
 

@@ -1,4 +1,4 @@
-#include "embedded/federation/federation.h"
+#include "embedded/federation/hub/federation.h"
 
 #include <gtest/gtest.h>
 

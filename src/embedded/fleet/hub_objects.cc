@@ -1,7 +1,7 @@
 #include "embedded/fleet/hub_objects.h"
 
 #include "base/hash.h"
-#include "embedded/federation/cluster_registry.h"
+#include "embedded/federation/hub/cluster_registry.h"
 #include "kube/object.h"
 
 namespace evenkeel::embedded::fleet {

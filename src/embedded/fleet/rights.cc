@@ -4,8 +4,8 @@
 
 #include "base/hash.h"
 #include "client/definitions.h"
-#include "embedded/apiserver/access_control.h"
-#include "embedded/apiserver/account_tokens.h"
+#include "embedded/apiserver/access/access_control.h"
+#include "embedded/apiserver/access/account_tokens.h"
 #include "embedded/fleet/hub_objects.h"
 #include "kube/karmada.h"
 #include "kube/manifest.h"

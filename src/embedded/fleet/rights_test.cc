@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "embedded/access/account_token.h"
-#include "embedded/apiserver/access_control.h"
-#include "embedded/apiserver/account_tokens.h"
+#include "embedded/apiserver/access/access_control.h"
+#include "embedded/apiserver/access/account_tokens.h"
 #include "embedded/fleet/hub_objects.h"
 #include "embedded/store/memory_store.h"
 #include "kube/karmada.h"

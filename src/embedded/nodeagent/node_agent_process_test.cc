@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "embedded/apiserver/api.h"
+#include "embedded/apiserver/api/api.h"
 #include "embedded/nodeagent/node_agent.h"
 #include "embedded/nodeagent/process_runtime.h"
 #include "embedded/nodeagent/simulated_runtime.h"

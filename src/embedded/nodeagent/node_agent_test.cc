@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "embedded/apiserver/api.h"
+#include "embedded/apiserver/api/api.h"
 #include "embedded/nodeagent/simulated_runtime.h"
 #include "embedded/store/memory_store.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/executor.h"
-#include "embedded/apiserver/log_source.h"
+#include "embedded/apiserver/requests/log_source.h"
 
 namespace evenkeel::embedded::nodeagent {
 

@@ -10,7 +10,7 @@
 #include <csignal>
 #include <future>
 
-#include "base/process_reaper.h"
+#include "base/process/process_reaper.h"
 
 namespace evenkeel::embedded::nodeagent {
 namespace {

@@ -1,6 +1,6 @@
 // Local processes: starts them, reads what they write, hears of their end. One thread does it all. None of the processes, nor
 // anything that they start, however it sets itself apart, outlives its first process or the program, however these end
-// (base/process_reaper.h).
+// (base/process/process_reaper.h).
 #pragma once
 
 #include <sys/types.h>

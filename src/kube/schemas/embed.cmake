@@ -1,6 +1,6 @@
 # cmake -DOUTPUT=FILE.cc -DINPUTS=A.schema,B.schema -P embed.cmake: the texts as one C++ file.
 string(REPLACE "," ";" INPUTS "${INPUTS}")
-set(code "#include \"kube/schema_text.h\"\n\nnamespace evenkeel::kube {\n\n")
+set(code "#include \"kube/schema/schema_text.h\"\n\nnamespace evenkeel::kube {\n\n")
 string(APPEND code "const std::vector<SchemaText>& BuiltInSchemaTexts() {\n  static const std::vector<SchemaText> kTexts = {\n")
 foreach(input ${INPUTS})
   file(READ ${input} text)

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "controllers/rollout/zookeeper/definitions.h"
-#include "controllers/rollout/zookeeper/ensemble_state.h"
 #include "controllers/rollout/zookeeper/member/member_objects.h"
+#include "controllers/rollout/zookeeper/spec/definitions.h"
+#include "controllers/rollout/zookeeper/spec/ensemble_state.h"
 
 namespace evenkeel::controllers::rollout::zookeeper::member {
 namespace {

@@ -6,9 +6,9 @@
 #include <charconv>
 
 #include "base/utf8.h"
-#include "controllers/rollout/zookeeper/definitions.h"
 #include "controllers/rollout/zookeeper/member/asked.h"
 #include "controllers/rollout/zookeeper/member/member_objects.h"
+#include "controllers/rollout/zookeeper/spec/definitions.h"
 
 namespace evenkeel::controllers::rollout::zookeeper::member {
 namespace {

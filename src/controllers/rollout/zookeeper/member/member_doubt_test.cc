@@ -1,7 +1,7 @@
 // Between what is seen of servers and what is true, or is still true when something is done.
 #include "controllers/rollout/zookeeper/member/member_cache.h"
 #include "controllers/rollout/zookeeper/member/member_world_testing.h"
-#include "controllers/rollout/zookeeper/render.h"
+#include "controllers/rollout/zookeeper/reading/render.h"
 
 namespace evenkeel::controllers::rollout::zookeeper::member::member_doubt_test {
 namespace {

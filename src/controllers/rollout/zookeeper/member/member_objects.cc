@@ -7,11 +7,11 @@
 #include <array>
 
 #include "base/hash.h"
-#include "controllers/rollout/zookeeper/definitions.h"
-#include "controllers/rollout/zookeeper/ensemble_state.h"
 #include "controllers/rollout/zookeeper/member/asked.h"
 #include "controllers/rollout/zookeeper/member/server_script.h"
-#include "controllers/rollout/zookeeper/server_names.h"
+#include "controllers/rollout/zookeeper/spec/definitions.h"
+#include "controllers/rollout/zookeeper/spec/ensemble_state.h"
+#include "controllers/rollout/zookeeper/spec/server_names.h"
 #include "kube/object.h"
 #include "scheduling/well_known.h"
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "controllers/rollout/zookeeper/member/member_spec.h"
+#include "controllers/rollout/zookeeper/member/desired_member.h"
 
 namespace evenkeel::controllers::rollout::zookeeper::member {
 

@@ -1,7 +1,7 @@
 #include "controllers/rollout/zookeeper/member/member_plan.h"
 
-#include "controllers/rollout/zookeeper/fleet_reading.h"
 #include "controllers/rollout/zookeeper/member/picture_testing.h"
+#include "controllers/rollout/zookeeper/reading/fleet_reading.h"
 #include "kube/object.h"
 
 namespace evenkeel::controllers::rollout::zookeeper::member::member_plan_test {

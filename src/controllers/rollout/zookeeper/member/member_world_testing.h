@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "client/fake_client.h"
+#include "client/fake_client_testing.h"
 #include "client/fence.h"
 #include "controllers/rollout/budget.h"
-#include "controllers/rollout/zookeeper/definitions.h"
 #include "controllers/rollout/zookeeper/member/member_zookeeper.h"
 #include "controllers/rollout/zookeeper/member/picture_testing.h"
+#include "controllers/rollout/zookeeper/spec/definitions.h"
 
 namespace evenkeel::controllers::rollout::zookeeper::member::testing {
 

@@ -9,14 +9,14 @@
 #include "base/utf8.h"
 #include "client/definitions.h"
 #include "client/event_recorder.h"
-#include "controllers/rollout/zookeeper/definitions.h"
 #include "controllers/rollout/zookeeper/member/asked.h"
 #include "controllers/rollout/zookeeper/member/event_kinds.h"
 #include "controllers/rollout/zookeeper/member/member_cache.h"
 #include "controllers/rollout/zookeeper/member/member_objects.h"
 #include "controllers/rollout/zookeeper/member/member_plan.h"
-#include "controllers/rollout/zookeeper/render.h"
-#include "controllers/rollout/zookeeper/unknown_fields.h"
+#include "controllers/rollout/zookeeper/reading/render.h"
+#include "controllers/rollout/zookeeper/spec/definitions.h"
+#include "controllers/rollout/zookeeper/spec/unknown_fields.h"
 #include "controllers/runtime/complaints.h"
 
 namespace evenkeel::controllers::rollout::zookeeper::member {

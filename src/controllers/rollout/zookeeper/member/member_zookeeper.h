@@ -11,9 +11,9 @@
 
 #include "base/executor.h"
 #include "base/random.h"
-#include "controllers/rollout/zookeeper/forms.h"
 #include "controllers/rollout/zookeeper/member/member_metrics.h"
 #include "controllers/rollout/zookeeper/member/probe.h"
+#include "controllers/rollout/zookeeper/spec/forms.h"
 #include "controllers/runtime/member.h"
 
 namespace evenkeel::controllers::rollout::zookeeper::member {

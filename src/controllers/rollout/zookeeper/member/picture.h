@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "controllers/rollout/zookeeper/member/member_spec.h"
+#include "controllers/rollout/zookeeper/member/desired_member.h"
 #include "controllers/rollout/zookeeper/member/probe.h"
 
 namespace evenkeel::controllers::rollout::zookeeper::member {

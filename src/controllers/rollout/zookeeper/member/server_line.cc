@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "controllers/rollout/zookeeper/server_names.h"
+#include "controllers/rollout/zookeeper/spec/server_names.h"
 
 namespace evenkeel::controllers::rollout::zookeeper::member {
 namespace {

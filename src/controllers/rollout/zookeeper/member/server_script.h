@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "controllers/rollout/zookeeper/member/member_spec.h"
+#include "controllers/rollout/zookeeper/member/desired_member.h"
 
 namespace evenkeel::controllers::rollout::zookeeper::member {
 

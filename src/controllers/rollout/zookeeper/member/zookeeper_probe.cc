@@ -14,7 +14,7 @@
 #include <mutex>
 #include <optional>
 
-#include "client/http_resolve.h"
+#include "client/http/http_resolve.h"
 #include "controllers/rollout/zookeeper/member/answer.h"
 
 namespace evenkeel::controllers::rollout::zookeeper::member {

@@ -1,0 +1,217 @@
+#include "balancing/input/manifest.h"
+
+#include "balancing/input/manifest_builder.h"
+#include "balancing/model/messages.h"
+#include "balancing/model/settings_table.h"
+#include "base/utf8.h"
+
+namespace evenkeel::balancing {
+namespace {
+
+// Who has made a hundred slips has seen enough.
+constexpr size_t kWarningsMax = 100;
+constexpr std::string_view kCapacities = "Capacities";
+constexpr std::string_view kProperties = "PlacementProperties";
+
+bool IsThreshold(const GivenSection& given) {
+  return given.section == "MetricBalancingThresholds" || given.section == "MetricActivityThresholds" ||
+         given.section == "MetricBalancingThresholdsPerNodeType" || given.section == "MetricActivityThresholdsPerNodeType";
+}
+
+/// What the parameters of the section are named after.
+ParameterKey KeyOf(const GivenSection& given) {
+  for (const Parameter& parameter : Parameters()) {
+    const bool same = given.node_type.empty() ? parameter.section == given.section && !parameter.per_node_type
+                                              : parameter.per_node_type && parameter.name == given.section;
+    if (same) return parameter.key;
+  }
+  return ParameterKey::kNone;
+}
+
+std::string Named(const std::string& file, const TextPosition& at) {
+  return file + ":" + std::to_string(at.line) + ":" + std::to_string(at.column);
+}
+
+std::string Described(const std::string& file, const GivenSection& section, const GivenParameter& given) {
+  const std::string type = section.node_type.empty() ? "" : "node type " + OneLine(section.node_type) + ": ";
+  return Named(file, given.at) + ": " + type + section.section + "/" + OneLine(given.name) + ": ";
+}
+
+}  // namespace
+
+std::string ManifestBuilder::Where(size_t offset) const { return Named(manifest_.file, lines_.At(offset)); }
+
+std::unexpected<base::Error> ManifestBuilder::Refused(size_t offset, const std::string& what) const {
+  return base::Fail(base::Code::kBadRequest, Where(offset) + ": " + what);
+}
+
+std::string_view ManifestBuilder::Keep(std::string_view text) {
+  char* const place = static_cast<char*>(kept_.allocate(std::max<size_t>(text.size(), 1), 1));
+  return {place, text.copy(place, text.size())};
+}
+
+base::Result<bool> ManifestBuilder::IsNew(std::string_view node_type, std::string_view section, std::string_view name,
+                                          std::string_view value, size_t offset) {
+  key_.clear();
+  key_.append(node_type).append(1, '\0').append(section).append(1, '\0').append(name);
+  const auto [entry, is_new] = seen_.try_emplace(Keep(key_));
+  if (is_new) {
+    entry->second = {Keep(value), offset};
+    return true;
+  }
+  if (entry->second.first == value) return false;
+  const std::string type = node_type.empty() ? "" : "node type " + OneLine(node_type) + ": ";
+  return Refused(offset, type + OneLine(section) + (name.empty() ? "" : "/" + OneLine(name)) + ": given again; line " +
+                             std::to_string(lines_.At(entry->second.second).line) + " has another value");
+}
+
+void ManifestBuilder::Remember(std::string_view node_type, std::string_view section, std::string_view name, size_t offset) {
+  std::vector<GivenSection>& given = manifest_.given;
+  if (given.empty() || given.back().section != section || given.back().node_type != node_type) {
+    given.push_back({std::string(node_type), std::string(section), {}});
+  }
+  given.back().parameters.push_back({lines_.At(offset), std::string(name)});
+}
+
+NodeTypeDescription& ManifestBuilder::NodeType(std::string_view name) {
+  const auto [entry, is_new] = node_types_.try_emplace(std::string(name), manifest_.node_types.size());
+  if (is_new) manifest_.node_types.push_back({.name = std::string(name), .capacities = {}, .properties = {}});
+  return manifest_.node_types[entry->second];
+}
+
+void ManifestBuilder::AddNodeType(std::string_view name) { NodeType(name); }
+
+base::Status ManifestBuilder::Set(std::string_view section, std::string_view name, std::string_view value, size_t offset) {
+  if (KnowsSection(section)) {
+    EVENKEEL_ASSIGN(const bool is_new, IsNew({}, section, name, value, offset));
+    if (!is_new) return {};
+  }
+  const auto warning = SetParameter(manifest_.settings, section, name, value);
+  if (!warning) return Refused(offset, warning.error().message());
+  if (!warning->empty()) {
+    Warn(offset, *warning);
+  } else if (KnowsSection(section)) {
+    Remember({}, section, name, offset);
+  }
+  return {};
+}
+
+base::Status ManifestBuilder::SetOverride(std::string_view node_type, std::string_view group, std::string_view metric,
+                                          std::string_view value, size_t offset) {
+  EVENKEEL_ASSIGN(const bool is_new, IsNew(node_type, group, metric, value, offset));
+  if (!is_new) return {};
+  const auto warning = SetNodeTypeParameter(manifest_.settings, node_type, group, metric, value);
+  if (!warning) return Refused(offset, warning.error().message());
+  if (!warning->empty()) {
+    Warn(offset, *warning);
+  } else {
+    Remember(node_type, group, metric, offset);
+  }
+  return {};
+}
+
+base::Status ManifestBuilder::SetCapacity(std::string_view node_type, std::string_view metric, std::string_view value,
+                                          size_t offset) {
+  EVENKEEL_ASSIGN(const bool is_new, IsNew(node_type, kCapacities, metric, value, offset));
+  if (!is_new) return {};
+  const auto amount = ParseIntegerValue(value, 0);
+  if (!amount) {
+    const std::string what = "node type " + OneLine(node_type) + ": capacity " + OneLine(metric) + ": ";
+    return Refused(offset, what + amount.error().message());
+  }
+  NodeType(node_type).capacities.insert_or_assign(std::string(metric), *amount);
+  return {};
+}
+
+base::Status ManifestBuilder::SetProperty(std::string_view node_type, std::string_view name, std::string_view value,
+                                          size_t offset) {
+  EVENKEEL_TRY(IsNew(node_type, kProperties, name, value, offset));
+  NodeType(node_type).properties.insert_or_assign(std::string(name), std::string(value));
+  return {};
+}
+
+void ManifestBuilder::Warn(size_t offset, const std::string& what) {
+  if (offset >= warnings_end_) {
+    ++warnings_left_out_;
+    return;
+  }
+  warnings_.emplace_back(offset, what);
+  if (warnings_.size() >= 2 * kWarningsMax) KeepFirstWarnings();
+}
+
+void ManifestBuilder::KeepFirstWarnings() {
+  std::ranges::stable_sort(warnings_, {}, &std::pair<size_t, std::string>::first);
+  if (warnings_.size() <= kWarningsMax) return;
+  warnings_left_out_ += warnings_.size() - kWarningsMax;
+  warnings_.resize(kWarningsMax);
+  warnings_end_ = warnings_.back().first;
+}
+
+Manifest ManifestBuilder::Take() {
+  KeepFirstWarnings();
+  for (const auto& [offset, what] : warnings_) manifest_.warnings.push_back(Where(offset) + ": " + what);
+  if (warnings_left_out_ > 0) {
+    manifest_.warnings.push_back(manifest_.file + ": " + std::to_string(warnings_left_out_) + " more warnings");
+  }
+  return std::move(manifest_);
+}
+
+base::Result<Manifest> ReadManifest(std::string_view text, const std::string& file) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  ManifestBuilder builder(text, file);
+  if (const size_t zero = text.find('\0'); zero != std::string_view::npos) {
+    return builder.Refused(zero, "contains a zero byte; the file must be UTF-8");
+  }
+  if (const size_t wrong = base::FindNotUtf8(text); wrong != std::string_view::npos) return builder.Refused(wrong, "not UTF-8");
+  const size_t first = text.find_first_not_of(kSpaces);
+  if (first == std::string_view::npos) return builder.Refused(0, "empty; expected ClusterManifest.xml or ClusterConfig.json");
+  if (text[first] == '<') {
+    EVENKEEL_TRY(ReadXmlManifest(text, builder));
+  } else if (text[first] == '{' || text[first] == '"') {
+    EVENKEEL_TRY(ReadJsonManifest(text, builder));
+  } else {
+    return builder.Refused(first, "neither XML (<...) nor JSON ({... or \"fabricSettings\": ...)");
+  }
+  return builder.Take();
+}
+
+base::Result<std::vector<std::string>> CheckNames(const Manifest& manifest, const Cluster& cluster) {
+  std::map<std::string_view, const Metric*> metrics;
+  std::vector<std::string_view> reported, types(cluster.node_types.begin(), cluster.node_types.end());
+  for (const Metric& metric : cluster.metrics) {
+    if (metric.services == 0) continue;
+    metrics[metric.name] = &metric;
+    reported.push_back(metric.name);
+  }
+  std::vector<std::string> warnings;
+  // The nearest name is looked for only where somebody reads it.
+  const auto unknown = [&file = manifest.file](const GivenSection& section, const GivenParameter& given,
+                                               const std::string& what, std::string_view name,
+                                               std::span<const std::string_view> names) {
+    return Described(file, section, given) + what + NearestNameHint(name, names);
+  };
+  const auto warn = [&](const auto&... of) {
+    if (warnings.size() < kWarningsMax) warnings.push_back(unknown(of...));
+  };
+  for (const GivenSection& section : manifest.given) {
+    const ParameterKey key = KeyOf(section);
+    const bool type_is_known = section.node_type.empty() || std::ranges::find(types, section.node_type) != types.end();
+    for (const GivenParameter& given : section.parameters) {
+      constexpr const char* kNoSuchType = "no node has this type";
+      if (!type_is_known) warn(section, given, kNoSuchType, section.node_type, types);
+      if (key == ParameterKey::kNodeType && std::ranges::find(types, given.name) == types.end()) {
+        warn(section, given, kNoSuchType, given.name, types);
+      }
+      if (key != ParameterKey::kMetric || metrics.contains(given.name)) continue;
+      constexpr const char* kNoSuchMetric = "no service reports this metric";
+      if (IsThreshold(section) && BuiltIn(given.name) == BuiltInMetric::kNo) {
+        return base::Fail(base::Code::kBadRequest, unknown(section, given, kNoSuchMetric, given.name, reported));
+      }
+      warn(section, given, kNoSuchMetric, given.name, reported);
+    }
+  }
+  return warnings;
+}
+
+}  // namespace evenkeel::balancing

@@ -1,0 +1,365 @@
+#include "balancing/input/manifest.h"
+
+#include <gtest/gtest.h>
+
+namespace evenkeel::balancing::manifest_test {
+namespace {
+
+Manifest Read(std::string_view text) {
+  auto manifest = ReadManifest(text, "m");
+  EXPECT_TRUE(manifest.has_value()) << (manifest ? "" : manifest.error().message());
+  return manifest ? *std::move(manifest) : Manifest();
+}
+
+std::string ErrorOf(std::string_view text) {
+  const auto manifest = ReadManifest(text, "m");
+  return manifest ? "" : manifest.error().message();
+}
+
+using Texts = std::vector<std::string>;
+
+constexpr std::string_view kTimersXml = R"(        <Section Name="PlacementAndLoadBalancing">
+            <Parameter Name="PLBRefreshGap" Value="0.1" />
+            <Parameter Name="MinPlacementInterval" Value="1.0" />
+            <Parameter Name="MinConstraintCheckInterval" Value="1.0" />
+            <Parameter Name="MinLoadBalancingInterval" Value="5.0" />
+        </Section>
+)";
+
+constexpr std::string_view kTimersJson = R"("fabricSettings": [
+  {
+    "name": "PlacementAndLoadBalancing",
+    "parameters": [
+      {
+          "name": "PLBRefreshGap",
+          "value": "0.10"
+      },
+      {
+          "name": "MinPlacementInterval",
+          "value": "1.0"
+      },
+      {
+          "name": "MinConstraintCheckInterval",
+          "value": "1.0"
+      },
+      {
+          "name": "MinLoadBalancingInterval",
+          "value": "5.0"
+      }
+    ]
+  }
+]
+)";
+
+std::vector<GivenParameter> Given(const Manifest& manifest) {
+  std::vector<GivenParameter> all;
+  for (const GivenSection& section : manifest.given) std::ranges::copy(section.parameters, std::back_inserter(all));
+  return all;
+}
+
+std::string Place(const GivenParameter& given) { return std::to_string(given.at.line) + ":" + std::to_string(given.at.column); }
+
+TEST(ManifestTest, TimersOfTheDocumentLoadInBothSyntaxes) {
+  for (const std::string_view text : {kTimersXml, kTimersJson}) {
+    const Manifest manifest = Read(text);
+    ASSERT_EQ(manifest.warnings.size(), 1u);
+    EXPECT_TRUE(manifest.warnings[0].ends_with(
+        "PlacementAndLoadBalancing/PLBRefreshGap: has no effect: whoever asks for a plan says when"));
+    EXPECT_EQ(manifest.settings.min_load_balancing_interval, 5.0);
+    EXPECT_EQ(Given(manifest).size(), 3u);
+  }
+  EXPECT_EQ(Place(Given(Read(kTimersXml))[0]), "3:13");
+  EXPECT_EQ(Place(Given(Read(kTimersJson))[0]), "9:7");
+}
+
+TEST(ManifestTest, ThresholdsOfTheDocumentLoadInBothSyntaxes) {
+  const Manifest xml = Read(R"(    <Section Name="MetricBalancingThresholds">
+      <Parameter Name="MetricName1" Value="2"/>
+      <Parameter Name="MetricName2" Value="3.5"/>
+    </Section>)");
+  const Manifest json = Read(R"("fabricSettings": [
+  {
+    "name": "MetricBalancingThresholds",
+    "parameters": [
+      {
+          "name": "MetricName1",
+          "value": "2"
+      },
+      {
+          "name": "MetricName2",
+          "value": "3.5"
+      }
+    ]
+  }
+])");
+  const Group<double> expected = {{"MetricName1", 2}, {"MetricName2", 3.5}};
+  EXPECT_EQ(xml.settings.metric_balancing_thresholds, expected);
+  EXPECT_EQ(json.settings.metric_balancing_thresholds, expected);
+  EXPECT_EQ(Read(R"(<Section Name="MetricActivityThresholds">
+      <Parameter Name="Memory" Value="1536"/>
+    </Section>)")
+                .settings.metric_activity_thresholds,
+            (Group<int64_t>{{"Memory", 1536}}));
+  EXPECT_EQ(Read(R"("fabricSettings": [
+  {
+    "name": "MetricActivityThresholds",
+    "parameters": [
+      {
+          "name": "Memory",
+          "value": "1536"
+      }
+    ]
+  }
+])")
+                .settings.metric_activity_thresholds,
+            (Group<int64_t>{{"Memory", 1536}}));
+}
+
+TEST(ManifestTest, SwitchesOfTheDocumentLoadWithAWarningOfTheTrailingComma) {
+  const Manifest xml = Read(R"(<Section Name="PlacementAndLoadBalancing">
+    <Parameter Name="SeparateBalancingStrategyPerNodeType" Value="true" />
+    <Parameter Name="SubclusteringEnabled" Value="true" />
+    <Parameter Name="SubclusteringReportingPolicy" Value="1" />
+</Section>)");
+  const Manifest json = Read(R"("fabricSettings": [
+  {
+    "name": "PlacementAndLoadBalancing",
+    "parameters": [
+      {
+          "name": "SeparateBalancingStrategyPerNodeType",
+          "value": "true"
+      },
+      {
+          "name": "SubclusteringEnabled",
+          "value": "true"
+      },
+      {
+          "name": "SubclusteringReportingPolicy",
+          "value": "1"
+      },
+    ]
+  }
+])");
+  const std::string no_effect =
+      "PlacementAndLoadBalancing/SubclusteringReportingPolicy: has no effect: there are no health reports";
+  EXPECT_EQ(xml.warnings, Texts{"m:4:5: " + no_effect});
+  EXPECT_EQ(json.warnings, (Texts{"m:13:7: " + no_effect, "m:16:8: a comma before ] is left out"}));
+  for (const Manifest* manifest : {&xml, &json}) {
+    EXPECT_TRUE(manifest->settings.separate_balancing_strategy_per_node_type);
+    EXPECT_TRUE(manifest->settings.subclustering_enabled);
+  }
+}
+
+TEST(ManifestTest, OverridesOfTheDocumentLoadWithWarningsOfTheUnclosedTags) {
+  const Manifest thresholds = Read(R"(<NodeTypes>
+    <NodeType Name="NodeType1">
+        <PlacementAndLoadBalancingOverrides>
+            <MetricBalancingThresholdsPerNodeType>
+                <BalancingThreshold Name="Metric1" Value="2.5">
+                <BalancingThreshold Name="Metric2" Value="4">
+                <BalancingThreshold Name="Metric3" Value="3.25">
+            </MetricBalancingThresholdsPerNodeType>
+        </PlacementAndLoadBalancingOverrides>
+    </NodeType>
+</NodeTypes>
+)");
+  EXPECT_EQ(thresholds.settings.node_types.at("NodeType1").balancing_thresholds,
+            (Group<double>{{"Metric1", 2.5}, {"Metric2", 4}, {"Metric3", 3.25}}));
+  EXPECT_EQ(thresholds.warnings, (Texts{"m:5:17: <BalancingThreshold> is never closed; read as <BalancingThreshold .../>",
+                                        "m:6:17: <BalancingThreshold> is never closed; read as <BalancingThreshold .../>",
+                                        "m:7:17: <BalancingThreshold> is never closed; read as <BalancingThreshold .../>"}));
+  EXPECT_EQ(Place(Given(thresholds)[2]), "7:17");
+  const Manifest activity = Read(R"(<NodeTypes>
+    <NodeType Name="NodeType1">
+        <PlacementAndLoadBalancingOverrides>
+            <MetricActivityThresholdsPerNodeType>
+                <ActivityThreshold Name="Metric1" Value="500">
+                <ActivityThreshold Name="Metric2" Value="40">
+                <ActivityThreshold Name="Metric3" Value="1000">
+            </MetricActivityThresholdsPerNodeType>
+        </PlacementAndLoadBalancingOverrides>
+    </NodeType>
+</NodeTypes>
+)");
+  EXPECT_EQ(activity.settings.node_types.at("NodeType1").activity_thresholds,
+            (Group<int64_t>{{"Metric1", 500}, {"Metric2", 40}, {"Metric3", 1000}}));
+  EXPECT_EQ(activity.warnings.size(), 3u);
+  const Manifest interval = Read(R"(<NodeTypes>
+    <NodeType Name="NodeType1">
+        <PlacementAndLoadBalancingOverrides>
+            <MinLoadBalancingIntervalPerNodeType>100</MinLoadBalancingIntervalPerNodeType>
+        </PlacementAndLoadBalancingOverrides>
+    </NodeType>
+</NodeTypes>)");
+  EXPECT_EQ(interval.settings.node_types.at("NodeType1").min_load_balancing_interval, 100);
+  EXPECT_EQ(interval.warnings, Texts{});
+}
+
+TEST(ManifestTest, WellFormedOverridesLoadWithoutWarnings) {
+  const Manifest manifest = Read(R"(<NodeType Name="T"><PlacementAndLoadBalancingOverrides>
+<MetricBalancingThresholdsPerNodeType><BalancingThreshold Name="A" Value="2"/>
+<BalancingThreshold Name="B" Value="3"> </BalancingThreshold><!-- <BalancingThreshold> --></MetricBalancingThresholdsPerNodeType>
+</PlacementAndLoadBalancingOverrides></NodeType>)");
+  EXPECT_EQ(manifest.warnings, Texts{});
+  EXPECT_EQ(manifest.settings.node_types.at("T").balancing_thresholds, (Group<double>{{"A", 2}, {"B", 3}}));
+}
+
+TEST(ManifestTest, WholeClusterManifestLoadsAndTheRestOfItIsPassedOver) {
+  const Manifest manifest = Read(R"(<?xml version="1.0" encoding="utf-8"?>
+<!-- a cluster -->
+<ClusterManifest xmlns="http://schemas.microsoft.com/2011/01/fabric" Name="C" Version="1">
+  <NodeTypes>
+    <NodeType Name="Web">
+      <Endpoints><ClientConnectionEndpoint Port="19000"/></Endpoints>
+      <PlacementProperties><Property Name="HasSSD" Value="true"/></PlacementProperties>
+      <Capacities><Capacity Name="Memory" Value="1024"/></Capacities>
+    </NodeType>
+  </NodeTypes>
+  <Infrastructure><WindowsServer><NodeList><Node NodeName="n" NodeTypeRef="Web"/></NodeList></WindowsServer></Infrastructure>
+  <FabricSettings>
+    <Section Name="Security"><Parameter Name="ClusterCredentialType" Value="None &amp; more"/></Section>
+    <Section Name="MetricBalancingThresholds"><Parameter Name="A&amp;B" Value="2"/></Section>
+  </FabricSettings>
+</ClusterManifest>)");
+  EXPECT_EQ(manifest.warnings, Texts{});
+  ASSERT_EQ(manifest.node_types.size(), 1u);
+  EXPECT_EQ(manifest.node_types[0].capacities, (Group<int64_t>{{"Memory", 1024}}));
+  EXPECT_EQ(manifest.node_types[0].properties, (Group<std::string>{{"HasSSD", "true"}}));
+  EXPECT_EQ(manifest.settings.metric_balancing_thresholds, (Group<double>{{"A&B", 2}}));
+  ASSERT_EQ(Given(manifest).size(), 1u);
+  EXPECT_EQ(Place(Given(manifest)[0]), "14:47");
+}
+
+TEST(ManifestTest, JsonSettingsAreFoundAtAnyDepthAndOverridesHaveAFormOfTheirOwn) {
+  const Manifest manifest = Read(R"({"$schema": "x", "resources": [{"type": "Microsoft.ServiceFabric/clusters", "properties": {
+  "fabricSettings": [{"name": "PlacementAndLoadBalancing", "parameters": [{"name": "MaxPercentageToMove", "value": 0.5},
+    {"name": "SubclusteringEnabled", "value": true}]}],
+  "nodeTypes": [{"name": "A", "capacities": {"Memory": "10"}, "placementAndLoadBalancingOverrides": {
+    "metricBalancingThresholdsPerNodeType": [{"name": "M", "value": "2.5"}],
+    "metricActivityThresholdsPerNodeType": [{"name": "M", "value": 50}],
+    "minLoadBalancingIntervalPerNodeType": 100}}]}}]})");
+  EXPECT_EQ(manifest.warnings, Texts{});
+  EXPECT_EQ(manifest.settings.max_percentage_to_move, 0.5);
+  EXPECT_TRUE(manifest.settings.subclustering_enabled);
+  EXPECT_EQ(BalancingThreshold(manifest.settings, "M", "A"), 2.5);
+  EXPECT_EQ(ActivityThreshold(manifest.settings, "M", "A"), 50);
+  EXPECT_EQ(MinLoadBalancingInterval(manifest.settings, "A"), 100);
+  EXPECT_EQ(manifest.node_types[0].capacities, (Group<int64_t>{{"Memory", 10}}));
+}
+
+TEST(ManifestTest, WrongValuesAreErrorsThatNamePlaceAndParameter) {
+  EXPECT_EQ(
+      ErrorOf("<Section Name=\"MetricBalancingThresholds\">\n  <Parameter Name=\"M\" Value=\"0.5\"/>\n</Section>"),
+      "m:2:3: MetricBalancingThresholds/M: \"0.5\" must be at least 1, as the ratio of the largest to the smallest load is, "
+      "or 0: never triggers");
+  EXPECT_EQ(
+      ErrorOf(R"("fabricSettings": [{"name": "MetricActivityThresholds", "parameters": [{"name": "M", "value": "-1"}]}])"),
+      "m:1:72: MetricActivityThresholds/M: \"-1\" must be at least 0");
+  EXPECT_EQ(ErrorOf("<NodeType Name=\"A\"><PlacementAndLoadBalancingOverrides>"
+                    "<MinLoadBalancingIntervalPerNodeType>soon</MinLoadBalancingIntervalPerNodeType>"
+                    "</PlacementAndLoadBalancingOverrides></NodeType>"),
+            "m:1:56: node type A: MinLoadBalancingIntervalPerNodeType: \"soon\" is not a whole number");
+}
+
+TEST(ManifestTest, MalformedXmlIsAnErrorWithItsPlace) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"<Section Name=\"S\">\n<Parameter Name=\"N\" Value=\"1\">\n</Section>", "m:3:"},
+      {"<Section Name=\"S\">", "m:1:"},
+      {"<Section Name=\"S\"></Sektion>", "m:1:"},
+      {"<Section Name=\"S\"/>\nand so on", "m:2:1: invalid XML: text outside of all elements"},
+      {"<Section Name=\"a < b\"/>", "m:1:1: invalid XML: <Section> is not closed by > before the next <"},
+      {"<Section Name=\"a & b\"/>", "m:1:18: invalid XML: & that begins no reference; write &amp;"},
+      {"<Section Name=\"a\" Name=\"b\"/>", "m:1:1: <Section> has the attribute Name twice"},
+      {"<Section Name=\"PlacementAndLoadBalancing\">\n<Parameter Name=\"PLBRefreshGap\"/></Section>",
+       "m:2:1: <Parameter> has no attribute Value"},
+      {"<Something/>", "m:1:1: <Something>: expected <ClusterManifest>"},
+      {"<Section Name=\"S\">text</Section>", "m:1:19: unexpected text in <Section>: text"},
+  };
+  for (const auto& [text, error] : cases) EXPECT_TRUE(ErrorOf(text).starts_with(error)) << text << "\n" << ErrorOf(text);
+}
+
+TEST(ManifestTest, MalformedJsonIsAnErrorWithItsPlace) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"{\"fabricSettings\": [\n  {\"name\": }]}", "m:2:12: invalid JSON"},
+      {"\"fabricSettings\": [,]", "m:1:20: invalid JSON"},
+      {"\"fabricSettings\": [1,,]", "m:1:22: invalid JSON"},
+      {"\"fabricSettings\": [", "m:1:20: invalid JSON"},
+      {"{} {}", "m:1:4: invalid JSON: something follows the value"},
+      {"{\"fabricSettings\": {}}", "m:1:20: fabricSettings: expected a list"},
+      {"{\"fabricSettings\": [{\"name\": \"S\"}]}", "m:1:21: \"parameters\" is missing"},
+      {"{\"fabricSettings\": [], \"fabricSettings\": []}", "m:1:1: a key stands twice in this object"},
+      {"", "m:1:1: empty"},
+      {"nodes: []", "m:1:1: neither XML"},
+  };
+  for (const auto& [text, error] : cases) EXPECT_TRUE(ErrorOf(text).starts_with(error)) << text << "\n" << ErrorOf(text);
+}
+
+TEST(ManifestTest, WhatIsNotUtf8IsAnErrorWithItsPlace) {
+  const auto manifest = ReadManifest("<Section Name=\"S\">\n<Parameter Name=\"a\xff\" Value=\"1\"/></Section>", "m");
+  ASSERT_FALSE(manifest.has_value());
+  EXPECT_EQ(manifest.error().message(), "m:2:19: not UTF-8");
+}
+
+TEST(ManifestTest, AHundredWarningsAreToldAndTheOthersCounted) {
+  std::string text = "<Section Name=\"PlacementAndLoadBalancing\">\n";
+  for (int i = 0; i < 250; ++i) text += "<Parameter Name=\"Unknown" + std::to_string(i) + "\" Value=\"1\"/>\n";
+  const auto manifest = ReadManifest(text + "</Section>", "m");
+  ASSERT_TRUE(manifest.has_value());
+  ASSERT_EQ(manifest->warnings.size(), 101u);
+  EXPECT_TRUE(manifest->warnings[99].starts_with("m:101:1: ")) << manifest->warnings[99];
+  EXPECT_EQ(manifest->warnings[100], "m: 150 more warnings");
+}
+
+TEST(ManifestTest, ParameterGivenTwiceIsAnErrorOnlyWithAnotherValue) {
+  const auto twice = [](const char* second) {
+    return std::string("<FabricSettings><Section Name=\"MetricBalancingThresholds\"><Parameter Name=\"M\" Value=\"2\"/>") +
+           "</Section>\n<Section Name=\"MetricBalancingThresholds\"><Parameter Name=\"M\" Value=\"" + second +
+           "\"/></Section></FabricSettings>";
+  };
+  EXPECT_EQ(ErrorOf(twice("2")), "");
+  EXPECT_EQ(ErrorOf(twice("3")), "m:2:43: MetricBalancingThresholds/M: given again; line 1 has another value");
+}
+
+TEST(ManifestTest, UnknownParametersAreWarningsWithTheirPlace) {
+  EXPECT_EQ(
+      Read("<Section Name=\"PlacementAndLoadBalancing\">\n <Parameter Name=\"SwapCosts\" Value=\"1\"/></Section>").warnings,
+      Texts{"m:2:2: PlacementAndLoadBalancing/SwapCosts: there is no such parameter; it is left out; did you mean SwapCost?"});
+  EXPECT_EQ(Read("{\"properties\": {}}").warnings,
+            Texts{"m:1:1: neither fabricSettings nor nodeTypes: every setting has its default"});
+}
+
+Cluster ClusterWith(std::string_view metric, std::string_view node_type) {
+  Cluster cluster;
+  Metric reported;
+  reported.name = metric;
+  reported.services = 1;
+  cluster.metrics = {reported};
+  cluster.node_types.emplace_back(node_type);
+  return cluster;
+}
+
+TEST(ManifestTest, ThresholdOfAMetricThatNobodyReportsIsAnError) {
+  const Manifest manifest =
+      Read("<Section Name=\"MetricBalancingThresholds\">\n<Parameter Name=\"Memroy\" Value=\"2\"/></Section>");
+  const auto checked = CheckNames(manifest, ClusterWith("Memory", "A"));
+  ASSERT_FALSE(checked.has_value());
+  EXPECT_EQ(checked.error().code(), base::Code::kBadRequest);
+  EXPECT_EQ(checked.error().message(),
+            "m:2:1: MetricBalancingThresholds/Memroy: no service reports this metric; did you mean Memory?");
+  EXPECT_TRUE(CheckNames(manifest, ClusterWith("Memroy", "A")).value().empty());
+}
+
+TEST(ManifestTest, OtherNamesThatNobodyHasAreWarnings) {
+  const Manifest manifest =
+      Read(R"({"fabricSettings": [{"name": "GlobalMetricWeights", "parameters": [{"name": "X", "value": 1}]},
+    {"name": "MetricActivityThresholds", "parameters": [{"name": "Count", "value": 1}]}],
+    "nodeTypes": [{"name": "B", "placementAndLoadBalancingOverrides": {"minLoadBalancingIntervalPerNodeType": 1}}]})");
+  const auto warnings = CheckNames(manifest, ClusterWith("Memory", "A"));
+  ASSERT_TRUE(warnings.has_value());
+  ASSERT_EQ(warnings->size(), 3u);
+  EXPECT_EQ((*warnings)[0], "m:1:68: GlobalMetricWeights/X: no service reports this metric");
+  EXPECT_TRUE((*warnings)[2].ends_with("no node has this type")) << (*warnings)[2];
+}
+
+}  // namespace
+}  // namespace evenkeel::balancing::manifest_test

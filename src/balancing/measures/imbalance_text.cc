@@ -1,0 +1,63 @@
+#include <spdlog/fmt/fmt.h>
+
+#include "balancing/measures/imbalance.h"
+#include "balancing/model/amount_text.h"
+
+namespace evenkeel::balancing {
+namespace {
+
+// "ratio 2.5 (5 on n0, 2 on n3)".
+std::string RatioText(const Cluster& cluster, const MetricBalance& balance) {
+  const Metric& metric = cluster.metrics[balance.metric];
+  return fmt::format("ratio {:.6g} ({} on {}, {} on {})", balance.ratio, AmountText(metric, balance.max),
+                     cluster.nodes[balance.max_node].name, AmountText(metric, balance.min),
+                     cluster.nodes[balance.min_node].name);
+}
+
+std::string EmptyNodesText(const MetricBalance& balance) {
+  return fmt::format("{} of {} wanted nodes are empty", balance.empty_nodes, balance.wanted_empty_nodes);
+}
+
+}  // namespace
+
+std::string Text(const Cluster& cluster, const MetricBalance& balance) {
+  const auto name = [&](NodeId node) -> const std::string& { return cluster.nodes[node].name; };
+  const auto amount = [&](int64_t load) { return AmountText(cluster.metrics[balance.metric], load); };
+  switch (balance.reason) {
+    case BalanceReason::kNoWeight:
+      return "the metric has no weight";
+    case BalanceReason::kThresholdOff:
+      return "its balancing threshold is 0";
+    case BalanceReason::kNoNode:
+      return "every node is down, deactivated or not for the services that report it";
+    case BalanceReason::kDifferenceOfOne:
+      if (balance.max == balance.min) return fmt::format("all loads are {}", amount(balance.max));
+      return fmt::format("the loads {} and {} differ by no more than 1", amount(balance.max), amount(balance.min));
+    case BalanceReason::kNotActive:
+      return fmt::format("no load is above the activity threshold {}", amount(balance.activity_threshold));
+    case BalanceReason::kWithinThreshold:
+      return fmt::format("{} is not above the threshold {:.6g}", RatioText(cluster, balance), balance.threshold);
+    case BalanceReason::kEnoughEmptyNodes:
+      return EmptyNodesText(balance);
+    case BalanceReason::kPacked:
+      return fmt::format("in every domain the ratio is above the threshold {:.6g}: it is packed enough", balance.threshold);
+    case BalanceReason::kNothingToPack:
+      return balance.max == 0 ? "there is no load to pack" : "every node is a domain of its own, where nothing can be packed";
+    case BalanceReason::kAboveThreshold:
+      // Inclusive comparisons.
+      return fmt::format("{} {} the threshold {:.6g}", RatioText(cluster, balance),
+                         balance.ratio > balance.threshold ? "is above" : "has reached", balance.threshold);
+    case BalanceReason::kEmptyNode:
+      return fmt::format("{} has no load while {} has {}", name(balance.min_node), name(balance.max_node), amount(balance.max));
+    case BalanceReason::kTooFewEmptyNodes:
+      return EmptyNodesText(balance);
+    case BalanceReason::kUnevenEmptyNodes:
+      return EmptyNodesText(balance) + ", but not spread over fault and upgrade domains";
+    case BalanceReason::kNotPacked:
+      return fmt::format("{} is not above the threshold {:.6g}: it can be packed more", RatioText(cluster, balance),
+                         balance.threshold);
+  }
+  return "";
+}
+
+}  // namespace evenkeel::balancing

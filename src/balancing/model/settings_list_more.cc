@@ -1,0 +1,271 @@
+#include "balancing/model/settings_table.h"
+
+namespace evenkeel::balancing {
+namespace {
+
+using S = Settings;
+using enum Visibility;
+
+// Why parameters have no effect.
+constexpr std::string_view kNoAuxiliaries = "auxiliary replicas are not modelled";
+constexpr std::string_view kSteps = "a search has a number of steps that follows from the size of its group";
+constexpr std::string_view kTemperatures = "a search chooses its temperatures itself";
+constexpr std::string_view kTogether = "new replicas are placed all together";
+constexpr std::string_view kNoTest = "Service Fabric's own performance test is not here";
+constexpr std::string_view kCapacities = "nodes give what manifest and state say";
+constexpr std::string_view kNotGoverned = "resources that are governed are not modelled";
+constexpr std::string_view kNoDecay = "loads are as the state says, and do not fade";
+constexpr std::string_view kNoTags = "node tags are not modelled";
+constexpr std::string_view kPlanTells = "the plan itself tells all of this";
+constexpr std::string_view kNoReports = "there are no health reports";
+
+/// A member of the constraint priorities as one of the settings.
+SettingsTable::Field<int64_t> Priority(int64_t ConstraintPriorities::* priority) {
+  return [priority](Settings& settings) -> int64_t& { return settings.priorities.*priority; };
+}
+
+std::string PriorityHelp(std::string_view what) {
+  return std::string(what) + ": 0 hard, 1 soft, 2 optimisation, below 0 not looked at";
+}
+
+void AddCostSettings(SettingsTable& table) {
+  table.Seen(kPublic);
+  table.Bool("UseMoveCostReports", &S::use_move_cost_reports, "moves cost what services say; else every move costs 1");
+  table.Seen(kInternal);
+  table.Bool("IgnoreCostInScoring", &S::ignore_cost_in_scoring, "the score counts alone, moves cost nothing");
+  table.Integer("MoveCostOffset", &S::move_cost_offset, "how little moves weigh against the score: the larger, the less");
+  table.Integer("MoveCostZeroValue", &S::move_cost_zero_value, "cost of moving a replica whose cost is Zero");
+  table.Integer("MoveCostLowValue", &S::move_cost_low_value, "... Low");
+  table.Integer("MoveCostMediumValue", &S::move_cost_medium_value, "... Medium");
+  table.Integer("MoveCostHighValue", &S::move_cost_high_value, "... High");
+  table.Number("SwapCost", &S::swap_cost, "cost of exchanging a primary and a secondary");
+  table.Seen(kPublic);
+  table.Unused("UseSeparateSecondaryMoveCost", ParameterType::kBool, "true", "secondaries have a move cost of their own",
+               "secondaries always have a move cost of their own");
+  table.Unused("UseSeparateAuxiliaryMoveCost", ParameterType::kBool, "false", "auxiliaries have a move cost of their own",
+               kNoAuxiliaries);
+  table.Unused("UseSeparateAuxiliaryLoad", ParameterType::kBool, "true", "every auxiliary has the load that it reports itself",
+               kNoAuxiliaries);
+}
+
+}  // namespace
+
+void AddSearchSettings(SettingsTable& table) {
+  table.Topic("Search", kMainSection);
+  table.Seen(kPublic);
+  table.Unused("PlacementSearchTimeout", ParameterType::kSeconds, "0.5", "longest search of a placement", kSteps);
+  table.Seen(kInternal);
+  table.Unused("ConstraintCheckSearchTimeout", ParameterType::kSeconds, "0.5", "longest search of a constraint check", kSteps);
+  table.Unused("FastBalancingSearchTimeout", ParameterType::kSeconds, "10", "longest search of quick balancing", kSteps);
+  table.Unused("SlowBalancingSearchTimeout", ParameterType::kSeconds, "120", "longest search of slow balancing", kSteps);
+  table.Unused("MaxSimulatedAnnealingIterations", ParameterType::kInteger, "-1", "most rounds; -1: no limit", kSteps, -1);
+  table.Unused("SimulatedAnnealingIterationsPerRound", ParameterType::kInteger, "1000", "tries per round of balancing", kSteps,
+               1);
+  table.Unused("PlacementSearchIterationsPerRound", ParameterType::kInteger, "100", "tries per round of placement", kSteps, 1);
+  table.Unused("ConstraintCheckIterationsPerRound", ParameterType::kInteger, "100", "tries per round of a constraint check",
+               kSteps, 1);
+  table.Unused("InitialTemperatureProbeCount", ParameterType::kInteger, "50", "tries from which the first temperature is found",
+               kTemperatures, 1);
+  table.Unused("FastBalancingTemperatureDecayRate", ParameterType::kNumber, "0.8",
+               "factor of the temperature per round of quick balancing", kTemperatures, 0, 1);
+  table.Unused("SlowBalancingTemperatureDecayRate", ParameterType::kNumber, "0.98",
+               "factor of the temperature per round of slow balancing", kTemperatures, 0, 1);
+  table.Unused("EnableClusterSpecificInitialTemperature", ParameterType::kBool, "false",
+               "the first temperature comes from the size of the cluster", kTemperatures);
+  table.Unused("ClusterSpecificTemperatureCoefficient", ParameterType::kNumber, "100", "factor of that temperature",
+               kTemperatures);
+  table.Number("SwapPrimaryProbability", &S::swap_primary_probability, "how often a try exchanges a primary and a secondary", 0,
+               1);
+  table.Number("MaxPercentageToMove", &S::max_percentage_to_move, "share of all replicas that one balancing run may move", 0,
+               1);
+  table.Number("MaxPercentageToMoveForPlacement", &S::max_percentage_to_move_for_placement,
+               "share of all replicas that may move to make room for new ones", 0, 1);
+  table.Unused("UseScoreInConstraintCheck", ParameterType::kBool, "true",
+               "of two repairs the one with the better score wins, not the one with fewer moves",
+               "repairs are always judged by movements and deviation together");
+  table.Bool("EnablePreferredSwapSolutionInConstraintCheck", &S::enable_preferred_swap_solution_in_constraint_check,
+             "repairs by exchanging roles are tried, too");
+  table.Unused("CountDisappearingLoadForSimulatedAnnealing", ParameterType::kBool, "true",
+               "load of replicas that go away still counts", "loads count as the state says");
+  table.Unused("YieldDurationPer10ms", ParameterType::kInteger, "7", "milliseconds of every 10 that a search rests",
+               "a search does not rest", 0, 10);
+  table.Integer("InitialRandomSeed", &S::initial_random_seed, "seed of every search; -1: by the clock", -1);
+  table.Unused("UseBatchPlacement", ParameterType::kBool, "true", "many new replicas are placed in batches", kTogether);
+  table.Unused("PlacementReplicaCountPerBatch", ParameterType::kInteger, "100000", "replicas of one batch", kTogether, 1);
+  table.Seen(kTest);
+  table.Unused("PerfTestNumberOfNodes", ParameterType::kInteger, "3000", "size of the performance test: nodes", kNoTest);
+  table.Unused("PerfTestNumberOfPartitions", ParameterType::kInteger, "100000", "... partitions", kNoTest);
+  table.Unused("PerfTestNumberOfInstances", ParameterType::kInteger, "10", "... instances", kNoTest);
+  table.Topic("Costs", kMainSection);
+  AddCostSettings(table);
+}
+
+void AddThrottleSettings(SettingsTable& table) {
+  constexpr auto kNodeType = ParameterKey::kNodeType;
+  table.Topic("Throttles", kMainSection);
+  table.Seen(kPublic);
+  table.Integer("GlobalMovementThrottleThreshold", &S::global_movement_throttle_threshold,
+                "most movements per counting interval, of balancing and of placement that moves; 0: no limit");
+  table.Number("GlobalMovementThrottleThresholdPercentage", &S::global_movement_throttle_threshold_percentage,
+               "the same as a share of all replicas; the smaller limit holds");
+  table.Integer("GlobalMovementThrottleThresholdForPlacement", &S::global_movement_throttle_threshold_for_placement,
+                "... of placement that moves");
+  table.Number("GlobalMovementThrottleThresholdPercentageForPlacement",
+               &S::global_movement_throttle_threshold_percentage_for_placement, "... as a share of all replicas");
+  table.Integer("GlobalMovementThrottleThresholdForBalancing", &S::global_movement_throttle_threshold_for_balancing,
+                "... of balancing");
+  table.Number("GlobalMovementThrottleThresholdPercentageForBalancing",
+               &S::global_movement_throttle_threshold_percentage_for_balancing, "... as a share of all replicas");
+  table.Seconds("GlobalMovementThrottleCountingInterval", &S::global_movement_throttle_counting_interval,
+                "how long a movement counts; 0: no limit");
+  table.Integer("MovementPerPartitionThrottleThreshold", &S::movement_per_partition_throttle_threshold,
+                "most balancing moves of one partition per counting interval");
+  table.Seconds("MovementPerPartitionThrottleCountingInterval", &S::movement_per_partition_throttle_counting_interval,
+                "how long a move of a partition counts");
+  table.Bool("InBuildThrottlingEnabled", &S::in_build_throttling_enabled,
+             "replicas that are built at the same time are limited");
+  table.Text("InBuildThrottlingAssociatedMetric", &S::in_build_throttling_associated_metric,
+             "only services that report this metric count; empty: all");
+  table.Integer("InBuildThrottlingGlobalMaxValue", &S::in_build_throttling_global_max_value, "most replicas in build");
+  table.Bool("SwapPrimaryThrottlingEnabled", &S::swap_primary_throttling_enabled,
+             "changes of primaries at the same time are limited");
+  table.Text("SwapPrimaryThrottlingAssociatedMetric", &S::swap_primary_throttling_associated_metric,
+             "only services that report this metric count; empty: all");
+  table.Integer("SwapPrimaryThrottlingGlobalMaxValue", &S::swap_primary_throttling_global_max_value,
+                "most exchanges and moves of primaries");
+  table.Bool("PreventTransientOvercommit", &S::prevent_transient_overcommit,
+             "a move does not count on space that another move of the same plan frees");
+  table.Seen(kInternal);
+  table.Number("MovementThrottledPartitionsPercentageThreshold", &S::movement_throttled_partitions_percentage_threshold,
+               "balancing is skipped when more than this share of the imbalanced partitions has moved enough", 0, 1);
+  table.IntegerGroup("MaximumInBuildReplicasPerNode", kNodeType, &S::maximum_in_build_replicas_per_node, "",
+                     "most replicas in build on a node of this type");
+  table.IntegerGroup("MaximumInBuildReplicasPerNodeBalancingThrottle", kNodeType,
+                     &S::maximum_in_build_replicas_per_node_balancing_throttle, "",
+                     "... for balancing; the smaller limit holds");
+  table.IntegerGroup("MaximumInBuildReplicasPerNodeConstraintCheckThrottle", kNodeType,
+                     &S::maximum_in_build_replicas_per_node_constraint_check_throttle, "",
+                     "... for constraint checks; the smaller limit holds");
+  table.IntegerGroup("MaximumInBuildReplicasPerNodePlacementThrottle", kNodeType,
+                     &S::maximum_in_build_replicas_per_node_placement_throttle, "",
+                     "... for placement; the smaller limit holds");
+  table.Bool("ThrottlePlacementPhase", &S::throttle_placement_phase, "limits per node hold for placement");
+  table.Bool("ThrottleBalancingPhase", &S::throttle_balancing_phase, "limits per node hold for balancing");
+  table.Bool("ThrottleConstraintCheckPhase", &S::throttle_constraint_check_phase, "limits per node hold for constraint checks");
+}
+
+void AddConstraintSettings(SettingsTable& table) {
+  using P = ConstraintPriorities;
+  table.Topic("Constraint priorities", kMainSection);
+  table.Seen(kPublic);
+  const auto add = [&](std::string_view name, int64_t P::* priority, std::string_view what) {
+    table.Integer(name, Priority(priority), PriorityHelp(what), INT64_MIN, 2);
+  };
+  const auto unused = [&](std::string_view name, std::string_view default_text, std::string_view what, std::string_view why) {
+    table.Unused(name, ParameterType::kInteger, default_text, PriorityHelp(what), why, INT64_MIN, 2);
+  };
+  add("PlacementConstraintPriority", &P::placement_constraint, "placement constraints");
+  add("PreferredLocationConstraintPriority", &P::preferred_location, "preferred locations");
+  add("CapacityConstraintPriority", &P::capacity, "capacities of nodes");
+  add("AffinityConstraintPriority", &P::affinity, "affinity");
+  add("FaultDomainConstraintPriority", &P::fault_domain, "spread over fault domains");
+  add("UpgradeDomainConstraintPriority", &P::upgrade_domain, "spread over upgrade domains");
+  add("ScaleoutCountConstraintPriority", &P::scaleout_count, "most nodes of an application");
+  add("ApplicationCapacityConstraintPriority", &P::application_capacity, "capacities of applications");
+  add("ThrottlingConstraintPriority", &P::throttling, "limits of replicas in build");
+  unused("PreferredPrimaryDomainsConstraintPriority", "1", "preferred domains of primaries",
+         "preferred domains of primaries are placement constraints here");
+  unused("NodeTaggingConstraintPriority", "0", "node tags", kNoTags);
+  unused("BlockNodeInUpgradeConstraintPriority", "-1", "nodes in upgrade", "nodes in upgrade are not modelled");
+
+  table.Topic("Behaviour", kMainSection);
+  table.Bool("ValidatePlacementConstraint", &S::validate_placement_constraint,
+             "a constraint on a property that no node has is an error");
+  table.Bool("ValidatePrimaryPlacementConstraintOnPromote", &S::validate_primary_placement_constraint_on_promote,
+             "a replica is promoted only where its constraint lets a primary be");
+  table.Bool("PartiallyPlaceServices", &S::partially_place_services,
+             "some replicas of a new service may be placed without all");
+  table.Bool("MoveExistingReplicaForPlacement", &S::move_existing_replica_for_placement,
+             "placement may move others to make room");
+  table.Bool("PlaceChildWithoutParent", &S::place_child_without_parent,
+             "a service is placed although its affinity parent is not");
+  table.Bool("MoveParentToFixAffinityViolation", &S::move_parent_to_fix_affinity_violation,
+             "the parent may move to its children");
+  table.Unused("MoveParentToFixAffinityViolationTransitionPercentage", ParameterType::kNumber, "0.2",
+               "share of the search that tries so", "where the parent may move, that is always tried", 0, 1);
+  table.Bool("AllowHigherChildTargetReplicaCountForAffinity", &S::allow_higher_child_target_replica_count_for_affinity,
+             "a child may have more replicas than its parent");
+  table.Bool("RelaxConstraintForPlacement", &S::relax_constraint_for_placement,
+             "soft constraints yield when a replica finds no place otherwise");
+  table.Bool("RelaxAffinityConstraintDuringUpgrade", &S::relax_affinity_constraint_during_upgrade,
+             "affinity yields in upgrades");
+  table.Bool("RelaxCapacityConstraintForUpgrade", &S::relax_capacity_constraint_for_upgrade, "capacities yield in upgrades");
+  table.Bool("RelaxScaleoutConstraintDuringUpgrade", &S::relax_scaleout_constraint_during_upgrade,
+             "the most nodes of an application yield in upgrades");
+  table.Unused("CheckAlignedAffinityForUpgrade", ParameterType::kBool, "false",
+               "in upgrades primaries of children follow the parent's",
+               "primaries of aligned children always follow the parent's");
+  table.Bool("PreferUpgradedUDs", &S::prefer_upgraded_uds, "in upgrades replicas go to domains that are done");
+  table.Bool("PreferExistingReplicaLocations", &S::prefer_existing_replica_locations,
+             "nodes that had the replica are preferred");
+  table.Unused("PreferNodesForContainerPlacement", ParameterType::kBool, "true",
+               "nodes that have the container's image are preferred", "images of containers are not modelled");
+  table.Bool("QuorumBasedLogicAutoSwitch", &S::quorum_based_logic_auto_switch,
+             "spread over domains keeps only the quorum safe where more is not possible evenly");
+  table.Bool("QuorumBasedReplicaDistributionPerUpgradeDomains", &S::quorum_based_replica_distribution_per_upgrade_domains,
+             "always so for upgrade domains");
+  table.Bool("QuorumBasedReplicaDistributionPerFaultDomains", &S::quorum_based_replica_distribution_per_fault_domains,
+             "always so for fault domains");
+  table.Unused("AutoDetectAvailableResources", ParameterType::kBool, "true", "nodes measure their cores and memory",
+               kCapacities);
+  table.Unused("CpuPercentageNodeCapacity", ParameterType::kNumber, "0.8", "share of the cores that services get", kCapacities,
+               0, 1);
+  table.Unused("MemoryPercentageNodeCapacity", ParameterType::kNumber, "0.8", "share of the memory that services get",
+               kCapacities, 0, 1);
+  table.Unused("CpuCoresMetricWeight", ParameterType::kNumber, "1", "weight of governed cores", kNotGoverned);
+  table.Unused("MemoryInMBMetricWeight", ParameterType::kNumber, "1", "weight of governed memory", kNotGoverned);
+  table.Bool("UseDefaultLoadForServiceOnEveryNode", &S::use_default_load_for_service_on_every_node,
+             "instances on every node weigh their default, whatever they report");
+  table.Unused("LoadDecayInterval", ParameterType::kSeconds, "60", "how often old load reports fade", kNoDecay);
+  table.Unused("LoadDecayFactor", ParameterType::kNumber, "0",
+               "how much of an old report is kept each time; 0: reports do not fade", kNoDecay, 0, 1);
+  table.Unused("NodeTaggingEnabled", ParameterType::kBool, "false", "tags of nodes are looked at", kNoTags);
+}
+
+void AddReportSettings(SettingsTable& table) {
+  table.Topic("Reports", kMainSection);
+  table.Seen(kPublic);
+  table.Unused("TraceCRMReasons", ParameterType::kBool, "true", "the reason of every movement is written down", kPlanTells);
+  table.Unused("UseCRMPublicName", ParameterType::kBool, "true", "reports name the Cluster Resource Manager", kPlanTells);
+  table.Unused("DecisionOperationalTracingEnabled", ParameterType::kBool, "false", "decisions are events, too", kPlanTells);
+  table.Unused("NodeLoadsOperationalTracingEnabled", ParameterType::kBool, "true", "loads of nodes are events, too",
+               kPlanTells);
+  table.Unused("NodeLoadsOperationalTracingInterval", ParameterType::kSeconds, "20", "how often these are sent", kPlanTells);
+  table.Seen(kInternal);
+  table.Unused("VerboseHealthReportLimit", ParameterType::kInteger, "20", "failed placements before a warning", kNoReports);
+  table.Unused("DetailedVerboseHealthReportLimit", ParameterType::kInteger, "200", "... before one with all details",
+               kNoReports);
+  table.Unused("ConstraintViolationHealthReportLimit", ParameterType::kInteger, "50", "failed repairs before a warning",
+               kNoReports);
+  table.Unused("DetailedConstraintViolationHealthReportLimit", ParameterType::kInteger, "200",
+               "... before one with all details", kNoReports);
+  table.Unused("ConsecutiveDroppedMovementsHealthReportLimit", ParameterType::kInteger, "20",
+               "dropped movements in a row before a warning", kNoReports);
+  table.Unused("DetailedNodeListLimit", ParameterType::kInteger, "15", "most nodes that a report lists", kNoReports);
+  table.Unused("DetailedPartitionListLimit", ParameterType::kInteger, "15", "... partitions", kNoReports);
+  table.Unused("DetailedDiagnosticsInfoListLimit", ParameterType::kInteger, "15", "... diagnostics", kNoReports);
+  table.Unused("DetailedMetricListLimit", ParameterType::kInteger, "15", "... metrics", kNoReports);
+  table.Unused("PLBHealthEventTTL", ParameterType::kSeconds, "65", "how long a report stands", kNoReports);
+  table.Unused("NodeLoadsTracingInterval", ParameterType::kSeconds, "20", "how often loads of nodes are written down",
+               kPlanTells);
+  table.Unused("ApplicationLoadsTracingInterval", ParameterType::kSeconds, "40", "... loads of applications", kPlanTells);
+  table.Unused("PLBPeriodicalTraceInterval", ParameterType::kSeconds, "20", "... the state of the planner", kPlanTells);
+  table.Unused("StatisticsTracingInterval", ParameterType::kSeconds, "60", "... statistics", kPlanTells);
+  table.Unused("MaxViolatedItemsToTrace", ParameterType::kInteger, "100", "most violations that are written down", kPlanTells);
+  table.Unused("MaxInvalidReplicasToTrace", ParameterType::kInteger, "10", "most invalid replicas that are written down",
+               kPlanTells);
+  table.Unused("PlacementConstraintValidationCacheSize", ParameterType::kInteger, "10000",
+               "constraints that are remembered as checked", "constraints are read once for each plan");
+}
+
+}  // namespace evenkeel::balancing

@@ -1,0 +1,28 @@
+#include "balancing/search/search_levels.h"
+
+#include <functional>
+#include <set>
+
+namespace evenkeel::balancing {
+
+SearchLevels::SearchLevels(const Arrangement& arrangement, Purpose purpose, bool light, bool relax)
+    : arrangement_(arrangement), purpose_(purpose), light_(light) {
+  std::set<int64_t, std::greater<>> priorities = {0};
+  for (size_t i = 0; i < kConstraints; ++i) {
+    const int64_t priority = balancing::PriorityOf(arrangement.settings(), static_cast<Constraint>(i));
+    if (priority > 0) priorities.insert(priority);
+  }
+  priorities_.assign(priorities.begin(), priorities.end());
+  if (!relax) priorities_.resize(1);
+  made_.resize(priorities_.size());
+}
+
+const Constraints& SearchLevels::operator[](size_t level) {
+  if (made_[level] == nullptr) {
+    const ConstraintOptions options{.purpose = purpose_, .max_priority = priorities_[level], .light = light_};
+    made_[level] = std::make_unique<Constraints>(arrangement_, options);
+  }
+  return *made_[level];
+}
+
+}  // namespace evenkeel::balancing

@@ -1,0 +1,51 @@
+// Flags that several commands share, and what a value is: the name of its type says it to people in --help and to what is made
+// from the tree of commands (command_tree.h), completions and documentation.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/clusters/shards.h"
+#include "cli/terminal/report_file.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace evenkeel::cli {
+
+/// The command that the arguments chose; run after all of them have been read.
+using Action = std::function<base::Status()>;
+
+/// Names of types that shells complete: files, directories and contexts of the kubeconfig.
+inline constexpr const char* kFileType = "FILE";
+inline constexpr const char* kDirectoryType = "DIR";
+inline constexpr const char* kContextType = "CONTEXT";
+
+/// One of these and nothing else; its type is "a|b|c".
+CLI::Option* OneOf(CLI::Option* option, const std::vector<std::string>& values);
+/// The name of a file. Not for -f, which is AddFilenameFlag.
+CLI::Option* IsFile(CLI::Option* option);
+
+/// A decimal whole number within these bounds. Numbers of flags are written in no other way: whatever else is given (nan, 0x10,
+/// 1e3, nothing) is refused in one line that names the flag and the bounds.
+CLI::Option* IsWhole(CLI::Option* option, int64_t min, int64_t max);
+/// A decimal number, with a fraction or an exponent if need be.
+CLI::Option* IsNumber(CLI::Option* option, double min, double max);
+/// Any whole number from 0 that 64 bits hold.
+CLI::Option* IsSeed(CLI::Option* option);
+
+/// -o, --output.
+void AddOutputFlag(CLI::App& command, std::string& output);
+/// -f, --filename: repeatable, one file each time.
+void AddFilenameFlag(CLI::App& command, std::vector<std::string>& files, const std::string& help);
+/// --report. `what`: "the run".
+void AddReportFlag(CLI::App& command, ReportOptions& report, const std::string& what);
+/// --kubeconfig and --context. `what` they lead to: "the hub".
+void AddKubeconfigFlags(CLI::App& command, HubOptions& options, const std::string& what);
+
+}  // namespace evenkeel::cli

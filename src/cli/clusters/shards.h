@@ -1,0 +1,45 @@
+// `evenkeel plan shards`, `get shards` and `explain cluster`.
+#pragma once
+
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/terminal/output.h"
+#include "cli/terminal/report_file.h"
+
+namespace evenkeel::cli {
+
+/// How a command reaches the hub.
+struct HubOptions {
+  std::string kubeconfig;  ///< empty: $KUBECONFIG, $EVENKEEL_HOME/kubeconfig, ~/.kube/config: the first that exists
+  std::string context;
+  std::string ns = "evenkeel";
+  std::string controller_name;  ///< of the Deployment; empty: $ARGOCD_APPLICATION_CONTROLLER_NAME, else evenkeel-controller
+};
+
+struct ShardsOptions {
+  HubOptions hub;
+  std::string output = "table";
+  std::string mode;    ///< of a live fleet; empty: coordinated where replicas follow a ShardPlan
+  std::string method;  ///< empty: legacy for files, the fleet's own for a live fleet
+  std::vector<std::string> quirks;
+  bool in_cluster = false;
+  bool watch = false;  ///< get: until a signal comes, what changes
+};
+
+struct PlanShardsOptions {
+  ShardsOptions common;
+  std::vector<std::string> files;  ///< empty: the live fleet
+  std::optional<int64_t> replicas;
+  std::string current;  ///< an earlier plan, for the moves
+  ReportOptions report{};
+};
+
+base::Status PlanShards(const PlanShardsOptions& options, std::ostream& out);
+base::Status GetShards(const ShardsOptions& options, std::ostream& out);
+base::Status ExplainCluster(const ShardsOptions& options, const std::string& name, std::ostream& out);
+
+}  // namespace evenkeel::cli

@@ -1,0 +1,21 @@
+// What `get ... --watch` does: asks again whenever something has changed that the question rests on, until SIGINT or SIGTERM.
+#pragma once
+
+#include <functional>
+#include <ostream>
+#include <string>
+
+#include "cli/clusters/shards.h"
+#include "cli/terminal/watch_rows.h"
+#include "client/client.h"
+
+namespace evenkeel::cli {
+
+/// Asks a cluster. Whatever it reads is followed from then on.
+using Question = std::function<base::Result<Shown>(client::Client& cluster)>;
+
+/// Returns when a signal comes or nobody reads `out` any more. An error of the first answer is returned; later ones, and
+/// outages of some seconds, go to standard error, once each, and the watch goes on.
+base::Status WatchLive(const HubOptions& cluster, const std::string& output, const Question& question, std::ostream& out);
+
+}  // namespace evenkeel::cli

@@ -1,0 +1,267 @@
+#include "client/http/exec_credential.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "base/hash.h"
+#include "base/utf8.h"
+#include "base/yaml.h"
+
+namespace evenkeel::client {
+namespace {
+
+using base::Code;
+using base::Fail;
+using base::FindString;
+using base::Json;
+
+constexpr std::string_view kExecV1 = "client.authentication.k8s.io/v1";
+constexpr std::string_view kExecV1Beta1 = "client.authentication.k8s.io/v1beta1";
+
+/// The text of a field; an error where it is something else.
+base::Result<std::string> ReadExecText(const Json& exec, std::string_view field) {
+  const Json* value = base::Find(exec, {field});
+  if (value == nullptr || value->is_null()) return std::string();
+  if (!value->is_string()) return Fail(Code::kBadRequest, fmt::format("{}: must be a string", field));
+  return std::string(value->get_string());
+}
+
+base::Result<std::vector<std::string>> ReadExecArgs(const Json& exec) {
+  std::vector<std::string> args;
+  const Json* list = base::Find(exec, {"args"});
+  if (list == nullptr || list->is_null()) return args;
+  if (!list->is_array()) return Fail(Code::kBadRequest, "args: must be a list of strings");
+  for (const Json& arg : list->get_array()) {
+    if (!arg.is_string()) return Fail(Code::kBadRequest, "args: must be a list of strings");
+    args.emplace_back(arg.get_string());
+  }
+  return args;
+}
+
+base::Status ReadExecEnv(const Json& exec, ExecConfig& config) {
+  const Json* list = base::Find(exec, {"env"});
+  if (list == nullptr || list->is_null()) return {};
+  if (!list->is_array()) return Fail(Code::kBadRequest, "env: must be a list of names and values");
+  for (const Json& variable : list->get_array()) {
+    EVENKEEL_ASSIGN(std::string name, ReadExecText(variable, "name"));
+    EVENKEEL_ASSIGN(std::string value, ReadExecText(variable, "value"));
+    config.env.emplace_back(std::move(name), std::move(value));
+  }
+  return {};
+}
+
+base::Status CheckInteractiveMode(const std::string& mode, std::string_view api_version) {
+  if (mode.empty() && api_version == kExecV1) {
+    return Fail(Code::kBadRequest,
+                fmt::format("interactiveMode: missing, although apiVersion is {}; set Never or IfAvailable", kExecV1));
+  }
+  if (mode == "Always") {
+    return Fail(
+        Code::kBadRequest,
+        "interactiveMode: Always needs a person at a terminal, which evenkeel does not offer; set Never or IfAvailable, "
+        "and use a login that asks nobody");
+  }
+  if (!mode.empty() && mode != "Never" && mode != "IfAvailable") {
+    return Fail(Code::kBadRequest,
+                fmt::format("interactiveMode: must be Never, IfAvailable or Always, not \"{}\"", base::OneLine(mode)));
+  }
+  return {};
+}
+
+bool IsTokenCharacter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' || c == '=' || c == '-' ||
+         c == '_';
+}
+
+/// Long, and of letters and digits both, as keys and tokens are and words are not.
+bool LooksSecret(std::string_view word) {
+  constexpr size_t kShortestSecret = 16;
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  return word.size() >= kShortestSecret && std::ranges::any_of(word, digit) && std::ranges::any_of(word, letter);
+}
+
+constexpr std::string_view kHidden = "<redacted>";
+
+void ReplaceAll(std::string& text, std::string_view what) {
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + kHidden.size())) {
+    text.replace(at, what.size(), kHidden);
+  }
+}
+
+/// On one line, with single blanks.
+std::string WithoutLines(std::string_view text) {
+  std::string line(text);
+  std::ranges::replace_if(line, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; }, ' ');
+  const auto blanks = std::ranges::unique(line, [](char a, char b) { return a == ' ' && b == ' '; });
+  line.erase(blanks.begin(), blanks.end());
+  return line;
+}
+
+std::string HideCredentials(std::string_view text) {
+  std::string shown;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = at;
+    while (end < text.size() && IsTokenCharacter(text[end])) ++end;
+    if (end == at) {
+      shown += text[at++];
+      continue;
+    }
+    const std::string_view word = text.substr(at, end - at);
+    shown += LooksSecret(word) ? kHidden : word;
+    at = end;
+  }
+  return shown;
+}
+
+/// "password=x", "token: x", "Bearer x": what follows such a word is hidden up to the next blank, however short it is.
+std::string HideAfterNames(std::string text) {
+  constexpr std::array<std::string_view, 6> kNames = {"password", "passwd", "secret", "token", "bearer", "assertion"};
+  std::string lower = text;
+  std::ranges::transform(lower, lower.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  std::string shown;
+  size_t copied = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const auto name =
+        std::ranges::find_if(kNames, [&](std::string_view each) { return lower.compare(at, each.size(), each) == 0; });
+    if (name == kNames.end()) continue;
+    size_t begin = at + name->size();
+    size_t marks = 0;
+    while (begin < text.size() && (text[begin] == '=' || text[begin] == ':' || text[begin] == '"' || text[begin] == '\'' ||
+                                   (text[begin] == ' ' && (marks > 0 || *name == "bearer")))) {
+      marks += text[begin] != ' ' || *name == "bearer" ? 1 : 0;
+      ++begin;
+    }
+    if (marks == 0) continue;
+    size_t end = begin;
+    while (end < text.size() && text[end] != ' ' && text[end] != '"' && text[end] != '\'' && text[end] != ',') ++end;
+    if (end == begin) continue;
+    shown.append(text, copied, begin - copied).append(kHidden);
+    copied = end;
+    at = end - 1;
+  }
+  return shown + text.substr(copied);
+}
+
+base::Result<Json> ReadOutput(std::string_view output) {
+  const size_t begin = output.find_first_not_of(" \t\r\n");
+  if (begin != std::string_view::npos && output[begin] == '{') {
+    if (auto json = base::ParseJson(output, "stdout")) return json;
+  }
+  auto yaml = base::ParseYamlDocument(output, "stdout");
+  // The parser's words may be the plugin's.
+  if (!yaml || !yaml->is_object()) return Fail(Code::kUnavailable, "decoding stdout: it is no ExecCredential in JSON or YAML");
+  return yaml;
+}
+
+}  // namespace
+
+std::string ExecConfig::Key() const {
+  base::JsonArray all{command, api_version, cluster_info};
+  all.emplace_back(base::JsonArray(args.begin(), args.end()));
+  base::JsonArray variables;
+  for (const auto& [name, value] : env) variables.emplace_back(base::JsonArray{name, value});
+  all.emplace_back(std::move(variables));
+  return base::ToText(all);
+}
+
+std::string ExecClusterInfoText(const ExecClusterInfo& cluster) {
+  base::JsonObject info{{"server", cluster.server}};
+  if (!cluster.tls_server_name.empty()) info["tls-server-name"] = cluster.tls_server_name;
+  if (cluster.insecure_skip_tls_verify) info["insecure-skip-tls-verify"] = true;
+  if (!cluster.ca_pem.empty()) info["certificate-authority-data"] = base::Base64Encode(cluster.ca_pem);
+  if (!cluster.proxy_url.empty()) info["proxy-url"] = cluster.proxy_url;
+  if (cluster.disable_compression) info["disable-compression"] = true;
+  info["config"] = cluster.config;
+  return base::ToText(info);
+}
+
+base::Status CheckExecApiVersion(std::string_view api_version) {
+  if (api_version == kExecV1 || api_version == kExecV1Beta1) return {};
+  return Fail(Code::kBadRequest, fmt::format("apiVersion: exec plugin: invalid apiVersion \"{}\"; there are {} and {}",
+                                             base::OneLine(api_version), kExecV1, kExecV1Beta1));
+}
+
+base::Result<ExecConfig> ParseKubeconfigExec(const Json& exec, const ExecClusterInfo& cluster, const std::string& directory) {
+  ExecConfig config;
+  EVENKEEL_ASSIGN(config.command, ReadExecText(exec, "command"));
+  if (config.command.empty()) return Fail(Code::kBadRequest, "command: missing");
+  if (config.command.find('/') != std::string::npos && config.command.front() != '/' && !directory.empty()) {
+    config.command = (std::filesystem::path(directory) / config.command).lexically_normal().string();
+  }
+  EVENKEEL_ASSIGN(config.api_version, ReadExecText(exec, "apiVersion"));
+  EVENKEEL_TRY(CheckExecApiVersion(config.api_version));
+  EVENKEEL_ASSIGN(config.install_hint, ReadExecText(exec, "installHint"));
+  EVENKEEL_ASSIGN(const std::string mode, ReadExecText(exec, "interactiveMode"));
+  EVENKEEL_TRY(CheckInteractiveMode(mode, config.api_version));
+  EVENKEEL_ASSIGN(config.args, ReadExecArgs(exec));
+  EVENKEEL_TRY(ReadExecEnv(exec, config));
+  if (base::FindBool(exec, {"provideClusterInfo"})) config.cluster_info = ExecClusterInfoText(cluster);
+  return config;
+}
+
+std::string ExecInfo(const ExecConfig& config) {
+  std::string text = R"({"kind":"ExecCredential","apiVersion":)";
+  base::AppendQuoted(text, config.api_version);
+  text += R"(,"spec":{)";
+  if (!config.cluster_info.empty()) text += "\"cluster\":" + config.cluster_info + ",";
+  return text + "\"interactive\":false}}\n";
+}
+
+base::Result<ExecAnswer> ParseExecAnswer(std::string_view output, std::string_view api_version) {
+  EVENKEEL_ASSIGN(const Json value, ReadOutput(output));
+  if (FindString(value, {"kind"}) != "ExecCredential") {
+    return Fail(Code::kUnavailable, "decoding stdout: its kind is not ExecCredential");
+  }
+  if (const std::string_view other = FindString(value, {"apiVersion"}); other != api_version) {
+    return Fail(Code::kUnavailable, fmt::format("exec plugin is configured to use API version {}, plugin returned version {}",
+                                                api_version, CheckExecApiVersion(other) ? other : "of another name"));
+  }
+  const Json* status = base::Find(value, {"status"});
+  if (status == nullptr || !status->is_object()) {
+    return Fail(Code::kUnavailable, "exec plugin didn't return a status field");
+  }
+  ExecAnswer answer;
+  for (const auto& [field, text] : {std::pair("token", &answer.token),
+                                    {"clientCertificateData", &answer.certificate_pem},
+                                    {"clientKeyData", &answer.key_pem}}) {
+    auto read = ReadExecText(*status, field);
+    if (!read) return Fail(Code::kUnavailable, "decoding stdout: status." + read.error().message());
+    *text = *std::move(read);
+  }
+  if (answer.token.empty() && answer.certificate_pem.empty() && answer.key_pem.empty()) {
+    return Fail(Code::kUnavailable, "exec plugin didn't return a token or cert/key pair");
+  }
+  if (answer.certificate_pem.empty() != answer.key_pem.empty()) {
+    return Fail(Code::kUnavailable, "exec plugin returned only certificate or key, not both");
+  }
+  if (std::ranges::any_of(answer.token, [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == 0x7f; })) {
+    return Fail(Code::kUnavailable, "decoding stdout: status.token: has blanks or control characters");
+  }
+  if (const std::string_view expires = FindString(*status, {"expirationTimestamp"}); !expires.empty()) {
+    const auto time = base::ParseTime(expires);
+    if (!time) return Fail(Code::kUnavailable, "decoding stdout: status.expirationTimestamp: not a time of RFC 3339");
+    answer.expires = *time;
+  }
+  return answer;
+}
+
+std::string RedactedErrors(std::string_view text, const ExecConfig& config) {
+  constexpr size_t kShownMax = 400;
+  std::string shown = WithoutLines(text);
+  for (const auto& [name, value] : config.env) {
+    // What is as short as "1" or "true" is no secret, and hiding it would garble the rest.
+    if (const std::string hidden = WithoutLines(value); hidden.size() > 4) ReplaceAll(shown, hidden);
+  }
+  shown = HideCredentials(HideAfterNames(std::move(shown)));
+  // The end says why; what is before it is a stack.
+  if (shown.size() > kShownMax) shown = "..." + shown.substr(shown.size() - kShownMax);
+  while (shown.ends_with(' ')) shown.pop_back();
+  if (shown.starts_with(' ')) shown.erase(0, 1);
+  if (base::FindNotUtf8(shown) == std::string::npos) return shown;
+  std::ranges::replace_if(shown, [](char c) { return static_cast<unsigned char>(c) >= 0x80; }, '?');
+  return shown;
+}
+
+}  // namespace evenkeel::client

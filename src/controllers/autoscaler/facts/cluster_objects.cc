@@ -1,0 +1,198 @@
+#include "controllers/autoscaler/facts/cluster_objects.h"
+
+#include "controllers/autoscaler/facts/facts.h"
+#include "controllers/autoscaler/facts/pod_filters.h"
+#include "kube/object.h"
+#include "scheduling/reservations.h"
+
+namespace evenkeel::controllers::autoscaler {
+namespace {
+
+using base::FindString;
+using base::Json;
+using scheduling::kNone;
+using scheduling::NodeId;
+using scheduling::ObjectEvent;
+using scheduling::PodId;
+
+constexpr std::string_view kPriorityConfigMap = "cluster-autoscaler-priority-expander";
+
+bool IsOwnerKind(std::string_view kind) {
+  return kind == "ReplicaSet" || kind == "ReplicationController" || kind == "StatefulSet" || kind == "Job" ||
+         kind == "DaemonSet";
+}
+
+}  // namespace
+
+ClusterObjects::ClusterObjects(Options options, scheduling::ClusterMirror& mirror)
+    : options_(std::move(options)), snapshot_(mirror.snapshot()), templates_(snapshot_, options_) {
+  mirror.AddListener(*this);
+}
+
+void ClusterObjects::AfterChange(const ObjectEvent& event) { event.object == nullptr ? Drop(event) : Put(event); }
+
+void ClusterObjects::Put(const ObjectEvent& event) {
+  const Json& object = *event.object;
+  if (event.kind == "Pod") {
+    PutPod(event);
+  } else if (event.kind == "Node") {
+    PutNode(event);
+  } else if (event.kind == "PodDisruptionBudget") {
+    budget_by_key_[event.key] = DecodeBudget(object);
+    budgets_changed_ = true;
+  } else if (event.kind == "ConfigMap" && kube::NameOf(object) == kPriorityConfigMap) {
+    expander_priorities_ = FindString(object, {"data", "priorities"});
+  } else if (event.kind == scheduling::BalancingPlans().kind) {
+    const auto until = scheduling::RoomKeptUntil(object);
+    until ? void(room_kept_until_.insert_or_assign(event.key, *until)) : void(room_kept_until_.erase(event.key));
+  } else if (IsOwnerKind(event.kind)) {
+    Owner owner = DecodeOwner(object);
+    owner_by_key_[std::string(event.kind) + " " + event.key] = owner.uid;
+    owners_[owner.uid] = std::move(owner);
+    if (event.kind == "DaemonSet") {
+      daemon_set_by_key_.insert_or_assign(event.key, Json(object, {}));
+      daemon_sets_changed_ = true;
+    } else {
+      owners_seen_ = true;
+    }
+  }
+}
+
+void ClusterObjects::Drop(const ObjectEvent& event) {
+  if (event.kind == "Pod") {
+    if (event.pod != kNone) DropPod(event.pod);
+  } else if (event.kind == "Node") {
+    DropNode(event);
+  } else if (event.kind == "PodDisruptionBudget") {
+    budget_by_key_.erase(event.key);
+    budgets_changed_ = true;
+  } else if (event.kind == "ConfigMap" && event.key.ends_with(kPriorityConfigMap)) {
+    expander_priorities_.reset();
+  } else if (event.kind == scheduling::BalancingPlans().kind) {
+    room_kept_until_.erase(event.key);
+  } else if (IsOwnerKind(event.kind)) {
+    const auto owner = owner_by_key_.find(std::string(event.kind) + " " + event.key);
+    if (owner != owner_by_key_.end()) {
+      owners_.erase(owner->second);
+      owner_by_key_.erase(owner);
+    }
+    if (event.kind == "DaemonSet") {
+      daemon_set_by_key_.erase(event.key);
+      daemon_sets_changed_ = true;
+    }
+  }
+}
+
+void ClusterObjects::PutNode(const ObjectEvent& event) {
+  const NodeId id = event.node;
+  const Json& object = *event.object;
+  if (nodes_.size() <= id) nodes_.resize(id + 1);
+  nodes_[id] = DecodeNodeFacts(object, options_, gpu_label_, nodes_[id].present ? nodes_[id].group : std::string());
+  node_objects_.insert_or_assign(event.key, event.DecodedNode());
+  const auto at = std::ranges::lower_bound(node_names_, event.key);
+  const auto json = node_json_.begin() + (at - node_names_.begin());
+  if (at != node_names_.end() && *at == event.key) {
+    *json = Json(object, {});
+    return;
+  }
+  node_names_.insert(at, event.key);
+  node_json_.insert(json, Json(object, {}));
+}
+
+void ClusterObjects::DropNode(const ObjectEvent& event) {
+  if (event.node != kNone && event.node < nodes_.size()) nodes_[event.node] = NodeFacts{};
+  node_objects_.erase(event.key);
+  const auto at = std::ranges::lower_bound(node_names_, event.key);
+  if (at == node_names_.end() || *at != event.key) return;
+  node_json_.erase(node_json_.begin() + (at - node_names_.begin()));
+  node_names_.erase(at);
+}
+
+void ClusterObjects::PutPod(const ObjectEvent& event) {
+  const PodId id = event.pod;
+  if (pods_.size() <= id) pods_.resize(id + 1);
+  pods_[id] = DecodePodFacts(*event.object, event.DecodedPod().meta);
+  const bool on_node = !FindString(*event.object, {"spec", "nodeName"}).empty();
+  on_node ? static_cast<void>(pending_.erase(id)) : static_cast<void>(pending_.insert(id));
+  if (on_node && IsExpendable(pods_[id], options_)) {
+    expendable_.insert(id);
+  } else {
+    expendable_.erase(id);
+  }
+}
+
+void ClusterObjects::DropPod(PodId pod) {
+  if (pod < pods_.size()) pods_[pod] = PodFacts{};
+  pending_.erase(pod);
+  expendable_.erase(pod);
+}
+
+ClusterView ClusterObjects::View(providers::NodeGroups groups, base::Time now) {
+  const bool decode = gpu_label_ != groups.gpu_label;
+  gpu_label_ = groups.gpu_label;
+  for (NodeId id = 0; id < nodes_.size(); ++id) {
+    if (!nodes_[id].present) continue;
+    const auto group = groups.group_of_node.find(nodes_[id].name);
+    const std::string_view name = group == groups.group_of_node.end() ? "" : std::string_view(group->second);
+    if (decode) {
+      nodes_[id] = DecodeNodeFacts(*FindNode(nodes_[id].name), options_, gpu_label_, name);
+    } else if (nodes_[id].group != name) {
+      nodes_[id].group = name;
+    }
+  }
+  ClusterView view = ViewOfPods(now);
+  view.groups = std::move(groups);
+  return view;
+}
+
+ClusterView ClusterObjects::ViewOfPods(base::Time now) {
+  if (budgets_changed_) RebuildBudgets();
+  if (daemon_sets_changed_) {
+    daemon_sets_.clear();
+    for (const auto& [key, object] : daemon_set_by_key_) daemon_sets_.push_back(object);
+    daemon_sets_changed_ = false;
+  }
+  ClusterView view;
+  view.snapshot = &snapshot_;
+  view.pods = &pods_;
+  view.nodes = &nodes_;
+  view.budgets = &budgets_;
+  view.owners = owners_required_ || owners_seen_ ? &owners_ : nullptr;
+  view.daemon_sets = &daemon_sets_;
+  view.now = now;
+  return view;
+}
+
+void ClusterObjects::RebuildBudgets() {
+  budgets_.clear();
+  for (const auto& [key, budget] : budget_by_key_) budgets_.push_back(budget);
+  budgets_changed_ = false;
+}
+
+void ClusterObjects::CoverNode(NodeId node) {
+  if (nodes_.size() <= node) nodes_.resize(node + 1);
+}
+
+const kube::Node* ClusterObjects::NodeObject(NodeId node) const {
+  if (node >= nodes_.size() || !nodes_[node].present) return nullptr;
+  const auto found = node_objects_.find(nodes_[node].name);
+  return found == node_objects_.end() ? nullptr : &found->second;
+}
+
+std::string ClusterObjects::PlanUnderWay(base::Time now) const {
+  for (const auto& [plan, until] : room_kept_until_) {
+    if (until > now) return plan;
+  }
+  return "";
+}
+
+NodeObjects ClusterObjects::Objects() const {
+  return [this](NodeId node) { return NodeObject(node); };
+}
+
+const Json* ClusterObjects::FindNode(std::string_view name) const {
+  const auto at = std::ranges::lower_bound(node_names_, name);
+  return at == node_names_.end() || *at != name ? nullptr : &node_json_[static_cast<size_t>(at - node_names_.begin())];
+}
+
+}  // namespace evenkeel::controllers::autoscaler

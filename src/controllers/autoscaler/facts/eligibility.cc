@@ -1,0 +1,72 @@
+#include "controllers/autoscaler/facts/eligibility.h"
+
+namespace evenkeel::controllers::autoscaler {
+
+std::string_view Name(UnremovableReason reason) {
+  static constexpr std::string_view kNames[] = {
+      "NoReason",
+      "ScaleDownDisabledAnnotation",
+      "ScaleDownUnreadyDisabled",
+      "NotAutoscaled",
+      "NotUnneededLongEnough",
+      "NotUnreadyLongEnough",
+      "NodeGroupMinSizeReached",
+      "NodeGroupMaxDeletionCountReached",
+      "AtomicScaleDownFailed",
+      "MinimalResourceLimitExceeded",
+      "CurrentlyBeingDeleted",
+      "NotUnderutilized",
+      "NotUnneededOtherReason",
+      "RecentlyUnremovable",
+      "NoPlaceToMovePods",
+      "BlockedByPod",
+      "UnexpectedError",
+      "NoNodeInfo",
+      "BlockedByOnCompletionPod",
+  };
+  return kNames[static_cast<size_t>(reason)];
+}
+
+bool BeingDeleted(const NodeFacts& node, base::Time now) {
+  return node.to_be_deleted && now - *node.to_be_deleted < kDeletionTime;
+}
+
+Unremovable EligibilityChecker::Check(scheduling::NodeId node, const providers::NodeGroup* group,
+                                      std::optional<base::Time> recently_unremovable, bool any_utilization) {
+  const NodeFacts& facts = (*view_.nodes)[node];
+  Unremovable answer{.node = node};
+  const auto because = [&](UnremovableReason reason) {
+    answer.reason = reason;
+    return answer;
+  };
+  if (!view_.snapshot->Present(node)) {
+    answer.detail = "the node is not in the snapshot";
+    return because(UnremovableReason::kUnexpectedError);
+  }
+  if (recently_unremovable) {
+    answer.until = recently_unremovable;
+    return because(UnremovableReason::kRecentlyUnremovable);
+  }
+  if (BeingDeleted(facts, view_.now)) {
+    answer.until = *facts.to_be_deleted + kDeletionTime;
+    return because(UnremovableReason::kCurrentlyBeingDeleted);
+  }
+  if (facts.scale_down_disabled) return because(UnremovableReason::kScaleDownDisabledAnnotation);
+  if (group == nullptr) return because(UnremovableReason::kNotAutoscaled);
+  const bool ignore_daemons = group->options.ignore_daemonsets_utilization.value_or(options_.ignore_daemonsets_utilization);
+  const auto utilization = utilization_.Of(node, ignore_daemons, options_.ignore_mirror_pods_utilization);
+  if (!utilization) {
+    answer.detail = "its utilization is unknown: the node has no allocatable cpu or memory";
+    return because(UnremovableReason::kUnexpectedError);
+  }
+  answer.utilization = *utilization;
+  if (!facts.ready && !options_.scale_down_unready_enabled) return because(UnremovableReason::kScaleDownUnreadyDisabled);
+  const bool gpu = utilization->resource == Utilization::Resource::kGpu;
+  answer.threshold =
+      gpu ? group->options.scale_down_gpu_utilization_threshold.value_or(options_.scale_down_gpu_utilization_threshold)
+          : group->options.scale_down_utilization_threshold.value_or(options_.scale_down_utilization_threshold);
+  if (!any_utilization && utilization->value > answer.threshold) return because(UnremovableReason::kNotUnderutilized);
+  return answer;
+}
+
+}  // namespace evenkeel::controllers::autoscaler

@@ -1,0 +1,94 @@
+// What a new node of each node group would be like. From a healthy node of the group, without what is special about that one
+// node; else from what such a node was like before; else from the provider's template, with the DaemonSet pods that would run
+// there; else from an unhealthy node.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "controllers/autoscaler/facts/cluster_view.h"
+#include "controllers/autoscaler/options/options.h"
+#include "kube/types.h"
+#include "scheduling/snapshot.h"
+
+namespace evenkeel::controllers::autoscaler {
+
+/// The Node object of a node that is there; null for nodes of a fork. For capacities, which the snapshot does not keep.
+using NodeObjects = std::function<const kube::Node*(scheduling::NodeId)>;
+
+struct NodeTemplate {
+  enum class Source { kNode, kCache, kProvider, kUnreadyNode };
+
+  std::string group;
+  kube::Node node;  ///< named template-node-for-GROUP
+  scheduling::TemplateId id = scheduling::kNone;
+  std::vector<scheduling::Copies> pods;  ///< DaemonSet and static pods that such a node runs
+  kube::ResourceList requested;          ///< by those pods, without "pods"
+  Source source = Source::kNode;
+  std::string source_node;  ///< the node that it was taken from
+};
+
+/// Whether templates leave out the taint: it says something about one node at one time, not about the group.
+bool IsTransientTaint(const Options& options, std::string_view key);
+struct Gpus {
+  std::string type, resource;  ///< without a label the type is the resource
+  int64_t count = 0;
+};
+/// From the provider's GPU label and the known GPU resources. {"", "", 0}: no GPU node.
+Gpus GpusOf(const kube::Node& node, const std::string& gpu_label);
+/// Puts a node of the template into the snapshot, with its pods. `name` is changed if there is such a node already.
+scheduling::NodeId AddTemplateNode(scheduling::Snapshot& snapshot, const NodeTemplate& node_template, std::string name);
+
+/// Templates of all groups. Holds classes and templates of the snapshot, which must outlive it.
+class NodeTemplates {
+ public:
+  NodeTemplates(scheduling::Snapshot& snapshot, Options options) : snapshot_(&snapshot), options_(std::move(options)) {}
+  ~NodeTemplates();
+  NodeTemplates(const NodeTemplates&) = delete;
+  NodeTemplates& operator=(const NodeTemplates&) = delete;
+
+  /// Once per loop, before upcoming nodes are added. O(nodes). Groups without any source have no template.
+  void Update(const ClusterView& view, const NodeObjects& objects);
+  /// Sets one directly.
+  void Set(const std::string& group, kube::Node node, std::span<const base::Json> pods = {});
+
+  /// Null: nobody knows what a node of the group would be like.
+  const NodeTemplate* Find(std::string_view group) const;
+
+ private:
+  /// Classes and the template are held for as long as the entry is there.
+  struct Entry {
+    NodeTemplate made;
+    std::vector<scheduling::ClassId> held;
+  };
+  struct Cached {
+    kube::Node node;
+    std::vector<base::Json> pods;
+    std::string source_node;
+    base::Time at{};
+  };
+  struct Sources {
+    scheduling::NodeId good = scheduling::kNone, unready = scheduling::kNone;
+  };
+
+  std::map<std::string, Sources, std::less<>> FindSources(const ClusterView& view) const;
+  Entry FromNode(const ClusterView& view, const std::string& group, scheduling::NodeId node, const kube::Node& object);
+  Entry FromParts(const std::string& group, kube::Node node, std::span<const base::Json> pods);
+  Entry FromProvider(const ClusterView& view, const providers::NodeGroup& group);
+  void AddDaemons(const ClusterView& view, Entry& entry, const std::vector<std::string>& running, bool all);
+  void AddPod(Entry& entry, scheduling::ClassId pod_class) const;
+  void Finish(Entry& entry);
+  void Remember(const ClusterView& view, const Entry& entry, scheduling::NodeId node);
+  kube::Node Sanitize(const std::string& group, kube::Node node) const;
+  void Release(Entry& entry);
+
+  scheduling::Snapshot* snapshot_;
+  Options options_;
+  std::map<std::string, Entry, std::less<>> entries_;
+  std::map<std::string, Cached, std::less<>> cache_;
+};
+
+}  // namespace evenkeel::controllers::autoscaler

@@ -1,0 +1,187 @@
+#include "controllers/autoscaler/facts/pod_filters.h"
+
+namespace evenkeel::controllers::autoscaler {
+namespace {
+
+using scheduling::ClassId;
+using scheduling::kNone;
+using scheduling::NodeId;
+using scheduling::PodId;
+
+constexpr base::Duration kNew = std::chrono::seconds(2);
+constexpr base::Duration kNewWithGpu = std::chrono::seconds(30);
+
+const PodFacts& FactsOf(const ClusterView& view, PodId pod) { return (*view.pods)[pod]; }
+
+/// Pods of one priority, by class in the order of their first pods.
+class Bucket {
+ public:
+  void Add(ClassId pod_class, PodId pod) {
+    const auto [found, added] = index_.try_emplace(pod_class, classes_.size());
+    if (added) classes_.push_back({pod_class, {}});
+    classes_[found->second].second.push_back(pod);
+  }
+  const std::vector<std::pair<ClassId, PodIds>>& classes() const { return classes_; }
+
+ private:
+  std::unordered_map<ClassId, size_t> index_;
+  std::vector<std::pair<ClassId, PodIds>> classes_;
+};
+
+class Filtering {
+ public:
+  Filtering(const ClusterView& view, PodHints& hints) : snapshot_(*view.snapshot), hints_(hints) {}
+
+  void Add(PodId pod) {
+    const ClassId pod_class = snapshot_.ClassOf(pod);
+    const NodeId hint = hints_.Find(snapshot_, pod);
+    if (hint == kNone || !snapshot_.Fits(pod_class, hint)) return bucket_.Add(pod_class, pod);
+    snapshot_.Place(pod, hint);
+    NotePlaced(pod, hint);
+  }
+
+  void EndPriority() {
+    for (const auto& [pod_class, pods] : bucket_.classes()) {
+      std::vector<scheduling::Placement> placements;
+      snapshot_.PlaceUpTo(pod_class, pods, {}, placements);
+      size_t next = 0;
+      for (const scheduling::Placement& placement : placements) {
+        for (int64_t i = 0; i < placement.pods; ++i) NotePlaced(pods[next++], placement.node);
+      }
+    }
+    bucket_ = {};
+  }
+
+  PodIds TakePlaced() { return std::move(placed_); }
+
+ private:
+  void NotePlaced(PodId pod, NodeId node) {
+    hints_.Set(snapshot_, pod, node);
+    placed_.push_back(pod);
+  }
+
+  scheduling::Snapshot& snapshot_;
+  PodHints& hints_;
+  Bucket bucket_;
+  PodIds placed_;
+};
+
+}  // namespace
+
+std::vector<UpcomingNode> AddUpcomingNodes(scheduling::Snapshot& snapshot, const NodeTemplates& templates,
+                                           const std::map<std::string, int64_t>& upcoming,
+                                           std::span<const NodeId> not_started) {
+  for (const NodeId node : not_started) {
+    if (snapshot.Present(node)) snapshot.DropNode(node);
+  }
+  std::vector<UpcomingNode> added;
+  for (const auto& [group, nodes] : upcoming) {
+    const NodeTemplate* node_template = templates.Find(group);
+    if (node_template == nullptr) continue;
+    for (int64_t i = 0; i < nodes; ++i) {
+      std::string name = node_template->node.meta.name + "-upcoming-" + std::to_string(i);
+      added.push_back({AddTemplateNode(snapshot, *node_template, std::move(name)), group});
+    }
+  }
+  return added;
+}
+
+bool IsExpendable(const PodFacts& facts, const Options& options) {
+  return facts.priority && *facts.priority < options.expendable_pods_priority_cutoff;
+}
+
+void DropExpendable(const ClusterView& view, const Options& options, PodIds& pods) {
+  std::erase_if(pods, [&](PodId pod) { return IsExpendable(FactsOf(view, pod), options); });
+}
+
+void AddRecreatable(const ClusterView& view, std::span<const NodeId> drained, PodIds& pods) {
+  for (const NodeId node : drained) {
+    PodIds here;
+    for (const PodId pod : view.snapshot->PodsOn(node)) {
+      const PodFacts& facts = FactsOf(view, pod);
+      if (!facts.mirror && !facts.daemon && !facts.deleted) here.push_back(pod);
+    }
+    for (const PodId pod : here) view.snapshot->Unplace(pod);
+    pods.insert(pods.end(), here.begin(), here.end());
+  }
+}
+
+NodeId PodHints::Find(const scheduling::Snapshot& snapshot, PodId pod) const {
+  if (nodes_.empty()) return kNone;
+  const auto found = nodes_.find(snapshot.PodKey(pod));
+  if (found == nodes_.end()) return kNone;
+  const NodeId node = snapshot.FindNodeByName(found->second);
+  return node != kNone && snapshot.Present(node) ? node : kNone;
+}
+
+void PodHints::Set(const scheduling::Snapshot& snapshot, PodId pod, NodeId node) {
+  next_[snapshot.PodKey(pod)] = snapshot.NodeName(node);
+}
+
+void PodHints::EndPass() {
+  nodes_ = std::move(next_);
+  next_.clear();
+}
+
+PodIds FilterOutSchedulable(const ClusterView& view, PodHints& hints, PodIds& pods) {
+  const auto before = [&](PodId a, PodId b) {
+    const int32_t left = FactsOf(view, a).priority.value_or(0), right = FactsOf(view, b).priority.value_or(0);
+    return left != right ? left > right : FactsOf(view, a).key < FactsOf(view, b).key;
+  };
+  if (!std::ranges::is_sorted(pods, before)) std::ranges::sort(pods, before);
+  Filtering filtering(view, hints);
+  std::optional<int32_t> priority;
+  for (const PodId pod : pods) {
+    const int32_t own = FactsOf(view, pod).priority.value_or(0);
+    if (priority && *priority != own) filtering.EndPriority();
+    priority = own;
+    filtering.Add(pod);
+  }
+  filtering.EndPriority();
+  hints.EndPass();
+  std::erase_if(pods, [&](PodId pod) { return view.snapshot->NodeOf(pod) != kNone; });
+  return filtering.TakePlaced();
+}
+
+void DropDaemonPods(const ClusterView& view, PodIds& pods) {
+  std::erase_if(pods, [&](PodId pod) { return FactsOf(view, pod).daemon; });
+}
+
+std::vector<std::string> DropYoung(const ClusterView& view, const Options& options, PodIds& pods) {
+  std::vector<std::string> warnings;
+  std::erase_if(pods, [&](PodId pod) {
+    const PodFacts& facts = FactsOf(view, pod);
+    base::Duration delay = options.new_pod_scale_up_delay;
+    if (!facts.scale_up_delay.empty()) {
+      const auto own = base::ParseDuration(facts.scale_up_delay);
+      if (own && *own >= delay) {
+        delay = *own;
+      } else {
+        warnings.push_back("pod " + facts.key + ": annotation pod-scale-up-delay \"" + facts.scale_up_delay +
+                           (own ? "\" is shorter than --new-pod-scale-up-delay, which is used" : "\" is not a duration"));
+      }
+    }
+    return view.now - facts.created <= delay;
+  });
+  return warnings;
+}
+
+bool AllNew(const ClusterView& view, const PodIds& pods) {
+  base::Time oldest = base::Time::max(), oldest_gpu = base::Time::max();
+  for (const PodId pod : pods) {
+    const PodFacts& facts = FactsOf(view, pod);
+    oldest = std::min(oldest, facts.created);
+    if (facts.requests_gpu) oldest_gpu = std::min(oldest_gpu, facts.created);
+  }
+  if (pods.empty()) return false;
+  return oldest + kNew > view.now || (oldest_gpu != base::Time::max() && oldest_gpu + kNewWithGpu > view.now);
+}
+
+ScaleUpDecision DecideScaleUp(const ClusterView& view, const Options& options, const PodIds& pods, int64_t ready_nodes) {
+  if (pods.empty()) return ScaleUpDecision::kNotNeeded;
+  if (options.max_nodes_total > 0 && ready_nodes >= options.max_nodes_total) return ScaleUpDecision::kLimitedByMaxNodesTotal;
+  if (options.bypassed_scheduler_names.empty() && AllNew(view, pods)) return ScaleUpDecision::kInCooldown;
+  return ScaleUpDecision::kGo;
+}
+
+}  // namespace evenkeel::controllers::autoscaler

@@ -1,0 +1,80 @@
+// Which pending pods a scale-up is for. Steps N and O of the loop, after the health gate and the size fixes and before the
+// scale-up itself; all of them change the snapshot, so they belong into the fork that lasts for the loop:
+//
+//   AddUpcomingNodes          nodes that were asked for but are not there yet
+//   DropExpendable            pods whose priority says that no node is worth buying for them
+//   AddRecreatable            pods of nodes that are being drained: they need a new place soon
+//   FilterOutSchedulable      pods that fit on what is there or on its way; they take their places
+//   DropDaemonPods            pods that come with their nodes
+//   DropYoung                 pods that are too new to react to
+//   DecideScaleUp             whether to go on at all
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "controllers/autoscaler/facts/cluster_view.h"
+#include "controllers/autoscaler/facts/node_templates.h"
+#include "controllers/autoscaler/options/options.h"
+
+namespace evenkeel::controllers::autoscaler {
+
+using PodIds = std::vector<scheduling::PodId>;
+
+struct UpcomingNode {
+  scheduling::NodeId node = scheduling::kNone;
+  std::string group;
+};
+
+/// Adds `upcoming` nodes per group, each as the group's template, and takes away registered nodes that have not started yet:
+/// their stand-ins are among the upcoming ones. Groups without a template are left out. Only in a fork.
+std::vector<UpcomingNode> AddUpcomingNodes(scheduling::Snapshot& snapshot, const NodeTemplates& templates,
+                                           const std::map<std::string, int64_t>& upcoming,
+                                           std::span<const scheduling::NodeId> not_started);
+
+/// Priority below --expendable-pods-priority-cutoff; without a priority a pod is not expendable.
+bool IsExpendable(const PodFacts& facts, const Options& options);
+void DropExpendable(const ClusterView& view, const Options& options, PodIds& pods);
+
+/// Pods of `drained` nodes that will be made anew: not static ones, not those of DaemonSets, not those already on their way
+/// out. They leave their nodes in the snapshot, which must be in a fork.
+void AddRecreatable(const ClusterView& view, std::span<const scheduling::NodeId> drained, PodIds& pods);
+
+/// Where pods were found to fit in the last loop, tried first in the next. By name: numbers change.
+class PodHints {
+ public:
+  /// kNone when there is none, or the node is gone.
+  scheduling::NodeId Find(const scheduling::Snapshot& snapshot, scheduling::PodId pod) const;
+  void Set(const scheduling::Snapshot& snapshot, scheduling::PodId pod, scheduling::NodeId node);
+  /// Forgets what was not set since the last call.
+  void EndPass();
+
+ private:
+  std::unordered_map<std::string, std::string> nodes_, next_;
+};
+
+/// Places what fits, highest priority first, and keeps the rest in `pods`, by priority and name. Answers the placed ones.
+/// O(pods + classes x nodes) for pods without affinity and spread.
+PodIds FilterOutSchedulable(const ClusterView& view, PodHints& hints, PodIds& pods);
+
+void DropDaemonPods(const ClusterView& view, PodIds& pods);
+
+/// Keeps pods that are older than --new-pod-scale-up-delay, or than their annotation says if that is longer. Answers one line
+/// for each annotation that cannot be used.
+std::vector<std::string> DropYoung(const ClusterView& view, const Options& options, PodIds& pods);
+
+/// The oldest pod came less than 2 s ago, or the oldest one that wants a GPU less than 30 s ago.
+bool AllNew(const ClusterView& view, const PodIds& pods);
+
+enum class ScaleUpDecision {
+  kNotNeeded,
+  kLimitedByMaxNodesTotal,  ///< event MaxNodesTotalReached; the pods stay unschedulable
+  kInCooldown,              ///< all pods are new; no scale-down in this loop either
+  kGo,
+};
+ScaleUpDecision DecideScaleUp(const ClusterView& view, const Options& options, const PodIds& pods, int64_t ready_nodes);
+
+}  // namespace evenkeel::controllers::autoscaler

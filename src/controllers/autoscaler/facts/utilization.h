@@ -1,0 +1,49 @@
+// How much of a node its pods request. Read off the snapshot's sums; pods are looked at only on nodes where some of them do not
+// count (long terminating ones, and daemons and mirror pods where the options say so).
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "controllers/autoscaler/facts/cluster_view.h"
+#include "controllers/autoscaler/facts/facts.h"
+
+namespace evenkeel::controllers::autoscaler {
+
+struct Utilization {
+  enum class Resource : uint8_t { kCpu, kMemory, kGpu };
+  double cpu = 0, memory = 0, gpu = 0;  ///< gpu: of the GPU resource that is used most
+  double value = 0;                     ///< what is compared with the threshold
+  Resource resource = Resource::kMemory;
+};
+std::string_view Name(Utilization::Resource resource);
+
+class UtilizationCalculator {
+ public:
+  /// O(classes + pods on their way out). The view must not change while the calculator is used.
+  explicit UtilizationCalculator(const ClusterView& view);
+
+  /// Nothing when the node has no cpu or no memory. A node with GPUs is judged by them alone. O(1), or O(pods of the node) when
+  /// something is to be ignored.
+  std::optional<Utilization> Of(scheduling::NodeId node, bool ignore_daemons, bool ignore_mirrors);
+
+ private:
+  struct Sums {
+    int64_t cpu = 0, memory = 0;
+    std::array<int64_t, kGpuResources.size()> gpus{};
+  };
+  void Add(Sums& sums, scheduling::PodId pod) const;
+  /// Nothing for a node without GPUs: neither the provider's label nor an allocatable one.
+  std::optional<double> GpuShare(scheduling::NodeId node, const Sums& gone) const;
+  /// Requests of daemons and mirror pods that are not long terminating anyway.
+  Sums Skipped(scheduling::NodeId node, bool daemons, bool mirrors) const;
+
+  const ClusterView& view_;
+  std::array<scheduling::ResourceId, kGpuResources.size()> gpus_{};
+  std::unordered_map<scheduling::NodeId, Sums> ended_;  // requests of long terminating pods
+};
+
+}  // namespace evenkeel::controllers::autoscaler

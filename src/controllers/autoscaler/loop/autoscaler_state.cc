@@ -1,0 +1,35 @@
+#include "controllers/autoscaler/loop/autoscaler_state.h"
+
+namespace evenkeel::controllers::autoscaler {
+namespace {
+
+constexpr int64_t kStateVersion = 1;
+
+}  // namespace
+
+base::Json AutoscalerState::ToJson() const {
+  return base::JsonObject{{"version", kStateVersion},
+                          {"cluster", cluster.ToJson()},
+                          {"scaleDown", scale_down.ToJson()},
+                          {"status", status.ToJson()}};
+}
+
+base::Result<AutoscalerState> AutoscalerState::FromJson(const base::Json& json, const Options& options) {
+  if (!json.is_object()) return base::Fail(base::Code::kBadRequest, "state: not an object");
+  if (base::FindInt(json, {"version"}) != kStateVersion) {
+    return base::Fail(base::Code::kBadRequest, "state: version is not " + std::to_string(kStateVersion));
+  }
+  AutoscalerState state(options);
+  if (const base::Json* part = base::Find(json, {"cluster"})) {
+    EVENKEEL_ASSIGN(state.cluster, ClusterState::FromJson(*part, options));
+  }
+  if (const base::Json* part = base::Find(json, {"scaleDown"})) {
+    EVENKEEL_ASSIGN(state.scale_down, ScaleDownState::FromJson(*part));
+  }
+  if (const base::Json* part = base::Find(json, {"status"})) {
+    EVENKEEL_ASSIGN(state.status, StatusReporter::FromJson(*part));
+  }
+  return state;
+}
+
+}  // namespace evenkeel::controllers::autoscaler

@@ -1,0 +1,215 @@
+// What `plan scale` answers.
+#include "controllers/autoscaler/loop/plan_scale.h"
+
+#include "controllers/autoscaler/loop/explanation.h"
+#include "controllers/autoscaler/loop/scale_session.h"
+#include "kube/quantity.h"
+
+namespace evenkeel::controllers::autoscaler {
+namespace {
+
+using base::Json;
+using base::JsonArray;
+using base::JsonObject;
+using scheduling::PodId;
+
+std::string FormatAmount(const std::string& resource, int64_t amount) {
+  if (resource == "cpu") return kube::Quantity::FromMilli(amount).ToString();
+  const bool bytes = resource == "memory" || resource == "ephemeral-storage" || resource.starts_with("hugepages-");
+  return kube::Quantity::FromInt(amount, bytes ? kube::Quantity::Format::kBinarySi : kube::Quantity::Format::kDecimalSi)
+      .ToString();
+}
+
+/// Which pods a step's new nodes hold, by the group that is to have them.
+std::map<std::string, PodIds> PodsByGroup(const scheduling::Snapshot& snapshot, const ScaleUpStep& step) {
+  std::map<scheduling::ClassId, PodIds> waiting;
+  for (const PodId pod : step.placed) waiting[snapshot.ClassOf(pod)].push_back(pod);
+  for (auto& [pod_class, pods] : waiting) std::ranges::reverse(pods);
+  std::map<std::string, PodIds> by_group;
+  const std::string& first = step.changes.front().group;
+  for (const ScaleUpStep::NewNode& node : step.nodes) {
+    PodIds& here = by_group[node.group.empty() ? first : node.group];
+    for (const auto& [pod_class, count] : node.pods) {
+      PodIds& pods = waiting[pod_class];
+      for (int64_t i = 0; i < count && !pods.empty(); ++i) {
+        here.push_back(pods.back());
+        pods.pop_back();
+      }
+    }
+  }
+  for (auto& [pod_class, pods] : waiting) {
+    for (; !pods.empty(); pods.pop_back()) by_group[first].push_back(pods.back());
+  }
+  return by_group;
+}
+
+JsonArray PodKeys(const scheduling::Snapshot& snapshot, const PodIds& pods) {
+  std::vector<std::string_view> keys;
+  for (const PodId pod : pods) keys.push_back(snapshot.PodKey(pod));
+  std::ranges::sort(keys);
+  JsonArray array;
+  for (const std::string_view key : keys) array.emplace_back(key);
+  return array;
+}
+
+}  // namespace
+
+std::string DescribeFit(const scheduling::Fit& fit) {
+  std::string text;
+  for (const scheduling::Reason& reason : fit.reasons) {
+    text += (text.empty() ? "" : ", ") + reason.text;
+    if (reason.resource.empty()) continue;
+    const auto amount = [&](int64_t value) { return FormatAmount(reason.resource, value); };
+    text += " (" + amount(reason.requested) + " requested, " + amount(std::max<int64_t>(0, reason.allocatable - reason.used)) +
+            " free of " + amount(reason.allocatable) + ": " + amount(reason.missing()) + " missing)";
+  }
+  return std::string(Name(fit.filter)) + ": " + (text.empty() ? "refused" : text);
+}
+
+Json ScaleSession::Result() const {
+  JsonObject upcoming;
+  for (const auto& [group, nodes] : plan_.upcoming) upcoming[group] = nodes;
+  JsonObject result{{"health", Health()},
+                    {"scaleUp", ScaleUps()},
+                    {"pending", Pending()},
+                    {"unneeded", Unneeded()},
+                    {"unremovable", Unremovables()},
+                    {"scaleDown", ScaleDowns()},
+                    {"upcoming", std::move(upcoming)},
+                    {"nodeGroups", Groups()},
+                    {"milliseconds", milliseconds_}};
+  if (!plan_.left_alone.empty()) result["leftAlone"] = ToJson(plan_.left_alone);
+  if (!plan_.stopped_at.empty()) result["stopped"] = JsonObject{{"stage", plan_.stopped_at}, {"why", plan_.why}};
+  if (plan_.scale_down.in_cool_down()) result["coolDown"] = plan_.scale_down.cool_down;
+  return result;
+}
+
+Json ScaleSession::Health() const {
+  const Readiness& total = state_.cluster.total();
+  const char* status = plan_.stopped_at == "CheckActionable" ? "Initializing"
+                       : state_.cluster.IsClusterHealthy()   ? "Healthy"
+                                                             : "Unhealthy";
+  return JsonObject{{"status", status}, {"unready", total.unready}, {"registered", total.registered}, {"ready", total.ready}};
+}
+
+JsonArray ScaleSession::ScaleUps() const {
+  struct Growth {
+    std::string group;
+    int64_t from = 0, to = 0;
+    PodIds pods;
+  };
+  std::vector<Growth> growths;
+  const auto grow = [&](const std::string& group, int64_t from, int64_t to) -> Growth& {
+    auto found = std::ranges::find(growths, group, &Growth::group);
+    if (found == growths.end()) found = growths.insert(growths.end(), {group, from, from, {}});
+    found->to = to;
+    return *found;
+  };
+  for (const ScaleUpStep& step : plan_.scale_ups) {
+    if (step.changes.empty()) continue;
+    std::map<std::string, PodIds> pods = PodsByGroup(*plan_.view.snapshot, step);
+    for (const GroupDelta& delta : step.changes) {
+      Growth& growth = grow(delta.group, delta.from, delta.to);
+      std::ranges::move(pods[delta.group], std::back_inserter(growth.pods));
+    }
+  }
+  // What grows for other reasons than pods: minimum sizes, consolidation.
+  std::map<std::string, int64_t> others;
+  for (const GroupChange& change : plan_.changes) {
+    if (change.kind == GroupChange::Kind::kIncreaseSize) others[change.group] += change.delta;
+  }
+  for (const Growth& growth : growths) others[growth.group] -= growth.to - growth.from;
+  for (const auto& [group, delta] : others) {
+    const auto found = std::ranges::find(growths, group, &Growth::group);
+    const int64_t base = found != growths.end() ? found->to : given_.contains(group) ? given_.at(group) : 0;
+    if (delta > 0) grow(group, base, base + delta);
+  }
+  JsonArray array;
+  for (const Growth& growth : growths) {
+    array.push_back(JsonObject{{"group", growth.group},
+                               {"from", growth.from},
+                               {"to", growth.to},
+                               {"pods", PodKeys(*plan_.view.snapshot, growth.pods)}});
+  }
+  return array;
+}
+
+JsonArray ScaleSession::Pending() const {
+  JsonArray array;
+  for (auto& [key, reasons] : PendingReasons(plan_)) {
+    array.push_back(JsonObject{{"pod", key}, {"reasons", std::move(reasons)}});
+  }
+  return array;
+}
+
+JsonArray ScaleSession::Unneeded() const {
+  JsonArray array;
+  for (const auto& [node, since] : state_.scale_down.unneeded.all()) {
+    array.push_back(JsonObject{{"node", node}, {"since", base::FormatTime(since)}});
+  }
+  return array;
+}
+
+JsonArray ScaleSession::Unremovables() const {
+  JsonArray array;
+  for (const Unremovable& node : plan_.scale_down.unremovable) {
+    JsonObject object{{"node", (*plan_.view.nodes)[node.node].name}, {"reason", Name(node.reason)}};
+    if (node.blocking.pod != scheduling::kNone) {
+      object["pod"] = plan_.view.snapshot->PodKey(node.blocking.pod);
+      if (node.blocking.reason != BlockingReason::kNoReason) object["blocking"] = Name(node.blocking.reason);
+    }
+    if (node.until) object["until"] = base::FormatTime(*node.until);
+    array.push_back(std::move(object));
+  }
+  return array;
+}
+
+std::vector<std::string> ScaleSession::DeletedNodes(bool drain) const {
+  std::vector<std::string> nodes;
+  for (const size_t index : drain ? plan_.scale_down.delete_drain : plan_.scale_down.delete_empty) {
+    nodes.push_back((*plan_.view.nodes)[plan_.scale_down.unneeded[index].node].name);
+  }
+  std::ranges::sort(nodes);
+  return nodes;
+}
+
+JsonObject ScaleSession::ScaleDowns() const {
+  JsonArray empty, drain;
+  for (const std::string& node : DeletedNodes(false)) empty.emplace_back(node);
+  for (const std::string& name : DeletedNodes(true)) {
+    for (const UnneededNode& node : plan_.scale_down.unneeded) {
+      if ((*plan_.view.nodes)[node.node].name != name) continue;
+      PodIds pods;
+      for (const MovedPod& moved : node.pods) pods.push_back(moved.pod);
+      drain.push_back(JsonObject{{"node", name}, {"pods", PodKeys(*plan_.view.snapshot, pods)}});
+    }
+  }
+  return JsonObject{{"empty", std::move(empty)}, {"drain", std::move(drain)}};
+}
+
+JsonArray ScaleSession::Groups() const {
+  JsonArray array;
+  for (const providers::NodeGroup& group : plan_.view.groups.groups) {
+    const GroupState* known = state_.cluster.Find(group.id);
+    const Backoff::Entry* backoff = state_.cluster.backoff().Find(group.id, input_.now);
+    JsonObject object{{"name", group.id},
+                      {"target", group.target_size},
+                      {"min", group.min_size},
+                      {"max", group.max_size},
+                      {"ready", known == nullptr ? 0 : known->readiness.ready},
+                      {"backoff", nullptr}};
+    if (backoff != nullptr) {
+      object["backoff"] = base::FormatTime(backoff->until);
+      object["backoffReason"] = backoff->error.message;
+    }
+    array.push_back(std::move(object));
+  }
+  return array;
+}
+
+base::Result<ScaleOutput> PlanScale(ScaleInput input) {
+  EVENKEEL_ASSIGN(const auto session, ScaleSession::Run(std::move(input)));
+  return ScaleOutput{session->Result(), session->State()};
+}
+
+}  // namespace evenkeel::controllers::autoscaler

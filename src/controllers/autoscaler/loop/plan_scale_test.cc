@@ -1,0 +1,235 @@
+#include "controllers/autoscaler/loop/plan_scale.h"
+
+#include <gtest/gtest.h>
+
+#include "base/yaml.h"
+#include "controllers/autoscaler/options/flags.h"
+
+namespace evenkeel::controllers::autoscaler::plan_scale_test {
+namespace {
+
+using base::FindString;
+using base::Json;
+using namespace std::chrono_literals;
+
+constexpr const char* kGroup = R"(
+apiVersion: evenkeel.dev/v1alpha1
+kind: NodeGroup
+metadata: {name: general}
+spec:
+  minSize: 0
+  maxSize: 10
+  template: {metadata: {labels: {}}, spec: {taints: []}, status: {allocatable: {cpu: "4", memory: 16Gi, pods: "110"}}}
+---
+)";
+
+std::string NodeText(const std::string& name, bool ready = true) {
+  return "apiVersion: v1\nkind: Node\nmetadata: {name: " + name +
+         ", creationTimestamp: \"2026-01-01T00:00:00Z\", labels: {evenkeel.dev/node-group: general, kubernetes.io/hostname: " +
+         name + "}}\nspec: {providerID: \"x://" + name +
+         "\"}\nstatus: {allocatable: {cpu: \"4\", memory: 16Gi, pods: \"110\"}, conditions: [{type: Ready, status: \"" +
+         (ready ? "True" : "False") + "\", lastTransitionTime: \"2026-01-01T00:00:00Z\"}]}\n---\n";
+}
+
+std::string PodText(const std::string& name, const std::string& cpu, const std::string& node = "") {
+  return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name + ", namespace: default, uid: " + name +
+         ", creationTimestamp: \"2026-01-01T00:00:00Z\", ownerReferences: [{kind: ReplicaSet, name: rs, uid: rs, controller: "
+         "true}]}\nspec: {" +
+         (node.empty() ? "" : "nodeName: " + node + ", ") + "containers: [{name: c, resources: {requests: {cpu: " + cpu +
+         ", memory: 1Gi}}}]}\n---\n";
+}
+
+class PlanScaleTest : public ::testing::Test {
+ protected:
+  ScaleInput Input(const std::string& objects, base::Duration after) {
+    ScaleInput input;
+    auto parsed = kube::ParseManifests(objects, "cluster.yaml");
+    EXPECT_TRUE(parsed) << (parsed ? "" : parsed.error().message());
+    if (parsed) input.objects = std::move(*parsed);
+    input.state = state_;
+    input.options = options_;
+    input.now = *base::ParseTime("2026-01-02T00:00:00Z") + after;
+    return input;
+  }
+
+  /// One call; its state is handed on to the next.
+  Json Plan(const std::string& objects, base::Duration after = 0s) {
+    auto output = PlanScale(Input(objects, after));
+    EXPECT_TRUE(output) << (output ? "" : output.error().message());
+    if (!output) return Json();
+    // Through text, as it goes through a file.
+    state_ = *base::ParseJson(base::ToText(output->state), "state");
+    return std::move(output->result);
+  }
+
+  std::string Error(const std::string& objects) {
+    const auto output = PlanScale(Input(objects, 0s));
+    if (output) return "no error";
+    EXPECT_EQ(output.error().code(), base::Code::kBadRequest);
+    EXPECT_EQ(output.error().message().find('\n'), std::string::npos);
+    return output.error().message();
+  }
+
+  Json state_;
+  Options options_;
+};
+
+std::string At(const Json& plan, const char* key) { return base::ToText(plan.at(key)); }
+
+TEST_F(PlanScaleTest, GrowsAGroupFromZeroForPendingPods) {
+  const Json plan = Plan(std::string(kGroup) + PodText("a", "3") + PodText("b", "3"));
+  EXPECT_EQ(At(plan, "health"), R"({"status":"Healthy","unready":0,"registered":0,"ready":0})");
+  EXPECT_EQ(At(plan, "scaleUp"), R"([{"group":"general","from":0,"to":2,"pods":["default/a","default/b"]}])");
+  EXPECT_EQ(At(plan, "pending"), "[]");
+  EXPECT_EQ(At(plan, "scaleDown"), R"({"empty":[],"drain":[]})");
+  EXPECT_EQ(At(plan, "nodeGroups"), R"([{"name":"general","target":2,"min":0,"max":10,"ready":0,"backoff":null}])");
+}
+
+TEST_F(PlanScaleTest, WaitsForNodesThatTheLastCallAskedFor) {
+  const std::string objects = kGroup + PodText("a", "3") + PodText("b", "3");
+  Plan(objects);
+  const Json next = Plan(objects, 10s);
+  EXPECT_EQ(At(next, "scaleUp"), "[]");
+  EXPECT_EQ(At(next, "upcoming"), R"({"general":2})");
+  // One of them has come: the other one is still on its way.
+  const Json half = Plan(objects + NodeText("n1"), 60s);
+  EXPECT_EQ(At(half, "scaleUp"), "[]");
+  EXPECT_EQ(At(half, "upcoming"), R"({"general":1})");
+}
+
+TEST_F(PlanScaleTest, NodesThatNeverComeTimeOutAndTheGroupIsBackedOff) {
+  const std::string objects = kGroup + PodText("a", "3");
+  Plan(objects);
+  const Json late = Plan(objects, 16min);
+  EXPECT_EQ(At(late, "scaleUp"), "[]");
+  EXPECT_EQ(FindString(late.at("nodeGroups").at(0), {"backoff"}), "2026-01-02T00:21:00Z");
+  const Json next = Plan(objects, 16min + 10s);
+  EXPECT_EQ(FindString(next.at("pending").at(0), {"reasons", "general"}), "in backoff after failed scale-up");
+  EXPECT_EQ(base::FindInt(late.at("nodeGroups").at(0), {"target"}), 0);
+  EXPECT_EQ(At(Plan(objects, 22min), "scaleUp"), R"([{"group":"general","from":0,"to":1,"pods":["default/a"]}])");
+}
+
+TEST_F(PlanScaleTest, SaysForEachGroupHowMuchIsMissing) {
+  const Json plan = Plan(kGroup + PodText("big", "9"));
+  EXPECT_EQ(At(plan, "scaleUp"), "[]");
+  EXPECT_EQ(FindString(plan.at("pending").at(0), {"pod"}), "default/big");
+  EXPECT_EQ(FindString(plan.at("pending").at(0), {"reasons", "general"}),
+            "NodeResourcesFit: Insufficient cpu (9 requested, 4 free of 4: 5 missing)");
+}
+
+TEST_F(PlanScaleTest, AnEmptyNodeGoesAfterTenMinutes) {
+  const std::string objects = kGroup + NodeText("n1") + NodeText("n2") + PodText("a", "3", "n1");
+  const Json first = Plan(objects);
+  EXPECT_EQ(At(first, "unneeded"), R"([{"node":"n2","since":"2026-01-02T00:00:00Z"}])");
+  EXPECT_EQ(At(first, "scaleDown"), R"({"empty":[],"drain":[]})");
+  EXPECT_EQ(At(Plan(objects, 9min), "scaleDown"), R"({"empty":[],"drain":[]})");
+  const Json gone = Plan(objects, 10min + 1s);
+  EXPECT_EQ(At(gone, "scaleDown"), R"({"empty":["n2"],"drain":[]})");
+  EXPECT_EQ(base::FindInt(gone.at("nodeGroups").at(0), {"target"}), 1);
+  // It is still there in the objects, but on its way out.
+  EXPECT_EQ(At(Plan(objects, 10min + 11s), "scaleDown"), R"({"empty":[],"drain":[]})");
+}
+
+TEST_F(PlanScaleTest, AnUnderusedNodeIsDrainedAfterTenMinutes) {
+  const std::string objects = kGroup + NodeText("n1") + NodeText("n2") + PodText("a", "3", "n1") + PodText("b", "1", "n2");
+  Plan(objects);
+  EXPECT_EQ(At(Plan(objects, 11min), "scaleDown"), R"({"empty":[],"drain":[{"node":"n2","pods":["default/b"]}]})");
+}
+
+TEST_F(PlanScaleTest, APodThatWillUseANodeMakesItNeeded) {
+  const std::string nodes = kGroup + NodeText("n1") + NodeText("n2") + PodText("a", "3", "n1");
+  Plan(nodes);
+  const Json used = Plan(nodes + PodText("c", "4"), 9min);
+  EXPECT_EQ(At(used, "scaleUp"), "[]");
+  EXPECT_EQ(At(used, "unneeded"), "[]");
+  EXPECT_EQ(At(Plan(nodes, 11min), "scaleDown"), R"({"empty":[],"drain":[]})") << "its time begins anew";
+}
+
+TEST_F(PlanScaleTest, AScaleUpHoldsScaleDown) {
+  const std::string nodes = kGroup + NodeText("n1") + NodeText("n2") + PodText("a", "3", "n1");
+  Plan(nodes);
+  EXPECT_EQ(Plan(nodes + PodText("big", "4") + PodText("other", "4"), 11min).at("scaleUp").as_array().size(), 1u);
+  const Json held = Plan(nodes, 12min);
+  EXPECT_EQ(At(held, "scaleDown"), R"({"empty":[],"drain":[]})");
+  EXPECT_NE(held.as_object().if_contains("coolDown"), nullptr);
+}
+
+TEST_F(PlanScaleTest, AnUnhealthyClusterIsLeftAlone) {
+  std::string objects = kGroup + PodText("a", "3");
+  for (int i = 0; i < 5; ++i) objects += NodeText("n" + std::to_string(i), i == 0);
+  objects += PodText("full", "3", "n0");
+  const Json plan = Plan(objects);
+  EXPECT_EQ(At(plan, "health"), R"({"status":"Unhealthy","unready":4,"registered":5,"ready":1})");
+  EXPECT_EQ(FindString(plan, {"stopped", "stage"}), "CheckClusterHealth");
+  EXPECT_EQ(At(plan, "scaleUp"), "[]");
+  EXPECT_EQ(plan.at("pending").as_array().size(), 1u);
+}
+
+TEST_F(PlanScaleTest, ATargetThatTheObjectsChangeReplacesTheAssumedOne) {
+  std::string objects = kGroup + PodText("a", "3");
+  objects.replace(objects.find("maxSize: 10"), 11, "maxSize: 10\n  targetSize: 0");
+  Plan(objects);
+  EXPECT_EQ(At(Plan(objects, 10s), "upcoming"), R"({"general":1})");
+  objects.replace(objects.find("targetSize: 0"), 13, "targetSize: 3");
+  EXPECT_EQ(At(Plan(objects, 20s), "upcoming"), R"({"general":3})");
+}
+
+TEST_F(PlanScaleTest, TheSameInputGivesTheSamePlan) {
+  const std::string objects = kGroup + NodeText("n1") + PodText("a", "3", "n1") + PodText("b", "3");
+  const std::string first = base::ToText(Plan(objects));
+  state_ = Json();
+  EXPECT_EQ(base::ToText(Plan(objects)), first);
+}
+
+TEST_F(PlanScaleTest, BadInputIsNamedByObjectAndField) {
+  EXPECT_EQ(Error(kGroup + PodText("a", "3x"))
+                .find("cluster.yaml:10: Pod default/a: "
+                      "spec.containers[0].resources.requests.cpu: \"3x\" is not a quantity"),
+            0u)
+      << Error(kGroup + PodText("a", "3x"));
+  EXPECT_NE(Error(kGroup + PodText("a", "3", "n9")).find("Pod default/a: spec.nodeName: there is no Node n9"),
+            std::string::npos);
+  std::string groups = kGroup;
+  groups.replace(groups.find("maxSize: 10"), 11, "maxSize: -1");
+  EXPECT_NE(Error(groups).find("NodeGroup general: spec.maxSize"), std::string::npos);
+  std::string twin = kGroup;
+  twin.replace(twin.find("name: general"), 13, "name: twin");
+  twin.replace(twin.find("spec:"), 5, "spec:\n  selector: {matchLabels: {evenkeel.dev/node-group: general}}");
+  EXPECT_NE(Error(kGroup + twin + NodeText("n1")).find("spec.selector: selects node n1"), std::string::npos);
+  std::string bare = kGroup;
+  bare.replace(bare.find("allocatable: {"), 14, "capacity: {");
+  EXPECT_NE(Error(bare).find("spec.template.status.allocatable: missing"), std::string::npos);
+  state_ = base::JsonObject{{"version", 7}};
+  EXPECT_NE(Error(kGroup).find("state: version"), std::string::npos);
+}
+
+TEST_F(PlanScaleTest, ExplainsAPodByGroupAndNode) {
+  const std::string objects = kGroup + NodeText("n1") + PodText("a", "3", "n1") + PodText("big", "9");
+  const auto big = ExplainPodScale(Input(objects, 0s), "default/big");
+  ASSERT_TRUE(big) << big.error().message();
+  EXPECT_EQ(
+      base::ToText(*big),
+      R"x({"pod":"default/big","node":null,"pending":true,"why":"no scale-up helps it now","groups":[)x"
+      R"x({"group":"general","fits":false,"why":"NodeResourcesFit: Insufficient cpu (9 requested, 4 free of 4: 5 missing)",)x"
+      R"x("size":1,"max":10}],"nodes":[{"node":"n1","fits":false,)x"
+      R"x("why":"NodeResourcesFit: Insufficient cpu (9 requested, 1 free of 4: 8 missing)"}]})x");
+  EXPECT_EQ(base::ToText(*ExplainPodScale(Input(objects, 0s), "a")),
+            R"({"pod":"default/a","node":"n1","pending":false,"why":"on node n1","groups":[],"nodes":[]})");
+  EXPECT_EQ(ExplainPodScale(Input(kGroup, 0s), "x").error().code(), base::Code::kNotFound);
+}
+
+TEST_F(PlanScaleTest, ExplainsANode) {
+  const std::string objects = kGroup + NodeText("n1") + NodeText("n2") + PodText("a", "3", "n1");
+  const auto busy = ExplainNodeScale(Input(objects, 0s), "n1");
+  ASSERT_TRUE(busy) << busy.error().message();
+  EXPECT_EQ(base::FindString(*busy, {"group"}), "general");
+  EXPECT_TRUE(base::FindString(*busy, {"why"}).starts_with("stays: ")) << *busy;
+  EXPECT_TRUE(busy->at("unneededSince").is_null());
+  const auto idle = ExplainNodeScale(Input(objects, 0s), "n2");
+  EXPECT_TRUE(base::FindString(*idle, {"why"}).starts_with("unneeded for 0s")) << *idle;
+  EXPECT_EQ(*base::ParseTime(base::FindString(*idle, {"unneededSince"})), Input(objects, 0s).now);
+  EXPECT_EQ(ExplainNodeScale(Input(objects, 0s), "n3").error().code(), base::Code::kNotFound);
+}
+
+}  // namespace
+}  // namespace evenkeel::controllers::autoscaler::plan_scale_test

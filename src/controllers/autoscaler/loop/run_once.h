@@ -1,0 +1,77 @@
+// One loop of the autoscaler: looks at a cluster and says everything that is to be done, in order, each with its reason. The
+// live controller and `plan scale` call the same function; what differs is who carries the answer out.
+//
+//   A  clean up after a predecessor       G  budgets (inside P)                M  sizes that nothing stands behind
+//   B  lists and readiness (facts)        H  templates                        N  upcoming nodes, pod filters
+//   C  is there a cluster to act on       I  state of the cluster             O  scale-up
+//   D  pods by schedulability             J  instances that never registered  P  scale-down
+//   E  the provider, read by the caller   K  health gate                      Q  minimum sizes
+//   F  snapshot                           L  failed creations                 R  status report
+//
+// A stage sees what the earlier ones have decided as if it were done: the targets in the plan's view are those after the loop.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "controllers/autoscaler/cluster_state/cluster_stages.h"
+#include "controllers/autoscaler/expanders/expander.h"
+#include "controllers/autoscaler/facts/cluster_objects.h"
+#include "controllers/autoscaler/loop/autoscaler_state.h"
+#include "controllers/autoscaler/scale_up/scale_up.h"
+
+namespace evenkeel::controllers::autoscaler {
+
+/// Carries a change out while the loop goes on; an error is taken into account at once (a scale-up that is refused goes to
+/// another group).
+using Act = std::function<base::Status(const GroupChange&)>;
+
+/// Nodes of the fleet's other members.
+struct NodesElsewhere {
+  base::Result<std::map<std::string, std::string>> member_of;  ///< by spec.providerID
+  bool now = true;  ///< asked for this loop; otherwise what is not in there may be a node meanwhile
+};
+
+struct LoopRequest {
+  base::Time now{};
+  base::Duration uptime = std::chrono::hours(1);            ///< of this process
+  std::vector<std::string> deleting_empty, deleting_drain;  ///< nodes whose deletion is under way
+  /// Pods that no scheduler has looked at are pending, too (for objects that people wrote).
+  bool count_unprocessed = false;
+  std::vector<Quota> quotas;
+  const base::Clock* clock = nullptr;  ///< for time-outs of the planners; null: none
+  /// Asked before instances that never became nodes here are deleted; absent: there is no other member.
+  std::function<NodesElsewhere()> nodes_elsewhere;
+  Act act;  ///< absent: changes are assumed to succeed
+};
+
+struct LoopPlan {
+  ClusterView view;                   ///< as the loop leaves it
+  std::vector<NodeCleanup> cleanup;   ///< A
+  std::vector<ClusterEvent> events;   ///< in their order, without those of changes
+  std::vector<GroupChange> changes;   ///< of node groups, in their order, but for deletions by scale-down
+  std::vector<std::string> notes;     ///< what was left alone, for the log
+  std::vector<LeftAlone> left_alone;  ///< node groups and nodes that the loop may not touch
+  std::string stopped_at;             ///< the stage that ended the loop: "CheckClusterHealth"; "" when it ran to its end
+  std::string why;                    ///< it did
+  std::map<std::string, int64_t, std::less<>> upcoming;
+  PodIds pending;        ///< all pods that wait for a node, before the filters
+  PodIds unschedulable;  ///< of those, what scale-up was asked for
+  ScaleUpDecision decision = ScaleUpDecision::kNotNeeded;
+  ScaleUpPlan scale_up;                ///< all steps of the loop, also those before a refusal
+  std::vector<ScaleUpStep> scale_ups;  ///< steps that were agreed to
+  ScaleDownPlan scale_down;
+  bool scale_down_looked = false;  ///< P was reached
+  StatusReport status;             ///< R
+  /// How long parts of the loop took, by upstream's names; with LoopRequest::clock.
+  std::vector<std::pair<std::string, base::Duration>> durations;
+};
+
+/// The snapshot is as before afterwards. The caller registers the deletions that it begins (ClusterState::RegisterScaleDown and
+/// ScaleDownState::Deleted). O(nodes + pending pods) when there is nothing to do.
+LoopPlan RunOnce(ClusterObjects& objects, providers::NodeGroups groups, const Options& options, const ExpanderChain& expanders,
+                 AutoscalerState& state, base::Random& random, const LoopRequest& request);
+
+}  // namespace evenkeel::controllers::autoscaler

@@ -1,0 +1,67 @@
+// The command line of the autoscaler: cluster-autoscaler's flags by name, as a table. A command line registers it,
+// documentation is made from it, and ApplyFlags turns what was given into Options.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "controllers/autoscaler/options/options.h"
+
+namespace evenkeel::controllers::autoscaler {
+
+enum class FlagType {
+  kBool,
+  kInteger,
+  kNumber,
+  kDuration,  ///< Go's syntax: 10m, 1h30m
+  kText,
+  kList,   ///< "a,b"; given again, it is added to
+  kMulti,  ///< given once per value
+};
+/// "bool", "int", "float", "duration", "string", "list", "string, repeatable".
+std::string_view Name(FlagType type);
+
+struct Flag {
+  std::string name;  ///< without dashes
+  FlagType type = FlagType::kText;
+  std::string section;  ///< as the reference of upstream groups them: "Loop"
+  std::string help;
+  std::string default_text, default_text_1_26;
+  /// Accepted so that upstream's command lines work, but without effect.
+  bool ignored = false;
+  /// Reads the text into the options; an ignored flag's text is only checked. The error names the flag.
+  std::function<base::Status(Options&, std::string_view)> set;
+};
+
+/// All of them, in the order in which they are documented. Made once.
+const std::vector<Flag>& Flags();
+/// Null when there is none of that name.
+const Flag* FindFlag(std::string_view name);
+
+/// Defaults of --compat; with k1_26 those of 1.26. Without a --compat use Options{}: 1.37 and our own extras.
+Options DefaultsFor(Compat compat);
+base::Result<Compat> ParseCompat(std::string_view text);
+
+struct FlagValue {
+  std::string name, text;
+};
+struct AppliedFlags {
+  Options options;
+  std::vector<std::string>
+      warnings;  ///< one line each: flags without effect that were set to something else than their default
+};
+
+/// --compat counts first, wherever it stands; the others in their order, the last one wins. Then what they must not be
+/// together. kBadRequest names the flag.
+base::Result<AppliedFlags> ApplyFlags(std::span<const FlagValue> values);
+
+/// The flags of a fleet, and after them those of one member: "--NAME=VALUE" and "--NAME", separated by spaces. What the member
+/// says replaces all that the fleet says of a flag, also of one that can be given several times. kBadRequest names the word.
+base::Result<AppliedFlags> ApplyMemberFlags(std::span<const FlagValue> fleet, std::string_view member);
+
+}  // namespace evenkeel::controllers::autoscaler

@@ -1,0 +1,113 @@
+// What outlives a process, and the cool-downs.
+#include <fmt/format.h>
+
+#include "controllers/autoscaler/scale_down/scale_down.h"
+
+namespace evenkeel::controllers::autoscaler {
+namespace {
+
+struct Field {
+  const char* name;
+  std::optional<base::Time> CoolDown::* member;
+};
+constexpr Field kFields[] = {
+    {"lastScaleUp", &CoolDown::scale_up}, {"lastDeletion", &CoolDown::deletion}, {"lastFailure", &CoolDown::failure}};
+
+base::Json CoolDownToJson(const CoolDown& times) {
+  base::JsonObject object;
+  for (const Field& field : kFields) {
+    if (const auto& time = times.*field.member) object[field.name] = base::FormatMicroTime(*time);
+  }
+  return object;
+}
+
+base::Status ReadTime(const base::Json& json, const char* name, std::optional<base::Time>& time) {
+  const base::Json* value = base::Find(json, {name});
+  if (value == nullptr) return {};
+  EVENKEEL_ASSIGN(time, base::ParseTime(base::FindString(json, {name})));
+  return {};
+}
+
+base::Result<CoolDown> CoolDownFromJson(const base::Json& json) {
+  CoolDown times;
+  for (const Field& field : kFields) {
+    if (auto read = ReadTime(json, field.name, times.*field.member); !read) {
+      return base::Fail(read.error().Wrap(std::string("scale-down state: ") + field.name));
+    }
+  }
+  return times;
+}
+
+}  // namespace
+
+void ScaleDownState::ScaledUp(const std::string& group, base::Time now) {
+  cool_down.scale_up = now;
+  if (!group.empty()) group_cool_down[group].scale_up = now;
+}
+
+void ScaleDownState::Deleted(const std::string& group, base::Time now) {
+  cool_down.deletion = now;
+  if (!group.empty()) group_cool_down[group].deletion = now;
+}
+
+void ScaleDownState::Failed(const std::string& group, base::Time now) {
+  cool_down.failure = now;
+  if (!group.empty()) group_cool_down[group].failure = now;
+}
+
+base::Json ScaleDownState::ToJson() const {
+  base::JsonObject groups;
+  for (const auto& [group, times] : group_cool_down) groups[group] = CoolDownToJson(times);
+  base::JsonObject object{
+      {"unneeded", unneeded.ToJson()}, {"coolDown", CoolDownToJson(cool_down)}, {"groups", std::move(groups)}};
+  if (replaceable.size() > 0) object["replaceable"] = replaceable.ToJson();
+  if (consolidation) object["consolidation"] = consolidation->ToJson();
+  if (last_consolidation) object["lastConsolidation"] = base::FormatMicroTime(*last_consolidation);
+  return object;
+}
+
+base::Result<ScaleDownState> ScaleDownState::FromJson(const base::Json& json) {
+  ScaleDownState state;
+  if (!json.is_object()) return base::Fail(base::Code::kBadRequest, "scale-down state: not an object");
+  if (const base::Json* unneeded = base::Find(json, {"unneeded"})) {
+    EVENKEEL_ASSIGN(state.unneeded, UnneededNodes::FromJson(*unneeded));
+  }
+  if (const base::Json* times = base::Find(json, {"coolDown"})) {
+    EVENKEEL_ASSIGN(state.cool_down, CoolDownFromJson(*times));
+  }
+  for (const auto& [group, times] : base::FindObject(json, {"groups"})) {
+    EVENKEEL_ASSIGN(state.group_cool_down[std::string(group)], CoolDownFromJson(times));
+  }
+  if (const base::Json* replaceable = base::Find(json, {"replaceable"})) {
+    EVENKEEL_ASSIGN(state.replaceable, UnneededNodes::FromJson(*replaceable));
+  }
+  if (const base::Json* active = base::Find(json, {"consolidation"})) {
+    EVENKEEL_ASSIGN(state.consolidation, ActiveConsolidation::FromJson(*active));
+  }
+  if (auto read = ReadTime(json, "lastConsolidation", state.last_consolidation); !read) {
+    return base::Fail(read.error().Wrap("scale-down state: lastConsolidation"));
+  }
+  return state;
+}
+
+std::string CoolDownReason(const ScaleDownState& state, const Options& options, bool disabled_for_loop, base::Time now) {
+  if (disabled_for_loop) return "pods of this loop wait for a scale-up, or are too young to tell";
+  if (options.scale_down_delay_type_local) return "";
+  const auto after = [&](const std::optional<base::Time>& time, base::Duration delay, const char* what) -> std::string {
+    if (!time || *time + delay <= now) return "";
+    return fmt::format("{} was {} ago; deletions go on in {}", what, base::HumanDuration(now - *time),
+                       base::FormatDuration(std::chrono::ceil<std::chrono::seconds>(*time + delay - now)));
+  };
+  std::string reason = after(state.cool_down.scale_up, options.scale_down_delay_after_add, "the last scale-up");
+  if (reason.empty()) {
+    reason = after(state.cool_down.failure, options.scale_down_delay_after_failure, "the last failure to delete a node");
+  }
+  if (reason.empty()) reason = after(state.cool_down.deletion, options.scale_down_delay_after_delete, "the last deletion");
+  return reason;
+}
+
+std::string WhyNotDuring(const std::string& balancing_plan) {
+  return "BalancingPlan " + balancing_plan + " moves pods, and room is kept for them";
+}
+
+}  // namespace evenkeel::controllers::autoscaler

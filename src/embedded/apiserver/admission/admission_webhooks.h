@@ -1,0 +1,107 @@
+// Others that are asked before an object is written, as Mutating- and ValidatingWebhookConfigurations say: who wants to change
+// or to judge which write, and how they are asked (admission.k8s.io/v1). Facts:
+// kubernetes@1.36:staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook. Left out of upstream's: match conditions in CEL,
+// which no configuration may have here, and connections (exec, attach, port-forward, proxies), which are not offered.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "embedded/apiserver/definitions/resource_table.h"
+#include "embedded/apiserver/definitions/webhook_client.h"
+#include "kube/selector.h"
+
+namespace evenkeel::embedded::apiserver {
+
+struct Call;
+
+/// What the questions need to know of the cluster. Called on the thread that asks; may block.
+struct WebhookWorld {
+  /// Labels of a namespace; nullopt where there is none.
+  std::function<std::optional<kube::Labels>(const std::string& ns)> namespace_labels;
+  ServiceAddress service_address;
+  /// The versions under which objects of this kind are served, this one included.
+  std::function<std::vector<ServedPointer>(const Served& served)> versions;
+};
+
+/// One write, as it is asked about.
+struct AdmissionQuestion {
+  std::string_view operation;  ///< "CREATE", "UPDATE", "DELETE"
+  std::string uid;
+  const base::Json* old = nullptr;      ///< null: a new object
+  const base::Json* options = nullptr;  ///< null: those of the operation's kind, empty
+};
+
+/// Thread-safe.
+class AdmissionWebhooks {
+ public:
+  enum class Kind { kMutating, kValidating };
+
+  AdmissionWebhooks(WebhookPoster poster, WebhookWorld world) : poster_(std::move(poster)), world_(std::move(world)) {}
+
+  /// A configuration as it is now.
+  void Set(Kind kind, const base::Json& configuration);
+  void Remove(Kind kind, const std::string& name);
+
+  /// Whether somebody may want to hear of this write; without configurations one atomic read.
+  bool Concern(Kind kind, const Call& call, std::string_view operation) const;
+  /// Asks all validating webhooks that do, by name of their configuration, until one refuses; `object` null: a deletion.
+  /// Appends their warnings. The error is in upstream's words: `admission webhook "x" denied the request: ...`. One that does
+  /// not answer is kInternal, unless its failurePolicy is Ignore. Blocks.
+  base::Status Judge(const Call& call, const AdmissionQuestion& question, const base::Json& object,
+                     std::vector<std::string>& warnings) const;
+  /// Asks all mutating ones in that order, each with what those before have made of the object; who asked for it (IfNeeded) is
+  /// asked once more when others changed it afterwards. Whether it has changed. `complete` completes it after each change.
+  base::Result<bool> Change(const Call& call, const AdmissionQuestion& question, base::Json& object,
+                            const std::function<base::Status(base::Json& object)>& complete,
+                            std::vector<std::string>& warnings) const;
+
+ private:
+  struct Hook {
+    std::string name;
+    WebhookAddress address;
+    std::vector<base::Json> rules;
+    kube::LabelSelector namespaces, objects;
+    bool all_namespaces = true, all_objects = true;
+    bool equivalent = true;
+    bool again = false;
+    base::Duration timeout{};
+    bool ignore_failure = false;
+  };
+  using Hooks = std::map<std::string, std::vector<std::shared_ptr<const Hook>>>;  // by configuration
+  struct Match {
+    std::shared_ptr<const Hook> hook;
+    ServedPointer as;  ///< the version in which it wants to see the object
+  };
+
+  static ServedPointer MatchedVersion(const Hook& hook, const Call& call, std::string_view operation,
+                                      const std::vector<ServedPointer>& versions);
+  std::vector<Match> Find(Kind kind, const Call& call, std::string_view operation) const;
+  bool Selects(const Hook& hook, const Call& call, const base::Json& object, const base::Json* old) const;
+  /// The response, where it allows the write; null when it goes on without one.
+  base::Result<base::Json> AskOne(const Match& match, const Call& call, const AdmissionQuestion& question,
+                                  const base::Json& object, std::vector<std::string>& warnings) const;
+  base::Result<bool> ChangeOne(const Match& match, const Call& call, const AdmissionQuestion& question, base::Json& object,
+                               std::vector<std::string>& warnings) const;
+
+  const WebhookPoster poster_;
+  const WebhookWorld world_;
+  std::atomic<bool> any_[2] = {false, false};
+  mutable std::mutex mutex_;
+  Hooks hooks_[2];
+};
+
+/// What a new or changed configuration is warned of: webhooks that are not asked, and why.
+std::vector<std::string> WarnOfWebhooks(const base::Json& configuration, const WebhookWorld& world);
+
+}  // namespace evenkeel::embedded::apiserver

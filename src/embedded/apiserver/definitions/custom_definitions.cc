@@ -1,0 +1,109 @@
+#include "embedded/apiserver/definitions/custom_definitions.h"
+
+#include "embedded/apiserver/definitions/conversion.h"
+#include "kube/field_path.h"
+#include "kube/object.h"
+
+namespace evenkeel::embedded::apiserver {
+namespace {
+
+using base::Json;
+using base::JsonArray;
+
+std::string StorageVersion(const Json& crd) {
+  for (const Json& version : base::FindArray(crd, {"spec", "versions"})) {
+    if (base::FindBool(version, {"storage"})) return std::string(base::FindString(version, {"name"}));
+  }
+  return "";
+}
+
+void WarnOfSchema(const Json& schema, const kube::FieldPath& path, std::vector<std::string>& warnings) {
+  if (!schema.is_object()) return;
+  constexpr std::string_view kRules = "x-kubernetes-validations";
+  if (!base::FindArray(schema, {kRules}).empty()) {
+    warnings.push_back(path.Field(kRules).Text() + ": rules in CEL are stored, this API server does not evaluate them");
+  }
+  for (const std::string_view key : {"properties", "patternProperties"}) {
+    const kube::FieldPath children = path.Field(key);
+    for (const auto& [name, child] : base::FindObject(schema, {key})) WarnOfSchema(child, children.Key(name), warnings);
+  }
+  for (const std::string_view key : {"items", "additionalProperties"}) {
+    if (const Json* child = base::Find(schema, {key})) WarnOfSchema(*child, path.Field(key), warnings);
+  }
+}
+
+}  // namespace
+
+std::string InLowerCase(std::string_view text) {
+  std::string lower(text);
+  for (char& letter : lower) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return lower;
+}
+
+void PrepareDefinition(Json& crd, const Json* old, const std::string& conflict, base::Time now) {
+  if (!crd.is_object()) return;
+  const std::string_view kind = base::FindString(crd, {"spec", "names", "kind"});
+  if (!kind.empty()) {
+    if (base::FindString(crd, {"spec", "names", "singular"}).empty())
+      base::Ensure(crd, {"spec", "names", "singular"}) = InLowerCase(kind);
+    if (base::FindString(crd, {"spec", "names", "listKind"}).empty()) {
+      base::Ensure(crd, {"spec", "names", "listKind"}) = std::string(kind) + "List";
+    }
+  }
+  if (base::Find(crd, {"spec", "conversion", "strategy"}) == nullptr)
+    base::Ensure(crd, {"spec", "conversion", "strategy"}) = "None";
+  if (old == nullptr) crd.get_object()["status"] = base::JsonObject();
+  if (base::Find(crd, {"metadata", "deletionTimestamp"}) == nullptr) {
+    Json& finalizers = base::Ensure(crd, {"metadata", "finalizers"});
+    if (!finalizers.is_array()) finalizers = JsonArray();
+    const bool present = std::ranges::any_of(finalizers.get_array(), [](const Json& item) {
+      return item.is_string() && item.get_string() == kCustomCleanupFinalizer;
+    });
+    if (!present) finalizers.get_array().emplace_back(kCustomCleanupFinalizer);
+  }
+  if (conflict.empty()) {
+    kube::SetCondition(crd, "NamesAccepted", "True", "NoConflicts", "no conflicts found", now);
+    kube::SetCondition(crd, "Established", "True", "InitialNamesAccepted", "the initial names set has been accepted", now);
+    base::Ensure(crd, {"status", "acceptedNames"}) = base::FindObject(crd, {"spec", "names"});
+  } else {
+    kube::SetCondition(crd, "NamesAccepted", "False", "NamesConflict", conflict, now);
+    const bool established = old != nullptr && base::Find(crd, {"status", "acceptedNames", "plural"}) != nullptr;
+    if (!established) {
+      kube::SetCondition(crd, "Established", "False", "NotAccepted", "not all names are accepted", now);
+      base::Ensure(crd, {"status", "acceptedNames"}) = base::JsonObject{{"plural", ""}, {"kind", ""}};
+    }
+  }
+  Json& stored = base::Ensure(crd, {"status", "storedVersions"});
+  if (!stored.is_array()) stored = JsonArray();
+  const std::string storage = StorageVersion(crd);
+  const bool known = std::ranges::any_of(stored.get_array(),
+                                         [&](const Json& item) { return item.is_string() && item.get_string() == storage; });
+  if (!known && !storage.empty()) stored.get_array().emplace_back(storage);
+}
+
+std::vector<std::string> WarnOfDefinition(const Json& crd, const ServiceAddress& service_address) {
+  std::vector<std::string> warnings;
+  const kube::FieldPath root("spec");
+  const kube::FieldPath versions = root.Field("versions");
+  if (const auto conversion = ConversionOf(crd); conversion != nullptr && conversion->address.by_service()) {
+    const WebhookAddress& at = conversion->address;
+    if (service_address(at.service_ns, at.service_name, at.service_port).empty()) {
+      warnings.push_back(
+          fmt::format("spec.conversion.webhook is not asked, and objects of other versions than the stored one cannot be read: "
+                      "service {}/{} "
+                      "has no endpoint here that a process listens on",
+                      at.service_ns, at.service_name));
+    }
+  }
+  size_t index = 0;
+  for (const Json& version : base::FindArray(crd, {"spec", "versions"})) {
+    const kube::FieldPath here = versions.Index(index++);
+    const Json* schema = base::Find(version, {"schema", "openAPIV3Schema"});
+    if (schema == nullptr) continue;
+    const kube::FieldPath schema_path = here.Field("schema");
+    WarnOfSchema(*schema, schema_path.Field("openAPIV3Schema"), warnings);
+  }
+  return warnings;
+}
+
+}  // namespace evenkeel::embedded::apiserver

@@ -1,0 +1,160 @@
+#include "sim/run/scenario.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include "base/yaml.h"
+#include "sim/checkers/checkers.h"
+#include "sim/run/controller_registry.h"
+#include "sim/run/scenario_fields.h"
+#include "sim/world/fault_kinds.h"
+
+namespace evenkeel::sim {
+namespace {
+
+using base::Code;
+using base::Duration;
+using base::Json;
+using base::Status;
+
+constexpr int kMembersMax = 1000;
+constexpr int kNodesMax = 1000;
+constexpr int kReplicasMax = 100;
+constexpr Duration kLongest = std::chrono::hours(24);
+
+Status ReadNodes(Fields& fields, Scenario& scenario) {
+  const Json* given = fields.Take("nodes");
+  if (given == nullptr) return {};
+  if (!given->is_object()) {
+    EVENKEEL_TRY(fields.Whole("nodes", 0, kNodesMax, scenario.nodes_min));
+    scenario.nodes_max = scenario.nodes_min;
+    return {};
+  }
+  Fields nodes = fields.Below(*given, "nodes");
+  EVENKEEL_TRY(nodes.Whole("min", 0, kNodesMax, scenario.nodes_min));
+  EVENKEEL_TRY(nodes.Whole("max", 0, kNodesMax, scenario.nodes_max));
+  EVENKEEL_TRY(nodes.NothingElse());
+  if (scenario.nodes_max < scenario.nodes_min) return nodes.Wrong("", "max is less than min");
+  return {};
+}
+
+Status ReadReplicas(Fields& fields, Scenario& scenario) {
+  const Json* given = fields.Take("replicas");
+  if (given == nullptr) return {};
+  if (!given->is_object()) {
+    EVENKEEL_TRY(fields.Whole("replicas", 1, kReplicasMax, scenario.replicas_start));
+    scenario.replicas_min = scenario.replicas_max = scenario.replicas_start;
+    return {};
+  }
+  Fields replicas = fields.Below(*given, "replicas");
+  EVENKEEL_TRY(replicas.Whole("min", 1, kReplicasMax, scenario.replicas_min));
+  scenario.replicas_max = std::max(scenario.replicas_max, scenario.replicas_min);
+  EVENKEEL_TRY(replicas.Whole("max", 1, kReplicasMax, scenario.replicas_max));
+  scenario.replicas_start = scenario.replicas_min;
+  EVENKEEL_TRY(replicas.Whole("start", 1, kReplicasMax, scenario.replicas_start));
+  EVENKEEL_TRY(replicas.NothingElse());
+  if (scenario.replicas_max < scenario.replicas_min) return replicas.Wrong("", "max is less than min");
+  if (scenario.replicas_start < scenario.replicas_min || scenario.replicas_start > scenario.replicas_max) {
+    return replicas.Wrong("start", "give a number from min to max");
+  }
+  return {};
+}
+
+Status ReadRates(Fields& fields, Scenario& scenario) {
+  const Json* given = fields.Take("rates");
+  if (given == nullptr) return {};
+  Fields rates = fields.Below(*given, "rates");
+  EVENKEEL_TRY(rates.IsObject());
+  for (const FaultKind& kind : FaultKinds()) {
+    const Json* rate = rates.Take(kind.name);
+    if (rate == nullptr) continue;
+    double& value = scenario.rates[std::string(kind.name)];
+    if (kind.rate == FaultKind::Rate::kPeriod) {
+      Duration period{};
+      EVENKEEL_TRY(rates.Time(kind.name, std::chrono::seconds(1), kLongest, period));
+      value = std::chrono::duration<double>(period).count();
+    } else if (kind.rate == FaultKind::Rate::kProbability) {
+      if (rate->is_number()) value = rate->to_number<double>();
+      if (!rate->is_number() || value < 0 || value > 1) return rates.Wrong(kind.name, "give a number from 0 to 1");
+    } else {
+      return rates.Wrong(kind.name, "it is on or off: name it in faults");
+    }
+    scenario.faults.insert(std::string(kind.name));
+  }
+  return rates.NothingElse();
+}
+
+Status ReadOptions(Fields& fields, Scenario::Options& options) {
+  const Json* given = fields.Take("options");
+  if (given == nullptr) return {};
+  if (given->is_string()) {
+    const std::string_view name = given->get_string();
+    if (name != "hostile" && name != "default") return fields.Wrong("options", "give hostile, default, or single options");
+    options.hostile = name == "hostile";
+    return {};
+  }
+  Fields each = fields.Below(*given, "options");
+  EVENKEEL_TRY(each.IsObject());
+  const Duration second = std::chrono::seconds(1);
+  EVENKEEL_TRY(each.Time("lease", 2 * second, 600 * second, options.lease));
+  EVENKEEL_TRY(each.Time("margin", second / 10, 60 * second, options.margin));
+  EVENKEEL_TRY(each.Time("replica-lease", 2 * second, 600 * second, options.replica_lease));
+  EVENKEEL_TRY(each.Time("handover", Duration::zero(), 60 * second, options.handover));
+  EVENKEEL_TRY(each.Whole("moves-per-minute", 0, 1'000'000, options.moves_per_minute));
+  return each.NothingElse();
+}
+
+std::set<std::string> FaultNames() {
+  std::set<std::string> names;
+  for (const FaultKind& kind : FaultKinds()) names.emplace(kind.name);
+  return names;
+}
+
+Status Read(Fields& fields, Scenario& scenario) {
+  EVENKEEL_TRY(fields.IsObject());
+  EVENKEEL_TRY(fields.Text("name", scenario.name));
+  EVENKEEL_TRY(fields.Whole("members", 1, kMembersMax, scenario.members));
+  EVENKEEL_TRY(ReadNodes(fields, scenario));
+  EVENKEEL_TRY(ReadReplicas(fields, scenario));
+  std::string mode = "coordinated";
+  EVENKEEL_TRY(fields.Text("mode", mode));
+  if (mode != "coordinated" && mode != "compatible") return fields.Wrong("mode", "give coordinated or compatible");
+  using controllers::distribution::Mode;
+  scenario.mode = mode == "coordinated" ? Mode::kCoordinated : Mode::kCompatible;
+  std::set<std::string> known;
+  for (const auto& [name, maker] : SimulatedControllers()) known.insert(name);
+  EVENKEEL_TRY(fields.Names("controllers", known, false, scenario.controllers));
+  const Duration second = std::chrono::seconds(1);
+  EVENKEEL_TRY(fields.Time("duration", second, kLongest, scenario.duration));
+  EVENKEEL_TRY(fields.Time("heal", second, kLongest, scenario.heal));
+  EVENKEEL_TRY(fields.Time("quiet", Duration::zero(), kLongest, scenario.quiet));
+  std::vector<std::string> names;
+  EVENKEEL_TRY(fields.Names("faults", FaultNames(), true, names));
+  scenario.faults = {names.begin(), names.end()};
+  EVENKEEL_TRY(ReadRates(fields, scenario));
+  names = CheckerNames();
+  EVENKEEL_TRY(fields.Names("checkers", {CheckerNames().begin(), CheckerNames().end()}, true, names));
+  scenario.checkers = {names.begin(), names.end()};
+  EVENKEEL_TRY(ReadOptions(fields, scenario.options));
+  EVENKEEL_TRY(ReadParts(fields, scenario));
+  EVENKEEL_TRY(fields.NothingElse());
+  if (scenario.name.empty()) return fields.Wrong("name", "it is missing");
+  return {};
+}
+
+}  // namespace
+
+base::Result<Scenario> ParseScenario(std::string_view text, const std::string& source) {
+  EVENKEEL_ASSIGN(const Json document, base::ParseYamlDocument(text, source));
+  Scenario scenario;
+  Fields fields(document, "", source);
+  EVENKEEL_TRY(Read(fields, scenario));
+  return scenario;
+}
+
+base::Result<Scenario> ReadScenario(const std::string& path) {
+  const auto text = base::ReadFile(path);
+  if (!text) return base::Fail(Code::kBadRequest, text.error().message());
+  return ParseScenario(*text, path);
+}
+
+}  // namespace evenkeel::sim
