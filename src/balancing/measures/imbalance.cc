@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "balancing/plan/phase_machine.h"
-
 namespace evenkeel::balancing {
 namespace {
 

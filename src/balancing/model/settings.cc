@@ -40,6 +40,10 @@ base::Result<std::string> Set(const SettingsRow& row, Settings& settings, const 
 
 }  // namespace
 
+bool PerNodeType(const Settings& settings) {
+  return settings.separate_balancing_strategy_per_node_type && settings.subclustering_enabled;
+}
+
 PhaseIntervals IntervalsOf(const Settings& settings) {
   const Settings defaults;
   PhaseIntervals intervals;

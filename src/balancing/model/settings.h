@@ -158,6 +158,9 @@ struct Settings {
   // Reports.
 };
 
+/// Whether each node type is balanced by itself: SeparateBalancingStrategyPerNodeType together with SubclusteringEnabled.
+bool PerNodeType(const Settings& settings);
+
 /// Minimum times between two runs of a phase. PLBRefreshInterval replaces those of placement and balancing when it is the only
 /// one of the three that differs from its default.
 struct PhaseIntervals {

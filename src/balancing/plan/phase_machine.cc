@@ -333,10 +333,6 @@ std::string_view Name(Stage stage) {
   return "Placement";
 }
 
-bool PerNodeType(const Settings& settings) {
-  return settings.separate_balancing_strategy_per_node_type && settings.subclustering_enabled;
-}
-
 PhaseDecision ChoosePhase(const Settings& settings, const PhaseInput& input, PhaseState& state) {
   return PhaseChoice(settings, input, state).Choose();
 }

@@ -103,9 +103,6 @@ struct PhaseDecision {
   std::vector<PhaseSkip> skipped;              ///< one for each of the other stages
 };
 
-/// Whether each node type is balanced by itself: SeparateBalancingStrategyPerNodeType together with SubclusteringEnabled.
-bool PerNodeType(const Settings& settings);
-
 /// Decides, and remembers in `state` that it did: the caller runs the phase that is answered. After a balancing run it tells
 /// NoteScore; when a run was interrupted, or changed something, NoteStateChange.
 PhaseDecision ChoosePhase(const Settings& settings, const PhaseInput& input, PhaseState& state);

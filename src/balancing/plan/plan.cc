@@ -13,6 +13,7 @@
 #include "balancing/plan/plan_limits.h"
 #include "balancing/plan/plan_skips.h"
 #include "balancing/rules/movability.h"
+#include "balancing/rules/placement_needs.h"
 #include "balancing/search/balancing_search.h"
 #include "balancing/search/constraint_fixes.h"
 #include "balancing/search/placement_search.h"

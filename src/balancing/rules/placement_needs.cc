@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "balancing/search/placement_search.h"
-
 namespace evenkeel::balancing {
 namespace {
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "balancing/measures/arrangement.h"
+#include "balancing/model/service_groups.h"
 
 namespace evenkeel::balancing {
 
@@ -34,5 +35,9 @@ PrimaryWish WishOf(const Arrangement& arrangement, PartitionId partition);
 Role RoleOfNew(const Arrangement& arrangement, PartitionId partition);
 /// Nodes to which an upgrade wants a replica to come back.
 std::vector<NodeId> FormerNodes(const Arrangement& arrangement, PartitionId partition);
+
+/// Whether there is anything to place, promote, swap because of an upgrade, or drop; not whether that is possible.
+/// O(replicas of the group).
+bool PlacementNeeded(const Arrangement& arrangement, const ServiceGroup& group);
 
 }  // namespace evenkeel::balancing

@@ -1,7 +1,7 @@
 // The first steps of a placement: replicas that leave, and primaries that change.
 #pragma once
 
-#include "balancing/model/node_ties.h"
+#include "balancing/measures/node_ties.h"
 #include "balancing/search/search_levels.h"
 #include "balancing/search/step_journal.h"
 

@@ -45,8 +45,4 @@ struct PlacementResult {
 /// Changes `arrangement`, in which nothing of the group has changed yet. Typically O(new replicas * nodes * metrics).
 PlacementResult PlaceReplicas(Arrangement& arrangement, const ServiceGroup& group, const PlacementOptions& options);
 
-/// Whether there is anything to place, promote, swap because of an upgrade, or drop; not whether that is possible.
-/// O(replicas of the group).
-bool PlacementNeeded(const Arrangement& arrangement, const ServiceGroup& group);
-
 }  // namespace evenkeel::balancing

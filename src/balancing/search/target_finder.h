@@ -13,8 +13,8 @@
 #include <span>
 #include <vector>
 
+#include "balancing/measures/node_ties.h"
 #include "balancing/measures/packing.h"
-#include "balancing/model/node_ties.h"
 #include "balancing/rules/constraints.h"
 #include "balancing/search/step_journal.h"
 

@@ -2,7 +2,7 @@
 // question is asked on a strand of its own, so that a webhook that hangs holds up its kind and few others.
 #include "base/hash.h"
 #include "embedded/apiserver/api/api.h"
-#include "embedded/apiserver/objects/modification.h"
+#include "embedded/apiserver/api/modification.h"
 #include "embedded/apiserver/requests/raw_json.h"
 
 namespace evenkeel::embedded::apiserver {

@@ -1,8 +1,8 @@
 // Deletes: grace, finalizers, propagation, collections, and what goes with a CustomResourceDefinition.
 #include "embedded/apiserver/api/api.h"
 #include "embedded/apiserver/api/epoch_gate.h"
+#include "embedded/apiserver/api/modification.h"
 #include "embedded/apiserver/definitions/custom_definitions.h"
-#include "embedded/apiserver/objects/modification.h"
 #include "embedded/apiserver/requests/errors.h"
 
 namespace evenkeel::embedded::apiserver {

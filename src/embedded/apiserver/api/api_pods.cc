@@ -1,8 +1,8 @@
 // What pods alone have: a priority by their class, and subresources that are verbs: scale, binding, eviction.
 #include "embedded/apiserver/access/access_control.h"
 #include "embedded/apiserver/api/api.h"
+#include "embedded/apiserver/api/modification.h"
 #include "embedded/apiserver/objects/delete_options.h"
-#include "embedded/apiserver/objects/modification.h"
 #include "embedded/apiserver/objects/scale.h"
 #include "embedded/apiserver/requests/errors.h"
 #include "kube/types.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "embedded/apiserver/api/api.h"
+#include "embedded/apiserver/objects/call.h"
 #include "embedded/apiserver/objects/managed_fields.h"
 
 namespace evenkeel::embedded::apiserver {

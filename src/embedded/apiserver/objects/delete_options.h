@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/json.h"
-#include "embedded/apiserver/api/api.h"
+#include "embedded/apiserver/objects/call.h"
 
 namespace evenkeel::embedded::apiserver {
 

@@ -1,7 +1,7 @@
 // The parameters that say from where a list or a watch goes, judged as kube-apiserver judges them (metav1.ListOptions).
 #pragma once
 
-#include "embedded/apiserver/api/api.h"
+#include "embedded/apiserver/objects/call.h"
 
 namespace evenkeel::embedded::apiserver {
 

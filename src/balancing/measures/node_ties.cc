@@ -1,4 +1,4 @@
-#include "balancing/model/node_ties.h"
+#include "balancing/measures/node_ties.h"
 
 #include <algorithm>
 

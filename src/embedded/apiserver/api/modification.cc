@@ -1,4 +1,4 @@
-#include "embedded/apiserver/objects/modification.h"
+#include "embedded/apiserver/api/modification.h"
 
 #include <spdlog/fmt/fmt.h>
 
