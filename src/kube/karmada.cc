@@ -7,22 +7,6 @@
 namespace evenkeel::kube::karmada {
 namespace {
 
-Resource KarmadaKind(const char* group, const char* version, const char* kind, const char* plural, bool namespaced,
-                     bool status) {
-  Resource resource;
-  resource.group = group;
-  resource.version = version;
-  resource.kind = kind;
-  resource.plural = plural;
-  resource.namespaced = namespaced;
-  resource.singular = kind;
-  std::ranges::transform(resource.singular, resource.singular.begin(),
-                         [](char c) { return static_cast<char>(std::tolower(c)); });
-  if (status) resource.subresources = {"status"};
-  resource.storage_group = resource.group + "/" + resource.plural;
-  return resource;
-}
-
 std::string Lower(std::string_view text) {
   std::string lower(text);
   std::ranges::transform(lower, lower.begin(),
@@ -39,29 +23,28 @@ std::string WithoutColons(std::string_view name) {
 
 }  // namespace
 
-#define EVENKEEL_KARMADA_KIND(Function, group, version, kind, plural, namespaced, status)           \
-  const Resource& Function() {                                                                      \
-    static const Resource resource = KarmadaKind(group, version, kind, plural, namespaced, status); \
-    return resource;                                                                                \
+#define EVENKEEL_KARMADA_KIND(Function, api_version, kind, plural, namespaced, ...)                      \
+  const Resource& Function() {                                                                           \
+    static const Resource resource = MakeResource(api_version, kind, plural, namespaced, {__VA_ARGS__}); \
+    return resource;                                                                                     \
   }
-EVENKEEL_KARMADA_KIND(Clusters, "cluster.karmada.io", "v1alpha1", "Cluster", "clusters", false, true)
-EVENKEEL_KARMADA_KIND(PropagationPolicies, "policy.karmada.io", "v1alpha1", "PropagationPolicy", "propagationpolicies", true,
+EVENKEEL_KARMADA_KIND(Clusters, "cluster.karmada.io/v1alpha1", "Cluster", "clusters", false, "status")
+EVENKEEL_KARMADA_KIND(PropagationPolicies, "policy.karmada.io/v1alpha1", "PropagationPolicy", "propagationpolicies", true)
+EVENKEEL_KARMADA_KIND(ClusterPropagationPolicies, "policy.karmada.io/v1alpha1", "ClusterPropagationPolicy",
+                      "clusterpropagationpolicies", false)
+EVENKEEL_KARMADA_KIND(OverridePolicies, "policy.karmada.io/v1alpha1", "OverridePolicy", "overridepolicies", true)
+EVENKEEL_KARMADA_KIND(ClusterOverridePolicies, "policy.karmada.io/v1alpha1", "ClusterOverridePolicy", "clusteroverridepolicies",
                       false)
-EVENKEEL_KARMADA_KIND(ClusterPropagationPolicies, "policy.karmada.io", "v1alpha1", "ClusterPropagationPolicy",
-                      "clusterpropagationpolicies", false, false)
-EVENKEEL_KARMADA_KIND(OverridePolicies, "policy.karmada.io", "v1alpha1", "OverridePolicy", "overridepolicies", true, false)
-EVENKEEL_KARMADA_KIND(ClusterOverridePolicies, "policy.karmada.io", "v1alpha1", "ClusterOverridePolicy",
-                      "clusteroverridepolicies", false, false)
-EVENKEEL_KARMADA_KIND(ResourceBindings, "work.karmada.io", "v1alpha2", "ResourceBinding", "resourcebindings", true, true)
-EVENKEEL_KARMADA_KIND(ClusterResourceBindings, "work.karmada.io", "v1alpha2", "ClusterResourceBinding",
-                      "clusterresourcebindings", false, true)
-EVENKEEL_KARMADA_KIND(Works, "work.karmada.io", "v1alpha1", "Work", "works", true, true)
-EVENKEEL_KARMADA_KIND(ResourceInterpreterWebhookConfigurations, "config.karmada.io", "v1alpha1",
-                      "ResourceInterpreterWebhookConfiguration", "resourceinterpreterwebhookconfigurations", false, false)
-EVENKEEL_KARMADA_KIND(WorkloadRebalancers, "apps.karmada.io", "v1alpha1", "WorkloadRebalancer", "workloadrebalancers", false,
-                      true)
-EVENKEEL_KARMADA_KIND(ServiceExports, "multicluster.x-k8s.io", "v1alpha1", "ServiceExport", "serviceexports", true, true)
-EVENKEEL_KARMADA_KIND(ServiceImports, "multicluster.x-k8s.io", "v1alpha1", "ServiceImport", "serviceimports", true, true)
+EVENKEEL_KARMADA_KIND(ResourceBindings, "work.karmada.io/v1alpha2", "ResourceBinding", "resourcebindings", true, "status")
+EVENKEEL_KARMADA_KIND(ClusterResourceBindings, "work.karmada.io/v1alpha2", "ClusterResourceBinding", "clusterresourcebindings",
+                      false, "status")
+EVENKEEL_KARMADA_KIND(Works, "work.karmada.io/v1alpha1", "Work", "works", true, "status")
+EVENKEEL_KARMADA_KIND(ResourceInterpreterWebhookConfigurations, "config.karmada.io/v1alpha1",
+                      "ResourceInterpreterWebhookConfiguration", "resourceinterpreterwebhookconfigurations", false)
+EVENKEEL_KARMADA_KIND(WorkloadRebalancers, "apps.karmada.io/v1alpha1", "WorkloadRebalancer", "workloadrebalancers", false,
+                      "status")
+EVENKEEL_KARMADA_KIND(ServiceExports, "multicluster.x-k8s.io/v1alpha1", "ServiceExport", "serviceexports", true, "status")
+EVENKEEL_KARMADA_KIND(ServiceImports, "multicluster.x-k8s.io/v1alpha1", "ServiceImport", "serviceimports", true, "status")
 #undef EVENKEEL_KARMADA_KIND
 
 std::string BindingName(std::string_view kind, std::string_view name) {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
+#include "base/json.h"
 
 namespace evenkeel::kube {
 
@@ -38,6 +38,13 @@ struct Resource {
   /// "/api/v1/namespaces/NS/pods/NAME/SUB" and its shorter forms; parts that are empty are left out, all are URL-escaped.
   std::string Path(std::string_view ns = "", std::string_view name = "", std::string_view subresource = "") const;
 };
+
+/// A kind that is not built in, e.g. of "argoproj.io/v1alpha1".
+Resource MakeResource(std::string_view api_version, std::string_view kind, std::string_view plural, bool namespaced = true,
+                      std::vector<std::string> subresources = {});
+/// What a CustomResourceDefinition makes of one of its `spec.versions`: by the names that an API has accepted, else by those
+/// that the definition asks for.
+Resource ResourceOf(const base::Json& definition, const base::Json& version);
 
 /// The kinds that every API server of Evenkeel serves, in the order of discovery. Built once from the schemas that are
 /// compiled in; lives for the whole process.

@@ -4,6 +4,8 @@
 
 #include <set>
 
+#include "kube/own_kinds.h"
+
 namespace evenkeel::kube::resource_test {
 namespace {
 
@@ -42,6 +44,35 @@ TEST(ResourceTest, EveryBuiltInIsUniqueAndHasAShape) {
   }
   EXPECT_EQ(BuiltInResources().front().plural, "namespaces");
   EXPECT_GE(seen.size(), 36u);
+}
+
+TEST(ResourceTest, AKindOfSomebodyElsesIsMadeFromItsNames) {
+  const Resource made = MakeResource("argoproj.io/v1alpha1", "AppProject", "appprojects", false, {"status"});
+  EXPECT_EQ(made.Path("ignored", "a"), "/apis/argoproj.io/v1alpha1/appprojects/a");
+  EXPECT_EQ(made.singular, "appproject");
+  EXPECT_EQ(made.storage_group, "argoproj.io/appprojects");
+  EXPECT_EQ(MakeResource("v1", "Binding", "bindings").storage_group, "bindings");
+}
+
+TEST(ResourceTest, OwnKindsAreWhatTheirDefinitionsSay) {
+  const Resource& groups = OwnKind("nodegroups");
+  EXPECT_EQ(groups.Path("", "a", "scale"), "/apis/evenkeel.dev/v1alpha1/nodegroups/a/scale");
+  EXPECT_EQ(groups.subresources, (std::vector<std::string>{"status", "scale"}));
+  EXPECT_EQ(groups.short_names, std::vector<std::string>{"ng"});
+  EXPECT_EQ(groups.categories, std::vector<std::string>{"evenkeel"});
+  EXPECT_EQ(OwnKind("zookeepers").Path("ns"), "/apis/evenkeel.dev/v1alpha1/namespaces/ns/zookeepers");
+  EXPECT_TRUE(OwnKind("shardplans").subresources.empty());
+  for (const char* plural : {"balancingpolicies", "balancingplans", "multiclusterzookeepers", "nodegroups", "shardplans",
+                             "shardreplicas", "zookeepers"}) {
+    EXPECT_EQ(base::FindString(OwnDefinition(plural), {"metadata", "name"}), OwnKind(plural).QualifiedPlural());
+  }
+}
+
+TEST(ResourceTest, NamesThatAnApiHasAcceptedCount) {
+  base::Json definition = OwnDefinition("nodegroups");
+  const base::Json version = base::FindArray(definition, {"spec", "versions"})[0];
+  base::Ensure(definition, {"status", "acceptedNames"}) = base::JsonObject{{"kind", "Pool"}, {"plural", "pools"}};
+  EXPECT_EQ(ResourceOf(definition, version).Path(), "/apis/evenkeel.dev/v1alpha1/pools");
 }
 
 TEST(ResourceTest, ApiVersionsAreSplit) {

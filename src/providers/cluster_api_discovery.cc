@@ -33,15 +33,9 @@ base::Result<kube::Resource> ApiDiscovery::Find(const std::string& group, const 
     EVENKEEL_ASSIGN(const Json list, base::ParseJson(*text, client_.Describe() + path));
     known = kinds_.try_emplace(group_version).first;
     for (const Json& entry : base::FindArray(list, {"resources"})) {
-      kube::Resource resource;
-      resource.group = group;
-      resource.version = version;
-      resource.kind = base::FindString(entry, {"kind"});
-      resource.plural = base::FindString(entry, {"name"});
-      resource.namespaced = base::FindBool(entry, {"namespaced"}, true);
-      const bool subresource = resource.plural.find('/') != std::string::npos;
-      if (resource.kind.empty() || resource.plural.empty() || subresource) continue;
-      known->second.emplace(resource.kind, resource);
+      const std::string_view name = base::FindString(entry, {"kind"}), plural = base::FindString(entry, {"name"});
+      if (name.empty() || plural.empty() || plural.find('/') != std::string_view::npos) continue;
+      known->second.emplace(name, kube::MakeResource(group_version, name, plural, base::FindBool(entry, {"namespaced"}, true)));
     }
   }
   const auto found = known->second.find(kind);

@@ -9,12 +9,7 @@
 namespace evenkeel::providers::testing {
 
 inline kube::Resource ClusterApiResource(const std::string& kind, const std::string& plural) {
-  kube::Resource resource;
-  resource.group = "cluster.x-k8s.io";
-  resource.version = "v1beta1";
-  resource.kind = kind;
-  resource.plural = plural;
-  return resource;
+  return kube::MakeResource("cluster.x-k8s.io/v1beta1", kind, plural);
 }
 
 class ManagementClient final : public client::Client {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/result.h"
+#include "kube/own_kinds.h"
 
 namespace evenkeel::scheduling {
 namespace {
@@ -36,18 +37,7 @@ base::Result<Reservation> ReadOne(size_t index, const Json& action, const Json& 
 
 }  // namespace
 
-const kube::Resource& BalancingPlans() {
-  static const kube::Resource resource = [] {
-    kube::Resource made;
-    made.group = "evenkeel.dev";
-    made.version = "v1alpha1";
-    made.kind = "BalancingPlan";
-    made.plural = "balancingplans";
-    made.namespaced = false;
-    return made;
-  }();
-  return resource;
-}
+const kube::Resource& BalancingPlans() { return kube::OwnKind("balancingplans"); }
 
 PlanReservations ReadReservations(const Json& plan) {
   PlanReservations read;

@@ -18,7 +18,6 @@
 #include "client/http/http_client.h"
 #include "controllers/autoscaler/options/flags.h"
 #include "controllers/distribution/distributor/fleet_view.h"
-#include "controllers/distribution/sharding/published_plan.h"
 #include "controllers/rollout/zookeeper/hub/installation.h"
 #include "embedded/apiserver/access/audit_log.h"
 #include "embedded/cloud/node_group_definition.h"
@@ -29,6 +28,7 @@
 #include "embedded/fleet/rights.h"
 #include "embedded/fleet/store_location.h"
 #include "embedded/nodeagent/process_runtime.h"
+#include "kube/own_kinds.h"
 
 namespace evenkeel::cli {
 namespace {
@@ -292,8 +292,8 @@ base::Result<std::string> Fleet::AccountToken(fleet::Cluster& cluster, const fle
 base::Status Fleet::RegisterMembers() {
   EVENKEEL_ASSIGN(const std::string hub_token, AccountToken(*clusters_.front().cluster, fleet::HubRights()));
   // The replicas' account may look whether the kinds are there, and no more.
-  EVENKEEL_TRY(client::InstallDefinition(hub(), controllers::distribution::ShardPlanDefinition()));
-  EVENKEEL_TRY(client::InstallDefinition(hub(), controllers::distribution::ShardReplicaDefinition()));
+  EVENKEEL_TRY(client::InstallDefinition(hub(), kube::OwnDefinition("shardplans")));
+  EVENKEEL_TRY(client::InstallDefinition(hub(), kube::OwnDefinition("shardreplicas")));
   EVENKEEL_TRY(controllers::rollout::zookeeper::InstallDefinitions(hub()));
   for (size_t i = 1; i < clusters_.size(); ++i) {
     fleet::Cluster& member = *clusters_[i].cluster;

@@ -1,22 +1,19 @@
 #include "cli/terminal/definitions.h"
 
 #include "base/yaml.h"
-#include "controllers/balancer/kinds.h"
-#include "controllers/distribution/sharding/published_plan.h"
 #include "controllers/rollout/zookeeper/spec/definitions.h"
+#include "kube/own_kinds.h"
 
 namespace evenkeel::cli {
 
 base::Status PrintDefinitions(const std::string& where, std::ostream& out) {
-  namespace balancer = controllers::balancer;
-  namespace distribution = controllers::distribution;
   namespace zookeeper = controllers::rollout::zookeeper;
   std::vector<base::Json> definitions;
   if (where == "hub") {
-    definitions = {distribution::ShardPlanDefinition(), distribution::ShardReplicaDefinition(),
+    definitions = {kube::OwnDefinition("shardplans"), kube::OwnDefinition("shardreplicas"),
                    zookeeper::MultiClusterZooKeeperDefinition(), zookeeper::ZooKeeperDefinition()};
   } else if (where == "member") {
-    definitions = {balancer::BalancingPolicyDefinition(), balancer::BalancingPlanDefinition(),
+    definitions = {kube::OwnDefinition("balancingpolicies"), kube::OwnDefinition("balancingplans"),
                    zookeeper::ZooKeeperDefinition()};
   } else {
     return base::Fail(base::Code::kBadRequest, "--print-definitions: \"" + where + "\" is neither hub nor member");

@@ -4,7 +4,6 @@
 //   BalancingPlan    movements that were decided together, whether they may be carried out, and how far that is (plan_object.h)
 #pragma once
 
-#include "base/json.h"
 #include "client/client.h"
 #include "kube/resource.h"
 
@@ -12,10 +11,6 @@ namespace evenkeel::controllers::balancer {
 
 const kube::Resource& BalancingPolicies();
 const kube::Resource& BalancingPlans();
-
-/// Their CustomResourceDefinitions: schema, status subresource, printer columns.
-base::Json BalancingPolicyDefinition();
-base::Json BalancingPlanDefinition();
 
 /// Puts both definitions into the API, or brings those that are there up to date. Nothing is written when they are.
 base::Status InstallDefinitions(client::Client& client);

@@ -378,14 +378,7 @@ class Builder {
 }  // namespace
 
 const kube::Resource& PodMetrics() {
-  static const kube::Resource resource = [] {
-    kube::Resource made;
-    made.group = "metrics.k8s.io";
-    made.version = "v1beta1";
-    made.kind = "PodMetrics";
-    made.plural = "pods";
-    return made;
-  }();
+  static const kube::Resource resource = kube::MakeResource("metrics.k8s.io/v1beta1", "PodMetrics", "pods");
   return resource;
 }
 

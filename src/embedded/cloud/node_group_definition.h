@@ -11,8 +11,6 @@ namespace evenkeel::embedded::cloud {
 
 const kube::Resource& NodeGroups();
 
-/// The CustomResourceDefinition: schema, scale subresource on spec.targetSize, printer columns.
-base::Json NodeGroupDefinition();
 /// Puts the definition into the API, or brings the one that is there up to date.
 base::Status InstallDefinition(client::Client& client);
 

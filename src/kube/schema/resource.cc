@@ -45,6 +45,46 @@ std::string Resource::Path(std::string_view ns, std::string_view name, std::stri
   return path;
 }
 
+Resource MakeResource(std::string_view api_version, std::string_view kind, std::string_view plural, bool namespaced,
+                      std::vector<std::string> subresources) {
+  Resource made;
+  SplitApiVersion(api_version, made.group, made.version);
+  made.kind = kind;
+  made.plural = plural;
+  made.namespaced = namespaced;
+  for (const char letter : kind) made.singular += static_cast<char>(letter >= 'A' && letter <= 'Z' ? letter + 32 : letter);
+  made.subresources = std::move(subresources);
+  made.storage_group = made.group.empty() ? made.plural : made.group + "/" + made.plural;
+  return made;
+}
+
+Resource ResourceOf(const base::Json& definition, const base::Json& version) {
+  const base::Json* accepted = base::Find(definition, {"status", "acceptedNames"});
+  const base::Json& names = accepted != nullptr ? *accepted : *base::Find(definition, {"spec", "names"});
+  const auto texts = [&names](const char* key) {
+    std::vector<std::string> made;
+    for (const base::Json& item : base::FindArray(names, {key})) {
+      if (item.is_string()) made.emplace_back(item.get_string());
+    }
+    return made;
+  };
+  Resource made;
+  made.group = base::FindString(definition, {"spec", "group"});
+  made.version = base::FindString(version, {"name"});
+  made.kind = base::FindString(names, {"kind"});
+  made.plural = base::FindString(names, {"plural"});
+  made.singular = base::FindString(names, {"singular"});
+  made.short_names = texts("shortNames");
+  made.categories = texts("categories");
+  made.namespaced = base::FindString(definition, {"spec", "scope"}) == "Namespaced";
+  for (const char* subresource : {"status", "scale"}) {
+    const base::Json* found = base::Find(version, {"subresources", subresource});
+    if (found != nullptr && found->is_object()) made.subresources.emplace_back(subresource);
+  }
+  made.storage_group = made.group + "/" + made.plural;
+  return made;
+}
+
 const std::vector<Resource>& BuiltInResources() { return BuiltInSchemas().resources; }
 
 const Resource* FindBuiltIn(std::string_view group, std::string_view version, std::string_view plural) {

@@ -22,16 +22,7 @@ constexpr base::Duration kFailedRetry = std::chrono::seconds(2);
 constexpr char kHeartbeatLost[] = "the heartbeat could not be written";
 
 const kube::Resource& ArgoApplications() {
-  static const kube::Resource resource{.group = "argoproj.io",
-                                       .version = "v1alpha1",
-                                       .kind = "Application",
-                                       .plural = "applications",
-                                       .namespaced = true,
-                                       .singular = "application",
-                                       .short_names = {},
-                                       .categories = {},
-                                       .subresources = {},
-                                       .storage_group = ""};
+  static const kube::Resource resource = kube::MakeResource("argoproj.io/v1alpha1", "Application", "applications");
   return resource;
 }
 

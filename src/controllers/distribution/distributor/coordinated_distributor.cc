@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "client/definitions.h"
 #include "controllers/distribution/sharding/distribution_metrics.h"
+#include "kube/own_kinds.h"
 
 namespace evenkeel::controllers::distribution {
 namespace {
@@ -124,7 +125,7 @@ bool CoordinatedDistributor::PreparedHub() {
   }
   context_.options.fleet = *std::move(fleet);
   // The plan's kinds come with Evenkeel: whoever is first makes them.
-  for (const base::Json& definition : {ShardPlanDefinition(), ShardReplicaDefinition()}) {
+  for (const base::Json& definition : {kube::OwnDefinition("shardplans"), kube::OwnDefinition("shardreplicas")}) {
     const auto installed = client::InstallDefinition(context_.hub, definition);
     // Whoever may not even look for definitions has been given them.
     if (installed || installed.error().code() == base::Code::kForbidden) continue;

@@ -8,6 +8,7 @@
 #include "controllers/distribution/distributor/coordinated_view.h"
 #include "controllers/distribution/sharding/distribution_events.h"
 #include "controllers/distribution/sharding/replica_settings.h"
+#include "kube/karmada.h"
 #include "kube/object.h"
 
 namespace evenkeel::controllers::distribution {
@@ -17,16 +18,6 @@ using base::Code;
 using base::FindString;
 using base::Json;
 using kube::Resource;
-
-Resource Custom(const char* group, const char* version, const char* kind, const char* plural, bool namespaced) {
-  Resource resource;
-  resource.group = group;
-  resource.version = version;
-  resource.kind = kind;
-  resource.plural = plural;
-  resource.namespaced = namespaced;
-  return resource;
-}
 
 /// All objects of a kind with apiVersion and kind filled in; none where the hub does not serve it.
 base::Status Collect(client::Client& hub, const Resource& resource, client::ListOptions options, std::vector<Json>& objects) {
@@ -202,8 +193,8 @@ base::Result<FleetView> ReadFleet(client::Client& hub, Options options, std::opt
   client::ListOptions settings = own_namespace;
   settings.field_selector = "metadata.name=argocd-cm";
   EVENKEEL_TRY(Collect(hub, kube::resources::ConfigMaps(), settings, objects));
-  EVENKEEL_TRY(Collect(hub, Custom("cluster.karmada.io", "v1alpha1", "Cluster", "clusters", false), {}, objects));
-  EVENKEEL_TRY(Collect(hub, Custom("argoproj.io", "v1alpha1", "Application", "applications", true), {}, objects));
+  EVENKEEL_TRY(Collect(hub, kube::karmada::Clusters(), {}, objects));
+  EVENKEEL_TRY(Collect(hub, kube::MakeResource("argoproj.io/v1alpha1", "Application", "applications"), {}, objects));
   const Quirks& quirks = fleet.options.quirks;
   fleet.input = ReadShardPlanInput(objects, fleet.options.in_cluster, quirks.applications_by_bare_name, fleet.findings, false);
   if (*mode == Mode::kCoordinated) {

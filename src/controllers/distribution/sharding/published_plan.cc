@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "kube/own_kinds.h"
+
 namespace evenkeel::controllers::distribution {
 namespace {
 
@@ -13,47 +15,6 @@ using base::FindString;
 using base::Json;
 using base::JsonArray;
 using base::JsonObject;
-
-kube::Resource Own(const char* kind, const char* plural, const char* singular) {
-  kube::Resource resource;
-  resource.group = "evenkeel.dev";
-  resource.version = "v1alpha1";
-  resource.kind = kind;
-  resource.plural = plural;
-  resource.singular = singular;
-  resource.namespaced = true;
-  return resource;
-}
-
-Json Column(const char* name, const char* type, const char* path, int priority = 0) {
-  JsonObject column{{"name", name}, {"type", type}, {"jsonPath", path}};
-  // API servers do not keep a 0, and would be taken to have another definition.
-  if (priority != 0) column["priority"] = priority;
-  return column;
-}
-
-/// The schema keeps what it does not know: replicas of two versions of Evenkeel may share a fleet while one replaces the other.
-Json Definition(const kube::Resource& resource, const char* short_name, JsonArray columns) {
-  const Json open = JsonObject{{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
-  const Json schema = JsonObject{
-      {"openAPIV3Schema", JsonObject{{"type", "object"}, {"properties", JsonObject{{"spec", open}, {"status", open}}}}}};
-  const Json version = JsonObject{{"name", resource.version},
-                                  {"served", true},
-                                  {"storage", true},
-                                  {"schema", schema},
-                                  {"additionalPrinterColumns", std::move(columns)}};
-  return JsonObject{{"apiVersion", "apiextensions.k8s.io/v1"},
-                    {"kind", "CustomResourceDefinition"},
-                    {"metadata", JsonObject{{"name", resource.plural + "." + resource.group}}},
-                    {"spec", JsonObject{{"group", resource.group},
-                                        {"scope", "Namespaced"},
-                                        {"names", JsonObject{{"plural", resource.plural},
-                                                             {"singular", resource.singular},
-                                                             {"kind", resource.kind},
-                                                             {"listKind", resource.kind + "List"},
-                                                             {"shortNames", JsonArray{Json(short_name)}}}},
-                                        {"versions", JsonArray{version}}}}};
-}
 
 double FindDouble(const Json& object, std::initializer_list<std::string_view> path, double missing) {
   const Json* value = base::Find(object, path);
@@ -96,28 +57,8 @@ ReplicaReport::Member DecodeMember(const Json& item) {
 
 }  // namespace
 
-const kube::Resource& ShardPlans() {
-  static const kube::Resource resource = Own("ShardPlan", "shardplans", "shardplan");
-  return resource;
-}
-
-const kube::Resource& ShardReplicas() {
-  static const kube::Resource resource = Own("ShardReplica", "shardreplicas", "shardreplica");
-  return resource;
-}
-
-Json ShardPlanDefinition() {
-  return Definition(ShardPlans(), "splan",
-                    {Column("Epoch", "integer", ".spec.epoch"), Column("Clusters", "integer", ".status.clusters"),
-                     Column("Shards", "integer", ".status.shards"), Column("Imbalance", "number", ".status.imbalance"),
-                     Column("Leader", "string", ".spec.leader", 1), Column("Age", "date", ".metadata.creationTimestamp")});
-}
-
-Json ShardReplicaDefinition() {
-  return Definition(ShardReplicas(), "srep",
-                    {Column("Shard", "integer", ".spec.shard"), Column("Host", "string", ".spec.host"),
-                     Column("Owned", "integer", ".status.owned"), Column("Age", "date", ".metadata.creationTimestamp")});
-}
+const kube::Resource& ShardPlans() { return kube::OwnKind("shardplans"); }
+const kube::Resource& ShardReplicas() { return kube::OwnKind("shardreplicas"); }
 
 std::string ReplicaObjectName(std::string_view identity) {
   std::string name = "evenkeel-";

@@ -29,9 +29,6 @@ inline constexpr char kAppliedEpochAnnotation[] = "evenkeel.dev/applied-epoch";
 
 const kube::Resource& ShardPlans();
 const kube::Resource& ShardReplicas();
-/// Their CustomResourceDefinitions, for the hub.
-base::Json ShardPlanDefinition();
-base::Json ShardReplicaDefinition();
 /// "evenkeel-" and the identity, as the name of an object: lower case, what is not allowed becomes "-".
 std::string ReplicaObjectName(std::string_view identity);
 

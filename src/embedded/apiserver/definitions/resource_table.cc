@@ -63,14 +63,6 @@ ServedPointer ServeBuiltIn(const kube::Resource& resource, std::string_view stor
 
 std::string WithoutDot(std::string_view path) { return std::string(path.starts_with('.') ? path.substr(1) : path); }
 
-std::vector<std::string> StringsIn(const base::JsonArray& array) {
-  std::vector<std::string> result;
-  for (const base::Json& item : array) {
-    if (item.is_string()) result.emplace_back(item.get_string());
-  }
-  return result;
-}
-
 // In few bytes what tells texts apart.
 std::string DigestOf(std::string_view text) {
   const auto digest = base::Blake2b512(text);
@@ -86,19 +78,8 @@ const base::Json* StorageVersionOf(const base::Json& crd) {
 
 std::shared_ptr<Served> ServeCustom(const base::Json& crd, const base::Json& version, std::string_view storage_version) {
   auto served = std::make_shared<Served>();
-  kube::Resource& resource = served->resource;
-  resource.group = base::FindString(crd, {"spec", "group"});
-  resource.version = base::FindString(version, {"name"});
-  resource.kind = base::FindString(crd, {"status", "acceptedNames", "kind"});
-  resource.plural = base::FindString(crd, {"status", "acceptedNames", "plural"});
-  resource.singular = base::FindString(crd, {"status", "acceptedNames", "singular"});
-  resource.short_names = StringsIn(base::FindArray(crd, {"status", "acceptedNames", "shortNames"}));
-  resource.categories = StringsIn(base::FindArray(crd, {"status", "acceptedNames", "categories"}));
-  resource.namespaced = base::FindString(crd, {"spec", "scope"}) == "Namespaced";
-  resource.storage_group = resource.group + "/" + resource.plural;
-  if (base::Find(version, {"subresources", "status"}) != nullptr) resource.subresources.push_back("status");
+  const kube::Resource& resource = served->resource = kube::ResourceOf(crd, version);
   if (const base::Json* scale = base::Find(version, {"subresources", "scale"}); scale != nullptr && scale->is_object()) {
-    resource.subresources.push_back("scale");
     served->spec_replicas = WithoutDot(base::FindString(*scale, {"specReplicasPath"}));
     served->status_replicas = WithoutDot(base::FindString(*scale, {"statusReplicasPath"}));
     served->label_selector = WithoutDot(base::FindString(*scale, {"labelSelectorPath"}));

@@ -63,13 +63,8 @@ base::Error MethodNotAllowedError() {
 
 base::Error NoSuchResourceError() { return {base::Code::kNotFound, "the server could not find the requested resource", {}}; }
 
-kube::Resource NamedKind(std::string group, std::string kind, std::string plural) {
-  kube::Resource resource;
-  resource.group = std::move(group);
-  resource.version = "v1";
-  resource.kind = std::move(kind);
-  resource.plural = std::move(plural);
-  return resource;
+kube::Resource NamedKind(const std::string& group, std::string_view kind, std::string_view plural) {
+  return kube::MakeResource(group.empty() ? "v1" : group + "/v1", kind, plural);
 }
 
 base::Json StatusOf(const base::Error& error) {

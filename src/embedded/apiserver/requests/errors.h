@@ -27,7 +27,7 @@ base::Error MethodNotAllowedError();
 base::Error NoSuchResourceError();
 
 /// A kind that is named in errors but not served: options, Scale, Binding.
-kube::Resource NamedKind(std::string group, std::string kind, std::string plural);
+kube::Resource NamedKind(const std::string& group, std::string_view kind, std::string_view plural);
 
 /// A v1 Status with status Failure.
 base::Json StatusOf(const base::Error& error);

@@ -26,12 +26,7 @@ base::Result<kube::Resource> KindResolver::Find(const std::string& api_version, 
   for (const Json& entry : base::FindArray(list, {"resources"})) {
     const std::string plural(FindString(entry, {"name"}));
     if (FindString(entry, {"kind"}) != kind || plural.find('/') != std::string::npos) continue;
-    kube::Resource resource;
-    kube::SplitApiVersion(api_version, resource.group, resource.version);
-    resource.kind = kind;
-    resource.plural = plural;
-    resource.namespaced = base::FindBool(entry, {"namespaced"});
-    resource.storage_group = resource.group + "/" + plural;
+    kube::Resource resource = kube::MakeResource(api_version, kind, plural, base::FindBool(entry, {"namespaced"}));
     return known_.emplace(key, std::move(resource)).first->second;
   }
   return base::Fail(base::Code::kNotFound, fmt::format("no kind {} in {} is served", kind, api_version));

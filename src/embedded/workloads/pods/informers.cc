@@ -23,16 +23,12 @@ bool HoldsObjects(const Resource& resource) {
 std::optional<Resource> ResourceOfCrd(const Json& crd) {
   const Json* established = kube::FindCondition(crd, "Established");
   if (established == nullptr || FindString(*established, {"status"}) != "True") return std::nullopt;
-  Resource resource;
-  resource.group = FindString(crd, {"spec", "group"});
-  resource.kind = FindString(crd, {"spec", "names", "kind"});
-  resource.plural = FindString(crd, {"spec", "names", "plural"});
-  resource.namespaced = FindString(crd, {"spec", "scope"}) == "Namespaced";
-  resource.storage_group = resource.group + "/" + resource.plural;
+  const Json* stored = nullptr;
   for (const Json& version : FindArray(crd, {"spec", "versions"})) {
-    if (!FindBool(version, {"served"})) continue;
-    if (resource.version.empty() || FindBool(version, {"storage"})) resource.version = FindString(version, {"name"});
+    if (FindBool(version, {"served"}) && (stored == nullptr || FindBool(version, {"storage"}))) stored = &version;
   }
+  if (stored == nullptr) return std::nullopt;
+  Resource resource = kube::ResourceOf(crd, *stored);
   if (resource.version.empty() || resource.plural.empty()) return std::nullopt;
   return resource;
 }

@@ -54,15 +54,8 @@ base::Result<bool> Put(client::Client& hub, const kube::Resource& resource, cons
 }  // namespace
 
 const kube::Resource& ValidatingWebhookConfigurations() {
-  static const kube::Resource resource = [] {
-    kube::Resource kind;
-    kind.group = "admissionregistration.k8s.io";
-    kind.version = "v1";
-    kind.kind = "ValidatingWebhookConfiguration";
-    kind.plural = "validatingwebhookconfigurations";
-    kind.namespaced = false;
-    return kind;
-  }();
+  static const kube::Resource resource = kube::MakeResource("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration",
+                                                            "validatingwebhookconfigurations", false);
   return resource;
 }
 
