@@ -237,6 +237,14 @@ std::string FormatDuration(Duration duration) {
   return text + TrimmedFraction(nanos % 60'000'000'000, 1'000'000'000) + "s";
 }
 
+std::string ShortDuration(Duration duration) {
+  std::string text = FormatDuration(duration);
+  for (const std::string_view zero : {"m0s", "h0m"}) {
+    if (text.ends_with(zero)) text.resize(text.size() - 2);
+  }
+  return text;
+}
+
 std::string HumanDuration(Duration duration) {
   const int64_t seconds = duration.count() / 1'000'000'000;
   const int64_t minutes = seconds / 60;

@@ -51,6 +51,8 @@ std::string FormatMicroTime(CalendarTime time);
 Result<Duration> ParseDuration(std::string_view text);
 /// As Go prints it: "1h0m0s", "1.5s", "300ms", "0s".
 std::string FormatDuration(Duration duration);
+/// As people write them: "1h", "1m30s".
+std::string ShortDuration(Duration duration);
 /// As kubectl prints ages: "5s", "2m30s", "3h12m", "5d", "2y31d".
 std::string HumanDuration(Duration duration);
 

@@ -72,6 +72,11 @@ TEST(TimeTest, FormatsDurationsAsGo) {
   EXPECT_EQ(FormatDuration(0s), "0s");
   EXPECT_EQ(FormatDuration(1h), "1h0m0s");
   EXPECT_EQ(FormatDuration(90s), "1m30s");
+  EXPECT_EQ(ShortDuration(0s), "0s");
+  EXPECT_EQ(ShortDuration(1h), "1h");
+  EXPECT_EQ(ShortDuration(2min), "2m");
+  EXPECT_EQ(ShortDuration(90s), "1m30s");
+  EXPECT_EQ(ShortDuration(1h + 30s), "1h0m30s");
   EXPECT_EQ(FormatDuration(1500ms), "1.5s");
   EXPECT_EQ(FormatDuration(300ms), "300ms");
   EXPECT_EQ(FormatDuration(1100us), "1.1ms");

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "base/yaml.h"
+#include "kube/object.h"
 
 namespace evenkeel::kube {
 namespace {
@@ -63,6 +64,11 @@ base::Result<std::vector<ManifestObject>> ReadManifests(const std::vector<std::s
     std::move(objects.begin(), objects.end(), std::back_inserter(all));
   }
   return all;
+}
+
+base::Field FieldsOf(const ManifestObject& object) {
+  return {&object.object, (object.where.empty() ? "" : object.where + ": ") +
+                              std::string(base::FindString(object.object, {"kind"})) + " " + KeyOf(object.object)};
 }
 
 }  // namespace evenkeel::kube

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
+#include "base/field.h"
 
 namespace evenkeel::kube {
 
@@ -23,5 +23,8 @@ base::Result<std::vector<ManifestObject>> ParseManifests(std::string_view text, 
 /// The same for files, "-" being standard input. A file that cannot be read is kBadRequest, too: somebody named it.
 base::Result<std::vector<ManifestObject>> ReadManifests(const std::vector<std::string>& files,
                                                         std::vector<std::string>* warnings = nullptr);
+
+/// The object's fields; messages name file, line, kind and object.
+base::Field FieldsOf(const ManifestObject& object);
 
 }  // namespace evenkeel::kube

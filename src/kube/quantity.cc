@@ -7,6 +7,8 @@
 #include <limits>
 #include <optional>
 
+#include "base/utf8.h"
+
 namespace evenkeel::kube {
 namespace {
 
@@ -208,6 +210,23 @@ Quantity Quantity::operator+(const Quantity& other) const {
 
 Quantity Quantity::operator-(const Quantity& other) const {
   return Quantity(nanos_ - other.nanos_, IsZero() ? other.format_ : format_);
+}
+
+base::Status ReadQuantity(const base::Field& field, Quantity& into) {
+  if (!field) return {};
+  const auto quantity = Quantity::FromJson(field.value());
+  if (!quantity)
+    return field.Wrong(base::OneLine(base::ToText(field.value())) + " is not a quantity: " + quantity.error().message());
+  if (*quantity < Quantity()) return field.Wrong("less than 0");
+  into = *quantity;
+  return {};
+}
+
+base::Status CheckQuantities(const base::Field& field) {
+  return field.ForEachMember([](std::string_view, const base::Field& amount) {
+    Quantity unused;
+    return ReadQuantity(amount, unused);
+  });
 }
 
 }  // namespace evenkeel::kube

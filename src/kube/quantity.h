@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/json.h"
+#include "base/field.h"
 
 namespace evenkeel::kube {
 
@@ -56,5 +56,10 @@ class Quantity {
   __int128 nanos_ = 0;
   Format format_ = Format::kDecimalSi;
 };
+
+/// A quantity of at least 0; `into` stays as it is where there is none.
+base::Status ReadQuantity(const base::Field& field, Quantity& into);
+/// An object of such, if there is one.
+base::Status CheckQuantities(const base::Field& field);
 
 }  // namespace evenkeel::kube

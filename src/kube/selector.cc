@@ -347,4 +347,12 @@ std::string LabelSelector::ToString() const {
   return text;
 }
 
+base::Status ReadSelector(const base::Field& field, LabelSelector& into) {
+  if (!field) return {};
+  auto selector = LabelSelector::FromJson(field.value());
+  if (!selector) return field.Wrong(selector.error().message());
+  into = *std::move(selector);
+  return {};
+}
+
 }  // namespace evenkeel::kube

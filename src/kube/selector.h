@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
+#include "base/field.h"
 
 namespace evenkeel::kube {
 
@@ -107,5 +107,8 @@ class FieldSelector {
  private:
   std::vector<Term> terms_;
 };
+
+/// `into` stays as it is where there is none.
+base::Status ReadSelector(const base::Field& field, LabelSelector& into);
 
 }  // namespace evenkeel::kube

@@ -8,15 +8,6 @@ namespace {
 
 std::string BoolText(bool value) { return value ? "true" : "false"; }
 
-/// Go's way: "10m0s" for durations would not be how people write them.
-std::string DurationText(base::Duration duration) {
-  std::string text = base::FormatDuration(duration);
-  for (const std::string_view zero : {"m0s", "h0m"}) {
-    if (text.ends_with(zero)) text.resize(text.size() - 2);
-  }
-  return text;
-}
-
 std::unexpected<base::Error> WrongValue(std::string_view text, const std::string& what) {
   return base::Fail(base::Code::kBadRequest, "\"" + base::OneLine(text) + "\": " + what);
 }
@@ -104,7 +95,7 @@ void FlagTable::Duration(std::string_view name, base::Duration Options::* field,
     EVENKEEL_ASSIGN(options.*field, ParseWait(text));
     return {};
   };
-  Add(name, FlagType::kDuration, DurationText(now_.*field), DurationText(then_.*field), set, help);
+  Add(name, FlagType::kDuration, base::ShortDuration(now_.*field), base::ShortDuration(then_.*field), set, help);
 }
 
 void FlagTable::Text(std::string_view name, std::string Options::* field, std::string_view help) {
