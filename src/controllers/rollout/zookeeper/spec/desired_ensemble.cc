@@ -14,6 +14,7 @@
 namespace evenkeel::controllers::rollout::zookeeper {
 namespace {
 
+using base::Field;
 using base::Find;
 using base::FindString;
 using base::Json;
@@ -23,17 +24,19 @@ constexpr int64_t kSecondsMax = 7 * 24 * 3600;
 constexpr int64_t kHistoryMax = 100;
 constexpr size_t kClusterNameMax = 48;  // Karmada's
 constexpr size_t kLabelMax = 63;
-constexpr std::array kModes = {std::pair{NamingMode::kClusterset, "clusterset"}, std::pair{NamingMode::kNative, "native"},
-                               std::pair{NamingMode::kPerClusterService, "perClusterService"},
-                               std::pair{NamingMode::kExternal, "external"}};
+constexpr std::pair<std::string_view, NamingMode> kModes[] = {{"clusterset", NamingMode::kClusterset},
+                                                              {"native", NamingMode::kNative},
+                                                              {"perClusterService", NamingMode::kPerClusterService},
+                                                              {"external", NamingMode::kExternal}};
 
 class SpecReader {
  public:
-  SpecReader(const kube::ManifestObject& object, EnsembleSpec& spec) : object_(object), spec_(spec) {}
+  SpecReader(const kube::ManifestObject& object, EnsembleSpec& spec)
+      : object_(object.object), fields_(kube::FieldsOf(object)), of_(fields_["spec"]), spec_(spec) {}
 
   base::Status Read() {
-    const Json* spec = Find(object_.object, {"spec"});
-    if (spec == nullptr || !spec->is_object()) return Wrong("spec", "missing");
+    EVENKEEL_TRY(of_.Required());
+    EVENKEEL_TRY(of_.IsObject());
     EVENKEEL_TRY(ReadName());
     EVENKEEL_TRY(ReadNaming());
     EVENKEEL_TRY(ReadPlacement());
@@ -45,221 +48,171 @@ class SpecReader {
   }
 
  private:
-  std::unexpected<base::Error> Wrong(const std::string& field, const std::string& what) const {
-    return WrongField(object_, field, what);
-  }
-
-  /// Null when absent.
-  const Json* At(std::initializer_list<std::string_view> path) const {
-    const Json* value = Find(object_.object, path);
-    return value == nullptr || value->is_null() ? nullptr : value;
-  }
-
-  static std::string Field(std::initializer_list<std::string_view> path) {
-    std::string field;
-    for (const std::string_view step : path) field += (field.empty() ? "" : ".") + std::string(step);
-    return field;
-  }
-
-  base::Result<int64_t> Number(std::initializer_list<std::string_view> path, int64_t missing, int64_t least,
-                               int64_t most) const {
-    if (At(path) == nullptr) return missing;
-    const int64_t number = base::FindInt(object_.object, path, least - 1);
-    if (number < least || number > most)
-      return Wrong(Field(path), fmt::format("not a whole number from {} to {}", least, most));
-    return number;
-  }
-
-  base::Result<bool> Flag(std::initializer_list<std::string_view> path) const {
-    const Json* value = At(path);
-    if (value == nullptr) return false;
-    if (!value->is_bool()) return Wrong(Field(path), "not true or false");
-    return value->get_bool();
-  }
-
-  base::Result<std::string> Text(std::initializer_list<std::string_view> path, std::string_view missing) const {
-    const Json* value = At(path);
-    if (value == nullptr) return std::string(missing);
-    if (!value->is_string()) return Wrong(Field(path), "not a text");
-    return std::string(value->get_string());
-  }
-
   base::Status ReadName() {
-    spec_.name = kube::NameOf(object_.object);
-    spec_.ns = kube::NamespaceOf(object_.object);
+    spec_.name = kube::NameOf(object_);
+    spec_.ns = kube::NamespaceOf(object_);
     if (spec_.ns.empty()) spec_.ns = "default";
-    spec_.uid = kube::UidOf(object_.object);
+    spec_.uid = kube::UidOf(object_);
     // It begins the names of Services and pods, which are labels in DNS.
     std::string wrong = kube::CheckDnsLabel(spec_.name);
     if (wrong.empty() && spec_.name.front() >= '0' && spec_.name.front() <= '9') wrong = "has to begin with a letter";
     if (wrong.empty() && HeadlessService(spec_.name).size() > kLabelMax) {
       wrong = fmt::format("the Service {} would be longer than {} characters", HeadlessService(spec_.name), kLabelMax);
     }
-    if (!wrong.empty()) return Wrong("metadata.name", wrong);
+    if (!wrong.empty()) return fields_["metadata"]["name"].Wrong(wrong);
     return {};
   }
 
   base::Status ReadNaming() {
-    EVENKEEL_ASSIGN(const std::string mode, Text({"spec", "naming", "mode"}, "clusterset"));
-    const auto parsed = ParseNamingMode(mode);
-    if (!parsed) {
-      return Wrong("spec.naming.mode", Quoted(mode) + " is not clusterset, native, perClusterService or external");
-    }
-    spec_.naming.mode = *parsed;
-    EVENKEEL_ASSIGN(spec_.naming.stride, Number({"spec", "naming", "stride"}, 10, 1, kIdMax));
-    EVENKEEL_ASSIGN(spec_.naming.cluster_domain, Text({"spec", "naming", "clusterDomain"}, "cluster.local"));
+    const Field naming = of_["naming"];
+    EVENKEEL_TRY(naming["mode"].Word<NamingMode>(spec_.naming.mode, kModes));
+    EVENKEEL_TRY(naming["stride"].Whole(spec_.naming.stride, 1, kIdMax));
+    EVENKEEL_TRY(naming["clusterDomain"].Text(spec_.naming.cluster_domain));
     if (const std::string wrong = kube::CheckDnsSubdomain(spec_.naming.cluster_domain); !wrong.empty()) {
-      return Wrong("spec.naming.clusterDomain", wrong);
+      return naming["clusterDomain"].Wrong(wrong);
     }
-    EVENKEEL_ASSIGN(spec_.naming.pattern, Text({"spec", "naming", "template"}, ""));
+    EVENKEEL_TRY(naming["template"].Text(spec_.naming.pattern));
     const bool by_id = spec_.naming.pattern.find("<id>") != std::string::npos;
     if (spec_.naming.mode != NamingMode::kExternal || by_id) return {};
     for (const char* part : {"<c>", "<o>"}) {
       if (spec_.naming.pattern.find(part) == std::string::npos) {
-        return Wrong("spec.naming.template",
-                     fmt::format("external names need a template with <c> and <o>; {} is missing", part));
+        return naming["template"].Wrong(fmt::format("external names need a template with <c> and <o>; {} is missing", part));
       }
     }
     return {};
   }
 
   base::Status ReadPlacement() {
-    const Json* clusters = At({"spec", "placement", "clusters"});
-    if (clusters == nullptr) {
-      return Wrong("spec.placement.clusters", "missing: voters are placed by name and number, never by a scheduler's weights");
-    }
-    if (!clusters->is_array() || clusters->get_array().empty())
-      return Wrong("spec.placement.clusters", "not a list of clusters");
-    for (const Json& cluster : clusters->get_array()) EVENKEEL_TRY(ReadCluster(cluster));
+    const Field clusters = of_["placement"]["clusters"];
+    EVENKEEL_TRY(clusters.Required("voters are placed by name and number, never by a scheduler's weights"));
+    EVENKEEL_TRY(clusters.ForEach([this](const Field& cluster) { return ReadCluster(cluster); }, "clusters"));
+    if (spec_.shares.empty()) return clusters.Wrong("not a list of clusters");
     const int64_t total = Total(spec_.shares);
-    EVENKEEL_ASSIGN(const int64_t replicas, Number({"spec", "replicas"}, total, 1, kIdMax));
-    if (replicas != total) {
-      return Wrong("spec.replicas", fmt::format("{}, but the clusters of spec.placement have {} together", replicas, total));
-    }
-    return {};
+    int64_t replicas = total;
+    EVENKEEL_TRY(of_["replicas"].Whole(replicas, 1, kIdMax));
+    if (replicas == total) return {};
+    return of_["replicas"].Wrong(fmt::format("{}, but the clusters of spec.placement have {} together", replicas, total));
   }
 
-  base::Status ReadCluster(const Json& cluster) {
-    const std::string at = fmt::format("spec.placement.clusters[{}]", spec_.shares.size());
-    const std::string name(FindString(cluster, {"name"}));
-    if (name.empty()) return Wrong(at + ".name", "missing");
-    if (const std::string wrong = kube::CheckDnsLabel(name); !wrong.empty()) return Wrong(at + ".name", wrong);
+  base::Status ReadCluster(const Field& cluster) {
+    const Field named = cluster["name"], placed = cluster["replicas"], identified = cluster["clusterID"];
+    std::string name;
+    EVENKEEL_TRY(named.Text(name));
+    if (name.empty()) return named.Wrong("missing");
+    if (const std::string wrong = kube::CheckDnsLabel(name); !wrong.empty()) return named.Wrong(wrong);
     if (name.size() > kClusterNameMax) {
-      return Wrong(at + ".name", fmt::format("longer than the {} characters of a cluster's name", kClusterNameMax));
+      return named.Wrong(fmt::format("longer than the {} characters of a cluster's name", kClusterNameMax));
     }
-    const int64_t share = base::FindInt(cluster, {"replicas"}, 0);
-    if (share < 1 || share > kIdMax) return Wrong(at + ".replicas", fmt::format("not a whole number from 1 to {}", kIdMax));
+    int64_t share = 0;
+    EVENKEEL_TRY(placed.Required());
+    EVENKEEL_TRY(placed.Whole(share, 1, kIdMax));
     if (share > spec_.naming.stride) {
-      return Wrong(at + ".replicas",
-                   fmt::format("{} replicas, but spec.naming.stride gives a cluster {} ids", share, spec_.naming.stride));
+      return placed.Wrong(
+          fmt::format("{} replicas, but spec.naming.stride gives a cluster {} ids", share, spec_.naming.stride));
     }
-    if (!spec_.shares.emplace(name, share).second) return Wrong(at + ".name", Quoted(name) + " is listed twice");
-    const Json* id = Find(cluster, {"clusterID"});
-    if (id != nullptr && !id->is_null() && !id->is_string()) return Wrong(at + ".clusterID", "not a text");
-    const std::string cluster_id(FindString(cluster, {"clusterID"}, name));
-    if (const std::string wrong = kube::CheckDnsLabel(cluster_id); !wrong.empty()) return Wrong(at + ".clusterID", wrong);
+    if (!spec_.shares.emplace(name, share).second) return named.Wrong(Quoted(name) + " is listed twice");
+    std::string cluster_id = name;
+    EVENKEEL_TRY(identified.Text(cluster_id));
+    if (const std::string wrong = kube::CheckDnsLabel(cluster_id); !wrong.empty()) return identified.Wrong(wrong);
     for (const auto& [other, other_id] : spec_.cluster_ids) {
-      if (other_id == cluster_id) return Wrong(at + ".clusterID", Quoted(cluster_id) + " is the one of " + other + ", too");
+      if (other_id == cluster_id) return identified.Wrong(Quoted(cluster_id) + " is the one of " + other + ", too");
     }
     spec_.cluster_ids.emplace(name, cluster_id);
     return {};
   }
 
   base::Status ReadBody() {
-    const Json* body = At({"spec", "template"});
-    if (body == nullptr) {
-      spec_.body = JsonObject{};
-      return {};
-    }
-    if (!body->is_object()) return Wrong("spec.template", "not an object");
+    const Field body = of_["template"];
+    spec_.body = JsonObject{};
+    if (!body) return {};
+    EVENKEEL_TRY(body.IsObject());
     for (const char* own : {"replicas", "servers", "myidOffset", "leaving", "rolloutRevision", "ordinalsStart", "recovery",
                             "abandoned", "hold", "ensemble"}) {
-      if (body->get_object().contains(own)) {
-        return Wrong(std::string("spec.template.") + own,
-                     "differs from cluster to cluster and is filled in for each: leave it out");
-      }
+      if (!body.value().get_object().contains(own)) continue;
+      return body[own].Wrong("differs from cluster to cluster and is filled in for each: leave it out");
     }
-    if (Find(*body, {"tls", "quorumMode"}) != nullptr) {
-      return Wrong("spec.template.tls.quorumMode", "is led from one to the next by itself: leave it out");
+    if (Find(body.value(), {"tls", "quorumMode"}) != nullptr) {
+      return body["tls"]["quorumMode"].Wrong("is led from one to the next by itself: leave it out");
     }
     ServersSpec servers;
-    if (const auto read = ReadServersSpec(*body, "spec.template", servers); !read) return Wrong("", read.error().message());
-    spec_.body = Json(*body, {});
+    if (const auto read = ReadServersSpec(body.value(), body.path(), servers); !read) {
+      return fields_[""].Wrong(read.error().message());
+    }
+    spec_.body = Json(body.value(), {});
     return {};
   }
 
   base::Status ReadRollout() {
     EVENKEEL_TRY(ReadOrder());
-    EVENKEEL_ASSIGN(const int64_t seconds, Number({"spec", "rollout", "progressDeadlineSeconds"}, 600, 1, kSecondsMax));
+    const Field rollout = of_["rollout"];
+    int64_t seconds = 600, limit = 10;
+    EVENKEEL_TRY(rollout["progressDeadlineSeconds"].Whole(seconds, 1, kSecondsMax));
     spec_.policy.progress_deadline = std::chrono::seconds(seconds);
-    EVENKEEL_ASSIGN(const std::string on_failure, Text({"spec", "rollout", "onFailure"}, "Pause"));
-    if (on_failure != "Pause" && on_failure != "Rollback") {
-      return Wrong("spec.rollout.onFailure", Quoted(on_failure) + " is not Pause or Rollback");
-    }
-    spec_.policy.on_failure = on_failure == "Pause" ? OnFailure::kPause : OnFailure::kRollback;
-    EVENKEEL_ASSIGN(spec_.allow_degraded, Flag({"spec", "rollout", "allowDegraded"}));
-    EVENKEEL_ASSIGN(spec_.policy.skip_unreachable, Flag({"spec", "rollout", "skipUnreachable"}));
-    EVENKEEL_ASSIGN(spec_.policy.paused, Flag({"spec", "rollout", "paused"}));
-    EVENKEEL_ASSIGN(const int64_t limit, Number({"spec", "revisionHistoryLimit"}, 10, 1, kHistoryMax));
+    EVENKEEL_TRY(rollout["onFailure"].Word<OnFailure>(spec_.policy.on_failure,
+                                                      {{"Pause", OnFailure::kPause}, {"Rollback", OnFailure::kRollback}}));
+    EVENKEEL_TRY(rollout["allowDegraded"].Flag(spec_.allow_degraded));
+    EVENKEEL_TRY(rollout["skipUnreachable"].Flag(spec_.policy.skip_unreachable));
+    EVENKEEL_TRY(rollout["paused"].Flag(spec_.policy.paused));
+    EVENKEEL_TRY(of_["revisionHistoryLimit"].Whole(limit, 1, kHistoryMax));
     spec_.policy.history_limit = static_cast<size_t>(limit);
     return {};
   }
 
   base::Status ReadOrder() {
-    const Json* order = At({"spec", "rollout", "order"});
-    if (order == nullptr) return {};
-    if (!order->is_array()) return Wrong("spec.rollout.order", "not a list of cluster names");
+    const Field order = of_["rollout"]["order"];
     std::set<std::string> seen;
-    for (const Json& item : order->get_array()) {
-      const std::string name = item.is_string() ? std::string(item.get_string()) : "";
-      const std::string at = fmt::format("spec.rollout.order[{}]", spec_.order.size());
-      if (!spec_.shares.contains(name)) return Wrong(at, Quoted(name) + " is not a cluster of spec.placement");
-      if (!seen.insert(name).second) return Wrong(at, Quoted(name) + " is listed twice");
-      spec_.order.push_back(name);
-    }
+    EVENKEEL_TRY(order.ForEach(
+        [&](const Field& item) -> base::Status {
+          std::string& name = spec_.order.emplace_back();
+          EVENKEEL_TRY(item.Text(name));
+          if (!spec_.shares.contains(name)) return item.Wrong(Quoted(name) + " is not a cluster of spec.placement");
+          if (!seen.insert(name).second) return item.Wrong(Quoted(name) + " is listed twice");
+          return {};
+        },
+        "cluster names"));
     if (spec_.order.empty()) return {};
     for (const auto& [name, share] : spec_.shares) {
-      if (!seen.contains(name)) return Wrong("spec.rollout.order", name + " is missing: it has to name every cluster once");
+      if (!seen.contains(name)) return order.Wrong(name + " is missing: it has to name every cluster once");
     }
     return {};
   }
 
   base::Status ReadRecovery() {
-    if (At({"spec", "forceRecovery"}) == nullptr) return {};
+    const Field recovery = of_["forceRecovery"], survivors = recovery["survivors"], lost = recovery["lost"];
+    if (!recovery) return {};
     RecoveryRequest request;
-    EVENKEEL_ASSIGN(request.name, Text({"spec", "forceRecovery", "request"}, ""));
-    if (const std::string wrong = CheckRecoveryName(request.name); !wrong.empty()) {
-      return Wrong("spec.forceRecovery.request", wrong);
-    }
-    EVENKEEL_ASSIGN(const bool acknowledged, Flag({"spec", "forceRecovery", "acknowledgeDataLoss"}));
+    EVENKEEL_TRY(recovery["request"].Text(request.name));
+    if (const std::string wrong = CheckRecoveryName(request.name); !wrong.empty()) return recovery["request"].Wrong(wrong);
+    bool acknowledged = false;
+    EVENKEEL_TRY(recovery["acknowledgeDataLoss"].Flag(acknowledged));
     if (!acknowledged) {
-      return Wrong("spec.forceRecovery.acknowledgeDataLoss", "has to be true: what only the lost servers knew is gone then");
+      return recovery["acknowledgeDataLoss"].Wrong("has to be true: what only the lost servers knew is gone then");
     }
-    EVENKEEL_TRY(ReadRecoveryClusters("survivors", request.survivors));
-    EVENKEEL_TRY(ReadRecoveryClusters("lost", request.lost));
+    EVENKEEL_TRY(ReadRecoveryClusters(survivors, request.survivors));
+    EVENKEEL_TRY(ReadRecoveryClusters(lost, request.lost));
     for (const std::string& cluster : request.survivors) {
-      if (!spec_.shares.contains(cluster)) {
-        return Wrong("spec.forceRecovery.survivors", Quoted(cluster) + " is not a cluster of spec.placement");
-      }
-      if (request.lost.contains(cluster)) return Wrong("spec.forceRecovery.lost", Quoted(cluster) + " is a survivor, too");
+      if (!spec_.shares.contains(cluster)) return survivors.Wrong(Quoted(cluster) + " is not a cluster of spec.placement");
+      if (request.lost.contains(cluster)) return lost.Wrong(Quoted(cluster) + " is a survivor, too");
     }
     for (const std::string& cluster : request.lost) {
       if (!spec_.shares.contains(cluster)) continue;
-      return Wrong("spec.forceRecovery.lost", Quoted(cluster) +
-                                                  " is still in spec.placement: take it out; placed again later, "
-                                                  "it gets servers with other ids");
+      return lost.Wrong(Quoted(cluster) +
+                        " is still in spec.placement: take it out; placed again later, it gets servers with other ids");
     }
     spec_.recovery = std::move(request);
     return {};
   }
 
-  base::Status ReadRecoveryClusters(const char* field, std::set<std::string>& clusters) const {
-    const std::string at = std::string("spec.forceRecovery.") + field;
-    const Json* list = At({"spec", "forceRecovery", field});
-    if (list == nullptr || !list->is_array() || list->get_array().empty()) return Wrong(at, "not a list of cluster names");
-    for (const Json& name : list->get_array()) {
-      if (!name.is_string() || !clusters.emplace(name.get_string()).second) return Wrong(at, "not names of different clusters");
-    }
+  static base::Status ReadRecoveryClusters(const Field& list, std::set<std::string>& clusters) {
+    EVENKEEL_TRY(list.ForEach(
+        [&](const Field& name) -> base::Status {
+          std::string text;
+          EVENKEEL_TRY(name.Text(text));
+          if (!name || !clusters.insert(text).second) return list.Wrong("not names of different clusters");
+          return {};
+        },
+        "cluster names"));
+    if (clusters.empty()) return list.Wrong("not a list of cluster names");
     return {};
   }
 
@@ -272,9 +225,10 @@ class SpecReader {
         break;
       }
     }
-    EVENKEEL_ASSIGN(const bool required, Flag({"spec", "placement", "requireClusterFaultTolerance"}));
+    bool required = false;
+    EVENKEEL_TRY(of_["placement"]["requireClusterFaultTolerance"].Flag(required));
     if (required && !spec_.unsafe.empty())
-      return Wrong("spec.placement", spec_.unsafe + ", and requireClusterFaultTolerance is set");
+      return of_["placement"].Wrong(spec_.unsafe + ", and requireClusterFaultTolerance is set");
     if (total % 2 == 0) {
       spec_.even = fmt::format("{} voters survive the loss of no more than {} do", total, total - 1);
     }
@@ -288,7 +242,7 @@ class SpecReader {
       const ClusterIdentity identity{kIdMax / spec_.naming.stride, spec_.cluster_ids.at(name)};
       const std::string host = HostName(spec_, name, identity, share - 1);
       if (const std::string wrong = CheckHostName(host); !wrong.empty()) {
-        return Wrong("spec.naming", fmt::format("the server name {} in {}: {}", Quoted(host), name, wrong));
+        return of_["naming"].Wrong(fmt::format("the server name {} in {}: {}", Quoted(host), name, wrong));
       }
     }
     return {};
@@ -301,13 +255,14 @@ class SpecReader {
     for (const auto& [name, share] : spec_.shares) {
       for (int64_t ordinal = 0; ordinal < share; ++ordinal) {
         const std::string host = HostName(spec_, name, {0, spec_.cluster_ids.at(name)}, ordinal);
-        if (!hosts.insert(host).second) return Wrong("spec.naming.template", Quoted(host) + " would be two servers");
+        if (!hosts.insert(host).second) return of_["naming"]["template"].Wrong(Quoted(host) + " would be two servers");
       }
     }
     return {};
   }
 
-  const kube::ManifestObject& object_;
+  const Json& object_;
+  const Field fields_, of_;
   EnsembleSpec& spec_;
 };
 
@@ -335,14 +290,14 @@ int64_t ShareOf(const Shares& shares, const std::string& cluster) {
 }
 
 std::string_view Name(NamingMode mode) {
-  const auto* found = std::ranges::find(kModes, mode, [](const auto& item) { return item.first; });
-  EVENKEEL_CHECK(found != kModes.end());
-  return found->second;
+  const auto* found = std::ranges::find(kModes, mode, &std::pair<std::string_view, NamingMode>::second);
+  EVENKEEL_CHECK(found != std::end(kModes));
+  return found->first;
 }
 
 std::optional<NamingMode> ParseNamingMode(std::string_view name) {
-  const auto* found = std::ranges::find_if(kModes, [&](const auto& item) { return item.second == name; });
-  return found == kModes.end() ? std::nullopt : std::optional(found->first);
+  const auto* found = std::ranges::find(kModes, name, &std::pair<std::string_view, NamingMode>::first);
+  return found == std::end(kModes) ? std::nullopt : std::optional(found->second);
 }
 
 base::Result<EnsembleSpec> DecodeSpec(const kube::ManifestObject& object) {
@@ -352,12 +307,7 @@ base::Result<EnsembleSpec> DecodeSpec(const kube::ManifestObject& object) {
 }
 
 std::unexpected<base::Error> WrongField(const kube::ManifestObject& object, const std::string& field, const std::string& what) {
-  std::string message = (object.where.empty() ? "" : object.where + ": ") + std::string(FindString(object.object, {"kind"})) +
-                        " " + kube::KeyOf(object.object) + ": " + (field.empty() ? "" : field + ": ") + what;
-  std::ranges::replace_if(message, [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
-  base::ErrorDetails details;
-  details.causes.push_back({"FieldValueInvalid", what, field});
-  return base::Fail(base::Error(base::Code::kBadRequest, std::move(message), std::move(details)));
+  return kube::FieldsOf(object)[field].Wrong(what);
 }
 
 }  // namespace evenkeel::controllers::rollout::zookeeper

@@ -80,7 +80,7 @@ TEST(EnsembleSpecTest, WhatCannotBeIsRefusedWithFieldAndReason) {
   EXPECT_EQ(ErrorOf("{image: {tag: 3.8.4}}", "{replicas: 3}"),
             "spec.template.replicas: differs from cluster to cluster and is filled in for each: leave it out");
   EXPECT_EQ(ErrorOf("{image: {tag: 3.8.4}}", "{storage: {type: paper}}"),
-            "spec.template.storage.type: not persistent or ephemeral");
+            "spec.template.storage.type: \"paper\" is not persistent or ephemeral");
   EXPECT_EQ(ErrorOf("{image: {tag: 3.8.4}}", "{tls: {quorumSecret: q, quorumMode: Accept}}"),
             "spec.template.tls.quorumMode: is led from one to the next by itself: leave it out");
   EXPECT_EQ(ErrorOf("  placement:", "  place:").substr(0, 32), "spec.placement.clusters: missing");
