@@ -163,7 +163,7 @@ class Plans(Balanced):
     def test_6_a_bad_policy_is_refused(self):
         self.policy(metrics=[{**CPU, "weight": -1}])
         harness.eventually(lambda: self.condition("Valid")["status"] == "False", LONG)
-        self.assertEqual(self.condition("Valid")["message"], "spec.metrics[0].weight: -1 is below 0")
+        self.assertEqual(self.condition("Valid")["message"], "spec.metrics[0].weight: not a number from 0 to 1000000")
 
 
 class Scenarios(Movements, Plans):

@@ -248,7 +248,7 @@ TEST_F(MemberBalancerTest, ABadPolicyIsRefusedAndChangesNothing) {
   executor.RunFor(5min);
   EXPECT_TRUE(evicted.empty());
   EXPECT_EQ(Condition("Valid", "status"), "False");
-  EXPECT_EQ(Condition("Valid", "message"), "spec.metrics[0].weight: -1 is below 0");
+  EXPECT_EQ(Condition("Valid", "message"), "spec.metrics[0].weight: not a number from 0 to 1000000");
   Policy("{}", "second");
   executor.RunFor(1min);
   EXPECT_EQ(Condition("InForce", "status", "second"), "True");

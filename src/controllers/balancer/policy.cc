@@ -18,156 +18,74 @@ using balancing::BuiltInMetric;
 using balancing::MoveCost;
 using balancing::NodeTypeOverrides;
 using balancing::Settings;
-
+using base::Field;
 using base::Json;
 using base::JsonObject;
 
-constexpr std::array<std::string_view, 3> kSources = {"Requests", "Usage", "Annotation"};
-constexpr std::array<std::string_view, 5> kCosts = {"Zero", "Low", "Medium", "High", "VeryHigh"};
+constexpr std::pair<std::string_view, LoadSource> kSources[] = {
+    {"Requests", LoadSource::kRequests}, {"Usage", LoadSource::kUsage}, {"Annotation", LoadSource::kAnnotation}};
+constexpr std::pair<std::string_view, MoveCost> kCosts[] = {{"Zero", MoveCost::kZero},
+                                                            {"Low", MoveCost::kLow},
+                                                            {"Medium", MoveCost::kMedium},
+                                                            {"High", MoveCost::kHigh},
+                                                            {"VeryHigh", MoveCost::kVeryHigh}};
 /// Of cpu and memory when a policy names no metrics: below it an uneven load disturbs nobody.
 constexpr int64_t kQuietCpu = 500;
 constexpr int64_t kQuietMemory = int64_t{512} << 20;
 constexpr int64_t kCountMax = 1'000'000;
 
-std::unexpected<base::Error> Wrong(std::string_view where, const std::string& what) {
-  return base::Fail(base::Code::kInvalid, fmt::format("{}: {}", where, what));
-}
-
-/// A member of an object with its path for messages; null where it is absent or null.
-struct Place {
-  const Json* value = nullptr;
-  std::string path;
-
-  Place operator[](std::string_view key) const {
-    const Json* found = value != nullptr && value->is_object() ? base::Find(*value, {key}) : nullptr;
-    return {found != nullptr && found->is_null() ? nullptr : found, path + "." + std::string(key)};
-  }
-};
-
-base::Result<double> ReadNumber(const Place& at, double fallback, double least, double most) {
-  if (at.value == nullptr) return fallback;
-  double number = 0;
-  if (at.value->is_int64()) {
-    number = static_cast<double>(at.value->get_int64());
-  } else if (at.value->is_uint64()) {
-    number = static_cast<double>(at.value->get_uint64());
-  } else if (at.value->is_double()) {
-    number = at.value->get_double();
-  } else {
-    return Wrong(at.path, "must be a number");
-  }
-  if (!(number >= least)) return Wrong(at.path, fmt::format("{} is below {}", number, least));
-  if (!(number <= most)) return Wrong(at.path, fmt::format("{} is above {}", number, most));
-  return number;
-}
-
-base::Result<int64_t> ReadCount(const Place& at, int64_t fallback, int64_t least) {
-  EVENKEEL_ASSIGN(const double number, ReadNumber(at, static_cast<double>(fallback), static_cast<double>(least), kCountMax));
-  if (number != std::floor(number)) return Wrong(at.path, fmt::format("{} is not a whole number", number));
-  return static_cast<int64_t>(number);
-}
-
-base::Result<std::string> ReadText(const Place& at, std::string_view fallback) {
-  if (at.value == nullptr) return std::string(fallback);
-  if (!at.value->is_string()) return Wrong(at.path, "must be a string");
-  return std::string(at.value->get_string());
-}
-
-base::Result<std::string> ReadName(const Place& at) {
-  EVENKEEL_ASSIGN(std::string name, ReadText(at, ""));
-  if (name.empty()) return Wrong(at.path, "must be given");
-  return name;
-}
-
-template <size_t N>
-base::Result<size_t> ReadWord(const Place& at, const std::array<std::string_view, N>& words, size_t fallback) {
-  EVENKEEL_ASSIGN(const std::string word, ReadText(at, words[fallback]));
-  const auto found = std::ranges::find(words, word);
-  if (found != words.end()) return static_cast<size_t>(found - words.begin());
-  std::string all;
-  for (const std::string_view each : words) all += (all.empty() ? "" : ", ") + std::string(each);
-  return Wrong(at.path, fmt::format("\"{}\" is none of {}", word, all));
-}
-
-base::Result<base::Duration> ReadTime(const Place& at, base::Duration fallback) {
-  if (at.value == nullptr) return fallback;
-  EVENKEEL_ASSIGN(const std::string text, ReadText(at, ""));
-  const auto time = base::ParseDuration(text);
-  if (!time) return Wrong(at.path, fmt::format("\"{}\" is not a duration as \"1m30s\"", text));
-  if (*time < base::Duration{}) return Wrong(at.path, fmt::format("\"{}\" is below 0", text));
-  return *time;
-}
-
-/// In units of kube::ResourceList.
-base::Result<int64_t> ReadAmount(const Place& at, std::string_view resource, int64_t fallback) {
-  if (at.value == nullptr) return fallback;
-  const auto amount = kube::Quantity::FromJson(*at.value);
-  if (!amount) return Wrong(at.path, amount.error().message());
-  const int64_t whole = resource == "cpu" ? amount->MilliValue() : amount->Value();
-  if (whole < 0) return Wrong(at.path, fmt::format("{} is below 0", amount->ToString()));
-  return whole;
-}
-
-base::Result<kube::LabelSelector> ReadSelector(const Place& at, kube::LabelSelector fallback) {
-  if (at.value == nullptr) return fallback;
-  auto selector = kube::LabelSelector::FromJson(*at.value);
-  if (!selector) return Wrong(at.path, selector.error().message());
-  return selector;
-}
-
-template <typename List, typename Value, typename Field>
-bool Has(const List& list, const Value& value, Field field) {
-  return std::ranges::find(list, value, field) != list.end();
-}
-
-/// visit(item) of each item.
-template <typename Visit>
-base::Status ForEach(const Place& at, const Visit& visit) {
-  if (at.value == nullptr) return {};
-  if (!at.value->is_array()) return Wrong(at.path, "must be a list");
-  for (size_t i = 0; i < at.value->get_array().size(); ++i) {
-    EVENKEEL_TRY(visit(Place{&at.value->get_array()[i], fmt::format("{}[{}]", at.path, i)}));
-  }
+base::Status ReadName(const Field& field, std::string& name) {
+  EVENKEEL_TRY(field.Text(name));
+  if (name.empty()) return field.Wrong("missing");
   return {};
 }
 
-base::Status ReadTexts(const Place& at, std::vector<std::string>& texts) {
-  if (at.value == nullptr) return {};
-  texts.clear();
-  return ForEach(at, [&](const Place& item) -> base::Status {
-    EVENKEEL_ASSIGN(std::string text, ReadName(item));
-    texts.push_back(std::move(text));
-    return {};
-  });
+/// In units of kube::ResourceList.
+base::Status ReadAmount(const Field& field, std::string_view resource, int64_t& into) {
+  kube::Quantity amount;
+  EVENKEEL_TRY(kube::ReadQuantity(field, amount));
+  if (field) into = resource == "cpu" ? amount.MilliValue() : amount.Value();
+  return {};
+}
+
+template <typename List, typename Value, typename Member>
+bool Has(const List& list, const Value& value, Member member) {
+  return std::ranges::find(list, value, member) != list.end();
+}
+
+base::Status ReadTexts(const Field& field, std::vector<std::string>& texts) {
+  if (field) texts.clear();
+  return field.ForEach([&](const Field& item) { return ReadName(item, texts.emplace_back()); });
 }
 
 /// 0 switches a metric's trigger off; between 0 and 1 every placement would be uneven.
-base::Result<double> ReadThreshold(const Place& at, double fallback) {
-  EVENKEEL_ASSIGN(const double threshold, ReadNumber(at, fallback, 0, 1e12));
-  if (threshold > 0 && threshold < 1) return Wrong(at.path, fmt::format("{} is between 0 (never) and 1 (always)", threshold));
-  return threshold;
+base::Status ReadThreshold(const Field& field, double& threshold) {
+  double read = threshold;
+  EVENKEEL_TRY(field.Number(read, 0, 1e12));
+  if (read > 0 && read < 1) return field.Wrong(fmt::format("{} is between 0 (never) and 1 (always)", read));
+  threshold = read;
+  return {};
 }
 
-base::Result<MetricRule> ReadMetricRule(const Place& at) {
-  MetricRule rule;
-  EVENKEEL_ASSIGN(rule.name, ReadName(at["name"]));
-  EVENKEEL_ASSIGN(const size_t source, ReadWord(at["source"], kSources, 0));
-  rule.source = static_cast<LoadSource>(source);
-  EVENKEEL_ASSIGN(rule.resource, ReadText(at["resource"], rule.source == LoadSource::kAnnotation ? "" : rule.name));
-  EVENKEEL_ASSIGN(rule.weight, ReadNumber(at["weight"], 1, 0, 1e6));
-  EVENKEEL_ASSIGN(rule.balancing_threshold, ReadThreshold(at["balancingThreshold"], rule.balancing_threshold));
-  EVENKEEL_ASSIGN(rule.activity_threshold, ReadAmount(at["activityThreshold"], rule.resource, 0));
-  EVENKEEL_ASSIGN(rule.node_buffer, ReadNumber(at["nodeBuffer"], 0, 0, 1));
-  if (BuiltIn(rule.name) != BuiltInMetric::kNo)
-    return Wrong(at["name"].path, "\"" + rule.name + "\" counts replicas; choose another name");
-  return rule;
+base::Status ReadMetricRule(const Field& field, MetricRule& rule) {
+  EVENKEEL_TRY(ReadName(field["name"], rule.name));
+  EVENKEEL_TRY(field["source"].Word<LoadSource>(rule.source, kSources));
+  if (rule.source != LoadSource::kAnnotation) rule.resource = rule.name;
+  EVENKEEL_TRY(field["resource"].Text(rule.resource));
+  EVENKEEL_TRY(field["weight"].Number(rule.weight, 0, 1e6));
+  EVENKEEL_TRY(ReadThreshold(field["balancingThreshold"], rule.balancing_threshold));
+  EVENKEEL_TRY(ReadAmount(field["activityThreshold"], rule.resource, rule.activity_threshold));
+  EVENKEEL_TRY(field["nodeBuffer"].Number(rule.node_buffer, 0, 1));
+  if (BuiltIn(rule.name) == BuiltInMetric::kNo) return {};
+  return field["name"].Wrong("\"" + rule.name + "\" counts replicas; choose another name");
 }
 
-base::Status ReadMetricRules(const Place& at, Policy& policy) {
-  EVENKEEL_TRY(ForEach(at, [&](const Place& item) -> base::Status {
-    EVENKEEL_ASSIGN(MetricRule rule, ReadMetricRule(item));
+base::Status ReadMetricRules(const Field& field, Policy& policy) {
+  EVENKEEL_TRY(field.ForEach([&](const Field& item) -> base::Status {
+    MetricRule rule;
+    EVENKEEL_TRY(ReadMetricRule(item, rule));
     if (Has(policy.metrics, rule.name, &MetricRule::name)) {
-      return Wrong(item["name"].path, "another metric is called \"" + rule.name + "\"");
+      return item["name"].Wrong("another metric is called \"" + rule.name + "\"");
     }
     policy.metrics.push_back(std::move(rule));
     return {};
@@ -181,57 +99,50 @@ base::Status ReadMetricRules(const Place& at, Policy& policy) {
   return {};
 }
 
-base::Status ReadNodeTypes(const Place& at, Policy& policy) {
-  return ForEach(at, [&](const Place& item) -> base::Status {
+base::Status ReadNodeTypeMetric(const Field& field, const Policy& policy, NodeTypeRule& rule) {
+  const Field balancing = field["balancingThreshold"], activity = field["activityThreshold"];
+  std::string name;
+  EVENKEEL_TRY(ReadName(field["name"], name));
+  const auto metric = std::ranges::find(policy.metrics, name, &MetricRule::name);
+  if (metric == policy.metrics.end()) return field["name"].Wrong("there is no metric \"" + name + "\"");
+  if (balancing) EVENKEEL_TRY(ReadThreshold(balancing, rule.balancing_thresholds[name]));
+  if (activity) EVENKEEL_TRY(ReadAmount(activity, metric->resource, rule.activity_thresholds[name]));
+  return {};
+}
+
+base::Status ReadNodeTypes(const Field& field, Policy& policy) {
+  return field.ForEach([&](const Field& item) -> base::Status {
     NodeTypeRule rule;
-    EVENKEEL_ASSIGN(rule.name, ReadName(item["name"]));
-    if (policy.node_type_label.empty()) return Wrong(item.path, "needs spec.nodeTypeLabel, which says what a node's type is");
+    EVENKEEL_TRY(ReadName(item["name"], rule.name));
+    if (policy.node_type_label.empty()) return item.Wrong("needs spec.nodeTypeLabel, which says what a node's type is");
     if (Has(policy.node_types, rule.name, &NodeTypeRule::name)) {
-      return Wrong(item["name"].path, "another node type is called \"" + rule.name + "\"");
+      return item["name"].Wrong("another node type is called \"" + rule.name + "\"");
     }
-    if (const Place interval = item["balancingInterval"]; interval.value != nullptr) {
-      EVENKEEL_ASSIGN(rule.balancing_interval, ReadTime(interval, {}));
-    }
-    EVENKEEL_TRY(ForEach(item["metrics"], [&](const Place& entry) -> base::Status {
-      EVENKEEL_ASSIGN(const std::string name, ReadName(entry["name"]));
-      const auto metric = std::ranges::find(policy.metrics, name, &MetricRule::name);
-      if (metric == policy.metrics.end()) return Wrong(entry["name"].path, "there is no metric \"" + name + "\"");
-      if (const Place threshold = entry["balancingThreshold"]; threshold.value != nullptr) {
-        EVENKEEL_ASSIGN(rule.balancing_thresholds[name], ReadThreshold(threshold, 0));
-      }
-      if (const Place threshold = entry["activityThreshold"]; threshold.value != nullptr) {
-        EVENKEEL_ASSIGN(rule.activity_thresholds[name], ReadAmount(threshold, metric->resource, 0));
-      }
-      return {};
-    }));
+    EVENKEEL_TRY(item["balancingInterval"].Wait(rule.balancing_interval));
+    EVENKEEL_TRY(item["metrics"].ForEach([&](const Field& entry) { return ReadNodeTypeMetric(entry, policy, rule); }));
     policy.node_types.push_back(std::move(rule));
     return {};
   });
 }
 
-base::Status ReadPace(const Place& spec, Policy& policy) {
-  const Place intervals = spec["intervals"];
-  EVENKEEL_ASSIGN(policy.balancing_interval, ReadTime(intervals["balancing"], policy.balancing_interval));
-  EVENKEEL_ASSIGN(policy.constraint_check_interval, ReadTime(intervals["constraintCheck"], policy.constraint_check_interval));
-  EVENKEEL_ASSIGN(policy.delay_after_new_node, ReadTime(intervals["afterNewNode"], policy.delay_after_new_node));
-  EVENKEEL_ASSIGN(policy.delay_after_node_down, ReadTime(intervals["afterNodeDown"], policy.delay_after_node_down));
-  const Place throttles = spec["throttles"];
-  EVENKEEL_ASSIGN(policy.throttle_window, ReadTime(throttles["window"], policy.throttle_window));
-  EVENKEEL_ASSIGN(policy.movements, ReadCount(throttles["movements"], policy.movements, 0));
-  EVENKEEL_ASSIGN(policy.movements_per_pod, ReadCount(throttles["movementsPerPod"], policy.movements_per_pod, 0));
-  EVENKEEL_ASSIGN(policy.max_share, ReadNumber(throttles["maxShare"], policy.max_share, 0, 1));
-  EVENKEEL_ASSIGN(policy.in_flight, ReadCount(throttles["inFlight"], policy.in_flight, 1));
-  return {};
+base::Status ReadPace(const Field& spec, Policy& policy) {
+  const Field intervals = spec["intervals"], throttles = spec["throttles"];
+  EVENKEEL_TRY(intervals["balancing"].Wait(policy.balancing_interval));
+  EVENKEEL_TRY(intervals["constraintCheck"].Wait(policy.constraint_check_interval));
+  EVENKEEL_TRY(intervals["afterNewNode"].Wait(policy.delay_after_new_node));
+  EVENKEEL_TRY(intervals["afterNodeDown"].Wait(policy.delay_after_node_down));
+  EVENKEEL_TRY(throttles["window"].Wait(policy.throttle_window));
+  EVENKEEL_TRY(throttles["movements"].Whole(policy.movements, 0, kCountMax));
+  EVENKEEL_TRY(throttles["movementsPerPod"].Whole(policy.movements_per_pod, 0, kCountMax));
+  EVENKEEL_TRY(throttles["maxShare"].Number(policy.max_share, 0, 1));
+  return throttles["inFlight"].Whole(policy.in_flight, 1, kCountMax);
 }
 
-base::Status ReadMoveCosts(const Place& at, Policy& policy) {
-  return ForEach(at, [&](const Place& item) -> base::Status {
-    MoveCostRule rule;
-    EVENKEEL_ASSIGN(rule.selector, ReadSelector(item["selector"], kube::LabelSelector()));
-    EVENKEEL_ASSIGN(const size_t cost, ReadWord(item["cost"], kCosts, 2));
-    rule.cost = static_cast<MoveCost>(cost);
-    policy.move_costs.push_back(std::move(rule));
-    return {};
+base::Status ReadMoveCosts(const Field& field, Policy& policy) {
+  return field.ForEach([&](const Field& item) -> base::Status {
+    MoveCostRule& rule = policy.move_costs.emplace_back();
+    EVENKEEL_TRY(kube::ReadSelector(item["selector"], rule.selector));
+    return item["cost"].Word<MoveCost>(rule.cost, kCosts);
   });
 }
 
@@ -241,7 +152,7 @@ int64_t WholeSeconds(base::Duration time) { return std::chrono::ceil<std::chrono
 
 }  // namespace
 
-std::string_view Name(LoadSource source) { return kSources[static_cast<size_t>(source)]; }
+std::string_view Name(LoadSource source) { return kSources[static_cast<size_t>(source)].first; }
 
 MoveCost Policy::CostOf(const kube::Labels& labels) const {
   for (const MoveCostRule& rule : move_costs) {
@@ -256,23 +167,20 @@ base::Result<Policy> ParsePolicy(const Json& object) {
   Policy policy;
   policy.name = kube::NameOf(object);
   policy.uid = kube::UidOf(object);
-  const Json* found = base::Find(object, {"spec"});
-  const Place spec{found != nullptr && found->is_null() ? nullptr : found, "spec"};
-  if (spec.value != nullptr && !spec.value->is_object()) return Wrong(spec.path, "must be an object");
-  if (spec.value != nullptr) policy.version = base::Blake2b64(base::CanonicalText(*spec.value));
+  const Field spec = Field(&object, "", "", base::Code::kInvalid)["spec"], exclude = spec["exclude"];
+  if (spec) EVENKEEL_TRY(spec.IsObject());
+  if (spec) policy.version = base::Blake2b64(base::CanonicalText(spec.value()));
+  policy.excluded_namespace_labels = policy.excluded_pods = kube::LabelSelector::Nothing();
   EVENKEEL_TRY(ReadMetricRules(spec["metrics"], policy));
-  EVENKEEL_ASSIGN(policy.node_type_label, ReadText(spec["nodeTypeLabel"], ""));
+  EVENKEEL_TRY(spec["nodeTypeLabel"].Text(policy.node_type_label));
   EVENKEEL_TRY(ReadNodeTypes(spec["nodeTypes"], policy));
   EVENKEEL_TRY(ReadPace(spec, policy));
   EVENKEEL_TRY(ReadMoveCosts(spec["moveCosts"], policy));
-  const Place exclude = spec["exclude"];
   EVENKEEL_TRY(ReadTexts(exclude["namespaces"], policy.excluded_namespaces));
-  EVENKEEL_ASSIGN(policy.excluded_namespace_labels, ReadSelector(exclude["namespaceSelector"], kube::LabelSelector::Nothing()));
-  EVENKEEL_ASSIGN(policy.excluded_pods, ReadSelector(exclude["podSelector"], kube::LabelSelector::Nothing()));
+  EVENKEEL_TRY(kube::ReadSelector(exclude["namespaceSelector"], policy.excluded_namespace_labels));
+  EVENKEEL_TRY(kube::ReadSelector(exclude["podSelector"], policy.excluded_pods));
   EVENKEEL_TRY(ReadTexts(spec["faultDomainKeys"], policy.fault_domain_keys));
-  const Place dry_run = spec["dryRun"];
-  if (dry_run.value != nullptr && !dry_run.value->is_bool()) return Wrong(dry_run.path, "must be true or false");
-  policy.dry_run = dry_run.value != nullptr && dry_run.value->get_bool();
+  EVENKEEL_TRY(spec["dryRun"].Flag(policy.dry_run));
   return policy;
 }
 

@@ -74,26 +74,27 @@ TEST(PolicyTest, ReadsEverything) {
 
 TEST(PolicyTest, RefusesInOneLineThatSaysWhere) {
   const std::pair<const char*, const char*> cases[] = {
-      {R"({"metrics": [{"name": "cpu"}, {"name": "x", "weight": -1}]})", "spec.metrics[1].weight: -1 is below 0"},
+      {R"({"metrics": [{"name": "cpu"}, {"name": "x", "weight": -1}]})",
+       "spec.metrics[1].weight: not a number from 0 to 1000000"},
       {R"({"metrics": [{"name": "cpu"}, {"name": "cpu"}]})", "spec.metrics[1].name: another metric is called \"cpu\""},
-      {R"({"metrics": [{}]})", "spec.metrics[0].name: must be given"},
+      {R"({"metrics": [{}]})", "spec.metrics[0].name: missing"},
       {R"({"metrics": [{"name": "Count"}]})", "spec.metrics[0].name: \"Count\" counts replicas; choose another name"},
       {R"({"metrics": [{"name": "cpu", "source": "Guess"}]})",
-       "spec.metrics[0].source: \"Guess\" is none of Requests, Usage, Annotation"},
+       "spec.metrics[0].source: \"Guess\" is not Requests, Usage or Annotation"},
       {R"({"metrics": [{"name": "cpu", "balancingThreshold": 0.5}]})",
        "spec.metrics[0].balancingThreshold: 0.5 is between 0 (never) and 1 (always)"},
-      {R"({"metrics": [{"name": "cpu", "nodeBuffer": 1.5}]})", "spec.metrics[0].nodeBuffer: 1.5 is above 1"},
-      {R"({"metrics": [{"name": "cpu", "activityThreshold": "-1"}]})", "spec.metrics[0].activityThreshold: -1 is below 0"},
-      {R"({"metrics": {}})", "spec.metrics: must be a list"},
+      {R"({"metrics": [{"name": "cpu", "nodeBuffer": 1.5}]})", "spec.metrics[0].nodeBuffer: not a number from 0 to 1"},
+      {R"({"metrics": [{"name": "cpu", "activityThreshold": "-1"}]})", "spec.metrics[0].activityThreshold: less than 0"},
+      {R"({"metrics": {}})", "spec.metrics: not a list"},
       {R"({"nodeTypes": [{"name": "a"}]})", "spec.nodeTypes[0]: needs spec.nodeTypeLabel, which says what a node's type is"},
       {R"({"nodeTypeLabel": "l", "nodeTypes": [{"name": "a", "metrics": [{"name": "gpu"}]}]})",
        "spec.nodeTypes[0].metrics[0].name: there is no metric \"gpu\""},
-      {R"({"intervals": {"balancing": "soon"}})", "spec.intervals.balancing: \"soon\" is not a duration as \"1m30s\""},
-      {R"({"throttles": {"inFlight": 0}})", "spec.throttles.inFlight: 0 is below 1"},
-      {R"({"throttles": {"movements": 1.5}})", "spec.throttles.movements: 1.5 is not a whole number"},
-      {R"({"throttles": {"maxShare": "all"}})", "spec.throttles.maxShare: must be a number"},
-      {R"({"dryRun": "yes"})", "spec.dryRun: must be true or false"},
-      {"[]", "spec: must be an object"}};
+      {R"({"intervals": {"balancing": "soon"}})", "spec.intervals.balancing: not a duration such as 10m or 1h30m"},
+      {R"({"throttles": {"inFlight": 0}})", "spec.throttles.inFlight: not a whole number from 1 to 1000000"},
+      {R"({"throttles": {"movements": 1.5}})", "spec.throttles.movements: not a whole number from 0 to 1000000"},
+      {R"({"throttles": {"maxShare": "all"}})", "spec.throttles.maxShare: not a number from 0 to 1"},
+      {R"({"dryRun": "yes"})", "spec.dryRun: not true or false"},
+      {"[]", "spec: not an object"}};
   for (const auto& [spec, message] : cases) EXPECT_EQ(Refusal(spec), message) << spec;
   EXPECT_TRUE(
       Refusal(R"({"moveCosts": [{"selector": {"matchExpressions": [{"key": "a", "operator": "Near"}]}, "cost": "Low"}]})")
