@@ -20,33 +20,13 @@ constexpr std::string_view kScheme = "embedded://";
 constexpr base::Duration kDelayMax = std::chrono::hours(24);
 constexpr int64_t kNumberMax = int64_t{1} << 50;
 
-std::unexpected<base::Error> Wrong(const Json& group, const std::string& field, const std::string& what) {
-  return base::Fail(base::Code::kBadRequest,
-                    "NodeGroup " + std::string(kube::NameOf(group)) + ": spec.cloud." + field + ": " + what);
-}
-
-base::Status ReadDelay(const Json& group, const char* field, base::Duration& delay) {
-  const Json* value = Find(group, {"spec", "cloud", field});
-  if (value == nullptr || value->is_null()) return {};
-  const auto parsed = base::ParseDuration(FindString(group, {"spec", "cloud", field}));
-  if (!parsed || *parsed < base::Duration{} || *parsed > kDelayMax) {
-    return Wrong(group, field, "not a duration from 0s to 24h such as 30s");
-  }
-  delay = *parsed;
-  return {};
-}
-
-base::Status ReadShare(const Json& group, const char* field, double& share) {
-  const Json* value = Find(group, {"spec", "cloud", field});
-  if (value == nullptr || value->is_null()) return {};
-  if (value->is_bool()) {
-    share = value->get_bool() ? 1 : 0;
+base::Status ReadShare(const base::Field& field, double& share) {
+  if (!field) return {};
+  if (field.value().is_bool()) {
+    share = field.value().get_bool() ? 1 : 0;
     return {};
   }
-  const double number = value->is_number() ? value->to_number<double>() : -1;
-  if (!(number >= 0) || !(number <= 1)) return Wrong(group, field, "not true, false or a share from 0 to 1");
-  share = number;
-  return {};
+  return field.Number(share, 0, 1);
 }
 
 std::string_view NameOf(State state) {
@@ -170,24 +150,18 @@ void Provision(const GroupWishes& wishes, GroupState& state, base::Time now, bas
 
 base::Result<CloudSettings> DecodeCloudSettings(const Json& group) {
   CloudSettings settings;
-  const Json* json = Find(group, {"spec", "cloud"});
-  if (json == nullptr || json->is_null()) return settings;
-  if (!json->is_object()) {
-    return base::Fail(base::Code::kBadRequest, "NodeGroup " + std::string(kube::NameOf(group)) + ": spec.cloud: not an object");
-  }
-  EVENKEEL_TRY(ReadDelay(group, "provisionDelay", settings.provision_delay));
-  EVENKEEL_TRY(ReadDelay(group, "deleteDelay", settings.delete_delay));
-  EVENKEEL_TRY(ReadShare(group, "failCreations", settings.fail_creations));
-  EVENKEEL_TRY(ReadShare(group, "neverRegister", settings.never_register));
-  EVENKEEL_TRY(ReadShare(group, "failForGood", settings.fail_for_good));
-  settings.show_failures = base::FindBool(*json, {"showFailures"});
-  settings.silent = base::FindBool(*json, {"silent"});
-  settings.unreadable = base::FindBool(*json, {"unreadable"});
-  if (const Json* quota = Find(*json, {"quota"}); quota != nullptr && !quota->is_null()) {
-    const int64_t number = base::FindInt(*json, {"quota"}, -1);
-    if (number < 0) return Wrong(group, "quota", "not a whole number of at least 0");
-    settings.quota = number;
-  }
+  const base::Field cloud = base::Field(&group, "NodeGroup " + std::string(kube::NameOf(group)))["spec"]["cloud"];
+  if (!cloud) return settings;
+  EVENKEEL_TRY(cloud.IsObject());
+  EVENKEEL_TRY(cloud["provisionDelay"].Wait(settings.provision_delay, {}, kDelayMax));
+  EVENKEEL_TRY(cloud["deleteDelay"].Wait(settings.delete_delay, {}, kDelayMax));
+  EVENKEEL_TRY(ReadShare(cloud["failCreations"], settings.fail_creations));
+  EVENKEEL_TRY(ReadShare(cloud["neverRegister"], settings.never_register));
+  EVENKEEL_TRY(ReadShare(cloud["failForGood"], settings.fail_for_good));
+  settings.show_failures = base::FindBool(cloud.value(), {"showFailures"});
+  settings.silent = base::FindBool(cloud.value(), {"silent"});
+  settings.unreadable = base::FindBool(cloud.value(), {"unreadable"});
+  EVENKEEL_TRY(cloud["quota"].Whole(settings.quota));
   return settings;
 }
 
