@@ -114,12 +114,12 @@ base::Status ManifestBuilder::SetCapacity(std::string_view node_type, std::strin
                                           size_t offset) {
   EVENKEEL_ASSIGN(const bool is_new, IsNew(node_type, kCapacities, metric, value, offset));
   if (!is_new) return {};
-  const auto amount = ParseIntegerValue(value, 0);
-  if (!amount) {
+  int64_t amount = 0;
+  if (const auto read = base::ReadOption(Trimmed(value), amount, {.min = 0}); !read) {
     const std::string what = "node type " + OneLine(node_type) + ": capacity " + OneLine(metric) + ": ";
-    return Refused(offset, what + amount.error().message());
+    return Refused(offset, what + read.error().message());
   }
-  NodeType(node_type).capacities.insert_or_assign(std::string(metric), *amount);
+  NodeType(node_type).capacities.insert_or_assign(std::string(metric), amount);
   return {};
 }
 

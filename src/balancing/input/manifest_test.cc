@@ -250,15 +250,15 @@ TEST(ManifestTest, JsonSettingsAreFoundAtAnyDepthAndOverridesHaveAFormOfTheirOwn
 TEST(ManifestTest, WrongValuesAreErrorsThatNamePlaceAndParameter) {
   EXPECT_EQ(
       ErrorOf("<Section Name=\"MetricBalancingThresholds\">\n  <Parameter Name=\"M\" Value=\"0.5\"/>\n</Section>"),
-      "m:2:3: MetricBalancingThresholds/M: \"0.5\" must be at least 1, as the ratio of the largest to the smallest load is, "
+      "m:2:3: MetricBalancingThresholds/M: \"0.5\": must be at least 1, as the ratio of the largest to the smallest load is, "
       "or 0: never triggers");
   EXPECT_EQ(
       ErrorOf(R"("fabricSettings": [{"name": "MetricActivityThresholds", "parameters": [{"name": "M", "value": "-1"}]}])"),
-      "m:1:72: MetricActivityThresholds/M: \"-1\" must be at least 0");
+      "m:1:72: MetricActivityThresholds/M: \"-1\": must be at least 0");
   EXPECT_EQ(ErrorOf("<NodeType Name=\"A\"><PlacementAndLoadBalancingOverrides>"
                     "<MinLoadBalancingIntervalPerNodeType>soon</MinLoadBalancingIntervalPerNodeType>"
                     "</PlacementAndLoadBalancingOverrides></NodeType>"),
-            "m:1:56: node type A: MinLoadBalancingIntervalPerNodeType: \"soon\" is not a whole number");
+            "m:1:56: node type A: MinLoadBalancingIntervalPerNodeType: \"soon\": not a whole number");
 }
 
 TEST(ManifestTest, MalformedXmlIsAnErrorWithItsPlace) {

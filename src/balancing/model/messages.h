@@ -12,6 +12,8 @@ namespace evenkeel::balancing {
 
 /// What counts as a space in all of these files.
 inline constexpr std::string_view kSpaces = " \t\r\n";
+/// Without those around it.
+std::string_view Trimmed(std::string_view text);
 
 using base::EditDistance;
 using base::NearestName;

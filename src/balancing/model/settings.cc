@@ -32,7 +32,7 @@ const SettingsRow* FindRow(std::string_view section, std::string_view name) {
 /// `what` names the parameter, where something is wrong with it.
 base::Result<std::string> Set(const SettingsRow& row, Settings& settings, const auto& what, const SettingsKey& key,
                               std::string_view value) {
-  auto warning = row.set(settings, key, value);
+  auto warning = row.set(settings, key, Trimmed(value));
   if (!warning) return base::Fail(warning.error().Wrap(what()));
   if (!warning->empty()) return what() + ": " + *warning;
   return std::string();
@@ -91,22 +91,6 @@ bool ExceedsThreshold(const Settings& settings, BalancingMode mode, double ratio
   const bool inclusive = settings.comparison == Comparison::kInclusive ||
                          (settings.comparison == Comparison::kPerMode && mode == BalancingMode::kNodeType);
   return inclusive ? ratio >= threshold : ratio > threshold;
-}
-
-std::string_view Name(ParameterType type) {
-  switch (type) {
-    case ParameterType::kBool:
-      return "bool";
-    case ParameterType::kInteger:
-      return "int";
-    case ParameterType::kNumber:
-      return "float";
-    case ParameterType::kSeconds:
-      return "seconds";
-    case ParameterType::kText:
-      return "string";
-  }
-  return "string";
 }
 
 std::string_view Name(Visibility visibility) {

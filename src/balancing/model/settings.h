@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
+#include "base/option.h"
 
 namespace evenkeel::balancing {
 
@@ -182,26 +182,16 @@ enum class BalancingMode { kCluster, kNodeType };
 /// Whether a ratio is too large: `ratio` > `threshold`, or >= where the comparison is inclusive.
 bool ExceedsThreshold(const Settings& settings, BalancingMode mode, double ratio, double threshold);
 
-enum class ParameterType { kBool, kInteger, kNumber, kSeconds, kText };
-std::string_view Name(ParameterType type);  ///< "bool", "int", "float", "seconds", "string"
-
 enum class ParameterKey { kNone, kMetric, kNodeType };
 
 enum class Visibility { kPublic, kInternal, kTest, kDeprecated, kOurs };
 std::string_view Name(Visibility visibility);  ///< "public", "internal", "test", "deprecated", "Evenkeel's own"
 
-struct Parameter {
-  std::string topic;  ///< heading in the documentation
-  std::string section;
-  std::string name;                        ///< of a group: that of its section
+struct Parameter : base::Option {
+  std::string section;                     ///< a group has the name of its section
   ParameterKey key = ParameterKey::kNone;  ///< what a group's parameters are named after
   bool per_node_type = false;              ///< an override: stands in a node type, not in a section
-  ParameterType type = ParameterType::kText;
-  std::string range;         ///< "0..1", "at least 0", "" when any value of the type is right
-  std::string default_text;  ///< of a group: what holds for a metric or node type that it does not name
   Visibility visibility = Visibility::kPublic;
-  std::string help;
-  std::string no_effect;  ///< why it is read and checked, and used by nothing; "": it has an effect
 };
 
 /// All of them, in the order in which they are documented. Made once.

@@ -4,6 +4,7 @@ namespace evenkeel::balancing {
 namespace {
 
 using S = Settings;
+using Type = base::OptionType;
 using enum Visibility;
 
 // Why parameters have no effect.
@@ -13,7 +14,8 @@ constexpr std::string_view kLeastDeviation = "new replicas go where the deviatio
 /// A setter for a group of numbers that must be a threshold.
 SettingsTable::Setter ThresholdSetter() {
   return [](Settings& settings, const SettingsKey& key, std::string_view text) -> base::Status {
-    EVENKEEL_ASSIGN(const double value, ParseBalancingThreshold(text));
+    double value = 0;
+    EVENKEEL_TRY(ReadThreshold(text, value));
     settings.metric_balancing_thresholds.insert_or_assign(std::string(key.name), value);
     return {};
   };
@@ -24,14 +26,16 @@ SettingsTable::Setter ThresholdSetter() {
 void AddPhaseSettings(SettingsTable& table) {
   table.Topic("Timers and phases", kMainSection);
   table.Seen(kPublic);
-  table.Unused("PLBRefreshGap", ParameterType::kSeconds, "1", "at least this between two looks at the state",
+  table.Unused("PLBRefreshGap", Type::kSeconds, "1", "at least this between two looks at the state",
                "whoever asks for a plan says when");
   table.Seconds("MinPlacementInterval", &S::min_placement_interval, "at least this between two placements");
   table.Seconds("MinConstraintCheckInterval", &S::min_constraint_check_interval, "at least this between two constraint checks");
   table.Custom(
-      "MinLoadBalancingInterval", ParameterType::kSeconds, "at least 0", "5",
+      "MinLoadBalancingInterval", Type::kSeconds, "at least 0", "5",
       [](Settings& settings, const SettingsKey&, std::string_view text) -> base::Status {
-        EVENKEEL_ASSIGN(settings.min_load_balancing_interval, ParseNumberValue(text, 0));
+        double seconds = 0;
+        EVENKEEL_TRY(base::ReadOption(text, seconds, {.min = 0}));
+        settings.min_load_balancing_interval = seconds;
         return {};
       },
       "at least this between two balancing runs");
@@ -43,18 +47,18 @@ void AddPhaseSettings(SettingsTable& table) {
                 "fault and upgrade domains are not repaired for so long after a node went down");
   table.Seconds("ConstraintFixPartialDelayAfterNewNode", &S::constraint_fix_partial_delay_after_new_node,
                 "fault and upgrade domains are not repaired for so long after a node came up");
-  table.Unused("InterruptBalancingForAllFailoverUnitUpdates", ParameterType::kBool, "false",
+  table.Unused("InterruptBalancingForAllFailoverUnitUpdates", Type::kBool, "false",
                "any change of a partition interrupts a search, not only those that matter to it", kOneState);
   table.Seen(kInternal);
-  table.Unused("ProcessPendingUpdatesInterval", ParameterType::kSeconds, "0.3",
-               "how often queued updates are applied in between", kOneState);
-  table.Unused("PLBRewindInterval", ParameterType::kSeconds, "300", "how long past runs are remembered",
+  table.Unused("ProcessPendingUpdatesInterval", Type::kSeconds, "0.3", "how often queued updates are applied in between",
+               kOneState);
+  table.Unused("PLBRewindInterval", Type::kSeconds, "300", "how long past runs are remembered",
                "as much is remembered as throttles and delays need");
   table.Integer("PLBActionRetryTimes", &S::plb_action_retry_times,
                 "runs of one variant of a phase before the stronger variant is tried");
-  table.Unused("MaxMovementHoldingTime", ParameterType::kSeconds, "3600", "how long movements that wait are kept",
+  table.Unused("MaxMovementHoldingTime", Type::kSeconds, "3600", "how long movements that wait are kept",
                "no movement waits: each plan is made anew of the state");
-  table.Unused("MaxMovementExecutionTime", ParameterType::kSeconds, "10", "after this a movement counts as done or given up",
+  table.Unused("MaxMovementExecutionTime", Type::kSeconds, "10", "after this a movement counts as done or given up",
                "the state says which movements are under way");
   table.Bool("AllowBalancingDuringApplicationUpgrade", &S::allow_balancing_during_application_upgrade,
              "balancing goes on while an application is upgraded");
@@ -63,8 +67,7 @@ void AddPhaseSettings(SettingsTable& table) {
   table.Seen(kTest);
   table.Bool("LoadBalancingEnabled", &S::load_balancing_enabled, "whether there is balancing at all");
   table.Bool("ConstraintCheckEnabled", &S::constraint_check_enabled, "whether there are constraint checks at all");
-  table.Unused("SplitDomainEnabled", ParameterType::kBool, "false",
-               "groups of services fall apart when nothing connects them any more",
+  table.Unused("SplitDomainEnabled", Type::kBool, "false", "groups of services fall apart when nothing connects them any more",
                "groups of services always fall apart when nothing connects them any more");
   table.Seen(kDeprecated);
   table.Seconds("PLBRefreshInterval", &S::plb_refresh_interval,
@@ -74,7 +77,7 @@ void AddPhaseSettings(SettingsTable& table) {
 void AddTriggerSettings(SettingsTable& table) {
   table.Topic("Triggers and metrics", kMainSection);
   table.Seen(kPublic);
-  table.CustomGroup("MetricBalancingThresholds", ParameterKey::kMetric, ParameterType::kNumber, "at least 1, or 0: never", "1",
+  table.CustomGroup("MetricBalancingThresholds", ParameterKey::kMetric, Type::kNumber, "at least 1, or 0: never", "1",
                     ThresholdSetter(), "largest by smallest load of a node above which the metric is imbalanced");
   table.IntegerGroup("MetricActivityThresholds", ParameterKey::kMetric, &S::metric_activity_thresholds, "0",
                      "as long as no node has more load than this, the metric counts as balanced");
@@ -88,10 +91,9 @@ void AddTriggerSettings(SettingsTable& table) {
   table.BoolGroup("BalancingByPercentage", &S::balancing_by_percentage,
                   "the score looks at load by capacity; only where every node has a capacity");
   table.Custom(
-      "LocalBalancingThreshold", ParameterType::kNumber, "at least 1, or 0: never", "0",
+      "LocalBalancingThreshold", Type::kNumber, "at least 1, or 0: never", "0",
       [](Settings& settings, const SettingsKey&, std::string_view text) -> base::Status {
-        EVENKEEL_ASSIGN(settings.local_balancing_threshold, ParseBalancingThreshold(text));
-        return {};
+        return ReadThreshold(text, settings.local_balancing_threshold);
       },
       "the same ratio within one service");
   table.Number("LocalDomainWeight", &S::local_domain_weight, "share of the services' own deviations in the score", 0, 1);
@@ -103,10 +105,9 @@ void AddTriggerSettings(SettingsTable& table) {
   table.Topic("Triggers and metrics", kOwnSection);
   table.Seen(kOurs);
   table.Custom(
-      "Comparison", ParameterType::kText, "PerMode, Strict or Inclusive", "PerMode",
+      "Comparison", Type::kText, "PerMode, Strict or Inclusive", "PerMode",
       [](Settings& settings, const SettingsKey&, std::string_view text) -> base::Status {
-        EVENKEEL_ASSIGN(settings.comparison, ParseComparison(text));
-        return {};
+        return ReadComparison(text, settings.comparison);
       },
       "whether a ratio that equals its threshold is imbalanced: Strict no, Inclusive yes, PerMode only per node type");
 }
@@ -118,33 +119,35 @@ void AddNodeTypeSettings(SettingsTable& table) {
              "each node type is found imbalanced and balanced by itself");
   table.Bool("SubclusteringEnabled", &S::subclustering_enabled,
              "deviations are computed per set of nodes that placement constraints make");
-  table.Unused("SubclusteringReportingPolicy", ParameterType::kInteger, "1",
+  table.Unused("SubclusteringReportingPolicy", Type::kInteger, "1",
                "report on subclusters: 0 none, 1 as a warning, 2 as information", "there are no health reports", 0, 2);
   table.Topic("Node types", kOverridesSection);
   table.Override(
-      "MetricBalancingThresholdsPerNodeType", ParameterKey::kMetric, ParameterType::kNumber, "at least 1, or 0: never",
+      "MetricBalancingThresholdsPerNodeType", ParameterKey::kMetric, Type::kNumber, "at least 1, or 0: never",
       "MetricBalancingThresholds",
       [](Settings& settings, const SettingsKey& key, std::string_view text) -> base::Status {
-        EVENKEEL_ASSIGN(const double value, ParseBalancingThreshold(text));
+        double value = 0;
+        EVENKEEL_TRY(ReadThreshold(text, value));
         settings.node_types[std::string(key.node_type)].balancing_thresholds.insert_or_assign(std::string(key.name), value);
         return {};
       },
       "balancing threshold of a metric on nodes of this type");
   table.Override(
-      "MetricActivityThresholdsPerNodeType", ParameterKey::kMetric, ParameterType::kInteger, "at least 0",
-      "MetricActivityThresholds",
+      "MetricActivityThresholdsPerNodeType", ParameterKey::kMetric, Type::kInteger, "at least 0", "MetricActivityThresholds",
       [](Settings& settings, const SettingsKey& key, std::string_view text) -> base::Status {
-        EVENKEEL_ASSIGN(const int64_t value, ParseIntegerValue(text, 0));
+        int64_t value = 0;
+        EVENKEEL_TRY(base::ReadOption(text, value, {.min = 0}));
         settings.node_types[std::string(key.node_type)].activity_thresholds.insert_or_assign(std::string(key.name), value);
         return {};
       },
       "activity threshold of a metric on nodes of this type");
   table.Override(
-      "MinLoadBalancingIntervalPerNodeType", ParameterKey::kNone, ParameterType::kInteger, "at least 0",
+      "MinLoadBalancingIntervalPerNodeType", ParameterKey::kNone, Type::kInteger, "at least 0",
       "MinLoadBalancingInterval when given, else 0",
       [](Settings& settings, const SettingsKey& key, std::string_view text) -> base::Status {
-        EVENKEEL_ASSIGN(settings.node_types[std::string(key.node_type)].min_load_balancing_interval,
-                        ParseIntegerValue(text, 0));
+        int64_t seconds = 0;
+        EVENKEEL_TRY(base::ReadOption(text, seconds, {.min = 0}));
+        settings.node_types[std::string(key.node_type)].min_load_balancing_interval = seconds;
         return {};
       },
       "at least so many seconds between two balancing runs that move replicas of nodes of this type");
@@ -180,11 +183,11 @@ void AddDefragmentationSettings(SettingsTable& table) {
                "factor of the fault domains' deviation in the score");
   table.Number("DefragmentationUdsStdDevFactor", &S::defragmentation_uds_std_dev_factor,
                "factor of the upgrade domains' deviation in the score");
-  table.Unused("RestrictedDefragmentationHeuristicEnabled", ParameterType::kBool, "false",
+  table.Unused("RestrictedDefragmentationHeuristicEnabled", Type::kBool, "false",
                "one more search that only empties the nodes that are cheapest to empty",
                "there is one search for all that a balancing run does");
-  table.Unused("NodesWithReservedLoadOverlap", ParameterType::kBool, "false",
-               "several metrics reserve their space on the same nodes", "each metric reserves its space by itself");
+  table.Unused("NodesWithReservedLoadOverlap", Type::kBool, "false", "several metrics reserve their space on the same nodes",
+               "each metric reserves its space by itself");
   table.UnusedGroup("PlacementHeuristicIncomingLoadFactor", "0",
                     "prefers packed nodes for new replicas, by the load that is on its way", kLeastDeviation);
   table.UnusedGroup("PlacementHeuristicEmptySpacePercent", "0",

@@ -4,6 +4,7 @@ namespace evenkeel::balancing {
 namespace {
 
 using S = Settings;
+using Type = base::OptionType;
 using enum Visibility;
 
 // Why parameters have no effect.
@@ -40,11 +41,11 @@ void AddCostSettings(SettingsTable& table) {
   table.Integer("MoveCostHighValue", &S::move_cost_high_value, "... High");
   table.Number("SwapCost", &S::swap_cost, "cost of exchanging a primary and a secondary");
   table.Seen(kPublic);
-  table.Unused("UseSeparateSecondaryMoveCost", ParameterType::kBool, "true", "secondaries have a move cost of their own",
+  table.Unused("UseSeparateSecondaryMoveCost", Type::kBool, "true", "secondaries have a move cost of their own",
                "secondaries always have a move cost of their own");
-  table.Unused("UseSeparateAuxiliaryMoveCost", ParameterType::kBool, "false", "auxiliaries have a move cost of their own",
+  table.Unused("UseSeparateAuxiliaryMoveCost", Type::kBool, "false", "auxiliaries have a move cost of their own",
                kNoAuxiliaries);
-  table.Unused("UseSeparateAuxiliaryLoad", ParameterType::kBool, "true", "every auxiliary has the load that it reports itself",
+  table.Unused("UseSeparateAuxiliaryLoad", Type::kBool, "true", "every auxiliary has the load that it reports itself",
                kNoAuxiliaries);
 }
 
@@ -53,49 +54,46 @@ void AddCostSettings(SettingsTable& table) {
 void AddSearchSettings(SettingsTable& table) {
   table.Topic("Search", kMainSection);
   table.Seen(kPublic);
-  table.Unused("PlacementSearchTimeout", ParameterType::kSeconds, "0.5", "longest search of a placement", kSteps);
+  table.Unused("PlacementSearchTimeout", Type::kSeconds, "0.5", "longest search of a placement", kSteps);
   table.Seen(kInternal);
-  table.Unused("ConstraintCheckSearchTimeout", ParameterType::kSeconds, "0.5", "longest search of a constraint check", kSteps);
-  table.Unused("FastBalancingSearchTimeout", ParameterType::kSeconds, "10", "longest search of quick balancing", kSteps);
-  table.Unused("SlowBalancingSearchTimeout", ParameterType::kSeconds, "120", "longest search of slow balancing", kSteps);
-  table.Unused("MaxSimulatedAnnealingIterations", ParameterType::kInteger, "-1", "most rounds; -1: no limit", kSteps, -1);
-  table.Unused("SimulatedAnnealingIterationsPerRound", ParameterType::kInteger, "1000", "tries per round of balancing", kSteps,
-               1);
-  table.Unused("PlacementSearchIterationsPerRound", ParameterType::kInteger, "100", "tries per round of placement", kSteps, 1);
-  table.Unused("ConstraintCheckIterationsPerRound", ParameterType::kInteger, "100", "tries per round of a constraint check",
-               kSteps, 1);
-  table.Unused("InitialTemperatureProbeCount", ParameterType::kInteger, "50", "tries from which the first temperature is found",
+  table.Unused("ConstraintCheckSearchTimeout", Type::kSeconds, "0.5", "longest search of a constraint check", kSteps);
+  table.Unused("FastBalancingSearchTimeout", Type::kSeconds, "10", "longest search of quick balancing", kSteps);
+  table.Unused("SlowBalancingSearchTimeout", Type::kSeconds, "120", "longest search of slow balancing", kSteps);
+  table.Unused("MaxSimulatedAnnealingIterations", Type::kInteger, "-1", "most rounds; -1: no limit", kSteps, -1);
+  table.Unused("SimulatedAnnealingIterationsPerRound", Type::kInteger, "1000", "tries per round of balancing", kSteps, 1);
+  table.Unused("PlacementSearchIterationsPerRound", Type::kInteger, "100", "tries per round of placement", kSteps, 1);
+  table.Unused("ConstraintCheckIterationsPerRound", Type::kInteger, "100", "tries per round of a constraint check", kSteps, 1);
+  table.Unused("InitialTemperatureProbeCount", Type::kInteger, "50", "tries from which the first temperature is found",
                kTemperatures, 1);
-  table.Unused("FastBalancingTemperatureDecayRate", ParameterType::kNumber, "0.8",
+  table.Unused("FastBalancingTemperatureDecayRate", Type::kNumber, "0.8",
                "factor of the temperature per round of quick balancing", kTemperatures, 0, 1);
-  table.Unused("SlowBalancingTemperatureDecayRate", ParameterType::kNumber, "0.98",
+  table.Unused("SlowBalancingTemperatureDecayRate", Type::kNumber, "0.98",
                "factor of the temperature per round of slow balancing", kTemperatures, 0, 1);
-  table.Unused("EnableClusterSpecificInitialTemperature", ParameterType::kBool, "false",
+  table.Unused("EnableClusterSpecificInitialTemperature", Type::kBool, "false",
                "the first temperature comes from the size of the cluster", kTemperatures);
-  table.Unused("ClusterSpecificTemperatureCoefficient", ParameterType::kNumber, "100", "factor of that temperature",
-               kTemperatures);
+  table.Unused("ClusterSpecificTemperatureCoefficient", Type::kNumber, "100", "factor of that temperature", kTemperatures);
   table.Number("SwapPrimaryProbability", &S::swap_primary_probability, "how often a try exchanges a primary and a secondary", 0,
                1);
   table.Number("MaxPercentageToMove", &S::max_percentage_to_move, "share of all replicas that one balancing run may move", 0,
                1);
   table.Number("MaxPercentageToMoveForPlacement", &S::max_percentage_to_move_for_placement,
                "share of all replicas that may move to make room for new ones", 0, 1);
-  table.Unused("UseScoreInConstraintCheck", ParameterType::kBool, "true",
+  table.Unused("UseScoreInConstraintCheck", Type::kBool, "true",
                "of two repairs the one with the better score wins, not the one with fewer moves",
                "repairs are always judged by movements and deviation together");
   table.Bool("EnablePreferredSwapSolutionInConstraintCheck", &S::enable_preferred_swap_solution_in_constraint_check,
              "repairs by exchanging roles are tried, too");
-  table.Unused("CountDisappearingLoadForSimulatedAnnealing", ParameterType::kBool, "true",
-               "load of replicas that go away still counts", "loads count as the state says");
-  table.Unused("YieldDurationPer10ms", ParameterType::kInteger, "7", "milliseconds of every 10 that a search rests",
+  table.Unused("CountDisappearingLoadForSimulatedAnnealing", Type::kBool, "true", "load of replicas that go away still counts",
+               "loads count as the state says");
+  table.Unused("YieldDurationPer10ms", Type::kInteger, "7", "milliseconds of every 10 that a search rests",
                "a search does not rest", 0, 10);
   table.Integer("InitialRandomSeed", &S::initial_random_seed, "seed of every search; -1: by the clock", -1);
-  table.Unused("UseBatchPlacement", ParameterType::kBool, "true", "many new replicas are placed in batches", kTogether);
-  table.Unused("PlacementReplicaCountPerBatch", ParameterType::kInteger, "100000", "replicas of one batch", kTogether, 1);
+  table.Unused("UseBatchPlacement", Type::kBool, "true", "many new replicas are placed in batches", kTogether);
+  table.Unused("PlacementReplicaCountPerBatch", Type::kInteger, "100000", "replicas of one batch", kTogether, 1);
   table.Seen(kTest);
-  table.Unused("PerfTestNumberOfNodes", ParameterType::kInteger, "3000", "size of the performance test: nodes", kNoTest);
-  table.Unused("PerfTestNumberOfPartitions", ParameterType::kInteger, "100000", "... partitions", kNoTest);
-  table.Unused("PerfTestNumberOfInstances", ParameterType::kInteger, "10", "... instances", kNoTest);
+  table.Unused("PerfTestNumberOfNodes", Type::kInteger, "3000", "size of the performance test: nodes", kNoTest);
+  table.Unused("PerfTestNumberOfPartitions", Type::kInteger, "100000", "... partitions", kNoTest);
+  table.Unused("PerfTestNumberOfInstances", Type::kInteger, "10", "... instances", kNoTest);
   table.Topic("Costs", kMainSection);
   AddCostSettings(table);
 }
@@ -162,7 +160,7 @@ void AddConstraintSettings(SettingsTable& table) {
     table.Integer(name, Priority(priority), PriorityHelp(what), INT64_MIN, 2);
   };
   const auto unused = [&](std::string_view name, std::string_view default_text, std::string_view what, std::string_view why) {
-    table.Unused(name, ParameterType::kInteger, default_text, PriorityHelp(what), why, INT64_MIN, 2);
+    table.Unused(name, Type::kInteger, default_text, PriorityHelp(what), why, INT64_MIN, 2);
   };
   add("PlacementConstraintPriority", &P::placement_constraint, "placement constraints");
   add("PreferredLocationConstraintPriority", &P::preferred_location, "preferred locations");
@@ -191,7 +189,7 @@ void AddConstraintSettings(SettingsTable& table) {
              "a service is placed although its affinity parent is not");
   table.Bool("MoveParentToFixAffinityViolation", &S::move_parent_to_fix_affinity_violation,
              "the parent may move to its children");
-  table.Unused("MoveParentToFixAffinityViolationTransitionPercentage", ParameterType::kNumber, "0.2",
+  table.Unused("MoveParentToFixAffinityViolationTransitionPercentage", Type::kNumber, "0.2",
                "share of the search that tries so", "where the parent may move, that is always tried", 0, 1);
   table.Bool("AllowHigherChildTargetReplicaCountForAffinity", &S::allow_higher_child_target_replica_count_for_affinity,
              "a child may have more replicas than its parent");
@@ -202,70 +200,62 @@ void AddConstraintSettings(SettingsTable& table) {
   table.Bool("RelaxCapacityConstraintForUpgrade", &S::relax_capacity_constraint_for_upgrade, "capacities yield in upgrades");
   table.Bool("RelaxScaleoutConstraintDuringUpgrade", &S::relax_scaleout_constraint_during_upgrade,
              "the most nodes of an application yield in upgrades");
-  table.Unused("CheckAlignedAffinityForUpgrade", ParameterType::kBool, "false",
-               "in upgrades primaries of children follow the parent's",
+  table.Unused("CheckAlignedAffinityForUpgrade", Type::kBool, "false", "in upgrades primaries of children follow the parent's",
                "primaries of aligned children always follow the parent's");
   table.Bool("PreferUpgradedUDs", &S::prefer_upgraded_uds, "in upgrades replicas go to domains that are done");
   table.Bool("PreferExistingReplicaLocations", &S::prefer_existing_replica_locations,
              "nodes that had the replica are preferred");
-  table.Unused("PreferNodesForContainerPlacement", ParameterType::kBool, "true",
-               "nodes that have the container's image are preferred", "images of containers are not modelled");
+  table.Unused("PreferNodesForContainerPlacement", Type::kBool, "true", "nodes that have the container's image are preferred",
+               "images of containers are not modelled");
   table.Bool("QuorumBasedLogicAutoSwitch", &S::quorum_based_logic_auto_switch,
              "spread over domains keeps only the quorum safe where more is not possible evenly");
   table.Bool("QuorumBasedReplicaDistributionPerUpgradeDomains", &S::quorum_based_replica_distribution_per_upgrade_domains,
              "always so for upgrade domains");
   table.Bool("QuorumBasedReplicaDistributionPerFaultDomains", &S::quorum_based_replica_distribution_per_fault_domains,
              "always so for fault domains");
-  table.Unused("AutoDetectAvailableResources", ParameterType::kBool, "true", "nodes measure their cores and memory",
-               kCapacities);
-  table.Unused("CpuPercentageNodeCapacity", ParameterType::kNumber, "0.8", "share of the cores that services get", kCapacities,
-               0, 1);
-  table.Unused("MemoryPercentageNodeCapacity", ParameterType::kNumber, "0.8", "share of the memory that services get",
-               kCapacities, 0, 1);
-  table.Unused("CpuCoresMetricWeight", ParameterType::kNumber, "1", "weight of governed cores", kNotGoverned);
-  table.Unused("MemoryInMBMetricWeight", ParameterType::kNumber, "1", "weight of governed memory", kNotGoverned);
+  table.Unused("AutoDetectAvailableResources", Type::kBool, "true", "nodes measure their cores and memory", kCapacities);
+  table.Unused("CpuPercentageNodeCapacity", Type::kNumber, "0.8", "share of the cores that services get", kCapacities, 0, 1);
+  table.Unused("MemoryPercentageNodeCapacity", Type::kNumber, "0.8", "share of the memory that services get", kCapacities, 0,
+               1);
+  table.Unused("CpuCoresMetricWeight", Type::kNumber, "1", "weight of governed cores", kNotGoverned);
+  table.Unused("MemoryInMBMetricWeight", Type::kNumber, "1", "weight of governed memory", kNotGoverned);
   table.Bool("UseDefaultLoadForServiceOnEveryNode", &S::use_default_load_for_service_on_every_node,
              "instances on every node weigh their default, whatever they report");
-  table.Unused("LoadDecayInterval", ParameterType::kSeconds, "60", "how often old load reports fade", kNoDecay);
-  table.Unused("LoadDecayFactor", ParameterType::kNumber, "0",
-               "how much of an old report is kept each time; 0: reports do not fade", kNoDecay, 0, 1);
-  table.Unused("NodeTaggingEnabled", ParameterType::kBool, "false", "tags of nodes are looked at", kNoTags);
+  table.Unused("LoadDecayInterval", Type::kSeconds, "60", "how often old load reports fade", kNoDecay);
+  table.Unused("LoadDecayFactor", Type::kNumber, "0", "how much of an old report is kept each time; 0: reports do not fade",
+               kNoDecay, 0, 1);
+  table.Unused("NodeTaggingEnabled", Type::kBool, "false", "tags of nodes are looked at", kNoTags);
 }
 
 void AddReportSettings(SettingsTable& table) {
   table.Topic("Reports", kMainSection);
   table.Seen(kPublic);
-  table.Unused("TraceCRMReasons", ParameterType::kBool, "true", "the reason of every movement is written down", kPlanTells);
-  table.Unused("UseCRMPublicName", ParameterType::kBool, "true", "reports name the Cluster Resource Manager", kPlanTells);
-  table.Unused("DecisionOperationalTracingEnabled", ParameterType::kBool, "false", "decisions are events, too", kPlanTells);
-  table.Unused("NodeLoadsOperationalTracingEnabled", ParameterType::kBool, "true", "loads of nodes are events, too",
-               kPlanTells);
-  table.Unused("NodeLoadsOperationalTracingInterval", ParameterType::kSeconds, "20", "how often these are sent", kPlanTells);
+  table.Unused("TraceCRMReasons", Type::kBool, "true", "the reason of every movement is written down", kPlanTells);
+  table.Unused("UseCRMPublicName", Type::kBool, "true", "reports name the Cluster Resource Manager", kPlanTells);
+  table.Unused("DecisionOperationalTracingEnabled", Type::kBool, "false", "decisions are events, too", kPlanTells);
+  table.Unused("NodeLoadsOperationalTracingEnabled", Type::kBool, "true", "loads of nodes are events, too", kPlanTells);
+  table.Unused("NodeLoadsOperationalTracingInterval", Type::kSeconds, "20", "how often these are sent", kPlanTells);
   table.Seen(kInternal);
-  table.Unused("VerboseHealthReportLimit", ParameterType::kInteger, "20", "failed placements before a warning", kNoReports);
-  table.Unused("DetailedVerboseHealthReportLimit", ParameterType::kInteger, "200", "... before one with all details",
+  table.Unused("VerboseHealthReportLimit", Type::kInteger, "20", "failed placements before a warning", kNoReports);
+  table.Unused("DetailedVerboseHealthReportLimit", Type::kInteger, "200", "... before one with all details", kNoReports);
+  table.Unused("ConstraintViolationHealthReportLimit", Type::kInteger, "50", "failed repairs before a warning", kNoReports);
+  table.Unused("DetailedConstraintViolationHealthReportLimit", Type::kInteger, "200", "... before one with all details",
                kNoReports);
-  table.Unused("ConstraintViolationHealthReportLimit", ParameterType::kInteger, "50", "failed repairs before a warning",
-               kNoReports);
-  table.Unused("DetailedConstraintViolationHealthReportLimit", ParameterType::kInteger, "200",
-               "... before one with all details", kNoReports);
-  table.Unused("ConsecutiveDroppedMovementsHealthReportLimit", ParameterType::kInteger, "20",
+  table.Unused("ConsecutiveDroppedMovementsHealthReportLimit", Type::kInteger, "20",
                "dropped movements in a row before a warning", kNoReports);
-  table.Unused("DetailedNodeListLimit", ParameterType::kInteger, "15", "most nodes that a report lists", kNoReports);
-  table.Unused("DetailedPartitionListLimit", ParameterType::kInteger, "15", "... partitions", kNoReports);
-  table.Unused("DetailedDiagnosticsInfoListLimit", ParameterType::kInteger, "15", "... diagnostics", kNoReports);
-  table.Unused("DetailedMetricListLimit", ParameterType::kInteger, "15", "... metrics", kNoReports);
-  table.Unused("PLBHealthEventTTL", ParameterType::kSeconds, "65", "how long a report stands", kNoReports);
-  table.Unused("NodeLoadsTracingInterval", ParameterType::kSeconds, "20", "how often loads of nodes are written down",
-               kPlanTells);
-  table.Unused("ApplicationLoadsTracingInterval", ParameterType::kSeconds, "40", "... loads of applications", kPlanTells);
-  table.Unused("PLBPeriodicalTraceInterval", ParameterType::kSeconds, "20", "... the state of the planner", kPlanTells);
-  table.Unused("StatisticsTracingInterval", ParameterType::kSeconds, "60", "... statistics", kPlanTells);
-  table.Unused("MaxViolatedItemsToTrace", ParameterType::kInteger, "100", "most violations that are written down", kPlanTells);
-  table.Unused("MaxInvalidReplicasToTrace", ParameterType::kInteger, "10", "most invalid replicas that are written down",
-               kPlanTells);
-  table.Unused("PlacementConstraintValidationCacheSize", ParameterType::kInteger, "10000",
-               "constraints that are remembered as checked", "constraints are read once for each plan");
+  table.Unused("DetailedNodeListLimit", Type::kInteger, "15", "most nodes that a report lists", kNoReports);
+  table.Unused("DetailedPartitionListLimit", Type::kInteger, "15", "... partitions", kNoReports);
+  table.Unused("DetailedDiagnosticsInfoListLimit", Type::kInteger, "15", "... diagnostics", kNoReports);
+  table.Unused("DetailedMetricListLimit", Type::kInteger, "15", "... metrics", kNoReports);
+  table.Unused("PLBHealthEventTTL", Type::kSeconds, "65", "how long a report stands", kNoReports);
+  table.Unused("NodeLoadsTracingInterval", Type::kSeconds, "20", "how often loads of nodes are written down", kPlanTells);
+  table.Unused("ApplicationLoadsTracingInterval", Type::kSeconds, "40", "... loads of applications", kPlanTells);
+  table.Unused("PLBPeriodicalTraceInterval", Type::kSeconds, "20", "... the state of the planner", kPlanTells);
+  table.Unused("StatisticsTracingInterval", Type::kSeconds, "60", "... statistics", kPlanTells);
+  table.Unused("MaxViolatedItemsToTrace", Type::kInteger, "100", "most violations that are written down", kPlanTells);
+  table.Unused("MaxInvalidReplicasToTrace", Type::kInteger, "10", "most invalid replicas that are written down", kPlanTells);
+  table.Unused("PlacementConstraintValidationCacheSize", Type::kInteger, "10000", "constraints that are remembered as checked",
+               "constraints are read once for each plan");
 }
 
 }  // namespace evenkeel::balancing

@@ -82,17 +82,17 @@ TEST(SettingsTest, ThresholdIsAtLeastOneOrZero) {
 }
 
 TEST(SettingsTest, WrongValuesNameTheParameter) {
-  EXPECT_EQ(ErrorOf("MetricActivityThresholds", "Memory", "-1"), "MetricActivityThresholds/Memory: \"-1\" must be at least 0");
+  EXPECT_EQ(ErrorOf("MetricActivityThresholds", "Memory", "-1"), "MetricActivityThresholds/Memory: \"-1\": must be at least 0");
   EXPECT_EQ(ErrorOf("MetricActivityThresholds", "Memory", "1.5"),
-            "MetricActivityThresholds/Memory: \"1.5\" is not a whole number");
+            "MetricActivityThresholds/Memory: \"1.5\": not a whole number");
   EXPECT_EQ(ErrorOf(kMainSection, "MaxPercentageToMove", "1.5"),
-            "PlacementAndLoadBalancing/MaxPercentageToMove: \"1.5\" must be at most 1");
+            "PlacementAndLoadBalancing/MaxPercentageToMove: \"1.5\": must be at most 1");
   EXPECT_EQ(ErrorOf(kMainSection, "SubclusteringEnabled", "yes"),
-            "PlacementAndLoadBalancing/SubclusteringEnabled: \"yes\" is neither true nor false");
+            "PlacementAndLoadBalancing/SubclusteringEnabled: \"yes\": not true or false");
   EXPECT_EQ(ErrorOf(kMainSection, "PLBRefreshGap", "-0.1"),
-            "PlacementAndLoadBalancing/PLBRefreshGap: \"-0.1\" must be at least 0");
+            "PlacementAndLoadBalancing/PLBRefreshGap: \"-0.1\": must be at least 0");
   EXPECT_EQ(ErrorOf(kMainSection, "GlobalMovementThrottleThreshold", "99999999999999999999"),
-            "PlacementAndLoadBalancing/GlobalMovementThrottleThreshold: \"99999999999999999999\" is more than 64 bits hold");
+            "PlacementAndLoadBalancing/GlobalMovementThrottleThreshold: \"99999999999999999999\": more than 64 bits hold");
   EXPECT_EQ(ErrorOf("MetricBalancingThresholds", "a\nb", "x").find('\n'), std::string::npos);
 }
 
@@ -176,13 +176,13 @@ TEST(SettingsTest, WhatHasNoEffectIsCheckedAndSaysWhy) {
             "PlacementAndLoadBalancing/PlacementSearchTimeout: has no effect: a search has a number of steps that follows from "
             "the size of its group");
   EXPECT_EQ(ErrorOf(kMainSection, "PlacementSearchTimeout", "-1"),
-            "PlacementAndLoadBalancing/PlacementSearchTimeout: \"-1\" must be at least 0");
+            "PlacementAndLoadBalancing/PlacementSearchTimeout: \"-1\": must be at least 0");
   EXPECT_EQ(ErrorOf(kMainSection, "YieldDurationPer10ms", "11"),
-            "PlacementAndLoadBalancing/YieldDurationPer10ms: \"11\" must be at most 10");
+            "PlacementAndLoadBalancing/YieldDurationPer10ms: \"11\": must be at most 10");
   EXPECT_EQ(ErrorOf(kMainSection, "MaxSimulatedAnnealingIterations", "1.5"),
-            "PlacementAndLoadBalancing/MaxSimulatedAnnealingIterations: \"1.5\" is not a whole number");
+            "PlacementAndLoadBalancing/MaxSimulatedAnnealingIterations: \"1.5\": not a whole number");
   EXPECT_EQ(ErrorOf(kMainSection, "TraceCRMReasons", "perhaps"),
-            "PlacementAndLoadBalancing/TraceCRMReasons: \"perhaps\" is neither true nor false");
+            "PlacementAndLoadBalancing/TraceCRMReasons: \"perhaps\": not true or false");
   EXPECT_EQ(WarningOf("PlacementHeuristicEmptySpacePercent", "Memory", "-1"),
             WarningOf("PlacementHeuristicEmptySpacePercent", "Memory", "1"));
   EXPECT_EQ(WarningOf(kMainSection, "NodeTaggingConstraintPriority", "-9223372036854775808"),

@@ -177,14 +177,14 @@ void AddFlag(CLI::App& command, const autoscaler::Flag& flag,
   const std::string name = "--" + flag.name;
   if (command.get_option_no_throw(name) != nullptr) return;
   CLI::Option* option = nullptr;
-  if (flag.type == autoscaler::FlagType::kBool) {
+  if (flag.type == base::OptionType::kBool) {
     option = command.add_flag(name, flag.help);
   } else {
     const std::string help = flag.help + " (default \"" + flag.default_text + "\")";
     option = command.add_option(name, help);
     option->expected(1)->allow_extra_args(false)->type_name(std::string(Name(flag.type)));
   }
-  option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->group("Autoscaler: " + flag.section);
+  option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->group("Autoscaler: " + flag.topic);
   registered.emplace_back(flag.name, option);
 }
 

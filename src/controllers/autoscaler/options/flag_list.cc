@@ -10,17 +10,12 @@ constexpr std::string_view kOwnProcess = "Evenkeel's own configuration says this
 constexpr std::string_view kNotOffered = "not offered here";
 constexpr std::string_view kNotNeeded = "the planner is fast enough without";
 
-using Type = FlagType;
+using Type = base::OptionType;
 
 void AddProcess(FlagTable& table) {
   table.Section("Process");
-  table.Custom(
-      "compat", Type::kText, "", "1.26",
-      [](Options& options, std::string_view text) -> base::Status {
-        EVENKEEL_ASSIGN(options.compat, ParseCompat(text));
-        return {};
-      },
-      "rules and defaults of exactly this version of cluster-autoscaler, 1.37 or 1.26, without extras");
+  table.Parsed("compat", "", "1.26", &Options::compat, ParseCompat,
+               "rules and defaults of exactly this version of cluster-autoscaler, 1.37 or 1.26, without extras");
   table.Text("namespace", &Options::ns, "namespace of the status ConfigMap and of what else belongs to the autoscaler");
   table.Text("cluster-name", &Options::cluster_name, "name of the cluster, for the provider");
   table.Text("cloud-provider", &Options::cloud_provider, "who makes the nodes");
@@ -63,15 +58,8 @@ void AddProcess(FlagTable& table) {
 
 void AddTotals(FlagTable& table) {
   table.Integer("max-nodes-total", &Options::max_nodes_total, "most nodes of the cluster; 0: no limit");
-  const auto range = [](ResourceRange Options::* field) {
-    return [field](Options& options, std::string_view text) -> base::Status {
-      EVENKEEL_ASSIGN(options.*field, ParseRange(text));
-      return {};
-    };
-  };
-  table.Custom("cores-total", Type::kText, "0:320000", "0:320000", range(&Options::cores_total),
-               "min:max cores of the cluster");
-  table.Custom("memory-total", Type::kText, "0:6400000", "0:6400000", range(&Options::memory_total),
+  table.Parsed("cores-total", "0:320000", "0:320000", &Options::cores_total, ParseRange, "min:max cores of the cluster");
+  table.Parsed("memory-total", "0:6400000", "0:6400000", &Options::memory_total, ParseRange,
                "min:max GiB of memory of the cluster");
   table.Custom(
       "gpu-total", Type::kMulti, "", "",
@@ -164,13 +152,8 @@ void AddScaleUpIgnored(FlagTable& table) {
 
 void AddScaleUp(FlagTable& table) {
   table.Section("Scale-up");
-  table.Custom(
-      "expander", Type::kText, "least-waste", "random",
-      [](Options& options, std::string_view text) -> base::Status {
-        EVENKEEL_ASSIGN(options.expander, ParseExpanders(text));
-        return {};
-      },
-      "which group grows: random, most-pods, least-waste, least-nodes, price, priority, grpc; the next decides ties");
+  table.Parsed("expander", "least-waste", "random", &Options::expander, ParseExpanders,
+               "which group grows: random, most-pods, least-waste, least-nodes, price, priority, grpc; the next decides ties");
   table.Text("grpc-expander-url", &Options::grpc_expander_url, "address of the server for --expander=grpc");
   table.Text("grpc-expander-cert", &Options::grpc_expander_cert, "file with the certificate of that server");
   table.Integer("max-nodes-per-scaleup", &Options::max_nodes_per_scaleup, "most nodes of one group at a time");
@@ -221,10 +204,7 @@ void AddScaleDownActions(FlagTable& table) {
   table.Custom(
       "max-empty-bulk-delete", Type::kInteger, "10", "10",
       [](Options& options, std::string_view text) -> base::Status {
-        EVENKEEL_ASSIGN(const int64_t nodes, ParseInteger(text));
-        if (nodes < 1) return base::Fail(base::Code::kBadRequest, "must be at least 1");
-        options.max_scale_down_parallelism = nodes;
-        return {};
+        return base::ReadOption(text, options.max_scale_down_parallelism, {.min = 1});
       },
       "older name of --max-scale-down-parallelism");
   table.Integer("max-bulk-soft-taint-count", &Options::max_bulk_soft_taint_count, "most soft taints per loop; 0: none at all");
@@ -232,13 +212,8 @@ void AddScaleDownActions(FlagTable& table) {
   table.Duration("node-deletion-candidate-ttl", &Options::node_deletion_candidate_ttl,
                  "how old a soft taint may be to tell since when a node is unneeded");
   table.Integer("max-graceful-termination-sec", &Options::max_graceful_termination_sec, "most seconds that a pod gets to end");
-  table.Custom(
-      "drain-priority-config", Type::kText, "", "",
-      [](Options& options, std::string_view text) -> base::Status {
-        EVENKEEL_ASSIGN(options.drain_priority_config, ParseDrainPriorities(text));
-        return {};
-      },
-      "priority:seconds,...: pods end group by group, each with its own time");
+  table.Parsed("drain-priority-config", "", "", &Options::drain_priority_config, ParseDrainPriorities,
+               "priority:seconds,...: pods end group by group, each with its own time");
   table.Duration("max-pod-eviction-time", &Options::max_pod_eviction_time, "how long an eviction is tried");
   table.Duration("node-delete-delay-after-taint", &Options::node_delete_delay_after_taint,
                  "how long the scheduler gets to see that a node goes");

@@ -13,9 +13,6 @@
 
 namespace evenkeel::controllers::autoscaler {
 
-base::Result<bool> ParseBool(std::string_view text);  ///< as Go: 1, t, T, true, True, TRUE, 0, f, F, false, False, FALSE
-base::Result<int64_t> ParseInteger(std::string_view text);
-base::Result<double> ParseNumber(std::string_view text);  ///< finite
 /// "a,b": texts without the spaces around them; empty ones are left out.
 std::vector<std::string> SplitList(std::string_view text);
 

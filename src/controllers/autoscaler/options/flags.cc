@@ -35,26 +35,6 @@ base::Status CheckTogether(const Options& options, const std::set<std::string_vi
 
 }  // namespace
 
-std::string_view Name(FlagType type) {
-  switch (type) {
-    case FlagType::kBool:
-      return "bool";
-    case FlagType::kInteger:
-      return "int";
-    case FlagType::kNumber:
-      return "float";
-    case FlagType::kDuration:
-      return "duration";
-    case FlagType::kText:
-      return "string";
-    case FlagType::kList:
-      return "list";
-    case FlagType::kMulti:
-      return "string, repeatable";
-  }
-  return "string";
-}
-
 const std::vector<Flag>& Flags() {
   static const std::vector<Flag> kFlags = MakeFlagTable();
   return kFlags;
@@ -103,8 +83,8 @@ base::Result<AppliedFlags> ApplyFlags(std::span<const FlagValue> values) {
     if (flag == nullptr) return Refused("--" + base::OneLine(value.name) + ": no such flag");
     EVENKEEL_TRY(flag->set(applied.options, value.text));
     given.insert(flag->name);
-    if (flag->ignored && value.text != flag->default_text) {
-      applied.warnings.push_back("--" + flag->name + "=" + value.text + " has no effect: " + flag->help);
+    if (!flag->no_effect.empty() && value.text != flag->default_text) {
+      applied.warnings.push_back("--" + flag->name + "=" + value.text + " has no effect: " + flag->no_effect);
     }
   }
   EVENKEEL_TRY(CheckTogether(applied.options, given));

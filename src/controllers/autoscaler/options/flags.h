@@ -1,5 +1,6 @@
 // The command line of the autoscaler: cluster-autoscaler's flags by name, as a table. A command line registers it,
 // documentation is made from it, and ApplyFlags turns what was given into Options.
+// Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/config/flags/flags.go
 #pragma once
 
 #include <functional>
@@ -9,32 +10,14 @@
 #include <utility>
 #include <vector>
 
-#include "base/result.h"
+#include "base/option.h"
 #include "controllers/autoscaler/options/options.h"
 
 namespace evenkeel::controllers::autoscaler {
 
-enum class FlagType {
-  kBool,
-  kInteger,
-  kNumber,
-  kDuration,  ///< Go's syntax: 10m, 1h30m
-  kText,
-  kList,   ///< "a,b"; given again, it is added to
-  kMulti,  ///< given once per value
-};
-/// "bool", "int", "float", "duration", "string", "list", "string, repeatable".
-std::string_view Name(FlagType type);
-
-struct Flag {
-  std::string name;  ///< without dashes
-  FlagType type = FlagType::kText;
-  std::string section;  ///< as the reference of upstream groups them: "Loop"
-  std::string help;
-  std::string default_text, default_text_1_26;
-  /// Accepted so that upstream's command lines work, but without effect.
-  bool ignored = false;
-  /// Reads the text into the options; an ignored flag's text is only checked. The error names the flag.
+struct Flag : base::Option {  ///< named without dashes; one without effect is accepted so that upstream's command lines work
+  std::string default_text_1_26;
+  /// Reads the text into the options; that of a flag without effect is only checked. The error names the flag.
   std::function<base::Status(Options&, std::string_view)> set;
 };
 
