@@ -101,7 +101,7 @@ void AutoscalerToV2(Json& object) {
     const std::string text(base::FindString(object, {"metadata", "annotations", name}));
     if (text.empty()) continue;
     base::Erase(object, {"metadata", "annotations", name});
-    // One that cannot be read is dropped, as upstream does.
+    // One that cannot be read is dropped.
     if (auto value = base::ParseJson(text, "annotation"); value && value->is_structured()) {
       base::Ensure(object, {kept.part, kept.field}) = *std::move(value);
     }

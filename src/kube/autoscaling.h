@@ -1,5 +1,5 @@
 // The two versions of one HorizontalPodAutoscaler: autoscaling/v2, which is stored, and v1, which knows the load of CPUs alone.
-// Facts: kubernetes@1.36:pkg/apis/autoscaling/{v1/conversion.go,v2/defaults.go}.
+// Follows: kubernetes@1.36 pkg/apis/autoscaling/{v1/conversion.go,v2/defaults.go}.
 #pragma once
 
 #include "base/json.h"

@@ -1,5 +1,6 @@
 // Where in an object the code is, kept on the stack: it costs nothing until a text is needed for an error.
 // A path points to its parent: name every step (`const FieldPath spec = root.Field("spec")`) or use it within one expression.
+// Follows: kubernetes@1.36 staging/src/k8s.io/apimachinery/pkg/util/validation/field/errors.go
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
 // What all Kubernetes objects have in common. Objects are JSON; views (ObjectMeta here, Pod, Node ... in types.h) are decoded
 // once and only read. Writes go through the JSON, or through patches that name just what changes, so that fields which a view
 // does not know are never lost.
+// Follows: kubernetes@1.36 staging/src/k8s.io/apimachinery/pkg/util/validation/validation.go
 #pragma once
 
 #include <map>

@@ -1,4 +1,5 @@
 // Kubernetes quantities ("500m", "1536Mi", "12e6"), exactly.
+// Follows: kubernetes@1.36 staging/src/k8s.io/apimachinery/pkg/api/resource/quantity.go
 #pragma once
 
 #include <compare>
@@ -22,7 +23,7 @@ class Quantity {
 
   Quantity() = default;  ///< 0
 
-  /// kBadRequest in upstream's words. Time linear in the text; ordinary quantities take the short way (no allocation).
+  /// kBadRequest. Time linear in the text; ordinary quantities take the short way (no allocation).
   static base::Result<Quantity> Parse(std::string_view text);
   /// A string, or a number as people write "cpu: 2".
   static base::Result<Quantity> FromJson(const base::Json& value);

@@ -1,4 +1,5 @@
 // Label and field selectors, in the query syntax of the API and in the JSON form of objects' specs.
+// Follows: kubernetes@1.36 staging/src/k8s.io/apimachinery/pkg/labels/selector.go, fields/selector.go
 #pragma once
 
 #include <functional>
@@ -31,9 +32,9 @@ class LabelSelector {
   /// Matches everything.
   LabelSelector() = default;
 
-  /// "a=b,c!=d,e in (x,y),f notin (z),g,!h,i>5"; the empty text selects everything. kBadRequest in upstream's words.
+  /// "a=b,c!=d,e in (x,y),f notin (z),g,!h,i>5"; the empty text selects everything. kBadRequest.
   static base::Result<LabelSelector> Parse(std::string_view text);
-  /// {matchLabels, matchExpressions}. As in Kubernetes {} selects everything and null nothing. kInvalid in upstream's words.
+  /// {matchLabels, matchExpressions}. As in Kubernetes {} selects everything and null nothing. kInvalid.
   static base::Result<LabelSelector> FromJson(const base::Json& selector);
   /// Labels that must be there with exactly these values.
   static LabelSelector FromLabels(const std::map<std::string, std::string>& labels);
@@ -92,7 +93,7 @@ class FieldSelector {
   /// Matches everything.
   FieldSelector() = default;
 
-  /// Operators =, == and !=; in values \\ \, and \= stand for the second character. kBadRequest in upstream's words.
+  /// Operators =, == and !=; in values \\ \, and \= stand for the second character. kBadRequest.
   static base::Result<FieldSelector> Parse(std::string_view text);
 
   bool Matches(const Lookup& lookup) const;

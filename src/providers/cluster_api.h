@@ -4,6 +4,7 @@
 //
 // An object that is wrong (cluster_api_objects.h) is left out with a warning, and its nodes are not managed; the others are not
 // held up by it. DRA devices and CSI limits of the scale-from-zero annotations are not used: a template is a node alone.
+// Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/cloudprovider/clusterapi
 #pragma once
 
 #include <functional>

@@ -1,3 +1,4 @@
+// Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/cloudprovider/clusterapi/clusterapi_unstructured.go
 #include <algorithm>
 #include <charconv>
 
@@ -85,7 +86,7 @@ class TemplateMaker {
     if (infrastructure_ != nullptr) {
       for (const auto& [name, value] : base::FindObject(*infrastructure_, {"status", "capacity"})) {
         const auto quantity = kube::Quantity::FromJson(value);
-        // The annotation maxPods and its default go before what the infrastructure says, as upstream.
+        // The annotation maxPods and its default go before what the infrastructure says.
         if (quantity && *quantity >= kube::Quantity() && name != "pods") capacity[name] = quantity->ToString();
       }
     }

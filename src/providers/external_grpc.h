@@ -5,6 +5,7 @@
 // when the service is gone. A group of which something required is refused, or wrong, is set aside; what was read of it last
 // stands. What is optional (templates, options, prices) may be unimplemented: then it is absent. Where it fails, templates and
 // options are as they were; a group whose options have never been said is set aside.
+// Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/cloudprovider/externalgrpc
 #pragma once
 
 #include <functional>

@@ -1,8 +1,9 @@
 // cluster-autoscaler's kwok provider (--cloud-provider=kwok): nodes that nobody runs, made as objects in the cluster itself,
-// for trying out what the autoscaler would do. Configured by the ConfigMap kwok-provider-config, as upstream's.
+// for trying out what the autoscaler would do. Configured by the ConfigMap kwok-provider-config.
 //
 // A group is called as the value of its label or annotation; it keeps that name over restarts and hand-overs, where upstream
 // adds the time of its start and then no longer knows its own nodes. The target is the number of nodes.
+// Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/cloudprovider/kwok
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
 // kube-scheduler's FailedScheduling message.
+// Follows: kubernetes@1.36 pkg/scheduler/framework/types.go
 #include "scheduling/snapshot.h"
 
 namespace evenkeel::scheduling {
@@ -6,7 +7,7 @@ namespace {
 
 using Histogram = std::map<std::string, int64_t>;
 
-/// "0/3 nodes are available: 1 a, 2 b." with the parts in the order of their texts, numbers first, as upstream sorts them.
+/// "0/3 nodes are available: 1 a, 2 b." with the parts in the order of their texts, numbers first.
 std::string Summary(size_t nodes, const std::string& rejected, const Histogram& reasons) {
   std::string message = "0/" + std::to_string(nodes) + " nodes are available:";
   if (!rejected.empty()) return message + " " + rejected + ".";

@@ -1,5 +1,6 @@
 // What a node looks like to the filters that only look at the node: labels, taints, cordon. Nodes of one group share a shape;
 // the host name, which tells them apart, is kept beside it.
+// Follows: kubernetes@1.36 pkg/scheduler/framework/plugins/{nodeaffinity,tainttoleration,nodeunschedulable,nodename}
 #pragma once
 
 #include <optional>

@@ -1,6 +1,7 @@
 // How many pods of a kind there are per zone, host or whatever label divides the nodes: the counters that make affinity and
 // spread cost what other filters cost. A counter belongs to a term of some pods' specs and is kept with every pod that comes or
 // goes; a filter then looks at one number of the node's domain.
+// Follows: kubernetes@1.36 pkg/scheduler/framework/plugins/{interpodaffinity,podtopologyspread}/filtering.go
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,7 @@
 //
 // As in upstream's cluster-autoscaler, a what-if placement does not reserve a volume: two pods can count on the same one that
 // is still free.
+// Follows: kubernetes@1.36 pkg/scheduler/framework/plugins/{volumerestrictions,nodevolumelimits,volumebinding,volumezone}
 #pragma once
 
 #include <map>
@@ -83,7 +84,7 @@ class VolumeCatalog {
 
   ResolvedVolumes Resolve(const PodVolumes& volumes, const std::string& ns) const;
 
-  /// The text of VolumeBinding for that node; empty: it fits. Several at once as upstream has them.
+  /// The text of VolumeBinding for that node; empty: it fits. Several at once.
   std::vector<std::string> Binding(const ResolvedVolumes& volumes, const NodeLabels& node) const;
   bool ZoneFits(const ResolvedVolumes& volumes, const NodeLabels& node) const;
   /// By driver; null when the node has no CSINode with a limit.

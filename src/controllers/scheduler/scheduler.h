@@ -8,7 +8,8 @@
 //
 // It listens to the ClusterMirror whose snapshot it asks, and is called when it has work to do; who feeds the mirror and who
 // calls is member_scheduler.h for a member cluster, embedded/workloads/cluster/scheduler.h for the embedded fleet. Pods that it
-// is binding and room that it keeps lie on that snapshot as what is not told (scheduling/snapshot.h).
+// is binding and room that it keeps lie on that snapshot as what is not told (scheduling/snapshot.h). Follows: kubernetes@1.36
+// pkg/scheduler/schedule_one.go
 #pragma once
 
 #include <functional>

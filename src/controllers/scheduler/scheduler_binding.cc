@@ -1,4 +1,5 @@
 // From the choice of a node to the binding, and what is said where there is no choice.
+// Follows: kubernetes@1.36 pkg/scheduler/framework/plugins/volumebinding/binder.go
 #include <algorithm>
 
 #include "base/log.h"
@@ -15,7 +16,7 @@ using scheduling::NodeId;
 using scheduling::PodId;
 
 constexpr char kGated[] = "Scheduling is blocked due to non-empty scheduling gates";
-/// How long claims have to be bound, as upstream.
+/// How long claims have to be bound.
 constexpr base::Duration kBindLimit = std::chrono::minutes(10);
 /// How long an API server may still carry out a request whose answer did not come: --request-timeout of kube-apiserver.
 constexpr base::Duration kRequestLimit = std::chrono::minutes(1);

@@ -1,5 +1,5 @@
 // Tokens of ServiceAccounts: JSON Web Tokens signed with ECDSA P-256 (RFC 7519, ES256 of RFC 7518).
-// Facts: kubernetes@1.36:pkg/serviceaccount/{claims,legacy,jwt}.go.
+// Follows: kubernetes@1.36 pkg/serviceaccount/{claims,legacy,jwt}.go.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // Kubernetes' RBAC: roles and bindings as they are now, and what somebody may do by them.
-// Facts: kubernetes@1.36:plugin/pkg/auth/authorizer/rbac/rbac.go, pkg/registry/rbac/validation/rule.go.
+// Follows: kubernetes@1.36 plugin/pkg/auth/authorizer/rbac/rbac.go, pkg/registry/rbac/validation/rule.go.
 #pragma once
 
 #include <functional>

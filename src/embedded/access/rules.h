@@ -1,5 +1,5 @@
 // Rules of roles: what one allows, whether some cover others, how upstream writes them. Pure.
-// Facts: kubernetes@1.36:pkg/apis/rbac/v1/evaluation_helpers.go, pkg/registry/rbac/validation/{rule,policy_compact}.go,
+// Follows: kubernetes@1.36 pkg/apis/rbac/v1/evaluation_helpers.go, pkg/registry/rbac/validation/{rule,policy_compact}.go,
 // staging/src/k8s.io/component-helpers/auth/rbac/validation/policy_comparator.go.
 #pragma once
 

@@ -1,4 +1,5 @@
 // Strategic merge patch: a merge patch whose lists can be merged item by item, as kubectl apply, edit, label and set send it.
+// Follows: kubernetes@1.36 staging/src/k8s.io/apimachinery/pkg/util/strategicpatch/patch.go
 #pragma once
 
 #include <string_view>
@@ -26,7 +27,7 @@ class MergeSchema {
 
 /// Applies the patch to `target`. Objects merge, null removes, other values replace; lists replace, or merge where the schema
 /// says so. Directives: $patch (replace, merge, delete) in objects and list items, $retainKeys, $deleteFromPrimitiveList/LIST,
-/// $setElementOrder/LIST. Items that a patch adds to a merged list come before those that only the server knows, as upstream.
+/// $setElementOrder/LIST. Items that a patch adds to a merged list come before those that only the server knows.
 /// kBadRequest for a directive or an item that makes no sense; `target` is then unchanged. Linear in the length of merged
 /// lists and objects.
 base::Status ApplyStrategicMergePatch(base::Json& target, const base::Json& patch, const MergeSchema* schema);

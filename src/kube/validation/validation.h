@@ -1,4 +1,5 @@
-// What must be true of objects beyond their shape, in upstream's words.
+// What must be true of objects beyond their shape, in Kubernetes' words.
+// Follows: kubernetes@1.36 pkg/apis/core/validation/validation.go
 #pragma once
 
 #include <string>

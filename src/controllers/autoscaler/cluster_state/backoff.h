@@ -1,5 +1,6 @@
 // For how long a node group that failed to grow is left alone: longer each time it fails again, up to a limit, until it has not
 // failed for long enough to be forgotten.
+// Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/utils/backoff/exponential_backoff.go
 #pragma once
 
 #include <map>

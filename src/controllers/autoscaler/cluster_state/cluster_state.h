@@ -4,6 +4,7 @@
 //
 // What cannot be seen in the cluster (since when, under way, backed off) goes through JSON, so that it survives a restart and a
 // hand-over to another replica; everything else is found out anew by Update.
+// Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/clusterstate/clusterstate.go
 #pragma once
 
 #include <map>

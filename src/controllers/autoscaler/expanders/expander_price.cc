@@ -1,4 +1,5 @@
 // The expander "price": the cheapest nodes for the pods, where odd node sizes and GPU nodes count as dearer than they are.
+// Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/expander/price/price.go
 #include <cmath>
 
 #include "controllers/autoscaler/expanders/expander.h"

@@ -1,4 +1,5 @@
 // The expander "priority": an operator's own order of node groups, by patterns for their names.
+// Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/expander/priority/priority.go
 #include <charconv>
 
 #include "base/pattern.h"

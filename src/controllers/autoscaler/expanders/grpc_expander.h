@@ -1,5 +1,6 @@
 // The expander strategy "grpc": a service of the user's picks among the scale-ups (--grpc-expander-url, --grpc-expander-cert),
 // over cluster-autoscaler's wire format (providers/proto/expander.proto).
+// Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/expander/grpcplugin
 #pragma once
 
 #include <functional>

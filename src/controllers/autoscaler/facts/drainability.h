@@ -1,5 +1,6 @@
 // Whether a pod may be taken off its node: cluster-autoscaler's rules, in their order; the first that has something to say
 // decides. Pure; looks at facts, owners and budgets only.
+// Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/simulator/drain.go, simulator/drainability
 #pragma once
 
 #include <optional>

@@ -1,5 +1,6 @@
 // Which nodes are worth a look for scale-down: cheap questions about one node each, in upstream's order, the first that says no
 // gives the reason.
+// Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/core/scaledown/eligibility/eligibility.go
 #pragma once
 
 #include <optional>

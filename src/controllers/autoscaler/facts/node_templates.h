@@ -1,6 +1,7 @@
 // What a new node of each node group would be like. From a healthy node of the group, without what is special about that one
 // node; else from what such a node was like before; else from the provider's template, with the DaemonSet pods that would run
 // there; else from an unhealthy node.
+// Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/processors/nodeinfosprovider/mixed_nodeinfos_processor.go
 #pragma once
 
 #include <functional>

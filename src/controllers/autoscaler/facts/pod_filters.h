@@ -8,6 +8,7 @@
 //   DropDaemonPods            pods that come with their nodes
 //   DropYoung                 pods that are too new to react to
 //   DecideScaleUp             whether to go on at all
+// Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/core/podlistprocessor
 #pragma once
 
 #include <map>

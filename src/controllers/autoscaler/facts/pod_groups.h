@@ -2,6 +2,7 @@
 // cluster-autoscaler: a pod without controller, or of a DaemonSet, stands alone; a controller has at most ten groups, and the
 // pods beyond them stand alone too. Pods that would stand alone and can be told apart by nothing but their names are counted as
 // one group here, because every answer about them is the same.
+// Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/core/scaleup/equivalence/groups.go
 #pragma once
 
 #include <deque>

@@ -1,5 +1,6 @@
 // How much of a node its pods request. Read off the snapshot's sums; pods are looked at only on nodes where some of them do not
 // count (long terminating ones, and daemons and mirror pods where the options say so).
+// Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/simulator/utilization/info.go
 #pragma once
 
 #include <array>

@@ -116,7 +116,7 @@ class Loop {
     if (!Take("CheckClusterHealth", CheckClusterHealth(view(), options_, state_.cluster))) return;
     if (!Take("DeleteFailedCreations", DeleteFailedCreations(view(), options_, state_.cluster))) return;
     if (!Take("FixNodeGroupSize", FixNodeGroupSize(view(), options_, state_.cluster))) return;
-    // The autoscaler decides by what the API says, as upstream does.
+    // The autoscaler decides by what the API says.
     const scheduling::WhatIf fork(snapshot(), scheduling::Layers::kTold);
     PrepareSnapshot();
     AddUpcoming();

@@ -9,6 +9,7 @@
 //   F  snapshot                           L  failed creations                 R  status report
 //
 // A stage sees what the earlier ones have decided as if it were done: the targets in the plan's view are those after the loop.
+// Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/core/static_autoscaler.go
 #pragma once
 
 #include <functional>

@@ -1,5 +1,6 @@
 // What people and dashboards read in the ConfigMap cluster-autoscaler-status: YAML with upstream's fields in upstream's order,
 // or with 1.26's rules the text that it wrote then.
+// Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/clusterstate/api/types.go
 #pragma once
 
 #include <map>

@@ -1,6 +1,7 @@
 // Upstream's metrics (cluster_autoscaler_*) of every member that this process looks after, told apart by the label `cluster`.
 // What a member's state is goes into a table from which Publish makes gauges, so that those of a member that has been handed
 // over disappear; what has happened is counted at once.
+// Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/metrics/metrics.go
 #pragma once
 
 #include <map>

@@ -9,6 +9,7 @@
 //
 // Whatever fails, the node is given back: taint and cordon are taken off, and an event says why. One that cannot be reached is
 // tried until it can. Nothing survives the object: a successor takes off what is left (stage A of the loop).
+// Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/core/scaledown/actuation/actuator.go, delete_in_batch.go, drain.go
 #pragma once
 
 #include <deque>

@@ -1,4 +1,5 @@
 // The marks that the autoscaler puts on nodes, in upstream's formats: edits of v1.Node objects, and writing them.
+// Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/utils/taints/taints.go
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
 // In which order the pods of a node are evicted, and how long each may take to end.
+// Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/core/scaledown/actuation/priority.go
 #pragma once
 
 #include <span>

@@ -1,6 +1,7 @@
 // "What if this node were gone?": its pods are taken off in a fork, the node stays for a moment as an empty ghost that nothing
 // can go to (so that its topology domain still counts), and every pod has to find another place. Removals that succeed stay in
 // the fork around, so the next one sees them.
+// Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/simulator/cluster.go
 #pragma once
 
 #include <expected>

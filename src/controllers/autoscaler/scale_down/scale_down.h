@@ -1,5 +1,6 @@
 // Which nodes are not needed, since when, which of them go now, and why every other one stays. One call per loop; pure: looks
 // at the view, tries in forks that it takes back, and changes nothing but its own state.
+// Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/core/scaledown/planner/planner.go
 #pragma once
 
 #include <optional>

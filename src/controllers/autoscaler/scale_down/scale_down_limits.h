@@ -1,5 +1,6 @@
 // How many nodes may go: how many are worth finding, how many of those the minimums leave, and how many of those one loop
 // begins to delete.
+// Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/core/scaledown/budgets/budgets.go
 #pragma once
 
 #include <functional>

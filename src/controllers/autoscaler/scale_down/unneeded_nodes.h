@@ -1,5 +1,6 @@
 // Since when nodes have been found removable, without a break. By name, so that the times survive a restart and a hand-over to
 // another replica.
+// Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/core/scaledown/unneeded/nodes.go
 #pragma once
 
 #include <map>

@@ -326,7 +326,7 @@ std::vector<GroupDelta> ScaleUpPlanning::MinSizes() {
     if (nodes <= 0 || !safe || !group.exists || !group.set_aside.empty() || candidate.node == nullptr ||
         request_.excluded.contains(group.id))
       continue;
-    // As upstream: the group's own size is held against the limit of the whole cluster.
+    // The group's own size is held against the limit of the whole cluster.
     if (options_.max_nodes_total > 0) nodes = std::min(nodes, options_.max_nodes_total - candidate.target);
     nodes = limits_.Fitting(candidate.node->node, nodes);
     if (nodes < 1) continue;

@@ -13,6 +13,7 @@
 // A plan changes nothing: the snapshot is left as it was, and target sizes are for the caller to write into the view once the
 // provider has agreed. When a provider refuses, plan again with that group in `excluded` and the steps that it did agree to in
 // `granted`: the pods go to the next best group in the same loop.
+// Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/core/scaleup/orchestrator/orchestrator.go
 #pragma once
 
 #include <map>

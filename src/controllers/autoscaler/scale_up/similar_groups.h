@@ -1,5 +1,6 @@
 // Node groups whose nodes are alike, such as one per zone, grow together: which are alike, and how a scale-up is shared so that
 // their sizes become equal.
+// Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/processors/nodegroupset/compare_nodegroups.go, balancing_processor.go
 #pragma once
 
 #include <string>

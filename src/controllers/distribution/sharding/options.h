@@ -1,5 +1,6 @@
 // Settings of the distribution controller: Argo CD's flags and environment variables under their own names, and one switch per
 // upstream quirk (docs/COMPATIBILITY.md tells what each does).
+// Follows: argo-cd@3.6 cmd/argocd-application-controller/commands/argocd_application_controller.go
 #pragma once
 
 #include <functional>
@@ -76,13 +77,13 @@ base::Status CheckMethod(Mode mode, std::string_view method);
 /// Reads the environment into `options`: EVENKEEL_SHARDING_MODE (without it, whoever sets any of Argo CD's variables below gets
 /// compatible mode), ARGOCD_ENABLE_DYNAMIC_CLUSTER_DISTRIBUTION, ARGOCD_CONTROLLER_HEARTBEAT_TIME,
 /// ARGOCD_CONTROLLER_REPLICAS, ARGOCD_CONTROLLER_SHARD, ARGOCD_CONTROLLER_SHARDING_ALGORITHM,
-/// ARGOCD_APPLICATION_CONTROLLER_NAME. A value out of range or not understood leaves the default, as upstream does, never the
+/// ARGOCD_APPLICATION_CONTROLLER_NAME. A value out of range or not understood leaves the default, never the
 /// nearest bound.
 /// @return  one warning per such value, for the log and an Event.
 std::vector<std::string> ReadEnvironment(const std::function<const char*(const char*)>& get, Options& options);
 
 /// The shard of a StatefulSet pod by its ordinal, when none is given: "example-shard-3" -> 3, no number -> 0. Beyond the
-/// replicas: 0; equal to them: accepted, as upstream does (such a replica idles).
+/// replicas: 0; equal to them: accepted (such a replica idles).
 /// @param warnings  gets a line where a value was replaced.
 int64_t StaticShard(int64_t replicas, int64_t asked, std::string_view host_name, std::vector<std::string>& warnings);
 

@@ -1,5 +1,6 @@
 // Who holds which shard: Argo CD's claim protocol on the ConfigMap argocd-app-controller-shard-cm, as a pure function of what
 // the ConfigMap says, who asks and what time it is. claim.h carries it out.
+// Follows: argo-cd@3.6 controller/sharding/sharding.go
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@ std::vector<size_t> OrderById(std::span<const Cluster> clusters) {
 }
 
 /// Consistent hashing with bounded loads: the bound is ceil(1.25 x average) over the clusters placed so far, the next one's own
-/// load left out, as upstream has it.
+/// load left out.
 int64_t LoadBound(int64_t total, int64_t replicas) {
   const int64_t average = std::max<int64_t>((total + 1) / replicas, 1);
   return (average * 5 + 3) / 4;

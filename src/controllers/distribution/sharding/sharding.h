@@ -1,6 +1,7 @@
 // Which shard a cluster belongs to, exactly as Argo CD's application controller computes it: three pure functions of the same
 // inputs. Compatible down to their flaws (docs/COMPATIBILITY.md lists them), because replicas of both systems may share one
 // fleet.
+// Follows: argo-cd@3.6 controller/sharding/sharding.go, consistent/consistent.go
 #pragma once
 
 #include <cstdint>

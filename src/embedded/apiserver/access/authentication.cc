@@ -1,3 +1,4 @@
+// Follows: kubernetes@1.36 staging/src/k8s.io/apiserver/pkg/authentication/request/union/union.go
 #include "embedded/apiserver/access/authentication.h"
 
 #include <openssl/sha.h>
@@ -145,7 +146,7 @@ base::Result<UserInfo> Authenticator::AuthenticateToken(std::string_view token, 
 }
 
 base::Result<std::optional<UserInfo>> Authenticator::Authenticate(const HttpRequest& request) const {
-  // A verified certificate comes first, as upstream; its holder has proved more than somebody who knows a token.
+  // A verified certificate comes first; its holder has proved more than somebody who knows a token.
   if (!request.client_certificate_subject.empty()) {
     if (std::optional<UserInfo> user = ParseSubject(request.client_certificate_subject)) {
       access::Join(*user, access::kAuthenticated);

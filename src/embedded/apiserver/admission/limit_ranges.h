@@ -1,5 +1,6 @@
 // What LimitRanges do to the pods and claims of their namespace, as Kubernetes' admission plugin LimitRanger: containers that
 // name no amounts get the defaults, before webhooks see the pod, and what is outside of the bounds is refused.
+// Follows: kubernetes@1.36 plugin/pkg/admission/limitranger/admission.go
 #pragma once
 
 #include <atomic>

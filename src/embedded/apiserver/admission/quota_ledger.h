@@ -1,5 +1,6 @@
 // The books of one namespace that has ResourceQuotas: what its objects take, and what is promised to writes that are on their
 // way. Counts exactly, whatever comes first: a write's promise ends when its object has been counted.
+// Follows: kubernetes@1.36 staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go
 #pragma once
 
 #include <list>

@@ -1,3 +1,4 @@
+// Follows: kubernetes@1.36 pkg/quota/v1/evaluator/core
 #include "embedded/apiserver/admission/quotas.h"
 
 #include <algorithm>

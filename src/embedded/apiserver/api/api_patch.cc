@@ -1,4 +1,5 @@
 // Patches: JSON, merge and strategic merge patches edit an object, server-side apply merges what it owns.
+// Follows: kubernetes@1.36 staging/src/k8s.io/apiserver/pkg/endpoints/handlers/patch.go
 #include "embedded/apiserver/access/access_control.h"
 #include "embedded/apiserver/access/request_attributes.h"
 #include "embedded/apiserver/api/api.h"
@@ -15,7 +16,7 @@ namespace {
 using base::Code;
 using base::Fail;
 
-// As upstream refuses what a patch has made of an object: not as a bad request, but as an invalid patch.
+// What a patch has made of an object is refused not as a bad request, but as an invalid patch.
 Status DecodePatched(const Call& call, const PatchBody& patch, Json& object, std::vector<std::string>& warnings) {
   const Json before = object;
   auto wrong = FindWrongType(*call.served, object);

@@ -1,4 +1,5 @@
 // What pods alone have: a priority by their class, and subresources that are verbs: scale, binding, eviction.
+// Follows: kubernetes@1.36 pkg/registry/core/pod/storage/eviction.go
 #include "embedded/apiserver/access/access_control.h"
 #include "embedded/apiserver/api/api.h"
 #include "embedded/apiserver/api/modification.h"

@@ -1,5 +1,5 @@
 // Reviews: questions about who somebody is and what they may do, which are answered and not stored.
-// Facts: kubernetes@1.36:pkg/registry/{authorization,authentication}.
+// Follows: kubernetes@1.36 pkg/registry/{authorization,authentication}.
 #include "embedded/apiserver/access/access_control.h"
 #include "embedded/apiserver/api/api.h"
 #include "embedded/apiserver/requests/errors.h"

@@ -97,7 +97,7 @@ KubernetesService::~KubernetesService() {
   if (records_ == nullptr) return;
   const auto others = records_->Leave();
   base::Status told = others ? base::Status() : base::Fail(others.error());
-  // The last one's address stays, as upstream's does.
+  // The last one's address stays.
   if (others && !others->empty()) told = Reconcile(*others);
   if (!told) base::log::Warn("the Service default/kubernetes may name this server for a while", {{"error", told.error()}});
 }

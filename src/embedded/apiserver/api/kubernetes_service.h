@@ -1,5 +1,6 @@
 // The Service default/kubernetes, by which whoever is in a cluster finds its API: kept as Kubernetes' API server keeps it, with
 // the first address of the services' range, Endpoints and an EndpointSlice that name where this server listens.
+// Follows: kubernetes@1.36 pkg/controlplane/controller/kubernetesservice/controller.go
 #pragma once
 
 #include <memory>

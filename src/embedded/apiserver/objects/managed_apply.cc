@@ -1,4 +1,5 @@
 // Managers of an object: apply with conflicts, and updates that take fields over.
+// Follows: kubernetes@1.36 staging/src/k8s.io/apimachinery/pkg/util/managedfields
 #include "embedded/apiserver/objects/managed_fields.h"
 #include "kube/object.h"
 
@@ -35,7 +36,7 @@ std::vector<Manager> ManagersOf(const Json& object) {
 
 void StoreManagers(Json& object, std::vector<Manager> managers) {
   std::erase_if(managers, [](const Manager& manager) { return manager.fields.empty(); });
-  // Appliers first, then by time, as upstream lists them.
+  // Appliers first, then by time.
   std::ranges::stable_sort(managers, [](const Manager& a, const Manager& b) {
     return std::tie(a.operation, a.time, a.name, a.api_version, a.subresource) <
            std::tie(b.operation, b.time, b.name, b.api_version, b.subresource);

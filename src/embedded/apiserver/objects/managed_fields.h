@@ -3,6 +3,7 @@
 //
 // To save time and memory nothing is recorded for an object until somebody applies it; from then on each update is.
 // What was there before belongs to the manager "before-first-apply".
+// Follows: kubernetes@1.36 staging/src/k8s.io/apimachinery/pkg/util/managedfields
 #pragma once
 
 #include <map>
@@ -41,7 +42,7 @@ void CompareFields(const base::Json& before, const base::Json& after, const kube
 /// The path element of an item of a keyed list or a set: k:{"containerPort":80,"protocol":"TCP"} or v:1. Keys that an item
 /// leaves out take the default of the schema.
 std::string ItemElement(const base::Json& item, const kube::Schema& list);
-/// A path element as upstream shows it: `.name`, `[name="x"]`, `[=1]`.
+/// A path element as it is shown: `.name`, `[name="x"]`, `[=1]`.
 std::string ElementText(std::string_view element);
 /// `config` over `live`: maps and keyed lists are merged, everything else replaced. `config` has no duplicate entries; those
 /// of `live` that it does not name stay.

@@ -43,7 +43,7 @@ base::Error InvalidError(const kube::Resource& resource, std::string_view name, 
   std::string kind = resource.kind;
   if (!resource.group.empty()) kind += "." + resource.group;
   std::string text;
-  // Equal lines are said once, as upstream's aggregate does.
+  // Equal lines are said once.
   std::vector<std::string> seen;
   for (const base::Cause& cause : causes) {
     std::string line = cause.field.empty() ? cause.message : cause.field + ": " + cause.message;

@@ -1,4 +1,5 @@
-// API errors in upstream's words, because kubectl and client-go print and parse them.
+// API errors in Kubernetes' words, because kubectl and client-go print and parse them.
+// Follows: kubernetes@1.36 staging/src/k8s.io/apimachinery/pkg/api/errors/errors.go
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
 // Server-side printing: meta.k8s.io Tables with upstream's columns, and metadata-only forms.
+// Follows: kubernetes@1.36 pkg/printers/internalversion/printers.go
 #pragma once
 
 #include <memory>

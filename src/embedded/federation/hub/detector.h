@@ -1,5 +1,6 @@
 // Finds the objects that a policy means and makes their bindings: which object, how many replicas, placed how. A binding is
 // owned by its object, so the garbage collector removes it with the object; a policy that goes leaves both as they are.
+// Follows: karmada@1.16 pkg/detector/detector.go
 #pragma once
 
 #include <mutex>

@@ -1,5 +1,6 @@
 // Turns a scheduled binding into Works: the template with this cluster's replicas and overrides. What fails for one cluster
 // stops no other. Works of clusters that are targets no more go first.
+// Follows: karmada@1.16 pkg/controllers/binding/common.go
 #pragma once
 
 #include "controllers/runtime/controller.h"

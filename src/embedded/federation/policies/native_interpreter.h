@@ -1,5 +1,6 @@
 // What the hub knows of built-in kinds without asking anybody: Deployment, StatefulSet, ReplicaSet, DaemonSet, Job, Pod,
 // Service, ServiceImport. Pure.
+// Follows: karmada@1.16 pkg/resourceinterpreter/default/native
 #pragma once
 
 #include <cstdint>

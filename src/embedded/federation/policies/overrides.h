@@ -1,4 +1,5 @@
 // What is different about an object in one cluster: override policies and their overriders. Pure.
+// Follows: karmada@1.16 pkg/util/overridemanager/overridemanager.go
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
 // PodDisruptionBudget: how many pods may be disturbed now. Evictions count against the status that is written here.
+// Follows: kubernetes@1.36 pkg/controller/disruption/disruption.go
 #pragma once
 
 #include "embedded/workloads/pods/reconciler.h"

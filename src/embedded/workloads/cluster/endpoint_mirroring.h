@@ -1,4 +1,5 @@
 // EndpointSlices of Endpoints that people write for Services without a selector, for whoever reads slices only.
+// Follows: kubernetes@1.36 pkg/controller/endpointslicemirroring
 #pragma once
 
 #include "embedded/workloads/pods/reconciler.h"

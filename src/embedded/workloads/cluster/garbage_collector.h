@@ -1,6 +1,7 @@
 // The garbage collector: deletes what its owners have left behind. Owners are known by uid; kinds are all that are watched.
 // Background: dependents go after their owner; foreground: an owner with the finalizer foregroundDeletion waits for the
 // dependents that block it; orphan: an owner with the finalizer orphan lets its dependents go first.
+// Follows: kubernetes@1.36 pkg/controller/garbagecollector/garbagecollector.go
 #pragma once
 
 #include <map>

@@ -1,5 +1,6 @@
 // Namespace lifecycle: empties a namespace that is being deleted, of all kinds there are, then lets it go through /finalize.
 // Also keeps the ServiceAccount "default" in each living one.
+// Follows: kubernetes@1.36 pkg/controller/namespace/deletion/namespaced_resources_deleter.go
 #pragma once
 
 #include "embedded/workloads/pods/reconciler.h"

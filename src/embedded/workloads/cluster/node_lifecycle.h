@@ -1,4 +1,5 @@
 // Node lifecycle: a node whose kubelet has been silent for 40 s becomes Ready Unknown; conditions become taints.
+// Follows: kubernetes@1.36 pkg/controller/nodelifecycle/node_lifecycle_controller.go
 #pragma once
 
 #include <map>

@@ -1,5 +1,6 @@
 // Pods that nobody else ends: those of nodes that are gone, those being deleted that were never bound, and the oldest finished
 // ones beyond a bound.
+// Follows: kubernetes@1.36 pkg/controller/podgc/gc_controller.go
 #pragma once
 
 #include <set>

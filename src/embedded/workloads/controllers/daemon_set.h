@@ -1,5 +1,6 @@
 // DaemonSet: one pod on every node that its template fits, as kube-controller-manager does: the pods are pinned to their nodes
 // by affinity and bound by the scheduler.
+// Follows: kubernetes@1.36 pkg/controller/daemon/daemon_controller.go
 #pragma once
 
 #include "embedded/workloads/pods/reconciler.h"

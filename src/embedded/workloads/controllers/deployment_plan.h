@@ -1,5 +1,6 @@
 // What a Deployment does next, as kube-controller-manager decides it: which ReplicaSet to make, which to scale to what, which
 // to delete, and what its status says. Pure.
+// Follows: kubernetes@1.36 pkg/controller/deployment/{sync,rolling,recreate}.go
 #pragma once
 
 #include <optional>

@@ -1,5 +1,6 @@
 // The status of a Deployment: counts and the conditions Available, Progressing and ReplicaFailure in upstream's words, which
 // `kubectl rollout status` and `kubectl wait` read. Pure.
+// Follows: kubernetes@1.36 pkg/controller/deployment/progress.go
 #pragma once
 
 #include <optional>

@@ -1,5 +1,6 @@
-// What a Job does next. Pure. Finished pods are counted as upstream does: they carry the finalizer
+// What a Job does next. Pure. Finished pods carry the finalizer
 // batch.kubernetes.io/job-tracking until they are counted in the status, so that a pod that somebody deletes is not forgotten.
+// Follows: kubernetes@1.36 pkg/controller/job/job_controller.go
 #pragma once
 
 #include <optional>

@@ -1,4 +1,5 @@
 // ReplicaSet: keeps the number of pods that spec.replicas says, as kube-controller-manager does.
+// Follows: kubernetes@1.36 pkg/controller/replicaset/replica_set.go
 #pragma once
 
 #include "embedded/workloads/pods/expectations.h"

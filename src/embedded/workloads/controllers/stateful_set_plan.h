@@ -1,4 +1,5 @@
 // What a StatefulSet does next: pods with names and storage of their own, one after the other or all at once. Pure.
+// Follows: kubernetes@1.36 pkg/controller/statefulset/stateful_set_control.go
 #pragma once
 
 #include <optional>

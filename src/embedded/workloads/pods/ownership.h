@@ -1,4 +1,5 @@
 // Who controls what: adopting orphans that a selector finds and letting go of what it does not find any more.
+// Follows: kubernetes@1.36 pkg/controller/controller_ref_manager.go
 #pragma once
 
 #include <string>

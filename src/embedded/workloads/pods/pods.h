@@ -1,5 +1,6 @@
 // What the workload controllers know about pods: which count, in which state, which go first, and how one is made of a
 // template.
+// Follows: kubernetes@1.36 pkg/controller/controller_utils.go
 #pragma once
 
 #include <cstdint>
