@@ -115,5 +115,42 @@ TEST(ClientTest, ReadModifyWriteWritesNothingWhenNothingChanges) {
   EXPECT_EQ(client.Count("update"), 0);
 }
 
+TEST(ForwardingClientTest, HandsEveryCallOn) {
+  class Unchanged final : public ChangedFakeClient {};
+  Unchanged client;
+  const Resource& maps = kube::resources::ConfigMaps();
+  const auto created = client.Create(maps, ConfigMapNamed("c"), {});
+  ASSERT_TRUE(created);
+  EXPECT_TRUE(client.Get(maps, "default", "c", ""));
+  EXPECT_TRUE(client.List(maps, {}));
+  EXPECT_TRUE(client.Update(maps, *created, {}));
+  EXPECT_TRUE(client.Patch(maps, "default", "c", PatchType::kMerge, Json(base::JsonObject{}), {}));
+  EXPECT_TRUE(client.Post(maps, "default", "c", "sub", {}));
+  EXPECT_TRUE(client.NewWatch(maps, {.resource_version = "0"}, [](auto) {}));
+  EXPECT_TRUE(client.GetRaw("/version"));
+  EXPECT_TRUE(client.Delete(maps, "default", "c", {}));
+  EXPECT_EQ(client.fake.calls,
+            (std::vector<std::string>{"create configmaps default/c", "get configmaps default/c",
+                                      "list configmaps rv= match=", "update configmaps default/c", "patch configmaps default/c",
+                                      "post configmaps default/c sub", "watch configmaps rv=0", "raw /version",
+                                      "delete configmaps default/c"}));
+  client.fake.streams_lists = true;
+  client.fake.limits.objects = 7;
+  EXPECT_TRUE(client.StreamsLists());
+  EXPECT_EQ(client.Limits().objects, 7u);
+  EXPECT_EQ(client.Describe(), "fake");
+}
+
+TEST(ForwardingClientTest, WhoOverridesListChangesWhatIsVisited) {
+  class Empty final : public ChangedFakeClient {
+    Result<ListPage> List(const Resource&, const ListOptions&) override { return ListPage{}; }
+  };
+  Empty client;
+  client.fake.api().Put(kube::resources::ConfigMaps(), ConfigMapNamed("c"));
+  int visited = 0;
+  EXPECT_TRUE(VisitAll(client, kube::resources::ConfigMaps(), [&](const Json&) { ++visited; }));
+  EXPECT_EQ(visited, 0);
+}
+
 }  // namespace
 }  // namespace evenkeel::client::client_test

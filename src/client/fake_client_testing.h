@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "client/client.h"
+#include "client/forwarding_client.h"
 
 namespace evenkeel::client {
 
@@ -322,6 +323,20 @@ class FakeClient final : public Client {
   const std::shared_ptr<FakeApi> api_;
   std::deque<Fault> faults_;
   bool cut_off_ = false;
+};
+
+/// A double that is a FakeClient but for what it overrides.
+class ChangedFakeClient : public ForwardingClient {
+ public:
+  explicit ChangedFakeClient(std::shared_ptr<FakeApi> api = std::make_shared<FakeApi>())
+      : ChangedFakeClient(std::make_unique<FakeClient>(std::move(api))) {}
+
+  FakeClient& fake;
+
+ private:
+  explicit ChangedFakeClient(std::unique_ptr<FakeClient> own) : ForwardingClient(*own), fake(*own), own_(std::move(own)) {}
+
+  const std::unique_ptr<FakeClient> own_;
 };
 
 }  // namespace evenkeel::client

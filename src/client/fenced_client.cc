@@ -2,6 +2,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "client/forwarding_client.h"
+
 namespace evenkeel::client {
 namespace {
 
@@ -52,54 +54,40 @@ base::Error Shut(const Fence& fence, std::string_view what) {
                                         what, kOwnerLeaseNamespace, kOwnerLease, fence.epoch())};
 }
 
-class FencedClient final : public Client {
+// A call that Client gains is handed on: where it writes, it belongs here.
+class FencedClient final : public ForwardingClient {
  public:
-  FencedClient(std::unique_ptr<Client> next, std::shared_ptr<Fence> fence) : next_(std::move(next)), fence_(std::move(fence)) {}
-
-  Result<Json> Get(const Resource& resource, std::string_view ns, std::string_view name,
-                   std::string_view subresource) override {
-    return next_->Get(resource, ns, name, subresource);
-  }
-  Result<ListPage> List(const Resource& resource, const ListOptions& options) override {
-    return next_->List(resource, options);
-  }
-  Result<std::unique_ptr<Watch>> NewWatch(const Resource& resource, const WatchOptions& options,
-                                          WatchHandler handler) override {
-    return next_->NewWatch(resource, options, std::move(handler));
-  }
-  bool StreamsLists() override { return next_->StreamsLists(); }
-  ListLimits Limits() const override { return next_->Limits(); }
-  Result<std::string> GetRaw(std::string_view path) override { return next_->GetRaw(path); }
-  std::string Describe() const override { return next_->Describe(); }
+  FencedClient(std::unique_ptr<Client> next, std::shared_ptr<Fence> fence)
+      : ForwardingClient(*next), own_(std::move(next)), fence_(std::move(fence)) {}
 
   Result<Json> Create(const Resource& resource, const Json& object, const WriteOptions& options) override {
     return Write({"create", resource, kube::NamespaceOf(object), kube::NameOf(object)}, "",
-                 [&] { return next_->Create(resource, object, options); });
+                 [&] { return next().Create(resource, object, options); });
   }
 
   Result<Json> Update(const Resource& resource, const Json& object, const WriteOptions& options) override {
     const bool versioned = IsVersion(kube::ResourceVersionOf(object));
     return Write({"update", resource, kube::NamespaceOf(object), kube::NameOf(object)},
-                 versioned ? "" : "metadata.resourceVersion", [&] { return next_->Update(resource, object, options); });
+                 versioned ? "" : "metadata.resourceVersion", [&] { return next().Update(resource, object, options); });
   }
 
   Result<Json> Patch(const Resource& resource, std::string_view ns, std::string_view name, PatchType type, const Json& patch,
                      const PatchOptions& options) override {
     return Write({"patch", resource, ns, name}, MissingFrom(type, patch),
-                 [&] { return next_->Patch(resource, ns, name, type, patch, options); });
+                 [&] { return next().Patch(resource, ns, name, type, patch, options); });
   }
 
   Result<Json> Delete(const Resource& resource, std::string_view ns, std::string_view name,
                       const DeleteOptions& options) override {
     const bool bound = !options.uid.empty() || !options.resource_version.empty();
     return Write({"delete", resource, ns, name}, bound ? "" : "a uid or resourceVersion as precondition",
-                 [&] { return next_->Delete(resource, ns, name, options); });
+                 [&] { return next().Delete(resource, ns, name, options); });
   }
 
   Result<Json> Post(const Resource& resource, std::string_view ns, std::string_view name, std::string_view subresource,
                     const Json& body) override {
     return Write({"post", resource, ns, name, subresource}, MissingFromPost(subresource, body),
-                 [&] { return next_->Post(resource, ns, name, subresource, body); });
+                 [&] { return next().Post(resource, ns, name, subresource, body); });
   }
 
  private:
@@ -119,17 +107,17 @@ class FencedClient final : public Client {
   template <typename Call>
   Result<Json> Write(const Deed& deed, std::string_view missing, Call call) {
     if (kUnfenced) return call();
-    if (!fence_->Begin()) return Fail(Shut(*fence_, deed.Text(*next_)));
+    if (!fence_->Begin()) return Fail(Shut(*fence_, deed.Text(next())));
     if (!missing.empty()) {
       fence_->End(true);
-      return Fail(Code::kBadRequest, fmt::format("{}: not sent: a fenced write needs {}", deed.Text(*next_), missing));
+      return Fail(Code::kBadRequest, fmt::format("{}: not sent: a fenced write needs {}", deed.Text(next()), missing));
     }
     Result<Json> answer = call();
     fence_->End(answer || !MayHaveTakenEffect(answer.error().code()));
     return answer;
   }
 
-  const std::unique_ptr<Client> next_;
+  const std::unique_ptr<Client> own_;
   const std::shared_ptr<Fence> fence_;
 };
 

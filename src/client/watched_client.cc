@@ -12,12 +12,16 @@ Result<Json> ReadsOnly() { return base::Fail(base::Code::kForbidden, "this clien
 
 WatchedClient::WatchedClient(Client& next, std::shared_ptr<base::Strand> strand, base::Clock& clock, base::Random random,
                              std::function<void()> changed)
-    : next_(next), strand_(std::move(strand)), clock_(clock), random_(std::move(random)), changed_(std::move(changed)) {}
+    : ForwardingClient(next),
+      strand_(std::move(strand)),
+      clock_(clock),
+      random_(std::move(random)),
+      changed_(std::move(changed)) {}
 
 Result<const WatchedClient::Copy*> WatchedClient::CopyOf(const Resource& resource, InformerOptions options) {
   auto& copy = copies_[{resource.QualifiedPlural(), options.ns, options.label_selector, options.field_selector}];
   if (copy == nullptr) {
-    copy = std::make_unique<Copy>(next_, resource, options, strand_, clock_, random_.Fork(resource.QualifiedPlural()));
+    copy = std::make_unique<Copy>(next(), resource, options, strand_, clock_, random_.Fork(resource.QualifiedPlural()));
     copy->AddHandler([this](const auto&, const auto&) { changed_(); });
     copy->Start();
   }
@@ -72,10 +76,5 @@ Result<Json> WatchedClient::Delete(const Resource&, std::string_view, std::strin
 Result<Json> WatchedClient::Post(const Resource&, std::string_view, std::string_view, std::string_view, const Json&) {
   return ReadsOnly();
 }
-Result<std::unique_ptr<Watch>> WatchedClient::NewWatch(const Resource& resource, const WatchOptions& options,
-                                                       WatchHandler handler) {
-  return next_.NewWatch(resource, options, std::move(handler));
-}
-Result<std::string> WatchedClient::GetRaw(std::string_view path) { return next_.GetRaw(path); }
 
 }  // namespace evenkeel::client

@@ -9,13 +9,14 @@
 #include <string>
 #include <tuple>
 
+#include "client/forwarding_client.h"
 #include "client/informer.h"
 
 namespace evenkeel::client {
 
 /// Reads only; writes are kForbidden. Lives on one strand, as informers do: to be used, and destroyed, there or once it is
 /// closed.
-class WatchedClient final : public Client {
+class WatchedClient final : public ForwardingClient {
  public:
   /// `next` and `clock` must outlive it. `changed`: a copy has come or has changed; on the strand.
   WatchedClient(Client& next, std::shared_ptr<base::Strand> strand, base::Clock& clock, base::Random random,
@@ -39,16 +40,12 @@ class WatchedClient final : public Client {
                       const DeleteOptions& options) override;
   Result<Json> Post(const Resource& resource, std::string_view ns, std::string_view name, std::string_view subresource,
                     const Json& body) override;
-  Result<std::unique_ptr<Watch>> NewWatch(const Resource& resource, const WatchOptions& options, WatchHandler handler) override;
-  Result<std::string> GetRaw(std::string_view path) override;
-  std::string Describe() const override { return next_.Describe(); }
 
  private:
   using Copy = Informer<kube::Object>;
   /// kUnavailable: it is being read. Otherwise what the API says.
   Result<const Copy*> CopyOf(const Resource& resource, InformerOptions options);
 
-  Client& next_;
   const std::shared_ptr<base::Strand> strand_;
   base::Clock& clock_;
   const base::Random random_;

@@ -12,9 +12,8 @@ inline kube::Resource ClusterApiResource(const std::string& kind, const std::str
   return kube::MakeResource("cluster.x-k8s.io/v1beta1", kind, plural);
 }
 
-class ManagementClient final : public client::Client {
+class ManagementClient final : public client::ChangedFakeClient {
  public:
-  client::FakeClient fake;
   std::string groups =
       R"({"groups":[{"name":"cluster.x-k8s.io","preferredVersion":{"version":"v1beta1"}},
                     {"name":"infra.io","preferredVersion":{"version":"v1"}}]})";
@@ -27,21 +26,6 @@ class ManagementClient final : public client::Client {
           {"name":"machines","kind":"Machine","namespaced":true}]})"},
       {"/apis/infra.io/v1", R"({"resources":[{"name":"metaltemplates","kind":"MetalTemplate","namespaced":true}]})"}};
 
-  client::Result<client::Json> Get(const kube::Resource& resource, std::string_view ns, std::string_view name,
-                                   std::string_view subresource) override {
-    return fake.Get(resource, ns, name, subresource);
-  }
-  client::Result<client::ListPage> List(const kube::Resource& resource, const client::ListOptions& options) override {
-    return fake.List(resource, options);
-  }
-  client::Result<client::Json> Create(const kube::Resource& resource, const client::Json& object,
-                                      const client::WriteOptions& options) override {
-    return fake.Create(resource, object, options);
-  }
-  client::Result<client::Json> Update(const kube::Resource& resource, const client::Json& object,
-                                      const client::WriteOptions& options) override {
-    return fake.Update(resource, object, options);
-  }
   client::Result<client::Json> Patch(const kube::Resource& resource, std::string_view ns, std::string_view name,
                                      client::PatchType type, const client::Json& patch,
                                      const client::PatchOptions& options) override {
@@ -57,18 +41,6 @@ class ManagementClient final : public client::Client {
       return base::Fail(base::Code::kConflict, "the object has been modified");
     }
     return fake.Patch(resource, ns, name, type, patch, options);
-  }
-  client::Result<client::Json> Delete(const kube::Resource& resource, std::string_view ns, std::string_view name,
-                                      const client::DeleteOptions& options) override {
-    return fake.Delete(resource, ns, name, options);
-  }
-  client::Result<client::Json> Post(const kube::Resource& resource, std::string_view ns, std::string_view name,
-                                    std::string_view subresource, const client::Json& body) override {
-    return fake.Post(resource, ns, name, subresource, body);
-  }
-  client::Result<std::unique_ptr<client::Watch>> NewWatch(const kube::Resource& resource, const client::WatchOptions& options,
-                                                          client::WatchHandler handler) override {
-    return fake.NewWatch(resource, options, std::move(handler));
   }
   client::Result<std::string> GetRaw(std::string_view path) override {
     raw.emplace_back(path);

@@ -19,10 +19,9 @@ using base::JsonObject;
 using namespace std::chrono_literals;
 
 /// An API whose evictions are carried out: the pod goes, its controller makes another, a scheduler gives that one a node.
-class ClusterClient final : public client::Client {
+class ClusterClient final : public client::ChangedFakeClient {
  public:
-  explicit ClusterClient(std::shared_ptr<client::FakeApi> api) : fake(std::move(api)) {}
-  client::FakeClient fake;
+  explicit ClusterClient(std::shared_ptr<client::FakeApi> api) : ChangedFakeClient(std::move(api)) {}
   std::function<base::Status(const std::string& pod)> evict;
   std::function<base::Status()> create;
 
@@ -32,33 +31,10 @@ class ClusterClient final : public client::Client {
     EVENKEEL_TRY(evict(std::string(ns) + "/" + std::string(name)));
     return body;
   }
-  base::Result<Json> Get(const kube::Resource& resource, std::string_view ns, std::string_view name,
-                         std::string_view subresource) override {
-    return fake.Get(resource, ns, name, subresource);
-  }
-  base::Result<client::ListPage> List(const kube::Resource& resource, const client::ListOptions& options) override {
-    return fake.List(resource, options);
-  }
   base::Result<Json> Create(const kube::Resource& resource, const Json& object, const client::WriteOptions& options) override {
     if (resource.plural == BalancingPlans().plural) EVENKEEL_TRY(create());
     return fake.Create(resource, object, options);
   }
-  base::Result<Json> Update(const kube::Resource& resource, const Json& object, const client::WriteOptions& options) override {
-    return fake.Update(resource, object, options);
-  }
-  base::Result<Json> Patch(const kube::Resource& resource, std::string_view ns, std::string_view name, client::PatchType type,
-                           const Json& patch, const client::PatchOptions& options) override {
-    return fake.Patch(resource, ns, name, type, patch, options);
-  }
-  base::Result<Json> Delete(const kube::Resource& resource, std::string_view ns, std::string_view name,
-                            const client::DeleteOptions& options) override {
-    return fake.Delete(resource, ns, name, options);
-  }
-  base::Result<std::unique_ptr<client::Watch>> NewWatch(const kube::Resource& resource, const client::WatchOptions& options,
-                                                        client::WatchHandler handler) override {
-    return fake.NewWatch(resource, options, std::move(handler));
-  }
-  base::Result<std::string> GetRaw(std::string_view path) override { return fake.GetRaw(path); }
   std::string Describe() const override { return "fake member"; }
 };
 

@@ -25,11 +25,10 @@ using scheduling::testing::PodMaker;
 inline const base::Time kBegin{std::chrono::hours(500'000)};
 
 /// Hands everything on to a FakeClient but for bindings and kinds that are not served.
-class BindingClient final : public client::Client {
+class BindingClient final : public client::ChangedFakeClient {
  public:
-  explicit BindingClient(std::shared_ptr<client::FakeApi> api) : fake(std::move(api)) {}
+  explicit BindingClient(std::shared_ptr<client::FakeApi> api) : ChangedFakeClient(std::move(api)) {}
 
-  client::FakeClient fake;
   std::vector<std::string> not_served;     ///< plurals
   std::deque<base::Error> binding_errors;  ///< of the next bindings
 
@@ -53,35 +52,12 @@ class BindingClient final : public client::Client {
     return body;
   }
 
-  base::Result<Json> Get(const kube::Resource& resource, std::string_view ns, std::string_view name,
-                         std::string_view subresource) override {
-    return fake.Get(resource, ns, name, subresource);
-  }
   base::Result<client::ListPage> List(const kube::Resource& resource, const client::ListOptions& options) override {
     if (std::ranges::find(not_served, resource.plural) != not_served.end()) {
       return base::Fail(base::Code::kNotFound, "the server could not find the requested resource");
     }
     return fake.List(resource, options);
   }
-  base::Result<Json> Create(const kube::Resource& resource, const Json& object, const client::WriteOptions& options) override {
-    return fake.Create(resource, object, options);
-  }
-  base::Result<Json> Update(const kube::Resource& resource, const Json& object, const client::WriteOptions& options) override {
-    return fake.Update(resource, object, options);
-  }
-  base::Result<Json> Patch(const kube::Resource& resource, std::string_view ns, std::string_view name, client::PatchType type,
-                           const Json& patch, const client::PatchOptions& options) override {
-    return fake.Patch(resource, ns, name, type, patch, options);
-  }
-  base::Result<Json> Delete(const kube::Resource& resource, std::string_view ns, std::string_view name,
-                            const client::DeleteOptions& options) override {
-    return fake.Delete(resource, ns, name, options);
-  }
-  base::Result<std::unique_ptr<client::Watch>> NewWatch(const kube::Resource& resource, const client::WatchOptions& options,
-                                                        client::WatchHandler handler) override {
-    return fake.NewWatch(resource, options, std::move(handler));
-  }
-  base::Result<std::string> GetRaw(std::string_view path) override { return fake.GetRaw(path); }
   std::string Describe() const override { return "fake member"; }
 };
 

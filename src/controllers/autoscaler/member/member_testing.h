@@ -26,11 +26,10 @@ using base::JsonObject;
 inline const base::Time kBegin{std::chrono::hours(500'000)};
 
 /// Hands everything on to a FakeClient but for evictions.
-class EvictingClient final : public client::Client {
+class EvictingClient final : public client::ChangedFakeClient {
  public:
-  explicit EvictingClient(std::shared_ptr<client::FakeApi> api) : fake(std::move(api)) {}
+  explicit EvictingClient(std::shared_ptr<client::FakeApi> api) : ChangedFakeClient(std::move(api)) {}
 
-  client::FakeClient fake;
   std::map<std::string, int> refusals;  ///< per pod: how many evictions are refused; below 0: all
   std::vector<std::string> evicted;
   std::function<void(const std::string& pod)> on_eviction;  ///< absent: the pod is gone at once
@@ -49,35 +48,12 @@ class EvictingClient final : public client::Client {
     return body;
   }
 
-  base::Result<Json> Get(const kube::Resource& resource, std::string_view ns, std::string_view name,
-                         std::string_view subresource) override {
-    return fake.Get(resource, ns, name, subresource);
-  }
   base::Result<client::ListPage> List(const kube::Resource& resource, const client::ListOptions& options) override {
     if (resource.ApiVersion() == not_served) {
       return base::Fail(base::Code::kNotFound, "the server could not find the requested resource");
     }
     return fake.List(resource, options);
   }
-  base::Result<Json> Create(const kube::Resource& resource, const Json& object, const client::WriteOptions& options) override {
-    return fake.Create(resource, object, options);
-  }
-  base::Result<Json> Update(const kube::Resource& resource, const Json& object, const client::WriteOptions& options) override {
-    return fake.Update(resource, object, options);
-  }
-  base::Result<Json> Patch(const kube::Resource& resource, std::string_view ns, std::string_view name, client::PatchType type,
-                           const Json& patch, const client::PatchOptions& options) override {
-    return fake.Patch(resource, ns, name, type, patch, options);
-  }
-  base::Result<Json> Delete(const kube::Resource& resource, std::string_view ns, std::string_view name,
-                            const client::DeleteOptions& options) override {
-    return fake.Delete(resource, ns, name, options);
-  }
-  base::Result<std::unique_ptr<client::Watch>> NewWatch(const kube::Resource& resource, const client::WatchOptions& options,
-                                                        client::WatchHandler handler) override {
-    return fake.NewWatch(resource, options, std::move(handler));
-  }
-  base::Result<std::string> GetRaw(std::string_view path) override { return fake.GetRaw(path); }
   std::string Describe() const override { return "fake member"; }
 };
 

@@ -18,11 +18,10 @@
 namespace evenkeel::controllers::distribution {
 
 /// A hub as one replica sees it: kinds may be absent, and every call may be looked at before it is made.
-class HubDouble final : public client::Client {
+class HubDouble final : public client::ChangedFakeClient {
  public:
-  explicit HubDouble(std::shared_ptr<client::FakeApi> api) : fake(std::move(api)) {}
+  explicit HubDouble(std::shared_ptr<client::FakeApi> api) : ChangedFakeClient(std::move(api)) {}
 
-  client::FakeClient fake;
   std::set<std::string> absent;     ///< plurals that answer 404
   std::set<std::string> away;       ///< plurals that answer 503
   std::function<void()> on_call{};  ///< e.g. takes its time
@@ -47,25 +46,11 @@ class HubDouble final : public client::Client {
     EVENKEEL_TRY(Look(resource));
     return fake.Update(resource, object, options);
   }
-  base::Result<base::Json> Patch(const kube::Resource& resource, std::string_view ns, std::string_view name,
-                                 client::PatchType type, const base::Json& patch,
-                                 const client::PatchOptions& options) override {
-    return fake.Patch(resource, ns, name, type, patch, options);
-  }
-  base::Result<base::Json> Delete(const kube::Resource& resource, std::string_view ns, std::string_view name,
-                                  const client::DeleteOptions& options) override {
-    return fake.Delete(resource, ns, name, options);
-  }
-  base::Result<base::Json> Post(const kube::Resource& resource, std::string_view ns, std::string_view name,
-                                std::string_view subresource, const base::Json& body) override {
-    return fake.Post(resource, ns, name, subresource, body);
-  }
   base::Result<std::unique_ptr<client::Watch>> NewWatch(const kube::Resource& resource, const client::WatchOptions& options,
                                                         client::WatchHandler handler) override {
     EVENKEEL_TRY(Look(resource));
     return fake.NewWatch(resource, options, std::move(handler));
   }
-  base::Result<std::string> GetRaw(std::string_view path) override { return fake.GetRaw(path); }
   std::string Describe() const override { return "hub"; }
 
   std::string forbidden;  ///< field selector of a list that no role allows

@@ -19,11 +19,10 @@ namespace evenkeel::controllers::distribution {
 inline const std::string kOwnerLeaseKey = std::string(client::kOwnerLeaseNamespace) + "/" + client::kOwnerLease;
 
 /// The member's API as one replica sees it: calls take their time, and answers may be lost.
-class MemberDouble final : public client::Client {
+class MemberDouble final : public client::ChangedFakeClient {
  public:
-  explicit MemberDouble(std::shared_ptr<client::FakeApi> api) : fake(std::move(api)) {}
+  explicit MemberDouble(std::shared_ptr<client::FakeApi> api) : ChangedFakeClient(std::move(api)) {}
 
-  client::FakeClient fake;
   std::function<void()> on_call{};  ///< e.g. charges the strand
   int lose_answers = 0;             ///< so many writes take effect and end in a time-out
 
@@ -46,25 +45,11 @@ class MemberDouble final : public client::Client {
     Begin();
     return Answer(fake.Update(resource, object, options));
   }
-  base::Result<base::Json> Patch(const kube::Resource& resource, std::string_view ns, std::string_view name,
-                                 client::PatchType type, const base::Json& patch,
-                                 const client::PatchOptions& options) override {
-    return fake.Patch(resource, ns, name, type, patch, options);
-  }
-  base::Result<base::Json> Delete(const kube::Resource& resource, std::string_view ns, std::string_view name,
-                                  const client::DeleteOptions& options) override {
-    return fake.Delete(resource, ns, name, options);
-  }
-  base::Result<base::Json> Post(const kube::Resource& resource, std::string_view ns, std::string_view name,
-                                std::string_view subresource, const base::Json& body) override {
-    return fake.Post(resource, ns, name, subresource, body);
-  }
   base::Result<std::unique_ptr<client::Watch>> NewWatch(const kube::Resource& resource, const client::WatchOptions& options,
                                                         client::WatchHandler handler) override {
     Begin();
     return fake.NewWatch(resource, options, std::move(handler));
   }
-  base::Result<std::string> GetRaw(std::string_view path) override { return fake.GetRaw(path); }
   std::string Describe() const override { return "member"; }
 
  private:

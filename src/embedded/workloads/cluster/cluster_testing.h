@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/executor.h"
+#include "client/forwarding_client.h"
 #include "client/informer.h"
 #include "embedded/apiserver/api/api.h"
 #include "embedded/store/memory_store.h"
@@ -32,44 +33,32 @@ inline Json Parse(std::string_view text) {
 }
 
 /// Counts the writes that pass through.
-class CountingClient final : public client::Client {
+class CountingClient final : public client::ForwardingClient {
  public:
-  explicit CountingClient(client::Client& inner) : inner_(inner) {}
-  base::Result<Json> Get(const kube::Resource& r, std::string_view ns, std::string_view name, std::string_view sub) override {
-    return inner_.Get(r, ns, name, sub);
-  }
-  base::Result<client::ListPage> List(const kube::Resource& r, const client::ListOptions& o) override {
-    return inner_.List(r, o);
-  }
+  explicit CountingClient(client::Client& inner) : ForwardingClient(inner) {}
   base::Result<Json> Create(const kube::Resource& r, const Json& object, const client::WriteOptions& o) override {
     Note("create", r, kube::NameOf(object));
-    return inner_.Create(r, object, o);
+    return next().Create(r, object, o);
   }
   base::Result<Json> Update(const kube::Resource& r, const Json& object, const client::WriteOptions& o) override {
     Note("update", r, kube::NameOf(object));
-    return inner_.Update(r, object, o);
+    return next().Update(r, object, o);
   }
   base::Result<Json> Patch(const kube::Resource& r, std::string_view ns, std::string_view name, client::PatchType type,
                            const Json& patch, const client::PatchOptions& o) override {
     Note("patch", r, name);
-    return inner_.Patch(r, ns, name, type, patch, o);
+    return next().Patch(r, ns, name, type, patch, o);
   }
   base::Result<Json> Delete(const kube::Resource& r, std::string_view ns, std::string_view name,
                             const client::DeleteOptions& o) override {
     Note("delete", r, name);
-    return inner_.Delete(r, ns, name, o);
+    return next().Delete(r, ns, name, o);
   }
   base::Result<Json> Post(const kube::Resource& r, std::string_view ns, std::string_view name, std::string_view sub,
                           const Json& body) override {
     Note("post", r, name);
-    return inner_.Post(r, ns, name, sub, body);
+    return next().Post(r, ns, name, sub, body);
   }
-  base::Result<std::unique_ptr<client::Watch>> NewWatch(const kube::Resource& r, const client::WatchOptions& o,
-                                                        client::WatchHandler handler) override {
-    return inner_.NewWatch(r, o, std::move(handler));
-  }
-  base::Result<std::string> GetRaw(std::string_view path) override { return inner_.GetRaw(path); }
-  std::string Describe() const override { return inner_.Describe(); }
 
   std::vector<std::string> writes;
 
@@ -77,7 +66,6 @@ class CountingClient final : public client::Client {
   void Note(const std::string& verb, const kube::Resource& r, std::string_view name) {
     writes.push_back(verb + " " + r.plural + " " + std::string(name));
   }
-  client::Client& inner_;
 };
 
 class ClusterTest : public ::testing::Test {

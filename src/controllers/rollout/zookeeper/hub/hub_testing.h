@@ -24,21 +24,16 @@ using base::JsonArray;
 using base::JsonObject;
 using namespace std::chrono_literals;
 
-class HubDouble final : public client::Client {
+class HubDouble final : public client::ChangedFakeClient {
  public:
-  explicit HubDouble(std::shared_ptr<client::FakeApi> api) : fake(api), api_(std::move(api)) {}
+  explicit HubDouble(std::shared_ptr<client::FakeApi> api) : ChangedFakeClient(api), api_(std::move(api)) {}
 
-  client::FakeClient fake;
   std::vector<std::string> writes;  ///< "VERB KIND NAME", those of ensembles and what they own
   bool dies_after_status = false;   ///< the connection breaks once a status has been written
   std::set<std::string> missing;    ///< plurals that are not served
   std::set<std::string> away;       ///< plurals whose API does not answer
   std::string refuses;              ///< a kind that every write of is invalid
 
-  base::Result<Json> Get(const kube::Resource& resource, std::string_view ns, std::string_view name,
-                         std::string_view subresource) override {
-    return fake.Get(resource, ns, name, subresource);
-  }
   base::Result<client::ListPage> List(const kube::Resource& resource, const client::ListOptions& options) override {
     if (missing.contains(resource.plural)) return base::Fail(base::Code::kNotFound, "no such resource");
     if (away.contains(resource.plural))
@@ -70,10 +65,6 @@ class HubDouble final : public client::Client {
     if (written && options.subresource == "status" && dies_after_status) fake.CutOff(true);
     return written;
   }
-  base::Result<Json> Patch(const kube::Resource& resource, std::string_view ns, std::string_view name, client::PatchType type,
-                           const Json& patch, const client::PatchOptions& options) override {
-    return fake.Patch(resource, ns, name, type, patch, options);
-  }
   base::Result<Json> Delete(const kube::Resource& resource, std::string_view ns, std::string_view name,
                             const client::DeleteOptions& options) override {
     const auto& objects = api_->objects[resource.plural];
@@ -86,15 +77,6 @@ class HubDouble final : public client::Client {
     }
     return fake.Delete(resource, ns, name, options);
   }
-  base::Result<Json> Post(const kube::Resource& resource, std::string_view ns, std::string_view name, std::string_view sub,
-                          const Json& body) override {
-    return fake.Post(resource, ns, name, sub, body);
-  }
-  base::Result<std::unique_ptr<client::Watch>> NewWatch(const kube::Resource& resource, const client::WatchOptions& options,
-                                                        client::WatchHandler handler) override {
-    return fake.NewWatch(resource, options, std::move(handler));
-  }
-  base::Result<std::string> GetRaw(std::string_view path) override { return fake.GetRaw(path); }
   std::string Describe() const override { return "hub double"; }
 
  private:
