@@ -277,11 +277,11 @@ class Replay {
     request.uptime = now_ - kStart + 1h;
     for (const auto& [node, deletion] : deletions_)
       (deletion.drain ? request.deleting_drain : request.deleting_empty).push_back(node);
-    request.act = [this](const autoscaler::GroupChange& change) { return Act(change); };
     providers::NodeGroups groups = cloud_.Groups();
     const base::Instant began = options_.clock == nullptr ? base::Instant{} : options_.clock->Monotonic();
-    const autoscaler::LoopPlan plan =
-        autoscaler::RunOnce(objects_, std::move(groups), options_.autoscaler, expanders_, state_, random_, request);
+    autoscaler::LoopRun loop(objects_, std::move(groups), options_.autoscaler, expanders_, state_, random_, request);
+    while (const autoscaler::GroupChange* change = loop.Next()) loop.Answer(Act(*change));
+    const autoscaler::LoopPlan plan = loop.Take();
     if (options_.clock != nullptr) report_.loop_times.push_back(options_.clock->Monotonic() - began);
     ++report_.loops;
     NoteUnneeded(plan.scale_down);

@@ -1,5 +1,7 @@
 #include "controllers/autoscaler/loop/run_once.h"
 
+#include <deque>
+
 #include "controllers/autoscaler/options/event_kinds.h"
 
 namespace evenkeel::controllers::autoscaler {
@@ -17,39 +19,58 @@ bool Unanswered(const base::Error& error) {
   return error.code() == base::Code::kTimeout || error.code() == base::Code::kUnavailable;
 }
 
-class Loop {
+}  // namespace
+
+class LoopRun::Stages {
  public:
-  Loop(ClusterObjects& objects, providers::NodeGroups groups, const Options& options, const ExpanderChain& expanders,
-       AutoscalerState& state, base::Random& random, const LoopRequest& request)
-      : objects_(objects), options_(options), expanders_(expanders), state_(state), random_(random), request_(request) {
-    plan_.view = objects.View(std::move(groups), request.now);
+  Stages(ClusterObjects& objects, providers::NodeGroups groups, const Options& options, const ExpanderChain& expanders,
+         AutoscalerState& state, base::Random& random, LoopRequest request)
+      : objects_(objects),
+        options_(options),
+        expanders_(expanders),
+        state_(state),
+        random_(random),
+        request_(std::move(request)) {
+    plan_.view = objects.View(std::move(groups), request_.now);
   }
 
-  LoopPlan Run() {
-    NoteLeftAlone();
-    Stages();
-    ReportStatus();
-    return std::move(plan_);
+  const GroupChange* Next() {
+    while (tasks_.empty() && !ended_) {
+      (this->*kStages[stage_])();
+      ended_ = ended_ || ++stage_ == std::size(kStages);
+      if (ended_ && tasks_.empty()) End();
+    }
+    // Nobody is called inside a what-if.
+    what_if_.reset();
+    return tasks_.empty() ? nullptr : &tasks_.front().change;
   }
+
+  void Answer(const base::Status& answer) {
+    EVENKEEL_CHECK(!tasks_.empty());
+    Task task = std::move(tasks_.front());
+    tasks_.pop_front();
+    task.answered(task.change, answer);
+    plan_.changes.push_back(std::move(task.change));
+    if (ended_ && tasks_.empty()) End();
+  }
+
+  LoopPlan Take() { return std::move(plan_); }
 
  private:
+  /// A change, and what its answer means.
+  struct Task {
+    GroupChange change;
+    std::function<void(const GroupChange& change, const base::Status& answer)> answered;
+  };
+  using Stage = void (Stages::*)();
+  static const std::array<Stage, 11> kStages;
+
   ClusterView& view() { return plan_.view; }
   scheduling::Snapshot& snapshot() { return *plan_.view.snapshot; }
 
-  template <typename Part>
-  auto Timed(const char* name, const Part& part) {
-    const base::Instant began = request_.clock == nullptr ? base::Instant{} : request_.clock->Monotonic();
-    const auto note = [&] {
-      if (request_.clock != nullptr) plan_.durations.emplace_back(name, request_.clock->Monotonic() - began);
-    };
-    if constexpr (std::is_void_v<decltype(part())>) {
-      part();
-      note();
-    } else {
-      auto answer = part();
-      note();
-      return answer;
-    }
+  base::Instant Now() const { return request_.clock == nullptr ? base::Instant{} : request_.clock->Monotonic(); }
+  void NoteDuration(const char* name, base::Instant began) {
+    if (request_.clock != nullptr) plan_.durations.emplace_back(name, request_.clock->Monotonic() - began);
   }
 
   void NoteLeftAlone() {
@@ -101,34 +122,49 @@ class Loop {
     }
   }
 
-  void Stages() {
-    CleanUp();
-    if (!Take("CheckActionable", CheckActionable(view(), options_, request_.uptime))) return;
+  void Begin() {
+    NoteLeftAlone();
+    if (!state_.cleaned_up) plan_.cleanup = CleanUpLeftovers(view(), options_);
+    state_.cleaned_up = true;
+    Take("CheckActionable", CheckActionable(view(), options_, request_.uptime));
+  }
+
+  void Update() {
     SplitPods();
     objects_.templates().Update(view(), objects_.Objects());
-    if (!Take("UpdateClusterState",
-              Timed("updateClusterState", [&] { return UpdateClusterState(view(), options_, state_.cluster); }))) {
-      return;
-    }
-    updated_ = true;
+    const base::Instant began = Now();
+    StageResult updated = UpdateClusterState(view(), options_, state_.cluster);
+    NoteDuration("updateClusterState", began);
+    updated_ = !updated.stop;
+    Take("UpdateClusterState", std::move(updated));
+  }
+
+  void Unregistered() {
     LeaveOthersNodes();
-    if (!Take("RemoveLongUnregistered", RemoveLongUnregistered(view(), options_, state_.cluster))) return;
-    if (!Take("CheckClusterHealth", CheckClusterHealth(view(), options_, state_.cluster))) return;
-    if (!Take("DeleteFailedCreations", DeleteFailedCreations(view(), options_, state_.cluster))) return;
-    if (!Take("FixNodeGroupSize", FixNodeGroupSize(view(), options_, state_.cluster))) return;
-    // The autoscaler decides by what the API says.
-    const scheduling::WhatIf fork(snapshot(), scheduling::Layers::kTold);
+    Take("RemoveLongUnregistered", RemoveLongUnregistered(view(), options_, state_.cluster));
+  }
+  void Health() { Take("CheckClusterHealth", CheckClusterHealth(view(), options_, state_.cluster)); }
+  void FailedCreations() { Take("DeleteFailedCreations", DeleteFailedCreations(view(), options_, state_.cluster)); }
+  void Sizes() { Take("FixNodeGroupSize", FixNodeGroupSize(view(), options_, state_.cluster)); }
+
+  /// What scale-up and scale-down begin with: the cluster as the API tells of it, as upstream decides, with the nodes that are
+  /// on their way and the pods that have a place already. The same again after somebody was called.
+  void OpenWhatIf() {
+    if (what_if_) return;
+    what_if_.emplace(snapshot(), scheduling::Layers::kTold);
     PrepareSnapshot();
     AddUpcoming();
-    Timed("filterOutSchedulable", [&] { FilterPods(); });
-    if (!Timed("scaleUp", [&] { return ScaleUp(); })) return;
-    Timed("findUnneeded", [&] { ScaleDown(); });
-    EnforceMinimum();
+    for (const PodId pod : recreated_) snapshot().Unplace(pod);
+    for (const PodId pod : placed_) {
+      const NodeId node = state_.hints.Find(snapshot(), pod);
+      if (node != kNone) snapshot().Place(pod, node);
+    }
   }
 
   /// Within the limits of the whole cluster, as far as this loop has not used them up.
   void EnforceMinimum() {
     if (!options_.enforce_node_group_min_size || unanswered_) return;
+    OpenWhatIf();
     ScaleUpRequest request = RequestForScaleUp();
     request.granted = plan_.scale_ups;
     std::map<std::string, int64_t, std::less<>> allowed;
@@ -142,22 +178,23 @@ class Loop {
     Take("EnforceMinSize", EnforceMinSize(view(), options_, state_.cluster, allowance));
   }
 
-  /// False: the loop ends here.
-  bool Take(const char* stage, StageResult result) {
+  /// The loop ends here if the stage says so, once its changes have been made.
+  void Take(const char* stage, StageResult result) {
     std::ranges::move(result.events, std::back_inserter(plan_.events));
     std::ranges::move(result.notes, std::back_inserter(plan_.notes));
     for (GroupChange& change : result.changes) {
-      if (request_.act) {
-        if (const auto done = request_.act(change); !done) Refused(change, done.error());
-      }
-      plan_.changes.push_back(std::move(change));
+      tasks_.push_back({std::move(change), [this](const GroupChange& done, const base::Status& answer) {
+                          if (!answer) Refused(done, answer.error());
+                        }});
     }
     if (result.clear_unneeded) state_.scale_down.unneeded.Clear();
-    if (result.stop) {
-      plan_.stopped_at = stage;
-      plan_.why = std::move(result.why);
-    }
-    return !result.stop;
+    if (result.stop) Stop(stage, std::move(result.why));
+  }
+
+  void Stop(const char* stage, std::string why) {
+    plan_.stopped_at = stage;
+    plan_.why = std::move(why);
+    ended_ = true;
   }
 
   void Refused(const GroupChange& change, const base::Error& error) {
@@ -185,11 +222,6 @@ class Loop {
                                          {providers::Instance::ErrorClass::kOther, "cloudProviderError",
                                           "failed to increase node group size: " + error.message()},
                                          request_.now);
-  }
-
-  void CleanUp() {
-    if (!state_.cleaned_up) plan_.cleanup = CleanUpLeftovers(view(), options_);
-    state_.cleaned_up = true;
   }
 
   bool Waits(const PodFacts& pod) const {
@@ -225,15 +257,17 @@ class Loop {
   }
 
   void AddUpcoming() {
-    const ClusterState::Upcoming upcoming = FindUpcomingNodes(view(), options_, state_.cluster);
-    plan_.upcoming = upcoming.nodes;
     std::vector<NodeId> not_started;
-    for (const auto& [group, nodes] : upcoming.registered) not_started.insert(not_started.end(), nodes.begin(), nodes.end());
-    upcoming_ = AddUpcomingNodes(snapshot(), objects_.templates(), {upcoming.nodes.begin(), upcoming.nodes.end()}, not_started);
+    for (const auto& [group, nodes] : awaited_.registered) not_started.insert(not_started.end(), nodes.begin(), nodes.end());
+    upcoming_ = AddUpcomingNodes(snapshot(), objects_.templates(), {awaited_.nodes.begin(), awaited_.nodes.end()}, not_started);
     for (const UpcomingNode& node : upcoming_) objects_.CoverNode(node.node);
   }
 
   void FilterPods() {
+    awaited_ = FindUpcomingNodes(view(), options_, state_.cluster);
+    plan_.upcoming = awaited_.nodes;
+    OpenWhatIf();
+    const base::Instant began = Now();
     PodIds pods = plan_.pending;
     DropExpendable(view(), options_, pods);
     std::vector<NodeId> drained;
@@ -241,11 +275,14 @@ class Loop {
       const NodeId node = snapshot().FindNodeByName(name);
       if (node != kNone && snapshot().Present(node)) drained.push_back(node);
     }
+    const auto pending = static_cast<PodIds::difference_type>(pods.size());
     AddRecreatable(view(), drained, pods);
-    FilterOutSchedulable(view(), state_.hints, pods);
+    recreated_.assign(pods.begin() + pending, pods.end());
+    placed_ = FilterOutSchedulable(view(), state_.hints, pods);
     DropDaemonPods(view(), pods);
     std::ranges::move(DropYoung(view(), options_, pods), std::back_inserter(plan_.notes));
     plan_.unschedulable = std::move(pods);
+    NoteDuration("filterOutSchedulable", began);
   }
 
   ScaleUpRequest RequestForScaleUp() const {
@@ -263,28 +300,62 @@ class Loop {
     return request;
   }
 
-  /// False: with 1.26's rules a loop that has scaled up ends.
-  bool ScaleUp() {
+  void ScaleUp() {
+    scale_up_began_ = Now();
     plan_.decision = DecideScaleUp(view(), options_, plan_.unschedulable, state_.cluster.total().ready);
     if (plan_.decision == ScaleUpDecision::kLimitedByMaxNodesTotal) NoteMaxNodes();
     if (plan_.decision == ScaleUpDecision::kInCooldown) scale_down_disabled_ = true;
-    if (plan_.decision != ScaleUpDecision::kGo) return true;
+    if (plan_.decision != ScaleUpDecision::kGo) return;
+    planner_.emplace(options_, expanders_);
+    PlanScaleUp();
+  }
+
+  void PlanScaleUp() {
+    OpenWhatIf();
     ScaleUpRequest request = RequestForScaleUp();
     request.pods = plan_.unschedulable;
-    const ScaleUpPlanner planner(options_, expanders_);
-    for (int refusals = 0; refusals <= kRefusalsMax; ++refusals) {
-      plan_.scale_up = planner.Plan(view(), objects_.templates(), objects_.Objects(), request, random_);
-      for (const ExpanderEvent& event : plan_.scale_up.warnings) plan_.events.push_back({true, event.reason, event.message});
-      if (plan_.scale_up.outcome == ScaleUpPlan::Outcome::kMaxNodesReached) NoteMaxNodes();
-      if (CarryOut(request)) break;
+    request.granted = plan_.scale_ups;
+    request.excluded = refused_;
+    plan_.scale_up = planner_->Plan(view(), objects_.templates(), objects_.Objects(), request, random_);
+    for (const ExpanderEvent& event : plan_.scale_up.warnings) plan_.events.push_back({true, event.reason, event.message});
+    if (plan_.scale_up.outcome == ScaleUpPlan::Outcome::kMaxNodesReached) NoteMaxNodes();
+    step_ = {};
+    ContinueScaleUp();
+  }
+
+  /// The next group of the step that is being carried out; after the step the next one, or a plan without those who refused.
+  void ContinueScaleUp() {
+    for (; step_.index < plan_.scale_up.steps.size(); step_ = {.index = step_.index + 1}) {
+      const ScaleUpStep& step = plan_.scale_up.steps[step_.index];
+      for (; step_.asked < step.changes.size(); ++step_.asked) {
+        const GroupDelta& delta = step.changes[step_.asked];
+        if (!unanswered_) {
+          ++step_.asked;
+          return Increase(delta, step.atomic, [this, group = delta.group](bool agreed) {
+            if (!agreed) step_.refused.insert(group);
+            ContinueScaleUp();
+          });
+        }
+        step_.refused.insert(delta.group);
+      }
+      if (step_.refused.size() < step.changes.size()) {
+        plan_.scale_ups.push_back(step_.refused.empty() ? step : WithoutGroups(snapshot(), step, step_.refused));
+      }
+      if (unanswered_) return;
+      if (step_.refused.empty()) continue;
+      refused_.insert(step_.refused.begin(), step_.refused.end());
+      if (++refusals_ <= kRefusalsMax) PlanScaleUp();
+      return;
     }
-    plan_.scale_ups = std::move(request.granted);
-    if (plan_.scale_ups.empty()) return true;
-    state_.cluster.Recalculate(view());
-    if (options_.compat != Compat::k1_26) return true;
-    plan_.stopped_at = "ScaleUp";
-    plan_.why = "the cluster has just been scaled up";
-    return false;
+  }
+
+  /// With 1.26's rules a loop that has scaled up ends.
+  void EndScaleUp() {
+    if (!plan_.scale_ups.empty()) {
+      state_.cluster.Recalculate(view());
+      if (options_.compat == Compat::k1_26) Stop("ScaleUp", "the cluster has just been scaled up");
+    }
+    NoteDuration("scaleUp", scale_up_began_);
   }
 
   void NoteMaxNodes() {
@@ -292,27 +363,9 @@ class Loop {
                             "Max total nodes in cluster reached: " + std::to_string(options_.max_nodes_total)});
   }
 
-  /// False when a group has refused: the plan is to be made anew without it.
-  bool CarryOut(ScaleUpRequest& request) {
-    for (const ScaleUpStep& step : plan_.scale_up.steps) {
-      std::set<std::string, std::less<>> refused;
-      for (const GroupDelta& delta : step.changes) {
-        if (unanswered_ || !Increase(delta, step.atomic)) refused.insert(delta.group);
-      }
-      if (refused.size() < step.changes.size()) {
-        request.granted.push_back(refused.empty() ? step : WithoutGroups(snapshot(), step, refused));
-      }
-      if (unanswered_) return true;
-      if (!refused.empty()) {
-        request.excluded.insert(refused.begin(), refused.end());
-        return false;
-      }
-    }
-    return true;
-  }
-
-  bool Increase(const GroupDelta& delta, bool atomic) {
-    providers::NodeGroup* group = view().groups.Find(delta.group);
+  /// `then` hears whether the group has agreed; who has not answered counts as if.
+  void Increase(const GroupDelta& delta, bool atomic, std::function<void(bool agreed)> then) {
+    const providers::NodeGroup* group = view().groups.Find(delta.group);
     GroupChange change;
     change.kind = GroupChange::Kind::kIncreaseSize;
     change.group = delta.group;
@@ -320,24 +373,41 @@ class Loop {
     change.atomically = atomic;
     change.why = "scale up from " + std::to_string(delta.from) + " to " + std::to_string(delta.to);
     AddScaleUpEvents(change, delta.from, group == nullptr ? delta.to : group->max_size);
-    base::Status done;
-    if (request_.act) done = request_.act(change);
-    const bool unanswered = !done && Unanswered(done.error());
-    if (!done && !unanswered) {
-      plan_.notes.push_back("node group " + delta.group + ": " + change.why + ": " + done.error().message());
-      RegisterFailure(delta.group, done.error());
-    } else {
-      if (group != nullptr) group->target_size = delta.to;
-      state_.cluster.RegisterScaleUp(delta.group, change.delta, request_.now);
-      state_.scale_down.ScaledUp(delta.group, request_.now);
-      if (unanswered) NotAnswered(change, delta.to, done.error());
+    tasks_.push_back(
+        {std::move(change), [this, to = delta.to, then = std::move(then)](const GroupChange& done, const base::Status& answer) {
+           then(Increased(done, to, answer));
+         }});
+  }
+
+  bool Increased(const GroupChange& change, int64_t to, const base::Status& answer) {
+    const bool unanswered = !answer && Unanswered(answer.error());
+    if (!answer && !unanswered) {
+      plan_.notes.push_back("node group " + change.group + ": " + change.why + ": " + answer.error().message());
+      RegisterFailure(change.group, answer.error());
+      return false;
     }
-    plan_.changes.push_back(std::move(change));
-    return done || unanswered;
+    if (providers::NodeGroup* group = view().groups.Find(change.group)) group->target_size = to;
+    state_.cluster.RegisterScaleUp(change.group, change.delta, request_.now);
+    state_.scale_down.ScaledUp(change.group, request_.now);
+    if (unanswered) NotAnswered(change, to, answer.error());
+    return true;
   }
 
   void ScaleDown() {
-    if (!options_.scale_down_enabled) return;
+    const base::Instant began = Now();
+    if (options_.scale_down_enabled) PlanRemovals();
+    NoteDuration("findUnneeded", began);
+    const auto& consolidation = plan_.scale_down.consolidation;
+    if (!consolidation || consolidation->add == 0) return;
+    const providers::NodeGroup* group = view().groups.Find(consolidation->group);
+    const int64_t from = group == nullptr ? 0 : group->target_size;
+    Increase({consolidation->group, from, from + consolidation->add}, false, [this](bool agreed) {
+      if (!agreed) state_.scale_down.consolidation.reset();
+    });
+  }
+
+  void PlanRemovals() {
+    OpenWhatIf();
     std::vector<ReplacementTemplate> replacements;
     if (options_.consolidate) {
       for (const providers::NodeGroup& group : view().groups.groups) {
@@ -353,14 +423,10 @@ class Loop {
                                    .templates = replacements};
     plan_.scale_down = PlanScaleDown(view(), options_, request, state_.scale_down);
     plan_.scale_down_looked = true;
-    const auto& consolidation = plan_.scale_down.consolidation;
-    if (!consolidation || consolidation->add == 0) return;
-    const providers::NodeGroup* group = view().groups.Find(consolidation->group);
-    const int64_t from = group == nullptr ? 0 : group->target_size;
-    if (!Increase({consolidation->group, from, from + consolidation->add}, false)) state_.scale_down.consolidation.reset();
   }
 
-  void ReportStatus() {
+  void End() {
+    what_if_.reset();
     if (!updated_) {
       plan_.status = state_.status.Initializing(plan_.why, plan_.left_alone, request_.now);
       return;
@@ -377,19 +443,48 @@ class Loop {
   const ExpanderChain& expanders_;
   AutoscalerState& state_;
   base::Random& random_;
-  const LoopRequest& request_;
+  const LoopRequest request_;
   LoopPlan plan_;
+  size_t stage_ = 0;
+  bool ended_ = false;
+  std::deque<Task> tasks_;
   bool updated_ = false, scale_down_disabled_ = false;
   bool unanswered_ = false;  // an increase of this loop
+  std::optional<scheduling::WhatIf> what_if_;
   PodIds nominated_;
-  std::vector<UpcomingNode> upcoming_;
+  ClusterState::Upcoming awaited_;
+  PodIds recreated_;                    // of nodes that are drained
+  PodIds placed_;                       // on what is there or on its way, in this order; the hints say where
+  std::vector<UpcomingNode> upcoming_;  // while a what-if is open
+  /// Of the scale-up: where its plan is being carried out, and who is not asked again.
+  struct Step {
+    size_t index = 0, asked = 0;
+    std::set<std::string, std::less<>> refused{};
+  };
+  Step step_;
+  std::set<std::string, std::less<>> refused_;
+  int refusals_ = 0;
+  std::optional<ScaleUpPlanner> planner_;
+  base::Instant scale_up_began_{};
 };
 
-}  // namespace
+const std::array<LoopRun::Stages::Stage, 11> LoopRun::Stages::kStages = {
+    &Stages::Begin,      &Stages::Update,  &Stages::Unregistered, &Stages::Health,    &Stages::FailedCreations, &Stages::Sizes,
+    &Stages::FilterPods, &Stages::ScaleUp, &Stages::EndScaleUp,   &Stages::ScaleDown, &Stages::EnforceMinimum};
+
+LoopRun::LoopRun(ClusterObjects& objects, providers::NodeGroups groups, const Options& options, const ExpanderChain& expanders,
+                 AutoscalerState& state, base::Random& random, LoopRequest request)
+    : stages_(std::make_unique<Stages>(objects, std::move(groups), options, expanders, state, random, std::move(request))) {}
+LoopRun::~LoopRun() = default;
+const GroupChange* LoopRun::Next() { return stages_->Next(); }
+void LoopRun::Answer(const base::Status& answer) { stages_->Answer(answer); }
+LoopPlan LoopRun::Take() { return stages_->Take(); }
 
 LoopPlan RunOnce(ClusterObjects& objects, providers::NodeGroups groups, const Options& options, const ExpanderChain& expanders,
-                 AutoscalerState& state, base::Random& random, const LoopRequest& request) {
-  return Loop(objects, std::move(groups), options, expanders, state, random, request).Run();
+                 AutoscalerState& state, base::Random& random, LoopRequest request) {
+  LoopRun loop(objects, std::move(groups), options, expanders, state, random, std::move(request));
+  while (loop.Next() != nullptr) loop.Answer({});
+  return loop.Take();
 }
 
 }  // namespace evenkeel::controllers::autoscaler

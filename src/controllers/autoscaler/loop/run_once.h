@@ -1,5 +1,5 @@
 // One loop of the autoscaler: looks at a cluster and says everything that is to be done, in order, each with its reason. The
-// live controller and `plan scale` call the same function; what differs is who carries the answer out.
+// live controller and `plan scale` run the same loop; what differs is who carries it out, and that is never done in here.
 //
 //   A  clean up after a predecessor       G  budgets (inside P)                M  sizes that nothing stands behind
 //   B  lists and readiness (facts)        H  templates                        N  upcoming nodes, pod filters
@@ -13,6 +13,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -24,10 +25,6 @@
 #include "controllers/autoscaler/scale_up/scale_up.h"
 
 namespace evenkeel::controllers::autoscaler {
-
-/// Carries a change out while the loop goes on; an error is taken into account at once (a scale-up that is refused goes to
-/// another group).
-using Act = std::function<base::Status(const GroupChange&)>;
 
 /// Nodes of the fleet's other members.
 struct NodesElsewhere {
@@ -45,7 +42,6 @@ struct LoopRequest {
   const base::Clock* clock = nullptr;  ///< for time-outs of the planners; null: none
   /// Asked before instances that never became nodes here are deleted; absent: there is no other member.
   std::function<NodesElsewhere()> nodes_elsewhere;
-  Act act;  ///< absent: changes are assumed to succeed
 };
 
 struct LoopPlan {
@@ -70,9 +66,35 @@ struct LoopPlan {
   std::vector<std::pair<std::string, base::Duration>> durations;
 };
 
-/// The snapshot is as before afterwards. The caller registers the deletions that it begins (ClusterState::RegisterScaleDown and
-/// ScaleDownState::Deleted). O(nodes + pending pods) when there is nothing to do.
+/// A loop that is told how each change of a node group went before it decides the next: a scale-up that is refused goes to
+/// another group. What it was made with must outlive it; events of the cluster must not come in between.
+///
+///   LoopRun loop(...);
+///   while (const GroupChange* change = loop.Next()) loop.Answer(CarryOut(*change));
+///   const LoopPlan plan = loop.Take();
+///
+/// Whenever the caller has the word, no what-if is open: the snapshot is as it was before. The caller registers the deletions
+/// that it begins (ClusterState::RegisterScaleDown and ScaleDownState::Deleted). O(nodes + pending pods) when there is nothing
+/// to do.
+class LoopRun {
+ public:
+  LoopRun(ClusterObjects& objects, providers::NodeGroups groups, const Options& options, const ExpanderChain& expanders,
+          AutoscalerState& state, base::Random& random, LoopRequest request);
+  ~LoopRun();
+
+  /// What is to be done now, until Answer says how it went; null when the loop has ended.
+  const GroupChange* Next();
+  void Answer(const base::Status& answer);
+  /// After the end, once.
+  LoopPlan Take();
+
+ private:
+  class Stages;
+  const std::unique_ptr<Stages> stages_;
+};
+
+/// A loop all of whose changes are assumed to succeed.
 LoopPlan RunOnce(ClusterObjects& objects, providers::NodeGroups groups, const Options& options, const ExpanderChain& expanders,
-                 AutoscalerState& state, base::Random& random, const LoopRequest& request);
+                 AutoscalerState& state, base::Random& random, LoopRequest request);
 
 }  // namespace evenkeel::controllers::autoscaler

@@ -28,6 +28,7 @@ class RunOnceTest : public ::testing::Test {
   }
   void Pod(const std::string& name, const std::string& cpu, const std::string& node = "") {
     Json pod = PodMaker(name, cpu, "1Gi").json;
+    base::Ensure(pod, {"metadata", "annotations", "cluster-autoscaler.kubernetes.io/safe-to-evict"}) = "true";
     pod.as_object()["kind"] = "Pod";
     if (!node.empty()) base::Ensure(pod, {"spec", "nodeName"}) = node;
     base::Ensure(pod, {"status", "conditions"}) = JsonArray{
@@ -40,18 +41,29 @@ class RunOnceTest : public ::testing::Test {
     base::Ensure(node, {"status", "conditions"}) = JsonArray{JsonObject{{"type", "Ready"}, {"status", "True"}}};
     mirror_.Upsert(node);
   }
-  LoopPlan Run(const Act& act = {}) {
+  using Act = std::function<base::Status(const GroupChange&)>;
+  LoopPlan Run(const Act& act = [](const GroupChange&) -> base::Status { return {}; }) {
     auto groups = DecodeNodeGroups(groups_, objects_.Nodes());
     EXPECT_TRUE(groups);
     const auto expanders = ExpanderChain::Make(options_.expander);
     if (adjust_) adjust_(*groups);
     LoopRequest request;
     request.now = now_;
-    request.act = act;
+    request.deleting_drain = deleting_drain_;
     if (elsewhere_) request.nodes_elsewhere = [this] { return NodesElsewhere{elsewhere_()}; };
-    return RunOnce(objects_, std::move(*groups), options_, *expanders, state_, random_, request);
+    LoopRun loop(objects_, std::move(*groups), options_, *expanders, state_, random_, request);
+    const size_t nodes = objects_.snapshot().node_count();
+    while (const GroupChange* change = loop.Next()) {
+      EXPECT_EQ(objects_.snapshot().depth(), 0u) << "somebody is called inside a what-if";
+      EXPECT_EQ(objects_.snapshot().node_count(), nodes);
+      loop.Answer(act(*change));
+    }
+    return loop.Take();
   }
 
+  const Act refuse_ = [](const GroupChange&) -> base::Status {
+    return base::Fail(base::Code::kTooManyRequests, "out of stock");
+  };
   Options options_;
   scheduling::ClusterMirror mirror_;
   ClusterObjects objects_{options_, mirror_};
@@ -59,6 +71,7 @@ class RunOnceTest : public ::testing::Test {
   AutoscalerState state_{options_};
   base::Random random_{1};
   base::Time now_ = kNow;
+  std::vector<std::string> deleting_drain_;
   std::function<base::Result<std::map<std::string, std::string>>()> elsewhere_;
   std::function<void(providers::NodeGroups&)> adjust_;  ///< what the provider says differently
 };
@@ -94,6 +107,49 @@ TEST_F(RunOnceTest, AGroupThatRefusesIsReplacedInTheSameLoop) {
   EXPECT_EQ(plan.view.groups.Find("small")->target_size, 4);
   EXPECT_TRUE(state_.cluster.IsBackedOff("big"));
   EXPECT_TRUE(state_.cluster.IsScalingUp("small"));
+}
+
+TEST_F(RunOnceTest, APodThatFitsKeepsItsPlaceWhenAScaleUpWasRefused) {
+  options_.scale_down_unneeded_time = options_.scale_down_delay_after_add = {};
+  Group("a", 5);
+  for (const char* node : {"n1", "n2"}) Node(node, "a");
+  Pod("little", "1", "n1");
+  Pod("fits", "3500m");
+  Pod("waits", "4");
+  adjust_ = [](providers::NodeGroups& groups) { groups.Find("a")->target_size = 2; };
+  const LoopPlan plan = Run(refuse_);
+  EXPECT_EQ(plan.changes.size(), 1u);
+  EXPECT_TRUE(plan.scale_ups.empty());
+  EXPECT_TRUE(plan.scale_down_looked);
+  EXPECT_TRUE(plan.scale_down.unneeded.empty()) << "n2 is taken";
+  for (const char* pod : {"default/fits", "default/waits"}) mirror_.Remove("Pod", pod);
+  now_ += std::chrono::minutes(10);
+  EXPECT_FALSE(Run(refuse_).scale_down.unneeded.empty()) << "otherwise it is not";
+}
+
+TEST_F(RunOnceTest, APodOfANodeThatIsDrainedKeepsItsPlaceWhenAScaleUpWasRefused) {
+  options_.scale_down_unneeded_time = options_.scale_down_delay_after_add = {};
+  Group("a", 5);
+  for (const char* node : {"n1", "n2", "n3"}) Node(node, "a");
+  Pod("moves", "2", "n1");
+  Pod("stays", "2", "n2");
+  Pod("little", "1", "n3");
+  Pod("waits", "4");
+  adjust_ = [](providers::NodeGroups& groups) { groups.Find("a")->target_size = 3; };
+  deleting_drain_ = {"n1"};
+  Json going = NodeMaker("n1", "4", "16Gi").Label(kNodeGroupLabel, "a").json;
+  going.as_object()["kind"] = "Node";
+  base::Ensure(going, {"status", "conditions"}) = JsonArray{JsonObject{{"type", "Ready"}, {"status", "True"}}};
+  base::Ensure(going, {"spec", "taints"}) =
+      JsonArray{JsonObject{{"key", "ToBeDeletedByClusterAutoscaler"}, {"effect", "NoSchedule"}}};
+  mirror_.Upsert(going);
+  const LoopPlan plan = Run(refuse_);
+  EXPECT_EQ(plan.changes.size(), 1u);
+  EXPECT_TRUE(plan.scale_down_looked);
+  EXPECT_TRUE(plan.scale_down.unneeded.empty()) << "the room is for the pod of the node that goes";
+  mirror_.Remove("Pod", "default/moves");
+  now_ += std::chrono::minutes(10);
+  EXPECT_EQ(Run(refuse_).scale_down.unneeded.size(), 1u) << "otherwise another could have it";
 }
 
 TEST_F(RunOnceTest, AnIncreaseWithoutAnAnswerIsWaitedForBeforeAnotherGroupIsAsked) {

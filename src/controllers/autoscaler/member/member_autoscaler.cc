@@ -179,9 +179,10 @@ class MemberAutoscaler final : public runtime::MemberController {
     request.deleting_drain = deletions_.Deleting(true);
     request.clock = &clock_;
     if (context_.nodes_elsewhere) request.nodes_elsewhere = [this] { return AskElsewhere(); };
-    request.act = [this](const GroupChange& change) { return CarryOut(change); };
     last_.autoscaling = request.now;
-    const LoopPlan plan = RunOnce(cache_.objects(), std::move(groups), options_, *expanders_, *state_, random_, request);
+    LoopRun loop(cache_.objects(), std::move(groups), options_, *expanders_, *state_, random_, request);
+    while (const GroupChange* change = loop.Next()) loop.Answer(CarryOut(*change));
+    const LoopPlan plan = loop.Take();
     Log(plan);
     events_.OfLoop(plan, cache_);
     CleanUp(plan);
