@@ -3,9 +3,9 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <cmath>
 #include <tuple>
 
+#include "balancing/measures/deviation.h"
 #include "balancing/measures/imbalance.h"
 #include "dashboard/approval.h"
 #include "dashboard/documents.h"
@@ -14,13 +14,6 @@ namespace evenkeel::dashboard {
 namespace {
 
 namespace on_member = controllers::balancer;
-
-/// The coefficient of variation.
-double DeviationOf(const balancing::LoadSums& sums) {
-  if (sums.nodes == 0 || sums.sum == 0) return 0;
-  const double nodes = static_cast<double>(sums.nodes), mean = static_cast<double>(sums.sum) / nodes;
-  return Rounded(std::sqrt(std::max(0.0, static_cast<double>(sums.squares) / nodes - mean * mean)) / mean);
-}
 
 /// The worse of two is the one to show.
 bool Worse(const balancing::MetricBalance& a, const balancing::MetricBalance& b) {
@@ -36,7 +29,7 @@ JsonObject MetricEntry(const balancing::Cluster& cluster, const balancing::Metri
                    {"max", worst.max * scale},
                    {"min", worst.min * scale},
                    {"imbalanced", in_force && !worst.balanced()},
-                   {"deviation", DeviationOf(summary.sums)},
+                   {"deviation", Rounded(balancing::NormStdDev(summary.sums))},
                    {"message", Text(cluster, worst)}};
   if (worst.node_type != balancing::kNoId) entry["nodeType"] = cluster.node_types[worst.node_type];
   return entry;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <functional>
 
+#include "balancing/measures/deviation.h"
+
 namespace evenkeel::sim {
 namespace {
 
@@ -34,7 +36,7 @@ double SpreadOf(const ClusterSample& cluster) {
     squares += static_cast<double>(node.load) * node.load;
     ++count;
   }
-  return count == 0 ? 0 : std::sqrt(std::max(0.0, squares / count - (sum / count) * (sum / count)));
+  return count == 0 ? 0 : balancing::NormStdDev(count, sum, squares) * sum / count;
 }
 
 Sums SumsOf(const FleetSample& sample) {
