@@ -151,7 +151,7 @@ class CoordinationScenarios:
         for write in owned:
             self.assertIsNotNone(given, f"{cluster}: written by {frozen} without a plan: {write}")
             self.assertGreaterEqual(write.time, given[0], f"{cluster}: before the plan: {write}")
-            epoch = write.after.wanted_epoch if write.kind == "knock" else write.after.epoch
+            epoch = write.after.wanted_epoch if write.kind == "request" else write.after.epoch
             self.assertGreaterEqual(epoch, given[1], f"{cluster}: with an epoch of before: {write}")
         # In the order in which the server carried them out, which may be another than that of its answers.
         for entry in audit:

@@ -145,13 +145,13 @@ class LeaseVersion:
 
 
 def kind_of(before, after):
-    """What a write has done to the Lease: "take", "free", "renew" or "knock"."""
+    """What a write has done to the Lease: "take", "free", "renew" or "request"."""
     if after.holder and (before is None or before.uid != after.uid or
                          (after.holder, after.epoch, after.transitions) != (before.holder, before.epoch, before.transitions)):
         return "take"
     if not after.holder and before is not None and before.holder:
         return "free"
-    return "renew" if before is not None and after.renewed != before.renewed else "knock"
+    return "renew" if before is not None and after.renewed != before.renewed else "request"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -224,7 +224,7 @@ class Fence:
         writes, before = [], None
         for after in self.watch.seen():
             kind = kind_of(before, after)
-            named = {"take": after.holder, "renew": after.holder, "free": before.holder if before else "", "knock": after.wanted_by}[kind]
+            named = {"take": after.holder, "renew": after.holder, "free": before.holder if before else "", "request": after.wanted_by}[kind]
             entry = audited.get((after.uid, after.resource_version))
             said = min(seconds_of(after.renewed) or after.seen, after.seen) if kind in ("take", "renew") else after.seen
             writes.append(Write(entry.received if entry else said, entry.time if entry else after.seen, kind,
@@ -239,7 +239,7 @@ class Fence:
         for write in self.writes():
             if write.kind == "take" and last is not None and write.author != last.author and write.time >= since:
                 found.append((last.author, write.author, write.time - last.time, last.kind == "free"))
-            if write.kind != "knock":
+            if write.kind != "request":
                 last = write
         return found
 
@@ -250,7 +250,7 @@ class Fence:
             before, after, where = write.before, write.after, f"{self.cluster}: {write}"
             if self.audit_path is not None and before is not None:
                 named = {"take": after.holder, "renew": after.holder, "free": before.holder if before else "",
-                         "knock": after.wanted_by}[write.kind]
+                         "request": after.wanted_by}[write.kind]
                 test.assertEqual(write.author, host_of(named), f"written by somebody else than it names: {where}")
             if write.kind == "take":
                 test.assertGreater(after.epoch, epoch, f"an epoch that is not greater: {where}")

@@ -379,7 +379,7 @@ void CompatibleDistributor::Follow(const std::vector<Cluster>& clusters, const s
     if (!own && std::ranges::find(silent, shard->second) == silent.end()) continue;
     if (own) why_own[cluster.server] = why_own_.contains(cluster.server) ? why_own_.at(cluster.server) : why;
     wanted[cluster.server] = {.cluster = cluster,
-                              .wish = {.role = own ? MemberRole::kOwner : MemberRole::kObserver},
+                              .desired = {.role = own ? MemberRole::kOwner : MemberRole::kObserver},
                               .shard = shard->second,
                               .why = own ? why_own.at(cluster.server) : why};
   }

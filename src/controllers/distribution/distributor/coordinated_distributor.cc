@@ -248,13 +248,13 @@ void CoordinatedDistributor::Follow() {
     const auto tenancy = present.find(cluster.server);
     const MemberRole role = RoleFor(*assignment, tenancy == present.end() ? nullptr : &tenancy->second);
     if (role == MemberRole::kNone) continue;
-    const LeaseWish wish{.role = role, .epoch = assignment->epoch, .wait_for_successor = true};
+    const DesiredRole desired{.role = role, .epoch = assignment->epoch, .wait_for_successor = true};
     wanted[cluster.server] = {
-        .cluster = cluster, .wish = wish, .shard = assignment->shard, .why = fmt::format("plan {}", assignment->epoch)};
+        .cluster = cluster, .desired = desired, .shard = assignment->shard, .why = fmt::format("plan {}", assignment->epoch)};
   }
   for (const PublishedPlan::Move& move : plan_.moves) {
     for (auto& [server, want] : wanted) {
-      if (want.cluster.name == move.cluster && want.wish.epoch == move.epoch) want.why += ": " + move.reason;
+      if (want.cluster.name == move.cluster && want.desired.epoch == move.epoch) want.why += ": " + move.reason;
     }
   }
   const int64_t epoch = plan_.epoch;
@@ -301,7 +301,7 @@ void CoordinatedDistributor::Leave(bool others, std::function<void()> done) {
     strand_->Post([this, done] {
       stopping_ = true;
       tick_timer_.Cancel();
-      // The Lease first: without it the members are nobody's, should a successor not have knocked in time.
+      // The Lease first: without it the members are nobody's, should a successor not have asked for them in time.
       for (const kube::Resource* resource : {&kube::resources::Leases(), &ShardReplicas()}) {
         const auto removed = context_.hub.Delete(*resource, options_.ns, object_name_);
         if (!removed && removed.error().code() != base::Code::kNotFound) {

@@ -29,8 +29,8 @@ class CoordinatedDistributor final : public Distributor {
   ~CoordinatedDistributor() override;
 
   void Start() override;
-  /// Says that it leaves, so that the leader gives its members to others and these knock; then lets go of the rest and takes
-  /// its Lease away.
+  /// Says that it leaves, so that the leader gives its members to others and these ask for them; then lets go of the rest and
+  /// takes its Lease away.
   void Stop(std::function<void()> done) override;
   DistributorStatus status() const override;
   /// An error while its Lease is not renewed, or no plan has been applied yet.

@@ -199,7 +199,7 @@ TEST_F(CoordinatedTest, AReplicaThatLosesTheHubAloneHandsItsMembersOver) {
   Settle(6);
   Run(20s);
   replicas.at("b").hub->fake.CutOff(true);
-  EXPECT_LT(RunWatched(30s, 6), 1s) << "its successors knock at the members";
+  EXPECT_LT(RunWatched(30s, 6), 1s) << "its successors ask for the members";
   EXPECT_EQ(OwnedBy("b"), 0u);
   EXPECT_TRUE(Settled(6));
   replicas.at("b").hub->fake.CutOff(false);

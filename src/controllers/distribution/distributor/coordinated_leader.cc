@@ -168,7 +168,7 @@ ReplicaReport CoordinatedDistributor::MakeReport() const {
     ReplicaReport::Member member;
     member.server = tenancy.server;
     member.cluster = tenancy.cluster;
-    const bool wanted = tenancy.wish.role == MemberRole::kOwner;
+    const bool wanted = tenancy.desired.role == MemberRole::kOwner;
     member.state = tenancy.lease.holding ? (wanted ? "owner" : "leaving") : wanted ? "waiting" : "standby";
     if (tenancy.lease.holding) {
       member.epoch = tenancy.lease.epoch;

@@ -12,7 +12,7 @@ constexpr base::Duration kForgetPeriod = std::chrono::seconds(1);
 
 /// Neither held nor about to be: nothing would be lost by forgetting it.
 bool IsOver(const TenancyReport& report, const std::string& identity) {
-  return report.wish.role == MemberRole::kNone && !report.acting && !report.lease.holding && report.lease.holder != identity;
+  return report.desired.role == MemberRole::kNone && !report.acting && !report.lease.holding && report.lease.holder != identity;
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ void Ownership::Apply(std::map<std::string, Wanted> wanted, const std::string& w
   for (auto& [server, want] : wanted) {
     const auto present = tenancies_.find(server);
     if (present == tenancies_.end()) {
-      if (want.wish.role != MemberRole::kNone) Open(std::move(want));
+      if (want.desired.role != MemberRole::kNone) Open(std::move(want));
     } else if (present->second->connection_hash() != want.cluster.connection_hash) {
       Reconnect(std::move(want));
     } else {
@@ -78,7 +78,7 @@ void Ownership::Reconnect(Wanted wanted) {
       }
       old.reset();
       auto next = reconnecting_.extract(server);
-      if (next && next.mapped().wish.role != MemberRole::kNone) Open(std::move(next.mapped()));
+      if (next && next.mapped().desired.role != MemberRole::kNone) Open(std::move(next.mapped()));
     });
   });
 }
@@ -91,7 +91,7 @@ void Ownership::Forget() {
     std::lock_guard lock(mutex_);
     for (auto entry = tenancies_.begin(); entry != tenancies_.end();) {
       const TenancyReport report = entry->second->report();
-      if (report.wish.role == MemberRole::kNone && !reconnecting_.contains(entry->first)) {
+      if (report.desired.role == MemberRole::kNone && !reconnecting_.contains(entry->first)) {
         if (IsOver(report, context_.identity)) {
           over.push_back(std::move(entry->second));
           entry = tenancies_.erase(entry);
@@ -158,7 +158,7 @@ void Ownership::LetGoWithin(base::Duration limit) {
 
 void Ownership::LetGoOfAll(bool wait) {
   for (const auto& [server, tenancy] : tenancies_) {
-    const int64_t epoch = tenancy->report().wish.epoch;
+    const int64_t epoch = tenancy->report().desired.epoch;
     tenancy->Want({.role = MemberRole::kNone, .epoch = epoch, .wait_for_successor = wait}, "this replica stops");
   }
 }
@@ -189,7 +189,7 @@ std::vector<std::string> Ownership::Owned() const {
 std::vector<std::string> Ownership::Assigned() const {
   std::vector<std::string> assigned;
   for (const TenancyReport& report : Reports()) {
-    if (report.wish.role == MemberRole::kOwner) assigned.push_back(report.cluster);
+    if (report.desired.role == MemberRole::kOwner) assigned.push_back(report.cluster);
   }
   return assigned;
 }

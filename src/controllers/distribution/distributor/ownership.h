@@ -24,9 +24,10 @@ class Ownership {
   // From any thread; nothing here calls an API, so nothing waits for one.
 
   /// What is wanted from now on, by server. Members that are not among it are let go at once, for the reason `why`; one whose
-  /// wish is kNone is only kept if it is held. `applied` is called on the own strand when all wishes have been passed on.
+  /// desired role is kNone is only kept if it is held. `applied` is called on the own strand when all desired roles have been
+  /// passed on.
   void Follow(std::map<std::string, Wanted> wanted, std::string why, std::function<void()> applied = {});
-  /// As Follow of nothing, or, with `wait`, of the same members with nothing but a wish for a successor, and at most `limit`
+  /// As Follow of nothing, or, with `wait`, of the same members with nothing desired but a successor, and at most `limit`
   /// long of nothing. `done` is called once nothing is held any more, after a second `limit` at the latest.
   void HandOver(bool wait, base::Duration limit, std::function<void()> done);
   /// There is nobody left to hand over to. Without effect but while HandOver waits.

@@ -35,7 +35,7 @@ Tenancy::Tenancy(const TenancyContext& context, Wanted wanted, base::Random rand
   report_.server = server_;
   report_.cluster = wanted_.cluster.name;
   report_.shard = wanted_.shard;
-  report_.wish = wanted_.wish;
+  report_.desired = wanted_.desired;
   strand_->Post([this] { Connect(); });
 }
 
@@ -70,23 +70,23 @@ void Tenancy::Connect() {
                                             .lost = [this](const std::string& why) { Lost(why); },
                                             .changed = [this] { UpdateReport(); },
                                         });
-  lease_->Wish(wanted_.wish);
+  lease_->SetDesired(wanted_.desired);
   UpdateReport();
 }
 
 void Tenancy::Want(Wanted wanted) {
   strand_->Post([this, wanted = std::move(wanted)]() mutable {
     wanted_ = std::move(wanted);
-    if (lease_) lease_->Wish(wanted_.wish);
+    if (lease_) lease_->SetDesired(wanted_.desired);
     UpdateReport();
   });
 }
 
-void Tenancy::Want(LeaseWish wish, std::string why) {
-  strand_->Post([this, wish, why = std::move(why)]() mutable {
-    wanted_.wish = wish;
+void Tenancy::Want(DesiredRole desired, std::string why) {
+  strand_->Post([this, desired, why = std::move(why)]() mutable {
+    wanted_.desired = desired;
     wanted_.why = std::move(why);
-    if (lease_) lease_->Wish(wish);
+    if (lease_) lease_->SetDesired(desired);
     UpdateReport();
   });
 }
@@ -106,7 +106,7 @@ void Tenancy::Abandon(std::function<void()> ended) {
 
 void Tenancy::Won(const std::shared_ptr<client::Fence>& fence) {
   const Cluster& cluster = wanted_.cluster;
-  if (wanted_.wish.role == MemberRole::kStandby) wanted_.why = "its owner was silent, and this replica stands by for it";
+  if (wanted_.desired.role == MemberRole::kStandby) wanted_.why = "its owner was silent, and this replica stands by for it";
   auto client = context_.connector(*cluster.connection, fence->epoch());
   if (!client) {
     connect_error_ = client.error().message();
@@ -134,7 +134,7 @@ void Tenancy::Won(const std::shared_ptr<client::Fence>& fence) {
 }
 
 void Tenancy::Lost(const std::string& reason) {
-  const bool unwanted = wanted_.wish.role == MemberRole::kNone && !wanted_.wish.wait_for_successor;
+  const bool unwanted = wanted_.desired.role == MemberRole::kNone && !wanted_.desired.wait_for_successor;
   const std::string& why = unwanted ? wanted_.why : reason;
   measure_timer_.Cancel();
   member_.reset();
@@ -158,8 +158,8 @@ void Tenancy::Measure() {
   UpdateReport();
 }
 
-/// Logs and tells each change between reachable and not.
-void Tenancy::Tell(std::string_view error) {
+/// Records each change between reachable and not.
+void Tenancy::RecordReachable(std::string_view error) {
   if (error.empty() == told_error_.empty()) return;
   told_error_ = error;
   const Cluster& cluster = wanted_.cluster;
@@ -200,7 +200,7 @@ void Tenancy::UpdateReport() {
   now.server = server_;
   now.cluster = wanted_.cluster.name;
   now.shard = wanted_.shard;
-  now.wish = wanted_.wish;
+  now.desired = wanted_.desired;
   if (lease_) now.lease = lease_->state();
   now.error = !connect_error_.empty() ? connect_error_ : now.lease.error;
   if (member_) {
@@ -214,8 +214,8 @@ void Tenancy::UpdateReport() {
   }
   now.api = api_;
   if (!now.error.empty()) now.unreachable_since = report_.unreachable_since.value_or(context_.executor.clock().Now());
-  if (now.wish.role == MemberRole::kOwner) {
-    Tell(now.error);
+  if (now.desired.role == MemberRole::kOwner) {
+    RecordReachable(now.error);
     TellOther(now.lease.other);
   }
   bool changed;
@@ -223,7 +223,7 @@ void Tenancy::UpdateReport() {
     std::lock_guard lock(mutex_);
     // The Lease says that it is held before what acts by it is there, and somebody may ask in between.
     now.acting = fence_ != nullptr && fence_->open();
-    changed = now.acting != report_.acting || now.wish != report_.wish || now.error != report_.error ||
+    changed = now.acting != report_.acting || now.desired != report_.desired || now.error != report_.error ||
               now.lease.holding != report_.lease.holding || now.lease.holder != report_.lease.holder ||
               now.lease.epoch != report_.lease.epoch || now.lease.other != report_.lease.other || now.api != report_.api;
     report_ = std::move(now);

@@ -29,7 +29,7 @@ struct TenancyContext {
 /// What is wanted of a member, and why.
 struct Wanted {
   Cluster cluster;
-  LeaseWish wish;
+  DesiredRole desired;
   int64_t shard = -1;
   std::string why;  ///< for Events, if this changes the owner
 };
@@ -38,7 +38,7 @@ struct Wanted {
 struct TenancyReport {
   std::string server, cluster;
   int64_t shard = -1;
-  LeaseWish wish;
+  DesiredRole desired;
   OwnerLeaseState lease;
   bool acting = false;                          ///< the fence is open now
   std::optional<MeasuredLoad> load;             ///< while acting and measured
@@ -56,8 +56,8 @@ class Tenancy {
 
   // From any thread; they do not block.
   void Want(Wanted wanted);
-  /// The wish alone.
-  void Want(LeaseWish wish, std::string why);
+  /// The desired role alone.
+  void Want(DesiredRole desired, std::string why);
   /// The fence closes, the work ends, `ended` is called on a strand. The Lease stays: it is for another tenancy of this
   /// replica.
   void Abandon(std::function<void()> ended);
@@ -71,7 +71,7 @@ class Tenancy {
   void Won(const std::shared_ptr<client::Fence>& fence);
   void Lost(const std::string& reason);
   void Measure();
-  void Tell(std::string_view error);
+  void RecordReachable(std::string_view error);
   void TellOther(const MemberName& other);
   void ReadIdentity(client::Client& client);
   void UpdateReport();

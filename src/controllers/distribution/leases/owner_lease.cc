@@ -50,7 +50,7 @@ struct OwnerLease::State : std::enable_shared_from_this<OwnerLease::State> {
   const Callbacks callbacks;
 
   bool stopped = false;
-  LeaseWish wish;
+  DesiredRole desired;
   OwnerLeaseState state;
   bool step_posted = false;
   bool change_posted = false;
@@ -64,10 +64,10 @@ struct OwnerLease::State : std::enable_shared_from_this<OwnerLease::State> {
   int64_t greatest_epoch = 0;         ///< ever seen, or had
 
   SilenceClock silence{2 * options.renew_period + options.margin};
-  Instant others_until{};  ///< a deleted Lease's holder may write until then
-  std::string knocked_at;  ///< the tenure that we have knocked at, and for which plan
-  int64_t lost_plan = 0;   ///< the plan's epoch when our last tenure ended
-  Instant knock_at{};      ///< not before, while that is still the plan
+  Instant others_until{};    ///< a deleted Lease's holder may write until then
+  std::string asked_tenure;  ///< the tenure that we have asked to end, and for which plan
+  int64_t lost_plan = 0;     ///< the plan's epoch when our last tenure ended
+  Instant ask_at{};          ///< not before, while that is still the plan
 
   std::shared_ptr<client::Fence> fence;  ///< set: we hold it
   Instant fence_end{};
@@ -101,7 +101,7 @@ struct OwnerLease::State : std::enable_shared_from_this<OwnerLease::State> {
     });
   }
 
-  void Tell(std::function<void(State&)> what) {
+  void Notify(std::function<void(State&)> what) {
     strand->Post([weak = weak_from_this(), what = std::move(what)] {
       if (const auto self = weak.lock(); self && !self->stopped) what(*self);
     });
@@ -121,14 +121,14 @@ struct OwnerLease::State : std::enable_shared_from_this<OwnerLease::State> {
     if (next == state) return;
     state = std::move(next);
     if (!callbacks.changed || std::exchange(change_posted, true)) return;
-    Tell([](State& self) {
+    Notify([](State& self) {
       self.change_posted = false;
       self.callbacks.changed();
     });
   }
 
   std::string Waiting() const {
-    if (fence || wish.role == MemberRole::kNone || wish.role == MemberRole::kObserver) return "";
+    if (fence || desired.role == MemberRole::kNone || desired.role == MemberRole::kObserver) return "";
     if (!last_error.empty()) return last_error;
     if (awaiting_release) return "the work of the tenure before has not ended";
     if (!known) return "the Lease " + LeaseName() + " has not been read yet";
@@ -142,7 +142,7 @@ struct OwnerLease::State : std::enable_shared_from_this<OwnerLease::State> {
     if (const auto error = informer ? informer->last_error() : std::nullopt; error && IsMissingRight(*error)) {
       return NoRight("list and watch", *error);
     }
-    if (wish.role == MemberRole::kStandby) return "";
+    if (desired.role == MemberRole::kStandby) return "";
     if (IsElsewhere()) return SameAs() + ", which is held by " + record->lease.holder;
     return "held by " + record->lease.holder + (record->wanted_by == options.identity ? ", asked to hand over" : "");
   }
@@ -202,7 +202,7 @@ struct OwnerLease::State : std::enable_shared_from_this<OwnerLease::State> {
   void Seen() {
     known = true;
     // A new tenure: who lost the one before may have been paused, and the plan that says why may be on its way.
-    if (record && record->epoch > greatest_epoch) knock_at = clock.Monotonic() + options.renew_period;
+    if (record && record->epoch > greatest_epoch) ask_at = clock.Monotonic() + options.renew_period;
     if (record) greatest_epoch = std::max(greatest_epoch, record->epoch);
     silence.Seen(StampOf(record ? &*record : nullptr), clock.Monotonic());
     if (!fence || (NamesUs() && record->epoch == fence->epoch())) return;
@@ -220,9 +220,9 @@ struct OwnerLease::State : std::enable_shared_from_this<OwnerLease::State> {
   std::string SameAs() const { return "it is the same cluster as " + record->member.Shown(options.member.fleet); }
 
   /// Somebody else has asked for it with a newer plan than ours.
-  bool IsOutbid() const { return IsAskedFor() && record->wanted_epoch > wish.epoch; }
+  bool IsOutbid() const { return IsAskedFor() && record->wanted_epoch > desired.epoch; }
   bool IsAskedFor() const {
-    return wish.epoch > 0 && record && !record->wanted_by.empty() && record->wanted_by != options.identity;
+    return desired.epoch > 0 && record && !record->wanted_by.empty() && record->wanted_by != options.identity;
   }
 
   /// How long the Lease must be silent before it is taken.
@@ -301,10 +301,10 @@ struct OwnerLease::State : std::enable_shared_from_this<OwnerLease::State> {
   // Holding.
 
   std::optional<std::string> ReasonToLetGo() const {
-    const bool owner = wish.role == MemberRole::kOwner;
-    const bool stays = owner || wish.wait_for_successor || (wish.role == MemberRole::kStandby && taken_as_standby);
+    const bool owner = desired.role == MemberRole::kOwner;
+    const bool stays = owner || desired.wait_for_successor || (desired.role == MemberRole::kStandby && taken_as_standby);
     if (!stays) return "no longer to own the member";
-    if (IsOutbid() || (!owner && IsAskedFor() && record->wanted_epoch == wish.epoch)) {
+    if (IsOutbid() || (!owner && IsAskedFor() && record->wanted_epoch == desired.epoch)) {
       return "handed over to " + record->wanted_by;
     }
     return std::nullopt;
@@ -344,11 +344,11 @@ struct OwnerLease::State : std::enable_shared_from_this<OwnerLease::State> {
     fence->Close();
     ended = std::exchange(fence, nullptr);
     awaiting_release = true;
-    lost_plan = wish.epoch;
+    lost_plan = desired.epoch;
     base::log::Info(
         "no longer owner of a member",
         {{"member", client.Describe()}, {"identity", options.identity}, {"epoch", ended->epoch()}, {"reason", why}});
-    Tell([why = std::move(why)](State& self) {
+    Notify([why = std::move(why)](State& self) {
       if (self.callbacks.lost) self.callbacks.lost(why);
     });
     Refresh();
@@ -366,10 +366,10 @@ struct OwnerLease::State : std::enable_shared_from_this<OwnerLease::State> {
 
   Aim Decide() const {
     const Instant now = clock.Monotonic();
-    const bool owner = wish.role == MemberRole::kOwner && !IsOutbid();
+    const bool owner = desired.role == MemberRole::kOwner && !IsOutbid();
     if (NamesUs()) return {owner ? Move::kTake : Move::kFree, false, now};
     if (owner && record && record->free() && !IsElsewhere()) return {Move::kTake, false, now};
-    if (wish.role == MemberRole::kObserver) return {Move::kWait, false, Instant::max()};
+    if (desired.role == MemberRole::kObserver) return {Move::kWait, false, Instant::max()};
     Instant due = silence.since() + Patience();
     if (!record) due = owner ? others_until : std::max(due, others_until);
     if (now < due) return {Move::kWait, false, due};
@@ -387,11 +387,11 @@ struct OwnerLease::State : std::enable_shared_from_this<OwnerLease::State> {
     }
     if (aim.move == Move::kTake) return Acquire();
     if (aim.move == Move::kFree) return GiveUp();
-    if (!Knock()) return;
+    if (!RequestHandOver()) return;
     if (clock.Monotonic() >= silence.last_contact() + 2 * options.renew_period && !Look()) return;
     Succeeded();
     const Instant next = std::min(Decide().due, silence.last_contact() + 2 * options.renew_period);
-    Schedule(KnocksLater() ? std::min(next, knock_at) : next);
+    Schedule(AsksLater() ? std::min(next, ask_at) : next);
   }
 
   void Acquire() {
@@ -400,7 +400,7 @@ struct OwnerLease::State : std::enable_shared_from_this<OwnerLease::State> {
     const Outcome outcome = Write([&]() -> std::optional<Json> {
       if (Decide().move != Move::kTake) return std::nullopt;
       begin = clock.Monotonic();
-      epoch = std::max(wish.epoch, greatest_epoch + 1);
+      epoch = std::max(desired.epoch, greatest_epoch + 1);
       return Acquired(record ? &*record : nullptr, options.identity, options.duration, epoch, clock.Now(), options.member);
     });
     maybe_ours = outcome == Outcome::kFailed;
@@ -411,10 +411,10 @@ struct OwnerLease::State : std::enable_shared_from_this<OwnerLease::State> {
     }
     fence = std::make_shared<client::Fence>(clock, epoch);
     ended.reset();
-    taken_as_standby = wish.role == MemberRole::kStandby;
+    taken_as_standby = desired.role == MemberRole::kStandby;
     Extend(begin);
     base::log::Info("owner of a member", {{"member", client.Describe()}, {"identity", options.identity}, {"epoch", epoch}});
-    Tell([fence = fence](State& self) {
+    Notify([fence = fence](State& self) {
       if (self.callbacks.won) self.callbacks.won(fence);
     });
     Schedule(renew_at);
@@ -429,23 +429,23 @@ struct OwnerLease::State : std::enable_shared_from_this<OwnerLease::State> {
     if (outcome != Outcome::kFailed) Kick();
   }
 
-  bool KnocksLater() const { return wish.epoch <= lost_plan && clock.Monotonic() < knock_at; }
+  bool AsksLater() const { return desired.epoch <= lost_plan && clock.Monotonic() < ask_at; }
 
   /// False: failed, to be tried later.
-  bool Knock() {
+  bool RequestHandOver() {
     std::string here;
     const Outcome outcome = Write([&]() -> std::optional<Json> {
-      if (wish.role != MemberRole::kOwner || wish.epoch <= 0 || !record || record->free() || NamesUs() || IsOutbid()) {
+      if (desired.role != MemberRole::kOwner || desired.epoch <= 0 || !record || record->free() || NamesUs() || IsOutbid()) {
         return std::nullopt;
       }
       if (IsElsewhere()) return std::nullopt;
-      if (KnocksLater()) return std::nullopt;
-      here = record->lease.holder + " " + std::to_string(record->epoch) + " " + std::to_string(wish.epoch);
-      const bool there = record->wanted_by == options.identity && record->wanted_epoch == wish.epoch;
-      if (there || here == knocked_at) return std::nullopt;
-      return Knocked(*record, options.identity, wish.epoch);
+      if (AsksLater()) return std::nullopt;
+      here = record->lease.holder + " " + std::to_string(record->epoch) + " " + std::to_string(desired.epoch);
+      const bool there = record->wanted_by == options.identity && record->wanted_epoch == desired.epoch;
+      if (there || here == asked_tenure) return std::nullopt;
+      return HandOverRequested(*record, options.identity, desired.epoch);
     });
-    if (outcome == Outcome::kWritten) knocked_at = here;
+    if (outcome == Outcome::kWritten) asked_tenure = here;
     return outcome != Outcome::kFailed;
   }
 
@@ -462,7 +462,7 @@ struct OwnerLease::State : std::enable_shared_from_this<OwnerLease::State> {
     if (fence) {
       Hold();
     } else if (!awaiting_release) {
-      wish.role == MemberRole::kNone ? Retire() : Seek();
+      desired.role == MemberRole::kNone ? Retire() : Seek();
     }
     Refresh();
   }
@@ -486,12 +486,12 @@ OwnerLease::~OwnerLease() {
   state_->informer.reset();
 }
 
-void OwnerLease::Wish(const LeaseWish& wish) {
-  if (wish == state_->wish) return;
+void OwnerLease::SetDesired(const DesiredRole& desired) {
+  if (desired == state_->desired) return;
   // What failed for the old role may be tried at once for the new one.
-  if (wish.role != state_->wish.role) state_->Succeeded();
-  if (wish.role == MemberRole::kOwner) state_->taken_as_standby = false;
-  state_->wish = wish;
+  if (desired.role != state_->desired.role) state_->Succeeded();
+  if (desired.role == MemberRole::kOwner) state_->taken_as_standby = false;
+  state_->desired = desired;
   state_->Kick();
 }
 

@@ -6,16 +6,15 @@
 //    seen no renewal for the Lease's duration plus the margin. Its monotonic clock decides, never the holder's wall clock, and
 //    the time counts only while the API answers (a watch event, or a read every other renewal period): after an outage
 //    everybody has a full duration to renew.
-//  - When another holds it, it knocks: it writes its identity and epoch into annotations of the Lease, once per tenure of the
-//    other. A holder that is no longer to own the member, or that sees a knock with a greater plan epoch than its own, lets go
-//    at once. Whoever has seen such a knock leaves the free Lease to its author, for the Lease's duration plus the margin. A
-//    new tenure takes all knocks away.
+//  - When another holds it, it requests a hand-over: it writes its identity and epoch into annotations of the Lease, once per
+//    tenure of the other. A holder that is no longer to own the member, or that sees a request with a greater plan epoch than
+//    its own, lets go at once. Whoever has seen such a request leaves the free Lease to its author, for the Lease's duration
+//    plus the margin. A new tenure takes all requests away.
 //  - A standby takes the Lease only when it has run out, without being told: so a member gets a new owner even while the hub is
-//    down. A tenure that it has taken itself goes on until an owner knocks, whatever wait_for_successor says.
+//    down. A tenure that it has taken itself goes on until an owner asks for it, whatever wait_for_successor says.
 //  - One API may be named twice: by two Secrets, or by two fleets. Its Lease says as which member of which fleet it is held.
-//  Who
-//    knows it under another name neither knocks nor stands in the way: it leaves a free Lease, and one that has run out, for
-//    twice as long to those of that name, and says so (OwnerLeaseState::other).
+//    Who knows it under another name neither asks for it nor stands in the way: it leaves a free Lease, and one that has run
+//    out, for twice as long to those of that name, and says so (OwnerLeaseState::other).
 //  - Every tenure has an epoch: the plan's, but greater than the one before in any case. It is the fencing token.
 //  - The holder's fence is open until `duration` after the last successful renewal was begun. Everybody else waits for `margin`
 //    more, in which a request that the holder began at the last moment (its time-out is shorter than the margin) ends.
@@ -38,7 +37,7 @@
 
 namespace evenkeel::controllers::distribution {
 
-/// Annotations of the Lease with the last knock: who wants it, and the plan's epoch that says so.
+/// Annotations of the Lease with the last hand-over request: who wants it, and the plan's epoch that says so.
 inline constexpr char kWantedByAnnotation[] = "evenkeel.dev/wanted-by";
 inline constexpr char kWantedEpochAnnotation[] = "evenkeel.dev/wanted-epoch";
 /// The server's URL and the name under which the holder knows the member, and its fleet: see MemberName.
@@ -59,20 +58,21 @@ struct OwnerLeaseOptions {
 
 /// What this replica is to be for the member.
 enum class MemberRole {
-  kNone,      ///< lets go (after a knock, or at once: see LeaseWish); makes no calls when there is nothing to let go
+  kNone,  ///< lets go (when asked to hand over, or at once: see DesiredRole); makes no calls when there is nothing to let go
   kObserver,  ///< lets go, too, and watches the Lease, so that it knows how long it has been silent should it become the owner
   kOwner,
   kStandby,
 };
 
-struct LeaseWish {
+struct DesiredRole {
   MemberRole role = MemberRole::kNone;
-  /// The plan's epoch that says so; 0 without plans (compatible mode: never knocks, never yields to a knock).
+  /// The plan's epoch that says so; 0 without plans (compatible mode: never asks for a hand-over, never yields to one who
+  /// does).
   int64_t epoch = 0;
-  /// kNone and kStandby while holding: go on until the successor knocks, so that the member is never without an owner. false:
-  /// let go at once.
+  /// kNone and kStandby while holding: go on until the successor asks for it, so that the member is never without an owner.
+  /// false: let go at once.
   bool wait_for_successor = false;
-  bool operator==(const LeaseWish&) const = default;
+  bool operator==(const DesiredRole&) const = default;
 };
 
 /// For people and reports.
@@ -101,17 +101,17 @@ class OwnerLease {
     std::function<void()> changed;
   };
 
-  /// Does nothing until Wish. Calls are made with `client`, on `strand`, which must be for this member alone: a member that
-  /// hangs holds it up.
+  /// Does nothing until SetDesired. Calls are made with `client`, on `strand`, which must be for this member alone: a member
+  /// that hangs holds it up.
   OwnerLease(client::Client& client, OwnerLeaseOptions options, std::shared_ptr<base::Strand> strand, base::Clock& clock,
              base::Random random, Callbacks callbacks);
   /// Stops without a call and closes the fence; the Lease runs out. On the strand or after it is closed.
   ~OwnerLease();
 
   /// What to strive for from now on. On the strand.
-  void Wish(const LeaseWish& wish);
+  void SetDesired(const DesiredRole& desired);
   /// After `lost`: the work for the member has ended, nothing of it is under way here. Gives the Lease up when it is still
-  /// ours, as soon as no write may still take effect; with kOwner wished, and nobody asking with a newer plan, begins a new
+  /// ours, as soon as no write may still take effect; with kOwner desired, and nobody asking with a newer plan, begins a new
   /// tenure instead. On the strand.
   void Released();
   /// On the strand.

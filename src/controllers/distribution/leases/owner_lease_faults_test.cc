@@ -26,9 +26,9 @@ class OwnerLeaseFaultsTest : public OwnerLeaseTest {
 
 TEST_F(OwnerLeaseFaultsTest, APausedHolderFindsItsFenceShut) {
   Party &a = Join("a"), &b = Join("b");
-  a.Wish(kOwner, 1);
+  a.SetDesired(kOwner, 1);
   Run(0s);
-  b.Wish(kStandby, 1);
+  b.SetDesired(kStandby, 1);
   Run(1min);
   Pause(a, 60s);
   Run(14s);
@@ -44,7 +44,7 @@ TEST_F(OwnerLeaseFaultsTest, APausedHolderFindsItsFenceShut) {
 
 TEST_F(OwnerLeaseFaultsTest, ACallThatHangsDoesNotKeepTheFenceOpen) {
   Party& a = Join("a");
-  a.Wish(kOwner, 1);
+  a.SetDesired(kOwner, 1);
   Run(1min);
   a.member.fake.CutOff(true);
   Slow(a, 4s);
@@ -58,9 +58,9 @@ TEST_F(OwnerLeaseFaultsTest, ACallThatHangsDoesNotKeepTheFenceOpen) {
 
 TEST_F(OwnerLeaseFaultsTest, AfterAnOutageTheFormerHolderGetsItBackWithAGreaterEpoch) {
   Party &a = Join("a"), &b = Join("b");
-  a.Wish(kOwner, 1);
+  a.SetDesired(kOwner, 1);
   Run(0s);
-  b.Wish(kStandby, 1);
+  b.SetDesired(kStandby, 1);
   Run(1min);
   CutOffAll(true);
   Run(1min);
@@ -76,7 +76,7 @@ TEST_F(OwnerLeaseFaultsTest, AfterAnOutageTheFormerHolderGetsItBackWithAGreaterE
 
 TEST_F(OwnerLeaseFaultsTest, AShortOutageDoesNotEndATenure) {
   Party& a = Join("a");
-  a.Wish(kOwner, 1);
+  a.SetDesired(kOwner, 1);
   Run(1min);
   for (int i = 0; i < 10; ++i) {
     a.member.fake.CutOff(true);
@@ -91,9 +91,9 @@ TEST_F(OwnerLeaseFaultsTest, AShortOutageDoesNotEndATenure) {
 
 TEST_F(OwnerLeaseFaultsTest, SilenceCountsOnlyWhileTheApiAnswers) {
   Party &a = Join("a"), &b = Join("b");
-  a.Wish(kOwner, 1);
+  a.SetDesired(kOwner, 1);
   Run(0s);
-  b.Wish(kOwner, 1);
+  b.SetDesired(kOwner, 1);
   Run(1min);
   a.strand->Close();
   Run(5s);
@@ -108,7 +108,7 @@ TEST_F(OwnerLeaseFaultsTest, SilenceCountsOnlyWhileTheApiAnswers) {
 TEST_F(OwnerLeaseFaultsTest, EvenAShortOutageStartsTheWaitingAnew) {
   PutLease("gone", 1);
   Party& a = Join("a");
-  a.Wish(kOwner, 1);
+  a.SetDesired(kOwner, 1);
   Run(11s);
   a.member.fake.CutOff(true);
   Run(2s);
@@ -121,7 +121,7 @@ TEST_F(OwnerLeaseFaultsTest, EvenAShortOutageStartsTheWaitingAnew) {
 TEST_F(OwnerLeaseFaultsTest, WhoWasPausedHasNotSeenSilence) {
   PutLease("gone", 1);
   Party& a = Join("a");
-  a.Wish(kOwner, 1);
+  a.SetDesired(kOwner, 1);
   Run(5s);
   Pause(a, 30s);
   EXPECT_EQ(RunUntilOwner("a", 2min), 30s + kPatience);
@@ -129,9 +129,9 @@ TEST_F(OwnerLeaseFaultsTest, WhoWasPausedHasNotSeenSilence) {
 
 TEST_F(OwnerLeaseFaultsTest, AStandbyThatWasPausedDoesNotTakeALeaseThatIsRenewed) {
   Party &a = Join("a"), &b = Join("b");
-  a.Wish(kOwner, 1);
+  a.SetDesired(kOwner, 1);
   Run(0s);
-  b.Wish(kStandby, 1);
+  b.SetDesired(kStandby, 1);
   Run(1min);
   for (int i = 0; i < 5; ++i) {
     Pause(b, 40s);
@@ -143,25 +143,25 @@ TEST_F(OwnerLeaseFaultsTest, AStandbyThatWasPausedDoesNotTakeALeaseThatIsRenewed
 
 TEST_F(OwnerLeaseFaultsTest, AWatchThatSaysNothingIsNotSilence) {
   Party &a = Join("a"), &b = Join("b");
-  a.Wish(kOwner, 1);
+  a.SetDesired(kOwner, 1);
   Run(0s);
-  b.Wish(kStandby, 1);
+  b.SetDesired(kStandby, 1);
   Run(10s);
   api->watchers.clear();
   Run(3min);
   EXPECT_EQ(a.log, Lines{"won 1"});
   EXPECT_EQ(b.log, Lines{});
-  b.Wish(kOwner, 2);
-  EXPECT_LE(RunUntilOwner("b", 1min), 10s) << "the renewal meets the knock, a read finds it free";
+  b.SetDesired(kOwner, 2);
+  EXPECT_LE(RunUntilOwner("b", 1min), 10s) << "the renewal meets the request, a read finds it free";
 }
 
 TEST_F(OwnerLeaseFaultsTest, ConflictsAreLookedAtAndTriedAgain) {
   Party& a = Join("a");
-  a.Wish(kOwner, 1);
+  a.SetDesired(kOwner, 1);
   Run(10s);
   int storm = 12;
   a.member.fake.before_write = [&](std::string_view, const base::Json&) {
-    if (storm-- > 0) Put(Knocked(Present(), "b", 0));
+    if (storm-- > 0) Put(HandOverRequested(Present(), "b", 0));
   };
   Run(1min);
   EXPECT_LT(storm, 0);
@@ -174,11 +174,11 @@ TEST_F(OwnerLeaseFaultsTest, EventsFromBeforeAnAnswerAreNotBelieved) {
   Party& a = Join("a");
   int others = 1;
   a.member.fake.before_write = [&](std::string_view, const base::Json&) {
-    if (others-- > 0) Put(Knocked(Present(), "b", 0));
+    if (others-- > 0) Put(HandOverRequested(Present(), "b", 0));
   };
-  a.Wish(kStandby, 1);
+  a.SetDesired(kStandby, 1);
   Run(5s);
-  a.Wish(kOwner, 1);
+  a.SetDesired(kOwner, 1);
   Run(1min);
   EXPECT_LT(others, 0);
   EXPECT_EQ(a.log, Lines{"won 2"}) << "when it was taken, the event of the write before was still on its way";
@@ -188,10 +188,10 @@ TEST_F(OwnerLeaseFaultsTest, OfTwoThatTakeAtTheSameTimeOneLoses) {
   Party &a = Join("a"), &b = Join("b");
   a.member.fake.before_write = [&](std::string_view verb, const base::Json&) {
     if (verb != "create" || Exists()) return;
-    b.Wish(kOwner, 1);
+    b.SetDesired(kOwner, 1);
     PutLease("b", 1);
   };
-  a.Wish(kOwner, 1);
+  a.SetDesired(kOwner, 1);
   Run(5s);
   EXPECT_EQ(Owner(), "b");
   EXPECT_EQ(a.log, Lines{});
@@ -200,7 +200,7 @@ TEST_F(OwnerLeaseFaultsTest, OfTwoThatTakeAtTheSameTimeOneLoses) {
 TEST_F(OwnerLeaseFaultsTest, ALostAnswerToTheFirstWriteDelaysTheTenure) {
   Party& a = Join("a");
   a.member.lose_answers = 3;
-  a.Wish(kOwner, 1);
+  a.SetDesired(kOwner, 1);
   Run(0s);
   EXPECT_EQ(Present().lease.holder, "a");
   EXPECT_EQ(Owner(), "");
@@ -210,7 +210,7 @@ TEST_F(OwnerLeaseFaultsTest, ALostAnswerToTheFirstWriteDelaysTheTenure) {
 
 TEST_F(OwnerLeaseFaultsTest, ALostAnswerToARenewalIsTriedAgain) {
   Party& a = Join("a");
-  a.Wish(kOwner, 1);
+  a.SetDesired(kOwner, 1);
   Run(1min);
   for (int i = 0; i < 10; ++i) {
     a.member.lose_answers = 2;
@@ -221,25 +221,25 @@ TEST_F(OwnerLeaseFaultsTest, ALostAnswerToARenewalIsTriedAgain) {
 
 TEST_F(OwnerLeaseFaultsTest, LostAnswersDoNotHinderAHandOver) {
   Party &a = Join("a"), &b = Join("b");
-  a.Wish(kOwner, 1);
+  a.SetDesired(kOwner, 1);
   Run(10s);
-  b.Wish(kOwner, 0);
+  b.SetDesired(kOwner, 0);
   Run(10s);
   b.member.lose_answers = 1;
   a.member.lose_answers = 2;
-  b.Wish(kOwner, 2);
+  b.SetDesired(kOwner, 2);
   EXPECT_LE(RunUntilOwner("b", 1min), 2s);
   Run(1min);
   EXPECT_EQ(a.log.size(), 2u);
   EXPECT_EQ(b.log.size(), 1u);
 }
 
-TEST_F(OwnerLeaseFaultsTest, AKnockThatTookEffectIsNotWrittenAgain) {
+TEST_F(OwnerLeaseFaultsTest, ARequestThatTookEffectIsNotWrittenAgain) {
   Party &a = Join("a"), &b = Join("b");
-  a.Wish(kOwner, 5);
+  a.SetDesired(kOwner, 5);
   Run(0s);
   b.member.lose_answers = 1;
-  b.Wish(kOwner, 4);
+  b.SetDesired(kOwner, 4);
   Run(1min);
   EXPECT_EQ(Present().wanted_by, "b");
   EXPECT_EQ(b.member.fake.Count("update"), 1);
@@ -249,10 +249,10 @@ TEST_F(OwnerLeaseFaultsTest, WhoNoLongerWantsItGivesUpWhatALostAnswerLeftBehind)
   Party& a = Join("a");
   a.member.lose_answers = 1;
   a.member.fake.FailNext("list", base::Error(Code::kUnavailable, "connection reset"));
-  a.Wish(kOwner, 1);
+  a.SetDesired(kOwner, 1);
   Run(0s);
   ASSERT_EQ(Present().lease.holder, "a");
-  a.Wish(kNone, 2);
+  a.SetDesired(kNone, 2);
   Run(1s);
   EXPECT_EQ(Present().lease.holder, "");
   EXPECT_EQ(a.log, Lines{});
@@ -263,16 +263,16 @@ TEST_F(OwnerLeaseFaultsTest, WhoNoLongerWantsItGivesUpWhatALostAnswerLeftBehind)
 
 TEST_F(OwnerLeaseFaultsTest, GivingUpIsTriedAFewTimes) {
   Party &a = Join("a"), &b = Join("b");
-  a.Wish(kOwner, 1);
+  a.SetDesired(kOwner, 1);
   Run(10s);
   a.member.fake.FailNext("update", base::Error(Code::kUnavailable, "connection reset"), 3);
-  a.Wish(kNone, 2);
+  a.SetDesired(kNone, 2);
   Run(5s);
   EXPECT_EQ(Present().lease.holder, "");
-  b.Wish(kOwner, 2);
+  b.SetDesired(kOwner, 2);
   Run(10s);
   b.member.fake.CutOff(true);
-  b.Wish(kNone, 3);
+  b.SetDesired(kNone, 3);
   Run(10s);
   const size_t calls = b.member.fake.calls.size();
   Run(10min);
@@ -282,31 +282,31 @@ TEST_F(OwnerLeaseFaultsTest, GivingUpIsTriedAFewTimes) {
 
 TEST_F(OwnerLeaseFaultsTest, AnUnansweredWriteHoldsBackTheHandOver) {
   Party &a = Join("a"), &b = Join("b");
-  a.Wish(kOwner, 1);
+  a.SetDesired(kOwner, 1);
   Run(10s);
   a.fences.back()->Unanswered();
-  b.Wish(kOwner, 2);
+  b.SetDesired(kOwner, 2);
   EXPECT_EQ(RunUntilOwner("b", 1min), 3s) << "the margin";
 }
 
 TEST_F(OwnerLeaseFaultsTest, WithoutAReleaseTheSuccessorWaitsUntilItHasRunOut) {
   Party &a = Join("a"), &b = Join("b");
-  a.Wish(kOwner, 1);
+  a.SetDesired(kOwner, 1);
   Run(9s);
   a.fences.back()->Unanswered();
-  a.Wish(kNone, 2);
+  a.SetDesired(kNone, 2);
   Run(0s);
   EXPECT_EQ(a.log.size(), 2u);
   a.lease.reset();
-  b.Wish(kOwner, 2);
+  b.SetDesired(kOwner, 2);
   EXPECT_EQ(RunUntilOwner("b", 1min), kPatience);
 }
 
 TEST_F(OwnerLeaseFaultsTest, ADeletedLeaseEndsTheTenureAndANewOneHasAGreaterEpoch) {
   Party &a = Join("a"), &b = Join("b");
-  a.Wish(kOwner, 5);
+  a.SetDesired(kOwner, 5);
   Run(0s);
-  b.Wish(kStandby, 5);
+  b.SetDesired(kStandby, 5);
   Run(10s);
   api->Remove(kube::resources::Leases(), kOwnerLeaseKey);
   Run(1min);
@@ -317,9 +317,9 @@ TEST_F(OwnerLeaseFaultsTest, ADeletedLeaseEndsTheTenureAndANewOneHasAGreaterEpoc
 
 TEST_F(OwnerLeaseFaultsTest, WhoSawAnotherHoldADeletedLeaseWaits) {
   Party &a = Join("a"), &b = Join("b");
-  a.Wish(kOwner, 1);
+  a.SetDesired(kOwner, 1);
   Run(0s);
-  b.Wish(kOwner, 1);
+  b.SetDesired(kOwner, 1);
   Run(10s);
   Pause(a, 1min);
   Run(1s);
@@ -334,7 +334,7 @@ TEST_F(OwnerLeaseFaultsTest, WhoSawAnotherHoldADeletedLeaseWaits) {
 
 TEST_F(OwnerLeaseFaultsTest, AnEditedLeaseEndsTheTenure) {
   Party& a = Join("a");
-  a.Wish(kOwner, 1);
+  a.SetDesired(kOwner, 1);
   Run(10s);
   base::Json edited(Present().json, {});
   base::Ensure(edited, {"metadata", "annotations", client::kEpochAnnotation}) = "77";
@@ -352,7 +352,7 @@ TEST_F(OwnerLeaseFaultsTest, AServerRestoredFromABackupIsBelieved) {
   PutLease("z", 1);
   const base::Json old(Present().json, {});
   Party& a = Join("a");
-  a.Wish(kOwner, 1);
+  a.SetDesired(kOwner, 1);
   RunUntilOwner("a", 1min);
   Run(10min);
   api->version = 200;
@@ -367,7 +367,7 @@ TEST_F(OwnerLeaseFaultsTest, AServerRestoredFromABackupIsBelieved) {
 TEST_F(OwnerLeaseFaultsTest, AMissingRightIsToldAndTriedAgainSeldom) {
   Party& a = Join("a");
   a.member.fake.FailNext("", base::Error(Code::kForbidden, "leases is forbidden"), 100000);
-  a.Wish(kOwner, 1);
+  a.SetDesired(kOwner, 1);
   Run(10min);
   EXPECT_EQ(a.lease->state().waiting_for,
             "no right to get leases in kube-system (grant get, list, watch, create and update): leases is forbidden");
@@ -378,10 +378,10 @@ TEST_F(OwnerLeaseFaultsTest, AMissingRightIsToldAndTriedAgainSeldom) {
 TEST_F(OwnerLeaseFaultsTest, ANewRoleIsTriedAtOnce) {
   Party& a = Join("a");
   a.member.fake.FailNext("get", base::Error(Code::kForbidden, "leases is forbidden"), 8);
-  a.Wish(kStandby, 1);
+  a.SetDesired(kStandby, 1);
   Run(30s);
   EXPECT_EQ(a.member.fake.Count("get"), 8);
-  a.Wish(kOwner, 2);
+  a.SetDesired(kOwner, 2);
   Run(0s);
   EXPECT_EQ(Owner(), "a");
 }
@@ -391,16 +391,16 @@ TEST_F(OwnerLeaseFaultsTest, WithoutTheRightToWatchItWorksByReading) {
   for (Party* party : {&a, &b}) {
     party->member.fake.FailNext("list", base::Error(Code::kForbidden, "leases is forbidden"), 100000);
   }
-  a.Wish(kOwner, 1);
+  a.SetDesired(kOwner, 1);
   Run(1min);
-  b.Wish(kOwner, 1);
+  b.SetDesired(kOwner, 1);
   Run(0s);
   EXPECT_TRUE(b.lease->state().waiting_for.starts_with("held by a")) << b.lease->state().waiting_for;
   Run(1s);
-  b.Wish(kOwner, 2);
+  b.SetDesired(kOwner, 2);
   EXPECT_LE(RunUntilOwner("b", 1min), 10s);
   b.strand->Close();
-  a.Wish(kStandby, 2);
+  a.SetDesired(kStandby, 2);
   EXPECT_LE(RunUntilOwner("a", 1min), 30s);
 }
 

@@ -24,7 +24,7 @@ class Turmoil {
       const bool wait = random_.Chance(0.7);
       // A plan reaches everybody in its own time.
       Later(*party, random_.Between(Duration(0s), Duration(3s)),
-            [to = party.get(), role, wait, epoch = epoch_] { to->lease->Wish({role, epoch, wait}); });
+            [to = party.get(), role, wait, epoch = epoch_] { to->lease->SetDesired({role, epoch, wait}); });
     }
   }
 

@@ -108,7 +108,7 @@ base::Json Freed(const OwnerRecord& present) {
   return object;
 }
 
-base::Json Knocked(const OwnerRecord& present, const std::string& identity, int64_t epoch) {
+base::Json HandOverRequested(const OwnerRecord& present, const std::string& identity, int64_t epoch) {
   base::Json object(present.json, {});
   Annotate(object, kWantedByAnnotation, identity);
   Annotate(object, kWantedEpochAnnotation, std::to_string(epoch));

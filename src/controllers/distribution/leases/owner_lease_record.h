@@ -14,8 +14,8 @@ struct OwnerRecord {
   base::Json json;
   client::Lease lease;
   int64_t epoch = 0;         ///< of the tenure; 0 when absent or absurd
-  std::string wanted_by;     ///< who has knocked last; "" for nobody
-  int64_t wanted_epoch = 0;  ///< the plan's epoch that the knock appeals to
+  std::string wanted_by;     ///< who has asked for a hand-over last; "" for nobody
+  int64_t wanted_epoch = 0;  ///< the plan's epoch that the request appeals to
   MemberName member;         ///< under which the holder knows it, or the last one did; empty where it says none
 
   /// Never fails: what is missing or malformed keeps its zero value.
@@ -23,7 +23,7 @@ struct OwnerRecord {
   bool free() const { return lease.holder.empty(); }
 };
 
-/// What a renewal changes and a knock does not: as long as it is the same, the holder has been silent.
+/// What a renewal changes and a hand-over request does not: as long as it is the same, the holder has been silent.
 struct RenewalStamp {
   std::string uid;  ///< "" while there is no Lease
   std::string holder;
@@ -61,16 +61,16 @@ class SilenceClock {
 /// How long a renewal lasts as the holder says, or `fallback` when it says nothing or more than an hour.
 base::Duration ValidityOf(const OwnerRecord& record, base::Duration fallback);
 
-/// A new tenure: names the holder and its epoch, counts the transition and takes every knock away, since whoever still wants
-/// the Lease knocks again.
+/// A new tenure: names the holder and its epoch, counts the transition and takes every hand-over request away, since whoever
+/// still wants the Lease asks again.
 /// @param present  null: a new Lease
 base::Json Acquired(const OwnerRecord* present, const std::string& holder, base::Duration duration, int64_t epoch,
                     base::Time now, const MemberName& member = {});
 /// A renewal; its time differs from the one before even when the wall clock stands still.
 base::Json Renewed(const OwnerRecord& present, base::Duration duration, base::Time now);
-/// Without a holder. Times, epoch and knock stay.
+/// Without a holder. Times, epoch and hand-over request stay.
 base::Json Freed(const OwnerRecord& present);
-/// With a knock.
-base::Json Knocked(const OwnerRecord& present, const std::string& identity, int64_t epoch);
+/// With a request to hand over to `identity`.
+base::Json HandOverRequested(const OwnerRecord& present, const std::string& identity, int64_t epoch);
 
 }  // namespace evenkeel::controllers::distribution

@@ -15,7 +15,7 @@ constexpr Duration kPatience = 18s;  // duration and margin by default
 
 TEST_F(OwnerLeaseTest, AnAbsentLeaseIsTakenAtOnce) {
   Party& a = Join("a");
-  a.Wish(kOwner, 7);
+  a.SetDesired(kOwner, 7);
   Run(0s);
   EXPECT_EQ(a.log, Lines{"won 7"});
   EXPECT_EQ(Owner(), "a");
@@ -29,7 +29,7 @@ TEST_F(OwnerLeaseTest, AnAbsentLeaseIsTakenAtOnce) {
 TEST_F(OwnerLeaseTest, AFreeLeaseIsTakenAtOnceWithAGreaterEpoch) {
   PutLease("", 41);
   Party& a = Join("a");
-  a.Wish(kOwner, 7);
+  a.SetDesired(kOwner, 7);
   Run(0s);
   EXPECT_EQ(a.log, Lines{"won 42"});
   EXPECT_EQ(Present().epoch, 42);
@@ -38,7 +38,7 @@ TEST_F(OwnerLeaseTest, AFreeLeaseIsTakenAtOnceWithAGreaterEpoch) {
 
 TEST_F(OwnerLeaseTest, WhoIsNotAskedMakesNoCalls) {
   Party& a = Join("a");
-  a.Wish(kNone, 7);
+  a.SetDesired(kNone, 7);
   Run(1min);
   EXPECT_EQ(a.member.fake.calls, Lines{});
   EXPECT_FALSE(Exists());
@@ -47,7 +47,7 @@ TEST_F(OwnerLeaseTest, WhoIsNotAskedMakesNoCalls) {
 TEST_F(OwnerLeaseTest, ATenureIsKeptWithOneWritePerPeriod) {
   Party& a = Join("a");
   Slow(a, 50ms);
-  a.Wish(kOwner, 7);
+  a.SetDesired(kOwner, 7);
   Run(10min);
   EXPECT_EQ(a.log, Lines{"won 7"});
   EXPECT_EQ(longest_gap, 0s);
@@ -58,21 +58,21 @@ TEST_F(OwnerLeaseTest, ATenureIsKeptWithOneWritePerPeriod) {
   EXPECT_NEAR(a.member.fake.Count("update"), 200, 5);
 }
 
-TEST_F(OwnerLeaseTest, AKnockWithANewerPlanHandsOverWithinASecond) {
+TEST_F(OwnerLeaseTest, ARequestWithANewerPlanHandsOverWithinASecond) {
   Party &a = Join("a"), &b = Join("b");
   Slow(a, 50ms);
   Slow(b, 50ms);
   a.work = 200ms;
-  a.Wish(kOwner, 1);
+  a.SetDesired(kOwner, 1);
   Run(1min);
-  b.Wish(kOwner, 2);
+  b.SetDesired(kOwner, 2);
   Run(1min);
   EXPECT_EQ(a.log, (Lines{"won 1", "lost: handed over to b"}));
   EXPECT_EQ(b.log, Lines{"won 2"});
   EXPECT_LE(longest_gap, 1s);
   EXPECT_EQ(Present().wanted_by, "a") << "by its old plan a wants it back";
   EXPECT_EQ(Present().lease.transitions, 1);
-  a.Wish(kNone, 2);
+  a.SetDesired(kNone, 2);
   Run(1min);
   EXPECT_EQ(b.log, Lines{"won 2"});
 }
@@ -82,16 +82,16 @@ TEST_F(OwnerLeaseTest, AHolderThatIsNoLongerToOwnWaitsForItsSuccessor) {
     SCOPED_TRACE(role == kNone);
     Party &a = Join("a"), &b = Join("b");
     const int64_t epoch = Present().epoch + 1;
-    a.Wish(kOwner, epoch);
+    a.SetDesired(kOwner, epoch);
     RunUntilOwner("a", 1min);
-    a.Wish(role, epoch + 1, true);
+    a.SetDesired(role, epoch + 1, true);
     Run(5min);
     EXPECT_EQ(a.log.size(), 1u);
-    b.Wish(kOwner, epoch + 1);
+    b.SetDesired(kOwner, epoch + 1);
     EXPECT_LE(RunUntilOwner("b", 1min), 1s);
     EXPECT_EQ(a.last(), "lost: handed over to b");
-    EXPECT_EQ(Present().wanted_by, "") << "the new tenure takes the knock away";
-    b.Wish(kNone, epoch + 2);
+    EXPECT_EQ(Present().wanted_by, "") << "the new tenure takes the request away";
+    b.SetDesired(kNone, epoch + 2);
     Run(0s);
     parties.clear();
     shut_since.reset();
@@ -101,9 +101,9 @@ TEST_F(OwnerLeaseTest, AHolderThatIsNoLongerToOwnWaitsForItsSuccessor) {
 TEST_F(OwnerLeaseTest, AHolderThatIsNotToWaitLetsGoAtOnce) {
   for (const MemberRole role : {kNone, kStandby}) {
     Party& a = Join("a");
-    a.Wish(kOwner, 1);
+    a.SetDesired(kOwner, 1);
     RunUntilOwner("a", 1min);
-    a.Wish(role, 2);
+    a.SetDesired(role, 2);
     Run(0s);
     EXPECT_EQ(a.last(), "lost: no longer to own the member");
     EXPECT_EQ(Present().lease.holder, "");
@@ -115,27 +115,27 @@ TEST_F(OwnerLeaseTest, AHolderThatIsNotToWaitLetsGoAtOnce) {
 
 TEST_F(OwnerLeaseTest, AnOwnerYieldsOnlyToANewerPlan) {
   Party &a = Join("a"), &b = Join("b");
-  a.Wish(kOwner, 5);
+  a.SetDesired(kOwner, 5);
   Run(0s);
-  b.Wish(kOwner, 5);
+  b.SetDesired(kOwner, 5);
   Run(1min);
   EXPECT_EQ(a.log, Lines{"won 5"});
   EXPECT_EQ(Present().wanted_by, "b");
   EXPECT_EQ(b.lease->state().waiting_for, "held by a, asked to hand over");
   EXPECT_EQ(b.lease->state().holder, "a");
   EXPECT_EQ(b.lease->state().epoch, 5);
-  EXPECT_EQ(b.member.fake.Count("update"), 1) << "one knock";
-  b.Wish(kOwner, 6);
+  EXPECT_EQ(b.member.fake.Count("update"), 1) << "one request";
+  b.SetDesired(kOwner, 6);
   EXPECT_LE(RunUntilOwner("b", 1min), 1s);
 }
 
-TEST_F(OwnerLeaseTest, AKnockWithAnOlderPlanDoesNotReplaceANewerOne) {
+TEST_F(OwnerLeaseTest, ARequestWithAnOlderPlanDoesNotReplaceANewerOne) {
   Party &a = Join("a"), &b = Join("b"), &c = Join("c");
-  a.Wish(kOwner, 9);
+  a.SetDesired(kOwner, 9);
   Run(0s);
-  b.Wish(kOwner, 8);
+  b.SetDesired(kOwner, 8);
   Run(0s);
-  c.Wish(kOwner, 7);
+  c.SetDesired(kOwner, 7);
   Run(1min);
   EXPECT_EQ(Present().wanted_by, "b");
   EXPECT_EQ(Present().wanted_epoch, 8);
@@ -143,12 +143,12 @@ TEST_F(OwnerLeaseTest, AKnockWithAnOlderPlanDoesNotReplaceANewerOne) {
   EXPECT_EQ(a.log, Lines{"won 9"});
 }
 
-TEST_F(OwnerLeaseTest, TwoThatWantItByTheSamePlanKnockOnceEach) {
+TEST_F(OwnerLeaseTest, TwoThatWantItByTheSamePlanAskOnceEach) {
   Party &a = Join("a"), &b = Join("b"), &c = Join("c");
-  a.Wish(kOwner, 5);
+  a.SetDesired(kOwner, 5);
   Run(0s);
-  b.Wish(kOwner, 5);
-  c.Wish(kOwner, 5);
+  b.SetDesired(kOwner, 5);
+  c.SetDesired(kOwner, 5);
   Run(1min);
   EXPECT_EQ(b.member.fake.Count("update") + c.member.fake.Count("update"), 2);
 }
@@ -161,14 +161,14 @@ TEST_F(OwnerLeaseTest, AnotherNameOfTheSameClusterTakesNothingFromAWorkingOwner)
   Party& a = Join("a", KnownAs("https://one", "m1", "our hub"));
   Party& alias = Join("alias", KnownAs("https://two", "m1-team", "our hub"));
   Party& elsewhere = Join("elsewhere", KnownAs("https://one", "m1", "their hub"));
-  a.Wish(kOwner, 5);
+  a.SetDesired(kOwner, 5);
   Run(0s);
-  alias.Wish(kOwner, 900);
-  elsewhere.Wish(kOwner, 800);
+  alias.SetDesired(kOwner, 900);
+  elsewhere.SetDesired(kOwner, 800);
   Run(10min);
   EXPECT_EQ(a.log, Lines{"won 5"});
   EXPECT_EQ(longest_gap, 0s);
-  EXPECT_EQ(alias.member.fake.Count("update") + elsewhere.member.fake.Count("update"), 0) << "no knock";
+  EXPECT_EQ(alias.member.fake.Count("update") + elsewhere.member.fake.Count("update"), 0) << "no request";
   EXPECT_EQ(alias.lease->state().waiting_for, "it is the same cluster as m1 at https://one, which is held by a");
   EXPECT_EQ(alias.lease->state().other, (MemberName{"https://one", "m1", "our hub"}));
   EXPECT_EQ(elsewhere.lease->state().waiting_for,
@@ -180,16 +180,16 @@ TEST_F(OwnerLeaseTest, ItIsHandedOverAndInheritedUnderTheNameThatItHas) {
   const OwnerLeaseOptions own = KnownAs("https://one", "m1", "hub");
   Party &a = Join("a", own), &b = Join("b", own), &c = Join("c", own);
   Party& alias = Join("alias", KnownAs("https://two", "m1-team", "hub"));
-  a.Wish(kOwner, 5);
+  a.SetDesired(kOwner, 5);
   Run(0s);
-  alias.Wish(kOwner, 900);
+  alias.SetDesired(kOwner, 900);
   Run(1min);
-  a.Wish(MemberRole::kNone);
+  a.SetDesired(MemberRole::kNone);
   Run(5s);
-  b.Wish(kOwner, 6);
+  b.SetDesired(kOwner, 6);
   Run(1min);
   EXPECT_EQ(b.last(), "won 6") << "it was free, and left to those of its name";
-  c.Wish(MemberRole::kStandby, 6);
+  c.SetDesired(MemberRole::kStandby, 6);
   Run(1min);
   parties.erase("b");
   EXPECT_LE(RunUntilOwner("c", 1min), 19s);
@@ -200,31 +200,31 @@ TEST_F(OwnerLeaseTest, ItIsHandedOverAndInheritedUnderTheNameThatItHas) {
 TEST_F(OwnerLeaseTest, ANameThatNobodyUsesAnyMoreGivesWayToAnother) {
   Party& a = Join("a", KnownAs("https://one", "m1", "hub"));
   Party& alias = Join("alias", KnownAs("https://two", "m1-team", "hub"));
-  a.Wish(kOwner, 5);
+  a.SetDesired(kOwner, 5);
   Run(0s);
-  alias.Wish(kOwner, 6);
+  alias.SetDesired(kOwner, 6);
   Run(1min);
-  a.Wish(MemberRole::kNone);
+  a.SetDesired(MemberRole::kNone);
   EXPECT_LE(RunUntilOwner("alias", 1min), 37s);
   EXPECT_EQ(alias.last(), "won 6");
   EXPECT_EQ(alias.lease->state().other, MemberName());
   EXPECT_EQ(Present().member.name, "m1-team");
 }
 
-TEST_F(OwnerLeaseTest, CompatibleReplicasNeitherKnockNorYield) {
+TEST_F(OwnerLeaseTest, CompatibleReplicasNeitherAskNorYield) {
   Party &a = Join("a"), &b = Join("b"), &c = Join("c");
-  a.Wish(kOwner, 0);
+  a.SetDesired(kOwner, 0);
   Run(0s);
-  b.Wish(kOwner, 0);
+  b.SetDesired(kOwner, 0);
   Run(1min);
   EXPECT_EQ(b.member.fake.Count("update"), 0);
   EXPECT_EQ(b.lease->state().waiting_for, "held by a");
-  c.Wish(kOwner, 9);
+  c.SetDesired(kOwner, 9);
   Run(1min);
   EXPECT_EQ(Present().wanted_by, "c");
   EXPECT_EQ(a.log, Lines{"won 1"});
-  c.Wish(kNone);
-  a.Wish(kNone);
+  c.SetDesired(kNone);
+  a.SetDesired(kNone);
   Run(0s);
   EXPECT_EQ(Owner(), "b");
   EXPECT_EQ(b.log, Lines{"won 2"});
@@ -235,16 +235,16 @@ TEST_F(OwnerLeaseTest, ARunOutLeaseIsTakenAfterDurationAndMarginAndNotBefore) {
     Party &a = Join("a"), &b = Join("b");
     a.clock.skew = skew;
     b.clock.skew = -skew;
-    a.Wish(kOwner, 1);
+    a.SetDesired(kOwner, 1);
     RunUntilOwner("a", 1min);
-    b.Wish(kOwner, 1);
+    b.SetDesired(kOwner, 1);
     Run(1min);
     const base::Time renewed = Present().lease.renew_time - skew;
     a.strand->Close();
     RunUntilOwner("b", 1min);
     EXPECT_GE(executor.clock().Now() - renewed, kPatience);
     EXPECT_LE(executor.clock().Now() - renewed, kPatience + 1s);
-    b.Wish(kNone);
+    b.SetDesired(kNone);
     Run(0s);
     parties.clear();
     shut_since.reset();
@@ -258,9 +258,9 @@ TEST_F(OwnerLeaseTest, TheHoldersOwnDurationCountsUnlessItIsAbsurd) {
     base::Ensure(lease, {"spec", "leaseDurationSeconds"}) = seconds;
     Put(lease);
     Party& a = Join("a");
-    a.Wish(kOwner, 1);
+    a.SetDesired(kOwner, 1);
     EXPECT_EQ(RunUntilOwner("a", 2min), patience) << seconds;
-    a.Wish(kNone);
+    a.SetDesired(kNone);
     Run(0s);
     parties.clear();
   }
@@ -269,22 +269,22 @@ TEST_F(OwnerLeaseTest, TheHoldersOwnDurationCountsUnlessItIsAbsurd) {
 TEST_F(OwnerLeaseTest, AStuckWallClockDoesNotLookLikeSilence) {
   Party &a = Join("a"), &b = Join("b");
   a.clock.stuck = kStart;
-  a.Wish(kOwner, 1);
+  a.SetDesired(kOwner, 1);
   Run(0s);
-  b.Wish(kOwner, 1);
+  b.SetDesired(kOwner, 1);
   Run(5min);
   EXPECT_EQ(a.log, Lines{"won 1"});
   EXPECT_EQ(b.log, Lines{});
 }
 
-TEST_F(OwnerLeaseTest, KnocksAndOtherWritesDoNotCountAsRenewals) {
+TEST_F(OwnerLeaseTest, HandOverRequestsAndOtherWritesDoNotCountAsRenewals) {
   PutLease("gone", 5);
   Party& a = Join("a");
-  a.Wish(kOwner, 1);
+  a.SetDesired(kOwner, 1);
   std::vector<base::Timer> timers;
   for (int i = 1; i <= 20; ++i) {
     timers.push_back(a.strand->PostAfter(i * 1s, [&, i] {
-      if (Present().lease.holder == "gone") Put(Knocked(Present(), "b", i % 2));
+      if (Present().lease.holder == "gone") Put(HandOverRequested(Present(), "b", i % 2));
     }));
   }
   EXPECT_EQ(RunUntilOwner("a", 1min), kPatience);
@@ -292,10 +292,10 @@ TEST_F(OwnerLeaseTest, KnocksAndOtherWritesDoNotCountAsRenewals) {
 
 TEST_F(OwnerLeaseTest, AStandbyTakesARunOutLeaseByItselfAndOnlyThat) {
   Party &a = Join("a"), &b = Join("b"), &c = Join("c");
-  a.Wish(kOwner, 1);
+  a.SetDesired(kOwner, 1);
   Run(0s);
-  b.Wish(kStandby, 1);
-  c.Wish(kNone, 1);
+  b.SetDesired(kStandby, 1);
+  c.SetDesired(kNone, 1);
   Run(1min);
   EXPECT_EQ(b.lease->state().waiting_for, "");
   EXPECT_EQ(b.lease->state().holder, "a");
@@ -306,7 +306,7 @@ TEST_F(OwnerLeaseTest, AStandbyTakesARunOutLeaseByItselfAndOnlyThat) {
   Run(5min);
   EXPECT_EQ(b.log, Lines{"won 2"}) << "and keeps it";
   EXPECT_EQ(c.log, Lines{});
-  c.Wish(kOwner, 1);
+  c.SetDesired(kOwner, 1);
   EXPECT_LE(RunUntilOwner("c", 1min), 1s) << "but not against an owner of the same plan";
 }
 
@@ -314,7 +314,7 @@ TEST_F(OwnerLeaseTest, AStandbyLeavesAFreeOrAbsentLeaseToOwnersForAWhile) {
   for (const bool exists : {false, true}) {
     if (exists) PutLease("", 5);
     Party& a = Join("a");
-    a.Wish(kStandby, 1);
+    a.SetDesired(kStandby, 1);
     EXPECT_EQ(RunUntilOwner("a", 1min), kPatience);
     parties.clear();
     api->Remove(kube::resources::Leases(), kOwnerLeaseKey);
@@ -324,9 +324,9 @@ TEST_F(OwnerLeaseTest, AStandbyLeavesAFreeOrAbsentLeaseToOwnersForAWhile) {
 
 TEST_F(OwnerLeaseTest, AnOwnerLeavesAFreeLeaseToANewerPlanForAWhile) {
   PutLease("", 5);
-  Put(Knocked(Present(), "b", 9));
+  Put(HandOverRequested(Present(), "b", 9));
   Party& a = Join("a");
-  a.Wish(kOwner, 8);
+  a.SetDesired(kOwner, 8);
   Run(10s);
   EXPECT_EQ(a.lease->state().waiting_for, "free, but asked for by b, for 6s of 18s");
   Run(8s);
@@ -338,11 +338,11 @@ TEST_F(OwnerLeaseTest, AnOwnerLeavesAFreeLeaseToANewerPlanForAWhile) {
 TEST_F(OwnerLeaseTest, NoTenureBeginsBeforeTheOneBeforeIsReleased) {
   Party& a = Join("a");
   a.releases = false;
-  a.Wish(kOwner, 1);
+  a.SetDesired(kOwner, 1);
   Run(0s);
-  a.Wish(kNone, 2);
+  a.SetDesired(kNone, 2);
   Run(0s);
-  a.Wish(kOwner, 3);
+  a.SetDesired(kOwner, 3);
   Run(10s);
   EXPECT_EQ(a.log, (Lines{"won 1", "lost: no longer to own the member"}));
   EXPECT_EQ(Present().lease.holder, "a") << "not given up either";
@@ -355,14 +355,14 @@ TEST_F(OwnerLeaseTest, NoTenureBeginsBeforeTheOneBeforeIsReleased) {
 
 TEST_F(OwnerLeaseTest, ChangesAreToldOnce) {
   Party &a = Join("a"), &b = Join("b");
-  a.Wish(kOwner, 1);
-  b.Wish(kStandby, 1);
+  a.SetDesired(kOwner, 1);
+  b.SetDesired(kStandby, 1);
   Run(10s);
   const int told = b.changes;
   EXPECT_GT(told, 0);
   Run(10min);
   EXPECT_EQ(b.changes, told) << "renewals are no news";
-  a.Wish(kNone, 2);
+  a.SetDesired(kNone, 2);
   Run(0s);
   EXPECT_EQ(b.changes, told + 1);
 }
@@ -378,7 +378,7 @@ TEST_F(OwnerLeaseTest, MayBeDestroyedFromWithinACallback) {
   };
   lease = std::make_unique<OwnerLease>(member, OwnerLeaseOptions{.identity = "a"}, strand, executor.clock(), base::Random(1),
                                        OwnerLease::Callbacks{won, {}, {}});
-  lease->Wish({kOwner, 1});
+  lease->SetDesired({kOwner, 1});
   Run(0s);
   ASSERT_TRUE(fence);
   EXPECT_FALSE(fence->open());

@@ -87,9 +87,9 @@ struct Party {
                               [this](const std::string& why) { Lost(why); }, [this] { ++changes; }});
   }
 
-  void Wish(MemberRole role, int64_t epoch = 0, bool wait_for_successor = false) {
+  void SetDesired(MemberRole role, int64_t epoch = 0, bool wait_for_successor = false) {
     inside = true;
-    lease->Wish({role, epoch, wait_for_successor});
+    lease->SetDesired({role, epoch, wait_for_successor});
     inside = false;
   }
   std::string last() const { return log.empty() ? "" : log.back(); }

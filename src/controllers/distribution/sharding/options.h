@@ -63,7 +63,7 @@ struct Options {
   base::Duration replica_lease_duration = std::chrono::seconds(8);
   /// Moves for balance (coordinated mode).
   int64_t moves_per_minute = 10;
-  /// How long Stop waits for successors to knock before it lets go anyway, and for running calls to end.
+  /// How long Stop waits for successors to ask before it lets go anyway, and for running calls to end.
   base::Duration handover = std::chrono::seconds(5);
 };
 
