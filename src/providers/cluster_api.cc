@@ -84,7 +84,7 @@ class ClusterApiProvider final : public Provider {
   static std::string Named(std::string_view group) { return "Cluster API node group " + std::string(group) + ": "; }
 
   base::Result<NodeGroups> Read(std::span<const Json> nodes) {
-    complaints_.Begin();
+    warnings_.Begin();
     std::string version = options_.version;
     if (version.empty()) {
       EVENKEEL_ASSIGN(version, discovery_.PreferredVersion(options_.group));
@@ -95,8 +95,8 @@ class ClusterApiProvider final : public Provider {
     EVENKEEL_ASSIGN(lists.deployments, List(version, "MachineDeployment", true));
     EVENKEEL_ASSIGN(lists.pools, List(version, "MachinePool", true));
     inventory_ = TakeInventory(
-        lists, nodes, options_, [this](const ClusterApiGroup& group) { return Infrastructure(group); }, complaints_);
-    inventory_.groups.complaints.assign(complaints_.now().begin(), complaints_.now().end());
+        lists, nodes, options_, [this](const ClusterApiGroup& group) { return Infrastructure(group); }, warnings_);
+    inventory_.groups.warnings.assign(warnings_.now().begin(), warnings_.now().end());
     return inventory_.groups;
   }
 
@@ -134,8 +134,8 @@ class ClusterApiProvider final : public Provider {
     if (known != infrastructure_.end() && base::Find(known->second, {"status", "capacity"}) != nullptr) return &known->second;
     auto read = ReadInfrastructure(*reference, group.ns);
     if (!read) {
-      complaints_.Add(group.kind + " " + group.ns + "/" + group.name +
-                      ": spec.template.spec.infrastructureRef: " + read.error().message());
+      warnings_.Add(group.kind + " " + group.ns + "/" + group.name +
+                    ": spec.template.spec.infrastructureRef: " + read.error().message());
       return nullptr;
     }
     return &infrastructure_.insert_or_assign(key, *std::move(read)).first->second;
@@ -265,7 +265,7 @@ class ClusterApiProvider final : public Provider {
     EVENKEEL_ASSIGN(const Json object, client_.Get(at.resource, at.place.ns, at.place.name));
     Json typed(object, {});
     typed.as_object()["kind"] = at.place.kind;
-    EVENKEEL_ASSIGN(const auto read, ReadGroup(typed, names_, complaints_));
+    EVENKEEL_ASSIGN(const auto read, ReadGroup(typed, names_, warnings_));
     if (!read) return 0;
     client::ListOptions options;
     options.ns = at.place.ns;
@@ -320,7 +320,7 @@ class ClusterApiProvider final : public Provider {
 
   std::mutex mutex_;  // guards what follows
   ApiDiscovery discovery_;
-  Complaints complaints_;
+  Warnings warnings_;
   std::map<std::string, Resource> resources_;  // by kind
   std::map<std::string, Json> infrastructure_;
   ClusterApiInventory inventory_;

@@ -14,14 +14,14 @@ constexpr std::string_view kGpuLabel = "cluster-api/accelerator";
 class Inventory {
  public:
   Inventory(const ClusterApiLists& lists, std::span<const Json> nodes, const ClusterApiOptions& options,
-            const InfrastructureOf& infrastructure, Complaints& complaints)
+            const InfrastructureOf& infrastructure, Warnings& warnings)
       : lists_(lists),
         nodes_(nodes),
         options_(options),
         names_(options.group),
         rivals_(options.rivals ? options.rivals() : std::vector<ClusterApiRival>()),
         infrastructure_(infrastructure),
-        complaints_(complaints) {}
+        warnings_(warnings) {}
 
   ClusterApiInventory Take() {
     IndexNodes();
@@ -49,7 +49,7 @@ class Inventory {
     const auto [found, fresh] = index.emplace(key, &machine);
     if (fresh) return;
     found->second = nullptr;
-    complaints_.Add("Machine " + machine.Key() + ": " + std::string(field) + ": another Machine has it, too");
+    warnings_.Add("Machine " + machine.Key() + ": " + std::string(field) + ": another Machine has it, too");
   }
 
   void ReadMachines() {
@@ -57,7 +57,7 @@ class Inventory {
     for (const Json& object : lists_.machines) {
       auto machine = ReadMachine(object, names_);
       if (!machine) {
-        complaints_.Add(machine.error().message());
+        warnings_.Add(machine.error().message());
         continue;
       }
       machines_.push_back(*std::move(machine));
@@ -98,8 +98,8 @@ class Inventory {
 
   void ReadOne(const Json& object) {
     if (!IsAllowed(options_.discovery, names_, object)) return;
-    auto group = ReadGroup(object, names_, complaints_);
-    if (!group) return complaints_.Add(group.error().message());
+    auto group = ReadGroup(object, names_, warnings_);
+    if (!group) return warnings_.Add(group.error().message());
     if (!*group) return;
     const auto rival =
         std::ranges::find_if(rivals_, [&](const ClusterApiRival& other) { return IsAllowed(other.discovery, names_, object); });
@@ -150,7 +150,7 @@ class Inventory {
     NodeGroup group = std::move(from.group);
     AddInstances(from, group);
     group.template_node =
-        MakeClusterApiTemplate(from, infrastructure_(from), SampleOf(group), options_.default_architecture, complaints_);
+        MakeClusterApiTemplate(from, infrastructure_(from), SampleOf(group), options_.default_architecture, warnings_);
     if (group.target_size == 0 && !group.template_node) return;
     if (RollsOut(group.id)) group.keeps_nodes = "it is rolling out: a MachineSet of an older revision still has machines";
     result_.places.emplace(group.id, ClusterApiInventory::Place{from.kind, from.ns, from.name, group.min_size, group.max_size});
@@ -216,7 +216,7 @@ class Inventory {
   const ClusterApiNames names_;
   const std::vector<ClusterApiRival> rivals_;
   const InfrastructureOf& infrastructure_;
-  Complaints& complaints_;
+  Warnings& warnings_;
 
   std::map<std::string, const Json*, std::less<>> node_by_name_, node_by_id_;
   std::vector<ClusterApiMachine> machines_;
@@ -231,8 +231,8 @@ class Inventory {
 }  // namespace
 
 ClusterApiInventory TakeInventory(const ClusterApiLists& lists, std::span<const Json> nodes, const ClusterApiOptions& options,
-                                  const InfrastructureOf& infrastructure, Complaints& complaints) {
-  return Inventory(lists, nodes, options, infrastructure, complaints).Take();
+                                  const InfrastructureOf& infrastructure, Warnings& warnings) {
+  return Inventory(lists, nodes, options, infrastructure, warnings).Take();
 }
 
 }  // namespace evenkeel::providers

@@ -38,9 +38,8 @@ struct ClusterApiInventory {
 /// The infrastructure template of a group; null: there is none.
 using InfrastructureOf = std::function<const base::Json*(const ClusterApiGroup& group)>;
 
-/// Objects that are wrong are complained about and left out.
+/// Objects that are wrong are warned of and left out.
 ClusterApiInventory TakeInventory(const ClusterApiLists& lists, std::span<const base::Json> nodes,
-                                  const ClusterApiOptions& options, const InfrastructureOf& infrastructure,
-                                  Complaints& complaints);
+                                  const ClusterApiOptions& options, const InfrastructureOf& infrastructure, Warnings& warnings);
 
 }  // namespace evenkeel::providers

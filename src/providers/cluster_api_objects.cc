@@ -47,8 +47,8 @@ base::Result<int64_t> ReadSize(const Json& object, const std::string& key) {
 
 class OptionReader {
  public:
-  OptionReader(const Json& object, const ClusterApiNames& names, Complaints& complaints)
-      : object_(object), prefix_(names.options_prefix), complaints_(complaints) {}
+  OptionReader(const Json& object, const ClusterApiNames& names, Warnings& warnings)
+      : object_(object), prefix_(names.options_prefix), warnings_(warnings) {}
 
   std::optional<double> Share(const char* name) {
     const auto text = Annotation(object_, prefix_ + name);
@@ -56,7 +56,7 @@ class OptionReader {
     double value = 0;
     const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
     if (error == std::errc() && end == text->data() + text->size() && value >= 0 && value <= 1) return value;
-    Complain(name, *text, "is not a number from 0 to 1");
+    Warn(name, *text, "is not a number from 0 to 1");
     return std::nullopt;
   }
   std::optional<base::Duration> Wait(const char* name) {
@@ -64,23 +64,23 @@ class OptionReader {
     if (!text) return std::nullopt;
     const auto parsed = base::ParseDuration(*text);
     if (parsed && *parsed >= base::Duration{}) return *parsed;
-    Complain(name, *text, "is not a duration such as 10m");
+    Warn(name, *text, "is not a duration such as 10m");
     return std::nullopt;
   }
 
  private:
-  void Complain(const char* name, std::string_view text, const char* what) {
-    complaints_.Add(Named(object_) + ": metadata.annotations." + prefix_ + name + ": \"" + OneLine(text) + "\" " + what +
-                    ", so the flag holds");
+  void Warn(const char* name, std::string_view text, const char* what) {
+    warnings_.Add(Named(object_) + ": metadata.annotations." + prefix_ + name + ": \"" + OneLine(text) + "\" " + what +
+                  ", so the flag holds");
   }
 
   const Json& object_;
   const std::string& prefix_;
-  Complaints& complaints_;
+  Warnings& warnings_;
 };
 
-NodeGroupOptions ReadOptions(const Json& object, const ClusterApiNames& names, Complaints& complaints) {
-  OptionReader reader(object, names, complaints);
+NodeGroupOptions ReadOptions(const Json& object, const ClusterApiNames& names, Warnings& warnings) {
+  OptionReader reader(object, names, warnings);
   NodeGroupOptions options;
   options.scale_down_utilization_threshold = reader.Share("scaledownutilizationthreshold");
   options.scale_down_gpu_utilization_threshold = reader.Share("scaledowngpuutilizationthreshold");
@@ -219,8 +219,7 @@ base::Result<std::pair<int64_t, int64_t>> ReadScalingBounds(const Json& object, 
   return std::pair(min, max);
 }
 
-base::Result<std::optional<ClusterApiGroup>> ReadGroup(const Json& object, const ClusterApiNames& names,
-                                                       Complaints& complaints) {
+base::Result<std::optional<ClusterApiGroup>> ReadGroup(const Json& object, const ClusterApiNames& names, Warnings& warnings) {
   if (base::Find(object, {"metadata", "annotations", names.paused}) != nullptr) return std::nullopt;
   ClusterApiGroup group;
   group.kind = base::FindString(object, {"kind"});
@@ -239,7 +238,7 @@ base::Result<std::optional<ClusterApiGroup>> ReadGroup(const Json& object, const
   }
   group.cluster_name = ClusterNameOf(object, names);
   EVENKEEL_TRY(ReadMembers(object, group));
-  group.group.options = ReadOptions(object, names, complaints);
+  group.group.options = ReadOptions(object, names, warnings);
   group.group.debug = group.group.id + " (min: " + std::to_string(bounds.first) + ", max: " + std::to_string(bounds.second) +
                       ", replicas: " + std::to_string(group.group.target_size) + ")";
   group.object = &object;

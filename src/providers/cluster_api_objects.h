@@ -59,9 +59,9 @@ int64_t ReplicasOf(const base::Json& set);
 /// Smallest and largest size; what is missing is 0. kInvalid: "KIND NS/NAME: metadata.annotations.KEY: what".
 base::Result<std::pair<int64_t, int64_t>> ReadScalingBounds(const base::Json& object, const ClusterApiNames& names);
 /// nullopt: the group is not to be scaled, as it is paused or its largest size is 0. kInvalid as above. An option that is wrong
-/// is complained about and left unset.
+/// is warned of and left unset.
 base::Result<std::optional<ClusterApiGroup>> ReadGroup(const base::Json& object, const ClusterApiNames& names,
-                                                       Complaints& complaints);
+                                                       Warnings& warnings);
 /// kInvalid as above.
 base::Result<ClusterApiMachine> ReadMachine(const base::Json& object, const ClusterApiNames& names);
 /// The instance that stands for it. "failed-machine-NS_NAME", "deleting-machine-..." and "pending-machine-..." are ids of those
@@ -71,9 +71,9 @@ std::optional<Instance> InstanceOf(const ClusterApiMachine& machine, std::string
 std::string MachineOfInstance(std::string_view id);
 
 /// What a new node will be like; nullopt when cores or memory are not known. `infrastructure`: the group's infrastructure
-/// template, may be null. `sample`: a node of the group, may be null. Annotations that are wrong are complained about.
+/// template, may be null. `sample`: a node of the group, may be null. Annotations that are wrong are warned of.
 std::optional<base::Json> MakeClusterApiTemplate(const ClusterApiGroup& group, const base::Json* infrastructure,
                                                  const base::Json* sample, const std::string& default_architecture,
-                                                 Complaints& complaints);
+                                                 Warnings& warnings);
 
 }  // namespace evenkeel::providers

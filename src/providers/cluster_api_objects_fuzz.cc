@@ -1,4 +1,4 @@
-// Any JSON objects as Cluster API's, any text as a discovery spec: what is wrong is complained about in one line, what is left
+// Any JSON objects as Cluster API's, any text as a discovery spec: what is wrong is warned of in one line, what is left
 // is sound.
 #include <cstddef>
 #include <cstdint>
@@ -38,15 +38,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     else
       lists.deployments.push_back(item);
   }
-  providers::Complaints complaints;
+  providers::Warnings warnings;
   const auto inventory = providers::TakeInventory(
-      lists, nodes, options, [&](const auto&) { return nodes.empty() ? nullptr : &nodes.front(); }, complaints);
+      lists, nodes, options, [&](const auto&) { return nodes.empty() ? nullptr : &nodes.front(); }, warnings);
   for (const providers::NodeGroup& group : inventory.groups.groups) {
     EVENKEEL_CHECK(group.min_size >= 0 && group.min_size <= group.max_size && group.max_size > 0 && group.target_size >= 0);
     EVENKEEL_CHECK(inventory.places.contains(group.id));
     for (const providers::Instance& instance : group.instances) EVENKEEL_CHECK(!instance.id.empty());
   }
   for (const auto& [node, group] : inventory.groups.group_of_node) EVENKEEL_CHECK(inventory.groups.Find(group) != nullptr);
-  for (const std::string& complaint : complaints.now()) EVENKEEL_CHECK(complaint.find('\n') == std::string::npos);
+  for (const std::string& warning : warnings.now()) EVENKEEL_CHECK(warning.find('\n') == std::string::npos);
   return 0;
 }

@@ -108,11 +108,11 @@ TEST(ClusterApiObjects, TheEnvironmentNamesGroupAndVersion) {
 }
 
 TEST(ClusterApiObjects, GroupsThatAreWrongAreNamedByField) {
-  Complaints complaints;
+  Warnings warnings;
   const auto read = [&](const std::string& spec) {
     const Json object = Yaml("{kind: MachineDeployment, metadata: {name: a, namespace: ns, annotations: {" + kMax +
                              ": '3'}}, spec: " + spec + "}");
-    return ReadGroup(object, kNames, complaints).error().message();
+    return ReadGroup(object, kNames, warnings).error().message();
   };
   const std::string head = "MachineDeployment ns/a: ";
   EXPECT_EQ(read("{}"), head + "spec.replicas: missing");
@@ -125,11 +125,11 @@ TEST(ClusterApiObjects, GroupsThatAreWrongAreNamedByField) {
 }
 
 TEST(ClusterApiObjects, GroupsThatDoNotScaleAreNone) {
-  Complaints complaints;
+  Warnings warnings;
   const auto read = [&](const std::string& annotations) {
     const Json object = Yaml("{kind: MachineSet, metadata: {name: a, namespace: ns, annotations: {" + annotations +
                              "}}, spec: {replicas: 1, selector: {matchLabels: {a: b}}}}");
-    const auto group = ReadGroup(object, kNames, complaints);
+    const auto group = ReadGroup(object, kNames, warnings);
     EXPECT_TRUE(group);
     return group && group->has_value();
   };
@@ -139,14 +139,14 @@ TEST(ClusterApiObjects, GroupsThatDoNotScaleAreNone) {
 }
 
 TEST(ClusterApiObjects, OptionsOfAGroupAndThoseThatAreWrong) {
-  Complaints complaints;
+  Warnings warnings;
   const std::string prefix = "cluster.x-k8s.io/autoscaling-options-";
   const Json object =
       Yaml("{kind: MachineSet, metadata: {name: a, namespace: ns, annotations: {" + kMax + ": '1', " + prefix +
            "scaledownutilizationthreshold: '0.3', " + prefix + "scaledowngpuutilizationthreshold: '0.4', " + prefix +
            "scaledownunneededtime: 5m, " + prefix + "scaledownunreadytime: soon, " + prefix + "maxnodeprovisiontime: 1h, " +
            prefix + "maxnodestartuptime: 2m}}, spec: {replicas: 1, selector: {matchLabels: {a: b}}}}");
-  const auto group = ReadGroup(object, kNames, complaints);
+  const auto group = ReadGroup(object, kNames, warnings);
   ASSERT_TRUE(group && group->has_value());
   const NodeGroupOptions& options = (*group)->group.options;
   EXPECT_EQ(options.scale_down_utilization_threshold, 0.3);
@@ -156,9 +156,9 @@ TEST(ClusterApiObjects, OptionsOfAGroupAndThoseThatAreWrong) {
   EXPECT_EQ(options.max_node_provision_time, std::chrono::hours(1));
   EXPECT_EQ(options.max_node_startup_time, std::chrono::minutes(2));
   EXPECT_EQ(options.zero_or_max_node_scaling, std::nullopt);
-  EXPECT_EQ(complaints.now(), (std::set<std::string>{"MachineSet ns/a: metadata.annotations." + prefix +
-                                                     "scaledownunreadytime: \"soon\" is not a duration such as 10m, so the "
-                                                     "flag holds"}));
+  EXPECT_EQ(warnings.now(), (std::set<std::string>{"MachineSet ns/a: metadata.annotations." + prefix +
+                                                   "scaledownunreadytime: \"soon\" is not a duration such as 10m, so the "
+                                                   "flag holds"}));
 }
 
 std::string Shown(const std::string& machine, std::string_view node_id = "") {
@@ -206,13 +206,13 @@ class ClusterApiTemplateTest : public ::testing::Test {
     group.name = "a";
     group.object = &object;
     return MakeClusterApiTemplate(group, infrastructure ? &*infrastructure : nullptr, sample ? &*sample : nullptr, "amd64",
-                                  complaints);
+                                  warnings);
   }
   static std::string Key(const std::string& name) { return "capacity.cluster-autoscaler.kubernetes.io/" + name; }
 
   Json object;
   std::optional<Json> infrastructure, sample;
-  Complaints complaints;
+  Warnings warnings;
   const std::string enough = Key("cpu") + ": '2', " + Key("memory") + ": 4Gi";
 };
 
@@ -220,7 +220,7 @@ TEST_F(ClusterApiTemplateTest, NothingWithoutCoresAndMemory) {
   EXPECT_FALSE(Make(""));
   EXPECT_FALSE(Make(Key("cpu") + ": '2'"));
   EXPECT_FALSE(Make(Key("cpu") + ": '0', " + Key("memory") + ": 1Gi"));
-  EXPECT_TRUE(complaints.now().empty());
+  EXPECT_TRUE(warnings.now().empty());
   EXPECT_TRUE(Make(enough));
 }
 
@@ -238,7 +238,7 @@ TEST_F(ClusterApiTemplateTest, AllAnnotations) {
   EXPECT_EQ(base::FindString(*node, {"metadata", "labels", "kubernetes.io/os"}), "linux");
   EXPECT_TRUE(base::Equal(*base::Find(*node, {"spec", "taints"}),
                           Yaml("[{key: k1, value: v1, effect: NoSchedule}, {key: k2, value: '', effect: NoExecute}]")));
-  EXPECT_TRUE(complaints.now().empty());
+  EXPECT_TRUE(warnings.now().empty());
 }
 
 TEST_F(ClusterApiTemplateTest, AnnotationsGoBeforeTheInfrastructure) {
@@ -270,17 +270,17 @@ TEST_F(ClusterApiTemplateTest, LabelsAndTaintsOfTheMachinesAndOfANode) {
                           Yaml("[{key: a, value: '2', effect: NoSchedule}, {key: b, value: '', effect: NoExecute}]")));
 }
 
-TEST_F(ClusterApiTemplateTest, GarbageIsComplainedAboutByField) {
+TEST_F(ClusterApiTemplateTest, GarbageIsWarnedOfByField) {
   EXPECT_FALSE(Make(Key("cpu") + ": two, " + Key("memory") + ": 4Gi"));
   EXPECT_TRUE(Make(enough + ", " + Key("taints") + ": 'a=b=c:NoSchedule', " + Key("labels") + ": alone"));
   EXPECT_FALSE(Make(enough + ", " + Key("maxPods") + ": '1.5'"));
   const std::string head = "MachineSet ns/a: metadata.annotations.capacity.cluster-autoscaler.kubernetes.io/";
-  EXPECT_EQ(complaints.now(), (std::set<std::string>{
-                                  head + "cpu: \"two\" is not an amount of at least 0, so the group cannot be scaled from zero",
-                                  head + "labels: \"alone\" is not KEY=VALUE, so it is left out",
-                                  head + "maxPods: \"1.5\" is not a whole number of at least 0, so the group cannot be scaled "
-                                         "from zero",
-                                  head + "taints: \"a=b=c:NoSchedule\" is not KEY=VALUE:EFFECT, so it is left out"}));
+  EXPECT_EQ(warnings.now(), (std::set<std::string>{
+                                head + "cpu: \"two\" is not an amount of at least 0, so the group cannot be scaled from zero",
+                                head + "labels: \"alone\" is not KEY=VALUE, so it is left out",
+                                head + "maxPods: \"1.5\" is not a whole number of at least 0, so the group cannot be scaled "
+                                       "from zero",
+                                head + "taints: \"a=b=c:NoSchedule\" is not KEY=VALUE:EFFECT, so it is left out"}));
 }
 
 }  // namespace

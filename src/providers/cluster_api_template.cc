@@ -28,8 +28,8 @@ std::vector<std::string> Split(std::string_view text, char separator) {
 
 class TemplateMaker {
  public:
-  TemplateMaker(const ClusterApiGroup& group, const Json* infrastructure, Complaints& complaints)
-      : group_(group), infrastructure_(infrastructure), complaints_(complaints) {}
+  TemplateMaker(const ClusterApiGroup& group, const Json* infrastructure, Warnings& warnings)
+      : group_(group), infrastructure_(infrastructure), warnings_(warnings) {}
 
   std::optional<Json> Make(const Json* sample, const std::string& default_architecture) {
     const std::optional<JsonObject> capacity = Capacity();
@@ -53,9 +53,9 @@ class TemplateMaker {
   std::string_view Annotation(std::string_view name) const {
     return base::FindString(*group_.object, {"metadata", "annotations", std::string(kPrefix) + std::string(name)});
   }
-  void Complain(std::string_view name, std::string_view value, std::string_view what) {
-    complaints_.Add(group_.kind + " " + group_.ns + "/" + group_.name + ": metadata.annotations." + std::string(kPrefix) +
-                    std::string(name) + ": \"" + OneLine(value) + "\" " + std::string(what));
+  void Warn(std::string_view name, std::string_view value, std::string_view what) {
+    warnings_.Add(group_.kind + " " + group_.ns + "/" + group_.name + ": metadata.annotations." + std::string(kPrefix) +
+                  std::string(name) + ": \"" + OneLine(value) + "\" " + std::string(what));
   }
 
   /// Puts the annotation's amount under that name. False: it is wrong.
@@ -66,7 +66,7 @@ class TemplateMaker {
       int64_t count = 0;
       const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
       if (error != std::errc() || end != text.data() + text.size() || count < 0) {
-        Complain(name, text, "is not a whole number of at least 0, so the group cannot be scaled from zero");
+        Warn(name, text, "is not a whole number of at least 0, so the group cannot be scaled from zero");
         return false;
       }
       if (count > 0) capacity[resource] = std::to_string(count);
@@ -74,7 +74,7 @@ class TemplateMaker {
     }
     const auto quantity = kube::Quantity::Parse(text);
     if (!quantity || *quantity < kube::Quantity()) {
-      Complain(name, text, "is not an amount of at least 0, so the group cannot be scaled from zero");
+      Warn(name, text, "is not an amount of at least 0, so the group cannot be scaled from zero");
       return false;
     }
     if (!quantity->IsZero()) capacity[resource] = quantity->ToString();
@@ -128,7 +128,7 @@ class TemplateMaker {
       for (const std::string& label : Split(given, ',')) {
         const size_t equals = label.find('=');
         if (equals == std::string::npos || equals == 0) {
-          Complain("labels", label, "is not KEY=VALUE, so it is left out");
+          Warn("labels", label, "is not KEY=VALUE, so it is left out");
           continue;
         }
         labels[label.substr(0, equals)] = label.substr(equals + 1);
@@ -176,7 +176,7 @@ class TemplateMaker {
       const std::string value = pair.size() == 2 ? pair[1] : "";
       if (parts.size() > 2 || pair.size() > 2 || !kube::CheckQualifiedName(pair[0]).empty() ||
           !kube::CheckLabelValue(value).empty()) {
-        Complain("taints", text, "is not KEY=VALUE:EFFECT, so it is left out");
+        Warn("taints", text, "is not KEY=VALUE:EFFECT, so it is left out");
         continue;
       }
       PutTaint(taints, {{"key", pair[0]}, {"value", value}, {"effect", parts.size() == 2 ? parts[1] : ""}});
@@ -186,14 +186,14 @@ class TemplateMaker {
 
   const ClusterApiGroup& group_;
   const Json* const infrastructure_;
-  Complaints& complaints_;
+  Warnings& warnings_;
 };
 
 }  // namespace
 
 std::optional<Json> MakeClusterApiTemplate(const ClusterApiGroup& group, const Json* infrastructure, const Json* sample,
-                                           const std::string& default_architecture, Complaints& complaints) {
-  return TemplateMaker(group, infrastructure, complaints).Make(sample, default_architecture);
+                                           const std::string& default_architecture, Warnings& warnings) {
+  return TemplateMaker(group, infrastructure, warnings).Make(sample, default_architecture);
 }
 
 }  // namespace evenkeel::providers

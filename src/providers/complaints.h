@@ -21,7 +21,7 @@ inline base::Error OnOneLine(const base::Error& error) {
 }
 
 /// Not thread-safe.
-class Complaints {
+class Warnings {
  public:
   /// Once per Refresh, before the first Add: what is not said again is over.
   void Begin() {

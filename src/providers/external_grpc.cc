@@ -72,11 +72,11 @@ class GrpcProvider final : public ExternalGrpcProvider {
 
   base::Result<NodeGroups> Refresh(std::span<const Json> nodes) override {
     std::lock_guard lock(mutex_);
-    complaints_.Begin();
+    warnings_.Begin();
     EVENKEEL_TRY(Call("Refresh", &Stub::Refresh, external_grpc::RefreshRequest()));
     EVENKEEL_ASSIGN(const auto listed, Call("NodeGroups", &Stub::NodeGroups, external_grpc::NodeGroupsRequest()));
     NodeGroups all;
-    all.groups = ReadNodeGroups(listed, complaints_);
+    all.groups = ReadNodeGroups(listed, warnings_);
     if (const auto rivals = rivals_ ? rivals_() : std::vector<std::string>(); !rivals.empty()) {
       for (NodeGroup& group : all.groups) SetAside(group, ClaimedBy(rivals.front()));
     }
@@ -90,7 +90,7 @@ class GrpcProvider final : public ExternalGrpcProvider {
     all.gpu_label = gpu_label_.value_or("");
     all.gpu_types = gpu_types_.value_or(std::vector<std::string>());
     Remember(all);
-    all.complaints.assign(complaints_.now().begin(), complaints_.now().end());
+    all.warnings.assign(warnings_.now().begin(), warnings_.now().end());
     return all;
   }
 
@@ -257,10 +257,10 @@ class GrpcProvider final : public ExternalGrpcProvider {
     return {};
   }
 
-  /// Whether there is an answer; complains where the service has the method and it failed.
+  /// Whether there is an answer; warns where the service has the method and it failed.
   bool Answered(const grpc::Status& status, const std::string& call) {
     if (status.ok()) return true;
-    if (!IsUnimplemented(status)) complaints_.Add(ErrorFromGrpc(status, Doing(call)).message());
+    if (!IsUnimplemented(status)) warnings_.Add(ErrorFromGrpc(status, Doing(call)).message());
     return false;
   }
 
@@ -270,7 +270,7 @@ class GrpcProvider final : public ExternalGrpcProvider {
     for (size_t i = 0; i < groups.size(); ++i) {
       const grpc::Status& status = answers[i].status;
       if (Answered(status, "NodeGroupTemplateNodeInfo of " + groups[i].id)) {
-        groups[i].template_node = ReadTemplate(groups[i].id, answers[i].response, complaints_);
+        groups[i].template_node = ReadTemplate(groups[i].id, answers[i].response, warnings_);
       } else if (const NodeGroup* known = Known(groups[i]); known != nullptr && !IsUnimplemented(status)) {
         groups[i].template_node = known->template_node;
       }
@@ -295,8 +295,8 @@ class GrpcProvider final : public ExternalGrpcProvider {
       }
       if (!options) {
         const auto last = options_.find(groups[i].id);
-        complaints_.Add("node group " + OneLine(groups[i].id) + ": " + OneLine(options.error().message()) +
-                        (last == options_.end() ? "" : ", so what it said last holds"));
+        warnings_.Add("node group " + OneLine(groups[i].id) + ": " + OneLine(options.error().message()) +
+                      (last == options_.end() ? "" : ", so what it said last holds"));
         if (last == options_.end()) {
           SetAside(groups[i], "its options are not known: " + options.error().message());
           continue;
@@ -326,7 +326,7 @@ class GrpcProvider final : public ExternalGrpcProvider {
       if (std::isfinite(price) && price >= 0) {
         asked[i]->price_per_hour = price;
       } else {
-        complaints_.Add(Doing(call) + ": price: is not a number of at least 0");
+        warnings_.Add(Doing(call) + ": price: is not a number of at least 0");
       }
     }
   }
@@ -345,8 +345,8 @@ class GrpcProvider final : public ExternalGrpcProvider {
       const std::string& group = answers[i].response.nodegroup().id();
       if (group.empty()) continue;
       if (all.Find(group) == nullptr) {
-        complaints_.Add(Doing("NodeGroupForNode of " + node) + ": nodeGroup: \"" + OneLine(group) +
-                        "\" is not among NodeGroups, so the node is not managed");
+        warnings_.Add(Doing("NodeGroupForNode of " + node) + ": nodeGroup: \"" + OneLine(group) +
+                      "\" is not among NodeGroups, so the node is not managed");
         continue;
       }
       all.group_of_node.emplace(node, group);
@@ -357,7 +357,7 @@ class GrpcProvider final : public ExternalGrpcProvider {
   /// The service cannot say whose the node is: the group that has it as an instance, or had it the last time, cannot be
   /// counted.
   void LeaveNode(const external_grpc::ExternalGrpcNode& node, const base::Error& error, NodeGroups& all) {
-    complaints_.Add(error.message() + ", so the node is not managed");
+    warnings_.Add(error.message() + ", so the node is not managed");
     const auto before = group_of_node_.find(node.name());
     for (NodeGroup& group : all.groups) {
       const bool has = !node.providerid().empty() &&
@@ -374,12 +374,12 @@ class GrpcProvider final : public ExternalGrpcProvider {
       if (label || label.error().code() == Code::kMethodNotAllowed)
         gpu_label_ = label ? label->label() : "";
       else
-        complaints_.Add(label.error().message());
+        warnings_.Add(label.error().message());
     }
     if (!gpu_types_) {
       const auto types =
           Call("GetAvailableGPUTypes", &Stub::GetAvailableGPUTypes, external_grpc::GetAvailableGPUTypesRequest());
-      if (!types && types.error().code() != Code::kMethodNotAllowed) return complaints_.Add(types.error().message());
+      if (!types && types.error().code() != Code::kMethodNotAllowed) return warnings_.Add(types.error().message());
       gpu_types_.emplace();
       if (!types) return;
       for (const auto& [type, unused] : types->gputypes()) gpu_types_->push_back(type);
@@ -404,7 +404,7 @@ class GrpcProvider final : public ExternalGrpcProvider {
   std::atomic<bool> answered_ = false;
 
   std::mutex mutex_;  // one Refresh at a time; guards what follows
-  Complaints complaints_;
+  Warnings warnings_;
   std::map<std::string, NodeGroup> known_;           // as they were when nothing was wrong with them
   std::map<std::string, NodeGroupOptions> options_;  // as last said, by group
   std::map<std::string, std::string, std::less<>> group_of_node_;

@@ -87,11 +87,11 @@ void SetAside(NodeGroup& group, const std::string& why) {
   if (group.set_aside.empty()) group.set_aside = OneLine(why);
 }
 
-std::vector<NodeGroup> ReadNodeGroups(const external_grpc::NodeGroupsResponse& response, Complaints& complaints) {
+std::vector<NodeGroup> ReadNodeGroups(const external_grpc::NodeGroupsResponse& response, Warnings& warnings) {
   std::map<std::string, NodeGroup> by_id;
   for (const auto& message : response.nodegroups()) {
     if (message.id().empty()) {
-      complaints.Add("a node group of the external gRPC service: id: missing, so it is left out");
+      warnings.Add("a node group of the external gRPC service: id: missing, so it is left out");
       continue;
     }
     const auto [found, fresh] = by_id.try_emplace(message.id());
@@ -178,18 +178,18 @@ base::Result<NodeGroupOptions> ReadGroupOptions(const external_grpc::NodeGroupAu
 }
 
 std::optional<Json> ReadTemplate(const std::string& group, const external_grpc::NodeGroupTemplateNodeInfoResponse& response,
-                                 Complaints& complaints) {
+                                 Warnings& warnings) {
   const std::string& bytes = response.nodebytes().empty() ? response.legacy_node() : response.nodebytes();
   if (bytes.empty()) return std::nullopt;
   auto node = DecodeNode(bytes);
   if (!node) {
-    complaints.Add(GroupNamed(group) + ": template: " + node.error().message() + ", so it cannot be scaled from zero");
+    warnings.Add(GroupNamed(group) + ": template: " + node.error().message() + ", so it cannot be scaled from zero");
     return std::nullopt;
   }
   if (base::FindObject(*node, {"status", "allocatable"}).empty()) {
     Json capacity = base::FindObject(*node, {"status", "capacity"});
     if (capacity.get_object().empty()) {
-      complaints.Add(GroupNamed(group) + ": template: status.allocatable: missing, so it cannot be scaled from zero");
+      warnings.Add(GroupNamed(group) + ": template: status.allocatable: missing, so it cannot be scaled from zero");
       return std::nullopt;
     }
     base::Ensure(*node, {"status", "allocatable"}) = std::move(capacity);

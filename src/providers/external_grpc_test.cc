@@ -403,7 +403,7 @@ TEST_F(ExternalGrpcTest, ANodeThatTheServiceDoesNotKnowSetsItsGroupAside) {
   EXPECT_EQ(groups->groups[1].set_aside, "");
   EXPECT_EQ(groups->group_of_node.at("b-1"), "b");
   EXPECT_FALSE(groups->group_of_node.contains("master"));
-  EXPECT_EQ(groups->complaints.size(), 2u);
+  EXPECT_EQ(groups->warnings.size(), 2u);
 }
 
 TEST_F(ExternalGrpcTest, AServiceThatSeveralMembersAskIsLeftAlone) {
@@ -457,7 +457,7 @@ TEST_F(ExternalGrpcTest, NonsenseSetsItsGroupAsideAndNamesTheField) {
     if (!read) return std::string();
     EXPECT_EQ(read->groups.back().id, "z");
     EXPECT_EQ(read->groups.back().set_aside, "");
-    if (read->groups.size() == 1) return read->complaints.at(0);
+    if (read->groups.size() == 1) return read->warnings.at(0);
     EXPECT_LE(read->groups[0].min_size, read->groups[0].max_size);
     return read->groups[0].set_aside;
   };

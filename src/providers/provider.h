@@ -64,7 +64,7 @@ struct NodeGroups {
   std::map<std::string, std::string, std::less<>> group_of_node;  ///< id by node name; absent: not managed
   std::string gpu_label;                                          ///< label of nodes with GPUs; "" when the provider has none
   std::vector<std::string> gpu_types;
-  std::vector<std::string> complaints;  ///< what of the provider's answers cannot be used; one line each
+  std::vector<std::string> warnings;  ///< what of the provider's answers cannot be used; one line each
 
   NodeGroup* Find(std::string_view id);
   const NodeGroup* Find(std::string_view id) const;

@@ -22,7 +22,7 @@ using base::JsonObject;
 using namespace std::chrono_literals;
 
 /// So that caches hear of what has just been written.
-constexpr base::Duration kBreath = 100ms;
+constexpr base::Duration kDebounce = 100ms;
 constexpr base::Duration kSyncPoll = 1s;
 constexpr base::Duration kScan = 10s;
 /// While a plan is under way: pods come and go within seconds.
@@ -44,7 +44,7 @@ class MemberBalancer final : public runtime::MemberController {
         policy_status_(member.client(), clock_),
         deschedulers_(member.client(), clock_, {"descheduler"}) {
     member.feed().Read(ReadKinds());
-    member.strand()->Post([this] { Schedule(kBreath); });
+    member.strand()->Post([this] { Schedule(kDebounce); });
   }
   ~MemberBalancer() override { context_.metrics->Forget(member_.name()); }
 
@@ -56,14 +56,14 @@ class MemberBalancer final : public runtime::MemberController {
   base::Duration Turn() {
     if (!installed_) {
       if (const auto installed = InstallDefinitions(member_.client()); !installed) {
-        complaints_.Tell("its kinds", installed.error().message());
+        waits_.Record("its kinds", installed.error().message());
         return kScan;
       }
       installed_ = true;
       policies_.Start();
     }
     if (const std::string missing = Missing(); !missing.empty()) {
-      complaints_.Tell("caches", "not everything has been listed yet: " + missing);
+      waits_.Record("caches", "not everything has been listed yet: " + missing);
       return kSyncPoll;
     }
     ReadPolicies();
@@ -85,7 +85,7 @@ class MemberBalancer final : public runtime::MemberController {
       auto parsed = ParsePolicy(*object->json);
       const bool in_force = parsed && !policy_;
       if (const auto told = policy_status_.TellValidity(*object->json, parsed, in_force, policy_ ? policy_->name : ""); !told) {
-        complaints_.Tell("the status of policy " + name, told.error().message());
+        waits_.Record("the status of policy " + name, told.error().message());
       }
       if (in_force) policy_ = *std::move(parsed);
     }
@@ -104,7 +104,7 @@ class MemberBalancer final : public runtime::MemberController {
     if (page) {
       usage_ = DecodeUsage(page->items);
     } else {
-      complaints_.Tell("the metrics API; requests count meanwhile", page.error().message());
+      waits_.Record("the metrics API; requests count meanwhile", page.error().message());
     }
   }
 
@@ -116,10 +116,10 @@ class MemberBalancer final : public runtime::MemberController {
       if (phase == PlanPhase::kExecuting) return kExecutionScan;
       // A plan that nobody approves is made anew when it would be another one; one that is not needed any more is withdrawn.
       if (phase == PlanPhase::kPending) return kScan;
-      return kBreath;
+      return kDebounce;
     }
     plans_.Prune(plans, MemoryOfMoves(policy_ ? *policy_ : Policy{}), clock_.Now(),
-                 [this](const base::Error& error) { complaints_.Tell("old plans", error.message()); });
+                 [this](const base::Error& error) { waits_.Record("old plans", error.message()); });
     if (!policy_) {
       state_ = {};
       SetMetrics(plans);
@@ -142,15 +142,15 @@ class MemberBalancer final : public runtime::MemberController {
     const PlanObject intended = step.plan;
     for (const size_t i : step.evict) Evict(step.plan, i);
     if (!step.plan.SameStatus(intended) && !Write(step.plan)) return PlanPhase::kExecuting;
-    for (const MoveNews& news : step.news) Tell(step.plan, news);
-    if (step.plan.state != current.state) TellPhase(step.plan);
+    for (const MoveNews& news : step.news) Record(step.plan, news);
+    if (step.plan.state != current.state) RecordPhase(step.plan);
     return step.plan.state;
   }
 
   bool Write(PlanObject& plan) {
     const auto written = plans_.WriteStatus(plan);
     if (!written && written.error().code() != base::Code::kConflict) {
-      complaints_.Tell("plan " + plan.name, written.error().message());
+      waits_.Record("plan " + plan.name, written.error().message());
     }
     return written.has_value();
   }
@@ -183,7 +183,7 @@ class MemberBalancer final : public runtime::MemberController {
     warning ? recorder_.Warning(about, reason, text) : recorder_.Normal(about, reason, text);
   }
 
-  void Tell(const PlanObject& plan, const MoveNews& news) {
+  void Record(const PlanObject& plan, const MoveNews& news) {
     const MoveStatus& status = plan.status[news.move];
     OnPod(plan.moves[news.move], news.warning, news.reason, news.text);
     context_.metrics->CountMove(member_.name(), std::string(Name(status.state)));
@@ -194,7 +194,7 @@ class MemberBalancer final : public runtime::MemberController {
                                   {"what", news.text}});
   }
 
-  void TellPhase(const PlanObject& plan) {
+  void RecordPhase(const PlanObject& plan) {
     if (IsFinal(plan.state)) context_.metrics->CountPlan(member_.name(), std::string(Name(plan.state)));
     const bool warning = plan.state == PlanPhase::kRefused || plan.state == PlanPhase::kFailed;
     OnPolicy(warning, "Plan" + std::string(Name(plan.state)), "plan " + plan.name + ": " + plan.message);
@@ -213,7 +213,7 @@ class MemberBalancer final : public runtime::MemberController {
     if (policy_->dry_run) return "";
     const auto found = deschedulers_.Look();
     if (!found) {
-      complaints_.Tell("Leases; no descheduler is seen meanwhile", found.error().message());
+      waits_.Record("Leases; no descheduler is seen meanwhile", found.error().message());
       return "";
     }
     return found->lease.empty() ? "" : "a descheduler is at work: " + found->lease + " is renewed";
@@ -249,11 +249,11 @@ class MemberBalancer final : public runtime::MemberController {
                      std::to_string(outlook.made->deviation_before) + " to " + std::to_string(outlook.made->deviation_after));
       } else {
         planning_.NotWritten();
-        complaints_.Tell("a new plan", created.error().message());
+        waits_.Record("a new plan", created.error().message());
       }
     }
     TellOutlook(outlook.balanced ? "Balanced" : "Imbalanced", outlook.balance_text, &outlook);
-    if (outlook.made) return kBreath;
+    if (outlook.made) return kDebounce;
     // A phase that a throttle holds up stays due; it need not be looked at every second.
     return std::clamp(std::min(policy_->balancing_interval, policy_->constraint_check_interval), kExecutionScan, kScan);
   }
@@ -262,7 +262,7 @@ class MemberBalancer final : public runtime::MemberController {
     const auto object = policies_.Get(policy_->name);
     if (object == nullptr) return;
     if (const auto told = policy_status_.TellBalance(*object->json, reason, text, outlook); !told) {
-      complaints_.Tell("the status of policy " + policy_->name, told.error().message());
+      waits_.Record("the status of policy " + policy_->name, told.error().message());
     }
   }
 
@@ -292,7 +292,7 @@ class MemberBalancer final : public runtime::MemberController {
   std::optional<base::Instant> usage_read_;
   std::map<std::string, base::Instant> tried_;  // evictions that were refused, by the pod's uid
   BalancerMetrics::State state_;
-  runtime::Complaints complaints_{clock_, "balancer waits", member_.name()};
+  runtime::RateLimitedLog waits_{clock_, "balancer waits", member_.name()};
   base::Timer timer_;
 };
 

@@ -9,10 +9,10 @@ constexpr base::Duration kPause = std::chrono::minutes(1);
 
 }  // namespace
 
-bool Complaints::Tell(const std::string& what, const std::string& why) {
+bool RateLimitedLog::Record(const std::string& what, const std::string& why) {
   const base::Instant now = clock_.Monotonic();
-  std::erase_if(told_, [&](const auto& item) { return now - item.second >= kPause; });
-  if (!told_.emplace(what, now).second) return false;
+  std::erase_if(logged_, [&](const auto& item) { return now - item.second >= kPause; });
+  if (!logged_.emplace(what, now).second) return false;
   base::log::Warn(message_, {{"cluster", cluster_}, {"for", what}, {"error", why}});
   return true;
 }

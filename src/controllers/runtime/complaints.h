@@ -8,20 +8,21 @@
 
 namespace evenkeel::controllers::runtime {
 
-class Complaints {
+/// Of one controller and member.
+class RateLimitedLog {
  public:
   /// `message`: "autoscaler waits".
-  Complaints(base::Clock& clock, std::string message, std::string cluster)
+  RateLimitedLog(base::Clock& clock, std::string message, std::string cluster)
       : clock_(clock), message_(std::move(message)), cluster_(std::move(cluster)) {}
-  /// Whether it was told now. `what` is waited for.
-  bool Tell(const std::string& what, const std::string& why);
+  /// Whether it was logged now. `what` is waited for.
+  bool Record(const std::string& what, const std::string& why);
   /// All is well: whatever comes next is news.
-  void Clear() { told_.clear(); }
+  void Clear() { logged_.clear(); }
 
  private:
   base::Clock& clock_;
   const std::string message_, cluster_;
-  std::map<std::string, base::Instant> told_;  // when, by what
+  std::map<std::string, base::Instant> logged_;  // when, by what
 };
 
 }  // namespace evenkeel::controllers::runtime

@@ -4,25 +4,25 @@
 
 #include "base/executor.h"
 
-namespace evenkeel::controllers::runtime::complaints_test {
+namespace evenkeel::controllers::runtime::rate_limited_log_test {
 namespace {
 
 using namespace std::chrono_literals;
 
-TEST(ComplaintsTest, EachIsToldAtOnceThenOnceAMinute) {
+TEST(RateLimitedLogTest, EachIsRecordedAtOnceThenOnceAMinute) {
   base::VirtualExecutor time{base::Time{}};
-  Complaints complaints(time.clock(), "it waits", "m1");
-  EXPECT_TRUE(complaints.Tell("a pod", "refused"));
-  EXPECT_FALSE(complaints.Tell("a pod", "refused again"));
-  EXPECT_TRUE(complaints.Tell("a set", "refused")) << "another thing is no repetition";
-  EXPECT_FALSE(complaints.Tell("a pod", "refused")) << "and does not make the first one news";
+  RateLimitedLog log(time.clock(), "it waits", "m1");
+  EXPECT_TRUE(log.Record("a pod", "refused"));
+  EXPECT_FALSE(log.Record("a pod", "refused again"));
+  EXPECT_TRUE(log.Record("a set", "refused")) << "another thing is no repetition";
+  EXPECT_FALSE(log.Record("a pod", "refused")) << "and does not make the first one news";
   time.RunFor(59s);
-  EXPECT_FALSE(complaints.Tell("a pod", "refused"));
+  EXPECT_FALSE(log.Record("a pod", "refused"));
   time.RunFor(1s);
-  EXPECT_TRUE(complaints.Tell("a pod", "refused"));
-  complaints.Clear();
-  EXPECT_TRUE(complaints.Tell("a pod", "refused"));
+  EXPECT_TRUE(log.Record("a pod", "refused"));
+  log.Clear();
+  EXPECT_TRUE(log.Record("a pod", "refused"));
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::runtime::complaints_test
+}  // namespace evenkeel::controllers::runtime::rate_limited_log_test

@@ -35,15 +35,15 @@ Scheduler::Choice Scheduler::Choose(const kube::Pod& pod, PodId id) {
 
 Scheduler::Choice Scheduler::ChooseNow(const kube::Pod& pod, PodId id, const std::vector<ReservationBook::Key>& reserved) {
   const ClassId pod_class = snapshot_.ClassOf(id);
-  const auto wished = [&](const std::string& name) {
+  const auto preferred = [&](const std::string& name) {
     const NodeId node = snapshot_.FindNodeByName(name);
     return node != kNone && snapshot_.Present(node) && snapshot_.Fits(pod_class, node) ? node : kNone;
   };
   if (!pod.nominated_node.empty()) {
-    if (const NodeId node = wished(pod.nominated_node); node != kNone) return {node, ""};
+    if (const NodeId node = preferred(pod.nominated_node); node != kNone) return {node, ""};
   }
   for (const ReservationBook::Key& key : reserved) {
-    if (const NodeId node = wished(book_.TargetOf(key)); node != kNone) return {node, ""};
+    if (const NodeId node = preferred(book_.TargetOf(key)); node != kNone) return {node, ""};
   }
   if (const NodeId node = BestNode(pod_class); node != kNone) return {node, ""};
   const int32_t priority = snapshot_.PriorityOf(id);

@@ -64,7 +64,7 @@ void Scheduler::OnClaim(const ObjectEvent& event) {
   }
   for (const auto& [pod, binding] : binding_) {
     if (std::ranges::find(binding.claims, event.key) == binding.claims.end()) continue;
-    queue_.Hurry(pod);
+    queue_.TriggerNow(pod);
     Run();
   }
 }

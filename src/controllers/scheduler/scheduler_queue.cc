@@ -90,7 +90,7 @@ void SchedulerQueue::Hold(const std::string& key, base::Instant until) {
   if (found != entries_.end()) Delay(key, found->second, until);
 }
 
-void SchedulerQueue::Hurry(const std::string& key) {
+void SchedulerQueue::TriggerNow(const std::string& key) {
   const auto found = entries_.find(key);
   if (found != entries_.end()) Activate(key, found->second);
 }

@@ -35,9 +35,9 @@ class SchedulerQueue {
   void Park(const std::string& key, scheduling::ClassId pod_class, base::Instant now);
   /// It could not be tried or bound: again after its back-off.
   void Retry(const std::string& key, base::Instant now);
-  /// It waits for something else, and comes up again at `until` or with Hurry.
+  /// It waits for something else, and comes up again at `until` or with TriggerNow.
   void Hold(const std::string& key, base::Instant until);
-  void Hurry(const std::string& key);
+  void TriggerNow(const std::string& key);
 
   /// Those set aside, by class.
   const std::map<scheduling::ClassId, std::set<std::string>>& parked() const { return parked_; }

@@ -81,8 +81,8 @@ class LoopRun::Stages {
         plan_.left_alone.push_back({"NodeGroupKeepsNodes", group.id, group.keeps_nodes});
       }
     }
-    for (const std::string& complaint : view().groups.complaints) {
-      plan_.left_alone.push_back({"ProviderAnswerUnusable", "", complaint});
+    for (const std::string& warning : view().groups.warnings) {
+      plan_.left_alone.push_back({"ProviderAnswerUnusable", "", warning});
     }
   }
 

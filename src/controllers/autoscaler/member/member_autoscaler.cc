@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// How soon "at once" is: so that the caches hear of what the last loop has done, and pods of one burst are seen together.
-constexpr base::Duration kBreath = 100ms;
+constexpr base::Duration kDebounce = 100ms;
 constexpr base::Duration kSyncPoll = 1s;
 constexpr base::Duration kProviderPauseMax = 2min;
 constexpr base::Duration kYoungPods = 2s;
@@ -36,7 +36,7 @@ class MemberAutoscaler final : public runtime::MemberController {
         random_(context_.random.Fork(member.name())),
         started_(clock_.Monotonic()),
         cache_(member.feed(), clock_, options_,
-               {[this] { Hurry(); }, [this](const std::string& node) { deletions_.Seen(node); }}),
+               {[this] { TriggerNow(); }, [this](const std::string& node) { deletions_.Seen(node); }}),
         events_(member.client(), member.strand(), clock_, random_.Fork("events"), context_.host, options_),
         store_(member.client(), options_),
         status_(member.client(), options_),
@@ -46,7 +46,7 @@ class MemberAutoscaler final : public runtime::MemberController {
                       return member_.Write("nodes of " + group, [&] { return provider_->DeleteNodes(group, nodes, false); });
                     },
                     [this](const DeletionOrder& order) { NoteDeleted(order); }}) {
-    member.strand()->Post([this] { Schedule(kBreath); });
+    member.strand()->Post([this] { Schedule(kDebounce); });
   }
   ~MemberAutoscaler() override { context_.metrics->Forget(member_.name()); }
 
@@ -57,8 +57,9 @@ class MemberAutoscaler final : public runtime::MemberController {
   }
 
   /// A pod waits: the next loop need not wait for its time.
-  void Hurry() {
-    if (options_.frequent_loops_enabled && pause_ == base::Duration{} && due_ > clock_.Monotonic() + kBreath) Schedule(kBreath);
+  void TriggerNow() {
+    if (options_.frequent_loops_enabled && pause_ == base::Duration{} && due_ > clock_.Monotonic() + kDebounce)
+      Schedule(kDebounce);
   }
 
   void Turn() {
@@ -71,32 +72,32 @@ class MemberAutoscaler final : public runtime::MemberController {
   base::Duration RunLoop() {
     last_.main = clock_.Now();
     if (const std::string missing = cache_.Missing(); !missing.empty()) {
-      complaints_.Tell("caches", "not everything has been listed yet: " + missing);
+      waits_.Record("caches", "not everything has been listed yet: " + missing);
       return kSyncPoll;
     }
     if (!state_) {
       if (const auto read = LoadState(); !read) {
-        complaints_.Tell("state", read.error().message());
+        waits_.Record("state", read.error().message());
         return options_.scan_interval;
       }
     }
     if (!expanders_) {
       auto chain = context_.expanders(options_, [this](scheduling::PodId pod) { return cache_.PendingPod(pod); });
       if (!chain) {
-        complaints_.Tell("the expander", chain.error().message());
+        waits_.Record("the expander", chain.error().message());
         return options_.scan_interval;
       }
       expanders_ = *std::move(chain);
     }
     const auto other = LookForOthers();
     if (!other) {
-      complaints_.Tell("Leases", other.error().message());
+      waits_.Record("Leases", other.error().message());
       return options_.scan_interval;
     }
     auto groups = AskProvider();
     if (!groups) return BackOff(groups.error());
     pause_ = {};
-    complaints_.Clear();
+    waits_.Clear();
     if (!other->lease.empty()) return OnlyPlan(*std::move(groups), *other);
     planned_unneeded_.Clear();
     return Act(*std::move(groups));
@@ -107,7 +108,7 @@ class MemberAutoscaler final : public runtime::MemberController {
     auto found = others_.Look();
     if (found || found.error().code() != base::Code::kForbidden) return found;
     // Roles that do not let us look are those of before there was anything to look for.
-    unseen_.Tell("Leases", "whether another autoscaler is at work cannot be seen: " + found.error().message());
+    unseen_.Record("Leases", "whether another autoscaler is at work cannot be seen: " + found.error().message());
     return runtime::RenewedLeases::Found{};
   }
 
@@ -118,7 +119,7 @@ class MemberAutoscaler final : public runtime::MemberController {
                             " is renewed; this one only plans until it is silent, or --ignore-other-autoscalers is set";
     if (other.certain) {
       *state_ = AutoscalerState(options_);
-      if (const auto saved = store_.Save(*state_); !saved) complaints_.Tell("its memory", saved.error().message());
+      if (const auto saved = store_.Save(*state_); !saved) waits_.Record("its memory", saved.error().message());
     }
     AutoscalerState scratch(options_);
     scratch.cleaned_up = true;
@@ -136,7 +137,7 @@ class MemberAutoscaler final : public runtime::MemberController {
     events_.OnCluster({true, events::kOtherAutoscaler.reason, why});
     if (options_.write_status_configmap) {
       const auto written = status_.WriteExplanation(Explanation(plan, options_, scratch.scale_down), request.now);
-      if (!written) complaints_.Tell("the explanation", written.error().message());
+      if (!written) waits_.Record("the explanation", written.error().message());
     }
     return options_.scan_interval;
   }
@@ -166,7 +167,7 @@ class MemberAutoscaler final : public runtime::MemberController {
   base::Duration BackOff(const base::Error& error) {
     context_.metrics->Count(member_.name(), "errors_total", {{"type", "cloudProviderError"}});
     events_.OnCluster({true, events::kCloudProviderError.reason, "node groups cannot be read: " + error.message()});
-    complaints_.Tell("the provider", error.message());
+    waits_.Record("the provider", error.message());
     pause_ = std::clamp(2 * pause_, options_.scan_interval, std::max(options_.scan_interval, kProviderPauseMax));
     return pause_;
   }
@@ -197,7 +198,7 @@ class MemberAutoscaler final : public runtime::MemberController {
     const size_t pending = deletions_.Deleting(false).size() + deletions_.Deleting(true).size();
     context_.metrics->SetState(member_.name(), SamplesOf(plan, *state_, options_, pending, last_));
     if (!options_.frequent_loops_enabled) return options_.scan_interval;
-    if (deleting || !plan.scale_ups.empty()) return kBreath;
+    if (deleting || !plan.scale_ups.empty()) return kDebounce;
     // Pods that are too young to react to are not announced again.
     if (plan.decision == ScaleUpDecision::kInCooldown) return std::min(options_.scan_interval, kYoungPods);
     return options_.scan_interval;
@@ -360,8 +361,8 @@ class MemberAutoscaler final : public runtime::MemberController {
   std::optional<AutoscalerState> state_;
   std::optional<ExpanderChain> expanders_;
   base::Duration pause_{};  // between questions to a provider that fails
-  runtime::Complaints complaints_{clock_, "autoscaler waits", member_.name()};
-  runtime::Complaints unseen_{clock_, "autoscaler goes on", member_.name()};
+  runtime::RateLimitedLog waits_{clock_, "autoscaler waits", member_.name()};
+  runtime::RateLimitedLog unseen_{clock_, "autoscaler goes on", member_.name()};
   std::vector<std::string> notes_;
   base::Result<std::map<std::string, std::string>> elsewhere_;
   base::Instant elsewhere_at_{};

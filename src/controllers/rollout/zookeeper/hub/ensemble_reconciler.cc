@@ -172,7 +172,7 @@ base::Result<ReconcileResult> EnsembleReconciler::CarryOut(const std::string& ke
   }
   EVENKEEL_ASSIGN(ensemble, WriteStatus(std::move(ensemble), plan->status));
   context_.metrics.SetState(key, ensemble);
-  Tell(key, ensemble, *plan);
+  Record(key, ensemble, *plan);
   for (const Json& desired : plan->apply) {
     if (const auto applied = Apply(desired, reading, false); !applied) {
       if (applied.error().code() != base::Code::kConflict) {
@@ -328,7 +328,7 @@ base::Result<Json> EnsembleReconciler::WriteStatus(Json ensemble, const Json& st
   return *std::move(written);
 }
 
-void EnsembleReconciler::Tell(const std::string& key, const Json& ensemble, const Plan& plan) {
+void EnsembleReconciler::Record(const std::string& key, const Json& ensemble, const Plan& plan) {
   if (!plan.acted) return;
   const bool trouble = IsTrouble(plan.reason);
   base::log::Info("rollout", {{"ensemble", key}, {"step", plan.reason}, {"what", plan.message}});

@@ -70,7 +70,7 @@ class EnsembleReconciler {
   base::Status Remove(const ObjectRef& item, const HubReading& reading);
   base::Result<runtime::ReconcileResult> Refuse(base::Json ensemble, const std::string& reason, const std::string& message);
   base::Result<base::Json> WriteStatus(base::Json ensemble, const base::Json& status);
-  void Tell(const std::string& key, const base::Json& ensemble, const Plan& plan);
+  void Record(const std::string& key, const base::Json& ensemble, const Plan& plan);
 
   ReconcilerContext context_;
   std::map<std::string, base::Time> watched_since_;  ///< by key: its first reconcile in this term

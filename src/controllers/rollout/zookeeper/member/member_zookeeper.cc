@@ -26,7 +26,7 @@ using base::Json;
 using base::JsonObject;
 using namespace std::chrono_literals;
 
-constexpr base::Duration kBreath = 100ms;
+constexpr base::Duration kDebounce = 100ms;
 constexpr base::Duration kSyncPoll = 1s;
 /// While something is under way: servers come back within seconds.
 constexpr base::Duration kBusyScan = 500ms;
@@ -84,7 +84,7 @@ class MemberZooKeeper final : public runtime::MemberController {
         probe_(context_.probe(member)),
         cache_(member.client(), member.strand(), clock_, random_.Fork("cache")),
         recorder_(member.client(), member.strand(), clock_, random_.Fork("events"), "evenkeel-zookeeper", context_.host) {
-    member.strand()->Post([this] { Schedule(kBreath); });
+    member.strand()->Post([this] { Schedule(kDebounce); });
   }
   ~MemberZooKeeper() override { context_.metrics->Forget(member_.name()); }
 
@@ -110,7 +110,7 @@ class MemberZooKeeper final : public runtime::MemberController {
   base::Duration Turn() {
     if (!installed_) {
       if (const auto installed = client::InstallDefinition(member_.client(), ZooKeeperDefinition(context_.forms)); !installed) {
-        complaints_.Tell("its kind", installed.error().message());
+        waits_.Record("its kind", installed.error().message());
         return kScan;
       }
       installed_ = true;
@@ -181,7 +181,7 @@ class MemberZooKeeper final : public runtime::MemberController {
     if (!deleted) {
       const base::Code code = deleted.error().code();
       if (code != base::Code::kNotFound && code != base::Code::kConflict) {
-        complaints_.Tell("the copy " + kube::KeyOf(object), deleted.error().message());
+        waits_.Record("the copy " + kube::KeyOf(object), deleted.error().message());
       }
       return false;
     }
@@ -207,12 +207,12 @@ class MemberZooKeeper final : public runtime::MemberController {
     if (const auto secret = cache_.Get(kube::resources::Secrets(), spec.ns + "/" + name)) {
       std::string password;
       const bool good = base::Base64Decode(base::FindString(*secret, {"data", "password"}), password) && !password.empty();
-      if (!good) complaints_.Tell("Secret " + name, "data.password is missing or not base64");
+      if (!good) waits_.Record("Secret " + name, "data.password is missing or not base64");
       return good ? password : "";
     }
     if (spec.paused) return "";
     const auto made = member_.client().Create(kube::resources::Secrets(), RenderAdminSecret(spec, context_.new_password()));
-    if (!made && made.error().code() != base::Code::kAlreadyExists) complaints_.Tell("Secret " + name, made.error().message());
+    if (!made && made.error().code() != base::Code::kAlreadyExists) waits_.Record("Secret " + name, made.error().message());
     return "";
   }
 
@@ -276,7 +276,7 @@ class MemberZooKeeper final : public runtime::MemberController {
       // The cache has not heard yet of what was written last.
       const base::Code code = applied.error().code();
       if (code == base::Code::kConflict || code == base::Code::kAlreadyExists) return false;
-      complaints_.Tell(NameOf(wanted), applied.error().message());
+      waits_.Record(NameOf(wanted), applied.error().message());
       plan.reason = kObjectRefused;
       plan.message = NameOf(wanted) + ": " + applied.error().message();
       return false;
@@ -335,7 +335,7 @@ class MemberZooKeeper final : public runtime::MemberController {
                                        [&] { return probe_->Reconfigure(plan.via, *plan.change); });
     context_.metrics->CountChange(member_.name(), kube::KeyOf(object), changed ? "succeeded" : "failed");
     if (!changed) {
-      complaints_.Tell("the members of " + kube::KeyOf(object), changed.error().message());
+      waits_.Record("the members of " + kube::KeyOf(object), changed.error().message());
       return false;
     }
     memory.no_change_until = {};
@@ -355,7 +355,7 @@ class MemberZooKeeper final : public runtime::MemberController {
       if (code == base::Code::kNotFound) {
         memory.deleted.insert(pod.uid);
       } else if (code != base::Code::kConflict) {
-        complaints_.Tell("pod " + pod.name, deleted.error().message());
+        waits_.Record("pod " + pod.name, deleted.error().message());
       }
       return false;
     }
@@ -374,7 +374,7 @@ class MemberZooKeeper final : public runtime::MemberController {
       const base::Code code = deleted.error().code();
       if (code == base::Code::kNotFound || code == base::Code::kConflict) return true;
       memory.doubted[claim.uid] = clock_.Monotonic() + kDeletionComes;
-      complaints_.Tell("volume " + claim.name, deleted.error().message());
+      waits_.Record("volume " + claim.name, deleted.error().message());
       plan.reason = kObjectRefused;
       plan.message = "PersistentVolumeClaim " + claim.name + ": " + deleted.error().message();
       return false;
@@ -398,7 +398,7 @@ class MemberZooKeeper final : public runtime::MemberController {
     if (written) {
       memory.written = now;
     } else if (written.error().code() != base::Code::kConflict) {
-      complaints_.Tell("the status of " + kube::KeyOf(object), written.error().message());
+      waits_.Record("the status of " + kube::KeyOf(object), written.error().message());
     }
   }
 
@@ -411,7 +411,7 @@ class MemberZooKeeper final : public runtime::MemberController {
   client::EventRecorder recorder_;
   bool installed_ = false;
   std::map<std::string, Memory> memory_;  // by key
-  runtime::Complaints complaints_{clock_, "ZooKeeper waits", member_.name()};
+  runtime::RateLimitedLog waits_{clock_, "ZooKeeper waits", member_.name()};
   base::Timer timer_;
 };
 
