@@ -57,7 +57,7 @@ class FakeApi {
       base::Ensure(object, {"status", "conditions"}) = base::JsonArray{{{"type", "Established"}, {"status", "True"}}};
     }
     stored[key] = object;
-    Tell({version, resource.plural, present ? WatchEvent::Type::kModified : WatchEvent::Type::kAdded, object});
+    Notify({version, resource.plural, present ? WatchEvent::Type::kModified : WatchEvent::Type::kAdded, object});
     return object;
   }
 
@@ -68,7 +68,7 @@ class FakeApi {
     Json object = found->second;
     stored.erase(found);
     base::Ensure(object, {"metadata", "resourceVersion"}) = std::to_string(++version);
-    if (!silently) Tell({version, resource.plural, WatchEvent::Type::kDeleted, object});
+    if (!silently) Notify({version, resource.plural, WatchEvent::Type::kDeleted, object});
     return true;
   }
 
@@ -103,7 +103,7 @@ class FakeApi {
     return present;
   }
 
-  void Tell(const Event& event) {
+  void Notify(const Event& event) {
     history.push_back(event);
     for (const auto& watcher : Present()) {
       if (watcher->plural != event.plural || (!watcher->ns.empty() && watcher->ns != kube::NamespaceOf(event.object))) continue;

@@ -50,12 +50,12 @@ const std::vector<SnapshotKind>& SnapshotKinds() {
 void ClusterMirror::Upsert(std::string_view kind, const Json& object) {
   const std::string key = kube::KeyOf(object);
   const bool ended = kind == "Pod" && HasEnded(object);
-  Tell({kind, key, ended ? nullptr : &object});
+  Notify({kind, key, ended ? nullptr : &object});
 }
 
-void ClusterMirror::Remove(std::string_view kind, const std::string& key) { Tell({kind, key, nullptr}); }
+void ClusterMirror::Remove(std::string_view kind, const std::string& key) { Notify({kind, key, nullptr}); }
 
-void ClusterMirror::Tell(ObjectEvent event) {
+void ClusterMirror::Notify(ObjectEvent event) {
   if (event.kind == "Pod") event.pod = snapshot_.FindPod(event.key);
   if (event.kind == "Node") event.node = snapshot_.FindNodeByName(event.key);
   event.volume = VolumeKindOf(event.kind);

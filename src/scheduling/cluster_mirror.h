@@ -80,7 +80,7 @@ class ClusterMirror {
  private:
   void Apply(ObjectEvent& event);
   void ApplyPod(ObjectEvent& event);
-  void Tell(ObjectEvent event);
+  void Notify(ObjectEvent event);
 
   Snapshot snapshot_;
   std::vector<ClusterListener*> listeners_;
