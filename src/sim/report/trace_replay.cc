@@ -27,7 +27,7 @@ using namespace std::chrono_literals;
 constexpr Time kStart = std::chrono::sys_days(std::chrono::year(2030) / 1 / 1);
 constexpr std::string_view kTraceNamespace = "trace";
 /// As the live controller (member_autoscaler.cc): how soon "at once" is, and pods that are too young are looked at again.
-constexpr Duration kBreath = 100ms;
+constexpr Duration kDebounce = 100ms;
 constexpr Duration kYoungPods = 2s;
 
 std::string KeyOf(const TraceTask& task) { return fmt::format("{}/{}", kTraceNamespace, task.name); }
@@ -124,7 +124,7 @@ class Replay {
     return std::max(next, now_);
   }
 
-  void Tell(const std::string& party, const std::string& event, const std::string& detail = "") {
+  void Record(const std::string& party, const std::string& event, const std::string& detail = "") {
     if (options_.timeline) report_.timeline.push_back({now_ - kStart, party, event, detail});
   }
 
@@ -203,7 +203,7 @@ class Replay {
     mirror_.Upsert(PodOf(trace_.tasks[task], now_, ""));
     room_ = true;
     changed_ = now_;
-    options_.autoscaler.frequent_loops_enabled ? LoopSoon(now_ + kBreath) : LoopAtNextScan();
+    options_.autoscaler.frequent_loops_enabled ? LoopSoon(now_ + kDebounce) : LoopAtNextScan();
   }
 
   void Steps() {
@@ -219,11 +219,11 @@ class Replay {
       mirror_.Remove("Node", node);
       deletions_.erase(node);
       on_node_.erase(node);
-      Tell(node, "gone");
+      Record(node, "gone");
     }
     for (const Json& node : changes.joined) {
       mirror_.Upsert(node);
-      Tell(std::string(base::FindString(node, {"metadata", "name"})), "joined");
+      Record(std::string(base::FindString(node, {"metadata", "name"})), "joined");
       room_ = true;
     }
     if (!changes.gone.empty() || !changes.joined.empty()) LoopAtNextScan();
@@ -305,7 +305,7 @@ class Replay {
     loop_due_ = now_ + options.scan_interval;
     if (steady && !options_.every_loop) return PassOver(plan.scale_down);
     if (!options.frequent_loops_enabled) return;
-    if (begun) loop_due_ = now_ + kBreath;
+    if (begun) loop_due_ = now_ + kDebounce;
     if (plan.decision == autoscaler::ScaleUpDecision::kInCooldown) LoopSoon(now_ + kYoungPods);
   }
 
@@ -328,7 +328,7 @@ class Replay {
   }
 
   base::Status Act(const autoscaler::GroupChange& change) {
-    Tell(change.group, "resize", fmt::format("{:+}: {}", change.delta, change.why));
+    Record(change.group, "resize", fmt::format("{:+}: {}", change.delta, change.why));
     base::Status done;
     if (change.kind == autoscaler::GroupChange::Kind::kDeleteNodes) {
       std::vector<std::string> ids;
@@ -364,7 +364,7 @@ class Replay {
         JsonObject{{"key", autoscaler::kToBeDeletedTaint}, {"value", std::to_string(since)}, {"effect", "NoSchedule"}}};
     mirror_.Upsert(node);
     state_.scale_down.Deleted(deletion.group, now_);
-    Tell(name, "delete", deletion.drain ? "drain" : "empty");
+    Record(name, "delete", deletion.drain ? "drain" : "empty");
     steps_.emplace(now_ + options_.autoscaler.node_delete_delay_after_taint, [this, name] { Finish(name); });
   }
 

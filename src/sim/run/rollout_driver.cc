@@ -42,12 +42,12 @@ bool IsAt(const Json& zookeeper, std::string_view revision) {
 
 }  // namespace
 
-RolloutDriver::RolloutDriver(Fleet& fleet, const Scenario& scenario, base::Random random, Tell tell)
+RolloutDriver::RolloutDriver(Fleet& fleet, const Scenario& scenario, base::Random random, Record record)
     : fleet_(fleet),
       scenario_(scenario),
       settings_(*scenario.ensemble),
       random_(random),
-      tell_(std::move(tell)),
+      record_(std::move(record)),
       model_(fleet.executor(), random.Fork("servers"),
              [](const std::string& password, const std::string& digest) { return zookeeper::SuperDigest(password) == digest; }),
       strand_(fleet.executor().NewStrand("ensemble")) {
@@ -165,7 +165,7 @@ void RolloutDriver::Plan() {
 void RolloutDriver::Step() {
   if (model_.Now() < next_) return;
   if (!unsaid_) {
-    tell_(fmt::format("{}/{}", kEnsembleNamespace, kEnsembleName), "wish", Change());
+    record_(fmt::format("{}/{}", kEnsembleNamespace, kEnsembleName), "wish", Change());
     unsaid_ = true;
   }
   if (!fleet_.hub().up() || !Apply()) {
@@ -240,7 +240,7 @@ std::string RolloutDriver::ChangeVoters() {
 void RolloutDriver::Upgrade() {
   ++wish_.tag;
   wish_.broken = false;
-  tell_(fmt::format("{}/{}", kEnsembleNamespace, kEnsembleName), "wish", "another image");
+  record_(fmt::format("{}/{}", kEnsembleNamespace, kEnsembleName), "wish", "another image");
   unsaid_ = true;
   next_ = model_.Now();
 }
@@ -305,7 +305,7 @@ void RolloutDriver::TellOfRecord() {
   }
   if (text == told_) return;
   told_ = text;
-  tell_(fmt::format("{}/{}", kEnsembleNamespace, kEnsembleName), "record", text);
+  record_(fmt::format("{}/{}", kEnsembleNamespace, kEnsembleName), "record", text);
 }
 
 void RolloutDriver::BeforeCrash(const std::string& member, bool loses_servers) {

@@ -20,11 +20,11 @@ namespace evenkeel::sim {
 
 class RolloutDriver {
  public:
-  using Tell = std::function<void(const std::string& party, const std::string& event, const std::string& detail)>;
+  using Record = std::function<void(const std::string& party, const std::string& event, const std::string& detail)>;
   using Acknowledged = std::function<void(int64_t value)>;
 
   /// `fleet` and `scenario` outlive this; the scenario has an ensemble.
-  RolloutDriver(Fleet& fleet, const Scenario& scenario, base::Random random, Tell tell);
+  RolloutDriver(Fleet& fleet, const Scenario& scenario, base::Random random, Record record);
   ~RolloutDriver();
 
   /// Makes the ensemble, and lets the client write from now on. The hub is up.
@@ -86,7 +86,7 @@ class RolloutDriver {
   const Scenario& scenario_;
   const EnsembleScenario& settings_;
   base::Random random_;
-  const Tell tell_;
+  const Record record_;
   ZooKeeperModel model_;
   std::map<std::string, std::unique_ptr<ZooKeeperRuntime>> runtimes_;
   const std::shared_ptr<base::Strand> strand_;

@@ -110,7 +110,7 @@ bool Simulation::RunUntilConverged() {
     settled = Converged() ? settled + 1 : 0;
     if (settled < kSettledSeconds) continue;
     report_.converged = now() - healed;
-    Tell("fleet", "converged");
+    Record("fleet", "converged");
     for (const auto& checker : checkers_) checker->OnConverged();
     return true;
   }
@@ -159,7 +159,7 @@ bool Simulation::KeepsMemberBook() const {
 }
 
 void Simulation::Heal() {
-  Tell("fleet", "healed");
+  Record("fleet", "healed");
   faults_.Heal();
   events_.Stop();
   for (auto& [at, recovery] : std::exchange(recoveries_, {})) recovery();
@@ -210,7 +210,7 @@ void Simulation::FillUp(const std::string& host) {
 }
 
 void Simulation::Kill(const std::string& host) {
-  Tell(replicas_.at(host)->user(), "killed");
+  Record(replicas_.at(host)->user(), "killed");
   Remove(host);
 }
 
@@ -229,12 +229,12 @@ void Simulation::Remove(const std::string& host) {
 
 void Simulation::Stop(const std::string& host) {
   Replica& replica = *replicas_.at(host);
-  Tell(replica.user(), "stop");
+  Record(replica.user(), "stop");
   gone_since_.emplace(replica.user(), now());
   process_changed_ = now();
   replica.Stop([this, &replica] {
     if (!replica.process().alive()) return;
-    Tell(replica.user(), "stopped");
+    Record(replica.user(), "stopped");
     exited_.emplace_back(replica.host(), replica.user());
   });
   After(kGrace, [this, host, user = replica.user()] {
@@ -250,7 +250,7 @@ void Simulation::Pause(Process& process, Duration duration) {
       // If it has crashed meanwhile, there is none or another one.
       Process* const hub = fleet_.hub().process();
       if (hub == nullptr || !hub->paused()) return;
-      Tell(hub->name(), "resumed");
+      Record(hub->name(), "resumed");
       hub->Resume();
     });
     return;
@@ -260,7 +260,7 @@ void Simulation::Pause(Process& process, Duration duration) {
   After(duration, [this, user = process.name()] {
     for (const auto& [host, replica] : replicas_) {
       if (replica->user() != user || !replica->process().paused()) continue;
-      Tell(user, "resumed");
+      Record(user, "resumed");
       usable_since_[user] = process_changed_ = now();
       if (!replica->stopping()) gone_since_.erase(user);
       views_of_ = {};
@@ -288,7 +288,7 @@ void Simulation::SwitchNode(const std::string& member, const std::string& node, 
 void Simulation::StartApi(const std::string& api) {
   for (const auto& server : fleet_.servers()) {
     if (server->name() != api || server->up()) continue;
-    Tell(api, "up");
+    Record(api, "up");
     if (auto started = server->Start(); !started) {
       report_.violations.push_back({SinceStart(), "start", api + " does not start again: " + started.error().message()});
     }
@@ -297,7 +297,7 @@ void Simulation::StartApi(const std::string& api) {
 
 void Simulation::Register(const std::string& member) {
   if (!fleet_.hub().up()) return After(1s, [this, member] { Register(member); });
-  Tell(member, "registered");
+  Record(member, "registered");
   if (!fleet_.Register(member)) return;
   registered_[member] = now();
 }
@@ -309,10 +309,10 @@ void Simulation::Unregister(const std::string& member) {
 
 void Simulation::Struck(const std::string& kind, const std::string& party, const std::string& detail) {
   ++report_.faults[kind];
-  Tell(party, "fault " + kind, detail);
+  Record(party, "fault " + kind, detail);
 }
 
-void Simulation::Tell(const std::string& party, const std::string& event, const std::string& detail) {
+void Simulation::Record(const std::string& party, const std::string& event, const std::string& detail) {
   fleet_.executor().Mark(event + " " + party);
   if (options_.timeline || options_.record) report_.timeline.push_back({SinceStart(), party, event, detail});
 }
@@ -363,7 +363,7 @@ void Simulation::OnWrite(const ApiWrite& write) {
     ++report_.writes[KindOf(write)];
     if (write.record.subresource == "eviction") {
       ++evictions_;
-      Tell(write.api, "eviction", fmt::format("{}/{} by {}", write.record.ns, write.record.name, write.record.user.name));
+      Record(write.api, "eviction", fmt::format("{}/{} by {}", write.record.ns, write.record.name, write.record.user.name));
     }
     if (change.kind != LeaseChange::Kind::kNone) SeeTenure(write, change);
     if (plans_.See(write, now())) SeePlan(write.record.user.name);
@@ -377,7 +377,7 @@ void Simulation::OnStored(const std::string& api, const embedded::store::Event& 
     rollout_->See(api, event);
     rollout_book_->See(api, event);
     if (const auto& action = rollout_book_->action())
-      Tell(api, "server stopped", fmt::format("{}, server {}", action->pod, action->id));
+      Record(api, "server stopped", fmt::format("{}, server {}", action->pod, action->id));
   }
   for (const auto& checker : checkers_) checker->OnStored(api, event);
 }
@@ -386,11 +386,11 @@ void Simulation::SeeTenure(const ApiWrite& write, const LeaseChange& change) {
   const std::string& member = write.api;
   if (change.kind == LeaseChange::Kind::kReleased) {
     free_since_[member] = now();
-    return Tell(member, "freed", change.before.user);
+    return Record(member, "freed", change.before.user);
   }
   if (change.kind != LeaseChange::Kind::kTaken) return;
   const Tenure& tenure = tenures_.Of(member);
-  Tell(member, "owner", fmt::format("{} epoch {}", tenure.user, tenure.epoch));
+  Record(member, "owner", fmt::format("{} epoch {}", tenure.user, tenure.epoch));
   const auto freed = free_since_.find(member);
   const Instant ran_out = change.before.renewed + change.before.duration;
   const auto registered = registered_.find(member);
@@ -409,7 +409,7 @@ void Simulation::SeePlan(const std::string& leader) {
   most_waiting_ = std::max(most_waiting_, plan.waiting);
   // Where few are allowed per minute, the moves that are still due may take an hour.
   if (plans_.WeightsChanged() || distribution_.moves_per_minute >= kFewMovesPerMinute) unsettled_ = now();
-  Tell(leader, "plan", fmt::format("epoch {}, {} replicas: {}", plan.epoch, plan.shards.size(), plans_.Changes()));
+  Record(leader, "plan", fmt::format("epoch {}, {} replicas: {}", plan.epoch, plan.shards.size(), plans_.Changes()));
 }
 
 }  // namespace evenkeel::sim

@@ -86,7 +86,7 @@ class Simulation final : private FleetView, private ApiObserver {
   int wanted() const { return wanted_; }
   void SetWanted(int replicas) { wanted_ = replicas; }
   /// Puts an event of the scenario into the timeline.
-  void Happens(const std::string& text) { Tell("fleet", "event", text); }
+  void Happens(const std::string& text) { Record("fleet", "event", text); }
   /// Counts a fault and puts it into the timeline.
   void Struck(const std::string& kind, const std::string& party, const std::string& detail = "");
 
@@ -129,7 +129,7 @@ class Simulation final : private FleetView, private ApiObserver {
   void Remove(const std::string& host);
   void SeeTenure(const ApiWrite& write, const LeaseChange& change);
   void SeePlan(const std::string& leader);
-  void Tell(const std::string& party, const std::string& event, const std::string& detail = "");
+  void Record(const std::string& party, const std::string& event, const std::string& detail = "");
   base::Duration SinceStart() const { return now() - begun_; }
 
   const Scenario scenario_;

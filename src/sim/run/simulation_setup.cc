@@ -130,7 +130,7 @@ Simulation::Simulation(const Scenario& scenario, SimulationOptions options)
       context_(fleet_.replica_context()),
       wanted_(scenario.replicas_start),
       workload_(fleet_, scenario_, random_.Fork("workload"),
-                [this](const auto& member, const auto& event, const auto& detail) { Tell(member, event, detail); }),
+                [this](const auto& member, const auto& event, const auto& detail) { Record(member, event, detail); }),
       faults_(*this, random_.Fork("faults")),
       events_(*this, scenario_.events) {
   if (faults_.rates().contains("version-change")) {
@@ -167,7 +167,7 @@ Made& Simulation::AddChecker(Arguments... arguments) {
   Made& made = *checker;
   made.Attach(*this, [this, name = std::string(made.name())](std::string what) {
     if (!scenario_.checkers.contains(name)) return;
-    Tell(name, "violation", what);
+    Record(name, "violation", what);
     report_.violations.push_back({SinceStart(), name, std::move(what)});
   });
   checkers_.push_back(std::move(checker));
@@ -201,7 +201,7 @@ void Simulation::AddMemberCheckers() {
 void Simulation::AddRolloutCheckers() {
   rollout_ = std::make_unique<RolloutDriver>(
       fleet_, scenario_, random_.Fork("rollout"),
-      [this](const auto& party, const auto& event, const auto& detail) { Tell(party, event, detail); });
+      [this](const auto& party, const auto& event, const auto& detail) { Record(party, event, detail); });
   rollout_book_ = std::make_unique<RolloutBook>(rollout_->model());
   const bool held_up = faults_.rates().contains("delayed-request") || faults_.rates().contains("stall");
   auto& quorum = AddChecker<QuorumChecker>(rollout_book_.get(), held_up ? kKnownAfterDelays : kKnownAfter);
@@ -292,7 +292,7 @@ void Simulation::Launch(const std::string& host) {
   base::Random choice = random.Fork("probe");
   const std::string& probed = servers[1 + choice.Below(servers.size() - 1)]->name();
   settings.parts.push_back([this, probed](Replica& replica) { return NewProbe(replica, probed, *no_older_); });
-  Tell(settings.user, "start");
+  Record(settings.user, "start");
   views_of_ = {};
   usable_since_[settings.user] = process_changed_ = now();
   std::unique_ptr<Replica>& replica = replicas_[host];

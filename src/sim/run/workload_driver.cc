@@ -87,8 +87,8 @@ Json BalancingPolicyOf(const BalancingScenario& settings) {
   return object;
 }
 
-WorkloadDriver::WorkloadDriver(Fleet& fleet, const Scenario& scenario, base::Random random, Tell tell)
-    : fleet_(fleet), scenario_(scenario), workload_(scenario.workload), random_(random), tell_(std::move(tell)) {}
+WorkloadDriver::WorkloadDriver(Fleet& fleet, const Scenario& scenario, base::Random random, Record record)
+    : fleet_(fleet), scenario_(scenario), workload_(scenario.workload), random_(random), record_(std::move(record)) {}
 
 double LoadAt(const WorkloadScenario& workload, base::Duration since_start) {
   const auto after = workload.load.upper_bound(since_start);
@@ -196,7 +196,7 @@ void WorkloadDriver::StepMember(ApiServer& server) {
 void WorkloadDriver::Resize(ApiServer& server) {
   const std::string name = fmt::format("app-{}", random_.Between(1, workload_.deployments));
   const int64_t replicas = SomeReplicas();
-  tell_(server.name(), "resize", fmt::format("{} to {}", name, replicas));
+  record_(server.name(), "resize", fmt::format("{} to {}", name, replicas));
   (void)server.client().Patch(kube::resources::Deployments(), kWorkloadNamespace, name, client::PatchType::kMerge,
                               JsonObject{{"spec", JsonObject{{"replicas", replicas}}}});
 }
@@ -210,7 +210,7 @@ void WorkloadDriver::NewJob(ApiServer& server) {
       {"parallelism", pods},
       {"completions", pods},
       {"template", JsonObject{{"metadata", JsonObject{{"annotations", annotations}}}, {"spec", PodSpec(Requests(), "Never")}}}};
-  tell_(server.name(), "job", fmt::format("{} of {} pods", name, pods));
+  record_(server.name(), "job", fmt::format("{} of {} pods", name, pods));
   (void)server.client().Create(kube::resources::Jobs(), job);
 }
 
@@ -224,7 +224,7 @@ void WorkloadDriver::NewStubborn(ApiServer& server) {
   if (random_.Chance(0.5)) {
     base::Ensure(pod, {"spec", "volumes"}) = JsonArray{JsonObject{{"name", "scratch"}, {"emptyDir", JsonObject{}}}};
   }
-  tell_(server.name(), "stubborn", name);
+  record_(server.name(), "stubborn", name);
   if (server.client().Create(kube::resources::Pods(), pod)) stubborn_[server.name()].push_back(name);
 }
 

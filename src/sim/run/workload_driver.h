@@ -24,9 +24,9 @@ double LoadAt(const WorkloadScenario& workload, base::Duration since_start);
 
 class WorkloadDriver {
  public:
-  using Tell = std::function<void(const std::string& member, const std::string& event, const std::string& detail)>;
+  using Record = std::function<void(const std::string& member, const std::string& event, const std::string& detail)>;
   /// `scenario` outlives this.
-  WorkloadDriver(Fleet& fleet, const Scenario& scenario, base::Random random, Tell tell);
+  WorkloadDriver(Fleet& fleet, const Scenario& scenario, base::Random random, Record record);
 
   /// Makes what there is from the beginning. All members are up. `shared`: as one cloud for all has it (shared_cloud.h).
   base::Status Begin(bool shared = false);
@@ -64,7 +64,7 @@ class WorkloadDriver {
   const Scenario& scenario_;
   const WorkloadScenario& workload_;
   base::Random random_;
-  const Tell tell_;
+  const Record record_;
   bool shared_ = false;
   base::Instant begun_{};
   std::multimap<base::Instant, std::string> due_;             ///< members
