@@ -3,6 +3,8 @@
 // pkg/apiserver/schema/validation.go), which say of a schema that it is right for objects and that it is structural.
 #include "kube/schema/openapi_rules.h"
 
+#include <set>
+
 #include "base/pattern.h"
 #include "kube/field_path.h"
 
@@ -352,7 +354,9 @@ class Rules {
       CheckNested(*negated, path.Field("not"), structure_path, structure);
     const std::string_view pattern = TextAt(schema, "pattern");
     if (pattern.empty()) return;
-    if (const auto parsed = base::Pattern::Parse(pattern); !parsed) {
+    if (auto parsed = base::Pattern::Parse(pattern)) {
+      patterns_.insert(*std::move(parsed));
+    } else {
       causes_.push_back(InvalidText(path.Field("pattern"), pattern,
                                     "must be a valid regular expression, but isn't: " + parsed.error().message()));
     }
@@ -407,6 +411,8 @@ class Rules {
   }
 
   std::vector<Cause>& causes_;
+  // Held until the end: a definition has the same few in many fields, and what nobody holds is compiled again.
+  std::set<std::shared_ptr<const base::Pattern>> patterns_;
   bool may_be_typed_ = false;  // the anyOf that comes next is the one of the first allOf
 };
 

@@ -69,7 +69,7 @@ Status Api::Start() {
         StoreFollower::Sink{
             .put =
                 [this, definitions](const store::KeyValue& item) {
-                  // Of what is written here AfterWrite has told.
+                  // Of what is written here AfterWrite may have told.
                   if (!table_.IsNews(item.key.substr(definitions->prefix.size()), item.mod_revision)) return;
                   const auto definition = DecodeObject(*definitions, {item.value, item.mod_revision});
                   if (definition) table_.SetCustom(*definition, item.value, item.mod_revision);
@@ -133,7 +133,7 @@ std::string Api::NewSuffix() {
   return random_.NameSuffix();
 }
 
-void Api::AfterWrite(const Served& served, const Stored& stored) {
+void Api::AfterWrite(const Served& served, const Stored& stored, const std::string& name) {
   if (served.custom) {
     // The schema may have changed while this write was on its way.
     const ServedPointer now = table_.Find(served.resource.group, served.resource.version, served.resource.plural);
@@ -141,6 +141,8 @@ void Api::AfterWrite(const Served& served, const Stored& stored) {
     return;
   }
   if (served.resource.group != kDefinitionsGroup || served.resource.plural != kDefinitionsPlural) return;
+  // The follower mostly comes first. What is not in the text need not be looked for in the object.
+  if (!table_.IsNews(name, stored.revision) && !stored.bytes->contains("\"deletionTimestamp\"")) return;
   const auto crd = DecodeObject(served, stored);
   if (!crd) return;
   table_.SetCustom(*crd, stored.bytes, stored.revision);

@@ -207,7 +207,7 @@ class Api {
   Status CheckNamespace(const Call& call);
   Status CheckSubmitted(const Call& call, Json& object, const Stored& current);
 
-  void AfterWrite(const Served& served, const Stored& stored);
+  void AfterWrite(const Served& served, const Stored& stored, const std::string& name);
   // `stored`: as it was before; `revision`: of its removal.
   void AfterRemove(const Served& served, const Stored& stored, std::string_view name, store::Revision revision);
   void DeleteCustomObjects(const std::string& crd_name);

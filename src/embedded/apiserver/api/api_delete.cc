@@ -186,7 +186,7 @@ void Api::DeleteAdmitted(std::shared_ptr<const Call> call, std::shared_ptr<const
                 [this, call, again, done, answer = std::move(answer)](Result<store::Revision> revision) mutable {
                   if (revision) {
                     answer.object.revision = *revision;
-                    AfterWrite(*call->served, answer.object);
+                    AfterWrite(*call->served, answer.object, call->name);
                     return done(std::move(answer));
                   }
                   if (revision.error().code() == Code::kConflict || revision.error().code() == Code::kNotFound) return again();

@@ -208,7 +208,7 @@ void Api::CommitNew(std::shared_ptr<const Call> call, std::shared_ptr<const Json
                   ticket.reset();
                   if (revision) {
                     answer.object.revision = *revision;
-                    AfterWrite(*call->served, answer.object);
+                    AfterWrite(*call->served, answer.object, call->name);
                     return done(std::move(answer));
                   }
                   if (revision.error().code() != Code::kConflict) return done(Fail(revision.error()));
@@ -322,7 +322,7 @@ void Api::CommitModified(std::shared_ptr<Modification> state, Json object, const
         ticket.reset();
         if (revision) {
           answer.object.revision = *revision;
-          AfterWrite(*state->call.served, answer.object);
+          AfterWrite(*state->call.served, answer.object, state->call.name);
           return state->done(std::move(answer));
         }
         const Code code = revision.error().code();

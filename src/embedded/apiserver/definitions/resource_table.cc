@@ -76,6 +76,32 @@ const base::Json* StorageVersionOf(const base::Json& crd) {
   return nullptr;
 }
 
+// By version; "" without a schema. Schemas are nearly all of a definition's text: each is written out once.
+std::map<const base::Json*, std::string> DigestsOfSchemas(const base::Json& crd) {
+  std::map<const base::Json*, std::string> digests;
+  for (const base::Json& version : base::FindArray(crd, {"spec", "versions"})) {
+    const base::Json* schema = SchemaIn(version);
+    digests[&version] = schema == nullptr ? "" : DigestOf(base::ToText(*schema));
+  }
+  return digests;
+}
+
+// What decides on how it is served, with digests in place of schemas.
+std::string TextWithoutSchemas(const base::Json& crd, const std::map<const base::Json*, std::string>& schemas) {
+  std::string text = base::ToText(base::FindObject(crd, {"status", "acceptedNames"}));
+  for (const auto& [key, value] : base::FindObject(crd, {"spec"})) {
+    if (key != "versions") text += std::string(key) + base::ToText(value);
+  }
+  for (const base::Json& version : base::FindArray(crd, {"spec", "versions"})) {
+    text += schemas.at(&version);
+    if (!version.is_object()) continue;
+    for (const auto& [key, value] : version.get_object()) {
+      if (key != "schema") text += std::string(key) + base::ToText(value);
+    }
+  }
+  return text;
+}
+
 std::shared_ptr<Served> ServeCustom(const base::Json& crd, const base::Json& version, std::string_view storage_version) {
   auto served = std::make_shared<Served>();
   const kube::Resource& resource = served->resource = kube::ResourceOf(crd, version);
@@ -216,14 +242,12 @@ void ResourceTable::SetCustom(const base::Json& crd, store::Value text, store::R
   const std::string name(base::FindString(crd, {"metadata", "name"}));
   const bool established = IsEstablished(crd);
   const bool terminating = base::Find(crd, {"metadata", "deletionTimestamp"}) != nullptr;
-  const std::string says = DigestOf(base::ToText(base::FindObject(crd, {"spec"})) +
-                                    base::ToText(base::FindObject(crd, {"status", "acceptedNames"})) +
-                                    (established ? "e" : "") + (terminating ? "t" : ""));
   const base::Json* stored = StorageVersionOf(crd);
   const std::string_view storage_version = stored == nullptr ? "" : base::FindString(*stored, {"name"});
-  const base::Json* stored_schema = stored == nullptr ? nullptr : SchemaIn(*stored);
-  const std::string storage =
-      DigestOf(std::string(storage_version) + (stored_schema == nullptr ? "" : base::ToText(*stored_schema)));
+  const std::map<const base::Json*, std::string> schemas = DigestsOfSchemas(crd);
+  const std::string says = DigestOf(TextWithoutSchemas(crd, schemas) + (established ? "e" : "") + (terminating ? "t" : ""));
+  const auto digest_of = [&schemas](const base::Json* version) { return version == nullptr ? "" : schemas.at(version); };
+  const std::string storage = std::string(storage_version) + digest_of(stored);
   Custom custom{.versions = {}, .says = says, .storage = storage, .form = nullptr, .text = nullptr};
   {
     std::lock_guard lock(mutex_);
@@ -260,12 +284,10 @@ void ResourceTable::SetCustom(const base::Json& crd, store::Value text, store::R
     for (const base::Json& version : base::FindArray(crd, {"spec", "versions"})) {
       if (!base::FindBool(version, {"served"})) continue;
       const auto served = ServeCustom(crd, version, storage_version);
-      const base::Json* schema = SchemaIn(version);
       served->says = says;
       served->storage_form = custom.form;
       served->conversion = conversion;
-      served->has_storage_form =
-          schema == stored_schema || (schema != nullptr && stored_schema != nullptr && *schema == *stored_schema);
+      served->has_storage_form = digest_of(&version) == digest_of(stored);
       served->defined_at = revision;
       served->custom_schema = served->has_storage_form ? custom.form->schema() : schema_of(version, custom.text);
       custom.versions.push_back(served);
