@@ -5,6 +5,7 @@
 #include "client/fenced_client.h"
 #include "embedded/apiserver/access/access_control.h"
 #include "embedded/apiserver/admission/limit_ranges.h"
+#include "embedded/apiserver/admission/priority_classes.h"
 #include "embedded/apiserver/admission/quotas.h"
 #include "embedded/apiserver/api/epoch_gate.h"
 #include "embedded/apiserver/api/event_expiry.h"
@@ -30,6 +31,8 @@ Api::Api(ApiOptions options)
   webhooks_ = std::make_unique<AdmissionWebhooks>(webhook_poster_, World());
   StartConversion();
   limit_ranges_ = std::make_unique<LimitRanges>(*options_.store, table_.Find("", "v1", "limitranges"), options_.executor);
+  priority_classes_ = std::make_unique<PriorityClasses>(
+      *options_.store, table_.Find("scheduling.k8s.io", "v1", "priorityclasses"), options_.executor);
   quotas_ = std::make_unique<Quotas>(*this);
   const ServedPointer leases = table_.Find("coordination.k8s.io", "v1", "leases");
   gate_ = std::make_unique<EpochGate>(*options_.store, leases->Key(client::kOwnerLeaseNamespace, client::kOwnerLease),
@@ -45,6 +48,7 @@ Api::~Api() {
   access_.reset();
   quotas_.reset();
   limit_ranges_.reset();
+  priority_classes_.reset();
   definitions_.reset();
   StopAdmission();
   for (const auto& strand : conversion_strands_) strand->Close();
@@ -79,6 +83,7 @@ Status Api::Start() {
     EVENKEEL_TRY(definitions_->Start());
   }
   EVENKEEL_TRY(limit_ranges_->Start());
+  EVENKEEL_TRY(priority_classes_->Start());
   EVENKEEL_TRY(quotas_->Start());
   EVENKEEL_TRY(StartAdmission());
   const ServedPointer namespaces = table_.Find("", "v1", "namespaces");

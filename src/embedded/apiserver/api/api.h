@@ -46,6 +46,7 @@ class AccessControl;
 class EpochGate;
 class EventExpiry;
 class LimitRanges;
+class PriorityClasses;
 class Quotas;
 
 struct ApiOptions {
@@ -216,8 +217,6 @@ class Api {
   std::string NamesInConflict(const Json& crd);
 
   std::string NewSuffix();
-  // What a pod's class says of its priority. kForbidden where there is no such class, or the pod says otherwise.
-  Status AssignPriority(const Call& call, Json& pod);
   // Cluster IP and node ports of a service. `old`: null for a new one.
   Status AllocateService(Json& service, const Json* old);
   void ReleaseService(const Stored& stored);
@@ -240,6 +239,7 @@ class Api {
   std::unique_ptr<AccessControl> access_;
   std::unique_ptr<StoreFollower> definitions_;
   std::unique_ptr<LimitRanges> limit_ranges_;
+  std::unique_ptr<PriorityClasses> priority_classes_;
   std::unique_ptr<Quotas> quotas_;
   std::unique_ptr<AdmissionWebhooks> webhooks_;
   std::vector<std::unique_ptr<StoreFollower>> webhook_configurations_;

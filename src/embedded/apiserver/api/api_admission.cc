@@ -4,6 +4,7 @@
 #include "embedded/apiserver/access/access_control.h"
 #include "embedded/apiserver/admission/admission_webhooks.h"
 #include "embedded/apiserver/admission/limit_ranges.h"
+#include "embedded/apiserver/admission/priority_classes.h"
 #include "embedded/apiserver/admission/quotas.h"
 #include "embedded/apiserver/api/api.h"
 #include "embedded/apiserver/requests/raw_json.h"
@@ -104,7 +105,7 @@ Status Api::StartAdmission() {
 bool Api::HearsOfChanges() const {
   return (definitions_ == nullptr || definitions_->current()) &&
          std::ranges::all_of(webhook_configurations_, [](const auto& follower) { return follower->current(); }) &&
-         limit_ranges_->current() && quotas_->current() && access_->current();
+         limit_ranges_->current() && priority_classes_->current() && quotas_->current() && access_->current();
 }
 
 void Api::StopAdmission() {

@@ -84,34 +84,6 @@ Result<bool> TakeDisruption(const kube::Resource& resource, Json& budget, const 
 
 }  // namespace
 
-Status Api::AssignPriority(const Call& call, Json& pod) {
-  const std::string name(base::FindString(pod, {"spec", "priorityClassName"}));
-  Json* spec = base::Find(pod, {"spec"});
-  if (name.empty() || spec == nullptr || !spec->is_object()) return {};
-  const ServedPointer classes = table_.Find("scheduling.k8s.io", "v1", "priorityclasses");
-  const auto found = options_.store->Get(classes->Key("", name));
-  if (!found && found.error().code() != Code::kNotFound) return Fail(found.error());
-  const auto refuse = [&](const std::string& why) { return Fail(ForbiddenError(call.served->resource, call.name, why)); };
-  if (!found) return refuse("no PriorityClass with name " + name + " was found");
-  EVENKEEL_ASSIGN(const Json one, DecodeObject(*classes, {found->value, found->mod_revision}));
-  const int64_t priority = base::FindInt(one, {"value"});
-  base::JsonObject& fields = spec->get_object();
-  if (const Json* given = fields.if_contains("priority"); given != nullptr && base::FindInt(*spec, {"priority"}) != priority) {
-    return refuse("the integer value of priority (" + base::ToText(*given) +
-                  ") must not be provided in pod spec; priority admission controller computed " + std::to_string(priority) +
-                  " from the given PriorityClass name");
-  }
-  fields["priority"] = priority;
-  const std::string policy(base::FindString(one, {"preemptionPolicy"}, "PreemptLowerPriority"));
-  if (const std::string_view given = base::FindString(*spec, {"preemptionPolicy"}); !given.empty() && given != policy) {
-    return refuse("the string value of PreemptionPolicy (" + std::string(given) +
-                  ") must not be provided in pod spec; priority admission controller computed " + policy +
-                  " from the given PriorityClass name");
-  }
-  fields["preemptionPolicy"] = policy;
-  return {};
-}
-
 void Api::Post(Call call, Json body, Done done) {
   done = Audited(call, "create", std::move(done));
   if (!body.is_object()) return done(Fail(Code::kBadRequest, "the body must be a JSON object"));

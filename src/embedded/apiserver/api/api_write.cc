@@ -3,6 +3,7 @@
 #include "embedded/apiserver/access/access_control.h"
 #include "embedded/apiserver/access/request_attributes.h"
 #include "embedded/apiserver/admission/limit_ranges.h"
+#include "embedded/apiserver/admission/priority_classes.h"
 #include "embedded/apiserver/admission/quotas.h"
 #include "embedded/apiserver/api/api.h"
 #include "embedded/apiserver/api/epoch_gate.h"
@@ -87,7 +88,7 @@ Status Api::PrepareCreate(const Call& call, Json& object, Answer& answer) {
   EVENKEEL_TRY(Ingest(call, object, answer));
   FillNewMetadata(served, object, NewUid(), Now());
   limit_ranges_->SetDefaults(call, object);
-  if (IsPod(served)) EVENKEEL_TRY(AssignPriority(call, object));
+  if (IsPod(served)) EVENKEEL_TRY(priority_classes_->Assign(call, object));
   PrepareForCreate(served, object, Now());
   if (served.resource.group == "certificates.k8s.io") SetRequestor(object, call.user);
   if (IsService(served)) EVENKEEL_TRY(AllocateService(object, nullptr));
@@ -174,6 +175,7 @@ void Api::FinishCreate(Call call, Json object, std::shared_ptr<const Json> given
   if (const auto prepared = PrepareCreate(call, object, answer); !prepared) return done(Fail(prepared.error()));
   if (const auto granted = access_->CheckGrant(call, object, nullptr); !granted) return done(Fail(granted.error()));
   if (const auto fits = limit_ranges_->Check(call, object, nullptr); !fits) return done(Fail(fits.error()));
+  if (const auto fits = priority_classes_->Check(call, object); !fits) return done(Fail(fits.error()));
   auto shared = std::make_shared<const Call>(std::move(call));
   if (!Asks(*shared, "CREATE")) {
     return CommitNew(std::move(shared), std::move(given), std::move(object), std::move(answer), std::move(done), attempt);
@@ -386,6 +388,7 @@ Status Api::FinishUpdate(const Call& call, Json& object, const Json& old, Answer
   }
   if (IsWebhooks(served)) std::ranges::move(WarnOfWebhooks(object, World()), std::back_inserter(answer.warnings));
   EVENKEEL_TRY(limit_ranges_->Check(call, object, &old));
+  EVENKEEL_TRY(priority_classes_->Check(call, object));
   return access_->CheckGrant(call, object, &old);
 }
 
