@@ -16,6 +16,9 @@ import harness
 PAGES = [harness.ROOT / "README.md", harness.ROOT / "CONTRIBUTING.md", *sorted((harness.ROOT / "docs").rglob("*.md")),
          *sorted((harness.ROOT / "examples").rglob("*.md"))]
 FENCES = {"```", "```sh", "```sh stopped", "```sh parsed", "```text", "```yaml"}
+# Literals of C++ on one line: what is in them, and any.
+TEXT = r'(?:"((?:[^"\\]|\\.)*)"|R"j\((.*?)\)j")'
+ANY_TEXT = r'(?:"[^\n]*?"|R"j\([^\n]*?\)j")'
 COMMAND = re.compile(r"\s*(\w+=\S+ +)*(build/release/)?(evenkeel|kubectl|helm|docker|make|cmake|curl|systemctl|bench/run|tools/\w+) ")
 
 
@@ -198,17 +201,31 @@ class PagesTest(unittest.TestCase):
                     self.assertIsNone(COMMAND.match(line), where)
 
     def test_the_rules_of_definitions_are_those_that_are_tested(self):
-        source = (harness.ROOT / "src/embedded/apiserver/definitions/definition_rules_test.cc").read_text()
-        text = r'(?:"((?:[^"\\]|\\.)*)"|R"j\((.*?)\)j")'
-        tested = [(name, rule_plain or rule, field_plain or field, cause_plain or cause)
-                  for name, rule_plain, rule, field_plain, field, cause_plain, cause in re.findall(
-                      rf'^    {{"(\w+)", {text}, Part::\w+,\n     (?:"[^\n]*"|R"j\([^\n]*\)j"),\n     {text}, {text}}},$', source, re.M)]
-        rows = [[cell.strip().strip("`").strip() for cell in line.strip("|").split(" | ")]
-                for line in (harness.ROOT / "docs/CRD_RULES.md").read_text().splitlines() if line.startswith("| ") and " | 422 | " in line]
+        self.compare_rules("definition_rules_test.cc", rf'^    {{"(\w+)", {TEXT}, Part::\w+,\n     {ANY_TEXT},\n     {TEXT}, {TEXT}}},$',
+                           "docs/CRD_RULES.md", ("rule", "status", "field", "cause", "test"), ("test", "rule", "field", "cause"))
+
+    def test_the_rules_of_objects_are_those_that_are_tested(self):
+        self.compare_rules("object_rules_test.cc", rf'^    {{"(\w+)", {TEXT}, {TEXT},\n     {ANY_TEXT}, {ANY_TEXT},\n     {TEXT}, {TEXT}}},$',
+                           "docs/OBJECT_RULES.md", ("kind", "rule", "status", "field", "cause", "test"), ("test", "rule", "kind", "field", "cause"))
+
+    def compare_rules(self, source, pattern, page, columns, tested_columns):
+        """A table of rules and the list of them in a unit test's source, in which `pattern` finds `tested_columns`."""
+        source = (harness.ROOT / "src/embedded/apiserver" / source).read_text()
+        tested = []
+        for test, *texts in re.findall(pattern, source, re.M):
+            texts = [plain or raw for plain, raw in zip(texts[::2], texts[1::2])]
+            tested.append(dict(zip(tested_columns, (test, *texts))))
+        rows = []
+        for line in (harness.ROOT / page).read_text().splitlines():
+            if line.startswith("| ") and " | 422 | " in line:
+                rows.append(dict(zip(columns, (cell.strip().strip("`").strip() for cell in line.strip("|").split(" | ")))))
         self.assertGreater(len(tested), 100)
         self.assertEqual(len(tested), len(re.findall(r'^    {"', source, re.M)))
-        self.assertEqual([(test, rule, field, cause.strip("`")) for rule, _, field, cause, test in rows],
-                         [(test, rule, field, cause.strip("`")) for test, rule, field, cause in tested])
+        for rule in tested + rows:
+            rule["cause"] = rule["cause"].strip("`")
+            if rule.get("kind") == "container":
+                rule["kind"] = "pods"
+        self.assertEqual([{column: row[column] for column in tested_columns} for row in rows], tested)
 
     def test_links_between_pages_lead_somewhere(self):
         for page in PAGES:

@@ -236,7 +236,11 @@ void DefaultService(Json& object) {
     });
     SetIfUnset(*spec, "internalTrafficPolicy", "Cluster");
   }
-  if (type == "NodePort" || type == "LoadBalancer") SetIfUnset(*spec, "externalTrafficPolicy", "Cluster");
+  const Json* addresses = spec->if_contains("externalIPs");
+  const bool reachable = addresses != nullptr && addresses->is_array() && !addresses->get_array().empty();
+  if (type == "NodePort" || type == "LoadBalancer" || (type == "ClusterIP" && reachable)) {
+    SetIfUnset(*spec, "externalTrafficPolicy", "Cluster");
+  }
   if (type == "LoadBalancer") SetIfUnset(*spec, "allocateLoadBalancerNodePorts", true);
   if (DefaultedText(*spec, "sessionAffinity") == "ClientIP") {
     Json& config = (*spec)["sessionAffinityConfig"];

@@ -379,7 +379,9 @@ class Validator {
         std::abs(number) < 2147483648.0)
       return;
     std::string rule;
-    if (schema.minimum && schema.maximum) {
+    if (schema.minimum == 0 && schema.maximum == 0777) {
+      rule = "must be a number between 0 and 0777 (octal), both inclusive";
+    } else if (schema.minimum && schema.maximum) {
       rule = "must be between " + NumberText(*schema.minimum) + " and " + NumberText(*schema.maximum) + ", inclusive";
     } else if (schema.minimum && number < *schema.minimum) {
       rule = "must be greater than or equal to " + NumberText(*schema.minimum);

@@ -113,6 +113,8 @@ Causes ValidateRules(const Resource& resource, const Json& object) {
   if (resource.schema != nullptr) causes = Joined(std::move(causes), Validate(object, *resource.schema));
   validation::Workload(resource, object, causes);
   validation::CoreKind(resource, object, causes);
+  validation::ServiceKind(resource, object, causes);
+  validation::StorageKind(resource, object, causes);
   validation::OtherKind(resource, object, causes);
   validation::Networking(resource, object, causes);
   validation::BoundsKind(resource, object, causes);

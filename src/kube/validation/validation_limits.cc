@@ -14,73 +14,16 @@ using base::JsonObject;
 
 using NameSet = std::set<std::string_view>;
 
-bool IsQuotaName(std::string_view name) {
-  static const NameSet kNames{"cpu",
-                              "memory",
-                              "ephemeral-storage",
-                              "requests.cpu",
-                              "requests.memory",
-                              "requests.storage",
-                              "requests.ephemeral-storage",
-                              "limits.cpu",
-                              "limits.memory",
-                              "limits.ephemeral-storage",
-                              "pods",
-                              "resourcequotas",
-                              "services",
-                              "replicationcontrollers",
-                              "secrets",
-                              "configmaps",
-                              "persistentvolumeclaims",
-                              "services.nodeports",
-                              "services.loadbalancers"};
-  return kNames.contains(name) || IsHugePagesName(name) || name.starts_with("requests.hugepages-");
-}
-
-bool IsStandardName(std::string_view name) { return name == "storage" || IsQuotaName(name); }
-
-bool CountsWhole(std::string_view name) {
-  static const NameSet kNames{"pods",       "resourcequotas",         "services",           "replicationcontrollers", "secrets",
-                              "configmaps", "persistentvolumeclaims", "services.nodeports", "services.loadbalancers"};
-  return kNames.contains(name) || IsExtendedResourceName(name);
-}
-
-/// False when the name itself is wrong.
-bool ResourceName(std::string_view name, const FieldPath& path, Causes& causes) {
-  if (std::string problem = CheckQualifiedName(name); !problem.empty()) {
-    causes.push_back(InvalidText(path, name, problem));
-    return false;
-  }
-  if (name.contains('/') || IsStandardName(name)) return true;
-  causes.push_back(InvalidText(path, name, "must be a standard resource type or fully qualified"));
-  return true;
-}
-
-void ContainerResourceName(std::string_view name, const FieldPath& path, Causes& causes) {
-  if (!ResourceName(name, path, causes)) return;
-  if (!name.contains('/')) {
-    const bool known = name == "cpu" || name == "memory" || name == "ephemeral-storage" || IsHugePagesName(name);
-    if (!known) causes.push_back(InvalidText(path, name, "must be a standard resource for containers"));
-  } else if (!IsNativeResourceName(name) && !IsExtendedResourceName(name)) {
-    causes.push_back(InvalidText(path, name, "doesn't follow extended resource name standard"));
-  }
-}
-
 void QuotaAmounts(const JsonObject& amounts, const FieldPath& path, Causes& causes) {
   for (const auto& [name, value] : amounts) {
     const FieldPath here = path.Key(name);
     ResourceName(name, here, causes);
-    if (!name.contains('/') && !IsQuotaName(name)) {
+    if (!name.contains('/') && !IsQuotaResourceName(name)) {
       causes.push_back(InvalidText(here, name, "must be a standard resource for quota"));
     }
     const auto amount = Quantity::FromJson(value);
     if (!amount) continue;  // of a wrong shape, which is told
-    if (*amount < Quantity()) {
-      causes.push_back(InvalidText(here, amount->ToString(), "must be greater than or equal to 0"));
-    }
-    if (CountsWhole(name) && amount->MilliValue() % 1000 != 0) {
-      causes.push_back(InvalidText(here, amount->ToString(), "must be an integer"));
-    }
+    ResourceAmount(name, *amount, here, causes);
   }
 }
 
@@ -101,7 +44,7 @@ bool IsValidForScope(std::string_view scope, std::string_view name) {
 void ScopesFit(const NameSet& scopes, const JsonObject& hard, const FieldPath& path, const Json& value, Causes& causes) {
   for (const std::string_view scope : scopes) {
     for (const auto& [name, amount] : hard) {
-      if (!IsQuotaName(name) || IsValidForScope(scope, name)) continue;
+      if (!IsQuotaResourceName(name) || IsValidForScope(scope, name)) continue;
       causes.push_back(InvalidValue(path, value, "unsupported scope applied to resource"));
     }
   }

@@ -140,12 +140,15 @@ void NetworkPolicy(const Json& object, Causes& causes) {
 void Host(std::string_view host, const FieldPath& path, Causes& causes) {
   if (host.empty()) return;
   if (IsIpAddress(host)) return causes.push_back(InvalidText(path, host, "must be a DNS name, not an IP address"));
-  const bool wildcard = host.find('*') != host.npos;
-  if (wildcard && !host.starts_with("*.")) {
-    return causes.push_back(
-        InvalidText(path, host, "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain"));
+  if (host.contains('*')) {
+    if (host.starts_with("*.") && CheckDnsSubdomain(host.substr(2)).empty()) return;
+    return causes.push_back(InvalidText(
+        path, host,
+        "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower "
+        "case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', regex used "
+        R"(for validation is '\*\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*'))"));
   }
-  const std::string problem = CheckDnsSubdomain(wildcard ? host.substr(2) : host);
+  const std::string problem = CheckDnsSubdomain(host);
   if (!problem.empty()) causes.push_back(InvalidText(path, host, problem));
 }
 
@@ -286,6 +289,29 @@ void IngressClass(const Json& object, Causes& causes) {
 }
 
 }  // namespace
+
+void AddressRange(std::string_view text, const FieldPath& path, Causes& causes) { CheckRange(text, path, causes); }
+
+void ReachableAddress(std::string_view text, const FieldPath& path, Causes& causes) {
+  const Causes::size_type before = causes.size();
+  Address(text, path, causes);
+  if (causes.size() > before) return;
+  static const auto kSpecial = std::to_array<std::pair<std::string_view, std::string_view>>(
+      {{"127.0.0.0/8", "may not be in the loopback range (127.0.0.0/8, ::1/128)"},
+       {"::1/128", "may not be in the loopback range (127.0.0.0/8, ::1/128)"},
+       {"169.254.0.0/16", "may not be in the link-local range (169.254.0.0/16, fe80::/10)"},
+       {"fe80::/10", "may not be in the link-local range (169.254.0.0/16, fe80::/10)"},
+       {"224.0.0.0/24", "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"},
+       {"ff02::/16", "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"}});
+  const auto address = ParseRange(std::string(text) + (text.contains(':') ? "/128" : "/32"));
+  if (!address) return;
+  if (std::ranges::all_of(address->bytes, [](unsigned char byte) { return byte == 0; })) {
+    causes.push_back(InvalidText(path, text, "may not be unspecified (" + std::string(text) + ")"));
+  }
+  for (const auto& [range, problem] : kSpecial) {
+    if (ParseRange(range)->Contains(*address)) causes.push_back(InvalidText(path, text, problem));
+  }
+}
 
 void NewObject(const Resource& resource, const Json& object, Causes& causes) {
   if (resource.group != "networking.k8s.io" || resource.kind != "Ingress") return;

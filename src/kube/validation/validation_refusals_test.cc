@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(
         Service("NoAddressOutside", R"("externalIPs":["x"])",
                 R"(spec.externalIPs[0]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff))"),
         Service("RangesOfNobody", R"("loadBalancerSourceRanges":["1.2.3.0/24"])",
-                "spec.loadBalancerSourceRanges: Forbidden: may only be used when `type` is 'LoadBalancer'"),
+                "spec.LoadBalancerSourceRanges: Forbidden: may only be used when `type` is 'LoadBalancer'"),
         Service(
             "NoTimeForAffinity", R"("sessionAffinity":"ClientIP","sessionAffinityConfig":{"clientIP":{"timeoutSeconds":0}})",
             "spec.sessionAffinityConfig.clientIP.timeoutSeconds: Invalid value: 0: must be greater than 0 and less than 86400"),
@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(
         Pod("NoDns", "", R"(,"dnsPolicy":"None")",
             "spec.dnsConfig: Required value: must provide `dnsConfig` when `dnsPolicy` is None"),
         Pod("NoAlias", "", R"(,"hostAliases":[{"ip":"x"}])",
-            R"(spec.hostAliases[0].ip: Invalid value: "x": must be valid IP address)")),
+            R"(spec.hostAliases[0].ip: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff))")),
     [](const auto& one) { return std::string(one.param.name); });
 
 TEST(AcceptedTest, VariablesTakeLabelsAndFiles) {

@@ -14,6 +14,12 @@ const Json* Member(const Json& parent, std::string_view key) {
   return value == nullptr || value->is_null() ? nullptr : value;
 }
 
+const Json& MemberOrNothing(const Json& parent, std::string_view key) {
+  static const Json kEmpty = JsonObject();
+  const Json* value = Member(parent, key);
+  return value == nullptr ? kEmpty : *value;
+}
+
 std::string_view Text(const Json& parent, std::string_view key) {
   const Json* value = Member(parent, key);
   return value != nullptr && value->is_string() ? std::string_view(value->get_string()) : std::string_view();
@@ -105,14 +111,9 @@ std::string CheckConfigKey(std::string_view key) {
 }
 
 std::string CheckEnvName(std::string_view name) {
-  const bool good = !name.empty() && !IsDigit(name.front()) && std::all_of(name.begin(), name.end(), [](char letter) {
-    return IsLetter(letter) || IsDigit(letter) || letter == '-' || letter == '_' || letter == '.';
-  });
-  if (good) return "";
-  return "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not "
-         "start with "
-         "a digit (e.g. 'my.env-name',  or 'MY_ENV.NAME',  or 'MyEnvName1', regex used for validation is "
-         "'[-._a-zA-Z][-._a-zA-Z0-9]*')";
+  const bool good =
+      !name.empty() && std::ranges::all_of(name, [](char letter) { return letter >= ' ' && letter <= '~' && letter != '='; });
+  return good ? "" : "a valid environment variable name must consist only of printable ASCII characters other than '='";
 }
 
 bool IsIpAddress(std::string_view text) {
@@ -137,6 +138,11 @@ bool IsIpAddress(std::string_view text) {
     if (dot == text.npos) return parts == 4;
     text.remove_prefix(dot + 1);
   }
+}
+
+void Address(std::string_view text, const FieldPath& path, Causes& causes) {
+  if (IsIpAddress(text)) return;
+  causes.push_back(InvalidText(path, text, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"));
 }
 
 void Port(const Json& value, const FieldPath& path, Causes& causes) {

@@ -202,14 +202,33 @@ void ClaimUpdate(const Json& object, const Json& old, Causes& causes) {
       "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"));
 }
 
+void VolumeUpdate(const Json& object, const Json& old, Causes& causes) {
+  const FieldPath root;
+  const FieldPath path = root.Field("spec");
+  const Json& spec = MemberOf(object, "spec");
+  const Json& before = MemberOf(old, "spec");
+  if (!SameExcept(spec, before,
+                  {"capacity", "accessModes", "claimRef", "persistentVolumeReclaimPolicy", "storageClassName", "mountOptions",
+                   "volumeMode", "nodeAffinity", "volumeAttributesClassName"})) {
+    causes.push_back(
+        ForbiddenValue(path.Field("persistentvolumesource"), "spec.persistentvolumesource is immutable after creation"));
+  }
+  // Upstream leaves spec out of these paths.
+  Immutable(spec, before, "volumeMode", root, causes);
+  if (Has(before, "nodeAffinity")) Immutable(spec, before, "nodeAffinity", root, causes);
+}
+
 void ServiceUpdate(const Json& object, const Json& old, Causes& causes) {
   const Json& spec = MemberOf(object, "spec");
   const Json& before = MemberOf(old, "spec");
   const std::string_view address = Text(before, "clusterIP");
-  if (Text(spec, "type") == "ExternalName" || Text(before, "type") == "ExternalName" || address.empty()) return;
-  if (Text(spec, "clusterIP") == address) return;
   const FieldPath root;
   const FieldPath path = root.Field("spec");
+  if (Text(spec, "type") == "LoadBalancer" && Text(before, "type") == "LoadBalancer") {
+    Immutable(spec, before, "loadBalancerClass", path, causes, "may not change once set");
+  }
+  if (Text(spec, "type") == "ExternalName" || Text(before, "type") == "ExternalName" || address.empty()) return;
+  if (Text(spec, "clusterIP") == address) return;
   const FieldPath addresses = path.Field("clusterIPs");
   causes.push_back(InvalidText(addresses.Index(0), Text(spec, "clusterIP"), "may not change once set"));
 }
@@ -239,6 +258,8 @@ void CoreUpdate(const Resource& resource, const Json& object, const Json& old, C
     FrozenData(object, old, {"data"}, causes);
   } else if (resource.kind == "PersistentVolumeClaim") {
     ClaimUpdate(object, old, causes);
+  } else if (resource.kind == "PersistentVolume") {
+    VolumeUpdate(object, old, causes);
   } else if (resource.kind == "Service") {
     ServiceUpdate(object, old, causes);
   } else if (resource.kind == "ResourceQuota") {
@@ -249,6 +270,11 @@ void CoreUpdate(const Resource& resource, const Json& object, const Json& old, C
         !SameMember(MemberOf(object, "spec"), MemberOf(old, "spec"), "providerID")) {
       causes.push_back(
           ForbiddenValue(path.Field("providerID"), "node updates may not change providerID except from \"\" to valid"));
+    }
+    const Json& before = MemberOf(old, "spec");
+    if ((Has(before, "podCIDR") && !SameMember(MemberOf(object, "spec"), before, "podCIDR")) ||
+        (!List(before, "podCIDRs").empty() && !SameMember(MemberOf(object, "spec"), before, "podCIDRs"))) {
+      causes.push_back(ForbiddenValue(path.Field("podCIDRs"), "node updates may not change podCIDR except from \"\" to valid"));
     }
   }
 }
@@ -268,6 +294,7 @@ void OtherUpdate(const Resource& resource, const Json& object, const Json& old, 
   } else if (resource.kind == "PriorityClass") {
     if (!SameMember(object, old, "value"))
       causes.push_back(ForbiddenValue(root.Field("value"), "may not be changed in an update."));
+    Immutable(object, old, "preemptionPolicy", root, causes);
   } else if (resource.kind == "IngressClass") {
     const FieldPath path = root.Field("spec");
     Immutable(MemberOf(object, "spec"), MemberOf(old, "spec"), "controller", path, causes);

@@ -35,9 +35,22 @@ Json WithClaims(const Json& pod_template, const base::JsonArray& claims) {
     // It takes the place of a volume of the same name.
     const bool present =
         std::ranges::any_of(volumes.get_array(), [&](const Json& volume) { return Text(volume, "name") == name; });
-    if (!present) volumes.get_array().push_back(JsonObject{{"name", name}, {"emptyDir", JsonObject{}}});
+    if (!present)
+      volumes.get_array().push_back(JsonObject{{"name", name}, {"persistentVolumeClaim", JsonObject{{"claimName", name}}}});
   }
   return complete;
+}
+
+/// Pods that are made anew whenever they end.
+void RunsAlways(const Json& pod, const std::string& kind, const FieldPath& path, Causes& causes) {
+  const std::string_view restart = Text(pod, "restartPolicy");
+  if (!restart.empty() && restart != "Always") {
+    causes.push_back(UnsupportedText(path.Field("restartPolicy"), restart, {"Always"}));
+  }
+  if (Has(pod, "activeDeadlineSeconds")) {
+    causes.push_back(
+        ForbiddenValue(path.Field("activeDeadlineSeconds"), "activeDeadlineSeconds in " + kind + " is not Supported"));
+  }
 }
 
 void SelectorAndTemplate(const Resource& resource, const Json& spec, const FieldPath& path, Causes& causes) {
@@ -62,16 +75,8 @@ void SelectorAndTemplate(const Resource& resource, const Json& spec, const Field
   const base::JsonArray& claims = List(spec, "volumeClaimTemplates");
   const bool complete = claims.empty() || Member(pod_template, "spec") == nullptr;
   PodTemplate(complete ? pod_template : WithClaims(pod_template, claims), template_path, causes);
-  const Json& pod = MemberOrEmpty(pod_template, "spec");
-  const std::string_view restart = Text(pod, "restartPolicy");
-  if (!restart.empty() && restart != "Always") {
-    causes.push_back(UnsupportedText(pod_path.Field("restartPolicy"), restart, {"Always"}));
-  }
-  if (Has(pod, "activeDeadlineSeconds")) {
-    causes.push_back(ForbiddenValue(
-        pod_path.Field("activeDeadlineSeconds"),
-        "activeDeadlineSeconds in " + (resource.kind == "Deployment" ? "ReplicaSet" : resource.kind) + " is not Supported"));
-  }
+  RunsAlways(MemberOrEmpty(pod_template, "spec"), resource.kind == "Deployment" ? "ReplicaSet" : resource.kind, pod_path,
+             causes);
 }
 
 /// The number in "25%" or 3; negative when it is neither.
@@ -129,6 +134,15 @@ void Deployment(const Json& spec, const FieldPath& path, Causes& causes) {
   }
 }
 
+void StatefulSet(const Json& spec, const FieldPath& path, Causes& causes) {
+  const Json& strategy = MemberOrEmpty(spec, "updateStrategy");
+  const Json* rolling = Member(strategy, "rollingUpdate");
+  if (rolling == nullptr || Text(strategy, "type") != "OnDelete") return;
+  const FieldPath strategy_path = path.Field("updateStrategy");
+  causes.push_back(
+      InvalidValue(strategy_path.Field("rollingUpdate"), *rolling, "only allowed for updateStrategy 'RollingUpdate'"));
+}
+
 void DaemonSet(const Json& spec, const FieldPath& path, Causes& causes) {
   const FieldPath strategy_path = path.Field("updateStrategy");
   const FieldPath rolling_path = strategy_path.Field("rollingUpdate");
@@ -164,6 +178,17 @@ void Job(const Json& spec, const FieldPath& path, bool generated_selector, Cause
   if (Text(spec, "completionMode") == "Indexed" && !Has(spec, "completions")) {
     causes.push_back(RequiredValue(path.Field("completions"), "when completion mode is Indexed"));
   }
+}
+
+/// Unless its author chooses them, a job's pods are those that have its uid.
+void GeneratedSelector(const Json& object, const Json& spec, const FieldPath& path, Causes& causes) {
+  const Json* selector = Member(spec, "selector");
+  const std::string_view uid = Text(MemberOrEmpty(object, "metadata"), "uid");
+  if (selector == nullptr || Flag(spec, "manualSelector") || uid.empty()) return;
+  for (const char* label : {"batch.kubernetes.io/controller-uid", "controller-uid"}) {
+    if (base::Equal(*selector, JsonObject{{"matchLabels", JsonObject{{label, uid}}}})) return;
+  }
+  causes.push_back(InvalidValue(path.Field("selector"), *selector, "`selector` not auto-generated"));
 }
 
 void CronJob(const Json& spec, const FieldPath& path, Causes& causes) {
@@ -208,6 +233,7 @@ void ReplicationController(const Json& spec, const FieldPath& path, Causes& caus
     break;
   }
   PodTemplate(pod_template, template_path, causes);
+  RunsAlways(MemberOrEmpty(pod_template, "spec"), "ReplicationController", template_path.Field("spec"), causes);
 }
 
 }  // namespace
@@ -222,8 +248,10 @@ void Workload(const Resource& resource, const Json& object, Causes& causes) {
     SelectorAndTemplate(resource, spec, path, causes);
     if (kind == "Deployment") Deployment(spec, path, causes);
     if (kind == "DaemonSet") DaemonSet(spec, path, causes);
+    if (kind == "StatefulSet") StatefulSet(spec, path, causes);
   } else if (resource.group == "batch" && kind == "Job") {
     Job(spec, path, true, causes);
+    GeneratedSelector(object, spec, path, causes);
   } else if (resource.group == "batch" && kind == "CronJob") {
     CronJob(spec, path, causes);
     if (NameOf(object).size() > 52) {

@@ -23,9 +23,21 @@ bool WantsNodePorts(const Json& service) {
          (type == "LoadBalancer" && base::FindBool(service, {"spec", "allocateLoadBalancerNodePorts"}, true));
 }
 
+bool IsExternal(const Json& service) { return base::FindString(service, {"spec", "type"}) == "ExternalName"; }
+bool IsBalanced(const Json& service) { return base::FindString(service, {"spec", "type"}) == "LoadBalancer"; }
+bool IsReachable(const Json& service) {
+  const std::string_view type = base::FindString(service, {"spec", "type"});
+  return type == "NodePort" || type == "LoadBalancer" ||
+         (type == "ClusterIP" && !base::FindArray(service, {"spec", "externalIPs"}).empty());
+}
+bool IsChecked(const Json& service) {
+  return IsBalanced(service) && base::FindString(service, {"spec", "externalTrafficPolicy"}) == "Local";
+}
+
 // The addresses that a request leaves out are those that the service has.
 void KeepAddresses(Json& service, const Json& old) {
   for (const std::string_view field : {"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "healthCheckNodePort"}) {
+    if (field == "healthCheckNodePort" && !IsChecked(service)) continue;
     const Json* present = base::Find(old, {"spec", field});
     if (present != nullptr && base::Find(service, {"spec", field}) == nullptr)
       base::Ensure(service, {"spec", field}) = *present;
@@ -42,6 +54,42 @@ void KeepAddresses(Json& service, const Json& old) {
         base::Ensure(port, {"nodePort"}) = base::FindInt(before, {"nodePort"});
     }
   }
+}
+
+bool SameField(const Json& a, const Json& b, std::string_view field) {
+  const Json* left = base::Find(a, {"spec", field});
+  const Json* right = base::Find(b, {"spec", field});
+  if (left == nullptr || right == nullptr) return left == right;
+  return base::Equal(*left, *right);
+}
+
+std::set<int64_t> NodePortsOf(const Json& service) {
+  std::set<int64_t> ports;
+  for (const Json& port : base::FindArray(service, {"spec", "ports"})) {
+    if (const int64_t number = base::FindInt(port, {"nodePort"}); number != 0) ports.insert(number);
+  }
+  return ports;
+}
+
+// What a service of another type had, and is not spoken of by who changes the type, goes with it.
+void DropOfOtherType(Json& service, const Json& old) {
+  const auto drop = [&](bool (*has)(const Json&), std::initializer_list<std::string_view> fields) {
+    if (!has(old) || has(service)) return;
+    for (const std::string_view field : fields) {
+      if (SameField(service, old, field)) base::Erase(service, {"spec", field});
+    }
+  };
+  constexpr auto kHasAddress = [](const Json& one) { return !IsExternal(one); };
+  drop(kHasAddress, {"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"});
+  drop(IsExternal, {"externalName"});
+  // Whether there is a check is decided by the policy, which may go.
+  drop(IsChecked, {"healthCheckNodePort"});
+  drop(IsReachable, {"externalTrafficPolicy"});
+  drop(IsBalanced, {"allocateLoadBalancerNodePorts", "loadBalancerClass"});
+  if (!WantsNodePorts(old) || WantsNodePorts(service) || NodePortsOf(old) != NodePortsOf(service)) return;
+  Json* ports = base::Find(service, {"spec", "ports"});
+  if (ports == nullptr || !ports->is_array()) return;
+  for (Json& port : ports->get_array()) base::Erase(port, {"nodePort"});
 }
 
 base::Cause Taken(std::string_view field, const std::string& value) {
@@ -70,8 +118,9 @@ void Api::LoadServices() {
 }
 
 Status Api::AllocateService(Json& service, const Json* old) {
-  if (old != nullptr && base::FindString(service, {"spec", "type"}) != "ExternalName") KeepAddresses(service, *old);
-  if (base::FindString(service, {"spec", "type"}) == "ExternalName") return {};
+  if (old != nullptr) DropOfOtherType(service, *old);
+  if (IsExternal(service)) return {};
+  if (old != nullptr) KeepAddresses(service, *old);
   const std::string key = kube::KeyOf(service);
   std::lock_guard lock(services_mutex_);
   LoadServices();
