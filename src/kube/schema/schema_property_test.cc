@@ -87,7 +87,7 @@ class Inventor {
   }
 
   Json Schema(int depth) {
-    switch (Below(depth > 0 ? 9 : 5)) {
+    switch (Below(depth > 0 ? 11 : 7)) {
       case 0:
         return Scalar("integer", {{"minimum", 0}});
       case 1:
@@ -99,10 +99,18 @@ class Inventor {
       case 4:
         return Scalar("number", {{"multipleOf", 0.5}});
       case 5:
-        return List(depth - 1);
+        if (Chance(2)) return Scalar("string", {{"enum", JsonArray{"x", "xx"}}});
+        return JsonObject{{"type", "string"}, {"format", "date"}};
       case 6:
-        return JsonObject{{"type", "object"}, {"additionalProperties", Chance(3) ? Json(true) : Schema(depth - 1)}};
+        return JsonObject{{"type", "object"},
+                          {"x-kubernetes-embedded-resource", true},
+                          {"x-kubernetes-preserve-unknown-fields", true},
+                          {"nullable", Chance(2)}};
       case 7:
+        return List(depth - 1);
+      case 8:
+        return JsonObject{{"type", "object"}, {"additionalProperties", Chance(3) ? Json(true) : Schema(depth - 1)}};
+      case 9:
         return JsonObject{{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
       default:
         return Object(depth - 1);
@@ -129,20 +137,28 @@ class Inventor {
     if (Chance(3)) schema["required"] = JsonArray{kNames[Below(5)]};
     if (Chance(6)) schema["x-kubernetes-preserve-unknown-fields"] = true;
     if (Chance(4))
-      schema["anyOf"] = JsonArray{JsonObject{{"required", JsonArray{"a"}}}, JsonObject{{"required", JsonArray{"b"}}}};
+      schema[Chance(2) ? "anyOf" : "oneOf"] =
+          JsonArray{JsonObject{{"required", JsonArray{"a"}}}, JsonObject{{"required", JsonArray{"b"}}}};
+    if (Chance(8)) schema["not"] = JsonObject{{"required", JsonArray{"c"}}};
+    if (Chance(8)) schema["nullable"] = true;
     return schema;
   }
 
   Json List(int depth) {
     if (Chance(3)) {
       Json item = Object(depth);
+      item.as_object().erase("nullable");  // items of maps are there
       base::Ensure(item, {"properties", "k"}) = JsonObject{{"type", "string"}, {"default", "x"}};
       return JsonObject{{"type", "array"},
                         {"x-kubernetes-list-type", "map"},
                         {"x-kubernetes-list-map-keys", JsonArray{"k"}},
                         {"items", std::move(item)}};
     }
+    if (Chance(4)) {
+      return JsonObject{{"type", "array"}, {"x-kubernetes-list-type", "set"}, {"items", JsonObject{{"type", "string"}}}};
+    }
     JsonObject list{{"type", "array"}, {"items", Schema(depth)}, {"maxItems", 3}};
+    if (Chance(4)) list["nullable"] = true;
     if (Chance(3)) list["x-kubernetes-list-type"] = "atomic";
     return list;
   }
@@ -157,7 +173,7 @@ struct Case {
 
   explicit Case(Json made) : open_api(std::move(made)) {
     const auto read = SchemaFromOpenApi(open_api, set);
-    RC_ASSERT(read.has_value());
+    if (!read) RC_FAIL(read.error().message());
     schema = *read;
   }
   Json Form(Json object) const {
