@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "controllers/autoscaler/member/state_store.h"
 #include "dashboard/documents.h"
 #include "dashboard/sources.h"

@@ -7,7 +7,7 @@
 #include <array>
 
 #include "base/hash.h"
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 
 namespace evenkeel::dashboard {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "kube/object.h"
 
 namespace evenkeel::kube {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/field.h"
+#include "base/input/field.h"
 
 namespace evenkeel::kube {
 

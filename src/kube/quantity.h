@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/field.h"
+#include "base/input/field.h"
 
 namespace evenkeel::kube {
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/executor.h"
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "providers/cluster_api_testing.h"
 
 namespace evenkeel::providers::cluster_api_test {

@@ -1,4 +1,4 @@
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "providers/complaints.h"
 #include "providers/external_grpc.h"
 

@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "base/executor.h"
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "kube/object.h"
 #include "providers/certificates_testing.h"
 #include "providers/object_bytes.h"

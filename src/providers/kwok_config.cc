@@ -4,7 +4,7 @@
 #include <charconv>
 #include <map>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "kube/manifest.h"
 #include "kube/object.h"
 #include "kube/quantity.h"

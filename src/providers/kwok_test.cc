@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "client/fake_client_testing.h"
 #include "providers/kwok_config.h"
 

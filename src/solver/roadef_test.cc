@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "solver/verify.h"
 
 namespace evenkeel::solver::roadef_test {

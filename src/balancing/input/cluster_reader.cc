@@ -2,7 +2,7 @@
 
 #include "balancing/input/state_reader.h"
 #include "balancing/model/messages.h"
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 
 namespace evenkeel::balancing {
 namespace {

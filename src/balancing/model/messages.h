@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/nearest_name.h"
+#include "base/input/nearest_name.h"
 #include "base/utf8.h"
 
 namespace evenkeel::balancing {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/option.h"
+#include "base/input/option.h"
 
 namespace evenkeel::balancing {
 

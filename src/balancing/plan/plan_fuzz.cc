@@ -8,6 +8,7 @@
 #include "balancing/plan/planning_testing.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  namespace balancing = evenkeel::balancing;
   balancing::testing::Draws draws({data, size});
   const balancing::Settings settings = balancing::testing::OddSettings(draws);
   const auto file =

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "balancing/model/cluster_testing.h"
+#include "balancing/rules/placement_needs.h"
 #include "balancing/search/search_testing.h"
 
 namespace evenkeel::balancing::placement_search_test {

@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "cli/commands/balance.h"
 #include "cli/commands/scale.h"
 

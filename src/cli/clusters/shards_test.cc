@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "base/hash.h"
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 
 namespace evenkeel::cli::shards_test {
 namespace {

@@ -10,8 +10,8 @@
 #include "balancing/plan/cluster_load.h"
 #include "balancing/plan/explain_service.h"
 #include "balancing/plan/plan_json.h"
+#include "base/input/yaml.h"
 #include "base/time.h"
-#include "base/yaml.h"
 #include "cli/clusters/command_flags.h"
 #include "cli/clusters/hub.h"
 #include "cli/clusters/live_balance.h"
@@ -23,7 +23,6 @@
 
 namespace evenkeel::cli {
 namespace {
-
 
 constexpr double kLastInstant = 9e9;  // seconds from 1970: what fits into nanoseconds
 using base::Json;
@@ -82,7 +81,7 @@ struct Planned {
   balancing::Plan plan;
   balancing::PlannerMemory memory;  ///< after it
   double milliseconds = 0;
-  std::vector<std::string> warnings;       ///< of a live member
+  std::vector<std::string> warnings;            ///< of a live member
   controllers::balancer::MemberCluster member;  ///< a live one, without what `input` has of it
 };
 
@@ -225,7 +224,7 @@ base::Status ExplainService(const BalanceOptions& options, const std::string& se
     if (!why.empty()) return base::Fail(base::Code::kNotFound, why);
   }
   EVENKEEL_ASSIGN(const Json json, balancing::ExplainService(input.cluster, input.settings, planned.plan, input.memory,
-                                                            input.options.now, service));
+                                                             input.options.now, service));
   format == Format::kTable ? PrintServiceExplanation(out, json) : PrintValue(out, format, json);
   return {};
 }

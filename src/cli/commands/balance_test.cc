@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <sstream>
 
+#include "base/input/yaml.h"
 #include "base/json.h"
 #include "base/random.h"
-#include "base/yaml.h"
 
 namespace evenkeel::cli::balance_test {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <future>
 
+#include "base/input/yaml.h"
 #include "base/log.h"
-#include "base/yaml.h"
 #include "controllers/rollout/zookeeper/hub/hub_controller.h"
 #include "controllers/rollout/zookeeper/hub/installation.h"
 #include "controllers/rollout/zookeeper/hub/webhooks.h"

@@ -6,12 +6,12 @@
 #include <future>
 #include <thread>
 
+#include "base/input/yaml.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/process/descriptors.h"
 #include "base/process/free_memory.h"
 #include "base/process/memory_limit.h"
-#include "base/yaml.h"
 #include "cli/clusters/cloud_provider.h"
 #include "cli/clusters/hub.h"
 #include "cli/clusters/member_settings.h"

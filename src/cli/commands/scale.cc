@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "cli/clusters/cloud_provider.h"
 #include "cli/clusters/command_flags.h"
 #include "cli/clusters/hub.h"

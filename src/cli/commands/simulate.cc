@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "base/executor.h"
+#include "base/input/yaml.h"
 #include "base/log.h"
-#include "base/yaml.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
 #include "sim/report/report_data.h"

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <sstream>
 
+#include "base/input/yaml.h"
 #include "base/json.h"
-#include "base/yaml.h"
 
 namespace evenkeel::cli::simulate_test {
 namespace {

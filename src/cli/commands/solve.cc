@@ -2,8 +2,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "base/input/yaml.h"
 #include "base/json.h"
-#include "base/yaml.h"
 #include "cli/terminal/input_file.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"

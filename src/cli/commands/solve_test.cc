@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <sstream>
 
+#include "base/input/yaml.h"
 #include "base/json.h"
 #include "base/random.h"
-#include "base/yaml.h"
 
 namespace evenkeel::cli::solve_test {
 namespace {

@@ -8,8 +8,8 @@
 #include <sstream>
 
 #include "base/hash.h"
+#include "base/input/yaml.h"
 #include "base/log.h"
-#include "base/yaml.h"
 #include "cli/clusters/hub.h"
 #include "cli/commands/dashboard_service.h"
 #include "cli/terminal/program_name.h"

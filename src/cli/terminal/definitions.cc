@@ -1,6 +1,6 @@
 #include "cli/terminal/definitions.h"
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "controllers/rollout/zookeeper/spec/definitions.h"
 #include "kube/own_kinds.h"
 

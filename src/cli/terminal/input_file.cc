@@ -1,6 +1,6 @@
 #include "cli/terminal/input_file.h"
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "cli/terminal/output.h"
 
 namespace evenkeel::cli {

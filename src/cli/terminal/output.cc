@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iostream>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "cli/terminal/printable.h"
 
 namespace evenkeel::cli {

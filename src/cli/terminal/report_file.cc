@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "dashboard/page_assets.h"
 
 namespace evenkeel::cli {

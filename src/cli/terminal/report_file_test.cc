@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 
 namespace evenkeel::cli::report_file_test {
 namespace {

@@ -4,7 +4,6 @@
 namespace evenkeel::cli {
 namespace {
 
-
 /// A group's parameters are named after metrics or node types and stand in a section of its name; an override's metrics are
 /// elements below it.
 std::string NameOf(const balancing::Parameter& parameter) {

@@ -5,8 +5,8 @@
 #include <filesystem>
 
 #include "base/hash.h"
+#include "base/input/yaml.h"
 #include "base/utf8.h"
-#include "base/yaml.h"
 
 namespace evenkeel::client {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "base/input/yaml.h"
 #include "base/random.h"
-#include "base/yaml.h"
 #include "client/http/http_connection.h"
 #include "client/http/http_credentials.h"
 #include "client/http/http_watch.h"

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "base/hash.h"
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "client/http/exec_credential.h"
 #include "client/http/http_connection.h"
 

@@ -10,8 +10,8 @@
 #include "controllers/balancer/plan_store.h"
 #include "controllers/balancer/planning.h"
 #include "controllers/balancer/policy_status.h"
-#include "controllers/runtime/complaints.h"
 #include "controllers/runtime/eviction.h"
+#include "controllers/runtime/rate_limited_log.h"
 #include "controllers/runtime/renewed_leases.h"
 
 namespace evenkeel::controllers::balancer {

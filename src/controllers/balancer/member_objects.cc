@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "controllers/balancer/policy.h"
 
 namespace evenkeel::controllers::balancer {

@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "embedded/access/user_info.h"
 
 namespace evenkeel::embedded::access {

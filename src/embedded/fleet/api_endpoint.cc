@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "base/input/yaml.h"
 #include "base/log.h"
-#include "base/yaml.h"
 #include "embedded/apiserver/access/access_control.h"
 
 namespace evenkeel::embedded::fleet {

@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "client/http/http_client.h"
 #include "embedded/federation/hub/cluster_registry.h"
 #include "embedded/federation/policies/definitions.h"

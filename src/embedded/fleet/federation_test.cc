@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/hash.h"
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "embedded/fleet/cluster.h"
 #include "embedded/fleet/hub_objects.h"
 #include "embedded/store/memory_store.h"

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 
 namespace evenkeel::embedded::nodeagent {
 namespace {

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <set>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 
 namespace evenkeel::embedded::nodeagent {
 namespace {

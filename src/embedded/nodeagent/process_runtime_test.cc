@@ -10,7 +10,7 @@
 #include <fstream>
 #include <thread>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "embedded/nodeagent/container_log.h"
 #include "embedded/nodeagent/process_supervisor.h"
 

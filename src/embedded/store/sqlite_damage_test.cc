@@ -10,8 +10,8 @@
 #include <map>
 #include <thread>
 
+#include "base/input/yaml.h"
 #include "base/random.h"
-#include "base/yaml.h"
 #include "embedded/store/sqlite_store.h"
 #include "embedded/store/write_ahead_log.h"
 

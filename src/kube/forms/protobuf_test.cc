@@ -6,7 +6,7 @@
 #include <ranges>
 #include <set>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "kube/resource.h"
 #include "kube/schema/protobuf_wire.h"
 #include "kube/schema/schema_text.h"

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 
 namespace evenkeel::kube::strategic_merge_test {
 namespace {

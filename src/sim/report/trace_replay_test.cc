@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
+#include "base/input/yaml.h"
 #include "base/json.h"
-#include "base/yaml.h"
 
 namespace evenkeel::sim::trace_replay_test {
 namespace {

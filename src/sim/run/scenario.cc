@@ -2,7 +2,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "sim/checkers/checkers.h"
 #include "sim/run/controller_registry.h"
 #include "sim/run/scenario_fields.h"

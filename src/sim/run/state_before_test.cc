@@ -15,7 +15,7 @@
 #include <set>
 #include <sstream>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "client/client.h"
 #include "controllers/autoscaler/member/state_store.h"
 #include "controllers/autoscaler/options/flags.h"

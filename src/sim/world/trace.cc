@@ -8,7 +8,7 @@
 #include <span>
 #include <tuple>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 
 namespace evenkeel::sim {
 namespace {

@@ -2,8 +2,8 @@
 // Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/expander/priority/priority.go
 #include <charconv>
 
+#include "base/input/yaml.h"
 #include "base/pattern.h"
-#include "base/yaml.h"
 #include "controllers/autoscaler/expanders/expander.h"
 #include "controllers/autoscaler/options/event_kinds.h"
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/input/yaml.h"
 #include "base/log.h"
-#include "base/yaml.h"
 #include "kube/object.h"
 #include "kube/quantity.h"
 #include "providers/grpc_channel.h"

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <mutex>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "controllers/autoscaler/scale_up/scale_up_testing.h"
 #include "providers/certificates_testing.h"
 #include "providers/object_bytes.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 
 namespace evenkeel::controllers::autoscaler::node_group_object_test {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "controllers/autoscaler/options/flags.h"
 
 namespace evenkeel::controllers::autoscaler::plan_scale_test {

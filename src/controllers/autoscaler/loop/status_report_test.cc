@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "controllers/autoscaler/facts/fleet_testing.h"
 
 namespace evenkeel::controllers::autoscaler::status_report_test {

@@ -1,4 +1,4 @@
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "controllers/autoscaler/loop/status_report.h"
 
 namespace evenkeel::controllers::autoscaler {

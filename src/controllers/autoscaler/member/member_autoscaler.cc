@@ -10,7 +10,7 @@
 #include "controllers/autoscaler/member/state_store.h"
 #include "controllers/autoscaler/member/status_writer.h"
 #include "controllers/autoscaler/options/event_kinds.h"
-#include "controllers/runtime/complaints.h"
+#include "controllers/runtime/rate_limited_log.h"
 #include "controllers/runtime/renewed_leases.h"
 
 namespace evenkeel::controllers::autoscaler {

@@ -1,6 +1,6 @@
 #include "controllers/autoscaler/options/flag_values.h"
 
-#include "base/option.h"
+#include "base/input/option.h"
 
 namespace evenkeel::controllers::autoscaler {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/option.h"
+#include "base/input/option.h"
 #include "controllers/autoscaler/options/options.h"
 
 namespace evenkeel::controllers::autoscaler {

@@ -6,8 +6,8 @@
 #include <map>
 #include <thread>
 
+#include "base/input/yaml.h"
 #include "base/json.h"
-#include "base/yaml.h"
 
 namespace evenkeel::embedded::apiserver::audit_log_test {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "embedded/access/account_token.h"
 #include "embedded/apiserver/requests/http_error.h"
 

@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 
 namespace evenkeel::embedded::apiserver {
 namespace {

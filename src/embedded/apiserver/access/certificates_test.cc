@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 
 namespace evenkeel::embedded::apiserver::certificates_test {
 namespace {

@@ -1,5 +1,5 @@
 // What public manifests met: each has the value that Kubernetes gives it.
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "embedded/apiserver/api/api_testing.h"
 
 namespace evenkeel::embedded::apiserver::upstream_values_test {

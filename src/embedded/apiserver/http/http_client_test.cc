@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "client/http/http_resolve.h"
 #include "client/http/http_watch.h"
 #include "embedded/apiserver/access/authentication.h"

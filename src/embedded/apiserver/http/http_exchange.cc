@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "embedded/apiserver/http/gzip.h"
 #include "embedded/apiserver/objects/protobuf_answer.h"
 #include "embedded/apiserver/requests/errors.h"

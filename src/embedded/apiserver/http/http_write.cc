@@ -1,5 +1,5 @@
 // POST, PUT, PATCH, DELETE.
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "embedded/apiserver/api/discovery.h"
 #include "embedded/apiserver/http/http_handler_impl.h"
 #include "embedded/apiserver/objects/delete_options.h"

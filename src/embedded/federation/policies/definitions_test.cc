@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/executor.h"
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "embedded/apiserver/api/api.h"
 #include "embedded/store/memory_store.h"
 #include "kube/karmada.h"

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/hash.h"
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "embedded/apiserver/http/http_testing.h"
 
 // Numbers (I01 ...) are those of cases that Karmada's own tests have.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "embedded/federation/policies/selectors.h"
 #include "kube/object.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "embedded/federation/policies/selectors.h"
 #include "embedded/federation/policies/validation.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "embedded/federation/hub/dependencies.h"
 #include "embedded/federation/policies/native_interpreter.h"
 #include "kube/object.h"

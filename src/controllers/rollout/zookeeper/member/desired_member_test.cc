@@ -2,7 +2,7 @@
 
 #include "controllers/rollout/zookeeper/member/picture_testing.h"
 
-namespace evenkeel::controllers::rollout::zookeeper::member::member_spec_test {
+namespace evenkeel::controllers::rollout::zookeeper::member::desired_member_test {
 namespace {
 
 using testing::LineOf;
@@ -73,4 +73,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& tested) { return tested.param.name; });
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout::zookeeper::member::member_spec_test
+}  // namespace evenkeel::controllers::rollout::zookeeper::member::desired_member_test

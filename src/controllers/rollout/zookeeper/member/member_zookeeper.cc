@@ -17,7 +17,7 @@
 #include "controllers/rollout/zookeeper/reading/render.h"
 #include "controllers/rollout/zookeeper/spec/definitions.h"
 #include "controllers/rollout/zookeeper/spec/unknown_fields.h"
-#include "controllers/runtime/complaints.h"
+#include "controllers/runtime/rate_limited_log.h"
 
 namespace evenkeel::controllers::rollout::zookeeper::member {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 
 namespace evenkeel::controllers::rollout::zookeeper::fleet_reading_test {
 namespace {

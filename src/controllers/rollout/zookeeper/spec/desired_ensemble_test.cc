@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 #include "controllers/rollout/zookeeper/plan/membership.h"
 #include "controllers/rollout/zookeeper/spec/definitions.h"
 #include "controllers/rollout/zookeeper/spec/server_names.h"
 #include "kube/schema/schema.h"
 
-namespace evenkeel::controllers::rollout::zookeeper::ensemble_spec_test {
+namespace evenkeel::controllers::rollout::zookeeper::desired_ensemble_test {
 namespace {
 
 constexpr const char* kEnsemble = R"(
@@ -269,4 +269,4 @@ TEST(DefinitionsTest, APauseThatNobodySaysAnythingOfHasNoDefault) {
 }
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout::zookeeper::ensemble_spec_test
+}  // namespace evenkeel::controllers::rollout::zookeeper::desired_ensemble_test

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/field.h"
+#include "base/input/field.h"
 #include "kube/object.h"
 #include "kube/quantity.h"
 #include "kube/schema/schema.h"

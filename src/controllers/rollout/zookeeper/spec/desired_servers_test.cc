@@ -6,7 +6,7 @@
 #include "kube/object.h"
 #include "kube/schema/schema.h"
 
-namespace evenkeel::controllers::rollout::zookeeper::servers_spec_test {
+namespace evenkeel::controllers::rollout::zookeeper::desired_servers_test {
 namespace {
 
 using base::Json;
@@ -147,4 +147,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& tested) { return tested.param.name; });
 
 }  // namespace
-}  // namespace evenkeel::controllers::rollout::zookeeper::servers_spec_test
+}  // namespace evenkeel::controllers::rollout::zookeeper::desired_servers_test

@@ -2,7 +2,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include "base/nearest_name.h"
+#include "base/input/nearest_name.h"
 #include "base/utf8.h"
 #include "controllers/rollout/zookeeper/spec/definitions.h"
 

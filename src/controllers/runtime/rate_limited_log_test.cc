@@ -1,4 +1,4 @@
-#include "controllers/runtime/complaints.h"
+#include "controllers/runtime/rate_limited_log.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 
 namespace evenkeel::base {
 namespace {

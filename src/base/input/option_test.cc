@@ -1,4 +1,4 @@
-#include "base/option.h"
+#include "base/input/option.h"
 
 #include <gtest/gtest.h>
 

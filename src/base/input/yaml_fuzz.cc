@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace evenkeel::base;

@@ -1,4 +1,4 @@
-#include "base/field.h"
+#include "base/input/field.h"
 
 #include <gtest/gtest.h>
 

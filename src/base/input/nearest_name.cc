@@ -1,4 +1,4 @@
-#include "base/nearest_name.h"
+#include "base/input/nearest_name.h"
 
 #include <algorithm>
 #include <vector>

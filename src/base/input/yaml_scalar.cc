@@ -1,4 +1,4 @@
-#include "base/yaml_scalar.h"
+#include "base/input/yaml_scalar.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

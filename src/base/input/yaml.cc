@@ -1,4 +1,4 @@
-#include "base/yaml.h"
+#include "base/input/yaml.h"
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
@@ -7,8 +7,8 @@
 #include <sstream>
 #include <utility>
 
+#include "base/input/yaml_scalar.h"
 #include "base/utf8.h"
-#include "base/yaml_scalar.h"
 
 namespace evenkeel::base {
 namespace {

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/yaml.h"
-#include "base/yaml_scalar.h"
+#include "base/input/yaml.h"
+#include "base/input/yaml_scalar.h"
 
 namespace evenkeel::base {
 namespace {
