@@ -1,5 +1,5 @@
 """A folder includes only folders above it in this list; a module's tests may look into all of its rooms; the five controllers never include
-each other. The documents name only folders that there are."""
+each other. ARCHITECTURE names only folders and files that there are, and its walks follow includes."""
 import pathlib
 import re
 import sys
@@ -27,6 +27,7 @@ ORDER = {layer: number for number, entry in enumerate(LAYERS) for layer in ((ent
 CONTROLLERS = ("distribution", "autoscaler", "balancer", "scheduler", "rollout")
 TEST = re.compile(r"_(test|testing|bench|fuzz)\.(cc|h)$")
 MOST_FILES = 50
+MOST_STEPS = 12
 
 
 def layer_of(path):
@@ -87,9 +88,36 @@ def unknown_folders(root):
                 yield f"{document}:{number}: there is no file src/{name}"
 
 
+def included_by(file):
+    """What a header and its body include."""
+    texts = [path.read_text() for path in (file, file.with_suffix(".cc")) if path.is_file()]
+    return {name for text in texts for name in re.findall(r'#include "([^"]+)"', text)}
+
+
+def broken_walks(root):
+    """Each step of a walk is joined by an include to one before it; a walk has at most MOST_STEPS."""
+    document = pathlib.Path("docs/ARCHITECTURE.md")
+    walks = []
+    for number, line in enumerate(document.read_text().splitlines(), 1):
+        step = re.match(r"(\d+)\. `([a-z_/]+\.h)`: ", line)
+        if not step:
+            continue
+        if step.group(1) == "1":
+            walks.append([])
+        walk = walks[-1]
+        here = step.group(2)
+        if walk and not any(before in included_by(root / here) or here in included_by(root / before) for before in walk):
+            yield f"{document}:{number}: no include joins {here} to a step before it"
+        walk.append(here)
+        if len(walk) > MOST_STEPS:
+            yield f"{document}:{number}: a walk of more than {MOST_STEPS} files"
+    if len(walks) < 3:
+        yield f"{document}: three walks are missing"
+
+
 def main():
     root = pathlib.Path("src")
-    wrong = [*wrong_includes(root), *full_rooms(root), *unknown_folders(root)]
+    wrong = [*wrong_includes(root), *full_rooms(root), *unknown_folders(root), *broken_walks(root)]
     print("\n".join(wrong) or f"layers: {len(ORDER)} folders in order")
     return 1 if wrong else 0
 

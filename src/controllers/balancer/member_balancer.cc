@@ -7,6 +7,7 @@
 #include "controllers/balancer/event_kinds.h"
 #include "controllers/balancer/execution.h"
 #include "controllers/balancer/kinds.h"
+#include "controllers/balancer/member_cluster.h"
 #include "controllers/balancer/plan_store.h"
 #include "controllers/balancer/planning.h"
 #include "controllers/balancer/policy_status.h"

@@ -2,6 +2,7 @@
 
 #include <deque>
 
+#include "controllers/autoscaler/facts/pod_filters.h"
 #include "controllers/autoscaler/options/event_kinds.h"
 
 namespace evenkeel::controllers::autoscaler {

@@ -4,6 +4,8 @@
 
 #include "base/log.h"
 #include "controllers/autoscaler/loop/explanation.h"
+#include "controllers/autoscaler/loop/run_once.h"
+#include "controllers/autoscaler/member/cluster_cache.h"
 #include "controllers/autoscaler/member/loop_metrics.h"
 #include "controllers/autoscaler/member/node_deletions.h"
 #include "controllers/autoscaler/member/node_marks.h"
