@@ -13,7 +13,6 @@ using base::Json;
 using base::JsonArray;
 using base::JsonObject;
 using validation::Causes;
-using validation::Fields;
 using validation::Flag;
 using validation::Has;
 using validation::List;

@@ -57,7 +57,7 @@ Status PriorityClasses::Assign(const Call& call, Json& pod) const {
   if (!name.empty()) {
     // From the store: who made a class a moment ago may use it.
     const auto found = store_.Get(served_->Key("", name));
-    if (!found && found.error().code() != Code::kNotFound) return base::Fail(found.error());
+    if (!found && found.error().code() != base::Code::kNotFound) return base::Fail(found.error());
     if (!found) return refuse("no PriorityClass with name " + name + " was found");
     EVENKEEL_ASSIGN(const Json object, DecodeObject(*served_, {found->value, found->mod_revision}));
     its = ReadClass(object);

@@ -17,6 +17,13 @@ class SchedulerTest : public ClusterTest {
     auto created = admin->Create(kube::resources::Pods(), pod);
     EXPECT_TRUE(created) << (created ? "" : created.error().message());
   }
+  void CreateImportantPod(const std::string& name, const std::string& cpu, int priority) {
+    const std::string its = "of-" + std::to_string(priority);
+    // There already, perhaps.
+    admin->Create(*kube::FindBuiltIn("scheduling.k8s.io", "v1", "priorityclasses"),
+                  Parse(R"({"metadata":{"name":")" + its + R"("},"value":)" + std::to_string(priority) + "}"));
+    CreatePod(name, cpu, R"({"priorityClassName":")" + its + "\"}");
+  }
   std::string NodeOf(const std::string& pod) { return std::string(FindString(Get("pods", pod), {"spec", "nodeName"})); }
   std::string Why(const std::string& pod) { return Condition("pods", pod, "PodScheduled", "message"); }
   int64_t WritesAbout(const std::string& what) {
@@ -65,8 +72,8 @@ TEST_F(SchedulerTest, TriesAgainOnlyWhenSomethingCouldHelp) {
 }
 
 TEST_F(SchedulerTest, TheMoreImportantComesFirst) {
-  for (int i = 0; i < 3; ++i) CreatePod("idle-" + std::to_string(i), "600m", R"({"priority":1})");
-  CreatePod("urgent", "600m", R"({"priority":1000})");
+  for (int i = 0; i < 3; ++i) CreateImportantPod("idle-" + std::to_string(i), "600m", 1);
+  CreateImportantPod("urgent", "600m", 1000);
   RunFor(1s);
   AddNode("n1", "1");
   RunFor(2s);
@@ -98,14 +105,14 @@ TEST_F(SchedulerTest, ANominatedPodKeepsItsPlace) {
   RunFor(1s);
   CreatePod("first", "800m");
   RunFor(2s);
-  CreatePod("promised", "800m", R"({"priority":10})");
+  CreateImportantPod("promised", "800m", 10);
   RunFor(1s);
   client::PatchOptions status;
   status.subresource = "status";
   ASSERT_TRUE(admin->Patch(kube::resources::Pods(), "default", "promised", client::PatchType::kMerge,
                            Parse(R"({"status":{"nominatedNodeName":"n1"}})"), status));
-  CreatePod("greedy", "200m", R"({"priority":1})");
-  CreatePod("greater", "100m", R"({"priority":100})");
+  CreateImportantPod("greedy", "200m", 1);
+  CreateImportantPod("greater", "100m", 100);
   RunFor(2s);
   EXPECT_EQ(NodeOf("greedy"), "") << "less important than what is promised the room";
   EXPECT_EQ(NodeOf("greater"), "n1");
