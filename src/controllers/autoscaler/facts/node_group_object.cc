@@ -7,7 +7,6 @@
 namespace evenkeel::controllers::autoscaler {
 namespace {
 
-using base::Field;
 using base::Json;
 using base::JsonObject;
 using providers::Instance;
@@ -16,8 +15,8 @@ using providers::NodeGroupOptions;
 
 constexpr int64_t kSizeMax = 1'000'000;
 
-base::Status ReadSizes(const Field& spec, NodeGroup& group) {
-  const Field max = spec["maxSize"], price = spec["pricePerHour"];
+base::Status ReadSizes(const base::Field& spec, NodeGroup& group) {
+  const base::Field max = spec["maxSize"], price = spec["pricePerHour"];
   group.min_size = 0;
   group.target_size = -1;
   EVENKEEL_TRY(max.Required());
@@ -30,7 +29,7 @@ base::Status ReadSizes(const Field& spec, NodeGroup& group) {
   return price.Number(group.price_per_hour);
 }
 
-base::Status CheckTaint(const Field& taint) {
+base::Status CheckTaint(const base::Field& taint) {
   std::string key, effect;
   EVENKEEL_TRY(taint["key"].Text(key));
   if (key.empty()) return taint["key"].Wrong("missing");
@@ -38,20 +37,20 @@ base::Status CheckTaint(const Field& taint) {
   return taint["effect"].Word(effect, {"NoSchedule", "PreferNoSchedule", "NoExecute"});
 }
 
-base::Status ReadTemplate(const Field& given, NodeGroup& group) {
+base::Status ReadTemplate(const base::Field& given, NodeGroup& group) {
   if (!given) return {};
   EVENKEEL_TRY(given.IsObject());
-  const Field allocatable = given["status"]["allocatable"];
+  const base::Field allocatable = given["status"]["allocatable"];
   if (!allocatable || !allocatable.value().is_object() || allocatable.value().get_object().empty()) {
     return allocatable.Wrong("missing: it says how much fits on a new node");
   }
   for (const char* list : {"allocatable", "capacity"}) EVENKEEL_TRY(kube::CheckQuantities(given["status"][list]));
   EVENKEEL_TRY(given["spec"]["taints"].ForEach(CheckTaint));
   for (const char* part : {"metadata", "spec"}) {
-    if (const Field object = given[part]) EVENKEEL_TRY(object.IsObject());
+    if (const base::Field object = given[part]) EVENKEEL_TRY(object.IsObject());
   }
-  const Field labels = given["metadata"]["labels"];
-  EVENKEEL_TRY(labels.ForEachMember([](std::string_view, const Field& value) -> base::Status {
+  const base::Field labels = given["metadata"]["labels"];
+  EVENKEEL_TRY(labels.ForEachMember([](std::string_view, const base::Field& value) -> base::Status {
     std::string unused;
     EVENKEEL_TRY(value.Required());
     return value.Text(unused);
@@ -68,7 +67,7 @@ base::Status ReadTemplate(const Field& given, NodeGroup& group) {
   return {};
 }
 
-base::Status ReadInstance(const Field& field, Instance& instance) {
+base::Status ReadInstance(const base::Field& field, Instance& instance) {
   using State = Instance::State;
   using ErrorClass = Instance::ErrorClass;
   EVENKEEL_TRY(field["id"].Text(instance.id));
@@ -85,10 +84,10 @@ base::Status ReadInstance(const Field& field, Instance& instance) {
   return {};
 }
 
-base::Status ReadInstances(const Field& object, NodeGroup& group) {
-  const Field given = object["spec"]["instances"];
+base::Status ReadInstances(const base::Field& object, NodeGroup& group) {
+  const base::Field given = object["spec"]["instances"];
   std::set<std::string> seen;
-  return (given ? given : object["status"]["instances"]).ForEach([&](const Field& field) -> base::Status {
+  return (given ? given : object["status"]["instances"]).ForEach([&](const base::Field& field) -> base::Status {
     EVENKEEL_TRY(ReadInstance(field, group.instances.emplace_back()));
     const std::string& id = group.instances.back().id;
     if (!seen.insert(id).second) return field["id"].Wrong("\"" + id + "\" is listed twice");
@@ -96,7 +95,7 @@ base::Status ReadInstances(const Field& object, NodeGroup& group) {
   });
 }
 
-base::Status ReadOptions(const Field& field, NodeGroupOptions& options) {
+base::Status ReadOptions(const base::Field& field, NodeGroupOptions& options) {
   if (!field) return {};
   EVENKEEL_TRY(field.IsObject());
   EVENKEEL_TRY(field["scaleDownUtilizationThreshold"].Number(options.scale_down_utilization_threshold, 0, 1));
@@ -110,14 +109,14 @@ base::Status ReadOptions(const Field& field, NodeGroupOptions& options) {
   return field["ignoreDaemonSetsUtilization"].Flag(options.ignore_daemonsets_utilization);
 }
 
-base::Result<kube::LabelSelector> SelectorOf(const Field& object) {
+base::Result<kube::LabelSelector> SelectorOf(const base::Field& object) {
   auto selector = kube::LabelSelector::FromLabels({{std::string(kNodeGroupLabel), std::string(kube::NameOf(object.value()))}});
   EVENKEEL_TRY(kube::ReadSelector(object["spec"]["selector"], selector));
   return selector;
 }
 
 /// Assigns nodes to the group that selects them.
-base::Status Claim(const Field& selecting, const kube::LabelSelector& selector, std::span<const Json> nodes,
+base::Status Claim(const base::Field& selecting, const kube::LabelSelector& selector, std::span<const Json> nodes,
                    providers::NodeGroups& all, NodeGroup& group) {
   std::set<std::string_view> listed;
   for (const Instance& instance : group.instances) listed.insert(instance.id);
@@ -157,7 +156,7 @@ void CollectGpuTypes(std::span<const Json> nodes, providers::NodeGroups& all) {
 }  // namespace
 
 base::Result<NodeGroup> DecodeNodeGroup(const kube::ManifestObject& object) {
-  const Field fields = kube::FieldsOf(object), spec = fields["spec"];
+  const base::Field fields = kube::FieldsOf(object), spec = fields["spec"];
   NodeGroup group;
   group.id = kube::NameOf(object.object);
   if (group.id.empty()) return fields["metadata"]["name"].Wrong("missing");
@@ -179,7 +178,7 @@ base::Result<providers::NodeGroups> DecodeNodeGroups(std::span<const kube::Manif
   std::ranges::stable_sort(objects, {}, [](const auto* object) { return kube::NameOf(object->object); });
   providers::NodeGroups all;
   for (const kube::ManifestObject* object : objects) {
-    const Field fields = kube::FieldsOf(*object);
+    const base::Field fields = kube::FieldsOf(*object);
     EVENKEEL_ASSIGN(NodeGroup group, DecodeNodeGroup(*object));
     if (!all.groups.empty() && all.groups.back().id == group.id) {
       return fields["metadata"]["name"].Wrong("there is another NodeGroup of that name");

@@ -27,81 +27,43 @@ bool IsNamespaced(std::string_view kind) {
 /// Errors about one object: where it stands, what it is, the field.
 class ObjectCheck {
  public:
-  explicit ObjectCheck(const ManifestObject& manifest) : manifest_(manifest), object_(manifest.object) {}
+  explicit ObjectCheck(const ManifestObject& manifest) : object_(kube::FieldsOf(manifest)) {}
 
   base::Status Pod(const std::set<std::string, std::less<>>& nodes) const {
-    if (const Json* spec = Find(object_, {"spec"}); spec == nullptr || !spec->is_object()) return Wrong("spec", "missing");
+    const base::Field spec = object_["spec"], node = spec["nodeName"];
+    EVENKEEL_TRY(spec.Required());
+    EVENKEEL_TRY(spec.IsObject());
     EVENKEEL_TRY(Times());
-    for (const char* list : {"containers", "initContainers"}) EVENKEEL_TRY(Containers(list));
-    EVENKEEL_TRY(Quantities(Find(object_, {"spec", "overhead"}), "spec.overhead"));
-    const Json* priority = Find(object_, {"spec", "priority"});
-    if (priority != nullptr && !priority->is_null() && !priority->is_int64() && !priority->is_uint64()) {
-      return Wrong("spec.priority", "not a whole number");
+    for (const char* list : {"containers", "initContainers"}) {
+      EVENKEEL_TRY(spec[list].ForEach([](const base::Field& container) -> base::Status {
+        EVENKEEL_TRY(kube::CheckQuantities(container["resources"]["requests"]));
+        return kube::CheckQuantities(container["resources"]["limits"]);
+      }));
     }
-    const Json* node = Find(object_, {"spec", "nodeName"});
-    if (node == nullptr || node->is_null()) return {};
-    if (!node->is_string()) return Wrong("spec.nodeName", "not a text");
-    const std::string_view phase = FindString(object_, {"status", "phase"});
-    const std::string_view name = FindString(object_, {"spec", "nodeName"});
+    EVENKEEL_TRY(kube::CheckQuantities(spec["overhead"]));
+    int64_t priority = 0;
+    EVENKEEL_TRY(spec["priority"].Whole(priority, INT32_MIN, INT32_MAX));
+    std::string name;
+    EVENKEEL_TRY(node.Text(name));
+    const std::string_view phase = FindString(object_.value(), {"status", "phase"});
     if (name.empty() || phase == "Succeeded" || phase == "Failed" || nodes.contains(name)) return {};
-    return Wrong("spec.nodeName", "there is no Node " + std::string(name) + " in the input: add it, or leave the pod out");
+    return node.Wrong("there is no Node " + name + " in the input: add it, or leave the pod out");
   }
 
   base::Status Node() const {
     EVENKEEL_TRY(Times());
-    EVENKEEL_TRY(Quantities(Find(object_, {"status", "allocatable"}), "status.allocatable"));
-    return Quantities(Find(object_, {"status", "capacity"}), "status.capacity");
+    EVENKEEL_TRY(kube::CheckQuantities(object_["status"]["allocatable"]));
+    return kube::CheckQuantities(object_["status"]["capacity"]);
   }
 
  private:
-  std::unexpected<base::Error> Wrong(const std::string& field, const std::string& what) const {
-    std::string message = manifest_.where.empty() ? "" : manifest_.where + ": ";
-    message += std::string(FindString(object_, {"kind"})) + " " + kube::KeyOf(object_) + ": " + field + ": " + what;
-    for (char& c : message) {
-      if (static_cast<unsigned char>(c) < ' ') c = ' ';
-    }
-    return base::Fail(base::Code::kBadRequest, std::move(message));
-  }
-
   base::Status Times() const {
-    for (const char* name : {"creationTimestamp", "deletionTimestamp"}) {
-      const Json* time = Find(object_, {"metadata", name});
-      if (time == nullptr || time->is_null()) continue;
-      if (!base::ParseTime(FindString(object_, {"metadata", name}))) {
-        return Wrong(std::string("metadata.") + name, "not an RFC 3339 time");
-      }
-    }
-    return {};
+    std::optional<base::Time> unused;
+    EVENKEEL_TRY(object_["metadata"]["creationTimestamp"].Instant(unused));
+    return object_["metadata"]["deletionTimestamp"].Instant(unused);
   }
 
-  base::Status Containers(const std::string& list) const {
-    const Json* containers = Find(object_, {"spec", list});
-    if (containers == nullptr || containers->is_null()) return {};
-    if (!containers->is_array()) return Wrong("spec." + list, "not a list");
-    size_t index = 0;
-    for (const Json& container : containers->get_array()) {
-      const std::string field = "spec." + list + "[" + std::to_string(index++) + "].resources.";
-      for (const char* kind : {"requests", "limits"}) {
-        EVENKEEL_TRY(Quantities(Find(container, {"resources", kind}), field + kind));
-      }
-    }
-    return {};
-  }
-
-  base::Status Quantities(const Json* amounts, const std::string& field) const {
-    if (amounts == nullptr || amounts->is_null()) return {};
-    if (!amounts->is_object()) return Wrong(field, "not an object of quantities");
-    for (const auto& [name, value] : amounts->get_object()) {
-      const auto quantity = kube::Quantity::FromJson(value);
-      const std::string amount = field + "." + std::string(name);
-      if (!quantity) return Wrong(amount, base::ToText(value) + " is not a quantity: " + quantity.error().message());
-      if (*quantity < kube::Quantity()) return Wrong(amount, "less than 0");
-    }
-    return {};
-  }
-
-  const ManifestObject& manifest_;
-  const Json& object_;
+  const base::Field object_;
 };
 
 void Complete(Json& object) {
