@@ -297,8 +297,7 @@ TEST(KwokConfig, BoundsThatContradictEachOtherAreNamed) {
     return ReadKwokGroups(config, nodes);
   };
   const std::string prefix = "cluster-autoscaler.kwok.nodegroup/", field = "Node n: metadata.annotations." + prefix;
-  EXPECT_EQ(bounds(prefix + "min-count: x").error().message(),
-            field + "min-count: \"x\" is not a whole number from 0 to 1000000");
+  EXPECT_EQ(bounds(prefix + "min-count: x").error().message(), field + "min-count: \"x\": not a whole number");
   EXPECT_EQ(bounds(prefix + "min-count: '5', " + prefix + "max-count: '4'").error().message(),
             field + "max-count: 4 is less than the least size 5");
   EXPECT_EQ(bounds(prefix + "max-count: '4', " + prefix + "desired-count: '5'").error().message(),
