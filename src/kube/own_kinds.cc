@@ -14,7 +14,7 @@ struct OwnKindParts {
   Resource resource;
 };
 
-const OwnKindParts& Find(std::string_view plural) {
+const OwnKindParts& PartsOf(std::string_view plural) {
   static const auto kinds = [] {
     std::map<std::string, OwnKindParts, std::less<>> made;
     auto parsed = ParseManifests(kOwnDefinitionsYaml, "src/kube/definitions");
@@ -32,7 +32,7 @@ const OwnKindParts& Find(std::string_view plural) {
 
 }  // namespace
 
-const base::Json& OwnDefinition(std::string_view plural) { return Find(plural).definition; }
-const Resource& OwnKind(std::string_view plural) { return Find(plural).resource; }
+const base::Json& OwnDefinition(std::string_view plural) { return PartsOf(plural).definition; }
+const Resource& OwnKind(std::string_view plural) { return PartsOf(plural).resource; }
 
 }  // namespace evenkeel::kube
