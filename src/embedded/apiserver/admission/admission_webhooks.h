@@ -19,6 +19,7 @@
 #include "base/time.h"
 #include "embedded/apiserver/definitions/resource_table.h"
 #include "embedded/apiserver/definitions/webhook_client.h"
+#include "kube/object.h"
 #include "kube/selector.h"
 
 namespace evenkeel::embedded::apiserver {
