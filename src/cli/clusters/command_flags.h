@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/clusters/shards.h"
+#include "cli/clusters/hub.h"
 #include "cli/terminal/report_file.h"
 
 namespace CLI {

@@ -4,10 +4,17 @@
 #include <memory>
 #include <string>
 
-#include "cli/clusters/shards.h"
 #include "client/http/http_client.h"
 
 namespace evenkeel::cli {
+
+/// How a command reaches the hub.
+struct HubOptions {
+  std::string kubeconfig;  ///< empty: $KUBECONFIG, $EVENKEEL_HOME/kubeconfig, ~/.kube/config: the first that exists
+  std::string context;
+  std::string ns = "evenkeel";
+  std::string controller_name;  ///< of the Deployment; empty: $ARGOCD_APPLICATION_CONTROLLER_NAME, else evenkeel-controller
+};
 
 /// $EVENKEEL_HOME, or ~/.evenkeel.
 std::string EvenkeelHome();

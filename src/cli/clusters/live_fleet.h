@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "cli/clusters/shards.h"
+#include "cli/clusters/hub.h"
 #include "dashboard/feed.h"
 
 namespace evenkeel::cli {

@@ -7,18 +7,11 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/clusters/hub.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/report_file.h"
 
 namespace evenkeel::cli {
-
-/// How a command reaches the hub.
-struct HubOptions {
-  std::string kubeconfig;  ///< empty: $KUBECONFIG, $EVENKEEL_HOME/kubeconfig, ~/.kube/config: the first that exists
-  std::string context;
-  std::string ns = "evenkeel";
-  std::string controller_name;  ///< of the Deployment; empty: $ARGOCD_APPLICATION_CONTROLLER_NAME, else evenkeel-controller
-};
 
 struct ShardsOptions {
   HubOptions hub;

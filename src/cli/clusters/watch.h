@@ -5,7 +5,7 @@
 #include <ostream>
 #include <string>
 
-#include "cli/clusters/shards.h"
+#include "cli/clusters/hub.h"
 #include "cli/terminal/watch_rows.h"
 #include "client/client.h"
 

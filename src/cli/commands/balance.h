@@ -12,7 +12,8 @@
 #include "balancing/model/settings.h"
 #include "balancing/plan/plan.h"
 #include "base/result.h"
-#include "cli/clusters/shards.h"
+#include "cli/clusters/hub.h"
+#include "cli/terminal/report_file.h"
 
 namespace CLI {
 class App;

@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/clusters/shards.h"
+#include "cli/clusters/hub.h"
+#include "cli/terminal/report_file.h"
 
 namespace evenkeel::cli {
 

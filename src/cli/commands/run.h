@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/clusters/shards.h"
+#include "cli/clusters/hub.h"
 #include "cli/commands/dashboard_service.h"
 #include "cli/commands/rollout_service.h"
 #include "controllers/autoscaler/options/flags.h"

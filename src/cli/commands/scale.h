@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/clusters/shards.h"
+#include "cli/clusters/hub.h"
+#include "cli/terminal/report_file.h"
 #include "controllers/autoscaler/options/flags.h"
 
 namespace CLI {

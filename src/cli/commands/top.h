@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "cli/clusters/fleet_tables.h"
-#include "cli/clusters/shards.h"
+#include "cli/clusters/hub.h"
 #include "cli/terminal/terminal.h"
 
 namespace evenkeel::cli {
