@@ -76,7 +76,7 @@ TEST_F(LiveBalanceTest, TakesTheFirstValidPolicyOrTheOneThatIsNamed) {
   EXPECT_EQ(ReadLiveBalance(client, "c", kNow)->policy.name, "c");
   const auto invalid = ReadLiveBalance(client, "a", kNow);
   ASSERT_FALSE(invalid.has_value());
-  EXPECT_EQ(invalid.error().message(), "BalancingPolicy a: spec.metrics[0].weight: -1 is below 0");
+  EXPECT_EQ(invalid.error().message(), "BalancingPolicy a: spec.metrics[0].weight: not a number from 0 to 1000000");
 }
 
 TEST_F(LiveBalanceTest, WithoutAPolicyThereIsNothingToPlan) {

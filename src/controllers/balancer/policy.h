@@ -81,7 +81,7 @@ struct Policy {
   bool UsesUsage() const;
 };
 
-/// kInvalid in one line: "spec.metrics[1].weight: -1 is below 0".
+/// kInvalid in one line: "spec.metrics[1].weight: not a number from 0 to 1000000".
 base::Result<Policy> ParsePolicy(const base::Json& object);
 
 /// The planner's settings for this policy: those of a cluster of Service Fabric where it says nothing. `scale`: by metric, what

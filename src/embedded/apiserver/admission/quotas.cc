@@ -260,11 +260,11 @@ Status Quotas::WriteStatusesOf(const std::string& ns) {
     return {};
   }
   EVENKEEL_TRY(Open(books));
-  struct Wanted {
+  struct DueStatus {
     std::shared_ptr<const Json> quota;
     kube::Amounts used, hard;
   };
-  std::vector<Wanted> all;
+  std::vector<DueStatus> all;
   std::optional<base::Time> next;
   {
     std::lock_guard lock(books->mutex);
@@ -280,7 +280,7 @@ Status Quotas::WriteStatusesOf(const std::string& ns) {
   } else {
     expiries_.erase(ns);
   }
-  for (const Wanted& wanted : all) WriteStatus(ns, *wanted.quota, wanted.used, wanted.hard);
+  for (const DueStatus& due : all) WriteStatus(ns, *due.quota, due.used, due.hard);
   return {};
 }
 
