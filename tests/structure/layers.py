@@ -1,5 +1,7 @@
 """A folder includes only folders above it in this list; a module's tests may look into all of its rooms; the five controllers never include
-each other. ARCHITECTURE names only folders and files that there are, and its walks follow includes."""
+each other. Documents name only folders and files that there are, and ARCHITECTURE's
+walks follow includes."""
+import itertools
 import pathlib
 import re
 import sys
@@ -74,18 +76,32 @@ def full_rooms(root):
             yield f"{folder}: {count} files, more than {MOST_FILES}: give it rooms"
 
 
-def unknown_folders(root):
-    """Folders that the documents name, as `folder/` or src/folder."""
-    document = pathlib.Path("docs/ARCHITECTURE.md")
+def unknown_names(root):
+    """Folders that ARCHITECTURE names as `folder/`, and source files that any document names."""
     modules = [path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_dir()]
-    for number, line in enumerate(document.read_text().splitlines(), 1):
-        for name in re.findall(r"`([a-z_]+(?:/[a-z_]+)*)/`", line):
+    for document in [*pathlib.Path("docs").rglob("*.md"), *pathlib.Path().glob("*.md")]:
+        for number, line in enumerate(document.read_text().splitlines(), 1):
             # A room is named after its module, in the same line.
-            if not any((folder / name).is_dir() for folder in (root, pathlib.Path(), *(root / module for module in modules if f"`{module}/`" in line))):
-                yield f"{document}:{number}: there is no folder {name}/"
-        for name in re.findall(r"`([a-z_/]+\.(?:h|cc))`", line):
-            if not (root / name).is_file():
-                yield f"{document}:{number}: there is no file src/{name}"
+            around = (root, pathlib.Path(), *(root / module for module in modules if f"`{module}/`" in line))
+            for name in re.findall(r"`([a-z_]+(?:/[a-z_]+)*)/`", line) if document.name == "ARCHITECTURE.md" else ():
+                if not any((folder / name).is_dir() for folder in around):
+                    yield f"{document}:{number}: there is no folder {name}/"
+            for name in re.findall(r"`(?:src/)?([a-z_]+/[a-z_/]+\.(?:h|cc))`", line):
+                if not (root / name).is_file() and not pathlib.Path(name).is_file():
+                    yield f"{document}:{number}: there is no file src/{name}"
+
+
+def wrong_house():
+    """The table of the house names every module and room, in this order."""
+    document = pathlib.Path("docs/ARCHITECTURE.md")
+    told = []
+    for row in re.findall(r"^\| `([a-z_/]+)/` \|(.*)$", document.read_text(), flags=re.M):
+        rooms = re.findall(r"`([a-z_]+)/`", row[1])
+        told += ([row[0]] if row[0] in ORDER else []) + [f"{row[0]}/{room}" for room in rooms if f"{row[0]}/{room}" in ORDER]
+    listed = [layer for entry in LAYERS for layer in ((entry,) if isinstance(entry, str) else entry)]
+    if told != listed:
+        first = next((pair for pair in itertools.zip_longest(told, listed) if pair[0] != pair[1]))
+        yield f"{document}: the table of the house has {first[0]} where tests/structure/layers.py has {first[1]}"
 
 
 def included_by(file):
@@ -117,7 +133,7 @@ def broken_walks(root):
 
 def main():
     root = pathlib.Path("src")
-    wrong = [*wrong_includes(root), *full_rooms(root), *unknown_folders(root), *broken_walks(root)]
+    wrong = [*wrong_includes(root), *full_rooms(root), *unknown_names(root), *wrong_house(), *broken_walks(root)]
     print("\n".join(wrong) or f"layers: {len(ORDER)} folders in order")
     return 1 if wrong else 0
 
