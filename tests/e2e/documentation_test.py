@@ -201,11 +201,11 @@ class PagesTest(unittest.TestCase):
                     self.assertIsNone(COMMAND.match(line), where)
 
     def test_the_rules_of_definitions_are_those_that_are_tested(self):
-        self.compare_rules("definition_rules_test.cc", rf'^    {{"(\w+)", {TEXT}, Part::\w+,\n     {ANY_TEXT},\n     {TEXT}, {TEXT}}},$',
+        self.compare_rules("definitions/definition_rules_test.cc", rf'^    {{"(\w+)", {TEXT}, Part::\w+,\n     {ANY_TEXT},\n     {TEXT}, {TEXT}}},$',
                            "docs/CRD_RULES.md", ("rule", "status", "field", "cause", "test"), ("test", "rule", "field", "cause"))
 
     def test_the_rules_of_objects_are_those_that_are_tested(self):
-        self.compare_rules("object_rules_test.cc", rf'^    {{"(\w+)", {TEXT}, {TEXT},\n     {ANY_TEXT}, {ANY_TEXT},\n     {TEXT}, {TEXT}}},$',
+        self.compare_rules("api/object_rules_test.cc", rf'^    {{"(\w+)", {TEXT}, {TEXT},\n     {ANY_TEXT}, {ANY_TEXT},\n     {TEXT}, {TEXT}}},$',
                            "docs/OBJECT_RULES.md", ("kind", "rule", "status", "field", "cause", "test"), ("test", "rule", "kind", "field", "cause"))
 
     def compare_rules(self, source, pattern, page, columns, tested_columns):
