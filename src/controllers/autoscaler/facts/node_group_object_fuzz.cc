@@ -12,7 +12,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::vector<kube::ManifestObject> groups;
   std::vector<base::Json> nodes;
   for (const kube::ManifestObject& object : *objects) {
-    base::FindString(object.object, {"kind"}) == "Node" ? nodes.push_back(object.object) : groups.push_back(object);
+    if (base::FindString(object.object, {"kind"}) == "Node") {
+      nodes.push_back(object.object);
+    } else {
+      // Callers pass no other kinds.
+      base::Ensure(groups.emplace_back(object).object, {"kind"}) = "NodeGroup";
+    }
   }
   const auto decoded = controllers::autoscaler::DecodeNodeGroups(groups, nodes);
   if (!decoded) {
