@@ -16,7 +16,7 @@ LAYERS = [
     "controllers/autoscaler/scale_up", "controllers/autoscaler/scale_down", "controllers/autoscaler/loop", "controllers/autoscaler/member",
     "controllers/balancer", "controllers/scheduler",
     "controllers/rollout", "controllers/rollout/zookeeper/spec", "controllers/rollout/zookeeper/reading", "controllers/rollout/zookeeper/plan",
-    "controllers/rollout/zookeeper/hub", "controllers/rollout/zookeeper/member",
+    "controllers/rollout/zookeeper/hub", "controllers/rollout/zookeeper/member", "controllers",
     "embedded/store", "embedded/access",
     "embedded/apiserver/requests", "embedded/apiserver/definitions", "embedded/apiserver/tables", "embedded/apiserver/objects",
     ("embedded/apiserver/access", "embedded/apiserver/admission", "embedded/apiserver/api"), "embedded/apiserver/http",
@@ -33,7 +33,7 @@ MOST_STEPS = 12
 
 
 def layer_of(path):
-    """The layer that a path relative to src/ belongs to."""
+    """The layer that a path relative to src/ belongs to: generated headers may lie below its folder."""
     matches = [layer for layer in ORDER if path.startswith(layer + "/")]
     return max(matches, key=len) if matches else None
 
@@ -48,12 +48,12 @@ def module_of(layer, modules):
 
 
 def wrong_includes(root):
-    modules = {file.parent.relative_to(root).as_posix() for file in root.rglob("CMakeLists.txt")} - {".", "controllers", "embedded"}
+    modules = {file.parent.relative_to(root).as_posix() for file in root.rglob("CMakeLists.txt")} - {".", "embedded"}
     for file in sorted(root.rglob("*")):
         if file.suffix not in (".h", ".cc") or file.parent == root:
             continue
         here = layer_of(file.relative_to(root).as_posix())
-        if here is None:
+        if here is None or here != file.parent.relative_to(root).as_posix():
             yield f"{file}: its folder is not in the list of layers (tests/structure/layers.py)"
             continue
         for number, line in enumerate(file.read_text().splitlines(), 1):

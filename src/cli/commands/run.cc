@@ -19,15 +19,12 @@
 #include "client/fenced_client.h"
 #include "client/http/credential_plugins.h"
 #include "client/http/http_client.h"
-#include "controllers/autoscaler/member/member_autoscaler.h"
-#include "controllers/balancer/member_balancer.h"
+#include "controllers/controllers.h"
 #include "controllers/distribution/distributor/distributor.h"
 #include "controllers/distribution/sharding/distribution_metrics.h"
 #include "controllers/distribution/sharding/shard_plan.h"
 #include "controllers/rollout/zookeeper/hub/installation.h"
-#include "controllers/rollout/zookeeper/member/member_zookeeper.h"
 #include "controllers/rollout/zookeeper/member/zookeeper_probe.h"
-#include "controllers/scheduler/member_scheduler.h"
 #include "embedded/apiserver/http/http_server.h"
 
 namespace evenkeel::cli {
@@ -36,11 +33,9 @@ namespace {
 namespace apiserver = embedded::apiserver;
 namespace autoscaler = controllers::autoscaler;
 namespace distribution = controllers::distribution;
-namespace balancer = controllers::balancer;
 namespace scheduler = controllers::scheduler;
 namespace zookeepers = controllers::rollout::zookeeper::member;
 using controllers::runtime::Member;
-using controllers::runtime::MemberControllerFactory;
 
 /// Strands of this process wait for networks: two per owned member, one per member it stands by for, and the hub's. Threads
 /// that wait cost little; beyond this number members that hang would hold up the others' fences.
@@ -63,23 +58,15 @@ constexpr base::Duration kLookTimeout = std::chrono::seconds(10);
 class HealthHandler final : public apiserver::HttpHandler {
  public:
   HealthHandler(const distribution::Distributor& distributor, base::MetricRegistry& metrics,
-                autoscaler::AutoscalerMetrics& autoscaler, balancer::BalancerMetrics& balancer,
-                zookeepers::MemberMetrics& zookeepers, RolloutService* rollout)
-      : distributor_(distributor),
-        metrics_(metrics),
-        autoscaler_(autoscaler),
-        balancer_(balancer),
-        zookeepers_(zookeepers),
-        rollout_(rollout) {}
+                std::function<void()> publish_controllers, RolloutService* rollout)
+      : distributor_(distributor), metrics_(metrics), publish_controllers_(std::move(publish_controllers)), rollout_(rollout) {}
 
   void Handle(apiserver::HttpRequest request, std::unique_ptr<apiserver::Responder> responder) override {
     apiserver::HttpResponse response;
     response.content_type = "text/plain; charset=utf-8";
     std::string body = "ok\n";
     if (request.path == "/metrics") {
-      autoscaler_.Publish();
-      balancer_.Publish();
-      zookeepers_.Publish();
+      publish_controllers_();
       if (rollout_ != nullptr) rollout_->PublishMetrics();
       base::GaugeOf(metrics_, distribution::metrics::kHealthy).Set(distributor_.Health() ? 1 : 0);
       body = metrics_.Render();
@@ -105,9 +92,7 @@ class HealthHandler final : public apiserver::HttpHandler {
  private:
   const distribution::Distributor& distributor_;
   base::MetricRegistry& metrics_;
-  autoscaler::AutoscalerMetrics& autoscaler_;
-  balancer::BalancerMetrics& balancer_;
-  zookeepers::MemberMetrics& zookeepers_;
+  const std::function<void()> publish_controllers_;
   RolloutService* const rollout_;
 };
 
@@ -131,13 +116,14 @@ base::Result<autoscaler::ExpanderChain> MakeExpanders(const autoscaler::Options&
 }
 
 /// What looks after the nodes of each member that has a --cloud-provider, of `run` or of its own.
-base::Result<MemberControllerFactory> MakeAutoscalers(const RunOptions& run, const std::string& host,
-                                                      const client::HttpClientOptions& connection, base::Clock& clock,
-                                                      const base::Random& random, MemberSettings& settings,
-                                                      std::shared_ptr<autoscaler::AutoscalerMetrics> metrics) {
+base::Result<controllers::MemberControllersContext::Autoscaler> AutoscalerContext(const RunOptions& run,
+                                                                                  const client::HttpClientOptions& connection,
+                                                                                  base::Clock& clock,
+                                                                                  const base::Random& random,
+                                                                                  MemberSettings& settings) {
   EVENKEEL_ASSIGN(autoscaler::AppliedFlags applied, autoscaler::ApplyFlags(run.autoscaler));
   for (const std::string& warning : applied.warnings) base::log::Warn(warning);
-  const autoscaler::Options& options = applied.options;
+  autoscaler::Options options = std::move(applied.options);
   // Made once for nothing, so that what is wrong is said now.
   EVENKEEL_TRY(MakeExpanders(options, [](auto) { return std::nullopt; }));
   if (options.cloud_provider.empty()) {
@@ -147,8 +133,8 @@ base::Result<MemberControllerFactory> MakeAutoscalers(const RunOptions& run, con
     EVENKEEL_TRY(MakeProviderMaker(options, connection, clock, random));
     base::log::Info("autoscaler is on", {{"provider", options.cloud_provider}});
   }
-  autoscaler::MemberAutoscalerContext context{
-      .options = options,
+  return controllers::MemberControllersContext::Autoscaler{
+      .options = std::move(options),
       .options_of = [&settings](const std::string& member) { return settings.OptionsOf(member); },
       .expanders = [](const autoscaler::Options& own,
                       autoscaler::PodSource pods) { return MakeExpanders(own, std::move(pods)); },
@@ -159,12 +145,25 @@ base::Result<MemberControllerFactory> MakeAutoscalers(const RunOptions& run, con
                                           [&settings, name = member.name()] { return settings.RivalsOf(name); }));
         return make(member.client(), [&member](auto other) { return member.Guard(std::move(other)); });
       },
-      .nodes_elsewhere = [&settings](const std::string& member) { return settings.NodesElsewhere(member); },
-      .clock = clock,
-      .random = random.Fork("autoscaler"),
-      .metrics = std::move(metrics),
-      .host = host};
-  return autoscaler::NewMemberAutoscaler(std::move(context));
+      .nodes_elsewhere = [&settings](const std::string& member) { return settings.NodesElsewhere(member); }};
+}
+
+/// The names in controllers/controllers.h of what is on.
+std::set<std::string, std::less<>> ChosenControllers(const RunOptions& run) {
+  std::set<std::string, std::less<>> chosen = {"autoscaler"};
+  if (run.scheduler) {
+    chosen.insert("scheduler");
+    base::log::Info("scheduler is on", {{"name", scheduler::kSchedulerName}});
+  }
+  if (run.balancer) {
+    chosen.insert("balancer");
+    base::log::Info("balancer is on");
+  }
+  if (run.zookeeper) {
+    chosen.insert("zookeeper");
+    base::log::Info("ZooKeeper operator is on");
+  }
+  return chosen;
 }
 
 base::Result<distribution::Options> ReadOptions(const RunOptions& run) {
@@ -291,8 +290,7 @@ base::Status Run(const RunOptions& run) {
   const std::unique_ptr<base::Executor> executor = base::NewThreadPool(kThreads);
   // Lists of members take a multiple of what is kept of them.
   const base::FreeMemoryKeeper free_memory(*executor);
-  base::MetricRegistry metrics;
-  const auto autoscaler_metrics = std::make_shared<autoscaler::AutoscalerMetrics>(metrics);
+  const auto metrics = std::make_shared<base::MetricRegistry>();
   const base::Random random(base::EntropySeed());
   client::HttpClientOptions owner_options;
   owner_options.plugins = hub_options.plugins;
@@ -304,32 +302,16 @@ base::Status Run(const RunOptions& run) {
   client::HttpClientOptions looking = owner_options;
   looking.request_timeout = looking.connect_timeout = kLookTimeout;
   MemberSettings settings(run.autoscaler, looking);
-  EVENKEEL_ASSIGN(MemberControllerFactory autoscalers, MakeAutoscalers(run, options.host_name, owner_options, executor->clock(),
-                                                                       random, settings, autoscaler_metrics));
-  std::vector<MemberControllerFactory> controllers = {std::move(autoscalers)};
-  if (run.scheduler) {
-    controllers.push_back(scheduler::NewMemberScheduler(
-        {.options = {}, .clock = executor->clock(), .random = random.Fork("scheduler"), .host = options.host_name}));
-    base::log::Info("scheduler is on", {{"name", scheduler::kSchedulerName}});
-  }
-  const auto balancer_metrics = std::make_shared<balancer::BalancerMetrics>(metrics);
-  if (run.balancer) {
-    controllers.push_back(balancer::NewMemberBalancer({.clock = executor->clock(),
-                                                       .random = random.Fork("balancer"),
-                                                       .metrics = balancer_metrics,
-                                                       .host = options.host_name}));
-    base::log::Info("balancer is on");
-  }
-  const auto zookeeper_metrics = std::make_shared<zookeepers::MemberMetrics>(metrics);
-  if (run.zookeeper) {
-    controllers.push_back(zookeepers::NewMemberZooKeeper({.clock = executor->clock(),
-                                                          .random = random.Fork("zookeeper"),
-                                                          .probe = [](Member&) { return zookeepers::NewZooKeeperProbe(); },
-                                                          .new_password = zookeepers::NewPassword,
-                                                          .metrics = zookeeper_metrics,
-                                                          .host = options.host_name}));
-    base::log::Info("ZooKeeper operator is on");
-  }
+  EVENKEEL_ASSIGN(auto autoscaler_context, AutoscalerContext(run, owner_options, executor->clock(), random, settings));
+  controllers::MemberControllers controllers =
+      controllers::NewMemberControllers({.clock = executor->clock(),
+                                         .random = random,
+                                         .metrics = metrics,
+                                         .host = options.host_name,
+                                         .autoscaler = std::move(autoscaler_context),
+                                         .zookeeper = {.probe = [](Member&) { return zookeepers::NewZooKeeperProbe(); },
+                                                       .new_password = zookeepers::NewPassword}},
+                                        ChosenControllers(run));
   auto connect = [&](const client::ConnectionConfig& config, int64_t epoch) {
     client::HttpClientOptions member_options = owner_options;
     if (epoch == 0) member_options.request_timeout = kFencedTimeout;
@@ -338,16 +320,17 @@ base::Status Run(const RunOptions& run) {
   };
   std::unique_ptr<RolloutService> rollout;
   if (run.rollout.enabled) {
-    EVENKEEL_ASSIGN(rollout, StartRolloutService(run.rollout, *hub, *executor, random, metrics, run.hub.ns, options.host_name));
+    EVENKEEL_ASSIGN(rollout,
+                    StartRolloutService(run.rollout, *hub, *executor, random, *metrics, run.hub.ns, options.host_name));
   }
   std::unique_ptr<DashboardService> dashboard;
   if (run.dashboard.enabled) {
     EVENKEEL_ASSIGN(dashboard, StartDashboard(run, options, hub_options.plugins));
   }
-  const std::unique_ptr<distribution::Distributor> distributor =
-      distribution::NewDistributor({*hub, *executor, random, std::move(options), connect, metrics, std::move(controllers),
-                                    [&settings](const auto& clusters) { settings.SetClusters(clusters); }});
-  HealthHandler health(*distributor, metrics, *autoscaler_metrics, *balancer_metrics, *zookeeper_metrics, rollout.get());
+  const std::unique_ptr<distribution::Distributor> distributor = distribution::NewDistributor(
+      {*hub, *executor, random, std::move(options), connect, *metrics, std::move(controllers.factories),
+       [&settings](const auto& clusters) { settings.SetClusters(clusters); }});
+  HealthHandler health(*distributor, *metrics, std::move(controllers.publish_metrics), rollout.get());
   apiserver::HttpServerOptions server_options;
   server_options.address = run.metrics_address;
   server_options.port = run.metrics_port;

@@ -4,8 +4,8 @@
 
 #include "base/input/yaml.h"
 #include "sim/checkers/checkers.h"
-#include "sim/run/controller_registry.h"
 #include "sim/run/scenario_fields.h"
+#include "sim/run/simulated_controllers.h"
 #include "sim/world/fault_kinds.h"
 
 namespace evenkeel::sim {
@@ -120,9 +120,7 @@ Status Read(Fields& fields, Scenario& scenario) {
   if (mode != "coordinated" && mode != "compatible") return fields.Wrong("mode", "give coordinated or compatible");
   using controllers::distribution::Mode;
   scenario.mode = mode == "coordinated" ? Mode::kCoordinated : Mode::kCompatible;
-  std::set<std::string> known;
-  for (const auto& [name, maker] : SimulatedControllers()) known.insert(name);
-  EVENKEEL_TRY(fields.Names("controllers", known, false, scenario.controllers));
+  EVENKEEL_TRY(fields.Names("controllers", SimulatedControllerNames(), false, scenario.controllers));
   const Duration second = std::chrono::seconds(1);
   EVENKEEL_TRY(fields.Time("duration", second, kLongest, scenario.duration));
   EVENKEEL_TRY(fields.Time("heal", second, kLongest, scenario.heal));

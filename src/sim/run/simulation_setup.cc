@@ -3,7 +3,7 @@
 #include "embedded/cloud/cloud_provider.h"
 #include "embedded/fleet/hub_objects.h"
 #include "sim/checkers/probe.h"
-#include "sim/run/controller_registry.h"
+#include "sim/run/simulated_controllers.h"
 #include "sim/run/simulation.h"
 #include "sim/world/zookeeper_probe.h"
 
@@ -270,23 +270,21 @@ void Simulation::Launch(const std::string& host) {
   settings.states_epochs = options_.states_epochs;
   const base::Random random = random_.Fork(settings.user);
   const auto forms = FormsOf(host);
-  for (const std::string& name : scenario_.controllers) {
-    settings.controllers.push_back([this, forms, &make = SimulatedControllers().at(name)](Replica& replica) {
-      decltype(ControllerContext::nodes_elsewhere) elsewhere;
-      if (cloud_ && options_.asks_elsewhere) {
-        elsewhere = [this, &replica](const std::string& member) { return NodesElsewhere(replica, member); };
-      }
-      return make({.user = replica.user(),
-                   .random = replica.random(),
-                   .clock = replica.process().clock(),
-                   .writes = *writes_,
-                   .autoscaler = autoscaler_,
-                   .cloud = [this](const auto& member, client::Client& client) { return CloudFor(member, client); },
-                   .nodes_elsewhere = elsewhere,
-                   .probe = rollout_ ? ProbeFor(replica) : nullptr,
-                   .forms = forms});
-    });
-  }
+  settings.controllers = [this, forms](Replica& replica) {
+    ControllerContext context{.user = replica.user(),
+                              .random = replica.random(),
+                              .clock = replica.process().clock(),
+                              .writes = *writes_,
+                              .autoscaler = autoscaler_,
+                              .cloud = [this](const auto& member, client::Client& client) { return CloudFor(member, client); },
+                              .nodes_elsewhere = {},
+                              .probe = rollout_ ? ProbeFor(replica) : nullptr,
+                              .forms = forms};
+    if (cloud_ && options_.asks_elsewhere) {
+      context.nodes_elsewhere = [this, &replica](const std::string& member) { return NodesElsewhere(replica, member); };
+    }
+    return NewSimulatedControllers(context, scenario_.controllers);
+  };
   if (rollout_) settings.parts.push_back([forms](Replica& replica) { return NewHubRollouts(replica, forms); });
   const auto& servers = fleet_.servers();
   base::Random choice = random.Fork("probe");

@@ -25,7 +25,7 @@
 #include "controllers/distribution/sharding/published_plan.h"
 #include "embedded/cloud/cloud_provider.h"
 #include "embedded/cloud/node_group_definition.h"
-#include "sim/run/controller_registry.h"
+#include "sim/run/simulated_controllers.h"
 #include "sim/run/simulation.h"
 #include "sim/run/workload_driver.h"
 #include "sim/world/fleet.h"
@@ -80,19 +80,19 @@ class StateBeforeTest : public ::testing::Test {
     for (const std::string& host : hosts) {
       ReplicaSettings settings{.user = host + "/1"};
       settings.options.host_name = host;
-      for (const std::string name : {"autoscaler", "balancer"}) {
-        settings.controllers.push_back([this, &make = SimulatedControllers().at(name)](Replica& replica) {
-          return make({.user = replica.user(),
-                       .random = replica.random(),
-                       .clock = replica.process().clock(),
-                       .writes = *writes_,
-                       .autoscaler = autoscaler_,
-                       .cloud = [](const auto&, client::Client& client) { return embedded::cloud::NewCloudProvider(client); },
-                       .nodes_elsewhere = {},
-                       .probe = {},
-                       .forms = {}});
-        });
-      }
+      settings.controllers = [this](Replica& replica) {
+        const ControllerContext context{
+            .user = replica.user(),
+            .random = replica.random(),
+            .clock = replica.process().clock(),
+            .writes = *writes_,
+            .autoscaler = autoscaler_,
+            .cloud = [](const auto&, client::Client& client) { return embedded::cloud::NewCloudProvider(client); },
+            .nodes_elsewhere = {},
+            .probe = {},
+            .forms = {}};
+        return NewSimulatedControllers(context, {"autoscaler", "balancer"});
+      };
       replicas_[host] = std::make_unique<Replica>(fleet_->replica_context(), std::move(settings), fleet_->random().Fork(host));
       replicas_[host]->Start();
     }

@@ -31,7 +31,7 @@ void Replica::Start() {
   for (const auto& make : settings_.parts) parts_.push_back(make(*this));
   hub_ = NewClient(kHub);
   std::vector<controllers::runtime::MemberControllerFactory> controllers;
-  for (const auto& make : settings_.controllers) controllers.push_back(make(*this));
+  if (settings_.controllers) controllers = settings_.controllers(*this);
   distributor_ = distribution::NewDistributor({
       .hub = *hub_,
       .executor = process_,

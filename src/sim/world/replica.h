@@ -32,7 +32,7 @@ struct ReplicaSettings {
   /// False breaks the replica on purpose: what it writes to members names no epoch.
   bool states_epochs = true;
   /// What runs on each member that this replica owns.
-  std::vector<std::function<controllers::runtime::MemberControllerFactory(Replica&)>> controllers{};
+  std::function<std::vector<controllers::runtime::MemberControllerFactory>(Replica&)> controllers{};
   /// What else runs in the process, for tests: made before the start, destroyed with the process.
   std::vector<std::function<std::shared_ptr<void>(Replica&)>> parts{};
 };

@@ -1,9 +1,12 @@
-// What can run on each member of a simulated fleet, by the names that scenario files use. A controller adds itself here.
+// What runs on each member of a simulated fleet: a replica's own controllers (controllers/controllers.h), and a writer of the
+// simulator's.
 #pragma once
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "base/random.h"
 #include "controllers/autoscaler/options/options.h"
@@ -15,7 +18,7 @@
 
 namespace evenkeel::sim {
 
-/// What a controller's factory is made from, once per process.
+/// What controllers are made from, once per process.
 struct ControllerContext {
   std::string user;  ///< the process
   base::Random random;
@@ -31,9 +34,13 @@ struct ControllerContext {
   std::function<std::unique_ptr<zookeeper::Probe>()> probe;
   controllers::rollout::zookeeper::Forms forms;  ///< of this version of the program
 };
-using ControllerMaker = std::function<controllers::runtime::MemberControllerFactory(const ControllerContext&)>;
 
-/// "autoscaler", "balancer", "scheduler" (of all pods, instead of the member's own), "writer", "zookeeper".
-const std::map<std::string, ControllerMaker>& SimulatedControllers();
+/// The names that scenario files use: those of controllers/controllers.h, of which "scheduler" binds all pods here instead of
+/// the member's own, and "writer".
+std::set<std::string> SimulatedControllerNames();
+
+/// @param names  of SimulatedControllerNames
+std::vector<controllers::runtime::MemberControllerFactory> NewSimulatedControllers(const ControllerContext& context,
+                                                                                   const std::vector<std::string>& names);
 
 }  // namespace evenkeel::sim
