@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "providers/cluster_api.h"
-#include "providers/complaints.h"
+#include "providers/warnings.h"
 
 namespace evenkeel::providers {
 

@@ -6,10 +6,10 @@
 #include <mutex>
 
 #include "base/log.h"
-#include "providers/complaints.h"
 #include "providers/external_grpc_messages.h"
 #include "providers/object_bytes.h"
 #include "providers/proto/external_grpc.grpc.pb.h"
+#include "providers/warnings.h"
 
 namespace evenkeel::providers {
 namespace {

@@ -1,6 +1,6 @@
 #include "base/input/yaml.h"
-#include "providers/complaints.h"
 #include "providers/external_grpc.h"
+#include "providers/warnings.h"
 
 namespace evenkeel::providers {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "providers/complaints.h"
 #include "providers/proto/external_grpc.pb.h"
 #include "providers/provider.h"
+#include "providers/warnings.h"
 
 namespace evenkeel::providers {
 

@@ -8,7 +8,7 @@
 #include "kube/manifest.h"
 #include "kube/object.h"
 #include "kube/quantity.h"
-#include "providers/complaints.h"
+#include "providers/warnings.h"
 
 namespace evenkeel::providers {
 namespace {

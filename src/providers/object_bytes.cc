@@ -2,7 +2,7 @@
 
 #include "kube/forms/protobuf.h"
 #include "kube/resource.h"
-#include "providers/complaints.h"
+#include "providers/warnings.h"
 
 namespace evenkeel::providers {
 namespace {

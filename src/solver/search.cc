@@ -149,7 +149,7 @@ class Searcher {
   }
 
   /// The first annealing goes on the caller's thread and speaks for all.
-  void Tell(const Strain& strain) const {
+  void Report(const Strain& strain) const {
     if (!options_.on_progress || &strain != strains_.front().get()) return;
     const Annealing& annealing = strain.annealing;
     options_.on_progress({.share = std::min(1.0, Progress(annealing)),
@@ -183,7 +183,7 @@ class Searcher {
       annealing.temperature = hot * std::pow(end / hot, (now - from) / kTrial);
       RunSlice(annealing);
       strain.NoteProgress(clock_);
-      Tell(strain);
+      Report(strain);
       met.emplace_back(annealing.temperature, annealing.Value());
       most = std::max(most, met.back().second);
     }
@@ -231,7 +231,7 @@ class Searcher {
       annealing.price = schedule_.Price(now);
       RunSlice(annealing);
       strain.NoteProgress(clock_);
-      Tell(strain);
+      Report(strain);
     }
     if (until < kSqueezed || annealing.state.overflow() == 0) return;
     int64_t left = kRepairEvaluations;

@@ -62,7 +62,7 @@ bool NeedsPromotion(const Arrangement& arrangement, PartitionId partition) {
                               [](const Replica& replica) { return replica.Exists() && replica.Has(kToBePromoted); });
 }
 
-PrimaryWish WishOf(const Arrangement& arrangement, PartitionId partition) {
+PrimarySwap PrimarySwapOf(const Arrangement& arrangement, PartitionId partition) {
   const Partition& given = arrangement.cluster().partitions[partition];
   const ReplicaId primary = arrangement.PrimaryOf(partition);
   if (!AtRest(given) || primary == kNoId || arrangement.IsNew(primary)) return {};
@@ -98,7 +98,7 @@ bool PlacementNeeded(const Arrangement& arrangement, const ServiceGroup& group) 
         if (arrangement.NodeOf(replica) == kNoId) return true;
       }
       if (ExtraReplicas(arrangement, partition) > 0 || !ReplicasToDrop(arrangement, partition).empty()) return true;
-      if (NeedsPromotion(arrangement, partition) || WishOf(arrangement, partition).swap) return true;
+      if (NeedsPromotion(arrangement, partition) || PrimarySwapOf(arrangement, partition).swap) return true;
     }
   }
   return false;

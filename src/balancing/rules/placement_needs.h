@@ -25,11 +25,11 @@ std::vector<ReplicaId> Successors(const Arrangement& arrangement, PartitionId pa
 /// Stateful and at rest, without a primary, and none is being promoted; somebody could be.
 bool NeedsPromotion(const Arrangement& arrangement, PartitionId partition);
 /// An upgrade wants the primary somewhere else: away from where it is, or where this secondary is (kNoId: anywhere else).
-struct PrimaryWish {
+struct PrimarySwap {
   bool swap = false;
   ReplicaId to = kNoId;
 };
-PrimaryWish WishOf(const Arrangement& arrangement, PartitionId partition);
+PrimarySwap PrimarySwapOf(const Arrangement& arrangement, PartitionId partition);
 
 /// What a new replica of it would be now: the first one of a stateful partition of which nothing exists becomes the primary.
 Role RoleOfNew(const Arrangement& arrangement, PartitionId partition);

@@ -130,14 +130,15 @@ void Promote(StepJournal& journal, SearchLevels& levels, const NodeTies& ties, P
   }
 }
 
-void SwapOut(StepJournal& journal, SearchLevels& levels, const NodeTies& ties, PartitionId partition, const PrimaryWish& wish) {
+void SwapOut(StepJournal& journal, SearchLevels& levels, const NodeTies& ties, PartitionId partition,
+             const PrimarySwap& wanted) {
   const Arrangement& arrangement = journal.arrangement();
   const ReplicaId primary = arrangement.PrimaryOf(partition);
   for (size_t level = 0; level < levels.size(); ++level) {
     const Constraints& constraints = levels[level];
     std::optional<SuccessorRank> best;
     for (const ReplicaId replica : Successors(arrangement, partition)) {
-      if (wish.to != kNoId && replica != wish.to) continue;
+      if (wanted.to != kNoId && replica != wanted.to) continue;
       const auto obstacle = constraints.SwapObstacle(primary, replica);
       if (obstacle && !Tolerable(arrangement, constraints, replica, *obstacle)) continue;
       const auto changes = arrangement.ChangesOfSwap(primary, replica);
@@ -177,8 +178,8 @@ void ChangePrimaries(StepJournal& journal, SearchLevels& levels, const NodeTies&
       if (!arrangement.cluster().services[service].stateful || levels[0].affinity().IsChild(service) != children) continue;
       for (const PartitionId partition : arrangement.cluster().services[service].partitions) {
         if (NeedsPromotion(arrangement, partition)) Promote(journal, levels, ties, partition);
-        const PrimaryWish wish = WishOf(arrangement, partition);
-        if (wish.swap) SwapOut(journal, levels, ties, partition, wish);
+        const PrimarySwap wanted = PrimarySwapOf(arrangement, partition);
+        if (wanted.swap) SwapOut(journal, levels, ties, partition, wanted);
       }
     }
   }

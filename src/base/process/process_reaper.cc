@@ -133,7 +133,7 @@ class Supervisor {
     const int signals = ChildSignals();
     StartMain();
     for (const PassedFile file : {kPlanFile, kOutputFile, kErrorsFile, kFailureFile}) close(files_[file]);
-    Tell(Report::kStarted, main_);
+    Send(Report::kStarted, main_);
     bool stop = false;
     while (!stop) {
       pollfd waits[2] = {{signals, POLLIN, 0}, {files_[kControlFile], POLLIN, 0}};
@@ -142,7 +142,7 @@ class Supervisor {
       stop = Reap() || Obey();
     }
     EndDescendants(main_, status_);
-    Tell(Report::kEnded, status_);
+    Send(Report::kEnded, status_);
     _exit(0);
   }
 
@@ -204,7 +204,7 @@ class Supervisor {
     }
   }
 
-  void Tell(Report::Kind kind, int value) {
+  void Send(Report::Kind kind, int value) {
     const Report report{kind, value};
     while (send(files_[kControlFile], &report, sizeof report, MSG_NOSIGNAL) < 0 && errno == EINTR) {
     }

@@ -24,12 +24,12 @@ class World {
     situation_.now = base::Time{std::chrono::seconds(1'767'225'600)};
     const size_t count = 1 + random.Below(5);
     for (size_t i = 0; i < count; ++i) names_.push_back("m" + std::to_string(i));
-    Wish();
+    Want();
   }
 
   void Disturb() {
     situation_.now += random_.Between(base::Duration(0), base::Duration(kDeadline / 3));
-    if (random_.Chance(0.06)) Wish();
+    if (random_.Chance(0.06)) Want();
     if (random_.Chance(0.03)) situation_.target.reset();
     if (random_.Chance(0.05)) situation_.policy.paused = !situation_.policy.paused;
     situation_.policy.on_failure = random_.Chance(0.5) ? OnFailure::kRollback : OnFailure::kPause;
@@ -51,7 +51,7 @@ class World {
   void Heal() {
     situation_.policy.paused = false;
     situation_.unhealthy.clear();
-    if (!situation_.target) Wish();
+    if (!situation_.target) Want();
     for (const std::string& name : names_) situation_.clusters[name] = {.ready = true};
   }
 
@@ -68,7 +68,7 @@ class World {
   const Situation& situation() const { return situation_; }
 
  private:
-  void Wish() {
+  void Want() {
     Target target;
     target.revision = "r" + std::to_string(random_.Below(6));
     target.generations = {{"zookeeper", static_cast<int64_t>(random_.Below(9))}};

@@ -114,21 +114,21 @@ base::Result<ReconcileResult> Cloud::State::Reconcile(const std::string& name) {
   Json group = *std::move(read);
   const bool removed = base::Find(group, {"metadata", "deletionTimestamp"}) != nullptr;
   auto template_node = Check(group);
-  auto wishes = DecodeWishes(group);
+  auto spec = DecodeSpec(group);
   GroupState state = DecodeState(group);
   // A group that goes needs to make no sense.
-  if (!removed && (!template_node || !wishes)) {
+  if (!removed && (!template_node || !spec)) {
     KeepNodes(name, state, nullptr);
-    EVENKEEL_TRY(Reject(std::move(group), template_node ? wishes.error() : template_node.error()));
+    EVENKEEL_TRY(Reject(std::move(group), template_node ? spec.error() : template_node.error()));
     return ReconcileResult{};
   }
-  if (!wishes) wishes = GroupWishes{.group = name, .target = 0, .max = 0, .deleting = {}, .removed = true, .settings = {}};
+  if (!spec) spec = GroupSpec{.group = name, .target = 0, .max = 0, .deleting = {}, .removed = true, .settings = {}};
   if (!removed && !HasFinalizer(group)) {
     SetFinalizer(group, true);
     EVENKEEL_ASSIGN(group, Write(std::move(group), ""));
   }
   const Json before = group;
-  const Progress progress = Advance(*wishes, state, options.clock->Now(), options.random);
+  const Progress progress = Advance(*spec, state, options.clock->Now(), options.random);
   for (const InstanceRecord& gone : progress.gone) EVENKEEL_TRY(RemoveNode(gone.node, name));
   EncodeState(state, group);
   EVENKEEL_TRY(WriteStatusIfChanged(group, before));

@@ -73,48 +73,48 @@ base::Duration Drawn(base::Duration delay, base::Random& random) {
 }
 
 /// Begins to remove an instance; one that does not exist yet is gone at once.
-void Remove(InstanceRecord& record, const GroupWishes& wishes, base::Time now, base::Random& random) {
-  record.due = record.state == State::kCreating ? now : now + Drawn(wishes.settings.delete_delay, random);
+void Remove(InstanceRecord& record, const GroupSpec& spec, base::Time now, base::Random& random) {
+  record.due = record.state == State::kCreating ? now : now + Drawn(spec.settings.delete_delay, random);
   record.state = State::kDeleting;
   record.error.reset();
 }
 
 /// Those to go first come first.
-void RemoveSurplus(const GroupWishes& wishes, GroupState& state, base::Time now, base::Random& random) {
+void RemoveSurplus(const GroupSpec& spec, GroupState& state, base::Time now, base::Random& random) {
   std::vector<InstanceRecord*> live;
   for (InstanceRecord& record : state.instances) {
     if (record.state != State::kDeleting) live.push_back(&record);
   }
-  const int64_t surplus = static_cast<int64_t>(live.size()) - (wishes.removed ? 0 : wishes.target);
+  const int64_t surplus = static_cast<int64_t>(live.size()) - (spec.removed ? 0 : spec.target);
   if (surplus <= 0) return;
   const auto rank = [](const InstanceRecord* record) {
     return std::tuple(record->error ? 0 : record->state == State::kCreating ? 1 : 2, -record->number);
   };
   std::ranges::sort(live, {}, rank);
-  for (int64_t i = 0; i < surplus; ++i) Remove(*live[static_cast<size_t>(i)], wishes, now, random);
+  for (int64_t i = 0; i < surplus; ++i) Remove(*live[static_cast<size_t>(i)], spec, now, random);
 }
 
-void AddMissing(const GroupWishes& wishes, GroupState& state, base::Time now, base::Random& random) {
-  if (wishes.removed) return;
+void AddMissing(const GroupSpec& spec, GroupState& state, base::Time now, base::Random& random) {
+  if (spec.removed) return;
   int64_t live = std::ranges::count_if(state.instances, [](const auto& record) { return record.state != State::kDeleting; });
-  const int64_t wanted = std::min({wishes.target, wishes.max, kInstancesMax});
+  const int64_t wanted = std::min({spec.target, spec.max, kInstancesMax});
   for (; live < wanted; ++live) {
     InstanceRecord record;
     record.number = ++state.created;
-    record.node = wishes.group + "-" + std::to_string(record.number);
-    record.id = InstanceId(wishes.group, record.node);
-    record.due = now + Drawn(wishes.settings.provision_delay, random);
-    record.doomed = random.Chance(wishes.settings.fail_creations);
-    record.never_registers = random.Chance(wishes.settings.never_register);
+    record.node = spec.group + "-" + std::to_string(record.number);
+    record.id = InstanceId(spec.group, record.node);
+    record.due = now + Drawn(spec.settings.provision_delay, random);
+    record.doomed = random.Chance(spec.settings.fail_creations);
+    record.never_registers = random.Chance(spec.settings.never_register);
     // Nothing is drawn where it is not asked for, so that a seed of before gives what it gave.
-    record.failed = wishes.settings.fail_for_good > 0 && random.Chance(wishes.settings.fail_for_good);
+    record.failed = spec.settings.fail_for_good > 0 && random.Chance(spec.settings.fail_for_good);
     state.instances.push_back(std::move(record));
   }
 }
 
 /// Creations that fail, go on or are done.
-void Provision(const GroupWishes& wishes, GroupState& state, base::Time now, base::Random& random, Progress& progress) {
-  const CloudSettings& settings = wishes.settings;
+void Provision(const GroupSpec& spec, GroupState& state, base::Time now, base::Random& random, Progress& progress) {
+  const CloudSettings& settings = spec.settings;
   int64_t present = std::ranges::count_if(state.instances, [](const auto& record) { return record.state != State::kCreating; });
   for (InstanceRecord& record : state.instances) {
     if (record.state != State::kCreating) continue;
@@ -189,33 +189,33 @@ int64_t TargetOf(const Json& group) {
   return std::max<int64_t>(0, base::FindInt(group, {"spec", "targetSize"}, base::FindInt(group, {"spec", "minSize"})));
 }
 
-base::Result<GroupWishes> DecodeWishes(const Json& group) {
-  GroupWishes wishes;
-  wishes.group = kube::NameOf(group);
-  wishes.target = TargetOf(group);
-  wishes.max = base::FindInt(group, {"spec", "maxSize"});
+base::Result<GroupSpec> DecodeSpec(const Json& group) {
+  GroupSpec spec;
+  spec.group = kube::NameOf(group);
+  spec.target = TargetOf(group);
+  spec.max = base::FindInt(group, {"spec", "maxSize"});
   for (const Json& id : base::FindArray(group, {"spec", "deleting"})) {
-    if (const auto* text = id.if_string()) wishes.deleting.emplace(*text);
+    if (const auto* text = id.if_string()) spec.deleting.emplace(*text);
   }
-  wishes.removed = Find(group, {"metadata", "deletionTimestamp"}) != nullptr;
-  EVENKEEL_ASSIGN(wishes.settings, DecodeCloudSettings(group));
-  return wishes;
+  spec.removed = Find(group, {"metadata", "deletionTimestamp"}) != nullptr;
+  EVENKEEL_ASSIGN(spec.settings, DecodeCloudSettings(group));
+  return spec;
 }
 
-Progress Advance(const GroupWishes& wishes, GroupState& state, base::Time now, base::Random& random) {
+Progress Advance(const GroupSpec& spec, GroupState& state, base::Time now, base::Random& random) {
   Progress progress;
   for (InstanceRecord& record : state.instances) {
-    if (record.state != State::kDeleting && wishes.deleting.contains(record.id)) Remove(record, wishes, now, random);
+    if (record.state != State::kDeleting && spec.deleting.contains(record.id)) Remove(record, spec, now, random);
   }
-  RemoveSurplus(wishes, state, now, random);
+  RemoveSurplus(spec, state, now, random);
   std::vector<InstanceRecord> staying;
   for (InstanceRecord& record : state.instances) {
     const bool gone = record.state == State::kDeleting && record.due <= now;
     (gone ? progress.gone : staying).push_back(std::move(record));
   }
   state.instances = std::move(staying);
-  AddMissing(wishes, state, now, random);
-  Provision(wishes, state, now, random, progress);
+  AddMissing(spec, state, now, random);
+  Provision(spec, state, now, random, progress);
   for (const InstanceRecord& record : state.instances) {
     if (record.state == State::kDeleting) progress.due = std::min(progress.due.value_or(record.due), record.due);
   }

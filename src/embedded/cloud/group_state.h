@@ -61,7 +61,8 @@ void EncodeState(const GroupState& state, base::Json& group);
 /// As many fit into one object's status.
 inline constexpr int64_t kInstancesMax = 5000;
 
-struct GroupWishes {
+/// What a NodeGroup asks for.
+struct GroupSpec {
   std::string group;
   int64_t target = 0, max = 0;
   std::set<std::string> deleting;  ///< ids of instances to remove
@@ -72,7 +73,7 @@ struct GroupWishes {
 /// spec.targetSize; the minimum when it is not given.
 int64_t TargetOf(const base::Json& group);
 /// kBadRequest for settings that make no sense.
-base::Result<GroupWishes> DecodeWishes(const base::Json& group);
+base::Result<GroupSpec> DecodeSpec(const base::Json& group);
 
 struct Progress {
   std::vector<InstanceRecord> gone;   ///< to be removed from the world, then from the state
@@ -85,7 +86,7 @@ struct Progress {
 ///   - above the target, instances go: first those that do not exist yet, then the newest;
 ///   - below it (and below the maximum and kInstancesMax), new ones are made, which run after the delay, as far as the quota
 ///     goes.
-Progress Advance(const GroupWishes& wishes, GroupState& state, base::Time now, base::Random& random);
+Progress Advance(const GroupSpec& spec, GroupState& state, base::Time now, base::Random& random);
 
 std::string InstanceId(const std::string& group, const std::string& node);
 /// The group of an instance's id; "" when it is not one of this cloud.

@@ -10,18 +10,18 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   auto group = base::ParseJson(std::string_view(reinterpret_cast<const char*>(data), size), "fuzz");
   if (!group || !group->is_object()) return 0;
   GroupState state = DecodeState(*group);
-  auto wishes = DecodeWishes(*group);
-  if (!wishes) {
-    EVENKEEL_CHECK(wishes.error().message().starts_with("NodeGroup "));
+  auto spec = DecodeSpec(*group);
+  if (!spec) {
+    EVENKEEL_CHECK(spec.error().message().starts_with("NodeGroup "));
     return 0;
   }
-  wishes->max = std::min<int64_t>(wishes->max, 100);
+  spec->max = std::min<int64_t>(spec->max, 100);
   base::Random random(1);
   base::Time now{std::chrono::seconds(1'700'000'000)};
   for (int i = 0; i < 5; ++i) {
-    const Progress progress = Advance(*wishes, state, now, random);
+    const Progress progress = Advance(*spec, state, now, random);
     for (const InstanceRecord& record : state.instances)
-      EVENKEEL_CHECK(!wishes->removed || record.state != InstanceRecord::State::kCreating);
+      EVENKEEL_CHECK(!spec->removed || record.state != InstanceRecord::State::kCreating);
     if (progress.due) EVENKEEL_CHECK(*progress.due > now);
     now += std::chrono::hours(30);
   }

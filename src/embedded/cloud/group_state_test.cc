@@ -14,15 +14,15 @@ const base::Time kStart{std::chrono::seconds(1'700'000'000)};
 class AdvanceTest : public ::testing::Test {
  protected:
   AdvanceTest() {
-    wishes_.group = "general";
-    wishes_.max = 100;
-    wishes_.settings.provision_delay = 10s;
-    wishes_.settings.delete_delay = 5s;
+    spec_.group = "general";
+    spec_.max = 100;
+    spec_.settings.provision_delay = 10s;
+    spec_.settings.delete_delay = 5s;
   }
   Progress Step(int64_t target, base::Duration later = 0s) {
     now_ += later;
-    wishes_.target = target;
-    return Advance(wishes_, state_, now_, random_);
+    spec_.target = target;
+    return Advance(spec_, state_, now_, random_);
   }
   int64_t Count(State state) const {
     return std::ranges::count_if(state_.instances, [&](const auto& record) { return record.state == state; });
@@ -39,7 +39,7 @@ class AdvanceTest : public ::testing::Test {
     return nodes;
   }
 
-  GroupWishes wishes_;
+  GroupSpec spec_;
   GroupState state_;
   base::Random random_{7};
   base::Time now_ = kStart;
@@ -60,11 +60,11 @@ TEST_F(AdvanceTest, InstancesRunAfterTheirDelay) {
 }
 
 TEST_F(AdvanceTest, NeverMakesMoreThanTheMaximum) {
-  wishes_.max = 2;
+  spec_.max = 2;
   Step(5);
   EXPECT_EQ(state_.instances.size(), 2U);
   Step(5, 12s);
-  wishes_.max = 1;
+  spec_.max = 1;
   Step(5);
   EXPECT_EQ(Count(State::kRunning), 2) << "a lower maximum takes nothing away";
 }
@@ -88,7 +88,7 @@ TEST_F(AdvanceTest, ALowerTargetTakesWhatDoesNotExistYetThenTheNewest) {
 TEST_F(AdvanceTest, DeletesWhatItIsAskedToAndNothingElse) {
   Step(3);
   Step(3, 12s);
-  wishes_.deleting = {"embedded://general/general-1", "embedded://general/unknown"};
+  spec_.deleting = {"embedded://general/general-1", "embedded://general/unknown"};
   const Progress begun = Step(2);
   EXPECT_EQ(Nodes(State::kDeleting), (std::vector<std::string>{"general-1"}));
   EXPECT_TRUE(begun.gone.empty()) << "its time has not come";
@@ -99,13 +99,13 @@ TEST_F(AdvanceTest, DeletesWhatItIsAskedToAndNothingElse) {
 TEST_F(AdvanceTest, ADeletionWithoutALowerTargetIsReplaced) {
   Step(2);
   Step(2, 12s);
-  wishes_.deleting = {"embedded://general/general-2"};
+  spec_.deleting = {"embedded://general/general-2"};
   Step(2);
   EXPECT_EQ(Nodes(State::kCreating), (std::vector<std::string>{"general-3"})) << "names are never used again";
 }
 
 TEST_F(AdvanceTest, BeyondTheQuotaTheCloudIsOutOfResources) {
-  wishes_.settings.quota = 2;
+  spec_.settings.quota = 2;
   const Progress first = Step(5);
   EXPECT_EQ(Failed("QuotaExceeded"), 3);
   EXPECT_EQ(state_.instances[4].error->error_class, providers::Instance::ErrorClass::kOutOfResources);
@@ -115,10 +115,10 @@ TEST_F(AdvanceTest, BeyondTheQuotaTheCloudIsOutOfResources) {
   EXPECT_EQ(Count(State::kCreating), 3);
   Step(2);
   EXPECT_EQ(state_.instances.size(), 2U) << "those that failed go first";
-  wishes_.settings.quota = 0;
+  spec_.settings.quota = 0;
   Step(3);
   EXPECT_EQ(Failed("OutOfStock"), 1);
-  wishes_.settings.quota.reset();
+  spec_.settings.quota.reset();
   Step(3);
   EXPECT_EQ(Failed("OutOfStock"), 0);
   EXPECT_EQ(Count(State::kRunning), 2) << "it is tried from the start";
@@ -127,29 +127,29 @@ TEST_F(AdvanceTest, BeyondTheQuotaTheCloudIsOutOfResources) {
 }
 
 TEST_F(AdvanceTest, AShareOfCreationsFails) {
-  wishes_.settings.fail_creations = 0.3;
+  spec_.settings.fail_creations = 0.3;
   Step(100);
   EXPECT_GT(Failed("CreationFailed"), 15);
   EXPECT_LT(Failed("CreationFailed"), 45);
   const int64_t failed = Failed("CreationFailed");
   Step(100, 20s);
   EXPECT_EQ(Count(State::kRunning), 100 - failed);
-  wishes_.settings.fail_creations = 0;
+  spec_.settings.fail_creations = 0;
   Step(100);
   Step(100, 20s);
   EXPECT_EQ(Count(State::kRunning), 100);
 }
 
 TEST_F(AdvanceTest, WhatHasFailedForGoodStaysSoUntilItIsDeleted) {
-  wishes_.settings.fail_for_good = 1;
+  spec_.settings.fail_for_good = 1;
   Step(1);
-  wishes_.settings.fail_for_good = 0;
+  spec_.settings.fail_for_good = 0;
   Step(2, 1h);
   Step(2, 1h);
   EXPECT_EQ(Failed("CreationFailed"), 1);
   EXPECT_EQ(Nodes(State::kCreating), (std::vector<std::string>{"general-1"}));
   EXPECT_EQ(Nodes(State::kRunning), (std::vector<std::string>{"general-2"}));
-  wishes_.deleting = {state_.instances[0].id};
+  spec_.deleting = {state_.instances[0].id};
   Step(1);
   EXPECT_EQ(Count(State::kRunning), 1);
   EXPECT_EQ(Failed("CreationFailed"), 0);
@@ -158,19 +158,19 @@ TEST_F(AdvanceTest, WhatHasFailedForGoodStaysSoUntilItIsDeleted) {
 TEST_F(AdvanceTest, AGroupThatGoesTakesAllAlong) {
   Step(2);
   Step(3, 12s);
-  wishes_.removed = true;
+  spec_.removed = true;
   EXPECT_EQ(Step(3).gone.size(), 1U);
   EXPECT_EQ(Step(3, 6s).gone.size(), 2U);
   EXPECT_TRUE(state_.instances.empty());
 }
 
 TEST_F(AdvanceTest, ThereAndBackThroughTheStatusNothingIsLost) {
-  wishes_.settings.quota = 6;
-  wishes_.settings.fail_creations = 0.5;
-  wishes_.settings.never_register = 0.5;
-  wishes_.settings.fail_for_good = 0.2;
+  spec_.settings.quota = 6;
+  spec_.settings.fail_creations = 0.5;
+  spec_.settings.never_register = 0.5;
+  spec_.settings.fail_for_good = 0.2;
   Step(8);
-  wishes_.deleting = {state_.instances[1].id};
+  spec_.deleting = {state_.instances[1].id};
   for (int i = 0; i < 40; ++i) {
     Json object = base::JsonObject();
     EncodeState(state_, object);

@@ -69,15 +69,15 @@ void RolloutDriver::Draw() {
   const int64_t total = random_.Between(settings_.voters_min, settings_.voters_max);
   const int64_t most = std::min<int64_t>({settings_.clusters_max, total, scenario_.members});
   const int64_t clusters = random_.Between(std::min<int64_t>(settings_.clusters_min, most), most);
-  while (static_cast<int64_t>(wish_.shares.size()) < clusters) wish_.shares[SomeMember()] = 1;
-  while (Total() < total) ++wish_.shares[SomeCluster()];
-  wish_.allow_degraded = random_.Chance(0.3);
-  wish_.rollback = random_.Chance(0.3);
+  while (static_cast<int64_t>(wanted_.shares.size()) < clusters) wanted_.shares[SomeMember()] = 1;
+  while (Total() < total) ++wanted_.shares[SomeCluster()];
+  wanted_.allow_degraded = random_.Chance(0.3);
+  wanted_.rollback = random_.Chance(0.3);
 }
 
 int64_t RolloutDriver::Total() const {
   int64_t total = 0;
-  for (const auto& [member, share] : wish_.shares) total += share;
+  for (const auto& [member, share] : wanted_.shares) total += share;
   return total;
 }
 
@@ -86,24 +86,24 @@ std::string RolloutDriver::SomeMember() {
 }
 
 std::string RolloutDriver::SomeCluster() {
-  return std::next(wish_.shares.begin(), static_cast<ptrdiff_t>(random_.Below(wish_.shares.size())))->first;
+  return std::next(wanted_.shares.begin(), static_cast<ptrdiff_t>(random_.Below(wanted_.shares.size())))->first;
 }
 
 Json RolloutDriver::Spec() const {
   JsonArray clusters;
-  for (const auto& [member, share] : wish_.shares) clusters.push_back(JsonObject{{"name", member}, {"replicas", share}});
-  const std::string tag = wish_.broken ? std::string(ZooKeeperRuntime::kBrokenTag) : fmt::format("3.8.{}", wish_.tag);
+  for (const auto& [member, share] : wanted_.shares) clusters.push_back(JsonObject{{"name", member}, {"replicas", share}});
+  const std::string tag = wanted_.broken ? std::string(ZooKeeperRuntime::kBrokenTag) : fmt::format("3.8.{}", wanted_.tag);
   return JsonObject{
       {"placement", JsonObject{{"clusters", std::move(clusters)}}},
       {"template",
        JsonObject{{"image", JsonObject{{"repository", "zookeeper"}, {"tag", tag}}},
-                  {"config", JsonObject{{"initLimit", wish_.limit}}},
+                  {"config", JsonObject{{"initLimit", wanted_.limit}}},
                   {"storage", JsonObject{{"type", "persistent"}, {"size", "1Gi"}}},
                   {"podTemplate",
                    JsonObject{{"metadata", JsonObject{{"annotations", JsonObject{{"evenkeel.dev/runtime", "process"}}}}}}}}},
-      {"rollout", JsonObject{{"paused", wish_.paused},
-                             {"allowDegraded", wish_.allow_degraded},
-                             {"onFailure", wish_.rollback ? "Rollback" : "Pause"},
+      {"rollout", JsonObject{{"paused", wanted_.paused},
+                             {"allowDegraded", wanted_.allow_degraded},
+                             {"onFailure", wanted_.rollback ? "Rollback" : "Pause"},
                              {"progressDeadlineSeconds", kProgressDeadlineSeconds}}}};
 }
 
@@ -177,26 +177,26 @@ void RolloutDriver::Step() {
 }
 
 std::string RolloutDriver::Change() {
-  if (wish_.paused) {
-    wish_.paused = false;
+  if (wanted_.paused) {
+    wanted_.paused = false;
     return "go on";
   }
-  if (wish_.broken && random_.Chance(kPutRight)) {
-    wish_.broken = false;
-    ++wish_.tag;
+  if (wanted_.broken && random_.Chance(kPutRight)) {
+    wanted_.broken = false;
+    ++wanted_.tag;
     return "an image that starts";
   }
   switch (random_.Below(8)) {
     case 0:
     case 1:
-      ++wish_.tag;
-      wish_.broken = random_.Chance(settings_.broken);
-      return wish_.broken ? "an image that does not start" : "another image";
+      ++wanted_.tag;
+      wanted_.broken = random_.Chance(settings_.broken);
+      return wanted_.broken ? "an image that does not start" : "another image";
     case 2:
-      ++wish_.limit;
+      ++wanted_.limit;
       return "another setting";
     case 3:
-      wish_.paused = true;
+      wanted_.paused = true;
       return "a pause";
     default:
       return ChangeVoters();
@@ -205,18 +205,18 @@ std::string RolloutDriver::Change() {
 
 void RolloutDriver::Add(int64_t count) {
   for (; count > 0; --count) {
-    const bool may_spread = static_cast<int>(wish_.shares.size()) < settings_.clusters_max;
-    ++wish_.shares[may_spread && random_.Chance(0.5) ? SomeMember() : SomeCluster()];
+    const bool may_spread = static_cast<int>(wanted_.shares.size()) < settings_.clusters_max;
+    ++wanted_.shares[may_spread && random_.Chance(0.5) ? SomeMember() : SomeCluster()];
   }
 }
 
 void RolloutDriver::RemoveOne() {
   const std::string cluster = SomeCluster();
-  if (--wish_.shares[cluster] == 0) wish_.shares.erase(cluster);
+  if (--wanted_.shares[cluster] == 0) wanted_.shares.erase(cluster);
 }
 
 std::string RolloutDriver::ChangeVoters() {
-  const auto before = wish_.shares;
+  const auto before = wanted_.shares;
   const int64_t total = Total();
   const int64_t step = random_.Between(int64_t{1}, int64_t{2});
   switch (random_.Below(3)) {
@@ -231,15 +231,15 @@ std::string RolloutDriver::ChangeVoters() {
       Add(1);
       break;
   }
-  if (static_cast<int>(wish_.shares.size()) < settings_.clusters_min) wish_.shares = before;
+  if (static_cast<int>(wanted_.shares.size()) < settings_.clusters_min) wanted_.shares = before;
   std::string text = "voters";
-  for (const auto& [member, share] : wish_.shares) text += fmt::format(" {}:{}", member, share);
+  for (const auto& [member, share] : wanted_.shares) text += fmt::format(" {}:{}", member, share);
   return text;
 }
 
 void RolloutDriver::Upgrade() {
-  ++wish_.tag;
-  wish_.broken = false;
+  ++wanted_.tag;
+  wanted_.broken = false;
   record_(fmt::format("{}/{}", kEnsembleNamespace, kEnsembleName), "wish", "another image");
   unsaid_ = true;
   next_ = model_.Now();
@@ -248,10 +248,10 @@ void RolloutDriver::Upgrade() {
 void RolloutDriver::Stop() {
   stopped_ = true;
   model_.HealAll();
-  wish_.paused = false;
+  wanted_.paused = false;
   // What has failed is not tried again until something else is wanted.
-  ++wish_.tag;
-  wish_.broken = false;
+  ++wanted_.tag;
+  wanted_.broken = false;
   // Said before it is sent: the store tells of the object, and of what failed last, while it is under way.
   unsaid_ = true;
   next_ = model_.Now();
@@ -292,7 +292,7 @@ void RolloutDriver::TellOfRecord() {
   if (records.empty()) return;
   const Json& last = records.back();
   if (stopped_ && base::FindString(last, {"status"}) == "Failed" && !unsaid_) {
-    ++wish_.tag;
+    ++wanted_.tag;
     unsaid_ = true;
     next_ = model_.Now() + 1s;
   }
@@ -332,7 +332,7 @@ std::string RolloutDriver::DeleteByHand(base::Random& random) {
                                            : karmada::OverridePolicies();
   std::string name = kEnsembleName;
   if (what == 1) name = karmada::BindingName(rollout::ZooKeepers().kind, kEnsembleName);
-  const auto cluster = std::next(wish_.shares.begin(), static_cast<ptrdiff_t>(random.Below(wish_.shares.size())));
+  const auto cluster = std::next(wanted_.shares.begin(), static_cast<ptrdiff_t>(random.Below(wanted_.shares.size())));
   if (what > 1) name = fmt::format("{}-{}", kEnsembleName, cluster->first);
   const auto deleted = fleet_.hub().client().Delete(kind, kEnsembleNamespace, name);
   return deleted ? kind.kind + " " + name : "";
@@ -398,12 +398,12 @@ std::string RolloutDriver::WhyNotConverged() const {
       return fmt::format("server {} of {} has no vote, or does not serve", server.id, server.place);
     ++voters[server.place];
   }
-  if (voters != wish_.shares || healthy != model_.agreed().Voters()) {
+  if (voters != wanted_.shares || healthy != model_.agreed().Voters()) {
     return fmt::format("the voters are others than wanted: {} serve; {}", servers.size(), Reports());
   }
   for (const auto& [member, value] : zookeepers_) {
     const auto zookeeper = Parsed(value);
-    const bool wanted = wish_.shares.contains(member);
+    const bool wanted = wanted_.shares.contains(member);
     // One that a request has made which arrived after it was taken away: Karmada has forgotten it, and it runs nothing.
     const bool late = scenario_.faults.contains("delayed-request");
     if (late && !wanted && zookeeper && base::FindInt(*zookeeper, {"spec", "replicas"}) == 0) continue;

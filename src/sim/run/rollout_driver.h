@@ -58,7 +58,7 @@ class RolloutDriver {
 
  private:
   /// What the user wants.
-  struct Wish {
+  struct Wanted {
     std::map<std::string, int64_t> shares;  ///< voters by member
     int tag = 1;
     bool broken = false;  ///< the image does not start
@@ -93,7 +93,7 @@ class RolloutDriver {
   base::Timer writing_;
   int64_t written_ = 0;
   Acknowledged acknowledged_;
-  Wish wish_;
+  Wanted wanted_;
   bool stopped_ = false;
   bool unsaid_ = false;  ///< the hub has not been told
   base::Instant next_ = base::Instant::max();

@@ -22,61 +22,60 @@ constexpr int kReplicasMax = 100;
 constexpr Duration kLongest = std::chrono::hours(24);
 
 Status ReadNodes(Fields& fields, Scenario& scenario) {
-  const Json* given = fields.Take("nodes");
-  if (given == nullptr) return {};
-  if (!given->is_object()) {
+  const base::Field given = fields.Take("nodes");
+  if (!given) return {};
+  if (!given.value().is_object()) {
     EVENKEEL_TRY(fields.Whole("nodes", 0, kNodesMax, scenario.nodes_min));
     scenario.nodes_max = scenario.nodes_min;
     return {};
   }
-  Fields nodes = fields.Below(*given, "nodes");
+  Fields nodes(given);
   EVENKEEL_TRY(nodes.Whole("min", 0, kNodesMax, scenario.nodes_min));
   EVENKEEL_TRY(nodes.Whole("max", 0, kNodesMax, scenario.nodes_max));
   EVENKEEL_TRY(nodes.NothingElse());
-  if (scenario.nodes_max < scenario.nodes_min) return nodes.Wrong("", "max is less than min");
+  if (scenario.nodes_max < scenario.nodes_min) return nodes.Wrong("max is less than min");
   return {};
 }
 
 Status ReadReplicas(Fields& fields, Scenario& scenario) {
-  const Json* given = fields.Take("replicas");
-  if (given == nullptr) return {};
-  if (!given->is_object()) {
+  const base::Field given = fields.Take("replicas");
+  if (!given) return {};
+  if (!given.value().is_object()) {
     EVENKEEL_TRY(fields.Whole("replicas", 1, kReplicasMax, scenario.replicas_start));
     scenario.replicas_min = scenario.replicas_max = scenario.replicas_start;
     return {};
   }
-  Fields replicas = fields.Below(*given, "replicas");
+  Fields replicas(given);
   EVENKEEL_TRY(replicas.Whole("min", 1, kReplicasMax, scenario.replicas_min));
   scenario.replicas_max = std::max(scenario.replicas_max, scenario.replicas_min);
   EVENKEEL_TRY(replicas.Whole("max", 1, kReplicasMax, scenario.replicas_max));
   scenario.replicas_start = scenario.replicas_min;
   EVENKEEL_TRY(replicas.Whole("start", 1, kReplicasMax, scenario.replicas_start));
   EVENKEEL_TRY(replicas.NothingElse());
-  if (scenario.replicas_max < scenario.replicas_min) return replicas.Wrong("", "max is less than min");
+  if (scenario.replicas_max < scenario.replicas_min) return replicas.Wrong("max is less than min");
   if (scenario.replicas_start < scenario.replicas_min || scenario.replicas_start > scenario.replicas_max) {
-    return replicas.Wrong("start", "give a number from min to max");
+    return replicas.Wrong("start", "not a number from min to max");
   }
   return {};
 }
 
 Status ReadRates(Fields& fields, Scenario& scenario) {
-  const Json* given = fields.Take("rates");
-  if (given == nullptr) return {};
-  Fields rates = fields.Below(*given, "rates");
+  const base::Field given = fields.Take("rates");
+  if (!given) return {};
+  Fields rates(given);
   EVENKEEL_TRY(rates.IsObject());
   for (const FaultKind& kind : FaultKinds()) {
-    const Json* rate = rates.Take(kind.name);
-    if (rate == nullptr) continue;
+    const base::Field rate = rates.Take(kind.name);
+    if (!rate) continue;
     double& value = scenario.rates[std::string(kind.name)];
     if (kind.rate == FaultKind::Rate::kPeriod) {
       Duration period{};
-      EVENKEEL_TRY(rates.Time(kind.name, std::chrono::seconds(1), kLongest, period));
+      EVENKEEL_TRY(rate.Wait(period, std::chrono::seconds(1), kLongest));
       value = std::chrono::duration<double>(period).count();
     } else if (kind.rate == FaultKind::Rate::kProbability) {
-      if (rate->is_number()) value = rate->to_number<double>();
-      if (!rate->is_number() || value < 0 || value > 1) return rates.Wrong(kind.name, "give a number from 0 to 1");
+      EVENKEEL_TRY(rate.Number(value, 0, 1));
     } else {
-      return rates.Wrong(kind.name, "it is on or off: name it in faults");
+      return rate.Wrong("it is on or off: name it in faults");
     }
     scenario.faults.insert(std::string(kind.name));
   }
@@ -84,15 +83,15 @@ Status ReadRates(Fields& fields, Scenario& scenario) {
 }
 
 Status ReadOptions(Fields& fields, Scenario::Options& options) {
-  const Json* given = fields.Take("options");
-  if (given == nullptr) return {};
-  if (given->is_string()) {
-    const std::string_view name = given->get_string();
-    if (name != "hostile" && name != "default") return fields.Wrong("options", "give hostile, default, or single options");
+  const base::Field given = fields.Take("options");
+  if (!given) return {};
+  if (given.value().is_string()) {
+    const std::string_view name = given.value().get_string();
+    if (name != "hostile" && name != "default") return given.Wrong("not hostile, default, or single options");
     options.hostile = name == "hostile";
     return {};
   }
-  Fields each = fields.Below(*given, "options");
+  Fields each(given);
   EVENKEEL_TRY(each.IsObject());
   const Duration second = std::chrono::seconds(1);
   EVENKEEL_TRY(each.Time("lease", 2 * second, 600 * second, options.lease));
@@ -115,11 +114,9 @@ Status Read(Fields& fields, Scenario& scenario) {
   EVENKEEL_TRY(fields.Whole("members", 1, kMembersMax, scenario.members));
   EVENKEEL_TRY(ReadNodes(fields, scenario));
   EVENKEEL_TRY(ReadReplicas(fields, scenario));
-  std::string mode = "coordinated";
-  EVENKEEL_TRY(fields.Text("mode", mode));
-  if (mode != "coordinated" && mode != "compatible") return fields.Wrong("mode", "give coordinated or compatible");
   using controllers::distribution::Mode;
-  scenario.mode = mode == "coordinated" ? Mode::kCoordinated : Mode::kCompatible;
+  EVENKEEL_TRY(
+      fields.Take("mode").Word<Mode>(scenario.mode, {{"coordinated", Mode::kCoordinated}, {"compatible", Mode::kCompatible}}));
   EVENKEEL_TRY(fields.Names("controllers", SimulatedControllerNames(), false, scenario.controllers));
   const Duration second = std::chrono::seconds(1);
   EVENKEEL_TRY(fields.Time("duration", second, kLongest, scenario.duration));
@@ -135,7 +132,7 @@ Status Read(Fields& fields, Scenario& scenario) {
   EVENKEEL_TRY(ReadOptions(fields, scenario.options));
   EVENKEEL_TRY(ReadParts(fields, scenario));
   EVENKEEL_TRY(fields.NothingElse());
-  if (scenario.name.empty()) return fields.Wrong("name", "it is missing");
+  if (scenario.name.empty()) return fields.Wrong("name", "missing");
   return {};
 }
 
@@ -144,7 +141,7 @@ Status Read(Fields& fields, Scenario& scenario) {
 base::Result<Scenario> ParseScenario(std::string_view text, const std::string& source) {
   EVENKEEL_ASSIGN(const Json document, base::ParseYamlDocument(text, source));
   Scenario scenario;
-  Fields fields(document, "", source);
+  Fields fields(base::Field(&document, source));
   EVENKEEL_TRY(Read(fields, scenario));
   return scenario;
 }

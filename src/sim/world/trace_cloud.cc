@@ -54,9 +54,9 @@ TraceCloud::TraceCloud(const std::vector<TraceShape>& shapes, const cloud::Cloud
     Group& group = groups_.emplace_back();
     group.shape = shape;
     group.template_node = TemplateOf(shape);
-    group.wishes.group = shape.name;
-    group.wishes.max = shape.nodes;
-    group.wishes.settings = settings;
+    group.spec.group = shape.name;
+    group.spec.max = shape.nodes;
+    group.spec.settings = settings;
   }
 }
 
@@ -65,10 +65,10 @@ TraceCloud::Changes TraceCloud::Advance(base::Time now) {
   for (Group& group : groups_) {
     if (!group.changed && (!group.due || *group.due > now)) continue;
     group.changed = false;
-    const cloud::Progress progress = cloud::Advance(group.wishes, group.state, now, random_);
+    const cloud::Progress progress = cloud::Advance(group.spec, group.state, now, random_);
     group.due = progress.due;
     for (const cloud::InstanceRecord& record : progress.gone) {
-      group.wishes.deleting.erase(record.id);
+      group.spec.deleting.erase(record.id);
       const auto joined = joined_.find(record.node);
       if (joined == joined_.end()) continue;
       Count(group, now - joined->second.since, past_);
@@ -100,8 +100,8 @@ providers::NodeGroups TraceCloud::Groups() const {
   for (const Group& group : groups_) {
     providers::NodeGroup& made = all.groups.emplace_back();
     made.id = group.shape.name;
-    made.max_size = group.wishes.max;
-    made.target_size = group.wishes.target;
+    made.max_size = group.spec.max;
+    made.target_size = group.spec.target;
     made.template_node = group.template_node;
     for (const cloud::InstanceRecord& record : group.state.instances) {
       made.instances.push_back({record.id, record.state, record.error});
@@ -120,7 +120,7 @@ std::map<std::string, const TraceShape*> TraceCloud::Nodes() const {
 
 int64_t TraceCloud::wanted() const {
   int64_t wanted = 0;
-  for (const Group& group : groups_) wanted += group.wishes.target;
+  for (const Group& group : groups_) wanted += group.spec.target;
   return wanted;
 }
 
@@ -131,18 +131,18 @@ TraceCloud::Group* TraceCloud::Find(std::string_view name) {
 
 base::Status TraceCloud::Resize(std::string_view group, int64_t delta) {
   Group* found = Find(group);
-  const int64_t target = found == nullptr ? 0 : found->wishes.target + delta;
-  if (found == nullptr || target < 0 || target > found->wishes.max) {
+  const int64_t target = found == nullptr ? 0 : found->spec.target + delta;
+  if (found == nullptr || target < 0 || target > found->spec.max) {
     return base::Fail(base::Code::kInvalid, fmt::format("node group {} cannot have {} nodes", group, target));
   }
-  found->wishes.target = target;
+  found->spec.target = target;
   found->changed = true;
   return {};
 }
 
 base::Status TraceCloud::Delete(std::string_view group, const std::vector<std::string>& ids) {
   EVENKEEL_TRY(Resize(group, -static_cast<int64_t>(ids.size())));
-  Find(group)->wishes.deleting.insert(ids.begin(), ids.end());
+  Find(group)->spec.deleting.insert(ids.begin(), ids.end());
   return {};
 }
 

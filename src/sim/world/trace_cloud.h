@@ -58,10 +58,10 @@ class TraceCloud {
   struct Group {
     TraceShape shape;
     base::Json template_node;
-    embedded::cloud::GroupWishes wishes;
+    embedded::cloud::GroupSpec spec;
     embedded::cloud::GroupState state;
     std::optional<base::Time> due;
-    bool changed = false;  ///< wishes are
+    bool changed = false;  ///< the spec is
   };
   struct Joined {
     const Group* group;

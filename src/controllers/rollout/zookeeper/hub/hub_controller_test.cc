@@ -218,7 +218,7 @@ std::string SpecWith(const BadInput& row) {
 TEST_F(HubControllerTest, BadInputToWhatIsNewMakesNothing) {
   Replica replica("a", executor, api, metrics);
   for (const BadInput& row : kBadInputs) {
-    Wish(SpecWith(row));
+    Want(SpecWith(row));
     executor.RunFor(40s);
     EXPECT_EQ(Condition(ConditionFor(row), "reason"), row.reason) << row.message;
     EXPECT_NE(Condition(ConditionFor(row), "message").find(row.message), std::string::npos)
@@ -240,7 +240,7 @@ TEST_F(HubControllerTest, BadInputToWhatRunsChangesNothing) {
   const auto overrides = api->objects["overridepolicies"];
   for (const BadInput& row : kBadInputs) {
     replica.hub.writes.clear();
-    Wish(SpecWith(row));
+    Want(SpecWith(row));
     executor.RunFor(40s);
     EXPECT_EQ(Condition(ConditionFor(row), "reason"), row.reason) << row.message;
     for (const std::string& write : replica.hub.writes) EXPECT_EQ(write, "status MultiClusterZooKeeper zk") << row.message;
@@ -254,7 +254,7 @@ TEST_F(HubControllerTest, BadInputToWhatRunsChangesNothing) {
 
 TEST_F(HubControllerTest, AnUnsafePlacementWhereSafetyIsRequiredIsRefused) {
   Replica replica("a", executor, api, metrics);
-  Wish(
+  Want(
       R"({"placement": {"clusters": [{"name": "m1", "replicas": 3}, {"name": "m2", "replicas": 1}, {"name": "m3", "replicas": 1}],
                          "requireClusterFaultTolerance": true}})");
   executor.RunFor(10s);

@@ -219,12 +219,12 @@ class HubControllerTest : public ::testing::Test {
                         {"status", JsonObject{{"conditions", JsonArray{JsonObject{{"type", "Ready"}, {"status", ready}}}}}}});
   }
   void SetSpec(const std::string& tag, const std::string& more = "") {
-    Wish(
+    Want(
         R"({"placement": {"clusters": [{"name": "m1", "replicas": 2}, {"name": "m2", "replicas": 2}, {"name": "m3", "replicas": 1}]},
             "template": {"image": {"tag": ")" +
         tag + "\"}}" + more + "}");
   }
-  void Wish(const std::string& spec) {
+  void Want(const std::string& spec) {
     Json object = JsonObject{{"metadata", JsonObject{{"name", "zk"}, {"namespace", "data"}, {"generation", 1}}}};
     if (const auto found = api->objects["multiclusterzookeepers"].find("data/zk");
         found != api->objects["multiclusterzookeepers"].end()) {
