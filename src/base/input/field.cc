@@ -10,6 +10,7 @@ namespace {
 template <typename T, typename Text>
 std::string RangeText(std::string_view what, T least, T most, T any, const Text& text) {
   const bool open = most == any;
+  if (open && least == std::numeric_limits<T>::lowest()) return std::string(what);
   return open ? fmt::format("{} of at least {}", what, text(least))
               : fmt::format("{} from {} to {}", what, text(least), text(most));
 }

@@ -86,7 +86,7 @@ class World {
       RC_ASSERT(IsFinal(record.status) || &record == &state_.records.back());
     }
     const base::Json written = WriteRecords(state_.records);
-    const auto read = ReadRecords(&written);
+    const auto read = ReadRecords(base::Field(&written, "", "status.records"));
     RC_ASSERT(read.has_value());
     RC_ASSERT(WriteRecords(*read) == WriteRecords(state_.records));
   }

@@ -1,22 +1,22 @@
 #include "controllers/rollout/record.h"
 
 #include <algorithm>
-#include <array>
+#include <limits>
 #include <set>
 
 namespace evenkeel::controllers::rollout {
 namespace {
 
-using base::Find;
-using base::FindString;
+using base::Field;
 using base::Json;
 using base::JsonArray;
 using base::JsonObject;
 
-constexpr std::array<std::string_view, 6> kStatusNames = {"Ready",  "Deploying",   "Paused",
-                                                          "Failed", "RollingBack", "Superseded"};
-constexpr std::array kStatuses = {RecordStatus::kReady,  RecordStatus::kDeploying,   RecordStatus::kPaused,
-                                  RecordStatus::kFailed, RecordStatus::kRollingBack, RecordStatus::kSuperseded};
+constexpr std::pair<std::string_view, RecordStatus> kStatusWords[] = {
+    {"Ready", RecordStatus::kReady},   {"Deploying", RecordStatus::kDeploying},     {"Paused", RecordStatus::kPaused},
+    {"Failed", RecordStatus::kFailed}, {"RollingBack", RecordStatus::kRollingBack}, {"Superseded", RecordStatus::kSuperseded}};
+/// What other writers call Deploying.
+constexpr char kDeploy[] = "Deploy";
 constexpr const char* kObservedGenerations = "observedGenerations";
 constexpr const char* kOrder = "order";
 constexpr const char* kStatus = "status";
@@ -39,47 +39,31 @@ constexpr std::array kTextFields = {TextField{"revision", &Record::revision},
                                     TextField{"reason", &Record::reason},
                                     TextField{"message", &Record::message}};
 
-/// The field of the array that the error is about goes before it.
-std::unexpected<base::Error> Wrong(const std::string& at, const std::string& field, const std::string& what) {
-  return base::Fail(base::Code::kBadRequest, at + (field.empty() ? "" : "." + field) + ": " + what);
+base::Status ReadClusters(const Field& list, std::vector<std::string>& names) {
+  return list.ForEach(
+      [&](const Field& item) -> base::Status {
+        if (item.IsEmpty() || !item.value().is_string()) return item.Wrong("not the name of a cluster");
+        names.emplace_back(item.value().get_string());
+        return {};
+      },
+      "cluster names");
 }
 
-base::Result<std::vector<std::string>> ReadClusters(const Json& list, const std::string& at, const std::string& field) {
-  if (!list.is_array()) return Wrong(at, field, "not a list of cluster names");
-  std::vector<std::string> names;
-  for (const Json& name : list.get_array()) {
-    const std::string item = field + "[" + std::to_string(names.size()) + "]";
-    if (!name.is_string() || name.get_string().empty()) return Wrong(at, item, "not the name of a cluster");
-    names.emplace_back(name.get_string());
-  }
-  return names;
-}
-
-base::Status ReadGenerations(const Json& json, const std::string& at, Record& record) {
-  const Json* generations = Find(json, {kObservedGenerations});
-  if (generations == nullptr || !generations->is_object()) return Wrong(at, kObservedGenerations, "not an object of numbers");
-  for (const auto& [name, value] : generations->get_object()) {
-    const int64_t generation = base::FindInt(*generations, {name}, -1);
-    if (generation < 0) {
-      return Wrong(at, std::string(kObservedGenerations) + "[" + Quoted(name) + "]", "not a whole number of at least 0");
-    }
-    record.observed_generations.emplace(name, generation);
+base::Status ReadGenerations(const Field& generations, Record& record) {
+  EVENKEEL_TRY(generations.IsObject());
+  for (const auto& member : generations.value().get_object()) {
+    const Field generation = generations.Named(member.key());
+    EVENKEEL_TRY(generation.Required());
+    EVENKEEL_TRY(generation.Whole(record.observed_generations[std::string(member.key())]));
   }
   return {};
 }
 
-base::Status ReadStatus(const Json& json, const std::string& at, Record& record) {
-  const std::string_view name = FindString(json, {kStatus});
-  if (name == "Deploy") {
-    record.status = RecordStatus::kDeploying;
-    return {};
-  }
-  const auto* found = std::ranges::find(kStatusNames, name);
-  if (found == kStatusNames.end()) {
-    return Wrong(at, kStatus, Quoted(name) + " is not Deploying, Ready, Paused, Failed, RollingBack or Superseded");
-  }
-  record.status = kStatuses.at(static_cast<size_t>(found - kStatusNames.begin()));
-  return {};
+base::Status ReadStatus(const Field& status, Record& record) {
+  EVENKEEL_TRY(status.Required());
+  if (status.value().is_string() && status.value().get_string() == kDeploy) return {};
+  if (status.IsEmpty()) return status.Wrong("empty");
+  return status.Word<RecordStatus>(record.status, kStatusWords);
 }
 
 void AddTheRest(Record& record) {
@@ -89,78 +73,50 @@ void AddTheRest(Record& record) {
   }
 }
 
-base::Status ReadCurrentState(const Json& json, const std::string& at, Record& record) {
-  const Json* state = Find(json, {kCurrentState});
-  if (state == nullptr || state->is_null()) {
-    AddTheRest(record);
-    return {};
-  }
-  if (!state->is_object()) return Wrong(at, kCurrentState, "not an object of lists of cluster names");
+base::Status ReadCurrentState(const Field& state, Record& record) {
   bool has_pending = false;
-  for (const auto& [key, list] : state->get_object()) {
-    const std::string field = std::string(kCurrentState) + "." + Quoted(key);
+  EVENKEEL_TRY(state.ForEachMember([&](std::string_view key, const Field& list) -> base::Status {
     std::vector<std::string>* set = nullptr;
     if (key == "deploying") set = &record.deploying;
     if (key == "completed") set = &record.completed;
     if (key == "pending") set = &record.pending;
-    if (set == nullptr) return Wrong(at, field, "is not deploying, completed or pending");
+    if (set == nullptr) return state.Wrong(Quoted(key) + " is not deploying, completed or pending");
     has_pending = has_pending || key == "pending";
-    if (list.is_null()) continue;
-    EVENKEEL_ASSIGN(*set, ReadClusters(list, at, std::string(kCurrentState) + "." + std::string(key)));
-  }
+    return ReadClusters(list, *set);
+  }));
   if (!has_pending) AddTheRest(record);
   return {};
 }
 
-base::Result<std::optional<base::Time>> ReadTime(const Json& json, const std::string& at, const char* field) {
-  const Json* value = Find(json, {field});
-  if (value == nullptr || value->is_null()) return std::nullopt;
-  const auto time = base::ParseTime(FindString(json, {field}));
-  if (!time) return Wrong(at, field, "not an RFC 3339 time");
-  return *time;
-}
-
-base::Status ReadAdvance(const Json& json, const std::string& at, Record& record) {
-  const Json* list = Find(json, {kAdvance});
-  if (list == nullptr || list->is_null()) return {};
-  if (!list->is_array()) return Wrong(at, kAdvance, "not a list of numbers");
-  for (const Json& number : list->get_array()) {
-    if (!number.is_int64()) return Wrong(at, kAdvance, "not a list of whole numbers");
-    record.advance.push_back(number.get_int64());
-  }
-  return {};
-}
-
-base::Result<Record> ReadRecord(const Json& json, const std::string& at) {
-  if (!json.is_object()) return Wrong(at, "", "not an object");
+base::Result<Record> ReadRecord(const Field& of) {
+  EVENKEEL_TRY(of.IsObject());
   Record record;
-  EVENKEEL_TRY(ReadGenerations(json, at, record));
-  const Json* order = Find(json, {kOrder});
-  if (order == nullptr) return Wrong(at, kOrder, "missing");
-  EVENKEEL_ASSIGN(record.order, ReadClusters(*order, at, kOrder));
-  EVENKEEL_TRY(ReadStatus(json, at, record));
-  EVENKEEL_TRY(ReadCurrentState(json, at, record));
-  EVENKEEL_ASSIGN(const auto transition, ReadTime(json, at, kLastTransitionTime));
-  if (!transition) return Wrong(at, kLastTransitionTime, "missing");
+  EVENKEEL_TRY(ReadGenerations(of[kObservedGenerations], record));
+  EVENKEEL_TRY(of[kOrder].Required());
+  EVENKEEL_TRY(ReadClusters(of[kOrder], record.order));
+  EVENKEEL_TRY(ReadStatus(of[kStatus], record));
+  EVENKEEL_TRY(ReadCurrentState(of[kCurrentState], record));
+  std::optional<base::Time> transition;
+  EVENKEEL_TRY(of[kLastTransitionTime].Required());
+  EVENKEEL_TRY(of[kLastTransitionTime].Instant(transition));
   record.last_transition = *transition;
-  EVENKEEL_ASSIGN(record.started, ReadTime(json, at, kStartedAt));
-  EVENKEEL_ASSIGN(record.progressed, ReadTime(json, at, kProgressedAt));
-  EVENKEEL_TRY(ReadAdvance(json, at, record));
-  for (const TextField& field : kTextFields) {
-    const Json* value = Find(json, {field.key});
-    if (value == nullptr || value->is_null()) continue;
-    if (!value->is_string()) return Wrong(at, field.key, "not a text");
-    record.*field.value = value->get_string();
-  }
+  EVENKEEL_TRY(of[kStartedAt].Instant(record.started));
+  EVENKEEL_TRY(of[kProgressedAt].Instant(record.progressed));
+  EVENKEEL_TRY(of[kAdvance].ForEach([&](const Field& number) -> base::Status {
+    EVENKEEL_TRY(number.Required());
+    return number.Whole(record.advance.emplace_back(), std::numeric_limits<int64_t>::min());
+  }));
+  for (const TextField& field : kTextFields) EVENKEEL_TRY(of[field.key].Text(record.*field.value));
   static const std::set<std::string_view> kKnown = {kObservedGenerations, kOrder,     kStatus,       kCurrentState,
                                                     kLastTransitionTime,  kStartedAt, kProgressedAt, kAdvance};
-  for (const auto& [key, value] : json.get_object()) {
+  for (const auto& [key, value] : of.value().get_object()) {
     if (!kKnown.contains(key) && std::ranges::find(kTextFields, key, &TextField::key) == kTextFields.end()) {
       record.others[key] = value;
     }
   }
   if (const std::string wrong = CheckRecord(record); !wrong.empty()) {
-    return base::Fail(base::Code::kBadRequest, at + "." + wrong);
+    const size_t end = wrong.find(": ");
+    return of[wrong.substr(0, end)].Wrong(wrong.substr(end + 2));
   }
   return record;
 }
@@ -205,9 +161,9 @@ bool Contains(const std::vector<std::string>& names, std::string_view name) {
 }
 
 std::string_view Name(RecordStatus status) {
-  const auto* found = std::ranges::find(kStatuses, status);
-  EVENKEEL_CHECK(found != kStatuses.end());
-  return kStatusNames.at(static_cast<size_t>(found - kStatuses.begin()));
+  const auto* found = std::ranges::find(kStatusWords, status, &std::pair<std::string_view, RecordStatus>::second);
+  EVENKEEL_CHECK(found != std::end(kStatusWords));
+  return found->first;
 }
 
 bool IsFinal(RecordStatus status) {
@@ -238,19 +194,16 @@ std::string CheckRecord(const Record& record) {
   return "";
 }
 
-base::Result<std::vector<Record>> ReadRecords(const Json* records) {
+base::Result<std::vector<Record>> ReadRecords(const Field& records) {
   std::vector<Record> read;
-  if (records == nullptr || records->is_null()) return read;
-  if (!records->is_array()) return base::Fail(base::Code::kBadRequest, "status.records: not a list");
-  const JsonArray& array = records->get_array();
-  for (const Json& json : array) {
-    const std::string at = "status.records[" + std::to_string(read.size()) + "]";
-    EVENKEEL_ASSIGN(Record record, ReadRecord(json, at));
-    if (!IsFinal(record.status) && read.size() + 1 < array.size()) {
-      return Wrong(at, kStatus, std::string(Name(record.status)) + ", but only the last record may be under way");
+  EVENKEEL_TRY(records.ForEach([&](const Field& item) -> base::Status {
+    EVENKEEL_ASSIGN(Record record, ReadRecord(item));
+    if (!IsFinal(record.status) && read.size() + 1 < records.value().get_array().size()) {
+      return item[kStatus].Wrong(std::string(Name(record.status)) + ", but only the last record may be under way");
     }
     read.push_back(std::move(record));
-  }
+    return {};
+  }));
   return read;
 }
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/input/field.h"
 #include "base/json.h"
 #include "base/time.h"
 
@@ -49,11 +50,11 @@ struct Record {
 /// three sets or in none, more than one deploying, pending not in the order of `order`, sets that do not go with the status.
 std::string CheckRecord(const Record& record);
 
-/// The array status.records, the latest last; null is no records. A field that is missing or ill-formed, a record that
+/// The array status.records, the latest last; absent is no records. A field that is missing or ill-formed, a record that
 /// CheckRecord refuses, and one under way that is not the last are kBadRequest: "status.records[1].order: ...". Read as their
 /// writers meant them: status "Deploy" for Deploying; no currentState at all, or one without "pending", for "the rest of
 /// order".
-base::Result<std::vector<Record>> ReadRecords(const base::Json* records);
+base::Result<std::vector<Record>> ReadRecords(const base::Field& records);
 base::JsonArray WriteRecords(const std::vector<Record>& records);
 
 bool Contains(const std::vector<std::string>& names, std::string_view name);

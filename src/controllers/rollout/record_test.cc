@@ -14,7 +14,7 @@ constexpr const char* kUnderWay =
 
 base::Result<std::vector<Record>> Read(const std::string& text) {
   const Json json = *base::ParseJson(text, "test");
-  return ReadRecords(&json);
+  return ReadRecords(base::Field(&json, "", "status.records"));
 }
 
 /// The records above with one text replaced.
@@ -68,7 +68,7 @@ TEST(RecordTest, HandEditedOnesAreRefusedWithTheFieldAndTheReason) {
   EXPECT_EQ(ErrorOf("{}"), "status.records: not a list");
   EXPECT_EQ(ErrorOf("[3]"), "status.records[0]: not an object");
   EXPECT_EQ(ErrorOf(Edited("Deploying", "Done")),
-            "status.records[0].status: \"Done\" is not Deploying, Ready, Paused, Failed, RollingBack or Superseded");
+            "status.records[0].status: \"Done\" is not Ready, Deploying, Paused, Failed, RollingBack or Superseded");
   EXPECT_EQ(ErrorOf(Edited("\"zookeeper\": 3", "\"zookeeper\": -3")),
             "status.records[0].observedGenerations[\"zookeeper\"]: not a whole number of at least 0");
   EXPECT_EQ(ErrorOf(Edited(R"(["a", "b", "c"])", R"(["a", "b", "b"])")), "status.records[0].order: \"b\" is listed twice");
@@ -89,9 +89,8 @@ TEST(RecordTest, HandEditedOnesAreRefusedWithTheFieldAndTheReason) {
   EXPECT_EQ(ErrorOf(Edited("\"Deploying\"", "\"Failed\"")),
             "status.records[0].currentState.deploying: the record has Failed, but a cluster is deploying");
   EXPECT_EQ(ErrorOf(Edited("\"pending\"", "\"waiting\"")),
-            "status.records[0].currentState.\"waiting\": is not deploying, completed or pending");
-  EXPECT_EQ(ErrorOf(Edited("\"order\"", R"("advance": ["a"], "order")")),
-            "status.records[0].advance: not a list of whole numbers");
+            "status.records[0].currentState: \"waiting\" is not deploying, completed or pending");
+  EXPECT_EQ(ErrorOf(Edited("\"order\"", R"("advance": ["a"], "order")")), "status.records[0].advance[0]: not a whole number");
   EXPECT_EQ(ErrorOf(Edited("2026-01-01T00:00:00Z", "yesterday")), "status.records[0].lastTransitionTime: not an RFC 3339 time");
   std::string two = kUnderWay;
   two.insert(1, std::string(kUnderWay).substr(1, two.size() - 2) + ",");

@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   const base::Json* before = base::Find(input->object.object, {"metadata", "deletionTimestamp"});
   if (before != nullptr) return 0;
-  const auto records = rollout::ReadRecords(base::Find(plan->status, {"records"}));
+  const auto records = rollout::ReadRecords(base::Field(base::Find(plan->status, {"records"}), "", "status.records"));
   EVENKEEL_CHECK(records.has_value());
   input->object.object.as_object()["status"] = plan->status;
   EVENKEEL_CHECK(zookeeper::PlanRollout(*input).has_value());

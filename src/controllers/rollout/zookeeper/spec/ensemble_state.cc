@@ -10,154 +10,115 @@
 namespace evenkeel::controllers::rollout::zookeeper {
 namespace {
 
+using base::Field;
 using base::FindString;
 using base::Json;
 using base::JsonArray;
 using base::JsonObject;
 
 using Outcome = RecoveryNote::Outcome;
-constexpr std::pair<Outcome, const char*> kOutcomes[] = {
-    {Outcome::kRefused, "Refused"}, {Outcome::kStarted, "Started"}, {Outcome::kCompleted, "Completed"}};
+constexpr std::pair<std::string_view, Outcome> kOutcomes[] = {
+    {"Refused", Outcome::kRefused}, {"Started", Outcome::kStarted}, {"Completed", Outcome::kCompleted}};
 
 class StateReader {
  public:
-  StateReader(const kube::ManifestObject& object, EnsembleState& state) : object_(object), state_(state) {}
+  StateReader(const Field& status, EnsembleState& state) : status_(status), state_(state) {}
 
   base::Status Read() {
-    const Json* status = base::Find(object_.object, {"status"});
-    if (status == nullptr || status->is_null()) return {};
-    if (!status->is_object()) return Wrong("status", "not an object");
-    auto records = ReadRecords(base::Find(*status, {"records"}));
-    if (!records) return WrongField(object_, "", records.error().message());
-    state_.rollout.records = *std::move(records);
+    if (!status_) return {};
+    EVENKEEL_TRY(status_.IsObject());
+    EVENKEEL_ASSIGN(state_.rollout.records, ReadRecords(status_["records"]));
     EVENKEEL_TRY(ReadIndices());
-    EVENKEEL_TRY(ReadRevisions());
-    EVENKEEL_TRY(ReadClusters());
+    EVENKEEL_TRY(status_["revisions"].ForEach([&](const Field& item) { return ReadRevision(item); }));
+    EVENKEEL_TRY(status_["clusters"].ForEach([&](const Field& item) { return ReadCluster(item); }));
     EVENKEEL_TRY(CheckBase());
     EVENKEEL_TRY(CheckLastRecord());
-    EVENKEEL_TRY(ReadRecoveries());
-    ReadScheduling();
-    state_.stride = base::FindInt(*status, {"stride"});
-    state_.format = std::max<int64_t>(base::FindInt(*status, {kFormatField}), 1);
-    if (const std::string_view mode = FindString(*status, {"namingMode"}); !mode.empty()) {
+    EVENKEEL_TRY(status_["recoveries"].ForEach([&](const Field& item) { return ReadRecovery(item); }));
+    ReadScheduling(status_["scheduling"]);
+    EVENKEEL_TRY(status_["stride"].Whole(state_.stride, 0, kIdMax));
+    EVENKEEL_TRY(status_[kFormatField].Whole(state_.format));
+    state_.format = std::max<int64_t>(state_.format, 1);
+    std::string mode;
+    EVENKEEL_TRY(status_["namingMode"].Text(mode));
+    if (!mode.empty()) {
       state_.mode = ParseNamingMode(mode);
-      if (!state_.mode) return Wrong("status.namingMode", Quoted(mode) + " is none");
+      if (!state_.mode) return status_["namingMode"].Wrong(Quoted(mode) + " is none");
     }
-    if (state_.stride < 0 || state_.stride > kIdMax) return Wrong("status.stride", fmt::format("not from 0 to {}", kIdMax));
     return {};
   }
 
  private:
-  std::unexpected<base::Error> Wrong(const std::string& field, const std::string& what) const {
-    return WrongField(object_, field, what);
-  }
-
-  /// Null when absent.
-  const Json* At(std::string_view field) const {
-    const Json* value = base::Find(object_.object, {"status", field});
-    return value == nullptr || value->is_null() ? nullptr : value;
-  }
-
   base::Status ReadIndices() {
     std::set<int64_t> used;
-    if (const Json* indices = At("clusterIndices")) {
-      if (!indices->is_object()) return Wrong("status.clusterIndices", "not an object of numbers");
-      for (const auto& [name, value] : indices->get_object()) {
-        const std::string at = "status.clusterIndices[" + Quoted(name) + "]";
-        const int64_t index = base::FindInt(*indices, {name}, -1);
-        if (index < 0 || index >= kIdMax) return Wrong(at, fmt::format("not a whole number from 0 to {}", kIdMax - 1));
-        if (!used.insert(index).second) return Wrong(at, fmt::format("{} is the index of another cluster, too", index));
-        state_.identities.emplace(name, ClusterIdentity{index, std::string(name)});
-      }
-    }
-    const Json* retired = At("retiredIndices");
-    if (retired == nullptr) return {};
-    if (!retired->is_array()) return Wrong("status.retiredIndices", "not a list of numbers");
-    for (const Json& value : retired->get_array()) {
-      const int64_t index = value.is_int64() ? value.get_int64() : -1;
-      const std::string at = fmt::format("status.retiredIndices[{}]", state_.retired.size());
-      if (index < 0 || index >= kIdMax) return Wrong(at, fmt::format("not a whole number from 0 to {}", kIdMax - 1));
-      if (used.contains(index)) return Wrong(at, fmt::format("{} is the index of a cluster", index));
+    const Field indices = status_["clusterIndices"];
+    EVENKEEL_TRY(indices.ForEachMember([&](std::string_view name, const Field&) -> base::Status {
+      const Field value = indices.Named(name);
+      int64_t index = 0;
+      EVENKEEL_TRY(value.Required());
+      EVENKEEL_TRY(value.Whole(index, 0, kIdMax - 1));
+      if (!used.insert(index).second) return value.Wrong(fmt::format("{} is the index of another cluster, too", index));
+      state_.identities.emplace(name, ClusterIdentity{index, std::string(name)});
+      return {};
+    }));
+    return status_["retiredIndices"].ForEach([&](const Field& value) -> base::Status {
+      int64_t index = 0;
+      EVENKEEL_TRY(value.Required());
+      EVENKEEL_TRY(value.Whole(index, 0, kIdMax - 1));
+      if (used.contains(index)) return value.Wrong(fmt::format("{} is the index of a cluster", index));
       state_.retired.insert(index);
-    }
-    return {};
+      return {};
+    });
   }
 
-  base::Result<Shares> ReadShares(const Json& json, const std::string& at) const {
+  base::Status ReadShares(const Field& list, Shares& shares) const {
+    EVENKEEL_TRY(list.IsObject());
+    return list.ForEachMember([&](std::string_view name, const Field&) -> base::Status {
+      const Field share = list.Named(name);
+      EVENKEEL_TRY(share.Required());
+      if (!state_.identities.contains(std::string(name))) return share.Wrong("not a cluster in status.clusterIndices");
+      return share.Whole(shares[std::string(name)], 1, kIdMax);
+    });
+  }
+
+  base::Status ReadRevision(const Field& of) {
+    EVENKEEL_TRY(of["template"].IsObject());
     Shares shares;
-    const Json* list = base::Find(json, {"shares"});
-    if (list == nullptr || !list->is_object()) return Wrong(at + ".shares", "not an object of numbers");
-    for (const auto& [name, value] : list->get_object()) {
-      const int64_t share = base::FindInt(*list, {name}, -1);
-      if (share < 1 || share > kIdMax || !state_.identities.contains(std::string(name))) {
-        return Wrong(at + ".shares[" + Quoted(name) + "]", "not the number of servers of a cluster in status.clusterIndices");
-      }
-      shares.emplace(name, share);
+    EVENKEEL_TRY(ReadShares(of["shares"], shares));
+    std::vector<std::string> servers;
+    EVENKEEL_TRY(of["servers"].Texts(servers));
+    Revision revision = MakeRevision(of["template"].value(), shares, std::move(servers));
+    // It says what clusters are pinned to: edited by hand it would change all of them at once.
+    if (revision.name != FindString(of.value(), {"name"})) {
+      return of.Wrong("its name is not the hash of its content, " + revision.name + ": was it edited?");
     }
-    return shares;
-  }
-
-  base::Status ReadRevisions() {
-    const Json* revisions = At("revisions");
-    if (revisions == nullptr) return {};
-    if (!revisions->is_array()) return Wrong("status.revisions", "not a list");
-    size_t index = 0;
-    for (const Json& json : revisions->get_array()) {
-      const std::string at = fmt::format("status.revisions[{}]", index++);
-      const Json* body = base::Find(json, {"template"});
-      if (body == nullptr || !body->is_object()) return Wrong(at + ".template", "not an object");
-      EVENKEEL_ASSIGN(const Shares shares, ReadShares(json, at));
-      std::vector<std::string> servers;
-      for (const Json& server : base::FindArray(json, {"servers"})) {
-        if (!server.is_string()) return Wrong(at + ".servers", "not a list of texts");
-        servers.emplace_back(server.get_string());
-      }
-      Revision revision = MakeRevision(*body, shares, std::move(servers));
-      // It says what clusters are pinned to: edited by hand it would change all of them at once.
-      if (revision.name != FindString(json, {"name"})) {
-        return Wrong(at, "its name is not the hash of its content, " + revision.name + ": was it edited?");
-      }
-      state_.revisions.emplace(revision.name, std::move(revision));
-    }
+    state_.revisions.emplace(revision.name, std::move(revision));
     return {};
   }
 
-  /// 1 where it is absent, as in statuses of programs that do not count turns.
-  base::Result<int64_t> ReadTurn(const Json& json, const std::string& at) const {
-    const Json* value = base::Find(json, {"turn"});
-    if (value == nullptr || value->is_null()) return 1;
-    const int64_t turn = value->is_int64() ? value->get_int64() : 0;
-    if (turn < 1 || turn > kMaxTurn) return Wrong(at + ".turn", fmt::format("not a whole number from 1 to {}", kMaxTurn));
-    return turn;
-  }
-
-  base::Status ReadClusters() {
-    const Json* clusters = At("clusters");
-    if (clusters == nullptr) return {};
-    if (!clusters->is_array()) return Wrong("status.clusters", "not a list");
-    size_t index = 0;
-    for (const Json& json : clusters->get_array()) {
-      const std::string at = fmt::format("status.clusters[{}]", index++);
-      const std::string name(FindString(json, {"name"}));
-      const auto identity = state_.identities.find(name);
-      if (identity == state_.identities.end())
-        return Wrong(at + ".name", Quoted(name) + " has no index in status.clusterIndices");
-      identity->second.id = FindString(json, {"clusterID"}, name);
-      if (base::FindBool(json, {kCopiedField})) state_.copied.insert(name);
-      if (const std::string_view uid = FindString(json, {kBoundField}); !uid.empty()) state_.bound.emplace(name, uid);
-      ClusterRevision cluster{std::string(FindString(json, {"revision"})), std::string(FindString(json, {"previousRevision"}))};
-      if (cluster.revision.empty()) continue;
-      for (const auto& [field, revision] :
-           {std::pair("revision", &cluster.revision), std::pair("previousRevision", &cluster.previous)}) {
-        if (!revision->empty() && state_.Find(*revision) == nullptr) {
-          return Wrong(at + "." + field, Quoted(*revision) + " is not in status.revisions");
-        }
+  base::Status ReadCluster(const Field& of) {
+    EVENKEEL_TRY(of.IsObject());
+    const Json& json = of.value();
+    const std::string name(FindString(json, {"name"}));
+    const auto identity = state_.identities.find(name);
+    if (identity == state_.identities.end()) return of["name"].Wrong(Quoted(name) + " has no index in status.clusterIndices");
+    identity->second.id = FindString(json, {"clusterID"}, name);
+    if (base::FindBool(json, {kCopiedField})) state_.copied.insert(name);
+    if (const std::string_view uid = FindString(json, {kBoundField}); !uid.empty()) state_.bound.emplace(name, uid);
+    ClusterRevision cluster;
+    for (const auto& [field, revision] :
+         {std::pair("revision", &cluster.revision), std::pair("previousRevision", &cluster.previous)}) {
+      EVENKEEL_TRY(of[field].Text(*revision));
+      if (!revision->empty() && state_.Find(*revision) == nullptr) {
+        return of[field].Wrong(Quoted(*revision) + " is not in status.revisions");
       }
-      EVENKEEL_ASSIGN(cluster.turn, ReadTurn(json, at));
-      cluster.confirmed = base::FindBool(json, {"confirmed"}, true);
-      cluster.held = base::FindBool(json, {"held"});
-      if (!state_.rollout.clusters.emplace(name, std::move(cluster)).second)
-        return Wrong(at + ".name", Quoted(name) + " is listed twice");
+    }
+    if (cluster.revision.empty()) return {};
+    // Absent in statuses of programs that do not count turns.
+    EVENKEEL_TRY(of["turn"].Whole(cluster.turn, 1, kMaxTurn));
+    cluster.confirmed = base::FindBool(json, {"confirmed"}, true);
+    cluster.held = base::FindBool(json, {"held"});
+    if (!state_.rollout.clusters.emplace(name, std::move(cluster)).second) {
+      return of["name"].Wrong(Quoted(name) + " is listed twice");
     }
     return {};
   }
@@ -168,8 +129,7 @@ class StateReader {
     const Record& last = state_.rollout.records.back();
     const bool matters = !IsFinal(last.status) || last.status == RecordStatus::kFailed;
     if (!matters || last.base_revision.empty() || state_.Find(last.base_revision) != nullptr) return {};
-    return Wrong(fmt::format("status.records[{}].baseRevision", state_.rollout.records.size() - 1),
-                 Quoted(last.base_revision) + " is not in status.revisions");
+    return LastRecord()["baseRevision"].Wrong(Quoted(last.base_revision) + " is not in status.revisions");
   }
 
   /// Of a record whose revision is known: what it says of clusters is what they have been given. One that says more would end
@@ -177,74 +137,69 @@ class StateReader {
   base::Status CheckLastRecord() const {
     if (state_.rollout.records.empty()) return {};
     const Record& last = state_.rollout.records.back();
-    const std::string at = fmt::format("status.records[{}].", state_.rollout.records.size() - 1);
+    const Field at = LastRecord();
     const Revision *current = state_.Find(last.revision), *base = state_.Find(last.base_revision);
     if (current == nullptr) return {};
     for (const Revision* list : {base, current}) {
       if (list == nullptr) continue;
       for (const auto& [cluster, share] : list->shares) {
-        if (!Contains(last.order, cluster)) return Wrong(at + "order", Quoted(cluster) + " has servers, but is missing");
+        if (!Contains(last.order, cluster)) return at["order"].Wrong(Quoted(cluster) + " has servers, but is missing");
       }
     }
     for (const std::string& cluster : last.completed) {
       const auto given = state_.rollout.clusters.find(cluster);
       if (given != state_.rollout.clusters.end() && given->second.revision != last.revision)
-        return Wrong(at + "currentState.completed", Quoted(cluster) + " has been given another revision");
+        return at["currentState"]["completed"].Wrong(Quoted(cluster) + " has been given another revision");
     }
     for (const std::string& cluster : last.deploying) {
       const auto given = state_.rollout.clusters.find(cluster);
       const bool goes_back = last.status == RecordStatus::kRollingBack;
       if (given == state_.rollout.clusters.end() || (given->second.revision == last.revision) == goes_back)
-        return Wrong(at + "currentState.deploying", Quoted(cluster) + " has been given another revision, or none");
+        return at["currentState"]["deploying"].Wrong(Quoted(cluster) + " has been given another revision, or none");
     }
     if (last.status == RecordStatus::kReady) return {};
     for (const std::string& cluster : last.order) {
       if (!state_.identities.contains(cluster))
-        return Wrong(at + "order", Quoted(cluster) + " has no index in status.clusterIndices");
+        return at["order"].Wrong(Quoted(cluster) + " has no index in status.clusterIndices");
     }
     return {};
   }
+
+  Field LastRecord() const { return status_["records"].Item(state_.rollout.records.size() - 1); }
 
   /// Whatever it says, it decides only when Karmada is asked again.
-  void ReadScheduling() {
-    const Json* json = At("scheduling");
-    if (json == nullptr) return;
+  void ReadScheduling(const Field& of) {
+    if (!of) return;
     Scheduling& scheduling = state_.scheduling;
-    scheduling.attempt = std::clamp<int64_t>(base::FindInt(*json, {"attempt"}), 0, kMaxTurn);
-    scheduling.asked = std::clamp<int64_t>(base::FindInt(*json, {"asked"}), 0, kMaxTurn);
-    if (const auto since = base::ParseTime(FindString(*json, {"since"}))) scheduling.since = *since;
-    if (const auto asked_at = base::ParseTime(FindString(*json, {"askedAt"}))) scheduling.asked_at = *asked_at;
+    scheduling.attempt = std::clamp<int64_t>(base::FindInt(of.value(), {"attempt"}), 0, kMaxTurn);
+    scheduling.asked = std::clamp<int64_t>(base::FindInt(of.value(), {"asked"}), 0, kMaxTurn);
+    if (const auto since = base::ParseTime(FindString(of.value(), {"since"}))) scheduling.since = *since;
+    if (const auto asked_at = base::ParseTime(FindString(of.value(), {"askedAt"}))) scheduling.asked_at = *asked_at;
   }
 
-  base::Status ReadRecoveries() {
-    const Json* notes = At("recoveries");
-    if (notes == nullptr) return {};
-    if (!notes->is_array()) return Wrong("status.recoveries", "not a list");
-    for (const Json& json : notes->get_array()) {
-      const std::string at = fmt::format("status.recoveries[{}]", state_.recoveries.size());
-      RecoveryNote note;
-      note.request = FindString(json, {"request"});
-      if (const std::string wrong = CheckRecoveryName(note.request); !wrong.empty()) return Wrong(at + ".request", wrong);
-      const auto* outcome =
-          std::ranges::find(kOutcomes, FindString(json, {"outcome"}), &std::pair<Outcome, const char*>::second);
-      if (outcome == std::end(kOutcomes)) return Wrong(at + ".outcome", "not Refused, Started or Completed");
-      note.outcome = outcome->first;
-      const auto decided = base::ParseTime(FindString(json, {"decidedAt"}));
-      if (!decided) return Wrong(at + ".decidedAt", "not an RFC 3339 time");
-      note.decided = *decided;
-      note.message = FindString(json, {"message"});
-      for (const Json& cluster : base::FindArray(json, {"lost"})) {
-        if (!cluster.is_string() || !state_.identities.contains(std::string(cluster.get_string()))) {
-          return Wrong(at + ".lost", "not clusters in status.clusterIndices");
-        }
-        note.lost.emplace(cluster.get_string());
-      }
-      state_.recoveries.push_back(std::move(note));
+  base::Status ReadRecovery(const Field& of) {
+    EVENKEEL_TRY(of.IsObject());
+    RecoveryNote note;
+    EVENKEEL_TRY(of["request"].Text(note.request));
+    if (const std::string wrong = CheckRecoveryName(note.request); !wrong.empty()) return of["request"].Wrong(wrong);
+    if (of["outcome"].IsEmpty()) return of["outcome"].Wrong("missing");
+    EVENKEEL_TRY(of["outcome"].Word<Outcome>(note.outcome, kOutcomes));
+    std::optional<base::Time> decided;
+    EVENKEEL_TRY(of["decidedAt"].Required());
+    EVENKEEL_TRY(of["decidedAt"].Instant(decided));
+    note.decided = *decided;
+    EVENKEEL_TRY(of["message"].Text(note.message));
+    std::vector<std::string> lost;
+    EVENKEEL_TRY(of["lost"].Texts(lost));
+    for (std::string& cluster : lost) {
+      if (!state_.identities.contains(cluster)) return of["lost"].Wrong(Quoted(cluster) + " is not in status.clusterIndices");
+      note.lost.insert(std::move(cluster));
     }
+    state_.recoveries.push_back(std::move(note));
     return {};
   }
 
-  const kube::ManifestObject& object_;
+  const Field status_;
   EnsembleState& state_;
 };
 
@@ -314,9 +269,9 @@ void EnsembleState::AssignIndices(const EnsembleSpec& spec) {
 }
 
 std::string_view Name(RecoveryNote::Outcome outcome) {
-  const auto* found = std::ranges::find(kOutcomes, outcome, &std::pair<Outcome, const char*>::first);
+  const auto* found = std::ranges::find(kOutcomes, outcome, &std::pair<std::string_view, Outcome>::second);
   EVENKEEL_CHECK(found != std::end(kOutcomes));
-  return found->second;
+  return found->first;
 }
 
 bool EnsembleState::Knows(const std::string& request) const {
@@ -386,7 +341,7 @@ std::string MarkOf(const ClusterRevision& given) {
 
 base::Result<EnsembleState> ReadState(const kube::ManifestObject& object) {
   EnsembleState state;
-  EVENKEEL_TRY(StateReader(object, state).Read());
+  EVENKEEL_TRY(StateReader(kube::FieldsOf(object)["status"], state).Read());
   return state;
 }
 
