@@ -1,7 +1,7 @@
 #include "balancing/model/phase_state.h"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 
 namespace evenkeel::balancing {
 namespace {
@@ -19,17 +19,6 @@ constexpr std::pair<std::string_view, int64_t PhaseState::*> kStateCounts[] = {{
 
 constexpr std::pair<std::string_view, bool PhaseState::*> kStateFlags[] = {
     {"placementWithMove", &PhaseState::placement_with_move}, {"slowBalancing", &PhaseState::slow_balancing}};
-
-std::unexpected<base::Error> BadState(std::string_view field, std::string_view what) {
-  return base::Fail(base::Code::kBadRequest, "phase state: " + std::string(field) + ": " + std::string(what));
-}
-
-base::Result<double> StateNumber(std::string_view field, const Json& value) {
-  if (!value.is_number()) return BadState(field, "not a number");
-  const double number = value.to_number<double>();
-  if (!std::isfinite(number)) return BadState(field, "not a finite number");
-  return number;
-}
 
 // The later of each type, where a type that only one of them names counts with the other's last balancing.
 Group<double> LaterOfNodeTypes(const PhaseState& a, const PhaseState& b) {
@@ -56,35 +45,16 @@ Json PhaseState::ToJson() const {
   return object;
 }
 
-base::Result<PhaseState> PhaseState::FromJson(const Json& json) {
-  if (!json.is_object()) return base::Fail(base::Code::kBadRequest, "phase state: not an object");
-  const base::JsonObject& object = json.get_object();
+base::Result<PhaseState> PhaseState::Read(const base::Field& of) {
+  EVENKEEL_TRY(of.IsObject());
+  constexpr double kLowest = std::numeric_limits<double>::lowest();
   PhaseState state;
-  for (const auto& [name, field] : kStateNumbers) {
-    const Json* value = base::Find(object, name);
-    if (value == nullptr) continue;
-    EVENKEEL_ASSIGN(state.*field, StateNumber(name, *value));
-  }
-  for (const auto& [name, field] : kStateCounts) {
-    const Json* value = base::Find(object, name);
-    if (value == nullptr) continue;
-    if (!value->is_int64() || value->get_int64() < 0 || value->get_int64() > kRunsMax) {
-      return BadState(name, "not a whole number from 0 to 1000000000");
-    }
-    state.*field = value->get_int64();
-  }
-  for (const auto& [name, field] : kStateFlags) {
-    const Json* value = base::Find(object, name);
-    if (value == nullptr) continue;
-    if (!value->is_bool()) return BadState(name, "not true or false");
-    state.*field = value->get_bool();
-  }
-  if (const Json* types = base::Find(object, "lastBalancingOfNodeType")) {
-    if (!types->is_object()) return BadState("lastBalancingOfNodeType", "not an object of instants by node type");
-    for (const auto& [type, instant] : types->get_object()) {
-      EVENKEEL_ASSIGN(state.last_balancing_of_node_type[std::string(type)], StateNumber("lastBalancingOfNodeType", instant));
-    }
-  }
+  for (const auto& [name, field] : kStateNumbers) EVENKEEL_TRY(of[name].Number(state.*field, kLowest));
+  for (const auto& [name, field] : kStateCounts) EVENKEEL_TRY(of[name].Whole(state.*field, 0, kRunsMax));
+  for (const auto& [name, field] : kStateFlags) EVENKEEL_TRY(of[name].Flag(state.*field));
+  EVENKEEL_TRY(of["lastBalancingOfNodeType"].ForEachMember([&](std::string_view type, const base::Field& instant) {
+    return instant.Number(state.last_balancing_of_node_type[std::string(type)], kLowest);
+  }));
   return state;
 }
 

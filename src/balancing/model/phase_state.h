@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "balancing/model/cluster.h"
+#include "base/input/field.h"
 #include "base/json.h"
 #include "base/result.h"
 
@@ -28,10 +29,10 @@ struct PhaseState {
   bool slow_balancing = false;                ///< what the next balancing is
   double last_score = -1;                     ///< average deviation after the last balancing; below 0: unknown
 
-  /// The keys are those of `history` in the state of a cluster (cluster_reader.h). FromJson: what is absent is as above;
+  /// The keys are those of `history` in the state of a cluster (cluster_reader.h). Read: what is absent is as above;
   /// kBadRequest in one line.
   base::Json ToJson() const;
-  static base::Result<PhaseState> FromJson(const base::Json& json);
+  static base::Result<PhaseState> Read(const base::Field& of);
   bool operator==(const PhaseState&) const = default;
 };
 

@@ -5,19 +5,11 @@ namespace {
 
 using base::Json;
 
-std::unexpected<base::Error> BadMemory(const std::string& what) {
-  return base::Fail(base::Code::kBadRequest, "planner memory: " + what);
-}
-
-base::Result<GroupPhase> GroupFromJson(const Json& json) {
+base::Result<GroupPhase> ReadGroup(const base::Field& of) {
   GroupPhase group;
-  for (const Json& service : base::FindArray(json, {"services"})) {
-    if (!service.is_string()) return BadMemory("groups: services: not a list of names");
-    group.services.emplace_back(service.get_string());
-  }
-  const Json* phase = base::Find(json, {"phase"});
-  if (phase == nullptr) return BadMemory("groups: phase is missing");
-  EVENKEEL_ASSIGN(group.phase, PhaseState::FromJson(*phase));
+  EVENKEEL_TRY(of["services"].Texts(group.services));
+  EVENKEEL_TRY(of["phase"].Required());
+  EVENKEEL_ASSIGN(group.phase, PhaseState::Read(of["phase"]));
   return group;
 }
 
@@ -34,17 +26,16 @@ Json PlannerMemory::ToJson() const {
 }
 
 base::Result<PlannerMemory> PlannerMemory::FromJson(const Json& json) {
-  if (!json.is_object()) return BadMemory("not an object");
+  const base::Field of(&json, "planner memory");
+  EVENKEEL_TRY(of.IsObject());
   PlannerMemory memory;
-  if (const Json* groups = base::Find(json, {"groups"})) {
-    if (!groups->is_array()) return BadMemory("groups: not a list");
-    for (const Json& item : groups->get_array()) {
-      EVENKEEL_ASSIGN(GroupPhase group, GroupFromJson(item));
-      memory.groups.push_back(std::move(group));
-    }
-  }
-  if (const Json* throttles = base::Find(json, {"throttles"})) {
-    EVENKEEL_ASSIGN(memory.throttles, MovementThrottles::FromJson(*throttles));
+  EVENKEEL_TRY(of["groups"].ForEach([&](const base::Field& item) -> base::Status {
+    EVENKEEL_ASSIGN(GroupPhase group, ReadGroup(item));
+    memory.groups.push_back(std::move(group));
+    return {};
+  }));
+  if (const base::Field throttles = of["throttles"]) {
+    EVENKEEL_ASSIGN(memory.throttles, MovementThrottles::Read(throttles));
   }
   return memory;
 }

@@ -44,9 +44,9 @@ TEST(PlannerMemoryTest, RefusesWhatItDidNotWrite) {
   };
   EXPECT_EQ(error("[]"), "planner memory: not an object");
   EXPECT_EQ(error(R"({"groups": 1})"), "planner memory: groups: not a list");
-  EXPECT_EQ(error(R"({"groups": [{}]})"), "planner memory: groups: phase is missing");
-  EXPECT_EQ(error(R"({"groups": [{"services": [1], "phase": {}}]})"), "planner memory: groups: services: not a list of names");
-  EXPECT_EQ(error(R"({"groups": [{"phase": {"lastBalancing": "x"}}]})"), "phase state: lastBalancing: not a number");
+  EXPECT_EQ(error(R"({"groups": [{}]})"), "planner memory: groups[0].phase: missing");
+  EXPECT_EQ(error(R"({"groups": [{"services": [1], "phase": {}}]})"), "planner memory: groups[0].services[0]: not a text");
+  EXPECT_EQ(error(R"({"groups": [{"phase": {"lastBalancing": "x"}}]})"), "planner memory: groups[0].phase.lastBalancing: not a number");
   EXPECT_NE(error(R"({"throttles": 3})"), "");
 }
 

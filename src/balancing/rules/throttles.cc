@@ -34,10 +34,6 @@ void Tighten(Allowance& allowance, const Limit& limit, int64_t existing_replicas
                                       by_number ? limit.name : limit.share_name)};
 }
 
-std::unexpected<base::Error> BadCounter(const std::string& what) {
-  return base::Fail(base::Code::kBadRequest, "movement throttles: " + what);
-}
-
 }  // namespace
 
 void SlidingCounter::Record(double now, int64_t events, double window) {
@@ -74,20 +70,23 @@ Json SlidingCounter::ToJson() const {
   return entries;
 }
 
-base::Result<SlidingCounter> SlidingCounter::FromJson(const Json& json) {
-  if (!json.is_array()) return BadCounter("not a list of instants and numbers");
+base::Result<SlidingCounter> SlidingCounter::Read(const base::Field& of) {
   SlidingCounter counter;
-  for (const Json& item : json.get_array()) {
-    const base::JsonArray* pair = item.if_array();
-    const bool sound = pair != nullptr && pair->size() == 2 && (*pair)[0].is_number() && (*pair)[1].is_int64();
-    if (!sound) return BadCounter("not a pair of an instant and a whole number: " + base::ToText(item));
-    const double at = (*pair)[0].to_number<double>();
-    const int64_t events = (*pair)[1].get_int64();
-    if (!std::isfinite(at) || events < 1 || events > INT32_MAX) return BadCounter("out of range: " + base::ToText(item));
-    if (at <= counter.latest()) return BadCounter("instants that do not rise: " + base::ToText(item));
-    const int64_t before = counter.entries_.empty() ? 0 : counter.entries_.back().total;
-    counter.entries_.push_back({at, before + events});
-  }
+  EVENKEEL_TRY(of.ForEach(
+      [&](const base::Field& item) -> base::Status {
+        const base::JsonArray* pair = item ? item.value().if_array() : nullptr;
+        if (pair == nullptr || pair->size() != 2) return item.Wrong("not a pair of an instant and a whole number");
+        double at = counter.latest();
+        int64_t events = 0;
+        EVENKEEL_TRY(item.Item(0).Number(at, std::numeric_limits<double>::lowest()));
+        EVENKEEL_TRY(item.Item(1).Whole(events, 1, INT32_MAX));
+        if (events == 0) return item.Item(1).Wrong("missing");
+        if (at <= counter.latest()) return item.Wrong("not later than the one before");
+        const int64_t before = counter.entries_.empty() ? 0 : counter.entries_.back().total;
+        counter.entries_.push_back({at, before + events});
+        return {};
+      },
+      "instants and numbers"));
   return counter;
 }
 
@@ -165,19 +164,15 @@ Json MovementThrottles::ToJson() const {
       {"placement", placement_.ToJson()}, {"balancing", balancing_.ToJson()}, {"partitions", std::move(partitions)}};
 }
 
-base::Result<MovementThrottles> MovementThrottles::FromJson(const Json& json) {
+base::Result<MovementThrottles> MovementThrottles::Read(const base::Field& of) {
+  EVENKEEL_TRY(of.IsObject());
   MovementThrottles throttles;
-  if (!json.is_object()) return BadCounter("not an object");
-  const std::pair<std::string_view, SlidingCounter*> counters[] = {{"placement", &throttles.placement_},
-                                                                   {"balancing", &throttles.balancing_}};
-  for (const auto& [name, counter] : counters) {
-    const Json* value = base::Find(json.get_object(), name);
-    if (value == nullptr) continue;
-    EVENKEEL_ASSIGN(*counter, SlidingCounter::FromJson(*value));
-  }
-  for (const auto& [partition, value] : base::FindObject(json, {"partitions"})) {
-    EVENKEEL_ASSIGN(throttles.partitions_[std::string(partition)], SlidingCounter::FromJson(value));
-  }
+  EVENKEEL_ASSIGN(throttles.placement_, SlidingCounter::Read(of["placement"]));
+  EVENKEEL_ASSIGN(throttles.balancing_, SlidingCounter::Read(of["balancing"]));
+  EVENKEEL_TRY(of["partitions"].ForEachMember([&](std::string_view partition, const base::Field& counter) -> base::Status {
+    EVENKEEL_ASSIGN(throttles.partitions_[std::string(partition)], SlidingCounter::Read(counter));
+    return {};
+  }));
   return throttles;
 }
 

@@ -17,6 +17,7 @@
 
 #include "balancing/model/cluster.h"
 #include "balancing/model/settings.h"
+#include "base/input/field.h"
 #include "base/json.h"
 #include "base/result.h"
 
@@ -36,7 +37,7 @@ class SlidingCounter {
   double latest() const { return entries_.empty() ? kLongAgo : entries_.back().at; }
 
   base::Json ToJson() const;  ///< [[instant, events], ...]
-  static base::Result<SlidingCounter> FromJson(const base::Json& json);
+  static base::Result<SlidingCounter> Read(const base::Field& of);
   bool operator==(const SlidingCounter& other) const;
 
  private:
@@ -74,7 +75,7 @@ class MovementThrottles {
   std::vector<std::string> ThrottledPartitions(const Settings& settings, double now) const;
 
   base::Json ToJson() const;
-  static base::Result<MovementThrottles> FromJson(const base::Json& json);
+  static base::Result<MovementThrottles> Read(const base::Field& of);
   bool operator==(const MovementThrottles& other) const {
     return placement_ == other.placement_ && balancing_ == other.balancing_ && partitions_ == other.partitions_;
   }

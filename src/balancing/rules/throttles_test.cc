@@ -50,7 +50,8 @@ TEST(SlidingCounterTest, CountsAsAListOfAllEventsDoes) {
       int64_t expected = 0;
       for (const auto& [at, number] : events) expected += at > now - 10 && at <= now ? number : 0;
       ASSERT_EQ(counter.Count(now, 10), expected) << "seed " << seed << " step " << step;
-      const auto copy = SlidingCounter::FromJson(counter.ToJson());
+      const base::Json json = counter.ToJson();
+      const auto copy = SlidingCounter::Read(base::Field(&json, "test"));
       ASSERT_TRUE(copy.has_value());
       ASSERT_EQ(copy->Count(now, 10), expected) << "seed " << seed << " step " << step;
       ASSERT_LE(counter.ToJson().as_array().size(), 11u) << "what has left the window is forgotten";
@@ -172,14 +173,15 @@ TEST(MovementThrottlesTest, SurviveAsJson) {
   RecordMany(throttles, settings, kBalancing, 2, 1000);
   const auto parsed = base::ParseJson(base::ToText(throttles.ToJson()), "test");
   ASSERT_TRUE(parsed.has_value());
-  const auto copy = MovementThrottles::FromJson(*parsed);
+  const auto copy = MovementThrottles::Read(base::Field(&*parsed, "test"));
   ASSERT_TRUE(copy.has_value()) << copy.error().message();
   EXPECT_EQ(*copy, throttles);
   EXPECT_EQ(copy->Allowed(settings, kBalancing, 0, 1000).remaining, throttles.Allowed(settings, kBalancing, 0, 1000).remaining);
   for (const std::string_view wrong :
        {R"([])", R"({"placement": 1})", R"({"balancing": [[1, 2], [1, 2]]})", R"({"balancing": [[1, 0]]})",
         R"({"balancing": [[1, 1.5]]})", R"({"partitions": {"a": [["x", 1]]}})", R"({"placement": [[1]]})"}) {
-    const auto refused = MovementThrottles::FromJson(*base::ParseJson(wrong, "test"));
+    const auto json = base::ParseJson(wrong, "test");
+    const auto refused = MovementThrottles::Read(base::Field(&*json, "test"));
     ASSERT_FALSE(refused.has_value()) << wrong;
     EXPECT_EQ(refused.error().code(), base::Code::kBadRequest);
   }
