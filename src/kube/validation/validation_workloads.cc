@@ -1,7 +1,9 @@
 // Rules of the kinds that make pods, and of budgets for pods.
 #include <algorithm>
+#include <cctype>
 
 #include "kube/object.h"
+#include "kube/validation/cron_schedule.h"
 #include "kube/validation/validation_rules.h"
 
 namespace evenkeel::kube::validation {
@@ -191,21 +193,34 @@ void GeneratedSelector(const Json& object, const Json& spec, const FieldPath& pa
   causes.push_back(InvalidValue(path.Field("selector"), *selector, "`selector` not auto-generated"));
 }
 
+/// A name of the database of time zones looks like this; which names exist differs between machines.
+bool LooksLikeTimeZone(std::string_view zone) {
+  for (const char c : zone) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && std::string_view("/_+-").find(c) == std::string_view::npos)
+      return false;
+  }
+  return !zone.starts_with('/') && !zone.ends_with('/') && zone.find("//") == std::string_view::npos;
+}
+
+void TimeZone(const Json& spec, const FieldPath& path, Causes& causes) {
+  if (!Has(spec, "timeZone")) return;
+  const std::string zone(Text(spec, "timeZone"));
+  const auto refuse = [&](const std::string& why) { causes.push_back(InvalidText(path.Field("timeZone"), zone, why)); };
+  if (zone.empty()) return refuse("timeZone must be nil or non-empty string");
+  const bool local = std::ranges::equal(zone, std::string_view("local"), {}, [](unsigned char c) { return std::tolower(c); });
+  if (local) return refuse("timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones");
+  if (!LooksLikeTimeZone(zone)) refuse("unknown time zone " + zone);
+}
+
 void CronJob(const Json& spec, const FieldPath& path, Causes& causes) {
   const std::string schedule(Text(spec, "schedule"));
-  if (!schedule.empty() && !schedule.starts_with('@')) {
-    size_t count = 0;
-    std::string shown;
-    for (size_t at = 0; at < schedule.size();) {
-      const size_t end = std::min(schedule.find(' ', at), schedule.size());
-      if (end > at) shown += (count++ == 0 ? "" : " ") + schedule.substr(at, end - at);
-      at = end + 1;
-    }
-    if (count != 5) {
-      causes.push_back(InvalidText(path.Field("schedule"), schedule,
-                                   "expected exactly 5 fields, found " + std::to_string(count) + ": [" + shown + "]"));
-    }
+  const FieldPath here = path.Field("schedule");
+  if (schedule.find("TZ") != std::string::npos) {
+    causes.push_back(InvalidText(here, schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"));
+  } else if (const std::string wrong = CheckCronSchedule(schedule); !schedule.empty() && !wrong.empty()) {
+    causes.push_back(InvalidText(here, schedule, wrong));
   }
+  TimeZone(spec, path, causes);
   const FieldPath template_path = path.Field("jobTemplate");
   const Json& job = MemberOrEmpty(MemberOrEmpty(spec, "jobTemplate"), "spec");
   Job(job, template_path.Field("spec"), false, causes);

@@ -221,6 +221,8 @@ class Api {
   Status AllocateService(Json& service, const Json* old);
   void ReleaseService(const Stored& stored);
   void LoadServices();
+  /// Under services_mutex_: a port of the nodes that no service has, the same for the same key where that is possible.
+  int64_t FreeNodePort(const std::string& key);
 
   ApiOptions options_;
   ResourceTable table_;

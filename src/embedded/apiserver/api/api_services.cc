@@ -71,6 +71,13 @@ std::set<int64_t> NodePortsOf(const Json& service) {
   return ports;
 }
 
+// Of the nodes, for whatever purpose.
+std::set<int64_t> PortsHeldBy(const Json& service) {
+  std::set<int64_t> ports = NodePortsOf(service);
+  if (const int64_t number = base::FindInt(service, {"spec", "healthCheckNodePort"}); number != 0) ports.insert(number);
+  return ports;
+}
+
 // What a service of another type had, and is not spoken of by who changes the type, goes with it.
 void DropOfOtherType(Json& service, const Json& old) {
   const auto drop = [&](bool (*has)(const Json&), std::initializer_list<std::string_view> fields) {
@@ -113,8 +120,16 @@ void Api::LoadServices() {
     service_ips_.insert(RawText(RawFind(*item.value, {"spec", "clusterIP"})));
     const auto service = DecodeObject(*services, {item.value, item.mod_revision});
     if (!service) continue;
-    for (const Json& port : base::FindArray(*service, {"spec", "ports"})) node_ports_.insert(base::FindInt(port, {"nodePort"}));
+    node_ports_.merge(PortsHeldBy(*service));
   }
+}
+
+int64_t Api::FreeNodePort(const std::string& key) {
+  int64_t offset = base::Fnv1a32(key) % kNodePorts;
+  for (int64_t tried = 0; tried < kNodePorts && node_ports_.contains(kFirstNodePort + offset); ++tried) {
+    offset = (offset + 1) % kNodePorts;
+  }
+  return kFirstNodePort + offset;
 }
 
 Status Api::AllocateService(Json& service, const Json* old) {
@@ -146,16 +161,19 @@ Status Api::AllocateService(Json& service, const Json* old) {
     base::Ensure(service, {"spec", "ipFamilyPolicy"}) = "SingleStack";
   if (address != "None") service_ips_.insert(address);
   Json* ports = base::Find(service, {"spec", "ports"});
-  if (!WantsNodePorts(service) || ports == nullptr || !ports->is_array()) return {};
-  for (Json& port : ports->get_array()) {
-    if (base::FindInt(port, {"nodePort"}) == 0) {
-      int64_t offset = base::Fnv1a32(key + ":" + std::to_string(base::FindInt(port, {"port"}))) % kNodePorts;
-      for (int64_t tried = 0; tried < kNodePorts && node_ports_.contains(kFirstNodePort + offset); ++tried)
-        offset = (offset + 1) % kNodePorts;
-      base::Ensure(port, {"nodePort"}) = kFirstNodePort + offset;
+  if (WantsNodePorts(service) && ports != nullptr && ports->is_array()) {
+    for (Json& port : ports->get_array()) {
+      if (base::FindInt(port, {"nodePort"}) == 0) {
+        base::Ensure(port, {"nodePort"}) = FreeNodePort(key + ":" + std::to_string(base::FindInt(port, {"port"})));
+      }
+      node_ports_.insert(base::FindInt(port, {"nodePort"}));
     }
-    node_ports_.insert(base::FindInt(port, {"nodePort"}));
   }
+  if (!IsChecked(service)) return {};
+  if (base::FindInt(service, {"spec", "healthCheckNodePort"}) == 0) {
+    base::Ensure(service, {"spec", "healthCheckNodePort"}) = FreeNodePort(key + ":health");
+  }
+  node_ports_.insert(base::FindInt(service, {"spec", "healthCheckNodePort"}));
   return {};
 }
 
@@ -165,7 +183,7 @@ void Api::ReleaseService(const Stored& stored) {
   if (!service) return;
   std::lock_guard lock(services_mutex_);
   service_ips_.erase(std::string(base::FindString(*service, {"spec", "clusterIP"})));
-  for (const Json& port : base::FindArray(*service, {"spec", "ports"})) node_ports_.erase(base::FindInt(port, {"nodePort"}));
+  for (const int64_t port : PortsHeldBy(*service)) node_ports_.erase(port);
 }
 
 }  // namespace evenkeel::embedded::apiserver

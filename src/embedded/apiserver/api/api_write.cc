@@ -5,6 +5,7 @@
 #include "embedded/apiserver/admission/limit_ranges.h"
 #include "embedded/apiserver/admission/priority_classes.h"
 #include "embedded/apiserver/admission/quotas.h"
+#include "embedded/apiserver/admission/runtime_classes.h"
 #include "embedded/apiserver/api/api.h"
 #include "embedded/apiserver/api/epoch_gate.h"
 #include "embedded/apiserver/api/modification.h"
@@ -88,7 +89,10 @@ Status Api::PrepareCreate(const Call& call, Json& object, Answer& answer) {
   EVENKEEL_TRY(Ingest(call, object, answer));
   FillNewMetadata(served, object, NewUid(), Now());
   limit_ranges_->SetDefaults(call, object);
-  if (IsPod(served)) EVENKEEL_TRY(priority_classes_->Assign(call, object));
+  if (IsPod(served)) {
+    EVENKEEL_TRY(priority_classes_->Assign(call, object));
+    EVENKEEL_TRY(ApplyRuntimeClass(*options_.store, *table_.Find("node.k8s.io", "v1", "runtimeclasses"), call, object));
+  }
   PrepareForCreate(served, object, Now());
   if (served.resource.group == "certificates.k8s.io") SetRequestor(object, call.user);
   if (IsService(served)) EVENKEEL_TRY(AllocateService(object, nullptr));

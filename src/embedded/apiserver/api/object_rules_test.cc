@@ -302,6 +302,18 @@ const std::vector<Rule> kRules = {
     {"SchedulesHaveFiveFields", "a schedule has five fields", "cronjobs",
      R"j({"spec":{"schedule":"x y z"}})j", "",
      "spec.schedule", R"j(Invalid value: "x y z": expected exactly 5 fields, found 3: [x y z])j"},
+    {"SchedulesAreInRange", "what a schedule names exists", "cronjobs",
+     R"j({"spec":{"schedule":"60 * * * *"}})j", "",
+     "spec.schedule", R"j(Invalid value: "60 * * * *": end of range (60) above maximum (59): 60)j"},
+    {"SchedulesHaveNoTimeZone", "a time zone is no part of a schedule", "cronjobs",
+     R"j({"spec":{"schedule":"TZ=UTC 0 * * * *"}})j", "",
+     "spec.schedule", R"j(cannot use TZ or CRON_TZ in schedule, use timeZone field instead)j"},
+    {"TimeZonesAreExplicit", "a time zone is not the server's", "cronjobs",
+     R"j({"spec":{"timeZone":"Local"}})j", "",
+     "spec.timeZone", R"j(Invalid value: "Local": timeZone must be an explicit time zone)j"},
+    {"TimeZonesAreNames", "a time zone has a name of a time zone", "cronjobs",
+     R"j({"spec":{"timeZone":"Mars/Olympus Mons"}})j", "",
+     "spec.timeZone", R"j(unknown time zone Mars/Olympus Mons)j"},
     {"BudgetsCountOneThing", "a budget has one bound", "poddisruptionbudgets",
      R"j({"spec":{"minAvailable":1,"maxUnavailable":1}})j", "",
      "spec", R"j(minAvailable and maxUnavailable cannot be both set)j"},
@@ -445,6 +457,31 @@ TEST_F(ObjectFormsTest, ServicesChangeTheirType) {
   const Json again = become(R"({"type":"ClusterIP"})");
   EXPECT_EQ(base::Find(again, {"externalName"}), nullptr);
   EXPECT_NE(base::Find(again, {"clusterIP"}), nullptr);
+}
+
+TEST_F(ObjectFormsTest, AHealthCheckHasAPortOfItsOwn) {
+  const auto [path, good] = GoodOne("services");
+  std::set<int64_t> ports;
+  for (const char* name : {"a", "b"}) {
+    Json object = ParseOrFail(good);
+    base::ApplyMergePatch(object, ParseOrFail(R"({"spec":{"type":"LoadBalancer","externalTrafficPolicy":"Local"}})"));
+    base::Ensure(object, {"metadata", "name"}) = name;
+    const TestReply reply = Send("POST", path, base::ToText(object));
+    ASSERT_EQ(reply.status, 201) << reply.body;
+    const Json made = reply.json();
+    ports.insert(base::FindInt(made, {"spec", "healthCheckNodePort"}));
+    ports.insert(base::FindInt(base::FindArray(made, {"spec", "ports"}).at(0), {"nodePort"}));
+  }
+  EXPECT_EQ(ports.size(), 4u);
+  EXPECT_GE(*ports.begin(), 30'000);
+  EXPECT_LT(*ports.rbegin(), 32'768);
+}
+
+TEST_F(ObjectFormsTest, ANamespaceKeepsTheFinalizersThatItIsMadeWith) {
+  const TestReply reply =
+      Send("POST", "/api/v1/namespaces", R"({"metadata":{"name":"kept"},"spec":{"finalizers":["a.org/b"]}})");
+  ASSERT_EQ(reply.status, 201) << reply.body;
+  EXPECT_EQ(base::ToText(*base::Find(reply.json(), {"spec", "finalizers"})), R"(["a.org/b","kubernetes"])");
 }
 
 TEST_F(ObjectFormsTest, WhatWasStoredBeforeARuleMayBeChangedOtherwise) {

@@ -83,7 +83,11 @@ void PrepareSecret(Json& secret) {
 }
 
 void PrepareNamespace(Json& ns) {
-  base::Ensure(ns, {"spec", "finalizers"}) = JsonArray{"kubernetes"};
+  Json& finalizers = base::Ensure(ns, {"spec", "finalizers"});
+  if (!finalizers.is_array()) finalizers = JsonArray();
+  if (std::ranges::find(finalizers.get_array(), Json("kubernetes")) == finalizers.get_array().end()) {
+    finalizers.get_array().emplace_back("kubernetes");
+  }
   ns.as_object()["status"] = JsonObject{{"phase", "Active"}};
   const std::string name(base::FindString(ns, {"metadata", "name"}));  // making the labels moves what a view would look at
   base::Ensure(ns, {"metadata", "labels", "kubernetes.io/metadata.name"}) = name;
