@@ -277,6 +277,11 @@ Status LabelSelector::Add(LabelRequirement requirement) {
   return {};
 }
 
+LabelSelector LabelSelector::With(LabelRequirement requirement) const {
+  LabelSelector selector = *this;
+  return selector.Add(std::move(requirement)) ? selector : Nothing();
+}
+
 Result<LabelSelector> LabelSelector::Parse(std::string_view text) {
   LabelSelector selector;
   SelectorLexer lexer(text);

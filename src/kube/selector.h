@@ -41,6 +41,9 @@ class LabelSelector {
   /// Selects no object at all.
   static LabelSelector Nothing();
 
+  /// This and one more; one that makes no sense selects nothing.
+  LabelSelector With(LabelRequirement requirement) const;
+
   template <typename Compare>
   bool Matches(const std::map<std::string, std::string, Compare>& labels) const {
     return MatchesAll([&](const std::string& key) -> std::optional<std::string_view> {

@@ -188,6 +188,10 @@ Node Node::Decode(const Json& json) {
   for (const Json& taint : FindArray(json, {"spec", "taints"})) {
     node.taints.push_back({Text(taint, {"key"}), Text(taint, {"value"}), Text(taint, {"effect"})});
   }
+  for (const Json& feature : FindArray(json, {"status", "declaredFeatures"})) {
+    if (const auto* name = feature.if_string()) node.declared_features.emplace_back(*name);
+  }
+  std::ranges::sort(node.declared_features);
   node.capacity = DecodeResourceList(Find(json, {"status", "capacity"}));
   const Json* allocatable = Find(json, {"status", "allocatable"});
   node.allocatable = allocatable == nullptr ? node.capacity : DecodeResourceList(allocatable);

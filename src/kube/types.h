@@ -96,7 +96,8 @@ struct Node {
   std::vector<Taint> taints;
   ResourceList capacity, allocatable;
   bool ready = false;
-  base::Time ready_since{};  ///< lastTransitionTime of condition Ready
+  base::Time ready_since{};                    ///< lastTransitionTime of condition Ready
+  std::vector<std::string> declared_features;  ///< sorted
   static Node Decode(const base::Json& json);
 };
 

@@ -35,6 +35,66 @@ TEST(DynamicResourcesTest, APodThatClaimsDevicesFitsNowhere) {
   EXPECT_EQ(cluster.Where(pod.Spec("resourceClaims", "[]")), "a");
 }
 
+TEST(NodeDeclaredFeaturesTest, APodGoesWhereWhatItNeedsIsDeclared) {
+  Cluster cluster;
+  NodeMaker able("able"), other("other");
+  base::Ensure(able.json, {"status", "declaredFeatures"}) =
+      base::JsonArray{"UserNamespacesHostNetworkSupport", "RestartAllContainersOnContainerExits"};
+  base::Ensure(other.json, {"status", "declaredFeatures"}) = base::JsonArray{"Other"};
+  cluster.Add(NodeMaker("plain")).Add(able).Add(other);
+  const auto with_rule = [](const char* list, const char* action) {
+    PodMaker pod("p");
+    pod.Spec(list, R"([{"name":"c","restartPolicyRules":[{"action":")" + std::string(action) + "\"}]}]");
+    return pod;
+  };
+  EXPECT_EQ(cluster.Where(with_rule("containers", "RestartAllContainers")), "able");
+  EXPECT_EQ(cluster.Where(with_rule("initContainers", "RestartAllContainers")), "able");
+  EXPECT_EQ(cluster.Where(with_rule("containers", "Restart")), "able other plain");
+  EXPECT_EQ(cluster.Why(with_rule("containers", "RestartAllContainers"), "other"),
+            "NodeDeclaredFeatures: node(s) didn't match Pod's required features");
+  PodMaker host("p");
+  host.Spec("hostNetwork", "true").Spec("hostUsers", "false");
+  EXPECT_EQ(cluster.Where(host), "able");
+  EXPECT_EQ(cluster.Where(host.Spec("hostUsers", "true")), "able other plain");
+}
+
+TEST(NodeResourcesFitTest, WhatAPodHoldsWhileItIsResizedIsTaken) {
+  const auto requests = [](std::string_view spec, std::string_view status, bool bound = true) {
+    PodMaker pod("p");
+    pod.Spec("resources", spec);
+    if (bound) pod.On("a");
+    if (!status.empty()) base::Ensure(pod.json, {"status"}) = Parse(status);
+    return EffectiveRequests(pod.json)["cpu"];
+  };
+  EXPECT_EQ(requests(R"({"requests":{"cpu":"1"}})", R"({"resources":{"requests":{"cpu":"4"}}})"), 4000);
+  EXPECT_EQ(requests(R"({"requests":{"cpu":"1"}})", R"({"resources":{},"allocatedResources":{"cpu":"3"}})"), 3000);
+  EXPECT_EQ(requests(R"({"requests":{"cpu":"5"}})", R"({"resources":{"requests":{"cpu":"4"}}})"), 5000);
+  EXPECT_EQ(requests(R"({"requests":{"cpu":"5"}})", R"({"resources":{"requests":{"cpu":"4"}},
+      "conditions":[{"type":"PodResizePending","status":"True","reason":"Infeasible"}]})"),
+            4000);
+  EXPECT_EQ(requests(R"({"requests":{"cpu":"1"}})", R"({"resources":{"requests":{"cpu":"4"}}})", false), 1000);
+}
+
+TEST(NodeResourcesFitTest, ALimitOfThePodIsTheRequestOfWhatNoContainerRequests) {
+  PodMaker pod("p", "2");
+  pod.Spec("resources", R"({"limits":{"cpu":"4","memory":"1Gi","hugepages-2Mi":"4Mi"}})").Request("hugepages-2Mi", "2Mi");
+  const auto requests = EffectiveRequests(pod.json);
+  EXPECT_EQ(requests.at("cpu"), 2000);
+  EXPECT_EQ(requests.at("memory"), int64_t{1} << 30);
+  EXPECT_EQ(requests.at("hugepages-2Mi"), int64_t{4} << 20) << "huge pages are not overcommitted";
+}
+
+TEST(NodeResourcesFitTest, InitContainersThatEndAreNotResized) {
+  PodMaker pod("p");
+  pod.On("a");
+  pod.Spec("initContainers", R"([{"name":"i","resources":{"requests":{"cpu":"1"}}}])");
+  base::Ensure(pod.json, {"status"}) = Parse(
+      R"({"initContainerStatuses":[{"name":"i","resources":{"requests":{"cpu":"4"}},"allocatedResources":{"cpu":"4"}}]})");
+  EXPECT_EQ(EffectiveRequests(pod.json)["cpu"], 1000);
+  pod.Spec("initContainers", R"([{"name":"i","restartPolicy":"Always","resources":{"requests":{"cpu":"1"}}}])");
+  EXPECT_EQ(EffectiveRequests(pod.json)["cpu"], 4000);
+}
+
 TEST(NodeNameTest, OnlyTheNodeAskedForFits) {
   Cluster cluster;
   cluster.Add(NodeMaker("a")).Add(NodeMaker("b"));

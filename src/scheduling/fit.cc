@@ -32,6 +32,8 @@ std::string_view Name(Filter filter) {
       return "InterPodAffinity";
     case Filter::kDynamicResources:
       return "DynamicResources";
+    case Filter::kNodeDeclaredFeatures:
+      return "NodeDeclaredFeatures";
   }
   return "";
 }

@@ -24,6 +24,7 @@ enum class Filter : uint8_t {
   kPodTopologySpread,
   kInterPodAffinity,
   kDynamicResources,
+  kNodeDeclaredFeatures,
 };
 
 /// kube-scheduler's name of the plugin; "" for kPass.

@@ -63,7 +63,9 @@ std::string NodeShape::Key() const {
   TextKey key;
   key.Add(unschedulable ? 1 : 0).Add(static_cast<int64_t>(labels.size()));
   for (const auto& [name, value] : labels) key.Add(name).Add(value);
+  key.Add(static_cast<int64_t>(taints.size()));
   for (const kube::Taint& taint : taints) key.Add(taint.key).Add(taint.value).Add(taint.effect);
+  for (const std::string& feature : features) key.Add(feature);
   return key.Take();
 }
 

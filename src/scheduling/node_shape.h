@@ -20,6 +20,7 @@ struct NodeShape {
   kube::Labels labels;  ///< without kubernetes.io/hostname
   std::vector<kube::Taint> taints;
   bool unschedulable = false;
+  std::vector<std::string> features;  ///< status.declaredFeatures, sorted
 
   std::string Key() const;
 };

@@ -126,7 +126,8 @@ void AppendContainers(const JsonObject& spec, std::string_view field, std::strin
     const JsonObject* container = item.if_object();
     if (container == nullptr) continue;
     out.append(field);
-    for (const char* part : {"name", "resources", "ports", "restartPolicy"}) AppendField(*container, part, out);
+    for (const char* part : {"name", "resources", "ports", "restartPolicy", "restartPolicyRules"})
+      AppendField(*container, part, out);
   }
 }
 
@@ -175,7 +176,26 @@ std::string PodSpec::Key() const {
     key.Add(constraint.honor_affinity ? 1 : 0).Add(constraint.honor_taints ? 1 : 0);
   }
   key.Add(never_preempts ? 1 : 0).Add(claims_devices ? 1 : 0);
+  AddTexts(key, features);
   return key.Take();
+}
+
+/// Follows: kubernetes@1.36 staging/src/k8s.io/component-helpers/nodedeclaredfeatures/features
+std::vector<std::string> NeededFeatures(const Json& pod) {
+  std::vector<std::string> features;
+  const auto restarts_all = [&](std::string_view list) {
+    return std::ranges::any_of(FindArray(pod, {"spec", list}), [](const Json& container) {
+      return std::ranges::any_of(FindArray(container, {"restartPolicyRules"}),
+                                 [](const Json& rule) { return FindString(rule, {"action"}) == "RestartAllContainers"; });
+    });
+  };
+  if (restarts_all("containers") || restarts_all("initContainers")) {
+    features.emplace_back("RestartAllContainersOnContainerExits");
+  }
+  if (base::FindBool(pod, {"spec", "hostNetwork"}) && !base::FindBool(pod, {"spec", "hostUsers"}, true)) {
+    features.emplace_back("UserNamespacesHostNetworkSupport");
+  }
+  return features;
 }
 
 bool ClaimsDevices(const Json& pod) { return !FindArray(pod, {"spec", "resourceClaims"}).empty(); }
@@ -203,19 +223,21 @@ PodSpec DecodePodSpec(const Json& pod, bool pinned) {
   spec.spread = DecodeSpread(pod);
   spec.never_preempts = FindString(pod, {"spec", "preemptionPolicy"}) == "Never";
   spec.claims_devices = ClaimsDevices(pod);
+  spec.features = NeededFeatures(pod);
   return spec;
 }
 
 void AppendSpecText(const Json& pod, bool pinned, std::string& out) {
   const JsonObject& spec = base::FindObject(pod, {"spec"});
   for (const char* field : {"nodeSelector", "tolerations", "overhead", "resources", "topologySpreadConstraints",
-                            "preemptionPolicy", "hostNetwork", "resourceClaims"}) {
+                            "preemptionPolicy", "hostNetwork", "hostUsers", "resourceClaims"}) {
     AppendField(spec, field, out);
   }
   AppendRequiredAffinity(spec, pinned, out);
   AppendContainers(spec, "containers", out);
   AppendContainers(spec, "initContainers", out);
   if (FindString(pod, {"spec", "nodeName"}).empty()) return;
+  for (const char* field : {"resources", "allocatedResources"}) AppendField(base::FindObject(pod, {"status"}), field, out);
   for (const char* field : {"containerStatuses", "initContainerStatuses"}) {
     for (const Json& item : FindArray(pod, {"status", field})) {
       const JsonObject* status = item.if_object();
@@ -241,17 +263,15 @@ std::string_view PinnedNode(const Json& pod) {
 kube::LabelSelector WithLabelKeys(const kube::LabelSelector& selector, const std::vector<std::string>& match,
                                   const std::vector<std::string>& mismatch, const kube::Labels& labels) {
   if (selector.nothing() || (match.empty() && mismatch.empty())) return selector;
-  std::string text = selector.ToString();
-  const auto add = [&](const std::vector<std::string>& keys, std::string_view op) {
+  kube::LabelSelector all = selector;
+  const auto add = [&](const std::vector<std::string>& keys, kube::LabelRequirement::Operator op) {
     for (const std::string& key : keys) {
-      const auto found = labels.find(key);
-      if (found == labels.end()) continue;
-      text += (text.empty() ? "" : ",") + key + " " + std::string(op) + " (" + found->second + ")";
+      if (const auto found = labels.find(key); found != labels.end()) all = all.With({key, op, {found->second}});
     }
   };
-  add(match, "in");
-  add(mismatch, "notin");
-  return kube::LabelSelector::Parse(text).value_or(kube::LabelSelector::Nothing());
+  add(match, kube::LabelRequirement::Operator::kIn);
+  add(mismatch, kube::LabelRequirement::Operator::kNotIn);
+  return all;
 }
 
 }  // namespace evenkeel::scheduling

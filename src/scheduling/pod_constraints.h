@@ -50,6 +50,7 @@ struct PodSpec {
   bool never_preempts = false;  ///< preemptionPolicy: Never
   /// It names resourceClaims. Which nodes have the devices is not known here, so such a pod fits on none.
   bool claims_devices = false;
+  std::vector<std::string> features;  ///< that the node has to declare; sorted
 
   bool ToleratesCordon() const;
   /// Equal for specs that mean the same, however they are written.

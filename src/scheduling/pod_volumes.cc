@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "scheduling/volume_decode.h"
+
 namespace evenkeel::scheduling {
 namespace {
 
@@ -42,12 +44,13 @@ bool Disk::Conflicts(const Disk& other) const {
 std::string PodVolumes::Key() const {
   TextKey key;
   key.Add(static_cast<int64_t>(claims.size()));
-  for (const PodClaim& claim : claims) key.Add(claim.name).Add(claim.ephemeral ? 1 : 0);
+  for (const PodClaim& claim : claims) key.Add(claim.name).Add(claim.ephemeral ? 1 : 0).Add(claim.pod_uid);
   for (const Disk& disk : disks) {
     key.Add(static_cast<int64_t>(disk.kind)).Add(disk.id).Add(disk.read_only ? 1 : 0);
     key.Add(static_cast<int64_t>(disk.monitors.size()));
     for (const std::string& monitor : disk.monitors) key.Add(monitor);
   }
+  for (const Attachment& attachment : attachments) key.Add(attachment.driver).Add(attachment.handle);
   return key.Take();
 }
 
@@ -57,12 +60,16 @@ PodVolumes DecodePodVolumes(const Json& pod) {
     const base::JsonObject* object = volume.if_object();
     if (object == nullptr) continue;
     if (object->contains("persistentVolumeClaim")) {
-      volumes.claims.push_back({std::string(FindString(volume, {"persistentVolumeClaim", "claimName"})), false});
+      volumes.claims.push_back({.name = std::string(FindString(volume, {"persistentVolumeClaim", "claimName"}))});
     } else if (object->contains("ephemeral")) {
       const std::string pod_name(FindString(pod, {"metadata", "name"}));
-      volumes.claims.push_back({pod_name + "-" + std::string(FindString(volume, {"name"})), true});
+      volumes.claims.push_back({.name = pod_name + "-" + std::string(FindString(volume, {"name"})),
+                                .ephemeral = true,
+                                .pod_name = pod_name,
+                                .pod_uid = std::string(FindString(pod, {"metadata", "uid"}))});
     } else {
       DecodeDisk(volume, volumes.disks);
+      if (auto attachment = DecodeMoved(volume)) volumes.attachments.push_back(*std::move(attachment));
     }
   }
   return volumes;

@@ -11,7 +11,8 @@ namespace evenkeel::scheduling {
 
 struct PodClaim {
   std::string name;
-  bool ephemeral = false;  ///< made for this pod, from a template in it
+  bool ephemeral = false;             ///< made for this pod, from a template in it
+  std::string pod_name{}, pod_uid{};  ///< of an ephemeral one
   bool operator==(const PodClaim&) const = default;
 };
 
@@ -27,11 +28,18 @@ struct Disk {
   bool Conflicts(const Disk& other) const;
 };
 
+/// Counts against the limit that a CSINode sets for a driver.
+struct Attachment {
+  std::string driver, handle;
+  auto operator<=>(const Attachment&) const = default;
+};
+
 struct PodVolumes {
   std::vector<PodClaim> claims;  ///< in the pod's order
   std::vector<Disk> disks;
+  std::vector<Attachment> attachments;  ///< of volumes that the pod names itself, of kinds that were moved to CSI
 
-  bool empty() const { return claims.empty() && disks.empty(); }
+  bool empty() const { return claims.empty() && disks.empty() && attachments.empty(); }
   std::string Key() const;
 };
 

@@ -15,7 +15,7 @@ NodeId Snapshot::UpsertNode(const kube::Node& node, bool* changed) {
   NodeId id = FindNodeByName(node.meta.name);
   if (id == kNone) id = MakeNode(node.meta.name);
   const std::vector<Amount> allocatable = Amounts(node.allocatable);
-  NodeShape shape{node.meta.labels, node.taints, node.unschedulable};
+  NodeShape shape{node.meta.labels, node.taints, node.unschedulable, node.declared_features};
   std::optional<std::string> hostname;
   if (const auto label = shape.labels.find(std::string(kHostnameLabel)); label != shape.labels.end()) {
     hostname = label->second;

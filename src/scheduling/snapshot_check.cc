@@ -75,6 +75,9 @@ Fit Snapshot::Check(ClassId id, NodeId node) {
   if (!AvoidsOthersAntiAffinity(pod_class.topology, node)) {
     return Refusal(Filter::kInterPodAffinity, true, "node(s) didn't satisfy existing pods anti-affinity rules");
   }
+  if (!std::ranges::includes(shape.features, spec.features)) {
+    return Refusal(Filter::kNodeDeclaredFeatures, false, "node(s) didn't match Pod's required features");
+  }
   return {};
 }
 

@@ -4,8 +4,8 @@
 namespace evenkeel::scheduling {
 namespace {
 
-// What the filters that look at labels and taints say of a shape. 0 is left for "not yet asked".
-enum : uint8_t { kShapeFits = 1, kShapeUnschedulable = 2, kShapeTaint = 3, kShapeAffinity = 4 };
+// What the filters that look at only look at the shape say. 0 is left for "not yet asked".
+enum : uint8_t { kShapeFits = 1, kShapeUnschedulable = 2, kShapeTaint = 3, kShapeAffinity = 4, kShapeFeatures = 5 };
 
 /// Whether a search that finds nothing says that there is nothing.
 bool AsksAll(const PodClass& pod_class, const SearchOptions& options) {
@@ -28,6 +28,7 @@ uint8_t Snapshot::ComputeVerdict(const SpecEntry& spec, NodeId node) const {
   const NodeShape& shape = shapes_[shape_of_[node]].shape;
   if (shape.unschedulable && !spec.spec.ToleratesCordon()) return kShapeUnschedulable;
   if (UntoleratedTaint(spec.spec.tolerations, shape.taints) != nullptr) return kShapeTaint;
+  if (!std::ranges::includes(shape.features, spec.spec.features)) return kShapeFeatures;
   return spec.spec.nodes.Matches(LabelsOf(node)) ? kShapeFits : kShapeAffinity;
 }
 

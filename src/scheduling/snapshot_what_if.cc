@@ -100,7 +100,7 @@ void Snapshot::Undo(const Change& change) {
 TemplateId Snapshot::InternTemplate(const kube::Node& node) {
   Template made;
   made.allocatable = Amounts(node.allocatable);
-  NodeShape shape{node.meta.labels, node.taints, node.unschedulable};
+  NodeShape shape{node.meta.labels, node.taints, node.unschedulable, node.declared_features};
   made.has_hostname = shape.labels.erase(std::string(kHostnameLabel)) > 0;
   made.shape = InternShape(std::move(shape));
   made.used = true;

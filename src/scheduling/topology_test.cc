@@ -180,6 +180,24 @@ TEST(InterPodAffinityTest, NamespaceSelectorFollowsTheLabelsOfNamespaces) {
   EXPECT_EQ(cluster.Where(Web("p").Namespace("blue")), "x y");
 }
 
+TEST(InterPodAffinityTest, AnEmptyLabelNarrowsTheSelectorToo) {
+  Cluster cluster;
+  cluster.Add(NodeMaker("a").Zone("1")).Add(NodeMaker("b").Zone("2"));
+  const auto pod = [](std::string_view name, std::string_view ver) {
+    PodMaker made(name);
+    made.Labels("app=web");
+    base::Ensure(made.json, {"metadata", "labels", "ver"}) = ver;
+    return made;
+  };
+  const char* keys = R"({"matchLabelKeys":["ver"]})";
+  EXPECT_EQ(cluster.Where(pod("p", "").Affinity(kZone, "app=web", keys)), "a b") << "the first of its group";
+  cluster.Add(pod("old", "1").On("a")).Add(pod("same", "").On("b"));
+  EXPECT_EQ(cluster.Where(pod("p", "").Affinity(kZone, "app=web", keys)), "b");
+  EXPECT_EQ(cluster.Where(pod("p", "").AntiAffinity(kZone, "app=web", keys)), "a");
+  EXPECT_EQ(cluster.Where(pod("p", "").AntiAffinity(kZone, "app=web", R"({"mismatchLabelKeys":["ver"]})")), "b");
+  EXPECT_EQ(cluster.Where(pod("p", "").Spread(1, kZone, "app=web", keys)), "a");
+}
+
 TEST(InterPodAffinityTest, MatchAndMismatchLabelKeysNarrowTheSelector) {
   Cluster cluster;
   TwoZones(cluster).Add(PodMaker("1").Labels("app=web,hash=old,tenant=t").On("a"));

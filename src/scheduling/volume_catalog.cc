@@ -1,5 +1,7 @@
 #include "scheduling/volume_catalog.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include "scheduling/volume_decode.h"
 
 namespace evenkeel::scheduling {
@@ -18,16 +20,6 @@ std::string_view Successor(std::string_view label) {
   if (label == kZoneLabels[0]) return kZoneLabels[2];
   if (label == kZoneLabels[1]) return kZoneLabels[3];
   return label;
-}
-
-std::vector<std::string> SplitZones(std::string_view text) {
-  std::vector<std::string> zones;
-  while (true) {
-    const size_t end = text.find("__");
-    zones.emplace_back(text.substr(0, end));
-    if (end == text.npos) return zones;
-    text.remove_prefix(end + 2);
-  }
 }
 
 bool Has(const std::vector<std::string>& values, std::string_view value) {
@@ -136,9 +128,13 @@ const PersistentVolumeClaim* VolumeCatalog::FindClaim(const std::string& ns, con
 ResolvedVolumes VolumeCatalog::Resolve(const PodVolumes& volumes, const std::string& ns) const {
   ResolvedVolumes resolved;
   resolved.version = version_;
+  resolved.attachments = volumes.attachments;
   for (const PodClaim& named : volumes.claims) {
     const PersistentVolumeClaim* claim = FindClaim(ns, named);
-    if (claim != nullptr) {
+    if (claim != nullptr && named.ephemeral && claim->controller != named.pod_uid) {
+      Reject(resolved, Filter::kVolumeBinding,
+             fmt::format("PVC {0}/{1} was not created for pod {0}/{2} (pod is not owner)", ns, named.name, named.pod_name));
+    } else if (claim != nullptr) {
       ResolveClaim(*claim, named.ephemeral, resolved);
     } else if (named.ephemeral) {
       Reject(resolved, Filter::kVolumeBinding,
@@ -181,7 +177,7 @@ void VolumeCatalog::ResolveClaim(const PersistentVolumeClaim& claim, bool epheme
     return;
   }
   const PersistentVolume& volume = found->second;
-  if (volume.nodes) resolved.bound.push_back(&volume);
+  if (volume.nodes || volume.nodes_of_driver) resolved.bound.push_back(&volume);
   if (ephemeral) return;
   for (const std::string_view label : kZoneLabels) {
     const auto value = volume.labels.find(std::string(label));
@@ -201,6 +197,12 @@ void VolumeCatalog::ResolveAttachment(const PersistentVolumeClaim& claim, Resolv
   // A volume that is still to be made counts once per claim.
   if (storage_class != classes_.end())
     resolved.attachments.push_back({storage_class->second.provisioner, "claim:" + claim.key});
+}
+
+bool VolumeCatalog::Reaches(const PersistentVolume& volume, const NodeLabels& node) const {
+  const bool has_drivers = volume.nodes_of_driver && limits_.contains(node.name);
+  const auto& nodes = has_drivers ? volume.nodes_of_driver : volume.nodes;
+  return !nodes || MatchesAny(*nodes, node);
 }
 
 const PersistentVolume* VolumeCatalog::Match(const PersistentVolumeClaim& claim, const std::set<std::string>& taken,
@@ -249,7 +251,7 @@ bool VolumeCatalog::HasRoom(const PersistentVolumeClaim& claim, const StorageCla
 std::vector<std::string> VolumeCatalog::Binding(const ResolvedVolumes& volumes, const NodeLabels& node) const {
   std::vector<std::string> reasons;
   const bool bound = std::all_of(volumes.bound.begin(), volumes.bound.end(),
-                                 [&](const PersistentVolume* volume) { return MatchesAny(*volume->nodes, node); });
+                                 [&](const PersistentVolume* volume) { return Reaches(*volume, node); });
   if (!bound) reasons.emplace_back("node(s) didn't match PersistentVolume's node affinity");
   bool found = true, room = true;
   std::set<std::string> taken;

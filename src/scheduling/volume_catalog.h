@@ -44,7 +44,9 @@ struct PersistentVolume {
   std::vector<std::string> access_modes;
   kube::Labels labels;
   std::optional<std::vector<kube::NodeSelectorTerm>> nodes;  ///< nullopt: reachable from everywhere
-  std::string driver, handle;                                ///< of CSI and of the kinds that were moved to CSI; else ""
+  /// Likewise on a node that has a CSINode: the zone of a kind that was moved to CSI is its driver's.
+  std::optional<std::vector<kube::NodeSelectorTerm>> nodes_of_driver;
+  std::string driver, handle;  ///< of CSI and of the kinds that were moved to CSI; else ""
 };
 
 struct PersistentVolumeClaim {
@@ -53,12 +55,7 @@ struct PersistentVolumeClaim {
   int64_t size = 0;
   std::vector<std::string> access_modes;
   kube::LabelSelector selector;
-};
-
-/// Counts against the limit that a CSINode sets for a driver.
-struct Attachment {
-  std::string driver, handle;
-  auto operator<=>(const Attachment&) const = default;
+  std::optional<std::string> controller;  ///< the uid of its controller
 };
 
 /// The claims of a pod, looked up. Points into the catalog: good until its version changes.
@@ -98,6 +95,7 @@ class VolumeCatalog {
   };
   void ResolveClaim(const PersistentVolumeClaim& claim, bool ephemeral, ResolvedVolumes& resolved) const;
   void ResolveAttachment(const PersistentVolumeClaim& claim, ResolvedVolumes& resolved) const;
+  bool Reaches(const PersistentVolume& volume, const NodeLabels& node) const;
   const PersistentVolumeClaim* FindClaim(const std::string& ns, const PodClaim& claim) const;
   const PersistentVolume* Match(const PersistentVolumeClaim& claim, const std::set<std::string>& taken,
                                 const NodeLabels& node) const;

@@ -28,20 +28,59 @@ int64_t SizeAt(const Json* list) {
   return found == sizes.end() ? 0 : found->second;
 }
 
-/// The drivers that took over from the kinds of volumes that were once built in.
+/// The drivers that took over from the kinds of volumes that were once built in, and the labels that their zones have.
+/// Follows: kubernetes@1.36 staging/src/k8s.io/csi-translation-lib/plugins
 struct Moved {
   const char* source;
   const char* id;
   const char* driver;
+  const char* zone;  ///< "": it knows none
 };
 constexpr Moved kMoved[] = {
-    {"awsElasticBlockStore", "volumeID", "ebs.csi.aws.com"},
-    {"gcePersistentDisk", "pdName", "pd.csi.storage.gke.io"},
-    {"azureDisk", "diskURI", "disk.csi.azure.com"},
-    {"cinder", "volumeID", "cinder.csi.openstack.org"},
-    {"vsphereVolume", "volumePath", "csi.vsphere.vmware.com"},
-    {"portworxVolume", "volumeID", "pxd.portworx.com"},
+    {"awsElasticBlockStore", "volumeID", "ebs.csi.aws.com", "topology.ebs.csi.aws.com/zone"},
+    {"gcePersistentDisk", "pdName", "pd.csi.storage.gke.io", "topology.gke.io/zone"},
+    {"azureDisk", "diskURI", "disk.csi.azure.com", "topology.disk.csi.azure.com/zone"},
+    {"cinder", "volumeID", "cinder.csi.openstack.org", "topology.cinder.csi.openstack.org/zone"},
+    {"vsphereVolume", "volumePath", "csi.vsphere.vmware.com", ""},
+    {"portworxVolume", "volumeID", "pxd.portworx.com", ""},
 };
+
+const Moved* FindMoved(const Json& source) {
+  const auto* found = std::ranges::find_if(kMoved, [&](const Moved& moved) {
+    const Json* value = base::Find(source, {moved.source});
+    return value != nullptr && value->is_object();
+  });
+  return found == std::end(kMoved) ? nullptr : found;
+}
+
+bool NamesKey(const kube::NodeSelectorTerm& term, std::string_view key) {
+  return std::ranges::find(term.expressions, key, &kube::NodeSelectorRequirement::key) != term.expressions.end();
+}
+
+/// The zone in the volume's node affinity, or else the one of its label, as a label of the driver's.
+void TranslateZone(const Moved& moved, PersistentVolume& volume) {
+  constexpr std::string_view kNew = "topology.kubernetes.io/zone", kOld = "failure-domain.beta.kubernetes.io/zone";
+  const std::string label(volume.labels.contains(std::string(kOld)) && !volume.labels.contains(std::string(kNew)) ? kOld
+                                                                                                                  : kNew);
+  std::vector<kube::NodeSelectorTerm> terms = volume.nodes.value_or(std::vector<kube::NodeSelectorTerm>());
+  bool named = false;
+  for (kube::NodeSelectorTerm& term : terms) {
+    for (kube::NodeSelectorRequirement& requirement : term.expressions) {
+      if (requirement.key != kNew && requirement.key != kOld) continue;
+      requirement.key = moved.zone;
+      named = true;
+    }
+  }
+  const auto zone = volume.labels.find(label);
+  if (!named && zone != volume.labels.end()) {
+    if (terms.empty()) terms.emplace_back();
+    for (kube::NodeSelectorTerm& term : terms) {
+      if (!NamesKey(term, moved.zone)) term.expressions.push_back({moved.zone, "In", SplitZones(zone->second)});
+    }
+    named = true;
+  }
+  if (named) volume.nodes_of_driver = std::move(terms);
+}
 
 void DecodeDriver(const Json& json, PersistentVolume& volume) {
   if (const Json* csi = base::Find(json, {"spec", "csi"})) {
@@ -49,15 +88,32 @@ void DecodeDriver(const Json& json, PersistentVolume& volume) {
     volume.handle = FindString(*csi, {"volumeHandle"});
     return;
   }
-  for (const Moved& moved : kMoved) {
-    const Json* source = base::Find(json, {"spec", moved.source});
-    if (source == nullptr) continue;
-    volume.driver = moved.driver;
-    volume.handle = FindString(*source, {moved.id});
-  }
+  const Json* spec = base::Find(json, {"spec"});
+  const Moved* moved = spec == nullptr ? nullptr : FindMoved(*spec);
+  if (moved == nullptr) return;
+  volume.driver = moved->driver;
+  volume.handle = FindString(*spec, {moved->source, moved->id});
+  if (std::string_view(moved->zone).empty()) return;
+  TranslateZone(*moved, volume);
 }
 
 }  // namespace
+
+std::vector<std::string> SplitZones(std::string_view text) {
+  std::vector<std::string> zones;
+  while (true) {
+    const size_t end = text.find("__");
+    zones.emplace_back(text.substr(0, end));
+    if (end == text.npos) return zones;
+    text.remove_prefix(end + 2);
+  }
+}
+
+std::optional<Attachment> DecodeMoved(const Json& volume) {
+  const Moved* moved = FindMoved(volume);
+  if (moved == nullptr) return std::nullopt;
+  return Attachment{moved->driver, std::string(FindString(volume, {moved->source, moved->id}))};
+}
 
 PersistentVolume DecodePersistentVolume(const Json& json) {
   PersistentVolume volume;
@@ -90,9 +146,11 @@ PersistentVolumeClaim DecodePersistentVolumeClaim(const Json& json) {
   claim.class_name = ClassNameOf(json);
   claim.volume = FindString(json, {"spec", "volumeName"});
   claim.volume_mode = FindString(json, {"spec", "volumeMode"}, "Filesystem");
-  const std::string_view phase = FindString(json, {"status", "phase"});
-  claim.lost = phase == "Lost";
-  claim.bound = !claim.volume.empty() && (phase == "Bound" || meta.annotations.contains("pv.kubernetes.io/bind-completed"));
+  claim.lost = FindString(json, {"status", "phase"}) == "Lost";
+  claim.bound = !claim.volume.empty() && meta.annotations.contains("pv.kubernetes.io/bind-completed");
+  for (const Json& owner : FindArray(json, {"metadata", "ownerReferences"})) {
+    if (base::FindBool(owner, {"controller"})) claim.controller = FindString(owner, {"uid"});
+  }
   claim.selected_node = FindString(json, {"metadata", "annotations", "volume.kubernetes.io/selected-node"});
   claim.size = SizeAt(base::Find(json, {"spec", "resources", "requests"}));
   claim.access_modes = TextsAt(json, {"spec", "accessModes"});

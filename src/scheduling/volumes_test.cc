@@ -18,9 +18,11 @@ class VolumesTest : public ::testing::Test {
 
   void Add(VolumeKind kind, std::string_view json) { cluster_.snapshot.UpsertVolume(kind, Parse(json)); }
   void Claim(std::string_view name, std::string_view spec, std::string_view phase = "Bound") {
-    Add(VolumeKind::kPersistentVolumeClaim, R"({"metadata":{"name":")" + std::string(name) +
-                                                R"(","namespace":"default"},"spec":)" + std::string(spec) +
-                                                R"(,"status":{"phase":")" + std::string(phase) + "\"}}");
+    const bool bound = phase == "Bound";
+    Add(VolumeKind::kPersistentVolumeClaim, R"({"metadata":{"name":")" + std::string(name) + R"(","namespace":"default")" +
+                                                (bound ? R"(,"annotations":{"pv.kubernetes.io/bind-completed":"yes"})" : "") +
+                                                R"(},"spec":)" + std::string(spec) + R"(,"status":{"phase":")" +
+                                                std::string(phase) + "\"}}");
   }
   void Class(std::string_view name, std::string_view provisioner, std::string_view more = "") {
     Add(VolumeKind::kStorageClass, R"({"metadata":{"name":")" + std::string(name) + R"("},"provisioner":")" +
@@ -195,6 +197,69 @@ TEST_F(VolumesTest, ANodeTakesAsManyVolumesAsItsDriverSays) {
   EXPECT_EQ(cluster_.Where(PodMaker("p").Claim("new")), "b") << "a volume that is still to be made counts too";
   Add(VolumeKind::kPersistentVolume, R"({"metadata":{"name":"v3"},"spec":{"awsElasticBlockStore":{"volumeID":"v3"}}})");
   EXPECT_EQ(cluster_.Where(PodMaker("p").Claim("v3")), "b") << "the built-in kind has moved to the driver";
+}
+
+TEST_F(VolumesTest, DisksThatThePodNamesItselfCountForTheDriverThatTookThemOver) {
+  Add(VolumeKind::kCsiNode,
+      R"({"metadata":{"name":"a"},"spec":{"drivers":[{"name":"ebs.csi.aws.com","allocatable":{"count":1}},
+          {"name":"disk.csi.azure.com","allocatable":{"count":0}}]}})");
+  const auto with = [](std::string_view name, std::string_view disk) {
+    return PodMaker(name).Volume(R"({"name":"v","awsElasticBlockStore":{"volumeID":")" + std::string(disk) + "\"}}");
+  };
+  EXPECT_EQ(cluster_.Where(with("p", "vol-2")), "a b");
+  cluster_.Add(with("there", "vol-1").On("a"));
+  EXPECT_EQ(cluster_.Why(with("p", "vol-2"), "a"), "NodeVolumeLimits: node(s) exceed max volume count");
+  EXPECT_EQ(cluster_.Where(PodMaker("p").Volume(R"({"name":"v","azureDisk":{"diskURI":"d"}})")), "b");
+  Add(VolumeKind::kPersistentVolume,
+      R"({"metadata":{"name":"same"},"spec":{"csi":{"driver":"ebs.csi.aws.com","volumeHandle":"vol-1"}}})");
+  Claim("same", R"({"volumeName":"same"})");
+  EXPECT_EQ(cluster_.Where(PodMaker("p").Claim("same")), "a b") << "the same disk is attached once";
+}
+
+TEST_F(VolumesTest, TheZoneOfADiskThatWasTakenOverIsItsDrivers) {
+  cluster_.Add(NodeMaker("c").Zone("1").Label("topology.ebs.csi.aws.com/zone", "1"));
+  cluster_.Add(NodeMaker("d").Zone("1").Label("topology.ebs.csi.aws.com/zone", "2"));
+  Add(VolumeKind::kPersistentVolume, R"({"metadata":{"name":"v","labels":{"topology.kubernetes.io/zone":"1"}},
+      "spec":{"awsElasticBlockStore":{"volumeID":"vol-1"}}})");
+  Claim("data", R"({"volumeName":"v"})");
+  EXPECT_EQ(cluster_.Where(PodMaker("p").Claim("data")), "a c d") << "without a CSINode nothing is translated";
+  for (const char* node : {"a", "c", "d"}) {
+    Add(VolumeKind::kCsiNode, R"({"metadata":{"name":")" + std::string(node) + R"("},"spec":{"drivers":[]}})");
+  }
+  EXPECT_EQ(cluster_.Where(PodMaker("p").Claim("data")), "c");
+  Add(VolumeKind::kPersistentVolume, R"({"metadata":{"name":"v","labels":{"topology.kubernetes.io/zone":"1"}},
+      "spec":{"awsElasticBlockStore":{"volumeID":"vol-1"},"nodeAffinity":{"required":{"nodeSelectorTerms":[
+      {"matchExpressions":[{"key":"topology.kubernetes.io/zone","operator":"In","values":["2","1"]}]}]}}}})");
+  EXPECT_EQ(cluster_.Where(PodMaker("p").Claim("data")), "c d") << "of the affinity's zones, which stand before the label";
+}
+
+TEST_F(VolumesTest, AnEphemeralClaimIsItsOwnPods) {
+  PodMaker pod("p");
+  pod.Volume(R"({"name":"scratch","ephemeral":{}})");
+  const auto claim = [&](std::string_view owners) {
+    Add(VolumeKind::kPersistentVolumeClaim, R"({"metadata":{"name":"p-scratch","namespace":"default",
+        "annotations":{"pv.kubernetes.io/bind-completed":"yes"})" +
+                                                std::string(owners) + R"(},"spec":{"volumeName":"v"}})");
+  };
+  Add(VolumeKind::kPersistentVolume, R"({"metadata":{"name":"v"},"spec":{}})");
+  const std::string refusal = "VolumeBinding: PVC default/p-scratch was not created for pod default/p (pod is not owner)";
+  claim("");
+  EXPECT_EQ(cluster_.Why(pod, "a"), refusal);
+  claim(R"(,"ownerReferences":[{"uid":"p"}])");
+  EXPECT_EQ(cluster_.Why(pod, "a"), refusal) << "an owner, but not the controller";
+  claim(R"(,"ownerReferences":[{"uid":"other","controller":true}])");
+  EXPECT_EQ(cluster_.Why(pod, "a"), refusal);
+  claim(R"(,"ownerReferences":[{"uid":"p","controller":true}])");
+  EXPECT_EQ(cluster_.Where(pod), "a b");
+}
+
+TEST_F(VolumesTest, AClaimIsBoundWhenItsBindingIsCompleted) {
+  Add(VolumeKind::kPersistentVolume, R"({"metadata":{"name":"v"},"spec":{}})");
+  Add(VolumeKind::kPersistentVolumeClaim,
+      R"({"metadata":{"name":"data","namespace":"default"},"spec":{"volumeName":"v"},"status":{"phase":"Bound"}})");
+  EXPECT_EQ(cluster_.Why(PodMaker("p").Claim("data"), "a"), "VolumeBinding: pod has unbound immediate PersistentVolumeClaims");
+  Claim("data", R"({"volumeName":"v"})");
+  EXPECT_EQ(cluster_.Where(PodMaker("p").Claim("data")), "a b");
 }
 
 }  // namespace

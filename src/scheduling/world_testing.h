@@ -71,10 +71,12 @@ struct Told {
     snapshot.UpsertNamespace("blue", blue);
     snapshot.UpsertVolume(VolumeKind::kPersistentVolume, Parse(R"({"metadata":{"name":"v"},"spec":{}})"));
     for (const char* ns : {"default", "blue"}) {
-      snapshot.UpsertVolume(VolumeKind::kPersistentVolumeClaim,
-                            Parse(R"({"metadata":{"name":"once","namespace":")" + std::string(ns) +
-                                  R"("},"spec":{"volumeName":"v","accessModes":["ReadWriteOncePod"]},)"
-                                  R"("status":{"phase":"Bound"}})"));
+      snapshot.UpsertVolume(
+          VolumeKind::kPersistentVolumeClaim,
+          Parse(
+              R"({"metadata":{"name":"once","namespace":")" + std::string(ns) +
+              R"(","annotations":{"pv.kubernetes.io/bind-completed":"yes"}},"spec":{"volumeName":"v","accessModes":["ReadWriteOncePod"]},)"
+              R"("status":{"phase":"Bound"}})"));
     }
     for (const auto& [key, pod] : pods) snapshot.UpsertPod(pod);
     for (const auto& [name, node] : nodes) snapshot.UpsertNode(node);

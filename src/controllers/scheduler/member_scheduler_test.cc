@@ -172,6 +172,7 @@ TEST_F(MemberSchedulerTest, ClaimsAreToldTheNodeAndWaitedFor) {
        {"spec", {{"storageClassName", "fast"}, {"claimRef", {{"namespace", "default"}, {"name", "data"}}}}}},
       *kube::FindBuiltIn("", "v1", "persistentvolumes"));
   base::Ensure(claim, {"spec", "volumeName"}) = "pv";
+  base::Ensure(claim, {"metadata", "annotations", "pv.kubernetes.io/bind-completed"}) = "yes";
   base::Ensure(claim, {"status", "phase"}) = "Bound";
   Put(claim, claims);
   Run();

@@ -57,7 +57,7 @@ void Scheduler::OnVolume(const ObjectEvent& event) {
 void Scheduler::OnClaim(const ObjectEvent& event) {
   if (event.object != nullptr) {
     const bool bound = !base::FindString(*event.object, {"spec", "volumeName"}).empty() &&
-                       base::FindString(*event.object, {"status", "phase"}) == "Bound";
+                       base::Find(*event.object, {"metadata", "annotations", "pv.kubernetes.io/bind-completed"}) != nullptr;
     claims_[event.key] = {std::string(kube::UidOf(*event.object)), bound};
   } else {
     claims_.erase(event.key);
