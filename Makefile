@@ -73,8 +73,9 @@ setup-package:
 	@tools/setup package
 
 .PHONY: format
-format: setup-test ## Format the sources in place
+format: setup-test ## Format the sources in place, and wrap the lines of prose
 	@git ls-files '*.cc' '*.h' | xargs clang-format-19 -i
+	@git ls-files '*.md' | grep -v '^docs/reference/' | xargs tools/wrap
 
 .PHONY: clean
 clean: ## Remove everything that was built

@@ -1,9 +1,13 @@
 """The tree's own habits: files stay short, effects stay in base/, nothing half-done is left lying about, and a commit says in a line what it does."""
+import importlib.machinery
+import importlib.util
 import os
 import pathlib
 import re
 import subprocess
 import sys
+
+sys.dont_write_bytecode = True
 
 LINES_MAX = 700
 # What may only happen where it is passed in from; see docs/ARCHITECTURE.md. The files named wrap a library or the operating system.
@@ -22,6 +26,14 @@ SUBJECT_MAX = 72
 SUBJECT = re.compile(r"(?:Revert \".*|[a-z][\w./-]*(?:, [a-z][\w./-]*)*: (?P<verb>[\w'-]+)\b.*[^.])$")
 # What no imperative looks like: what it does, did or is doing, and words that begin a thing's name.
 NO_VERB = re.compile(r"(?!(?:\w*(?:eed|bed|shed|ss|us)|(?:br|p|r|s|st|str|sw)ing)$)\w+(?:ed|ing|s)$|(?:the|an?|one|no|some|more|new|now|it|its|this|that)$", re.I)
+
+
+def tool(name):
+    """A program of tools/ as a module."""
+    loader = importlib.machinery.SourceFileLoader(name, f"tools/{name}")
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(module)
+    return module
 
 
 def git(*arguments):
@@ -61,6 +73,7 @@ def wrong_subjects():
 def main():
     files = all_files()
     wrong = wrong_subjects()
+    wrap = tool("wrap")
     for name in files:
         path = pathlib.Path(name)
         if not path.is_file() or path.suffix not in (".h", ".cc", ".py", ".proto", ".cmake", ".md"):
@@ -79,6 +92,9 @@ def main():
             text = re.sub(r"```.*?```", "", "\n".join(lines), flags=re.S)
             if len(re.findall(r"^# ", text, flags=re.M)) != 1:
                 wrong.append(f"{name}: one title per page")
+        if path.suffix == ".md" and not name.startswith(wrap.GENERATED):
+            wrong += [f"{name}:{number}: {width} characters, at most {wrap.WIDTH} in a line of prose: tools/wrap {name}"
+                      for number, width in wrap.long_lines("\n".join(lines))]
         for number, line in enumerate(lines, 1):
             if not name.startswith("src/") or name.endswith(TEST_SUFFIXES):
                 continue
