@@ -1,20 +1,26 @@
 """Every command in the documentation is run: shell blocks against an embedded fleet, those marked `stopped` once it has ended, make and
-tools lines as dry runs (CI runs them). Those marked `parsed` need what is not here, a cloud or a registry, or do not end: each is parsed by the
+tools lines as dry runs (CI runs them). What a block prints is compared with the sample behind it, where there is one (samples.py); `--renew` behind the
+name of this file writes samples anew. Those marked `parsed` need what is not here, a cloud or a registry, or do not end: each is parsed by the
 program that it calls, and the files that it names are there."""
 import os
 import pathlib
 import re
 import shlex
 import subprocess
+import sys
 import unittest
 
 import yaml
 
 import deploy_files
 import harness
+import samples
 
-PAGES = [harness.ROOT / "README.md", harness.ROOT / "CONTRIBUTING.md", *sorted((harness.ROOT / "docs").rglob("*.md")),
-         *sorted((harness.ROOT / "examples").rglob("*.md"))]
+# The tutorial begins with a fleet of which nobody has asked anything but why.
+FIRST = [harness.ROOT / "README.md", harness.ROOT / "docs/TUTORIAL.md", harness.ROOT / "CONTRIBUTING.md"]
+PAGES = [*FIRST, *(page for page in [*sorted((harness.ROOT / "docs").rglob("*.md")), *sorted((harness.ROOT / "examples").rglob("*.md"))]
+                   if page not in FIRST)]
+RENEW = "--renew" in sys.argv
 FENCES = {"```", "```sh", "```sh stopped", "```sh parsed", "```text", "```yaml"}
 # Literals of C++ on one line: what is in them, and any.
 TEXT = r'(?:"((?:[^"\\]|\\.)*)"|R"j\((.*?)\)j")'
@@ -22,14 +28,29 @@ ANY_TEXT = r'(?:"[^\n]*?"|R"j\([^\n]*?\)j")'
 COMMAND = re.compile(r"\s*(\w+=\S+ +)*(build/release/)?(evenkeel|kubectl|helm|docker|make|cmake|curl|systemctl|bench/run|tools/\w+) ")
 
 
-def commands(page, fence="```sh"):
-    """(line number, command) of each line in the page's blocks that begin with `fence`."""
-    inside = False
+def blocks(page, *fences):
+    """(fence, its line number, lines) of each block that begins with one of the fences."""
+    inside, lines, begin = None, [], 0
     for number, line in enumerate(page.read_text().splitlines(), 1):
         if line.startswith("```"):
-            inside = line == fence
-        elif inside and line.strip() and not line.startswith("#"):
-            yield number, re.sub(r"\s+# .*$", "", line)
+            if inside in fences:
+                yield inside, begin, lines
+            inside, lines, begin = line if inside is None else None, [], number
+        elif inside:
+            lines.append(line)
+
+
+def commands_of(begin, lines):
+    return [(number, re.sub(r"\s+# .*$", "", line)) for number, line in enumerate(lines, begin + 1) if line.strip() and not line.startswith("#")]
+
+
+def commands(page, fence="```sh"):
+    """(line number, command) of each line in the page's blocks that begin with `fence`."""
+    return [command for _, begin, lines in blocks(page, fence) for command in commands_of(begin, lines)]
+
+
+def place(page, number):
+    return f"{page.relative_to(harness.ROOT)}:{number}"
 
 
 def links(page):
@@ -53,6 +74,18 @@ class Commands:
         result = subprocess.run(["bash", "-c", command.replace("build/release/evenkeel", harness.EVENKEEL)], cwd=harness.ROOT, env=environment,
                                 capture_output=True, text=True, timeout=400)
         self.assertEqual(result.returncode, 0, f"{where}\n{result.stdout}{result.stderr}")
+        return result.stdout
+
+    def compare_sample(self, page, begin, lines, output):
+        """The block `text` at line `begin` with what the block before it has printed."""
+        sample = "\n".join(lines)
+        if RENEW:
+            text = page.read_text()
+            page.write_text(text.replace(f"```text\n{sample}\n```", f"```text\n{samples.renewed(sample, output)}\n```", 1))
+            return
+        with self.subTest(place(page, begin)):
+            different = samples.difference(sample, output)
+            self.assertFalse(different, f"{place(page, begin)}: {different}")
 
 
 class FleetTest(Commands, unittest.TestCase):
@@ -73,21 +106,30 @@ class FleetTest(Commands, unittest.TestCase):
     def run_pages(self, fence, program=None):
         ran = 0
         for page in PAGES:
-            for number, command in commands(page, fence):
-                where = f"{page.relative_to(harness.ROOT)}:{number}: {command}"
-                if re.match(r"(\w+=\S+ )*make\b", command):
-                    command = re.sub(r"\bmake\b", "make -n", command, count=1)
-                elif command.startswith("tools/build"):
-                    self.check_build(where, command)
+            printed = []
+            for kind, begin, lines in list(blocks(page, *FENCES)):
+                if kind == fence:
+                    printed = [self.run_command(f"{place(page, number)}: {command}", command, program) for number, command in commands_of(begin, lines)]
+                    ran += len(printed) - printed.count(None)
                     continue
-                elif command.startswith("build/release/evenkeel up"):
-                    self.assertIn("Evenkeel is up", program.output())
-                    continue
-                elif is_simulation(command):
-                    continue
-                self.run_in_shell(where, command, self.environment)
-                ran += 1
+                # Those behind simulations are compared elsewhere.
+                if kind == "```text" and printed and None not in printed:
+                    self.compare_sample(page, begin, lines, "".join(printed).replace(self.environment["EVENKEEL_HOME"], "/root/.evenkeel"))
+                printed = []
         return ran
+
+    def run_command(self, where, command, program):
+        """What it prints; None where that is no answer of the fleet's."""
+        if re.match(r"(\w+=\S+ )*make\b", command):
+            self.run_in_shell(where, re.sub(r"\bmake\b", "make -n", command, count=1), self.environment)
+            return program.output() if command.startswith("make run") else None
+        if command.startswith("tools/build"):
+            self.check_build(where, command)
+            return None
+        if command.startswith("build/release/evenkeel up"):
+            self.assertIn("Evenkeel is up", program.output())
+            return program.output()
+        return None if is_simulation(command) else self.run_in_shell(where, command, self.environment)
 
     def check_build(self, where, command):
         """tools/build PRESET TARGET: both exist."""
@@ -103,10 +145,21 @@ class SimulationsTest(Commands, unittest.TestCase):
         found = {command: f"{page.relative_to(harness.ROOT)}:{number}: {command}" for page in PAGES for number, command in commands(page)
                  if is_simulation(command)}
         self.assertGreater(len(found), 5)
+        printed = {}
         for command, where in found.items():
             # Of the same one, on several pages, that with most outputs is run.
             if not any(what_runs(command) == what_runs(other) and set(command.split()) < set(other.split()) for other in found):
-                self.run_in_shell(where, command)
+                printed[what_runs(command)] = self.run_in_shell(where, command)
+        compared = 0
+        for page in PAGES:
+            output = ""
+            for kind, begin, lines in list(blocks(page, *FENCES)):
+                if kind == "```text" and output:
+                    self.compare_sample(page, begin, lines, output)
+                    compared += 1
+                asked = [command for _, command in commands_of(begin, lines)] if kind == "```sh" else []
+                output = "".join(printed[what_runs(command)] for command in asked) if asked and all(map(is_simulation, asked)) else ""
+        self.assertGreater(compared, 3)
 
 
 class PagesTest(unittest.TestCase):
@@ -189,6 +242,27 @@ class PagesTest(unittest.TestCase):
     def parse_bench(self, words):
         self.ask(harness.ROOT / "bench/run", *words, "--help")
 
+    def test_every_sample_is_behind_the_commands_that_print_it(self):
+        for page in PAGES:
+            before = None
+            for kind, begin, lines in blocks(page, *FENCES):
+                if kind == "```text":
+                    self.assertEqual(before, "```sh", f"{place(page, begin)}: a block that is no sample of output begins with ```")
+                before = kind
+
+    def test_samples_are_told_from_other_outputs(self):
+        table = "NAME   AGE   STATE\na      5s    up\nbb     7s    down\n"
+        self.assertFalse(samples.difference(table, "NAME    AGE    STATE\na       61s    up\nbb      1m7s   down\n\n"))
+        self.assertFalse(samples.difference("NAME   AGE   STATE\n...\nbb     7s    down", table))
+        self.assertFalse(samples.difference("pod web-86b5f5ff8f-68sl5 waits\n...", "pod web-5c9d8f7b6d-x2x4z waits\nfor long\n"))
+        self.assertFalse(samples.difference(table, "NAME   AGE   STATE\nbb     7s    down\na      5s    up"))
+        for other in (table.replace("down", "up"), table.replace("a  ", "c  "), table + "c      7s    up\n", table.replace("STATE", "PHASE"), ""):
+            self.assertTrue(samples.difference(table, other), other)
+        self.assertTrue(samples.difference("a\n...\nc", "a\nb\nc\nd"))
+        self.assertTrue(samples.difference("...\nb", "a\nb\nc"))
+        self.assertTrue(samples.difference("a\n...\nb\nc\n...", "a\nb\nd\nc\n"))
+        self.assertEqual(samples.renewed("...\ncount   5\n...", "sum     1\ncount   6\nend     2\n"), "...\ncount   6\n...")
+
     def test_every_command_is_in_a_block_that_is_tried(self):
         for page in PAGES:
             fence = None
@@ -234,4 +308,7 @@ class PagesTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    if RENEW:
+        sys.argv.remove("--renew")
+        sys.argv += ["FleetTest", "SimulationsTest"]
     harness.main_in_parallel()
