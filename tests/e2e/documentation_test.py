@@ -59,6 +59,11 @@ def links(page):
     return re.findall(r"\]\((?!https?://)([^)#]+)", text) + re.findall(r'(?:src|srcset)="(?!https?://)([^"]+)"', text)
 
 
+def anchors(page):
+    """What a link may name of the page's headings."""
+    return [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in re.findall(r"(?m)^#+ (.*)$", page.read_text())]
+
+
 def is_simulation(command):
     """It asks nothing of a fleet."""
     return command.startswith("build/release/evenkeel simulate ")
@@ -305,6 +310,8 @@ class PagesTest(unittest.TestCase):
         for page in PAGES:
             for target in links(page):
                 self.assertTrue((page.parent / target).exists(), f"{page.relative_to(harness.ROOT)}: {target}")
+            for target, heading in re.findall(r"\]\((?!https?://)([^)#]*\.md|)#([^)]+)\)", page.read_text()):
+                self.assertIn(heading, anchors(page.parent / target if target else page), f"{page.relative_to(harness.ROOT)}: {target}#{heading}")
 
 
 if __name__ == "__main__":
