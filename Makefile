@@ -57,8 +57,9 @@ bench: setup-test ## Benchmarks, with the figures that the documentation quotes
 	@bench/run
 
 .PHONY: pictures
-pictures: setup-test build ## Renew the pictures in docs/pictures
+pictures: setup-test build ## Renew the pictures and the samples of output in the documentation, with the program as it is
 	@tools/pictures
+	@python3 tests/e2e/documentation_test.py --renew
 
 .PHONY: deb
 deb: build setup-package ## A Debian package of the program: build/evenkeel_VERSION_ARCH.deb

@@ -84,7 +84,7 @@ class Commands:
     def compare_sample(self, page, begin, lines, output):
         """The block `text` at line `begin` with what the block before it has printed."""
         sample = "\n".join(lines)
-        if RENEW:
+        if RENEW and samples.difference(sample, output):
             text = page.read_text()
             page.write_text(text.replace(f"```text\n{sample}\n```", f"```text\n{samples.renewed(sample, output)}\n```", 1))
             return
