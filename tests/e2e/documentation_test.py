@@ -102,11 +102,15 @@ class FleetTest(Commands, unittest.TestCase):
             self.environment = {**os.environ, "EVENKEEL_HOME": str(home), "KUBECONFIG": str(home / "kubeconfig"),
                                 "HOME": str(home / "kubectl-home"), "PATH": f"{bin_directory}:{os.environ['PATH']}"}
             with harness.fleet(home) as program:
+                harness.eventually(self.each_replica_owns_a_member, 180)
                 self.assertGreater(self.run_pages("```sh", program), 10)
             self.assertGreater(self.run_pages("```sh stopped"), 0)
             # What such commands do to a fleet's files must leave it able to start.
             with harness.fleet(home) as program:
                 program.wait_for_output("every member has one owner", 180)
+
+    def each_replica_owns_a_member(self):
+        return len(set(re.findall(r'"owner": ?"([^"]+)"', self.run_in_shell("owners", "build/release/evenkeel get shards -o json", self.environment)))) == 3
 
     def run_pages(self, fence, program=None):
         ran = 0
