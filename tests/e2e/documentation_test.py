@@ -2,6 +2,8 @@
 tools lines as dry runs (CI runs them). What a block prints is compared with the sample behind it, where there is one (samples.py); `--renew` behind the
 name of this file writes samples anew. Those marked `parsed` need what is not here, a cloud or a registry, or do not end: each is parsed by the
 program that it calls, and the files that it names are there."""
+import importlib.machinery
+import importlib.util
 import os
 import pathlib
 import re
@@ -62,6 +64,14 @@ def links(page):
 def anchors(page):
     """What a link may name of the page's headings."""
     return [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in re.findall(r"(?m)^#+ (.*)$", page.read_text())]
+
+
+def load_tool(name):
+    """A program of tools/ as a module."""
+    loader = importlib.machinery.SourceFileLoader(name, str(harness.ROOT / "tools" / name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(module)
+    return module
 
 
 def is_simulation(command):
@@ -258,6 +268,20 @@ class PagesTest(unittest.TestCase):
                 if kind == "```text":
                     self.assertEqual(before, "```sh", f"{place(page, begin)}: a block that is no sample of output begins with ```")
                 before = kind
+
+    def test_prose_is_wrapped_and_nothing_else(self):
+        wrap = load_tool("wrap")
+        words = "a word " * 30
+        kept = f"| {words} |\n\n```sh\n{words}\n```\n\n[page]({'x' * 130}.md)\n"
+        long = f"{kept}\n- {words}`of code` and\n  more\n*Label*: {words}\n"
+        self.assertEqual(wrap.long_lines(kept), [])
+        self.assertEqual([number for number, _ in wrap.long_lines(long)], [9, 11])
+        wrapped = wrap.wrapped(long)
+        self.assertEqual(wrap.long_lines(wrapped), [])
+        self.assertTrue(wrapped.startswith(kept))
+        self.assertEqual(wrapped.split(), long.split())
+        self.assertRegex(wrapped.removeprefix(kept), r"\A\n- a .+\n  \S.+ `of code` and more\n\*Label\*: .+\n\S.+\n\Z")
+        self.assertEqual(wrap.wrapped(wrapped), wrapped)
 
     def test_samples_are_told_from_other_outputs(self):
         table = "NAME   AGE   STATE\na      5s    up\nbb     7s    down\n"
