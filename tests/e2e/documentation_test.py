@@ -289,6 +289,9 @@ class PagesTest(unittest.TestCase):
         self.assertFalse(samples.difference("NAME   AGE   STATE\n...\nbb     7s    down", table))
         self.assertFalse(samples.difference("pod web-86b5f5ff8f-68sl5 waits\n...", "pod web-5c9d8f7b6d-x2x4z waits\nfor long\n"))
         self.assertFalse(samples.difference(table, "NAME   AGE   STATE\nbb     7s    down\na      5s    up"))
+        ids = ("841fa58c-24af-46b4-817d-1ad24ddac4e9", "81a10522-d047-43a8-8f3b-bf00eb066c57", "00000000-1111-2222-333d-44444444444h")
+        self.assertFalse(samples.difference(f"id {ids[0]}", f"id {ids[1]}"))
+        self.assertTrue(samples.difference(f"id {ids[0]}", f"id {ids[2]}"))
         for other in (table.replace("down", "up"), table.replace("a  ", "c  "), table + "c      7s    up\n", table.replace("STATE", "PHASE"), ""):
             self.assertTrue(samples.difference(table, other), other)
         self.assertTrue(samples.difference("a\n...\nc", "a\nb\nc\nd"))

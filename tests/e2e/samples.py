@@ -7,6 +7,8 @@ import re
 LEFT_OUT = "..."
 # {name: what it looks like}, one after the other.
 MASKS = {
+    "uid": r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b",
+    "revision": r"\b[0-9a-f]{16}\b",
     "instant": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|\b\d{8}t\d{6}\b",
     "pod": r"(?<=-)[0-9a-f]{8,10}-[bcdfghjklmnpqrstvwxz2456789]{5}\b",
     "address": r"\b127(\.\d+){3}:\d+|\b127(\.\d+){3}\b",
@@ -16,10 +18,8 @@ MASKS = {
     "shard": r"(?<=[sS]hard )\d+|(?<=Shard:)\s+\d+|(?<=shard=)\d+",
     "plan": r"(?<=\bplan )\d+\b",
     "weight": r"(?<=weight is )[\d.]+|(?<=load )[\d.]+|(?<=the mean )[\d.]+|(?<=exceeds )[\d.]+",
-    "revision": r"\b[0-9a-f]{16}\b",
     "node": r"(?<=-node-)\d+",
     "member": r"(?<=after cluster )member-\d+",
-    "uid": r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b",
 }
 # Lines that are there in some runs only: a cluster was moved before somebody asked.
 SOMETIMES = re.compile(r" *- it came from shard \d+: .*")
