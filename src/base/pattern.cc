@@ -205,4 +205,26 @@ bool Pattern::Matches(std::string_view text) const {
          program->Match(re2::StringPiece(text.data(), text.size()), 0, text.size(), RE2::UNANCHORED, nullptr, 0);
 }
 
+std::vector<std::string_view> Pattern::FindAll(std::string_view text, size_t most) const {
+  std::vector<std::string_view> matches;
+  const auto program = Patterns::Instance().Program(*this);
+  if (program == nullptr) return matches;
+  const re2::StringPiece whole(text.data(), text.size());
+  size_t begin = 0, last_end = std::string_view::npos;
+  re2::StringPiece found;
+  while (matches.size() < most && begin <= text.size() &&
+         program->Match(whole, begin, text.size(), RE2::UNANCHORED, &found, 1)) {
+    const auto at = static_cast<size_t>(found.data() - text.data());
+    const size_t end = at + found.size();
+    if (!found.empty() || at != last_end) matches.push_back(text.substr(at, found.size()));
+    last_end = end;
+    begin = end;
+    if (!found.empty()) continue;
+    // On by a whole character, so that no match begins within one.
+    do ++begin;
+    while (begin < text.size() && (static_cast<unsigned char>(text[begin]) & 0xC0U) == 0x80U);
+  }
+  return matches;
+}
+
 }  // namespace evenkeel::base

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -26,6 +27,8 @@ class Pattern {
   const std::string& text() const { return text_; }
   /// Whether it occurs in the text, which is UTF-8.
   bool Matches(std::string_view text) const;
+  /// The matches from left to right, at most so many, as Go's FindAll has them: an empty one does not touch the one before.
+  std::vector<std::string_view> FindAll(std::string_view text, size_t most) const;
 
  private:
   explicit Pattern(std::string_view text) : text_(text) {}

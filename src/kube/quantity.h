@@ -37,6 +37,8 @@ class Quantity {
   /// Rounded away from zero; saturates.
   int64_t MilliValue() const;
   int64_t Value() const;
+  /// The nearest one.
+  double ApproximateValue() const { return static_cast<double>(nanos_) / 1e9; }
   Format format() const { return format_; }
   bool IsZero() const { return nanos_ == 0; }
 
