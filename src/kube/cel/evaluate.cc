@@ -231,7 +231,10 @@ class Evaluator {
       const Value value = Eval(*expr.args[2]);
       if (over_) return Over();
       if (value.Is(Kind::kBool)) {
-        if (value.bool_value() == kDecides) return value;
+        if (value.bool_value() == kDecides) {
+          cost_ += 1 + (turn + 1 < Turns(range) ? (kDecides ? 3 : 2) : 0);
+          return value;
+        }
       } else if (!error.IsError()) {
         error = value.IsError() ? value : NoSuchOverload();
       }
@@ -264,6 +267,8 @@ class Evaluator {
   Value Collected(const Expr& expr, const Value& range) {
     const bool to_map = expr.loop == Expr::Loop::kTransformMap || expr.loop == Expr::Loop::kTransformMapEntry;
     std::vector<Value> items, keys;
+    // What it begins with, and the name of what comes out.
+    cost_ += to_map ? 31 : 11;
     for (size_t turn = 0; turn < Turns(range); ++turn) {
       if (!Charge(1) || arena_.TooMuch(items.size() * sizeof(Value))) return Over();
       SetVariables(expr, range, turn);
@@ -272,7 +277,8 @@ class Evaluator {
       if (!kept.bool_value()) continue;
       const Value item = Eval(*expr.args[2]);
       if (item.IsError()) return item;
-      if (!Charge(to_map ? 1 : 11)) return Over();
+      const bool left_out = expr.loop == Expr::Loop::kFilter && item.IsFalse();
+      if (!left_out && !Charge(to_map ? 1 : expr.loop == Expr::Loop::kFilter ? 12 : 11)) return Over();
       const Value wrong = Collect(expr, item, items, keys);
       if (wrong.IsError()) return wrong;
     }

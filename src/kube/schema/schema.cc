@@ -81,6 +81,12 @@ Schema* SchemaSet::New() {
   return schemas_.back().get();
 }
 
+void SchemaSet::SetRules(const Schema& schema, std::shared_ptr<const ValueRules> rules) {
+  const auto found = std::ranges::find(schemas_, &schema, [](const auto& one) { return one.get(); });
+  EVENKEEL_CHECK(found != schemas_.end());
+  (*found)->rules = std::move(rules);
+}
+
 void SchemaSet::Seal() {
   for (size_t i = sealed_; i < schemas_.size(); ++i) {
     schemas_[i]->Seal();

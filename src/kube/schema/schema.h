@@ -14,6 +14,7 @@
 #include "kube/formats.h"
 #include "kube/schema/protobuf_wire.h"
 #include "kube/schema/strategic_merge.h"
+#include "kube/schema/value_rules.h"
 
 namespace evenkeel::kube {
 
@@ -90,6 +91,8 @@ class Schema final : public MergeSchema {
   /// Of a built-in kind: errors are worded as typed API servers do, which do not compare the keys of list items themselves.
   bool native = false;
   std::vector<std::string> required_keys;  ///< required ones that are not among `fields`
+  /// Of the root of a CRD's: expressions; null where there are none, or nobody has set them.
+  std::shared_ptr<const ValueRules> rules;
 
   /// Sorts `fields` and builds what makes FindField fast. Call once, when the fields are complete.
   void Seal();
@@ -131,6 +134,8 @@ class Schema final : public MergeSchema {
 class SchemaSet {
  public:
   Schema* New();
+  /// Gives one of its schemas rules; before anybody validates with it.
+  void SetRules(const Schema& schema, std::shared_ptr<const ValueRules> rules);
   /// Seals all schemas that were added since the last call; they must not change afterwards.
   void Seal();
 
@@ -144,7 +149,8 @@ const Schema* FindBuiltInSchema(std::string_view definition);
 
 /// Reads a CRD's openAPIV3Schema; the root gets apiVersion, kind and metadata. Errors (kInvalid, with causes) when it breaks a
 /// rule (openapi_rules.h) or has a default that does not fit; the causes' fields start with `path`, e.g.
-/// "properties[spec].type". Expressions (x-kubernetes-validations) are not evaluated.
+/// "properties[spec].type". Expressions (x-kubernetes-validations) are left to
+/// kube/cel/schema_rules.h.
 base::Result<const Schema*> SchemaFromOpenApi(const base::Json& open_api, SchemaSet& owner, const std::string& path = "");
 /// The same for one that was checked when it was stored: what rules that came later refuse is read as well as can be. Null when
 /// it is no object.

@@ -105,6 +105,21 @@ Causes Joined(Causes causes, Causes more) {
   return causes;
 }
 
+/// What expressions say, where the object has a shape that they can be asked about.
+void AddExpressions(const ValueRules& rules, const Json& object, const Json* old, Causes& causes) {
+  static constexpr std::array<std::string_view, 5> kBlocking = {
+      "FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid"};
+  const auto blocks = [](const base::Cause& cause) { return std::ranges::find(kBlocking, cause.reason) != kBlocking.end(); };
+  if (std::ranges::none_of(causes, blocks)) {
+    causes = Joined(std::move(causes), rules.Check(object, old));
+    return;
+  }
+  causes.push_back({"FieldValueInvalid",
+                    "Invalid value: null: some validation rules were not checked because the object was invalid; correct the "
+                    "existing errors to complete validation",
+                    "<nil>"});
+}
+
 /// All but the shape of a custom object.
 Causes ValidateRules(const Resource& resource, const Json& object) {
   Causes causes;
@@ -140,6 +155,7 @@ std::vector<base::Cause> ValidateObject(const Resource& resource, const Json& ob
   if (old != nullptr && !causes.empty()) DropKnownCauses(causes, ValidateRules(resource, *old));
   if (resource.schema != nullptr && !resource.schema->native) {
     causes = Joined(std::move(causes), Validate(object, *resource.schema, "", old));
+    if (resource.schema->rules != nullptr) AddExpressions(*resource.schema->rules, object, old, causes);
   }
   if (causes.size() > 1) RemoveRepeated(causes);
   return causes;

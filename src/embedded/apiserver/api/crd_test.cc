@@ -50,16 +50,32 @@ TEST_F(CustomDefinitionTest, IsEstablishedAtOnce) {
   EXPECT_EQ(Send("GET", "/apis/example.com/v1/namespaces/default/widgets").status, 200);
 }
 
-TEST_F(CustomDefinitionTest, WarnsOfRulesThatItDoesNotEvaluate) {
-  EXPECT_EQ(Send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", kWidgets).Header("Warning"), "");
-  std::string ruled = kWidgets;
-  const std::string size = R"("size":{"type":"integer")";
-  ruled.insert(ruled.find(size) + size.size(), R"(,"x-kubernetes-validations":[{"rule":"self > 0"}])");
-  const TestReply reply = Send("PUT", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com", ruled);
+TEST_F(CustomDefinitionTest, EvaluatesRules) {
+  const std::string path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com";
+  Create(kWidgets);
+  const auto ruled = [](std::string_view rule) {
+    std::string text = kWidgets;
+    const std::string size = R"("size":{"type":"integer")";
+    return text.insert(text.find(size) + size.size(), fmt::format(R"(,"x-kubernetes-validations":[{{"rule":"{}"}}])", rule));
+  };
+  const TestReply refused = Send("PUT", path, ruled("self.nope"));
+  EXPECT_EQ(refused.status, 422);
+  EXPECT_NE(refused.body.find(
+                "spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[size].x-kubernetes-validations[0].rule"),
+            std::string::npos)
+      << refused.body;
+  EXPECT_NE(refused.body.find("compilation failed: ERROR: <input>:1:5: type 'int' does not support field selection"),
+            std::string::npos)
+      << refused.body;
+  const TestReply reply = Send("PUT", path, ruled("self % 2 == 0 && (self >= 4 || oldSelf > 0)"));
   EXPECT_EQ(reply.status, 200) << reply.body;
-  EXPECT_EQ(reply.Header("Warning"),
-            "299 - \"spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[size].x-kubernetes-validations: "
-            "rules in CEL are stored, this API server does not evaluate them\"");
+  EXPECT_EQ(reply.Header("Warning"), "");
+  ASSERT_EQ(Send("PUT", path, ruled("self % 2 == 0")).status, 200);
+  EXPECT_TRUE(CreateWidget("even", R"({"size":2})"));
+  const auto odd = CreateWidget("odd", R"({"size":3})");
+  ASSERT_FALSE(odd);
+  EXPECT_EQ(odd.error().message(),
+            "Widget.example.com \"odd\" is invalid: spec.size: Invalid value: 3: failed rule: self % 2 == 0");
 }
 
 TEST_F(CustomDefinitionTest, DefaultsPrunesAndValidates) {

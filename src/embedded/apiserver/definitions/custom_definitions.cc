@@ -1,7 +1,6 @@
 #include "embedded/apiserver/definitions/custom_definitions.h"
 
 #include "embedded/apiserver/definitions/conversion.h"
-#include "kube/field_path.h"
 #include "kube/object.h"
 
 namespace evenkeel::embedded::apiserver {
@@ -15,21 +14,6 @@ std::string StorageVersion(const Json& crd) {
     if (base::FindBool(version, {"storage"})) return std::string(base::FindString(version, {"name"}));
   }
   return "";
-}
-
-void WarnOfSchema(const Json& schema, const kube::FieldPath& path, std::vector<std::string>& warnings) {
-  if (!schema.is_object()) return;
-  constexpr std::string_view kRules = "x-kubernetes-validations";
-  if (!base::FindArray(schema, {kRules}).empty()) {
-    warnings.push_back(path.Field(kRules).Text() + ": rules in CEL are stored, this API server does not evaluate them");
-  }
-  for (const std::string_view key : {"properties", "patternProperties"}) {
-    const kube::FieldPath children = path.Field(key);
-    for (const auto& [name, child] : base::FindObject(schema, {key})) WarnOfSchema(child, children.Key(name), warnings);
-  }
-  for (const std::string_view key : {"items", "additionalProperties"}) {
-    if (const Json* child = base::Find(schema, {key})) WarnOfSchema(*child, path.Field(key), warnings);
-  }
 }
 
 }  // namespace
@@ -83,8 +67,6 @@ void PrepareDefinition(Json& crd, const Json* old, const std::string& conflict, 
 
 std::vector<std::string> WarnOfDefinition(const Json& crd, const ServiceAddress& service_address) {
   std::vector<std::string> warnings;
-  const kube::FieldPath root("spec");
-  const kube::FieldPath versions = root.Field("versions");
   if (const auto conversion = ConversionOf(crd); conversion != nullptr && conversion->address.by_service()) {
     const WebhookAddress& at = conversion->address;
     if (service_address(at.service_ns, at.service_name, at.service_port).empty()) {
@@ -94,14 +76,6 @@ std::vector<std::string> WarnOfDefinition(const Json& crd, const ServiceAddress&
                       "has no endpoint here that a process listens on",
                       at.service_ns, at.service_name));
     }
-  }
-  size_t index = 0;
-  for (const Json& version : base::FindArray(crd, {"spec", "versions"})) {
-    const kube::FieldPath here = versions.Index(index++);
-    const Json* schema = base::Find(version, {"schema", "openAPIV3Schema"});
-    if (schema == nullptr) continue;
-    const kube::FieldPath schema_path = here.Field("schema");
-    WarnOfSchema(*schema, schema_path.Field("openAPIV3Schema"), warnings);
   }
   return warnings;
 }

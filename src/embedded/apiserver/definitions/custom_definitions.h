@@ -21,8 +21,7 @@ void PrepareDefinition(base::Json& crd, const base::Json* old, const std::string
 /// Everything beyond its own shape: names, versions, schemas, columns. `old`: the one that it replaces, null for a new one;
 /// what was wrong with that is let pass.
 std::vector<base::Cause> ValidateDefinition(const base::Json& crd, const base::Json* old);
-/// A line for each field that is kept and has no effect here: rules in CEL, a webhook that converts by a service without an
-/// endpoint.
+/// A line for each field that is kept and has no effect here: a webhook that converts by a service without an endpoint.
 std::vector<std::string> WarnOfDefinition(const base::Json& crd, const ServiceAddress& service_address);
 
 }  // namespace evenkeel::embedded::apiserver

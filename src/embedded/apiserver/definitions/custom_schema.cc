@@ -1,5 +1,7 @@
 #include "embedded/apiserver/definitions/custom_schema.h"
 
+#include "kube/cel/schema_rules.h"
+
 namespace evenkeel::embedded::apiserver {
 namespace {
 
@@ -15,7 +17,10 @@ std::shared_ptr<const kube::Schema> ReadFrom(const std::string& definition, cons
   EVENKEEL_CHECK(crd.has_value());
   for (const base::Json& one : base::FindArray(*crd, {"spec", "versions"})) {
     if (base::FindString(one, {"name"}) != version) continue;
-    if (const base::Json* schema = SchemaIn(one)) read->schema = kube::SchemaOfStored(*schema, read->set);
+    const base::Json* schema = SchemaIn(one);
+    if (schema == nullptr) continue;
+    read->schema = kube::SchemaOfStored(*schema, read->set);
+    if (read->schema != nullptr) read->set.SetRules(*read->schema, kube::cel::RulesOf(*schema));
   }
   EVENKEEL_CHECK(read->schema != nullptr);
   return {read, read->schema};

@@ -1,6 +1,7 @@
 // What must be true of a CustomResourceDefinition beyond its shape, each rule as apiextensions words it
 // (kubernetes@1.36:staging/src/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go).
 #include "embedded/apiserver/definitions/custom_definitions.h"
+#include "kube/cel/schema_rules.h"
 #include "kube/field_path.h"
 #include "kube/formats.h"
 #include "kube/object.h"
@@ -171,6 +172,7 @@ void CheckSchema(const Json& version, const FieldPath& path, Causes& causes) {
   kube::SchemaSet scratch;
   const auto read = kube::SchemaFromOpenApi(*schema, scratch, here.Text());
   if (!read && read.error().details() != nullptr) std::ranges::copy(read.error().details()->causes, std::back_inserter(causes));
+  if (read) std::ranges::move(kube::cel::CheckRules(*schema, here), std::back_inserter(causes));
 }
 
 void CheckReplicasPath(const Json& scale, std::string_view key, std::string_view below, const FieldPath& path, Causes& causes) {
