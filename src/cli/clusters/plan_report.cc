@@ -191,6 +191,10 @@ JsonObject ScaleReport(const Json& plan) {
                             Json(JoinedTexts(FindArray(item, {"pods"})))});
   }
   for (const Json& item : FindArray(plan, {"pending"})) {
+    if (base::Find(item, {"why"}) != nullptr) {
+      pending.push_back(JsonArray{CellAt(item, {"pod"}), Json("-"), CellAt(item, {"why"})});
+      continue;
+    }
     for (const auto& [group, reason] : base::FindObject(item, {"reasons"})) {
       pending.push_back(JsonArray{CellAt(item, {"pod"}), Json(group), reason});
     }

@@ -1,6 +1,5 @@
 #include "cli/commands/scale.h"
 
-#include <spdlog/fmt/fmt.h>
 #include <CLI/CLI.hpp>
 
 #include <filesystem>
@@ -11,16 +10,15 @@
 #include "cli/clusters/hub.h"
 #include "cli/clusters/live_cluster.h"
 #include "cli/clusters/plan_report.h"
+#include "cli/commands/scale_tables.h"
 #include "cli/terminal/input_file.h"
 #include "cli/terminal/output.h"
-#include "cli/terminal/printable.h"
 #include "controllers/autoscaler/loop/plan_scale.h"
 
 namespace evenkeel::cli {
 namespace {
 
 namespace autoscaler = controllers::autoscaler;
-using base::FindString;
 using base::Json;
 
 base::Result<Json> ReadState(const std::string& file) {
@@ -72,106 +70,6 @@ base::Result<T> Named(base::Result<T> result, const ScaleOptions& options) {
   return base::Fail(result.error().Wrap(options.state));
 }
 
-std::string Number(const Json& value, std::string_view key) { return std::to_string(base::FindInt(value, {key})); }
-
-std::string Join(const base::JsonArray& texts) {
-  constexpr size_t kShownMax = 5;
-  std::string text;
-  size_t count = 0;
-  for (const Json& item : texts) {
-    if (count++ == kShownMax) return text + " and " + std::to_string(texts.size() - kShownMax) + " more";
-    text += (text.empty() ? "" : ", ") + std::string(item.as_string());
-  }
-  return text.empty() ? "-" : text;
-}
-
-using Rows = std::vector<std::vector<std::string>>;
-
-void PrintSection(std::ostream& out, const std::vector<std::string>& header, const Rows& rows) {
-  if (rows.empty()) return;
-  out << '\n';
-  PrintTable(out, header, rows);
-}
-
-void PrintGroups(std::ostream& out, const Json& result) {
-  Rows rows;
-  for (const Json& group : base::FindArray(result, {"nodeGroups"})) {
-    const std::string name(FindString(group, {"name"}));
-    rows.push_back({name, Number(group, "target"), Number(group, "ready"),
-                    std::to_string(base::FindInt(result, {"upcoming", name})), Number(group, "min"), Number(group, "max"),
-                    std::string(FindString(group, {"backoff"}, "-"))});
-  }
-  PrintTable(out, {"GROUP", "TARGET", "READY", "UPCOMING", "MIN", "MAX", "BACKOFF UNTIL"}, rows);
-}
-
-void PrintPlan(std::ostream& out, const Json& result) {
-  out << "cluster " << Printable(FindString(result, {"health", "status"})) << ": "
-      << base::FindInt(result, {"health", "unready"}) << " of " << base::FindInt(result, {"health", "registered"})
-      << " nodes unready\n";
-  if (base::Find(result, {"stopped"}) != nullptr) {
-    out << "stopped: " << Printable(FindString(result, {"stopped", "why"})) << '\n';
-  }
-  PrintGroups(out, result);
-  Rows rows;
-  for (const Json& item : base::FindArray(result, {"scaleUp"})) {
-    rows.push_back({std::string(FindString(item, {"group"})), Number(item, "from"), Number(item, "to"),
-                    Join(base::FindArray(item, {"pods"}))});
-  }
-  PrintSection(out, {"SCALE UP", "FROM", "TO", "PODS"}, rows);
-  rows.clear();
-  for (const Json& item : base::FindArray(result, {"pending"})) {
-    for (const auto& [group, reason] : base::FindObject(item, {"reasons"})) {
-      rows.push_back({std::string(FindString(item, {"pod"})), std::string(group), std::string(reason.as_string())});
-    }
-  }
-  PrintSection(out, {"PENDING", "GROUP", "REASON"}, rows);
-  rows.clear();
-  for (const Json& node : base::FindArray(result, {"scaleDown", "empty"})) {
-    rows.push_back({std::string(node.as_string()), "-"});
-  }
-  for (const Json& item : base::FindArray(result, {"scaleDown", "drain"})) {
-    rows.push_back({std::string(FindString(item, {"node"})), Join(base::FindArray(item, {"pods"}))});
-  }
-  PrintSection(out, {"SCALE DOWN", "PODS TO MOVE"}, rows);
-  rows.clear();
-  for (const Json& item : base::FindArray(result, {"unneeded"})) {
-    rows.push_back({std::string(FindString(item, {"node"})), std::string(FindString(item, {"since"}))});
-  }
-  PrintSection(out, {"UNNEEDED", "SINCE"}, rows);
-  rows.clear();
-  for (const Json& item : base::FindArray(result, {"leftAlone"})) {
-    rows.push_back({std::string(FindString(item, {"name"}, "-")), std::string(FindString(item, {"message"}))});
-  }
-  PrintSection(out, {"LEFT ALONE", "WHY"}, rows);
-  rows.clear();
-  for (const Json& item : base::FindArray(result, {"unremovable"})) {
-    rows.push_back({std::string(FindString(item, {"node"})), std::string(FindString(item, {"reason"})),
-                    std::string(FindString(item, {"pod"}, "-"))});
-  }
-  PrintSection(out, {"STAYS", "REASON", "POD"}, rows);
-}
-
-void PrintPodExplanation(std::ostream& out, const Json& pod) {
-  out << Printable(fmt::format("pod {}: {}{}", FindString(pod, {"pod"}), base::FindBool(pod, {"pending"}) ? "pending; " : "",
-                               FindString(pod, {"why"})))
-      << '\n';
-  for (const Json& group : base::FindArray(pod, {"groups"})) {
-    out << Printable(fmt::format("  group {}: {} (size {}, maximum {})", FindString(group, {"group"}),
-                                 FindString(group, {"why"}), base::FindInt(group, {"size"}), base::FindInt(group, {"max"})))
-        << '\n';
-  }
-  for (const Json& node : base::FindArray(pod, {"nodes"})) {
-    out << Printable(fmt::format("  node {}: {}", FindString(node, {"node"}), FindString(node, {"why"}))) << '\n';
-  }
-}
-
-void PrintNodeExplanation(std::ostream& out, const Json& node) {
-  const std::string_view group = FindString(node, {"group"});
-  out << Printable(fmt::format("node {}{}: {}", FindString(node, {"node"}),
-                               group.empty() ? "" : fmt::format(" (group {})", group), FindString(node, {"why"})))
-      << '\n';
-}
-
 void AddFlag(CLI::App& command, const autoscaler::Flag& flag,
              std::vector<std::pair<std::string, const CLI::Option*>>& registered) {
   const std::string name = "--" + flag.name;
@@ -219,15 +117,16 @@ base::Status PlanScale(const ScaleOptions& options, std::ostream& out) {
   if (!options.report.file.empty()) {
     EVENKEEL_TRY(WriteReport(options.report, ScaleReport(output.result), base::SystemClock().Now()));
   }
-  format == Format::kTable ? PrintPlan(out, output.result) : PrintValue(out, format, output.result);
+  format == Format::kTable ? PrintScalePlan(out, output) : PrintValue(out, format, output.result);
   return {};
 }
 
 base::Status ExplainPod(const ScaleOptions& options, const std::string& pod, std::ostream& out) {
   EVENKEEL_ASSIGN(const Format format, ParseFormat(options.output));
   EVENKEEL_ASSIGN(autoscaler::ScaleInput input, ReadInput(options));
-  EVENKEEL_ASSIGN(const Json json, Named(autoscaler::ExplainPodScale(std::move(input), pod), options));
-  format == Format::kTable ? PrintPodExplanation(out, json) : PrintValue(out, format, json);
+  EVENKEEL_ASSIGN(const autoscaler::PodExplanation explained,
+                  Named(autoscaler::ExplainPodScale(std::move(input), pod), options));
+  format == Format::kTable ? PrintPodExplanation(out, explained) : PrintValue(out, format, explained.json);
   return {};
 }
 

@@ -86,6 +86,40 @@ TEST_F(PlanScaleCommandTest, TheTableNamesWhatGrows) {
   EXPECT_NE(out.str().find("general    0      1    default/web"), std::string::npos) << out.str();
 }
 
+TEST_F(PlanScaleCommandTest, EqualPodsAreOneLineOfTheTableWithTheirNumber) {
+  std::string cluster = kCluster;
+  const auto pod = [&cluster](const std::string& name, const std::string& cpu) {
+    cluster +=
+        "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name +
+        ", creationTimestamp: \"2026-01-01T00:00:00Z\", ownerReferences: [{kind: ReplicaSet, name: " + name.substr(0, 1) +
+        ", uid: u, controller: true}]}\nspec: {containers: [{name: c, resources: {requests: {cpu: \"" + cpu + "\"}}}]}\n";
+  };
+  for (int i = 0; i < 48; ++i) pod("x-" + std::to_string(i), "30");
+  for (int i = 0; i < 3; ++i) pod("y-" + std::to_string(i), "4");
+  cluster += "---\napiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: \"1\", pods: \"9\"}}\n";
+  Write(cluster);
+  options_.output = "table";
+  std::ostringstream out;
+  ASSERT_TRUE(PlanScale(options_, out));
+  EXPECT_NE(out.str().find("cluster Healthy: 1 of 1 nodes ready\n"), std::string::npos) << out.str();
+  EXPECT_NE(out.str().find("\nReplicaSet default/x   48     general   NodeResourcesFit: Insufficient cpu (30 requested, "),
+            std::string::npos)
+      << out.str();
+  EXPECT_EQ(out.str().find("default/x-"), std::string::npos) << out.str();
+  EXPECT_NE(out.str().find("general    0      4    default/web, 3 of ReplicaSet default/y\n"), std::string::npos) << out.str();
+}
+
+TEST_F(PlanScaleCommandTest, TheTableSaysWhatTheNextLoopDoesForYoungPods) {
+  options_.now = "2026-01-01T00:00:01Z";
+  options_.output = "table";
+  std::ostringstream out;
+  ASSERT_TRUE(PlanScale(options_, out));
+  const size_t next = out.str().find("\nThe loop at 2026-01-01T00:00:11Z");
+  ASSERT_NE(next, std::string::npos) << out.str();
+  EXPECT_EQ(out.str().substr(0, next).find("SCALE UP"), std::string::npos);
+  EXPECT_NE(out.str().find("general    0      1    default/web", next), std::string::npos) << out.str();
+}
+
 TEST_F(PlanScaleCommandTest, FlagsOfTheAutoscalerAreRead) {
   CLI::App app;
   ScaleOptions parsed;

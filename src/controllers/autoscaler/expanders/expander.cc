@@ -89,7 +89,7 @@ base::Result<ExpanderChain> ExpanderChain::Make(std::span<const std::string> nam
     }
     if (name == "grpc") {
       if (plugin == nullptr) return base::Fail(base::Code::kInvalid, "--expander: \"grpc\" needs --grpc-expander-url");
-      chain.strategies_.push_back(plugin);
+      chain.strategies_.emplace_back(name, plugin);
       continue;
     }
     std::shared_ptr<const ExpanderStrategy> strategy = MakeStrategy(name);
@@ -98,7 +98,7 @@ base::Result<ExpanderChain> ExpanderChain::Make(std::span<const std::string> nam
                                                   "\" is unknown; use random, most-pods, least-waste, least-nodes, price, " +
                                                   "priority or grpc");
     }
-    chain.strategies_.push_back(std::move(strategy));
+    chain.strategies_.emplace_back(name, std::move(strategy));
   }
   return chain;
 }
@@ -107,10 +107,11 @@ std::optional<size_t> ExpanderChain::Best(std::span<const ExpanderOption> option
                                           base::Random& random) const {
   std::vector<size_t> candidates(options.size());
   std::iota(candidates.begin(), candidates.end(), size_t{0});
-  for (const auto& strategy : strategies_) {
+  for (const auto& [name, strategy] : strategies_) {
     if (candidates.empty()) return std::nullopt;
     candidates = strategy->Best(options, std::move(candidates), context);
     if (candidates.size() == 1) return candidates.front();
+    if (candidates.empty()) context.refused_by = name;
   }
   if (candidates.empty()) return std::nullopt;
   return candidates[candidates.size() == 1 ? 0 : random.Below(candidates.size())];

@@ -41,6 +41,7 @@ struct ExpanderContext {
   UnitPrices prices;
   std::string gpu_label;
   std::vector<ExpanderEvent> events;  ///< warnings that strategies want to be seen; they add to it
+  std::string refused_by;             ///< the strategy to which no option was any good; written when the chain answers none
 };
 
 /// Answers indices of the best of `candidates`, which are indices of `options`; none: none of them is any good.
@@ -70,7 +71,7 @@ class ExpanderChain {
   std::optional<size_t> Best(std::span<const ExpanderOption> options, ExpanderContext& context, base::Random& random) const;
 
  private:
-  std::vector<std::shared_ptr<const ExpanderStrategy>> strategies_;
+  std::vector<std::pair<std::string, std::shared_ptr<const ExpanderStrategy>>> strategies_;  // by name
 };
 
 }  // namespace evenkeel::controllers::autoscaler

@@ -43,6 +43,7 @@ class ClusterObjects final : public scheduling::ClusterListener {
   scheduling::Snapshot& snapshot() { return snapshot_; }
   const std::string& PodKey(scheduling::PodId pod) const { return snapshot_.PodKey(pod); }
   NodeTemplates& templates() { return templates_; }
+  const NodeTemplates& templates() const { return templates_; }
   /// Null for nodes of a fork.
   const kube::Node* NodeObject(scheduling::NodeId node) const;
   NodeObjects Objects() const;

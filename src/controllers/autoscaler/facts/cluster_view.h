@@ -34,6 +34,8 @@ struct PodFacts {
   bool claims_devices = false;  ///< spec.resourceClaims
   bool unschedulable = false;   ///< PodScheduled=False, reason Unschedulable
   bool unprocessed = false;     ///< no PodScheduled condition, or without a reason: its scheduler has not looked yet
+  std::string gate;             ///< the first of spec.schedulingGates; "": none
+  std::string scheduler_says;   ///< the reason of PodScheduled=False where it is neither Unschedulable nor empty
   std::string safe_to_evict;    ///< annotation: "", "true", "false", "on-completion"
   std::string scale_up_delay;   ///< annotation pod-scale-up-delay
   std::string ds_eviction;      ///< annotation enable-ds-eviction

@@ -74,6 +74,10 @@ void DecodeScheduling(const Json& pod, PodFacts& facts) {
   const bool refused = condition != nullptr && FindString(*condition, {"status"}) == "False";
   const std::string_view reason = condition == nullptr ? "" : FindString(*condition, {"reason"});
   facts.unschedulable = refused && reason == "Unschedulable";
+  if (refused && !facts.unschedulable) facts.scheduler_says = reason;
+  if (const base::JsonArray& gates = FindArray(pod, {"spec", "schedulingGates"}); !gates.empty()) {
+    facts.gate = FindString(gates.front(), {"name"}, "without a name");
+  }
   facts.unprocessed = condition == nullptr || (refused && reason.empty());
 }
 

@@ -13,6 +13,17 @@ constexpr base::Duration kNewWithGpu = std::chrono::seconds(30);
 
 const PodFacts& FactsOf(const ClusterView& view, PodId pod) { return (*view.pods)[pod]; }
 
+/// How old the pod has to be. `warning`: why what its annotation says does not count; "" otherwise.
+base::Duration DelayOf(const PodFacts& facts, const Options& options, std::string& warning) {
+  const base::Duration delay = options.new_pod_scale_up_delay;
+  if (facts.scale_up_delay.empty()) return delay;
+  const auto own = base::ParseDuration(facts.scale_up_delay);
+  if (own && *own >= delay) return *own;
+  warning = "pod " + facts.key + ": annotation pod-scale-up-delay \"" + facts.scale_up_delay +
+            (own ? "\" is shorter than --new-pod-scale-up-delay, which is used" : "\" is not a duration");
+  return delay;
+}
+
 /// Pods of one priority, by class in the order of their first pods.
 class Bucket {
  public:
@@ -86,6 +97,20 @@ std::vector<UpcomingNode> AddUpcomingNodes(scheduling::Snapshot& snapshot, const
   return added;
 }
 
+std::optional<PassedOver> WhyNotWaiting(const PodFacts& facts, const Options& options, bool count_unprocessed) {
+  if (facts.deleted) return PassedOver::kDeleted;
+  if (!facts.nominated_node.empty()) return PassedOver::kNominated;
+  const auto& allowed = options.allowed_scheduler_names;
+  if (!allowed.empty() && std::ranges::find(allowed, facts.scheduler_name) == allowed.end()) return PassedOver::kOtherScheduler;
+  // Also where no scheduler has written down yet that it waits for the gate.
+  if (!facts.gate.empty()) return PassedOver::kGated;
+  if (facts.unschedulable) return std::nullopt;
+  if (!facts.unprocessed) return PassedOver::kSchedulerError;
+  const auto& bypassed = options.bypassed_scheduler_names;
+  if (count_unprocessed || std::ranges::find(bypassed, facts.scheduler_name) != bypassed.end()) return std::nullopt;
+  return PassedOver::kUnprocessed;
+}
+
 bool IsExpendable(const PodFacts& facts, const Options& options) {
   return facts.priority && *facts.priority < options.expendable_pods_priority_cutoff;
 }
@@ -106,11 +131,16 @@ void AddRecreatable(const ClusterView& view, std::span<const NodeId> drained, Po
   }
 }
 
-NodeId PodHints::Find(const scheduling::Snapshot& snapshot, PodId pod) const {
-  if (nodes_.empty()) return kNone;
+std::string_view PodHints::NameFor(const scheduling::Snapshot& snapshot, PodId pod) const {
+  if (nodes_.empty()) return "";
   const auto found = nodes_.find(snapshot.PodKey(pod));
-  if (found == nodes_.end()) return kNone;
-  const NodeId node = snapshot.FindNodeByName(found->second);
+  return found == nodes_.end() ? std::string_view() : found->second;
+}
+
+NodeId PodHints::Find(const scheduling::Snapshot& snapshot, PodId pod) const {
+  const std::string_view name = NameFor(snapshot, pod);
+  if (name.empty()) return kNone;
+  const NodeId node = snapshot.FindNodeByName(name);
   return node != kNone && snapshot.Present(node) ? node : kNone;
 }
 
@@ -147,35 +177,34 @@ void DropDaemonPods(const ClusterView& view, PodIds& pods) {
   std::erase_if(pods, [&](PodId pod) { return FactsOf(view, pod).daemon; });
 }
 
+base::Time YoungUntil(const ClusterView& view, const Options& options, PodId pod) {
+  std::string warning;
+  return FactsOf(view, pod).created + DelayOf(FactsOf(view, pod), options, warning);
+}
+
 std::vector<std::string> DropYoung(const ClusterView& view, const Options& options, PodIds& pods) {
   std::vector<std::string> warnings;
   std::erase_if(pods, [&](PodId pod) {
-    const PodFacts& facts = FactsOf(view, pod);
-    base::Duration delay = options.new_pod_scale_up_delay;
-    if (!facts.scale_up_delay.empty()) {
-      const auto own = base::ParseDuration(facts.scale_up_delay);
-      if (own && *own >= delay) {
-        delay = *own;
-      } else {
-        warnings.push_back("pod " + facts.key + ": annotation pod-scale-up-delay \"" + facts.scale_up_delay +
-                           (own ? "\" is shorter than --new-pod-scale-up-delay, which is used" : "\" is not a duration"));
-      }
-    }
-    return view.now - facts.created <= delay;
+    std::string warning;
+    const base::Duration delay = DelayOf(FactsOf(view, pod), options, warning);
+    if (!warning.empty()) warnings.push_back(std::move(warning));
+    return view.now - FactsOf(view, pod).created <= delay;
   });
   return warnings;
 }
 
-bool AllNew(const ClusterView& view, const PodIds& pods) {
+base::Time AllNewUntil(const ClusterView& view, const PodIds& pods) {
   base::Time oldest = base::Time::max(), oldest_gpu = base::Time::max();
   for (const PodId pod : pods) {
     const PodFacts& facts = FactsOf(view, pod);
     oldest = std::min(oldest, facts.created);
     if (facts.requests_gpu) oldest_gpu = std::min(oldest_gpu, facts.created);
   }
-  if (pods.empty()) return false;
-  return oldest + kNew > view.now || (oldest_gpu != base::Time::max() && oldest_gpu + kNewWithGpu > view.now);
+  if (pods.empty()) return base::Time::min();
+  return oldest_gpu == base::Time::max() ? oldest + kNew : std::max(oldest + kNew, oldest_gpu + kNewWithGpu);
 }
+
+bool AllNew(const ClusterView& view, const PodIds& pods) { return AllNewUntil(view, pods) > view.now; }
 
 ScaleUpDecision DecideScaleUp(const ClusterView& view, const Options& options, const PodIds& pods, int64_t ready_nodes) {
   if (pods.empty()) return ScaleUpDecision::kNotNeeded;

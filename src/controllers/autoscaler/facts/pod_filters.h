@@ -12,6 +12,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -24,6 +25,23 @@
 namespace evenkeel::controllers::autoscaler {
 
 using PodIds = std::vector<scheduling::PodId>;
+
+/// Why a pod without a node is none that a scale-up is for.
+enum class PassedOver : uint8_t {
+  kDeleted,
+  kNominated,
+  kOtherScheduler,  ///< not among --allowed-scheduler-names
+  kGated,
+  kUnprocessed,     ///< its scheduler has not looked at it
+  kSchedulerError,  ///< its scheduler says something else than Unschedulable
+  kExpendable,
+  kHasRoom,  ///< on a node that is there or on its way; AutoscalerState::hints say on which
+  kDaemon,
+  kYoung,
+};
+
+/// Why the pod does not wait for a node; none: it does. `count_unprocessed`: also where its scheduler has not looked at it.
+std::optional<PassedOver> WhyNotWaiting(const PodFacts& facts, const Options& options, bool count_unprocessed);
 
 struct UpcomingNode {
   scheduling::NodeId node = scheduling::kNone;
@@ -47,6 +65,8 @@ void AddRecreatable(const ClusterView& view, std::span<const scheduling::NodeId>
 /// Where pods were found to fit in the last loop, tried first in the next. By name: numbers change.
 class PodHints {
  public:
+  /// The name of the node, which may be one that is on its way (AddUpcomingNodes); "" when there is none.
+  std::string_view NameFor(const scheduling::Snapshot& snapshot, scheduling::PodId pod) const;
   /// kNone when there is none, or the node is gone.
   scheduling::NodeId Find(const scheduling::Snapshot& snapshot, scheduling::PodId pod) const;
   void Set(const scheduling::Snapshot& snapshot, scheduling::PodId pod, scheduling::NodeId node);
@@ -63,12 +83,16 @@ PodIds FilterOutSchedulable(const ClusterView& view, PodHints& hints, PodIds& po
 
 void DropDaemonPods(const ClusterView& view, PodIds& pods);
 
+/// When the pod is old enough for DropYoung: after this instant.
+base::Time YoungUntil(const ClusterView& view, const Options& options, scheduling::PodId pod);
 /// Keeps pods that are older than --new-pod-scale-up-delay, or than their annotation says if that is longer. Answers one line
 /// for each annotation that cannot be used.
 std::vector<std::string> DropYoung(const ClusterView& view, const Options& options, PodIds& pods);
 
 /// The oldest pod came less than 2 s ago, or the oldest one that wants a GPU less than 30 s ago.
 bool AllNew(const ClusterView& view, const PodIds& pods);
+/// From when on that does not hold any more, if nothing changes.
+base::Time AllNewUntil(const ClusterView& view, const PodIds& pods);
 
 enum class ScaleUpDecision {
   kNotNeeded,

@@ -12,22 +12,32 @@ using base::Json;
 using base::JsonObject;
 using scheduling::PodId;
 
-JsonObject ReasonForAll(const LoopPlan& plan) {
-  const std::string why = WhyNoScaleUp(plan);
-  JsonObject reasons;
-  for (const providers::NodeGroup& group : plan.view.groups.groups) reasons[group.id] = why;
-  return reasons;
+PendingReason ForAllGroups(const LoopPlan& plan, std::string why) {
+  PendingReason reason;
+  for (const providers::NodeGroup& group : plan.view.groups.groups) reason.groups[group.id] = MissOf(why);
+  reason.why = std::move(why);
+  return reason;
 }
 
-JsonObject Reasons(const LoopPlan& plan, size_t pod_group) {
-  JsonObject reasons;
-  const bool full = plan.scale_up.outcome == ScaleUpPlan::Outcome::kMaxNodesReached;
+PendingReason ReasonOf(const LoopPlan& plan, size_t pod_group) {
+  if (plan.view.groups.groups.empty()) return {"there is no node group that could grow", {}};
+  PendingReason reason;
+  // Only of pods that the plan had a place for, and whose group did not get its nodes.
   for (const providers::NodeGroup& group : plan.view.groups.groups) {
-    reasons[group.id] = full ? "max node total count already reached" : "a new node would take it: left to a later loop";
+    reason.groups[group.id] = MissOf("was to grow, but the provider has refused or not answered: the next loop decides anew");
   }
-  for (const auto& misfit : plan.scale_up.misfits[pod_group]) reasons[misfit.group] = DescribeFit(misfit.fit);
-  for (const auto& skipped : plan.scale_up.skipped) reasons[skipped.group] = skipped.reason;
-  return reasons;
+  for (const auto& misfit : plan.scale_up.misfits[pod_group]) reason.groups[misfit.group] = MissOf(misfit.fit);
+  if (pod_group >= plan.scale_up.left.size()) return reason;
+  for (const auto& left : plan.scale_up.left[pod_group]) {
+    reason.groups[left.group] = left.reason.empty() ? MissOf(left.fit) : MissOf(left.reason);
+  }
+  return reason;
+}
+
+/// Whether that holds until somebody does something about it.
+bool Lasts(PassedOver why) {
+  return why != PassedOver::kDeleted && why != PassedOver::kUnprocessed && why != PassedOver::kHasRoom &&
+         why != PassedOver::kYoung;
 }
 
 JsonObject ExplainPending(const LoopPlan& plan) {
@@ -40,9 +50,13 @@ JsonObject ExplainPending(const LoopPlan& plan) {
       if (pending.size() < kExplainedMax) pending[plan.view.snapshot->PodKey(pod)] = growth;
     }
   }
-  for (auto& [key, reasons] : PendingReasons(plan)) {
+  std::set<std::string_view> passing;
+  for (const auto& [pod, why] : plan.passed_over) {
+    if (!Lasts(why)) passing.insert(plan.view.snapshot->PodKey(pod));
+  }
+  for (auto& [key, reason] : PendingReasons(plan)) {
     if (pending.size() >= kExplainedMax) break;
-    pending[key] = std::move(reasons);
+    if (!passing.contains(key)) pending[key] = GroupsToJson(reason);
   }
   return pending;
 }
@@ -76,29 +90,79 @@ JsonObject ExplainScaleDown(const LoopPlan& plan, const Options& options, const 
 
 }  // namespace
 
+Miss MissOf(const scheduling::Fit& fit) {
+  Miss miss;
+  for (const scheduling::Reason& reason : fit.reasons) {
+    miss.reason += (miss.reason.empty() ? "" : ", ") + reason.text;
+    if (reason.requested > 0) miss.lacking += static_cast<double>(reason.missing()) / static_cast<double>(reason.requested);
+  }
+  miss.reason = std::string(Name(fit.filter)) + ": " + (miss.reason.empty() ? "refused" : miss.reason);
+  miss.text = DescribeFit(fit);
+  return miss;
+}
+
+JsonObject GroupsToJson(const PendingReason& reason) {
+  JsonObject groups;
+  for (const auto& [group, miss] : reason.groups) groups[group] = miss.text;
+  return groups;
+}
+
 std::string WhyNoScaleUp(const LoopPlan& plan) {
   if (plan.decision == ScaleUpDecision::kLimitedByMaxNodesTotal) return "max total nodes in cluster reached";
   if (plan.decision == ScaleUpDecision::kInCooldown) return "the pods are too new: the next loop decides";
   return plan.stopped_at.empty() ? "" : "no scale-up in this loop: " + plan.why;
 }
 
-std::map<std::string_view, JsonObject> PendingReasons(const LoopPlan& plan) {
+std::string WhyPassedOver(const PodFacts& facts, PassedOver why) {
+  switch (why) {
+    case PassedOver::kDeleted:
+      return "it is being deleted";
+    case PassedOver::kNominated:
+      return fmt::format("nominated to node {}: it goes there when pods of lower priority have left", facts.nominated_node);
+    case PassedOver::kOtherScheduler:
+      return fmt::format("another scheduler's: {} is none of --allowed-scheduler-names", facts.scheduler_name);
+    case PassedOver::kGated:
+      return fmt::format("gated: its scheduling gate {} has to be removed first", facts.gate);
+    case PassedOver::kUnprocessed:
+      return fmt::format("its scheduler {} has not looked at it yet", facts.scheduler_name);
+    case PassedOver::kSchedulerError:
+      return fmt::format("its scheduler {} does not say that there is no room: {}", facts.scheduler_name,
+                         facts.scheduler_says.empty() ? "its condition PodScheduled is not False" : facts.scheduler_says);
+    case PassedOver::kExpendable:
+      return "its priority is below --expendable-pods-priority-cutoff: no node is worth having for it";
+    case PassedOver::kHasRoom:
+      return "it has room on a node";
+    case PassedOver::kDaemon:
+      return "a DaemonSet's pod: it belongs on a node that is there, so no node is made for it";
+    case PassedOver::kYoung:
+      return facts.scale_up_delay.empty() ? "too young: --new-pod-scale-up-delay is not over"
+                                          : "too young: its pod-scale-up-delay of " + facts.scale_up_delay + " is not over";
+  }
+  return "";
+}
+
+std::map<std::string_view, PendingReason> PendingReasons(const LoopPlan& plan) {
   const scheduling::Snapshot& snapshot = *plan.view.snapshot;
-  std::map<std::string_view, JsonObject> pending;
+  std::map<std::string_view, PendingReason> pending;
   if (plan.decision != ScaleUpDecision::kGo) {
     const bool stopped = !plan.stopped_at.empty();
-    for (const PodId pod : stopped ? plan.pending : plan.unschedulable) pending[snapshot.PodKey(pod)] = ReasonForAll(plan);
-    return pending;
-  }
-  std::set<PodId> placed;
-  for (const ScaleUpStep& step : plan.scale_ups) placed.insert(step.placed.begin(), step.placed.end());
-  for (size_t i = 0; i < plan.scale_up.pod_groups.size(); ++i) {
-    std::optional<JsonObject> reasons;
-    for (const PodId pod : plan.scale_up.pod_groups[i].pods) {
-      if (placed.contains(pod)) continue;
-      if (!reasons) reasons = Reasons(plan, i);
-      pending[snapshot.PodKey(pod)] = *reasons;
+    const std::string why = WhyNoScaleUp(plan);
+    for (const PodId pod : stopped ? plan.pending : plan.unschedulable) pending[snapshot.PodKey(pod)] = ForAllGroups(plan, why);
+  } else {
+    std::set<PodId> placed;
+    for (const ScaleUpStep& step : plan.scale_ups) placed.insert(step.placed.begin(), step.placed.end());
+    for (size_t i = 0; i < plan.scale_up.pod_groups.size(); ++i) {
+      std::optional<PendingReason> reason;
+      for (const PodId pod : plan.scale_up.pod_groups[i].pods) {
+        if (placed.contains(pod)) continue;
+        if (!reason) reason = ReasonOf(plan, i);
+        pending[snapshot.PodKey(pod)] = *reason;
+      }
     }
+  }
+  for (const auto& [pod, why] : plan.passed_over) {
+    if (why == PassedOver::kHasRoom) continue;
+    pending[snapshot.PodKey(pod)] = ForAllGroups(plan, WhyPassedOver((*plan.view.pods)[pod], why));
   }
   return pending;
 }

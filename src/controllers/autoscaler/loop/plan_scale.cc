@@ -66,6 +66,22 @@ std::string DescribeFit(const scheduling::Fit& fit) {
   return std::string(Name(fit.filter)) + ": " + (text.empty() ? "refused" : text);
 }
 
+std::vector<OneRefusal> ByReason(std::vector<std::pair<std::string, Miss>> misses) {
+  std::vector<std::string> reasons;
+  for (const auto& [name, miss] : misses) {
+    if (std::ranges::find(reasons, miss.reason) == reasons.end()) reasons.push_back(miss.reason);
+  }
+  std::ranges::stable_sort(misses, {}, [](const auto& entry) { return entry.second.lacking; });
+  std::vector<OneRefusal> refusals;
+  for (std::string& reason : reasons) refusals.push_back({std::move(reason), "", {}});
+  for (auto& [name, miss] : misses) {
+    OneRefusal& refusal = *std::ranges::find(refusals, miss.reason, &OneRefusal::reason);
+    if (refusal.names.empty()) refusal.nearest = std::move(miss.text);
+    refusal.names.push_back(std::move(name));
+  }
+  return refusals;
+}
+
 Json ScaleSession::Result() const {
   JsonObject upcoming;
   for (const auto& [group, nodes] : plan_.upcoming) upcoming[group] = nodes;
@@ -136,10 +152,71 @@ JsonArray ScaleSession::ScaleUps() const {
 
 JsonArray ScaleSession::Pending() const {
   JsonArray array;
-  for (auto& [key, reasons] : PendingReasons(plan_)) {
-    array.push_back(JsonObject{{"pod", key}, {"reasons", std::move(reasons)}});
+  for (auto& [key, reason] : PendingReasons(plan_)) {
+    JsonObject entry{{"pod", key}, {"reasons", GroupsToJson(reason)}};
+    if (!reason.why.empty()) entry["why"] = std::move(reason.why);
+    array.push_back(std::move(entry));
   }
   return array;
+}
+
+std::vector<PendingPods> ScaleSession::PendingByReason() const {
+  const std::map<std::string, std::string, std::less<>> owners = PodOwners();
+  std::vector<PendingPods> all;
+  std::map<std::string, size_t> index;  // by what makes them equal
+  for (const auto& [key, reason] : PendingReasons(plan_)) {
+    const auto owner = owners.find(key);
+    const std::string name = owner == owners.end() ? "" : owner->second;
+    const auto [found, added] =
+        index.try_emplace(name + "\n" + reason.why + "\n" + base::ToText(GroupsToJson(reason)), all.size());
+    if (added) {
+      PendingPods& pods = all.emplace_back(PendingPods{name, std::string(key), 0, reason.why, {}});
+      std::vector<std::pair<std::string, Miss>> misses(reason.groups.begin(), reason.groups.end());
+      pods.groups = ByReason(std::move(misses));
+    }
+    ++all[found->second].pods;
+  }
+  return all;
+}
+
+std::map<std::string, std::string, std::less<>> ScaleSession::PodOwners() const {
+  std::map<std::string, std::string, std::less<>> owners;
+  for (const PodId pod : objects_.pending()) {
+    const PodFacts& facts = (*plan_.view.pods)[pod];
+    if (facts.owner_kind.empty()) continue;
+    owners[facts.key] = facts.owner_kind + " " + facts.key.substr(0, facts.key.find('/') + 1) + facts.owner_name;
+  }
+  return owners;
+}
+
+bool ScaleSession::IsTooYoung(PodId pod) const {
+  if (std::ranges::find(plan_.passed_over, std::pair(pod, PassedOver::kYoung)) != plan_.passed_over.end()) return true;
+  return plan_.decision == ScaleUpDecision::kInCooldown &&
+         std::ranges::find(plan_.unschedulable, pod) != plan_.unschedulable.end();
+}
+
+std::optional<base::Time> ScaleSession::NextDecision() const {
+  std::optional<base::Time> earliest;
+  const auto note = [&](base::Time time) { earliest = std::min(earliest.value_or(time), time); };
+  if (plan_.decision == ScaleUpDecision::kInCooldown) note(AllNewUntil(plan_.view, plan_.unschedulable));
+  for (const auto& [pod, why] : plan_.passed_over) {
+    // Only after it.
+    if (why == PassedOver::kYoung) note(YoungUntil(plan_.view, input_.options, pod) + base::Duration(1));
+  }
+  if (!earliest) return std::nullopt;
+  const base::Duration interval = std::max(input_.options.scan_interval, base::Duration(std::chrono::milliseconds(1)));
+  const int64_t loops = std::max<int64_t>(1, (*earliest - input_.now + interval - base::Duration(1)) / interval);
+  return input_.now + loops * interval;
+}
+
+base::Result<Json> ScaleSession::NextLoop() {
+  const std::optional<base::Time> at = NextDecision();
+  if (!at) return Json();
+  input_.now = *at;
+  groups_ = plan_.view.groups;
+  for (const providers::NodeGroup& group : groups_.groups) given_[group.id] = group.target_size;
+  EVENKEEL_TRY(Loop());
+  return JsonObject{{"at", base::FormatTime(*at)}, {"scaleUp", ScaleUps()}, {"pending", Pending()}};
 }
 
 JsonArray ScaleSession::Unneeded() const {
@@ -209,7 +286,13 @@ JsonArray ScaleSession::Groups() const {
 
 base::Result<ScaleOutput> PlanScale(ScaleInput input) {
   EVENKEEL_ASSIGN(const auto session, ScaleSession::Run(std::move(input)));
-  return ScaleOutput{session->Result(), session->State()};
+  ScaleOutput output{session->Result(), session->State(), session->PendingByReason(), {}, session->PodOwners()};
+  EVENKEEL_ASSIGN(Json next, session->NextLoop());
+  if (!next.is_null()) {
+    output.result.as_object()["nextLoop"] = std::move(next);
+    output.next_pending = session->PendingByReason();
+  }
+  return output;
 }
 
 }  // namespace evenkeel::controllers::autoscaler

@@ -6,6 +6,7 @@
 // node that is gone is gone. Scale-ups whose nodes do not come time out as they do upstream (15 min), deletions after 5 min.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,10 +30,34 @@ struct ScaleInput {
   std::optional<providers::NodeGroups> live{};
 };
 
+/// Nodes, or node groups, that do not take a pod for one reason.
+struct OneRefusal {
+  std::string reason;              ///< "NodeResourcesFit: Insufficient cpu", without amounts; "": the pod fits
+  std::string nearest;             ///< the same of the first of them, with amounts
+  std::vector<std::string> names;  ///< the nearest miss first
+};
+/// Pods of one controller that stay pending for the same reasons.
+struct PendingPods {
+  std::string owner;  ///< "ReplicaSet default/web"; "": they have none
+  std::string first;  ///< namespace/name of the first one
+  size_t pods = 0;
+  std::string why;                 ///< where it is no matter of node groups; "" otherwise
+  std::vector<OneRefusal> groups;  ///< by reason, in the order of their names
+};
+
 struct ScaleOutput {
   base::Json result;  ///< {"health", "scaleUp", "pending", "unneeded", "unremovable", "scaleDown", "upcoming", "nodeGroups",
-                      ///< "milliseconds"}; "stopped" when the loop did not run to its end
+                      ///< "milliseconds"}; "stopped" when the loop did not run to its end, "nextLoop" where pods were too young
   base::Json state;   ///< for the next call
+  std::vector<PendingPods> pending{};       ///< those of result by controller and reason, in the order of the first ones
+  std::vector<PendingPods> next_pending{};  ///< those of its "nextLoop"
+  /// Controllers of the pods that have no node, by namespace/name: "ReplicaSet default/web"; of those that have one.
+  std::map<std::string, std::string, std::less<>> owners{};
+};
+
+struct PodExplanation {
+  base::Json json;                ///< kExplainPodJson
+  std::vector<OneRefusal> nodes;  ///< its nodes by reason, the nearest miss first
 };
 
 /// kBadRequest: one line that names file, object and field.
@@ -40,7 +65,7 @@ base::Result<ScaleOutput> PlanScale(ScaleInput input);
 
 /// Where a pod is or why it is nowhere; and then for each group and each node the filter and how much is missing
 /// (kExplainPodJson). `key`: namespace/name, or a name in "default". kNotFound when there is no such pod.
-base::Result<base::Json> ExplainPodScale(ScaleInput input, const std::string& key);
+base::Result<PodExplanation> ExplainPodScale(ScaleInput input, const std::string& key);
 /// Why the node stays, or when it goes (kExplainNodeJson). kNotFound when there is no such node.
 base::Result<base::Json> ExplainNodeScale(ScaleInput input, const std::string& name);
 

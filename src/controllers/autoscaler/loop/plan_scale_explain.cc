@@ -21,7 +21,7 @@ std::string ScaleSession::NewNodesFor(PodId pod) const {
   return "";
 }
 
-base::Json ScaleSession::GroupWord(const providers::NodeGroup& group, scheduling::ClassId pod_class) {
+base::Json ScaleSession::GroupWord(const providers::NodeGroup& group, scheduling::ClassId pod_class, std::string_view held) {
   base::JsonObject word{
       {"group", group.id}, {"fits", false}, {"why", ""}, {"size", group.target_size}, {"max", group.max_size}};
   const NodeTemplate* made = objects_.templates().Find(group.id);
@@ -34,58 +34,131 @@ base::Json ScaleSession::GroupWord(const providers::NodeGroup& group, scheduling
   const NodeId node = AddTemplateNode(snapshot, *made, made->node.meta.name);
   const scheduling::Fit fit = snapshot.Check(pod_class, node);
   std::string why = fit.fits() ? "fits on a new node" : DescribeFit(fit);
-  for (const auto& skipped : plan_.scale_up.skipped) {
-    if (skipped.group == group.id) why += "; may not grow: " + skipped.reason;
+  const auto skipped = std::ranges::find(plan_.scale_up.skipped, group.id, &ScaleUpPlan::Skipped::group);
+  if (skipped != plan_.scale_up.skipped.end()) {
+    why += "; may not grow: " + skipped->reason;
+  } else if (held.starts_with("a new node would take it")) {
+    why = held;
+  } else if (!held.empty() && held != why) {
+    why += "; beside the nodes of this loop: " + std::string(held);
   }
   word["fits"] = fit.fits();
   word["why"] = why;
   return word;
 }
 
+std::string ScaleSession::RoomFor(PodId pod) const {
+  const scheduling::Snapshot& snapshot = *plan_.view.snapshot;
+  const std::string_view name = state_.hints.NameFor(snapshot, pod);
+  const NodeId node = snapshot.FindNodeByName(name);
+  if (node != kNone && snapshot.Present(node)) {
+    return fmt::format("it has room on node {}: its scheduler {} has to bind it", name, (*plan_.view.pods)[pod].scheduler_name);
+  }
+  for (const auto& [group, nodes] : plan_.upcoming) {
+    const NodeTemplate* made = objects_.templates().Find(group);
+    if (made != nullptr && name.starts_with(made->node.meta.name + "-upcoming-")) {
+      return fmt::format("it has room on a node of group {} that is on its way", group);
+    }
+  }
+  return "it has room on a node that is on its way";
+}
+
+/// Of a pod that a scale-up was asked for in vain.
+std::string ScaleSession::WhyUnhelped(const std::string& key) const {
+  const auto pending = PendingReasons(plan_);
+  const auto found = pending.find(key);
+  if (found == pending.end()) return "";
+  if (!found->second.why.empty()) return found->second.why;
+  std::set<std::string_view> reasons;
+  for (const auto& [group, reason] : found->second.groups) reasons.emplace(reason.reason);
+  if (reasons.size() == 1) return "no node group grows for it: " + std::string(*reasons.begin());
+  return fmt::format("none of {} node groups grows for it, each for its own reason", found->second.groups.size());
+}
+
 /// Of a pod that has no node: whether it waits for one, and why it still does, or why it does not.
 std::pair<bool, std::string> ScaleSession::WhyNoNode(PodId pod) const {
   const std::string growth = NewNodesFor(pod);
-  const bool asked = std::ranges::find(plan_.unschedulable, pod) != plan_.unschedulable.end();
   if (!growth.empty()) return {true, "a scale-up is for it: " + growth};
-  if (!plan_.stopped_at.empty() && !asked) return {true, WhyNoScaleUp(plan_)};
-  if (std::ranges::find(plan_.pending, pod) == plan_.pending.end()) {
-    return {false, "waits, but not for a node: it is gated, nominated, going, or another scheduler's"};
+  const bool pending = std::ranges::find(plan_.pending, pod) != plan_.pending.end();
+  const auto passed = std::ranges::find(plan_.passed_over, pod, [](const auto& entry) { return entry.first; });
+  if (passed != plan_.passed_over.end()) {
+    if (passed->second == PassedOver::kHasRoom) return {true, RoomFor(pod)};
+    return {pending, WhyPassedOver((*plan_.view.pods)[pod], passed->second)};
   }
-  if (IsExpendable((*plan_.view.pods)[pod], input_.options)) {
-    return {true, "its priority is below --expendable-pods-priority-cutoff: no node is worth having for it"};
-  }
-  if (!asked) return {true, "it has room on what is there or on its way, or it is too young"};
-  return {true, plan_.decision == ScaleUpDecision::kGo ? "no scale-up helps it now" : WhyNoScaleUp(plan_)};
+  // A loop that stopped before it looked at pods has not sorted them.
+  if (!pending && !plan_.stopped_at.empty()) return {true, WhyNoScaleUp(plan_)};
+  return {pending, WhyUnhelped(objects_.PodKey(pod))};
 }
 
-base::Result<base::Json> ScaleSession::ExplainPod(const std::string& key) {
+/// Adds the nodes to the explanation, by the reason and in the order of their filters, the last ones first: a node that only
+/// the last filter refuses has passed all the others.
+void ScaleSession::ExplainNodes(scheduling::ClassId pod_class, PodExplanation& explanation) {
+  scheduling::Snapshot& snapshot = objects_.snapshot();
+  struct Refused {
+    scheduling::Filter filter;
+    std::pair<std::string, Miss> node;
+  };
+  std::vector<Refused> all;
+  base::JsonArray json;
+  const std::vector<NodeId> nodes(snapshot.order().begin(), snapshot.order().end());
+  for (const NodeId node : nodes) {
+    if (node == kNone) continue;
+    const scheduling::Fit fit = snapshot.Check(pod_class, node);
+    Miss miss = fit.fits() ? Miss{"fits", "", 0} : MissOf(fit);
+    json.push_back(base::JsonObject{{"node", snapshot.NodeName(node)}, {"fits", fit.fits()}, {"why", miss.text}});
+    all.push_back({fit.filter, {snapshot.NodeName(node), std::move(miss)}});
+  }
+  explanation.json.as_object()["nodes"] = std::move(json);
+  std::ranges::stable_sort(all, [](const Refused& a, const Refused& b) {
+    const bool fits = a.filter == scheduling::Filter::kPass, other = b.filter == scheduling::Filter::kPass;
+    if (fits != other) return fits;
+    return a.filter != b.filter ? a.filter > b.filter : a.node.second.lacking < b.node.second.lacking;
+  });
+  std::vector<std::pair<std::string, Miss>> misses;
+  for (Refused& refused : all) misses.push_back(std::move(refused.node));
+  explanation.nodes = ByReason(std::move(misses));
+}
+
+base::Result<PodExplanation> ScaleSession::ExplainPod(const std::string& key) {
   scheduling::Snapshot& snapshot = objects_.snapshot();
   const std::string full = key.contains('/') ? key : "default/" + key;
   const PodId pod = snapshot.FindPod(full);
   if (pod == kNone) return base::Fail(base::Code::kNotFound, "pod " + full + ": there is no such pod, or it has ended");
-  base::JsonArray groups, fits;
-  base::JsonObject json{{"pod", full}, {"node", nullptr}, {"pending", false}, {"why", ""}};
+  PodExplanation explanation{base::JsonObject{{"pod", full},
+                                              {"node", nullptr},
+                                              {"pending", false},
+                                              {"why", ""},
+                                              {"groups", base::JsonArray{}},
+                                              {"nodes", base::JsonArray{}}},
+                             {}};
+  base::JsonObject& json = explanation.json.as_object();
   if (const NodeId node = snapshot.NodeOf(pod); node != kNone) {
     json["node"] = snapshot.NodeName(node);
     json["why"] = "on node " + snapshot.NodeName(node);
-  } else {
-    const auto [pending, why] = WhyNoNode(pod);
-    json["pending"] = pending;
-    json["why"] = why;
-    const scheduling::ClassId pod_class = snapshot.ClassOf(pod);
-    for (const providers::NodeGroup& group : plan_.view.groups.groups) groups.push_back(GroupWord(group, pod_class));
-    const std::vector<NodeId> nodes(snapshot.order().begin(), snapshot.order().end());
-    for (const NodeId each : nodes) {
-      if (each == kNone) continue;
-      const scheduling::Fit fit = snapshot.Check(pod_class, each);
-      fits.push_back(base::JsonObject{{"node", snapshot.NodeName(each)},
-                                      {"fits", fit.fits()},
-                                      {"why", fit.fits() ? std::string("fits") : DescribeFit(fit)}});
+    return explanation;
+  }
+  auto [pending, why] = WhyNoNode(pod);
+  const scheduling::ClassId pod_class = snapshot.ClassOf(pod);
+  base::JsonArray groups;
+  {
+    const auto reasons = PendingReasons(plan_);
+    const auto held = reasons.find(full);
+    // What is no matter of groups is said once.
+    const bool by_group = held != reasons.end() && held->second.why.empty();
+    for (const providers::NodeGroup& group : plan_.view.groups.groups) {
+      const bool known = by_group && held->second.groups.contains(group.id);
+      groups.push_back(GroupWord(group, pod_class, known ? held->second.groups.at(group.id).text : ""));
     }
   }
   json["groups"] = std::move(groups);
-  json["nodes"] = std::move(fits);
-  return json;
+  ExplainNodes(pod_class, explanation);
+  if (IsTooYoung(pod)) {
+    EVENKEEL_ASSIGN(const base::Json next, NextLoop());
+    why += fmt::format("; the loop at {}: {}", base::FindString(next, {"at"}), WhyNoNode(pod).second);
+  }
+  json["pending"] = pending;
+  json["why"] = why;
+  return explanation;
 }
 
 base::Result<base::Json> ScaleSession::ExplainNode(const std::string& name) const {
@@ -108,7 +181,7 @@ base::Result<base::Json> ScaleSession::ExplainNode(const std::string& name) cons
   return json;
 }
 
-base::Result<base::Json> ExplainPodScale(ScaleInput input, const std::string& key) {
+base::Result<PodExplanation> ExplainPodScale(ScaleInput input, const std::string& key) {
   EVENKEEL_ASSIGN(const auto session, ScaleSession::Run(std::move(input)));
   return session->ExplainPod(key);
 }

@@ -14,8 +14,9 @@ inline constexpr base::JsonField kPlanScaleJson[] = {
     {"scaleUp[].from", "integer", "target size now"},
     {"scaleUp[].to", "integer", "target size then"},
     {"scaleUp[].pods[]", "string", "for which, namespace/name"},
-    {"pending[].pod", "string", "that fits nowhere, namespace/name"},
+    {"pending[].pod", "string", "that stays pending, namespace/name"},
     {"pending[].reasons.*", "string", "by node group"},
+    {"pending[].why", "string", "where it is no matter of node groups, the reason", false},
     {"unneeded[].node", "string", "that could go"},
     {"unneeded[].since", "string", "since when"},
     {"unremovable[].node", "string", "that stays"},
@@ -40,7 +41,15 @@ inline constexpr base::JsonField kPlanScaleJson[] = {
     {"milliseconds", "number", "that planning took"},
     {"stopped.stage", "string", "the loop ended early, here", false},
     {"stopped.why", "string", "and why", false},
-    {"coolDown", "string", "why scale-down waits", false}};
+    {"coolDown", "string", "why scale-down waits", false},
+    {"nextLoop.at", "string", "where pods are too young: when the loop comes that decides about them", false},
+    {"nextLoop.scaleUp[].group", "string", "as in scaleUp", false},
+    {"nextLoop.scaleUp[].from", "integer", "", false},
+    {"nextLoop.scaleUp[].to", "integer", "", false},
+    {"nextLoop.scaleUp[].pods[]", "string", "", false},
+    {"nextLoop.pending[].pod", "string", "as in pending", false},
+    {"nextLoop.pending[].reasons.*", "string", "", false},
+    {"nextLoop.pending[].why", "string", "", false}};
 
 inline constexpr base::JsonField kExplainPodJson[] = {
     {"pod", "string", "namespace/name"},
@@ -54,11 +63,14 @@ inline constexpr base::JsonField kExplainPodJson[] = {
     {"groups[].max", "integer", "bound"},
     {"nodes[].node", "string", "a node that is there; none for a pod that has a node"},
     {"nodes[].fits", "boolean", "the pod would fit on it"},
-    {"nodes[].why", "string", "which filter says no and how much is missing"}};
+    {"nodes[].why", "string", "which filter says no and how much is missing"},
+    {"cluster", "string", "the member that it is in, where its hub was asked", false}};
 
-inline constexpr base::JsonField kExplainNodeJson[] = {{"node", "string", "its name"},
-                                                       {"group", "string", "its node group, or null"},
-                                                       {"unneededSince", "string", "null: it is needed, or was not looked at"},
-                                                       {"why", "string", "why it stays, or when it goes"}};
+inline constexpr base::JsonField kExplainNodeJson[] = {
+    {"node", "string", "its name"},
+    {"group", "string", "its node group, or null"},
+    {"unneededSince", "string", "null: it is needed, or was not looked at"},
+    {"why", "string", "why it stays, or when it goes"},
+    {"cluster", "string", "the member that it is in, where its hub was asked", false}};
 
 }  // namespace evenkeel::controllers::autoscaler

@@ -208,12 +208,12 @@ TEST_F(PlanScaleTest, ExplainsAPodByGroupAndNode) {
   const auto big = ExplainPodScale(Input(objects, 0s), "default/big");
   ASSERT_TRUE(big) << big.error().message();
   EXPECT_EQ(
-      base::ToText(*big),
-      R"x({"pod":"default/big","node":null,"pending":true,"why":"no scale-up helps it now","groups":[)x"
+      base::ToText(big->json),
+      R"x({"pod":"default/big","node":null,"pending":true,"why":"no node group grows for it: NodeResourcesFit: Insufficient cpu","groups":[)x"
       R"x({"group":"general","fits":false,"why":"NodeResourcesFit: Insufficient cpu (9 requested, 4 free of 4: 5 missing)",)x"
       R"x("size":1,"max":10}],"nodes":[{"node":"n1","fits":false,)x"
       R"x("why":"NodeResourcesFit: Insufficient cpu (9 requested, 1 free of 4: 8 missing)"}]})x");
-  EXPECT_EQ(base::ToText(*ExplainPodScale(Input(objects, 0s), "a")),
+  EXPECT_EQ(base::ToText(ExplainPodScale(Input(objects, 0s), "a")->json),
             R"({"pod":"default/a","node":"n1","pending":false,"why":"on node n1","groups":[],"nodes":[]})");
   EXPECT_EQ(ExplainPodScale(Input(kGroup, 0s), "x").error().code(), base::Code::kNotFound);
 }

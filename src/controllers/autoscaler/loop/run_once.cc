@@ -225,22 +225,29 @@ class LoopRun::Stages {
                                          request_.now);
   }
 
-  bool Waits(const PodFacts& pod) const {
-    const auto& allowed = options_.allowed_scheduler_names;
-    if (!allowed.empty() && std::ranges::find(allowed, pod.scheduler_name) == allowed.end()) return false;
-    if (pod.deleted) return false;
-    if (pod.unschedulable) return true;
-    const auto& bypassed = options_.bypassed_scheduler_names;
-    return pod.unprocessed && (request_.count_unprocessed || std::ranges::find(bypassed, pod.scheduler_name) != bypassed.end());
-  }
-
   void SplitPods() {
     for (const PodId pod : objects_.pending()) {
-      const PodFacts& facts = (*view().pods)[pod];
-      if (!facts.nominated_node.empty() && !facts.deleted) {
-        nominated_.push_back(pod);
-      } else if (Waits(facts)) {
+      const std::optional<PassedOver> why = WhyNotWaiting((*view().pods)[pod], options_, request_.count_unprocessed);
+      if (!why) {
         plan_.pending.push_back(pod);
+        continue;
+      }
+      plan_.passed_over.emplace_back(pod, *why);
+      if (*why == PassedOver::kNominated) nominated_.push_back(pod);
+    }
+  }
+
+  /// What `filter` takes out of the pods, whose order it keeps, is passed over for that reason.
+  template <typename Filter>
+  void PassOver(PodIds& pods, PassedOver why, const Filter& filter) {
+    const PodIds before = pods;
+    filter(pods);
+    auto kept = pods.begin();
+    for (const PodId pod : before) {
+      if (kept != pods.end() && *kept == pod) {
+        ++kept;
+      } else if (snapshot().NodeOf(pod) == kNone) {
+        plan_.passed_over.emplace_back(pod, why);
       }
     }
   }
@@ -270,7 +277,7 @@ class LoopRun::Stages {
     OpenWhatIf();
     const base::Instant began = Now();
     PodIds pods = plan_.pending;
-    DropExpendable(view(), options_, pods);
+    PassOver(pods, PassedOver::kExpendable, [this](PodIds& all) { DropExpendable(view(), options_, all); });
     std::vector<NodeId> drained;
     for (const std::string& name : request_.deleting_drain) {
       const NodeId node = snapshot().FindNodeByName(name);
@@ -280,8 +287,13 @@ class LoopRun::Stages {
     AddRecreatable(view(), drained, pods);
     recreated_.assign(pods.begin() + pending, pods.end());
     placed_ = FilterOutSchedulable(view(), state_.hints, pods);
-    DropDaemonPods(view(), pods);
-    std::ranges::move(DropYoung(view(), options_, pods), std::back_inserter(plan_.notes));
+    const std::set<PodId> again(recreated_.begin(), recreated_.end());
+    for (const PodId pod : placed_) {
+      if (!again.contains(pod)) plan_.passed_over.emplace_back(pod, PassedOver::kHasRoom);
+    }
+    PassOver(pods, PassedOver::kDaemon, [this](PodIds& all) { DropDaemonPods(view(), all); });
+    PassOver(pods, PassedOver::kYoung,
+             [this](PodIds& all) { std::ranges::move(DropYoung(view(), options_, all), std::back_inserter(plan_.notes)); });
     plan_.unschedulable = std::move(pods);
     NoteDuration("filterOutSchedulable", began);
   }

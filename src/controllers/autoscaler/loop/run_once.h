@@ -54,8 +54,9 @@ struct LoopPlan {
   std::string stopped_at;             ///< the stage that ended the loop: "CheckClusterHealth"; "" when it ran to its end
   std::string why;                    ///< it did
   std::map<std::string, int64_t, std::less<>> upcoming;
-  PodIds pending;        ///< all pods that wait for a node, before the filters
-  PodIds unschedulable;  ///< of those, what scale-up was asked for
+  PodIds pending;                                                     ///< all pods that wait for a node, before the filters
+  PodIds unschedulable;                                               ///< of those, what scale-up was asked for
+  std::vector<std::pair<scheduling::PodId, PassedOver>> passed_over;  ///< what it was not asked for, as far as the loop came
   ScaleUpDecision decision = ScaleUpDecision::kNotNeeded;
   ScaleUpPlan scale_up;                ///< all steps of the loop, also those before a refusal
   std::vector<ScaleUpStep> scale_ups;  ///< steps that were agreed to

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "controllers/autoscaler/loop/explanation.h"
 #include "controllers/autoscaler/loop/plan_scale.h"
 #include "controllers/autoscaler/loop/run_once.h"
 
@@ -35,8 +36,14 @@ class ScaleSession {
   static base::Result<std::unique_ptr<ScaleSession>> Run(ScaleInput input);
 
   base::Json Result() const;
+  /// Where pods were too young: {"at", "scaleUp", "pending"} of the loop that decides about them, if nothing else happens; null
+  /// otherwise. Then that loop's plan is the session's.
+  base::Result<base::Json> NextLoop();
   base::Json State() const;
-  base::Result<base::Json> ExplainPod(const std::string& key);
+  /// Controllers of the pods that have no node, by namespace/name: "ReplicaSet default/web"; of those that have one.
+  std::map<std::string, std::string, std::less<>> PodOwners() const;
+  std::vector<PendingPods> PendingByReason() const;
+  base::Result<PodExplanation> ExplainPod(const std::string& key);
   base::Result<base::Json> ExplainNode(const std::string& name) const;
 
  private:
@@ -60,9 +67,16 @@ class ScaleSession {
   base::JsonObject ScaleDowns() const;
   base::JsonArray Groups() const;
   std::vector<std::string> DeletedNodes(bool drain) const;
-  base::Json GroupWord(const providers::NodeGroup& group, scheduling::ClassId pod_class);
+  /// `held`: why the group does not grow for the pod, "" if it does.
+  base::Json GroupWord(const providers::NodeGroup& group, scheduling::ClassId pod_class, std::string_view held);
+  void ExplainNodes(scheduling::ClassId pod_class, PodExplanation& explanation);
   std::string NewNodesFor(scheduling::PodId pod) const;
+  std::string RoomFor(scheduling::PodId pod) const;
+  std::string WhyUnhelped(const std::string& key) const;
   std::pair<bool, std::string> WhyNoNode(scheduling::PodId pod) const;
+  /// When the first loop comes that does not find all pods too young that this one did; none: it found none.
+  std::optional<base::Time> NextDecision() const;
+  bool IsTooYoung(scheduling::PodId pod) const;
 
   ScaleInput input_;
   scheduling::ClusterMirror mirror_;
@@ -75,6 +89,9 @@ class ScaleSession {
   LoopPlan plan_;
   double milliseconds_ = 0;
 };
+
+/// What is refused by the reason, in the order of the first ones; of each reason the nearest miss first.
+std::vector<OneRefusal> ByReason(std::vector<std::pair<std::string, Miss>> misses);
 
 /// "NodeResourcesFit: Insufficient cpu (500m requested, 200m free of 4: 300m missing)"
 std::string DescribeFit(const scheduling::Fit& fit);

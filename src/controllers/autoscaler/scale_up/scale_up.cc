@@ -66,6 +66,7 @@ ScaleUpPlan ScaleUpPlanning::Run() {
     if (steps > 1) Refill();
   }
   if (plan_.planned()) plan_.outcome = ScaleUpPlan::Outcome::kPlanned;
+  NoteLeft();
   Finish();
   return std::move(plan_);
 }
@@ -153,8 +154,12 @@ bool ScaleUpPlanning::TakeStep() {
   const std::vector<Option> options = MakeOptions();
   std::vector<ExpanderOption> choices;
   for (const Option& option : options) choices.push_back(ForExpander(option));
+  expander_.refused_by.clear();
   const std::optional<size_t> best = expanders_.Best(choices, expander_, random_);
-  if (!best || options[*best].nodes == 0) return false;
+  if (!best || options[*best].nodes == 0) {
+    for (const Option& option : options) refused_.insert(option.candidate);
+    return false;
+  }
   const std::optional<int64_t> nodes = Capped(options[*best]);
   if (!nodes) return false;
   ScaleUpStep step = Execute(options[*best], *nodes);

@@ -97,11 +97,19 @@ struct ScaleUpPlan {
     std::string group;
     scheduling::Fit fit;
   };
+  /// Why pods of a group that are left over get no node of a node group, as things stand at the end of the plan. Where none is
+  /// noted, the misfit says it.
+  struct Leftover {
+    std::string group;
+    std::string reason;     ///< "": `fit` says it
+    scheduling::Fit fit{};  ///< on a fresh node of the group, beside what the plan has added
+  };
   Outcome outcome = Outcome::kNotNeeded;
   std::vector<ScaleUpStep> steps;
   std::vector<PodGroup> pod_groups;
   std::vector<Skipped> skipped;              ///< by group
   std::vector<std::vector<Misfit>> misfits;  ///< per pod group, by node group
+  std::vector<std::vector<Leftover>> left;   ///< per pod group, by node group; none: all its pods have a place
   PodIds remain_unschedulable;               ///< fit on no group that may grow
   PodIds await_evaluation;                   ///< fit somewhere, but were not part of this plan
   std::vector<ExpanderEvent> warnings;

@@ -71,7 +71,10 @@ std::vector<ScaleUpPlanning::Option> ScaleUpPlanning::MakeOptions() {
   const auto began = request_.clock == nullptr ? base::Instant{} : request_.clock->Monotonic();
   for (size_t i = 0; i < candidates_.size(); ++i) {
     if (!candidates_[i].skipped.empty() || !MayGrow(candidates_[i])) continue;
-    if (request_.clock != nullptr && request_.clock->Monotonic() - began > options_.max_binpacking_time) break;
+    if (request_.clock != nullptr && request_.clock->Monotonic() - began > options_.max_binpacking_time) {
+      late_ = true;
+      break;
+    }
     if (std::optional<Option> option = MakeOption(i)) options.push_back(std::move(*option));
   }
   return options;

@@ -61,6 +61,11 @@ class ScaleUpPlanning {
   ExpanderOption ForExpander(const Option& option) const;
   ScaleUpOption Describe(const Option& option) const;
 
+  // scale_up_left.cc
+  void NoteLeft();
+  void NoteLeft(const Candidate& candidate);
+  std::string WhyLeft(const Candidate& candidate) const;
+
   int64_t Waiting(size_t pod_group) const {
     return static_cast<int64_t>(plan_.pod_groups[pod_group].pods.size() - taken_[pod_group]);
   }
@@ -84,8 +89,10 @@ class ScaleUpPlanning {
   std::vector<uint8_t> anywhere_;      // per pod group: fits on some group
   std::map<std::string, std::shared_ptr<const Estimate>> estimates_;  // of this step, by what they depend on
   std::set<std::string> growing_;                                     // groups that grow in this loop
-  size_t named_ = 0;                                                  // nodes that the plan has added
-  int64_t awaited_ = 0;  // nodes that are neither in the snapshot nor planned, and that groups have been asked for
+  std::set<size_t> refused_;  // candidates whose options were none to the expander, which ended the plan
+  bool late_ = false;         // --max-binpacking-time was over before all options were made
+  size_t named_ = 0;          // nodes that the plan has added
+  int64_t awaited_ = 0;       // nodes that are neither in the snapshot nor planned, and that groups have been asked for
   /// Where the plan has noted what the nodes that it has added will hold: step, node of the step.
   std::unordered_map<scheduling::NodeId, std::pair<size_t, size_t>> noted_;
   scheduling::NodeSet planned_;
