@@ -376,6 +376,51 @@ class LiveTest(unittest.TestCase):
             server.kubectl("apply", "-f", "-", stdin=cluster_secret("late", "https://127.0.0.1:1"))
             harness.eventually(lambda: re.search(r"^late ", table.output(), re.M), LONG, table.output)
 
+    def refused(self, *arguments):
+        """What the command says in one line, and how it ends."""
+        result = subprocess.run([harness.EVENKEEL, *arguments], capture_output=True, text=True, timeout=LONG, env={**os.environ, **self.environment})
+        self.assertEqual((result.stdout, result.stderr.count("\n")), ("", 1), result)
+        return result.returncode, result.stderr
+
+    def test_questions_about_members_go_through_the_hub(self):
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "sought"},
+               "spec": {"containers": [{"name": "main", "image": "work", "resources": {"requests": {"cpu": "900"}}}]}}
+        second, first = self.kubectl.at("member-2"), self.kubectl.at("member-1")
+        second("apply", "-f", "-", stdin=json.dumps(pod))
+        self.addCleanup(second, "delete", "pod", "sought")
+        # Its scheduler has to look at it, and it is too young at first.
+        harness.eventually(lambda: "pending; no node group grows for it" in self.evenkeel("explain", "pod", "sought"), LONG)
+        text = self.evenkeel("explain", "pod", "sought")
+        self.assertRegex(text, r"^found in member-2\npod default/sought: pending; no node group grows for it: NodeResourcesFit: Insufficient cpu\n")
+        self.assertRegex(text, r"\n  2 nodes: NodeResourcesFit: Insufficient cpu \(900 requested, .+ missing\) on member-2-node-\d, no less on ")
+        self.assertEqual(json.loads(self.evenkeel("explain", "node", "member-1-node-1", "-o", "json"))["cluster"], "member-1")
+        plan = json.loads(self.evenkeel("plan", "scale", "--cluster", "member-2", "-o", "json"))
+        self.assertEqual([pod["pod"] for pod in plan["pending"]], ["default/sought"])
+        self.assertRegex(self.evenkeel("plan", "scale", "--cluster", "member-1"), r"^cluster Healthy: 2 of 2 nodes ready\n")
+        first("apply", "-f", "-", stdin=json.dumps(pod))
+        self.addCleanup(first, "delete", "pod", "sought")
+        self.assertEqual(self.refused("explain", "pod", "sought"),
+                         (2, "evenkeel: pod default/sought is in member-1, member-2: choose one with --cluster\n"))
+        self.assertIn("pod default/sought: pending", self.evenkeel("explain", "pod", "sought", "--cluster", "member-1"))
+
+    def test_the_wrong_api_says_which_to_ask(self):
+        for question in (["get", "nodegroups"], ["get", "shards"], ["top", "--once"], ["explain", "cluster", "member-1"], ["plan", "shards"]):
+            with self.subTest(question):
+                code, line = self.refused(*question, "--context", "member-1")
+                self.assertEqual(code, 1)
+                self.assertRegex(line, r"^evenkeel: https://\S+ is no hub: .*; ask the hub: --context hub\n$")
+        for question in (["plan", "scale"], ["plan", "balance"], ["get", "loads"], ["explain", "service", "default/work"]):
+            with self.subTest(question):
+                code, line = self.refused(*question)
+                self.assertEqual(code, 2)
+                self.assertRegex(line, r"^evenkeel: https://\S+ is a hub: name the member that is meant with --cluster: member-1, member-2\n$")
+        code, line = self.refused("plan", "scale", "--cluster", "member-9")
+        self.assertEqual((code, line), (1, "evenkeel: there is no cluster member-9: there are member-1, member-2\n"))
+        code, line = self.refused("explain", "pod", "default/nowhere")
+        self.assertEqual(code, 1)
+        self.assertRegex(line, r"^evenkeel: pod default/nowhere: none of the members of \S+ has it: member-1, member-2\n$")
+        self.assertEqual(self.refused("plan", "scale", "--cluster", "member-1", "-f", "-")[0], 2)
+
     def test_members_that_cannot_be_read_are_named(self):
         self.kubectl("apply", "-f", "-", stdin=cluster_secret("adrift", "https://127.0.0.1:1"))
         try:
@@ -421,7 +466,7 @@ class LiveTest(unittest.TestCase):
         result = subprocess.run([harness.EVENKEEL, "get", "rollouts", "-w", "--context", "member-1"], capture_output=True, text=True, timeout=LONG,
                                 env={**os.environ, **self.environment})
         self.assertEqual(result.returncode, 1)
-        self.assertIn("knows no MultiClusterZooKeepers", result.stderr)
+        self.assertRegex(result.stderr, r"^evenkeel: .* is no hub: .*; ask the hub: --context hub\n$")
 
     def test_top_once(self):
         def shown():

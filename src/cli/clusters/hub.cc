@@ -19,6 +19,7 @@ std::string KubeconfigPath(const HubOptions& options) {
 }
 
 base::Result<std::unique_ptr<client::Client>> ConnectToHub(const HubOptions& options, client::HttpClientOptions http) {
+  if (options.member) return client::NewHttpClient(*options.member, std::move(http));
   EVENKEEL_ASSIGN(client::ConnectionConfig config, client::LoadKubeconfig({KubeconfigPath(options), options.context}));
   return client::NewHttpClient(std::move(config), std::move(http));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "client/http/http_client.h"
@@ -14,6 +15,7 @@ struct HubOptions {
   std::string context;
   std::string ns = "evenkeel";
   std::string controller_name;  ///< of the Deployment; empty: $ARGOCD_APPLICATION_CONTROLLER_NAME, else evenkeel-controller
+  std::optional<client::ConnectionConfig> member{};  ///< of the hub: then this is connected to instead (hub_members.h)
 };
 
 /// $EVENKEEL_HOME, or ~/.evenkeel.

@@ -48,8 +48,9 @@ base::Status ReadLiveCluster(client::Client& cluster, providers::Provider& provi
   EVENKEEL_TRY(ReadObjects(cluster, input, nodes));
   auto groups = provider.Refresh(nodes);
   if (!groups && groups.error().code() == base::Code::kNotFound) {
-    return base::Fail(
-        groups.error().Wrap("node groups of " + cluster.Describe() + " cannot be read: is --cloud-provider the right one?"));
+    return base::Fail(groups.error().Wrap(
+        "node groups of " + cluster.Describe() +
+        " cannot be read: is it a member (its hub is asked with --cluster), and --cloud-provider the right one?"));
   }
   if (!groups) return base::Fail(groups.error().Wrap("node groups of " + cluster.Describe()));
   input.live = *std::move(groups);

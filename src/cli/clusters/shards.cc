@@ -1,7 +1,7 @@
 #include "cli/clusters/shards.h"
 
 #include "base/log.h"
-#include "cli/clusters/hub.h"
+#include "cli/clusters/hub_members.h"
 #include "cli/clusters/plan_report.h"
 #include "cli/clusters/watch.h"
 #include "cli/terminal/input_file.h"
@@ -48,7 +48,11 @@ base::Result<distribution::FleetView> ReadLiveFleet(client::Client& hub, const S
   } else if (method) {
     mode = distribution::Mode::kCompatible;
   }
-  return distribution::ReadFleet(hub, std::move(settings), mode, method, base::SystemClock().Now());
+  auto fleet = distribution::ReadFleet(hub, std::move(settings), mode, method, base::SystemClock().Now());
+  // What has neither members nor replicas may be another API than the one that is meant.
+  const bool nothing = fleet ? fleet->input.clusters.empty() : fleet.error().code() == base::Code::kNotFound;
+  if (nothing) EVENKEEL_TRY(CheckIsHub(hub, options.hub));
+  return fleet;
 }
 
 base::Result<distribution::FleetView> ReadLiveFleet(const ShardsOptions& options) {

@@ -13,7 +13,6 @@
 #include "base/input/yaml.h"
 #include "base/time.h"
 #include "cli/clusters/command_flags.h"
-#include "cli/clusters/hub.h"
 #include "cli/clusters/live_balance.h"
 #include "cli/clusters/plan_report.h"
 #include "cli/clusters/watch.h"
@@ -117,7 +116,8 @@ base::Status CheckLive(const BalanceOptions& options) {
 
 base::Result<Planned> PlanLive(const BalanceOptions& options) {
   EVENKEEL_TRY(CheckLive(options));
-  EVENKEEL_ASSIGN(const std::unique_ptr<client::Client> member, ConnectToHub(options.member));
+  EVENKEEL_ASSIGN(const AskedMember asked, AskMember(options.member, nullptr));
+  EVENKEEL_ASSIGN(const std::unique_ptr<client::Client> member, ConnectToHub(asked.api));
   return PlanLive(*member, options);
 }
 
@@ -126,6 +126,9 @@ base::Result<Planned> Plan(const BalanceOptions& options) {
     EVENKEEL_ASSIGN(Planned live, PlanLive(options));
     PrintWarnings(live.warnings);
     return live;
+  }
+  if (!options.member.cluster.empty()) {
+    return base::Fail(base::Code::kBadRequest, "--cluster goes with a live hub, not with -f or --manifest");
   }
   Planned planned;
   EVENKEEL_ASSIGN(planned.input, ReadBalanceInput(options));
@@ -152,7 +155,8 @@ base::Status WatchLoads(const BalanceOptions& options, std::ostream& out) {
     }
     return ShowLoads(LoadsOf(planned), planned.input.cluster);
   };
-  return WatchLive(options.member, options.output, question, out);
+  EVENKEEL_ASSIGN(const AskedMember asked, AskMember(options.member, nullptr));
+  return WatchLive(asked.api, options.output, question, out);
 }
 
 }  // namespace
@@ -162,7 +166,7 @@ void AddBalanceFlags(CLI::App& command, BalanceOptions& options) {
                             "Settings: ClusterManifest.xml, ClusterConfig.json or Template.json (default: every default)"));
   AddFilenameFlag(command, options.files,
                   "The state of the cluster, YAML or JSON; - is standard input (default: the live member)");
-  AddKubeconfigFlags(command, options.member, "the live member");
+  AddMemberFlags(command, options.member, "the live member");
   command.add_option("--policy", options.policy, "BalancingPolicy of the live member (default: the one in force)");
   IsFile(command.add_option("--memory", options.memory,
                             "What the last call remembered; written by plan balance, which may begin without (default: the "

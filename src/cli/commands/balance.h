@@ -12,7 +12,7 @@
 #include "balancing/model/settings.h"
 #include "balancing/plan/plan.h"
 #include "base/result.h"
-#include "cli/clusters/hub.h"
+#include "cli/clusters/hub_members.h"
 #include "cli/terminal/report_file.h"
 
 namespace CLI {
@@ -24,7 +24,7 @@ namespace evenkeel::cli {
 struct BalanceOptions {
   std::string manifest;            ///< ClusterManifest.xml, ClusterConfig.json or Template.json; "": every setting's default
   std::vector<std::string> files;  ///< the state of the cluster; neither these nor a manifest: the live member
-  HubOptions member;               ///< how to reach that
+  MemberOptions member;            ///< how to reach that
   std::string policy;              ///< of the live member; "": the one in force
   std::string memory;              ///< what the last call remembered; read, and written by plan; "": the state's history
   std::optional<double> now;       ///< seconds of the clock that the history tells; absent: the system's, from 1970
@@ -35,7 +35,8 @@ struct BalanceOptions {
   bool watch = false;      ///< of get, of a live member: until a signal comes, what changes
 };
 
-/// Registers --manifest, -f, --kubeconfig, --context, --policy, --memory, --now, --seed, --evaluations and -o.
+/// Registers --manifest, -f, --kubeconfig, --context, --cluster, --hub-namespace, --policy, --memory, --now, --seed,
+/// --evaluations and -o.
 void AddBalanceFlags(CLI::App& command, BalanceOptions& options);
 
 /// What a command plans for, wherever it comes from.

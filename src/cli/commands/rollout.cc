@@ -1,6 +1,6 @@
 #include "cli/commands/rollout.h"
 
-#include "cli/clusters/hub.h"
+#include "cli/clusters/hub_members.h"
 #include "cli/clusters/plan_report.h"
 #include "cli/clusters/watch.h"
 #include "cli/terminal/input_file.h"
@@ -65,6 +65,9 @@ void PrintRollout(std::ostream& out, const Json& plan) {
 base::Result<std::vector<Json>> ReadLiveEnsembles(client::Client& hub, const GetRolloutsOptions& options) {
   auto page = client::ListAll(hub, zookeeper::MultiClusterZooKeepers(), {.ns = options.hub.ns});
   if (!page && page.error().code() == base::Code::kNotFound) {
+    HubOptions asked = options.hub;
+    asked.ns = HubOptions().ns;
+    EVENKEEL_TRY(CheckIsHub(hub, asked));
     return base::Fail(
         page.error().Wrap(hub.Describe() + " knows no MultiClusterZooKeepers: run evenkeel run --rollout --install"));
   }

@@ -7,12 +7,12 @@
 #include "base/input/yaml.h"
 #include "cli/clusters/cloud_provider.h"
 #include "cli/clusters/command_flags.h"
-#include "cli/clusters/hub.h"
 #include "cli/clusters/live_cluster.h"
 #include "cli/clusters/plan_report.h"
 #include "cli/commands/scale_tables.h"
 #include "cli/terminal/input_file.h"
 #include "cli/terminal/output.h"
+#include "cli/terminal/printable.h"
 #include "controllers/autoscaler/loop/plan_scale.h"
 
 namespace evenkeel::cli {
@@ -28,13 +28,32 @@ base::Result<Json> ReadState(const std::string& file) {
   return base::ParseJson(text, file);
 }
 
-base::Status ReadLive(const ScaleOptions& options, autoscaler::ScaleInput& input) {
+/// The member that a question goes to, and the flags that count there: those of the command line go before those of the
+/// member's annotation.
+struct LiveMember {
+  AskedMember asked;
+  std::vector<autoscaler::FlagValue> flags;
+};
+
+base::Result<LiveMember> FindLive(const ScaleOptions& options, const Wanted* wanted) {
   if (!options.state.empty()) {
     return base::Fail(base::Code::kBadRequest, "--state goes with -f: a live cluster keeps what its autoscaler remembers");
   }
+  LiveMember live;
+  EVENKEEL_ASSIGN(live.asked, AskMember(options.member, wanted));
+  auto flags = autoscaler::ParseMemberFlags(live.asked.autoscaler_args);
+  if (!flags) {
+    return base::Fail(flags.error().Wrap(live.asked.name + ": annotation " +
+                                         std::string(controllers::distribution::kAutoscalerArgsAnnotation)));
+  }
+  live.flags = OverlayFlags(*flags, options.flags);
+  return live;
+}
+
+base::Status ReadLive(const HubOptions& api, autoscaler::ScaleInput& input) {
   if (input.options.cloud_provider.empty()) input.options.cloud_provider = "embedded";
   EVENKEEL_ASSIGN(const ProviderMaker make, MakeProviderMaker(input.options, {}, base::SystemClock(), base::Random(1)));
-  EVENKEEL_ASSIGN(const std::unique_ptr<client::Client> cluster, ConnectToHub(options.cluster));
+  EVENKEEL_ASSIGN(const std::unique_ptr<client::Client> cluster, ConnectToHub(api));
   EVENKEEL_ASSIGN(const std::unique_ptr<providers::Provider> provider, make(*cluster, [](auto other) { return other; }));
   std::string warning;
   EVENKEEL_TRY(ReadLiveCluster(*cluster, *provider, input, warning));
@@ -42,25 +61,48 @@ base::Status ReadLive(const ScaleOptions& options, autoscaler::ScaleInput& input
   return {};
 }
 
-base::Result<autoscaler::ScaleInput> ReadInput(const ScaleOptions& options) {
-  autoscaler::ScaleInput input;
-  EVENKEEL_ASSIGN(autoscaler::AppliedFlags applied, autoscaler::ApplyFlags(options.flags));
+struct Input {
+  autoscaler::ScaleInput scale;
+  std::string member;  ///< label of the member that the hub was asked about; "": it was not
+  bool found = false;  ///< the member was looked for
+};
+
+/// `wanted`: what the question is about; null: the cluster as a whole.
+base::Result<Input> ReadInput(const ScaleOptions& options, const Wanted* wanted) {
+  Input input;
+  LiveMember live{{}, options.flags};
+  if (options.files.empty()) {
+    EVENKEEL_ASSIGN(live, FindLive(options, wanted));
+    input.member = live.asked.name;
+    input.found = live.asked.found;
+  } else if (!options.member.cluster.empty()) {
+    return base::Fail(base::Code::kBadRequest, "--cluster goes with a live hub, not with -f");
+  }
+  EVENKEEL_ASSIGN(autoscaler::AppliedFlags applied, autoscaler::ApplyFlags(live.flags));
   for (const std::string& warning : applied.warnings) PrintWarning(warning);
-  input.options = std::move(applied.options);
-  input.clock = &base::SystemClock();
-  input.now = input.clock->Now();
+  autoscaler::ScaleInput& scale = input.scale;
+  scale.options = std::move(applied.options);
+  scale.clock = &base::SystemClock();
+  scale.now = scale.clock->Now();
   if (!options.now.empty()) {
     const auto now = base::ParseTime(options.now);
     if (!now) return base::Fail(now.error().Wrap("--now"));
-    input.now = *now;
+    scale.now = *now;
   }
   if (options.files.empty()) {
-    EVENKEEL_TRY(ReadLive(options, input));
+    EVENKEEL_TRY(ReadLive(live.asked.api, scale));
     return input;
   }
-  EVENKEEL_ASSIGN(input.state, ReadState(options.state));
-  EVENKEEL_ASSIGN(input.objects, ReadManifestFiles(options.files));
+  EVENKEEL_ASSIGN(scale.state, ReadState(options.state));
+  EVENKEEL_ASSIGN(scale.objects, ReadManifestFiles(options.files));
   return input;
+}
+
+/// People hear where it was found, programs the member that was asked.
+void PrintMember(const Input& input, Format format, Json& json, std::ostream& out) {
+  if (input.member.empty()) return;
+  json.as_object()["cluster"] = input.member;
+  if (format == Format::kTable && input.found) out << "found in " << Printable(input.member) << '\n';
 }
 
 /// Errors of the state's content name its file.
@@ -101,7 +143,7 @@ std::function<void()> AddAutoscalerFlags(CLI::App& command, std::vector<autoscal
 std::function<void()> AddScaleFlags(CLI::App& command, ScaleOptions& options) {
   AddFilenameFlag(command, options.files,
                   "NodeGroups, Nodes, Pods, PodDisruptionBudgets and so on; - is standard input (default: the live cluster)");
-  AddKubeconfigFlags(command, options.cluster, "the live cluster");
+  AddMemberFlags(command, options.member, "the live cluster");
   IsFile(command.add_option("--state", options.state,
                             "What the last call remembered; written by plan scale, which may begin without"));
   command.add_option("--now", options.now, "The time of the loop, RFC 3339 (default: the system's clock)");
@@ -111,8 +153,8 @@ std::function<void()> AddScaleFlags(CLI::App& command, ScaleOptions& options) {
 base::Status PlanScale(const ScaleOptions& options, std::ostream& out) {
   EVENKEEL_ASSIGN(const Format format, ParseFormat(options.output));
   EVENKEEL_TRY(CheckReport(options.report));
-  EVENKEEL_ASSIGN(autoscaler::ScaleInput input, ReadInput(options));
-  EVENKEEL_ASSIGN(const autoscaler::ScaleOutput output, Named(autoscaler::PlanScale(std::move(input)), options));
+  EVENKEEL_ASSIGN(Input input, ReadInput(options, nullptr));
+  EVENKEEL_ASSIGN(const autoscaler::ScaleOutput output, Named(autoscaler::PlanScale(std::move(input.scale)), options));
   if (!options.state.empty()) EVENKEEL_TRY(base::WriteFile(options.state, base::ToPrettyText(output.state) + "\n"));
   if (!options.report.file.empty()) {
     EVENKEEL_TRY(WriteReport(options.report, ScaleReport(output.result), base::SystemClock().Now()));
@@ -123,17 +165,23 @@ base::Status PlanScale(const ScaleOptions& options, std::ostream& out) {
 
 base::Status ExplainPod(const ScaleOptions& options, const std::string& pod, std::ostream& out) {
   EVENKEEL_ASSIGN(const Format format, ParseFormat(options.output));
-  EVENKEEL_ASSIGN(autoscaler::ScaleInput input, ReadInput(options));
-  EVENKEEL_ASSIGN(const autoscaler::PodExplanation explained,
-                  Named(autoscaler::ExplainPodScale(std::move(input), pod), options));
+  const std::string key = pod.contains('/') ? pod : "default/" + pod;
+  const size_t slash = key.find('/');
+  const Wanted wanted{kube::resources::Pods(), key.substr(0, slash), key.substr(slash + 1), "pod " + key};
+  EVENKEEL_ASSIGN(Input input, ReadInput(options, &wanted));
+  EVENKEEL_ASSIGN(autoscaler::PodExplanation explained,
+                  Named(autoscaler::ExplainPodScale(std::move(input.scale), key), options));
+  PrintMember(input, format, explained.json, out);
   format == Format::kTable ? PrintPodExplanation(out, explained) : PrintValue(out, format, explained.json);
   return {};
 }
 
 base::Status ExplainNode(const ScaleOptions& options, const std::string& node, std::ostream& out) {
   EVENKEEL_ASSIGN(const Format format, ParseFormat(options.output));
-  EVENKEEL_ASSIGN(autoscaler::ScaleInput input, ReadInput(options));
-  EVENKEEL_ASSIGN(const Json json, Named(autoscaler::ExplainNodeScale(std::move(input), node), options));
+  const Wanted wanted{kube::resources::Nodes(), "", node, "node " + node};
+  EVENKEEL_ASSIGN(Input input, ReadInput(options, &wanted));
+  EVENKEEL_ASSIGN(Json json, Named(autoscaler::ExplainNodeScale(std::move(input.scale), node), options));
+  PrintMember(input, format, json, out);
   format == Format::kTable ? PrintNodeExplanation(out, json) : PrintValue(out, format, json);
   return {};
 }

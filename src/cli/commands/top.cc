@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/clusters/hub_members.h"
 #include "cli/terminal/printable.h"
 #include "cli/terminal/signals.h"
 
@@ -41,6 +42,12 @@ FleetPicture AwaitPicture(LiveFleet& fleet, SignalWaiter& signals) {
   return picture;
 }
 
+/// CheckPicture, and that what has no members is a hub.
+base::Status CheckAsked(const HubOptions& hub, const FleetPicture& picture, const std::string& member) {
+  if (!picture.fleet.is_null() && base::FindObject(picture.fleet, {"clusters"}).empty()) EVENKEEL_TRY(CheckIsHub(hub));
+  return CheckPicture(picture, member);
+}
+
 /// Says on standard error of which members not all is shown, and that the hub cannot be read: of each once, until it is again.
 class MemberWarnings {
  public:
@@ -62,7 +69,7 @@ class MemberWarnings {
 
 base::Status TopOnce(const TopOptions& options, LiveFleet& fleet, SignalWaiter& signals, std::ostream& out) {
   const FleetPicture picture = AwaitPicture(fleet, signals);
-  EVENKEEL_TRY(CheckPicture(picture, options.cluster));
+  EVENKEEL_TRY(CheckAsked(options.hub, picture, options.cluster));
   SortableTable table = TableOf(picture, options.what);
   if (!options.sort.empty() || options.reverse) {
     EVENKEEL_ASSIGN(const size_t column, options.sort.empty() ? base::Result<size_t>(0) : table.FindColumn(options.sort));
@@ -174,7 +181,7 @@ base::Status GetNodeGroups(const NodeGroupsOptions& options, std::ostream& out) 
   EVENKEEL_ASSIGN(const std::unique_ptr<LiveFleet> fleet, LiveFleet::Connect(options.hub));
   fleet->FollowMembers(options.cluster);
   FleetPicture picture = AwaitPicture(*fleet, signals);
-  EVENKEEL_TRY(CheckPicture(picture, options.cluster));
+  EVENKEEL_TRY(CheckAsked(options.hub, picture, options.cluster));
   RowWatch rows(format, out);
   rows.Show(ShowNodeGroups(picture));
   MemberWarnings warnings;

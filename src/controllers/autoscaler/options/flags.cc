@@ -91,27 +91,35 @@ base::Result<AppliedFlags> ApplyFlags(std::span<const FlagValue> values) {
   return applied;
 }
 
-base::Result<AppliedFlags> ApplyMemberFlags(std::span<const FlagValue> fleet, std::string_view member) {
+base::Result<std::vector<FlagValue>> ParseMemberFlags(std::string_view text) {
   constexpr std::string_view kSpaces = " \t\r\n";
-  std::vector<FlagValue> own;
+  std::vector<FlagValue> flags;
   while (true) {
-    const size_t begin = member.find_first_not_of(kSpaces);
-    if (begin == std::string_view::npos) break;
-    member.remove_prefix(begin);
-    std::string_view word = member.substr(0, member.find_first_of(kSpaces));
-    member.remove_prefix(word.size());
+    const size_t begin = text.find_first_not_of(kSpaces);
+    if (begin == std::string_view::npos) return flags;
+    text.remove_prefix(begin);
+    std::string_view word = text.substr(0, text.find_first_of(kSpaces));
+    text.remove_prefix(word.size());
     if (!word.starts_with("--")) return Refused("\"" + std::string(word.substr(0, 100)) + "\" is not --NAME=VALUE");
     word.remove_prefix(2);
     const size_t equals = word.find('=');
-    own.push_back({std::string(word.substr(0, equals)),
-                   equals == std::string_view::npos ? "true" : std::string(word.substr(equals + 1))});
+    flags.push_back({std::string(word.substr(0, equals)),
+                     equals == std::string_view::npos ? "true" : std::string(word.substr(equals + 1))});
   }
+}
+
+std::vector<FlagValue> OverlayFlags(std::span<const FlagValue> under, std::span<const FlagValue> over) {
   std::vector<FlagValue> all;
-  for (const FlagValue& value : fleet) {
-    if (std::ranges::find(own, value.name, &FlagValue::name) == own.end()) all.push_back(value);
+  for (const FlagValue& value : under) {
+    if (std::ranges::find(over, value.name, &FlagValue::name) == over.end()) all.push_back(value);
   }
-  std::ranges::move(own, std::back_inserter(all));
-  return ApplyFlags(all);
+  all.insert(all.end(), over.begin(), over.end());
+  return all;
+}
+
+base::Result<AppliedFlags> ApplyMemberFlags(std::span<const FlagValue> fleet, std::string_view member) {
+  EVENKEEL_ASSIGN(const std::vector<FlagValue> own, ParseMemberFlags(member));
+  return ApplyFlags(OverlayFlags(fleet, own));
 }
 
 }  // namespace evenkeel::controllers::autoscaler

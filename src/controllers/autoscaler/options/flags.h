@@ -43,6 +43,11 @@ struct AppliedFlags {
 /// together. kBadRequest names the flag.
 base::Result<AppliedFlags> ApplyFlags(std::span<const FlagValue> values);
 
+/// "--NAME=VALUE" and "--NAME", separated by spaces, as the annotation of a member has them. kBadRequest names the word.
+base::Result<std::vector<FlagValue>> ParseMemberFlags(std::string_view text);
+/// All flags of `under`, but for those that `over` has, and then those.
+std::vector<FlagValue> OverlayFlags(std::span<const FlagValue> under, std::span<const FlagValue> over);
+
 /// The flags of a fleet, and after them those of one member: "--NAME=VALUE" and "--NAME", separated by spaces. What the member
 /// says replaces all that the fleet says of a flag, also of one that can be given several times. kBadRequest names the word.
 base::Result<AppliedFlags> ApplyMemberFlags(std::span<const FlagValue> fleet, std::string_view member);
