@@ -17,7 +17,7 @@ class AuthorizationTest(unittest.TestCase):
         if not cls.kubectls:
             raise unittest.SkipTest("no kubectl: run tools/kubectl-1.20")
         cls.home = cls.enterClassContext(harness.temporary_home())
-        cls.enterClassContext(harness.fleet(cls.home, "--members", "0", "--replicas", "0"))
+        cls.enterClassContext(harness.fleet(cls.home, "--members", "0", "--no-controllers"))
         cls.kubectl = harness.Kubectl(list(cls.kubectls.values())[-1], cls.home / "kubeconfig", "hub")
         cls.kubectl("create", "namespace", NAMESPACE)
         for account in ("viewer", "other"):

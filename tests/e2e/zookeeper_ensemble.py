@@ -233,7 +233,7 @@ class FleetOfOne:
 
     def start(self):
         # No replicas: whoever it joins looks after it.
-        self.program = harness.Program(self.home, "up", "--members", "1", "--nodes", "2", "--replicas", "0")
+        self.program = harness.Program(self.home, "up", "--members", "1", "--nodes", "2", "--no-controllers")
         self.program.wait_for_output("Evenkeel is up", LONG)
 
     def join(self, hub, name):

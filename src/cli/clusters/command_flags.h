@@ -25,6 +25,12 @@ using Action = std::function<base::Status()>;
 inline constexpr const char* kFileType = "FILE";
 inline constexpr const char* kDirectoryType = "DIR";
 inline constexpr const char* kContextType = "CONTEXT";
+/// And of names that a shell asks the fleet for (names_of_fleet.h).
+inline constexpr const char* kClusterType = "CLUSTER";
+inline constexpr const char* kNodeType = "NODE";
+inline constexpr const char* kPodType = "NAMESPACE/POD";
+inline constexpr const char* kRolloutType = "NAMESPACE/ENSEMBLE";
+inline constexpr const char* kNodeGroupType = "NODEGROUP";
 
 /// One of these and nothing else; its type is "a|b|c".
 CLI::Option* OneOf(CLI::Option* option, const std::vector<std::string>& values);

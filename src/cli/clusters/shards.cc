@@ -230,9 +230,9 @@ base::Status PlanShards(const PlanShardsOptions& options, std::ostream& out) {
   EVENKEEL_ASSIGN(const auto method, MethodOf(options.common));
   distribution::Quirks quirks;
   EVENKEEL_TRY(distribution::ApplyQuirks(options.common.quirks, quirks));
-  if (options.replicas && (*options.replicas < 0 || *options.replicas > distribution::kReplicasMax)) {
+  if (options.replicas && (*options.replicas < 1 || *options.replicas > distribution::kReplicasMax)) {
     return base::Fail(base::Code::kBadRequest, "--replicas " + std::to_string(*options.replicas) +
-                                                   ": give a number from 0 to " + std::to_string(distribution::kReplicasMax));
+                                                   ": give a number from 1 to " + std::to_string(distribution::kReplicasMax));
   }
   Json current = JsonObject{};
   if (!options.current.empty()) {

@@ -82,7 +82,7 @@ TEST_F(PlanShardsTest, BadInputIsBadInput) {
   EXPECT_EQ(Plan(2, "legacy").error().code(), base::Code::kBadRequest) << "no such file";
   WriteSecrets(1);
   EXPECT_EQ(Plan(2, "fair").error().code(), base::Code::kBadRequest);
-  EXPECT_EQ(Plan(-1, "legacy").error().code(), base::Code::kBadRequest);
+  for (const int64_t replicas : {-1, 0}) EXPECT_EQ(Plan(replicas, "legacy").error().code(), base::Code::kBadRequest);
   EXPECT_EQ(Plan(2, "legacy", "/nowhere").error().code(), base::Code::kBadRequest);
   ASSERT_TRUE(base::WriteFile(file_, "kind: ["));
   EXPECT_EQ(Plan(2, "legacy").error().code(), base::Code::kBadRequest);

@@ -311,7 +311,7 @@ base::Status Fleet::RegisterMembers() {
   std::istringstream words(options_.autoscaler_args);
   const std::vector<std::string> arguments(std::istream_iterator<std::string>(words), {});
   return CreateOnce(hub(), kube::resources::Deployments(),
-                    fleet::ControllerDeployment(options_.replicas, sharding_method_, arguments));
+                    fleet::ControllerDeployment(options_.controllers ? options_.replicas : 0, sharding_method_, arguments));
 }
 
 std::string Fleet::NotReady() {

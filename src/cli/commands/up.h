@@ -12,6 +12,7 @@ struct UpOptions {
   int members = 3;
   int nodes = 3;                ///< simulated ones, per member
   int replicas = 3;             ///< of the controllers, when the fleet is new
+  bool controllers = true;      ///< when the fleet is new; false: no replicas
   std::string sharding_mode;    ///< empty: as the method says
   std::string sharding_method;  ///< empty: weighted (coordinated), round-robin (compatible)
   std::string address = "127.0.0.1";

@@ -1,5 +1,8 @@
 #include "cli/terminal/output.h"
 
+#include <poll.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <iostream>
 
@@ -44,5 +47,13 @@ void PrintValue(std::ostream& out, Format format, const base::Json& value) {
 }
 
 void PrintWarning(std::string_view warning) { std::cerr << "evenkeel: warning: " << Printable(warning) << '\n'; }
+
+base::Status FlushOutput(std::ostream& out) {
+  if (out.flush()) return {};
+  // The other end of a pipe was closed, as by head.
+  pollfd output{STDOUT_FILENO, POLLOUT, 0};
+  if (poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0) return {};
+  return base::Fail(base::Code::kInternal, "standard output: not all could be written: is the disk full?");
+}
 
 }  // namespace evenkeel::cli

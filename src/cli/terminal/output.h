@@ -25,5 +25,7 @@ void PrintRow(std::ostream& out, const std::vector<std::string>& cells, const st
 void PrintValue(std::ostream& out, Format format, const base::Json& value);
 /// A line on standard error: what is printed on standard output stays readable for programs.
 void PrintWarning(std::string_view warning);
+/// kInternal: not all of what was printed has been written, as on a full disk. That nobody reads any more is no failure.
+base::Status FlushOutput(std::ostream& out);
 
 }  // namespace evenkeel::cli

@@ -7,6 +7,7 @@
 
 namespace evenkeel::cli {
 
+/// --help or --help-all, which every command has.
 bool IsHelp(const FlagDescription& flag);
 /// Those of a section, of this command and all below, once each and section by section.
 std::vector<FlagDescription> SectionedFlags(const CommandDescription& command);

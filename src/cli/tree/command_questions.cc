@@ -36,7 +36,7 @@ void AddShards(const Questions& questions, QuestionOptions& options, Action& act
   AddShardsFlags(*plan, options.plan_shards.common);
   AddFilenameFlag(*plan, options.plan_shards.files,
                   "Cluster Secrets, Clusters, Applications; - is standard input (default: the live fleet)");
-  IsWhole(plan->add_option("--replicas", options.plan_shards.replicas, "Number of shards (required with -f)"), 0,
+  IsWhole(plan->add_option("--replicas", options.plan_shards.replicas, "Number of shards (required with -f)"), 1,
           controllers::distribution::kReplicasMax);
   IsFile(plan->add_option("--current", options.plan_shards.current, "An earlier plan as JSON: prints what moves"));
   AddReportFlag(*plan, options.plan_shards.report, "the plan");

@@ -1,6 +1,7 @@
 #include "cli/tree/command_tree.h"
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <iostream>
 
 #include "base/log.h"
@@ -14,9 +15,13 @@
 #include "cli/commands/top.h"
 #include "cli/commands/up.h"
 #include "cli/terminal/definitions.h"
+#include "cli/terminal/output.h"
 #include "cli/terminal/printable.h"
+#include "cli/tree/command_help.h"
 #include "cli/tree/command_questions.h"
 #include "cli/tree/completion.h"
+#include "cli/tree/help.h"
+#include "cli/tree/mistake.h"
 #include "cli/tree/reference.h"
 
 namespace evenkeel::cli {
@@ -26,7 +31,8 @@ void AddUp(CLI::App& app, UpOptions& options, const std::string& version, Action
   CLI::App* up = app.add_subcommand("up", "Start the embedded fleet: hub, members, controllers");
   IsWhole(up->add_option("--members", options.members, "Number of member clusters"), 0, 100)->capture_default_str();
   IsWhole(up->add_option("--nodes", options.nodes, "Simulated nodes per member"), 0, 5000)->capture_default_str();
-  IsWhole(up->add_option("--replicas", options.replicas, "Controller replicas of a new fleet"), 0, 100)->capture_default_str();
+  IsWhole(up->add_option("--replicas", options.replicas, "Controller replicas of a new fleet"), 1, 100)->capture_default_str();
+  up->add_flag("!--no-controllers", options.controllers, "Of a new fleet: only its API servers and nodes, for replicas of your own");
   OneOf(up->add_option("--sharding-mode", options.sharding_mode, "Of a new fleet: Evenkeel's own, or compatible with Argo CD"),
         {"coordinated", "compatible"});
   OneOf(up->add_option("--sharding-method", options.sharding_method,
@@ -266,13 +272,16 @@ struct CommandTree::Parts {
   SolveRoadefOptions solve;
   TopOptions top;
   std::string shell, page;
+  HelpOptions help;
   Action action;
 };
 
 CommandTree::CommandTree(const std::string& version) : parts_(std::make_unique<Parts>()) {
   Parts& parts = *parts_;
   CLI::App& app = parts.app;
-  app.set_version_flag("--version", "evenkeel " + version);
+  app.set_version_flag("--version", "evenkeel " + version, "Print the version and end");
+  app.set_help_flag("-h,--help", "Print help and end");
+  app.set_help_all_flag("--help-all", "Print help with all flags and end");
   app.require_subcommand(1);
   OneOf(app.add_option("--log-level", parts.log_level, "How much to say on standard error"),
         {"trace", "debug", "info", "warn", "error", "off"})
@@ -287,6 +296,7 @@ CommandTree::CommandTree(const std::string& version) : parts_(std::make_unique<P
   AddSolve(app, parts.solve, parts.action);
   AddCompletion(app, parts.shell, parts.action);
   AddDocs(app, version, parts.page, parts.action);
+  AddHelp(app, version, parts.help, parts.action);
 }
 
 CommandTree::~CommandTree() = default;
@@ -294,41 +304,59 @@ CommandTree::~CommandTree() = default;
 const CLI::App& CommandTree::app() const { return parts_->app; }
 
 int CommandTree::Run(int argc, const char* const* argv) {
-  CLI::App& app = parts_->app;
+  std::vector<std::string> words;
+  for (int i = 1; i < argc; ++i) words.emplace_back(argv[i]);
   // What is being completed is not yet a command line.
-  if (argc > 1 && std::string_view(argv[1]) == "__complete") {
-    PrintCompletion(Describe(app), std::vector<std::string>(argv + 2, argv + argc), std::cout);
-    return 0;
+  if (!words.empty() && words.front() == "__complete") {
+    PrintCompletion(Describe(app()), std::span(words).subspan(1), [](const auto& type, const auto& place) { return LiveNames(type, place); },
+                    std::cout);
+    std::cout.flush();
+    // A question to a fleet may still be open; nobody waits for its answer.
+    std::_Exit(0);
   }
-  for (int i = 1; i < argc; ++i) {
-    if (base::FindNotUtf8(argv[i]) == std::string_view::npos) continue;
-    std::cerr << "evenkeel: " << Printable(argv[i]) << ": argument " << i << " is not UTF-8\n";
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (base::FindNotUtf8(words[i]) == std::string_view::npos) continue;
+    std::cerr << "evenkeel: " << Printable(words[i]) << ": argument " << i + 1 << " is not UTF-8\n";
     return base::ExitStatus(base::Code::kBadRequest);
   }
+  base::Status status = RunWords(argc, argv, words);
+  if (status) status = FlushOutput(std::cout);
+  if (status) return 0;
+  // What a server says may be part of it, and that is neither one line for sure nor harmless.
+  std::cerr << "evenkeel: " << Printable(status.error().message()) << '\n';
+  return base::ExitStatus(status.error().code());
+}
+
+base::Status CommandTree::RunWords(int argc, const char* const* argv, const std::vector<std::string>& words) {
+  CLI::App& app = parts_->app;
+  const auto help = [&](bool all) {
+    const CommandDescription root = Describe(app);
+    std::cout << HelpText(root, CommandOf(root, words), all);
+    return base::Status();
+  };
   try {
     app.parse(argc, argv);
-  } catch (const CLI::CallForHelp& e) {
-    return app.exit(e);
-  } catch (const CLI::CallForAllHelp& e) {
-    return app.exit(e);
+  } catch (const CLI::CallForHelp&) {
+    return help(false);
+  } catch (const CLI::CallForAllHelp&) {
+    return help(true);
   } catch (const CLI::CallForVersion& e) {
-    return app.exit(e);
+    std::cout << e.what() << '\n';
+    return {};
   } catch (const CLI::ParseError& e) {
-    std::cerr << "evenkeel: " << Printable(e.what()) << ": see evenkeel --help\n";
-    return base::ExitStatus(base::Code::kBadRequest);
+    const CommandDescription root = Describe(app);
+    const std::string mistake = FindMistake(root, words);
+    return base::Fail(base::Code::kBadRequest,
+                      (mistake.empty() ? e.what() : mistake) + " (see " + CommandOf(root, words).path + " --help)");
   }
   QuestionOptions& questions = parts_->questions;
   for (ReportOptions* report : {&parts_->simulate.report, &questions.plan_shards.report, &questions.scale.report,
                                 &questions.balance.report, &questions.rollout.report}) {
     report->command = CommandText(argc, argv);
   }
-  auto level = base::log::ParseLevel(parts_->log_level);
-  base::Status status = level ? base::log::Configure(*level) : base::Fail(level.error());
-  if (status) status = parts_->action();
-  if (status) return 0;
-  // What a server says may be part of it, and that is neither one line for sure nor harmless.
-  std::cerr << "evenkeel: " << Printable(status.error().message()) << '\n';
-  return base::ExitStatus(status.error().code());
+  EVENKEEL_ASSIGN(const base::log::Level level, base::log::ParseLevel(parts_->log_level));
+  EVENKEEL_TRY(base::log::Configure(level));
+  return parts_->action();
 }
 
 }  // namespace evenkeel::cli

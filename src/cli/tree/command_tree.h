@@ -3,6 +3,9 @@
 
 #include <memory>
 #include <string>
+#include <vector>
+
+#include "base/result.h"
 
 namespace CLI {
 class App;
@@ -24,6 +27,8 @@ class CommandTree {
   int Run(int argc, const char* const* argv);
 
  private:
+  base::Status RunWords(int argc, const char* const* argv, const std::vector<std::string>& words);
+
   struct Parts;
   std::unique_ptr<Parts> parts_;
 };

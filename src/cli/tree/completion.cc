@@ -5,60 +5,12 @@
 
 #include "cli/clusters/command_flags.h"
 #include "cli/clusters/hub.h"
+#include "cli/terminal/printable.h"
+#include "cli/tree/command_place.h"
 #include "client/http/kubeconfig.h"
 
 namespace evenkeel::cli {
 namespace {
-
-/// The words before the one to complete, read as the command line reads them, but for what is wrong.
-struct Place {
-  std::vector<const CommandDescription*> path;  ///< from the root to the command
-  const FlagDescription* awaited = nullptr;     ///< whose value comes next
-  size_t arguments = 0;                         ///< that were given, of those that are no flags
-  bool only_arguments = false;                  ///< after --
-  std::set<std::string> given;                  ///< flags
-  std::string kubeconfig;
-
-  const CommandDescription& command() const { return *path.back(); }
-
-  const FlagDescription* FindFlag(std::string_view name) const {
-    for (const CommandDescription* each : path) {
-      for (const FlagDescription& flag : each->flags) {
-        if (flag.name == name || (!flag.short_name.empty() && flag.short_name == name)) return &flag;
-      }
-    }
-    return nullptr;
-  }
-
-  void Read(const std::string& word) {
-    if (const FlagDescription* flag = std::exchange(awaited, nullptr)) return Note(*flag, word);
-    if (only_arguments || word.size() < 2 || word.front() != '-') return ReadName(word);
-    if (word == "--") {
-      only_arguments = true;
-      return;
-    }
-    const size_t equals = word.find('=');
-    const FlagDescription* flag = FindFlag(std::string_view(word).substr(0, equals));
-    if (flag == nullptr) return;
-    given.insert(flag->name);
-    if (equals != std::string::npos) return Note(*flag, word.substr(equals + 1));
-    if (!flag->value.empty()) awaited = flag;
-  }
-
- private:
-  void Note(const FlagDescription& flag, const std::string& value) {
-    if (flag.name == "--kubeconfig") kubeconfig = value;
-  }
-
-  void ReadName(const std::string& word) {
-    const auto found = std::ranges::find(command().commands, word, &CommandDescription::name);
-    if (!only_arguments && found != command().commands.end()) {
-      path.push_back(&*found);
-    } else {
-      ++arguments;
-    }
-  }
-};
 
 void CompleteValue(const FlagDescription& flag, const std::string& prefix, const std::string& begun, Completion& completion) {
   for (const std::string& value : flag.values) {
@@ -67,13 +19,18 @@ void CompleteValue(const FlagDescription& flag, const std::string& prefix, const
   if (flag.value == kFileType) completion.rest = Completion::Rest::kFiles;
   if (flag.value == kDirectoryType) completion.rest = Completion::Rest::kDirectories;
   if (flag.value == kContextType) completion.rest = Completion::Rest::kContexts;
+  static const std::set<std::string> kNamed{kClusterType, kNodeType, kPodType, kRolloutType, kNodeGroupType};
+  if (kNamed.contains(flag.value)) completion.rest = Completion::Rest::kNames;
+  completion.type = flag.value;
+  completion.prefix = prefix;
+  completion.begun = begun;
 }
 
-void CompleteFlag(const Place& place, const std::string& begun, Completion& completion) {
+void CompleteFlag(const CommandPlace& place, const std::string& begun, Completion& completion) {
   std::set<std::string> offered;
-  for (auto command = place.path.rbegin(); command != place.path.rend(); ++command) {
+  for (auto command = place.path().rbegin(); command != place.path().rend(); ++command) {
     for (const FlagDescription& flag : (*command)->flags) {
-      if (!flag.name.starts_with(begun) || (place.given.contains(flag.name) && !flag.repeatable)) continue;
+      if (!flag.name.starts_with(begun) || (place.IsGiven(flag.name) && !flag.repeatable)) continue;
       if (offered.insert(flag.name).second) completion.candidates.push_back({flag.name, flag.help});
     }
   }
@@ -83,16 +40,18 @@ void CompleteFlag(const Place& place, const std::string& begun, Completion& comp
 
 Completion Complete(const CommandDescription& root, std::span<const std::string> words) {
   Completion completion;
-  Place place;
-  place.path = {&root};
+  CommandPlace place(root);
   const std::string last = words.empty() ? "" : words.back();
   for (size_t i = 0; i + 1 < words.size(); ++i) place.Read(words[i]);
-  completion.kubeconfig = place.kubeconfig;
-  if (place.awaited != nullptr) {
-    CompleteValue(*place.awaited, "", last, completion);
+  completion.where = {.kubeconfig = place.Value("--kubeconfig"),
+                      .context = place.Value("--context"),
+                      .ns = place.Value("--namespace"),
+                      .cluster = place.Value("--cluster")};
+  if (place.awaited() != nullptr) {
+    CompleteValue(*place.awaited(), "", last, completion);
     return completion;
   }
-  if (!place.only_arguments && last.starts_with('-')) {
+  if (!place.only_arguments() && last.starts_with('-')) {
     const size_t equals = last.find('=');
     if (equals == std::string::npos) {
       CompleteFlag(place, last, completion);
@@ -104,24 +63,23 @@ Completion Complete(const CommandDescription& root, std::span<const std::string>
   for (const CommandDescription& command : place.command().commands) {
     if (command.name.starts_with(last)) completion.candidates.push_back({command.name, command.help});
   }
-  if (place.arguments < place.command().arguments.size()) {
-    CompleteValue(place.command().arguments[place.arguments], "", last, completion);
-  }
+  if (const FlagDescription* argument = place.NextArgument()) CompleteValue(*argument, "", last, completion);
   return completion;
 }
 
-void PrintCompletion(const CommandDescription& root, std::span<const std::string> words, std::ostream& out) {
+void PrintCompletion(const CommandDescription& root, std::span<const std::string> words, const NameSource& names,
+                     std::ostream& out) {
   Completion completion = Complete(root, words);
+  std::vector<std::string> found;
   if (completion.rest == Completion::Rest::kContexts) {
-    const std::string& last = words.back();
-    const size_t begin = last.starts_with("--") ? last.find('=') + 1 : 0;
     // Who completes cannot be told what is wrong with the file; the command will say it.
     HubOptions hub;
-    hub.kubeconfig = completion.kubeconfig;
-    const auto contexts = client::KubeconfigContexts(KubeconfigPath(hub));
-    for (const std::string& context : contexts.value_or(std::vector<std::string>())) {
-      if (context.starts_with(last.substr(begin))) completion.candidates.push_back({last.substr(0, begin) + context, ""});
-    }
+    hub.kubeconfig = completion.where.kubeconfig;
+    found = client::KubeconfigContexts(KubeconfigPath(hub)).value_or(std::vector<std::string>());
+  }
+  if (completion.rest == Completion::Rest::kNames) found = names(completion.type, completion.where);
+  for (const std::string& name : found) {
+    if (name.starts_with(completion.begun)) completion.candidates.push_back({Printable(completion.prefix + name), ""});
   }
   for (const Candidate& candidate : completion.candidates) {
     out << candidate.text << (candidate.help.empty() ? "" : "\t") << candidate.help << '\n';
@@ -135,6 +93,7 @@ void PrintCompletion(const CommandDescription& root, std::span<const std::string
       break;
     case Completion::Rest::kNothing:
     case Completion::Rest::kContexts:
+    case Completion::Rest::kNames:
       out << ":4\n";
       break;
   }

@@ -33,7 +33,11 @@ _evenkeel() {
   case $directive in
     :0) mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$own") ;;
     :16) mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -d -- "$own") ;;
-    *) return 0 ;;
+    *)
+      # What ends so is only the beginning of a value.
+      [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
+      return 0
+      ;;
   esac
   # Not within a completion (a test that calls the function) there is nothing to set.
   compopt -o filenames 2>/dev/null || true

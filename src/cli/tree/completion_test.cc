@@ -1,12 +1,17 @@
 #include "cli/tree/completion.h"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 
+#include "cli/clusters/command_flags.h"
 #include "cli/tree/command_tree.h"
 
 namespace evenkeel::cli::completion_test {
@@ -19,6 +24,8 @@ const CommandDescription& Root() {
   static const CommandDescription root = Describe(tree.app());
   return root;
 }
+
+Words NoNames(const std::string&, const NamesPlace&) { return {}; }
 
 Words Texts(const Words& words) {
   Words texts;
@@ -47,9 +54,10 @@ TEST(CompletionTest, AFlagIsOfferedAgainOnlyIfItCountsAgain) {
 }
 
 TEST(CompletionTest, ValuesAreOfferedHoweverTheyAreWritten) {
-  EXPECT_EQ(Texts({"get", "shards", "-o", ""}), (Words{"table", "json", "yaml"}));
+  EXPECT_EQ(Texts({"get", "shards", "-o", ""}), (Words{"table", "wide", "name", "json", "yaml", "jsonpath=", "custom-columns="}));
+  EXPECT_EQ(Texts({"plan", "shards", "-o", ""}), (Words{"table", "json", "yaml"}));
   EXPECT_EQ(Texts({"get", "shards", "--output", "y"}), Words{"yaml"});
-  EXPECT_EQ(Texts({"get", "shards", "--output=j"}), Words{"--output=json"});
+  EXPECT_EQ(Texts({"get", "shards", "--output=j"}), (Words{"--output=json", "--output=jsonpath="}));
   EXPECT_EQ(Texts({"top", ""}), (Words{"clusters", "nodes", "shards"}));
   EXPECT_EQ(Texts({"completion", "z"}), Words{"zsh"});
   EXPECT_EQ(Texts({"up", "--members", ""}), Words{});
@@ -62,7 +70,7 @@ TEST(CompletionTest, FilesDirectoriesAndContextsAreAskedFor) {
   EXPECT_EQ(Complete(Root(), Words{"apiserver", "--data-dir", ""}).rest, Completion::Rest::kDirectories);
   const Completion completion = Complete(Root(), Words{"get", "shards", "--kubeconfig=k", "--context", ""});
   EXPECT_EQ(completion.rest, Completion::Rest::kContexts);
-  EXPECT_EQ(completion.kubeconfig, "k");
+  EXPECT_EQ(completion.where.kubeconfig, "k");
 }
 
 TEST(CompletionTest, WhatIsWrongIsPassedOver) {
@@ -76,19 +84,66 @@ TEST(CompletionTest, ContextsComeFromTheKubeconfigThatIsNamed) {
   std::ofstream(file) << "apiVersion: v1\nkind: Config\ncontexts:\n- {name: hub, context: {cluster: c, user: u}}\n"
                          "- {name: member-1, context: {cluster: c, user: u}}\nclusters: []\nusers: []\n";
   std::ostringstream out;
-  PrintCompletion(Root(), Words{"get", "shards", "--kubeconfig", file, "--context=m"}, out);
+  PrintCompletion(Root(), Words{"get", "shards", "--kubeconfig", file, "--context=m"}, NoNames, out);
   EXPECT_EQ(out.str(), "--context=member-1\n:4\n");
   std::filesystem::remove(file);
   out.str("");
-  PrintCompletion(Root(), Words{"get", "shards", "--kubeconfig", file, "--context", ""}, out);
+  PrintCompletion(Root(), Words{"get", "shards", "--kubeconfig", file, "--context", ""}, NoNames, out);
   EXPECT_EQ(out.str(), ":4\n") << "who completes is not told of errors";
+}
+
+TEST(CompletionTest, NamesAreAskedOfTheFleet) {
+  std::string asked;
+  const NameSource names = [&asked](const std::string& type, const NamesPlace& place) {
+    asked = type + " " + place.kubeconfig + " " + place.context + " " + place.ns + " " + place.cluster;
+    return Words{"east", "e\nvil", "west"};
+  };
+  std::ostringstream out;
+  PrintCompletion(Root(), Words{"explain", "cluster", "--kubeconfig", "k", "-nfleet", "--context=c", "e"}, names, out);
+  EXPECT_EQ(out.str(), "east\ne vil\n:4\n") << "a name is one line, whatever is in it";
+  EXPECT_EQ(asked, "CLUSTER k c fleet ");
+  out.str("");
+  PrintCompletion(Root(), Words{"top", "nodes", "--cluster=w"}, names, out);
+  EXPECT_EQ(out.str(), "--cluster=west\n:4\n");
+  for (const auto& [words, type] : std::map<Words, std::string>{{{"explain", "node", ""}, kNodeType},
+                                                                 {{"explain", "pod", ""}, kPodType},
+                                                                 {{"get", "shards", ""}, kClusterType},
+                                                                 {{"get", "shards", "east", ""}, kClusterType},
+                                                                 {{"get", "rollouts", ""}, kRolloutType},
+                                                                 {{"get", "nodegroups", ""}, kNodeGroupType}}) {
+    asked.clear();
+    PrintCompletion(Root(), words, names, out);
+    EXPECT_TRUE(asked.starts_with(type)) << words.at(1) << ": " << asked;
+  }
+}
+
+TEST(CompletionTest, AFleetThatDoesNotAnswerIsNotWaitedFor) {
+  // It takes connections and never says anything.
+  const int silent = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
+  socklen_t size = sizeof address;
+  ASSERT_EQ(bind(silent, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(listen(silent, 5), 0);
+  getsockname(silent, reinterpret_cast<sockaddr*>(&address), &size);
+  const std::string file = ::testing::TempDir() + "evenkeel-silent-" + std::to_string(getpid()) + ".yaml";
+  std::ofstream(file) << "apiVersion: v1\nkind: Config\ncurrent-context: hub\n"
+                         "contexts:\n- {name: hub, context: {cluster: c, user: u}}\nusers: [{name: u, user: {token: t}}]\n"
+                         "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:"
+                      << ntohs(address.sin_port) << "'}}]\n";
+  const base::Instant begin = base::SystemClock().Monotonic();
+  const base::Duration limit = std::chrono::milliseconds(200);
+  EXPECT_EQ(LiveNames(kClusterType, {.kubeconfig = file}, limit), Words{});
+  EXPECT_LT(base::SystemClock().Monotonic() - begin, std::chrono::seconds(5));
+  close(silent);
+  EXPECT_EQ(LiveNames(kClusterType, {.kubeconfig = "/nowhere"}, limit), Words{});
+  std::filesystem::remove(file);
 }
 
 TEST(CompletionTest, ShellsLearnWhetherFilesMayStandThere) {
   std::ostringstream out;
-  PrintCompletion(Root(), Words{"simulate", ""}, out);
-  PrintCompletion(Root(), Words{"apiserver", "--data-dir", ""}, out);
-  PrintCompletion(Root(), Words{"top", "n"}, out);
+  PrintCompletion(Root(), Words{"simulate", ""}, NoNames, out);
+  PrintCompletion(Root(), Words{"apiserver", "--data-dir", ""}, NoNames, out);
+  PrintCompletion(Root(), Words{"top", "n"}, NoNames, out);
   EXPECT_EQ(out.str(), ":0\n:16\nnodes\n:4\n");
 }
 

@@ -56,7 +56,7 @@ void AppendCommandTable(const CommandDescription& command, std::string& text) {
 
 }  // namespace
 
-bool IsHelp(const FlagDescription& flag) { return flag.name == "--help"; }
+bool IsHelp(const FlagDescription& flag) { return flag.name == "--help" || flag.name == "--help-all"; }
 
 std::vector<FlagDescription> SectionedFlags(const CommandDescription& command) {
   std::vector<FlagDescription> flags;
