@@ -195,6 +195,8 @@ TEST(SettingsTest, WhatHasNoEffectIsCheckedAndSaysWhy) {
 TEST(MessagesTest, NearestNameIsTheFirstOfTheNearest) {
   const std::string_view names[] = {"Memory", "Disk", "memory"};
   EXPECT_EQ(EditDistance("kitten", "sitting"), 3u);
+  EXPECT_EQ(EditDistance("shrads", "shards"), 1u);
+  EXPECT_EQ(EditDistance("abcd", "badc"), 2u);
   EXPECT_EQ(NearestName("Memroy", names), "Memory");
   EXPECT_EQ(NearestName("MEMORY", names), "Memory");
   EXPECT_EQ(NearestName("Network", names), "");

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "cli/clusters/hub.h"
+#include "cli/terminal/get_output.h"
 #include "cli/terminal/report_file.h"
 
 namespace CLI {
@@ -47,6 +48,8 @@ CLI::Option* IsSeed(CLI::Option* option);
 
 /// -o, --output.
 void AddOutputFlag(CLI::App& command, std::string& output);
+/// What every `get` has: names, -o and --watch. `type`: of the names, as shells complete them.
+void AddGetFlags(CLI::App& command, GetOptions& options, const char* type);
 /// -f, --filename: repeatable, one file each time.
 void AddFilenameFlag(CLI::App& command, std::vector<std::string>& files, const std::string& help);
 /// --report. `what`: "the run".

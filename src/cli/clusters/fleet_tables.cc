@@ -199,7 +199,10 @@ std::string FleetSummary(const FleetPicture& picture) {
 Shown ShowNodeGroups(const FleetPicture& picture) {
   Shown shown;
   shown.keys = 2;
-  shown.header = {"CLUSTER", "GROUP", "TARGET", "READY", "UPCOMING", "MIN", "MAX", "PRICE PER HOUR", "BACKOFF UNTIL"};
+  shown.kind = "nodegroup";
+  shown.items = "nodeGroups";
+  shown.header = {"CLUSTER", "GROUP", "TARGET", "READY", "UPCOMING", "MIN", "MAX", "PRICE PER HOUR", "BACKOFF UNTIL", "BACKOFF REASON"};
+  shown.wide = 1;
   base::JsonArray groups;
   for (const auto& [member, document] : picture.members) {
     for (const auto& [name, entry] : FindObject(document, {"groups"})) {
@@ -208,7 +211,8 @@ Shown ShowNodeGroups(const FleetPicture& picture) {
       const auto number = [&entry](const char* key) { return std::to_string(FindInt(entry, {key})); };
       shown.rows.push_back({member, std::string(name), number("target"), number("ready"), number("upcoming"), number("min"),
                             number("max"), priced ? fmt::format("{:.6g}", price->to_number<double>()) : "-",
-                            TextOf(entry, {"backoffUntil"}).text});
+                            TextOf(entry, {"backoffUntil"}).text, TextOf(entry, {"backoffReason"}).text});
+      shown.names.push_back(member + "/" + std::string(name));
       JsonObject group{{"cluster", member}, {"name", name}};
       for (const char* key : {"target", "ready", "upcoming", "min", "max", "pricePerHour", "backoffUntil", "backoffReason"}) {
         const Json* value = Find(entry, {key});
@@ -217,9 +221,6 @@ Shown ShowNodeGroups(const FleetPicture& picture) {
       groups.push_back(std::move(group));
     }
   }
-  std::ranges::sort(shown.rows);
-  std::ranges::sort(groups, {},
-                    [](const Json& group) { return std::pair(FindString(group, {"cluster"}), FindString(group, {"name"})); });
   shown.json = JsonObject{{"nodeGroups", std::move(groups)}};
   return shown;
 }

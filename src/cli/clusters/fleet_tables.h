@@ -42,7 +42,7 @@ SortableTable ShardTable(const FleetPicture& picture, base::Time now);
 std::string FleetSummary(const FleetPicture& picture);
 
 /// JSON: {"nodeGroups": [{"cluster", "name", "target", "ready", "upcoming", "min", "max", "pricePerHour", "backoffUntil",
-/// "backoffReason"}]}.
+/// "backoffReason"}]}. Names are "CLUSTER/GROUP".
 Shown ShowNodeGroups(const FleetPicture& picture);
 
 }  // namespace evenkeel::cli

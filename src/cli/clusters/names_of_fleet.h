@@ -11,7 +11,7 @@ namespace evenkeel::cli {
 
 /// Where a command line asks, as its flags say; "": they do not.
 struct NamesPlace {
-  std::string kubeconfig, context, ns, cluster;
+  std::string kubeconfig{}, context{}, ns{}, cluster{};
 };
 
 /// `type`: of a value of the command line (command_flags.h), such as kClusterType.

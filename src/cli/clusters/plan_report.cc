@@ -74,7 +74,7 @@ Json Bars(std::string title, std::string_view unit, std::string_view x, std::vec
   return series;
 }
 
-Json ShardBars(const char* field, const char* title, const Json& plan, const Json& current) {
+Json ShardBars(const char* field, const char* title, const char* unit, const Json& plan, const Json& current) {
   std::map<int64_t, Bar> bars;
   const auto take = [&](const Json& of, double Bar::* side) {
     for (const Json& shard : FindArray(of, {"shards"})) {
@@ -88,7 +88,17 @@ Json ShardBars(const char* field, const char* title, const Json& plan, const Jso
   take(plan, &Bar::after);
   std::vector<Bar> list;
   for (auto& [number, bar] : bars) list.push_back(std::move(bar));
-  return Bars(title, "", "shard", std::move(list), FindArray(current, {"shards"}).empty() ? "" : "now", "planned");
+  return Bars(title, unit, "shard", std::move(list), FindArray(current, {"shards"}).empty() ? "" : "now", "planned");
+}
+
+/// "24 of 60 weight"; "-" without shards.
+std::string HeaviestShard(const Json& plan) {
+  int64_t most = 0, all = 0;
+  for (const Json& shard : FindArray(plan, {"shards"})) {
+    most = std::max(most, FindInt(shard, {"weight"}));
+    all += FindInt(shard, {"weight"});
+  }
+  return FindArray(plan, {"shards"}).empty() ? "-" : fmt::format("{} of {} weight", most, all);
 }
 
 /// What nodes carry of one metric, before and after; as a share where each has a capacity.
@@ -151,7 +161,9 @@ JsonObject ShardsReport(const Json& plan, const Json& current) {
   JsonArray facts{ReportFact("Method", std::string(FindString(plan, {"method"}))),
                   ReportFact("Shards", NumberText(plan, {"replicas"})),
                   ReportFact("Clusters", std::to_string(FindArray(plan, {"assignments"}).size())),
-                  ReportFact("Clusters that move", std::to_string(FindArray(plan, {"moves"}).size()))};
+                  ReportFact("Clusters that move", std::to_string(FindArray(plan, {"moves"}).size())),
+                  ReportFact("Heaviest shard now", HeaviestShard(current)),
+                  ReportFact("Heaviest shard planned", HeaviestShard(plan))};
   JsonArray moves, rows;
   for (const Json& move : FindArray(plan, {"moves"})) {
     if (moves.size() == kReportRowsMax) break;
@@ -170,8 +182,8 @@ JsonObject ShardsReport(const Json& plan, const Json& current) {
       "plan shards", "Which shard each cluster belongs to",
       fmt::format("{} clusters over {} shards", FindArray(plan, {"assignments"}).size(), FindArray(plan, {"shards"}).size()));
   data["facts"] = std::move(facts);
-  data["series"] = JsonArray{ShardBars("weight", "Weight by shard", plan, current),
-                             ShardBars("clusters", "Clusters by shard", plan, current)};
+  data["series"] = JsonArray{ShardBars("weight", "Weight by shard", "weight", plan, current),
+                             ShardBars("clusters", "Clusters by shard", "clusters", plan, current)};
   PutMoves(data, std::move(moves), FindArray(plan, {"moves"}).size());
   data["tables"] = tables.Take();
   return data;

@@ -67,6 +67,10 @@ TEST(PlanReportTest, ShardsAreComparedWithThePlanBefore) {
   EXPECT_EQ(Values(data, "Weight by shard"), "now: 30.0 0.00 planned: 20.0 10.0");
   EXPECT_EQ(Values(data, "Clusters by shard"), "now: 3.00 0.00 planned: 2.00 1.00");
   EXPECT_EQ(base::ToText(Series(data, "Weight by shard")->at("names")), R"(["shard 0","shard 1"])");
+  EXPECT_EQ(FindString(*Series(data, "Clusters by shard"), {"unit"}), "clusters");
+  EXPECT_EQ(FindString(*Series(data, "Weight by shard"), {"unit"}), "weight");
+  EXPECT_TRUE(base::ToText(data.at("facts")).contains("30 of 30 weight")) << base::ToText(data.at("facts"));
+  EXPECT_TRUE(base::ToText(data.at("facts")).contains("20 of 30 weight")) << base::ToText(data.at("facts"));
   EXPECT_EQ(FindString(data.at("moves").at(0), {"object"}), "c");
   EXPECT_EQ(FindString(data.at("moves").at(0), {"to"}), "shard 1");
   EXPECT_EQ(Rows(data, "Clusters"), R"([["a",0,"https://a"]])");

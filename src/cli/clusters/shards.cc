@@ -88,6 +88,8 @@ std::string MethodText(const distribution::FleetView& fleet) {
   return std::string(distribution::MethodName(fleet.options.method));
 }
 
+std::string TextOr(const std::string& text, const char* otherwise) { return text.empty() ? otherwise : text; }
+
 std::string AgeText(const std::optional<base::Duration>& age) { return age ? base::HumanDuration(*age) : "-"; }
 
 bool IsPending(const distribution::FleetView::Row& row) { return row.owner != row.planned && !row.skip_reconcile; }
@@ -151,22 +153,29 @@ Shown ShowShards(const distribution::FleetView& fleet) {
   Shown shown;
   shown.json = ShardsToJson(fleet, coordinated);
   shown.clocks = {"heartbeatAgeSeconds"};
+  shown.kind = "cluster";
+  shown.items = "clusters";
   if (coordinated) {
-    shown.header = {"CLUSTER", "OWNER", "SINCE", "WEIGHT", "SHARD", "EPOCH", "HEARTBEAT", "PENDING MOVE", "STATUS"};
+    shown.header = {"CLUSTER", "OWNER", "SINCE", "WEIGHT", "SHARD", "EPOCH", "HEARTBEAT", "PENDING MOVE", "STATUS",
+                    "STANDBY", "DETAIL", "SERVER", "ID"};
     shown.passing = {2, 6};
+    shown.wide = 4;
   } else {
-    shown.header = {"CLUSTER", "SHARD", "OWNER", "HEARTBEAT", "SERVER"};
+    shown.header = {"CLUSTER", "SHARD", "OWNER", "HEARTBEAT", "SERVER", "ID", "SOURCE"};
     shown.passing = {3};
+    shown.wide = 2;
   }
   for (const auto& row : fleet.rows) {
+    shown.names.push_back(row.cluster);
     const std::string owner = row.owner.empty() ? "<none>" : row.owner;
     const std::string shard = std::to_string(row.shard);
     if (coordinated) {
       shown.rows.push_back({row.cluster, owner, row.since ? base::HumanDuration(now - *row.since) : "-",
                             std::to_string(row.weight), shard, std::to_string(row.epoch), AgeText(row.heartbeat_age),
-                            PendingText(row), StatusText(row)});
+                            PendingText(row), StatusText(row), TextOr(row.standby, "-"), TextOr(row.detail, "-"), row.server,
+                            row.id});
     } else {
-      shown.rows.push_back({row.cluster, shard, owner, AgeText(row.heartbeat_age), row.server});
+      shown.rows.push_back({row.cluster, shard, owner, AgeText(row.heartbeat_age), row.server, row.id, row.source});
     }
   }
   return shown;
@@ -234,7 +243,8 @@ base::Status PlanShards(const PlanShardsOptions& options, std::ostream& out) {
     return base::Fail(base::Code::kBadRequest, "--replicas " + std::to_string(*options.replicas) +
                                                    ": give a number from 1 to " + std::to_string(distribution::kReplicasMax));
   }
-  Json current = JsonObject{};
+  // How the clusters are shared now, for the moves and for the report.
+  Json current = JsonObject{}, now = JsonObject{};
   if (!options.current.empty()) {
     EVENKEEL_ASSIGN(const std::string text, ReadInputFile(options.current, "--current"));
     EVENKEEL_ASSIGN(current, base::ParseJson(text, options.current));
@@ -252,7 +262,8 @@ base::Status PlanShards(const PlanShardsOptions& options, std::ostream& out) {
     input = std::move(fleet.input);
     sharding.method = fleet.options.method;
     weighted = weighted || (!method && fleet.options.mode == distribution::Mode::kCoordinated);
-    if (weighted && options.current.empty()) current = distribution::ToJson(fleet.plan);
+    now = distribution::ToJson(fleet.plan);
+    if (weighted && options.current.empty()) current = now;
     if (!options.replicas) {
       sharding.replicas = fleet.plan.replicas;
       for (const auto& shard : fleet.published.shards) shards.push_back(shard.shard);
@@ -271,8 +282,8 @@ base::Status PlanShards(const PlanShardsOptions& options, std::ostream& out) {
                                                 : distribution::PlanShards(input, sharding, current, findings);
   PrintFindings(findings);
   if (!options.report.file.empty()) {
-    const base::Time now = base::SystemClock().Now();
-    EVENKEEL_TRY(WriteReport(options.report, ShardsReport(distribution::ToJson(plan), current), now));
+    const Json& before = options.current.empty() ? now : current;
+    EVENKEEL_TRY(WriteReport(options.report, ShardsReport(distribution::ToJson(plan), before), base::SystemClock().Now()));
   }
   if (format == Format::kTable) {
     PrintPlan(out, plan);
@@ -283,19 +294,19 @@ base::Status PlanShards(const PlanShardsOptions& options, std::ostream& out) {
 }
 
 base::Status GetShards(const ShardsOptions& options, std::ostream& out) {
-  if (options.watch) {
+  if (options.get.watch) {
     const auto question = [&options](client::Client& hub) -> base::Result<Shown> {
       EVENKEEL_ASSIGN(const auto fleet, ReadLiveFleet(hub, options));
       return ShowShards(fleet);
     };
-    return WatchLive(options.hub, options.output, question, out);
+    return WatchLive(options.hub, options.get, question, out);
   }
-  EVENKEEL_ASSIGN(const Format format, ParseFormat(options.output));
+  EVENKEEL_ASSIGN(const GetOutput output, GetOutput::Parse(options.get.output));
   EVENKEEL_ASSIGN(const auto fleet, ReadLiveFleet(options));
   PrintFindings(fleet.findings);
   if (!fleet.claims_error.empty()) PrintWarning("claims: " + fleet.claims_error);
-  PrintShown(out, format, ShowShards(fleet));
-  return {};
+  EVENKEEL_ASSIGN(const Shown shown, output.Arrange(ShowShards(fleet), options.get.names, true));
+  return output.Print(out, shown);
 }
 
 base::Status ExplainCluster(const ShardsOptions& options, const std::string& name, std::ostream& out) {

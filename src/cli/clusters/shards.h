@@ -8,19 +8,19 @@
 
 #include "base/result.h"
 #include "cli/clusters/hub.h"
-#include "cli/terminal/output.h"
+#include "cli/terminal/get_output.h"
 #include "cli/terminal/report_file.h"
 
 namespace evenkeel::cli {
 
 struct ShardsOptions {
   HubOptions hub;
-  std::string output = "table";
+  std::string output = "table";  ///< of plan and explain
   std::string mode;    ///< of a live fleet; empty: coordinated where replicas follow a ShardPlan
   std::string method;  ///< empty: legacy for files, the fleet's own for a live fleet
   std::vector<std::string> quirks;
   bool in_cluster = false;
-  bool watch = false;  ///< get: until a signal comes, what changes
+  GetOptions get{};
 };
 
 struct PlanShardsOptions {

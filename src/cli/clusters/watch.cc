@@ -25,10 +25,10 @@ constexpr base::Duration kEndPoll = std::chrono::milliseconds(100);
 
 class LiveAnswers {
  public:
-  LiveAnswers(client::Client& cluster, Format format, const Question& question, std::ostream& out)
+  LiveAnswers(client::Client& cluster, GetOutput output, const GetOptions& options, const Question& question, std::ostream& out)
       : question_(question),
         out_(out),
-        rows_(format, out),
+        rows_(std::move(output), options.names, out),
         executor_(base::NewThreadPool(1)),
         strand_(executor_->NewStrand("watch")),
         client_(cluster, strand_, executor_->clock(), base::Random(base::EntropySeed()), [this] { Schedule(); }) {
@@ -55,20 +55,20 @@ class LiveAnswers {
     due_ = false;
     client_.TakeWaits();
     const base::Instant begin = executor_->clock().Monotonic();
-    const auto shown = question_(client_);
+    const base::Result<Shown> shown = question_(client_);
     took_ = executor_->clock().Monotonic() - begin;
     // What is still being read comes by itself.
     if (client_.TakeWaits()) return;
-    if (shown) {
-      rows_.Show(*shown);
+    const base::Status printed = shown ? rows_.Show(*shown) : base::Fail(shown.error());
+    if (printed) {
       out_.flush();
       answered_ = true;
       if (!out_) End({});
     } else if (!answered_) {
-      End(base::Fail(shown.error()));
+      End(printed);
     }
     // Copies go on answering when the API does not.
-    if (answered_) Tell(shown ? client_.Outage() : std::optional(shown.error()));
+    if (answered_) Tell(printed ? client_.Outage() : std::optional(printed.error()));
     tick_ = strand_->PostAfter(kAnswerTick, [this] { Schedule(); });
   }
 
@@ -102,15 +102,15 @@ class LiveAnswers {
 
 }  // namespace
 
-base::Status WatchLive(const HubOptions& cluster, const std::string& output, const Question& question, std::ostream& out) {
+base::Status WatchLive(const HubOptions& cluster, const GetOptions& options, const Question& question, std::ostream& out) {
   SignalWaiter signals;
   // The command itself says what fails, once; followers would say it again and again.
   EVENKEEL_TRY(base::log::Configure(base::log::Level::kOff));
-  EVENKEEL_ASSIGN(const Format format, ParseFormat(output));
+  EVENKEEL_ASSIGN(GetOutput output, GetOutput::Parse(options.output));
   client::HttpClientOptions http;
   http.request_timeout = http.connect_timeout = kWatchTimeout;
   EVENKEEL_ASSIGN(const auto client, ConnectToHub(cluster, http));
-  LiveAnswers answers(*client, format, question, out);
+  LiveAnswers answers(*client, std::move(output), options, question, out);
   while (!signals.WaitFor(kEndPoll)) {
     if (const auto ended = answers.ended()) return *ended;
   }

@@ -156,7 +156,7 @@ base::Status WatchLoads(const BalanceOptions& options, std::ostream& out) {
     return ShowLoads(LoadsOf(planned), planned.input.cluster);
   };
   EVENKEEL_ASSIGN(const AskedMember asked, AskMember(options.member, nullptr));
-  return WatchLive(asked.api, options.output, question, out);
+  return WatchLive(asked.api, options.get, question, out);
 }
 
 }  // namespace
@@ -176,7 +176,6 @@ void AddBalanceFlags(CLI::App& command, BalanceOptions& options) {
   IsSeed(command.add_option("--seed", options.seed, "Seed of the searches (default: InitialRandomSeed, else 1)"));
   IsWhole(command.add_option("--evaluations", options.evaluations, "Steps that each search may look at (default: by the size)"),
           0, 1'000'000'000'000);
-  AddOutputFlag(command, options.output);
 }
 
 base::Result<BalanceInput> ReadBalanceInput(const BalanceOptions& options) {
@@ -211,11 +210,13 @@ base::Status PlanBalance(const BalanceOptions& options, std::ostream& out) {
 }
 
 base::Status GetLoads(const BalanceOptions& options, std::ostream& out) {
-  EVENKEEL_ASSIGN(const Format format, ParseFormat(options.output));
-  if (options.watch) return WatchLoads(options, out);
+  EVENKEEL_ASSIGN(const GetOutput output, GetOutput::Parse(options.get.output));
+  if (options.get.watch) return WatchLoads(options, out);
   EVENKEEL_ASSIGN(const Planned planned, Plan(options));
-  const Json json = LoadsOf(planned);
-  format == Format::kTable ? PrintLoads(out, json, planned.input.cluster) : PrintValue(out, format, json);
+  EVENKEEL_ASSIGN(const Shown shown, output.Arrange(ShowLoads(LoadsOf(planned), planned.input.cluster), options.get.names, true));
+  if (output.IsTable()) out << "last balancing: " << LastBalancing(shown.json) << "\n\n";
+  EVENKEEL_TRY(output.Print(out, shown));
+  if (output.IsTable()) PrintLoadsOfNodeTypes(out, shown.json, planned.input.cluster);
   return {};
 }
 

@@ -13,6 +13,7 @@
 #include "balancing/plan/plan.h"
 #include "base/result.h"
 #include "cli/clusters/hub_members.h"
+#include "cli/terminal/get_output.h"
 #include "cli/terminal/report_file.h"
 
 namespace CLI {
@@ -30,13 +31,13 @@ struct BalanceOptions {
   std::optional<double> now;       ///< seconds of the clock that the history tells; absent: the system's, from 1970
   std::optional<uint64_t> seed;    ///< absent: InitialRandomSeed, else 1
   int64_t evaluations = 0;         ///< 0: by the size of the cluster
-  std::string output = "table";
+  std::string output = "table";  ///< of plan and explain
   ReportOptions report{};  ///< of plan
-  bool watch = false;      ///< of get, of a live member: until a signal comes, what changes
+  GetOptions get{};        ///< of get
 };
 
-/// Registers --manifest, -f, --kubeconfig, --context, --cluster, --hub-namespace, --policy, --memory, --now, --seed,
-/// --evaluations and -o.
+/// Registers --manifest, -f, --kubeconfig, --context, --cluster, --hub-namespace, --policy, --memory, --now, --seed
+/// and --evaluations.
 void AddBalanceFlags(CLI::App& command, BalanceOptions& options);
 
 /// What a command plans for, wherever it comes from.

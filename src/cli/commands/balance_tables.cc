@@ -182,25 +182,32 @@ void PrintBalancePlan(std::ostream& out, const Json& plan, const balancing::Clus
 Shown ShowLoads(Json loads, const balancing::Cluster& cluster) {
   Shown shown;
   shown.header = {"METRIC",   "BALANCED", "DEVIATION", "THRESHOLD", "ACTIVITY", "LOAD",
-                  "CAPACITY", "BUFFERED", "REMAINING", "MIN",       "MAX",      "ACTION"};
+                  "CAPACITY", "BUFFERED", "REMAINING", "MIN",       "MAX",      "ACTION", "VIOLATED"};
+  shown.kind = "metric";
+  shown.items = "LoadMetricInformation";
+  shown.wide = 1;
   for (const Json& item : FindArray(loads, {"LoadMetricInformation"})) {
     const bool limited = base::FindInt(item, {"ClusterCapacity"}) > 0;
     const Amounts amounts(cluster, FindString(item, {"LoadMetricName"}));
     const auto capacity = [&](std::string_view key) { return limited ? amounts.Of(item, key) : std::string("-"); };
     const std::string before = Cell(item, "IsBalancedBefore"), after = Cell(item, "IsBalancedAfter");
     const std::string from = Cell(item, "DeviationBefore"), to = Cell(item, "DeviationAfter");
-    shown.rows.push_back({Cell(item, "LoadMetricName"), before == after ? before : before + " -> " + after,
+    shown.names.push_back(Cell(item, "LoadMetricName"));
+    shown.rows.push_back({shown.names.back(), before == after ? before : before + " -> " + after,
                           from == to ? from : from + " -> " + to, Cell(item, "BalancingThreshold"),
                           amounts.Of(item, "ActivityThreshold"), amounts.Of(item, "ClusterLoad"), capacity("ClusterCapacity"),
                           capacity("ClusterBufferedCapacity"), capacity("ClusterRemainingBufferedCapacity"),
                           amounts.WithNode(item, "MinNodeLoadValue", "MinNodeLoadNodeId"),
-                          amounts.WithNode(item, "MaxNodeLoadValue", "MaxNodeLoadNodeId"), Cell(item, "Action")});
+                          amounts.WithNode(item, "MaxNodeLoadValue", "MaxNodeLoadNodeId"), Cell(item, "Action"),
+                          Cell(item, "ClusterCapacityViolation")});
   }
   shown.json = std::move(loads);
   return shown;
 }
 
-void PrintLoads(std::ostream& out, const Json& loads, const balancing::Cluster& cluster) {
+std::string LastBalancing(const Json& loads) { return Cell(loads, "LastBalancingEndTimeUtc"); }
+
+void PrintLoadsOfNodeTypes(std::ostream& out, const Json& loads, const balancing::Cluster& cluster) {
   TableRows types;
   for (const Json& item : FindArray(loads, {"LoadMetricInformation"})) {
     const Amounts amounts(cluster, FindString(item, {"LoadMetricName"}));
@@ -211,8 +218,6 @@ void PrintLoads(std::ostream& out, const Json& loads, const balancing::Cluster& 
                        amounts.WithNode(type, "MaxNodeLoadValue", "MaxNodeLoadNodeId")});
     }
   }
-  out << "last balancing: " << Cell(loads, "LastBalancingEndTimeUtc") << "\n\n";
-  PrintShown(out, Format::kTable, ShowLoads(loads, cluster));
   PrintRows(out, {"METRIC", "NODE TYPE", "BALANCED", "THRESHOLD", "ACTIVITY", "MIN", "MAX"}, std::move(types));
 }
 

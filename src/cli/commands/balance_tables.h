@@ -13,7 +13,9 @@ namespace evenkeel::cli {
 void PrintBalancePlan(std::ostream& out, const base::Json& plan, const balancing::Cluster& cluster);
 /// Metric by metric.
 Shown ShowLoads(base::Json loads, const balancing::Cluster& cluster);
-void PrintLoads(std::ostream& out, const base::Json& loads, const balancing::Cluster& cluster);
+/// When it ended, or "-".
+std::string LastBalancing(const base::Json& loads);
+void PrintLoadsOfNodeTypes(std::ostream& out, const base::Json& loads, const balancing::Cluster& cluster);
 void PrintServiceExplanation(std::ostream& out, const base::Json& explanation);
 
 }  // namespace evenkeel::cli

@@ -279,6 +279,7 @@ TEST_F(BalanceCommandTest, TablesSayTheSame) {
 
 TEST_F(BalanceCommandTest, LoadsAndExplanationsAreValuesForPrograms) {
   std::ostringstream loads;
+  options_.get.output = "json";
   ASSERT_TRUE(GetLoads(options_, loads));
   const auto read = base::ParseJson(loads.str(), "loads");
   ASSERT_TRUE(read.has_value());
@@ -294,7 +295,7 @@ TEST_F(BalanceCommandTest, FlagsAreRead) {
   CLI::App app;
   BalanceOptions parsed;
   AddBalanceFlags(app, parsed);
-  app.parse("--manifest m.xml -f a.yaml -f b.yaml --now 12.5 --seed 3 --evaluations 1000 -o json");
+  app.parse("--manifest m.xml -f a.yaml -f b.yaml --now 12.5 --seed 3 --evaluations 1000");
   EXPECT_EQ(parsed.manifest, "m.xml");
   EXPECT_EQ(parsed.files, (std::vector<std::string>{"a.yaml", "b.yaml"}));
   EXPECT_EQ(parsed.now, 12.5);

@@ -132,34 +132,32 @@ base::JsonArray RolloutsOf(const std::vector<Json>& ensembles) {
   return rollouts;
 }
 
-/// A row per ensemble.
-Shown ShowRollouts(base::JsonArray rollouts) {
-  Shown shown;
-  shown.header = {"ENSEMBLE", "PHASE", "RECORDS", "VOTERS", "READY", "MARGIN", "LEADER", "REASON"};
-  for (const Json& rollout : rollouts) {
-    const auto number = [&](const char* field) { return std::to_string(base::FindInt(rollout, {field})); };
-    shown.rows.push_back({std::string(FindString(rollout, {"ensemble"})), std::string(FindString(rollout, {"phase"})),
-                          number("records"), number("voters"), number("ready"), number("margin"),
-                          std::string(FindString(rollout, {"leader", "cluster"}, "-")),
-                          std::string(FindString(rollout, {"reason"}))});
+/// "east=completed,west=unknown"
+std::string TracksOf(const Json& rollout) {
+  std::string tracks;
+  for (const Json& cluster : base::FindArray(rollout, {"clusters"})) {
+    tracks += (tracks.empty() ? "" : ",") + std::string(FindString(cluster, {"cluster"})) + "=" +
+              (base::Find(cluster, {"unknownSince"}) == nullptr ? std::string(FindString(cluster, {"track"})) : "unknown");
   }
-  shown.json = base::JsonObject{{"rollouts", std::move(rollouts)}};
-  return shown;
+  return tracks.empty() ? "-" : tracks;
 }
 
-/// The same for who watches: with the clusters, which otherwise have a table of their own.
-Shown ShowTracks(base::JsonArray rollouts) {
-  Shown shown = ShowRollouts(std::move(rollouts));
-  shown.header.emplace_back("CLUSTERS");
-  size_t row = 0;
-  for (const Json& rollout : base::FindArray(shown.json, {"rollouts"})) {
-    std::string tracks;
-    for (const Json& cluster : base::FindArray(rollout, {"clusters"})) {
-      tracks += (tracks.empty() ? "" : ",") + std::string(FindString(cluster, {"cluster"})) + "=" +
-                (base::Find(cluster, {"unknownSince"}) == nullptr ? std::string(FindString(cluster, {"track"})) : "unknown");
-    }
-    shown.rows[row++].push_back(tracks.empty() ? "-" : tracks);
+/// A row per ensemble. Clusters have a table of their own, but not for who watches.
+Shown ShowRollouts(base::JsonArray rollouts, bool watch) {
+  Shown shown;
+  shown.kind = "rollout";
+  shown.items = "rollouts";
+  shown.header = {"ENSEMBLE", "PHASE", "RECORDS", "VOTERS", "READY", "MARGIN", "LEADER", "REASON", "CLUSTERS", "MESSAGE"};
+  shown.wide = watch ? 1 : 2;
+  for (const Json& rollout : rollouts) {
+    const auto number = [&](const char* field) { return std::to_string(base::FindInt(rollout, {field})); };
+    shown.names.emplace_back(FindString(rollout, {"ensemble"}));
+    shown.rows.push_back({shown.names.back(), std::string(FindString(rollout, {"phase"})), number("records"), number("voters"),
+                          number("ready"), number("margin"), std::string(FindString(rollout, {"leader", "cluster"}, "-")),
+                          std::string(FindString(rollout, {"reason"})), TracksOf(rollout),
+                          std::string(FindString(rollout, {"message"}))});
   }
+  shown.json = base::JsonObject{{"rollouts", std::move(rollouts)}};
   return shown;
 }
 
@@ -181,19 +179,19 @@ void PrintTracks(std::ostream& out, const Json& shown) {
 }  // namespace
 
 base::Status GetRollouts(const GetRolloutsOptions& options, std::ostream& out) {
-  if (options.watch) {
+  if (options.get.watch) {
     if (!options.files.empty()) return base::Fail(base::Code::kBadRequest, "--watch goes with a live hub, not with -f");
     const auto question = [&options](client::Client& hub) -> base::Result<Shown> {
       EVENKEEL_ASSIGN(const std::vector<Json> ensembles, ReadLiveEnsembles(hub, options));
-      return ShowTracks(RolloutsOf(ensembles));
+      return ShowRollouts(RolloutsOf(ensembles), true);
     };
-    return WatchLive(options.hub, options.output, question, out);
+    return WatchLive(options.hub, options.get, question, out);
   }
-  EVENKEEL_ASSIGN(const Format format, ParseFormat(options.output));
+  EVENKEEL_ASSIGN(const GetOutput output, GetOutput::Parse(options.get.output));
   EVENKEEL_ASSIGN(const std::vector<Json> ensembles, ReadEnsembles(options));
-  const Shown shown = ShowRollouts(RolloutsOf(ensembles));
-  PrintShown(out, format, shown);
-  if (format == Format::kTable) PrintTracks(out, shown.json);
+  EVENKEEL_ASSIGN(const Shown shown, output.Arrange(ShowRollouts(RolloutsOf(ensembles), false), options.get.names, true));
+  EVENKEEL_TRY(output.Print(out, shown));
+  if (output.IsTable()) PrintTracks(out, shown.json);
   return {};
 }
 

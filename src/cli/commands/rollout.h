@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "cli/clusters/hub.h"
+#include "cli/terminal/get_output.h"
 #include "cli/terminal/report_file.h"
 
 namespace evenkeel::cli {
@@ -26,8 +27,7 @@ base::Status PlanRollout(const RolloutOptions& options, std::ostream& out);
 struct GetRolloutsOptions {
   HubOptions hub;                  ///< of it `ns` only narrows; empty: all namespaces
   std::vector<std::string> files;  ///< empty: the live hub
-  std::string output = "table";
-  bool watch = false;  ///< until a signal comes, what changes; then a column has the clusters' tracks
+  GetOptions get{};                ///< with watch a column has the clusters' tracks
 };
 
 /// Of each MultiClusterZooKeeper, from its status. JSON: {"rollouts": [{"ensemble", "phase", "voters", "ready", "majority",

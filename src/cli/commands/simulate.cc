@@ -34,6 +34,7 @@ struct Totals {
   uint64_t steps = 0;
   int64_t plans = 0, moves = 0;
   base::Duration virtual_time{}, longest_unowned{}, converged{}, wall{};
+  int64_t checks = 0;
   std::map<std::string, int64_t> writes, faults;
   std::vector<base::Duration> handovers;
   std::optional<sim::AutoscalingReport> autoscaling;
@@ -44,6 +45,7 @@ struct Totals {
     steps += report.steps;
     plans += report.plans;
     moves += report.moves;
+    checks += report.checks;
     virtual_time += report.virtual_time;
     longest_unowned = std::max(longest_unowned, report.longest_unowned);
     converged = std::max(converged, report.converged);
@@ -196,6 +198,7 @@ base::Status Replay(const sim::Scenario& scenario, const SimulateOptions& option
   if (replay.timeline) EVENKEEL_TRY(base::WriteFile(options.timeline, sim::TimelineCsv(report.timeline)));
   EVENKEEL_TRY(WriteReportOf(report, options));
   Print(out, format, sim::ToJson(report));
+  if (format == Format::kTable) out << "\nreplayed: no checker looks on at a trace; its figures are above\n";
   return {};
 }
 
@@ -250,10 +253,26 @@ class Workers {
   Totals totals_;
 };
 
+std::string CommandOfSeed(const SimulateOptions& options, uint64_t seed) {
+  return fmt::format("evenkeel simulate {} --seed {}", options.scenario, seed);
+}
+
+/// The last line for people: whether it held, how much was tried, and what to run to see it.
+void PrintVerdict(std::ostream& out, const SimulateOptions& options, Format format, const Totals& totals, uint64_t first) {
+  if (format != Format::kTable) return;
+  int64_t faults = 0;
+  for (const auto& [kind, count] : totals.faults) faults += count;
+  const bool held = totals.failed.empty();
+  const std::string what = held ? "no checker found anything wrong" : fmt::format("{} of them failed", totals.failed.size());
+  out << fmt::format("\n{}: {} seed{}, {} faults, {} checks: {}; to see it: {} --verbose\n", held ? "held" : "broken",
+                     totals.seeds, totals.seeds == 1 ? "" : "s", faults, totals.checks, what,
+                     CommandOfSeed(options, held ? first : totals.failed.begin()->first));
+}
+
 base::Status Failed(const SimulateOptions& options, size_t seeds, uint64_t seed, const sim::Violation& violation) {
   const std::string more = seeds > 1 ? fmt::format(" (and {} seeds more)", seeds - 1) : "";
-  return base::Fail(Code::kInternal, fmt::format("seed {}{}: {}: {}: repeat with: evenkeel simulate {} --seed {}", seed, more,
-                                                 violation.checker, violation.what, options.scenario, seed));
+  return base::Fail(Code::kInternal, fmt::format("seed {}{}: {}: {}: repeat with: {}", seed, more, violation.checker,
+                                                 violation.what, CommandOfSeed(options, seed)));
 }
 
 }  // namespace
@@ -295,12 +314,16 @@ base::Status Simulate(const SimulateOptions& options, std::ostream& out) {
   if (!many) {
     EVENKEEL_ASSIGN(const SimulationReport report, RunOne(scenario, options));
     Print(out, format, sim::ToJson(report));
+    Totals alone;
+    alone.Add(report);
+    PrintVerdict(out, options, format, alone, report.seed);
     if (report.passed()) return {};
     return Failed(options, 1, report.seed, report.violations.front());
   }
   EVENKEEL_ASSIGN(const SeedRange seeds, ParseSeeds(options.seeds));
   Totals totals = Workers(scenario, seeds, ProgressOf(options)).Run();
   Print(out, format, ToJson(scenario.name, totals));
+  PrintVerdict(out, options, format, totals, seeds.first);
   if (totals.failed.empty()) return {};
   return Failed(options, totals.failed.size(), totals.failed.begin()->first, totals.failed.begin()->second);
 }

@@ -176,22 +176,22 @@ base::Status Top(const TopOptions& options, std::ostream& out) {
 }
 
 base::Status GetNodeGroups(const NodeGroupsOptions& options, std::ostream& out) {
-  EVENKEEL_ASSIGN(const Format format, ParseFormat(options.output));
+  EVENKEEL_ASSIGN(GetOutput output, GetOutput::Parse(options.get.output));
   SignalWaiter signals;
   EVENKEEL_ASSIGN(const std::unique_ptr<LiveFleet> fleet, LiveFleet::Connect(options.hub));
   fleet->FollowMembers(options.cluster);
   FleetPicture picture = AwaitPicture(*fleet, signals);
   EVENKEEL_TRY(CheckAsked(options.hub, picture, options.cluster));
-  RowWatch rows(format, out);
-  rows.Show(ShowNodeGroups(picture));
+  RowWatch rows(std::move(output), options.get.names, out);
   MemberWarnings warnings;
   warnings.Tell(picture, options.cluster);
-  while (options.watch && out.flush() && !signals.WaitFor(kGlance)) {
+  EVENKEEL_TRY(rows.Show(ShowNodeGroups(picture)));
+  while (options.get.watch && out.flush() && !signals.WaitFor(kGlance)) {
     if (fleet->version() == picture.version) continue;
     picture = fleet->Look();
     // Of a member that is new its groups come a little later.
     if (!picture.complete) continue;
-    rows.Show(ShowNodeGroups(picture));
+    EVENKEEL_TRY(rows.Show(ShowNodeGroups(picture)));
     warnings.Tell(picture, options.cluster);
   }
   return {};

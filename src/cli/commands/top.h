@@ -39,8 +39,7 @@ base::Status Top(const TopOptions& options, std::ostream& out);
 struct NodeGroupsOptions {
   HubOptions hub;
   std::string cluster;  ///< "": of all
-  std::string output = "table";
-  bool watch = false;
+  GetOptions get{};
 };
 base::Status GetNodeGroups(const NodeGroupsOptions& options, std::ostream& out);
 

@@ -90,7 +90,7 @@ TEST(TopTest, TheSummaryAddsUp) {
 
 TEST(TopTest, NodeGroupsAreForTablesAndPrograms) {
   const Shown shown = ShowNodeGroups(Picture());
-  EXPECT_EQ(shown.rows, (std::vector<std::vector<std::string>>{{"east", "general", "3", "2", "1", "0", "10", "0.5", "-"}}));
+  EXPECT_EQ(shown.rows, (std::vector<std::vector<std::string>>{{"east", "general", "3", "2", "1", "0", "10", "0.5", "-", "-"}}));
   EXPECT_EQ(base::ToText(shown.json),
             R"({"nodeGroups":[{"cluster":"east","name":"general","target":3,"ready":2,"upcoming":1,"min":0,"max":10,)"
             R"("pricePerHour":0.5,"backoffUntil":null,"backoffReason":null}]})");

@@ -18,39 +18,52 @@ void EraseClocks(Json& value, const std::set<std::string>& clocks) {
 
 }  // namespace
 
-void PrintShown(std::ostream& out, Format format, const Shown& shown) {
-  format == Format::kTable ? PrintTable(out, shown.header, shown.rows) : PrintValue(out, format, shown.json);
+base::Status RowWatch::Show(const Shown& shown) {
+  const bool first = std::exchange(first_, false);
+  EVENKEEL_ASSIGN(const Shown arranged, output_.Arrange(shown, names_, first));
+  const bool is_rows = output_.IsTable() || output_.form() == GetOutput::Form::kName || output_.form() == GetOutput::Form::kColumns;
+  if (!is_rows) return ShowDocument(arranged, first);
+  ShowRows(arranged, first);
+  return {};
 }
 
-void RowWatch::Show(const Shown& shown) {
-  const bool first = std::exchange(first_, false);
-  if (format_ != Format::kTable) {
-    Json lasting = shown.json;
-    EraseClocks(lasting, shown.clocks);
-    if (!first && lasting == document_) return;
-    if (format_ == Format::kYaml && !first) out_ << "---\n";
-    PrintValue(out_, format_, shown.json);
-    document_ = std::move(lasting);
-    return;
+base::Status RowWatch::ShowDocument(const Shown& arranged, bool first) {
+  Json lasting = arranged.json;
+  EraseClocks(lasting, arranged.clocks);
+  if (!first && lasting == document_) return {};
+  const Json before = std::exchange(document_, std::move(lasting));
+  EVENKEEL_ASSIGN(const std::string text, output_.Document(arranged.json));
+  if (output_.form() == GetOutput::Form::kTemplate && !first) {
+    // What has changed need not be what the template prints.
+    EVENKEEL_ASSIGN(const std::string then, output_.Document(before));
+    EVENKEEL_ASSIGN(const std::string now, output_.Document(document_));
+    if (then == now) return {};
   }
-  widths_.resize(std::max(widths_.size(), shown.header.size()));
+  if (output_.form() == GetOutput::Form::kYaml && !first) out_ << "---\n";
+  out_ << text;
+  return {};
+}
+
+void RowWatch::ShowRows(const Shown& arranged, bool first) {
+  widths_.resize(std::max(widths_.size(), arranged.header.size()));
   if (first) {
-    Widen(shown.header, widths_);
-    for (const std::vector<std::string>& row : shown.rows) Widen(row, widths_);
-    PrintRow(out_, shown.header, widths_);
+    Widen(arranged.header, widths_);
+    for (const std::vector<std::string>& row : arranged.rows) Widen(row, widths_);
+    if (!arranged.header.empty()) PrintRow(out_, arranged.header, widths_);
   }
-  std::map<std::vector<std::string>, std::vector<std::string>> rows;
-  for (const std::vector<std::string>& row : shown.rows) {
-    const std::vector<std::string> key(row.begin(), row.begin() + static_cast<ptrdiff_t>(std::min(shown.keys, row.size())));
-    std::vector<std::string> lasting = row;
-    for (const size_t column : shown.passing) lasting.at(column).clear();
-    const auto before = rows_.find(key);
-    if (before == rows_.end() || before->second != lasting) PrintRow(out_, row, widths_);
-    rows[key] = std::move(lasting);
+  std::map<std::string, Row> rows;
+  for (size_t i = 0; i < arranged.rows.size(); ++i) {
+    const std::vector<std::string>& row = arranged.rows[i];
+    Row kept{.keys = {row.begin(), row.begin() + static_cast<ptrdiff_t>(std::min(arranged.keys, row.size()))}, .lasting = row};
+    if (kept.keys.empty()) kept.keys = {arranged.names[i]};
+    for (const size_t column : arranged.passing) kept.lasting.at(column).clear();
+    const auto before = rows_.find(arranged.names[i]);
+    if (before == rows_.end() || before->second.lasting != kept.lasting) PrintRow(out_, row, widths_);
+    rows[arranged.names[i]] = std::move(kept);
   }
-  for (const auto& [key, row] : rows_) {
-    if (rows.contains(key)) continue;
-    std::vector<std::string> gone = key;
+  for (const auto& [name, row] : rows_) {
+    if (rows.contains(name)) continue;
+    std::vector<std::string> gone = row.keys;
     gone.emplace_back("<gone>");
     PrintRow(out_, gone, widths_);
   }

@@ -14,13 +14,8 @@ struct Questions {
   CLI::App* get;
 };
 
-void AddWatchFlag(CLI::App& command, bool& watch) {
-  command.add_flag("-w,--watch", watch, "Go on, and print what changes, until interrupted");
-}
-
 void AddShardsFlags(CLI::App& command, ShardsOptions& options) {
   AddHubFlags(command, options.hub);
-  AddOutputFlag(command, options.output);
   OneOf(command.add_option("--sharding-mode", options.mode, "Of a live fleet (default: as it is)"),
         {"coordinated", "compatible"});
   OneOf(command.add_option("--sharding-method", options.method,
@@ -34,6 +29,7 @@ void AddShardsFlags(CLI::App& command, ShardsOptions& options) {
 void AddShards(const Questions& questions, QuestionOptions& options, Action& action) {
   CLI::App* plan = questions.plan->add_subcommand("shards", "Which shard each cluster belongs to");
   AddShardsFlags(*plan, options.plan_shards.common);
+  AddOutputFlag(*plan, options.plan_shards.common.output);
   AddFilenameFlag(*plan, options.plan_shards.files,
                   "Cluster Secrets, Clusters, Applications; - is standard input (default: the live fleet)");
   IsWhole(plan->add_option("--replicas", options.plan_shards.replicas, "Number of shards (required with -f)"), 1,
@@ -44,12 +40,13 @@ void AddShards(const Questions& questions, QuestionOptions& options, Action& act
 
   CLI::App* get = questions.get->add_subcommand("shards", "Clusters, their shards and owners");
   AddShardsFlags(*get, options.shards);
-  AddWatchFlag(*get, options.shards.watch);
+  AddGetFlags(*get, options.shards.get, kClusterType);
   get->callback([&] { action = [&] { return GetShards(options.shards, std::cout); }; });
 
   CLI::App* explain = questions.explain->add_subcommand("cluster", "Why this owner, and what would move the cluster");
   AddShardsFlags(*explain, options.shards);
-  explain->add_option("name", options.cluster, "Name or server URL")->required();
+  AddOutputFlag(*explain, options.shards.output);
+  explain->add_option("name", options.cluster, "Name or server URL")->required()->type_name(kClusterType);
   explain->callback([&] { action = [&] { return ExplainCluster(options.shards, options.cluster, std::cout); }; });
 }
 
@@ -67,7 +64,7 @@ void AddScale(const Questions& questions, ScaleOptions& options, std::string& na
       questions.explain->add_subcommand("pod", "Why it is pending: each node group, each node, how much is missing");
   const auto read_pod = AddScaleFlags(*pod, options);
   AddOutputFlag(*pod, options.output);
-  pod->add_option("name", name, "NAMESPACE/NAME")->required();
+  pod->add_option("name", name, "NAMESPACE/NAME")->required()->type_name(kPodType);
   pod->callback([&, read_pod] {
     read_pod();
     action = [&] { return ExplainPod(options, name, std::cout); };
@@ -75,7 +72,7 @@ void AddScale(const Questions& questions, ScaleOptions& options, std::string& na
   CLI::App* node = questions.explain->add_subcommand("node", "Why it stays, or when it goes");
   const auto read_node = AddScaleFlags(*node, options);
   AddOutputFlag(*node, options.output);
-  node->add_option("name", name, "Name of the node")->required();
+  node->add_option("name", name, "Name of the node")->required()->type_name(kNodeType);
   node->callback([&, read_node] {
     read_node();
     action = [&] { return ExplainNode(options, name, std::cout); };
@@ -88,8 +85,7 @@ void AddRollout(const Questions& questions, RolloutOptions& options, GetRollouts
   AddKubeconfigFlags(*get, get_options.hub, "the hub");
   get->add_option("-n,--namespace", get_options.hub.ns, "Only of this namespace (default: all)");
   AddFilenameFlag(*get, get_options.files, "MultiClusterZooKeepers; - is standard input (default: the live hub)");
-  AddOutputFlag(*get, get_options.output);
-  AddWatchFlag(*get, get_options.watch);
+  AddGetFlags(*get, get_options.get, kRolloutType);
   get->callback([&] { action = [&] { return GetRollouts(get_options, std::cout); }; });
   CLI::App* plan =
       questions.plan->add_subcommand("rollout", "What a MultiClusterZooKeeper's rollout does next, and what it waits for");
@@ -104,14 +100,16 @@ void AddRollout(const Questions& questions, RolloutOptions& options, GetRollouts
 void AddBalance(const Questions& questions, BalanceOptions& options, std::string& name, Action& action) {
   CLI::App* plan = questions.plan->add_subcommand("balance", "Which replicas would be placed, moved or dropped, and why");
   AddBalanceFlags(*plan, options);
+  AddOutputFlag(*plan, options.output);
   AddReportFlag(*plan, options.report, "the plan");
   plan->callback([&] { action = [&] { return PlanBalance(options, std::cout); }; });
   CLI::App* loads = questions.get->add_subcommand("loads", "Metric by metric: balanced or not, loads, capacities, thresholds");
   AddBalanceFlags(*loads, options);
-  AddWatchFlag(*loads, options.watch);
+  AddGetFlags(*loads, options.get, "METRIC");
   loads->callback([&] { action = [&] { return GetLoads(options, std::cout); }; });
   CLI::App* service = questions.explain->add_subcommand("service", "Why it is balanced or not, and why its replicas stay");
   AddBalanceFlags(*service, options);
+  AddOutputFlag(*service, options.output);
   service->add_option("name", name, "Name of the service")->required();
   service->callback([&] { action = [&] { return ExplainService(options, name, std::cout); }; });
 }
@@ -119,9 +117,8 @@ void AddBalance(const Questions& questions, BalanceOptions& options, std::string
 void AddNodeGroups(const Questions& questions, NodeGroupsOptions& options, Action& action) {
   CLI::App* get = questions.get->add_subcommand("nodegroups", "Node groups of the members: how many nodes they have and want");
   AddHubFlags(*get, options.hub);
-  get->add_option("--cluster", options.cluster, "Only of this member (default: of all)");
-  AddOutputFlag(*get, options.output);
-  AddWatchFlag(*get, options.watch);
+  get->add_option("--cluster", options.cluster, "Only of this member (default: of all)")->type_name(kClusterType);
+  AddGetFlags(*get, options.get, kNodeGroupType);
   get->callback([&] { action = [&] { return GetNodeGroups(options, std::cout); }; });
 }
 

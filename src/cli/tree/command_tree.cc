@@ -231,7 +231,7 @@ void AddTop(CLI::App& app, TopOptions& options, Action& action) {
   CLI::App* top = app.add_subcommand("top", "Show clusters, nodes or shards of the fleet, live");
   OneOf(top->add_option("what", options.what, "What a row is"), {"clusters", "nodes", "shards"})->capture_default_str();
   AddHubFlags(*top, options.hub);
-  top->add_option("--cluster", options.cluster, "Nodes of this member only (default: of all)");
+  top->add_option("--cluster", options.cluster, "Nodes of this member only (default: of all)")->type_name(kClusterType);
   top->add_option("--sort", options.sort, "The column to sort by (default: the first)");
   top->add_flag("--reverse", options.reverse, "The other way round");
   top->add_flag("--once", options.once, "Print it once, as where there is no terminal");
@@ -334,6 +334,13 @@ base::Status CommandTree::RunWords(int argc, const char* const* argv, const std:
     std::cout << HelpText(root, CommandOf(root, words), all);
     return base::Status();
   };
+  const auto wrong = [&](const CLI::ParseError& error, bool is_value) {
+    const CommandDescription root = Describe(app);
+    std::string mistake = FindMistake(root, words);
+    if (mistake.empty() && !is_value) mistake = FindMissing(root, words);
+    return base::Fail(base::Code::kBadRequest,
+                      (mistake.empty() ? error.what() : mistake) + " (see " + CommandOf(root, words).path + " --help)");
+  };
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -343,11 +350,10 @@ base::Status CommandTree::RunWords(int argc, const char* const* argv, const std:
   } catch (const CLI::CallForVersion& e) {
     std::cout << e.what() << '\n';
     return {};
+  } catch (const CLI::ValidationError& e) {
+    return wrong(e, true);
   } catch (const CLI::ParseError& e) {
-    const CommandDescription root = Describe(app);
-    const std::string mistake = FindMistake(root, words);
-    return base::Fail(base::Code::kBadRequest,
-                      (mistake.empty() ? e.what() : mistake) + " (see " + CommandOf(root, words).path + " --help)");
+    return wrong(e, false);
   }
   QuestionOptions& questions = parts_->questions;
   for (ReportOptions* report : {&parts_->simulate.report, &questions.plan_shards.report, &questions.scale.report,

@@ -47,31 +47,36 @@ std::string UnknownValue(const FlagDescription& flag, const std::string& value) 
   return flag.name + " " + InQuotes(value) + " is not known" + Hint(value, values, "there are");
 }
 
+/// "evenkeel get shards" for "shards"; "": no command below has such a name, or one here has.
+std::string CommandElsewhere(const CommandDescription& root, const std::string& word) {
+  if (!base::NearestName(word, NamesOf(root.commands)).empty()) return "";
+  std::vector<std::string_view> names;
+  std::vector<const CommandDescription*> commands;
+  for (const CommandDescription& command : root.commands) {
+    for (const CommandDescription& child : command.commands) {
+      names.push_back(child.name);
+      commands.push_back(&child);
+    }
+  }
+  const std::string_view nearest = base::NearestName(word, names);
+  if (nearest.empty()) return "";
+  // What many ask about is got more often than it is planned.
+  for (const CommandDescription* command : commands) {
+    if (command->name == nearest && command->path == root.path + " get " + command->name) return command->path;
+  }
+  return (*std::ranges::find(commands, nearest, &CommandDescription::name))->path;
+}
+
 std::string UnexpectedWord(const CommandPlace& place, const std::string& word) {
   const CommandDescription& command = place.command();
   if (!command.commands.empty()) {
+    const std::string elsewhere = place.path().size() == 1 ? CommandElsewhere(command, word) : "";
+    if (!elsewhere.empty()) return InQuotes(word) + ": " + command.path + " has no such command; did you mean " + elsewhere + "?";
     return InQuotes(word) + ": " + command.path + " has no such command" + Hint(word, NamesOf(command.commands), "there are");
   }
   return InQuotes(word) + " is one word too many: " + command.path +
          (command.arguments.empty() ? " takes flags alone"
-                                    : " takes no more than " + std::to_string(command.arguments.size()) + " of them");
-}
-
-std::string Missing(const CommandPlace& place) {
-  const CommandDescription& command = place.command();
-  if (place.awaited() != nullptr) return place.awaited()->name + " needs a value";
-  if (const FlagDescription* next = place.NextArgument(); next != nullptr && next->required && place.arguments().size() < command.arguments.size()) {
-    return command.path + " needs the " + next->name + ": " + next->help;
-  }
-  for (const FlagDescription& flag : command.flags) {
-    if (flag.required && !place.IsGiven(flag.name)) return command.path + " needs " + flag.name + ": " + flag.help;
-  }
-  // Some that have commands below them do something themselves.
-  const bool stands_for_others = !command.commands.empty() && std::ranges::all_of(command.flags, IsHelp);
-  if (stands_for_others || place.path().size() == 1) {
-    return command.path + " needs a command" + Hint("", NamesOf(command.commands), "one of");
-  }
-  return "";
+                                    : " takes no more than " + std::to_string(command.arguments.size()));
 }
 
 }  // namespace
@@ -87,7 +92,26 @@ std::string FindMistake(const CommandDescription& root, std::span<const std::str
       if (!mistake.empty()) return mistake;
     }
   }
-  return Missing(place);
+  return "";
+}
+
+std::string FindMissing(const CommandDescription& root, std::span<const std::string> words) {
+  CommandPlace place(root);
+  for (const std::string& word : words) place.Read(word);
+  const CommandDescription& command = place.command();
+  if (place.awaited() != nullptr) return place.awaited()->name + " needs a value";
+  if (const FlagDescription* next = place.NextArgument(); next != nullptr && next->required && place.arguments().size() < command.arguments.size()) {
+    return command.path + " needs the " + next->name + ": " + next->help;
+  }
+  for (const FlagDescription& flag : command.flags) {
+    if (flag.required && !place.IsGiven(flag.name)) return command.path + " needs " + flag.name + ": " + flag.help;
+  }
+  // Some that have commands below them do something themselves.
+  const bool stands_for_others = !command.commands.empty() && std::ranges::all_of(command.flags, IsHelp);
+  if (stands_for_others || place.path().size() == 1) {
+    return command.path + " needs a command" + Hint("", NamesOf(command.commands), "one of");
+  }
+  return "";
 }
 
 const CommandDescription& CommandOf(const CommandDescription& root, std::span<const std::string> words) {

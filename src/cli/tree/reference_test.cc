@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "cli/terminal/shared_flags.h"
 #include "cli/tree/command_tree.h"
 
 namespace evenkeel::cli::reference_test {
@@ -27,7 +28,7 @@ TEST(ReferenceTest, TheTreeIsDescribedAsItIs) {
     EXPECT_FALSE(command.help.empty()) << command.path;
     for (const FlagDescription& flag : command.flags) EXPECT_FALSE(flag.help.empty()) << command.path << " " << flag.name;
     if (command.path == "evenkeel up") {
-      const FlagDescription& members = command.flags.at(1);
+      const FlagDescription& members = command.flags.at(2);
       EXPECT_EQ(members.name, "--members");
       EXPECT_EQ(members.value, "INT");
       EXPECT_EQ(members.bounds, "[0 - 100]");
@@ -42,7 +43,7 @@ TEST(ReferenceTest, EveryFlagIsInTheManPageAndInTheReference) {
   ForEachCommand(Root(), [&](const CommandDescription& command) {
     EXPECT_TRUE(reference.contains("## " + command.path + "\n")) << command.path;
     for (const FlagDescription& flag : command.flags) {
-      if (flag.name == "--help") continue;
+      if (IsHelp(flag)) continue;
       EXPECT_TRUE(reference.contains("`" + flag.name + "`")) << flag.name;
       std::string escaped;
       for (const char c : flag.name) escaped += c == '-' ? std::string("\\-") : std::string(1, c);

@@ -47,6 +47,7 @@ struct SimulationReport {
   base::Duration converged{};             ///< after the last fault
   std::optional<AutoscalingReport> autoscaling;
   std::optional<int64_t> movements;  ///< of pods, by balancers
+  int64_t checks = 0;                ///< how often any checker looked at something
   std::vector<Violation> violations;
   uint64_t trace_hash = 0;
   base::Duration wall{};

@@ -150,6 +150,7 @@ bool Simulation::Converged() const {
 
 void Simulation::EverySecond() {
   if (rollout_book_) rollout_book_->Look();
+  CountChecks();
   for (const auto& checker : checkers_) checker->OnSecond();
   if (options_.on_second) options_.on_second(SinceStart());
 }
@@ -368,6 +369,7 @@ void Simulation::OnWrite(const ApiWrite& write) {
     if (change.kind != LeaseChange::Kind::kNone) SeeTenure(write, change);
     if (plans_.See(write, now())) SeePlan(write.record.user.name);
   }
+  CountChecks();
   for (const auto& checker : checkers_) checker->OnWrite(write, change);
 }
 
@@ -379,6 +381,7 @@ void Simulation::OnStored(const std::string& api, const embedded::store::Event& 
     if (const auto& action = rollout_book_->action())
       Record(api, "server stopped", fmt::format("{}, server {}", action->pod, action->id));
   }
+  CountChecks();
   for (const auto& checker : checkers_) checker->OnStored(api, event);
 }
 

@@ -148,6 +148,8 @@ class Simulation final : private FleetView, private ApiObserver {
   TenureBook tenures_;
   PlanBook plans_;
   MemberBook members_;  ///< kept only with autoscalers or balancers, and for a recording
+  void CountChecks() { report_.checks += static_cast<int64_t>(checkers_.size()); }
+
   std::vector<std::unique_ptr<Checker>> checkers_;
   WritesChecker* writes_ = nullptr;
   NoOlderChecker* no_older_ = nullptr;
