@@ -37,7 +37,29 @@ double ShareOf(const Json& entry, std::string_view metric) {
   return share != nullptr && share->is_number() ? share->to_number<double>() : -1;
 }
 
-SortableCell Percent(double share) { return {share < 0 ? "-" : fmt::format("{:.0f}%", share * 100), share}; }
+SortableCell Percent(double share) {
+  const Tone tone = share >= 0.9 ? Tone::kBad : share >= 0.75 ? Tone::kWarning : Tone::kPlain;
+  return {share < 0 ? "-" : fmt::format("{:.0f}%", share * 100), share, tone};
+}
+
+SortableCell Toned(SortableCell cell, Tone tone) {
+  cell.tone = tone;
+  return cell;
+}
+
+/// Of pods that wait.
+SortableCell Waiting(int64_t number) { return Toned(Whole(number), number > 0 ? Tone::kWarning : Tone::kPlain); }
+
+Tone ToneOfHealth(std::string_view health) {
+  if (health == "Healthy") return Tone::kGood;
+  if (health == "Degraded") return Tone::kWarning;
+  return health == "Unknown" ? Tone::kUnknown : Tone::kBad;
+}
+
+Tone ToneOfNode(std::string_view state) {
+  if (state == "Ready") return Tone::kGood;
+  return state == "NotReady" ? Tone::kBad : Tone::kWarning;
+}
 
 /// What is told of the member is from before.
 bool IsUnknown(const Json& member) { return !FindString(member, {"unknownSince"}).empty(); }
@@ -83,6 +105,19 @@ void SortableTable::Sort(size_t column, bool reverse) {
   });
 }
 
+void SortableTable::Filter(const std::string& text) {
+  if (text.empty()) return;
+  std::erase_if(rows, [wanted = Lower(text)](const std::vector<SortableCell>& row) {
+    return std::ranges::none_of(row, [&wanted](const SortableCell& cell) { return Lower(cell.text).contains(wanted); });
+  });
+}
+
+std::vector<std::string> SortableTable::KeyOf(size_t row) const {
+  std::vector<std::string> key;
+  for (size_t i = 0; i < keys && row < rows.size(); ++i) key.push_back(rows[row][i].text);
+  return key;
+}
+
 std::vector<std::string> SortableTable::Header() const {
   std::vector<std::string> header;
   for (const Column& column : columns) header.push_back(column.name);
@@ -100,19 +135,20 @@ std::vector<std::vector<std::string>> SortableTable::Texts() const {
 
 SortableTable ClusterTable(const FleetPicture& picture) {
   SortableTable table;
-  table.columns = {{"CLUSTER"},   {"OWNER"},        {"HEALTH"},       {"NODES", true}, {"PODS", true}, {"PENDING", true},
-                   {"CPU", true}, {"MEMORY", true}, {"WEIGHT", true}, {"SHARD", true}, {"MESSAGE"}};
+  table.columns = {{"CLUSTER"},      {"OWNER", false, 3},    {"HEALTH"},          {"NODES", true},
+                   {"PODS", true, 2}, {"PENDING", true},      {"CPU", true, 1},    {"MEMORY", true, 2},
+                   {"WEIGHT", true, 5}, {"SHARD", true, 5}, {"MESSAGE", false, 1}};
   for (const auto& [name, entry] : FindObject(picture.fleet, {"clusters"})) {
     Sums sums;
     sums.Add(entry);
     const bool unknown = sums.unknown > 0;
-    const SortableCell nothing{"-", -1};
+    const SortableCell nothing{"-", -1, Tone::kUnknown};
     table.rows.push_back({{std::string(name)},
                           TextOf(entry, {"owner"}),
-                          TextOf(entry, {"health"}),
-                          unknown ? nothing : PartOf(sums.ready, sums.nodes),
+                          Toned(TextOf(entry, {"health"}), ToneOfHealth(FindString(entry, {"health"}))),
+                          unknown ? nothing : Toned(PartOf(sums.ready, sums.nodes), sums.ready < sums.nodes ? Tone::kWarning : Tone::kPlain),
                           unknown ? nothing : PartOf(sums.running, sums.pods),
-                          unknown ? nothing : Whole(sums.pending),
+                          unknown ? nothing : Waiting(sums.pending),
                           unknown ? nothing : Percent(ShareOf(entry, "cpu")),
                           unknown ? nothing : Percent(ShareOf(entry, "memory")),
                           NumberOf(entry, "weight"),
@@ -125,8 +161,10 @@ SortableTable ClusterTable(const FleetPicture& picture) {
 
 SortableTable NodeTable(const FleetPicture& picture) {
   SortableTable table;
-  table.columns = {{"CLUSTER"},    {"NODE"},      {"OWNER"},        {"STATE"},         {"GROUP"},
-                   {"PODS", true}, {"CPU", true}, {"MEMORY", true}, {"CPU REQUESTED"}, {"MEMORY REQUESTED"}};
+  table.keys = 2;
+  table.columns = {{"CLUSTER"},       {"NODE"},         {"OWNER", false, 4},  {"STATE"},
+                   {"GROUP", false, 2}, {"PODS", true, 1}, {"CPU", true, 1},    {"MEMORY", true, 1},
+                   {"CPU REQUESTED", false, 3}, {"MEMORY REQUESTED", false, 3}};
   for (const auto& [member, document] : picture.members) {
     for (const auto& [name, entry] : FindObject(document, {"nodes"})) {
       auto requested = [&entry](std::string_view what) -> SortableCell {
@@ -136,7 +174,8 @@ SortableTable NodeTable(const FleetPicture& picture) {
       table.rows.push_back({{member},
                             {std::string(name)},
                             TextOf(document, {"owner"}),
-                            IsUnknown(document) ? SortableCell{"Unknown"} : TextOf(entry, {"state"}),
+                            IsUnknown(document) ? SortableCell{"Unknown", 0, Tone::kUnknown}
+                                                : Toned(TextOf(entry, {"state"}), ToneOfNode(FindString(entry, {"state"}))),
                             TextOf(entry, {"group"}),
                             NumberOf(entry, "pods"),
                             Percent(ShareOf(entry, "cpu")),
@@ -155,8 +194,8 @@ SortableTable ShardTable(const FleetPicture& picture, base::Time now) {
   for (const auto& [name, entry] : FindObject(picture.fleet, {"clusters"}))
     owned[std::string(FindString(entry, {"owner"}))].Add(entry);
   SortableTable table;
-  table.columns = {{"REPLICA"},     {"SHARD", true}, {"STATE"},         {"SINCE", true}, {"CLUSTERS", true},
-                   {"NODES", true}, {"PODS", true},  {"PENDING", true}, {"WEIGHT", true}};
+  table.columns = {{"REPLICA"},        {"SHARD", true, 2}, {"STATE"},          {"SINCE", true, 2}, {"CLUSTERS", true},
+                   {"NODES", true, 1}, {"PODS", true, 2},  {"PENDING", true, 1}, {"WEIGHT", true, 3}};
   const std::string_view leader = FindString(picture.fleet, {"plan", "leader"});
   for (const auto& [name, entry] : FindObject(picture.fleet, {"replicas"})) {
     const Sums& sums = owned[std::string(name)];
@@ -169,12 +208,12 @@ SortableTable ShardTable(const FleetPicture& picture, base::Time now) {
     }
     table.rows.push_back({{std::string(name)},
                           NumberOf(entry, "shard"),
-                          {state},
+                          {state, 0, state.starts_with("alive") ? Tone::kGood : state.starts_with("silent") ? Tone::kBad : Tone::kWarning},
                           since,
                           NumberOf(entry, "clusters"),
                           PartOf(sums.ready, sums.nodes),
                           PartOf(sums.running, sums.pods),
-                          Whole(sums.pending),
+                          Waiting(sums.pending),
                           NumberOf(entry, "weight")});
   }
   table.Sort(0, false);

@@ -1,10 +1,14 @@
 #include "cli/commands/top.h"
 
-#include <algorithm>
+#include <cstdlib>
+#include <map>
 
+#include "cli/clusters/fleet_tables.h"
 #include "cli/clusters/hub_members.h"
+#include "cli/commands/top_screen.h"
 #include "cli/terminal/printable.h"
 #include "cli/terminal/signals.h"
+#include "cli/terminal/watch_rows.h"
 
 namespace evenkeel::cli {
 namespace {
@@ -13,25 +17,6 @@ namespace {
 constexpr base::Duration kGlance = std::chrono::milliseconds(100);
 /// For a picture that is shown once: members that do not answer are shown as such by then.
 constexpr base::Duration kPictureWait = std::chrono::seconds(10);
-/// Title, summary, header and keys.
-constexpr size_t kFrameLines = 4;
-constexpr const char* kKeys = "c clusters  n nodes  s shards  < > sort by  r reverse  up/down scroll  q quit";
-
-std::string Line(const std::vector<std::string>& cells, const std::vector<size_t>& widths, size_t columns) {
-  constexpr size_t kGap = 2;
-  std::string line;
-  for (size_t i = 0; i < cells.size(); ++i) line += Fitted(cells[i], widths[i] + kGap);
-  return Fitted(line, columns);
-}
-
-size_t RowsOf(TerminalSize size) { return size.lines > kFrameLines ? size.lines - kFrameLines : 0; }
-
-SortableTable TableOf(const FleetPicture& picture, const std::string& what) {
-  if (what == "nodes") return NodeTable(picture);
-  if (what == "shards") return ShardTable(picture, base::SystemClock().Now());
-  return ClusterTable(picture);
-}
-
 /// The picture once it is complete, or what there is when the time is over.
 FleetPicture AwaitPicture(LiveFleet& fleet, SignalWaiter& signals) {
   const base::Instant begin = base::SystemClock().Monotonic();
@@ -67,29 +52,36 @@ class MemberWarnings {
   std::map<std::string, std::string> told_;
 };
 
-base::Status TopOnce(const TopOptions& options, LiveFleet& fleet, SignalWaiter& signals, std::ostream& out) {
+/// As the flags say.
+base::Result<TopView> FirstView(const TopOptions& options) {
+  TopView view{.what = options.what, .cluster = options.cluster, .reverse = options.reverse, .filter = options.filter};
+  if (options.sort.empty()) return view;
+  EVENKEEL_ASSIGN(view.sort, TopTable({}, view, base::SystemClock().Now()).FindColumn(options.sort));
+  return view;
+}
+
+base::Status TopOnce(const TopOptions& options, const TopView& view, LiveFleet& fleet, SignalWaiter& signals, std::ostream& out) {
   const FleetPicture picture = AwaitPicture(fleet, signals);
   EVENKEEL_TRY(CheckAsked(options.hub, picture, options.cluster));
-  SortableTable table = TableOf(picture, options.what);
-  if (!options.sort.empty() || options.reverse) {
-    EVENKEEL_ASSIGN(const size_t column, options.sort.empty() ? base::Result<size_t>(0) : table.FindColumn(options.sort));
-    table.Sort(column, options.reverse);
-  }
+  const SortableTable table = TopTable(picture, view, base::SystemClock().Now());
   out << FleetSummary(picture) << "\n\n";
   PrintTable(out, table.Header(), table.Texts());
   if (options.what == "nodes") MemberWarnings().Tell(picture, options.cluster);
   return {};
 }
 
-base::Status TopLive(const TopOptions& options, LiveFleet& fleet, SignalWaiter& signals) {
-  TopView view{.what = options.what, .reverse = options.reverse};
-  if (!options.sort.empty()) {
-    EVENKEEL_ASSIGN(view.sort, TableOf({}, view.what).FindColumn(options.sort));
-  }
+/// Members whose own documents the view needs.
+void FollowFor(const TopView& view, LiveFleet& fleet) {
+  if (view.what == "nodes") fleet.FollowMembers(view.cluster);
+  if (view.what == "clusters" && view.pane == TopView::Pane::kExplanation && !view.under.empty()) fleet.FollowMembers(view.under.front());
+}
+
+base::Status TopLive(const TopOptions& options, TopView view, LiveFleet& fleet, SignalWaiter& signals) {
+  const char* no_colour = std::getenv("NO_COLOR");
+  const bool colour = options.colour && (no_colour == nullptr || *no_colour == '\0');
   Terminal terminal;
   TerminalSize size{};
   FleetPicture picture;
-  SortableTable table = TableOf(picture, view.what);
   std::string typed;
   bool again = true;
   while (!signals.WaitFor({})) {
@@ -98,81 +90,40 @@ base::Status TopLive(const TopOptions& options, LiveFleet& fleet, SignalWaiter& 
       picture = fleet.Look();
       again = true;
     }
-    const TerminalSize now = terminal.size();
-    if (again || now != size) {
-      size = now;
-      table = TableOf(picture, view.what);
-      table.Sort(view.sort, view.reverse);
+    const base::Time now = base::SystemClock().Now();
+    if (again || terminal.size() != size) {
+      size = terminal.size();
+      SettleTop(TopTable(picture, view, now), size, view);
       const base::Status readable = CheckPicture(picture, options.cluster);
       std::string summary = readable ? FleetSummary(picture) : readable.error().message();
       if (picture.fleet.is_null()) summary = "asking the hub";
-      terminal.Draw(DrawTop(table, view, summary, size));
+      terminal.Draw(DrawTop(picture, view, summary, now, size, colour));
     }
     typed += terminal.Read(kGlance);
     again = false;
     for (const std::string& key : TakeKeys(typed)) {
-      const std::string what = view.what;
-      if (!PressKey(key, table, RowsOf(size), view)) return {};
-      if (view.what != what) table = TableOf(picture, view.what);
+      const SortableTable table = TopTable(picture, view, now);
+      SettleTop(table, size, view);
+      if (!PressKey(key, table, size, view)) return {};
       again = true;
     }
-    if (view.what == "nodes") fleet.FollowMembers(options.cluster);
+    FollowFor(view, fleet);
   }
   return {};
 }
 
 }  // namespace
 
-bool PressKey(std::string_view key, const SortableTable& table, size_t page, TopView& view) {
-  const size_t last = table.rows.empty() ? 0 : table.rows.size() - 1;
-  auto turn_to = [&view](const char* what) {
-    if (view.what != what) view = TopView{.what = what};
-  };
-  if (key == "q") return false;
-  if (key == "c") turn_to("clusters");
-  if (key == "n") turn_to("nodes");
-  if (key == "s") turn_to("shards");
-  if (key == "r") view.reverse = !view.reverse;
-  if (key == ">" || key == "\x1b[C") view.sort = (view.sort + 1) % table.columns.size();
-  if (key == "<" || key == "\x1b[D") view.sort = (view.sort + table.columns.size() - 1) % table.columns.size();
-  if (key == "j" || key == "\x1b[B") view.skip = std::min(view.skip + 1, last);
-  if (key == "k" || key == "\x1b[A") view.skip -= std::min<size_t>(view.skip, 1);
-  if (key == " " || key == "\x1b[6~") view.skip = std::min(view.skip + page, last);
-  if (key == "b" || key == "\x1b[5~") view.skip -= std::min(view.skip, page);
-  return true;
-}
-
-std::string DrawTop(const SortableTable& table, const TopView& view, const std::string& summary, TerminalSize size) {
-  const size_t page = RowsOf(size);
-  const size_t skip = std::min(view.skip, table.rows.size() - std::min(page, table.rows.size()));
-  const std::vector<std::vector<std::string>> texts = table.Texts();
-  std::vector<std::string> header = table.Header();
-  header[view.sort] += view.reverse ? " (reverse)" : "*";
-  std::vector<size_t> widths(header.size());
-  Widen(header, widths);
-  for (const auto& row : texts) Widen(row, widths);
-  std::vector<std::string> lines{
-      Fitted("evenkeel top " + view.what + ": " + std::to_string(texts.size()) + " rows", size.columns),
-      Fitted(summary, size.columns), Line(header, widths, size.columns)};
-  for (size_t i = skip; i < texts.size() && i < skip + page; ++i) lines.push_back(Line(texts[i], widths, size.columns));
-  while (lines.size() + 1 < size.lines) lines.push_back(Fitted("", size.columns));
-  lines.push_back(Fitted(kKeys, size.columns));
-  // A terminal that is lower than the frame shows its beginning.
-  lines.resize(size.lines);
-  std::string screen;
-  for (const std::string& line : lines) screen += line + "\n";
-  return screen;
-}
-
 base::Status Top(const TopOptions& options, std::ostream& out) {
   if (!options.cluster.empty() && options.what != "nodes") {
     return base::Fail(base::Code::kBadRequest, "--cluster goes with top nodes");
   }
+  EVENKEEL_ASSIGN(TopView view, FirstView(options));
   SignalWaiter signals;
   EVENKEEL_ASSIGN(const std::unique_ptr<LiveFleet> fleet, LiveFleet::Connect(options.hub));
   if (options.what == "nodes") fleet->FollowMembers(options.cluster);
-  if (options.once || !IsTerminal()) return TopOnce(options, *fleet, signals, out);
-  return TopLive(options, *fleet, signals);
+  if (options.once || !IsTerminal()) return TopOnce(options, view, *fleet, signals, out);
+  return TopLive(options, std::move(view), *fleet, signals);
 }
 
 base::Status GetNodeGroups(const NodeGroupsOptions& options, std::ostream& out) {

@@ -5,9 +5,8 @@
 #include <string>
 
 #include "base/result.h"
-#include "cli/clusters/fleet_tables.h"
 #include "cli/clusters/hub.h"
-#include "cli/terminal/terminal.h"
+#include "cli/terminal/get_output.h"
 
 namespace evenkeel::cli {
 
@@ -17,21 +16,10 @@ struct TopOptions {
   std::string cluster;            ///< nodes of this one; "": of all
   std::string sort;               ///< a column; "": the first
   bool reverse = false;
+  std::string filter;  ///< only rows that contain this; "": all
+  bool colour = true;  ///< on a terminal; $NO_COLOR forbids it as well
   bool once = false;
 };
-
-/// What the keys change.
-struct TopView {
-  std::string what = "clusters";
-  size_t sort = 0;
-  bool reverse = false;
-  size_t skip = 0;  ///< rows above the first that is shown
-};
-
-/// What the key makes of the view; `table`: that is shown. False: it ends.
-bool PressKey(std::string_view key, const SortableTable& table, size_t page, TopView& view);
-/// The screen, of exactly `size`. Pure. `table` is sorted; `skip` that is too large shows the last rows.
-std::string DrawTop(const SortableTable& table, const TopView& view, const std::string& summary, TerminalSize size);
 
 /// On a terminal until q or a signal; otherwise, and with --once, once.
 base::Status Top(const TopOptions& options, std::ostream& out);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/clusters/fleet_tables.h"
+#include "cli/commands/top_screen.h"
 #include "cli/terminal/printable.h"
 
 namespace evenkeel::cli::top_test {
@@ -104,19 +106,46 @@ std::vector<std::string> Lines(const std::string& screen) {
   return lines;
 }
 
+const base::Time kNow = *base::ParseTime("2026-01-01T00:01:40Z");
+
+/// The screen after these keys, without colours.
+struct Session {
+  FleetPicture picture = Picture();
+  TopView view{};
+  TerminalSize size{80, 10};
+  bool open = true;
+
+  Session& Press(const std::vector<std::string>& keys) {
+    for (const std::string& key : keys) {
+      const SortableTable table = TopTable(picture, view, kNow);
+      SettleTop(table, size, view);
+      open = open && PressKey(key, table, size, view);
+    }
+    SettleTop(TopTable(picture, view, kNow), size, view);
+    return *this;
+  }
+  std::string Draw(bool colour = false) {
+    SettleTop(TopTable(picture, view, kNow), size, view);
+    return DrawTop(picture, view, "summary", kNow, size, colour);
+  }
+  std::vector<std::string> Screen() { return Lines(Draw()); }
+};
+
 TEST(TopTest, TheScreenIsAsLargeAsTheTerminal) {
-  const SortableTable table = ClusterTable(Picture());
   for (const TerminalSize size : {TerminalSize{80, 24}, TerminalSize{200, 50}, TerminalSize{20, 5}, TerminalSize{1, 1}}) {
-    const auto lines = Lines(DrawTop(table, {}, "summary", size));
-    EXPECT_EQ(lines.size(), size.lines);
-    for (const std::string& line : lines) EXPECT_EQ(line.size(), size.columns);
+    for (const std::vector<std::string>& keys : {std::vector<std::string>{}, {"j"}, {"e"}, {"?"}, {"/", "x"}, {"n", "\n"}, {"s", "e"}}) {
+      Session session{.size = size};
+      const auto lines = session.Press(keys).Screen();
+      EXPECT_EQ(lines.size(), size.lines);
+      for (const std::string& line : lines) EXPECT_EQ(line.size(), size.columns) << line;
+    }
   }
 }
 
 TEST(TopTest, WhatServersSayStaysInItsLine) {
-  FleetPicture picture = Picture();
-  picture.fleet.at("clusters").at("east").at("message") = "\x1b]0;x\a\n\n größer";
-  const std::string screen = DrawTop(ClusterTable(picture), {}, "\x1b[2J\nsummary", {200, 8});
+  Session session{.size = {200, 8}};
+  session.picture.fleet.at("clusters").at("east").at("message") = "\x1b]0;x\a\n\n größer";
+  const std::string screen = DrawTop(session.picture, {}, "\x1b[2J\nsummary", kNow, session.size, false);
   EXPECT_EQ(screen.find_first_of("\x1b\a"), std::string::npos);
   const auto lines = Lines(screen);
   ASSERT_EQ(lines.size(), 8u);
@@ -124,43 +153,133 @@ TEST(TopTest, WhatServersSayStaysInItsLine) {
   EXPECT_NE(lines[3].find("  ]0;x    größer "), std::string::npos) << lines[3];
   EXPECT_EQ(Columns(lines[3]), 200u);
   for (size_t columns = 0; columns < 120; ++columns) {
-    for (const std::string& line : Lines(DrawTop(ClusterTable(picture), {}, "größer", {columns, 8}))) {
-      EXPECT_EQ(Printable(line), line) << "cut in the middle of a letter";
+    for (const std::string& keys : {"", "e"}) {
+      session.size = {columns, 8};
+      session.view = {};
+      if (!keys.empty()) session.Press({keys});
+      for (const std::string& line : session.Screen()) EXPECT_EQ(Printable(line), line) << "cut in the middle of a letter";
     }
   }
 }
 
-TEST(TopTest, TheScreenShowsTheSortColumnAndThePageThatWasScrolledTo) {
-  const SortableTable table = ClusterTable(Picture());
-  auto lines = Lines(DrawTop(table, {}, "all is well", {60, 6}));
-  EXPECT_TRUE(lines[1].starts_with("all is well"));
-  EXPECT_TRUE(lines[2].starts_with("CLUSTER*  OWNER"));
-  EXPECT_TRUE(lines[3].starts_with("east "));
-  EXPECT_TRUE(lines[4].starts_with("north "));
-  EXPECT_TRUE(lines[5].starts_with("c clusters"));
-  lines = Lines(DrawTop(table, {.skip = 100}, "", {60, 6}));
-  EXPECT_TRUE(lines[4].starts_with("west ")) << "the last page is full";
+TEST(TopTest, AtEightyColumnsTheImportantOnesAreThere) {
+  Session session;
+  for (auto& [name, cluster] : session.picture.fleet.at("clusters").as_object()) {
+    cluster.at("owner") = "evenkeel-controller-5d8f7c9b4-abcde";
+    cluster.at("message") = "a long message that takes what is left of the line and more";
+  }
+  const auto lines = session.Screen();
+  for (const char* column : {"CLUSTER*", "HEALTH", "NODES", "PENDING", "CPU", "MEMORY", "MESSAGE"}) {
+    EXPECT_NE(lines[2].find(column), std::string::npos) << column << ": " << lines[2];
+  }
+  EXPECT_EQ(lines[2].find("WEIGHT"), std::string::npos) << lines[2];
+  EXPECT_NE(lines[0].find("columns more on a wider terminal"), std::string::npos) << lines[0];
+  EXPECT_NE(lines[3].find("a long message"), std::string::npos) << lines[3];
+  EXPECT_TRUE(lines.back().ends_with("q quit")) << "all keys have room";
+  session.size.columns = 200;
+  EXPECT_NE(session.Screen()[2].find("WEIGHT"), std::string::npos);
+  // What it is sorted by is always there.
+  session.size.columns = 80;
+  EXPECT_NE(session.Press({">", ">", ">", ">", ">", ">", ">", ">"}).Screen()[2].find("WEIGHT*"), std::string::npos);
+}
+
+TEST(TopTest, TheCursorStaysOnItsRow) {
+  Session session{.size = {60, 6}};
+  auto lines = session.Screen();
+  EXPECT_TRUE(lines[2].starts_with("  CLUSTER*  ")) << lines[2];
+  EXPECT_TRUE(lines[3].starts_with("> east "));
+  EXPECT_TRUE(lines[4].starts_with("  north "));
+  lines = session.Press({"j", "\x1b[B"}).Screen();
+  EXPECT_TRUE(lines[3].starts_with("  north ")) << "the page follows the cursor";
+  EXPECT_TRUE(lines[4].starts_with("> west "));
+  // It is sorted anew, and a row above goes away.
+  lines = session.Press({"r"}).Screen();
+  EXPECT_TRUE(lines[3].starts_with("> west "));
+  session.picture.fleet.at("clusters").as_object().erase("east");
+  lines = session.Press({"r"}).Screen();
+  EXPECT_TRUE(lines[4].starts_with("> west "));
+  session.picture.fleet.at("clusters").as_object().erase("west");
+  EXPECT_TRUE(session.Screen()[3].starts_with("> north "));
+  EXPECT_TRUE(session.Press({"G", "\x1b[6~", "g"}).open);
+  EXPECT_EQ(session.view.cursor, 0u);
+}
+
+TEST(TopTest, ATextFilters) {
+  Session session;
+  EXPECT_TRUE(session.Press({"/", "q", "\x7f", "W", "e"}).Screen().back().starts_with("filter: We_"));
+  auto lines = session.Press({"\n"}).Screen();
+  EXPECT_TRUE(lines[0].starts_with("evenkeel top clusters: 1 rows that contain \"We\"")) << lines[0];
+  EXPECT_TRUE(lines[3].starts_with("> west "));
+  EXPECT_TRUE(session.Press({"\x1b"}).Screen()[0].starts_with("evenkeel top clusters: 3 rows ")) << "Escape drops it";
+  session.Press({"/", "\xc3", "\xa4", "\x7f", "\x1b"});
+  EXPECT_EQ(session.view.filter, "");
+  EXPECT_TRUE(session.open) << "letters of a filter are no keys";
+}
+
+TEST(TopTest, WhatIsUnderTheCursorIsExplained) {
+  Session session{.size = {80, 24}};
+  base::Ensure(session.picture.fleet, {"clusters", "east", "health"}) = "Degraded";
+  base::Ensure(session.picture.fleet, {"clusters", "east", "message"}) = "1 node is not ready";
+  session.picture.members["east"].as_object()["nodes"].as_object()["n2"] =
+      JsonObject{{"state", "NotReady"}, {"since", "2026-01-01T00:00:00Z"}};
+  session.picture.members["east"].as_object()["pending"] =
+      JsonObject{{"default/web", JsonObject{{"message", ""}, {"reasons", JsonObject{{"general", "too little cpu"}}}}}};
+  std::string screen = session.Press({"e"}).Draw();
+  for (const char* part : {"evenkeel top: explain east", "Health: Degraded: 1 node is not ready", "Owner:  a, shard 1",
+                           "  - n2: NotReady, since 100s ago", "  - default/web: general: too little cpu", "evenkeel explain cluster east"}) {
+    EXPECT_NE(screen.find(part), std::string::npos) << part << "\n" << screen;
+  }
+  EXPECT_EQ(session.Press({"\x1b"}).view.pane, TopView::Pane::kTable);
+  screen = session.Press({"\n"}).Draw();
+  EXPECT_NE(screen.find("evenkeel top nodes of east: 2 rows"), std::string::npos) << screen;
+  screen = session.Press({"\n"}).Draw();
+  EXPECT_NE(screen.find("evenkeel top: explain east n1"), std::string::npos) << screen;
+  EXPECT_NE(screen.find("cpu: 2 of 4 requested"), std::string::npos) << screen;
+  screen = session.Press({"\x1b", "\x1b", "s", "j", "e"}).Draw();
+  EXPECT_NE(screen.find("silent: others take its clusters over"), std::string::npos) << screen;
+  EXPECT_NE(screen.find("  - north"), std::string::npos) << screen;
+  screen = session.Press({"\x1b", "\n"}).Draw();
+  EXPECT_NE(screen.find("> north"), std::string::npos) << "the replica's clusters\n" << screen;
+  // It is gone meanwhile.
+  session.Press({"\x1b", "c", "e"}).picture.fleet.at("clusters").as_object().erase("east");
+  EXPECT_NE(session.Draw().find("Cluster east is not there any more."), std::string::npos);
+}
+
+TEST(TopTest, ColoursSayHowWellItIsAndTakeNoRoom) {
+  Session session;
+  base::Ensure(session.picture.fleet, {"clusters", "west", "health"}) = "Unreachable";
+  const std::string painted = session.Draw(true);
+  EXPECT_NE(painted.find("\x1b[7m> east"), std::string::npos) << "the row under the cursor";
+  EXPECT_NE(painted.find("\x1b[32mHealthy"), std::string::npos);
+  EXPECT_NE(painted.find("\x1b[31mUnreachable"), std::string::npos);
+  EXPECT_NE(painted.find("\x1b[33m88%"), std::string::npos) << painted;
+  std::string plain;
+  for (size_t at = 0; at < painted.size(); ++at) {
+    if (painted[at] == '\x1b') {
+      at = painted.find('m', at);
+    } else {
+      plain += painted[at];
+    }
+  }
+  EXPECT_EQ(plain, session.Draw());
 }
 
 TEST(TopTest, KeysChangeTheView) {
-  const SortableTable table = ClusterTable(Picture());
-  TopView view;
-  EXPECT_TRUE(PressKey("<", table, 2, view));
-  EXPECT_EQ(view.sort, table.columns.size() - 1);
-  PressKey("\x1b[C", table, 2, view);
-  PressKey(">", table, 2, view);
-  PressKey("r", table, 2, view);
+  Session session{.size = {80, 6}};
+  TopView& view = session.view;
+  EXPECT_EQ(session.Press({"<"}).view.sort, ClusterTable(Picture()).columns.size() - 1);
+  session.Press({"\x1b[C", ">", "r"});
   EXPECT_EQ(view.sort, 1u);
   EXPECT_TRUE(view.reverse);
-  for (int i = 0; i < 5; ++i) PressKey("\x1b[B", table, 2, view);
-  EXPECT_EQ(view.skip, 2u);
-  PressKey("b", table, 2, view);
-  PressKey("k", table, 2, view);
-  EXPECT_EQ(view.skip, 0u);
-  PressKey("n", table, 2, view);
+  for (int i = 0; i < 5; ++i) session.Press({"\x1b[B"});
+  EXPECT_EQ(view.cursor, 2u);
+  session.Press({"b", "k"});
+  EXPECT_EQ(view.cursor, 0u);
+  session.Press({"n"});
   EXPECT_EQ(view.what, "nodes");
   EXPECT_EQ(view.sort, 0u);
-  EXPECT_FALSE(PressKey("q", table, 2, view));
+  EXPECT_NE(session.Press({"?"}).Draw().find("evenkeel top: keys"), std::string::npos);
+  EXPECT_FALSE(session.Press({"q"}).open);
 }
 
 TEST(TopTest, KeysThatComeTogetherAreAllPressed) {

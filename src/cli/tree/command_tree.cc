@@ -234,6 +234,8 @@ void AddTop(CLI::App& app, TopOptions& options, Action& action) {
   top->add_option("--cluster", options.cluster, "Nodes of this member only (default: of all)")->type_name(kClusterType);
   top->add_option("--sort", options.sort, "The column to sort by (default: the first)");
   top->add_flag("--reverse", options.reverse, "The other way round");
+  top->add_option("--filter", options.filter, "Only rows that contain this text, in any case");
+  top->add_flag("!--no-color", options.colour, "No colours (also with $NO_COLOR)");
   top->add_flag("--once", options.once, "Print it once, as where there is no terminal");
   top->callback([&] { action = [&] { return Top(options, std::cout); }; });
 }
