@@ -155,9 +155,12 @@ class ShellTest(unittest.TestCase):
         self.assertIn("shards", self.bash("get", ""))
         self.assertEqual(self.bash("get", "sh"), ["shards"])
         self.assertEqual(self.bash("get", "shards", "--wat"), ["--watch"])
-        self.assertEqual(self.bash("get", "shards", "-o", "js"), ["json"])
-        self.assertEqual(self.bash("get", "shards", "--output", "=", "js"), ["json"])
-        self.assertEqual(self.bash("get", "shards", "--output", "="), ["table", "json", "yaml"])
+        self.assertEqual(self.bash("get", "shards", "-o", "js"), ["json", "jsonpath="])
+        self.assertEqual(self.bash("plan", "shards", "--output", "=", "js"), ["json"])
+        self.assertEqual(self.bash("plan", "shards", "--output", "="), ["table", "json", "yaml"])
+        self.assertEqual(self.bash("get", "shards", "--output", "=", "cu"), ["custom-columns="])
+        # Nobody answers where this kubeconfig leads to, and nothing is said about it.
+        self.assertEqual(self.bash("explain", "cluster", "--kubeconfig", "kubeconfig", "--context", "hub", ""), [])
         self.assertEqual(self.bash("simulate", "sce"), ["scenario.yaml"])
         self.assertEqual(sorted(self.bash("apiserver", "--data-dir", "")), ["bin", "folder"])
         self.assertEqual(self.bash("get", "shards", "--kubeconfig", "kubeconfig", "--context", ""), ["hub", "member:1"])
@@ -200,7 +203,7 @@ class ShellTest(unittest.TestCase):
             return [offer.split("\t")[0] for offer in run("fish", "--no-config", "-c", script, env=self.environment, cwd=self.directory).splitlines()]
         self.assertEqual(fish("evenkeel get sh"), ["shards"])
         self.assertEqual(fish("evenkeel get shards --wat"), ["--watch"])
-        self.assertEqual(fish("evenkeel get shards --output=j"), ["--output=json"])
+        self.assertEqual(fish("evenkeel plan shards --output=j"), ["--output=json"])
         self.assertEqual(fish("evenkeel simulate sce"), ["scenario.yaml"])
         self.assertEqual(fish("evenkeel get shards --kubeconfig kubeconfig --context h"), ["hub"])
 
@@ -251,6 +254,49 @@ class PagesTest(unittest.TestCase):
                                      ("solve roadef", ["solve", "roadef", *roadef, "--check", solution])):
                 with self.subTest(" ".join(command)):
                     check_json(json.loads(run(harness.EVENKEEL, *command, cwd=harness.ROOT)), documented[section])
+
+
+class OutputTest(unittest.TestCase):
+    def test_what_cannot_be_written_is_no_success(self):
+        inputs = harness.ROOT / "tests/golden/contracts/inputs"
+        commands = [["--help"], ["--version"], ["help", "get"], ["version"], ["docs", "flags"], ["docs", "man"], ["completion", "bash"],
+                    ["run", "--print-definitions", "hub"], ["get", "rollouts", "-f", "rollout.yaml"], ["get", "rollouts", "-f", "rollout.yaml", "-o", "json"],
+                    ["plan", "shards", "-f", "clusters.yaml", "--replicas", "2"], ["plan", "rollout", "-f", "rollout.yaml"],
+                    ["plan", "scale", "-f", "scale.yaml"], ["explain", "node", "idle", "-f", "scale.yaml"], ["plan", "balance", "-f", "balance.yaml"],
+                    ["get", "loads", "-f", "balance.yaml"], ["explain", "service", "orders", "-f", "balance.yaml"], ["simulate", "scenario.yaml"],
+                    ["solve", "roadef", "-p", "roadef-model.txt", "-i", "roadef-assignment.txt", "--check", "roadef-assignment.txt"]]
+        for command in commands:
+            with self.subTest(command), open("/dev/full", "w") as full:
+                result = subprocess.run([harness.EVENKEEL, *command], cwd=inputs, stdout=full, stderr=subprocess.PIPE, text=True, timeout=LONG)
+                self.assertEqual(result.returncode, 1, result.stderr)
+                self.assertIn("standard output: not all could be written", result.stderr)
+        result = subprocess.run([harness.EVENKEEL, "simulate", "scenario.yaml", "--timeline", "/dev/full"], cwd=inputs, capture_output=True, text=True,
+                                timeout=LONG)
+        self.assertNotEqual(result.returncode, 0, result.stdout)
+
+    def test_a_reader_that_has_enough_is_no_failure(self):
+        text = run("bash", "-c", 'set -o pipefail; "$1" docs man | head --lines=1', "bash", harness.EVENKEEL)
+        self.assertTrue(text.startswith(".TH"))
+
+    def test_typos_are_bad_usage_with_the_nearest_word(self):
+        for words, said in (("get shrads", '"shrads": evenkeel get has no such command; did you mean shards?'),
+                            ("get shards --wacth", '"--wacth": evenkeel get shards has no such flag; did you mean --watch?'),
+                            ("plan shards -o jsn", '--output "jsn" is not known; did you mean json?'),
+                            ("help get shrads", "did you mean shards?"), ("up --replicas 0", "give a whole number from 1 to 100"),
+                            ("plan shards --replicas 0 -f -", "give a whole number from 1 to"),
+                            ("get shards -o jsonpath={.a", "a { without its }")):
+            with self.subTest(words):
+                result = subprocess.run([harness.EVENKEEL, *words.split()], capture_output=True, text=True, timeout=LONG, input="")
+                self.assertEqual((result.returncode, result.stdout), (2, ""), result.stderr)
+                self.assertIn(said, result.stderr)
+                self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+
+    def test_help_and_version(self):
+        self.assertEqual(run(harness.EVENKEEL, "help", "get", "shards"), run(harness.EVENKEEL, "get", "shards", "--help"))
+        self.assertIn("--scale-down-unneeded-time", run(harness.EVENKEEL, "run", "--help-all"))
+        version = json.loads(run(harness.EVENKEEL, "version", "-o", "json"))
+        self.assertEqual(run(harness.EVENKEEL, "--version"), f"evenkeel {version['version']}\n")
+        check_json(version, documented_json()["version"])
 
 
 class LiveTest(unittest.TestCase):
@@ -468,6 +514,30 @@ class LiveTest(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertRegex(result.stderr, r"^evenkeel: .* is no hub: .*; ask the hub: --context hub\n$")
 
+    def test_get_takes_names_and_forms(self):
+        self.assertEqual(self.evenkeel("get", "shards", "-o", "name"), "cluster/member-1\ncluster/member-2\n")
+        self.assertEqual(self.evenkeel("get", "shards", "cluster/member-2", "-o", "jsonpath={.clusters[*].cluster}"), "member-2\n")
+        self.assertEqual(self.evenkeel("get", "nodegroups", "general", "-o", "custom-columns=WHERE:.cluster,MAX:.max").split(),
+                         ["WHERE", "MAX", "member-1", "10", "member-2", "10"])
+        self.assertIn("SERVER", self.evenkeel("get", "shards", "member-1", "-o", "wide").splitlines()[0])
+        self.assertEqual([row["cluster"] for row in json.loads(self.evenkeel("get", "shards", "member-1", "-o", "json"))["clusters"]], ["member-1"])
+        result = subprocess.run([harness.EVENKEEL, "get", "shards", "membr-1"], capture_output=True, text=True, timeout=LONG,
+                                env={**os.environ, **self.environment})
+        self.assertEqual((result.returncode, result.stderr), (1, "evenkeel: there is no cluster membr-1; did you mean member-1?\n"))
+        with self.watching("get", "shards", "member-2", "-w", "-o", "name") as names:
+            names.wait_for_output("cluster/member-2", LONG)
+            self.assertEqual(names.output().splitlines(), ["cluster/member-2"])
+
+    def test_completion_knows_names(self):
+        def offered(*words):
+            return [line.split("\t")[0] for line in self.evenkeel("__complete", *words).splitlines()]
+        self.assertEqual(offered("explain", "cluster", ""), ["member-1", "member-2", ":4"])
+        self.assertEqual(offered("get", "shards", "member-1", "member-2"), ["member-2", ":4"])
+        self.assertEqual(offered("top", "nodes", "--cluster", "m"), ["member-1", "member-2", ":4"])
+        self.assertEqual(offered("explain", "node", "--context", "member-1", "member-1-node-1"), ["member-1-node-1", ":4"])
+        self.assertEqual(offered("get", "nodegroups", "member-2/"), ["member-2/general", ":4"])
+        self.assertTrue(all(name.startswith("kube-system/") for name in offered("explain", "pod", "--context", "hub", "kube-system/")[:-1]))
+
     def test_top_once(self):
         def shown():
             text = self.evenkeel("top")
@@ -513,6 +583,15 @@ class LiveTest(unittest.TestCase):
             harness.eventually(lambda: "NODES (reverse)" in screen.frame()[2], LONG)
             screen.write("s<")
             harness.eventually(lambda: "WEIGHT*" in screen.frame()[2], LONG)
+            # A cluster is explained, and left again for its nodes, of which a text keeps one.
+            screen.write("cje")
+            harness.eventually(lambda: "explain member-2" in screen.frame()[0], LONG)
+            screen.write("\x1b")
+            harness.eventually(lambda: any(line.startswith("> member-2") for line in screen.frame()), LONG)
+            screen.write("\n")
+            harness.eventually(lambda: sum("member-2-node-" in line for line in screen.frame()) == 2, LONG)
+            screen.write("/node-1\n")
+            harness.eventually(lambda: sum("member-2-node-" in line for line in screen.frame()) == 1, LONG)
             screen.write("q")
             self.assertEqual(screen.status(), 0)
             self.assertTrue(screen.text.rstrip().endswith("\x1b[?1049l"), "the screen is as it was")

@@ -1,4 +1,4 @@
-// What `get shards` and `explain cluster` answer.
+// What `get shards`, `explain cluster` and `version` answer.
 #pragma once
 
 #include "base/json_field.h"
@@ -55,5 +55,9 @@ inline constexpr base::JsonField kExplainClusterJson[] = {
     {"unreadable", "string", "why what its autoscaler leaves alone cannot be read", false},
     {"why[]", "string", "how the shard and the owner follow"},
     {"wouldMove[]", "string", "what would give it another owner"}};
+
+/// Of `version`.
+inline constexpr base::JsonField kVersionJson[] = {{"version", "string", "of the program"},
+                                                   {"kubernetes", "string", "of the API that it serves"}};
 
 }  // namespace evenkeel::cli

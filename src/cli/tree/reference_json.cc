@@ -50,6 +50,7 @@ std::string JsonReference() {
   section("simulate", sim::kSimulateJson);
   section("simulate, of a trace", sim::kReplayJson);
   section("solve roadef", kSolveRoadefJson);
+  section("version", kVersionJson);
   return text;
 }
 
