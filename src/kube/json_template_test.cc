@@ -7,7 +7,8 @@ namespace {
 
 std::string Printed(std::string_view text) {
   static const base::Json object =
-      base::ParseJson(R"({"items":[{"name":"a","tags":["x","y"],"n":1},{"name":"b","tags":[],"n":2.5}],"}":"brace"})", "test").value();
+      base::ParseJson(R"({"items":[{"name":"a","tags":["x","y"],"n":1},{"name":"b","tags":[],"n":2.5}],"}":"brace"})", "test")
+          .value();
   const auto parsed = JsonTemplate::Parse(text);
   if (!parsed) return "parse: " + parsed.error().message();
   const auto printed = parsed->Print(object);

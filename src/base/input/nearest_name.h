@@ -7,7 +7,8 @@
 
 namespace evenkeel::base {
 
-/// How many letters have to be added, left out, replaced or swapped with the next one to make one text of the other. O(|a| |b|).
+/// How many letters have to be added, left out, replaced or swapped with the next one to make one text of the other. O(|a|
+/// |b|).
 size_t EditDistance(std::string_view a, std::string_view b);
 
 /// The name with the smallest distance, regardless of case, the first of equals; empty when all differ in more than a third of

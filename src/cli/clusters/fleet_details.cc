@@ -47,7 +47,9 @@ void AddMember(const Json& document, base::Time now, Lines& lines) {
   }
   for (const auto& [name, group] : FindObject(document, {"groups"})) {
     const std::string_view until = FindString(group, {"backoffUntil"});
-    if (!until.empty()) groups.push_back(fmt::format("{}: backed off until {}: {}", name, until, FindString(group, {"backoffReason"}, "no reason given")));
+    if (!until.empty())
+      groups.push_back(
+          fmt::format("{}: backed off until {}: {}", name, until, FindString(group, {"backoffReason"}, "no reason given")));
   }
   AddList("Nodes that are not ready", nodes, lines);
   AddList("Pods that wait", pods, lines);
@@ -74,8 +76,9 @@ Lines ClusterDetails(const FleetPicture& picture, const std::string& name, base:
   Lines moves;
   for (const auto& [id, move] : FindObject(picture.fleet, {"handovers"})) {
     if (FindString(move, {"cluster"}) != name) continue;
-    moves.insert(moves.begin(), fmt::format("{}: from {} to {}: {}", FindString(move, {"time"}), FindString(move, {"from"}, "nobody"),
-                                            FindString(move, {"to"}, "nobody"), FindString(move, {"reason"})));
+    moves.insert(moves.begin(),
+                 fmt::format("{}: from {} to {}: {}", FindString(move, {"time"}), FindString(move, {"from"}, "nobody"),
+                             FindString(move, {"to"}, "nobody"), FindString(move, {"reason"})));
   }
   AddList("Hand-overs, the last first", moves, lines);
   lines.push_back("More: evenkeel explain cluster " + name);

@@ -8,8 +8,8 @@
 
 namespace evenkeel::cli {
 
-/// Lines for people. `what`: "clusters", "nodes" or "shards"; `key`: as SortableTable::KeyOf has it. Of a cluster, its nodes and
-/// pods are told when it is followed.
+/// Lines for people. `what`: "clusters", "nodes" or "shards"; `key`: as SortableTable::KeyOf has it. Of a cluster, its nodes
+/// and pods are told when it is followed.
 std::vector<std::string> FleetDetails(const FleetPicture& picture, const std::string& what, const std::vector<std::string>& key,
                                       base::Time now);
 

@@ -135,25 +135,26 @@ std::vector<std::vector<std::string>> SortableTable::Texts() const {
 
 SortableTable ClusterTable(const FleetPicture& picture) {
   SortableTable table;
-  table.columns = {{"CLUSTER"},      {"OWNER", false, 3},    {"HEALTH"},          {"NODES", true},
-                   {"PODS", true, 2}, {"PENDING", true},      {"CPU", true, 1},    {"MEMORY", true, 2},
-                   {"WEIGHT", true, 5}, {"SHARD", true, 5}, {"MESSAGE", false, 1}};
+  table.columns = {{"CLUSTER"},         {"OWNER", false, 3}, {"HEALTH"},           {"NODES", true},
+                   {"PODS", true, 2},   {"PENDING", true},   {"CPU", true, 1},     {"MEMORY", true, 2},
+                   {"WEIGHT", true, 5}, {"SHARD", true, 5},  {"MESSAGE", false, 1}};
   for (const auto& [name, entry] : FindObject(picture.fleet, {"clusters"})) {
     Sums sums;
     sums.Add(entry);
     const bool unknown = sums.unknown > 0;
     const SortableCell nothing{"-", -1, Tone::kUnknown};
-    table.rows.push_back({{std::string(name)},
-                          TextOf(entry, {"owner"}),
-                          Toned(TextOf(entry, {"health"}), ToneOfHealth(FindString(entry, {"health"}))),
-                          unknown ? nothing : Toned(PartOf(sums.ready, sums.nodes), sums.ready < sums.nodes ? Tone::kWarning : Tone::kPlain),
-                          unknown ? nothing : PartOf(sums.running, sums.pods),
-                          unknown ? nothing : Waiting(sums.pending),
-                          unknown ? nothing : Percent(ShareOf(entry, "cpu")),
-                          unknown ? nothing : Percent(ShareOf(entry, "memory")),
-                          NumberOf(entry, "weight"),
-                          NumberOf(entry, "shard"),
-                          TextOf(entry, {"message"})});
+    table.rows.push_back(
+        {{std::string(name)},
+         TextOf(entry, {"owner"}),
+         Toned(TextOf(entry, {"health"}), ToneOfHealth(FindString(entry, {"health"}))),
+         unknown ? nothing : Toned(PartOf(sums.ready, sums.nodes), sums.ready < sums.nodes ? Tone::kWarning : Tone::kPlain),
+         unknown ? nothing : PartOf(sums.running, sums.pods),
+         unknown ? nothing : Waiting(sums.pending),
+         unknown ? nothing : Percent(ShareOf(entry, "cpu")),
+         unknown ? nothing : Percent(ShareOf(entry, "memory")),
+         NumberOf(entry, "weight"),
+         NumberOf(entry, "shard"),
+         TextOf(entry, {"message"})});
   }
   table.Sort(0, false);
   return table;
@@ -162,9 +163,16 @@ SortableTable ClusterTable(const FleetPicture& picture) {
 SortableTable NodeTable(const FleetPicture& picture) {
   SortableTable table;
   table.keys = 2;
-  table.columns = {{"CLUSTER"},       {"NODE"},         {"OWNER", false, 4},  {"STATE"},
-                   {"GROUP", false, 2}, {"PODS", true, 1}, {"CPU", true, 1},    {"MEMORY", true, 1},
-                   {"CPU REQUESTED", false, 3}, {"MEMORY REQUESTED", false, 3}};
+  table.columns = {{"CLUSTER"},
+                   {"NODE"},
+                   {"OWNER", false, 4},
+                   {"STATE"},
+                   {"GROUP", false, 2},
+                   {"PODS", true, 1},
+                   {"CPU", true, 1},
+                   {"MEMORY", true, 1},
+                   {"CPU REQUESTED", false, 3},
+                   {"MEMORY REQUESTED", false, 3}};
   for (const auto& [member, document] : picture.members) {
     for (const auto& [name, entry] : FindObject(document, {"nodes"})) {
       auto requested = [&entry](std::string_view what) -> SortableCell {
@@ -194,8 +202,9 @@ SortableTable ShardTable(const FleetPicture& picture, base::Time now) {
   for (const auto& [name, entry] : FindObject(picture.fleet, {"clusters"}))
     owned[std::string(FindString(entry, {"owner"}))].Add(entry);
   SortableTable table;
-  table.columns = {{"REPLICA"},        {"SHARD", true, 2}, {"STATE"},          {"SINCE", true, 2}, {"CLUSTERS", true},
-                   {"NODES", true, 1}, {"PODS", true, 2},  {"PENDING", true, 1}, {"WEIGHT", true, 3}};
+  table.columns = {{"REPLICA"},        {"SHARD", true, 2},   {"STATE"},
+                   {"SINCE", true, 2}, {"CLUSTERS", true},   {"NODES", true, 1},
+                   {"PODS", true, 2},  {"PENDING", true, 1}, {"WEIGHT", true, 3}};
   const std::string_view leader = FindString(picture.fleet, {"plan", "leader"});
   for (const auto& [name, entry] : FindObject(picture.fleet, {"replicas"})) {
     const Sums& sums = owned[std::string(name)];
@@ -208,7 +217,10 @@ SortableTable ShardTable(const FleetPicture& picture, base::Time now) {
     }
     table.rows.push_back({{std::string(name)},
                           NumberOf(entry, "shard"),
-                          {state, 0, state.starts_with("alive") ? Tone::kGood : state.starts_with("silent") ? Tone::kBad : Tone::kWarning},
+                          {state, 0,
+                           state.starts_with("alive")    ? Tone::kGood
+                           : state.starts_with("silent") ? Tone::kBad
+                                                         : Tone::kWarning},
                           since,
                           NumberOf(entry, "clusters"),
                           PartOf(sums.ready, sums.nodes),
@@ -240,7 +252,8 @@ Shown ShowNodeGroups(const FleetPicture& picture) {
   shown.keys = 2;
   shown.kind = "nodegroup";
   shown.items = "nodeGroups";
-  shown.header = {"CLUSTER", "GROUP", "TARGET", "READY", "UPCOMING", "MIN", "MAX", "PRICE PER HOUR", "BACKOFF UNTIL", "BACKOFF REASON"};
+  shown.header = {"CLUSTER", "GROUP", "TARGET",         "READY",         "UPCOMING",
+                  "MIN",     "MAX",   "PRICE PER HOUR", "BACKOFF UNTIL", "BACKOFF REASON"};
   shown.wide = 1;
   base::JsonArray groups;
   for (const auto& [member, document] : picture.members) {

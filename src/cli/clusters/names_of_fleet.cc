@@ -80,7 +80,8 @@ std::vector<std::string> Ask(const std::string& type, const NamesPlace& place, b
     if (!member.connection || names.size() >= kNamesMax) continue;
     const auto client = client::NewHttpClient(*member.connection, Patience(limit));
     if (!client) continue;
-    for (const std::string& name : KeysOf(**client, embedded::cloud::NodeGroups())) names.push_back(member.label() + "/" + name);
+    for (const std::string& name : KeysOf(**client, embedded::cloud::NodeGroups()))
+      names.push_back(member.label() + "/" + name);
   }
   return names;
 }

@@ -156,8 +156,8 @@ Shown ShowShards(const distribution::FleetView& fleet) {
   shown.kind = "cluster";
   shown.items = "clusters";
   if (coordinated) {
-    shown.header = {"CLUSTER", "OWNER", "SINCE", "WEIGHT", "SHARD", "EPOCH", "HEARTBEAT", "PENDING MOVE", "STATUS",
-                    "STANDBY", "DETAIL", "SERVER", "ID"};
+    shown.header = {"CLUSTER",      "OWNER",  "SINCE",   "WEIGHT", "SHARD",  "EPOCH", "HEARTBEAT",
+                    "PENDING MOVE", "STATUS", "STANDBY", "DETAIL", "SERVER", "ID"};
     shown.passing = {2, 6};
     shown.wide = 4;
   } else {

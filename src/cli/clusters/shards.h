@@ -16,8 +16,8 @@ namespace evenkeel::cli {
 struct ShardsOptions {
   HubOptions hub;
   std::string output = "table";  ///< of plan and explain
-  std::string mode;    ///< of a live fleet; empty: coordinated where replicas follow a ShardPlan
-  std::string method;  ///< empty: legacy for files, the fleet's own for a live fleet
+  std::string mode;              ///< of a live fleet; empty: coordinated where replicas follow a ShardPlan
+  std::string method;            ///< empty: legacy for files, the fleet's own for a live fleet
   std::vector<std::string> quirks;
   bool in_cluster = false;
   GetOptions get{};

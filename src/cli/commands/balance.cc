@@ -213,7 +213,8 @@ base::Status GetLoads(const BalanceOptions& options, std::ostream& out) {
   EVENKEEL_ASSIGN(const GetOutput output, GetOutput::Parse(options.get.output));
   if (options.get.watch) return WatchLoads(options, out);
   EVENKEEL_ASSIGN(const Planned planned, Plan(options));
-  EVENKEEL_ASSIGN(const Shown shown, output.Arrange(ShowLoads(LoadsOf(planned), planned.input.cluster), options.get.names, true));
+  EVENKEEL_ASSIGN(const Shown shown,
+                  output.Arrange(ShowLoads(LoadsOf(planned), planned.input.cluster), options.get.names, true));
   if (output.IsTable()) out << "last balancing: " << LastBalancing(shown.json) << "\n\n";
   EVENKEEL_TRY(output.Print(out, shown));
   if (output.IsTable()) PrintLoadsOfNodeTypes(out, shown.json, planned.input.cluster);

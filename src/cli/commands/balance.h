@@ -31,9 +31,9 @@ struct BalanceOptions {
   std::optional<double> now;       ///< seconds of the clock that the history tells; absent: the system's, from 1970
   std::optional<uint64_t> seed;    ///< absent: InitialRandomSeed, else 1
   int64_t evaluations = 0;         ///< 0: by the size of the cluster
-  std::string output = "table";  ///< of plan and explain
-  ReportOptions report{};  ///< of plan
-  GetOptions get{};        ///< of get
+  std::string output = "table";    ///< of plan and explain
+  ReportOptions report{};          ///< of plan
+  GetOptions get{};                ///< of get
 };
 
 /// Registers --manifest, -f, --kubeconfig, --context, --cluster, --hub-namespace, --policy, --memory, --now, --seed

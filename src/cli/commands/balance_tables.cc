@@ -181,8 +181,8 @@ void PrintBalancePlan(std::ostream& out, const Json& plan, const balancing::Clus
 
 Shown ShowLoads(Json loads, const balancing::Cluster& cluster) {
   Shown shown;
-  shown.header = {"METRIC",   "BALANCED", "DEVIATION", "THRESHOLD", "ACTIVITY", "LOAD",
-                  "CAPACITY", "BUFFERED", "REMAINING", "MIN",       "MAX",      "ACTION", "VIOLATED"};
+  shown.header = {"METRIC",   "BALANCED",  "DEVIATION", "THRESHOLD", "ACTIVITY", "LOAD",    "CAPACITY",
+                  "BUFFERED", "REMAINING", "MIN",       "MAX",       "ACTION",   "VIOLATED"};
   shown.kind = "metric";
   shown.items = "LoadMetricInformation";
   shown.wide = 1;

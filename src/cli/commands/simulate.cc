@@ -264,7 +264,7 @@ void PrintVerdict(std::ostream& out, const SimulateOptions& options, Format form
   for (const auto& [kind, count] : totals.faults) faults += count;
   const bool held = totals.failed.empty();
   const std::string what = held ? "no checker found anything wrong" : fmt::format("{} of them failed", totals.failed.size());
-  out << fmt::format("\n{}: {} seed{}, {} faults, {} checks: {}; to see it: {} --verbose\n", held ? "held" : "broken",
+  out << fmt::format("\n{}: {} seed{}, {} faults, {} checks: {}; see it again: {} --verbose\n", held ? "held" : "broken",
                      totals.seeds, totals.seeds == 1 ? "" : "s", faults, totals.checks, what,
                      CommandOfSeed(options, held ? first : totals.failed.begin()->first));
 }

@@ -82,15 +82,17 @@ TEST(SimulateTest, TheLastLineIsTheVerdict) {
   const auto last = [](const std::string& text) { return text.substr(text.rfind('\n', text.size() - 2) + 1); };
   std::ostringstream one, many, broken;
   ASSERT_TRUE(Simulate({.scenario = file, .seed = 3}, one));
-  EXPECT_TRUE(std::regex_match(last(one.str()), std::regex("held: 1 seed, \\d+ faults, [1-9]\\d+ checks: no checker found anything wrong; "
-                                                           "to see it: evenkeel simulate \\S+ --seed 3 --verbose\n")))
+  EXPECT_TRUE(std::regex_match(last(one.str()),
+                               std::regex("held: 1 seed, \\d+ faults, [1-9]\\d+ checks: no checker found anything wrong; "
+                                          "see it again: evenkeel simulate \\S+ --seed 3 --verbose\n")))
       << last(one.str());
   ASSERT_TRUE(Simulate({.scenario = file, .seeds = "3..4"}, many));
   EXPECT_TRUE(last(many.str()).starts_with("held: 2 seeds, ")) << last(many.str());
   const std::string impossible = ScenarioFile("impossible.yaml", "name: impossible\nmembers: 2\nduration: 1s\nheal: 1s\n");
   ASSERT_FALSE(Simulate({.scenario = impossible, .seeds = "5..6"}, broken));
   EXPECT_TRUE(last(broken.str()).starts_with("broken: 2 seeds, ")) << last(broken.str());
-  EXPECT_TRUE(last(broken.str()).ends_with(": 2 of them failed; to see it: evenkeel simulate " + impossible + " --seed 5 --verbose\n"))
+  EXPECT_TRUE(last(broken.str())
+                  .ends_with(": 2 of them failed; see it again: evenkeel simulate " + impossible + " --seed 5 --verbose\n"))
       << last(broken.str());
 }
 

@@ -60,7 +60,8 @@ base::Result<TopView> FirstView(const TopOptions& options) {
   return view;
 }
 
-base::Status TopOnce(const TopOptions& options, const TopView& view, LiveFleet& fleet, SignalWaiter& signals, std::ostream& out) {
+base::Status TopOnce(const TopOptions& options, const TopView& view, LiveFleet& fleet, SignalWaiter& signals,
+                     std::ostream& out) {
   const FleetPicture picture = AwaitPicture(fleet, signals);
   EVENKEEL_TRY(CheckAsked(options.hub, picture, options.cluster));
   const SortableTable table = TopTable(picture, view, base::SystemClock().Now());
@@ -73,7 +74,8 @@ base::Status TopOnce(const TopOptions& options, const TopView& view, LiveFleet& 
 /// Members whose own documents the view needs.
 void FollowFor(const TopView& view, LiveFleet& fleet) {
   if (view.what == "nodes") fleet.FollowMembers(view.cluster);
-  if (view.what == "clusters" && view.pane == TopView::Pane::kExplanation && !view.under.empty()) fleet.FollowMembers(view.under.front());
+  if (view.what == "clusters" && view.pane == TopView::Pane::kExplanation && !view.under.empty())
+    fleet.FollowMembers(view.under.front());
 }
 
 base::Status TopLive(const TopOptions& options, TopView view, LiveFleet& fleet, SignalWaiter& signals) {

@@ -119,8 +119,8 @@ std::string Title(const SortableTable& table, const TopView& view, size_t hidden
 }
 
 /// Title, summary, header and the rows of the page.
-std::vector<std::string> TableLines(const SortableTable& table, const TopView& view, const std::string& summary, TerminalSize size,
-                                    bool colour) {
+std::vector<std::string> TableLines(const SortableTable& table, const TopView& view, const std::string& summary,
+                                    TerminalSize size, bool colour) {
   const std::vector<std::vector<std::string>> texts = table.Texts();
   std::vector<std::string> header = table.Header();
   header[view.sort] += view.reverse ? " (reverse)" : "*";
@@ -128,7 +128,8 @@ std::vector<std::string> TableLines(const SortableTable& table, const TopView& v
   Widen(header, widths);
   for (const auto& row : texts) Widen(row, widths);
   const std::vector<size_t> chosen = ColumnsThatFit(table, widths, view.sort, size.columns - std::min<size_t>(2, size.columns));
-  std::vector<std::string> lines{Fitted(Title(table, view, header.size() - chosen.size()), size.columns), Fitted(summary, size.columns)};
+  std::vector<std::string> lines{Fitted(Title(table, view, header.size() - chosen.size()), size.columns),
+                                 Fitted(summary, size.columns)};
   const std::vector<const char*> plain(header.size(), "");
   lines.push_back(Painted(Row(header, plain, chosen, widths, false, size.columns, false), kBold, colour));
   for (size_t i = view.skip; i < texts.size() && i < view.skip + TopPage(size); ++i) {
@@ -287,7 +288,8 @@ bool PressKey(std::string_view key, const SortableTable& table, TerminalSize siz
   if (key == "s") turn_to("shards");
   if (key == "r") view.reverse = !view.reverse;
   if (key == ">" || key == "\x1b[C" || key == "\x1bOC") view.sort = (view.sort + 1) % table.columns.size();
-  if (key == "<" || key == "\x1b[D" || key == "\x1bOD") view.sort = (view.sort + table.columns.size() - 1) % table.columns.size();
+  if (key == "<" || key == "\x1b[D" || key == "\x1bOD")
+    view.sort = (view.sort + table.columns.size() - 1) % table.columns.size();
   if (key == "/") view.typing = true;
   if (key == "e") Explain(view);
   if (key == "\n" || key == "\r") Open(view);

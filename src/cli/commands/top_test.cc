@@ -92,7 +92,8 @@ TEST(TopTest, TheSummaryAddsUp) {
 
 TEST(TopTest, NodeGroupsAreForTablesAndPrograms) {
   const Shown shown = ShowNodeGroups(Picture());
-  EXPECT_EQ(shown.rows, (std::vector<std::vector<std::string>>{{"east", "general", "3", "2", "1", "0", "10", "0.5", "-", "-"}}));
+  EXPECT_EQ(shown.rows,
+            (std::vector<std::vector<std::string>>{{"east", "general", "3", "2", "1", "0", "10", "0.5", "-", "-"}}));
   EXPECT_EQ(base::ToText(shown.json),
             R"({"nodeGroups":[{"cluster":"east","name":"general","target":3,"ready":2,"upcoming":1,"min":0,"max":10,)"
             R"("pricePerHour":0.5,"backoffUntil":null,"backoffReason":null}]})");
@@ -133,7 +134,8 @@ struct Session {
 
 TEST(TopTest, TheScreenIsAsLargeAsTheTerminal) {
   for (const TerminalSize size : {TerminalSize{80, 24}, TerminalSize{200, 50}, TerminalSize{20, 5}, TerminalSize{1, 1}}) {
-    for (const std::vector<std::string>& keys : {std::vector<std::string>{}, {"j"}, {"e"}, {"?"}, {"/", "x"}, {"n", "\n"}, {"s", "e"}}) {
+    for (const std::vector<std::string>& keys :
+         {std::vector<std::string>{}, {"j"}, {"e"}, {"?"}, {"/", "x"}, {"n", "\n"}, {"s", "e"}}) {
       Session session{.size = size};
       const auto lines = session.Press(keys).Screen();
       EXPECT_EQ(lines.size(), size.lines);
@@ -225,8 +227,9 @@ TEST(TopTest, WhatIsUnderTheCursorIsExplained) {
   session.picture.members["east"].as_object()["pending"] =
       JsonObject{{"default/web", JsonObject{{"message", ""}, {"reasons", JsonObject{{"general", "too little cpu"}}}}}};
   std::string screen = session.Press({"e"}).Draw();
-  for (const char* part : {"evenkeel top: explain east", "Health: Degraded: 1 node is not ready", "Owner:  a, shard 1",
-                           "  - n2: NotReady, since 100s ago", "  - default/web: general: too little cpu", "evenkeel explain cluster east"}) {
+  for (const char* part :
+       {"evenkeel top: explain east", "Health: Degraded: 1 node is not ready", "Owner:  a, shard 1",
+        "  - n2: NotReady, since 100s ago", "  - default/web: general: too little cpu", "evenkeel explain cluster east"}) {
     EXPECT_NE(screen.find(part), std::string::npos) << part << "\n" << screen;
   }
   EXPECT_EQ(session.Press({"\x1b"}).view.pane, TopView::Pane::kTable);

@@ -52,8 +52,8 @@ void Choose(Shown& shown, const std::vector<size_t>& positions) {
 }  // namespace
 
 base::Result<GetOutput> GetOutput::Parse(const std::string& output) {
-  static const std::map<std::string, Form> kForms{{"", Form::kTable},      {"table", Form::kTable}, {"wide", Form::kWide},
-                                                  {"name", Form::kName},   {"json", Form::kJson},   {"yaml", Form::kYaml}};
+  static const std::map<std::string, Form> kForms{{"", Form::kTable},    {"table", Form::kTable}, {"wide", Form::kWide},
+                                                  {"name", Form::kName}, {"json", Form::kJson},   {"yaml", Form::kYaml}};
   GetOutput parsed;
   if (output.starts_with(kTemplateForm)) {
     parsed.form_ = Form::kTemplate;

@@ -14,7 +14,7 @@ namespace evenkeel::cli {
 
 /// What the flags and arguments of every `get` are read into.
 struct GetOptions {
-  std::string output = "table";  ///< a form, see GetOutput
+  std::string output = "table";    ///< a form, see GetOutput
   std::vector<std::string> names;  ///< only these; empty: all
   bool watch = false;              ///< until a signal comes, what changes
 };
@@ -23,22 +23,22 @@ struct GetOptions {
 struct Shown {
   std::vector<std::string> header;
   std::vector<std::vector<std::string>> rows;
-  size_t keys = 1;                 ///< so many of the first cells tell rows apart
-  std::set<size_t> passing{};      ///< columns that change by themselves as time goes by: their change is none
-  size_t wide = 0;                 ///< so many of the last columns are for -o wide alone
-  std::string kind{};              ///< what a row is: "cluster"
+  size_t keys = 1;                   ///< so many of the first cells tell rows apart
+  std::set<size_t> passing{};        ///< columns that change by themselves as time goes by: their change is none
+  size_t wide = 0;                   ///< so many of the last columns are for -o wide alone
+  std::string kind{};                ///< what a row is: "cluster"
   std::vector<std::string> names{};  ///< of the rows; parts of a name are separated by slashes
-  base::Json json;                 ///< for programs
-  std::string items{};             ///< the key of the list in it whose items are the rows
-  std::set<std::string> clocks{};  ///< keys of it, at any depth, that change by themselves as well
+  base::Json json;                   ///< for programs
+  std::string items{};               ///< the key of the list in it whose items are the rows
+  std::set<std::string> clocks{};    ///< keys of it, at any depth, that change by themselves as well
 };
 
 class GetOutput {
  public:
   enum class Form { kTable, kWide, kName, kJson, kYaml, kTemplate, kColumns };
 
-  /// Of "table", "wide", "name", "json", "yaml", "jsonpath=TEMPLATE" and "custom-columns=NAME:PATH,...". kBadRequest names them,
-  /// or says what is wrong with the template.
+  /// Of "table", "wide", "name", "json", "yaml", "jsonpath=TEMPLATE" and "custom-columns=NAME:PATH,...". kBadRequest names
+  /// them, or says what is wrong with the template.
   static base::Result<GetOutput> Parse(const std::string& output);
 
   Form form() const { return form_; }

@@ -19,7 +19,8 @@ Shown Groups() {
   shown.names = {"west/general", "east/general", "east/arm"};
   shown.rows = {{"west/general", "3", "w"}, {"east/general", "1", "e"}, {"east/arm", "2", "a"}};
   base::JsonArray items;
-  for (const auto& row : shown.rows) items.push_back(base::JsonObject{{"group", row[0]}, {"labels", base::JsonArray{row[1], row[2]}}});
+  for (const auto& row : shown.rows)
+    items.push_back(base::JsonObject{{"group", row[0]}, {"labels", base::JsonArray{row[1], row[2]}}});
   shown.json = base::JsonObject{{"groups", std::move(items)}, {"all", 3}};
   return shown;
 }

@@ -21,7 +21,8 @@ void EraseClocks(Json& value, const std::set<std::string>& clocks) {
 base::Status RowWatch::Show(const Shown& shown) {
   const bool first = std::exchange(first_, false);
   EVENKEEL_ASSIGN(const Shown arranged, output_.Arrange(shown, names_, first));
-  const bool is_rows = output_.IsTable() || output_.form() == GetOutput::Form::kName || output_.form() == GetOutput::Form::kColumns;
+  const bool is_rows =
+      output_.IsTable() || output_.form() == GetOutput::Form::kName || output_.form() == GetOutput::Form::kColumns;
   if (!is_rows) return ShowDocument(arranged, first);
   ShowRows(arranged, first);
   return {};

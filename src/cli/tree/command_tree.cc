@@ -32,7 +32,8 @@ void AddUp(CLI::App& app, UpOptions& options, const std::string& version, Action
   IsWhole(up->add_option("--members", options.members, "Number of member clusters"), 0, 100)->capture_default_str();
   IsWhole(up->add_option("--nodes", options.nodes, "Simulated nodes per member"), 0, 5000)->capture_default_str();
   IsWhole(up->add_option("--replicas", options.replicas, "Controller replicas of a new fleet"), 1, 100)->capture_default_str();
-  up->add_flag("!--no-controllers", options.controllers, "Of a new fleet: only its API servers and nodes, for replicas of your own");
+  up->add_flag("!--no-controllers", options.controllers,
+               "Of a new fleet: only its API servers and nodes, for replicas of your own");
   OneOf(up->add_option("--sharding-mode", options.sharding_mode, "Of a new fleet: Evenkeel's own, or compatible with Argo CD"),
         {"coordinated", "compatible"});
   OneOf(up->add_option("--sharding-method", options.sharding_method,
@@ -310,8 +311,9 @@ int CommandTree::Run(int argc, const char* const* argv) {
   for (int i = 1; i < argc; ++i) words.emplace_back(argv[i]);
   // What is being completed is not yet a command line.
   if (!words.empty() && words.front() == "__complete") {
-    PrintCompletion(Describe(app()), std::span(words).subspan(1), [](const auto& type, const auto& place) { return LiveNames(type, place); },
-                    std::cout);
+    PrintCompletion(
+        Describe(app()), std::span(words).subspan(1),
+        [](const auto& type, const auto& place) { return LiveNames(type, place); }, std::cout);
     std::cout.flush();
     // A question to a fleet may still be open; nobody waits for its answer.
     std::_Exit(0);

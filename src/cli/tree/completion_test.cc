@@ -54,7 +54,8 @@ TEST(CompletionTest, AFlagIsOfferedAgainOnlyIfItCountsAgain) {
 }
 
 TEST(CompletionTest, ValuesAreOfferedHoweverTheyAreWritten) {
-  EXPECT_EQ(Texts({"get", "shards", "-o", ""}), (Words{"table", "wide", "name", "json", "yaml", "jsonpath=", "custom-columns="}));
+  EXPECT_EQ(Texts({"get", "shards", "-o", ""}),
+            (Words{"table", "wide", "name", "json", "yaml", "jsonpath=", "custom-columns="}));
   EXPECT_EQ(Texts({"plan", "shards", "-o", ""}), (Words{"table", "json", "yaml"}));
   EXPECT_EQ(Texts({"get", "shards", "--output", "y"}), Words{"yaml"});
   EXPECT_EQ(Texts({"get", "shards", "--output=j"}), (Words{"--output=json", "--output=jsonpath="}));
@@ -106,11 +107,11 @@ TEST(CompletionTest, NamesAreAskedOfTheFleet) {
   PrintCompletion(Root(), Words{"top", "nodes", "--cluster=w"}, names, out);
   EXPECT_EQ(out.str(), "--cluster=west\n:4\n");
   for (const auto& [words, type] : std::map<Words, std::string>{{{"explain", "node", ""}, kNodeType},
-                                                                 {{"explain", "pod", ""}, kPodType},
-                                                                 {{"get", "shards", ""}, kClusterType},
-                                                                 {{"get", "shards", "east", ""}, kClusterType},
-                                                                 {{"get", "rollouts", ""}, kRolloutType},
-                                                                 {{"get", "nodegroups", ""}, kNodeGroupType}}) {
+                                                                {{"explain", "pod", ""}, kPodType},
+                                                                {{"get", "shards", ""}, kClusterType},
+                                                                {{"get", "shards", "east", ""}, kClusterType},
+                                                                {{"get", "rollouts", ""}, kRolloutType},
+                                                                {{"get", "nodegroups", ""}, kNodeGroupType}}) {
     asked.clear();
     PrintCompletion(Root(), words, names, out);
     EXPECT_TRUE(asked.starts_with(type)) << words.at(1) << ": " << asked;

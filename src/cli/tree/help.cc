@@ -44,11 +44,23 @@ constexpr std::array<std::pair<std::string_view, const char*>, 24> kGroups{{{"--
 
 /// What few people need; also all flags of a section.
 bool IsRare(const FlagDescription& flag) {
-  static const std::set<std::string_view> kRare{"--controller-name", "--quirks", "--in-cluster", "--exec-plugins",
-                                                "--dynamic-cluster-distribution-enabled", "--webhook-address", "--webhook-port",
-                                                "--webhook-url", "--webhook-ca-file", "--tls-cert-file", "--tls-private-key-file",
-                                                "--dashboard-host", "--dashboard-read-token-file", "--karmada-habits",
-                                                "--autoscaler-args", "--audit-log-maxsize", "--audit-log-maxbackup",
+  static const std::set<std::string_view> kRare{"--controller-name",
+                                                "--quirks",
+                                                "--in-cluster",
+                                                "--exec-plugins",
+                                                "--dynamic-cluster-distribution-enabled",
+                                                "--webhook-address",
+                                                "--webhook-port",
+                                                "--webhook-url",
+                                                "--webhook-ca-file",
+                                                "--tls-cert-file",
+                                                "--tls-private-key-file",
+                                                "--dashboard-host",
+                                                "--dashboard-read-token-file",
+                                                "--karmada-habits",
+                                                "--autoscaler-args",
+                                                "--audit-log-maxsize",
+                                                "--audit-log-maxbackup",
                                                 "--evaluations"};
   return !flag.required && (!flag.section.empty() || kRare.contains(flag.name));
 }
@@ -93,10 +105,12 @@ std::string Upper(std::string text) {
 
 void AppendFlag(const FlagDescription& flag, std::string& out) {
   // Short ones stand below each other.
-  std::string label = flag.name.starts_with('-') ? (flag.short_name.empty() ? "    " : flag.short_name + ", ") + flag.name : Upper(flag.name);
+  std::string label =
+      flag.name.starts_with('-') ? (flag.short_name.empty() ? "    " : flag.short_name + ", ") + flag.name : Upper(flag.name);
   std::string text = flag.help;
   std::string choice;
-  for (const std::string& value : flag.values) choice += (choice.empty() ? "" : ", ") + value + (value.ends_with('=') ? "..." : "");
+  for (const std::string& value : flag.values)
+    choice += (choice.empty() ? "" : ", ") + value + (value.ends_with('=') ? "..." : "");
   if (!choice.empty()) text += ": " + choice;
   const bool is_named = flag.name.starts_with('-') && !flag.value.empty();
   if (is_named) label += flag.values.empty() ? " " + flag.value : " WORD";
@@ -120,7 +134,18 @@ void AppendExamples(const CommandDescription& command, std::string& out) {
   const std::vector<Example> examples = ExamplesOf(command.path);
   if (examples.empty()) return;
   out += "\nExamples:\n";
-  for (const Example& example : examples) out += "  " + example.line + (example.what.empty() ? "" : "   # " + example.what) + "\n";
+  size_t width = 0;
+  for (const Example& example : examples) width = std::max(width, example.line.size());
+  for (const Example& example : examples) {
+    std::string line = example.line;
+    if (!example.what.empty()) {
+      // Below each other, if there is room.
+      const bool fits = 2 + width + 3 + 2 + example.what.size() <= kHelpColumns;
+      line.resize(fits ? width : line.size(), ' ');
+      line += "   # " + example.what;
+    }
+    out += "  " + line + "\n";
+  }
 }
 
 }  // namespace
@@ -157,7 +182,8 @@ std::string HelpText(const CommandDescription& root, const CommandDescription& c
     }
   }
   out += "\n";
-  if (!command.commands.empty()) out += "More about a command: evenkeel help" + command.path.substr(root.path.size()) + " COMMAND\n";
+  if (!command.commands.empty())
+    out += "More about a command: evenkeel help" + command.path.substr(root.path.size()) + " COMMAND\n";
   if (rare > 0) out += std::to_string(rare) + " flags that are rarely needed: " + command.path + " --help-all\n";
   if (command.commands.empty() && rare == 0) out += "Flags of every command: " + command.path + " --help-all\n";
   return out;

@@ -39,9 +39,7 @@ std::string UnknownFlag(const CommandPlace& place, const std::string& word) {
 
 /// "": the value is one of those that there are, or there may be any.
 std::string UnknownValue(const FlagDescription& flag, const std::string& value) {
-  const auto fits = [&value](const std::string& each) {
-    return each.ends_with('=') ? value.starts_with(each) : value == each;
-  };
+  const auto fits = [&value](const std::string& each) { return each.ends_with('=') ? value.starts_with(each) : value == each; };
   if (flag.values.empty() || std::ranges::any_of(flag.values, fits)) return "";
   const std::vector<std::string_view> values(flag.values.begin(), flag.values.end());
   return flag.name + " " + InQuotes(value) + " is not known" + Hint(value, values, "there are");
@@ -71,12 +69,12 @@ std::string UnexpectedWord(const CommandPlace& place, const std::string& word) {
   const CommandDescription& command = place.command();
   if (!command.commands.empty()) {
     const std::string elsewhere = place.path().size() == 1 ? CommandElsewhere(command, word) : "";
-    if (!elsewhere.empty()) return InQuotes(word) + ": " + command.path + " has no such command; did you mean " + elsewhere + "?";
+    if (!elsewhere.empty())
+      return InQuotes(word) + ": " + command.path + " has no such command; did you mean " + elsewhere + "?";
     return InQuotes(word) + ": " + command.path + " has no such command" + Hint(word, NamesOf(command.commands), "there are");
   }
   return InQuotes(word) + " is one word too many: " + command.path +
-         (command.arguments.empty() ? " takes flags alone"
-                                    : " takes no more than " + std::to_string(command.arguments.size()));
+         (command.arguments.empty() ? " takes flags alone" : " takes no more than " + std::to_string(command.arguments.size()));
 }
 
 }  // namespace
@@ -100,7 +98,8 @@ std::string FindMissing(const CommandDescription& root, std::span<const std::str
   for (const std::string& word : words) place.Read(word);
   const CommandDescription& command = place.command();
   if (place.awaited() != nullptr) return place.awaited()->name + " needs a value";
-  if (const FlagDescription* next = place.NextArgument(); next != nullptr && next->required && place.arguments().size() < command.arguments.size()) {
+  if (const FlagDescription* next = place.NextArgument();
+      next != nullptr && next->required && place.arguments().size() < command.arguments.size()) {
     return command.path + " needs the " + next->name + ": " + next->help;
   }
   for (const FlagDescription& flag : command.flags) {

@@ -38,9 +38,11 @@ void ForEachCommand(const CommandDescription& command, const auto& visit) {
 TEST(MistakeTest, TheWordIsNamedWithTheNearestThatThereIs) {
   EXPECT_EQ(Mistake("gte shards"), "\"gte\": evenkeel has no such command; did you mean get?");
   EXPECT_EQ(Mistake("get shrads"), "\"shrads\": evenkeel get has no such command; did you mean shards?");
-  EXPECT_EQ(Mistake("get weather"), "\"weather\": evenkeel get has no such command: there are shards, rollouts, nodegroups, loads");
+  EXPECT_EQ(Mistake("get weather"),
+            "\"weather\": evenkeel get has no such command: there are shards, rollouts, nodegroups, loads");
   EXPECT_EQ(Mistake("get shards --wacth"), "\"--wacth\": evenkeel get shards has no such flag; did you mean --watch?");
-  EXPECT_EQ(Mistake("get shards --log-levle=info"), "\"--log-levle\": evenkeel get shards has no such flag; did you mean --log-level?");
+  EXPECT_EQ(Mistake("get shards --log-levle=info"),
+            "\"--log-levle\": evenkeel get shards has no such flag; did you mean --log-level?");
   EXPECT_EQ(Mistake("plan shards -o jsn"), "--output \"jsn\" is not known; did you mean json?");
   EXPECT_EQ(Mistake("plan shards -ojsn"), "--output \"jsn\" is not known; did you mean json?");
   EXPECT_EQ(Mistake("top nodse"), "what \"nodse\" is not known; did you mean nodes?");
@@ -96,7 +98,8 @@ TEST(HelpTest, AScreenIsEnoughAndAllFlagsAreToBeHad) {
       EXPECT_TRUE(all.contains(flag.name)) << command.path << " " << flag.name;
       EXPECT_TRUE(!flag.required || text.contains(flag.name)) << command.path << " " << flag.name;
     }
-    for (const CommandDescription& child : command.commands) EXPECT_TRUE(text.contains("\n  " + child.name + " ")) << child.path;
+    for (const CommandDescription& child : command.commands)
+      EXPECT_TRUE(text.contains("\n  " + child.name + " ")) << child.path;
     for (size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
       end = text.find('\n', begin);
       EXPECT_LE(end - begin, kHelpColumns) << text.substr(begin, end - begin);
