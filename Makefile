@@ -61,6 +61,10 @@ pictures: setup-test build ## Renew the pictures and the samples of output in th
 	@tools/pictures
 	@python3 tests/e2e/documentation_test.py --renew
 
+.PHONY: release
+release: build setup-package ## What a release has, into build/: a tarball that needs only glibc, a Debian package, a container image, the SBOM
+	@tools/release
+
 .PHONY: deb
 deb: build setup-package ## A Debian package of the program: build/evenkeel_VERSION_ARCH.deb
 	@tools/deb
