@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 
+import jsonschema
 import yaml
 
 import harness
@@ -77,6 +78,20 @@ def merge(into, more):
             into[key] = value
 
 
+def merged(values, changes):
+    """As Helm does: what is unknown is added, and for the schema to refuse."""
+    result = dict(values)
+    for key, value in changes.items():
+        result[key] = merged(values[key], value) if isinstance(value, dict) and isinstance(values.get(key), dict) else value
+    return result
+
+
+def refusals(values):
+    """What the chart's schema has against them."""
+    validator = jsonschema.Draft7Validator(json.loads((CHART / "values.schema.json").read_text()))
+    return [f"{error.json_path}: {error.message}" for error in validator.iter_errors(values)]
+
+
 def template_program():
     """helm_template.go, compiled once: `go run` would link it each time."""
     source, program = harness.ROOT / "tests/e2e/helm_template.go", harness.ROOT / "build/helm_template"
@@ -94,8 +109,9 @@ def chart(api_versions, **changes):
     there is one."""
     values = yaml.safe_load((CHART / "values.yaml").read_text())
     merge(values, changes)
+    assert not refusals(values), refusals(values)
     about = yaml.safe_load((CHART / "Chart.yaml").read_text())
-    context = {"Values": values, "Chart": {"AppVersion": about["appVersion"]}}
+    context = {"Values": values, "Chart": {"AppVersion": about["appVersion"], "Name": about["name"], "Version": about["version"]}}
     text = run(template_program(), CHART, "evenkeel", ",".join(api_versions), json.dumps(context))
     files = json.loads(text)
     notes = files.pop("NOTES.txt")

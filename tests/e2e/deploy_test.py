@@ -28,6 +28,8 @@ RARE = {"cluster_autoscaler_failed_scale_ups_total", "evenkeel_balancer_moves_to
         "evenkeel_zookeeper_replacements_total", "evenkeel_zookeeper_member_changes_total"}
 # Exported in compatible mode alone.
 COMPATIBLE = {"evenkeel_distribution_replicas"}
+# What a chart's objects have besides: component, instance, managed-by, version, chart.
+HELMS_LABELS = {*(f"app.kubernetes.io/{name}" for name in ("component", "instance", "managed-by", "version")), "helm.sh/chart"}
 # How long to wait for what has to come.
 LONG = 180
 
@@ -158,7 +160,15 @@ class Server:
 
 class ChartTest(unittest.TestCase):
     def render(self, api_versions="policy/v1", **changes):
+        """Without the labels that only Helm gives."""
         objects, self.notes = deploy_files.chart(api_versions.split(","), **changes)
+        for thing in objects:
+            pod = [thing["spec"]["template"]] if thing["kind"] == "Deployment" else []
+            for about in [thing["metadata"], *(template["metadata"] for template in pod)]:
+                labels = about["labels"]
+                theirs = {name: labels.pop(name) for name in sorted(HELMS_LABELS)}
+                self.assertEqual(list(theirs.values()), [labels["app.kubernetes.io/name"].partition("-")[2], "evenkeel", "Helm", VERSION, f"evenkeel-{VERSION}"])
+                self.assertEqual(labels["app.kubernetes.io/part-of"], "evenkeel")
         return objects
 
     def expected(self, *names):
@@ -225,7 +235,8 @@ class ChartTest(unittest.TestCase):
             imagePullSecrets=[{"name": "pull"}], controllers={"balancer": False, "rollout": False, "cloudProvider": ""},
             extraArgs=["--log-level=debug"], resources={"limits": {"memory": "2Gi"}}, nodeSelector={"pool": "system"},
             tolerations=[{"key": "k", "operator": "Exists"}], affinity={"nodeAffinity": {}}, podAnnotations={"a": "b"},
-            networkPolicy={"egressPorts": [8443]})
+            networkPolicy={"egressPorts": [8443]}, podLabels={"team": "fleet", "app.kubernetes.io/name": "other"}, priorityClassName="high",
+            serviceAccount={"annotations": {"role": "arn"}}, topologySpreadConstraints=[{"topologyKey": "rack", "maxSkew": 2}])
         pod = deployment_of(objects)["spec"]["template"]["spec"]
         container = pod["containers"][0]
         self.assertEqual(arguments_of(objects), ["run", "--namespace=$(POD_NAMESPACE)", "--scheduler", "--zookeeper", "--log-level=debug"])
@@ -235,12 +246,69 @@ class ChartTest(unittest.TestCase):
                          ({"pool": "system"}, [{"key": "k", "operator": "Exists"}], {"nodeAffinity": {}}, [{"name": "pull"}]))
         self.assertEqual(container["resources"]["limits"], {"memory": "2Gi"})
         self.assertEqual(deployment_of(objects)["spec"]["template"]["metadata"]["annotations"], {"a": "b"})
+        # What selects the pods is not to be changed by a label of others.
+        self.assertEqual(deployment_of(objects)["spec"]["template"]["metadata"]["labels"],
+                         {"team": "fleet", "app.kubernetes.io/name": "evenkeel-controller", "app.kubernetes.io/part-of": "evenkeel"})
+        self.assertEqual((pod["priorityClassName"], pod["topologySpreadConstraints"]), ("high", [
+            {"topologyKey": "rack", "maxSkew": 2, "labelSelector": {"matchLabels": {"app.kubernetes.io/name": "evenkeel-controller"}}}]))
         kinds = {thing["kind"]: thing for thing in objects}
+        self.assertEqual(kinds["ServiceAccount"]["metadata"]["annotations"], {"role": "arn"})
         self.assertEqual(kinds["PodDisruptionBudget"]["apiVersion"], "policy/v1beta1")
         self.assertEqual(kinds["NetworkPolicy"]["spec"]["egress"][1]["ports"], [{"protocol": "TCP", "port": 8443}])
         self.assertNotIn("ValidatingWebhookConfiguration", kinds)
         fewer = {thing["kind"] for thing in self.render(podDisruptionBudget={"enabled": False}, networkPolicy={"enabled": False})}
         self.assertEqual(set(kinds) - fewer, {"PodDisruptionBudget", "NetworkPolicy"})
+
+
+    def test_the_operator_of_prometheus_finds_every_replica(self):
+        objects, _ = deploy_files.chart(["policy/v1"], serviceMonitor={"enabled": True, "interval": "15s", "labels": {"release": "prometheus"}})
+        [monitor] = [thing for thing in objects if thing["kind"] == "ServiceMonitor"]
+        [service] = [thing for thing in objects if thing["kind"] == "Service"]
+        self.assertEqual(monitor["metadata"]["labels"]["release"], "prometheus")
+        self.assertLessEqual(monitor["spec"]["selector"]["matchLabels"].items(), service["metadata"]["labels"].items())
+        self.assertEqual(monitor["spec"]["namespaceSelector"], {"matchNames": [service["metadata"]["namespace"]]})
+        self.assertEqual(monitor["spec"]["endpoints"], [{"port": service["spec"]["ports"][0]["name"], "interval": "15s"}])
+
+    def test_the_dashboard_behind_an_ingress(self):
+        ingress = {"enabled": True, "host": "fleet.example", "className": "nginx", "tlsSecret": "fleet-tls", "annotations": {"a": "b"}}
+        objects = self.render(dashboard={"enabled": True}, ingress=ingress)
+        found = by_name(objects)
+        service, way = found["Service", "evenkeel", "evenkeel-dashboard"], found["Ingress", "evenkeel", "evenkeel-dashboard"]
+        [rule] = way["spec"]["rules"]
+        self.assertEqual((rule["host"], rule["http"]["paths"][0]["backend"]["service"]),
+                         ("fleet.example", {"name": "evenkeel-dashboard", "port": {"name": service["spec"]["ports"][0]["name"]}}))
+        self.assertEqual((way["spec"]["tls"], way["spec"]["ingressClassName"], way["metadata"]["annotations"]),
+                         ([{"hosts": ["fleet.example"], "secretName": "fleet-tls"}], "nginx", {"a": "b"}))
+        template = found["Deployment", "evenkeel", "evenkeel-controller"]["spec"]["template"]
+        self.assertLessEqual(service["spec"]["selector"].items(), template["metadata"]["labels"].items())
+        [container] = template["spec"]["containers"]
+        self.assertIn({"name": service["spec"]["ports"][0]["targetPort"], "containerPort": 8083}, container["ports"])
+        self.assertIn({"protocol": "TCP", "port": 8083}, found["NetworkPolicy", "evenkeel", "evenkeel-controller"]["spec"]["ingress"][0]["ports"])
+        self.assertLessEqual({"--dashboard-address=0.0.0.0", "--dashboard-host=fleet.example"}, set(arguments_of(objects)))
+        run(harness.EVENKEEL, *(re.sub(r"\$\(\w+\)", "x", argument) for argument in arguments_of(objects)), "--print-definitions", "hub")
+
+    def test_the_schema_refuses_what_is_not_meant(self):
+        schema, values = json.loads((CHART / "values.schema.json").read_text()), yaml.safe_load((CHART / "values.yaml").read_text())
+        self.assertEqual(deploy_files.refusals(values), [])
+        for path in (DEPLOY / "helm/values").iterdir():
+            self.assertEqual(deploy_files.refusals(deploy_files.merged(values, yaml.safe_load(path.read_text()))), [], path.name)
+        for wrong in ({"replica": 3}, {"replicas": "3"}, {"replicas": 0}, {"hub": {"enable": True}}, {"image": {"pullPolicy": "Sometimes"}},
+                      {"controllers": {"cloudProvider": "aws"}}, {"extraArgs": "--balancer"}, {"networkPolicy": {"egressPorts": [0]}},
+                      {"podAnnotations": {"a": 1}}, {"serviceMonitor": {"interval": "often"}}, {"ingress": {"enabled": True}},
+                      {"ingress": {"host": "https://fleet.example"}}):
+            self.assertNotEqual(deploy_files.refusals(deploy_files.merged(values, wrong)), [], wrong)
+        # The page of the chart has a row for each value, and no other.
+        rows = []
+
+        def walk(known, defaults, prefix=""):
+            self.assertEqual(set(known) - {"global"}, set(defaults), prefix)
+            for name, about in known.items():
+                if "properties" in about:
+                    walk(about["properties"], defaults[name], f"{prefix}{name}.")
+                elif name != "global":
+                    rows.append(f"| `{prefix}{name}` | `{json.dumps(defaults[name])}` | {about['description']} |")
+        walk(schema["properties"], values)
+        self.assertEqual([line for line in (CHART / "README.md").read_text().splitlines() if line.startswith("| `")], rows)
 
 
 class MonitoringTest(unittest.TestCase):

@@ -198,7 +198,8 @@ class PagesTest(unittest.TestCase):
             words.pop(0)
         program, *rest = words
         {"evenkeel": self.parse_ours, "kubectl": self.parse_kubectl, "helm": self.parse_helm, "docker": self.parse_docker,
-         "bench/run": self.parse_bench, "tar": self.parse_release, "skopeo": self.parse_release}[program.removeprefix("build/release/")](rest)
+         "bench/run": self.parse_bench, "ln": self.parse_release, "tar": self.parse_release,
+         "skopeo": self.parse_release}[program.removeprefix("build/release/")](rest)
 
     def ask(self, program, *words):
         result = subprocess.run([program, *words], cwd=harness.ROOT, capture_output=True, text=True, timeout=180)
@@ -260,8 +261,8 @@ class PagesTest(unittest.TestCase):
 
     def parse_release(self, words):
         """What is unpacked or copied is what tools/release writes; release_test.py does both."""
-        [name] = {found for word in words for found in re.findall(r"build/evenkeel-\S+(?=\.tar\.gz|\.oci\.tar)", word)}
-        self.assertEqual(name, f"build/evenkeel-{self.ask(harness.EVENKEEL, '--version').split()[1]}-linux-amd64")
+        [name] = {found for word in words for found in re.findall(r"/(evenkeel-\S+?)(?=\.tar\.gz|\.oci\.tar|/bin/)", word)}
+        self.assertEqual(name, f"evenkeel-{self.ask(harness.EVENKEEL, '--version').split()[1]}-linux-amd64")
 
     def parse_bench(self, words):
         self.ask(harness.ROOT / "bench/run", *words, "--help")
