@@ -48,7 +48,8 @@ Json TimeOrNull(const std::optional<base::Time>& time);
 Json MemberSummary(const MemberTally& tally);
 /// An entry of cluster/NAME's "nodes". `explained`: what the autoscaler says of it; null: nothing.
 Json NodeEntry(const NodeRow& node, const MemberTally::OnNode& on, const Json* explained);
-/// An entry of "pending". `reasons`: by node group; null: none are known.
+/// An entry of "pending". `reasons`: by node group; null: none are known. "why" is the whole answer in one text: what each
+/// group would have to say where that is known, else what the scheduler said.
 Json PendingEntry(const PodRow& pod, const Json* reasons);
 /// What there may be a heat map of: cpu, memory, pods, and what else the nodes have of extended resources.
 std::vector<std::string> NodeMetrics(const MemberTally& tally);
@@ -83,6 +84,8 @@ struct FleetInput {
 /// "unreachableSince" while the replica that is to own it cannot reach it.
 std::map<std::string, Json> OwnershipRows(const FleetInput& input);
 Json PlanEntry(const FleetInput& input);
+/// By host: those of the plan, those that have just come, and those that are gone ("goneSince") until others come in their
+/// place.
 std::map<std::string, Json> ReplicaEntries(const FleetInput& input);
 /// The moves that the plan remembers, by an id that sorts by time. `hosts`: of shards, also such as are gone by now.
 std::map<std::string, Json> HandoverEntries(const FleetInput& input, const std::map<int64_t, std::string>& hosts);

@@ -16,6 +16,16 @@ const client::Lease* LeaseOf(const FleetInput& input, const std::string& replica
   return found == input.leases.end() ? nullptr : &*found;
 }
 
+std::string HostOf(const FleetInput& input, const client::Lease& lease) {
+  const auto report = std::ranges::find(input.reports, lease.holder, &ReplicaReport::replica);
+  return report == input.reports.end() || report->host.empty() ? lease.meta.name : report->host;
+}
+
+int64_t OwnedBy(const FleetInput& input, const std::string& replica) {
+  const auto report = std::ranges::find(input.reports, replica, &ReplicaReport::replica);
+  return report == input.reports.end() ? 0 : std::ranges::count(report->members, "owner", &ReplicaReport::Member::state);
+}
+
 bool Alive(const FleetInput& input, const client::Lease* lease) {
   return lease != nullptr && input.now - lease->renew_time <= kReplicaSilence;
 }
@@ -51,6 +61,30 @@ Held ReadReports(const FleetInput& input, const std::string& server) {
     if (member->unreachable_since) held.unreachable_since = member->unreachable_since;
   }
   return held;
+}
+
+/// Replicas that the plan does not name: those that have just come, and those that are not heard of any more and in whose place
+/// nobody has come. Each replica that came after a death takes the place of one that died.
+std::vector<const client::Lease*> BesideThePlan(const FleetInput& input) {
+  std::vector<const client::Lease*> shown, gone, came;
+  for (const client::Lease& lease : input.leases) {
+    const bool alive = Alive(input, &lease), planned = input.plan.ShardOf(lease.holder) != nullptr;
+    if (alive) came.push_back(&lease);
+    if (planned || lease.holder.empty()) continue;
+    (alive ? shown : gone).push_back(&lease);
+  }
+  std::ranges::sort(gone, {}, &client::Lease::renew_time);
+  std::ranges::sort(came, {}, &client::Lease::acquire_time);
+  auto next = came.begin();
+  for (const client::Lease* lease : gone) {
+    next = std::find_if(next, came.end(), [&](const client::Lease* newer) { return newer->acquire_time > lease->renew_time; });
+    if (next == came.end()) {
+      shown.push_back(lease);
+    } else {
+      ++next;
+    }
+  }
+  return shown;
 }
 
 }  // namespace
@@ -93,17 +127,27 @@ std::map<std::string, Json> ReplicaEntries(const FleetInput& input) {
   std::map<std::string, Json> replicas;
   for (const PublishedPlan::Shard& shard : input.plan.shards) {
     const client::Lease* lease = LeaseOf(input, shard.replica);
-    int64_t owned = 0, weight = 0;
-    for (const ReplicaReport& report : input.reports) {
-      if (report.replica == shard.replica) owned = std::ranges::count(report.members, "owner", &ReplicaReport::Member::state);
-    }
+    const bool alive = Alive(input, lease);
+    int64_t weight = 0;
     for (const auto& assignment : input.plan.assignments) {
       if (assignment.shard == shard.shard) weight += assignment.weight;
     }
-    replicas[shard.host] =
-        JsonObject{{"shard", shard.shard},     {"alive", Alive(input, lease)},
-                   {"leaving", shard.leaving}, {"since", lease == nullptr ? Json() : TimeOrNull(lease->acquire_time)},
-                   {"clusters", owned},        {"weight", weight}};
+    replicas[shard.host] = JsonObject{{"shard", shard.shard},
+                                      {"alive", alive},
+                                      {"leaving", shard.leaving},
+                                      {"since", lease == nullptr ? Json() : TimeOrNull(lease->acquire_time)},
+                                      {"goneSince", alive || lease == nullptr ? Json() : TimeOrNull(lease->renew_time)},
+                                      {"clusters", alive ? OwnedBy(input, shard.replica) : 0},
+                                      {"weight", weight}};
+  }
+  for (const client::Lease* lease : BesideThePlan(input)) {
+    const bool alive = Alive(input, lease);
+    const Json entry = JsonObject{{"alive", alive},
+                                  {"leaving", false},
+                                  {"since", TimeOrNull(lease->acquire_time)},
+                                  {"goneSince", alive ? Json() : TimeOrNull(lease->renew_time)},
+                                  {"clusters", alive ? OwnedBy(input, lease->holder) : 0}};
+    replicas.try_emplace(HostOf(input, *lease), entry);
   }
   return replicas;
 }

@@ -54,6 +54,25 @@ JsonObject GroupEntry(std::string_view name, const Json* object, const Json* sta
   return entry;
 }
 
+/// "compute, general: Insufficient cpu; gpu: ..."; groups that have the same to say are named together.
+std::string WhyInOneText(const Json* reasons) {
+  if (reasons == nullptr || !reasons->is_object()) return "";
+  std::vector<std::pair<std::string, std::string>> said;  // groups, reason; in the order of groups
+  for (const auto& [group, reason] : reasons->get_object()) {
+    const std::string text(reason.is_string() ? std::string_view(reason.get_string()) : "");
+    if (text.empty()) continue;
+    const auto same = std::ranges::find(said, text, &std::pair<std::string, std::string>::second);
+    if (same == said.end()) {
+      said.emplace_back(group, text);
+    } else {
+      same->first += ", " + std::string(group);
+    }
+  }
+  std::string out;
+  for (const auto& [groups, reason] : said) out += (out.empty() ? "" : "; ") + groups + ": " + reason;
+  return out;
+}
+
 }  // namespace
 
 Json OrNull(std::string_view text) { return text.empty() ? Json() : Json(text); }
@@ -126,6 +145,8 @@ Json NodeEntry(const NodeRow& node, const MemberTally::OnNode& on, const Json* e
 Json PendingEntry(const PodRow& pod, const Json* reasons) {
   JsonObject entry{{"since", TimeOrNull(pod.created)}, {"cpu", AmountText("cpu", AmountOf(pod.requests, "cpu"))}};
   entry["memory"] = AmountText("memory", AmountOf(pod.requests, "memory"));
+  const std::string ours = WhyInOneText(reasons);
+  entry["why"] = !ours.empty() ? ours : pod.message;
   entry["reasons"] = reasons != nullptr && reasons->is_object() ? *reasons : Json(JsonObject{});
   entry["message"] = pod.message;
   return entry;

@@ -168,6 +168,37 @@ TEST_F(FeedTest, AReplicaThatIsSilentOwnsNothing) {
   EXPECT_EQ(fleet->Text({"clusters", "member-1", "owner"}), "evenkeel-a");
 }
 
+TEST_F(FeedTest, AReplicaThatDiedIsShownUntilAnotherComesInItsPlace) {
+  const auto fleet = Follow("fleet");
+  EXPECT_TRUE(base::FindBool(fleet->document, {"replicas", "evenkeel-b", "alive"}));
+  EXPECT_EQ(fleet->Text({"replicas", "evenkeel-b", "goneSince"}), "");
+  for (int i = 0; i < 5; ++i) {
+    executor.RunFor(5s);
+    Renew("a");
+  }
+  executor.RunFor(1s);
+  EXPECT_FALSE(base::FindBool(fleet->document, {"replicas", "evenkeel-b", "alive"}, true));
+  EXPECT_EQ(fleet->Text({"replicas", "evenkeel-b", "goneSince"}), base::FormatTime(kStart));
+  // The next plan does not name it any more, and still it is missing.
+  controllers::distribution::PublishedPlan plan;
+  plan.epoch = 4;
+  plan.shards = {{.shard = 0, .replica = "id-a", .host = "evenkeel-a"}};
+  PutPlan(plan);
+  executor.RunFor(1s);
+  EXPECT_EQ(fleet->Text({"replicas", "evenkeel-b", "goneSince"}), base::FormatTime(kStart));
+  EXPECT_EQ(fleet->Number({"replicas", "evenkeel-b", "clusters"}), 0) << "the dead own nothing";
+  // Another comes.
+  Json lease = JsonObject{{"metadata", JsonObject{{"name", "evenkeel-c"}, {"namespace", "evenkeel"}}}};
+  base::Ensure(lease, {"spec", "holderIdentity"}) = "id-c";
+  for (const char* field : {"acquireTime", "renewTime"}) {
+    base::Ensure(lease, {"spec", field}) = base::FormatMicroTime(executor.clock().Now());
+  }
+  hub.api().Put(kube::resources::Leases(), lease);
+  executor.RunFor(1s);
+  EXPECT_EQ(base::Find(fleet->document, {"replicas", "evenkeel-b"}), nullptr);
+  EXPECT_TRUE(base::FindBool(fleet->document, {"replicas", "evenkeel-c", "alive"}));
+}
+
 TEST_F(FeedTest, NothingIsFollowedThatNobodyLooksAt) {
   EXPECT_EQ(Watches(hub.api(), "secrets"), 0);
   const auto fleet = Follow("fleet");

@@ -163,8 +163,11 @@ class FleetSource final : public InformedSource {
         if (claim.controller.empty()) continue;
         const bool alive = claim.heartbeat && input_.now - *claim.heartbeat <= silence;
         const auto owned = std::ranges::count(fleet->rows, claim.controller, &distribution::FleetView::Row::owner);
-        replicas[claim.controller] =
-            JsonObject{{"shard", claim.shard}, {"alive", alive}, {"since", nullptr}, {"clusters", owned}};
+        replicas[claim.controller] = JsonObject{{"shard", claim.shard},
+                                                {"alive", alive},
+                                                {"since", nullptr},
+                                                {"goneSince", alive || !claim.heartbeat ? Json() : TimeOrNull(claim.heartbeat)},
+                                                {"clusters", owned}};
       }
       update.Set("plan", JsonObject{{"epoch", nullptr}, {"method", MethodName(fleet->options.method)}, {"leader", nullptr}});
     }

@@ -86,7 +86,8 @@ TEST_F(ViewsTest, WhatTheAutoscalerSaysIsShown) {
       "    nodeCounts: {registered: {ready: 1}}\n";
   base::Ensure(status, {"data", "explanation"}) =
       R"({"nodes": {"n1": {"since": "2024-12-15T01:00:00Z", "waits": "cool-down"}},
-          "pending": {"default/big": {"general": "NodeResourcesFit: Insufficient cpu"}}})";
+          "pending": {"default/big": {"compute": "NodeResourcesFit: Insufficient cpu", "general": "NodeResourcesFit: Insufficient cpu",
+                                      "gpu": "QUOTA"}}})";
   members["member-1"]->Put(kube::resources::ConfigMaps(), status);
   Json memory = JsonObject{{"metadata", JsonObject{{"name", "evenkeel-autoscaler-state"}, {"namespace", "kube-system"}}}};
   base::Ensure(memory, {"data", "state"}) =
@@ -102,6 +103,9 @@ TEST_F(ViewsTest, WhatTheAutoscalerSaysIsShown) {
   EXPECT_EQ(base::FindArray(cluster->document, {"scaleDown", "inProgress"}), JsonArray{"n9"});
   EXPECT_EQ(cluster->Text({"nodes", "n1", "waits"}), "cool-down");
   EXPECT_EQ(cluster->Text({"pending", "default/big", "reasons", "general"}), "NodeResourcesFit: Insufficient cpu");
+  EXPECT_EQ(cluster->Text({"pending", "default/big", "why"}),
+            "compute, general: NodeResourcesFit: Insufficient cpu; gpu: QUOTA")
+      << "ours, whole, in the place of the scheduler's";
 }
 
 TEST_F(ViewsTest, TheAutoscalersWordsAreReadWhereItWritesThem) {

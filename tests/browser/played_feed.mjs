@@ -46,6 +46,11 @@ export function startPlayedFeed({dist, port = 0, members = 200, nodes = 5000, in
       refusal = status ? {status, message: url.searchParams.get('message') ?? ''} : null;
       return send(response, 200, 'application/json', '{}');
     }
+    // For tests: a replica that is not there any more; without one, all are.
+    if (url.pathname === '/played/forget') {
+      fleet.forget(url.searchParams.get('replica'));
+      return send(response, 200, 'application/json', '{}');
+    }
     if (url.pathname.startsWith('/api/')) {
       const refused = (url.pathname !== '/api/session' || refusal?.status === 401) && (refusal ?? fleet.refusal(view));
       if (refused) return send(response, refused.status, 'application/json', JSON.stringify({message: refused.message}));

@@ -40,6 +40,11 @@ export class PlayedFleet {
     return (kind === 'cluster' || kind === 'balance') && !this.names.includes(name) ? {status: 404, message: `there is no member ${name}`} : null;
   }
 
+  forget(replica) {
+    this.made.delete('fleet');
+    this.forgotten = replica;
+  }
+
   document(view) {
     if (!this.made.has(view)) this.made.set(view, this.make(view));
     return this.made.get(view);
@@ -66,6 +71,7 @@ export class PlayedFleet {
     const [upcoming, notReady] = [index % 23 === 0 ? 1 : 0, health === 'Degraded' ? 2 : 0];
     return {
       owner, shard: index % 3, wanted: owners[index % 3], epoch: 12, health,
+      ...(health === 'Unreachable' ? {unknownSince: ago(42)} : {}),
       message: health === 'Unreachable' ? 'no answer for 42 s: connection refused' : health === 'Degraded' ? '2 of 25 nodes are not ready' : '',
       nodes: {ready: total - notReady - upcoming, total, upcoming, notReady},
       pods: {running: total * 20, pending: index % 29 === 3 ? 4 : 0, total: total * 20 + (index % 29 === 3 ? 4 : 0)},
@@ -83,6 +89,12 @@ export class PlayedFleet {
     }
     const replicas = Object.fromEntries(owners.map((owner, shard) => [owner, {shard, alive: true, since: ago(86_000 - shard * 1000),
       clusters: this.names.filter((_, index) => index % 3 === shard).length, weight: 2650 + shard * 90}]));
+    // One that has died, and in whose place nobody has come.
+    replicas['evenkeel-3'] = {alive: false, since: ago(90_000), goneSince: ago(130), clusters: 0};
+    if (this.forgotten) {
+      delete replicas[this.forgotten];
+      for (const cluster of Object.values(clusters)) if (cluster.owner === this.forgotten) cluster.owner = owners[1];
+    }
     return {hub: {name: 'played', reachable: true, message: ''}, plan: {epoch: 12, method: 'weighted', leader: 'evenkeel-0', time: ago(300)}, replicas, clusters, handovers};
   }
 
@@ -109,6 +121,7 @@ export class PlayedFleet {
       backoffUntil: index === 1 ? new Date(Date.now() + 200_000).toISOString() : null, backoffReason: index === 1 ? 'QUOTA: 64 of 64 vCPU are in use' : null, pricePerHour: price}]));
     const pending = Object.fromEntries(Array.from({length: 6}, (_, index) => [`shop/checkout-7d9f-${index}`, {since: ago(40 + index * 13), cpu: '6', memory: '12Gi',
       reasons: {general: 'Insufficient cpu: 6 are asked for, a new node has 4', compute: 'backed off until the quota is free again', memory: "node(s) didn't match Pod's node affinity/selector"},
+      why: "compute: backed off until the quota is free again; general: Insufficient cpu: 6 are asked for, a new node has 4; memory: node(s) didn't match Pod's node affinity/selector",
       message: '0/25 nodes are available: 20 Insufficient cpu, 5 node(s) had untolerated taint.'}]));
     return {name, owner: 'evenkeel-1', health: 'Healthy', message: '', server: 'https://127.0.0.1:16443', metrics: ['cpu', 'memory', 'pods', ...(name === 'member-5' ? devices : [])], nodes, groups, pending,
       scaleDown: {enabled: true, message: '3 nodes are unneeded, the first is removed in 6m40s', cooldownUntil: null, candidates: 3, inProgress: [`${name}-n14`]},

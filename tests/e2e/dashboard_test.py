@@ -58,6 +58,43 @@ class MadeUpFleetTest(browser.BrowserTest):
         self.browser.ask("fill", selector="[data-filter]", text="member-24")
         self.assertIn("24 +1", " ".join(self.browser.sees("member-24", "#clusters tbody tr").split()))
 
+    def test_replicas_are_counted_and_keep_their_colours(self):
+        self.open("fleet")
+        shown = self.browser.sees("3 of 4", ".stat:has-text('Replicas')")
+        self.assertIn("evenkeel-3 is gone since", shown)
+        self.browser.sees("not heard of since", ".owner:has-text('evenkeel-3')")
+        colours = "Object.fromEntries([...document.querySelectorAll('.owner h3')].map(each => [each.innerText.trim().split(/\\s/)[0], each.querySelector('.swatch')?.style.background ?? '']))"
+        before = self.browser.ask("evaluate", expression=colours)
+        self.assertEqual(len({before[f"evenkeel-{index}"] for index in range(4)}), 4, before)
+        # The first by name goes: the colours of the others are theirs, and not those of a place in a list.
+        with urllib.request.urlopen(f"{self.feed.url}/played/forget?replica=evenkeel-0", timeout=LONG):
+            pass
+        self.addCleanup(lambda: urllib.request.urlopen(f"{self.feed.url}/played/forget", timeout=LONG).close())
+        self.browser.ask("goto", url="about:blank")
+        self.browser.ask("goto", url=f"{self.feed.url}/#/fleet")
+        self.browser.sees("2 of 3", ".stat:has-text('Replicas')")
+        after = self.browser.ask("evaluate", expression=colours)
+        self.assertEqual({name: after[name] for name in ("evenkeel-1", "evenkeel-2", "evenkeel-3")},
+                         {name: before[name] for name in ("evenkeel-1", "evenkeel-2", "evenkeel-3")})
+
+    def test_what_is_unknown_is_grey_with_since(self):
+        self.open("fleet")
+        self.browser.ask("fill", selector="[data-filter]", text="member-30")
+        shown = self.browser.sees("unknown since", "#clusters tr:has-text('Unreachable')")
+        self.assertNotIn("%", shown)
+        self.browser.sees("unknown since", ".tiles li:has(a[href='#/cluster/member-30'])")
+        self.assertIn("Unknown", self.browser.ask("evaluate", expression="document.querySelector(\".tile[href='#/cluster/member-30']\").className"))
+
+    def test_a_pending_pod_says_why_also_on_a_narrow_screen(self):
+        whole = ("compute: backed off until the quota is free again; general: Insufficient cpu: 6 are asked for, a new node has 4; "
+                 "memory: node(s) didn't match Pod's node affinity/selector")
+        for width in (375, 1280):
+            self.browser.ask("open", url=f"{self.feed.url}/#/cluster/member-3", width=width)
+            self.assertIn(whole, " ".join(self.browser.sees("backed off", "#pending tbody tr").split()))
+            visible = self.browser.ask("evaluate", expression="[...document.querySelectorAll('#pending tbody tr:first-child td *, #pending tbody tr:first-child td')]"
+                                       ".some(each => each.children.length === 0 && each.textContent.includes('affinity/selector') && each.getClientRects().length > 0)")
+            self.assertTrue(visible, width)
+
     def test_a_narrow_screen_shows_as_much(self):
         self.browser.ask("open", url=f"{self.feed.url}/#/fleet", width=375)
         self.browser.ask("fill", selector="[data-filter]", text="member-18")

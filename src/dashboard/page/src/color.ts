@@ -54,6 +54,59 @@ export function categoryColor(theme: Theme, index: number): string {
   return list[((index % list.length) + list.length) % list.length]!;
 }
 
+const kept = 'evenkeel-colours';
+
+/** Names that have been given a colour, in the order in which they got it. */
+function remembered(): Map<string, number> {
+  try {
+    const read: unknown = JSON.parse(localStorage.getItem(kept) ?? '[]');
+    return new Map(Array.isArray(read) ? read.filter((each): each is [string, number] => Array.isArray(each) && typeof each[0] === 'string' && Number.isInteger(each[1])) : []);
+  } catch {
+    return new Map();
+  }
+}
+
+const given = remembered();
+/** Of so many names the colour is remembered, the latest. */
+const givenMost = 64;
+
+/** FNV-1a. */
+function hashed(name: string): number {
+  let hash = 0x811c9dc5;
+  for (const char of name) hash = Math.imul(hash ^ char.codePointAt(0)!, 0x01000193) >>> 0;
+  return hash;
+}
+
+/**
+ * Gives each name a colour that stays its own, whoever comes and goes and also at the next visit: the one that its hash says, or where
+ * another of `names` has it the next that nobody has.
+ */
+export function giveColors(names: readonly string[]) {
+  const count = categories.light.length;
+  const taken = new Set(names.map(name => given.get(name)).filter(index => index !== undefined));
+  let fresh = false;
+  for (const name of names) {
+    if (given.has(name)) continue;
+    const first = hashed(name) % count;
+    const free = Array.from({length: count}, (_, step) => (first + step) % count).find(index => !taken.has(index)) ?? first;
+    given.set(name, free);
+    taken.add(free);
+    fresh = true;
+  }
+  if (!fresh) return;
+  for (const name of [...given.keys()].slice(0, Math.max(0, given.size - givenMost))) if (!names.includes(name)) given.delete(name);
+  try {
+    localStorage.setItem(kept, JSON.stringify([...given]));
+  } catch {
+    // Then they last as long as the page.
+  }
+}
+
+/** The colour of a replica; see giveColors. */
+export function nameColor(theme: Theme, name: string): string {
+  return categoryColor(theme, given.get(name) ?? hashed(name));
+}
+
 /** A custom property of the page. */
 export function token(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();

@@ -29,10 +29,22 @@ export interface Handover {
   seconds?: number;
 }
 
+export interface Replica {
+  shard?: number;
+  alive: boolean;
+  leaving?: boolean;
+  since?: string | null;
+  /** When it was last heard of, once it is gone. */
+  goneSince?: string | null;
+  clusters: number;
+  weight?: number;
+}
+
 export interface FleetDocument {
   hub: {name: string; reachable: boolean; message?: string};
   plan?: {epoch: number; method: string; leader?: string; time?: string} | null;
-  replicas: Record<string, {shard?: number; alive: boolean; since?: string; clusters: number; weight?: number}>;
+  /** Also those that are gone, until others have come in their place. */
+  replicas: Record<string, Replica>;
   clusters: Record<string, FleetCluster>;
   handovers: Record<string, Handover>;
 }
@@ -73,6 +85,8 @@ export interface PendingPod {
   memory?: string;
   reasons?: Record<string, string>;
   message?: string;
+  /** The whole answer: what each node group would have to say, or else the scheduler's words. */
+  why?: string;
 }
 
 export type HistoryPoint = [string, Record<string, number>];

@@ -155,11 +155,16 @@ function NodeDetail({node}: {node: Node}) {
   );
 }
 
+/** Ours, which says of each group why it does not help. */
+function why(row: Pending): string {
+  return row.why || row.message || 'neither the scheduler nor the autoscaler has looked at it yet';
+}
+
 const pendingColumns: Column<Pending>[] = [
-  {key: 'name', title: 'Pod', compare: (a, b) => byName(a.name, b.name), grow: true, render: row => <span class="strong">{row.name}</span>},
+  {key: 'name', title: 'Pod', compare: (a, b) => byName(a.name, b.name), grow: true, render: row => <><span class="strong">{row.name}</span><p class="narrow-only">{why(row)}</p></>},
   {key: 'since', title: 'Since', compare: (a, b) => byName(b.since ?? '', a.since ?? ''), render: row => <Ago time={row.since} />},
   {key: 'asks', title: 'Asks for', wide: true, render: row => [row.cpu && `${row.cpu} cpu`, row.memory].filter(Boolean).join(', ') || '–'},
-  {key: 'message', title: 'Why', wide: true, grow: true, render: row => row.message ?? ''},
+  {key: 'why', title: 'Why', wide: true, grow: true, render: why},
 ];
 
 function PendingPods({rows, groups}: {rows: Pending[]; groups: string[]}) {

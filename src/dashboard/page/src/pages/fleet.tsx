@@ -1,7 +1,7 @@
 import type {ComponentChildren} from 'preact';
 import {memo} from 'preact/compat';
 import {useMemo, useState} from 'preact/hooks';
-import {categoryColor, loadColor} from '../color';
+import {giveColors, loadColor, nameColor} from '../color';
 import {byName, clockTime, duration, nodesNote, number, percent, plural} from '../format';
 import {emptyFleet, type FleetCluster, type FleetDocument, type Handover} from '../live/documents';
 import {useView} from '../live/stream';
@@ -88,7 +88,11 @@ export function FleetPage() {
 
 function Fleet({fleet}: {fleet: FleetDocument}) {
   const rows = useMemo(() => Object.entries(fleet.clusters).map(([name, cluster]) => member(name, cluster)).sort((a, b) => byName(a.name, b.name)), [fleet.clusters]);
-  const replicas = useMemo(() => Object.keys(fleet.replicas).sort(byName), [fleet.replicas]);
+  const replicas = useMemo(() => {
+    const names = Object.keys(fleet.replicas).sort(byName);
+    giveColors(names);
+    return names;
+  }, [fleet.replicas]);
   const [text, setText] = useState('');
   const [only, setOnly] = useState('all');
   const [handoverView, setHandoverView] = useStored('handovers', 'timeline');
@@ -150,12 +154,24 @@ function Head({fleet, rows}: {fleet: FleetDocument; rows: Member[]}) {
         </p>
       </div>
       <dl class="stats">
+        <Replicas replicas={fleet.replicas} />
         <Stat label="Clusters" value={rows.length} note={ill.length ? `${ill.length} not healthy${unknown ? `, ${unknown} of them unknown` : ''}` : 'all healthy'} tone={ill.length ? 'bad' : 'ok'} />
         <Stat label="Nodes" value={total.toLocaleString('en-US')} note={nodesNote(notReady, upcoming)} tone={notReady ? 'warn' : 'ok'} />
         <Stat label="Pods" value={sum(row => row.pods.running).toLocaleString('en-US')} note={pending ? `${pending} pending` : 'none pending'} tone={pending ? 'warn' : 'ok'} />
         <Stat label="Hot" value={hot.length} note={hot.length ? hot.slice(0, 2).map(row => <span key={row.name} class="nowrap">{row.name} </span>) : 'no hot cluster'} tone={hot.length ? 'bad' : 'ok'} />
       </dl>
     </header>
+  );
+}
+
+/** How many there are of how many there should be, and who is missing. */
+function Replicas({replicas}: {replicas: FleetDocument['replicas']}) {
+  const all = Object.keys(replicas).sort(byName);
+  const gone = all.filter(name => !replicas[name]!.alive);
+  if (all.length === 0) return <Stat label="Replicas" value="–" note="none has said anything" tone="quiet" />;
+  return (
+    <Stat label="Replicas" value={gone.length ? `${all.length - gone.length} of ${all.length}` : all.length} tone={gone.length ? 'bad' : 'ok'}
+      note={gone.length ? gone.map(name => <span key={name}>{name} is gone<Since time={replicas[name]!.goneSince} /> </span>) : 'all heard of'} />
   );
 }
 
@@ -183,11 +199,11 @@ function TileMap({rows, replicas, fleet}: {rows: Member[]; replicas: string[]; f
         return (
           <section key={owner} class={owner ? 'owner' : 'owner nobody'} aria-label={owner || 'Without an owner'}>
             <h3>
-              {owner ? <span class="swatch" style={{background: categoryColor(theme, replicas.indexOf(owner))}} /> : <Icon name="warning" />}
+              {owner ? <span class="swatch" style={{background: nameColor(theme, owner)}} /> : <Icon name="warning" />}
               {owner || 'Nobody'}
-              {replica && !replica.alive && <Badge tone="bad">gone</Badge>}
+              {replica && !replica.alive && <Badge tone="bad">gone</Badge>}{replica?.leaving && <Badge tone="info">leaves</Badge>}
             </h3>
-            <p class="note">{plural(here.length, 'cluster')}{replica?.shard !== undefined && `, shard ${replica.shard}`}{replica?.weight !== undefined && `, weight ${number(replica.weight)}`}</p>
+            <p class="note">{replica && !replica.alive && <b class="bad-text">not heard of<Since time={replica.goneSince} />. </b>}{plural(here.length, 'cluster')}{replica?.shard !== undefined && `, shard ${replica.shard}`}{replica?.weight !== undefined && `, weight ${number(replica.weight)}`}</p>
             {replica?.weight !== undefined && <span class="weight-bar" aria-hidden="true"><span style={{width: `${(replica.weight / heaviest) * 100}%`}} /></span>}
             <ul class="tiles">{here.map(row => <Tile key={row.name} row={row} dark={theme === 'dark'} large={rows.length <= largeTiles} />)}</ul>
           </section>
@@ -227,7 +243,7 @@ const Tile = memo(function Tile({row, dark, large}: {row: Member; dark: boolean;
       {large && (
         <span class="tile-words" aria-hidden="true">
           <b>{row.name}</b>
-          <span class="note">{unknown ? 'unknown' : `${plural(row.nodes.total, 'node')}, ${Math.round(load * 100)} %`}</span>
+          <span class="note">{unknown ? <>unknown<Since time={row.unknownSince} /></> : `${plural(row.nodes.total, 'node')}, ${Math.round(load * 100)} %`}</span>
         </span>
       )}
     </li>

@@ -1,5 +1,5 @@
 import {useMemo, useState} from 'preact/hooks';
-import {categoryColor, token} from '../color';
+import {giveColors, nameColor, token} from '../color';
 import {axisTime, byName, clockTime, duration} from '../format';
 import type {Handover} from '../live/documents';
 import {Picture, type Box} from './picture';
@@ -25,6 +25,7 @@ export function Timeline({handovers, replicas}: Props) {
   const now = Math.floor(useNow() / 30_000) * 30_000 + 30_000;
   const [selected, select] = useState<string | null>(null);
   const lanes = useMemo(() => [...new Set([...replicas, ...handovers.map(each => each.to ?? 'nobody')])].sort(byName), [replicas, handovers]);
+  useMemo(() => giveColors(lanes), [lanes]);
   const inOrder = useMemo(() => [...handovers].reverse(), [handovers]);
   const plan = (width: number) => {
     const left = width < 500 ? 82 : 120;
@@ -67,7 +68,7 @@ export function Timeline({handovers, replicas}: Props) {
         });
         inOrder.forEach((each, index) => {
           const box = boxes[index]!;
-          context.fillStyle = categoryColor(theme, replicas.indexOf(each.to ?? ''));
+          context.fillStyle = each.to ? nameColor(theme, each.to) : token('bad-mark');
           context.strokeStyle = token('surface');
           context.beginPath();
           context.arc(box.x + box.width / 2, box.y + box.height / 2, box.width / 2, 0, 2 * Math.PI);

@@ -1,5 +1,5 @@
 import {useMemo, useState} from 'preact/hooks';
-import {categoryColor, token} from '../color';
+import {giveColors, nameColor, token} from '../color';
 import {byName, duration} from '../format';
 import {useTheme} from '../parts/hooks';
 import {Picture, type Box} from '../parts/picture';
@@ -24,6 +24,7 @@ export function OwnersPicture({owners}: {owners: Owners}) {
     const end = Math.max(0, ...owners.t, ...Object.values(owners.clusters).flatMap(list => list.map(([t]) => t)));
     const spans = clusters.flatMap(cluster => owners.clusters[cluster]!.map(([from, owner], index, list): Span => ({cluster, owner, from, to: list[index + 1]?.[0] ?? end})));
     const names = [...new Set(spans.map(span => span.owner).filter((owner): owner is string => owner !== null))].sort(byName);
+    giveColors(names);
     return {clusters, spans, names, end};
   }, [owners]);
   const words = (span: Span) => `${span.cluster}: ${span.owner ?? 'nobody'} from ${clockOf(span.from)} for ${duration(span.to - span.from)}`;
@@ -39,7 +40,7 @@ export function OwnersPicture({owners}: {owners: Owners}) {
         context.fillStyle = token('ink-2');
         clusters.forEach((cluster, index) => context.fillText(cluster, 0, index * rowHeight + 13, left - 8));
         spans.forEach((span, index) => {
-          context.fillStyle = span.owner === null ? token('bad-mark') : categoryColor(theme, names.indexOf(span.owner));
+          context.fillStyle = span.owner === null ? token('bad-mark') : nameColor(theme, span.owner);
           const box = boxes[index]!;
           if (span.owner === null) context.fillRect(box.x, box.y + box.height / 2 - 1.5, box.width, 3);
           else context.fillRect(box.x, box.y, box.width, box.height);
@@ -57,7 +58,7 @@ export function OwnersPicture({owners}: {owners: Owners}) {
   return (
     <>
       <p class="heat-legend">
-        {names.map((name, index) => <span key={name} class="chart-key"><span class="swatch" style={{background: categoryColor(theme, index)}} />{name}</span>)}
+        {names.map(name => <span key={name} class="chart-key"><span class="swatch" style={{background: nameColor(theme, name)}} />{name}</span>)}
         <span class="chart-key"><span class="swatch nobody" />nobody</span>
       </p>
       <div class="owners-scroll">
