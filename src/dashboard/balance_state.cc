@@ -7,7 +7,7 @@
 
 #include "balancing/measures/deviation.h"
 #include "balancing/measures/imbalance.h"
-#include "dashboard/approval.h"
+#include "dashboard/actions/actions.h"
 #include "dashboard/documents.h"
 
 namespace evenkeel::dashboard {

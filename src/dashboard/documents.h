@@ -115,10 +115,14 @@ Json EnsembleEntry(const Json& ensemble, const std::map<std::string, Json>& memb
 
 // Events, of the hub and of members.
 
+/// Of an Event: the last time that it happened.
+base::Time EventTime(const Json& object);
+
 struct EventRow {
   RowMeta meta;
-  std::string controller;  ///< "autoscaler", "balancer", "distribution", "rollout", "scheduler" ...; "": nobody who decides
-  base::Time time{};       ///< of the last time
+  std::string
+      controller;  ///< "autoscaler", "balancer", "distribution", "rollout", "scheduler", "people" ...; "": nobody who decides
+  base::Time time{};  ///< of the last time
   std::string name, type, reason, object, message;
   int64_t count = 1;
   static EventRow Decode(const Json& object);

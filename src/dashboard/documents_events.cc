@@ -7,7 +7,7 @@ namespace evenkeel::dashboard {
 namespace {
 
 /// Whoever decides something. What only carries things out (kubelets, controllers of workloads) would drown them.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kControllers = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kControllers = {{
     {"cluster-autoscaler", "autoscaler"},
     {"evenkeel-balancer", "balancer"},
     {"evenkeel-distribution", "distribution"},
@@ -17,9 +17,12 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kControll
     {"scheduler", "scheduler"},
     {"default-scheduler", "scheduler"},
     {"embedded-cloud", "cloud"},
+    {"evenkeel-dashboard", "people"},
 }};
 
-base::Time LastTime(const Json& object) {
+}  // namespace
+
+base::Time EventTime(const Json& object) {
   for (const auto& path : {std::initializer_list<std::string_view>{"series", "lastObservedTime"},
                            {"lastTimestamp"},
                            {"eventTime"},
@@ -30,8 +33,6 @@ base::Time LastTime(const Json& object) {
   return {};
 }
 
-}  // namespace
-
 EventRow EventRow::Decode(const Json& object) {
   EventRow row;
   row.meta = RowMeta::Decode(object);
@@ -41,7 +42,7 @@ EventRow EventRow::Decode(const Json& object) {
     if (known == component) row.controller = name;
   }
   if (row.controller.empty()) return row;
-  row.time = LastTime(object);
+  row.time = EventTime(object);
   row.name = kube::KeyOf(object);
   row.type = FindString(object, {"type"}, "Normal");
   row.reason = FindString(object, {"reason"});

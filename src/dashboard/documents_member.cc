@@ -31,6 +31,8 @@ const Json* StatusOfGroup(const AutoscalerWords& words, std::string_view name) {
 
 JsonObject GroupEntry(std::string_view name, const Json* object, const Json* status, const AutoscalerWords& words) {
   JsonObject entry{{"target", 0}, {"min", 0}, {"max", 0}, {"ready", 0}, {"upcoming", 0}};
+  // Of others the target is their provider's, and people change it there.
+  entry["scalable"] = object != nullptr;
   entry["backoffUntil"] = entry["backoffReason"] = entry["pricePerHour"] = nullptr;
   if (status != nullptr) {
     entry["target"] = FindInt(*status, {"health", "cloudProviderTarget"});

@@ -55,6 +55,15 @@ struct OpenView {
   bool watched() const { return !followers.empty() || !readers.empty(); }
 };
 
+/// One that is under way.
+struct Search {
+  FindRequest request;
+  std::function<void(base::Result<Found>)> done;  // null once it was called
+  base::Timer deadline{};
+  std::set<std::string> awaited{}, missing{};  // members
+  std::map<std::string, Found> by_member{};
+};
+
 struct AwaitedMember {
   std::string name;
   std::function<void(base::Result<std::unique_ptr<client::Client>>)> use;
@@ -108,6 +117,8 @@ struct Feed::State : std::enable_shared_from_this<State> {
   void Replay(OpenView& view);
   /// Those who wait for a member get it, once it is known or their time is over.
   void Serve();
+  void Find(const std::shared_ptr<Search>& search);
+  void End(Search& search);
 };
 
 base::Result<OpenView*> Feed::State::Open(const std::string& name) {
@@ -395,6 +406,45 @@ void Feed::State::Ping() {
   });
 }
 
+void Feed::State::Find(const std::shared_ptr<Search>& search) {
+  const std::string& only = search->request.cluster;
+  for (const auto& [name, member] : members) {
+    if (only.empty() || only == name) search->awaited.insert(name);
+  }
+  if (search->awaited.empty()) return End(*search);
+  search->deadline = strand->PostAfter(kPatience, [this, search] { End(*search); });
+  for (const std::string& name : std::set<std::string>(search->awaited)) {
+    auto source = sources.find({name, Topic::kCluster});
+    if (source == sources.end()) source = sources.find({name, Topic::kSummary});
+    if (source == sources.end()) continue;
+    source->second.runner->Find(search->request, [weak = weak_from_this(), search, name](std::optional<Found> found) {
+      const auto self = weak.lock();
+      if (self == nullptr) return;
+      self->strand->Post([self = self.get(), search, name, found = std::move(found)]() mutable {
+        if (search->awaited.erase(name) == 0) return;
+        if (found) {
+          search->by_member[name] = *std::move(found);
+        } else {
+          search->missing.insert(name);
+        }
+        if (search->awaited.empty()) self->End(*search);
+      });
+    });
+  }
+}
+
+void Feed::State::End(Search& search) {
+  search.deadline.Cancel();
+  const auto done = std::exchange(search.done, nullptr);
+  if (done == nullptr) return;
+  Found all;
+  for (auto& [name, found] : search.by_member) all.Merge(std::move(found), name, search.request.limit);
+  search.missing.merge(search.awaited);
+  search.awaited.clear();
+  all.missing.assign(search.missing.begin(), search.missing.end());
+  done(std::move(all));
+}
+
 Feed::Feed(FeedContext context) : state_(std::make_shared<State>(std::move(context))) {}
 
 Feed::~Feed() {
@@ -436,6 +486,25 @@ void Feed::WithMember(const std::string& member, std::function<void(base::Result
     state->Serve();
     if (state->awaited.empty()) return;
     state->waiting = state->strand->PostAfter(kPatience, [state] { state->Serve(); });
+  });
+}
+
+void Feed::WithHub(std::function<void(client::Client& hub)> use) {
+  state_->strand->Post([state = state_.get(), use = std::move(use)]() mutable {
+    const auto worker = state->context.sources.NewStrand("dashboard-hub-question");
+    state->retired.push_back(worker);
+    state->KeepUp();
+    worker->Post([keep = worker, &hub = state->context.hub, use = std::move(use)] { use(hub); });
+  });
+}
+
+void Feed::Find(FindRequest request, std::function<void(base::Result<Found>)> done) {
+  const std::string view = request.cluster.empty() ? "fleet" : "cluster/" + request.cluster;
+  auto search = std::make_shared<Search>(Search{.request = std::move(request), .done = std::move(done)});
+  // The view's sources are those that know; they go on for as long as they would for somebody who looks.
+  Read(view, [state = state_.get(), search = std::move(search)](const base::Result<Json>& document) {
+    if (document) return state->Find(search);
+    std::exchange(search->done, nullptr)(base::Fail(document.error()));
   });
 }
 

@@ -12,6 +12,7 @@
 #include "client/client.h"
 #include "controllers/autoscaler/options/options.h"
 #include "controllers/distribution/sharding/options.h"
+#include "dashboard/find.h"
 
 namespace evenkeel::dashboard {
 
@@ -55,8 +56,13 @@ class Feed {
   void Unfollow(const std::shared_ptr<Follower>& follower);
   /// The view's document once.
   void Read(const std::string& view, std::function<void(base::Result<base::Json>)> done);
+  /// Calls back on a strand that may wait, with the hub's client.
+  void WithHub(std::function<void(client::Client& hub)> use);
   /// Calls back on a strand that may wait, with a client of the member; kNotFound, or kUnavailable.
   void WithMember(const std::string& member, std::function<void(base::Result<std::unique_ptr<client::Client>>)> use);
+  /// Looks for nodes, pods and groups by what is followed of the members, which this begins if need be. Members that have said
+  /// nothing within kPatience, or cannot be read, are named in Found::missing. kNotFound: there is no such member.
+  void Find(FindRequest request, std::function<void(base::Result<Found>)> done);
 
  private:
   struct State;

@@ -54,7 +54,13 @@ PodRow PodRow::Decode(const Json& object) {
   row.meta = RowMeta::Decode(object);
   row.key = pod.meta.Key();
   row.node = pod.node_name;
+  row.phase = pod.phase;
   row.running = pod.phase == "Running";
+  row.containers = static_cast<uint16_t>(base::FindArray(object, {"spec", "containers"}).size());
+  for (const Json& status : base::FindArray(object, {"status", "containerStatuses"})) {
+    if (base::FindBool(status, {"ready"})) ++row.ready;
+    row.restarts += static_cast<int32_t>(base::FindInt(status, {"restartCount"}));
+  }
   row.ended = pod.terminal();
   row.leaving = pod.meta.deletion_time.has_value();
   row.created = pod.meta.creation_time;

@@ -39,7 +39,10 @@ struct PodRow {
   bool ended = false;    ///< it takes no room any more
   bool leaving = false;  ///< it has been deleted and takes room until it is gone
   base::Time created{};
-  std::string message;  ///< why no node has been found for it, as the scheduler puts it
+  std::string phase;
+  uint16_t ready = 0, containers = 0;  ///< of which so many are ready
+  int32_t restarts = 0;                ///< of all of them
+  std::string message;                 ///< why no node has been found for it, as the scheduler puts it
   kube::ResourceList requests;
   bool waits() const { return node.empty() && !ended && !leaving; }
   static PodRow Decode(const base::Json& object);

@@ -19,10 +19,46 @@ class TallySource : public InformedSource {
  protected:
   explicit TallySource(SourceContext context) : InformedSource(std::move(context)) {
     Watch<NodeRow>(kube::resources::Nodes(), {}, [this](const auto& before, const auto& after) { tally_.Node(before, after); });
-    Watch<PodRow>(kube::resources::Pods(), {}, [this](const auto& before, const auto& after) { tally_.Pod(before, after); });
+    pods_ = Watch<PodRow>(kube::resources::Pods(), {},
+                          [this](const auto& before, const auto& after) { tally_.Pod(before, after); });
+  }
+
+  Found Find(const FindRequest& request) const override {
+    Found found;
+    if (request.groups) FindGroups(request, found);
+    if (request.nodes) FindNodes(request, found);
+    if (request.pods) FindPods(request, found);
+    return found;
   }
 
   MemberTally tally_;
+
+ private:
+  void FindGroups(const FindRequest& request, Found& found) const {
+    std::map<std::string_view, int64_t> groups;
+    for (const auto& [name, node] : tally_.nodes()) {
+      if (!node->group.empty() && request.Matches(node->group)) ++groups[node->group];
+    }
+    for (const auto& [name, nodes] : groups) found.Add(request.limit, "NodeGroup", name, JsonObject{{"nodes", nodes}});
+  }
+
+  void FindNodes(const FindRequest& request, Found& found) const {
+    for (const auto& [name, node] : tally_.nodes()) {
+      if (!request.state.empty() && node->state != request.state) continue;
+      if (request.Matches(name)) found.Add(request.limit, "Node", name, FoundNode(*node));
+    }
+  }
+
+  void FindPods(const FindRequest& request, Found& found) const {
+    for (const auto& [key, pod] : pods_->items()) {
+      if (!request.node.empty() && pod->node != request.node) continue;
+      if (!request.state.empty() && StateOf(*pod) != request.state) continue;
+      if (!request.words.empty() && !request.Matches(key + " " + pod->node)) continue;
+      found.Add(request.limit, "Pod", key, FoundPod(*pod));
+    }
+  }
+
+  std::shared_ptr<const client::Informer<PodRow>> pods_;
 };
 
 class SummarySource final : public TallySource {

@@ -1,104 +1,13 @@
 #include "dashboard/server.h"
 
-#include <set>
-
-#include "controllers/balancer/kinds.h"
-#include "dashboard/approval.h"
-#include "dashboard/dashboard_testing.h"
-#include "dashboard/token.h"
+#include "dashboard/access/sessions.h"
+#include "dashboard/access/token.h"
+#include "dashboard/server_testing.h"
 
 namespace evenkeel::dashboard::server_test {
 namespace {
 
 using namespace testing;  // NOLINT(google-build-using-namespace)
-namespace apiserver = embedded::apiserver;
-namespace on_member = controllers::balancer;
-
-constexpr const char* kAdmin = "0123456789abcdef-admin";
-constexpr const char* kReader = "0123456789abcdef-reader";
-/// As base64 makes them.
-constexpr const char* kOddReader = "01+23/45+6789abc==";
-
-class KeepingStream final : public apiserver::ResponseStream {
- public:
-  bool Write(apiserver::Chunk chunk) override {
-    if (closed) return false;
-    text += *chunk;
-    return true;
-  }
-  void Close() override { closed = true; }
-  void OnClosed(std::function<void()> callback) override { on_closed = std::move(callback); }
-
-  std::string text;
-  bool closed = false;
-  std::function<void()> on_closed;
-};
-
-struct Reply {
-  int status = 0;
-  std::map<std::string, std::string> headers;
-  std::string content_type, body;
-  std::shared_ptr<KeepingStream> stream;
-};
-
-class KeepingResponder final : public apiserver::Responder {
- public:
-  explicit KeepingResponder(std::shared_ptr<Reply> reply) : reply_(std::move(reply)) {}
-  void Send(apiserver::HttpResponse response) override {
-    EXPECT_EQ(reply_->status, 0) << "answered twice";
-    reply_->status = response.status;
-    reply_->content_type = response.content_type;
-    for (const auto& [name, value] : response.headers) reply_->headers[name] = value;
-    for (const auto& chunk : response.body) reply_->body += *chunk;
-  }
-  std::shared_ptr<apiserver::ResponseStream> StartStream(int status, std::string content_type,
-                                                         apiserver::HttpHeaders headers) override {
-    reply_->status = status;
-    reply_->content_type = std::move(content_type);
-    for (const auto& [name, value] : headers) reply_->headers[name] = value;
-    return reply_->stream = std::make_shared<KeepingStream>();
-  }
-
- private:
-  const std::shared_ptr<Reply> reply_;
-};
-
-class ServerTest : public FleetFixture {
- protected:
-  ServerTest() { Start(kReader); }
-
-  void Start(const std::string& reader) {
-    ServerOptions options;
-    options.token = kAdmin;
-    options.read_token = reader;
-    options.host_names = {"fleet.example.org"};
-    options.version = "1.2.3";
-    options.fleet = "hub";
-    options.page = page;
-    server = std::make_unique<Server>(*feed, std::move(options));
-  }
-
-  using Headers = std::map<std::string, std::string>;
-  std::shared_ptr<Reply> Ask(const std::string& method, const std::string& target, Headers headers = {},
-                             const std::string& body = "") {
-    apiserver::HttpRequest request;
-    request.method = method;
-    request.path = target.substr(0, target.find('?'));
-    if (target.contains('?')) request.query = target.substr(target.find('?') + 1);
-    request.headers = std::move(headers);
-    request.headers.try_emplace("host", "127.0.0.1:8083");
-    request.body = body;
-    auto reply = std::make_shared<Reply>();
-    server->Handle(std::move(request), std::make_unique<KeepingResponder>(reply));
-    executor.RunFor(500ms);
-    return reply;
-  }
-  static Headers Bearer(const std::string& token) { return {{"authorization", "Bearer " + token}}; }
-  int StatusAtHost(const std::string& host) { return Ask("GET", "/", {{"host", host}})->status; }
-
-  const std::vector<PageAsset> page = {{"/assets/index-1.js", "text/javascript", "let a"}, {"/index.html", "text/html", "<p>"}};
-  std::unique_ptr<Server> server;
-};
 
 TEST_F(ServerTest, ThePageAndItsFiles) {
   const auto index = Ask("GET", "/");
@@ -130,40 +39,83 @@ TEST_F(ServerTest, ApiNeedsAToken) {
     EXPECT_EQ(Ask("GET", path, Bearer("wrong"))->status, 401) << path;
     EXPECT_EQ(Ask("GET", path, Bearer(""))->status, 401) << path;
   }
-  EXPECT_EQ(Ask("GET", "/api/session", Bearer(kAdmin))->body, R"({"mayWrite":true,"version":"1.2.3","fleet":"hub"})"
-                                                              "\n");
-  EXPECT_EQ(Ask("GET", "/api/session", {{"cookie", std::string("a=b; evenkeel_token=") + kReader}})->body,
-            R"({"mayWrite":false,"version":"1.2.3","fleet":"hub"})"
-            "\n");
-  EXPECT_EQ(Ask("GET", "/api/session", {{"cookie", std::string("x_evenkeel_token=") + kAdmin}})->status, 401);
+  EXPECT_EQ(Ask("GET", "/api/session", {{"cookie", std::string("evenkeel_session=") + kAdmin}})->status, 401)
+      << "a token is no session";
   EXPECT_EQ(Ask("GET", "/api/nothing", Bearer(kAdmin))->status, 404);
-  EXPECT_EQ(Ask("POST", "/api/session", Bearer(kAdmin))->status, 405);
+  EXPECT_EQ(Ask("POST", "/api/session", Bearer(kAdmin))->status, 403) << "without the header";
+  EXPECT_EQ(Ask("DELETE", "/api/session", Bearer(kAdmin))->status, 405);
 }
 
-TEST_F(ServerTest, ALoginIsACookie) {
-  const auto login = Ask("GET", std::string("/login?token=") + kAdmin);
-  EXPECT_EQ(login->status, 303);
-  EXPECT_EQ(login->headers["Location"], "/");
-  EXPECT_EQ(login->headers["Set-Cookie"], std::string("evenkeel_token=") + kAdmin + "; Path=/; HttpOnly; SameSite=Strict");
-  EXPECT_EQ(Ask("POST", "/login", {}, std::string("token=") + kReader)->status, 303);
-  EXPECT_EQ(Ask("GET", "/login?token=wrong")->status, 401);
-  EXPECT_EQ(Ask("GET", "/login")->status, 401);
-  EXPECT_EQ(Ask("GET", "/login?token=%zz")->status, 400);
+TEST_F(ServerTest, ALoginIsASessionAndNotTheToken) {
+  const auto login = Ask("POST", "/login", Ours(), std::string("token=") + kAdmin);
+  EXPECT_EQ(login->status, 200);
+  const std::string cookie = login->headers["Set-Cookie"];
+  EXPECT_TRUE(cookie.starts_with("evenkeel_session=")) << cookie;
+  EXPECT_TRUE(cookie.ends_with("; Path=/; HttpOnly; SameSite=Strict")) << cookie;
+  EXPECT_FALSE(cookie.contains(kAdmin));
+  EXPECT_EQ(Ask("GET", "/api/view?view=names", LoggedIn(kReader))->status, 200);
+  EXPECT_EQ(Ask("POST", "/login", {}, std::string("token=") + kAdmin)->status, 403) << "another site's form";
+  EXPECT_EQ(Ask("POST", "/login", Ours(), "token=wrong")->status, 401);
+  EXPECT_EQ(Ask("POST", "/login", Ours(), "")->status, 400);
+  EXPECT_EQ(Ask("POST", "/login", Ours(), "token=%zz")->status, 400);
+  EXPECT_EQ(Ask("POST", "/login", Ours(), "token=" + std::string(9000, 'a'))->status, 400);
   EXPECT_EQ(Ask("DELETE", "/login")->status, 405);
+}
+
+TEST_F(ServerTest, ALinkIsAFormAndChangesNothing) {
+  const auto form = Ask("GET", std::string("/login?token=") + kAdmin);
+  EXPECT_EQ(form->status, 200);
+  EXPECT_EQ(form->body, "<p>");
+  EXPECT_FALSE(form->headers.contains("Set-Cookie"));
 }
 
 TEST_F(ServerTest, ALoginWithATokenOfBase64) {
   const auto path = LoginPath(kOddReader);
   EXPECT_EQ(path, "login?token=01%2B23%2F45%2B6789abc%3D%3D");
   Start(kOddReader);
-  const std::string cookie = std::string("evenkeel_token=") + kOddReader;
-  for (const std::string& target : {"/" + path, std::string("/login?token=") + kOddReader}) {
-    const auto login = Ask("GET", target);
-    EXPECT_EQ(login->status, 303) << target;
-    EXPECT_TRUE(login->headers["Set-Cookie"].starts_with(cookie + ";")) << login->headers["Set-Cookie"];
+  for (const std::string& body : {path.substr(path.find('?') + 1), std::string("token=") + kOddReader}) {
+    EXPECT_EQ(Ask("POST", "/login", Ours(), body)->status, 200) << body;
   }
-  EXPECT_EQ(Ask("POST", "/login", {}, std::string("token=") + kOddReader)->status, 303);
-  EXPECT_EQ(Ask("GET", "/api/session", {{"cookie", cookie}})->status, 200);
+}
+
+TEST_F(ServerTest, ALoginWithATokenOfTheHub) {
+  const Headers ann = LoggedIn("kubernetes-token-of-ann");
+  const Json session = Parsed(Ask("GET", "/api/session", ann)->body);
+  EXPECT_EQ(base::FindString(session, {"user"}), "ann");
+  EXPECT_TRUE(base::FindBool(session, {"may", "approve"}));
+  EXPECT_EQ(gate->asked.front(), "ann get members.dashboard.evenkeel.dev") << "whether she may look";
+  gate->away = true;
+  EXPECT_EQ(Ask("POST", "/login", Ours(), "token=kubernetes-token-of-ann")->status, 503);
+  const Json unknown = Parsed(Ask("GET", "/api/session", ann)->body);
+  EXPECT_FALSE(base::FindBool(unknown, {"may", "approve"}, true)) << "what cannot be asked is refused";
+  EXPECT_NE(base::FindString(unknown, {"unknown"}), "");
+}
+
+TEST_F(ServerTest, ASessionEndsByLoggingOutByTimeAndByRevoking) {
+  const Headers admin = LoggedIn(kAdmin), reader = LoggedIn(kReader);
+  const auto stream = Ask("GET", "/api/stream?view=fleet", reader);
+  EXPECT_EQ(stream->status, 200);
+  const Json listed = Parsed(Ask("GET", "/api/sessions", admin)->body);
+  ASSERT_EQ(base::FindArray(listed, {"sessions"}).size(), 2U);
+  EXPECT_FALSE(base::ToText(listed).contains(reader.at("cookie").substr(17))) << "whoever sees the list cannot use it";
+  std::string handle;
+  for (const Json& row : base::FindArray(listed, {"sessions"})) {
+    if (!base::FindBool(row, {"own"})) handle = base::FindString(row, {"handle"});
+  }
+  const std::string body = base::ToText(JsonObject{{"revoke", handle}});
+  EXPECT_EQ(Ask("GET", "/api/sessions", reader)->status, 403);
+  EXPECT_EQ(Ask("POST", "/api/sessions", reader, body)->status, 403);
+  EXPECT_EQ(Ask("POST", "/api/sessions", admin, "{}")->status, 400);
+  EXPECT_EQ(Ask("POST", "/api/sessions", admin, body)->status, 200);
+  EXPECT_EQ(Ask("POST", "/api/sessions", admin, body)->status, 404);
+  EXPECT_EQ(Ask("GET", "/api/view?view=names", reader)->status, 401);
+  executor.RunFor(20s);
+  EXPECT_TRUE(stream->stream->closed) << "what is open ends, too";
+  EXPECT_EQ(Ask("POST", "/api/logout", admin)->status, 200);
+  EXPECT_EQ(Ask("GET", "/api/view?view=names", admin)->status, 401);
+  const Headers idle = LoggedIn(kReader);
+  executor.RunFor(kSessionIdle + 1s);
+  EXPECT_EQ(Ask("GET", "/api/view?view=names", idle)->status, 401);
 }
 
 TEST_F(ServerTest, AViewOnceAndAsAStream) {
@@ -199,66 +151,64 @@ TEST_F(ServerTest, ThereIsAMostOfStreams) {
   EXPECT_EQ(Ask("GET", "/api/stream?view=rollouts", Bearer(kReader))->status, 200);
 }
 
-class ApprovalTest : public ServerTest {
- protected:
-  ApprovalTest() {
-    members["member-1"]->Put(on_member::BalancingPlans(), Parsed(R"({"metadata": {"name": "plan-1", "uid": "u1"},
-      "spec": {"policy": "default", "approved": false, "actions": [{"pod": "default/a", "from": "n1", "to": "n2"}]}})"));
+TEST_F(ServerTest, ThingsAreFoundInAllMembersOrInOne) {
+  members["member-2"]->Put(kube::resources::Pods(), PodObject("checkout-7", "n1"));
+  const auto names = [this](const std::string& target) {
+    const auto reply = Ask("GET", "/api/find?" + target, Bearer(kReader));
+    EXPECT_EQ(reply->status, 200) << reply->body;
+    std::string text;
+    for (const Json& row : base::FindArray(Parsed(reply->body), {"found"})) {
+      text += std::string(base::FindString(row, {"cluster"})) + "/" + std::string(base::FindString(row, {"name"})) + " ";
+    }
+    return text;
+  };
+  EXPECT_EQ(names("text=CHECKOUT"), "member-2/default/checkout-7 ");
+  EXPECT_EQ(names("text=web%20default"), "member-1/default/web member-2/default/web ");
+  EXPECT_EQ(names("text=n1&kind=Node"), "member-1/n1 member-2/n1 ");
+  EXPECT_EQ(names("text=gener&kind=NodeGroup"), "member-1/general member-2/general ");
+  EXPECT_EQ(names("cluster=member-2&kind=Pod"), "member-2/default/checkout-7 member-2/default/web ");
+  EXPECT_EQ(names("cluster=member-2&kind=Pod&limit=1"), "member-2/default/checkout-7 ");
+  EXPECT_EQ(names("cluster=member-2&kind=Pod&node=n9"), "");
+  EXPECT_EQ(names("cluster=member-1&kind=Pod&state=Running"), "member-1/default/web ");
+  EXPECT_EQ(base::FindInt(Parsed(Ask("GET", "/api/find?cluster=member-2&kind=Pod&limit=1", Bearer(kReader))->body), {"total"}),
+            2);
+  for (const char* bad :
+       {"text=", "text=a&kind=Secret", "text=a&limit=0", "text=a&limit=501", "text=a&cluster=..", "limit=x&text=a"}) {
+    EXPECT_EQ(Ask("GET", std::string("/api/find?") + bad, Bearer(kReader))->status, 400) << bad;
   }
-  Json& Plan() { return members["member-1"]->objects["balancingplans"]["plan-1"]; }
-  std::shared_ptr<Reply> Approve(const std::string& hash, const std::string& uid = "u1", const std::string& token = kAdmin,
-                                 const std::string& cluster = "member-1") {
-    Headers headers = Bearer(token);
-    headers["x-evenkeel"] = "1";
-    return Ask("POST", "/api/approve", headers,
-               base::ToText(JsonObject{{"cluster", cluster}, {"plan", "plan-1"}, {"uid", uid}, {"hash", hash}}));
-  }
-  bool Approved() { return base::FindBool(Plan(), {"spec", "approved"}); }
-};
-
-TEST_F(ApprovalTest, ExactlyThePlanThatWasLookedAt) {
-  const std::string hash = PlanHash(Plan());
-  EXPECT_EQ(Approve(hash, "u2")->status, 409);
-  EXPECT_EQ(Approve("0123")->status, 409);
-  EXPECT_EQ(Approve(hash, "u1", kAdmin, "nobody")->status, 404);
-  Json other = Plan();
-  base::Ensure(other, {"spec", "policy"}) = "other";
-  members["member-1"]->Put(on_member::BalancingPlans(), other);
-  EXPECT_EQ(Approve(hash)->status, 409) << "it has changed";
-  EXPECT_FALSE(Approved());
-  const auto approved = Approve(PlanHash(Plan()));
-  EXPECT_EQ(approved->status, 200) << approved->body;
-  EXPECT_TRUE(Approved());
-  EXPECT_EQ(Approve(PlanHash(Plan()))->status, 200) << "the hash is not of the approval";
+  EXPECT_EQ(Ask("GET", "/api/find?text=" + std::string(300, 'a'), Bearer(kReader))->status, 400);
+  EXPECT_EQ(Ask("GET", "/api/find?cluster=nobody", Bearer(kReader))->status, 404);
 }
 
-TEST_F(ApprovalTest, OnlyWhoMay) {
-  const std::string hash = PlanHash(Plan());
-  EXPECT_EQ(Approve(hash, "u1", kReader)->status, 403);
-  EXPECT_EQ(Ask("POST", "/api/approve", Bearer(kAdmin), "{}")->status, 403) << "a form of another site sends no such header";
-  EXPECT_EQ(Ask("GET", "/api/approve", Bearer(kAdmin))->status, 405);
-  Headers headers = Bearer(kAdmin);
-  headers["x-evenkeel"] = "1";
-  for (const char* body : {"", "[]", "{", R"({"cluster": 1})", R"({"cluster": "member-1", "plan": "plan-1", "uid": "u1"})"}) {
-    EXPECT_EQ(Ask("POST", "/api/approve", headers, body)->status, 400) << body;
+TEST_F(ServerTest, AMemberThatCannotBeAskedIsNamed) {
+  unreachable = "member-2";
+  const auto reply = Ask("GET", "/api/find?text=web", Bearer(kReader));
+  executor.RunFor(5s);
+  EXPECT_EQ(reply->status, 200);
+  EXPECT_EQ(base::FindArray(Parsed(reply->body), {"missing"}), JsonArray{"member-2"}) << reply->body;
+}
+
+TEST_F(ServerTest, AnObjectComesWithItsYamlAndEvents) {
+  client::FakeApi& api = *members["member-1"];
+  api.Put(kube::resources::Events(), Parsed(R"({"metadata": {"name": "e1", "namespace": "default"}, "reason": "Pulled",
+    "involvedObject": {"kind": "Pod", "namespace": "default", "name": "web"}, "lastTimestamp": "2024-12-15T01:00:00Z"})"));
+  const auto reply = Ask("GET", "/api/object?cluster=member-1&kind=Pod&namespace=default&name=web", Bearer(kReader));
+  EXPECT_EQ(reply->status, 200) << reply->body;
+  const Json object = Parsed(reply->body);
+  EXPECT_TRUE(base::FindString(object, {"yaml"}).contains("nodeName: n1"));
+  ASSERT_EQ(base::FindArray(object, {"events"}).size(), 1U);
+  EXPECT_EQ(base::FindArray(object, {"containers"}), JsonArray{"main"});
+  for (const char* bad :
+       {"cluster=member-1&kind=Secret&namespace=default&name=a", "cluster=member-1&kind=Pod&name=web",
+        "cluster=member-1&kind=Node&namespace=a&name=n1", "cluster=member-1&kind=Node", "kind=Node&name=a/b"}) {
+    EXPECT_EQ(Ask("GET", std::string("/api/object?") + bad, Bearer(kReader))->status, 400) << bad;
   }
-  EXPECT_EQ(Ask("POST", "/api/approve", headers, std::string(5000, ' '))->status, 413);
-  EXPECT_FALSE(Approved());
-}
-
-TEST_F(ApprovalTest, NoPlanThatHasBegunOrEnded) {
-  base::Ensure(Plan(), {"status", "phase"}) = "Refused";
-  EXPECT_EQ(Approve(PlanHash(Plan()))->status, 409);
-}
-
-TEST(TokenTest, ATokenIsMadeOnceAndIsHardToGuess) {
-  std::set<std::string> tokens;
-  for (int i = 0; i < 10; ++i) tokens.insert(NewToken());
-  EXPECT_EQ(tokens.size(), 10U);
-  EXPECT_EQ(tokens.begin()->size(), 64U);
-  EXPECT_TRUE(SameToken("abc", "abc"));
-  EXPECT_FALSE(SameToken("abc", "abd"));
-  EXPECT_FALSE(SameToken("", ""));
+  EXPECT_EQ(Ask("GET", "/api/object?cluster=member-1&kind=Node&name=n9", Bearer(kReader))->status, 404);
+  for (const char* bad : {"cluster=member-1&namespace=default", "cluster=member-1&namespace=default&pod=a&lines=0",
+                          "cluster=member-1&namespace=default&pod=a&container=b%26follow=true"}) {
+    EXPECT_EQ(Ask("GET", std::string("/api/logs?") + bad, Bearer(kAdmin))->status, 400) << bad;
+  }
+  EXPECT_EQ(Ask("GET", "/api/logs?cluster=member-1&namespace=default&pod=web", Bearer(kReader))->status, 403);
 }
 
 }  // namespace

@@ -129,6 +129,13 @@ SourceRunner::~SourceRunner() {
   state_->strand->Post([state = state_] { state->End(); });
 }
 
+void SourceRunner::Find(FindRequest request, std::function<void(std::optional<Found>)> done) {
+  state_->strand->Post([state = state_, request = std::move(request), done = std::move(done)] {
+    const bool can = !state->stopped && state->source != nullptr && state->source->settled() && !state->outage;
+    done(can ? std::optional(state->source->Find(request)) : std::nullopt);
+  });
+}
+
 const std::shared_ptr<base::Strand>& SourceRunner::strand() const { return state_->strand; }
 
 }  // namespace evenkeel::dashboard

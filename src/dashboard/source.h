@@ -12,6 +12,7 @@
 #include "base/random.h"
 #include "client/informer.h"
 #include "controllers/distribution/sharding/cluster.h"
+#include "dashboard/find.h"
 #include "dashboard/outage.h"
 
 namespace evenkeel::dashboard {
@@ -54,6 +55,8 @@ class Source {
   virtual std::string error() const = 0;
   /// What has changed since the last call; called once settled, after `changed` (kSourceGap apart) and every tick().
   virtual Update Collect() = 0;
+  /// What it has of what is looked for; nothing where that is not its matter.
+  virtual Found Find([[maybe_unused]] const FindRequest& request) const { return {}; }
   virtual base::Duration tick() const { return kSourceTick; }
 };
 
@@ -66,15 +69,17 @@ class InformedSource : public Source {
  protected:
   explicit InformedSource(SourceContext context) : context_(std::move(context)) {}
 
-  /// Starts one; `handler` comes before `changed`.
+  /// Starts one, which lives as long as the source; `handler` comes before `changed`.
   template <typename T>
-  void Watch(const kube::Resource& resource, client::InformerOptions options, typename client::Informer<T>::Handler handler) {
+  std::shared_ptr<const client::Informer<T>> Watch(const kube::Resource& resource, client::InformerOptions options,
+                                                   typename client::Informer<T>::Handler handler) {
     auto informer = std::make_shared<client::Informer<T>>(context_.client, resource, std::move(options), context_.strand,
                                                           context_.clock, context_.random.Fork(resource.QualifiedPlural()));
     informer->AddHandler(std::move(handler));
     informer->AddHandler([this](const auto&, const auto&) { context_.changed(); });
     informer->Start();
     informers_.push_back({resource.QualifiedPlural(), informer, [at = informer.get()] { return at->health(); }});
+    return informer;
   }
 
   SourceContext context_;
@@ -104,6 +109,8 @@ class SourceRunner {
   SourceRunner(const SourceRunner&) = delete;
   SourceRunner& operator=(const SourceRunner&) = delete;
 
+  /// Calls back on the source's strand, or not at all once that is closed: nullopt while there is nothing to look in.
+  void Find(FindRequest request, std::function<void(std::optional<Found>)> done);
   /// The strand, on which the source ends by itself once the runner is gone. Before what the sink refers to goes, it is to be
   /// closed, which waits for the running call.
   const std::shared_ptr<base::Strand>& strand() const;

@@ -34,7 +34,7 @@ function stream(fleet, view, request, response, intervalMs) {
 /** Resolves to {url, fleet, close}. */
 export function startPlayedFeed({dist, port = 0, members = 200, nodes = 5000, intervalMs = 250}) {
   const fleet = new PlayedFleet(members, nodes);
-  const approved = [];
+  const acted = [];
   // What the server is told to refuse everything with; see /played below.
   let refusal = null;
   const server = createServer((request, response) => {
@@ -55,21 +55,39 @@ export function startPlayedFeed({dist, port = 0, members = 200, nodes = 5000, in
       const refused = (url.pathname !== '/api/session' || refusal?.status === 401) && (refusal ?? fleet.refusal(view));
       if (refused) return send(response, refused.status, 'application/json', JSON.stringify({message: refused.message}));
     }
-    if (url.pathname === '/api/session') return send(response, 200, types['.js'], JSON.stringify({mayWrite: true, version: '0.1.0', fleet: 'played'}));
+    if (url.pathname === '/api/session') {
+      const rights = ['logs', 'cordon', 'drain', 'scale', 'approve', 'pause', 'sessions'];
+      return send(response, 200, 'application/json', JSON.stringify({user: fleet.viewer ? 'ann' : 'evenkeel:dashboard-token', may: Object.fromEntries(rights.map(right => [right, !fleet.viewer])), unknown: '', version: '0.1.0', fleet: 'played'}));
+    }
+    if (url.pathname === '/api/find') return send(response, 200, 'application/json', JSON.stringify(fleet.find(url.searchParams)));
+    if (url.pathname === '/api/object') return send(response, 200, 'application/json', JSON.stringify(fleet.object(url.searchParams)));
+    if (url.pathname === '/api/logs') return send(response, 200, 'application/json', JSON.stringify(fleet.logs(url.searchParams)));
+    if (url.pathname === '/api/sessions' && request.method === 'GET') return send(response, 200, 'application/json', JSON.stringify({sessions: fleet.sessions()}));
     if (url.pathname === '/api/stream') return stream(fleet, view, request, response, intervalMs);
     if (url.pathname === '/api/view') return send(response, 200, 'application/json', JSON.stringify(fleet.document(view)));
-    if (url.pathname === '/api/approve') {
+    if (request.method === 'POST') {
       let body = '';
       request.on('data', part => (body += part));
       request.on('end', () => {
-        approved.push(JSON.parse(body));
-        send(response, 200, 'application/json', JSON.stringify({message: 'approved'}));
+        if (request.headers['x-evenkeel'] !== '1') return send(response, 403, 'application/json', '{"message": "the header X-Evenkeel: 1 is missing"}');
+        if (url.pathname === '/login') {
+          const right = new URLSearchParams(body).get('token') === 'right';
+          return send(response, right ? 200 : 401, 'application/json', JSON.stringify(right ? {user: 'ann'} : {message: 'this is neither a token of the dashboard nor one that the hub accepts: copy it once more'}));
+        }
+        const asked = JSON.parse(body);
+        if (asked.dryRun) return send(response, 200, 'application/json', JSON.stringify(fleet.preview(asked)));
+        acted.push({path: url.pathname, ...asked});
+        return send(response, 200, 'application/json', JSON.stringify({message: 'done'}));
       });
       return undefined;
     }
-    // For tests: what has been approved.
-    if (url.pathname === '/played/approved') return send(response, 200, 'application/json', JSON.stringify(approved));
-    const path = join(dist, url.pathname === '/' ? 'index.html' : url.pathname);
+    // For tests: what was done, and whether whoever looks may do anything.
+    if (url.pathname === '/played/acted') return send(response, 200, 'application/json', JSON.stringify(acted.splice(0)));
+    if (url.pathname === '/played/viewer') {
+      fleet.viewer = url.searchParams.has('only');
+      return send(response, 200, 'application/json', '{}');
+    }
+    const path = join(dist, url.pathname === '/' || url.pathname === '/login' ? 'index.html' : url.pathname);
     if (!existsSync(path) || !types[extname(path)]) return send(response, 404, 'text/plain', 'not found');
     return send(response, 200, types[extname(path)], readFileSync(path));
   });

@@ -40,6 +40,57 @@ export class PlayedFleet {
     return (kind === 'cluster' || kind === 'balance') && !this.names.includes(name) ? {status: 404, message: `there is no member ${name}`} : null;
   }
 
+  /** As /api/find answers. */
+  find(query) {
+    const words = (query.get('text') ?? '').toLowerCase().split(/\s+/).filter(Boolean);
+    const limit = Number(query.get('limit') ?? 50);
+    const [cluster, kind, state] = ['cluster', 'kind', 'state'].map(name => query.get(name) ?? '');
+    const found = [];
+    let total = 0;
+    for (const name of cluster ? [cluster] : this.names) {
+      const things = [
+        ...Array.from({length: this.nodesPerMember}, (_, index) => ({kind: 'Node', name: `${name}-n${index + 1}`, state: 'Ready', group: 'general', since: ago(9000)})),
+        ...Array.from({length: 40}, (_, index) => ({kind: 'Pod', name: `shop/cart-${index}`, node: index % 13 === 7 ? null : `${name}-n${1 + index % this.nodesPerMember}`, state: index % 13 === 7 ? 'Pending' : index % 17 === 3 ? 'Failed' : 'Running',
+          ready: index % 13 === 7 ? 0 : 1, containers: 1, restarts: index % 5, since: ago(600 + index)})),
+      ];
+      for (const thing of things) {
+        if ((kind && thing.kind !== kind) || (state && thing.state !== state) || !words.every(word => `${thing.name} ${thing.node ?? ''}`.toLowerCase().includes(word))) continue;
+        total++;
+        if (found.length < limit) found.push({...thing, cluster: name});
+      }
+    }
+    return {found, total, missing: cluster ? [] : ['member-30']};
+  }
+
+  object(query) {
+    const [kind, namespace, name] = ['kind', 'namespace', 'name'].map(key => query.get(key));
+    return {kind, namespace: namespace || null, name, uid: 'u1', unschedulable: false, containers: kind === 'Pod' ? ['main', 'proxy'] : [],
+      yaml: `apiVersion: v1\nkind: ${kind}\nmetadata:\n  name: ${name}\nspec:\n  nodeName: member-3-n1\n`,
+      events: [{time: ago(30), type: 'Warning', reason: 'BackOff', message: 'back-off 40s restarting failed container', by: 'kubelet', count: 4}, {time: ago(300), type: 'Normal', reason: 'Scheduled', message: 'assigned to member-3-n1', by: 'scheduler', count: 1}], eventsUnread: null};
+  }
+
+  logs(query) {
+    return {container: query.get('container'), text: Array.from({length: 40}, (_, index) => `${query.get('container')} line ${index}: GET /cart 200 in ${index} ms`).join('\n')};
+  }
+
+  sessions() {
+    return [{handle: '00aa', user: 'evenkeel:dashboard-token', from: '127.0.0.1:40112', opened: ago(900), used: ago(1), own: true},
+      {handle: '00bb', user: 'bob@example.org', from: '10.1.2.3:51000', opened: ago(90_000), used: ago(40), own: false}];
+  }
+
+  preview(asked) {
+    if (asked.action === 'approve') {
+      const moves = Object.values(this.document(`balance/${asked.cluster}`).plan.movements);
+      return {title: `Carry out plan ${asked.name} of ${asked.cluster}?`, seen: '5d41402abc4b2a76', warnings: [],
+        effects: [`${moves.length} pods are evicted, one after another, and made again elsewhere:`, ...moves.map(move => `${move.pod}: from ${move.from} to ${move.to}`)]};
+    }
+    if (asked.action === 'drain') {
+      return {title: `Drain node ${asked.name} of ${asked.cluster}?`, seen: 'd0', warnings: ['1 pod stays on the node: the autoscaler would not move it either.'],
+        effects: ['No new pod is placed on it.', '2 pods are evicted, as far as their budgets allow:', 'shop/cart-1: to member-3-n4', 'shop/cart-2: no other node has room for it now: it will wait for one', 'shop/once: stays: NotReplicated']};
+    }
+    return {title: `${asked.action} ${asked.name}?`, effects: ['That is what happens.'], warnings: [], seen: 's1'};
+  }
+
   forget(replica) {
     this.made.delete('fleet');
     this.forgotten = replica;
@@ -117,7 +168,7 @@ export class PlayedFleet {
 
   cluster(name) {
     const nodes = Object.fromEntries(Array.from({length: this.nodesPerMember}, (_, index) => [`${name}-n${index + 1}`, this.node(index)]));
-    const groups = Object.fromEntries(types.map(([type, , , price], index) => [type, {target: 8 + index, min: index, max: 20 + index * 10, ready: 8, upcoming: index ? index : 0,
+    const groups = Object.fromEntries(types.map(([type, , , price], index) => [type, {target: 8 + index, min: index, max: 20 + index * 10, ready: 8, upcoming: index ? index : 0, scalable: true,
       backoffUntil: index === 1 ? new Date(Date.now() + 200_000).toISOString() : null, backoffReason: index === 1 ? 'QUOTA: 64 of 64 vCPU are in use' : null, pricePerHour: price}]));
     const pending = Object.fromEntries(Array.from({length: 6}, (_, index) => [`shop/checkout-7d9f-${index}`, {since: ago(40 + index * 13), cpu: '6', memory: '12Gi',
       reasons: {general: 'Insufficient cpu: 6 are asked for, a new node has 4', compute: 'backed off until the quota is free again', memory: "node(s) didn't match Pod's node affinity/selector"},

@@ -42,6 +42,7 @@ class LiveFleetTest(browser.BrowserTest):
         cls.browser.ask("open", url=cls.origin)
         cls.denied = cls.browser.sees("Not logged in", seconds=LONG)
         cls.browser.ask("open", url=cls.login)
+        cls.browser.sees(SCALED, "#clusters", LONG)
 
     @classmethod
     def apply_ensemble(cls, tag):
@@ -63,7 +64,7 @@ class LiveFleetTest(browser.BrowserTest):
         for name in (SCALED, BALANCED):
             self.assertIn("evenkeel-controller", self.browser.sees("Healthy", f"#clusters tr:has-text('{name}')", LONG))
         self.assertIn("plan epoch", self.browser.sees("plan epoch", ".page-head"))
-        self.browser.press("/")
+        self.browser.press("f")
         self.browser.ask("fill", selector="[data-filter]", text=BALANCED)
         self.browser.ask("gone", text=SCALED, selector="#clusters tr")
         self.browser.ask("fill", selector="[data-filter]", text="")
@@ -125,20 +126,21 @@ class LiveFleetTest(browser.BrowserTest):
         self.assertIn(f"{full}: 1.5 of 4, {1.5 - 0.5 * len(moves):g} after the plan", self.walked_to("#load", "Home"))
         self.assert_looks_well("balance")
         self.browser.press("Enter", "#plan button.primary")
-        shown = self.browser.sees(f"Carry out this plan in {BALANCED}?", "dialog")
+        shown = self.browser.sees(moves[0][0], "dialog[open]")
+        self.assertRegex(shown, rf"Carry out plan \S+ of {BALANCED}\?")
         for pod, source, target in moves:
-            self.assertRegex(shown, rf"{pod}\s+{source}\s+{target}")
+            self.assertIn(f"{pod}: from {source} to {target}", shown)
         self.browser.press("Escape")
-        self.browser.ask("gone", text="Carry out", selector="dialog")
+        self.browser.ask("gone", text="Carry out", selector="dialog[open]")
         name = self.texts("#plan h3")[0].split()[0]
         plan = self.balanced.kubectl.json("get", "balancingplan", name)
         self.assertFalse(plan["spec"]["approved"])
         self.browser.press("Enter", "#plan button.primary")
-        self.browser.sees("Carry out", "dialog")
-        while self.browser.ask("evaluate", expression="document.activeElement.innerText") != "Approve":
+        self.browser.sees(moves[0][0], "dialog[open]")
+        while not self.browser.ask("evaluate", expression="document.activeElement.matches('dialog[open] button.primary')"):
             self.browser.press("Tab")
         self.browser.press("Enter")
-        self.browser.ask("gone", text="Carry out", selector="dialog")
+        self.browser.ask("gone", text="Carry out", selector="dialog[open]")
         self.browser.sees("Done", f"#plans tr:has-text('{name}')", LONG)
         self.browser.sees("in balance", "#load", LONG)
         landed = self.balanced.kubectl.json("get", "balancingplan", name)

@@ -24,8 +24,9 @@ class MadeUpFleetTest(browser.BrowserTest):
     def open(self, page):
         self.browser.ask("open", url=f"{self.feed.url}/#/{page}")
 
-    def approved(self):
-        return self.browser.ask("evaluate", expression="fetch('/played/approved').then(answer => answer.json())")
+    def acted(self):
+        """What was done since it was asked last."""
+        return self.browser.ask("evaluate", expression="fetch('/played/acted').then(answer => answer.json())")
 
     def test_types_are_right(self):
         browser.checked([browser.PAGE / "work/node_modules/.bin/tsc", "--noEmit", "--project", str(browser.PAGE / "work")])
@@ -127,18 +128,133 @@ class MadeUpFleetTest(browser.BrowserTest):
     def test_a_plan_is_approved_as_it_was_shown(self):
         self.open("balance/member-3")
         self.browser.click("button", "Approve 8 moves")
-        shown = self.browser.sees("Carry out this plan in member-3?", "dialog")
+        self.browser.sees("Carry out plan default-8f2c of member-3?", "dialog[open]")
+        shown = self.browser.sees("8 pods are evicted", "dialog[open]")
         self.assertEqual(shown.count("shop/cart-"), 8)
         self.assertEqual(self.browser.ask("audit"), [])
         self.browser.screenshot("approve-1280", full=False)
         self.browser.press("Escape")
-        self.browser.ask("gone", text="Carry out", selector="dialog")
-        self.assertEqual(self.approved(), [])
+        self.browser.ask("gone", text="Carry out", selector="dialog[open]")
+        self.assertEqual(self.acted(), [])
         self.browser.click("button", "Approve 8 moves")
-        self.browser.click("dialog button.primary")
-        self.browser.ask("gone", text="Carry out", selector="dialog")
-        self.assertEqual(self.approved(), [{"cluster": "member-3", "plan": "default-8f2c", "uid": "b7a1", "hash": "5d41402abc4b2a76"}])
+        self.browser.sees("8 pods are evicted", "dialog[open]")
+        self.browser.click("dialog[open] button.primary")
+        self.browser.ask("gone", text="Carry out", selector="dialog[open]")
+        self.assertEqual(self.acted(), [{"path": "/api/actions", "action": "approve", "cluster": "member-3", "name": "default-8f2c", "seen": "5d41402abc4b2a76"}])
+        self.browser.click("button", "Reject")
+        self.browser.sees("That is what happens.", "dialog[open]")
+        self.browser.click("dialog[open] button.primary")
+        self.browser.ask("gone", text="That is what happens.", selector="dialog[open]")
+        self.assertEqual([done["action"] for done in self.acted()], ["reject"])
         self.assert_looks_well("large-balance")
+
+    def test_a_node_is_looked_at_and_drained(self):
+        self.open("cluster/member-3?nodes=table")
+        self.browser.click("#nodes td a", "member-3-n1")
+        self.browser.sees("back-off 40s", "dialog.object")
+        self.browser.click("dialog.object button", "YAML")
+        self.browser.sees("kind: Node", "dialog.object pre")
+        self.assertEqual(self.browser.ask("audit"), [])
+        self.browser.screenshot("object-1280", full=False)
+        here = self.browser.ask("evaluate", expression="location.href")
+        self.browser.click("dialog.object button", "Drain")
+        shown = self.browser.sees("no other node has room", "dialog.confirm[open]")
+        self.assertIn("stays: NotReplicated", shown)
+        self.assertEqual(self.browser.ask("audit"), [])
+        self.browser.screenshot("drain-1280", full=False)
+        self.browser.click("dialog.confirm[open] button.primary")
+        harness.eventually(lambda: [done["action"] for done in self.acted()] == ["drain"], LONG)
+        # Whoever is sent the address sees the same.
+        self.browser.ask("open", url=here, width=375)
+        self.browser.sees("kind: Node", "dialog.object pre")
+        self.assertEqual(self.browser.ask("overflow"), 0)
+        self.browser.screenshot("object-375", full=False)
+        self.browser.press("Escape")
+        self.browser.ask("gone", text="kind: Node", selector="dialog.object pre")
+        self.assertNotIn("object", self.browser.ask("evaluate", expression="location.hash"))
+
+    def test_pods_are_a_table_with_logs(self):
+        self.open("cluster/member-3")
+        self.browser.sees("shop/cart-0", "#pods tbody")
+        self.browser.ask("fill", selector="#pods [data-filter]", text="cart-3 member-3-n4")
+        self.browser.ask("gone", text="shop/cart-0", selector="#pods tbody")
+        self.browser.ask("choose", selector="#pods select", value="Failed")
+        self.browser.sees("shop/cart-3", "#pods tbody")
+        self.browser.click("#pods td a", "shop/cart-3")
+        self.browser.click("dialog.object button", "Logs")
+        self.browser.ask("choose", selector="dialog.object select[aria-label=Container]", value="proxy")
+        self.browser.sees("proxy line 39", "dialog.object pre")
+        self.assertEqual(self.browser.ask("audit"), [])
+        self.browser.screenshot("logs-1280", full=False)
+        here = self.browser.ask("evaluate", expression="location.href")
+        self.browser.ask("open", url=here)
+        self.browser.sees("proxy line 39", "dialog.object pre")
+
+    def test_everything_is_searched(self):
+        self.open("fleet")
+        self.browser.sees("1–25 of 200", "#clusters")
+        self.browser.press("/")
+        self.browser.ask("fill", selector="dialog.search input", text="member-7-n3")
+        found = self.browser.sees("member-7, Ready", "dialog.search li[aria-selected=true]")
+        self.assertIn("node", found)
+        self.browser.sees("member-30", "dialog.search [role=status]")
+        self.assertEqual(self.browser.ask("audit"), [])
+        self.browser.screenshot("search-1280", full=False)
+        self.browser.press("Enter", "dialog.search input")
+        self.browser.sees("Node member-7-n3", "dialog.object")
+        self.assertIn("object=node%2Fmember-7%2Fmember-7-n3", self.browser.ask("evaluate", expression="location.hash"))
+
+    def test_whoever_may_only_look_sees_no_buttons(self):
+        with urllib.request.urlopen(f"{self.feed.url}/played/viewer?only", timeout=LONG):
+            pass
+        self.addCleanup(lambda: urllib.request.urlopen(f"{self.feed.url}/played/viewer", timeout=LONG).close())
+        self.open("balance/member-3")
+        self.browser.sees("You may look and not approve", "#plan")
+        self.browser.sees("read-only", ".top")
+        for page in ("balance/member-3", "rollouts", "cluster/member-3"):
+            self.open(page)
+            self.browser.sees("read-only", ".top")
+            words = self.browser.ask("evaluate", expression="[...document.querySelectorAll('main button')].map(each => each.innerText).join()")
+            self.assertNotRegex(words, "Approve|Reject|Pause|Scale general", page)
+        self.open("people")
+        self.browser.sees("You may not see who else is logged in", "#sessions")
+
+    def test_a_group_is_scaled_and_a_rollout_paused(self):
+        self.open("cluster/member-3")
+        self.browser.ask("fill", selector="#groups li:has-text('general') input", text="12")
+        self.browser.click("#groups button", "Scale general")
+        self.browser.click("dialog[open] button.primary")
+        harness.eventually(lambda: [(done["action"], done["size"]) for done in self.acted()] == [("scale", 12)], LONG)
+        self.open("rollouts")
+        self.browser.click("#ensemble-zk-orders button", "Pause")
+        self.browser.click("dialog[open] button.primary")
+        harness.eventually(lambda: [(done["action"], done["namespace"], done["name"]) for done in self.acted()] == [("pause", "zk", "orders")], LONG)
+
+    def test_people_log_in_and_sessions_end(self):
+        self.browser.ask("open", url=f"{self.feed.url}/login")
+        self.browser.sees("Log in", "form")
+        self.assertEqual(self.browser.ask("audit"), [])
+        self.browser.screenshot("login-1280", full=False)
+        self.browser.ask("fill", selector="#token", text="wrong")
+        self.browser.click("form button.primary")
+        self.browser.sees("neither a token of the dashboard", "form [role=alert]")
+        # As the address that is printed: the token does not stay in it.
+        self.browser.ask("open", url=f"{self.feed.url}/login?token=right")
+        self.browser.sees("1–25 of 200", "#clusters")
+        self.assertNotIn("right", self.browser.ask("evaluate", expression="location.href"))
+        self.open("people")
+        self.browser.sees("bob@example.org", "#sessions")
+        self.assert_looks_well("people")
+        self.browser.click("#sessions tr:has-text('bob') button")
+        harness.eventually(lambda: [done.get("revoke") for done in self.acted()] == ["00bb"], LONG)
+
+    def test_what_is_filtered_is_in_the_address(self):
+        self.open("fleet?text=member-59&only=attention&order=-name")
+        self.browser.sees("member-59", "#clusters tbody")
+        self.assertEqual(self.browser.ask("evaluate", expression="document.querySelectorAll('#clusters tbody tr').length"), 1)
+        self.browser.ask("fill", selector="[data-filter]", text="")
+        harness.eventually(lambda: "text" not in self.browser.ask("evaluate", expression="location.hash"), LONG)
+        self.assertEqual(self.browser.ask("evaluate", expression="document.querySelector('#clusters th[aria-sort]').getAttribute('aria-sort')"), "descending")
 
     def test_a_plan_says_what_became_of_its_moves(self):
         self.open("balance/member-7")

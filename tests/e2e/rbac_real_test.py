@@ -148,7 +148,7 @@ class RolesTest(unittest.TestCase):
         fleet.use(bound=ALWAYS + DASHBOARD + CLUSTER_API + ZOOKEEPER)
         for _ in range(2):
             fleet.start()
-        self.run_steps([steps.distribute, steps.roll_out], steps.of_member(), [steps.look], [steps.run_zookeeper],
+        self.run_steps([steps.distribute, steps.roll_out], steps.of_member(), [steps.look, steps.look_closer], [steps.run_zookeeper],
                        then=[steps.hand_over])
         self.assertEqual(fleet.refused(), [])
 
@@ -157,7 +157,7 @@ class RolesTest(unittest.TestCase):
         self.fleet.use(learned=ALWAYS + DASHBOARD + CLUSTER_API)
         for _ in range(2):
             self.fleet.start(without=["--zookeeper"])
-        self.run_steps([steps.distribute, steps.roll_out], steps.of_member(), [steps.look], then=[steps.hand_over])
+        self.run_steps([steps.distribute, steps.roll_out], steps.of_member(), [steps.look, steps.look_closer], then=[steps.hand_over])
 
     def test_4_so_is_each_of_what_else_can_be_switched_on(self):
         steps = self.steps

@@ -160,6 +160,20 @@ class Steps:
             return self.fleet.proxies[MEMBER].answered("list", "nodegroups", agent=DASHBOARD)
         harness.eventually(shown, LONG, "the dashboard shows everything")
 
+    def look_closer(self):
+        """At a pod, and what it wrote, which a played kubelet does not have; and log in with a token that is none."""
+        self.replica_set("closer", 1, "100m")
+        self.work.wait_for_pods("closer", 1, LONG)
+        name = self.work.pods("closer")[0]["metadata"]["name"]
+
+        def shown():
+            self.fleet.ask_dashboard("GET", f"/api/logs?cluster=member&namespace={WORK}&pod={name}")
+            self.fleet.ask_dashboard("POST", "/login", "token=none")
+            return (self.fleet.proxies[MEMBER].answered("get", "pods/log", agent=DASHBOARD)
+                    and all(self.fleet.proxies[HUB].answered("create", reviews, agent=DASHBOARD) for reviews in ("tokenreviews", "subjectaccessreviews")))
+        harness.eventually(shown, LONG, "the dashboard asks who somebody is and what they may do")
+        self.remove("closer")
+
     def look_at_claims(self):
         """On the dashboard, which reads Argo CD's settings for it."""
         def shown():
@@ -207,8 +221,8 @@ class Steps:
         def approved():
             plan = self.fleet.view("balance/member")["plan"]
             assert plan and plan["approvable"], plan
-            wanted = {"cluster": "member", "plan": plan["name"], "uid": plan["uid"], "hash": plan["hash"]}
-            status, answer = self.fleet.ask_dashboard("POST", "/api/approve", json.dumps(wanted))
+            wanted = {"action": "approve", "cluster": "member", "name": plan["name"], "seen": plan["hash"]}
+            status, answer = self.fleet.ask_dashboard("POST", "/api/actions", json.dumps(wanted))
             assert status == 200, answer
             return True
         harness.eventually(approved, LONG, "a plan is approved")

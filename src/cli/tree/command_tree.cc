@@ -93,7 +93,10 @@ void AddDashboardFlags(CLI::App& run, DashboardRunOptions& options) {
                         "File with the token that lets people into the dashboard, made when it is not there (default: "
                         "$EVENKEEL_HOME/dashboard-token)"));
   IsFile(run.add_option("--dashboard-read-token-file", options.read_token_file,
-                        "File with a token that lets people look and approve nothing, made likewise (default: none)"));
+                        "File with a token that lets people look and change nothing, made likewise (default: none)"));
+  IsFile(run.add_option("--dashboard-tls-cert-file", options.certificate_file,
+                        "Certificate of the dashboard, read anew when the file changes (default: none, and plain HTTP)"));
+  IsFile(run.add_option("--dashboard-tls-key-file", options.key_file, "Private key of the dashboard's certificate"));
   run.add_option("--dashboard-host", options.host_names,
                  "A name under which the dashboard is reached, besides localhost and numeric addresses; repeatable");
 }

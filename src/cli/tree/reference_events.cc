@@ -7,6 +7,7 @@
 #include "controllers/rollout/zookeeper/member/event_kinds.h"
 #include "controllers/rollout/zookeeper/spec/event_kinds.h"
 #include "controllers/scheduler/event_kinds.h"
+#include "dashboard/actions/event_kinds.h"
 #include "embedded/cloud/event_kinds.h"
 #include "embedded/federation/policies/event_kinds.h"
 
@@ -37,6 +38,7 @@ std::string EventsReference() {
   section("Scheduler", controllers::scheduler::events::kAll);
   section("Rollouts, on the hub", controllers::rollout::zookeeper::events::kAll);
   section("ZooKeepers, in members", controllers::rollout::zookeeper::member::events::kAll);
+  section("People on the dashboard", dashboard::events::kAll);
   section("Embedded cloud", embedded::cloud::events::kAll);
   section("Embedded federation", embedded::federation::events::kAll);
   return text;

@@ -85,6 +85,28 @@ TEST_F(RightsTest, AnAccountHasWhatDeployGivesItAndNoMore) {
   EXPECT_EQ(owner->user.name, "system:serviceaccount:evenkeel:evenkeel-controller");
 }
 
+TEST_F(RightsTest, PeopleOnTheDashboardHaveTheRolesOfDeploy) {
+  Start(*access::TokenKey::NewPem());
+  GrantAndRead(HubRights());
+  const auto may = [this](const std::string& group, const std::string& verb, const std::string& resource) {
+    const access::UserInfo user{.name = "somebody", .groups = {"system:authenticated", group}};
+    const access::Attributes what{.verb = verb, .group = "dashboard.evenkeel.dev", .resource = resource, .name = "member-1"};
+    return cluster_->api().access().authorizer().Authorize(user, what).allowed;
+  };
+  for (const char* group : {"evenkeel:dashboard-viewers", "evenkeel:dashboard-admins"}) {
+    EXPECT_TRUE(may(group, "get", "members")) << group;
+    EXPECT_TRUE(may(group, "logs", "members")) << group;
+  }
+  for (const char* verb : {"cordon", "drain", "scale", "approve"}) {
+    EXPECT_FALSE(may("evenkeel:dashboard-viewers", verb, "members")) << verb;
+    EXPECT_TRUE(may("evenkeel:dashboard-admins", verb, "members")) << verb;
+    EXPECT_FALSE(may("people", verb, "members")) << verb;
+  }
+  EXPECT_FALSE(may("evenkeel:dashboard-viewers", "delete", "sessions"));
+  EXPECT_TRUE(may("evenkeel:dashboard-admins", "delete", "sessions"));
+  EXPECT_FALSE(may("people", "get", "members"));
+}
+
 TEST_F(RightsTest, GrantingAgainRestoresRightsAndKeepsTheToken) {
   Start(*access::TokenKey::NewPem());
   const std::string token = GrantAndRead(MemberRights());

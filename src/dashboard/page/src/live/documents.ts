@@ -77,6 +77,8 @@ export interface NodeGroup {
   backoffUntil?: string | null;
   backoffReason?: string | null;
   pricePerHour?: number | null;
+  /** It is a NodeGroup object, whose target people may change. */
+  scalable?: boolean;
 }
 
 export interface PendingPod {
@@ -216,8 +218,56 @@ export interface EventsDocument {
   events: Record<string, FleetEvent>;
 }
 
+export type Right = 'logs' | 'cordon' | 'drain' | 'scale' | 'approve' | 'pause' | 'sessions';
+
 export interface Session {
-  mayWrite: boolean;
+  user: string;
+  may: Partial<Record<Right, boolean>>;
+  /** Why it is not known what they may, so that they may nothing. */
+  unknown?: string;
   version: string;
   fleet: string;
+}
+
+/** An entry of /api/find. */
+export interface FoundThing {
+  kind: 'Node' | 'Pod' | 'NodeGroup';
+  cluster: string;
+  /** Of a pod: namespace/name. */
+  name: string;
+  state?: string;
+  node?: string | null;
+  group?: string | null;
+  ready?: number;
+  containers?: number;
+  restarts?: number;
+  since?: string | null;
+  message?: string | null;
+}
+
+export interface FoundThings {
+  found: FoundThing[];
+  total: number;
+  missing: string[];
+}
+
+export interface ObjectDocument {
+  kind: string;
+  namespace?: string | null;
+  name: string;
+  uid: string;
+  unschedulable: boolean;
+  yaml: string;
+  containers: string[];
+  events: {time: string; type: string; reason: string; message: string; by: string; count: number}[];
+  eventsUnread?: string | null;
+}
+
+export interface SessionRow {
+  handle: string;
+  user: string;
+  from: string;
+  opened: string;
+  used: string;
+  own: boolean;
 }

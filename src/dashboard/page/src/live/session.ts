@@ -2,12 +2,18 @@ import {useEffect, useState} from 'preact/hooks';
 import type {Session} from './documents';
 import type {Connection} from './stream';
 
-/** Who looks, and whether they may approve. Null until it is known. */
-export function useSession(): Session | null {
+/** Who looks, and what they may do there. Null until it is known. `anew` changes when it is to be asked again. */
+export function useSession(cluster: string | null): Session | null {
   const [session, set] = useState<Session | null>(null);
   useEffect(() => {
-    fetch('/api/session').then(answer => (answer.ok ? answer.json() : null)).then(set, () => set(null));
-  }, []);
+    let ended = false;
+    void ask<Session>(`/api/session${cluster ? `?cluster=${encodeURIComponent(cluster)}` : ''}`).then(answer => {
+      if (!ended) set(answer.value);
+    });
+    return () => {
+      ended = true;
+    };
+  }, [cluster]);
   return session;
 }
 
@@ -55,16 +61,55 @@ export function useClusterNames(page: string): ClusterNames {
   return known;
 }
 
-/** Approves exactly the plan that was shown. Resolves to what went wrong, or null. */
-export async function approve(plan: {cluster: string; plan: string; uid: string; hash: string}): Promise<string | null> {
+export interface Answer<T> {
+  value: T | null;
+  /** What went wrong, in the server's words; "" when nothing did. */
+  problem: string;
+  /** Of HTTP; 0: the server cannot be reached. */
+  status: number;
+}
+
+async function answered<T>(question: Promise<Response>): Promise<Answer<T>> {
   try {
-    const answer = await fetch('/api/approve', {
-      method: 'POST', headers: {'content-type': 'application/json', 'x-evenkeel': '1'}, body: JSON.stringify(plan),
-    });
-    if (answer.ok) return null;
-    const said = (await answer.json().catch(() => null)) as {message?: string} | null;
-    return said?.message ?? `the server answered ${answer.status}`;
+    const answer = await question;
+    const said = (await answer.json().catch(() => null)) as (T & {message?: string}) | null;
+    if (answer.ok) return {value: said, problem: '', status: answer.status};
+    return {value: null, problem: said?.message ?? `the server answered ${answer.status}`, status: answer.status};
   } catch {
-    return 'the server cannot be reached';
+    return {value: null, problem: 'the server cannot be reached', status: 0};
   }
 }
+
+export function ask<T>(path: string, signal?: AbortSignal): Promise<Answer<T>> {
+  return answered<T>(fetch(path, signal ? {signal} : {}));
+}
+
+/** With the header that no other site's form can send. */
+export function send<T>(path: string, body: unknown): Promise<Answer<T>> {
+  return answered<T>(fetch(path, {method: 'POST', headers: {'content-type': 'application/json', 'x-evenkeel': '1'}, body: JSON.stringify(body)}));
+}
+
+export function login(token: string): Promise<Answer<{user: string}>> {
+  return answered(fetch('/login', {
+    method: 'POST', headers: {'content-type': 'application/x-www-form-urlencoded', 'x-evenkeel': '1'}, body: new URLSearchParams({token}).toString(),
+  }));
+}
+
+export interface Act {
+  action: 'cordon' | 'uncordon' | 'drain' | 'scale' | 'pause' | 'resume' | 'approve' | 'reject';
+  cluster?: string;
+  namespace?: string;
+  name: string;
+  size?: number;
+}
+
+export interface Preview {
+  title: string;
+  effects: string[];
+  warnings: string[];
+  /** What it was worked out from: if things are others by then, nothing happens. */
+  seen: string;
+}
+
+export const look = (act: Act) => send<Preview>('/api/actions', {...act, dryRun: true});
+export const carryOut = (act: Act, seen: string) => send<{message: string}>('/api/actions', {...act, seen});

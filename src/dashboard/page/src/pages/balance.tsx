@@ -4,20 +4,21 @@ import {emptyBalance, type BalanceDocument, type BalanceMetric, type BalanceNode
 import {useView} from '../live/stream';
 import {Ago, Badge, Card, Choice, Empty, MetricChoice, Since, Stat} from '../parts/basic';
 import {HistoryChart} from '../parts/history';
-import {useStored} from '../parts/hooks';
+import {useChoice} from '../parts/hooks';
 import {PlanCard, phaseTone} from '../parts/plan';
 import {Profile, type Bar} from '../parts/profile';
 import {Awaited, ClusterPicker, ConnectionNote, ReadingNote} from '../parts/shell';
+import {ObjectLink} from '../parts/object_link';
 import {Table, type Column} from '../parts/table';
 
-export function BalancePage({cluster, names, mayWrite}: {cluster: string; names: string[]; mayWrite: boolean}) {
+export function BalancePage({cluster, names}: {cluster: string; names: string[]}) {
   const live = useView(`balance/${cluster}`, emptyBalance);
   const {document} = live;
   return (
     <>
       <ConnectionNote live={live} />
       {document
-        ? <Balance document={document.name ? document : {...document, name: cluster}} names={names} mayWrite={mayWrite} />
+        ? <Balance document={document.name ? document : {...document, name: cluster}} names={names} />
         : live.connection === 'refused' ? <ClusterPicker page="balance" cluster={cluster} names={names} /> : <Awaited connection={live.connection} />}
     </>
   );
@@ -26,23 +27,23 @@ export function BalancePage({cluster, names, mayWrite}: {cluster: string; names:
 /** The server says no more than this of a ratio, also of one to nothing. */
 const ratioMax = 100;
 
-type PlanRow = BalanceDocument['plans'][string] & {name: string};
+type PlanRow = BalanceDocument['plans'][string] & {name: string; cluster: string};
 
 const planColumns: Column<PlanRow>[] = [
   {key: 'created', title: 'Made', render: row => <Ago time={row.created} />},
-  {key: 'name', title: 'Plan', grow: true, render: row => <span class="strong">{row.name}</span>},
+  {key: 'name', title: 'Plan', grow: true, render: row => row.cluster ? <ObjectLink kind="plan" cluster={row.cluster} name={row.name}>{row.name}</ObjectLink> : row.name},
   {key: 'phase', title: 'Phase', render: row => <Badge tone={phaseTone(row.phase)}>{row.phase}</Badge>},
   {key: 'moves', title: 'Moves', numeric: true, render: row => `${row.done}/${row.movements}`},
   {key: 'message', title: 'Said', wide: true, grow: true, render: row => row.message ?? ''},
 ];
 
-function Balance({document: balance, names, mayWrite}: {document: BalanceDocument; names: string[]; mayWrite: boolean}) {
-  const [view, setView] = useStored('loads', 'picture');
+function Balance({document: balance, names}: {document: BalanceDocument; names: string[]}) {
+  const [view, setView] = useChoice('loads', 'picture');
   const metrics = Object.keys(balance.metrics).sort(byName);
-  const [stored, setMetric] = useStored('balance-metric', 'cpu');
+  const [stored, setMetric] = useChoice('balance-metric', 'cpu');
   const name = metrics.includes(stored) ? stored : metrics[0];
   const metric = name ? balance.metrics[name] : undefined;
-  const plans = useMemo(() => Object.entries(balance.plans).map(([key, plan]): PlanRow => ({...plan, name: key})).sort((a, b) => byName(b.created ?? '', a.created ?? '')), [balance.plans]);
+  const plans = useMemo(() => Object.entries(balance.plans).map(([key, plan]): PlanRow => ({...plan, name: key, cluster: balance.name})).sort((a, b) => byName(b.created ?? '', a.created ?? '')), [balance.plans]);
   const policies = Object.entries(balance.policies).sort(([a], [b]) => byName(a, b));
   // Of a member that cannot be read it is not known that there is none.
   const unread = Boolean(balance.unread);
@@ -83,7 +84,7 @@ function Balance({document: balance, names, mayWrite}: {document: BalanceDocumen
           {name && metric ? <Loads balance={balance} name={name} metric={metric} view={view} /> : <Empty title="No load to compare">Loads are the requests of pods on nodes that a policy selects.</Empty>}
         </Card>
         <Card id="plan" title="Next plan" wide>
-          <PlanCard cluster={balance.name} plan={balance.plan} mayWrite={mayWrite} hasPolicy={policies.length > 0} />
+          <PlanCard cluster={balance.name} plan={balance.plan} hasPolicy={policies.length > 0} />
         </Card>
         <Card id="ratio" title="Imbalance over time" note="fullest to emptiest node">
           <HistoryChart title="Imbalance ratio" history={balance.history} names={metrics} format={value => number(value)} atLeast={1.2}

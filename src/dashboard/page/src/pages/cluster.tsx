@@ -1,15 +1,17 @@
-import {useMemo, useState} from 'preact/hooks';
+import {useMemo} from 'preact/hooks';
 import {byName, nodesNote, number, percent, plural} from '../format';
 import {emptyCluster, type ClusterDocument, type ClusterNode, type PendingPod} from '../live/documents';
 import {useView} from '../live/stream';
 import {Ago, Card, Choice, Empty, Meter, MetricChoice, Since, Stat, StateBadge} from '../parts/basic';
 import {HeatLegend, HeatMap, type CellGroup} from '../parts/heat_map';
 import {HistoryChart} from '../parts/history';
-import {useStored} from '../parts/hooks';
+import {useChoice} from '../parts/hooks';
 import {NodeGroups} from '../parts/node_groups';
+import {Pods} from '../parts/pods';
 import {Awaited, ClusterPicker, ConnectionNote, Filter, ReadingNote} from '../parts/shell';
+import {ObjectLink} from '../parts/object_link';
 import {Table, type Column} from '../parts/table';
-import {href} from '../route';
+import {href, useParam} from '../route';
 
 type Node = ClusterNode & {name: string};
 type Pending = PendingPod & {name: string};
@@ -30,7 +32,9 @@ export function ClusterPage({cluster, names}: {cluster: string; names: string[]}
 function Cluster({document: cluster, names}: {document: ClusterDocument; names: string[]}) {
   const unknown = Boolean(cluster.unknownSince);
   const rows = useMemo(() => Object.entries(cluster.nodes).map(([name, node]): Node => ({...node, name, ...(unknown ? {state: 'Unknown' as const} : {})})).sort((a, b) => byName(a.name, b.name)), [cluster.nodes, unknown]);
-  const [selected, select] = useState<string | null>(null);
+  const [chosen, choose] = useParam('node');
+  const selected = chosen || null;
+  const select = (name: string | null) => choose(name ?? '');
   const pending = useMemo(() => Object.entries(cluster.pending).map(([name, pod]): Pending => ({...pod, name})), [cluster.pending]);
   const pendingTotal = cluster.pendingTotal ?? pending.length;
   const notReady = rows.filter(row => row.state === 'NotReady').length;
@@ -60,10 +64,11 @@ function Cluster({document: cluster, names}: {document: ClusterDocument; names: 
       {nothing ? <Empty title="Nothing is known of it">It appears here when it can be reached.</Empty> : (<div class="grid">
         <Nodes cluster={cluster} rows={rows} selected={selected} select={select} />
         <Card id="pending" title="Pending pods" note={pendingTotal > pending.length ? `the ${pending.length} that wait longest, of ${pendingTotal.toLocaleString('en-US')}` : pending.length ? 'and why no node group helps' : undefined} wide={pending.length > 0}>
-          <PendingPods rows={pending} groups={Object.keys(cluster.groups)} />
+          <PendingPods cluster={cluster.name} rows={pending} groups={Object.keys(cluster.groups)} />
         </Card>
+        <Pods cluster={cluster.name} />
         <Card id="groups" title="Node groups" note="ready and target between min and max">
-          <NodeGroups groups={cluster.groups} />
+          <NodeGroups cluster={cluster.name} groups={cluster.groups} />
         </Card>
         <Card id="scale-down" title="Scale-down" note={cluster.scaleDown?.enabled === false ? 'switched off' : undefined}>
           <ScaleDown cluster={cluster} rows={rows} select={select} />
@@ -80,8 +85,8 @@ function words(node: Node, metric: string): string {
   return `${node.name}: ${node.state}, ${metric} ${share === undefined ? 'unknown' : percent(share)}, ${plural(node.pods, 'pod')}${node.waits ? `; ${node.waits}` : ''}`;
 }
 
-const nodeColumns: Column<Node>[] = [
-  {key: 'name', title: 'Node', compare: (a, b) => byName(a.name, b.name), grow: true, render: row => <span class="strong">{row.name}</span>},
+const nodeColumns = (cluster: string): Column<Node>[] => [
+  {key: 'name', title: 'Node', compare: (a, b) => byName(a.name, b.name), grow: true, render: row => <ObjectLink kind="node" cluster={cluster} name={row.name}>{row.name}</ObjectLink>},
   {key: 'state', title: 'State', compare: (a, b) => byName(a.state, b.state), render: row => <StateBadge state={row.state} />},
   {key: 'group', title: 'Group', compare: (a, b) => byName(a.group ?? '', b.group ?? ''), wide: true, render: row => row.group ?? '–'},
   {key: 'zone', title: 'Zone', compare: (a, b) => byName(a.zone ?? '', b.zone ?? ''), wide: true, render: row => row.zone ?? '–'},
@@ -91,11 +96,11 @@ const nodeColumns: Column<Node>[] = [
   {key: 'waits', title: 'Scale-down', wide: true, grow: true, render: row => row.waits ?? ''},
 ];
 
-function Nodes({cluster, rows, selected, select}: {cluster: ClusterDocument; rows: Node[]; selected: string | null; select: (name: string) => void}) {
-  const [view, setView] = useStored('nodes', 'map');
-  const [metric, setMetric] = useStored('metric', 'cpu');
-  const [by, setBy] = useStored('group-by', 'type');
-  const [text, setText] = useState('');
+function Nodes({cluster, rows, selected, select}: {cluster: ClusterDocument; rows: Node[]; selected: string | null; select: (name: string | null) => void}) {
+  const [view, setView] = useChoice('nodes', 'map');
+  const [metric, setMetric] = useChoice('metric', 'cpu');
+  const [by, setBy] = useChoice('group-by', 'type');
+  const [text, setText] = useParam('text');
   const metrics = cluster.metrics.length ? cluster.metrics : ['cpu'];
   const shownMetric = metrics.includes(metric) ? metric : metrics[0]!;
   const shown = useMemo(() => {
@@ -115,6 +120,7 @@ function Nodes({cluster, rows, selected, select}: {cluster: ClusterDocument; row
     }));
   }, [shown, by, shownMetric]);
   const node = rows.find(row => row.name === selected);
+  const columns = useMemo(() => nodeColumns(cluster.name), [cluster.name]);
   return (
     <Card id="nodes" title="Nodes" wide actions={
       <>
@@ -131,18 +137,18 @@ function Nodes({cluster, rows, selected, select}: {cluster: ClusterDocument; row
             <>
               <HeatMap label={`Nodes of ${cluster.name} by ${shownMetric}`} groups={groups} selected={selected} onSelect={select} />
               <HeatLegend metric={shownMetric} />
-              {node && <NodeDetail node={node} />}
+              {node && <NodeDetail cluster={cluster.name} node={node} />}
             </>
           )
-          : <Table label={`Nodes of ${cluster.name}`} columns={nodeColumns} rows={shown} rowKey={row => row.name} sortedBy="name" empty={<Empty title="No node is like that" />} />}
+          : <Table label={`Nodes of ${cluster.name}`} columns={columns} rows={shown} rowKey={row => row.name} sortedBy="name" param="order" empty={<Empty title="No node is like that" />} />}
     </Card>
   );
 }
 
-function NodeDetail({node}: {node: Node}) {
+function NodeDetail({cluster, node}: {cluster: string; node: Node}) {
   return (
     <dl class="detail-list">
-      <div><dt>Node</dt><dd class="strong">{node.name} <StateBadge state={node.state} /></dd></div>
+      <div><dt>Node</dt><dd class="strong"><ObjectLink kind="node" cluster={cluster} name={node.name}>{node.name}</ObjectLink> <StateBadge state={node.state} /></dd></div>
       <div><dt>Since</dt><dd><Ago time={node.since} /></dd></div>
       <div><dt>Group, zone</dt><dd>{node.group ?? 'none'}, {node.zone ?? 'none'}</dd></div>
       <div><dt>Pods</dt><dd>{node.pods}</dd></div>
@@ -160,17 +166,18 @@ function why(row: Pending): string {
   return row.why || row.message || 'neither the scheduler nor the autoscaler has looked at it yet';
 }
 
-const pendingColumns: Column<Pending>[] = [
-  {key: 'name', title: 'Pod', compare: (a, b) => byName(a.name, b.name), grow: true, render: row => <><span class="strong">{row.name}</span><p class="narrow-only">{why(row)}</p></>},
+const pendingColumns = (cluster: string): Column<Pending>[] => [
+  {key: 'name', title: 'Pod', compare: (a, b) => byName(a.name, b.name), grow: true, render: row => <><ObjectLink kind="pod" cluster={cluster} name={row.name}>{row.name}</ObjectLink><p class="narrow-only">{why(row)}</p></>},
   {key: 'since', title: 'Since', compare: (a, b) => byName(b.since ?? '', a.since ?? ''), render: row => <Ago time={row.since} />},
   {key: 'asks', title: 'Asks for', wide: true, render: row => [row.cpu && `${row.cpu} cpu`, row.memory].filter(Boolean).join(', ') || '–'},
   {key: 'why', title: 'Why', wide: true, grow: true, render: why},
 ];
 
-function PendingPods({rows, groups}: {rows: Pending[]; groups: string[]}) {
+function PendingPods({cluster, rows, groups}: {cluster: string; rows: Pending[]; groups: string[]}) {
+  const columns = useMemo(() => pendingColumns(cluster), [cluster]);
   if (rows.length === 0) return <Empty title="No pod is pending">Every pod has a node. When one has none, the reason per node group is here.</Empty>;
   return (
-    <Table label="Pending pods" columns={pendingColumns} rows={rows} rowKey={row => row.name} pageSize={20} sortedBy="name" detail={row => (
+    <Table label="Pending pods" columns={columns} rows={rows} rowKey={row => row.name} pageSize={20} sortedBy="name" detail={row => (
       <dl class="reasons">
         {row.message && <div><dt>Scheduler</dt><dd>{row.message}</dd></div>}
         {Object.entries(row.reasons ?? {}).sort(([a], [b]) => byName(a, b)).map(([group, reason]) => <div key={group}><dt>{group}</dt><dd>{reason}</dd></div>)}
@@ -180,7 +187,7 @@ function PendingPods({rows, groups}: {rows: Pending[]; groups: string[]}) {
   );
 }
 
-function ScaleDown({cluster, rows, select}: {cluster: ClusterDocument; rows: Node[]; select: (name: string) => void}) {
+function ScaleDown({cluster, rows, select}: {cluster: ClusterDocument; rows: Node[]; select: (name: string | null) => void}) {
   const state = cluster.scaleDown;
   const waiting = rows.filter(row => row.waits || row.unneededSince);
   if (!state) return <Empty title="Nothing is known of scale-down">The autoscaler of this cluster has not run a loop yet.</Empty>;

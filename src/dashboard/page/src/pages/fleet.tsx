@@ -1,17 +1,17 @@
 import type {ComponentChildren} from 'preact';
 import {memo} from 'preact/compat';
-import {useMemo, useState} from 'preact/hooks';
+import {useMemo} from 'preact/hooks';
 import {giveColors, loadColor, nameColor} from '../color';
 import {byName, clockTime, duration, nodesNote, number, percent, plural} from '../format';
 import {emptyFleet, type FleetCluster, type FleetDocument, type Handover} from '../live/documents';
 import {useView} from '../live/stream';
 import {Ago, Badge, Card, Choice, Empty, Meter, Since, Stat, StateBadge} from '../parts/basic';
-import {useStored, useTheme} from '../parts/hooks';
+import {useChoice, useTheme} from '../parts/hooks';
 import {Icon} from '../parts/icon';
 import {Awaited, ConnectionNote, Filter} from '../parts/shell';
 import {Table, type Column} from '../parts/table';
 import {Timeline} from '../parts/timeline';
-import {href} from '../route';
+import {href, useParam} from '../route';
 
 type Member = FleetCluster & {name: string};
 
@@ -93,9 +93,9 @@ function Fleet({fleet}: {fleet: FleetDocument}) {
     giveColors(names);
     return names;
   }, [fleet.replicas]);
-  const [text, setText] = useState('');
-  const [only, setOnly] = useState('all');
-  const [handoverView, setHandoverView] = useStored('handovers', 'timeline');
+  const [text, setText] = useParam('text');
+  const [only, setOnly] = useParam('only', 'all');
+  const [handoverView, setHandoverView] = useChoice('handovers', 'timeline');
   const shown = useMemo(() => {
     const wanted = text.trim().toLowerCase();
     return rows.filter(row => (!wanted || `${row.name} ${row.owner ?? ''} ${row.health}`.toLowerCase().includes(wanted))
@@ -129,7 +129,7 @@ function Fleet({fleet}: {fleet: FleetDocument}) {
             <Filter label="Filter clusters" placeholder="Filter by name, owner, health" value={text} onChange={setText} />
           </>
         }>
-          <Table label="Clusters" columns={columns} rows={shown} rowKey={row => row.name} sortedBy="name" detail={clusterDetail}
+          <Table label="Clusters" columns={columns} rows={shown} rowKey={row => row.name} sortedBy="name" param="order" detail={clusterDetail}
             empty={<Empty title="No cluster is like that">{text ? `Nothing matches “${text}”.` : 'All is well.'}</Empty>} />
         </Card>
       </div>

@@ -1,7 +1,9 @@
 import {byName, plural} from '../format';
 import type {Ensemble, EnsembleMember, RolloutRecord, RolloutsDocument} from '../live/documents';
 import {useView} from '../live/stream';
+import {ActButton} from '../parts/act';
 import {Ago, Badge, Card, Empty, Since, type Tone} from '../parts/basic';
+import {ObjectLink} from '../parts/object_link';
 import {Icon} from '../parts/icon';
 import {Awaited, ConnectionNote, ReadingNote} from '../parts/shell';
 import {href} from '../route';
@@ -46,9 +48,11 @@ function EnsembleCard({name, ensemble}: {name: string; ensemble: Ensemble}) {
   const order = ensemble.order?.length ? ensemble.order : Object.keys(ensemble.clusters).sort(byName);
   const clusters = [...order, ...Object.keys(ensemble.clusters).filter(cluster => !order.includes(cluster)).sort(byName)];
   const records = Object.keys(ensemble.records).sort().reverse();
+  const [namespace = '', own = ''] = name.split('/');
   return (
     <Card id={`ensemble-${name.replace('/', '-')}`} wide title={<>{name} <Badge tone={ensemble.paused ? 'warn' : stateTone(ensemble.phase)}>{ensemble.paused ? 'Paused' : ensemble.phase}</Badge></>}
-      note={ensemble.revision ? `revision ${ensemble.revision}` : undefined}>
+      note={ensemble.revision ? `revision ${ensemble.revision}` : undefined}
+      actions={<><ObjectLink kind="rollout" cluster="" name={name}>YAML and events</ObjectLink><ActButton act={{action: ensemble.paused ? 'resume' : 'pause', namespace, name: own}} right="pause" label={ensemble.paused ? 'Go on' : 'Pause'} /></>}>
       {ensemble.message && <p>{ensemble.message}</p>}
       <Quorum ensemble={ensemble} />
       <ol class="track" aria-label="Clusters in the order of their changes">

@@ -1,5 +1,6 @@
 import {useEffect, useLayoutEffect, useReducer, useRef, useState} from 'preact/hooks';
 import type {RefObject} from 'preact';
+import {parsed, replace, withParams} from '../route';
 import {onTheme, theme, type Theme} from '../theme';
 
 const tickers = new Set<() => void>();
@@ -62,5 +63,16 @@ export function useStored(key: string, first: string): [string, (value: string) 
     } catch {
       // Then it lasts as long as the page.
     }
+  }];
+}
+
+/** A choice that the address holds, so that it can be sent to somebody, and that the next visit finds again without it. */
+export function useChoice(key: string, first: string): [string, (value: string) => void] {
+  const [stored, store] = useStored(key, first);
+  const [given, give] = useState(() => parsed(location.hash).query.get(key));
+  return [given ?? stored, next => {
+    give(next);
+    store(next);
+    replace(withParams({[key]: next}));
   }];
 }

@@ -1,7 +1,7 @@
-import {useMemo, useRef, useState} from 'preact/hooks';
+import {useMemo} from 'preact/hooks';
 import {byName, digitsFor, fixed, number, plural} from '../format';
 import type {BalancePlan} from '../live/documents';
-import {approve} from '../live/session';
+import {ActButton, useMay} from './act';
 import {Ago, Badge, Empty, type Tone} from './basic';
 import {Icon} from './icon';
 import {Table, type Column} from './table';
@@ -23,9 +23,8 @@ const columnsFor = (digits: number): Column<Movement>[] => [
   {key: 'reason', title: 'Why', wide: true, grow: true, render: row => row.reason ?? ''},
 ];
 
-export function PlanCard({cluster, plan, mayWrite, hasPolicy}: {cluster: string; plan: BalancePlan | null; mayWrite: boolean; hasPolicy: boolean}) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  const [shown, setShown] = useState<BalancePlan | null>(null);
+export function PlanCard({cluster, plan, hasPolicy}: {cluster: string; plan: BalancePlan | null; hasPolicy: boolean}) {
+  const may = useMay('approve');
   const rows = useMemo(() => (plan ? Object.entries(plan.movements).map(([id, movement]): Movement => ({...movement, id})).sort((a, b) => byName(a.id, b.id)) : []), [plan]);
   const digits = digitsFor(rows.map(row => row.gain));
   const columns = useMemo(() => columnsFor(digits), [digits]);
@@ -38,14 +37,13 @@ export function PlanCard({cluster, plan, mayWrite, hasPolicy}: {cluster: string;
           <p>{plan.message || (plan.approvable ? 'Waits for approval: nothing moves before.' : '')}</p>
           <p class="note">made <Ago time={plan.created} />{plan.policy && ` by policy ${plan.policy}`}{plan.reason && ` (${plan.reason})`}{plan.deviation && <>; deviation {number(plan.deviation.before, 3)} <Icon name="arrow" /> <b>{number(plan.deviation.after, 3)}</b></>}</p>
         </div>
-        {plan.approvable && mayWrite && (
-          <button type="button" class="primary" onClick={() => {
-            // What is confirmed is what was shown when the button was pressed, whatever arrives meanwhile.
-            setShown(plan);
-            dialog.current?.showModal();
-          }}>Approve {plural(rows.length, 'move')}</button>
+        {plan.approvable && (
+          <div class="actions">
+            <ActButton act={{action: 'reject', cluster, name: plan.name}} right="approve" label="Reject" />
+            <ActButton act={{action: 'approve', cluster, name: plan.name}} right="approve" label={`Approve ${plural(rows.length, 'move')}`} primary />
+          </div>
         )}
-        {plan.approvable && !mayWrite && <span class="note">Your token may read only; approve with <code>kubectl --context {cluster} patch balancingplan {plan.name} --type merge --patch '{'{"spec": {"approved": true}}'}'</code>.</span>}
+        {plan.approvable && !may && <span class="note">You may look and not approve; who may can do it here, or with <code>kubectl --context {cluster} patch balancingplan {plan.name} --type merge --patch '{'{"spec": {"approved": true}}'}'</code>.</span>}
       </div>
       <Table label={`Moves of ${plan.name}`} columns={columns} rows={rows} rowKey={row => row.id} pageSize={20} detail={row => (
         <dl class="reasons">
@@ -54,37 +52,6 @@ export function PlanCard({cluster, plan, mayWrite, hasPolicy}: {cluster: string;
           {row.node && <div><dt>Now on</dt><dd>{row.node}</dd></div>}
         </dl>
       )} />
-      <Confirm cluster={cluster} plan={shown} dialog={dialog} stale={shown !== null && shown.hash !== plan.hash} />
     </>
-  );
-}
-
-function Confirm({cluster, plan, dialog, stale}: {cluster: string; plan: BalancePlan | null; dialog: preact.RefObject<HTMLDialogElement>; stale: boolean}) {
-  const [problem, setProblem] = useState<string | null>(null);
-  const [busy, setBusy] = useState(false);
-  const moves = plan ? Object.entries(plan.movements).sort(([a], [b]) => byName(a, b)) : [];
-  const send = async () => {
-    if (!plan) return;
-    setBusy(true);
-    const said = await approve({cluster, plan: plan.name, uid: plan.uid, hash: plan.hash});
-    setBusy(false);
-    setProblem(said);
-    if (said === null) dialog.current?.close();
-  };
-  return (
-    <dialog ref={dialog} class="confirm" aria-labelledby="confirm-title" onClose={() => setProblem(null)}>
-      <h2 id="confirm-title">Carry out this plan in {cluster}?</h2>
-      <p>{plural(moves.length, 'pod is', 'pods are')} evicted, one after another, and made again elsewhere:</p>
-      <ol class="moves" tabIndex={0} aria-label="Moves">
-        {moves.map(([id, move]) => <li key={id}><b>{move.pod}</b><span>{move.from} <Icon name="arrow" /> {move.to}</span></li>)}
-      </ol>
-      <p class="note">Exactly this plan (hash <code>{plan?.hash.slice(0, 12)}</code>) is approved. If the cluster has changed since, nothing is moved.</p>
-      {stale && <p class="banner warn"><Icon name="warning" /> A newer plan has come. This one may be refused.</p>}
-      <p class="bad-text" role="alert">{problem}</p>
-      <div class="confirm-end">
-        <button type="button" onClick={() => dialog.current?.close()}>Cancel</button>
-        <button type="button" class="primary" disabled={busy} onClick={() => void send()}>{busy ? 'Approving …' : 'Approve'}</button>
-      </div>
-    </dialog>
   );
 }

@@ -8,13 +8,14 @@ import {switchTheme} from '../theme';
 import {Skeleton} from './basic';
 import {useNow, useTheme} from './hooks';
 import {Icon} from './icon';
+import {LoginForm} from './login';
 
-const titles: Record<Page, string> = {fleet: 'Fleet', cluster: 'Cluster', balance: 'Balance', rollouts: 'Rollouts', events: 'Events'};
+const titles: Record<Page, string> = {fleet: 'Fleet', cluster: 'Cluster', balance: 'Balance', rollouts: 'Rollouts', events: 'Events', people: 'People'};
 /** After g. */
-const keys: Record<string, Page> = {f: 'fleet', c: 'cluster', b: 'balance', r: 'rollouts', e: 'events'};
+const keys: Record<string, Page> = {f: 'fleet', c: 'cluster', b: 'balance', r: 'rollouts', e: 'events', p: 'people'};
 
-export function Shell({route, cluster, session, children}: {route: Route; cluster: string | null; session: Session | null; children: ComponentChildren}) {
-  useKeys(cluster);
+export function Shell({route, cluster, session, search, children}: {route: Route; cluster: string | null; session: Session | null; search: () => void; children: ComponentChildren}) {
+  useKeys(cluster, search);
   useEffect(() => {
     document.title = [route.page === 'cluster' || route.page === 'balance' ? cluster : null, titles[route.page], 'Evenkeel'].filter(Boolean).join(' · ');
   }, [route.page, cluster]);
@@ -32,14 +33,16 @@ export function Shell({route, cluster, session, children}: {route: Route; cluste
           ))}
         </nav>
         <div class="top-end">
-          {session && !session.mayWrite && <span class="note read-only">read-only</span>}
+          <button type="button" class="search-button" onClick={search} aria-label="Search everything"><Icon name="search" /><span>Search</span> <kbd>/</kbd></button>
+          {session && !Object.entries(session.may).some(([right, yes]) => yes && right !== 'logs') && <span class="note read-only">read-only</span>}
+          {session && <a class="who" href={href('people')} {...(route.page === 'people' ? {'aria-current': 'page'} : {})} title={session.user}>{session.user.replace(/^.*:/, '')}</a>}
           <ThemeSwitch />
         </div>
       </header>
       <main id="main" tabIndex={-1}>{children}</main>
       <footer class="foot">
         <span>{session ? `Evenkeel ${session.version}` : 'Evenkeel'}</span>
-        <span class="keys"><kbd>g</kbd> <kbd>f</kbd>/<kbd>c</kbd>/<kbd>b</kbd>/<kbd>r</kbd>/<kbd>e</kbd> pages · <kbd>/</kbd> filter · <kbd>[</kbd> <kbd>]</kbd> other cluster · <kbd>t</kbd> light or dark</span>
+        <span class="keys"><kbd>g</kbd> <kbd>f</kbd>/<kbd>c</kbd>/<kbd>b</kbd>/<kbd>r</kbd>/<kbd>e</kbd>/<kbd>p</kbd> pages · <kbd>/</kbd> search · <kbd>f</kbd> filter · <kbd>[</kbd> <kbd>]</kbd> other cluster · <kbd>t</kbd> light or dark</span>
       </footer>
     </>
   );
@@ -67,7 +70,7 @@ function typing(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 }
 
-function useKeys(cluster: string | null) {
+function useKeys(cluster: string | null, search: () => void) {
   useEffect(() => {
     let awaited = 0;
     const pressed = (event: KeyboardEvent) => {
@@ -79,6 +82,9 @@ function useKeys(cluster: string | null) {
         awaited = Date.now() + 1500;
         return;
       } else if (event.key === '/') {
+        search();
+        event.preventDefault();
+      } else if (event.key === 'f') {
         const filter = document.querySelector<HTMLInputElement>('[data-filter]');
         if (!filter) return;
         filter.focus();
@@ -128,9 +134,10 @@ export function ConnectionNote({live}: {live: Live<unknown>}) {
         </p>
       )}
       {connection === 'denied' && (
-        <p class="banner bad">
-          <Icon name="warning" /> Not logged in. Open the address with <code>/login?token=</code> that <code>evenkeel up</code> prints; for <code>evenkeel run</code> the token is in its token file.
-        </p>
+        <>
+          <p class="banner bad"><Icon name="warning" /> Not logged in, or the session has ended.</p>
+          <LoginForm />
+        </>
       )}
       {again && <p class="banner ok"><Icon name="check" /> Connected again.</p>}
     </>

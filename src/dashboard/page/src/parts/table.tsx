@@ -1,6 +1,7 @@
 import type {ComponentChildren} from 'preact';
 import {memo} from 'preact/compat';
 import {useMemo, useState} from 'preact/hooks';
+import {useParam} from '../route';
 import {Icon} from './icon';
 
 export interface Column<T> {
@@ -24,6 +25,8 @@ interface Props<T> {
   pageSize?: number;
   /** The column that the rows are sorted by at first; "-key" for the reverse order. Without it, they stay as they are. */
   sortedBy?: string;
+  /** By this name the address holds the order, so that it can be sent to somebody. */
+  param?: string;
   /** More about a row, shown beneath it once it is opened. */
   detail?: (row: T) => ComponentChildren;
   empty?: ComponentChildren;
@@ -69,8 +72,10 @@ function cell<T>(column: Column<T>): string {
 }
 
 /** A table that draws one page of its rows, so that thousands of them cost nothing; a page is not scrolled within the page. */
-export function Table<T>({label, columns, rows, rowKey, pageSize = 25, sortedBy = '', detail, empty}: Props<T>) {
-  const [order, setOrder] = useState(sortedBy);
+export function Table<T>({label, columns, rows, rowKey, pageSize = 25, sortedBy = '', param, detail, empty}: Props<T>) {
+  const [own, setOwn] = useState(sortedBy);
+  const [given, give] = useParam(param ?? '', sortedBy);
+  const [order, setOrder] = param ? [given, give] : [own, setOwn];
   const [page, setPage] = useState(0);
   const [open, setOpen] = useState<string | null>(null);
   const inOrder = useMemo(() => sorted(rows, columns, order), [rows, columns, order]);

@@ -1,4 +1,4 @@
-#include "dashboard/token.h"
+#include "dashboard/access/token.h"
 
 #include <openssl/crypto.h>
 #include <openssl/rand.h>
