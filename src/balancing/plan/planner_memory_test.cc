@@ -46,7 +46,8 @@ TEST(PlannerMemoryTest, RefusesWhatItDidNotWrite) {
   EXPECT_EQ(error(R"({"groups": 1})"), "planner memory: groups: not a list");
   EXPECT_EQ(error(R"({"groups": [{}]})"), "planner memory: groups[0].phase: missing");
   EXPECT_EQ(error(R"({"groups": [{"services": [1], "phase": {}}]})"), "planner memory: groups[0].services[0]: not a text");
-  EXPECT_EQ(error(R"({"groups": [{"phase": {"lastBalancing": "x"}}]})"), "planner memory: groups[0].phase.lastBalancing: not a number");
+  EXPECT_EQ(error(R"({"groups": [{"phase": {"lastBalancing": "x"}}]})"),
+            "planner memory: groups[0].phase.lastBalancing: not a number");
   EXPECT_NE(error(R"({"throttles": 3})"), "");
 }
 
