@@ -22,7 +22,7 @@ struct Level {
 
 /// Highest first.
 base::Result<std::vector<Level>> ParsePriorities(const std::string& text) {
-  EVENKEEL_ASSIGN(const base::Json config, base::ParseYamlDocument(text, "priorities"));
+  EVENKEEL_ASSIGN(const base::Json config, base::ParseYamlDocument(text, "priorities", base::YamlDuplicates::kLastCounts));
   if (!config.is_object() || config.as_object().empty()) {
     return Fail(Code::kInvalid, "priorities: expected a map of priorities to lists of patterns");
   }

@@ -92,6 +92,11 @@ TEST_F(ExpanderTest, V18PriorityTakesTheHighestThatMatches) {
   EXPECT_TRUE(context.events.empty());
 }
 
+TEST_F(ExpanderTest, OfAPriorityThatStandsTwiceTheLastCounts) {
+  EXPECT_EQ(Prioritised("10:\n- t2\n10:\n- t3\n5:\n- .*\n", {"t2.large", "t3.large"}), Ids{"t3.large"});
+  EXPECT_TRUE(context.events.empty());
+}
+
 TEST_F(ExpanderTest, V18GroupsWithoutPriorityAreLeftOutWithAWarning) {
   EXPECT_EQ(Prioritised("10:\n- .*t2\\.large.*\n", {"t2.large", "t3.large", "m4.4xlarge"}), Ids{"t2.large"});
   ASSERT_EQ(context.events.size(), 2u);

@@ -237,6 +237,22 @@ TEST_F(PendingReasonsTest, PodsAreCountedByControllerAndReason) {
   EXPECT_EQ(web.groups[0].names, (std::vector<std::string>{"b", "a"}));
 }
 
+TEST_F(PendingReasonsTest, RoomOfANominatedPodIsFreeForMoreImportantOnesAlone) {
+  const auto fits = [this](int priority, const std::string& node = "n1") {
+    PodText nominated{"nominated", "3"}, asking{"asking", "3"};
+    nominated.spec = "priority: 10, ";
+    nominated.status = "nominatedNodeName: " + node;
+    asking.spec = "priority: " + std::to_string(priority) + ", ";
+    const auto explained = ExplainPodScale(Input(Node("n1", "4") + nominated.Text() + asking.Text()), "asking");
+    EXPECT_TRUE(explained) << explained.error().message();
+    return base::FindBool(FindArray(explained->json, {"nodes"}).at(0), {"fits"});
+  };
+  EXPECT_FALSE(fits(0));
+  EXPECT_FALSE(fits(10));
+  EXPECT_TRUE(fits(11));
+  EXPECT_TRUE(fits(0, "gone"));
+}
+
 TEST_F(PendingReasonsTest, NodesAreCountedByReasonTheNearestMissFirst) {
   const std::string objects = Node("tainted", "9", "taints: [{key: k, effect: NoSchedule}]") + Node("small", "1") +
                               Node("middle", "2") + Node("large", "3") + PodText{"p", "4"}.Text();

@@ -90,10 +90,33 @@ std::pair<bool, std::string> ScaleSession::WhyNoNode(PodId pod) const {
   return {pending, WhyUnhelped(objects_.PodKey(pod))};
 }
 
+/// What each node says of the pod while pods that are not less important have the room on the nodes that they are nominated
+/// to. Empty: there are none.
+std::map<NodeId, scheduling::Fit> ScaleSession::FitsBesideNominated(PodId pod) {
+  scheduling::Snapshot& snapshot = objects_.snapshot();
+  const scheduling::WhatIf beside(snapshot);
+  bool any = false;
+  for (const PodId other : objects_.pending()) {
+    const std::string& nominated = (*plan_.view.pods)[other].nominated_node;
+    if (other == pod || nominated.empty() || snapshot.PriorityOf(other) < snapshot.PriorityOf(pod)) continue;
+    const NodeId node = snapshot.FindNodeByName(nominated);
+    if (node == kNone || !snapshot.Present(node) || snapshot.NodeOf(other) != kNone) continue;
+    snapshot.Place(other, node);
+    any = true;
+  }
+  std::map<NodeId, scheduling::Fit> fits;
+  if (!any) return fits;
+  for (const NodeId node : snapshot.order()) {
+    if (node != kNone) fits.emplace(node, snapshot.Check(snapshot.ClassOf(pod), node));
+  }
+  return fits;
+}
+
 /// Adds the nodes to the explanation, by the reason and in the order of their filters, the last ones first: a node that only
 /// the last filter refuses has passed all the others.
-void ScaleSession::ExplainNodes(scheduling::ClassId pod_class, PodExplanation& explanation) {
+void ScaleSession::ExplainNodes(PodId pod, PodExplanation& explanation) {
   scheduling::Snapshot& snapshot = objects_.snapshot();
+  const auto beside = FitsBesideNominated(pod);
   struct Refused {
     scheduling::Filter filter;
     std::pair<std::string, Miss> node;
@@ -103,7 +126,10 @@ void ScaleSession::ExplainNodes(scheduling::ClassId pod_class, PodExplanation& e
   const std::vector<NodeId> nodes(snapshot.order().begin(), snapshot.order().end());
   for (const NodeId node : nodes) {
     if (node == kNone) continue;
-    const scheduling::Fit fit = snapshot.Check(pod_class, node);
+    // As kube-scheduler, which asks with nominated pods and without them.
+    const auto found = beside.find(node);
+    const bool refused = found != beside.end() && !found->second.fits();
+    const scheduling::Fit fit = refused ? found->second : snapshot.Check(snapshot.ClassOf(pod), node);
     Miss miss = fit.fits() ? Miss{"fits", "", 0} : MissOf(fit);
     json.push_back(base::JsonObject{{"node", snapshot.NodeName(node)}, {"fits", fit.fits()}, {"why", miss.text}});
     all.push_back({fit.filter, {snapshot.NodeName(node), std::move(miss)}});
@@ -151,7 +177,7 @@ base::Result<PodExplanation> ScaleSession::ExplainPod(const std::string& key) {
     }
   }
   json["groups"] = std::move(groups);
-  ExplainNodes(pod_class, explanation);
+  ExplainNodes(pod, explanation);
   if (IsTooYoung(pod)) {
     EVENKEEL_ASSIGN(const base::Json next, NextLoop());
     why += fmt::format("; the loop at {}: {}", base::FindString(next, {"at"}), WhyNoNode(pod).second);

@@ -69,7 +69,8 @@ class ScaleSession {
   std::vector<std::string> DeletedNodes(bool drain) const;
   /// `held`: why the group does not grow for the pod, "" if it does.
   base::Json GroupWord(const providers::NodeGroup& group, scheduling::ClassId pod_class, std::string_view held);
-  void ExplainNodes(scheduling::ClassId pod_class, PodExplanation& explanation);
+  std::map<scheduling::NodeId, scheduling::Fit> FitsBesideNominated(scheduling::PodId pod);
+  void ExplainNodes(scheduling::PodId pod, PodExplanation& explanation);
   std::string NewNodesFor(scheduling::PodId pod) const;
   std::string RoomFor(scheduling::PodId pod) const;
   std::string WhyUnhelped(const std::string& key) const;

@@ -1,7 +1,29 @@
 #include "controllers/autoscaler/scale_up/similar_groups.h"
 
+#include "controllers/autoscaler/facts/node_group_object.h"
+
 namespace evenkeel::controllers::autoscaler {
 namespace {
+
+/// By which providers say which group a node belongs to: each group has a value of its own.
+constexpr std::string_view kNamesOfGroups[] = {kNodeGroupLabel,
+                                               "kops.k8s.io/instancegroup",
+                                               "eks.amazonaws.com/nodegroup",
+                                               "alpha.eksctl.io/nodegroup-name",
+                                               "alpha.eksctl.io/instance-id",
+                                               "cloud.google.com/gke-nodepool",
+                                               "agentpool",
+                                               "kubernetes.azure.com/agentpool",
+                                               "karpenter.sh/nodepool",
+                                               "karpenter.sh/provisioner-name",
+                                               "cluster.x-k8s.io/deployment-name",
+                                               "cluster.x-k8s.io/set-name",
+                                               "topology.cluster.x-k8s.io/deployment-name",
+                                               "node.cluster.x-k8s.io/machine-pool"};
+/// The zone once more, as drivers of volumes write it.
+constexpr std::string_view kZonesOfDrivers[] = {"topology.ebs.csi.aws.com/zone", "topology.gke.io/zone",
+                                                "topology.disk.csi.azure.com/zone", "topology.cinder.csi.openstack.org/zone",
+                                                "topology.diskplugin.csi.alibabacloud.com/zone"};
 
 bool Within(int64_t a, int64_t b, double ratio) {
   const auto larger = static_cast<double>(std::max(a, b));
@@ -35,12 +57,13 @@ SimilarGroups::SimilarGroups(const Options& options)
                       "failure-domain.beta.kubernetes.io/region",
                       "topology.kubernetes.io/zone",
                       "topology.kubernetes.io/region",
-                      "beta.kubernetes.io/fluentd-ds-ready",
-                      "kops.k8s.io/instancegroup"},
+                      "beta.kubernetes.io/fluentd-ds-ready"},
       only_labels_(options.balancing_labels),
       memory_ratio_(options.memory_difference_ratio),
       free_ratio_(options.max_free_difference_ratio),
       allocatable_ratio_(options.max_allocatable_difference_ratio) {
+  ignored_labels_.insert(std::begin(kNamesOfGroups), std::end(kNamesOfGroups));
+  ignored_labels_.insert(std::begin(kZonesOfDrivers), std::end(kZonesOfDrivers));
   ignored_labels_.insert(options.balancing_ignore_labels.begin(), options.balancing_ignore_labels.end());
 }
 

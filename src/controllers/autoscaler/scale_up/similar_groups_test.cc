@@ -45,6 +45,21 @@ NodeTemplate Template(kube::Node node, kube::ResourceList requested = {}) {
   return made;
 }
 
+TEST(SimilarGroupsTest, TheNameOfTheGroupItselfIsNoDifference) {
+  const SimilarGroups similar{Options()};
+  for (const char* label : {"evenkeel.dev/node-group", "eks.amazonaws.com/nodegroup", "alpha.eksctl.io/nodegroup-name",
+                            "karpenter.sh/nodepool", "cloud.google.com/gke-nodepool", "kubernetes.azure.com/agentpool",
+                            "cluster.x-k8s.io/deployment-name", "kops.k8s.io/instancegroup", "topology.ebs.csi.aws.com/zone"}) {
+    EXPECT_TRUE(similar.Similar(Template(MakeNode("a", 1000, 1000, {{label, "a"}})),
+                                Template(MakeNode("b", 1000, 1000, {{label, "b"}}))))
+        << label;
+    EXPECT_TRUE(similar.Similar(Template(MakeNode("a", 1000, 1000, {{label, "a"}})), Template(MakeNode("b", 1000, 1000))))
+        << label;
+  }
+  EXPECT_FALSE(similar.Similar(Template(MakeNode("a", 1000, 1000, {{"team", "a"}})),
+                               Template(MakeNode("b", 1000, 1000, {{"team", "b"}}))));
+}
+
 TEST(SimilarGroupsTest, MemoryMayDifferALittleAndCoresNotAtAll) {
   const SimilarGroups similar{Options()};
   const auto base = Template(MakeNode("a", 1000, 1000));
