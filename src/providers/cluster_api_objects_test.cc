@@ -227,8 +227,9 @@ TEST_F(ClusterApiTemplateTest, NothingWithoutCoresAndMemory) {
 TEST_F(ClusterApiTemplateTest, AllAnnotations) {
   const auto node = Make(enough + ", " + Key("ephemeral-disk") + ": 100Gi, " + Key("maxPods") + ": '42', " + Key("gpu-type") +
                          ": nvidia.com/gpu, " + Key("gpu-count") + ": '2', " + Key("labels") + ": 'zone=b,x=y=z', " +
-                         Key("taints") + ": 'k1=v1:NoSchedule,k2:NoExecute'");
+                         Key("taints") + ": 'k1=v1:NoSchedule,k2:NoExecute', " + Key("csi-driver") + ": 'csi.example.com=25'");
   ASSERT_TRUE(node);
+  EXPECT_EQ(base::FindString(*node, {"metadata", "annotations", kCsiDriverAnnotation}), "csi.example.com=25");
   EXPECT_TRUE(base::Equal(*base::Find(*node, {"status", "capacity"}),
                           Yaml("{cpu: '2', memory: 4Gi, ephemeral-storage: 100Gi, pods: '42', nvidia.com/gpu: '2'}")));
   EXPECT_TRUE(base::Equal(*base::Find(*node, {"status", "capacity"}), *base::Find(*node, {"status", "allocatable"})));

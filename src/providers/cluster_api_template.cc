@@ -38,6 +38,9 @@ class TemplateMaker {
     Json node = kube::NewObject(kube::resources::Nodes(), "", name);
     base::Ensure(node, {"metadata", "labels"}) = Labels(name, sample, default_architecture);
     base::Ensure(node, {"spec", "providerID"}) = "";
+    if (const std::string_view limits = Annotation("csi-driver"); !limits.empty()) {
+      base::Ensure(node, {"metadata", "annotations", kCsiDriverAnnotation}) = limits;
+    }
     if (JsonArray taints = Taints(); !taints.empty()) base::Ensure(node, {"spec", "taints"}) = std::move(taints);
     base::Ensure(node, {"status", "capacity"}) = *capacity;
     base::Ensure(node, {"status", "allocatable"}) = *capacity;

@@ -15,6 +15,9 @@
 
 namespace evenkeel::providers {
 
+/// On a template node: how many volumes a new node takes, "DRIVER=LIMIT,..."; 0 is no limit.
+inline constexpr std::string_view kCsiDriverAnnotation = "capacity.cluster-autoscaler.kubernetes.io/csi-driver";
+
 /// A machine as the provider sees it; it may not be registered as a node yet, or not any more.
 struct Instance {
   enum class State { kRunning, kCreating, kDeleting };

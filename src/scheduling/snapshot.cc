@@ -39,6 +39,7 @@ NodeId Snapshot::UpsertNode(const kube::Node& node, bool* changed) {
   }
   shape_of_[id] = shape_id;
   row.hostname = std::move(hostname);
+  row.volume_limits = nullptr;
   row.present = true;
   Attach(id);
   return id;

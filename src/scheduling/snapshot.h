@@ -113,8 +113,9 @@ class Snapshot {
   /// spec.nodeName is a wish that the NodeName filter checks.
   ClassId InternClass(const base::Json& pod, bool keep_node_name = false);
   void ReleaseClass(ClassId pod_class);
-  /// What AddNode makes nodes from: labels, taints and allocatable. Stays until ReleaseTemplate.
-  TemplateId InternTemplate(const kube::Node& node);
+  /// What AddNode makes nodes from: labels, taints, allocatable, and how many volumes of each driver they take (null: no
+  /// limit). Stays until ReleaseTemplate.
+  TemplateId InternTemplate(const kube::Node& node, std::shared_ptr<const VolumeLimits> volume_limits = nullptr);
   void ReleaseTemplate(TemplateId node_template);
 
   /// A node that is not there yet; the host name label is its name if the template has that label. Well under 1 us.
@@ -147,6 +148,8 @@ class Snapshot {
   bool Unschedulable(NodeId node) const { return shapes_[shape_of_[node]].shape.unschedulable; }
   NodeLabels LabelsOf(NodeId node) const;
   std::span<const kube::Taint> TaintsOf(NodeId node) const { return shapes_[shape_of_[node]].shape.taints; }
+  /// Null: it has none.
+  const VolumeLimits* VolumeLimitsOf(NodeId node) const;
   uint32_t PositionOf(NodeId node) const { return nodes_[node].position; }
   /// In no particular order: what depends on the order sorts first.
   std::span<const PodId> PodsOn(NodeId node) const { return nodes_[node].pods; }
@@ -199,6 +202,8 @@ class Snapshot {
     std::vector<Copies> copies;
     std::vector<std::pair<HostPort, int64_t>> ports;  // with how many pods have it
     int64_t volume_pods = 0;                          // pods with claims or disks
+    /// Of a node that was made from a template; the limits of others are told by their CSINodes.
+    std::shared_ptr<const VolumeLimits> volume_limits;
   };
   struct PodRow {
     std::string key;
@@ -213,6 +218,7 @@ class Snapshot {
     ShapeId shape = kNone;
     bool has_hostname = false;
     std::vector<Amount> allocatable;
+    std::shared_ptr<const VolumeLimits> volume_limits;
     bool used = false;
   };
   /// Positions per entry of block_room_: few enough to look through when one node has changed.

@@ -131,8 +131,13 @@ bool Snapshot::ClaimsFree(const PodClass& pod_class) const {
                       [&](const std::string& claim) { return claim_users_.contains(claim); });
 }
 
+const VolumeLimits* Snapshot::VolumeLimitsOf(NodeId node) const {
+  const NodeRow& row = nodes_[node];
+  return row.volume_limits != nullptr ? row.volume_limits.get() : volumes_.Limits(row.name);
+}
+
 bool Snapshot::VolumesWithinLimits(PodClass& pod_class, NodeId node) {
-  const auto* limits = pod_class.resolved.attachments.empty() ? nullptr : volumes_.Limits(nodes_[node].name);
+  const auto* limits = pod_class.resolved.attachments.empty() ? nullptr : VolumeLimitsOf(node);
   if (limits == nullptr) return true;
   std::set<Attachment> attached;
   if (nodes_[node].volume_pods > 0) {

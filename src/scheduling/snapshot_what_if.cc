@@ -97,8 +97,9 @@ void Snapshot::Undo(const Change& change) {
   }
 }
 
-TemplateId Snapshot::InternTemplate(const kube::Node& node) {
+TemplateId Snapshot::InternTemplate(const kube::Node& node, std::shared_ptr<const VolumeLimits> volume_limits) {
   Template made;
+  made.volume_limits = std::move(volume_limits);
   made.allocatable = Amounts(node.allocatable);
   NodeShape shape{node.meta.labels, node.taints, node.unschedulable, node.declared_features};
   made.has_hostname = shape.labels.erase(std::string(kHostnameLabel)) > 0;
@@ -130,6 +131,7 @@ NodeId Snapshot::AddNode(TemplateId node_template, std::string_view name) {
   }
   shape_of_[id] = made_from.shape;
   ++shapes_[made_from.shape].users;
+  row.volume_limits = made_from.volume_limits;
   row.hostname = made_from.has_hostname ? std::optional<std::string>(row.name) : std::nullopt;
   if (marks_.empty()) {
     new_nodes_.push_back(id);

@@ -292,7 +292,7 @@ bool VolumeCatalog::ZoneFits(const ResolvedVolumes& volumes, const NodeLabels& n
   });
 }
 
-const std::map<std::string, int64_t>* VolumeCatalog::Limits(std::string_view node) const {
+const VolumeLimits* VolumeCatalog::Limits(std::string_view node) const {
   const auto found = limits_.find(node);
   return found == limits_.end() || found->second.empty() ? nullptr : &found->second;
 }

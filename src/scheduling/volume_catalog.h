@@ -71,6 +71,9 @@ struct ResolvedVolumes {
   std::vector<std::string> exclusive;  ///< keys of ReadWriteOncePod claims
 };
 
+/// Attachments that a node takes, by driver.
+using VolumeLimits = std::map<std::string, int64_t>;
+
 class VolumeCatalog {
  public:
   void Upsert(VolumeKind kind, const base::Json& object);
@@ -85,7 +88,7 @@ class VolumeCatalog {
   std::vector<std::string> Binding(const ResolvedVolumes& volumes, const NodeLabels& node) const;
   bool ZoneFits(const ResolvedVolumes& volumes, const NodeLabels& node) const;
   /// By driver; null when the node has no CSINode with a limit.
-  const std::map<std::string, int64_t>* Limits(std::string_view node) const;
+  const VolumeLimits* Limits(std::string_view node) const;
 
  private:
   struct StorageCapacity {
@@ -107,8 +110,8 @@ class VolumeCatalog {
   std::map<std::string, std::set<std::string>> volumes_of_class_;
   std::map<std::string, PersistentVolumeClaim> claims_;
   std::map<std::string, StorageClass> classes_;
-  std::map<std::string, std::map<std::string, int64_t>, std::less<>> limits_;  // by node and driver
-  std::map<std::string, bool> capacity_drivers_;                               // CSIDrivers: do they tell their room
+  std::map<std::string, VolumeLimits, std::less<>> limits_;  // by node and driver
+  std::map<std::string, bool> capacity_drivers_;             // CSIDrivers: do they tell their room
   std::map<std::string, StorageCapacity> capacities_;
 };
 

@@ -1,5 +1,7 @@
 #include "controllers/autoscaler/facts/node_templates.h"
 
+#include <charconv>
+
 #include "controllers/autoscaler/facts/facts.h"
 #include "scheduling/well_known.h"
 
@@ -54,6 +56,23 @@ Json DaemonPod(const Json& daemon_set) {
   meta["labels"] = base::FindObject(daemon_set, {"spec", "template", "metadata", "labels"});
   base::Ensure(pod, {"spec"}) = base::FindObject(daemon_set, {"spec", "template", "spec"});
   return pod;
+}
+
+/// "DRIVER=LIMIT,..."; 0 is no limit, and what is not written so says nothing.
+std::shared_ptr<const scheduling::VolumeLimits> AnnotatedLimits(const Json& node) {
+  std::string_view text = base::FindString(node, {"metadata", "annotations", providers::kCsiDriverAnnotation});
+  scheduling::VolumeLimits limits;
+  while (!text.empty()) {
+    const std::string_view item = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(item.size() + 1, text.size()));
+    const size_t equals = item.find('=');
+    int64_t limit = 0;
+    if (equals == std::string_view::npos || equals == 0) continue;
+    const auto [end, error] = std::from_chars(item.data() + equals + 1, item.data() + item.size(), limit);
+    if (error == std::errc() && end == item.data() + item.size() && limit > 0)
+      limits[std::string(item.substr(0, equals))] = limit;
+  }
+  return limits.empty() ? nullptr : std::make_shared<const scheduling::VolumeLimits>(std::move(limits));
 }
 
 /// As the DaemonSet controller decides: name, node affinity and taints, not room.
@@ -182,7 +201,7 @@ void NodeTemplates::Update(const ClusterView& view, const NodeObjects& objects) 
       continue;
     }
     if (const auto cached = cache_.find(group.id); cached != cache_.end()) {
-      Entry entry = FromParts(group.id, cached->second.node, cached->second.pods);
+      Entry entry = FromParts(group.id, cached->second.node, cached->second.pods, cached->second.volume_limits);
       entry.made.source = NodeTemplate::Source::kCache;
       entry.made.source_node = cached->second.source_node;
       made.emplace(group.id, std::move(entry));
@@ -225,6 +244,9 @@ NodeTemplates::Entry NodeTemplates::FromNode(const ClusterView& view, const std:
   entry.made.group = group;
   entry.made.node = Sanitize(group, object);
   entry.made.source_node = object.meta.name;
+  if (const scheduling::VolumeLimits* limits = snapshot_->VolumeLimitsOf(node)) {
+    entry.made.volume_limits = std::make_shared<const scheduling::VolumeLimits>(*limits);
+  }
   std::vector<std::string> running;
   for (const scheduling::PodId pod : snapshot_->PodsOn(node)) {
     const PodFacts& facts = (*view.pods)[pod];
@@ -237,9 +259,11 @@ NodeTemplates::Entry NodeTemplates::FromNode(const ClusterView& view, const std:
   return entry;
 }
 
-NodeTemplates::Entry NodeTemplates::FromParts(const std::string& group, kube::Node node, std::span<const Json> pods) {
+NodeTemplates::Entry NodeTemplates::FromParts(const std::string& group, kube::Node node, std::span<const Json> pods,
+                                              std::shared_ptr<const scheduling::VolumeLimits> volume_limits) {
   Entry entry;
   entry.made.group = group;
+  entry.made.volume_limits = std::move(volume_limits);
   entry.made.node = std::move(node);
   for (const Json& pod : pods) {
     entry.held.push_back(snapshot_->InternClass(pod));
@@ -254,6 +278,7 @@ NodeTemplates::Entry NodeTemplates::FromProvider(const ClusterView& view, const 
   entry.made.group = group.id;
   entry.made.source = NodeTemplate::Source::kProvider;
   entry.made.node = Sanitize(group.id, kube::Node::Decode(*group.template_node));
+  entry.made.volume_limits = AnnotatedLimits(*group.template_node);
   CopyDeprecatedLabels(entry.made.node.meta.labels);
   AddDaemons(view, entry, {}, true);
   Finish(entry);
@@ -285,12 +310,14 @@ void NodeTemplates::AddPod(Entry& entry, scheduling::ClassId pod_class) const {
   }
 }
 
-void NodeTemplates::Finish(Entry& entry) { entry.made.id = snapshot_->InternTemplate(entry.made.node); }
+void NodeTemplates::Finish(Entry& entry) {
+  entry.made.id = snapshot_->InternTemplate(entry.made.node, entry.made.volume_limits);
+}
 
 void NodeTemplates::Remember(const ClusterView& view, const Entry& entry, NodeId node) {
   Cached& cached = cache_[entry.made.group];
   if (cached.source_node == entry.made.source_node && cached.at + kCacheRefresh > view.now) return;
-  cached = {entry.made.node, {}, snapshot_->NodeName(node), view.now};
+  cached = {entry.made.node, {}, entry.made.volume_limits, snapshot_->NodeName(node), view.now};
   for (const scheduling::Copies& copies : entry.made.pods) {
     const Json pod = StandIn(snapshot_->classes()[copies.pod_class]);
     cached.pods.insert(cached.pods.end(), static_cast<size_t>(copies.pods), pod);

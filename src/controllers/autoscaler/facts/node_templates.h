@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,8 @@ struct NodeTemplate {
   scheduling::TemplateId id = scheduling::kNone;
   std::vector<scheduling::Copies> pods;  ///< DaemonSet and static pods that such a node runs
   kube::ResourceList requested;          ///< by those pods, without "pods"
+  /// What such a node takes of each driver's volumes; null: no limit is known.
+  std::shared_ptr<const scheduling::VolumeLimits> volume_limits;
   Source source = Source::kNode;
   std::string source_node;  ///< the node that it was taken from
 };
@@ -68,6 +71,7 @@ class NodeTemplates {
   struct Cached {
     kube::Node node;
     std::vector<base::Json> pods;
+    std::shared_ptr<const scheduling::VolumeLimits> volume_limits;
     std::string source_node;
     base::Time at{};
   };
@@ -77,7 +81,8 @@ class NodeTemplates {
 
   std::map<std::string, Sources, std::less<>> FindSources(const ClusterView& view) const;
   Entry FromNode(const ClusterView& view, const std::string& group, scheduling::NodeId node, const kube::Node& object);
-  Entry FromParts(const std::string& group, kube::Node node, std::span<const base::Json> pods);
+  Entry FromParts(const std::string& group, kube::Node node, std::span<const base::Json> pods,
+                  std::shared_ptr<const scheduling::VolumeLimits> volume_limits = nullptr);
   Entry FromProvider(const ClusterView& view, const providers::NodeGroup& group);
   void AddDaemons(const ClusterView& view, Entry& entry, const std::vector<std::string>& running, bool all);
   void AddPod(Entry& entry, scheduling::ClassId pod_class) const;

@@ -40,6 +40,28 @@ class NodeTemplatesTest : public ::testing::Test, protected ScaleUpCluster {
 constexpr const char* kHundredMillis = R"({"containers":[{"name":"c","resources":{"requests":{"cpu":"100m"}}}],
     "tolerations":[{"operator":"Exists"}]})";
 
+TEST_F(NodeTemplatesTest, NewNodesTakeAsManyVolumesAsTheirModel) {
+  const auto limit = [this]() -> int64_t {
+    const NodeTemplate* made = Update();
+    scheduling::Snapshot& all = snapshot;
+    all.Fork();
+    const scheduling::VolumeLimits* limits = all.VolumeLimitsOf(AddTemplateNode(all, *made, "new"));
+    const int64_t count = limits == nullptr ? -1 : limits->at("csi.example.com");
+    all.Revert();
+    return count;
+  };
+  SetProviderTemplate();
+  EXPECT_EQ(limit(), -1);
+  base::Ensure(*view.groups.Find("g")->template_node, {"metadata", "annotations", providers::kCsiDriverAnnotation}) =
+      "other=0,csi.example.com=7,broken,=3,x=y";
+  EXPECT_EQ(limit(), 7);
+  EXPECT_FALSE(Templates().Find("g")->volume_limits->contains("other"));
+  snapshot.UpsertVolume(scheduling::VolumeKind::kCsiNode, scheduling::testing::Parse(R"({"metadata":{"name":"n1"},
+      "spec":{"drivers":[{"name":"csi.example.com","allocatable":{"count":3}}]}})"));
+  AddNode(MakeNode("n1", 1000, 1000), "g");
+  EXPECT_EQ(limit(), 3) << "a node that is there says it better";
+}
+
 TEST_F(NodeTemplatesTest, AGoodNodeIsTheModelWithoutWhatIsItsOwn) {
   kube::Node node = MakeNode("n2", 1000, 1000, {{"pool", "x"}});
   node.taints = {{"dedicated", "a", "NoSchedule"},
