@@ -3,6 +3,7 @@ processes; the server is hub and member in one; nodes are made by the kwok provi
 (played_parts.py), so the server must be a bare one: without nodes, scheduler and controllers. What the tests make there they remove.
 """
 import json
+import re
 import secrets
 import time
 import unittest
@@ -120,7 +121,7 @@ class Scenarios:
 
         def explained():
             text = self.member.explain("pod", f"{self.fleet.namespace}/{name}")
-            assert "no scale-up helps it now" in text, text
+            assert re.search(r"pending; (no node group|none of \d+ node groups) grows for it", text), text
             return text
         text = harness.eventually(explained, LONG)
         print(text)

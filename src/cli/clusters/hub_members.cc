@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "cli/clusters/command_flags.h"
 #include "cli/terminal/output.h"
+#include "controllers/distribution/sharding/options.h"
 #include "controllers/distribution/sharding/published_plan.h"
 #include "controllers/distribution/sharding/shard_plan.h"
 #include "kube/karmada.h"
@@ -99,7 +100,9 @@ void AddMemberFlags(CLI::App& command, MemberOptions& options, const std::string
 base::Result<Members> ReadMembers(client::Client& hub, const std::string& ns) {
   std::vector<Json> objects;
   EVENKEEL_TRY(Collect(hub, kube::resources::Secrets(), ns, objects));
-  EVENKEEL_TRY(Collect(hub, kube::karmada::Clusters(), "", objects));
+  const base::Status karmada = Collect(hub, kube::karmada::Clusters(), "", objects);
+  // Who may look at Secrets need not have been given these, and is told so also where they are not served.
+  if (!karmada && karmada.error().code() != Code::kForbidden) return base::Fail(karmada.error());
   // What Karmada connects with is in namespaces of its own.
   for (size_t i = 0, count = objects.size(); i < count; ++i) {
     const std::string secret_ns(base::FindString(objects[i], {"spec", "secretRef", "namespace"}));
@@ -123,6 +126,11 @@ base::Status CheckIsHub(client::Client& api, const HubOptions& options) {
   if (!members || !members->empty()) return {};
   const auto plans = api.List(distribution::ShardPlans(), {.ns = options.ns, .limit = 1});
   if (plans || plans.error().code() != Code::kNotFound) return {};
+  // Replicas in compatible mode need neither.
+  const std::string controller =
+      options.controller_name.empty() ? distribution::Options().controller_name : options.controller_name;
+  const auto replicas = api.Get(kube::resources::Deployments(), options.ns, controller);
+  if (replicas || replicas.error().code() != Code::kNotFound) return {};
   return base::Fail(Code::kNotFound,
                     fmt::format("{} is no hub: it has neither cluster Secrets in namespace {} nor ShardPlans; {}",
                                 api.Describe(), options.ns, WhichHub(options)));

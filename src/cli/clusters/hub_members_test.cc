@@ -75,7 +75,8 @@ TEST(HubMembersTest, OneNameOfTwoClustersIsNoChoice) {
 }
 
 TEST(HubMembersTest, AnApiWithoutMembersAndShardPlansIsNoHub) {
-  const HubOptions options{.kubeconfig = "/none"};
+  HubOptions options;
+  options.kubeconfig = "/none";
   client::FakeClient hub;
   EXPECT_TRUE(CheckIsHub(hub, options)) << "it serves ShardPlans, so it is one without members";
   client::FakeClient member;

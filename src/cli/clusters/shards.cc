@@ -49,9 +49,8 @@ base::Result<distribution::FleetView> ReadLiveFleet(client::Client& hub, const S
     mode = distribution::Mode::kCompatible;
   }
   auto fleet = distribution::ReadFleet(hub, std::move(settings), mode, method, base::SystemClock().Now());
-  // What has neither members nor replicas may be another API than the one that is meant.
-  const bool nothing = fleet ? fleet->input.clusters.empty() : fleet.error().code() == base::Code::kNotFound;
-  if (nothing) EVENKEEL_TRY(CheckIsHub(hub, options.hub));
+  // What has neither plan nor replicas may be another API than the one that is meant.
+  if (!fleet && fleet.error().code() == base::Code::kNotFound) EVENKEEL_TRY(CheckIsHub(hub, options.hub));
   return fleet;
 }
 

@@ -246,7 +246,7 @@ class LoopRun::Stages {
     for (const PodId pod : before) {
       if (kept != pods.end() && *kept == pod) {
         ++kept;
-      } else if (snapshot().NodeOf(pod) == kNone) {
+      } else {
         plan_.passed_over.emplace_back(pod, why);
       }
     }
@@ -287,13 +287,13 @@ class LoopRun::Stages {
     AddRecreatable(view(), drained, pods);
     recreated_.assign(pods.begin() + pending, pods.end());
     placed_ = FilterOutSchedulable(view(), state_.hints, pods);
-    const std::set<PodId> again(recreated_.begin(), recreated_.end());
-    for (const PodId pod : placed_) {
-      if (!again.contains(pod)) plan_.passed_over.emplace_back(pod, PassedOver::kHasRoom);
-    }
+    for (const PodId pod : placed_) plan_.passed_over.emplace_back(pod, PassedOver::kHasRoom);
     PassOver(pods, PassedOver::kDaemon, [this](PodIds& all) { DropDaemonPods(view(), all); });
     PassOver(pods, PassedOver::kYoung,
              [this](PodIds& all) { std::ranges::move(DropYoung(view(), options_, all), std::back_inserter(plan_.notes)); });
+    // Those have their node still.
+    const std::set<PodId> again(recreated_.begin(), recreated_.end());
+    std::erase_if(plan_.passed_over, [&](const auto& entry) { return again.contains(entry.first); });
     plan_.unschedulable = std::move(pods);
     NoteDuration("filterOutSchedulable", began);
   }
