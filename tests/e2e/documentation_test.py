@@ -214,7 +214,7 @@ class PagesTest(unittest.TestCase):
             self.ask(harness.EVENKEEL, *words, "--print-definitions", "hub")
             return
         # Values are looked at before help is given, names of flags are not.
-        known = self.ask(harness.EVENKEEL, *words, "--help")
+        known = self.ask(harness.EVENKEEL, *words, "--help-all")
         self.assertIn(f"Usage: evenkeel {words[0]} ", known)
         for word in words:
             if " " in word:

@@ -1,5 +1,6 @@
 #include "cli/clusters/names_of_fleet.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -57,42 +58,56 @@ std::vector<std::string> KeysOf(client::Client& api, const kube::Resource& resou
   return names;
 }
 
-std::vector<std::string> Ask(const std::string& type, const NamesPlace& place, base::Duration limit) {
-  std::vector<std::string> names;
+/// Shared with the thread that asks, which may outlive the one that waits.
+struct Answer {
+  std::mutex mutex;
+  std::condition_variable ended;
+  bool has_ended = false;
+  std::vector<std::string> names;  ///< that are known by now
+
+  /// False: they are enough.
+  bool Add(const std::vector<std::string>& more, const std::string& prefix = "") {
+    const std::lock_guard lock(mutex);
+    for (const std::string& name : more) names.push_back(prefix + name);
+    return names.size() < kNamesMax;
+  }
+};
+
+/// Of every member, one after the other.
+void AskMembers(client::Client& hub, const NamesPlace& place, base::Duration limit, const kube::Resource& resource,
+                bool prefixed, Answer& answer) {
+  const auto members = MembersOf(hub, place);
+  for (const distribution::Cluster& member : members.value_or(std::vector<distribution::Cluster>())) {
+    if (!member.connection) continue;
+    const auto client = client::NewHttpClient(*member.connection, Patience(limit));
+    if (client && !answer.Add(KeysOf(**client, resource), prefixed ? member.label() + "/" : "")) return;
+  }
+}
+
+void Ask(const std::string& type, const NamesPlace& place, base::Duration limit, Answer& answer) {
   NamesPlace asked = place;
   // What these flags take is a name itself, which is asked of the hub.
   if (type == kClusterType) asked.cluster.clear();
   const auto api = ConnectTo(asked, limit);
-  if (!api) return names;
+  if (!api) return;
   if (type == kClusterType) {
+    std::vector<std::string> names;
     const auto members = MembersOf(**api, place);
-    for (const distribution::Cluster& member : members.value_or(std::vector<distribution::Cluster>())) {
+    for (const distribution::Cluster& member : members.value_or(std::vector<distribution::Cluster>()))
       names.push_back(member.label());
-    }
+    answer.Add(names);
+  } else if (type == kRolloutType) {
+    answer.Add(KeysOf(**api, controllers::rollout::zookeeper::MultiClusterZooKeepers()));
+  } else {
+    const bool groups = type == kNodeGroupType;
+    const kube::Resource& resource = groups              ? embedded::cloud::NodeGroups()
+                                     : type == kNodeType ? kube::resources::Nodes()
+                                                         : kube::resources::Pods();
+    if (!answer.Add(KeysOf(**api, resource)) || !place.cluster.empty()) return;
+    // Whoever asks the hub may mean any of its members.
+    AskMembers(**api, place, limit, resource, groups, answer);
   }
-  if (type == kNodeType) names = KeysOf(**api, kube::resources::Nodes());
-  if (type == kPodType) names = KeysOf(**api, kube::resources::Pods());
-  if (type == kRolloutType) names = KeysOf(**api, controllers::rollout::zookeeper::MultiClusterZooKeepers());
-  if (type != kNodeGroupType) return names;
-  if (!place.cluster.empty()) return KeysOf(**api, embedded::cloud::NodeGroups());
-  const auto members = MembersOf(**api, place);
-  for (const distribution::Cluster& member : members.value_or(std::vector<distribution::Cluster>())) {
-    if (!member.connection || names.size() >= kNamesMax) continue;
-    const auto client = client::NewHttpClient(*member.connection, Patience(limit));
-    if (!client) continue;
-    for (const std::string& name : KeysOf(**client, embedded::cloud::NodeGroups()))
-      names.push_back(member.label() + "/" + name);
-  }
-  return names;
 }
-
-/// Shared with the thread that asks, which may outlive the one that waits.
-struct Answer {
-  std::mutex mutex;
-  std::condition_variable ready;
-  bool is_there = false;
-  std::vector<std::string> names;
-};
 
 }  // namespace
 
@@ -102,17 +117,17 @@ std::vector<std::string> LiveNames(const std::string& type, const NamesPlace& pl
   const auto answer = std::make_shared<Answer>();
   // A name server or a credential plugin keeps to no limit of ours.
   std::thread([answer, type, place, limit] {
-    std::vector<std::string> names = Ask(type, place, limit);
+    Ask(type, place, limit, *answer);
     const std::lock_guard lock(answer->mutex);
-    answer->names = std::move(names);
-    answer->is_there = true;
-    answer->ready.notify_all();
+    answer->has_ended = true;
+    answer->ended.notify_all();
   }).detach();
   std::unique_lock lock(answer->mutex);
-  answer->ready.wait_for(lock, limit, [&answer] { return answer->is_there; });
+  answer->ended.wait_for(lock, limit, [&answer] { return answer->has_ended; });
   std::vector<std::string> names = std::move(answer->names);
-  if (names.size() > kNamesMax) names.resize(kNamesMax);
   std::ranges::sort(names);
+  names.erase(std::ranges::unique(names).begin(), names.end());
+  if (names.size() > kNamesMax) names.resize(kNamesMax);
   return names;
 }
 

@@ -22,8 +22,9 @@ inline constexpr size_t kNamesMax = 500;
 /// How long people wait for a completion.
 inline constexpr base::Duration kNamesLimit = std::chrono::milliseconds(1500);
 
-/// Asks the hub, or the member that `place` names. Never longer than `limit`, whatever it is that does not answer; nothing when
-/// something is wrong. A question that is still open goes on until the process ends.
+/// Asks the hub and, for what members have, all of them, or the member that `place` names. Never longer than `limit`, whatever
+/// does not answer: then it is what is known by then; nothing when something is wrong. A question that is still open goes on
+/// until the process ends.
 std::vector<std::string> LiveNames(const std::string& type, const NamesPlace& place, base::Duration limit = kNamesLimit);
 
 }  // namespace evenkeel::cli
