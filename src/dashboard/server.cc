@@ -163,6 +163,7 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
   void RevokeSession(const Asked& asked, const std::string& body, const std::string& remote);
   void Object(const Asked& asked, const Query& query);
   void Logs(const Asked& asked, const Query& query);
+  void History(const Asked& asked, const Query& query);
   void Act(const Asked& asked, const std::string& body, const std::string& remote);
 };
 
@@ -250,13 +251,14 @@ void Server::State::Get(const HttpRequest& request, const Query& query, Asked as
       asked.Answer(found ? base::Result<Json>(found->ToJson()) : base::Fail(found.error()));
     });
   }
+  if (path == "/api/history") return History(asked, query);
   if (path == "/api/object") return Object(asked, query);
   if (path == "/api/logs") return Logs(asked, query);
   if (path == "/api/sessions") return ListSessions(asked);
   const bool to_post = path == "/api/actions" || path == "/api/logout";
-  asked.responder->Send(to_post
-                            ? Message(405, "only POST")
-                            : Message(404, "there are /api/session, view, stream, find, object, logs, sessions and actions"));
+  asked.responder->Send(
+      to_post ? Message(405, "only POST")
+              : Message(404, "there are /api/session, view, stream, find, history, object, logs, sessions and actions"));
 }
 
 void Server::State::Post(const HttpRequest& request, Asked asked) {
@@ -352,6 +354,14 @@ void Server::State::Logs(const Asked& asked, const Query& query) {
   IfAllowed(asked, MayOnMember("logs", wanted->cluster), [this, self = shared_from_this(), asked, wanted = *wanted] {
     WithCluster(asked, wanted.cluster, [asked, wanted](client::Client& client) { asked.Answer(ReadLogs(client, wanted)); });
   });
+}
+
+void Server::State::History(const Asked& asked, const Query& query) {
+  const auto wanted = HistoryRequest::Parse(query, options.now());
+  if (!wanted) return asked.responder->Send(Failure(wanted.error()));
+  if (options.history == nullptr) return asked.responder->Send(JsonReply(200, JsonObject{{"kept", false}}));
+  // On a strand that may wait, here for the disk.
+  feed.WithHub([asked, wanted = *wanted, history = options.history](client::Client&) { asked.Answer(history->Read(wanted)); });
 }
 
 void Server::State::Act(const Asked& asked, const std::string& body, const std::string& remote) {

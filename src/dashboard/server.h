@@ -9,6 +9,7 @@
 //   GET  /api/find?text=T[&cluster=...]  what there is in members (find.h)
 //   GET  /api/object?...                 one object with its YAML and events (object_reader.h)
 //   GET  /api/logs?...                   what a pod's container wrote
+//   GET  /api/history?from=T&...         what is kept of the last days (history/history_file.h)
 //   GET  /api/sessions                   who is logged in
 //   POST /api/sessions                   {"revoke": HANDLE}
 //   POST /api/actions                    what would happen, or it (actions/action_request.h)
@@ -27,15 +28,17 @@
 
 #include "dashboard/access/gate.h"
 #include "dashboard/feed.h"
+#include "dashboard/history/history_file.h"
 #include "dashboard/page_assets.h"
 #include "embedded/apiserver/requests/http.h"
 
 namespace evenkeel::dashboard {
 
 struct ServerOptions {
-  std::string token;           ///< the administrator's
-  std::string read_token;      ///< a viewer's; "": there is none
-  std::shared_ptr<Gate> gate;  ///< lives as long as the feed
+  std::string token;                     ///< the administrator's
+  std::string read_token;                ///< a viewer's; "": there is none
+  std::shared_ptr<Gate> gate;            ///< lives as long as the feed
+  std::shared_ptr<HistoryFile> history;  ///< null: none is kept
   std::function<base::Time()> now;
   bool encrypted = false;               ///< people reach it by https: cookies are for that alone
   std::vector<std::string> host_names;  ///< allowed besides localhost and numeric addresses

@@ -88,6 +88,7 @@ class KnownGate final : public Gate {
 
 class ServerTest : public FleetFixture {
  protected:
+  std::shared_ptr<HistoryFile> history;
   const std::shared_ptr<KnownGate> gate = std::make_shared<KnownGate>();
 
   ServerTest() { Start(kReader); }
@@ -97,6 +98,7 @@ class ServerTest : public FleetFixture {
     options.token = kAdmin;
     options.read_token = reader;
     options.gate = gate;
+    options.history = history;
     options.now = [this] { return executor.clock().Now(); };
     options.host_names = {"fleet.example.org"};
     options.version = "1.2.3";

@@ -60,6 +60,16 @@ export function startPlayedFeed({dist, port = 0, members = 200, nodes = 5000, in
       return send(response, 200, 'application/json', JSON.stringify({user: fleet.viewer ? 'ann' : 'evenkeel:dashboard-token', may: Object.fromEntries(rights.map(right => [right, !fleet.viewer])), unknown: '', version: '0.1.0', fleet: 'played'}));
     }
     if (url.pathname === '/api/find') return send(response, 200, 'application/json', JSON.stringify(fleet.find(url.searchParams)));
+    if (url.pathname === '/api/history') return send(response, 200, 'application/json', JSON.stringify(fleet.kept(url.searchParams)));
+    // For tests: how the fleet is; "": busy, with a little of everything.
+    if (url.pathname === '/played/mood') {
+      fleet.be(url.searchParams.get('as') ?? '');
+      return send(response, 200, 'application/json', '{}');
+    }
+    if (url.pathname === '/played/keep') {
+      fleet.keeps = url.searchParams.has('on');
+      return send(response, 200, 'application/json', '{}');
+    }
     if (url.pathname === '/api/object') return send(response, 200, 'application/json', JSON.stringify(fleet.object(url.searchParams)));
     if (url.pathname === '/api/logs') return send(response, 200, 'application/json', JSON.stringify(fleet.logs(url.searchParams)));
     if (url.pathname === '/api/sessions' && request.method === 'GET') return send(response, 200, 'application/json', JSON.stringify({sessions: fleet.sessions()}));

@@ -25,6 +25,47 @@ const pick = (random, list) => list[Math.floor(random() * list.length)];
 const ago = seconds => new Date(Date.now() - seconds * 1000).toISOString().replace(/\.\d+Z$/, 'Z');
 const id = number => String(number).padStart(8, '0');
 
+/** What each view has where the fleet has nothing, where all is well, and where much is not. */
+const moods = {
+  empty: {
+    fleet: fleet => ({...fleet, replicas: {}, clusters: {}, handovers: {}}),
+    names: names => names,
+    cluster: cluster => ({...cluster, nodes: {}, groups: {}, pending: {}, history: [], scaleDown: null}),
+    balance: balance => ({...balance, policies: {}, metrics: {}, nodes: {}, plan: null, plans: {}, history: []}),
+    rollouts: () => ({ensembles: {}}),
+    events: () => ({events: {}, silent: {}}),
+  },
+  healthy: {
+    fleet: fleet => ({...fleet,
+      replicas: Object.fromEntries(Object.entries(fleet.replicas).filter(([, replica]) => replica.alive)),
+      clusters: Object.fromEntries(Object.entries(fleet.clusters).map(([name, {unknownSince: _, ...cluster}], index) => [name, {...cluster, owner: owners[index % 3], health: 'Healthy', message: '', hot: false,
+        nodes: {ready: cluster.nodes.total, total: cluster.nodes.total, upcoming: 0, notReady: 0}, pods: {...cluster.pods, pending: 0}, load: {cpu: 0.5, memory: 0.4, pods: 0.3}}]))}),
+    cluster: cluster => ({...cluster, pending: {}, nodes: Object.fromEntries(Object.entries(cluster.nodes).map(([name, node]) => [name, {...node, state: 'Ready', waits: null, unneededSince: null}])),
+      groups: Object.fromEntries(Object.entries(cluster.groups).map(([name, group]) => [name, {...group, target: group.ready, upcoming: 0, backoffUntil: null, backoffReason: null}])),
+      scaleDown: {...cluster.scaleDown, message: 'No node is unneeded', inProgress: [], candidates: 0}}),
+    balance: balance => ({...balance, plan: null, metrics: Object.fromEntries(Object.entries(balance.metrics).map(([name, metric]) => [name, {...metric, ratio: 1.05, imbalanced: false}]))}),
+    rollouts: rollouts => ({ensembles: Object.fromEntries(Object.entries(rollouts.ensembles).map(([name, ensemble]) => [name, {...ensemble, phase: 'Ready', message: 'all servers run revision 5', servers: {total: 5, ready: 5, healthy: 5},
+      quorum: {needed: 3, healthy: 5, margin: 2}, records: {}, clusters: Object.fromEntries(Object.entries(ensemble.clusters).map(([cluster, state]) => [cluster, {...state, state: 'Done', ready: state.replicas, message: ''}]))}]))}),
+    events: ({events}) => ({silent: {}, events: Object.fromEntries(Object.entries(events).filter(([, event]) => event.type === 'Normal'))}),
+  },
+  broken: {
+    fleet: fleet => ({...fleet, hub: {...fleet.hub, reachable: false, message: 'leases: connection refused'},
+      replicas: Object.fromEntries(Object.entries(fleet.replicas).map(([name, replica], index) => [name, index ? {...replica, alive: false, goneSince: ago(200), clusters: 0} : replica])),
+      clusters: Object.fromEntries(Object.entries(fleet.clusters).map(([name, cluster], index) => [name, index % 3 ? {...cluster, health: index % 3 === 1 ? 'Unreachable' : 'Unowned', owner: null, message: 'no answer: connection refused',
+        ...(index % 3 === 1 ? {unknownSince: ago(300)} : {})} : cluster]))}),
+    cluster: cluster => ({...cluster, health: 'Unreachable', owner: null, unread: 'nodes: connection refused', unknownSince: ago(300), message: 'unknown'}),
+    balance: balance => ({...balance, unread: 'balancingpolicies: connection refused', unknownSince: ago(300), message: 'connection refused'}),
+    rollouts: rollouts => ({unread: 'multiclusterzookeepers: connection refused', ensembles: Object.fromEntries(Object.entries(rollouts.ensembles).map(([name, ensemble]) => [name, {...ensemble, phase: 'Failed', leader: null,
+      message: 'no quorum', servers: {total: 5, ready: 2, healthy: 2}, quorum: {needed: 3, healthy: 2, margin: -1}}]))}),
+    events: ({events}) => ({events, silent: {'member-2': 'events: connection refused', 'member-3': 'events: forbidden'}}),
+  },
+};
+
+function inMood(mood, view, document) {
+  const change = moods[mood]?.[view.split('/')[0]];
+  return change ? change(document) : document;
+}
+
 export class PlayedFleet {
   constructor(members, nodes) {
     this.random = numbers(7);
@@ -62,6 +103,15 @@ export class PlayedFleet {
     return {found, total, missing: cluster ? [] : ['member-30']};
   }
 
+  /** As /api/history answers; nothing is kept unless a test says so. */
+  kept(query) {
+    if (!this.keeps) return {kept: false};
+    const seconds = (Date.now() - new Date(query.get('from')).getTime()) / 1000;
+    const points = query.get('cluster') ? this.history(500, Math.min(seconds, 172_800) / 500, index => ({nodes: 20 + Math.round(3 * Math.sin(index / 40)), pending: index % 90 === 7 ? 5 : 0, cpu: bounded(0.5 + 0.2 * Math.sin(index / 60)), memory: 0.4})) : [];
+    const events = Object.fromEntries(Array.from({length: 300}, (_, index) => [`0-${id(300 - index)}`, {...this.event(7200 + index * 500), reason: index === 7 ? 'LongAgo' : 'ScaleDown'}]));
+    return {kept: true, events, points, since: ago(172_800)};
+  }
+
   object(query) {
     const [kind, namespace, name] = ['kind', 'namespace', 'name'].map(key => query.get(key));
     return {kind, namespace: namespace || null, name, uid: 'u1', unschedulable: false, containers: kind === 'Pod' ? ['main', 'proxy'] : [],
@@ -96,8 +146,13 @@ export class PlayedFleet {
     this.forgotten = replica;
   }
 
+  be(mood) {
+    this.mood = mood;
+    this.made.clear();
+  }
+
   document(view) {
-    if (!this.made.has(view)) this.made.set(view, this.make(view));
+    if (!this.made.has(view)) this.made.set(view, inMood(this.mood, view, this.make(view)));
     return this.made.get(view);
   }
 
@@ -235,6 +290,7 @@ export class PlayedFleet {
   patch(view) {
     const {random} = this;
     const document = this.document(view);
+    if (this.mood) return null;
     const [kind] = view.split('/');
     this.sequence++;
     if (kind === 'fleet') {

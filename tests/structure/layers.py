@@ -22,7 +22,7 @@ LAYERS = [
     ("embedded/apiserver/access", "embedded/apiserver/admission", "embedded/apiserver/api"), "embedded/apiserver/http",
     "embedded/workloads/pods", "embedded/workloads/controllers", "embedded/workloads/cluster", "embedded/nodeagent",
     "embedded/federation/policies", "embedded/federation/members", "embedded/federation/hub", "embedded/cloud", "embedded/fleet",
-    "sim/network", "sim/world", "sim/checkers", "sim/report", "sim/run", ("dashboard", "dashboard/access", "dashboard/actions"),
+    "sim/network", "sim/world", "sim/checkers", "sim/report", "sim/run", ("dashboard", "dashboard/access", "dashboard/actions", "dashboard/history"),
     "cli/terminal", "cli/clusters", "cli/commands", "cli/tree",
 ]
 ORDER = {layer: number for number, entry in enumerate(LAYERS) for layer in ((entry,) if isinstance(entry, str) else entry)}

@@ -71,6 +71,11 @@ base::Result<std::unique_ptr<DashboardService>> DashboardService::Start(
                                                                             .distribution = std::move(distribution),
                                                                             .autoscaler = std::move(autoscaler),
                                                                             .connect = std::move(connect)});
+  if (!options.history_file.empty()) {
+    service->history_ = std::make_shared<dashboard::HistoryFile>(options.history_file);
+    service->recorder_ = std::make_unique<dashboard::Recorder>(*service->feed_, *service->history_, *service->sources_);
+  }
+  server.history = service->history_;
   service->server_ = std::make_unique<dashboard::Server>(*service->feed_, std::move(server));
   apiserver::HttpServerOptions http;
   http.address = options.address;

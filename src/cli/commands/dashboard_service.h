@@ -10,6 +10,7 @@
 #include "client/client.h"
 #include "controllers/distribution/sharding/options.h"
 #include "dashboard/feed.h"
+#include "dashboard/history/recorder.h"
 #include "dashboard/server.h"
 #include "embedded/apiserver/http/http_server.h"
 
@@ -23,6 +24,7 @@ struct DashboardRunOptions {
   std::string token_file;                  ///< made when it is not there
   std::string read_token_file;             ///< of a token that may only look; "": there is none
   std::string certificate_file, key_file;  ///< of its own; "": plain HTTP
+  std::string history_file;                ///< what is kept of the last days; "": nothing
   std::vector<std::string> host_names;
   std::string version;
 };
@@ -53,6 +55,8 @@ class DashboardService {
   std::unique_ptr<client::Client> hub_;
   std::unique_ptr<base::Executor> executor_, sources_;
   std::unique_ptr<dashboard::Feed> feed_;
+  std::shared_ptr<dashboard::HistoryFile> history_;
+  std::unique_ptr<dashboard::Recorder> recorder_;
   std::unique_ptr<dashboard::Server> server_;
   std::unique_ptr<embedded::apiserver::HttpServer> http_;
   std::shared_ptr<base::Strand> strand_;

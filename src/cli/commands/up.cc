@@ -240,6 +240,7 @@ base::Status Fleet::StartDashboard() {
   options.port = options_.dashboard_port != 0 ? options_.dashboard_port : static_cast<int>(base::FindInt(ports_, {kDashboard}));
   if (options_.dashboard_port == 0) options.fallback_port = 0;
   options.token_file = home_ + "/dashboard-token";
+  options.history_file = home_ + "/dashboard-history";
   options.version = options_.version;
   controllers::distribution::Options distribution;
   distribution.ns = fleet::kNamespace;

@@ -97,6 +97,10 @@ void AddDashboardFlags(CLI::App& run, DashboardRunOptions& options) {
   IsFile(run.add_option("--dashboard-tls-cert-file", options.certificate_file,
                         "Certificate of the dashboard, read anew when the file changes (default: none, and plain HTTP)"));
   IsFile(run.add_option("--dashboard-tls-key-file", options.key_file, "Private key of the dashboard's certificate"));
+  IsFile(run.add_option(
+      "--dashboard-history-file", options.history_file,
+      "File in which the dashboard keeps events and loads of the last days, at most 32 MiB with FILE.1 (default: none, and "
+      "what the APIs remember)"));
   run.add_option("--dashboard-host", options.host_names,
                  "A name under which the dashboard is reached, besides localhost and numeric addresses; repeatable");
 }

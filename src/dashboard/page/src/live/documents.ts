@@ -271,3 +271,13 @@ export interface SessionRow {
   used: string;
   own: boolean;
 }
+
+/** Of /api/history. */
+export interface HistoryDocument {
+  /** False: nothing is, and nothing else is there. */
+  kept: boolean;
+  events?: Record<string, FleetEvent>;
+  points?: HistoryPoint[];
+  /** Of the oldest that there is. */
+  since?: string | null;
+}

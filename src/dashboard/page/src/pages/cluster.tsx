@@ -8,6 +8,7 @@ import {HistoryChart} from '../parts/history';
 import {useChoice} from '../parts/hooks';
 import {NodeGroups} from '../parts/node_groups';
 import {Pods} from '../parts/pods';
+import {RangeChoice, RangeNote, useKept} from '../parts/range';
 import {Awaited, ClusterPicker, ConnectionNote, Filter, ReadingNote} from '../parts/shell';
 import {ObjectLink} from '../parts/object_link';
 import {Table, type Column} from '../parts/table';
@@ -40,6 +41,9 @@ function Cluster({document: cluster, names}: {document: ClusterDocument; names: 
   const notReady = rows.filter(row => row.state === 'NotReady').length;
   const upcoming = Object.values(cluster.groups).reduce((sum, group) => sum + group.upcoming, 0);
   const load = cluster.history.at(-1)?.[1];
+  const [range, setRange] = useParam('range', 'live');
+  const kept = useKept(range, cluster.name);
+  const history = range !== 'live' && kept.document?.points ? kept.document.points : cluster.history;
   // Nothing has ever been read of it, which is not that there is nothing.
   const nothing = unknown && rows.length === 0;
   return (
@@ -73,8 +77,8 @@ function Cluster({document: cluster, names}: {document: ClusterDocument; names: 
         <Card id="scale-down" title="Scale-down" note={cluster.scaleDown?.enabled === false ? 'switched off' : undefined}>
           <ScaleDown cluster={cluster} rows={rows} select={select} />
         </Card>
-        <Card id="history-nodes" title="Nodes and pending pods"><HistoryChart title="Nodes and pending pods" history={cluster.history} names={['nodes', 'pending']} format={value => number(value, 0)} atLeast={4} style="step" /></Card>
-        <Card id="history-load" title="Load"><HistoryChart title="Load" history={cluster.history} names={['cpu', 'memory']} format={percent} atLeast={1} /></Card>
+        <Card id="history-nodes" title="Nodes and pending pods" actions={<RangeChoice value={range} onChange={setRange} />}><RangeNote range={range} kept={kept} /><HistoryChart title="Nodes and pending pods" history={history} names={['nodes', 'pending']} format={value => number(value, 0)} atLeast={4} style="step" /></Card>
+        <Card id="history-load" title="Load"><HistoryChart title="Load" history={history} names={['cpu', 'memory']} format={percent} atLeast={1} /></Card>
       </div>)}
     </>
   );

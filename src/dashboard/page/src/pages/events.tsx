@@ -4,6 +4,7 @@ import type {EventsDocument, FleetEvent} from '../live/documents';
 import {useView} from '../live/stream';
 import {Ago, Badge, Card, Empty} from '../parts/basic';
 import {Icon} from '../parts/icon';
+import {RangeChoice, RangeNote, useKept} from '../parts/range';
 import {Awaited, ConnectionNote, Filter, ReadingNote} from '../parts/shell';
 import {Table, type Column} from '../parts/table';
 import {href, replace, type Route} from '../route';
@@ -40,7 +41,7 @@ export function EventsPage({route}: {route: Route}) {
 
 /** The filter is in the address, so that it can be sent to somebody. */
 function useFilters(route: Route) {
-  const [filters, set] = useState(() => Object.fromEntries(['text', 'controller', 'cluster', 'type'].map(key => [key, route.query.get(key) ?? ''])) as Record<'text' | 'controller' | 'cluster' | 'type', string>);
+  const [filters, set] = useState(() => Object.fromEntries(['text', 'controller', 'cluster', 'type', 'range'].map(key => [key, route.query.get(key) ?? ''])) as Record<'text' | 'controller' | 'cluster' | 'type' | 'range', string>);
   const change = (key: keyof typeof filters, value: string) => {
     const next = {...filters, [key]: value};
     set(next);
@@ -52,7 +53,10 @@ function useFilters(route: Route) {
 function Events({document: {events, silent = {}}, route}: {document: EventsDocument; route: Route}) {
   const [filters, change] = useFilters(route);
   const [held, setHeld] = useState<Record<string, FleetEvent> | null>(null);
-  const shown = held ?? events;
+  const range = filters.range || 'live';
+  const kept = useKept(range);
+  const older = kept.document?.events;
+  const shown = useMemo(() => ({...older, ...(held ?? events)}), [older, held, events]);
   const all = useMemo(() => Object.keys(shown).sort().reverse().map(id => rowOf(id, shown[id]!)), [shown]);
   const controllers = useMemo(() => [...new Set(all.map(row => row.controller))].sort(byName), [all]);
   const clusters = useMemo(() => [...new Set(all.map(row => row.cluster))].sort(byName), [all]);
@@ -72,9 +76,11 @@ function Events({document: {events, silent = {}}, route}: {document: EventsDocum
           <Select label="Cluster" all="Everywhere" value={filters.cluster} options={clusters} onChange={value => change('cluster', value)} />
           <Select label="Type" all="All types" value={filters.type} options={['Normal', 'Warning']} onChange={value => change('type', value)} />
           <Filter label="Filter events" placeholder="Filter: words in any order" value={filters.text} onChange={value => change('text', value)} />
+          <RangeChoice value={range} onChange={value => change('range', value === 'live' ? '' : value)} />
           <button type="button" aria-pressed={held !== null} onClick={() => setHeld(held ? null : events)}><Icon name={held ? 'play' : 'pause'} />{held ? 'Go on' : 'Hold'}</button>
         </>
       }>
+        <RangeNote range={range} kept={kept} />
         <Announced events={events} held={held} />
         <Table label="Events" columns={columns} rows={matching} rowKey={row => row.id} detail={row => <Explained row={row} />}
           empty={all.length === 0

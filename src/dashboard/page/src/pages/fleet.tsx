@@ -171,7 +171,7 @@ function Replicas({replicas}: {replicas: FleetDocument['replicas']}) {
   if (all.length === 0) return <Stat label="Replicas" value="–" note="none has said anything" tone="quiet" />;
   return (
     <Stat label="Replicas" value={gone.length ? `${all.length - gone.length} of ${all.length}` : all.length} tone={gone.length ? 'bad' : 'ok'}
-      note={gone.length ? gone.map(name => <span key={name}>{name} is gone<Since time={replicas[name]!.goneSince} /> </span>) : 'all heard of'} />
+      note={gone.length ? <>{gone.slice(0, 2).map(name => <span key={name}>{name} is gone<Since time={replicas[name]!.goneSince} /> </span>)}{gone.length > 2 && `and ${gone.length - 2} more`}</> : 'all heard of'} />
   );
 }
 

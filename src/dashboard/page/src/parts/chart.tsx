@@ -2,6 +2,7 @@ import {useEffect, useMemo, useRef, useState} from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import {categoryColor, token} from '../color';
+import {axisTime} from '../format';
 import {useTheme, useWidth} from './hooks';
 
 export interface ChartLine {
@@ -44,7 +45,8 @@ function options(props: Props, width: number, height: number, colors: string[], 
     stroke: token('ink-3'), font: `11px ${token('font')}`,
     grid: {stroke: token('line'), width: 1}, ticks: {show: false}, border: {show: false},
   };
-  const time = (seconds: number, step: number) => (props.clock ? clockFormat.format(new Date(seconds * 1000)).slice(0, step < 60 ? 8 : 5) : sinceBeginning(seconds));
+  const days = (props.t.at(-1) ?? 0) - (props.t[0] ?? 0) > 43_200;
+  const time = (seconds: number, step: number) => (!props.clock ? sinceBeginning(seconds) : days ? axisTime(seconds * 1000, Math.max(step, 3600)) : clockFormat.format(new Date(seconds * 1000)).slice(0, step < 60 ? 8 : 5));
   const step = props.style === 'step' ? uPlot.paths.stepped?.({align: 1}) : undefined;
   return {
     width, height, legend: {show: false}, padding: [8, 8, 0, 0],
