@@ -368,21 +368,19 @@ void Server::State::Act(const Asked& asked, const std::string& body, const std::
   const auto wanted = ActionRequest::Parse(body);
   if (!wanted) return asked.responder->Send(Failure(wanted.error()));
   IfAllowed(asked, wanted->Asks(), [this, self = shared_from_this(), asked, remote, wanted = *wanted] {
-    WithCluster(asked, wanted.on_hub() ? "" : wanted.cluster,
-                [this, self = shared_from_this(), asked, remote, wanted](client::Client& client) {
-                  const ActionContext context{.client = client, .user = asked.who.user, .now = options.now()};
-                  if (wanted.dry_run) return asked.Answer(PreviewAction(context, wanted));
-                  const auto done = CarryOutAction(context, wanted);
-                  base::log::Info(
-                      done ? "somebody acted on the dashboard" : "somebody tried to act on the dashboard",
+    WithCluster(asked, wanted.on_hub() ? "" : wanted.cluster, [this, self, asked, remote, wanted](client::Client& client) {
+      const ActionContext context{.client = client, .user = asked.who.user, .now = options.now()};
+      if (wanted.dry_run) return asked.Answer(PreviewAction(context, wanted));
+      const auto done = CarryOutAction(context, wanted);
+      base::log::Info(done ? "somebody acted on the dashboard" : "somebody tried to act on the dashboard",
                       {{"action", Name(wanted.kind)},
                        {"cluster", wanted.on_hub() ? "hub" : wanted.cluster},
                        {"name", wanted.ns.empty() ? wanted.name : wanted.ns + "/" + wanted.name},
                        {"by", asked.who.user},
                        {"from", remote},
                        {"answer", done ? base::FindString(*done, {"message"}) : std::string_view(done.error().message())}});
-                  asked.Answer(done);
-                });
+      asked.Answer(done);
+    });
   });
 }
 

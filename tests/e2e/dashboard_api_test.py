@@ -182,7 +182,7 @@ class DashboardApiTest(unittest.TestCase):
         self.assertEqual(self.ask("GET", "/api/view?view=names", {"Cookie": cookies["ann"]}, token="")[0], 401)
 
     def test_1c_pods_are_found_with_their_yaml_and_logs(self):
-        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "talker"}, "spec": {"containers": [
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "talker", "annotations": {"evenkeel.dev/runtime": "process"}}, "spec": {"containers": [
             {"name": "main", "image": "none", "command": ["sh", "-c", "echo hello from talker; sleep 600"]}]}}
         self.other.apply(pod)
 
@@ -193,9 +193,12 @@ class DashboardApiTest(unittest.TestCase):
         shown = json.loads(self.ask("GET", "/api/object?cluster=member-2&kind=Pod&namespace=default&name=talker")[2])
         self.assertIn("hello from talker", shown["yaml"])
         self.assertTrue(any(event["reason"] == "Scheduled" for event in shown["events"]), shown["events"])
-        status, _, text = self.ask("GET", "/api/logs?cluster=member-2&namespace=default&pod=talker")
-        self.assertEqual(status, 200, text)
-        self.assertEqual(json.loads(text)["container"], "main")
+
+        def spoken():
+            status, _, text = self.ask("GET", "/api/logs?cluster=member-2&namespace=default&pod=talker")
+            self.assertEqual(status, 200, text)
+            return json.loads(text) == {"container": "main", "text": "hello from talker\n"}
+        harness.eventually(spoken, LONG)
         self.assertEqual(self.ask("GET", "/api/object?cluster=member-2&kind=Secret&namespace=default&name=x")[0], 400)
         self.other.kubectl("delete", "pod", "talker", "--wait=false")
 

@@ -27,6 +27,8 @@ using base::JsonArray;
 using base::JsonObject;
 using base::Result;
 
+/// Of what an Event is called after: names of nodes may be as long as names may be.
+constexpr size_t kEventNameMax = 200;
 constexpr const char* kComponent = "evenkeel-dashboard";
 /// Pods of a node, and moves of a plan, that a preview names one by one.
 constexpr size_t kNamedMax = 300;
@@ -362,18 +364,19 @@ void Record(const ActionContext& context, const ActionRequest& request, const Js
                     {"uid", kube::UidOf(about)}};
   if (!ns.empty()) object["namespace"] = ns;
   const auto number = std::chrono::duration_cast<std::chrono::nanoseconds>(context.now.time_since_epoch()).count();
-  const Json event = JsonObject{{"apiVersion", "v1"},
-                                {"kind", "Event"},
-                                {"metadata", JsonObject{{"namespace", ns.empty() ? "default" : ns},
-                                                        {"name", fmt::format("{}.{:x}", kube::NameOf(about), number)}}},
-                                {"involvedObject", std::move(object)},
-                                {"reason", kind.reason},
-                                {"message", fmt::format("{}: by {}", text, context.user)},
-                                {"source", JsonObject{{"component", kComponent}}},
-                                {"firstTimestamp", time},
-                                {"lastTimestamp", time},
-                                {"count", 1},
-                                {"type", kind.warning ? "Warning" : "Normal"}};
+  const Json event = JsonObject{
+      {"apiVersion", "v1"},
+      {"kind", "Event"},
+      {"metadata", JsonObject{{"namespace", ns.empty() ? "default" : ns},
+                              {"name", fmt::format("{}.{:x}", kube::NameOf(about).substr(0, kEventNameMax), number)}}},
+      {"involvedObject", std::move(object)},
+      {"reason", kind.reason},
+      {"message", fmt::format("{}: by {}", text, context.user)},
+      {"source", JsonObject{{"component", kComponent}}},
+      {"firstTimestamp", time},
+      {"lastTimestamp", time},
+      {"count", 1},
+      {"type", kind.warning ? "Warning" : "Normal"}};
   if (const auto written = context.client.Create(kube::resources::Events(), event); !written) {
     base::log::Warn("the event of an action could not be written",
                     {{"action", Name(request.kind)}, {"name", request.name}, {"error", written.error()}});
