@@ -41,8 +41,10 @@ std::string_view MissingFrom(PatchType type, const Json& patch) {
   return NamesItsObject(patch) ? "" : kUidOrVersion;
 }
 
-std::string_view MissingFromPost(std::string_view subresource, const Json& body) {
+std::string_view MissingFromPost(const Resource& resource, std::string_view subresource, const Json& body) {
   if (subresource == "binding") return kube::UidOf(body).empty() ? "metadata.uid" : "";
+  // A token is made and nothing else: the member is as it was, whoever asked.
+  if (resource.plural == "serviceaccounts" && subresource == "token") return "";
   if (subresource != "eviction") return "a precondition, and this subresource has none to give";
   const bool has = !base::FindString(body, {"deleteOptions", "preconditions", "uid"}).empty() ||
                    !base::FindString(body, {"deleteOptions", "preconditions", "resourceVersion"}).empty();
@@ -86,7 +88,7 @@ class FencedClient final : public ForwardingClient {
 
   Result<Json> Post(const Resource& resource, std::string_view ns, std::string_view name, std::string_view subresource,
                     const Json& body) override {
-    return Write({"post", resource, ns, name, subresource}, MissingFromPost(subresource, body),
+    return Write({"post", resource, ns, name, subresource}, MissingFromPost(resource, subresource, body),
                  [&] { return next().Post(resource, ns, name, subresource, body); });
   }
 

@@ -23,8 +23,9 @@ inline constexpr char kEpochAnnotation[] = "evenkeel.dev/epoch";
 /// Reads pass. A write (also a dry run) while the fence is shut fails with kForbidden and never reaches `next`. A write without
 /// a precondition fails with kBadRequest: Update needs metadata.resourceVersion; Delete a uid or resourceVersion; a merge,
 /// strategic or apply patch metadata.uid or metadata.resourceVersion in its body; a JSON patch a `test` of either; pods/binding
-/// metadata.uid, pods/eviction deleteOptions.preconditions; a Post to anything else has none to give. Create takes none. The
-/// resourceVersion "0" is no precondition: API servers take it for "any".
+/// metadata.uid, pods/eviction deleteOptions.preconditions; serviceaccounts/token, which changes nothing, none; a Post to
+/// anything else has none to give. Create takes none. The resourceVersion "0" is no precondition: API servers take it for
+/// "any".
 ///
 /// A write that ends without an answer (kTimeout, kUnavailable, kInternal: an API server may say so after the write has taken
 /// effect) is told to the fence.

@@ -133,6 +133,18 @@ TEST_F(FencedClientTest, InsistsOnPreconditionsOfBindingsAndEvictions) {
   EXPECT_EQ(post("eviction", R"({"deleteOptions":{"preconditions":{"resourceVersion":"5"}}})"), Code::kCancelled);
 }
 
+TEST_F(FencedClientTest, ATokenNeedsNoPreconditionButTheFence) {
+  const auto ask = [this] {
+    return CodeOf(
+        client->Post(resources::ServiceAccounts(), "n", "a", "token", base::JsonObject{{"spec", base::JsonObject{}}}));
+  };
+  EXPECT_EQ(ask(), Code::kCancelled);
+  EXPECT_EQ(next->calls, std::vector<std::string>{"post serviceaccounts n/a token"});
+  fence->Close();
+  EXPECT_EQ(ask(), Code::kForbidden);
+  EXPECT_EQ(next->calls.size(), 1u);
+}
+
 TEST_F(FencedClientTest, TellsTheFenceOfWritesWithoutAnAnswer) {
   for (const Code code : {Code::kTimeout, Code::kUnavailable, Code::kInternal}) {
     EXPECT_FALSE(fence->MayStillTakeEffect(3s));

@@ -21,7 +21,7 @@ import samples
 # The tutorial begins with a fleet of which nobody has asked anything but why.
 FIRST = [harness.ROOT / "README.md", harness.ROOT / "docs/TUTORIAL.md", harness.ROOT / "CONTRIBUTING.md"]
 PAGES = [*FIRST, *(page for page in [*sorted((harness.ROOT / "docs").rglob("*.md")), *sorted((harness.ROOT / "examples").rglob("*.md"))]
-                   if page not in FIRST)]
+                   if page not in FIRST), harness.ROOT / "deploy/helm/evenkeel/README.md"]
 RENEW = "--renew" in sys.argv
 FENCES = {"```", "```sh", "```sh stopped", "```sh parsed", "```text", "```yaml"}
 # Literals of C++ on one line: what is in them, and any.

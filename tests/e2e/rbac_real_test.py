@@ -27,8 +27,10 @@ POOL = definition("MachinePool", "machinepools", True)
 TEMPLATE = definition("E2eMachineTemplate", "e2emachinetemplates", False)
 TEMPLATE["metadata"]["name"] = "e2emachinetemplates.infrastructure.cluster.x-k8s.io"
 TEMPLATE["spec"]["group"] = "infrastructure.cluster.x-k8s.io"
+# What a cluster Secret says of a token that its member's owner renews at once.
+TOKEN_DUE = {"account": f"{NAMESPACE}/{MEMBER}", "issued": "2020-01-01T00:00:00Z", "expires": "2020-01-02T00:00:00Z"}
 # Roles by what they are for.
-ALWAYS = ("evenkeel-controller", "evenkeel-member")
+ALWAYS = ("evenkeel-controller", "evenkeel-member", "evenkeel-member-token")
 DASHBOARD = ("evenkeel-controller-dashboard", "evenkeel-member-dashboard")
 CLUSTER_API, ZOOKEEPER, KWOK = ("evenkeel-member-clusterapi",), ("evenkeel-member-zookeeper",), ("evenkeel-member-kwok",)
 COMPATIBLE = ("evenkeel-controller-compatible",)
@@ -56,11 +58,18 @@ class RolesTest(unittest.TestCase):
         cls.install()
         cls.fleet = Fleet(kubectl, cls.home)
         secret = {"name": "member", "server": cls.fleet.proxies[MEMBER].url, "config": json.dumps({"bearerToken": cls.fleet.tokens[MEMBER]})}
-        cls.apply([{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "member", "namespace": NAMESPACE, "labels": CLUSTER_LABEL},
+        labels = {**CLUSTER_LABEL, "evenkeel.dev/token": "renewed"}
+        cls.apply([{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "member", "namespace": NAMESPACE, "labels": labels},
                     "stringData": secret}])
+        cls.make_token_due()
         cls.steps = Steps(kubectl, cls.home, cls.fleet)
         for name in NODES:
             cls.steps.make_node(name)
+
+    @classmethod
+    def make_token_due(cls):
+        annotations = {f"evenkeel.dev/token-{name}": value for name, value in TOKEN_DUE.items()}
+        cls.kubectl("-n", NAMESPACE, "annotate", "--overwrite", "secret", "member", *(f"{name}={value}" for name, value in annotations.items()))
 
     @classmethod
     def apply(cls, objects):
@@ -117,6 +126,7 @@ class RolesTest(unittest.TestCase):
 
     def forget(self):
         """What replicas have made, so that others make it anew."""
+        self.make_token_due()
         self.kubectl("-n", NAMESPACE, "delete", "shardplans,shardreplicas,leases", "--all")
         self.kubectl("-n", "kube-system", "delete", "configmap", STATUS, STATE, PRIORITIES, "--ignore-not-found")
         self.kubectl("-n", "kube-system", "delete", "lease", "evenkeel-owner", "--ignore-not-found")
@@ -124,7 +134,7 @@ class RolesTest(unittest.TestCase):
 
     def run_steps(self, *chains, then=()):
         try:
-            at_once([self.steps.own])
+            at_once([self.steps.own, self.steps.renew_the_token])
             at_once(*chains)
             at_once(then)
         finally:

@@ -94,6 +94,14 @@ class Steps:
     def own(self):
         harness.eventually(lambda: self.fleet.owners() == 1, LONG, "the member has one owner")
 
+    def renew_the_token(self):
+        """Of the account in the member, which is due; the owner looks within 20 s, and 30 s after each failure."""
+        def renewed():
+            about = self.kubectl.json("-n", NAMESPACE, "get", "secret", "member")["metadata"]["annotations"]
+            return not about["evenkeel.dev/token-issued"].startswith("2020-")
+        harness.eventually(renewed, LONG, "the owner has renewed the member's token")
+        self.own()
+
     def distribute(self):
         """A member that Karmada tells of, too, which cannot be reached; Secrets that are wrong; reports that somebody else has written into."""
         self.round += 1

@@ -21,6 +21,7 @@
 #include "client/http/http_client.h"
 #include "controllers/controllers.h"
 #include "controllers/distribution/distributor/distributor.h"
+#include "controllers/distribution/distributor/token_renewer.h"
 #include "controllers/distribution/sharding/distribution_metrics.h"
 #include "controllers/distribution/sharding/shard_plan.h"
 #include "controllers/rollout/zookeeper/hub/installation.h"
@@ -327,6 +328,7 @@ base::Status Run(const RunOptions& run) {
   if (run.dashboard.enabled) {
     EVENKEEL_ASSIGN(dashboard, StartDashboard(run, options, hub_options.plugins));
   }
+  controllers.factories.push_back(distribution::NewTokenRenewer({*hub, run.hub.ns, executor->clock(), random.Fork("tokens")}));
   const std::unique_ptr<distribution::Distributor> distributor = distribution::NewDistributor(
       {*hub, *executor, random, std::move(options), connect, *metrics, std::move(controllers.factories),
        [&settings](const auto& clusters) { settings.SetClusters(clusters); }});

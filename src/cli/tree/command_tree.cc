@@ -17,6 +17,7 @@
 #include "cli/terminal/definitions.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/printable.h"
+#include "cli/tree/command_clusters.h"
 #include "cli/tree/command_help.h"
 #include "cli/tree/command_questions.h"
 #include "cli/tree/completion.h"
@@ -277,6 +278,7 @@ struct CommandTree::Parts {
   RunOptions run;
   ApiServerOptions server;
   StoreToolOptions store_tools;
+  ClustersOptions clusters;
   QuestionOptions questions;
   SimulateOptions simulate;
   SolveRoadefOptions solve;
@@ -300,6 +302,7 @@ CommandTree::CommandTree(const std::string& version) : parts_(std::make_unique<P
   AddUp(app, parts.up, version, parts.action);
   AddRun(app, parts.run, version, parts.action);
   AddApiServer(app, parts.server, parts.store_tools, parts.action);
+  AddClusters(app, parts.clusters, parts.action);
   AddQuestions(app, parts.questions, parts.action);
   AddTop(app, parts.top, parts.action);
   AddSimulate(app, parts.simulate, parts.action);

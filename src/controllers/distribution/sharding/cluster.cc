@@ -286,7 +286,7 @@ std::vector<Cluster> MergeClusters(std::vector<Cluster> clusters, const ClusterS
   for (const Cluster& cluster : merged) ++named[cluster.name];
   for (Cluster& cluster : merged) {
     if (named[cluster.name] == 1) continue;
-    cluster.unique_name = cluster.name + " at " + client::WithoutUserinfo(cluster.server);
+    cluster.unique_name = cluster.NameWithServer();
     // Its controllers go by another name from now on.
     cluster.connection_hash = base::Blake2b64(fmt::format("{} {}", cluster.connection_hash, cluster.unique_name));
   }

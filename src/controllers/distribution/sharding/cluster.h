@@ -31,6 +31,8 @@ struct Cluster {
 
   /// What metrics and settings of the member go by.
   const std::string& label() const { return unique_name.empty() ? name : unique_name; }
+  /// What unique_name is where others have the same name.
+  std::string NameWithServer() const { return name + " at " + client::WithoutUserinfo(server); }
 };
 
 /// Something wrong with one object. It never stops the others.
