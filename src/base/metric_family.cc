@@ -1,5 +1,8 @@
 #include "base/metric_family.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include "base/result.h"
 
 namespace evenkeel::base {
@@ -15,6 +18,13 @@ std::string NamesOf(const MetricLabels& labels) {
 void CheckFamily(const MetricFamily& family, MetricType type, const MetricLabels& labels) {
   EVENKEEL_CHECK(family.type == type);
   EVENKEEL_CHECK(NamesOf(labels) == family.labels);
+}
+
+/// What is before the first `separator`, which is taken away with it.
+std::string_view TakeUntil(char separator, std::string_view& text) {
+  const std::string_view first = text.substr(0, text.find(separator));
+  text.remove_prefix(std::min(text.size(), first.size() + 1));
+  return first;
 }
 
 }  // namespace
@@ -44,6 +54,23 @@ Gauge GaugeOf(MetricRegistry& registry, const MetricFamily& family, const Metric
 Histogram HistogramOf(MetricRegistry& registry, const MetricFamily& family, const MetricLabels& labels) {
   CheckFamily(family, MetricType::kHistogram, labels);
   return registry.GetHistogram(family.name, family.help, labels);
+}
+
+void CountFromZero(MetricRegistry& registry, const MetricFamily& family, const MetricLabels& labels) {
+  if (family.type != MetricType::kCounter) return;
+  if (family.values == nullptr) {
+    if (NamesOf(labels) == family.labels) CounterOf(registry, family, labels);
+    return;
+  }
+  for (std::string_view rest = family.values; !rest.empty();) {
+    MetricLabels all = labels;
+    for (std::string_view together = TakeUntil(' ', rest); !together.empty();) {
+      std::string_view value = TakeUntil(',', together);
+      const std::string_view name = TakeUntil('=', value);
+      all.emplace(name, value);
+    }
+    CounterOf(registry, family, all);
+  }
 }
 
 void ReplaceGaugesOf(MetricRegistry& registry, const MetricFamily& family,

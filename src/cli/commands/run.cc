@@ -12,6 +12,7 @@
 #include "base/process/descriptors.h"
 #include "base/process/free_memory.h"
 #include "base/process/memory_limit.h"
+#include "base/process/process_metrics.h"
 #include "cli/clusters/cloud_provider.h"
 #include "cli/clusters/hub.h"
 #include "cli/clusters/member_settings.h"
@@ -59,8 +60,12 @@ constexpr base::Duration kLookTimeout = std::chrono::seconds(10);
 class HealthHandler final : public apiserver::HttpHandler {
  public:
   HealthHandler(const distribution::Distributor& distributor, base::MetricRegistry& metrics,
-                std::function<void()> publish_controllers, RolloutService* rollout)
-      : distributor_(distributor), metrics_(metrics), publish_controllers_(std::move(publish_controllers)), rollout_(rollout) {}
+                std::function<void()> publish_controllers, RolloutService* rollout, const std::string& version)
+      : distributor_(distributor),
+        metrics_(metrics),
+        process_(metrics, version),
+        publish_controllers_(std::move(publish_controllers)),
+        rollout_(rollout) {}
 
   void Handle(apiserver::HttpRequest request, std::unique_ptr<apiserver::Responder> responder) override {
     apiserver::HttpResponse response;
@@ -68,6 +73,7 @@ class HealthHandler final : public apiserver::HttpHandler {
     std::string body = "ok\n";
     if (request.path == "/metrics") {
       publish_controllers_();
+      process_.Publish();
       if (rollout_ != nullptr) rollout_->PublishMetrics();
       base::GaugeOf(metrics_, distribution::metrics::kHealthy).Set(distributor_.Health() ? 1 : 0);
       body = metrics_.Render();
@@ -93,6 +99,7 @@ class HealthHandler final : public apiserver::HttpHandler {
  private:
   const distribution::Distributor& distributor_;
   base::MetricRegistry& metrics_;
+  base::ProcessMetrics process_;
   const std::function<void()> publish_controllers_;
   RolloutService* const rollout_;
 };
@@ -332,7 +339,7 @@ base::Status Run(const RunOptions& run) {
   const std::unique_ptr<distribution::Distributor> distributor = distribution::NewDistributor(
       {*hub, *executor, random, std::move(options), connect, *metrics, std::move(controllers.factories),
        [&settings](const auto& clusters) { settings.SetClusters(clusters); }});
-  HealthHandler health(*distributor, *metrics, std::move(controllers.publish_metrics), rollout.get());
+  HealthHandler health(*distributor, *metrics, std::move(controllers.publish_metrics), rollout.get(), run.dashboard.version);
   apiserver::HttpServerOptions server_options;
   server_options.address = run.metrics_address;
   server_options.port = run.metrics_port;

@@ -8,11 +8,12 @@ namespace {
 using base::MetricType;
 
 constexpr base::MetricFamily kPlans{"evenkeel_balancer_plans_total", MetricType::kCounter, "Balancing plans that have ended.",
-                                    "cluster phase"};
+                                    "cluster phase", "phase=Done phase=Failed phase=Refused"};
 constexpr base::MetricFamily kMoves{"evenkeel_balancer_moves_total", MetricType::kCounter, "Moves of pods that have ended.",
-                                    "cluster state"};
+                                    "cluster state", "state=Elsewhere state=Failed state=Landed"};
 constexpr base::MetricFamily kEvictions{"evenkeel_balancer_evictions_total", MetricType::kCounter,
-                                        "Evictions that were asked for.", "cluster result"};
+                                        "Evictions that were asked for.", "cluster result",
+                                        "result=failed result=refused result=succeeded"};
 
 struct GaugeRow {
   base::MetricFamily family;
@@ -36,6 +37,12 @@ constexpr GaugeRow kGauges[] = {
      [](const auto& s) { return s.moves_in_flight; }}};
 
 }  // namespace
+
+void BalancerMetrics::Begin(const std::string& cluster) {
+  for (const base::MetricFamily& family : {kPlans, kMoves, kEvictions}) {
+    base::CountFromZero(registry_, family, {{"cluster", cluster}});
+  }
+}
 
 void BalancerMetrics::SetState(const std::string& cluster, const State& state) {
   const std::lock_guard lock(mutex_);

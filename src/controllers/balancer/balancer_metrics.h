@@ -17,6 +17,9 @@ class BalancerMetrics {
  public:
   explicit BalancerMetrics(base::MetricRegistry& registry) : registry_(registry) {}
 
+  /// Counters of a member that begins to be looked after are there, at 0.
+  void Begin(const std::string& cluster);
+
   struct State {
     bool policy = false;  ///< one is in force
     bool balanced = true;

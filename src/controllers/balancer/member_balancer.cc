@@ -45,6 +45,7 @@ class MemberBalancer final : public runtime::MemberController {
         policy_status_(member.client(), clock_),
         deschedulers_(member.client(), clock_, {"descheduler"}) {
     member.feed().Read(ReadKinds());
+    context_.metrics->Begin(member.name());
     member.strand()->Post([this] { Schedule(kDebounce); });
   }
   ~MemberBalancer() override { context_.metrics->Forget(member_.name()); }

@@ -34,16 +34,20 @@ constexpr base::MetricFamily kFamilies[] = {
      "activity cluster"},
     {"cluster_autoscaler_function_duration_seconds", MetricType::kHistogram, "Time taken by various parts of CA main loop.",
      "cluster function"},
-    {"cluster_autoscaler_errors_total", MetricType::kCounter, "The number of CA loops failed due to an error.", "cluster type"},
+    {"cluster_autoscaler_errors_total", MetricType::kCounter, "The number of CA loops failed due to an error.", "cluster type",
+     "type=apiCallError type=cloudProviderError"},
     {"cluster_autoscaler_scaled_up_nodes_total", MetricType::kCounter, "Number of nodes added by CA.", "cluster"},
     {"cluster_autoscaler_scaled_up_gpu_nodes_total", MetricType::kCounter, "Number of GPU nodes added by CA, by GPU name.",
      "cluster gpu_name gpu_resource_name"},
     {"cluster_autoscaler_failed_scale_ups_total", MetricType::kCounter, "Number of times scale-up operation has failed.",
-     "cluster reason"},
+     // Besides these a provider's own codes of errors.
+     "cluster reason", "reason=cloudProviderError reason=timeout"},
     {"cluster_autoscaler_failed_node_creations_total", MetricType::kCounter, "Number of nodes that failed to be created.",
      "cluster reason"},
-    {"cluster_autoscaler_scaled_down_nodes_total", MetricType::kCounter, "Number of nodes removed by CA.", "cluster reason"},
-    {"cluster_autoscaler_evicted_pods_total", MetricType::kCounter, "Number of pods evicted by CA.", "cluster eviction_result"},
+    {"cluster_autoscaler_scaled_down_nodes_total", MetricType::kCounter, "Number of nodes removed by CA.", "cluster reason",
+     "reason=empty reason=underutilized reason=unready"},
+    {"cluster_autoscaler_evicted_pods_total", MetricType::kCounter, "Number of pods evicted by CA.", "cluster eviction_result",
+     "eviction_result=failed eviction_result=succeeded"},
     {"cluster_autoscaler_unneeded_nodes_count", MetricType::kGauge, "Number of nodes currently considered unneeded by CA.",
      "cluster"},
     {"cluster_autoscaler_unremovable_nodes_count", MetricType::kGauge,
@@ -56,7 +60,8 @@ constexpr base::MetricFamily kFamilies[] = {
      "Number of controllers that own a large set of heterogenous pods, preventing CA from treating these pods as equivalent.",
      "cluster"},
     {"cluster_autoscaler_skipped_scale_events_count", MetricType::kCounter,
-     "Count of scaling events that the CA has chosen to skip.", "cluster direction reason"},
+     "Count of scaling events that the CA has chosen to skip.", "cluster direction reason",
+     "direction=up,reason=QuotaExceeded"},
     {"cluster_autoscaler_node_group_min_count", MetricType::kGauge,
      "Minimum number of nodes in the node group; with --emit-per-nodegroup-metrics.", "cluster node_group"},
     {"cluster_autoscaler_node_group_max_count", MetricType::kGauge,
@@ -84,6 +89,10 @@ const base::MetricFamily& FamilyOf(std::string_view name) {
 }
 
 }  // namespace
+
+void AutoscalerMetrics::Begin(const std::string& cluster) {
+  for (const base::MetricFamily& family : kFamilies) base::CountFromZero(registry_, family, {{"cluster", cluster}});
+}
 
 void AutoscalerMetrics::SetState(const std::string& cluster, std::vector<Sample> samples) {
   const std::lock_guard lock(mutex_);

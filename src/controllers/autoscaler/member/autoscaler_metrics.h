@@ -21,6 +21,9 @@ class AutoscalerMetrics {
  public:
   explicit AutoscalerMetrics(base::MetricRegistry& registry) : registry_(registry) {}
 
+  /// Counters of a member that begins to be looked after are there, at 0.
+  void Begin(const std::string& cluster);
+
   /// A metric without its prefix and with its labels but for `cluster`.
   struct Sample {
     std::string name;

@@ -48,6 +48,7 @@ class MemberAutoscaler final : public runtime::MemberController {
                       return member_.Write("nodes of " + group, [&] { return provider_->DeleteNodes(group, nodes, false); });
                     },
                     [this](const DeletionOrder& order) { NoteDeleted(order); }}) {
+    context_.metrics->Begin(member.name());
     member.strand()->Post([this] { Schedule(kDebounce); });
   }
   ~MemberAutoscaler() override { context_.metrics->Forget(member_.name()); }

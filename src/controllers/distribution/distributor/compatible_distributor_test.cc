@@ -333,7 +333,8 @@ TEST_F(DistributorShareTest, TellsItsMetrics) {
   for (const char* line :
        {"evenkeel_cluster_owner{cluster=\"member-1\",owner=\"a\",server=\"https://member-1:6443\",shard=\"0\"} 1\n",
         "evenkeel_distribution_clusters 1\n", "evenkeel_distribution_shard 0\n", "evenkeel_distribution_replicas 1\n",
-        "evenkeel_distribution_moves_total 1\n", "evenkeel_distribution_heartbeat_age_seconds{owner=\"a\",shard=\"0\"}"}) {
+        "evenkeel_distribution_moves_total 1\n", "evenkeel_distribution_heartbeat_failures_total 0\n",
+        "evenkeel_distribution_heartbeat_age_seconds{owner=\"a\",shard=\"0\"}"}) {
     EXPECT_NE(text.find(line), std::string::npos) << line << text;
   }
   replicas.at("a").distributor->Stop([] {});

@@ -9,7 +9,10 @@ namespace {
 using base::MetricType;
 
 constexpr base::MetricFamily kTransitions{"evenkeel_rollout_transitions_total", MetricType::kCounter,
-                                          "Transitions of rollouts that have been taken.", "ensemble reason"};
+                                          "Transitions of rollouts that have been taken.", "ensemble reason",
+                                          // What is rare: those that stop a rollout, or go back.
+                                          "reason=ClusterHeld reason=ClusterPostponed reason=DriftRepaired "
+                                          "reason=RecordSuperseded reason=RolledBack reason=RollingBack"};
 constexpr base::MetricFamily kLeading{"evenkeel_rollout_leading", MetricType::kGauge,
                                       "Whether this replica carries rollouts out."};
 
@@ -41,6 +44,7 @@ void RolloutMetrics::SetState(const std::string& ensemble, const base::Json& obj
   const int64_t voters = base::FindInt(object, {"status", "replicas"});
   const int64_t ready = base::FindInt(object, {"status", "readyReplicas"});
   const std::string_view phase = base::FindString(object, {"status", "phase"});
+  base::CountFromZero(registry_, kTransitions, {{"ensemble", ensemble}});
   const std::lock_guard lock(mutex_);
   states_[ensemble] = {.voters = static_cast<double>(voters),
                        .ready = static_cast<double>(ready),

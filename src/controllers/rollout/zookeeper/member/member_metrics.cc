@@ -12,7 +12,8 @@ using base::MetricType;
 constexpr base::MetricFamily kReplacements{"evenkeel_zookeeper_replacements_total", MetricType::kCounter,
                                            "Servers whose pods have been deleted to be made anew.", "cluster ensemble"};
 constexpr base::MetricFamily kChanges{"evenkeel_zookeeper_member_changes_total", MetricType::kCounter,
-                                      "Changes of its members that an ensemble was asked for.", "cluster ensemble result"};
+                                      "Changes of its members that an ensemble was asked for.", "cluster ensemble result",
+                                      "result=failed result=succeeded"};
 
 }  // namespace
 
@@ -46,6 +47,9 @@ void MemberMetrics::SetState(const std::string& cluster, const std::string& ense
     return condition != nullptr && base::FindString(*condition, {"status"}) == "True" ? 1.0 : 0.0;
   };
   const auto number = [&](std::string_view field) { return static_cast<double>(base::FindInt(status, {field})); };
+  for (const base::MetricFamily& family : {kReplacements, kChanges}) {
+    base::CountFromZero(registry_, family, {{"cluster", cluster}, {"ensemble", ensemble}});
+  }
   const std::lock_guard lock(mutex_);
   states_[cluster][ensemble] = {.wanted = static_cast<double>(base::FindInt(object, {"spec", "replicas"})),
                                 .ready = number("readyReplicas"),

@@ -241,9 +241,12 @@ class MemberZooKeeperTest : public ::testing::Test {
   double Metric(const std::string& name) {
     metrics->second.Publish();
     const std::string text = metrics->first.Render();
-    const size_t at = text.find("\n" + name + "{");
+    const std::string begin = "\n" + name + "{";
+    size_t at = text.find(begin);
     if (at == std::string::npos) return -1;
-    return std::stod(text.substr(text.find(' ', at)));
+    double sum = 0;
+    for (; at != std::string::npos; at = text.find(begin, at + 1)) sum += std::stod(text.substr(text.find(' ', at)));
+    return sum;
   }
 
   struct Metrics {
