@@ -145,11 +145,15 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
     // The first failure of a row says it all; the rest repeats it for as long as the outage lasts.
     const bool news = !last_error || last_error->code() != error.code();
     last_error = error;
-    if (news) {
-      base::log::Warn(
-          "cannot follow the API",
-          {{"doing", doing}, {"resource", resource.QualifiedPlural()}, {"server", client.Describe()}, {"error", error}});
+    if (!news) return;
+    // Many clusters have no Karmada, no Argo CD, no machines of Cluster API; whoever needs the kind says so himself.
+    if (error.code() == base::Code::kNotFound) {
+      return base::log::Info("the API does not serve a kind: it is followed as soon as there is one",
+                             {{"resource", resource.QualifiedPlural()}, {"server", client.Describe()}});
     }
+    base::log::Warn(
+        "cannot follow the API",
+        {{"doing", doing}, {"resource", resource.QualifiedPlural()}, {"server", client.Describe()}, {"error", error}});
   }
 
   Duration NextBackoff(const base::Error& error) {

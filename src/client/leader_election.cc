@@ -131,8 +131,9 @@ struct LeaderElector::State : std::enable_shared_from_this<LeaderElector::State>
     deadline.Cancel();
     leads_until = 0;
     if (!std::exchange(leading, false)) return;
-    base::log::Warn("stopped leading",
-                    {{"lease", options.ns + "/" + options.name}, {"identity", options.identity}, {"reason", why}});
+    const base::log::Fields fields = {
+        {"lease", options.ns + "/" + options.name}, {"identity", options.identity}, {"reason", why}};
+    stopped ? base::log::Info("stopped leading", fields) : base::log::Warn("stopped leading", fields);
     if (callbacks.stopped_leading) callbacks.stopped_leading();
   }
 

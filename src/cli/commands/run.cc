@@ -53,6 +53,8 @@ constexpr base::Duration kMemberTimeout = std::chrono::seconds(30);
 constexpr size_t kMemberAnswerMax = 64 << 20;
 /// After SIGTERM. Kubernetes kills after 30 s.
 constexpr base::Duration kEndLimit = std::chrono::seconds(25);
+/// Until then a replica usually holds its claim.
+constexpr base::Duration kStartLimit = std::chrono::minutes(1);
 /// For who only looks: short, as stopping waits for it.
 constexpr base::Duration kLookTimeout = std::chrono::seconds(10);
 
@@ -83,8 +85,13 @@ class HealthHandler final : public apiserver::HttpHandler {
       if (health && base::DescriptorsAreShort(base::SystemClock().Monotonic())) {
         health = base::Fail(base::Code::kUnavailable, "no descriptor was left for a connection: raise the limit of open files");
       }
-      if (!health) {
-        base::log::Error("Error serving health check request", {{"component", "healthcheck"}, {"error", health.error()}});
+      if (health) {
+        was_well_ = true;
+      } else {
+        // A replica that starts has no claim yet: that is news only where it lasts.
+        const bool starts = !was_well_ && base::SystemClock().Monotonic() - started_ < kStartLimit;
+        (starts ? base::log::Debug : base::log::Error)("Error serving health check request",
+                                                       {{"component", "healthcheck"}, {"error", health.error()}});
         response.status = 503;
         body = health.error().message() + "\n";
       }
@@ -102,6 +109,8 @@ class HealthHandler final : public apiserver::HttpHandler {
   base::ProcessMetrics process_;
   const std::function<void()> publish_controllers_;
   RolloutService* const rollout_;
+  const base::Instant started_ = base::SystemClock().Monotonic();
+  bool was_well_ = false;  // of the one thread that serves
 };
 
 std::string HostName() {
@@ -266,6 +275,12 @@ base::Result<std::unique_ptr<DashboardService>> StartDashboard(const RunOptions&
   return service;
 }
 
+void SayHowToRegister(const std::string& ns) {
+  base::log::Info(
+      "no cluster is registered: evenkeel clusters add CONTEXT writes a cluster Secret and makes an account in the member",
+      {{"namespace", ns}, {"more", "docs/INSTALL.md"}});
+}
+
 /// What a list of a member may come to: a few broken members at once must not take all memory, of which what is held needs more
 /// than its JSON.
 client::ListLimits MemberLimits(std::optional<int64_t> memory) {
@@ -338,7 +353,10 @@ base::Status Run(const RunOptions& run) {
   controllers.factories.push_back(distribution::NewTokenRenewer({*hub, run.hub.ns, executor->clock(), random.Fork("tokens")}));
   const std::unique_ptr<distribution::Distributor> distributor = distribution::NewDistributor(
       {*hub, *executor, random, std::move(options), connect, *metrics, std::move(controllers.factories),
-       [&settings](const auto& clusters) { settings.SetClusters(clusters); }});
+       [&settings, ns = run.hub.ns, told = false](const std::vector<distribution::Cluster>& clusters) mutable {
+         settings.SetClusters(clusters);
+         if (clusters.empty() && !std::exchange(told, true)) SayHowToRegister(ns);
+       }});
   HealthHandler health(*distributor, *metrics, std::move(controllers.publish_metrics), rollout.get(), run.dashboard.version);
   apiserver::HttpServerOptions server_options;
   server_options.address = run.metrics_address;

@@ -18,6 +18,9 @@
 namespace evenkeel::controllers::balancer {
 namespace {
 
+/// Caches are usually filled by then, also in a large member.
+constexpr base::Duration kUsualSync = std::chrono::seconds(30);
+
 using base::Json;
 using base::JsonObject;
 using namespace std::chrono_literals;
@@ -65,7 +68,7 @@ class MemberBalancer final : public runtime::MemberController {
       policies_.Start();
     }
     if (const std::string missing = Missing(); !missing.empty()) {
-      waits_.Record("caches", "not everything has been listed yet: " + missing);
+      waits_.Record("caches", "not everything has been listed yet: " + missing, kUsualSync);
       return kSyncPoll;
     }
     ReadPolicies();

@@ -1,6 +1,7 @@
 #include "controllers/runtime/controller.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -16,6 +17,14 @@ constexpr base::Duration kWaitPollMin = 20ms;
 constexpr base::Duration kWaitPollMax = 1s;
 // From here on a key does not just have a bad moment: with the usual backoff it has failed for more than 0.1 s.
 constexpr int kFailingAfter = 5;
+
+// At a start everybody waits for others that start: for addresses that nobody listens on yet, for a leader's Lease to run out.
+constexpr base::Duration kUsualOutage = 30s;
+
+/// Whether the one who was asked is not there, and not of another opinion.
+bool IsAway(const base::Error& error) {
+  return error.code() == base::Code::kUnavailable || error.code() == base::Code::kTimeout;
+}
 
 bool IsPowerOfTwo(int n) { return n > 0 && (n & (n - 1)) == 0; }
 
@@ -54,6 +63,8 @@ struct Controller::State : std::enable_shared_from_this<Controller::State> {
   ControllerStats stats;
   std::set<std::string> conflicts_in_a_row;
   std::set<std::string> failing;
+  std::set<std::string> told;                       // those of `failing` that the log has as such
+  std::map<std::string, base::Instant> away_since;  // when a key's failures began
   base::Counter succeeded, failed, conflicted;
   base::Histogram duration;
   base::Gauge depth;
@@ -91,7 +102,9 @@ struct Controller::State : std::enable_shared_from_this<Controller::State> {
 
   void Succeeded(const std::string& key, const ReconcileResult& result) {
     succeeded.Add();
-    if (failing.erase(key) > 0) {
+    failing.erase(key);
+    away_since.erase(key);
+    if (told.erase(key) > 0) {
       base::log::Info("key recovered", {{"controller", name}, {"key", key}, {"failures", queue.Failures(key)}});
     }
     conflicts_in_a_row.erase(key);
@@ -120,7 +133,13 @@ struct Controller::State : std::enable_shared_from_this<Controller::State> {
     const base::Duration wait = queue.AddRateLimited(key);
     const int failures = queue.Failures(key);
     const std::string again_in = base::FormatDuration(wait);
-    if (failures >= kFailingAfter && failing.insert(key).second) {
+    const base::Instant now = clock.Monotonic();
+    const base::Instant since = away_since.try_emplace(key, now).first->second;
+    const bool usual = IsAway(error) && now - since < kUsualOutage;
+    if (failures >= kFailingAfter) failing.insert(key);
+    if (usual) {
+      base::log::Debug("reconcile failed", {{"controller", name}, {"key", key}, {"failures", failures}, {"error", error}});
+    } else if (failures >= kFailingAfter && told.insert(key).second) {
       base::log::Error("key keeps failing",
                        {{"controller", name}, {"key", key}, {"failures", failures}, {"again_in", again_in}, {"error", error}});
     } else if (IsPowerOfTwo(failures)) {

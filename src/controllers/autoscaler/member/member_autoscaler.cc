@@ -18,6 +18,9 @@
 namespace evenkeel::controllers::autoscaler {
 namespace {
 
+/// Caches are usually filled by then, also in a large member.
+constexpr base::Duration kUsualSync = std::chrono::seconds(30);
+
 using namespace std::chrono_literals;
 
 /// How soon "at once" is: so that the caches hear of what the last loop has done, and pods of one burst are seen together.
@@ -75,7 +78,7 @@ class MemberAutoscaler final : public runtime::MemberController {
   base::Duration RunLoop() {
     last_.main = clock_.Now();
     if (const std::string missing = cache_.Missing(); !missing.empty()) {
-      waits_.Record("caches", "not everything has been listed yet: " + missing);
+      waits_.Record("caches", "not everything has been listed yet: " + missing, kUsualSync);
       return kSyncPoll;
     }
     if (!state_) {
