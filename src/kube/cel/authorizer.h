@@ -10,10 +10,10 @@ namespace evenkeel::kube::cel {
 
 /// One question; a path, or what else there is of a resource.
 struct AccessQuestion {
-  std::string_view path;
-  std::string_view group, resource, subresource, namespace_name, name;
+  std::string_view path{};
+  std::string_view group{}, resource{}, subresource{}, namespace_name{}, name{};
   /// Of a service account that is asked about; empty: whoever sent the request.
-  std::string_view account_namespace, account_name;
+  std::string_view account_namespace{}, account_name{};
 };
 
 /// Answers questions of access while an expression is evaluated.

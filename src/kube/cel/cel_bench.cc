@@ -1,6 +1,6 @@
 #include <benchmark/benchmark.h>
 
-#include "kube/cel/device_selector.h"
+#include "kube/rules/device_selector.h"
 
 namespace evenkeel::kube::cel {
 namespace {

@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kube/cel/device_selector.h"
+#include "kube/rules/device_selector.h"
 #include "kube/cel/shape.h"
 
 namespace {

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "kube/cel/cel.h"
-#include "kube/cel/device_selector.h"
+#include "kube/rules/device_selector.h"
 #include "kube/cel/shape.h"
 
 namespace evenkeel::kube::cel::cel_vectors_test {

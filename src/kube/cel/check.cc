@@ -238,7 +238,7 @@ class Checker {
 
   /// What can be said of arguments that are written out.
   void CheckLiterals(const Expr& expr) {
-    if (expr.overloads.empty()) return;
+    if (expr.overloads.empty() || expr.args.empty()) return;
     const Expr& last = *expr.args.back();
     if (expr.name == "duration" || expr.name == "timestamp") {
       if (last.kind != Expr::Kind::kConstant) return;

@@ -150,7 +150,7 @@ const Schema* FindBuiltInSchema(std::string_view definition);
 /// Reads a CRD's openAPIV3Schema; the root gets apiVersion, kind and metadata. Errors (kInvalid, with causes) when it breaks a
 /// rule (openapi_rules.h) or has a default that does not fit; the causes' fields start with `path`, e.g.
 /// "properties[spec].type". Expressions (x-kubernetes-validations) are left to
-/// kube/cel/schema_rules.h.
+/// kube/rules/schema_rules.h.
 base::Result<const Schema*> SchemaFromOpenApi(const base::Json& open_api, SchemaSet& owner, const std::string& path = "");
 /// The same for one that was checked when it was stored: what rules that came later refuse is read as well as can be. Null when
 /// it is no object.

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "kube/object.h"
+#include "kube/rules/admission.h"
 #include "kube/validation/validation_rules.h"
 
 namespace evenkeel::kube::validation {
@@ -132,9 +133,8 @@ void Webhook(const Json& hook, const FieldPath& path, Causes& causes) {
   }
   Client(hook, path, causes);
   ReviewVersions(hook, path.Field("admissionReviewVersions"), causes);
-  if (!List(hook, "matchConditions").empty()) {
-    causes.push_back(ForbiddenValue(path.Field("matchConditions"), "this API server does not evaluate conditions in CEL"));
-  }
+  std::ranges::move(cel::CheckMatchConditions(List(hook, "matchConditions"), path.Field("matchConditions")),
+                    std::back_inserter(causes));
   const JsonArray& rules = List(hook, "rules");
   const FieldPath list = path.Field("rules");
   for (size_t i = 0; i < rules.size(); ++i) {

@@ -77,28 +77,61 @@ Json ConvertedTo(const Served& to, const Served& from, const Json& object) {
   return converted;
 }
 
-std::string ReviewText(const Call& call, const Served& as, const AdmissionQuestion& question, const Json& object) {
+/// All but its uid and the objects.
+JsonObject RequestOf(const Call& call, const Served& as, const AdmissionQuestion& question) {
   const kube::Resource& resource = call.served->resource;
   JsonArray groups;
   for (const std::string& group : call.user.groups) groups.push_back(Json(group));
-  const Json old = question.old == nullptr ? Json() : ConvertedTo(as, *call.served, *question.old);
-  JsonObject request{{"uid", question.uid},
-                     {"kind", KindOf(as.resource)},
+  JsonObject request{{"kind", KindOf(as.resource)},
                      {"resource", ResourceOf(as.resource)},
                      {"requestKind", KindOf(resource)},
                      {"requestResource", ResourceOf(resource)},
                      {"name", call.name},
                      {"operation", question.operation},
                      {"userInfo", JsonObject{{"username", call.user.name}, {"groups", std::move(groups)}}},
-                     {"object", ConvertedTo(as, *call.served, object)},
-                     {"oldObject", old},
                      {"dryRun", call.dry_run},
                      {"options", question.options == nullptr ? OptionsOf(question.operation, call) : *question.options}};
   if (!call.ns.empty()) request["namespace"] = call.ns;
   if (!call.subresource.empty()) request["subResource"] = request["requestSubResource"] = call.subresource;
+  return request;
+}
+
+std::string ReviewText(const Call& call, const Served& as, const AdmissionQuestion& question, const Json& object) {
+  JsonObject request = RequestOf(call, as, question);
+  request["uid"] = question.uid;
+  request["object"] = ConvertedTo(as, *call.served, object);
+  request["oldObject"] = question.old == nullptr ? Json() : ConvertedTo(as, *call.served, *question.old);
   return base::ToText(
       JsonObject{{"kind", "AdmissionReview"}, {"apiVersion", "admission.k8s.io/v1"}, {"request", std::move(request)}});
 }
+
+/// What conditions ask of this API's rights: of whoever sent the request, or of an account.
+class RightsOfCaller final : public kube::cel::AccessRules {
+ public:
+  RightsOfCaller(const WebhookWorld& world, const Call& call) : world_(world), call_(call) {}
+
+  Answer Ask(const kube::cel::AccessQuestion& question, std::string_view verb) const override {
+    access::UserInfo user = call_.user;
+    if (!question.account_name.empty()) {
+      user = {.name = access::ServiceAccountUser(question.account_namespace, question.account_name),
+              .groups = access::ServiceAccountGroups(question.account_namespace)};
+    }
+    access::Attributes attributes{.verb = std::string(verb), .path = std::string(question.path)};
+    if (question.path.empty()) {
+      attributes.group = question.group;
+      attributes.resource = question.resource;
+      attributes.subresource = question.subresource;
+      attributes.ns = question.namespace_name;
+      attributes.name = question.name;
+    }
+    access::Decision decision = world_.authorize(user, attributes);
+    return {decision.allowed, std::move(decision.reason)};
+  }
+
+ private:
+  const WebhookWorld& world_;
+  const Call& call_;
+};
 
 kube::Labels LabelsOf(const Json& object) {
   kube::Labels labels;
@@ -163,6 +196,7 @@ void AdmissionWebhooks::Set(Kind kind, const Json& configuration) {
     hook->again = FindString(json, {"reinvocationPolicy"}) == "IfNeeded";
     hook->timeout = std::chrono::seconds(base::FindInt(json, {"timeoutSeconds"}, kSeconds));
     hook->ignore_failure = FindString(json, {"failurePolicy"}) == "Ignore";
+    hook->conditions = kube::cel::CompileMatchConditions(FindArray(json, {"matchConditions"}));
     hooks.push_back(std::move(hook));
   }
   const std::lock_guard lock(mutex_);
@@ -226,10 +260,41 @@ bool AdmissionWebhooks::Selects(const Hook& hook, const Call& call, const Json& 
   return labels && hook.namespaces.Matches(*labels);
 }
 
+base::Result<bool> AdmissionWebhooks::Wants(const Match& match, const Call& call, const AdmissionQuestion& question,
+                                            const Json& object) const {
+  const Hook& hook = *match.hook;
+  if (hook.conditions.empty()) return true;
+  const RightsOfCaller rights(world_, call);
+  const kube::Resource& resource = call.served->resource;
+  const Json now = ConvertedTo(*match.as, *call.served, object);
+  const Json before = question.old == nullptr ? Json() : ConvertedTo(*match.as, *call.served, *question.old);
+  const Json request = RequestOf(call, *match.as, question);
+  const kube::cel::AdmissionInput input{.object = &now,
+                                        .old_object = &before,
+                                        .request = &request,
+                                        .access = &rights,
+                                        .resource = {.group = resource.group,
+                                                     .resource = resource.plural,
+                                                     .subresource = call.subresource,
+                                                     .namespace_name = call.ns,
+                                                     .name = call.name}};
+  auto matches = kube::cel::MatchesConditions(hook.conditions, input);
+  if (matches) return matches;
+  if (hook.ignore_failure) {
+    base::log::Warn("conditions of a webhook fail, and the write goes on",
+                    {{"webhook", hook.name}, {"object", call.ns + "/" + call.name}, {"error", matches.error().message()}});
+    return false;
+  }
+  return Fail(Code::kForbidden,
+              fmt::format("{} \"{}\" is forbidden: {}", resource.QualifiedPlural(), call.name, matches.error().message()));
+}
+
 base::Status AdmissionWebhooks::Judge(const Call& call, const AdmissionQuestion& question, const Json& object,
                                       std::vector<std::string>& warnings) const {
   for (const Match& match : Find(Kind::kValidating, call, question.operation)) {
     if (!Selects(*match.hook, call, object, question.old)) continue;
+    EVENKEEL_ASSIGN(const bool wanted, Wants(match, call, question, object));
+    if (!wanted) continue;
     EVENKEEL_TRY(AskOne(match, call, question, object, warnings));
   }
   return {};
@@ -247,6 +312,8 @@ base::Result<bool> AdmissionWebhooks::Change(const Call& call, const AdmissionQu
       const Hook& hook = *all[i].hook;
       if (again && (!hook.again || seen[i] == std::string::npos || seen[i] >= changes)) continue;
       if (!Selects(hook, call, object, question.old)) continue;
+      EVENKEEL_ASSIGN(const bool wanted, Wants(all[i], call, question, object));
+      if (!wanted) continue;
       EVENKEEL_ASSIGN(const bool changed, ChangeOne(all[i], call, question, object, warnings));
       if (changed) {
         ++changes;

@@ -1,7 +1,7 @@
 // Others that are asked before an object is written, as Mutating- and ValidatingWebhookConfigurations say: who wants to change
 // or to judge which write, and how they are asked (admission.k8s.io/v1). Facts:
-// kubernetes@1.36:staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook. Left out of upstream's: match conditions in CEL,
-// which no configuration may have here, and connections (exec, attach, port-forward, proxies), which are not offered.
+// kubernetes@1.36:staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook. Left out of upstream's: connections (exec, attach,
+// port-forward, proxies), which are not offered.
 #pragma once
 
 #include <atomic>
@@ -17,9 +17,11 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "embedded/access/authorizer.h"
 #include "embedded/apiserver/definitions/resource_table.h"
 #include "embedded/apiserver/definitions/webhook_client.h"
 #include "kube/object.h"
+#include "kube/rules/admission.h"
 #include "kube/selector.h"
 
 namespace evenkeel::embedded::apiserver {
@@ -31,6 +33,8 @@ struct WebhookWorld {
   /// Labels of a namespace; nullopt where there is none.
   std::function<std::optional<kube::Labels>(const std::string& ns)> namespace_labels;
   ServiceAddress service_address;
+  /// What conditions ask of access rules.
+  std::function<access::Decision(const access::UserInfo& user, const access::Attributes& attributes)> authorize;
   /// The versions under which objects of this kind are served, this one included.
   std::function<std::vector<ServedPointer>(const Served& served)> versions;
 };
@@ -78,6 +82,7 @@ class AdmissionWebhooks {
     bool again = false;
     base::Duration timeout{};
     bool ignore_failure = false;
+    std::vector<kube::cel::MatchCondition> conditions;
   };
   using Hooks = std::map<std::string, std::vector<std::shared_ptr<const Hook>>>;  // by configuration
   struct Match {
@@ -89,6 +94,9 @@ class AdmissionWebhooks {
                                       const std::vector<ServedPointer>& versions);
   std::vector<Match> Find(Kind kind, const Call& call, std::string_view operation) const;
   bool Selects(const Hook& hook, const Call& call, const base::Json& object, const base::Json* old) const;
+  /// Whether its conditions hold. One that fails refuses the write (kForbidden), unless failures are ignored.
+  base::Result<bool> Wants(const Match& match, const Call& call, const AdmissionQuestion& question,
+                           const base::Json& object) const;
   /// The response, where it allows the write; null when it goes on without one.
   base::Result<base::Json> AskOne(const Match& match, const Call& call, const AdmissionQuestion& question,
                                   const base::Json& object, std::vector<std::string>& warnings) const;

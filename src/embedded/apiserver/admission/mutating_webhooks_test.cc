@@ -129,6 +129,28 @@ TEST_F(MutatingWebhooksTest, WhatItMakesIsValidatedAndItsDenialPassedOn) {
   EXPECT_EQ(denied.error().details()->causes.at(0).message, "why");
 }
 
+TEST_F(MutatingWebhooksTest, ConditionsSayWhoIsAsked) {
+  const auto on = [](std::string_view name, std::string_view expression, std::string_view more = "") {
+    return fmt::format(R"({} "matchConditions": [{{"name": "c", "expression": "{}"}}]{})", name, expression, more);
+  };
+  ASSERT_TRUE(Configure(kMutating, "m",
+                        {on("change", "object.metadata.labels.app == 'web' && request.userInfo.username == 'tester'")}));
+  ASSERT_TRUE(Configure(kValidating, "v",
+                        {on("never", "false"), on("owner", "authorizer.requestResource.check('create').allowed()"),
+                         on("lenient", "object.nope", R"(, "failurePolicy": "Ignore")")}));
+  ASSERT_TRUE(Make("one", R"({"app": "web"})"));
+  EXPECT_EQ(requests, std::vector<std::string>{"change CREATE"}) << "the user has no right that a role gives";
+  ASSERT_TRUE(Make("two", R"({"app": "other"})"));
+  EXPECT_EQ(requests.size(), 1U);
+  const auto failed = Make("three");
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code(), base::Code::kForbidden);
+  EXPECT_EQ(
+      failed.error().message(),
+      "configmaps \"three\" is forbidden: expression 'object.metadata.labels.app == 'web' && request.userInfo.username == "
+      "'tester'' resulted in error: no such key: app");
+}
+
 TEST_F(MutatingWebhooksTest, DeletionsAreAskedAbout) {
   ASSERT_TRUE(Make("one"));
   ASSERT_TRUE(Make("two"));
@@ -221,10 +243,11 @@ TEST_F(MutatingWebhooksTest, WhatIsNotCarriedOutIsSaid) {
             "299 - \"webhook \\\"check.shop.example.org\\\" is not asked: service n/s has no endpoint here that a process "
             "listens on\"");
   const TestReply refused = send(
-      path, R"({"metadata":{"name":"c"},"webhooks":[)" + hook + R"(,"matchConditions":[{"name":"x","expression":"true"}]}]})");
+      path, R"({"metadata":{"name":"c"},"webhooks":[)" + hook + R"(,"matchConditions":[{"name":"x","expression":"nope"}]}]})");
   EXPECT_EQ(refused.status, 422);
   EXPECT_NE(
-      refused.message().find("webhooks[0].matchConditions: Forbidden: this API server does not evaluate conditions in CEL"),
+      refused.message().find("webhooks[0].matchConditions[0].expression: Invalid value: \"nope\": compilation failed: ERROR: "
+                             "<input>:1:1: undeclared reference to 'nope'"),
       std::string::npos)
       << refused.message();
   const TestReply crd =

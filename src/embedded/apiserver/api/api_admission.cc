@@ -68,6 +68,9 @@ WebhookWorld Api::World() {
     }
     return "";
   };
+  world.authorize = [this](const UserInfo& user, const access::Attributes& attributes) {
+    return access_->authorizer().Authorize(user, attributes);
+  };
   world.versions = [this](const Served& served) {
     std::vector<ServedPointer> versions;
     for (const ServedPointer& other : table_.All()) {

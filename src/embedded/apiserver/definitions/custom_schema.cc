@@ -1,6 +1,6 @@
 #include "embedded/apiserver/definitions/custom_schema.h"
 
-#include "kube/cel/schema_rules.h"
+#include "kube/rules/schema_rules.h"
 
 namespace evenkeel::embedded::apiserver {
 namespace {

@@ -1,4 +1,4 @@
-#include "kube/cel/device_selector.h"
+#include "kube/rules/device_selector.h"
 
 #include <map>
 

@@ -1,4 +1,4 @@
-#include "kube/cel/estimate.h"
+#include "kube/rules/estimate.h"
 
 #include <limits>
 

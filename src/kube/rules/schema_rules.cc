@@ -1,8 +1,8 @@
-#include "kube/cel/schema_rules.h"
+#include "kube/rules/schema_rules.h"
 
 #include <mutex>
 
-#include "kube/cel/rule_tree.h"
+#include "kube/rules/rule_tree.h"
 
 namespace evenkeel::kube::cel {
 namespace {

@@ -1,8 +1,8 @@
-#include "kube/cel/schema_rules.h"
+#include "kube/rules/schema_rules.h"
 
 #include <gtest/gtest.h>
 
-#include "kube/cel/estimate.h"
+#include "kube/rules/estimate.h"
 
 namespace evenkeel::kube::cel::schema_rules_test {
 namespace {

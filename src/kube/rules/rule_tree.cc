@@ -1,7 +1,7 @@
-#include "kube/cel/rule_tree.h"
+#include "kube/rules/rule_tree.h"
 
-#include "kube/cel/estimate.h"
-#include "kube/cel/schema_rules.h"
+#include "kube/rules/estimate.h"
+#include "kube/rules/schema_rules.h"
 
 namespace evenkeel::kube::cel {
 namespace {
