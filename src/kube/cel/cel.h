@@ -75,7 +75,7 @@ class Activation {
 };
 
 struct Evaluation {
-  Value value;        ///< lives as long as the arena and what was activated
+  Value value;        ///< lives as long as the arena, the program and what was activated
   uint64_t cost = 0;  ///< as Kubernetes counts it
   bool over = false;  ///< the cost limit was met; `value` says so
 };

@@ -2,8 +2,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kube/rules/device_selector.h"
 #include "kube/cel/shape.h"
+#include "kube/rules/device_selector.h"
 
 namespace {
 

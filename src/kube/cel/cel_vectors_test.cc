@@ -6,8 +6,8 @@
 #include <fstream>
 
 #include "kube/cel/cel.h"
-#include "kube/rules/device_selector.h"
 #include "kube/cel/shape.h"
+#include "kube/rules/device_selector.h"
 
 namespace evenkeel::kube::cel::cel_vectors_test {
 namespace {
@@ -83,8 +83,9 @@ bool Same(const Value& a, const Value& b, Arena& arena) {
 }
 
 struct Outcome {
-  std::string compile_error, run_error, deduced;
-  Value value;
+  std::shared_ptr<const Program> program{};  ///< which owns what is written out in it
+  std::string compile_error{}, run_error{}, deduced{};
+  Value value{};
 };
 
 Outcome RunProgram(std::string_view text, const std::shared_ptr<const Environment>& environment,
@@ -95,6 +96,7 @@ Outcome RunProgram(std::string_view text, const std::shared_ptr<const Environmen
     outcome.compile_error = program.error().message();
     return outcome;
   }
+  outcome.program = *program;
   outcome.deduced = ToText((*program)->result_type());
   if (check_only) return outcome;
   Activation activation(*environment);

@@ -1,10 +1,10 @@
 // What must be true of a CustomResourceDefinition beyond its shape, each rule as apiextensions words it
 // (kubernetes@1.36:staging/src/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go).
 #include "embedded/apiserver/definitions/custom_definitions.h"
-#include "kube/rules/schema_rules.h"
 #include "kube/field_path.h"
 #include "kube/formats.h"
 #include "kube/object.h"
+#include "kube/rules/schema_rules.h"
 #include "kube/schema/openapi_rules.h"
 #include "kube/schema/schema.h"
 #include "kube/validation/validation.h"
