@@ -28,7 +28,7 @@ using distribution::Cluster;
 constexpr size_t kAskedAtOnce = 64;
 constexpr base::Duration kLookTimeout = std::chrono::seconds(5);
 /// As many as a line bears.
-constexpr size_t kNamesMax = 10;
+constexpr size_t kNamesShown = 10;
 
 /// All objects of a kind, with apiVersion and kind filled in; none where the API does not serve it.
 base::Status Collect(client::Client& hub, const kube::Resource& resource, const std::string& ns, std::vector<Json>& objects) {
@@ -45,8 +45,8 @@ base::Status Collect(client::Client& hub, const kube::Resource& resource, const 
 
 std::string Listed(const std::vector<std::string>& names) {
   std::string text;
-  for (size_t i = 0; i < names.size() && i < kNamesMax; ++i) text += (text.empty() ? "" : ", ") + names[i];
-  if (names.size() > kNamesMax) text += fmt::format(" and {} more", names.size() - kNamesMax);
+  for (size_t i = 0; i < names.size() && i < kNamesShown; ++i) text += (text.empty() ? "" : ", ") + names[i];
+  if (names.size() > kNamesShown) text += fmt::format(" and {} more", names.size() - kNamesShown);
   return text.empty() ? "none" : text;
 }
 

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "dashboard/access/token.h"
 #include "dashboard/page_assets.h"
+#include "embedded/apiserver/access/certificates.h"
 
 namespace evenkeel::cli {
 namespace {
@@ -15,18 +16,14 @@ namespace apiserver = embedded::apiserver;
 /// Strands that wait for members' APIs: beyond this number, members that hang hold up others' parts of a view.
 constexpr int kSourceThreads = 64;
 /// How often the files of the certificate are looked at.
-constexpr base::Duration kCertificateLook = std::chrono::seconds(30);
+constexpr base::Duration kTlsFilesLook = std::chrono::seconds(30);
 constexpr size_t kRequestBytesMax = 16 << 10;
 /// The largest document (a member of 5,000 nodes) is a few megabytes.
 constexpr size_t kDashboardStreamBytesMax = 32 << 20;
 
-struct Certificate {
-  std::string certificate_pem, private_key_pem;
-};
-
 /// Empty where there are no files.
-base::Result<Certificate> ReadCertificate(const std::string& certificate_file, const std::string& key_file) {
-  Certificate certificate;
+base::Result<apiserver::KeyPair> ReadCertificate(const std::string& certificate_file, const std::string& key_file) {
+  apiserver::KeyPair certificate;
   if (certificate_file.empty() != key_file.empty()) {
     return base::Fail(base::Code::kBadRequest, "--dashboard-tls-cert-file and --dashboard-tls-key-file go together");
   }
@@ -53,7 +50,7 @@ base::Result<std::unique_ptr<DashboardService>> DashboardService::Start(
   server.version = options.version;
   server.fleet = hub_name;
   server.page = dashboard::PageAssets();
-  EVENKEEL_ASSIGN(Certificate certificate, ReadCertificate(options.certificate_file, options.key_file));
+  EVENKEEL_ASSIGN(apiserver::KeyPair certificate, ReadCertificate(options.certificate_file, options.key_file));
   server.encrypted = !certificate.certificate_pem.empty();
   service->certificate_file_ = options.certificate_file;
   service->key_file_ = options.key_file;
@@ -109,11 +106,11 @@ void DashboardService::LookAtCertificate() {
   if (const base::Status renewed = RenewCertificate(); !renewed) {
     base::log::Warn("cannot renew the certificate of the dashboard", {{"error", renewed.error()}});
   }
-  certificate_timer_ = strand_->PostAfter(kCertificateLook, [this] { LookAtCertificate(); });
+  certificate_timer_ = strand_->PostAfter(kTlsFilesLook, [this] { LookAtCertificate(); });
 }
 
 base::Status DashboardService::RenewCertificate() {
-  EVENKEEL_ASSIGN(const Certificate certificate, ReadCertificate(certificate_file_, key_file_));
+  EVENKEEL_ASSIGN(const apiserver::KeyPair certificate, ReadCertificate(certificate_file_, key_file_));
   if (certificate.certificate_pem == certificate_pem_) return {};
   EVENKEEL_TRY(http_->UseCertificate(certificate.certificate_pem, certificate.private_key_pem));
   certificate_pem_ = certificate.certificate_pem;
