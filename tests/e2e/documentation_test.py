@@ -133,7 +133,7 @@ class FleetTest(Commands, unittest.TestCase):
                     continue
                 # Those behind simulations are compared elsewhere.
                 if kind == "```text" and printed and None not in printed:
-                    self.compare_sample(page, begin, lines, "".join(printed).replace(self.environment["EVENKEEL_HOME"], "/root/.evenkeel"))
+                    self.compare_sample(page, begin, lines, "".join(printed).replace(self.environment["EVENKEEL_HOME"], "/home/you/.evenkeel"))
                 printed = []
         return ran
 
