@@ -148,8 +148,8 @@ struct Reflector::State : std::enable_shared_from_this<Reflector::State> {
     if (!news) return;
     // Many clusters have no Karmada, no Argo CD, no machines of Cluster API; whoever needs the kind says so himself.
     if (error.code() == base::Code::kNotFound) {
-      return base::log::Info("the API does not serve a kind: it is followed as soon as there is one",
-                             {{"resource", resource.QualifiedPlural()}, {"server", client.Describe()}});
+      return base::log::Debug("the API does not serve a kind: it is followed as soon as there is one",
+                              {{"resource", resource.QualifiedPlural()}, {"server", client.Describe()}});
     }
     base::log::Warn(
         "cannot follow the API",

@@ -310,9 +310,9 @@ class SubjectsTest(unittest.TestCase):
     def setUp(self):
         home = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.tree = home / "tree"
-        for name in ("tidiness.py", "subjects_since"):
-            (self.tree / "tests/structure").mkdir(parents=True, exist_ok=True)
-            shutil.copy(harness.ROOT / "tests/structure" / name, self.tree / "tests/structure")
+        for name in ("tests/structure/tidiness.py", "tests/structure/subjects_since", "tools/wrap"):
+            (self.tree / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(harness.ROOT / name, self.tree / name)
         self.git("init", "--quiet")
         self.since = (self.tree / "tests/structure/subjects_since").read_text().strip()
         self.commit("What came before is as it is.")
