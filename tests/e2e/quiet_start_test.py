@@ -52,7 +52,7 @@ class EmptyHubTest(unittest.TestCase):
                                       "--webhook-address=127.0.0.1", "--webhook-port=0", env={"KUBECONFIG": str(server.kubectl.kubeconfig)})
             self.addCleanup(replica.stop)
             replica.wait_for_output("no cluster is registered: evenkeel clusters add CONTEXT", LONG)
-            replica.wait_for_output("clusters.cluster.karmada.io", LONG)
+            replica.wait_for_output("missing=resourceinterpreterwebhookconfigurations.config.karmada.io", LONG)
             replica.stop()
             self.assertEqual(complaints(home), [])
             listed = subprocess.run([harness.EVENKEEL, "clusters", "list", "--kubeconfig", server.kubectl.kubeconfig], capture_output=True, text=True)
