@@ -283,17 +283,13 @@ class MadeUpFleetTest(browser.BrowserTest):
                 self.assertLessEqual(self.browser.ask("overflow"), 0)
                 self.browser.screenshot(f"{view}-{mood}")
 
-    def test_five_hundred_members_with_20000_nodes_are_there_within_a_second(self):
+    def test_five_hundred_members_with_20000_nodes_are_shown(self):
+        # How fast is asked by bench/dashboard.py.
         feed = browser.PlayedFeed(members=500, nodes=20_000)
         self.addCleanup(lambda: feed.close())
-        paints = []
-        for _ in range(3):
-            self.browser.ask("open", url=f"{feed.url}/#/fleet")
-            self.browser.sees("1–25 of 500", "#clusters")
-            self.assertEqual(self.browser.ask("evaluate", expression="document.querySelectorAll('.tile').length"), 500)
-            paints.append(self.browser.ask("evaluate", expression="performance.getEntriesByName('first-contentful-paint')[0].startTime"))
-        # The best of some: others use the machine, too.
-        self.assertLess(min(paints), 1000, paints)
+        self.browser.ask("open", url=f"{feed.url}/#/fleet")
+        self.browser.sees("1–25 of 500", "#clusters")
+        self.assertEqual(self.browser.ask("evaluate", expression="document.querySelectorAll('.tile').length"), 500)
         self.browser.screenshot("fleet-500-1280", full=False)
 
     def test_what_is_filtered_is_in_the_address(self):
