@@ -113,7 +113,13 @@ class Service final : public RolloutService {
     zookeeper::HubControllerContext context{
         .hub = hub_, .executor = executor, .random = random.Fork("rollout"), .metrics = metrics, .ns = ns, .host = host};
     if (options.install) {
-      context.started_leading = [this] { strand_->Post([this] { Install(); }); };
+      context.prepare = [this](std::function<void()> proceed) {
+        strand_->Post([this, proceed = std::move(proceed)] {
+          Install();
+          // A hub that refuses it stops no rollout: it is tried again meanwhile.
+          proceed();
+        });
+      };
     }
     controller_ = zookeeper::NewHubController(std::move(context));
     controller_->Start();

@@ -183,13 +183,21 @@ class ElectedController final : public HubController {
     if (stopped_) return;
     base::log::Info("this replica carries the rollouts out");
     metrics_.SetLeading(true);
-    if (context_.started_leading) context_.started_leading();
+    leads_ = true;
+    const uint64_t number = ++terms_;
+    if (!context_.prepare) return BeginWork(number);
+    context_.prepare([this, strand = strand_, number] { strand->Post([this, number] { BeginWork(number); }); });
+  }
+
+  /// `number`: of the term for which it was prepared; another one may have begun meanwhile.
+  void BeginWork(uint64_t number) {
+    if (!leads_ || number != terms_) return;
     reconciler_.BeginTerm();
     term_.emplace(context_, strand_, reconciler_);
   }
 
   void End() {
-    if (!term_) return;
+    if (!std::exchange(leads_, false)) return;
     base::log::Info("this replica no longer carries the rollouts out");
     term_.reset();
     metrics_.SetLeading(false);
@@ -202,7 +210,9 @@ class ElectedController final : public HubController {
   client::EventRecorder events_;
   client::LeaderElector elector_;
   EnsembleReconciler reconciler_;
-  std::optional<Term> term_;  // on the strand
+  std::optional<Term> term_;  // on the strand, as all below
+  bool leads_ = false;
+  uint64_t terms_ = 0;
   bool stopped_ = false;
 };
 

@@ -25,9 +25,10 @@ struct HubControllerContext {
   base::MetricRegistry& metrics;
   std::string ns = "evenkeel";  ///< of the Lease
   std::string host;             ///< this replica in Events; its identity in the Lease begins with it
-  /// Called on the controller's strand each time this replica becomes leader, before it does anything else; for what the
-  /// leader installs. May be empty.
-  std::function<void()> started_leading = {};
+  /// Called on the controller's strand each time this replica becomes leader, for what the leader installs. The controller
+  /// does nothing else until `proceed` is called, from any thread: a webhook that still names the leader before would be asked
+  /// about the first write. May be empty.
+  std::function<void(std::function<void()> proceed)> prepare = {};
   Forms forms{};  ///< in which it writes, and up to which it reads
 };
 

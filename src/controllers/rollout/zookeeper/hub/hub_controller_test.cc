@@ -159,6 +159,27 @@ TEST_F(HubControllerTest, OneOfTwoReplicasActsAndTheOtherTakesOver) {
   EXPECT_TRUE(executor.RunUntil([&] { return first.controller->leading(); }, 20s)) << "the Lease was given up";
 }
 
+TEST_F(HubControllerTest, NothingIsWrittenBeforeTheLeaderHasPrepared) {
+  Replica replica("a", executor, api, metrics);
+  replica.prepares = false;
+  SetSpec("3.8.4");
+  executor.RunFor(1min);
+  ASSERT_TRUE(replica.controller->leading());
+  EXPECT_EQ(replica.hub.writes, std::vector<std::string>{});
+
+  const auto of_the_term_before = std::exchange(replica.waiting, nullptr);
+  replica.hub.fake.CutOff(true);
+  ASSERT_TRUE(executor.RunUntil([&] { return !replica.controller->leading(); }, 1min));
+  replica.hub.fake.CutOff(false);
+  ASSERT_TRUE(executor.RunUntil([&] { return replica.waiting != nullptr; }, 1min));
+  of_the_term_before();
+  executor.RunFor(1min);
+  EXPECT_EQ(replica.hub.writes, std::vector<std::string>{}) << "what was prepared was another term";
+  replica.waiting();
+  EXPECT_TRUE(Settle());
+  EXPECT_FALSE(replica.hub.writes.empty());
+}
+
 TEST_F(HubControllerTest, ADeadlineCountsFromWhenTheLeaderBeganToLook) {
   SetSpec("3.8.4");
   auto first = std::make_unique<Replica>("a", executor, api, metrics);

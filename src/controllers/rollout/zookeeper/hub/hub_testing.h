@@ -192,12 +192,19 @@ struct Replica {
                                      .random = base::Random(7).Fork(name),
                                      .metrics = metrics,
                                      .host = name,
-                                     .started_leading = [this] { ++terms; },
+                                     .prepare = [this](auto proceed) { Prepare(std::move(proceed)); },
                                      .forms = forms})) {
     controller->Start();
   }
+  void Prepare(std::function<void()> proceed) {
+    ++terms;
+    if (prepares) return proceed();
+    waiting = std::move(proceed);
+  }
   HubDouble hub;
   int terms = 0;
+  bool prepares = true;  ///< else whoever waits does so until the test lets it
+  std::function<void()> waiting;
   std::unique_ptr<HubController> controller;
 };
 
