@@ -73,9 +73,9 @@ const commands = {
     return violations.filter(found => found.impact === 'serious' || found.impact === 'critical').flatMap(found => found.nodes.slice(0, 3).map(
       node => ({rule: found.id, impact: found.impact, where: node.target.join(' '), html: node.html.slice(0, 200), why: node.failureSummary})));
   },
-  /** How far the page scrolls sideways, in pixels, once what is drawn has had the time to follow the page's width. */
+  /** How far the page scrolls sideways, or a figure of its head leaves its box, in pixels, once what is drawn has had the time to follow the page's width. */
   async overflow() {
-    const measure = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+    const measure = "Math.max(...[document.documentElement, ...document.querySelectorAll('.stat')].map(each => each.scrollWidth - each.clientWidth))";
     // Not waitForFunction, which evaluates the text in the page at its second try: the page's policy refuses that, and says so.
     const deadline = Date.now() + LONG;
     while ((await page.evaluate(measure)) > 0 && Date.now() < deadline) await page.waitForTimeout(50);

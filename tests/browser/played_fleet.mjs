@@ -88,11 +88,13 @@ export class PlayedFleet {
     const [cluster, kind, state] = ['cluster', 'kind', 'state'].map(name => query.get(name) ?? '');
     const found = [];
     let total = 0;
-    for (const name of cluster ? [cluster] : this.names) {
+    const missing = this.mood === 'broken' ? [cluster || 'member-3'] : cluster ? [] : ['member-30'];
+    for (const name of this.mood === 'empty' ? [] : cluster ? [cluster] : this.names) {
+      if (missing.includes(name)) continue;
       const things = [
         ...Array.from({length: this.nodesPerMember}, (_, index) => ({kind: 'Node', name: `${name}-n${index + 1}`, state: 'Ready', group: 'general', since: ago(9000)})),
         ...Array.from({length: 40}, (_, index) => ({kind: 'Pod', name: `shop/cart-${index}`, node: index % 13 === 7 ? null : `${name}-n${1 + index % this.nodesPerMember}`, state: index % 13 === 7 ? 'Pending' : index % 17 === 3 ? 'Failed' : 'Running',
-          ready: index % 13 === 7 ? 0 : 1, containers: 1, restarts: index % 5, since: ago(600 + index)})),
+          ready: index % 13 === 7 || index % 17 === 3 ? 0 : 1, containers: 1, restarts: index % 5, since: ago(600 + index)})),
       ];
       for (const thing of things) {
         if ((kind && thing.kind !== kind) || (state && thing.state !== state) || !words.every(word => `${thing.name} ${thing.node ?? ''}`.toLowerCase().includes(word))) continue;
@@ -100,7 +102,7 @@ export class PlayedFleet {
         if (found.length < limit) found.push({...thing, cluster: name});
       }
     }
-    return {found, total, missing: cluster ? [] : ['member-30']};
+    return {found, total, missing};
   }
 
   /** As /api/history answers; nothing is kept unless a test says so. */

@@ -281,6 +281,9 @@ class MadeUpFleetTest(browser.BrowserTest):
                 self.assertEqual(self.browser.ask("complaints")["problems"], [])
                 self.assertEqual(self.browser.ask("audit"), [])
                 self.assertLessEqual(self.browser.ask("overflow"), 0)
+                if mood == "broken":
+                    acts = self.browser.ask("evaluate", expression="[...document.querySelectorAll('main button')].map(each => each.textContent)")
+                    self.assertEqual([act for act in acts if act.startswith(("Scale", "Approve"))], [], "nobody changes what cannot be reached")
                 self.browser.screenshot(f"{view}-{mood}")
 
     def test_five_hundred_members_with_20000_nodes_are_shown(self):

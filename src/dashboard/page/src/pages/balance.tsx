@@ -84,7 +84,7 @@ function Balance({document: balance, names}: {document: BalanceDocument; names: 
           {name && metric ? <Loads balance={balance} name={name} metric={metric} view={view} /> : <Empty title="No load to compare">Loads are the requests of pods on nodes that a policy selects.</Empty>}
         </Card>
         <Card id="plan" title="Next plan" wide>
-          <PlanCard cluster={balance.name} plan={balance.plan} hasPolicy={policies.length > 0} />
+          <PlanCard cluster={balance.name} plan={unread && balance.plan ? {...balance.plan, approvable: false} : balance.plan} hasPolicy={policies.length > 0} />
         </Card>
         <Card id="ratio" title="Imbalance over time" note="fullest to emptiest node">
           <HistoryChart title="Imbalance ratio" history={balance.history} names={metrics} format={value => number(value)} atLeast={1.2}

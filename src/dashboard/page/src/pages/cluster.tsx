@@ -44,6 +44,8 @@ function Cluster({document: cluster, names}: {document: ClusterDocument; names: 
   const [range, setRange] = useParam('range', 'live');
   const kept = useKept(range, cluster.name);
   const history = range !== 'live' && kept.document?.points ? kept.document.points : cluster.history;
+  // Nobody scales what cannot be reached.
+  const groups = unknown ? Object.fromEntries(Object.entries(cluster.groups).map(([name, group]) => [name, {...group, scalable: false}])) : cluster.groups;
   // Nothing has ever been read of it, which is not that there is nothing.
   const nothing = unknown && rows.length === 0;
   return (
@@ -59,8 +61,8 @@ function Cluster({document: cluster, names}: {document: ClusterDocument; names: 
           {cluster.message && !cluster.unread && <p class="sub">{cluster.message}</p>}
         </div>
         <dl class="stats">
-          <Stat label="Nodes" value={nothing ? '–' : rows.length} note={unknown ? 'from before' : nodesNote(notReady, upcoming)} tone={unknown ? 'quiet' : notReady ? 'warn' : 'ok'} />
-          <Stat label="Pending pods" value={nothing ? '–' : pendingTotal} note={unknown ? 'from before' : pendingTotal ? 'see why below' : 'every pod has a node'} tone={unknown ? 'quiet' : pendingTotal ? 'warn' : 'ok'} />
+          <Stat label="Nodes" value={nothing ? '–' : rows.length} note={nothing ? 'unknown' : unknown ? 'from before' : nodesNote(notReady, upcoming)} tone={unknown ? 'quiet' : notReady ? 'warn' : 'ok'} />
+          <Stat label="Pending pods" value={nothing ? '–' : pendingTotal} note={nothing ? 'unknown' : unknown ? 'from before' : pendingTotal ? 'see why below' : 'every pod has a node'} tone={unknown ? 'quiet' : pendingTotal ? 'warn' : 'ok'} />
           <Stat label="CPU" value={nothing ? '–' : percent(load?.cpu)} note="requested of allocatable" />
           <Stat label="Memory" value={nothing ? '–' : percent(load?.memory)} note="requested of allocatable" />
         </dl>
@@ -72,7 +74,7 @@ function Cluster({document: cluster, names}: {document: ClusterDocument; names: 
         </Card>
         <Pods cluster={cluster.name} />
         <Card id="groups" title="Node groups" note="ready and target between min and max">
-          <NodeGroups cluster={cluster.name} groups={cluster.groups} />
+          <NodeGroups cluster={cluster.name} groups={groups} />
         </Card>
         <Card id="scale-down" title="Scale-down" note={cluster.scaleDown?.enabled === false ? 'switched off' : undefined}>
           <ScaleDown cluster={cluster} rows={rows} select={select} />

@@ -1,4 +1,4 @@
-import type {ComponentChildren} from 'preact';
+import {Fragment, type ComponentChildren} from 'preact';
 import {memo} from 'preact/compat';
 import {useMemo} from 'preact/hooks';
 import {giveColors, loadColor, nameColor} from '../color';
@@ -158,7 +158,7 @@ function Head({fleet, rows}: {fleet: FleetDocument; rows: Member[]}) {
         <Stat label="Clusters" value={rows.length} note={ill.length ? `${ill.length} not healthy${unknown ? `, ${unknown} of them unknown` : ''}` : 'all healthy'} tone={ill.length ? 'bad' : 'ok'} />
         <Stat label="Nodes" value={total.toLocaleString('en-US')} note={nodesNote(notReady, upcoming)} tone={notReady ? 'warn' : 'ok'} />
         <Stat label="Pods" value={sum(row => row.pods.running).toLocaleString('en-US')} note={pending ? `${pending} pending` : 'none pending'} tone={pending ? 'warn' : 'ok'} />
-        <Stat label="Hot" value={hot.length} note={hot.length ? hot.slice(0, 2).map(row => <span key={row.name} class="nowrap">{row.name} </span>) : 'no hot cluster'} tone={hot.length ? 'bad' : 'ok'} />
+        <Stat label="Hot" value={hot.length} note={hot.length ? hot.slice(0, 2).map(row => <Fragment key={row.name}><span class="nowrap">{row.name}</span> </Fragment>) : 'no hot cluster'} tone={hot.length ? 'bad' : 'ok'} />
       </dl>
     </header>
   );
