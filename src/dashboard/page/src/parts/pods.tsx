@@ -54,7 +54,7 @@ export function Pods({cluster}: {cluster: string}) {
   }, [cluster, text, state]);
   const unread = found?.missing.length ? `${cluster} cannot be read: its pods are not known` : problem;
   return (
-    <Card id="pods" title="Pods" wide note={found && (found.total > found.found.length ? `the first ${found.found.length} of ${found.total.toLocaleString('en-US')}` : found.total.toLocaleString('en-US'))}
+    <Card id="pods" title="Pods" wide note={found && !unread && (found.total > found.found.length ? `the first ${found.found.length} of ${found.total.toLocaleString('en-US')}` : found.total.toLocaleString('en-US'))}
       actions={
         <>
           <select aria-label="State of pods" value={state} onChange={event => setState(event.currentTarget.value)}>
@@ -65,8 +65,8 @@ export function Pods({cluster}: {cluster: string}) {
         </>
       }>
       {unread && <p class="banner warn" role="alert">{unread}</p>}
-      <Table label={`Pods of ${cluster}`} columns={columns} rows={found?.found ?? []} rowKey={row => row.name} pageSize={20}
-        empty={found ? <Empty title={text || state ? 'No pod is like that' : 'No pod yet'} /> : <p role="status">Reading …</p>} />
+      {(found?.found.length || !unread) && <Table label={`Pods of ${cluster}`} columns={columns} rows={found?.found ?? []} rowKey={row => row.name} pageSize={20}
+        empty={found ? <Empty title={text || state ? 'No pod is like that' : 'No pod yet'} /> : <p role="status">Reading …</p>} />}
     </Card>
   );
 }
