@@ -30,6 +30,8 @@
 #include "base/json.h"
 #include "kube/types.h"
 #include "scheduling/class_table.h"
+#include "scheduling/devices/device_pools.h"
+#include "scheduling/devices/placed_devices.h"
 #include "scheduling/fit.h"
 #include "scheduling/ids.h"
 #include "scheduling/node_shape.h"
@@ -98,6 +100,9 @@ class Snapshot {
   void RemoveNamespace(std::string_view name) { UpsertNamespace(name, {}); }
   void UpsertVolume(VolumeKind kind, const base::Json& object);
   void RemoveVolume(VolumeKind kind, const std::string& key);
+  /// A claim whose allocation is told here is no longer in flight. `key`: "namespace/name" for claims and templates.
+  void UpsertDevices(DeviceKind kind, const base::Json& object);
+  void RemoveDevices(DeviceKind kind, const std::string& key);
 
   // What if.
 
@@ -114,8 +119,9 @@ class Snapshot {
   ClassId InternClass(const base::Json& pod, bool keep_node_name = false);
   void ReleaseClass(ClassId pod_class);
   /// What AddNode makes nodes from: labels, taints, allocatable, and how many volumes of each driver they take (null: no
-  /// limit). Stays until ReleaseTemplate.
-  TemplateId InternTemplate(const kube::Node& node, std::shared_ptr<const VolumeLimits> volume_limits = nullptr);
+  /// limit), and the slices of devices that it brings (null: none). Stays until ReleaseTemplate.
+  TemplateId InternTemplate(const kube::Node& node, std::shared_ptr<const VolumeLimits> volume_limits = nullptr,
+                            std::shared_ptr<const NodeSlices> slices = nullptr);
   void ReleaseTemplate(TemplateId node_template);
 
   /// A node that is not there yet; the host name label is its name if the template has that label. Well under 1 us.
@@ -123,10 +129,14 @@ class Snapshot {
   /// As if the node were gone; its pods stay with it and count no more. Inside a fork PositionOf still tells where it was.
   void DropNode(NodeId node);
   void AddTaint(NodeId node, const kube::Taint& taint);
-  /// Puts a pod on a node, whether it fits or not. The pod must not be on a node.
+  /// Puts a pod on a node, whether it fits or not. The pod must not be on a node. Claims of it that are not allocated get
+  /// devices there (in flight until an event tells of them), or none where they cannot be had.
   void Place(PodId pod, NodeId node);
+  /// Gives back what is in flight. Inside a fork also what the API says is allocated, where a claim is the pod's own or no
+  /// other pod has it reserved: so the pod can be tried elsewhere.
   void Unplace(PodId pod);
-  /// Pods without a name, as many as are asked for; a negative number takes copies away again.
+  /// Pods without a name, as many as are asked for; a negative number takes copies away again. Each copy has claims of its own
+  /// for those that come from templates.
   void PlaceCopies(ClassId pod_class, NodeId node, int64_t pods);
   /// Inside a fork: takes away what was placed outside forks and no event has told of. O(those).
   void LiftUntold();
@@ -166,6 +176,13 @@ class Snapshot {
   int64_t Free(NodeId node, ResourceId resource) const { return free_[Row(node) + resource]; }
   /// By resource, with 1 of "pods".
   std::span<const Amount> Requests(ClassId pod_class) const { return classes_[pod_class].spec->requests; }
+
+  /// What the pod has of devices where it is; of a pod without claims nothing. For who writes to the API what Place has chosen.
+  PlacedDevices DevicesOf(PodId pod) const;
+  /// What a pod of the class would get on the node, if that fits.
+  PlacedDevices DevicesFor(ClassId pod_class, NodeId node);
+  /// As the node sees them; with what is in use. Good until something changes.
+  const NodePools& PoolsOn(NodeId node);
 
   // What fits where.
 

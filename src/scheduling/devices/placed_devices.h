@@ -1,0 +1,34 @@
+// What a pod has of devices where it was put, or would get.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "scheduling/devices/device_objects.h"
+#include "scheduling/devices/pod_devices.h"
+
+namespace evenkeel::scheduling {
+
+enum class DeviceKind : uint8_t { kResourceSlice, kDeviceClass, kResourceClaim, kResourceClaimTemplate };
+
+/// Slices that a node brings with it which is made from a template: they are its own, whatever their node choice says, in
+/// pools "POOL-NODE".
+using NodeSlices = std::vector<std::shared_ptr<const ResourceSlice>>;
+
+struct PlacedClaim {
+  std::string pod_claim;  ///< the name in the pod; kExtendedResourcesClaim for what stands for its extended resources
+  std::string claim;      ///< of the ResourceClaim; "": there is none (yet)
+  std::shared_ptr<const ClaimSpec> spec;
+  std::shared_ptr<const ClaimAllocation> allocation;  ///< null: the devices could not be had
+  bool in_flight = false;                             ///< chosen here; the API does not say so (yet)
+};
+
+struct PlacedDevices {
+  std::vector<PlacedClaim> claims;       ///< in the pod's order, extended resources last
+  std::vector<RequestMapping> mappings;  ///< of the extended resources
+
+  bool empty() const { return claims.empty(); }
+};
+
+}  // namespace evenkeel::scheduling
