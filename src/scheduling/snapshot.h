@@ -221,6 +221,7 @@ class Snapshot {
     int64_t volume_pods = 0;                          // pods with claims or disks
     /// Of a node that was made from a template; the limits of others are told by their CSINodes.
     std::shared_ptr<const VolumeLimits> volume_limits;
+    std::shared_ptr<const NodeSlices> slices;  ///< likewise
   };
   struct PodRow {
     std::string key;
@@ -236,6 +237,7 @@ class Snapshot {
     bool has_hostname = false;
     std::vector<Amount> allocatable;
     std::shared_ptr<const VolumeLimits> volume_limits;
+    std::shared_ptr<const NodeSlices> slices;
     bool used = false;
   };
   /// Positions per entry of block_room_: few enough to look through when one node has changed.

@@ -97,9 +97,11 @@ void Snapshot::Undo(const Change& change) {
   }
 }
 
-TemplateId Snapshot::InternTemplate(const kube::Node& node, std::shared_ptr<const VolumeLimits> volume_limits) {
+TemplateId Snapshot::InternTemplate(const kube::Node& node, std::shared_ptr<const VolumeLimits> volume_limits,
+                                    std::shared_ptr<const NodeSlices> slices) {
   Template made;
   made.volume_limits = std::move(volume_limits);
+  made.slices = std::move(slices);
   made.allocatable = Amounts(node.allocatable);
   NodeShape shape{node.meta.labels, node.taints, node.unschedulable, node.declared_features};
   made.has_hostname = shape.labels.erase(std::string(kHostnameLabel)) > 0;
