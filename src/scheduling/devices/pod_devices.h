@@ -65,6 +65,27 @@ struct ExtendedClaim {
 std::optional<ExtendedClaim> MakeExtendedClaim(const std::vector<ContainerDevices>& containers,
                                                const std::function<std::string(std::string_view)>& class_of);
 
+/// Which DeviceClass stands behind an extended resource: the one that names it (the latest, then the first by name), or the one
+/// of the implicit name.
+class DeviceClassResolver {
+ public:
+  template <typename Classes>
+  explicit DeviceClassResolver(const Classes& classes) {
+    for (const auto& [name, device_class] : classes) Add(device_class);
+  }
+  DeviceClassResolver() = default;
+  /// "": none.
+  const std::string& Find(std::string_view resource) const;
+  bool empty() const { return by_resource_.empty(); }
+
+ private:
+  void Add(const DeviceClass& device_class);
+  std::map<std::string, std::pair<std::string, std::string>, std::less<>> by_resource_;  ///< created, name
+};
+
+/// An entry of spec.devices.requests of a claim for extended resources.
+base::Json WriteExtendedRequest(const ClaimRequest& request);
+
 /// The ResourceClaim that a controller creates of a template for a pod (with generateName).
 base::Json ClaimFromTemplate(const base::Json& pod, std::string_view pod_claim, const base::Json& claim_template);
 
