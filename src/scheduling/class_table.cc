@@ -51,11 +51,12 @@ ClassTable::Found ClassTable::Intern(const base::Json& pod, bool keep_node_name,
   const SpecId spec = InternSpec(pod, !pinned.empty(), resources);
   const uint32_t labels = InternLabels(pod);
   const uint32_t volumes = InternVolumes(pod);
+  const uint32_t devices = InternDevices(pod);
   const std::string_view ns = kube::NamespaceOf(pod);
   const std::string_view node_name = keep_node_name ? base::FindString(pod, {"spec", "nodeName"}) : std::string_view();
   const bool terminating = base::Find(pod, {"metadata", "deletionTimestamp"}) != nullptr;
   TextKey text;
-  text.Add(spec).Add(labels).Add(volumes).Add(ns).Add(pinned).Add(node_name).Add(terminating ? 1 : 0);
+  text.Add(spec).Add(labels).Add(volumes).Add(devices).Add(ns).Add(pinned).Add(node_name).Add(terminating ? 1 : 0);
   const auto [found, added] = by_key_.try_emplace(text.text(), kNone);
   if (!added) return {found->second, false};
   auto made = std::make_unique<PodClass>();
@@ -69,6 +70,11 @@ ClassTable::Found ClassTable::Intern(const base::Json& pod, bool keep_node_name,
   if (volumes != kNone) {
     made->volumes = &volumes_.items[volumes]->volumes;
     ++volumes_.items[volumes]->users;
+  }
+  made->devices_id = devices;
+  if (devices != kNone) {
+    made->devices = &devices_.items[devices]->devices;
+    ++devices_.items[devices]->users;
   }
   made->ns = ns;
   made->pinned_node = pinned;
@@ -137,6 +143,18 @@ uint32_t ClassTable::InternVolumes(const base::Json& pod) {
   return found->second;
 }
 
+uint32_t ClassTable::InternDevices(const base::Json& pod) {
+  PodDevices devices = DecodePodDevices(pod);
+  if (devices.empty()) return kNone;
+  std::string key = devices.Key();
+  const auto [found, added] = devices_.by_key.try_emplace(key, kNone);
+  if (added) {
+    auto set = std::make_unique<DeviceSet>(DeviceSet{std::move(devices), std::move(key), 0});
+    found->second = TakeSlot(devices_.items, devices_.free, std::move(set));
+  }
+  return found->second;
+}
+
 void ClassTable::AddUser(ClassId id) {
   if (classes_[id]->users++ == 0) --unused_;
 }
@@ -159,6 +177,7 @@ void ClassTable::Free(ClassId id) {
   by_key_.erase(gone.key);
   ReleaseSlot(labels_, labels_.items, gone.labels_id);
   if (gone.volumes_id != kNone) ReleaseSlot(volumes_, volumes_.items, gone.volumes_id);
+  if (gone.devices_id != kNone) ReleaseSlot(devices_, devices_.items, gone.devices_id);
   if (SpecEntry& spec = *gone.spec; --spec.users == 0) {
     for (const std::string& text : spec.texts) spec_by_text_.erase(text);
     spec_by_key_.erase(spec.key);

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "scheduling/devices/device_catalog.h"
 #include "scheduling/pod_constraints.h"
 #include "scheduling/pod_volumes.h"
 #include "scheduling/topology.h"
@@ -46,9 +47,10 @@ struct SpecEntry {
 struct PodClass {
   SpecEntry* spec = nullptr;
   SpecId spec_id = 0;
-  uint32_t labels_id = 0, volumes_id = 0;  ///< volumes_id kNone: none
+  uint32_t labels_id = 0, volumes_id = 0, devices_id = 0;  ///< kNone: no volumes, no devices
   const kube::Labels* labels = nullptr;
   const PodVolumes* volumes = nullptr;  ///< null: none
+  const PodDevices* devices = nullptr;  ///< null: no claims
   std::string ns;
   std::string pinned_node;   ///< see PinnedNode
   std::string node_name;     ///< spec.nodeName, when the NodeName filter is to look at it
@@ -59,10 +61,23 @@ struct PodClass {
   uint32_t users = 0;       ///< pods, copies and callers
   ClassTopology topology;
   ResolvedVolumes resolved;
+  ResolvedDevices resolved_devices;
+  bool wants_devices = false;    ///< known once it is resolved
   uint64_t fits_nowhere_at = 0;  ///< the snapshot's version when a search found nothing; 0: none did
 
   /// Only resources and the node's shape decide (as long as topology.empty()).
-  bool simple() const { return pinned_node.empty() && node_name.empty() && volumes == nullptr && spec->spec.ports.empty(); }
+  bool simple() const {
+    return pinned_node.empty() && node_name.empty() && volumes == nullptr && spec->spec.ports.empty() && !wants_devices;
+  }
+  bool may_want_devices() const { return devices != nullptr || !spec->spec.containers.empty(); }
+  /// Before any node is looked at: by which filter, and in which words. kPass: it is not.
+  Filter rejected_by() const {
+    if (resolved.rejected_by != Filter::kPass) return resolved.rejected_by;
+    return resolved_devices.rejected.empty() ? Filter::kPass : Filter::kDynamicResources;
+  }
+  const std::string& rejected() const {
+    return resolved.rejected_by != Filter::kPass ? resolved.rejected : resolved_devices.rejected;
+  }
 };
 
 class ClassTable {
@@ -103,6 +118,11 @@ class ClassTable {
     std::string key;
     uint32_t users = 0;
   };
+  struct DeviceSet {
+    PodDevices devices;
+    std::string key;
+    uint32_t users = 0;
+  };
   template <typename T>
   struct Slots {
     std::vector<std::unique_ptr<T>> items;
@@ -113,6 +133,7 @@ class ClassTable {
   SpecId InternSpec(const base::Json& pod, bool pinned, ResourceNames& resources);
   uint32_t InternLabels(const base::Json& pod);
   uint32_t InternVolumes(const base::Json& pod);
+  uint32_t InternDevices(const base::Json& pod);
   void Free(ClassId id);
 
   std::vector<std::unique_ptr<PodClass>> classes_;
@@ -124,6 +145,7 @@ class ClassTable {
   std::unordered_map<std::string, SpecId> spec_by_text_, spec_by_key_;
   Slots<LabelSet> labels_;
   Slots<VolumeSet> volumes_;
+  Slots<DeviceSet> devices_;
   size_t unused_ = 0;
   std::string scratch_;
 };

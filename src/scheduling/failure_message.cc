@@ -31,7 +31,7 @@ std::string Snapshot::FailureMessage(ClassId id, std::optional<int32_t> priority
   Prepare(pod_class);
   if (node_count_ == 0) return "no nodes available to schedule pods";
   const auto named = pod_class.spec->spec.nodes.Named();
-  std::string rejected = pod_class.resolved.rejected;
+  std::string rejected = pod_class.rejected();
   if (named && named->empty()) rejected = "pod affinity terms conflict";
   Histogram reasons;
   std::vector<std::pair<NodeId, Fit>> fits;

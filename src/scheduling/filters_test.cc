@@ -20,21 +20,6 @@ TEST(NodeUnschedulableTest, ACordonedNodeTakesOnlyPodsThatTolerateIt) {
   EXPECT_FALSE(cluster.Check(PodMaker("p"), "a").resolvable);
 }
 
-TEST(DynamicResourcesTest, APodThatClaimsDevicesFitsNowhere) {
-  Cluster cluster;
-  cluster.Add(NodeMaker("a"));
-  PodMaker pod("p");
-  pod.Spec("resourceClaims", R"([{"name":"gpu","resourceClaimTemplateName":"one"}])");
-  EXPECT_EQ(cluster.Where(pod), "");
-  const Fit fit = cluster.Check(pod, "a");
-  EXPECT_EQ(fit.filter, Filter::kDynamicResources);
-  EXPECT_TRUE(fit.anywhere);
-  EXPECT_FALSE(fit.resolvable);
-  EXPECT_EQ(cluster.Why(pod, "a"),
-            "DynamicResources: the pod claims devices (spec.resourceClaims), and which nodes have them is not known");
-  EXPECT_EQ(cluster.Where(pod.Spec("resourceClaims", "[]")), "a");
-}
-
 TEST(NodeDeclaredFeaturesTest, APodGoesWhereWhatItNeedsIsDeclared) {
   Cluster cluster;
   NodeMaker able("able"), other("other");

@@ -34,6 +34,7 @@ struct Reason {
   std::string text;        ///< as in FailedScheduling events: "Insufficient cpu"
   std::string resource{};  ///< for NodeResourcesFit; the numbers are in units of kube::ResourceList
   int64_t requested = 0, used = 0, allocatable = 0;
+  std::string detail{};  ///< for people, where there is more to say: which claim, request, selector and device
 
   int64_t missing() const { return requested + used - allocatable; }
 };

@@ -111,6 +111,15 @@ void AddTerms(TextKey& key, const std::vector<AffinityTerm>& terms) {
   }
 }
 
+void AddContainers(TextKey& key, const std::vector<ContainerDevices>& containers) {
+  key.Add(static_cast<int64_t>(containers.size()));
+  for (const ContainerDevices& container : containers) {
+    key.Add(container.container).Add(container.init ? 1 : 0).Add(container.stays ? 1 : 0);
+    key.Add(static_cast<int64_t>(container.resources.size()));
+    for (const auto& resource : container.resources) key.Add(resource.name).Add(resource.amount).Add(resource.index);
+  }
+}
+
 void AppendField(const JsonObject& object, std::string_view field, std::string& out) {
   if (const Json* value = object.if_contains(field)) {
     out.append(field);
@@ -175,7 +184,8 @@ std::string PodSpec::Key() const {
     AddTexts(key, constraint.match_label_keys);
     key.Add(constraint.honor_affinity ? 1 : 0).Add(constraint.honor_taints ? 1 : 0);
   }
-  key.Add(never_preempts ? 1 : 0).Add(claims_devices ? 1 : 0);
+  key.Add(never_preempts ? 1 : 0);
+  AddContainers(key, containers);
   AddTexts(key, features);
   return key.Take();
 }
@@ -222,7 +232,7 @@ PodSpec DecodePodSpec(const Json& pod, bool pinned) {
   spec.anti_affinity = DecodeTerms(pod, "podAntiAffinity");
   spec.spread = DecodeSpread(pod);
   spec.never_preempts = FindString(pod, {"spec", "preemptionPolicy"}) == "Never";
-  spec.claims_devices = ClaimsDevices(pod);
+  spec.containers = DecodeContainerDevices(pod);
   spec.features = NeededFeatures(pod);
   return spec;
 }
@@ -230,7 +240,7 @@ PodSpec DecodePodSpec(const Json& pod, bool pinned) {
 void AppendSpecText(const Json& pod, bool pinned, std::string& out) {
   const JsonObject& spec = base::FindObject(pod, {"spec"});
   for (const char* field : {"nodeSelector", "tolerations", "overhead", "resources", "topologySpreadConstraints",
-                            "preemptionPolicy", "hostNetwork", "hostUsers", "resourceClaims"}) {
+                            "preemptionPolicy", "hostNetwork", "hostUsers"}) {
     AppendField(spec, field, out);
   }
   AppendRequiredAffinity(spec, pinned, out);

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "kube/selector.h"
 #include "kube/types.h"
+#include "scheduling/devices/pod_devices.h"
 #include "scheduling/ids.h"
 #include "scheduling/node_shape.h"
 
@@ -47,10 +48,9 @@ struct PodSpec {
   std::vector<HostPort> ports;
   std::vector<AffinityTerm> affinity, anti_affinity;
   std::vector<SpreadConstraint> spread;
-  bool never_preempts = false;  ///< preemptionPolicy: Never
-  /// It names resourceClaims. Which nodes have the devices is not known here, so such a pod fits on none.
-  bool claims_devices = false;
-  std::vector<std::string> features;  ///< that the node has to declare; sorted
+  bool never_preempts = false;               ///< preemptionPolicy: Never
+  std::vector<ContainerDevices> containers;  ///< only where one asks for an extended resource
+  std::vector<std::string> features;         ///< that the node has to declare; sorted
 
   bool ToleratesCordon() const;
   /// Equal for specs that mean the same, however they are written.

@@ -40,6 +40,7 @@ NodeId Snapshot::UpsertNode(const kube::Node& node, bool* changed) {
   shape_of_[id] = shape_id;
   row.hostname = std::move(hostname);
   row.volume_limits = nullptr;
+  row.slices = nullptr;
   row.present = true;
   Attach(id);
   return id;
@@ -96,6 +97,7 @@ PodId Snapshot::UpsertPod(const base::Json& pod) {
   }
   if (row.pod_class == pod_class && row.node == node) return id;
   const NodeId before = row.node;
+  if (before != kNone && before != node) GiveBackDevices(id);
   if (before != kNone) TakeOff(id);
   SetClass(id, pod_class);
   if (node != kNone) PutOn(id, node);
@@ -155,6 +157,21 @@ void Snapshot::RemoveVolume(VolumeKind kind, const std::string& key) {
   ++relief_;
 }
 
+void Snapshot::UpsertDevices(DeviceKind kind, const base::Json& object) {
+  EVENKEEL_CHECK(marks_.empty());
+  devices_.Upsert(kind, object);
+  EndFlights();
+  ++version_;
+  ++relief_;
+}
+
+void Snapshot::RemoveDevices(DeviceKind kind, const std::string& key) {
+  EVENKEEL_CHECK(marks_.empty());
+  devices_.Remove(kind, key);
+  ++version_;
+  ++relief_;
+}
+
 ClassId Snapshot::InternClass(const base::Json& pod, bool keep_node_name) {
   const auto [id, added] = classes_.Intern(pod, keep_node_name, resources_);
   if (added) RegisterClass(id);
@@ -194,6 +211,7 @@ PodId Snapshot::MakePod(std::string_view key) {
 void Snapshot::DeletePod(PodId pod) {
   PodRow& row = pods_[pod];
   const NodeId node = row.node;
+  GiveBackDevices(pod);
   if (node != kNone) TakeOff(pod);
   Assume(pod, false);
   SetClass(pod, kNone);

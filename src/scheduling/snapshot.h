@@ -30,6 +30,7 @@
 #include "base/json.h"
 #include "kube/types.h"
 #include "scheduling/class_table.h"
+#include "scheduling/devices/device_catalog.h"
 #include "scheduling/devices/device_pools.h"
 #include "scheduling/devices/placed_devices.h"
 #include "scheduling/fit.h"
@@ -178,7 +179,7 @@ class Snapshot {
   std::span<const Amount> Requests(ClassId pod_class) const { return classes_[pod_class].spec->requests; }
 
   /// What the pod has of devices where it is; of a pod without claims nothing. For who writes to the API what Place has chosen.
-  PlacedDevices DevicesOf(PodId pod) const;
+  PlacedDevices DevicesOf(PodId pod);
   /// What a pod of the class would get on the node, if that fits.
   PlacedDevices DevicesFor(ClassId pod_class, NodeId node);
   /// As the node sees them; with what is in use. Good until something changes.
@@ -242,7 +243,7 @@ class Snapshot {
   };
   /// Positions per entry of block_room_: few enough to look through when one node has changed.
   static constexpr uint32_t kBlock = 64;
-  enum class Op : uint8_t { kPlace, kUnplace, kCopies, kAddNode, kDropNode, kShape };
+  enum class Op : uint8_t { kPlace, kUnplace, kCopies, kAddNode, kDropNode, kShape, kDevices };
   struct Change {
     Op op;
     uint32_t a, b;  // pod or class, node; for kShape: node, shape before
@@ -321,6 +322,49 @@ class Snapshot {
   class Filler;
   int64_t Fill(ClassId id, int64_t pods, const SearchOptions& options, std::vector<Placement>& placements, const Put& put);
 
+  // snapshot_devices.cc
+  struct WantedDevices {
+    std::vector<ClaimToAllocate> claims;
+    std::vector<size_t> entries;  ///< of which entry a claim is; the last without one is that of the extended resources
+    std::optional<ExtendedClaim> extended;
+  };
+  using CopiesOnNode = std::pair<ClassId, NodeId>;
+  struct DeviceChange {
+    ClaimState* claim = nullptr;
+    ClaimLayer layer{};  ///< before
+    PodId pod = kNone;
+    std::optional<CopiesOnNode> copies{};
+    bool went = false;                        ///< the copy
+    std::shared_ptr<const OwnDevices> own{};  ///< of the pod before; of a copy that went
+  };
+  bool HasDeviceClass(ResourceId resource) const {
+    return resource >= kFirstExtended && devices_.has_classes() && !devices_.ClassOf(resources_.Name(resource)).empty();
+  }
+  /// Whether the resource is no matter of amounts on the node: it has none, and a DeviceClass stands behind it.
+  bool ServedByClaims(ResourceId resource, NodeId node) const {
+    return HasDeviceClass(resource) && Allocatable(node, resource) == 0;
+  }
+  void PrepareDevices(PodClass& pod_class);
+  DeviceNode DeviceNodeOf(NodeId node) const { return {node, LabelsOf(node), nodes_[node].slices.get()}; }
+  /// `copy`: its own claims are not those of the pod that the class was made of.
+  WantedDevices Wanted(const PodClass& pod_class, NodeId node, bool copy) const;
+  /// kNone: there is none.
+  uint32_t DeviceShape(PodClass& pod_class);
+  bool ClaimsReach(const PodClass& pod_class, NodeId node) const;
+  bool DevicesFit(PodClass& pod_class, NodeId node);
+  Fit CheckDevices(PodClass& pod_class, NodeId node);
+  void TakeDevices(PodId pod, NodeId node);
+  void GiveBackDevices(PodId pod);
+  void TakeForCopies(ClassId pod_class, NodeId node, int64_t pods);
+  void GiveBackCopies(ClassId pod_class, NodeId node, int64_t pods);
+  /// What is no object; and the objects' new layers, reserved for `reserver`.
+  std::shared_ptr<const OwnDevices> Allocate(PodClass& pod_class, NodeId node, bool copy, uint64_t reserver);
+  void LeaveClaim(ClaimState& claim, uint64_t reserver, bool owner);
+  void SetLayer(ClaimState& claim, ClaimLayer layer);
+  void SetOwn(PodId pod, std::shared_ptr<const OwnDevices> own);
+  void UndoDevices();
+  void EndFlights();
+
   // snapshot_check.cc
   bool PortsFree(const PodSpec& spec, NodeId node) const;
   bool DisksFree(const PodClass& pod_class, NodeId node);
@@ -380,6 +424,11 @@ class Snapshot {
 
   std::set<PodId> assumed_;                             // rows that say so
   std::map<std::pair<ClassId, NodeId>, int64_t> kept_;  // copies that were placed outside forks
+
+  DeviceCatalog devices_;
+  std::map<PodId, std::shared_ptr<const OwnDevices>> own_of_pods_;
+  std::map<CopiesOnNode, std::vector<std::shared_ptr<const OwnDevices>>> own_of_copies_;  // a copy each
+  std::vector<DeviceChange> device_changes_;                                              // those of log_
 
   std::vector<Change> log_;
   std::vector<size_t> marks_;

@@ -18,8 +18,8 @@ Fit Refusal(Filter filter, bool resolvable, std::string text) {
 Fit Snapshot::Check(ClassId id, NodeId node) {
   PodClass& pod_class = classes_[id];
   Prepare(pod_class);
-  if (pod_class.resolved.rejected_by != Filter::kPass) {
-    Fit fit = Refusal(pod_class.resolved.rejected_by, false, pod_class.resolved.rejected);
+  if (pod_class.rejected_by() != Filter::kPass) {
+    Fit fit = Refusal(pod_class.rejected_by(), false, pod_class.rejected());
     fit.anywhere = true;
     return fit;
   }
@@ -75,6 +75,10 @@ Fit Snapshot::Check(ClassId id, NodeId node) {
   if (!AvoidsOthersAntiAffinity(pod_class.topology, node)) {
     return Refusal(Filter::kInterPodAffinity, true, "node(s) didn't satisfy existing pods anti-affinity rules");
   }
+  if (pod_class.wants_devices) {
+    fit = CheckDevices(pod_class, node);
+    if (!fit.fits()) return fit;
+  }
   if (!std::ranges::includes(shape.features, spec.features)) {
     return Refusal(Filter::kNodeDeclaredFeatures, false, "node(s) didn't match Pod's required features");
   }
@@ -85,7 +89,7 @@ void Snapshot::CheckResources(const PodClass& pod_class, NodeId node, Fit& fit) 
   bool never = false;
   const auto look = [&](const Amount& wanted) {
     const int64_t free = Free(node, wanted.resource);
-    if (wanted.amount <= free) return;
+    if (wanted.amount <= free || ServedByClaims(wanted.resource, node)) return;
     const int64_t allocatable = Allocatable(node, wanted.resource);
     const std::string& name = resources_.Name(wanted.resource);
     const bool pods = wanted.resource == kPods;

@@ -116,6 +116,7 @@ bool Snapshot::SetAllocatable(NodeId node, const std::vector<Amount>& amounts) {
     changed = true;
   }
   if (!changed) return false;
+  devices_.ForgetNode(node);
   Touch(node);
   ++version_;
   ++relief_;
@@ -123,6 +124,7 @@ bool Snapshot::SetAllocatable(NodeId node, const std::vector<Amount>& amounts) {
 }
 
 void Snapshot::Attach(NodeId node) {
+  devices_.ForgetNode(node);
   const NodeLabels labels = LabelsOf(node);
   for (TopologyKey& key : keys_) key.Set(node, labels.Find(key.key()));
   for (const CounterId id : spread_counters_) {
@@ -136,6 +138,7 @@ void Snapshot::Attach(NodeId node) {
 }
 
 void Snapshot::Detach(NodeId node) {
+  devices_.ForgetNode(node);
   ForEachClassOn(node, [&](PodClass& pod_class, int64_t pods) { Count(pod_class, node, -pods); });
   for (const CounterId id : spread_counters_) {
     Counter& counter = *counters_[id];

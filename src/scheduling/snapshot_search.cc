@@ -19,9 +19,7 @@ void Snapshot::Prepare(PodClass& pod_class) {
   if (pod_class.volumes != nullptr && pod_class.resolved.version != volumes_.version()) {
     pod_class.resolved = volumes_.Resolve(*pod_class.volumes, pod_class.ns);
   }
-  if (!pod_class.spec->spec.claims_devices || pod_class.resolved.rejected_by != Filter::kPass) return;
-  pod_class.resolved.rejected_by = Filter::kDynamicResources;
-  pod_class.resolved.rejected = "the pod claims devices (spec.resourceClaims), and which nodes have them is not known";
+  if (pod_class.may_want_devices()) PrepareDevices(pod_class);
 }
 
 uint8_t Snapshot::ComputeVerdict(const SpecEntry& spec, NodeId node) const {
@@ -45,7 +43,7 @@ uint8_t Snapshot::Verdict(PodClass& pod_class, NodeId node) {
 bool Snapshot::HasRoom(const PodClass& pod_class, NodeId node) const {
   const int64_t* free = &free_[Row(node)];
   for (const Amount& amount : pod_class.spec->requests) {
-    if (free[amount.resource] < amount.amount) return false;
+    if (free[amount.resource] < amount.amount && !ServedByClaims(amount.resource, node)) return false;
   }
   return true;
 }
@@ -61,7 +59,7 @@ bool Snapshot::BlockHasRoom(const PodClass& pod_class, size_t block) {
   if (block_stale_[block] != 0) RefreshBlock(block);
   const int64_t* room = &block_room_[block * stride_];
   for (const Amount& amount : pod_class.spec->requests) {
-    if (room[amount.resource] < amount.amount) return false;
+    if (room[amount.resource] < amount.amount && !HasDeviceClass(amount.resource)) return false;
   }
   return true;
 }
@@ -92,13 +90,14 @@ Snapshot::Answer Snapshot::AskDynamic(PodClass& pod_class, NodeId node) {
   }
   bool resolvable = false;
   if (SpreadMisfit(pod_class, node, resolvable) != nullptr || !AffinityHolds(topology, node)) return Answer::kNotNow;
+  if (pod_class.wants_devices && !DevicesFit(pod_class, node)) return Answer::kNever;
   return Answer::kFits;
 }
 
 bool Snapshot::Fits(ClassId id, NodeId node) {
   PodClass& pod_class = classes_[id];
   Prepare(pod_class);
-  return pod_class.resolved.rejected_by == Filter::kPass && Ask(pod_class, node) == Answer::kFits;
+  return pod_class.rejected_by() == Filter::kPass && Ask(pod_class, node) == Answer::kFits;
 }
 
 uint64_t Snapshot::Now(const PodClass& pod_class) const {
@@ -155,7 +154,7 @@ class Snapshot::Sequence {
 NodeId Snapshot::FindNode(ClassId id, const SearchOptions& options) {
   PodClass& pod_class = classes_[id];
   Prepare(pod_class);
-  if (pod_class.resolved.rejected_by != Filter::kPass || pod_class.fits_nowhere_at == Now(pod_class)) return kNone;
+  if (pod_class.rejected_by() != Filter::kPass || pod_class.fits_nowhere_at == Now(pod_class)) return kNone;
   Sequence sequence(*this, pod_class, options);
   NodeId node = sequence.Next();
   while (node != kNone && Ask(pod_class, node) != Answer::kFits) node = sequence.Next();
@@ -237,7 +236,7 @@ int64_t Snapshot::Fill(ClassId id, int64_t pods, const SearchOptions& options, s
                        const Put& put) {
   PodClass& pod_class = classes_[id];
   Prepare(pod_class);
-  if (pod_class.resolved.rejected_by != Filter::kPass || pod_class.fits_nowhere_at == Now(pod_class)) return 0;
+  if (pod_class.rejected_by() != Filter::kPass || pod_class.fits_nowhere_at == Now(pod_class)) return 0;
   Sequence sequence(*this, pod_class, options);
   const int64_t placed = Filler(*this, pod_class, pods, placements, put).Run(sequence);
   const bool all_asked = AsksAll(pod_class, options);

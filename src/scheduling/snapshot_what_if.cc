@@ -52,8 +52,11 @@ void Snapshot::Commit() {
       case Op::kShape:
         ReleaseShape(change.b);
         break;
+      case Op::kDevices:
+        break;
     }
   }
+  device_changes_.clear();
 }
 
 void Snapshot::Record(Op op, uint32_t a, uint32_t b, int64_t pods) {
@@ -94,6 +97,9 @@ void Snapshot::Undo(const Change& change) {
       ReleaseShape(now);
       return;
     }
+    case Op::kDevices:
+      UndoDevices();
+      return;
   }
 }
 
@@ -101,7 +107,7 @@ TemplateId Snapshot::InternTemplate(const kube::Node& node, std::shared_ptr<cons
                                     std::shared_ptr<const NodeSlices> slices) {
   Template made;
   made.volume_limits = std::move(volume_limits);
-  made.slices = std::move(slices);
+  made.slices = DeviceCatalog::OfTemplate(slices.get());
   made.allocatable = Amounts(node.allocatable);
   NodeShape shape{node.meta.labels, node.taints, node.unschedulable, node.declared_features};
   made.has_hostname = shape.labels.erase(std::string(kHostnameLabel)) > 0;
@@ -134,6 +140,7 @@ NodeId Snapshot::AddNode(TemplateId node_template, std::string_view name) {
   shape_of_[id] = made_from.shape;
   ++shapes_[made_from.shape].users;
   row.volume_limits = made_from.volume_limits;
+  row.slices = made_from.slices;
   row.hostname = made_from.has_hostname ? std::optional<std::string>(row.name) : std::nullopt;
   if (marks_.empty()) {
     new_nodes_.push_back(id);
@@ -191,11 +198,13 @@ void Snapshot::Place(PodId pod, NodeId node) {
   PutOn(pod, node);
   Record(Op::kPlace, pod, node);
   if (marks_.empty()) Assume(pod, true);
+  TakeDevices(pod, node);
 }
 
 void Snapshot::Unplace(PodId pod) {
   const NodeId node = pods_[pod].node;
   if (node == kNone) return;
+  GiveBackDevices(pod);
   TakeOff(pod);
   Record(Op::kUnplace, pod, node);
   if (!marks_.empty()) return;
@@ -205,9 +214,12 @@ void Snapshot::Unplace(PodId pod) {
 
 void Snapshot::PlaceCopies(ClassId pod_class, NodeId node, int64_t pods) {
   if (pods == 0) return;
+  // Copies that go leave their devices first: the last one may take its class with it.
+  if (pods < 0) GiveBackCopies(pod_class, node, -pods);
   AddCopies(pod_class, node, pods);
   Record(Op::kCopies, pod_class, node, pods);
   if (marks_.empty()) Keep(pod_class, node, pods);
+  if (pods > 0) TakeForCopies(pod_class, node, pods);
 }
 
 void Snapshot::Assume(PodId pod, bool assumed) {

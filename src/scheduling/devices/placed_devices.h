@@ -22,6 +22,7 @@ struct PlacedClaim {
   std::shared_ptr<const ClaimSpec> spec;
   std::shared_ptr<const ClaimAllocation> allocation;  ///< null: the devices could not be had
   bool in_flight = false;                             ///< chosen here; the API does not say so (yet)
+  bool to_reserve = false;                            ///< the API does not say (yet) that the pod has it reserved
 };
 
 struct PlacedDevices {
