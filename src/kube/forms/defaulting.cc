@@ -314,6 +314,27 @@ void DefaultRoleBinding(Json& object) {
   });
 }
 
+/// One device, where a number is asked for and none is given.
+void DefaultDevices(JsonObject* claim) {
+  const auto count = [](JsonObject& request) {
+    Json* number = request.if_contains("count");
+    const bool unset = number == nullptr || number->is_null() || *number == Json(0);
+    if (DefaultedText(request, "allocationMode") == "ExactCount" && unset) request["count"] = 1;
+  };
+  JsonObject* devices = DefaultedObject(claim, "devices");
+  if (devices == nullptr) return;
+  ForEachObject(*devices, "requests", [&](JsonObject& request) {
+    if (JsonObject* exactly = DefaultedObject(&request, "exactly")) count(*exactly);
+    ForEachObject(request, "firstAvailable", count);
+  });
+}
+
+void DefaultResourceClaim(Json& object) { DefaultDevices(DefaultedObject(object.if_object(), "spec")); }
+
+void DefaultResourceClaimTemplate(Json& object) {
+  DefaultDevices(DefaultedObject(DefaultedObject(object.if_object(), "spec"), "spec"));
+}
+
 void DefaultCustomResourceDefinition(Json& object) {
   JsonObject* spec = DefaultedObject(object.if_object(), "spec");
   JsonObject* names = DefaultedObject(spec, "names");
@@ -347,6 +368,8 @@ ContextualDefaults DefaultsFor(std::string_view group, std::string_view kind) {
       {{"rbac.authorization.k8s.io", "RoleBinding"}, DefaultRoleBinding},
       {{"rbac.authorization.k8s.io", "ClusterRoleBinding"}, DefaultRoleBinding},
       {{"apiextensions.k8s.io", "CustomResourceDefinition"}, DefaultCustomResourceDefinition},
+      {{"resource.k8s.io", "ResourceClaim"}, DefaultResourceClaim},
+      {{"resource.k8s.io", "ResourceClaimTemplate"}, DefaultResourceClaimTemplate},
   };
   const auto found = kDefaults.find({group, kind});
   return found == kDefaults.end() ? nullptr : found->second;

@@ -4,6 +4,7 @@
 
 #include "kube/cel/library_values.h"
 #include "kube/cel/shape.h"
+#include "kube/rules/estimate.h"
 
 namespace evenkeel::kube::cel {
 namespace {
@@ -32,6 +33,9 @@ class DomainMap final : public Map {
   Value none_;
 };
 
+/// What a slice lets a device have: attributes and capacities, bytes of one's value, bytes of a domain.
+constexpr uint64_t kEntriesMax = 32, kValueBytesMax = 64, kDomainBytesMax = 63;
+
 /// An environment in which `device` is the only variable.
 struct DeviceWorld {
   explicit DeviceWorld(bool lists) {
@@ -42,16 +46,28 @@ struct DeviceWorld {
     TypePool& types = environment->types();
     text.type = &types::kString;
     flag.type = &types::kBool;
+    text.most = kDomainBytesMax;
+    value.type = types.Parse("dyn");
+    value.most = kValueBytesMax;
+    amount.type = types.Parse("kubernetes.Quantity");
+    attributes_of_domain.type = types.Parse("map(string, dyn)");
+    attributes_of_domain.item = &value;
     attributes.type = types.Parse("map(string, map(string, dyn))");
+    attributes.item = &attributes_of_domain;
+    capacity_of_domain.type = types.Parse("map(string, kubernetes.Quantity)");
+    capacity_of_domain.item = &amount;
     capacity.type = types.Parse("map(string, map(string, kubernetes.Quantity))");
+    capacity.item = &capacity_of_domain;
+    for (Shape* map : {&attributes, &attributes_of_domain, &capacity, &capacity_of_domain}) map->most = kEntriesMax;
     device.fields = {{"driver", {"driver", &text}},
                      {"attributes", {"attributes", &attributes}},
                      {"capacity", {"capacity", &capacity}},
                      {"allowMultipleAllocations", {"allowMultipleAllocations", &flag}}};
+    for (const auto& [name, field] : device.fields) device.by_json.emplace(name, field.shape);
     device.type = types.Object("kubernetes.DRADevice", &device);
     environment->Declare("device", device.type);
   }
-  Shape text, flag, attributes, capacity, device;
+  Shape text, flag, value, amount, attributes_of_domain, attributes, capacity_of_domain, capacity, device;
   std::shared_ptr<Environment> environment;
 };
 
@@ -124,6 +140,10 @@ Result<std::shared_ptr<const Program>> CompileDeviceSelector(std::string_view ex
   if (type.kind != Type::Kind::kBool && type.kind != Type::Kind::kDyn)
     return Fail(Code::kInvalid, fmt::format("must evaluate to bool or the unknown type, not {}", ToText(type)));
   return program;
+}
+
+uint64_t EstimateDeviceSelectorCost(const Program& selector, DeviceFeatures features) {
+  return EstimateCost(selector, &WorldOf(features).device);
 }
 
 Result<Value> MakeDevice(std::string_view driver, const JsonObject* attributes, const JsonObject* capacity,

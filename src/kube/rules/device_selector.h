@@ -19,6 +19,10 @@ inline constexpr size_t kDeviceSelectorBytesMax = 10 * 1024;
 /// A program over a device; an error where it does not compile or cannot be a bool.
 base::Result<std::shared_ptr<const Program>> CompileDeviceSelector(std::string_view expression, DeviceFeatures features = {});
 
+/// The most that a selector may cost on any device that a ResourceSlice may have.
+inline constexpr uint64_t kDeviceSelectorCostMax = 1'000'000;
+uint64_t EstimateDeviceSelectorCost(const Program& selector, DeviceFeatures features = {});
+
 /// A device as selectors see it, to be asked by any number of them. `attributes` and `capacity` are as in a ResourceSlice
 /// ({"name": {"string": "x"}}, {"memory": {"value": "40Gi"}}); either may be null. The arena and the JSON must outlive the
 /// value. An error names the attribute that is none.

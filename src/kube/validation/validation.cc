@@ -135,6 +135,7 @@ Causes ValidateRules(const Resource& resource, const Json& object) {
   validation::BoundsKind(resource, object, causes);
   validation::AccessKind(resource, object, causes);
   validation::PlatformKind(resource, object, causes);
+  validation::DeviceKind(resource, object, causes);
   return causes;
 }
 
@@ -151,7 +152,10 @@ void DropKnownCauses(std::vector<base::Cause>& causes, const std::vector<base::C
 std::vector<base::Cause> ValidateObject(const Resource& resource, const Json& object, const Json* old) {
   if (!object.is_object()) return {InvalidValue(FieldPath(), object, "must be an object")};
   Causes causes = ValidateRules(resource, object);
-  if (old == nullptr) validation::NewObject(resource, object, causes);
+  if (old == nullptr) {
+    validation::NewObject(resource, object, causes);
+    validation::NewDeviceKind(resource, object, causes);
+  }
   if (old != nullptr && !causes.empty()) DropKnownCauses(causes, ValidateRules(resource, *old));
   if (resource.schema != nullptr && !resource.schema->native) {
     causes = Joined(std::move(causes), Validate(object, *resource.schema, "", old));

@@ -441,6 +441,7 @@ void PodSpec(const Json& spec, PodForm form, const FieldPath& path, Causes& caus
   HostAliases(spec, path, causes);
   Gates(spec, path, causes);
   PodSecurity(spec, path, causes);
+  PodClaims(spec, path, causes);
   if (const Json* resources = Member(spec, "resources")) PodResources(spec, *resources, path, causes);
   NonNegativeAmounts(Fields(spec, "overhead"), path.Field("overhead"), causes);
   if (const Json* seconds = Member(spec, "activeDeadlineSeconds")) {

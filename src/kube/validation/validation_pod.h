@@ -21,6 +21,11 @@ void FieldOfPod(const base::Json& reference, const std::set<std::string_view>& p
 /// What a container takes, `{"resource": "limits.cpu", "divisor": "1m"}`. `named`: it has to say whose.
 void ResourceOfContainer(const base::Json& reference, bool named, const FieldPath& path, Causes& causes);
 
+/// The devices that a pod claims, and which of its containers use them.
+void PodClaims(const base::Json& spec, const FieldPath& path, Causes& causes);
+/// What a pod's status says of the claims that were made for it, where that has changed.
+void PodClaimStatuses(const base::Json& pod, const base::Json& old, Causes& causes);
+
 /// requests and limits of a container.
 void ContainerResources(const base::Json& resources, const FieldPath& path, Causes& causes);
 /// What a pod asks for as a whole: no less than its containers request together, and no container is limited to more.

@@ -25,6 +25,8 @@ std::string_view Text(const Json& parent, std::string_view key) {
   return value != nullptr && value->is_string() ? std::string_view(value->get_string()) : std::string_view();
 }
 
+std::string_view TextIn(const Json& value) { return value.is_string() ? std::string_view(value.get_string()) : ""; }
+
 const JsonArray& List(const Json& parent, std::string_view key) {
   static const JsonArray kEmpty;
   const Json* value = Member(parent, key);

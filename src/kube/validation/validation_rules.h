@@ -16,6 +16,8 @@ namespace evenkeel::kube::validation {
 using Causes = std::vector<base::Cause>;
 
 std::string_view Text(const base::Json& parent, std::string_view key);
+/// Empty for what is no text.
+std::string_view TextIn(const base::Json& value);
 /// Null when absent, null or not an object (array).
 const base::Json* Member(const base::Json& parent, std::string_view key);
 /// An empty object in place of null.
@@ -88,6 +90,11 @@ void NewObject(const Resource& resource, const base::Json& object, Causes& cause
 
 /// Quotas and limit ranges: what bounds a namespace.
 void BoundsKind(const Resource& resource, const base::Json& object, Causes& causes);
+/// ResourceSlices and DeviceClasses.
+void DeviceKind(const Resource& resource, const base::Json& object, Causes& causes);
+/// What holds of new claims for devices and of their templates, which nobody can change.
+void NewDeviceKind(const Resource& resource, const base::Json& object, Causes& causes);
+
 /// Autoscalers, webhooks, API services, runtime classes, classes and levels of priority.
 void PlatformKind(const Resource& resource, const base::Json& object, Causes& causes);
 

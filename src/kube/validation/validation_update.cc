@@ -4,7 +4,8 @@
 #include "kube/object.h"
 #include "kube/schema/schema.h"
 #include "kube/validation/validation.h"
-#include "kube/validation/validation_rules.h"
+#include "kube/validation/validation_devices.h"
+#include "kube/validation/validation_pod.h"
 
 namespace evenkeel::kube {
 namespace {
@@ -97,6 +98,7 @@ Json FrozenPodSpec(const Json& spec) {
 
 void PodUpdate(const Json& object, const Json& old, Causes& causes) {
   const FieldPath root;
+  validation::PodClaimStatuses(object, old, causes);
   const FieldPath path = root.Field("spec");
   const Json& spec = MemberOf(object, "spec");
   const Json& before = MemberOf(old, "spec");
@@ -278,6 +280,21 @@ void CoreUpdate(const Resource& resource, const Json& object, const Json& old, C
   }
 }
 
+void DeviceUpdate(const Resource& resource, const Json& object, const Json& old, Causes& causes) {
+  const FieldPath root;
+  if (resource.kind == "ResourceSlice") {
+    const FieldPath path = root.Field("spec");
+    const Json& spec = MemberOf(object, "spec");
+    const Json& before = MemberOf(old, "spec");
+    Immutable(MemberOf(spec, "pool"), MemberOf(before, "pool"), "name", path.Field("pool"), causes);
+    Immutable(spec, before, "driver", path, causes);
+    Immutable(spec, before, "nodeName", path, causes);
+  } else if (resource.kind != "DeviceClass") {
+    Immutable(object, old, "spec", root, causes);
+  }
+  if (resource.kind == "ResourceClaim") validation::ClaimStatusUpdate(object, old, causes);
+}
+
 void OtherUpdate(const Resource& resource, const Json& object, const Json& old, Causes& causes) {
   const FieldPath root;
   if (resource.group == "rbac.authorization.k8s.io" && resource.kind.ends_with("Binding")) {
@@ -321,6 +338,8 @@ std::vector<base::Cause> ValidateUpdate(const Resource& resource, const Json& ob
     AppsUpdate(resource, object, old, causes);
   } else if (resource.group == "batch" && resource.kind == "Job") {
     JobUpdate(object, old, causes);
+  } else if (resource.group == "resource.k8s.io") {
+    DeviceUpdate(resource, object, old, causes);
   } else {
     OtherUpdate(resource, object, old, causes);
   }

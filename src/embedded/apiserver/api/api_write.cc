@@ -2,6 +2,7 @@
 // api_patch.cc.
 #include "embedded/apiserver/access/access_control.h"
 #include "embedded/apiserver/access/request_attributes.h"
+#include "embedded/apiserver/admission/admin_access.h"
 #include "embedded/apiserver/admission/limit_ranges.h"
 #include "embedded/apiserver/admission/priority_classes.h"
 #include "embedded/apiserver/admission/quotas.h"
@@ -97,7 +98,8 @@ Status Api::PrepareCreate(const Call& call, Json& object, Answer& answer) {
   if (served.resource.group == "certificates.k8s.io") SetRequestor(object, call.user);
   if (IsService(served)) EVENKEEL_TRY(AllocateService(object, nullptr));
   if (served.IsDefinition()) PrepareDefinition(object, nullptr, NamesInConflict(object), Now());
-  auto causes = kube::ValidateObject(served.resource, object);
+  auto causes = CheckAdminAccess(*options_.store, *table_.Find("", "v1", "namespaces"), call, object, nullptr);
+  std::ranges::move(kube::ValidateObject(served.resource, object), std::back_inserter(causes));
   if (served.IsDefinition()) std::ranges::move(ValidateDefinition(object, nullptr), std::back_inserter(causes));
   if (!causes.empty()) return Fail(InvalidError(served.resource, call.name, std::move(causes)));
   if (served.IsDefinition()) std::ranges::move(WarnOfDefinition(object, service_address_), std::back_inserter(answer.warnings));
@@ -377,13 +379,14 @@ Status Api::FinishUpdate(const Call& call, Json& object, const Json& old, Answer
     base::Ensure(next, {"spec", "finalizers"}) = base::FindArray(object, {"spec", "finalizers"});
     object = std::move(next);
   } else {
-    PrepareForUpdate(served, object, old);
+    PrepareForUpdate(served, object, old, Now());
     if (IsService(served)) EVENKEEL_TRY(AllocateService(object, &old));
     if (served.IsDefinition()) PrepareDefinition(object, &old, NamesInConflict(object), Now());
   }
   base::Erase(object, {"metadata", "resourceVersion"});
   if (!applied) TrackUpdate(object, old, served.resource.schema, ManagerOf(call, Now()));
-  auto causes = kube::ValidateObject(served.resource, object, &old);
+  auto causes = CheckAdminAccess(*options_.store, *table_.Find("", "v1", "namespaces"), call, object, &old);
+  std::ranges::move(kube::ValidateObject(served.resource, object, &old), std::back_inserter(causes));
   std::ranges::move(kube::ValidateUpdate(served.resource, object, old), std::back_inserter(causes));
   if (served.IsDefinition()) std::ranges::move(ValidateDefinition(object, &old), std::back_inserter(causes));
   if (!causes.empty()) return Fail(InvalidError(served.resource, call.name, std::move(causes)));

@@ -22,6 +22,7 @@ std::pair<std::string, std::string> GoodOne(const std::string& kind) {
   static const std::string kPod = R"j("spec":{"containers":[{"name":"c","image":"x"}]})j";
   static const std::string kWorkload = R"j({"metadata":{"name":"o"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},)j" + kPod + "}}}";
   static const std::string kJob = R"j({"template":{"spec":{"restartPolicy":"OnFailure","containers":[{"name":"c","image":"x"}]}}})j";
+  static const std::string kDevices = R"j({"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"c"}}]}})j";
   static const std::map<std::string, std::pair<std::string, std::string>> kKinds = {
       {"container", {"/api/v1/namespaces/default/pods", R"j({"metadata":{"name":"o"},)j" + kPod + "}"}},
       {"pods", {"/api/v1/namespaces/default/pods", R"j({"metadata":{"name":"o"},)j" + kPod + "}"}},
@@ -41,6 +42,10 @@ std::pair<std::string, std::string> GoodOne(const std::string& kind) {
       {"persistentvolumeclaims", {"/api/v1/namespaces/default/persistentvolumeclaims", R"j({"metadata":{"name":"o"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}})j"}},
       {"persistentvolumes", {"/api/v1/persistentvolumes", R"j({"metadata":{"name":"o"},"spec":{"accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Gi"},"hostPath":{"path":"/a"}}})j"}},
       {"storageclasses", {"/apis/storage.k8s.io/v1/storageclasses", R"j({"metadata":{"name":"o"},"provisioner":"a/b"})j"}},
+      {"resourceclaims", {"/apis/resource.k8s.io/v1/namespaces/default/resourceclaims", R"j({"metadata":{"name":"o"},"spec":)j" + kDevices + "}"}},
+      {"resourceclaimtemplates", {"/apis/resource.k8s.io/v1/namespaces/default/resourceclaimtemplates", R"j({"metadata":{"name":"o"},"spec":{"spec":)j" + kDevices + "}}"}},
+      {"resourceslices", {"/apis/resource.k8s.io/v1/resourceslices", R"j({"metadata":{"name":"o"},"spec":{"driver":"d.org","pool":{"name":"n","generation":1,"resourceSliceCount":1},"nodeName":"n","devices":[{"name":"a"}]}})j"}},
+      {"deviceclasses", {"/apis/resource.k8s.io/v1/deviceclasses", R"j({"metadata":{"name":"o"},"spec":{}})j"}},
       {"priorityclasses", {"/apis/scheduling.k8s.io/v1/priorityclasses", R"j({"metadata":{"name":"o"},"value":5})j"}},
   };
   // clang-format on
@@ -398,6 +403,39 @@ const std::vector<Rule> kRules = {
     {"AccountsAreDomains", "an account's name is a DNS subdomain", "serviceaccounts",
      R"j({"metadata":{"name":"A_"}})j", "",
      "metadata.name", R"j(Invalid value: "A_": a lowercase RFC 1123 subdomain)j"},
+    {"ClaimsOfDevicesStay", "a claim for devices keeps its spec", "resourceclaims",
+     R"j({})j", R"j({"spec":{"devices":{"requests":[{"name":"s","exactly":{"deviceClassName":"c"}}]}}})j",
+     "spec", R"j(field is immutable)j"},
+    {"RequestsAskOnce", "a request asks for something, or for the first of a list", "resourceclaims",
+     R"j({"spec":{"devices":{"requests":[{"name":"r"}]}}})j", "",
+     "spec.devices.requests[0]", R"j(Required value: exactly one of `exactly` or `firstAvailable` is required)j"},
+    {"SelectorsCompile", "a selector of devices is an expression that is true or false", "resourceclaims",
+     R"j({"spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"c","selectors":[{"cel":{"expression":"device.foo"}}]}}]}}})j", "",
+     "spec.devices.requests[0].exactly.selectors[0].cel.expression", R"j(compilation failed: ERROR: <input>:1:7: undefined field 'foo')j"},
+    {"AdminsHaveLabels", "devices that others use are for namespaces with a label", "resourceclaims",
+     R"j({"spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"c","adminAccess":true}}]}}})j", "",
+     "spec.devices.requests[0].adminAccess", R"j(Forbidden: admin access to devices requires the `resource.kubernetes.io/admin-access: true` label on the containing namespace)j"},
+    {"TemplatesOfClaimsStay", "a template of claims keeps its spec", "resourceclaimtemplates",
+     R"j({})j", R"j({"spec":{"metadata":{"labels":{"a":"b"}}}})j",
+     "spec", R"j(field is immutable)j"},
+    {"DevicesAreSomewhere", "a slice says on which nodes its devices are", "resourceslices",
+     R"j({"spec":{"nodeName":null}})j", "",
+     "spec", R"j(Required value: exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required)j"},
+    {"SlicesKeepTheirDriver", "a slice keeps its driver", "resourceslices",
+     R"j({})j", R"j({"spec":{"driver":"e.org"}})j",
+     "spec.driver", R"j(Invalid value: "e.org": field is immutable)j"},
+    {"DevicesDiffer", "no device comes twice", "resourceslices",
+     R"j({"spec":{"devices":[{"name":"a"},{"name":"a"}]}})j", "",
+     "spec.devices[1]", R"j(Duplicate value: "a")j"},
+    {"ClassesHaveDevices", "a class stands for a resource that nodes do not have by themselves", "deviceclasses",
+     R"j({"spec":{"extendedResourceName":"cpu"}})j", "",
+     "spec.extendedResourceName", R"j(Invalid value: "cpu": must be a valid extended resource name)j"},
+    {"PodsClaimsComeFromSomewhere", "a claim of a pod is named, or made from a template", "pods",
+     R"j({"spec":{"resourceClaims":[{"name":"a"}]}})j", "",
+     "spec.resourceClaims[0]", R"j(must specify one of: `resourceClaimName`, `resourceClaimTemplateName`)j"},
+    {"ContainersUseClaimsOfThePod", "a container uses claims of its pod", "container",
+     R"j({"resources":{"claims":[{"name":"b"}]}})j", "",
+     "spec.containers[0].resources.claims[0]", R"j(Not found: "b": must be one of the names in pod.spec.resourceClaims which is empty)j"},
 };
 // clang-format on
 

@@ -47,6 +47,7 @@ const std::vector<FieldOffer>& OffersOf(const Served& served) {
       {"/secrets", {{"type", "type"}}},
       {"/namespaces", {{"status.phase", "status.phase"}, {"name", "metadata.name"}}},
       {"/services", {{"spec.clusterIP", "spec.clusterIP"}, {"spec.type", "spec.type"}}},
+      {"resource.k8s.io/resourceslices", {{"spec.nodeName", "spec.nodeName"}, {"spec.driver", "spec.driver"}}},
       {"batch/jobs", {{"status.successful", "status.succeeded", "0"}}},
       {"apps/replicasets", {{"status.replicas", "status.replicas", "0"}}},
   };

@@ -1,5 +1,7 @@
 #include "embedded/apiserver/objects/strategy.h"
 
+#include <set>
+
 #include "base/hash.h"
 #include "kube/amounts.h"
 
@@ -9,6 +11,8 @@ namespace {
 using base::Json;
 using base::JsonArray;
 using base::JsonObject;
+
+constexpr std::string_view kDeviceGroup = "resource.k8s.io";
 
 bool IsKind(const Served& served, std::string_view group, std::string_view plural) {
   return !served.custom && served.resource.group == group && served.resource.plural == plural;
@@ -93,6 +97,47 @@ void PrepareNamespace(Json& ns) {
   base::Ensure(ns, {"metadata", "labels", "kubernetes.io/metadata.name"}) = name;
 }
 
+// When a taint came is said once.
+void StampTaints(Json& slice, base::Time now) {
+  Json* devices = base::Find(slice, {"spec", "devices"});
+  if (devices == nullptr || !devices->is_array()) return;
+  for (Json& device : devices->get_array()) {
+    Json* taints = base::Find(device, {"taints"});
+    if (taints == nullptr || !taints->is_array()) continue;
+    for (Json& taint : taints->get_array()) {
+      if (taint.is_object() && !taint.get_object().contains("timeAdded"))
+        taint.get_object()["timeAdded"] = base::FormatTime(now);
+    }
+  }
+}
+
+// What drivers have said of devices that the claim has no more goes with them.
+void DropStatusOfFreed(Json& claim, const Json& old) {
+  const auto name = [](const Json& device) {
+    std::string text;
+    for (const std::string_view part : {"driver", "pool", "device"}) text.append(base::FindString(device, {part})).append("\n");
+    return text;
+  };
+  const auto allocated = [&](const Json& from) {
+    std::set<std::string> names;
+    for (const Json& result : base::FindArray(from, {"status", "allocation", "devices", "results"})) names.insert(name(result));
+    return names;
+  };
+  const std::set<std::string> before = allocated(old), now = allocated(claim);
+  Json* devices = base::Find(claim, {"status", "devices"});
+  if (devices == nullptr || !devices->is_array()) return;
+  JsonArray kept;
+  for (Json& device : devices->get_array()) {
+    const std::string text = name(device);
+    if (!before.contains(text) || now.contains(text)) kept.push_back(std::move(device));
+  }
+  if (kept.empty()) {
+    base::Erase(claim, {"status", "devices"});
+  } else {
+    *devices = std::move(kept);
+  }
+}
+
 // The status that a kind begins with: counters that are written even when zero.
 JsonObject FirstStatus(const Served& served) {
   const std::string& plural = served.resource.plural;
@@ -150,7 +195,7 @@ bool KeepsMetadataFromStatus(const Served& served) {
   return served.custom || IsKind(served, "apiregistration.k8s.io", "apiservices") ||
          IsKind(served, "flowcontrol.apiserver.k8s.io", "flowschemas") ||
          IsKind(served, "flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations") ||
-         IsKind(served, "storage.k8s.io", "volumeattachments") || IsKind(served, "resource.k8s.io", "resourceclaims");
+         IsKind(served, "storage.k8s.io", "volumeattachments") || IsKind(served, kDeviceGroup, "resourceclaims");
 }
 
 }  // namespace
@@ -179,7 +224,7 @@ void FillNewMetadata(const Served& served, Json& object, std::string_view uid, b
   if (served.has_generation) metadata["generation"] = 1;
 }
 
-void PrepareForCreate(const Served& served, Json& object, base::Time) {
+void PrepareForCreate(const Served& served, Json& object, base::Time now) {
   if (served.custom) {
     if (served.status_subresource) object.as_object().erase("status");
     return;
@@ -188,6 +233,7 @@ void PrepareForCreate(const Served& served, Json& object, base::Time) {
   if (IsKind(served, "batch", "jobs")) return PrepareJob(object);
   if (IsKind(served, "", "secrets")) return PrepareSecret(object);
   if (IsKind(served, "", "namespaces")) return PrepareNamespace(object);
+  if (IsKind(served, kDeviceGroup, "resourceslices")) return StampTaints(object, now);
   // A kubelet registers its node together with the node's status.
   if (IsKind(served, "", "nodes")) return;
   if (served.status_subresource) object.as_object()["status"] = FirstStatus(served);
@@ -202,10 +248,11 @@ void KeepServerMetadata(Json& object, const Json& old) {
   metadata.erase("selfLink");
 }
 
-void PrepareForUpdate(const Served& served, Json& object, const Json& old) {
+void PrepareForUpdate(const Served& served, Json& object, const Json& old, base::Time now) {
   KeepServerMetadata(object, old);
   if (served.status_subresource) SetOrErase(object.as_object(), "status", base::Find(old, {"status"}));
   if (IsKind(served, "", "secrets")) PrepareSecret(object);
+  if (IsKind(served, kDeviceGroup, "resourceslices")) StampTaints(object, now);
   if (IsKind(served, "", "namespaces")) {
     SetOrErase(object.as_object(), "spec", base::Find(old, {"spec"}));
     base::Ensure(object, {"metadata", "labels", "kubernetes.io/metadata.name"}) =
@@ -219,6 +266,7 @@ void PrepareForUpdate(const Served& served, Json& object, const Json& old) {
 void PrepareForStatusUpdate(const Served& served, Json& object, const Json& old) {
   Json result = old;
   SetOrErase(result.as_object(), "status", base::Find(object, {"status"}));
+  if (IsKind(served, kDeviceGroup, "resourceclaims")) DropStatusOfFreed(result, old);
   if (KeepsMetadataFromStatus(served)) {
     if (const Json* fields = base::Find(object, {"metadata", "managedFields"})) {
       base::Ensure(result, {"metadata", "managedFields"}) = *fields;

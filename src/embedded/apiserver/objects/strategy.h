@@ -16,7 +16,7 @@ void FillNewMetadata(const Served& served, base::Json& object, std::string_view 
 /// Kind-specific part of a create, after defaults.
 void PrepareForCreate(const Served& served, base::Json& object, base::Time now);
 /// A request to the main endpoint: status (and what the server owns of metadata) stays as in `old`; generation counts.
-void PrepareForUpdate(const Served& served, base::Json& object, const base::Json& old);
+void PrepareForUpdate(const Served& served, base::Json& object, const base::Json& old, base::Time now);
 /// A request to the status subresource: everything else stays as in `old`, but for metadata what the kind lets it change.
 void PrepareForStatusUpdate(const Served& served, base::Json& object, const base::Json& old);
 /// Restores what no request may change: name, namespace, uid, creationTimestamp, deletion.
