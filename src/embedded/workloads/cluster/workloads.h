@@ -41,7 +41,7 @@ class Workloads {
 
   /// "deployment", "replicaset", "statefulset", "daemonset", "job", "disruption", "namespace", "garbagecollector", "podgc",
   /// "nodelifecycle", "tainteviction", "endpoints", "endpointmirroring", "serviceaccount", "rootcapublisher",
-  /// "volumebinder", "scheduler".
+  /// "volumebinder", "resourceclaim", "scheduler".
   static const std::vector<std::string>& ControllerNames();
 
  private:
