@@ -84,8 +84,8 @@ class GrpcProvider final : public ExternalGrpcProvider {
     EVENKEEL_TRY(FillInstances(all.groups));
     FillTemplates(all.groups);
     FillOptions(all.groups);
-    if (prices_) FillPrices(all.groups);
     EVENKEEL_TRY(FillNodes(nodes, all));
+    if (prices_) FillPrices(nodes, all);
     LearnGpus();
     all.gpu_label = gpu_label_.value_or("");
     all.gpu_types = gpu_types_.value_or(std::vector<std::string>());
@@ -309,13 +309,24 @@ class GrpcProvider final : public ExternalGrpcProvider {
     options_ = std::move(said);
   }
 
-  void FillPrices(std::vector<NodeGroup>& groups) {
+  /// What a node of the group costs is asked with its template, or else with one of its nodes.
+  void FillPrices(std::span<const Json> nodes, NodeGroups& all) {
+    std::map<std::string_view, const Json*> node_of;  // by group; the first by name
+    for (const Json& node : nodes) {
+      const std::string_view name = base::FindString(node, {"metadata", "name"});
+      const auto group = all.group_of_node.find(name);
+      if (group == all.group_of_node.end()) continue;
+      const Json*& first = node_of[group->second];
+      if (first == nullptr || name < base::FindString(*first, {"metadata", "name"})) first = &node;
+    }
     std::vector<external_grpc::PricingNodePriceRequest> requests;
     std::vector<NodeGroup*> asked;
-    for (NodeGroup& group : groups) {
-      if (!group.template_node) continue;
+    for (NodeGroup& group : all.groups) {
+      const auto known = node_of.find(group.id);
+      const Json* node = group.template_node ? &*group.template_node : known == node_of.end() ? nullptr : known->second;
+      if (node == nullptr) continue;
       asked.push_back(&group);
-      *requests.emplace_back().mutable_node() = NodeMessage(*group.template_node);
+      *requests.emplace_back().mutable_node() = NodeMessage(*node);
       SetHour(requests.back());
     }
     const auto answers = CallAll(&Stub::AsyncPricingNodePrice, requests);
