@@ -148,11 +148,18 @@ class ClusterApiProvider final : public Provider {
     if (group.empty()) {
       kube::SplitApiVersion(base::FindString(reference, {"apiVersion"}), group, version);
       if (group.empty() || version.empty()) return Fail(Code::kInvalid, "apiGroup and apiVersion are missing");
-    } else {
-      EVENKEEL_ASSIGN(version, discovery_.PreferredVersion(group));
     }
-    EVENKEEL_ASSIGN(const Resource resource, discovery_.Find(group, version, kind));
+    EVENKEEL_ASSIGN(const Resource resource, InfrastructureResource(group, version, kind));
     return client_.Get(resource, ns, name);
+  }
+
+  /// In the version that is named. Without one, or where that is not served any more, in one that has the kind.
+  base::Result<Resource> InfrastructureResource(const std::string& group, const std::string& version, const std::string& kind) {
+    if (!version.empty()) {
+      auto named = discovery_.Find(group, version, kind);
+      if (named || named.error().code() != Code::kNotFound) return named;
+    }
+    return discovery_.FindInAnyVersion(group, kind);
   }
 
   struct GroupPlace {

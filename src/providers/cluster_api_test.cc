@@ -164,6 +164,27 @@ TEST_F(ClusterApiTest, CapacityOfTheInfrastructureIsReadUntilItIsThere) {
   }
 }
 
+TEST_F(ClusterApiTest, TheInfrastructureIsReadInAVersionThatHasItsKind) {
+  management.groups =
+      R"({"groups":[{"name":"cluster.x-k8s.io","preferredVersion":{"version":"v1beta1"}},
+                    {"name":"infra.io","preferredVersion":{"version":"v2"},"versions":[{"version":"v2"},{"version":"v1"}]}]})";
+  management.resources["/apis/infra.io/v2"] = R"({"resources":[{"name":"racks","kind":"Rack","namespaced":true}]})";
+  management.fake.api().Put(ClusterApiResource("MetalTemplate", "metaltemplates"),
+                            Yaml("{metadata: {name: t, namespace: ns}, status: {capacity: {cpu: '2', memory: 4Gi}}}"));
+  for (const char* reference :
+       {"{apiGroup: infra.io, kind: MetalTemplate, name: t}", "{apiVersion: infra.io/v2, kind: MetalTemplate, name: t}",
+        "{apiVersion: infra.io/v1alpha1, kind: MetalTemplate, name: t}"}) {
+    Make();
+    AddDeployment("d", 0, 0);
+    Json deployment = management.fake.api().objects["machinedeployments"].at("ns/d");
+    base::Ensure(deployment, {"spec", "template", "spec", "infrastructureRef"}) = Yaml(reference);
+    management.fake.api().Put(kDeployments, deployment);
+    const NodeGroups groups = Refresh();
+    ASSERT_EQ(groups.groups.size(), 1u) << reference;
+    EXPECT_EQ(base::FindString(*groups.groups[0].template_node, {"status", "capacity", "cpu"}), "2") << reference;
+  }
+}
+
 TEST_F(ClusterApiTest, WrongObjectsDoNotHoldUpTheOthers) {
   AddDeployment("good", 1);
   AddDeployment("bad", 1, 5, 4);
