@@ -12,6 +12,7 @@ using base::Json;
 using base::JsonArray;
 using base::JsonObject;
 using FieldSchema = Schema::FieldSchema;
+using Hidden = Schema::Hidden;
 using Type = Schema::Type;
 
 /// Values on their way from the bytes onto a stack, where objects and lists are put together as a parser of JSON does it. Every
@@ -71,7 +72,7 @@ class Decoder {
     if (depth > base::kJsonDepthMax) return Wrong("is nested too deep");
     OpenObject object{.schema = schema, .depth = depth};
     object.fields = PushWhoItIs(depth);
-    if (!InOrder(object, bytes, 0)) return false;
+    if (!InOrder(object, bytes, {})) return false;
     EndList(object);
     stack_.push_object(object.fields);
     return true;
@@ -98,20 +99,20 @@ class Decoder {
     object.list = nullptr;
   }
 
-  /// Pushes the fields that the bytes hold. `outer` as for Collect.
-  bool InOrder(OpenObject& object, std::string_view bytes, uint32_t outer) {
+  /// Pushes the fields that the bytes hold. `within` as for Collect.
+  bool InOrder(OpenObject& object, std::string_view bytes, Hidden within) {
     const Schema& schema = object.schema;
     WireReader reader(bytes);
     WireField value;
     while (!reader.done()) {
-      if (SkipAbsent(object, outer, reader)) continue;
+      if (SkipAbsent(object, within, reader)) continue;
       if (!reader.Next(value)) return Wrong(reader.problem());
-      const size_t at = Find(schema, outer, value.number);
+      const size_t at = Find(schema, within, value.number);
       if (at == kUnknown) continue;
       const Schema::WireEntry& entry = schema.wire_order()[at];
-      if (outer == 0 && entry.inner != 0) {
+      if (entry.hidden != within) {
         if (value.type != WireType::kBytes) return Wrong("has a value of another type");
-        if (!InOrder(object, value.bytes, value.number)) return false;
+        if (!InOrder(object, value.bytes, within.With(value.number))) return false;
         continue;
       }
       const FieldSchema& field = schema.fields[entry.index];
@@ -129,12 +130,11 @@ class Decoder {
   }
 
   /// Passes over the next field if it is absent: most of the fields that Go's programs write are.
-  bool SkipAbsent(OpenObject& object, uint32_t outer, WireReader& reader) {
+  bool SkipAbsent(OpenObject& object, Hidden within, WireReader& reader) {
     const auto& order = object.schema.wire_order();
     if (object.next == order.size()) return false;
     const Schema::WireEntry& entry = order[object.next];
-    if (entry.absent.empty() || (entry.inner == 0 ? outer != 0 : outer != entry.number) || !reader.Skip(entry.absent))
-      return false;
+    if (entry.absent.empty() || entry.hidden != within || !reader.Skip(entry.absent)) return false;
     EndList(object);
     ++object.next;
     return true;
@@ -156,39 +156,45 @@ class Decoder {
     if (depth > base::kJsonDepthMax) return Wrong("is nested too deep");
     const size_t begin = members_.size();
     bool good = true;
-    for (const std::string_view piece : pieces) good = good && Collect(schema, piece, 0, members_.size() > begin);
+    for (const std::string_view piece : pieces) good = good && Collect(schema, piece, {}, members_.size() > begin);
     good = good && Build(schema, begin, depth);
     members_.resize(begin);
     return good;
   }
 
   static constexpr size_t kUnknown = SIZE_MAX;
-  /// The place in Schema::wire_order of field `number` of message `outer`, or of the first field of a message `number` that
-  /// JSON does not show where `outer` is 0.
-  static size_t Find(const Schema& schema, uint32_t outer, uint32_t number) {
+  /// The place in Schema::wire_order of field `number` within these messages, or of the first field in it where it is a message
+  /// that JSON does not show.
+  static size_t Find(const Schema& schema, Hidden within, uint32_t number) {
     const auto& order = schema.wire_order();
-    size_t at = schema.WirePlace(outer == 0 ? number : outer);
-    if (outer == 0) return at < order.size() && order[at].number == number ? at : kUnknown;
-    while (at < order.size() && order[at].number == outer && order[at].inner < number) ++at;
-    return at < order.size() && order[at].number == outer && order[at].inner == number ? at : kUnknown;
+    size_t at = schema.WirePlace(within.number == 0 ? number : within.number);
+    if (within.number == 0) return at < order.size() && order[at].number == number ? at : kUnknown;
+    const Hidden place = within.inner == 0 ? Hidden{within.number, number} : within;
+    const uint32_t innermost = within.inner == 0 ? 0 : number;
+    const auto before = [&](const Schema::WireEntry& entry) {
+      return entry.number == place.number &&
+             (entry.inner < place.inner || (entry.inner == place.inner && entry.innermost < innermost));
+    };
+    while (at < order.size() && before(order[at])) ++at;
+    if (at == order.size() || order[at].number != place.number || order[at].inner != place.inner) return kUnknown;
+    return innermost == 0 || order[at].innermost == innermost ? at : kUnknown;
   }
 
-  /// Appends the fields that the schema knows to members_. `outer`: the number of the message that JSON does not show and that
-  /// the bytes are; 0: they are the object itself. `again`: there may be members of the same message before, which a zero
-  /// replaces.
-  bool Collect(const Schema& schema, std::string_view bytes, uint32_t outer, bool again) {
+  /// Appends the fields that the schema knows to members_. `within`: the message that JSON does not show and that the bytes
+  /// are; none: they are the object itself. `again`: there may be members of the same message before, which a zero replaces.
+  bool Collect(const Schema& schema, std::string_view bytes, Hidden within, bool again) {
     WireReader reader(bytes);
     size_t next = 0;  // after the last field
     bool inner_before = false;
     while (!reader.done()) {
       WireField value;
       if (!reader.Next(value)) return Wrong(reader.problem());
-      const size_t at = Find(schema, outer, value.number);
+      const size_t at = Find(schema, within, value.number);
       if (at == kUnknown) continue;
       const Schema::WireEntry& entry = schema.wire_order()[at];
-      if (outer == 0 && entry.inner != 0) {
+      if (entry.hidden != within) {
         if (value.type != WireType::kBytes) return Wrong("has a value of another type");
-        if (!Collect(schema, value.bytes, value.number, again || inner_before)) return false;
+        if (!Collect(schema, value.bytes, within.With(value.number), again || inner_before)) return false;
         inner_before = true;
       } else if (again || at < next || !IsAbsent(entry, value)) {
         members_.push_back({static_cast<uint16_t>(at), value});

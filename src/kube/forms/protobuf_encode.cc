@@ -100,23 +100,26 @@ class Encoder {
       const FieldSchema* field = value.is_null() ? nullptr : schema.FindField(key);
       if (field != nullptr) present[field - schema.fields.data()] = &value;
     }
-    const auto& order = schema.wire_order();
-    for (size_t i = order.size(); i > 0;) {
-      const Schema::WireEntry& last = order[i - 1];
-      if (last.inner == 0) {
-        Field(schema.fields[last.index], last.number, present[last.index]);
-        --i;
-        continue;
-      }
-      const size_t before = out_.size();
-      for (; i > 0 && order[i - 1].number == last.number; --i) {
-        Field(schema.fields[order[i - 1].index], order[i - 1].inner, present[order[i - 1].index]);
-      }
-      out_.EndMessage(last.number, before);
-    }
+    for (size_t i = schema.wire_order().size(); i > 0;) i = Last(schema, present, i, {});
   }
 
  private:
+  /// Writes what ends before `end` in the wire's order: a field, or a message that JSON does not show. Where that begins.
+  size_t Last(const Schema& schema, const Json* const* present, size_t end, Schema::Hidden within) {
+    const auto& order = schema.wire_order();
+    const Schema::WireEntry& last = order[end - 1];
+    if (last.hidden == within) {
+      Field(schema.fields[last.index], last.own, present[last.index]);
+      return end - 1;
+    }
+    const Schema::Hidden message = within.With(within.number == 0 ? last.number : last.inner);
+    const size_t before = out_.size();
+    size_t i = end;
+    while (i > 0 && message.Contains(order[i - 1].hidden)) i = Last(schema, present, i, message);
+    out_.EndMessage(message.inner == 0 ? message.number : message.inner, before);
+    return i;
+  }
+
   void Field(const FieldSchema& field, uint32_t number, const Json* value) {
     if (value != nullptr && Value(*field.schema, number, *value)) return;
     if (field.written_when_absent) Zero(*field.schema, number);

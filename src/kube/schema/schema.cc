@@ -36,19 +36,24 @@ void Schema::Seal() {
     if (field.number == 0) continue;
     const Type of = field.schema->type;
     const bool varint = of == Type::kInteger || of == Type::kBoolean;
+    const uint32_t own = field.innermost != 0 ? field.innermost : field.inner != 0 ? field.inner : field.number;
     WireEntry entry{.number = field.number,
                     .inner = field.inner,
+                    .innermost = field.innermost,
+                    .hidden = {field.inner == 0 ? 0 : field.number, field.innermost == 0 ? 0 : field.inner},
+                    .own = own,
                     .index = static_cast<uint16_t>(i),
                     .absent = "",
                     .type = varint ? WireType::kVarint : WireType::kBytes};
     if (field.written_when_absent && !field.required && !field.documented_required && (varint || of == Type::kString)) {
       // The number 0, or the length of a text without bytes.
-      AppendTag(entry.absent, field.inner == 0 ? field.number : field.inner, entry.type);
+      AppendTag(entry.absent, own, entry.type);
       AppendVarint(entry.absent, 0);
     }
     wire_order_.push_back(std::move(entry));
   }
-  std::ranges::sort(wire_order_, {}, [](const WireEntry& entry) { return std::pair(entry.number, entry.inner); });
+  std::ranges::sort(wire_order_, {},
+                    [](const WireEntry& entry) { return std::tuple(entry.number, entry.inner, entry.innermost); });
   wire_places_.clear();
   for (size_t i = 0; i < wire_order_.size(); ++i) {
     while (wire_places_.size() <= wire_order_[i].number) wire_places_.push_back(static_cast<uint16_t>(i));

@@ -46,8 +46,9 @@ class Schema final : public MergeSchema {
     bool documented_required = false;  ///< shown as required, but absent means the zero value
     std::string description;
     std::optional<base::Json> default_value;
-    uint32_t number = 0;  ///< in protocol buffers; 0: not there
-    uint32_t inner = 0;   ///< the number within message `number`, which JSON does not show; 0: `number` is the field itself
+    uint32_t number = 0;     ///< in protocol buffers; 0: not there
+    uint32_t inner = 0;      ///< the number within message `number`, which JSON does not show; 0: `number` is the field itself
+    uint32_t innermost = 0;  ///< likewise within `inner`
     bool written_when_absent = false;  ///< in protocol buffers, as zero: upstream's field is no pointer, list, map or bytes
   };
   /// What a value that need not be an object of `alternative_to` may be instead.
@@ -98,14 +99,23 @@ class Schema final : public MergeSchema {
   void Seal();
 
   const FieldSchema* FindField(std::string_view field) const;
+  /// The messages which JSON does not show and in which a field is: none, `number`, or also the field `inner` of that.
+  struct Hidden {
+    uint32_t number = 0, inner = 0;
+    bool operator==(const Hidden&) const = default;
+    Hidden With(uint32_t next) const { return number == 0 ? Hidden{next, 0} : Hidden{number, next}; }
+    bool Contains(const Hidden& other) const { return other.number == number && (inner == 0 || other.inner == inner); }
+  };
   /// A field that has a number.
   struct WireEntry {
-    uint32_t number, inner;
+    uint32_t number, inner, innermost;
+    Hidden hidden;       ///< where it is
+    uint32_t own;        ///< its number there
     uint16_t index;      ///< in `fields`
     std::string absent;  ///< the bytes as which an absent value is written; empty: it is not written, or not in so few
     WireType type;       ///< of `absent`
   };
-  /// By number, then inner.
+  /// By number, then inner, then innermost.
   const std::vector<WireEntry>& wire_order() const { return wire_order_; }
   /// Where fields of that number or a higher one begin in wire_order().
   size_t WirePlace(uint32_t number) const { return number < wire_places_.size() ? wire_places_[number] : wire_order_.size(); }

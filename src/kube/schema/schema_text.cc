@@ -223,16 +223,23 @@ class SchemaTextReader {
     return schema;
   }
 
-  /// @N, @N?, @N.M or @N.M?.
+  /// @N, @N.M or @N.M.K, and each with a question mark.
   void ReadNumber(std::string_view word, Schema::FieldSchema& field, const Schema* schema) {
     const bool pointer = word.ends_with('?');
     const std::string numbers(word.substr(1, word.size() - 1 - (pointer ? 1 : 0)));
-    const size_t dot = numbers.find('.');
-    field.number = static_cast<uint32_t>(Number(numbers.substr(0, dot)));
-    if (dot != numbers.npos) field.inner = static_cast<uint32_t>(Number(numbers.substr(dot + 1)));
-    Require(field.number > 0 && (dot == numbers.npos || field.inner > 0), "not a field number: " + numbers);
+    std::string_view rest = numbers;
+    for (uint32_t* number : {&field.number, &field.inner, &field.innermost}) {
+      if (rest.empty()) break;
+      const size_t dot = rest.find('.');
+      *number = static_cast<uint32_t>(Number(std::string(rest.substr(0, dot))));
+      Require(*number > 0, "not a field number: " + numbers);
+      rest = dot == rest.npos ? "" : rest.substr(dot + 1);
+    }
+    Require(field.number > 0 && rest.empty(), "not a field number: " + numbers);
+    const auto differ = [](uint32_t a, uint32_t b) { return a != b && a > 0 && b > 0; };
     for (const Schema::FieldSchema& other : type_->fields) {
-      Require(&other == &field || other.number != field.number || (other.inner != field.inner && other.inner > 0),
+      Require(&other == &field || other.number == 0 || differ(other.number, field.number) || differ(other.inner, field.inner) ||
+                  differ(other.innermost, field.innermost),
               "number twice: " + numbers);
     }
     const bool nothing_when_empty =
