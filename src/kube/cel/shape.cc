@@ -12,13 +12,6 @@ using base::JsonObject;
 /// What a request can hold, which bounds what is not bounded otherwise.
 constexpr uint64_t kRequestBytes = uint64_t{3} << 20;
 
-bool IsReservedName(std::string_view name) {
-  static constexpr std::array kWords = {"true",     "false",   "null",      "in",       "as",  "break",  "const",
-                                        "continue", "else",    "for",       "function", "if",  "import", "let",
-                                        "loop",     "package", "namespace", "return",   "var", "void",   "while"};
-  return std::ranges::find(kWords, name) != kWords.end();
-}
-
 /// The next item of an object or a list, or one that is read as it stands.
 class JsonList final : public List {
  public:
@@ -156,6 +149,13 @@ std::unique_ptr<const ListRule> RuleOf(const JsonObject& schema) {
 }
 
 }  // namespace
+
+bool IsReservedName(std::string_view name) {
+  static constexpr std::array kWords = {"true",     "false",   "null",      "in",       "as",  "break",  "const",
+                                        "continue", "else",    "for",       "function", "if",  "import", "let",
+                                        "loop",     "package", "namespace", "return",   "var", "void",   "while"};
+  return std::ranges::find(kWords, name) != kWords.end();
+}
 
 std::string EscapedName(std::string_view name) {
   if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return "";

@@ -47,6 +47,8 @@ class Shapes {
   std::map<std::string, size_t> objects_;
 };
 
+/// Whether it is a word of the language.
+bool IsReservedName(std::string_view name);
 /// "a-b" is "a__dash__b". Empty for what expressions cannot name.
 std::string EscapedName(std::string_view name);
 

@@ -277,6 +277,26 @@ TEST(ProtobufTest, EveryTypeComesBackWithAllOfItsFields) {
   }
 }
 
+TEST(Protobuf, FieldsMayBeInMessagesWithinMessagesThatJsonDoesNotShow) {
+  const Schema& rule = *FindBuiltInSchema("io.k8s.api.admissionregistration.v1.NamedRuleWithOperations");
+  const Json object = Yaml(
+      "{resourceNames: [n], operations: [CREATE, UPDATE], apiGroups: [apps], apiVersions: [v1], resources: [deployments], "
+      "scope: Namespaced}");
+  EXPECT_EQ(EncodeProtobuf(rule, object),
+            "\x0a\x01n"
+            "\x12\x35\x0a\x06"
+            "CREATE\x0a\x06"
+            "UPDATE"
+            "\x12\x23\x0a\x04"
+            "apps\x12\x02v1\x1a\x0b"
+            "deployments\x22\x0a"
+            "Namespaced"s);
+  EXPECT_EQ(Changed(rule, object), "");
+  EXPECT_EQ(EncodeProtobuf(rule, Json(base::JsonObject())), "\x12\x02\x12\x00"s)
+      << "as Go writes messages that are no pointers";
+  EXPECT_EQ(Problem(rule, "\x12\x02\x10\x01"s), "has a value of another type");
+}
+
 // The numbers themselves, against a list of upstream's messages where the machine has one: `messages` {message: {field:
 // [number, type]}}, `jsonNames` {message: {field: key}} where the two differ ("": the JSON object is inlined), `wireAlways`
 // {message: [field]} for those that are written also when they are zero.
@@ -293,7 +313,7 @@ class UpstreamNumbers : public ::testing::Test {
   }
 
   struct Number {
-    uint32_t number = 0, inner = 0;
+    uint32_t number = 0, inner = 0, innermost = 0;
     std::string type;
     bool always = false;
   };
@@ -306,11 +326,11 @@ class UpstreamNumbers : public ::testing::Test {
       bool always = false;
       for (const Json& one : base::FindArray(list, {"wireAlways", message})) always = always || one.as_string() == proto_name;
       if (name == nullptr || !name->as_string().empty()) {
-        fields[name == nullptr ? std::string(proto_name) : std::string(name->as_string())] = {number, 0, type, always};
+        fields[name == nullptr ? std::string(proto_name) : std::string(name->as_string())] = {number, 0, 0, type, always};
         continue;
       }
       for (const auto& [inner_name, inner] : FieldsOf(type))
-        fields[inner_name] = {number, inner.number, inner.type, inner.always};
+        fields[inner_name] = {number, inner.number, inner.inner, inner.type, inner.always};
     }
     return fields;
   }
@@ -332,6 +352,7 @@ TEST_F(UpstreamNumbers, AreOurs) {
       ASSERT_NE(found, theirs.end()) << message << "." << field.name;
       EXPECT_EQ(field.number, found->second.number) << message << "." << field.name;
       EXPECT_EQ(field.inner, found->second.inner) << message << "." << field.name;
+      EXPECT_EQ(field.innermost, found->second.innermost) << message << "." << field.name;
       EXPECT_EQ(field.written_when_absent, found->second.always) << message << "." << field.name;
       ++compared;
     }

@@ -135,20 +135,7 @@ void Webhook(const Json& hook, const FieldPath& path, Causes& causes) {
   ReviewVersions(hook, path.Field("admissionReviewVersions"), causes);
   std::ranges::move(cel::CheckMatchConditions(List(hook, "matchConditions"), path.Field("matchConditions")),
                     std::back_inserter(causes));
-  const JsonArray& rules = List(hook, "rules");
-  const FieldPath list = path.Field("rules");
-  for (size_t i = 0; i < rules.size(); ++i) {
-    const FieldPath at = list.Index(i);
-    Wildcards(rules[i], at, causes);
-    for (const char* field : {"operations", "apiGroups", "apiVersions", "resources"}) {
-      if (List(rules[i], field).empty()) causes.push_back(RequiredValue(at.Field(field)));
-    }
-    for (const Json& operation : List(rules[i], "operations")) {
-      const std::string_view text = operation.is_string() ? std::string_view(operation.get_string()) : "";
-      if (text == "*" || text == "CREATE" || text == "UPDATE" || text == "DELETE" || text == "CONNECT") continue;
-      causes.push_back(UnsupportedText(at.Field("operations"), text, {"*", "CONNECT", "CREATE", "DELETE", "UPDATE"}));
-    }
-  }
+  WriteRules(List(hook, "rules"), path.Field("rules"), causes);
 }
 
 void WebhookConfiguration(const Json& object, Causes& causes) {
@@ -235,10 +222,26 @@ void PriorityClass(const Json& object, Causes& causes) {
 
 }  // namespace
 
+void WriteRules(const JsonArray& rules, const FieldPath& path, Causes& causes) {
+  for (size_t i = 0; i < rules.size(); ++i) {
+    const FieldPath at = path.Index(i);
+    Wildcards(rules[i], at, causes);
+    for (const char* field : {"operations", "apiGroups", "apiVersions", "resources"}) {
+      if (List(rules[i], field).empty()) causes.push_back(RequiredValue(at.Field(field)));
+    }
+    for (const Json& operation : List(rules[i], "operations")) {
+      const std::string_view text = operation.is_string() ? std::string_view(operation.get_string()) : "";
+      if (text == "*" || text == "CREATE" || text == "UPDATE" || text == "DELETE" || text == "CONNECT") continue;
+      causes.push_back(UnsupportedText(at.Field("operations"), text, {"*", "CONNECT", "CREATE", "DELETE", "UPDATE"}));
+    }
+  }
+}
+
 void PlatformKind(const Resource& resource, const Json& object, Causes& causes) {
   const std::string& kind = resource.kind;
   if (resource.group == "autoscaling") return Autoscaler(resource, object, causes);
   if (resource.group == "scheduling.k8s.io") return PriorityClass(object, causes);
+  if (kind.starts_with("ValidatingAdmissionPolicy")) return AdmissionPolicyKind(resource, object, causes);
   if (resource.group == "admissionregistration.k8s.io") return WebhookConfiguration(object, causes);
   if (resource.group == "apiregistration.k8s.io") return ApiService(object, causes);
   if (resource.group == "node.k8s.io") return Runtime(object, causes);

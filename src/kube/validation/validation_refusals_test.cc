@@ -51,6 +51,30 @@ Refusal Rule(const char* name, const std::string& fields, const char* told) {
   return Hook(name, R"("rules":[{)" + rule + fields + "}]", told);
 }
 
+Refusal Policy(const char* name, const std::string& fields, const char* told) {
+  const std::string match =
+      fields.contains("matchConstraints")
+          ? ""
+          : R"("matchConstraints":{"resourceRules":[{"operations":["CREATE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"]}]},)";
+  const std::string rules = fields.contains("alidations") ? "" : R"("validations":[{"expression":"true"}],)";
+  return {name,
+          "admissionregistration.k8s.io",
+          "v1",
+          "validatingadmissionpolicies",
+          R"({"metadata":{"name":"p"},"spec":{)" + match + rules + fields + "}}",
+          told};
+}
+
+Refusal Binding(const char* name, const std::string& fields, const char* told) {
+  const std::string actions = fields.contains("validationActions") ? "" : R"("validationActions":["Deny"],)";
+  return {name,
+          "admissionregistration.k8s.io",
+          "v1",
+          "validatingadmissionpolicybindings",
+          R"({"metadata":{"name":"b"},"spec":{"policyName":"p",)" + actions + fields + "}}",
+          told};
+}
+
 Refusal Service(const char* name, const std::string& fields, const char* told) {
   const std::string ports = fields.contains("\"ports\"") ? "" : R"("ports":[{"port":80}],)";
   return {name, "", "v1", "services", R"({"metadata":{"name":"s","namespace":"d"},"spec":{)" + ports + fields + "}}", told};
@@ -96,6 +120,34 @@ INSTANTIATE_TEST_SUITE_P(
             R"(webhooks[0].rules[0].resources: Invalid value: ["*","x"]: if '*' is present, must not specify other resources without subresources)"),
         Rule("SubresourcesBesideAll", R"("resources":["x/*","x/y"])",
              R"(webhooks[0].rules[0].resources[1]: Invalid value: "x/y": if 'x/*' is present, must not specify x/y)"),
+        Policy("NoRulesOfPolicy", R"("matchConstraints":{})", "spec.matchConstraints.resourceRules: Required value"),
+        Policy("NoValidations", R"("validations":[])",
+               "spec.validations: Required value: validations or auditAnnotations must contain at least one item\n"
+               "spec.auditAnnotations: Required value: validations or auditAnnotations must contain at least one item"),
+        Policy("KindOfParams", R"("paramKind":{"apiVersion":"a/b/c","kind":"X"})",
+               R"(spec.paramKind.apiVersion: Invalid value: "a/b/c": unexpected GroupVersion string: a/b/c)"),
+        Policy("ReasonOfPolicy", R"("validations":[{"expression":"true","reason":"Odd"}])",
+               "spec.validations[0].reason: Unsupported value: \"Odd\": supported values: \"Forbidden\", \"Invalid\", "
+               "\"RequestEntityTooLarge\", \"Unauthorized\""),
+        Policy("LinesOfMessage", R"("validations":[{"expression":"true","message":"a\nb"}])",
+               R"(spec.validations[0].message: Invalid value: "a\nb": message must not contain line breaks)"),
+        Policy("FailurePolicy", R"("failurePolicy":"Odd")",
+               R"(spec.failurePolicy: Unsupported value: "Odd": supported values: "Fail", "Ignore")"),
+        Policy(
+            "NamesTwice",
+            R"("matchConstraints":{"resourceRules":[{"resourceNames":["a","a"],"operations":["*"],"apiGroups":["*"],"apiVersions":["*"],"resources":["*"]}]})",
+            R"(spec.matchConstraints.resourceRules[0].resourceNames[1]: Duplicate value: "a")"),
+        Binding(
+            "DenyAndWarn", R"("validationActions":["Deny","Warn"])",
+            R"(spec.validationActions: Invalid value: ["Deny","Warn"]: must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose))"),
+        Binding("NoActions", R"("validationActions":[])",
+                "spec.validationActions: Required value: at least one validation action is required"),
+        Binding("NameAndSelector", R"("paramRef":{"name":"a","selector":{},"parameterNotFoundAction":"Deny"})",
+                "spec.paramRef.name: Forbidden: name and selector are mutually exclusive\n"
+                "spec.paramRef.selector: Forbidden: name and selector are mutually exclusive"),
+        Binding("NoParams", R"("paramRef":{})",
+                "spec.paramRef: Required value: one of name or selector must be specified\n"
+                "spec.paramRef.parameterNotFoundAction: Required value"),
         Refusal{"PortOfApiService", "apiregistration.k8s.io", "v1", "apiservices",
                 R"({"metadata":{"name":"v1.g"},"spec":{"group":"g","version":"v1","groupPriorityMinimum":1,"versionPriority":1,
                     "service":{"namespace":"a","name":"b","port":0}}})",

@@ -88,6 +88,11 @@ void Autoscaler(const Resource& resource, const base::Json& object, Causes& caus
 /// What holds of a new object alone.
 void NewObject(const Resource& resource, const base::Json& object, Causes& causes);
 
+/// Which writes webhooks and policies are asked about: lists of operations, groups, versions and resources.
+void WriteRules(const base::JsonArray& rules, const FieldPath& path, Causes& causes);
+/// ValidatingAdmissionPolicies and their bindings.
+void AdmissionPolicyKind(const Resource& resource, const base::Json& object, Causes& causes);
+
 /// Quotas and limit ranges: what bounds a namespace.
 void BoundsKind(const Resource& resource, const base::Json& object, Causes& causes);
 /// ResourceSlices and DeviceClasses.
