@@ -16,6 +16,14 @@ std::optional<VolumeKind> VolumeKindOf(std::string_view kind) {
   return std::nullopt;
 }
 
+std::optional<DeviceKind> DeviceKindOf(std::string_view kind) {
+  if (kind == "ResourceSlice") return DeviceKind::kResourceSlice;
+  if (kind == "DeviceClass") return DeviceKind::kDeviceClass;
+  if (kind == "ResourceClaim") return DeviceKind::kResourceClaim;
+  if (kind == "ResourceClaimTemplate") return DeviceKind::kResourceClaimTemplate;
+  return std::nullopt;
+}
+
 bool HasEnded(const Json& pod) {
   const std::string_view phase = FindString(pod, {"status", "phase"});
   return phase == "Succeeded" || phase == "Failed";
@@ -41,6 +49,10 @@ const std::vector<SnapshotKind>& SnapshotKinds() {
                                                {*kube::FindBuiltIn("storage.k8s.io", "v1", "csinodes"), ""},
                                                {*kube::FindBuiltIn("storage.k8s.io", "v1", "csidrivers"), ""},
                                                {*kube::FindBuiltIn("storage.k8s.io", "v1", "csistoragecapacities"), ""},
+                                               {*kube::FindBuiltIn("resource.k8s.io", "v1", "deviceclasses"), ""},
+                                               {*kube::FindBuiltIn("resource.k8s.io", "v1", "resourceslices"), ""},
+                                               {*kube::FindBuiltIn("resource.k8s.io", "v1", "resourceclaimtemplates"), ""},
+                                               {*kube::FindBuiltIn("resource.k8s.io", "v1", "resourceclaims"), ""},
                                                {kube::resources::Namespaces(), ""},
                                                // Pods that have ended hold nothing.
                                                {kube::resources::Pods(), "status.phase!=Succeeded,status.phase!=Failed"}};
@@ -59,6 +71,7 @@ void ClusterMirror::Notify(ObjectEvent event) {
   if (event.kind == "Pod") event.pod = snapshot_.FindPod(event.key);
   if (event.kind == "Node") event.node = snapshot_.FindNodeByName(event.key);
   event.volume = VolumeKindOf(event.kind);
+  event.device = DeviceKindOf(event.kind);
   for (ClusterListener* listener : listeners_) listener->BeforeChange(event);
   Apply(event);
   for (ClusterListener* listener : listeners_) listener->AfterChange(event);
@@ -75,6 +88,9 @@ void ClusterMirror::Apply(ObjectEvent& event) {
   } else if (event.volume) {
     event.object == nullptr ? snapshot_.RemoveVolume(*event.volume, event.key)
                             : snapshot_.UpsertVolume(*event.volume, *event.object);
+  } else if (event.device) {
+    event.object == nullptr ? snapshot_.RemoveDevices(*event.device, event.key)
+                            : snapshot_.UpsertDevices(*event.device, *event.object);
   }
 }
 

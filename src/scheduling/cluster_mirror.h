@@ -1,6 +1,6 @@
-// One cluster as its objects tell of it: nodes, pods, namespaces and volumes go into a Snapshot, once, and everybody who looks
-// after the cluster is told of each object before and after. So rules of their own (whether a pod may be moved, when a node
-// became ready) are views that are worked out when an object changes, and what fits where is asked of one snapshot.
+// One cluster as its objects tell of it: nodes, pods, namespaces, volumes and devices go into a Snapshot, once, and everybody
+// who looks after the cluster is told of each object before and after. So rules of their own (whether a pod may be moved, when a
+// node became ready) are views that are worked out when an object changes, and what fits where is asked of one snapshot.
 //
 // Fed by informers (controllers/runtime/member_feed.h) and from files alike. Belongs to one strand.
 #pragma once
@@ -33,6 +33,8 @@ class ObjectEvent {
   bool node_changed = true;  ///< anything that filters look at
   /// What the catalog of volumes takes it for.
   std::optional<VolumeKind> volume{};
+  /// Of what is about devices.
+  std::optional<DeviceKind> device{};
 
   /// Decoded once for all who are told. `object` must be a Pod (a Node).
   const kube::CompactPod& DecodedPod() const;
@@ -51,7 +53,7 @@ class ClusterListener {
   virtual void AfterChange(const ObjectEvent& event) = 0;
 };
 
-/// Nodes, volumes, namespaces and live pods: what a Snapshot consists of, in the order in which it is read best.
+/// Nodes, volumes, devices, namespaces and live pods: what a Snapshot consists of, in the order in which it is read best.
 struct SnapshotKind {
   kube::Resource resource;
   std::string field_selector;  ///< which of them matter

@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "scheduling/objects_testing.h"
+#include "scheduling/devices/devices_testing.h"
 
 namespace evenkeel::scheduling {
 namespace {
@@ -163,6 +163,53 @@ void BM_BurstOneByOne(benchmark::State& state) {
   state.counters["placed"] = static_cast<double>(placed);
 }
 BENCHMARK(BM_BurstOneByOne)->ArgName("rule")->DenseRange(kPlain, kHalfHalf)->Unit(benchmark::kMillisecond);
+
+/// 1,000 pods, each with a claim of its own for 2 devices, on 500 nodes that have 8: one after the other, as a scheduler binds
+/// them. `cold`: no selector has been asked and no node looked at before.
+void BM_ClaimsOfDevices(benchmark::State& state) {
+  constexpr int kNodes = 500, kPods = 1000;
+  int64_t placed = 0;
+  std::unique_ptr<Snapshot> snapshot;
+  std::vector<PodId> pods;
+  for (auto _ : state) {
+    if (snapshot == nullptr || state.range(0) != 0) {
+      state.PauseTiming();
+      snapshot = Filled(kNodes, 0, "1");
+      pods.clear();
+      snapshot->UpsertDevices(DeviceKind::kDeviceClass, testing::DeviceClassOf("gpu"));
+      for (int i = 0; i < kNodes; ++i) {
+        testing::SliceMaker slice(Named("node-", i));
+        for (int k = 0; k < 8; ++k) {
+          const std::string uuid = Named("GPU-", i * 8 + k);
+          slice.Device(Named("gpu-", k), R"({"attributes":{"model":{"string":"H100"},"uuid":{"string":")" + uuid +
+                                             R"("}},"capacity":{"memory":{"value":"80Gi"}}})");
+        }
+        snapshot->UpsertDevices(DeviceKind::kResourceSlice, slice.json);
+      }
+      for (int i = 0; i < kPods; ++i) {
+        const std::string name = Named("pending-", i);
+        testing::ClaimMaker claim(name);
+        claim.Of(name).Requests(
+            R"([{"name":"gpus","exactly":{"deviceClassName":"gpu","count":2,"selectors":[{"cel":{"expression":)"
+            R"("device.attributes['gpu.example.com'].model == 'H100'"}}]}}])");
+        snapshot->UpsertDevices(DeviceKind::kResourceClaim, claim.json);
+        pods.push_back(snapshot->UpsertPod(testing::WithOwnClaim(BenchPod(name, i % kDeployments, "100m"), name).json));
+      }
+      benchmark::DoNotOptimize(snapshot->order().size());
+      state.ResumeTiming();
+    }
+    WhatIf what_if(*snapshot);
+    placed = 0;
+    for (const PodId pod : pods) {
+      const NodeId node = snapshot->FindNode(snapshot->ClassOf(pod));
+      if (node == kNone) continue;
+      snapshot->Place(pod, node);
+      ++placed;
+    }
+  }
+  state.counters["placed"] = static_cast<double>(placed);
+}
+BENCHMARK(BM_ClaimsOfDevices)->ArgName("cold")->DenseRange(0, 1)->Unit(benchmark::kMillisecond);
 
 double ResidentMebibytes() {
   long pages = 0, resident = 0;

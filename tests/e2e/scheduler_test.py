@@ -232,6 +232,7 @@ class OneFeedTest(unittest.TestCase):
         fleet.arguments = ["--scheduler", "--balancer", "--zookeeper", "--cloud-provider=kwok", "--expander=priority"]
         wanted = {"nodes", "pods", "namespaces", "replicationcontrollers", "replicasets", "statefulsets", "daemonsets", "jobs", "poddisruptionbudgets",
                   "persistentvolumes", "persistentvolumeclaims", "storageclasses", "csinodes", "csidrivers", "csistoragecapacities",
+                  "deviceclasses", "resourceslices", "resourceclaims", "resourceclaimtemplates",
                   "balancingplans", "balancingpolicies", "customresourcedefinitions"}
 
         def watches():

@@ -35,6 +35,8 @@ void Scheduler::AfterChange(const ObjectEvent& event) {
     OnPlan(event.key, event.object);
   } else if (event.volume) {
     OnVolume(event);
+  } else if (event.device) {
+    Wake([](ClassId, const PodClass& pod_class) { return pod_class.may_want_devices(); });
   }
 }
 

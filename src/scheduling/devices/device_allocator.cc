@@ -10,6 +10,8 @@ namespace {
 
 /// What one claim can hold.
 constexpr int64_t kResultsMost = 32;
+/// Claims of one pod; beyond that the search would go too deep.
+constexpr size_t kClaimsMost = 256;
 
 std::string Number(int64_t number) { return std::to_string(number); }
 
@@ -156,6 +158,10 @@ bool AllocatorSearch::CollectAll(const ClaimSearch& claim, RequestChoice& choice
 }
 
 Allocated AllocatorSearch::Run() {
+  if (claims_.size() > kClaimsMost) {
+    Fail(Allocated::Outcome::kGivenUp, "gave up: more than 256 claims of one pod are to be allocated");
+    return std::move(result_);
+  }
   if (!Prepare()) return std::move(result_);
   const Step step = Claim(0);
   if (step == Step::kStop) return std::move(result_);

@@ -58,6 +58,7 @@ std::string DescribeFit(const scheduling::Fit& fit) {
   std::string text;
   for (const scheduling::Reason& reason : fit.reasons) {
     text += (text.empty() ? "" : ", ") + reason.text;
+    if (!reason.detail.empty()) text += " (" + reason.detail + ")";
     if (reason.resource.empty()) continue;
     const auto amount = [&](int64_t value) { return FormatAmount(reason.resource, value); };
     text += " (" + amount(reason.requested) + " requested, " + amount(std::max<int64_t>(0, reason.allocatable - reason.used)) +

@@ -112,6 +112,22 @@ std::map<NodeId, scheduling::Fit> ScaleSession::FitsBesideNominated(PodId pod) {
   return fits;
 }
 
+/// {"CLAIM": {"REQUEST": ["DRIVER/POOL/DEVICE"]}}: a claim that is no object goes by its name in the pod.
+base::JsonObject ToJson(const scheduling::PlacedDevices& placed) {
+  base::JsonObject json;
+  for (const scheduling::PlacedClaim& claim : placed.claims) {
+    base::JsonObject requests;
+    for (size_t i = 0; claim.allocation != nullptr && i < claim.allocation->results.size(); ++i) {
+      const scheduling::DeviceResult& result = claim.allocation->results[i];
+      base::Json& devices = requests[result.request];
+      if (!devices.is_array()) devices = base::JsonArray{};
+      devices.as_array().push_back(base::Json(result.device.ToString()));
+    }
+    json[claim.claim.empty() ? claim.pod_claim : claim.claim] = std::move(requests);
+  }
+  return json;
+}
+
 /// Adds the nodes to the explanation, by the reason and in the order of their filters, the last ones first: a node that only
 /// the last filter refuses has passed all the others.
 void ScaleSession::ExplainNodes(PodId pod, PodExplanation& explanation) {
@@ -131,7 +147,12 @@ void ScaleSession::ExplainNodes(PodId pod, PodExplanation& explanation) {
     const bool refused = found != beside.end() && !found->second.fits();
     const scheduling::Fit fit = refused ? found->second : snapshot.Check(snapshot.ClassOf(pod), node);
     Miss miss = fit.fits() ? Miss{"fits", "", 0} : MissOf(fit);
-    json.push_back(base::JsonObject{{"node", snapshot.NodeName(node)}, {"fits", fit.fits()}, {"why", miss.text}});
+    base::JsonObject word{{"node", snapshot.NodeName(node)}, {"fits", fit.fits()}, {"why", miss.text}};
+    if (fit.fits()) {
+      const scheduling::PlacedDevices placed = snapshot.DevicesFor(snapshot.ClassOf(pod), node);
+      if (!placed.empty()) word["devices"] = ToJson(placed);
+    }
+    json.push_back(std::move(word));
     all.push_back({fit.filter, {snapshot.NodeName(node), std::move(miss)}});
   }
   explanation.json.as_object()["nodes"] = std::move(json);

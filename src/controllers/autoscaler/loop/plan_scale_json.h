@@ -64,6 +64,7 @@ inline constexpr base::JsonField kExplainPodJson[] = {
     {"nodes[].node", "string", "a node that is there; none for a pod that has a node"},
     {"nodes[].fits", "boolean", "the pod would fit on it"},
     {"nodes[].why", "string", "which filter says no and how much is missing"},
+    {"nodes[].devices.*.*[]", "string", "by claim and request, what the pod would get there: \"DRIVER/POOL/DEVICE\"", false},
     {"cluster", "string", "the member that it is in, where its hub was asked", false}};
 
 inline constexpr base::JsonField kExplainNodeJson[] = {
