@@ -242,6 +242,20 @@ TEST_F(ClusterApiTemplateTest, AllAnnotations) {
   EXPECT_TRUE(warnings.now().empty());
 }
 
+TEST_F(ClusterApiTemplateTest, DevicesOfADriver) {
+  const auto node = Make(enough + ", " + Key("dra-driver") + ": gpu.example.com, " + Key("gpu-count") + ": '2'");
+  ASSERT_TRUE(node);
+  EXPECT_TRUE(base::Equal(*base::Find(*node, {"resourceSlices"}),
+                          Yaml("[{driver: gpu.example.com, devices: [{name: gpu-0, attributes: {type: {string: gpu}}}, "
+                               "{name: gpu-1, attributes: {type: {string: gpu}}}]}]")));
+  EXPECT_EQ(base::Find(*Make(enough + ", " + Key("gpu-count") + ": '2'"), {"resourceSlices"}), nullptr);
+  EXPECT_EQ(base::Find(*Make(enough + ", " + Key("dra-driver") + ": gpu.example.com"), {"resourceSlices"}), nullptr);
+  EXPECT_TRUE(warnings.now().empty());
+  EXPECT_EQ(base::Find(*Make(enough + ", " + Key("dra-driver") + ": d, " + Key("gpu-count") + ": '999'"), {"resourceSlices"}),
+            nullptr);
+  EXPECT_FALSE(warnings.now().empty());
+}
+
 TEST_F(ClusterApiTemplateTest, AnnotationsGoBeforeTheInfrastructure) {
   infrastructure = Yaml(R"({status: {capacity: {cpu: "8", memory: 16Gi, example.com/device: "1", pods: "5"},
                                      nodeInfo: {architecture: arm64, operatingSystem: windows}}})");

@@ -13,6 +13,8 @@ using base::Json;
 using base::JsonArray;
 using base::JsonObject;
 
+/// As many as a ResourceSlice may have.
+constexpr int64_t kDevicesMax = 128;
 constexpr std::string_view kPrefix = "capacity.cluster-autoscaler.kubernetes.io/";
 constexpr std::string_view kDefaultPods = "110";
 
@@ -41,6 +43,7 @@ class TemplateMaker {
     if (const std::string_view limits = Annotation("csi-driver"); !limits.empty()) {
       base::Ensure(node, {"metadata", "annotations", kCsiDriverAnnotation}) = limits;
     }
+    if (JsonArray slices = Slices(); !slices.empty()) node.get_object()["resourceSlices"] = std::move(slices);
     if (JsonArray taints = Taints(); !taints.empty()) base::Ensure(node, {"spec", "taints"}) = std::move(taints);
     base::Ensure(node, {"status", "capacity"}) = *capacity;
     base::Ensure(node, {"status", "allocatable"}) = *capacity;
@@ -101,6 +104,25 @@ class TemplateMaker {
     if (!gpu.empty()) sound = Take("gpu-count", gpu, true, capacity) && sound;
     if (!sound || !capacity.contains("cpu") || !capacity.contains("memory")) return std::nullopt;
     return capacity;
+  }
+
+  /// What a driver of devices will publish of the node, as a NodeGroup's template says it.
+  JsonArray Slices() {
+    const std::string_view driver = Annotation("dra-driver"), text = Annotation("gpu-count");
+    if (driver.empty() || text.empty()) return {};
+    int64_t count = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+    if (error != std::errc() || end != text.data() + text.size() || count < 0 || count > kDevicesMax) {
+      Warn("gpu-count", text, "is not a whole number from 0 to 128, so new nodes are taken for having no devices");
+      return {};
+    }
+    JsonArray devices;
+    for (int64_t i = 0; i < count; ++i) {
+      devices.push_back(JsonObject{{"name", "gpu-" + std::to_string(i)},
+                                   {"attributes", JsonObject{{"type", JsonObject{{"string", "gpu"}}}}}});
+    }
+    if (devices.empty()) return {};
+    return JsonArray{JsonObject{{"driver", driver}, {"devices", std::move(devices)}}};
   }
 
   /// Labels of machines that Cluster API passes on to nodes.

@@ -221,13 +221,21 @@ base::Status Cloud::State::RemoveNode(const std::string& node, const std::string
 void Cloud::State::KeepNodes(const std::string& name, const GroupState& state, const Json* template_node) {
   for (const InstanceRecord& record : state.instances) {
     const bool there = record.state != InstanceRecord::State::kCreating && !record.never_registers;
-    if (!there || world.contains(record.node) || refused.contains(record.node)) continue;
-    const auto known = nodes.Get(record.node);
-    if (known != nullptr && ProviderId(*known->json) == record.id) {
-      Add(KnownNode(record, *known->json), name);
-    } else if (template_node != nullptr) {
-      Add(NewNode(name, record, *template_node), name);
+    if (!there || refused.contains(record.node)) continue;
+    if (template_node != nullptr && world.contains(record.node)) {
+      options.agent->SetDevices(record.node, DevicesOf(record, *template_node));
     }
+    if (world.contains(record.node)) continue;
+    const auto known = nodes.Get(record.node);
+    std::optional<nodeagent::NodeConfig> config;
+    if (known != nullptr && ProviderId(*known->json) == record.id) {
+      config = KnownNode(record, *known->json);
+    } else if (template_node != nullptr) {
+      config = NewNode(name, record, *template_node);
+    }
+    if (!config) continue;
+    if (template_node != nullptr) config->slices = DevicesOf(record, *template_node);
+    Add(*std::move(config), name);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "controllers/autoscaler/facts/node_group_object.h"
+#include "controllers/autoscaler/facts/template_slices.h"
 #include "kube/object.h"
 
 namespace evenkeel::embedded::cloud {
@@ -48,6 +49,10 @@ nodeagent::NodeConfig NewNode(const std::string& group, const InstanceRecord& re
   config.labels["kubernetes.io/hostname"] = record.node;
   config.labels[std::string(controllers::autoscaler::kNodeGroupLabel)] = group;
   return config;
+}
+
+std::vector<Json> DevicesOf(const InstanceRecord& record, const Json& template_node) {
+  return controllers::autoscaler::SlicesOfTemplate(template_node, record.node);
 }
 
 nodeagent::NodeConfig KnownNode(const InstanceRecord& record, const Json& node) {

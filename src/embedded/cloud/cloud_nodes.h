@@ -20,5 +20,7 @@ inline constexpr int kSlots = 1024;
 nodeagent::NodeConfig NewNode(const std::string& group, const InstanceRecord& record, const base::Json& template_node);
 /// One that was there before, as its Node says: changes of the template are for new nodes.
 nodeagent::NodeConfig KnownNode(const InstanceRecord& record, const base::Json& node);
+/// What drivers publish of a node. It follows the template also where the node runs.
+std::vector<base::Json> DevicesOf(const InstanceRecord& record, const base::Json& template_node);
 
 }  // namespace evenkeel::embedded::cloud

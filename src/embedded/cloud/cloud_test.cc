@@ -184,6 +184,33 @@ TEST_F(CloudTest, DeletedNodesAreSwitchedOffAndGo) {
   EXPECT_EQ(Nodes(), (Names{"general-1", "general-3", "own-1"})) << "nobody registers it again";
 }
 
+TEST_F(CloudTest, NodesHaveTheDevicesOfTheTemplate) {
+  const kube::Resource& kind = *kube::FindBuiltIn("resource.k8s.io", "v1", "resourceslices");
+  const auto published = [&] {
+    std::string text;
+    for (const Json& slice : List(kind)) {
+      text += std::string(kube::NameOf(slice)) + ":" + std::to_string(base::FindInt(slice, {"spec", "pool", "generation"})) +
+              ":" + std::to_string(FindArray(slice, {"spec", "devices"}).size()) + " ";
+    }
+    return text;
+  };
+  Create(R"({"targetSize":2,"template":{"resourceSlices":[{"driver":"gpu.example.com","devices":[
+      {"name":"gpu-0","attributes":{"model":{"string":"a100"}},"capacity":{"memory":{"value":"40Gi"}}}]}]}})");
+  executor_.RunFor(15s);
+  EXPECT_EQ(published(), "general-1-gpu.example.com:1:1 general-2-gpu.example.com:1:1 ");
+  const Json slice = List(kind)[0];
+  EXPECT_EQ(FindString(slice, {"spec", "nodeName"}), "general-1");
+  EXPECT_EQ(FindString(slice, {"spec", "pool", "name"}), "general-1");
+  EXPECT_EQ(base::FindInt(slice, {"spec", "pool", "resourceSliceCount"}), 1);
+  EXPECT_EQ(FindString(FindArray(slice, {"spec", "devices"})[0], {"attributes", "model", "string"}), "a100");
+  Restart();
+  executor_.RunFor(15s);
+  EXPECT_EQ(published(), "general-1-gpu.example.com:1:1 general-2-gpu.example.com:1:1 ");
+  Merge(R"({"template":{"resourceSlices":[{"driver":"gpu.example.com","devices":[{"name":"gpu-0"},{"name":"gpu-1"}]}]}})");
+  executor_.RunFor(15s);
+  EXPECT_EQ(published(), "general-1-gpu.example.com:2:2 general-2-gpu.example.com:2:2 ");
+}
+
 TEST_F(CloudTest, ARestartBringsTheNodesBack) {
   Create(R"({"targetSize":2})");
   executor_.RunFor(15s);

@@ -309,6 +309,13 @@ void NodeAgent::RemoveNode(const std::string& name, bool delete_object) {
   }
 }
 
+void NodeAgent::SetDevices(const std::string& name, const std::vector<Json>& slices) {
+  const auto found = state_->nodes.find(name);
+  if (found == state_->nodes.end() || found->second.config.slices == slices) return;
+  found->second.config.slices = slices;
+  if (found->second.keeper != nullptr) found->second.keeper->SetDevices(slices);
+}
+
 void NodeAgent::StopNode(const std::string& name) {
   const auto found = state_->nodes.find(name);
   if (found != state_->nodes.end()) state_->StopNode(found->second);

@@ -53,6 +53,8 @@ class NodeAgent {
   base::Status AddNode(const NodeConfig& config);
   /// Stops the node for good; with `delete_object` its Node is deleted too.
   void RemoveNode(const std::string& name, bool delete_object);
+  /// The node, if it is one of these, has other devices from now on.
+  void SetDevices(const std::string& node, const std::vector<base::Json>& slices);
   /// As if the machine were switched off: no more leases, status or pods; its containers are gone.
   void StopNode(const std::string& name);
   /// Switches it on again: it reports, and takes its pods up where the API says they are.

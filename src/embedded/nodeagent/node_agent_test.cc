@@ -117,6 +117,130 @@ TEST_F(NodeAgentTest, RegistersNodesAndRenewsTheirLeases) {
   EXPECT_EQ(FindString(*third, {"spec", "renewTime"}), FindString(*second, {"spec", "renewTime"}));
 }
 
+class DeviceNodeTest : public NodeAgentTest {
+ protected:
+  static const kube::Resource& Kind(const std::string& plural) { return *kube::FindBuiltIn("resource.k8s.io", "v1", plural); }
+  static Json Slice(const std::string& name, const std::string& driver, const std::string& devices) {
+    return *base::ParseJson(
+        R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{"name":")" + name +
+            R"("},"spec":{"driver":")" + driver +
+            R"(","nodeName":"node-0","pool":{"name":"node-0","generation":1,"resourceSliceCount":1},"devices":)" + devices +
+            "}}",
+        "test");
+  }
+  std::vector<Json> Slices() { return client::ListAll(*client_, Kind("resourceslices")).value().items; }
+  /// NAME:GENERATION:DEVICES of each.
+  std::string Published() {
+    std::string text;
+    for (const Json& slice : Slices()) {
+      text += fmt::format("{}:{}:{} ", kube::NameOf(slice), FindInt(slice, {"spec", "pool", "generation"}),
+                          base::FindArray(slice, {"spec", "devices"}).size());
+    }
+    return text;
+  }
+  void PatchClaim(const std::string& patch) {
+    const auto patched = client_->Patch(Kind("resourceclaims"), "default", "gpu", client::PatchType::kMerge,
+                                        *base::ParseJson(patch, "test"), {.subresource = "status", .field_manager = ""});
+    ASSERT_TRUE(patched) << patched.error().message();
+  }
+};
+
+TEST_F(DeviceNodeTest, DevicesArePublishedAndOwnedByTheNode) {
+  StartAgent();
+  executor_.RunFor(1s);
+  EXPECT_EQ(Published(), "");
+  const std::vector<Json> one = {Slice("a", "a.org", R"([{"name":"x"}])"), Slice("b", "b.org", R"([{"name":"x"}])")};
+  agent_->SetDevices("node-0", one);
+  executor_.RunFor(1s);
+  EXPECT_EQ(Published(), "a:1:1 b:1:1 ");
+  const Json node = *client_->Get(resources::Nodes(), "", "node-0");
+  EXPECT_EQ(FindString(base::FindArray(Slices()[0], {"metadata", "ownerReferences"})[0], {"uid"}), kube::UidOf(node));
+  agent_->SetDevices("node-0", {Slice("a", "a.org", R"([{"name":"x"},{"name":"y"}])"), one[1]});
+  executor_.RunFor(1s);
+  EXPECT_EQ(Published(), "a:2:2 b:1:1 ");
+  agent_->SetDevices("node-0", {one[1]});
+  executor_.RunFor(1s);
+  EXPECT_EQ(Published(), "b:1:1 ");
+}
+
+TEST_F(DeviceNodeTest, WhatOthersChangeStaysAndWhatIsGoneComesBack) {
+  StartAgent();
+  agent_->SetDevices("node-0", {Slice("a", "a.org", R"([{"name":"x"}])")});
+  executor_.RunFor(1s);
+  const Json taint =
+      *base::ParseJson(R"({"spec":{"devices":[{"name":"x","taints":[{"key":"broken","effect":"NoSchedule"}]}]}})", "test");
+  ASSERT_TRUE(client_->Patch(Kind("resourceslices"), "", "a", client::PatchType::kMerge, taint));
+  executor_.RunFor(11min);
+  EXPECT_EQ(base::FindArray(base::FindArray(Slices()[0], {"spec", "devices"})[0], {"taints"}).size(), 1u);
+  ASSERT_TRUE(client_->Delete(Kind("resourceslices"), "", "a"));
+  executor_.RunFor(6min);
+  EXPECT_EQ(Published(), "a:1:1 ");
+}
+
+TEST_F(DeviceNodeTest, APodStartsOnceItsClaimIsReservedForIt) {
+  StartAgent();
+  executor_.RunFor(1s);
+  CreatePod("p", R"({"resourceClaims":[{"name":"g","resourceClaimName":"gpu"}]})");
+  executor_.RunFor(5s);
+  const auto told = [&] {
+    std::string last;
+    for (const Json& event : client::ListAll(*client_, resources::Events())->items) {
+      if (FindString(event, {"reason"}) == "FailedPrepareDynamicResources") last = FindString(event, {"message"});
+    }
+    return last;
+  };
+  EXPECT_EQ(told(),
+            "Failed to prepare dynamic resources: prepare dynamic resources: fetch ResourceClaim gpu: "
+            "resourceclaims.resource.k8s.io \"gpu\" not found");
+  EXPECT_EQ(Phase("p"), "Pending");
+  const auto claim = client_->Create(
+      Kind("resourceclaims"),
+      *base::ParseJson(
+          R"({"metadata":{"name":"gpu","namespace":"default"},"spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"c"}}]}}})",
+          "test"));
+  ASSERT_TRUE(claim);
+  executor_.RunFor(5s);
+  const std::string uid(kube::UidOf(Pod("p")));
+  EXPECT_EQ(told(), "Failed to prepare dynamic resources: prepare dynamic resources: pod p (" + uid +
+                        ") is not allowed to use ResourceClaim gpu (" + std::string(kube::UidOf(*claim)) + ")");
+  EXPECT_EQ(Phase("p"), "Pending");
+  PatchClaim(R"({"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"d.org","pool":"n","device":"a"}]}},
+      "reservedFor":[{"resource":"pods","name":"p","uid":")" +
+             uid + R"("}]}})");
+  executor_.RunFor(10s);
+  EXPECT_EQ(Phase("p"), "Running");
+}
+
+TEST_F(DeviceNodeTest, AClaimFromATemplateHasToBeThePodsOwn) {
+  StartAgent();
+  executor_.RunFor(1s);
+  CreatePod("p", R"({"resourceClaims":[{"name":"g","resourceClaimTemplateName":"t"}]})");
+  executor_.RunFor(3s);
+  EXPECT_EQ(Phase("p"), "Pending");
+  const std::string uid(kube::UidOf(Pod("p")));
+  ASSERT_TRUE(client_->Create(
+      Kind("resourceclaims"),
+      *base::ParseJson(
+          R"({"metadata":{"name":"gpu","namespace":"default"},"spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"c"}}]}}})",
+          "test")));
+  PatchClaim(R"({"status":{"allocation":{"devices":{"results":[{"request":"r","driver":"d.org","pool":"n","device":"a"}]}},
+      "reservedFor":[{"resource":"pods","name":"p","uid":")" +
+             uid + R"("}]}})");
+  const auto patched = client_->Patch(
+      resources::Pods(), "default", "p", client::PatchType::kMerge,
+      *base::ParseJson(R"({"status":{"resourceClaimStatuses":[{"name":"g","resourceClaimName":"gpu"}]}})", "test"),
+      {.subresource = "status", .field_manager = ""});
+  ASSERT_TRUE(patched) << patched.error().message();
+  executor_.RunFor(5s);
+  EXPECT_EQ(Phase("p"), "Pending");
+  const Json owner = base::JsonObject{
+      {"metadata",
+       base::JsonObject{{"ownerReferences", base::JsonArray{kube::ControllerReference(resources::Pods(), "p", uid)}}}}};
+  ASSERT_TRUE(client_->Patch(Kind("resourceclaims"), "default", "gpu", client::PatchType::kMerge, owner));
+  executor_.RunFor(10s);
+  EXPECT_EQ(Phase("p"), "Running");
+}
+
 TEST_F(NodeAgentTest, APodBecomesReadyAndIsDeletedGracefully) {
   StartAgent();
   executor_.RunFor(1s);

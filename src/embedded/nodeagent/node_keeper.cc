@@ -1,6 +1,7 @@
 #include "embedded/nodeagent/node_keeper.h"
 
 #include "base/log.h"
+#include "embedded/nodeagent/device_driver.h"
 
 namespace evenkeel::embedded::nodeagent {
 namespace {
@@ -14,10 +15,29 @@ constexpr char kLeaseNamespace[] = "kube-node-lease";
 }  // namespace
 
 NodeKeeper::NodeKeeper(NodeKeeperOptions options, NodeConfig config)
-    : options_(std::move(options)), config_(std::move(config)), random_(options_.random.Fork(config_.name)) {}
+    : options_(std::move(options)),
+      config_(std::move(config)),
+      slices_(config_.slices),
+      random_(options_.random.Fork(config_.name)),
+      has_devices_(!slices_.empty()) {}
 
 void NodeKeeper::Start() {
   register_timer_ = options_.strand->PostAfter(base::Duration::zero(), [this] { Register(); });
+}
+
+void NodeKeeper::SetDevices(std::vector<Json> slices) {
+  slices_ = std::move(slices);
+  has_devices_ = has_devices_ || !slices_.empty();
+  devices_timer_ = options_.strand->PostAfter(base::Duration::zero(), [this] { KeepDevices(); });
+}
+
+void NodeKeeper::KeepDevices() {
+  if (!has_devices_ || gone_ || uid_.empty()) return;
+  const auto published = PublishDevices(*options_.client, config_.name, uid_, slices_);
+  if (published) return;
+  base::log::Warn("devices not published", {{"node", config_.name}, {"error", published.error()}});
+  devices_timer_ = options_.strand->PostAfter(kRegisterRetry + random_.Between(base::Duration::zero(), kRegisterRetry),
+                                              [this] { KeepDevices(); });
 }
 
 void NodeKeeper::Register() {
@@ -29,6 +49,7 @@ void NodeKeeper::Register() {
   }
   gone_ = false;
   RenewLease();
+  KeepDevices();
   status_timer_ = options_.strand->PostAfter(options_.status_period, [this] { ReportStatus(); });
 }
 
@@ -83,7 +104,7 @@ void NodeKeeper::RenewLease() {
 void NodeKeeper::ReportStatus() {
   status_timer_ = options_.strand->PostAfter(options_.status_period, [this] { ReportStatus(); });
   auto status = WriteStatus();
-  if (status) return;
+  if (status) return KeepDevices();
   if (status.error().code() != Code::kNotFound) {
     base::log::Warn("node status not reported", {{"node", config_.name}, {"error", status.error()}});
   } else if (options_.reregister) {
@@ -93,6 +114,7 @@ void NodeKeeper::ReportStatus() {
     gone_ = true;
     status_timer_.Cancel();
     lease_timer_.Cancel();
+    devices_timer_.Cancel();
   }
 }
 

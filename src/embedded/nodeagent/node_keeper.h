@@ -28,6 +28,8 @@ class NodeKeeper {
 
   /// Registers now, again every second or so until it has worked, then keeps lease and status.
   void Start();
+  /// It has these devices now: published at once, or when the node is registered.
+  void SetDevices(std::vector<base::Json> slices);
 
  private:
   void Register();
@@ -35,15 +37,18 @@ class NodeKeeper {
   base::Status WriteStatus();
   void RenewLease();
   void ReportStatus();
+  void KeepDevices();
   void ScheduleLease();
 
   NodeKeeperOptions options_;
   const NodeConfig config_;
+  std::vector<base::Json> slices_;
   base::Random random_;
   std::string uid_;
   bool gone_ = false;           ///< somebody deleted the Node and nobody asked for a new one
   bool lease_failing_ = false;  ///< logged once per outage
-  base::Timer register_timer_, lease_timer_, status_timer_;
+  bool has_devices_ = false;    ///< or had some: then what is published is looked after
+  base::Timer register_timer_, lease_timer_, status_timer_, devices_timer_;
 };
 
 }  // namespace evenkeel::embedded::nodeagent

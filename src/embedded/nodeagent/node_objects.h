@@ -21,6 +21,7 @@ struct NodeConfig {
   std::string internal_ip = "127.0.0.1";
   std::string pod_cidr = "10.244.0.0/24";       ///< addresses of simulated pods
   std::string loopback_cidr = "127.10.0.0/24";  ///< addresses of process pods; each node of a machine needs its own
+  std::vector<base::Json> slices{};             ///< ResourceSlices of its devices (device_driver.h)
   std::string provider_id, instance_type, zone, region;
   std::string kubelet_version = "v1.31.0";
 };

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/log.h"
+#include "embedded/nodeagent/pod_claims.h"
 
 namespace evenkeel::embedded::nodeagent {
 namespace {
@@ -202,6 +203,12 @@ bool PodWorker::PrepareSandbox() {
       RetryAfter(std::chrono::seconds(2));
       return false;
     }
+  }
+  if (auto status = CheckDeviceClaims(host_.client, *pod_); !status) {
+    Event(true, "FailedPrepareDynamicResources",
+          "Failed to prepare dynamic resources: prepare dynamic resources: " + status.error().message());
+    RetryAfter(std::chrono::seconds(2));
+    return false;
   }
   record_.sandbox = true;
   return true;

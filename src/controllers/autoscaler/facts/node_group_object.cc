@@ -1,5 +1,6 @@
 #include "controllers/autoscaler/facts/node_group_object.h"
 
+#include "controllers/autoscaler/facts/template_slices.h"
 #include "kube/object.h"
 #include "kube/quantity.h"
 #include "kube/selector.h"
@@ -49,6 +50,7 @@ base::Status ReadTemplate(const base::Field& given, NodeGroup& group) {
   for (const char* part : {"metadata", "spec"}) {
     if (const base::Field object = given[part]) EVENKEEL_TRY(object.IsObject());
   }
+  EVENKEEL_TRY(CheckTemplateSlices(given["resourceSlices"]));
   const base::Field labels = given["metadata"]["labels"];
   EVENKEEL_TRY(labels.ForEachMember([](std::string_view, const base::Field& value) -> base::Status {
     std::string unused;

@@ -1,0 +1,87 @@
+#include "controllers/autoscaler/facts/template_slices.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "kube/forms/defaulting.h"
+#include "kube/object.h"
+#include "kube/validation/validation.h"
+
+namespace evenkeel::controllers::autoscaler {
+namespace {
+
+using base::FindString;
+using base::Json;
+using base::JsonArray;
+using base::JsonObject;
+
+/// More than any driver publishes of one node.
+constexpr size_t kSlicesMax = 64;
+
+const kube::Resource& SliceKind() {
+  static const kube::Resource& resource = *kube::FindBuiltIn("resource.k8s.io", "v1", "resourceslices");
+  return resource;
+}
+
+using Pool = std::pair<std::string, std::string>;  ///< driver, name
+
+Pool PoolOf(const Json& spec) {
+  return {std::string(FindString(spec, {"driver"})), std::string(FindString(spec, {"pool", "name"}))};
+}
+
+}  // namespace
+
+std::vector<Json> SlicesOfTemplate(const Json& template_node, std::string_view node) {
+  std::vector<Json> slices;
+  std::map<Pool, int64_t> counts;
+  std::map<std::string, int64_t> of_driver, named;
+  for (const Json& given : base::FindArray(template_node, {"resourceSlices"})) {
+    if (!given.is_object()) continue;
+    Json spec = given;
+    spec.get_object()["nodeName"] = node;
+    if (FindString(spec, {"pool", "name"}).empty()) base::Ensure(spec, {"pool", "name"}) = node;
+    ++counts[PoolOf(spec)];
+    ++of_driver[PoolOf(spec).first];
+    slices.push_back(JsonObject{{"apiVersion", "resource.k8s.io/v1"}, {"kind", "ResourceSlice"}, {"spec", std::move(spec)}});
+  }
+  for (Json& slice : slices) {
+    const Pool pool = PoolOf(slice.at("spec"));
+    base::Ensure(slice, {"spec", "pool", "generation"}) = 1;
+    base::Ensure(slice, {"spec", "pool", "resourceSliceCount"}) = counts[pool];
+    std::string name = std::string(node) + "-" + pool.first;
+    if (of_driver[pool.first] > 1) name += "-" + std::to_string(named[pool.first]++);
+    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    base::Ensure(slice, {"metadata", "name"}) = name;
+    kube::ApplyKindDefaults(SliceKind(), slice);
+  }
+  return slices;
+}
+
+base::Status CheckTemplateSlices(const base::Field& list) {
+  if (!list) return {};
+  EVENKEEL_TRY(list.ForEach([](const base::Field& slice) { return slice.IsObject(); }));
+  const JsonArray& given = list.value().get_array();
+  if (given.size() > kSlicesMax) return list.Wrong("more than " + std::to_string(kSlicesMax) + " slices");
+  std::set<std::string> devices;
+  size_t place = 0;
+  for (const Json& slice : SlicesOfTemplate(JsonObject{{"resourceSlices", given}}, "node")) {
+    const base::Field entry = list.Item(place++);
+    std::vector<base::Cause> causes = kube::ValidateObject(SliceKind(), slice);
+    // The name is made of the driver's: if that is wrong, it is to be told of.
+    std::ranges::stable_partition(causes, [](const base::Cause& cause) { return cause.field.starts_with("spec"); });
+    for (const base::Cause& cause : causes) {
+      const bool deeper = cause.field.starts_with("spec.");
+      return entry.Wrong((deeper ? cause.field.substr(5) + ": " : std::string()) + cause.message);
+    }
+    const Pool pool = PoolOf(slice.at("spec"));
+    for (const Json& device : base::FindArray(slice, {"spec", "devices"})) {
+      const std::string name(FindString(device, {"name"}));
+      if (devices.insert(pool.first + "/" + pool.second + "/" + name).second) continue;
+      return entry.Wrong("device \"" + name + "\" is in the pool already");
+    }
+  }
+  return {};
+}
+
+}  // namespace evenkeel::controllers::autoscaler
