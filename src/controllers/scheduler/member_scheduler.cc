@@ -14,7 +14,8 @@ class MemberScheduler final : public runtime::MemberController {
         random_(context.random.Fork(member.name())),
         kinds_(runtime::SnapshotReadKinds()),
         events_(member.client(), member.strand(), clock_, random_.Fork("events"), kSchedulerName, context.host),
-        scheduler_({member.client(), clock_, events_, member.feed().mirror(), [this](base::Duration delay) { Call(delay); }},
+        scheduler_({member.client(), clock_, events_, member.feed().mirror(), [this](base::Duration delay) { Call(delay); },
+                    random_.Fork("scheduler")},
                    context.options),
         controller_("scheduler", member.strand(), clock_, [this](const std::string&) -> base::Result<runtime::ReconcileResult> {
           return runtime::ReconcileResult{scheduler_.Turn()};

@@ -29,7 +29,11 @@ bool WantsCompany(const PodClass& pod_class) {
 bool LooksAround(const PodClass& pod_class) { return !pod_class.topology.empty() || pod_class.volumes != nullptr; }
 
 Scheduler::Scheduler(SchedulerContext context, SchedulerOptions options)
-    : context_(std::move(context)), options_(std::move(options)), snapshot_(context_.mirror.snapshot()), book_(snapshot_) {
+    : context_(std::move(context)),
+      options_(std::move(options)),
+      snapshot_(context_.mirror.snapshot()),
+      book_(snapshot_),
+      devices_(context_.client, context_.clock, context_.random) {
   context_.mirror.AddListener(*this);
 }
 
@@ -97,7 +101,12 @@ void Scheduler::Try(const std::string& key) {
   if (snapshot_.NodeOf(id) != kNone) return queue_.Remove(key);
   if (Gated(*pod)) return MarkGated(*pod);
   const Choice choice = Choose(*pod, id);
-  if (choice.node == kNone) return MarkUnschedulable(*pod, id, choice.message);
+  if (choice.node == kNone) {
+    if (snapshot_.classes()[snapshot_.ClassOf(id)].may_want_devices() && devices_.GiveUpAllocation(*pod, snapshot_)) {
+      return queue_.Retry(key, Monotonic());
+    }
+    return MarkUnschedulable(*pod, id, choice.message);
+  }
   Assign(*pod, id, choice.node);
   Wake([](ClassId, const PodClass& pod_class) { return WantsCompany(pod_class); });
 }

@@ -3,7 +3,8 @@
 // when something has changed that could help (scheduler_queue.h).
 //
 // Nothing is preempted; a pod that somebody has nominated for a node counts there for pods that are less important. Claims
-// whose class waits for the first consumer are told the node, and the pod is bound once they are. Where a BalancingPlan is
+// whose class waits for the first consumer are told the node, and the pod is bound once they are. Devices that the snapshot has
+// chosen for a pod are written to its claims before it is bound (device_claims.h). Where a BalancingPlan is
 // being carried out, room is kept for the successors of the pods that it evicts (reservation_book.h).
 //
 // It listens to the ClusterMirror whose snapshot it asks, and is called when it has work to do; who feeds the mirror and who
@@ -23,6 +24,7 @@
 #include "base/time.h"
 #include "client/client.h"
 #include "client/event_recorder.h"
+#include "controllers/scheduler/device_claims.h"
 #include "controllers/scheduler/reservation_book.h"
 #include "controllers/scheduler/scheduler_queue.h"
 #include "kube/types.h"
@@ -49,6 +51,7 @@ struct SchedulerContext {
   scheduling::ClusterMirror& mirror;
   /// Asks for a Turn, at once (zero) or that much later. Several calls may be answered by one turn.
   std::function<void(base::Duration)> call;
+  base::Random random;
 };
 
 using PodPointer = std::shared_ptr<const kube::Pod>;
@@ -124,8 +127,11 @@ class Scheduler final : public scheduling::ClusterListener {
   base::Status SelectNode(const std::vector<std::string>& claims, const std::string& node);
   void FinishBinding(const kube::Pod& pod, const Binding& binding);
   void Bind(const kube::Pod& pod, const std::string& node);
+  /// Tells the API which devices the pod gets where it was put. False: it could not, and the pod was given up.
+  bool WriteDevices(const kube::Pod& pod);
   /// Asks again for a binding nobody knows about.
   void AskAgain(const kube::Pod& pod, const Binding& binding);
+  /// Frees what the pod would have had. Its claims are given back where nobody can have bound it.
   void GiveUp(const std::string& key);
   void MarkUnschedulable(const kube::Pod& pod, scheduling::PodId id, const std::string& message);
   void MarkGated(const kube::Pod& pod);
@@ -137,6 +143,7 @@ class Scheduler final : public scheduling::ClusterListener {
   scheduling::Snapshot& snapshot_;
   SchedulerQueue queue_;
   ReservationBook book_;
+  DeviceClaims devices_;
   std::map<std::string, PodPointer> waiting_;       // pods that are ours and have no node
   std::map<std::string, kube::Labels> namespaces_;  // those with labels
   std::map<std::string, Claim> claims_;             // by key

@@ -67,8 +67,22 @@ void Scheduler::FinishBinding(const kube::Pod& pod, const Binding& binding) {
   GiveUp(key);
 }
 
+bool Scheduler::WriteDevices(const kube::Pod& pod) {
+  const std::string key = pod.meta.Key();
+  const PodId id = snapshot_.FindPod(key);
+  const scheduling::PlacedDevices placed = id == kNone ? scheduling::PlacedDevices{} : snapshot_.DevicesOf(id);
+  if (placed.empty()) return true;
+  const auto written = devices_.Write(pod, placed);
+  if (written) return true;
+  context_.events.Warning(*pod.json, events::kFailedScheduling.reason,
+                          "running PreBind plugin \"DynamicResources\": " + written.error().message());
+  GiveUp(key);
+  return false;
+}
+
 void Scheduler::GiveUp(const std::string& key) {
   binding_.erase(key);
+  if (const auto pod = waiting_.find(key); pod != waiting_.end()) devices_.TakeBack(*pod->second);
   if (const PodId id = snapshot_.FindPod(key); id != kNone && snapshot_.NodeOf(id) != kNone) {
     const NodeId node = snapshot_.NodeOf(id);
     snapshot_.Unplace(id);
@@ -80,6 +94,7 @@ void Scheduler::GiveUp(const std::string& key) {
 
 void Scheduler::Bind(const kube::Pod& pod, const std::string& node) {
   const std::string key = pod.meta.Key();
+  if (!WriteDevices(pod)) return;
   const Json binding =
       JsonObject{{"apiVersion", "v1"},
                  {"kind", "Binding"},
@@ -99,6 +114,7 @@ void Scheduler::Bind(const kube::Pod& pod, const std::string& node) {
     return queue_.Retry(key, Monotonic());
   }
   binding_.erase(key);
+  devices_.Forget(key);
   queue_.Remove(key);
   context_.events.Normal(*pod.json, events::kScheduled.reason, "Successfully assigned " + key + " to " + node);
 }

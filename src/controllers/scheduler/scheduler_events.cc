@@ -21,6 +21,7 @@ void Scheduler::BeforeChange(const ObjectEvent& event) {
   waiting_.erase(event.key);
   nominated_.erase(event.key);
   binding_.erase(event.key);
+  devices_.Forget(event.key);
   if (event.pod != kNone) book_.GiveBack(event.key);
 }
 

@@ -188,7 +188,11 @@ void NodeAgent::State::Admit(AgentPod& entry, const Pod& pod) {
   AgentNode& node = nodes.at(entry.node);
   const bool begun = base::Find(*pod.json, {"status", "startTime"}) != nullptr;
   if (pod.terminal()) return entry.worker->Begin();
-  const kube::ResourceList requests = pod.Requests();
+  kube::ResourceList requests = pod.Requests();
+  // Where a claim for devices stands behind a resource, the node has no amount of it.
+  for (const Json& mapping : base::FindArray(*pod.json, {"status", "extendedResourceClaimStatus", "requestMappings"})) {
+    requests.erase(std::string(base::FindString(mapping, {"resourceName"})));
+  }
   for (const auto& [resource, amount] : requests) {
     if (begun || amount <= 0) continue;
     const auto have = node.allocatable.find(resource);

@@ -15,7 +15,8 @@ constexpr base::Duration kPlansPoll = std::chrono::milliseconds(20);
 
 SchedulerController::SchedulerController(Context& context)
     : Reconciler(context, kDefaultScheduler),
-      scheduler_({context.client, context.clock, events(), mirror_, [this](base::Duration delay) { Call(delay); }},
+      scheduler_({context.client, context.clock, events(), mirror_, [this](base::Duration delay) { Call(delay); },
+                  context.random.Fork("scheduler")},
                  {.names = {"", kDefaultScheduler, scheduler::kSchedulerName}}),
       plans_(context.client, scheduling::BalancingPlans(), context.strand, context.clock, context.random.Fork("plans"),
              [this](const std::string& name, const base::Json* after) { Put(scheduling::BalancingPlans(), name, after); }) {

@@ -1,0 +1,245 @@
+#include "controllers/scheduler/device_claims.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "base/log.h"
+#include "kube/object.h"
+
+namespace evenkeel::controllers::scheduler {
+namespace {
+
+using base::Code;
+using base::Fail;
+using base::Find;
+using base::FindArray;
+using base::FindString;
+using base::Json;
+using base::JsonArray;
+using base::JsonObject;
+
+constexpr std::string_view kFinalizer = "resource.kubernetes.io/delete-protection";
+/// Of a name, before the random letters.
+constexpr size_t kGenerateNameMax = 57;
+constexpr int kAttempts = 5;
+
+const kube::Resource& DeviceClaimKind() {
+  static const kube::Resource& resource = *kube::FindBuiltIn("resource.k8s.io", "v1", "resourceclaims");
+  return resource;
+}
+
+const client::WriteOptions& OfStatus() {
+  static const client::WriteOptions options{.subresource = "status", .field_manager = "", .dry_run = false};
+  return options;
+}
+
+bool HasFinalizer(const Json& claim) {
+  const JsonArray& finalizers = FindArray(claim, {"metadata", "finalizers"});
+  return std::ranges::find(finalizers, Json(kFinalizer)) != finalizers.end();
+}
+
+JsonArray Consumers(const Json& claim) { return FindArray(claim, {"status", "reservedFor"}); }
+
+bool IsOf(const Json& consumer, const kube::Pod& pod) { return FindString(consumer, {"uid"}) == pod.meta.uid; }
+
+bool IsReserved(const Json& claim, const kube::Pod& pod) {
+  return std::ranges::any_of(FindArray(claim, {"status", "reservedFor"}), [&](const Json& one) { return IsOf(one, pod); });
+}
+
+/// Changes the object as it is now, again where somebody else was faster. `change` says whether there is anything to write.
+base::Status ChangeLive(client::Client& client, const kube::Resource& resource, const std::string& ns, const std::string& name,
+                        const client::WriteOptions& options, const std::function<base::Result<bool>(Json&)>& change) {
+  for (int attempt = 1;; ++attempt) {
+    EVENKEEL_ASSIGN(Json object, client.Get(resource, ns, name));
+    EVENKEEL_ASSIGN(const bool changed, change(object));
+    if (!changed) return {};
+    const auto written = client.Update(resource, object, options);
+    if (written) return {};
+    if (written.error().code() != Code::kConflict || attempt == kAttempts) return Fail(written.error());
+  }
+}
+
+void RemoveFinalizer(Json& claim) {
+  Json* finalizers = Find(claim, {"metadata", "finalizers"});
+  if (finalizers == nullptr || !finalizers->is_array()) return;
+  JsonArray& list = finalizers->get_array();
+  if (const auto found = std::ranges::find(list, Json(kFinalizer)); found != list.end()) list.erase(found);
+}
+
+base::Error Because(std::string what, const base::Error& error) {
+  return base::Error(error.code(), std::move(what) + ": " + error.message());
+}
+
+}  // namespace
+
+base::Status DeviceClaims::Write(const kube::Pod& pod, const scheduling::PlacedDevices& placed) {
+  std::string extended;
+  for (const scheduling::PlacedClaim& claim : placed.claims) {
+    if (!claim.in_flight && !claim.to_reserve) continue;
+    if (claim.allocation == nullptr) {
+      return Fail(Code::kConflict, "devices for " + claim.pod_claim + " can be had no more");
+    }
+    for (const scheduling::DeviceResult& result : claim.allocation->results) {
+      if (claim.in_flight && !result.binding_conditions.empty()) {
+        return Fail(Code::kInvalid,
+                    "device " + result.device.ToString() + " has binding conditions, for which nobody waits here");
+      }
+    }
+    std::string name = claim.claim;
+    if (name.empty()) {
+      EVENKEEL_ASSIGN(name, MakeExtended(pod, claim));
+      extended = name;
+    }
+    EVENKEEL_TRY(WriteClaim(pod, name, claim));
+  }
+  return extended.empty() ? base::Status{} : TellPod(pod, extended, placed.mappings);
+}
+
+base::Status DeviceClaims::WriteClaim(const kube::Pod& pod, const std::string& name, const scheduling::PlacedClaim& placed) {
+  const std::string key = pod.meta.ns + "/" + name;
+  const auto check = [&](const Json& claim) -> base::Status {
+    if (Find(claim, {"metadata", "deletionTimestamp"}) != nullptr) {
+      return Fail(Code::kInvalid, "claim " + key + " got deleted in the meantime");
+    }
+    if (placed.in_flight && Find(claim, {"status", "allocation"}) != nullptr && !IsReserved(claim, pod)) {
+      return Fail(Code::kInvalid, "claim " + key + " got allocated elsewhere in the meantime");
+    }
+    return {};
+  };
+  if (placed.in_flight) {
+    const auto protect = [&](Json& claim) -> base::Result<bool> {
+      EVENKEEL_TRY(check(claim));
+      if (HasFinalizer(claim)) return false;
+      Json& finalizers = base::Ensure(claim, {"metadata", "finalizers"});
+      if (!finalizers.is_array()) finalizers = JsonArray();
+      finalizers.get_array().emplace_back(kFinalizer);
+      return true;
+    };
+    const auto protected_now = ChangeLive(client_, DeviceClaimKind(), pod.meta.ns, name, {}, protect);
+    if (!protected_now) return Fail(Because("add finalizer to claim " + key, protected_now.error()));
+  }
+  Json allocation;
+  if (placed.in_flight) {
+    allocation = placed.allocation->ToJson([this] { return random_.Uuid(); });
+    allocation.as_object()["allocationTimestamp"] = base::FormatTime(clock_.Now());
+  }
+  const auto reserve = [&](Json& claim) -> base::Result<bool> {
+    EVENKEEL_TRY(check(claim));
+    // An earlier attempt of this pod, whose answer was lost.
+    if (IsReserved(claim, pod)) return false;
+    JsonArray consumers = Consumers(claim);
+    if (placed.in_flight) base::Ensure(claim, {"status", "allocation"}) = allocation;
+    consumers.push_back(JsonObject{{"resource", "pods"}, {"name", pod.meta.name}, {"uid", pod.meta.uid}});
+    base::Ensure(claim, {"status", "reservedFor"}) = std::move(consumers);
+    return true;
+  };
+  written_[pod.meta.Key()].reserved.push_back(name);
+  const auto written = ChangeLive(client_, DeviceClaimKind(), pod.meta.ns, name, OfStatus(), reserve);
+  if (written) return {};
+  const char* const what = placed.in_flight ? "add allocation and reservation to claim " : "add reservation to claim ";
+  return Fail(Because(what + key, written.error()));
+}
+
+base::Result<std::string> DeviceClaims::MakeExtended(const kube::Pod& pod, const scheduling::PlacedClaim& placed) {
+  constexpr std::string_view kSuffix = "-extended-resources-";
+  JsonArray requests;
+  for (const scheduling::ClaimRequest& request : placed.spec->requests) {
+    requests.push_back(scheduling::WriteExtendedRequest(request));
+  }
+  Json claim = kube::NewObject(DeviceClaimKind(), pod.meta.ns, "");
+  JsonObject& metadata = claim.at("metadata").get_object();
+  metadata.erase("name");
+  metadata["generateName"] = pod.meta.name.substr(0, kGenerateNameMax - kSuffix.size()) + std::string(kSuffix);
+  metadata["annotations"] = JsonObject{{scheduling::kExtendedClaimAnnotation, "true"}};
+  metadata["ownerReferences"] = JsonArray{kube::ControllerReference(kube::resources::Pods(), pod.meta.name, pod.meta.uid)};
+  metadata["finalizers"] = JsonArray{kFinalizer};
+  claim.get_object()["spec"] = JsonObject{{"devices", JsonObject{{"requests", std::move(requests)}}}};
+  const auto created = client_.Create(DeviceClaimKind(), claim);
+  if (!created) return Fail(Because("create claim for extended resources", created.error()));
+  std::string name(kube::NameOf(*created));
+  written_[pod.meta.Key()].extended = name;
+  return name;
+}
+
+base::Status DeviceClaims::TellPod(const kube::Pod& pod, const std::string& claim,
+                                   const std::vector<scheduling::RequestMapping>& mappings) {
+  JsonArray list;
+  for (const scheduling::RequestMapping& mapping : mappings) {
+    list.push_back(
+        JsonObject{{"containerName", mapping.container}, {"resourceName", mapping.resource}, {"requestName", mapping.request}});
+  }
+  const JsonObject status{{"resourceClaimName", claim}, {"requestMappings", std::move(list)}};
+  const auto told = ChangeLive(client_, kube::resources::Pods(), pod.meta.ns, pod.meta.name, OfStatus(),
+                               [&](Json& object) -> base::Result<bool> {
+                                 if (kube::UidOf(object) != pod.meta.uid) return Fail(Code::kNotFound, "it is another pod");
+                                 base::Ensure(object, {"status", "extendedResourceClaimStatus"}) = status;
+                                 return true;
+                               });
+  if (!told) return Fail(Because("update pod " + pod.meta.Key() + " ExtendedResourceClaimStatus", told.error()));
+  return {};
+}
+
+base::Status DeviceClaims::Release(const kube::Pod& pod, const std::string& name) {
+  return ChangeLive(client_, DeviceClaimKind(), pod.meta.ns, name, OfStatus(), [&](Json& claim) -> base::Result<bool> {
+    JsonArray consumers = Consumers(claim);
+    const auto removed = std::ranges::remove_if(consumers, [&](const Json& one) { return IsOf(one, pod); });
+    if (removed.empty()) return false;
+    consumers.erase(removed.begin(), removed.end());
+    base::Ensure(claim, {"status", "reservedFor"}) = std::move(consumers);
+    return true;
+  });
+}
+
+base::Status DeviceClaims::DeleteExtended(const kube::Pod& pod, const std::string& name) {
+  EVENKEEL_TRY(ChangeLive(client_, DeviceClaimKind(), pod.meta.ns, name, {}, [](Json& claim) -> base::Result<bool> {
+    if (!HasFinalizer(claim)) return false;
+    RemoveFinalizer(claim);
+    return true;
+  }));
+  EVENKEEL_TRY(client_.Delete(DeviceClaimKind(), pod.meta.ns, name));
+  return {};
+}
+
+void DeviceClaims::TakeBack(const kube::Pod& pod) {
+  const auto found = written_.find(pod.meta.Key());
+  if (found == written_.end()) return;
+  const Written written = std::move(found->second);
+  written_.erase(found);
+  const auto note = [&](const std::string& claim, const base::Status& done) {
+    if (done || done.error().code() == Code::kNotFound) return;
+    base::log::Warn("a claim for devices is not given back",
+                    {{"pod", pod.meta.Key()}, {"claim", claim}, {"error", done.error()}});
+  };
+  for (const std::string& name : written.reserved) {
+    if (name != written.extended) note(name, Release(pod, name));
+  }
+  if (!written.extended.empty()) note(written.extended, DeleteExtended(pod, written.extended));
+}
+
+bool DeviceClaims::GiveUpAllocation(const kube::Pod& pod, scheduling::Snapshot& snapshot) {
+  const scheduling::PodDevices devices = scheduling::DecodePodDevices(*pod.json);
+  if (!devices.extended_claim.empty()) {
+    const auto deleted = DeleteExtended(pod, devices.extended_claim);
+    if (deleted) return true;
+  }
+  for (const scheduling::PodDeviceClaim& entry : devices.claims) {
+    if (entry.claim.empty()) continue;
+    const auto claim = client_.Get(DeviceClaimKind(), pod.meta.ns, entry.claim);
+    if (!claim) continue;
+    const scheduling::ResourceClaim decoded = scheduling::DecodeResourceClaim(*claim);
+    if (decoded.allocation == nullptr || !decoded.allocation->nodes) continue;
+    const bool others = std::ranges::any_of(decoded.reserved_for, [&](const std::string& uid) { return uid != pod.meta.uid; });
+    const bool reached = std::ranges::all_of(snapshot.order(), [&](scheduling::NodeId node) {
+      return node == scheduling::kNone || scheduling::MatchesAny(*decoded.allocation->nodes, snapshot.LabelsOf(node));
+    });
+    if (others || reached) continue;
+    Json freed = *claim;
+    base::Erase(freed, {"status", "allocation"});
+    base::Erase(freed, {"status", "reservedFor"});
+    // As it was read: if anybody has reserved it since, it is a conflict, and nothing is given up.
+    if (client_.Update(DeviceClaimKind(), freed, OfStatus())) return true;
+  }
+  return false;
+}
+
+}  // namespace evenkeel::controllers::scheduler
