@@ -1,5 +1,7 @@
 #include "scheduling/class_table.h"
 
+#include "base/hash.h"
+
 namespace evenkeel::scheduling {
 namespace {
 
@@ -81,6 +83,10 @@ ClassTable::Found ClassTable::Intern(const base::Json& pod, bool keep_node_name,
   made->node_name = node_name;
   made->terminating = terminating;
   made->key = text.Take();
+  TextKey whole;
+  whole.Add(made->spec->key).Add(labels_.items[labels]->key).Add(volumes == kNone ? "" : volumes_.items[volumes]->key);
+  whole.Add(ns).Add(pinned).Add(node_name).Add(terminating ? 1 : 0);
+  made->signature = base::XxHash64(whole.text());
   ++unused_;
   const uint64_t bits = LabelBits(made->ns, *made->labels);
   const ClassId id = TakeSlot(classes_, free_, std::move(made));

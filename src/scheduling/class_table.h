@@ -56,6 +56,7 @@ struct PodClass {
   std::string node_name;     ///< spec.nodeName, when the NodeName filter is to look at it
   bool terminating = false;  ///< metadata.deletionTimestamp
   std::string key;
+  uint64_t signature = 0;  ///< of all that makes the class; the same in every process
 
   std::vector<PodId> pods;  ///< in no particular order
   uint32_t users = 0;       ///< pods, copies and callers

@@ -187,6 +187,9 @@ class Snapshot {
 
   // What fits where.
 
+  /// No other pod matters to the class: it has no terms of its own, and no pod that is there has one against it. Unlike
+  /// ClassTopology::empty() the same whatever was there before.
+  bool Unconcerned(ClassId pod_class) const;
   /// Whether all filters let a pod of the class on the node (which must be present).
   bool Fits(ClassId pod_class, NodeId node);
   /// The same with the reason: the first filter that refuses, in kube-scheduler's order.

@@ -30,6 +30,13 @@ std::string TextOf(const Counter& counter) {
 
 }  // namespace
 
+bool Snapshot::Unconcerned(ClassId id) const {
+  const ClassTopology& topology = classes_[id].topology;
+  if (!topology.affinity.empty() || !topology.anti_affinity.empty() || !topology.spread.empty()) return false;
+  return std::ranges::all_of(topology.forbidden_by,
+                             [this](CounterId counter) { return counters_[counter]->used_domains() == 0; });
+}
+
 bool Snapshot::Eligible(Counter& counter, NodeId node) {
   Eligibility& eligibility = *counter.eligibility;
   for (const uint32_t key : eligibility.keys) {

@@ -41,6 +41,7 @@ class ClusterObjects final : public scheduling::ClusterListener {
   void RequireOwners() { owners_required_ = true; }
 
   scheduling::Snapshot& snapshot() { return snapshot_; }
+  const scheduling::Snapshot& snapshot() const { return snapshot_; }
   const std::string& PodKey(scheduling::PodId pod) const { return snapshot_.PodKey(pod); }
   NodeTemplates& templates() { return templates_; }
   const NodeTemplates& templates() const { return templates_; }

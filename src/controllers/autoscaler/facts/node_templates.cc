@@ -188,7 +188,7 @@ std::map<std::string, NodeTemplates::Sources, std::less<>> NodeTemplates::FindSo
 void NodeTemplates::Update(const ClusterView& view, const NodeObjects& objects) {
   std::map<std::string, Entry, std::less<>> made;
   const auto sources = FindSources(view);
-  std::erase_if(cache_, [&](const auto& item) {
+  cache_changes_ += std::erase_if(cache_, [&](const auto& item) {
     return item.second.at + options_.node_info_cache_expire_time < view.now || view.groups.Find(item.first) == nullptr;
   });
   for (const providers::NodeGroup& group : view.groups.groups) {
@@ -317,11 +317,13 @@ void NodeTemplates::Finish(Entry& entry) {
 void NodeTemplates::Remember(const ClusterView& view, const Entry& entry, NodeId node) {
   Cached& cached = cache_[entry.made.group];
   if (cached.source_node == entry.made.source_node && cached.at + kCacheRefresh > view.now) return;
-  cached = {entry.made.node, {}, entry.made.volume_limits, snapshot_->NodeName(node), view.now};
+  Cached now{entry.made.node, {}, entry.made.volume_limits, snapshot_->NodeName(node), view.now};
   for (const scheduling::Copies& copies : entry.made.pods) {
     const Json pod = StandIn(snapshot_->classes()[copies.pod_class]);
-    cached.pods.insert(cached.pods.end(), static_cast<size_t>(copies.pods), pod);
+    now.pods.insert(now.pods.end(), static_cast<size_t>(copies.pods), pod);
   }
+  if (!Same(cached, now)) ++cache_changes_;
+  cached = std::move(now);
 }
 
 }  // namespace evenkeel::controllers::autoscaler

@@ -62,6 +62,13 @@ class NodeTemplates {
   /// Null: nobody knows what a node of the group would be like.
   const NodeTemplate* Find(std::string_view group) const;
 
+  /// What nodes were like, by group, for groups that have none any more.
+  base::Json CacheToJson() const;
+  /// kBadRequest names the group that cannot be read.
+  base::Status RestoreCache(const base::Json& json);
+  /// Grows when a group's entry has become another one.
+  uint64_t cache_changes() const { return cache_changes_; }
+
  private:
   /// Classes and the template are held for as long as the entry is there.
   struct Entry {
@@ -88,6 +95,8 @@ class NodeTemplates {
   void AddPod(Entry& entry, scheduling::ClassId pod_class) const;
   void Finish(Entry& entry);
   void Remember(const ClusterView& view, const Entry& entry, scheduling::NodeId node);
+  /// But for when they were made.
+  static bool Same(const Cached& a, const Cached& b);
   kube::Node Sanitize(const std::string& group, kube::Node node) const;
   void Release(Entry& entry);
 
@@ -95,6 +104,7 @@ class NodeTemplates {
   Options options_;
   std::map<std::string, Entry, std::less<>> entries_;
   std::map<std::string, Cached, std::less<>> cache_;
+  uint64_t cache_changes_ = 0;
 };
 
 }  // namespace evenkeel::controllers::autoscaler

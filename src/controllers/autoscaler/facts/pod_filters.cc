@@ -132,8 +132,10 @@ void AddRecreatable(const ClusterView& view, std::span<const NodeId> drained, Po
 }
 
 std::string_view PodHints::NameFor(const scheduling::Snapshot& snapshot, PodId pod) const {
-  if (nodes_.empty()) return "";
-  const auto found = nodes_.find(snapshot.PodKey(pod));
+  if (nodes_.empty() && next_.empty()) return "";
+  const std::string& key = snapshot.PodKey(pod);
+  if (const auto newer = next_.find(key); newer != next_.end()) return newer->second;
+  const auto found = nodes_.find(key);
   return found == nodes_.end() ? std::string_view() : found->second;
 }
 
@@ -149,8 +151,27 @@ void PodHints::Set(const scheduling::Snapshot& snapshot, PodId pod, NodeId node)
 }
 
 void PodHints::EndPass() {
+  if (nodes_ != next_) ++changes_;
   nodes_ = std::move(next_);
   next_.clear();
+}
+
+base::Json PodHints::ToJson() const {
+  base::JsonObject object;
+  // By name: the same hints are the same text.
+  for (const auto& [pod, node] : std::map<std::string_view, std::string_view>(nodes_.begin(), nodes_.end())) {
+    object[pod] = node;
+  }
+  return object;
+}
+
+PodHints PodHints::FromJson(const base::Json& json) {
+  PodHints hints;
+  if (!json.is_object()) return hints;
+  for (const auto& [pod, node] : json.get_object()) {
+    if (node.is_string()) hints.nodes_.emplace(pod, node.get_string());
+  }
+  return hints;
 }
 
 PodIds FilterOutSchedulable(const ClusterView& view, PodHints& hints, PodIds& pods) {
@@ -171,6 +192,35 @@ PodIds FilterOutSchedulable(const ClusterView& view, PodHints& hints, PodIds& po
   hints.EndPass();
   std::erase_if(pods, [&](PodId pod) { return view.snapshot->NodeOf(pod) != kNone; });
   return filtering.TakePlaced();
+}
+
+PodIds FilterOutSchedulableInTurn(const ClusterView& view, PodHints& hints, Turn turn, PodIds& pods) {
+  /// So many different pods of a controller are remembered as fitting nowhere.
+  constexpr size_t kSimilarMax = 10;
+  scheduling::Snapshot& snapshot = *view.snapshot;
+  if (turn.order == ListOrder::kByName) std::ranges::sort(pods, {}, [&](PodId pod) { return FactsOf(view, pod).key; });
+  std::ranges::stable_sort(pods, std::greater<>(), [&](PodId pod) { return FactsOf(view, pod).priority.value_or(0); });
+  RoundRobin search(view, turn);
+  std::unordered_map<std::string, std::set<uint64_t>> nowhere;  // specs by controller
+  PodIds placed;
+  for (const PodId pod : pods) {
+    const PodFacts& facts = FactsOf(view, pod);
+    const ClassId pod_class = snapshot.ClassOf(pod);
+    NodeId node = hints.Find(snapshot, pod);
+    if (node == kNone || !snapshot.Fits(pod_class, node)) {
+      std::set<uint64_t>* similar = facts.owner_uid.empty() ? nullptr : &nowhere[facts.owner_uid];
+      if (similar != nullptr && similar->contains(facts.spec_hash)) continue;
+      node = search.Find(pod_class);
+      if (node == kNone && similar != nullptr && similar->size() < kSimilarMax) similar->insert(facts.spec_hash);
+      if (node == kNone) continue;
+    }
+    snapshot.Place(pod, node);
+    hints.Set(snapshot, pod, node);
+    placed.push_back(pod);
+  }
+  hints.EndPass();
+  std::erase_if(pods, [&](PodId pod) { return snapshot.NodeOf(pod) != kNone; });
+  return placed;
 }
 
 void DropDaemonPods(const ClusterView& view, PodIds& pods) {

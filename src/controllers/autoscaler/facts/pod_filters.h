@@ -20,6 +20,7 @@
 
 #include "controllers/autoscaler/facts/cluster_view.h"
 #include "controllers/autoscaler/facts/node_templates.h"
+#include "controllers/autoscaler/facts/round_robin.h"
 #include "controllers/autoscaler/options/options.h"
 
 namespace evenkeel::controllers::autoscaler {
@@ -72,14 +73,23 @@ class PodHints {
   void Set(const scheduling::Snapshot& snapshot, scheduling::PodId pod, scheduling::NodeId node);
   /// Forgets what was not set since the last call.
   void EndPass();
+  /// Grows when a pass ends with other hints than the one before.
+  uint64_t changes() const { return changes_; }
+
+  /// {"namespace/name": "NODE"}, as of the end of the last pass.
+  base::Json ToJson() const;
+  static PodHints FromJson(const base::Json& json);
 
  private:
   std::unordered_map<std::string, std::string> nodes_, next_;
+  uint64_t changes_ = 0;
 };
 
 /// Places what fits, highest priority first, and keeps the rest in `pods`, by priority and name. Answers the placed ones.
 /// O(pods + classes x nodes) for pods without affinity and spread.
 PodIds FilterOutSchedulable(const ClusterView& view, PodHints& hints, PodIds& pods);
+/// The same as upstream does: pods of one priority in the order of their list, one by one, each on the next node that fits.
+PodIds FilterOutSchedulableInTurn(const ClusterView& view, PodHints& hints, Turn turn, PodIds& pods);
 
 void DropDaemonPods(const ClusterView& view, PodIds& pods);
 

@@ -11,7 +11,8 @@ base::Json AutoscalerState::ToJson() const {
   return base::JsonObject{{"version", kStateVersion},
                           {"cluster", cluster.ToJson()},
                           {"scaleDown", scale_down.ToJson()},
-                          {"status", status.ToJson()}};
+                          {"status", status.ToJson()},
+                          {"nextNode", next_node}};
 }
 
 base::Result<AutoscalerState> AutoscalerState::FromJson(const base::Json& json, const Options& options) {
@@ -29,6 +30,7 @@ base::Result<AutoscalerState> AutoscalerState::FromJson(const base::Json& json, 
   if (const base::Json* part = base::Find(json, {"status"})) {
     EVENKEEL_ASSIGN(state.status, StatusReporter::FromJson(*part));
   }
+  state.next_node = static_cast<uint32_t>(std::clamp<int64_t>(base::FindInt(json, {"nextNode"}), 0, UINT32_MAX));
   return state;
 }
 

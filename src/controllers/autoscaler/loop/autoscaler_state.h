@@ -17,10 +17,11 @@ struct AutoscalerState {
   ClusterState cluster;
   ScaleDownState scale_down;
   StatusReporter status;
-  PodHints hints;           ///< found again when lost
+  PodHints hints;
+  uint32_t next_node = 0;   ///< see Turn
   bool cleaned_up = false;  ///< marks of a predecessor are gone
 
-  /// {"version": 1, "cluster", "scaleDown", "status"}
+  /// {"version": 1, "cluster", "scaleDown", "status", "nextNode"}; the rest of it is in autoscaler_memory.h.
   base::Json ToJson() const;
   /// kBadRequest names what cannot be read. Parts that are missing begin anew.
   static base::Result<AutoscalerState> FromJson(const base::Json& json, const Options& options);

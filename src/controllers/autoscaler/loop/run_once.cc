@@ -74,6 +74,8 @@ class LoopRun::Stages {
     if (request_.clock != nullptr) plan_.durations.emplace_back(name, request_.clock->Monotonic() - began);
   }
 
+  Turn TurnOf() { return {&state_.next_node, request_.list_order}; }
+
   void NoteLeftAlone() {
     for (const providers::NodeGroup& group : view().groups.groups) {
       if (!group.set_aside.empty()) {
@@ -286,7 +288,8 @@ class LoopRun::Stages {
     const auto pending = static_cast<PodIds::difference_type>(pods.size());
     AddRecreatable(view(), drained, pods);
     recreated_.assign(pods.begin() + pending, pods.end());
-    placed_ = FilterOutSchedulable(view(), state_.hints, pods);
+    placed_ = options_.upstream_placement ? FilterOutSchedulableInTurn(view(), state_.hints, TurnOf(), pods)
+                                          : FilterOutSchedulable(view(), state_.hints, pods);
     for (const PodId pod : placed_) plan_.passed_over.emplace_back(pod, PassedOver::kHasRoom);
     PassOver(pods, PassedOver::kDaemon, [this](PodIds& all) { DropDaemonPods(view(), all); });
     PassOver(pods, PassedOver::kYoung,
@@ -433,7 +436,8 @@ class LoopRun::Stages {
                                    .disabled_for_loop = scale_down_disabled_,
                                    .plan_under_way = objects_.PlanUnderWay(request_.now),
                                    .clock = request_.clock,
-                                   .templates = replacements};
+                                   .templates = replacements,
+                                   .turn = options_.upstream_placement ? std::optional(TurnOf()) : std::nullopt};
     plan_.scale_down = PlanScaleDown(view(), options_, request, state_.scale_down);
     plan_.scale_down_looked = true;
   }

@@ -38,6 +38,7 @@ struct LoopRequest {
   std::vector<std::string> deleting_empty, deleting_drain;  ///< nodes whose deletion is under way
   /// Pods that no scheduler has looked at are pending, too (for objects that people wrote).
   bool count_unprocessed = false;
+  ListOrder list_order = ListOrder::kByName;  ///< for Options::upstream_placement
   std::vector<Quota> quotas;
   const base::Clock* clock = nullptr;  ///< for time-outs of the planners; null: none
   /// Asked before instances that never became nodes here are deleted; absent: there is no other member.

@@ -2,6 +2,7 @@
 
 #include "controllers/autoscaler/expanders/grpc_expander.h"
 #include "controllers/autoscaler/facts/node_group_object.h"
+#include "controllers/autoscaler/loop/autoscaler_memory.h"
 #include "controllers/autoscaler/loop/scale_input.h"
 #include "kube/object.h"
 
@@ -57,6 +58,7 @@ base::Result<std::unique_ptr<ScaleSession>> ScaleSession::Run(ScaleInput input) 
   std::unique_ptr<ScaleSession> session(new ScaleSession(std::move(input)));
   EVENKEEL_TRY(session->ReadState());
   EVENKEEL_TRY(session->Load());
+  EVENKEEL_TRY(RestoreMemory(session->input_.state, session->state_, session->objects_));
   EVENKEEL_TRY(session->Loop());
   session->CarryOut();
   return session;
@@ -162,6 +164,7 @@ base::Status ScaleSession::Loop() {
   LoopRequest request;
   request.now = input_.now;
   request.count_unprocessed = !input_.live.has_value();
+  request.list_order = input_.live ? ListOrder::kByName : ListOrder::kAsTold;
   for (const auto& [node, deletion] : assumed_.deletions) {
     (deletion.drain ? request.deleting_drain : request.deleting_empty).push_back(node);
   }
@@ -202,6 +205,7 @@ void ScaleSession::CarryOut() {
 Json ScaleSession::State() const {
   Json state = state_.ToJson();
   state.as_object()["assumed"] = assumed_.ToJson();
+  for (auto& [part, memory] : MemoryToJson(state_, objects_)) state.as_object()[part] = std::move(memory);
   return state;
 }
 

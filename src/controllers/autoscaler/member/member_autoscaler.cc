@@ -105,7 +105,7 @@ class MemberAutoscaler final : public runtime::MemberController {
     pause_ = {};
     waits_.Clear();
     if (!other->lease.empty()) return OnlyPlan(*std::move(groups), *other);
-    planned_unneeded_.Clear();
+    planned_.reset();
     return Act(*std::move(groups));
   }
 
@@ -118,6 +118,21 @@ class MemberAutoscaler final : public runtime::MemberController {
     return runtime::RenewedLeases::Found{};
   }
 
+  /// What the last plan knew of nodes and pods; what it would have done was not done.
+  AutoscalerState BeginPlanning() {
+    AutoscalerState state(options_);
+    state.cleaned_up = true;
+    if (!planned_) return state;
+    state.scale_down = std::move(planned_->scale_down);
+    state.scale_down.cool_down = {};
+    state.scale_down.group_cool_down.clear();
+    state.scale_down.consolidation.reset();
+    state.scale_down.last_consolidation.reset();
+    state.hints = std::move(planned_->hints);
+    state.next_node = planned_->next_node;
+    return state;
+  }
+
   /// Nothing is changed in the member but what it is told. Once a renewal has been seen, the memory begins anew: what was asked
   /// for and seen before has become the other's.
   base::Duration OnlyPlan(providers::NodeGroups groups, const runtime::RenewedLeases::Found& other) {
@@ -125,24 +140,23 @@ class MemberAutoscaler final : public runtime::MemberController {
                             " is renewed; this one only plans until it is silent, or --ignore-other-autoscalers is set";
     if (other.certain) {
       *state_ = AutoscalerState(options_);
-      if (const auto saved = store_.Save(*state_); !saved) waits_.Record("its memory", saved.error().message());
+      const auto saved = store_.Save(*state_, cache_.objects(), clock_.Now());
+      if (!saved) waits_.Record("its memory", saved.error().message());
     }
-    AutoscalerState scratch(options_);
-    scratch.cleaned_up = true;
-    scratch.scale_down.unneeded = planned_unneeded_;
+    AutoscalerState scratch = BeginPlanning();
     LoopRequest request;
     request.now = clock_.Now();
     request.uptime = clock_.Monotonic() - started_;
     request.clock = &clock_;
     LoopPlan plan = RunOnce(cache_.objects(), std::move(groups), options_, *expanders_, scratch, random_, request);
-    planned_unneeded_ = scratch.scale_down.unneeded;
+    planned_.emplace(std::move(scratch));
     plan.left_alone.insert(plan.left_alone.begin(), LeftAlone{"OtherAutoscaler", "", why});
     LoopPlan done;
     done.notes = {why};
     Log(done);
     events_.OnCluster({true, events::kOtherAutoscaler.reason, why});
     if (options_.write_status_configmap) {
-      const auto written = status_.WriteExplanation(Explanation(plan, options_, scratch.scale_down), request.now);
+      const auto written = status_.WriteExplanation(Explanation(plan, options_, planned_->scale_down), request.now);
       if (!written) waits_.Record("the explanation", written.error().message());
     }
     return options_.scan_interval;
@@ -150,7 +164,7 @@ class MemberAutoscaler final : public runtime::MemberController {
 
   base::Status LoadState() {
     std::string unreadable;
-    EVENKEEL_ASSIGN(AutoscalerState state, store_.Load(unreadable));
+    EVENKEEL_ASSIGN(AutoscalerState state, store_.Load(cache_.objects(), unreadable));
     state_.emplace(std::move(state));
     if (unreadable.empty()) return {};
     base::log::Error("the autoscaler's memory cannot be read and begins anew; what was there is kept under another key",
@@ -195,7 +209,7 @@ class MemberAutoscaler final : public runtime::MemberController {
     CleanUp(plan);
     const bool deleting = StartDeletions(plan);
     if (!plan.scale_ups.empty()) last_.scale_up = request.now;
-    if (const auto saved = store_.Save(*state_); !saved) {
+    if (const auto saved = store_.Save(*state_, cache_.objects(), request.now); !saved) {
       base::log::Warn("the autoscaler's memory could not be written", {{"cluster", member_.name()}, {"error", saved.error()}});
     }
     SetSoftTaints(plan);
@@ -361,7 +375,7 @@ class MemberAutoscaler final : public runtime::MemberController {
   StateStore store_;
   StatusWriter status_;
   runtime::RenewedLeases others_;
-  UnneededNodes planned_unneeded_;  // while another autoscaler is at work
+  std::optional<AutoscalerState> planned_;  // while another autoscaler is at work
   std::unique_ptr<providers::Provider> provider_;
   NodeDeletions deletions_;
   std::optional<AutoscalerState> state_;

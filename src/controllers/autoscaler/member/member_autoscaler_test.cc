@@ -504,6 +504,42 @@ TEST_F(MemberAutoscalerTest, ASuccessorGoesOnWithTheTimers) {
   EXPECT_EQ(cloud.deleted, std::vector<std::string>{"n1"}) << "10 minutes after it was first seen, whoever saw it";
 }
 
+TEST_F(MemberAutoscalerTest, ASuccessorGoesOnWithTheNumberOfUnneededNodes) {
+  options.max_scale_down_parallelism = 1;
+  options.scale_down_unneeded_time = 1h;
+  cloud.Group("a", 0, 10, 6);
+  for (const char* node : {"n1", "n2", "n3", "n4", "n5", "n6"}) Node(node, "a");
+  const auto unneeded = [this] {
+    const auto state = base::ParseJson(Data(kState, "state"), "state");
+    return state ? base::FindObject(*state, {"scaleDown", "unneeded"}).size() : 0;
+  };
+  std::vector<size_t> sizes;
+  for (int i = 0; i < 3; ++i) {
+    Own();
+    executor.RunFor(8s);
+    sizes.push_back(unneeded());
+  }
+  EXPECT_EQ(sizes, (std::vector<size_t>{2, 4, 6}));
+}
+
+TEST_F(MemberAutoscalerTest, ASuccessorDoesNotTryANodeAgainThatCouldNotBeRemoved) {
+  cloud.Group("a", 0, 10, 2);
+  Node("n1", "a");
+  Node("n2", "a");
+  Pod("big", "1500m", "n1");
+  Pod("busy", "2100m", "n2");
+  Pod("full", "1500m", "n2");
+  Own();
+  executor.RunFor(8s);
+  ASSERT_TRUE(Data(kState, "state").contains("\"unremovable\":{\"n1\"")) << Data(kState, "state");
+  api->Remove(kube::resources::Pods(), "default/full");
+  Own();
+  executor.RunFor(2min);
+  EXPECT_FALSE(Data(kState, "state").contains("\"unneeded\":{\"n1\"")) << "not for 5 minutes";
+  executor.RunFor(4min);
+  EXPECT_TRUE(Data(kState, "state").contains("\"unneeded\":{\"n1\"")) << Data(kState, "state");
+}
+
 TEST_F(MemberAutoscalerTest, ASuccessorTakesOffTheMarksOfADeletionThatWasCutShort) {
   UnderUsedPair();
   Own();

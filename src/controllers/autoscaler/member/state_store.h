@@ -5,7 +5,7 @@
 #include <string>
 
 #include "client/client.h"
-#include "controllers/autoscaler/loop/autoscaler_state.h"
+#include "controllers/autoscaler/loop/autoscaler_memory.h"
 
 namespace evenkeel::controllers::autoscaler {
 
@@ -27,15 +27,21 @@ class StateStore {
   StateStore(client::Client& client, const Options& options) : client_(client), options_(options) {}
 
   /// What the predecessor knew; a new state when there is none or it cannot be read, and then `unreadable` says why and the
-  /// next Save keeps it under the key "unreadable".
-  base::Result<AutoscalerState> Load(std::string& unreadable);
-  /// Writes it if it has changed since the last time.
-  base::Status Save(const AutoscalerState& state);
+  /// next Save keeps it under the key "unreadable". `objects`, which have been told of all nodes and pods, hear their part.
+  base::Result<AutoscalerState> Load(ClusterObjects& objects, std::string& unreadable);
+  /// Writes it if it has changed since the last time; what is as large as the cluster (autoscaler_memory.h) once a minute if it
+  /// is large, and no more of it than a ConfigMap holds.
+  base::Status Save(const AutoscalerState& state, const ClusterObjects& objects, base::Time now);
 
  private:
   client::Client& client_;
   const Options& options_;
-  std::string saved_;  // its text
+  base::Result<AutoscalerState> Decode(const base::Json& json, ClusterObjects& objects) const;
+
+  std::string saved_;           // the text of its timers
+  uint64_t saved_changes_ = 0;  // as of the memory that was written
+  bool large_ = false;          // it was
+  base::Time saved_at_{};
   bool keep_unreadable_ = false;
 };
 

@@ -55,6 +55,7 @@ Options DefaultsFor(Compat compat) {
   options.compat = compat;
   options.max_groups_per_loop = 1;
   options.consolidate = false;
+  options.upstream_placement = true;
   if (compat == Compat::k1_26) {
     options.expander = {"random"};
     options.cordon_node_before_terminating = false;

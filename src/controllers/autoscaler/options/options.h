@@ -88,6 +88,7 @@ struct Options {
   int64_t min_replica_count = 0;
   base::Duration blocking_system_pod_disruption_timeout = std::chrono::hours(1);
   bool consolidate = false;               ///< our own
+  bool upstream_placement = false;        ///< pods are tried where upstream tries them (RoundRobin); with --compat
   bool ignore_other_autoscalers = false;  ///< our own
   // Process
   std::string ns = "kube-system";

@@ -27,23 +27,6 @@ int64_t Request(const scheduling::Snapshot& snapshot, ClassId pod_class, schedul
 
 }  // namespace
 
-NodeId PlacementHints::Find(NodeId from, ClassId pod_class, const scheduling::Snapshot& snapshot) const {
-  if (from >= by_node_.size()) return kNone;
-  for (const auto& [known, to] : by_node_[from]) {
-    if (known == pod_class) return snapshot.Present(to) ? to : kNone;
-  }
-  return kNone;
-}
-
-void PlacementHints::Set(NodeId from, std::vector<std::pair<ClassId, NodeId>> to) {
-  if (by_node_.size() <= from) by_node_.resize(from + 1);
-  by_node_[from] = std::move(to);
-}
-
-void PlacementHints::Forget(NodeId from) {
-  if (from < by_node_.size()) by_node_[from].clear();
-}
-
 RemovalSimulation::RemovalSimulation(const ClusterView& view, const Options& options, BudgetTracker& budgets,
                                      PlacementHints& hints, scheduling::NodeSet destinations,
                                      std::span<const NodeId> candidates)
@@ -54,8 +37,14 @@ RemovalSimulation::RemovalSimulation(const ClusterView& view, const Options& opt
       destinations_(std::move(destinations)),
       preferred_(destinations_),
       candidates_(candidates),
-      tail_(candidates.size()) {
+      tail_(candidates.size()),
+      view_(view) {
   for (const NodeId node : candidates) preferred_.Remove(node);
+  // Now: while pods are on the move, those that keep others away are nowhere.
+  for (ClassId id = 0; id < snapshot_.classes().slots(); ++id) {
+    const scheduling::PodClass* pod_class = snapshot_.classes().Find(id);
+    plain_.push_back(pod_class != nullptr && pod_class->volumes == nullptr && snapshot_.Unconcerned(id));
+  }
   spare_ = preferred_;
   for (const NodeId node : snapshot_.order()) {
     if (node == kNone || !destinations_.Has(node)) continue;
@@ -144,6 +133,7 @@ std::expected<Removal, Unremovable> RemovalSimulation::Simulate(NodeId node) {
     unremovable.blocking = *pods.blocking;
     return stays();
   }
+  if (in_turn_) return SimulateInTurn(node, std::move(pods));
   const std::vector<Batch> batches = Batches(node, pods.move);
   const Room needed = Needed(snapshot_, batches), own = RoomOf(node);
   unremovable.reason = UnremovableReason::kNoPlaceToMovePods;
@@ -172,7 +162,7 @@ std::expected<Removal, Unremovable> RemovalSimulation::Simulate(NodeId node) {
   }
   snapshot_.DropNode(node);
   what_if.Commit();
-  hints_.Set(node, std::move(to));
+  hints_.Set(snapshot_, node, to);
   if (was_destination) {
     room_.cpu -= own.cpu;
     room_.memory -= own.memory;
@@ -181,6 +171,47 @@ std::expected<Removal, Unremovable> RemovalSimulation::Simulate(NodeId node) {
   room_.cpu -= needed.cpu;
   room_.memory -= needed.memory;
   room_.pods -= needed.pods;
+  const bool risky = !budgets_.CanRemove(pods.move).in_parallel;
+  budgets_.Remove(pods.move);
+  return Removal{node, std::move(pods.move), std::move(pods.daemons), std::move(pods.on_completion), risky};
+}
+
+void RemovalSimulation::PlaceInTurn(Turn turn, PodHints& moves) {
+  in_turn_.emplace(InTurn{RoundRobin(view_, turn), turn.order, moves});
+}
+
+std::expected<Removal, Unremovable> RemovalSimulation::SimulateInTurn(NodeId node, PodsOfNode pods) {
+  // Upstream's list of a node's pods: those that are bound to it, then those that found a place there in this loop.
+  std::vector<PodId> order = pods.move;
+  std::ranges::stable_sort(order, {}, [&](PodId pod) {
+    const auto moved = in_turn_->moved.find(pod);
+    return std::tuple(moved == in_turn_->moved.end() ? 0 : moved->second, (*view_.pods)[pod].unschedulable,
+                      in_turn_->order == ListOrder::kAsTold ? pod : 0);
+  });
+  const bool was_destination = destinations_.Has(node);
+  destinations_.Remove(node);
+  scheduling::WhatIf what_if(snapshot_);
+  for (const PodId pod : order) snapshot_.Unplace(pod);
+  // For what spreads and counts nodes with their taints. It is left out as a destination anyway.
+  snapshot_.AddTaint(node, {kToBeDeletedTaint, "", "NoSchedule"});
+  for (const PodId pod : order) {
+    const ClassId pod_class = snapshot_.ClassOf(pod);
+    NodeId to = in_turn_->hints.Find(snapshot_, pod);
+    if (to == kNone || !destinations_.Has(to) || !snapshot_.Fits(pod_class, to)) {
+      to = in_turn_->search.Find(pod_class, &destinations_);
+    }
+    if (to == kNone) {
+      if (was_destination) destinations_.Add(node);
+      return std::unexpected(
+          Unremovable{.node = node, .reason = UnremovableReason::kNoPlaceToMovePods, .blocking = {.pod = pod}});
+    }
+    snapshot_.Place(pod, to);
+    in_turn_->hints.Set(snapshot_, pod, to);
+    in_turn_->moved[pod] = ++in_turn_->moves;
+  }
+  snapshot_.DropNode(node);
+  what_if.Commit();
+  in_turn_->search.Drop(node);
   const bool risky = !budgets_.CanRemove(pods.move).in_parallel;
   budgets_.Remove(pods.move);
   return Removal{node, std::move(pods.move), std::move(pods.daemons), std::move(pods.on_completion), risky};
@@ -284,10 +315,7 @@ bool RemovalSimulation::Place(NodeId from, const Batch& batch, NodeId& first) {
   return done == wanted;
 }
 
-bool RemovalSimulation::Plain(ClassId pod_class) const {
-  const scheduling::PodClass& entry = snapshot_.classes()[pod_class];
-  return entry.topology.empty() && entry.volumes == nullptr;
-}
+bool RemovalSimulation::Plain(ClassId pod_class) const { return pod_class < plain_.size() && plain_[pod_class]; }
 
 bool RemovalSimulation::Stuck(ClassId pod_class, NodeId from) {
   const auto found = stuck_.find(pod_class);

@@ -10,24 +10,48 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/json.h"
 #include "controllers/autoscaler/facts/drainability.h"
 #include "controllers/autoscaler/facts/eligibility.h"
+#include "controllers/autoscaler/facts/pod_filters.h"
+#include "controllers/autoscaler/facts/round_robin.h"
 #include "scheduling/well_known.h"
 
 namespace evenkeel::controllers::autoscaler {
 
 using scheduling::kToBeDeletedTaint;
 
-/// Where the pods of a node went when its removal last succeeded: looked at first the next time. Names, because rows are used
-/// again.
+/// Where the pods of a node went when its removal last succeeded: looked at first the next time.
 class PlacementHints {
  public:
   scheduling::NodeId Find(scheduling::NodeId from, scheduling::ClassId pod_class, const scheduling::Snapshot& snapshot) const;
-  void Set(scheduling::NodeId from, std::vector<std::pair<scheduling::ClassId, scheduling::NodeId>> to);
-  void Forget(scheduling::NodeId from);
+  void Set(const scheduling::Snapshot& snapshot, scheduling::NodeId from,
+           const std::vector<std::pair<scheduling::ClassId, scheduling::NodeId>>& to);
+  /// Grows with every change.
+  uint64_t changes() const { return changes_; }
+
+  /// {"FROM": {"CLASS": "TO"}}, CLASS the signature of the pods' class.
+  base::Json ToJson(const scheduling::Snapshot& snapshot) const;
+  /// What is there of it; kBadRequest names what cannot be read.
+  base::Status Restore(const base::Json& json, const scheduling::Snapshot& snapshot);
 
  private:
-  std::vector<std::vector<std::pair<scheduling::ClassId, scheduling::NodeId>>> by_node_;
+  /// A row of a node, and a hash of its name: rows are used again.
+  struct Named {
+    scheduling::NodeId node = scheduling::kNone;
+    uint64_t name = 0;
+    bool operator==(const Named&) const = default;
+  };
+  struct Row {
+    uint64_t name = 0;                           // of the node that the pods were on
+    std::vector<std::pair<uint64_t, Named>> to;  // by signature of the pods' class
+    bool operator==(const Row&) const = default;
+  };
+  static Named NamedOf(const scheduling::Snapshot& snapshot, scheduling::NodeId node);
+  static bool Holds(const scheduling::Snapshot& snapshot, const Named& named);
+
+  std::vector<Row> by_node_;
+  uint64_t changes_ = 0;
 };
 
 struct Removal {
@@ -44,6 +68,9 @@ class RemovalSimulation {
   RemovalSimulation(const ClusterView& view, const Options& options, BudgetTracker& budgets, PlacementHints& hints,
                     scheduling::NodeSet destinations, std::span<const scheduling::NodeId> candidates);
 
+  /// Pods are tried as upstream does: in the order of their list, each on its hint and then on the next destination that has
+  /// room. Before the first removal; both live as long as this.
+  void PlaceInTurn(Turn turn, PodHints& moves);
   /// Inside a fork. When the node can go it is gone afterwards, its pods are elsewhere and the budgets are charged; otherwise
   /// nothing has changed.
   std::expected<Removal, Unremovable> Simulate(scheduling::NodeId node);
@@ -66,6 +93,16 @@ class RemovalSimulation {
     int64_t cpu = 0, memory = 0, pods = 0;
   };
 
+  /// Of PlaceInTurn.
+  struct InTurn {
+    RoundRobin search;
+    ListOrder order;
+    PodHints& hints;
+    std::unordered_map<scheduling::PodId, size_t> moved{};  // how many moves of the pass were before the pod's last one
+    size_t moves = 0;
+  };
+
+  std::expected<Removal, Unremovable> SimulateInTurn(scheduling::NodeId node, PodsOfNode pods);
   std::vector<Batch> Batches(scheduling::NodeId node, std::span<const scheduling::PodId> pods) const;
   Room RoomOf(scheduling::NodeId node) const;
   static Room Needed(const scheduling::Snapshot& snapshot, const std::vector<Batch>& batches);
@@ -89,7 +126,10 @@ class RemovalSimulation {
   scheduling::NodeSet destinations_, preferred_;
   scheduling::NodeSet spare_;  // preferred from the beginning
   std::span<const scheduling::NodeId> candidates_;
-  size_t tail_;  // candidates from here on have been opened for pods
+  size_t tail_;              // candidates from here on have been opened for pods
+  std::vector<bool> plain_;  // by class: only the node's room and shape decide
+  std::optional<InTurn> in_turn_;
+  const ClusterView& view_;
   Room room_;
   std::unordered_map<scheduling::ClassId, scheduling::NodeId> last_;   // where the class found room last
   std::unordered_map<scheduling::ClassId, scheduling::NodeId> stuck_;  // fits nowhere, unless there

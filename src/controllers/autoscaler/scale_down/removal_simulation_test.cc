@@ -116,7 +116,7 @@ TEST_F(RemovalSimulationTest, WhereAPodWentLastTimeIsTriedFirst) {
   world_.Pod("p1", 100, -1, "n1");
   world_.Node("n2", 1000, 1000);
   world_.Node("n3", 1000, 1000);
-  hints_.Set(world_.NodeOf("n1"), {{world_.snapshot.ClassOf(world_.PodOf("p1")), world_.NodeOf("n3")}});
+  hints_.Set(world_.snapshot, world_.NodeOf("n1"), {{world_.snapshot.ClassOf(world_.PodOf("p1")), world_.NodeOf("n3")}});
   EXPECT_EQ(Simulate("n1"), "removable");
   EXPECT_EQ(went_, std::vector<std::string>{"n3"});
 }

@@ -110,7 +110,7 @@ void Planner::BeginLoop() {
 }
 
 void Planner::ForgetUnremovable() {
-  std::erase_if(state_.unremovable, [&](const auto& entry) {
+  state_.unremovable_changes += std::erase_if(state_.unremovable, [&](const auto& entry) {
     const NodeId node = snapshot_.FindNodeByName(entry.first);
     return node == kNone || !snapshot_.Present(node) || entry.second.until <= view_.now;
   });
@@ -210,6 +210,7 @@ void Planner::Cache(const Unremovable& unremovable) {
   RecentlyUnremovable recent{*unremovable.until, unremovable.reason, unremovable.blocking.reason, ""};
   if (unremovable.blocking.pod != kNone) recent.pod = snapshot_.PodKey(unremovable.blocking.pod);
   state_.unremovable[Facts(unremovable.node).name] = std::move(recent);
+  ++state_.unremovable_changes;
 }
 
 std::vector<Planner::Candidate> Planner::Eligible() {
@@ -240,6 +241,7 @@ void Planner::Categorize() {
   const std::vector<Candidate> eligible = Eligible();
   if (eligible.empty()) {
     state_.unneeded.Clear();
+    state_.moves.EndPass();
     return;
   }
   std::vector<NodeId> order;
@@ -247,6 +249,7 @@ void Planner::Categorize() {
 
   scheduling::WhatIf what_if(snapshot_);
   RemovalSimulation simulation(view_, options_, budgets_, state_.hints, destinations_, order);
+  if (request_.turn) simulation.PlaceInTurn(*request_.turn, state_.moves);
   const int64_t limit = UnneededLimit(static_cast<int64_t>(state_.unneeded.size()), options_.max_scale_down_parallelism,
                                       options_.scale_down_unneeded_time, *state_.shortest_interval);
   const base::Instant started = request_.clock == nullptr ? base::Instant{} : request_.clock->Monotonic();
@@ -275,6 +278,7 @@ void Planner::Categorize() {
                                  .detail = plan_.timed_out ? "the simulation ran out of time before it was tried"
                                                            : "enough other nodes are unneeded for now, so it was not tried"});
   }
+  state_.moves.EndPass();
   KeepUnneeded(removals, of);
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/time.h"
 #include "controllers/autoscaler/facts/eligibility.h"
+#include "controllers/autoscaler/facts/pod_filters.h"
 #include "controllers/autoscaler/scale_down/consolidation.h"
 #include "controllers/autoscaler/scale_down/removal_simulation.h"
 #include "controllers/autoscaler/scale_down/scale_down_limits.h"
@@ -31,7 +32,7 @@ struct RecentlyUnremovable {
   std::string pod;  ///< in the way, or without another place; "" when it is no single one
 };
 
-/// What scale-down remembers from loop to loop. Times are persisted; the rest is found out again.
+/// What scale-down remembers from loop to loop.
 struct ScaleDownState {
   UnneededNodes unneeded;
   CoolDown cool_down;                                            ///< of the cluster; set by whoever acts
@@ -40,10 +41,14 @@ struct ScaleDownState {
   std::optional<base::Time> last_consolidation;
   UnneededNodes replaceable;  ///< nodes that a consolidation would remove, since when without a break
 
-  std::unordered_map<std::string, RecentlyUnremovable, scheduling::TextHash, std::equal_to<>> unremovable;
-  PlacementHints hints;
   std::optional<base::Time> last_update;
   std::optional<base::Duration> shortest_interval;
+
+  // Much of it in a large cluster; kept apart (loop/autoscaler_memory.h).
+  std::unordered_map<std::string, RecentlyUnremovable, scheduling::TextHash, std::equal_to<>> unremovable;
+  uint64_t unremovable_changes = 0;
+  PlacementHints hints;
+  PodHints moves;  ///< the same as upstream has it, for ScaleDownRequest::turn
 
   /// Notes for the cool-downs.
   void ScaledUp(const std::string& group, base::Time now);
@@ -61,6 +66,7 @@ struct ScaleDownRequest {
   std::string plan_under_way{};                                 ///< a BalancingPlan that counts on room; "": none does
   const base::Clock* clock = nullptr;                           ///< for --scale-down-simulation-timeout; null: no time-out
   std::span<const ReplacementTemplate> templates{};             ///< for --consolidate
+  std::optional<Turn> turn{};  ///< of upstream's search; without, pods go where they are out of the way
 };
 
 struct MovedPod {

@@ -63,6 +63,8 @@ base::Json ScaleDownState::ToJson() const {
   if (replaceable.size() > 0) object["replaceable"] = replaceable.ToJson();
   if (consolidation) object["consolidation"] = consolidation->ToJson();
   if (last_consolidation) object["lastConsolidation"] = base::FormatMicroTime(*last_consolidation);
+  if (last_update) object["lastUpdate"] = base::FormatMicroTime(*last_update);
+  if (shortest_interval) object["shortestInterval"] = base::FormatDuration(*shortest_interval);
   return object;
 }
 
@@ -86,6 +88,14 @@ base::Result<ScaleDownState> ScaleDownState::FromJson(const base::Json& json) {
   }
   if (auto read = ReadTime(json, "lastConsolidation", state.last_consolidation); !read) {
     return base::Fail(read.error().Wrap("scale-down state: lastConsolidation"));
+  }
+  if (auto read = ReadTime(json, "lastUpdate", state.last_update); !read) {
+    return base::Fail(read.error().Wrap("scale-down state: lastUpdate"));
+  }
+  if (base::Find(json, {"shortestInterval"}) != nullptr) {
+    const auto interval = base::ParseDuration(base::FindString(json, {"shortestInterval"}));
+    if (!interval) return base::Fail(interval.error().Wrap("scale-down state: shortestInterval"));
+    state.shortest_interval = *interval;
   }
   return state;
 }
