@@ -49,6 +49,11 @@ bool FitToMinimum(const NodeGroup& group, InstanceRemoval& removal, StageResult&
     return false;
   }
   if (Atomic(group)) {
+    // What is missing of it is bought later; what is there goes on.
+    if (group.options.allow_non_atomic_scale_up_to_max.value_or(false) && removal.ids.size() < group.instances.size()) {
+      result.notes.push_back(who + "some of it is there, so it goes on without the rest for now");
+      return false;
+    }
     removal.ids = AllInstances(group);
     if (!removal.force && static_cast<int64_t>(removal.ids.size()) > room) {
       result.notes.push_back(who + "is removed whole or not at all, and its minimum size is " + std::to_string(group.min_size));

@@ -139,6 +139,26 @@ TEST(RemoveLongUnregisteredTest, AtomicGroupGoesWholeOrNotAtAll) {
   }
 }
 
+TEST(DeleteFailedCreationsTest, AnAtomicGroupThatMayBeCompletedKeepsWhatHasCome) {
+  for (const bool completed : {false, true}) {
+    for (const bool any : {false, true}) {
+      Fleet fleet;
+      providers::NodeGroup& group = fleet.Group("ng1", 0, 3, 3);
+      group.options.zero_or_max_node_scaling = true;
+      group.options.allow_non_atomic_scale_up_to_max = completed;
+      if (any) fleet.Node("n1", "ng1");
+      if (any) fleet.Instance("ng1", "n1");
+      fleet.FailedInstance("ng1", "i1", "QUOTA");
+      fleet.FailedInstance("ng1", "i2", "QUOTA");
+      ClusterState state{Options{}};
+      state.Update(fleet.view);
+      const StageResult result = DeleteFailedCreations(fleet.view, {}, state);
+      ASSERT_EQ(result.changes.size(), completed && any ? 0u : 1u) << completed << any;
+      if (!result.changes.empty()) EXPECT_EQ(result.changes[0].nodes.size(), any ? 3u : 2u);
+    }
+  }
+}
+
 TEST(CheckClusterHealthTest, UnhealthyClusterStopsTheLoop) {
   Fleet fleet;
   fleet.Group("ng1", 0, 10, 8);

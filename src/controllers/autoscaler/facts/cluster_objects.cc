@@ -15,7 +15,7 @@ using scheduling::NodeId;
 using scheduling::ObjectEvent;
 using scheduling::PodId;
 
-constexpr std::string_view kPriorityConfigMap = "cluster-autoscaler-priority-expander";
+std::string PriorityConfigMap(const Options& options) { return options.ns + "/cluster-autoscaler-priority-expander"; }
 
 bool IsOwnerKind(std::string_view kind) {
   return kind == "ReplicaSet" || kind == "ReplicationController" || kind == "StatefulSet" || kind == "Job" ||
@@ -40,7 +40,7 @@ void ClusterObjects::Put(const ObjectEvent& event) {
   } else if (event.kind == "PodDisruptionBudget") {
     budget_by_key_[event.key] = DecodeBudget(object);
     budgets_changed_ = true;
-  } else if (event.kind == "ConfigMap" && kube::NameOf(object) == kPriorityConfigMap) {
+  } else if (event.kind == "ConfigMap" && event.key == PriorityConfigMap(options_)) {
     expander_priorities_ = FindString(object, {"data", "priorities"});
   } else if (event.kind == scheduling::BalancingPlans().kind) {
     const auto until = scheduling::RoomKeptUntil(object);
@@ -66,7 +66,7 @@ void ClusterObjects::Drop(const ObjectEvent& event) {
   } else if (event.kind == "PodDisruptionBudget") {
     budget_by_key_.erase(event.key);
     budgets_changed_ = true;
-  } else if (event.kind == "ConfigMap" && event.key.ends_with(kPriorityConfigMap)) {
+  } else if (event.kind == "ConfigMap" && event.key == PriorityConfigMap(options_)) {
     expander_priorities_.reset();
   } else if (event.kind == scheduling::BalancingPlans().kind) {
     room_kept_until_.erase(event.key);

@@ -97,6 +97,63 @@ TEST_F(PlanScaleTest, WaitsForNodesThatTheLastCallAskedFor) {
   EXPECT_EQ(At(half, "upcoming"), R"({"general":1})");
 }
 
+TEST_F(PlanScaleTest, UnneededNodesGrowFromCallToCallAsFromLoopToLoop) {
+  options_.max_scale_down_parallelism = 1;
+  std::string objects = kGroup;
+  for (int i = 0; i < 6; ++i) objects += NodeText("n" + std::to_string(i));
+  for (const size_t unneeded : {2u, 4u, 6u}) {
+    EXPECT_EQ(Plan(objects, unneeded * 5s).at("unneeded").as_array().size(), unneeded);
+  }
+}
+
+TEST_F(PlanScaleTest, AGroupThatHasLostItsLastNodeIsAsItWasWithThem) {
+  const std::string group =
+      "apiVersion: evenkeel.dev/v1alpha1\nkind: NodeGroup\nmetadata: {name: general}\nspec: {maxSize: 10}\n---\n";
+  EXPECT_EQ(At(Plan(group + NodeText("n1")), "scaleUp"), "[]");
+  EXPECT_EQ(At(Plan(group + PodText("a", "3"), 30s), "scaleUp"),
+            R"([{"group":"general","from":0,"to":1,"pods":["default/a"]}])");
+  state_ = Json();
+  EXPECT_EQ(At(Plan(group + PodText("a", "3"), 30s), "scaleUp"), "[]") << "nobody has seen its nodes";
+}
+
+TEST_F(PlanScaleTest, PrioritiesAreThoseOfTheAutoscalersNamespace) {
+  options_.expander = {"priority"};
+  std::string objects = PodText("a", "3");
+  for (const char* name : {"one", "two"}) {
+    std::string group = kGroup;
+    objects += group.replace(group.find("general"), 7, name);
+  }
+  const auto grows = [&](const std::string& ns, const std::string& first) {
+    state_ = Json();
+    const Json plan = Plan(
+        objects + "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cluster-autoscaler-priority-expander, namespace: " + ns +
+        "}\ndata: {priorities: \"{9: [" + first + "], 1: [.*]}\"}\n---\n");
+    return std::string(FindString(plan.at("scaleUp").at(0), {"group"}));
+  };
+  EXPECT_EQ(grows("kube-system", "one"), "one");
+  EXPECT_EQ(grows("kube-system", "two"), "two");
+  EXPECT_EQ(grows("elsewhere", "one"), grows("elsewhere", "two"));
+}
+
+TEST_F(PlanScaleTest, UpstreamsSearchGoesOnBehindTheLastNodeThatTookAPod) {
+  options_.upstream_placement = true;
+  std::string objects = kGroup;
+  // In the order of the list, not of the names.
+  for (const char* node : {"n9", "n2", "n5"}) objects += NodeText(node);
+  const auto nodes = [&](const std::string& pods) {
+    ScaleInput input = Input(objects + pods, 0s);
+    std::string text;
+    for (const auto& [pod, node] : base::FindObject(PlanScale(std::move(input))->state, {"hints"})) {
+      text += std::string(pod).substr(8) + ">" + std::string(node.get_string()) + " ";
+    }
+    return text;
+  };
+  EXPECT_EQ(nodes(PodText("d", "1") + PodText("a", "1") + PodText("c", "1") + PodText("b", "1")), "a>n2 b>n9 c>n5 d>n9 ");
+  Plan(objects + PodText("d", "1"));
+  EXPECT_EQ(base::FindInt(state_, {"nextNode"}), 1);
+  EXPECT_EQ(nodes(PodText("d", "1") + PodText("z", "1")), "d>n9 z>n2 ") << "a hint does not move the search on";
+}
+
 TEST_F(PlanScaleTest, NodesThatNeverComeTimeOutAndTheGroupIsBackedOff) {
   const std::string objects = kGroup + PodText("a", "3");
   Plan(objects);

@@ -167,7 +167,7 @@ bool Planner::Prefilter(NodeId node, GroupRow* row) {
 
 void Planner::FindCandidates() {
   for (const NodeId node : snapshot_.order()) {
-    if (node == kNone || node >= view_.nodes->size() || !Facts(node).present || Facts(node).virtual_kubelet) continue;
+    if (node == kNone || node >= view_.nodes->size() || !Facts(node).present) continue;
     const NodeFacts& facts = Facts(node);
     const auto group = facts.group.empty() ? groups_.end() : groups_.find(facts.group);
     GroupRow* row = group == groups_.end() ? nullptr : &group->second;

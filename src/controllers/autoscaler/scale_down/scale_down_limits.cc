@@ -135,7 +135,7 @@ ResourcesLeft::ResourcesLeft(const ClusterView& view, const Options& options) : 
   if (!cores_ && !memory_ && gpus_.empty()) return;
   for (scheduling::NodeId node = 0; node < view.nodes->size(); ++node) {
     const NodeFacts& facts = (*view.nodes)[node];
-    if (!facts.present || !view.snapshot->Present(node) || BeingDeleted(facts, view.now)) continue;
+    if (!facts.present || facts.virtual_kubelet || !view.snapshot->Present(node) || BeingDeleted(facts, view.now)) continue;
     if (cores_) *cores_ += facts.cores;
     if (memory_) *memory_ += facts.memory;
     for (auto& [type, left] : gpus_) left += GpusOfType(facts, type);

@@ -109,6 +109,16 @@ TEST(ResourcesLeftTest, MinimumsKeepNodes) {
   EXPECT_EQ(what, "memory");
 }
 
+TEST(ResourcesLeftTest, WhatAVirtualKubeletOffersDoesNotCount) {
+  World world;
+  for (const char* name : {"a", "b"}) world.Node(name, 2000, 1000);
+  world.Node("virtual", 100'000, 1000, "").virtual_kubelet = true;
+  Options options;
+  options.cores_total.min = 4;
+  const ClusterView view = world.View();
+  EXPECT_FALSE(ResourcesLeft(view, options).TryTake(world.NodeOf("a")));
+}
+
 TEST(ResourcesLeftTest, CapacityCountsAndNotWhatIsAllocatable) {
   World world;
   for (const char* name : {"a", "b"}) world.Node(name, 1900, 1000).cores = 4;

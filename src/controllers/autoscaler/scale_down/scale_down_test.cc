@@ -63,6 +63,16 @@ class ScaleDownTest : public ::testing::Test {
   ClusterView view_;
 };
 
+TEST_F(ScaleDownTest, PodsMayMoveToTheNodeOfAVirtualKubelet) {
+  world_.Node("n1", 1000, 1000);
+  world_.Pod("p", 300, 1, "n1");
+  EXPECT_EQ(Unneeded(Plan()), Names{});
+  state_ = {};
+  world_.Node("virtual", 1000, 1000, "").virtual_kubelet = true;
+  EXPECT_EQ(Unneeded(Plan()), Names{"n1"});
+  EXPECT_EQ(Why(Plan(), "virtual"), "NotAutoscaled");
+}
+
 TEST_F(ScaleDownTest, AnEmptyNodeGoesAfterItsTime) {
   EmptyNodes(1);
   ScaleDownPlan plan = Plan();
