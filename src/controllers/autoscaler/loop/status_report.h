@@ -68,6 +68,9 @@ struct StatusReport {
   /// 1.26's.
   std::string ToText() const;
   std::string Body(Compat compat) const { return compat == Compat::k1_26 ? ToText() : ToYaml(); }
+  /// The same within so many bytes, where all does not fit: groups to which nothing happens are left out first, and `message`
+  /// says how many are.
+  std::string Body(Compat compat, size_t bytes) const;
 };
 
 /// What scale-down has found.

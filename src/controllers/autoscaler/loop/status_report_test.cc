@@ -220,5 +220,30 @@ TEST(StatusReportTest, InitializingSaysWhy) {
   EXPECT_EQ(report.ToText(), "Cluster-autoscaler status at 2024-12-15 01:13:04 +0000 UTC:\nCluster has no nodes.\n");
 }
 
+TEST(StatusReportTest, AReportOfThousandsOfGroupsFitsIntoAConfigMap) {
+  StatusReport report;
+  report.health.status = "Healthy";
+  for (int i = 0; i < 2000; ++i) {
+    StatusReport::Group group;
+    group.name = fmt::format("pool-{:04}-of-a-long-name", i);
+    group.health.status = i == 1999 ? "Unhealthy" : "Healthy";
+    group.scale_up.status = i == 1000 ? "InProgress" : "NoActivity";
+    group.scale_down.status = "NoCandidates";
+    report.groups.push_back(std::move(group));
+  }
+  ASSERT_GT(report.ToYaml().size(), 1u << 20);
+  for (const Compat compat : {Compat::k1_37, Compat::k1_26}) {
+    const std::string body = report.Body(compat, 768 << 10);
+    EXPECT_LE(body.size(), 768u << 10);
+    EXPECT_GT(body.size(), 640u << 10) << "as many as there is room for";
+    EXPECT_TRUE(body.contains("of 2000 node groups are left out: they have no room here")) << body.substr(0, 200);
+    for (const char* name : {"pool-0000", "pool-1000", "pool-1999"}) EXPECT_TRUE(body.contains(name)) << name;
+    EXPECT_FALSE(body.contains("pool-1998"));
+    EXPECT_LT(body.find("pool-1000"), body.find("pool-1999"));
+  }
+  report.groups.resize(100);
+  EXPECT_EQ(report.Body(Compat::k1_37, 768 << 10), report.ToYaml());
+}
+
 }  // namespace
 }  // namespace evenkeel::controllers::autoscaler::status_report_test

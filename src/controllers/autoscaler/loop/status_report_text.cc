@@ -144,9 +144,28 @@ std::string StatusReport::ToYaml() const {
   return writer.Take();
 }
 
+std::string StatusReport::Body(Compat compat, size_t bytes) const {
+  std::string body = Body(compat);
+  StatusReport shorter = *this;
+  for (size_t kept = groups.size(); body.size() > bytes && kept > 0; body = shorter.Body(compat)) {
+    kept = std::min(kept - 1, kept * bytes / body.size());
+    const auto calm = [](const Group& group) {
+      return group.health.status == "Healthy" && group.scale_up.status == "NoActivity" && group.scale_down.candidates == 0;
+    };
+    shorter.groups = groups;
+    std::ranges::stable_partition(shorter.groups, std::not_fn(calm));
+    shorter.groups.resize(kept);
+    std::ranges::sort(shorter.groups, {}, &Group::name);
+    shorter.message = fmt::format("{}{} of {} node groups are left out: they have no room here", message, groups.size() - kept,
+                                  groups.size());
+  }
+  return body;
+}
+
 std::string StatusReport::ToText() const {
   std::string text = "Cluster-autoscaler status at " + FormatStatusTime(time) + ":\n";
   if (!running) return text + (message.empty() ? autoscaler_status : message) + "\n";
+  if (!message.empty()) text += message + "\n";
   text += "Cluster-wide:\n";
   text += TextCondition("Health:", health, TextCounts(health.counts));
   text += TextCondition("ScaleUp:", scale_up, fmt::format("ready={} registered={}", health.counts.ready, health.counts.total));

@@ -6,6 +6,8 @@ namespace evenkeel::controllers::autoscaler {
 namespace {
 
 constexpr base::Duration kAtLeast = std::chrono::minutes(1);
+/// A ConfigMap holds 1 MiB, and the explanation needs its share.
+constexpr size_t kStatusMax = 768 * 1024;
 constexpr base::Duration kExplainedGap = std::chrono::seconds(10);
 constexpr const char* kExplanationKey = "explanation";
 
@@ -31,7 +33,7 @@ base::Status StatusWriter::Write(const StatusReport& report, const base::Json& e
   EVENKEEL_TRY(EditConfigMap(client_, options_.ns, options_.status_config_map_name, [&](base::Json& object) {
     base::Json& data = base::Ensure(object, {"data"});
     if (!data.is_object()) data = base::JsonObject{};
-    data.as_object()["status"] = report.Body(options_.compat);
+    data.as_object()["status"] = report.Body(options_.compat, kStatusMax);
     data.as_object().erase(kExplanationKey);
     if (!explained.empty()) data.as_object()[kExplanationKey] = explained;
     base::Json& annotations = base::Ensure(object, {"metadata", "annotations"});
