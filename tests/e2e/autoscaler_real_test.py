@@ -77,7 +77,7 @@ class Scenarios:
 
     def removed_nodes(self, reason):
         """By all controllers together."""
-        series = f'cluster_autoscaler_scaled_down_nodes_total{{cluster="real",reason="{reason}"}}'
+        series = f'cluster_autoscaler_scaled_down_nodes_total{{cluster="real",dra_drivers="",gpu_name="",gpu_resource_name="",reason="{reason}"}}'
         return sum(metric(self.fleet.url(name), series) for name in self.fleet.processes)
 
     def owner(self):

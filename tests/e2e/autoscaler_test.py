@@ -96,7 +96,7 @@ class GrowAndShrinkTest(unittest.TestCase):
         self.assertTrue({write[4] for write in evictions} <= {200, 201, 429}, evictions)
         print(f"{sum(write[4] < 300 for write in evictions)} evictions, {sum(write[4] == 429 for write in evictions)} refused by the budget")
         self.assertIn("deleting pod for node scale down", self.member.events("ScaleDown", "default"))
-        series = 'cluster_autoscaler_scaled_down_nodes_total{{cluster="member-1",reason="{}"}}'
+        series = 'cluster_autoscaler_scaled_down_nodes_total{{cluster="member-1",dra_drivers="",gpu_name="",gpu_resource_name="",reason="{}"}}'
         removed = {reason: sum(metric(url, series.format(reason)) for url in self.fleet.replicas().values())
                    for reason in ("empty", "underutilized")}
         print(f"nodes removed: {removed}")

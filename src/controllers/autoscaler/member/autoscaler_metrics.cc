@@ -35,17 +35,28 @@ constexpr base::MetricFamily kFamilies[] = {
     {"cluster_autoscaler_function_duration_seconds", MetricType::kHistogram, "Time taken by various parts of CA main loop.",
      "cluster function"},
     {"cluster_autoscaler_errors_total", MetricType::kCounter, "The number of CA loops failed due to an error.", "cluster type",
-     "type=apiCallError type=cloudProviderError"},
-    {"cluster_autoscaler_scaled_up_nodes_total", MetricType::kCounter, "Number of nodes added by CA.", "cluster"},
+     "type=apiCallError type=cloudProviderError type=configurationError type=internalError type=nodeGroupDoesNotExistError "
+     "type=transientError type=unexpectedScaleDownStateError"},
+    {"cluster_autoscaler_scaled_up_nodes_total", MetricType::kCounter, "Number of nodes added by CA.",
+     "cluster dra_drivers gpu_name gpu_resource_name", "dra_drivers=,gpu_name=,gpu_resource_name="},
     {"cluster_autoscaler_scaled_up_gpu_nodes_total", MetricType::kCounter, "Number of GPU nodes added by CA, by GPU name.",
      "cluster gpu_name gpu_resource_name"},
     {"cluster_autoscaler_failed_scale_ups_total", MetricType::kCounter, "Number of times scale-up operation has failed.",
      // Besides these a provider's own codes of errors.
-     "cluster reason", "reason=cloudProviderError reason=timeout"},
+     "cluster dra_drivers gpu_name gpu_resource_name reason",
+     "dra_drivers=,gpu_name=,gpu_resource_name=,reason=apiCallError "
+     "dra_drivers=,gpu_name=,gpu_resource_name=,reason=cloudProviderError "
+     "dra_drivers=,gpu_name=,gpu_resource_name=,reason=timeout"},
+    {"cluster_autoscaler_failed_gpu_scale_ups_total", MetricType::kCounter, "Number of times scale-up operation has failed.",
+     "cluster gpu_name gpu_resource_name reason"},
     {"cluster_autoscaler_failed_node_creations_total", MetricType::kCounter, "Number of nodes that failed to be created.",
      "cluster reason"},
-    {"cluster_autoscaler_scaled_down_nodes_total", MetricType::kCounter, "Number of nodes removed by CA.", "cluster reason",
-     "reason=empty reason=underutilized reason=unready"},
+    {"cluster_autoscaler_scaled_down_nodes_total", MetricType::kCounter, "Number of nodes removed by CA.",
+     "cluster dra_drivers gpu_name gpu_resource_name reason",
+     "dra_drivers=,gpu_name=,gpu_resource_name=,reason=empty dra_drivers=,gpu_name=,gpu_resource_name=,reason=underutilized "
+     "dra_drivers=,gpu_name=,gpu_resource_name=,reason=unready"},
+    {"cluster_autoscaler_scaled_down_gpu_nodes_total", MetricType::kCounter,
+     "Number of GPU nodes removed by CA, by reason and GPU name.", "cluster gpu_name gpu_resource_name reason"},
     {"cluster_autoscaler_evicted_pods_total", MetricType::kCounter, "Number of pods evicted by CA.", "cluster eviction_result",
      "eviction_result=failed eviction_result=succeeded"},
     {"cluster_autoscaler_unneeded_nodes_count", MetricType::kGauge, "Number of nodes currently considered unneeded by CA.",
@@ -61,7 +72,14 @@ constexpr base::MetricFamily kFamilies[] = {
      "cluster"},
     {"cluster_autoscaler_skipped_scale_events_count", MetricType::kCounter,
      "Count of scaling events that the CA has chosen to skip.", "cluster direction reason",
-     "direction=up,reason=QuotaExceeded"},
+     "direction=down,reason=CpuResourceLimit direction=down,reason=MemoryResourceLimit direction=up,reason=CpuResourceLimit "
+     "direction=up,reason=MemoryResourceLimit"},
+    {"cluster_autoscaler_created_node_groups_total", MetricType::kCounter,
+     "Number of node groups created by Node Autoprovisioning, which is not offered: 0.", "cluster group_type",
+     "group_type=autoprovisioned"},
+    {"cluster_autoscaler_deleted_node_groups_total", MetricType::kCounter,
+     "Number of node groups deleted by Node Autoprovisioning, which is not offered: 0.", "cluster group_type",
+     "group_type=autoprovisioned"},
     {"cluster_autoscaler_node_group_min_count", MetricType::kGauge,
      "Minimum number of nodes in the node group; with --emit-per-nodegroup-metrics.", "cluster node_group"},
     {"cluster_autoscaler_node_group_max_count", MetricType::kGauge,
@@ -77,7 +95,11 @@ constexpr base::MetricFamily kFamilies[] = {
     {"cluster_autoscaler_node_taints_count", MetricType::kGauge, "Number of taints per type used in the cluster.",
      "cluster type"},
     {"cluster_autoscaler_pending_node_deletions", MetricType::kGauge,
-     "Number of nodes that haven't been removed or aborted after finished scale-down phase.", "cluster"}};
+     "Number of nodes that haven't been removed or aborted after finished scale-down phase.", "cluster"},
+    {"cluster_autoscaler_inconsistent_instances_migs_count", MetricType::kGauge,
+     "Number of migs whose instances GCE lists in two ways, which is not asked: 0.", "cluster"},
+    {"cluster_autoscaler_max_node_skip_eval_duration_seconds", MetricType::kGauge,
+     "Maximum evaluation time of a node being skipped during ScaleDown, which is not tracked: 0.", "cluster"}};
 
 /// `name`: without the prefix.
 const base::MetricFamily& FamilyOf(std::string_view name) {

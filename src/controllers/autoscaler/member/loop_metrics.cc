@@ -24,7 +24,15 @@ class Samples {
   std::vector<Sample> samples_;
 };
 
-void AddNodes(const LoopPlan& plan, const AutoscalerState& state, Samples& samples) {
+/// Taints that say something about a node at one time are told by their keys, those of a prefix by the prefix.
+std::string_view TypeOfTaint(const Options& options, std::string_view key) {
+  if (!IsTransientTaint(options, key)) return "other";
+  constexpr std::string_view kSuffix = "-taint.cluster-autoscaler.kubernetes.io/";
+  const size_t found = key.find(kSuffix);
+  return found == std::string_view::npos ? key : key.substr(0, found + kSuffix.size());
+}
+
+void AddNodes(const LoopPlan& plan, const AutoscalerState& state, const Options& options, Samples& samples) {
   const Readiness& total = state.cluster.total();
   const auto nodes = [&](const char* name, int64_t count) {
     samples.Add("nodes_count", static_cast<double>(count), {{"state", name}});
@@ -35,26 +43,27 @@ void AddNodes(const LoopPlan& plan, const AutoscalerState& state, Samples& sampl
   nodes("suspended", total.suspended);
   nodes("unregistered", total.unregistered);
   nodes("longUnregistered", total.long_unregistered);
-  double cores = 0, memory = 0;
-  size_t deleting = 0, candidates = 0;
+  int64_t cores = 0, memory = 0;
+  std::map<std::string_view, size_t> taints{{scheduling::kToBeDeletedTaint, 0}, {scheduling::kDeletionCandidateTaint, 0}};
   scheduling::Snapshot& snapshot = *plan.view.snapshot;
   for (const NodeId node : snapshot.order()) {
     if (node == scheduling::kNone || node >= plan.view.nodes->size()) continue;
     const NodeFacts& facts = (*plan.view.nodes)[node];
-    deleting += facts.to_be_deleted ? 1 : 0;
-    candidates += facts.deletion_candidate ? 1 : 0;
+    for (const kube::Taint& taint : snapshot.TaintsOf(node)) ++taints[TypeOfTaint(options, taint.key)];
     if (facts.to_be_deleted) continue;
-    cores += static_cast<double>(snapshot.Allocatable(node, scheduling::kCpu)) / 1000;
-    memory += static_cast<double>(snapshot.Allocatable(node, scheduling::kMemory));
+    cores += facts.cores;
+    memory += facts.memory;
   }
-  samples.Add("cluster_cpu_current_cores", cores);
-  samples.Add("cluster_memory_current_bytes", memory);
-  samples.Count("node_taints_count", deleting, {{"type", "ToBeDeleted"}});
-  samples.Count("node_taints_count", candidates, {{"type", "DeletionCandidate"}});
+  samples.Add("cluster_cpu_current_cores", static_cast<double>(cores));
+  samples.Add("cluster_memory_current_bytes", static_cast<double>(memory));
+  for (const auto& [type, count] : taints) samples.Count("node_taints_count", count, {{"type", std::string(type)}});
 }
 
-void AddLimits(const Options& options, Samples& samples) {
-  samples.Add("max_nodes_count", static_cast<double>(options.max_nodes_total));
+void AddLimits(const LoopPlan& plan, const Options& options, Samples& samples) {
+  int64_t most = 0;
+  for (const providers::NodeGroup& group : plan.view.groups.groups) most += group.max_size;
+  if (options.max_nodes_total > 0) most = std::min(most, options.max_nodes_total);
+  samples.Add("max_nodes_count", static_cast<double>(most));
   const auto limits = [&](const char* name, const ResourceRange& range, double unit) {
     samples.Add(name, static_cast<double>(range.min) * unit, {{"direction", "minimum"}});
     samples.Add(name, static_cast<double>(range.max) * unit, {{"direction", "maximum"}});
@@ -65,6 +74,7 @@ void AddLimits(const Options& options, Samples& samples) {
 
 void AddGroups(const LoopPlan& plan, const AutoscalerState& state, const Options& options, Samples& samples) {
   samples.Count("node_groups_count", plan.view.groups.groups.size(), {{"node_group_type", "autoscaled"}});
+  samples.Count("node_groups_count", 0, {{"node_group_type", "autoprovisioned"}});
   if (!options.emit_per_nodegroup_metrics) return;
   for (const providers::NodeGroup& group : plan.view.groups.groups) {
     const base::MetricLabels labels{{"node_group", group.id}};
@@ -95,11 +105,16 @@ std::vector<Sample> SamplesOf(const LoopPlan& plan, const AutoscalerState& state
                               size_t pending_deletions, const LastActivity& last) {
   Samples samples;
   samples.Add("cluster_safe_to_autoscale", state.cluster.IsClusterHealthy() ? 1 : 0);
-  samples.Count("unschedulable_pods_count", plan.unschedulable.size(), {{"type", "unschedulable"}});
+  const auto unschedulable = static_cast<size_t>(
+      std::ranges::count_if(plan.pending, [&](scheduling::PodId pod) { return (*plan.view.pods)[pod].unschedulable; }));
+  samples.Count("unschedulable_pods_count", unschedulable, {{"type", "unschedulable"}});
+  samples.Count("unschedulable_pods_count", plan.pending.size() - unschedulable, {{"type", "scheduler_unprocessed"}});
+  samples.Add("inconsistent_instances_migs_count", 0);
+  samples.Add("max_node_skip_eval_duration_seconds", 0);
   samples.Count("pending_node_deletions", pending_deletions);
   samples.Count("overflowing_controllers_count", plan.scale_up.overflowing_controllers);
-  AddNodes(plan, state, samples);
-  AddLimits(options, samples);
+  AddNodes(plan, state, options, samples);
+  AddLimits(plan, options, samples);
   AddGroups(plan, state, options, samples);
   if (plan.scale_down_looked) AddScaleDown(plan, samples);
   samples.Add("last_activity", Seconds(last.main), {{"activity", "main"}});
@@ -109,28 +124,43 @@ std::vector<Sample> SamplesOf(const LoopPlan& plan, const AutoscalerState& state
   return samples.Take();
 }
 
+void CountForGpus(AutoscalerMetrics& metrics, const std::string& cluster, const Gpus& gpus, const char* name,
+                  const char* name_of_gpus, const base::MetricLabels& labels, double amount) {
+  base::MetricLabels all = labels;
+  all["gpu_name"] = gpus.count == 0 ? "" : gpus.type;
+  all["gpu_resource_name"] = gpus.count == 0 ? "" : gpus.resource;
+  if (gpus.count > 0) metrics.Count(cluster, name_of_gpus, all, amount);
+  // Devices are not looked at.
+  all["dra_drivers"] = "";
+  metrics.Count(cluster, name, std::move(all), amount);
+}
+
 void CountLoop(const LoopPlan& plan, const AutoscalerState& state, const NodeTemplates& templates, const std::string& cluster,
                AutoscalerMetrics& metrics) {
+  const auto gpus_of = [&](const std::string& group) {
+    const NodeTemplate* made = templates.Find(group);
+    return made == nullptr ? Gpus{} : GpusOf(made->node, plan.view.groups.gpu_label);
+  };
   for (const ScaleUpStep& step : plan.scale_ups) {
     for (const GroupDelta& delta : step.changes) {
-      const auto nodes = static_cast<double>(delta.to - delta.from);
-      metrics.Count(cluster, "scaled_up_nodes_total", {}, nodes);
-      const NodeTemplate* made = templates.Find(delta.group);
-      const Gpus gpus = made == nullptr ? Gpus{} : GpusOf(made->node, plan.view.groups.gpu_label);
-      if (gpus.count == 0) continue;
-      metrics.Count(cluster, "scaled_up_gpu_nodes_total", {{"gpu_resource_name", gpus.resource}, {"gpu_name", gpus.type}},
-                    nodes);
+      CountForGpus(metrics, cluster, gpus_of(delta.group), "scaled_up_nodes_total", "scaled_up_gpu_nodes_total", {},
+                   static_cast<double>(delta.to - delta.from));
     }
   }
   for (const auto& [function, time] : plan.durations) metrics.Took(cluster, function, time);
   for (const ScaleUpPlan::Skipped& skipped : plan.scale_up.skipped) {
-    if (skipped.reason.starts_with("exceeded quota")) {
-      metrics.Count(cluster, "skipped_scale_events_count", {{"direction", "up"}, {"reason", "QuotaExceeded"}});
+    if (!skipped.reason.starts_with("exceeded quota")) continue;
+    const std::string_view reason_text = skipped.reason;
+    const std::string_view resources = reason_text.substr(std::min(reason_text.find("resources:"), reason_text.size()));
+    for (const auto& [resource, reason] : {std::pair("cpu", "CpuResourceLimit"), std::pair("memory", "MemoryResourceLimit")}) {
+      if (!resources.contains(resource)) continue;
+      metrics.Count(cluster, "skipped_scale_events_count", {{"direction", "up"}, {"reason", reason}});
     }
   }
   if (plan.stopped_at == "CheckActionable") return;
   for (const ScaleUpFailure& failure : state.cluster.failures()) {
-    metrics.Count(cluster, "failed_scale_ups_total", {{"reason", failure.error.code}});
+    CountForGpus(metrics, cluster, gpus_of(failure.group), "failed_scale_ups_total", "failed_gpu_scale_ups_total",
+                 {{"reason", failure.error.code}}, 1);
   }
   for (const GroupChange& change : plan.changes) {
     if (change.kind != GroupChange::Kind::kDeleteNodes) continue;

@@ -300,13 +300,16 @@ class MemberAutoscaler final : public runtime::MemberController {
     }
   }
 
-  DeletionOrder OrderFor(const LoopPlan& plan, const UnneededNode& node, bool drain) const {
+  DeletionOrder OrderFor(const LoopPlan& plan, const UnneededNode& node, bool drain) {
     const NodeFacts& facts = (*plan.view.nodes)[node.node];
     DeletionOrder order;
     order.node = facts.name;
     order.group = node.group->id;
     order.drain = drain;
     order.atomic = node.group->options.zero_or_max_node_scaling.value_or(false);
+    if (const kube::Node* object = cache_.objects().NodeObject(node.node)) {
+      order.gpus = GpusOf(*object, plan.view.groups.gpu_label);
+    }
     order.reason = !facts.ready ? "unready" : drain ? "underutilized" : "empty";
     std::string pods;
     for (const MovedPod& moved : node.pods) {

@@ -51,7 +51,8 @@ TEST_F(MemberAutoscalerTest, GrowsAGroupForPodsThatWaitAndSaysSo) {
   EXPECT_TRUE(Data(kStatus, "status").contains("status: InProgress")) << Data(kStatus, "status");
   EXPECT_TRUE(Data(kState, "state").contains(R"("increase":2)")) << Data(kState, "state");
   metrics->Publish();
-  EXPECT_TRUE(registry.Render().contains("cluster_autoscaler_scaled_up_nodes_total{cluster=\"m\"} 2"));
+  EXPECT_TRUE(registry.Render().contains(
+      "cluster_autoscaler_scaled_up_nodes_total{cluster=\"m\",dra_drivers=\"\",gpu_name=\"\",gpu_resource_name=\"\"} 2"));
   EXPECT_TRUE(registry.Render().contains("cluster_autoscaler_cluster_safe_to_autoscale{cluster=\"m\"} 1"));
   executor.RunFor(5min);
   EXPECT_EQ(Target("a"), 3) << "the nodes are on their way, nothing more is asked for";
@@ -85,7 +86,8 @@ TEST_F(MemberAutoscalerTest, CountsNodesWithGpusAndNodesThatCouldNotBeCreated) {
   const std::string metrics_now = registry.Render();
   EXPECT_TRUE(metrics_now.contains(R"(cluster_autoscaler_failed_node_creations_total{cluster="m",reason="STOCKOUT"} 1)"));
   EXPECT_TRUE(metrics_now.contains("old_unregistered_nodes_removed_count{cluster=\"m\"} 0\n"));
-  EXPECT_TRUE(metrics_now.contains("cluster_autoscaler_failed_scale_ups_total{cluster=\"m\",reason=\"timeout\"} 0\n"))
+  EXPECT_TRUE(metrics_now.contains(
+      R"(cluster_autoscaler_failed_scale_ups_total{cluster="m",dra_drivers="",gpu_name="",gpu_resource_name="",reason="timeout"} 0)"))
       << "so that increase() sees the first";
   EXPECT_TRUE(metrics_now.contains("cluster_autoscaler_scaled_up_gpu_nodes_total{cluster=\"m\",gpu_name=\"nvidia.com/gpu\","))
       << metrics_now;
@@ -326,7 +328,8 @@ TEST_F(MemberAutoscalerTest, DrainsANodeAgainstItsBudgetsAndDeletesItWhenItIsEmp
   EXPECT_EQ(Events("ScaleDown", "small").size(), 1u);
   EXPECT_EQ(Events("ScaleDown", "n1").size(), 2u);
   EXPECT_TRUE(
-      registry.Render().contains("cluster_autoscaler_scaled_down_nodes_total{cluster=\"m\",reason=\"underutilized\"} 1"));
+      registry.Render().contains("cluster_autoscaler_scaled_down_nodes_total{cluster=\"m\",dra_drivers=\"\",gpu_name=\"\",gpu_"
+                                 "resource_name=\"\",reason=\"underutilized\"} 1"));
 }
 
 TEST_F(MemberAutoscalerTest, GivesANodeBackWhenItsPodsMayNotGo) {

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "controllers/autoscaler/facts/drainability.h"
 #include "controllers/autoscaler/facts/facts.h"
+#include "controllers/autoscaler/member/loop_metrics.h"
 #include "controllers/autoscaler/member/node_marks.h"
 #include "controllers/autoscaler/member/scale_down_eviction.h"
 #include "controllers/autoscaler/options/event_kinds.h"
@@ -346,7 +347,8 @@ void NodeDeletions::Deleted(const std::string& name) {
   context_.events.OnCluster(
       order.drain ? ClusterEvent{false, events::kScaleDown.reason, "Scale-down: node " + name + " removed with drain"}
                   : ClusterEvent{false, events::kScaleDownEmpty.reason, "Scale-down: empty node " + name + " removed"});
-  context_.metrics.Count(context_.cluster, "scaled_down_nodes_total", {{"reason", order.reason}});
+  CountForGpus(context_.metrics, context_.cluster, order.gpus, "scaled_down_nodes_total", "scaled_down_gpu_nodes_total",
+               {{"reason", order.reason}}, 1);
   nodes_.erase(name);
   marked_at_.erase(name);
   context_.deleted(order);

@@ -32,9 +32,10 @@ namespace evenkeel::controllers::autoscaler {
 /// A node that is to go.
 struct DeletionOrder {
   std::string node, group;
-  bool drain = false;       ///< it has pods to be moved
-  bool atomic = false;      ///< its group goes whole or not at all
-  std::string reason;       ///< as the metric has it: empty, underutilized, unready
+  bool drain = false;   ///< it has pods to be moved
+  bool atomic = false;  ///< its group goes whole or not at all
+  std::string reason;   ///< as the metric has it: empty, underutilized, unready
+  Gpus gpus{};
   std::string description;  ///< for the event: "utilization: ..., pods to reschedule: ..."
 };
 
