@@ -306,19 +306,6 @@ TEST_F(ExternalGrpcTest, PricesThatNobodyGoesByAreNotAskedFor) {
   EXPECT_FALSE(cloud.node_price.has_node());
 }
 
-TEST_F(ExternalGrpcTest, ThePriceOfAGroupWithoutTemplateIsThatOfANodeThatIsThere) {
-  cloud.failures["NodeGroupTemplateNodeInfo"] = Status(StatusCode::UNIMPLEMENTED, "");
-  Start();
-  const std::vector<Json> nodes = {Yaml("{metadata: {name: a-2}}"), Yaml("{metadata: {name: a-1, labels: {pool: cheap}}}")};
-  const auto groups = provider->Refresh(nodes);
-  ASSERT_TRUE(groups) << groups.error().message();
-  EXPECT_EQ(groups->groups[0].price_per_hour, 1.5);
-  EXPECT_EQ(cloud.node_price.node().name(), "a-1");
-  EXPECT_EQ(cloud.node_price.node().labels().at("pool"), "cheap");
-  EXPECT_FALSE(groups->groups[1].price_per_hour) << "it has neither";
-  EXPECT_EQ(cloud.Calls("PricingNodePrice"), 1);
-}
-
 TEST_F(ExternalGrpcTest, PricesAreForTheHourFromNow) {
   cloud.template_bytes = EncodeNode(Yaml("{metadata: {name: t, labels: {a: b}}, status: {allocatable: {cpu: 1}}}"));
   Start();
@@ -335,6 +322,10 @@ TEST_F(ExternalGrpcTest, PricesAreForTheHourFromNow) {
   EXPECT_EQ(cloud.pod_price.pod_bytes(), EncodePod(pod));
   EXPECT_EQ(cloud.pod_price.legacy_pod(), EncodePod(pod));
   EXPECT_EQ(cloud.pod_price.endtimestamp().seconds(), 1'700'003'600);
+  cloud.template_bytes.clear();  // then that of the first node by name
+  const std::vector<Json> nodes = {Yaml("{metadata: {name: a-2}}"), Yaml("{metadata: {name: a-1}}")};
+  EXPECT_EQ(provider->Refresh(nodes)->groups[0].price_per_hour, 1.5);
+  EXPECT_EQ(cloud.node_price.node().name(), "a-1");
 }
 
 TEST_F(ExternalGrpcTest, WhatIsOptionalMayBeUnimplemented) {
