@@ -181,7 +181,8 @@ class RolesTest(unittest.TestCase):
         output = self.fleet.output().replace("\\", "")
         for account, roles in self.fleet.roles.items():
             self.assertEqual(roles.unknown, [], f"{account} was refused what no role allows")
-            self.assertEqual(roles.not_missed(), [], f"nobody needs these rules of {account}")
+            left = [atom for atom in roles.not_missed() if self.steps.has_devices() or atom.group != "resource.k8s.io"]
+            self.assertEqual(left, [], f"nobody needs these rules of {account}")
             silent = [f"{atom.verb} {atom.resource}" for atom, message in sorted(roles.missed.items()) if message not in output]
             print(f"{account}: {len(roles.missed)} rights, each missed once; not told in a log: {', '.join(silent)}")
 

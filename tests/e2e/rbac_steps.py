@@ -214,6 +214,46 @@ class Steps:
         self.kubectl("-n", WORK, "patch", "pvc", "late", "--type=merge", "-p", '{"metadata": {"finalizers": null}}', check=False)
         self.kubectl("delete", "storageclass", "e2e-late")
 
+    def has_devices(self):
+        return "resource.k8s.io/v1" in self.kubectl("api-versions").split()
+
+    def schedule_devices(self):
+        """A pod that claims one, and one that asks for it as for an amount; and the claim of an earlier attempt of a pod that fits nowhere."""
+        if not self.has_devices():
+            print("devices are left out: the server does not have resource.k8s.io/v1")
+            return
+        group = "resource.k8s.io/v1"
+        devices = {"apiVersion": group, "kind": "ResourceSlice", "metadata": {"name": "e2e"}, "spec": {
+            "driver": "e2e.evenkeel.dev", "nodeName": NODES[0], "pool": {"name": NODES[0], "generation": 1, "resourceSliceCount": 1},
+            "devices": [{"name": "one"}, {"name": "two"}]}}
+        selects = {"cel": {"expression": 'device.driver == "e2e.evenkeel.dev"'}}
+        device_class = {"apiVersion": group, "kind": "DeviceClass", "metadata": {"name": "e2e"},
+                        "spec": {"selectors": [selects], "extendedResourceName": "e2e.evenkeel.dev/device"}}
+        requests = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "e2e"}}]}}
+        claim = {"apiVersion": group, "kind": "ResourceClaim", "metadata": {"name": "device"}, "spec": requests}
+
+        def pod(name, resources, **spec):
+            return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {"app": name}}, "spec": {
+                "schedulerName": "evenkeel", "containers": [{"name": "work", "image": "work", "resources": resources}], **spec}}
+        self.work.apply(devices, device_class, claim,
+                        pod("claiming", {"claims": [{"name": "d"}]}, resourceClaims=[{"name": "d", "resourceClaimName": "device"}]),
+                        pod("extended", {"limits": {"e2e.evenkeel.dev/device": "1"}}))
+        for name in ("claiming", "extended"):
+            self.work.wait_for_pods(name, 1, LONG)
+        left_over = {**claim, "metadata": {"name": "left-over"}}
+        self.work.apply(left_over, pod("nowhere", {"limits": {"e2e.evenkeel.dev/device": "99"}}))
+        status = {"status": {"extendedResourceClaimStatus": {"resourceClaimName": "left-over", "requestMappings": []}}}
+        nowhere = self.kubectl.json("-n", WORK, "get", "pod", "nowhere")
+        nowhere.setdefault("status", {}).update(status["status"])
+        self.kubectl("replace", "--raw", f"/api/v1/namespaces/{WORK}/pods/nowhere/status", "-f", "-", stdin=json.dumps(nowhere))
+        self.kubectl("label", "resourceslice", "e2e", f"round={self.round}", "--overwrite")
+        harness.eventually(lambda: not self.kubectl("-n", WORK, "get", "resourceclaim", "left-over", "--ignore-not-found"), LONG, "a claim is left over")
+        self.remove("claiming", "extended", "nowhere")
+        for left in self.items("resourceclaims", "-n", WORK):
+            self.kubectl("-n", WORK, "patch", "resourceclaim", left["metadata"]["name"], "--type=merge", "-p", '{"metadata": {"finalizers": null}}', check=False)
+        self.kubectl("-n", WORK, "delete", "resourceclaims", "--all", "--wait=false")
+        self.kubectl("delete", "resourceslice/e2e", "deviceclass/e2e")
+
     def balance(self):
         for name in NODES[1:]:
             self.kubectl("cordon", name)
@@ -369,4 +409,4 @@ class Steps:
 
     def of_member(self):
         """One after the other: the balancer waits while nodes come and go."""
-        return [self.schedule, self.balance, self.autoscale, self.autoscale_other_groups]
+        return [self.schedule, self.schedule_devices, self.balance, self.autoscale, self.autoscale_other_groups]

@@ -10,13 +10,10 @@ import sys
 TEST_FILE = re.compile(r"_(test|bench|fuzz)\.cc$|_(testing|fixture|test_support)\.(h|cc)$|/fake_client\.(h|cc)$")
 # What stays although only tests use it, and why.
 KEPT = {
-    "CompileDeviceSelector": "what a selector of devices is; nobody allocates devices yet",
     "FindPartition": "one of four that find by name",
-    "MakeDevice": "likewise",
     "NewReplicaLoads": "what the fuzz target of cluster_reader looks at; the planner reads the same row without asking",
     "ParseKubeconfig": "LoadKubeconfig without files, for its fuzz target",
     "RunUntilIdle": "how a test lets everything happen that is due",
-    "SelectsDevice": "likewise",
 }
 # At the beginning of a line: what comes before the name of a function, which is not a call.
 DECLARATION = re.compile(r" *(?!(?:return|else|case|delete|new|throw|using|EVENKEEL_\w+)\b)(?:[\w:~&*<>,\[\]]+[ &*]+)+([A-Z]\w*)\(")
