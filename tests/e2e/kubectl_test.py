@@ -52,6 +52,33 @@ metadata: {name: web}
 spec: {minAvailable: 2, selector: {matchLabels: {app: web}}}
 """
 
+POLICY = """
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: NAME}
+spec:
+  paramKind: {apiVersion: v1, kind: ConfigMap}
+  matchConstraints:
+    resourceRules:
+    - {operations: [UPDATE, DELETE], apiGroups: [apps], apiVersions: [v1], resources: [deployments, deployments/scale]}
+    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NAMESPACE}}
+  matchConditions:
+  - {name: people, expression: "!('system:serviceaccounts' in request.userInfo.groups)"}
+  variables:
+  - {name: asked, expression: "object == null ? 1000 : int(object.spec.replicas)"}
+  validations:
+  - expression: variables.asked <= int(params.data.max)
+    messageExpression: "request.name + ' asks for ' + string(variables.asked) + ', ' + params.data.max + ' are allowed'"
+    reason: Forbidden
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: NAME}
+spec:
+  policyName: NAME
+  validationActions: [Deny]
+  paramRef: {name: limits, parameterNotFoundAction: Deny}
+"""
 CRD = """
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -349,6 +376,25 @@ class EveryDay:
             self.assertIn("How many rowers", kubectl("explain", "boat.spec.oars"))
             kubectl("delete", "crd", "boats.example.com")
             harness.eventually(lambda: kubectl.run("get", "boats", "-A", check=False).returncode != 0, LONG)
+
+    def test_policies_judge_writes(self):
+        for version, k, kubectl, ns in self.each():
+            name = f"few-replicas-{version.replace('.', '-')}"
+            policy = POLICY.replace("NAMESPACE", ns).replace("NAME", name)
+            kubectl("apply", "--validate=false", "-f", "-", stdin=policy)
+            k("create", "configmap", "limits", "--from-literal=max=2")
+            self.assertRegex(kubectl("get", "validatingadmissionpolicies", name), r"VALIDATIONS +PARAMKIND +AGE\n\S+ +1 +v1/ConfigMap")
+            self.assertRegex(kubectl("get", "validatingadmissionpolicybindings", name), rf"POLICYNAME +PARAMREF +AGE\n\S+ +{name} +limits")
+            self.deploy(k)
+            for what in (("scale", "deployment/web", "--replicas=3"), ("delete", "deployment/web")):
+                refused = kubectl.run("-n", ns, *what, check=False)
+                self.assertNotEqual(refused.returncode, 0, what)
+                self.assertIn(f"ValidatingAdmissionPolicy '{name}' with binding '{name}' denied request: ", refused.stderr)
+            self.assertIn("web asks for 3, 2 are allowed", kubectl.run("-n", ns, "scale", "deployment/web", "--replicas=3", check=False).stderr)
+            broken = kubectl.run("apply", "--validate=false", "-f", "-", stdin=policy.replace("variables.asked <=", "variables.asked <= 'x' +"), check=False)
+            self.assertIn("compilation failed: ERROR: <input>:1:", broken.stderr)
+            kubectl("delete", "--wait=false", "-f", "-", stdin=policy)
+            k("scale", "deployment/web", "--replicas=3")
 
     def test_logs_of_a_process_pod(self):
         for _, k, kubectl, ns in self.each():

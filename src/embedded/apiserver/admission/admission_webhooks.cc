@@ -19,129 +19,16 @@ using base::Json;
 using base::JsonArray;
 using base::JsonObject;
 
-constexpr const char* kConfigurationGroup = "admissionregistration.k8s.io";
 constexpr int64_t kSeconds = 10;
 
-bool Names(const Json& rule, std::string_view field, std::string_view wanted) {
-  return std::ranges::any_of(FindArray(rule, {field}), [&](const Json& item) {
-    return item.is_string() && (item.get_string() == "*" || item.get_string() == wanted);
-  });
-}
-
-/// "PLURAL", "PLURAL/SUB", "PLURAL/*", "*/SUB", "*" (no subresources) and "*/*".
-bool NamesResource(const Json& rule, std::string_view plural, std::string_view subresource) {
-  return std::ranges::any_of(FindArray(rule, {"resources"}), [&](const Json& item) {
-    const std::string_view text = item.is_string() ? std::string_view(item.get_string()) : "";
-    const size_t slash = text.find('/');
-    const std::string_view name = text.substr(0, slash);
-    const std::string_view sub = slash == text.npos ? "" : text.substr(slash + 1);
-    const bool same_sub = sub == subresource || sub == "*";
-    return (name == "*" || name == plural) && same_sub;
-  });
-}
-
-bool Matches(const Json& rule, const kube::Resource& resource, std::string_view subresource, std::string_view operation) {
-  const std::string_view scope = FindString(rule, {"scope"}, "*");
-  // A namespace is in none, though it has one for the rights to it.
-  return Names(rule, "operations", operation) && Names(rule, "apiGroups", resource.group) &&
-         Names(rule, "apiVersions", resource.version) && NamesResource(rule, resource.plural, subresource) &&
-         (scope == "*" || (scope == "Namespaced") == resource.namespaced);
-}
-
-JsonObject KindOf(const kube::Resource& resource) {
-  return {{"group", resource.group}, {"version", resource.version}, {"kind", resource.kind}};
-}
-
-JsonObject ResourceOf(const kube::Resource& resource) {
-  return {{"group", resource.group}, {"version", resource.version}, {"resource", resource.plural}};
-}
-
-Json OptionsOf(std::string_view operation, const Call& call) {
-  const std::string_view kind = operation == "CREATE"   ? "CreateOptions"
-                                : operation == "UPDATE" ? "UpdateOptions"
-                                                        : "DeleteOptions";
-  JsonObject options{{"kind", kind}, {"apiVersion", "meta.k8s.io/v1"}};
-  if (call.dry_run) options["dryRun"] = JsonArray{"All"};
-  if (operation != "DELETE" && !call.field_manager.empty()) options["fieldManager"] = call.field_manager;
-  return options;
-}
-
-// Of one form into that of another version of the same kind.
-Json ConvertedTo(const Served& to, const Served& from, const Json& object) {
-  if (!object.is_object() || &to == &from) return object;
-  Json converted = object;
-  if (from.to_stored != nullptr) from.to_stored(converted);
-  if (to.from_stored != nullptr) to.from_stored(converted);
-  converted.get_object()["apiVersion"] = to.resource.ApiVersion();
-  converted.get_object()["kind"] = to.resource.kind;
-  return converted;
-}
-
-/// All but its uid and the objects.
-JsonObject RequestOf(const Call& call, const Served& as, const AdmissionQuestion& question) {
-  const kube::Resource& resource = call.served->resource;
-  JsonArray groups;
-  for (const std::string& group : call.user.groups) groups.push_back(Json(group));
-  JsonObject request{{"kind", KindOf(as.resource)},
-                     {"resource", ResourceOf(as.resource)},
-                     {"requestKind", KindOf(resource)},
-                     {"requestResource", ResourceOf(resource)},
-                     {"name", call.name},
-                     {"operation", question.operation},
-                     {"userInfo", JsonObject{{"username", call.user.name}, {"groups", std::move(groups)}}},
-                     {"dryRun", call.dry_run},
-                     {"options", question.options == nullptr ? OptionsOf(question.operation, call) : *question.options}};
-  if (!call.ns.empty()) request["namespace"] = call.ns;
-  if (!call.subresource.empty()) request["subResource"] = request["requestSubResource"] = call.subresource;
-  return request;
-}
-
 std::string ReviewText(const Call& call, const Served& as, const AdmissionQuestion& question, const Json& object) {
-  JsonObject request = RequestOf(call, as, question);
+  JsonObject request = RequestOf(call, as, question, object);
   request["uid"] = question.uid;
   request["object"] = ConvertedTo(as, *call.served, object);
   request["oldObject"] = question.old == nullptr ? Json() : ConvertedTo(as, *call.served, *question.old);
   return base::ToText(
       JsonObject{{"kind", "AdmissionReview"}, {"apiVersion", "admission.k8s.io/v1"}, {"request", std::move(request)}});
 }
-
-/// What conditions ask of this API's rights: of whoever sent the request, or of an account.
-class RightsOfCaller final : public kube::cel::AccessRules {
- public:
-  RightsOfCaller(const WebhookWorld& world, const Call& call) : world_(world), call_(call) {}
-
-  Answer Ask(const kube::cel::AccessQuestion& question, std::string_view verb) const override {
-    access::UserInfo user = call_.user;
-    if (!question.account_name.empty()) {
-      user = {.name = access::ServiceAccountUser(question.account_namespace, question.account_name),
-              .groups = access::ServiceAccountGroups(question.account_namespace)};
-    }
-    access::Attributes attributes{.verb = std::string(verb), .path = std::string(question.path)};
-    if (question.path.empty()) {
-      attributes.group = question.group;
-      attributes.resource = question.resource;
-      attributes.subresource = question.subresource;
-      attributes.ns = question.namespace_name;
-      attributes.name = question.name;
-    }
-    access::Decision decision = world_.authorize(user, attributes);
-    return {decision.allowed, std::move(decision.reason)};
-  }
-
- private:
-  const WebhookWorld& world_;
-  const Call& call_;
-};
-
-kube::Labels LabelsOf(const Json& object) {
-  kube::Labels labels;
-  for (const auto& [key, value] : base::FindObject(object, {"metadata", "labels"})) {
-    if (value.is_string()) labels[std::string(key)] = std::string(value.get_string());
-  }
-  return labels;
-}
-
-bool IsNamespaces(const kube::Resource& resource) { return resource.group.empty() && resource.plural == "namespaces"; }
 
 // The refusal with what the webhook says of it: message, reason, code, details.
 base::Error DenialOf(const std::string& name, const Json& response) {
@@ -184,15 +71,7 @@ void AdmissionWebhooks::Set(Kind kind, const Json& configuration) {
     auto hook = std::make_shared<Hook>();
     hook->name = FindString(json, {"name"});
     if (const Json* config = base::Find(json, {"clientConfig"})) hook->address = WebhookAddressOf(*config);
-    for (const Json& rule : FindArray(json, {"rules"})) hook->rules.push_back(Json(rule, {}));
-    const auto select = [&json](std::string_view field, kube::LabelSelector& selector, bool& all) {
-      const JsonObject& given = base::FindObject(json, {field});
-      all = given.empty();
-      if (auto parsed = kube::LabelSelector::FromJson(Json(given))) selector = *std::move(parsed);
-    };
-    select("namespaceSelector", hook->namespaces, hook->all_namespaces);
-    select("objectSelector", hook->objects, hook->all_objects);
-    hook->equivalent = FindString(json, {"matchPolicy"}) != "Exact";
+    hook->writes = WriteFilter(json, "rules");
     hook->again = FindString(json, {"reinvocationPolicy"}) == "IfNeeded";
     hook->timeout = std::chrono::seconds(base::FindInt(json, {"timeoutSeconds"}, kSeconds));
     hook->ignore_failure = FindString(json, {"failurePolicy"}) == "Ignore";
@@ -212,29 +91,16 @@ void AdmissionWebhooks::Remove(Kind kind, const std::string& name) {
   any_[index] = !hooks_[index].empty();
 }
 
-ServedPointer AdmissionWebhooks::MatchedVersion(const Hook& hook, const Call& call, std::string_view operation,
-                                                const std::vector<ServedPointer>& versions) {
-  const auto matches = [&](const Served& served) {
-    return std::ranges::any_of(hook.rules,
-                               [&](const Json& rule) { return Matches(rule, served.resource, call.subresource, operation); });
-  };
-  if (matches(*call.served)) return call.served;
-  for (const ServedPointer& other : versions) {
-    if (hook.equivalent && other != call.served && matches(*other)) return other;
-  }
-  return nullptr;
-}
-
 std::vector<AdmissionWebhooks::Match> AdmissionWebhooks::Find(Kind kind, const Call& call, std::string_view operation) const {
   std::vector<Match> found;
   const auto index = static_cast<size_t>(kind);
   // Whoever breaks a configuration must be able to mend it.
-  if (!any_[index] || call.unasked || call.served->resource.group == kConfigurationGroup) return found;
+  if (!any_[index] || call.unasked || call.served->resource.group == kAdmissionGroup) return found;
   const std::vector<ServedPointer> versions = world_.versions(*call.served);
   const std::lock_guard lock(mutex_);
   for (const auto& [configuration, hooks] : hooks_[index]) {
     for (const auto& hook : hooks) {
-      if (auto as = MatchedVersion(*hook, call, operation, versions)) found.push_back({hook, std::move(as)});
+      if (auto as = hook->writes.MatchedVersion(call, operation, versions)) found.push_back({hook, std::move(as)});
     }
   }
   return found;
@@ -244,40 +110,17 @@ bool AdmissionWebhooks::Concern(Kind kind, const Call& call, std::string_view op
   return any_[static_cast<size_t>(kind)] && !Find(kind, call, operation).empty();
 }
 
-bool AdmissionWebhooks::Selects(const Hook& hook, const Call& call, const Json& object, const Json* old) const {
-  if (!hook.all_objects) {
-    const bool now = object.is_object() && hook.objects.Matches(LabelsOf(object));
-    const bool before = old != nullptr && old->is_object() && hook.objects.Matches(LabelsOf(*old));
-    if (!now && !before) return false;
-  }
-  if (hook.all_namespaces) return true;
-  if (IsNamespaces(call.served->resource)) {
-    return hook.namespaces.Matches(LabelsOf(object.is_object() || old == nullptr ? object : *old));
-  }
-  // What is in no namespace is always meant.
-  if (!call.served->resource.namespaced) return true;
-  const auto labels = world_.namespace_labels(call.ns);
-  return labels && hook.namespaces.Matches(*labels);
-}
-
 base::Result<bool> AdmissionWebhooks::Wants(const Match& match, const Call& call, const AdmissionQuestion& question,
                                             const Json& object) const {
   const Hook& hook = *match.hook;
   if (hook.conditions.empty()) return true;
-  const RightsOfCaller rights(world_, call);
+  const RightsOfCaller rights(world_.authorize, call);
   const kube::Resource& resource = call.served->resource;
   const Json now = ConvertedTo(*match.as, *call.served, object);
   const Json before = question.old == nullptr ? Json() : ConvertedTo(*match.as, *call.served, *question.old);
-  const Json request = RequestOf(call, *match.as, question);
-  const kube::cel::AdmissionInput input{.object = &now,
-                                        .old_object = &before,
-                                        .request = &request,
-                                        .access = &rights,
-                                        .resource = {.group = resource.group,
-                                                     .resource = resource.plural,
-                                                     .subresource = call.subresource,
-                                                     .namespace_name = call.ns,
-                                                     .name = call.name}};
+  const Json request = RequestOf(call, *match.as, question, object);
+  const kube::cel::AdmissionInput input{
+      .object = &now, .old_object = &before, .request = &request, .access = &rights, .resource = AccessQuestionOf(call)};
   auto matches = kube::cel::MatchesConditions(hook.conditions, input);
   if (matches) return matches;
   if (hook.ignore_failure) {
@@ -292,7 +135,7 @@ base::Result<bool> AdmissionWebhooks::Wants(const Match& match, const Call& call
 base::Status AdmissionWebhooks::Judge(const Call& call, const AdmissionQuestion& question, const Json& object,
                                       std::vector<std::string>& warnings) const {
   for (const Match& match : Find(Kind::kValidating, call, question.operation)) {
-    if (!Selects(*match.hook, call, object, question.old)) continue;
+    if (!match.hook->writes.Selects(world_, call, object, question.old)) continue;
     EVENKEEL_ASSIGN(const bool wanted, Wants(match, call, question, object));
     if (!wanted) continue;
     EVENKEEL_TRY(AskOne(match, call, question, object, warnings));
@@ -311,7 +154,7 @@ base::Result<bool> AdmissionWebhooks::Change(const Call& call, const AdmissionQu
     for (size_t i = 0; i < all.size(); ++i) {
       const Hook& hook = *all[i].hook;
       if (again && (!hook.again || seen[i] == std::string::npos || seen[i] >= changes)) continue;
-      if (!Selects(hook, call, object, question.old)) continue;
+      if (!hook.writes.Selects(world_, call, object, question.old)) continue;
       EVENKEEL_ASSIGN(const bool wanted, Wants(all[i], call, question, object));
       if (!wanted) continue;
       EVENKEEL_ASSIGN(const bool changed, ChangeOne(all[i], call, question, object, warnings));
@@ -384,7 +227,7 @@ base::Result<Json> AdmissionWebhooks::AskOne(const Match& match, const Call& cal
   return Fail(DenialOf(hook.name, *response));
 }
 
-std::vector<std::string> WarnOfWebhooks(const Json& configuration, const WebhookWorld& world) {
+std::vector<std::string> WarnOfWebhooks(const Json& configuration, const AdmissionView& world) {
   std::vector<std::string> warnings;
   for (const Json& hook : FindArray(configuration, {"webhooks"})) {
     const Json* config = base::Find(hook, {"clientConfig"});

@@ -17,42 +17,22 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "embedded/access/authorizer.h"
+#include "embedded/apiserver/admission/write_filter.h"
 #include "embedded/apiserver/definitions/resource_table.h"
 #include "embedded/apiserver/definitions/webhook_client.h"
 #include "kube/object.h"
 #include "kube/rules/admission.h"
-#include "kube/selector.h"
 
 namespace evenkeel::embedded::apiserver {
 
 struct Call;
-
-/// What the questions need to know of the cluster. Called on the thread that asks; may block.
-struct WebhookWorld {
-  /// Labels of a namespace; nullopt where there is none.
-  std::function<std::optional<kube::Labels>(const std::string& ns)> namespace_labels;
-  ServiceAddress service_address;
-  /// What conditions ask of access rules.
-  std::function<access::Decision(const access::UserInfo& user, const access::Attributes& attributes)> authorize;
-  /// The versions under which objects of this kind are served, this one included.
-  std::function<std::vector<ServedPointer>(const Served& served)> versions;
-};
-
-/// One write, as it is asked about.
-struct AdmissionQuestion {
-  std::string_view operation;  ///< "CREATE", "UPDATE", "DELETE"
-  std::string uid;
-  const base::Json* old = nullptr;      ///< null: a new object
-  const base::Json* options = nullptr;  ///< null: those of the operation's kind, empty
-};
 
 /// Thread-safe.
 class AdmissionWebhooks {
  public:
   enum class Kind { kMutating, kValidating };
 
-  AdmissionWebhooks(WebhookPoster poster, WebhookWorld world) : poster_(std::move(poster)), world_(std::move(world)) {}
+  AdmissionWebhooks(WebhookPoster poster, AdmissionView world) : poster_(std::move(poster)), world_(std::move(world)) {}
 
   /// A configuration as it is now.
   void Set(Kind kind, const base::Json& configuration);
@@ -75,10 +55,7 @@ class AdmissionWebhooks {
   struct Hook {
     std::string name;
     WebhookAddress address;
-    std::vector<base::Json> rules;
-    kube::LabelSelector namespaces, objects;
-    bool all_namespaces = true, all_objects = true;
-    bool equivalent = true;
+    WriteFilter writes;
     bool again = false;
     base::Duration timeout{};
     bool ignore_failure = false;
@@ -90,10 +67,7 @@ class AdmissionWebhooks {
     ServedPointer as;  ///< the version in which it wants to see the object
   };
 
-  static ServedPointer MatchedVersion(const Hook& hook, const Call& call, std::string_view operation,
-                                      const std::vector<ServedPointer>& versions);
   std::vector<Match> Find(Kind kind, const Call& call, std::string_view operation) const;
-  bool Selects(const Hook& hook, const Call& call, const base::Json& object, const base::Json* old) const;
   /// Whether its conditions hold. One that fails refuses the write (kForbidden), unless failures are ignored.
   base::Result<bool> Wants(const Match& match, const Call& call, const AdmissionQuestion& question,
                            const base::Json& object) const;
@@ -104,13 +78,13 @@ class AdmissionWebhooks {
                                std::vector<std::string>& warnings) const;
 
   const WebhookPoster poster_;
-  const WebhookWorld world_;
+  const AdmissionView world_;
   std::atomic<bool> any_[2] = {false, false};
   mutable std::mutex mutex_;
   Hooks hooks_[2];
 };
 
 /// What a new or changed configuration is warned of: webhooks that are not asked, and why.
-std::vector<std::string> WarnOfWebhooks(const base::Json& configuration, const WebhookWorld& world);
+std::vector<std::string> WarnOfWebhooks(const base::Json& configuration, const AdmissionView& world);
 
 }  // namespace evenkeel::embedded::apiserver

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "client/fenced_client.h"
 #include "embedded/apiserver/access/access_control.h"
+#include "embedded/apiserver/admission/admission_policies.h"
 #include "embedded/apiserver/admission/limit_ranges.h"
 #include "embedded/apiserver/admission/priority_classes.h"
 #include "embedded/apiserver/admission/quotas.h"
@@ -29,6 +30,7 @@ Api::Api(ApiOptions options)
   webhook_poster_ = options_.webhook_poster ? options_.webhook_poster : PostToWebhook;
   service_address_ = World().service_address;
   webhooks_ = std::make_unique<AdmissionWebhooks>(webhook_poster_, World());
+  policies_ = std::make_unique<AdmissionPolicies>(World());
   StartConversion();
   limit_ranges_ = std::make_unique<LimitRanges>(*options_.store, table_.Find("", "v1", "limitranges"), options_.executor);
   priority_classes_ = std::make_unique<PriorityClasses>(

@@ -43,6 +43,7 @@ using base::Result;
 using base::Status;
 
 class AccessControl;
+class AdmissionPolicies;
 class EpochGate;
 class EventExpiry;
 class LimitRanges;
@@ -142,7 +143,12 @@ class Api {
   Result<Json> ReviewStatus(const Call& call, Json& review);
   Status StartAdmission();
   void StopAdmission();
-  WebhookWorld World();
+  // What the author of a webhook's configuration or a policy is warned of.
+  void WarnOfAdmission(const Json& object, Answer& answer);
+  AdmissionView World();
+  // Follows the objects of one kind that say what is asked about writes.
+  Status FollowAdmission(const char* plural, std::function<void(const Json& object)> put,
+                         std::function<void(const std::string& name)> remove);
 
   // Of kinds that a webhook converts (api_conversion.cc); of others these do nothing but what their names say.
   struct WatchGate;
@@ -162,13 +168,13 @@ class Api {
   Result<std::vector<std::shared_ptr<SharedEvent>>> ConvertEvents(const Served& served, const std::vector<store::Event>& batch);
   Result<std::unique_ptr<store::Watch>> WatchConverted(const ServedPointer& served, std::string prefix, store::Revision after,
                                                        EventTeller tell, EventHandler handler);
-  // Whether webhooks want to judge the write (for deletions: hear of it at all), or to change its object.
+  // Whether webhooks or policies want to judge the write (for deletions: hear of it at all), or webhooks to change its object.
   bool Asks(const Call& call, std::string_view operation) const;
   bool Changes(const Call& call, std::string_view operation) const;
   // Where questions may be asked, which block.
   void RunAdmission(base::Task task);
-  // Asks the webhooks that want to judge the write, and calls `then` with their warnings or the refusal. `options`: null for
-  // those of the operation's kind.
+  // Asks the policies and webhooks that want to judge the write, and calls `then` with their warnings or the refusal.
+  // `options`: null for those of the operation's kind.
   void Admit(std::shared_ptr<const Call> call, std::string operation, Json object, Json old,
              std::move_only_function<void(Result<std::vector<std::string>>)> then, Json options = nullptr);
   // Lets webhooks change the object, which has been ingested. Whether they have. Blocks.
@@ -244,7 +250,8 @@ class Api {
   std::unique_ptr<PriorityClasses> priority_classes_;
   std::unique_ptr<Quotas> quotas_;
   std::unique_ptr<AdmissionWebhooks> webhooks_;
-  std::vector<std::unique_ptr<StoreFollower>> webhook_configurations_;
+  std::unique_ptr<AdmissionPolicies> policies_;
+  std::vector<std::unique_ptr<StoreFollower>> admission_followers_;
   std::vector<std::shared_ptr<base::Strand>> admission_strands_;
   WebhookPoster webhook_poster_;
   ServiceAddress service_address_;

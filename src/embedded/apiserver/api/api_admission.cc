@@ -1,18 +1,19 @@
-// Writes that others want to change or to judge first (admission_webhooks.h): asked on strands of the executor, so that a
-// webhook that hangs holds up only what it is asked about.
+// Writes that webhooks want to change or webhooks and policies to judge first (admission_webhooks.h, admission_policies.h):
+// asked on strands of the executor, so that a webhook that hangs holds up only what it is asked about.
 #include "base/log.h"
 #include "embedded/apiserver/access/access_control.h"
+#include "embedded/apiserver/admission/admission_policies.h"
 #include "embedded/apiserver/admission/admission_webhooks.h"
 #include "embedded/apiserver/admission/limit_ranges.h"
 #include "embedded/apiserver/admission/priority_classes.h"
 #include "embedded/apiserver/admission/quotas.h"
 #include "embedded/apiserver/api/api.h"
+#include "embedded/apiserver/objects/scale.h"
 #include "embedded/apiserver/requests/raw_json.h"
 
 namespace evenkeel::embedded::apiserver {
 namespace {
 
-constexpr const char* kWebhooksGroup = "admissionregistration.k8s.io";
 constexpr std::pair<AdmissionWebhooks::Kind, const char*> kConfigurations[] = {
     {AdmissionWebhooks::Kind::kMutating, "mutatingwebhookconfigurations"},
     {AdmissionWebhooks::Kind::kValidating, "validatingwebhookconfigurations"}};
@@ -45,14 +46,14 @@ std::string AddressIn(const Json& endpoints, std::string_view port_name) {
 
 }  // namespace
 
-WebhookWorld Api::World() {
+AdmissionView Api::World() {
   const auto read = [this](std::string_view plural, const std::string& ns, const std::string& name) -> std::optional<Stored> {
     const ServedPointer served = table_.Find("", "v1", plural);
     auto found = options_.store->Get(served->Key(ns, name));
     if (!found) return std::nullopt;
     return Stored{std::move(found->value), found->mod_revision};
   };
-  WebhookWorld world;
+  AdmissionView world;
   world.namespace_labels = [read](const std::string& ns) -> std::optional<kube::Labels> {
     const auto found = read("namespaces", "", ns);
     return found ? std::optional(LabelsIn(*found)) : std::nullopt;
@@ -78,7 +79,39 @@ WebhookWorld Api::World() {
     }
     return versions;
   };
+  world.kind = [this](std::string_view api_version, std::string_view kind) { return table_.FindKind(api_version, kind); };
+  const auto call_for = [](const ServedPointer& served, const std::string& ns, const std::string& name) {
+    return Call{.served = served, .ns = ns, .name = name, .subresource = "", .user = {}, .field_manager = "", .unasked = true};
+  };
+  world.object = [this, call_for](const ServedPointer& served, const std::string& ns, const std::string& name) -> Result<Json> {
+    EVENKEEL_ASSIGN(const Stored stored, Get(call_for(served, ns, name)));
+    return DecodeObject(*served, stored);
+  };
+  world.objects = [this, call_for](const ServedPointer& served, const std::string& ns) -> Result<std::vector<Json>> {
+    EVENKEEL_ASSIGN(const ListAnswer list, List(call_for(served, ns, ""), {}));
+    std::vector<Json> objects;
+    for (const Stored& stored : list.items) {
+      EVENKEEL_ASSIGN(Json object, DecodeObject(*served, stored));
+      objects.push_back(std::move(object));
+    }
+    return objects;
+  };
   return world;
+}
+
+Status Api::FollowAdmission(const char* plural, std::function<void(const Json&)> put,
+                            std::function<void(const std::string&)> remove) {
+  const ServedPointer served = table_.Find(kAdmissionGroup, "v1", plural);
+  EVENKEEL_CHECK(served != nullptr);
+  admission_followers_.push_back(std::make_unique<StoreFollower>(
+      *options_.store, served->prefix, served->resource.kind + "s",
+      StoreFollower::Sink{.put =
+                              [served, put = std::move(put)](const store::KeyValue& item) {
+                                if (const auto object = DecodeObject(*served, {item.value, item.mod_revision})) put(*object);
+                              },
+                          .remove = [remove = std::move(remove)](const std::string& name, store::Revision) { remove(name); }},
+      options_.executor));
+  return admission_followers_.back()->Start();
 }
 
 Status Api::StartAdmission() {
@@ -88,36 +121,36 @@ Status Api::StartAdmission() {
     }
   }
   for (const auto& [kind, plural] : kConfigurations) {
-    const ServedPointer configurations = table_.Find(kWebhooksGroup, "v1", plural);
-    EVENKEEL_CHECK(configurations != nullptr);
-    webhook_configurations_.push_back(std::make_unique<StoreFollower>(
-        *options_.store, configurations->prefix, configurations->resource.kind + "s",
-        StoreFollower::Sink{
-            .put =
-                [this, configurations, of = kind](const store::KeyValue& item) {
-                  const auto configuration = DecodeObject(*configurations, {item.value, item.mod_revision});
-                  if (configuration) webhooks_->Set(of, *configuration);
-                },
-            .remove = [this, of = kind](const std::string& name, store::Revision) { webhooks_->Remove(of, name); }},
-        options_.executor));
-    EVENKEEL_TRY(webhook_configurations_.back()->Start());
+    EVENKEEL_TRY(FollowAdmission(
+        plural, [this, of = kind](const Json& configuration) { webhooks_->Set(of, configuration); },
+        [this, of = kind](const std::string& name) { webhooks_->Remove(of, name); }));
   }
-  return {};
+  EVENKEEL_TRY(FollowAdmission(
+      "validatingadmissionpolicies", [this](const Json& policy) { policies_->SetPolicy(policy); },
+      [this](const std::string& name) { policies_->RemovePolicy(name); }));
+  return FollowAdmission(
+      "validatingadmissionpolicybindings", [this](const Json& binding) { policies_->SetBinding(binding); },
+      [this](const std::string& name) { policies_->RemoveBinding(name); });
+}
+
+void Api::WarnOfAdmission(const Json& object, Answer& answer) {
+  std::ranges::move(WarnOfWebhooks(object, World()), std::back_inserter(answer.warnings));
+  std::ranges::move(WarnOfPolicy(object), std::back_inserter(answer.warnings));
 }
 
 bool Api::HearsOfChanges() const {
   return (definitions_ == nullptr || definitions_->current()) &&
-         std::ranges::all_of(webhook_configurations_, [](const auto& follower) { return follower->current(); }) &&
+         std::ranges::all_of(admission_followers_, [](const auto& follower) { return follower->current(); }) &&
          limit_ranges_->current() && priority_classes_->current() && quotas_->current() && access_->current();
 }
 
 void Api::StopAdmission() {
-  webhook_configurations_.clear();
+  admission_followers_.clear();
   for (const auto& strand : admission_strands_) strand->Close();
 }
 
 bool Api::Asks(const Call& call, std::string_view operation) const {
-  return webhooks_->Concern(AdmissionWebhooks::Kind::kValidating, call, operation) ||
+  return policies_->Concern(call, operation) || webhooks_->Concern(AdmissionWebhooks::Kind::kValidating, call, operation) ||
          (operation == "DELETE" && webhooks_->Concern(AdmissionWebhooks::Kind::kMutating, call, operation));
 }
 
@@ -131,13 +164,16 @@ void Api::Admit(std::shared_ptr<const Call> call, std::string operation, Json ob
   RunAdmission([this, call = std::move(call), operation = std::move(operation), uid = NewUid(), object = std::move(object),
                 old = std::move(old), options = std::move(options), then = std::move(then)]() mutable {
     std::vector<std::string> warnings;
+    if (call->subresource == "scale") {
+      object = ScaleOf(*call->served, object);
+      if (!old.is_null()) old = ScaleOf(*call->served, old);
+    }
     const AdmissionQuestion question{.operation = operation,
                                      .uid = uid,
                                      .old = old.is_null() ? nullptr : &old,
                                      .options = options.is_null() ? nullptr : &options};
-    if (const auto allowed = webhooks_->Judge(*call, question, object, warnings); !allowed) {
-      return then(Fail(allowed.error()));
-    }
+    if (const auto allowed = policies_->Judge(*call, question, object, warnings); !allowed) return then(Fail(allowed.error()));
+    if (const auto allowed = webhooks_->Judge(*call, question, object, warnings); !allowed) return then(Fail(allowed.error()));
     const Served& served = *call->served;
     RunFor(served, [call, then = std::move(then), warnings = std::move(warnings)]() mutable { then(std::move(warnings)); });
   });

@@ -3,6 +3,7 @@
 #include "embedded/apiserver/access/access_control.h"
 #include "embedded/apiserver/access/request_attributes.h"
 #include "embedded/apiserver/admission/admin_access.h"
+#include "embedded/apiserver/admission/admission_policies.h"
 #include "embedded/apiserver/admission/limit_ranges.h"
 #include "embedded/apiserver/admission/priority_classes.h"
 #include "embedded/apiserver/admission/quotas.h"
@@ -32,7 +33,7 @@ bool IsService(const Served& served) { return served.resource.group.empty() && s
 
 bool IsPod(const Served& served) { return served.resource.group.empty() && served.resource.plural == "pods"; }
 
-bool IsWebhooks(const Served& served) { return served.resource.group == "admissionregistration.k8s.io"; }
+bool IsAdmission(const Served& served) { return served.resource.group == kAdmissionGroup; }
 
 // Whoever asks for a certificate does so as himself.
 void SetRequestor(Json& request, const UserInfo& user) {
@@ -103,7 +104,7 @@ Status Api::PrepareCreate(const Call& call, Json& object, Answer& answer) {
   if (served.IsDefinition()) std::ranges::move(ValidateDefinition(object, nullptr), std::back_inserter(causes));
   if (!causes.empty()) return Fail(InvalidError(served.resource, call.name, std::move(causes)));
   if (served.IsDefinition()) std::ranges::move(WarnOfDefinition(object, service_address_), std::back_inserter(answer.warnings));
-  if (IsWebhooks(served)) std::ranges::move(WarnOfWebhooks(object, World()), std::back_inserter(answer.warnings));
+  if (IsAdmission(served)) WarnOfAdmission(object, answer);
   return {};
 }
 
@@ -393,7 +394,7 @@ Status Api::FinishUpdate(const Call& call, Json& object, const Json& old, Answer
   if (served.IsDefinition() && call.subresource.empty()) {
     std::ranges::move(WarnOfDefinition(object, service_address_), std::back_inserter(answer.warnings));
   }
-  if (IsWebhooks(served)) std::ranges::move(WarnOfWebhooks(object, World()), std::back_inserter(answer.warnings));
+  if (IsAdmission(served)) WarnOfAdmission(object, answer);
   EVENKEEL_TRY(limit_ranges_->Check(call, object, &old));
   EVENKEEL_TRY(priority_classes_->Check(call, object));
   return access_->CheckGrant(call, object, &old);

@@ -73,6 +73,22 @@ JsonArray WebhookCells(const Json& object, base::Time now) {
   return {NameCell(object), Json(static_cast<int64_t>(FindArray(object, {"webhooks"}).size())), AgeCell(object, now)};
 }
 
+JsonArray PolicyCells(const Json& object, base::Time now) {
+  std::string params(FindString(object, {"spec", "paramKind", "kind"}));
+  if (!params.empty()) params = std::string(FindString(object, {"spec", "paramKind", "apiVersion"})) + "/" + params;
+  return {NameCell(object), Json(static_cast<int64_t>(FindArray(object, {"spec", "validations"}).size())),
+          Json(Or(params, "<unset>")), AgeCell(object, now)};
+}
+
+JsonArray PolicyBindingCells(const Json& object, base::Time now) {
+  std::string params(FindString(object, {"spec", "paramRef", "name"}));
+  if (const std::string_view ns = FindString(object, {"spec", "paramRef", "namespace"}); !ns.empty() && !params.empty()) {
+    params = std::string(ns) + "/" + params;
+  }
+  return {NameCell(object), Json(FindString(object, {"spec", "policyName"})), Json(Or(params, "<unset>")),
+          AgeCell(object, now)};
+}
+
 JsonArray ApiServiceCells(const Json& object, base::Time now) {
   std::string service = "Local";
   if (base::Find(object, {"spec", "service"}) != nullptr) {
@@ -179,6 +195,10 @@ void AddPlatformTables(TableMap& tables) {
   for (const char* kind : {"validatingwebhookconfigurations", "mutatingwebhookconfigurations"}) {
     tables["admissionregistration.k8s.io/" + std::string(kind)] = {{name, IntegerColumn("Webhooks"), age}, WebhookCells};
   }
+  tables["admissionregistration.k8s.io/validatingadmissionpolicies"] = {
+      {name, IntegerColumn("Validations"), text("ParamKind"), age}, PolicyCells};
+  tables["admissionregistration.k8s.io/validatingadmissionpolicybindings"] = {{name, text("PolicyName"), text("ParamRef"), age},
+                                                                              PolicyBindingCells};
   tables["apiregistration.k8s.io/apiservices"] = {{name, text("Service"), text("Available"), age}, ApiServiceCells};
   tables["flowcontrol.apiserver.k8s.io/flowschemas"] = {
       {name, text("PriorityLevel"), text("MatchingPrecedence"), text("DistinguisherMethod"), age, text("MissingPL")},
