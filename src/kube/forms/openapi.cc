@@ -355,7 +355,7 @@ class PathWriter {
   std::string name_;
 };
 
-JsonObject Info() { return JsonObject{{"title", "Kubernetes"}, {"version", "v1.30.0"}}; }
+JsonObject Info() { return JsonObject{{"title", "Kubernetes"}, {"version", "v1.36.0"}}; }
 
 void AppendMembers(const OpenApiParts& parts, const OpenApiSink& sink) {
   sink("{");

@@ -138,7 +138,7 @@ TEST_F(AdmissionWebhooksTest, SubresourcesAreNamedApart) {
 TEST_F(AdmissionWebhooksTest, WarningsReachTheClient) {
   Configure(R"(["configmaps"])");
   response = R"("allowed": true, "warnings": ["think again"])";
-  ApiHandler handler{api, {.executor = &executor, .git_version = "v1.30.0+evenkeel"}};
+  ApiHandler handler{api, {.executor = &executor, .git_version = "v1.36.0+evenkeel"}};
   HttpRequest request;
   request.method = "POST";
   request.path = "/api/v1/namespaces/default/configmaps";

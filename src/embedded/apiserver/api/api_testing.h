@@ -150,7 +150,7 @@ class ApiFixture : public ::testing::Test {
   base::VirtualExecutor executor{base::Time(std::chrono::seconds(1'700'000'000))};
   std::unique_ptr<store::Store> store = store::NewMemoryStore();
   Api api{{.name = "test", .store = store.get(), .clock = &executor.clock(), .random = base::Random(7), .logs = nullptr}};
-  ApiHandler handler{api, {.executor = &executor, .git_version = "v1.30.0+evenkeel"}};
+  ApiHandler handler{api, {.executor = &executor, .git_version = "v1.36.0+evenkeel"}};
   std::unique_ptr<client::Client> client;
   UserInfo user{.name = "admin", .groups = {"system:masters"}};
 };

@@ -108,7 +108,7 @@ class ConversionTest : public ::testing::Test {
            .clock = &executor.clock(),
            .random = base::Random(7),
            .webhook_poster = [this](const WebhookPost& post) { return Answer(post); }}};
-  ApiHandler handler{api, {.executor = &executor, .git_version = "v1.30.0+evenkeel"}};
+  ApiHandler handler{api, {.executor = &executor, .git_version = "v1.36.0+evenkeel"}};
 };
 
 TEST_F(ConversionTest, EachVersionShowsItsOwnFieldsAndOneIsStored) {
@@ -291,7 +291,7 @@ TEST_F(ConversionTest, WhoeverNeedsNoConversionWaitsForNone) {
                .webhook_poster = [this](const WebhookPost& post) { return Answer(post); },
                .executor = &executor}};
   ASSERT_TRUE(waiting.Start().has_value());
-  ApiHandler beside{waiting, {.executor = &executor, .git_version = "v1.30.0+evenkeel"}};
+  ApiHandler beside{waiting, {.executor = &executor, .git_version = "v1.36.0+evenkeel"}};
   const auto plum = Begin(beside, "GET", std::string(kV2) + "/a"), plums = Begin(beside, "GET", std::string(kV2));
   const auto made = Begin(beside, "POST", std::string(kV2),
                           R"({"apiVersion":"example.com/v2","kind":"Plum","metadata":{"name":"b"},"spec":{"amount":1}})");

@@ -13,7 +13,7 @@ namespace {
 using base::Code;
 
 Json VersionInfo(const std::string& git_version) {
-  return base::JsonObject{{"major", "1"},    {"minor", "30"},           {"gitVersion", git_version},
+  return base::JsonObject{{"major", "1"},    {"minor", "36"},           {"gitVersion", git_version},
                           {"gitCommit", ""}, {"gitTreeState", "clean"}, {"buildDate", "1970-01-01T00:00:00Z"},
                           {"goVersion", ""}, {"compiler", "clang"},     {"platform", "linux/amd64"}};
 }

@@ -14,7 +14,7 @@ namespace evenkeel::embedded::apiserver {
 struct ApiHandlerOptions {
   /// Bookmarks and time-outs of watches run on a strand of it; null: watches have neither.
   base::Executor* executor = nullptr;
-  std::string git_version = "v1.30.0+evenkeel";
+  std::string git_version = "v1.36.0+evenkeel";
   base::Duration bookmark_interval = base::Duration(std::chrono::seconds(60));
   base::Duration watch_timeout = base::Duration(std::chrono::minutes(40));  ///< of a watch that names none
   size_t body_bytes_max = 3u << 20;
