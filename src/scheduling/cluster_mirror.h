@@ -1,6 +1,6 @@
 // One cluster as its objects tell of it: nodes, pods, namespaces, volumes and devices go into a Snapshot, once, and everybody
-// who looks after the cluster is told of each object before and after. So rules of their own (whether a pod may be moved, when a
-// node became ready) are views that are worked out when an object changes, and what fits where is asked of one snapshot.
+// who looks after the cluster is told of each object before and after. So rules of their own (whether a pod may be moved, when
+// a node became ready) are views that are worked out when an object changes, and what fits where is asked of one snapshot.
 //
 // Fed by informers (controllers/runtime/member_feed.h) and from files alike. Belongs to one strand.
 #pragma once

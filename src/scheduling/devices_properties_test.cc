@@ -69,6 +69,7 @@ class DeviceWorld {
     if (pod == kNone || snapshot.NodeOf(pod) != kNone) return;
     const NodeId node = snapshot.FindNode(snapshot.ClassOf(pod));
     if (node == kNone) return;
+    ++scheduled;
     snapshot.Place(pod, node);
     const PlacedDevices placed = snapshot.DevicesOf(pod);
     for (const PlacedClaim& claim : placed.claims) ASSERT_NE(claim.allocation, nullptr) << "it was said to fit";
@@ -173,6 +174,7 @@ class DeviceWorld {
   }
 
   Snapshot snapshot;
+  int scheduled = 0;  ///< pods that were placed
 
  private:
   void Tell(DeviceKind kind, const Json& json) {
@@ -262,6 +264,7 @@ class DeviceWorld {
 };
 
 TEST(DevicesPropertiesTest, NobodyGetsWhatAnotherOneHas) {
+  int scheduled = 0;
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(seed);
     DeviceWorld world(seed);
@@ -269,7 +272,9 @@ TEST(DevicesPropertiesTest, NobodyGetsWhatAnotherOneHas) {
       world.Step();
       world.CheckUse();
     }
+    scheduled += world.scheduled;
   }
+  EXPECT_GT(scheduled, 400) << "something happens";
 }
 
 TEST(DevicesPropertiesTest, ASnapshotThatHasLivedAnswersAsOneMadeAnewInAnyOrder) {
@@ -284,6 +289,7 @@ TEST(DevicesPropertiesTest, ASnapshotThatHasLivedAnswersAsOneMadeAnewInAnyOrder)
 }
 
 TEST(DevicesPropertiesTest, ARevertedForkLeavesNothing) {
+  int changed = 0;
   for (uint64_t seed = 1; seed <= 60 && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     DeviceWorld world(seed);
@@ -293,6 +299,7 @@ TEST(DevicesPropertiesTest, ARevertedForkLeavesNothing) {
       WhatIf outer(world.snapshot);
       world.Try();
       const std::string between = DeviceWorld::Answers(world.snapshot);
+      changed += between == before ? 0 : 1;
       {
         WhatIf inner(world.snapshot);
         world.Try();
@@ -302,6 +309,7 @@ TEST(DevicesPropertiesTest, ARevertedForkLeavesNothing) {
     EXPECT_EQ(DeviceWorld::Answers(world.snapshot), before);
     world.CheckUse();
   }
+  EXPECT_GT(changed, 40) << "something happens";
 }
 
 }  // namespace

@@ -67,7 +67,8 @@ std::string Snapshot::PreemptionMessage(ClassId id, int32_t priority, const std:
       continue;
     }
     WhatIf without(*this);
-    for (const PodId pod : victims) Unplace(pod);
+    // Upstream frees no devices by preemption: victims leave theirs in use.
+    for (const PodId pod : victims) Vacate(pod);
     const Fit left = Check(id, node);
     if (left.fits()) return "";
     for (const Reason& reason : left.reasons) ++reasons[reason.text];

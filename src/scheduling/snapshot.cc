@@ -74,7 +74,9 @@ PodId Snapshot::UpsertPod(const base::Json& pod) {
     RemovePod(key);
     return kNone;
   }
-  const uint64_t uid_hash = base::Fnv1a64(kube::UidOf(pod));
+  // Pods of files may lack one.
+  const std::string_view uid = kube::UidOf(pod);
+  const uint64_t uid_hash = base::Fnv1a64(uid.empty() ? std::string_view(key) : uid);
   PodId id = FindPod(key);
   if (id != kNone && pods_[id].uid_hash != uid_hash) {
     DeletePod(id);

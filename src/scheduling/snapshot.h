@@ -281,6 +281,8 @@ class Snapshot {
 
   // snapshot_what_if.cc: changes and how they are taken back
   void Assume(PodId pod, bool assumed);
+  /// Off its node, with its devices still in use.
+  void Vacate(PodId pod);
   void Keep(ClassId pod_class, NodeId node, int64_t pods);
   void Record(Op op, uint32_t a, uint32_t b, int64_t pods = 0);
   void Undo(const Change& change);

@@ -205,11 +205,16 @@ void Snapshot::Unplace(PodId pod) {
   const NodeId node = pods_[pod].node;
   if (node == kNone) return;
   GiveBackDevices(pod);
-  TakeOff(pod);
-  Record(Op::kUnplace, pod, node);
+  Vacate(pod);
   if (!marks_.empty()) return;
   Assume(pod, false);
   FreeNodeIfUnused(node);
+}
+
+void Snapshot::Vacate(PodId pod) {
+  const NodeId node = pods_[pod].node;
+  TakeOff(pod);
+  Record(Op::kUnplace, pod, node);
 }
 
 void Snapshot::PlaceCopies(ClassId pod_class, NodeId node, int64_t pods) {

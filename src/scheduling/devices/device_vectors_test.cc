@@ -102,6 +102,8 @@ class VectorCluster {
         return "unsatisfied";
       case Allocated::Outcome::kNode:
         return "node: " + allocated.text;
+      case Allocated::Outcome::kGivenUp:
+        return allocated.text;
       default:
         return "fatal: " + allocated.text;
     }
@@ -229,6 +231,147 @@ TEST(DeviceVectorsTest, ThoseBesideTheTree) {
   const JsonArray vectors = ReadVectors(path);
   EXPECT_GE(vectors.size(), 153U);
   for (const Json& vector : vectors) Check(vector);
+}
+
+/// One node "n" of zone "a"; a class "c" for driver "d".
+struct OwnCase {
+  const char* name;
+  const char* slices;   ///< of a pool "p" of driver "d": each the rest of a spec
+  const char* used;     ///< devices of "p" that are in use
+  const char* devices;  ///< spec.devices of the claim
+  const char* answer;   ///< "REQUEST=DEVICE ..." of pool "p", or the error's beginning
+};
+
+constexpr const char* kTwo = R"([{"nodeName":"n","devices":[{"name":"x"},{"name":"y"}]}])";
+constexpr const char* kOne = R"({"requests":[{"name":"r","exactly":{"deviceClassName":"c"}}]})";
+constexpr const char* kAll = R"({"requests":[{"name":"r","exactly":{"deviceClassName":"c","allocationMode":"All"}}]})";
+
+const OwnCase kOwnCases[] = {
+    {"the first free one", kTwo, "x", kOne, "r=y"},
+    {"none is free", kTwo, "x y", kOne, "unsatisfied"},
+    {"all of them", kTwo, "", kAll, "r=x r=y"},
+    {"all but one is not all", kTwo, "y", kAll, "unsatisfied"},
+    {"another node's", R"([{"nodeName":"m","devices":[{"name":"x"}]}])", "", kOne, "unsatisfied"},
+    {"the zone's",
+     R"([{"nodeSelector":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"zone","operator":"In","values":["a"]}]}]},
+        "devices":[{"name":"x"}]}])",
+     "", kOne, "r=x"},
+    {"a slice without a choice of nodes is ignored", R"([{"devices":[{"name":"x"}]}])", "", kOne, "unsatisfied"},
+    {"a device of its own node",
+     R"([{"perDeviceNodeSelection":true,"devices":[{"name":"x","nodeName":"m"},{"name":"y","nodeName":"n"}]}])", "", kOne,
+     "r=y"},
+    {"two slices are one pool", R"([{"nodeName":"n","devices":[{"name":"x"}]},{"nodeName":"n","devices":[{"name":"y"}]}])", "x",
+     kOne, "r=y"},
+    {"a name that comes twice", R"([{"nodeName":"n","devices":[{"name":"x"},{"name":"x"}]}])", "", kOne,
+     "node: invalid resource pools were encountered"},
+    {"an alternative", kTwo, "x",
+     R"({"requests":[{"name":"r","firstAvailable":[{"name":"two","deviceClassName":"c","count":2},{"name":"one","deviceClassName":"c"}]}]})",
+     "r/one=y"},
+    {"a later request makes an earlier one step back",
+     R"([{"nodeName":"n","devices":[{"name":"x","attributes":{"k":{"int":1}}},{"name":"y"}]}])", "",
+     R"({"requests":[{"name":"r","exactly":{"deviceClassName":"c"}},{"name":"s","exactly":{"deviceClassName":"c","selectors":
+        [{"cel":{"expression":"'k' in device.attributes['d']"}}]}}]})",
+     "r=y s=x"},
+    {"equal values",
+     R"([{"nodeName":"n","devices":[{"name":"x","attributes":{"k":{"int":1}}},{"name":"y","attributes":{"k":{"int":2}}},
+        {"name":"z","attributes":{"k":{"int":2}}}]}])",
+     "", R"({"requests":[{"name":"r","exactly":{"deviceClassName":"c","count":2}}],"constraints":[{"matchAttribute":"d/k"}]})",
+     "r=y r=z"},
+    {"different values",
+     R"([{"nodeName":"n","devices":[{"name":"x","attributes":{"k":{"int":1}}},{"name":"y","attributes":{"k":{"int":1}}},
+        {"name":"z","attributes":{"k":{"int":2}}}]}])",
+     "",
+     R"({"requests":[{"name":"r","exactly":{"deviceClassName":"c","count":2}}],"constraints":[{"distinctAttribute":"d/k"}]})",
+     "r=x r=z"},
+    {"a list as a value, without the gate for it",
+     R"([{"nodeName":"n","devices":[{"name":"x","attributes":{"k":{"ints":[1]}}}]}])", "", kOne,
+     "fatal: class c: selector #0: CEL runtime error: attribute k: unsupported attribute value"},
+    {"a taint", R"([{"nodeName":"n","devices":[{"name":"x","taints":[{"key":"t","effect":"NoExecute"}]},{"name":"y"}]}])", "",
+     kOne, "r=y"},
+    {"a taint that is for information", R"([{"nodeName":"n","devices":[{"name":"x","taints":[{"key":"t","effect":"None"}]}]}])",
+     "", kOne, "r=x"},
+    {"counters",
+     R"([{"nodeName":"n","devices":[{"name":"whole","consumesCounters":[{"counterSet":"s","counters":{"m":{"value":"2"}}}]},
+         {"name":"half","consumesCounters":[{"counterSet":"s","counters":{"m":{"value":"1"}}}]},
+         {"name":"other","consumesCounters":[{"counterSet":"s","counters":{"m":{"value":"1"}}}]}]},
+        {"nodeName":"n","sharedCounters":[{"name":"s","counters":{"m":{"value":"2"}}}]}])",
+     "half", kOne, "r=other"},
+    {"a set of counters that is not there",
+     R"([{"nodeName":"n","devices":[{"name":"x","consumesCounters":[{"counterSet":"s","counters":{"m":{"value":"2"}}}]}]}])",
+     "", kOne, "node: invalid resource pools were encountered"},
+    {"a class that is not there", kTwo, "", R"({"requests":[{"name":"r","exactly":{"deviceClassName":"none"}}]})",
+     "fatal: claim default/own, request r: could not retrieve device class none"},
+    {"a selector that fails", kTwo, "",
+     R"({"requests":[{"name":"r","exactly":{"deviceClassName":"c","selectors":[{"cel":{"expression":"device.attributes['d'].k == 1"}}]}}]})",
+     "fatal: claim default/own: selector #0: CEL runtime error: no such key: k"},
+    {"a request of a later version", kTwo, "", R"({"requests":[{"name":"r"}]})",
+     "fatal: claim default/own, request r: missing device class name"},
+    {"a constraint of a later version", kTwo, "",
+     R"({"requests":[{"name":"r","exactly":{"deviceClassName":"c"}}],"constraints":[{"requests":["r"]}]})",
+     "fatal: claim default/own, constraint #0: empty constraint"},
+    {"too many", kTwo, "", R"({"requests":[{"name":"r","exactly":{"deviceClassName":"c","count":33}}]})",
+     "fatal: claim default/own: number of requested devices 33 exceeds the claim limit of 32"},
+};
+
+Json VectorOf(const OwnCase& own) {
+  JsonArray slices;
+  const Json specs = testing::Parse(own.slices);
+  for (const Json& spec : specs.as_array()) {
+    JsonObject made = spec.as_object();
+    made["driver"] = "d";
+    made["pool"] =
+        JsonObject{{"name", "p"}, {"generation", 1}, {"resourceSliceCount", static_cast<int64_t>(specs.as_array().size())}};
+    slices.push_back(JsonObject{{"metadata", JsonObject{{"name", "s" + std::to_string(slices.size())}}}, {"spec", made}});
+  }
+  JsonArray results;
+  std::stringstream used(own.used);
+  for (std::string device; used >> device;) {
+    results.push_back(JsonObject{{"request", "r"}, {"driver", "d"}, {"pool", "p"}, {"device", device}});
+  }
+  const auto claim = [](std::string_view name) { return JsonObject{{"name", name}, {"namespace", "default"}}; };
+  return JsonObject{
+      {"node", testing::Parse(R"({"metadata":{"name":"n","labels":{"zone":"a"}}})")},
+      {"classes",
+       testing::Parse(R"([{"metadata":{"name":"c"},"spec":{"selectors":[{"cel":{"expression":"device.driver == 'd'"}}]}}])")},
+      {"slices", slices},
+      {"claims", JsonArray{JsonObject{
+                     {"metadata", claim("used")},
+                     {"status", JsonObject{{"allocation", JsonObject{{"devices", JsonObject{{"results", results}}}}}}}}}},
+      {"request", JsonObject{{"metadata", claim("own")}, {"spec", JsonObject{{"devices", testing::Parse(own.devices)}}}}}};
+}
+
+TEST(DeviceVectorsTest, OurOwn) {
+  for (const OwnCase& own : kOwnCases) {
+    const Json vector = VectorOf(own);
+    const Json answer = VectorCluster(vector).Answer();
+    std::string text(base::FindString(answer, {"error"}));
+    for (const auto& [request, devices] : base::FindObject(answer, {"devices"})) {
+      for (const Json& device : devices.as_array()) {
+        const std::string_view name = device.get_string();
+        text += (text.empty() ? "" : " ") + std::string(request) + "=" + std::string(name.substr(name.rfind('/') + 1));
+      }
+    }
+    EXPECT_TRUE(text == own.answer || (text.find(": ") != std::string::npos && text.starts_with(own.answer)))
+        << own.name << ": " << text << " instead of " << own.answer;
+  }
+}
+
+/// Pairs of equal devices that a constraint refuses late: every combination has to be tried.
+TEST(DeviceVectorsTest, ASearchThatIsTooLongIsGivenUp) {
+  JsonArray devices;
+  for (int i = 0; i < 64; ++i) {
+    devices.push_back(
+        JsonObject{{"name", "x" + std::to_string(i)}, {"attributes", JsonObject{{"k", JsonObject{{"int", i / 2}}}}}});
+  }
+  const std::string slices = base::ToText(JsonArray{JsonObject{{"nodeName", "n"}, {"devices", devices}}});
+  const OwnCase own{"", slices.c_str(), "",
+                    R"({"requests":[{"name":"r","exactly":{"deviceClassName":"c","count":16}},
+                                    {"name":"s","exactly":{"deviceClassName":"c","count":3}}],
+                        "constraints":[{"requests":["s"],"matchAttribute":"d/k"}]})",
+                    ""};
+  const Json vector = VectorOf(own);
+  EXPECT_EQ(base::FindString(VectorCluster(vector).Answer(), {"error"}),
+            "gave up after 100000 steps of the search for devices");
 }
 
 }  // namespace

@@ -275,6 +275,37 @@ TEST_F(PlanScaleTest, ExplainsAPodByGroupAndNode) {
   EXPECT_EQ(ExplainPodScale(Input(kGroup, 0s), "x").error().code(), base::Code::kNotFound);
 }
 
+constexpr const char* kDevices = R"(
+{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: gpu}, spec: {selectors: [{cel: {expression: "device.driver == 'd'"}}]}}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: n1-d}
+spec: {driver: d, pool: {name: n1, generation: 1, resourceSliceCount: 1}, nodeName: n1, devices: [{name: x}, {name: y}]}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: both, namespace: default, uid: both}
+spec:
+  devices:
+    requests:
+    - {name: first, exactly: {deviceClassName: gpu}}
+    - {name: second, firstAvailable: [{name: two, deviceClassName: gpu, count: 2}, {name: one, deviceClassName: gpu}]}
+---
+)";
+
+TEST_F(PlanScaleTest, ExplainsDevicesByClaimAndRequest) {
+  std::string pod = PodText("p", "1");
+  pod.replace(pod.find("spec: {"), 7, "spec: {resourceClaims: [{name: c, resourceClaimName: both}], ");
+  const auto explained = ExplainPodScale(Input(kGroup + NodeText("n1") + NodeText("n2") + kDevices + pod, 0s), "p");
+  ASSERT_TRUE(explained) << explained.error().message();
+  EXPECT_EQ(
+      base::ToText(explained->json.at("nodes")),
+      R"x([{"node":"n1","fits":true,"why":"fits","devices":{"both":{"first":["d/n1/x"],"second/one":["d/n1/y"]}}},)x"
+      R"x({"node":"n2","fits":false,"why":"DynamicResources: cannot allocate all claims (claim default/both, request first of )x"
+      R"x(class gpu asks for 1 device: the node has none)"}])x");
+}
+
 TEST_F(PlanScaleTest, ExplainsANode) {
   const std::string objects = kGroup + NodeText("n1") + NodeText("n2") + PodText("a", "3", "n1");
   const auto busy = ExplainNodeScale(Input(objects, 0s), "n1");
