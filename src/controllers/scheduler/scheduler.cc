@@ -18,6 +18,14 @@ using scheduling::VolumeKind;
 /// Changes that come in swarms are waited for: pods spread better when all nodes are there.
 constexpr base::Duration kSwarm = std::chrono::milliseconds(20);
 
+/// A claim has yet to be made from a template: it is told of when it is there.
+bool WaitsForClaims(const kube::Pod& pod) {
+  if (base::FindArray(*pod.json, {"spec", "resourceClaims"}).empty()) return false;
+  return std::ranges::any_of(scheduling::DecodePodDevices(*pod.json).claims, [](const scheduling::PodDeviceClaim& claim) {
+    return claim.claim.empty() && !claim.template_name.empty() && !claim.not_needed;
+  });
+}
+
 bool Gated(const kube::Pod& pod) { return !base::FindArray(*pod.json, {"spec", "schedulingGates"}).empty(); }
 
 }  // namespace
@@ -100,6 +108,7 @@ void Scheduler::Try(const std::string& key) {
   }
   if (snapshot_.NodeOf(id) != kNone) return queue_.Remove(key);
   if (Gated(*pod)) return MarkGated(*pod);
+  if (WaitsForClaims(*pod)) return queue_.Park(key, snapshot_.ClassOf(id), Monotonic());
   const Choice choice = Choose(*pod, id);
   if (choice.node == kNone) {
     if (snapshot_.classes()[snapshot_.ClassOf(id)].may_want_devices() && devices_.GiveUpAllocation(*pod, snapshot_)) {

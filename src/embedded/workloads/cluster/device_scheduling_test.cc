@@ -73,6 +73,7 @@ TEST_F(DeviceSchedulingTest, PodsGetDevicesOfTheirOwnAndGiveThemBack) {
   EXPECT_EQ(NodeOf("a"), "n2");
   EXPECT_EQ(NodeOf("b"), "n2");
   EXPECT_EQ(Allocated(), "n2/gpu-0:1 n2/gpu-1:1 ");
+  for (const Json& event : List("events")) EXPECT_NE(FindString(event, {"reason"}), "FailedScheduling");
   const Json claim = List("resourceclaims")[0];
   EXPECT_EQ(base::ToText(FindArray(claim, {"metadata", "finalizers"})), R"(["resource.kubernetes.io/delete-protection"])");
   EXPECT_FALSE(FindString(claim, {"status", "allocation", "allocationTimestamp"}).empty());
