@@ -29,7 +29,12 @@ MemberSettings::Entry MemberSettings::Make(const Cluster& cluster) const {
     return entry;
   }
   if (!cluster.autoscaler_args.empty()) {
-    for (const std::string& warning : applied->warnings) base::log::Warn(warning, {{"cluster", cluster.name}});
+    // What the fleet's flags have to say was said at the start.
+    const auto fleet = autoscaler::ApplyFlags(flags_);
+    for (const std::string& warning : applied->warnings) {
+      if (fleet && std::ranges::find(fleet->warnings, warning) != fleet->warnings.end()) continue;
+      base::log::Warn(warning, {{"cluster", cluster.name}});
+    }
   }
   auto shared = IdentityOf(applied->options, cluster.server);
   entry.options = std::move(applied->options);

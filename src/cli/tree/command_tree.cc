@@ -24,6 +24,7 @@
 #include "cli/tree/help.h"
 #include "cli/tree/mistake.h"
 #include "cli/tree/reference.h"
+#include "cli/tree/typed_flags.h"
 
 namespace evenkeel::cli {
 namespace {
@@ -333,7 +334,10 @@ int CommandTree::Run(int argc, const char* const* argv) {
     std::cerr << "evenkeel: " << Printable(words[i]) << ": argument " << i + 1 << " is not UTF-8\n";
     return base::ExitStatus(base::Code::kBadRequest);
   }
-  base::Status status = RunWords(argc, argv, words);
+  words = NameTypedFlags([this] { return Describe(app()); }, words);
+  std::vector<const char*> named{argc > 0 ? argv[0] : "evenkeel"};
+  for (const std::string& word : words) named.push_back(word.c_str());
+  base::Status status = RunWords(static_cast<int>(named.size()), named.data(), words);
   if (status) status = FlushOutput(std::cout);
   if (status) return 0;
   // What a server says may be part of it, and that is neither one line for sure nor harmless.

@@ -7,10 +7,40 @@ namespace {
 
 constexpr double kAny = 1e9;
 constexpr std::string_view kOwnProcess = "Evenkeel's own configuration says this";
+constexpr std::string_view kOwnLog = "the log is Evenkeel's own: see --log-level";
+constexpr std::string_view kOtherCloud = "that cloud is reached through --cloud-provider=externalgrpc";
 constexpr std::string_view kNotOffered = "not offered here";
 constexpr std::string_view kNotNeeded = "the planner is fast enough without";
 
 using Type = base::OptionType;
+
+/// Of the libraries that write upstream's log.
+void AddLog(FlagTable& table) {
+  table.Ignored("logging-format", Type::kText, "text", kOwnLog);
+  table.Ignored("logtostderr", Type::kBool, "true", kOwnLog);
+  for (const char* name : {"alsologtostderr", "add-dir-header", "one-output", "skip-headers", "skip-log-headers",
+                           "log-json-split-stream", "log-text-split-stream"}) {
+    table.Ignored(name, Type::kBool, "false", kOwnLog);
+  }
+  table.Ignored("stderrthreshold", Type::kText, "info", kOwnLog);
+  table.Ignored("v", Type::kInteger, "0", kOwnLog);
+  for (const char* name : {"vmodule", "log-dir", "log-file"}) table.Ignored(name, Type::kText, "", kOwnLog);
+  table.Ignored("log-backtrace-at", Type::kText, ":0", kOwnLog);
+  table.Ignored("log-file-max-size", Type::kInteger, "1800", kOwnLog);
+  table.Ignored("log-flush-frequency", Type::kDuration, "5s", kOwnLog);
+  for (const char* name : {"log-json-info-buffer-size", "log-text-info-buffer-size"}) {
+    table.Ignored(name, Type::kText, "0", kOwnLog);
+  }
+}
+
+/// Of clouds that are not built in here.
+void AddClouds(FlagTable& table) {
+  table.Ignored("aws-use-static-instance-list", Type::kBool, "false", kOtherCloud);
+  table.Ignored("bulk-mig-instances-listing-enabled", Type::kBool, "false", kOtherCloud);
+  table.Ignored("gce-concurrent-refreshes", Type::kInteger, "1", kOtherCloud);
+  table.Ignored("gce-mig-instances-min-refresh-wait-time", Type::kDuration, "5s", kOtherCloud);
+  table.Ignored("gce-expander-ephemeral-storage-support", Type::kBool, "true", kOtherCloud);
+}
 
 void AddProcess(FlagTable& table) {
   table.Section("Process");
@@ -49,11 +79,9 @@ void AddProcess(FlagTable& table) {
   table.Ignored("max-failing-time", Type::kDuration, "15m", kOwnProcess);
   table.Ignored("max-startup-time", Type::kDuration, "20m", kOwnProcess);
   table.Ignored("debugging-snapshot-enabled", Type::kBool, "false", "plan scale shows what the planner sees");
-  table.Ignored("logging-format", Type::kText, "text", kOwnProcess);
-  table.Ignored("logtostderr", Type::kBool, "true", kOwnProcess);
-  table.Ignored("stderrthreshold", Type::kText, "info", kOwnProcess);
-  table.Ignored("v", Type::kInteger, "0", kOwnProcess);
-  table.Ignored("scheduler-verbosity", Type::kInteger, "0", kOwnProcess);
+  table.Ignored("scheduler-verbosity", Type::kInteger, "-1", kOwnLog);
+  AddLog(table);
+  AddClouds(table);
 }
 
 void AddTotals(FlagTable& table) {
@@ -147,6 +175,7 @@ void AddScaleUpIgnored(FlagTable& table) {
   table.Ignored("capacity-buffer-controller-enabled", Type::kBool, "false", kNotOffered);
   table.Ignored("capacity-buffer-pod-injection-enabled", Type::kBool, "false", kNotOffered);
   table.Ignored("capacity-buffer-pod-dry-run-enabled", Type::kBool, "true", kNotOffered);
+  table.Ignored("capacity-buffer-ready-replicas-enabled", Type::kBool, "false", kNotOffered);
   table.Ignored("scaleup-simulation-for-skipped-node-groups-enabled", Type::kBool, "false", "reasons are always given");
 }
 

@@ -50,6 +50,12 @@ const Flag* FindFlag(std::string_view name) {
   return found == kByName.end() ? nullptr : found->second;
 }
 
+const Flag* FindTypedFlag(std::string_view name) {
+  std::string dashed(name);
+  std::ranges::replace(dashed, '_', '-');
+  return FindFlag(dashed);
+}
+
 Options DefaultsFor(Compat compat) {
   Options options;
   options.compat = compat;
@@ -84,9 +90,9 @@ base::Result<AppliedFlags> ApplyFlags(std::span<const FlagValue> values) {
     if (flag == nullptr) return Refused("--" + base::OneLine(value.name) + ": no such flag");
     EVENKEEL_TRY(flag->set(applied.options, value.text));
     given.insert(flag->name);
-    if (!flag->no_effect.empty() && value.text != flag->default_text) {
-      applied.warnings.push_back("--" + flag->name + "=" + value.text + " has no effect: " + flag->no_effect);
-    }
+    if (flag->no_effect.empty() || value.text == flag->default_text) continue;
+    std::string warning = "--" + flag->name + "=" + value.text + " has no effect: " + flag->no_effect;
+    if (std::ranges::find(applied.warnings, warning) == applied.warnings.end()) applied.warnings.push_back(std::move(warning));
   }
   EVENKEEL_TRY(CheckTogether(applied.options, given));
   return applied;
@@ -101,10 +107,11 @@ base::Result<std::vector<FlagValue>> ParseMemberFlags(std::string_view text) {
     text.remove_prefix(begin);
     std::string_view word = text.substr(0, text.find_first_of(kSpaces));
     text.remove_prefix(word.size());
-    if (!word.starts_with("--")) return Refused("\"" + std::string(word.substr(0, 100)) + "\" is not --NAME=VALUE");
-    word.remove_prefix(2);
+    if (!word.starts_with('-')) return Refused("\"" + std::string(word.substr(0, 100)) + "\" is not --NAME=VALUE");
+    word.remove_prefix(word.starts_with("--") ? 2 : 1);
     const size_t equals = word.find('=');
-    flags.push_back({std::string(word.substr(0, equals)),
+    const Flag* flag = FindTypedFlag(word.substr(0, equals));
+    flags.push_back({flag == nullptr ? std::string(word.substr(0, equals)) : flag->name,
                      equals == std::string_view::npos ? "true" : std::string(word.substr(equals + 1))});
   }
 }

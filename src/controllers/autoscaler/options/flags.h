@@ -25,6 +25,8 @@ struct Flag : base::Option {  ///< named without dashes; one without effect is a
 const std::vector<Flag>& Flags();
 /// Null when there is none of that name.
 const Flag* FindFlag(std::string_view name);
+/// The same with underscores for dashes, as cluster-autoscaler takes them.
+const Flag* FindTypedFlag(std::string_view name);
 
 /// Defaults of --compat; with k1_26 those of 1.26. Without a --compat use Options{}: 1.37 and our own extras.
 Options DefaultsFor(Compat compat);
@@ -43,7 +45,8 @@ struct AppliedFlags {
 /// together. kBadRequest names the flag.
 base::Result<AppliedFlags> ApplyFlags(std::span<const FlagValue> values);
 
-/// "--NAME=VALUE" and "--NAME", separated by spaces, as the annotation of a member has them. kBadRequest names the word.
+/// "--NAME=VALUE" and "--NAME", separated by spaces, as the annotation of a member has them; one dash and underscores will do.
+/// kBadRequest names the word.
 base::Result<std::vector<FlagValue>> ParseMemberFlags(std::string_view text);
 /// All flags of `under`, but for those that `over` has, and then those.
 std::vector<FlagValue> OverlayFlags(std::span<const FlagValue> under, std::span<const FlagValue> over);

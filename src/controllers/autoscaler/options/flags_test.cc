@@ -64,6 +64,66 @@ TEST(FlagsTest, CompatSetsDefaultsWhereverItStands) {
   EXPECT_EQ(Error({{"compat", "2"}}), "--compat: \"2\": the versions whose rules are known are 1.37 and 1.26");
 }
 
+/// What cluster-autoscaler 1.37 takes, with the flags of its libraries.
+constexpr const char* kUpstreamsFlags = R"(
+add-dir-header address allowed-scheduler-names alsologtostderr async-node-groups aws-use-static-instance-list
+balance-similar-node-groups balancing-ignore-label balancing-label blocking-system-pod-distruption-timeout
+bulk-mig-instances-listing-enabled bypassed-scheduler-names capacity-buffer-controller-enabled
+capacity-buffer-pod-dry-run-enabled capacity-buffer-pod-injection-enabled capacity-quotas-enabled
+check-capacity-batch-processing check-capacity-processor-instance check-capacity-provisioning-request-batch-timebox
+check-capacity-provisioning-request-max-batch-size cloud-config cloud-provider cluster-name cluster-snapshot-parallelism
+clusterapi-cloud-config-authoritative cordon-node-before-terminating cores-total daemonset-eviction-for-empty-nodes
+daemonset-eviction-for-occupied-nodes debugging-snapshot-enabled drain-priority-config
+dynamic-node-delete-delay-after-taint-enabled emit-per-nodegroup-metrics enable-csi-node-aware-scheduling
+enable-dynamic-resource-allocation enable-graceful-degradation enable-proactive-scaleup enable-provisioning-requests
+enforce-node-group-min-size estimator expander expendable-pods-priority-cutoff fastpath-binpacking-enabled feature-gates
+force-delete-failed-nodes force-delete-unregistered-nodes force-ds frequent-loops-enabled gce-concurrent-refreshes
+gce-mig-instances-min-refresh-wait-time gpu-total grpc-expander-cert grpc-expander-url ignore-daemonsets-utilization
+ignore-mirror-pods-utilization ignore-taint initial-node-group-backoff-duration kube-api-content-type kube-client-burst
+kube-client-qps kubeconfig kubernetes leader-elect leader-elect-lease-duration leader-elect-renew-deadline
+leader-elect-resource-lock leader-elect-resource-name leader-elect-resource-namespace leader-elect-retry-period
+log-backtrace-at log-dir log-file log-file-max-size log-flush-frequency log-json-info-buffer-size log-json-split-stream
+log-text-info-buffer-size log-text-split-stream logging-format logtostderr max-allocatable-difference-ratio
+max-binpacking-time max-bulk-soft-taint-count max-bulk-soft-taint-time max-drain-parallelism max-failing-time
+max-free-difference-ratio max-graceful-termination-sec max-inactivity max-node-group-backoff-duration
+max-node-provision-time max-node-skip-eval-time-tracker-enabled max-node-startup-time max-nodegroup-binpacking-duration
+max-nodes-per-scaleup max-nodes-total max-pod-eviction-time max-scale-down-parallelism max-startup-time
+max-total-unready-percentage memory-difference-ratio memory-total min-replica-count namespace new-pod-scale-up-delay
+node-delete-delay-after-taint node-deletion-batcher-interval node-deletion-candidate-ttl node-deletion-delay-timeout
+node-group-auto-discovery node-group-backoff-reset-timeout node-info-cache-expire-time
+node-removal-latency-tracking-enabled nodes ok-total-unready-count one-output parallel-scale-up
+pending-pods-batching-timeout pod-injection-limit predicate-parallelism profiling
+provisioning-request-initial-backoff-time provisioning-request-max-backoff-cache-size
+provisioning-request-max-backoff-time record-duplicated-events regional salvo-scale-up salvo-scale-up-budget
+scale-down-candidates-pool-min-count scale-down-candidates-pool-ratio scale-down-delay-after-add
+scale-down-delay-after-delete scale-down-delay-after-failure scale-down-delay-type-local scale-down-enabled
+scale-down-gpu-utilization-threshold scale-down-non-empty-candidates-count scale-down-simulation-timeout
+scale-down-unneeded-time scale-down-unready-enabled scale-down-unready-time scale-down-utilization-threshold
+scale-from-unschedulable scale-up-from-zero scaleup-simulation-for-skipped-node-groups-enabled scan-interval
+scheduler-config-file scheduler-verbosity skip-headers skip-log-headers skip-nodes-with-custom-controller-pods
+skip-nodes-with-local-storage skip-nodes-with-system-pods startup-taint startup-taint-prefix status-config-map-name
+status-taint stderrthreshold unremovable-node-recheck-timeout user-agent v vmodule write-status-configmap
+)";
+/// Those of other versions, and our own.
+constexpr const char* kFurtherFlags = R"(
+capacity-buffer-ready-replicas-enabled gce-expander-ephemeral-storage-support max-autoprovisioned-node-group-count
+max-empty-bulk-delete node-autoprovisioning-enabled parallel-drain
+all-or-nothing compat consolidate ignore-other-autoscalers max-groups-per-loop
+)";
+
+TEST(FlagsTest, NamesAreUpstreamsAndFewMore) {
+  std::set<std::string> known, ours;
+  for (const char* list : {kUpstreamsFlags, kFurtherFlags}) {
+    std::istringstream words(list);
+    for (std::string name; words >> name;) EXPECT_TRUE(known.insert(name).second) << name << " is there twice";
+  }
+  for (const Flag& flag : Flags()) ours.insert(flag.name);
+  for (const std::string& name : known) EXPECT_TRUE(ours.contains(name)) << name << " is not taken";
+  for (const std::string& name : ours) EXPECT_TRUE(known.contains(name)) << name << " is in neither list";
+  EXPECT_EQ(FindTypedFlag("max_nodes_total"), FindFlag("max-nodes-total"));
+  EXPECT_EQ(FindTypedFlag("max_node_total"), nullptr);
+}
+
 TEST(FlagsTest, RepeatedFlagsAddUpAndLastOnesWin) {
   const auto applied = Apply({{"startup-taint", "a"},
                               {"startup-taint", "b"},
@@ -107,6 +167,13 @@ TEST(FlagsTest, FlagsWithoutEffectWarnWhenTheySaySomethingElse) {
   const auto applied = Apply({{"leader-elect", "true"}, {"enable-provisioning-requests", "true"}});
   ASSERT_TRUE(applied.has_value());
   EXPECT_EQ(applied->warnings, std::vector<std::string>{"--enable-provisioning-requests=true has no effect: not offered here"});
+  const auto typed = Apply({{"v", "4"}, {"alsologtostderr", "true"}, {"v", "4"}, {"vmodule", "a=2"}});
+  ASSERT_TRUE(typed.has_value());
+  EXPECT_EQ(typed->warnings,
+            (std::vector<std::string>{"--v=4 has no effect: the log is Evenkeel's own: see --log-level",
+                                      "--alsologtostderr=true has no effect: the log is Evenkeel's own: see --log-level",
+                                      "--vmodule=a=2 has no effect: the log is Evenkeel's own: see --log-level"}))
+      << "each once";
 }
 
 TEST(FlagValuesTest, RangesAndPriorities) {
@@ -143,6 +210,14 @@ TEST(MemberFlagsTest, WhatTheMemberSaysReplacesWhatTheFleetSays) {
   EXPECT_EQ(own.scan_interval, std::chrono::seconds(7));
   EXPECT_FALSE(own.consolidate);
   EXPECT_TRUE(own.enforce_node_group_min_size);
+}
+
+TEST(MemberFlagsTest, FlagsAreTakenAsTheyAreTyped) {
+  const auto applied =
+      ApplyMemberFlags(std::vector<FlagValue>{{"scan-interval", "7s"}}, "-v=4 --scan_interval=3s -consolidate");
+  ASSERT_TRUE(applied.has_value()) << applied.error().message();
+  EXPECT_EQ(applied->options.scan_interval, std::chrono::seconds(3));
+  EXPECT_TRUE(applied->options.consolidate);
 }
 
 TEST(MemberFlagsTest, AWordThatIsNoFlagIsNamed) {
