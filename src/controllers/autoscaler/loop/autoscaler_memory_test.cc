@@ -225,7 +225,7 @@ RC_GTEST_PROP(AutoscalerMemoryTest, ManyProcessesAreAsOne, (uint64_t seed)) {
   Process one(cluster.options);
   std::string written;
   size_t unneeded = 0, unremovable = 0, grown = 0;
-  for (int loop = 0; loop < 8; ++loop) {
+  for (int loop = 0; loop < 6; ++loop) {
     cluster.TellNews(one);
     auto next = std::make_unique<Process>(cluster.options);
     cluster.Tell(*next);
