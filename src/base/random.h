@@ -35,6 +35,8 @@ class Random {
   std::string Uuid();
 
   uint64_t seed() const { return seed_; }
+  /// The next numbers are the same.
+  bool operator==(const Random&) const = default;
 
  private:
   uint64_t seed_;
