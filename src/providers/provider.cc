@@ -11,4 +11,11 @@ NodeGroup* NodeGroups::Find(std::string_view id) {
 
 const NodeGroup* NodeGroups::Find(std::string_view id) const { return const_cast<NodeGroups*>(this)->Find(id); }
 
+void AnswerNumbers::Number(NodeGroups& answer) {
+  answer.revision = last_.revision;
+  if (last_.revision != 0 && answer == last_) return;
+  ++answer.revision;
+  last_ = answer;
+}
+
 }  // namespace evenkeel::providers

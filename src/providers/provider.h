@@ -26,10 +26,12 @@ struct Instance {
     ErrorClass error_class = ErrorClass::kOther;
     std::string code;
     std::string message;
+    bool operator==(const Error&) const = default;
   };
   std::string id;  ///< the node's spec.providerID
   State state = State::kRunning;
   std::optional<Error> error;
+  bool operator==(const Instance&) const = default;
 };
 
 /// What a group sets differently from the flags (reference: NodeGroupAutoscalingOptions).
@@ -43,6 +45,7 @@ struct NodeGroupOptions {
   std::optional<bool> zero_or_max_node_scaling;  ///< atomic: all nodes or none
   std::optional<bool> allow_non_atomic_scale_up_to_max;
   std::optional<bool> ignore_daemonsets_utilization;
+  bool operator==(const NodeGroupOptions&) const = default;
 };
 
 struct NodeGroup {
@@ -59,6 +62,7 @@ struct NodeGroup {
   bool exists = true;       ///< false: would be created by the first scale-up
   std::string keeps_nodes;  ///< why none of its nodes may be taken away now: "is rolling out"; "" otherwise
   std::string debug;
+  bool operator==(const NodeGroup&) const = default;
 };
 
 /// All there is to know from the provider, at one moment.
@@ -68,9 +72,22 @@ struct NodeGroups {
   std::string gpu_label;                                          ///< label of nodes with GPUs; "" when the provider has none
   std::vector<std::string> gpu_types;
   std::vector<std::string> warnings;  ///< what of the provider's answers cannot be used; one line each
+  /// Of two answers about one cluster with the same number everything else is the same, too; 0: not known.
+  uint64_t revision = 0;
 
   NodeGroup* Find(std::string_view id);
   const NodeGroup* Find(std::string_view id) const;
+  bool operator==(const NodeGroups&) const = default;
+};
+
+/// Gives answers about one cluster their numbers.
+class AnswerNumbers {
+ public:
+  /// O(groups + instances + nodes).
+  void Number(NodeGroups& answer);
+
+ private:
+  NodeGroups last_;
 };
 
 /// NodeGroup::set_aside of a group that another member's autoscaler would take for its own, too.
