@@ -33,7 +33,7 @@ base::Time Backoff::Fail(std::string_view group, ErrorInfo error, base::Time now
   return entry.until;
 }
 
-const Backoff::Entry* Backoff::Find(std::string_view group, base::Time now) const {
+const Backoff::Entry* Backoff::Find(std::string_view group, const LoopTime& now) const {
   const auto found = entries_.find(group);
   return found != entries_.end() && found->second.until >= now ? &found->second : nullptr;
 }
@@ -42,7 +42,7 @@ void Backoff::Remove(std::string_view group) {
   if (const auto found = entries_.find(group); found != entries_.end()) entries_.erase(found);
 }
 
-void Backoff::RemoveStale(base::Time now) {
+void Backoff::RemoveStale(const LoopTime& now) {
   std::erase_if(entries_, [&](const auto& item) { return item.second.last_failure + limits_.reset < now; });
 }
 

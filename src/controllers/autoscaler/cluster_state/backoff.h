@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/time.h"
+#include "controllers/autoscaler/facts/loop_time.h"
 #include "providers/provider.h"
 
 namespace evenkeel::controllers::autoscaler {
@@ -31,6 +32,7 @@ class Backoff {
     base::Time until{};  ///< the last moment of it
     base::Time last_failure{};
     ErrorInfo error;  ///< of the last failure
+    bool operator==(const Entry&) const = default;
   };
 
   explicit Backoff(BackoffLimits limits = {}) : limits_(limits) {}
@@ -38,12 +40,12 @@ class Backoff {
   /// The group has failed. While it is backed off already the same time begins anew; after that it is twice as long. Answers
   /// until when.
   base::Time Fail(std::string_view group, ErrorInfo error, base::Time now);
-  bool IsBackedOff(std::string_view group, base::Time now) const { return Find(group, now) != nullptr; }
+  bool IsBackedOff(std::string_view group, const LoopTime& now) const { return Find(group, now) != nullptr; }
   /// Null unless the group is backed off.
-  const Entry* Find(std::string_view group, base::Time now) const;
+  const Entry* Find(std::string_view group, const LoopTime& now) const;
   void Remove(std::string_view group);
   /// Forgets groups whose last failure is more than `reset` ago.
-  void RemoveStale(base::Time now);
+  void RemoveStale(const LoopTime& now);
 
   const std::map<std::string, Entry, std::less<>>& entries() const { return entries_; }
 

@@ -270,7 +270,7 @@ StageResult EnforceMinSize(ClusterView& view, const Options& options, ClusterSta
     change.why = "below its minimum size of " + std::to_string(group.min_size);
     AddScaleUpEvents(change, group.target_size, group.max_size);
     group.target_size += delta;
-    state.RegisterScaleUp(group.id, delta, view.now);
+    state.RegisterScaleUp(group.id, delta, view.now.Read());
     result.changes.push_back(std::move(change));
   }
   if (!result.changes.empty()) state.Recalculate(view);

@@ -284,8 +284,8 @@ class History {
 
   /// Things happen to the cluster.
   void Step() {
-    fleet.view.now += random_.Between(base::Duration(1s), base::Duration(8min));
-    fleet.view.now = std::chrono::floor<std::chrono::milliseconds>(fleet.view.now);
+    fleet.view.now = fleet.view.now.Read() + random_.Between(base::Duration(1s), base::Duration(8min));
+    fleet.view.now = base::Time(std::chrono::floor<std::chrono::milliseconds>(fleet.view.now.Read()));
     for (auto& group : fleet.view.groups.groups) {
       // Somebody else changes the size.
       if (random_.Chance(0.05)) group.target_size = random_.Between(int64_t{0}, group.max_size);
@@ -298,14 +298,14 @@ class History {
         instance.state = Instance::State::kRunning;
         if (std::ranges::find(fleet.nodes, instance.id, &NodeFacts::provider_id) != fleet.nodes.end()) continue;
         NodeFacts& node = fleet.Node(instance.id, group.id, false);
-        node.created = fleet.view.now;
+        node.created = fleet.view.now.Read();
       }
     }
     for (NodeFacts& node : fleet.nodes) {
       if (random_.Chance(0.3)) node.ready = random_.Chance(0.8);
       if (random_.Chance(0.03)) node.present = false;
       node.suspended = random_.Chance(0.02);
-      node.to_be_deleted = random_.Chance(0.05) ? std::optional(fleet.view.now) : std::nullopt;
+      node.to_be_deleted = random_.Chance(0.05) ? std::optional(fleet.view.now.Read()) : std::nullopt;
     }
   }
 
@@ -319,7 +319,7 @@ class History {
       if (room <= 0 || !random_.Chance(0.3)) continue;
       const int64_t delta = random_.Between(int64_t{1}, room);
       group.target_size += delta;
-      state.RegisterScaleUp(group.id, delta, fleet.view.now);
+      state.RegisterScaleUp(group.id, delta, fleet.view.now.Read());
     }
   }
 

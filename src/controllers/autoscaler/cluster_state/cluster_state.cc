@@ -18,7 +18,7 @@ constexpr base::Duration kAnswerWait = std::chrono::minutes(1);
 
 enum class NodeClass { kDeleted, kSuspended, kReady, kNotStarted, kUnready };
 
-NodeClass Classify(const NodeFacts& node, Compat compat, base::Duration startup_time, base::Time now) {
+NodeClass Classify(const NodeFacts& node, Compat compat, base::Duration startup_time, const LoopTime& now) {
   if (node.to_be_deleted) return NodeClass::kDeleted;
   if (node.suspended && compat != Compat::k1_26) return NodeClass::kSuspended;
   if (node.ready) return NodeClass::kReady;
@@ -102,18 +102,18 @@ void ClusterState::AwaitAnswer(NodeGroup& group) {
   const auto found = scale_ups_.find(group.id);
   if (found == scale_ups_.end() || found->second.unanswered == 0 || !group.set_aside.empty()) return;
   ScaleUp& request = found->second;
-  if (group.target_size < request.unanswered_target && now_ <= request.unanswered_until) {
+  if (group.target_size < request.unanswered_target && request.unanswered_until >= now_) {
     group.target_size = request.unanswered_target;
     return;
   }
   const int64_t lost = group.target_size < request.unanswered_target ? request.unanswered : 0;
   request.unanswered = 0;
   if (lost == 0) return;
-  RegisterScaleUp(group.id, -lost, now_);
+  RegisterScaleUp(group.id, -lost, now());
   RegisterFailedScaleUp(group.id,
                         {Instance::ErrorClass::kOther, "cloudProviderError",
                          "the provider did not answer when it was asked for more nodes, and its size has not changed since"},
-                        now_, lost);
+                        now(), lost);
 }
 
 void ClusterState::ReadGroups(ClusterView& view) {
@@ -129,6 +129,10 @@ void ClusterState::ReadGroups(ClusterView& view) {
 }
 
 void ClusterState::UpdateUnregistered(const ClusterView& view) {
+  const bool known = view.groups.revision != 0 && view.nodes_revision != 0;
+  if (known && matched_groups_ == view.groups.revision && matched_nodes_ == view.nodes_revision) return;
+  matched_groups_ = known ? view.groups.revision : 0;
+  matched_nodes_ = view.nodes_revision;
   std::unordered_set<std::string_view> registered;
   const auto has_instances = [](const NodeGroup& group) { return !group.instances.empty(); };
   if (std::ranges::any_of(view.groups.groups, has_instances)) {
@@ -141,30 +145,52 @@ void ClusterState::UpdateUnregistered(const ClusterView& view) {
   for (const NodeGroup& group : view.groups.groups) {
     for (const Instance& instance : group.instances) {
       if (instance.state == Instance::State::kDeleting || instance.error || registered.contains(instance.id)) continue;
-      const auto known = unregistered_.find(instance.id);
-      next[instance.id] = {group.id, known == unregistered_.end() ? now_ : known->second.since};
+      const auto before = unregistered_.find(instance.id);
+      next[instance.id] = {group.id, before == unregistered_.end() ? now() : before->second.since};
     }
   }
   unregistered_ = std::move(next);
 }
 
-void ClusterState::UpdateReadiness(const ClusterView& view) {
-  total_ = {};
-  std::unordered_map<std::string_view, GroupState*> by_id;
-  for (auto& [id, state] : groups_) by_id.emplace(id, &state);
+void ClusterState::CountNodes(const ClusterView& view) {
+  const LoopTime now = now_.Part();
+  counted_ = {};
+  struct Group {
+    base::Duration startup_time{};
+    Readiness readiness;
+  };
+  std::unordered_map<base::SharedText, Group, base::SharedText::Hash> by_id;
+  for (const auto& [id, state] : groups_) by_id[id].startup_time = state.startup_time;
   for (NodeId id = 0; id < view.nodes->size(); ++id) {
     const NodeFacts& node = (*view.nodes)[id];
     if (!node.present) continue;
     const auto found = node.group.empty() ? by_id.end() : by_id.find(node.group);
-    GroupState* group = found == by_id.end() ? nullptr : found->second;
-    const NodeClass node_class = Classify(node, compat_, group == nullptr ? startup_time_ : group->startup_time, now_);
-    Count(total_, id, node, node_class);
-    if (group == nullptr) continue;
-    Count(group->readiness, id, node, node_class);
-    group->has_readiness = true;
+    const bool grouped = found != by_id.end();
+    const NodeClass node_class = Classify(node, compat_, grouped ? found->second.startup_time : startup_time_, now);
+    Count(counted_.total, id, node, node_class);
+    if (grouped) Count(found->second.readiness, id, node, node_class);
+  }
+  for (auto& [id, group] : by_id) {
+    if (group.readiness.registered > 0) counted_.by_group.emplace(id.text(), std::move(group.readiness));
+  }
+  counted_.nodes = view.nodes_revision;
+  counted_.groups = view.groups.revision;
+  counted_.hold = Holding(now);
+  now_.Join(now.HoldsUntil());
+}
+
+void ClusterState::UpdateReadiness(const ClusterView& view) {
+  const bool known = view.nodes_revision != 0 && view.groups.revision != 0;
+  const bool same = known && counted_.nodes == view.nodes_revision && counted_.groups == view.groups.revision;
+  if (!same || !counted_.hold.At(now_)) CountNodes(view);
+  total_ = counted_.total;
+  for (const auto& [id, readiness] : counted_.by_group) {
+    GroupState& group = groups_.find(id)->second;
+    group.readiness = readiness;
+    group.has_readiness = true;
   }
   for (const auto& [id, instance] : unregistered_) {
-    GroupState& group = *by_id.at(instance.group);
+    GroupState& group = groups_.find(instance.group)->second;
     group.has_readiness = true;
     const bool is_long = instance.since + group.provision_time < now_;
     for (Readiness* readiness : {&group.readiness, &total_}) {
@@ -208,11 +234,11 @@ void ClusterState::UpdateRequests(ClusterView& view, StageResult& result) {
 }
 
 void ClusterState::TimeOut(ClusterView& view, const std::string& id, const ScaleUp& request, StageResult& result) {
-  const std::string waited = base::FormatDuration(now_ - request.at);
+  const std::string waited = base::FormatDuration(now() - request.at);
   result.events.push_back(
       {true, events::kScaleUpTimedOut.reason, "Nodes added to group " + id + " failed to register within " + waited});
   RegisterFailedScaleUp(
-      id, {Instance::ErrorClass::kOther, "timeout", "Scale-up timed out for node group " + id + " after " + waited}, now_,
+      id, {Instance::ErrorClass::kOther, "timeout", "Scale-up timed out for node group " + id + " after " + waited}, now(),
       request.increase);
   NodeGroup* group = view.groups.Find(id);
   if (compat_ == Compat::k1_26 || group == nullptr) return;
@@ -258,8 +284,8 @@ void ClusterState::HandleCreationErrors(const ClusterView& view, StageResult& re
       result.events.push_back({true, events::kScaleUpFailed.reason,
                                "Failed adding " + std::to_string(kind.unseen) + " nodes to group " + group.id + " due to " +
                                    std::string(Name(code.first)) + "." + code.second + "; source errors: " + messages});
-      RegisterScaleUp(group.id, -kind.unseen, now_);
-      RegisterFailedScaleUp(group.id, {code.first, code.second, messages}, now_, kind.unseen);
+      RegisterScaleUp(group.id, -kind.unseen, now());
+      RegisterFailedScaleUp(group.id, {code.first, code.second, messages}, now(), kind.unseen);
     }
   }
   failed_creations_ = std::move(failed_creations);
@@ -272,7 +298,7 @@ void ClusterState::UpdateIncorrectSizes() {
     const Readiness& readiness = group.readiness;
     const int64_t expected = group.range.target, without_node = readiness.unregistered + readiness.long_unregistered;
     if (readiness.registered <= expected && readiness.registered >= expected - without_node) continue;
-    IncorrectSize size{readiness.registered, expected, now_};
+    IncorrectSize size{readiness.registered, expected, now()};
     const auto known = incorrect_.find(id);
     if (known != incorrect_.end() && known->second.current == size.current && known->second.expected == size.expected) {
       size = known->second;
@@ -283,6 +309,7 @@ void ClusterState::UpdateIncorrectSizes() {
 }
 
 void ClusterState::RegisterScaleUp(std::string_view group, int64_t delta, base::Time now) {
+  ++revision_;
   auto found = scale_ups_.find(group);
   if (found == scale_ups_.end()) {
     if (delta <= 0) return;
@@ -300,6 +327,7 @@ void ClusterState::RegisterScaleUp(std::string_view group, int64_t delta, base::
 }
 
 void ClusterState::RegisterUnanswered(std::string_view group, int64_t target, int64_t delta, base::Time now) {
+  ++revision_;
   const auto found = scale_ups_.find(group);
   if (found == scale_ups_.end()) return;
   ScaleUp& request = found->second;
@@ -309,16 +337,25 @@ void ClusterState::RegisterUnanswered(std::string_view group, int64_t target, in
 }
 
 void ClusterState::RegisterScaleDown(std::string_view group, std::string_view node, base::Time now) {
+  ++revision_;
   scale_downs_.push_back({std::string(group), std::string(node), now, now + kDeletionWait});
 }
 
 void ClusterState::RegisterFailedScaleUp(std::string_view group, ErrorInfo error, base::Time now, int64_t delta) {
+  ++revision_;
   failures_.push_back({std::string(group), error, delta, now});
   backoff_.Fail(group, std::move(error), now);
 }
 
 void ClusterState::NoteRemoved(std::string_view group, int64_t instances) {
+  ++revision_;
   if (const auto found = groups_.find(group); found != groups_.end()) found->second.removed += instances;
+}
+
+bool ClusterState::SameMemory(const ClusterState& other) const {
+  return unregistered_ == other.unregistered_ && scale_ups_ == other.scale_ups_ && scale_downs_ == other.scale_downs_ &&
+         incorrect_ == other.incorrect_ && failed_creations_ == other.failed_creations_ &&
+         backoff_.entries() == other.backoff_.entries();
 }
 
 bool ClusterState::IsClusterHealthy() const {

@@ -50,6 +50,7 @@ struct IncorrectSize {
 struct UnregisteredInstance {
   std::string group;
   base::Time since{};  ///< first seen
+  bool operator==(const UnregisteredInstance&) const = default;
 };
 
 struct ScaleUpFailure {
@@ -78,11 +79,13 @@ class ClusterState {
     /// Of these the provider was asked without answering: by how many, to which target, and until when it may still appear.
     int64_t unanswered = 0, unanswered_target = 0;
     base::Time unanswered_until{};
+    bool operator==(const ScaleUp&) const = default;
   };
   /// A node whose deletion was asked for.
   struct ScaleDown {
     std::string group, node;
     base::Time at{}, expected{};
+    bool operator==(const ScaleDown&) const = default;
   };
   struct Upcoming {
     std::map<std::string, int64_t, std::less<>> nodes;  ///< by group, above 0
@@ -128,7 +131,13 @@ class ClusterState {
   /// Since the beginning of the last Update.
   const std::vector<ScaleUpFailure>& failures() const { return failures_; }
   const Backoff& backoff() const { return backoff_; }
-  base::Time now() const { return now_; }
+  base::Time now() const { return now_.Read(); }
+  /// Counts up when something is registered.
+  uint64_t revision() const { return revision_; }
+  /// What is remembered from loop to loop is the same.
+  bool SameMemory(const ClusterState& other) const;
+  /// A loop that would have found all as the last one did was left out.
+  void PassLoop(base::Time now) { now_ = now; }
 
   base::Json ToJson() const;
   /// kBadRequest names what cannot be read. Update comes before any question.
@@ -138,6 +147,7 @@ class ClusterState {
   void ReadGroups(ClusterView& view);
   void AwaitAnswer(providers::NodeGroup& group);
   void UpdateUnregistered(const ClusterView& view);
+  void CountNodes(const ClusterView& view);
   void UpdateReadiness(const ClusterView& view);
   void UpdateRanges();
   void UpdateRequests(ClusterView& view, StageResult& result);
@@ -154,7 +164,17 @@ class ClusterState {
   double unready_percentage_;
   base::Duration provision_time_, startup_time_;
 
-  base::Time now_{};
+  LoopTime now_;
+  uint64_t revision_ = 0;
+  uint64_t matched_groups_ = 0, matched_nodes_ = 0;  // revisions of what unregistered_ is of; 0: not known
+  /// The nodes by class, at these times; good for nodes and groups of these revisions, 0: none.
+  struct Counted {
+    uint64_t nodes = 0, groups = 0;
+    Holding hold;
+    Readiness total;
+    std::map<std::string, Readiness, std::less<>> by_group;
+  };
+  Counted counted_;
   std::map<std::string, GroupState, std::less<>> groups_;
   Readiness total_;
   std::vector<ScaleUpFailure> failures_;

@@ -22,6 +22,12 @@ bool IsOwnerKind(std::string_view kind) {
          kind == "DaemonSet";
 }
 
+/// Beyond what filters and facts look at.
+bool SameForTemplates(const kube::Node& a, const kube::Node& b) {
+  return a.meta.uid == b.meta.uid && a.meta.labels == b.meta.labels && a.meta.annotations == b.meta.annotations &&
+         a.capacity == b.capacity && a.allocatable == b.allocatable && a.provider_id == b.provider_id;
+}
+
 }  // namespace
 
 ClusterObjects::ClusterObjects(Options options, scheduling::ClusterMirror& mirror)
@@ -29,14 +35,19 @@ ClusterObjects::ClusterObjects(Options options, scheduling::ClusterMirror& mirro
   mirror.AddListener(*this);
 }
 
-void ClusterObjects::AfterChange(const ObjectEvent& event) { event.object == nullptr ? Drop(event) : Put(event); }
+void ClusterObjects::AfterChange(const ObjectEvent& event) {
+  if (event.object != nullptr && event.kind == "Node") {
+    if (PutNode(event)) ++revision_;
+    return;
+  }
+  ++revision_;
+  event.object == nullptr ? Drop(event) : Put(event);
+}
 
 void ClusterObjects::Put(const ObjectEvent& event) {
   const Json& object = *event.object;
   if (event.kind == "Pod") {
     PutPod(event);
-  } else if (event.kind == "Node") {
-    PutNode(event);
   } else if (event.kind == "PodDisruptionBudget") {
     budget_by_key_[event.key] = DecodeBudget(object);
     budgets_changed_ = true;
@@ -83,23 +94,30 @@ void ClusterObjects::Drop(const ObjectEvent& event) {
   }
 }
 
-void ClusterObjects::PutNode(const ObjectEvent& event) {
+bool ClusterObjects::PutNode(const ObjectEvent& event) {
   const NodeId id = event.node;
   const Json& object = *event.object;
   if (nodes_.size() <= id) nodes_.resize(id + 1);
-  nodes_[id] = DecodeNodeFacts(object, options_, gpu_label_, nodes_[id].present ? nodes_[id].group : std::string());
-  node_objects_.insert_or_assign(event.key, event.DecodedNode());
+  NodeFacts facts = DecodeNodeFacts(object, options_, gpu_label_, nodes_[id].group);
+  if (!nodes_[id].present) new_.push_back(id);
+  kube::Node& known = node_objects_[event.key];
+  const bool changed = event.node_changed || facts != nodes_[id] || !SameForTemplates(known, event.DecodedNode());
+  if (changed) ++nodes_revision_;
+  nodes_[id] = std::move(facts);
+  known = event.DecodedNode();
   const auto at = std::ranges::lower_bound(node_names_, event.key);
   const auto json = node_json_.begin() + (at - node_names_.begin());
   if (at != node_names_.end() && *at == event.key) {
     *json = Json(object, {});
-    return;
+    return changed;
   }
   node_names_.insert(at, event.key);
   node_json_.insert(json, Json(object, {}));
+  return true;
 }
 
 void ClusterObjects::DropNode(const ObjectEvent& event) {
+  ++nodes_revision_;
   if (event.node != kNone && event.node < nodes_.size()) nodes_[event.node] = NodeFacts{};
   node_objects_.erase(event.key);
   const auto at = std::ranges::lower_bound(node_names_, event.key);
@@ -127,20 +145,31 @@ void ClusterObjects::DropPod(PodId pod) {
   expendable_.erase(pod);
 }
 
-ClusterView ClusterObjects::View(providers::NodeGroups groups, base::Time now) {
+void ClusterObjects::GiveToGroup(NodeId id, const providers::NodeGroups& groups, bool decode) {
+  NodeFacts& node = nodes_[id];
+  if (!node.present) return;
+  const auto found = groups.group_of_node.find(node.name);
+  const std::string_view group = found == groups.group_of_node.end() ? "" : std::string_view(found->second);
+  if (decode || node.group != group) ++nodes_revision_;
+  if (decode) {
+    node = DecodeNodeFacts(*FindNode(node.name), options_, gpu_label_, group);
+  } else if (node.group != group) {
+    node.group = group;
+  }
+}
+
+ClusterView ClusterObjects::View(providers::NodeGroups groups, LoopTime now) {
   const bool decode = gpu_label_ != groups.gpu_label;
   gpu_label_ = groups.gpu_label;
-  for (NodeId id = 0; id < nodes_.size(); ++id) {
-    if (!nodes_[id].present) continue;
-    const auto group = groups.group_of_node.find(nodes_[id].name);
-    const std::string_view name = group == groups.group_of_node.end() ? "" : std::string_view(group->second);
-    if (decode) {
-      nodes_[id] = DecodeNodeFacts(*FindNode(nodes_[id].name), options_, gpu_label_, name);
-    } else if (nodes_[id].group != name) {
-      nodes_[id].group = name;
-    }
+  if (!decode && groups.revision != 0 && groups.revision == grouped_by_) {
+    for (const NodeId id : new_) GiveToGroup(id, groups, false);
+  } else {
+    for (NodeId id = 0; id < nodes_.size(); ++id) GiveToGroup(id, groups, decode);
   }
-  ClusterView view = ViewOfPods(now);
+  grouped_by_ = groups.revision;
+  new_.clear();
+  ClusterView view = ViewOfPods(now.Read());
+  view.now = std::move(now);
   view.groups = std::move(groups);
   return view;
 }
@@ -157,6 +186,7 @@ ClusterView ClusterObjects::ViewOfPods(base::Time now) {
   view.pods = &pods_;
   view.nodes = &nodes_;
   view.budgets = &budgets_;
+  view.nodes_revision = nodes_revision_;
   view.owners = owners_required_ || owners_seen_ ? &owners_ : nullptr;
   view.daemon_sets = &daemon_sets_;
   view.now = now;
@@ -179,7 +209,7 @@ const kube::Node* ClusterObjects::NodeObject(NodeId node) const {
   return found == node_objects_.end() ? nullptr : &found->second;
 }
 
-std::string ClusterObjects::PlanUnderWay(base::Time now) const {
+std::string ClusterObjects::PlanUnderWay(const LoopTime& now) const {
   for (const auto& [plan, until] : room_kept_until_) {
     if (until > now) return plan;
   }

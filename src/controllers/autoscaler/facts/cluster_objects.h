@@ -31,14 +31,21 @@ class ClusterObjects final : public scheduling::ClusterListener {
   /// Kinds that do not matter are passed over. About 7 us for a pod.
   void AfterChange(const scheduling::ObjectEvent& event) override;
 
-  /// The view of a loop. Gives nodes to their groups. O(nodes). Its pointers are good as long as the objects live.
-  ClusterView View(providers::NodeGroups groups, base::Time now);
+  /// The view of a loop. Gives nodes to their groups. O(nodes), unless the groups have the number of the last ones. Its
+  /// pointers are good as long as the objects live.
+  ClusterView View(providers::NodeGroups groups, LoopTime now);
   /// The same without node groups, for questions about pods between loops. O(1) unless budgets have changed.
   ClusterView ViewOfPods(base::Time now);
 
   /// Whether pods whose controller is not there may be moved all the same. By default they may as long as no controller of any
   /// kind has been seen: somebody who gives only nodes and pods wants to be told more than that the rest is missing.
-  void RequireOwners() { owners_required_ = true; }
+  void RequireOwners() {
+    owners_required_ = true;
+    ++revision_;
+  }
+
+  /// Counts up with every change that a loop could see; a node that only renews its status is none.
+  uint64_t revision() const { return revision_; }
 
   scheduling::Snapshot& snapshot() { return snapshot_; }
   const scheduling::Snapshot& snapshot() const { return snapshot_; }
@@ -57,7 +64,7 @@ class ClusterObjects final : public scheduling::ClusterListener {
   /// Pods on nodes for which no node is worth having (--expendable-pods-priority-cutoff), by id.
   const std::set<scheduling::PodId>& expendable() const { return expendable_; }
   /// The first BalancingPlan by name of which a pod is on the move, so that room on a node is kept for it; "": none is.
-  std::string PlanUnderWay(base::Time now) const;
+  std::string PlanUnderWay(const LoopTime& now) const;
   /// Of the ConfigMap cluster-autoscaler-priority-expander; absent when there is none.
   const std::optional<std::string>& expander_priorities() const { return expander_priorities_; }
   /// Rows of nodes that exist only in a fork have no facts; makes room for them, so that they can be asked about.
@@ -66,10 +73,12 @@ class ClusterObjects final : public scheduling::ClusterListener {
  private:
   void Put(const scheduling::ObjectEvent& event);
   void Drop(const scheduling::ObjectEvent& event);
-  void PutNode(const scheduling::ObjectEvent& event);
+  /// Whether anything about it has changed that a loop could see.
+  bool PutNode(const scheduling::ObjectEvent& event);
   void DropNode(const scheduling::ObjectEvent& event);
   void PutPod(const scheduling::ObjectEvent& event);
   void DropPod(scheduling::PodId pod);
+  void GiveToGroup(scheduling::NodeId node, const providers::NodeGroups& groups, bool decode);
   void RebuildBudgets();
 
   Options options_;
@@ -93,6 +102,9 @@ class ClusterObjects final : public scheduling::ClusterListener {
   std::optional<std::string> expander_priorities_;
   std::map<std::string, base::Time, std::less<>> room_kept_until_;  // by BalancingPlan; of those that keep some
   std::string gpu_label_;
+  uint64_t revision_ = 1, nodes_revision_ = 1;
+  uint64_t grouped_by_ = 0;              // the revision of the groups that the nodes were given to
+  std::vector<scheduling::NodeId> new_;  // have been given to none yet
 };
 
 }  // namespace evenkeel::controllers::autoscaler

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/shared_text.h"
 #include "base/time.h"
+#include "controllers/autoscaler/facts/loop_time.h"
 #include "kube/selector.h"
 #include "providers/provider.h"
 #include "scheduling/snapshot.h"
@@ -20,10 +22,11 @@ namespace evenkeel::controllers::autoscaler {
 /// A pod beyond what scheduling needs. By PodId.
 struct PodFacts {
   bool present = false;
-  std::string key;                                ///< namespace/name
-  std::string owner_kind, owner_name, owner_uid;  ///< of the controlling owner reference; "" without
-  std::string phase, restart_policy, scheduler_name;
-  std::string nominated_node;
+  std::string key;  ///< namespace/name
+  /// Of the controlling owner reference; "" without.
+  base::SharedText owner_kind, owner_name, owner_uid;
+  base::SharedText phase, restart_policy, scheduler_name;
+  base::SharedText nominated_node;
   base::Time created{};
   std::optional<base::Time> deleted;  ///< metadata.deletionTimestamp
   int64_t grace_seconds = 30;         ///< spec.terminationGracePeriodSeconds
@@ -31,16 +34,16 @@ struct PodFacts {
   bool mirror = false;
   bool daemon = false;  ///< owner DaemonSet, or annotation cluster-autoscaler.kubernetes.io/daemonset-pod=true
   bool requests_gpu = false;
-  bool claims_devices = false;  ///< spec.resourceClaims
-  bool unschedulable = false;   ///< PodScheduled=False, reason Unschedulable
-  bool unprocessed = false;     ///< no PodScheduled condition, or without a reason: its scheduler has not looked yet
-  std::string gate;             ///< the first of spec.schedulingGates; "": none
-  std::string scheduler_says;   ///< the reason of PodScheduled=False where it is neither Unschedulable nor empty
-  std::string safe_to_evict;    ///< annotation: "", "true", "false", "on-completion"
-  std::string scale_up_delay;   ///< annotation pod-scale-up-delay
-  std::string ds_eviction;      ///< annotation enable-ds-eviction
-  bool local_storage = false;   ///< a hostPath, or an emptyDir not in memory, that is not listed as safe to evict
-  uint64_t spec_hash = 0;       ///< of labels and spec as pod equivalence groups compare them
+  bool claims_devices = false;      ///< spec.resourceClaims
+  bool unschedulable = false;       ///< PodScheduled=False, reason Unschedulable
+  bool unprocessed = false;         ///< no PodScheduled condition, or without a reason: its scheduler has not looked yet
+  base::SharedText gate;            ///< the first of spec.schedulingGates; "": none
+  base::SharedText scheduler_says;  ///< the reason of PodScheduled=False where it is neither Unschedulable nor empty
+  base::SharedText safe_to_evict;   ///< annotation: "", "true", "false", "on-completion"
+  base::SharedText scale_up_delay;  ///< annotation pod-scale-up-delay
+  base::SharedText ds_eviction;     ///< annotation enable-ds-eviction
+  bool local_storage = false;       ///< a hostPath, or an emptyDir not in memory, that is not listed as safe to evict
+  uint64_t spec_hash = 0;           ///< of labels and spec as pod equivalence groups compare them
 };
 
 /// A node beyond what scheduling needs. By NodeId; what-if nodes have none.
@@ -58,7 +61,8 @@ struct NodeFacts {
   std::string gpu;                               ///< value of the provider's GPU label
   int64_t cores = 0, memory = 0;                 ///< capacity: whole cores, rounded up, and bytes
   std::map<std::string, int64_t> gpus;           ///< capacity of GPU resources, by name; without those of 0
-  std::string group;                             ///< id; "" when not managed
+  base::SharedText group;                        ///< id; "" when not managed
+  bool operator==(const NodeFacts&) const = default;
 };
 
 struct Budget {
@@ -84,8 +88,10 @@ struct ClusterView {
   const std::vector<Budget>* budgets = nullptr;
   const std::unordered_map<std::string, Owner>* owners = nullptr;  ///< by uid; null: owners are not looked up
   const std::vector<base::Json>* daemon_sets = nullptr;            ///< apps/v1 DaemonSets, for templates
+  /// Counts up with every change of `nodes`, and when one is cordoned; 0: not known.
+  uint64_t nodes_revision = 0;
   providers::NodeGroups groups;  ///< changed by the planner as it decides, so that later stages see earlier ones
-  base::Time now{};
+  LoopTime now;
 };
 
 }  // namespace evenkeel::controllers::autoscaler

@@ -46,7 +46,7 @@ std::string_view Name(BlockingReason reason) {
   return "NoReason";
 }
 
-bool LongTerminating(const PodFacts& pod, base::Time now) {
+bool LongTerminating(const PodFacts& pod, const LoopTime& now) {
   return pod.deleted && *pod.deleted + seconds(pod.grace_seconds) + kLongTerminating < now;
 }
 
@@ -178,7 +178,7 @@ std::string Drainability::Explain(PodId id, BlockingReason reason) const {
     case BlockingReason::kUnmovableKubeSystemPod: {
       text += "a pod of kube-system without a PodDisruptionBudget";
       if (pod->created == base::Time{}) return text;
-      const base::Duration left = pod->created + options_.blocking_system_pod_disruption_timeout - view_.now;
+      const base::Duration left = pod->created + options_.blocking_system_pod_disruption_timeout - view_.now.Read();
       return text + "; it may be moved in " + base::FormatDuration(std::chrono::ceil<seconds>(left));
     }
     case BlockingReason::kNotSafeToEvictAnnotation:

@@ -60,7 +60,7 @@ struct PodsOfNode {
 };
 
 /// The pod was told to end so long ago that it is not waited for: grace time and 30 s are over.
-bool LongTerminating(const PodFacts& pod, base::Time now);
+bool LongTerminating(const PodFacts& pod, const LoopTime& now);
 
 class Drainability {
  public:

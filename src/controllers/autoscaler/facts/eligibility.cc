@@ -27,8 +27,8 @@ std::string_view Name(UnremovableReason reason) {
   return kNames[static_cast<size_t>(reason)];
 }
 
-bool BeingDeleted(const NodeFacts& node, base::Time now) {
-  return node.to_be_deleted && now - *node.to_be_deleted < kDeletionTime;
+bool BeingDeleted(const NodeFacts& node, const LoopTime& now) {
+  return node.to_be_deleted && now.Within(*node.to_be_deleted, kDeletionTime);
 }
 
 Unremovable EligibilityChecker::Check(scheduling::NodeId node, const providers::NodeGroup* group,

@@ -52,7 +52,7 @@ struct Unremovable {
 
 /// A taint ToBeDeleted older than this is of a removal that has been forgotten.
 inline constexpr base::Duration kDeletionTime = std::chrono::minutes(5);
-bool BeingDeleted(const NodeFacts& node, base::Time now);
+bool BeingDeleted(const NodeFacts& node, const LoopTime& now);
 
 class EligibilityChecker {
  public:

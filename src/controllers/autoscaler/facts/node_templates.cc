@@ -166,8 +166,10 @@ kube::Node NodeTemplates::Sanitize(const std::string& group, kube::Node node) co
   return node;
 }
 
-std::map<std::string, NodeTemplates::Sources, std::less<>> NodeTemplates::FindSources(const ClusterView& view) const {
-  std::unordered_map<std::string_view, Sources> found;
+const std::map<std::string, NodeTemplates::Sources, std::less<>>& NodeTemplates::FindSources(const ClusterView& view) {
+  if (view.nodes_revision != 0 && sources_of_ == view.nodes_revision && sources_hold_.At(view.now)) return sources_;
+  const LoopTime now = view.now.Part();
+  std::unordered_map<base::SharedText, Sources, base::SharedText::Hash> found;
   const auto better = [&](NodeId& best, NodeId node) {
     if (best == kNone || (*view.nodes)[node].name < (*view.nodes)[best].name) best = node;
   };
@@ -176,18 +178,23 @@ std::map<std::string, NodeTemplates::Sources, std::less<>> NodeTemplates::FindSo
     if (!facts.present || facts.group.empty() || !snapshot_->Present(node)) continue;
     Sources& sources = found[facts.group];
     const bool healthy = facts.ready && !snapshot_->Unschedulable(node);
-    if (healthy && facts.last_transition + kSettled < view.now && !facts.to_be_deleted) {
+    if (healthy && facts.last_transition + kSettled < now && !facts.to_be_deleted) {
       better(sources.good, node);
     } else if (!healthy) {
       better(sources.unready, node);
     }
   }
-  return {found.begin(), found.end()};
+  sources_.clear();
+  for (const auto& [group, nodes] : found) sources_.emplace(group.text(), nodes);
+  sources_of_ = view.nodes_revision;
+  sources_hold_ = Holding(now);
+  view.now.Join(now.HoldsUntil());
+  return sources_;
 }
 
 void NodeTemplates::Update(const ClusterView& view, const NodeObjects& objects) {
   std::map<std::string, Entry, std::less<>> made;
-  const auto sources = FindSources(view);
+  const auto& sources = FindSources(view);
   cache_changes_ += std::erase_if(cache_, [&](const auto& item) {
     return item.second.at + options_.node_info_cache_expire_time < view.now || view.groups.Find(item.first) == nullptr;
   });
@@ -196,7 +203,7 @@ void NodeTemplates::Update(const ClusterView& view, const NodeObjects& objects) 
     const NodeId good = known == sources.end() ? kNone : known->second.good;
     if (const kube::Node* object = good == kNone ? nullptr : objects(good)) {
       Entry entry = FromNode(view, group.id, good, *object);
-      Remember(view, entry, good);
+      Remember(entry, view.now.Read());
       made.emplace(group.id, std::move(entry));
       continue;
     }
@@ -314,16 +321,22 @@ void NodeTemplates::Finish(Entry& entry) {
   entry.made.id = snapshot_->InternTemplate(entry.made.node, entry.made.volume_limits);
 }
 
-void NodeTemplates::Remember(const ClusterView& view, const Entry& entry, NodeId node) {
+void NodeTemplates::PassLoop(base::Time now) {
+  for (const auto& [group, entry] : entries_) {
+    if (entry.made.source == NodeTemplate::Source::kNode) Remember(entry, now);
+  }
+}
+
+void NodeTemplates::Remember(const Entry& entry, base::Time now) {
   Cached& cached = cache_[entry.made.group];
-  if (cached.source_node == entry.made.source_node && cached.at + kCacheRefresh > view.now) return;
-  Cached now{entry.made.node, {}, entry.made.volume_limits, snapshot_->NodeName(node), view.now};
+  if (cached.source_node == entry.made.source_node && cached.at + kCacheRefresh > now) return;
+  Cached fresh{entry.made.node, {}, entry.made.volume_limits, entry.made.source_node, now};
   for (const scheduling::Copies& copies : entry.made.pods) {
     const Json pod = StandIn(snapshot_->classes()[copies.pod_class]);
-    now.pods.insert(now.pods.end(), static_cast<size_t>(copies.pods), pod);
+    fresh.pods.insert(fresh.pods.end(), static_cast<size_t>(copies.pods), pod);
   }
-  if (!Same(cached, now)) ++cache_changes_;
-  cached = std::move(now);
+  if (!Same(cached, fresh)) ++cache_changes_;
+  cached = std::move(fresh);
 }
 
 }  // namespace evenkeel::controllers::autoscaler

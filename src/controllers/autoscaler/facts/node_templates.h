@@ -56,6 +56,8 @@ class NodeTemplates {
 
   /// Once per loop, before upcoming nodes are added. O(nodes). Groups without any source have no template.
   void Update(const ClusterView& view, const NodeObjects& objects);
+  /// In the place of Update, when that would find all as the last time.
+  void PassLoop(base::Time now);
   /// Sets one directly.
   void Set(const std::string& group, kube::Node node, std::span<const base::Json> pods = {});
 
@@ -86,7 +88,8 @@ class NodeTemplates {
     scheduling::NodeId good = scheduling::kNone, unready = scheduling::kNone;
   };
 
-  std::map<std::string, Sources, std::less<>> FindSources(const ClusterView& view) const;
+  /// O(nodes), unless they are as they were.
+  const std::map<std::string, Sources, std::less<>>& FindSources(const ClusterView& view);
   Entry FromNode(const ClusterView& view, const std::string& group, scheduling::NodeId node, const kube::Node& object);
   Entry FromParts(const std::string& group, kube::Node node, std::span<const base::Json> pods,
                   std::shared_ptr<const scheduling::VolumeLimits> volume_limits = nullptr);
@@ -94,7 +97,7 @@ class NodeTemplates {
   void AddDaemons(const ClusterView& view, Entry& entry, const std::vector<std::string>& running, bool all);
   void AddPod(Entry& entry, scheduling::ClassId pod_class) const;
   void Finish(Entry& entry);
-  void Remember(const ClusterView& view, const Entry& entry, scheduling::NodeId node);
+  void Remember(const Entry& entry, base::Time now);
   /// But for when they were made.
   static bool Same(const Cached& a, const Cached& b);
   kube::Node Sanitize(const std::string& group, kube::Node node) const;
@@ -105,6 +108,9 @@ class NodeTemplates {
   std::map<std::string, Entry, std::less<>> entries_;
   std::map<std::string, Cached, std::less<>> cache_;
   uint64_t cache_changes_ = 0;
+  std::map<std::string, Sources, std::less<>> sources_;  // of these nodes, at these times
+  uint64_t sources_of_ = 0;
+  Holding sources_hold_;
 };
 
 }  // namespace evenkeel::controllers::autoscaler

@@ -84,9 +84,9 @@ TEST_F(NodeTemplatesTest, AGoodNodeIsTheModelWithoutWhatIsItsOwn) {
 
 TEST_F(NodeTemplatesTest, NodesThatAreNotSettledAreNoModels) {
   const NodeId node = AddNode(MakeNode("n", 1000, 1000), "g");
-  node_facts[node].last_transition = view.now - std::chrono::seconds(60);
+  node_facts[node].last_transition = view.now.Read() - std::chrono::seconds(60);
   EXPECT_EQ(Update(), nullptr);
-  node_facts[node].last_transition = view.now - std::chrono::seconds(61);
+  node_facts[node].last_transition = view.now.Read() - std::chrono::seconds(61);
   EXPECT_NE(Update(), nullptr);
 }
 
@@ -129,7 +129,7 @@ TEST_F(NodeTemplatesTest, WhatWasKnownOfTheLastNodeIsRemembered) {
   EXPECT_EQ(made->source, NodeTemplate::Source::kCache);
   EXPECT_EQ(made->node.meta.labels.at("pool"), "x");
   EXPECT_EQ(FreshRoom(snapshot, *made)[scheduling::kCpu], 900);
-  view.now += options.node_info_cache_expire_time + std::chrono::hours(1);
+  view.now = view.now.Read() + options.node_info_cache_expire_time + std::chrono::hours(1);
   EXPECT_EQ(Update()->source, NodeTemplate::Source::kProvider);
 }
 

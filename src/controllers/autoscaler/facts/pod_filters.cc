@@ -17,7 +17,7 @@ const PodFacts& FactsOf(const ClusterView& view, PodId pod) { return (*view.pods
 base::Duration DelayOf(const PodFacts& facts, const Options& options, std::string& warning) {
   const base::Duration delay = options.new_pod_scale_up_delay;
   if (facts.scale_up_delay.empty()) return delay;
-  const auto own = base::ParseDuration(facts.scale_up_delay);
+  const auto own = base::ParseDuration(facts.scale_up_delay.text());
   if (own && *own >= delay) return *own;
   warning = "pod " + facts.key + ": annotation pod-scale-up-delay \"" + facts.scale_up_delay +
             (own ? "\" is shorter than --new-pod-scale-up-delay, which is used" : "\" is not a duration");
@@ -101,13 +101,14 @@ std::optional<PassedOver> WhyNotWaiting(const PodFacts& facts, const Options& op
   if (facts.deleted) return PassedOver::kDeleted;
   if (!facts.nominated_node.empty()) return PassedOver::kNominated;
   const auto& allowed = options.allowed_scheduler_names;
-  if (!allowed.empty() && std::ranges::find(allowed, facts.scheduler_name) == allowed.end()) return PassedOver::kOtherScheduler;
+  if (!allowed.empty() && std::ranges::find(allowed, facts.scheduler_name.text()) == allowed.end())
+    return PassedOver::kOtherScheduler;
   // Also where no scheduler has written down yet that it waits for the gate.
   if (!facts.gate.empty()) return PassedOver::kGated;
   if (facts.unschedulable) return std::nullopt;
   if (!facts.unprocessed) return PassedOver::kSchedulerError;
   const auto& bypassed = options.bypassed_scheduler_names;
-  if (count_unprocessed || std::ranges::find(bypassed, facts.scheduler_name) != bypassed.end()) return std::nullopt;
+  if (count_unprocessed || std::ranges::find(bypassed, facts.scheduler_name.text()) != bypassed.end()) return std::nullopt;
   return PassedOver::kUnprocessed;
 }
 
@@ -238,7 +239,7 @@ std::vector<std::string> DropYoung(const ClusterView& view, const Options& optio
     std::string warning;
     const base::Duration delay = DelayOf(FactsOf(view, pod), options, warning);
     if (!warning.empty()) warnings.push_back(std::move(warning));
-    return view.now - FactsOf(view, pod).created <= delay;
+    return view.now.WithinOrAt(FactsOf(view, pod).created, delay);
   });
   return warnings;
 }

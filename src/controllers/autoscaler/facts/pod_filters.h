@@ -79,6 +79,7 @@ class PodHints {
   /// {"namespace/name": "NODE"}, as of the end of the last pass.
   base::Json ToJson() const;
   static PodHints FromJson(const base::Json& json);
+  bool operator==(const PodHints&) const = default;
 
  private:
   std::unordered_map<std::string, std::string> nodes_, next_;

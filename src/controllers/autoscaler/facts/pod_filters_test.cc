@@ -98,7 +98,7 @@ TEST_F(PodFiltersTest, PodsOfDrainedNodesNeedANewPlace) {
   const PodId moves = AddPod(MakePod("moves", 1, 1), "rs", "n");
   Facts(AddPod(MakePod("mirror", 1, 1), "rs", "n")).mirror = true;
   Facts(AddPod(MakePod("daemon", 1, 1), "ds", "n")).daemon = true;
-  Facts(AddPod(MakePod("going", 1, 1), "rs", "n")).deleted = view.now;
+  Facts(AddPod(MakePod("going", 1, 1), "rs", "n")).deleted = view.now.Read();
   scheduling::WhatIf fork(snapshot);
   AddRecreatable(view, std::array{node}, request.pods);
   EXPECT_EQ(request.pods, PodIds{moves});
@@ -128,11 +128,11 @@ TEST_F(PodFiltersTest, YoungPodsWait) {
   const PodId slow = AddPending(MakePod("slow", 1, 1));
   Facts(slow).scale_up_delay = "5m";
   const auto left = [&](base::Duration later, base::Duration delay) {
-    view.now += later;
+    view.now = view.now.Read() + later;
     options.new_pod_scale_up_delay = delay;
     PodIds pods = request.pods;
     warnings = DropYoung(view, options, pods);
-    view.now -= later;
+    view.now = view.now.Read() - later;
     return Keys(pods);
   };
   EXPECT_EQ(left(0s, 0s), Keyed{"plain"});
@@ -144,7 +144,7 @@ TEST_F(PodFiltersTest, YoungPodsWait) {
   Facts(slow).scale_up_delay = "soon";
   EXPECT_EQ(left(0s, 0s), (Keyed{"plain", "slow"}));
   EXPECT_EQ(warnings.size(), 1u);
-  Facts(plain).created = view.now;
+  Facts(plain).created = view.now.Read();
   EXPECT_EQ(left(0s, 0s), Keyed{"slow"});
 }
 
@@ -152,14 +152,14 @@ TEST_F(PodFiltersTest, ALoopWithOnlyNewPodsWaits) {
   EXPECT_EQ(DecideScaleUp(view, options, {}, 3), ScaleUpDecision::kNotNeeded);
   const PodId pod = AddPending(MakePod("p", 1, 1));
   EXPECT_EQ(DecideScaleUp(view, options, request.pods, 3), ScaleUpDecision::kGo);
-  Facts(pod).created = view.now - 1s;
+  Facts(pod).created = view.now.Read() - 1s;
   EXPECT_EQ(DecideScaleUp(view, options, request.pods, 3), ScaleUpDecision::kInCooldown);
   const PodId gpu = AddPending(MakePod("gpu", 1, 1));
-  Facts(pod).created = view.now - 10min;
-  Facts(gpu).created = view.now - 20s;
+  Facts(pod).created = view.now.Read() - 10min;
+  Facts(gpu).created = view.now.Read() - 20s;
   Facts(gpu).requests_gpu = true;
   EXPECT_EQ(DecideScaleUp(view, options, request.pods, 3), ScaleUpDecision::kInCooldown);
-  Facts(gpu).created = view.now - 30s;
+  Facts(gpu).created = view.now.Read() - 30s;
   EXPECT_EQ(DecideScaleUp(view, options, request.pods, 3), ScaleUpDecision::kGo);
   options.max_nodes_total = 3;
   EXPECT_EQ(DecideScaleUp(view, options, request.pods, 3), ScaleUpDecision::kLimitedByMaxNodesTotal);

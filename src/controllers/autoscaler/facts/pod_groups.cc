@@ -21,12 +21,12 @@ class Grouping {
   void Add(PodId pod, const PodFacts& facts) {
     const ClassId pod_class = snapshot_.ClassOf(pod);
     if (facts.owner_uid.empty() || facts.daemon) return AddAlone(pod, pod_class);
-    std::vector<Kind>& kinds = controllers_[facts.owner_uid];
+    std::vector<Kind>& kinds = controllers_[facts.owner_uid.text()];
     for (const Kind& kind : kinds) {
       if (kind.spec == facts.spec_hash && kind.pod_class == pod_class) return Append(kind.group, pod);
     }
     if (kinds.size() == kGroupsPerController) {
-      overflowing_.insert(facts.owner_uid);
+      overflowing_.insert(facts.owner_uid.text());
       return AddAlone(pod, pod_class);
     }
     kinds.push_back({facts.spec_hash, pod_class, NewGroup(pod_class)});

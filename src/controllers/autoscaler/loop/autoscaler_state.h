@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "controllers/autoscaler/cluster_state/cluster_state.h"
 #include "controllers/autoscaler/facts/pod_filters.h"
+#include "controllers/autoscaler/loop/loop_memory.h"
 #include "controllers/autoscaler/loop/status_report.h"
 #include "controllers/autoscaler/options/options.h"
 #include "controllers/autoscaler/scale_down/scale_down.h"
@@ -20,6 +21,10 @@ struct AutoscalerState {
   PodHints hints;
   uint32_t next_node = 0;   ///< see Turn
   bool cleaned_up = false;  ///< marks of a predecessor are gone
+  LoopMemory last_loop;     ///< spares loops that would find nothing new
+
+  /// What the next loop goes by is the same, but for when the last one was.
+  bool SameMemory(const AutoscalerState& other) const;
 
   /// {"version": 1, "cluster", "scaleDown", "status", "nextNode"}; the rest of it is in autoscaler_memory.h.
   base::Json ToJson() const;

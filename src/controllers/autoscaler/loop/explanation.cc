@@ -74,7 +74,7 @@ std::optional<base::Time> CoolDownUntil(const ScaleDownState& state, const Optio
 
 JsonObject ExplainScaleDown(const LoopPlan& plan, const Options& options, const ScaleDownState& state) {
   JsonObject told{{"enabled", options.scale_down_enabled}};
-  const auto until = CoolDownUntil(state, options, plan.view.now);
+  const auto until = CoolDownUntil(state, options, plan.view.now.Read());
   if (!options.scale_down_enabled) {
     told["message"] = "--scale-down-enabled=false";
   } else if (!plan.stopped_at.empty()) {
@@ -118,16 +118,18 @@ std::string WhyPassedOver(const PodFacts& facts, PassedOver why) {
     case PassedOver::kDeleted:
       return "it is being deleted";
     case PassedOver::kNominated:
-      return fmt::format("nominated to node {}: it goes there when pods of lower priority have left", facts.nominated_node);
+      return fmt::format("nominated to node {}: it goes there when pods of lower priority have left",
+                         facts.nominated_node.text());
     case PassedOver::kOtherScheduler:
-      return fmt::format("another scheduler's: {} is none of --allowed-scheduler-names", facts.scheduler_name);
+      return fmt::format("another scheduler's: {} is none of --allowed-scheduler-names", facts.scheduler_name.text());
     case PassedOver::kGated:
-      return fmt::format("gated: its scheduling gate {} has to be removed first", facts.gate);
+      return fmt::format("gated: its scheduling gate {} has to be removed first", facts.gate.text());
     case PassedOver::kUnprocessed:
-      return fmt::format("its scheduler {} has not looked at it yet", facts.scheduler_name);
+      return fmt::format("its scheduler {} has not looked at it yet", facts.scheduler_name.text());
     case PassedOver::kSchedulerError:
-      return fmt::format("its scheduler {} does not say that there is no room: {}", facts.scheduler_name,
-                         facts.scheduler_says.empty() ? "its condition PodScheduled is not False" : facts.scheduler_says);
+      return fmt::format(
+          "its scheduler {} does not say that there is no room: {}", facts.scheduler_name.text(),
+          facts.scheduler_says.empty() ? "its condition PodScheduled is not False" : facts.scheduler_says.text());
     case PassedOver::kExpendable:
       return "its priority is below --expendable-pods-priority-cutoff: no node is worth having for it";
     case PassedOver::kHasRoom:
@@ -180,7 +182,7 @@ Json Explanation(const LoopPlan& plan, const Options& options, const ScaleDownSt
   for (NodeWord& word : ExplainStays(plan.view, options, state, plan.scale_down, kExplainedMax)) {
     const NodeFacts& facts = (*plan.view.nodes)[word.node];
     JsonObject entry{{"waits", std::move(word.text)}};
-    if (!facts.group.empty()) entry["group"] = facts.group;
+    if (!facts.group.empty()) entry["group"] = facts.group.text();
     if (const UnneededNode* unneeded = plan.scale_down.FindUnneeded(word.node))
       entry["since"] = base::FormatTime(unneeded->since);
     nodes[facts.name] = std::move(entry);

@@ -52,7 +52,8 @@ std::string ScaleSession::RoomFor(PodId pod) const {
   const std::string_view name = state_.hints.NameFor(snapshot, pod);
   const NodeId node = snapshot.FindNodeByName(name);
   if (node != kNone && snapshot.Present(node)) {
-    return fmt::format("it has room on node {}: its scheduler {} has to bind it", name, (*plan_.view.pods)[pod].scheduler_name);
+    return fmt::format("it has room on node {}: its scheduler {} has to bind it", name,
+                       (*plan_.view.pods)[pod].scheduler_name.text());
   }
   for (const auto& [group, nodes] : plan_.upcoming) {
     const NodeTemplate* made = objects_.templates().Find(group);

@@ -24,7 +24,7 @@ bool Unanswered(const base::Error& error) {
 
 class LoopRun::Stages {
  public:
-  Stages(ClusterObjects& objects, providers::NodeGroups groups, const Options& options, const ExpanderChain& expanders,
+  Stages(ClusterObjects& objects, providers::NodeGroups&& groups, const Options& options, const ExpanderChain& expanders,
          AutoscalerState& state, base::Random& random, LoopRequest request)
       : objects_(objects),
         options_(options),
@@ -32,7 +32,15 @@ class LoopRun::Stages {
         state_(state),
         random_(random),
         request_(std::move(request)) {
-    plan_.view = objects.View(std::move(groups), request_.now);
+    basis_ = LoopBasis::Of(objects, groups.revision, options, state, request_);
+    if (auto recalled = state.last_loop.Recall(basis_, request_, objects, state)) {
+      plan_ = *std::move(recalled);
+      ended_ = true;
+      return;
+    }
+    if (state.last_loop.MaySettle(basis_)) before_.emplace(state);
+    drawn_before_ = random;
+    plan_.view = objects.View(std::move(groups), LoopTime::Noting(request_.now));
   }
 
   const GroupChange* Next() {
@@ -105,6 +113,7 @@ class LoopRun::Stages {
       if (group != nullptr && instance.since + group->provision_time < request_.now) groups.insert(instance.group);
     }
     if (groups.empty()) return;
+    asked_elsewhere_ = true;
     const auto [elsewhere, now] = request_.nodes_elsewhere();
     for (const std::string& id : groups) {
       providers::NodeGroup* group = view().groups.Find(id);
@@ -260,7 +269,7 @@ class LoopRun::Stages {
       if (snapshot().NodeOf(pod) != kNone) snapshot().Unplace(pod);
     }
     for (const PodId pod : nominated_) {
-      const NodeId node = snapshot().FindNodeByName((*view().pods)[pod].nominated_node);
+      const NodeId node = snapshot().FindNodeByName((*view().pods)[pod].nominated_node.text());
       if (node == kNone || !snapshot().Present(node) || snapshot().NodeOf(pod) != kNone) continue;
       if (!IsExpendable((*view().pods)[pod], options_)) snapshot().Place(pod, node);
     }
@@ -434,7 +443,7 @@ class LoopRun::Stages {
     const ScaleDownRequest request{.deleting_empty = request_.deleting_empty,
                                    .deleting_drain = request_.deleting_drain,
                                    .disabled_for_loop = scale_down_disabled_,
-                                   .plan_under_way = objects_.PlanUnderWay(request_.now),
+                                   .plan_under_way = objects_.PlanUnderWay(view().now),
                                    .clock = request_.clock,
                                    .templates = replacements,
                                    .turn = options_.upstream_placement ? std::optional(TurnOf()) : std::nullopt};
@@ -444,6 +453,24 @@ class LoopRun::Stages {
 
   void End() {
     what_if_.reset();
+    Report();
+    LoopBasis basis = LoopBasis::Of(objects_, view().groups.revision, options_, state_, request_);
+    const bool settled = before_ && IsQuiet() && basis == basis_ && state_.SameMemory(*before_);
+    state_.last_loop.Note(std::move(basis), view().now, settled);
+    before_.reset();
+  }
+
+  /// Nobody has to carry anything out or was asked, and the same again would come to the same.
+  bool IsQuiet() const {
+    const ScaleDownPlan& down = plan_.scale_down;
+    const bool nothing_to_do = plan_.changes.empty() && plan_.events.empty() && plan_.cleanup.empty() &&
+                               plan_.stopped_at.empty() && plan_.scale_ups.empty() && down.delete_empty.empty() &&
+                               down.delete_drain.empty();
+    const bool nobody_asked = !asked_elsewhere_ && random_ == drawn_before_ && plan_.decision != ScaleUpDecision::kGo;
+    return nothing_to_do && nobody_asked && !down.timed_out && !down.consolidation;
+  }
+
+  void Report() {
     if (!updated_) {
       plan_.status = state_.status.Initializing(plan_.why, plan_.left_alone, request_.now);
       return;
@@ -462,6 +489,10 @@ class LoopRun::Stages {
   base::Random& random_;
   const LoopRequest request_;
   LoopPlan plan_;
+  LoopBasis basis_;
+  std::optional<AutoscalerState> before_;  // when the loop could be one that changes nothing
+  base::Random drawn_before_{0};
+  bool asked_elsewhere_ = false;
   size_t stage_ = 0;
   bool ended_ = false;
   std::deque<Task> tasks_;
@@ -489,8 +520,8 @@ const std::array<LoopRun::Stages::Stage, 11> LoopRun::Stages::kStages = {
     &Stages::Begin,      &Stages::Update,  &Stages::Unregistered, &Stages::Health,    &Stages::FailedCreations, &Stages::Sizes,
     &Stages::FilterPods, &Stages::ScaleUp, &Stages::EndScaleUp,   &Stages::ScaleDown, &Stages::EnforceMinimum};
 
-LoopRun::LoopRun(ClusterObjects& objects, providers::NodeGroups groups, const Options& options, const ExpanderChain& expanders,
-                 AutoscalerState& state, base::Random& random, LoopRequest request)
+LoopRun::LoopRun(ClusterObjects& objects, providers::NodeGroups&& groups, const Options& options,
+                 const ExpanderChain& expanders, AutoscalerState& state, base::Random& random, LoopRequest request)
     : stages_(std::make_unique<Stages>(objects, std::move(groups), options, expanders, state, random, std::move(request))) {}
 LoopRun::~LoopRun() = default;
 const GroupChange* LoopRun::Next() { return stages_->Next(); }

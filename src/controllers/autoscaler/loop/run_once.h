@@ -66,6 +66,7 @@ struct LoopPlan {
   StatusReport status;             ///< R
   /// How long parts of the loop took, by upstream's names; with LoopRequest::clock.
   std::vector<std::pair<std::string, base::Duration>> durations;
+  bool stages_ran = true;  ///< false: the loop was spared, this is the last plan again
 };
 
 /// A loop that is told how each change of a node group went before it decides the next: a scale-up that is refused goes to
@@ -77,10 +78,11 @@ struct LoopPlan {
 ///
 /// Whenever the caller has the word, no what-if is open: the snapshot is as it was before. The caller registers the deletions
 /// that it begins (ClusterState::RegisterScaleDown and ScaleDownState::Deleted). O(nodes + pending pods) when there is nothing
-/// to do.
+/// to do; O(groups) when nothing has changed besides and the plans are given back (AutoscalerState::last_loop).
 class LoopRun {
  public:
-  LoopRun(ClusterObjects& objects, providers::NodeGroups groups, const Options& options, const ExpanderChain& expanders,
+  /// `groups` are left alone when the loop is spared.
+  LoopRun(ClusterObjects& objects, providers::NodeGroups&& groups, const Options& options, const ExpanderChain& expanders,
           AutoscalerState& state, base::Random& random, LoopRequest request);
   ~LoopRun();
 

@@ -97,15 +97,18 @@ class World {
 
   void Prepare() {
     groups_ = *DecodeNodeGroups(group_objects_, objects_.Nodes());
+    groups_.revision = 1;
     expanders_.emplace(*ExpanderChain::Make(options_.expander));
   }
 
-  LoopPlan Run(AutoscalerState& state, providers::NodeGroups groups) {
+  LoopPlan Run(AutoscalerState& state, providers::NodeGroups&& groups, base::Time now = kNow) {
     base::Random random(1);
     LoopRequest request;
-    request.now = kNow;
+    request.now = now;
     request.clock = &base::SystemClock();
-    return RunOnce(objects_, std::move(groups), options_, *expanders_, state, random, request);
+    LoopRun loop(objects_, std::move(groups), options_, *expanders_, state, random, request);
+    while (loop.Next() != nullptr) loop.Answer({});
+    return loop.Take();
   }
 
   /// The time of the loops alone; what goes in and comes out is made and destroyed beside it.
@@ -133,7 +136,41 @@ class World {
     bench.counters["removable"] = removable;
   }
 
+  /// Loops of one process, 10 s apart; before each of them `events` of pods: those of every other node end and come again.
+  void MeasureInTurn(benchmark::State& bench, int events) {
+    Prepare();
+    AutoscalerState state(options_);
+    state.cleaned_up = true;
+    base::Time now = kNow;
+    double ran = 0;
+    const auto loop = [&](bool timed) {
+      providers::NodeGroups groups = groups_;
+      if (timed) bench.ResumeTiming();
+      LoopPlan plan = Run(state, std::move(groups), now += std::chrono::seconds(10));
+      if (timed) bench.PauseTiming();
+      ran += timed && plan.stages_ran ? 1 : 0;
+      state.last_loop.Keep(std::move(plan));
+    };
+    for (int i = 0; i < 3; ++i) loop(false);
+    for (auto _ : bench) {
+      bench.PauseTiming();
+      for (int i = 0; i < events; i += 2) Renew(i);
+      loop(true);
+      bench.ResumeTiming();
+    }
+    bench.counters["added"] = 0;
+    bench.counters["removable"] = static_cast<double>(state.scale_down.unneeded.size());
+    bench.counters["ran"] = ran / static_cast<double>(bench.iterations());
+  }
+
  private:
+  /// Two events: a pod of the `i`th node ends, and one comes in its place.
+  void Renew(int i) {
+    const std::string name = fmt::format("pod-{}-{}", i, 0);
+    mirror_.Remove("Pod", "default/" + name);
+    AddPod(PodMaker(name, "300m", "512Mi").Labels("app=old-0"), "old-0", fmt::format("node-{:05}", i));
+  }
+
   const Options options_;
   scheduling::ClusterMirror mirror_;
   ClusterObjects objects_;
@@ -207,6 +244,27 @@ void BM_Huge(benchmark::State& bench) {
   world.Measure(bench);
 }
 BENCHMARK(BM_Huge)->Unit(benchmark::kMillisecond);
+
+void BM_Unchanged5k(benchmark::State& bench) {
+  World world(BenchOptions());
+  world.Fill(5000, 10, 30, "300m", "1200Mi");
+  world.MeasureInTurn(bench, 0);
+}
+BENCHMARK(BM_Unchanged5k)->Unit(benchmark::kMillisecond);
+
+void BM_Unchanged15k(benchmark::State& bench) {
+  World world(BenchOptions());
+  world.Fill(15'000, 30, 30, "300m", "512Mi");
+  world.MeasureInTurn(bench, 0);
+}
+BENCHMARK(BM_Unchanged15k)->Unit(benchmark::kMillisecond);
+
+void BM_Events15k(benchmark::State& bench) {
+  World world(BenchOptions());
+  world.Fill(15'000, 30, 30, "300m", "512Mi");
+  world.MeasureInTurn(bench, 1000);
+}
+BENCHMARK(BM_Events15k)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace evenkeel::controllers::autoscaler

@@ -54,7 +54,7 @@ class Explainer {
 
  private:
   std::string Unneeded(const UnneededNode& node, const Unremovable* stays) {
-    std::string text = fmt::format("unneeded for {} (since {}), {} pods to move", In(view_.now - node.since),
+    std::string text = fmt::format("unneeded for {} (since {}), {} pods to move", In(view_.now.Read() - node.since),
                                    base::FormatTime(node.since), node.pods.size());
     if (node.risky) text += ", more than its PodDisruptionBudgets allow at once";
     if (stays != nullptr) return text + "; stays for now: " + Why(*stays);
@@ -131,7 +131,7 @@ class Explainer {
     if (!words.empty()) text += ": " + words;
     if (!stays.until) return text;
     return text + (stays.reason == UnremovableReason::kCurrentlyBeingDeleted ? "; given up in " : "; looked at again in ") +
-           In(*stays.until - view_.now);
+           In(*stays.until - view_.now.Read());
   }
 
   const ClusterView& view_;

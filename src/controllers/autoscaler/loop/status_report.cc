@@ -58,13 +58,13 @@ StatusReport::Condition StatusReporter::Note(const std::string& key, std::string
 }
 
 StatusReport::Group StatusReporter::ReportGroup(const providers::NodeGroup& group, const ClusterState& state,
-                                                const ScaleDownCandidates& candidates, base::Time now) {
+                                                const ScaleDownCandidates& candidates, const LoopTime& now) {
   StatusReport::Group report;
   report.name = group.id;
   const std::string key = "group/" + group.id + "/";
   const GroupState* known = state.Find(group.id);
   const bool healthy = state.IsGroupHealthy(group.id);
-  static_cast<StatusReport::Condition&>(report.health) = Note(key + "health", healthy ? "Healthy" : "Unhealthy", now);
+  static_cast<StatusReport::Condition&>(report.health) = Note(key + "health", healthy ? "Healthy" : "Unhealthy", now.Read());
   if (known != nullptr) {
     report.health.counts = CountsOf(known->readiness);
     report.health.target = known->range.target;
@@ -75,7 +75,7 @@ StatusReport::Group StatusReporter::ReportGroup(const providers::NodeGroup& grou
   const Backoff::Entry* backoff = state.backoff().Find(group.id, now);
   const bool growing = state.IsScalingUp(group.id);
   const char* status = growing ? "InProgress" : !healthy ? "Unhealthy" : backoff != nullptr ? "Backoff" : "NoActivity";
-  static_cast<StatusReport::Condition&>(report.scale_up) = Note(key + "scaleUp", status, now);
+  static_cast<StatusReport::Condition&>(report.scale_up) = Note(key + "scaleUp", status, now.Read());
   if (!growing && healthy && backoff != nullptr) {
     report.scale_up.error_code = backoff->error.code;
     report.scale_up.error_message = Truncate(backoff->error.message, kErrorMessageMax);
@@ -90,7 +90,7 @@ StatusReport::Group StatusReporter::ReportGroup(const providers::NodeGroup& grou
 StatusReport StatusReporter::Report(const ClusterView& view, const ClusterState& state, const ScaleDownCandidates& candidates,
                                     std::span<const LeftAlone> left_alone) {
   StatusReport report;
-  report.time = view.now;
+  report.time = view.now.Read();
   bool growing = false;
   int64_t total = 0;
   for (const providers::NodeGroup& group : view.groups.groups) {
@@ -99,16 +99,16 @@ StatusReport StatusReporter::Report(const ClusterView& view, const ClusterState&
   }
   for (const auto& [group, count] : candidates.by_group) total += count;
   static_cast<StatusReport::Condition&>(report.health) =
-      Note("cluster/health", state.IsClusterHealthy() ? "Healthy" : "Unhealthy", view.now);
+      Note("cluster/health", state.IsClusterHealthy() ? "Healthy" : "Unhealthy", view.now.Read());
   report.health.counts = CountsOf(state.total());
   static_cast<StatusReport::Condition&>(report.scale_up) =
-      Note("cluster/scaleUp", growing ? "InProgress" : "NoActivity", view.now);
+      Note("cluster/scaleUp", growing ? "InProgress" : "NoActivity", view.now.Read());
   static_cast<StatusReport::Condition&>(report.scale_down) = Note("cluster/scaleDown", Candidates(total), candidates.at);
   report.scale_down.candidates = total;
   for (const LeftAlone& left : left_alone) {
     // Of one type and name there may be several, and messages are long.
     const std::string key = "leftAlone/" + std::to_string(base::Fnv1a64(left.type + "/" + left.name + "/" + left.message));
-    const StatusReport::Condition noted = Note(key, "True", view.now);
+    const StatusReport::Condition noted = Note(key, "True", view.now.Read());
     report.notices.push_back({left, noted.changed});
   }
   transitions_ = std::move(next_);

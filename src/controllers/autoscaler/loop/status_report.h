@@ -88,6 +88,8 @@ class StatusReporter {
   StatusReport Initializing(std::string message, std::span<const LeftAlone> left_alone, base::Time now) const;
 
   /// {"CONDITION": {"status", "since"}}
+  bool operator==(const StatusReporter&) const = default;
+
   base::Json ToJson() const;
   static base::Result<StatusReporter> FromJson(const base::Json& json);
 
@@ -95,11 +97,12 @@ class StatusReporter {
   struct Transition {
     std::string status;
     base::Time since{};
+    bool operator==(const Transition&) const = default;
   };
 
   StatusReport::Condition Note(const std::string& key, std::string status, base::Time probed);
   StatusReport::Group ReportGroup(const providers::NodeGroup& group, const ClusterState& state,
-                                  const ScaleDownCandidates& candidates, base::Time now);
+                                  const ScaleDownCandidates& candidates, const LoopTime& now);
 
   std::map<std::string, Transition, std::less<>> transitions_, next_;
 };

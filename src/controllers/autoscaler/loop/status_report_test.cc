@@ -29,7 +29,7 @@ TEST(FormatStatusTimeTest, FractionWithoutTrailingZeros) {
 /// One group of each kind: healthy with candidates, and backed off.
 StatusReport Sample(StatusReporter& reporter, Fleet& fleet, ClusterState& state) {
   state.Update(fleet.view);
-  return reporter.Report(fleet.view, state, {{{"ng1", 2}}, fleet.view.now - 1s});
+  return reporter.Report(fleet.view, state, {{{"ng1", 2}}, fleet.view.now.Read() - 1s});
 }
 
 void Fill(Fleet& fleet, ClusterState& state) {
@@ -200,7 +200,7 @@ TEST(StatusReportTest, WhatIsLeftAloneIsToldWithSinceWhen) {
   StatusReporter reporter;
   std::vector<LeftAlone> left = {{"ProviderAnswerUnusable", "", "first"}, {"ProviderAnswerUnusable", "", "second"}};
   reporter.Report(fleet.view, state, {}, left);
-  fleet.view.now += 1min;
+  fleet.view.now = fleet.view.now.Read() + 1min;
   left.push_back({"NodeGroupSetAside", "a", "third"});
   const StatusReport report = reporter.Report(fleet.view, state, {}, left);
   ASSERT_EQ(report.notices.size(), 3U);

@@ -181,6 +181,7 @@ class MemberAutoscaler final : public runtime::MemberController {
     const base::Instant began = clock_.Monotonic();
     auto groups = provider_->Refresh(cache_.objects().Nodes());
     context_.metrics->Took(member_.name(), "cloudProviderRefresh", clock_.Monotonic() - began);
+    if (groups) answers_.Number(*groups);
     return groups;
   }
 
@@ -203,13 +204,19 @@ class MemberAutoscaler final : public runtime::MemberController {
     last_.autoscaling = request.now;
     LoopRun loop(cache_.objects(), std::move(groups), options_, *expanders_, *state_, random_, request);
     while (const GroupChange* change = loop.Next()) loop.Answer(CarryOut(*change));
-    const LoopPlan plan = loop.Take();
+    LoopPlan plan = loop.Take();
+    const base::Duration next = Follow(plan, request.now);
+    state_->last_loop.Keep(std::move(plan));
+    return next;
+  }
+
+  base::Duration Follow(const LoopPlan& plan, base::Time now) {
     Log(plan);
     events_.OfLoop(plan, cache_);
     CleanUp(plan);
     const bool deleting = StartDeletions(plan);
-    if (!plan.scale_ups.empty()) last_.scale_up = request.now;
-    if (const auto saved = store_.Save(*state_, cache_.objects(), request.now); !saved) {
+    if (!plan.scale_ups.empty()) last_.scale_up = now;
+    if (const auto saved = store_.Save(*state_, cache_.objects(), now); !saved) {
       base::log::Warn("the autoscaler's memory could not be written", {{"cluster", member_.name()}, {"error", saved.error()}});
     }
     SetSoftTaints(plan);
@@ -331,7 +338,7 @@ class MemberAutoscaler final : public runtime::MemberController {
       }
     }
     if (orders.empty()) return false;
-    const base::Time now = plan.view.now;
+    const base::Time now = plan.view.now.Read();
     const base::Status started = deletions_.Start(orders, begun);
     for (const DeletionOrder& order : begun) state_->scale_down.Deleted(order.group, now);
     if (!begun.empty()) last_.scale_down = now;
@@ -351,7 +358,7 @@ class MemberAutoscaler final : public runtime::MemberController {
       for (const scheduling::NodeId node : on ? plan.scale_down.taint : plan.scale_down.untaint) {
         if (clock_.Monotonic() - began >= options_.max_bulk_soft_taint_time) break;
         const std::string& name = (*plan.view.nodes)[node].name;
-        if (const auto done = MarkCandidate(member_.client(), name, on, plan.view.now); !done) {
+        if (const auto done = MarkCandidate(member_.client(), name, on, plan.view.now.Read()); !done) {
           base::log::Warn("a soft taint could not be changed",
                           {{"cluster", member_.name()}, {"node", name}, {"error", done.error()}});
         }
@@ -380,6 +387,7 @@ class MemberAutoscaler final : public runtime::MemberController {
   runtime::RenewedLeases others_;
   std::optional<AutoscalerState> planned_;  // while another autoscaler is at work
   std::unique_ptr<providers::Provider> provider_;
+  providers::AnswerNumbers answers_;
   NodeDeletions deletions_;
   std::optional<AutoscalerState> state_;
   std::optional<ExpanderChain> expanders_;

@@ -34,6 +34,7 @@ class PlacementHints {
   base::Json ToJson(const scheduling::Snapshot& snapshot) const;
   /// What is there of it; kBadRequest names what cannot be read.
   base::Status Restore(const base::Json& json, const scheduling::Snapshot& snapshot);
+  bool operator==(const PlacementHints&) const = default;
 
  private:
   /// A row of a node, and a hash of its name: rows are used again.

@@ -28,14 +28,12 @@ class Planner {
     BeginLoop();
     FindCandidates();
     Categorize();
-    plan_.cool_down = CoolDownReason(state_, options_, request_.disabled_for_loop, view_.now);
-    // Where its pods come to is not seen yet, so the simulation knows neither that they need room nor on which node.
-    if (!plan_.in_cool_down() && !request_.plan_under_way.empty()) plan_.cool_down = WhyNotDuring(request_.plan_under_way);
+    plan_.cool_down = WhyNoDeletions(state_, options_, request_.disabled_for_loop, request_.plan_under_way, view_.now);
     ChooseDeletions();
     ChooseSoftTaints();
     Consolidate();
-    std::sort(plan_.unremovable.begin(), plan_.unremovable.end(),
-              [&](const Unremovable& a, const Unremovable& b) { return PositionOf(a.node) < PositionOf(b.node); });
+    const auto before = [&](const Unremovable& a, const Unremovable& b) { return PositionOf(a.node) < PositionOf(b.node); };
+    if (!std::ranges::is_sorted(plan_.unremovable, before)) std::ranges::sort(plan_.unremovable, before);
     return std::move(plan_);
   }
 
@@ -79,7 +77,7 @@ class Planner {
   ScaleDownState& state_;
   scheduling::Snapshot& snapshot_;
   BudgetTracker budgets_;
-  std::unordered_map<std::string_view, GroupRow> groups_;
+  std::unordered_map<base::SharedText, GroupRow, base::SharedText::Hash> groups_;
   scheduling::NodeSet deleting_;
   std::vector<Candidate> candidates_;  // by name
   std::vector<NodeId> soft_tainted_;   // by name
@@ -90,16 +88,16 @@ class Planner {
 
 void Planner::BeginLoop() {
   base::Duration shortest = state_.shortest_interval.value_or(options_.scale_down_unneeded_time);
-  if (state_.last_update) shortest = std::min(shortest, view_.now - *state_.last_update);
+  if (state_.last_update) shortest = std::min(shortest, view_.now.Read() - *state_.last_update);
   const bool first = !state_.last_update;
   state_.shortest_interval = shortest;
-  state_.last_update = view_.now;
+  state_.last_update = view_.now.Read();
   ForgetUnremovable();
   CountGroups();
   if (first && options_.node_deletion_candidate_ttl > base::Duration::zero()) {
     for (const NodeFacts& facts : *view_.nodes) {
       if (!facts.present || !facts.deletion_candidate) continue;
-      const bool young = view_.now - *facts.deletion_candidate < options_.node_deletion_candidate_ttl;
+      const bool young = view_.now.Within(*facts.deletion_candidate, options_.node_deletion_candidate_ttl);
       if (young) state_.unneeded.Seed(facts.name, *facts.deletion_candidate);
     }
   }
@@ -166,6 +164,8 @@ bool Planner::Prefilter(NodeId node, GroupRow* row) {
 }
 
 void Planner::FindCandidates() {
+  plan_.unremovable.reserve(snapshot_.node_count());
+  candidates_.reserve(snapshot_.node_count());
   for (const NodeId node : snapshot_.order()) {
     if (node == kNone || node >= view_.nodes->size() || !Facts(node).present) continue;
     const NodeFacts& facts = Facts(node);
@@ -267,7 +267,7 @@ void Planner::Categorize() {
       continue;
     }
     result.error().utilization = candidate.utilization;
-    result.error().until = view_.now + options_.unremovable_node_recheck_timeout;
+    result.error().until = view_.now.Read() + options_.unremovable_node_recheck_timeout;
     Cache(result.error());
     plan_.unremovable.push_back(result.error());
   }
@@ -285,7 +285,7 @@ void Planner::Categorize() {
 void Planner::KeepUnneeded(std::vector<Removal>& removals, const std::vector<const Candidate*>& of) {
   std::vector<std::string_view> names;
   for (const Removal& removal : removals) names.push_back(Facts(removal.node).name);
-  state_.unneeded.Update(names, view_.now);
+  state_.unneeded.Update(names, view_.now.Read());
   std::vector<bool> seen;
   plan_.unneeded.reserve(removals.size());
   for (size_t i = 0; i < removals.size(); ++i) {
@@ -455,7 +455,7 @@ void Planner::Consolidate() {
   std::optional<ConsolidationPlan> found = PlanConsolidation(view_, options_, input);
   std::vector<std::string_view> names;
   if (found) names.assign(found->remove.begin(), found->remove.end());
-  state_.replaceable.Update(names, view_.now);
+  state_.replaceable.Update(names, view_.now.Read());
   std::erase_if(input.candidates,
                 [&](const ConsolidationCandidate& candidate) { return !ReplaceableForLong(candidate.node, *candidate.group); });
   const auto waited = [&](const std::string& name) {
@@ -466,8 +466,8 @@ void Planner::Consolidate() {
   if (!found) return;
   plan_.consolidation = std::move(found);
   state_.consolidation =
-      ActiveConsolidation{plan_.consolidation->remove, plan_.consolidation->group, plan_.consolidation->add, view_.now};
-  state_.last_consolidation = view_.now;
+      ActiveConsolidation{plan_.consolidation->remove, plan_.consolidation->group, plan_.consolidation->add, view_.now.Read()};
+  state_.last_consolidation = view_.now.Read();
   state_.replaceable.Clear();
 }
 

@@ -22,6 +22,7 @@ namespace evenkeel::controllers::autoscaler {
 /// When things last happened that scale-down waits after.
 struct CoolDown {
   std::optional<base::Time> scale_up, deletion, failure;
+  bool operator==(const CoolDown&) const = default;
 };
 
 /// A node whose removal was tried and failed is not tried again for a while.
@@ -30,6 +31,7 @@ struct RecentlyUnremovable {
   UnremovableReason reason = UnremovableReason::kNoReason;
   BlockingReason blocking = BlockingReason::kNoReason;
   std::string pod;  ///< in the way, or without another place; "" when it is no single one
+  bool operator==(const RecentlyUnremovable&) const = default;
 };
 
 /// What scale-down remembers from loop to loop.
@@ -54,6 +56,11 @@ struct ScaleDownState {
   void ScaledUp(const std::string& group, base::Time now);
   void Deleted(const std::string& group, base::Time now);
   void Failed(const std::string& group, base::Time now);
+
+  /// What the next loop goes by is the same, whenever the last update was. Never while a consolidation is under way.
+  bool SameMemory(const ScaleDownState& other) const;
+  /// A loop that would have found all as the last one did is left out; false: it comes sooner than any before, which counts.
+  bool PassLoop(base::Time now);
 
   base::Json ToJson() const;
   /// kBadRequest names what cannot be read.
@@ -106,8 +113,12 @@ struct ScaleDownPlan {
   const Unremovable* FindUnremovable(scheduling::NodeId node) const;
 };
 
-/// "" or why nothing may be deleted now.
-std::string CoolDownReason(const ScaleDownState& state, const Options& options, bool disabled_for_loop, base::Time now);
+/// "" or the cool-down that is not over.
+std::string CoolDownReason(const ScaleDownState& state, const Options& options, bool disabled_for_loop, const LoopTime& now);
+
+/// "" or why nothing may be deleted now. `plan_under_way`: see ScaleDownRequest.
+std::string WhyNoDeletions(const ScaleDownState& state, const Options& options, bool disabled_for_loop,
+                           const std::string& plan_under_way, const LoopTime& now);
 
 /// Why nothing may be deleted while pods of the BalancingPlan are on the move.
 std::string WhyNotDuring(const std::string& balancing_plan);

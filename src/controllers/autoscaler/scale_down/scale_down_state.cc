@@ -100,13 +100,13 @@ base::Result<ScaleDownState> ScaleDownState::FromJson(const base::Json& json) {
   return state;
 }
 
-std::string CoolDownReason(const ScaleDownState& state, const Options& options, bool disabled_for_loop, base::Time now) {
+std::string CoolDownReason(const ScaleDownState& state, const Options& options, bool disabled_for_loop, const LoopTime& now) {
   if (disabled_for_loop) return "pods of this loop wait for a scale-up, or are too young to tell";
   if (options.scale_down_delay_type_local) return "";
   const auto after = [&](const std::optional<base::Time>& time, base::Duration delay, const char* what) -> std::string {
     if (!time || *time + delay <= now) return "";
-    return fmt::format("{} was {} ago; deletions go on in {}", what, base::HumanDuration(now - *time),
-                       base::FormatDuration(std::chrono::ceil<std::chrono::seconds>(*time + delay - now)));
+    return fmt::format("{} was {} ago; deletions go on in {}", what, base::HumanDuration(now.Read() - *time),
+                       base::FormatDuration(std::chrono::ceil<std::chrono::seconds>(*time + delay - now.Read())));
   };
   std::string reason = after(state.cool_down.scale_up, options.scale_down_delay_after_add, "the last scale-up");
   if (reason.empty()) {
@@ -116,8 +116,30 @@ std::string CoolDownReason(const ScaleDownState& state, const Options& options, 
   return reason;
 }
 
+std::string WhyNoDeletions(const ScaleDownState& state, const Options& options, bool disabled_for_loop,
+                           const std::string& plan_under_way, const LoopTime& now) {
+  std::string reason = CoolDownReason(state, options, disabled_for_loop, now);
+  if (!reason.empty() || plan_under_way.empty()) return reason;
+  // Where its pods come to is not seen yet, so the simulation knows neither that they need room nor on which node.
+  return WhyNotDuring(plan_under_way);
+}
+
 std::string WhyNotDuring(const std::string& balancing_plan) {
   return "BalancingPlan " + balancing_plan + " moves pods, and room is kept for them";
+}
+
+bool ScaleDownState::SameMemory(const ScaleDownState& other) const {
+  return !consolidation && !other.consolidation && unneeded == other.unneeded && cool_down == other.cool_down &&
+         group_cool_down == other.group_cool_down && last_consolidation == other.last_consolidation &&
+         replaceable == other.replaceable && unremovable == other.unremovable && hints == other.hints && moves == other.moves &&
+         shortest_interval == other.shortest_interval;
+}
+
+bool ScaleDownState::PassLoop(base::Time now) {
+  if (!last_update) return true;
+  if (!shortest_interval || now - *last_update < *shortest_interval) return false;
+  last_update = now;
+  return true;
 }
 
 }  // namespace evenkeel::controllers::autoscaler

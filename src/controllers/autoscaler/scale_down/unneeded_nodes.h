@@ -22,6 +22,7 @@ class UnneededNodes {
   /// A time known from elsewhere (a taint on the node); does nothing when the node has one.
   void Seed(std::string_view name, base::Time since);
   void Clear() { since_.clear(); }
+  bool operator==(const UnneededNodes&) const = default;
 
   std::optional<base::Time> Since(std::string_view name) const;
   size_t size() const { return since_.size(); }

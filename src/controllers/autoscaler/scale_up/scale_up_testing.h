@@ -89,7 +89,7 @@ class ScaleUpCluster {
     facts.present = facts.ready = true;
     facts.name = node.meta.name;
     facts.group = group;
-    facts.last_transition = view.now - std::chrono::minutes(2);
+    facts.last_transition = view.now.Read() - std::chrono::minutes(2);
     objects[node.meta.name] = node;
     if (!group.empty()) ++view.groups.Find(group)->target_size;
     return id;
@@ -103,7 +103,7 @@ class ScaleUpCluster {
     facts.present = true;
     facts.key = kube::KeyOf(pod.json);
     facts.owner_uid = owner;
-    facts.created = view.now - std::chrono::minutes(1);
+    facts.created = view.now.Read() - std::chrono::minutes(1);
     facts.spec_hash = snapshot.ClassOf(id);
     facts.unschedulable = node.empty();
     if (const auto* priority = base::Find(pod.json, {"spec", "priority"})) {
