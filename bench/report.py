@@ -10,7 +10,10 @@ AUTOSCALER = (("up", "autoscaler, one loop: 10,000 ownerless pods on one full no
               ("low5k", "    5,000 nodes x 30 pods of 1 %", "< 400 ms"),
               ("burst5k", "    20,000 pending pods of 50 deployments on 5,000 full nodes", "< 250 ms"),
               ("affinity5k", "    the same, half with anti-affinity, half with zone spread", "< 1 s"),
-              ("huge", "    20,000 pending pods, 15,000 nodes, 450,000 pods, 30 groups", "< 1 s, < 3 GiB"))
+              ("unchanged5k", "    5,000 nodes, 150,000 pods, nothing has changed", "< 0.5 ms"),
+              ("unchanged15k", "    15,000 nodes, 450,000 pods, nothing has changed", "< 1 ms"),
+              ("events15k", "    15,000 nodes, 450,000 pods, 1,000 events of pods", "< 5 ms"),
+              ("huge", "    20,000 pending pods, 15,000 nodes, 450,000 pods, 30 groups", "< 1 s, < 300 MiB"))
 # Ten times the nodes each, with 100 replicas on every one; the bars are for BALANCER_BARS_AT.
 BALANCER_NODES = (300, 3_000, 30_000)
 BALANCER_BARS_AT = 3_000
