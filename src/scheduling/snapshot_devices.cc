@@ -166,6 +166,7 @@ void Snapshot::LeaveClaim(ClaimState& claim, uint64_t reserver, bool owner) {
 void Snapshot::GiveBackDevices(PodId pod) {
   const PodRow& row = pods_[pod];
   if (row.pod_class == kNone) return;
+  if (!own_of_pods_.empty()) SetOwn(pod, nullptr);
   PodClass& pod_class = classes_[row.pod_class];
   if (!pod_class.may_want_devices()) return;
   PrepareDevices(pod_class);
@@ -174,7 +175,6 @@ void Snapshot::GiveBackDevices(PodId pod) {
     if (entry.state != nullptr) LeaveClaim(*entry.state, row.uid_hash, entry.state->owner == row.uid_hash);
   }
   if (resolved.extended_claim != nullptr && !marks_.empty()) LeaveClaim(*resolved.extended_claim, row.uid_hash, true);
-  SetOwn(pod, nullptr);
 }
 
 void Snapshot::TakeForCopies(ClassId id, NodeId node, int64_t pods) {
