@@ -1,6 +1,7 @@
 // Pods that claim devices, in a snapshot.
 #include <gtest/gtest.h>
 
+#include "scheduling/cluster_mirror.h"
 #include "scheduling/devices/devices_testing.h"
 
 namespace evenkeel::scheduling::devices_test {
@@ -220,6 +221,21 @@ TEST_F(DevicesTest, TheFailureMessageIsUpstreams) {
   Claim(ClaimMaker("three", 3));
   const ClassId pod = snapshot_.InternClass(WithClaim(PodMaker("p"), "three").json);
   EXPECT_EQ(snapshot_.FailureMessage(pod), "0/2 nodes are available: 2 cannot allocate all claims.");
+}
+
+TEST(DevicesOfMirrorTest, WhatIsAboutDevicesGoesIntoTheSnapshot) {
+  ClusterMirror mirror;
+  mirror.Upsert("Node", NodeMaker("a").json);
+  mirror.Upsert("DeviceClass", DeviceClassOf("gpu"));
+  mirror.Upsert("ResourceSlice", SliceMaker("a").Devices(1).json);
+  mirror.Upsert("ResourceClaim", ClaimMaker("one").json);
+  Snapshot& snapshot = mirror.snapshot();
+  const ClassId pod = snapshot.InternClass(WithClaim(PodMaker("p"), "one").json);
+  EXPECT_TRUE(snapshot.Fits(pod, snapshot.FindNodeByName("a")));
+  mirror.Remove("ResourceSlice", "a-gpu.example.com");
+  EXPECT_FALSE(snapshot.Fits(pod, snapshot.FindNodeByName("a")));
+  mirror.Remove("ResourceClaim", "default/one");
+  EXPECT_TRUE(snapshot.Check(pod, snapshot.FindNodeByName("a")).anywhere);
 }
 
 TEST_F(DevicesTest, SlicesAndNodesMayComeInAnyOrder) {
