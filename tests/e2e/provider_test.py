@@ -127,6 +127,20 @@ class AnswersTest(ProviderFleet, unittest.TestCase):
         self.assertEqual(provider.asked("PricingNodePrice"), [], "prices are asked for by --expander=price alone")
         self.assertEqual(len(self.members["member-1"].nodes()), 1)
 
+    def test_without_templates_a_price_is_that_of_a_node_that_is_there(self):
+        provider = PlayedProvider({"cheap": (0, 9), "dear": (0, 9)})
+        instances = {group: provider.add_instance(group) for group in provider.groups}
+        provider.answers["NodeGroupTemplateNodeInfo"] = provider.unimplemented
+        provider.answers["PricingNodePrice"] = lambda request: {"price": {"cheap": 0.1, "dear": 5.0}[request["node"]["labels"]["pool"]]}
+        self.start(provider, "--expander=price")
+        for group, instance in instances.items():
+            self.add_node("member-1", f"{group}-1", group, instance)
+        self.add_pods("member-1", 9)
+        self.fleet.start()
+        harness.eventually(lambda: provider.asked("NodeGroupIncreaseSize"), LONG, lambda: self.explained("member-1"))
+        self.assertEqual([request["id"] for request in provider.asked("NodeGroupIncreaseSize")], ["cheap"])
+        self.assertEqual({request["node"]["name"] for request in provider.asked("PricingNodePrice")} - {"cheap-2"}, {"cheap-1", "dear-1"})
+
     def test_one_wrong_entry_does_not_keep_the_others(self):
         for what in ("an instance without id", "least above most", "a size below 0"):
             with self.subTest(what):
