@@ -58,6 +58,11 @@ class ServiceLoads {
   int64_t Of(size_t metric_index, NodeId node) const;
   /// Its loads there, by metric; null: none, and never any. Valid until the next change. O(log rows).
   const int64_t* RowAt(NodeId node) const;
+  /// The same of every node that has a row, ascending.
+  template <typename Visit>
+  void ForEachRow(Visit&& visit) const {
+    for (size_t row = 0; row < nodes_.size(); ++row) visit(nodes_[row], &rows_[row * metrics_]);
+  }
   /// Over the nodes of NodeSets::ValidForService.
   const LoadSums& Sums(size_t metric_index) const { return sums_[metric_index]; }
   /// Of each of the service's metrics, over those of `nodes` (ascending) that count. O(nodes + rows).

@@ -34,6 +34,7 @@ class ActionMaker {
   double GainOf(const GroupScore& score, const PlanStep& step, double cost, int64_t replicas) const;
   std::vector<LoadChange> LoadsBefore(const PlanStep& step) const;
   void LoadsAfter(const PlanStep& step, std::vector<LoadChange>& loads) const;
+  bool TakeBackWhatDoesNotPay(std::span<const PlanStep> steps);
   bool Pays(std::span<const PlanStep> steps);
   int64_t ReplicasOfGroup() const;
   void Skip(const PlanStep& step);
@@ -201,21 +202,30 @@ bool ActionMaker::Pays(std::span<const PlanStep> steps) {
   return false;
 }
 
+// One after the other, the last first: many that do not pay now would pay without each other.
+bool ActionMaker::TakeBackWhatDoesNotPay(std::span<const PlanStep> steps) {
+  GroupScore score(cluster_, planned_.settings(), planned_.sets(), planned_.loads(), context_.group);
+  const int64_t replicas = ReplicasOfGroup();
+  double cost = 0;
+  for (const PlanStep& step : steps) cost += CostOf(step);
+  bool any = false;
+  for (size_t i = steps.size(); i > 0; --i) {
+    const PlanStep& step = steps[i - 1];
+    if (!IsMove(step.kind) || GainOf(score, step, cost, replicas) > 0) continue;
+    UndoStep(planned_, step);
+    score.Update(planned_.ServiceOf(step.replica));
+    cost -= CostOf(step);
+    any = true;
+  }
+  return any;
+}
+
 std::vector<Action> ActionMaker::Make() {
   std::vector<PlanStep> stuck, steps = InOrder(stuck);
   for (const PlanStep& step : stuck) Skip(step);
   if (stuck.empty() || context_.purpose != Purpose::kBalancing) return Explained(steps);
-  // What remains was chosen together with what is left out: it has to pay by itself.
-  for (int rework = 0; rework < kReworks; ++rework) {
-    std::vector<Action> gains(steps.size());
-    AddGains(steps, gains);
-    bool all_pay = true;
-    for (size_t i = steps.size(); i > 0; --i) {
-      if (gains[i - 1].energy_gain > 0 || !IsMove(steps[i - 1].kind)) continue;
-      UndoStep(planned_, steps[i - 1]);
-      all_pay = false;
-    }
-    if (all_pay) break;
+  // What remains was chosen together with what is left out: each step of it has to pay still.
+  for (int rework = 0; rework < kReworks && TakeBackWhatDoesNotPay(steps); ++rework) {
     stuck.clear();
     steps = InOrder(stuck);
     for (const PlanStep& step : stuck) Skip(step);

@@ -9,42 +9,51 @@ namespace {
 // Up to so many replicas times nodes every step's energy is computed; more where slopes do not tell everything.
 constexpr size_t kExactSteps = 20'000;
 constexpr size_t kExactStepsWithoutSlopes = 400'000;
-constexpr size_t kPromising = 16;  // of each node: steps whose constraints are looked at
-constexpr size_t kBest = 6;        // and of these so many whose energy is computed
-// What saves looks in large groups: steps of one look that gain such a share of its best one are made at once, too; and a node
-// that gains such a share of what the next one promised does not wait for it.
-constexpr double kNearlyAsGood = 0.7;
+constexpr size_t kPromising = 4;  // of each replica: steps whose constraints are looked at
+// Of many replicas times nodes not every look can be exact: one that gains such a share of what the next one promised does not
+// wait for it.
 constexpr double kAsGoodAsTheNext = 0.6;
 constexpr int64_t kStepsPerRefresh = 64;  // of slopes, at least
 constexpr size_t kFewSteps = 10;          // a pass with less than one for so many nodes is the last one
 constexpr size_t kFewStepsOfSmallGroup = 100;
+constexpr size_t kLooksPerSample = 16;
 
 }  // namespace
 
 bool IsLower(double energy, double than) { return energy < than - 1e-11 * std::abs(than); }
 
 BalancingDescent::BalancingDescent(BalancingState& state, DeviationSlopes& slopes, base::Random& random, SearchBudget& budget)
-    : state_(state), slopes_(slopes), budget_(budget), targets_(state, slopes, random), own_(slopes.locals()) {
-  const size_t steps = state.eligible().size() * static_cast<size_t>(state.arrangement().sets().available().count());
+    : state_(state), slopes_(slopes), budget_(budget), targets_(state, slopes, random) {
+  nodes_ = state.arrangement().sets().available().count();
+  const size_t steps = state.eligible().size() * nodes_;
   exact_ = steps <= (slopes.complete() ? kExactSteps : kExactStepsWithoutSlopes);
-  // A replica that came to a node may go on from there.
-  for (const NodeId node : state.arrangement().sets().all()) {
-    if (state.arrangement().sets().available().test(node)) sources_.push_back(node);
+  rises_.resize(state.cluster().nodes.size());
+  for (const ReplicaId replica : state.eligible()) {
+    largest_cost_ = std::max(largest_cost_, CostOfMove(state.settings(), state.cluster().replicas[replica].move_cost));
   }
 }
 
-void BalancingDescent::CollectOwn(NodeId node) {
-  for (const uint32_t local : own_touched_) own_[local] = 0;
-  own_touched_.clear();
-  const Arrangement& arrangement = state_.arrangement();
-  for (const ReplicaId replica : arrangement.On(node)) {
-    const uint32_t local = slopes_.LocalOf(arrangement.ServiceOf(replica));
-    if (local == kNoId) continue;
-    const std::span<const int64_t> loads = arrangement.LoadsOf(replica);
-    for (uint32_t i = 0; i < loads.size(); ++i) {
-      if (own_[local + i] == 0) own_touched_.push_back(local + i);
-      own_[local + i] += static_cast<double>(loads[i]);
-    }
+void BalancingDescent::CollectOwn(ServiceId service) {
+  if (own_service_ == service) return;
+  own_service_ = service;
+  const size_t metrics = state_.cluster().services[service].metrics.size(), nodes = rises_.size();
+  own_.assign(nodes * metrics, 0);
+  state_.arrangement().loads().Local(service)->ForEachRow([&](NodeId node, const int64_t* row) {
+    for (size_t i = 0; i < metrics; ++i) own_[i * nodes + node] = static_cast<double>(row[i]);
+  });
+}
+
+// By node what the deviation rises by when the replica of row_ comes there.
+void BalancingDescent::CollectRises(ServiceId service, double leaving) {
+  std::ranges::fill(rises_, leaving);
+  for (const LoadOfTerm& load : row_) slopes_.AddChanges(load.term, load.load, rises_);
+  if (slopes_.LocalOf(service) == kNoId) return;
+  CollectOwn(service);
+  for (const LoadOfTerm& load : row_) {
+    const double of_nothing = slopes_.LocalChange(load.local, 0, load.load);
+    const double more = slopes_.LocalChange(load.local, 1, load.load) - of_nothing;  // for each unit that is there
+    const double* own = &own_[load.index * rises_.size()];
+    for (size_t node = 0; node < rises_.size(); ++node) rises_[node] += of_nothing + more * own[node];
   }
 }
 
@@ -57,7 +66,7 @@ void BalancingDescent::RowOf(ReplicaId replica) {
   row_.clear();
   for (uint32_t i = 0; i < loads.size(); ++i) {
     if (loads[i] == 0) continue;
-    row_.push_back({slopes_.TermOf(metrics[i].metric), local == kNoId ? kNoId : local + i, static_cast<double>(loads[i])});
+    row_.push_back({slopes_.TermOf(metrics[i].metric), local == kNoId ? kNoId : local + i, i, static_cast<double>(loads[i])});
   }
 }
 
@@ -69,16 +78,18 @@ void BalancingDescent::OfferExactly(const BalancingStep& step) {
 }
 
 void BalancingDescent::Offer(const BalancingStep& step, double slope) {
-  ++looked_;
-  if (best_.size() == kPromising && slope >= best_.back().slope) return;
+  slope += price_ * state_.CostOf(step);
+  if (slope >= 0 || (best_.size() == keep_ && slope >= best_.back().slope)) return;
   if (allowed_only_ && !state_.Allows(step)) return;
-  if (best_.size() == kPromising) best_.pop_back();
+  if (best_.size() == keep_) best_.pop_back();
   const auto place = std::ranges::upper_bound(best_, slope, {}, &Candidate::slope);
   best_.insert(place, {slope, 0, step});
 }
 
-void BalancingDescent::LookAtShifts(ReplicaId replica, NodeId node) {
-  const std::span<const NodeId> targets = targets_.For(state_.arrangement().ServiceOf(replica), node);
+void BalancingDescent::LookAtShifts(ReplicaId replica) {
+  const ServiceId service = state_.arrangement().ServiceOf(replica);
+  const NodeId node = state_.arrangement().NodeOf(replica);
+  const std::span<const NodeId> targets = targets_.For(service, node);
   if (exact_) {
     for (const NodeId target : targets) {
       if (target != node) OfferExactly({replica, target, kNoId});
@@ -86,20 +97,34 @@ void BalancingDescent::LookAtShifts(ReplicaId replica, NodeId node) {
     return;
   }
   RowOf(replica);
-  double leaving = 0;
+  const bool local = slopes_.LocalOf(service) != kNoId, sampled = targets_.IsSampled(service, node);
+  const int64_t* here = local ? state_.arrangement().loads().Local(service)->RowAt(node) : nullptr;
+  double leaving = 0, least = 0, of_nothing = 0;
   for (const LoadOfTerm& load : row_) {
     leaving += slopes_.Change(load.term, node, -load.load);
-    if (load.local == kNoId) continue;
-    // What the service has on the target is not looked up here: mostly nothing.
-    leaving += slopes_.LocalChange(load.local, own_[load.local], -load.load) + slopes_.LocalChange(load.local, 0, load.load);
+    least += slopes_.LeastChange(load.term, load.load);
+    if (here == nullptr) continue;
+    leaving += slopes_.LocalChange(load.local, static_cast<double>(here[load.index]), -load.load);
+    of_nothing += slopes_.LocalChange(load.local, 0, load.load);
+  }
+  ++looked_;
+  // Mostly nothing is to be gained, which needs no look at nodes.
+  if (slopes_.complete() && leaving + least + of_nothing >= worst()) return;
+  looked_ += static_cast<int64_t>(targets.size());
+  if (!sampled) {
+    CollectRises(service, leaving);
+    for (const NodeId target : targets) {
+      if (target != node && rises_[target] < worst()) Offer({replica, target, kNoId}, rises_[target]);
+    }
+    return;
   }
   for (const NodeId target : targets) {
     if (target == node) continue;
-    double slope = leaving;
+    // What the service has on one of very many nodes is not looked up: mostly nothing.
+    double slope = leaving + of_nothing;
     for (const LoadOfTerm& load : row_) slope += slopes_.Change(load.term, target, load.load);
-    if (best_.size() < kPromising || slope < best_.back().slope) Offer({replica, target, kNoId}, slope);
+    if (slope < worst()) Offer({replica, target, kNoId}, slope);
   }
-  looked_ += static_cast<int64_t>(targets.size());
 }
 
 void BalancingDescent::LookAtSwap(ReplicaId primary, ReplicaId secondary) {
@@ -107,19 +132,19 @@ void BalancingDescent::LookAtSwap(ReplicaId primary, ReplicaId secondary) {
   const BalancingStep step{primary, kNoId, secondary};
   if (exact_) return OfferExactly(step);
   const Arrangement& arrangement = state_.arrangement();
-  const std::vector<ServiceMetric>& metrics = state_.cluster().services[arrangement.ServiceOf(primary)].metrics;
-  const NodeId from = arrangement.NodeOf(primary);
-  const uint32_t local = slopes_.LocalOf(arrangement.ServiceOf(primary));
+  const ServiceId service = arrangement.ServiceOf(primary);
+  const std::vector<ServiceMetric>& metrics = state_.cluster().services[service].metrics;
+  const uint32_t local = slopes_.LocalOf(service);
   double slope = 0;
   for (const auto& [node, removed, added] : arrangement.ChangesOfSwap(primary, secondary)) {
+    const int64_t* own = local == kNoId ? nullptr : arrangement.loads().Local(service)->RowAt(node);
     for (uint32_t i = 0; i < metrics.size(); ++i) {
       const double more = static_cast<double>(added[i] - removed[i]);
       slope += slopes_.Change(slopes_.TermOf(metrics[i].metric), node, more);
-      if (local == kNoId) continue;
-      // What the service has on other nodes is not looked up here: mostly this replica.
-      slope += slopes_.LocalChange(local + i, node == from ? own_[local + i] : static_cast<double>(removed[i]), more);
+      if (own != nullptr) slope += slopes_.LocalChange(local + i, static_cast<double>(own[i]), more);
     }
   }
+  ++looked_;
   Offer(step, slope);
 }
 
@@ -131,108 +156,108 @@ void BalancingDescent::LookAtSwaps(ReplicaId replica) {
   });
 }
 
-void BalancingDescent::LookAtAll(NodeId node) {
+void BalancingDescent::LookAt(ReplicaId replica) {
   best_.clear();
   looked_ = 0;
-  for (const ReplicaId replica : state_.arrangement().On(node)) {
-    if (!state_.arrangement().IsNew(replica) && state_.Eligible(replica)) LookAtSwaps(replica);
-  }
-  for (const ReplicaId replica : state_.arrangement().On(node)) {
-    if (state_.swaps_only() || state_.arrangement().IsNew(replica) || !state_.Eligible(replica)) continue;
-    LookAtShifts(replica, node);
-  }
-  budget_.spent += looked_ / kSlopesPerStep;
+  LookAtSwaps(replica);
+  if (!state_.swaps_only()) LookAtShifts(replica);
+  budget_.spent += exact_ ? 0 : 1 + looked_ / kSlopesPerStep;
 }
 
-void BalancingDescent::LookAt(NodeId node) {
-  targets_.NewSample();
-  if (exact_) return LookAtAll(node);
-  CollectOwn(node);
-  // Slopes are cheaper than constraints, so that these are asked of the most promising steps only, unless they forbid them all.
-  allowed_only_ = false;
-  LookAtAll(node);
-  const bool more = best_.size() == kPromising;
-  KeepAllowed();
-  if (best_.empty() && more) {
-    allowed_only_ = true;
-    LookAtAll(node);
-    KeepAllowed();
-  }
-  for (Candidate& candidate : best_) {
-    ++budget_.spent;
-    candidate.energy = state_.EnergyAfter(candidate.step);
-  }
-  std::ranges::stable_sort(best_, {}, &Candidate::energy);
+double BalancingDescent::Promise(ReplicaId replica) {
+  if (exact_) return Gain(replica);
+  keep_ = 1;
+  LookAt(replica);
+  return best_.empty() ? 0 : -best_.front().slope;
 }
 
-void BalancingDescent::KeepAllowed() {
-  size_t kept = 0;
-  for (size_t i = 0; i < best_.size() && kept < kBest; ++i) {
-    if (allowed_only_ || state_.Allows(best_[i].step)) best_[kept++] = best_[i];
+double BalancingDescent::Gain(ReplicaId replica) {
+  const double now = state_.energy();
+  if (!exact_) {
+    targets_.NewSample();
+    // Slopes are cheaper than constraints, so that these are asked of the most promising steps only, unless they forbid them
+    // all.
+    keep_ = kPromising;
+    LookAt(replica);
+    const bool more = best_.size() == keep_;
+    std::erase_if(best_, [&](const Candidate& candidate) { return !state_.Allows(candidate.step); });
+    if (best_.empty() && more) {
+      allowed_only_ = true;
+      LookAt(replica);
+      allowed_only_ = false;
+    }
+    if (smooth_) return best_.empty() ? 0 : -best_.front().slope;
+    for (Candidate& candidate : best_) {
+      ++budget_.spent;
+      candidate.energy = state_.EnergyAfter(candidate.step);
+    }
+    std::ranges::stable_sort(best_, {}, &Candidate::energy);
+  } else {
+    LookAt(replica);
   }
-  best_.resize(kept);
+  return best_.empty() || !IsLower(best_.front().energy, now) ? 0 : (now - best_.front().energy) / per_deviation_;
 }
 
-bool BalancingDescent::MakeAndNote(const BalancingStep& step) {
+bool BalancingDescent::Make(const BalancingStep& step) {
+  const NodeId from = state_.arrangement().NodeOf(step.replica);
   if (!state_.Make(step)) return false;
+  own_service_ = kNoId;
+  slopes_.RefreshNode(from);
+  slopes_.RefreshNode(step.to == kNoId ? state_.arrangement().NodeOf(step.other) : step.to);
   targets_.NoteStep();
-  if (--steps_until_refresh_ <= 0) {
-    slopes_.Refresh();
-    steps_until_refresh_ = std::max(kStepsPerRefresh, static_cast<int64_t>(sources_.size() / 8));
-  }
+  if (--steps_until_refresh_ <= 0) Refresh();
   return true;
 }
 
-// Others of the same look that are nearly as good as the one that was made: in large groups this saves most of the looks.
-void BalancingDescent::MakeNextBest(NodeId node, double gain, int64_t& made) {
-  if (exact_ || state_.slots() != INT64_MAX) return;
-  const std::vector<Candidate> others(best_.begin() + 1, best_.end());
-  for (const Candidate& other : others) {
-    if (state_.arrangement().NodeOf(other.step.replica) != node || !state_.Allows(other.step)) continue;
-    ++budget_.spent;
-    const double energy = state_.energy();
-    if (energy - state_.EnergyAfter(other.step) < kNearlyAsGood * gain) continue;
-    made += MakeAndNote(other.step) ? 1 : 0;
-  }
+void BalancingDescent::Refresh() {
+  slopes_.Refresh();
+  own_service_ = kNoId;
+  price_ = state_.PriceOfMovement();
+  per_deviation_ = state_.EnergyOfDeviation();
+  steps_until_refresh_ = std::max(kStepsPerRefresh, static_cast<int64_t>(nodes_ / 8));
 }
 
 int64_t BalancingDescent::Pass() {
   Queue queue;
-  const auto add = [&](NodeId node, double gain) { queue.emplace(gain, UINT32_MAX - node); };
-  for (const NodeId node : sources_) {
-    if (budget_.over()) return 0;
-    LookAt(node);
-    if (!best_.empty() && IsLower(best_.front().energy, state_.energy())) add(node, state_.energy() - best_.front().energy);
+  const auto add = [&](ReplicaId replica, double gain) {
+    if (gain > 0) queue.emplace(gain, UINT32_MAX - replica);
+  };
+  // All replicas, since one that came to a node may go on from there.
+  for (size_t i = 0; i < state_.eligible().size(); ++i) {
+    if (budget_.over()) break;
+    if (i % kLooksPerSample == 0) targets_.NewSample();
+    add(state_.eligible()[i], Promise(state_.eligible()[i]));
   }
   int64_t made = 0;
   const double enough = exact_ || state_.slots() != INT64_MAX ? 1 - 1e-9 : kAsGoodAsTheNext;
   while (!queue.empty() && !budget_.over()) {
-    const NodeId node = UINT32_MAX - queue.top().second;
+    const ReplicaId replica = UINT32_MAX - queue.top().second;
     queue.pop();
-    LookAt(node);
-    if (best_.empty() || !IsLower(best_.front().energy, state_.energy())) continue;
-    const double gain = state_.energy() - best_.front().energy;
+    const double gain = Gain(replica);
+    if (gain <= 0) continue;
     if (!queue.empty() && gain < queue.top().first * enough) {
-      add(node, gain);
-      continue;
+      add(replica, gain);
+    } else if (Make(BalancingStep(best_.front().step))) {
+      ++made;
     }
-    const BalancingStep step = best_.front().step;
-    if (!MakeAndNote(step)) continue;
-    ++made;
-    MakeNextBest(node, gain, made);
-    add(node, gain);
   }
   return made;
 }
 
+int64_t BalancingDescent::RunSmoothly() {
+  exact_ = false;
+  smooth_ = true;
+  return Run();
+}
+
 int64_t BalancingDescent::Run() {
-  slopes_.Refresh();
+  Refresh();
   int64_t all = 0;
   while (!budget_.over()) {
     const int64_t made = Pass();
     all += made;
     // The last few steps of a large group are not worth looking at everything once more.
-    if (made <= static_cast<int64_t>(sources_.size() / (exact_ ? kFewStepsOfSmallGroup : kFewSteps))) break;
+    if (made <= static_cast<int64_t>(nodes_ / (exact_ ? kFewStepsOfSmallGroup : kFewSteps))) break;
   }
   return all;
 }

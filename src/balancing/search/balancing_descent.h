@@ -1,10 +1,10 @@
 // The descent of the balancing search: again and again the single step (a shift, or an exchange of roles) that lowers the
 // energy most, until none lowers it.
 //
-// Source nodes wait in a queue ordered by what their best step gained when they were last looked at; that of the first is
-// looked at again and made when it is still better than what the next one promises. A look at a node goes over all its
-// replicas and the target nodes (balancing_targets.h): in small groups each step's energy is computed, in large ones only that
-// of the few with the best slopes. O(replicas of a node * targets * metrics) per look.
+// Replicas wait in a queue ordered by what their best step promised when they were last looked at; the first is looked at again
+// and its step made when that is still better than what the next one promises. A look goes over the target nodes
+// (balancing_targets.h): in small groups each step's energy is computed, in others that of the one with the best slope.
+// O(targets * metrics) per look.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 namespace evenkeel::balancing {
 
 /// So many looks at slopes cost as much as one at an energy.
-inline constexpr int64_t kSlopesPerStep = 32;
+inline constexpr int64_t kSlopesPerStep = 64;
 
 /// Steps that may still be looked at.
 struct SearchBudget {
@@ -39,6 +39,8 @@ class BalancingDescent {
 
   /// Answers how many steps were made.
   int64_t Run();
+  /// The same, but what counts are the slopes alone, which are smooth where the deviation is not.
+  int64_t RunSmoothly();
 
  private:
   struct Candidate {
@@ -49,36 +51,44 @@ class BalancingDescent {
   struct LoadOfTerm {
     uint32_t term;
     uint32_t local;  // kNoId without a local domain
+    uint32_t index;  // among the service's metrics
     double load;
   };
   using Queue = std::priority_queue<std::pair<double, uint32_t>>;
 
   int64_t Pass();
-  void MakeNextBest(NodeId node, double gain, int64_t& made);
-  bool MakeAndNote(const BalancingStep& step);
-  /// Fills best_, the best first.
-  void LookAt(NodeId node);
-  void LookAtAll(NodeId node);
-  /// Of the promising steps those that may be made.
-  void KeepAllowed();
-  void LookAtShifts(ReplicaId replica, NodeId node);
+  /// What the best step of the replica gains, in units of deviation; fills best_. Where slopes decide that is a guess, and
+  /// constraints are not asked.
+  double Promise(ReplicaId replica);
+  /// The same, exactly; best_ has the step, which may be made, unless there is none.
+  double Gain(ReplicaId replica);
+  bool Make(const BalancingStep& step);
+  void Refresh();
+  void LookAt(ReplicaId replica);
+  void LookAtShifts(ReplicaId replica);
   void LookAtSwaps(ReplicaId replica);
   void LookAtSwap(ReplicaId primary, ReplicaId secondary);
   void Offer(const BalancingStep& step, double slope);
   void OfferExactly(const BalancingStep& step);
-  void CollectOwn(NodeId node);
+  /// What a slope has to be below for a shift to be among the best, even one that takes the dearest movement back.
+  double worst() const { return (best_.size() == keep_ ? best_.back().slope : 0) + price_ * largest_cost_; }
+  void CollectOwn(ServiceId service);
+  void CollectRises(ServiceId service, double leaving);
   void RowOf(ReplicaId replica);
 
   BalancingState& state_;
   DeviationSlopes& slopes_;
   SearchBudget& budget_;
   BalancingTargets targets_;
-  bool exact_ = false, allowed_only_ = false;
-  std::vector<NodeId> sources_;
+  bool exact_ = false, smooth_ = false, allowed_only_ = false;
+  size_t nodes_ = 0;
+  size_t keep_ = 1;  // of promising steps
+  double price_ = 0, largest_cost_ = 0, per_deviation_ = 1;
   std::vector<Candidate> best_;
   std::vector<LoadOfTerm> row_;
-  std::vector<double> own_;  // by local metric: what services have on the node that is looked at
-  std::vector<uint32_t> own_touched_;
+  ServiceId own_service_ = kNoId;  // whose loads are in own_
+  std::vector<double> own_;        // by metric of the service, then node
+  std::vector<double> rises_;      // by node
   int64_t looked_ = 0, steps_until_refresh_ = 0;
 };
 

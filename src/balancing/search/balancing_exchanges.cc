@@ -219,8 +219,8 @@ bool BalancingExchanges::Improve(NodeId node) {
   const std::vector<Pair> pairs = best_;
   for (const Pair& pair : pairs) {
     const NodeId there = state_.arrangement().NodeOf(pair.there);
-    const int64_t movements = state_.MovementsOf({pair.here, there, kNoId}) + state_.MovementsOf({pair.there, node, kNoId});
-    if (slopes_.complete() && !axes_.empty() && pair.slope + static_cast<double>(movements) * price >= 0) continue;
+    const double cost = state_.CostOf({pair.here, there, kNoId}) + state_.CostOf({pair.there, node, kNoId});
+    if (slopes_.complete() && !axes_.empty() && pair.slope + cost * price >= 0) continue;
     if (MakePair(pair)) return true;
   }
   return false;

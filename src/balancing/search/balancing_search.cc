@@ -27,7 +27,8 @@ struct AnnealingRun {
 };
 constexpr AnnealingRun kRuns[] = {{false, 1}, {true, 5}, {false, 5}, {true, 5}, {false, 0.3}, {true, 5}};
 constexpr int kMostRuns = 200;
-constexpr int kRunsInVain = 48;  // after so many that found nothing better the search is at its end
+constexpr int kRunsInVain = 48;     // after so many that found nothing better the search is at its end
+constexpr double kLeastRoot = 0.1;  // of a deviation that is rounded off
 constexpr int kQuickShare = 5;
 constexpr int kSearchRounds = 3;
 constexpr double kLeastGainOfExchanges =
@@ -48,8 +49,14 @@ class BalancingSearch {
   }
 
   void Run() {
-    Descend();
-    if (StepsOf(state_) <= kAnnealedSteps) AnnealAndDescend();
+    const double at_first = state_.energy();
+    const bool small = StepsOf(state_) <= kAnnealedSteps;
+    // Where movements are few or groups small the two ways down end at different places.
+    const bool both = small || state_.slots() != INT64_MAX;
+    if (both || !slopes_.complete()) Descend();
+    if (slopes_.complete()) DescendSmoothly();
+    if (!IsLower(state_.energy(), at_first) && !both) Descend();
+    if (small) AnnealAndDescend();
   }
   int64_t evaluations() const { return budget_.spent; }
 
@@ -69,6 +76,19 @@ class BalancingSearch {
       const bool again = small ? state_.energy() < at_first - 1e-6 * std::abs(at_first) : worthwhile;
       if (!again) return;
     }
+  }
+
+  // A metric that is even already is a cusp that keeps single steps from all else, though many together would leave it even. So
+  // this goes first where the deviation is rounded off; what was found before is kept where it is better.
+  void DescendSmoothly() {
+    const double before = state_.energy();
+    const std::vector<BalancingStep> way = state_.Steps();
+    state_.RollBack(0);
+    slopes_.Smooth(kLeastRoot);
+    BalancingDescent(state_, slopes_, random_, budget_).RunSmoothly();
+    slopes_.Smooth(0);
+    Descend();
+    if (!way.empty() && !IsLower(state_.energy(), before)) state_.Remake(way);
   }
 
   void AnnealAndDescend() {

@@ -75,7 +75,7 @@ double BalancingState::EnergyOf(double deviation, double cost) const { return En
 double BalancingState::PriceOfMovement() const {
   const double now = energy();
   const double more = EnergyOf(deviation(), cost_ + 1) - now;
-  const double per_deviation = EnergyOf(deviation() + 1, cost_) - now;
+  const double per_deviation = EnergyOfDeviation();
   return per_deviation > 0 ? more / per_deviation : 0;
 }
 

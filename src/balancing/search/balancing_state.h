@@ -37,6 +37,8 @@ class BalancingState {
   int64_t slots() const { return slots_; }
   /// How much the deviation has to fall for one more movement of cost 1 to pay.
   double PriceOfMovement() const;
+  /// By how much the energy rises with each unit of deviation.
+  double EnergyOfDeviation() const { return EnergyOf(deviation() + 1, cost_) - energy(); }
 
   /// Those that may start a step: their service is imbalanced where they are, and nothing keeps them in place.
   const std::vector<ReplicaId>& eligible() const { return eligible_; }
@@ -62,11 +64,10 @@ class BalancingState {
   std::vector<BalancingStep> Steps() const;
   void Remake(std::span<const BalancingStep> steps);
 
-  /// By how many movements the step, which goes nowhere else, changes their number: -1, 0 or 1.
-  int64_t MovementsOf(const BalancingStep& step) const {
+  /// What the step, which goes nowhere else, adds to the cost of all movements; below 0 when it takes one back.
+  double CostOf(const BalancingStep& step) const {
     int64_t movements = 0;
-    CostDelta(step, movements);
-    return movements;
+    return CostDelta(step, movements);
   }
 
   /// Existing replicas of the group that are on another node than at first, and partitions with another primary.

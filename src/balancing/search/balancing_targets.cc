@@ -6,7 +6,9 @@
 namespace evenkeel::balancing {
 namespace {
 
-constexpr size_t kLookAtAll = 96;      // up to so many are all looked at
+// Up to so many nodes are all looked at, more when replicas times nodes are not too many for a look at each.
+constexpr size_t kLookAtAll = 96;
+constexpr size_t kLooksAtAll = 16'000'000;
 constexpr size_t kListLength = 64;     // nodes that lack most, of each metric
 constexpr size_t kMetricLists = 5;     // metrics with such a list: those with the largest deviations
 constexpr size_t kSamplesPerList = 3;  // of which a sample has
@@ -65,9 +67,17 @@ void BalancingTargets::MakeLists(Pool& pool) {
   pool.made_at = steps_;
 }
 
+bool BalancingTargets::LooksAtAll(const Pool& pool) const {
+  return pool.nodes.size() <= kLookAtAll || pool.nodes.size() * state_.eligible().size() <= kLooksAtAll;
+}
+
+bool BalancingTargets::IsSampled(ServiceId service, NodeId from) {
+  return !LooksAtAll(PoolOf(service, state_.cluster().nodes[from].type));
+}
+
 std::span<const NodeId> BalancingTargets::For(ServiceId service, NodeId from) {
   Pool& pool = PoolOf(service, state_.cluster().nodes[from].type);
-  if (pool.nodes.size() <= kLookAtAll) return pool.nodes;
+  if (LooksAtAll(pool)) return pool.nodes;
   if (pool.sampled_at == sample_) return pool.sample;
   if (pool.made_at < 0 || steps_ - pool.made_at >= kListAge) MakeLists(pool);
   pool.sampled_at = sample_;

@@ -25,6 +25,8 @@ class BalancingTargets {
   void NoteStep() { ++steps_; }
   /// For replicas of the service on `from`; it may be among them. Valid until the next call for the same nodes.
   std::span<const NodeId> For(ServiceId service, NodeId from);
+  /// Whether they are but a sample.
+  bool IsSampled(ServiceId service, NodeId from);
 
  private:
   struct Pool {
@@ -33,6 +35,7 @@ class BalancingTargets {
     std::vector<NodeId> sample;
     int64_t made_at = -1, sampled_at = -1;
   };
+  bool LooksAtAll(const Pool& pool) const;
   Pool& PoolOf(ServiceId service, NodeTypeId type);
   void MakeLists(Pool& pool);
   void MakeList(const Pool& pool, std::vector<NodeId>& list, const std::vector<double>& keys);

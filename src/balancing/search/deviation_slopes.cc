@@ -81,7 +81,9 @@ void DeviationSlopes::RefreshTerm(Term& term) const {
     sum += static_cast<double>(term.loads[node]) * term.scale[node];
     largest_scale = std::max(largest_scale, term.scale[node]);
   }
-  term.of_squares = term.of_sum = term.average = term.share = 0;
+  term.of_squares = term.of_sum = term.average = term.share = term.least = term.least_of_square = 0;
+  term.by_load.assign(term.scale.size(), 0);
+  term.by_square.assign(term.scale.size(), 0);
   if (sum <= 0 || total_weight_ <= kNoWeight) return;
   term.average = sum / term.nodes;
   double variance = 0;
@@ -92,10 +94,30 @@ void DeviationSlopes::RefreshTerm(Term& term) const {
   }
   const double root = std::sqrt(term.nodes * variance) / sum;
   const double weight = (1 - state_.settings().local_domain_weight) * term.weight / total_weight_;
-  const double slope = weight / (2 * RootAtLeastOfOne(root, term.nodes, sum, largest_scale));
+  const double slope = weight / (2 * std::max(least_root_, RootAtLeastOfOne(root, term.nodes, sum, largest_scale)));
   term.of_squares = slope * term.nodes / (sum * sum);
   term.of_sum = -slope * 2 * (root * root + 1) / sum;
   term.share = std::abs(weight) * root;
+  for (NodeId node = 0; node < term.scale.size(); ++node) RefreshNode(term, node);
+  term.least = std::ranges::min(term.by_load);
+  term.least_of_square = std::ranges::min(term.by_square);
+}
+
+void DeviationSlopes::RefreshNode(Term& term, NodeId node) {
+  const double scale = term.scale[node], load = static_cast<double>(term.loads[node]);
+  term.by_load[node] = scale * (2 * term.of_squares * scale * load + term.of_sum);
+  term.by_square[node] = scale * scale * term.of_squares;
+}
+
+void DeviationSlopes::RefreshNode(NodeId node) {
+  for (Term& term : terms_) RefreshNode(term, node);
+}
+
+void DeviationSlopes::AddChanges(size_t term, double load, std::span<double> changes) const {
+  const double square = load * load;
+  const double* by_load = terms_[term].by_load.data();
+  const double* by_square = terms_[term].by_square.data();
+  for (size_t node = 0; node < changes.size(); ++node) changes[node] += load * by_load[node] + square * by_square[node];
 }
 
 void DeviationSlopes::RefreshLocal(ServiceId service) {
@@ -112,7 +134,7 @@ void DeviationSlopes::RefreshLocal(ServiceId service) {
     const std::string& name = state_.cluster().metrics[metrics[i].metric].name;
     const double weight = state_.settings().local_domain_weight / static_cast<double>(local_domains_) * metrics[i].weight /
                           total * FactorOf(state_.settings(), name, AimOf(state_.settings(), name));
-    slope = weight / (2 * RootAtLeastOfOne(NormStdDev(sums), nodes, sum, 1)) * nodes / (sum * sum);
+    slope = weight / (2 * std::max(least_root_, RootAtLeastOfOne(NormStdDev(sums), nodes, sum, 1))) * nodes / (sum * sum);
   }
 }
 

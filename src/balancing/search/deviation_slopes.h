@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "balancing/search/balancing_state.h"
@@ -15,6 +16,10 @@ class DeviationSlopes {
  public:
   /// `state` outlives this.
   explicit DeviationSlopes(const BalancingState& state);
+
+  /// Roots below this count as this when slopes are refreshed. A root is steep near 0, so that what is even already keeps a
+  /// search from everything else.
+  void Smooth(double least_root) { least_root_ = least_root; }
 
   /// At the present loads. O(nodes * metrics of the group + services * metrics).
   void Refresh();
@@ -31,7 +36,15 @@ class DeviationSlopes {
     const double scale = at.scale[node];
     return scale * load * (at.of_squares * scale * (2 * static_cast<double>(at.loads[node]) + load) + at.of_sum);
   }
-  /// The same for one metric of a service's local domain, which has `present` of it on the node.
+  /// The same for every node at once, added to what is in `changes`; with the loads as they were when slopes, or the node, were
+  /// refreshed last.
+  void AddChanges(size_t term, double load, std::span<double> changes) const;
+  void RefreshNode(NodeId node);
+  /// The least of that over all nodes when `load` comes, as they were when slopes were refreshed. Of metrics that are spread.
+  double LeastChange(size_t term, double load) const {
+    return load * (terms_[term].least + terms_[term].least_of_square * load);
+  }
+  /// What Change says for one metric of a service's local domain, which has `present` of it on the node.
   double LocalChange(size_t local, double present, double load) const { return local_[local] * load * (2 * present + load); }
   /// The first of the service's metrics for LocalChange, the others follow; kNoId: it has no local domain.
   uint32_t LocalOf(ServiceId service) const { return first_local_[service]; }
@@ -58,8 +71,11 @@ class DeviationSlopes {
     double nodes = 0;
     double of_squares = 0, of_sum = 0;
     double average = 0, share = 0;
+    std::vector<double> by_load, by_square;  // by node: what each unit of load, and of its square, changes
+    double least = 0, least_of_square = 0;   // of all nodes
   };
   void RefreshTerm(Term& term) const;
+  static void RefreshNode(Term& term, NodeId node);
   void RefreshLocal(ServiceId service);
   bool ByPercentage(MetricId metric) const;
 
@@ -68,7 +84,7 @@ class DeviationSlopes {
   std::vector<uint32_t> term_of_metric_;
   std::vector<uint32_t> first_local_;  // by service; kNoId: has no local domain
   std::vector<double> local_;
-  double total_weight_ = 0;
+  double total_weight_ = 0, least_root_ = 0;
   int64_t local_domains_ = 0;
   bool complete_ = true;
 };
