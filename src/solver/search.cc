@@ -5,6 +5,8 @@
 #include <cmath>
 #include <functional>
 #include <future>
+#include <limits>
+#include <optional>
 
 #include "base/random.h"
 #include "solver/annealing.h"
@@ -24,11 +26,13 @@ constexpr double kBehind = 0.001;
 // in units of what a hinge weighs in the mean.
 constexpr double kColdest = 0.5;  ///< in units of cost
 constexpr double kPriceLow = 5, kPriceHigh = 300, kPriceLearning = 100;
+/// Of a unit of overflow where there may be none.
+constexpr double kForbidden = 1e15;
 /// In mending an assignment, fitting is everything.
 constexpr double kRepairPrice = 1e6;
 
 // Parts of the search.
-constexpr double kDescent = 0.06, kTrial = 0.02;
+constexpr double kDescent = 0.06, kTrial = 0.014;
 /// Of what follows: the price stays from the first on, and what is left after the second is for going down.
 constexpr double kSqueezed = 0.6, kAnnealed = 0.85;
 /// How far the temperature falls while going down.
@@ -43,6 +47,11 @@ constexpr double kStepsToBegin = 20'000, kBeginMin = 0.5, kBeginMax = 8;
 constexpr double kEnd = 8;
 /// A trial that has seen less than so many slices says nothing.
 constexpr size_t kTrialSlices = 16;
+/// What mending a trial's assignment may take.
+constexpr int64_t kTrialRepairEvaluations = 400'000;
+/// Trials do not tell smaller differences than that between exceeding capacities on the way and never exceeding them. The first
+/// gets further when there is more time.
+constexpr double kAsGood = 1.03;
 /// Frozen: this part of the fall is left.
 constexpr double kLeftToFall = 0.005;
 
@@ -89,7 +98,9 @@ Scale Measure(const Problem& problem, uint64_t seed) {
 struct Trial {
   double value = 0, frozen = 0;
   bool says_something = false;
+  int64_t fitting = std::numeric_limits<int64_t>::max();  ///< the cost once mended, where that succeeded
 };
+using Trials = std::array<Trial, kHot.size()>;
 
 /// One annealing and what it has learned.
 struct Strain {
@@ -101,7 +112,8 @@ struct Strain {
   }
 
   Annealing annealing;
-  std::array<Trial, kHot.size()> trials;
+  Trials exceeding, strict;           ///< in which capacities may be exceeded at a price, and in which they may not
+  std::optional<State> strict_begin;  ///< where the latter begin
   std::vector<Improvement> progress;
 };
 
@@ -157,20 +169,48 @@ class Searcher {
                           .cost = annealing.best.cost()});
   }
 
-  /// Goes down, and tries from there how far quick annealings get from several temperatures.
+  /// Goes down, and tries from there how far quick annealings get from several temperatures: with a price of exceeding
+  /// capacities, and without exceeding any.
   void Learn(Strain& strain) const {
     Annealing& annealing = strain.annealing;
+    GoDown(strain, kForbidden);
+    strain.strict_begin = annealing.state;
+    GoDown(strain, kPriceHigh * scale_.hinge);
+    TryAll(strain, kPriceLearning * scale_.hinge, strain.exceeding);
+    const State begin = annealing.state;
+    annealing.GoOnFrom(*strain.strict_begin);
+    TryAll(strain, kForbidden, strain.strict);
+    annealing.GoOnFrom(begin);
+  }
+
+  void GoDown(Strain& strain, double price) const {
+    Annealing& annealing = strain.annealing;
     annealing.best.Forget(annealing.state);
-    annealing.evaluations += Descend(annealing.state, annealing.random, kPriceHigh * scale_.hinge,
+    annealing.evaluations += Descend(annealing.state, annealing.random, price,
                                      [&](int64_t looked_at) { return Progress(annealing, looked_at) < kDescent; });
     annealing.Stepped();
     strain.NoteProgress(clock_);
-    const State descended = annealing.state;
-    annealing.price = kPriceLearning * scale_.hinge;
+  }
+
+  void TryAll(Strain& strain, double price, Trials& trials) const {
+    Annealing& annealing = strain.annealing;
+    const State begin = annealing.state;
+    annealing.price = price;
     for (size_t i = 0; i < kHot.size(); ++i) {
-      strain.trials[i] = Try(strain, kHot[i] * scale_.shift);
-      annealing.GoOnFrom(descended);
+      trials[i] = Try(strain, kHot[i] * scale_.shift);
+      Mend(annealing, kTrialRepairEvaluations);
+      if (annealing.state.overflow() == 0) trials[i].fitting = annealing.state.cost();
+      annealing.GoOnFrom(begin);
     }
+  }
+
+  static void Mend(Annealing& annealing, int64_t evaluations) {
+    if (annealing.state.overflow() == 0) return;
+    int64_t left = evaluations;
+    annealing.best.Forget(annealing.state);
+    Repair(annealing.state, kRepairPrice, left);
+    annealing.Stepped();
+    annealing.evaluations += evaluations - left;
   }
 
   /// A quick annealing.
@@ -193,14 +233,25 @@ class Searcher {
     return {least, above == met.rend() ? end : above->first, true};
   }
 
+  /// Whether capacities should not be exceeded on the way: what came of that could not be mended, or not well.
+  bool StrictIsBetter() const {
+    int64_t exceeding = std::numeric_limits<int64_t>::max(), strict = exceeding;
+    for (const auto& strain : strains_) {
+      for (const Trial& trial : strain->exceeding) exceeding = std::min(exceeding, trial.fitting);
+      for (const Trial& trial : strain->strict) strict = std::min(strict, trial.fitting);
+    }
+    return static_cast<double>(exceeding) > kAsGood * static_cast<double>(strict);
+  }
+
   /// From the trial that came lowest, all annealings together.
   void MakeSchedule() {
+    strict_ = StrictIsBetter();
     size_t best = 0;
     double least = std::numeric_limits<double>::infinity(), cold = 0;
     for (size_t i = 0; i < kHot.size(); ++i) {
       double sum = 0, frozen = 0;
       for (const auto& strain : strains_) {
-        const Trial& trial = strain->trials[i];
+        const Trial& trial = strict_ ? strain->strict[i] : strain->exceeding[i];
         sum += trial.says_something ? trial.value : least;
         frozen += std::log(trial.frozen) / static_cast<double>(strains_.size());
       }
@@ -213,7 +264,11 @@ class Searcher {
         scale_.shift * std::min(kHot.front(), kHot[best] * std::clamp(StepsPerObject() / kStepsToBegin, kBeginMin, kBeginMax));
     cold = cold > 0 ? std::min(kEnd * cold, hot / 10) : kTrialEnd * hot;
     schedule_ = {hot, cold, kPriceLow * scale_.hinge, kPriceHigh * scale_.hinge};
-    for (const auto& strain : strains_) learned_ = std::max(learned_, std::min(0.5, Progress(strain->annealing)));
+    for (const auto& strain : strains_) {
+      if (strict_) strain->annealing.GoOnFrom(*strain->strict_begin);
+      strain->strict_begin.reset();
+      learned_ = std::max(learned_, std::min(0.5, Progress(strain->annealing)));
+    }
   }
 
   /// That an annealing will have looked at in the end.
@@ -228,17 +283,12 @@ class Searcher {
     const auto progress = [&] { return std::max(0.0, (Progress(annealing) - learned_) / (1 - learned_)); };
     for (double now = progress(); now < until; now = progress()) {
       annealing.temperature = schedule_.Temperature(now);
-      annealing.price = schedule_.Price(now);
+      annealing.price = strict_ ? kForbidden : schedule_.Price(now);
       RunSlice(annealing);
       strain.NoteProgress(clock_);
       Report(strain);
     }
-    if (until < kSqueezed || annealing.state.overflow() == 0) return;
-    int64_t left = kRepairEvaluations;
-    annealing.best.Forget(annealing.state);
-    Repair(annealing.state, kRepairPrice, left);
-    annealing.Stepped();
-    annealing.evaluations += kRepairEvaluations - left;
+    if (until >= kSqueezed) Mend(annealing, kRepairEvaluations);
   }
 
   void ForEach(const std::function<void(Strain&)>& work) {
@@ -277,6 +327,7 @@ class Searcher {
   double evaluations_ = 0;  // of each annealing
   double learned_ = 0;      // how much of the search was over when annealing began
   Schedule schedule_;
+  bool strict_ = false;  // capacities are never exceeded
   std::vector<std::unique_ptr<Strain>> strains_;
   std::vector<std::shared_ptr<base::Strand>> strands_;  // of all strains but the first
 };

@@ -7,6 +7,7 @@
 //   swaps      a primary and a secondary of one partition exchange their roles
 //   exchanges  two replicas change places
 //
+// on the way down from where the deviation is rounded off near 0 (what is even already would keep single steps from all else),
 // that small groups then leave by many short annealings, from it and from the start, and from which every movement that does
 // not pay for itself is taken back. Each step can be carried out at the time it is made, so the found arrangement can as a rule
 // be reached without exceeding a capacity on the way (plan_actions.h finds the order).
