@@ -1,6 +1,7 @@
 #include "balancing/input/manifest.h"
 
 #include "balancing/input/manifest_builder.h"
+#include "balancing/input/utf16.h"
 #include "balancing/model/messages.h"
 #include "balancing/model/settings_table.h"
 #include "base/utf8.h"
@@ -12,11 +13,6 @@ namespace {
 constexpr size_t kWarningsMax = 100;
 constexpr std::string_view kCapacities = "Capacities";
 constexpr std::string_view kProperties = "PlacementProperties";
-
-bool IsThreshold(const GivenSection& given) {
-  return given.section == "MetricBalancingThresholds" || given.section == "MetricActivityThresholds" ||
-         given.section == "MetricBalancingThresholdsPerNodeType" || given.section == "MetricActivityThresholdsPerNodeType";
-}
 
 /// What the parameters of the section are named after.
 ParameterKey KeyOf(const GivenSection& given) {
@@ -158,6 +154,14 @@ Manifest ManifestBuilder::Take() {
 
 base::Result<Manifest> ReadManifest(std::string_view text, const std::string& file) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  std::string converted;
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
+    const bool little = text.starts_with("\xFF\xFE");
+    auto read = FromUtf16(text.substr(2), little);
+    if (!read) return ManifestBuilder(text, file).Refused(0, "begins as UTF-16, but is not");
+    converted = std::move(*read);
+    text = converted;
+  }
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   ManifestBuilder builder(text, file);
   if (const size_t zero = text.find('\0'); zero != std::string_view::npos) {
@@ -205,11 +209,14 @@ base::Result<std::vector<std::string>> CheckNames(const Manifest& manifest, cons
       }
       if (key != ParameterKey::kMetric || metrics.contains(given.name)) continue;
       constexpr const char* kNoSuchMetric = "no service reports this metric";
-      if (IsThreshold(section) && BuiltIn(given.name) == BuiltInMetric::kNo) {
-        return base::Fail(base::Code::kBadRequest, unknown(section, given, kNoSuchMetric, given.name, reported));
-      }
       warn(section, given, kNoSuchMetric, given.name, reported);
     }
+  }
+  const bool per_type = std::ranges::any_of(manifest.given, [](const GivenSection& given) { return !given.node_type.empty(); });
+  if (per_type && !PerNodeType(manifest.settings)) {
+    warnings.push_back(
+        manifest.file +
+        ": rules of node types have no effect without SeparateBalancingStrategyPerNodeType and SubclusteringEnabled");
   }
   return warnings;
 }

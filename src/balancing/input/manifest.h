@@ -28,6 +28,9 @@
 // <PlacementProperties><Property Name Value/>; "capacities" and "placementProperties" in JSON): what a node of that type has
 // when the state does not say otherwise.
 //
+// UTF-8, or UTF-16 with a byte order mark. Expressions of a template ("[parameters('x')]") are not evaluated; they are left out
+// with a warning, and of a key that stands twice in an object the last one counts, with one, too.
+//
 // Two slips that documentation itself makes load with a warning: <BalancingThreshold ...> and <ActivityThreshold ...> that are
 // never closed, and a comma before a closing bracket of JSON. Anything else that is not well-formed is an error.
 #pragma once
@@ -75,8 +78,8 @@ struct Manifest {
 /// different values is an error.
 base::Result<Manifest> ReadManifest(std::string_view text, const std::string& file);
 
-/// Whether what the manifest says fits the cluster: a threshold for a metric that no service reports is kBadRequest (a built-in
-/// one only a warning), other settings of such a metric and overrides of a node type that no node has are warnings.
+/// Whether what the manifest says fits the cluster: settings of a metric that no service reports, overrides of a node type that
+/// no node has, and such that nothing has switched on, are warnings.
 base::Result<std::vector<std::string>> CheckNames(const Manifest& manifest, const Cluster& cluster);
 
 }  // namespace evenkeel::balancing

@@ -1,4 +1,5 @@
 #include <boost/json.hpp>
+#include <set>
 
 #include "balancing/input/manifest_builder.h"
 #include "balancing/model/messages.h"
@@ -67,6 +68,13 @@ struct Located {
   const JsonSpot* spot = nullptr;
 };
 
+/// "[parameters('x')]" and the like, which a deployment evaluates.
+bool IsExpression(const base::Json& value) {
+  if (!value.is_string()) return false;
+  const std::string_view text = value.get_string();
+  return text.starts_with('[') && text.ends_with(']') && !text.starts_with("[[");
+}
+
 class JsonReader {
  public:
   JsonReader(const JsonText& json, ManifestBuilder& builder) : json_(json), builder_(builder) {}
@@ -93,14 +101,23 @@ class JsonReader {
     return builder_.Refused(Offset(at), what);
   }
 
+  void WarnOfExpression(const Located& at, std::string_view what) const {
+    builder_.Warn(Offset(at), std::string(what) + ": expressions of a template are not evaluated; left out");
+  }
+
   const JsonText& json_;
   ManifestBuilder& builder_;
+  mutable std::set<size_t> told_;  // offsets: objects are looked at more than once
   bool found_ = false;
 };
 
 template <typename Visit>
 base::Status JsonReader::ForEachItem(const Located& list, std::string_view what, Visit visit) const {
   const base::JsonArray* array = list.value->if_array();
+  if (IsExpression(*list.value)) {
+    WarnOfExpression(list, what);
+    return {};
+  }
   if (array == nullptr) return Refused(list, std::string(what) + ": expected a list");
   for (size_t i = 0; i < array->size(); ++i) EVENKEEL_TRY(visit(Located{&(*array)[i], &list.spot->children[i]}));
   return {};
@@ -111,6 +128,10 @@ base::Status JsonReader::ForEachMember(const Located& object, std::string_view w
   const base::JsonObject* members = object.value->if_object();
   if (members == nullptr) return Refused(object, std::string(what) + ": expected an object");
   if (members->size() != object.spot->children.size()) return Refused(object, "a key stands twice in this object");
+  for (const size_t repeated : object.spot->repeated) {
+    if (!told_.insert(repeated).second) continue;
+    builder_.Warn(json_.Original(repeated), "the key stands twice in its object; the last one counts");
+  }
   size_t i = 0;
   for (const auto& member : *members) {
     EVENKEEL_TRY(visit(std::string_view(member.key()), Located{&member.value(), &object.spot->children[i++]}));
@@ -151,6 +172,10 @@ base::Status JsonReader::ReadSettings(const Located& list) {
       EVENKEEL_ASSIGN(const Located at, Member(parameter, "value"));
       // Sections of other subsystems may hold whatever they like.
       if (!KnowsSection(name) && at.value->is_structured()) return {};
+      if (KnowsSection(name) && IsExpression(*at.value)) {
+        WarnOfExpression(at, std::string(name) + "/" + OneLine(parameter_name));
+        return {};
+      }
       EVENKEEL_ASSIGN(const std::string value, Scalar(at));
       return builder_.Set(name, parameter_name, value, Offset(parameter));
     });

@@ -287,7 +287,6 @@ TEST(ManifestTest, MalformedJsonIsAnErrorWithItsPlace) {
       {"{} {}", "m:1:4: invalid JSON: something follows the value"},
       {"{\"fabricSettings\": {}}", "m:1:20: fabricSettings: expected a list"},
       {"{\"fabricSettings\": [{\"name\": \"S\"}]}", "m:1:21: \"parameters\" is missing"},
-      {"{\"fabricSettings\": [], \"fabricSettings\": []}", "m:1:1: a key stands twice in this object"},
       {"", "m:1:1: empty"},
       {"nodes: []", "m:1:1: neither XML"},
   };
@@ -338,15 +337,48 @@ Cluster ClusterWith(std::string_view metric, std::string_view node_type) {
   return cluster;
 }
 
-TEST(ManifestTest, ThresholdOfAMetricThatNobodyReportsIsAnError) {
+TEST(ManifestTest, ThresholdOfAMetricThatNobodyReportsIsAWarning) {
   const Manifest manifest =
       Read("<Section Name=\"MetricBalancingThresholds\">\n<Parameter Name=\"Memroy\" Value=\"2\"/></Section>");
-  const auto checked = CheckNames(manifest, ClusterWith("Memory", "A"));
-  ASSERT_FALSE(checked.has_value());
-  EXPECT_EQ(checked.error().code(), base::Code::kBadRequest);
-  EXPECT_EQ(checked.error().message(),
-            "m:2:1: MetricBalancingThresholds/Memroy: no service reports this metric; did you mean Memory?");
+  const auto warnings = CheckNames(manifest, ClusterWith("Memory", "A"));
+  ASSERT_TRUE(warnings.has_value());
+  EXPECT_EQ(*warnings, std::vector<std::string>{
+                           "m:2:1: MetricBalancingThresholds/Memroy: no service reports this metric; did you mean Memory?"});
   EXPECT_TRUE(CheckNames(manifest, ClusterWith("Memroy", "A")).value().empty());
+}
+
+TEST(ManifestTest, ExpressionsOfTemplatesAndRepeatedKeysAreWarnings) {
+  const Manifest manifest = Read(R"({"resources": [{"properties": {"fabricSettings": [
+    {"name": "PlacementAndLoadBalancing", "parameters": "[parameters('settings')]"},
+    {"name": "MetricActivityThresholds", "parameters": [{"name": "M", "value": "[parameters('m')]"}, {"name": "N", "value": "1", "value": "7"}]}
+  ]}}]})");
+  ASSERT_EQ(manifest.warnings.size(), 3u);
+  EXPECT_TRUE(manifest.warnings[0].starts_with("m:2:")) << manifest.warnings[0];
+  EXPECT_TRUE(manifest.warnings[0].contains("not evaluated")) << manifest.warnings[0];
+  EXPECT_TRUE(manifest.warnings[1].contains("MetricActivityThresholds/M")) << manifest.warnings[1];
+  EXPECT_TRUE(manifest.warnings[2].contains("the last one counts")) << manifest.warnings[2];
+  EXPECT_EQ(manifest.settings.metric_activity_thresholds.find("N")->second, 7);
+}
+
+TEST(ManifestTest, FilesInUtf16AreRead) {
+  const std::string_view text = "<Section Name=\"MetricActivityThresholds\"><Parameter Name=\"M\" Value=\"7\"/></Section>";
+  for (const bool little : {true, false}) {
+    std::string bytes = little ? "\xFF\xFE" : "\xFE\xFF";
+    for (const char c : text) bytes += little ? std::string{c, '\0'} : std::string{'\0', c};
+    EXPECT_EQ(Read(bytes).settings.metric_activity_thresholds.find("M")->second, 7);
+    EXPECT_FALSE(ReadManifest(bytes + "x", "m").has_value()) << "half a unit";
+  }
+}
+
+TEST(ManifestTest, RulesOfNodeTypesThatNothingSwitchesOnAreAWarning) {
+  constexpr std::string_view kRule = R"("nodeTypes": [{"name": "A", "placementAndLoadBalancingOverrides": {
+    "minLoadBalancingIntervalPerNodeType": 1}}])";
+  const auto warnings = CheckNames(Read("{" + std::string(kRule) + "}"), ClusterWith("Memory", "A")).value();
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_TRUE(warnings[0].contains("SubclusteringEnabled")) << warnings[0];
+  const std::string switched = R"({"fabricSettings": [{"name": "PlacementAndLoadBalancing", "parameters": [
+    {"name": "SeparateBalancingStrategyPerNodeType", "value": true}, {"name": "SubclusteringEnabled", "value": true}]}], )";
+  EXPECT_TRUE(CheckNames(Read(switched + std::string(kRule) + "}"), ClusterWith("Memory", "A")).value().empty());
 }
 
 TEST(ManifestTest, OtherNamesThatNobodyHasAreWarnings) {
@@ -356,7 +388,7 @@ TEST(ManifestTest, OtherNamesThatNobodyHasAreWarnings) {
     "nodeTypes": [{"name": "B", "placementAndLoadBalancingOverrides": {"minLoadBalancingIntervalPerNodeType": 1}}]})");
   const auto warnings = CheckNames(manifest, ClusterWith("Memory", "A"));
   ASSERT_TRUE(warnings.has_value());
-  ASSERT_EQ(warnings->size(), 3u);
+  ASSERT_EQ(warnings->size(), 4u);
   EXPECT_EQ((*warnings)[0], "m:1:68: GlobalMetricWeights/X: no service reports this metric");
   EXPECT_TRUE((*warnings)[2].ends_with("no node has this type")) << (*warnings)[2];
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <sstream>
+#include <unordered_map>
 
 namespace evenkeel::balancing {
 namespace {
@@ -67,12 +68,20 @@ JsonSpot ReadSpots(JsonScanner& scanner) {
   }
   scanner.Take(c);
   const char close = c == '{' ? '}' : ']';
+  std::unordered_map<std::string_view, size_t> places;  // of members, by key
   while (!scanner.Take(close) && scanner.Peek() != '\0') {
+    size_t place = spot.children.size();
     if (c == '{') {
-      scanner.TakeString();
+      place = places.try_emplace(scanner.TakeString(), place).first->second;
       scanner.Take(':');
     }
-    spot.children.push_back(ReadSpots(scanner));
+    JsonSpot child = ReadSpots(scanner);
+    if (place == spot.children.size()) {
+      spot.children.push_back(std::move(child));
+    } else {
+      spot.repeated.push_back(child.offset);
+      spot.children[place] = std::move(child);
+    }
     scanner.Take(',');
   }
   return spot;

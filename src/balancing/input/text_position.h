@@ -23,10 +23,12 @@ class LineIndex {
   std::vector<size_t> starts_;
 };
 
-/// The offset of a value in JSON and those of what it contains: of members the values, in their order.
+/// The offset of a value in JSON and those of what it contains: of members the values, in their order. A member whose key
+/// stands twice is in the first one's place, with the last one's value.
 struct JsonSpot {
   size_t offset = 0;
   std::vector<JsonSpot> children{};
+  std::vector<size_t> repeated{};  ///< offsets of values whose key stood before in the object
 };
 /// `json` must parse, nested at most 100 deep.
 JsonSpot JsonSpots(std::string_view json);

@@ -19,6 +19,12 @@ Arrangement::Arrangement(const Cluster& cluster, const Settings& settings, const
   if (settings.prevent_transient_overcommit) freed_.resize(cluster.metrics.size() * cluster.nodes.size());
   row_size_.reserve(cluster.services.size());
   for (const Service& service : cluster.services) row_size_.push_back(static_cast<uint32_t>(service.metrics.size()));
+  const bool any_leaves = std::ranges::any_of(cluster.replicas, [](const Replica& replica) { return replica.Leaves(); });
+  if (any_leaves && settings.count_disappearing_load_for_simulated_annealing) {
+    with_leaving_.emplace(cluster);
+    leaving_.resize(cluster.metrics.size() * cluster.nodes.size());
+  }
+  replaced_.resize(cluster.replicas.size());
   AddExisting();
   AddNew();
 }
@@ -59,7 +65,13 @@ void Arrangement::AddExisting() {
         other_row_[replica_id] = partition.new_loads + row_size_[partition.service];
       }
       PutOn(replica_id, replica.node, replica.role);
-      applications_.Change(partition.service, replica.node, {}, LoadsOf(replica_id));
+      if (!replica.Leaves()) {
+        const bool active = TakesPlaces(replica_id);
+        applications_.Change(partition.service, replica.node, active, {}, LoadsOf(replica_id));
+        if (with_leaving_) with_leaving_->Change(partition.service, replica.node, active, {}, LoadsOf(replica_id));
+      } else {
+        ChangeLoads(replica_id, replica.node, {}, LoadsOf(replica_id));
+      }
       CountAside(replica_id, 1);
     }
   }
@@ -122,7 +134,7 @@ void Arrangement::CountAside(ReplicaId replica, int64_t sign) {
 }
 
 void Arrangement::CountFreed(ReplicaId replica, int64_t sign) {
-  if (IsNew(replica) || !cluster_.replicas[replica].Exists()) return;
+  if (IsNew(replica) || !cluster_.replicas[replica].Exists() || replaced_[replica] != 0) return;
   const Replica& before = cluster_.replicas[replica];
   const std::span<const int64_t> then = cluster_.LoadsOf(before);
   const std::span<const int64_t> now = node_[replica] == before.node ? LoadsOf(replica) : std::span<const int64_t>();
@@ -133,9 +145,69 @@ void Arrangement::CountFreed(ReplicaId replica, int64_t sign) {
   }
 }
 
-void Arrangement::ChangeLoads(ServiceId service, NodeId node, std::span<const int64_t> before, std::span<const int64_t> after) {
-  loads_.Change(service, node, before, after);
-  if (applications_.Concerns(service)) applications_.Change(service, node, before, after);
+void Arrangement::ChangeLoads(ReplicaId replica, NodeId node, std::span<const int64_t> before, std::span<const int64_t> after) {
+  const ServiceId service = ServiceOf(replica);
+  const bool of_application = applications_.Concerns(service);
+  const bool active = TakesPlaces(replica);
+  if (with_leaving_ && of_application) with_leaving_->Change(service, node, active, before, after);
+  if (!Leaves(replica)) {
+    loads_.Change(service, node, before, after);
+    if (of_application) applications_.Change(service, node, active, before, after);
+  } else if (with_leaving_) {
+    const std::vector<ServiceMetric>& metrics = cluster_.services[service].metrics;
+    for (size_t i = 0; i < metrics.size(); ++i) {
+      const int64_t more = (after.empty() ? 0 : after[i]) - (before.empty() ? 0 : before[i]);
+      leaving_[metrics[i].metric * cluster_.nodes.size() + node] += more;
+    }
+  }
+}
+
+bool Arrangement::TakesPlaces(ReplicaId replica) const {
+  const Role role = role_[replica];
+  return role == Role::kPrimary || role == Role::kSecondary || role == Role::kInstance;
+}
+
+ReplicaId Arrangement::StandByAt(ReplicaId replica, NodeId node) const {
+  const auto [first, last] = ExistingOf(partition_[replica]);
+  for (ReplicaId other = first; other < last; ++other) {
+    const Replica& before = cluster_.replicas[other];
+    if (other != replica && before.role == Role::kStandBy && before.node == node && role_[other] == Role::kStandBy)
+      return other;
+  }
+  return kNoId;
+}
+
+void Arrangement::TakePlaceOfStandBy(ReplicaId replica) {
+  const ReplicaId other = StandByAt(replica, node_[replica]);
+  if (other == kNoId || !TakesPlaces(replica) || node_[other] == kNoId) return;
+  CountAside(other, -1);
+  ChangeLoads(other, node_[other], LoadsOf(other), {});
+  TakeOff(other);
+  replaced_[other] = 1;
+}
+
+void Arrangement::GiveBackPlaceOfStandBy(ReplicaId replica) {
+  const ReplicaId other = StandByAt(replica, node_[replica]);
+  if (other == kNoId || !TakesPlaces(replica) || replaced_[other] == 0) return;
+  replaced_[other] = 0;
+  PutOn(other, cluster_.replicas[other].node, Role::kStandBy);
+  ChangeLoads(other, node_[other], {}, LoadsOf(other));
+  CountAside(other, 1);
+}
+
+std::array<NodeChange, 2> Arrangement::ChangesOfMove(ReplicaId replica, NodeId to) const {
+  const std::span<const int64_t> loads = LoadsOf(replica);
+  std::array<NodeChange, 2> changes{NodeChange{node_[replica], loads, {}}, ChangeOfPlacing(replica, to, role_[replica])};
+  const ReplicaId gives_back = StandByAt(replica, node_[replica]);
+  if (gives_back != kNoId && Replaced(gives_back) && !Leaves(gives_back)) changes[0].added = LoadsOf(gives_back);
+  return changes;
+}
+
+NodeChange Arrangement::ChangeOfPlacing(ReplicaId replica, NodeId to, Role role) const {
+  NodeChange change{to, {}, LoadsOf(replica, role)};
+  const ReplicaId takes = StandByAt(replica, to);
+  if (takes != kNoId && node_[takes] != kNoId && !Leaves(takes)) change.removed = LoadsOf(takes);
+  return change;
 }
 
 uint32_t Arrangement::OtherRowOfGiven(PartitionId partition) const {
@@ -158,7 +230,7 @@ void Arrangement::SetPrimary(PartitionId partition, ReplicaId primary) {
   const std::span<const int64_t> before = LoadsOf(given);
   CountAside(given, -1);
   other_row_[given] = row;
-  ChangeLoads(service_[partition], node_[given], before, LoadsOf(given));
+  ChangeLoads(given, node_[given], before, LoadsOf(given));
   CountAside(given, 1);
 }
 
@@ -185,15 +257,17 @@ void Arrangement::Attach(ReplicaId replica, NodeId node, Role role) {
   EVENKEEL_CHECK(role != Role::kPrimary || primary_[partition] == kNoId);
   CountAside(replica, -1);
   PutOn(replica, node, role);
-  ChangeLoads(service_[partition], node, {}, LoadsOf(replica));
+  ChangeLoads(replica, node, {}, LoadsOf(replica));
   CountAside(replica, 1);
+  TakePlaceOfStandBy(replica);
   if (role == Role::kPrimary) SetPrimary(partition, replica);
 }
 
 void Arrangement::Detach(ReplicaId replica, Role role_after) {
   const PartitionId partition = partition_[replica];
+  GiveBackPlaceOfStandBy(replica);
   CountAside(replica, -1);
-  ChangeLoads(service_[partition], node_[replica], LoadsOf(replica), {});
+  ChangeLoads(replica, node_[replica], LoadsOf(replica), {});
   const bool was_primary = role_[replica] == Role::kPrimary;
   TakeOff(replica);
   role_[replica] = role_after;
@@ -203,14 +277,15 @@ void Arrangement::Detach(ReplicaId replica, Role role_after) {
 
 void Arrangement::Move(ReplicaId replica, NodeId to) {
   EVENKEEL_CHECK(node_[replica] != kNoId && node_[replica] != to);
-  const ServiceId service = service_[partition_[replica]];
   const std::span<const int64_t> loads = LoadsOf(replica);
+  GiveBackPlaceOfStandBy(replica);
   CountAside(replica, -1);
-  ChangeLoads(service, node_[replica], loads, {});
+  ChangeLoads(replica, node_[replica], loads, {});
   TakeOff(replica);
   PutOn(replica, to, role_[replica]);
-  ChangeLoads(service, to, {}, loads);
+  ChangeLoads(replica, to, {}, loads);
   CountAside(replica, 1);
+  TakePlaceOfStandBy(replica);
 }
 
 void Arrangement::Swap(ReplicaId primary, ReplicaId secondary) {
@@ -226,7 +301,7 @@ void Arrangement::Swap(ReplicaId primary, ReplicaId secondary) {
   primary_[partition] = secondary;
   if (given_primary_[partition] != kNoId) other_row_[given_primary_[partition]] = OtherRowOfGiven(partition);
   for (size_t i = 0; i < changes.size(); ++i) {
-    ChangeLoads(service_[partition], changes[i].node, changes[i].removed, changes[i].added);
+    ChangeLoads(replicas[i], changes[i].node, changes[i].removed, changes[i].added);
     CountAside(replicas[i], 1);
   }
 }
@@ -263,7 +338,7 @@ void Arrangement::ChangeRole(ReplicaId replica, Role role) {
   EVENKEEL_CHECK(node_[replica] != kNoId && role != role_[replica] && role != Role::kNone && role != Role::kDropped);
   EVENKEEL_CHECK(role != Role::kPrimary || primary_[partition] == kNoId);
   CountAside(replica, -1);
-  ChangeLoads(service_[partition], node_[replica], LoadsOf(replica), LoadsOf(replica, role));
+  ChangeLoads(replica, node_[replica], LoadsOf(replica), LoadsOf(replica, role));
   const bool was_primary = role_[replica] == Role::kPrimary;
   primaries_[node_[replica]] += (role == Role::kPrimary ? 1 : 0) - (was_primary ? 1 : 0);
   role_[replica] = role;

@@ -3,12 +3,17 @@
 // keeps what the next question asks for up to date: the replicas on each node, the nodes' loads, what application groups carry
 // where. A step is exact and is undone by its reverse; whether it is allowed is for constraints.h to say.
 //
+// Replicas that leave already (Replica::Leaves) are no load of their nodes, but have their room there. A replica that comes to
+// the node of a stand-by one of its partition takes its place: that one is nowhere until the replica goes again.
+//
 // Replica ids are those of the cluster; the ones after them are new replicas, those of a partition being neighbours, in the
 // order of partitions.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -65,6 +70,14 @@ class Arrangement {
   }
   /// What a swap changes, each on another node.
   boost::container::static_vector<NodeChange, 3> ChangesOfSwap(ReplicaId primary, ReplicaId secondary) const;
+  /// Of a move there: with the stand-by replica whose place it takes, and the one whose place it gives back.
+  std::array<NodeChange, 2> ChangesOfMove(ReplicaId replica, NodeId to) const;
+  /// The same for one that is nowhere yet and comes with the loads of `role`.
+  NodeChange ChangeOfPlacing(ReplicaId replica, NodeId to, Role role) const;
+  /// A stand-by replica of its partition on the node, which it would take the place of, or has taken; else kNoId.
+  ReplicaId StandByAt(ReplicaId replica, NodeId node) const;
+  /// Whether another replica of its partition has taken its place.
+  bool Replaced(ReplicaId replica) const { return !IsNew(replica) && replaced_[replica] != 0; }
   bool Moved(ReplicaId replica) const;  ///< an existing one that is elsewhere, or in another role, than the cluster has it
 
   /// All that count for their node, also those that stay; in no particular order, but the same for the same steps.
@@ -92,12 +105,21 @@ class Arrangement {
   /// Loads of replicas, and what application groups have reserved on the node and do not use: what capacities are compared
   /// with.
   int64_t UsedOf(MetricId metric, NodeId node) const { return loads_.Of(metric, node) + applications_.Unused(metric, node); }
-  /// Of an application group that has limits, capacities or reservations (0 for others): replicas on the node, and its load
-  /// there of the i-th of its metrics.
-  int64_t ReplicasOnNode(ApplicationId application, NodeId node) const { return applications_.Replicas(application, node); }
+  /// Of an application group that has limits, capacities or reservations (0 for others): active replicas on the node, and its
+  /// load there of the i-th of its metrics.
+  int64_t ReplicasOnNode(ApplicationId application, NodeId node) const {
+    return applications_.ActiveReplicas(application, node);
+  }
   int64_t LoadOnNode(ApplicationId application, size_t metric_index, NodeId node) const {
     return applications_.Load(application, metric_index, node);
   }
+  /// The same with the room of replicas that leave, unless CountDisappearingLoadForSimulatedAnnealing is off: what is not there
+  /// for others.
+  int64_t TakenOf(MetricId metric, NodeId node) const {
+    if (!with_leaving_) return UsedOf(metric, node);
+    return loads_.Of(metric, node) + leaving_[metric * cluster_.nodes.size() + node] + with_leaving_->Unused(metric, node);
+  }
+  const ApplicationLoads& ApplicationsWithLeaving() const { return with_leaving_ ? *with_leaving_ : applications_; }
   int64_t NodesOf(ApplicationId application) const { return applications_.Nodes(application); }
   int64_t LoadOf(ApplicationId application, size_t metric_index) const { return applications_.Load(application, metric_index); }
   /// Replicas that are being built on the node, or will be because of the steps since: of stateful services that follow no
@@ -131,13 +153,21 @@ class Arrangement {
   void TakeOff(ReplicaId replica);
   void SetPrimary(PartitionId partition, ReplicaId primary);
   uint32_t OtherRowOfGiven(PartitionId partition) const;
-  void ChangeLoads(ServiceId service, NodeId node, std::span<const int64_t> before, std::span<const int64_t> after);
+  void ChangeLoads(ReplicaId replica, NodeId node, std::span<const int64_t> before, std::span<const int64_t> after);
+  bool Leaves(ReplicaId replica) const { return !IsNew(replica) && cluster_.replicas[replica].Leaves(); }
+  bool TakesPlaces(ReplicaId replica) const;
+  void TakePlaceOfStandBy(ReplicaId replica);
+  void GiveBackPlaceOfStandBy(ReplicaId replica);
 
   const Cluster& cluster_;
   const Settings& settings_;
   const NodeSets& sets_;
   NodeLoads loads_;
   ApplicationLoads applications_;
+  // Engaged when any replica leaves and that counts.
+  std::optional<ApplicationLoads> with_leaving_;
+  std::vector<int64_t> leaving_;   // by metric, then node
+  std::vector<uint8_t> replaced_;  // by existing replica
   std::vector<NodeId> node_;
   std::vector<Role> role_;
   std::vector<PartitionId> partition_;

@@ -92,7 +92,7 @@ NodeLoads::NodeLoads(const Cluster& cluster, const NodeSets& sets)
     local_[id] = std::make_unique<ServiceLoads>(service, sets.ValidForService(id), sets.ValidCountForService(id));
   }
   for (const Replica& replica : cluster.replicas) {
-    if (!replica.Exists()) continue;
+    if (!replica.Exists() || replica.Leaves()) continue;
     const ServiceId id = cluster.partitions[replica.partition].service;
     const std::span<const int64_t> loads = cluster.LoadsOf(replica);
     const std::vector<ServiceMetric>& metrics = cluster.services[id].metrics;

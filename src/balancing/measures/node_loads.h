@@ -82,7 +82,8 @@ class ServiceLoads {
 
 class NodeLoads {
  public:
-  /// With the replicas as the cluster has them. Both outlive this. O(replicas * metrics + nodes * metrics of the cluster).
+  /// With the replicas as the cluster has them, without those that leave. Both outlive this. O(replicas * metrics + nodes *
+  /// metrics of the cluster).
   NodeLoads(const Cluster& cluster, const NodeSets& sets);
 
   int64_t Of(MetricId metric, NodeId node) const { return columns_[metric * node_count_ + node]; }

@@ -49,8 +49,9 @@ TEST_F(NodeTiesTest, PrimariesSpreadWhereEveryNodeHasEveryPartition) {
 }
 
 TEST_F(NodeTiesTest, PromotionsSpread) {
-  Make(Unloaded(3, 12, "kind: stateful",
-                "replicas: [{node: n0, role: secondary}, {node: n1, role: secondary}, {node: n2, role: secondary}]"));
+  Make(Unloaded(
+      3, 12, "kind: stateful",
+      "missing: 1, replicas: [{node: n0, role: secondary}, {node: n1, role: secondary}, {node: n2, role: secondary}]"));
   EXPECT_EQ(CountsOf(ActionKind::kPromoteSecondary), std::vector<int>(3, 4));
 }
 

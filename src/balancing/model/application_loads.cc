@@ -19,7 +19,7 @@ ApplicationLoads::ApplicationLoads(const Cluster& cluster)
   for (ApplicationId id = 0; id < cluster.applications.size(); ++id) {
     const Application& application = cluster.applications[id];
     groups_[id].kept = application.min_nodes > 0 || application.max_nodes > 0 || !application.metrics.empty();
-    groups_[id].total.resize(1 + application.metrics.size());
+    groups_[id].total.resize(2 + application.metrics.size());
     for (const ApplicationMetric& metric : application.metrics) {
       if (metric.node_reservation > 0) unused_[metric.metric].resize(cluster.nodes.size());
     }
@@ -47,6 +47,11 @@ int64_t ApplicationLoads::Replicas(ApplicationId application, NodeId node) const
   return row == nullptr ? 0 : row[0];
 }
 
+int64_t ApplicationLoads::ActiveReplicas(ApplicationId application, NodeId node) const {
+  const int64_t* row = FindRow(application, node);
+  return row == nullptr ? 0 : row[groups_[application].total.size() - 1];
+}
+
 int64_t ApplicationLoads::Load(ApplicationId application, size_t metric_index, NodeId node) const {
   const int64_t* row = FindRow(application, node);
   return row == nullptr ? 0 : row[1 + metric_index];
@@ -67,7 +72,8 @@ int64_t* ApplicationLoads::Row(Group& group, NodeId node) {
   return &group.rows[row * width];
 }
 
-void ApplicationLoads::Change(ServiceId service, NodeId node, std::span<const int64_t> before, std::span<const int64_t> after) {
+void ApplicationLoads::Change(ServiceId service, NodeId node, bool active, std::span<const int64_t> before,
+                              std::span<const int64_t> after) {
   const std::vector<uint32_t>& index_of_metric = index_of_metric_[service];
   if (index_of_metric.empty()) return;
   const ApplicationId id = cluster_.services[service].application;
@@ -85,9 +91,12 @@ void ApplicationLoads::Change(ServiceId service, NodeId node, std::span<const in
     row[i] += difference;
     group.total[i] += difference;
   };
-  const bool was_used = row[0] > 0;
-  add(0, (after.empty() ? 0 : 1) - (before.empty() ? 0 : 1));
-  group.used_nodes += (row[0] > 0 ? 1 : 0) - (was_used ? 1 : 0);
+  const size_t of_active = group.total.size() - 1;
+  const bool was_used = row[of_active] > 0;
+  const int64_t more = (after.empty() ? 0 : 1) - (before.empty() ? 0 : 1);
+  add(0, more);
+  if (active) add(of_active, more);
+  group.used_nodes += (row[of_active] > 0 ? 1 : 0) - (was_used ? 1 : 0);
   for (size_t i = 0; i < index_of_metric.size(); ++i) {
     if (index_of_metric[i] == kNoId) continue;
     add(1 + index_of_metric[i], (after.empty() ? 0 : after[i]) - (before.empty() ? 0 : before[i]));

@@ -16,8 +16,10 @@ class ApplicationLoads {
   /// Without replicas. `cluster` outlives this.
   explicit ApplicationLoads(const Cluster& cluster);
 
-  /// All of them 0 for a group without limits.
+  /// All of them 0 for a group without limits. Stand-by replicas have loads and hold reservations, but the limit of nodes is
+  /// one of active replicas.
   int64_t Replicas(ApplicationId application, NodeId node) const;
+  int64_t ActiveReplicas(ApplicationId application, NodeId node) const;
   int64_t Load(ApplicationId application, size_t metric_index, NodeId node) const;
   int64_t Nodes(ApplicationId application) const { return groups_[application].used_nodes; }
   int64_t Load(ApplicationId application, size_t metric_index) const;
@@ -29,17 +31,17 @@ class ApplicationLoads {
   bool Concerns(ServiceId service) const { return !index_of_metric_[service].empty(); }
   /// Which of the application's metrics each of the service's is; kNoId: none. Empty: nothing is kept of the service.
   std::span<const uint32_t> IndexOfMetrics(ServiceId service) const { return index_of_metric_[service]; }
-  /// What one replica loads its node with becomes something else; empty: it is not there. O(metrics), and O(nodes of the
-  /// application) when the node is new to it.
-  void Change(ServiceId service, NodeId node, std::span<const int64_t> before, std::span<const int64_t> after);
+  /// What one replica, active or not, loads its node with becomes something else; empty: it is not there. O(metrics), and
+  /// O(nodes of the application) when the node is new to it.
+  void Change(ServiceId service, NodeId node, bool active, std::span<const int64_t> before, std::span<const int64_t> after);
 
  private:
   struct Group {
     bool kept = false;
     std::vector<NodeId> nodes;   // ascending
-    std::vector<int64_t> rows;   // replicas, then the loads of the application's metrics; a row per node
+    std::vector<int64_t> rows;   // replicas, then the loads of the application's metrics, then active replicas; a row per node
     std::vector<int64_t> total;  // a row, too
-    int64_t used_nodes = 0;
+    int64_t used_nodes = 0;      // by active replicas
   };
   const int64_t* FindRow(ApplicationId application, NodeId node) const;
   int64_t* Row(Group& group, NodeId node);

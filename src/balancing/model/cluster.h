@@ -86,6 +86,8 @@ struct ServiceMetric {
 struct ServiceType {
   std::string name;
   std::vector<NodeId> blocked_nodes;  ///< ascending
+  /// Whether what is on a blocked node has to go. Service Fabric leaves it: there nobody may move it.
+  bool leaves_blocked = false;
 };
 
 struct ApplicationMetric {
@@ -150,6 +152,8 @@ struct Replica {
   bool Has(ReplicaFlag flag) const { return (flags & flag) != 0; }
   /// Neither dropped nor without a role.
   bool Exists() const { return role != Role::kNone && role != Role::kDropped; }
+  /// Somebody else lets it go already: it is no load any more, but has its room until then.
+  bool Leaves() const { return (flags & (kToBeDropped | kToBeDroppedForDeactivation | kMoveInProgress)) != 0; }
 };
 
 /// Bits of Partition::flags.

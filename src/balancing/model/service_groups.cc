@@ -27,11 +27,14 @@ class ConnectedMetrics {
   std::vector<MetricId> parents_;
 };
 
+bool IsLimited(const ApplicationMetric& metric) {
+  return metric.total_capacity > 0 || metric.max_node_capacity > 0 || metric.node_reservation > 0;
+}
+
 // Without any limit an application's services have nothing in common.
 bool IsLimited(const Application& application) {
-  return application.max_nodes > 0 || std::ranges::any_of(application.metrics, [](const ApplicationMetric& metric) {
-           return metric.total_capacity > 0 || metric.max_node_capacity > 0 || metric.node_reservation > 0;
-         });
+  return application.max_nodes > 0 ||
+         std::ranges::any_of(application.metrics, [](const ApplicationMetric& metric) { return IsLimited(metric); });
 }
 
 ConnectedMetrics Connect(const Cluster& cluster) {
@@ -47,6 +50,14 @@ ConnectedMetrics Connect(const Cluster& cluster) {
     MetricId& other = of_application[service.application];
     if (other == kNoId) other = first;
     connected.Connect(first, other);
+  }
+  // What an application limits ties its services to all that report it, even while it has none itself.
+  for (ApplicationId id = 0; id < cluster.applications.size(); ++id) {
+    for (const ApplicationMetric& metric : cluster.applications[id].metrics) {
+      if (!IsLimited(metric)) continue;
+      if (of_application[id] == kNoId) of_application[id] = metric.metric;
+      connected.Connect(of_application[id], metric.metric);
+    }
   }
   return connected;
 }

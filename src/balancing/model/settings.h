@@ -133,7 +133,11 @@ struct Settings {
   bool throttle_placement_phase = false;
   bool throttle_balancing_phase = true;
   bool throttle_constraint_check_phase = false;
+  bool fault_domain_enabled = true;
+  bool upgrade_domain_enabled = true;
   bool prevent_transient_overcommit = false;
+  bool check_aligned_affinity_for_upgrade = false;
+  bool count_disappearing_load_for_simulated_annealing = true;
 
   // Constraints and behaviour.
   ConstraintPriorities priorities;

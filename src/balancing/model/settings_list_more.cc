@@ -83,14 +83,15 @@ void AddSearchSettings(SettingsTable& table) {
                "repairs are always judged by movements and deviation together");
   table.Bool("EnablePreferredSwapSolutionInConstraintCheck", &S::enable_preferred_swap_solution_in_constraint_check,
              "repairs by exchanging roles are tried, too");
-  table.Unused("CountDisappearingLoadForSimulatedAnnealing", Type::kBool, "true", "load of replicas that go away still counts",
-               "loads count as the state says");
+  table.Bool("CountDisappearingLoadForSimulatedAnnealing", &S::count_disappearing_load_for_simulated_annealing,
+             "the room of replicas that leave is not there for others yet");
   table.Unused("YieldDurationPer10ms", Type::kInteger, "7", "milliseconds of every 10 that a search rests",
                "a search does not rest", 0, 10);
   table.Integer("InitialRandomSeed", &S::initial_random_seed, "seed of every search; -1: by the clock", -1);
   table.Unused("UseBatchPlacement", Type::kBool, "true", "many new replicas are placed in batches", kTogether);
   table.Unused("PlacementReplicaCountPerBatch", Type::kInteger, "100000", "replicas of one batch", kTogether, 1);
   table.Seen(kTest);
+  table.Unused("IsTestMode", Type::kBool, "false", "every step of a search is checked", "tests check every step here");
   table.Unused("PerfTestNumberOfNodes", Type::kInteger, "3000", "size of the performance test: nodes", kNoTest);
   table.Unused("PerfTestNumberOfPartitions", Type::kInteger, "100000", "... partitions", kNoTest);
   table.Unused("PerfTestNumberOfInstances", Type::kInteger, "10", "... instances", kNoTest);
@@ -200,13 +201,15 @@ void AddConstraintSettings(SettingsTable& table) {
   table.Bool("RelaxCapacityConstraintForUpgrade", &S::relax_capacity_constraint_for_upgrade, "capacities yield in upgrades");
   table.Bool("RelaxScaleoutConstraintDuringUpgrade", &S::relax_scaleout_constraint_during_upgrade,
              "the most nodes of an application yield in upgrades");
-  table.Unused("CheckAlignedAffinityForUpgrade", Type::kBool, "false", "in upgrades primaries of children follow the parent's",
-               "primaries of aligned children always follow the parent's");
+  table.Bool("CheckAlignedAffinityForUpgrade", &S::check_aligned_affinity_for_upgrade,
+             "in upgrades a primary changes only if those of aligned children can follow");
   table.Bool("PreferUpgradedUDs", &S::prefer_upgraded_uds, "in upgrades replicas go to domains that are done");
   table.Bool("PreferExistingReplicaLocations", &S::prefer_existing_replica_locations,
              "nodes that had the replica are preferred");
   table.Unused("PreferNodesForContainerPlacement", Type::kBool, "true", "nodes that have the container's image are preferred",
                "images of containers are not modelled");
+  table.Bool("FaultDomainEnabled", &S::fault_domain_enabled, "replicas are spread over fault domains");
+  table.Bool("UpgradeDomainEnabled", &S::upgrade_domain_enabled, "replicas are spread over upgrade domains");
   table.Bool("QuorumBasedLogicAutoSwitch", &S::quorum_based_logic_auto_switch,
              "spread over domains keeps only the quorum safe where more is not possible evenly");
   table.Bool("QuorumBasedReplicaDistributionPerUpgradeDomains", &S::quorum_based_replica_distribution_per_upgrade_domains,

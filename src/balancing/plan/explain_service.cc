@@ -153,7 +153,7 @@ std::optional<ServiceExplainer::Target> ServiceExplainer::BestTarget(ReplicaId r
   }
   for (NodeId node = 0; node < cluster_.nodes.size(); ++node) {
     if (node == from || !constraints_->Allows(replica, node)) continue;
-    const auto changes = MoveChanges(from, node, planned_.LoadsOf(replica));
+    const auto changes = planned_.ChangesOfMove(replica, node);
     const double energy = Energy(settings_, score_->AverageDeviationAfter(service_, changes), cost, existing);
     if (!best || energy < best->energy) best = Target{node, energy};
   }

@@ -164,9 +164,7 @@ PhaseInput Planner::QuestionsOf(const GroupPlan& plan) const {
   input.throttles = &memory_.throttles;
   ForEachPartition(plan, [&](PartitionId id) {
     const Partition& partition = cluster_.partitions[id];
-    const ApplicationId application = cluster_.ServiceOf(partition).application;
-    const bool by_application = application != kNoId && cluster_.applications[application].in_upgrade;
-    input.in_application_upgrade |= by_application || partition.Has(kPartitionInUpgrade);
+    input.in_application_upgrade |= partition.Has(kPartitionInUpgrade);
   });
   input.questions.has_movable_replica = [&] {
     const bool upgrading_may_move = settings_.allow_balancing_during_application_upgrade;
@@ -174,8 +172,10 @@ PhaseInput Planner::QuestionsOf(const GroupPlan& plan) const {
     ForEachPartition(plan, [&](PartitionId id) {
       const auto [first, last] = arrangement_.ExistingOf(id);
       for (ReplicaId replica = first; replica < last && !found; ++replica) {
-        found =
-            arrangement_.NodeOf(replica) != kNoId && WhyKept(cluster_, cluster_.replicas[replica], upgrading_may_move).empty();
+        const Replica& is = cluster_.replicas[replica];
+        // One on every node stays, but what is wrong with it is told.
+        const bool counts = cluster_.ServiceOf(is).on_every_node || WhyKept(cluster_, is, upgrading_may_move).empty();
+        found = arrangement_.NodeOf(replica) != kNoId && counts;
       }
     });
     return found;
@@ -224,6 +224,10 @@ void Planner::Place(GroupPlan& plan, ActionContext& context) {
                                                 .seed = SeedOf(plan),
                                                 .evaluations = options_.evaluations});
   plan_.evaluations += result.evaluations;
+  plan.impossible = result.impossible;
+  plan.waiting = result.waiting;
+  context.impossible = plan.impossible;
+  context.waiting = plan.waiting;
   for (const auto& [replica, elimination] : result.why) {
     const Partition& partition = cluster_.partitions[arrangement_.PartitionOf(replica)];
     plan.skipped.push_back({"no node for it: " + Text(cluster_, elimination), "a replica of partition " + partition.name});

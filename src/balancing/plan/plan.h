@@ -14,6 +14,7 @@
 #include "balancing/plan/phase_machine.h"
 #include "balancing/rules/constraints.h"
 #include "balancing/rules/throttles.h"
+#include "balancing/search/placement_upgrades.h"
 #include "base/json.h"
 #include "base/result.h"
 
@@ -80,7 +81,9 @@ struct GroupPlan {
   std::vector<Action> actions;
   double deviation_before = 0, deviation_after = 0;  ///< average deviations
   double energy_before = 0, energy_after = 0;
-  std::vector<SkippedItem> skipped;  ///< phases, replicas and nodes that might be expected here
+  std::vector<ImpossibleRequest> impossible;  ///< of upgrades
+  std::vector<PartitionId> waiting;           ///< of which a placement leaves the rest for later
+  std::vector<SkippedItem> skipped;           ///< phases, replicas and nodes that might be expected here
 };
 
 struct Plan {

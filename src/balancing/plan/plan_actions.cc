@@ -74,7 +74,7 @@ double ActionMaker::GainOf(const GroupScore& score, const PlanStep& step, double
   const NodeId node = planned_.NodeOf(step.replica);
   double without = score.average_deviation();
   if (IsMove(step.kind)) {
-    without = score.AverageDeviationAfter(service, MoveChanges(node, step.from, loads));
+    without = score.AverageDeviationAfter(service, planned_.ChangesOfMove(step.replica, step.from));
   } else if (step.kind == ActionKind::kSwapPrimarySecondary) {
     without = score.AverageDeviationAfter(service, planned_.ChangesOfSwap(step.other, step.replica));
   } else if (IsAdd(step.kind)) {
@@ -162,9 +162,19 @@ std::vector<Action> ActionMaker::Explained(std::span<const PlanStep> steps) {
 
 void ActionMaker::AddUnplaced(const PlanReasons& reasons, std::vector<Action>& actions) const {
   if (context_.purpose != Purpose::kPlacement) return;
+  for (const ImpossibleRequest& request : context_.impossible) {
+    Action& action = actions.emplace_back();
+    action.partition = request.partition;
+    action.kind = ActionKind::kRequestedPlacementNotPossible;
+    action.from = request.node;
+    action.partition_version = cluster_.partitions[request.partition].version;
+    action.max_priority = context_.max_priority;
+    action.reason = PlanReasons::OfImpossible(cluster_, request);
+  }
   size_t unplaced = 0;
   for (const ServiceId service : context_.group.services) {
     for (const PartitionId partition : cluster_.services[service].partitions) {
+      if (std::ranges::find(context_.waiting, partition) != context_.waiting.end()) continue;
       const auto [first, last] = planned_.NewOf(partition);
       for (ReplicaId replica = first; replica < last; ++replica) {
         if (planned_.NodeOf(replica) != kNoId || ++unplaced > kUnplacedListed) continue;

@@ -18,6 +18,7 @@
 #include "balancing/model/service_groups.h"
 #include "balancing/plan/plan.h"
 #include "balancing/rules/constraints.h"
+#include "balancing/search/placement_upgrades.h"
 
 namespace evenkeel::balancing {
 
@@ -30,6 +31,8 @@ struct ActionContext {
   int64_t max_priority = 2;                    ///< under which the arrangement was found
   /// Why new replicas have no node, where it is known.
   std::span<const std::pair<ReplicaId, Elimination>> unplaced = {};
+  std::span<const ImpossibleRequest> impossible = {};
+  std::span<const PartitionId> waiting = {};  ///< their new replicas without a node are not missed now
 };
 
 /// The actions from the cluster as it is given to `planned`. What has to be left out is undone in `planned` and told in

@@ -21,6 +21,23 @@ ReplicaId At(const Arrangement& arrangement, PartitionId partition, NodeId node)
   return replica;
 }
 
+// That one who was the primary steps back, where there is one.
+void MakePrimary(Arrangement& arrangement, ReplicaId replica) {
+  const ReplicaId primary = arrangement.PrimaryOf(arrangement.PartitionOf(replica));
+  if (primary == kNoId) return arrangement.ChangeRole(replica, Role::kPrimary);
+  arrangement.Swap(primary, replica);
+}
+
+void UnmakePrimary(Arrangement& arrangement, ReplicaId replica) {
+  const auto [first, last] = arrangement.ExistingOf(arrangement.PartitionOf(replica));
+  for (ReplicaId other = first; other < last; ++other) {
+    const bool stepped_back =
+        arrangement.cluster().replicas[other].role == Role::kPrimary && arrangement.NodeOf(other) != kNoId;
+    if (stepped_back && other != replica) return arrangement.Swap(replica, other);
+  }
+  arrangement.ChangeRole(replica, Role::kSecondary);
+}
+
 Role RoleOfNew(ActionKind kind) {
   if (kind == ActionKind::kAddPrimary) return Role::kPrimary;
   return kind == ActionKind::kAddSecondary ? Role::kSecondary : Role::kInstance;
@@ -37,11 +54,17 @@ void Apply(const Action& action, Arrangement& arrangement) {
     case ActionKind::kSwapPrimarySecondary:
       return arrangement.Swap(At(arrangement, action.partition, action.from), At(arrangement, action.partition, action.to));
     case ActionKind::kAddPrimary:
+      if (arrangement.PrimaryOf(action.partition) != kNoId) {
+        const ReplicaId replica = FirstNowhere(arrangement, action.partition);
+        arrangement.Place(replica, action.to, Role::kSecondary);
+        return MakePrimary(arrangement, replica);
+      }
+      [[fallthrough]];
     case ActionKind::kAddSecondary:
     case ActionKind::kAddInstance:
       return arrangement.Place(FirstNowhere(arrangement, action.partition), action.to, RoleOfNew(action.kind));
     case ActionKind::kPromoteSecondary:
-      return arrangement.ChangeRole(At(arrangement, action.partition, action.to), Role::kPrimary);
+      return MakePrimary(arrangement, At(arrangement, action.partition, action.to));
     case ActionKind::kDropPrimary:
     case ActionKind::kDropSecondary:
     case ActionKind::kDropInstance:
@@ -62,9 +85,10 @@ void Undo(const Action& action, Arrangement& arrangement) {
     case ActionKind::kAddPrimary:
     case ActionKind::kAddSecondary:
     case ActionKind::kAddInstance:
+      if (action.kind == ActionKind::kAddPrimary) UnmakePrimary(arrangement, At(arrangement, action.partition, action.to));
       return arrangement.Remove(At(arrangement, action.partition, action.to));
     case ActionKind::kPromoteSecondary:
-      return arrangement.ChangeRole(At(arrangement, action.partition, action.to), Role::kSecondary);
+      return UnmakePrimary(arrangement, At(arrangement, action.partition, action.to));
     case ActionKind::kDropPrimary:
     case ActionKind::kDropSecondary:
     case ActionKind::kDropInstance:

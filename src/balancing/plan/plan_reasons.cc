@@ -127,6 +127,9 @@ Reason PlanReasons::OfRepair(const PlanStep& step) const {
 Reason PlanReasons::OfPlacement(const PlanStep& step) const {
   const PartitionId partition = arrangement_.PartitionOf(step.replica);
   const std::string& name = cluster_.partitions[partition].name;
+  if (step.kind == ActionKind::kPromoteSecondary && step.other != kNoId) {
+    return {"an upgrade asks for another primary of " + name + ", and the present one leaves", kNoId};
+  }
   if (step.kind == ActionKind::kPromoteSecondary) return {name + " has no primary", kNoId};
   if (step.kind == ActionKind::kSwapPrimarySecondary) return {"an upgrade asks for another primary of " + name, kNoId};
   if (IsDrop(step.kind)) {
@@ -144,6 +147,17 @@ Reason PlanReasons::OfPlacement(const PlanStep& step) const {
 Reason PlanReasons::Of(const PlanStep& step, const Action& action) const {
   if (context_.purpose == Purpose::kBalancing) return OfBalancing(step, action);
   return context_.purpose == Purpose::kConstraintCheck ? OfRepair(step) : OfPlacement(step);
+}
+
+std::string PlanReasons::OfImpossible(const Cluster& cluster, const ImpossibleRequest& request) {
+  const std::string& node = cluster.nodes[request.node].name;
+  const std::string& partition = cluster.partitions[request.partition].name;
+  if (!request.obstacle) {
+    return fmt::format("an upgrade asks for another primary of {} than the one on {}, and none of its nodes can have it",
+                       partition, node);
+  }
+  return fmt::format("an upgrade asks for a replica of {} on {}: {} does not allow it", partition, node,
+                     Name(*request.obstacle));
 }
 
 Reason PlanReasons::OfUnplaced(ReplicaId replica) const {

@@ -26,6 +26,7 @@ class PlanReasons {
   /// Of an action that has just been made.
   Reason Of(const PlanStep& step, const Action& action) const;
   Reason OfUnplaced(ReplicaId replica) const;
+  static std::string OfImpossible(const Cluster& cluster, const ImpossibleRequest& request);
   /// Whether it mends a violation: such steps come before those that make room or even out.
   const Violation* MendedBy(const PlanStep& step) const;
 

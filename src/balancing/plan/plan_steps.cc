@@ -30,13 +30,17 @@ void AppendSteps(const Arrangement& planned, PartitionId partition, std::vector<
   for (ReplicaId replica = first; replica < last; ++replica) {
     const Replica& before = cluster.replicas[replica];
     if (before.role == Role::kPrimary) old_primary = replica;
-    if (!before.Exists() || planned.NodeOf(replica) != kNoId) continue;
+    if (!before.Exists() || planned.NodeOf(replica) != kNoId || planned.Replaced(replica)) continue;
     steps.push_back({DropOf(before.role), replica, kNoId, before.node, kNoId, before.role});
   }
   const ReplicaId primary = planned.PrimaryOf(partition);
   const bool swapped = primary != kNoId && !planned.IsNew(primary) && primary != old_primary && old_primary != kNoId &&
                        planned.NodeOf(old_primary) != kNoId;
-  if (swapped) {
+  if (swapped && cluster.replicas[old_primary].Leaves()) {
+    // That one goes anyway.
+    steps.push_back(
+        {ActionKind::kPromoteSecondary, primary, old_primary, kNoId, cluster.replicas[primary].node, Role::kSecondary});
+  } else if (swapped) {
     steps.push_back({ActionKind::kSwapPrimarySecondary, old_primary, primary, cluster.replicas[old_primary].node,
                      cluster.replicas[primary].node, Role::kPrimary});
   } else if (primary != kNoId && !planned.IsNew(primary) && primary != old_primary) {
@@ -54,7 +58,8 @@ void AppendSteps(const Arrangement& planned, PartitionId partition, std::vector<
     for (ReplicaId replica = first_new; replica < last_new; ++replica) {
       const Role role = planned.RoleOf(replica);
       if (planned.NodeOf(replica) == kNoId || (role == Role::kPrimary) != primaries) continue;
-      steps.push_back({AddOf(role), replica, kNoId, kNoId, planned.NodeOf(replica), role});
+      const bool replaces = role == Role::kPrimary && old_primary != kNoId && planned.NodeOf(old_primary) != kNoId;
+      steps.push_back({AddOf(role), replica, replaces ? old_primary : kNoId, kNoId, planned.NodeOf(replica), role});
     }
   }
 }
@@ -101,11 +106,16 @@ void DoStep(Arrangement& arrangement, const PlanStep& step) {
   if (IsMove(step.kind)) {
     arrangement.Move(step.replica, step.to);
   } else if (IsAdd(step.kind)) {
-    arrangement.Place(step.replica, step.to, step.role);
+    arrangement.Place(step.replica, step.to, step.other == kNoId ? step.role : Role::kSecondary);
+    if (step.other != kNoId) arrangement.Swap(step.other, step.replica);
   } else if (IsDrop(step.kind)) {
     arrangement.Remove(step.replica);
   } else if (step.kind == ActionKind::kPromoteSecondary) {
-    arrangement.ChangeRole(step.replica, Role::kPrimary);
+    if (step.other == kNoId) {
+      arrangement.ChangeRole(step.replica, Role::kPrimary);
+    } else {
+      arrangement.Swap(step.other, step.replica);
+    }
   } else {
     arrangement.Swap(step.replica, step.other);
   }
@@ -115,11 +125,16 @@ void UndoStep(Arrangement& arrangement, const PlanStep& step) {
   if (IsMove(step.kind)) {
     arrangement.Move(step.replica, step.from);
   } else if (IsAdd(step.kind)) {
+    if (step.other != kNoId) arrangement.Swap(step.replica, step.other);
     arrangement.Remove(step.replica);
   } else if (IsDrop(step.kind)) {
     arrangement.Restore(step.replica);
   } else if (step.kind == ActionKind::kPromoteSecondary) {
-    arrangement.ChangeRole(step.replica, step.role);
+    if (step.other == kNoId) {
+      arrangement.ChangeRole(step.replica, step.role);
+    } else {
+      arrangement.Swap(step.replica, step.other);
+    }
   } else {
     arrangement.Swap(step.other, step.replica);
   }
@@ -159,14 +174,17 @@ void StepOrder::Undo(const PlanStep& step) {
 std::optional<Constraint> StepOrder::Obstacle(const PlanStep& step) const {
   if (IsMove(step.kind)) return constraints_.Obstacle(step.replica, step.to);
   if (IsAdd(step.kind)) return constraints_.Obstacle(step.replica, step.to, step.role);
-  if (step.kind == ActionKind::kSwapPrimarySecondary) return constraints_.SwapObstacle(step.replica, step.other);
+  // What an upgrade asks for was judged when it was chosen.
+  const SwapFor purpose = purpose_ == Purpose::kPlacement ? SwapFor::kReturn : SwapFor::kLoad;
+  if (step.kind == ActionKind::kSwapPrimarySecondary) return constraints_.SwapObstacle(step.replica, step.other, purpose);
+  if (step.other != kNoId) return constraints_.SwapObstacle(step.other, step.replica, purpose);
   return std::nullopt;
 }
 
 bool StepOrder::IsPossible(const PlanStep& step, bool has_followers, bool forced) const {
   const ReplicaId primary = arrangement_.PrimaryOf(arrangement_.PartitionOf(step.replica));
   const bool makes_primary = step.kind == ActionKind::kPromoteSecondary || step.kind == ActionKind::kAddPrimary;
-  if (makes_primary && primary != kNoId) return false;
+  if (makes_primary && primary != step.other) return false;
   if (step.kind == ActionKind::kSwapPrimarySecondary && primary != step.replica) return false;
   const std::optional<Constraint> obstacle = Obstacle(step);
   if (!obstacle) return true;
@@ -207,7 +225,7 @@ std::optional<double> StepOrder::Foresee(const StepBundle& bundle) const {
     return score_.average_deviation() -
            score_.AverageDeviationAfter(service, arrangement_.ChangesOfSwap(step.replica, step.other));
   }
-  const auto changes = MoveChanges(arrangement_.NodeOf(step.replica), step.to, arrangement_.LoadsOf(step.replica));
+  const auto changes = arrangement_.ChangesOfMove(step.replica, step.to);
   return score_.average_deviation() - score_.AverageDeviationAfter(service, changes);
 }
 

@@ -23,7 +23,7 @@ namespace evenkeel::balancing {
 struct PlanStep {
   ActionKind kind = ActionKind::kMoveInstance;
   ReplicaId replica = kNoId;  ///< of a swap: the primary
-  ReplicaId other = kNoId;    ///< of a swap: the secondary
+  ReplicaId other = kNoId;    ///< of a swap: the secondary; of a new primary: the one whose place it takes, when there is one
   NodeId from = kNoId, to = kNoId;
   Role role = Role::kInstance;  ///< of an added one
 };

@@ -133,18 +133,16 @@ TEST_F(PlanTest, ReplicasBeingBuiltAreLimitedInAllGroupsTogether) {
 TEST_F(PlanTest, AnApplicationUpgradePausesTheBalancingOfItsGroupOnly) {
   settings.allow_balancing_during_application_upgrade = false;
   const auto text = [](const std::string& in_upgrade) {
-    std::string apps = "applications: [{name: app1}, {name: app2}]\n";
-    const size_t at = apps.find(in_upgrade);
-    apps.insert(at + in_upgrade.size(), ", inUpgrade: true");
-    return NodesText(2) + apps + "services:\n- {name: s1, application: app1, metrics: [{name: Cpu}]}\n" +
-           "- {name: s2, application: app2, metrics: [{name: Memory}]}\npartitions:\n" +
-           InstancesText("s1", "Cpu", {Ones(4), {}}) + InstancesText("s2", "Memory", {Ones(4), {}});
+    return NodesText(2) +
+           "services:\n- {name: s1, metrics: [{name: Cpu}]}\n- {name: s2, metrics: [{name: Memory}]}\npartitions:\n" +
+           InstancesText("s1", "Cpu", {Ones(4), {}}) + InstancesText("s2", "Memory", {Ones(4), {}}) +
+           "- {name: upgraded, service: " + in_upgrade + ", flags: [InUpgrade], replicas: []}\n";
   };
-  Make(text("app2"));
+  Make(text("s2"));
   EXPECT_EQ(plan.of_groups[0].decision.phase, Phase::kQuickBalancing);
   EXPECT_EQ(plan.of_groups[1].decision.phase, Phase::kNoActionNeeded);
   EXPECT_EQ(WhySkipped("Balancing", 1), "an application is being upgraded");
-  Make(text("app1"));
+  Make(text("s1"));
   EXPECT_EQ(plan.of_groups[0].decision.phase, Phase::kNoActionNeeded);
   EXPECT_EQ(plan.of_groups[1].decision.phase, Phase::kQuickBalancing);
   EXPECT_EQ(plan.phase, Phase::kQuickBalancing) << "that of the first group that has one";

@@ -11,6 +11,7 @@
 #include "balancing/plan/plan.h"
 #include "balancing/plan/plan_apply.h"
 #include "balancing/plan/plan_json.h"
+#include "balancing/rules/placement_needs.h"
 
 namespace evenkeel::balancing::testing {
 
@@ -20,7 +21,11 @@ inline void CheckActions(const Cluster& cluster, const Settings& settings, const
   Arrangement arrangement(cluster, settings, sets);
   for (const Action& action : plan.Actions()) {
     const bool promotes = action.kind == ActionKind::kPromoteSecondary || action.kind == ActionKind::kSwapPrimarySecondary;
-    if (action.to != kNoId && !promotes) EVENKEEL_CHECK(cluster.nodes[action.to].Available());
+    const bool returns = action.kind == ActionKind::kAddPrimary || action.kind == ActionKind::kAddSecondary;
+    if (action.to != kNoId && !promotes) {
+      const Node& node = cluster.nodes[action.to];
+      EVENKEEL_CHECK(node.Available() || (returns && MayReturnTo(node)));
+    }
     Apply(action, arrangement);
   }
   for (PartitionId partition = 0; partition < cluster.partitions.size(); ++partition) {

@@ -76,6 +76,13 @@ bool AffinityRules::Worse(std::span<const Supposed> supposed) const {
   if (IsChild(service)) {
     const int64_t after = Misplaced(partition, supposed);
     if (after > 0 && after > Misplaced(partition, {})) return true;
+    // A new one covers a replica of the parent first that none is beside yet.
+    const ReplicaId replica = supposed.front().replica;
+    if (after > 0 && supposed.size() == 1 && arrangement_.IsNew(replica) && arrangement_.NodeOf(replica) == kNoId) {
+      bool beside = true;
+      ForEachMisplaced(partition, supposed, [&](ReplicaId other) { beside = beside && other != replica; });
+      if (!beside) return true;
+    }
   }
   int64_t before = 0, after = 0;
   for (const ServiceId child : children_[service]) {
@@ -93,6 +100,17 @@ void AffinityRules::FindMisplaced(PartitionId partition, std::vector<ReplicaId>&
   std::vector<ReplicaId> found;
   const int64_t count = ForEachMisplaced(partition, {}, [&](ReplicaId replica) { found.push_back(replica); });
   misplaced.insert(misplaced.end(), found.begin(), found.begin() + count);
+}
+
+bool AffinityRules::BesideFamily(ReplicaId replica) const {
+  const std::vector<Service>& services = arrangement_.cluster().services;
+  const ServiceId service = arrangement_.ServiceOf(replica);
+  const NodeId node = arrangement_.NodeOf(replica);
+  const auto is_on_node = [&](ServiceId other) {
+    return std::ranges::any_of(services[other].partitions,
+                               [&](PartitionId partition) { return arrangement_.Find(partition, node) != kNoId; });
+  };
+  return IsChild(service) ? is_on_node(services[service].affinity_to) : std::ranges::any_of(children_[service], is_on_node);
 }
 
 std::vector<ReplicaId> AffinityRules::Followers(ReplicaId parent) const {

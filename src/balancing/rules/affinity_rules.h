@@ -36,6 +36,8 @@ class AffinityRules {
   /// left out. Appends.
   void FindMisplaced(PartitionId partition, std::vector<ReplicaId>& misplaced) const;
 
+  /// Whether a child of it, or its parent, has a replica on its node.
+  bool BesideFamily(ReplicaId replica) const;
   /// Children's replicas that are where they should be because of this replica of the parent, and would not be if it left:
   /// they have to follow it.
   std::vector<ReplicaId> Followers(ReplicaId parent) const;

@@ -211,7 +211,7 @@ std::string Constraints::CapacityDetail(ReplicaId replica, NodeId to, Role role)
   for (size_t i = 0; i < metrics.size(); ++i) {
     const MetricId metric = metrics[i].metric;
     const int64_t rise = Rise(replica, to, loads, i);
-    const int64_t used = arrangement_.UsedOf(metric, to);
+    const int64_t used = arrangement_.TakenOf(metric, to);
     const int64_t capacity = capacities[metric * nodes_ + to];
     const auto amount = [&](int64_t load) { return AmountText(cluster.metrics[metric], load); };
     if (rise <= 0) continue;

@@ -5,6 +5,7 @@
 
 #include "balancing/model/buffered_capacity.h"
 #include "balancing/rules/movability.h"
+#include "balancing/rules/placement_needs.h"
 
 namespace evenkeel::balancing {
 namespace {
@@ -14,6 +15,18 @@ constexpr int64_t kBoundless = std::numeric_limits<int64_t>::max();
 bool UpgradingMayMove(const Settings& settings, Purpose purpose) {
   return purpose == Purpose::kConstraintCheck ? settings.allow_constraint_check_fixes_during_application_upgrade
                                               : settings.allow_balancing_during_application_upgrade;
+}
+
+// The rise with what the application then no longer has reserved and unused.
+int64_t NetRiseOf(const Arrangement& arrangement, const ApplicationLoads& loads, ServiceId service, NodeId to,
+                  size_t metric_index, int64_t rise) {
+  const uint32_t index = loads.IndexOfMetrics(service)[metric_index];
+  if (index == kNoId) return rise;
+  const ApplicationId application = arrangement.cluster().services[service].application;
+  const int64_t reservation = arrangement.cluster().applications[application].metrics[index].node_reservation;
+  const int64_t load = loads.Load(application, index, to);
+  const int64_t unused_before = loads.Replicas(application, to) > 0 ? std::max<int64_t>(0, reservation - load) : 0;
+  return rise + std::max<int64_t>(0, reservation - load - rise) - unused_before;
 }
 
 }  // namespace
@@ -65,6 +78,9 @@ Constraints::Constraints(const Arrangement& arrangement, const ConstraintOptions
     for (const Constraint domain : {Constraint::kFaultDomain, Constraint::kUpgradeDomain}) {
       active_[static_cast<size_t>(domain)] = false;
     }
+  }
+  for (size_t i = 0; i < kConstraints; ++i) {
+    if ((options.ignored >> i & 1) != 0) active_[i] = false;
   }
   FindCapacities();
   if (Active(Constraint::kPreferredLocation)) FindPreferredNodes();
@@ -169,16 +185,33 @@ std::optional<Constraint> Constraints::Obstacle(ReplicaId replica, NodeId to, Ro
   return std::nullopt;
 }
 
-std::optional<Constraint> Constraints::SwapObstacle(ReplicaId primary, ReplicaId secondary) const {
+bool Constraints::SwapLeavesSuitable(ReplicaId primary, ReplicaId secondary, SwapFor purpose) const {
   const NodeId from = arrangement_.NodeOf(primary), to = arrangement_.NodeOf(secondary);
-  if (!Available(secondary, to, Role::kPrimary)) return Constraint::kNodeAvailable;
-  if (Active(Constraint::kPlacementConstraint)) {
-    const ServiceId service = arrangement_.ServiceOf(primary);
-    const NodeSet& blocked = arrangement_.sets().Blocked(service);
-    const NodeSet& for_primary = arrangement_.sets().BlockedForPrimary(service);
-    const int before = static_cast<int>(for_primary.test(from)) + static_cast<int>(blocked.test(to));
-    const int after = static_cast<int>(for_primary.test(to)) + static_cast<int>(blocked.test(from));
-    if (after > before) return Constraint::kPlacementConstraint;
+  const ServiceId service = arrangement_.ServiceOf(primary);
+  const NodeSet& blocked = arrangement_.sets().Blocked(service);
+  const NodeSet& for_primary = arrangement_.sets().BlockedForPrimary(service);
+  if (purpose != SwapFor::kLoad) return !for_primary.test(to);
+  const int before = static_cast<int>(for_primary.test(from)) + static_cast<int>(blocked.test(to));
+  const int after = static_cast<int>(for_primary.test(to)) + static_cast<int>(blocked.test(from));
+  return after <= before;
+}
+
+bool Constraints::SwapOverloads(ReplicaId primary, ReplicaId secondary) const {
+  const std::array<ReplicaId, 3> replicas{primary, secondary, arrangement_.ThirdOfSwap(primary, secondary)};
+  const auto changes = arrangement_.ChangesOfSwap(primary, secondary);
+  for (size_t i = 0; i < changes.size(); ++i) {
+    if (ExceedsCapacity(replicas[i], changes[i].node, changes[i].added)) return true;
+  }
+  return false;
+}
+
+std::optional<Constraint> Constraints::SwapObstacle(ReplicaId primary, ReplicaId secondary, SwapFor purpose) const {
+  const NodeId from = arrangement_.NodeOf(primary), to = arrangement_.NodeOf(secondary);
+  const bool available =
+      purpose == SwapFor::kReturn ? arrangement_.cluster().nodes[to].up : Available(secondary, to, Role::kPrimary);
+  if (!available) return Constraint::kNodeAvailable;
+  if (Active(Constraint::kPlacementConstraint) && !SwapLeavesSuitable(primary, secondary, purpose)) {
+    return Constraint::kPlacementConstraint;
   }
   if (!preferred_.empty() && NotPreferred(secondary, to, Role::kPrimary)) return Constraint::kPreferredLocation;
   const std::array<ReplicaId, 3> replicas{primary, secondary, arrangement_.ThirdOfSwap(primary, secondary)};
@@ -210,19 +243,29 @@ std::vector<std::pair<ReplicaId, ReplicaId>> Constraints::FollowingSwaps(Replica
 
 bool Constraints::Available(ReplicaId replica, NodeId to, Role role) const {
   if (arrangement_.sets().available().test(to)) return true;
+  if (arrangement_.IsNew(replica) && MayReturnTo(arrangement_.cluster().nodes[to])) {
+    const std::vector<Return> returns = ReturnsOf(arrangement_, arrangement_.PartitionOf(replica));
+    if (std::ranges::find(returns, to, &Return::node) != returns.end()) return true;
+  }
   // Nothing comes to the node; what is there may only become less.
   return arrangement_.NodeOf(replica) == to && role != Role::kPrimary;
 }
 
 bool Constraints::Excluded(ReplicaId replica, NodeId to) const {
   bool excluded = false;
-  // A new replica may take over what a stand-by one has.
-  const bool is_new = arrangement_.IsNew(replica);
-  arrangement_.ForEachOf(arrangement_.PartitionOf(replica), [&](ReplicaId other) {
+  const PartitionId partition = arrangement_.PartitionOf(replica);
+  // It takes the place of a stand-by one.
+  arrangement_.ForEachOf(partition, [&](ReplicaId other) {
     if (arrangement_.NodeOf(other) != to || other == replica) return;
-    excluded = excluded || !is_new || arrangement_.RoleOf(other) != Role::kStandBy;
+    excluded = excluded || arrangement_.RoleOf(other) != Role::kStandBy;
   });
-  return excluded;
+  if (excluded) return true;
+  // One that has no role yet is there, too, unless it marks a place for one that comes back.
+  const Cluster& cluster = arrangement_.cluster();
+  return std::ranges::any_of(cluster.ReplicasOf(cluster.partitions[partition]), [&](const Replica& other) {
+    const bool marks = other.Has(kPrimaryToBePlaced) || other.Has(kReplicaToBePlaced);
+    return other.role == Role::kNone && other.node == to && !marks;
+  });
 }
 
 bool Constraints::Unsuitable(ReplicaId replica, NodeId to, Role role) const {
@@ -241,8 +284,10 @@ bool Constraints::NotPreferred(ReplicaId replica, NodeId to, Role role) const {
   for (const PreferredNode& node : std::ranges::equal_range(preferred_, partition, {}, &PreferredNode::partition)) {
     if (node.for_primary != (role == Role::kPrimary) || !arrangement_.sets().available().test(node.node)) continue;
     if (node.node == to) return false;
-    // A secondary that is there can become the primary; for others the node has to be free.
-    others = others || node.for_primary || arrangement_.NodeOf(replica) == node.node || !Excluded(replica, node.node);
+    // A secondary that is there can become the primary; for others the node has to be free. Of new ones only so many are
+    // wanted as there are such nodes.
+    const bool free = arrangement_.IsNew(replica) || arrangement_.NodeOf(replica) == node.node || !Excluded(replica, node.node);
+    others = others || node.for_primary || free;
   }
   return others;
 }
@@ -263,8 +308,13 @@ std::span<const int64_t> Constraints::CapacitiesFor(ReplicaId replica, NodeId to
 }
 
 int64_t Constraints::Rise(ReplicaId replica, NodeId to, std::span<const int64_t> loads, size_t metric_index) const {
-  const int64_t before = arrangement_.NodeOf(replica) == to ? arrangement_.LoadsOf(replica)[metric_index] : 0;
-  return loads[metric_index] - before;
+  if (arrangement_.NodeOf(replica) == to) return loads[metric_index] - arrangement_.LoadsOf(replica)[metric_index];
+  return loads[metric_index] - StandByLoad(replica, to, metric_index);
+}
+
+int64_t Constraints::StandByLoad(ReplicaId replica, NodeId to, size_t metric_index) const {
+  const std::span<const int64_t> replaced = arrangement_.ChangeOfPlacing(replica, to, Role::kSecondary).removed;
+  return replaced.empty() ? 0 : replaced[metric_index];
 }
 
 int64_t Constraints::TransientRise(ReplicaId replica, NodeId to, size_t metric_index, int64_t rise) const {
@@ -279,23 +329,20 @@ int64_t Constraints::TransientRise(ReplicaId replica, NodeId to, size_t metric_i
 }
 
 int64_t Constraints::NetRise(ServiceId service, NodeId to, size_t metric_index, int64_t rise) const {
-  const uint32_t index = arrangement_.applications().IndexOfMetrics(service)[metric_index];
-  if (index == kNoId) return rise;
-  const ApplicationId application = arrangement_.cluster().services[service].application;
-  const int64_t reservation = arrangement_.cluster().applications[application].metrics[index].node_reservation;
-  const int64_t load = arrangement_.LoadOnNode(application, index, to);
-  const bool present = arrangement_.ReplicasOnNode(application, to) > 0;
-  const int64_t unused_before = present ? std::max<int64_t>(0, reservation - load) : 0;
-  return rise + std::max<int64_t>(0, reservation - load - rise) - unused_before;
+  return NetRiseOf(arrangement_, arrangement_.ApplicationsWithLeaving(), service, to, metric_index, rise);
 }
 
 bool Constraints::Overloads(ReplicaId replica, NodeId to, std::span<const int64_t> loads) const {
-  const ServiceId service = arrangement_.ServiceOf(replica);
   const Partition& partition = arrangement_.cluster().partitions[arrangement_.PartitionOf(replica)];
   if (partition.Has(kPartitionInUpgrade) && arrangement_.NodeOf(replica) == to && options_.purpose == Purpose::kPlacement &&
       arrangement_.settings().relax_capacity_constraint_for_upgrade) {
     return false;
   }
+  return ExceedsCapacity(replica, to, loads);
+}
+
+bool Constraints::ExceedsCapacity(ReplicaId replica, NodeId to, std::span<const int64_t> loads) const {
+  const ServiceId service = arrangement_.ServiceOf(replica);
   const std::span<const int64_t> capacities = CapacitiesFor(replica, to);
   const bool transient = arrangement_.settings().prevent_transient_overcommit;
   const std::vector<ServiceMetric>& metrics = arrangement_.cluster().services[service].metrics;
@@ -303,9 +350,14 @@ bool Constraints::Overloads(ReplicaId replica, NodeId to, std::span<const int64_
     const int64_t capacity = capacities[metrics[i].metric * nodes_ + to];
     if (capacity == kBoundless) continue;
     int64_t rise = Rise(replica, to, loads, i);
-    if (reserves_[service]) rise = NetRise(service, to, i, rise);
+    if (reserves_[service]) {
+      // What leaves may fill a reservation that those who stay then need themselves.
+      const int64_t of_staying = NetRiseOf(arrangement_, arrangement_.applications(), service, to, i, rise);
+      if (of_staying > 0 && arrangement_.UsedOf(metrics[i].metric, to) + of_staying > capacity) return true;
+      rise = NetRise(service, to, i, rise);
+    }
     if (rise <= 0) continue;
-    const int64_t used = arrangement_.UsedOf(metrics[i].metric, to);
+    const int64_t used = arrangement_.TakenOf(metrics[i].metric, to);
     if (used + rise > capacity || (transient && used + TransientRise(replica, to, i, rise) > capacity)) return true;
   }
   return reserves_[service] && ReservationOverloads(service, to);
@@ -314,13 +366,15 @@ bool Constraints::Overloads(ReplicaId replica, NodeId to, std::span<const int64_
 bool Constraints::ReservationOverloads(ServiceId service, NodeId to) const {
   const Cluster& cluster = arrangement_.cluster();
   const ApplicationId application = cluster.services[service].application;
-  if (arrangement_.ReplicasOnNode(application, to) > 0) return false;
+  if (arrangement_.applications().Replicas(application, to) > 0) return false;
+  const bool has_room = arrangement_.ApplicationsWithLeaving().Replicas(application, to) > 0;
   const std::vector<ServiceMetric>& reported = cluster.services[service].metrics;
   return std::ranges::any_of(cluster.applications[application].metrics, [&](const ApplicationMetric& metric) {
     const bool checked = std::ranges::find(reported, metric.metric, &ServiceMetric::metric) != reported.end();
     if (metric.node_reservation == 0 || checked) return false;
     const int64_t capacity = capacity_[metric.metric * nodes_ + to];
-    return capacity != kBoundless && arrangement_.UsedOf(metric.metric, to) + metric.node_reservation > capacity;
+    const int64_t used = has_room ? arrangement_.UsedOf(metric.metric, to) : arrangement_.TakenOf(metric.metric, to);
+    return capacity != kBoundless && used + metric.node_reservation > capacity;
   });
 }
 
@@ -330,16 +384,19 @@ bool Constraints::ExceedsApplication(ReplicaId replica, NodeId to, std::span<con
   const std::span<const uint32_t> indexes = arrangement_.applications().IndexOfMetrics(service);
   const NodeId at = arrangement_.NodeOf(replica);
   const std::span<const int64_t> now = at == kNoId ? std::span<const int64_t>() : arrangement_.LoadsOf(replica);
+  std::span<const int64_t> given_back;
+  if (at != kNoId && at != to) given_back = arrangement_.ChangesOfMove(replica, to)[0].added;
   for (size_t i = 0; i < indexes.size(); ++i) {
     if (indexes[i] == kNoId) continue;
     const ApplicationMetric& limits = arrangement_.cluster().applications[application].metrics[indexes[i]];
-    const int64_t more = loads[i] - (now.empty() ? 0 : now[i]);
+    const int64_t replaced = at == to ? 0 : StandByLoad(replica, to, i);
+    const int64_t more = loads[i] - (now.empty() ? 0 : now[i]) - replaced + (given_back.empty() ? 0 : given_back[i]);
     if (limits.total_capacity > 0 && more > 0 && arrangement_.LoadOf(application, indexes[i]) + more > limits.total_capacity) {
       return true;
     }
-    const int64_t here = at == to ? more : loads[i];
+    const int64_t here = at == to ? more : loads[i] - replaced;
     if (limits.max_node_capacity > 0 && here > 0 &&
-        arrangement_.LoadOnNode(application, indexes[i], to) + here > limits.max_node_capacity) {
+        arrangement_.ApplicationsWithLeaving().Load(application, indexes[i], to) + here > limits.max_node_capacity) {
       return true;
     }
   }

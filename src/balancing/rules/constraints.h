@@ -50,7 +50,13 @@ struct ConstraintOptions {
   Purpose purpose = Purpose::kBalancing;
   int64_t max_priority = 2;  ///< constraints of a higher one are left alone
   bool light = false;        ///< fault and upgrade domains are left alone
+  /// Left alone, too: bits by the number of the constraint.
+  uint16_t ignored = 0;
 };
+
+/// Why a primary and a secondary exchange their roles: an upgrade brings the primary away only to a node that is available, and
+/// back to any that is up; either way where the constraint lets a primary be, whatever was violated before.
+enum class SwapFor : uint8_t { kLoad, kUpgrade, kReturn };
 
 /// Which nodes remained for a replica after each constraint.
 struct Elimination {
@@ -111,7 +117,9 @@ class Constraints {
   }
   bool Allows(ReplicaId replica, NodeId to) const { return !Obstacle(replica, to); }
   /// Of a primary and a secondary of one partition that exchange their roles.
-  std::optional<Constraint> SwapObstacle(ReplicaId primary, ReplicaId secondary) const;
+  std::optional<Constraint> SwapObstacle(ReplicaId primary, ReplicaId secondary, SwapFor purpose = SwapFor::kLoad) const;
+  /// Whether the exchange exceeds a capacity, also where an upgrade may.
+  bool SwapOverloads(ReplicaId primary, ReplicaId secondary) const;
 
   /// Replicas of children that have to move when this replica of their parent does, and the swaps when two of them swap; empty
   /// when affinity is not looked at. affinity_rules.h.
@@ -151,6 +159,8 @@ class Constraints {
   bool NotPreferred(ReplicaId replica, NodeId to, Role role) const;
   bool Throttled(ReplicaId replica, NodeId to, Role role) const;
   bool Overloads(ReplicaId replica, NodeId to, std::span<const int64_t> loads) const;
+  bool ExceedsCapacity(ReplicaId replica, NodeId to, std::span<const int64_t> loads) const;
+  bool SwapLeavesSuitable(ReplicaId primary, ReplicaId secondary, SwapFor purpose) const;
   bool ReservationOverloads(ServiceId service, NodeId to) const;
   bool ScalesOut(ReplicaId replica, NodeId to) const;
   bool ExceedsApplication(ReplicaId replica, NodeId to, std::span<const int64_t> loads) const;
@@ -159,6 +169,8 @@ class Constraints {
   /// By how much the load of `to` rises in the i-th metric of the replica's service when it is there with these loads, and how
   /// much that is together with the room that the plan frees there.
   int64_t Rise(ReplicaId replica, NodeId to, std::span<const int64_t> loads, size_t metric_index) const;
+  /// Of the stand-by replica there whose place it would take.
+  int64_t StandByLoad(ReplicaId replica, NodeId to, size_t metric_index) const;
   int64_t TransientRise(ReplicaId replica, NodeId to, size_t metric_index, int64_t rise) const;
   /// The rise with what the application then no longer has reserved and unused.
   int64_t NetRise(ServiceId service, NodeId to, size_t metric_index, int64_t rise) const;

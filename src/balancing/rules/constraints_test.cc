@@ -120,7 +120,7 @@ TEST_F(ConstraintsTest, WithoutTransientOvercommitFreedRoomIsRoom) {
 
 TEST_F(ConstraintsTest, C17ReplicasOnBlockedNodesHaveNowhereToGo) {
   for (int i = 0; i < 5; ++i) builder.Node();
-  cluster().service_types.push_back({.name = "t", .blocked_nodes = {1, 2}});
+  cluster().service_types.push_back({.name = "t", .blocked_nodes = {1, 2}, .leaves_blocked = true});
   const ServiceId service = Service();
   cluster().services[service].type = 0;
   std::vector<testing::ReplicaAt> replicas;
@@ -165,17 +165,19 @@ TEST_F(ConstraintsTest, TargetsAreUpAndNotDeactivated) {
   EXPECT_EQ(ObstacleOf(1, 2, Role::kPrimary), "NodeAvailable");
   EXPECT_EQ(constraints().Eliminate(0, Role::kPrimary).steps[0].detail, "n1 is down");
   EXPECT_EQ(Violated(), Strings()) << "what is paused stays";
-  EXPECT_EQ(constraints().WhyNotMovable(1), "its node is deactivated and takes it back afterwards");
+  EXPECT_EQ(constraints().WhyNotMovable(1), "its node is deactivated");
 }
 
-TEST_F(ConstraintsTest, NodesThatAreRemovedAreLeft) {
+TEST_F(ConstraintsTest, NodesThatAreRemovedMayBeLeftButNeedNot) {
   Nodes({-1, -1});
   cluster().nodes[0].intent = DeactivationIntent::kRemoveNode;
   cluster().nodes[0].status = DeactivationStatus::kSafetyCheckInProgress;
   builder.Partition(Service("a"), {{0, Role::kPrimary, {1}}});
   builder.Partition(Service("b"), {{0, Role::kPrimary, {1}}});
   cluster().replicas[1].flags = kToBeDroppedForDeactivation;
-  EXPECT_EQ(Violated(), Strings{"NodeAvailable a/0@n0"}) << "the other one is replaced instead";
+  EXPECT_EQ(Violated(), Strings());
+  EXPECT_EQ(constraints().WhyNotMovable(0), "");
+  EXPECT_EQ(constraints().WhyNotMovable(1), "it is to be dropped");
   EXPECT_EQ(ObstacleOf(0, 1), "");
 }
 
@@ -244,7 +246,7 @@ TEST_F(ConstraintsTest, ReplicasPreferWhereTheyStandBy) {
   builder.Missing(0, 1, {1}, {1});
   EXPECT_EQ(ObstacleOf(2, 2, Role::kSecondary), "PreferredLocation");
   EXPECT_EQ(ObstacleOf(2, 1, Role::kSecondary), "") << "it takes over what is there";
-  EXPECT_EQ(ObstacleOf(0, 1), "ReplicaExclusion");
+  EXPECT_EQ(ObstacleOf(0, 1), "") << "so does one that moves there";
   EXPECT_TRUE(Constraints(arrangement(), {.max_priority = 1}).Obstacle(2, 2, Role::kSecondary) == std::nullopt);
 }
 

@@ -5,6 +5,8 @@
 #include <map>
 #include <string_view>
 
+#include "balancing/rules/placement_needs.h"
+
 namespace evenkeel::balancing {
 namespace {
 
@@ -12,7 +14,7 @@ constexpr size_t kUsualReplicas = 16;
 
 bool CountsForDomains(const Cluster& cluster, const Replica& replica) {
   if (!replica.Exists() || replica.role == Role::kStandBy || !cluster.nodes[replica.node].up) return false;
-  return !replica.Has(kToBeDropped) && !replica.Has(kToBeDroppedForDeactivation) && !replica.Has(kOffline);
+  return !replica.Leaves() && !replica.Has(kOffline);
 }
 
 struct PickNothing {
@@ -132,6 +134,7 @@ DomainRule DomainRules::Choose(DomainKind kind, const Service& service, const Su
   const NodeSets& sets = arrangement_.sets();
   const Settings& settings = arrangement_.settings();
   const bool fault = kind == DomainKind::kFault;
+  if (!(fault ? settings.fault_domain_enabled : settings.upgrade_domain_enabled)) return DomainRule::kNone;
   if (service.on_every_node || !(fault ? sets.fault_domains() : sets.upgrade_domains()).binding) return DomainRule::kNone;
   const FaultDomainPolicy policy = arrangement_.cluster().ConstraintOf(service).fault_domain_policy();
   if (fault && policy == FaultDomainPolicy::kIgnore) return DomainRule::kNone;
@@ -226,6 +229,38 @@ int64_t DomainRules::DistanceOf(DomainKind kind, PartitionId partition, std::spa
   return distance;
 }
 
+// An upgrade says where its replicas come back, all of them.
+bool DomainRules::ReturnsTo(PartitionId partition, NodeId node) const {
+  const std::vector<Return> returns = ReturnsOf(arrangement_, partition);
+  return std::ranges::find(returns, node, &Return::node) != returns.end();
+}
+
+// Whether one more in this leaf makes two more than some sibling domain has, on any level.
+bool DomainRules::Crowds(DomainKind kind, PartitionId partition, std::span<const Leaf> leaves, uint32_t leaf) const {
+  const DomainTree& tree = trees_[Index(kind)];
+  const Eligible& eligible = EligibleOf(kind, partition);
+  uint32_t parent = tree.root();
+  for (uint32_t level = 0; level < tree.depth(); ++level) {
+    const uint32_t own = tree.DomainOf(leaf, level);
+    std::map<uint32_t, int64_t> counts;
+    int64_t here = 1;
+    for (const Leaf& other : leaves) {
+      const uint32_t domain = tree.DomainOf(other.leaf, level);
+      if (tree.ParentOf(domain) != parent || eligible.is[domain] == 0) continue;
+      ++counts[domain];
+      here += domain == own ? 1 : 0;
+    }
+    const bool one_is_empty = static_cast<int64_t>(counts.size()) + (here == 1 ? 1 : 0) < eligible.children[parent];
+    int64_t least = one_is_empty ? 0 : here;
+    for (const auto& [domain, count] : counts) {
+      if (domain != own) least = std::min(least, count);
+    }
+    if (here - least > 1) return true;
+    parent = own;
+  }
+  return false;
+}
+
 bool DomainRules::Worse(DomainKind kind, ReplicaId replica, NodeId to) const {
   const PartitionId partition = arrangement_.PartitionOf(replica);
   if (RuleOf(kind, partition) == DomainRule::kNone || !Counts(replica)) return false;
@@ -241,6 +276,10 @@ bool DomainRules::Worse(DomainKind kind, ReplicaId replica, NodeId to) const {
     std::ranges::sort(all, {}, &Leaf::leaf);
     return DistanceOf(kind, partition, all, PickNothing());
   };
+  if (at == kNoId && leaf != kNoId && RuleOf(kind, partition) == DomainRule::kMaxDifference && !ReturnsTo(partition, to) &&
+      Crowds(kind, partition, leaves, leaf)) {
+    return true;
+  }
   const int64_t after = distance_with(leaf);
   return after > 0 && after > distance_with(leaf_at);
 }

@@ -14,7 +14,7 @@
 // Quorum-safe is chosen by settings for one tree, or for both (QuorumBasedLogicAutoSwitch) when T is a multiple of the number
 // of fault domains and of upgrade domains and there are no more nodes than pairs of the two.
 //
-// Replicas that are stand-by, down, on a node that is down, or to be dropped do not count.
+// Replicas that are stand-by, down, on a node that is down, or leave do not count.
 #pragma once
 
 #include <array>
@@ -50,7 +50,8 @@ class DomainRules {
   /// `arrangement` outlives this. O(nodes * different sets of suitable nodes + replicas).
   explicit DomainRules(const Arrangement& arrangement);
 
-  /// Whether the partition is further from its rule with the replica on `to` than as it is. O(replicas of the partition).
+  /// Whether the partition is further from its rule with the replica on `to` than as it is; by max difference a new one may not
+  /// go either where there are more than in a sibling domain already. O(replicas of the partition).
   bool Worse(DomainKind kind, ReplicaId replica, NodeId to) const;
   /// How many replicas would have to go elsewhere, added up over all levels; 0 when the rule holds.
   int64_t Distance(DomainKind kind, PartitionId partition) const;
@@ -91,6 +92,8 @@ class DomainRules {
   void Gather(DomainKind kind, PartitionId partition, ReplicaId except, Leaves& leaves) const;
   template <typename Pick>
   int64_t DistanceOf(DomainKind kind, PartitionId partition, std::span<const Leaf> leaves, Pick pick) const;
+  bool ReturnsTo(PartitionId partition, NodeId node) const;
+  bool Crowds(DomainKind kind, PartitionId partition, std::span<const Leaf> leaves, uint32_t leaf) const;
   template <typename Pick>
   int64_t Uneven(const DomainTree& tree, const Eligible& eligible, std::span<const Leaf> leaves, uint32_t level,
                  uint32_t parent, Pick pick) const;

@@ -1,5 +1,7 @@
 #include "balancing/rules/movability.h"
 
+#include <algorithm>
+
 namespace evenkeel::balancing {
 namespace {
 
@@ -14,11 +16,30 @@ std::string_view WhyPartitionIsKept(const Partition& partition, bool upgrading_m
 
 }  // namespace
 
+namespace {
+
+// Its primary and whoever shall take its place.
+bool HeldByUpgrade(const Cluster& cluster, const Replica& replica) {
+  constexpr uint16_t kMarks = kPrimaryToBeSwappedOut | kPrimaryToBePlaced | kReplicaToBePlaced;
+  if ((replica.flags & kMarks) != 0) return true;
+  if (replica.role != Role::kPrimary) return false;
+  return std::ranges::any_of(cluster.ReplicasOf(cluster.partitions[replica.partition]),
+                             [](const Replica& other) { return other.Has(kPrimaryToBePlaced); });
+}
+
+}  // namespace
+
+bool IsBlockedForType(const Cluster& cluster, const Replica& replica) {
+  const ServiceTypeId type = cluster.ServiceOf(replica).type;
+  if (type == kNoId || cluster.service_types[type].leaves_blocked) return false;
+  return std::ranges::binary_search(cluster.service_types[type].blocked_nodes, replica.node);
+}
+
 bool LetsGo(const Node& node) {
   if (!node.up) return false;
-  const bool comes_back = node.intent == DeactivationIntent::kPause || node.intent == DeactivationIntent::kRestart;
+  if (!node.Deactivated()) return true;
   const bool checked = node.status == DeactivationStatus::kSafetyCheckComplete || node.status == DeactivationStatus::kComplete;
-  return !(comes_back && checked);
+  return node.intent != DeactivationIntent::kPause && !checked;
 }
 
 std::string_view WhyKept(const Cluster& cluster, const Replica& replica, bool upgrading_may_move) {
@@ -33,7 +54,9 @@ std::string_view WhyKept(const Cluster& cluster, const Replica& replica, bool up
   if (replica.Has(kToBePromoted)) return "it is to be promoted";
   if (replica.Has(kMoveInProgress)) return "it is being moved";
   if (replica.Has(kToBeDropped) || replica.Has(kToBeDroppedForDeactivation)) return "it is to be dropped";
-  if (!LetsGo(cluster.nodes[replica.node])) return "its node is deactivated and takes it back afterwards";
+  if (HeldByUpgrade(cluster, replica)) return "an upgrade has marked it";
+  if (!LetsGo(cluster.nodes[replica.node])) return "its node is deactivated";
+  if (IsBlockedForType(cluster, replica)) return "its service type is blocked on its node";
   return {};
 }
 

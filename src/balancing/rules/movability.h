@@ -8,9 +8,12 @@
 
 namespace evenkeel::balancing {
 
-/// Whether replicas may be moved away from the node: not when it is down, nor when it is paused or restarts and its safety
-/// checks are done, since then they are to be there when it comes back.
+/// Whether replicas may be moved away from the node: not when it is down or paused, nor when it is deactivated otherwise and
+/// its safety checks are done.
 bool LetsGo(const Node& node);
+/// Whether the replica's service type is blocked on its node and not one that leaves blocked nodes: then nobody can move it,
+/// and it violates nothing.
+bool IsBlockedForType(const Cluster& cluster, const Replica& replica);
 
 /// Its move cost is VeryHigh, and costs count: it moves only to mend what nothing else mends, never for balance.
 inline bool MovesLast(const Settings& settings, const Replica& replica) {

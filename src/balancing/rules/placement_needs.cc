@@ -7,6 +7,11 @@ namespace {
 
 bool IsMarked(const Replica& replica) { return replica.Has(kToBeDropped) || replica.Has(kToBeDroppedForDeactivation); }
 
+/// Whether it may leave its node: one that is paused keeps what it has.
+bool MayGo(const Arrangement& arrangement, const Replica& replica) {
+  return arrangement.cluster().nodes[replica.node].intent != DeactivationIntent::kPause;
+}
+
 }  // namespace
 
 bool CountsTowardsTarget(const Replica& replica) {
@@ -21,22 +26,29 @@ bool AtRest(const Partition& partition) {
 
 int64_t ExtraReplicas(const Arrangement& arrangement, PartitionId partition) {
   const Partition& given = arrangement.cluster().partitions[partition];
-  if (!AtRest(given) || arrangement.cluster().ServiceOf(given).on_every_node) return 0;
-  return std::max<int64_t>(0, -int64_t{given.missing});
+  if (!AtRest(given) || arrangement.cluster().ServiceOf(given).on_every_node || given.missing >= 0) return 0;
+  const auto [first, last] = arrangement.ExistingOf(partition);
+  int64_t candidates = 0;
+  for (ReplicaId replica = first; replica < last; ++replica) candidates += MayBeExtra(arrangement, replica) ? 1 : 0;
+  return std::min(candidates, -int64_t{given.missing});
+}
+
+bool MayBeExtra(const Arrangement& arrangement, ReplicaId replica) {
+  if (arrangement.IsNew(replica) || arrangement.NodeOf(replica) == kNoId) return false;
+  const Replica& is = arrangement.cluster().replicas[replica];
+  return arrangement.RoleOf(replica) != Role::kPrimary && CountsTowardsTarget(is) && MayGo(arrangement, is);
 }
 
 std::vector<ReplicaId> ReplicasToDrop(const Arrangement& arrangement, PartitionId partition) {
   const Partition& given = arrangement.cluster().partitions[partition];
   std::vector<ReplicaId> drops;
   if (!AtRest(given)) return drops;
-  const bool on_every_node = arrangement.cluster().ServiceOf(given).on_every_node;
+  if (!arrangement.cluster().ServiceOf(given).on_every_node) return drops;
   const auto [first, last] = arrangement.ExistingOf(partition);
   for (ReplicaId replica = first; replica < last; ++replica) {
     const Replica& is = arrangement.cluster().replicas[replica];
-    if (arrangement.NodeOf(replica) == kNoId || is.role == Role::kPrimary) continue;
-    const bool replaced = given.missing <= 0 || is.Has(kToBeDropped);
-    const bool stranded = on_every_node && arrangement.sets().Blocked(given.service).test(is.node);
-    if (stranded || (IsMarked(is) && replaced)) drops.push_back(replica);
+    const bool stranded = arrangement.NodeOf(replica) != kNoId && arrangement.sets().Blocked(given.service).test(is.node);
+    if (stranded && !IsMarked(is)) drops.push_back(replica);
   }
   return drops;
 }
@@ -57,7 +69,11 @@ std::vector<ReplicaId> Successors(const Arrangement& arrangement, PartitionId pa
 bool NeedsPromotion(const Arrangement& arrangement, PartitionId partition) {
   const Partition& given = arrangement.cluster().partitions[partition];
   if (!AtRest(given) || !arrangement.cluster().ServiceOf(given).stateful) return false;
-  if (arrangement.PrimaryOf(partition) != kNoId || Successors(arrangement, partition).empty()) return false;
+  if (arrangement.PrimaryOf(partition) != kNoId) return false;
+  const std::vector<ReplicaId> successors = Successors(arrangement, partition);
+  const bool marked = std::ranges::any_of(
+      successors, [&](ReplicaId replica) { return arrangement.cluster().replicas[replica].Has(kPrimaryToBePlaced); });
+  if (successors.empty() || (given.missing <= 0 && !marked)) return false;
   return std::ranges::none_of(arrangement.cluster().ReplicasOf(given),
                               [](const Replica& replica) { return replica.Exists() && replica.Has(kToBePromoted); });
 }
@@ -70,23 +86,48 @@ PrimarySwap PrimarySwapOf(const Arrangement& arrangement, PartitionId partition)
   for (const ReplicaId replica : successors) {
     if (arrangement.cluster().replicas[replica].Has(kPrimaryToBePlaced)) return {.swap = true, .to = replica};
   }
-  return {.swap = !successors.empty() && arrangement.cluster().replicas[primary].Has(kPrimaryToBeSwappedOut)};
+  const Replica& is = arrangement.cluster().replicas[primary];
+  if (!is.Has(kPrimaryToBeSwappedOut)) return {};
+  bool on_bad_node = false, elsewhere = false;
+  for (const Replica& other : arrangement.cluster().ReplicasOf(given)) {
+    if (other.role != Role::kSecondary || !CountsTowardsTarget(other)) continue;
+    (arrangement.cluster().nodes[other.node].Available() ? elsewhere : on_bad_node) = true;
+  }
+  return {.swap = !successors.empty(), .impossible = IsMarked(is) && on_bad_node && !elsewhere};
 }
 
 Role RoleOfNew(const Arrangement& arrangement, PartitionId partition) {
   if (!arrangement.cluster().ServiceOf(arrangement.cluster().partitions[partition]).stateful) return Role::kInstance;
+  const ReplicaId primary = arrangement.PrimaryOf(partition);
+  if (primary != kNoId && !arrangement.IsNew(primary)) {
+    const Replica& is = arrangement.cluster().replicas[primary];
+    return IsMarked(is) && !is.Has(kPrimaryToBeSwappedOut) ? Role::kPrimary : Role::kSecondary;
+  }
   bool exists = false;
   arrangement.ForEachOf(partition, [&](ReplicaId replica) { exists = exists || arrangement.NodeOf(replica) != kNoId; });
   return exists ? Role::kSecondary : Role::kPrimary;
 }
 
-std::vector<NodeId> FormerNodes(const Arrangement& arrangement, PartitionId partition) {
-  std::vector<NodeId> nodes;
-  for (const Replica& replica : arrangement.cluster().ReplicasOf(arrangement.cluster().partitions[partition])) {
-    if (!replica.Exists() && (replica.Has(kPrimaryToBePlaced) || replica.Has(kReplicaToBePlaced)))
-      nodes.push_back(replica.node);
+std::vector<Return> ReturnsOf(const Arrangement& arrangement, PartitionId partition) {
+  std::vector<Return> returns;
+  const Partition& given = arrangement.cluster().partitions[partition];
+  if (given.missing <= 0 || !AtRest(given)) return returns;
+  // Where the present primary is to go it comes first as a secondary, and takes over afterwards.
+  const ReplicaId primary = arrangement.PrimaryOf(partition);
+  const bool goes =
+      primary != kNoId && !arrangement.IsNew(primary) && arrangement.cluster().replicas[primary].Has(kPrimaryToBeSwappedOut);
+  for (const Replica& replica : arrangement.cluster().ReplicasOf(given)) {
+    const bool there = replica.role == Role::kPrimary || replica.role == Role::kSecondary || replica.role == Role::kInstance;
+    if (there || !(replica.Has(kPrimaryToBePlaced) || replica.Has(kReplicaToBePlaced))) continue;
+    returns.push_back({replica.node, replica.Has(kPrimaryToBePlaced) && !goes});
   }
-  return nodes;
+  return returns;
+}
+
+bool MayReturnTo(const Node& node) {
+  if (!node.up) return false;
+  const bool stays = node.intent == DeactivationIntent::kPause || node.intent == DeactivationIntent::kRestart;
+  return !node.Deactivated() || (stays && node.status == DeactivationStatus::kSafetyCheckInProgress);
 }
 
 bool PlacementNeeded(const Arrangement& arrangement, const ServiceGroup& group) {
@@ -98,7 +139,8 @@ bool PlacementNeeded(const Arrangement& arrangement, const ServiceGroup& group) 
         if (arrangement.NodeOf(replica) == kNoId) return true;
       }
       if (ExtraReplicas(arrangement, partition) > 0 || !ReplicasToDrop(arrangement, partition).empty()) return true;
-      if (NeedsPromotion(arrangement, partition) || PrimarySwapOf(arrangement, partition).swap) return true;
+      const PrimarySwap swap = PrimarySwapOf(arrangement, partition);
+      if (swap.swap || swap.impossible || NeedsPromotion(arrangement, partition)) return true;
     }
   }
   return false;

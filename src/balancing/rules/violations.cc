@@ -3,13 +3,10 @@
 #include <tuple>
 
 #include "balancing/rules/constraints.h"
+#include "balancing/rules/movability.h"
 
 namespace evenkeel::balancing {
 namespace {
-
-bool Leaves(const Node& node) {
-  return node.up && (node.intent == DeactivationIntent::kRemoveData || node.intent == DeactivationIntent::kRemoveNode);
-}
 
 struct NodeCount {
   int64_t replicas;
@@ -73,9 +70,9 @@ bool Constraints::ScalesOut(ReplicaId replica, NodeId to) const {
   const NodeId at = arrangement_.NodeOf(replica);
   const int64_t comes = arrangement_.ReplicasOnNode(id, to) == 0 ? 1 : 0;
   const int64_t leaves = at != kNoId && arrangement_.ReplicasOnNode(id, at) == 1 ? 1 : 0;
-  const int64_t before = arrangement_.NodesOf(id);
-  if (before + comes - leaves <= max_nodes) return false;
-  if (before <= max_nodes) return true;
+  const int64_t before = arrangement_.NodesOf(id), after = before + comes - leaves;
+  if (after <= max_nodes) return false;
+  if (before <= max_nodes || after != before) return after > before;
   return Replicas(SurplusNodes(arrangement_, id, at, to)) > Replicas(SurplusNodes(arrangement_, id, kNoId, kNoId));
 }
 
@@ -106,8 +103,11 @@ void Constraints::FindPlacementViolations(std::vector<Violation>& found) const {
       const auto add = [&](Constraint constraint) {
         found.push_back({.constraint = constraint, .node = node, .replica = replica, .partition = partition});
       };
-      if (Leaves(cluster.nodes[node]) && Movable(replica)) add(Constraint::kNodeAvailable);
       if (!Active(Constraint::kPlacementConstraint)) return;
+      if (!arrangement_.IsNew(replica) && node == cluster.replicas[replica].node &&
+          IsBlockedForType(cluster, cluster.replicas[replica])) {
+        return;
+      }
       if ((arrangement_.RoleOf(replica) == Role::kPrimary ? for_primary : blocked).test(node)) {
         add(Constraint::kPlacementConstraint);
       }

@@ -141,9 +141,8 @@ TEST(ViolationsTest, NoAllowedStepMakesAnyConstraintWorse) {
     }
   }
   EXPECT_GT(steps, 500);
-  for (const Constraint constraint :
-       {Constraint::kNodeAvailable, Constraint::kPlacementConstraint, Constraint::kFaultDomain, kUpgradeDomain, kCapacity,
-        Constraint::kScaleoutCount, Constraint::kApplicationCapacity, kAffinity}) {
+  for (const Constraint constraint : {Constraint::kPlacementConstraint, Constraint::kFaultDomain, kUpgradeDomain, kCapacity,
+                                      Constraint::kScaleoutCount, Constraint::kApplicationCapacity, kAffinity}) {
     EXPECT_GT(seen[static_cast<size_t>(constraint)], 0) << Name(constraint) << " was never violated";
   }
 }

@@ -129,7 +129,7 @@ double BalancingState::EnergyAfter(const BalancingStep& step) {
   if (step.to == kNoId) {
     return EnergyOf(score_.AverageDeviationAfter(service, arrangement_.ChangesOfSwap(step.replica, step.other)), cost);
   }
-  const auto changes = MoveChanges(arrangement_.NodeOf(step.replica), step.to, arrangement_.LoadsOf(step.replica));
+  const auto changes = arrangement_.ChangesOfMove(step.replica, step.to);
   return EnergyOf(score_.AverageDeviationAfter(service, changes), cost);
 }
 

@@ -1,6 +1,7 @@
 #include "balancing/search/constraint_fixes.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <tuple>
 
@@ -16,6 +17,7 @@ constexpr size_t kTargetsTried = 16;
 constexpr size_t kNodesWithRoomTried = 16;
 constexpr int64_t kMovesToMakeRoom = 2;
 constexpr int kImprovingPasses = 2;
+constexpr size_t kNodesOfFamily = 32;
 constexpr size_t kExplainedViolations = 100;
 constexpr double kNoticeable = 1 - 1e-9;
 
@@ -44,13 +46,23 @@ class FixSearch {
  private:
   void FindOverloads();
   void Mend(const Violation& violation);
-  void MendOverload(const Overload& overload);
+  bool MendCheaply(const Overload& overload, const Constraints& constraints);
+  bool MendOverload(const Overload& overload, bool partly);
+  bool FreeReservation(const Overload& overload, const Constraints& constraints, const OverloadFixer& fixer);
   bool MendReplica(const Violation& violation, const Constraints& constraints);
   bool SwapRoles(const Violation& violation, const Constraints& constraints);
   bool MoveBest(const Violation& violation, const Constraints& constraints);
   bool MoveParent(const Violation& violation, const Constraints& constraints);
   bool MoveWithRoom(const Violation& violation, const Constraints& constraints);
   bool MendScaleout(const Violation& violation, const Constraints& constraints);
+  void MendTotal(const Violation& violation);
+  bool Vacate(ApplicationId application, NodeId node, const Constraints& constraints, const TargetFinder::Accept& accept);
+  void LeaveNodes(ApplicationId application, const Constraints& constraints);
+  bool GatherOnNewNode(ApplicationId application, const Constraints& constraints);
+  bool GatherFamily(ServiceId parent, const Constraints& constraints);
+  void CallChildren(ReplicaId replica, const Constraints& apart);
+  int64_t WrongInFamily(ServiceId parent, const Constraints& constraints) const;
+  int64_t Unsuitable(PartitionId partition) const;
   int64_t Measure(const Violation& violation, const Constraints& constraints) const;
   std::vector<ReplicaId> Candidates(const Violation& violation, const Constraints& constraints) const;
   std::vector<NodeId> ParentNodes(ReplicaId replica) const;
@@ -84,17 +96,28 @@ int64_t FixSearch::Measure(const Violation& violation, const Constraints& constr
       constraints.affinity().FindMisplaced(violation.partition, misplaced);
       return static_cast<int64_t>(misplaced.size());
     }
-    case Constraint::kPlacementConstraint: {
-      const ServiceId service = arrangement_.ServiceOf(replica);
-      const bool primary = arrangement_.RoleOf(replica) == Role::kPrimary;
-      const NodeSet& blocked = primary ? arrangement_.sets().BlockedForPrimary(service) : arrangement_.sets().Blocked(service);
-      return blocked.test(arrangement_.NodeOf(replica)) ? 1 : 0;
-    }
+    case Constraint::kPlacementConstraint:
+      return Unsuitable(violation.partition);
     case Constraint::kScaleoutCount:
-      return arrangement_.ReplicasOnNode(violation.application, violation.node);
+      return std::max<int64_t>(0, arrangement_.NodesOf(violation.application) -
+                                      arrangement_.cluster().applications[violation.application].max_nodes);
     default:
       return arrangement_.NodeOf(replica) == violation.node ? 1 : 0;
   }
+}
+
+// After an exchange of roles another replica may be where it must not be.
+int64_t FixSearch::Unsuitable(PartitionId partition) const {
+  int64_t unsuitable = 0;
+  arrangement_.ForEachOf(partition, [&](ReplicaId replica) {
+    const NodeId node = arrangement_.NodeOf(replica);
+    if (node == kNoId) return;
+    const ServiceId service = arrangement_.ServiceOf(replica);
+    const bool primary = arrangement_.RoleOf(replica) == Role::kPrimary;
+    const NodeSet& blocked = primary ? arrangement_.sets().BlockedForPrimary(service) : arrangement_.sets().Blocked(service);
+    unsuitable += blocked.test(node) ? 1 : 0;
+  });
+  return unsuitable;
 }
 
 // Of an uneven partition any replica may be the one that moves.
@@ -167,6 +190,7 @@ bool FixSearch::SwapRoles(const Violation& violation, const Constraints& constra
 
 bool FixSearch::MoveBest(const Violation& violation, const Constraints& constraints) {
   struct Choice {
+    int64_t left;  // of the violation
     int64_t movements;
     double deviation;
     ReplicaId replica;
@@ -182,10 +206,11 @@ bool FixSearch::MoveBest(const Violation& violation, const Constraints& constrai
     const size_t most = mends || leads ? kTargetsTried : 1;
     for (const Target& target : finder_.Best(constraints, replica, arrangement_.RoleOf(replica), most, mends)) {
       if (!mover_.TryMove(constraints, replica, target.node)) continue;
-      const bool mended = Measure(violation, constraints) < before;
-      if (mended) choices.push_back({journal_.movements(), journal_.score().average_deviation(), replica, target.node});
+      const int64_t left = Measure(violation, constraints);
+      if (left < before)
+        choices.push_back({left, journal_.movements(), journal_.score().average_deviation(), replica, target.node});
       journal_.UndoTo(mark);
-      if (mended) break;
+      if (left == 0) break;
     }
   }
   if (choices.empty()) return false;
@@ -198,19 +223,7 @@ bool FixSearch::MoveParent(const Violation& violation, const Constraints& constr
   if (violation.constraint != Constraint::kAffinity || !arrangement_.settings().move_parent_to_fix_affinity_violation) {
     return false;
   }
-  const int64_t before = Measure(violation, constraints);
-  const ServiceId parent = arrangement_.cluster().services[arrangement_.ServiceOf(violation.replica)].affinity_to;
-  const size_t mark = journal_.Mark();
-  for (const PartitionId partition : arrangement_.cluster().services[parent].partitions) {
-    const auto [first, last] = arrangement_.ExistingOf(partition);
-    for (ReplicaId replica = first; replica < last; ++replica) {
-      if (!mover_.Movable(constraints, replica) || arrangement_.NodeOf(replica) == violation.node) continue;
-      if (!mover_.TryMove(constraints, replica, violation.node)) continue;
-      if (Measure(violation, constraints) < before) return true;
-      journal_.UndoTo(mark);
-    }
-  }
-  return false;
+  return GatherFamily(arrangement_.cluster().services[arrangement_.ServiceOf(violation.replica)].affinity_to, constraints);
 }
 
 bool FixSearch::MoveWithRoom(const Violation& violation, const Constraints& constraints) {
@@ -236,6 +249,90 @@ bool FixSearch::MoveWithRoom(const Violation& violation, const Constraints& cons
   return false;
 }
 
+// Replicas of the parent that may not stay where they are, and children's replicas without the parent's.
+int64_t FixSearch::WrongInFamily(ServiceId parent, const Constraints& constraints) const {
+  int64_t wrong = 0;
+  std::vector<ReplicaId> misplaced;
+  const auto count = [&](ServiceId service) {
+    for (const PartitionId partition : arrangement_.cluster().services[service].partitions) {
+      wrong += Unsuitable(partition);
+      if (service != parent) constraints.affinity().FindMisplaced(partition, misplaced);
+    }
+  };
+  count(parent);
+  for (const ServiceId child : mover_.FollowersOf(parent)) count(child);
+  return wrong + static_cast<int64_t>(misplaced.size());
+}
+
+// Of each child a replica goes to the node where one of the parent's is, whatever else it is beside.
+void FixSearch::CallChildren(ReplicaId replica, const Constraints& apart) {
+  const Cluster& cluster = arrangement_.cluster();
+  const NodeId node = arrangement_.NodeOf(replica);
+  const bool leads = arrangement_.RoleOf(replica) == Role::kPrimary;
+  for (const ServiceId child : mover_.FollowersOf(arrangement_.ServiceOf(replica))) {
+    const Service& service = cluster.services[child];
+    for (const PartitionId partition : service.partitions) {
+      if (arrangement_.Find(partition, node) != kNoId && !service.aligned_affinity) continue;
+      const std::vector<NodeId> parents = ParentNodes(arrangement_.ExistingOf(partition).first);
+      const auto [first, last] = arrangement_.ExistingOf(partition);
+      for (ReplicaId other = first; other < last; ++other) {
+        if (!mover_.Movable(apart, other) || arrangement_.NodeOf(other) == node) continue;
+        const bool fits =
+            !service.aligned_affinity || !service.stateful || (arrangement_.RoleOf(other) == Role::kPrimary) == leads;
+        const bool is_beside = std::ranges::find(parents, arrangement_.NodeOf(other)) != parents.end();
+        if (!fits || (is_beside && !service.aligned_affinity) || apart.Obstacle(other, node)) continue;
+        if (mover_.slots_left() <= 0) return;
+        journal_.Move(other, node);
+        break;
+      }
+    }
+  }
+}
+
+// One replica of the parent after the other goes where, with its children, least is wrong and fewest move.
+bool FixSearch::GatherFamily(ServiceId parent, const Constraints& constraints) {
+  ConstraintOptions options = constraints.options();
+  options.ignored |= static_cast<uint16_t>(1 << static_cast<int>(Constraint::kAffinity));
+  const Constraints apart(arrangement_, options);
+  struct Choice {
+    int64_t wrong, movements;
+    double deviation;
+    NodeId node;
+    auto operator<=>(const Choice&) const = default;
+  };
+  const size_t begin = journal_.Mark();
+  const int64_t before = WrongInFamily(parent, constraints);
+  for (const PartitionId partition : arrangement_.cluster().services[parent].partitions) {
+    const auto [first, last] = arrangement_.ExistingOf(partition);
+    for (const bool primaries : {true, false}) {
+      for (ReplicaId replica = first; replica < last; ++replica) {
+        if ((arrangement_.RoleOf(replica) == Role::kPrimary) != primaries || !mover_.Movable(apart, replica)) continue;
+        const NodeId home = arrangement_.NodeOf(replica);
+        const size_t mark = journal_.Mark();
+        const auto go = [&](NodeId node) {
+          if (node != home) journal_.Move(replica, node);
+          CallChildren(replica, apart);
+        };
+        std::optional<Choice> best;
+        const auto rate = [&](NodeId node) {
+          go(node);
+          const Choice choice{WrongInFamily(parent, constraints), journal_.movements(), journal_.score().average_deviation(),
+                              node};
+          if (mover_.slots_left() >= 0 && (!best || choice < *best)) best = choice;
+          journal_.UndoTo(mark);
+        };
+        rate(home);
+        for (const Target& target : finder_.Best(apart, replica, arrangement_.RoleOf(replica), kNodesOfFamily))
+          rate(target.node);
+        if (best) go(best->node);
+      }
+    }
+  }
+  if (WrongInFamily(parent, constraints) < before && mover_.slots_left() >= 0) return true;
+  journal_.UndoTo(begin);
+  return false;
+}
+
 bool FixSearch::MendReplica(const Violation& violation, const Constraints& constraints) {
   // Domains and nodes that leave do not care who is the primary.
   const bool roles_matter =
@@ -248,22 +345,118 @@ bool FixSearch::MendReplica(const Violation& violation, const Constraints& const
   return finder_.evaluations() <= budget_ && MoveWithRoom(violation, constraints);
 }
 
-// All that the application has on the node goes to others of its nodes, or nothing.
-bool FixSearch::MendScaleout(const Violation& violation, const Constraints& constraints) {
+// All that the application has on the node goes to nodes that are accepted, or nothing.
+bool FixSearch::Vacate(ApplicationId application, NodeId node, const Constraints& constraints,
+                       const TargetFinder::Accept& accept) {
   const size_t mark = journal_.Mark();
-  const std::vector<ReplicaId> on_node(arrangement_.On(violation.node).begin(), arrangement_.On(violation.node).end());
-  const auto accept = [&](NodeId node) { return arrangement_.ReplicasOnNode(violation.application, node) > 0; };
+  const std::vector<ReplicaId> on_node(arrangement_.On(node).begin(), arrangement_.On(node).end());
   for (const ReplicaId replica : on_node) {
-    const bool concerned =
-        arrangement_.cluster().services[arrangement_.ServiceOf(replica)].application == violation.application;
-    if (!concerned || arrangement_.NodeOf(replica) != violation.node) continue;
-    if (!mover_.Movable(constraints, replica)) break;
-    const std::vector<Target> targets = finder_.Best(constraints, replica, arrangement_.RoleOf(replica), 1, accept);
-    if (targets.empty() || !mover_.TryMove(constraints, replica, targets[0].node)) break;
+    const bool concerned = arrangement_.cluster().services[arrangement_.ServiceOf(replica)].application == application;
+    if (!concerned || arrangement_.NodeOf(replica) != node) continue;
+    const bool movable = mover_.slots_left() > 0 && mover_.Movable(constraints, replica);
+    const std::vector<Target> targets =
+        movable ? finder_.Best(constraints, replica, arrangement_.RoleOf(replica), kTargetsTried, accept)
+                : std::vector<Target>();
+    const bool moved =
+        std::ranges::any_of(targets, [&](const Target& target) { return mover_.TryMove(constraints, replica, target.node); });
+    if (!moved) break;
   }
-  if (Measure(violation, constraints) == 0) return true;
+  if (arrangement_.ReplicasOnNode(application, node) == 0) return true;
   journal_.UndoTo(mark);
   return false;
+}
+
+// The application leaves the node that costs fewest movements, until it is on few enough or can leave none.
+void FixSearch::LeaveNodes(ApplicationId application, const Constraints& constraints) {
+  struct Choice {
+    int64_t movements;
+    double deviation;
+    NodeId node;
+    auto operator<=>(const Choice&) const = default;
+  };
+  const int64_t most = arrangement_.cluster().applications[application].max_nodes;
+  while (arrangement_.NodesOf(application) > most && finder_.evaluations() <= budget_) {
+    const int64_t nodes = arrangement_.NodesOf(application);
+    const std::vector<NodeId> used(arrangement_.applications().NodesOf(application).begin(),
+                                   arrangement_.applications().NodesOf(application).end());
+    const auto stays = [&](NodeId node) { return arrangement_.ReplicasOnNode(application, node) > 0; };
+    const size_t mark = journal_.Mark();
+    std::optional<Choice> best;
+    for (const NodeId node : used) {
+      if (!stays(node)) continue;
+      if (Vacate(application, node, constraints, stays) && arrangement_.NodesOf(application) < nodes) {
+        const Choice choice{journal_.movements(), journal_.score().average_deviation(), node};
+        if (!best || choice < *best) best = choice;
+      }
+      journal_.UndoTo(mark);
+    }
+    if (!best || !Vacate(application, best->node, constraints, stays)) return;
+  }
+}
+
+// On as many of its nodes as it may have, with one that is new to it instead of the others.
+bool FixSearch::GatherOnNewNode(ApplicationId application, const Constraints& constraints) {
+  const int64_t most = arrangement_.cluster().applications[application].max_nodes;
+  const size_t mark = journal_.Mark();
+  std::vector<NodeId> used;
+  for (const NodeId node : arrangement_.applications().NodesOf(application)) {
+    if (arrangement_.ReplicasOnNode(application, node) > 0) used.push_back(node);
+  }
+  std::ranges::stable_sort(used, std::greater<>(), [&](NodeId node) { return arrangement_.ReplicasOnNode(application, node); });
+  for (const NodeId fresh : arrangement_.sets().all()) {
+    if (finder_.evaluations() > budget_) return false;
+    if (!arrangement_.sets().available().test(fresh) || std::ranges::find(used, fresh) != used.end()) continue;
+    const auto kept = std::span(used).first(static_cast<size_t>(most - 1));
+    const auto accept = [&](NodeId node) { return node == fresh || std::ranges::find(kept, node) != kept.end(); };
+    bool gathered = true;
+    for (size_t i = static_cast<size_t>(most) - 1; i < used.size() && gathered; ++i) {
+      gathered = Vacate(application, used[i], constraints, accept);
+    }
+    if (gathered && arrangement_.NodesOf(application) <= most) return true;
+    journal_.UndoTo(mark);
+  }
+  return false;
+}
+
+// What an application has altogether becomes less where a replica takes the place of a stand-by one.
+void FixSearch::MendTotal(const Violation& violation) {
+  const Cluster& cluster = arrangement_.cluster();
+  const std::vector<ApplicationMetric>& metrics = cluster.applications[violation.application].metrics;
+  const auto index =
+      static_cast<size_t>(std::ranges::find(metrics, violation.metric, &ApplicationMetric::metric) - metrics.begin());
+  const auto excess = [&] { return arrangement_.LoadOf(violation.application, index) - metrics[index].total_capacity; };
+  const Constraints& constraints = levels_[0];
+  for (const ServiceId service : group_.services) {
+    if (cluster.services[service].application != violation.application) continue;
+    for (const PartitionId partition : cluster.services[service].partitions) {
+      const auto [first, last] = arrangement_.ExistingOf(partition);
+      for (ReplicaId replica = first; replica < last && excess() > 0; ++replica) {
+        if (!mover_.Movable(constraints, replica)) continue;
+        for (ReplicaId place = first; place < last; ++place) {
+          const NodeId node = arrangement_.NodeOf(place);
+          if (node == kNoId || arrangement_.RoleOf(place) != Role::kStandBy) continue;
+          const size_t mark = journal_.Mark();
+          const int64_t before = excess();
+          if (mover_.TryMove(constraints, replica, node) && excess() < before) break;
+          journal_.UndoTo(mark);
+        }
+      }
+    }
+  }
+}
+
+bool FixSearch::MendScaleout(const Violation& violation, const Constraints& constraints) {
+  ConstraintOptions options = constraints.options();
+  options.ignored |= static_cast<uint16_t>(1 << static_cast<int>(Constraint::kScaleoutCount));
+  const Constraints gathering(arrangement_, options);
+  const size_t mark = journal_.Mark();
+  LeaveNodes(violation.application, gathering);
+  if (Measure(violation, constraints) == 0) return true;
+  const size_t left = journal_.Mark();
+  if (left > mark) journal_.UndoTo(mark);
+  if (GatherOnNewNode(violation.application, gathering)) return true;
+  LeaveNodes(violation.application, gathering);
+  return journal_.Mark() > mark;
 }
 
 // What is too much by the capacities as they are at the beginning: what others' fixes take off or add counts.
@@ -287,12 +480,66 @@ void FixSearch::FindOverloads() {
   }
 }
 
-void FixSearch::MendOverload(const Overload& overload) {
+// Where movements cost differently, many cheap ones may cost less than few dear ones.
+bool FixSearch::MendCheaply(const Overload& overload, const Constraints& constraints) {
+  if (!arrangement_.settings().use_move_cost_reports) return false;
+  const bool make_room = finder_.evaluations() <= budget_;
+  const size_t mark = journal_.Mark();
+  std::optional<std::pair<double, double>> best;  // what all cost, and most of one
+  for (const double most : OverloadFixer(mover_, constraints, overload, make_room).Costs()) {
+    OverloadFixer fixer(mover_, constraints, overload, make_room, most);
+    fixer.Fix();
+    const std::pair cost(journal_.CostSince(mark), most);
+    if (fixer.Fixed() && (!best || cost < *best)) best = cost;
+    journal_.UndoTo(mark);
+  }
+  if (!best) return false;
+  OverloadFixer fixer(mover_, constraints, overload, make_room, best->second);
+  fixer.Fix();
+  return fixer.Fixed();
+}
+
+// Entirely; or, where that cannot be, as far as it goes with `partly`, for which others' repairs come first.
+bool FixSearch::MendOverload(const Overload& overload, bool partly) {
+  const size_t mark = journal_.Mark();
   for (size_t level = 0; level < levels_.size() && levels_.PriorityOf(level) >= overload.priority; ++level) {
+    if (MendCheaply(overload, levels_[level])) return true;
     OverloadFixer fixer(mover_, levels_[level], overload, finder_.evaluations() <= budget_);
     fixer.Fix();
-    if (fixer.Fixed()) return;
+    if (fixer.Fixed()) return true;
+    if (FreeReservation(overload, levels_[level], fixer)) return true;
+    if (!partly) journal_.UndoTo(mark);
   }
+  return false;
+}
+
+// What an application has reserved goes only with all of its replicas.
+bool FixSearch::FreeReservation(const Overload& overload, const Constraints& constraints, const OverloadFixer& fixer) {
+  const Cluster& cluster = arrangement_.cluster();
+  if (overload.application != kNoId) return false;
+  const size_t mark = journal_.Mark();
+  std::set<ApplicationId> applications;
+  for (const ReplicaId replica : arrangement_.On(overload.node)) {
+    const ApplicationId application = cluster.services[arrangement_.ServiceOf(replica)].application;
+    const bool reserves =
+        application != kNoId && std::ranges::any_of(overload.limits, [&](const Overload::Limit& limit) {
+          return std::ranges::any_of(cluster.applications[application].metrics, [&](const ApplicationMetric& metric) {
+            return metric.metric == limit.metric && metric.node_reservation > 0;
+          });
+        });
+    if (reserves) applications.insert(application);
+  }
+  for (const ApplicationId application : applications) {
+    // Together where there is a place for all, else wherever there is one.
+    for (const NodeId node : arrangement_.sets().all()) {
+      if (node == overload.node || !arrangement_.sets().available().test(node)) continue;
+      if (Vacate(application, overload.node, constraints, [&](NodeId to) { return to == node; }) && fixer.Fixed()) return true;
+      journal_.UndoTo(mark);
+    }
+    if (Vacate(application, overload.node, constraints, {}) && fixer.Fixed()) return true;
+    journal_.UndoTo(mark);
+  }
+  return false;
 }
 
 void FixSearch::Mend(const Violation& violation) {
@@ -386,17 +633,23 @@ FixResult FixSearch::Run() {
   if (result_.before.empty()) return std::move(result_);
   FindOverloads();
   size_t next_overload = 0;
+  std::vector<size_t> not_mended;
   std::set<std::pair<NodeId, ApplicationId>> seen;
   for (const Violation& violation : result_.before) {
-    if (violation.node == kNoId) continue;
+    if (violation.node == kNoId) {
+      MendTotal(violation);
+      continue;
+    }
     const bool overload =
         violation.constraint == Constraint::kCapacity || violation.constraint == Constraint::kApplicationCapacity;
     if (!overload) {
       Mend(violation);
     } else if (seen.emplace(violation.node, violation.application).second) {
-      MendOverload(overloads_[next_overload++]);
+      if (!MendOverload(overloads_[next_overload], false)) not_mended.push_back(next_overload);
+      ++next_overload;
     }
   }
+  for (const size_t overload : not_mended) MendOverload(overloads_[overload], true);
   TakeBackNeedless();
   Improve();
   std::vector<Violation> after = ViolationsOf(arrangement_, group_, levels_[0].Violations());

@@ -175,10 +175,10 @@ TEST(ConstraintFixesTest, C16ExcludingANodeChangesTheRule) {
 }
 
 TEST(ConstraintFixesTest, C17NowhereToGoIsExplained) {
-  Scene scene(Scene::Read(Nodes(5) + "serviceTypes: [{name: t, blockedNodes: [n0, n1]}]\nservices:\n" +
-                          Service("s", "stateless", "type: t") + Service("all", "stateless", "targetReplicas: -1") +
-                          "partitions:\n" + Partitions("s", 1, "I/0,I/1,I/2,I/3,I/4") +
-                          Partitions("all", 1, "I/0,I/1,I/2,I/3,I/4")));
+  Scene scene(Scene::Read(Nodes(5) + "services:\n" +
+                          Service("s", "stateless", "placementConstraints: 'NodeName != n0 && NodeName != n1'") +
+                          Service("all", "stateless", "targetReplicas: -1") + "partitions:\n" +
+                          Partitions("s", 1, "I/0,I/1,I/2,I/3,I/4") + Partitions("all", 1, "I/0,I/1,I/2,I/3,I/4")));
   const FixResult result = Fix(scene);
   EXPECT_EQ(scene.Changes(), Texts{});
   ASSERT_EQ(result.left.size(), 2u);
@@ -219,13 +219,14 @@ TEST(ConstraintFixesTest, H3ThrottlingHoldsWhereItIsAskedForAndHard) {
   EXPECT_EQ(soft.Count("move primary 0=>1"), 10);
 }
 
-TEST(ConstraintFixesTest, NodesThatLeaveAreDrained) {
-  Scene scene(Scene::Read(Nodes({"deactivation: {intent: RemoveNode, status: SafetyCheckInProgress}", "", ""}) + "services:\n" +
-                          Service("s", "stateful") + "partitions:\n" + Partitions("s", 3, "P/0,S/1")));
-  const FixResult result = Fix(scene);
-  EXPECT_EQ(scene.ReplicasOn(0), 0);
-  EXPECT_EQ(scene.Count("move primary 0=>2"), 3);
-  EXPECT_TRUE(result.left.empty());
+TEST(ConstraintFixesTest, NodesThatLeaveAreNotDrainedButRelievedWhileTheirChecksRun) {
+  for (const bool checked : {false, true}) {
+    const std::string status = checked ? "SafetyCheckComplete" : "SafetyCheckInProgress";
+    Scene scene(Scene::Read(Nodes({"deactivation: {intent: RemoveNode, status: " + status + "}, capacities: {M: 50}", "", ""}) +
+                            "services:\n" + Stateful("s", 30, 30) + "partitions:\n" + Partitions("s", 2, "P/0,S/1")));
+    Fix(scene);
+    EXPECT_EQ(scene.Count("move primary 0=>2"), checked ? 0 : 1) << status;
+  }
 }
 
 TEST(ConstraintFixesTest, OthersMakeRoomForWhatHasToGo) {

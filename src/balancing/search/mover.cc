@@ -108,7 +108,7 @@ double Mover::Lack(ReplicaId replica, NodeId to, Role role) const {
   for (size_t i = 0; i < metrics.size(); ++i) {
     const int64_t* capacity = arrangement_.cluster().CapacityOf(to, metrics[i].metric);
     if (capacity == nullptr) continue;
-    const int64_t excess = arrangement_.UsedOf(metrics[i].metric, to) + loads[i] - *capacity;
+    const int64_t excess = arrangement_.TakenOf(metrics[i].metric, to) + loads[i] - *capacity;
     if (excess > 0) lack += static_cast<double>(excess) / static_cast<double>(std::max<int64_t>(*capacity, 1));
   }
   return lack;
@@ -138,7 +138,7 @@ std::vector<ReplicaId> Mover::CapacityBlockers(const Constraints& constraints, R
   for (size_t i = 0; i < metrics.size(); ++i) {
     const int64_t* capacity = cluster.CapacityOf(to, metrics[i].metric);
     if (capacity == nullptr) continue;
-    const int64_t excess = arrangement_.UsedOf(metrics[i].metric, to) + loads[i] - *capacity;
+    const int64_t excess = arrangement_.TakenOf(metrics[i].metric, to) + loads[i] - *capacity;
     if (excess > 0) lacking.emplace_back(metrics[i].metric, excess);
   }
   struct Candidate {

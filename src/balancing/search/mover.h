@@ -19,6 +19,8 @@ class Mover {
   StepJournal& journal() { return journal_; }
   TargetFinder& finder() { return finder_; }
   const std::vector<ServiceId>& FollowersOf(ServiceId service) const { return followers_[service]; }
+  /// What has been made so far does not count.
+  void GrantMade() { slots_ += journal_.movements(); }
   int64_t slots_left() const { return slots_ - journal_.movements(); }
 
   /// Whether a search may move it: placed, of the group, and existing ones as Constraints::Movable says.
@@ -51,7 +53,7 @@ class Mover {
   StepJournal& journal_;
   TargetFinder& finder_;
   const Arrangement& arrangement_;
-  const int64_t slots_;
+  int64_t slots_;
   std::vector<std::vector<ServiceId>> followers_;  // by service: those that follow it by affinity
 };
 

@@ -29,13 +29,28 @@ std::vector<T> Sample(std::vector<T> all, size_t most) {
 
 }  // namespace
 
-OverloadFixer::OverloadFixer(Mover& mover, const Constraints& constraints, const Overload& overload, bool make_room)
+OverloadFixer::OverloadFixer(Mover& mover, const Constraints& constraints, const Overload& overload, bool make_room,
+                             double most_cost)
     : mover_(mover),
       journal_(mover.journal()),
       arrangement_(journal_.arrangement()),
       constraints_(constraints),
       overload_(overload),
-      make_room_(make_room) {}
+      make_room_(make_room),
+      most_cost_(most_cost) {}
+
+double OverloadFixer::CostOf(const Option& option) const {
+  if (option.other != kNoId) return CostOfSwap(arrangement_.settings());
+  const MoveCost level =
+      arrangement_.IsNew(option.replica) ? MoveCost::kLow : arrangement_.cluster().replicas[option.replica].move_cost;
+  return CostOfMove(arrangement_.settings(), level);
+}
+
+std::vector<double> OverloadFixer::Costs() const {
+  std::set<double> costs;
+  for (const Option& option : FindOptions(FindExcess())) costs.insert(CostOf(option));
+  return {costs.begin(), costs.end()};
+}
 
 int64_t OverloadFixer::AmountOf(MetricId metric) const {
   if (overload_.application == kNoId) return arrangement_.UsedOf(metric, overload_.node);
@@ -91,6 +106,7 @@ std::vector<OverloadFixer::Option> OverloadFixer::FindOptions(const std::vector<
       if (exchange && mover_.Movable(constraints_, other)) AddOption(options, excess, replica, other);
     });
   }
+  std::erase_if(options, [this](const Option& option) { return CostOf(option) > most_cost_; });
   const auto last_resort = [this](const Option& option) {
     if (option.other != kNoId || arrangement_.IsNew(option.replica)) return false;
     return MovesLast(arrangement_.settings(), arrangement_.cluster().replicas[option.replica]);
@@ -207,7 +223,8 @@ double OverloadFixer::Total() const {
 }
 
 bool OverloadFixer::TakeOne(const std::vector<Option>& options) {
-  if (arrangement_.settings().enable_preferred_swap_solution_in_constraint_check) {
+  const Settings& settings = arrangement_.settings();
+  if (settings.enable_preferred_swap_solution_in_constraint_check && settings.prefer_existing_replica_locations) {
     std::vector<Option> swaps;
     std::ranges::copy_if(options, std::back_inserter(swaps), [](const Option& option) { return option.other != kNoId; });
     if (!swaps.empty() && TakeBest(std::move(swaps))) return true;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <set>
 #include <utility>
 #include <vector>
@@ -25,8 +26,12 @@ struct Overload {
 
 class OverloadFixer {
  public:
-  /// All outlive this. `make_room`: also where others have to go first.
-  OverloadFixer(Mover& mover, const Constraints& constraints, const Overload& overload, bool make_room);
+  /// All outlive this. `make_room`: also where others have to go first. Only by movements that cost `most_cost` each or less.
+  OverloadFixer(Mover& mover, const Constraints& constraints, const Overload& overload, bool make_room,
+                double most_cost = std::numeric_limits<double>::infinity());
+
+  /// What single movements that relieve the node cost, ascending.
+  std::vector<double> Costs() const;
 
   /// Reduces the excess as far as it can. O(replicas on the node * log) and a few searches for targets for each movement.
   void Fix();
@@ -43,6 +48,7 @@ class OverloadFixer {
     MetricId metric;
     int64_t amount;
   };
+  double CostOf(const Option& option) const;
   int64_t AmountOf(MetricId metric) const;
   std::vector<Excess> FindExcess() const;
   std::vector<Option> FindOptions(const std::vector<Excess>& excess) const;
@@ -61,6 +67,7 @@ class OverloadFixer {
   const Constraints& constraints_;
   const Overload& overload_;
   const bool make_room_;
+  const double most_cost_;
   std::set<std::pair<ReplicaId, ReplicaId>> stuck_;  // options that cannot be taken
 };
 

@@ -1,6 +1,7 @@
 #include "balancing/search/placement_search.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -8,6 +9,7 @@
 #include "balancing/rules/placement_needs.h"
 #include "balancing/search/mover.h"
 #include "balancing/search/placement_drops.h"
+#include "balancing/search/placement_upgrades.h"
 #include "balancing/search/search_levels.h"
 #include "base/random.h"
 
@@ -16,13 +18,18 @@ namespace {
 
 // A tenth of a second or so.
 constexpr int64_t kDefaultEvaluations = 100'000;
-constexpr int kOrders = 8;             // in which placement is tried when something does not fit
-constexpr int kOrdersByFailure = 3;    // of these without chance
-constexpr int kPasses = 8;             // over what was placed, to improve it
-constexpr size_t kParentTargets = 16;  // tried for room for children
-constexpr size_t kCrowdedNodes = 24;   // where room is made
-constexpr int64_t kMovesForOne = 3;    // at most, to make room for one replica
+constexpr int kOrders = 8;              // in which placement is tried when something does not fit
+constexpr int kOrdersByFailure = 3;     // of these without chance
+constexpr int kPasses = 8;              // over what was placed, to improve it
+constexpr size_t kParentTargets = 16;   // tried for room for children
+constexpr size_t kCrowdedNodes = 24;    // where room is made
+constexpr int64_t kMovesForOne = 3;     // at most, to make room for one replica
+constexpr size_t kSmallCluster = 1000;  // replicas: what others could do to make room is tried move by move
+constexpr size_t kShifts = 2000;        // single moves tried so
+constexpr size_t kShiftsInPairs = 64;   // ... of which two together are
 constexpr size_t kExplained = 100;
+constexpr size_t kNodesOfChain = 4;
+constexpr size_t kExchanged = 200;  // new replicas that may change places: all pairs are tried
 
 // What one partition needs.
 struct Demand {
@@ -40,7 +47,11 @@ class PlacementSearch {
         levels_(arrangement, Purpose::kPlacement, false, arrangement.settings().relax_constraint_for_placement),
         journal_(arrangement, group),
         finder_(journal_, options.seed),
-        mover_(journal_, finder_, options.with_move ? std::max<int64_t>(0, options.movement_slots) : 0) {}
+        mover_(journal_, finder_, options.with_move ? std::max<int64_t>(0, options.movement_slots) : 0) {
+    // While the cluster itself is upgraded nobody would mend anything: a child is better somewhere than nowhere.
+    const RuntimeSwitches& runtime = arrangement.cluster().runtime;
+    if (!runtime.balancing_enabled && !runtime.constraint_check_enabled) levels_.AddWithout(Constraint::kAffinity);
+  }
 
   PlacementResult Run();
 
@@ -54,22 +65,36 @@ class PlacementSearch {
   };
 
   void FindDemands();
+  int64_t MostOfChild(PartitionId partition) const;
   double SizeOf(ReplicaId replica, Role role) const;
   std::vector<double> AverageSizes() const;
   Outcome PlaceAll(const std::vector<size_t>& order);
   void TryOrders();
+  struct Shift {
+    ReplicaId replica;
+    NodeId to;
+  };
+  Outcome OutcomeNow() const;
+  std::vector<Shift> FindShifts();
+  std::optional<Outcome> PlaceAfter(std::span<const Shift> shifts, std::span<const Violation> violated);
+  bool ShiftOthers(const Outcome& known);
   void PlaceDemand(const Demand& demand, const Constraints& constraints);
+  bool PlaceInsteadOfPrimary(ReplicaId replica, const Constraints& constraints);
   bool PlaceOne(ReplicaId replica, Role role, const Constraints& constraints);
-  bool PlaceAtFormerNode(ReplicaId replica, Role role, const Constraints& constraints);
   bool PlaceWithChildren(ReplicaId replica, Role role, const Constraints& constraints);
   size_t PlaceChildren(ReplicaId parent, const Constraints& constraints);
   ReplicaId NextOf(PartitionId partition) const;
   TargetFinder::Accept AtParent(ReplicaId replica, const Constraints& constraints) const;
   void MakeRoomFor(const Demand& demand, const Constraints& constraints);
   bool Placed(const Demand& demand) const;
+  bool Waits(PartitionId partition) const;
+  void PlaceOnStandBy(PartitionId partition);
   bool AllOrNothing(PartitionId partition) const;
   void TakeBackPartial();
   void Improve();
+  std::vector<ReplicaId> FewPlaced() const;
+  bool Exchange();
+  bool Chain();
   void PlaceRest();
   void Explain(const Demand& demand);
 
@@ -115,17 +140,41 @@ double PlacementSearch::SizeOf(ReplicaId replica, Role role) const {
   return size;
 }
 
+// With PlaceChildWithoutParent off a child gets no more replicas than its parent has already.
+int64_t PlacementSearch::MostOfChild(PartitionId partition) const {
+  const Cluster& cluster = arrangement_.cluster();
+  const ServiceId parent = cluster.ServiceOf(cluster.partitions[partition]).affinity_to;
+  if (parent == kNoId || arrangement_.settings().place_child_without_parent) return INT64_MAX;
+  const auto count = [&](PartitionId of) {
+    return std::ranges::count_if(cluster.ReplicasOf(cluster.partitions[of]),
+                                 [](const Replica& replica) { return CountsTowardsTarget(replica) && !replica.Leaves(); });
+  };
+  int64_t most = -count(partition);
+  for (const PartitionId of_parent : cluster.services[parent].partitions) most += count(of_parent);
+  return most;
+}
+
 // Parents before their children, then the largest first.
 void PlacementSearch::FindDemands() {
   const Cluster& cluster = arrangement_.cluster();
   for (const ServiceId service : journal_.group().services) {
     for (const PartitionId partition : cluster.services[service].partitions) {
-      if (cluster.partitions[partition].Has(kPartitionToBeDeleted)) continue;
+      if (cluster.partitions[partition].Has(kPartitionToBeDeleted) || NextOf(partition) == kNoId || Waits(partition)) continue;
       const auto [first, last] = arrangement_.NewOf(partition);
-      if (first == last) continue;
+      const int64_t most = MostOfChild(partition);
+      if (most <= 0) {
+        result_.waiting.push_back(partition);
+        continue;
+      }
       Demand& demand = demands_.emplace_back();
       demand.partition = partition;
-      for (ReplicaId replica = first; replica < last; ++replica) demand.replicas.push_back(replica);
+      for (ReplicaId replica = first; replica < last; ++replica) {
+        if (arrangement_.NodeOf(replica) == kNoId) demand.replicas.push_back(replica);
+      }
+      if (static_cast<int64_t>(demand.replicas.size()) > most) {
+        demand.replicas.resize(static_cast<size_t>(most));
+        result_.waiting.push_back(partition);
+      }
       demand.size = std::max(SizeOf(first, RoleOfNew(arrangement_, partition)),
                              SizeOf(first, cluster.services[service].stateful ? Role::kSecondary : Role::kInstance));
     }
@@ -147,10 +196,33 @@ ReplicaId PlacementSearch::NextOf(PartitionId partition) const {
   return kNoId;
 }
 
-bool PlacementSearch::Placed(const Demand& demand) const { return NextOf(demand.partition) == kNoId; }
+bool PlacementSearch::Waits(PartitionId partition) const {
+  return std::ranges::find(result_.waiting, partition) != result_.waiting.end();
+}
+
+// One of them, and no more now.
+void PlacementSearch::PlaceOnStandBy(PartitionId partition) {
+  const ReplicaId replica = NextOf(partition);
+  const TargetFinder::Accept stands_by = [&](NodeId node) { return arrangement_.StandByAt(replica, node) != kNoId; };
+  const std::vector<Target> targets = finder_.Best(levels_[0], replica, Role::kSecondary, 1, stands_by);
+  if (!targets.empty()) {
+    journal_.Place(replica, targets[0].node, Role::kSecondary);
+  } else if (levels_.size() > 1) {
+    return;  // somewhere else, then
+  }
+  result_.waiting.push_back(partition);
+  std::erase_if(demands_, [&](const Demand& demand) { return demand.partition == partition; });
+  order_.resize(demands_.size());
+  for (size_t i = 0; i < order_.size(); ++i) order_[i] = i;
+}
+
+bool PlacementSearch::Placed(const Demand& demand) const {
+  return std::ranges::none_of(demand.replicas, [&](ReplicaId replica) { return arrangement_.NodeOf(replica) == kNoId; });
+}
 
 // One replica of each child's partition that is still missing, on the parent's node. Answers how many did not fit.
 size_t PlacementSearch::PlaceChildren(ReplicaId parent, const Constraints& constraints) {
+  if (!arrangement_.settings().place_child_without_parent) return 0;
   const Cluster& cluster = arrangement_.cluster();
   size_t missed = 0;
   for (const ServiceId service : mover_.FollowersOf(arrangement_.ServiceOf(parent))) {
@@ -183,13 +255,6 @@ bool PlacementSearch::PlaceWithChildren(ReplicaId replica, Role role, const Cons
   return true;
 }
 
-bool PlacementSearch::PlaceAtFormerNode(ReplicaId replica, Role role, const Constraints& constraints) {
-  for (const NodeId node : FormerNodes(arrangement_, arrangement_.PartitionOf(replica))) {
-    if (mover_.TryPlace(constraints, replica, node, role)) return true;
-  }
-  return false;
-}
-
 // A child's candidates are known: most other nodes are out of the question.
 TargetFinder::Accept PlacementSearch::AtParent(ReplicaId replica, const Constraints& constraints) const {
   const Cluster& cluster = arrangement_.cluster();
@@ -206,8 +271,19 @@ TargetFinder::Accept PlacementSearch::AtParent(ReplicaId replica, const Constrai
   return [nodes = std::move(nodes)](NodeId node) { return std::ranges::find(nodes, node) != nodes.end(); };
 }
 
+bool PlacementSearch::PlaceInsteadOfPrimary(ReplicaId replica, const Constraints& constraints) {
+  const std::vector<Target> targets = finder_.Best(constraints, replica, Role::kPrimary);
+  if (targets.empty()) return false;
+  const ReplicaId primary = arrangement_.PrimaryOf(arrangement_.PartitionOf(replica));
+  journal_.Place(replica, targets[0].node, Role::kSecondary);
+  journal_.Swap(primary, replica);
+  return true;
+}
+
 bool PlacementSearch::PlaceOne(ReplicaId replica, Role role, const Constraints& constraints) {
-  if (PlaceAtFormerNode(replica, role, constraints)) return true;
+  if (role == Role::kPrimary && arrangement_.PrimaryOf(arrangement_.PartitionOf(replica)) != kNoId) {
+    return PlaceInsteadOfPrimary(replica, constraints);
+  }
   if (!mover_.FollowersOf(arrangement_.ServiceOf(replica)).empty()) return PlaceWithChildren(replica, role, constraints);
   if (const TargetFinder::Accept at_parent = AtParent(replica, constraints)) {
     const std::vector<Target> targets = finder_.Best(constraints, replica, role, 1, at_parent);
@@ -264,12 +340,7 @@ PlacementSearch::Outcome PlacementSearch::PlaceAll(const std::vector<size_t>& or
       if (!Placed(demands_[index])) MakeRoomFor(demands_[index], levels_[level]);
     }
   }
-  Outcome outcome{.movements = journal_.movements(), .deviation = journal_.score().average_deviation()};
-  for (const Demand& demand : demands_) {
-    outcome.unplaced += static_cast<size_t>(
-        std::ranges::count_if(demand.replicas, [&](ReplicaId replica) { return arrangement_.NodeOf(replica) == kNoId; }));
-  }
-  return outcome;
+  return OutcomeNow();
 }
 
 // When something does not fit: what failed goes first the next time; later also at random.
@@ -297,9 +368,100 @@ void PlacementSearch::TryOrders() {
       best_order = order;
     }
   }
-  if (outcome == best) return;
-  journal_.UndoTo(mark);
-  PlaceAll(best_order);
+  if (best.unplaced > 0 && mover_.slots_left() > 0 && arrangement_.cluster().replicas.size() <= kSmallCluster) {
+    journal_.UndoTo(mark);
+    if (ShiftOthers(best)) return;
+    PlaceAll(best_order);
+  } else if (outcome != best) {
+    journal_.UndoTo(mark);
+    PlaceAll(best_order);
+  }
+}
+
+PlacementSearch::Outcome PlacementSearch::OutcomeNow() const {
+  Outcome outcome{.movements = journal_.movements(), .deviation = journal_.score().average_deviation()};
+  for (const Demand& demand : demands_) {
+    outcome.unplaced += static_cast<size_t>(
+        std::ranges::count_if(demand.replicas, [&](ReplicaId replica) { return arrangement_.NodeOf(replica) == kNoId; }));
+  }
+  return outcome;
+}
+
+// What could move together with what follows it, wherever it could be but for others.
+std::vector<PlacementSearch::Shift> PlacementSearch::FindShifts() {
+  std::vector<Shift> shifts;
+  const Constraints& constraints = levels_.last();
+  for (ReplicaId replica = 0; replica < arrangement_.cluster().replicas.size(); ++replica) {
+    if (!mover_.Movable(constraints, replica)) continue;
+    const NodeSet& valid = arrangement_.sets().ValidForService(arrangement_.ServiceOf(replica));
+    for (size_t node = valid.find_first(); node != NodeSet::npos; node = valid.find_next(node)) {
+      const auto to = static_cast<NodeId>(node);
+      const std::optional<Constraint> obstacle = constraints.Obstacle(replica, to);
+      const bool never = obstacle == Constraint::kReplicaExclusion || obstacle == Constraint::kPlacementConstraint;
+      if (to != arrangement_.NodeOf(replica) && !never) shifts.push_back({replica, to});
+    }
+    if (shifts.size() > kShifts) return {};
+  }
+  return shifts;
+}
+
+// Whatever they break on the way has to be whole again when everything is placed.
+std::optional<PlacementSearch::Outcome> PlacementSearch::PlaceAfter(std::span<const Shift> shifts,
+                                                                    std::span<const Violation> violated) {
+  const Constraints& constraints = levels_.last();
+  for (const Shift& shift : shifts) {
+    if (arrangement_.Find(arrangement_.PartitionOf(shift.replica), shift.to) != kNoId) return std::nullopt;
+    const std::vector<ReplicaId> followers = constraints.FollowersOf(shift.replica);
+    journal_.Move(shift.replica, shift.to);
+    for (const ReplicaId follower : followers) {
+      const bool free = arrangement_.Find(arrangement_.PartitionOf(follower), shift.to) == kNoId;
+      if (!free || !mover_.Movable(constraints, follower)) return std::nullopt;
+      journal_.Move(follower, shift.to);
+    }
+  }
+  if (mover_.slots_left() < 0) return std::nullopt;
+  for (size_t level = 0; level < levels_.size(); ++level) {
+    for (const size_t index : order_) {
+      if (!Placed(demands_[index])) PlaceDemand(demands_[index], levels_[level]);
+    }
+  }
+  for (const Violation& violation : constraints.Violations()) {
+    const bool was_there = std::ranges::any_of(violated, [&](const Violation& before) {
+      const bool same = before.constraint == violation.constraint && before.node == violation.node &&
+                        before.metric == violation.metric && before.replica == violation.replica &&
+                        before.application == violation.application;
+      return same && before.excess >= violation.excess;
+    });
+    if (!was_there) return std::nullopt;
+  }
+  return OutcomeNow();
+}
+
+// One or two others move first, each with what follows it: of few replicas on few nodes all that could.
+bool PlacementSearch::ShiftOthers(const Outcome& known) {
+  const std::vector<Shift> shifts = FindShifts();
+  const std::vector<Violation> violated = levels_.last().Violations();
+  const size_t mark = journal_.Mark();
+  Outcome best = known;
+  std::vector<Shift> best_shifts;
+  const auto rate = [&](std::span<const Shift> made) {
+    const std::optional<Outcome> outcome = PlaceAfter(made, violated);
+    journal_.UndoTo(mark);
+    if (!outcome || outcome->unplaced >= known.unplaced || *outcome >= best) return;
+    best = *outcome;
+    best_shifts.assign(made.begin(), made.end());
+  };
+  for (const Shift& shift : shifts) rate(std::span(&shift, 1));
+  if (best_shifts.empty() || best.unplaced > 0) {
+    for (size_t i = 0; i < shifts.size() && shifts.size() <= kShiftsInPairs; ++i) {
+      for (size_t j = 0; j < shifts.size(); ++j) {
+        if (shifts[i].replica != shifts[j].replica && finder_.evaluations() <= budget_) rate(std::array{shifts[i], shifts[j]});
+      }
+    }
+  }
+  if (best_shifts.empty()) return false;
+  PlaceAfter(best_shifts, violated);
+  return true;
 }
 
 bool PlacementSearch::AllOrNothing(PartitionId partition) const {
@@ -324,8 +486,9 @@ void PlacementSearch::TakeBackPartial() {
 // Into the room that others have left.
 void PlacementSearch::PlaceRest() {
   for (const Demand& demand : demands_) {
-    if (AllOrNothing(demand.partition)) continue;
+    const size_t mark = journal_.Mark();
     for (size_t level = 0; level < levels_.size() && !Placed(demand); ++level) PlaceDemand(demand, levels_[level]);
+    if (!Placed(demand) && AllOrNothing(demand.partition)) journal_.UndoTo(mark);
   }
 }
 
@@ -337,8 +500,6 @@ void PlacementSearch::Improve() {
       if (finder_.evaluations() > budget_) return;
       for (const ReplicaId replica : demand.replicas) {
         if (arrangement_.NodeOf(replica) == kNoId) continue;
-        const std::vector<NodeId> former = FormerNodes(arrangement_, demand.partition);
-        if (std::ranges::find(former, arrangement_.NodeOf(replica)) != former.end()) continue;
         const double before = journal_.score().average_deviation();
         const std::vector<Target> targets = finder_.Best(levels_[0], replica, arrangement_.RoleOf(replica));
         if (targets.empty() || targets[0].deviation >= before * (1 - 1e-9)) continue;
@@ -352,8 +513,70 @@ void PlacementSearch::Improve() {
         }
       }
     }
-    if (!improved) return;
+    if (!improved && !Exchange() && !Chain()) return;
   }
+}
+
+std::vector<ReplicaId> PlacementSearch::FewPlaced() const {
+  std::vector<ReplicaId> placed;
+  for (const Demand& demand : demands_) {
+    for (const ReplicaId replica : demand.replicas) {
+      if (arrangement_.NodeOf(replica) != kNoId) placed.push_back(replica);
+    }
+  }
+  if (placed.size() > kExchanged) placed.clear();
+  return placed;
+}
+
+// One new replica goes to a node that another one leaves.
+bool PlacementSearch::Chain() {
+  const std::vector<ReplicaId> placed = FewPlaced();
+  const Constraints& constraints = levels_[0];
+  const double before = journal_.score().average_deviation();
+  const size_t mark = journal_.Mark();
+  for (const ReplicaId first : placed) {
+    for (const Target& target : finder_.Best(constraints, first, arrangement_.RoleOf(first), kNodesOfChain)) {
+      if (!mover_.TryMove(constraints, first, target.node)) continue;
+      for (const ReplicaId second : placed) {
+        if (second == first || arrangement_.NodeOf(second) != target.node) continue;
+        if (finder_.evaluations() > budget_) break;
+        const size_t half = journal_.Mark();
+        const std::vector<Target> targets = finder_.Best(constraints, second, arrangement_.RoleOf(second));
+        if (targets.empty() || targets[0].deviation >= before * (1 - 1e-9)) continue;
+        if (mover_.TryMove(constraints, second, targets[0].node) &&
+            journal_.score().average_deviation() < before * (1 - 1e-9)) {
+          return true;
+        }
+        journal_.UndoTo(half);
+      }
+      journal_.UndoTo(mark);
+    }
+  }
+  return false;
+}
+
+// Two new replicas change places.
+bool PlacementSearch::Exchange() {
+  const std::vector<ReplicaId> placed = FewPlaced();
+  bool improved = false;
+  const Constraints& constraints = levels_[0];
+  for (size_t i = 0; i < placed.size(); ++i) {
+    for (size_t j = i + 1; j < placed.size(); ++j) {
+      if (finder_.evaluations() > budget_) return improved;
+      const NodeId one = arrangement_.NodeOf(placed[i]), other = arrangement_.NodeOf(placed[j]);
+      const PartitionId partition = arrangement_.PartitionOf(placed[i]);
+      if (one == other || partition == arrangement_.PartitionOf(placed[j])) continue;
+      const double before = journal_.score().average_deviation();
+      const size_t mark = journal_.Mark();
+      const Role role = arrangement_.RoleOf(placed[i]);
+      journal_.Remove(placed[i]);
+      const bool better = mover_.TryMove(constraints, placed[j], one) && mover_.TryPlace(constraints, placed[i], other, role) &&
+                          journal_.score().average_deviation() < before * (1 - 1e-9);
+      if (!better) journal_.UndoTo(mark);
+      improved = improved || better;
+    }
+  }
+  return improved;
 }
 
 // The first one that is missing says it for its partition: the others could not be placed without it.
@@ -369,9 +592,13 @@ void PlacementSearch::Explain(const Demand& demand) {
 
 PlacementResult PlacementSearch::Run() {
   DropReplicas(journal_, levels_[0], finder_.ties());
-  ChangePrimaries(journal_, levels_, finder_.ties());
+  UpgradeOutcome upgrades = MeetUpgrades(journal_, levels_, finder_.ties());
+  mover_.GrantMade();
+  result_.impossible = std::move(upgrades.impossible);
+  result_.waiting = std::move(upgrades.waiting);
   average_sizes_ = AverageSizes();
   FindDemands();
+  for (const PartitionId partition : upgrades.stand_by_first) PlaceOnStandBy(partition);
   TryOrders();
   TakeBackPartial();
   Improve();

@@ -24,6 +24,7 @@
 #include "balancing/measures/arrangement.h"
 #include "balancing/model/service_groups.h"
 #include "balancing/rules/constraints.h"
+#include "balancing/search/placement_upgrades.h"
 
 namespace evenkeel::balancing {
 
@@ -39,6 +40,8 @@ struct PlacementResult {
   std::vector<ReplicaId> unplaced;  ///< ascending
   /// Why: no node remains. Of unplaced replicas, one in each of the first hundred partitions.
   std::vector<std::pair<ReplicaId, Elimination>> why;
+  std::vector<ImpossibleRequest> impossible;
+  std::vector<PartitionId> waiting;  ///< nothing more of them is placed now
   int64_t evaluations = 0;
 };
 

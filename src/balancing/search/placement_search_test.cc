@@ -145,9 +145,10 @@ TEST(PlacementSearchTest, P12OneOfTwoOnTheSameNodeIsDropped) {
 TEST(PlacementSearchTest, PromotesTheSecondaryThatMayBecomePrimary) {
   Scene scene(Scene::Read(Nodes({"capacities: {M: 10}", "capacities: {M: 100}", ""}) + "services:\n" +
                           Service("s", "stateful", "metrics: [{name: M, primaryLoad: 50, secondaryLoad: 5}]") +
-                          "partitions:\n" + Partitions("s", Texts{"S/0,S/1", "P/2"})));
+                          "partitions:\n- {name: s/0, service: s, missing: 1, replicas: [{node: n0, role: secondary}, {node: "
+                          "n1, role: secondary}]}\n"));
   Place(scene);
-  EXPECT_EQ(scene.Changes(), Texts{"0 promote secondary 1"});
+  EXPECT_EQ(scene.Count("0 promote secondary 1"), 1);
 }
 
 TEST(PlacementSearchTest, MovesTheFewestWhenThatMakesRoom) {

@@ -14,6 +14,8 @@ class SearchLevels {
   /// One level for each priority that a constraint has, the least severe first; only the first without `relax`. Each is made
   /// when it is first asked for.
   SearchLevels(const Arrangement& arrangement, Purpose purpose, bool light, bool relax);
+  /// One more level at the end, that does without this constraint.
+  void AddWithout(Constraint constraint);
 
   size_t size() const { return priorities_.size(); }
   int64_t PriorityOf(size_t level) const { return priorities_[level]; }
@@ -25,6 +27,7 @@ class SearchLevels {
   const Purpose purpose_;
   const bool light_;
   std::vector<int64_t> priorities_;
+  std::vector<uint16_t> ignored_;  // by level, as in ConstraintOptions
   std::vector<std::unique_ptr<Constraints>> made_;
 };
 

@@ -88,6 +88,16 @@ void StepJournal::UndoTo(size_t mark) {
   }
 }
 
+double StepJournal::CostSince(size_t mark) const {
+  const Settings& settings = arrangement_.settings();
+  double cost = 0;
+  for (size_t i = mark; i < steps_.size(); ++i) cost += steps_[i].kind == Kind::kSwap ? CostOfSwap(settings) : 0;
+  for (const ReplicaId replica : MovedSince(mark)) {
+    if (Elsewhere(replica)) cost += CostOfMove(settings, arrangement_.cluster().replicas[replica].move_cost);
+  }
+  return cost;
+}
+
 std::vector<ReplicaId> StepJournal::MovedSince(size_t mark) const {
   std::vector<ReplicaId> moved;
   std::set<ReplicaId> seen;

@@ -34,6 +34,8 @@ class StepJournal {
 
   /// Existing replicas that are elsewhere than the cluster has them, and exchanges of roles.
   int64_t movements() const { return elsewhere_ + swaps_; }
+  /// What the movements since then cost, of replicas that are not back.
+  double CostSince(size_t mark) const;
   /// Each once, in the order in which they first moved; some may be back.
   std::vector<ReplicaId> MovedSince(size_t mark) const;
 

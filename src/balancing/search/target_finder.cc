@@ -147,12 +147,16 @@ void TargetFinder::RankMetric(MetricId metric, int64_t load, bool limited, std::
   if (limited) for_each([&](size_t i) { rank[i] += static_cast<double>(column[i]) + l > capacity[i] ? kInfinite : 0; });
 }
 
-// Nodes without room rank last at once; not where reservations or upgrades make that a question for the constraints.
+// Nodes without room rank last at once; not where reservations, upgrades or stand-by replicas make that a question for the
+// constraints.
 void TargetFinder::Rank(const Constraints& constraints, ReplicaId replica, Role role, std::span<const NodeId> nodes) {
   const Service& service = arrangement_.cluster().services[arrangement_.ServiceOf(replica)];
   const int64_t priority = PriorityOf(arrangement_.settings(), Constraint::kCapacity);
-  const bool limited = priority >= 0 && priority <= constraints.options().max_priority && service.application == kNoId &&
-                       !arrangement_.cluster().partitions[arrangement_.PartitionOf(replica)].Has(kPartitionInUpgrade);
+  const Partition& partition = arrangement_.cluster().partitions[arrangement_.PartitionOf(replica)];
+  const bool stands_by = std::ranges::any_of(arrangement_.cluster().ReplicasOf(partition),
+                                             [](const Replica& other) { return other.role == Role::kStandBy; });
+  const bool limited = !stands_by && priority >= 0 && priority <= constraints.options().max_priority &&
+                       service.application == kNoId && !partition.Has(kPartitionInUpgrade);
   if (nodes.empty()) std::ranges::fill(rank_, 0.0);
   for (const NodeId node : nodes) rank_[node] = 0;
   const std::span<const int64_t> loads = arrangement_.LoadsOf(replica, role);
@@ -169,10 +173,10 @@ std::optional<Constraint> TargetFinder::Obstacle(const Constraints& constraints,
 
 double TargetFinder::DeviationWith(ReplicaId replica, NodeId to, Role role) const {
   const ServiceId service = arrangement_.ServiceOf(replica);
-  const NodeId from = arrangement_.NodeOf(replica);
-  const std::span<const int64_t> loads = arrangement_.LoadsOf(replica, role);
-  if (from != kNoId) return journal_.score().AverageDeviationAfter(service, MoveChanges(from, to, loads));
-  return journal_.score().AverageDeviationAfter(service, std::array{NodeChange{.node = to, .removed = {}, .added = loads}});
+  if (arrangement_.NodeOf(replica) != kNoId) {
+    return journal_.score().AverageDeviationAfter(service, arrangement_.ChangesOfMove(replica, to));
+  }
+  return journal_.score().AverageDeviationAfter(service, std::array{arrangement_.ChangeOfPlacing(replica, to, role)});
 }
 
 void TargetFinder::Consider(const Constraints& constraints, ReplicaId replica, Role role, NodeId node,

@@ -267,7 +267,7 @@ class Builder {
       return;
     }
     service.type = static_cast<ServiceTypeId>(cluster().service_types.size());
-    cluster().service_types.push_back({.name = name, .blocked_nodes = BlockedNodes(row)});
+    cluster().service_types.push_back({.name = name, .blocked_nodes = BlockedNodes(row), .leaves_blocked = true});
     const auto id = static_cast<ServiceId>(cluster().services.size());
     for (const PodRow& pod : row.pods) {
       service.partitions.push_back(static_cast<PartitionId>(cluster().partitions.size()));
