@@ -6,6 +6,8 @@
 #include "kube/quantity.h"
 #include "providers/cluster_api_objects.h"
 
+#include "base/split.h"
+
 namespace evenkeel::providers {
 namespace {
 
@@ -17,16 +19,6 @@ using base::JsonObject;
 constexpr int64_t kDevicesMax = 128;
 constexpr std::string_view kPrefix = "capacity.cluster-autoscaler.kubernetes.io/";
 constexpr std::string_view kDefaultPods = "110";
-
-std::vector<std::string> Split(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  for (;;) {
-    const size_t end = text.find(separator);
-    parts.emplace_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
 
 class TemplateMaker {
  public:
@@ -150,9 +142,9 @@ class TemplateMaker {
       if (value.is_string() && IsManaged(key)) labels[key] = value;
     }
     if (const std::string_view given = Annotation("labels"); !given.empty()) {
-      for (const std::string& label : Split(given, ',')) {
+      for (const std::string_view label : base::Split(given, ',')) {
         const size_t equals = label.find('=');
-        if (equals == std::string::npos || equals == 0) {
+        if (equals == label.npos || equals == 0) {
           Warn("labels", label, "is not KEY=VALUE, so it is left out");
           continue;
         }
@@ -195,10 +187,10 @@ class TemplateMaker {
     }
     const std::string_view given = Annotation("taints");
     if (given.empty()) return taints;
-    for (const std::string& text : Split(given, ',')) {
-      const std::vector<std::string> parts = Split(text, ':');
-      const std::vector<std::string> pair = Split(parts[0], '=');
-      const std::string value = pair.size() == 2 ? pair[1] : "";
+    for (const std::string_view text : base::Split(given, ',')) {
+      const std::vector<std::string_view> parts = base::Split(text, ':');
+      const std::vector<std::string_view> pair = base::Split(parts[0], '=');
+      const std::string_view value = pair.size() == 2 ? pair[1] : "";
       if (parts.size() > 2 || pair.size() > 2 || !kube::CheckQualifiedName(pair[0]).empty() ||
           !kube::CheckLabelValue(value).empty()) {
         Warn("taints", text, "is not KEY=VALUE:EFFECT, so it is left out");

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "base/split.h"
 #include "embedded/access/authorizer.h"
 #include "embedded/access/default_policy_text.h"
 
@@ -18,19 +19,9 @@ using base::JsonObject;
 
 constexpr char kAutoUpdate[] = "rbac.authorization.kubernetes.io/autoupdate";
 
-std::vector<std::string_view> SplitAt(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  while (!text.empty()) {
-    const size_t end = text.find(separator);
-    if (end != 0) parts.push_back(text.substr(0, end));
-    text = end == text.npos ? std::string_view() : text.substr(end + 1);
-  }
-  return parts;
-}
-
 JsonArray ListOf(std::string_view text) {
   JsonArray list;
-  for (const std::string_view item : SplitAt(text, ',')) list.emplace_back(item == "core" ? "" : item);
+  for (const std::string_view item : base::SplitWords(text, ',')) list.emplace_back(item == "core" ? "" : item);
   return list;
 }
 
@@ -38,10 +29,10 @@ JsonArray ListOf(std::string_view text) {
 class PolicyReader {
  public:
   std::vector<Json> Read(std::string_view text) {
-    for (const std::string_view line : SplitAt(text, '\n')) {
+    for (const std::string_view line : base::SplitWords(text, '\n')) {
       ++line_;
       if (line.starts_with('#')) continue;
-      const auto words = SplitAt(line, ' ');
+      const auto words = base::SplitWords(line, ' ');
       if (line.starts_with(' ')) {
         ReadRule(words);
       } else if (words[0] == "role") {

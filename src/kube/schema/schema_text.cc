@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/hash.h"
+#include "base/split.h"
 
 namespace evenkeel::kube {
 namespace {
@@ -11,14 +12,9 @@ namespace {
 using base::Json;
 using Type = Schema::Type;
 
-std::vector<std::string> SplitText(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    const size_t end = text.find(separator);
-    parts.emplace_back(text.substr(0, end));
-    text = end == text.npos ? std::string_view() : text.substr(end + 1);
-  }
-  return parts;
+std::vector<std::string> Texts(std::string_view text, char separator) {
+  const std::vector<std::string_view> parts = base::Split(text, separator);
+  return {parts.begin(), parts.end()};
 }
 
 class SchemaTextReader {
@@ -69,10 +65,8 @@ class SchemaTextReader {
       description = line.substr(at + 4);
       line = line.substr(0, at);
     }
-    std::vector<std::string> words;
-    for (std::string& word : SplitText(line, ' ')) {
-      if (!word.empty()) words.push_back(std::move(word));
-    }
+    const std::vector<std::string_view> parts = base::SplitWords(line, ' ');
+    const std::vector<std::string> words(parts.begin(), parts.end());
     Require(words.size() >= 2, "a line needs at least two words");
     if (indented) return ReadField(words, std::move(description));
     if (words[0] == "package") {
@@ -145,11 +139,11 @@ class SchemaTextReader {
     const std::string key = option.substr(0, equals);
     const std::string value = equals == option.npos ? "" : option.substr(equals + 1);
     if (key == "short") {
-      resource.short_names = SplitText(value, ',');
+      resource.short_names = Texts(value, ',');
     } else if (key == "cat") {
-      resource.categories = SplitText(value, ',');
+      resource.categories = Texts(value, ',');
     } else if (key == "sub") {
-      resource.subresources = SplitText(value, ',');
+      resource.subresources = Texts(value, ',');
     } else if (key == "storage") {
       resource.storage_group = value;
     } else if (key == "cluster") {
@@ -269,7 +263,7 @@ class SchemaTextReader {
     const std::string key = word.substr(0, equals);
     const std::string value = equals == word.npos ? "" : word.substr(equals + 1);
     if (word.starts_with("enum(") && word.ends_with(')')) {
-      for (const std::string& one : SplitText(std::string_view(word).substr(5, word.size() - 6), '|')) {
+      for (const std::string& one : Texts(std::string_view(word).substr(5, word.size() - 6), '|')) {
         schema.enum_values.emplace_back(one);
       }
     } else if (key == "min") {
@@ -278,7 +272,7 @@ class SchemaTextReader {
       schema.maximum = Number(value);
     } else if (key == "map" || key == "list") {
       Require(schema.type == Schema::Type::kArray, word + " is for lists");
-      if (key == "map") schema.list_keys = SplitText(value, ',');
+      if (key == "map") schema.list_keys = Texts(value, ',');
       schema.list_type = key == "map"     ? Schema::ListType::kMap
                          : value == "set" ? Schema::ListType::kSet
                                           : Schema::ListType::kAtomic;

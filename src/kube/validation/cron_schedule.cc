@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/split.h"
 #include "base/time.h"
 
 namespace evenkeel::kube::validation {
@@ -25,16 +26,6 @@ struct Bounds {
   std::span<const std::string_view> names{};  ///< of `min`, `min` + 1, ...
 };
 constexpr Bounds kFields[] = {{0, 59}, {0, 23}, {1, 31}, {1, 12, kMonths}, {0, 6, kDays}};
-
-std::vector<std::string_view> SplitAt(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const size_t end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
 
 std::vector<std::string_view> Words(std::string_view text) {
   constexpr std::string_view kSpaces = " \t\n\v\f\r";
@@ -72,8 +63,8 @@ std::string ReadNumberOrName(std::string_view text, const Bounds& bounds, int64_
 
 /// NUMBER, NUMBER-NUMBER, * or ?, each with /STEP or without.
 std::string CheckRange(std::string_view text, const Bounds& bounds) {
-  const std::vector<std::string_view> with_step = SplitAt(text, '/');
-  const std::vector<std::string_view> ends = SplitAt(with_step[0], '-');
+  const std::vector<std::string_view> with_step = base::Split(text, '/');
+  const std::vector<std::string_view> ends = base::Split(with_step[0], '-');
   int64_t start = bounds.min, end = bounds.max, step = 1;
   if (ends[0] != "*" && ends[0] != "?") {
     if (std::string wrong = ReadNumberOrName(ends[0], bounds, start); !wrong.empty()) return wrong;
@@ -111,7 +102,7 @@ std::string CheckCronSchedule(std::string_view schedule) {
     return fmt::format("expected exactly {} fields, found {}: [{}]", std::size(kFields), fields.size(), fmt::join(fields, " "));
   }
   for (size_t i = 0; i < fields.size(); ++i) {
-    for (const std::string_view range : SplitAt(fields[i], ',')) {
+    for (const std::string_view range : base::Split(fields[i], ',')) {
       if (range.empty()) continue;
       if (std::string wrong = CheckRange(range, kFields[i]); !wrong.empty()) return wrong;
     }

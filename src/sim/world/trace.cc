@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "base/input/yaml.h"
+#include "base/split.h"
 
 namespace evenkeel::sim {
 namespace {
@@ -20,26 +21,16 @@ constexpr const char* kTasksFile = "openb_pod_list_default.csv";
 /// More in a cell makes no sense and must not overflow in a sum.
 constexpr int64_t kNumberMax = 1'000'000'000'000;
 
-std::vector<std::string_view> Split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const size_t end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end == text.npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
 /// A CSV file without quotes: a line of column names, then rows.
 class Table {
  public:
   static base::Result<Table> Parse(std::string_view text, const std::string& path) {
     Table table;
     table.path_ = path;
-    for (std::string_view line : Split(text, '\n')) {
+    for (std::string_view line : base::Split(text, '\n')) {
       if (line.ends_with('\r')) line.remove_suffix(1);
       std::vector<std::string> cells;
-      for (const std::string_view cell : Split(line, ',')) cells.emplace_back(cell);
+      for (const std::string_view cell : base::Split(line, ',')) cells.emplace_back(cell);
       table.rows_.push_back(std::move(cells));
     }
     while (!table.rows_.empty() && table.rows_.back() == std::vector<std::string>{""}) table.rows_.pop_back();
@@ -120,7 +111,7 @@ base::Result<std::vector<TraceTask>> ParseTasks(std::string_view text, const std
     task.milli_gpus = gpus * share;
     EVENKEEL_ASSIGN(const std::string models, table.Text(row, "gpu_spec"));
     if (!models.empty()) {
-      for (const std::string_view model : Split(models, '|')) task.models.emplace_back(model);
+      for (const std::string_view model : base::Split(models, '|')) task.models.emplace_back(model);
     }
     EVENKEEL_ASSIGN(const int64_t created, table.Number(row, "creation_time"));
     EVENKEEL_ASSIGN(const int64_t deleted, table.Number(row, "deletion_time"));

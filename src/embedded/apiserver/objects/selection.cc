@@ -1,5 +1,6 @@
 #include "embedded/apiserver/objects/selection.h"
 
+#include "base/split.h"
 #include "embedded/apiserver/requests/raw_json.h"
 
 namespace evenkeel::embedded::apiserver {
@@ -57,14 +58,9 @@ const std::vector<FieldOffer>& OffersOf(const Served& served) {
   return found == kOffers.end() ? kNoOffers : found->second;
 }
 
-std::vector<std::string> SplitDots(std::string_view path) {
-  std::vector<std::string> steps;
-  while (!path.empty()) {
-    const size_t dot = path.find('.');
-    steps.emplace_back(path.substr(0, dot));
-    path = dot == path.npos ? "" : path.substr(dot + 1);
-  }
-  return steps;
+std::vector<std::string> StepsOf(std::string_view path) {
+  const std::vector<std::string_view> steps = base::Split(path, '.');
+  return {steps.begin(), steps.end()};
 }
 
 }  // namespace
@@ -86,16 +82,16 @@ base::Result<Selection> Selection::Parse(const ServedPointer& kind, const std::s
     parsed.equal = term.equal;
     parsed.value = term.value;
     if (label == "metadata.name" || label == "metadata.namespace") {
-      parsed.path = SplitDots(label);
+      parsed.path = StepsOf(label);
       if (label == "metadata.name" && parsed.equal) selection.only_name_ = parsed.value;
     } else {
       for (const FieldOffer& offer : OffersOf(served)) {
         if (offer.label != label) continue;
-        parsed.path = SplitDots(offer.path);
+        parsed.path = StepsOf(offer.path);
         parsed.fallback = offer.fallback;
       }
       if (std::ranges::find(served.selectable_fields, label) != served.selectable_fields.end()) {
-        parsed.path = SplitDots(label);
+        parsed.path = StepsOf(label);
         selection.form_ = kind;
       }
     }

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "base/json.h"
+#include "base/split.h"
 
 namespace evenkeel::embedded::apiserver {
 namespace {
@@ -22,14 +23,10 @@ std::string_view Trimmed(std::string_view text) {
   return text;
 }
 
-std::vector<std::string_view> Split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const size_t at = text.find(separator);
-    parts.push_back(Trimmed(text.substr(0, at)));
-    if (at == text.npos) return parts;
-    text.remove_prefix(at + 1);
-  }
+std::vector<std::string_view> TrimmedParts(std::string_view text, char separator) {
+  std::vector<std::string_view> parts = base::Split(text, separator);
+  for (std::string_view& part : parts) part = Trimmed(part);
+  return parts;
 }
 
 // One element of Accept, e.g. application/json;as=Table;v=v1;g=meta.k8s.io.
@@ -42,7 +39,7 @@ struct MediaRange {
 
 MediaRange ParseMediaRange(std::string_view text) {
   MediaRange range;
-  for (const std::string_view part : Split(text, ';')) {
+  for (const std::string_view part : TrimmedParts(text, ';')) {
     if (range.type.empty()) {
       range.type = part;
     } else if (part.starts_with("as=")) {
@@ -98,7 +95,7 @@ std::optional<std::string> Unescape(std::string_view text, bool plus_is_space) {
 base::Result<Query> Query::Parse(std::string_view text) {
   Query query;
   if (text.empty()) return query;
-  for (const std::string_view part : Split(text, '&')) {
+  for (const std::string_view part : base::Split(text, '&')) {
     if (part.empty()) continue;
     const size_t at = part.find('=');
     auto name = Unescape(part.substr(0, at), true);
@@ -138,7 +135,7 @@ base::Result<std::optional<int64_t>> Query::Integer(const std::string& name) con
 
 std::optional<std::vector<std::string>> PathParts(std::string_view path) {
   std::vector<std::string> parts;
-  for (const std::string_view part : Split(path, '/')) {
+  for (const std::string_view part : base::Split(path, '/')) {
     if (part.empty()) continue;
     auto plain = Unescape(part, false);
     if (!plain || plain->find('/') != plain->npos) return std::nullopt;
@@ -182,7 +179,7 @@ std::optional<ResourcePath> ParseResourcePath(const std::vector<std::string>& pa
 base::Result<Wanted> NegotiateForm(std::string_view accept, const Offer& offer) {
   if (accept.empty()) return Wanted{};
   std::vector<MediaRange> ranges;
-  for (const std::string_view element : Split(accept, ',')) ranges.push_back(ParseMediaRange(element));
+  for (const std::string_view element : TrimmedParts(accept, ',')) ranges.push_back(ParseMediaRange(element));
   std::ranges::stable_sort(ranges, {}, [](const MediaRange& range) { return std::pair(-range.quality, range.Wildcards()); });
   const auto offered = [&](Form form) { return std::ranges::find(offer.forms, form) != offer.forms.end(); };
   for (const MediaRange& range : ranges) {
@@ -219,7 +216,7 @@ base::Result<Wanted> NegotiateForm(std::string_view accept, const Offer& offer) 
 }
 
 bool AcceptsGzip(std::string_view accept_encoding) {
-  return std::ranges::any_of(Split(accept_encoding, ','),
+  return std::ranges::any_of(TrimmedParts(accept_encoding, ','),
                              [](std::string_view coding) { return Trimmed(coding.substr(0, coding.find(';'))) == "gzip"; });
 }
 
