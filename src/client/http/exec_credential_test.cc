@@ -77,7 +77,7 @@ TEST(ExecCredentialTest, OtherCredentialsGoBeforeAPlugin) {
 }
 
 TEST(ExecCredentialTest, NamesTheFieldOfAPluginThatIsWrong) {
-  EXPECT_EQ(Refusal("{exec: 3}"), "f: users[u].exec: must be an object");
+  EXPECT_EQ(Refusal("{exec: 3}"), "f: users[u].exec: not an object");
   EXPECT_EQ(Refusal("{exec: {apiVersion: client.authentication.k8s.io/v1beta1}}"), "f: users[u].exec.command: missing");
   EXPECT_EQ(Refusal("{exec: {command: p, apiVersion: client.authentication.k8s.io/v1alpha1}}"),
             "f: users[u].exec.apiVersion: exec plugin: invalid apiVersion \"client.authentication.k8s.io/v1alpha1\"; there are "

@@ -6,7 +6,9 @@
 #include <optional>
 
 #include "base/hash.h"
+#include "base/input/field.h"
 #include "base/input/yaml.h"
+#include "base/split.h"
 #include "client/http/exec_credential.h"
 #include "client/http/http_connection.h"
 
@@ -25,6 +27,9 @@ struct KubeconfigEntry {
   Json value;
   std::string source;
   std::string directory;
+  std::string path;  ///< "users[ann]"
+
+  base::Field operator[](std::string_view field) const { return base::Field(&value, source, path)[field]; }
 };
 
 /// Several kubeconfig files as kubectl sees them: of two entries with one name, the first counts.
@@ -35,41 +40,34 @@ struct MergedKubeconfig {
   std::string sources;  // for messages
 };
 
-std::unexpected<base::Error> BadField(const KubeconfigEntry& entry, std::string_view where, std::string_view field,
-                                      std::string_view why) {
-  return Fail(Code::kBadRequest, fmt::format("{}: {}.{}: {}", entry.source, where, field, why));
-}
-
-base::Status MergeEntries(const Json& config, std::string_view list, std::string_view member, const std::string& source,
-                          const std::string& directory, std::map<std::string, KubeconfigEntry>& into,
-                          std::vector<std::string>* names) {
-  const Json* entries = base::Find(config, {list});
-  if (entries == nullptr || entries->is_null()) return {};
-  if (!entries->is_array()) return Fail(Code::kBadRequest, fmt::format("{}: {}: must be a list", source, list));
-  for (const Json& entry : entries->get_array()) {
-    const std::string name(FindString(entry, {"name"}));
-    const Json* value = base::Find(entry, {member});
-    if (name.empty()) return Fail(Code::kBadRequest, fmt::format("{}: {}: an entry without a name", source, list));
-    if (value != nullptr && !value->is_object() && !value->is_null()) {
-      return Fail(Code::kBadRequest, fmt::format("{}: {}[{}].{}: must be an object", source, list, name, member));
-    }
-    const bool added = into.try_emplace(name, value != nullptr ? *value : Json(base::JsonObject()), source, directory).second;
-    if (added && names != nullptr) names->push_back(name);
-  }
-  return {};
+base::Status MergeEntries(const base::Field& config, const std::string& list, std::string_view member,
+                          const std::string& source, const std::string& directory, std::map<std::string, KubeconfigEntry>& into,
+                          std::vector<std::string>* names = nullptr) {
+  return config[list].ForEach([&](const base::Field& entry) -> base::Status {
+    std::string name;
+    EVENKEEL_TRY(entry["name"].Text(name));
+    if (name.empty()) return entry.Wrong("an entry without a name");
+    const base::Field value = entry[member];
+    if (value) EVENKEEL_TRY(value.IsObject());
+    KubeconfigEntry kept{value ? value.value() : Json(base::JsonObject()), source, directory,
+                         fmt::format("{}[{}]", list, name)};
+    if (into.try_emplace(name, std::move(kept)).second && names != nullptr) names->push_back(name);
+    return {};
+  });
 }
 
 base::Status MergeText(std::string_view text, const std::string& source, const std::string& directory,
                        MergedKubeconfig& merged) {
   EVENKEEL_ASSIGN(const Json config, base::ParseYamlDocument(text, source, base::YamlDuplicates::kLastCounts));
   if (!config.is_object()) return Fail(Code::kBadRequest, fmt::format("{}: not a kubeconfig", source));
-  if (const std::string_view kind = FindString(config, {"kind"}, "Config"); kind != "Config") {
-    return Fail(Code::kBadRequest, fmt::format("{}: kind: {} is not a kubeconfig (kind: Config)", source, kind));
-  }
-  EVENKEEL_TRY(MergeEntries(config, "clusters", "cluster", source, directory, merged.clusters, nullptr));
-  EVENKEEL_TRY(MergeEntries(config, "users", "user", source, directory, merged.users, nullptr));
-  EVENKEEL_TRY(MergeEntries(config, "contexts", "context", source, directory, merged.contexts, &merged.context_names));
-  if (merged.current_context.empty()) merged.current_context = FindString(config, {"current-context"});
+  const base::Field root(&config, source);
+  std::string kind = "Config";
+  EVENKEEL_TRY(root["kind"].Text(kind));
+  if (kind != "Config") return root["kind"].Wrong(kind + " is not a kubeconfig (kind: Config)");
+  EVENKEEL_TRY(MergeEntries(root, "clusters", "cluster", source, directory, merged.clusters));
+  EVENKEEL_TRY(MergeEntries(root, "users", "user", source, directory, merged.users));
+  EVENKEEL_TRY(MergeEntries(root, "contexts", "context", source, directory, merged.contexts, &merged.context_names));
+  if (merged.current_context.empty()) EVENKEEL_TRY(root["current-context"].Text(merged.current_context));
   merged.sources += (merged.sources.empty() ? "" : ":") + source;
   return {};
 }
@@ -86,12 +84,7 @@ std::vector<std::string> KubeconfigFiles(const std::string& path) {
   if (!path.empty()) return {path};
   std::vector<std::string> files;
   if (const char* list = std::getenv("KUBECONFIG"); list != nullptr) {
-    std::string_view rest = list;
-    while (!rest.empty()) {
-      const size_t colon = rest.find(':');
-      if (colon != 0) files.emplace_back(rest.substr(0, colon));
-      rest.remove_prefix(colon == std::string_view::npos ? rest.size() : colon + 1);
-    }
+    for (const std::string_view file : base::SplitWords(list, ':')) files.emplace_back(file);
     if (!files.empty()) return files;
   }
   if (const char* home = std::getenv("HOME"); home != nullptr) files.push_back(std::string(home) + "/.kube/config");
@@ -118,30 +111,30 @@ base::Result<MergedKubeconfig> ReadKubeconfigFiles(const std::string& path) {
 }
 
 /// FIELD-data in base64, or the content of the file that FIELD names; "" when neither is there.
-base::Result<std::string> ReadDataOrFile(const KubeconfigEntry& entry, const std::string& where, const std::string& field) {
-  const std::string data_field = field + "-data";
-  if (const std::string_view data = FindString(entry.value, {data_field}); !data.empty()) {
+base::Result<std::string> ReadDataOrFile(const KubeconfigEntry& entry, const std::string& field) {
+  std::string data, path;
+  EVENKEEL_TRY(entry[field + "-data"].Text(data));
+  if (!data.empty()) {
     std::string bytes;
-    if (!base::Base64Decode(data, bytes)) return BadField(entry, where, data_field, "not base64");
+    if (!base::Base64Decode(data, bytes)) return entry[field + "-data"].Wrong("not base64");
     return bytes;
   }
-  const std::string path(FindString(entry.value, {field}));
+  EVENKEEL_TRY(entry[field].Text(path));
   if (path.empty()) return std::string();
   base::Result<std::string> content = base::ReadFile(ResolvePath(path, entry.directory), kKubeconfigBytesMax);
-  if (!content) return Fail(content.error().Wrap(fmt::format("{}: {}.{}", entry.source, where, field)));
+  if (!content) return Fail(content.error().Wrap(fmt::format("{}: {}.{}", entry.source, entry.path, field)));
   return content;
 }
 
-base::Status ApplyCluster(const KubeconfigEntry& entry, const std::string& name, ConnectionConfig& config) {
-  const std::string where = fmt::format("clusters[{}]", name);
-  config.server = FindString(entry.value, {"server"});
-  if (config.server.empty()) return BadField(entry, where, "server", "missing");
-  config.tls_server_name = FindString(entry.value, {"tls-server-name"});
-  config.insecure_skip_tls_verify = base::FindBool(entry.value, {"insecure-skip-tls-verify"});
-  config.proxy_url = FindString(entry.value, {"proxy-url"});
-  EVENKEEL_ASSIGN(config.ca_pem, ReadDataOrFile(entry, where, "certificate-authority"));
+base::Status ApplyCluster(const KubeconfigEntry& entry, ConnectionConfig& config) {
+  EVENKEEL_TRY(entry["server"].Text(config.server));
+  if (config.server.empty()) return entry["server"].Wrong("missing");
+  EVENKEEL_TRY(entry["tls-server-name"].Text(config.tls_server_name));
+  EVENKEEL_TRY(entry["insecure-skip-tls-verify"].Flag(config.insecure_skip_tls_verify));
+  EVENKEEL_TRY(entry["proxy-url"].Text(config.proxy_url));
+  EVENKEEL_ASSIGN(config.ca_pem, ReadDataOrFile(entry, "certificate-authority"));
   if (config.insecure_skip_tls_verify && !config.ca_pem.empty()) {
-    return BadField(entry, where, "insecure-skip-tls-verify", "contradicts certificate-authority; remove one of them");
+    return entry["insecure-skip-tls-verify"].Wrong("contradicts certificate-authority; remove one of them");
   }
   return {};
 }
@@ -156,54 +149,51 @@ Json PluginExtension(const Json& cluster) {
 }
 
 /// As kubectl does, credentials beside `exec` go before it without a word, and nothing of them is used without TLS.
-base::Status ApplyExec(const KubeconfigEntry& entry, const std::string& where, const KubeconfigEntry& cluster,
-                       ConnectionConfig& config) {
-  const Json* exec = base::Find(entry.value, {"exec"});
-  if (exec == nullptr || exec->is_null()) return {};
+base::Status ApplyExec(const KubeconfigEntry& entry, const KubeconfigEntry& cluster, ConnectionConfig& config) {
+  const base::Field exec = entry["exec"];
+  if (!exec) return {};
   const bool others =
       !config.token.empty() || !config.token_file.empty() || !config.username.empty() || !config.client_certificate_pem.empty();
   const auto endpoint = ParseEndpoint(config, {});
   if (others || (endpoint && !endpoint->tls)) return {};
+  bool disable_compression = false;
+  EVENKEEL_TRY(cluster["disable-compression"].Flag(disable_compression));
   const ExecClusterInfo info{.server = config.server,
                              .tls_server_name = config.tls_server_name,
                              .ca_pem = config.ca_pem,
                              .proxy_url = config.proxy_url,
                              .insecure_skip_tls_verify = config.insecure_skip_tls_verify,
-                             .disable_compression = base::FindBool(cluster.value, {"disable-compression"}),
+                             .disable_compression = disable_compression,
                              .config = PluginExtension(cluster.value)};
-  if (!exec->is_object()) return BadField(entry, where, "exec", "must be an object");
-  auto read = ParseKubeconfigExec(*exec, info, entry.directory);
-  if (!read) return Fail(Code::kBadRequest, fmt::format("{}: {}.exec.{}", entry.source, where, read.error().message()));
+  EVENKEEL_TRY(exec.IsObject());
+  auto read = ParseKubeconfigExec(exec.value(), info, entry.directory);
+  if (!read) return Fail(Code::kBadRequest, fmt::format("{}: {}.{}", entry.source, exec.path(), read.error().message()));
   config.exec = std::make_shared<const ExecConfig>(*std::move(read));
   return {};
 }
 
-base::Status ApplyUser(const KubeconfigEntry& entry, const std::string& name, const KubeconfigEntry& cluster,
-                       ConnectionConfig& config) {
-  const std::string where = fmt::format("users[{}]", name);
-  if (const Json* provider = base::Find(entry.value, {"auth-provider"}); provider != nullptr && !provider->is_null()) {
-    return BadField(
-        entry, where, "auth-provider",
+base::Status ApplyUser(const KubeconfigEntry& entry, const KubeconfigEntry& cluster, ConnectionConfig& config) {
+  if (entry["auth-provider"]) {
+    return entry["auth-provider"].Wrong(
         "is not supported, as kubectl has removed all but one of its kind; use a credential plugin (exec), a client "
         "certificate, a token or a tokenFile");
   }
-  if (!FindString(entry.value, {"as"}).empty()) {
-    return BadField(entry, where, "as", "impersonation is not supported; use credentials of that user");
+  if (!entry["as"].IsEmpty()) return entry["as"].Wrong("impersonation is not supported; use credentials of that user");
+  EVENKEEL_ASSIGN(config.client_certificate_pem, ReadDataOrFile(entry, "client-certificate"));
+  EVENKEEL_ASSIGN(config.client_key_pem, ReadDataOrFile(entry, "client-key"));
+  if (config.client_certificate_pem.empty() && !config.client_key_pem.empty()) {
+    return entry["client-certificate"].Wrong("missing, although there is a client-key");
   }
-  EVENKEEL_ASSIGN(config.client_certificate_pem, ReadDataOrFile(entry, where, "client-certificate"));
-  EVENKEEL_ASSIGN(config.client_key_pem, ReadDataOrFile(entry, where, "client-key"));
-  if (config.client_certificate_pem.empty() != config.client_key_pem.empty()) {
-    const bool no_key = config.client_key_pem.empty();
-    return BadField(entry, where, no_key ? "client-key" : "client-certificate",
-                    no_key ? "missing, although there is a client-certificate" : "missing, although there is a client-key");
+  if (config.client_key_pem.empty() && !config.client_certificate_pem.empty()) {
+    return entry["client-key"].Wrong("missing, although there is a client-certificate");
   }
-  config.token = FindString(entry.value, {"token"});
-  if (const std::string path(FindString(entry.value, {"tokenFile"})); !path.empty()) {
-    config.token_file = ResolvePath(path, entry.directory);
-  }
-  config.username = FindString(entry.value, {"username"});
-  config.password = FindString(entry.value, {"password"});
-  return ApplyExec(entry, where, cluster, config);
+  std::string token_file;
+  EVENKEEL_TRY(entry["token"].Text(config.token));
+  EVENKEEL_TRY(entry["tokenFile"].Text(token_file));
+  EVENKEEL_TRY(entry["username"].Text(config.username));
+  EVENKEEL_TRY(entry["password"].Text(config.password));
+  if (!token_file.empty()) config.token_file = ResolvePath(token_file, entry.directory);
+  return ApplyExec(entry, cluster, config);
 }
 
 base::Result<ConnectionConfig> ResolveContext(const MergedKubeconfig& merged, const std::string& wanted) {
@@ -219,20 +209,20 @@ base::Result<ConnectionConfig> ResolveContext(const MergedKubeconfig& merged, co
                 fmt::format("{}: no context \"{}\"; there are: {}", merged.sources, name, known.empty() ? "none" : known));
   }
   const KubeconfigEntry& entry = context->second;
-  const std::string where = fmt::format("contexts[{}]", name);
-  const std::string cluster_name(FindString(entry.value, {"cluster"}));
-  const std::string user_name(FindString(entry.value, {"user"}));
+  std::string cluster_name, user_name, ns;
+  EVENKEEL_TRY(entry["cluster"].Text(cluster_name));
+  EVENKEEL_TRY(entry["user"].Text(user_name));
+  EVENKEEL_TRY(entry["namespace"].Text(ns));
   auto cluster = merged.clusters.find(cluster_name);
-  if (cluster == merged.clusters.end())
-    return BadField(entry, where, "cluster", fmt::format("no cluster \"{}\"", cluster_name));
+  if (cluster == merged.clusters.end()) return entry["cluster"].Wrong(fmt::format("no cluster \"{}\"", cluster_name));
   ConnectionConfig config;
-  EVENKEEL_TRY(ApplyCluster(cluster->second, cluster_name, config));
+  EVENKEEL_TRY(ApplyCluster(cluster->second, config));
   if (!user_name.empty()) {
     auto user = merged.users.find(user_name);
-    if (user == merged.users.end()) return BadField(entry, where, "user", fmt::format("no user \"{}\"", user_name));
-    EVENKEEL_TRY(ApplyUser(user->second, user_name, cluster->second, config));
+    if (user == merged.users.end()) return entry["user"].Wrong(fmt::format("no user \"{}\"", user_name));
+    EVENKEEL_TRY(ApplyUser(user->second, cluster->second, config));
   }
-  if (const std::string_view ns = FindString(entry.value, {"namespace"}); !ns.empty()) config.ns = ns;
+  if (!ns.empty()) config.ns = std::move(ns);
   return config;
 }
 

@@ -147,7 +147,11 @@ TEST_F(KubeconfigTest, NamesTheFileAndFieldThatAreWrong) {
   EXPECT_EQ(MessageOf(ParseKubeconfig(kConfig, "f", "three", "")), "f: no context \"three\"; there are: one, two, nobody");
   EXPECT_EQ(MessageOf(ParseKubeconfig("clusters: []", "f", "", "")), "f: current-context: not set; name a context");
   EXPECT_EQ(MessageOf(ParseKubeconfig("kind: Pod", "f", "", "")), "f: kind: Pod is not a kubeconfig (kind: Config)");
-  EXPECT_EQ(MessageOf(ParseKubeconfig("clusters: 3", "f", "", "")), "f: clusters: must be a list");
+  EXPECT_EQ(MessageOf(ParseKubeconfig("clusters: 3", "f", "", "")), "f: clusters: not a list");
+  EXPECT_EQ(MessageOf(ParseKubeconfig("contexts: [{context: {}}]", "f", "", "")), "f: contexts[0]: an entry without a name");
+  EXPECT_EQ(error("{server: https://x}", "{password: 1234}"), "f: users[u].password: not a text");
+  EXPECT_EQ(error("{server: https://x, insecure-skip-tls-verify: 'yes'}", "{}"),
+            "f: clusters[c].insecure-skip-tls-verify: not true or false");
   EXPECT_EQ(MessageOf(ParseKubeconfig("current-context: x\ncontexts: [{name: x, context: {cluster: q}}]", "f", "", "")),
             "f: contexts[x].cluster: no cluster \"q\"");
   EXPECT_FALSE(ParseKubeconfig("[", "f", "", ""));
