@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "balancing/measures/deviation.h"
 #include "base/result.h"
 
 namespace evenkeel::balancing {
@@ -197,7 +198,8 @@ void Arrangement::GiveBackPlaceOfStandBy(ReplicaId replica) {
 
 std::array<NodeChange, 2> Arrangement::ChangesOfMove(ReplicaId replica, NodeId to) const {
   const std::span<const int64_t> loads = LoadsOf(replica);
-  std::array<NodeChange, 2> changes{NodeChange{node_[replica], loads, {}}, ChangeOfPlacing(replica, to, role_[replica])};
+  std::array<NodeChange, 2> changes = MoveChanges(node_[replica], to, loads);
+  changes[1] = ChangeOfPlacing(replica, to, role_[replica]);
   const ReplicaId gives_back = StandByAt(replica, node_[replica]);
   if (gives_back != kNoId && Replaced(gives_back) && !Leaves(gives_back)) changes[0].added = LoadsOf(gives_back);
   return changes;
