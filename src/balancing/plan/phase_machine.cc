@@ -68,7 +68,8 @@ PhaseDecision PhaseChoice::Choose() {
   std::vector<DueStage> due;
   for (const DueStage& stage : StagesOf(settings_, state_)) {
     if (now_ < stage.at) {
-      Skip(stage.stage, SkipReason::kNotDue, "is due in " + SecondsText(stage.at - now_));
+      const std::string in = SecondsText(stage.at - now_);
+      Skip(stage.stage, SkipReason::kNotDue, "is due in " + (in == "0s" ? "less than 0.1s" : in));
     } else if (IsEnabled(stage.stage)) {
       due.push_back(stage);
     }

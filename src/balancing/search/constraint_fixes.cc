@@ -612,6 +612,8 @@ UnmendedViolation FixSearch::Explain(const Violation& violation, bool with_nodes
   }
   unmended.why = "no other node can take what would have to go";
   if (with_nodes) unmended.nodes = constraints.Eliminate(unmended.replica, arrangement_.RoleOf(unmended.replica));
+  // Its own node remains in any case.
+  if (unmended.nodes && unmended.nodes->remaining > 1) unmended.why = "one that could go leaves it as it is, or others worse";
   return unmended;
 }
 
