@@ -249,7 +249,7 @@ TEST_F(HandlerTest, ReadsRawPathsInProcess) {
   const auto reader = NewInProcessClient(api, user);
   const auto version = reader->GetRaw("/version");
   ASSERT_TRUE(version);
-  EXPECT_EQ(base::FindString(ParseOrFail(*version), {"minor"}), "30");
+  EXPECT_EQ(base::FindString(ParseOrFail(*version), {"minor"}), "36");
   const auto missing = reader->GetRaw("/api/v1/namespaces/default/pods/nope");
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code(), base::Code::kNotFound);
