@@ -491,7 +491,7 @@ class LiveTest(unittest.TestCase):
         self.kubectl.at("member-1")("apply", "-f", "-", stdin=json.dumps(pending))
         self.addCleanup(self.kubectl.at("member-1"), "delete", "pod", "huge")
         for section, arguments in (("plan shards", ["--replicas", "1"]), ("plan scale", ["--context", "member-1"]), ("get shards", []),
-                                   ("get nodegroups", []), ("explain cluster", ["member-1"]), ("explain pod", ["default/huge", "--context", "member-1"]),
+                                   ("clusters list", []), ("get nodegroups", []), ("explain cluster", ["member-1"]), ("explain pod", ["default/huge", "--context", "member-1"]),
                                    ("explain node", ["member-1-node-1", "--context", "member-1"])):
             with self.subTest(section):
                 check_json(json.loads(self.evenkeel(*section.split(), *arguments, "-o", "json")), documented[section])

@@ -52,16 +52,20 @@ void AddOutputFlag(CLI::App& command, std::string& output) {
   OneOf(command.add_option("-o,--output", output, "How to print it"), {"table", "json", "yaml"})->capture_default_str();
 }
 
-void AddGetFlags(CLI::App& command, GetOptions& options, const char* type) {
-  command.add_option("name", options.names, "Only what has these names (default: all)")->type_name(type);
+void AddFormFlag(CLI::App& command, std::string& output) {
   const auto check = [](const std::string& text) -> std::string {
     const auto parsed = GetOutput::Parse(text);
     return parsed ? "" : parsed.error().message();
   };
-  command.add_option("-o,--output", options.output, "How to print it; as of kubectl")
+  command.add_option("-o,--output", output, "How to print it; as of kubectl")
       ->type_name("table|wide|name|json|yaml|jsonpath=|custom-columns=")
       ->check(CLI::Validator(check, ""))
       ->capture_default_str();
+}
+
+void AddGetFlags(CLI::App& command, GetOptions& options, const char* type) {
+  command.add_option("name", options.names, "Only what has these names (default: all)")->type_name(type);
+  AddFormFlag(command, options.output);
   command.add_flag("-w,--watch", options.watch, "Go on, and print what changes, until interrupted");
 }
 

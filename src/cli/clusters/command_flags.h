@@ -48,6 +48,8 @@ CLI::Option* IsSeed(CLI::Option* option);
 
 /// -o, --output.
 void AddOutputFlag(CLI::App& command, std::string& output);
+/// The same of commands with the forms of `get`.
+void AddFormFlag(CLI::App& command, std::string& output);
 /// What every `get` has: names, -o and --watch. `type`: of the names, as shells complete them.
 void AddGetFlags(CLI::App& command, GetOptions& options, const char* type);
 /// -f, --filename: repeatable, one file each time.

@@ -189,11 +189,11 @@ base::Status AddCluster(const ClustersOptions& options, std::ostream& out) {
   return {};
 }
 
-std::vector<std::string> ClusterRow(const Json& secret, base::Time now) {
+Json DescribeCluster(const Json& secret) {
   std::vector<distribution::Finding> ignored;
   const auto cluster = distribution::ClusterFromSecret(secret, ignored);
-  if (!cluster) return {std::string(kube::NameOf(secret)), "", "no server", "", ""};
-  std::string access = "unreadable", ends = "-", renewed = "-";
+  if (!cluster) return base::JsonObject{{"cluster", kube::NameOf(secret)}, {"server", ""}, {"access", "no server"}};
+  std::string access = "unreadable";
   if (cluster->connection) {
     const client::ConnectionConfig& connection = *cluster->connection;
     access = connection.exec != nullptr                   ? "plugin"
@@ -202,25 +202,48 @@ std::vector<std::string> ClusterRow(const Json& secret, base::Time now) {
              : !connection.username.empty()               ? "password"
                                                           : "none";
   }
+  base::JsonObject described{
+      {"cluster", cluster->name}, {"server", client::WithoutUserinfo(cluster->server)}, {"access", access}};
   if (const auto token = distribution::AccountTokenOf(secret)) {
-    access += " of " + token->ns + "/" + token->account;
-    ends = base::FormatTime(token->expires) + (token->expires <= now ? " (over)" : "");
-    renewed = base::FormatTime(token->renewal()) + (token->renewal() <= now ? " (due)" : "");
+    described["account"] = token->ns + "/" + token->account;
+    described["expires"] = base::FormatTime(token->expires);
+    described["renewal"] = base::FormatTime(token->renewal());
   }
-  return {cluster->name, client::WithoutUserinfo(cluster->server), access, ends, renewed};
+  return described;
+}
+
+Shown ShowClusters(base::JsonArray clusters, base::Time now) {
+  Shown shown;
+  shown.kind = "cluster";
+  shown.items = "clusters";
+  shown.header = {"NAME", "SERVER", "ACCESS", "ENDS", "RENEWED"};
+  for (const Json& cluster : clusters) {
+    const auto text = [&cluster](const char* field) { return std::string(base::FindString(cluster, {field})); };
+    const auto when = [&](const char* field, const char* passed) {
+      const auto time = base::ParseTime(text(field));
+      return !time ? std::string("-") : text(field) + (*time <= now ? passed : "");
+    };
+    const std::string account = text("account");
+    shown.names.push_back(text("cluster"));
+    shown.rows.push_back({text("cluster"), text("server"), text("access") + (account.empty() ? "" : " of " + account),
+                          when("expires", " (over)"), when("renewal", " (due)")});
+  }
+  shown.json = base::JsonObject{{"clusters", std::move(clusters)}};
+  return shown;
 }
 
 base::Status ListClusters(const ClustersOptions& options, std::ostream& out) {
+  EVENKEEL_ASSIGN(const GetOutput output, GetOutput::Parse(options.output));
   EVENKEEL_ASSIGN(const auto hub, ConnectToHub(options.hub));
   EVENKEEL_ASSIGN(const std::vector<Entry> entries, ReadEntries(*hub, options.hub.ns));
-  if (entries.empty()) {
+  if (entries.empty() && output.IsTable()) {
     out << "no clusters in namespace " << options.hub.ns << ": evenkeel clusters add CONTEXT registers one\n";
     return {};
   }
-  std::vector<std::vector<std::string>> rows;
-  for (const Entry& entry : entries) rows.push_back(ClusterRow(entry.secret, base::SystemClock().Now()));
-  PrintTable(out, {"NAME", "SERVER", "ACCESS", "ENDS", "RENEWED"}, rows);
-  return {};
+  base::JsonArray clusters;
+  for (const Entry& entry : entries) clusters.push_back(DescribeCluster(entry.secret));
+  EVENKEEL_ASSIGN(const Shown shown, output.Arrange(ShowClusters(std::move(clusters), base::SystemClock().Now()), {}, false));
+  return output.Print(out, shown);
 }
 
 base::Status RemoveCluster(const ClustersOptions& options, std::ostream& out) {

@@ -3,12 +3,12 @@
 
 #include <ostream>
 #include <string>
-#include <vector>
 
 #include "base/json.h"
 #include "base/time.h"
 #include "cli/clusters/hub.h"
 #include "cli/commands/member_account.h"
+#include "cli/terminal/get_output.h"
 
 namespace evenkeel::cli {
 
@@ -20,6 +20,7 @@ struct ClustersOptions {
   std::string server;             ///< add: its URL as replicas reach it; empty: the context's
   MemberParts parts;
   base::Duration token_lifetime = std::chrono::hours(24 * 30);
+  std::string output = "table";  ///< list: a form, see GetOutput
 };
 
 /// Makes the account in the member, tries its token, and writes the Secret. Done again, it brings all of that up to date, with
@@ -32,7 +33,8 @@ base::Status RemoveCluster(const ClustersOptions& options, std::ostream& out);
 /// Gives the member's Secret a new token, which its account makes itself. With a context of the member all older ones end.
 base::Status RotateCluster(const ClustersOptions& options, std::ostream& out);
 
-/// A row of ListClusters from a cluster Secret.
-std::vector<std::string> ClusterRow(const base::Json& secret, base::Time now);
+/// What is said of a cluster Secret (kClustersJson), and of all of them.
+base::Json DescribeCluster(const base::Json& secret);
+Shown ShowClusters(base::JsonArray clusters, base::Time now);
 
 }  // namespace evenkeel::cli

@@ -101,17 +101,28 @@ Json Secret(const std::string& config) {
 
 TEST(ClustersTest, ARowSaysHowReplicasGetInAndUntilWhen) {
   using Row = std::vector<std::string>;
-  EXPECT_EQ(ClusterRow(Secret(R"({"bearerToken": "t"})"), kNow), (Row{"east", "https://east:6443", "token", "-", "-"}));
-  EXPECT_EQ(ClusterRow(Secret(R"({"username": "u", "password": "p"})"), kNow)[2], "password");
-  EXPECT_EQ(ClusterRow(Secret("{}"), kNow)[2], "none");
-  EXPECT_EQ(ClusterRow(Secret("{"), kNow)[2], "unreadable");
+  const auto row = [](const Json& secret, base::Time now) { return ShowClusters({DescribeCluster(secret)}, now).rows.at(0); };
+  EXPECT_EQ(row(Secret(R"({"bearerToken": "t"})"), kNow), (Row{"east", "https://east:6443", "token", "-", "-"}));
+  EXPECT_EQ(row(Secret(R"({"username": "u", "password": "p"})"), kNow)[2], "password");
+  EXPECT_EQ(row(Secret("{}"), kNow)[2], "none");
+  EXPECT_EQ(row(Secret("{"), kNow)[2], "unreadable");
   Json renewed = Secret("{}");
   ASSERT_TRUE(controllers::distribution::PutToken(renewed, {"t", kNow + 30h}, "evenkeel", "evenkeel-member", kNow));
-  const Row row = ClusterRow(renewed, kNow + 21h);
-  EXPECT_EQ(row[2], "token of evenkeel/evenkeel-member");
-  EXPECT_EQ(row[3], base::FormatTime(kNow + 30h));
-  EXPECT_EQ(row[4], base::FormatTime(kNow + 20h) + " (due)");
-  EXPECT_EQ(ClusterRow(renewed, kNow + 31h)[3], base::FormatTime(kNow + 30h) + " (over)");
+  const Row with_account = row(renewed, kNow + 21h);
+  EXPECT_EQ(with_account[2], "token of evenkeel/evenkeel-member");
+  EXPECT_EQ(with_account[3], base::FormatTime(kNow + 30h));
+  EXPECT_EQ(with_account[4], base::FormatTime(kNow + 20h) + " (due)");
+  EXPECT_EQ(row(renewed, kNow + 31h)[3], base::FormatTime(kNow + 30h) + " (over)");
+}
+
+TEST(ClustersTest, ProgramsGetTheSameWithoutSecrets) {
+  Json renewed = Secret(R"({"bearerToken": "hush"})");
+  ASSERT_TRUE(controllers::distribution::PutToken(renewed, {"hush", kNow + 30h}, "evenkeel", "evenkeel-member", kNow));
+  EXPECT_EQ(
+      base::ToText(ShowClusters({DescribeCluster(renewed)}, kNow).json),
+      R"({"clusters":[{"cluster":"east","server":"https://east:6443","access":"token","account":"evenkeel/evenkeel-member",)"
+      "\"expires\":\"" +
+          base::FormatTime(kNow + 30h) + "\",\"renewal\":\"" + base::FormatTime(kNow + 20h) + "\"}]}");
 }
 
 }  // namespace

@@ -58,6 +58,7 @@ void AddClusters(CLI::App& app, ClustersOptions& options, Action& action) {
 
   CLI::App* list = clusters->add_subcommand("list", "Members, how replicas get in, and until when");
   AddClustersFlags(*list, options);
+  AddFormFlag(*list, options.output);
   list->callback([&] { action = [&] { return ListClusters(options, std::cout); }; });
 
   CLI::App* remove = clusters->add_subcommand("remove", "Take a member from the hub");

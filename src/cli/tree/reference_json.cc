@@ -1,6 +1,7 @@
 #include <span>
 
 #include "balancing/plan/balance_json.h"
+#include "cli/commands/clusters_json.h"
 #include "cli/commands/rollouts_json.h"
 #include "cli/commands/solve_json.h"
 #include "cli/commands/store_json.h"
@@ -42,6 +43,7 @@ std::string JsonReference() {
   section("get nodegroups", kNodeGroupsJson);
   section("get loads", balancing::kLoadsJson);
   section("get rollouts", kRolloutsJson);
+  section("clusters list", kClustersJson);
   section("explain cluster", kExplainClusterJson);
   section("explain pod", controllers::autoscaler::kExplainPodJson);
   section("explain node", controllers::autoscaler::kExplainNodeJson);
