@@ -68,12 +68,12 @@ class LiveAnswers {
       End(printed);
     }
     // Copies go on answering when the API does not.
-    if (answered_) Tell(printed ? client_.Outage() : std::optional(printed.error()));
+    if (answered_) WarnOnce(printed ? client_.Outage() : std::optional(printed.error()));
     tick_ = strand_->PostAfter(kAnswerTick, [this] { Schedule(); });
   }
 
   /// Once for each error, and once for an outage, which has several, one after the other.
-  void Tell(std::optional<base::Error> error) {
+  void WarnOnce(std::optional<base::Error> error) {
     const bool again =
         error && told_ &&
         (error->message() == told_->message() || (base::IsRetryable(error->code()) && base::IsRetryable(told_->code())));

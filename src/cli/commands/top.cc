@@ -36,7 +36,7 @@ base::Status CheckAsked(const HubOptions& hub, const FleetPicture& picture, cons
 /// Says on standard error of which members not all is shown, and that the hub cannot be read: of each once, until it is again.
 class MemberWarnings {
  public:
-  void Tell(const FleetPicture& picture, const std::string& only) {
+  void WarnOfNews(const FleetPicture& picture, const std::string& only) {
     const base::Status readable = CheckPicture(picture, "");
     if (!readable && !hub_told_) PrintWarning(readable.error().message() + ": what is shown is as it was");
     hub_told_ = !readable;
@@ -67,7 +67,7 @@ base::Status TopOnce(const TopOptions& options, const TopView& view, LiveFleet& 
   const SortableTable table = TopTable(picture, view, base::SystemClock().Now());
   out << FleetSummary(picture) << "\n\n";
   PrintTable(out, table.Header(), table.Texts());
-  if (options.what == "nodes") MemberWarnings().Tell(picture, options.cluster);
+  if (options.what == "nodes") MemberWarnings().WarnOfNews(picture, options.cluster);
   return {};
 }
 
@@ -137,7 +137,7 @@ base::Status GetNodeGroups(const NodeGroupsOptions& options, std::ostream& out) 
   EVENKEEL_TRY(CheckAsked(options.hub, picture, options.cluster));
   RowWatch rows(std::move(output), options.get.names, out);
   MemberWarnings warnings;
-  warnings.Tell(picture, options.cluster);
+  warnings.WarnOfNews(picture, options.cluster);
   EVENKEEL_TRY(rows.Show(ShowNodeGroups(picture)));
   while (options.get.watch && out.flush() && !signals.WaitFor(kGlance)) {
     if (fleet->version() == picture.version) continue;
@@ -145,7 +145,7 @@ base::Status GetNodeGroups(const NodeGroupsOptions& options, std::ostream& out) 
     // Of a member that is new its groups come a little later.
     if (!picture.complete) continue;
     EVENKEEL_TRY(rows.Show(ShowNodeGroups(picture)));
-    warnings.Tell(picture, options.cluster);
+    warnings.WarnOfNews(picture, options.cluster);
   }
   return {};
 }
