@@ -7,7 +7,6 @@
 #include <set>
 #include <vector>
 
-#include "controllers/rollout/zookeeper/spec/definitions.h"
 #include "dashboard/sources.h"
 #include "dashboard/views.h"
 
@@ -18,7 +17,6 @@ using base::Code;
 using base::Json;
 using base::JsonObject;
 using controllers::distribution::Cluster;
-namespace zookeeper = controllers::rollout::zookeeper;
 
 constexpr base::Duration kHousekeeping = std::chrono::seconds(5);
 
@@ -189,32 +187,6 @@ void Feed::State::Start(const SourceId& id) {
       return make(member);
     };
   }
-  SourceFactory make;
-  switch (topic) {
-    case Topic::kFleet:
-      make = [options = context.distribution](SourceContext c) { return NewFleetSource(std::move(c), options); };
-      break;
-    case Topic::kSummary:
-      make = NewSummarySource;
-      break;
-    case Topic::kCluster:
-      make = [options = context.autoscaler](SourceContext c) { return NewClusterSource(std::move(c), options); };
-      break;
-    case Topic::kBalance:
-      make = NewBalanceSource;
-      break;
-    case Topic::kEnsembles:
-      make = [](SourceContext c) { return NewObjectSource(std::move(c), zookeeper::MultiClusterZooKeepers(), "ensemble"); };
-      break;
-    case Topic::kServers:
-      make = [](SourceContext c) { return NewObjectSource(std::move(c), zookeeper::ZooKeepers(), "servers"); };
-      break;
-    case Topic::kEvents:
-      make = [name = cluster.empty() ? std::string("hub") : cluster](SourceContext c) {
-        return NewEventSource(std::move(c), name);
-      };
-      break;
-  }
   RunningSource& source = sources[id];
   source.serial = next_serial++;
   const std::string name = fmt::format("dashboard-{}-{}", cluster.empty() ? "hub" : cluster, source.serial);
@@ -225,8 +197,9 @@ void Feed::State::Start(const SourceId& id) {
       self->Arrived(id, serial, std::move(update), outage);
     });
   };
-  source.runner = std::make_unique<SourceRunner>(context.sources, name, context.random.Fork(name), std::move(connect),
-                                                 std::move(make), std::move(sink));
+  source.runner =
+      std::make_unique<SourceRunner>(context.sources, name, context.random.Fork(name), std::move(connect),
+                                     FactoryOf(topic, cluster, context.distribution, context.autoscaler), std::move(sink));
 }
 
 void Feed::State::Arrived(const SourceId& id, uint64_t serial, Update update, const Outage& outage) {

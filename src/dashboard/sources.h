@@ -3,7 +3,7 @@
 
 #include "controllers/autoscaler/options/options.h"
 #include "controllers/distribution/sharding/options.h"
-#include "dashboard/source.h"
+#include "dashboard/views.h"
 
 namespace evenkeel::dashboard {
 
@@ -21,5 +21,9 @@ std::unique_ptr<Source> NewBalanceSource(SourceContext context);
 std::unique_ptr<Source> NewEventSource(SourceContext context, const std::string& cluster);
 /// Of any cluster: all objects of a kind as they are, in that field by "namespace/name".
 std::unique_ptr<Source> NewObjectSource(SourceContext context, const kube::Resource& resource, const std::string& field);
+
+/// The one of a topic. `cluster`: "" for the hub.
+SourceFactory FactoryOf(Topic topic, const std::string& cluster, const controllers::distribution::Options& distribution,
+                        const controllers::autoscaler::Options& autoscaler);
 
 }  // namespace evenkeel::dashboard
