@@ -85,19 +85,15 @@ class LoopRun::Stages {
   Turn TurnOf() { return {&state_.next_node, request_.list_order}; }
 
   void NoteLeftAlone() {
-    for (const providers::NodeGroup& group : view().groups.groups) {
-      if (!group.set_aside.empty()) {
-        NoteSetAside(group);
-      } else if (!group.keeps_nodes.empty()) {
-        plan_.left_alone.push_back({"NodeGroupKeepsNodes", group.id, group.keeps_nodes});
-      }
-    }
+    for (const providers::NodeGroup& group : view().groups.groups) NoteLeftAlone(group);
     for (const std::string& warning : view().groups.warnings) {
       plan_.left_alone.push_back({"ProviderAnswerUnusable", "", warning});
     }
   }
 
-  void NoteSetAside(const providers::NodeGroup& group) {
+  void NoteLeftAlone(const providers::NodeGroup& group) {
+    if (group.set_aside.empty() && group.keeps_nodes.empty()) return;
+    if (group.set_aside.empty()) return plan_.left_alone.push_back({"NodeGroupKeepsNodes", group.id, group.keeps_nodes});
     const std::string what = "node group " + group.id + " is set aside: " + group.set_aside;
     plan_.left_alone.push_back({"NodeGroupSetAside", group.id, group.set_aside});
     plan_.notes.push_back(what);
@@ -114,23 +110,11 @@ class LoopRun::Stages {
     }
     if (groups.empty()) return;
     asked_elsewhere_ = true;
-    const auto [elsewhere, now] = request_.nodes_elsewhere();
+    const NodesElsewhere elsewhere = request_.nodes_elsewhere();
     for (const std::string& id : groups) {
       providers::NodeGroup* group = view().groups.Find(id);
       if (group == nullptr || !group->set_aside.empty()) continue;
-      if (elsewhere) {
-        for (const providers::Instance& instance : group->instances) {
-          const auto node = elsewhere->find(instance.id);
-          if (node != elsewhere->end()) group->set_aside = "instance " + instance.id + " is a node of member " + node->second;
-        }
-      }
-      if (!group->set_aside.empty()) {
-        NoteSetAside(*group);
-      } else if (group->keeps_nodes.empty() && !(elsewhere && now)) {
-        group->keeps_nodes = "whether its instances have become nodes of other members is ";
-        group->keeps_nodes += elsewhere ? "soon asked again" : "not known: " + elsewhere.error().message();
-        plan_.left_alone.push_back({"NodeGroupKeepsNodes", group->id, group->keeps_nodes});
-      }
+      if (LeaveNodesElsewhere(*group, elsewhere)) NoteLeftAlone(*group);
     }
   }
 

@@ -22,15 +22,10 @@
 #include "controllers/autoscaler/expanders/expander.h"
 #include "controllers/autoscaler/facts/cluster_objects.h"
 #include "controllers/autoscaler/loop/autoscaler_state.h"
+#include "controllers/autoscaler/loop/nodes_elsewhere.h"
 #include "controllers/autoscaler/scale_up/scale_up.h"
 
 namespace evenkeel::controllers::autoscaler {
-
-/// Nodes of the fleet's other members.
-struct NodesElsewhere {
-  base::Result<std::map<std::string, std::string>> member_of;  ///< by spec.providerID
-  bool now = true;  ///< asked for this loop; otherwise what is not in there may be a node meanwhile
-};
 
 struct LoopRequest {
   base::Time now{};
