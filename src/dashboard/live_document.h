@@ -1,5 +1,5 @@
-// A JSON document that changes a little at a time and is sent as RFC 7386 merge patches: each from what was sent last to what
-// is there now, whatever happened in between.
+// A JSON document that changes a little at a time. A merge patch (RFC 7386) leads from the state that was sent last to the
+// present one, however many changes lie in between.
 #pragma once
 
 #include <map>

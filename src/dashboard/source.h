@@ -1,5 +1,5 @@
-// What a view reads of one cluster, and how what it reads becomes entries of the view's document. A source lives on a strand of
-// its own, so a cluster that does not answer holds up nobody else.
+// A source reads one cluster for a view, and turns what it reads into entries of the view's document. Each source has a strand
+// of its own, so a cluster that does not answer delays no other source.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
-// Which of several nodes takes a replica, or loses one, where the deviation does not tell: replicas without load, metrics
-// without weight, nodes that are alike. Fewer replicas come first, then less load, then a draw from the seed, so that nobody is
-// first by name.
+// Decides which of several nodes takes or loses a replica where the deviation is equal: replicas without load, metrics without
+// weight, nodes that are alike. The node with fewer replicas comes first, then the one with less load, then a draw from the
+// seed. So names do not matter.
 #pragma once
 
 #include <compare>

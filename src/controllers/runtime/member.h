@@ -1,6 +1,6 @@
-// One member cluster that this replica owns: its client, its strand and its feed. Whatever looks after the member (autoscaler,
-// balancer, scheduler, operator) takes turns on that strand; what several of them read is read once (member_feed.h). Made when
-// the member is won, destroyed when it is lost.
+// One member cluster that this replica owns: its client, its strand and its feed. The controllers of the member (autoscaler,
+// balancer, scheduler, operator) take turns on that strand. The feed reads once what several of them need (member_feed.h). A
+// Member lives from the moment when the replica becomes the owner until it is owner no more.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,6 @@
-// Keys that want to be looked at. A key is in the queue at most once, however often it is added; work is done one key per task,
-// so that others on the strand get their turn; failures of a key make it wait longer each time. After client-go's workqueue.
+// A queue of keys of objects that a controller has to reconcile. A key is in the queue at most once, however often it is added.
+// Each task on the strand works on one key, so that other tasks get their turn. A key whose work fails waits longer each time.
+// After client-go's workqueue.
 #pragma once
 
 #include <functional>

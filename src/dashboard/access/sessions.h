@@ -1,5 +1,5 @@
-// Who is logged in: a random id in each browser's cookie, and here whose it is. They end by themselves, by logging out, when
-// somebody revokes them, and with the process.
+// Who is logged in. Each browser has a random id in a cookie; this table says whose id it is. A session ends after a time, when
+// its user logs out, when an administrator revokes it, and when the process ends.
 #pragma once
 
 #include <functional>

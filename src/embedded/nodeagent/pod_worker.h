@@ -1,5 +1,5 @@
-// Drives one pod on one node: what the kubelet does for it. Level-triggered: whatever happens (a new version of the pod, a
-// container that ended, a probe, a timer) leads to Sync, which looks at everything and does what is due.
+// Does for one pod on one node what the kubelet does. It is level-triggered: each event (a new version of the pod, a container
+// that ended, a probe, a timer) calls Sync, which looks at the whole state and does what is due.
 //
 // Lives on the agent's strand. Writes status only when it differs from what the API last showed.
 #pragma once

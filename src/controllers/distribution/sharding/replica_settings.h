@@ -1,5 +1,5 @@
-// What the replicas of one fleet have been told, side by side. Each says it in an annotation of its Lease on the hub, in both
-// modes; whoever was told something else than the others works against them, and nobody is at fault by its own lights.
+// Compares the settings of a fleet's replicas. Each replica writes its settings into an annotation of its Lease on the hub, in
+// both modes. Replicas with different settings work against each other, and none of them can see that by itself.
 #pragma once
 
 #include <map>

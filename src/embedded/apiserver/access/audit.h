@@ -1,4 +1,4 @@
-// What the API says of each write, for a log (audit_log.h) and for whoever checks that only those write who may.
+// A record of each write: for the audit log (audit_log.h), and for the simulator's checks that only owners write.
 #pragma once
 
 #include <cstdint>

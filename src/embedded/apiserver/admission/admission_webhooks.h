@@ -1,7 +1,7 @@
-// Others that are asked before an object is written, as Mutating- and ValidatingWebhookConfigurations say: who wants to change
-// or to judge which write, and how they are asked (admission.k8s.io/v1). Facts:
-// kubernetes@1.36:staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook. Left out of upstream's: connections (exec, attach,
-// port-forward, proxies), which are not offered.
+// Asks webhooks before the API writes an object (admission.k8s.io/v1). Mutating- and ValidatingWebhookConfigurations say which
+// webhook changes or judges which writes. The API refuses connections (exec, attach, port-forward, proxies), so rules for
+// CONNECT match nothing.
+// Follows: kubernetes@1.36 staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// What a typed server does first with an object that somebody sends: whether it is of the kind, whether its fields have their
-// types, which of them nobody knows.
+// What a typed server checks first in an object of a request: that it is of the kind, that its fields have their types, and
+// which fields the schema does not have.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// One write on its way to many watchers: parsed and encoded at most once each, whoever asks first.
+// One write on its way to many watchers. The first watcher that needs the parsed object, or one of its encodings, makes it; the
+// others share it.
 #pragma once
 
 #include <deque>

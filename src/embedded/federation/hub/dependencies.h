@@ -1,5 +1,6 @@
-// What a template depends on goes where it goes: each object that it depends on has a binding of its own, which says in
-// requiredBy for whom and in which clusters; one that nobody requires any more, and no policy means, goes.
+// Brings the objects that a template depends on into the clusters of the template. Each such object has a binding of its own.
+// Its requiredBy names the templates that need it, and their clusters. The controller deletes a binding that no template
+// requires and no policy selects.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// What a hub is given so that rollouts work there: the kinds, and who is asked about them.
+// What a replica installs on a hub for rollouts: the kinds, and the configurations of their webhooks.
 #pragma once
 
 #include <chrono>

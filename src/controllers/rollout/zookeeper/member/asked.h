@@ -1,5 +1,5 @@
-// What a ZooKeeper asks its servers to be, in the words of whoever asks: what they are compared with, whichever version of the
-// program has written them down (member_objects.h). How they are written down changes only with what is asked.
+// What the spec of a ZooKeeper asks of its servers, as the user wrote it. The operator compares servers with this, and not with
+// the objects that it would write today (member_objects.h): so a new version of the program replaces no server by itself.
 #pragma once
 
 #include <set>

@@ -1,13 +1,14 @@
-// How many servers there are here, and when the ensemble is asked to take one in or to let one go.
+// How many servers run in this cluster, and when the operator asks the ensemble to add or to remove one.
 //
-// ZooKeeper itself agrees on its members, as on a write (reconfigEnabled). A list in a file only counts until a server hears of
-// one that was agreed on, so replacing the file and restarting would change nothing; and nobody has to restart. Each cluster
-// cares for its own servers only: one that is missing among the members is started from the list that is wanted, follows
-// without a vote, and is taken in once it serves; one that is to go is let go first, and stopped then. One at a time each.
+// The servers of ZooKeeper agree on their members as on a write (reconfigEnabled). A server uses the list in its file only
+// until it hears of a list that the servers have agreed on. So the operator changes members by `reconfig`, and restarts no
+// server. Each operator adds and removes only the servers of its own cluster, one at a time. It starts a missing server with
+// the list that is wanted; the server follows without a vote, and the operator adds it once it serves. It removes a server from
+// the ensemble first, and stops it then.
 //
-// Whoever was a member and is none any more was let go by others, who may know better: a cluster that was cut off still has the
-// spec of before. So each server is taken in once for each rolloutRevision, and the hub, which sees that it only follows,
-// gives another one if it is still wanted.
+// A server that was a member and is none any more was removed by another cluster. That cluster may know better, since a cluster
+// that was cut off still has the old spec. So the operator adds each server once for each rolloutRevision. The hub sees that
+// the server only follows, and gives the cluster another rolloutRevision if the server is still wanted.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// Override policies of others that are about an ensemble's ZooKeeper, too. What a cluster runs is one revision as a whole, so
-// whatever such a policy says is either lost or comes to the servers past the rollout; either is to be said.
+// Finds override policies of other users that select an ensemble's ZooKeeper. The rollout gives each cluster one whole
+// revision. So what such a policy changes is either lost, or reaches the servers without the rollout. The user is told of both.
 #pragma once
 
 #include <string>

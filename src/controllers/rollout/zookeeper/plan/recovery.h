@@ -1,9 +1,9 @@
 // Going on with a minority, after a majority has been lost for good.
 //
-// Nobody but a person can know that servers are gone for good and do not just not answer, and whoever is wrong about it gets
-// two ensembles. So it happens only when a person asks for it, in spec.forceRecovery, with the clusters that are lost by name;
-// never by itself, and once for each request: a request is granted or refused when it is first seen, and that is remembered. So
-// one that was refused, or carried out, cannot take effect in another outage later.
+// A program cannot know whether servers are gone for good or only do not answer. If it were wrong, there would be two
+// ensembles. So the controller recovers only when a person asks for it: spec.forceRecovery names the lost clusters. The
+// controller grants or refuses a request when it first sees it, and remembers the answer. So an old request has no effect in a
+// later outage.
 //
 // The survivors begin again from a list of their own, on their volumes. That list needs every one of them for its majority,
 // and the most advanced of them leads: nothing that any survivor knows is lost. So where there are more than two, some of the

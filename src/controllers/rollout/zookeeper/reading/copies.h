@@ -1,7 +1,7 @@
-// What becomes of the members' copies when they are not wanted on the hub any more. Karmada keeps them
-// (preserveResourcesOnDeletion): whoever deletes the template by hand stops no server, and the ensemble takes the copies back
-// when it has made the template again. Before copies are to go, the policy says otherwise, and nothing is taken away from it
-// before the Works, by which Karmada deletes, say so too.
+// What happens to the members' copies when the hub does not want them any more. Karmada keeps copies
+// (preserveResourcesOnDeletion). So a user who deletes the template by hand stops no server, and the controller makes the
+// template again and takes the copies back. Before the controller removes copies, it changes the policy. It takes clusters from
+// the policy only when the Works, by which Karmada deletes, say the same.
 #pragma once
 
 #include <set>

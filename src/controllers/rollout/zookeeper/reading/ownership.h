@@ -1,5 +1,5 @@
-// Whose the objects are that an ensemble has on the hub. They carry a label with its name (kOwnerLabel), and their names are
-// made from its name; what has such a name already and is somebody else's is neither written nor deleted.
+// Tells which objects on the hub belong to an ensemble. They carry a label with its name (kOwnerLabel), and their names begin
+// with its name. The controller neither writes nor deletes an object that has such a name and belongs to another owner.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
-// What of a spec stays as it is while servers run by it. Servers know each other by the lines of their list, and look up an
-// id's address only when they are started: with another one in some of them the ensemble would fall apart, and `reconfig`
-// counts ids. Volumes are made from claims that a StatefulSet does not let anybody change.
+// Which fields of a spec cannot change while servers run with it. A server looks up the address of an id only when it starts.
+// If some servers had another address for an id, the ensemble would fall apart, and `reconfig` counts ids. Volumes come from
+// the claim templates of a StatefulSet, which cannot change either.
 #pragma once
 
 #include "base/result.h"

@@ -1,4 +1,5 @@
-// Fields of an ensemble's spec that nobody knows: slips of the pen, which would be kept in its template, or dropped in silence.
+// Finds fields of an ensemble's spec that no schema has: typing errors. Without a warning the template would keep them, or the
+// API would drop them silently.
 #pragma once
 
 #include <string>
