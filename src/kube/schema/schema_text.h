@@ -10,11 +10,11 @@
 // Types of fields: string int32 int64 number bool intOrString quantity time microTime bytes any, a type's name, []T, map[T];
 // T|[], T|bool and T|[]string are a T or a list of T, a boolean, a list of strings. After the type, in any order: @N the number
 // of the field in protocol buffers, @N? the same where upstream has a pointer (so that a zero differs from what is absent),
-// @N.M where it is field M of a message that JSON does not show and that is field N (@N.M.K: two such messages); `!` required and not empty, `*` required
-// in the documentation only, `=JSON` default, enum(A|B), min=N max=N, list=atomic|set, map=KEY,KEY (list of structs with keys),
-// atomic, merge or merge=KEY and retain (strategic merge), embedded (a whole object). Options of type: atomic, open (unknown
-// fields are kept), raw (JSON text in protocol buffers), retain. Options of kind: short= cat= sub= storage= cluster (not
-// namespaced) review (Resource::review). `#` starts a comment line.
+// @N.M where it is field M of a message that JSON does not show and that is field N (@N.M.K: two such messages); `!` required
+// and not empty, `*` required in the documentation only, `=JSON` default, enum(A|B), min=N max=N, list=atomic|set, map=KEY,KEY
+// (list of structs with keys), atomic, merge or merge=KEY and retain (strategic merge), embedded (a whole object). Options of
+// type: atomic, open (unknown fields are kept), raw (JSON text in protocol buffers), retain. Options of kind: short= cat= sub=
+// storage= cluster (not namespaced) review (Resource::review). `#` starts a comment line.
 #pragma once
 
 #include <map>
