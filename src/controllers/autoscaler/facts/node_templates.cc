@@ -330,13 +330,13 @@ void NodeTemplates::PassLoop(base::Time now) {
 void NodeTemplates::Remember(const Entry& entry, base::Time now) {
   Cached& cached = cache_[entry.made.group];
   if (cached.source_node == entry.made.source_node && cached.at + kCacheRefresh > now) return;
-  Cached fresh{entry.made.node, {}, entry.made.volume_limits, entry.made.source_node, now};
+  Cached made{entry.made.node, {}, entry.made.volume_limits, entry.made.source_node, now};
   for (const scheduling::Copies& copies : entry.made.pods) {
     const Json pod = StandIn(snapshot_->classes()[copies.pod_class]);
-    fresh.pods.insert(fresh.pods.end(), static_cast<size_t>(copies.pods), pod);
+    made.pods.insert(made.pods.end(), static_cast<size_t>(copies.pods), pod);
   }
-  if (!Same(cached, fresh)) ++cache_changes_;
-  cached = std::move(fresh);
+  if (!Same(cached, made)) ++cache_changes_;
+  cached = std::move(made);
 }
 
 }  // namespace evenkeel::controllers::autoscaler

@@ -73,13 +73,13 @@ class PodHints {
   void Set(const scheduling::Snapshot& snapshot, scheduling::PodId pod, scheduling::NodeId node);
   /// Forgets what was not set since the last call.
   void EndPass();
+  bool operator==(const PodHints&) const = default;
   /// Grows when a pass ends with other hints than the one before.
   uint64_t changes() const { return changes_; }
 
   /// {"namespace/name": "NODE"}, as of the end of the last pass.
   base::Json ToJson() const;
   static PodHints FromJson(const base::Json& json);
-  bool operator==(const PodHints&) const = default;
 
  private:
   std::unordered_map<std::string, std::string> nodes_, next_;

@@ -8,8 +8,8 @@ constexpr int64_t kStateVersion = 1;
 }  // namespace
 
 bool AutoscalerState::SameMemory(const AutoscalerState& other) const {
-  return cleaned_up == other.cleaned_up && cluster.SameMemory(other.cluster) && scale_down.SameMemory(other.scale_down) &&
-         status == other.status && hints == other.hints && next_node == other.next_node;
+  return cleaned_up == other.cleaned_up && next_node == other.next_node && cluster.SameMemory(other.cluster) &&
+         scale_down.SameMemory(other.scale_down) && status == other.status && hints == other.hints;
 }
 
 base::Json AutoscalerState::ToJson() const {

@@ -34,6 +34,8 @@ LoopBasis LoopBasis::Of(const ClusterObjects& objects, uint64_t groups_revision,
                      request.quotas.empty() && !state.scale_down.consolidation;
   basis.count_unprocessed = request.count_unprocessed;
   basis.cleaned_up = state.cleaned_up;
+  basis.list_order = request.list_order;
+  basis.next_node = state.next_node;
   basis.cool_down = state.scale_down.cool_down;
   basis.group_cool_down = state.scale_down.group_cool_down;
   basis.last_consolidation = state.scale_down.last_consolidation;

@@ -29,6 +29,8 @@ struct LoopBasis {
   const Options* options = nullptr;
   uint64_t objects_revision = 0, groups_revision = 0, cluster_revision = 0;
   bool comparable = false, count_unprocessed = false, cleaned_up = false;
+  ListOrder list_order = ListOrder::kByName;
+  uint32_t next_node = 0;
   CoolDown cool_down{};
   std::map<std::string, CoolDown, std::less<>> group_cool_down{};
   std::optional<base::Time> last_consolidation{};

@@ -27,6 +27,7 @@ class PlacementHints {
   scheduling::NodeId Find(scheduling::NodeId from, scheduling::ClassId pod_class, const scheduling::Snapshot& snapshot) const;
   void Set(const scheduling::Snapshot& snapshot, scheduling::NodeId from,
            const std::vector<std::pair<scheduling::ClassId, scheduling::NodeId>>& to);
+  bool operator==(const PlacementHints&) const = default;
   /// Grows with every change.
   uint64_t changes() const { return changes_; }
 
@@ -34,7 +35,6 @@ class PlacementHints {
   base::Json ToJson(const scheduling::Snapshot& snapshot) const;
   /// What is there of it; kBadRequest names what cannot be read.
   base::Status Restore(const base::Json& json, const scheduling::Snapshot& snapshot);
-  bool operator==(const PlacementHints&) const = default;
 
  private:
   /// A row of a node, and a hash of its name: rows are used again.
