@@ -81,7 +81,7 @@ class DevicesTest(unittest.TestCase):
         self.kubectl("scale", "deployment", "own-gpu", "--replicas=4")
 
         def waiting():
-            [pod] = [pod for pod in self.pods("own-gpu") if "nodeName" not in pod["spec"]]
+            pod = next(pod for pod in self.pods("own-gpu") if "nodeName" not in pod["spec"])
             assert "cannot allocate all claims" in self.why(pod["metadata"]["name"]), self.why(pod["metadata"]["name"])
             return pod
         harness.eventually(waiting, LONG, "a pod waits for a device")
@@ -108,7 +108,7 @@ class DevicesTest(unittest.TestCase):
 
     def test_6_what_is_broken_is_not_given_out(self):
         """By a taint that somebody puts on it; the next change of the template takes it away."""
-        self.kubectl("delete", "deployment", "own-gpu")
+        self.kubectl("delete", "deployment", "own-gpu", "shared-gpu", "--ignore-not-found")
         harness.eventually(lambda: not self.allocated(), LONG, "all devices are free")
         broken = {"spec": {"devices": [{"name": f"gpu-{number}", "attributes": {"type": {"string": "gpu"}, "model": {"string": "a"}},
                                         "capacity": {"memory": {"value": "64Gi"}},
@@ -128,7 +128,7 @@ class DevicesTest(unittest.TestCase):
         self.wait_for_pods("own-gpu", 3)
 
     def test_7_what_is_deleted_gives_devices_back(self):
-        self.kubectl("delete", "-f", str(EXAMPLES / "claims.yaml"))
+        self.kubectl("delete", "-f", str(EXAMPLES / "claims.yaml"), "--ignore-not-found")
         self.kubectl("delete", "-f", str(EXAMPLES / "extended-resource.yaml"), "--ignore-not-found")
         harness.eventually(lambda: not self.items("resourceclaims"), LONG, lambda: f"claims go: {self.items('resourceclaims')}")
         self.kubectl("delete", "nodegroup", "gpus")
