@@ -46,7 +46,8 @@ class MemberFeed {
 
   scheduling::ClusterMirror& mirror() { return mirror_; }
   /// "": all of these kinds have been listed once. Else "Pod, Node (connection refused)": what has not been, and why. Kinds
-  /// that the API does not serve have no objects; begins with older versions of those that have one.
+  /// that the API does not serve have no objects, nor have those about devices that an older role does not name; begins with
+  /// older versions of those that have one.
   std::string Missing(std::span<const ReadKind> kinds);
   /// The same for the plans; a member without the kind has none.
   std::string MissingPlans();

@@ -88,6 +88,19 @@ TEST_F(MemberFeedTest, SaysWhatIsMissingAndWhy) {
   EXPECT_EQ(feed.MissingPlans(), "");
 }
 
+TEST_F(MemberFeedTest, ARoleThatDoesNotNameDevicesStopsNobody) {
+  std::vector<ReadKind> devices = SnapshotReadKinds();
+  std::erase_if(devices, [](const ReadKind& kind) { return kind.resource.group != "resource.k8s.io"; });
+  ASSERT_EQ(devices.size(), 4U);
+  const ReadKind nodes{.resource = kube::resources::Nodes()};
+  feed.Read(devices);
+  feed.Read({&nodes, 1});
+  client.FailNext("list", base::Error(base::Code::kForbidden, "not yours"), 1000);
+  Begin();
+  EXPECT_EQ(feed.Missing(devices), "");
+  EXPECT_EQ(feed.Missing({&nodes, 1}), "Node (not yours)");
+}
+
 TEST_F(MemberFeedTest, PlansAreReadAsLongAsTheirKindIsThere) {
   feed.ReadPlans();
   api->Put(scheduling::BalancingPlans(), {{"metadata", {{"name", "a"}}}});
