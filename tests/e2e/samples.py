@@ -9,6 +9,8 @@ LEFT_OUT = "..."
 MASKS = {
     "uid": r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b",
     "revision": r"\b[0-9a-f]{16}\b",
+    # Pods come one by one where the machine is busy, and so do nodes for them.
+    "sizes": r"\b\d+->\d+\b",
     "instant": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|\b\d{8}t\d{6}\b",
     "pod": r"(?<=-)[0-9a-f]{8,10}-[bcdfghjklmnpqrstvwxz2456789]{5}\b",
     "address": r"\b127(\.\d+){3}:\d+|\b127(\.\d+){3}\b",
