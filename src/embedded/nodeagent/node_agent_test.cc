@@ -184,7 +184,8 @@ TEST_F(DeviceNodeTest, APodStartsOnceItsClaimIsReservedForIt) {
   executor_.RunFor(5s);
   const auto told = [&] {
     std::string last;
-    for (const Json& event : client::ListAll(*client_, resources::Events())->items) {
+    const auto events = client::ListAll(*client_, resources::Events());
+    for (const Json& event : events->items) {
       if (FindString(event, {"reason"}) == "FailedPrepareDynamicResources") last = FindString(event, {"message"});
     }
     return last;

@@ -434,6 +434,16 @@ std::set<std::string> FieldsOf(const std::map<std::string, std::map<std::string,
   return paths;
 }
 
+/// Parts of the autoscaler's memory that the version before has not got: it reads by name, and does without them.
+bool PassedOver(const std::string& field) {
+  static constexpr std::string_view kParts[] = {"nextNode", "templates", "unremovable",          "hints",
+                                                "moves",    "podMoves",  "scaleDown.lastUpdate", "scaleDown.shortestInterval"};
+  return std::ranges::any_of(kParts, [&](std::string_view part) {
+    const std::string path = "ConfigMap.data.state." + std::string(part);
+    return field == path || field.starts_with(path + ".");
+  });
+}
+
 // So replicas of both versions can share a fleet during an update as replicas of one do (tests/scenarios/faults.yaml). What
 // rollouts of ensembles write down has versions of its own (controllers/rollout/zookeeper/spec/forms.h,
 // tests/scenarios/versions.yaml); whoever changes what is written here needs such, too.
@@ -447,6 +457,7 @@ TEST_F(StateBeforeTest, TheSameFieldsAreWrittenAsBefore) {
   std::ranges::set_difference(before, now, std::back_inserter(gone));
   std::ranges::set_difference(now, before, std::back_inserter(more));
   EXPECT_EQ(gone, std::vector<std::string>()) << "who reads them?";
+  std::erase_if(more, PassedOver);
   EXPECT_EQ(more, std::vector<std::string>()) << "does the version before pass over them?";
 }
 

@@ -46,7 +46,10 @@ class LoopMemory {
  public:
   LoopMemory() = default;
   LoopMemory(const LoopMemory&) {}
-  LoopMemory& operator=(const LoopMemory&) { return last_.reset(), *this; }
+  LoopMemory& operator=(const LoopMemory& other) {
+    if (this != &other) last_.reset();
+    return *this;
+  }
   ~LoopMemory() = default;
 
   /// The caller has no more use for the plan of the last loop, which it has not changed.
