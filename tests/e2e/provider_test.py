@@ -137,7 +137,8 @@ class AnswersTest(ProviderFleet, unittest.TestCase):
             self.add_node("member-1", f"{group}-1", group, instance)
         self.add_pods("member-1", 9)
         self.fleet.start()
-        harness.eventually(lambda: provider.asked("NodeGroupIncreaseSize"), LONG, lambda: self.explained("member-1"))
+        # A node tells what others of its group are like once it is a minute old.
+        harness.eventually(lambda: provider.asked("NodeGroupIncreaseSize"), 60 + LONG, lambda: self.explained("member-1"))
         self.assertEqual([request["id"] for request in provider.asked("NodeGroupIncreaseSize")], ["cheap"])
         self.assertEqual({request["node"]["name"] for request in provider.asked("PricingNodePrice")} - {"cheap-2"}, {"cheap-1", "dear-1"})
 
