@@ -1,7 +1,6 @@
 #include "controllers/scheduler/device_claims.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "base/log.h"
 #include "kube/object.h"
@@ -21,7 +20,6 @@ using base::JsonObject;
 constexpr std::string_view kFinalizer = "resource.kubernetes.io/delete-protection";
 /// Of a name, before the random letters.
 constexpr size_t kGenerateNameMax = 57;
-constexpr int kAttempts = 5;
 
 const kube::Resource& DeviceClaimKind() {
   static const kube::Resource& resource = *kube::FindBuiltIn("resource.k8s.io", "v1", "resourceclaims");
@@ -44,19 +42,6 @@ bool IsOf(const Json& consumer, const kube::Pod& pod) { return FindString(consum
 
 bool IsReserved(const Json& claim, const kube::Pod& pod) {
   return std::ranges::any_of(FindArray(claim, {"status", "reservedFor"}), [&](const Json& one) { return IsOf(one, pod); });
-}
-
-/// Changes the object as it is now, again where somebody else was faster. `change` says whether there is anything to write.
-base::Status ChangeLive(client::Client& client, const kube::Resource& resource, const std::string& ns, const std::string& name,
-                        const client::WriteOptions& options, const std::function<base::Result<bool>(Json&)>& change) {
-  for (int attempt = 1;; ++attempt) {
-    EVENKEEL_ASSIGN(Json object, client.Get(resource, ns, name));
-    EVENKEEL_ASSIGN(const bool changed, change(object));
-    if (!changed) return {};
-    const auto written = client.Update(resource, object, options);
-    if (written) return {};
-    if (written.error().code() != Code::kConflict || attempt == kAttempts) return Fail(written.error());
-  }
 }
 
 void RemoveFinalizer(Json& claim) {
@@ -115,7 +100,7 @@ base::Status DeviceClaims::WriteClaim(const kube::Pod& pod, const std::string& n
       finalizers.get_array().emplace_back(kFinalizer);
       return true;
     };
-    const auto protected_now = ChangeLive(client_, DeviceClaimKind(), pod.meta.ns, name, {}, protect);
+    const auto protected_now = client::ReadModifyWrite(client_, DeviceClaimKind(), pod.meta.ns, name, protect);
     if (!protected_now) return Fail(Because("add finalizer to claim " + key, protected_now.error()));
   }
   Json allocation;
@@ -134,7 +119,7 @@ base::Status DeviceClaims::WriteClaim(const kube::Pod& pod, const std::string& n
     return true;
   };
   written_[pod.meta.Key()].reserved.push_back(name);
-  const auto written = ChangeLive(client_, DeviceClaimKind(), pod.meta.ns, name, OfStatus(), reserve);
+  const auto written = client::ReadModifyWrite(client_, DeviceClaimKind(), pod.meta.ns, name, reserve, OfStatus());
   if (written) return {};
   const char* const what = placed.in_flight ? "add allocation and reservation to claim " : "add reservation to claim ";
   return Fail(Because(what + key, written.error()));
@@ -169,33 +154,36 @@ base::Status DeviceClaims::TellPod(const kube::Pod& pod, const std::string& clai
         JsonObject{{"containerName", mapping.container}, {"resourceName", mapping.resource}, {"requestName", mapping.request}});
   }
   const JsonObject status{{"resourceClaimName", claim}, {"requestMappings", std::move(list)}};
-  const auto told = ChangeLive(client_, kube::resources::Pods(), pod.meta.ns, pod.meta.name, OfStatus(),
-                               [&](Json& object) -> base::Result<bool> {
-                                 if (kube::UidOf(object) != pod.meta.uid) return Fail(Code::kNotFound, "it is another pod");
-                                 base::Ensure(object, {"status", "extendedResourceClaimStatus"}) = status;
-                                 return true;
-                               });
+  const auto tell = [&](Json& object) -> base::Result<bool> {
+    if (kube::UidOf(object) != pod.meta.uid) return Fail(Code::kNotFound, "it is another pod");
+    base::Ensure(object, {"status", "extendedResourceClaimStatus"}) = status;
+    return true;
+  };
+  const auto told = client::ReadModifyWrite(client_, kube::resources::Pods(), pod.meta.ns, pod.meta.name, tell, OfStatus());
   if (!told) return Fail(Because("update pod " + pod.meta.Key() + " ExtendedResourceClaimStatus", told.error()));
   return {};
 }
 
 base::Status DeviceClaims::Release(const kube::Pod& pod, const std::string& name) {
-  return ChangeLive(client_, DeviceClaimKind(), pod.meta.ns, name, OfStatus(), [&](Json& claim) -> base::Result<bool> {
+  const auto release = [&](Json& claim) -> base::Result<bool> {
     JsonArray consumers = Consumers(claim);
     const auto removed = std::ranges::remove_if(consumers, [&](const Json& one) { return IsOf(one, pod); });
     if (removed.empty()) return false;
     consumers.erase(removed.begin(), removed.end());
     base::Ensure(claim, {"status", "reservedFor"}) = std::move(consumers);
     return true;
-  });
+  };
+  EVENKEEL_TRY(client::ReadModifyWrite(client_, DeviceClaimKind(), pod.meta.ns, name, release, OfStatus()));
+  return {};
 }
 
 base::Status DeviceClaims::DeleteExtended(const kube::Pod& pod, const std::string& name) {
-  EVENKEEL_TRY(ChangeLive(client_, DeviceClaimKind(), pod.meta.ns, name, {}, [](Json& claim) -> base::Result<bool> {
+  const auto unprotect = [](Json& claim) -> base::Result<bool> {
     if (!HasFinalizer(claim)) return false;
     RemoveFinalizer(claim);
     return true;
-  }));
+  };
+  EVENKEEL_TRY(client::ReadModifyWrite(client_, DeviceClaimKind(), pod.meta.ns, name, unprotect));
   EVENKEEL_TRY(client_.Delete(DeviceClaimKind(), pod.meta.ns, name));
   return {};
 }

@@ -131,7 +131,8 @@ class DeviceCatalog {
 
   uint64_t version_ = 1, slices_version_ = 1, wide_version_ = 1, classes_version_ = 1;
   DeviceSelectors selectors_;
-  DeviceGates gates_;
+  /// Nobody here waits until a device says that it can be had.
+  DeviceGates gates_{.binding_conditions = false};
   std::map<std::string, std::shared_ptr<const ResourceSlice>, std::less<>> slices_;
   std::map<PoolName, Pool> pools_;
   struct Local {
