@@ -52,6 +52,15 @@ double Energy(const Settings& settings, double average_deviation, double cost, i
   return shifted * ((shifted < 0 ? -cost : cost) + all);
 }
 
+bool ByPercentage(const Cluster& cluster, const Settings& settings, const NodeSets& sets, MetricId metric) {
+  const auto found = settings.balancing_by_percentage.find(cluster.metrics[metric].name);
+  if (found == settings.balancing_by_percentage.end() || !found->second) return false;
+  return std::ranges::all_of(sets.all(), [&](NodeId node) {
+    const int64_t* capacity = cluster.CapacityOf(node, metric);
+    return !sets.available().test(node) || (capacity != nullptr && *capacity > 0);
+  });
+}
+
 std::array<NodeChange, 2> MoveChanges(NodeId from, NodeId to, std::span<const int64_t> loads) {
   return {NodeChange{from, loads, {}}, NodeChange{to, {}, loads}};
 }
@@ -70,7 +79,7 @@ GroupScore::GroupScore(const Cluster& cluster, const Settings& settings, const N
     term.metric = metric;
     term.weight = GlobalWeight(settings, cluster.metrics[metric]);
     term.aim = AimOf(settings, cluster.metrics[metric].name);
-    term.by_percentage = ByPercentage(metric);
+    term.by_percentage = ByPercentage(cluster, settings, sets, metric);
     Refresh(term);
     total_weight_ += term.weight;
     weighted_sum_ += term.weight * term.score;
@@ -81,16 +90,6 @@ GroupScore::GroupScore(const Cluster& cluster, const Settings& settings, const N
     local_scores_[service] = LocalScoreAfter(service, {});
     local_sum_ += local_scores_[service];
   }
-}
-
-// A percentage means nothing while a node that may carry load has no capacity.
-bool GroupScore::ByPercentage(MetricId metric) const {
-  const auto found = settings_.balancing_by_percentage.find(cluster_.metrics[metric].name);
-  if (found == settings_.balancing_by_percentage.end() || !found->second) return false;
-  return std::ranges::all_of(sets_.all(), [&](NodeId node) {
-    const int64_t* capacity = cluster_.CapacityOf(node, metric);
-    return !sets_.available().test(node) || (capacity != nullptr && *capacity > 0);
-  });
 }
 
 double GroupScore::Average(double weighted_sum, double local_sum) const {

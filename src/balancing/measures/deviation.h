@@ -29,10 +29,14 @@ double CostOfSwap(const Settings& settings);
 /// deviation itself with IgnoreCostInScoring or without replicas.
 double Energy(const Settings& settings, double average_deviation, double cost, int64_t replicas);
 
+/// Whether the metric is looked at as shares of capacities: BalancingByPercentage, and every available node has a capacity. A
+/// percentage means nothing while a node that may carry load has none. O(nodes).
+bool ByPercentage(const Cluster& cluster, const Settings& settings, const NodeSets& sets, MetricId metric);
+
 std::array<NodeChange, 2> MoveChanges(NodeId from, NodeId to, std::span<const int64_t> loads);
 
-/// The deviations of one group, kept beside its NodeLoads. Metrics with BalancingByPercentage are looked at as shares of the
-/// nodes' capacities where every available node has one; services' local loads always as they are. Of a defragmentation metric
+/// The deviations of one group, kept beside its NodeLoads. Metrics are looked at as shares of the nodes' capacities where
+/// ByPercentage says so; services' local loads always as they are. Of a defragmentation metric
 /// the whole group's term looks at nodes, domains and empty nodes, a local domain's at its nodes alone.
 class GroupScore {
  public:
@@ -86,7 +90,6 @@ class GroupScore {
   double DomainSpreadAfter(const LeafDomains& tree, const DomainLoads& loads, const Term& term, Deltas deltas) const;
   double FreeAfter(const Term& term, Deltas deltas) const;
   double LocalScoreAfter(ServiceId service, std::span<const NodeChange> changes) const;
-  bool ByPercentage(MetricId metric) const;
   Term& TermOf(MetricId metric) { return terms_[term_of_metric_[metric]]; }
   const Term& TermOf(MetricId metric) const { return terms_[term_of_metric_[metric]]; }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "balancing/measures/deviation.h"
+
 namespace evenkeel::balancing {
 namespace {
 
@@ -17,6 +19,16 @@ void TakeExtremes(MetricBalance& balance, const LoadSummary& summary) {
   balance.max_node = summary.max_node;
   balance.min_node = summary.min_node;
   balance.ratio = RatioOf(summary.max, summary.min);
+}
+
+/// Of loads by capacity, exactly.
+WideLoad Product(int64_t load, int64_t capacity) { return static_cast<WideLoad>(load) * static_cast<WideLoad>(capacity); }
+
+/// Whether the fullest node would be no fuller than the emptiest with a load of 1 less.
+bool DiffersByOne(const MetricBalance& balance) {
+  if (balance.max_capacity == 0) return balance.max - balance.min <= 1;
+  const auto one = static_cast<WideLoad>(balance.min_capacity);
+  return Product(balance.max, balance.min_capacity) <= Product(balance.min, balance.max_capacity) + one;
 }
 
 }  // namespace
@@ -44,6 +56,8 @@ class BalanceTest {
   }
   std::span<const NodeId> NodesOf(NodeTypeId type) const { return type == kNoId ? sets_.all() : sets_.OfType(type); }
 
+  /// Whether shares are compared, and then the fullest and the emptiest node.
+  bool TakeShares(MetricBalance& balance, const Scope& scope) const;
   void CheckMetric(const Scope& scope);
   void CheckService(ServiceId service, NodeTypeId node_type);
   // The rule for spread metrics; a metric's activity is that of all its services.
@@ -75,7 +89,7 @@ MetricBalance BalanceTest::NewBalance(const Scope& scope) const {
 
 BalanceReason BalanceTest::Spread(const MetricBalance& balance, int64_t nodes, int64_t largest_of_metric) const {
   if (nodes == 0) return BalanceReason::kNoNode;
-  if (balance.max - balance.min <= 1) return BalanceReason::kDifferenceOfOne;
+  if (DiffersByOne(balance)) return BalanceReason::kDifferenceOfOne;
   if (largest_of_metric <= balance.activity_threshold) return BalanceReason::kNotActive;
   if (balance.min == 0) return BalanceReason::kEmptyNode;
   const BalancingMode mode = result_.per_node_type_ ? BalancingMode::kNodeType : BalancingMode::kCluster;
@@ -139,11 +153,40 @@ void BalanceTest::Defragmented(MetricBalance& balance, const Scope& scope) const
   }
 }
 
+bool BalanceTest::TakeShares(MetricBalance& balance, const Scope& scope) const {
+  if (!settings_.thresholds_by_percentage || !ByPercentage(cluster_, settings_, sets_, scope.metric)) return false;
+  bool any = false, differ = false;
+  for (const NodeId node : NodesOf(scope.node_type)) {
+    if (!sets_.Valid(scope.metric).test(node)) continue;
+    const int64_t load = loads_.Of(scope.metric, node), capacity = *cluster_.CapacityOf(node, scope.metric);
+    differ |= any && capacity != balance.max_capacity;
+    if (!any || Product(load, balance.max_capacity) > Product(balance.max, capacity)) {
+      balance.max = load;
+      balance.max_node = node;
+      balance.max_capacity = capacity;
+    }
+    if (!any || Product(load, balance.min_capacity) < Product(balance.min, capacity)) {
+      balance.min = load;
+      balance.min_node = node;
+      balance.min_capacity = capacity;
+    }
+    any = true;
+  }
+  if (!differ) {
+    balance.max_capacity = balance.min_capacity = 0;
+    return false;
+  }
+  const auto share = [](int64_t load, int64_t capacity) { return static_cast<double>(load) / static_cast<double>(capacity); };
+  balance.ratio = RatioOf(balance.max, balance.min);
+  if (balance.min > 0) balance.ratio = share(balance.max, balance.max_capacity) / share(balance.min, balance.min_capacity);
+  return true;
+}
+
 void BalanceTest::CheckMetric(const Scope& scope) {
   const LoadSummary& summary = SummaryOf(scope);
   if (scope.node_type != kNoId && summary.sums.nodes == 0) return;
   MetricBalance balance = NewBalance(scope);
-  TakeExtremes(balance, summary);
+  if (!TakeShares(balance, scope)) TakeExtremes(balance, summary);
   if (GlobalWeight(settings_, cluster_.metrics[scope.metric]) <= 0) {
     balance.reason = BalanceReason::kNoWeight;
   } else if (balance.threshold <= 0) {

@@ -1,6 +1,8 @@
 // Whether a group of services is balanced, metric by metric, and why. This is the trigger of balancing, not its aim: an
 // imbalance starts a search, which may find nothing to move. Decided on whole loads, also of metrics whose score is by
-// percentage.
+// percentage. With ThresholdsByPercentage such a metric is decided on loads by capacity where the capacities differ: the
+// largest and the smallest are those of the fullest and the emptiest node, and a difference of 1 is one that a load of 1 less
+// on the fullest node would make good. Activity thresholds are about whole loads always.
 //
 // A metric that is spread is balanced when it has no weight, when its threshold is 0, when its largest load exceeds the
 // smallest by 1 at most, when the largest load is not above the activity threshold, or when their ratio is not above the
@@ -53,7 +55,8 @@ struct MetricBalance {
   Aim aim = Aim::kSpread;
   int64_t max = 0, min = 0;  ///< kNotPacked: within that domain
   NodeId max_node = kNoId, min_node = kNoId;
-  double ratio = 1;  ///< max / min; infinite when only min is 0
+  int64_t max_capacity = 0, min_capacity = 0;  ///< of these nodes, where loads by capacity are compared; else 0
+  double ratio = 1;                            ///< max / min, or of their shares; infinite when only min is 0
   double threshold = 1;
   int64_t activity_threshold = 0;
   int64_t empty_nodes = 0, wanted_empty_nodes = 0;  ///< defragmentation, with a number given

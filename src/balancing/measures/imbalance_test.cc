@@ -102,6 +102,44 @@ TEST(ImbalanceTest, S07AnImbalanceMovesOnlyServicesThatReportTheMetric) {
   EXPECT_TRUE(Check(cluster, {}, 1).MayMove(cluster, four, 0));
 }
 
+/// One metric on nodes with these loads and capacities, by capacity.
+std::string WhyOfShares(const Loads& loads, const Loads& capacities, double threshold, int64_t activity = 0) {
+  Cluster cluster = WithLoads(loads);
+  for (size_t i = 0; i < capacities.size(); ++i) {
+    if (capacities[i] > 0) cluster.nodes[i].capacities.push_back({.metric = 0, .amount = capacities[i]});
+  }
+  Settings settings = With(threshold, activity);
+  settings.balancing_by_percentage["M"] = settings.thresholds_by_percentage = true;
+  const GroupBalance balance = Check(cluster, settings);
+  return (balance.balanced() ? "balanced: " : "imbalanced: ") + Text(cluster, balance.metrics.at(0));
+}
+
+TEST(ImbalanceTest, SharesAreComparedWhereCapacitiesDiffer) {
+  EXPECT_EQ(WhyOfShares({4, 4, 4}, {16, 16, 4}, 1.5),
+            "imbalanced: ratio 4 (4 of 4 on n2, 4 of 16 on n0) is above the threshold 1.5");
+  EXPECT_EQ(WhyOfShares({8, 2}, {16, 4}, 1.5), "balanced: all nodes are as full as each other: 8 of 16 on n0");
+  EXPECT_EQ(WhyOfShares({12, 2}, {16, 4}, 1.5),
+            "balanced: ratio 1.5 (12 of 16 on n0, 2 of 4 on n1) is not above the threshold 1.5");
+  EXPECT_EQ(WhyOfShares({12, 2}, {16, 4}, 1.4),
+            "imbalanced: ratio 1.5 (12 of 16 on n0, 2 of 4 on n1) is above the threshold 1.4");
+  EXPECT_EQ(WhyOfShares({3, 0}, {16, 4}, 1.5), "imbalanced: n1 has no load while n0 has 3");
+  EXPECT_EQ(WhyOfShares({4, 4}, {16, 4}, 1.5, 4), "balanced: no load is above the activity threshold 4");
+}
+
+TEST(ImbalanceTest, ADifferenceOfOneIsMeasuredOnTheFullestNode) {
+  // 2 of 4 is as much as 8 of 16: with 1 less on n1 it would be the emptier one.
+  EXPECT_EQ(WhyOfShares({5, 2}, {16, 4}, 1),
+            "balanced: 2 of 4 on n1 and 5 of 16 on n0 are shares that differ by no more than a load of 1");
+  EXPECT_TRUE(WhyOfShares({5, 3}, {16, 4}, 1).starts_with("imbalanced: "));
+}
+
+TEST(ImbalanceTest, EqualCapacitiesAndMissingOnesLeaveWholeLoads) {
+  EXPECT_EQ(WhyOfShares({5, 3, 2}, {16, 16, 16}, 3), WhyOf({5, 3, 2}, With(3)));
+  EXPECT_EQ(WhyOfShares({10, 2, 2}, {16, 16, 16}, 3), WhyOf({10, 2, 2}, With(3)));
+  EXPECT_EQ(WhyOfShares({2, 1, 2}, {8, 8, 8}, 1), WhyOf({2, 1, 2}, With(1)));
+  EXPECT_EQ(WhyOfShares({4, 4}, {16, 0}, 1), WhyOf({4, 4}, With(1))) << "a share of nothing is none";
+}
+
 // Two nodes of each type with the given loads.
 Cluster WithTypes(const std::vector<std::pair<std::string, std::pair<int64_t, int64_t>>>& types) {
   ClusterBuilder builder;

@@ -6,12 +6,19 @@
 namespace evenkeel::balancing {
 namespace {
 
+/// "5 on n0"; of a share "5 of 8 on n0".
+std::string LoadText(const Cluster& cluster, const MetricBalance& balance, bool largest) {
+  const Metric& metric = cluster.metrics[balance.metric];
+  const int64_t capacity = largest ? balance.max_capacity : balance.min_capacity;
+  const std::string of = capacity == 0 ? "" : " of " + AmountText(metric, capacity);
+  return AmountText(metric, largest ? balance.max : balance.min) + of + " on " +
+         cluster.nodes[largest ? balance.max_node : balance.min_node].name;
+}
+
 // "ratio 2.5 (5 on n0, 2 on n3)".
 std::string RatioText(const Cluster& cluster, const MetricBalance& balance) {
-  const Metric& metric = cluster.metrics[balance.metric];
-  return fmt::format("ratio {:.6g} ({} on {}, {} on {})", balance.ratio, AmountText(metric, balance.max),
-                     cluster.nodes[balance.max_node].name, AmountText(metric, balance.min),
-                     cluster.nodes[balance.min_node].name);
+  return fmt::format("ratio {:.6g} ({}, {})", balance.ratio, LoadText(cluster, balance, true),
+                     LoadText(cluster, balance, false));
 }
 
 std::string EmptyNodesText(const MetricBalance& balance) {
@@ -31,6 +38,13 @@ std::string Text(const Cluster& cluster, const MetricBalance& balance) {
     case BalanceReason::kNoNode:
       return "every node is down, deactivated or not for the services that report it";
     case BalanceReason::kDifferenceOfOne:
+      if (balance.max_capacity != 0 && balance.max_node == balance.min_node) {
+        return "all nodes are as full as each other: " + LoadText(cluster, balance, true);
+      }
+      if (balance.max_capacity != 0) {
+        return fmt::format("{} and {} are shares that differ by no more than a load of 1", LoadText(cluster, balance, true),
+                           LoadText(cluster, balance, false));
+      }
       if (balance.max == balance.min) return fmt::format("all loads are {}", amount(balance.max));
       return fmt::format("the loads {} and {} differ by no more than 1", amount(balance.max), amount(balance.min));
     case BalanceReason::kNotActive:

@@ -74,6 +74,7 @@ struct Settings {
   double score_improvement_threshold = 0;
   bool use_separate_secondary_load = true;
   Comparison comparison = Comparison::kPerMode;
+  bool thresholds_by_percentage = false;
 
   // Per node type.
   bool separate_balancing_strategy_per_node_type = false;

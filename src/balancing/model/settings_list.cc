@@ -110,6 +110,8 @@ void AddTriggerSettings(SettingsTable& table) {
         return ReadComparison(text, settings.comparison);
       },
       "whether a ratio that equals its threshold is imbalanced: Strict no, Inclusive yes, PerMode only per node type");
+  table.Bool("ThresholdsByPercentage", &S::thresholds_by_percentage,
+             "balancing thresholds compare load by capacity where BalancingByPercentage does and capacities differ");
 }
 
 void AddNodeTypeSettings(SettingsTable& table) {

@@ -9,11 +9,21 @@
 namespace evenkeel::balancing {
 namespace {
 
-// How much more even a metric's loads on the two nodes became.
-double Evened(const LoadChange& change) {
-  const auto square = [](int64_t load) { return static_cast<double>(load) * static_cast<double>(load); };
-  return square(change.source_before) + square(change.target_before) - square(change.source_after) -
-         square(change.target_after);
+/// How much more even a metric's loads on the two nodes became, in units of what the nodes' loads are divided by.
+double Evened(const LoadChange& change, double source_unit, double target_unit) {
+  const auto square = [](int64_t load, double unit) {
+    return static_cast<double>(load) * static_cast<double>(load) / (unit * unit);
+  };
+  return square(change.source_before, source_unit) + square(change.target_before, target_unit) -
+         square(change.source_after, source_unit) - square(change.target_after, target_unit);
+}
+
+/// Where shares are compared the node's load counts in units of the share that its capacity makes of the largest.
+double UnitOf(const Cluster& cluster, const MetricBalance& balance, NodeId node) {
+  const double largest = static_cast<double>(std::max<int64_t>(balance.max, 1));
+  if (balance.max_capacity == 0) return largest;
+  const int64_t* capacity = cluster.CapacityOf(node, balance.metric);
+  return capacity == nullptr ? largest : largest * static_cast<double>(*capacity) / static_cast<double>(balance.max_capacity);
 }
 
 const LoadChange* ChangeOf(const Action& action, MetricId metric) {
@@ -56,9 +66,9 @@ const MetricBalance* PlanReasons::TriggerOf(const PlanStep& step, const Action& 
     if (balance->service != kNoId && balance->service != service) continue;
     const LoadChange* change = ChangeOf(action, balance->metric);
     if (change == nullptr) continue;
-    const double unit = static_cast<double>(std::max<int64_t>(balance->max, 1));
     const double sign = balance->aim == Aim::kSpread ? 1 : -1;
-    const double evened = sign * Evened(*change) / (unit * unit);
+    const double evened =
+        sign * Evened(*change, UnitOf(cluster_, *balance, action.from), UnitOf(cluster_, *balance, action.to));
     if (trigger != nullptr && evened <= most) continue;
     trigger = balance;
     most = evened;
