@@ -46,6 +46,9 @@ struct Fit {
   /// No node can take the pod, whatever it is like (upstream: rejected in PreFilter).
   bool anywhere = false;
   std::vector<Reason> reasons;
+  /// Which field of the pod it is that is not kept: "spec.nodeSelector", "spec.topologySpreadConstraints[0]". "": it is no one
+  /// field of this pod.
+  std::string field{};
 
   bool fits() const { return filter == Filter::kPass; }
 };

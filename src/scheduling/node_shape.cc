@@ -105,12 +105,15 @@ void AddTo(TextKey& key, const std::vector<kube::NodeSelectorTerm>& terms) {
   }
 }
 
+bool NodeSelection::SelectorMatches(const NodeLabels& node) const {
+  return std::all_of(equal.begin(), equal.end(), [&](const auto& wanted) {
+    const std::string* found = node.Find(wanted.first);
+    return found != nullptr && *found == wanted.second;
+  });
+}
+
 bool NodeSelection::Matches(const NodeLabels& node) const {
-  for (const auto& [key, value] : equal) {
-    const std::string* found = node.Find(key);
-    if (found == nullptr || *found != value) return false;
-  }
-  return !required || MatchesAny(terms, node);
+  return SelectorMatches(node) && (!required || MatchesAny(terms, node));
 }
 
 bool NodeSelection::UsesIdentity() const {

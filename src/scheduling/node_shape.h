@@ -49,6 +49,7 @@ struct NodeSelection {
   std::vector<kube::NodeSelectorTerm> terms;
 
   bool Matches(const NodeLabels& node) const;
+  bool SelectorMatches(const NodeLabels& node) const;  ///< nodeSelector alone
   bool everything() const { return equal.empty() && !required; }
   /// Asks for the host name or the node's name, so nodes of one shape can differ.
   bool UsesIdentity() const;

@@ -54,9 +54,12 @@ std::vector<AffinityTerm> DecodeTerms(const Json& pod, std::string_view kind) {
 
 std::vector<SpreadConstraint> DecodeSpread(const Json& pod) {
   std::vector<SpreadConstraint> constraints;
+  int64_t index = -1;
   for (const Json& item : FindArray(pod, {"spec", "topologySpreadConstraints"})) {
+    ++index;
     if (FindString(item, {"whenUnsatisfiable"}) == "ScheduleAnyway") continue;
     SpreadConstraint constraint;
+    constraint.index = index;
     constraint.topology_key = FindString(item, {"topologyKey"});
     constraint.max_skew = base::FindInt(item, {"maxSkew"}, 1);
     constraint.min_domains = base::FindInt(item, {"minDomains"}, 1);
@@ -179,7 +182,7 @@ std::string PodSpec::Key() const {
   AddTerms(key, affinity);
   AddTerms(key, anti_affinity);
   for (const SpreadConstraint& constraint : spread) {
-    key.Add(constraint.topology_key).Add(constraint.max_skew).Add(constraint.min_domains);
+    key.Add(constraint.index).Add(constraint.topology_key).Add(constraint.max_skew).Add(constraint.min_domains);
     AddSelector(key, constraint.selector);
     AddTexts(key, constraint.match_label_keys);
     key.Add(constraint.honor_affinity ? 1 : 0).Add(constraint.honor_taints ? 1 : 0);

@@ -34,6 +34,7 @@ struct AffinityTerm {
 
 /// A constraint with whenUnsatisfiable DoNotSchedule.
 struct SpreadConstraint {
+  int64_t index = 0;  ///< in spec.topologySpreadConstraints
   std::string topology_key;
   int64_t max_skew = 1, min_domains = 1;
   kube::LabelSelector selector;

@@ -194,6 +194,9 @@ class Snapshot {
   bool Fits(ClassId pod_class, NodeId node);
   /// The same with the reason: the first filter that refuses, in kube-scheduler's order.
   Fit Check(ClassId pod_class, NodeId node);
+  /// One filter alone, whatever the others say: TaintToleration, NodeAffinity, PodTopologySpread or InterPodAffinity, which
+  /// judge by fields that a pod keeps while it runs. So a pod that has been taken off its node can be asked about what it left.
+  Fit CheckRule(ClassId pod_class, NodeId node, Filter filter) const;
   /// The first node that fits. kNone: none does. Blocks of 64 nodes without room are passed over; a class that fits nowhere is
   /// not searched for again until something that could help has changed.
   NodeId FindNode(ClassId pod_class, const SearchOptions& options = {});
@@ -376,11 +379,20 @@ class Snapshot {
   bool ClaimsFree(const PodClass& pod_class) const;
   bool VolumesWithinLimits(PodClass& pod_class, NodeId node);
   void CheckResources(const PodClass& pod_class, NodeId node, Fit& fit) const;
-  /// Null: the constraints are kept.
-  const char* SpreadMisfit(const PodClass& pod_class, NodeId node, bool& resolvable) const;
-  bool AffinityHolds(const ClassTopology& topology, NodeId node) const;
-  bool AvoidsOwnAntiAffinity(const ClassTopology& topology, NodeId node) const;
-  bool AvoidsOthersAntiAffinity(const ClassTopology& topology, NodeId node) const;
+
+  // snapshot_rules.cc: these four answer with the number of the first constraint or term that is not kept; nothing: all are.
+  std::optional<size_t> SpreadMisfit(const PodClass& pod_class, NodeId node) const;
+  std::optional<size_t> AffinityMisfit(const ClassTopology& topology, NodeId node) const;
+  std::optional<size_t> OwnAntiAffinityMisfit(const ClassTopology& topology, NodeId node) const;
+  std::optional<size_t> OthersAntiAffinityMisfit(const ClassTopology& topology, NodeId node) const;
+  Fit CheckTaints(const PodClass& pod_class, NodeId node) const;
+  Fit CheckNodeAffinity(const PodClass& pod_class, NodeId node) const;
+  Fit CheckSpread(const PodClass& pod_class, NodeId node) const;
+  Fit CheckPodAffinity(const PodClass& pod_class, NodeId node) const;
+  /// "zone=a": the domain of the node.
+  std::string DomainText(const Counter& counter, NodeId node) const;
+
+  // snapshot_check.cc
   /// visit(PodClass&, how many pods of it): a class can come several times.
   template <typename Visit>
   void ForEachClassOn(NodeId node, const Visit& visit) {

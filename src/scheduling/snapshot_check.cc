@@ -4,9 +4,6 @@
 namespace evenkeel::scheduling {
 namespace {
 
-constexpr const char* kSpreadText = "node(s) didn't match pod topology spread constraints";
-constexpr const char* kSpreadLabelText = "node(s) didn't match pod topology spread constraints (missing required label)";
-
 Fit Refusal(Filter filter, bool resolvable, std::string text) {
   Fit fit{filter, resolvable, false, {}};
   fit.reasons.push_back({std::move(text)});
@@ -32,16 +29,13 @@ Fit Snapshot::Check(ClassId id, NodeId node) {
   if (!pod_class.node_name.empty() && pod_class.node_name != labels.name) {
     return Refusal(Filter::kNodeName, false, "node(s) didn't match the requested node name");
   }
-  if (const kube::Taint* taint = UntoleratedTaint(spec.tolerations, shape.taints)) {
-    return Refusal(Filter::kTaintToleration, false, "node(s) had untolerated taint {" + taint->key + ": " + taint->value + "}");
-  }
-  if ((!pod_class.pinned_node.empty() && pod_class.pinned_node != labels.name) || !spec.nodes.Matches(labels)) {
-    return Refusal(Filter::kNodeAffinity, false, "node(s) didn't match Pod's node affinity/selector");
-  }
+  Fit fit = CheckTaints(pod_class, node);
+  if (!fit.fits()) return fit;
+  fit = CheckNodeAffinity(pod_class, node);
+  if (!fit.fits()) return fit;
   if (!PortsFree(spec, node)) {
     return Refusal(Filter::kNodePorts, true, "node(s) didn't have free ports for the requested pod ports");
   }
-  Fit fit;
   CheckResources(pod_class, node, fit);
   if (!fit.fits()) return fit;
   if (pod_class.volumes != nullptr) {
@@ -62,19 +56,10 @@ Fit Snapshot::Check(ClassId id, NodeId node) {
       return Refusal(Filter::kVolumeZone, false, "node(s) had no available volume zone");
     }
   }
-  bool resolvable = false;
-  if (const char* text = SpreadMisfit(pod_class, node, resolvable)) {
-    return Refusal(Filter::kPodTopologySpread, resolvable, text);
-  }
-  if (!AffinityHolds(pod_class.topology, node)) {
-    return Refusal(Filter::kInterPodAffinity, false, "node(s) didn't match pod affinity rules");
-  }
-  if (!AvoidsOwnAntiAffinity(pod_class.topology, node)) {
-    return Refusal(Filter::kInterPodAffinity, true, "node(s) didn't match pod anti-affinity rules");
-  }
-  if (!AvoidsOthersAntiAffinity(pod_class.topology, node)) {
-    return Refusal(Filter::kInterPodAffinity, true, "node(s) didn't satisfy existing pods anti-affinity rules");
-  }
+  fit = CheckSpread(pod_class, node);
+  if (!fit.fits()) return fit;
+  fit = CheckPodAffinity(pod_class, node);
+  if (!fit.fits()) return fit;
   if (pod_class.wants_devices) {
     fit = CheckDevices(pod_class, node);
     if (!fit.fits()) return fit;
@@ -158,45 +143,6 @@ bool Snapshot::VolumesWithinLimits(PodClass& pod_class, NodeId node) {
   return std::all_of(more.begin(), more.end(), [&](const auto& entry) {
     const auto limit = limits->find(entry.first);
     return entry.second == 0 || limit == limits->end() || counts[entry.first] + entry.second <= limit->second;
-  });
-}
-
-const char* Snapshot::SpreadMisfit(const PodClass& pod_class, NodeId node, bool& resolvable) const {
-  for (const ClassTopology::Spread& spread : pod_class.topology.spread) {
-    const Counter& counter = *counters_[spread.counter];
-    const DomainId domain = keys_[counter.key].Of(node);
-    resolvable = domain != kNone;
-    if (domain == kNone) return kSpreadLabelText;
-    const int64_t smallest = counter.domains() < spread.min_domains ? 0 : counter.smallest();
-    if (counter.Count(domain) + spread.self - smallest > spread.max_skew) return kSpreadText;
-  }
-  return nullptr;
-}
-
-bool Snapshot::AffinityHolds(const ClassTopology& topology, NodeId node) const {
-  bool pods_there = true, none_anywhere = true;
-  for (const CounterId id : topology.affinity) {
-    const Counter& counter = *counters_[id];
-    const DomainId domain = keys_[counter.key].Of(node);
-    if (domain == kNone) return false;
-    pods_there &= counter.Count(domain) > 0;
-    none_anywhere &= counter.total() == 0;
-  }
-  // The first pod of a group that wants to be together has nobody to be with.
-  return pods_there || (none_anywhere && topology.first_of_its_group);
-}
-
-bool Snapshot::AvoidsOwnAntiAffinity(const ClassTopology& topology, NodeId node) const {
-  return std::none_of(topology.anti_affinity.begin(), topology.anti_affinity.end(), [&](CounterId id) {
-    const DomainId domain = keys_[counters_[id]->key].Of(node);
-    return domain != kNone && counters_[id]->Count(domain) > 0;
-  });
-}
-
-bool Snapshot::AvoidsOthersAntiAffinity(const ClassTopology& topology, NodeId node) const {
-  return std::none_of(topology.forbidden_by.begin(), topology.forbidden_by.end(), [&](CounterId id) {
-    const DomainId domain = keys_[counters_[id]->key].Of(node);
-    return domain != kNone && counters_[id]->Count(domain) > 0;
   });
 }
 

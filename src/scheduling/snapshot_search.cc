@@ -84,12 +84,11 @@ Snapshot::Answer Snapshot::AskDynamic(PodClass& pod_class, NodeId node) {
       }
     }
   }
-  if (!AvoidsOthersAntiAffinity(topology, node) || !AvoidsOwnAntiAffinity(topology, node)) return Answer::kNever;
+  if (OthersAntiAffinityMisfit(topology, node) || OwnAntiAffinityMisfit(topology, node)) return Answer::kNever;
   for (const ClassTopology::Spread& spread : topology.spread) {
     if (keys_[counters_[spread.counter]->key].Of(node) == kNone) return Answer::kNever;
   }
-  bool resolvable = false;
-  if (SpreadMisfit(pod_class, node, resolvable) != nullptr || !AffinityHolds(topology, node)) return Answer::kNotNow;
+  if (SpreadMisfit(pod_class, node) || AffinityMisfit(topology, node)) return Answer::kNotNow;
   if (pod_class.wants_devices && !DevicesFit(pod_class, node)) return Answer::kNever;
   return Answer::kFits;
 }

@@ -104,13 +104,13 @@ void Snapshot::RegisterTerms(ClassId id) {
   for (const AffinityTerm& term : spec.affinity) together.push_back(MatcherOf(term, pod_class));
   for (const AffinityTerm& term : spec.affinity) {
     const CounterId counter = use(Counter(Counter::Kind::kMatching, UseKey(term.topology_key), together));
-    AddOnce(pod_class.topology.affinity, counter);
+    pod_class.topology.affinity.push_back(counter);
     pod_class.topology.first_of_its_group = CounterMatches(*counters_[counter], pod_class);
   }
   for (const AffinityTerm& term : spec.anti_affinity) {
     const uint32_t key = UseKey(term.topology_key);
     const TermMatcher matcher = MatcherOf(term, pod_class);
-    AddOnce(pod_class.topology.anti_affinity, use(Counter(Counter::Kind::kMatching, key, {matcher})));
+    pod_class.topology.anti_affinity.push_back(use(Counter(Counter::Kind::kMatching, key, {matcher})));
     AddOnce(pod_class.topology.counted_by, use(Counter(Counter::Kind::kHolding, key, {matcher})));
   }
   std::vector<uint32_t> keys;

@@ -123,12 +123,12 @@ struct ClassTopology {
     int64_t max_skew, min_domains;
     int64_t self;  ///< 1 if the class is meant by its own constraint
   };
-  std::vector<CounterId> counted_by;    ///< a pod of the class counts here
-  std::vector<CounterId> forbidden_by;  ///< existing pods' anti-affinity that concerns the class
-  std::vector<CounterId> affinity, anti_affinity;
-  std::vector<CounterId> own;       ///< every use of a counter by the class's own terms
-  bool first_of_its_group = false;  ///< the class is meant by all of its own affinity terms
-  std::vector<Spread> spread;
+  std::vector<CounterId> counted_by;               ///< a pod of the class counts here
+  std::vector<CounterId> forbidden_by;             ///< existing pods' anti-affinity that concerns the class
+  std::vector<CounterId> affinity, anti_affinity;  ///< one for each term, in the order of the terms
+  std::vector<CounterId> own;                      ///< every use of a counter by the class's own terms
+  bool first_of_its_group = false;                 ///< the class is meant by all of its own affinity terms
+  std::vector<Spread> spread;                      ///< in the order of PodSpec::spread
 
   bool empty() const { return affinity.empty() && anti_affinity.empty() && spread.empty() && forbidden_by.empty(); }
 };

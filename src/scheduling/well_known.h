@@ -15,5 +15,8 @@ inline constexpr char kMirrorAnnotation[] = "kubernetes.io/config.mirror";
 inline constexpr char kSafeToEvictAnnotation[] = "cluster-autoscaler.kubernetes.io/safe-to-evict";
 /// Of pods: volumes, with commas between, whose content may be lost.
 inline constexpr char kSafeVolumesAnnotation[] = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes";
+/// Of pods: anything but "false" keeps them where they are; ours, and Karpenter's.
+inline constexpr char kDoNotDisruptAnnotation[] = "evenkeel.dev/do-not-disrupt";
+inline constexpr char kKarpenterDoNotDisruptAnnotation[] = "karpenter.sh/do-not-disrupt";
 
 }  // namespace evenkeel::scheduling
