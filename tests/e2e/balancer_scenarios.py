@@ -166,7 +166,135 @@ class Plans(Balanced):
         self.assertEqual(self.condition("Valid")["message"], "spec.metrics[0].weight: not a number from 0 to 1000000")
 
 
-class Scenarios(Movements, Plans):
+class Rules(Balanced):
+    """What Kubernetes looks at only when it schedules a pod."""
+
+    def made(self, app, replicas, cpu, **spec):
+        made = replicated(app, replicas, cpu, None, self.kind)
+        made["spec"]["template"]["spec"].update(schedulerName="evenkeel", **spec)
+        return made
+
+    def set_label(self, node, label):
+        self.cluster.kubectl("label", "node", node, "--overwrite", label)
+
+    def moved(self, app, expected):
+        """Where pods are by .nodes, and the reasons of what moved."""
+        def there():
+            assert self.pods_on(app) == expected and not self.unfinished(), (self.pods_on(app), self.plans())
+            return True
+        harness.eventually(there, LONG)
+        self.assertEqual({plan["spec"]["phase"] for plan in self.plans()}, {"ConstraintCheck"})
+        return [action["reason"] for plan in self.plans() for action in plan["spec"]["actions"]]
+
+    def test_10_pods_leave_a_node_that_their_selector_no_longer_matches(self):
+        self.set_label(self.nodes[0], "pool=here")
+        self.cluster.apply(self.made("chosen", 2, "100m", nodeSelector={"pool": "here"}))
+        self.cluster.wait_for_pods("chosen", 2, LONG)
+        self.policy(metrics=[{**CPU, "balancingThreshold": 0}])
+        harness.eventually(lambda: self.condition("RulesKept")["status"] == "True", LONG)
+        self.set_label(self.nodes[0], "pool=gone")
+
+        def told():
+            condition = self.condition("RulesKept")
+            assert condition["status"] == "False", condition
+            return condition["message"]
+        message = harness.eventually(told, LONG)
+        self.assertIn("spec.nodeSelector is not kept on " + self.nodes[0], message)
+        self.assertIn("it stays, since every other node is ruled out: ", message)
+        self.assertEqual(self.plans(), [])
+        self.set_label(self.nodes[2], "pool=here")
+        for reason in self.moved("chosen", [0, 0, 2]):
+            self.assertIn("spec.nodeSelector is not kept on " + self.nodes[0], reason)
+        harness.eventually(lambda: self.condition("RulesKept")["status"] == "True", LONG)
+
+    def test_11_of_pods_that_may_not_be_together_one_goes(self):
+        self.run_on(self.nodes[0], "first", 1, "100m")
+        kubectl = self.cluster.kubectl
+        apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+            {"topologyKey": "pool", "labelSelector": {"matchLabels": {"app": "first"}}}]}}
+        kubectl("cordon", *self.nodes[1:])
+        self.cluster.apply(self.made("apart", 1, "100m", affinity=apart))
+        self.cluster.wait_for_pods("apart", 1, LONG)
+        kubectl("uncordon", *self.nodes[1:])
+        self.policy(metrics=[{**CPU, "balancingThreshold": 0}])
+        harness.eventually(lambda: self.condition("RulesKept")["status"] == "True", LONG)
+        # The node that both are on comes last, when all others can be told apart.
+        for node, pool in zip(reversed(self.nodes), ("b", "a", "a"), strict=True):
+            self.set_label(node, f"pool={pool}")
+        reasons = self.moved("apart", [0, 0, 1])
+        self.assertIn("spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0] is not kept on " + self.nodes[0],
+                      reasons[0])
+        self.assertEqual(self.pods_on("first"), [1, 0, 0])
+
+    def test_12_skew_beyond_the_most_is_evened(self):
+        self.set_label(self.nodes[0], "pool=" + self.nodes[0])
+        spread = {"maxSkew": 1, "topologyKey": "pool", "whenUnsatisfiable": "DoNotSchedule",
+                  "labelSelector": {"matchLabels": {"app": "even"}}}
+        self.cluster.apply(self.made("even", 3, "100m", topologySpreadConstraints=[spread]))
+        self.cluster.wait_for_pods("even", 3, LONG)
+        self.assertEqual(self.pods_on("even"), [3, 0, 0])
+        self.policy(metrics=[{**CPU, "balancingThreshold": 0}])
+        harness.eventually(lambda: self.condition("RulesKept")["status"] == "True", LONG)
+        for node in self.nodes[1:]:
+            self.set_label(node, "pool=" + node)
+        reasons = self.moved("even", [1, 1, 1])
+        for reason in reasons:
+            self.assertIn("spec.topologySpreadConstraints[0] is not kept on " + self.nodes[0], reason)
+
+    def test_13_taints_are_a_reason_when_the_policy_says_so(self):
+        kubectl = self.cluster.kubectl
+        self.run_on(self.nodes[0], "tainted", 2, "100m")
+        kubectl("taint", "node", self.nodes[0], "dedicated=db:NoSchedule")
+        self.addCleanup(kubectl, "taint", "node", self.nodes[0], "dedicated-", check=False)
+        self.policy(metrics=[{**CPU, "balancingThreshold": 0}])
+        harness.eventually(lambda: self.condition("RulesKept")["status"] == "True", LONG)
+        time.sleep(6)
+        self.assertEqual(self.pods_on("tainted"), [2, 0, 0])
+        self.policy(metrics=[{**CPU, "balancingThreshold": 0}], rules={"nodeTaints": True})
+
+        def gone():
+            assert self.pods_on("tainted")[0] == 0 and sum(self.pods_on("tainted")) == 2 and not self.unfinished(), self.plans()
+            return True
+        harness.eventually(gone, LONG)
+        self.assertIn("taint dedicated=db:NoSchedule", self.plans()[0]["spec"]["actions"][0]["reason"])
+
+    def test_14_a_pod_that_is_not_to_be_disrupted_stays(self):
+        self.run_on(self.nodes[0], "kept", 6, "500m")
+        kubectl, namespace = self.cluster.kubectl, self.cluster.namespace
+        pods = [pod["metadata"]["name"] for pod in self.cluster.pods("kept")]
+        for pod, key in zip(pods, ("evenkeel.dev/do-not-disrupt", "karpenter.sh/do-not-disrupt") * 3, strict=True):
+            kubectl("-n", namespace, "annotate", "pod", pod, f"{key}=true")
+        self.policy()
+        harness.eventually(lambda: self.condition("Balanced")["status"] == "False", LONG)
+        time.sleep(6)
+        self.assertEqual(self.pods_on("kept"), [6, 0, 0])
+        self.assertEqual(self.plans(), [])
+
+    def test_15_what_is_missing_is_a_condition_and_a_column(self):
+        kubectl = self.cluster.kubectl
+        self.policy(metrics=[{"name": "cpus"}])
+        harness.eventually(lambda: self.condition("MetricsAvailable")["status"] == "False", LONG)
+        condition = self.condition("MetricsAvailable")
+        self.assertEqual(condition["reason"], "NoSuchResource")
+        self.assertIn('spec.metrics[0]: no node has the resource "cpus", and no pod requests it; nodes have cpu', condition["message"])
+        self.policy(metrics=[{**CPU, "source": "Usage"}])
+
+        # Nobody serves metrics.k8s.io.
+        def silent():
+            assert self.condition("MetricsAvailable")["reason"] == "NoUsage", self.condition("MetricsAvailable")
+            return True
+        harness.eventually(silent, LONG)
+        self.policy()
+        harness.eventually(lambda: self.condition("MetricsAvailable")["status"] == "True", LONG)
+        self.cluster.apply({"apiVersion": "evenkeel.dev/v1alpha1", "kind": "BalancingPolicy", "metadata": {"name": "another"}, "spec": {}})
+        harness.eventually(lambda: self.condition("Balanced")["status"] == "Unknown", LONG)
+        self.assertEqual(self.condition("InForce")["message"], "policy another is in force")
+        header, *rows = [line.split() for line in kubectl("get", "balancingpolicies").splitlines()]
+        self.assertEqual(header[:5], ["NAME", "IN", "FORCE", "BALANCED", "REASON"])
+        self.assertIn(["e2e", "False", "Unknown", "NotInForce"], [row[:4] for row in rows])
+
+
+class Scenarios(Movements, Plans, Rules):
     """All of it."""
 
 

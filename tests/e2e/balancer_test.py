@@ -8,7 +8,7 @@ import unittest
 
 import harness
 from autoscaled_cluster import AutoscaledCluster
-from balancer_scenarios import LONG, Controllers, Movements, Plans, Scenarios, Succession
+from balancer_scenarios import LONG, Controllers, Movements, Plans, Rules, Scenarios, Succession
 from process_fleet import ApiServer
 
 
@@ -70,6 +70,10 @@ class MovementsTest(BareApi, Movements, unittest.TestCase):
 
 
 class PlansTest(BareApi, Succession, Plans, unittest.TestCase):
+    pass
+
+
+class RulesTest(BareApi, Rules, unittest.TestCase):
     pass
 
 

@@ -88,6 +88,7 @@ struct ServiceType {
   std::vector<NodeId> blocked_nodes;  ///< ascending
   /// Whether what is on a blocked node has to go. Service Fabric leaves it: there nobody may move it.
   bool leaves_blocked = false;
+  std::string blocked_by{};  ///< what blocks them, for people: "spec.nodeSelector"; "": they were named
 };
 
 struct ApplicationMetric {

@@ -29,7 +29,9 @@ std::string WhyUnavailable(const Node& node) {
 std::string WhyUnsuitable(const Cluster& cluster, const Service& service, NodeId node, Role role) {
   const std::string& name = cluster.nodes[node].name;
   if (service.type != kNoId && std::ranges::binary_search(cluster.service_types[service.type].blocked_nodes, node)) {
-    return fmt::format("service type {} is blocked on {}", cluster.service_types[service.type].name, name);
+    const ServiceType& type = cluster.service_types[service.type];
+    if (!type.blocked_by.empty()) return fmt::format("{} of {} rules out {}", type.blocked_by, type.name, name);
+    return fmt::format("service type {} is blocked on {}", type.name, name);
   }
   const Expression& constraint = cluster.ConstraintOf(service);
   const NodeProperties properties(cluster, node);

@@ -6,6 +6,7 @@
 
 #include "controllers/balancer/kinds.h"
 #include "controllers/balancer/member_objects.h"
+#include "controllers/balancer/metric_faults.h"
 
 namespace evenkeel::cli {
 namespace {
@@ -70,6 +71,17 @@ void NoteDropped(on_member::Outlook& outlook) {
 
 }  // namespace
 
+void AddReasonsOfMember(const std::map<std::string, std::string>& fixed, const std::vector<on_member::BrokenPod>& broken,
+                        Json& explanation) {
+  for (Json& replica : base::Ensure(explanation, {"replicas"}).as_array()) {
+    if (base::FindBool(replica, {"moves"})) continue;
+    const std::string pod(base::FindString(replica, {"partition"}));
+    const auto stays = std::ranges::find(broken, pod, &on_member::BrokenPod::pod);
+    if (stays != broken.end()) replica.as_object()["why"] = stays->why;
+    if (const auto why = fixed.find(pod); why != fixed.end()) replica.as_object()["why"] = why->second;
+  }
+}
+
 base::Result<LiveBalance> ReadLiveBalance(client::Client& cluster, const std::string& policy, base::Time now) {
   LiveBalance live;
   EVENKEEL_ASSIGN(live.policy, ReadPolicy(cluster, policy));
@@ -78,6 +90,8 @@ base::Result<LiveBalance> ReadLiveBalance(client::Client& cluster, const std::st
   EVENKEEL_TRY(ReadMember(cluster, mirror));
   on_member::PodUsage usage;
   if (live.policy.UsesUsage()) usage = ReadUsage(cluster, live.warnings);
+  const on_member::MetricFault fault = FindMetricFault(live.policy, objects, usage, "");
+  if (fault.reason != "" && live.warnings.empty()) live.warnings.push_back(fault.text);
   EVENKEEL_ASSIGN(const std::vector<Json> stored, ListServed(cluster, on_member::BalancingPlans()));
   std::vector<on_member::PlanObject> plans;
   for (const Json& object : stored) plans.push_back(on_member::PlanObject::Decode(object));

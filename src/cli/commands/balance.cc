@@ -80,8 +80,9 @@ struct Planned {
   balancing::Plan plan;
   balancing::PlannerMemory memory;  ///< after it
   double milliseconds = 0;
-  std::vector<std::string> warnings;            ///< of a live member
-  controllers::balancer::MemberCluster member;  ///< a live one, without what `input` has of it
+  std::vector<std::string> warnings;                     ///< of a live member
+  controllers::balancer::MemberCluster member;           ///< a live one, without what `input` has of it
+  std::vector<controllers::balancer::BrokenPod> broken;  ///< of a live one
 };
 
 bool IsLive(const BalanceOptions& options) { return options.files.empty() && options.manifest.empty(); }
@@ -104,6 +105,7 @@ base::Result<Planned> PlanLive(client::Client& member, const BalanceOptions& opt
   planned.input.memory = std::move(live.memory);
   planned.plan = std::move(live.outlook.plan);
   planned.member = std::move(live.outlook.member);
+  planned.broken = std::move(live.outlook.broken);
   return planned;
 }
 
@@ -229,8 +231,9 @@ base::Status ExplainService(const BalanceOptions& options, const std::string& se
     const std::string why = WhyAbsent(planned.member, service);
     if (!why.empty()) return base::Fail(base::Code::kNotFound, why);
   }
-  EVENKEEL_ASSIGN(const Json json, balancing::ExplainService(input.cluster, input.settings, planned.plan, input.memory,
-                                                             input.options.now, service));
+  EVENKEEL_ASSIGN(Json json, balancing::ExplainService(input.cluster, input.settings, planned.plan, input.memory,
+                                                       input.options.now, service));
+  AddReasonsOfMember(planned.member.fixed, planned.broken, json);
   format == Format::kTable ? PrintServiceExplanation(out, json) : PrintValue(out, format, json);
   return {};
 }

@@ -73,6 +73,7 @@ class MemberBalancer final : public runtime::MemberController {
     }
     ReadPolicies();
     ReadUsage();
+    TellMetrics();
     return Act();
   }
 
@@ -99,6 +100,7 @@ class MemberBalancer final : public runtime::MemberController {
   void ReadUsage() {
     if (!policy_ || !policy_->UsesUsage()) {
       usage_.clear();
+      usage_error_.clear();
       return;
     }
     const base::Instant now = clock_.Monotonic();
@@ -106,10 +108,25 @@ class MemberBalancer final : public runtime::MemberController {
     usage_read_ = now;
     auto page = client::ListAll(member_.client(), PodMetrics());
     usage_.clear();
+    usage_error_.clear();
     if (page) {
       usage_ = DecodeUsage(page->items);
     } else {
-      waits_.Record("the metrics API; requests count meanwhile", page.error().message());
+      usage_error_ = page.error().message();
+      waits_.Record("the metrics API; requests count meanwhile", usage_error_);
+    }
+  }
+
+  void TellMetrics() {
+    if (!policy_) return;
+    const base::Instant now = clock_.Monotonic();
+    if (metrics_told_ && metrics_told_->first == policy_->version && now - metrics_told_->second < kScan) return;
+    metrics_told_ = {policy_->version, now};
+    const auto object = policies_.Get(policy_->name);
+    if (object == nullptr) return;
+    const MetricFault fault = FindMetricFault(*policy_, objects_, usage_, usage_error_);
+    if (const auto told = policy_status_.TellMetrics(*object->json, fault); !told) {
+      waits_.Record("the status of policy " + policy_->name, told.error().message());
     }
   }
 
@@ -294,8 +311,10 @@ class MemberBalancer final : public runtime::MemberController {
   bool installed_ = false;
   std::optional<Policy> policy_;
   PodUsage usage_;
+  std::string usage_error_;  ///< why there is none although the policy looks at it
   std::optional<base::Instant> usage_read_;
-  std::map<std::string, base::Instant> tried_;  // evictions that were refused, by the pod's uid
+  std::optional<std::pair<uint64_t, base::Instant>> metrics_told_;  // of which version of the policy, and when
+  std::map<std::string, base::Instant> tried_;                      // evictions that were refused, by the pod's uid
   BalancerMetrics::State state_;
   runtime::RateLimitedLog waits_{clock_, "balancer waits", member_.name()};
   base::Timer timer_;

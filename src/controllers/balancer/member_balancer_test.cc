@@ -35,6 +35,13 @@ class ClusterClient final : public client::ChangedFakeClient {
     if (resource.plural == BalancingPlans().plural) EVENKEEL_TRY(create());
     return fake.Create(resource, object, options);
   }
+  base::Result<client::ListPage> List(const kube::Resource& resource, const client::ListOptions& options) override {
+    if (resource.kind == PodMetrics().kind && !usage_answers()) {
+      return base::Fail(base::Code::kNotFound, "the server could not find the requested resource");
+    }
+    return fake.List(resource, options);
+  }
+  std::function<bool()> usage_answers;
   std::string Describe() const override { return "fake member"; }
 };
 
@@ -49,6 +56,7 @@ class MemberBalancerTest : public ::testing::Test {
     member.reset();
     auto own = std::make_unique<ClusterClient>(api);
     own->evict = [this](const std::string& pod) { return Evict(pod); };
+    own->usage_answers = [this] { return !usage_refused; };
     own->create = [this]() -> base::Status {
       if (refusals-- > 0) return base::Fail(base::Code::kForbidden, "balancingplans.evenkeel.dev is forbidden");
       return {};
@@ -75,7 +83,7 @@ class MemberBalancerTest : public ::testing::Test {
   }
 
   base::Status Evict(const std::string& key) {
-    if (budget == 0)
+    if (budget == 0 || key == refused)
       return base::Fail(base::Code::kTooManyRequests, "Cannot evict pod as it would violate the pod's disruption budget.");
     evicted.push_back(key);
     const Json pod = api->objects["pods"].at(key);
@@ -121,7 +129,9 @@ class MemberBalancerTest : public ::testing::Test {
   base::MetricRegistry registry;
   std::shared_ptr<BalancerMetrics> metrics = std::make_shared<BalancerMetrics>(registry);
   int budget = 1;
-  int refusals = 0;  ///< of plans
+  std::string refused;  ///< a pod for which it gives nothing
+  int refusals = 0;     ///< of plans
+  bool usage_refused = false;
   int made = 0;
   std::vector<std::string> evicted;
   std::vector<base::Timer> timers;
@@ -231,6 +241,95 @@ TEST_F(MemberBalancerTest, ABadPolicyIsRefusedAndChangesNothing) {
   executor.RunFor(1min);
   EXPECT_EQ(Condition("InForce", "status", "second"), "True");
   EXPECT_EQ(Condition("InForce", "message"), "it is not valid");
+  EXPECT_EQ(Condition("Balanced", "status"), "Unknown");
+  EXPECT_EQ(Condition("Balanced", "reason"), "NotValid");
+}
+
+TEST_F(MemberBalancerTest, APolicyThatGoesOutOfForceSaysSo) {
+  Pod("a", "n1");
+  Policy("{}", "second");
+  Own();
+  executor.RunFor(1min);
+  EXPECT_EQ(Condition("Balanced", "status", "second"), "True");
+  EXPECT_EQ(Condition("MetricsAvailable", "status", "second"), "True");
+  EXPECT_EQ(Condition("RulesKept", "status", "second"), "True");
+  Policy("{}", "first");
+  executor.RunFor(1min);
+  for (const char* condition : {"Balanced", "MetricsAvailable", "RulesKept"}) {
+    EXPECT_EQ(Condition(condition, "status", "second"), "Unknown") << condition;
+    EXPECT_EQ(Condition(condition, "reason", "second"), "NotInForce") << condition;
+    EXPECT_EQ(Condition(condition, "message", "second"), "policy first is in force") << condition;
+  }
+  EXPECT_EQ(Condition("Balanced", "status", "first"), "True");
+}
+
+TEST_F(MemberBalancerTest, AMetricThatNobodyHasIsACondition) {
+  Skewed();
+  Policy(R"({"metrics": [{"name": "cpus"}, {"name": "sessions", "source": "Annotation"}]})");
+  Own();
+  executor.RunFor(1min);
+  EXPECT_EQ(Condition("Valid", "status"), "True");
+  EXPECT_EQ(Condition("MetricsAvailable", "status"), "False");
+  EXPECT_EQ(Condition("MetricsAvailable", "reason"), "NoSuchResource");
+  EXPECT_EQ(Condition("MetricsAvailable", "message"),
+            "spec.metrics[0]: no node has the resource \"cpus\", and no pod requests it; nodes have cpu, memory, pods; "
+            "spec.metrics[1]: no pod has \"sessions\" in its annotation evenkeel.dev/load");
+  Policy(R"({"metrics": [{"name": "cpu"}]})");
+  executor.RunFor(1min);
+  EXPECT_EQ(Condition("MetricsAvailable", "status"), "True");
+}
+
+TEST_F(MemberBalancerTest, ASourceThatDoesNotAnswerIsACondition) {
+  Skewed();
+  Policy(R"({"metrics": [{"name": "cpu", "source": "Usage"}]})");
+  usage_refused = true;
+  Own();
+  executor.RunFor(1min);
+  EXPECT_EQ(Condition("MetricsAvailable", "status"), "False");
+  EXPECT_EQ(Condition("MetricsAvailable", "reason"), "NoUsage");
+  EXPECT_EQ(Condition("MetricsAvailable", "message"),
+            "spec.metrics[0]: the metrics API does not answer, and requests count meanwhile: the server could not find the "
+            "requested resource");
+}
+
+TEST_F(MemberBalancerTest, APodWhoseNodeNoLongerSuitsItIsMoved) {
+  Json pod = testing::PodObject("a", "n1", {.owner = "web-1"});
+  base::Ensure(pod, {"spec", "nodeSelector"}) = JsonObject{{"disk", "ssd"}};
+  api->Put(kube::resources::Pods(), pod);
+  Policy("{}");
+  Own();
+  executor.RunFor(1min);
+  EXPECT_TRUE(evicted.empty());
+  EXPECT_EQ(Condition("RulesKept", "status"), "False");
+  EXPECT_EQ(Condition("RulesKept", "reason"), "PodsStay");
+  EXPECT_EQ(Condition("RulesKept", "message"),
+            "pod default/a: spec.nodeSelector is not kept on n1: the labels of the node do not match it; it stays, since every "
+            "other node is ruled out: 2 (no pod that may move may run there)");
+  Node("n2", "disk=ssd");
+  executor.RunFor(1min);
+  EXPECT_EQ(evicted, std::vector<std::string>{"default/a"});
+  ASSERT_EQ(Plans().size(), 1u);
+  EXPECT_EQ(FindString(Plans()[0], {"spec", "phase"}), "ConstraintCheck");
+  EXPECT_EQ(FindString(Plans()[0], {"status", "phase"}), "Done");
+  EXPECT_EQ(PodsPerNode(), (std::map<std::string, int>{{"n2", 1}}));
+  EXPECT_EQ(Condition("RulesKept", "status"), "True");
+}
+
+/// A budget that gives nothing must not hold up the rest.
+TEST_F(MemberBalancerTest, AMoveThatTheBudgetRefusesLetsTheBalanceHaveItsTurn) {
+  Node("n2", "disk=ssd");
+  Json pod = testing::PodObject("x", "n1", {.cpu = "10m", .owner = "odd-1"});
+  base::Ensure(pod, {"spec", "nodeSelector"}) = JsonObject{{"disk", "ssd"}};
+  api->Put(kube::resources::ReplicaSets(), testing::ReplicaSetObject("odd", 1));
+  api->Put(kube::resources::Pods(), pod);
+  Skewed();
+  refused = "default/x";
+  Policy("{}");
+  Own();
+  executor.RunFor(20min);
+  EXPECT_FALSE(evicted.empty());
+  EXPECT_EQ(std::ranges::find(evicted, "default/x"), evicted.end());
+  EXPECT_EQ(Condition("Balanced", "status"), "True") << Condition("Balanced", "message");
 }
 
 TEST_F(MemberBalancerTest, ADryRunIsCarriedOutWhenApprovedAndOnlyThen) {

@@ -40,12 +40,20 @@ using scheduling::Filter;
 /// Sums of loads stay below what is exact as a double.
 constexpr int64_t kSumMax = int64_t{1} << 52;
 constexpr int64_t kScaleStep = 1024;
+/// Allocatable amounts of like machines differ a little.
+constexpr double kUnequal = 1.1;
 
 struct PodRow {
   const SeenPod* pod = nullptr;
   NodeId node = kNoId;
   std::vector<int64_t> loads;  // by metric of the policy
   std::string fixed;
+};
+
+/// Nodes where pods of a class may not run whatever else is there, and the fields, or filters, that say so.
+struct Blocking {
+  std::vector<NodeId> nodes;
+  std::set<std::string> fields;
 };
 
 struct ServiceRow {
@@ -115,6 +123,8 @@ class Builder {
     for (auto& [name, row] : services_) AddService(name, row);
     AddHistory();
     built_.settings = SettingsOf(policy_, built_.scale);
+    // A service's own loads are compared as they are, which speaks against even shares of nodes of different sizes.
+    if (CapacitiesDiffer()) built_.settings.local_domain_weight = 0;
     return std::move(built_);
   }
 
@@ -214,7 +224,7 @@ class Builder {
     }
     for (const ClassId pod_class : classes) {
       std::vector<uint8_t> allowed(open.size(), 1);
-      for (const NodeId node : BlockedFor(pod_class)) allowed[node] = 0;
+      for (const NodeId node : BlockedFor(pod_class).nodes) allowed[node] = 0;
       for (NodeId node = 0; node < open.size(); ++node) open[node] |= allowed[node];
     }
     if (!any || std::ranges::find(open, 0) == open.end()) return false;
@@ -256,6 +266,20 @@ class Builder {
     }
   }
 
+  /// By more than a tenth, of a metric that every node has some of.
+  bool CapacitiesDiffer() {
+    for (MetricId metric = 0; metric < cluster().metrics.size(); ++metric) {
+      int64_t smallest = INT64_MAX, largest = 0;
+      for (NodeId node = 0; node < cluster().nodes.size(); ++node) {
+        const int64_t* capacity = cluster().CapacityOf(node, metric);
+        smallest = std::min(smallest, capacity == nullptr ? 0 : *capacity);
+        largest = std::max(largest, capacity == nullptr ? 0 : *capacity);
+      }
+      if (smallest > 0 && static_cast<double>(largest) > kUnequal * static_cast<double>(smallest)) return true;
+    }
+    return false;
+  }
+
   void AddService(const std::string& name, const ServiceRow& row) {
     Service service;
     service.name = name;
@@ -267,7 +291,10 @@ class Builder {
       return;
     }
     service.type = static_cast<ServiceTypeId>(cluster().service_types.size());
-    cluster().service_types.push_back({.name = name, .blocked_nodes = BlockedNodes(row), .leaves_blocked = true});
+    std::string blocked_by;
+    std::vector<NodeId> blocked = BlockedNodes(row, blocked_by);
+    cluster().service_types.push_back(
+        {.name = name, .blocked_nodes = std::move(blocked), .leaves_blocked = true, .blocked_by = std::move(blocked_by)});
     const auto id = static_cast<ServiceId>(cluster().services.size());
     for (const PodRow& pod : row.pods) {
       service.partitions.push_back(static_cast<PartitionId>(cluster().partitions.size()));
@@ -322,16 +349,20 @@ class Builder {
 
   /// A node that has such a pod is not blocked, even if it could not come there today: what runs is not in the way of rules for
   /// what is to come, and the planner would take it for a violation.
-  std::vector<NodeId> BlockedNodes(const ServiceRow& row) {
+  std::vector<NodeId> BlockedNodes(const ServiceRow& row, std::string& blocked_by) {
     std::vector<uint8_t> blocked(cluster().nodes.size(), 0);
+    std::set<std::string> fields;
     scheduling::Snapshot& snapshot = input_.objects.snapshot();
     for (const PodRow& pod : row.pods) {
       if (!pod.fixed.empty()) continue;
       const scheduling::PodId id = snapshot.FindPod(pod.pod->key);
       if (id == scheduling::kNone) continue;
-      for (const NodeId node : BlockedFor(snapshot.ClassOf(id))) blocked[node] = 1;
+      const Blocking& blocking = BlockedFor(snapshot.ClassOf(id));
+      for (const NodeId node : blocking.nodes) blocked[node] = 1;
+      fields.insert(blocking.fields.begin(), blocking.fields.end());
     }
     for (const PodRow& pod : row.pods) blocked[pod.node] = 0;
+    blocked_by = fmt::format("{}", fmt::join(fields, ", "));
     std::vector<NodeId> ids;
     for (NodeId node = 0; node < blocked.size(); ++node) {
       if (blocked[node] != 0) ids.push_back(node);
@@ -339,14 +370,17 @@ class Builder {
     return ids;
   }
 
-  const std::vector<NodeId>& BlockedFor(ClassId pod_class) {
+  const Blocking& BlockedFor(ClassId pod_class) {
     const auto [entry, is_new] = blocked_for_.try_emplace(pod_class);
     if (!is_new) return entry->second;
     scheduling::Snapshot& snapshot = input_.objects.snapshot();
     const scheduling::WhatIf told(snapshot, scheduling::Layers::kTold);
     for (NodeId node = 0; node < cluster().nodes.size(); ++node) {
       const scheduling::NodeId seen = snapshot.FindNodeByName(cluster().nodes[node].name);
-      if (seen == scheduling::kNone || IsLasting(snapshot.Check(pod_class, seen).filter)) entry->second.push_back(node);
+      const scheduling::Fit fit = seen == scheduling::kNone ? scheduling::Fit() : snapshot.Check(pod_class, seen);
+      if (seen != scheduling::kNone && !IsLasting(fit.filter)) continue;
+      entry->second.nodes.push_back(node);
+      if (!fit.fits()) entry->second.fields.insert(fit.field.empty() ? std::string(Name(fit.filter)) : fit.field);
     }
     return entry->second;
   }
@@ -372,7 +406,7 @@ class Builder {
   std::map<std::string, NodeId, std::less<>> node_ids_;
   std::map<std::string, ServiceRow> services_;
   std::unordered_map<std::string, PartitionId> partition_of_uid_;
-  std::unordered_map<ClassId, std::vector<NodeId>> blocked_for_;
+  std::unordered_map<ClassId, Blocking> blocked_for_;
 };
 
 }  // namespace

@@ -179,6 +179,8 @@ TEST(MemberClusterTest, WishesAndTaintsAreBlockedNodes) {
   const MemberCluster member = world.Build();
   EXPECT_EQ(Blocked(member.cluster, "default/web"), std::vector<std::string>{"n3"});
   EXPECT_TRUE(Blocked(member.cluster, "default/any").empty());
+  EXPECT_EQ(member.cluster.service_types[member.cluster.services[member.cluster.FindService("default/web")].type].blocked_by,
+            "spec.nodeSelector");
 }
 
 TEST(MemberClusterTest, ANodeWhereNothingThatMovesMayRunDoesNotLookIdle) {
@@ -235,6 +237,37 @@ TEST(MemberClusterTest, SumsThatWouldNotBeExactAreScaled) {
   EXPECT_EQ(member.scale, std::vector<int64_t>{1024});
   EXPECT_EQ(*member.cluster.CapacityOf(0, 0), int64_t{3} << 40);
   EXPECT_EQ(member.cluster.LoadsOf(member.cluster.replicas[0])[0], int64_t{512} << 10);
+}
+
+TEST(MemberClusterTest, AnnotationsOfKarpenterAndOursKeepPods) {
+  World world;
+  world.Node("n1");
+  world.Deployment("web", 4);
+  const auto add = [&](const char* name, const char* annotation, const char* value) {
+    Json pod = PodObject(name, "n1", {.owner = "web-1"});
+    base::Ensure(pod, {"metadata", "annotations", annotation}) = value;
+    base::Ensure(pod, {"metadata", "annotations", "cluster-autoscaler.kubernetes.io/safe-to-evict"}) = "true";
+    world.mirror.Upsert(pod);
+  };
+  add("a", "evenkeel.dev/do-not-disrupt", "true");
+  add("b", "karpenter.sh/do-not-disrupt", "true");
+  add("c", "karpenter.sh/do-not-disrupt", "false");
+  const std::map<std::string, std::string> expected = {{"default/a", "its annotation evenkeel.dev/do-not-disrupt is true"},
+                                                       {"default/b", "its annotation karpenter.sh/do-not-disrupt is true"}};
+  EXPECT_EQ(world.Build().fixed, expected);
+}
+
+TEST(MemberClusterTest, OnUnequalNodesOnlySharesCount) {
+  World world;
+  world.Node("n1", "4");
+  world.Node("n2", "4200m");
+  world.Deployment("web", 1);
+  world.Pod("web-a", "n1", "web");
+  EXPECT_EQ(world.Build().settings.local_domain_weight, balancing::Settings().local_domain_weight) << "as good as equal";
+  world.Node("n2", "16");
+  const MemberCluster member = world.Build();
+  EXPECT_EQ(member.settings.local_domain_weight, 0);
+  EXPECT_TRUE(member.settings.thresholds_by_percentage);
 }
 
 TEST(MemberClusterTest, APodThatHasJustBeenMovedStays) {

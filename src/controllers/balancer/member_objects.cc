@@ -52,6 +52,10 @@ std::string WhyFixed(const kube::Pod& pod, const Json& object) {
   if (owner->kind == "DaemonSet") return "a DaemonSet has it on this node";
   if (owner->kind == "Job") return "a Job would lose its work";
   if (!IsOwnerKind(owner->kind)) return "it is not known what " + owner->kind + " " + owner->name + " would do";
+  for (const char* annotation : {scheduling::kDoNotDisruptAnnotation, scheduling::kKarpenterDoNotDisruptAnnotation}) {
+    const std::string_view kept = AnnotationOf(pod.meta, annotation);
+    if (!kept.empty() && kept != "false") return "its annotation " + std::string(annotation) + " is " + std::string(kept);
+  }
   const std::string_view safe = AnnotationOf(pod.meta, kSafeToEvictAnnotation);
   if (safe == "true") return "";
   if (!safe.empty()) return "its annotation " + std::string(kSafeToEvictAnnotation) + " is " + std::string(safe);

@@ -1,6 +1,9 @@
 #include "controllers/balancer/planning.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
+#include <iterator>
 #include <ranges>
 
 #include "balancing/measures/deviation.h"
@@ -97,6 +100,51 @@ std::optional<PlanObject> MakeObject(const Plan& plan, const MemberInput& input,
   return object;
 }
 
+/// Why pods stay for a while after a move of theirs has failed: a budget that is not given must not hold up everything else.
+std::map<std::string, std::string> FailedLately(std::span<const PlanObject> plans, base::Time now) {
+  std::map<std::string, std::string> failed;
+  for (const PlanObject& plan : plans) {
+    if (!plan.finished_at || now - *plan.finished_at >= kNoWayBack) continue;
+    for (size_t i = 0; i < plan.moves.size(); ++i) {
+      if (plan.status[i].state == MoveState::kFailed) failed[plan.moves[i].pod_uid] = plan.status[i].message;
+    }
+  }
+  return failed;
+}
+
+/// A group whose rules are mended does that instead of what the planner would do with the same pods.
+void AddMending(const Cluster& cluster, GroupMending&& mended, GroupPlan& group) {
+  for (const BrokenPod& left : mended.left) group.skipped.push_back({left.why, "pod " + left.pod});
+  if (mended.actions.empty()) return;
+  if (group.decision.phase != Phase::kConstraintCheck) group.actions.clear();
+  std::erase_if(group.actions, [&](const Action& action) {
+    return std::ranges::find(mended.actions, action.partition, &Action::partition) != mended.actions.end();
+  });
+  group.decision.phase = Phase::kConstraintCheck;
+  group.decision.why = fmt::format("{} pods break rules of Kubernetes where they run", mended.actions.size());
+  for (const Action& action : mended.actions) {
+    group.violation_texts.push_back(cluster.partitions[action.partition].name + ": " + action.reason);
+  }
+  group.deviation_before = mended.deviation_before;
+  group.deviation_after = mended.deviation_after;
+  group.energy_before = mended.energy_before;
+  group.energy_after = mended.energy_after;
+  group.actions.insert(group.actions.begin(), std::make_move_iterator(mended.actions.begin()),
+                       std::make_move_iterator(mended.actions.end()));
+}
+
+/// Of the groups that were not balanced because rules come first.
+void SayWhyNotBalanced(GroupPlan& group) {
+  constexpr const char* kWhy = "pods that break rules of Kubernetes are moved first";
+  for (balancing::PhaseSkip& skip : group.decision.skipped) {
+    if (skip.stage != balancing::Stage::kBalancing || skip.reason != balancing::SkipReason::kDisabled) continue;
+    for (balancing::SkippedItem& item : group.skipped) {
+      if (item.why == skip.text && item.what == Name(skip.stage)) item.why = kWhy;
+    }
+    skip.text = kWhy;
+  }
+}
+
 /// What the planner says of the balance, also when it did not have to ask.
 void Judge(const MemberCluster& member, Outlook& outlook) {
   const Cluster& cluster = member.cluster;
@@ -143,6 +191,7 @@ std::vector<DroppedMove> DropWaysBack(const PastMoves& past, std::vector<Planned
 
 bool Planning::Due(const Policy& policy, base::Time now) const {
   if (!memory_ || memory_->groups.empty() || policy_version_ != policy.version) return true;
+  if (!rules_seen_ || now - *rules_seen_ >= policy.constraint_check_interval) return true;
   const Settings settings = SettingsOf(policy, std::vector<int64_t>(policy.metrics.size(), 1));
   return std::ranges::any_of(memory_->groups,
                              [&](const GroupPhase& group) { return NextStage(settings, group.phase) <= PlannerTime(now); });
@@ -175,18 +224,37 @@ void Planning::Remember(const MemberInput& input, std::span<const PlanObject> pl
     last = std::max(last, PlannerTime(plan.created));
   }
   memory_ = MemoryOf(member.settings, member.cluster, now);
+  rules_seen_.reset();
+  broken_.clear();
 }
 
-void Planning::NoteChanges(const MemberCluster& member, const Fingerprint& present, double now) {
+Mending Planning::LookAtRules(const MemberInput& input, const MemberCluster& member, std::span<const PlanObject> plans) {
+  const bool due = !rules_seen_ || input.now - *rules_seen_ >= input.policy.constraint_check_interval;
+  if (!due && !mending_) return {};
+  rules_seen_ = input.now;
+  const double since_node_up = PlannerTime(input.now) - member.cluster.history.last_node_up;
+  MendOptions options;
+  options.nodes_change = since_node_up < std::chrono::duration<double>(input.policy.delay_after_new_node).count() ||
+                         (node_went_ && input.now - *node_went_ < input.policy.delay_after_node_down);
+  options.failed = FailedLately(plans, input.now);
+  Mending mending = MendRules(input, member, options);
+  broken_.clear();
+  for (const auto& [group, mended] : mending) broken_.insert(broken_.end(), mended.left.begin(), mended.left.end());
+  return mending;
+}
+
+void Planning::NoteChanges(const MemberCluster& member, const Fingerprint& present, base::Time now) {
+  const double at = PlannerTime(now);
   std::vector<std::string> nodes;
   for (const Node& node : member.cluster.nodes) nodes.push_back(node.name);
   const bool came = !std::ranges::includes(nodes_, nodes), went = !std::ranges::includes(nodes, nodes_);
   for (GroupPhase& group : memory_->groups) {
-    if (came) NoteNodeUp(group.phase, now);
-    if (went) NoteNodeDown(group.phase, now);
-    if (present.state != seen_.state || try_again_) NoteStateChange(group.phase, now);
-    if (present.loads != seen_.loads) NoteLoadChange(group.phase, now);
+    if (came) NoteNodeUp(group.phase, at);
+    if (went) NoteNodeDown(group.phase, at);
+    if (present.state != seen_.state || try_again_) NoteStateChange(group.phase, at);
+    if (present.loads != seen_.loads) NoteLoadChange(group.phase, at);
   }
+  if (went) node_went_ = now;
   nodes_ = std::move(nodes);
 }
 
@@ -201,16 +269,23 @@ Outlook Planning::Look(const MemberInput& input, std::span<const PlanObject> pla
     nodes_.clear();
     for (const Node& node : member.cluster.nodes) nodes_.push_back(node.name);
   } else {
-    NoteChanges(member, present, now);
+    NoteChanges(member, present, input.now);
   }
   seen_ = present;
   policy_version_ = input.policy.version;
+  Mending mending = LookAtRules(input, member, plans);
+  outlook.broken = broken_;
+  mending_ = std::ranges::any_of(mending, [](const auto& group) { return !group.second.actions.empty(); });
+  member.cluster.runtime.balancing_enabled = !mending_;
   // What has been moved is written in the plans; what was only handed out, and then not done, does not count.
   memory_->throttles = ThrottlesOf(member.settings, member.cluster);
   PlanOptions options;
   options.now = now;
   options.seed = kSeed;
   outlook.plan = MakePlan(member.cluster, member.settings, options, *memory_);
+  for (auto& [group, mended] : mending) AddMending(member.cluster, std::move(mended), outlook.plan.of_groups[group]);
+  if (mending_) std::ranges::for_each(outlook.plan.of_groups, SayWhyNotBalanced);
+  if (mending_) outlook.plan.phase = Phase::kConstraintCheck;
   Judge(member, outlook);
   outlook.made = MakeObject(outlook.plan, input, member, outlook.dropped);
   try_again_ = !outlook.dropped.empty();

@@ -1,5 +1,7 @@
 #include "controllers/balancer/planning.h"
 
+#include <map>
+
 #include "controllers/balancer/objects_testing.h"
 
 namespace evenkeel::controllers::balancer::planning_test {
@@ -37,6 +39,44 @@ TEST(PlanningTest, ANodeAboveItsBufferedCapacityIsRelievedWithTheFewestMoves) {
   EXPECT_EQ(outlook.made->moves.size(), 2u);
   for (const PlannedMove& move : outlook.made->moves) EXPECT_EQ(move.from, "n1");
   EXPECT_EQ(outlook.made->input_version, InputVersion(outlook.made->moves, world.objects));
+}
+
+/// All nodes carry 4 cores: a quarter of the large ones, all of the small ones.
+TEST(PlanningTest, LargeNodesTakeFromSmallOnesThatAreFull) {
+  World world;
+  world.policy = PolicyOf(R"({"metrics": [{"name": "cpu"}], "throttles": {"maxShare": 1}})");
+  for (const char* name : {"big1", "big2"}) world.Node(name, "16");
+  for (const char* name : {"small1", "small2"}) world.Node(name, "4");
+  world.Deployment("web", 16);
+  for (const char* name : {"big1", "big2", "small1", "small2"}) {
+    for (int i = 0; i < 4; ++i) world.Pod(name + std::string("-") + std::to_string(i), name, "web", "1");
+  }
+  Planning planning;
+  const Outlook outlook = planning.Look({world.objects, world.policy, world.usage, world.past, world.now}, {});
+  EXPECT_EQ(outlook.balance_text, "cpu: ratio 4 (4 of 4 on small1, 4 of 16 on big1) is above the threshold 1.5");
+  ASSERT_TRUE(outlook.made.has_value()) << Skipped(outlook);
+  std::map<std::string, int> pods{{"big1", 4}, {"big2", 4}, {"small1", 4}, {"small2", 4}};
+  for (const PlannedMove& move : outlook.made->moves) {
+    --pods[move.from];
+    ++pods[move.to];
+    EXPECT_TRUE(move.reason.starts_with("cpu is imbalanced: ratio 4 (4 of 4 on small1, ")) << move.reason;
+  }
+  for (const char* name : {"big1", "big2"}) EXPECT_GE(pods[name], 6) << name;
+  for (const char* name : {"small1", "small2"}) EXPECT_LE(pods[name], 2) << name;
+}
+
+TEST(PlanningTest, UnequalNodesThatAreEquallyFullAreBalanced) {
+  World world;
+  world.policy = PolicyOf(R"({"metrics": [{"name": "cpu"}]})");
+  world.Node("big", "16");
+  world.Node("small", "4");
+  world.Deployment("web", 10);
+  for (int i = 0; i < 8; ++i) world.Pod("b" + std::to_string(i), "big", "web", "1");
+  for (int i = 0; i < 2; ++i) world.Pod("s" + std::to_string(i), "small", "web", "1");
+  Planning planning;
+  const Outlook outlook = planning.Look({world.objects, world.policy, world.usage, world.past, world.now}, {});
+  EXPECT_TRUE(outlook.balanced) << outlook.balance_text;
+  EXPECT_FALSE(outlook.made.has_value());
 }
 
 /// Pods that may not share a node: what other pods forbid is looked at before the plan is written.

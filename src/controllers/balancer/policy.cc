@@ -146,6 +146,13 @@ base::Status ReadMoveCosts(const Field& field, Policy& policy) {
   });
 }
 
+base::Status ReadKeptRules(const Field& field, KeptRules& rules) {
+  EVENKEEL_TRY(field["nodeAffinity"].Flag(rules.node_affinity));
+  EVENKEEL_TRY(field["podAffinity"].Flag(rules.pod_affinity));
+  EVENKEEL_TRY(field["topologySpread"].Flag(rules.topology_spread));
+  return field["nodeTaints"].Flag(rules.node_taints);
+}
+
 double Seconds(base::Duration time) { return std::chrono::duration<double>(time).count(); }
 
 int64_t WholeSeconds(base::Duration time) { return std::chrono::ceil<std::chrono::seconds>(time).count(); }
@@ -175,6 +182,7 @@ base::Result<Policy> ParsePolicy(const Json& object) {
   EVENKEEL_TRY(spec["nodeTypeLabel"].Text(policy.node_type_label));
   EVENKEEL_TRY(ReadNodeTypes(spec["nodeTypes"], policy));
   EVENKEEL_TRY(ReadPace(spec, policy));
+  EVENKEEL_TRY(ReadKeptRules(spec["rules"], policy.rules));
   EVENKEEL_TRY(ReadMoveCosts(spec["moveCosts"], policy));
   EVENKEEL_TRY(ReadTexts(exclude["namespaces"], policy.excluded_namespaces));
   EVENKEEL_TRY(kube::ReadSelector(exclude["namespaceSelector"], policy.excluded_namespace_labels));
@@ -199,6 +207,7 @@ Settings SettingsOf(const Policy& policy, const std::vector<int64_t>& scale) {
   settings.movement_per_partition_throttle_counting_interval = Seconds(policy.throttle_window);
   settings.max_percentage_to_move = policy.max_share;
   settings.use_move_cost_reports = true;
+  settings.thresholds_by_percentage = true;
   for (size_t i = 0; i < policy.metrics.size(); ++i) {
     const MetricRule& rule = policy.metrics[i];
     settings.metric_balancing_thresholds[rule.name] = rule.balancing_threshold;

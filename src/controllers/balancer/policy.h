@@ -52,6 +52,14 @@ struct MoveCostRule {
   balancing::MoveCost cost = balancing::MoveCost::kMedium;
 };
 
+/// Which rules of Kubernetes pods are moved for that break them where they run.
+struct KeptRules {
+  bool node_affinity = true;    ///< nodeSelector and required node affinity
+  bool pod_affinity = true;     ///< required affinity and anti-affinity of pods
+  bool topology_spread = true;  ///< constraints with whenUnsatisfiable DoNotSchedule
+  bool node_taints = false;     ///< NoSchedule and NoExecute
+};
+
 struct Policy {
   std::string name, uid;
   uint64_t version = 0;             ///< of its spec: another one when that has changed
@@ -70,6 +78,7 @@ struct Policy {
   double max_share = 0.3;
   int64_t in_flight = 1;
 
+  KeptRules rules;
   std::vector<MoveCostRule> move_costs;
   std::vector<std::string> excluded_namespaces{"kube-system"};
   kube::LabelSelector excluded_namespace_labels = kube::LabelSelector::Nothing();

@@ -28,6 +28,23 @@ std::string WhatWasDropped(const Outlook& outlook) {
   return text;
 }
 
+/// What keeps to nobody's rules, the first few.
+std::string BrokenText(const std::vector<BrokenPod>& broken) {
+  constexpr size_t kNamed = 3;
+  std::string text;
+  for (size_t i = 0; i < broken.size() && i < kNamed; ++i) {
+    text += fmt::format("{}pod {}: {}", i == 0 ? "" : "; ", broken[i].pod, broken[i].why);
+  }
+  return broken.size() > kNamed ? text + fmt::format("; and {} more", broken.size() - kNamed) : text;
+}
+
+bool SetRulesKept(Json& object, const std::vector<BrokenPod>& broken, base::Time now) {
+  return kube::SetCondition(
+      object, "RulesKept", broken.empty() ? "True" : "False", broken.empty() ? "Kept" : "PodsStay",
+      broken.empty() ? "every pod that may move is where the rules that are looked at let it be, or moves" : BrokenText(broken),
+      now);
+}
+
 }  // namespace
 
 base::Status PolicyStatus::Write(const Json& object, const std::function<bool(Json&)>& change) {
@@ -53,7 +70,22 @@ base::Status PolicyStatus::TellValidity(const Json& object, const base::Result<P
                                   : !parsed ? "NotValid"
                                             : "AnotherPolicy",
                                   why, clock_.Now());
+    if (in_force) return changed;
+    changed |= kube::SetCondition(present, "Balanced", "Unknown", parsed ? "NotInForce" : "NotValid",
+                                  parsed ? why : parsed.error().message(), clock_.Now());
+    for (const char* told : {"RulesKept", "MetricsAvailable"}) {
+      if (kube::FindCondition(present, told) == nullptr) continue;
+      changed |= kube::SetCondition(present, told, "Unknown", "NotInForce", why, clock_.Now());
+    }
     return changed;
+  });
+}
+
+base::Status PolicyStatus::TellMetrics(const Json& object, const MetricFault& fault) {
+  return Write(object, [&](Json& present) {
+    const bool fine = fault.reason.empty();
+    return kube::SetCondition(present, "MetricsAvailable", fine ? "True" : "False", fine ? "Available" : fault.reason,
+                              fine ? "every metric has loads" : fault.text, clock_.Now());
   });
 }
 
@@ -68,6 +100,7 @@ base::Status PolicyStatus::TellBalance(const Json& object, const std::string& re
                                                           : "False",
                                       reason, message, clock_.Now());
     if (!known) return changed;
+    changed |= SetRulesKept(present, outlook->broken, clock_.Now());
     changed |= SetField(present, "deviation", Json(Figure(outlook->deviation)));
     if (!outlook->made || outlook->made->name.empty()) return changed;
     changed |= SetField(present, "lastPlan", Json(outlook->made->name));

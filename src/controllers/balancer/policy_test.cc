@@ -30,6 +30,8 @@ TEST(PolicyTest, AnEmptySpecBalancesCpuAndMemoryByRequests) {
     EXPECT_EQ(policy->metrics[0].source, LoadSource::kRequests);
     EXPECT_EQ(policy->excluded_namespaces, std::vector<std::string>{"kube-system"});
     EXPECT_FALSE(policy->dry_run);
+    EXPECT_TRUE(policy->rules.node_affinity && policy->rules.pod_affinity && policy->rules.topology_spread);
+    EXPECT_FALSE(policy->rules.node_taints);
     const Settings settings = SettingsOf(*policy, {1, 1});
     EXPECT_EQ(BalancingThreshold(settings, "cpu"), 1.5);
     EXPECT_EQ(ActivityThreshold(settings, "cpu"), 500);
@@ -49,7 +51,10 @@ TEST(PolicyTest, ReadsEverything) {
     "throttles": {"window": "5m", "movements": 7, "movementsPerPod": 2, "maxShare": 0.5, "inFlight": 3},
     "moveCosts": [{"selector": {"matchLabels": {"tier": "db"}}, "cost": "VeryHigh"}, {"cost": "Low"}],
     "exclude": {"namespaces": ["a"], "podSelector": {"matchLabels": {"pin": "yes"}}, "namespaceSelector": {"matchLabels": {"quiet": "yes"}}},
+    "rules": {"nodeAffinity": false, "podAffinity": false, "topologySpread": false, "nodeTaints": true},
     "faultDomainKeys": ["rack"], "dryRun": true})");
+  EXPECT_FALSE(policy.rules.node_affinity || policy.rules.pod_affinity || policy.rules.topology_spread);
+  EXPECT_TRUE(policy.rules.node_taints);
   const Settings settings = SettingsOf(policy, {1, 10});
   EXPECT_EQ(ActivityThreshold(settings, "cores"), 1500) << "cpu counts in milli-cores";
   EXPECT_EQ(ActivityThreshold(settings, "sessions"), 4) << "scaled as the loads are";
@@ -94,6 +99,7 @@ TEST(PolicyTest, RefusesInOneLineThatSaysWhere) {
       {R"({"throttles": {"movements": 1.5}})", "spec.throttles.movements: not a whole number from 0 to 1000000"},
       {R"({"throttles": {"maxShare": "all"}})", "spec.throttles.maxShare: not a number from 0 to 1"},
       {R"({"dryRun": "yes"})", "spec.dryRun: not true or false"},
+      {R"({"rules": {"nodeTaints": 1}})", "spec.rules.nodeTaints: not true or false"},
       {"[]", "spec: not an object"}};
   for (const auto& [spec, message] : cases) EXPECT_EQ(Refusal(spec), message) << spec;
   EXPECT_TRUE(
