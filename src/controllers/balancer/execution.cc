@@ -63,8 +63,9 @@ class Execution {
       return false;
     }
     if (!plan().approved) return false;
+    plan().message = WhyOutside(view_.policy->windows, now_);
+    if (!plan().message.empty()) return false;
     plan().state = PlanPhase::kExecuting;
-    plan().message = "";
     plan().started_at = now_;
     return true;
   }
@@ -206,6 +207,7 @@ class Execution {
   std::string ClosedGate() {
     if (std::string why = WhyRoomIsShort(); !why.empty()) return why;
     const Policy& policy = *view_.policy;
+    if (std::string why = WhyOutside(policy.windows, now_); !why.empty()) return why;
     if (MovementsLeft(policy, view_.past, now_) - UncountedMoves() > 0) return "";
     return fmt::format("{} movements were made in the last {}", policy.movements, base::FormatDuration(policy.throttle_window));
   }

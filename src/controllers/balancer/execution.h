@@ -9,9 +9,10 @@
 //             |            |            +--> Failed: no successor found a node in time
 //             +------------+--> Failed: not what was planned any more, no room, or no budget in time
 //
-// Moves begin in the order of the plan, as many at a time as the policy says, and never two at once to one node. None begins
-// while pods wait for nodes, or the autoscaler adds nodes or empties one: what is short of room is not made shorter.
-// A pod whose eviction is due again stays for the same reasons, and its room is free for others meanwhile.
+// An approved plan waits as it is until a window of the policy opens. Moves begin in the order of the plan, as many at a time
+// as the policy says, and never two at once to one node. None begins while pods wait for nodes, or the autoscaler adds nodes or
+// empties one: what is short of room is not made shorter. A pod whose eviction is due again stays for the same reasons, and its
+// room is free for others meanwhile.
 #pragma once
 
 #include <optional>

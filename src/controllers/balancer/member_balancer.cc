@@ -154,7 +154,7 @@ class MemberBalancer final : public runtime::MemberController {
     const PastMoves past(plans);
     const Policy* policy = policy_ && policy_->name == current.policy ? &*policy_ : nullptr;
     ExecutionStep step = Advance(current, {objects_, policy, past, clock_.Now()});
-    if (step.plan.state == PlanPhase::kPending && policy != nullptr && !policy->dry_run) {
+    if (step.plan.state == PlanPhase::kPending && !step.plan.approved && policy != nullptr && !policy->dry_run) {
       step.plan.state = PlanPhase::kRefused;
       step.plan.message = "the policy is no dry run any more";
       step.plan.finished_at = clock_.Now();
@@ -230,9 +230,11 @@ class MemberBalancer final : public runtime::MemberController {
     warning ? recorder_.Warning(about, reason, text) : recorder_.Normal(about, reason, text);
   }
 
-  /// A descheduler at work would move what has just been moved; a plan that waits for approval moves nothing by itself.
-  std::string WhyNotBeside() {
+  /// Outside of the policy's windows, or since a descheduler at work would move what has just been moved; a plan that waits for
+  /// approval moves nothing by itself.
+  std::string WhyNotNow() {
     if (policy_->dry_run) return "";
+    if (std::string why = WhyOutside(policy_->windows, clock_.Now()); !why.empty()) return why;
     const auto found = deschedulers_.Look();
     if (!found) {
       waits_.Record("Leases; no descheduler is seen meanwhile", found.error().message());
@@ -250,7 +252,7 @@ class MemberBalancer final : public runtime::MemberController {
       TellOutlook("Waiting", why, nullptr);
       return kScan;
     }
-    if (const std::string why = WhyNotBeside(); !why.empty()) {
+    if (const std::string why = WhyNotNow(); !why.empty()) {
       TellOutlook("Waiting", why, nullptr);
       return kScan;
     }

@@ -315,6 +315,42 @@ TEST_F(MemberBalancerTest, APodWhoseNodeNoLongerSuitsItIsMoved) {
   EXPECT_EQ(Condition("RulesKept", "status"), "True");
 }
 
+/// The tests begin at 08:00.
+TEST_F(MemberBalancerTest, NothingMovesOutsideOfTheWindows) {
+  Skewed();
+  Policy(R"({"windows": [{"from": "09:00", "to": "10:00"}]})");
+  Own();
+  executor.RunFor(30min);
+  EXPECT_TRUE(evicted.empty());
+  EXPECT_TRUE(Plans().empty());
+  EXPECT_EQ(Condition("Balanced", "reason"), "Waiting");
+  EXPECT_TRUE(
+      Condition("Balanced", "message").starts_with("moves begin only within spec.windows, the next of which begins at "))
+      << Condition("Balanced", "message");
+  executor.RunFor(45min);
+  EXPECT_EQ(PodsPerNode(), (std::map<std::string, int>{{"n1", 2}, {"n2", 2}, {"n3", 2}}));
+}
+
+TEST_F(MemberBalancerTest, AnApprovedPlanWaitsForAWindow) {
+  Skewed();
+  Policy(R"({"dryRun": true, "windows": [{"from": "09:00", "to": "10:00"}]})");
+  Own();
+  executor.RunFor(5min);
+  ASSERT_EQ(Plans().size(), 1u) << "which moves nothing by itself";
+  Json plan = Plans()[0];
+  base::Ensure(plan, {"spec", "approved"}) = true;
+  api->Put(BalancingPlans(), plan);
+  executor.RunFor(30min);
+  EXPECT_TRUE(evicted.empty());
+  const auto status = [&](std::string_view field) {
+    return std::string(FindString(api->objects["balancingplans"].at(std::string(kube::NameOf(plan))), {"status", field}));
+  };
+  EXPECT_TRUE(status("message").starts_with("moves begin only within spec.windows")) << status("message");
+  executor.RunFor(30min);
+  EXPECT_FALSE(evicted.empty());
+  EXPECT_EQ(status("phase"), "Done");
+}
+
 /// A budget that gives nothing must not hold up the rest.
 TEST_F(MemberBalancerTest, AMoveThatTheBudgetRefusesLetsTheBalanceHaveItsTurn) {
   Node("n2", "disk=ssd");

@@ -123,6 +123,10 @@ void AddMending(const Cluster& cluster, GroupMending&& mended, GroupPlan& group)
   group.decision.phase = Phase::kConstraintCheck;
   group.decision.why = fmt::format("{} pods break rules of Kubernetes where they run", mended.actions.size());
   for (const Action& action : mended.actions) {
+    group.violations.push_back({.constraint = balancing::Constraint::kPlacementConstraint,
+                                .node = action.from,
+                                .replica = action.replica,
+                                .partition = action.partition});
     group.violation_texts.push_back(cluster.partitions[action.partition].name + ": " + action.reason);
   }
   group.deviation_before = mended.deviation_before;

@@ -183,6 +183,7 @@ base::Result<Policy> ParsePolicy(const Json& object) {
   EVENKEEL_TRY(ReadNodeTypes(spec["nodeTypes"], policy));
   EVENKEEL_TRY(ReadPace(spec, policy));
   EVENKEEL_TRY(ReadKeptRules(spec["rules"], policy.rules));
+  EVENKEEL_TRY(ReadMoveWindows(spec["windows"], policy.windows));
   EVENKEEL_TRY(ReadMoveCosts(spec["moveCosts"], policy));
   EVENKEEL_TRY(ReadTexts(exclude["namespaces"], policy.excluded_namespaces));
   EVENKEEL_TRY(kube::ReadSelector(exclude["namespaceSelector"], policy.excluded_namespace_labels));

@@ -12,6 +12,7 @@
 #include "balancing/model/settings.h"
 #include "base/json.h"
 #include "base/time.h"
+#include "controllers/balancer/move_windows.h"
 #include "kube/object.h"
 #include "kube/selector.h"
 
@@ -79,6 +80,7 @@ struct Policy {
   int64_t in_flight = 1;
 
   KeptRules rules;
+  std::vector<MoveWindow> windows;  ///< none: moves begin at any time
   std::vector<MoveCostRule> move_costs;
   std::vector<std::string> excluded_namespaces{"kube-system"};
   kube::LabelSelector excluded_namespace_labels = kube::LabelSelector::Nothing();

@@ -51,10 +51,14 @@ TEST(PolicyTest, ReadsEverything) {
     "throttles": {"window": "5m", "movements": 7, "movementsPerPod": 2, "maxShare": 0.5, "inFlight": 3},
     "moveCosts": [{"selector": {"matchLabels": {"tier": "db"}}, "cost": "VeryHigh"}, {"cost": "Low"}],
     "exclude": {"namespaces": ["a"], "podSelector": {"matchLabels": {"pin": "yes"}}, "namespaceSelector": {"matchLabels": {"quiet": "yes"}}},
+    "windows": [{"days": ["Sat"], "from": "22:00", "to": "06:00", "timeZone": "Europe/Berlin"}, {}],
     "rules": {"nodeAffinity": false, "podAffinity": false, "topologySpread": false, "nodeTaints": true},
     "faultDomainKeys": ["rack"], "dryRun": true})");
   EXPECT_FALSE(policy.rules.node_affinity || policy.rules.pod_affinity || policy.rules.topology_spread);
   EXPECT_TRUE(policy.rules.node_taints);
+  ASSERT_EQ(policy.windows.size(), 2u);
+  EXPECT_EQ(policy.windows[0].from, 22h);
+  EXPECT_EQ(policy.windows[0].zone, "Europe/Berlin");
   const Settings settings = SettingsOf(policy, {1, 10});
   EXPECT_EQ(ActivityThreshold(settings, "cores"), 1500) << "cpu counts in milli-cores";
   EXPECT_EQ(ActivityThreshold(settings, "sessions"), 4) << "scaled as the loads are";
@@ -99,6 +103,7 @@ TEST(PolicyTest, RefusesInOneLineThatSaysWhere) {
       {R"({"throttles": {"movements": 1.5}})", "spec.throttles.movements: not a whole number from 0 to 1000000"},
       {R"({"throttles": {"maxShare": "all"}})", "spec.throttles.maxShare: not a number from 0 to 1"},
       {R"({"dryRun": "yes"})", "spec.dryRun: not true or false"},
+      {R"({"windows": [{"from": "noon"}]})", "spec.windows[0].from: \"noon\" is no time from 00:00 to 24:00"},
       {R"({"rules": {"nodeTaints": 1}})", "spec.rules.nodeTaints: not true or false"},
       {"[]", "spec: not an object"}};
   for (const auto& [spec, message] : cases) EXPECT_EQ(Refusal(spec), message) << spec;
