@@ -91,7 +91,7 @@ base::Result<LiveBalance> ReadLiveBalance(client::Client& cluster, const std::st
   on_member::PodUsage usage;
   if (live.policy.UsesUsage()) usage = ReadUsage(cluster, live.warnings);
   const on_member::MetricFault fault = FindMetricFault(live.policy, objects, usage, "");
-  if (fault.reason != "" && live.warnings.empty()) live.warnings.push_back(fault.text);
+  if (!fault.reason.empty() && live.warnings.empty()) live.warnings.push_back(fault.text);
   EVENKEEL_ASSIGN(const std::vector<Json> stored, ListServed(cluster, on_member::BalancingPlans()));
   std::vector<on_member::PlanObject> plans;
   for (const Json& object : stored) plans.push_back(on_member::PlanObject::Decode(object));

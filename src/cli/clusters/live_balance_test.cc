@@ -79,6 +79,36 @@ TEST_F(LiveBalanceTest, TakesTheFirstValidPolicyOrTheOneThatIsNamed) {
   EXPECT_EQ(invalid.error().message(), "BalancingPolicy a: spec.metrics[0].weight: not a number from 0 to 1000000");
 }
 
+TEST_F(LiveBalanceTest, AMetricThatNobodyHasIsAWarning) {
+  Policy("typo", {{"name", "cpus"}});
+  const auto live = ReadLiveBalance(client, "", kNow);
+  ASSERT_TRUE(live.has_value()) << live.error().message();
+  ASSERT_EQ(live->warnings.size(), 1u);
+  EXPECT_TRUE(live->warnings[0].starts_with("spec.metrics[0]: no node has the resource \"cpus\"")) << live->warnings[0];
+}
+
+TEST_F(LiveBalanceTest, PodsThatStayHaveTheMembersReasons) {
+  Policy("even", {{"name", "cpu"}});
+  Json pod = client.api().objects["pods"].at("default/web-0");
+  base::Ensure(pod, {"spec", "nodeSelector", "disk"}) = "ssd";
+  client.api().Put(kube::resources::Pods(), pod);
+  Json kept = client.api().objects["pods"].at("default/web-1");
+  base::Ensure(kept, {"metadata", "annotations", "karpenter.sh/do-not-disrupt"}) = "true";
+  client.api().Put(kube::resources::Pods(), kept);
+  const auto live = ReadLiveBalance(client, "", kNow);
+  ASSERT_TRUE(live.has_value()) << live.error().message();
+  Json explanation = {
+      {"replicas", base::JsonArray{base::JsonObject{{"partition", "default/web-0"}, {"moves", false}, {"why", ""}},
+                                   base::JsonObject{{"partition", "default/web-1"}, {"moves", false}, {"why", ""}},
+                                   base::JsonObject{{"partition", "default/web-2"}, {"moves", true}, {"why", "x"}}}}};
+  AddReasonsOfMember(live->outlook.member.fixed, live->outlook.broken, explanation);
+  const base::JsonArray& replicas = base::FindArray(explanation, {"replicas"});
+  EXPECT_TRUE(base::FindString(replicas[0], {"why"}).starts_with("spec.nodeSelector is not kept on n0: "))
+      << base::ToText(explanation);
+  EXPECT_EQ(base::FindString(replicas[1], {"why"}), "its annotation karpenter.sh/do-not-disrupt is true");
+  EXPECT_EQ(base::FindString(replicas[2], {"why"}), "x");
+}
+
 TEST_F(LiveBalanceTest, WithoutAPolicyThereIsNothingToPlan) {
   const auto none = ReadLiveBalance(client, "", kNow);
   ASSERT_FALSE(none.has_value());
