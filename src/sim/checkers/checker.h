@@ -44,6 +44,8 @@ class FleetView {
   /// Whether that process, which may have ended, could look after the member: whether it runs and is neither paused nor
   /// stopping, and nothing is wrong with hub, member and the network in between.
   virtual Condition ConditionOf(const std::string& user, const std::string& member) const = 0;
+  /// Since when an API server is up and answers as fast as usual; now, if it does not.
+  virtual base::Instant HealthySince(const std::string& api) const = 0;
   /// Who is to look after the member by the last plan, and who wrote that; "" for nobody, and without plans.
   virtual std::string PlannedOwner(const std::string& member) const = 0;
   virtual std::string Leader() const = 0;

@@ -6,6 +6,7 @@
 #include "client/client.h"
 #include "sim/checkers/autoscaler_checkers.h"
 #include "sim/checkers/balancer_checkers.h"
+#include "sim/checkers/device_checkers.h"
 #include "sim/checkers/instance_checkers.h"
 #include "sim/checkers/plan_book.h"
 #include "sim/checkers/rollout_checkers.h"
@@ -28,6 +29,7 @@ const std::vector<std::string>& CheckerNames() {
     std::ranges::copy(AutoscalerCheckerNames(), std::back_inserter(all));
     std::ranges::copy(InstanceCheckerNames(), std::back_inserter(all));
     std::ranges::copy(BalancerCheckerNames(), std::back_inserter(all));
+    std::ranges::copy(DeviceCheckerNames(), std::back_inserter(all));
     std::ranges::copy(RolloutCheckerNames(), std::back_inserter(all));
     return all;
   }();

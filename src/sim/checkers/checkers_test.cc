@@ -23,6 +23,7 @@ class FakeFleet final : public FleetView {
   const std::vector<ReplicaView>& Replicas() const override { return replicas; }
   const std::map<std::string, Instant>& Registered() const override { return registered; }
   Condition ConditionOf(const std::string& user, const std::string&) const override { return conditions.at(user); }
+  Instant HealthySince(const std::string&) const override { return {}; }
   std::string PlannedOwner(const std::string&) const override { return owner; }
   std::string Leader() const override { return leader; }
   Instant UnrestUntil() const override { return unrest_until; }

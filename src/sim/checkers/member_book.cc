@@ -82,11 +82,6 @@ void TakeNode(MemberBook::Node& node, const Json& object) {
   node.group = FindString(object, {"metadata", "labels", controllers::autoscaler::kNodeGroupLabel});
 }
 
-std::string NameOfKey(const std::string& key, std::string_view plural) {
-  const size_t at = key.find("/" + std::string(plural) + "/");
-  return at == key.npos ? "" : key.substr(at + plural.size() + 2);
-}
-
 /// Takes the object out or gives it to `put`.
 template <typename Map, typename Put>
 bool Take(Map& map, const std::string& name, const std::optional<Json>& object, const Put& put) {
@@ -96,6 +91,17 @@ bool Take(Map& map, const std::string& name, const std::optional<Json>& object, 
 }
 
 }  // namespace
+
+std::string NameOfKey(const std::string& key, std::string_view plural) {
+  const size_t at = key.find("/" + std::string(plural) + "/");
+  return at == key.npos ? "" : key.substr(at + plural.size() + 2);
+}
+
+std::optional<Json> ObjectOf(const embedded::store::Event& event) {
+  if (event.type == embedded::store::Event::Type::kDelete || event.current.value == nullptr) return std::nullopt;
+  auto parsed = base::ParseJson(*event.current.value, event.current.key);
+  return parsed && parsed->is_object() ? std::optional(*std::move(parsed)) : std::nullopt;
+}
 
 MemberBook::Group MemberBook::DecodeGroup(const Json& object) {
   Group group;
@@ -137,6 +143,7 @@ void MemberBook::TakePod(Member& member, const std::string& name, const Json& ob
   const auto before = member.pods.find(name);
   const bool known = before != member.pods.end() && before->second.uid == pod.uid;
   pod.since = known ? before->second.since : now;
+  pod.placed = known && before->second.node == pod.node ? before->second.placed : now;
   if (known && before->second.node.empty() && !pod.node.empty()) counts_.waited.push_back(now - pod.since);
   if (pod.live && pod.node.empty()) {
     member.pending.insert(name);
@@ -153,11 +160,7 @@ void MemberBook::See(const std::string& api, const embedded::store::Event& event
   std::string node = NameOfKey(key, "nodes");
   if (node.empty()) node = NameOfKey(key, "minions");
   if (pod.empty() && group.empty() && budget.empty() && plan.empty() && node.empty()) return;
-  std::optional<Json> object;
-  if (event.type != embedded::store::Event::Type::kDelete && event.current.value != nullptr) {
-    auto parsed = base::ParseJson(*event.current.value, key);
-    if (parsed) object = *std::move(parsed);
-  }
+  const std::optional<Json> object = ObjectOf(event);
   Member& member = members_[api];
   if (!node.empty() && object) counts_.joined += member.nodes.contains(node) ? 0 : 1;
   if (!node.empty() && !object) counts_.gone += member.nodes.contains(node) ? 1 : 0;

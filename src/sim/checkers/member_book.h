@@ -29,6 +29,7 @@ class MemberBook {
     bool ready = false;
     int64_t milli_cores = 0, bytes = 0;  ///< requests
     base::Instant since{};               ///< when it was seen first
+    base::Instant placed{};              ///< when it was seen first with its node
   };
   struct Node {
     std::string provider_id;
@@ -93,5 +94,10 @@ class MemberBook {
   std::map<std::string, Member> members_;
   Counts counts_;
 };
+
+/// Of a key in a store, "NAME" or "NAMESPACE/NAME" of an object of that kind; "" of another.
+std::string NameOfKey(const std::string& key, std::string_view plural);
+/// The object after a change; nullopt where it is gone, or is no object.
+std::optional<base::Json> ObjectOf(const embedded::store::Event& event);
 
 }  // namespace evenkeel::sim

@@ -30,7 +30,8 @@ class QuietFleet final : public FleetView {
   Instant now() const override { return time; }
   const std::vector<ReplicaView>& Replicas() const override { return replicas; }
   const std::map<std::string, Instant>& Registered() const override { return registered; }
-  Condition ConditionOf(const std::string&, const std::string&) const override { return {}; }
+  Condition ConditionOf(const std::string&, const std::string&) const override { return condition; }
+  Instant HealthySince(const std::string&) const override { return healthy_since; }
   std::string PlannedOwner(const std::string&) const override { return ""; }
   std::string Leader() const override { return ""; }
   Instant UnrestUntil() const override { return {}; }
@@ -41,6 +42,8 @@ class QuietFleet final : public FleetView {
   int64_t moves_per_minute() const override { return 10; }
 
   Instant time{};
+  Instant healthy_since{};
+  Condition condition{};  ///< of whoever is asked for
   std::vector<ReplicaView> replicas;
   std::map<std::string, Instant> registered{{kMember, Instant{}}};
   TenureBook book;

@@ -312,8 +312,8 @@ class Replay {
   /// Until something happens, only the times can run out that unneeded nodes are given and that unremovable ones are left in
   /// peace.
   void PassOver(const autoscaler::ScaleDownPlan& plan) {
-    constexpr Time kNever = Time::max();
-    Time due = kNever;
+    constexpr Time kNoEnd = Time::max();
+    Time due = kNoEnd;
     for (const autoscaler::UnneededNode& node : plan.unneeded) due = std::min(due, node.since + node.wait);
     // What has been tried since the last change comes out the same.
     const Duration rest = options_.autoscaler.unremovable_node_recheck_timeout;
@@ -321,7 +321,7 @@ class Replay {
       if (unremovable.until - rest <= changed_) due = std::min(due, unremovable.until);
     }
     loop_due_.reset();
-    if (due == kNever) return;
+    if (due == kNoEnd) return;
     // Such a time ends after its last instant, or with it.
     const Duration scan = options_.autoscaler.scan_interval;
     loop_due_ = now_ + std::max((due - now_) / scan, Duration::rep{1}) * scan;

@@ -79,6 +79,7 @@ void FaultInjector::Start() {
   simulation_.fleet().network().conditions() = ConditionsOf(rates_);
   for (const auto& [name, rate] : rates_) {
     if (name.starts_with("cloud-") && simulation_.workload().groups().empty()) continue;
+    if (name.starts_with("device-") && simulation_.scenario().workload.devices <= 0) continue;
     if (name == "karmada-once" && simulation_.rollout() != nullptr) simulation_.Struck(name, "hub");
     if (name == "cloud-shared") simulation_.Struck(name, "fleet");
     if (kEnsembleFaults.contains(name) && simulation_.rollout() == nullptr) continue;
@@ -126,6 +127,7 @@ void FaultInjector::StrikeOne(std::string_view kind) {
   if (kind == "clock-jump") return JumpClock();
   if (kind == "cluster") return RemoveCluster();
   if (kind.starts_with("cloud-")) return DisturbCloud(kind);
+  if (kind.starts_with("device-")) return DisturbDevices(kind);
   if (kind == "server-crash") return CrashServer();
   if (kind == "node-crash") return CrashNode();
   if (kind == "member-cut") return CutMember();
@@ -302,6 +304,61 @@ void FaultInjector::DisturbCloud(std::string_view kind) {
   simulation_.Struck(std::string(kind), member, fmt::format("{} for {}", group, base::FormatDuration(duration)));
   workload.DisturbCloud(member, group, cloud);
   simulation_.After(duration, [&workload, member, group] { workload.RestoreCloud(member, group, false); });
+}
+
+void FaultInjector::DisturbDevices(std::string_view kind) {
+  const std::string member = SomeMember();
+  if (kind == "device-claim") return DeleteClaim(member);
+  if (kind == "device-loss") return TakeDevice(member);
+  if (kind == "device-slices") return TakeSlices(member);
+  if (kind == "device-taint") return TaintDevice(member);
+  DeviceUsers& users = simulation_.workload().device_users();
+  const std::string what = kind == "device-edit" ? users.Edit(member) : users.LoseNode(member);
+  if (!what.empty()) simulation_.Struck(std::string(kind), member, what);
+}
+
+void FaultInjector::Restore(std::function<bool()> restored) {
+  if (!restored()) simulation_.After(1s, [this, restored = std::move(restored)] { Restore(restored); });
+}
+
+void FaultInjector::DeleteClaim(const std::string& member) {
+  DeviceUsers& users = simulation_.workload().device_users();
+  const std::string claim = users.DeleteClaim(member);
+  if (claim.empty()) return;
+  simulation_.Struck("device-claim", member, claim);
+  simulation_.After(Some(1s, 60s),
+                    [this, &users, member] { Restore([&users, member] { return users.RestoreClaims(member); }); });
+}
+
+void FaultInjector::TakeDevice(const std::string& member) {
+  WorkloadDriver& workload = simulation_.workload();
+  const NodeGroupScenario& group = workload.groups()[random_.Below(workload.groups().size())];
+  const Duration duration = Some(5s, 2min);
+  if (group.devices <= 0) return;
+  simulation_.Struck("device-loss", member, fmt::format("{} for {}", group.name, base::FormatDuration(duration)));
+  workload.SetDevices(member, group.name, group.devices - 1);
+  simulation_.After(duration, [&workload, member, &group] { workload.SetDevices(member, group.name, group.devices); });
+}
+
+void FaultInjector::TakeSlices(const std::string& member) {
+  DeviceUsers& users = simulation_.workload().device_users();
+  const auto slices = users.TakeSlices(member);
+  const Duration duration = random_.Chance(0.3) ? Some(10ms, 1s) : Some(1s, 60s);
+  if (slices.empty()) return;
+  simulation_.Struck("device-slices", member, fmt::format("{} slices for {}", slices.size(), base::FormatDuration(duration)));
+  simulation_.After(duration, [this, &users, member, slices] {
+    Restore([&users, member, slices] { return users.BringSlices(member, slices); });
+  });
+}
+
+void FaultInjector::TaintDevice(const std::string& member) {
+  DeviceUsers& users = simulation_.workload().device_users();
+  const std::string slice = users.Taint(member);
+  const Duration duration = Some(5s, 2min);
+  if (slice.empty()) return;
+  simulation_.Struck("device-taint", member, fmt::format("{} for {}", slice, base::FormatDuration(duration)));
+  simulation_.After(
+      duration, [this, &users, member, slice] { Restore([&users, member, slice] { return users.Untaint(member, slice); }); });
 }
 
 void FaultInjector::CrashServer() {

@@ -1,6 +1,7 @@
 // Makes things go wrong in a simulation, as its seed has drawn.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -49,6 +50,13 @@ class FaultInjector {
   void DisturbWatches(std::string_view kind);
   void RemoveCluster();
   void DisturbCloud(std::string_view kind);
+  void DisturbDevices(std::string_view kind);
+  void TakeDevice(const std::string& member);
+  void TakeSlices(const std::string& member);
+  void TaintDevice(const std::string& member);
+  void DeleteClaim(const std::string& member);
+  /// Once, and every second after until it answers true.
+  void Restore(std::function<bool()> restored);
   void CrashServer();
   void CrashNode();
   void CutMember();

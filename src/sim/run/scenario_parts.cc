@@ -3,6 +3,7 @@
 #include "kube/quantity.h"
 #include "sim/run/scenario.h"
 #include "sim/run/scenario_fields.h"
+#include "sim/world/device_samples.h"
 #include "sim/world/trace.h"
 
 namespace evenkeel::sim {
@@ -80,6 +81,7 @@ Status ReadGroup(Fields& group, NodeGroupScenario& settings) {
   EVENKEEL_TRY(group.Share("failCreations", settings.fail_creations));
   EVENKEEL_TRY(group.Share("neverRegister", settings.never_register));
   EVENKEEL_TRY(group.Text("zone", settings.zone));
+  EVENKEEL_TRY(group.Whole("devices", 0, kDevicesMax, settings.devices));
   return group.NothingElse();
 }
 
@@ -129,6 +131,7 @@ Status ReadWorkload(Fields& fields, WorkloadScenario& workload) {
   EVENKEEL_TRY(each.Take("jobs").Flag(workload.jobs));
   EVENKEEL_TRY(each.Share("budgets", workload.budgets));
   EVENKEEL_TRY(each.Share("stubborn", workload.stubborn));
+  EVENKEEL_TRY(each.Share("devices", workload.devices));
   return each.NothingElse();
 }
 

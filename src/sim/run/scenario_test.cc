@@ -58,9 +58,9 @@ controllers: [autoscaler]
 autoscaler: {scan-interval: 5s, max-nodes-total: 7}
 nodeGroups:
 - {name: small, shape: {cpu: 2, memory: 8Gi, pods: 20}, min: 1, max: 5, price: 0.5, provisionDelay: 7s, deleteDelay: 3s,
-   quota: 4, failCreations: 0.25, neverRegister: 0.5}
+   quota: 4, failCreations: 0.25, neverRegister: 0.5, devices: 3}
 - {name: plain}
-workload: {deployments: 2, replicas: {min: 1, max: 4}, cpu: [250m, 1], memory: [1Gi], period: 20s, jobs: true, budgets: 0.5,
+workload: {deployments: 2, replicas: {min: 1, max: 4}, cpu: [250m, 1], memory: [1Gi], period: 20s, jobs: true, devices: 0.25, budgets: 0.5,
            stubborn: 1}
 trace: {kind: openb, path: folder, provisionDelay: 2m, deleteDelay: 1s}
 )",
@@ -90,6 +90,7 @@ trace: {kind: openb, path: folder, provisionDelay: 2m, deleteDelay: 1s}
   EXPECT_TRUE(scenario->workload.jobs);
   EXPECT_EQ(scenario->workload.budgets, 0.5);
   EXPECT_EQ(scenario->workload.stubborn, 1);
+  EXPECT_EQ(scenario->workload.devices, 0.25);
   ASSERT_TRUE(scenario->trace);
   EXPECT_EQ(scenario->trace->path, "folder");
   EXPECT_EQ(scenario->trace->provision_delay, 2min);
@@ -187,6 +188,8 @@ TEST(ScenarioTest, EveryMistakeIsOneLineThatNamesTheField) {
       {"name: x\nworkload: {replicas: {min: 3, max: 2}}", "workload.replicas: max is less than min"},
       {"name: x\nworkload: {cpu: []}", "workload.cpu: an empty list"},
       {"name: x\nworkload: {jobs: 3}", "workload.jobs: not true or false"},
+      {"name: x\nworkload: {devices: 2}", "workload.devices: not a number from 0 to 1"},
+      {"name: x\nnodeGroups: [{name: a, devices: 65}]", "nodeGroups[0].devices: not a whole number from 0 to 64"},
       {"name: x\nworkload: {pods: 3}", "workload: \"pods\" is not known"},
       {"name: x\nworkload: {load: 3}", "workload.load: not an object"},
       {"name: x\nworkload: {load: {soon: 1}}", "workload.load.soon: not a time from 0s to 24h"},

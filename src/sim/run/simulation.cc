@@ -156,7 +156,7 @@ void Simulation::EverySecond() {
 }
 
 bool Simulation::KeepsMemberBook() const {
-  return scenario_.Runs("autoscaler") || scenario_.Runs("balancer") || options_.record;
+  return scenario_.Runs("autoscaler") || scenario_.Runs("balancer") || scenario_.workload.devices > 0 || options_.record;
 }
 
 void Simulation::Heal() {
@@ -375,6 +375,7 @@ void Simulation::OnWrite(const ApiWrite& write) {
 
 void Simulation::OnStored(const std::string& api, const embedded::store::Event& event) {
   if (KeepsMemberBook()) members_.See(api, event, now());
+  if (scenario_.workload.devices > 0) devices_.See(api, event, now());
   if (rollout_) {
     rollout_->See(api, event);
     rollout_book_->See(api, event);

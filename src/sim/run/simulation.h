@@ -16,6 +16,7 @@
 #include "sim/checkers/autoscaler_checkers.h"
 #include "sim/checkers/balancer_checkers.h"
 #include "sim/checkers/checkers.h"
+#include "sim/checkers/device_checkers.h"
 #include "sim/checkers/instance_checkers.h"
 #include "sim/checkers/plan_book.h"
 #include "sim/checkers/rollout_checkers.h"
@@ -96,6 +97,7 @@ class Simulation final : private FleetView, private ApiObserver {
   const std::vector<ReplicaView>& Replicas() const override;
   const std::map<std::string, base::Instant>& Registered() const override { return registered_; }
   Condition ConditionOf(const std::string& user, const std::string& member) const override;
+  base::Instant HealthySince(const std::string& api) const override { return fleet_.network().HealthySince(api); }
   std::string PlannedOwner(const std::string& member) const override { return plans_.OwnerOf(member); }
   std::string Leader() const override { return plans_.leader(); }
   base::Instant UnrestUntil() const override;
@@ -111,6 +113,7 @@ class Simulation final : private FleetView, private ApiObserver {
   template <typename Made, typename... Arguments>
   Made& AddChecker(Arguments... arguments);
   void AddMemberCheckers();
+  void AddDeviceCheckers();
   void AddRolloutCheckers();
   base::Status Begin();
   void RunUntil(base::Instant end, bool faults);
@@ -148,6 +151,7 @@ class Simulation final : private FleetView, private ApiObserver {
   TenureBook tenures_;
   PlanBook plans_;
   MemberBook members_;  ///< kept only with autoscalers or balancers, and for a recording
+  DeviceBook devices_;  ///< kept only where pods claim devices
   void CountChecks() { report_.checks += static_cast<int64_t>(checkers_.size()); }
 
   std::vector<std::unique_ptr<Checker>> checkers_;

@@ -146,6 +146,7 @@ Simulation::Simulation(const Scenario& scenario, SimulationOptions options)
   AddChecker<QuietChecker>();
   writes_ = &AddChecker<WritesChecker>();
   AddMemberCheckers();
+  if (scenario.workload.devices > 0) AddDeviceCheckers();
   if (scenario.ensemble) AddRolloutCheckers();
   if (options.record) recorder_ = &AddChecker<RunRecorder>(&std::as_const(members_), &scenario_.balancing);
   if (recorder_ != nullptr && rollout_) recorder_->Watch(rollout_->model());
@@ -196,6 +197,17 @@ void Simulation::AddMemberCheckers() {
     AddChecker<TogetherChecker>(book, limits);
   }
   if (scenario_.Runs("autoscaler") || scenario_.Runs("balancer")) AddChecker<BudgetsChecker>(book, &autoscaler_);
+}
+
+void Simulation::AddDeviceCheckers() {
+  const DeviceBook* devices = &devices_;
+  const MemberBook* members = &members_;
+  const bool held_up = faults_.rates().contains("delayed-request") || faults_.rates().contains("stall");
+  AddChecker<DevicesOnceChecker>(devices, members, held_up);
+  AddChecker<DevicesClaimedChecker>(devices, members, held_up);
+  AddChecker<DevicesPublishedChecker>(devices, members, held_up);
+  AddChecker<DevicesFreedChecker>(devices, members, held_up);
+  AddChecker<DevicesPlacedChecker>(devices, members, held_up);
 }
 
 void Simulation::AddRolloutCheckers() {

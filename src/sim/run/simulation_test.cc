@@ -51,6 +51,7 @@ TEST(SimulationTest, EveryFaultStrikes) {
   for (const FaultKind& kind : FaultKinds()) {
     const std::string name(kind.name);
     if (name.starts_with("cloud-")) continue;            // where there are node groups: AutoscalerSimulationTest
+    if (name.starts_with("device-")) continue;           // where pods claim devices: DevicesSimulationTest
     if (kind.what.starts_with("ensembles: ")) continue;  // where there are servers: EveryFaultOfEnsemblesStrikes
     const std::string rate = kind.rate == FaultKind::Rate::kPeriod ? "5s" : "0.02";
     const bool always = kind.rate == FaultKind::Rate::kAlways;

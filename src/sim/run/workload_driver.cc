@@ -6,6 +6,7 @@
 
 #include "controllers/balancer/kinds.h"
 #include "embedded/cloud/node_group_definition.h"
+#include "sim/world/device_samples.h"
 #include "sim/world/shared_cloud.h"
 
 namespace evenkeel::sim {
@@ -65,6 +66,7 @@ Json NodeGroupOf(const NodeGroupScenario& settings) {
   if (!settings.zone.empty()) {
     base::Ensure(object, {"spec", "template", "metadata", "labels", "topology.kubernetes.io/zone"}) = settings.zone;
   }
+  if (settings.devices > 0) base::Ensure(object, {"spec", "template", "resourceSlices"}) = SlicesOfNodes(settings.devices);
   base::Json& cloud = base::Ensure(object, {"spec", "cloud"}) = CloudOf(settings, false);
   if (!settings.quota) base::Erase(cloud, {"quota"});
   return object;
@@ -88,7 +90,12 @@ Json BalancingPolicyOf(const BalancingScenario& settings) {
 }
 
 WorkloadDriver::WorkloadDriver(Fleet& fleet, const Scenario& scenario, base::Random random, Record record)
-    : fleet_(fleet), scenario_(scenario), workload_(scenario.workload), random_(random), record_(std::move(record)) {}
+    : fleet_(fleet),
+      scenario_(scenario),
+      workload_(scenario.workload),
+      random_(random),
+      device_users_(fleet, scenario, random.Fork("devices")),
+      record_(std::move(record)) {}
 
 double LoadAt(const WorkloadScenario& workload, base::Duration since_start) {
   const auto after = workload.load.upper_bound(since_start);
@@ -135,6 +142,7 @@ base::Status WorkloadDriver::CreateGroups(ApiServer& server) {
 base::Status WorkloadDriver::BeginMember(ApiServer& server) {
   client::Client& client = server.client();
   EVENKEEL_TRY(CreateGroups(server));
+  EVENKEEL_TRY(device_users_.BeginMember(server));
   if (scenario_.Runs("balancer")) {
     EVENKEEL_TRY(balancer::InstallDefinitions(client));
     EVENKEEL_TRY(Create(client, balancer::BalancingPolicies(), BalancingPolicyOf(scenario_.balancing)));
@@ -160,10 +168,13 @@ JsonObject WorkloadDriver::Requests() {
 Json WorkloadDriver::NewDeployment(const std::string& name) {
   Json object = kube::NewObject(kube::resources::Deployments(), kWorkloadNamespace, name);
   const JsonObject labels{{"app", name}};
-  base::Ensure(object, {"spec"}) = JsonObject{
-      {"replicas", SomeReplicas()},
-      {"selector", JsonObject{{"matchLabels", labels}}},
-      {"template", JsonObject{{"metadata", JsonObject{{"labels", labels}}}, {"spec", PodSpec(Requests(), "Always")}}}};
+  const int64_t replicas = SomeReplicas();
+  JsonObject pod_spec = PodSpec(Requests(), "Always");
+  device_users_.Claim(pod_spec);
+  base::Ensure(object, {"spec"}) =
+      JsonObject{{"replicas", replicas},
+                 {"selector", JsonObject{{"matchLabels", labels}}},
+                 {"template", JsonObject{{"metadata", JsonObject{{"labels", labels}}}, {"spec", std::move(pod_spec)}}}};
   return object;
 }
 
@@ -205,11 +216,13 @@ void WorkloadDriver::NewJob(ApiServer& server) {
   const std::string name = fmt::format("job-{}", ++made_);
   const int64_t pods = random_.Between(1, std::min(kJobPodsMax, workload_.replicas_max));
   const JsonObject annotations{{"evenkeel.dev/simulate-exit", fmt::format("code=0,after={}s", random_.Between(10, 90))}};
+  JsonObject pod_spec = PodSpec(Requests(), "Never");
+  device_users_.Claim(pod_spec);
   Json job = kube::NewObject(kube::resources::Jobs(), kWorkloadNamespace, name);
   base::Ensure(job, {"spec"}) = JsonObject{
       {"parallelism", pods},
       {"completions", pods},
-      {"template", JsonObject{{"metadata", JsonObject{{"annotations", annotations}}}, {"spec", PodSpec(Requests(), "Never")}}}};
+      {"template", JsonObject{{"metadata", JsonObject{{"annotations", annotations}}}, {"spec", std::move(pod_spec)}}}};
   record_(server.name(), "job", fmt::format("{} of {} pods", name, pods));
   (void)server.client().Create(kube::resources::Jobs(), job);
 }
@@ -242,12 +255,20 @@ void WorkloadDriver::Stop() {
   }
 }
 
-void WorkloadDriver::DisturbCloud(const std::string& member, const std::string& group, const Json& cloud) {
+void WorkloadDriver::PatchGroup(const std::string& member, const std::string& group, const Json& spec) {
   for (const auto& server : fleet_.servers()) {
     if (server->name() != member || !server->up()) continue;
     (void)server->client().Patch(embedded::cloud::NodeGroups(), "", NameOf(member, group), client::PatchType::kMerge,
-                                 JsonObject{{"spec", JsonObject{{"cloud", cloud}}}});
+                                 JsonObject{{"spec", spec}});
   }
+}
+
+void WorkloadDriver::DisturbCloud(const std::string& member, const std::string& group, const Json& cloud) {
+  PatchGroup(member, group, JsonObject{{"cloud", cloud}});
+}
+
+void WorkloadDriver::SetDevices(const std::string& member, const std::string& group, int64_t devices) {
+  PatchGroup(member, group, JsonObject{{"template", JsonObject{{"resourceSlices", SlicesOfNodes(devices)}}}});
 }
 
 void WorkloadDriver::RestoreCloud(const std::string& member, const std::string& group, bool healthy) {
@@ -257,7 +278,11 @@ void WorkloadDriver::RestoreCloud(const std::string& member, const std::string& 
 
 void WorkloadDriver::HealClouds() {
   for (size_t i = 1; i < fleet_.servers().size(); ++i) {
-    for (const NodeGroupScenario& group : groups()) RestoreCloud(fleet_.servers()[i]->name(), group.name, true);
+    const std::string& member = fleet_.servers()[i]->name();
+    for (const NodeGroupScenario& group : groups()) {
+      RestoreCloud(member, group.name, true);
+      if (group.devices > 0) SetDevices(member, group.name, group.devices);
+    }
   }
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "sim/run/device_users.h"
 #include "sim/run/scenario.h"
 #include "sim/world/fleet.h"
 
@@ -44,11 +45,15 @@ class WorkloadDriver {
   /// All of them, healthy.
   void HealClouds();
   const std::vector<NodeGroupScenario>& groups() const { return scenario_.node_groups; }
+  DeviceUsers& device_users() { return device_users_; }
+  /// Nodes of one group of the scenario have so many devices from now on, also those that run.
+  void SetDevices(const std::string& member, const std::string& group, int64_t devices);
 
  private:
   base::Status BeginMember(ApiServer& server);
   base::Status CreateGroups(ApiServer& server);
   std::string NameOf(const std::string& member, const std::string& group) const;
+  void PatchGroup(const std::string& member, const std::string& group, const base::Json& spec);
   /// Pods of a Deployment, as the load is now.
   int64_t SomeReplicas();
   void Plan(const std::string& member);
@@ -64,6 +69,7 @@ class WorkloadDriver {
   const Scenario& scenario_;
   const WorkloadScenario& workload_;
   base::Random random_;
+  DeviceUsers device_users_;
   const Record record_;
   bool shared_ = false;
   base::Instant begun_{};

@@ -3,7 +3,8 @@
 //   autoscaler: {scan-interval: 10s, expander: least-nodes}   # cluster-autoscaler's flags
 //   nodeGroups:                         # of each member; its nodes come from the embedded cloud
 //   - {name: small, shape: {cpu: 4, memory: 16Gi}, min: 0, max: 8, price: 0.1,
-//      provisionDelay: 30s, deleteDelay: 10s, quota: 6, failCreations: 0.1, neverRegister: 0.05, zone: zone-a}
+//      provisionDelay: 30s, deleteDelay: 10s, quota: 6, failCreations: 0.1, neverRegister: 0.05, zone: zone-a,
+//      devices: 4}                      # that a driver publishes of each node (device_samples.h)
 //   workload:                           # on each member
 //     deployments: 3
 //     replicas: {min: 0, max: 10}       # drawn anew every `period` or so, of one Deployment at a time
@@ -13,6 +14,7 @@
 //     load: {0s: 0.2, 6h: 0.3, 9h: 1}   # share of replicas.max that is wanted at most, over the time; straight in between
 //     jobs: true                        # a Job of up to replicas.max pods begins now and then, and ends by itself
 //     budgets: 0.5                      # share of Deployments with a PodDisruptionBudget
+//     devices: 0.7                      # share of Deployments and Jobs whose pods claim devices
 //     stubborn: 0.1                     # share of steps that make a pod that must not be evicted, for a while
 //   balancing: {movements: 6, window: 2m, interval: 10s, threshold: 1.3}     # of each member's BalancingPolicy
 //   ensemble:                           # one ZooKeeper ensemble over some of the members
@@ -48,6 +50,7 @@ struct NodeGroupScenario {
   std::optional<int64_t> quota;
   double fail_creations = 0, never_register = 0;  ///< shares
   std::string zone;                               ///< of its nodes; may be empty
+  int64_t devices = 0;                            ///< of each node
 };
 
 struct WorkloadScenario {
@@ -57,7 +60,7 @@ struct WorkloadScenario {
   base::Duration period = std::chrono::seconds(60);
   std::map<base::Duration, double> load;  ///< since the start; empty: 1 all the time
   bool jobs = false;
-  double budgets = 0, stubborn = 0;
+  double budgets = 0, stubborn = 0, devices = 0;
 };
 
 /// With the controller "balancer": what each member's policy says.
