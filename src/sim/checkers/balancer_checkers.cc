@@ -76,11 +76,18 @@ void BalancerChecker::OnWrite(const ApiWrite& write, const LeaseChange&) {
     const auto movement = std::ranges::find(plan.movements, uid, &Movement::pod_uid);
     // Once it has been given up, whoever evicts the pod does so for a reason of its own: the autoscaler of the same replica.
     if (movement == plan.movements.end() || movement->state == "Failed") continue;
+    const kube::ResourceList requests = kube::CompactPod::Decode(*pod).Requests();
+    const auto requested = [&](const char* resource) {
+      const auto amount = requests.find(resource);
+      return amount == requests.end() ? 0 : amount->second;
+    };
     const Begun begun{.member = write.api,
                       .by = write.record.user.name,
                       .plan = name,
                       .pod = fmt::format("{}/{}", kube::NamespaceOf(*pod), kube::NameOf(*pod)),
-                      .movement = *movement};
+                      .movement = *movement,
+                      .milli_cores = requested("cpu"),
+                      .bytes = requested("memory")};
     return OnMovement(begun);
   }
 }
@@ -182,9 +189,34 @@ void TogetherChecker::OnMovement(const Begun& begun) {
     Violated(fmt::format("{} moves pod {} of {} to node {}, which is about to be removed", begun.by, begun.pod, begun.member,
                          begun.movement.to));
   }
-  Moved(begun.member)
-      .push_back({begun.movement.owner, begun.movement.to, view().now(),
-                  LivePods(member, begun.movement.owner, begun.movement.pod_uid)});
+  const base::Instant now = view().now();
+  const Condition mover = view().ConditionOf(begun.by, begun.member);
+  const bool sees = !mover.gone && now - mover.since >= kKnownAfter;
+  Owed owed{.owner = begun.movement.owner,
+            .to = begun.movement.to,
+            .since = now,
+            .pods = LivePods(member, begun.movement.owner, begun.movement.pod_uid),
+            .milli_cores = begun.milli_cores,
+            .bytes = begun.bytes,
+            .known = now - (sees ? kKnownAfter : kKnownLate)};
+  owed.taken = IsTaken(member, owed);
+  Moved(begun.member).push_back(std::move(owed));
+}
+
+bool TogetherChecker::IsTaken(const Member& member, const Owed& owed) const {
+  const auto node = member.nodes.find(owed.to);
+  if (node == member.nodes.end()) return false;
+  const auto has_room = [&](base::Instant until) {
+    int64_t milli_cores = owed.milli_cores, bytes = owed.bytes, pods = 1;
+    for (const auto& [key, pod] : member.pods) {
+      if (pod.node != owed.to || !pod.live || pod.placed > until) continue;
+      milli_cores += pod.milli_cores;
+      bytes += pod.bytes;
+      ++pods;
+    }
+    return milli_cores <= node->second.milli_cores && bytes <= node->second.bytes && pods <= node->second.pods;
+  };
+  return !has_room(view().now()) && has_room(owed.known);
 }
 
 std::vector<TogetherChecker::Owed>& TogetherChecker::Moved(const std::string& member) {
@@ -205,7 +237,7 @@ void TogetherChecker::OnGroup(const ApiWrite& write) {
     const int64_t pods = LivePods(member, pod.owner);
     const bool replaces = std::ranges::any_of(moved, [&](const Owed& owed) {
       const auto node = member.nodes.find(owed.to);
-      const bool has_place = node != member.nodes.end() && node->second.ready;
+      const bool has_place = node != member.nodes.end() && node->second.ready && !owed.taken && !IsTaken(member, owed);
       return has_place && owed.replacement == pod.uid && pods <= owed.pods;
     });
     if (!replaces) return;

@@ -26,6 +26,7 @@ class BalancerChecker : public Checker {
     const std::string& member;
     std::string by, plan, pod;
     MemberBook::Movement movement;
+    int64_t milli_cores = 0, bytes = 0;  ///< that the pod requests
   };
   virtual void OnMovement(const Begun& /*begun*/) {}
 
@@ -91,10 +92,14 @@ class EnergyChecker final : public BalancerChecker {
 };
 
 /// "together": balancer and autoscaler do not fight. Nothing is moved to a node that is about to be removed, and no node group
-/// grows while all that waits for a node is what was moved away, unless the node that it was moved to has failed or gone since.
-/// In the place of a moved pod comes the first of its owner that is seen after it.
+/// grows while all that waits for a node is what was moved away, unless the node that it was moved to has failed or gone since,
+/// or other pods have taken its place there before the mover could know. In the place of a moved pod comes the first of its
+/// owner that is seen after it.
 class TogetherChecker final : public BalancerChecker {
  public:
+  /// A replica knows of a pod on a node that late, if nothing is wrong with it; otherwise so late.
+  static constexpr base::Duration kKnownAfter = std::chrono::seconds(10), kKnownLate = std::chrono::minutes(2);
+
   using BalancerChecker::BalancerChecker;
   std::string_view name() const override { return "together"; }
   void OnStored(const std::string& api, const embedded::store::Event& event) override;
@@ -109,9 +114,14 @@ class TogetherChecker final : public BalancerChecker {
     std::string owner;
     std::string to;  ///< node
     base::Instant since{};
-    int64_t pods = 0;           ///< of the owner, with the one that was moved
-    std::string replacement{};  ///< uid of the pod that came in its place; "" before
+    int64_t pods = 0;                    ///< of the owner, with the one that was moved
+    int64_t milli_cores = 0, bytes = 0;  ///< that the moved pod requested
+    base::Instant known{};               ///< pods that have been on a node since are known to the mover
+    bool taken = false;                  ///< when the movement began, others had the place
+    std::string replacement{};           ///< uid of the pod that came in its place; "" before
   };
+  /// Whether it would have room where it was moved to, but for pods that the mover could not know of.
+  bool IsTaken(const MemberBook::Member& member, const Owed& owed) const;
   /// Of a member, those whose replacements may still come.
   std::vector<Owed>& Moved(const std::string& member);
   std::map<std::string, std::vector<Owed>> moved_;  ///< by member

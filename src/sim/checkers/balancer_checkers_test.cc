@@ -185,6 +185,35 @@ TEST_F(BalancerCheckerTest, NoGroupGrowsForWhatWasOnlyMoved) {
   EXPECT_TRUE(violations.empty()) << "where it was moved to has failed since";
 }
 
+TEST_F(BalancerCheckerTest, AGroupMayGrowForAMovedPodWhosePlaceOthersTookUnseen) {
+  TogetherChecker checker(&book, &limits);
+  Attach(checker);
+  int64_t target = 1;
+  /// Whether it is a violation that a group grows for a pod that was moved to n2, on which another one has been for so long.
+  const auto grows_wrongly = [&](base::Duration placed_before, base::Duration disturbed_before) {
+    StoreTold("pods/default/job", PodOn("job", "n2", "4"));
+    fleet.time += placed_before;
+    fleet.condition.since = fleet.time - disturbed_before;
+    Add(Pod("a"));
+    Move(fmt::format("p{}", target), "a", "n1", "n2");
+    const std::string name = fmt::format("replacement-{}", target);
+    Json replacement = Pod(name);
+    base::Erase(replacement, {"spec", "nodeName"});
+    StoreTold("pods/default/" + name, replacement);
+    Write(kReplica, "nodegroups", "", "g", JsonObject{{"spec", JsonObject{{"maxSize", 9}, {"targetSize", ++target}}}});
+    for (const std::string& gone : {std::string("job"), name}) StoreTold("pods/default/" + gone, std::nullopt);
+    fleet.time += 1h;
+    const bool wrongly = !violations.empty();
+    violations.clear();
+    return wrongly;
+  };
+  Write(kReplica, "nodegroups", "", "g", JsonObject{{"spec", JsonObject{{"maxSize", 9}, {"targetSize", target}}}});
+  EXPECT_FALSE(grows_wrongly(9s, 1h)) << "nobody can know that at once";
+  EXPECT_TRUE(grows_wrongly(11s, 1h)) << "the mover should have known";
+  EXPECT_FALSE(grows_wrongly(11s, 0s)) << "its view is late";
+  EXPECT_TRUE(grows_wrongly(3min, 0s)) << "not so late";
+}
+
 TEST_F(BalancerCheckerTest, WhoComesAfterTheReplacementOfAMovedPodIsNone) {
   TogetherChecker checker(&book, &limits);
   Attach(checker);
