@@ -49,10 +49,10 @@ bool HasParams(const Json& spec) { return base::Find(spec, {"paramKind"}) != nul
 /// Compiles the expressions of one policy one after the other, variables first: each sees those before it.
 class PolicyCompiler {
  public:
-  explicit PolicyCompiler(bool params)
+  explicit PolicyCompiler(bool params, const Type* object = &types::kDyn, const Type* params_type = &types::kDyn)
       : type_(types_.Object("kubernetes.variables", &shape_)),
-        world_(NamesOf(params, true)),
-        messages_(NamesOf(params, false)) {}
+        world_({.params = params, .variables = type_, .authorizer = true, .object = object, .params_type = params_type}),
+        messages_({.params = params, .variables = type_, .authorizer = false, .object = object, .params_type = params_type}) {}
 
   struct Variable {
     std::string name;
@@ -76,6 +76,10 @@ class PolicyCompiler {
   base::Result<ProgramPointer> Condition(std::string_view expression) const {
     return CompileFor(world_, expression, {&types::kBool});
   }
+  /// Of whatever type.
+  base::Result<ProgramPointer> Any(std::string_view expression) const {
+    return Program::Compile(expression, world_.environment());
+  }
   base::Result<ProgramPointer> Message(std::string_view expression) const {
     return CompileFor(messages_, expression, {&types::kString});
   }
@@ -91,10 +95,6 @@ class PolicyCompiler {
   }
 
  private:
-  AdmissionWorld::Names NamesOf(bool params, bool authorizer) const {
-    return {.params = params, .variables = type_, .authorizer = authorizer};
-  }
-
   TypePool types_;
   Shape shape_;
   const Type* type_;
@@ -376,6 +376,59 @@ std::vector<Cause> CheckPolicyExpressions(const Json& spec, std::string_view nam
   }
   each("auditAnnotations", &PolicyChecks::Annotation);
   return std::move(checks.causes());
+}
+
+namespace {
+
+/// A policy whose objects are of one kind.
+class TypedPolicy {
+ public:
+  TypedPolicy(const Json& spec, const PolicyKind& kind, const base::JsonObject& params) : kind_(kind.name) {
+    const Shape* const object = kind.schema.empty() ? nullptr : shapes_.Add(kind.schema, types_, false);
+    const Shape* const of_params = params.empty() ? nullptr : shapes_.Add(params, types_, false);
+    if (object == nullptr) return;
+    compiler_.emplace(of_params != nullptr, object->type, of_params == nullptr ? &types::kDyn : of_params->type);
+    for (const Json& variable : FindArray(spec, {"variables"})) {
+      compiler_->AddVariable(FindString(variable, {"name"}), FindString(variable, {"expression"}));
+    }
+  }
+
+  /// "": nothing is wrong with it.
+  std::string Check(std::string_view expression) const {
+    if (!compiler_) return "";
+    const auto program = compiler_->Any(expression);
+    return program ? "" : fmt::format("{}: {}\n", kind_, program.error().message());
+  }
+
+ private:
+  const std::string kind_;
+  TypePool types_;
+  Shapes shapes_;
+  std::optional<PolicyCompiler> compiler_;
+};
+
+}  // namespace
+
+base::JsonArray CheckPolicyTypes(const Json& spec, const std::vector<PolicyKind>& kinds, const base::JsonObject& params) {
+  std::deque<TypedPolicy> typed;
+  for (const PolicyKind& kind : kinds) typed.emplace_back(spec, kind, params);
+  base::JsonArray warnings;
+  const base::JsonArray& validations = FindArray(spec, {"validations"});
+  for (size_t i = 0; i < validations.size(); ++i) {
+    for (const char* field : {"expression", "messageExpression"}) {
+      const std::string_view expression = FindString(validations[i], {field});
+      if (expression.empty()) continue;
+      std::string warning;
+      for (const TypedPolicy& policy : typed) {
+        const std::string wrong = policy.Check(expression);
+        if (!wrong.empty()) warning += (warning.empty() ? "" : "\n") + wrong;
+      }
+      if (warning.empty()) continue;
+      warnings.push_back(
+          base::JsonObject{{"fieldRef", fmt::format("spec.validations[{}].{}", i, field)}, {"warning", warning}});
+    }
+  }
+  return warnings;
 }
 
 }  // namespace evenkeel::kube::cel

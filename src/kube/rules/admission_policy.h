@@ -1,5 +1,5 @@
 // The expressions of a ValidatingAdmissionPolicy: what is wrong with them, and what they say about a write.
-// Follows: kubernetes@1.36 staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/validating/validator.go,
+// Follows: kubernetes@1.36 staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/validating/validator.go, typechecking.go,
 // staging/src/k8s.io/apiserver/pkg/admission/plugin/cel/composition.go, pkg/apis/admissionregistration/validation/validation.go
 #pragma once
 
@@ -19,6 +19,17 @@ inline constexpr size_t kMessageBytesMax = 5 * 1024;
 
 /// What is wrong with the expressions of a policy's spec, which stands at `path`; `name` is the policy's.
 std::vector<base::Cause> CheckPolicyExpressions(const base::Json& spec, std::string_view name, const FieldPath& path);
+
+/// A kind that a policy means, for CheckPolicyTypes.
+struct PolicyKind {
+  std::string name;         ///< "apps/v1, Kind=Deployment"
+  base::JsonObject schema;  ///< OpenAPI v3, without references; empty: it is not known
+};
+inline constexpr size_t kPolicyKindsMax = 10;
+
+/// What is wrong with a policy's validations if objects are of these kinds, as status.typeChecking.expressionWarnings has it:
+/// it has no effect on writes. `params`: of the parameters; where it is empty, expressions that name `params` are warned of.
+base::JsonArray CheckPolicyTypes(const base::Json& spec, const std::vector<PolicyKind>& kinds, const base::JsonObject& params);
 
 class PolicyCompiler;
 class PolicyRound;

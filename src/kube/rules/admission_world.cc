@@ -66,7 +66,7 @@ AdmissionWorld::AdmissionWorld(const Names& names)
       namespace_object_(environment_->Declare("namespaceObject", namespace_shape_->type)),
       has_params_(names.params),
       has_authorizer_(names.authorizer) {
-  if (names.params) params_ = environment_->Declare("params", &types::kDyn);
+  if (names.params) params_ = environment_->Declare("params", names.params_type);
   if (names.variables != nullptr) variables_ = environment_->Declare("variables", names.variables);
   if (!names.authorizer) return;
   authorizer_ = environment_->Declare("authorizer", "kubernetes.authorization.Authorizer");

@@ -34,6 +34,7 @@ class AdmissionWorld {
     /// `authorizer` comes last, so that values for a world with it serve one without.
     bool authorizer = true;
     const Type* object = &types::kDyn;  ///< of `object` and `oldObject`
+    const Type* params_type = &types::kDyn;
   };
   explicit AdmissionWorld(const Names& names);
 

@@ -82,6 +82,8 @@ base::Status ApiServer::Start() {
     const auto& names = embedded::workloads::Workloads::ControllerNames();
     cluster.workloads.disabled = {names.begin(), names.end()};
   }
+  // Nobody writes policies there, and watching for them would only cost time.
+  cluster.workloads.disabled.emplace("validatingadmissionpolicystatus");
   if (!options_.scheduler) cluster.workloads.disabled.emplace("scheduler");
   base::Executor* executor = &executor_;
   if (options_.federation) {

@@ -9,6 +9,7 @@
 #include "embedded/workloads/cluster/namespaces.h"
 #include "embedded/workloads/cluster/node_lifecycle.h"
 #include "embedded/workloads/cluster/pod_gc.h"
+#include "embedded/workloads/cluster/policy_status.h"
 #include "embedded/workloads/cluster/resource_claims.h"
 #include "embedded/workloads/cluster/root_ca.h"
 #include "embedded/workloads/cluster/scheduler.h"
@@ -52,6 +53,7 @@ const std::vector<Maker>& Makers() {
       MakerOf<RootCaPublisher>("rootcapublisher"),
       MakerOf<VolumeBinder>("volumebinder"),
       MakerOf<ResourceClaims>("resourceclaim"),
+      MakerOf<PolicyStatus>("validatingadmissionpolicystatus"),
       MakerOf<SchedulerController>("scheduler"),
   };
   return makers;
