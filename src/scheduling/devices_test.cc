@@ -177,9 +177,9 @@ TEST_F(DevicesTest, APodWithoutUidClaimsByTheTemplate) {
 
 TEST_F(DevicesTest, ANodeFromATemplateBringsItsSlices) {
   DeviceSelectors selectors;
-  const auto slices = std::make_shared<NodeSlices>();
-  slices->push_back(std::make_shared<const ResourceSlice>(DecodeResourceSlice(SliceMaker("of").Devices(8).json, selectors)));
-  const TemplateId node = snapshot_.InternTemplate(kube::Node::Decode(NodeMaker("t").json), nullptr, slices);
+  const NodeSlices slices{
+      std::make_shared<const ResourceSlice>(DecodeResourceSlice(SliceMaker("of").Devices(8).json, selectors))};
+  const TemplateId node = snapshot_.InternTemplate(kube::Node::Decode(NodeMaker("t").json), nullptr, SlicesOfNewNodes(slices));
   Claim(ClaimMaker("five", 5));
   const PodId pod = Pod(WithClaim(PodMaker("p"), "five"));
   EXPECT_EQ(snapshot_.FindNode(snapshot_.ClassOf(pod)), kNone);
@@ -192,6 +192,71 @@ TEST_F(DevicesTest, ANodeFromATemplateBringsItsSlices) {
   EXPECT_EQ(placed.claims.at(0).allocation->results.at(4).device.ToString(), "gpu.example.com/of-x/gpu-4");
   EXPECT_EQ(placed.claims.at(0).allocation->nodes->at(0).fields.at(0).values, std::vector<std::string>{"x"});
   Text(placed);
+}
+
+TEST_F(DevicesTest, PodsWithClaimsOfTheirOwnAreAlikeUntilOneIsAllocated) {
+  for (const char* pod : {"p", "q", "r"}) Claim(ClaimMaker(std::string(pod) + "-gpus").Of(pod));
+  const auto own = [&](const std::string& pod) { return Pod(WithOwnClaim(PodMaker(pod), pod + "-gpus")); };
+  const std::vector<PodId> pods{own("p"), own("q"), own("r")};
+  const auto likeness = [&](PodId pod) { return snapshot_.Likeness(snapshot_.ClassOf(pod)); };
+  EXPECT_NE(snapshot_.ClassOf(pods[0]), snapshot_.ClassOf(pods[1]));
+  EXPECT_EQ(likeness(pods[0]), likeness(pods[1]));
+  EXPECT_TRUE(snapshot_.WantsDevices(snapshot_.ClassOf(pods[0])));
+  Claim(ClaimMaker("r-gpus", 2).Of("r"));
+  EXPECT_NE(likeness(pods[0]), likeness(pods[2])) << "it asks for more";
+  EXPECT_NE(likeness(pods[0]), likeness(own("waits"))) << "there is no claim for it yet";
+  EXPECT_NE(likeness(pods[0]), likeness(Pod(WithOwnClaim(PodMaker("s", "1"), "p-gpus"))));
+  Claim(ClaimMaker("q-gpus").Of("q").On("b", {"gpu-0"}, {}));
+  EXPECT_NE(likeness(pods[0]), likeness(pods[1])) << "it can go to one node only";
+  Claim(ClaimMaker("named"));
+  const PodId one = Pod(WithClaim(PodMaker("one"), "named")), two = Pod(WithClaim(PodMaker("two"), "named"));
+  EXPECT_EQ(likeness(one), likeness(two));
+}
+
+TEST_F(DevicesTest, PodsThatAreAlikeFindPlacesTogether) {
+  std::vector<PodId> pods;
+  for (const char* pod : {"p", "q", "r", "s", "t"}) {
+    Claim(ClaimMaker(std::string(pod) + "-gpus").Of(pod));
+    pods.push_back(Pod(WithOwnClaim(PodMaker(pod), std::string(pod) + "-gpus")));
+  }
+  std::vector<Placement> placements;
+  WhatIf what_if(snapshot_);
+  EXPECT_EQ(snapshot_.PlaceUpTo(snapshot_.ClassOf(pods[0]), pods, {}, placements), 4);
+  EXPECT_EQ(placements, (std::vector<Placement>{{Node("a"), 2}, {Node("b"), 2}}));
+  EXPECT_EQ(Devices(pods[0]), "c: gpus=gpu.example.com/a/gpu-0");
+  EXPECT_EQ(Devices(pods[3]), "c: gpus=gpu.example.com/b/gpu-1");
+  EXPECT_EQ(snapshot_.FindNode(snapshot_.ClassOf(pods[4])), kNone);
+  snapshot_.Unplace(pods[1]);
+  EXPECT_EQ(snapshot_.FindNode(snapshot_.ClassOf(pods[4])), Node("a"));
+}
+
+TEST_F(DevicesTest, WhatPodsOnANodeHaveIsKnownOnceAllOfItIsAllocated) {
+  const auto devices = [this]() -> std::string {
+    const auto allocations = snapshot_.AllocationsOn(Node("a"));
+    if (!allocations) return "unknown";
+    std::string text;
+    for (const auto& allocation : *allocations) {
+      for (const DeviceResult& result : allocation->results) text += result.device.device + " ";
+    }
+    return text;
+  };
+  Pod(PodMaker("none").On("a"));
+  EXPECT_EQ(devices(), "");
+  Claim(ClaimMaker("shared").On("a", {"gpu-1"}, {"p", "q"}));
+  Pod(WithClaim(PodMaker("p").On("a"), "shared"));
+  Pod(WithClaim(PodMaker("q").On("a"), "shared"));
+  EXPECT_EQ(devices(), "gpu-1 gpu-1 ");
+  Claim(ClaimMaker("own"));
+  const PodId pending = Pod(WithClaim(PodMaker("r"), "own"));
+  {
+    WhatIf what_if(snapshot_);
+    snapshot_.Place(pending, Node("a"));
+    EXPECT_EQ(devices(), "gpu-1 gpu-1 gpu-0 ");
+  }
+  Pod(WithClaim(PodMaker("r").On("a"), "own"));
+  EXPECT_EQ(devices(), "unknown");
+  snapshot_.RemoveDevices(DeviceKind::kResourceClaim, "default/own");
+  EXPECT_EQ(devices(), "unknown");
 }
 
 TEST_F(DevicesTest, ExtendedResourcesAreServedByClaimsWhereNoPluginDoes) {
@@ -215,6 +280,24 @@ TEST_F(DevicesTest, ExtendedResourcesAreServedByClaimsWhereNoPluginDoes) {
   EXPECT_EQ(cluster_.Where(PodMaker("q").Request("example.com/gpu", "2")), "b");
   snapshot_.RemoveDevices(DeviceKind::kResourceClaim, "default/p-extended-resources-x");
   EXPECT_EQ(cluster_.Where(PodMaker("q").Request("example.com/gpu", "2")), "a b") << "they are not counted twice";
+}
+
+TEST_F(DevicesTest, ANodeHasTheSlicesThatNameIt) {
+  Slice(SliceMaker("a").Named("wide").Pool("wide").Everywhere().Devices(1));
+  Slice(SliceMaker("a").Named("nics").Pool("nics").Devices(1));
+  const uint64_t version = snapshot_.slices_version();
+  std::string names;
+  for (const auto& slice : snapshot_.SlicesFor(Node("a"))) names += slice->name + " ";
+  EXPECT_EQ(names, "a-gpu.example.com nics ");
+  snapshot_.RemoveDevices(DeviceKind::kResourceSlice, "nics");
+  EXPECT_EQ(snapshot_.SlicesFor(Node("a")).size(), 1U);
+  EXPECT_NE(snapshot_.slices_version(), version);
+  const NodeSlices a = snapshot_.SlicesFor(Node("a")), b = snapshot_.SlicesFor(Node("b"));
+  EXPECT_TRUE(SameDevices(&a, &b));
+  EXPECT_FALSE(SameDevices(&a, nullptr));
+  Slice(SliceMaker("b").Devices(2, R"({"attributes":{"model":{"string":"x"}}})"));
+  const NodeSlices other = snapshot_.SlicesFor(Node("b"));
+  EXPECT_FALSE(SameDevices(&a, &other));
 }
 
 TEST_F(DevicesTest, TheFailureMessageIsUpstreams) {

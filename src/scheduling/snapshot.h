@@ -120,7 +120,8 @@ class Snapshot {
   ClassId InternClass(const base::Json& pod, bool keep_node_name = false);
   void ReleaseClass(ClassId pod_class);
   /// What AddNode makes nodes from: labels, taints, allocatable, and how many volumes of each driver they take (null: no
-  /// limit), and the slices of devices that it brings (null: none). Stays until ReleaseTemplate.
+  /// limit), and the slices of devices that each brings (as SlicesOfNewNodes makes them; null: none). Stays until
+  /// ReleaseTemplate.
   TemplateId InternTemplate(const kube::Node& node, std::shared_ptr<const VolumeLimits> volume_limits = nullptr,
                             std::shared_ptr<const NodeSlices> slices = nullptr);
   void ReleaseTemplate(TemplateId node_template);
@@ -184,6 +185,22 @@ class Snapshot {
   PlacedDevices DevicesFor(ClassId pod_class, NodeId node);
   /// As the node sees them; with what is in use. Good until something changes.
   const NodePools& PoolsOn(NodeId node);
+  /// Those that the API has for the node by its name, by pool and name.
+  NodeSlices SlicesFor(NodeId node) const { return devices_.SlicesFor(nodes_[node].name); }
+  /// What pods on the node have of devices, a claim that several have once for each. nullopt: a claim of one of them is not
+  /// allocated. O(pods of the node).
+  std::optional<std::vector<std::shared_ptr<const ClaimAllocation>>> AllocationsOn(NodeId node);
+  /// For InternTemplate, through SlicesOfNewNodes.
+  std::shared_ptr<const ResourceSlice> DecodeSlice(const base::Json& slice) {
+    return std::make_shared<const ResourceSlice>(devices_.Decode(slice));
+  }
+  /// Changes with every ResourceSlice.
+  uint64_t slices_version() const { return devices_.slices_version(); }
+  /// Whether a pod of the class gets devices, by claims or by extended resources.
+  bool WantsDevices(ClassId pod_class);
+  /// Equal for classes whose pods every node takes alike, as things are: they are one, or differ only in claims that were made
+  /// for each of their pods alike and that are not allocated.
+  uint64_t Likeness(ClassId pod_class);
 
   // What fits where.
 
@@ -203,7 +220,8 @@ class Snapshot {
   /// Puts up to `pods` copies on nodes, each on the first node that fits at that time; what FindNode with the same options and
   /// PlaceCopies would do one by one. For classes without affinity, spread, ports and volumes O(nodes).
   int64_t PlaceUpTo(ClassId pod_class, int64_t pods, const SearchOptions& options, std::vector<Placement>& placements);
-  /// The same with pods of the snapshot, all of that class and pending. Answers how many of them, from the front, have a node.
+  /// The same with pods of the snapshot, all pending and of that class or (see Likeness) like it; the first is of that class.
+  /// Answers how many of them, from the front, have a node.
   int64_t PlaceUpTo(ClassId pod_class, std::span<const PodId> pods, const SearchOptions& options,
                     std::vector<Placement>& placements);
 
@@ -328,7 +346,9 @@ class Snapshot {
   using Put = std::function<void(NodeId, int64_t, int64_t)>;
   class Sequence;
   class Filler;
-  int64_t Fill(ClassId id, int64_t pods, const SearchOptions& options, std::vector<Placement>& placements, const Put& put);
+  /// `of`: the pods, where they can be of other classes.
+  int64_t Fill(ClassId id, int64_t pods, const SearchOptions& options, std::vector<Placement>& placements, const Put& put,
+               std::span<const PodId> of);
 
   // snapshot_devices.cc
   struct WantedDevices {

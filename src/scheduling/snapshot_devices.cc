@@ -2,6 +2,10 @@
 // Follows: kubernetes@1.36 pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go
 #include "scheduling/snapshot.h"
 
+#include <algorithm>
+
+#include "base/hash.h"
+
 namespace evenkeel::scheduling {
 namespace {
 
@@ -100,7 +104,9 @@ Fit Snapshot::CheckDevices(PodClass& pod_class, NodeId node) {
     const Allocated allocated = devices_.Allocate(where, wanted.claims);
     if (!allocated.ok()) {
       const bool unsatisfied = allocated.outcome == Allocated::Outcome::kUnsatisfied;
-      return DeviceRefusal(unsatisfied, allocated.text, unsatisfied ? devices_.Explain(where, wanted.claims) : "");
+      std::string detail = devices_.Explain(where, wanted.claims);
+      if (detail == allocated.text) detail.clear();
+      return DeviceRefusal(unsatisfied, allocated.text, std::move(detail));
     }
   }
   if (ClaimsReach(pod_class, node)) return {};
@@ -325,6 +331,74 @@ PlacedDevices Snapshot::DevicesFor(ClassId id, NodeId node) {
     placed.mappings = wanted.extended->mappings;
   }
   return placed;
+}
+
+std::optional<std::vector<std::shared_ptr<const ClaimAllocation>>> Snapshot::AllocationsOn(NodeId node) {
+  std::vector<std::shared_ptr<const ClaimAllocation>> allocations;
+  bool all = true;
+  const auto add = [&](const std::shared_ptr<const ClaimAllocation>& allocation) {
+    allocation == nullptr ? void(all = false) : allocations.push_back(allocation);
+  };
+  const auto add_own = [&](const std::shared_ptr<const OwnDevices>& own) {
+    if (own == nullptr) return;
+    for (const PlacedClaim& claim : own->claims) add(claim.allocation);
+  };
+  const auto add_claims = [&](PodClass& pod_class, bool copy) {
+    PrepareDevices(pod_class);
+    const ResolvedDevices& resolved = pod_class.resolved_devices;
+    for (const ResolvedDevices::Entry& entry : resolved.entries) {
+      if (entry.state != nullptr && !(copy && entry.own)) add(entry.state->allocation());
+    }
+    // A claim that is not there is not allocated.
+    const auto needed = [](const PodDeviceClaim& claim) { return !claim.not_needed; };
+    const auto wanted = pod_class.devices == nullptr ? 0 : std::ranges::count_if(pod_class.devices->claims, needed);
+    all &= static_cast<int64_t>(resolved.entries.size()) == wanted;
+    if (!copy && resolved.extended_claim != nullptr) add(resolved.extended_claim->allocation());
+  };
+  for (const PodId pod : nodes_[node].pods) {
+    PodClass& pod_class = classes_[pods_[pod].pod_class];
+    if (!pod_class.may_want_devices()) continue;
+    add_claims(pod_class, false);
+    if (const auto own = own_of_pods_.find(pod); own != own_of_pods_.end()) add_own(own->second);
+  }
+  for (const Copies& copies : nodes_[node].copies) {
+    if (!classes_[copies.pod_class].may_want_devices()) continue;
+    add_claims(classes_[copies.pod_class], true);
+    const auto own = own_of_copies_.find({copies.pod_class, node});
+    if (own != own_of_copies_.end()) std::ranges::for_each(own->second, add_own);
+  }
+  if (!all) return std::nullopt;
+  return allocations;
+}
+
+bool Snapshot::WantsDevices(ClassId id) {
+  PodClass& pod_class = classes_[id];
+  if (!pod_class.may_want_devices()) return false;
+  PrepareDevices(pod_class);
+  return pod_class.wants_devices;
+}
+
+uint64_t Snapshot::Likeness(ClassId id) {
+  PodClass& pod_class = classes_[id];
+  if (pod_class.devices == nullptr) return id;
+  PrepareDevices(pod_class);
+  const ResolvedDevices& resolved = pod_class.resolved_devices;
+  const auto own = [](const ResolvedDevices::Entry& entry) { return entry.own; };
+  const auto kept = [](const ResolvedDevices::Entry& entry) {
+    return entry.own && entry.state != nullptr && entry.state->allocation() != nullptr;
+  };
+  const bool alone = !resolved.rejected.empty() || resolved.extended_claim != nullptr ||
+                     std::ranges::any_of(resolved.entries, kept) || std::ranges::none_of(resolved.entries, own);
+  if (alone) return id;
+  TextKey text;
+  text.Add(pod_class.spec_id).Add(pod_class.labels_id).Add(pod_class.volumes_id).Add(pod_class.ns).Add(pod_class.pinned_node);
+  text.Add(pod_class.node_name).Add(pod_class.terminating ? 1 : 0);
+  for (const ResolvedDevices::Entry& entry : resolved.entries) {
+    const bool shared = entry.state != nullptr && !entry.own;
+    text.Add(entry.pod_claim).Add(shared ? 1 : 0).Add(shared ? entry.state->told->name : entry.spec->text);
+  }
+  // Ids are less than that.
+  return base::Blake2b64(text.text()) | uint64_t{1} << 63;
 }
 
 const NodePools& Snapshot::PoolsOn(NodeId node) { return devices_.PoolsOn(DeviceNodeOf(node)); }

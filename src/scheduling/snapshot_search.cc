@@ -166,12 +166,14 @@ NodeId Snapshot::FindNode(ClassId id, const SearchOptions& options) {
 /// refused them; all other refusals are for good, because every placement only takes room away.
 class Snapshot::Filler {
  public:
-  Filler(Snapshot& snapshot, PodClass& pod_class, int64_t pods, std::vector<Placement>& placements, const Put& put)
+  Filler(Snapshot& snapshot, PodClass& pod_class, int64_t pods, std::vector<Placement>& placements, const Put& put,
+         std::span<const PodId> of)
       : snapshot_(snapshot),
-        pod_class_(pod_class),
+        pod_class_(&pod_class),
         pods_(pods),
         placements_(placements),
         put_(put),
+        of_(of),
         patient_(!pod_class.topology.affinity.empty() || !pod_class.topology.spread.empty()) {}
 
   int64_t Run(Sequence& sequence) {
@@ -186,27 +188,38 @@ class Snapshot::Filler {
     }
     return placed_;
   }
+  /// Of the pod that comes next.
+  PodClass& pod_class() { return *pod_class_; }
 
  private:
   /// Fills the node until it refuses, or until nodes that refused before may have changed their minds (moved_).
   Answer Settle(NodeId node) {
     moved_ = false;
     while (placed_ < pods_) {
-      const Answer answer = snapshot_.Ask(pod_class_, node);
+      const Answer answer = snapshot_.Ask(*pod_class_, node);
       if (answer != Answer::kFits) return answer;
-      const int64_t before = patient_ ? snapshot_.Progress(pod_class_) : 0;
-      const int64_t here = snapshot_.Plain(pod_class_) ? std::min(snapshot_.Room(pod_class_, node), pods_ - placed_) : 1;
+      const int64_t before = patient_ ? snapshot_.Progress(*pod_class_) : 0;
+      const int64_t here = snapshot_.Plain(*pod_class_) ? std::min(snapshot_.Room(*pod_class_, node), pods_ - placed_) : 1;
       put_(node, placed_, here);
       placed_ += here;
+      Turn();
       if (!placements_.empty() && placements_.back().node == node) {
         placements_.back().pods += here;
       } else {
         placements_.push_back({node, here});
       }
-      moved_ = patient_ && snapshot_.Progress(pod_class_) != before;
+      moved_ = patient_ && snapshot_.Progress(*pod_class_) != before;
       if (moved_) return Answer::kNotNow;
     }
     return Answer::kNever;
+  }
+
+  void Turn() {
+    if (placed_ >= static_cast<int64_t>(of_.size())) return;
+    PodClass& next = snapshot_.classes_[snapshot_.ClassOf(of_[static_cast<size_t>(placed_)])];
+    if (&next == pod_class_) return;
+    pod_class_ = &next;
+    snapshot_.Prepare(next);
   }
 
   void Retry() {
@@ -221,10 +234,11 @@ class Snapshot::Filler {
   }
 
   Snapshot& snapshot_;
-  PodClass& pod_class_;
+  PodClass* pod_class_;  // the next pod's
   const int64_t pods_;
   std::vector<Placement>& placements_;
   const Put& put_;
+  const std::span<const PodId> of_;
   const bool patient_;
   int64_t placed_ = 0;
   bool moved_ = false;
@@ -232,26 +246,28 @@ class Snapshot::Filler {
 };
 
 int64_t Snapshot::Fill(ClassId id, int64_t pods, const SearchOptions& options, std::vector<Placement>& placements,
-                       const Put& put) {
+                       const Put& put, std::span<const PodId> of) {
   PodClass& pod_class = classes_[id];
   Prepare(pod_class);
   if (pod_class.rejected_by() != Filter::kPass || pod_class.fits_nowhere_at == Now(pod_class)) return 0;
   Sequence sequence(*this, pod_class, options);
-  const int64_t placed = Filler(*this, pod_class, pods, placements, put).Run(sequence);
+  Filler filler(*this, pod_class, pods, placements, put, of);
+  const int64_t placed = filler.Run(sequence);
   const bool all_asked = AsksAll(pod_class, options);
-  if (placed < pods && all_asked) pod_class.fits_nowhere_at = Now(pod_class);
+  if (placed < pods && all_asked) filler.pod_class().fits_nowhere_at = Now(filler.pod_class());
   return placed;
 }
 
 int64_t Snapshot::PlaceUpTo(ClassId id, int64_t pods, const SearchOptions& options, std::vector<Placement>& placements) {
-  return Fill(id, pods, options, placements, [&](NodeId node, int64_t, int64_t here) { PlaceCopies(id, node, here); });
+  return Fill(id, pods, options, placements, [&](NodeId node, int64_t, int64_t here) { PlaceCopies(id, node, here); }, {});
 }
 
 int64_t Snapshot::PlaceUpTo(ClassId id, std::span<const PodId> pods, const SearchOptions& options,
                             std::vector<Placement>& placements) {
-  return Fill(id, static_cast<int64_t>(pods.size()), options, placements, [&](NodeId node, int64_t placed, int64_t here) {
+  const auto put = [&](NodeId node, int64_t placed, int64_t here) {
     for (int64_t i = 0; i < here; ++i) Place(pods[static_cast<size_t>(placed + i)], node);
-  });
+  };
+  return Fill(id, static_cast<int64_t>(pods.size()), options, placements, put, pods);
 }
 
 }  // namespace evenkeel::scheduling

@@ -107,7 +107,7 @@ TemplateId Snapshot::InternTemplate(const kube::Node& node, std::shared_ptr<cons
                                     std::shared_ptr<const NodeSlices> slices) {
   Template made;
   made.volume_limits = std::move(volume_limits);
-  made.slices = DeviceCatalog::OfTemplate(slices.get());
+  made.slices = std::move(slices);
   made.allocatable = Amounts(node.allocatable);
   NodeShape shape{node.meta.labels, node.taints, node.unschedulable, node.declared_features};
   made.has_hostname = shape.labels.erase(std::string(kHostnameLabel)) > 0;

@@ -258,17 +258,19 @@ uint32_t DeviceCatalog::InternShape(const std::string& text) {
   return shape_numbers_.try_emplace(text, static_cast<uint32_t>(shape_numbers_.size())).first->second;
 }
 
-std::shared_ptr<const NodeSlices> DeviceCatalog::OfTemplate(const NodeSlices* slices) {
-  if (slices == nullptr || slices->empty()) return nullptr;
-  auto made = std::make_shared<NodeSlices>();
-  for (const auto& slice : *slices) {
-    auto own = std::make_shared<ResourceSlice>(*slice);
-    own->nodes = {NodeChoice::Kind::kAll, "", {}};
-    for (Device& device : own->devices) device.binds_to_node = true;
-    made->push_back(std::move(own));
+NodeSlices DeviceCatalog::SlicesFor(std::string_view node) const {
+  NodeSlices own;
+  if (local_.empty()) return own;
+  const auto local = local_.find(node);
+  if (local == local_.end()) return own;
+  for (const PoolName& name : local->second.pools) {
+    const auto pool = pools_.find(name);
+    if (pool == pools_.end()) continue;
+    for (const auto& slice : pool->second.slices) {
+      if (slice->nodes.kind == NodeChoice::Kind::kName && slice->nodes.name == node) own.push_back(slice);
+    }
   }
-  std::ranges::sort(*made, [](const auto& a, const auto& b) { return a->name < b->name; });
-  return made;
+  return own;
 }
 
 void DeviceCatalog::ForgetNode(NodeId node) {

@@ -87,8 +87,11 @@ class DeviceCatalog {
   const NodePools& PoolsOn(const DeviceNode& node);
   /// It looks different, or is gone.
   void ForgetNode(NodeId node);
-  /// Slices of a template, as those of nodes that are made from it.
-  static std::shared_ptr<const NodeSlices> OfTemplate(const NodeSlices* slices);
+  /// The slices that name the node, by pool and name.
+  NodeSlices SlicesFor(std::string_view node) const;
+  ResourceSlice Decode(const base::Json& slice) { return DecodeResourceSlice(slice, selectors_); }
+  /// Changes with every slice.
+  uint64_t slices_version() const { return slices_version_; }
 
   // Who has what.
   Allocated Allocate(const DeviceNode& node, const std::vector<ClaimToAllocate>& claims);

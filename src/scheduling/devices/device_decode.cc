@@ -263,7 +263,80 @@ JsonArray WriteRequirements(const std::vector<kube::NodeSelectorRequirement>& re
   return items;
 }
 
+Json WriteNodeSelector(const std::vector<kube::NodeSelectorTerm>& terms) {
+  JsonArray items;
+  for (const auto& term : terms) {
+    JsonObject item;
+    if (!term.expressions.empty()) item["matchExpressions"] = WriteRequirements(term.expressions);
+    if (!term.fields.empty()) item["matchFields"] = WriteRequirements(term.fields);
+    items.push_back(std::move(item));
+  }
+  return JsonObject{{"nodeSelectorTerms", std::move(items)}};
+}
+
+void WriteNodes(const NodeChoice& nodes, JsonObject& object) {
+  switch (nodes.kind) {
+    case NodeChoice::Kind::kName:
+      object["nodeName"] = nodes.name;
+      return;
+    case NodeChoice::Kind::kAll:
+      object["allNodes"] = true;
+      return;
+    case NodeChoice::Kind::kSelector:
+      object["nodeSelector"] = WriteNodeSelector(nodes.terms);
+      return;
+    case NodeChoice::Kind::kPerDevice:
+      object["perDeviceNodeSelection"] = true;
+      return;
+    case NodeChoice::Kind::kUnknown:
+      return;
+  }
+}
+
+JsonArray WriteCounters(const std::vector<CounterSet>& sets, std::string_view name) {
+  JsonArray items;
+  for (const CounterSet& set : sets) {
+    JsonObject counters;
+    for (const auto& [counter, amount] : set.counters) counters[counter] = JsonObject{{"value", amount.ToString()}};
+    items.push_back(JsonObject{{name, set.name}, {"counters", std::move(counters)}});
+  }
+  return items;
+}
+
+void WriteTexts(std::string_view field, const std::vector<std::string>& list, JsonObject& object) {
+  if (!list.empty()) object[field] = JsonArray(list.begin(), list.end());
+}
+
+Json WriteDevice(const Device& device) {
+  JsonObject item{{"name", device.name}, {"attributes", device.facts->attributes}, {"capacity", device.facts->capacity}};
+  if (device.shared) item["allowMultipleAllocations"] = true;
+  if (device.binds_to_node) item["bindsToNode"] = true;
+  if (!device.consumes.empty()) item["consumesCounters"] = WriteCounters(device.consumes, "counterSet");
+  JsonArray taints;
+  for (const kube::Taint& taint : device.taints) {
+    taints.push_back(JsonObject{{"key", taint.key}, {"value", taint.value}, {"effect", taint.effect}});
+  }
+  if (!taints.empty()) item["taints"] = std::move(taints);
+  WriteTexts("bindingConditions", device.binding_conditions, item);
+  WriteTexts("bindingFailureConditions", device.binding_failure_conditions, item);
+  WriteNodes(device.nodes, item);
+  return item;
+}
+
 }  // namespace
+
+Json WriteResourceSlice(const ResourceSlice& slice) {
+  JsonObject spec{
+      {"driver", slice.pool.driver},
+      {"pool",
+       JsonObject{{"name", slice.pool.pool}, {"generation", slice.generation}, {"resourceSliceCount", slice.slice_count}}}};
+  WriteNodes(slice.nodes, spec);
+  JsonArray devices;
+  for (const Device& device : slice.devices) devices.push_back(WriteDevice(device));
+  if (!devices.empty()) spec["devices"] = std::move(devices);
+  if (!slice.counters.empty()) spec["sharedCounters"] = WriteCounters(slice.counters, "name");
+  return JsonObject{{"metadata", JsonObject{{"name", slice.name}}}, {"spec", std::move(spec)}};
+}
 
 ResourceSlice DecodeResourceSlice(const Json& json, DeviceSelectors& selectors) {
   ResourceSlice slice;
@@ -337,17 +410,6 @@ ResourceClaimTemplate DecodeResourceClaimTemplate(const Json& json) {
           std::make_shared<const ClaimSpec>(spec == nullptr ? ClaimSpec() : DecodeClaimSpec(*spec))};
 }
 
-Json WriteNodeSelector(const std::vector<kube::NodeSelectorTerm>& terms) {
-  JsonArray items;
-  for (const auto& term : terms) {
-    JsonObject item;
-    if (!term.expressions.empty()) item["matchExpressions"] = WriteRequirements(term.expressions);
-    if (!term.fields.empty()) item["matchFields"] = WriteRequirements(term.fields);
-    items.push_back(std::move(item));
-  }
-  return JsonObject{{"nodeSelectorTerms", std::move(items)}};
-}
-
 Json ClaimAllocation::Write(const std::vector<std::string>& share_ids) const {
   JsonArray items;
   for (size_t i = 0; i < results.size(); ++i) {
@@ -358,11 +420,8 @@ Json ClaimAllocation::Write(const std::vector<std::string>& share_ids) const {
                     {"device", result.device.device}};
     if (result.admin) item["adminAccess"] = true;
     if (!result.tolerations.empty()) item["tolerations"] = result.tolerations;
-    const auto texts = [&](const char* field, const std::vector<std::string>& list) {
-      if (!list.empty()) item[field] = JsonArray(list.begin(), list.end());
-    };
-    texts("bindingConditions", result.binding_conditions);
-    texts("bindingFailureConditions", result.binding_failure_conditions);
+    WriteTexts("bindingConditions", result.binding_conditions, item);
+    WriteTexts("bindingFailureConditions", result.binding_failure_conditions, item);
     if (result.shared) {
       item["shareID"] = share_ids[i];
       JsonObject consumed;

@@ -190,6 +190,8 @@ class DeviceSelectors;
 
 /// `selectors` keeps the facts of devices that are equal.
 ResourceSlice DecodeResourceSlice(const base::Json& json, DeviceSelectors& selectors);
+/// What DecodeResourceSlice reads the same slice from.
+base::Json WriteResourceSlice(const ResourceSlice& slice);
 DeviceClass DecodeDeviceClass(const base::Json& json);
 ClaimSpec DecodeClaimSpec(const base::Json& spec);
 ResourceClaim DecodeResourceClaim(const base::Json& json);

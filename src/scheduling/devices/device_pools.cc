@@ -1,7 +1,6 @@
 #include "scheduling/devices/device_pools.h"
 
 #include <algorithm>
-#include <set>
 
 namespace evenkeel::scheduling {
 namespace {
@@ -128,6 +127,90 @@ std::optional<NodePool> SeePool(const PoolName& name, std::span<const std::share
   }
   pool.invalid = !pool.incomplete && IsInvalid(pool);
   return pool;
+}
+
+std::shared_ptr<const NodeSlices> SlicesOfNewNodes(const NodeSlices& slices) {
+  if (slices.empty()) return nullptr;
+  auto made = std::make_shared<NodeSlices>();
+  for (const auto& slice : slices) {
+    auto own = std::make_shared<ResourceSlice>(*slice);
+    own->nodes = {NodeChoice::Kind::kAll, "", {}};
+    for (Device& device : own->devices) device.binds_to_node = true;
+    made->push_back(std::move(own));
+  }
+  std::ranges::sort(*made, [](const auto& a, const auto& b) { return a->name < b->name; });
+  return made;
+}
+
+bool SameDevices(const NodeSlices* a, const NodeSlices* b) {
+  if (a == b) return true;
+  // Equal facts are one object.
+  const auto facts_of = [](const NodeSlices* slices) {
+    std::vector<const DeviceFacts*> facts;
+    if (slices == nullptr) return facts;
+    for (const auto& slice : *slices) {
+      for (const Device& device : slice->devices) facts.push_back(device.facts.get());
+    }
+    std::ranges::sort(facts);
+    return facts;
+  };
+  return facts_of(a) == facts_of(b);
+}
+
+std::vector<LocalPool> LocalPools(std::span<const std::shared_ptr<const ResourceSlice>> slices) {
+  std::map<PoolName, LocalPool> pools;
+  for (const auto& slice : slices) {
+    LocalPool& pool = pools[slice->pool];
+    pool.name = slice->pool;
+    if (!pool.slices.empty() && slice->generation < pool.slices.front()->generation) continue;
+    if (!pool.slices.empty() && slice->generation > pool.slices.front()->generation) pool.slices.clear();
+    pool.slices.push_back(slice.get());
+  }
+  std::vector<LocalPool> list;
+  for (auto& [name, pool] : pools) {
+    pool.complete = static_cast<int64_t>(pool.slices.size()) == pool.slices.front()->slice_count;
+    list.push_back(std::move(pool));
+  }
+  return list;
+}
+
+double PoolShare(const LocalPool& pool, const std::set<std::string_view>& taken) {
+  int64_t whole = 0, whole_taken = 0, parts_taken = 0;
+  std::set<std::string_view> parted;  // what parts are parts of: a set of counters each
+  std::map<std::string_view, std::map<std::string_view, kube::Quantity>> there, used;
+  const auto add = [](auto& sums, const CounterSet& set) {
+    for (const auto& [name, amount] : set.counters) sums[set.name][name] += amount;
+  };
+  for (const ResourceSlice* slice : pool.slices) {
+    for (const CounterSet& set : slice->counters) add(there, set);
+    for (const Device& device : slice->devices) {
+      const bool is_taken = taken.contains(device.name);
+      if (device.consumes.empty()) {
+        ++whole;
+        whole_taken += is_taken ? 1 : 0;
+        continue;
+      }
+      parts_taken += is_taken ? 1 : 0;
+      for (const CounterSet& set : device.consumes) {
+        parted.insert(set.name);
+        if (is_taken) add(used, set);
+      }
+    }
+  }
+  const double of_whole = whole == 0 ? 0 : static_cast<double>(whole_taken) / static_cast<double>(whole);
+  if (parts_taken == 0) return of_whole;
+  const auto sets = static_cast<double>(parted.size());
+  double of_parts = 0;
+  for (const auto& [set, counters] : there) {
+    double most = 0;
+    for (const auto& [name, amount] : counters) {
+      if (amount.Value() != 0)
+        most = std::max(most, static_cast<double>(used[set][name].Value()) / static_cast<double>(amount.Value()));
+    }
+    of_parts += most / sets;
+  }
+  if (whole_taken == 0) return of_parts;
+  return (of_parts * sets + of_whole * static_cast<double>(whole)) / (sets + static_cast<double>(whole));
 }
 
 void SortPools(std::vector<NodePool>& pools) {

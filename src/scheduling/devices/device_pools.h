@@ -4,8 +4,10 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -79,6 +81,25 @@ class DevicesInUse {
 /// Of one pool, `slices` being all that there are of it in the order of their names: what the node sees. nullopt: nothing.
 std::optional<NodePool> SeePool(const PoolName& name, std::span<const std::shared_ptr<const ResourceSlice>> slices,
                                 const NodeLabels& node, const DeviceGates& gates, DevicesInUse& use);
+/// Slices of one node.
+using NodeSlices = Slices;
+/// The same for nodes that are made from a template: each brings them as its own, in pools "POOL-NODE". Null: there are none.
+std::shared_ptr<const NodeSlices> SlicesOfNewNodes(const NodeSlices& slices);
+/// Whether they have the same devices, as far as selectors see of them, in whatever pools and slices. Null: none.
+bool SameDevices(const NodeSlices* a, const NodeSlices* b);
+
+/// A pool as the slices that one node has for itself tell of it. Good as long as those.
+struct LocalPool {
+  PoolName name;
+  bool complete = false;                     ///< as many slices of the newest generation as they say there are
+  std::vector<const ResourceSlice*> slices;  ///< of the newest generation
+};
+/// By driver and pool.
+std::vector<LocalPool> LocalPools(std::span<const std::shared_ptr<const ResourceSlice>> slices);
+/// How much of the pool its `taken` devices are, from 0 to 1. Devices that take counters are parts of others: of those, each
+/// set of counters counts with the counter that is used most. Both kinds together count by how many they are. Follows:
+/// kubernetes/autoscaler@1.37 cluster-autoscaler/simulator/dynamicresources/utils/utilization.go
+double PoolShare(const LocalPool& pool, const std::set<std::string_view>& taken);
 /// Sorts as devices are tried: by driver and pool as text, pools with binding conditions behind.
 void SortPools(std::vector<NodePool>& pools);
 bool Reaches(const NodeChoice& choice, const NodeLabels& node);

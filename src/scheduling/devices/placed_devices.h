@@ -12,10 +12,6 @@ namespace evenkeel::scheduling {
 
 enum class DeviceKind : uint8_t { kResourceSlice, kDeviceClass, kResourceClaim, kResourceClaimTemplate };
 
-/// Slices that a node brings with it which is made from a template: they are its own, whatever their node choice says, in
-/// pools "POOL-NODE".
-using NodeSlices = std::vector<std::shared_ptr<const ResourceSlice>>;
-
 struct PlacedClaim {
   std::string pod_claim;  ///< the name in the pod; kExtendedResourcesClaim for what stands for its extended resources
   std::string claim;      ///< of the ResourceClaim; "": there is none (yet)
