@@ -211,8 +211,6 @@ std::vector<std::string> NeededFeatures(const Json& pod) {
   return features;
 }
 
-bool ClaimsDevices(const Json& pod) { return !FindArray(pod, {"spec", "resourceClaims"}).empty(); }
-
 PodSpec DecodePodSpec(const Json& pod, bool pinned) {
   PodSpec spec;
   spec.requests = EffectiveRequests(pod);

@@ -65,9 +65,6 @@ void AppendSpecText(const base::Json& pod, bool pinned, std::string& out);
 /// The node that a DaemonSet's pod is for: its only affinity is one matchFields term that names it. "" for other pods.
 std::string_view PinnedNode(const base::Json& pod);
 
-/// Whether the pod has spec.resourceClaims.
-bool ClaimsDevices(const base::Json& pod);
-
 /// What kube-scheduler reserves for the pod: init containers and sidecars, requests at the level of the pod, overhead; for a
 /// bound pod also what a resize in place still holds. Requests that are missing are the limits, as the API server defaults
 /// them.

@@ -98,7 +98,7 @@ bool ClusterObjects::PutNode(const ObjectEvent& event) {
   const NodeId id = event.node;
   const Json& object = *event.object;
   if (nodes_.size() <= id) nodes_.resize(id + 1);
-  NodeFacts facts = DecodeNodeFacts(object, options_, gpu_label_, nodes_[id].group);
+  NodeFacts facts = DecodeNodeFacts(object, options_, gpu_label_, nodes_[id].group, nodes_[id].lacks_devices);
   if (!nodes_[id].present) new_.push_back(id);
   kube::Node& known = node_objects_[event.key];
   const bool changed = event.node_changed || facts != nodes_[id] || !SameForTemplates(known, event.DecodedNode());
@@ -152,7 +152,7 @@ void ClusterObjects::GiveToGroup(NodeId id, const providers::NodeGroups& groups,
   const std::string_view group = found == groups.group_of_node.end() ? "" : std::string_view(found->second);
   if (decode || node.group != group) ++nodes_revision_;
   if (decode) {
-    node = DecodeNodeFacts(*FindNode(node.name), options_, gpu_label_, group);
+    node = DecodeNodeFacts(*FindNode(node.name), options_, gpu_label_, group, node.lacks_devices);
   } else if (node.group != group) {
     node.group = group;
   }
@@ -168,10 +168,53 @@ ClusterView ClusterObjects::View(providers::NodeGroups groups, LoopTime now) {
   }
   grouped_by_ = groups.revision;
   new_.clear();
+  JudgeDevices(groups, now);
   ClusterView view = ViewOfPods(now.Read());
   view.now = std::move(now);
   view.groups = std::move(groups);
   return view;
+}
+
+void ClusterObjects::ExpectDevices(const providers::NodeGroups& groups) {
+  expected_.clear();
+  for (const providers::NodeGroup& group : groups.groups) {
+    ExpectedDevices expected;
+    if (group.template_node) expected.pools = PoolsOfTemplate(*group.template_node);
+    if (expected.pools.empty()) {
+      expected.pools = templates_.PoolsSeen(group.id);
+      expected.young = group.options.max_node_startup_time.value_or(options_.max_node_startup_time);
+    }
+    if (!expected.pools.empty()) expected_.emplace(group.id, std::move(expected));
+  }
+}
+
+void ClusterObjects::JudgeDevices(const providers::NodeGroups& groups, const LoopTime& now) {
+  bool changed = nodes_revision_ != judged_nodes_ || snapshot_.slices_version() != judged_slices_;
+  if (groups.revision == 0 || groups.revision != expected_groups_ || templates_.device_changes() != expected_templates_) {
+    ExpectDevices(groups);
+    changed = true;
+  }
+  expected_groups_ = groups.revision;
+  expected_templates_ = templates_.device_changes();
+  if (expected_.empty() && lacking_.empty()) return;
+  if (changed) {
+    for (NodeId id = 0; id < nodes_.size(); ++id) JudgeDevices(id, now);
+  } else {
+    for (const NodeId id : std::set<NodeId>(lacking_)) JudgeDevices(id, now);
+  }
+  judged_nodes_ = nodes_revision_;
+  judged_slices_ = snapshot_.slices_version();
+}
+
+void ClusterObjects::JudgeDevices(NodeId id, const LoopTime& now) {
+  NodeFacts& node = nodes_[id];
+  const auto expected = node.present && !node.group.empty() ? expected_.find(node.group.text()) : expected_.end();
+  const bool lacks = expected != expected_.end() && !HasPools(CompletePools(snapshot_.SlicesFor(id)), expected->second.pools) &&
+                     (!expected->second.young || node.created + *expected->second.young > now);
+  lacks ? void(lacking_.insert(id)) : void(lacking_.erase(id));
+  if (!node.present || lacks == node.lacks_devices) return;
+  node = DecodeNodeFacts(*FindNode(node.name), options_, gpu_label_, node.group, lacks);
+  ++nodes_revision_;
 }
 
 ClusterView ClusterObjects::ViewOfPods(base::Time now) {

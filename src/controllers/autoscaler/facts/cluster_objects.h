@@ -44,8 +44,9 @@ class ClusterObjects final : public scheduling::ClusterListener {
     ++revision_;
   }
 
-  /// Counts up with every change that a loop could see; a node that only renews its status is none.
-  uint64_t revision() const { return revision_; }
+  /// Counts up with every change that a loop could see; a node that only renews its status is none. Also when templates say
+  /// that other devices are to be waited for.
+  uint64_t revision() const { return revision_ + templates_.device_changes(); }
 
   scheduling::Snapshot& snapshot() { return snapshot_; }
   const scheduling::Snapshot& snapshot() const { return snapshot_; }
@@ -80,6 +81,21 @@ class ClusterObjects final : public scheduling::ClusterListener {
   void DropPod(scheduling::PodId pod);
   void GiveToGroup(scheduling::NodeId node, const providers::NodeGroups& groups, bool decode);
   void RebuildBudgets();
+  /// Whose nodes have devices, and of which drivers.
+  void ExpectDevices(const providers::NodeGroups& groups);
+  /// A node is not ready before drivers have published what it is to have. O(1) where no group has devices or nothing has
+  /// changed, but for nodes that lack some; else O(nodes).
+  void JudgeDevices(const providers::NodeGroups& groups, const LoopTime& now);
+  void JudgeDevices(scheduling::NodeId node, const LoopTime& now);
+
+  /// What a new node of a group is to have, of each driver.
+  struct ExpectedDevices {
+    DevicePools pools;
+    /// None: it is waited for as long as it takes, because the provider says so. Else nobody does, another node has had it:
+    /// drivers may come and go, and who is older than this is not to be waited for.
+    std::optional<base::Duration> young{};
+    bool operator==(const ExpectedDevices&) const = default;
+  };
 
   Options options_;
   scheduling::Snapshot& snapshot_;
@@ -103,8 +119,12 @@ class ClusterObjects final : public scheduling::ClusterListener {
   std::map<std::string, base::Time, std::less<>> room_kept_until_;  // by BalancingPlan; of those that keep some
   std::string gpu_label_;
   uint64_t revision_ = 1, nodes_revision_ = 1;
-  uint64_t grouped_by_ = 0;              // the revision of the groups that the nodes were given to
-  std::vector<scheduling::NodeId> new_;  // have been given to none yet
+  uint64_t grouped_by_ = 0;                                       // the revision of the groups that the nodes were given to
+  std::vector<scheduling::NodeId> new_;                           // have been given to none yet
+  std::map<std::string, ExpectedDevices, std::less<>> expected_;  // by group; of those that have some
+  uint64_t expected_groups_ = 0, expected_templates_ = 0;         // what it is of
+  uint64_t judged_nodes_ = 0, judged_slices_ = 0;                 // what was judged last
+  std::set<scheduling::NodeId> lacking_;                          // nodes that lack devices
 };
 
 }  // namespace evenkeel::controllers::autoscaler

@@ -34,7 +34,6 @@ struct PodFacts {
   bool mirror = false;
   bool daemon = false;  ///< owner DaemonSet, or annotation cluster-autoscaler.kubernetes.io/daemonset-pod=true
   bool requests_gpu = false;
-  bool claims_devices = false;      ///< spec.resourceClaims
   bool unschedulable = false;       ///< PodScheduled=False, reason Unschedulable
   bool unprocessed = false;         ///< no PodScheduled condition, or without a reason: its scheduler has not looked yet
   base::SharedText gate;            ///< the first of spec.schedulingGates; "": none
@@ -52,13 +51,15 @@ struct NodeFacts {
   std::string name, provider_id;
   base::Time created{};
   bool ready = false, suspended = false;
-  bool resource_unready = false;  ///< its GPUs have not appeared yet
+  bool resource_unready = false;  ///< its GPUs or devices have not appeared yet
+  bool lacks_devices = false;     ///< likewise, of devices that drivers publish
   base::Time last_transition{};   ///< of the conditions that readiness looks at
   bool virtual_kubelet = false;
   bool scale_down_disabled = false;              ///< annotation
   std::optional<base::Time> to_be_deleted;       ///< value of the taint
   std::optional<base::Time> deletion_candidate;  ///< value of the soft taint
   std::string gpu;                               ///< value of the provider's GPU label
+  bool gpus_by_driver = false;                   ///< which a driver of devices tells of, not the node's capacity
   int64_t cores = 0, memory = 0;                 ///< capacity: whole cores, rounded up, and bytes
   std::map<std::string, int64_t> gpus;           ///< capacity of GPU resources, by name; without those of 0
   base::SharedText group;                        ///< id; "" when not managed

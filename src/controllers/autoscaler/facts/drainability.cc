@@ -38,8 +38,6 @@ std::string_view Name(BlockingReason reason) {
       return "UnmovableKubeSystemPod";
     case BlockingReason::kNotEnoughPdb:
       return "NotEnoughPdb";
-    case BlockingReason::kClaimsDevices:
-      return "ClaimsDevices";
     case BlockingReason::kUnexpectedError:
       return "UnexpectedError";
   }
@@ -73,8 +71,6 @@ std::optional<DrainVerdict> Drainability::JudgeEarly(const PodFacts& pod, bool w
     if (const auto verdict = JudgeOwner(pod)) return verdict;
   }
   if (pod.daemon) return DrainVerdict{DrainOutcome::kDaemon};
-  // No annotation makes a device appear elsewhere.
-  if (pod.claims_devices && !Terminal(pod)) return Blocked(BlockingReason::kClaimsDevices);
   if (pod.safe_to_evict == "true" || Terminal(pod)) return DrainVerdict{DrainOutcome::kMove};
   if (pod.safe_to_evict == "on-completion") return DrainVerdict{DrainOutcome::kWaitForCompletion};
   return std::nullopt;
@@ -185,8 +181,6 @@ std::string Drainability::Explain(PodId id, BlockingReason reason) const {
       return text + "annotation cluster-autoscaler.kubernetes.io/safe-to-evict=false";
     case BlockingReason::kLocalStorageRequested:
       return text + "it has local storage (a hostPath, or an emptyDir not in memory) that it would lose";
-    case BlockingReason::kClaimsDevices:
-      return text + "it claims devices (spec.resourceClaims), and which other nodes have such is not known";
     case BlockingReason::kNotEnoughPdb: {
       for (const uint32_t index : budgets_.Matching(view_.snapshot->ClassOf(id))) {
         const Budget& budget = (*view_.budgets)[index];

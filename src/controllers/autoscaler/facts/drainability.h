@@ -26,7 +26,6 @@ enum class BlockingReason : uint8_t {
   kNotSafeToEvictAnnotation,
   kUnmovableKubeSystemPod,
   kNotEnoughPdb,
-  kClaimsDevices,  ///< our own: which other nodes have its devices is not known
   kUnexpectedError,
 };
 /// Upstream's name: "NotEnoughPdb".

@@ -190,27 +190,6 @@ TEST_F(DrainabilityTest, OfSeveralPodsInTheWayTheFirstByKeyIsNamed) {
             "pod default/b (NotReplicated): it has no controller, so nobody would make it again");
 }
 
-TEST_F(DrainabilityTest, APodThatClaimsDevicesKeepsItsNode) {
-  PodFacts& pod = Pod();
-  pod.claims_devices = true;
-  EXPECT_EQ(Verdict(), "ClaimsDevices");
-  pod.safe_to_evict = "true";
-  EXPECT_EQ(Verdict(), "ClaimsDevices") << "wherever it went, its devices would be missing";
-  const ClusterView view = world_.View();
-  BudgetTracker budgets(view);
-  const Drainability drainability(view, options_, budgets);
-  bool waits = false;
-  EXPECT_FALSE(drainability.Empty(world_.NodeOf("n"), waits));
-  EXPECT_EQ(drainability.Explain(world_.PodOf("p"), BlockingReason::kClaimsDevices),
-            "pod default/p (ClaimsDevices): it claims devices (spec.resourceClaims), and which other nodes have such is not "
-            "known");
-  pod.phase = "Failed";
-  EXPECT_EQ(Verdict(), "move") << "it has ended";
-  pod.phase = "Running";
-  pod.daemon = true;
-  EXPECT_EQ(Verdict(), "daemon");
-}
-
 TEST_F(DrainabilityTest, ANodeIsEmptyWithPodsThatNeedNotMove) {
   Pod("ds").daemon = true;
   Pod("mirror").mirror = true;

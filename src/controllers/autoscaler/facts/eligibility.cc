@@ -56,7 +56,7 @@ Unremovable EligibilityChecker::Check(scheduling::NodeId node, const providers::
   const bool ignore_daemons = group->options.ignore_daemonsets_utilization.value_or(options_.ignore_daemonsets_utilization);
   const auto utilization = utilization_.Of(node, ignore_daemons, options_.ignore_mirror_pods_utilization);
   if (!utilization) {
-    answer.detail = "its utilization is unknown: the node has no allocatable cpu or memory";
+    answer.detail = utilization.error();
     return because(UnremovableReason::kUnexpectedError);
   }
   answer.utilization = *utilization;

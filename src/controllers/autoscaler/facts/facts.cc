@@ -23,6 +23,8 @@ using base::JsonObject;
 
 constexpr std::array<std::string_view, 2> kStartupPrefixes = {"startup-taint.cluster-autoscaler.kubernetes.io/",
                                                               "ignore-taint.cluster-autoscaler.kubernetes.io/"};
+/// Says that a driver of devices tells of the GPUs, not the node's capacity.
+constexpr std::string_view kGpusByDriverLabel = "cloud.google.com/gke-gpu-dra-driver";
 constexpr std::string_view kPrefix = "cluster-autoscaler.kubernetes.io/";
 
 std::string_view Annotation(const Json& object, std::string_view name) {
@@ -241,7 +243,6 @@ PodFacts DecodePodFacts(const Json& pod, const kube::ObjectMeta& meta) {
   facts.mirror = meta.annotations.contains(scheduling::kMirrorAnnotation);
   facts.daemon = facts.owner_kind == "DaemonSet" || OurAnnotation(pod, "daemonset-pod") == "true";
   facts.requests_gpu = RequestsGpu(pod);
-  facts.claims_devices = scheduling::ClaimsDevices(pod);
   DecodeScheduling(pod, facts);
   facts.safe_to_evict = Annotation(pod, scheduling::kSafeToEvictAnnotation);
   facts.scale_up_delay = OurAnnotation(pod, "pod-scale-up-delay");
@@ -258,7 +259,8 @@ bool IsStartupTaint(const Options& options, std::string_view key) {
          std::ranges::find(options.ignore_taints, key) != options.ignore_taints.end();
 }
 
-NodeFacts DecodeNodeFacts(const Json& node, const Options& options, std::string_view gpu_label, std::string_view group) {
+NodeFacts DecodeNodeFacts(const Json& node, const Options& options, std::string_view gpu_label, std::string_view group,
+                          bool lacks_devices) {
   NodeFacts facts;
   facts.present = true;
   const kube::ObjectMeta meta = kube::DecodeMeta(node);
@@ -283,8 +285,12 @@ NodeFacts DecodeNodeFacts(const Json& node, const Options& options, std::string_
   if (const auto label = gpu_label.empty() ? meta.labels.end() : meta.labels.find(std::string(gpu_label));
       label != meta.labels.end()) {
     facts.gpu = label->second;
-    facts.resource_unready = !HasGpus(node);
+    const auto by_driver = meta.labels.find(std::string(kGpusByDriverLabel));
+    facts.gpus_by_driver = by_driver != meta.labels.end() && by_driver->second == "true";
+    facts.resource_unready = !facts.gpus_by_driver && !HasGpus(node);
   }
+  facts.lacks_devices = lacks_devices;
+  facts.resource_unready |= lacks_devices;
   if (facts.resource_unready || starting) {
     facts.ready = false;
     facts.last_transition = meta.creation_time;

@@ -28,8 +28,11 @@ PodFacts DecodePodFacts(const base::Json& pod);
 uint64_t PodSpecHash(const base::Json& pod);
 
 /// Readiness by conditions and taints, then what makes a ready node count as unready: a startup taint, or a GPU label (of the
-/// provider; "": it has none) without GPUs. `group`: the node's, "" when not managed. Cordoned nodes can be ready.
-NodeFacts DecodeNodeFacts(const base::Json& node, const Options& options, std::string_view gpu_label, std::string_view group);
+/// provider; "": it has none) without GPUs, unless a driver of devices tells of those. `group`: the node's, "" when not
+/// managed. `lacks_devices`: drivers have not published yet what the node will have, so it is not ready. Cordoned nodes can be
+/// ready.
+NodeFacts DecodeNodeFacts(const base::Json& node, const Options& options, std::string_view gpu_label, std::string_view group,
+                          bool lacks_devices = false);
 
 /// Whether nodes with that taint are still starting: --startup-taint, --startup-taint-prefix, --ignore-taint and the prefixes
 /// startup-taint. and ignore-taint.cluster-autoscaler.kubernetes.io/.

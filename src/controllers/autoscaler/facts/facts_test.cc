@@ -82,6 +82,10 @@ TEST(NodeFactsTest, GpuLabelWithoutGpusIsResourceUnready) {
         Facts(R"({"metadata":{"labels":{"gpu":"t4"}},"status":{"allocatable":{")" + std::string(gpu) + R"(":1}}})");
     EXPECT_TRUE(there.ready && !there.resource_unready) << gpu;
   }
+  EXPECT_TRUE(Facts(R"({"metadata":{"labels":{"gpu":"t4","cloud.google.com/gke-gpu-dra-driver":"true"}}})").ready)
+      << "a driver of devices tells of them";
+  const NodeFacts lacks = DecodeNodeFacts(Node("{}"), {}, "", "ng1", true);
+  EXPECT_TRUE(!lacks.ready && lacks.resource_unready && lacks.lacks_devices);
   EXPECT_TRUE(Facts(R"({"metadata":{"labels":{"gpu":"t4"}}})", {}, "").ready) << "the provider has no GPU label";
 }
 
@@ -127,17 +131,6 @@ TEST(PodFactsTest, ReadsWhatTheRulesAskFor) {
   EXPECT_FALSE(plain.priority || plain.deleted || plain.daemon || plain.mirror || plain.requests_gpu);
   EXPECT_EQ(plain.scheduler_name, "default-scheduler");
   EXPECT_EQ(plain.grace_seconds, 30);
-}
-
-TEST(PodFactsTest, ResourceClaimsClaimDevices) {
-  const auto claims = [](const char* list) {
-    return DecodePodFacts(
-               *base::ParseJson(R"({"metadata":{"name":"p"},"spec":{"resourceClaims":)" + std::string(list) + "}}", "pod"))
-        .claims_devices;
-  };
-  EXPECT_TRUE(claims(R"([{"name":"g","resourceClaimName":"gpu"}])"));
-  EXPECT_FALSE(claims("[]"));
-  EXPECT_FALSE(claims("null"));
 }
 
 TEST(PodFactsTest, SplitsPodsByWhatTheSchedulerHasSaid) {

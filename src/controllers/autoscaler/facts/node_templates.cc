@@ -114,7 +114,19 @@ Json StandIn(const scheduling::PodClass& pod_class) {
   }
   base::Ensure(pod, {"metadata"}) = JsonObject{{"name", "template-pod"}, {"namespace", pod_class.ns}, {"labels", labels}};
   const JsonObject container{{"name", "c"}, {"resources", JsonObject{{"requests", requests}}}, {"ports", ports}};
-  base::Ensure(pod, {"spec"}) = JsonObject{{"containers", JsonArray{container}}};
+  JsonObject& spec = base::Ensure(pod, {"spec"}).emplace_object();
+  spec["containers"] = JsonArray{container};
+  JsonArray claims;
+  for (size_t i = 0; pod_class.devices != nullptr && i < pod_class.devices->claims.size(); ++i) {
+    const scheduling::PodDeviceClaim& claim = pod_class.devices->claims[i];
+    if (claim.not_needed) continue;
+    // Without a uid it has claims by the template, not those that were made for another pod.
+    const bool own = !claim.template_name.empty();
+    claims.push_back(
+        JsonObject{{"name", claim.name},
+                   {own ? "resourceClaimTemplateName" : "resourceClaimName", own ? claim.template_name : claim.claim}});
+  }
+  if (!claims.empty()) spec["resourceClaims"] = std::move(claims);
   return pod;
 }
 
@@ -208,10 +220,7 @@ void NodeTemplates::Update(const ClusterView& view, const NodeObjects& objects) 
       continue;
     }
     if (const auto cached = cache_.find(group.id); cached != cache_.end()) {
-      Entry entry = FromParts(group.id, cached->second.node, cached->second.pods, cached->second.volume_limits);
-      entry.made.source = NodeTemplate::Source::kCache;
-      entry.made.source_node = cached->second.source_node;
-      made.emplace(group.id, std::move(entry));
+      made.emplace(group.id, FromCache(group.id, cached->second));
       continue;
     }
     if (group.template_node && group.template_node->is_object()) {
@@ -225,6 +234,7 @@ void NodeTemplates::Update(const ClusterView& view, const NodeObjects& objects) 
       made.emplace(group.id, std::move(entry));
     }
   }
+  NoteDevices(made);
   // The new ones are there before the old ones go: what both need is kept, with all that is known about it.
   std::swap(entries_, made);
   for (auto& [group, entry] : made) Release(entry);
@@ -232,6 +242,7 @@ void NodeTemplates::Update(const ClusterView& view, const NodeObjects& objects) 
 
 void NodeTemplates::Set(const std::string& group, kube::Node node, std::span<const Json> pods) {
   Entry entry = FromParts(group, Sanitize(group, std::move(node)), pods);
+  Finish(entry);
   entry.made.source = NodeTemplate::Source::kProvider;
   if (const auto old = entries_.find(group); old != entries_.end()) {
     Release(old->second);
@@ -245,6 +256,13 @@ const NodeTemplate* NodeTemplates::Find(std::string_view group) const {
   return found == entries_.end() ? nullptr : &found->second.made;
 }
 
+DevicePools NodeTemplates::PoolsSeen(std::string_view group) const {
+  const NodeTemplate* made = Find(group);
+  if (made != nullptr) return made->source == NodeTemplate::Source::kUnreadyNode ? DevicePools() : made->device_pools;
+  const auto cached = cache_.find(group);
+  return cached == cache_.end() || cached->second.slices == nullptr ? DevicePools() : CompletePools(*cached->second.slices);
+}
+
 NodeTemplates::Entry NodeTemplates::FromNode(const ClusterView& view, const std::string& group, NodeId node,
                                              const kube::Node& object) {
   Entry entry;
@@ -254,6 +272,7 @@ NodeTemplates::Entry NodeTemplates::FromNode(const ClusterView& view, const std:
   if (const scheduling::VolumeLimits* limits = snapshot_->VolumeLimitsOf(node)) {
     entry.made.volume_limits = std::make_shared<const scheduling::VolumeLimits>(*limits);
   }
+  SetSlices(entry, snapshot_->SlicesFor(node));
   std::vector<std::string> running;
   for (const scheduling::PodId pod : snapshot_->PodsOn(node)) {
     const PodFacts& facts = (*view.pods)[pod];
@@ -266,18 +285,66 @@ NodeTemplates::Entry NodeTemplates::FromNode(const ClusterView& view, const std:
   return entry;
 }
 
-NodeTemplates::Entry NodeTemplates::FromParts(const std::string& group, kube::Node node, std::span<const Json> pods,
-                                              std::shared_ptr<const scheduling::VolumeLimits> volume_limits) {
+NodeTemplates::Entry NodeTemplates::FromParts(const std::string& group, kube::Node node, std::span<const Json> pods) {
   Entry entry;
   entry.made.group = group;
-  entry.made.volume_limits = std::move(volume_limits);
   entry.made.node = std::move(node);
   for (const Json& pod : pods) {
     entry.held.push_back(snapshot_->InternClass(pod));
     AddPod(entry, entry.held.back());
   }
+  return entry;
+}
+
+NodeTemplates::Entry NodeTemplates::FromCache(const std::string& group, const Cached& cached) {
+  Entry entry = FromParts(group, cached.node, cached.pods);
+  entry.made.source = NodeTemplate::Source::kCache;
+  entry.made.source_node = cached.source_node;
+  entry.made.volume_limits = cached.volume_limits;
+  entry.made.slices = cached.slices;
+  if (cached.slices != nullptr) entry.made.device_pools = CompletePools(*cached.slices);
   Finish(entry);
   return entry;
+}
+
+void NodeTemplates::SetSlices(Entry& entry, scheduling::NodeSlices slices) {
+  if (slices.empty()) return;
+  const auto before = entries_.find(entry.made.group);
+  if (before != entries_.end() && before->second.slices_of == slices) {
+    entry.made.slices = before->second.made.slices;
+    entry.made.device_pools = before->second.made.device_pools;
+  } else {
+    entry.made.slices = scheduling::SlicesOfNewNodes(slices);
+    entry.made.device_pools = CompletePools(slices);
+  }
+  entry.slices_of = std::move(slices);
+}
+
+void NodeTemplates::SetSlices(Entry& entry, const Json& template_node) {
+  const Json* given = base::Find(template_node, {"resourceSlices"});
+  if (given == nullptr) return;
+  const auto before = entries_.find(entry.made.group);
+  entry.slices_in = Json(*given, {});
+  if (before != entries_.end() && before->second.slices_in == *given) {
+    entry.made.slices = before->second.made.slices;
+    entry.made.device_pools = before->second.made.device_pools;
+    return;
+  }
+  scheduling::NodeSlices slices;
+  for (const Json& slice : SlicesOfTemplate(template_node, entry.made.group)) slices.push_back(snapshot_->DecodeSlice(slice));
+  entry.made.slices = scheduling::SlicesOfNewNodes(slices);
+  entry.made.device_pools = CompletePools(slices);
+}
+
+void NodeTemplates::NoteDevices(const std::map<std::string, Entry, std::less<>>& made) {
+  const auto differs = [](const auto& from, const auto& to) {
+    return std::ranges::any_of(from, [&](const auto& entry) {
+      const auto found = to.find(entry.first);
+      const DevicePools& pools = entry.second.made.device_pools;
+      return found == to.end() ? !pools.empty() : found->second.made.device_pools != pools;
+    });
+  };
+  if (differs(entries_, made) || differs(made, entries_)) ++device_changes_;
 }
 
 NodeTemplates::Entry NodeTemplates::FromProvider(const ClusterView& view, const providers::NodeGroup& group) {
@@ -286,6 +353,7 @@ NodeTemplates::Entry NodeTemplates::FromProvider(const ClusterView& view, const 
   entry.made.source = NodeTemplate::Source::kProvider;
   entry.made.node = Sanitize(group.id, kube::Node::Decode(*group.template_node));
   entry.made.volume_limits = AnnotatedLimits(*group.template_node);
+  SetSlices(entry, *group.template_node);
   CopyDeprecatedLabels(entry.made.node.meta.labels);
   AddDaemons(view, entry, {}, true);
   Finish(entry);
@@ -318,7 +386,7 @@ void NodeTemplates::AddPod(Entry& entry, scheduling::ClassId pod_class) const {
 }
 
 void NodeTemplates::Finish(Entry& entry) {
-  entry.made.id = snapshot_->InternTemplate(entry.made.node, entry.made.volume_limits);
+  entry.made.id = snapshot_->InternTemplate(entry.made.node, entry.made.volume_limits, entry.made.slices);
 }
 
 void NodeTemplates::PassLoop(base::Time now) {
@@ -330,7 +398,7 @@ void NodeTemplates::PassLoop(base::Time now) {
 void NodeTemplates::Remember(const Entry& entry, base::Time now) {
   Cached& cached = cache_[entry.made.group];
   if (cached.source_node == entry.made.source_node && cached.at + kCacheRefresh > now) return;
-  Cached made{entry.made.node, {}, entry.made.volume_limits, entry.made.source_node, now};
+  Cached made{entry.made.node, {}, entry.made.volume_limits, entry.made.slices, entry.made.source_node, now};
   for (const scheduling::Copies& copies : entry.made.pods) {
     const Json pod = StandIn(snapshot_->classes()[copies.pod_class]);
     made.pods.insert(made.pods.end(), static_cast<size_t>(copies.pods), pod);

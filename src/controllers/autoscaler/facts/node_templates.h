@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "controllers/autoscaler/facts/cluster_view.h"
+#include "controllers/autoscaler/facts/template_slices.h"
 #include "controllers/autoscaler/options/options.h"
 #include "kube/types.h"
 #include "scheduling/snapshot.h"
@@ -31,6 +32,8 @@ struct NodeTemplate {
   kube::ResourceList requested;          ///< by those pods, without "pods"
   /// What such a node takes of each driver's volumes; null: no limit is known.
   std::shared_ptr<const scheduling::VolumeLimits> volume_limits;
+  std::shared_ptr<const scheduling::NodeSlices> slices;  ///< of devices that each has (SlicesOfNewNodes); null: none
+  DevicePools device_pools;                              ///< in those
   Source source = Source::kNode;
   std::string source_node;  ///< the node that it was taken from
 };
@@ -70,17 +73,24 @@ class NodeTemplates {
   base::Status RestoreCache(const base::Json& json);
   /// Grows when a group's entry has become another one.
   uint64_t cache_changes() const { return cache_changes_; }
+  /// What nodes of the group have had of devices; empty: nobody knows, or nothing.
+  DevicePools PoolsSeen(std::string_view group) const;
+  /// Grows when new nodes of a group would have other pools of devices.
+  uint64_t device_changes() const { return device_changes_; }
 
  private:
   /// Classes and the template are held for as long as the entry is there.
   struct Entry {
     NodeTemplate made;
     std::vector<scheduling::ClassId> held;
+    scheduling::NodeSlices slices_of;  ///< what the slices were made from: slices of a node,
+    base::Json slices_in;              ///< or what the provider says
   };
   struct Cached {
     kube::Node node;
     std::vector<base::Json> pods;
     std::shared_ptr<const scheduling::VolumeLimits> volume_limits;
+    std::shared_ptr<const scheduling::NodeSlices> slices;
     std::string source_node;
     base::Time at{};
   };
@@ -91,9 +101,13 @@ class NodeTemplates {
   /// O(nodes), unless they are as they were.
   const std::map<std::string, Sources, std::less<>>& FindSources(const ClusterView& view);
   Entry FromNode(const ClusterView& view, const std::string& group, scheduling::NodeId node, const kube::Node& object);
-  Entry FromParts(const std::string& group, kube::Node node, std::span<const base::Json> pods,
-                  std::shared_ptr<const scheduling::VolumeLimits> volume_limits = nullptr);
+  Entry FromParts(const std::string& group, kube::Node node, std::span<const base::Json> pods);
+  Entry FromCache(const std::string& group, const Cached& cached);
   Entry FromProvider(const ClusterView& view, const providers::NodeGroup& group);
+  /// They are made anew only if they have changed: a node has many devices, and each loop asks.
+  void SetSlices(Entry& entry, scheduling::NodeSlices slices);
+  void SetSlices(Entry& entry, const base::Json& template_node);
+  void NoteDevices(const std::map<std::string, Entry, std::less<>>& made);
   void AddDaemons(const ClusterView& view, Entry& entry, const std::vector<std::string>& running, bool all);
   void AddPod(Entry& entry, scheduling::ClassId pod_class) const;
   void Finish(Entry& entry);
@@ -107,7 +121,7 @@ class NodeTemplates {
   Options options_;
   std::map<std::string, Entry, std::less<>> entries_;
   std::map<std::string, Cached, std::less<>> cache_;
-  uint64_t cache_changes_ = 0;
+  uint64_t cache_changes_ = 0, device_changes_ = 0;
   std::map<std::string, Sources, std::less<>> sources_;  // of these nodes, at these times
   uint64_t sources_of_ = 0;
   Holding sources_hold_;

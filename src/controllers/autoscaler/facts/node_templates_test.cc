@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "controllers/autoscaler/scale_up/scale_up_testing.h"
+#include "scheduling/devices/devices_testing.h"
 
 namespace evenkeel::controllers::autoscaler::node_templates_test {
 namespace {
@@ -60,6 +61,72 @@ TEST_F(NodeTemplatesTest, NewNodesTakeAsManyVolumesAsTheirModel) {
       "spec":{"drivers":[{"name":"csi.example.com","allocatable":{"count":3}}]}})"));
   AddNode(MakeNode("n1", 1000, 1000), "g");
   EXPECT_EQ(limit(), 3) << "a node that is there says it better";
+}
+
+TEST_F(NodeTemplatesTest, NewNodesHaveTheDevicesOfTheirModel) {
+  using scheduling::testing::SliceMaker;
+  const auto devices = [](const NodeTemplate* made) {
+    return made->slices == nullptr ? size_t{0} : made->slices->front()->devices.size();
+  };
+  SetProviderTemplate();
+  EXPECT_EQ(devices(Update()), 0u);
+  const uint64_t before = Templates().device_changes();
+  base::Ensure(*view.groups.Find("g")->template_node, {"resourceSlices"}) =
+      scheduling::testing::Parse(R"([{"driver":"gpu.example.com","devices":[{"name":"a"},{"name":"b"}]}])");
+  EXPECT_EQ(devices(Update()), 2u);
+  EXPECT_NE(Templates().device_changes(), before);
+  EXPECT_EQ(Templates().Find("g")->device_pools, (DevicePools{{"gpu.example.com", 1}}));
+  const auto* made_once = Templates().Find("g")->slices.get();
+  const uint64_t same = Templates().device_changes();
+  EXPECT_EQ(Update()->slices.get(), made_once) << "the provider says the same";
+  AddNode(MakeNode("n1", 1000, 1000), "g");
+  const auto publish = [this](const SliceMaker& slice) {
+    snapshot.UpsertDevices(scheduling::DeviceKind::kResourceSlice, slice.json);
+  };
+  publish(SliceMaker("n1").Devices(3));
+  publish(SliceMaker("n1").Named("wide").Pool("wide").Everywhere().Devices(1));
+  EXPECT_EQ(devices(Update()), 3u) << "a node that is there says it better";
+  EXPECT_EQ(Templates().Find("g")->slices->size(), 1u) << "what all nodes reach is not its own";
+  EXPECT_EQ(Templates().device_changes(), same) << "as many pools of each driver";
+  snapshot.RemoveNode("n1");
+  node_facts[0].present = false;
+  EXPECT_EQ(devices(Update()), 3u) << "as the last node was";
+  NodeTemplates next(snapshot, options);
+  ASSERT_TRUE(next.RestoreCache(*base::ParseJson(base::ToText(Templates().CacheToJson()), "cache")));
+  next.Update(view, Objects());
+  ASSERT_NE(next.Find("g"), nullptr);
+  EXPECT_EQ(devices(next.Find("g")), 3u);
+  EXPECT_EQ(next.Find("g")->device_pools, (DevicePools{{"gpu.example.com", 1}}));
+  EXPECT_TRUE(scheduling::SameDevices(next.Find("g")->slices.get(), Templates().Find("g")->slices.get()));
+}
+
+TEST_F(NodeTemplatesTest, DaemonPodsOfNewNodesHaveTheirDevices) {
+  using scheduling::testing::SliceMaker;
+  AddNode(MakeNode("n1", 1000, 1000), "g");
+  const auto tell = [this](scheduling::DeviceKind kind, const base::Json& object) { snapshot.UpsertDevices(kind, object); };
+  tell(scheduling::DeviceKind::kResourceSlice, SliceMaker("n1").Devices(2).json);
+  tell(scheduling::DeviceKind::kDeviceClass, scheduling::testing::DeviceClassOf("gpu"));
+  tell(scheduling::DeviceKind::kResourceClaim,
+       scheduling::testing::ClaimMaker("d-gpus").Of("d").On("n1", {"gpu-0"}, {"d"}).json);
+  tell(scheduling::DeviceKind::kResourceClaimTemplate,
+       scheduling::testing::Parse(R"({"metadata":{"name":"gpus","namespace":"default"},"spec":{"spec":{"devices":{"requests":)"
+                                  R"([{"name":"r","exactly":{"deviceClassName":"gpu"}}]}}}})"));
+  pod_facts[AddPod(scheduling::testing::WithOwnClaim(MakePod("d", 100, 10), "d-gpus"), "ds", "n1")].daemon = true;
+  tell(scheduling::DeviceKind::kResourceClaim, scheduling::testing::ClaimMaker("two", 2).json);
+  const scheduling::ClassId two = snapshot.InternClass(scheduling::testing::WithClaim(MakePod("p", 100, 10), "two").json);
+  const scheduling::ClassId one = snapshot.InternClass(scheduling::testing::WithClaim(MakePod("q", 100, 10), "one").json);
+  tell(scheduling::DeviceKind::kResourceClaim, scheduling::testing::ClaimMaker("one").json);
+  const auto fits = [&](const NodeTemplate* made, scheduling::ClassId pod) {
+    const scheduling::WhatIf what_if(snapshot);
+    return snapshot.Fits(pod, AddTemplateNode(snapshot, *made, "new"));
+  };
+  EXPECT_FALSE(fits(Update(), two));
+  EXPECT_TRUE(fits(Update(), one));
+  snapshot.RemovePod("default/d");
+  snapshot.RemoveNode("n1");
+  node_facts[0].present = false;
+  EXPECT_FALSE(fits(Update(), two)) << "also after the last node has gone";
+  EXPECT_TRUE(fits(Update(), one));
 }
 
 TEST_F(NodeTemplatesTest, AGoodNodeIsTheModelWithoutWhatIsItsOwn) {

@@ -24,18 +24,18 @@ base::Duration DelayOf(const PodFacts& facts, const Options& options, std::strin
   return delay;
 }
 
-/// Pods of one priority, by class in the order of their first pods.
+/// Pods of one priority, by class in the order of their first pods; like classes are one.
 class Bucket {
  public:
-  void Add(ClassId pod_class, PodId pod) {
-    const auto [found, added] = index_.try_emplace(pod_class, classes_.size());
+  void Add(uint64_t likeness, ClassId pod_class, PodId pod) {
+    const auto [found, added] = index_.try_emplace(likeness, classes_.size());
     if (added) classes_.push_back({pod_class, {}});
     classes_[found->second].second.push_back(pod);
   }
   const std::vector<std::pair<ClassId, PodIds>>& classes() const { return classes_; }
 
  private:
-  std::unordered_map<ClassId, size_t> index_;
+  std::unordered_map<uint64_t, size_t> index_;
   std::vector<std::pair<ClassId, PodIds>> classes_;
 };
 
@@ -46,7 +46,7 @@ class Filtering {
   void Add(PodId pod) {
     const ClassId pod_class = snapshot_.ClassOf(pod);
     const NodeId hint = hints_.Find(snapshot_, pod);
-    if (hint == kNone || !snapshot_.Fits(pod_class, hint)) return bucket_.Add(pod_class, pod);
+    if (hint == kNone || !snapshot_.Fits(pod_class, hint)) return bucket_.Add(snapshot_.Likeness(pod_class), pod_class, pod);
     snapshot_.Place(pod, hint);
     NotePlaced(pod, hint);
   }
@@ -210,9 +210,11 @@ PodIds FilterOutSchedulableInTurn(const ClusterView& view, PodHints& hints, Turn
     NodeId node = hints.Find(snapshot, pod);
     if (node == kNone || !snapshot.Fits(pod_class, node)) {
       std::set<uint64_t>* similar = facts.owner_uid.empty() ? nullptr : &nowhere[facts.owner_uid];
-      if (similar != nullptr && similar->contains(facts.spec_hash)) continue;
+      // A claim that is allocated can hold one of them back.
+      const uint64_t kind = snapshot.WantsDevices(pod_class) ? snapshot.Likeness(pod_class) : facts.spec_hash;
+      if (similar != nullptr && similar->contains(kind)) continue;
       node = search.Find(pod_class);
-      if (node == kNone && similar != nullptr && similar->size() < kSimilarMax) similar->insert(facts.spec_hash);
+      if (node == kNone && similar != nullptr && similar->size() < kSimilarMax) similar->insert(kind);
       if (node == kNone) continue;
     }
     snapshot.Place(pod, node);

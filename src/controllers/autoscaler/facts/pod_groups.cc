@@ -9,27 +9,27 @@ using scheduling::PodId;
 constexpr size_t kGroupsPerController = 10;
 
 struct Kind {
-  uint64_t spec;
-  ClassId pod_class;
+  uint64_t spec, likeness;
   size_t group;
 };
 
 class Grouping {
  public:
-  explicit Grouping(const scheduling::Snapshot& snapshot) : snapshot_(snapshot) {}
+  explicit Grouping(scheduling::Snapshot& snapshot) : snapshot_(snapshot) {}
 
   void Add(PodId pod, const PodFacts& facts) {
     const ClassId pod_class = snapshot_.ClassOf(pod);
     if (facts.owner_uid.empty() || facts.daemon) return AddAlone(pod, pod_class);
     std::vector<Kind>& kinds = controllers_[facts.owner_uid.text()];
+    const uint64_t likeness = snapshot_.Likeness(pod_class);
     for (const Kind& kind : kinds) {
-      if (kind.spec == facts.spec_hash && kind.pod_class == pod_class) return Append(kind.group, pod);
+      if (kind.spec == facts.spec_hash && kind.likeness == likeness) return Append(kind.group, pod);
     }
     if (kinds.size() == kGroupsPerController) {
       overflowing_.insert(facts.owner_uid.text());
       return AddAlone(pod, pod_class);
     }
-    kinds.push_back({facts.spec_hash, pod_class, NewGroup(pod_class)});
+    kinds.push_back({facts.spec_hash, likeness, NewGroup(pod_class)});
     Append(kinds.back().group, pod);
   }
 
@@ -61,7 +61,7 @@ class Grouping {
 
   void Append(size_t group, PodId pod) { result_.groups[group].pods.push_back(pod); }
 
-  const scheduling::Snapshot& snapshot_;
+  scheduling::Snapshot& snapshot_;
   PodGroups result_;
   std::unordered_map<std::string_view, std::vector<Kind>> controllers_;
   std::unordered_map<ClassId, size_t> alone_;
@@ -70,12 +70,13 @@ class Grouping {
 
 }  // namespace
 
-bool IsPlain(const scheduling::Snapshot& snapshot, ClassId pod_class) {
+bool IsPlain(scheduling::Snapshot& snapshot, ClassId pod_class) {
+  if (snapshot.WantsDevices(pod_class)) return false;
   const scheduling::PodClass& known = snapshot.classes()[pod_class];
   return known.simple() && known.topology.empty() && !known.spec->uses_identity;
 }
 
-PodGroups GroupPods(const scheduling::Snapshot& snapshot, const std::deque<PodFacts>& facts, std::span<const PodId> pods) {
+PodGroups GroupPods(scheduling::Snapshot& snapshot, const std::deque<PodFacts>& facts, std::span<const PodId> pods) {
   Grouping grouping(snapshot);
   for (const PodId pod : pods) grouping.Add(pod, facts[pod]);
   return grouping.Take();

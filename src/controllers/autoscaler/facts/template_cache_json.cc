@@ -21,6 +21,12 @@ JsonObject ToJson(const std::map<std::string, std::string>& texts) {
   return object;
 }
 
+JsonArray ToJson(const scheduling::NodeSlices& slices) {
+  JsonArray array;
+  for (const auto& slice : slices) array.push_back(scheduling::WriteResourceSlice(*slice));
+  return array;
+}
+
 /// As far as templates look at it.
 Json ToJson(const kube::Node& node) {
   JsonArray taints, features;
@@ -52,6 +58,7 @@ Json NodeTemplates::CacheToJson() const {
       for (const auto& [driver, limit] : *cached.volume_limits) limits[driver] = limit;
       entry["volumeLimits"] = std::move(limits);
     }
+    if (cached.slices != nullptr) entry["resourceSlices"] = ToJson(*cached.slices);
     groups[group] = std::move(entry);
   }
   return groups;
@@ -61,7 +68,9 @@ bool NodeTemplates::Same(const Cached& a, const Cached& b) {
   const auto limits = [](const Cached& cached) {
     return cached.volume_limits == nullptr ? scheduling::VolumeLimits() : *cached.volume_limits;
   };
-  return a.source_node == b.source_node && a.pods == b.pods && limits(a) == limits(b) && ToJson(a.node) == ToJson(b.node);
+  const auto slices = [](const Cached& cached) { return cached.slices == nullptr ? JsonArray() : ToJson(*cached.slices); };
+  return a.source_node == b.source_node && a.pods == b.pods && limits(a) == limits(b) &&
+         (a.slices == b.slices || slices(a) == slices(b)) && ToJson(a.node) == ToJson(b.node);
 }
 
 base::Status NodeTemplates::RestoreCache(const Json& json) {
@@ -72,7 +81,7 @@ base::Status NodeTemplates::RestoreCache(const Json& json) {
     if (node == nullptr || !node->is_object() || !at) {
       return base::Fail(base::Code::kBadRequest, "state: templates." + std::string(group) + ": node or time is missing");
     }
-    Cached cached{kube::Node::Decode(*node), {}, nullptr, std::string(base::FindString(entry, {"sourceNode"})), *at};
+    Cached cached{kube::Node::Decode(*node), {}, nullptr, nullptr, std::string(base::FindString(entry, {"sourceNode"})), *at};
     for (const Json& pod : base::FindArray(entry, {"pods"})) {
       if (pod.is_object()) cached.pods.push_back(pod);
     }
@@ -81,6 +90,11 @@ base::Status NodeTemplates::RestoreCache(const Json& json) {
       if (limit.is_number()) limits[std::string(driver)] = base::FindInt(entry, {"volumeLimits", driver});
     }
     if (!limits.empty()) cached.volume_limits = std::make_shared<const scheduling::VolumeLimits>(std::move(limits));
+    scheduling::NodeSlices slices;
+    for (const Json& slice : base::FindArray(entry, {"resourceSlices"})) {
+      if (slice.is_object() && slices.size() < kNodeSlicesMax) slices.push_back(snapshot_->DecodeSlice(slice));
+    }
+    cached.slices = scheduling::SlicesOfNewNodes(slices);
     cache_.insert_or_assign(std::string(group), std::move(cached));
   }
   return {};

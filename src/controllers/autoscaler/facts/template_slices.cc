@@ -16,9 +16,6 @@ using base::Json;
 using base::JsonArray;
 using base::JsonObject;
 
-/// More than any driver publishes of one node.
-constexpr size_t kSlicesMax = 64;
-
 const kube::Resource& SliceKind() {
   static const kube::Resource& resource = *kube::FindBuiltIn("resource.k8s.io", "v1", "resourceslices");
   return resource;
@@ -37,7 +34,7 @@ std::vector<Json> SlicesOfTemplate(const Json& template_node, std::string_view n
   std::map<Pool, int64_t> counts;
   std::map<std::string, int64_t> of_driver, named;
   for (const Json& given : base::FindArray(template_node, {"resourceSlices"})) {
-    if (!given.is_object()) continue;
+    if (!given.is_object() || slices.size() >= kNodeSlicesMax) continue;
     Json spec = given;
     spec.get_object()["nodeName"] = node;
     if (FindString(spec, {"pool", "name"}).empty()) base::Ensure(spec, {"pool", "name"}) = node;
@@ -58,11 +55,35 @@ std::vector<Json> SlicesOfTemplate(const Json& template_node, std::string_view n
   return slices;
 }
 
+DevicePools CompletePools(const scheduling::NodeSlices& slices) {
+  DevicePools pools;
+  for (const scheduling::LocalPool& pool : scheduling::LocalPools(slices)) {
+    if (pool.complete) ++pools[pool.name.driver];
+  }
+  return pools;
+}
+
+DevicePools PoolsOfTemplate(const Json& template_node) {
+  std::set<Pool> seen;
+  DevicePools pools;
+  for (const Json& slice : base::FindArray(template_node, {"resourceSlices"})) {
+    if (slice.is_object() && seen.insert(PoolOf(slice)).second) ++pools[PoolOf(slice).first];
+  }
+  return pools;
+}
+
+bool HasPools(const DevicePools& there, const DevicePools& wanted) {
+  return std::ranges::all_of(wanted, [&](const auto& entry) {
+    const auto found = there.find(entry.first);
+    return found != there.end() && found->second >= entry.second;
+  });
+}
+
 base::Status CheckTemplateSlices(const base::Field& list) {
   if (!list) return {};
   EVENKEEL_TRY(list.ForEach([](const base::Field& slice) { return slice.IsObject(); }));
   const JsonArray& given = list.value().get_array();
-  if (given.size() > kSlicesMax) return list.Wrong("more than " + std::to_string(kSlicesMax) + " slices");
+  if (given.size() > kNodeSlicesMax) return list.Wrong("more than " + std::to_string(kNodeSlicesMax) + " slices");
   std::set<std::string> devices;
   size_t place = 0;
   for (const Json& slice : SlicesOfTemplate(JsonObject{{"resourceSlices", given}}, "node")) {

@@ -32,6 +32,26 @@ TEST(TemplateSlicesTest, SlicesAreCompleted) {
   EXPECT_TRUE(SlicesOfTemplate(Parse("{}"), "n1").empty());
 }
 
+TEST(TemplateSlicesTest, PoolsAreCountedByDriver) {
+  const Json node = Parse(R"({"resourceSlices":[
+      {"driver":"gpu.org","devices":[{"name":"gpu-0"}]},
+      {"driver":"gpu.org","sharedCounters":[{"name":"s","counters":{"c":{"value":"1"}}}]},
+      {"driver":"nic.org","pool":{"name":"a"},"devices":[{"name":"nic-0"}]},
+      {"driver":"nic.org","pool":{"name":"b"},"devices":[{"name":"nic-1"}]}, 7]})");
+  const DevicePools wanted{{"gpu.org", 1}, {"nic.org", 2}};
+  EXPECT_EQ(PoolsOfTemplate(node), wanted);
+  scheduling::DeviceSelectors selectors;
+  scheduling::NodeSlices slices;
+  for (const Json& slice : SlicesOfTemplate(node, "n")) {
+    slices.push_back(std::make_shared<const scheduling::ResourceSlice>(scheduling::DecodeResourceSlice(slice, selectors)));
+  }
+  EXPECT_EQ(CompletePools(slices), wanted);
+  slices.erase(slices.begin());
+  EXPECT_EQ(CompletePools(slices), (DevicePools{{"nic.org", 2}})) << "one of two slices of the other pool";
+  EXPECT_FALSE(HasPools(CompletePools(slices), wanted));
+  EXPECT_TRUE(HasPools(wanted, CompletePools(slices)));
+}
+
 TEST(TemplateSlicesTest, WhatIsWrongIsNamed) {
   const auto problem = [](const std::string& slices) {
     const Json list = Parse(slices);

@@ -20,14 +20,16 @@ double Share(int64_t used, int64_t of) {
 
 }  // namespace
 
-std::string_view Name(Utilization::Resource resource) {
-  switch (resource) {
+std::string_view NameOf(const Utilization& utilization) {
+  switch (utilization.resource) {
     case Utilization::Resource::kCpu:
       return "cpu";
     case Utilization::Resource::kMemory:
       return "memory";
     case Utilization::Resource::kGpu:
       return "gpu";
+    case Utilization::Resource::kDevices:
+      return utilization.pool;
   }
   return "";
 }
@@ -72,7 +74,8 @@ UtilizationCalculator::Sums UtilizationCalculator::Skipped(NodeId node, bool dae
 std::optional<double> UtilizationCalculator::GpuShare(NodeId node, const Sums& gone) const {
   const scheduling::Snapshot& snapshot = *view_.snapshot;
   std::optional<double> share;
-  if (!(*view_.nodes)[node].gpu.empty()) share = 0;
+  const NodeFacts& facts = (*view_.nodes)[node];
+  if (!facts.gpu.empty() && !facts.gpus_by_driver) share = 0;
   for (size_t i = 0; i < gpus_.size(); ++i) {
     const int64_t allocatable = gpus_[i] == kNone ? 0 : snapshot.Allocatable(node, gpus_[i]);
     if (allocatable == 0) continue;
@@ -81,7 +84,30 @@ std::optional<double> UtilizationCalculator::GpuShare(NodeId node, const Sums& g
   return share;
 }
 
-std::optional<Utilization> UtilizationCalculator::Of(NodeId node, bool ignore_daemons, bool ignore_mirrors) {
+std::expected<Utilization, const char*> UtilizationCalculator::OfDevices(NodeId node,
+                                                                         const scheduling::NodeSlices& slices) const {
+  const auto allocations = view_.snapshot->AllocationsOn(node);
+  if (!allocations) return std::unexpected("its utilization is unknown: a claim of a pod on it is not allocated");
+  std::map<scheduling::PoolName, std::set<std::string_view>> taken;
+  for (const auto& allocation : *allocations) {
+    for (const scheduling::DeviceResult& result : allocation->results) {
+      // Who administers a device does not use it.
+      if (!result.admin) taken[{result.device.driver, result.device.pool}].insert(result.device.device);
+    }
+  }
+  Utilization result;
+  result.resource = Utilization::Resource::kDevices;
+  for (const scheduling::LocalPool& pool : scheduling::LocalPools(slices)) {
+    if (!pool.complete) return std::unexpected("its utilization is unknown: a pool of its devices is being updated");
+    const double share = scheduling::PoolShare(pool, taken[pool.name]);
+    if (share < result.value || (!result.pool.empty() && share == result.value)) continue;
+    result.value = share;
+    result.pool = pool.name.ToString();
+  }
+  return result;
+}
+
+std::expected<Utilization, const char*> UtilizationCalculator::Of(NodeId node, bool ignore_daemons, bool ignore_mirrors) {
   const scheduling::Snapshot& snapshot = *view_.snapshot;
   Sums used;
   const auto sum = [&](scheduling::ResourceId resource) {
@@ -95,8 +121,11 @@ std::optional<Utilization> UtilizationCalculator::Of(NodeId node, bool ignore_da
     result.gpu = result.value = *share;
     return result;
   }
+  if (const scheduling::NodeSlices slices = snapshot.SlicesFor(node); !slices.empty()) return OfDevices(node, slices);
   int64_t cpu = snapshot.Allocatable(node, kCpu), memory = snapshot.Allocatable(node, kMemory);
-  if (cpu == 0 || memory == 0) return std::nullopt;
+  if (cpu == 0 || memory == 0) {
+    return std::unexpected("its utilization is unknown: the node has no allocatable cpu or memory");
+  }
   used.cpu = sum(kCpu) - gone.cpu;
   used.memory = sum(kMemory) - gone.memory;
   if (ignore_daemons || ignore_mirrors) {

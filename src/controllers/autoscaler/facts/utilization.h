@@ -1,9 +1,11 @@
 // How much of a node its pods request. Read off the snapshot's sums; pods are looked at only on nodes where some of them do not
 // count (long terminating ones, and daemons and mirror pods where the options say so).
-// Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/simulator/utilization/info.go
+// Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/simulator/utilization/info.go,
+// simulator/dynamicresources/utils/utilization.go
 #pragma once
 
 #include <array>
+#include <expected>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
@@ -15,21 +17,24 @@
 namespace evenkeel::controllers::autoscaler {
 
 struct Utilization {
-  enum class Resource : uint8_t { kCpu, kMemory, kGpu };
+  enum class Resource : uint8_t { kCpu, kMemory, kGpu, kDevices };
   double cpu = 0, memory = 0, gpu = 0;  ///< gpu: of the GPU resource that is used most
   double value = 0;                     ///< what is compared with the threshold
   Resource resource = Resource::kMemory;
+  base::SharedText pool{};  ///< "DRIVER/POOL": of the devices that are used most
 };
-std::string_view Name(Utilization::Resource resource);
+/// What `value` is of: "cpu", "gpu.example.com/node-1".
+std::string_view NameOf(const Utilization& utilization);
 
 class UtilizationCalculator {
  public:
   /// O(classes + pods on their way out). The view must not change while the calculator is used.
   explicit UtilizationCalculator(const ClusterView& view);
 
-  /// Nothing when the node has no cpu or no memory. A node with GPUs is judged by them alone. O(1), or O(pods of the node) when
-  /// something is to be ignored.
-  std::optional<Utilization> Of(scheduling::NodeId node, bool ignore_daemons, bool ignore_mirrors);
+  /// The text says why it is unknown: the node has no cpu or no memory, or is in the middle of a change of its devices. A node
+  /// with GPUs is judged by them alone, and one with other devices by the pool that is used most. O(1), or O(pods of the node)
+  /// when something is to be ignored or the node has devices.
+  std::expected<Utilization, const char*> Of(scheduling::NodeId node, bool ignore_daemons, bool ignore_mirrors);
 
  private:
   struct Sums {
@@ -39,6 +44,7 @@ class UtilizationCalculator {
   void Add(Sums& sums, scheduling::PodId pod) const;
   /// Nothing for a node without GPUs: neither the provider's label nor an allocatable one.
   std::optional<double> GpuShare(scheduling::NodeId node, const Sums& gone) const;
+  std::expected<Utilization, const char*> OfDevices(scheduling::NodeId node, const scheduling::NodeSlices& slices) const;
   /// Requests of daemons and mirror pods that are not long terminating anyway.
   Sums Skipped(scheduling::NodeId node, bool daemons, bool mirrors) const;
 

@@ -3,11 +3,16 @@
 #include <gtest/gtest.h>
 
 #include "controllers/autoscaler/scale_down/scale_down_testing.h"
+#include "scheduling/devices/devices_testing.h"
 
 namespace evenkeel::controllers::autoscaler::utilization_test {
 namespace {
 
 using namespace std::chrono_literals;
+using scheduling::testing::ClaimMaker;
+using scheduling::testing::NodeMaker;
+using scheduling::testing::SliceMaker;
+using scheduling::testing::WithClaim;
 using testing::PodMaker;
 using testing::World;
 
@@ -21,7 +26,8 @@ class UtilizationTest : public ::testing::Test {
     world_.Pod("p2", kPodCpu, kPodMemory, "n");
     world_.Pod("none", -1, -1, "n");
   }
-  std::optional<Utilization> Of(bool ignore_daemons = false, bool ignore_mirrors = false, std::string_view node = "n") {
+  std::expected<Utilization, const char*> Of(bool ignore_daemons = false, bool ignore_mirrors = false,
+                                             std::string_view node = "n") {
     const ClusterView view = world_.View();
     return UtilizationCalculator(view).Of(world_.NodeOf(node), ignore_daemons, ignore_mirrors);
   }
@@ -114,6 +120,62 @@ TEST_F(UtilizationTest, AnyVendorsGpuMakesAGpuNodeWithoutALabel) {
   PodMaker pod("both", "100m", "200000");
   world_.Pod(pod.On("two").Request("nvidia.com/gpu", "1").Request("amd.com/gpu", "2"));
   EXPECT_DOUBLE_EQ(Of(false, false, "two")->value, 1) << "the one that is used most";
+}
+
+class DeviceUtilizationTest : public UtilizationTest {
+ protected:
+  void Tell(scheduling::DeviceKind kind, const base::Json& object) { world_.snapshot.UpsertDevices(kind, object); }
+  void Slice(const SliceMaker& slice) { Tell(scheduling::DeviceKind::kResourceSlice, slice.json); }
+  void Claim(const ClaimMaker& claim) { Tell(scheduling::DeviceKind::kResourceClaim, claim.json); }
+};
+
+TEST_F(DeviceUtilizationTest, ANodeWithDevicesIsJudgedByThePoolThatIsUsedMost) {
+  Slice(SliceMaker("n").Devices(4));
+  Slice(SliceMaker("n", "nic.example.com").Devices(2));
+  Claim(ClaimMaker("c").On("n", {"gpu-1", "gpu-2"}, {"p3"}));
+  EXPECT_DOUBLE_EQ(Of()->value, 0);
+  EXPECT_EQ(Of()->resource, Utilization::Resource::kDevices);
+  PodMaker pod("p3", "100m");
+  world_.Pod(WithClaim(pod.On("n"), "c"));
+  EXPECT_DOUBLE_EQ(Of()->value, 0.5);
+  EXPECT_EQ(NameOf(*Of()), "gpu.example.com/n");
+  EXPECT_DOUBLE_EQ(Of(true)->value, 0.5) << "also those of daemons";
+  PodMaker sharing("p4", "100m");
+  world_.Pod(WithClaim(sharing.On("n"), "c"));
+  EXPECT_DOUBLE_EQ(Of()->value, 0.5) << "what several have is there once";
+}
+
+TEST_F(DeviceUtilizationTest, WhoAdministersADeviceDoesNotUseIt) {
+  Slice(SliceMaker("n").Devices(2));
+  ClaimMaker claim("c");
+  claim.On("n", {"gpu-0"}, {"p3"});
+  base::Ensure(claim.json, {"status", "allocation", "devices", "results"}).as_array()[0].as_object()["adminAccess"] = true;
+  Claim(claim);
+  PodMaker pod("p3", "100m");
+  world_.Pod(WithClaim(pod.On("n"), "c"));
+  EXPECT_DOUBLE_EQ(Of()->value, 0);
+}
+
+TEST_F(DeviceUtilizationTest, WhatIsChangingIsUnknown) {
+  Slice(SliceMaker("n").Devices(2).Pool("n", 1, 2));
+  EXPECT_STREQ(Of().error(), "its utilization is unknown: a pool of its devices is being updated");
+  Slice(SliceMaker("n").Devices(2));
+  Claim(ClaimMaker("c"));
+  PodMaker pod("p3", "100m");
+  world_.Pod(WithClaim(pod.On("n"), "c"));
+  EXPECT_STREQ(Of().error(), "its utilization is unknown: a claim of a pod on it is not allocated");
+}
+
+TEST_F(DeviceUtilizationTest, DevicesOfANodesCapacityComeFirst) {
+  NodeMaker maker("g", "2", "2Gi");
+  world_.Node(maker.Has("nvidia.com/gpu", "2"));
+  Slice(SliceMaker("g").Devices(2));
+  EXPECT_EQ(Of(false, false, "g")->resource, Utilization::Resource::kGpu);
+  world_.Node("l", 1000, 1000).gpu = "t4";
+  EXPECT_EQ(Of(false, false, "l")->resource, Utilization::Resource::kGpu);
+  world_.nodes[world_.NodeOf("l")].gpus_by_driver = true;
+  Slice(SliceMaker("l").Devices(2));
+  EXPECT_EQ(Of(false, false, "l")->resource, Utilization::Resource::kDevices);
 }
 
 }  // namespace

@@ -21,23 +21,23 @@ std::string FormatAmount(const std::string& resource, int64_t amount) {
 }
 
 /// Which pods a step's new nodes hold, by the group that is to have them.
-std::map<std::string, PodIds> PodsByGroup(const scheduling::Snapshot& snapshot, const ScaleUpStep& step) {
-  std::map<scheduling::ClassId, PodIds> waiting;
-  for (const PodId pod : step.placed) waiting[snapshot.ClassOf(pod)].push_back(pod);
-  for (auto& [pod_class, pods] : waiting) std::ranges::reverse(pods);
+std::map<std::string, PodIds> PodsByGroup(scheduling::Snapshot& snapshot, const ScaleUpStep& step) {
+  std::map<uint64_t, PodIds> waiting;  // by likeness of their classes
+  for (const PodId pod : step.placed) waiting[snapshot.Likeness(snapshot.ClassOf(pod))].push_back(pod);
+  for (auto& [likeness, pods] : waiting) std::ranges::reverse(pods);
   std::map<std::string, PodIds> by_group;
   const std::string& first = step.changes.front().group;
   for (const ScaleUpStep::NewNode& node : step.nodes) {
     PodIds& here = by_group[node.group.empty() ? first : node.group];
     for (const auto& [pod_class, count] : node.pods) {
-      PodIds& pods = waiting[pod_class];
+      PodIds& pods = waiting[snapshot.Likeness(pod_class)];
       for (int64_t i = 0; i < count && !pods.empty(); ++i) {
         here.push_back(pods.back());
         pods.pop_back();
       }
     }
   }
-  for (auto& [pod_class, pods] : waiting) {
+  for (auto& [likeness, pods] : waiting) {
     for (; !pods.empty(); pods.pop_back()) by_group[first].push_back(pods.back());
   }
   return by_group;

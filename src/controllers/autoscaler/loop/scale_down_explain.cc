@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "controllers/autoscaler/loop/explanation.h"
+#include "controllers/autoscaler/loop/scale_session.h"
 #include "controllers/autoscaler/scale_down/scale_down.h"
 
 namespace evenkeel::controllers::autoscaler {
@@ -16,8 +17,10 @@ std::string In(base::Duration left) {
 
 class Explainer {
  public:
-  Explainer(const ClusterView& view, const Options& options, const ScaleDownState& state, const ScaleDownPlan& plan)
-      : view_(view), options_(options), state_(state), plan_(plan), budgets_(view) {}
+  /// `thorough`: also what takes long to find out.
+  Explainer(const ClusterView& view, const Options& options, const ScaleDownState& state, const ScaleDownPlan& plan,
+            bool thorough)
+      : view_(view), options_(options), state_(state), plan_(plan), budgets_(view), thorough_(thorough) {}
 
   std::string Node(std::string_view name) {
     const NodeId node = view_.snapshot->FindNodeByName(name);
@@ -79,6 +82,24 @@ class Explainer {
     return pod == kNone ? std::string("its pods") : "pod " + view_.snapshot->PodKey(pod);
   }
 
+  /// Of a pod that has devices: what the first of the other nodes with devices lacks. O(nodes).
+  std::string WhichDevices(scheduling::PodId pod, NodeId from) const {
+    scheduling::Snapshot& snapshot = *view_.snapshot;
+    if (!thorough_ || pod == kNone || !snapshot.WantsDevices(snapshot.ClassOf(pod))) return "";
+    const scheduling::WhatIf what_if(snapshot);
+    snapshot.Unplace(pod);
+    std::string text;
+    for (const NodeId node : snapshot.order()) {
+      if (node == kNone || node == from) continue;
+      const scheduling::Fit fit = snapshot.Check(snapshot.ClassOf(pod), node);
+      if (fit.filter != scheduling::Filter::kDynamicResources) continue;
+      const bool has_devices = !snapshot.PoolsOn(node).pools.empty();
+      if (text.empty() || has_devices) text = fmt::format("; on node {}: {}", snapshot.NodeName(node), DescribeFit(fit));
+      if (has_devices) break;
+    }
+    return text;
+  }
+
   std::string Recently(NodeId node) const {
     const auto found = state_.unremovable.find((*view_.nodes)[node].name);
     if (found == state_.unremovable.end()) return "its removal was tried and failed";
@@ -86,7 +107,8 @@ class Explainer {
     if (found->second.pod.empty()) return text;
     text += ", pod " + found->second.pod;
     if (found->second.blocking != BlockingReason::kNoReason) text += " (" + std::string(Name(found->second.blocking)) + ")";
-    return text;
+    if (found->second.reason != UnremovableReason::kNoPlaceToMovePods) return text;
+    return text + WhichDevices(view_.snapshot->FindPod(found->second.pod), node);
   }
 
   std::string Words(const Unremovable& stays) {
@@ -110,12 +132,13 @@ class Explainer {
       case UnremovableReason::kCurrentlyBeingDeleted:
         return "it is being deleted";
       case UnremovableReason::kNotUnderutilized:
-        return fmt::format("{} utilization is {:.1f} %, above the threshold of {:.1f} %", Name(stays.utilization.resource),
+        return fmt::format("{} utilization is {:.1f} %, above the threshold of {:.1f} %", NameOf(stays.utilization),
                            100 * stays.utilization.value, 100 * stays.threshold);
       case UnremovableReason::kRecentlyUnremovable:
         return Recently(stays.node);
       case UnremovableReason::kNoPlaceToMovePods:
-        return stays.detail != nullptr ? stays.detail : Pod(stays.blocking.pod) + " would not fit on any other node";
+        if (stays.detail != nullptr) return stays.detail;
+        return Pod(stays.blocking.pod) + " would not fit on any other node" + WhichDevices(stays.blocking.pod, stays.node);
       case UnremovableReason::kBlockedByPod:
         return Drainability(view_, options_, budgets_).Explain(stays.blocking.pod, stays.blocking.reason);
       case UnremovableReason::kBlockedByOnCompletionPod:
@@ -139,25 +162,26 @@ class Explainer {
   const ScaleDownState& state_;
   const ScaleDownPlan& plan_;
   BudgetTracker budgets_;
+  const bool thorough_;
 };
 
 }  // namespace
 
 std::string ExplainNode(const ClusterView& view, const Options& options, const ScaleDownState& state, const ScaleDownPlan& plan,
                         std::string_view node) {
-  return Explainer(view, options, state, plan).Node(node);
+  return Explainer(view, options, state, plan, true).Node(node);
 }
 
 std::string WhyNode(const ClusterView& view, const Options& options, const ScaleDownState& state, const ScaleDownPlan& plan,
                     NodeId node) {
-  return Explainer(view, options, state, plan).Why(node);
+  return Explainer(view, options, state, plan, true).Why(node);
 }
 
 std::vector<NodeWord> ExplainStays(const ClusterView& view, const Options& options, const ScaleDownState& state,
                                    const ScaleDownPlan& plan, size_t limit) {
   std::vector<NodeWord> words;
   if (plan.unneeded.empty() && plan.unremovable.empty()) return words;
-  Explainer explainer(view, options, state, plan);
+  Explainer explainer(view, options, state, plan, false);
   for (const UnneededNode& node : plan.unneeded) {
     if (words.size() == limit) return words;
     words.push_back({node.node, explainer.Lasting(&node, plan.FindUnremovable(node.node))});

@@ -130,7 +130,7 @@ void CountForGpus(AutoscalerMetrics& metrics, const std::string& cluster, const 
   all["gpu_name"] = gpus.count == 0 ? "" : gpus.type;
   all["gpu_resource_name"] = gpus.count == 0 ? "" : gpus.resource;
   if (gpus.count > 0) metrics.Count(cluster, name_of_gpus, all, amount);
-  // Devices are not looked at.
+  // Nodes are not counted by the drivers of their devices.
   all["dra_drivers"] = "";
   metrics.Count(cluster, name, std::move(all), amount);
 }

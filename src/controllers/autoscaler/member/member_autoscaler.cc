@@ -325,7 +325,7 @@ class MemberAutoscaler final : public runtime::MemberController {
     }
     const Utilization& used = node.utilization;
     order.description = fmt::format("utilization: {{{} {} {} {} {}}}, pods to reschedule: {}", used.cpu, used.memory, used.gpu,
-                                    Name(used.resource), used.value, pods);
+                                    NameOf(used), used.value, pods);
     return order;
   }
 

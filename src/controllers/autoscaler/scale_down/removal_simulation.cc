@@ -43,7 +43,8 @@ RemovalSimulation::RemovalSimulation(const ClusterView& view, const Options& opt
   // Now: while pods are on the move, those that keep others away are nowhere.
   for (ClassId id = 0; id < snapshot_.classes().slots(); ++id) {
     const scheduling::PodClass* pod_class = snapshot_.classes().Find(id);
-    plain_.push_back(pod_class != nullptr && pod_class->volumes == nullptr && snapshot_.Unconcerned(id));
+    plain_.push_back(pod_class != nullptr && pod_class->volumes == nullptr && !snapshot_.WantsDevices(id) &&
+                     snapshot_.Unconcerned(id));
   }
   spare_ = preferred_;
   for (const NodeId node : snapshot_.order()) {

@@ -289,8 +289,9 @@ bool OnlyOwnTerms(const scheduling::PodClass& pod_class) {
   const auto own = [&](scheduling::CounterId id) {
     return std::ranges::find(pod_class.topology.own, id) != pod_class.topology.own.end();
   };
-  return pod_class.volumes == nullptr && !pod_class.spec->uses_identity && pod_class.pinned_node.empty() &&
-         pod_class.node_name.empty() && std::ranges::all_of(pod_class.topology.forbidden_by, own);
+  return pod_class.volumes == nullptr && !pod_class.wants_devices && !pod_class.spec->uses_identity &&
+         pod_class.pinned_node.empty() && pod_class.node_name.empty() &&
+         std::ranges::all_of(pod_class.topology.forbidden_by, own);
 }
 
 }  // namespace

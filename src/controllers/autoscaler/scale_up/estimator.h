@@ -1,7 +1,7 @@
 // How many new nodes of one kind some pending pods need: cluster-autoscaler's bin-packing (largest pods first, first every node
 // that was already added, then the last one, then another), computed for groups of equal pods instead of pod by pod. As long as
-// only room decides this is arithmetic; groups with affinity, spread, ports or volumes are tried in a fork of the snapshot.
-// Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/estimator/binpacking_estimator.go
+// only room decides this is arithmetic; groups with affinity, spread, ports, volumes or devices are tried in a fork of the
+// snapshot. Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/estimator/binpacking_estimator.go
 #pragma once
 
 #include <cstdint>

@@ -346,19 +346,19 @@ ScaleUpPlan ScaleUpPlanner::Plan(const ClusterView& view, const NodeTemplates& t
   return ScaleUpPlanning(options_, expanders_, similar_, view, templates, objects, request, random).Run();
 }
 
-ScaleUpStep WithoutGroups(const scheduling::Snapshot& snapshot, const ScaleUpStep& step,
+ScaleUpStep WithoutGroups(scheduling::Snapshot& snapshot, const ScaleUpStep& step,
                           const std::set<std::string, std::less<>>& refused) {
   ScaleUpStep rest = step;
   std::erase_if(rest.changes, [&](const GroupDelta& change) { return refused.contains(change.group); });
-  std::map<scheduling::ClassId, int64_t> homeless;
+  std::map<uint64_t, int64_t> homeless;  // by likeness of their classes
   std::erase_if(rest.nodes, [&](const ScaleUpStep::NewNode& node) {
     if (!refused.contains(node.group)) return false;
-    for (const auto& [pod_class, pods] : node.pods) homeless[pod_class] += pods;
+    for (const auto& [pod_class, pods] : node.pods) homeless[snapshot.Likeness(pod_class)] += pods;
     return true;
   });
   std::ranges::reverse(rest.placed);
   std::erase_if(rest.placed, [&](PodId pod) {
-    const auto found = homeless.find(snapshot.ClassOf(pod));
+    const auto found = homeless.find(snapshot.Likeness(snapshot.ClassOf(pod)));
     return found != homeless.end() && found->second-- > 0;
   });
   std::ranges::reverse(rest.placed);

@@ -119,7 +119,7 @@ struct ScaleUpPlan {
 };
 
 /// The step without the groups that have refused: the pods of their nodes are not placed any more.
-ScaleUpStep WithoutGroups(const scheduling::Snapshot& snapshot, const ScaleUpStep& step,
+ScaleUpStep WithoutGroups(scheduling::Snapshot& snapshot, const ScaleUpStep& step,
                           const std::set<std::string, std::less<>>& refused);
 
 class ScaleUpPlanner {

@@ -92,7 +92,8 @@ bool SimilarGroups::Similar(const NodeTemplate& a, const NodeTemplate& b) const 
     if (name == "memory" ? !Within(amount, other->second, memory_ratio_) : amount != other->second) return false;
   }
   return AllWithin(a.node.allocatable, b.node.allocatable, allocatable_ratio_) &&
-         AllWithin(FreeOf(a), FreeOf(b), free_ratio_) && LabelsAlike(a.node.meta.labels, b.node.meta.labels);
+         AllWithin(FreeOf(a), FreeOf(b), free_ratio_) && LabelsAlike(a.node.meta.labels, b.node.meta.labels) &&
+         scheduling::SameDevices(a.slices.get(), b.slices.get());
 }
 
 std::vector<GroupDelta> Balance(std::vector<GroupSize> groups, int64_t nodes) {

@@ -12,7 +12,8 @@
 namespace evenkeel::controllers::autoscaler {
 
 /// Decides whether nodes of two groups are alike: the same resources, memory within 1.5 %, allocatable and free amounts within
-/// 5 %, equal labels but for zone, region, host name, names of the groups themselves and those that the flags name; with
+/// 5 %, the same devices, equal labels but for zone, region, host name, names of the groups themselves and those that the flags
+/// name; with
 /// --balancing-label only those labels.
 class SimilarGroups {
  public:

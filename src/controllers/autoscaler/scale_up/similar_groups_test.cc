@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "controllers/autoscaler/scale_up/scale_up_testing.h"
+#include "scheduling/devices/devices_testing.h"
 
 namespace evenkeel::controllers::autoscaler::similar_groups_test {
 namespace {
@@ -43,6 +44,21 @@ NodeTemplate Template(kube::Node node, kube::ResourceList requested = {}) {
   made.node = std::move(node);
   made.requested = std::move(requested);
   return made;
+}
+
+TEST(SimilarGroupsTest, NodesWithOtherDevicesAreNotAlike) {
+  const SimilarGroups similar{Options()};
+  scheduling::DeviceSelectors selectors;
+  const auto with = [&](const std::string& node, int devices) {
+    NodeTemplate made = Template(MakeNode(node, 1000, 1000));
+    const auto slice = scheduling::testing::SliceMaker(node).Devices(devices);
+    made.slices = std::make_shared<const scheduling::NodeSlices>(scheduling::NodeSlices{
+        std::make_shared<const scheduling::ResourceSlice>(scheduling::DecodeResourceSlice(slice.json, selectors))});
+    return made;
+  };
+  EXPECT_TRUE(similar.Similar(with("a", 2), with("b", 2)));
+  EXPECT_FALSE(similar.Similar(with("a", 2), with("b", 4)));
+  EXPECT_FALSE(similar.Similar(with("a", 2), Template(MakeNode("b", 1000, 1000))));
 }
 
 TEST(SimilarGroupsTest, TheNameOfTheGroupItselfIsNoDifference) {
