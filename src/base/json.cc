@@ -65,10 +65,15 @@ class JsonWriter {
     out_.append(buffer, end);
   }
 
-  // As Go's encoding/json: plain digits between 1e-6 and 1e21, so that clients which expect an integer can read 3.0.
+  // As Go's encoding/json: plain digits between 1e-6 and 1e21, so that clients which expect an integer can read 3.0. But Go
+  // writes a negative zero as "-0", which is read as the integer 0.
   void WriteDouble(double number) {
     if (!std::isfinite(number)) {
       out_ += "null";
+      return;
+    }
+    if (number == 0 && std::signbit(number)) {
+      out_ += "-0.0";
       return;
     }
     const double magnitude = std::fabs(number);

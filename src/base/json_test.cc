@@ -56,6 +56,17 @@ TEST(JsonTest, WritesNumbersAsGoDoes) {
   EXPECT_EQ(ToText(Json(uint64_t{18446744073709551615u})), "18446744073709551615");
 }
 
+TEST(JsonTest, KeepsTheSignOfZero) {
+  for (const char* text : {"-0.0", "-0e5", "-0e0088888", "-1e-400"}) {
+    const Json read = Parse(text);
+    ASSERT_TRUE(read.is_double()) << text;
+    EXPECT_EQ(ToText(read), "-0.0") << text;
+    EXPECT_EQ(ToPrettyText(read), "-0.0") << text;
+  }
+  EXPECT_EQ(ToText(Json(0.0)), "0");
+  EXPECT_EQ(ToText(Parse("-0")), "0");
+}
+
 TEST(JsonTest, NumbersComeBackBitForBit) {
   Random random(5);
   for (int i = 0; i < 50'000; ++i) {
