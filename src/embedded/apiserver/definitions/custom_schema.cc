@@ -30,14 +30,23 @@ std::shared_ptr<const kube::Schema> ReadFrom(const std::string& definition, cons
 
 const base::Json* SchemaIn(const base::Json& version) { return base::Find(version, {"schema", "openAPIV3Schema"}); }
 
-void RecentSchemas::Add(std::shared_ptr<const kube::Schema> schema, size_t definition_bytes) {
+void RecentSchemas::Add(const CustomSchema& of, std::shared_ptr<const kube::Schema> schema, size_t definition_bytes) {
   std::lock_guard lock(mutex_);
-  recent_.emplace_back(std::move(schema), definition_bytes);
+  recent_.push_back({&of, std::move(schema), definition_bytes});
   bytes_ += definition_bytes;
   while (bytes_ > kDefinitionBytesMax && recent_.size() > 1) {
-    bytes_ -= recent_.front().second;
+    bytes_ -= recent_.front().definition_bytes;
     recent_.pop_front();
   }
+}
+
+void RecentSchemas::Forget(const CustomSchema& of) {
+  std::lock_guard lock(mutex_);
+  std::erase_if(recent_, [&](const Recent& recent) {
+    if (recent.of != &of) return false;
+    bytes_ -= recent.definition_bytes;
+    return true;
+  });
 }
 
 store::Value DefinitionText::Get() const {
@@ -56,7 +65,7 @@ std::shared_ptr<const kube::Schema> CustomSchema::Get() const {
   const store::Value text = definition_->Get();
   auto read = ReadFrom(*text, version_);
   read_ = read;
-  recent_->Add(read, text->size());
+  recent_->Add(*this, read, text->size());
   return read;
 }
 

@@ -14,16 +14,26 @@
 
 namespace evenkeel::embedded::apiserver {
 
-/// The schemas that were read last stay for a while, as many as have definitions of so many bytes together. Thread-safe.
+class CustomSchema;
+
+/// The schemas that were read last stay for a while, as many as have definitions of so many bytes together, and no longer than
+/// somebody may ask for them. Thread-safe.
 class RecentSchemas {
  public:
   static constexpr size_t kDefinitionBytesMax = 8u << 20;
 
-  void Add(std::shared_ptr<const kube::Schema> schema, size_t definition_bytes);
+  /// `of`: who may be asked for it.
+  void Add(const CustomSchema& of, std::shared_ptr<const kube::Schema> schema, size_t definition_bytes);
+  void Forget(const CustomSchema& of);
 
  private:
+  struct Recent {
+    const CustomSchema* of = nullptr;
+    std::shared_ptr<const kube::Schema> schema;
+    size_t definition_bytes = 0;
+  };
   std::mutex mutex_;
-  std::deque<std::pair<std::shared_ptr<const kube::Schema>, size_t>> recent_;  // the last one at the end
+  std::deque<Recent> recent_;  // the last one at the end
   size_t bytes_ = 0;
 };
 
@@ -46,6 +56,9 @@ class CustomSchema {
  public:
   CustomSchema(std::shared_ptr<DefinitionText> definition, std::string version, std::shared_ptr<RecentSchemas> recent)
       : definition_(std::move(definition)), version_(std::move(version)), recent_(std::move(recent)) {}
+  ~CustomSchema() { recent_->Forget(*this); }
+  CustomSchema(const CustomSchema&) = delete;
+  CustomSchema& operator=(const CustomSchema&) = delete;
 
   const std::shared_ptr<DefinitionText>& definition() const { return definition_; }
   /// About 2 ms for a definition of 60 kB that was not used lately.

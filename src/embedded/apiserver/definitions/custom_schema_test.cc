@@ -34,19 +34,37 @@ TEST(CustomSchemaTest, WhatWasNotUsedLatelyIsReadAgain) {
   const CustomSchema schema(text, "v1", recent);
   std::weak_ptr<const kube::Schema> read = schema.Get();
   EXPECT_FALSE(read.expired()) << "kept for a while";
-  recent->Add(std::make_shared<const kube::Schema>(), RecentSchemas::kDefinitionBytesMax);
+  const CustomSchema other(text, "v1", recent);
+  recent->Add(other, std::make_shared<const kube::Schema>(), RecentSchemas::kDefinitionBytesMax);
   EXPECT_TRUE(read.expired());
   text->Replace(TextOf("b"));
   EXPECT_NE(schema.Get()->FindField("b"), nullptr);
 }
 
 TEST(CustomSchemaTest, TheLastOneStaysHoweverLargeItIs) {
-  RecentSchemas recent;
+  const auto recent = std::make_shared<RecentSchemas>();
+  const CustomSchema schema(std::make_shared<DefinitionText>(TextOf("a")), "v1", recent);
   const auto large = std::make_shared<const kube::Schema>();
-  recent.Add(large, 2 * RecentSchemas::kDefinitionBytesMax);
+  recent->Add(schema, large, 2 * RecentSchemas::kDefinitionBytesMax);
   EXPECT_EQ(large.use_count(), 2);
-  recent.Add(std::make_shared<const kube::Schema>(), 1);
+  recent->Add(schema, std::make_shared<const kube::Schema>(), 1);
   EXPECT_EQ(large.use_count(), 1);
+}
+
+TEST(CustomSchemaTest, GoesWithItsDefinition) {
+  const auto recent = std::make_shared<RecentSchemas>();
+  const auto text = std::make_shared<DefinitionText>(TextOf("a"));
+  const CustomSchema other(text, "v1", recent);
+  const std::weak_ptr<const kube::Schema> stays = other.Get();
+  auto schema = std::make_unique<CustomSchema>(text, "v1", recent);
+  const auto used = schema->Get();
+  schema.reset();
+  EXPECT_EQ(used.use_count(), 1) << "whoever is writing goes on with it";
+  EXPECT_FALSE(stays.expired());
+  // What is forgotten does not count: the other one stays beside one that has room for itself alone.
+  const CustomSchema next(text, "v1", recent);
+  recent->Add(next, std::make_shared<const kube::Schema>(), RecentSchemas::kDefinitionBytesMax - text->Get()->size());
+  EXPECT_FALSE(stays.expired());
 }
 
 class DocumentTest : public ApiFixture {
