@@ -1,5 +1,7 @@
 #include "controllers/autoscaler/cluster_state/backoff.h"
 
+#include "controllers/autoscaler/facts/state_fields.h"
+
 namespace evenkeel::controllers::autoscaler {
 namespace {
 
@@ -7,10 +9,21 @@ using base::Json;
 using base::JsonObject;
 using providers::Instance;
 
-base::Result<base::Time> BackoffTime(const Json& entry, std::string_view group, std::string_view field) {
-  auto time = base::ParseTime(base::FindString(entry, {field}));
-  if (!time) return base::Fail(time.error().Wrap("backoff: node group " + std::string(group) + ": " + std::string(field)));
-  return *time;
+// A day is far beyond any back-off; what is longer would not fit a duration.
+constexpr double kBackoffSecondsMax = 86'400;
+
+base::Status ReadEntry(const base::Field& field, Backoff::Entry& entry) {
+  double seconds = 0;
+  EVENKEEL_TRY(field["seconds"].Required());
+  EVENKEEL_TRY(field["seconds"].Number(seconds, 0, kBackoffSecondsMax));
+  entry.duration = std::chrono::round<base::Duration>(std::chrono::duration<double>(seconds));
+  EVENKEEL_TRY(ReadTime(field["until"], entry.until));
+  EVENKEEL_TRY(ReadTime(field["lastFailure"], entry.last_failure));
+  // What a later version tells apart is one of the others here.
+  const bool out = base::FindString(field.value(), {"errorClass"}) == Name(Instance::ErrorClass::kOutOfResources);
+  entry.error.error_class = out ? Instance::ErrorClass::kOutOfResources : Instance::ErrorClass::kOther;
+  EVENKEEL_TRY(field["errorCode"].Text(entry.error.code));
+  return field["errorMessage"].Text(entry.error.message);
 }
 
 }  // namespace
@@ -61,24 +74,11 @@ Json Backoff::ToJson() const {
 
 base::Result<Backoff> Backoff::FromJson(const Json& json, BackoffLimits limits) {
   Backoff backoff(limits);
-  if (!json.is_object()) return base::Fail(base::Code::kBadRequest, "backoff: not an object of entries by node group");
-  for (const auto& [key, value] : json.get_object()) {
-    const std::string group(key);
-    Entry entry;
-    const Json* seconds = base::Find(value, {"seconds"});
-    // A day is far beyond any back-off; what is longer would not fit a duration.
-    if (seconds == nullptr || !seconds->is_number() || !(seconds->to_number<double>() >= 0) ||
-        seconds->to_number<double>() > 86'400) {
-      return base::Fail(base::Code::kBadRequest, "backoff: node group " + group + ": seconds: not a number from 0 to 86400");
-    }
-    entry.duration = std::chrono::round<base::Duration>(std::chrono::duration<double>(seconds->to_number<double>()));
-    EVENKEEL_ASSIGN(entry.until, BackoffTime(value, group, "until"));
-    EVENKEEL_ASSIGN(entry.last_failure, BackoffTime(value, group, "lastFailure"));
-    const bool out = base::FindString(value, {"errorClass"}) == Name(Instance::ErrorClass::kOutOfResources);
-    entry.error = {out ? Instance::ErrorClass::kOutOfResources : Instance::ErrorClass::kOther,
-                   std::string(base::FindString(value, {"errorCode"})), std::string(base::FindString(value, {"errorMessage"}))};
-    backoff.entries_.emplace(group, std::move(entry));
-  }
+  const base::Field groups(&json, "state", "cluster.backoff");
+  EVENKEEL_TRY(groups.IsObject());
+  EVENKEEL_TRY(groups.ForEachMember([&](std::string_view group, const base::Field& field) {
+    return ReadEntry(field, backoff.entries_[std::string(group)]);
+  }));
   return backoff;
 }
 

@@ -51,7 +51,7 @@ class Backoff {
 
   /// {"GROUP": {"seconds", "until", "lastFailure", "errorClass", "errorCode", "errorMessage"}}; times in microseconds.
   base::Json ToJson() const;
-  /// kBadRequest names the group and the field.
+  /// kBadRequest names the field.
   static base::Result<Backoff> FromJson(const base::Json& json, BackoffLimits limits = {});
 
  private:

@@ -65,9 +65,9 @@ TEST(BackoffTest, SurvivesJson) {
 
 TEST(BackoffTest, WrongJsonIsNamed) {
   const auto error = [](std::string_view text) { return Backoff::FromJson(*base::ParseJson(text, "test")).error().message(); };
-  EXPECT_EQ(error("[]"), "backoff: not an object of entries by node group");
-  EXPECT_EQ(error(R"({"a":{"seconds":1e300}})"), "backoff: node group a: seconds: not a number from 0 to 86400");
-  EXPECT_TRUE(error(R"({"a":{"seconds":1,"until":"x"}})").starts_with("backoff: node group a: until: "));
+  EXPECT_EQ(error("[]"), "state: cluster.backoff: not an object");
+  EXPECT_EQ(error(R"({"a":{"seconds":1e300}})"), "state: cluster.backoff.a.seconds: not a number from 0 to 86400");
+  EXPECT_EQ(error(R"({"a":{"seconds":1,"until":"x"}})"), "state: cluster.backoff.a.until: not an RFC 3339 time");
 }
 
 }  // namespace

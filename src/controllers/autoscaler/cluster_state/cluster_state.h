@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
+#include "base/input/field.h"
 #include "base/time.h"
 #include "controllers/autoscaler/cluster_state/backoff.h"
 #include "controllers/autoscaler/cluster_state/decisions.h"
@@ -155,9 +155,9 @@ class ClusterState {
   void HandleCreationErrors(const ClusterView& view, StageResult& result);
   void UpdateIncorrectSizes();
   bool HasUpcoming(std::string_view group) const;
-  base::Status ReadUnregistered(const base::Json& json);
-  base::Status ReadRequests(const base::Json& json);
-  base::Status ReadSizes(const base::Json& json);
+  base::Status ReadUnregistered(const base::Field& fields);
+  base::Status ReadRequests(const base::Field& fields);
+  base::Status ReadSizes(const base::Field& fields);
 
   Compat compat_;
   int64_t ok_unready_;

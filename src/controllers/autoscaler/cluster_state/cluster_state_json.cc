@@ -1,26 +1,15 @@
 #include "controllers/autoscaler/cluster_state/cluster_state.h"
+#include "controllers/autoscaler/facts/state_fields.h"
 
 namespace evenkeel::controllers::autoscaler {
 namespace {
 
+using base::Field;
 using base::Json;
 using base::JsonArray;
 using base::JsonObject;
 
 constexpr int64_t kNodesMax = 1'000'000'000;
-
-base::Result<base::Time> TimeAt(const Json& json, std::string_view field, const std::string& where) {
-  auto time = base::ParseTime(base::FindString(json, {field}));
-  if (!time) return base::Fail(time.error().Wrap("cluster state: " + where + "." + std::string(field)));
-  return *time;
-}
-
-base::Result<int64_t> CountAt(const Json& json, std::string_view field, int64_t min, const std::string& where) {
-  const int64_t count = base::FindInt(json, {field}, -1);
-  if (count >= min && count <= kNodesMax) return count;
-  return base::Fail(base::Code::kBadRequest, "cluster state: " + where + "." + std::string(field) +
-                                                 ": not a number of nodes of at least " + std::to_string(min));
-}
 
 }  // namespace
 
@@ -59,62 +48,52 @@ Json ClusterState::ToJson() const {
                     {"failedCreations", std::move(failed)},    {"backoff", backoff_.ToJson()}};
 }
 
-base::Status ClusterState::ReadUnregistered(const Json& json) {
-  for (const auto& [id, value] : base::FindObject(json, {"unregistered"})) {
-    EVENKEEL_ASSIGN(const base::Time since, TimeAt(value, "since", "unregistered." + std::string(id)));
-    unregistered_[std::string(id)] = {std::string(base::FindString(value, {"group"})), since};
-  }
-  for (const auto& [group, value] : base::FindObject(json, {"failedCreations"})) {
-    if (!value.is_array()) continue;
-    for (const Json& id : value.get_array()) {
-      if (const auto* text = id.if_string()) failed_creations_[std::string(group)].emplace(*text);
-    }
-  }
-  return {};
+base::Status ClusterState::ReadUnregistered(const Field& fields) {
+  EVENKEEL_TRY(fields["unregistered"].ForEachMember([&](std::string_view id, const Field& field) -> base::Status {
+    UnregisteredInstance& instance = unregistered_[std::string(id)];
+    EVENKEEL_TRY(field["group"].Text(instance.group));
+    return ReadTime(field["since"], instance.since);
+  }));
+  return fields["failedCreations"].ForEachMember(
+      [&](std::string_view group, const Field& ids) { return ReadTexts(ids, failed_creations_[std::string(group)]); });
 }
 
-base::Status ClusterState::ReadRequests(const Json& json) {
-  for (const auto& [group, value] : base::FindObject(json, {"scaleUps"})) {
-    const std::string where = "scaleUps." + std::string(group);
-    ScaleUp request;
-    EVENKEEL_ASSIGN(request.increase, CountAt(value, "increase", 1, where));
-    EVENKEEL_ASSIGN(request.at, TimeAt(value, "at", where));
-    EVENKEEL_ASSIGN(request.expected, TimeAt(value, "expected", where));
-    if (base::Find(value, {"unanswered"}) != nullptr) {
-      EVENKEEL_ASSIGN(request.unanswered, CountAt(value, "unanswered", 1, where));
-      EVENKEEL_ASSIGN(request.unanswered_target, CountAt(value, "unansweredTarget", 1, where));
-      EVENKEEL_ASSIGN(request.unanswered_until, TimeAt(value, "unansweredUntil", where));
-    }
-    scale_ups_[std::string(group)] = request;
-  }
-  for (const Json& value : base::FindArray(json, {"scaleDowns"})) {
-    const std::string where = "scaleDowns[" + std::to_string(scale_downs_.size()) + "]";
-    ScaleDown request{std::string(base::FindString(value, {"group"})), std::string(base::FindString(value, {"node"})), {}, {}};
-    EVENKEEL_ASSIGN(request.at, TimeAt(value, "at", where));
-    EVENKEEL_ASSIGN(request.expected, TimeAt(value, "expected", where));
-    scale_downs_.push_back(std::move(request));
-  }
-  return {};
+base::Status ClusterState::ReadRequests(const Field& fields) {
+  EVENKEEL_TRY(fields["scaleUps"].ForEachMember([&](std::string_view group, const Field& field) -> base::Status {
+    ScaleUp& request = scale_ups_[std::string(group)];
+    EVENKEEL_TRY(ReadCount(field["increase"], request.increase, 1, kNodesMax));
+    EVENKEEL_TRY(ReadTime(field["at"], request.at));
+    EVENKEEL_TRY(ReadTime(field["expected"], request.expected));
+    if (!field["unanswered"]) return {};
+    EVENKEEL_TRY(field["unanswered"].Whole(request.unanswered, 1, kNodesMax));
+    EVENKEEL_TRY(ReadCount(field["unansweredTarget"], request.unanswered_target, 1, kNodesMax));
+    return ReadTime(field["unansweredUntil"], request.unanswered_until);
+  }));
+  return fields["scaleDowns"].ForEach([&](const Field& field) -> base::Status {
+    ScaleDown& request = scale_downs_.emplace_back();
+    EVENKEEL_TRY(field["group"].Text(request.group));
+    EVENKEEL_TRY(field["node"].Text(request.node));
+    EVENKEEL_TRY(ReadTime(field["at"], request.at));
+    return ReadTime(field["expected"], request.expected);
+  });
 }
 
-base::Status ClusterState::ReadSizes(const Json& json) {
-  for (const auto& [group, value] : base::FindObject(json, {"incorrectSizes"})) {
-    const std::string where = "incorrectSizes." + std::string(group);
-    IncorrectSize size;
-    EVENKEEL_ASSIGN(size.current, CountAt(value, "current", 0, where));
-    EVENKEEL_ASSIGN(size.expected, CountAt(value, "expected", 0, where));
-    EVENKEEL_ASSIGN(size.first_observed, TimeAt(value, "firstObserved", where));
-    incorrect_[std::string(group)] = size;
-  }
-  return {};
+base::Status ClusterState::ReadSizes(const Field& fields) {
+  return fields["incorrectSizes"].ForEachMember([&](std::string_view group, const Field& field) -> base::Status {
+    IncorrectSize& size = incorrect_[std::string(group)];
+    EVENKEEL_TRY(ReadCount(field["current"], size.current, 0, kNodesMax));
+    EVENKEEL_TRY(ReadCount(field["expected"], size.expected, 0, kNodesMax));
+    return ReadTime(field["firstObserved"], size.first_observed);
+  });
 }
 
 base::Result<ClusterState> ClusterState::FromJson(const Json& json, const Options& options) {
+  const Field fields(&json, "state", "cluster");
   ClusterState state(options);
-  if (!json.is_object()) return base::Fail(base::Code::kBadRequest, "cluster state: not an object");
-  EVENKEEL_TRY(state.ReadUnregistered(json));
-  EVENKEEL_TRY(state.ReadRequests(json));
-  EVENKEEL_TRY(state.ReadSizes(json));
+  EVENKEEL_TRY(fields.IsObject());
+  EVENKEEL_TRY(state.ReadUnregistered(fields));
+  EVENKEEL_TRY(state.ReadRequests(fields));
+  EVENKEEL_TRY(state.ReadSizes(fields));
   if (const Json* backoff = base::Find(json, {"backoff"})) {
     EVENKEEL_ASSIGN(state.backoff_, Backoff::FromJson(*backoff, {options.initial_node_group_backoff_duration,
                                                                  options.max_node_group_backoff_duration,

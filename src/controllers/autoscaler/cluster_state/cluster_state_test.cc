@@ -348,10 +348,12 @@ TEST(ClusterStateTest, WrongJsonIsNamed) {
   const auto error = [](std::string_view text) {
     return ClusterState::FromJson(*base::ParseJson(text, "test"), Options{}).error().message();
   };
-  EXPECT_EQ(error("1"), "cluster state: not an object");
+  EXPECT_EQ(error("1"), "state: cluster: not an object");
   EXPECT_EQ(error(R"({"scaleUps":{"a":{"increase":0}}})"),
-            "cluster state: scaleUps.a.increase: not a number of nodes of at least 1");
-  EXPECT_TRUE(error(R"({"unregistered":{"i":{"since":"x"}}})").starts_with("cluster state: unregistered.i.since: "));
+            "state: cluster.scaleUps.a.increase: not a whole number from 1 to 1000000000");
+  EXPECT_EQ(error(R"({"scaleDowns":[{"group":"a","node":"n"}]})"), "state: cluster.scaleDowns[0].at: missing");
+  EXPECT_EQ(error(R"({"unregistered":{"i":{"since":"x"}}})"), "state: cluster.unregistered.i.since: not an RFC 3339 time");
+  EXPECT_EQ(error(R"({"failedCreations":{"a":[1]}})"), "state: cluster.failedCreations.a[0]: not a text");
 }
 
 }  // namespace

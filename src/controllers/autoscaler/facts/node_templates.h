@@ -98,6 +98,7 @@ class NodeTemplates {
     scheduling::NodeId good = scheduling::kNone, unready = scheduling::kNone;
   };
 
+  base::Result<Cached> ReadCached(const base::Field& field) const;
   /// O(nodes), unless they are as they were.
   const std::map<std::string, Sources, std::less<>>& FindSources(const ClusterView& view);
   Entry FromNode(const ClusterView& view, const std::string& group, scheduling::NodeId node, const kube::Node& object);

@@ -1,5 +1,8 @@
 // What new nodes of groups were like, for the next process: a group's last node may be gone by then.
+#include <limits>
+
 #include "controllers/autoscaler/facts/node_templates.h"
+#include "controllers/autoscaler/facts/state_fields.h"
 #include "kube/object.h"
 
 namespace evenkeel::controllers::autoscaler {
@@ -74,30 +77,37 @@ bool NodeTemplates::Same(const Cached& a, const Cached& b) {
 }
 
 base::Status NodeTemplates::RestoreCache(const Json& json) {
-  if (!json.is_object()) return base::Fail(base::Code::kBadRequest, "state: templates: not an object");
-  for (const auto& [group, entry] : json.get_object()) {
-    const Json* node = base::Find(entry, {"node"});
-    const auto at = base::ParseTime(base::FindString(entry, {"at"}));
-    if (node == nullptr || !node->is_object() || !at) {
-      return base::Fail(base::Code::kBadRequest, "state: templates." + std::string(group) + ": node or time is missing");
-    }
-    Cached cached{kube::Node::Decode(*node), {}, nullptr, nullptr, std::string(base::FindString(entry, {"sourceNode"})), *at};
-    for (const Json& pod : base::FindArray(entry, {"pods"})) {
-      if (pod.is_object()) cached.pods.push_back(pod);
-    }
-    scheduling::VolumeLimits limits;
-    for (const auto& [driver, limit] : base::FindObject(entry, {"volumeLimits"})) {
-      if (limit.is_number()) limits[std::string(driver)] = base::FindInt(entry, {"volumeLimits", driver});
-    }
-    if (!limits.empty()) cached.volume_limits = std::make_shared<const scheduling::VolumeLimits>(std::move(limits));
-    scheduling::NodeSlices slices;
-    for (const Json& slice : base::FindArray(entry, {"resourceSlices"})) {
-      if (slice.is_object() && slices.size() < kNodeSlicesMax) slices.push_back(snapshot_->DecodeSlice(slice));
-    }
-    cached.slices = scheduling::SlicesOfNewNodes(slices);
-    cache_.insert_or_assign(std::string(group), std::move(cached));
-  }
-  return {};
+  const base::Field groups(&json, "state", "templates");
+  return groups.ForEachMember([&](std::string_view group, const base::Field& field) -> base::Status {
+    EVENKEEL_ASSIGN(cache_[std::string(group)], ReadCached(field));
+    return {};
+  });
+}
+
+base::Result<NodeTemplates::Cached> NodeTemplates::ReadCached(const base::Field& field) const {
+  Cached cached;
+  EVENKEEL_TRY(field["node"].IsObject());
+  cached.node = kube::Node::Decode(field["node"].value());
+  EVENKEEL_TRY(ReadTime(field["at"], cached.at));
+  EVENKEEL_TRY(field["sourceNode"].Text(cached.source_node));
+  EVENKEEL_TRY(field["pods"].ForEach([&](const base::Field& pod) -> base::Status {
+    EVENKEEL_TRY(pod.IsObject());
+    cached.pods.push_back(pod.value());
+    return {};
+  }));
+  scheduling::VolumeLimits limits;
+  EVENKEEL_TRY(field["volumeLimits"].ForEachMember([&](std::string_view driver, const base::Field& limit) {
+    return limit.Whole(limits[std::string(driver)], std::numeric_limits<int64_t>::min());
+  }));
+  if (!limits.empty()) cached.volume_limits = std::make_shared<const scheduling::VolumeLimits>(std::move(limits));
+  scheduling::NodeSlices slices;
+  EVENKEEL_TRY(field["resourceSlices"].ForEach([&](const base::Field& slice) -> base::Status {
+    EVENKEEL_TRY(slice.IsObject());
+    if (slices.size() < kNodeSlicesMax) slices.push_back(snapshot_->DecodeSlice(slice.value()));
+    return {};
+  }));
+  cached.slices = scheduling::SlicesOfNewNodes(slices);
+  return cached;
 }
 
 }  // namespace evenkeel::controllers::autoscaler

@@ -1,18 +1,24 @@
 #include "controllers/autoscaler/loop/autoscaler_memory.h"
 
+#include "controllers/autoscaler/facts/state_fields.h"
+
 namespace evenkeel::controllers::autoscaler {
 namespace {
 
-using base::FindString;
+using base::Field;
 using base::Json;
 using base::JsonObject;
 
 template <typename Reason>
-std::optional<Reason> ParseReason(std::string_view name, Reason last) {
+base::Status ReadReason(const Field& field, Reason last, Reason& into) {
+  std::string name;
+  EVENKEEL_TRY(field.Text(name));
+  if (!field) return {};
   for (uint8_t i = 0; i <= static_cast<uint8_t>(last); ++i) {
-    if (Name(static_cast<Reason>(i)) == name) return static_cast<Reason>(i);
+    into = static_cast<Reason>(i);
+    if (Name(into) == name) return {};
   }
-  return std::nullopt;
+  return field.Wrong("not a reason");
 }
 
 JsonObject UnremovableToJson(const ScaleDownState& state) {
@@ -28,18 +34,15 @@ JsonObject UnremovableToJson(const ScaleDownState& state) {
   return object;
 }
 
-base::Status RestoreUnremovable(const Json& json, ScaleDownState& state) {
-  for (const auto& [node, entry] : base::FindObject(json, {"unremovable"})) {
-    const auto until = base::ParseTime(FindString(entry, {"until"}));
-    const auto reason = ParseReason(FindString(entry, {"reason"}), UnremovableReason::kBlockedByOnCompletionPod);
-    const std::string_view named = FindString(entry, {"blocking"});
-    const auto blocking = named.empty() ? BlockingReason::kNoReason : ParseReason(named, BlockingReason::kUnexpectedError);
-    if (!until || !reason || !blocking) {
-      return base::Fail(base::Code::kBadRequest, "state: unremovable." + std::string(node) + ": not a time and a reason");
-    }
-    state.unremovable[std::string(node)] = {*until, *reason, *blocking, std::string(FindString(entry, {"pod"}))};
-  }
-  return {};
+base::Status RestoreUnremovable(const Field& nodes, ScaleDownState& state) {
+  return nodes.ForEachMember([&](std::string_view node, const Field& field) -> base::Status {
+    RecentlyUnremovable& recent = state.unremovable[std::string(node)];
+    EVENKEEL_TRY(ReadTime(field["until"], recent.until));
+    EVENKEEL_TRY(field["reason"].Required());
+    EVENKEEL_TRY(ReadReason(field["reason"], UnremovableReason::kBlockedByOnCompletionPod, recent.reason));
+    EVENKEEL_TRY(ReadReason(field["blocking"], BlockingReason::kUnexpectedError, recent.blocking));
+    return field["pod"].Text(recent.pod);
+  });
 }
 
 }  // namespace
@@ -58,7 +61,7 @@ JsonObject MemoryToJson(const AutoscalerState& state, const ClusterObjects& obje
 }
 
 base::Status RestoreMemory(const Json& json, AutoscalerState& state, ClusterObjects& objects) {
-  EVENKEEL_TRY(RestoreUnremovable(json, state.scale_down));
+  EVENKEEL_TRY(RestoreUnremovable(Field(&json, "state")["unremovable"], state.scale_down));
   if (const Json* hints = base::Find(json, {"hints"})) state.hints = PodHints::FromJson(*hints);
   if (const Json* moves = base::Find(json, {"podMoves"})) state.scale_down.moves = PodHints::FromJson(*moves);
   if (const Json* moves = base::Find(json, {"moves"})) EVENKEEL_TRY(state.scale_down.hints.Restore(*moves, objects.snapshot()));

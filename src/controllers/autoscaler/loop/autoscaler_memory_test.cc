@@ -261,11 +261,14 @@ TEST(AutoscalerMemoryTest, WhatCannotBeReadIsNamed) {
     return read ? std::string() : read.error().message();
   };
   EXPECT_EQ(error("{}"), "");
-  EXPECT_EQ(error(R"({"hints": 1, "unremovable": []})"), "");
+  EXPECT_EQ(error(R"({"hints": 1})"), "");
+  EXPECT_EQ(error(R"({"unremovable": []})"), "state: unremovable: not an object");
   EXPECT_EQ(error(R"({"unremovable": {"n": {"until": "2026-01-01T00:00:00Z", "reason": "Bored"}}})"),
-            "state: unremovable.n: not a time and a reason");
+            "state: unremovable.n.reason: not a reason");
+  EXPECT_EQ(error(R"({"unremovable": {"n": {"reason": "NotAutoscaled"}}})"), "state: unremovable.n.until: missing");
   EXPECT_EQ(error(R"({"moves": 1})"), "state: moves: not an object");
-  EXPECT_EQ(error(R"({"templates": {"g": {"at": "2026-01-01T00:00:00Z"}}})"), "state: templates.g: node or time is missing");
+  EXPECT_EQ(error(R"({"templates": {"g": {"at": "2026-01-01T00:00:00Z"}}})"), "state: templates.g.node: not an object");
+  EXPECT_EQ(error(R"({"templates": {"g": {"node": {}, "at": "soon"}}})"), "state: templates.g.at: not an RFC 3339 time");
 }
 
 }  // namespace

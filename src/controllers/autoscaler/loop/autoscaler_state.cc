@@ -1,5 +1,7 @@
 #include "controllers/autoscaler/loop/autoscaler_state.h"
 
+#include "controllers/autoscaler/facts/state_fields.h"
+
 namespace evenkeel::controllers::autoscaler {
 namespace {
 
@@ -21,10 +23,12 @@ base::Json AutoscalerState::ToJson() const {
 }
 
 base::Result<AutoscalerState> AutoscalerState::FromJson(const base::Json& json, const Options& options) {
-  if (!json.is_object()) return base::Fail(base::Code::kBadRequest, "state: not an object");
-  if (base::FindInt(json, {"version"}) != kStateVersion) {
-    return base::Fail(base::Code::kBadRequest, "state: version is not " + std::to_string(kStateVersion));
-  }
+  const base::Field fields(&json, "state");
+  int64_t version = 0, next_node = 0;
+  EVENKEEL_TRY(fields.IsObject());
+  EVENKEEL_TRY(ReadCount(fields["version"], version));
+  if (version != kStateVersion) return fields["version"].Wrong("not " + std::to_string(kStateVersion));
+  EVENKEEL_TRY(fields["nextNode"].Whole(next_node, 0, UINT32_MAX));
   AutoscalerState state(options);
   if (const base::Json* part = base::Find(json, {"cluster"})) {
     EVENKEEL_ASSIGN(state.cluster, ClusterState::FromJson(*part, options));
@@ -35,7 +39,7 @@ base::Result<AutoscalerState> AutoscalerState::FromJson(const base::Json& json, 
   if (const base::Json* part = base::Find(json, {"status"})) {
     EVENKEEL_ASSIGN(state.status, StatusReporter::FromJson(*part));
   }
-  state.next_node = static_cast<uint32_t>(std::clamp<int64_t>(base::FindInt(json, {"nextNode"}), 0, UINT32_MAX));
+  state.next_node = static_cast<uint32_t>(next_node);
   return state;
 }
 

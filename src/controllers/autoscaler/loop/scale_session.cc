@@ -2,6 +2,7 @@
 
 #include "controllers/autoscaler/expanders/grpc_expander.h"
 #include "controllers/autoscaler/facts/node_group_object.h"
+#include "controllers/autoscaler/facts/state_fields.h"
 #include "controllers/autoscaler/loop/autoscaler_memory.h"
 #include "controllers/autoscaler/loop/scale_input.h"
 #include "kube/object.h"
@@ -15,10 +16,6 @@ using base::JsonObject;
 
 /// Plans do not depend on chance unless --expander=random asks for it; then they are the same for the same input.
 constexpr uint64_t kSeed = 1;
-
-std::unexpected<base::Error> BadState(const std::string& what) {
-  return base::Fail(base::Code::kBadRequest, "state: assumed." + what);
-}
 
 }  // namespace
 
@@ -36,21 +33,20 @@ Json Assumed::ToJson() const {
 }
 
 base::Result<Assumed> Assumed::FromJson(const Json& json) {
+  const base::Field fields(&json, "state", "assumed");
   Assumed assumed;
-  for (const auto& [group, value] : base::FindObject(json, {"targets"})) {
-    const Target target{base::FindInt(value, {"seen"}, -1), base::FindInt(value, {"target"}, -1)};
-    if (target.seen < 0 || target.target < 0) return BadState("targets." + std::string(group) + ": seen or target is missing");
-    assumed.targets[std::string(group)] = target;
-  }
-  for (const auto& [node, value] : base::FindObject(json, {"deletions"})) {
-    const auto at = base::ParseTime(base::FindString(value, {"at"}));
-    if (!at) return BadState("deletions." + std::string(node) + ".at: " + at.error().message());
-    assumed.deletions[std::string(node)] = {std::string(base::FindString(value, {"group"})), base::FindBool(value, {"drain"}),
-                                            *at};
-  }
-  for (const Json& id : base::FindArray(json, {"instances"})) {
-    if (const auto* text = id.if_string()) assumed.instances.emplace(*text);
-  }
+  EVENKEEL_TRY(fields["targets"].ForEachMember([&](std::string_view group, const base::Field& field) -> base::Status {
+    Target& target = assumed.targets[std::string(group)];
+    EVENKEEL_TRY(ReadCount(field["seen"], target.seen));
+    return ReadCount(field["target"], target.target);
+  }));
+  EVENKEEL_TRY(fields["deletions"].ForEachMember([&](std::string_view node, const base::Field& field) -> base::Status {
+    Deletion& deletion = assumed.deletions[std::string(node)];
+    EVENKEEL_TRY(field["group"].Text(deletion.group));
+    EVENKEEL_TRY(field["drain"].Flag(deletion.drain));
+    return ReadTime(field["at"], deletion.at);
+  }));
+  EVENKEEL_TRY(ReadTexts(fields["instances"], assumed.instances));
   return assumed;
 }
 

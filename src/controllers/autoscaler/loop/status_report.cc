@@ -1,6 +1,7 @@
 #include "controllers/autoscaler/loop/status_report.h"
 
 #include "base/hash.h"
+#include "controllers/autoscaler/facts/state_fields.h"
 
 namespace evenkeel::controllers::autoscaler {
 namespace {
@@ -136,12 +137,13 @@ Json StatusReporter::ToJson() const {
 
 base::Result<StatusReporter> StatusReporter::FromJson(const Json& json) {
   StatusReporter reporter;
-  if (!json.is_object()) return base::Fail(base::Code::kBadRequest, "status: not an object of conditions");
-  for (const auto& [key, value] : json.get_object()) {
-    const auto since = base::ParseTime(base::FindString(value, {"since"}));
-    if (!since) return base::Fail(since.error().Wrap("status: condition " + std::string(key)));
-    reporter.transitions_[std::string(key)] = {std::string(base::FindString(value, {"status"})), *since};
-  }
+  const base::Field conditions(&json, "state", "status");
+  EVENKEEL_TRY(conditions.IsObject());
+  EVENKEEL_TRY(conditions.ForEachMember([&](std::string_view key, const base::Field& field) -> base::Status {
+    Transition& transition = reporter.transitions_[std::string(key)];
+    EVENKEEL_TRY(field["status"].Text(transition.status));
+    return ReadTime(field["since"], transition.since);
+  }));
   return reporter;
 }
 

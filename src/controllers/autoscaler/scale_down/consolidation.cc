@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "controllers/autoscaler/facts/budget_tracker.h"
+#include "controllers/autoscaler/facts/state_fields.h"
 #include "controllers/autoscaler/scale_down/removal_simulation.h"
 
 namespace evenkeel::controllers::autoscaler {
@@ -200,17 +201,13 @@ base::Json ActiveConsolidation::ToJson() const {
       {"remove", std::move(names)}, {"group", group}, {"add", add}, {"since", base::FormatMicroTime(since)}};
 }
 
-base::Result<ActiveConsolidation> ActiveConsolidation::FromJson(const base::Json& json) {
+base::Result<ActiveConsolidation> ActiveConsolidation::Read(const base::Field& fields) {
   ActiveConsolidation active;
-  for (const base::Json& name : base::FindArray(json, {"remove"})) {
-    if (name.is_string()) active.remove.emplace_back(name.get_string());
-  }
+  EVENKEEL_TRY(fields["remove"].Texts(active.remove));
   std::sort(active.remove.begin(), active.remove.end());
-  active.group = base::FindString(json, {"group"});
-  active.add = base::FindInt(json, {"add"});
-  const auto since = base::ParseTime(base::FindString(json, {"since"}));
-  if (!since) return base::Fail(since.error().Wrap("consolidation: since"));
-  active.since = *since;
+  EVENKEEL_TRY(fields["group"].Text(active.group));
+  EVENKEEL_TRY(fields["add"].Whole(active.add));
+  EVENKEEL_TRY(ReadTime(fields["since"], active.since));
   return active;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/input/field.h"
 #include "controllers/autoscaler/facts/cluster_view.h"
 #include "controllers/autoscaler/facts/utilization.h"
 #include "controllers/autoscaler/options/options.h"
@@ -41,7 +42,7 @@ struct ActiveConsolidation {
   /// The node has come for the plan.
   bool Brought(const NodeFacts& node) const;
   base::Json ToJson() const;
-  static base::Result<ActiveConsolidation> FromJson(const base::Json& json);
+  static base::Result<ActiveConsolidation> Read(const base::Field& fields);
 };
 
 struct ConsolidationCandidate {

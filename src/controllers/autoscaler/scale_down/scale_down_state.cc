@@ -6,36 +6,26 @@
 namespace evenkeel::controllers::autoscaler {
 namespace {
 
-struct Field {
+using base::Field;
+
+struct NamedTime {
   const char* name;
   std::optional<base::Time> CoolDown::* member;
 };
-constexpr Field kFields[] = {
+constexpr NamedTime kTimes[] = {
     {"lastScaleUp", &CoolDown::scale_up}, {"lastDeletion", &CoolDown::deletion}, {"lastFailure", &CoolDown::failure}};
 
 base::Json CoolDownToJson(const CoolDown& times) {
   base::JsonObject object;
-  for (const Field& field : kFields) {
-    if (const auto& time = times.*field.member) object[field.name] = base::FormatMicroTime(*time);
+  for (const auto& [name, member] : kTimes) {
+    if (const auto& time = times.*member) object[name] = base::FormatMicroTime(*time);
   }
   return object;
 }
 
-base::Status ReadTime(const base::Json& json, const char* name, std::optional<base::Time>& time) {
-  const base::Json* value = base::Find(json, {name});
-  if (value == nullptr) return {};
-  EVENKEEL_ASSIGN(time, base::ParseTime(base::FindString(json, {name})));
+base::Status ReadCoolDown(const Field& fields, CoolDown& times) {
+  for (const auto& [name, member] : kTimes) EVENKEEL_TRY(fields[name].Instant(times.*member));
   return {};
-}
-
-base::Result<CoolDown> CoolDownFromJson(const base::Json& json) {
-  CoolDown times;
-  for (const Field& field : kFields) {
-    if (auto read = ReadTime(json, field.name, times.*field.member); !read) {
-      return base::Fail(read.error().Wrap(std::string("scale-down state: ") + field.name));
-    }
-  }
-  return times;
 }
 
 }  // namespace
@@ -69,34 +59,21 @@ base::Json ScaleDownState::ToJson() const {
 }
 
 base::Result<ScaleDownState> ScaleDownState::FromJson(const base::Json& json) {
+  const Field fields(&json, "state", "scaleDown");
   ScaleDownState state;
-  if (!json.is_object()) return base::Fail(base::Code::kBadRequest, "scale-down state: not an object");
-  if (const base::Json* unneeded = base::Find(json, {"unneeded"})) {
-    EVENKEEL_ASSIGN(state.unneeded, UnneededNodes::FromJson(*unneeded));
+  EVENKEEL_TRY(fields.IsObject());
+  EVENKEEL_ASSIGN(state.unneeded, UnneededNodes::Read(fields["unneeded"]));
+  EVENKEEL_TRY(ReadCoolDown(fields["coolDown"], state.cool_down));
+  EVENKEEL_TRY(fields["groups"].ForEachMember([&](std::string_view group, const Field& times) {
+    return ReadCoolDown(times, state.group_cool_down[std::string(group)]);
+  }));
+  EVENKEEL_ASSIGN(state.replaceable, UnneededNodes::Read(fields["replaceable"]));
+  if (const Field active = fields["consolidation"]) {
+    EVENKEEL_ASSIGN(state.consolidation, ActiveConsolidation::Read(active));
   }
-  if (const base::Json* times = base::Find(json, {"coolDown"})) {
-    EVENKEEL_ASSIGN(state.cool_down, CoolDownFromJson(*times));
-  }
-  for (const auto& [group, times] : base::FindObject(json, {"groups"})) {
-    EVENKEEL_ASSIGN(state.group_cool_down[std::string(group)], CoolDownFromJson(times));
-  }
-  if (const base::Json* replaceable = base::Find(json, {"replaceable"})) {
-    EVENKEEL_ASSIGN(state.replaceable, UnneededNodes::FromJson(*replaceable));
-  }
-  if (const base::Json* active = base::Find(json, {"consolidation"})) {
-    EVENKEEL_ASSIGN(state.consolidation, ActiveConsolidation::FromJson(*active));
-  }
-  if (auto read = ReadTime(json, "lastConsolidation", state.last_consolidation); !read) {
-    return base::Fail(read.error().Wrap("scale-down state: lastConsolidation"));
-  }
-  if (auto read = ReadTime(json, "lastUpdate", state.last_update); !read) {
-    return base::Fail(read.error().Wrap("scale-down state: lastUpdate"));
-  }
-  if (base::Find(json, {"shortestInterval"}) != nullptr) {
-    const auto interval = base::ParseDuration(base::FindString(json, {"shortestInterval"}));
-    if (!interval) return base::Fail(interval.error().Wrap("scale-down state: shortestInterval"));
-    state.shortest_interval = *interval;
-  }
+  EVENKEEL_TRY(fields["lastConsolidation"].Instant(state.last_consolidation));
+  EVENKEEL_TRY(fields["lastUpdate"].Instant(state.last_update));
+  EVENKEEL_TRY(fields["shortestInterval"].Wait(state.shortest_interval));
   return state;
 }
 

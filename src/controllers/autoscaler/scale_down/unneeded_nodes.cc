@@ -1,5 +1,7 @@
 #include "controllers/autoscaler/scale_down/unneeded_nodes.h"
 
+#include "controllers/autoscaler/facts/state_fields.h"
+
 namespace evenkeel::controllers::autoscaler {
 
 void UnneededNodes::Update(std::span<const std::string_view> names, base::Time now) {
@@ -29,14 +31,11 @@ base::Json UnneededNodes::ToJson() const {
   return object;
 }
 
-base::Result<UnneededNodes> UnneededNodes::FromJson(const base::Json& json) {
+base::Result<UnneededNodes> UnneededNodes::Read(const base::Field& fields) {
   UnneededNodes nodes;
-  if (!json.is_object()) return base::Fail(base::Code::kBadRequest, "unneeded nodes: not an object of times by node");
-  for (const auto& [name, value] : json.get_object()) {
-    const auto since = base::ParseTime(value.is_string() ? std::string_view(value.get_string()) : std::string_view());
-    if (!since) return base::Fail(since.error().Wrap("unneeded nodes: node " + std::string(name)));
-    nodes.since_.emplace(name, *since);
-  }
+  EVENKEEL_TRY(fields.ForEachMember([&](std::string_view name, const base::Field& since) -> base::Status {
+    return ReadTime(since, nodes.since_[std::string(name)]);
+  }));
   return nodes;
 }
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
+#include "base/input/field.h"
 #include "base/time.h"
 
 namespace evenkeel::controllers::autoscaler {
@@ -30,8 +30,8 @@ class UnneededNodes {
 
   /// {"node": "2024-12-15T01:13:04.000000Z"}
   base::Json ToJson() const;
-  /// kBadRequest names the node whose time cannot be read.
-  static base::Result<UnneededNodes> FromJson(const base::Json& json);
+  /// None where there is no value. kBadRequest names the node whose time cannot be read.
+  static base::Result<UnneededNodes> Read(const base::Field& fields);
 
  private:
   std::map<std::string, base::Time, std::less<>> since_;
