@@ -9,8 +9,8 @@
 #include <optional>
 
 #include "base/random.h"
-#include "solver/annealing.h"
 #include "solver/descent.h"
+#include "solver/priced_state.h"
 #include "solver/repair.h"
 
 namespace evenkeel::solver {
@@ -104,14 +104,15 @@ using Trials = std::array<Trial, kHot.size()>;
 
 /// One annealing and what it has learned.
 struct Strain {
-  Strain(const Problem& problem, uint64_t seed) : annealing(problem, seed) {}
+  Strain(const Problem& problem, uint64_t seed) : annealing(problem), steps(seed) {}
   void NoteProgress(base::Clock& clock) {
     const int64_t cost = annealing.best.cost();
     if (!progress.empty() && static_cast<double>(cost) > 0.999 * static_cast<double>(progress.back().cost)) return;
     progress.push_back({clock.Monotonic(), cost});
   }
 
-  Annealing annealing;
+  PricedState annealing;
+  PricedSteps steps;
   Trials exceeding, strict;           ///< in which capacities may be exceeded at a price, and in which they may not
   std::optional<State> strict_begin;  ///< where the latter begin
   std::vector<Improvement> progress;
@@ -142,7 +143,7 @@ class Searcher {
     }
     SearchResult result;
     for (const auto& strain : strains_) {
-      Annealing& annealing = strain->annealing;
+      PricedState& annealing = strain->annealing;
       result.evaluations += annealing.evaluations;
       result.steps += annealing.steps;
       if (!result.assignment.empty() && annealing.best.cost() >= result.cost) continue;
@@ -155,7 +156,7 @@ class Searcher {
 
  private:
   /// How much of the search is over, with `more` evaluations than the annealing knows of.
-  double Progress(const Annealing& annealing, int64_t more = 0) const {
+  double Progress(const PricedState& annealing, int64_t more = 0) const {
     if (!options_.time_limit) return static_cast<double>(annealing.evaluations + more) / evaluations_;
     return std::chrono::duration<double>(clock_.Monotonic() - begin_) / std::chrono::duration<double>(*options_.time_limit);
   }
@@ -163,7 +164,7 @@ class Searcher {
   /// The first annealing goes on the caller's thread and speaks for all.
   void Report(const Strain& strain) const {
     if (!options_.on_progress || &strain != strains_.front().get()) return;
-    const Annealing& annealing = strain.annealing;
+    const PricedState& annealing = strain.annealing;
     options_.on_progress({.share = std::min(1.0, Progress(annealing)),
                           .evaluations = annealing.evaluations * std::ssize(strains_),
                           .cost = annealing.best.cost()});
@@ -172,7 +173,7 @@ class Searcher {
   /// Goes down, and tries from there how far quick annealings get from several temperatures: with a price of exceeding
   /// capacities, and without exceeding any.
   void Learn(Strain& strain) const {
-    Annealing& annealing = strain.annealing;
+    PricedState& annealing = strain.annealing;
     GoDown(strain, kForbidden);
     strain.strict_begin = annealing.state;
     GoDown(strain, kPriceHigh * scale_.hinge);
@@ -184,16 +185,16 @@ class Searcher {
   }
 
   void GoDown(Strain& strain, double price) const {
-    Annealing& annealing = strain.annealing;
+    PricedState& annealing = strain.annealing;
     annealing.best.Forget(annealing.state);
-    annealing.evaluations += Descend(annealing.state, annealing.random, price,
+    annealing.evaluations += Descend(annealing.state, strain.steps.random(), price,
                                      [&](int64_t looked_at) { return Progress(annealing, looked_at) < kDescent; });
     annealing.Stepped();
     strain.NoteProgress(clock_);
   }
 
   void TryAll(Strain& strain, double price, Trials& trials) const {
-    Annealing& annealing = strain.annealing;
+    PricedState& annealing = strain.annealing;
     const State begin = annealing.state;
     annealing.price = price;
     for (size_t i = 0; i < kHot.size(); ++i) {
@@ -204,7 +205,7 @@ class Searcher {
     }
   }
 
-  static void Mend(Annealing& annealing, int64_t evaluations) {
+  static void Mend(PricedState& annealing, int64_t evaluations) {
     if (annealing.state.overflow() == 0) return;
     int64_t left = evaluations;
     annealing.best.Forget(annealing.state);
@@ -215,16 +216,16 @@ class Searcher {
 
   /// A quick annealing.
   Trial Try(Strain& strain, double hot) const {
-    Annealing& annealing = strain.annealing;
+    PricedState& annealing = strain.annealing;
     const double from = Progress(annealing), end = kTrialEnd * scale_.shift;
     std::vector<std::pair<double, double>> met;  // temperature, value
     double most = annealing.Value();
     for (double now = from; now < from + kTrial; now = Progress(annealing)) {
-      annealing.temperature = hot * std::pow(end / hot, (now - from) / kTrial);
-      RunSlice(annealing);
+      const double temperature = hot * std::pow(end / hot, (now - from) / kTrial);
+      strain.steps.Run(annealing, temperature, false);
       strain.NoteProgress(clock_);
       Report(strain);
-      met.emplace_back(annealing.temperature, annealing.Value());
+      met.emplace_back(temperature, annealing.Value());
       most = std::max(most, met.back().second);
     }
     if (met.size() < kTrialSlices) return {};
@@ -273,18 +274,17 @@ class Searcher {
 
   /// That an annealing will have looked at in the end.
   double StepsPerObject() const {
-    const Annealing& annealing = strains_.front()->annealing;
+    const PricedState& annealing = strains_.front()->annealing;
     const double all = static_cast<double>(annealing.evaluations) / std::max(1e-9, Progress(annealing));
     return all / annealing.state.problem().objects();
   }
 
   void Anneal(Strain& strain, double until) const {
-    Annealing& annealing = strain.annealing;
+    PricedState& annealing = strain.annealing;
     const auto progress = [&] { return std::max(0.0, (Progress(annealing) - learned_) / (1 - learned_)); };
     for (double now = progress(); now < until; now = progress()) {
-      annealing.temperature = schedule_.Temperature(now);
       annealing.price = strict_ ? kForbidden : schedule_.Price(now);
-      RunSlice(annealing);
+      strain.steps.Run(annealing, schedule_.Temperature(now), now >= kSqueezed);
       strain.NoteProgress(clock_);
       Report(strain);
     }

@@ -91,6 +91,7 @@ State::State(const Problem& problem) : problem_(&problem), node_(problem.initial
   }
   spread_count_.assign(static_cast<size_t>(spread_rows) * problem.locations, 0);
   spread_distinct_.assign(spread_rows, 0);
+  spread_off_.assign(spread_rows, 0);
   dependency_count_.assign(static_cast<size_t>(dependency_rows) * problem.neighbourhoods, 0);
   for (ObjectId object = 0; object < objects; ++object) {
     const GroupId group = problem.group_of[object];
@@ -126,8 +127,7 @@ double State::GroupMoves(GroupId group, int32_t change, GroupId other, int32_t o
   return static_cast<double>(problem_->group_move_weight * (most - most_moved_));
 }
 
-void State::CountMove(ObjectId object, NodeId to) {
-  const int32_t change = MovedChange(object, to);
+void State::CountMove(ObjectId object, int32_t change) {
   if (change == 0) return;
   int32_t& moved = moved_of_group_[problem_->group_of[object]];
   --groups_with_moved_[moved];
@@ -159,27 +159,22 @@ bool State::SpreadAllows(ObjectId object, NodeId to) const {
 
 /// Whether all that `group`, having gone from or come to the neighbourhood, has to do with holds there.
 bool State::DependenciesHold(GroupId group, int32_t neighbourhood) const {
-  const auto count = [&](GroupId of) {
-    return dependency_count_[static_cast<size_t>(dependency_row_[of]) * problem_->neighbourhoods + neighbourhood];
-  };
-  if (count(group) > 0) {
+  if (DependencyCount(group, neighbourhood) > 0) {
     for (const GroupId needed : problem_->groups[group].depends_on) {
-      if (count(needed) == 0) return false;
+      if (DependencyCount(needed, neighbourhood) == 0) return false;
     }
     return true;
   }
   for (const GroupId dependent : (*dependents_)[group]) {
-    if (count(dependent) > 0) return false;
+    if (DependencyCount(dependent, neighbourhood) > 0) return false;
   }
   return true;
 }
 
-void State::CountDependency(ObjectId object, NodeId from, NodeId to) {
+void State::CountDependency(ObjectId object, NodeId node, int32_t change) {
   const int32_t row = dependency_row_[problem_->group_of[object]];
   if (row < 0) return;
-  int32_t* counts = &dependency_count_[static_cast<size_t>(row) * problem_->neighbourhoods];
-  --counts[problem_->neighbourhood[from]];
-  ++counts[problem_->neighbourhood[to]];
+  dependency_count_[static_cast<size_t>(row) * problem_->neighbourhoods + problem_->neighbourhood[node]] += change;
 }
 
 bool State::DependenciesAllow(ObjectId object, NodeId to) {
@@ -187,9 +182,11 @@ bool State::DependenciesAllow(ObjectId object, NodeId to) {
   const NodeId from = node_[object];
   const int32_t there = problem_->neighbourhood[to], here = problem_->neighbourhood[from];
   if (dependency_row_[group] < 0 || here == there) return true;
-  CountDependency(object, from, to);
+  CountDependency(object, from, -1);
+  CountDependency(object, to, 1);
   const bool hold = DependenciesHold(group, here) && DependenciesHold(group, there);
-  CountDependency(object, to, from);
+  CountDependency(object, to, -1);
+  CountDependency(object, from, 1);
   return hold;
 }
 
@@ -220,72 +217,127 @@ bool State::RulesAllowSwap(ObjectId a, ObjectId b) {
   if (MeetsItsOwn(a, at_b, -1) || MeetsItsOwn(b, at_a, -1) || !SpreadAllows(a, at_b) || !SpreadAllows(b, at_a)) return false;
   const int32_t here = problem_->neighbourhood[at_a], there = problem_->neighbourhood[at_b];
   if (here == there || (dependency_row_[of_a] < 0 && dependency_row_[of_b] < 0)) return true;
-  CountDependency(a, at_a, at_b);
-  CountDependency(b, at_b, at_a);
+  const auto exchange = [&](int32_t change) {
+    CountDependency(a, at_a, -change);
+    CountDependency(b, at_b, -change);
+    CountDependency(a, at_b, change);
+    CountDependency(b, at_a, change);
+  };
+  exchange(1);
   bool hold = true;
   for (const GroupId group : {of_a, of_b}) {
     hold = hold && (dependency_row_[group] < 0 || (DependenciesHold(group, here) && DependenciesHold(group, there)));
   }
-  CountDependency(a, at_b, at_a);
-  CountDependency(b, at_a, at_b);
+  exchange(-1);
   return hold;
 }
 
-void State::Place(ObjectId object, NodeId from, NodeId to) {
-  const double *need = Need(object), *step = Step(object), *gives = ChargedAt(object, from), *takes = ChargedAt(object, to);
-  double *room_from = Room(from), *room_to = Room(to), *over_from = Over(from), *over_to = Over(to);
-  for (int k = 0; k < need_columns_; ++k) {
-    room_from[k] += need[k] * gives[k];
-    room_to[k] -= need[k] * takes[k];
+void State::Leave(ObjectId object) {
+  const NodeId from = node_[object];
+  const double *need = Need(object), *step = Step(object), *gives = ChargedAt(object, from);
+  double *room = Room(from), *over = Over(from);
+  for (int k = 0; k < need_columns_; ++k) room[k] += need[k] * gives[k];
+  for (int k = 0; k < cost_columns_; ++k) over[k] -= step[k];
+  if (const int32_t row = spread_row_[problem_->group_of[object]]; row >= 0) {
+    int32_t& count = spread_count_[static_cast<size_t>(row) * problem_->locations + problem_->location[from]];
+    if (--count == 0) --spread_distinct_[row];
+    ++spread_off_[row];
   }
-  for (int k = 0; k < cost_columns_; ++k) {
-    over_from[k] -= step[k];
-    over_to[k] += step[k];
-  }
-  const GroupId group = problem_->group_of[object];
-  if (const int32_t row = spread_row_[group]; row >= 0) {
-    int32_t* counts = &spread_count_[static_cast<size_t>(row) * problem_->locations];
-    if (--counts[problem_->location[from]] == 0) --spread_distinct_[row];
-    if (counts[problem_->location[to]]++ == 0) ++spread_distinct_[row];
-  }
-  CountDependency(object, from, to);
-  const int32_t most = most_moved_;
-  CountMove(object, to);
-  cost_ += static_cast<double>(problem_->group_move_weight * (most_moved_ - most));
-  const double move_cost = MoveCost(object, to);
-  cost_ += move_cost - move_cost_[object];
-  move_cost_[object] = move_cost;
+  CountDependency(object, from, -1);
   std::vector<ObjectId>& list = on_node_[from];
   const int32_t place = place_on_node_[object];
   list[place] = list.back();
   place_on_node_[list[place]] = place;
   list.pop_back();
+}
+
+void State::Enter(ObjectId object, NodeId to) {
+  const double *need = Need(object), *step = Step(object), *takes = ChargedAt(object, to);
+  double *room = Room(to), *over = Over(to);
+  for (int k = 0; k < need_columns_; ++k) room[k] -= need[k] * takes[k];
+  for (int k = 0; k < cost_columns_; ++k) over[k] += step[k];
+  if (const int32_t row = spread_row_[problem_->group_of[object]]; row >= 0) {
+    int32_t& count = spread_count_[static_cast<size_t>(row) * problem_->locations + problem_->location[to]];
+    if (count++ == 0) ++spread_distinct_[row];
+    --spread_off_[row];
+  }
+  CountDependency(object, to, 1);
   place_on_node_[object] = static_cast<int32_t>(on_node_[to].size());
   on_node_[to].push_back(object);
+}
+
+/// What the object pays for its moves, here or, for -1, nowhere.
+void State::Pay(ObjectId object, NodeId to) {
+  const NodeId from = node_[object], first = first_[object];
+  const int32_t most = most_moved_;
+  CountMove(object, (to >= 0 && to != first ? 1 : 0) - (from >= 0 && from != first ? 1 : 0));
+  cost_ += static_cast<double>(problem_->group_move_weight * (most_moved_ - most));
+  const double move_cost = to < 0 ? 0 : MoveCost(object, to);
+  cost_ += move_cost - move_cost_[object];
+  move_cost_[object] = move_cost;
   node_[object] = to;
 }
 
-void State::Refresh(NodeId a, NodeId b) {
-  for (const NodeId node : {a, b}) {
-    const double cost = CostNow(node), overflow = OverflowNow(node);
-    cost_ += cost - node_cost_[node];
-    node_cost_[node] = cost;
-    overflow_ += overflow - node_overflow_[node];
-    node_overflow_[node] = overflow;
-  }
+void State::Refresh(NodeId node) {
+  const double cost = CostNow(node), overflow = OverflowNow(node);
+  cost_ += cost - node_cost_[node];
+  node_cost_[node] = cost;
+  overflow_ += overflow - node_overflow_[node];
+  node_overflow_[node] = overflow;
 }
 
 void State::Shift(ObjectId object, NodeId to) {
   const NodeId from = node_[object];
-  Place(object, from, to);
-  Refresh(from, to);
+  Leave(object);
+  Enter(object, to);
+  Pay(object, to);
+  Refresh(from);
+  Refresh(to);
 }
 
 void State::Swap(ObjectId a, ObjectId b) {
   const NodeId at_a = node_[a], at_b = node_[b];
-  Place(a, at_a, at_b);
-  Place(b, at_b, at_a);
-  Refresh(at_a, at_b);
+  Leave(a);
+  Enter(a, at_b);
+  Pay(a, at_b);
+  Leave(b);
+  Enter(b, at_a);
+  Pay(b, at_a);
+  Refresh(at_a);
+  Refresh(at_b);
+}
+
+void State::TakeOff(ObjectId object) {
+  const NodeId from = node_[object];
+  Leave(object);
+  Pay(object, -1);
+  Refresh(from);
+}
+
+void State::Put(ObjectId object, NodeId to) {
+  Enter(object, to);
+  Pay(object, to);
+  Refresh(to);
+}
+
+bool State::RulesAllowPut(ObjectId object, NodeId to) const {
+  if (!grouped_[object]) return true;
+  if (MeetsItsOwn(object, to, -1)) return false;
+  const GroupId group = problem_->group_of[object];
+  if (const int32_t row = spread_row_[group]; row >= 0) {
+    const bool is_first = spread_count_[static_cast<size_t>(row) * problem_->locations + problem_->location[to]] == 0;
+    if (!is_first && spread_distinct_[row] + spread_off_[row] - 1 < problem_->groups[group].min_spread) return false;
+  }
+  if (dependency_row_[group] < 0) return true;
+  return std::ranges::all_of(problem_->groups[group].depends_on, [&](GroupId needed) {
+    return needed == group || DependencyCount(needed, problem_->neighbourhood[to]) > 0;
+  });
+}
+
+bool State::Holds(ObjectId object, NodeId from) const {
+  const GroupId group = problem_->group_of[object];
+  return dependency_row_[group] < 0 || (DependenciesHold(group, problem_->neighbourhood[from]) &&
+                                        DependenciesHold(group, problem_->neighbourhood[node_[object]]));
 }
 
 }  // namespace evenkeel::solver

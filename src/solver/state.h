@@ -89,6 +89,19 @@ class State {
     return between + ValueWith(at_a, a, false, penalty) - before;
   }
 
+  /// An object that is nowhere: off its node, and its move unpaid, until it is put on one. Meanwhile a group that has to be
+  /// spread counts it as one location more, and dependencies are not looked at: Holds has to say in the end that they hold.
+  void TakeOff(ObjectId object);
+  void Put(ObjectId object, NodeId to);
+  /// As TryShift and RulesAllow, of an object that is off.
+  [[gnu::always_inline]] double TryPut(ObjectId object, NodeId to, double penalty) const {
+    return ValueWith(to, object, true, penalty) - node_cost_[to] - penalty * node_overflow_[to] + MoveCost(object, to) +
+           GroupMoves(problem_->group_of[object], to == first_[object] ? 0 : 1, -1, 0);
+  }
+  bool RulesAllowPut(ObjectId object, NodeId to) const;
+  /// Whether dependencies hold after the object has come from `from` to where it is.
+  bool Holds(ObjectId object, NodeId from) const;
+
   /// What was left out above.
   double GroupMoveDelta(ObjectId object, NodeId to) const {
     return GroupMoves(problem_->group_of[object], MovedChange(object, to), -1, 0);
@@ -157,14 +170,19 @@ class State {
     return (to != first ? 1 : 0) - (node_[object] != first ? 1 : 0);
   }
   double GroupMoves(GroupId group, int32_t change, GroupId other, int32_t other_change) const;
-  void CountMove(ObjectId object, NodeId to);
+  void CountMove(ObjectId object, int32_t change);
   bool MeetsItsOwn(ObjectId object, NodeId to, ObjectId except) const;
   bool SpreadAllows(ObjectId object, NodeId to) const;
   bool DependenciesAllow(ObjectId object, NodeId to);
   bool DependenciesHold(GroupId group, int32_t neighbourhood) const;
-  void CountDependency(ObjectId object, NodeId from, NodeId to);
-  void Refresh(NodeId a, NodeId b);
-  void Place(ObjectId object, NodeId from, NodeId to);
+  int32_t DependencyCount(GroupId group, int32_t neighbourhood) const {
+    return dependency_count_[static_cast<size_t>(dependency_row_[group]) * problem_->neighbourhoods + neighbourhood];
+  }
+  void CountDependency(ObjectId object, NodeId node, int32_t change);
+  void Refresh(NodeId node);
+  void Leave(ObjectId object);
+  void Enter(ObjectId object, NodeId to);
+  void Pay(ObjectId object, NodeId to);
 
   const Problem* problem_;
   int need_columns_ = 0, cost_columns_ = 0;  // of a row, whole vectors
@@ -186,7 +204,7 @@ class State {
 
   std::vector<char> grouped_;                         // by object: rules beyond capacity concern it
   std::vector<int32_t> spread_row_, dependency_row_;  // by group; -1: none
-  std::vector<int32_t> spread_count_, spread_distinct_, dependency_count_;
+  std::vector<int32_t> spread_count_, spread_distinct_, spread_off_, dependency_count_;
   std::shared_ptr<const std::vector<std::vector<GroupId>>> dependents_;
   std::vector<int32_t> moved_of_group_;
   std::vector<int32_t> groups_with_moved_;  // how many groups have so many objects moved
