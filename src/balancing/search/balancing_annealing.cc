@@ -1,122 +1,139 @@
 #include "balancing/search/balancing_annealing.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <vector>
+
+#include "solver/metropolis.h"
 
 namespace evenkeel::balancing {
 namespace {
 
 constexpr int kProbes = 50;
+constexpr int64_t kSlice = 64;             // steps at one temperature
 constexpr double kLastTemperature = 1e-4;  // in units of the first
 constexpr double kReturnChance = 0.3;      // of a replica that has moved already
-constexpr double kExchangeChance = 0.25;
-constexpr double kSwapChance = 0.2;
 
-class Annealing {
+/// See solver::Model.
+class RandomSteps {
  public:
-  Annealing(BalancingState& state, base::Random& random) : state_(state), random_(random) {
+  enum Kind { kShift, kExchange, kSwap, kKinds };
+
+  explicit RandomSteps(BalancingState& state) : state_(state), best_(state.energy()), best_mark_(state.Mark()) {
     for (const NodeId node : state.arrangement().sets().all()) {
       if (state.arrangement().sets().available().test(node)) nodes_.push_back(node);
     }
   }
 
-  bool Run(SearchBudget& budget, int64_t steps, double temperature);
+  size_t nodes() const { return nodes_.size(); }
+  /// By how much steps changed the energy, or would have.
+  double probed() const { return probed_; }
+  double best() const { return best_; }
+  void GoToBest() { state_.RollBack(best_mark_); }
 
- private:
-  bool Step();
-  bool Exchange(ReplicaId replica);
-  bool Single(const BalancingStep& step);
-  BalancingStep SwapOf(ReplicaId replica) const;
-  bool Accepts(double energy) {
-    const double rise = energy - state_.energy();
-    probed_ += std::isfinite(rise) ? std::abs(rise) : 0;
-    if (rise <= 0) return true;
-    return temperature_ > 0 && std::isfinite(rise) && random_.Unit() < std::exp(-rise / temperature_);
+  double Value() const { return state_.energy(); }
+  double Take(int kind, const solver::Dice& dice, double limit) {
+    const ReplicaId replica = state_.eligible()[dice.First(static_cast<uint32_t>(state_.eligible().size()))];
+    switch (kind) {
+      case kSwap:
+        return TakeSingle(SwapOf(replica, dice), limit);
+      case kExchange:
+        return TakeExchange(replica, dice, limit);
+      default:
+        return TakeSingle(ShiftOf(replica, dice), limit);
+    }
   }
 
+ private:
+  BalancingStep ShiftOf(ReplicaId replica, const solver::Dice& dice) const {
+    const bool is_home = state_.arrangement().NodeOf(replica) == state_.HomeOf(replica);
+    constexpr uint32_t kParts = 1000;
+    if (!is_home && dice.Third(kParts) < kReturnChance * kParts) return state_.WayHome(replica);
+    return {replica, nodes_[dice.Second(static_cast<uint32_t>(nodes_.size()))], kNoId};
+  }
+  BalancingStep SwapOf(ReplicaId replica, const solver::Dice& dice);
+  double TakeSingle(const BalancingStep& step, double limit);
+  double TakeExchange(ReplicaId replica, const solver::Dice& dice, double limit);
+  double Note(double before);
+
   BalancingState& state_;
-  base::Random& random_;
   std::vector<NodeId> nodes_;
-  double temperature_ = 0, probed_ = 0;
+  std::vector<ReplicaId> secondaries_;
+  double best_, probed_ = 0;
+  size_t best_mark_;
 };
 
-BalancingStep Annealing::SwapOf(ReplicaId replica) const {
+BalancingStep RandomSteps::SwapOf(ReplicaId replica, const solver::Dice& dice) {
   const Arrangement& arrangement = state_.arrangement();
   const PartitionId partition = arrangement.PartitionOf(replica);
   if (arrangement.RoleOf(replica) == Role::kSecondary) return {arrangement.PrimaryOf(partition), kNoId, replica};
   if (arrangement.RoleOf(replica) != Role::kPrimary) return {};
-  std::vector<ReplicaId> secondaries;
+  secondaries_.clear();
   arrangement.ForEachOf(partition, [&](ReplicaId other) {
-    if (arrangement.RoleOf(other) == Role::kSecondary) secondaries.push_back(other);
+    if (arrangement.RoleOf(other) == Role::kSecondary) secondaries_.push_back(other);
   });
-  if (secondaries.empty()) return {};
-  return {replica, kNoId, secondaries[random_.Below(secondaries.size())]};
+  if (secondaries_.empty()) return {};
+  return {replica, kNoId, secondaries_[dice.Second(static_cast<uint32_t>(secondaries_.size()))]};
 }
 
-bool Annealing::Single(const BalancingStep& step) {
-  if (!state_.Eligible(step.replica)) return false;
-  return Accepts(state_.EnergyAfter(step)) && state_.Make(step);
+double RandomSteps::Note(double before) {
+  if (IsLower(state_.energy(), best_)) {
+    best_ = state_.energy();
+    best_mark_ = state_.Mark();
+  }
+  return state_.energy() - before;
 }
 
-bool Annealing::Exchange(ReplicaId replica) {
-  const ReplicaId other = state_.eligible()[random_.Below(state_.eligible().size())];
-  const NodeId here = state_.arrangement().NodeOf(replica), there = state_.arrangement().NodeOf(other);
-  if (here == there || state_.arrangement().PartitionOf(replica) == state_.arrangement().PartitionOf(other)) return false;
+double RandomSteps::TakeSingle(const BalancingStep& step, double limit) {
+  if (step.replica == kNoId || !state_.Eligible(step.replica)) return 0;
+  if (step.to == kNoId ? !state_.Eligible(step.other) : step.to == state_.arrangement().NodeOf(step.replica)) return 0;
+  const double before = state_.energy(), change = state_.EnergyAfter(step) - before;
+  if (std::isfinite(change)) probed_ += std::abs(change);
+  return change <= limit && state_.Make(step) ? Note(before) : 0;
+}
+
+double RandomSteps::TakeExchange(ReplicaId replica, const solver::Dice& dice, double limit) {
+  const ReplicaId other = state_.eligible()[dice.Second(static_cast<uint32_t>(state_.eligible().size()))];
+  const Arrangement& arrangement = state_.arrangement();
+  const NodeId here = arrangement.NodeOf(replica), there = arrangement.NodeOf(other);
+  if (here == there || arrangement.PartitionOf(replica) == arrangement.PartitionOf(other)) return 0;
   const double before = state_.energy();
   const size_t mark = state_.Mark();
-  if (state_.Make({replica, there, kNoId}) && state_.Make({other, here, kNoId})) {
-    const double rise = state_.energy() - before;
-    probed_ += std::abs(rise);
-    if (rise <= 0 || (temperature_ > 0 && random_.Unit() < std::exp(-rise / temperature_))) return true;
-  }
+  if (!state_.MakeBoth({replica, there, kNoId}, {other, here, kNoId})) return 0;
+  const double change = state_.energy() - before;
+  probed_ += std::abs(change);
+  if (change <= limit) return Note(before);
   state_.RollBack(mark);
-  return false;
+  return 0;
 }
 
-bool Annealing::Step() {
-  const ReplicaId replica = state_.eligible()[random_.Below(state_.eligible().size())];
-  if (state_.swaps_only() || random_.Chance(kSwapChance)) {
-    const BalancingStep swap = SwapOf(replica);
-    if (swap.replica != kNoId) return state_.Eligible(swap.other) && Single(swap);
-    if (state_.swaps_only()) return false;
-  }
-  if (random_.Chance(kExchangeChance)) return Exchange(replica);
-  if (state_.arrangement().NodeOf(replica) != state_.HomeOf(replica) && random_.Chance(kReturnChance)) {
-    return Single(state_.WayHome(replica));
-  }
-  const NodeId to = nodes_[random_.Below(nodes_.size())];
-  return to != state_.arrangement().NodeOf(replica) && Single({replica, to, kNoId});
-}
-
-bool Annealing::Run(SearchBudget& budget, int64_t steps, double temperature) {
-  if (state_.eligible().empty() || nodes_.size() < 2) return false;
-  // At no temperature nothing but improvements are accepted: these probes tell how large changes are.
-  const double at_first = state_.energy();
-  double best = at_first;
-  size_t best_mark = state_.Mark();
-  const auto note = [&] {
-    if (!IsLower(state_.energy(), best)) return;
-    best = state_.energy();
-    best_mark = state_.Mark();
-  };
-  for (int i = 0; i < kProbes; ++i) {
-    if (Step()) note();
-  }
-  temperature_ = temperature * probed_ / kProbes;
-  const double decay = std::pow(kLastTemperature, 1 / static_cast<double>(std::max<int64_t>(steps, 1)));
-  for (int64_t i = 0; i < steps && !budget.over(); ++i) {
-    ++budget.spent;
-    if (Step()) note();
-    temperature_ *= decay;
-  }
-  state_.RollBack(best_mark);
-  return IsLower(best, at_first);
+/// What is drawn at first.
+std::array<double, RandomSteps::kKinds> FirstShares(const BalancingState& state) {
+  if (state.swaps_only()) return {0, 0, 1};
+  return {0.6, 0.2, 0.2};
 }
 
 }  // namespace
 
 bool Anneal(BalancingState& state, base::Random& random, SearchBudget& budget, int64_t steps, double temperature) {
-  return Annealing(state, random).Run(budget, steps, temperature);
+  RandomSteps model(state);
+  if (state.eligible().empty() || model.nodes() < 2) return false;
+  const double at_first = state.energy();
+  solver::StepKinds kinds(FirstShares(state));
+  // At no temperature nothing but improvements are accepted: these probes tell how large changes are.
+  TakeRandomSteps(model, kinds, random, 0, kProbes);
+  temperature *= model.probed() / kProbes;
+  const double decay = std::pow(kLastTemperature, static_cast<double>(kSlice) / static_cast<double>(std::max(steps, kSlice)));
+  for (int64_t i = 0; i < steps && !budget.over(); i += kSlice) {
+    const int64_t count = std::min({kSlice, steps - i, budget.limit - budget.spent});
+    TakeRandomSteps(model, kinds, random, temperature, count);
+    kinds.Adapt();
+    budget.spent += count;
+    temperature *= decay;
+  }
+  model.GoToBest();
+  return IsLower(model.best(), at_first);
 }
 
 }  // namespace evenkeel::balancing

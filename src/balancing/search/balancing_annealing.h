@@ -1,5 +1,4 @@
-// The way out of a local optimum for small groups: random steps of all kinds that are accepted although they raise the energy,
-// the more rarely the more they raise it and the longer it takes (simulated annealing). The best arrangement is kept.
+// Random steps of all kinds as a model that is annealed (solver/metropolis.h): the way out of a local optimum for small groups.
 #pragma once
 
 #include <cstdint>

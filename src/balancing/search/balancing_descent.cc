@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "solver/promises.h"
+
 namespace evenkeel::balancing {
 namespace {
 
@@ -16,7 +18,7 @@ constexpr double kAsGoodAsTheNext = 0.6;
 constexpr int64_t kStepsPerRefresh = 64;  // of slopes, at least
 constexpr size_t kFewSteps = 10;          // a pass with less than one for so many nodes is the last one
 constexpr size_t kFewStepsOfSmallGroup = 100;
-constexpr size_t kLooksPerSample = 16;
+constexpr uint64_t kLooksPerSample = 16;
 
 }  // namespace
 
@@ -28,33 +30,18 @@ BalancingDescent::BalancingDescent(BalancingState& state, DeviationSlopes& slope
   const size_t steps = state.eligible().size() * nodes_;
   exact_ = steps <= (slopes.complete() ? kExactSteps : kExactStepsWithoutSlopes);
   rises_.resize(state.cluster().nodes.size());
-  for (const ReplicaId replica : state.eligible()) {
-    largest_cost_ = std::max(largest_cost_, CostOfMove(state.settings(), state.cluster().replicas[replica].move_cost));
-  }
 }
 
-void BalancingDescent::CollectOwn(ServiceId service) {
-  if (own_service_ == service) return;
-  own_service_ = service;
-  const size_t metrics = state_.cluster().services[service].metrics.size(), nodes = rises_.size();
-  own_.assign(nodes * metrics, 0);
-  state_.arrangement().loads().Local(service)->ForEachRow([&](NodeId node, const int64_t* row) {
-    for (size_t i = 0; i < metrics; ++i) own_[i * nodes + node] = static_cast<double>(row[i]);
-  });
-}
-
-// By node what the deviation rises by when the replica of row_ comes there.
+// By node what the deviation rises by when the replica of row_ comes there; by `leaving` where there is nothing.
 void BalancingDescent::CollectRises(ServiceId service, double leaving) {
   std::ranges::fill(rises_, leaving);
   for (const LoadOfTerm& load : row_) slopes_.AddChanges(load.term, load.load, rises_);
   if (slopes_.LocalOf(service) == kNoId) return;
-  CollectOwn(service);
-  for (const LoadOfTerm& load : row_) {
-    const double of_nothing = slopes_.LocalChange(load.local, 0, load.load);
-    const double more = slopes_.LocalChange(load.local, 1, load.load) - of_nothing;  // for each unit that is there
-    const double* own = &own_[load.index * rises_.size()];
-    for (size_t node = 0; node < rises_.size(); ++node) rises_[node] += of_nothing + more * own[node];
-  }
+  more_.clear();
+  for (const LoadOfTerm& load : row_) more_.push_back(slopes_.LocalMore(load.local, load.load));
+  state_.arrangement().loads().Local(service)->ForEachRow([&](NodeId node, const int64_t* row) {
+    for (size_t i = 0; i < row_.size(); ++i) rises_[node] += more_[i] * static_cast<double>(row[row_[i].index]);
+  });
 }
 
 void BalancingDescent::RowOf(ReplicaId replica) {
@@ -99,31 +86,38 @@ void BalancingDescent::LookAtShifts(ReplicaId replica) {
   RowOf(replica);
   const bool local = slopes_.LocalOf(service) != kNoId, sampled = targets_.IsSampled(service, node);
   const int64_t* here = local ? state_.arrangement().loads().Local(service)->RowAt(node) : nullptr;
-  double leaving = 0, least = 0, of_nothing = 0;
+  double leaving = 0, least = 0;  // with what it adds to the service on a node that has nothing of it
   for (const LoadOfTerm& load : row_) {
     leaving += slopes_.Change(load.term, node, -load.load);
     least += slopes_.LeastChange(load.term, load.load);
-    if (here == nullptr) continue;
-    leaving += slopes_.LocalChange(load.local, static_cast<double>(here[load.index]), -load.load);
-    of_nothing += slopes_.LocalChange(load.local, 0, load.load);
+    if (!local) continue;
+    leaving += slopes_.LocalChange(load.local, 0, load.load);
+    if (here != nullptr) leaving += slopes_.LocalChange(load.local, static_cast<double>(here[load.index]), -load.load);
   }
   ++looked_;
+  // Away from where it was at first a movement is paid for, and on the way there one is taken back.
+  const double cost = price_ * CostOfMove(state_.settings(), state_.cluster().replicas[replica].move_cost);
+  const double least_cost = node == state_.HomeOf(replica) ? cost : -cost;
+  const auto worst = [&] { return (best_.size() == keep_ ? best_.back().slope : 0) - least_cost; };
   // Mostly nothing is to be gained, which needs no look at nodes.
-  if (slopes_.complete() && leaving + least + of_nothing >= worst()) return;
+  if (slopes_.complete() && leaving + least >= worst()) return;
   looked_ += static_cast<int64_t>(targets.size());
+  double limit = worst();
+  const auto offer = [&](NodeId target, double slope) {
+    if (slope >= limit || target == node) return;
+    Offer({replica, target, kNoId}, slope);
+    limit = worst();
+  };
   if (!sampled) {
     CollectRises(service, leaving);
-    for (const NodeId target : targets) {
-      if (target != node && rises_[target] < worst()) Offer({replica, target, kNoId}, rises_[target]);
-    }
+    for (const NodeId target : targets) offer(target, rises_[target]);
     return;
   }
   for (const NodeId target : targets) {
-    if (target == node) continue;
     // What the service has on one of very many nodes is not looked up: mostly nothing.
-    double slope = leaving + of_nothing;
+    double slope = leaving;
     for (const LoadOfTerm& load : row_) slope += slopes_.Change(load.term, target, load.load);
-    if (slope < worst()) Offer({replica, target, kNoId}, slope);
+    offer(target, slope);
   }
 }
 
@@ -165,6 +159,7 @@ void BalancingDescent::LookAt(ReplicaId replica) {
 }
 
 double BalancingDescent::Promise(ReplicaId replica) {
+  if (promises_++ % kLooksPerSample == 0) targets_.NewSample();
   if (exact_) return Gain(replica);
   keep_ = 1;
   LookAt(replica);
@@ -198,10 +193,10 @@ double BalancingDescent::Gain(ReplicaId replica) {
   return best_.empty() || !IsLower(best_.front().energy, now) ? 0 : (now - best_.front().energy) / per_deviation_;
 }
 
-bool BalancingDescent::Make(const BalancingStep& step) {
+bool BalancingDescent::TakeBest() {
+  const BalancingStep step = best_.front().step;
   const NodeId from = state_.arrangement().NodeOf(step.replica);
   if (!state_.Make(step)) return false;
-  own_service_ = kNoId;
   slopes_.RefreshNode(from);
   slopes_.RefreshNode(step.to == kNoId ? state_.arrangement().NodeOf(step.other) : step.to);
   targets_.NoteStep();
@@ -211,37 +206,9 @@ bool BalancingDescent::Make(const BalancingStep& step) {
 
 void BalancingDescent::Refresh() {
   slopes_.Refresh();
-  own_service_ = kNoId;
   price_ = state_.PriceOfMovement();
   per_deviation_ = state_.EnergyOfDeviation();
   steps_until_refresh_ = std::max(kStepsPerRefresh, static_cast<int64_t>(nodes_ / 8));
-}
-
-int64_t BalancingDescent::Pass() {
-  Queue queue;
-  const auto add = [&](ReplicaId replica, double gain) {
-    if (gain > 0) queue.emplace(gain, UINT32_MAX - replica);
-  };
-  // All replicas, since one that came to a node may go on from there.
-  for (size_t i = 0; i < state_.eligible().size(); ++i) {
-    if (budget_.over()) break;
-    if (i % kLooksPerSample == 0) targets_.NewSample();
-    add(state_.eligible()[i], Promise(state_.eligible()[i]));
-  }
-  int64_t made = 0;
-  const double enough = exact_ || state_.slots() != INT64_MAX ? 1 - 1e-9 : kAsGoodAsTheNext;
-  while (!queue.empty() && !budget_.over()) {
-    const ReplicaId replica = UINT32_MAX - queue.top().second;
-    queue.pop();
-    const double gain = Gain(replica);
-    if (gain <= 0) continue;
-    if (!queue.empty() && gain < queue.top().first * enough) {
-      add(replica, gain);
-    } else if (Make(BalancingStep(best_.front().step))) {
-      ++made;
-    }
-  }
-  return made;
 }
 
 int64_t BalancingDescent::RunSmoothly() {
@@ -252,9 +219,12 @@ int64_t BalancingDescent::RunSmoothly() {
 
 int64_t BalancingDescent::Run() {
   Refresh();
+  const double enough = exact_ || state_.slots() != INT64_MAX ? 1 - 1e-9 : kAsGoodAsTheNext;
   int64_t all = 0;
   while (!budget_.over()) {
-    const int64_t made = Pass();
+    promises_ = 0;
+    // All replicas, since one that came to a node may go on from there.
+    const int64_t made = solver::DescendOnce(*this, state_.eligible(), enough);
     all += made;
     // The last few steps of a large group are not worth looking at everything once more.
     if (made <= static_cast<int64_t>(nodes_ / (exact_ ? kFewStepsOfSmallGroup : kFewSteps))) break;

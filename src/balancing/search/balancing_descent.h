@@ -1,16 +1,12 @@
-// The descent of the balancing search: again and again the single step (a shift, or an exchange of roles) that lowers the
-// energy most, until none lowers it.
+// Single steps of the balancing search (shifts, exchanges of roles) as a model of the solver's descent (solver/promises.h),
+// which goes from one to the next until none lowers the energy.
 //
-// Replicas wait in a queue ordered by what their best step promised when they were last looked at; the first is looked at again
-// and its step made when that is still better than what the next one promises. A look goes over the target nodes
-// (balancing_targets.h): in small groups each step's energy is computed, in others that of the one with the best slope.
-// O(targets * metrics) per look.
+// A look at a replica goes over the target nodes (balancing_targets.h): in small groups each step's energy is computed, in
+// others that of the ones with the best slopes. O(targets * metrics) per look.
 #pragma once
 
 #include <cstdint>
-#include <queue>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "balancing/search/balancing_state.h"
@@ -42,6 +38,12 @@ class BalancingDescent {
   /// The same, but what counts are the slopes alone, which are smooth where the deviation is not.
   int64_t RunSmoothly();
 
+  // See solver::Descendable, in units of deviation. Where slopes decide, a promise is a guess, and constraints are not asked.
+  double Promise(ReplicaId replica);
+  double Gain(ReplicaId replica);
+  bool TakeBest();
+  bool Over() const { return budget_.over(); }
+
  private:
   struct Candidate {
     double slope = 0;   // by how much the deviation rises
@@ -54,15 +56,6 @@ class BalancingDescent {
     uint32_t index;  // among the service's metrics
     double load;
   };
-  using Queue = std::priority_queue<std::pair<double, uint32_t>>;
-
-  int64_t Pass();
-  /// What the best step of the replica gains, in units of deviation; fills best_. Where slopes decide that is a guess, and
-  /// constraints are not asked.
-  double Promise(ReplicaId replica);
-  /// The same, exactly; best_ has the step, which may be made, unless there is none.
-  double Gain(ReplicaId replica);
-  bool Make(const BalancingStep& step);
   void Refresh();
   void LookAt(ReplicaId replica);
   void LookAtShifts(ReplicaId replica);
@@ -70,9 +63,6 @@ class BalancingDescent {
   void LookAtSwap(ReplicaId primary, ReplicaId secondary);
   void Offer(const BalancingStep& step, double slope);
   void OfferExactly(const BalancingStep& step);
-  /// What a slope has to be below for a shift to be among the best, even one that takes the dearest movement back.
-  double worst() const { return (best_.size() == keep_ ? best_.back().slope : 0) + price_ * largest_cost_; }
-  void CollectOwn(ServiceId service);
   void CollectRises(ServiceId service, double leaving);
   void RowOf(ReplicaId replica);
 
@@ -83,13 +73,13 @@ class BalancingDescent {
   bool exact_ = false, smooth_ = false, allowed_only_ = false;
   size_t nodes_ = 0;
   size_t keep_ = 1;  // of promising steps
-  double price_ = 0, largest_cost_ = 0, per_deviation_ = 1;
+  double price_ = 0, per_deviation_ = 1;
   std::vector<Candidate> best_;
   std::vector<LoadOfTerm> row_;
-  ServiceId own_service_ = kNoId;  // whose loads are in own_
-  std::vector<double> own_;        // by metric of the service, then node
-  std::vector<double> rises_;      // by node
+  std::vector<double> rises_;  // by node
+  std::vector<double> more_;   // by load of row_: the rise for each unit that the service has on a node
   int64_t looked_ = 0, steps_until_refresh_ = 0;
+  uint64_t promises_ = 0;
 };
 
 }  // namespace evenkeel::balancing

@@ -189,14 +189,7 @@ bool BalancingExchanges::MakePair(const Pair& pair) {
   const double before = state_.energy();
   const size_t mark = state_.Mark();
   ++budget_.spent;
-  const BalancingStep go{pair.here, there, kNoId}, come{pair.there, here, kNoId};
-  // The one that goes may need the room that the other leaves, or the other way round.
-  bool made = state_.Make(go) && state_.Make(come);
-  if (!made) {
-    state_.RollBack(mark);
-    made = state_.Make(come) && state_.Make(go);
-  }
-  if (made && IsLower(state_.energy(), before)) return true;
+  if (state_.MakeBoth({pair.here, there, kNoId}, {pair.there, here, kNoId}) && IsLower(state_.energy(), before)) return true;
   state_.RollBack(mark);
   return false;
 }

@@ -50,12 +50,7 @@ bool Shorten(BalancingState& state, SearchBudget& budget, ReplicaId later) {
     const double before = state.energy();
     const int64_t movements = state.movements();
     const size_t mark = state.Mark();
-    const BalancingStep on_to_end{came, end, kNoId}, home = state.WayHome(later);
-    bool made = state.Make(on_to_end) && state.Make(home);
-    if (!made) {
-      state.RollBack(mark);
-      made = state.Make(home) && state.Make(on_to_end);
-    }
+    const bool made = state.MakeBoth({came, end, kNoId}, state.WayHome(later));
     if (made && state.movements() < movements && IsNotHigher(state.energy(), before)) return true;
     state.RollBack(mark);
   }

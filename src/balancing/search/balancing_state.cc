@@ -155,6 +155,15 @@ bool BalancingState::Make(const BalancingStep& step) {
   return false;
 }
 
+bool BalancingState::MakeBoth(const BalancingStep& one, const BalancingStep& other) {
+  const size_t mark = Mark();
+  if (Make(one) && Make(other)) return true;
+  RollBack(mark);
+  if (Make(other) && Make(one)) return true;
+  RollBack(mark);
+  return false;
+}
+
 int64_t BalancingState::MisplacedFollowers(ServiceId parent) const {
   std::vector<ReplicaId> misplaced;
   for (const ServiceId child : children_[parent]) {

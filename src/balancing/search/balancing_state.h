@@ -56,6 +56,9 @@ class BalancingState {
   double EnergyAfter(const BalancingStep& step);
   /// Makes it with what follows it; false, and nothing is changed, when that is impossible. O(metrics + Constraints::Obstacle).
   bool Make(const BalancingStep& step);
+  /// Makes both, in the order that is possible: the one that goes may need the room that the other leaves, or the other way
+  /// round. False, and nothing is changed, when neither is.
+  bool MakeBoth(const BalancingStep& one, const BalancingStep& other);
   /// Takes back everything after `mark`.
   size_t Mark() const { return journal_.size(); }
   void RollBack(size_t mark);

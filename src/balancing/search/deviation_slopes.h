@@ -46,6 +46,8 @@ class DeviationSlopes {
   }
   /// What Change says for one metric of a service's local domain, which has `present` of it on the node.
   double LocalChange(size_t local, double present, double load) const { return local_[local] * load * (2 * present + load); }
+  /// What it says more for each unit that is present.
+  double LocalMore(size_t local, double load) const { return 2 * local_[local] * load; }
   /// The first of the service's metrics for LocalChange, the others follow; kNoId: it has no local domain.
   uint32_t LocalOf(ServiceId service) const { return first_local_[service]; }
   size_t locals() const { return local_.size(); }
