@@ -269,7 +269,12 @@ void Planner::BalanceLoads(GroupPlan& plan, ActionContext& context) {
                               "partition " + cluster_.partitions[id].name});
     });
   }
-  plan_.evaluations += Balance(arrangement_, GroupOf(plan), plan.balance, options).evaluations;
+  const BalancingResult result = Balance(arrangement_, GroupOf(plan), plan.balance, options);
+  plan_.evaluations += result.evaluations;
+  if (result.cut_off) {
+    plan.skipped.push_back({fmt::format("the search was cut off after {} steps: more movements may pay", result.evaluations),
+                            std::string(Name(plan.decision.phase))});
+  }
 }
 
 void Planner::RunPhase(GroupPlan& plan) {

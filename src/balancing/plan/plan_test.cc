@@ -42,6 +42,15 @@ TEST_F(PlanTest, BalancingStopsAtTheLimitOfItsWindow) {
   EXPECT_EQ(Count(ActionKind::kMoveInstance), 10) << "the window has passed";
 }
 
+TEST_F(PlanTest, ASearchThatWasCutOffOnTheWayDownSaysSo) {
+  evaluations = 5;
+  Make(Instances({Ones(90), {}, {}}));
+  EXPECT_TRUE(WhySkipped("Balancing").contains("the search was cut off after")) << WhySkipped("Balancing");
+  evaluations = 0;
+  Make(Instances({Ones(90), {}, {}}));
+  EXPECT_EQ(WhySkipped("Balancing"), "not skipped");
+}
+
 TEST_F(PlanTest, ASecondaryThatIsMarkedAsThePlaceOfThePrimaryIsPromotedWhereThereIsNone) {
   Make(NodesText(3) +
        "services: [{name: s, kind: stateful}]\npartitions:\n"

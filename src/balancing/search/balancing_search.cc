@@ -56,9 +56,11 @@ class BalancingSearch {
     if (both || !slopes_.complete()) Descend();
     if (slopes_.complete()) DescendSmoothly();
     if (!IsLower(state_.energy(), at_first) && !both) Descend();
+    cut_off_ = budget_.over();
     if (small) AnnealAndDescend();
   }
   int64_t evaluations() const { return budget_.spent; }
+  bool cut_off() const { return cut_off_; }
 
  private:
   // Shifts and exchanges open ways for each other, and what is taken back leaves movements for others.
@@ -115,6 +117,7 @@ class BalancingSearch {
   base::Random random_;
   DeviationSlopes slopes_;
   SearchBudget budget_;
+  bool cut_off_ = false;
 };
 
 }  // namespace
@@ -129,6 +132,7 @@ BalancingResult Balance(Arrangement& arrangement, const ServiceGroup& group, con
   BalancingSearch search(state, options);
   search.Run();
   result.evaluations = search.evaluations();
+  result.cut_off = search.cut_off();
   const double improvement = result.deviation_before - state.deviation();
   if (!IsLower(state.energy(), result.energy_before) || improvement < state.settings().score_improvement_threshold) {
     state.RollBack(0);

@@ -44,6 +44,8 @@ struct BalancingResult {
   double energy_before = 0, energy_after = 0;
   int64_t evaluations = 0;
   int64_t moves = 0;  ///< movements; an exchange of roles is one
+  /// The steps that it may look at were used up on the way down, where more would still have improved it.
+  bool cut_off = false;
 };
 
 /// Changes `arrangement`, in which no replica of the group has moved yet, to the best that was found; leaves it as it is unless
