@@ -119,6 +119,52 @@ class Movements(Balanced):
         self.assertEqual({plan["spec"]["phase"] for plan in self.plans()}, {"ConstraintCheck"})
 
 
+    def test_17_moves_begin_within_windows_only(self):
+        self.run_on(self.nodes[0], "nightly", 6, "500m")
+        # A minute of the day that was over twelve hours ago.
+        past = time.strftime("%H", time.gmtime(time.time() - 12 * 3600))
+        self.policy(windows=[{"from": f"{past}:00", "to": f"{past}:01"}])
+
+        def waits():
+            condition = self.condition("Balanced")
+            assert condition["reason"] == "Waiting" and "within spec.windows" in condition["message"], condition
+            return True
+        harness.eventually(waits, LONG)
+        self.assertEqual((self.pods_on("nightly"), self.plans()), ([6, 0, 0], []))
+        self.policy(windows=[{"days": ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]}], throttles={"maxShare": 1})
+        self.wait_for_balance("nightly", [2, 2, 2])
+
+
+class UnequalNodes(Balanced):
+    """Where nodes say what they have because somebody wrote it, and no kubelet knows better."""
+
+    def resize(self, node, cpu):
+        def written():
+            found = self.cluster.kubectl.json("get", "node", node)
+            for field in ("capacity", "allocatable"):
+                found["status"][field]["cpu"] = cpu
+            self.cluster.kubectl("replace", "--raw", f"/api/v1/nodes/{node}/status", "-f", "-", stdin=json.dumps(found))
+            return True
+        # Somebody may have written the node meanwhile.
+        harness.eventually(written, LONG)
+
+    def test_16_large_nodes_take_from_small_ones_that_are_full(self):
+        for node in self.nodes:
+            self.run_on(node, f"on-{node}", 4, "900m")
+        apps = [f"on-{node}" for node in self.nodes]
+        self.resize(self.nodes[2], "16")
+        self.addCleanup(self.resize, self.nodes[2], "4")
+        self.policy(throttles={"maxShare": 1})
+
+        def as_full_as_each_other():
+            pods = self.pods_on(*apps)
+            assert pods == [2, 2, 8] and not self.unfinished(), (pods, self.plans())
+            return True
+        harness.eventually(as_full_as_each_other, LONG)
+        self.assertIn("3.6 of 4 on", self.plans()[0]["spec"]["actions"][0]["reason"])
+        harness.eventually(lambda: self.condition("Balanced")["status"] == "True", LONG)
+
+
 class Plans(Balanced):
     def test_4_only_the_uneven_node_type_is_touched(self):
         kubectl = self.cluster.kubectl
@@ -353,5 +399,5 @@ class Succession(Controllers):
         self.assertEqual(len(self.evictions()), 4)
 
 
-class ControllerScenarios(Succession, Scenarios):
+class ControllerScenarios(Succession, UnequalNodes, Scenarios):
     """All of it."""

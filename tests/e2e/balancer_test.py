@@ -8,7 +8,7 @@ import unittest
 
 import harness
 from autoscaled_cluster import AutoscaledCluster
-from balancer_scenarios import LONG, Controllers, Movements, Plans, Rules, Scenarios, Succession
+from balancer_scenarios import LONG, Controllers, Movements, Plans, Rules, Scenarios, Succession, UnequalNodes
 from process_fleet import ApiServer
 
 
@@ -65,7 +65,7 @@ class BareApi(Controllers):
         cls.start(cls.api.kubectl, home)
 
 
-class MovementsTest(BareApi, Movements, unittest.TestCase):
+class MovementsTest(BareApi, Movements, UnequalNodes, unittest.TestCase):
     pass
 
 

@@ -190,7 +190,7 @@ class Mender {
     AddAction(candidate, to, broken);
   }
 
-  /// Why the node takes the pod, which is off its node, for no target of a move; "": it does not.
+  /// Why the pod, which is off its node, cannot be moved to that one; "": it can.
   std::string WhyNotTo(const Candidate& candidate, NodeId node, const std::map<std::string, int64_t>& loads) {
     if (nodes_[node] == scheduling::kNone || !snapshot_.Present(nodes_[node])) return "it is gone";
     if (const auto obstacle = measures().constraints.Obstacle(candidate.replica, node)) {
