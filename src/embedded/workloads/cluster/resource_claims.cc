@@ -83,6 +83,11 @@ ResourceClaims::ResourceClaims(Context& context) : Reconciler(context, "resource
 
 void ResourceClaims::OnPod(const PodPointer& before, const PodPointer& after) {
   const kube::Pod& pod = after != nullptr ? *after : *before;
+  if (after == nullptr || IsDone(*after)) {
+    // Also those that its status does not name: of an attempt to schedule it that came to nothing.
+    for (const auto& [name, claim] : informers().Owned(DeviceClaimKind()).OwnedBy(pod.meta.uid))
+      Enqueue("claim/" + claim->meta.Key());
+  }
   if (!HasClaims(pod)) return;
   const std::string key = pod.meta.Key();
   const std::vector<std::string> now = after != nullptr ? ClaimKeys(*after) : std::vector<std::string>{};

@@ -116,6 +116,21 @@ TEST_F(ResourceClaimsTest, ClaimsOfFinishedPodsAreFreedAndGo) {
   EXPECT_EQ(Names("pods"), std::vector<std::string>{"p"});
 }
 
+TEST_F(ResourceClaimsTest, AClaimThatItsPodDoesNotNameIsFreedWithIt) {
+  const Json pod = Create(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"default"},
+      "spec":{"schedulerName":"nobody","restartPolicy":"Never","containers":[{"name":"c","image":"x"}]}})");
+  // Of extended resources: a scheduler made it, and could not tell the pod.
+  MakeClaim("left");
+  Json owner = kube::ControllerReference(kube::resources::Pods(), "p", FindString(pod, {"metadata", "uid"}));
+  Merge("resourceclaims", "left", base::ToText(JsonObject{{"metadata", JsonObject{{"ownerReferences", JsonArray{owner}}}}}));
+  Allocate("left", {"p"});
+  RunFor(10s);
+  EXPECT_TRUE(IsAllocated("left"));
+  Finish("p");
+  RunFor(2s);
+  EXPECT_TRUE(Get("resourceclaims", "left").is_null());
+}
+
 TEST_F(ResourceClaimsTest, ClaimsOfDeletedPodsGoWithThem) {
   MakeTemplate("one");
   MakePod("p", R"("resourceClaimTemplateName":"one")");
