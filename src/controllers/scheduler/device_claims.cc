@@ -1,6 +1,7 @@
 #include "controllers/scheduler/device_claims.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/log.h"
 #include "kube/object.h"
@@ -20,6 +21,8 @@ using base::JsonObject;
 constexpr std::string_view kFinalizer = "resource.kubernetes.io/delete-protection";
 /// Of a name, before the random letters.
 constexpr size_t kGenerateNameMax = 57;
+/// By then a list has shown what there is, however late events are.
+constexpr base::Duration kAssumedMax = std::chrono::minutes(10);
 
 const kube::Resource& DeviceClaimKind() {
   static const kube::Resource& resource = *kube::FindBuiltIn("resource.k8s.io", "v1", "resourceclaims");
@@ -44,6 +47,18 @@ bool IsReserved(const Json& claim, const kube::Pod& pod) {
   return std::ranges::any_of(FindArray(claim, {"status", "reservedFor"}), [&](const Json& one) { return IsOf(one, pod); });
 }
 
+/// Whether the claim's devices are these, in whatever order.
+bool HasDevices(const Json& claim, const scheduling::ClaimAllocation& allocation) {
+  std::multiset<std::string> has, wanted;
+  for (const Json& result : FindArray(claim, {"status", "allocation", "devices", "results"})) {
+    has.insert(scheduling::DeviceName{std::string(FindString(result, {"driver"})), std::string(FindString(result, {"pool"})),
+                                      std::string(FindString(result, {"device"}))}
+                   .ToString());
+  }
+  for (const scheduling::DeviceResult& result : allocation.results) wanted.insert(result.device.ToString());
+  return has == wanted;
+}
+
 void RemoveFinalizer(Json& claim) {
   Json* finalizers = Find(claim, {"metadata", "finalizers"});
   if (finalizers == nullptr || !finalizers->is_array()) return;
@@ -57,8 +72,45 @@ base::Error Because(std::string what, const base::Error& error) {
 
 }  // namespace
 
-base::Status DeviceClaims::Write(const kube::Pod& pod, const scheduling::PlacedDevices& placed) {
-  std::string extended;
+void DeviceClaims::Assume(Json claim, scheduling::Snapshot& snapshot) {
+  const std::string key = kube::DecodeMeta(claim).Key();
+  snapshot.UpsertDevices(scheduling::DeviceKind::kResourceClaim, claim);
+  Assumed& assumed = assumed_[key];
+  assumed = {std::move(claim), clock_.Monotonic(), assumed.told};
+}
+
+void DeviceClaims::OnClaim(const std::string& key, const Json* object, scheduling::Snapshot& snapshot) {
+  const auto found = assumed_.find(key);
+  if (found == assumed_.end()) return;
+  const Json& ours = found->second.claim;
+  if (object == nullptr || !client::IsOlderVersion(kube::ResourceVersionOf(*object), kube::ResourceVersionOf(ours))) {
+    assumed_.erase(found);
+    return;
+  }
+  found->second.told = true;
+  snapshot.UpsertDevices(scheduling::DeviceKind::kResourceClaim, ours);
+}
+
+/// One that was made here and is gone before a list could show it would be kept for ever.
+void DeviceClaims::ForgetAssumed(scheduling::Snapshot& snapshot) {
+  const base::Instant before = clock_.Monotonic() - kAssumedMax;
+  std::erase_if(assumed_, [&](const auto& entry) {
+    if (entry.second.since > before) return false;
+    if (!entry.second.told) snapshot.RemoveDevices(scheduling::DeviceKind::kResourceClaim, entry.first);
+    return true;
+  });
+}
+
+base::Status DeviceClaims::Write(const kube::Pod& pod, const scheduling::PlacedDevices& placed,
+                                 scheduling::Snapshot& snapshot) {
+  ForgetAssumed(snapshot);
+  std::vector<Json> written;
+  const base::Status done = WriteAll(pod, placed, written);
+  for (Json& claim : written) Assume(std::move(claim), snapshot);
+  return done;
+}
+
+base::Status DeviceClaims::WriteAll(const kube::Pod& pod, const scheduling::PlacedDevices& placed, std::vector<Json>& written) {
   for (const scheduling::PlacedClaim& claim : placed.claims) {
     if (!claim.in_flight && !claim.to_reserve) continue;
     if (claim.allocation == nullptr) {
@@ -73,20 +125,27 @@ base::Status DeviceClaims::Write(const kube::Pod& pod, const scheduling::PlacedD
     std::string name = claim.claim;
     if (name.empty()) {
       EVENKEEL_ASSIGN(name, MakeExtended(pod, claim));
-      extended = name;
+      written_[pod.meta.Key()].mappings = placed.mappings;
     }
-    EVENKEEL_TRY(WriteClaim(pod, name, claim));
+    EVENKEEL_ASSIGN(written.emplace_back(), WriteClaim(pod, name, claim));
   }
-  return extended.empty() ? base::Status{} : TellPod(pod, extended, placed.mappings);
+  // Also of an attempt before that has come no further than the claim.
+  const auto made = written_.find(pod.meta.Key());
+  if (made == written_.end() || made->second.extended.empty() || made->second.told) return {};
+  EVENKEEL_TRY(TellPod(pod, made->second.extended, made->second.mappings));
+  made->second.told = true;
+  return {};
 }
 
-base::Status DeviceClaims::WriteClaim(const kube::Pod& pod, const std::string& name, const scheduling::PlacedClaim& placed) {
+base::Result<Json> DeviceClaims::WriteClaim(const kube::Pod& pod, const std::string& name,
+                                            const scheduling::PlacedClaim& placed) {
   const std::string key = pod.meta.ns + "/" + name;
   const auto check = [&](const Json& claim) -> base::Status {
     if (Find(claim, {"metadata", "deletionTimestamp"}) != nullptr) {
       return Fail(Code::kInvalid, "claim " + key + " got deleted in the meantime");
     }
-    if (placed.in_flight && Find(claim, {"status", "allocation"}) != nullptr && !IsReserved(claim, pod)) {
+    const bool allocated = Find(claim, {"status", "allocation"}) != nullptr;
+    if (placed.in_flight && allocated && !(IsReserved(claim, pod) && HasDevices(claim, *placed.allocation))) {
       return Fail(Code::kInvalid, "claim " + key + " got allocated elsewhere in the meantime");
     }
     return {};
@@ -119,14 +178,18 @@ base::Status DeviceClaims::WriteClaim(const kube::Pod& pod, const std::string& n
     return true;
   };
   written_[pod.meta.Key()].reserved.push_back(name);
-  const auto written = client::ReadModifyWrite(client_, DeviceClaimKind(), pod.meta.ns, name, reserve, OfStatus());
-  if (written) return {};
+  auto written = client::ReadModifyWrite(client_, DeviceClaimKind(), pod.meta.ns, name, reserve, OfStatus());
+  if (written) return written;
   const char* const what = placed.in_flight ? "add allocation and reservation to claim " : "add reservation to claim ";
   return Fail(Because(what + key, written.error()));
 }
 
 base::Result<std::string> DeviceClaims::MakeExtended(const kube::Pod& pod, const scheduling::PlacedClaim& placed) {
   constexpr std::string_view kSuffix = "-extended-resources-";
+  // Of an attempt after which nobody knew whether the rest had been written.
+  if (const auto before = written_.find(pod.meta.Key()); before != written_.end() && !before->second.extended.empty()) {
+    return before->second.extended;
+  }
   JsonArray requests;
   for (const scheduling::ClaimRequest& request : placed.spec->requests) {
     requests.push_back(scheduling::WriteExtendedRequest(request));

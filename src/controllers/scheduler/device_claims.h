@@ -21,9 +21,15 @@ class DeviceClaims {
   DeviceClaims(client::Client& client, base::Clock& clock, base::Random random)
       : client_(client), clock_(clock), random_(std::move(random)) {}
 
+  /// What the mirror has told of a claim may be older than what was written here. Then the snapshot gets the newer one again:
+  /// otherwise a device that has just been allocated would be free, and given to another pod.
+  void OnClaim(const std::string& key, const base::Json* object, scheduling::Snapshot& snapshot);
   /// Writes each claim's finalizer, then its allocation and the reservation at once; the claim of extended resources is made
-  /// first, and the pod's status tells of it. Conflicts are tried again. After an error TakeBack is to be called.
-  base::Status Write(const kube::Pod& pod, const scheduling::PlacedDevices& placed);
+  /// first, and the pod's status tells of it. Conflicts are tried again. The snapshot knows at once what the API has taken.
+  /// After an error TakeBack is to be called, or Write again.
+  base::Status Write(const kube::Pod& pod, const scheduling::PlacedDevices& placed, scheduling::Snapshot& snapshot);
+  /// Whether Write has begun for the pod, and is not forgotten or taken back.
+  bool HasWritten(const std::string& pod) const { return written_.contains(pod); }
   /// The pod is bound, or gone: what was written stands.
   void Forget(const std::string& pod) { written_.erase(pod); }
   /// Removes the reservations that Write has made for the pod, and the claim of its extended resources. What is not answered
@@ -37,8 +43,19 @@ class DeviceClaims {
   struct Written {
     std::vector<std::string> reserved;  ///< names of claims
     std::string extended;               ///< that was made; "": none
+    std::vector<scheduling::RequestMapping> mappings;
+    bool told = false;  ///< the pod's status names it
   };
-  base::Status WriteClaim(const kube::Pod& pod, const std::string& name, const scheduling::PlacedClaim& placed);
+  /// What was written, until the mirror tells of it or of a later version.
+  struct Assumed {
+    base::Json claim;
+    base::Instant since{};
+    bool told = false;  ///< the mirror knows the claim
+  };
+  void Assume(base::Json claim, scheduling::Snapshot& snapshot);
+  void ForgetAssumed(scheduling::Snapshot& snapshot);
+  base::Status WriteAll(const kube::Pod& pod, const scheduling::PlacedDevices& placed, std::vector<base::Json>& written);
+  base::Result<base::Json> WriteClaim(const kube::Pod& pod, const std::string& name, const scheduling::PlacedClaim& placed);
   base::Result<std::string> MakeExtended(const kube::Pod& pod, const scheduling::PlacedClaim& placed);
   base::Status TellPod(const kube::Pod& pod, const std::string& claim, const std::vector<scheduling::RequestMapping>& mappings);
   base::Status Release(const kube::Pod& pod, const std::string& name);
@@ -48,6 +65,7 @@ class DeviceClaims {
   base::Clock& clock_;
   base::Random random_;
   std::map<std::string, Written> written_;  // by pod
+  std::map<std::string, Assumed> assumed_;  // by claim
 };
 
 }  // namespace evenkeel::controllers::scheduler

@@ -55,6 +55,7 @@ class DeviceClaimsTest : public ::testing::Test {
   base::VirtualExecutor executor{base::Time(std::chrono::hours(500'000))};
   client::FakeClient client;
   DeviceClaims devices{client, executor.clock(), base::Random(1)};
+  scheduling::testing::Cluster cluster;  ///< as the scheduler sees it
   kube::Pod pod;
 };
 
@@ -65,40 +66,91 @@ TEST_F(DeviceClaimsTest, AllocationAndReservationAreWrittenAtOnceBehindTheFinali
                    (base::Find(object, {"status", "allocation"}) != nullptr ? "a" : "") +
                    std::to_string(FindArray(object, {"status", "reservedFor"}).size()));
   };
-  const auto written = devices.Write(pod, Placed());
+  const auto written = devices.Write(pod, Placed(), cluster.snapshot);
   ASSERT_TRUE(written) << written.error().message();
   EXPECT_EQ(seen, (std::vector<std::string>{"10", "1a1"}));
   EXPECT_EQ(Consumers(), "p");
 }
 
+TEST_F(DeviceClaimsTest, OlderNewsOfAClaimDoNotFreeWhatHasBeenWritten) {
+  using scheduling::DeviceKind;
+  const Json before = Claim();
+  cluster.Add(scheduling::testing::NodeMaker("n"));
+  cluster.snapshot.UpsertDevices(DeviceKind::kDeviceClass, scheduling::testing::DeviceClassOf("gpu"));
+  cluster.snapshot.UpsertDevices(DeviceKind::kResourceSlice, scheduling::testing::SliceMaker("n").Devices(1).json);
+  for (const Json& claim : {before, ClaimMaker("d").json}) cluster.snapshot.UpsertDevices(DeviceKind::kResourceClaim, claim);
+  const auto room = [&] { return cluster.Where(scheduling::testing::WithClaim(PodMaker("q", "1"), "d")); };
+  /// As the mirror does it.
+  const auto tell = [&](const Json& claim) {
+    cluster.snapshot.UpsertDevices(DeviceKind::kResourceClaim, claim);
+    devices.OnClaim("default/c", &claim, cluster.snapshot);
+  };
+  EXPECT_EQ(room(), "n");
+  ASSERT_TRUE(devices.Write(pod, Placed(), cluster.snapshot));
+  devices.TakeBack(pod);
+  EXPECT_EQ(room(), "") << "the claim is still allocated";
+  tell(before);
+  EXPECT_EQ(room(), "") << "what is told is older";
+  tell(Claim());
+  EXPECT_EQ(room(), "");
+  Json freed = Claim();
+  base::Erase(freed, {"status", "allocation"});
+  client.api().Put(Kind(), freed);
+  tell(Claim());
+  EXPECT_EQ(room(), "n");
+}
+
+TEST_F(DeviceClaimsTest, WhatIsNeverToldIsForgottenInTheEnd) {
+  using scheduling::DeviceKind;
+  cluster.Add(scheduling::testing::NodeMaker("n"));
+  cluster.snapshot.UpsertDevices(DeviceKind::kDeviceClass, scheduling::testing::DeviceClassOf("gpu"));
+  cluster.snapshot.UpsertDevices(DeviceKind::kResourceSlice, scheduling::testing::SliceMaker("n").Devices(1).json);
+  cluster.snapshot.UpsertDevices(DeviceKind::kResourceClaim, ClaimMaker("d").json);
+  ASSERT_TRUE(devices.Write(pod, Placed(), cluster.snapshot));
+  const auto room = [&] { return cluster.Where(scheduling::testing::WithClaim(PodMaker("q", "1"), "d")); };
+  executor.RunFor(std::chrono::minutes(9));
+  EXPECT_TRUE(devices.Write(PodOf("x"), {}, cluster.snapshot));
+  EXPECT_EQ(room(), "");
+  executor.RunFor(std::chrono::minutes(2));
+  EXPECT_TRUE(devices.Write(PodOf("x"), {}, cluster.snapshot));
+  EXPECT_EQ(room(), "n");
+}
+
+TEST_F(DeviceClaimsTest, AnAllocationOfOtherDevicesIsSomebodyElses) {
+  client.api().Put(Kind(), ClaimMaker("c").On("n", {"gpu-1"}, {"p"}).json);
+  const auto written = devices.Write(pod, Placed(), cluster.snapshot);
+  ASSERT_FALSE(written) << "the pod has it reserved, but it was put where gpu-0 is";
+  EXPECT_NE(written.error().message().find("got allocated elsewhere in the meantime"), std::string::npos);
+}
+
 TEST_F(DeviceClaimsTest, ConflictsAreTriedAgain) {
   client.FailNext("update", base::Error(base::Code::kConflict, "somebody was faster"), 3);
-  EXPECT_TRUE(devices.Write(pod, Placed()));
+  EXPECT_TRUE(devices.Write(pod, Placed(), cluster.snapshot));
   EXPECT_EQ(Consumers(), "p");
   client.FailNext("update", base::Error(base::Code::kConflict, "somebody was faster"), 50);
-  EXPECT_FALSE(devices.Write(PodOf("q"), Placed(false)));
+  EXPECT_FALSE(devices.Write(PodOf("q"), Placed(false), cluster.snapshot));
 }
 
 TEST_F(DeviceClaimsTest, WhatOthersHaveDoneIsNotOverwritten) {
-  ASSERT_TRUE(devices.Write(pod, Placed()));
-  EXPECT_TRUE(devices.Write(pod, Placed())) << "its own, of an attempt whose answer was lost";
-  const auto late = devices.Write(PodOf("q"), Placed());
+  ASSERT_TRUE(devices.Write(pod, Placed(), cluster.snapshot));
+  EXPECT_TRUE(devices.Write(pod, Placed(), cluster.snapshot)) << "its own, of an attempt whose answer was lost";
+  const auto late = devices.Write(PodOf("q"), Placed(), cluster.snapshot);
   ASSERT_FALSE(late);
   EXPECT_NE(late.error().message().find("claim default/c got allocated elsewhere in the meantime"), std::string::npos)
       << late.error().message();
-  EXPECT_TRUE(devices.Write(PodOf("q"), Placed(false)));
+  EXPECT_TRUE(devices.Write(PodOf("q"), Placed(false), cluster.snapshot));
   EXPECT_EQ(Consumers(), "pq");
   Json going = Claim();
   base::Ensure(going, {"metadata", "deletionTimestamp"}) = "2026-01-02T03:04:05Z";
   client.api().Put(Kind(), going);
-  const auto gone = devices.Write(PodOf("r"), Placed(false));
+  const auto gone = devices.Write(PodOf("r"), Placed(false), cluster.snapshot);
   ASSERT_FALSE(gone);
   EXPECT_NE(gone.error().message().find("claim default/c got deleted in the meantime"), std::string::npos);
 }
 
 TEST_F(DeviceClaimsTest, OnlyThePodsReservationIsTakenBack) {
-  ASSERT_TRUE(devices.Write(pod, Placed()));
-  ASSERT_TRUE(devices.Write(PodOf("q"), Placed(false)));
+  ASSERT_TRUE(devices.Write(pod, Placed(), cluster.snapshot));
+  ASSERT_TRUE(devices.Write(PodOf("q"), Placed(false), cluster.snapshot));
   devices.TakeBack(pod);
   EXPECT_EQ(Consumers(), "q");
   EXPECT_TRUE(IsAllocated());
@@ -130,7 +182,7 @@ TEST_F(DeviceClaimsTest, DevicesThatAreBoundOnConditionsAreGivenToNobody) {
   auto allocation = std::make_shared<scheduling::ClaimAllocation>(*placed.claims[0].allocation);
   allocation->results[0].binding_conditions = {"ready"};
   placed.claims[0].allocation = allocation;
-  EXPECT_FALSE(devices.Write(pod, placed));
+  EXPECT_FALSE(devices.Write(pod, placed, cluster.snapshot));
   EXPECT_FALSE(IsAllocated());
 }
 

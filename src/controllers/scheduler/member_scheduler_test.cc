@@ -1,6 +1,7 @@
 #include "controllers/scheduler/member_scheduler.h"
 
 #include "controllers/scheduler/member_testing.h"
+#include "scheduling/devices/devices_testing.h"
 
 namespace evenkeel::controllers::scheduler::testing::member_scheduler_test {
 namespace {
@@ -148,6 +149,27 @@ TEST_F(MemberSchedulerTest, NamespacesLabelsReachTheFilters) {
   Put(web("web-2"));
   Run();
   EXPECT_EQ(NodeOf("web-2"), "n2") << "the namespace's labels do not match any more";
+}
+
+TEST_F(MemberSchedulerTest, DevicesThatMayHaveBeenWrittenStayThePods) {
+  const auto kind = [](const char* plural) -> const kube::Resource& {
+    return *kube::FindBuiltIn("resource.k8s.io", "v1", plural);
+  };
+  Node("n1", "4");
+  Put(scheduling::testing::DeviceClassOf("gpu"), kind("deviceclasses"));
+  Put(scheduling::testing::SliceMaker("n1").Devices(1).json, kind("resourceslices"));
+  Own();
+  Run();
+  connection->fake.FailNext("update", base::Error(base::Code::kTimeout, "no answer"), 1);
+  for (const char* name : {"p", "q"}) {
+    Put(scheduling::testing::ClaimMaker(name).json, kind("resourceclaims"));
+    Json pod = PodOf("rs", name, "1");
+    base::Ensure(pod, {"spec", "resourceClaims"}) = JsonArray{JsonObject{{"name", "c"}, {"resourceClaimName", name}}};
+    Put(pod);
+  }
+  Run(30s);
+  EXPECT_EQ(NodeOf("p"), "n1") << "it was tried again";
+  EXPECT_EQ(NodeOf("q"), "") << "it would have had a device that p may have";
 }
 
 TEST_F(MemberSchedulerTest, ClaimsAreToldTheNodeAndWaitedFor) {

@@ -127,8 +127,9 @@ class Scheduler final : public scheduling::ClusterListener {
   base::Status SelectNode(const std::vector<std::string>& claims, const std::string& node);
   void FinishBinding(const kube::Pod& pod, const Binding& binding);
   void Bind(const kube::Pod& pod, const std::string& node);
-  /// Tells the API which devices the pod gets where it was put. False: it could not, and the pod was given up.
-  bool WriteDevices(const kube::Pod& pod);
+  /// Tells the API which devices the pod gets on the node where it was put. False: it could not, and the pod was given up; or
+  /// nobody knows yet, and it keeps node and devices until it is tried again.
+  bool WriteDevices(const kube::Pod& pod, const std::string& node);
   /// Asks again for a binding nobody knows about.
   void AskAgain(const kube::Pod& pod, const Binding& binding);
   /// Frees what the pod would have had. Its claims are given back where nobody can have bound it.

@@ -67,13 +67,21 @@ void Scheduler::FinishBinding(const kube::Pod& pod, const Binding& binding) {
   GiveUp(key);
 }
 
-bool Scheduler::WriteDevices(const kube::Pod& pod) {
+bool Scheduler::WriteDevices(const kube::Pod& pod, const std::string& node) {
   const std::string key = pod.meta.Key();
   const PodId id = snapshot_.FindPod(key);
   const scheduling::PlacedDevices placed = id == kNone ? scheduling::PlacedDevices{} : snapshot_.DevicesOf(id);
-  if (placed.empty()) return true;
-  const auto written = devices_.Write(pod, placed);
+  if (placed.empty() && !devices_.HasWritten(key)) return true;
+  const auto written = devices_.Write(pod, placed, snapshot_);
   if (written) return true;
+  const auto before = binding_.find(key);
+  // What was sent may arrive yet: until then the devices are the pod's, and what it has reserved must not be taken back.
+  const bool unknown = client::MayHaveTakenEffect(written.error().code());
+  if (unknown) binding_[key] = {node, {}, Monotonic() + kRequestLimit, true};
+  if (unknown || (before != binding_.end() && before->second.asked && Monotonic() < before->second.deadline)) {
+    queue_.Retry(key, Monotonic());
+    return false;
+  }
   context_.events.Warning(*pod.json, events::kFailedScheduling.reason,
                           "running PreBind plugin \"DynamicResources\": " + written.error().message());
   GiveUp(key);
@@ -94,7 +102,7 @@ void Scheduler::GiveUp(const std::string& key) {
 
 void Scheduler::Bind(const kube::Pod& pod, const std::string& node) {
   const std::string key = pod.meta.Key();
-  if (!WriteDevices(pod)) return;
+  if (!WriteDevices(pod, node)) return;
   const Json binding =
       JsonObject{{"apiVersion", "v1"},
                  {"kind", "Binding"},

@@ -37,6 +37,7 @@ void Scheduler::AfterChange(const ObjectEvent& event) {
   } else if (event.volume) {
     OnVolume(event);
   } else if (event.device) {
+    if (event.device == scheduling::DeviceKind::kResourceClaim) devices_.OnClaim(event.key, event.object, snapshot_);
     Wake([](ClassId, const PodClass& pod_class) { return pod_class.may_want_devices(); });
   }
 }
