@@ -14,6 +14,7 @@
 #include "controllers/autoscaler/facts/node_group_object.h"
 #include "controllers/autoscaler/loop/explanation.h"
 #include "controllers/autoscaler/loop/run_once.h"
+#include "controllers/autoscaler/options/flags.h"
 #include "scheduling/objects_testing.h"
 
 namespace evenkeel::controllers::autoscaler::loop_memory_test {
@@ -130,8 +131,7 @@ class Side {
   size_t spared_ = 0;
 };
 
-Options TestOptions() {
-  Options options;
+Options TestOptions(Options options = {}) {
   options.scale_down_unneeded_time = 3min;
   options.scale_down_unready_time = 4min;
   options.scale_down_delay_after_add = 2min;
@@ -146,7 +146,7 @@ Options TestOptions() {
 /// A small cluster to which things happen; both sides are told the same.
 class World {
  public:
-  World() {
+  explicit World(Options options) : options_(TestOptions(std::move(options))) {
     for (const char* name : {"a", "b"}) {
       groups_.push_back({Parse(fmt::format(R"({{"apiVersion": "evenkeel.dev/v1alpha1", "kind": "NodeGroup",
           "metadata": {{"name": "{}"}}, "spec": {{"maxSize": 6, "template": {{"status": {{"allocatable":
@@ -301,7 +301,7 @@ class World {
     pods_.erase(pod);
   }
 
-  const Options options_ = TestOptions();
+  const Options options_;
   Side spared_{options_, true}, whole_{options_, false};
   std::vector<kube::ManifestObject> groups_;
   std::map<std::string, int64_t> targets_;
@@ -312,7 +312,8 @@ class World {
 };
 
 RC_GTEST_PROP(LoopMemoryTest, SparedLoopsAreNotToBeToldFromWholeOnes, ()) {
-  World world;
+  const bool as_upstream = *rc::gen::arbitrary<bool>();
+  World world(as_upstream ? ApplyFlags(std::vector<FlagValue>{{"compat", "1.37"}})->options : Options{});
   const auto rounds = *rc::gen::inRange(5, 40);
   for (int round = 0; round < rounds; ++round) {
     // Mostly nothing happens for a while.
@@ -321,6 +322,7 @@ RC_GTEST_PROP(LoopMemoryTest, SparedLoopsAreNotToBeToldFromWholeOnes, ()) {
     world.Loop();
   }
   RC_CLASSIFY(world.spared() > 0, "some loop was spared");
+  RC_CLASSIFY(as_upstream, "with --compat=1.37");
 }
 
 /// A cluster in which all nodes are in use, or none is.
