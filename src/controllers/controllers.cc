@@ -20,6 +20,17 @@ std::shared_ptr<Metrics> NewMetrics(std::shared_ptr<base::MetricRegistry> regist
   return {kept, &kept->metrics};
 }
 
+/// Makes nothing: sets what is the snapshot's, for all controllers of the member, whichever run.
+MemberControllerFactory SetsSnapshot(const MemberControllersContext::Autoscaler& autoscaler) {
+  return [options = autoscaler.options, of = autoscaler.options_of](runtime::Member& member) {
+    const auto own = of ? of(member.name()) : base::Result<autoscaler::Options>(options);
+    // Flags of a member that are wrong are told by its autoscaler.
+    const bool all = (own ? *own : options).negative_namespaces_match_all;
+    member.feed().mirror().snapshot().SetNegativeNamespacesMatchAll(all);
+    return std::unique_ptr<runtime::MemberController>();
+  };
+}
+
 }  // namespace
 
 MemberControllers NewMemberControllers(const MemberControllersContext& context,
@@ -66,6 +77,7 @@ MemberControllers NewMemberControllers(const MemberControllersContext& context,
        }},
   };
   MemberControllers made;
+  made.factories.push_back(SetsSnapshot(context.autoscaler));
   for (const std::string_view name : kMemberControllers) {
     if (names.contains(name)) made.factories.push_back(makers.at(name)());
   }

@@ -99,6 +99,9 @@ class Snapshot {
   /// Labels matter for namespaceSelector. One that nobody told of has no labels.
   void UpsertNamespace(std::string_view name, const kube::Labels& labels);
   void RemoveNamespace(std::string_view name) { UpsertNamespace(name, {}); }
+  /// What a namespaceSelector of nothing but NotIn and DoesNotExist means: what the API documents, or all namespaces, as
+  /// kube-scheduler 1.34 to 1.36 takes it. Counts for pods that are told from now on.
+  void SetNegativeNamespacesMatchAll(bool on) { negative_namespaces_match_all_ = on; }
   void UpsertVolume(VolumeKind kind, const base::Json& object);
   void RemoveVolume(VolumeKind kind, const std::string& key);
   /// A claim whose allocation is told here is no longer in flight. `key`: "namespace/name" for claims and templates.
@@ -427,6 +430,7 @@ class Snapshot {
   ClassTable classes_;
   VolumeCatalog volumes_;
   std::unordered_map<std::string, kube::Labels> namespaces_;
+  bool negative_namespaces_match_all_ = false;
 
   std::deque<PodRow> pods_;  // rows do not move: keys are looked up by reference
   std::vector<PodId> free_pods_;

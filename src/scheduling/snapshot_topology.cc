@@ -28,6 +28,14 @@ std::string TextOf(const Counter& counter) {
   return key.Take();
 }
 
+/// Whether it only says which labels there must not be.
+bool IsNegative(const kube::LabelSelector& selector) {
+  using Operator = kube::LabelRequirement::Operator;
+  return !selector.nothing() && std::ranges::all_of(selector.requirements(), [](const kube::LabelRequirement& requirement) {
+    return requirement.op == Operator::kNotIn || requirement.op == Operator::kDoesNotExist;
+  });
+}
+
 }  // namespace
 
 bool Snapshot::Unconcerned(ClassId id) const {
@@ -128,6 +136,9 @@ void Snapshot::RegisterTerms(ClassId id) {
 TermMatcher Snapshot::MatcherOf(const AffinityTerm& term, const PodClass& pod_class) const {
   TermMatcher matcher{term.namespaces, term.namespace_selector,
                       WithLabelKeys(term.selector, term.match_label_keys, term.mismatch_label_keys, *pod_class.labels)};
+  if (negative_namespaces_match_all_ && matcher.namespace_selector && IsNegative(*matcher.namespace_selector)) {
+    matcher.namespace_selector.emplace();
+  }
   if (matcher.namespaces.empty() && !matcher.namespace_selector) matcher.namespaces = {pod_class.ns};
   return matcher;
 }

@@ -180,6 +180,25 @@ TEST(InterPodAffinityTest, NamespaceSelectorFollowsTheLabelsOfNamespaces) {
   EXPECT_EQ(cluster.Where(Web("p").Namespace("blue")), "x y");
 }
 
+TEST(InterPodAffinityTest, ANegativeNamespaceSelectorMeansAllNamespacesWhereThatIsAskedFor) {
+  constexpr const char* kNegative =
+      R"({"namespaceSelector":{"matchExpressions":[{"key":"team","operator":"NotIn","values":["blue"]},
+                                                   {"key":"private","operator":"DoesNotExist"}]}})";
+  constexpr const char* kMixed =
+      R"({"namespaceSelector":{"matchExpressions":[{"key":"team","operator":"NotIn","values":["blue"]},
+                                                   {"key":"team","operator":"Exists"}]}})";
+  for (const bool all : {false, true}) {
+    Cluster cluster;
+    cluster.snapshot.SetNegativeNamespacesMatchAll(all);
+    TwoZones(cluster).Add(PodMaker("db").Labels("app=db").Namespace("blue").On("x"));
+    cluster.snapshot.UpsertNamespace("blue", {{"team", "blue"}});
+    EXPECT_EQ(cluster.Where(Web("p").AntiAffinity(kZone, "app=db", kNegative)), all ? "a b" : "a b x y");
+    EXPECT_EQ(cluster.Where(Web("p").AntiAffinity(kZone, "app=db", kMixed)), "a b x y") << "it names a label, too";
+    cluster.Add(PodMaker("guard").Labels("app=guard").On("a").AntiAffinity(kZone, "app=web", kNegative));
+    EXPECT_EQ(cluster.Where(Web("p").Namespace("blue")), all ? "x y" : "a b x y") << "the other way round";
+  }
+}
+
 TEST(InterPodAffinityTest, AnEmptyLabelNarrowsTheSelectorToo) {
   Cluster cluster;
   cluster.Add(NodeMaker("a").Zone("1")).Add(NodeMaker("b").Zone("2"));

@@ -32,6 +32,7 @@ bool SameForTemplates(const kube::Node& a, const kube::Node& b) {
 
 ClusterObjects::ClusterObjects(Options options, scheduling::ClusterMirror& mirror)
     : options_(std::move(options)), snapshot_(mirror.snapshot()), templates_(snapshot_, options_) {
+  snapshot_.SetNegativeNamespacesMatchAll(options_.negative_namespaces_match_all);
   mirror.AddListener(*this);
 }
 

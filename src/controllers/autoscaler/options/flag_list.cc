@@ -54,6 +54,9 @@ void AddProcess(FlagTable& table) {
                 "only --cloud-config names another management cluster, and a file that cannot be read is an error");
   table.Bool("write-status-configmap", &Options::write_status_configmap, "whether the status ConfigMap is written");
   table.Text("status-config-map-name", &Options::status_config_map_name, "name of the status ConfigMap");
+  table.Bool(
+      "negative-namespace-selectors-match-all", &Options::negative_namespaces_match_all,
+      "a namespaceSelector of only NotIn and DoesNotExist means all namespaces, as kube-scheduler 1.34 to 1.36 takes it");
   table.Bool("ignore-other-autoscalers", &Options::ignore_other_autoscalers,
              "act although cluster-autoscaler or Karpenter renews its Lease in the cluster");
   table.Bool("record-duplicated-events", &Options::record_duplicated_events,

@@ -62,6 +62,7 @@ Options DefaultsFor(Compat compat) {
   options.max_groups_per_loop = 1;
   options.consolidate = false;
   options.upstream_placement = true;
+  options.negative_namespaces_match_all = compat == Compat::k1_37;
   if (compat == Compat::k1_26) {
     options.expander = {"random"};
     options.cordon_node_before_terminating = false;

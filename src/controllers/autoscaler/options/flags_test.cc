@@ -61,6 +61,11 @@ TEST(FlagsTest, CompatSetsDefaultsWhereverItStands) {
   EXPECT_EQ(Apply({})->options.max_groups_per_loop, 4);
   EXPECT_EQ(Apply({{"compat", "1.37"}})->options.max_groups_per_loop, 1);
   EXPECT_EQ(Apply({{"compat", "1.26"}})->options.expander, std::vector<std::string>{"random"});
+  EXPECT_FALSE(Apply({})->options.negative_namespaces_match_all);
+  EXPECT_FALSE(Apply({{"compat", "1.26"}})->options.negative_namespaces_match_all);
+  EXPECT_TRUE(Apply({{"compat", "1.37"}})->options.negative_namespaces_match_all);
+  EXPECT_FALSE(
+      Apply({{"negative-namespace-selectors-match-all", "false"}, {"compat", "1.37"}})->options.negative_namespaces_match_all);
   EXPECT_EQ(Error({{"compat", "2"}}), "--compat: \"2\": the versions whose rules are known are 1.37 and 1.26");
 }
 
@@ -108,7 +113,7 @@ status-taint stderrthreshold unremovable-node-recheck-timeout user-agent v vmodu
 constexpr const char* kFurtherFlags = R"(
 capacity-buffer-ready-replicas-enabled gce-expander-ephemeral-storage-support max-autoprovisioned-node-group-count
 max-empty-bulk-delete node-autoprovisioning-enabled parallel-drain
-all-or-nothing compat consolidate ignore-other-autoscalers max-groups-per-loop
+all-or-nothing compat consolidate ignore-other-autoscalers max-groups-per-loop negative-namespace-selectors-match-all
 )";
 
 TEST(FlagsTest, NamesAreUpstreamsAndFewMore) {

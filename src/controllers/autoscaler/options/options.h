@@ -87,8 +87,10 @@ struct Options {
   bool skip_nodes_with_custom_controller_pods = true;
   int64_t min_replica_count = 0;
   base::Duration blocking_system_pod_disruption_timeout = std::chrono::hours(1);
-  bool consolidate = false;               ///< our own
-  bool upstream_placement = false;        ///< pods are tried where upstream tries them (RoundRobin); with --compat
+  bool consolidate = false;         ///< our own
+  bool upstream_placement = false;  ///< pods are tried where upstream tries them (RoundRobin); with --compat
+  /// Snapshot::SetNegativeNamespacesMatchAll; our own. With --compat=1.37, whose libraries are those of 1.36.
+  bool negative_namespaces_match_all = false;
   bool ignore_other_autoscalers = false;  ///< our own
   // Process
   std::string ns = "kube-system";
