@@ -181,7 +181,7 @@ void ClusterObjects::ExpectDevices(const providers::NodeGroups& groups) {
   for (const providers::NodeGroup& group : groups.groups) {
     ExpectedDevices expected;
     if (group.template_node) expected.pools = PoolsOfTemplate(*group.template_node);
-    if (expected.pools.empty()) {
+    if (expected.pools.empty() && options_.learn_devices) {
       expected.pools = templates_.PoolsSeen(group.id);
       expected.young = group.options.max_node_startup_time.value_or(options_.max_node_startup_time);
     }

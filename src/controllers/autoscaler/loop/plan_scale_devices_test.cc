@@ -206,6 +206,10 @@ TEST_F(PlanScaleDevicesTest, AYoungNodeIsWaitedForUntilItHasWhatOthersOfItsGroup
   EXPECT_EQ(ready(objects + node + SliceText("n0", 1), 5min), "2") << "a pool of the driver is there";
   EXPECT_EQ(ready(objects + node, 10min), "1");
   EXPECT_EQ(ready(objects + node, 16min), "2") << "it has started without";
+  state_ = Json();
+  options_.learn_devices = false;
+  EXPECT_EQ(ready(objects, 0s), "1");
+  EXPECT_EQ(ready(objects + node, 10min), "2");
 }
 
 TEST_F(PlanScaleDevicesTest, ANodeGoesWhenItsPodsGetTheirDevicesElsewhere) {

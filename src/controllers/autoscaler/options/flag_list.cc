@@ -126,7 +126,7 @@ void AddLoop(FlagTable& table) {
   table.Ignored("predicate-parallelism", Type::kInteger, "4", kNotNeeded);
   table.Ignored("enable-graceful-degradation", Type::kBool, "false", kNotNeeded);
   table.Ignored("pending-pods-batching-timeout", Type::kDuration, "4m", kNotNeeded);
-  table.Ignored("enable-dynamic-resource-allocation", Type::kBool, "true", kNotOffered);
+  table.Ignored("enable-dynamic-resource-allocation", Type::kBool, "true", "devices that pods claim are always counted");
   table.Ignored("enable-csi-node-aware-scheduling", Type::kBool, "false", "limits of CSINode objects are always kept");
 }
 

@@ -63,6 +63,7 @@ Options DefaultsFor(Compat compat) {
   options.consolidate = false;
   options.upstream_placement = true;
   options.negative_namespaces_match_all = compat == Compat::k1_37;
+  options.learn_devices = false;
   if (compat == Compat::k1_26) {
     options.expander = {"random"};
     options.cordon_node_before_terminating = false;

@@ -60,6 +60,8 @@ TEST(FlagsTest, CompatSetsDefaultsWhereverItStands) {
   EXPECT_EQ(applied->options.max_groups_per_loop, 1);
   EXPECT_EQ(Apply({})->options.max_groups_per_loop, 4);
   EXPECT_EQ(Apply({{"compat", "1.37"}})->options.max_groups_per_loop, 1);
+  EXPECT_TRUE(Apply({})->options.learn_devices);
+  EXPECT_FALSE(Apply({{"compat", "1.37"}})->options.learn_devices);
   EXPECT_EQ(Apply({{"compat", "1.26"}})->options.expander, std::vector<std::string>{"random"});
   EXPECT_FALSE(Apply({})->options.negative_namespaces_match_all);
   EXPECT_FALSE(Apply({{"compat", "1.26"}})->options.negative_namespaces_match_all);

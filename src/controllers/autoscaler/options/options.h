@@ -88,6 +88,7 @@ struct Options {
   int64_t min_replica_count = 0;
   base::Duration blocking_system_pod_disruption_timeout = std::chrono::hours(1);
   bool consolidate = false;         ///< our own
+  bool learn_devices = true;        ///< new nodes are waited for until they have what others of their group have
   bool upstream_placement = false;  ///< pods are tried where upstream tries them (RoundRobin); with --compat
   /// Snapshot::SetNegativeNamespacesMatchAll; our own. With --compat=1.37, whose libraries are those of 1.36.
   bool negative_namespaces_match_all = false;

@@ -256,9 +256,14 @@ int64_t RemovalSimulation::PlaceSome(const Batch& batch, int64_t done, const sch
   }
   if (placements.empty()) return 0;
   if (first == kNone) first = placements.front().node;
-  last_[batch.pod_class] = placements.back().node;
+  last_[KindOf(batch.pod_class)] = placements.back().node;
   for (const Placement& placement : placements) Prefer(placement.node);
   return placed;
+}
+
+uint64_t RemovalSimulation::KindOf(ClassId pod_class) {
+  const bool own_claims = snapshot_.WantsDevices(pod_class);
+  return own_claims ? uint64_t{1} << 32 | snapshot_.classes()[pod_class].spec_id : pod_class;
 }
 
 void RemovalSimulation::Prefer(NodeId node) {
@@ -296,7 +301,7 @@ bool RemovalSimulation::Place(NodeId from, const Batch& batch, NodeId& first) {
   if (hint != kNone && destinations_.Has(hint)) {
     Prefer(hint);
   } else {
-    const auto last = last_.find(batch.pod_class);
+    const auto last = last_.find(KindOf(batch.pod_class));
     hint = last == last_.end() ? kNone : last->second;
   }
   int64_t done = 0;

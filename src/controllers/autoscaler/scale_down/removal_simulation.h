@@ -115,6 +115,8 @@ class RemovalSimulation {
   /// Among the preferred nodes; answers how many have a place now, of all.
   int64_t PlacePreferred(const Batch& batch, int64_t done, scheduling::NodeId& first);
   void Prefer(scheduling::NodeId node);
+  /// The class; of pods with devices the spec, since claims of their own make each a class by itself.
+  uint64_t KindOf(scheduling::ClassId pod_class);
   int64_t PlaceSome(const Batch& batch, int64_t done, const scheduling::SearchOptions& where, scheduling::NodeId& first);
   bool Stuck(scheduling::ClassId pod_class, scheduling::NodeId from);
   void RememberStuck(scheduling::ClassId pod_class, scheduling::NodeId from);
@@ -132,7 +134,7 @@ class RemovalSimulation {
   std::optional<InTurn> in_turn_;
   const ClusterView& view_;
   Room room_;
-  std::unordered_map<scheduling::ClassId, scheduling::NodeId> last_;   // where the class found room last
+  std::unordered_map<uint64_t, scheduling::NodeId> last_;              // by kind: where pods of it found room last
   std::unordered_map<scheduling::ClassId, scheduling::NodeId> stuck_;  // fits nowhere, unless there
   // Room only gets less, so a class need not be tried again where it found none: on the spare nodes, and before this index on
   // those that are preferred since. A removal that is taken back gives room back.
