@@ -1,21 +1,57 @@
-"""Devices on the embedded fleet, with objects as Kubernetes' documentation has them: pods get them, kubectl shows and explains them, and
-what is deleted gives them back."""
+"""Devices on the embedded fleet, with objects as Kubernetes' documentation has them: pods get them, kubectl shows and explains them, what is
+deleted gives them back, and the autoscaler makes nodes for them and takes nodes away around them."""
 import json
+import os
+import subprocess
 import unittest
 
 import harness
 from autoscaled_cluster import LONG, is_ready
 
 EXAMPLES = harness.ROOT / "examples/devices"
+AUTOSCALER = "--scan-interval=1s --scale-down-unneeded-time=5s --scale-down-delay-after-add=2s --scale-down-delay-after-delete=1s"
+DRIVER = "cards.example.com"
+
+
+def group_with_cards():
+    """Of nodes that do not exist yet, with two cards each."""
+    cards = [{"name": f"card-{number}", "attributes": {"model": {"string": "a"}}} for number in range(2)]
+    return {"apiVersion": "evenkeel.dev/v1alpha1", "kind": "NodeGroup", "metadata": {"name": "cards"},
+            "spec": {"minSize": 0, "maxSize": 4, "targetSize": 0, "cloud": {"provisionDelay": "2s", "deleteDelay": "1s"},
+                     "template": {"status": {"allocatable": {"cpu": "8", "memory": "32Gi", "ephemeral-storage": "100Gi", "pods": "110"}},
+                                  "resourceSlices": [{"driver": DRIVER, "devices": cards}]}}}
+
+
+def class_of_cards():
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "cards"},
+            "spec": {"selectors": [{"cel": {"expression": f"device.driver == '{DRIVER}'"}}]}}
+
+
+def claim_of_a_card(name, model):
+    selector = {"cel": {"expression": f"device.attributes['{DRIVER}'].model == '{model}'"}}
+    request = {"name": "card", "exactly": {"deviceClassName": "cards", "selectors": [selector]}}
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "metadata": {"name": name},
+            "spec": {"spec": {"devices": {"requests": [request]}}}}
+
+
+def with_cards(app, claim_template):
+    spec = {"terminationGracePeriodSeconds": 1, "resourceClaims": [{"name": "card", "resourceClaimTemplateName": claim_template}],
+            "containers": [{"name": "work", "image": "work", "resources": {"requests": {"cpu": "100m"}, "claims": [{"name": "card"}]}}]}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": app},
+            "spec": {"replicas": 1, "selector": {"matchLabels": {"app": app}},
+                     "template": {"metadata": {"labels": {"app": app}}, "spec": spec}}}
 
 
 class DevicesTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         home = cls.enterClassContext(harness.temporary_home())
-        cls.program = cls.enterClassContext(harness.fleet(home, "--nodes", "1", "--members", "1", "--replicas", "1"))
+        cls.program = cls.enterClassContext(
+            harness.fleet(home, "--nodes", "1", "--members", "1", "--replicas", "1", "--autoscaler-args", AUTOSCALER))
         cls.kubectl = harness.Kubectl(harness.any_kubectl(), home / "kubeconfig", "member-1")
         cls.kubectl("apply", "-f", str(EXAMPLES / "nodes.yaml"))
+        # So that a pod waits for a device of these two.
+        cls.kubectl("patch", "nodegroup", "gpus", "--type=merge", "-p", '{"spec": {"maxSize": 2}}')
 
     def items(self, kind):
         return self.kubectl.json("get", kind)["items"]
@@ -133,6 +169,57 @@ class DevicesTest(unittest.TestCase):
         harness.eventually(lambda: not self.items("resourceclaims"), LONG, lambda: f"claims go: {self.items('resourceclaims')}")
         self.kubectl("delete", "nodegroup", "gpus")
         harness.eventually(lambda: not self.items("resourceslices"), LONG, "slices go with their nodes")
+
+    def apply(self, *objects):
+        self.kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}))
+
+    def nodes_with_cards(self):
+        return {node["metadata"]["name"] for node in self.kubectl.json("get", "nodes", "-l", "evenkeel.dev/node-group=cards")["items"]}
+
+    def wait_for_nodes(self, count):
+        def there():
+            nodes = self.nodes_with_cards()
+            assert len(nodes) == count, nodes
+            return nodes
+        return harness.eventually(there, LONG, f"{count} nodes with cards")
+
+    def explain(self, pod):
+        result = subprocess.run([harness.EVENKEEL, "explain", "pod", pod, "-o", "json", "--kubeconfig", str(self.kubectl.kubeconfig), "--context",
+                                 self.kubectl.context], capture_output=True, text=True, timeout=LONG, env={**os.environ, "KUBECONFIG": ""})
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return json.loads(result.stdout)
+
+    def test_8_nodes_come_for_devices_that_only_a_template_knows(self):
+        self.apply(group_with_cards(), class_of_cards(), claim_of_a_card("card", "a"), claim_of_a_card("no-card", "b"))
+        self.apply(with_cards("filler", "card"), with_cards("first", "card"), with_cards("never", "no-card"))
+        for app in ("filler", "first"):
+            self.wait_for_pods(app, 1)
+        self.wait_for_nodes(1)
+        self.apply(with_cards("second", "card"))
+        self.wait_for_pods("second", 1)
+        self.wait_for_nodes(2)
+
+        def explained():
+            [pod] = self.pods("never")
+            explanation = self.explain("default/" + pod["metadata"]["name"])
+            [group] = [group for group in explanation["groups"] if group["group"] == "cards"]
+            assert "request card of class cards" in group["why"] and "model == 'b'" in group["why"] and "card-0" in group["why"], explanation
+            return group
+        harness.eventually(explained, LONG, "why the pod gets no node")
+
+    def test_9_a_node_goes_when_its_pods_get_their_devices_elsewhere(self):
+        self.assertEqual(len(self.allocated()), 3)
+        self.kubectl("delete", "deployment", "filler")
+        self.wait_for_nodes(1)
+        [first], [second] = self.wait_for_pods("first", 1), self.wait_for_pods("second", 1)
+        self.assertEqual(first["spec"]["nodeName"], second["spec"]["nodeName"])
+
+        def freed():
+            devices = self.allocated()
+            assert len(devices) == 2 and {device.split("/")[0] for device in devices} == {first["spec"]["nodeName"]}, devices
+            return devices
+        harness.eventually(freed, LONG, "what the pods had before is free")
+        self.kubectl("delete", "deployment", "first", "second", "never")
 
 
 if __name__ == "__main__":
