@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "scheduling/objects_testing.h"
 
@@ -80,7 +81,7 @@ struct ClaimMaker {
         JsonArray{JsonObject{{"apiVersion", "v1"}, {"kind", "Pod"}, {"name", pod}, {"uid", pod}, {"controller", true}}};
     return *this;
   }
-  ClaimMaker& Allocated(const Json& allocation, std::initializer_list<std::string_view> pods) {
+  ClaimMaker& Allocated(const Json& allocation, const std::vector<std::string_view>& pods) {
     base::Ensure(json, {"status", "allocation"}) = allocation;
     JsonArray consumers;
     for (const std::string_view pod : pods) {
@@ -90,8 +91,8 @@ struct ClaimMaker {
     return *this;
   }
   /// Devices of the node's pool, by a request "gpus".
-  ClaimMaker& On(std::string_view node, std::initializer_list<std::string_view> devices,
-                 std::initializer_list<std::string_view> pods) {
+  ClaimMaker& On(std::string_view node, const std::vector<std::string_view>& devices,
+                 const std::vector<std::string_view>& pods) {
     JsonArray results;
     for (const std::string_view device : devices) {
       results.push_back(JsonObject{{"request", "gpus"}, {"driver", kGpuDriver}, {"pool", node}, {"device", device}});

@@ -5,7 +5,7 @@
 
 #include "controllers/autoscaler/facts/node_group_object.h"
 #include "controllers/autoscaler/loop/run_once.h"
-#include "scheduling/objects_testing.h"
+#include "scheduling/devices/devices_testing.h"
 
 namespace evenkeel::controllers::autoscaler {
 namespace {
@@ -13,9 +13,11 @@ namespace {
 using base::Json;
 using base::JsonArray;
 using base::JsonObject;
+using scheduling::testing::ClaimMaker;
 using scheduling::testing::NodeMaker;
 using scheduling::testing::Parse;
 using scheduling::testing::PodMaker;
+using scheduling::testing::SliceMaker;
 
 const base::Time kNow{std::chrono::hours(500'000)};
 constexpr int64_t kGroupMax = 20'000;
@@ -93,6 +95,31 @@ class World {
         AddPod(std::move(pod), app, "");
       }
     }
+  }
+
+  /// `nodes` of one group with `devices` each, and on each of them `pods` that have `each` of those.
+  void FillWithDevices(int nodes, int devices, int pods, int each) {
+    AddGroup(0);
+    AddReplicaSet("with-devices", int64_t{nodes} * pods);
+    mirror_.Upsert("DeviceClass", scheduling::testing::DeviceClassOf("gpu"));
+    for (int i = 0; i < nodes; ++i) {
+      const std::string node = fmt::format("node-{:05}", i);
+      AddNode(node, 0);
+      mirror_.Upsert("ResourceSlice", SliceMaker(node).Devices(devices).json);
+      for (int p = 0; p < pods; ++p) {
+        std::vector<std::string> has;
+        for (int d = 0; d < each; ++d) has.push_back(fmt::format("gpu-{}", p * each + d));
+        AddPodWithDevices(fmt::format("pod-{}-{}", i, p), each, node, has);
+      }
+    }
+  }
+  /// With a claim of its own for `count` devices; on a node it has those of these names.
+  void AddPodWithDevices(const std::string& name, int count, const std::string& node, const std::vector<std::string>& has) {
+    ClaimMaker claim(name + "-gpus", count);
+    claim.Of(name);
+    if (!node.empty()) claim.On(node, {has.begin(), has.end()}, {name});
+    mirror_.Upsert("ResourceClaim", claim.json);
+    AddPod(scheduling::testing::WithOwnClaim(PodMaker(name, "300m", "512Mi"), name + "-gpus"), "with-devices", node);
   }
 
   void Prepare() {
@@ -265,6 +292,23 @@ void BM_Events15k(benchmark::State& bench) {
   world.MeasureInTurn(bench, 1000);
 }
 BENCHMARK(BM_Events15k)->Unit(benchmark::kMillisecond);
+
+void BM_Devices(benchmark::State& bench) {
+  World world(BenchOptions());
+  world.FillWithDevices(500, 8, 4, 2);
+  for (int i = 0; i < 1000; ++i) world.AddPodWithDevices(fmt::format("pending-{}", i), 2, "", {});
+  world.Measure(bench);
+}
+BENCHMARK(BM_Devices)->Unit(benchmark::kMillisecond);
+
+void BM_DevicesDown(benchmark::State& bench) {
+  Options options = BenchOptions();
+  options.max_scale_down_parallelism = options.max_drain_parallelism = 2000;
+  World world(options);
+  world.FillWithDevices(800, 10, 4, 1);
+  world.Measure(bench);
+}
+BENCHMARK(BM_DevicesDown)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace evenkeel::controllers::autoscaler
