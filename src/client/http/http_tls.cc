@@ -312,11 +312,11 @@ IoResult Transport::Read(char* data, size_t size) {
     // A session ticket on the way has made a buffer for writing, which would stay until the next write: for ever in a watch.
     // What is left of a record must not be freed.
     if (SSL_pending(ssl_.get()) == 0) SSL_free_buffers(ssl_.get());
-    return {IoResult::Kind::kDone, bytes, {}};
+    return {.bytes = bytes, .dry = SSL_has_pending(ssl_.get()) == 0};
   }
   while (true) {
     const ssize_t received = recv(fd_, data, size, 0);
-    if (received > 0) return {IoResult::Kind::kDone, static_cast<size_t>(received), {}};
+    if (received > 0) return {.bytes = static_cast<size_t>(received), .dry = static_cast<size_t>(received) < size};
     if (received == 0) return {IoResult::Kind::kEof, 0, {}};
     if (errno == EINTR) continue;
     if (errno == EAGAIN) return {IoResult::Kind::kWantRead, 0, {}};

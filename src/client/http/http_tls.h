@@ -41,7 +41,8 @@ struct IoResult {
   enum class Kind { kDone, kWantRead, kWantWrite, kEof, kError };
   Kind kind = Kind::kDone;
   size_t bytes = 0;
-  std::string error;
+  std::string error{};
+  bool dry = false;  ///< of Read, when done: nothing more had come, so that the next attempt would most likely be kWantRead
 
   bool done() const { return kind == Kind::kDone; }
   bool wants() const { return kind == Kind::kWantRead || kind == Kind::kWantWrite; }

@@ -104,6 +104,7 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
       if (state == HttpReadState::kDone) return Finish(base::Error(Code::kUnavailable, "the watch ended"));
       if (state != HttpReadState::kMore)
         return Finish(base::Error(Code::kUnavailable, "the watch broke off: " + reader_->error()));
+      if (result.dry) return Wait(false);
     }
     boost::asio::post(thread_.context(), [self = shared_from_this()] {
       if (!self->ended_) self->Read();

@@ -36,6 +36,8 @@ class ConnectedPair {
     connected_ = server_.Write("x").done() && client_.Read(&byte, 1).done() && byte == 'x';
   }
 
+  Transport& client() { return client_; }
+  Transport& server() { return server_; }
   bool connected() const { return connected_; }
   bool resumed() const { return SSL_session_reused(ssl_) == 1; }
 
@@ -61,6 +63,38 @@ TEST(TlsContextTest, ResumesTheSessionOfAConnectionThatHasGone) {
     ASSERT_TRUE(next.connected());
     EXPECT_TRUE(next.resumed());
   }
+}
+
+/// What one attempt to read gives: the bytes, and "|" where nothing more has come; "" when there was nothing.
+std::string ReadOnce(Transport& transport, size_t size) {
+  std::string data(size, '\0');
+  const client::IoResult result = transport.Read(data.data(), data.size());
+  if (!result.done()) return "";
+  return data.substr(0, result.bytes) + (result.dry ? "|" : "");
+}
+
+TEST(TransportTest, SaysWhenAllThatHasComeIsRead) {
+  const HttpServerOptions options = testing::TlsServerOptions();
+  const auto server = TlsContext::ForServer(options.certificate_pem, options.private_key_pem, "").value();
+  const auto client = TlsContext::ForClient("", false, "", "").value();
+  ConnectedPair pair(*client, *server);
+  ASSERT_TRUE(pair.connected());
+  ASSERT_TRUE(pair.server().Write("ab").done() && pair.server().Write("cd").done());
+  EXPECT_EQ(ReadOnce(pair.client(), 64), "ab") << "the second record has come, too";
+  EXPECT_EQ(ReadOnce(pair.client(), 1), "c");
+  EXPECT_EQ(ReadOnce(pair.client(), 64), "d|");
+  EXPECT_EQ(ReadOnce(pair.client(), 64), "");
+}
+
+TEST(TransportTest, SaysWithoutTlsWhenAllThatHasComeIsRead) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
+  const UniqueFd left(ends[0]), right(ends[1]);
+  Transport writer(ends[0], nullptr), reader(ends[1], nullptr);
+  ASSERT_TRUE(writer.Write("abc").done());
+  EXPECT_EQ(ReadOnce(reader, 2), "ab");
+  EXPECT_EQ(ReadOnce(reader, 2), "c|");
+  EXPECT_EQ(ReadOnce(reader, 2), "");
 }
 
 }  // namespace
