@@ -48,7 +48,12 @@ TEST_P(WrongMemberSpecTest, SaysWhat) {
 INSTANTIATE_TEST_SUITE_P(
     Specs, WrongMemberSpecTest,
     ::testing::Values(
-        Case{"Replicas", R"({"spec": {"replicas": -1}})", "spec.replicas: not from 0 to 255"},
+        Case{"Replicas", R"({"spec": {"replicas": -1}})", "spec.replicas: not a whole number from 0 to 255"},
+        Case{"FarOffset", R"({"spec": {"myidOffset": 9223372036854775807}})",
+             "spec.myidOffset: not a whole number from 0 to 255"},
+        Case{"FarOrdinals", R"({"spec": {"ordinalsStart": 9223372036854775807}})",
+             "spec.ordinalsStart: not a whole number from 0 to 2147483647"},
+        Case{"Leaving", R"({"spec": {"leaving": [0]}})", "spec.leaving[0]: not a whole number from 1 to 255"},
         Case{"Offset", R"({"spec": {"myidOffset": 253}})", "spec.myidOffset: the ids 254 to 256 are not from 1 to 255"},
         Case{"MissingLine", R"({"spec": {"replicas": 4}})", "spec.servers: there is no server.4, which is replica 3 here"},
         Case{"IllFormedLine", R"({"spec": {"servers": ["server.1=a"]}})", "spec.servers: \"server.1=a\": it names no host"},
