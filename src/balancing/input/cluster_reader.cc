@@ -41,6 +41,7 @@ base::Status StateReader::ReadLists(std::span<const Fields> roots) {
     return ForEachItem(roots, list, [&](const base::Json& item, const Where& at) { return (this->*read)(item, at); });
   };
   EVENKEEL_TRY(each("nodes", &StateReader::ReadNode));
+  if (cluster_.nodes.empty()) AddListedNodes();
   EVENKEEL_TRY(each("serviceTypes", &StateReader::ReadServiceType));
   EVENKEEL_TRY(each("applications", &StateReader::ReadApplication));
   EVENKEEL_TRY(each("services", &StateReader::ReadService));

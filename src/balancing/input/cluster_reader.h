@@ -1,9 +1,9 @@
 // Reads the state of a cluster from a file in YAML or JSON:
 //
-//   nodes:
+//   nodes:                               # default those that the manifest lists
 //   - name: n0
-//     nodeType: A                        # default ""
-//     faultDomain: "fd:/dc0/r0"          # default none
+//     nodeType: A                        # these three: default what the manifest says of the node, else none
+//     faultDomain: "fd:/dc0/r0"
 //     upgradeDomain: ud0
 //     capacities: {Memory: 100}          # unlimited in what is not named
 //     properties: {ssd: "1"}             # texts, numbers or booleans
@@ -47,9 +47,9 @@
 //                                        # says the first of them
 //   runtime: {balancingEnabled: true, constraintCheckEnabled: true}
 //   history:                             # seconds; what is absent is long ago
-//     {lastPlacement: 0, lastConstraintCheck: 0, lastBalancing: 0, lastStateChange: 0, lastLoadChange: 0, lastNodeUp: -1e9,
-//      lastNodeDown: -1e9, lastBalancingOfNodeType: {A: 50}, placementRuns: 0, placementWithMove: false, balancingRuns: 0,
-//      slowBalancing: false, lastScore: 0.1, movements: [{at: 12.5, partition: s1/0, phase: Balancing}]}
+//     {lastRefresh: 0, lastPlacement: 0, lastConstraintCheck: 0, lastBalancing: 0, lastStateChange: 0, lastLoadChange: 0,
+//      lastNodeUp: -1e9, lastNodeDown: -1e9, lastBalancingOfNodeType: {A: 50}, placementRuns: 0, placementWithMove: false,
+//      balancingRuns: 0, slowBalancing: false, lastScore: 0.1, movements: [{at: 12.5, partition: s1/0, phase: Balancing}]}
 //
 // Flags of replicas: InBuild, ToBePromoted, ToBeDropped, ToBeDroppedForDeactivation, MoveInProgress, PrimaryToBeSwappedOut,
 // PrimaryToBePlaced, ReplicaToBePlaced, PreferredPrimaryLocation, PreferredReplicaLocation, Offline. Words may be in any case.
@@ -83,6 +83,9 @@ struct ReadClusterOptions {
   Settings settings;
   /// Capacities and properties that a node has by its type; what the node itself names wins.
   std::span<const NodeTypeDescription> node_types;
+  /// The nodes of a state that names none, up and without anything of their own. Where it names some: what these have as type
+  /// and domains when the state does not say it.
+  std::span<const NodeDescription> nodes = {};
 };
 
 struct ClusterFile {

@@ -161,6 +161,47 @@ TEST(ClusterReaderTest, NodesSayWhetherTheyCount) {
   EXPECT_EQ(nodes[4].name, "7");
 }
 
+TEST(ClusterReaderTest, TheManifestsNodesCountWhereTheStateNamesNone) {
+  NodeTypeDescription type{.name = "A", .capacities = {{"Memory", 16}}, .properties = {{"gpu", "1"}, {"NodeName", "x"}}};
+  const std::vector<NodeTypeDescription> types = {type};
+  const std::vector<NodeDescription> nodes = {{"n0", "A", "fd:/r0", "ud0"}, {"n1", "B", "fd:/r1", "ud1"}};
+  const ReadClusterOptions options{.settings = {}, .node_types = types, .nodes = nodes};
+  const Cluster none =
+      Read("services: [{name: s}]\npartitions: [{name: p, service: s, replicas: [{node: n1}]}]", options).cluster;
+  ASSERT_EQ(none.nodes.size(), 2u);
+  EXPECT_EQ(none.node_types, (Texts{"A", "B"}));
+  EXPECT_EQ(none.nodes[0].name, "n0");
+  EXPECT_EQ(none.nodes[0].fault_domain, Texts{"r0"});
+  EXPECT_EQ(none.nodes[0].upgrade_domain, "ud0");
+  EXPECT_EQ(*none.CapacityOf(0, none.FindMetric("Memory")), 16);
+  EXPECT_EQ(none.nodes[0].properties, (Group<std::string>{{"gpu", "1"}})) << "implicit properties have their own values";
+  EXPECT_EQ(none.CapacityOf(1, none.FindMetric("Memory")), nullptr);
+  EXPECT_EQ(none.replicas[0].node, 1u);
+
+  const Cluster some = Read("nodes: [{name: n1, faultDomain: 'fd:/r9'}, {name: other}]", options).cluster;
+  ASSERT_EQ(some.nodes.size(), 2u) << "a state that names nodes names all of them";
+  EXPECT_EQ(some.node_types[some.nodes[0].type], "B") << "what the state does not say of a node the manifest does";
+  EXPECT_EQ(some.nodes[0].fault_domain, Texts{"r9"});
+  EXPECT_EQ(some.nodes[0].upgrade_domain, "ud1");
+  EXPECT_EQ(some.node_types[some.nodes[1].type], "");
+}
+
+TEST(ClusterReaderTest, GovernedResourcesHaveTheWeightsThatAreSetForThem) {
+  ReadClusterOptions options;
+  options.settings.cpu_cores_metric_weight = 0.5;
+  options.settings.memory_in_mb_metric_weight = 0.25;
+  const Cluster cluster = Read(
+                              "services: [{name: s, metrics: [{name: 'servicefabric:/_CpuCores', load: 1}, "
+                              "{name: 'servicefabric:/_MemoryInMB', load: 1}, {name: M, load: 1}]}, "
+                              "{name: t, metrics: [{name: 'servicefabric:/_CpuCores', weight: High}]}]",
+                              options)
+                              .cluster;
+  EXPECT_EQ(cluster.services[0].metrics[0].weight, 0.5);
+  EXPECT_EQ(cluster.services[0].metrics[1].weight, 0.25);
+  EXPECT_EQ(cluster.services[0].metrics[2].weight, 1);
+  EXPECT_EQ(cluster.services[1].metrics[0].weight, 1) << "what the service says wins";
+}
+
 TEST(ClusterReaderTest, NodesHaveWhatTheirTypeHasUnlessTheySayOtherwise) {
   const std::vector<NodeTypeDescription> types = {
       {.name = "A", .capacities = {{"Memory", 64}, {"Disk", 9}}, .properties = {{"ssd", "1"}, {"NodeType", "never"}}}};

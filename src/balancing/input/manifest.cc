@@ -77,6 +77,17 @@ NodeTypeDescription& ManifestBuilder::NodeType(std::string_view name) {
 
 void ManifestBuilder::AddNodeType(std::string_view name) { NodeType(name); }
 
+base::Status ManifestBuilder::AddNode(NodeDescription node, size_t offset) {
+  if (node.name.empty()) return Refused(offset, "a node has no name");
+  const auto [entry, is_new] = nodes_.try_emplace(node.name, manifest_.nodes.size());
+  if (is_new) {
+    manifest_.nodes.push_back(std::move(node));
+  } else if (manifest_.nodes[entry->second] != node) {
+    return Refused(offset, "node " + OneLine(node.name) + " is given again, with another type or other domains");
+  }
+  return {};
+}
+
 base::Status ManifestBuilder::Set(std::string_view section, std::string_view name, std::string_view value, size_t offset) {
   if (KnowsSection(section)) {
     EVENKEEL_ASSIGN(const bool is_new, IsNew({}, section, name, value, offset));

@@ -28,6 +28,10 @@
 // <PlacementProperties><Property Name Value/>; "capacities" and "placementProperties" in JSON): what a node of that type has
 // when the state does not say otherwise.
 //
+// Nodes are read where a manifest lists them, for states that name none: <NodeList><Node NodeName NodeTypeRef FaultDomain
+// UpgradeDomain/> of a standalone cluster's ClusterManifest.xml, "nodes": [{"nodeName", "nodeTypeRef", "faultDomain",
+// "upgradeDomain"}] of its ClusterConfig.json. (A deployment template has none: Azure names its nodes later.)
+//
 // UTF-8, or UTF-16 with a byte order mark. Expressions of a template ("[parameters('x')]") are not evaluated; they are left out
 // with a warning, and of a key that stands twice in an object the last one counts, with one, too.
 //
@@ -66,10 +70,17 @@ struct NodeTypeDescription {
   Group<std::string> properties;
 };
 
+/// A node that a manifest lists; what is not said is empty.
+struct NodeDescription {
+  std::string name, node_type, fault_domain, upgrade_domain;
+  bool operator==(const NodeDescription&) const = default;
+};
+
 struct Manifest {
   std::string file;  ///< its name
   Settings settings;
   std::vector<NodeTypeDescription> node_types;
+  std::vector<NodeDescription> nodes;
   std::vector<GivenSection> given;    ///< in the order of the file
   std::vector<std::string> warnings;  ///< "FILE:LINE:COLUMN: what", in the order of the file; a hundred, and how many more
 };

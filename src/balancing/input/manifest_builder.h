@@ -25,6 +25,8 @@ class ManifestBuilder {
   base::Status SetCapacity(std::string_view node_type, std::string_view metric, std::string_view value, size_t offset);
   base::Status SetProperty(std::string_view node_type, std::string_view name, std::string_view value, size_t offset);
   void AddNodeType(std::string_view name);
+  /// The same node again is fine.
+  base::Status AddNode(NodeDescription node, size_t offset);
 
   /// The first kWarningsMax of the file are told; the rest is counted.
   void Warn(size_t offset, const std::string& what);
@@ -44,6 +46,7 @@ class ManifestBuilder {
   const LineIndex lines_;
   Manifest manifest_;
   Group<size_t> node_types_;                              // indexes in the manifest
+  Group<size_t> nodes_;                                   // likewise
   std::vector<std::pair<size_t, std::string>> warnings_;  // by offset from time to time, when the later ones go
   size_t warnings_left_out_ = 0;
   size_t warnings_end_ = std::string_view::npos;  // nothing from this offset on is among the first

@@ -86,6 +86,7 @@ class JsonReader {
  private:
   base::Status ReadSettings(const Located& list);
   base::Status ReadNodeType(const Located& node_type);
+  base::Status ReadNode(const Located& node);
   base::Status ReadOverrides(const Located& overrides, std::string_view node_type);
   base::Result<std::string_view> Name(const Located& object) const;
   base::Result<std::string> Scalar(const Located& value) const;
@@ -215,6 +216,26 @@ base::Status JsonReader::ReadNodeType(const Located& node_type) {
   });
 }
 
+// Other lists of this name may hold something else.
+base::Status JsonReader::ReadNode(const Located& at) {
+  const base::JsonObject* object = at.value->if_object();
+  if (object == nullptr || !object->contains("nodeName")) return Search(at);
+  found_ = true;
+  NodeDescription node;
+  EVENKEEL_TRY(ForEachMember(at, "a node", [&](std::string_view key, const Located& value) -> base::Status {
+    constexpr std::pair<std::string_view, std::string NodeDescription::*> kTexts[] = {
+        {"nodeName", &NodeDescription::name},
+        {"nodeTypeRef", &NodeDescription::node_type},
+        {"faultDomain", &NodeDescription::fault_domain},
+        {"upgradeDomain", &NodeDescription::upgrade_domain}};
+    const auto* text = std::ranges::find(kTexts, key, &std::pair<std::string_view, std::string NodeDescription::*>::first);
+    if (text == std::end(kTexts)) return {};
+    EVENKEEL_ASSIGN(node.*(text->second), Scalar(value));
+    return {};
+  }));
+  return builder_.AddNode(std::move(node), Offset(at));
+}
+
 base::Status JsonReader::Search(const Located& at) {
   if (at.value->is_array()) {
     return ForEachItem(at, "", [&](const Located& item) { return Search(item); });
@@ -222,6 +243,9 @@ base::Status JsonReader::Search(const Located& at) {
   if (!at.value->is_object()) return {};
   return ForEachMember(at, "", [&](std::string_view key, const Located& value) -> base::Status {
     if (key == "fabricSettings") return ReadSettings(value);
+    if (key == "nodes" && value.value->is_array()) {
+      return ForEachItem(value, key, [&](const Located& node) { return ReadNode(node); });
+    }
     if (key != "nodeTypes" || !value.value->is_array()) return Search(value);
     found_ = true;
     return ForEachItem(value, key, [&](const Located& node_type) { return ReadNodeType(node_type); });

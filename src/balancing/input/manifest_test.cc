@@ -62,14 +62,35 @@ std::string Place(const GivenParameter& given) { return std::to_string(given.at.
 TEST(ManifestTest, TimersOfTheDocumentLoadInBothSyntaxes) {
   for (const std::string_view text : {kTimersXml, kTimersJson}) {
     const Manifest manifest = Read(text);
-    ASSERT_EQ(manifest.warnings.size(), 1u);
-    EXPECT_TRUE(manifest.warnings[0].ends_with(
-        "PlacementAndLoadBalancing/PLBRefreshGap: has no effect: whoever asks for a plan says when"));
+    EXPECT_EQ(manifest.warnings, Texts());
+    EXPECT_EQ(manifest.settings.plb_refresh_gap, 0.1);
     EXPECT_EQ(manifest.settings.min_load_balancing_interval, 5.0);
-    EXPECT_EQ(Given(manifest).size(), 3u);
+    EXPECT_EQ(Given(manifest).size(), 4u);
   }
-  EXPECT_EQ(Place(Given(Read(kTimersXml))[0]), "3:13");
-  EXPECT_EQ(Place(Given(Read(kTimersJson))[0]), "9:7");
+  EXPECT_EQ(Place(Given(Read(kTimersXml))[1]), "3:13");
+  EXPECT_EQ(Place(Given(Read(kTimersJson))[1]), "9:7");
+}
+
+TEST(ManifestTest, NodesAreReadWhereAManifestListsThem) {
+  const std::vector<NodeDescription> expected = {{"n0", "Front", "fd:/dc0/r0", "UD0"}, {"n1", "Data", "", ""}};
+  const std::string xml = R"(<ClusterManifest Name="c"><NodeTypes><NodeType Name="Front"/></NodeTypes><Infrastructure>
+<WindowsServer IsScaleMin="false"><NodeList>
+<Node NodeName="n0" IPAddressOrFQDN="a" IsSeedNode="true" NodeTypeRef="Front" FaultDomain="fd:/dc0/r0" UpgradeDomain="UD0"/>
+<Node NodeName="n1" IPAddressOrFQDN="b" NodeTypeRef="Data"/>
+</NodeList></WindowsServer></Infrastructure></ClusterManifest>)";
+  const std::string json = R"({"name": "c", "nodes": [
+{"nodeName": "n0", "iPAddress": "a", "nodeTypeRef": "Front", "faultDomain": "fd:/dc0/r0", "upgradeDomain": "UD0"},
+{"nodeName": "n1", "iPAddress": "b", "nodeTypeRef": "Data"}]})";
+  for (const std::string& text : {xml, json}) {
+    const Manifest manifest = Read(text);
+    EXPECT_EQ(manifest.nodes, expected);
+    EXPECT_EQ(manifest.warnings, Texts());
+  }
+  EXPECT_EQ(Read(R"({"nodes": [{"nodeName": "n0"}, {"nodeName": "n0"}, {"other": [{"nodeName": "n1"}]}]})").nodes.size(), 1u);
+  EXPECT_EQ(ErrorOf(R"({"nodes": [{"nodeName": "n0"}, {"nodeName": "n0", "nodeTypeRef": "A"}]})"),
+            "m:1:32: node n0 is given again, with another type or other domains");
+  EXPECT_EQ(ErrorOf("<NodeList><Node NodeName=\"\"/></NodeList>"), "m:1:11: a node has no name");
+  EXPECT_EQ(ErrorOf("<NodeList><Node/></NodeList>"), "m:1:11: <Node> has no attribute NodeName");
 }
 
 TEST(ManifestTest, ThresholdsOfTheDocumentLoadInBothSyntaxes) {

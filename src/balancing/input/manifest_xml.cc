@@ -22,6 +22,7 @@ class XmlReader {
   base::Status CheckAttributes(const pugi::xml_node& node);
   base::Status ReadSection(const pugi::xml_node& section);
   base::Status ReadNodeType(const pugi::xml_node& node_type);
+  base::Status ReadNode(const pugi::xml_node& node);
   base::Status ReadOverrides(const pugi::xml_node& overrides, std::string_view node_type);
   base::Status ReadOverrideGroup(const pugi::xml_node& group, std::string_view node_type);
   base::Result<std::string_view> Attribute(const pugi::xml_node& node, const char* name) const;
@@ -71,7 +72,8 @@ base::Status XmlReader::ForEachElement(const pugi::xml_node& parent, Visit visit
 }
 
 base::Status XmlReader::Read(const pugi::xml_document& document) {
-  constexpr std::string_view kRoots[] = {"ClusterManifest", "FabricSettings", "Settings", "Section", "NodeTypes", "NodeType"};
+  constexpr std::string_view kRoots[] = {"ClusterManifest", "FabricSettings", "Settings",       "Section",
+                                         "NodeTypes",       "NodeType",       "Infrastructure", "NodeList"};
   std::vector<pugi::xml_node> open;
   for (pugi::xml_node child = document.last_child(); child; child = child.previous_sibling()) {
     if (child.type() != pugi::node_element) continue;
@@ -88,6 +90,7 @@ base::Status XmlReader::Read(const pugi::xml_document& document) {
     const std::string_view name = LocalName(node.name());
     if (name == "Section") EVENKEEL_TRY(ReadSection(node));
     if (name == "NodeType") EVENKEEL_TRY(ReadNodeType(node));
+    if (name == "Node") EVENKEEL_TRY(ReadNode(node));
     for (pugi::xml_node child = node.last_child(); child; child = child.previous_sibling()) {
       if (child.type() == pugi::node_element) open.push_back(child);
     }
@@ -122,6 +125,16 @@ base::Status XmlReader::ReadNodeType(const pugi::xml_node& node_type) {
                         : builder_.SetProperty(type, name, value, Offset(entry));
     });
   });
+}
+
+base::Status XmlReader::ReadNode(const pugi::xml_node& node) {
+  EVENKEEL_ASSIGN(const std::string_view name, Attribute(node, "NodeName"));
+  const auto text = [&](const char* attribute) { return std::string(node.attribute(attribute).value()); };
+  return builder_.AddNode({.name = std::string(name),
+                           .node_type = text("NodeTypeRef"),
+                           .fault_domain = text("FaultDomain"),
+                           .upgrade_domain = text("UpgradeDomain")},
+                          Offset(node));
 }
 
 base::Status XmlReader::ReadOverrides(const pugi::xml_node& overrides, std::string_view node_type) {

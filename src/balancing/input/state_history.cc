@@ -10,10 +10,15 @@ constexpr std::pair<std::string_view, Movement::Phase> kPhases[] = {{"Placement"
                                                                     {"ConstraintCheck", Movement::Phase::kConstraintCheck}};
 
 constexpr std::pair<std::string_view, double History::*> kInstants[] = {
-    {"lastPlacement", &History::last_placement},    {"lastConstraintCheck", &History::last_constraint_check},
-    {"lastBalancing", &History::last_balancing},    {"lastStateChange", &History::last_state_change},
-    {"lastLoadChange", &History::last_load_change}, {"lastNodeUp", &History::last_node_up},
-    {"lastNodeDown", &History::last_node_down},     {"lastScore", &History::last_score}};
+    {"lastRefresh", &History::last_refresh},
+    {"lastPlacement", &History::last_placement},
+    {"lastConstraintCheck", &History::last_constraint_check},
+    {"lastBalancing", &History::last_balancing},
+    {"lastStateChange", &History::last_state_change},
+    {"lastLoadChange", &History::last_load_change},
+    {"lastNodeUp", &History::last_node_up},
+    {"lastNodeDown", &History::last_node_down},
+    {"lastScore", &History::last_score}};
 
 }  // namespace
 

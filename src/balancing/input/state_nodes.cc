@@ -26,6 +26,13 @@ StateReader::StateReader(std::span<StateFile> files, const ReadClusterOptions& o
   cluster_.constraints.emplace_back();
   cluster_.constraint_texts.emplace_back();
   constraints_[""] = 0;
+  for (const NodeTypeDescription& type : options.node_types) described_types_.emplace(type.name, &type);
+  for (const NodeDescription& node : options.nodes) listed_nodes_.emplace(node.name, &node);
+}
+
+const NodeTypeDescription* StateReader::Described(std::string_view type) const {
+  const auto described = described_types_.find(type);
+  return described == described_types_.end() ? nullptr : described->second;
 }
 
 MetricId StateReader::InternMetric(std::string_view name) {
@@ -57,19 +64,43 @@ base::Status StateReader::ReadNode(const base::Json& value, const Where& where) 
     return file_->Refused(fields, "name", "another node has this name");
   }
   node.name = name;
-  EVENKEEL_ASSIGN(const std::string_view type, file_->NameOr(fields, "nodeType", ""));
+  const NodeDescription none;
+  const auto listed = listed_nodes_.find(name);
+  const NodeDescription& given = listed == listed_nodes_.end() ? none : *listed->second;
+  EVENKEEL_ASSIGN(const std::string_view type, file_->NameOr(fields, "nodeType", given.node_type));
   node.type = InternNodeType(type);
-  EVENKEEL_ASSIGN(node.fault_domain_uri, file_->NameOr(fields, "faultDomain", ""));
+  EVENKEEL_ASSIGN(node.fault_domain_uri, file_->NameOr(fields, "faultDomain", given.fault_domain));
   node.fault_domain = DomainSegments(node.fault_domain_uri);
-  EVENKEEL_ASSIGN(node.upgrade_domain, file_->NameOr(fields, "upgradeDomain", ""));
+  EVENKEEL_ASSIGN(node.upgrade_domain, file_->NameOr(fields, "upgradeDomain", given.upgrade_domain));
   EVENKEEL_ASSIGN(node.up, file_->WordOr(fields, "state", true, kStates));
   EVENKEEL_TRY(ReadDeactivation(fields, node));
-  const auto described = std::ranges::find(options_.node_types, type, &NodeTypeDescription::name);
-  const NodeTypeDescription* description = described == options_.node_types.end() ? nullptr : &*described;
+  const NodeTypeDescription* description = Described(type);
   EVENKEEL_TRY(ReadCapacities(fields, node, description));
   EVENKEEL_TRY(ReadProperties(fields, node, description));
-  cluster_.nodes.push_back(std::move(node));
+  AddNode(std::move(node));
   return {};
+}
+
+void StateReader::AddNode(Node node) {
+  for (const std::string_view name : kImplicit) node.properties.erase(std::string(name));
+  for (const auto& [name, value] : node.properties) property_names_.insert(name);
+  cluster_.nodes.push_back(std::move(node));
+}
+
+void StateReader::AddListedNodes() {
+  for (const NodeDescription& listed : options_.nodes) {
+    nodes_.emplace(listed.name, static_cast<NodeId>(cluster_.nodes.size()));
+    Node node;
+    node.name = listed.name;
+    node.type = InternNodeType(listed.node_type);
+    node.fault_domain_uri = listed.fault_domain;
+    node.fault_domain = DomainSegments(listed.fault_domain);
+    node.upgrade_domain = listed.upgrade_domain;
+    const NodeTypeDescription* type = Described(listed.node_type);
+    SetCapacities(CapacitiesOf(type), node);
+    if (type != nullptr) node.properties = type->properties;
+    AddNode(std::move(node));
+  }
 }
 
 base::Status StateReader::ReadDeactivation(const Fields& fields, Node& node) {
@@ -92,17 +123,25 @@ base::Status StateReader::ReadDeactivation(const Fields& fields, Node& node) {
 }
 
 base::Status StateReader::ReadCapacities(const Fields& fields, Node& node, const NodeTypeDescription* type) {
-  std::map<MetricId, int64_t> capacities;
-  if (type != nullptr) {
-    for (const auto& [metric, amount] : type->capacities) capacities[InternMetric(metric)] = amount;
-  }
+  std::map<MetricId, int64_t> capacities = CapacitiesOf(type);
   EVENKEEL_TRY(file_->ForEachMember(fields, "capacities",
                                     [&](std::string_view metric, const base::Json& value, const Where& at) -> base::Status {
                                       EVENKEEL_ASSIGN(capacities[InternMetric(metric)], file_->Whole(value, at, 0));
                                       return {};
                                     }));
-  for (const auto& [metric, amount] : capacities) node.capacities.push_back({metric, amount});
+  SetCapacities(capacities, node);
   return {};
+}
+
+std::map<MetricId, int64_t> StateReader::CapacitiesOf(const NodeTypeDescription* type) {
+  std::map<MetricId, int64_t> capacities;
+  if (type == nullptr) return capacities;
+  for (const auto& [metric, amount] : type->capacities) capacities[InternMetric(metric)] = amount;
+  return capacities;
+}
+
+void StateReader::SetCapacities(const std::map<MetricId, int64_t>& capacities, Node& node) {
+  for (const auto& [metric, amount] : capacities) node.capacities.push_back({metric, amount});
 }
 
 base::Status StateReader::ReadProperties(const Fields& fields, Node& node, const NodeTypeDescription* type) {
@@ -118,8 +157,6 @@ base::Status StateReader::ReadProperties(const Fields& fields, Node& node, const
                                          value.is_string() ? std::string(value.get_string()) : base::ToText(value));
         return {};
       }));
-  for (const std::string_view name : kImplicit) node.properties.erase(std::string(name));
-  for (const auto& [name, value] : node.properties) property_names_.insert(name);
   return {};
 }
 

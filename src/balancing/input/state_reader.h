@@ -41,9 +41,14 @@ class StateReader {
 
   // state_nodes.cc
   base::Status ReadNode(const base::Json& value, const Where& where);
+  void AddListedNodes();
   base::Status ReadDeactivation(const Fields& fields, Node& node);
+  const NodeTypeDescription* Described(std::string_view type) const;
   base::Status ReadCapacities(const Fields& fields, Node& node, const NodeTypeDescription* type);
+  void SetCapacities(const std::map<MetricId, int64_t>& capacities, Node& node);
+  std::map<MetricId, int64_t> CapacitiesOf(const NodeTypeDescription* type);
   base::Status ReadProperties(const Fields& fields, Node& node, const NodeTypeDescription* type);
+  void AddNode(Node node);
   base::Status ReadServiceType(const base::Json& value, const Where& where);
 
   // state_services.cc
@@ -53,6 +58,7 @@ class StateReader {
   base::Status ReadService(const base::Json& value, const Where& where);
   base::Status ReadMetrics(const Fields& fields, Service& service);
   base::Status ReadMetric(const base::Json& value, const Where& where, Service& service);
+  double DefaultWeight(std::string_view metric) const;
   void CountMetrics(const Service& service);
   base::Status ReadMoveCost(const Fields& fields, Service& service);
   base::Status ReadTarget(const Fields& fields, Service& service);
@@ -90,6 +96,8 @@ class StateReader {
   // By name; the keys live in the files or in what they keep.
   Ids nodes_, services_, partitions_, applications_, service_types_;
   std::unordered_map<std::string, uint32_t> metrics_, node_types_, constraints_;
+  std::unordered_map<std::string_view, const NodeTypeDescription*> described_types_;
+  std::unordered_map<std::string_view, const NodeDescription*> listed_nodes_;
   std::set<std::string, std::less<>> property_names_;  // of any node
   std::vector<int64_t> metric_totals_;                 // per metric: all loads and reservations so far
   int64_t missing_ = 0;                                // replicas of all partitions so far

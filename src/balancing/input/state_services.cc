@@ -157,6 +157,12 @@ base::Status StateReader::ReadMetrics(const Fields& fields, Service& service) {
   return {};
 }
 
+double StateReader::DefaultWeight(std::string_view metric) const {
+  if (metric == "servicefabric:/_CpuCores") return options_.settings.cpu_cores_metric_weight;
+  if (metric == "servicefabric:/_MemoryInMB") return options_.settings.memory_in_mb_metric_weight;
+  return 1;
+}
+
 base::Status StateReader::ReadMetric(const base::Json& value, const Where& where, Service& service) {
   constexpr std::string_view kKnown[] = {"name", "weight", "primaryLoad", "secondaryLoad", "load"};
   EVENKEEL_ASSIGN(const Fields fields, file_->Object(value, where));
@@ -167,7 +173,7 @@ base::Status StateReader::ReadMetric(const base::Json& value, const Where& where
   if (std::ranges::find(service.metrics, metric.metric, &ServiceMetric::metric) != service.metrics.end()) {
     return file_->Refused(fields, "name", "the service names this metric twice");
   }
-  metric.weight = 1;
+  metric.weight = DefaultWeight(name);
   if (const base::Json* weight = file_->Get(fields, "weight")) {
     const Where at = fields.where.Member("weight");
     if (weight->is_number()) {

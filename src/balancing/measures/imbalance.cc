@@ -61,7 +61,7 @@ class BalanceTest {
   void CheckMetric(const Scope& scope);
   void CheckService(ServiceId service, NodeTypeId node_type);
   // The rule for spread metrics; a metric's activity is that of all its services.
-  BalanceReason Spread(const MetricBalance& balance, int64_t nodes, int64_t largest_of_metric) const;
+  BalanceReason Spread(MetricBalance& balance, int64_t nodes, int64_t largest_of_metric) const;
   void Defragmented(MetricBalance& balance, const Scope& scope) const;
   void PackedInDomains(MetricBalance& balance, const Scope& scope, std::span<const NodeId> nodes) const;
 
@@ -87,13 +87,15 @@ MetricBalance BalanceTest::NewBalance(const Scope& scope) const {
   return balance;
 }
 
-BalanceReason BalanceTest::Spread(const MetricBalance& balance, int64_t nodes, int64_t largest_of_metric) const {
+BalanceReason BalanceTest::Spread(MetricBalance& balance, int64_t nodes, int64_t largest_of_metric) const {
   if (nodes == 0) return BalanceReason::kNoNode;
   if (DiffersByOne(balance)) return BalanceReason::kDifferenceOfOne;
   if (largest_of_metric <= balance.activity_threshold) return BalanceReason::kNotActive;
   if (balance.min == 0) return BalanceReason::kEmptyNode;
   const BalancingMode mode = result_.per_node_type_ ? BalancingMode::kNodeType : BalancingMode::kCluster;
-  const bool within = balance.threshold > 1 && !ExceedsThreshold(settings_, mode, balance.ratio, balance.threshold);
+  // Shares are no whole numbers.
+  balance.compared = balance.max_capacity != 0 ? balance.ratio : ComparedRatio(settings_, mode, balance.max, balance.min);
+  const bool within = balance.threshold > 1 && !ExceedsThreshold(settings_, mode, balance.compared, balance.threshold);
   return within ? BalanceReason::kWithinThreshold : BalanceReason::kAboveThreshold;
 }
 

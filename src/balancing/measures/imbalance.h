@@ -57,6 +57,7 @@ struct MetricBalance {
   NodeId max_node = kNoId, min_node = kNoId;
   int64_t max_capacity = 0, min_capacity = 0;  ///< of these nodes, where loads by capacity are compared; else 0
   double ratio = 1;                            ///< max / min, or of their shares; infinite when only min is 0
+  double compared = 1;  ///< the ratio as it was compared with the threshold (ComparedRatio); kWithin- and kAboveThreshold
   double threshold = 1;
   int64_t activity_threshold = 0;
   int64_t empty_nodes = 0, wanted_empty_nodes = 0;  ///< defragmentation, with a number given

@@ -174,8 +174,13 @@ TEST(ImbalanceTest, S09OnlyTheNodeTypeWhoseRatioIsAboveItsThresholdMoves) {
   EXPECT_EQ(Text(cluster, balance.metrics[1]), "ratio 1.4 (700 on n2, 500 on n3) is not above the threshold 1.41");
   Settings strict = PerType({{"A", {2.5, 50}}, {"B", {1.4, 400}}});
   strict.comparison = Comparison::kStrict;
-  EXPECT_EQ(Check(cluster, strict).ImbalancedNodeTypes(), std::vector<NodeTypeId>{0}) << "as the text says, with 1.4";
-  const Settings lower = PerType({{"A", {2.5, 50}}, {"B", {1.2, 400}}});
+  EXPECT_EQ(Check(cluster, strict).ImbalancedNodeTypes(), std::vector<NodeTypeId>{0}) << "1.4 is not above 1.4";
+  Settings lower = PerType({{"A", {2.5, 50}}, {"B", {1.2, 400}}});
+  const GroupBalance described = Check(cluster, lower);
+  EXPECT_EQ(described.ImbalancedNodeTypes(), std::vector<NodeTypeId>{0}) << "as the description says";
+  EXPECT_EQ(Text(cluster, described.metrics[1]),
+            "ratio 1.4 (700 on n2, 500 on n3) counts as 1 in whole numbers, which is not above the threshold 1.2");
+  lower.comparison = Comparison::kPerMode;
   EXPECT_EQ(Check(cluster, lower).ImbalancedNodeTypes(), (std::vector<NodeTypeId>{0, 1}));
 }
 

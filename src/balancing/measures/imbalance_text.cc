@@ -50,6 +50,11 @@ std::string Text(const Cluster& cluster, const MetricBalance& balance) {
     case BalanceReason::kNotActive:
       return fmt::format("no load is above the activity threshold {}", amount(balance.activity_threshold));
     case BalanceReason::kWithinThreshold:
+      // Of node types, whose ratios may count in whole numbers.
+      if (balance.ratio >= balance.threshold && balance.compared != balance.ratio) {
+        return fmt::format("{} counts as {:.6g} in whole numbers, which is not above the threshold {:.6g}",
+                           RatioText(cluster, balance), balance.compared, balance.threshold);
+      }
       return fmt::format("{} is not above the threshold {:.6g}", RatioText(cluster, balance), balance.threshold);
     case BalanceReason::kEnoughEmptyNodes:
       return EmptyNodesText(balance);

@@ -190,6 +190,7 @@ struct Movement {
 
 /// What happened before, in seconds of the caller's clock.
 struct History {
+  double last_refresh = kLongAgo;
   double last_placement = kLongAgo;
   double last_constraint_check = kLongAgo;
   double last_balancing = kLongAgo;

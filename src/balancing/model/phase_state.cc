@@ -9,10 +9,15 @@ namespace {
 using base::Json;
 
 constexpr std::pair<std::string_view, double PhaseState::*> kStateNumbers[] = {
-    {"lastPlacement", &PhaseState::last_placement},    {"lastConstraintCheck", &PhaseState::last_constraint_check},
-    {"lastBalancing", &PhaseState::last_balancing},    {"lastStateChange", &PhaseState::last_state_change},
-    {"lastLoadChange", &PhaseState::last_load_change}, {"lastNodeUp", &PhaseState::last_node_up},
-    {"lastNodeDown", &PhaseState::last_node_down},     {"lastScore", &PhaseState::last_score}};
+    {"lastRefresh", &PhaseState::last_refresh},
+    {"lastPlacement", &PhaseState::last_placement},
+    {"lastConstraintCheck", &PhaseState::last_constraint_check},
+    {"lastBalancing", &PhaseState::last_balancing},
+    {"lastStateChange", &PhaseState::last_state_change},
+    {"lastLoadChange", &PhaseState::last_load_change},
+    {"lastNodeUp", &PhaseState::last_node_up},
+    {"lastNodeDown", &PhaseState::last_node_down},
+    {"lastScore", &PhaseState::last_score}};
 
 constexpr std::pair<std::string_view, int64_t PhaseState::*> kStateCounts[] = {{"placementRuns", &PhaseState::placement_runs},
                                                                                {"balancingRuns", &PhaseState::balancing_runs}};
@@ -59,7 +64,8 @@ base::Result<PhaseState> PhaseState::Read(const base::Field& of) {
 }
 
 PhaseState PhaseStateOf(const History& history) {
-  return {.last_placement = history.last_placement,
+  return {.last_refresh = history.last_refresh,
+          .last_placement = history.last_placement,
           .last_constraint_check = history.last_constraint_check,
           .last_balancing = history.last_balancing,
           .last_state_change = history.last_state_change,

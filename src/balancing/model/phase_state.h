@@ -15,6 +15,7 @@ namespace evenkeel::balancing {
 inline constexpr int64_t kRunsMax = 1'000'000'000;
 
 struct PhaseState {
+  double last_refresh = kLongAgo;  ///< when a decision last looked at the state; only with PLBRefreshGap
   double last_placement = kLongAgo;
   double last_constraint_check = kLongAgo;
   double last_balancing = kLongAgo;

@@ -87,9 +87,14 @@ double MinLoadBalancingInterval(const Settings& settings, std::string_view node_
   return settings.min_load_balancing_interval.value_or(0);
 }
 
+double ComparedRatio(const Settings& settings, BalancingMode mode, int64_t max, int64_t min) {
+  const bool whole = settings.comparison == Comparison::kDescribed && mode == BalancingMode::kNodeType;
+  return whole ? static_cast<double>(max / min) : static_cast<double>(max) / static_cast<double>(min);
+}
+
 bool ExceedsThreshold(const Settings& settings, BalancingMode mode, double ratio, double threshold) {
-  const bool inclusive = settings.comparison == Comparison::kInclusive ||
-                         (settings.comparison == Comparison::kPerMode && mode == BalancingMode::kNodeType);
+  const bool per_mode = settings.comparison == Comparison::kDescribed || settings.comparison == Comparison::kPerMode;
+  const bool inclusive = settings.comparison == Comparison::kInclusive || (per_mode && mode == BalancingMode::kNodeType);
   return inclusive ? ratio >= threshold : ratio > threshold;
 }
 

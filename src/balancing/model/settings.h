@@ -21,6 +21,7 @@ using Group = std::map<std::string, T, std::less<>>;
 /// How the ratio of the largest to the smallest load compares with its threshold. Loads always exceed activity thresholds
 /// strictly.
 enum class Comparison {
+  kDescribed,  ///< strict for the whole cluster; per node type inclusive, of the ratio in whole numbers (700 to 500 is 1)
   kPerMode,    ///< strict for the whole cluster, inclusive per node type
   kStrict,     ///< imbalanced when ratio > threshold
   kInclusive,  ///< imbalanced when ratio >= threshold
@@ -48,6 +49,7 @@ struct NodeTypeOverrides {
 
 struct Settings {
   // Timers and phases.
+  std::optional<double> plb_refresh_gap;  ///< absent: every question is a look at the state
   double min_placement_interval = 1;
   double min_constraint_check_interval = 1;
   std::optional<double> min_load_balancing_interval;  ///< absent: 5, but 0 for node types; see the functions below
@@ -68,12 +70,14 @@ struct Settings {
   Group<double> global_metric_weights;
   Group<double> node_buffer_percentage;
   Group<bool> balancing_by_percentage;
+  double cpu_cores_metric_weight = 1;
+  double memory_in_mb_metric_weight = 1;
   double local_balancing_threshold = 0;
   double local_domain_weight = 0.25;
   double avg_std_dev_delta_throttle_threshold = -1;
   double score_improvement_threshold = 0;
   bool use_separate_secondary_load = true;
-  Comparison comparison = Comparison::kPerMode;
+  Comparison comparison = Comparison::kDescribed;
   bool thresholds_by_percentage = false;
 
   // Per node type.
@@ -152,6 +156,7 @@ struct Settings {
   bool relax_constraint_for_placement = true;
   bool relax_affinity_constraint_during_upgrade = true;
   bool relax_capacity_constraint_for_upgrade = true;
+  bool check_affinity_for_upgrade_placement = false;
   bool relax_scaleout_constraint_during_upgrade = false;
   bool prefer_upgraded_uds = true;
   bool prefer_existing_replica_locations = true;
@@ -161,6 +166,7 @@ struct Settings {
   bool use_default_load_for_service_on_every_node = false;
 
   // Reports.
+  int64_t detailed_node_list_limit = 3;
 };
 
 /// Whether each node type is balanced by itself: SeparateBalancingStrategyPerNodeType together with SubclusteringEnabled.
@@ -184,7 +190,9 @@ int64_t ActivityThreshold(const Settings& settings, std::string_view metric, std
 double MinLoadBalancingInterval(const Settings& settings, std::string_view node_type);
 
 enum class BalancingMode { kCluster, kNodeType };
-/// Whether a ratio is too large: `ratio` > `threshold`, or >= where the comparison is inclusive.
+/// The ratio of two loads, `min` above 0, as it is compared with thresholds.
+double ComparedRatio(const Settings& settings, BalancingMode mode, int64_t max, int64_t min);
+/// Whether a compared ratio is too large: `ratio` > `threshold`, or >= where the comparison is inclusive.
 bool ExceedsThreshold(const Settings& settings, BalancingMode mode, double ratio, double threshold);
 
 enum class ParameterKey { kNone, kMetric, kNodeType };

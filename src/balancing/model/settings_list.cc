@@ -9,7 +9,8 @@ using enum Visibility;
 
 // Why parameters have no effect.
 constexpr std::string_view kOneState = "a plan is made of one state, without updates in between";
-constexpr std::string_view kLeastDeviation = "new replicas go where the deviation stays least";
+constexpr std::string_view kLeastDeviation =
+    "a new replica goes to the best packed node of all that may take it: no draw of nodes is narrowed";
 
 /// A setter for a group of numbers that must be a threshold.
 SettingsTable::Setter ThresholdSetter() {
@@ -26,8 +27,15 @@ SettingsTable::Setter ThresholdSetter() {
 void AddPhaseSettings(SettingsTable& table) {
   table.Topic("Timers and phases", kMainSection);
   table.Seen(kPublic);
-  table.Unused("PLBRefreshGap", Type::kSeconds, "1", "at least this between two looks at the state",
-               "whoever asks for a plan says when");
+  table.Custom(
+      "PLBRefreshGap", Type::kSeconds, "at least 0", "",
+      [](Settings& settings, const SettingsKey&, std::string_view text) -> base::Status {
+        double seconds = 0;
+        EVENKEEL_TRY(base::ReadOption(text, seconds, {.min = 0}));
+        settings.plb_refresh_gap = seconds;
+        return {};
+      },
+      "at least this between two looks at the state: no phase begins before; not given: whoever asks for a plan says when");
   table.Seconds("MinPlacementInterval", &S::min_placement_interval, "at least this between two placements");
   table.Seconds("MinConstraintCheckInterval", &S::min_constraint_check_interval, "at least this between two constraint checks");
   table.Custom(
@@ -53,7 +61,7 @@ void AddPhaseSettings(SettingsTable& table) {
   table.Unused("ProcessPendingUpdatesInterval", Type::kSeconds, "0.3", "how often queued updates are applied in between",
                kOneState);
   table.Unused("PLBRewindInterval", Type::kSeconds, "300", "how long past runs are remembered",
-               "as much is remembered as throttles and delays need");
+               "a phase that is due is asked at every look: nothing is ever rewound");
   table.Integer("PLBActionRetryTimes", &S::plb_action_retry_times,
                 "runs of one variant of a phase before the stronger variant is tried");
   table.Unused("MaxMovementHoldingTime", Type::kSeconds, "3600", "how long movements that wait are kept",
@@ -105,11 +113,12 @@ void AddTriggerSettings(SettingsTable& table) {
   table.Topic("Triggers and metrics", kOwnSection);
   table.Seen(kOurs);
   table.Custom(
-      "Comparison", Type::kText, "PerMode, Strict or Inclusive", "PerMode",
+      "Comparison", Type::kText, "Described, PerMode, Strict or Inclusive", "Described",
       [](Settings& settings, const SettingsKey&, std::string_view text) -> base::Status {
         return ReadComparison(text, settings.comparison);
       },
-      "whether a ratio that equals its threshold is imbalanced: Strict no, Inclusive yes, PerMode only per node type");
+      "whether a ratio that equals its threshold is imbalanced: Strict no, Inclusive yes, PerMode only per node type; "
+      "Described as PerMode, and the ratio of a node type counts in whole numbers");
   table.Bool("ThresholdsByPercentage", &S::thresholds_by_percentage,
              "balancing thresholds compare load by capacity where BalancingByPercentage does and capacities differ");
 }

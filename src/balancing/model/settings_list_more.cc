@@ -9,16 +9,15 @@ using enum Visibility;
 
 // Why parameters have no effect.
 constexpr std::string_view kNoAuxiliaries = "auxiliary replicas are not modelled";
-constexpr std::string_view kSteps = "a search has a number of steps that follows from the size of its group";
-constexpr std::string_view kTemperatures = "a search chooses its temperatures itself";
-constexpr std::string_view kTogether = "new replicas are placed all together";
+constexpr std::string_view kSteps = "a search ends after a number of steps (--evaluations), not of seconds or rounds";
+constexpr std::string_view kTemperatures = "a search derives its temperatures from the energies that it meets";
+constexpr std::string_view kTogether = "new replicas are placed all together, in an order by their size";
 constexpr std::string_view kNoTest = "Service Fabric's own performance test is not here";
 constexpr std::string_view kCapacities = "nodes give what manifest and state say";
-constexpr std::string_view kNotGoverned = "resources that are governed are not modelled";
 constexpr std::string_view kNoDecay = "loads are as the state says, and do not fade";
 constexpr std::string_view kNoTags = "node tags are not modelled";
 constexpr std::string_view kPlanTells = "the plan itself tells all of this";
-constexpr std::string_view kNoReports = "there are no health reports";
+constexpr std::string_view kNoReports = "there are no health reports: each plan names all that it left undone";
 
 /// A member of the constraint priorities as one of the settings.
 SettingsTable::Field<int64_t> Priority(int64_t ConstraintPriorities::* priority) {
@@ -80,7 +79,7 @@ void AddSearchSettings(SettingsTable& table) {
                "share of all replicas that may move to make room for new ones", 0, 1);
   table.Unused("UseScoreInConstraintCheck", Type::kBool, "true",
                "of two repairs the one with the better score wins, not the one with fewer moves",
-               "repairs are always judged by movements and deviation together");
+               "of two repairs that mend as much the one with fewer movements wins, then the one with the lower deviation");
   table.Bool("EnablePreferredSwapSolutionInConstraintCheck", &S::enable_preferred_swap_solution_in_constraint_check,
              "repairs by exchanging roles are tried, too");
   table.Bool("CountDisappearingLoadForSimulatedAnnealing", &S::count_disappearing_load_for_simulated_annealing,
@@ -175,7 +174,8 @@ void AddConstraintSettings(SettingsTable& table) {
   unused("PreferredPrimaryDomainsConstraintPriority", "1", "preferred domains of primaries",
          "preferred domains of primaries are placement constraints here");
   unused("NodeTaggingConstraintPriority", "0", "node tags", kNoTags);
-  unused("BlockNodeInUpgradeConstraintPriority", "-1", "nodes in upgrade", "nodes in upgrade are not modelled");
+  unused("BlockNodeInUpgradeConstraintPriority", "-1", "nodes in upgrade",
+         "a node in upgrade is deactivated in the state, and takes nothing");
 
   table.Topic("Behaviour", kMainSection);
   table.Bool("ValidatePlacementConstraint", &S::validate_placement_constraint,
@@ -192,6 +192,30 @@ void AddConstraintSettings(SettingsTable& table) {
              "the parent may move to its children");
   table.Unused("MoveParentToFixAffinityViolationTransitionPercentage", Type::kNumber, "0.2",
                "share of the search that tries so", "where the parent may move, that is always tried", 0, 1);
+  table.Seen(kInternal);
+  table.Bool("CheckAffinityForUpgradePlacement", &S::check_affinity_for_upgrade_placement,
+             "in upgrades a parent and its children of one replica each go to a node together, or not at all");
+  table.Unused("RelaxAlignAffinityConstraintDuringSingletonUpgrade", Type::kBool, "true",
+               "of these a child's primary may be where its parent has a secondary",
+               "what goes together is together: roles follow when the upgrade exchanges them");
+  table.Seen(kDeprecated);
+  table.Custom(
+      "IsAffinityBidirectional", Type::kBool, "", "false",
+      [](Settings& settings, const SettingsKey&, std::string_view text) -> base::Status {
+        bool both = false;
+        EVENKEEL_TRY(base::ReadOption(text, both));
+        settings.move_parent_to_fix_affinity_violation = settings.move_parent_to_fix_affinity_violation || both;
+        return {};
+      },
+      "the older name of MoveParentToFixAffinityViolation: either one lets the parent move");
+  constexpr std::string_view kGone = "Service Fabric no longer reads it either";
+  table.Unused("RelaxConstraintsForPlacementEnabled", Type::kBool, "false", "constraints yield for placement", kGone);
+  table.Unused("RelaxFaultDomainConstraintsForPlacement", Type::kBool, "true", "... those of fault and upgrade domains", kGone);
+  table.Unused("RelaxAffinityConstraintsForPlacement", Type::kBool, "false", "... affinity", kGone);
+  table.Unused("RelaxCapacityConstraintsForPlacement", Type::kBool, "false", "... capacities", kGone);
+  table.Unused("AffinityMoveParentReplicaProbability", Type::kNumber, "0.5", "how often the parent is tried, not the child",
+               "where the parent may move, both are always tried", 0, 1);
+  table.Seen(kPublic);
   table.Bool("AllowHigherChildTargetReplicaCountForAffinity", &S::allow_higher_child_target_replica_count_for_affinity,
              "a child may have more replicas than its parent");
   table.Bool("RelaxConstraintForPlacement", &S::relax_constraint_for_placement,
@@ -200,7 +224,8 @@ void AddConstraintSettings(SettingsTable& table) {
              "affinity yields in upgrades");
   table.Bool("RelaxCapacityConstraintForUpgrade", &S::relax_capacity_constraint_for_upgrade, "capacities yield in upgrades");
   table.Bool("RelaxScaleoutConstraintDuringUpgrade", &S::relax_scaleout_constraint_during_upgrade,
-             "the most nodes of an application yield in upgrades");
+             "the most nodes of an application yield in upgrades, and services of one replica of an application that may be on "
+             "one node go to another together");
   table.Bool("CheckAlignedAffinityForUpgrade", &S::check_aligned_affinity_for_upgrade,
              "in upgrades a primary changes only if those of aligned children can follow");
   table.Bool("PreferUpgradedUDs", &S::prefer_upgraded_uds, "in upgrades replicas go to domains that are done");
@@ -220,8 +245,10 @@ void AddConstraintSettings(SettingsTable& table) {
   table.Unused("CpuPercentageNodeCapacity", Type::kNumber, "0.8", "share of the cores that services get", kCapacities, 0, 1);
   table.Unused("MemoryPercentageNodeCapacity", Type::kNumber, "0.8", "share of the memory that services get", kCapacities, 0,
                1);
-  table.Unused("CpuCoresMetricWeight", Type::kNumber, "1", "weight of governed cores", kNotGoverned);
-  table.Unused("MemoryInMBMetricWeight", Type::kNumber, "1", "weight of governed memory", kNotGoverned);
+  table.Number("CpuCoresMetricWeight", &S::cpu_cores_metric_weight,
+               "weight of the metric servicefabric:/_CpuCores where a service gives it none");
+  table.Number("MemoryInMBMetricWeight", &S::memory_in_mb_metric_weight,
+               "weight of the metric servicefabric:/_MemoryInMB where a service gives it none");
   table.Bool("UseDefaultLoadForServiceOnEveryNode", &S::use_default_load_for_service_on_every_node,
              "instances on every node weigh their default, whatever they report");
   table.Unused("LoadDecayInterval", Type::kSeconds, "60", "how often old load reports fade", kNoDecay);
@@ -246,7 +273,8 @@ void AddReportSettings(SettingsTable& table) {
                kNoReports);
   table.Unused("ConsecutiveDroppedMovementsHealthReportLimit", Type::kInteger, "20",
                "dropped movements in a row before a warning", kNoReports);
-  table.Unused("DetailedNodeListLimit", Type::kInteger, "15", "most nodes that a report lists", kNoReports);
+  table.Integer("DetailedNodeListLimit", &S::detailed_node_list_limit,
+                "most nodes that a reason names of those that a constraint rules out", 0, 1'000'000);
   table.Unused("DetailedPartitionListLimit", Type::kInteger, "15", "... partitions", kNoReports);
   table.Unused("DetailedDiagnosticsInfoListLimit", Type::kInteger, "15", "... diagnostics", kNoReports);
   table.Unused("DetailedMetricListLimit", Type::kInteger, "15", "... metrics", kNoReports);
@@ -255,6 +283,17 @@ void AddReportSettings(SettingsTable& table) {
   table.Unused("ApplicationLoadsTracingInterval", Type::kSeconds, "40", "... loads of applications", kPlanTells);
   table.Unused("PLBPeriodicalTraceInterval", Type::kSeconds, "20", "... the state of the planner", kPlanTells);
   table.Unused("StatisticsTracingInterval", Type::kSeconds, "60", "... statistics", kPlanTells);
+  table.Unused("PLBPeriodicalTraceApplicationCount", Type::kInteger, "10", "applications of that state", kPlanTells);
+  table.Unused("PLBPeriodicalTraceNodeCount", Type::kInteger, "20", "... nodes", kPlanTells);
+  table.Unused("PLBPeriodicalTraceServiceCount", Type::kInteger, "20", "... services", kPlanTells);
+  table.Unused("PLBNodeLoadTraceEntryCount", Type::kInteger, "500", "loads of nodes that are written down at once", kPlanTells);
+  table.Unused("PLBApplicationLoadTraceMaxSize", Type::kInteger, "100", "... loads of applications, of a group", kPlanTells);
+  table.Unused("PLBApplicationLoadTraceBatchSize", Type::kInteger, "100", "... in one record", kPlanTells);
+  table.Unused("TraceMetricInfoForBalancingRun", Type::kBool, "true", "metrics are written down before and after balancing",
+               kPlanTells);
+  table.Unused("ConstraintViolationReportingPolicy", Type::kInteger, "0",
+               "violations that are reported: 0 all, 1 hard ones, 2 all but soft ones of domains; below 0 none", kNoReports,
+               INT64_MIN);
   table.Unused("MaxViolatedItemsToTrace", Type::kInteger, "100", "most violations that are written down", kPlanTells);
   table.Unused("MaxInvalidReplicasToTrace", Type::kInteger, "10", "most invalid replicas that are written down", kPlanTells);
   table.Unused("PlacementConstraintValidationCacheSize", Type::kInteger, "10000", "constraints that are remembered as checked",

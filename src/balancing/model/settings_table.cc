@@ -21,10 +21,12 @@ base::Status ReadThreshold(std::string_view text, double& into) {
 }
 
 base::Status ReadComparison(std::string_view text, Comparison& into) {
-  constexpr std::pair<std::string_view, Comparison> kNames[] = {
-      {"PerMode", Comparison::kPerMode}, {"Strict", Comparison::kStrict}, {"Inclusive", Comparison::kInclusive}};
+  constexpr std::pair<std::string_view, Comparison> kNames[] = {{"Described", Comparison::kDescribed},
+                                                                {"PerMode", Comparison::kPerMode},
+                                                                {"Strict", Comparison::kStrict},
+                                                                {"Inclusive", Comparison::kInclusive}};
   const auto* named = std::ranges::find_if(kNames, [&](const auto& name) { return EqualIgnoringCase(text, name.first); });
-  if (named == std::end(kNames)) return base::WrongOption(text, "neither PerMode nor Strict nor Inclusive");
+  if (named == std::end(kNames)) return base::WrongOption(text, "neither Described nor PerMode nor Strict nor Inclusive");
   into = named->second;
   return {};
 }

@@ -49,6 +49,9 @@ TEST(SettingsTest, NodeTypeInheritsFromTheClusterWhatItDoesNotOverride) {
 
 TEST(SettingsTest, EqualRatioIsImbalancedPerNodeTypeOnlyUnlessSaidOtherwise) {
   Settings settings;
+  EXPECT_EQ(ComparedRatio(settings, kCluster, 700, 500), 1.4);
+  EXPECT_EQ(ComparedRatio(settings, kNodeType, 700, 500), 1) << "in whole numbers";
+  EXPECT_EQ(ComparedRatio(settings, kNodeType, 600, 300), 2);
   EXPECT_FALSE(ExceedsThreshold(settings, kCluster, 2, 2));
   EXPECT_TRUE(ExceedsThreshold(settings, kNodeType, 2, 2));
   EXPECT_TRUE(ExceedsThreshold(settings, kCluster, 2.1, 2));
@@ -146,8 +149,7 @@ TEST(SettingsTest, NoTwoParametersHaveTheSamePlaceAndAllAreExplained) {
 }
 
 TEST(SettingsTest, DefaultsAreThoseOfServiceFabric) {
-  const std::map<std::string, std::string> expected = {{"PLBRefreshGap", "1"},
-                                                       {"MinLoadBalancingInterval", "5"},
+  const std::map<std::string, std::string> expected = {{"MinLoadBalancingInterval", "5"},
                                                        {"BalancingDelayAfterNodeDown", "120"},
                                                        {"PLBActionRetryTimes", "3"},
                                                        {"MaxPercentageToMove", "0.3"},
@@ -173,8 +175,8 @@ TEST(SettingsTest, DefaultsAreThoseOfServiceFabric) {
 
 TEST(SettingsTest, WhatHasNoEffectIsCheckedAndSaysWhy) {
   EXPECT_EQ(WarningOf(kMainSection, "PlacementSearchTimeout", "2"),
-            "PlacementAndLoadBalancing/PlacementSearchTimeout: has no effect: a search has a number of steps that follows from "
-            "the size of its group");
+            "PlacementAndLoadBalancing/PlacementSearchTimeout: has no effect: a search ends after a number of steps "
+            "(--evaluations), not of seconds or rounds");
   EXPECT_EQ(ErrorOf(kMainSection, "PlacementSearchTimeout", "-1"),
             "PlacementAndLoadBalancing/PlacementSearchTimeout: \"-1\": must be at least 0");
   EXPECT_EQ(ErrorOf(kMainSection, "YieldDurationPer10ms", "11"),

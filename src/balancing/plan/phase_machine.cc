@@ -23,6 +23,17 @@ std::vector<DueStage> StagesOf(const Settings& settings, const PhaseState& state
           {Stage::kBalancing, state.last_balancing + intervals.balancing}};
 }
 
+// When the state may be looked at again.
+double NextRefresh(const Settings& settings, const PhaseState& state) {
+  return settings.plb_refresh_gap ? state.last_refresh + *settings.plb_refresh_gap : kLongAgo;
+}
+
+// "1.5s", and what rounds to nothing as less than a tenth.
+std::string InText(double seconds) {
+  const std::string in = SecondsText(seconds);
+  return in == "0s" ? "less than 0.1s" : in;
+}
+
 struct NodeDelays {
   double after_down, after_up;
 };
@@ -36,6 +47,7 @@ class PhaseChoice {
   PhaseDecision Choose();
 
  private:
+  bool LookedAtJustNow();
   bool IsEnabled(Stage stage);
   void Run(Stage stage);
   void RunPlacement();
@@ -64,12 +76,27 @@ class PhaseChoice {
   PhaseDecision decision_;
 };
 
+// A look from the future says nothing: a clock was set.
+bool PhaseChoice::LookedAtJustNow() {
+  if (!settings_.plb_refresh_gap) return false;
+  const double next = NextRefresh(settings_, state_);
+  if (now_ < state_.last_refresh || now_ >= next) {
+    state_.last_refresh = now_;
+    return false;
+  }
+  for (const DueStage& stage : StagesOf(settings_, state_)) {
+    Skip(stage.stage, SkipReason::kNotRefreshed,
+         fmt::format("the state is looked at again in {} (PLBRefreshGap)", InText(next - now_)));
+  }
+  return true;
+}
+
 PhaseDecision PhaseChoice::Choose() {
+  if (LookedAtJustNow()) return std::move(decision_);
   std::vector<DueStage> due;
   for (const DueStage& stage : StagesOf(settings_, state_)) {
     if (now_ < stage.at) {
-      const std::string in = SecondsText(stage.at - now_);
-      Skip(stage.stage, SkipReason::kNotDue, "is due in " + (in == "0s" ? "less than 0.1s" : in));
+      Skip(stage.stage, SkipReason::kNotDue, "is due in " + InText(stage.at - now_));
     } else if (IsEnabled(stage.stage)) {
       due.push_back(stage);
     }
@@ -339,7 +366,7 @@ PhaseDecision ChoosePhase(const Settings& settings, const PhaseInput& input, Pha
 }
 
 double NextStage(const Settings& settings, const PhaseState& state) {
-  return std::ranges::min(StagesOf(settings, state), {}, &DueStage::at).at;
+  return std::max(std::ranges::min(StagesOf(settings, state), {}, &DueStage::at).at, NextRefresh(settings, state));
 }
 
 }  // namespace evenkeel::balancing

@@ -10,6 +10,9 @@
 // With balancing per node type (PerNodeType) each type has its own interval: a type is paused until it has passed, however
 // imbalanced it is, and the phase runs for the others.
 //
+// Between two looks at the state passes PLBRefreshGap, where it is given: a decision within it finds nothing due, and what has
+// changed meanwhile is found together at the next one.
+//
 // The rest of the planner is asked by callbacks, each at most once in a decision and only when the answer matters, since a
 // full look at a cluster is what costs. Time is given, nothing is random: the same input and state give the same decision.
 #pragma once
@@ -70,6 +73,7 @@ struct PhaseInput {
 };
 
 enum class SkipReason {
+  kNotRefreshed,         ///< the state was looked at a moment ago
   kNotDue,               ///< its interval has not passed
   kDisabled,             ///< by settings, by the cluster, or because of an application upgrade
   kNothingMovable,       ///< no replica of the group can move
@@ -107,7 +111,7 @@ struct PhaseDecision {
 /// NoteScore; when a run was interrupted, or changed something, NoteStateChange.
 PhaseDecision ChoosePhase(const Settings& settings, const PhaseInput& input, PhaseState& state);
 
-/// The instant at which the first stage of the group is due, which may be past.
+/// The instant at which the first stage of the group is due, which may be past; not before the state is looked at again.
 double NextStage(const Settings& settings, const PhaseState& state);
 
 }  // namespace evenkeel::balancing

@@ -23,6 +23,23 @@ TEST_F(PhaseMachineTest, T01NothingToDoIsNoActionEachTime) {
   }
 }
 
+TEST_F(PhaseMachineTest, NothingIsDueBetweenTwoLooksAtTheState) {
+  settings.plb_refresh_gap = 2;
+  placement = true;
+  EXPECT_EQ(Run(10), Phase::kPlacement);
+  const PhaseDecision early = Decide(11.5);
+  EXPECT_EQ(early.phase, Phase::kNoActionNeeded);
+  for (const Stage stage : {Stage::kPlacement, Stage::kConstraintCheck, Stage::kBalancing}) {
+    EXPECT_EQ(WhyNot(early, stage), SkipReason::kNotRefreshed);
+  }
+  EXPECT_EQ(early.skipped[0].text, "the state is looked at again in 0.5s (PLBRefreshGap)");
+  EXPECT_EQ(NextStage(settings, state), 12);
+  EXPECT_NE(Run(12), Phase::kNoActionNeeded) << "a look that found nothing due did not count";
+  EXPECT_EQ(WhyNot(Decide(3), Stage::kPlacement), SkipReason::kNotDue) << "the clock was set back";
+  settings.plb_refresh_gap = std::nullopt;
+  EXPECT_EQ(WhyNot(Decide(3.1), Stage::kPlacement), SkipReason::kNotDue);
+}
+
 TEST_F(PhaseMachineTest, T02PlacementEscalatesToMovesOnceUnlessMovesAreThrottled) {
   placement = true;
   EXPECT_EQ(Run(0), Phase::kPlacement);

@@ -50,7 +50,8 @@ base::Result<balancing::Cluster> ReadState(const BalanceOptions& options, const 
     texts.push_back({contents.back(), file});
   }
   EVENKEEL_ASSIGN(balancing::ClusterFile state,
-                  balancing::ReadCluster(texts, {.settings = manifest.settings, .node_types = manifest.node_types}));
+                  balancing::ReadCluster(
+                      texts, {.settings = manifest.settings, .node_types = manifest.node_types, .nodes = manifest.nodes}));
   PrintWarnings(state.warnings);
   return std::move(state.cluster);
 }

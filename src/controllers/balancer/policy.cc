@@ -219,6 +219,7 @@ Settings SettingsOf(const Policy& policy, const std::vector<int64_t>& scale) {
   }
   if (policy.node_type_label.empty()) return settings;
   settings.separate_balancing_strategy_per_node_type = true;
+  settings.comparison = balancing::Comparison::kPerMode;  // a threshold of 1.5 shall tell 1.6 from 1.4
   settings.subclustering_enabled = true;
   for (const NodeTypeRule& rule : policy.node_types) {
     NodeTypeOverrides& overrides = settings.node_types[rule.name];
