@@ -13,6 +13,7 @@
 #include "balancing/plan/plan_apply.h"
 #include "balancing/plan/service_hints.h"
 #include "balancing/rules/constraints.h"
+#include "balancing/search/balancing_search.h"
 
 namespace evenkeel::balancing {
 namespace {
@@ -41,7 +42,7 @@ class ServiceExplainer {
   void AddReplica(ReplicaId replica, const Action* action);
   const Action* ActionOf(ReplicaId replica) const;
   std::string WhyItStays(ReplicaId replica, int64_t others) const;
-  std::string WhyBalancingLeavesIt(ReplicaId replica, int64_t others) const;
+  std::string WhyBalancingLeavesIt(ReplicaId replica) const;
   std::optional<Target> BestTarget(ReplicaId replica) const;
   std::string Worth(ReplicaId replica) const;
   JsonArray EliminationJson(const Elimination& elimination);
@@ -90,6 +91,7 @@ ServiceExplainer::ServiceExplainer(const Cluster& cluster, const Settings& setti
       options.purpose = Purpose::kConstraintCheck;
       break;
     default:
+      options.max_priority = kBalancingMaxPriority;
       break;
   }
   constraints_.emplace(planned_, options);
@@ -152,7 +154,8 @@ std::optional<ServiceExplainer::Target> ServiceExplainer::BestTarget(ReplicaId r
     }
   }
   for (NodeId node = 0; node < cluster_.nodes.size(); ++node) {
-    if (node == from || !constraints_->Allows(replica, node)) continue;
+    const bool other_type = PerNodeType(settings_) && cluster_.nodes[node].type != cluster_.nodes[from].type;
+    if (node == from || other_type || !constraints_->Allows(replica, node)) continue;
     const auto changes = planned_.ChangesOfMove(replica, node);
     const double energy = Energy(settings_, score_->AverageDeviationAfter(service_, changes), cost, existing);
     if (!best || energy < best->energy) best = Target{node, energy};
@@ -162,7 +165,7 @@ std::optional<ServiceExplainer::Target> ServiceExplainer::BestTarget(ReplicaId r
 
 std::string ServiceExplainer::Worth(ReplicaId replica) const {
   const std::optional<Target> best = BestTarget(replica);
-  if (!best) return "no other node may take it";
+  if (!best) return PerNodeType(settings_) ? "no other node of its type may take it" : "no other node may take it";
   const std::string move = fmt::format("moving it to {}, the best node that may take it, would", NodeName(best->node));
   if (best->energy >= group_plan_.energy_after) {
     return fmt::format("{} raise the energy from {:.6g} to {:.6g}: it evens out less than a movement costs", move,
@@ -176,7 +179,7 @@ std::string ServiceExplainer::Worth(ReplicaId replica) const {
                      best->energy);
 }
 
-std::string ServiceExplainer::WhyBalancingLeavesIt(ReplicaId replica, int64_t others) const {
+std::string ServiceExplainer::WhyBalancingLeavesIt(ReplicaId replica) const {
   const Partition& partition = cluster_.partitions[given_.PartitionOf(replica)];
   const NodeTypeId type = cluster_.nodes[given_.NodeOf(replica)].type;
   const std::string& type_name = cluster_.node_types[type];
@@ -192,7 +195,6 @@ std::string ServiceExplainer::WhyBalancingLeavesIt(ReplicaId replica, int64_t ot
     return fmt::format("nodes of type {} are paused: they were balanced less than {} ago", type_name,
                        SecondsText(MinLoadBalancingInterval(settings_, type_name)));
   }
-  if (others == 0) return "no other node may take it";
   return Worth(replica);
 }
 
@@ -200,7 +202,7 @@ std::string ServiceExplainer::WhyItStays(ReplicaId replica, int64_t others) cons
   if (const std::string_view fixed = constraints_->WhyNotMovable(replica); !fixed.empty()) return std::string(fixed);
   const PhaseDecision& decision = group_plan_.decision;
   if (decision.phase == Phase::kQuickBalancing || decision.phase == Phase::kBalancing) {
-    return WhyBalancingLeavesIt(replica, others);
+    return WhyBalancingLeavesIt(replica);
   }
   const bool violated = std::ranges::any_of(group_plan_.violations, [&](const Violation& v) { return v.replica == replica; });
   if (decision.phase == Phase::kConstraintCheck && violated) {
@@ -238,9 +240,7 @@ void ServiceExplainer::AddReplica(ReplicaId replica, const Action* action) {
   if (moves) {
     item["why"] = action->reason;
   } else if (planned_.NodeOf(replica) != kNoId || !placed) {
-    Elimination elimination = constraints_->Eliminate(replica, role);
-    // Its own node is no place to go to.
-    if (placed && !constraints_->Obstacle(replica, planned_.NodeOf(replica), role)) --elimination.remaining;
+    const Elimination elimination = constraints_->Eliminate(replica, role);
     item["why"] = action != nullptr ? action->reason
                   : placed          ? WhyItStays(replica, elimination.remaining)
                                     : "it is to be placed; Placement does not run";

@@ -12,11 +12,12 @@
 #include "balancing/plan/plan_apply.h"
 #include "balancing/plan/plan_limits.h"
 #include "balancing/plan/plan_skips.h"
+#include "balancing/repairs/constraint_fixes.h"
 #include "balancing/rules/movability.h"
 #include "balancing/rules/placement_needs.h"
 #include "balancing/search/balancing_search.h"
-#include "balancing/search/constraint_fixes.h"
 #include "balancing/search/placement_search.h"
+#include "balancing/search/swaps_for_moves.h"
 #include "base/random.h"
 
 namespace evenkeel::balancing {
@@ -218,19 +219,25 @@ void Planner::Measure(GroupPlan& plan, Moment moment) const {
 
 void Planner::Place(GroupPlan& plan, ActionContext& context) {
   context.purpose = Purpose::kPlacement;
-  const PlacementResult result = PlaceReplicas(arrangement_, GroupOf(plan),
-                                               {.with_move = plan.decision.phase == Phase::kPlacementWithMove,
-                                                .movement_slots = plan.decision.movement_slots,
-                                                .seed = SeedOf(plan),
-                                                .evaluations = options_.evaluations});
+  PlacementResult result = PlaceReplicas(arrangement_, GroupOf(plan),
+                                         {.with_move = plan.decision.phase == Phase::kPlacementWithMove,
+                                          .movement_slots = plan.decision.movement_slots,
+                                          .seed = SeedOf(plan),
+                                          .evaluations = options_.evaluations});
   plan_.evaluations += result.evaluations;
   plan.impossible = result.impossible;
   plan.waiting = result.waiting;
   context.impossible = plan.impossible;
   context.waiting = plan.waiting;
-  for (const auto& [replica, elimination] : result.why) {
+  plan.unplaced = std::move(result.why);
+  context.unplaced = plan.unplaced;
+  plan.along = std::move(result.along);
+  context.along = plan.along;
+  for (const WaitingFamily& family : result.families) plan.skipped.push_back(SkippedFamily(cluster_, family));
+  for (const auto& [replica, elimination] : plan.unplaced) {
     const Partition& partition = cluster_.partitions[arrangement_.PartitionOf(replica)];
-    plan.skipped.push_back({"no node for it: " + Text(cluster_, elimination), "a replica of partition " + partition.name});
+    const std::string_view what = elimination.remaining == 0 ? "no node for it: " : "no place was found for it now: ";
+    plan.skipped.push_back({std::string(what) + Text(arrangement_, elimination), "a replica of partition " + partition.name});
   }
 }
 
@@ -244,7 +251,7 @@ void Planner::Fix(GroupPlan& plan, ActionContext& context) {
   plan_.evaluations += result.evaluations;
   for (const UnmendedViolation& left : result.left) {
     std::string why = left.why;
-    if (left.nodes) why += "; " + Text(cluster_, *left.nodes);
+    if (left.nodes) why += "; " + Text(arrangement_, *left.nodes);
     plan.skipped.push_back({std::move(why), Text(arrangement_, left.violation)});
   }
 }
@@ -275,6 +282,7 @@ void Planner::BalanceLoads(GroupPlan& plan, ActionContext& context) {
     plan.skipped.push_back({fmt::format("the search was cut off after {} steps: more movements may pay", result.evaluations),
                             std::string(Name(plan.decision.phase))});
   }
+  ExchangeMovesForSwaps(arrangement_, GroupOf(plan), plan.balance, options);
 }
 
 void Planner::RunPhase(GroupPlan& plan) {

@@ -81,9 +81,11 @@ struct GroupPlan {
   std::vector<Action> actions;
   double deviation_before = 0, deviation_after = 0;  ///< average deviations
   double energy_before = 0, energy_after = 0;
-  std::vector<ImpossibleRequest> impossible;  ///< of upgrades
-  std::vector<PartitionId> waiting;           ///< of which a placement leaves the rest for later
-  std::vector<SkippedItem> skipped;           ///< phases, replicas and nodes that might be expected here
+  std::vector<ImpossibleRequest> impossible;                ///< of upgrades
+  std::vector<PartitionId> waiting;                         ///< of which a placement leaves the rest for later
+  std::vector<ReplicaId> along;                             ///< PlacementResult::along
+  std::vector<std::pair<ReplicaId, Elimination>> unplaced;  ///< PlacementResult::why
+  std::vector<SkippedItem> skipped;                         ///< phases, replicas and nodes that might be expected here
 };
 
 struct Plan {

@@ -33,6 +33,7 @@ struct ActionContext {
   std::span<const std::pair<ReplicaId, Elimination>> unplaced = {};
   std::span<const ImpossibleRequest> impossible = {};
   std::span<const PartitionId> waiting = {};  ///< their new replicas without a node are not missed now
+  std::span<const ReplicaId> along = {};      ///< PlacementResult::along
 };
 
 /// The actions from the cluster as it is given to `planned`. What has to be left out is undone in `planned` and told in

@@ -204,23 +204,29 @@ class NodeTypeExampleTest : public DocumentTest {
   using Names = std::vector<std::string>;
 };
 
-// The page sets 1.2 for B and then evaluates a ratio of 1.2 at threshold 1.4: the loads are those of the evaluation.
+// The page sets 1.2 for B, and then evaluates a ratio of 1.2 at threshold 1.4. Its loads have the ratio 1.4, in whole
+// numbers 1.
 TEST_F(NodeTypeExampleTest, Example1MovesOnlyOnNodeTypeA) {
-  const std::vector<std::array<std::string, 3>> types = {{"A", "2.5", "50"}, {"B", "1.4", "400"}};
-  for (const std::string& manifest : {std::string(kPerNodeType) + OverridesXml(types), OverridesJson(types)}) {
-    Configure(manifest);
-    Make(TypesText({{"A", 300, 100}, {"B", 600, 500}}));
-    EXPECT_EQ(plan.phase, Phase::kQuickBalancing);
-    EXPECT_EQ(plan.of_groups[0].decision.node_types, Names{"A"});
-    EXPECT_EQ(TypesThatMove(), Names{"A"});
-    EXPECT_EQ(LoadsAfter("Metric1"), (std::vector<int64_t>{200, 200, 600, 500}));
+  for (const std::string threshold : {"1.2", "1.4"}) {
+    const std::vector<std::array<std::string, 3>> types = {{"A", "2.5", "50"}, {"B", threshold, "400"}};
+    for (const std::string& manifest : {std::string(kPerNodeType) + OverridesXml(types), OverridesJson(types)}) {
+      Configure(manifest);
+      Make(TypesText({{"A", 300, 100}, {"B", 700, 500}}));
+      EXPECT_EQ(plan.phase, Phase::kQuickBalancing);
+      EXPECT_EQ(plan.of_groups[0].decision.node_types, Names{"A"});
+      EXPECT_EQ(TypesThatMove(), Names{"A"});
+      EXPECT_EQ(LoadsAfter("Metric1"), (std::vector<int64_t>{200, 200, 700, 500}));
+    }
   }
 }
 
-TEST_F(NodeTypeExampleTest, Example1AsItIsSetBalancesBothTypes) {
-  Configure(std::string(kPerNodeType) + OverridesXml({{"A", "2.5", "50"}, {"B", "1.2", "400"}}));
-  Make(TypesText({{"A", 300, 100}, {"B", 700, 500}}));
-  EXPECT_EQ(TypesThatMove(), (Names{"A", "B"})) << "700 / 500 is 1.4, above 1.2";
+TEST_F(NodeTypeExampleTest, WithExactRatiosExample1BalancesBothTypes) {
+  for (const std::string comparison : {"PerMode", "Inclusive", "Strict"}) {
+    Configure(std::string(kPerNodeType) + "<Section Name=\"Evenkeel\"><Parameter Name=\"Comparison\" Value=\"" + comparison +
+              "\"/></Section>" + OverridesXml({{"A", "2.5", "50"}, {"B", "1.2", "400"}}));
+    Make(TypesText({{"A", 300, 100}, {"B", 700, 500}}));
+    EXPECT_EQ(TypesThatMove(), (Names{"A", "B"})) << "700 / 500 is 1.4, above 1.2";
+  }
 }
 
 TEST_F(NodeTypeExampleTest, Example2MovesOnlyOnNodeTypeC) {
@@ -282,6 +288,28 @@ history: {lastNodeDown: -0.5, lastStateChange: -0.5}
   EXPECT_EQ(Count(ActionKind::kAddSecondary), 2);
 }
 
+TEST_F(DocumentTest, WhatHappensWithinARefreshGapIsFoundTogetherAfterIt) {
+  Configure(R"(<Section Name="PlacementAndLoadBalancing"><Parameter Name="PLBRefreshGap" Value="0.5"/>
+    <Parameter Name="MinPlacementInterval" Value="0"/></Section>)");
+  const std::string nodes = NodesText(3) + "services: [{name: s, metrics: [{name: Memory, load: 1}]}]\npartitions:\n";
+  const std::string missing = "- {name: s/PART, service: s, replicas: [], missing: 1}\n";
+  const auto with = [&](int count) {
+    std::string text = nodes;
+    for (int i = 0; i < count; ++i) text += std::string(missing).replace(missing.find("PART"), 4, std::to_string(i));
+    return text;
+  };
+  LoadAfresh(with(0) + InstancesText("s", "Memory", {Ones(1), Ones(1), Ones(1)}));
+  MakeAt(10);
+  Load(with(1));
+  MakeAt(10.2);
+  EXPECT_EQ(plan.phase, Phase::kNoActionNeeded);
+  EXPECT_EQ(WhySkipped("Placement"), "the state is looked at again in 0.3s (PLBRefreshGap)");
+  Load(with(2));
+  MakeAt(10.5);
+  EXPECT_EQ(plan.phase, Phase::kPlacement);
+  EXPECT_EQ(Count(ActionKind::kAddInstance), 2) << "both at once";
+}
+
 TEST_F(DocumentTest, ACreationGoesBeforeBalancing) {
   const std::string text = NodesText(2) + "services: [{name: s, metrics: [{name: Memory, load: 1}]}]\npartitions:\n" +
                            InstancesText("s", "Memory", {Ones(6), {}}) +
@@ -322,7 +350,7 @@ partitions:
   EXPECT_EQ(Actions(), 0u);
   EXPECT_EQ(WhySkipped("QuickBalancing"),
             "loads are imbalanced, but no movement that is allowed pays for itself: 2 replicas report what is imbalanced: of 2 "
-            "that could move 2 have no node to go to; of all targets Capacity rules out 4");
+            "that could move 2 have no node to go to; of 4 targets Capacity rules out 4");
   EXPECT_EQ(plan.of_groups[0].energy_after, plan.of_groups[0].energy_before);
 }
 

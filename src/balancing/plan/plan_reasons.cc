@@ -151,6 +151,9 @@ Reason PlanReasons::OfPlacement(const PlanStep& step) const {
     return {name + " has more replicas than its target", kNoId};
   }
   if (IsAdd(step.kind)) return {"a replica of " + name + " is missing", kNoId};
+  if (std::ranges::find(context_.along, step.replica) != context_.along.end()) {
+    return {"stays together with what an upgrade replaces, and goes along with it", kNoId};
+  }
   return {"makes room for a replica that is to be placed", kNoId};
 }
 
@@ -177,11 +180,9 @@ Reason PlanReasons::OfUnplaced(ReplicaId replica) const {
     return why.first == replica || arrangement_.PartitionOf(why.first) == partition;
   });
   if (found == context_.unplaced.end()) return {text, kNoId};
-  std::string steps;
-  for (const Elimination::Step& step : found->second.steps) {
-    steps += fmt::format("{}{} leaves out {}", steps.empty() ? "" : ", ", Name(step.constraint), step.eliminated);
-  }
-  return {fmt::format("{}: of {} nodes {}", text, found->second.nodes, steps.empty() ? "none suits" : steps), kNoId};
+  const std::string nodes = ": " + balancing::Text(arrangement_, found->second);
+  if (found->second.remaining == 0) return {text + nodes, kNoId};
+  return {"no place was found now for a replica of " + cluster_.partitions[partition].name + nodes, kNoId};
 }
 
 }  // namespace evenkeel::balancing

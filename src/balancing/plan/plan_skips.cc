@@ -7,22 +7,19 @@
 #include <map>
 
 #include "balancing/model/amount_text.h"
+#include "balancing/search/balancing_search.h"
 
 namespace evenkeel::balancing {
 namespace {
-
-std::string NodeNames(const Cluster& cluster, const std::vector<NodeId>& nodes) {
-  constexpr size_t kNamed = 3;
-  std::string names;
-  for (size_t i = 0; i < nodes.size() && i < kNamed; ++i) names += (i == 0 ? "" : ", ") + cluster.nodes[nodes[i]].name;
-  return nodes.size() > kNamed ? names + ", ..." : names;
-}
 
 /// What keeps the replicas of a group in place.
 class Obstacles {
  public:
   Obstacles(const Arrangement& arrangement, const GroupPlan& plan)
-      : arrangement_(arrangement), cluster_(arrangement.cluster()), plan_(plan), constraints_(arrangement, {}) {}
+      : arrangement_(arrangement),
+        cluster_(arrangement.cluster()),
+        plan_(plan),
+        constraints_(arrangement, {.max_priority = kBalancingMaxPriority}) {}
 
   void Look(const ServiceGroup& group) {
     for (const ServiceId service : group.services) {
@@ -41,12 +38,13 @@ class Obstacles {
       text += fmt::format("{}{} stay because {}", separator, count, why);
       separator = ", ";
     }
-    if (looked_at_ == 0) return text;
-    text += fmt::format("{}of {} that could move", separator, looked_at_);
+    if (movable_ == 0) return text;
+    const std::string_view first = looked_at_ < movable_ ? "the first " : "";
+    text += fmt::format("{}of {}{} that could move", separator, first, looked_at_);
     if (stuck_ > 0) text += fmt::format(" {} have no node to go to", stuck_);
-    separator = stuck_ > 0 ? "; of all targets " : " of all targets ";
+    separator = fmt::format("{} of {} targets ", stuck_ > 0 ? ";" : "", targets_);
     for (size_t i = 0; i < kConstraints; ++i) {
-      if (eliminated_[i] == 0 || static_cast<Constraint>(i) == Constraint::kReplicaExclusion) continue;
+      if (eliminated_[i] == 0) continue;
       text += fmt::format("{}{} rules out {}", separator, Name(static_cast<Constraint>(i)), eliminated_[i]);
       separator = ", ";
     }
@@ -56,7 +54,7 @@ class Obstacles {
 
  private:
   void Look(ReplicaId replica) {
-    constexpr size_t kPairsMax = 30'000;
+    constexpr int64_t kPairsMax = 30'000;
     const NodeId node = arrangement_.NodeOf(replica);
     if (node == kNoId || !plan_.balance.MayMove(cluster_, arrangement_.ServiceOf(replica), cluster_.nodes[node].type)) return;
     const std::vector<std::string>& types = plan_.decision.node_types;
@@ -66,42 +64,50 @@ class Obstacles {
       ++fixed_[why];
       return;
     }
-    if (static_cast<size_t>(looked_at_) * cluster_.nodes.size() > kPairsMax) return;
+    ++movable_;
+    if (targets_ > kPairsMax) return;
     ++looked_at_;
-    const Elimination elimination = constraints_.Eliminate(replica, arrangement_.RoleOf(replica));
-    const bool own_counts = !constraints_.Obstacle(replica, node);
-    if (elimination.remaining == (own_counts ? 1 : 0)) ++stuck_;
-    for (const Elimination::Step& step : elimination.steps) {
-      eliminated_[static_cast<size_t>(step.constraint)] += step.eliminated;
+    // Per node type it stays among nodes of its type.
+    const bool own_type = PerNodeType(arrangement_.settings());
+    const NodeTypeId type = cluster_.nodes[node].type;
+    bool stuck = true;
+    for (const NodeId target : own_type ? arrangement_.sets().OfType(type) : arrangement_.sets().all()) {
+      if (target == node) continue;
+      ++targets_;
+      const std::optional<Constraint> obstacle = constraints_.Obstacle(replica, target);
+      if (obstacle) ++eliminated_[static_cast<size_t>(*obstacle)];
+      stuck = stuck && obstacle.has_value();
     }
+    if (stuck) ++stuck_;
   }
 
   const Arrangement& arrangement_;
   const Cluster& cluster_;
   const GroupPlan& plan_;
   const Constraints constraints_;
-  int64_t candidates_ = 0, looked_at_ = 0, stuck_ = 0;
+  int64_t candidates_ = 0, movable_ = 0, looked_at_ = 0, stuck_ = 0;
+  int64_t targets_ = 0;  // of those that were looked at
   std::map<std::string_view, int64_t> fixed_;
   std::array<int64_t, kConstraints> eliminated_{};
 };
 
 }  // namespace
 
-std::string Text(const Cluster& cluster, const Elimination& elimination) {
-  std::string text = fmt::format("of {} nodes", elimination.nodes);
-  std::string_view separator = " ";
-  for (const Elimination::Step& step : elimination.steps) {
-    text += fmt::format("{}{} rules out {} ({}{}{})", separator, Name(step.constraint), step.eliminated,
-                        NodeNames(cluster, step.nodes), step.detail.empty() ? "" : ": ", step.detail);
-    separator = ", ";
-  }
-  return text + fmt::format("; {} remain", elimination.remaining);
-}
-
 std::string WhyNothingMoves(const Arrangement& arrangement, const ServiceGroup& group, const GroupPlan& plan) {
   Obstacles obstacles(arrangement, plan);
   obstacles.Look(group);
   return "loads are imbalanced, but no movement that is allowed pays for itself: " + obstacles.Sentence();
+}
+
+SkippedItem SkippedFamily(const Cluster& cluster, const WaitingFamily& family) {
+  std::string why =
+      fmt::format("it goes to another node together with {} other partitions or not at all", family.partitions - 1);
+  if (family.busy == kNoId) {
+    why += ", and no node can take all of them";
+  } else {
+    why += fmt::format(", and replicas of {} change already", cluster.partitions[family.busy].name);
+  }
+  return {std::move(why), "the replacement of partition " + cluster.partitions[family.replaced].name};
 }
 
 std::vector<SkippedItem> SkippedPhases(const Settings& settings, const GroupPlan& plan) {

@@ -7,15 +7,16 @@
 #include "balancing/measures/arrangement.h"
 #include "balancing/plan/plan.h"
 #include "balancing/rules/constraints.h"
+#include "balancing/search/upgrade_families.h"
 
 namespace evenkeel::balancing {
-
-/// "of 6 nodes Capacity rules out 4 (n0, n1, n2, ...), PlacementConstraint 2 (n4, n5)", with what the first of them lacks.
-std::string Text(const Cluster& cluster, const Elimination& elimination);
 
 /// Of an imbalanced group of which nothing moves: how many replicas may move because of it, what keeps them in place, which
 /// constraints rule out how many targets. Looks at no more than some ten thousand pairs of replica and node.
 std::string WhyNothingMoves(const Arrangement& arrangement, const ServiceGroup& group, const GroupPlan& plan);
+
+/// Of an upgrade that replaces nothing of a family.
+SkippedItem SkippedFamily(const Cluster& cluster, const WaitingFamily& family);
 
 /// The stages that did not run, node types that are paused, and in balancing `throttled` partitions.
 std::vector<SkippedItem> SkippedPhases(const Settings& settings, const GroupPlan& plan);

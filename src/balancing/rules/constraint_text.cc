@@ -8,6 +8,13 @@
 namespace evenkeel::balancing {
 namespace {
 
+std::string NodeNames(const Cluster& cluster, std::span<const NodeId> nodes, size_t most) {
+  std::string names;
+  for (size_t i = 0; i < nodes.size() && i < most; ++i) names += (i == 0 ? "" : ", ") + cluster.nodes[nodes[i]].name;
+  if (nodes.size() <= most || most == 0) return names;
+  return names + ", ...";
+}
+
 /// Of the tree's path, the part that rules of top domains look at.
 std::string TopDomain(const Arrangement& arrangement, NodeId id, DomainKind kind) {
   const Node& node = arrangement.cluster().nodes[id];
@@ -61,6 +68,25 @@ std::string ApplicationText(const Arrangement& arrangement, const Violation& vio
 }
 
 }  // namespace
+
+std::string Text(const Arrangement& arrangement, const Elimination& elimination) {
+  const Cluster& cluster = arrangement.cluster();
+  const auto most = static_cast<size_t>(arrangement.settings().detailed_node_list_limit);
+  std::string text = fmt::format("of {} nodes", elimination.nodes);
+  std::string_view separator = " ";
+  if (elimination.own != kNoId) {
+    text += fmt::format(" {} is its own", cluster.nodes[elimination.own].name);
+    separator = ", ";
+  }
+  for (const Elimination::Step& step : elimination.steps) {
+    const std::string names = NodeNames(cluster, step.nodes, most);
+    const std::string_view colon = names.empty() || step.detail.empty() ? "" : ": ";
+    text +=
+        fmt::format("{}{} rules out {} ({}{}{})", separator, Name(step.constraint), step.eliminated, names, colon, step.detail);
+    separator = ", ";
+  }
+  return text + fmt::format("; {} remain{}", elimination.remaining, elimination.remaining == 1 ? "s" : "");
+}
 
 std::string_view Name(Constraint constraint) {
   switch (constraint) {
@@ -139,6 +165,10 @@ Elimination Constraints::Eliminate(ReplicaId replica, Role role) const {
   elimination.nodes = static_cast<int64_t>(nodes_);
   std::array<std::vector<NodeId>, kConstraints> eliminated;
   for (NodeId node = 0; node < nodes_; ++node) {
+    if (node == arrangement_.NodeOf(replica) && role == arrangement_.RoleOf(replica)) {
+      elimination.own = node;
+      continue;
+    }
     const std::optional<Constraint> obstacle = Obstacle(replica, node, role);
     if (obstacle) {
       eliminated[static_cast<size_t>(*obstacle)].push_back(node);

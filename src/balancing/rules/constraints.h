@@ -58,7 +58,7 @@ struct ConstraintOptions {
 /// back to any that is up; either way where the constraint lets a primary be, whatever was violated before.
 enum class SwapFor : uint8_t { kLoad, kUpgrade, kReturn };
 
-/// Which nodes remained for a replica after each constraint.
+/// Which nodes remain for a replica after each constraint. Its own node, what the steps eliminate and what remains are all.
 struct Elimination {
   struct Step {
     Constraint constraint;
@@ -68,8 +68,11 @@ struct Elimination {
   };
   std::vector<Step> steps;  ///< those that eliminated any
   int64_t nodes = 0;        ///< there were
-  int64_t remaining = 0;
+  NodeId own = kNoId;       ///< where it is already, in this role; kNoId: nowhere
+  int64_t remaining = 0;    ///< others
 };
+/// "of 7 nodes n0 is its own, Capacity rules out 4 (n1, n2, n3, ...: n1: what does not fit); 2 remain".
+std::string Text(const Arrangement& arrangement, const Elimination& elimination);
 
 struct Violation {
   Constraint constraint = Constraint::kCapacity;

@@ -79,6 +79,7 @@ class PlacementSearch {
   std::optional<Outcome> PlaceAfter(std::span<const Shift> shifts, std::span<const Violation> violated);
   bool ShiftOthers(const Outcome& known);
   void PlaceDemand(const Demand& demand, const Constraints& constraints);
+  bool IsBesideParent(ReplicaId replica);
   bool PlaceInsteadOfPrimary(ReplicaId replica, const Constraints& constraints);
   bool PlaceOne(ReplicaId replica, Role role, const Constraints& constraints);
   bool PlaceWithChildren(ReplicaId replica, Role role, const Constraints& constraints);
@@ -92,7 +93,7 @@ class PlacementSearch {
   bool AllOrNothing(PartitionId partition) const;
   void TakeBackPartial();
   void Improve();
-  std::vector<ReplicaId> FewPlaced() const;
+  std::vector<ReplicaId> FewPlaced();
   bool Exchange();
   bool Chain();
   void PlaceRest();
@@ -269,6 +270,12 @@ TargetFinder::Accept PlacementSearch::AtParent(ReplicaId replica, const Constrai
   }
   if (nodes.empty()) return {};
   return [nodes = std::move(nodes)](NodeId node) { return std::ranges::find(nodes, node) != nodes.end(); };
+}
+
+// In an upgrade affinity may yield, but not for the deviation alone.
+bool PlacementSearch::IsBesideParent(ReplicaId replica) {
+  const TargetFinder::Accept at_parent = AtParent(replica, levels_[0]);
+  return at_parent && at_parent(arrangement_.NodeOf(replica));
 }
 
 bool PlacementSearch::PlaceInsteadOfPrimary(ReplicaId replica, const Constraints& constraints) {
@@ -476,7 +483,6 @@ bool PlacementSearch::AllOrNothing(PartitionId partition) const {
 void PlacementSearch::TakeBackPartial() {
   for (const Demand& demand : demands_) {
     if (Placed(demand) || !AllOrNothing(demand.partition)) continue;
-    Explain(demand);
     for (const ReplicaId replica : demand.replicas) {
       if (arrangement_.NodeOf(replica) != kNoId) journal_.Remove(replica);
     }
@@ -488,7 +494,10 @@ void PlacementSearch::PlaceRest() {
   for (const Demand& demand : demands_) {
     const size_t mark = journal_.Mark();
     for (size_t level = 0; level < levels_.size() && !Placed(demand); ++level) PlaceDemand(demand, levels_[level]);
-    if (!Placed(demand) && AllOrNothing(demand.partition)) journal_.UndoTo(mark);
+    if (Placed(demand) || !AllOrNothing(demand.partition)) continue;
+    // Of the one that has no node beside the others.
+    Explain(demand);
+    journal_.UndoTo(mark);
   }
 }
 
@@ -501,7 +510,8 @@ void PlacementSearch::Improve() {
       for (const ReplicaId replica : demand.replicas) {
         if (arrangement_.NodeOf(replica) == kNoId) continue;
         const double before = journal_.score().average_deviation();
-        const std::vector<Target> targets = finder_.Best(levels_[0], replica, arrangement_.RoleOf(replica));
+        const TargetFinder::Accept at_parent = IsBesideParent(replica) ? AtParent(replica, levels_[0]) : TargetFinder::Accept();
+        const std::vector<Target> targets = finder_.Best(levels_[0], replica, arrangement_.RoleOf(replica), 1, at_parent);
         if (targets.empty() || targets[0].deviation >= before * (1 - 1e-9)) continue;
         const size_t mark = journal_.Mark();
         if (!mover_.TryMove(levels_[0], replica, targets[0].node)) continue;
@@ -517,11 +527,11 @@ void PlacementSearch::Improve() {
   }
 }
 
-std::vector<ReplicaId> PlacementSearch::FewPlaced() const {
+std::vector<ReplicaId> PlacementSearch::FewPlaced() {
   std::vector<ReplicaId> placed;
   for (const Demand& demand : demands_) {
     for (const ReplicaId replica : demand.replicas) {
-      if (arrangement_.NodeOf(replica) != kNoId) placed.push_back(replica);
+      if (arrangement_.NodeOf(replica) != kNoId && !IsBesideParent(replica)) placed.push_back(replica);
     }
   }
   if (placed.size() > kExchanged) placed.clear();
@@ -593,12 +603,18 @@ void PlacementSearch::Explain(const Demand& demand) {
 PlacementResult PlacementSearch::Run() {
   DropReplicas(journal_, levels_[0], finder_.ties());
   UpgradeOutcome upgrades = MeetUpgrades(journal_, levels_, finder_.ties());
+  FamilyOutcome families = PlaceFamilies(journal_, levels_, finder_);
   mover_.GrantMade();
   result_.impossible = std::move(upgrades.impossible);
   result_.waiting = std::move(upgrades.waiting);
+  result_.waiting.insert(result_.waiting.end(), families.waiting.begin(), families.waiting.end());
+  result_.families = std::move(families.families);
+  result_.along = std::move(families.along);
   average_sizes_ = AverageSizes();
   FindDemands();
-  for (const PartitionId partition : upgrades.stand_by_first) PlaceOnStandBy(partition);
+  for (const PartitionId partition : upgrades.stand_by_first) {
+    if (NextOf(partition) != kNoId && !Waits(partition)) PlaceOnStandBy(partition);
+  }
   TryOrders();
   TakeBackPartial();
   Improve();

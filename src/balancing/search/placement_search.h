@@ -5,6 +5,7 @@
 //               node from nodes that no longer suit; followers of affinity before those they follow, secondaries and instances
 //               rather than primaries, from the fullest domains, then the drop that leaves the least deviation
 //   promotions  of a secondary where a partition has no primary; exchanges of roles that an upgrade asks for
+//   families    of services of one replica that an upgrade replaces together (upgrade_families.h)
 //   placements  of what is missing, and of services on every node: the most demanding partition first, each replica where the
 //               deviation stays least, followers together with the replica that they follow
 //   room        for what did not fit: replicas placed by this plan go elsewhere, and so do existing ones when `with_move` says
@@ -25,6 +26,7 @@
 #include "balancing/model/service_groups.h"
 #include "balancing/rules/constraints.h"
 #include "balancing/search/placement_upgrades.h"
+#include "balancing/search/upgrade_families.h"
 
 namespace evenkeel::balancing {
 
@@ -42,6 +44,8 @@ struct PlacementResult {
   std::vector<std::pair<ReplicaId, Elimination>> why;
   std::vector<ImpossibleRequest> impossible;
   std::vector<PartitionId> waiting;  ///< nothing more of them is placed now
+  std::vector<WaitingFamily> families;
+  std::vector<ReplicaId> along;  ///< existing replicas that moved with what an upgrade replaces
   int64_t evaluations = 0;
 };
 

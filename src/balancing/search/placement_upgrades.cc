@@ -8,14 +8,6 @@
 namespace evenkeel::balancing {
 namespace {
 
-bool Upgraded(const Arrangement& arrangement, ReplicaId replica) {
-  const Cluster& cluster = arrangement.cluster();
-  const ApplicationId application = cluster.services[arrangement.ServiceOf(replica)].application;
-  if (application == kNoId || !arrangement.settings().prefer_upgraded_uds) return false;
-  const std::vector<std::string>& done = cluster.applications[application].upgraded_domains;
-  return std::ranges::find(done, cluster.nodes[arrangement.NodeOf(replica)].upgrade_domain) != done.end();
-}
-
 // Which secondary becomes the primary: smaller is better.
 struct SuccessorRank {
   bool overfull, not_asked_for, not_upgraded, leaving;
@@ -31,7 +23,7 @@ SuccessorRank RankOf(const Arrangement& arrangement, const NodeTies& ties, Repli
   tie.replicas = 0;
   return {.overfull = false,
           .not_asked_for = !is.Has(kPrimaryToBePlaced) && !is.Has(kPreferredPrimaryLocation),
-          .not_upgraded = !Upgraded(arrangement, replica),
+          .not_upgraded = !IsUpgraded(arrangement, arrangement.ServiceOf(replica), arrangement.NodeOf(replica)),
           .leaving = !arrangement.cluster().nodes[is.node].Available(),
           .deviation = deviation,
           .tie = tie,
@@ -221,6 +213,14 @@ UpgradeOutcome UpgradeMeeting::Run() {
 }
 
 }  // namespace
+
+bool IsUpgraded(const Arrangement& arrangement, ServiceId service, NodeId node) {
+  const Cluster& cluster = arrangement.cluster();
+  const ApplicationId application = cluster.services[service].application;
+  if (application == kNoId || !arrangement.settings().prefer_upgraded_uds) return false;
+  const std::vector<std::string>& done = cluster.applications[application].upgraded_domains;
+  return std::ranges::find(done, cluster.nodes[node].upgrade_domain) != done.end();
+}
 
 UpgradeOutcome MeetUpgrades(StepJournal& journal, SearchLevels& levels, const NodeTies& ties) {
   return UpgradeMeeting(journal, levels, ties).Run();

@@ -27,6 +27,10 @@ struct UpgradeOutcome {
   std::vector<PartitionId> stand_by_first;
 };
 
+/// Whether the node is in an upgrade domain that the upgrade of the service's application has done; no with PreferUpgradedUDs
+/// off.
+bool IsUpgraded(const Arrangement& arrangement, ServiceId service, NodeId node);
+
 /// Promotes, exchanges and places what upgrades ask for, parents before children. O(replicas of the group).
 UpgradeOutcome MeetUpgrades(StepJournal& journal, SearchLevels& levels, const NodeTies& ties);
 

@@ -3,7 +3,7 @@
 #include <benchmark/benchmark.h>
 
 #include "balancing/model/large_cluster_testing.h"
-#include "balancing/search/constraint_fixes.h"
+#include "balancing/repairs/constraint_fixes.h"
 
 namespace evenkeel::balancing {
 namespace {

@@ -1,4 +1,4 @@
-#include "balancing/search/overload_fixes.h"
+#include "balancing/repairs/overload_fixes.h"
 
 #include <algorithm>
 #include <functional>

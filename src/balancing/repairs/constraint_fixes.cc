@@ -1,0 +1,171 @@
+#include "balancing/repairs/constraint_fixes.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "balancing/repairs/application_repairs.h"
+#include "balancing/repairs/overload_repairs.h"
+#include "balancing/repairs/replica_repairs.h"
+#include "balancing/repairs/unmended_reasons.h"
+
+namespace evenkeel::balancing {
+namespace {
+
+// A second or so: beyond it nobody makes room for others, and what was found is not improved.
+constexpr int64_t kDefaultEvaluations = 1'000'000;
+constexpr int kImprovingPasses = 2;
+constexpr size_t kExplainedViolations = 100;
+constexpr double kNoticeable = 1 - 1e-9;
+
+auto KeyOf(const Violation& violation) {
+  return std::tuple(violation.constraint, violation.node, violation.metric, violation.replica, violation.partition,
+                    violation.application);
+}
+
+class FixSearch {
+ public:
+  FixSearch(Arrangement& arrangement, const ServiceGroup& group, const FixOptions& options)
+      : arrangement_(arrangement),
+        group_(group),
+        budget_(options.evaluations > 0 ? options.evaluations : kDefaultEvaluations),
+        levels_(arrangement, Purpose::kConstraintCheck, options.light, true),
+        journal_(arrangement, group),
+        finder_(journal_, options.seed),
+        mover_(journal_, finder_, options.movement_slots) {}
+
+  FixResult Run();
+
+ private:
+  void Mend(const Violation& violation);
+  void TakeBackNeedless();
+  void Improve();
+  void Report(std::vector<Violation> after);
+
+  Arrangement& arrangement_;
+  const ServiceGroup& group_;
+  const int64_t budget_;
+  SearchLevels levels_;
+  StepJournal journal_;
+  TargetFinder finder_;
+  Mover mover_;
+  const RepairContext context_{arrangement_, group_, levels_, journal_, finder_, mover_, budget_};
+  ReplicaRepairs replicas_{context_};
+  ApplicationRepairs applications_{context_};
+  OverloadRepairs overloads_{context_, applications_};
+  FixResult result_;
+};
+
+void FixSearch::Mend(const Violation& violation) {
+  const bool scaleout = violation.constraint == Constraint::kScaleoutCount;
+  for (size_t level = 0; level < levels_.size() && levels_.PriorityOf(level) >= violation.priority; ++level) {
+    const Constraints& constraints = levels_[level];
+    const int64_t wrong = scaleout ? applications_.TooMany(violation.application) : replicas_.Measure(violation, constraints);
+    if (mover_.slots_left() <= 0 || wrong == 0) return;
+    if (scaleout ? applications_.MendScaleout(violation, constraints) : replicas_.Mend(violation, constraints)) return;
+  }
+}
+
+// One fix may have made another one superfluous.
+void FixSearch::TakeBackNeedless() {
+  const Constraints& constraints = levels_[0];
+  for (const ReplicaId replica : journal_.MovedSince(0)) {
+    if (arrangement_.IsNew(replica)) continue;
+    const NodeId origin = arrangement_.cluster().replicas[replica].node;
+    if (arrangement_.NodeOf(replica) == origin) continue;
+    const int64_t movements = journal_.movements();
+    const size_t mark = journal_.Mark();
+    if (mover_.TryMove(constraints, replica, origin) && journal_.movements() >= movements) journal_.UndoTo(mark);
+  }
+}
+
+void FixSearch::Improve() {
+  const Constraints& constraints = levels_[0];
+  for (int pass = 0; pass < kImprovingPasses; ++pass) {
+    for (const ReplicaId replica : journal_.MovedSince(0)) {
+      if (finder_.evaluations() > budget_) return;
+      const double before = journal_.score().average_deviation();
+      const int64_t movements = journal_.movements();
+      const std::vector<Target> targets = finder_.Best(constraints, replica, arrangement_.RoleOf(replica));
+      if (targets.empty() || targets[0].deviation >= before * kNoticeable) continue;
+      const size_t mark = journal_.Mark();
+      if (!mover_.TryMove(constraints, replica, targets[0].node)) continue;
+      if (journal_.movements() > movements || journal_.score().average_deviation() >= before * kNoticeable) {
+        journal_.UndoTo(mark);
+      }
+    }
+  }
+}
+
+void FixSearch::Report(std::vector<Violation> after) {
+  std::set<decltype(KeyOf(after[0]))> left;
+  for (const Violation& violation : after) left.insert(KeyOf(violation));
+  for (const Violation& violation : result_.before) {
+    if (!left.contains(KeyOf(violation))) result_.mended.push_back(violation);
+  }
+  UnmendedReasons reasons(context_);
+  for (const Violation& violation : after) {
+    result_.left.push_back(reasons.Explain(violation, result_.left.size() < kExplainedViolations));
+  }
+  result_.moves = journal_.movements();
+  result_.evaluations = finder_.evaluations();
+}
+
+FixResult FixSearch::Run() {
+  result_.before = ViolationsOf(arrangement_, group_, levels_[0].Violations());
+  if (result_.before.empty()) return std::move(result_);
+  overloads_.Find(result_.before);
+  size_t next_overload = 0;
+  std::vector<size_t> not_mended;
+  std::set<std::pair<NodeId, ApplicationId>> seen;
+  for (const Violation& violation : result_.before) {
+    if (violation.node == kNoId) {
+      applications_.MendTotal(violation);
+      continue;
+    }
+    const bool overload =
+        violation.constraint == Constraint::kCapacity || violation.constraint == Constraint::kApplicationCapacity;
+    if (!overload) {
+      Mend(violation);
+    } else if (seen.emplace(violation.node, violation.application).second) {
+      if (!overloads_.Mend(next_overload, false)) not_mended.push_back(next_overload);
+      ++next_overload;
+    }
+  }
+  for (const size_t overload : not_mended) overloads_.Mend(overload, true);
+  TakeBackNeedless();
+  Improve();
+  std::vector<Violation> after = ViolationsOf(arrangement_, group_, levels_[0].Violations());
+  if (journal_.movements() > 0 && !Better(Summarize(after), Summarize(result_.before))) {
+    journal_.UndoTo(0);
+    after = result_.before;
+  }
+  Report(std::move(after));
+  return std::move(result_);
+}
+
+}  // namespace
+
+std::vector<Violation> ViolationsOf(const Arrangement& arrangement, const ServiceGroup& group, std::vector<Violation> all) {
+  const Cluster& cluster = arrangement.cluster();
+  std::vector<bool> services(cluster.services.size()), metrics(cluster.metrics.size()),
+      applications(cluster.applications.size());
+  for (const MetricId metric : group.metrics) metrics[metric] = true;
+  for (const ServiceId service : group.services) {
+    services[service] = true;
+    if (cluster.services[service].application != kNoId) applications[cluster.services[service].application] = true;
+  }
+  std::erase_if(all, [&](const Violation& violation) {
+    if (violation.partition != kNoId) return !services[cluster.partitions[violation.partition].service];
+    if (violation.application != kNoId) return !applications[violation.application];
+    return !metrics[violation.metric];
+  });
+  return all;
+}
+
+FixResult FixViolations(Arrangement& arrangement, const ServiceGroup& group, const FixOptions& options) {
+  return FixSearch(arrangement, group, options).Run();
+}
+
+}  // namespace evenkeel::balancing
