@@ -141,10 +141,11 @@ TEST_F(PendingReasonsTest, ARuleThatThePlansOwnNodesBreakIsNamed) {
   for (const char* pod : {"p0", "p1", "p2", "p3"}) pods += PodText{.name = pod, .spec = kApart}.Text();
   const Texts all = Reasons(objects + pods);
   EXPECT_EQ(all.size(), 3u);
+  const std::string rule = "InterPodAffinity: node(s) didn't match pod anti-affinity rules";
   for (const auto& [group, why] : all) {
-    EXPECT_EQ(why, "InterPodAffinity: node(s) didn't match pod anti-affinity rules") << group;
+    EXPECT_EQ(why, rule + " (pods that it does not want to be with are in zone=" + group + ")");
   }
-  EXPECT_EQ(Explain(objects + pods, "p3"), "no node group grows for it: " + all.at("a"));
+  EXPECT_EQ(Explain(objects + pods, "p3"), "no node group grows for it: " + rule);
   // With one group a loop: two pods wait for the next one, in which the other zones have their turn.
   options_.max_groups_per_loop = 1;
   const Json plan = Plan(objects + pods).result;
