@@ -282,6 +282,26 @@ TEST_F(DevicesTest, ExtendedResourcesAreServedByClaimsWhereNoPluginDoes) {
   EXPECT_EQ(cluster_.Where(PodMaker("q").Request("example.com/gpu", "2")), "a b") << "they are not counted twice";
 }
 
+TEST_F(DevicesTest, ClaimsForExtendedResourcesAreKnownByTheirPod) {
+  const auto made = [](std::string_view name) {
+    ClaimMaker claim(name);
+    claim.Of("p");
+    base::Ensure(claim.json, {"metadata", "annotations", kExtendedClaimAnnotation}) = "true";
+    return claim;
+  };
+  const PodId p = Pod(PodMaker("p")), q = Pod(PodMaker("q"));
+  Claim(ClaimMaker("of-template").Of("p"));
+  EXPECT_EQ(snapshot_.ExtendedClaimOf(p), "");
+  Claim(made("one"));
+  EXPECT_EQ(snapshot_.ExtendedClaimOf(p), "one") << "it need not be allocated";
+  Claim(made("two").On("a", {"gpu-0"}, {"p"}));
+  EXPECT_EQ(snapshot_.ExtendedClaimOf(q), "");
+  snapshot_.RemoveDevices(DeviceKind::kResourceClaim, "default/one");
+  EXPECT_EQ(snapshot_.ExtendedClaimOf(p), "two");
+  snapshot_.RemoveDevices(DeviceKind::kResourceClaim, "default/two");
+  EXPECT_EQ(snapshot_.ExtendedClaimOf(p), "");
+}
+
 TEST_F(DevicesTest, ANodeHasTheSlicesThatNameIt) {
   Slice(SliceMaker("a").Named("wide").Pool("wide").Everywhere().Devices(1));
   Slice(SliceMaker("a").Named("nics").Pool("nics").Devices(1));

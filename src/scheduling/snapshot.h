@@ -184,6 +184,9 @@ class Snapshot {
 
   /// What the pod has of devices where it is; of a pod without claims nothing. For who writes to the API what Place has chosen.
   PlacedDevices DevicesOf(PodId pod);
+  /// The name of a claim that a scheduler has made for the pod's extended resources, as the API says, allocated or not; "":
+  /// there is none.
+  std::string ExtendedClaimOf(PodId pod) const { return devices_.ExtendedOf(pods_[pod].uid_hash); }
   /// What a pod of the class would get on the node, if that fits.
   PlacedDevices DevicesFor(ClassId pod_class, NodeId node);
   /// As the node sees them; with what is in use. Good until something changes.

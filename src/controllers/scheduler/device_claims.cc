@@ -70,6 +70,13 @@ base::Error Because(std::string what, const base::Error& error) {
   return base::Error(error.code(), std::move(what) + ": " + error.message());
 }
 
+/// Warns if an attempt to give the claim back has failed.
+void NoteGivenBack(const kube::Pod& pod, const std::string& claim, const base::Status& done) {
+  if (done || done.error().code() == Code::kNotFound) return;
+  base::log::Warn("a claim for devices is not given back",
+                  {{"pod", pod.meta.Key()}, {"claim", claim}, {"error", done.error()}});
+}
+
 }  // namespace
 
 void DeviceClaims::Assume(Json claim, scheduling::Snapshot& snapshot) {
@@ -246,8 +253,8 @@ base::Status DeviceClaims::DeleteExtended(const kube::Pod& pod, const std::strin
     RemoveFinalizer(claim);
     return true;
   };
-  EVENKEEL_TRY(client::ReadModifyWrite(client_, DeviceClaimKind(), pod.meta.ns, name, unprotect));
-  EVENKEEL_TRY(client_.Delete(DeviceClaimKind(), pod.meta.ns, name));
+  EVENKEEL_ASSIGN(const Json claim, client::ReadModifyWrite(client_, DeviceClaimKind(), pod.meta.ns, name, unprotect));
+  EVENKEEL_TRY(client_.Delete(DeviceClaimKind(), pod.meta.ns, name, {.uid = std::string(kube::UidOf(claim))}));
   return {};
 }
 
@@ -256,15 +263,15 @@ void DeviceClaims::TakeBack(const kube::Pod& pod) {
   if (found == written_.end()) return;
   const Written written = std::move(found->second);
   written_.erase(found);
-  const auto note = [&](const std::string& claim, const base::Status& done) {
-    if (done || done.error().code() == Code::kNotFound) return;
-    base::log::Warn("a claim for devices is not given back",
-                    {{"pod", pod.meta.Key()}, {"claim", claim}, {"error", done.error()}});
-  };
   for (const std::string& name : written.reserved) {
-    if (name != written.extended) note(name, Release(pod, name));
+    if (name != written.extended) NoteGivenBack(pod, name, Release(pod, name));
   }
-  if (!written.extended.empty()) note(written.extended, DeleteExtended(pod, written.extended));
+  if (!written.extended.empty()) NoteGivenBack(pod, written.extended, DeleteExtended(pod, written.extended));
+}
+
+void DeviceClaims::GiveUpExtended(const kube::Pod& pod, const std::string& claim, scheduling::Snapshot& snapshot) {
+  ForgetAssumed(snapshot);
+  NoteGivenBack(pod, claim, DeleteExtended(pod, claim));
 }
 
 bool DeviceClaims::GiveUpAllocation(const kube::Pod& pod, scheduling::Snapshot& snapshot) {

@@ -38,6 +38,9 @@ class DeviceClaims {
   /// Gives up one allocation that some node cannot reach and that nobody but this pod has reserved, so that the pod's next
   /// attempt may find devices elsewhere; deletes the claim of an earlier attempt at its extended resources. Whether it did.
   bool GiveUpAllocation(const kube::Pod& pod, scheduling::Snapshot& snapshot);
+  /// Deletes the claim, which an earlier attempt has made for the pod's extended resources, also one of another replica.
+  /// The snapshot has it until the mirror tells that it is gone.
+  void GiveUpExtended(const kube::Pod& pod, const std::string& claim, scheduling::Snapshot& snapshot);
 
  private:
   struct Written {

@@ -172,6 +172,42 @@ TEST_F(MemberSchedulerTest, DevicesThatMayHaveBeenWrittenStayThePods) {
   EXPECT_EQ(NodeOf("q"), "") << "it would have had a device that p may have";
 }
 
+class LeftOverClaimTest : public MemberSchedulerTest, public ::testing::WithParamInterface<bool> {
+ protected:
+  static const kube::Resource& Kind(const char* plural) { return *kube::FindBuiltIn("resource.k8s.io", "v1", plural); }
+  const std::map<std::string, Json>& Claims() { return api->objects["resourceclaims"]; }
+};
+/// Whether the pod's status names it.
+INSTANTIATE_TEST_SUITE_P(Told, LeftOverClaimTest, ::testing::Bool());
+
+TEST_P(LeftOverClaimTest, OfExtendedResourcesIsMadeAnew) {
+  Node("n1", "2");
+  Node("n2", "8");
+  Put(scheduling::testing::DeviceClassOf("gpu", scheduling::testing::kGpuDriver, "example.com/gpu"), Kind("deviceclasses"));
+  for (const char* node : {"n1", "n2"}) {
+    Put(scheduling::testing::SliceMaker(node).Devices(1).json, Kind("resourceslices"));
+  }
+  Json pod = PodMaker("p", "1").Spec("schedulerName", R"("evenkeel")").Request("example.com/gpu", "1").json;
+  base::Ensure(pod, {"metadata", "uid"}) = "p";
+  if (GetParam()) base::Ensure(pod, {"status", "extendedResourceClaimStatus", "resourceClaimName"}) = "p-left";
+  scheduling::testing::ClaimMaker left("p-left");
+  left.Of("p").On("n1", {"gpu-0"}, {"p"});
+  base::Ensure(left.json, {"metadata", "annotations", scheduling::kExtendedClaimAnnotation}) = "true";
+  Put(left.json, Kind("resourceclaims"));
+  Put(pod);
+  Own();
+  Run(30s);
+  EXPECT_EQ(NodeOf("p"), "n2") << "it has more room";
+  ASSERT_EQ(Claims().size(), 1U);
+  const auto& [key, claim] = *Claims().begin();
+  EXPECT_EQ("default/" + std::string(base::FindString(api->objects["pods"].at("default/p"),
+                                                      {"status", "extendedResourceClaimStatus", "resourceClaimName"})),
+            key);
+  const JsonArray& results = base::FindArray(claim, {"status", "allocation", "devices", "results"});
+  ASSERT_EQ(results.size(), 1U);
+  EXPECT_EQ(base::FindString(results[0], {"pool"}), "n2");
+}
+
 TEST_F(MemberSchedulerTest, ClaimsAreToldTheNodeAndWaitedFor) {
   Node("n1", "2");
   const auto& claims = *kube::FindBuiltIn("", "v1", "persistentvolumeclaims");

@@ -24,7 +24,7 @@ using scheduling::testing::PodMaker;
 
 inline const base::Time kBegin{std::chrono::hours(500'000)};
 
-/// Hands everything on to a FakeClient but for bindings and kinds that are not served.
+/// Hands everything on to a FakeClient but for bindings, names that the server makes, and kinds that are not served.
 class BindingClient final : public client::ChangedFakeClient {
  public:
   explicit BindingClient(std::shared_ptr<client::FakeApi> api) : ChangedFakeClient(std::move(api)) {}
@@ -52,6 +52,14 @@ class BindingClient final : public client::ChangedFakeClient {
     return body;
   }
 
+  base::Result<Json> Create(const kube::Resource& resource, const Json& object, const client::WriteOptions& options) override {
+    const std::string prefix(base::FindString(object, {"metadata", "generateName"}));
+    if (prefix.empty() || !kube::NameOf(object).empty()) return fake.Create(resource, object, options);
+    Json named = object;
+    base::Ensure(named, {"metadata", "name"}) = prefix + std::to_string(++names_made_);
+    return fake.Create(resource, named, options);
+  }
+
   base::Result<client::ListPage> List(const kube::Resource& resource, const client::ListOptions& options) override {
     if (std::ranges::find(not_served, resource.plural) != not_served.end()) {
       return base::Fail(base::Code::kNotFound, "the server could not find the requested resource");
@@ -59,6 +67,9 @@ class BindingClient final : public client::ChangedFakeClient {
     return fake.List(resource, options);
   }
   std::string Describe() const override { return "fake member"; }
+
+ private:
+  int names_made_ = 0;
 };
 
 /// One action of a plan.

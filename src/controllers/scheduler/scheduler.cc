@@ -109,6 +109,12 @@ void Scheduler::Try(const std::string& key) {
   if (snapshot_.NodeOf(id) != kNone) return queue_.Remove(key);
   if (Gated(*pod)) return MarkGated(*pod);
   if (WaitsForClaims(*pod)) return queue_.Park(key, snapshot_.ClassOf(id), Monotonic());
+  // Of an attempt that came no further, maybe of another replica: its devices can be those of another node than the one that
+  // would be chosen now, and it would be taken for the claim of this attempt.
+  if (const std::string left = snapshot_.ExtendedClaimOf(id); !left.empty()) {
+    devices_.GiveUpExtended(*pod, left, snapshot_);
+    return queue_.Retry(key, Monotonic());
+  }
   const Choice choice = Choose(*pod, id);
   if (choice.node == kNone) {
     if (snapshot_.classes()[snapshot_.ClassOf(id)].may_want_devices() && devices_.GiveUpAllocation(*pod, snapshot_)) {

@@ -146,11 +146,26 @@ ClaimState* DeviceCatalog::FindClaim(std::string_view key) {
   return found == claims_.end() ? nullptr : &found->second;
 }
 
+bool DeviceCatalog::ExtendedTold(uint64_t owner) const {
+  const auto owned = extended_.find(owner);
+  return owned != extended_.end() && std::ranges::any_of(owned->second, [this](const std::string& key) {
+           return claims_.at(key).told->allocation != nullptr;
+         });
+}
+
+std::string DeviceCatalog::ExtendedOf(uint64_t owner) const {
+  const auto owned = extended_.find(owner);
+  return owned == extended_.end() ? "" : claims_.at(*owned->second.begin()).told->name;
+}
+
 void DeviceCatalog::SetClaim(const std::string& key, std::shared_ptr<const ResourceClaim> claim) {
   const auto found = claims_.try_emplace(key).first;
   ClaimState& state = found->second;
   const std::shared_ptr<const ClaimAllocation> before = state.allocation();
-  if (state.told != nullptr && state.told->extended_resource) extended_told_.erase(state.owner);
+  if (const auto owned = extended_.find(state.owner); owned != extended_.end()) {
+    owned->second.erase(key);
+    if (owned->second.empty()) extended_.erase(owned);
+  }
   const bool same = claim != nullptr && state.told != nullptr && state.told->uid == claim->uid;
   ClaimLayer layer = same ? std::move(state.layer) : ClaimLayer();
   state.told = std::move(claim);
@@ -165,7 +180,7 @@ void DeviceCatalog::SetClaim(const std::string& key, std::shared_ptr<const Resou
     layer.lifted.clear();
     layer.given_back = false;
     if (state.told->allocation != nullptr || layer.added.empty()) layer.taken = nullptr;
-    if (state.told->extended_resource && state.told->allocation != nullptr) extended_told_.insert(state.owner);
+    if (state.told->extended_resource && state.owner != 0) extended_[state.owner].insert(key);
   }
   state.layer = std::move(layer);
   const std::shared_ptr<const ClaimAllocation>& now = state.allocation();

@@ -105,7 +105,9 @@ class DeviceCatalog {
 
   ClaimState* FindClaim(std::string_view key);
   /// The claim that a scheduler made for the extended resources of the pod with that uid, once it is allocated.
-  bool ExtendedTold(uint64_t owner) const { return extended_told_.contains(owner); }
+  bool ExtendedTold(uint64_t owner) const;
+  /// The name of one that was made for the pod with that uid, allocated or not; "": there is none.
+  std::string ExtendedOf(uint64_t owner) const;
 
  private:
   struct Pool {
@@ -148,7 +150,7 @@ class DeviceCatalog {
   DeviceClassResolver resolver_;
   std::map<std::string, std::shared_ptr<const ClaimSpec>, std::less<>> templates_;
   std::map<std::string, ClaimState, std::less<>> claims_;
-  std::set<uint64_t> extended_told_;
+  std::map<uint64_t, std::set<std::string>> extended_;  ///< keys of claims for extended resources, by hash of the owner's uid
   DevicesInUse use_;
   size_t collect_at_ = 4096;
   std::vector<std::unique_ptr<View>> views_;  ///< by node; null: not asked for
