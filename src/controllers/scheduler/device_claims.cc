@@ -119,10 +119,10 @@ base::Status DeviceClaims::Write(const kube::Pod& pod, const scheduling::PlacedD
 
 base::Status DeviceClaims::WriteAll(const kube::Pod& pod, const scheduling::PlacedDevices& placed, std::vector<Json>& written) {
   for (const scheduling::PlacedClaim& claim : placed.claims) {
-    if (!claim.in_flight && !claim.to_reserve) continue;
     if (claim.allocation == nullptr) {
       return Fail(Code::kConflict, "devices for " + claim.pod_claim + " can be had no more");
     }
+    if (!claim.in_flight && !claim.to_reserve) continue;
     for (const scheduling::DeviceResult& result : claim.allocation->results) {
       if (claim.in_flight && !result.binding_conditions.empty()) {
         return Fail(Code::kInvalid,

@@ -123,6 +123,15 @@ TEST_F(DeviceClaimsTest, AnAllocationOfOtherDevicesIsSomebodyElses) {
   EXPECT_NE(written.error().message().find("got allocated elsewhere in the meantime"), std::string::npos);
 }
 
+TEST_F(DeviceClaimsTest, APodWhoseClaimHasNoDevicesIsNotBound) {
+  auto placed = Placed(false);
+  placed.claims[0].allocation = nullptr;
+  placed.claims[0].to_reserve = false;
+  const auto written = devices.Write(pod, placed, cluster.snapshot);
+  ASSERT_FALSE(written);
+  EXPECT_NE(written.error().message().find("devices for c can be had no more"), std::string::npos);
+}
+
 TEST_F(DeviceClaimsTest, ConflictsAreTriedAgain) {
   client.FailNext("update", base::Error(base::Code::kConflict, "somebody was faster"), 3);
   EXPECT_TRUE(devices.Write(pod, Placed(), cluster.snapshot));

@@ -1,5 +1,6 @@
 // What reservations do, on a whole member: plans are written as the balancer writes them, pods come and go.
 #include "controllers/scheduler/member_testing.h"
+#include "scheduling/devices/devices_testing.h"
 
 namespace evenkeel::controllers::scheduler::testing::reservation_test {
 namespace {
@@ -46,6 +47,36 @@ TEST_F(ReservationTest, TheSuccessorLandsWhereThePlanSaid) {
   Pod("rs", "more", "1");
   Run();
   EXPECT_EQ(NodeOf("more"), "n4") << "the reservation is used up";
+}
+
+TEST_F(ReservationTest, TheSuccessorGetsTheDevicesThatWereKept) {
+  const auto kind = [](const char* plural) -> const kube::Resource& {
+    return *kube::FindBuiltIn("resource.k8s.io", "v1", plural);
+  };
+  const auto claiming = [&](const std::string& name, const std::string& node) {
+    PodMaker plain(name);
+    plain.json = PodOf("rs", name, "1", node);
+    const Json pod = scheduling::testing::WithOwnClaim(plain, name).json;
+    const std::string uid(kube::UidOf(pod));
+    scheduling::testing::ClaimMaker claim(name);
+    claim.Of(uid);
+    if (!node.empty()) claim.On(node, {"gpu-0"}, {uid});
+    Put(claim.json, kind("resourceclaims"));
+    Put(pod);
+  };
+  Put(scheduling::testing::DeviceClassOf("gpu"), kind("deviceclasses"));
+  for (const char* node : {"n1", "n2"}) Put(scheduling::testing::SliceMaker(node).Devices(1).json, kind("resourceslices"));
+  Remove("old");
+  claiming("old", "n1");
+  Own();
+  Evict();
+  claiming("new", "");
+  Run();
+  EXPECT_EQ(NodeOf("new"), "n2");
+  const JsonArray& results =
+      base::FindArray(api->objects["resourceclaims"].at("default/new"), {"status", "allocation", "devices", "results"});
+  ASSERT_EQ(results.size(), 1U);
+  EXPECT_EQ(base::FindString(results[0], {"pool"}), "n2");
 }
 
 TEST_F(ReservationTest, NobodyElseTakesTheRoom) {

@@ -28,8 +28,10 @@ void Scheduler::Assign(const kube::Pod& pod, PodId id, NodeId node) {
   const std::string name = snapshot_.NodeName(node);
   std::vector<std::string> claims;
   for (const auto* claim : snapshot_.classes()[snapshot_.ClassOf(id)].resolved.delayed) claims.push_back(claim->key);
+  // First the reservation: it may hold the devices that the pod is to have.
+  const auto freed = book_.Take(pod, node);
   snapshot_.Place(id, node);
-  if (const auto freed = book_.Take(pod, node)) PodLeft(*freed);
+  if (freed) PodLeft(*freed);
   if (claims.empty()) return Bind(pod, name);
   if (const auto selected = SelectNode(claims, name); !selected) {
     base::log::Debug("claims not told of their node", {{"pod", key}, {"error", selected.error()}});
