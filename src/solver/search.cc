@@ -43,8 +43,8 @@ constexpr std::array kHot = {4.0, 1.0, 0.25, 0.06, 0.015};
 constexpr double kTrialEnd = 1e-4;
 /// The annealing begins at so many times the temperature of the best trial: more, the more steps an object gets.
 constexpr double kStepsToBegin = 20'000, kBeginMin = 0.5, kBeginMax = 8;
-/// It follows down more slowly than the trial did, so it is frozen at so many times the temperature.
-constexpr double kEnd = 8;
+/// How far the temperature falls while annealing. Where a trial freezes says little about where a long annealing does.
+constexpr double kFall = 1.0 / 200;
 /// A trial that has seen less than so many slices says nothing.
 constexpr size_t kTrialSlices = 16;
 /// What mending a trial's assignment may take.
@@ -52,8 +52,6 @@ constexpr int64_t kTrialRepairEvaluations = 400'000;
 /// Trials do not tell smaller differences than that between exceeding capacities on the way and never exceeding them. The first
 /// gets further when there is more time.
 constexpr double kAsGood = 1.03;
-/// Frozen: this part of the fall is left.
-constexpr double kLeftToFall = 0.005;
 
 /// The units of temperatures and prices.
 struct Scale {
@@ -94,9 +92,9 @@ Scale Measure(const Problem& problem, uint64_t seed) {
   return {count == 0 ? 1 : sum / static_cast<double>(count), std::max(weights, 1.0)};
 }
 
-/// What a quick annealing came to, and the temperature at which it was frozen.
+/// What a quick annealing came to.
 struct Trial {
-  double value = 0, frozen = 0;
+  double value = 0;
   bool says_something = false;
   int64_t fitting = std::numeric_limits<int64_t>::max();  ///< the cost once mended, where that succeeded
 };
@@ -218,20 +216,14 @@ class Searcher {
   Trial Try(Strain& strain, double hot) const {
     PricedState& annealing = strain.annealing;
     const double from = Progress(annealing), end = kTrialEnd * scale_.shift;
-    std::vector<std::pair<double, double>> met;  // temperature, value
-    double most = annealing.Value();
+    size_t slices = 0;
     for (double now = from; now < from + kTrial; now = Progress(annealing)) {
-      const double temperature = hot * std::pow(end / hot, (now - from) / kTrial);
-      strain.steps.Run(annealing, temperature, false);
+      strain.steps.Run(annealing, hot * std::pow(end / hot, (now - from) / kTrial), false);
       strain.NoteProgress(clock_);
       Report(strain);
-      met.emplace_back(temperature, annealing.Value());
-      most = std::max(most, met.back().second);
+      ++slices;
     }
-    if (met.size() < kTrialSlices) return {};
-    const double least = met.back().second, frozen = least + kLeftToFall * (most - least);
-    const auto above = std::find_if(met.rbegin(), met.rend(), [&](const auto& point) { return point.second > frozen; });
-    return {least, above == met.rend() ? end : above->first, true};
+    return {annealing.Value(), slices >= kTrialSlices};
   }
 
   /// Whether capacities should not be exceeded on the way: what came of that could not be mended, or not well.
@@ -248,23 +240,20 @@ class Searcher {
   void MakeSchedule() {
     strict_ = StrictIsBetter();
     size_t best = 0;
-    double least = std::numeric_limits<double>::infinity(), cold = 0;
+    double least = std::numeric_limits<double>::infinity();
     for (size_t i = 0; i < kHot.size(); ++i) {
-      double sum = 0, frozen = 0;
+      double sum = 0;
       for (const auto& strain : strains_) {
         const Trial& trial = strict_ ? strain->strict[i] : strain->exceeding[i];
         sum += trial.says_something ? trial.value : least;
-        frozen += std::log(trial.frozen) / static_cast<double>(strains_.size());
       }
       if (sum >= least) continue;
       least = sum;
       best = i;
-      cold = std::exp(frozen);
     }
     const double hot =
         scale_.shift * std::min(kHot.front(), kHot[best] * std::clamp(StepsPerObject() / kStepsToBegin, kBeginMin, kBeginMax));
-    cold = cold > 0 ? std::min(kEnd * cold, hot / 10) : kTrialEnd * hot;
-    schedule_ = {hot, cold, kPriceLow * scale_.hinge, kPriceHigh * scale_.hinge};
+    schedule_ = {hot, kFall * hot, kPriceLow * scale_.hinge, kPriceHigh * scale_.hinge};
     for (const auto& strain : strains_) {
       if (strict_) strain->annealing.GoOnFrom(*strain->strict_begin);
       strain->strict_begin.reset();
