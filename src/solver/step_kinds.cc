@@ -1,6 +1,7 @@
 #include "solver/step_kinds.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace evenkeel::solver {
@@ -44,7 +45,7 @@ void StepKinds::MakeTable() {
   for (int kind = 0, left = kinds_; kind < kinds_; ++kind, --left) {
     if (share_[kind] <= 0) continue;
     upto += share_[kind];
-    const int last = std::clamp(static_cast<int>(upto * kEntries + 0.5), entry + 1, kEntries - (left - 1));
+    const int last = std::clamp(static_cast<int>(std::lround(upto * kEntries)), entry + 1, kEntries - (left - 1));
     while (entry < last) table_[entry++] = static_cast<uint8_t>(kind);
   }
 }

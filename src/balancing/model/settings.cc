@@ -89,7 +89,8 @@ double MinLoadBalancingInterval(const Settings& settings, std::string_view node_
 
 double ComparedRatio(const Settings& settings, BalancingMode mode, int64_t max, int64_t min) {
   const bool whole = settings.comparison == Comparison::kDescribed && mode == BalancingMode::kNodeType;
-  return whole ? static_cast<double>(max / min) : static_cast<double>(max) / static_cast<double>(min);
+  const int64_t times = max / min;
+  return whole ? static_cast<double>(times) : static_cast<double>(max) / static_cast<double>(min);
 }
 
 bool ExceedsThreshold(const Settings& settings, BalancingMode mode, double ratio, double threshold) {
