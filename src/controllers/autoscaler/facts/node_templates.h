@@ -44,6 +44,11 @@ struct Gpus {
   std::string type, resource;  ///< without a label the type is the resource
   int64_t count = 0;
 };
+/// What metrics count nodes by.
+struct NodeKind {
+  Gpus gpus{};
+  std::string drivers{};  ///< of devices, as DriverNames has them
+};
 /// From the provider's GPU label and the known GPU resources. {"", "", 0}: no GPU node.
 Gpus GpusOf(const kube::Node& node, const std::string& gpu_label);
 /// Puts a node of the template into the snapshot, with its pods. `name` is changed if there is such a node already.

@@ -63,6 +63,12 @@ DevicePools CompletePools(const scheduling::NodeSlices& slices) {
   return pools;
 }
 
+std::string DriverNames(const DevicePools& pools) {
+  std::string names;
+  for (const auto& [driver, count] : pools) names += (names.empty() ? "" : ",") + driver;
+  return names;
+}
+
 DevicePools PoolsOfTemplate(const Json& template_node) {
   std::set<Pool> seen;
   DevicePools pools;

@@ -28,6 +28,8 @@ using DevicePools = std::map<std::string, int64_t, std::less<>>;
 DevicePools CompletePools(const scheduling::NodeSlices& slices);
 /// The same of what the template says, without decoding devices.
 DevicePools PoolsOfTemplate(const base::Json& template_node);
+/// The drivers, sorted: "a.org,b.org".
+std::string DriverNames(const DevicePools& pools);
 /// `there` has of each driver at least as many as `wanted`.
 bool HasPools(const DevicePools& there, const DevicePools& wanted);
 

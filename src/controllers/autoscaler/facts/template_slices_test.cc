@@ -49,6 +49,8 @@ TEST(TemplateSlicesTest, PoolsAreCountedByDriver) {
   slices.erase(slices.begin());
   EXPECT_EQ(CompletePools(slices), (DevicePools{{"nic.org", 2}})) << "one of two slices of the other pool";
   EXPECT_FALSE(HasPools(CompletePools(slices), wanted));
+  EXPECT_EQ(DriverNames({{"nic.org", 2}, {"gpu.org", 1}}), "gpu.org,nic.org");
+  EXPECT_EQ(DriverNames({}), "");
   EXPECT_TRUE(HasPools(wanted, CompletePools(slices)));
 }
 

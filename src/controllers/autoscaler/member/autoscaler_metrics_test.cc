@@ -74,12 +74,16 @@ TEST(AutoscalerMetricsTest, NodesWithGpusCountUnderBothNames) {
   EXPECT_TRUE(counts(R"(created_node_groups_total{cluster="m",group_type="autoprovisioned"} 0)"));
   EXPECT_TRUE(counts(R"(skipped_scale_events_count{cluster="m",direction="down",reason="MemoryResourceLimit"} 0)"));
   const Gpus gpus{"t4", "nvidia.com/gpu", 2};
-  CountForGpus(metrics, "m", gpus, "scaled_down_nodes_total", "scaled_down_gpu_nodes_total", {{"reason", "empty"}}, 3);
-  CountForGpus(metrics, "m", {}, "scaled_down_nodes_total", "scaled_down_gpu_nodes_total", {{"reason", "empty"}}, 1);
+  CountByKind(metrics, "m", {gpus, ""}, "scaled_down_nodes_total", "scaled_down_gpu_nodes_total", {{"reason", "empty"}}, 3);
+  CountByKind(metrics, "m", {}, "scaled_down_nodes_total", "scaled_down_gpu_nodes_total", {{"reason", "empty"}}, 1);
   EXPECT_TRUE(counts(
       R"(scaled_down_nodes_total{cluster="m",dra_drivers="",gpu_name="t4",gpu_resource_name="nvidia.com/gpu",reason="empty"} 3)"));
   EXPECT_TRUE(
       counts(R"(scaled_down_nodes_total{cluster="m",dra_drivers="",gpu_name="",gpu_resource_name="",reason="empty"} 1)"));
+  CountByKind(metrics, "m", {{}, "gpu.org,nic.org"}, "scaled_down_nodes_total", "scaled_down_gpu_nodes_total",
+              {{"reason", "empty"}}, 1);
+  EXPECT_TRUE(counts(
+      R"(scaled_down_nodes_total{cluster="m",dra_drivers="gpu.org,nic.org",gpu_name="",gpu_resource_name="",reason="empty"} 1)"));
   EXPECT_TRUE(
       counts(R"(scaled_down_gpu_nodes_total{cluster="m",gpu_name="t4",gpu_resource_name="nvidia.com/gpu",reason="empty"} 3)"));
 }

@@ -124,27 +124,28 @@ std::vector<Sample> SamplesOf(const LoopPlan& plan, const AutoscalerState& state
   return samples.Take();
 }
 
-void CountForGpus(AutoscalerMetrics& metrics, const std::string& cluster, const Gpus& gpus, const char* name,
-                  const char* name_of_gpus, const base::MetricLabels& labels, double amount) {
+void CountByKind(AutoscalerMetrics& metrics, const std::string& cluster, const NodeKind& kind, const char* name,
+                 const char* name_of_gpus, const base::MetricLabels& labels, double amount) {
+  const Gpus& gpus = kind.gpus;
   base::MetricLabels all = labels;
   all["gpu_name"] = gpus.count == 0 ? "" : gpus.type;
   all["gpu_resource_name"] = gpus.count == 0 ? "" : gpus.resource;
   if (gpus.count > 0) metrics.Count(cluster, name_of_gpus, all, amount);
-  // Nodes are not counted by the drivers of their devices.
-  all["dra_drivers"] = "";
+  all["dra_drivers"] = kind.drivers;
   metrics.Count(cluster, name, std::move(all), amount);
 }
 
 void CountLoop(const LoopPlan& plan, const AutoscalerState& state, const NodeTemplates& templates, const std::string& cluster,
                AutoscalerMetrics& metrics) {
-  const auto gpus_of = [&](const std::string& group) {
+  const auto kind_of = [&](const std::string& group) {
     const NodeTemplate* made = templates.Find(group);
-    return made == nullptr ? Gpus{} : GpusOf(made->node, plan.view.groups.gpu_label);
+    if (made == nullptr) return NodeKind{};
+    return NodeKind{GpusOf(made->node, plan.view.groups.gpu_label), DriverNames(made->device_pools)};
   };
   for (const ScaleUpStep& step : plan.scale_ups) {
     for (const GroupDelta& delta : step.changes) {
-      CountForGpus(metrics, cluster, gpus_of(delta.group), "scaled_up_nodes_total", "scaled_up_gpu_nodes_total", {},
-                   static_cast<double>(delta.to - delta.from));
+      CountByKind(metrics, cluster, kind_of(delta.group), "scaled_up_nodes_total", "scaled_up_gpu_nodes_total", {},
+                  static_cast<double>(delta.to - delta.from));
     }
   }
   for (const auto& [function, time] : plan.durations) metrics.Took(cluster, function, time);
@@ -159,8 +160,8 @@ void CountLoop(const LoopPlan& plan, const AutoscalerState& state, const NodeTem
   }
   if (plan.stopped_at == "CheckActionable") return;
   for (const ScaleUpFailure& failure : state.cluster.failures()) {
-    CountForGpus(metrics, cluster, gpus_of(failure.group), "failed_scale_ups_total", "failed_gpu_scale_ups_total",
-                 {{"reason", failure.error.code}}, 1);
+    CountByKind(metrics, cluster, kind_of(failure.group), "failed_scale_ups_total", "failed_gpu_scale_ups_total",
+                {{"reason", failure.error.code}}, 1);
   }
   for (const GroupChange& change : plan.changes) {
     if (change.kind != GroupChange::Kind::kDeleteNodes) continue;

@@ -14,9 +14,10 @@ struct LastActivity {
 /// Gauges of the state that a loop has found. O(nodes).
 std::vector<AutoscalerMetrics::Sample> SamplesOf(const LoopPlan& plan, const AutoscalerState& state, const Options& options,
                                                  size_t pending_deletions, const LastActivity& last);
-/// Counts nodes, or failures, by their GPUs; those with GPUs also under the older name. `labels`: the others.
-void CountForGpus(AutoscalerMetrics& metrics, const std::string& cluster, const Gpus& gpus, const char* name,
-                  const char* name_of_gpus, const base::MetricLabels& labels, double amount);
+/// Counts nodes, or failures, by their GPUs and drivers of devices; those with GPUs also under the older name. `labels`: the
+/// others.
+void CountByKind(AutoscalerMetrics& metrics, const std::string& cluster, const NodeKind& kind, const char* name,
+                 const char* name_of_gpus, const base::MetricLabels& labels, double amount);
 /// Counts what has happened in the loop; `templates` are those of that loop.
 void CountLoop(const LoopPlan& plan, const AutoscalerState& state, const NodeTemplates& templates, const std::string& cluster,
                AutoscalerMetrics& metrics);

@@ -315,7 +315,8 @@ class MemberAutoscaler final : public runtime::MemberController {
     order.drain = drain;
     order.atomic = node.group->options.zero_or_max_node_scaling.value_or(false);
     if (const kube::Node* object = cache_.objects().NodeObject(node.node)) {
-      order.gpus = GpusOf(*object, plan.view.groups.gpu_label);
+      order.kind = {GpusOf(*object, plan.view.groups.gpu_label),
+                    DriverNames(CompletePools(plan.view.snapshot->SlicesFor(node.node)))};
     }
     order.reason = !facts.ready ? "unready" : drain ? "underutilized" : "empty";
     std::string pods;

@@ -347,8 +347,8 @@ void NodeDeletions::Deleted(const std::string& name) {
   context_.events.OnCluster(
       order.drain ? ClusterEvent{false, events::kScaleDown.reason, "Scale-down: node " + name + " removed with drain"}
                   : ClusterEvent{false, events::kScaleDownEmpty.reason, "Scale-down: empty node " + name + " removed"});
-  CountForGpus(context_.metrics, context_.cluster, order.gpus, "scaled_down_nodes_total", "scaled_down_gpu_nodes_total",
-               {{"reason", order.reason}}, 1);
+  CountByKind(context_.metrics, context_.cluster, order.kind, "scaled_down_nodes_total", "scaled_down_gpu_nodes_total",
+              {{"reason", order.reason}}, 1);
   nodes_.erase(name);
   marked_at_.erase(name);
   context_.deleted(order);

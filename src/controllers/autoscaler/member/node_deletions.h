@@ -35,7 +35,7 @@ struct DeletionOrder {
   bool drain = false;   ///< it has pods to be moved
   bool atomic = false;  ///< its group goes whole or not at all
   std::string reason;   ///< as the metric has it: empty, underutilized, unready
-  Gpus gpus{};
+  NodeKind kind{};
   std::string description;  ///< for the event: "utilization: ..., pods to reschedule: ..."
 };
 
