@@ -90,6 +90,14 @@ class Arrangement {
   std::pair<ReplicaId, ReplicaId> NewOf(PartitionId partition) const {
     return {first_new_[partition], first_new_[partition + 1]};
   }
+  /// The first new one that is nowhere yet; kNoId: all are placed. O(new ones).
+  ReplicaId NextUnplaced(PartitionId partition) const {
+    const auto [first, last] = NewOf(partition);
+    for (ReplicaId replica = first; replica < last; ++replica) {
+      if (NodeOf(replica) == kNoId) return replica;
+    }
+    return kNoId;
+  }
   template <typename F>
   void ForEachOf(PartitionId partition, F&& visit) const {
     const auto [first, last] = ExistingOf(partition);

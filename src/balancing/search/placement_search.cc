@@ -84,7 +84,6 @@ class PlacementSearch {
   bool PlaceOne(ReplicaId replica, Role role, const Constraints& constraints);
   bool PlaceWithChildren(ReplicaId replica, Role role, const Constraints& constraints);
   size_t PlaceChildren(ReplicaId parent, const Constraints& constraints);
-  ReplicaId NextOf(PartitionId partition) const;
   TargetFinder::Accept AtParent(ReplicaId replica, const Constraints& constraints) const;
   void MakeRoomFor(const Demand& demand, const Constraints& constraints);
   bool Placed(const Demand& demand) const;
@@ -160,7 +159,9 @@ void PlacementSearch::FindDemands() {
   const Cluster& cluster = arrangement_.cluster();
   for (const ServiceId service : journal_.group().services) {
     for (const PartitionId partition : cluster.services[service].partitions) {
-      if (cluster.partitions[partition].Has(kPartitionToBeDeleted) || NextOf(partition) == kNoId || Waits(partition)) continue;
+      if (cluster.partitions[partition].Has(kPartitionToBeDeleted) || arrangement_.NextUnplaced(partition) == kNoId ||
+          Waits(partition))
+        continue;
       const auto [first, last] = arrangement_.NewOf(partition);
       const int64_t most = MostOfChild(partition);
       if (most <= 0) {
@@ -189,21 +190,13 @@ void PlacementSearch::FindDemands() {
   for (size_t i = 0; i < order_.size(); ++i) order_[i] = i;
 }
 
-ReplicaId PlacementSearch::NextOf(PartitionId partition) const {
-  const auto [first, last] = arrangement_.NewOf(partition);
-  for (ReplicaId replica = first; replica < last; ++replica) {
-    if (arrangement_.NodeOf(replica) == kNoId) return replica;
-  }
-  return kNoId;
-}
-
 bool PlacementSearch::Waits(PartitionId partition) const {
   return std::ranges::find(result_.waiting, partition) != result_.waiting.end();
 }
 
 // One of them, and no more now.
 void PlacementSearch::PlaceOnStandBy(PartitionId partition) {
-  const ReplicaId replica = NextOf(partition);
+  const ReplicaId replica = arrangement_.NextUnplaced(partition);
   const TargetFinder::Accept stands_by = [&](NodeId node) { return arrangement_.StandByAt(replica, node) != kNoId; };
   const std::vector<Target> targets = finder_.Best(levels_[0], replica, Role::kSecondary, 1, stands_by);
   if (!targets.empty()) {
@@ -228,7 +221,7 @@ size_t PlacementSearch::PlaceChildren(ReplicaId parent, const Constraints& const
   size_t missed = 0;
   for (const ServiceId service : mover_.FollowersOf(arrangement_.ServiceOf(parent))) {
     for (const PartitionId partition : cluster.services[service].partitions) {
-      const ReplicaId child = NextOf(partition);
+      const ReplicaId child = arrangement_.NextUnplaced(partition);
       if (child == kNoId || cluster.partitions[partition].Has(kPartitionToBeDeleted)) continue;
       Role role = RoleOfNew(arrangement_, partition);
       if (cluster.services[service].stateful && cluster.services[service].aligned_affinity) {
@@ -592,7 +585,7 @@ bool PlacementSearch::Exchange() {
 // The first one that is missing says it for its partition: the others could not be placed without it.
 void PlacementSearch::Explain(const Demand& demand) {
   if (result_.why.size() >= kExplained) return;
-  const ReplicaId replica = NextOf(demand.partition);
+  const ReplicaId replica = arrangement_.NextUnplaced(demand.partition);
   const bool known = std::ranges::any_of(
       result_.why, [&](const auto& why) { return arrangement_.PartitionOf(why.first) == demand.partition; });
   if (!known) {
@@ -613,7 +606,7 @@ PlacementResult PlacementSearch::Run() {
   average_sizes_ = AverageSizes();
   FindDemands();
   for (const PartitionId partition : upgrades.stand_by_first) {
-    if (NextOf(partition) != kNoId && !Waits(partition)) PlaceOnStandBy(partition);
+    if (arrangement_.NextUnplaced(partition) != kNoId && !Waits(partition)) PlaceOnStandBy(partition);
   }
   TryOrders();
   TakeBackPartial();

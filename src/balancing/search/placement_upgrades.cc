@@ -73,7 +73,6 @@ class UpgradeMeeting {
   void BringBack(PartitionId partition);
   std::optional<Constraint> TryReturn(PartitionId partition, const Return& wanted);
   void ChooseHowToFill(PartitionId partition);
-  ReplicaId NextOf(PartitionId partition) const;
 
   StepJournal& journal_;
   const Arrangement& arrangement_;
@@ -81,14 +80,6 @@ class UpgradeMeeting {
   const NodeTies& ties_;
   UpgradeOutcome outcome_;
 };
-
-ReplicaId UpgradeMeeting::NextOf(PartitionId partition) const {
-  const auto [first, last] = arrangement_.NewOf(partition);
-  for (ReplicaId replica = first; replica < last; ++replica) {
-    if (arrangement_.NodeOf(replica) == kNoId) return replica;
-  }
-  return kNoId;
-}
 
 // With the children that swap along. Where these are checked, all or none of them do.
 bool UpgradeMeeting::TryChange(ReplicaId primary, ReplicaId secondary, const Constraints& constraints, SwapFor purpose) {
@@ -147,7 +138,7 @@ void UpgradeMeeting::Change(PartitionId partition) {
 
 // What is in the way; none: it came back.
 std::optional<Constraint> UpgradeMeeting::TryReturn(PartitionId partition, const Return& wanted) {
-  const ReplicaId replica = NextOf(partition);
+  const ReplicaId replica = arrangement_.NextUnplaced(partition);
   const ReplicaId primary = arrangement_.PrimaryOf(partition);
   Role role = RoleOfNew(arrangement_, partition);
   if (wanted.as_primary) role = Role::kPrimary;
@@ -170,15 +161,15 @@ void UpgradeMeeting::BringBack(PartitionId partition) {
   // One that came back may be what another one waited for.
   std::vector<std::pair<Return, std::optional<Constraint>>> left;
   for (const Return& wanted : ReturnsOf(arrangement_, partition)) left.emplace_back(wanted, std::nullopt);
-  for (bool came_back = true; came_back && NextOf(partition) != kNoId;) {
+  for (bool came_back = true; came_back && arrangement_.NextUnplaced(partition) != kNoId;) {
     came_back = false;
-    for (auto at = left.begin(); at != left.end() && NextOf(partition) != kNoId;) {
+    for (auto at = left.begin(); at != left.end() && arrangement_.NextUnplaced(partition) != kNoId;) {
       at->second = TryReturn(partition, at->first);
       came_back = came_back || !at->second;
       at = at->second ? at + 1 : left.erase(at);
     }
   }
-  if (NextOf(partition) == kNoId) return;
+  if (arrangement_.NextUnplaced(partition) == kNoId) return;
   bool asked_at_node = false;
   for (const auto& [wanted, obstacle] : left) {
     outcome_.impossible.push_back({partition, wanted.node, obstacle});
@@ -190,7 +181,7 @@ void UpgradeMeeting::BringBack(PartitionId partition) {
 // While the primary is to go and nobody can take over, a stand-by replica is the quickest one that could.
 void UpgradeMeeting::ChooseHowToFill(PartitionId partition) {
   const ReplicaId primary = arrangement_.PrimaryOf(partition);
-  if (primary == kNoId || arrangement_.IsNew(primary) || NextOf(partition) == kNoId) return;
+  if (primary == kNoId || arrangement_.IsNew(primary) || arrangement_.NextUnplaced(partition) == kNoId) return;
   if (!arrangement_.cluster().replicas[primary].Has(kPrimaryToBeSwappedOut) || !Successors(arrangement_, partition).empty())
     return;
   const auto replicas = arrangement_.cluster().ReplicasOf(arrangement_.cluster().partitions[partition]);

@@ -56,7 +56,6 @@ class FamilyPlacement {
   std::map<Key, Family> FindFamilies() const;
   Key KeyOf(ServiceId service, const std::vector<bool>& leads) const;
   Member MemberOf(PartitionId partition) const;
-  ReplicaId NextOf(PartitionId partition) const;
   bool IsReplaced(const Family& family) const;
   void Place(const Family& family);
   bool PlaceAt(const Family& family, size_t level, bool total_counts);
@@ -70,14 +69,6 @@ class FamilyPlacement {
   const TargetFinder& finder_;
   FamilyOutcome outcome_;
 };
-
-ReplicaId FamilyPlacement::NextOf(PartitionId partition) const {
-  const auto [first, last] = arrangement_.NewOf(partition);
-  for (ReplicaId replica = first; replica < last; ++replica) {
-    if (arrangement_.NodeOf(replica) == kNoId) return replica;
-  }
-  return kNoId;
-}
 
 FamilyPlacement::Key FamilyPlacement::KeyOf(ServiceId service, const std::vector<bool>& leads) const {
   constexpr Key kAlone{kNoId, kNoId};
@@ -104,7 +95,7 @@ Member FamilyPlacement::MemberOf(PartitionId partition) const {
     ++there;
     member.replica = replica;
   }
-  const ReplicaId next = NextOf(partition);
+  const ReplicaId next = arrangement_.NextUnplaced(partition);
   if (there > 1) {
     member.share = Share::kBusy;
   } else if (there == 0) {
