@@ -131,6 +131,8 @@ class RegisterClients {
     }
     for (std::thread& thread : threads) thread.join();
   }
+  /// Writes so far that were neither done nor refused. Safe to ask while they run.
+  size_t unknown_writes() const { return unknown_writes_; }
   /// Reads all registers: the end of their histories.
   void ReadAll(Store& store) {
     for (size_t i = 0; i < histories_.size(); ++i) (void)Read(store, i);
@@ -159,10 +161,12 @@ class RegisterClients {
     if (!written)
       write.outcome = written.error().code() == base::Code::kConflict ? RegisterOperation::Outcome::kRefused
                                                                       : RegisterOperation::Outcome::kUnknown;
+    if (write.outcome == RegisterOperation::Outcome::kUnknown) ++unknown_writes_;
     histories_[which].Add(write);
   }
   std::vector<RegisterHistory>& histories_;
   std::atomic<int64_t> clock_ = 0, values_ = 0;
+  std::atomic<size_t> unknown_writes_ = 0;
 };
 
 }  // namespace evenkeel::embedded::store
