@@ -10,8 +10,8 @@ namespace {
 
 /// Random steps in one go, at one temperature.
 constexpr int64_t kSlice = 4096;
-/// Of shifts, shifts back to the first node, swaps and chains.
-constexpr std::array<double, PricedState::kKinds> kFirstShares = {0.4125, 0.0625, 0.475, 0.05};
+/// Of shifts, shifts back to the first node, swaps of any two, swaps of similar ones, and chains.
+constexpr std::array<double, PricedState::kKinds> kFirstShares = {0.4125, 0.0625, 0.275, 0.2, 0.05};
 
 // Large-neighbourhood steps: how many objects they take off, and how many nodes without any of these they look at.
 constexpr size_t kLeastOff = 10, kMostOff = 200;

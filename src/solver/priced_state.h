@@ -7,6 +7,7 @@
 
 #include "solver/large_neighbourhood.h"
 #include "solver/model.h"
+#include "solver/similar_objects.h"
 #include "solver/state.h"
 #include "solver/step_kinds.h"
 
@@ -57,9 +58,10 @@ class PricedState {
  public:
   using Object = ObjectId;
   using Place = NodeId;
-  enum Kind { kShift, kHome, kSwap, kChain, kKinds };
+  enum Kind { kShift, kHome, kSwap, kSimilar, kChain, kKinds };
 
-  explicit PricedState(const Problem& problem) : state(problem), best(state) {}
+  /// Both outlive this.
+  PricedState(const Problem& problem, const SimilarObjects& similar) : state(problem), best(state), similar_(similar) {}
 
   /// Cost, and the price of overflow.
   double Value() const { return static_cast<double>(state.cost()) + price * state.overflow(); }
@@ -70,6 +72,8 @@ class PricedState {
     switch (kind) {
       case kSwap:
         return TakeSwap(a, DrawObject(dice), limit);
+      case kSimilar:
+        return TakeSwap(a, similar_.Of(a, dice.Second(SimilarObjects::kKept)), limit);
       case kChain:
         return TakeChain(a, DrawObject(dice), static_cast<NodeId>(dice.Third(Nodes())), limit);
       case kHome:
@@ -143,6 +147,8 @@ class PricedState {
     return change > limit ? 0 : MakeChain(a, b, to, limit);
   }
   double MakeChain(ObjectId a, ObjectId b, NodeId to, double limit);
+
+  const SimilarObjects& similar_;
 };
 
 /// All steps of a PricedState, as many of each kind as pay.

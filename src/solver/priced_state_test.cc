@@ -26,7 +26,8 @@ TEST_P(KindsTest, TakesOnlyWhatRulesAllowAndSaysWhatItChanged) {
   for (uint64_t seed = 1; seed <= 100; ++seed) {
     base::Random random(seed);
     const Problem problem = testing::RandomProblem(random);
-    PricedState model(problem);
+    const SimilarObjects similar(problem);
+    PricedState model(problem, similar);
     model.price = kForbidden;
     for (int i = 0; i < 200; ++i) {
       const double before = model.Value(), limit = 50 * random.Unit();
@@ -45,13 +46,15 @@ TEST_P(KindsTest, TakesOnlyWhatRulesAllowAndSaysWhatItChanged) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, KindsTest,
-                         ::testing::Values(PricedState::kShift, PricedState::kHome, PricedState::kSwap, PricedState::kChain));
+                         ::testing::Values(PricedState::kShift, PricedState::kHome, PricedState::kSwap, PricedState::kSimilar,
+                                           PricedState::kChain));
 
 TEST(PricedStateTest, KeepsTheBestAssignment) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     base::Random random(seed);
     const Problem problem = testing::RandomProblem(random, {40, 8, 3});
-    PricedState model(problem);
+    const SimilarObjects similar(problem);
+    PricedState model(problem, similar);
     model.price = 3;
     PricedSteps steps(seed);
     int64_t least = model.state.cost();
@@ -71,7 +74,8 @@ TEST(LargeNeighbourhoodTest, TakesObjectsToBetterPlacesOrLeavesEverythingAsItWas
   for (uint64_t seed = 1; seed <= 100; ++seed) {
     base::Random random(seed);
     const Problem problem = testing::RandomProblem(random, {30, 6, 3});
-    PricedState model(problem);
+    const SimilarObjects similar(problem);
+    PricedState model(problem, similar);
     model.price = kForbidden;
     LargeNeighbourhood<PricedState> step;
     std::vector<NodeId> nodes;
@@ -112,7 +116,8 @@ TEST(LargeNeighbourhoodTest, ChangesPlacesWhereNoShiftFits) {
   }
   problem.hinges.push_back({"load", {{0, 1}}, {4, 5}, 1});
   ASSERT_TRUE(problem.Check());
-  PricedState model(problem);
+  const SimilarObjects similar(problem);
+  PricedState model(problem, similar);
   model.price = kForbidden;
   for (ObjectId object = 0; object < 4; ++object) EXPECT_FALSE(model.state.CanShift(object, 1 - model.state.NodeOf(object)));
   EXPECT_EQ(model.state.cost(), 2);

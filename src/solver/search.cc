@@ -9,49 +9,47 @@
 #include <optional>
 
 #include "base/random.h"
+#include "solver/cooling.h"
 #include "solver/descent.h"
 #include "solver/priced_state.h"
 #include "solver/repair.h"
+#include "solver/similar_objects.h"
+#include "solver/verify.h"
 
 namespace evenkeel::solver {
 namespace {
 
 constexpr int kRounds = 8;
-/// What mending an assignment may take at the end of a round.
-constexpr int64_t kRepairEvaluations = 4'000'000;
 /// By how much dearer an annealing's assignment must be for it to be given up.
 constexpr double kBehind = 0.001;
 
-// Found by trying on the challenge's instances. Temperatures are in units of what a feasible shift changes in the mean, prices
-// in units of what a hinge weighs in the mean.
-constexpr double kColdest = 0.5;  ///< in units of cost
-constexpr double kPriceLow = 5, kPriceHigh = 300, kPriceLearning = 100;
+// Temperatures are in units of what a feasible shift changes in the mean, prices in units of what a hinge weighs in the mean.
+constexpr double kHottest = 4, kPilotFall = 1e-8;
+constexpr double kPriceLow = 5, kPriceHigh = 1'000, kPilotPrice = 400;
 /// Of a unit of overflow where there may be none.
 constexpr double kForbidden = 1e15;
 /// In mending an assignment, fitting is everything.
 constexpr double kRepairPrice = 1e6;
 
 // Parts of the search.
-constexpr double kDescent = 0.06, kTrial = 0.014;
+constexpr double kDescent = 0.06, kPilots = 0.1;
 /// Of what follows: the price stays from the first on, and what is left after the second is for going down.
-constexpr double kSqueezed = 0.6, kAnnealed = 0.85;
+constexpr double kSqueezed = 0.6, kAnnealed = 0.95;
+/// Of a pilot: the price stays from there on, too.
+constexpr double kPilotSqueezed = 0.2;
 /// How far the temperature falls while going down.
 constexpr double kQuench = 1e-3;
-
-/// Where trials begin, and where all of them end.
-constexpr std::array kHot = {4.0, 1.0, 0.25, 0.06, 0.015};
-constexpr double kTrialEnd = 1e-4;
-/// The annealing begins at so many times the temperature of the best trial: more, the more steps an object gets.
-constexpr double kStepsToBegin = 20'000, kBeginMin = 0.5, kBeginMax = 8;
-/// How far the temperature falls while annealing. Where a trial freezes says little about where a long annealing does.
+/// How far it falls while annealing where a pilot was too short to say.
 constexpr double kFall = 1.0 / 200;
-/// A trial that has seen less than so many slices says nothing.
-constexpr size_t kTrialSlices = 16;
-/// What mending a trial's assignment may take.
-constexpr int64_t kTrialRepairEvaluations = 400'000;
-/// Trials do not tell smaller differences than that between exceeding capacities on the way and never exceeding them. The first
-/// gets further when there is more time.
-constexpr double kAsGood = 1.03;
+
+/// Temperatures of a pilot, and how few tell nothing.
+constexpr int kPilotSamples = 48, kFewSamples = 24;
+/// What mending an assignment may take at most: a pilot's, and one at the end of a round. And of all that may be looked at.
+constexpr int64_t kPilotRepairEvaluations = 400'000, kRepairEvaluations = 4'000'000;
+constexpr double kRepairShare = 0.03;
+/// Capacities may be exceeded on the way, which gets further when there is more time, unless what came of that in the pilot was
+/// so many times dearer, or could not be mended.
+constexpr double kAsGood = 1.2;
 
 /// The units of temperatures and prices.
 struct Scale {
@@ -59,18 +57,19 @@ struct Scale {
   double hinge = 1;  ///< what a hinge weighs in the mean
 };
 
+/// The price of a unit of overflow, in units of hinges; from 1 on it stays.
+double Rising(double progress) { return kPriceLow * std::pow(kPriceHigh / kPriceLow, std::min(1.0, progress)); }
+
 /// Everything that depends on how far annealing has come, from 0 to 1.
 struct Schedule {
-  double hot = 0, cold = 0;              ///< temperatures, in units of cost
-  double price_low = 0, price_high = 0;  ///< of a unit of overflow
+  Cooling cooling{1, kFall};  ///< temperatures in units of cost
+  double hinge = 1;           ///< the unit of prices
 
   double Temperature(double progress) const {
-    if (progress < kAnnealed) return hot * std::pow(cold / hot, progress / kAnnealed);
-    return std::max(std::min(kColdest, cold), cold * std::pow(kQuench, (progress - kAnnealed) / (1 - kAnnealed)));
+    if (progress < kAnnealed) return cooling.Temperature(progress / kAnnealed);
+    return cooling.Temperature(1) * std::pow(kQuench, (progress - kAnnealed) / (1 - kAnnealed));
   }
-  double Price(double progress) const {
-    return price_low * std::pow(price_high / price_low, std::min(1.0, progress / kSqueezed));
-  }
+  double Price(double progress) const { return hinge * Rising(progress / kSqueezed); }
 };
 
 Scale Measure(const Problem& problem, uint64_t seed) {
@@ -93,16 +92,16 @@ Scale Measure(const Problem& problem, uint64_t seed) {
 }
 
 /// What a quick annealing came to.
-struct Trial {
-  double value = 0;
-  bool says_something = false;
-  int64_t fitting = std::numeric_limits<int64_t>::max();  ///< the cost once mended, where that succeeded
+struct Pilot {
+  std::vector<Cooling::Sample> samples;
+  int seen = 0;  ///< of them; the others have the value of the one before
+  State end;
+  bool fits() const { return end.overflow() == 0; }
 };
-using Trials = std::array<Trial, kHot.size()>;
 
 /// One annealing and what it has learned.
 struct Strain {
-  Strain(const Problem& problem, uint64_t seed) : annealing(problem), steps(seed) {}
+  Strain(const Problem& problem, const SimilarObjects& similar, uint64_t seed) : annealing(problem, similar), steps(seed) {}
   void NoteProgress(base::Clock& clock) {
     const int64_t cost = annealing.best.cost();
     if (!progress.empty() && static_cast<double>(cost) > 0.999 * static_cast<double>(progress.back().cost)) return;
@@ -111,28 +110,26 @@ struct Strain {
 
   PricedState annealing;
   PricedSteps steps;
-  Trials exceeding, strict;           ///< in which capacities may be exceeded at a price, and in which they may not
-  std::optional<State> strict_begin;  ///< where the latter begin
   std::vector<Improvement> progress;
 };
 
-/// Annealings side by side: first each learns at which temperatures it should be, then they go round by round.
+/// Annealings side by side: first pilots show at which temperatures they should be, then they go round by round.
 class Searcher {
  public:
   Searcher(const Problem& problem, const SearchOptions& options, base::Clock& clock, base::Executor* executor)
-      : options_(options), clock_(clock), begin_(clock.Monotonic()), scale_(Measure(problem, options.seed)) {
+      : options_(options), clock_(clock), begin_(clock.Monotonic()), scale_(Measure(problem, options.seed)), similar_(problem) {
     const bool by_turns = options.time_limit && executor == nullptr;
     const int count = by_turns ? 1 : std::max(1, options.annealings);
     for (int i = 0; i < count; ++i) {
       const uint64_t seed = base::Random(options.seed).Fork(std::to_string(i)).Next();
-      strains_.push_back(std::make_unique<Strain>(problem, seed));
+      strains_.push_back(std::make_unique<Strain>(problem, similar_, seed));
     }
     for (int i = 1; i < count && executor != nullptr; ++i) strands_.push_back(executor->NewStrand("placement"));
     evaluations_ = static_cast<double>(std::max<int64_t>(1, options.evaluations)) / count;
   }
 
   SearchResult Run() {
-    ForEach([this](Strain& strain) { Learn(strain); });
+    FlyPilots();
     MakeSchedule();
     for (int round = 1; round <= kRounds; ++round) {
       const double until = static_cast<double>(round) / kRounds;
@@ -168,43 +165,62 @@ class Searcher {
                           .cost = annealing.best.cost()});
   }
 
-  /// Goes down, and tries from there how far quick annealings get from several temperatures: with a price of exceeding
-  /// capacities, and without exceeding any.
-  void Learn(Strain& strain) const {
-    PricedState& annealing = strain.annealing;
-    GoDown(strain, kForbidden);
-    strain.strict_begin = annealing.state;
-    GoDown(strain, kPriceHigh * scale_.hinge);
-    TryAll(strain, kPriceLearning * scale_.hinge, strain.exceeding);
-    const State begin = annealing.state;
-    annealing.GoOnFrom(*strain.strict_begin);
-    TryAll(strain, kForbidden, strain.strict);
-    annealing.GoOnFrom(begin);
+  /// One in which capacities may be exceeded at a price, and a strict one, in which they may not: side by side, or one after
+  /// the other where there is one annealing. More than two annealings wait for these.
+  void FlyPilots() {
+    const bool together = strains_.size() > 1;
+    ForEach([this, together](Strain& strain) {
+      if (!together || &strain == strains_[0].get()) exceeding_ = Fly(strain, false, together ? 1 : 0.5);
+      if (!together || &strain == strains_[1].get()) strict_pilot_ = Fly(strain, true, together ? 1 : 0.5);
+    });
   }
 
-  void GoDown(Strain& strain, double price) const {
+  /// Goes down from the beginning, and from there quickly through all temperatures. `share`: of the time for pilots.
+  Pilot Fly(Strain& strain, bool strict, double share) const {
+    PricedState& annealing = strain.annealing;
+    if (annealing.steps > 0) annealing.GoOnFrom(State(annealing.state.problem()));
+    const double begin = Progress(annealing);
+    const double weight = strict ? kForbidden : kPilotPrice * scale_.hinge;
+    GoDown(strain, weight, begin + kDescent * share);
+    const double from = Progress(annealing), all = kPilots * share, hottest = kHottest * scale_.shift;
+    std::array<double, kPilotSamples> sums{}, counts{};
+    for (double now = from; now < from + all; now = Progress(annealing)) {
+      const double flown = (now - from) / all;
+      annealing.price = strict ? kForbidden : scale_.hinge * Rising(flown / kPilotSqueezed);
+      strain.steps.Run(annealing, hottest * std::pow(kPilotFall, flown), false);
+      const auto sample = std::min<size_t>(kPilotSamples - 1, static_cast<size_t>(flown * kPilotSamples));
+      sums[sample] += static_cast<double>(annealing.state.cost()) + weight * annealing.state.overflow();
+      ++counts[sample];
+      strain.NoteProgress(clock_);
+      Report(strain);
+    }
+    Mend(annealing, kPilotRepairEvaluations);
+    Pilot pilot{{}, 0, annealing.state};
+    double value = 0;
+    for (size_t i = 0; i < kPilotSamples; ++i) {
+      if (counts[i] > 0) {
+        value = sums[i] / counts[i];
+        ++pilot.seen;
+      }
+      const double flown = (static_cast<double>(i) + 0.5) / kPilotSamples;
+      pilot.samples.push_back({hottest * std::pow(kPilotFall, flown), value});
+    }
+    return pilot;
+  }
+
+  void GoDown(Strain& strain, double price, double until) const {
     PricedState& annealing = strain.annealing;
     annealing.best.Forget(annealing.state);
     annealing.evaluations += Descend(annealing.state, strain.steps.random(), price,
-                                     [&](int64_t looked_at) { return Progress(annealing, looked_at) < kDescent; });
+                                     [&](int64_t looked_at) { return Progress(annealing, looked_at) < until; });
     annealing.Stepped();
     strain.NoteProgress(clock_);
   }
 
-  void TryAll(Strain& strain, double price, Trials& trials) const {
-    PricedState& annealing = strain.annealing;
-    const State begin = annealing.state;
-    annealing.price = price;
-    for (size_t i = 0; i < kHot.size(); ++i) {
-      trials[i] = Try(strain, kHot[i] * scale_.shift);
-      Mend(annealing, kTrialRepairEvaluations);
-      if (annealing.state.overflow() == 0) trials[i].fitting = annealing.state.cost();
-      annealing.GoOnFrom(begin);
-    }
-  }
-
-  static void Mend(PricedState& annealing, int64_t evaluations) {
+  void Mend(PricedState& annealing, int64_t most) const {
     if (annealing.state.overflow() == 0) return;
+    const double all = static_cast<double>(annealing.evaluations) / std::max(1e-6, Progress(annealing));
+    const int64_t evaluations = std::min(most, static_cast<int64_t>(kRepairShare * all));
     int64_t left = evaluations;
     annealing.best.Forget(annealing.state);
     Repair(annealing.state, kRepairPrice, left);
@@ -212,60 +228,17 @@ class Searcher {
     annealing.evaluations += evaluations - left;
   }
 
-  /// A quick annealing.
-  Trial Try(Strain& strain, double hot) const {
-    PricedState& annealing = strain.annealing;
-    const double from = Progress(annealing), end = kTrialEnd * scale_.shift;
-    size_t slices = 0;
-    for (double now = from; now < from + kTrial; now = Progress(annealing)) {
-      strain.steps.Run(annealing, hot * std::pow(end / hot, (now - from) / kTrial), false);
-      strain.NoteProgress(clock_);
-      Report(strain);
-      ++slices;
-    }
-    return {annealing.Value(), slices >= kTrialSlices};
-  }
-
-  /// Whether capacities should not be exceeded on the way: what came of that could not be mended, or not well.
-  bool StrictIsBetter() const {
-    int64_t exceeding = std::numeric_limits<int64_t>::max(), strict = exceeding;
-    for (const auto& strain : strains_) {
-      for (const Trial& trial : strain->exceeding) exceeding = std::min(exceeding, trial.fitting);
-      for (const Trial& trial : strain->strict) strict = std::min(strict, trial.fitting);
-    }
-    return static_cast<double>(exceeding) > kAsGood * static_cast<double>(strict);
-  }
-
-  /// From the trial that came lowest, all annealings together.
   void MakeSchedule() {
-    strict_ = StrictIsBetter();
-    size_t best = 0;
-    double least = std::numeric_limits<double>::infinity();
-    for (size_t i = 0; i < kHot.size(); ++i) {
-      double sum = 0;
-      for (const auto& strain : strains_) {
-        const Trial& trial = strict_ ? strain->strict[i] : strain->exceeding[i];
-        sum += trial.says_something ? trial.value : least;
-      }
-      if (sum >= least) continue;
-      least = sum;
-      best = i;
-    }
-    const double hot =
-        scale_.shift * std::min(kHot.front(), kHot[best] * std::clamp(StepsPerObject() / kStepsToBegin, kBeginMin, kBeginMax));
-    schedule_ = {hot, kFall * hot, kPriceLow * scale_.hinge, kPriceHigh * scale_.hinge};
+    strict_ = strict_pilot_->fits() && (!exceeding_->fits() || static_cast<double>(exceeding_->end.cost()) >
+                                                                   kAsGood * static_cast<double>(strict_pilot_->end.cost()));
+    const Pilot& pilot = strict_ ? *strict_pilot_ : *exceeding_;
+    const double hottest = kHottest * scale_.shift;
+    const auto bound = static_cast<double>(LowerBound(pilot.end.problem()));
+    schedule_ = {pilot.seen > kFewSamples ? Cooling(pilot.samples, bound) : Cooling(hottest, kFall * hottest), scale_.hinge};
     for (const auto& strain : strains_) {
-      if (strict_) strain->annealing.GoOnFrom(*strain->strict_begin);
-      strain->strict_begin.reset();
+      if (strict_ && strain->annealing.state.overflow() > 0) strain->annealing.GoOnFrom(pilot.end);
       learned_ = std::max(learned_, std::min(0.5, Progress(strain->annealing)));
     }
-  }
-
-  /// That an annealing will have looked at in the end.
-  double StepsPerObject() const {
-    const PricedState& annealing = strains_.front()->annealing;
-    const double all = static_cast<double>(annealing.evaluations) / std::max(1e-9, Progress(annealing));
-    return all / annealing.state.problem().objects();
   }
 
   void Anneal(Strain& strain, double until) const {
@@ -300,7 +273,7 @@ class Searcher {
   void GoOnFromTheBest() {
     const auto value = [&](const std::unique_ptr<Strain>& strain) {
       const State& state = strain->annealing.state;
-      return static_cast<double>(state.cost()) + schedule_.price_high * state.overflow();
+      return static_cast<double>(state.cost()) + kPriceHigh * scale_.hinge * state.overflow();
     };
     const auto& leader = *std::ranges::min_element(strains_, {}, value);
     for (const auto& strain : strains_) {
@@ -313,8 +286,10 @@ class Searcher {
   base::Clock& clock_;
   const base::Instant begin_;
   const Scale scale_;
+  const SimilarObjects similar_;
   double evaluations_ = 0;  // of each annealing
   double learned_ = 0;      // how much of the search was over when annealing began
+  std::optional<Pilot> exceeding_, strict_pilot_;
   Schedule schedule_;
   bool strict_ = false;  // capacities are never exceeded
   std::vector<std::unique_ptr<Strain>> strains_;

@@ -1,7 +1,7 @@
 // Finds a good assignment, better with time: a descent, then simulated annealing over shifts, swaps, chains and, when it is
 // cooler, large-neighbourhood steps. Capacities may be exceeded at a price that rises until nothing exceeds them any more
-// (strategic oscillation: tight problems fall apart into islands otherwise). Temperatures are learned from short trials.
-// Several annealings go side by side; at the end of each of the last rounds the worst goes on from the best.
+// (strategic oscillation: tight problems fall apart into islands otherwise). Pilots, quick annealings, tell which temperatures
+// get how much time. Several annealings go side by side; at the end of each of the last rounds the worst goes on from the best.
 //
 // The answer depends on problem, options and seed only, not on the number of threads or the speed of the machine, unless a time
 // limit cuts the search short. Sources: Kirkpatrick et al. 1983; Glover 1989 (oscillation); Portal et al. 2016 (annealing on
