@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <charconv>
 #include <vector>
 
 #include "base/json.h"
+#include "base/parse_number.h"
 
 namespace evenkeel::base {
 namespace {
@@ -36,10 +36,8 @@ Result<Pointer> ParsePointer(std::string_view text) {
 // An index below `limit`, or nothing.
 std::optional<size_t> ParseIndex(const std::string& step, size_t limit) {
   if (step.empty() || (step.size() > 1 && step[0] == '0')) return std::nullopt;
-  size_t index = 0;
-  const auto [end, error] = std::from_chars(step.data(), step.data() + step.size(), index);
-  if (error != std::errc() || end != step.data() + step.size() || index >= limit) return std::nullopt;
-  return index;
+  const auto index = ParseNumber<size_t>(step);
+  return index && *index < limit ? index : std::nullopt;
 }
 
 Json* StepInto(Json& value, const std::string& step) {

@@ -1,20 +1,14 @@
 #include "client/client.h"
 
-#include <charconv>
 #include <iterator>
 #include <utility>
+
+#include "base/parse_number.h"
 
 namespace evenkeel::client {
 namespace {
 
 constexpr int kReadModifyWriteAttempts = 5;
-
-std::optional<uint64_t> ParseVersion(std::string_view text) {
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 Status TooMuch(const std::string& what) { return base::Fail(base::Code::kTooLarge, "answers too much: " + what); }
 
@@ -98,8 +92,8 @@ bool IsInitialEnd(const WatchEvent& event) {
 }
 
 bool IsOlderVersion(std::string_view a, std::string_view b) {
-  const auto left = ParseVersion(a);
-  const auto right = ParseVersion(b);
+  const auto left = base::ParseNumber<uint64_t>(a);
+  const auto right = base::ParseNumber<uint64_t>(b);
   return left && right && *left < *right;
 }
 

@@ -3,10 +3,10 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "base/log.h"
+#include "base/parse_number.h"
 
 namespace evenkeel::client {
 
@@ -59,11 +59,7 @@ Status Put(Client& client, const Resource& kind, const Json& object, Veto veto) 
 
 /// nullopt: it has none.
 std::optional<int64_t> NumberOf(const Json& definition) {
-  const std::string_view text = base::FindString(definition, {"metadata", "annotations", kDefinitionNumber});
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
+  return base::ParseNumber<int64_t>(base::FindString(definition, {"metadata", "annotations", kDefinitionNumber}));
 }
 
 /// The first field that `present` describes and `wanted` does not; "": there is none.

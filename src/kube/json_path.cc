@@ -1,9 +1,10 @@
 #include "kube/json_path.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <span>
+
+#include "base/parse_number.h"
 
 namespace evenkeel::kube {
 
@@ -52,11 +53,9 @@ std::string_view Trimmed(std::string_view text) {
 }
 
 std::optional<int64_t> ParseInteger(std::string_view text) {
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  const auto number = base::ParseNumber<int64_t>(text);
   // Sums of two are computed with.
-  if (number > (int64_t{1} << 40) || number < -(int64_t{1} << 40)) return std::nullopt;
+  if (number && (*number > (int64_t{1} << 40) || *number < -(int64_t{1} << 40))) return std::nullopt;
   return number;
 }
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <boost/multiprecision/cpp_int.hpp>
-#include <charconv>
 #include <limits>
 #include <optional>
 
+#include "base/parse_number.h"
 #include "base/utf8.h"
 
 namespace evenkeel::kube {
@@ -48,12 +48,9 @@ std::optional<QuantitySuffix> ReadQuantitySuffix(std::string_view text) {
     if (suffix.text == text) return suffix;
   }
   if (text.size() < 2 || (text[0] != 'e' && text[0] != 'E')) return std::nullopt;
-  std::string_view digits = text.substr(1);
-  if (digits[0] == '+') digits.remove_prefix(1);
-  int64_t exponent = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
-  if (error != std::errc() || end != digits.data() + digits.size() || text.substr(1).starts_with("+-")) return std::nullopt;
-  return QuantitySuffix{"", Format::kDecimalExponent, static_cast<int>(std::clamp<int64_t>(exponent, -9999, 9999))};
+  const auto exponent = base::ParseGoInteger(text.substr(1));
+  if (!exponent) return std::nullopt;
+  return QuantitySuffix{"", Format::kDecimalExponent, static_cast<int>(std::clamp<int64_t>(*exponent, -9999, 9999))};
 }
 
 // The number's text, without sign, split.

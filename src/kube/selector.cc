@@ -1,8 +1,8 @@
 #include "kube/selector.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/parse_number.h"
 #include "kube/object.h"
 
 namespace evenkeel::kube {
@@ -144,14 +144,6 @@ Result<LabelRequirement> ReadRequirement(SelectorLexer& lexer) {
   return requirement;
 }
 
-std::optional<int64_t> ReadLabelInteger(std::string_view text) {
-  if (text.starts_with('+')) text.remove_prefix(1);
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 // As Go prints a list of strings.
 std::string GoList(const std::vector<std::string>& values, std::string_view quote) {
   std::string text = "[";
@@ -186,7 +178,7 @@ Status CheckRequirement(const LabelRequirement& requirement) {
       if (values.size() != 1) {
         return invalid("values", GoList(values, "\""), "for 'Gt', 'Lt' operators, exactly one value is required");
       }
-      if (!ReadLabelInteger(values[0])) {
+      if (!base::ParseGoInteger(values[0])) {
         return invalid("values[0]", "\"" + values[0] + "\"", "for 'Gt', 'Lt' operators, the value must be an integer");
       }
       break;
@@ -258,8 +250,8 @@ bool LabelRequirement::Matches(const std::string_view* value) const {
       return value == nullptr;
     case Operator::kGreaterThan:
     case Operator::kLessThan: {
-      const auto number = value ? ReadLabelInteger(*value) : std::nullopt;
-      const auto limit = ReadLabelInteger(values[0]);
+      const auto number = value ? base::ParseGoInteger(*value) : std::nullopt;
+      const auto limit = base::ParseGoInteger(values[0]);
       return number && limit && (op == Operator::kGreaterThan ? *number > *limit : *number < *limit);
     }
   }

@@ -1,8 +1,7 @@
 #include "kube/types.h"
 
-#include <charconv>
-
 #include "base/hash.h"
+#include "base/parse_number.h"
 #include "kube/amounts.h"
 #include "kube/quantity.h"
 
@@ -262,12 +261,9 @@ std::optional<int64_t> ScaledValue(const Json* int_or_percent, int64_t total, bo
   const auto* text = int_or_percent->if_string();
   if (text == nullptr || text->empty()) return std::nullopt;
   const bool percent = text->back() == '%';
-  int64_t number = 0;
-  const char* end = text->data() + text->size() - (percent ? 1 : 0);
-  auto [stop, error] = std::from_chars(text->data(), end, number);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  if (!percent) return number;
-  return round_up ? (number * total + 99) / 100 : number * total / 100;
+  const auto number = base::ParseNumber<int64_t>(std::string_view(*text).substr(0, text->size() - (percent ? 1 : 0)));
+  if (!number || !percent) return number;
+  return round_up ? (*number * total + 99) / 100 : *number * total / 100;
 }
 
 }  // namespace evenkeel::kube

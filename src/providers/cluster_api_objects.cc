@@ -1,9 +1,9 @@
 #include "providers/cluster_api_objects.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
+#include "base/parse_number.h"
 #include "kube/object.h"
 
 namespace evenkeel::providers {
@@ -35,14 +35,9 @@ std::optional<std::string_view> Annotation(const Json& object, std::string_view 
 base::Result<int64_t> ReadSize(const Json& object, const std::string& key) {
   const auto text = Annotation(object, key);
   if (!text) return 0;
-  // As strconv.Atoi takes it.
-  const std::string_view digits = text->starts_with('+') ? text->substr(1) : *text;
-  int64_t size = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), size);
-  if (error != std::errc() || end != digits.data() + digits.size() || size < 0 || size > kSizeMax) {
-    return Wrong(object, "metadata.annotations." + key, "\"" + std::string(*text) + "\" is not a whole number of at least 0");
-  }
-  return size;
+  const auto size = base::ParseGoInteger(*text);
+  if (size && *size >= 0 && *size <= kSizeMax) return *size;
+  return Wrong(object, "metadata.annotations." + key, "\"" + std::string(*text) + "\" is not a whole number of at least 0");
 }
 
 class OptionReader {
@@ -53,9 +48,8 @@ class OptionReader {
   std::optional<double> Share(const char* name) {
     const auto text = Annotation(object_, prefix_ + name);
     if (!text) return std::nullopt;
-    double value = 0;
-    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-    if (error == std::errc() && end == text->data() + text->size() && value >= 0 && value <= 1) return value;
+    const auto value = base::ParseNumber<double>(*text);
+    if (value && *value >= 0 && *value <= 1) return value;
     Warn(name, *text, "is not a number from 0 to 1");
     return std::nullopt;
   }
@@ -198,11 +192,7 @@ std::string OwnerOf(const Json& object, std::string_view kind) {
 }
 
 int64_t RevisionOf(const Json& set) {
-  const auto text = Annotation(set, "machinedeployment.clusters.x-k8s.io/revision");
-  int64_t revision = -1;
-  if (!text) return revision;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), revision);
-  return error == std::errc() && end == text->data() + text->size() ? revision : -1;
+  return base::ParseNumber<int64_t>(Annotation(set, "machinedeployment.clusters.x-k8s.io/revision").value_or("")).value_or(-1);
 }
 
 int64_t ReplicasOf(const Json& set) {

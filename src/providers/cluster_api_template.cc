@@ -1,7 +1,7 @@
 // Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/cloudprovider/clusterapi/clusterapi_unstructured.go
 #include <algorithm>
-#include <charconv>
 
+#include "base/parse_number.h"
 #include "kube/object.h"
 #include "kube/quantity.h"
 #include "providers/cluster_api_objects.h"
@@ -61,13 +61,12 @@ class TemplateMaker {
     const std::string_view text = Annotation(name);
     if (text.empty()) return true;
     if (whole) {
-      int64_t count = 0;
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-      if (error != std::errc() || end != text.data() + text.size() || count < 0) {
+      const auto count = base::ParseNumber<int64_t>(text);
+      if (!count || *count < 0) {
         Warn(name, text, "is not a whole number of at least 0, so the group cannot be scaled from zero");
         return false;
       }
-      if (count > 0) capacity[resource] = std::to_string(count);
+      if (*count > 0) capacity[resource] = std::to_string(*count);
       return true;
     }
     const auto quantity = kube::Quantity::Parse(text);
@@ -102,14 +101,13 @@ class TemplateMaker {
   JsonArray Slices() {
     const std::string_view driver = Annotation("dra-driver"), text = Annotation("gpu-count");
     if (driver.empty() || text.empty()) return {};
-    int64_t count = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-    if (error != std::errc() || end != text.data() + text.size() || count < 0 || count > kDevicesMax) {
+    const auto count = base::ParseNumber<int64_t>(text);
+    if (!count || *count < 0 || *count > kDevicesMax) {
       Warn("gpu-count", text, "is not a whole number from 0 to 128, so new nodes are taken for having no devices");
       return {};
     }
     JsonArray devices;
-    for (int64_t i = 0; i < count; ++i) {
+    for (int64_t i = 0; i < *count; ++i) {
       devices.push_back(JsonObject{{"name", "gpu-" + std::to_string(i)},
                                    {"attributes", JsonObject{{"type", JsonObject{{"string", "gpu"}}}}}});
     }

@@ -1,17 +1,9 @@
 #include "scheduling/node_shape.h"
 
-#include <charconv>
+#include "base/parse_number.h"
 
 namespace evenkeel::scheduling {
 namespace {
-
-std::optional<int64_t> WholeNumber(std::string_view text) {
-  int64_t number = 0;
-  if (text.starts_with('+')) text.remove_prefix(1);
-  auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || stop != text.data() + text.size() || text.empty()) return std::nullopt;
-  return number;
-}
 
 bool Contains(const std::vector<std::string>& values, std::string_view value) {
   return std::find(values.begin(), values.end(), value) != values.end();
@@ -24,8 +16,8 @@ bool ExpressionHolds(const kube::NodeSelectorRequirement& requirement, const std
   if (requirement.op == "Exists") return values.empty() && value != nullptr;
   if (requirement.op == "DoesNotExist") return values.empty() && value == nullptr;
   if ((requirement.op != "Gt" && requirement.op != "Lt") || values.size() != 1 || value == nullptr) return false;
-  const auto bound = WholeNumber(values[0]);
-  const auto number = WholeNumber(*value);
+  const auto bound = base::ParseGoInteger(values[0]);
+  const auto number = base::ParseGoInteger(*value);
   if (!bound || !number) return false;
   return requirement.op == "Gt" ? *number > *bound : *number < *bound;
 }

@@ -3,9 +3,10 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <cmath>
 #include <limits>
+
+#include "base/parse_number.h"
 
 namespace evenkeel::cli {
 namespace {
@@ -14,11 +15,9 @@ template <typename T>
 CLI::Option* CheckNumber(CLI::Option* option, const std::string& what, const std::string& type, T min, T max) {
   const std::string bounds = fmt::format("from {} to {}", min, max);
   const auto check = [=](std::string& text) -> std::string {
-    T number{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    const bool is_number = error == std::errc() && end == text.data() + text.size();
+    const auto number = base::ParseNumber<T>(text);
     // NaN is in no range.
-    if (!is_number || !(number >= min && number <= max)) return fmt::format("\"{}\": give {} {}", text, what, bounds);
+    if (!number || !(*number >= min && *number <= max)) return fmt::format("\"{}\": give {} {}", text, what, bounds);
     // What reads it next takes 010 for 8.
     if constexpr (std::is_integral_v<T>) text = std::to_string(number);
     return {};

@@ -2,7 +2,6 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include <charconv>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -10,6 +9,7 @@
 #include "base/executor.h"
 #include "base/input/yaml.h"
 #include "base/log.h"
+#include "base/parse_number.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/progress.h"
 #include "sim/report/report_data.h"
@@ -278,20 +278,15 @@ base::Status Failed(const SimulateOptions& options, size_t seeds, uint64_t seed,
 }  // namespace
 
 base::Result<SeedRange> ParseSeeds(const std::string& text) {
-  SeedRange range;
-  const size_t dots = text.find("..");
-  auto read = [](std::string_view number, uint64_t& value) {
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-    return error == std::errc() && end == number.data() + number.size();
-  };
   const std::string_view whole = text;
-  const bool read_all = dots == std::string::npos
-                            ? read(whole, range.last)
-                            : read(whole.substr(0, dots), range.first) && read(whole.substr(dots + 2), range.last);
-  if (!read_all || range.last < range.first || range.last - range.first >= kSeedsMax) {
+  const size_t dots = whole.find("..");
+  const bool many = dots != whole.npos;
+  const auto first = many ? base::ParseNumber<uint64_t>(whole.substr(0, dots)) : SeedRange().first;
+  const auto last = base::ParseNumber<uint64_t>(many ? whole.substr(dots + 2) : whole);
+  if (!first || !last || *last < *first || *last - *first >= kSeedsMax) {
     return base::Fail(Code::kBadRequest, fmt::format("--seeds {}: give a range as 1..200, or how many", text));
   }
-  return range;
+  return SeedRange{*first, *last};
 }
 
 base::Status Simulate(const SimulateOptions& options, std::ostream& out) {

@@ -6,9 +6,10 @@
 #include <array>
 #include <boost/url/parse.hpp>
 #include <boost/url/url_view.hpp>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
+
+#include "base/parse_number.h"
 
 namespace evenkeel::client {
 namespace {
@@ -40,11 +41,9 @@ bool IsLoopback(const std::string& host, const std::string& address) {
 
 bool InNetwork(const std::string& address, const std::string& network, std::string_view length_text) {
   const std::string prefix = AddressBytes(network);
-  size_t length = 0;
-  const auto [end, error] = std::from_chars(length_text.data(), length_text.data() + length_text.size(), length);
-  if (error != std::errc() || end != length_text.data() + length_text.size() || length > prefix.size() * 8) return false;
-  if (prefix.empty() || prefix.size() != address.size()) return false;
-  for (size_t bit = 0; bit < length; ++bit) {
+  const auto length = base::ParseNumber<size_t>(length_text);
+  if (!length || *length > prefix.size() * 8 || prefix.empty() || prefix.size() != address.size()) return false;
+  for (size_t bit = 0; bit < *length; ++bit) {
     const auto of = [bit](const std::string& bytes) {
       return (static_cast<unsigned char>(bytes[bit / 8]) >> (7 - bit % 8)) & 1U;
     };
@@ -150,9 +149,8 @@ std::string Socks5Login(const HttpProxy& proxy) {
 }
 
 Result<std::string> Socks5Request(const std::string& host, const std::string& port) {
-  unsigned number = 0;
-  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
-  if (error != std::errc() || end != port.data() + port.size() || number > 65535 || host.size() > 255) {
+  const auto number = base::ParseNumber<uint16_t>(port);
+  if (!number || host.size() > 255) {
     return Fail(Code::kBadRequest, "server: its host or port is too long for a SOCKS5 proxy");
   }
   std::string request("\x05\x01\x00", 3);
@@ -164,8 +162,8 @@ Result<std::string> Socks5Request(const std::string& host, const std::string& po
     request += static_cast<char>(host.size());
     request += host;
   }
-  request += static_cast<char>(number >> 8);
-  request += static_cast<char>(number & 255);
+  request += static_cast<char>(*number >> 8);
+  request += static_cast<char>(*number & 255);
   return request;
 }
 

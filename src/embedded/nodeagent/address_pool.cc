@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "base/parse_number.h"
+
 namespace evenkeel::embedded::nodeagent {
 namespace {
 
@@ -31,11 +33,7 @@ std::string FormatAddress(uint32_t address) {
 base::Result<AddressPool> AddressPool::Parse(std::string_view cidr) {
   const size_t slash = cidr.find('/');
   const auto address = ParseAddress(cidr.substr(0, slash));
-  int prefix = 0;
-  if (slash != std::string_view::npos) {
-    const auto parsed = std::from_chars(cidr.data() + slash + 1, cidr.data() + cidr.size(), prefix);
-    if (parsed.ec != std::errc() || parsed.ptr != cidr.data() + cidr.size()) prefix = 0;
-  }
+  const int prefix = slash == cidr.npos ? 0 : base::ParseNumber<int>(cidr.substr(slash + 1)).value_or(0);
   if (!address || prefix < 8 || prefix > 30) {
     return base::Fail(base::Code::kInvalid,
                       fmt::format("\"{}\" is not an IPv4 range from /8 to /30, such as 127.10.1.0/24", cidr));

@@ -1,9 +1,9 @@
 #include "embedded/nodeagent/pod_worker.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/log.h"
+#include "base/parse_number.h"
 #include "embedded/nodeagent/pod_claims.h"
 
 namespace evenkeel::embedded::nodeagent {
@@ -14,10 +14,8 @@ using State = ContainerRecord::State;
 
 // Versions of one API's objects are numbers that grow; anything else cannot be compared and counts as newer.
 bool IsOlder(const std::string& version, const std::string& than) {
-  uint64_t a = 0, b = 0;
-  const auto left = std::from_chars(version.data(), version.data() + version.size(), a);
-  const auto right = std::from_chars(than.data(), than.data() + than.size(), b);
-  return left.ec == std::errc() && right.ec == std::errc() && a < b;
+  const auto left = base::ParseNumber<uint64_t>(version), right = base::ParseNumber<uint64_t>(than);
+  return left && right && *left < *right;
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 #include "kube/schema/schema_text.h"
 
-#include <charconv>
 #include <cstdio>
 
 #include "base/hash.h"
+#include "base/parse_number.h"
 #include "base/split.h"
 
 namespace evenkeel::kube {
@@ -291,10 +291,9 @@ class SchemaTextReader {
   }
 
   double Number(const std::string& text) const {
-    double number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    Require(error == std::errc() && end == text.data() + text.size(), "not a number: " + text);
-    return number;
+    const auto number = base::ParseNumber<double>(text);
+    Require(number.has_value(), "not a number: " + text);
+    return *number;
   }
 
   const Schema* Lookup(const Use& use) {

@@ -1,7 +1,6 @@
 #include "sim/checkers/tenure_book.h"
 
-#include <charconv>
-
+#include "base/parse_number.h"
 #include "client/fenced_client.h"
 #include "client/lease.h"
 
@@ -9,10 +8,7 @@ namespace evenkeel::sim {
 namespace {
 
 int64_t EpochOf(const base::Json& lease) {
-  const std::string_view text = base::FindString(lease, {"metadata", "annotations", client::kEpochAnnotation});
-  int64_t epoch = 0;
-  std::from_chars(text.data(), text.data() + text.size(), epoch);
-  return epoch;
+  return base::ParseNumber<int64_t>(base::FindString(lease, {"metadata", "annotations", client::kEpochAnnotation})).value_or(0);
 }
 
 }  // namespace

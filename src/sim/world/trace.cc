@@ -3,12 +3,12 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <span>
 #include <tuple>
 
 #include "base/input/yaml.h"
+#include "base/parse_number.h"
 #include "base/split.h"
 
 namespace evenkeel::sim {
@@ -55,10 +55,9 @@ class Table {
   /// An empty cell is 0.
   base::Result<int64_t> Number(size_t row, const char* column) const {
     EVENKEEL_ASSIGN(const std::string text, Text(row, column));
-    int64_t number = 0;
-    if (text.empty()) return number;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error == std::errc() && end == text.data() + text.size() && number >= 0 && number <= kNumberMax) return number;
+    if (text.empty()) return 0;
+    const auto number = base::ParseNumber<int64_t>(text);
+    if (number && *number >= 0 && *number <= kNumberMax) return *number;
     return base::Fail(Code::kBadRequest, fmt::format("{}:{}: {}: \"{}\" is not a number", path_, row + 2, column, text));
   }
 

@@ -1,6 +1,6 @@
 #include "sim/world/writer_controller.h"
 
-#include <charconv>
+#include "base/parse_number.h"
 
 namespace evenkeel::sim {
 namespace {
@@ -17,8 +17,7 @@ using Acknowledged = std::function<void(const std::string&, const std::string&, 
 TestRecord Decode(const Json& object) {
   TestRecord record;
   record.author = base::FindString(object, {"data", "author"});
-  const std::string_view text = base::FindString(object, {"data", "counter"});
-  std::from_chars(text.data(), text.data() + text.size(), record.counter);
+  record.counter = base::ParseNumber<int64_t>(base::FindString(object, {"data", "counter"})).value_or(record.counter);
   return record;
 }
 

@@ -2,8 +2,9 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include <charconv>
 #include <csignal>
+
+#include "base/parse_number.h"
 
 namespace evenkeel::sim {
 
@@ -32,9 +33,7 @@ std::string Setting(std::string_view text, std::string_view key) {
 }
 
 base::Result<int64_t> Number(std::string_view what, std::string_view text) {
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc() && end == text.data() + text.size()) return number;
+  if (const auto number = base::ParseNumber<int64_t>(text)) return *number;
   return Fail(Code::kInvalid, fmt::format("{} is \"{}\", which is no number", what, text));
 }
 

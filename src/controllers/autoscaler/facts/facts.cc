@@ -1,8 +1,7 @@
 #include "controllers/autoscaler/facts/facts.h"
 
-#include <charconv>
-
 #include "base/hash.h"
+#include "base/parse_number.h"
 #include "kube/object.h"
 #include "kube/quantity.h"
 #include "scheduling/pod_constraints.h"
@@ -190,11 +189,10 @@ NodeReadiness ReadinessOf(const Json& node) {
 
 /// The value of a taint that tells since when it is there; a value that does not is taken for very old.
 base::Time TaintTime(std::string_view value) {
-  int64_t since = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), since);
   constexpr int64_t kSecondsMax = 9'000'000'000;
-  if (error != std::errc{} || end != value.data() + value.size() || since < 0 || since > kSecondsMax) return {};
-  return base::Time(std::chrono::seconds(since));
+  const auto since = base::ParseNumber<int64_t>(value);
+  if (!since || *since < 0 || *since > kSecondsMax) return {};
+  return base::Time(std::chrono::seconds(*since));
 }
 
 void ReadCapacity(const Json& node, NodeFacts& facts) {

@@ -1,7 +1,6 @@
 #include "controllers/autoscaler/facts/node_templates.h"
 
-#include <charconv>
-
+#include "base/parse_number.h"
 #include "controllers/autoscaler/facts/facts.h"
 #include "scheduling/well_known.h"
 
@@ -66,11 +65,9 @@ std::shared_ptr<const scheduling::VolumeLimits> AnnotatedLimits(const Json& node
     const std::string_view item = text.substr(0, text.find(','));
     text.remove_prefix(std::min(item.size() + 1, text.size()));
     const size_t equals = item.find('=');
-    int64_t limit = 0;
     if (equals == std::string_view::npos || equals == 0) continue;
-    const auto [end, error] = std::from_chars(item.data() + equals + 1, item.data() + item.size(), limit);
-    if (error == std::errc() && end == item.data() + item.size() && limit > 0)
-      limits[std::string(item.substr(0, equals))] = limit;
+    const auto limit = base::ParseNumber<int64_t>(item.substr(equals + 1));
+    if (limit && *limit > 0) limits[std::string(item.substr(0, equals))] = *limit;
   }
   return limits.empty() ? nullptr : std::make_shared<const scheduling::VolumeLimits>(std::move(limits));
 }

@@ -1,6 +1,7 @@
 #include "controllers/autoscaler/options/flag_values.h"
 
 #include "base/input/option.h"
+#include "base/parse_number.h"
 
 namespace evenkeel::controllers::autoscaler {
 namespace {
@@ -10,11 +11,6 @@ constexpr std::array<std::string_view, 7> kExpanders = {"random", "most-pods", "
 
 using base::WrongOption;
 
-std::optional<int64_t> ParseInteger(std::string_view text) {
-  int64_t value = 0;
-  return base::ReadOption(text, value) ? std::optional(value) : std::nullopt;
-}
-
 std::string_view Trim(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
@@ -23,7 +19,7 @@ std::string_view Trim(std::string_view text) {
 
 /// Both parts are numbers of at least `least`, the second not below the first.
 base::Result<ResourceRange> Range(std::string_view text, std::string_view min, std::string_view max, int64_t least) {
-  const auto low = ParseInteger(min), high = ParseInteger(max);
+  const auto low = base::ParseNumber<int64_t>(min), high = base::ParseNumber<int64_t>(max);
   if (!low) return WrongOption(text, "the minimum is not a whole number");
   if (!high) return WrongOption(text, "the maximum is not a whole number");
   if (*low < least) return WrongOption(text, "the minimum must be at least " + std::to_string(least));
@@ -63,8 +59,8 @@ base::Result<std::vector<std::pair<int64_t, int64_t>>> ParseDrainPriorities(std:
   for (const std::string& item : SplitList(text)) {
     const size_t colon = item.find(':');
     if (colon == std::string::npos) return WrongOption(item, "not of the form priority:seconds");
-    const auto priority = ParseInteger(std::string_view(item).substr(0, colon));
-    const auto seconds = ParseInteger(std::string_view(item).substr(colon + 1));
+    const auto priority = base::ParseNumber<int64_t>(std::string_view(item).substr(0, colon));
+    const auto seconds = base::ParseNumber<int64_t>(std::string_view(item).substr(colon + 1));
     if (!priority || *priority < INT32_MIN || *priority > INT32_MAX)
       return WrongOption(item, "the priority is not a 32 bit number");
     if (!seconds || *seconds < 0 || *seconds > INT32_MAX)

@@ -1,18 +1,14 @@
 #include "controllers/distribution/distributor/replica_view.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/parse_number.h"
 #include "controllers/distribution/sharding/published_plan.h"
 
 namespace evenkeel::controllers::distribution {
 namespace {
 
-int64_t Number(std::string_view text) {
-  int64_t number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
+int64_t Number(std::string_view text) { return base::ParseNumber<int64_t>(text).value_or(0); }
 
 }  // namespace
 

@@ -1,7 +1,6 @@
 #include "controllers/distribution/leases/owner_lease_record.h"
 
-#include <charconv>
-
+#include "base/parse_number.h"
 #include "client/fenced_client.h"
 #include "controllers/distribution/leases/owner_lease.h"
 
@@ -15,10 +14,8 @@ constexpr int64_t kGreatestEpoch = int64_t{1} << 62;
 int64_t EpochIn(const kube::Labels& annotations, const char* key) {
   const auto found = annotations.find(key);
   if (found == annotations.end()) return 0;
-  const std::string& text = found->second;
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && value >= 0 && value <= kGreatestEpoch ? value : 0;
+  const int64_t value = base::ParseNumber<int64_t>(found->second).value_or(0);
+  return value >= 0 && value <= kGreatestEpoch ? value : 0;
 }
 
 std::string TextIn(const kube::Labels& annotations, const char* key) {

@@ -1,10 +1,10 @@
 #include "controllers/distribution/sharding/cluster.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 
 #include "base/hash.h"
+#include "base/parse_number.h"
 #include "client/http/argo_cluster_config.h"
 #include "client/http/http_connection.h"
 #include "controllers/distribution/sharding/distribution_events.h"
@@ -38,14 +38,6 @@ std::string Describe(const Json& object) {
 /// Go's strconv.ParseBool, true side.
 bool IsTrue(std::string_view text) {
   return text == "1" || text == "t" || text == "T" || text == "TRUE" || text == "true" || text == "True";
-}
-
-std::optional<int64_t> ParseShard(std::string_view text) {
-  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
-  int64_t number = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
 }
 
 uint64_t HashConnection(const client::ConnectionConfig& config, const std::string& autoscaler_args) {
@@ -95,10 +87,9 @@ void ReadWeight(const Json& object, Cluster& cluster, std::vector<Finding>& find
   constexpr int64_t kWeightMax = 1'000'000'000;
   const std::string text(FindString(object, {"metadata", "annotations", kWeightAnnotation}));
   if (text.empty()) return;
-  int64_t weight = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), weight);
-  if (error == std::errc{} && end == text.data() + text.size() && weight >= 0 && weight <= kWeightMax) {
-    cluster.weight = weight;
+  const auto weight = base::ParseNumber<int64_t>(text);
+  if (weight && *weight >= 0 && *weight <= kWeightMax) {
+    cluster.weight = *weight;
     return;
   }
   findings.push_back({cluster.reference, cluster.source, events::kInvalidWeight.reason,
@@ -134,7 +125,7 @@ std::optional<Cluster> ClusterFromSecret(const Json& secret, std::vector<Finding
   ReadWeight(secret, cluster, findings);
   cluster.autoscaler_args = FindString(secret, {"metadata", "annotations", kAutoscalerArgsAnnotation});
   if (const auto shard = data.find("shard"); shard != data.end()) {
-    cluster.shard = ParseShard(shard->second);
+    cluster.shard = base::ParseGoInteger(shard->second);
     if (!cluster.shard) {
       findings.push_back(
           {cluster.reference, cluster.source, events::kInvalidClusterSecret.reason,

@@ -1,8 +1,9 @@
 #include "controllers/distribution/sharding/options.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
+
+#include "base/parse_number.h"
 
 namespace evenkeel::controllers::distribution {
 namespace {
@@ -26,14 +27,6 @@ constexpr QuirkName kQuirkNames[] = {
     {"vnode-collisions", &Quirks::vnode_collisions},
 };
 
-std::optional<int64_t> ParseInteger(std::string_view text) {
-  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
-  int64_t number = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 struct IntegerVariable {
   const char* name;
   int64_t minimum, maximum, fallback;
@@ -43,7 +36,7 @@ std::optional<int64_t> ReadInteger(const std::function<const char*(const char*)>
                                    std::vector<std::string>& warnings) {
   const char* text = get(variable.name);
   if (text == nullptr || *text == '\0') return std::nullopt;
-  const auto number = ParseInteger(text);
+  const auto number = base::ParseGoInteger(text);
   if (number && *number >= variable.minimum && *number <= variable.maximum) return number;
   warnings.push_back(fmt::format("{}=\"{}\" is {}: the default {} is used; give a whole number from {} to {}", variable.name,
                                  text, number ? "out of range" : "not a whole number", variable.fallback, variable.minimum,
@@ -164,7 +157,7 @@ int64_t StaticShard(int64_t replicas, int64_t asked, std::string_view host_name,
   int64_t shard = asked;
   if (shard < 0) {
     const size_t dash = host_name.rfind('-');
-    const auto ordinal = dash == std::string_view::npos ? std::nullopt : ParseInteger(host_name.substr(dash + 1));
+    const auto ordinal = dash == std::string_view::npos ? std::nullopt : base::ParseGoInteger(host_name.substr(dash + 1));
     if (!ordinal) {
       warnings.push_back(
           fmt::format("host name \"{}\" does not end in -NUMBER: shard 0 is used; set ARGOCD_CONTROLLER_SHARD", host_name));

@@ -1,7 +1,6 @@
 #include "embedded/apiserver/api/epoch_gate.h"
 
-#include <charconv>
-
+#include "base/parse_number.h"
 #include "client/fenced_client.h"
 #include "embedded/apiserver/requests/errors.h"
 #include "embedded/apiserver/requests/raw_json.h"
@@ -20,13 +19,12 @@ std::string LeaseName() { return std::string(client::kOwnerLeaseNamespace) + "/"
 }  // namespace
 
 Result<int64_t> ParseEpoch(std::string_view text) {
-  int64_t epoch = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), epoch);
-  if (error != std::errc() || end != text.data() + text.size() || epoch <= 0) {
+  const auto epoch = base::ParseNumber<int64_t>(text);
+  if (!epoch || *epoch <= 0) {
     return Fail(Code::kBadRequest,
                 std::string(client::kEpochHeader) + ": \"" + std::string(text) + "\" is not a whole number above 0");
   }
-  return epoch;
+  return *epoch;
 }
 
 struct EpochGate::Attempt {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 
 #include "base/json.h"
+#include "base/parse_number.h"
 #include "base/split.h"
 
 namespace evenkeel::embedded::apiserver {
@@ -49,10 +49,7 @@ MediaRange ParseMediaRange(std::string_view text) {
     } else if (part.starts_with("g=")) {
       range.group = part.substr(2);
     } else if (part.starts_with("q=")) {
-      double quality = 0;
-      const std::string_view digits = part.substr(2);
-      const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), quality);
-      if (error == std::errc() && end == digits.data() + digits.size()) range.quality = quality;
+      range.quality = base::ParseNumber<double>(part.substr(2)).value_or(range.quality);
     }
   }
   return range;
@@ -125,12 +122,9 @@ bool Query::Flag(const std::string& name) const { return FindFlag(name).value_or
 base::Result<std::optional<int64_t>> Query::Integer(const std::string& name) const {
   const std::string text = Get(name);
   if (text.empty()) return std::nullopt;
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    return base::Fail(base::Code::kBadRequest, "query parameter " + name + ": \"" + text + "\" is not a whole number");
-  }
-  return value;
+  const auto value = base::ParseNumber<int64_t>(text);
+  if (value) return value;
+  return base::Fail(base::Code::kBadRequest, "query parameter " + name + ": \"" + text + "\" is not a whole number");
 }
 
 std::optional<std::vector<std::string>> PathParts(std::string_view path) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/parse_number.h"
+
 namespace evenkeel::embedded::workloads {
 namespace {
 
@@ -25,10 +27,7 @@ bool Carries(const kube::Pod& pod) {
 
 int64_t IndexOf(const kube::Pod& pod) {
   auto found = pod.meta.annotations.find(kIndexAnnotation);
-  if (found == pod.meta.annotations.end()) return -1;
-  int64_t index = -1;
-  std::from_chars(found->second.data(), found->second.data() + found->second.size(), index);
-  return index;
+  return found == pod.meta.annotations.end() ? -1 : base::ParseNumber<int64_t>(found->second).value_or(-1);
 }
 
 base::Time FinishedAt(const kube::Pod& pod) {

@@ -1,8 +1,9 @@
 #include "embedded/workloads/controllers/stateful_set_plan.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
+
+#include "base/parse_number.h"
 
 namespace evenkeel::embedded::workloads {
 namespace {
@@ -173,11 +174,8 @@ StatefulSetPlan PlanStatefulSet(const Json& set, const std::vector<PodPointer>& 
 std::optional<int64_t> OrdinalOf(std::string_view set_name, std::string_view pod_name) {
   if (!pod_name.starts_with(set_name) || pod_name.size() < set_name.size() + 2 || pod_name[set_name.size()] != '-')
     return std::nullopt;
-  const std::string_view digits = pod_name.substr(set_name.size() + 1);
-  int64_t ordinal = 0;
-  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), ordinal);
-  if (error != std::errc() || end != digits.data() + digits.size() || ordinal < 0) return std::nullopt;
-  return ordinal;
+  const auto ordinal = base::ParseNumber<int64_t>(pod_name.substr(set_name.size() + 1));
+  return ordinal && *ordinal >= 0 ? ordinal : std::nullopt;
 }
 
 Json StatefulPodJson(const Json& set, const Json& pod_template, const std::string& revision, int64_t ordinal) {

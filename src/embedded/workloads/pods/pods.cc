@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <tuple>
 
 #include "base/hash.h"
+#include "base/parse_number.h"
 
 namespace evenkeel::embedded::workloads {
 namespace {
@@ -24,11 +24,7 @@ int PhaseRank(const kube::Pod& pod) {
 
 int64_t DeletionCost(const kube::Pod& pod) {
   auto found = pod.meta.annotations.find("controller.kubernetes.io/pod-deletion-cost");
-  if (found == pod.meta.annotations.end()) return 0;
-  int64_t cost = 0;
-  const std::string& text = found->second;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), cost);
-  return error == std::errc() && end == text.data() + text.size() ? cost : 0;
+  return found == pod.meta.annotations.end() ? 0 : base::ParseNumber<int64_t>(found->second).value_or(0);
 }
 
 /// Age in powers of two of seconds: pods of about the same age are equal, so that deletions spread over them.

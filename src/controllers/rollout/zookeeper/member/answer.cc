@@ -1,7 +1,8 @@
 #include "controllers/rollout/zookeeper/member/answer.h"
 
-#include <charconv>
 #include <optional>
+
+#include "base/parse_number.h"
 
 namespace evenkeel::controllers::rollout::zookeeper::member {
 namespace {
@@ -39,10 +40,8 @@ std::optional<Mode> ReadMode(std::string_view name) {
 
 int64_t ReadCount(std::string_view mntr, std::string_view key, int64_t missing) {
   const auto text = Field(mntr, key);
-  if (!text) return missing;
-  int64_t count = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), count);
-  return error == std::errc() && end == text->data() + text->size() && count >= 0 ? count : missing;
+  const auto count = base::ParseNumber<int64_t>(text.value_or(""));
+  return count && *count >= 0 ? *count : missing;
 }
 
 void ReadMembership(std::string_view conf, Answer& answer) {

@@ -3,8 +3,8 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/parse_number.h"
 #include "base/utf8.h"
 #include "controllers/rollout/zookeeper/member/asked.h"
 #include "controllers/rollout/zookeeper/member/member_objects.h"
@@ -20,10 +20,7 @@ using base::Json;
 /// Of "NAME-ORDINAL"; -1: it is none of the set's.
 int64_t OrdinalOf(const std::string& set, const std::string& pod) {
   if (!pod.starts_with(set + "-")) return -1;
-  const char* end = pod.data() + pod.size();
-  int64_t ordinal = -1;
-  const auto [stop, error] = std::from_chars(pod.data() + set.size() + 1, end, ordinal);
-  return error == std::errc() && stop == end ? ordinal : -1;
+  return base::ParseNumber<int64_t>(std::string_view(pod).substr(set.size() + 1)).value_or(-1);
 }
 
 /// Whether the server does; a container that a podTemplate puts beside it may run or not.

@@ -3,8 +3,8 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/parse_number.h"
 #include "controllers/rollout/zookeeper/spec/server_names.h"
 
 namespace evenkeel::controllers::rollout::zookeeper::member {
@@ -24,9 +24,8 @@ std::string_view Trim(std::string_view text) {
 
 /// A whole number from 1 to `max`; 0 when it is none.
 int64_t ReadNumber(std::string_view text, int64_t max) {
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() && number >= 1 && number <= max ? number : 0;
+  const int64_t number = base::ParseNumber<int64_t>(text).value_or(0);
+  return number >= 1 && number <= max ? number : 0;
 }
 
 /// Takes "HOST" or "[ADDRESS]" off the front of "HOST:..."; "" when there is none.

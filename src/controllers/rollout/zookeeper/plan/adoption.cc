@@ -3,8 +3,8 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/parse_number.h"
 #include "controllers/rollout/zookeeper/reading/render.h"
 #include "kube/object.h"
 
@@ -26,9 +26,8 @@ Mark ParseMark(std::string_view text) {
   const size_t dot = text.find('.');
   Mark mark{std::string(text.substr(0, dot))};
   if (dot == std::string_view::npos) return mark;
-  int64_t turn = 0;
-  const auto [end, error] = std::from_chars(text.data() + dot + 1, text.data() + text.size(), turn);
-  if (error == std::errc() && end == text.data() + text.size() && turn >= 1 && turn <= kMaxTurn) mark.turn = turn;
+  const int64_t turn = base::ParseNumber<int64_t>(text.substr(dot + 1)).value_or(0);
+  if (turn >= 1 && turn <= kMaxTurn) mark.turn = turn;
   return mark;
 }
 
@@ -36,9 +35,10 @@ Mark ParseMark(std::string_view text) {
 int64_t IdOfLine(std::string_view line) {
   constexpr std::string_view kStart = "server.";
   if (!line.starts_with(kStart)) return 0;
-  int64_t id = 0;
-  const auto [end, error] = std::from_chars(line.data() + kStart.size(), line.data() + line.size(), id);
-  return error == std::errc() && end != line.data() + line.size() && *end == '=' && id >= 1 && id <= kIdMax ? id : 0;
+  line.remove_prefix(kStart.size());
+  const size_t end = line.find('=');
+  const int64_t id = end == line.npos ? 0 : base::ParseNumber<int64_t>(line.substr(0, end)).value_or(0);
+  return id >= 1 && id <= kIdMax ? id : 0;
 }
 
 /// The one cluster that an override is about; "": none or several.

@@ -2,10 +2,10 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include <charconv>
 #include <set>
 
 #include "base/hash.h"
+#include "base/parse_number.h"
 #include "controllers/rollout/zookeeper/reading/fleet_reading.h"
 #include "controllers/rollout/zookeeper/reading/needs.h"
 #include "controllers/rollout/zookeeper/reading/render.h"
@@ -85,10 +85,8 @@ JsonObject InterpretStatus(const Json& object) {
     if (const Json* value = Find(object, {"status", field}); value != nullptr && !value->is_null()) raw[field] = *value;
   }
   if (const int64_t generation = FindInt(object, {"metadata", "generation"}); generation != 0) raw["generation"] = generation;
-  const std::string_view text = FindString(object, {"metadata", "annotations", kTemplateGeneration});
-  int64_t generation = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), generation);
-  if (error == std::errc() && end == text.data() + text.size()) raw["resourceTemplateGeneration"] = generation;
+  const auto of_template = base::ParseNumber<int64_t>(FindString(object, {"metadata", "annotations", kTemplateGeneration}));
+  if (of_template) raw["resourceTemplateGeneration"] = *of_template;
   JsonObject response = Success();
   response["rawStatus"] = std::move(raw);
   return response;
