@@ -13,6 +13,7 @@ namespace {
 
 using base::Code;
 using base::Fail;
+using base::Field;
 using base::Json;
 using base::Status;
 
@@ -36,75 +37,49 @@ std::string FoldName(std::string_view name) {
 
 struct GoField {
   std::string_view name;
-  std::function<Status(const Json& value, const std::string& path)> read;
+  std::function<Status(const Field& value)> read;
 };
 using GoFields = std::initializer_list<GoField>;
 
-std::unexpected<base::Error> WrongType(const std::string& path, std::string_view wanted) {
-  return Fail(Code::kBadRequest, fmt::format("{}: must be {}", path, wanted));
-}
-
 /// An object into the fields of a Go struct: null changes nothing, names that are there in several spellings count in turn.
-Status ReadGoObject(const Json& value, const std::string& path, GoFields fields) {
-  if (value.is_null()) return {};
-  if (!value.is_object()) return WrongType(path, path == "config" ? "a JSON object" : "an object");
-  for (const auto& [key, member] : value.get_object()) {
+Status ReadGoObject(const Field& object, GoFields fields) {
+  return object.ForEachMember([&](std::string_view key, const Field& member) -> Status {
     const std::string folded = FoldName(key);
     const auto field = std::ranges::find_if(fields, [&](const GoField& each) { return FoldName(each.name) == folded; });
-    if (field == fields.end()) continue;
-    const std::string where =
-        path == "config" ? fmt::format("config: {}", field->name) : fmt::format("{}.{}", path, field->name);
-    EVENKEEL_TRY(field->read(member, where));
-  }
-  return {};
+    return field == fields.end() ? Status() : field->read(member);
+  });
 }
 
 auto TextInto(std::string& into) {
-  return [&into](const Json& value, const std::string& path) -> Status {
-    if (value.is_null()) return {};
-    if (!value.is_string()) return WrongType(path, "a string");
-    into = value.get_string();
-    return {};
-  };
+  return [&into](const Field& value) { return value.Text(into); };
 }
 
-auto BoolInto(bool& into) {
-  return [&into](const Json& value, const std::string& path) -> Status {
-    if (value.is_null()) return {};
-    if (!value.is_bool()) return WrongType(path, "true or false, without quotes");
-    into = value.get_bool();
-    return {};
-  };
+auto FlagInto(bool& into) {
+  return [&into](const Field& value) { return value.Flag(into); };
 }
 
 auto BytesInto(std::string& into) {
-  return [&into](const Json& value, const std::string& path) -> Status {
-    if (value.is_null()) return into.clear(), Status();
-    if (!value.is_string()) return WrongType(path, "a string in base64");
-    if (!base::Base64Decode(value.get_string(), into)) return Fail(Code::kBadRequest, path + ": not base64");
-    return {};
+  return [&into](const Field& value) -> Status {
+    std::string text;
+    EVENKEEL_TRY(value.Text(text));
+    into.clear();
+    return base::Base64Decode(text, into) ? Status() : value.Wrong("not base64");
   };
 }
 
 auto TextsInto(std::vector<std::string>& into) {
-  return [&into](const Json& value, const std::string& path) -> Status {
+  return [&into](const Field& value) {
     into.clear();
-    if (value.is_null()) return {};
-    if (!value.is_array()) return WrongType(path, "a list of strings");
-    for (const Json& item : value.get_array()) EVENKEEL_TRY(TextInto(into.emplace_back())(item, path));
-    return {};
+    return value.Texts(into);
   };
 }
 
 auto VariablesInto(std::vector<std::pair<std::string, std::string>>& into) {
-  return [&into](const Json& value, const std::string& path) -> Status {
-    if (value.is_null()) return into.clear(), Status();
-    if (!value.is_object()) return WrongType(path, "an object of strings");
-    for (const auto& [name, item] : value.get_object()) {
-      auto& variable = into.emplace_back(std::string(name), "");
-      EVENKEEL_TRY(TextInto(variable.second)(item, fmt::format("{}.{}", path, std::string_view(name))));
-    }
-    return {};
+  return [&into](const Field& value) {
+    if (!value) into.clear();
+    return value.ForEachMember([&into](std::string_view name, const Field& item) {
+      return item.Text(into.emplace_back(std::string(name), "").second);
+    });
   };
 }
 
@@ -126,57 +101,54 @@ struct ArgoConfig {
   std::optional<ExecProvider> exec;
 };
 
-Status ReadAws(const Json& value, const std::string& path, ArgoConfig& config) {
-  if (value.is_null()) return config.aws.reset(), Status();
+Status ReadAws(const Field& value, ArgoConfig& config) {
+  if (!value) return config.aws.reset(), Status();
   AwsAuth& aws = config.aws.has_value() ? *config.aws : config.aws.emplace();
   return ReadGoObject(
-      value, path,
+      value,
       {{"clusterName", TextInto(aws.cluster_name)}, {"roleARN", TextInto(aws.role_arn)}, {"profile", TextInto(aws.profile)}});
 }
 
-Status ReadExec(const Json& value, const std::string& path, ArgoConfig& config) {
-  if (value.is_null()) return config.exec.reset(), Status();
+Status ReadExec(const Field& value, ArgoConfig& config) {
+  if (!value) return config.exec.reset(), Status();
   ExecProvider& exec = config.exec.has_value() ? *config.exec : config.exec.emplace();
-  return ReadGoObject(value, path,
-                      {{"command", TextInto(exec.config.command)},
-                       {"args", TextsInto(exec.config.args)},
-                       {"env", VariablesInto(exec.config.env)},
-                       {"apiVersion", TextInto(exec.config.api_version)},
-                       {"installHint", TextInto(exec.config.install_hint)},
-                       {"provideClusterInfo", BoolInto(exec.provide_cluster_info)},
-                       {"config", [&exec](const Json& extra, const std::string&) -> Status {
-                          exec.extra = extra;
-                          return {};
-                        }}});
+  return ReadGoObject(value, {{"command", TextInto(exec.config.command)},
+                              {"args", TextsInto(exec.config.args)},
+                              {"env", VariablesInto(exec.config.env)},
+                              {"apiVersion", TextInto(exec.config.api_version)},
+                              {"installHint", TextInto(exec.config.install_hint)},
+                              {"provideClusterInfo", FlagInto(exec.provide_cluster_info)},
+                              {"config", [&exec](const Field& extra) -> Status {
+                                 exec.extra = extra ? extra.value() : Json();
+                                 return {};
+                               }}});
 }
 
-base::Result<ArgoConfig> ReadArgoConfig(const Json& value) {
+base::Result<ArgoConfig> ReadArgoConfig(const Field& fields) {
   ArgoConfig config;
   ConnectionConfig& to = config.connection;
-  const auto tls = [&to](const Json& member, const std::string& path) {
-    return ReadGoObject(member, path,
-                        {{"insecure", BoolInto(to.insecure_skip_tls_verify)},
-                         {"serverName", TextInto(to.tls_server_name)},
-                         {"caData", BytesInto(to.ca_pem)},
-                         {"certData", BytesInto(to.client_certificate_pem)},
-                         {"keyData", BytesInto(to.client_key_pem)}});
+  const auto tls = [&to](const Field& member) {
+    return ReadGoObject(member, {{"insecure", FlagInto(to.insecure_skip_tls_verify)},
+                                 {"serverName", TextInto(to.tls_server_name)},
+                                 {"caData", BytesInto(to.ca_pem)},
+                                 {"certData", BytesInto(to.client_certificate_pem)},
+                                 {"keyData", BytesInto(to.client_key_pem)}});
   };
-  const auto aws = [&config](const Json& member, const std::string& path) { return ReadAws(member, path, config); };
-  const auto exec = [&config](const Json& member, const std::string& path) { return ReadExec(member, path, config); };
-  EVENKEEL_TRY(ReadGoObject(value, "config",
-                            {{"username", TextInto(to.username)},
-                             {"password", TextInto(to.password)},
-                             {"bearerToken", TextInto(to.token)},
-                             {"proxyUrl", TextInto(to.proxy_url)},
-                             {"disableCompression", BoolInto(config.disable_compression)},
-                             {"tlsClientConfig", tls},
-                             {"awsAuthConfig", aws},
-                             {"execProviderConfig", exec}}));
+  const auto aws = [&config](const Field& member) { return ReadAws(member, config); };
+  const auto exec = [&config](const Field& member) { return ReadExec(member, config); };
+  EVENKEEL_TRY(ReadGoObject(fields, {{"username", TextInto(to.username)},
+                                     {"password", TextInto(to.password)},
+                                     {"bearerToken", TextInto(to.token)},
+                                     {"proxyUrl", TextInto(to.proxy_url)},
+                                     {"disableCompression", FlagInto(config.disable_compression)},
+                                     {"tlsClientConfig", tls},
+                                     {"awsAuthConfig", aws},
+                                     {"execProviderConfig", exec}}));
   return config;
 }
 
 /// The plugin that Argo CD would run; null without one.
-base::Result<std::shared_ptr<const ExecConfig>> PluginOf(const ArgoConfig& config) {
+base::Result<std::shared_ptr<const ExecConfig>> PluginOf(const Field& fields, const ArgoConfig& config) {
   if (config.aws.has_value()) {
     ExecConfig plugin;
     plugin.command = "argocd-k8s-auth";
@@ -189,10 +161,9 @@ base::Result<std::shared_ptr<const ExecConfig>> PluginOf(const ArgoConfig& confi
   }
   if (!config.exec.has_value()) return nullptr;
   ExecConfig plugin = config.exec->config;
-  if (plugin.command.empty()) return Fail(Code::kBadRequest, "config: execProviderConfig.command: missing");
-  if (const Status known = CheckExecApiVersion(plugin.api_version); !known) {
-    return Fail(Code::kBadRequest, "config: execProviderConfig." + known.error().message());
-  }
+  const Field exec = fields["execProviderConfig"];
+  if (plugin.command.empty()) return exec["command"].Wrong("missing");
+  EVENKEEL_TRY(CheckExecApiVersion(exec["apiVersion"], plugin.api_version));
   const ConnectionConfig& to = config.connection;
   if (config.exec->provide_cluster_info) {
     plugin.cluster_info = ExecClusterInfoText({.server = to.server,
@@ -209,14 +180,15 @@ base::Result<std::shared_ptr<const ExecConfig>> PluginOf(const ArgoConfig& confi
   return std::make_shared<const ExecConfig>(std::move(plugin));
 }
 
-Status CheckArgoTls(const ConnectionConfig& config) {
-  if (config.client_certificate_pem.empty() != config.client_key_pem.empty()) {
-    return Fail(Code::kBadRequest, config.client_key_pem.empty()
-                                       ? "config: tlsClientConfig.keyData: missing, although there is certData"
-                                       : "config: tlsClientConfig.certData: missing, although there is keyData");
+Status CheckArgoTls(const Field& tls, const ConnectionConfig& config) {
+  if (config.client_certificate_pem.empty() && !config.client_key_pem.empty()) {
+    return tls["certData"].Wrong("missing, although there is keyData");
+  }
+  if (config.client_key_pem.empty() && !config.client_certificate_pem.empty()) {
+    return tls["keyData"].Wrong("missing, although there is certData");
   }
   if (config.insecure_skip_tls_verify && !config.ca_pem.empty()) {
-    return Fail(Code::kBadRequest, "config: tlsClientConfig.insecure: contradicts caData; remove one of them");
+    return tls["insecure"].Wrong("contradicts caData; remove one of them");
   }
   return {};
 }
@@ -224,23 +196,24 @@ Status CheckArgoTls(const ConnectionConfig& config) {
 }  // namespace
 
 base::Result<ConnectionConfig> ParseArgoClusterConfig(std::string_view server, std::string_view config_json) {
-  ArgoConfig config;
   if (server.empty()) return Fail(Code::kBadRequest, "server: missing");
+  Json value;
   if (config_json.find_first_not_of(" \t\r\n") != std::string_view::npos) {
-    EVENKEEL_ASSIGN(const Json value, base::ParseJson(config_json, "config"));
-    EVENKEEL_ASSIGN(config, ReadArgoConfig(value));
+    EVENKEEL_ASSIGN(value, base::ParseJson(config_json, "config"));
   }
+  const Field fields(&value, "config");
+  EVENKEEL_ASSIGN(ArgoConfig config, ReadArgoConfig(fields));
   ConnectionConfig& connection = config.connection;
   connection.server = server;
-  EVENKEEL_TRY(CheckArgoTls(connection));
-  EVENKEEL_ASSIGN(std::shared_ptr<const ExecConfig> plugin, PluginOf(config));
+  EVENKEEL_TRY(CheckArgoTls(fields["tlsClientConfig"], connection));
+  EVENKEEL_ASSIGN(std::shared_ptr<const ExecConfig> plugin, PluginOf(fields, config));
   if (plugin != nullptr) {
     connection.token.clear();
     connection.username.clear();
     connection.password.clear();
     if (connection.client_certificate_pem.empty()) connection.exec = std::move(plugin);
   } else if (!connection.username.empty() && !connection.token.empty()) {
-    return Fail(Code::kBadRequest, "config: username: contradicts bearerToken; remove one of them");
+    return fields["username"].Wrong("contradicts bearerToken; remove one of them");
   }
   return std::move(connection);
 }

@@ -13,60 +13,35 @@ namespace {
 
 using base::Code;
 using base::Fail;
+using base::Field;
 using base::FindString;
 using base::Json;
 
 constexpr std::string_view kExecV1 = "client.authentication.k8s.io/v1";
 constexpr std::string_view kExecV1Beta1 = "client.authentication.k8s.io/v1beta1";
 
-/// The text of a field; an error where it is something else.
-base::Result<std::string> ReadExecText(const Json& exec, std::string_view field) {
-  const Json* value = base::Find(exec, {field});
-  if (value == nullptr || value->is_null()) return std::string();
-  if (!value->is_string()) return Fail(Code::kBadRequest, fmt::format("{}: must be a string", field));
-  return std::string(value->get_string());
+bool IsExecApiVersion(std::string_view api_version) { return api_version == kExecV1 || api_version == kExecV1Beta1; }
+
+base::Status ReadExecEnv(const Field& list, ExecConfig& config) {
+  return list.ForEach(
+      [&](const Field& variable) -> base::Status {
+        auto& [name, value] = config.env.emplace_back();
+        EVENKEEL_TRY(variable["name"].Text(name));
+        return variable["value"].Text(value);
+      },
+      "names and values");
 }
 
-base::Result<std::vector<std::string>> ReadExecArgs(const Json& exec) {
-  std::vector<std::string> args;
-  const Json* list = base::Find(exec, {"args"});
-  if (list == nullptr || list->is_null()) return args;
-  if (!list->is_array()) return Fail(Code::kBadRequest, "args: must be a list of strings");
-  for (const Json& arg : list->get_array()) {
-    if (!arg.is_string()) return Fail(Code::kBadRequest, "args: must be a list of strings");
-    args.emplace_back(arg.get_string());
-  }
-  return args;
-}
-
-base::Status ReadExecEnv(const Json& exec, ExecConfig& config) {
-  const Json* list = base::Find(exec, {"env"});
-  if (list == nullptr || list->is_null()) return {};
-  if (!list->is_array()) return Fail(Code::kBadRequest, "env: must be a list of names and values");
-  for (const Json& variable : list->get_array()) {
-    EVENKEEL_ASSIGN(std::string name, ReadExecText(variable, "name"));
-    EVENKEEL_ASSIGN(std::string value, ReadExecText(variable, "value"));
-    config.env.emplace_back(std::move(name), std::move(value));
-  }
-  return {};
-}
-
-base::Status CheckInteractiveMode(const std::string& mode, std::string_view api_version) {
+base::Status CheckInteractiveMode(const Field& field, std::string_view api_version) {
+  std::string mode;
+  EVENKEEL_TRY(field.Word(mode, {"Never", "IfAvailable", "Always"}));
   if (mode.empty() && api_version == kExecV1) {
-    return Fail(Code::kBadRequest,
-                fmt::format("interactiveMode: missing, although apiVersion is {}; set Never or IfAvailable", kExecV1));
+    return field.Wrong(fmt::format("missing, although apiVersion is {}; set Never or IfAvailable", kExecV1));
   }
-  if (mode == "Always") {
-    return Fail(
-        Code::kBadRequest,
-        "interactiveMode: Always needs a person at a terminal, which evenkeel does not offer; set Never or IfAvailable, "
-        "and use a login that asks nobody");
-  }
-  if (!mode.empty() && mode != "Never" && mode != "IfAvailable") {
-    return Fail(Code::kBadRequest,
-                fmt::format("interactiveMode: must be Never, IfAvailable or Always, not \"{}\"", base::OneLine(mode)));
-  }
-  return {};
+  if (mode != "Always") return {};
+  return field.Wrong(
+      "Always needs a person at a terminal, which evenkeel does not offer; set Never or IfAvailable, and use a login that "
+      "asks nobody");
 }
 
 bool IsTokenCharacter(char c) {
@@ -177,27 +152,28 @@ std::string ExecClusterInfoText(const ExecClusterInfo& cluster) {
   return base::ToText(info);
 }
 
-base::Status CheckExecApiVersion(std::string_view api_version) {
-  if (api_version == kExecV1 || api_version == kExecV1Beta1) return {};
-  return Fail(Code::kBadRequest, fmt::format("apiVersion: exec plugin: invalid apiVersion \"{}\"; there are {} and {}",
-                                             base::OneLine(api_version), kExecV1, kExecV1Beta1));
+base::Status CheckExecApiVersion(const Field& field, std::string_view api_version) {
+  if (IsExecApiVersion(api_version)) return {};
+  return field.Wrong(fmt::format("exec plugin: invalid apiVersion \"{}\"; there are {} and {}", base::OneLine(api_version),
+                                 kExecV1, kExecV1Beta1));
 }
 
-base::Result<ExecConfig> ParseKubeconfigExec(const Json& exec, const ExecClusterInfo& cluster, const std::string& directory) {
+base::Result<ExecConfig> ReadKubeconfigExec(const Field& exec, const ExecClusterInfo& cluster, const std::string& directory) {
   ExecConfig config;
-  EVENKEEL_ASSIGN(config.command, ReadExecText(exec, "command"));
-  if (config.command.empty()) return Fail(Code::kBadRequest, "command: missing");
+  bool told = false;
+  EVENKEEL_TRY(exec["command"].Text(config.command));
+  if (config.command.empty()) return exec["command"].Wrong("missing");
   if (config.command.find('/') != std::string::npos && config.command.front() != '/' && !directory.empty()) {
     config.command = (std::filesystem::path(directory) / config.command).lexically_normal().string();
   }
-  EVENKEEL_ASSIGN(config.api_version, ReadExecText(exec, "apiVersion"));
-  EVENKEEL_TRY(CheckExecApiVersion(config.api_version));
-  EVENKEEL_ASSIGN(config.install_hint, ReadExecText(exec, "installHint"));
-  EVENKEEL_ASSIGN(const std::string mode, ReadExecText(exec, "interactiveMode"));
-  EVENKEEL_TRY(CheckInteractiveMode(mode, config.api_version));
-  EVENKEEL_ASSIGN(config.args, ReadExecArgs(exec));
-  EVENKEEL_TRY(ReadExecEnv(exec, config));
-  if (base::FindBool(exec, {"provideClusterInfo"})) config.cluster_info = ExecClusterInfoText(cluster);
+  EVENKEEL_TRY(exec["apiVersion"].Text(config.api_version));
+  EVENKEEL_TRY(CheckExecApiVersion(exec["apiVersion"], config.api_version));
+  EVENKEEL_TRY(exec["installHint"].Text(config.install_hint));
+  EVENKEEL_TRY(CheckInteractiveMode(exec["interactiveMode"], config.api_version));
+  EVENKEEL_TRY(exec["args"].Texts(config.args));
+  EVENKEEL_TRY(ReadExecEnv(exec["env"], config));
+  EVENKEEL_TRY(exec["provideClusterInfo"].Flag(told));
+  if (told) config.cluster_info = ExecClusterInfoText(cluster);
   return config;
 }
 
@@ -216,20 +192,14 @@ base::Result<ExecAnswer> ParseExecAnswer(std::string_view output, std::string_vi
   }
   if (const std::string_view other = FindString(value, {"apiVersion"}); other != api_version) {
     return Fail(Code::kUnavailable, fmt::format("exec plugin is configured to use API version {}, plugin returned version {}",
-                                                api_version, CheckExecApiVersion(other) ? other : "of another name"));
+                                                api_version, IsExecApiVersion(other) ? other : "of another name"));
   }
-  const Json* status = base::Find(value, {"status"});
-  if (status == nullptr || !status->is_object()) {
-    return Fail(Code::kUnavailable, "exec plugin didn't return a status field");
-  }
+  const Field status(base::Find(value, {"status"}), "decoding stdout", "status", Code::kUnavailable);
+  if (!status || !status.value().is_object()) return Fail(Code::kUnavailable, "exec plugin didn't return a status field");
   ExecAnswer answer;
-  for (const auto& [field, text] : {std::pair("token", &answer.token),
-                                    {"clientCertificateData", &answer.certificate_pem},
-                                    {"clientKeyData", &answer.key_pem}}) {
-    auto read = ReadExecText(*status, field);
-    if (!read) return Fail(Code::kUnavailable, "decoding stdout: status." + read.error().message());
-    *text = *std::move(read);
-  }
+  EVENKEEL_TRY(status["token"].Text(answer.token));
+  EVENKEEL_TRY(status["clientCertificateData"].Text(answer.certificate_pem));
+  EVENKEEL_TRY(status["clientKeyData"].Text(answer.key_pem));
   if (answer.token.empty() && answer.certificate_pem.empty() && answer.key_pem.empty()) {
     return Fail(Code::kUnavailable, "exec plugin didn't return a token or cert/key pair");
   }
@@ -237,13 +207,9 @@ base::Result<ExecAnswer> ParseExecAnswer(std::string_view output, std::string_vi
     return Fail(Code::kUnavailable, "exec plugin returned only certificate or key, not both");
   }
   if (std::ranges::any_of(answer.token, [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == 0x7f; })) {
-    return Fail(Code::kUnavailable, "decoding stdout: status.token: has blanks or control characters");
+    return status["token"].Wrong("has blanks or control characters");
   }
-  if (const std::string_view expires = FindString(*status, {"expirationTimestamp"}); !expires.empty()) {
-    const auto time = base::ParseTime(expires);
-    if (!time) return Fail(Code::kUnavailable, "decoding stdout: status.expirationTimestamp: not a time of RFC 3339");
-    answer.expires = *time;
-  }
+  if (const Field expires = status["expirationTimestamp"]; !expires.IsEmpty()) EVENKEEL_TRY(expires.Instant(answer.expires));
   return answer;
 }
 

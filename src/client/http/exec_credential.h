@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
+#include "base/input/field.h"
 #include "base/time.h"
 
 namespace evenkeel::client {
@@ -36,12 +36,11 @@ struct ExecClusterInfo {
 };
 std::string ExecClusterInfoText(const ExecClusterInfo& cluster);
 
-/// Reads `exec` of a kubeconfig's user. A command with a slash is relative to `directory`. The error (kBadRequest) begins with
-/// the field.
-base::Result<ExecConfig> ParseKubeconfigExec(const base::Json& exec, const ExecClusterInfo& cluster,
-                                             const std::string& directory);
-/// kBadRequest for another API version than v1 and v1beta1.
-base::Status CheckExecApiVersion(std::string_view api_version);
+/// Reads `exec` of a kubeconfig's user. A command with a slash is relative to `directory`.
+base::Result<ExecConfig> ReadKubeconfigExec(const base::Field& exec, const ExecClusterInfo& cluster,
+                                            const std::string& directory);
+/// Refuses another API version than v1 and v1beta1 for what stands in the field.
+base::Status CheckExecApiVersion(const base::Field& field, std::string_view api_version);
 
 /// The value of KUBERNETES_EXEC_INFO. Nobody sits at a terminal of ours: spec.interactive is false.
 std::string ExecInfo(const ExecConfig& config);

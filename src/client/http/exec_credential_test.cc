@@ -89,10 +89,10 @@ TEST(ExecCredentialTest, NamesTheFieldOfAPluginThatIsWrong) {
                 .find("f: users[u].exec.interactiveMode: Always needs a person"),
             0U);
   EXPECT_EQ(Refusal("{exec: {command: p, apiVersion: client.authentication.k8s.io/v1, interactiveMode: never}}")
-                .find("f: users[u].exec.interactiveMode: must be"),
+                .find("f: users[u].exec.interactiveMode: \"never\" is not Never, IfAvailable or Always"),
             0U);
   EXPECT_EQ(Refusal("{exec: {command: p, apiVersion: client.authentication.k8s.io/v1beta1, args: [1]}}"),
-            "f: users[u].exec.args: must be a list of strings");
+            "f: users[u].exec.args[0]: not a text");
   EXPECT_EQ(Refusal("{auth-provider: {name: gcp}}").find("f: users[u].auth-provider: is not supported"), 0U);
 }
 
@@ -131,10 +131,10 @@ TEST(ExecCredentialTest, SaysAsKubectlDoesWhatAnAnswerLacks) {
   EXPECT_EQ(refusal(R"(,"status":{"Token":"t"})"), "exec plugin didn't return a token or cert/key pair");
   EXPECT_EQ(refusal(R"(,"status":{"token":"t","clientKeyData":"k"})"),
             "exec plugin returned only certificate or key, not both");
-  EXPECT_EQ(refusal(R"(,"status":{"token":7})"), "decoding stdout: status.token: must be a string");
+  EXPECT_EQ(refusal(R"(,"status":{"token":7})"), "decoding stdout: status.token: not a text");
   EXPECT_EQ(refusal(R"(,"status":{"token":"a\r\nX: b"})"), "decoding stdout: status.token: has blanks or control characters");
   EXPECT_EQ(refusal(R"(,"status":{"token":"t","expirationTimestamp":"soon"})"),
-            "decoding stdout: status.expirationTimestamp: not a time of RFC 3339");
+            "decoding stdout: status.expirationTimestamp: not an RFC 3339 time");
   for (const std::string_view text : {"", "hunter2", "[1]", "{\"kind\": hunter2", "a: b: hunter2"}) {
     const auto answer = ParseExecAnswer(text, kV1);
     ASSERT_FALSE(answer) << text;

@@ -166,9 +166,8 @@ base::Status ApplyExec(const KubeconfigEntry& entry, const KubeconfigEntry& clus
                              .disable_compression = disable_compression,
                              .config = PluginExtension(cluster.value)};
   EVENKEEL_TRY(exec.IsObject());
-  auto read = ParseKubeconfigExec(exec.value(), info, entry.directory);
-  if (!read) return Fail(Code::kBadRequest, fmt::format("{}: {}.{}", entry.source, exec.path(), read.error().message()));
-  config.exec = std::make_shared<const ExecConfig>(*std::move(read));
+  EVENKEEL_ASSIGN(ExecConfig read, ReadKubeconfigExec(exec, info, entry.directory));
+  config.exec = std::make_shared<const ExecConfig>(std::move(read));
   return {};
 }
 

@@ -1,17 +1,14 @@
 // The expander "priority": an operator's own order of node groups, by patterns for their names.
 // Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/expander/priority/priority.go
-#include <charconv>
-
+#include "base/input/field.h"
 #include "base/input/yaml.h"
+#include "base/parse_number.h"
 #include "base/pattern.h"
 #include "controllers/autoscaler/expanders/expander.h"
 #include "controllers/autoscaler/options/event_kinds.h"
 
 namespace evenkeel::controllers::autoscaler {
 namespace {
-
-using base::Code;
-using base::Fail;
 
 constexpr const char* kConfigMap = "cluster-autoscaler-priority-expander";
 
@@ -23,29 +20,24 @@ struct Level {
 /// Highest first.
 base::Result<std::vector<Level>> ParsePriorities(const std::string& text) {
   EVENKEEL_ASSIGN(const base::Json config, base::ParseYamlDocument(text, "priorities", base::YamlDuplicates::kLastCounts));
-  if (!config.is_object() || config.as_object().empty()) {
-    return Fail(Code::kInvalid, "priorities: expected a map of priorities to lists of patterns");
-  }
+  const base::Field fields(&config, "priorities", "", base::Code::kInvalid);
   std::vector<Level> levels;
-  for (const auto& [key, patterns] : config.as_object()) {
-    Level level{};
-    const auto parsed = std::from_chars(key.data(), key.data() + key.size(), level.priority);
-    if (parsed.ec != std::errc() || parsed.ptr != key.data() + key.size()) {
-      return Fail(Code::kInvalid, "priorities: \"" + std::string(key) + "\" is not a number");
-    }
-    if (!patterns.is_array()) return Fail(Code::kInvalid, "priorities: " + std::string(key) + " is not a list of patterns");
-    for (const base::Json& pattern : patterns.as_array()) {
-      if (!pattern.is_string())
-        return Fail(Code::kInvalid, "priorities: " + std::string(key) + " has an entry that is no text");
-      auto parsed_pattern = base::Pattern::Parse(pattern.get_string());
-      if (!parsed_pattern) {
-        return Fail(Code::kInvalid,
-                    "pattern \"" + std::string(pattern.get_string()) + "\": " + parsed_pattern.error().message());
-      }
-      level.patterns.push_back(*std::move(parsed_pattern));
-    }
-    levels.push_back(std::move(level));
-  }
+  EVENKEEL_TRY(fields.ForEachMember([&](std::string_view key, const base::Field& patterns) -> base::Status {
+    const auto priority = base::ParseNumber<int64_t>(key);
+    if (!priority) return patterns.Wrong("its name is not a whole number");
+    Level& level = levels.emplace_back(Level{*priority, {}});
+    EVENKEEL_TRY(patterns.Required("a list of patterns is expected"));
+    return patterns.ForEach([&](const base::Field& pattern) -> base::Status {
+      std::string regex;
+      EVENKEEL_TRY(pattern.Required());
+      EVENKEEL_TRY(pattern.Text(regex));
+      auto parsed = base::Pattern::Parse(regex);
+      if (!parsed) return pattern.Wrong(parsed.error().message());
+      level.patterns.push_back(*std::move(parsed));
+      return {};
+    });
+  }));
+  if (levels.empty()) return fields.Wrong("a map of priorities to lists of patterns is expected");
   std::ranges::sort(levels, std::greater<>(), &Level::priority);
   return levels;
 }

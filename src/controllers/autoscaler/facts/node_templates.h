@@ -75,7 +75,7 @@ class NodeTemplates {
   /// What nodes were like, by group, for groups that have none any more.
   base::Json CacheToJson() const;
   /// kBadRequest names the group that cannot be read.
-  base::Status RestoreCache(const base::Json& json);
+  base::Status RestoreCache(const base::Field& groups);
   /// Grows when a group's entry has become another one.
   uint64_t cache_changes() const { return cache_changes_; }
   /// What nodes of the group have had of devices; empty: nobody knows, or nothing.

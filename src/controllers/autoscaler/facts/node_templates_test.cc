@@ -92,7 +92,8 @@ TEST_F(NodeTemplatesTest, NewNodesHaveTheDevicesOfTheirModel) {
   node_facts[0].present = false;
   EXPECT_EQ(devices(Update()), 3u) << "as the last node was";
   NodeTemplates next(snapshot, options);
-  ASSERT_TRUE(next.RestoreCache(*base::ParseJson(base::ToText(Templates().CacheToJson()), "cache")));
+  const base::Json cache = *base::ParseJson(base::ToText(Templates().CacheToJson()), "cache");
+  ASSERT_TRUE(next.RestoreCache(base::Field(&cache, "cache")));
   next.Update(view, Objects());
   ASSERT_NE(next.Find("g"), nullptr);
   EXPECT_EQ(devices(next.Find("g")), 3u);

@@ -166,13 +166,9 @@ base::Json PodHints::ToJson() const {
   return object;
 }
 
-PodHints PodHints::FromJson(const base::Json& json) {
-  PodHints hints;
-  if (!json.is_object()) return hints;
-  for (const auto& [pod, node] : json.get_object()) {
-    if (node.is_string()) hints.nodes_.emplace(pod, node.get_string());
-  }
-  return hints;
+base::Status PodHints::Restore(const base::Field& hints) {
+  return hints.ForEachMember(
+      [&](std::string_view pod, const base::Field& node) { return node.Text(nodes_[std::string(pod)]); });
 }
 
 PodIds FilterOutSchedulable(const ClusterView& view, PodHints& hints, PodIds& pods) {

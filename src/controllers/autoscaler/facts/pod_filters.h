@@ -79,7 +79,8 @@ class PodHints {
 
   /// {"namespace/name": "NODE"}, as of the end of the last pass.
   base::Json ToJson() const;
-  static PodHints FromJson(const base::Json& json);
+  /// What ToJson wrote; kBadRequest names what cannot be read.
+  base::Status Restore(const base::Field& hints);
 
  private:
   std::unordered_map<std::string, std::string> nodes_, next_;

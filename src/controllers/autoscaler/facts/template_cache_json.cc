@@ -76,8 +76,7 @@ bool NodeTemplates::Same(const Cached& a, const Cached& b) {
          (a.slices == b.slices || slices(a) == slices(b)) && ToJson(a.node) == ToJson(b.node);
 }
 
-base::Status NodeTemplates::RestoreCache(const Json& json) {
-  const base::Field groups(&json, "state", "templates");
+base::Status NodeTemplates::RestoreCache(const base::Field& groups) {
   return groups.ForEachMember([&](std::string_view group, const base::Field& field) -> base::Status {
     EVENKEEL_ASSIGN(cache_[std::string(group)], ReadCached(field));
     return {};

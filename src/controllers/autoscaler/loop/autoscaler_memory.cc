@@ -61,12 +61,12 @@ JsonObject MemoryToJson(const AutoscalerState& state, const ClusterObjects& obje
 }
 
 base::Status RestoreMemory(const Json& json, AutoscalerState& state, ClusterObjects& objects) {
-  EVENKEEL_TRY(RestoreUnremovable(Field(&json, "state")["unremovable"], state.scale_down));
-  if (const Json* hints = base::Find(json, {"hints"})) state.hints = PodHints::FromJson(*hints);
-  if (const Json* moves = base::Find(json, {"podMoves"})) state.scale_down.moves = PodHints::FromJson(*moves);
-  if (const Json* moves = base::Find(json, {"moves"})) EVENKEEL_TRY(state.scale_down.hints.Restore(*moves, objects.snapshot()));
-  if (const Json* templates = base::Find(json, {"templates"})) EVENKEEL_TRY(objects.templates().RestoreCache(*templates));
-  return {};
+  const Field memory(&json, "state");
+  EVENKEEL_TRY(RestoreUnremovable(memory["unremovable"], state.scale_down));
+  EVENKEEL_TRY(state.hints.Restore(memory["hints"]));
+  EVENKEEL_TRY(state.scale_down.moves.Restore(memory["podMoves"]));
+  EVENKEEL_TRY(state.scale_down.hints.Restore(memory["moves"], objects.snapshot()));
+  return objects.templates().RestoreCache(memory["templates"]);
 }
 
 uint64_t MemoryChanges(const AutoscalerState& state, const ClusterObjects& objects) {

@@ -261,7 +261,8 @@ TEST(AutoscalerMemoryTest, WhatCannotBeReadIsNamed) {
     return read ? std::string() : read.error().message();
   };
   EXPECT_EQ(error("{}"), "");
-  EXPECT_EQ(error(R"({"hints": 1})"), "");
+  EXPECT_EQ(error(R"({"hints": 1})"), "state: hints: not an object");
+  EXPECT_EQ(error(R"({"podMoves": {"ns/p": 1}})"), "state: podMoves.ns/p: not a text");
   EXPECT_EQ(error(R"({"unremovable": []})"), "state: unremovable: not an object");
   EXPECT_EQ(error(R"({"unremovable": {"n": {"until": "2026-01-01T00:00:00Z", "reason": "Bored"}}})"),
             "state: unremovable.n.reason: not a reason");

@@ -1,6 +1,5 @@
-#include <charconv>
-
 #include "base/hash.h"
+#include "base/parse_number.h"
 #include "controllers/autoscaler/scale_down/removal_simulation.h"
 
 namespace evenkeel::controllers::autoscaler {
@@ -57,25 +56,24 @@ Json PlacementHints::ToJson(const Snapshot& snapshot) const {
   return object;
 }
 
-base::Status PlacementHints::Restore(const Json& json, const Snapshot& snapshot) {
-  if (!json.is_object()) return base::Fail(base::Code::kBadRequest, "state: moves: not an object");
-  for (const auto& [from, places] : json.get_object()) {
+base::Status PlacementHints::Restore(const base::Field& moves, const Snapshot& snapshot) {
+  return moves.ForEachMember([&](std::string_view from, const base::Field& places) -> base::Status {
     const NodeId node = snapshot.FindNodeByName(from);
-    if (node == kNone || !snapshot.Present(node) || !places.is_object()) continue;
+    if (node == kNone || !snapshot.Present(node)) return {};
     Row row{NamedOf(snapshot, node).name, {}};
-    for (const auto& [text, name] : places.get_object()) {
-      uint64_t signature = 0;
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), signature);
-      if (error != std::errc() || end != text.data() + text.size() || !name.is_string()) {
-        return base::Fail(base::Code::kBadRequest, "state: moves." + std::string(from) + ": not names of nodes by class");
-      }
-      const NodeId place = snapshot.FindNodeByName(name.get_string());
-      if (place != kNone && snapshot.Present(place)) row.to.emplace_back(signature, NamedOf(snapshot, place));
-    }
+    EVENKEEL_TRY(places.ForEachMember([&](std::string_view text, const base::Field& name) -> base::Status {
+      const auto signature = base::ParseNumber<uint64_t>(text);
+      std::string to;
+      if (!signature) return name.Wrong("not the number of a class");
+      EVENKEEL_TRY(name.Text(to));
+      const NodeId place = snapshot.FindNodeByName(to);
+      if (place != kNone && snapshot.Present(place)) row.to.emplace_back(*signature, NamedOf(snapshot, place));
+      return {};
+    }));
     if (by_node_.size() <= node) by_node_.resize(node + 1);
     by_node_[node] = std::move(row);
-  }
-  return {};
+    return {};
+  });
 }
 
 }  // namespace evenkeel::controllers::autoscaler

@@ -34,7 +34,7 @@ class PlacementHints {
   /// {"FROM": {"CLASS": "TO"}}, CLASS the signature of the pods' class.
   base::Json ToJson(const scheduling::Snapshot& snapshot) const;
   /// What is there of it; kBadRequest names what cannot be read.
-  base::Status Restore(const base::Json& json, const scheduling::Snapshot& snapshot);
+  base::Status Restore(const base::Field& moves, const scheduling::Snapshot& snapshot);
 
  private:
   /// A row of a node, and a hash of its name: rows are used again.
