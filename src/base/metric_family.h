@@ -1,8 +1,6 @@
 // A metric described once: where it is counted and where it is documented (`evenkeel docs metrics`) go by the same words.
 #pragma once
 
-#include <span>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -1,6 +1,5 @@
 #include "client/leader_election.h"
 
-#include <algorithm>
 #include <atomic>
 
 #include "base/log.h"

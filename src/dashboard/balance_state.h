@@ -3,7 +3,6 @@
 
 #include <map>
 #include <string>
-#include <vector>
 
 #include "base/json.h"
 #include "controllers/balancer/member_cluster.h"

@@ -1,7 +1,6 @@
 // Looking for things in members: by words, of one member or of all.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>

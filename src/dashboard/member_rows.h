@@ -1,7 +1,6 @@
 // What the dashboard keeps of each node and pod of a member: little, as there may be very many.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "base/json.h"

@@ -1,7 +1,6 @@
 // What Cluster API's objects say about node groups and machines. No network.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>

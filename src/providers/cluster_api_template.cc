@@ -1,5 +1,4 @@
 // Follows: kubernetes/autoscaler@1.37 cluster-autoscaler/cloudprovider/clusterapi/clusterapi_unstructured.go
-#include <algorithm>
 
 #include "base/parse_number.h"
 #include "kube/object.h"

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <set>
 #include <string>
-#include <string_view>
 
 #include "base/log.h"
 #include "base/utf8.h"

@@ -2,7 +2,6 @@
 // with labels and claims of its own, are 10,000 small classes of one spec.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <memory>
 #include <string>

@@ -5,7 +5,6 @@
 // Fed by informers (controllers/runtime/member_feed.h) and from files alike. Belongs to one strand.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>

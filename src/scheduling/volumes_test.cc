@@ -7,7 +7,6 @@ namespace evenkeel::scheduling::volumes_test {
 namespace {
 
 using testing::Cluster;
-using testing::kZone;
 using testing::NodeMaker;
 using testing::Parse;
 using testing::PodMaker;

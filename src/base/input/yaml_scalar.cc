@@ -1,7 +1,6 @@
 #include "base/input/yaml_scalar.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <string>

@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <latch>
-#include <mutex>
 
 #include "base/executor.h"
 #include "base/log.h"

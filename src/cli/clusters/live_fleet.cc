@@ -1,7 +1,6 @@
 #include "cli/clusters/live_fleet.h"
 
 #include <mutex>
-#include <optional>
 
 #include "base/log.h"
 #include "cli/clusters/hub.h"

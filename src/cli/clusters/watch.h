@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <ostream>
-#include <string>
 
 #include "cli/clusters/hub.h"
 #include "cli/terminal/watch_rows.h"

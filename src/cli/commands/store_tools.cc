@@ -6,7 +6,6 @@
 namespace evenkeel::cli {
 namespace {
 
-using base::Json;
 using base::JsonArray;
 using base::JsonObject;
 using embedded::store::SqliteDamage;

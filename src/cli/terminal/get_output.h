@@ -1,7 +1,6 @@
 // How `get` answers: which rows, in which order, in which form.
 #pragma once
 
-#include <memory>
 #include <ostream>
 #include <set>
 #include <string>

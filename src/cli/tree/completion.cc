@@ -1,6 +1,5 @@
 #include "cli/tree/completion.h"
 
-#include <algorithm>
 #include <set>
 
 #include "cli/clusters/command_flags.h"

@@ -2,7 +2,6 @@
 // itself rather than through memory buffers, so that an idle connection costs a few kilobytes.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>

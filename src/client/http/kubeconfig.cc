@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
-#include <optional>
 
 #include "base/hash.h"
 #include "base/input/field.h"

@@ -15,7 +15,6 @@
 // room is free for others meanwhile.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 

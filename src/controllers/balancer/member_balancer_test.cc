@@ -14,7 +14,6 @@ namespace {
 using base::FindArray;
 using base::FindString;
 using base::Json;
-using base::JsonArray;
 using base::JsonObject;
 using namespace std::chrono_literals;
 

@@ -1,7 +1,6 @@
 #include "controllers/balancer/move_windows.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "base/time_zone.h"
 

@@ -3,7 +3,6 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "base/hash.h"
@@ -20,7 +19,6 @@ using balancing::NodeTypeOverrides;
 using balancing::Settings;
 using base::Field;
 using base::Json;
-using base::JsonObject;
 
 constexpr std::pair<std::string_view, LoadSource> kSources[] = {
     {"Requests", LoadSource::kRequests}, {"Usage", LoadSource::kUsage}, {"Annotation", LoadSource::kAnnotation}};

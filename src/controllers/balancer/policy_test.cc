@@ -9,7 +9,6 @@ namespace {
 using balancing::MoveCost;
 using balancing::Settings;
 
-using base::Json;
 using base::JsonObject;
 using testing::PolicyOf;
 using namespace std::chrono_literals;

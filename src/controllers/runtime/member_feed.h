@@ -8,7 +8,6 @@
 // Objects pass through: of each, the feed keeps its identity and version, the snapshot its row, a listener what its rules need.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>

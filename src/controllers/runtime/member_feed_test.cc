@@ -9,9 +9,6 @@ namespace evenkeel::controllers::runtime::member_feed_test {
 namespace {
 
 using namespace std::chrono_literals;
-using base::Json;
-using base::JsonArray;
-using base::JsonObject;
 
 const ReadKind kBudgets{
     .resource = *kube::FindBuiltIn("policy", "v1", "poddisruptionbudgets"), .ns = "", .field_selector = "", .older = [] {

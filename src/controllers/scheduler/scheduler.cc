@@ -13,7 +13,6 @@ using scheduling::kNone;
 using scheduling::NodeId;
 using scheduling::PodClass;
 using scheduling::PodId;
-using scheduling::VolumeKind;
 
 /// Changes that come in swarms are waited for: pods spread better when all nodes are there.
 constexpr base::Duration kSwarm = std::chrono::milliseconds(20);

@@ -10,7 +10,6 @@
 #include <string>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "base/time.h"
 #include "scheduling/ids.h"

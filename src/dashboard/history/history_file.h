@@ -7,9 +7,7 @@
 // A line that is cut off (power went, the disk was full) is passed over.
 #pragma once
 
-#include <map>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>

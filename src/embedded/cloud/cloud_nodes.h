@@ -1,7 +1,6 @@
 // What the nodes of groups are like. Pure.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "base/json.h"

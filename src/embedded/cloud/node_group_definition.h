@@ -1,8 +1,6 @@
 // The kind NodeGroup (evenkeel.dev/v1alpha1) as an API serves it, and the group that every embedded member begins with.
 #pragma once
 
-#include <string>
-
 #include "base/json.h"
 #include "client/client.h"
 #include "kube/resource.h"

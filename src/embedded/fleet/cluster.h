@@ -3,7 +3,6 @@
 // ApiEndpoint) and in tests and the simulator (virtual time, memory).
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>

@@ -14,7 +14,6 @@ namespace evenkeel::embedded::fleet::rights_test {
 namespace {
 
 using namespace std::chrono_literals;
-using base::Json;
 
 // A member whose API knows accounts.
 class RightsTest : public ::testing::Test {

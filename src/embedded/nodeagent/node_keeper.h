@@ -1,7 +1,6 @@
 // Keeps one Node's registration, status and Lease in the API.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 

@@ -2,9 +2,7 @@
 // the API server's threads, so it keeps its own copy and never waits for an agent.
 #pragma once
 
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 

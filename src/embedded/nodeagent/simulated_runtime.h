@@ -10,7 +10,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "base/random.h"
 #include "embedded/nodeagent/container_runtime.h"

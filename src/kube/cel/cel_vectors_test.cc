@@ -14,7 +14,6 @@ namespace {
 
 using base::Json;
 using base::JsonArray;
-using base::JsonObject;
 
 constexpr std::string_view kFolder = "../shared/data/cel";
 

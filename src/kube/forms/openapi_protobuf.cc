@@ -8,7 +8,6 @@ namespace evenkeel::kube {
 namespace {
 
 using base::Json;
-using base::JsonArray;
 using base::JsonObject;
 
 /// One message under construction.

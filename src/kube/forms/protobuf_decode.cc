@@ -9,8 +9,6 @@ namespace evenkeel::kube {
 namespace {
 
 using base::Json;
-using base::JsonArray;
-using base::JsonObject;
 using FieldSchema = Schema::FieldSchema;
 using Hidden = Schema::Hidden;
 using Type = Schema::Type;

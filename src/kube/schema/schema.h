@@ -2,7 +2,6 @@
 // buffers. Built-in kinds come from the compact texts in kube/schemas/ (compiled in); kinds of CRDs from their openAPIV3Schema.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>

@@ -9,7 +9,6 @@
 namespace evenkeel::kube {
 namespace {
 
-using base::Json;
 using Type = Schema::Type;
 
 std::vector<std::string> Texts(std::string_view text, char separator) {

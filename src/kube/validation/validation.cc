@@ -8,8 +8,6 @@ namespace evenkeel::kube {
 namespace {
 
 using base::Json;
-using base::JsonArray;
-using base::JsonObject;
 using validation::Causes;
 
 std::string CheckNameFor(const Resource& resource, std::string_view name) {

@@ -2,7 +2,6 @@
 // Follows: kubernetes@1.36 pkg/apis/core/validation/validation.go
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "base/json.h"

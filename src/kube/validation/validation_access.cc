@@ -7,7 +7,6 @@ namespace evenkeel::kube::validation {
 namespace {
 
 using base::Json;
-using base::JsonArray;
 
 constexpr std::string_view kRbac = "rbac.authorization.k8s.io";
 

@@ -7,8 +7,6 @@
 namespace evenkeel::kube::validation_autoscaling_test {
 namespace {
 
-using base::Json;
-
 std::string Problems(std::string_view version, std::string_view spec) {
   const Resource& resource = *FindBuiltIn("autoscaling", version, "horizontalpodautoscalers");
   auto object = base::ParseJson(fmt::format(R"({{"apiVersion":"autoscaling/{}","kind":"HorizontalPodAutoscaler",

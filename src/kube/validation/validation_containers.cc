@@ -11,8 +11,6 @@ namespace evenkeel::kube::validation {
 namespace {
 
 using base::Json;
-using base::JsonArray;
-using base::JsonObject;
 
 void HttpGet(const Json& action, const FieldPath& path, Causes& causes) {
   for (const Json& header : List(action, "httpHeaders")) {

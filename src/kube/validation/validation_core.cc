@@ -10,7 +10,6 @@ namespace evenkeel::kube::validation {
 namespace {
 
 using base::Json;
-using base::JsonArray;
 using base::JsonObject;
 
 constexpr size_t kMaxDataBytes = 1024 * 1024;

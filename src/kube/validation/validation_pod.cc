@@ -10,7 +10,6 @@ namespace {
 
 using base::Json;
 using base::JsonArray;
-using base::JsonObject;
 
 /// Where a volume puts one of its items. Names that begin with .. are those of the kubelet's own directories.
 void ItemPath(const Json& item, const FieldPath& path, Causes& causes) {

@@ -2,7 +2,6 @@
 // the stores held then (member_book.h), by rules of its own.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <set>
 #include <string>

@@ -9,7 +9,6 @@ using namespace std::chrono_literals;
 using base::Json;
 using base::JsonArray;
 using base::JsonObject;
-using testing::kMember;
 using testing::kReplica;
 
 /// With a node, and a group that it belongs to.

@@ -12,7 +12,6 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "base/random.h"
 #include "client/client.h"

@@ -3,7 +3,6 @@
 // that waits (for the network, for another strand to close) waits in virtual time, and everything else goes on meanwhile.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>

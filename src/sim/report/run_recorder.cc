@@ -1,7 +1,5 @@
 #include "sim/report/run_recorder.h"
 
-#include <spdlog/fmt/fmt.h>
-
 #include <unordered_map>
 
 #include "sim/network/network.h"

@@ -4,7 +4,6 @@
 
 #include <map>
 #include <string>
-#include <utility>
 
 #include "sim/checkers/balancer_checkers.h"
 #include "sim/world/fleet_samples.h"

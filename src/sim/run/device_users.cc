@@ -1,7 +1,5 @@
 #include "sim/run/device_users.h"
 
-#include <spdlog/fmt/fmt.h>
-
 #include "embedded/cloud/group_state.h"
 #include "embedded/cloud/node_group_definition.h"
 #include "kube/object.h"

@@ -6,9 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "base/random.h"
 #include "sim/run/scenario.h"

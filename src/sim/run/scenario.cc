@@ -1,7 +1,5 @@
 #include "sim/run/scenario.h"
 
-#include <spdlog/fmt/fmt.h>
-
 #include "base/input/yaml.h"
 #include "sim/checkers/checkers.h"
 #include "sim/run/scenario_fields.h"

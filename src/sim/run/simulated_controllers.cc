@@ -1,7 +1,5 @@
 #include "sim/run/simulated_controllers.h"
 
-#include <algorithm>
-
 #include "base/metrics.h"
 #include "controllers/controllers.h"
 #include "sim/world/writer_controller.h"

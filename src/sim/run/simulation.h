@@ -4,11 +4,9 @@
 // Single-threaded and without state outside of itself: several may run at the same time on threads of their own.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 

@@ -2,7 +2,6 @@
 // said twice, as a CEL selector for the controllers and as a rule in C++ for checkers, which know nothing of CEL.
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <vector>
 

@@ -12,7 +12,6 @@ namespace {
 
 using base::Find;
 using base::FindArray;
-using base::FindBool;
 using base::FindInt;
 using base::FindObject;
 using base::FindString;

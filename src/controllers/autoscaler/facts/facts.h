@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/json.h"
 #include "controllers/autoscaler/facts/cluster_view.h"

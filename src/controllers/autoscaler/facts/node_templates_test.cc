@@ -9,7 +9,6 @@ namespace evenkeel::controllers::autoscaler::node_templates_test {
 namespace {
 
 using scheduling::NodeId;
-using testing::kMebibyte;
 using testing::MakeNode;
 using testing::MakePod;
 using testing::ScaleUpCluster;

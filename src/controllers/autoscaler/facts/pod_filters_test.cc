@@ -10,7 +10,6 @@ namespace {
 using scheduling::kNone;
 using scheduling::NodeId;
 using scheduling::PodId;
-using testing::kMebibyte;
 using testing::MakeNode;
 using testing::MakePod;
 using testing::ScaleUpCluster;

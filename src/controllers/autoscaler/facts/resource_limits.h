@@ -2,7 +2,6 @@
 // selector means (quotas). What is there is counted once, then kept with every node that a plan adds.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>

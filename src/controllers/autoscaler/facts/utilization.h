@@ -9,7 +9,6 @@
 #include <optional>
 #include <string_view>
 #include <unordered_map>
-#include <vector>
 
 #include "controllers/autoscaler/facts/cluster_view.h"
 #include "controllers/autoscaler/facts/facts.h"

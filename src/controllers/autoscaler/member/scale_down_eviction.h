@@ -3,7 +3,6 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "controllers/autoscaler/facts/cluster_view.h"
 #include "controllers/autoscaler/options/options.h"

@@ -8,7 +8,6 @@ namespace evenkeel::controllers::autoscaler::removal_simulation_test {
 namespace {
 
 using scheduling::NodeId;
-using testing::NodeMaker;
 using testing::PodMaker;
 using testing::World;
 

@@ -8,7 +8,6 @@ namespace evenkeel::controllers::autoscaler::scale_down_test {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::NodeMaker;
 using testing::PodMaker;
 using testing::World;
 

@@ -8,7 +8,6 @@
 namespace evenkeel::controllers::autoscaler::similar_groups_test {
 namespace {
 
-using testing::kMebibyte;
 using testing::MakeNode;
 
 std::map<std::string, int64_t> Sizes(std::vector<GroupSize> groups, int64_t nodes) {

@@ -6,7 +6,6 @@ namespace {
 
 using base::Code;
 using base::Duration;
-using base::Instant;
 using enum MemberRole;
 using namespace std::chrono_literals;
 

@@ -5,9 +5,7 @@
 namespace evenkeel::controllers::distribution::owner_lease_test {
 namespace {
 
-using base::Code;
 using base::Duration;
-using base::Instant;
 using enum MemberRole;
 using namespace std::chrono_literals;
 

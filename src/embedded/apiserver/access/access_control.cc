@@ -1,6 +1,5 @@
 #include "embedded/apiserver/access/access_control.h"
 
-#include <algorithm>
 #include <latch>
 #include <set>
 

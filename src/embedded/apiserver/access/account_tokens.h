@@ -6,10 +6,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/executor.h"
 #include "embedded/access/account_token.h"

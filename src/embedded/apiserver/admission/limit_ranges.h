@@ -8,7 +8,6 @@
 #include <memory>
 #include <shared_mutex>
 #include <string>
-#include <vector>
 
 #include "base/json.h"
 #include "embedded/apiserver/access/store_follower.h"

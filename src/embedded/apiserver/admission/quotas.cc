@@ -1,8 +1,6 @@
 // Follows: kubernetes@1.36 pkg/quota/v1/evaluator/core
 #include "embedded/apiserver/admission/quotas.h"
 
-#include <algorithm>
-
 #include "base/log.h"
 #include "embedded/apiserver/api/api.h"
 #include "embedded/apiserver/requests/errors.h"

@@ -8,9 +8,6 @@
 namespace evenkeel::embedded::apiserver {
 namespace {
 
-using base::Code;
-using base::Fail;
-
 constexpr int kConversionStrands = 4;
 // Of one question; what comes back may be larger, but is bounded.
 constexpr size_t kQuestionObjects = 500;

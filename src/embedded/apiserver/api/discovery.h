@@ -1,7 +1,6 @@
 // What this server serves, as clients ask for it: /api, /apis, and the lists below them.
 #pragma once
 
-#include <string>
 #include <string_view>
 
 #include "base/json.h"

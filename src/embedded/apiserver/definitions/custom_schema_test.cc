@@ -8,8 +8,6 @@
 namespace evenkeel::embedded::apiserver::custom_schema_test {
 namespace {
 
-using base::Json;
-
 store::Value TextOf(std::string_view field) {
   return std::make_shared<const std::string>(fmt::format(
       R"({{"spec":{{"versions":[{{"name":"v1","schema":{{"openAPIV3Schema":{{"type":"object",

@@ -8,7 +8,6 @@
 namespace evenkeel::embedded::apiserver {
 namespace {
 
-using base::Code;
 using base::Fail;
 
 // Waits for a write that may become durable on another thread.

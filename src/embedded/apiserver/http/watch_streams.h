@@ -4,7 +4,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <string>
 
 #include "base/executor.h"
 #include "embedded/apiserver/api/api.h"

@@ -2,7 +2,6 @@
 // asked for in rows of another form.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -2,7 +2,6 @@
 // the server fills in. Pure functions; the clock and what is random come in.
 #pragma once
 
-#include <string>
 #include <string_view>
 
 #include "base/json.h"

@@ -4,7 +4,6 @@
 namespace evenkeel::embedded::apiserver::unreadable_test {
 namespace {
 
-using base::Json;
 namespace resources = kube::resources;
 
 constexpr std::string_view kDefinition = R"({

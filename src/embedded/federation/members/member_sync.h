@@ -2,7 +2,6 @@
 // On a strand of its own, so that a member that hangs holds up nobody else.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>

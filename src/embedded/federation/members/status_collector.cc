@@ -1,7 +1,5 @@
 #include "embedded/federation/members/status_collector.h"
 
-#include <spdlog/fmt/fmt.h>
-
 #include <algorithm>
 
 #include "embedded/federation/policies/bindings.h"

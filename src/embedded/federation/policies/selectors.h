@@ -1,8 +1,6 @@
 // Which objects and which clusters a policy means.
 #pragma once
 
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/json.h"

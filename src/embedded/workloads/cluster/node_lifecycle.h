@@ -4,7 +4,6 @@
 
 #include <map>
 #include <string>
-#include <vector>
 
 #include "embedded/workloads/pods/reconciler.h"
 

@@ -1,7 +1,5 @@
 #include "embedded/workloads/controllers/deployment.h"
 
-#include <algorithm>
-
 #include "embedded/workloads/controllers/deployment_status.h"
 #include "embedded/workloads/pods/ownership.h"
 
@@ -10,7 +8,6 @@ namespace {
 
 using base::Find;
 using base::FindInt;
-using base::FindString;
 using base::Json;
 
 }  // namespace

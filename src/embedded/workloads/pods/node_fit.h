@@ -1,7 +1,6 @@
 // Whether a DaemonSet's pod may be on a node: selectors, affinity, taints. Pure.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "kube/types.h"

@@ -4,7 +4,6 @@ namespace evenkeel::embedded::workloads {
 
 using base::Json;
 using base::JsonArray;
-using base::JsonObject;
 
 base::Status Adopt(client::Client& client, const kube::Resource& resource, const kube::ObjectMeta& stray,
                    const kube::Resource& owner_kind, const kube::ObjectMeta& owner) {

@@ -8,7 +8,6 @@
 namespace evenkeel::embedded::workloads {
 namespace {
 
-using base::Find;
 using base::FindInt;
 using base::FindObject;
 using base::FindString;

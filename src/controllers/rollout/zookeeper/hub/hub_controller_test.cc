@@ -11,9 +11,7 @@ namespace karmada = kube::karmada;
 using base::FindString;
 using base::Json;
 using base::JsonArray;
-using base::JsonObject;
 using testing::HubControllerTest;
-using testing::HubDouble;
 using testing::Replica;
 using namespace std::chrono_literals;
 

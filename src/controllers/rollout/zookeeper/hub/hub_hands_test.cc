@@ -9,10 +9,7 @@ namespace {
 namespace karmada = kube::karmada;
 using base::FindString;
 using base::Json;
-using base::JsonArray;
-using base::JsonObject;
 using testing::HubControllerTest;
-using testing::HubDouble;
 using testing::Replica;
 using namespace std::chrono_literals;
 

@@ -5,7 +5,6 @@
 namespace evenkeel::controllers::rollout::zookeeper::member::desired_member_test {
 namespace {
 
-using testing::LineOf;
 using testing::ObjectOf;
 using testing::SpecOf;
 

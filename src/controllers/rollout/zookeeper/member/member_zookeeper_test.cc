@@ -8,7 +8,6 @@ namespace {
 using base::FindInt;
 using base::FindString;
 using base::Json;
-using base::JsonObject;
 using testing::MemberZooKeeperTest;
 using namespace std::chrono_literals;
 

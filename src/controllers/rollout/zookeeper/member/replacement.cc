@@ -2,8 +2,6 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include <algorithm>
-
 namespace evenkeel::controllers::rollout::zookeeper::member {
 namespace {
 

@@ -7,12 +7,10 @@
 namespace evenkeel::controllers::rollout::zookeeper::adoption_test {
 namespace {
 
-using base::FindInt;
 using base::FindString;
 using base::Json;
 using testing::kFive;
 using testing::kThree;
-using testing::Mark;
 using testing::Overridden;
 using testing::Spec;
 using Ids = std::set<int64_t>;

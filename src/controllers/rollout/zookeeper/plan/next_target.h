@@ -1,7 +1,6 @@
 // What an ensemble's clusters are to be brought to next, given what they have and what the user wants in the end.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "controllers/rollout/zookeeper/spec/ensemble_state.h"

@@ -12,7 +12,6 @@
 namespace evenkeel::controllers::rollout::zookeeper {
 namespace {
 
-using base::Find;
 using base::FindArray;
 using base::FindObject;
 using base::FindString;

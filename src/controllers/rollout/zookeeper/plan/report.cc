@@ -2,8 +2,6 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include <algorithm>
-
 #include "controllers/rollout/reasons.h"
 #include "kube/object.h"
 

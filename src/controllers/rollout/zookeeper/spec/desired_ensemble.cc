@@ -3,7 +3,6 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "controllers/rollout/budget.h"
@@ -16,7 +15,6 @@ namespace {
 
 using base::Field;
 using base::Find;
-using base::FindString;
 using base::Json;
 using base::JsonObject;
 

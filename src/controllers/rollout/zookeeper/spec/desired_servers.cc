@@ -3,7 +3,6 @@
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
 
-#include <algorithm>
 #include <limits>
 
 #include "base/input/field.h"
@@ -15,9 +14,7 @@ namespace evenkeel::controllers::rollout::zookeeper {
 namespace {
 
 using base::Field;
-using base::FindArray;
 using base::FindObject;
-using base::FindString;
 using base::Json;
 
 /// Keys that the ensemble's safety hangs on, or that would say where files are.
