@@ -266,6 +266,26 @@ const JsonArray& FindArray(const Json& value, std::initializer_list<std::string_
   return at && at->is_array() ? at->get_array() : *kEmpty;
 }
 
+std::vector<std::string> TextsIn(const JsonArray& array) {
+  std::vector<std::string> texts;
+  for (const Json& item : array) {
+    if (item.is_string()) texts.emplace_back(item.get_string());
+  }
+  return texts;
+}
+
+std::vector<std::string> FindTexts(const Json& value, std::initializer_list<std::string_view> path) {
+  return TextsIn(FindArray(value, path));
+}
+
+std::map<std::string, std::string> FindTextMap(const Json& value, std::initializer_list<std::string_view> path) {
+  std::map<std::string, std::string> texts;
+  for (const auto& [key, member] : FindObject(value, path)) {
+    if (member.is_string()) texts.emplace(key, member.get_string());
+  }
+  return texts;
+}
+
 Json& Ensure(Json& value, std::initializer_list<std::string_view> path) {
   Json* at = &value;
   for (const std::string_view key : path) {

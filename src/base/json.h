@@ -3,7 +3,7 @@
 
 #include <boost/json.hpp>
 #include <initializer_list>
-#include <optional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,6 +54,15 @@ bool FindBool(const Json& value, std::initializer_list<std::string_view> path, b
 /// The object (array) there, or an empty one that lives forever.
 const JsonObject& FindObject(const Json& value, std::initializer_list<std::string_view> path);
 const JsonArray& FindArray(const Json& value, std::initializer_list<std::string_view> path);
+/// The texts among an array's items; the second of the array there.
+std::vector<std::string> TextsIn(const JsonArray& array);
+std::vector<std::string> FindTexts(const Json& value, std::initializer_list<std::string_view> path);
+/// The members of the object there that are texts.
+std::map<std::string, std::string> FindTextMap(const Json& value, std::initializer_list<std::string_view> path);
+template <typename Texts>
+JsonArray ToJsonArray(const Texts& texts) {
+  return JsonArray(texts.begin(), texts.end());
+}
 /// Makes the objects on the way and returns the value at the end, null when new. The root must be an object or null.
 Json& Ensure(Json& value, std::initializer_list<std::string_view> path);
 /// Removes the key at the end of the path, if it is there.

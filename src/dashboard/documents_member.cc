@@ -2,19 +2,12 @@
 #include <set>
 
 #include "dashboard/documents.h"
-#include "kube/quantity.h"
+#include "kube/types.h"
 
 namespace evenkeel::dashboard {
 namespace {
 
 constexpr const char* kFleetMetrics[] = {"cpu", "memory", "pods"};
-
-std::string AmountText(const std::string& resource, int64_t amount) {
-  if (resource == "cpu") return kube::Quantity::FromMilli(amount).ToString();
-  const bool bytes = resource == "memory" || resource == "ephemeral-storage" || resource.starts_with("hugepages-");
-  return kube::Quantity::FromInt(amount, bytes ? kube::Quantity::Format::kBinarySi : kube::Quantity::Format::kDecimalSi)
-      .ToString();
-}
 
 int64_t AmountOf(const kube::ResourceList& list, const std::string& resource) {
   const auto found = list.find(resource);
@@ -122,8 +115,8 @@ Json NodeEntry(const NodeRow& node, const MemberTally::OnNode& on, const Json* e
         resource == "cpu" || resource == "memory" || resource == "pods" || (resource.contains('/') && amount > 0);
     if (!shown) continue;
     load[resource] = Share(on.requested, node.allocatable, resource);
-    requested[resource] = AmountText(resource, AmountOf(on.requested, resource));
-    allocatable[resource] = AmountText(resource, amount);
+    requested[resource] = kube::AmountText(resource, AmountOf(on.requested, resource));
+    allocatable[resource] = kube::AmountText(resource, amount);
   }
   JsonObject entry{{"group", OrNull(node.group)},
                    {"type", OrNull(node.type)},
@@ -145,8 +138,8 @@ Json NodeEntry(const NodeRow& node, const MemberTally::OnNode& on, const Json* e
 }
 
 Json PendingEntry(const PodRow& pod, const Json* reasons) {
-  JsonObject entry{{"since", TimeOrNull(pod.created)}, {"cpu", AmountText("cpu", AmountOf(pod.requests, "cpu"))}};
-  entry["memory"] = AmountText("memory", AmountOf(pod.requests, "memory"));
+  JsonObject entry{{"since", TimeOrNull(pod.created)}, {"cpu", kube::AmountText("cpu", AmountOf(pod.requests, "cpu"))}};
+  entry["memory"] = kube::AmountText("memory", AmountOf(pod.requests, "memory"));
   const std::string ours = WhyInOneText(reasons);
   entry["why"] = !ours.empty() ? ours : pod.message;
   entry["reasons"] = reasons != nullptr && reasons->is_object() ? *reasons : Json(JsonObject{});

@@ -34,13 +34,8 @@ std::optional<base::Time> TimeOf(const JsonObject& object, std::string_view key)
 }
 
 Labels LabelsOf(const JsonObject& object, std::string_view key) {
-  Labels labels;
   const Json* value = object.if_contains(key);
-  if (value == nullptr || !value->is_object()) return labels;
-  for (const auto& [name, text] : value->get_object()) {
-    if (text.is_string()) labels.emplace(name, std::string_view(text.get_string()));
-  }
-  return labels;
+  return value == nullptr ? Labels() : base::FindTextMap(*value, {});
 }
 
 const JsonObject* MetadataOf(const Json& object) {
@@ -101,6 +96,10 @@ const OwnerReference* ObjectMeta::Controller() const {
   return nullptr;
 }
 
+bool ObjectMeta::HasFinalizer(std::string_view finalizer) const {
+  return std::ranges::find(finalizers, finalizer) != finalizers.end();
+}
+
 ObjectMeta DecodeMeta(const Json& object) {
   ObjectMeta meta;
   const JsonObject* found = MetadataOf(object);
@@ -116,11 +115,7 @@ ObjectMeta DecodeMeta(const Json& object) {
   meta.creation_time = TimeOf(metadata, "creationTimestamp").value_or(base::Time{});
   meta.deletion_time = TimeOf(metadata, "deletionTimestamp");
   meta.deletion_grace_seconds = NumberOf(metadata, "deletionGracePeriodSeconds");
-  if (const Json* list = metadata.if_contains("finalizers"); list != nullptr && list->is_array()) {
-    for (const Json& one : list->get_array()) {
-      if (one.is_string()) meta.finalizers.emplace_back(std::string_view(one.get_string()));
-    }
-  }
+  if (const Json* list = metadata.if_contains("finalizers")) meta.finalizers = base::FindTexts(*list, {});
   if (const Json* list = metadata.if_contains("ownerReferences"); list != nullptr && list->is_array()) {
     for (const Json& one : list->get_array()) {
       if (!one.is_object()) continue;
@@ -169,6 +164,22 @@ Json ControllerReference(const Resource& resource, std::string_view name, std::s
       {"blockOwnerDeletion", true}};
 }
 
+bool HasFinalizer(const Json& object, std::string_view name) {
+  const base::JsonArray& finalizers = base::FindArray(object, {"metadata", "finalizers"});
+  return std::ranges::find(finalizers, Json(name)) != finalizers.end();
+}
+
+bool SetFinalizer(Json& object, std::string_view name, bool present) {
+  if (HasFinalizer(object, name) == present) return false;
+  Json& finalizers = base::Ensure(object, {"metadata", "finalizers"});
+  if (!finalizers.is_array()) finalizers = base::JsonArray();
+  base::JsonArray& list = finalizers.get_array();
+  if (present) return list.emplace_back(name), true;
+  const auto removed = std::ranges::remove(list, Json(name));
+  list.erase(removed.begin(), removed.end());
+  return true;
+}
+
 const Json* FindCondition(const Json& object, std::string_view type) {
   const JsonObject* root = object.if_object();
   const Json* status = root == nullptr ? nullptr : root->if_contains("status");
@@ -178,6 +189,11 @@ const Json* FindCondition(const Json& object, std::string_view type) {
     if (condition.is_object() && TextOf(condition.get_object(), "type") == type) return &condition;
   }
   return nullptr;
+}
+
+std::string_view ConditionStatus(const Json& object, std::string_view type) {
+  const Json* condition = FindCondition(object, type);
+  return condition == nullptr ? "" : base::FindString(*condition, {"status"});
 }
 
 bool SetCondition(Json& object, std::string_view type, std::string_view status, std::string_view reason,

@@ -47,6 +47,7 @@ struct ObjectMeta {
   std::string Key() const { return ns.empty() ? name : ns + "/" + name; }
   /// The owner with controller: true; null when there is none.
   const OwnerReference* Controller() const;
+  bool HasFinalizer(std::string_view finalizer) const;
 };
 
 /// Never fails: what has the wrong type counts as absent (the API server has validated what it stores).
@@ -74,8 +75,15 @@ base::Json NewObject(const Resource& resource, std::string_view ns, std::string_
 /// An ownerReferences entry with controller and blockOwnerDeletion set.
 base::Json ControllerReference(const Resource& resource, std::string_view name, std::string_view uid);
 
+/// Whether metadata.finalizers has the name.
+bool HasFinalizer(const base::Json& object, std::string_view name);
+/// Adds the name to metadata.finalizers, or takes it out. False: nothing changed.
+bool SetFinalizer(base::Json& object, std::string_view name, bool present);
+
 /// One condition of status.conditions; null when absent.
 const base::Json* FindCondition(const base::Json& object, std::string_view type);
+/// "True", "False" or "Unknown"; "" when absent.
+std::string_view ConditionStatus(const base::Json& object, std::string_view type);
 /// Sets a condition of an object's status in place and keeps lastTransitionTime unless `status` changes or it lies after `now`.
 /// True when anything changed.
 bool SetCondition(base::Json& object, std::string_view type, std::string_view status, std::string_view reason,

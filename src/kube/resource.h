@@ -1,7 +1,6 @@
 // The vocabulary: which kinds there are and how the API addresses them.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -73,6 +72,13 @@ const Resource& Jobs();
 const Resource& PodDisruptionBudgets();
 const Resource& Leases();
 const Resource& CustomResourceDefinitions();
+const Resource& EndpointSlices();
+const Resource& PersistentVolumes();
+const Resource& PersistentVolumeClaims();
+const Resource& StorageClasses();
+const Resource& ResourceClaims();
+const Resource& ResourceClaimTemplates();
+const Resource& ResourceSlices();
 }  // namespace resources
 
 /// Splits "apps/v1" into group and version.

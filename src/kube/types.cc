@@ -20,14 +20,6 @@ std::string Text(const Json& value, std::initializer_list<std::string_view> path
   return std::string(FindString(value, path));
 }
 
-Labels DecodeStringMap(const base::JsonObject& object) {
-  Labels map;
-  for (const auto& [key, value] : object) {
-    if (const auto* text = value.if_string()) map.emplace(key, *text);
-  }
-  return map;
-}
-
 Container DecodeContainer(const Json& json, bool init) {
   Container container;
   container.name = Text(json, {"name"});
@@ -59,11 +51,7 @@ ContainerStatus DecodeStatus(const Json& json) {
 std::vector<NodeSelectorRequirement> DecodeRequirements(const base::JsonArray& array) {
   std::vector<NodeSelectorRequirement> requirements;
   for (const Json& item : array) {
-    NodeSelectorRequirement requirement{Text(item, {"key"}), Text(item, {"operator"}), {}};
-    for (const Json& value : FindArray(item, {"values"})) {
-      if (const auto* text = value.if_string()) requirement.values.emplace_back(*text);
-    }
-    requirements.push_back(std::move(requirement));
+    requirements.push_back({Text(item, {"key"}), Text(item, {"operator"}), base::FindTexts(item, {"values"})});
   }
   return requirements;
 }
@@ -75,8 +63,8 @@ void DecodePodStatus(const Json& json, Pod& pod) {
   pod.reason = Text(json, {"status", "reason"});
   pod.nominated_node = Text(json, {"status", "nominatedNodeName"});
   for (const Json& status : FindArray(json, {"status", "containerStatuses"})) pod.statuses.push_back(DecodeStatus(status));
-  if (const Json* ready = FindCondition(json, "Ready")) pod.ready = FindString(*ready, {"status"}) == "True";
-  if (const Json* scheduled = FindCondition(json, "PodScheduled")) pod.scheduled = FindString(*scheduled, {"status"}) == "True";
+  pod.ready = ConditionStatus(json, "Ready") == "True";
+  pod.scheduled = ConditionStatus(json, "PodScheduled") == "True";
 }
 
 void DecodePod(const Json& json, Pod& pod) {
@@ -91,7 +79,7 @@ void DecodePod(const Json& json, Pod& pod) {
   for (const Json& item : FindArray(json, {"spec", "containers"})) pod.containers.push_back(DecodeContainer(item, false));
   for (const Json& item : FindArray(json, {"spec", "initContainers"}))
     pod.init_containers.push_back(DecodeContainer(item, true));
-  pod.node_selector = DecodeStringMap(FindObject(json, {"spec", "nodeSelector"}));
+  pod.node_selector = base::FindTextMap(json, {"spec", "nodeSelector"});
   const auto& terms = FindArray(
       json, {"spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"});
   for (const Json& term : terms) {
@@ -142,6 +130,17 @@ ResourceList DecodeResourceList(const Json* quantities) {
   return list;
 }
 
+std::string AmountText(const std::string& resource, int64_t amount) {
+  if (resource == "cpu") return Quantity::FromMilli(amount).ToString();
+  const bool bytes = resource == "memory" || resource == "ephemeral-storage" || resource.starts_with("hugepages-");
+  return Quantity::FromInt(amount, bytes ? Quantity::Format::kBinarySi : Quantity::Format::kDecimalSi).ToString();
+}
+
+bool HasEnded(const Json& pod) {
+  const std::string_view phase = FindString(pod, {"status", "phase"});
+  return phase == "Succeeded" || phase == "Failed";
+}
+
 bool Toleration::Tolerates(const Taint& taint) const {
   if (!effect.empty() && effect != taint.effect) return false;
   if (op == "Exists") return key.empty() || key == taint.key;
@@ -187,9 +186,7 @@ Node Node::Decode(const Json& json) {
   for (const Json& taint : FindArray(json, {"spec", "taints"})) {
     node.taints.push_back({Text(taint, {"key"}), Text(taint, {"value"}), Text(taint, {"effect"})});
   }
-  for (const Json& feature : FindArray(json, {"status", "declaredFeatures"})) {
-    if (const auto* name = feature.if_string()) node.declared_features.emplace_back(*name);
-  }
+  node.declared_features = base::FindTexts(json, {"status", "declaredFeatures"});
   std::ranges::sort(node.declared_features);
   node.capacity = DecodeResourceList(Find(json, {"status", "capacity"}));
   const Json* allocatable = Find(json, {"status", "allocatable"});

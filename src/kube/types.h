@@ -18,6 +18,8 @@ namespace evenkeel::kube {
 /// counts). Rounded up.
 using ResourceList = std::map<std::string, int64_t>;
 ResourceList DecodeResourceList(const base::Json* quantities);
+/// One of its amounts as people write it: "500m" of cpu, "2Gi" of memory.
+std::string AmountText(const std::string& resource, int64_t amount);
 
 struct Taint {
   std::string key, value, effect;
@@ -83,6 +85,9 @@ struct Pod {
   ResourceList Requests() const;
   static Pod Decode(const base::Json& json);
 };
+
+/// Whether its phase is one that a pod ends in, as Pod::terminal.
+bool HasEnded(const base::Json& pod);
 
 /// A Pod without its JSON: what a cache of very many pods holds.
 struct CompactPod : Pod {

@@ -123,10 +123,7 @@ SpecId ClassTable::InternSpec(const base::Json& pod, bool pinned, ResourceNames&
 }
 
 uint32_t ClassTable::InternLabels(const base::Json& pod) {
-  kube::Labels labels;
-  for (const auto& [key, value] : base::FindObject(pod, {"metadata", "labels"})) {
-    if (const auto* text = value.if_string()) labels.emplace(key, *text);
-  }
+  kube::Labels labels = base::FindTextMap(pod, {"metadata", "labels"});
   TextKey key;
   for (const auto& [name, value] : labels) key.Add(name).Add(value);
   const auto [found, added] = labels_.by_key.try_emplace(key.text(), kNone);

@@ -3,7 +3,6 @@
 namespace evenkeel::scheduling {
 namespace {
 
-using base::FindString;
 using base::Json;
 
 std::optional<VolumeKind> VolumeKindOf(std::string_view kind) {
@@ -22,11 +21,6 @@ std::optional<DeviceKind> DeviceKindOf(std::string_view kind) {
   if (kind == "ResourceClaim") return DeviceKind::kResourceClaim;
   if (kind == "ResourceClaimTemplate") return DeviceKind::kResourceClaimTemplate;
   return std::nullopt;
-}
-
-bool HasEnded(const Json& pod) {
-  const std::string_view phase = FindString(pod, {"status", "phase"});
-  return phase == "Succeeded" || phase == "Failed";
 }
 
 }  // namespace
@@ -61,7 +55,7 @@ const std::vector<SnapshotKind>& SnapshotKinds() {
 
 void ClusterMirror::Upsert(std::string_view kind, const Json& object) {
   const std::string key = kube::KeyOf(object);
-  const bool ended = kind == "Pod" && HasEnded(object);
+  const bool ended = kind == "Pod" && kube::HasEnded(object);
   Notify({kind, key, ended ? nullptr : &object});
 }
 

@@ -31,12 +31,8 @@ bool FieldHolds(const kube::NodeSelectorRequirement& requirement, std::string_vi
 std::vector<kube::NodeSelectorRequirement> Requirements(const base::JsonArray& items) {
   std::vector<kube::NodeSelectorRequirement> requirements;
   for (const base::Json& item : items) {
-    kube::NodeSelectorRequirement requirement{
-        std::string(base::FindString(item, {"key"})), std::string(base::FindString(item, {"operator"})), {}};
-    for (const base::Json& value : base::FindArray(item, {"values"})) {
-      if (const auto* text = value.if_string()) requirement.values.emplace_back(*text);
-    }
-    requirements.push_back(std::move(requirement));
+    requirements.push_back({std::string(base::FindString(item, {"key"})), std::string(base::FindString(item, {"operator"})),
+                            base::FindTexts(item, {"values"})});
   }
   return requirements;
 }

@@ -15,16 +15,8 @@ const base::JsonArray& RequiredNodeTerms(const Json& pod) {
                    {"spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"});
 }
 
-std::vector<std::string> Texts(const base::JsonArray& array) {
-  std::vector<std::string> texts;
-  for (const Json& item : array) {
-    if (const auto* text = item.if_string()) texts.emplace_back(*text);
-  }
-  return texts;
-}
-
 std::vector<std::string> SortedTexts(const base::JsonArray& array) {
-  std::vector<std::string> texts = Texts(array);
+  std::vector<std::string> texts = base::TextsIn(array);
   std::sort(texts.begin(), texts.end());
   texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
   return texts;
@@ -214,9 +206,7 @@ std::vector<std::string> NeededFeatures(const Json& pod) {
 PodSpec DecodePodSpec(const Json& pod, bool pinned) {
   PodSpec spec;
   spec.requests = EffectiveRequests(pod);
-  for (const auto& [key, value] : base::FindObject(pod, {"spec", "nodeSelector"})) {
-    if (const auto* text = value.if_string()) spec.nodes.equal.emplace(key, *text);
-  }
+  spec.nodes.equal = base::FindTextMap(pod, {"spec", "nodeSelector"});
   if (!pinned) {
     const Json* required =
         base::Find(pod, {"spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"});

@@ -69,8 +69,7 @@ void Snapshot::RemoveNode(std::string_view name) {
 PodId Snapshot::UpsertPod(const base::Json& pod) {
   EVENKEEL_CHECK(marks_.empty());
   const std::string key = kube::KeyOf(pod);
-  const std::string_view phase = base::FindString(pod, {"status", "phase"});
-  if (phase == "Succeeded" || phase == "Failed") {
+  if (kube::HasEnded(pod)) {
     RemovePod(key);
     return kNone;
   }

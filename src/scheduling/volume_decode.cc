@@ -9,14 +9,6 @@ using base::Json;
 
 constexpr std::string_view kClassAnnotation = "volume.beta.kubernetes.io/storage-class";
 
-std::vector<std::string> TextsAt(const Json& json, std::initializer_list<std::string_view> path) {
-  std::vector<std::string> texts;
-  for (const Json& item : FindArray(json, path)) {
-    if (const auto* text = item.if_string()) texts.emplace_back(*text);
-  }
-  return texts;
-}
-
 std::string ClassNameOf(const Json& json) {
   const std::string_view old = FindString(json, {"metadata", "annotations", kClassAnnotation});
   return std::string(old.empty() ? FindString(json, {"spec", "storageClassName"}) : old);
@@ -128,7 +120,7 @@ PersistentVolume DecodePersistentVolume(const Json& json) {
   volume.available = FindString(json, {"status", "phase"}) == "Available";
   volume.volume_mode = FindString(json, {"spec", "volumeMode"}, "Filesystem");
   volume.size = SizeAt(base::Find(json, {"spec", "capacity"}));
-  volume.access_modes = TextsAt(json, {"spec", "accessModes"});
+  volume.access_modes = base::FindTexts(json, {"spec", "accessModes"});
   const Json* required = base::Find(json, {"spec", "nodeAffinity", "required"});
   if (required != nullptr && required->is_object()) {
     volume.nodes = DecodeNodeSelectorTerms(FindArray(*required, {"nodeSelectorTerms"}));
@@ -153,7 +145,7 @@ PersistentVolumeClaim DecodePersistentVolumeClaim(const Json& json) {
   }
   claim.selected_node = FindString(json, {"metadata", "annotations", "volume.kubernetes.io/selected-node"});
   claim.size = SizeAt(base::Find(json, {"spec", "resources", "requests"}));
-  claim.access_modes = TextsAt(json, {"spec", "accessModes"});
+  claim.access_modes = base::FindTexts(json, {"spec", "accessModes"});
   if (const Json* selector = base::Find(json, {"spec", "selector"}); selector != nullptr && !selector->is_null()) {
     claim.selector = kube::LabelSelector::FromJson(*selector).value_or(kube::LabelSelector::Nothing());
   }
@@ -168,7 +160,7 @@ StorageClass DecodeStorageClass(const Json& json) {
   for (const Json& term : FindArray(json, {"allowedTopologies"})) {
     auto& conditions = storage_class.topologies.emplace_back();
     for (const Json& item : FindArray(term, {"matchLabelExpressions"})) {
-      conditions.emplace_back(std::string(FindString(item, {"key"})), TextsAt(item, {"values"}));
+      conditions.emplace_back(std::string(FindString(item, {"key"})), base::FindTexts(item, {"values"}));
     }
   }
   return storage_class;

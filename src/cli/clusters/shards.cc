@@ -122,12 +122,6 @@ Json RowToJson(const distribution::FleetView::Row& row, bool coordinated) {
   return object;
 }
 
-JsonArray TextsToJson(const std::vector<std::string>& texts) {
-  JsonArray array;
-  for (const std::string& text : texts) array.push_back(Json(text));
-  return array;
-}
-
 Json ShardsToJson(const distribution::FleetView& fleet, bool coordinated) {
   JsonArray rows;
   for (const auto& row : fleet.rows) rows.push_back(RowToJson(row, coordinated));
@@ -140,7 +134,7 @@ Json ShardsToJson(const distribution::FleetView& fleet, bool coordinated) {
     object["epoch"] = plan.epoch;
     object["leader"] = plan.leader;
     object["imbalance"] = plan.imbalance;
-    object["hot"] = TextsToJson(plan.hot);
+    object["hot"] = base::ToJsonArray(plan.hot);
     object["waitingMoves"] = plan.waiting;
   }
   return object;
@@ -317,10 +311,10 @@ base::Status ExplainCluster(const ShardsOptions& options, const std::string& nam
   if (format != Format::kTable) {
     JsonObject object = RowToJson(row, fleet.options.mode == distribution::Mode::kCoordinated).as_object();
     if (!autoscaler.args.empty()) object["autoscalerArgs"] = autoscaler.args;
-    if (!autoscaler.left_alone.empty()) object["leftAlone"] = TextsToJson(autoscaler.left_alone);
+    if (!autoscaler.left_alone.empty()) object["leftAlone"] = base::ToJsonArray(autoscaler.left_alone);
     if (!autoscaler.unreadable.empty()) object["unreadable"] = autoscaler.unreadable;
-    object["why"] = TextsToJson(explanation.why);
-    object["wouldMove"] = TextsToJson(explanation.would_move);
+    object["why"] = base::ToJsonArray(explanation.why);
+    object["wouldMove"] = base::ToJsonArray(explanation.would_move);
     PrintValue(out, format, object);
     return {};
   }

@@ -17,7 +17,6 @@ namespace {
 using base::Json;
 using base::JsonArray;
 using base::JsonObject;
-using solver::NodeId;
 using solver::RoadefInstance;
 
 /// What reading, verifying and writing may take of the time.
@@ -26,12 +25,10 @@ constexpr base::Duration kReserve = std::chrono::milliseconds(200);
 Json Report(const RoadefInstance& instance, const solver::Verdict& verdict) {
   JsonObject terms;
   for (const auto& [name, cost] : verdict.terms) terms[name] = cost;
-  JsonArray violations;
-  for (const std::string& violation : verdict.violations) violations.emplace_back(violation);
   const solver::Problem& problem = instance.problem;
   return JsonObject{{"valid", verdict.valid()},          {"cost", verdict.cost},
                     {"lowerBound", LowerBound(problem)}, {"initialCost", Verify(problem, problem.initial).cost},
-                    {"terms", std::move(terms)},         {"violations", std::move(violations)}};
+                    {"terms", std::move(terms)},         {"violations", base::ToJsonArray(verdict.violations)}};
 }
 
 int64_t Milliseconds(base::Duration duration) {

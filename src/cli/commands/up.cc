@@ -224,9 +224,7 @@ std::vector<std::string> Fleet::ControllerArguments() {
   const auto deployment = hub().Get(kube::resources::Deployments(), fleet::kNamespace, fleet::kControllerName);
   if (deployment) {
     for (const Json& container : base::FindArray(*deployment, {"spec", "template", "spec", "containers"})) {
-      for (const Json& argument : base::FindArray(container, {"args"})) {
-        if (argument.is_string()) arguments.emplace_back(argument.get_string());
-      }
+      std::ranges::move(base::FindTexts(container, {"args"}), std::back_inserter(arguments));
     }
     return arguments;
   }

@@ -68,9 +68,7 @@ MoveStatus DecodeStatus(const Json& json) {
   status.replacement_uid = FindString(json, {"replacementUid"});
   status.node = FindString(json, {"node"});
   status.newest = TimeAt(json, "newest");
-  for (const Json& uid : base::FindArray(json, {"newestUids"})) {
-    if (uid.is_string()) status.newest_uids.emplace_back(uid.get_string());
-  }
+  status.newest_uids = base::FindTexts(json, {"newestUids"});
   status.since = TimeAt(json, "since");
   status.evicted_at = TimeAt(json, "evictedAt");
   status.reserve_until = TimeAt(json, "reserveUntil");

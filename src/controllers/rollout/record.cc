@@ -8,7 +8,6 @@ namespace evenkeel::controllers::rollout {
 namespace {
 
 using base::Field;
-using base::Json;
 using base::JsonArray;
 using base::JsonObject;
 
@@ -121,12 +120,6 @@ base::Result<Record> ReadRecord(const Field& of) {
   return record;
 }
 
-JsonArray ToArray(const std::vector<std::string>& names) {
-  JsonArray array;
-  for (const std::string& name : names) array.push_back(Json(name));
-  return array;
-}
-
 std::string CheckSets(const Record& record) {
   std::map<std::string, std::string, std::less<>> place;
   const std::pair<const char*, const std::vector<std::string>*> sets[] = {
@@ -213,11 +206,11 @@ JsonArray WriteRecords(const std::vector<Record>& records) {
     JsonObject generations;
     for (const auto& [name, generation] : record.observed_generations) generations[name] = generation;
     JsonObject json{{kObservedGenerations, std::move(generations)},
-                    {kOrder, ToArray(record.order)},
+                    {kOrder, base::ToJsonArray(record.order)},
                     {kStatus, Name(record.status)},
-                    {kCurrentState, JsonObject{{"deploying", ToArray(record.deploying)},
-                                               {"completed", ToArray(record.completed)},
-                                               {"pending", ToArray(record.pending)}}},
+                    {kCurrentState, JsonObject{{"deploying", base::ToJsonArray(record.deploying)},
+                                               {"completed", base::ToJsonArray(record.completed)},
+                                               {"pending", base::ToJsonArray(record.pending)}}},
                     {kLastTransitionTime, base::FormatTime(record.last_transition)}};
     for (const TextField& field : kTextFields) {
       if (const std::string& text = record.*field.value; !text.empty()) json[field.key] = text;

@@ -13,7 +13,6 @@ using base::Code;
 
 class ControllerTest : public ::testing::Test {
  protected:
-  using Lines = std::vector<std::string>;
   base::VirtualExecutor executor{base::Time{}};
   std::shared_ptr<base::Strand> strand = executor.NewStrand("controller");
   base::MetricRegistry metrics;

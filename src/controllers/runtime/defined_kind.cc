@@ -14,9 +14,7 @@ DefinedKind::DefinedKind(client::Client& client, const kube::Resource& resource,
 
 void DefinedKind::OnDefinition(const std::string& name, const base::Json* after) {
   if (name != definition_) return;
-  const base::Json* established = after == nullptr ? nullptr : kube::FindCondition(*after, "Established");
-  const bool served = established != nullptr && base::FindString(*established, {"status"}) == "True";
-  if (served) return Begin();
+  if (after != nullptr && kube::ConditionStatus(*after, "Established") == "True") return Begin();
   const auto gone = std::move(objects_);
   if (gone == nullptr) return;
   for (const auto& [key, object] : gone->items()) handler_(key, nullptr);

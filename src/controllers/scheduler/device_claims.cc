@@ -24,19 +24,9 @@ constexpr size_t kGenerateNameMax = 57;
 /// By then a list has shown what there is, however late events are.
 constexpr base::Duration kAssumedMax = std::chrono::minutes(10);
 
-const kube::Resource& DeviceClaimKind() {
-  static const kube::Resource& resource = *kube::FindBuiltIn("resource.k8s.io", "v1", "resourceclaims");
-  return resource;
-}
-
 const client::WriteOptions& OfStatus() {
   static const client::WriteOptions options{.subresource = "status", .field_manager = "", .dry_run = false};
   return options;
-}
-
-bool HasFinalizer(const Json& claim) {
-  const JsonArray& finalizers = FindArray(claim, {"metadata", "finalizers"});
-  return std::ranges::find(finalizers, Json(kFinalizer)) != finalizers.end();
 }
 
 JsonArray Consumers(const Json& claim) { return FindArray(claim, {"status", "reservedFor"}); }
@@ -57,13 +47,6 @@ bool HasDevices(const Json& claim, const scheduling::ClaimAllocation& allocation
   }
   for (const scheduling::DeviceResult& result : allocation.results) wanted.insert(result.device.ToString());
   return has == wanted;
-}
-
-void RemoveFinalizer(Json& claim) {
-  Json* finalizers = Find(claim, {"metadata", "finalizers"});
-  if (finalizers == nullptr || !finalizers->is_array()) return;
-  JsonArray& list = finalizers->get_array();
-  if (const auto found = std::ranges::find(list, Json(kFinalizer)); found != list.end()) list.erase(found);
 }
 
 base::Error Because(std::string what, const base::Error& error) {
@@ -160,13 +143,9 @@ base::Result<Json> DeviceClaims::WriteClaim(const kube::Pod& pod, const std::str
   if (placed.in_flight) {
     const auto protect = [&](Json& claim) -> base::Result<bool> {
       EVENKEEL_TRY(check(claim));
-      if (HasFinalizer(claim)) return false;
-      Json& finalizers = base::Ensure(claim, {"metadata", "finalizers"});
-      if (!finalizers.is_array()) finalizers = JsonArray();
-      finalizers.get_array().emplace_back(kFinalizer);
-      return true;
+      return kube::SetFinalizer(claim, kFinalizer, true);
     };
-    const auto protected_now = client::ReadModifyWrite(client_, DeviceClaimKind(), pod.meta.ns, name, protect);
+    const auto protected_now = client::ReadModifyWrite(client_, kube::resources::ResourceClaims(), pod.meta.ns, name, protect);
     if (!protected_now) return Fail(Because("add finalizer to claim " + key, protected_now.error()));
   }
   Json allocation;
@@ -185,7 +164,7 @@ base::Result<Json> DeviceClaims::WriteClaim(const kube::Pod& pod, const std::str
     return true;
   };
   written_[pod.meta.Key()].reserved.push_back(name);
-  auto written = client::ReadModifyWrite(client_, DeviceClaimKind(), pod.meta.ns, name, reserve, OfStatus());
+  auto written = client::ReadModifyWrite(client_, kube::resources::ResourceClaims(), pod.meta.ns, name, reserve, OfStatus());
   if (written) return written;
   const char* const what = placed.in_flight ? "add allocation and reservation to claim " : "add reservation to claim ";
   return Fail(Because(what + key, written.error()));
@@ -201,7 +180,7 @@ base::Result<std::string> DeviceClaims::MakeExtended(const kube::Pod& pod, const
   for (const scheduling::ClaimRequest& request : placed.spec->requests) {
     requests.push_back(scheduling::WriteExtendedRequest(request));
   }
-  Json claim = kube::NewObject(DeviceClaimKind(), pod.meta.ns, "");
+  Json claim = kube::NewObject(kube::resources::ResourceClaims(), pod.meta.ns, "");
   JsonObject& metadata = claim.at("metadata").get_object();
   metadata.erase("name");
   metadata["generateName"] = pod.meta.name.substr(0, kGenerateNameMax - kSuffix.size()) + std::string(kSuffix);
@@ -209,7 +188,7 @@ base::Result<std::string> DeviceClaims::MakeExtended(const kube::Pod& pod, const
   metadata["ownerReferences"] = JsonArray{kube::ControllerReference(kube::resources::Pods(), pod.meta.name, pod.meta.uid)};
   metadata["finalizers"] = JsonArray{kFinalizer};
   claim.get_object()["spec"] = JsonObject{{"devices", JsonObject{{"requests", std::move(requests)}}}};
-  const auto created = client_.Create(DeviceClaimKind(), claim);
+  const auto created = client_.Create(kube::resources::ResourceClaims(), claim);
   if (!created) return Fail(Because("create claim for extended resources", created.error()));
   std::string name(kube::NameOf(*created));
   written_[pod.meta.Key()].extended = name;
@@ -243,18 +222,15 @@ base::Status DeviceClaims::Release(const kube::Pod& pod, const std::string& name
     base::Ensure(claim, {"status", "reservedFor"}) = std::move(consumers);
     return true;
   };
-  EVENKEEL_TRY(client::ReadModifyWrite(client_, DeviceClaimKind(), pod.meta.ns, name, release, OfStatus()));
+  EVENKEEL_TRY(client::ReadModifyWrite(client_, kube::resources::ResourceClaims(), pod.meta.ns, name, release, OfStatus()));
   return {};
 }
 
 base::Status DeviceClaims::DeleteExtended(const kube::Pod& pod, const std::string& name) {
-  const auto unprotect = [](Json& claim) -> base::Result<bool> {
-    if (!HasFinalizer(claim)) return false;
-    RemoveFinalizer(claim);
-    return true;
-  };
-  EVENKEEL_ASSIGN(const Json claim, client::ReadModifyWrite(client_, DeviceClaimKind(), pod.meta.ns, name, unprotect));
-  EVENKEEL_TRY(client_.Delete(DeviceClaimKind(), pod.meta.ns, name, {.uid = std::string(kube::UidOf(claim))}));
+  const auto unprotect = [](Json& claim) -> base::Result<bool> { return kube::SetFinalizer(claim, kFinalizer, false); };
+  EVENKEEL_ASSIGN(const Json claim,
+                  client::ReadModifyWrite(client_, kube::resources::ResourceClaims(), pod.meta.ns, name, unprotect));
+  EVENKEEL_TRY(client_.Delete(kube::resources::ResourceClaims(), pod.meta.ns, name, {.uid = std::string(kube::UidOf(claim))}));
   return {};
 }
 
@@ -282,7 +258,7 @@ bool DeviceClaims::GiveUpAllocation(const kube::Pod& pod, scheduling::Snapshot& 
   }
   for (const scheduling::PodDeviceClaim& entry : devices.claims) {
     if (entry.claim.empty()) continue;
-    const auto claim = client_.Get(DeviceClaimKind(), pod.meta.ns, entry.claim);
+    const auto claim = client_.Get(kube::resources::ResourceClaims(), pod.meta.ns, entry.claim);
     if (!claim) continue;
     const scheduling::ResourceClaim decoded = scheduling::DecodeResourceClaim(*claim);
     if (decoded.allocation == nullptr || !decoded.allocation->nodes) continue;
@@ -295,7 +271,7 @@ bool DeviceClaims::GiveUpAllocation(const kube::Pod& pod, scheduling::Snapshot& 
     base::Erase(freed, {"status", "allocation"});
     base::Erase(freed, {"status", "reservedFor"});
     // As it was read: if anybody has reserved it since, it is a conflict, and nothing is given up.
-    if (client_.Update(DeviceClaimKind(), freed, OfStatus())) return true;
+    if (client_.Update(kube::resources::ResourceClaims(), freed, OfStatus())) return true;
   }
   return false;
 }

@@ -49,8 +49,7 @@ base::Status Scheduler::SelectNode(const std::vector<std::string>& claims, const
     kube::SplitKey(key, ns, name);
     const Json patch =
         JsonObject{{"metadata", JsonObject{{"uid", claim->second.uid}, {"annotations", JsonObject{{kSelectedNode, node}}}}}};
-    EVENKEEL_TRY(context_.client.Patch(*kube::FindBuiltIn("", "v1", "persistentvolumeclaims"), ns, name,
-                                       client::PatchType::kMerge, patch));
+    EVENKEEL_TRY(context_.client.Patch(kube::resources::PersistentVolumeClaims(), ns, name, client::PatchType::kMerge, patch));
   }
   return {};
 }

@@ -49,9 +49,7 @@ class HubGate final : public Gate {
     Identity identity;
     identity.user = base::FindString(*answer, {"status", "user", "username"});
     identity.uid = base::FindString(*answer, {"status", "user", "uid"});
-    for (const Json& group : base::FindArray(*answer, {"status", "user", "groups"})) {
-      if (group.is_string()) identity.groups.emplace_back(group.get_string());
-    }
+    identity.groups = base::FindTexts(*answer, {"status", "user", "groups"});
     if (!base::FindBool(*answer, {"status", "authenticated"}) || identity.user.empty()) {
       return base::Fail(Code::kUnauthorized,
                         "this is neither a token of the dashboard nor one that the hub accepts: copy it once more");

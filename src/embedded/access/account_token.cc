@@ -104,9 +104,7 @@ AccountToken IssuedToken(const Json& claims) {
                      .id = ClaimText(claims, {"jti"}),
                      .issued = TimeOf(base::FindInt(claims, {"nbf"})),
                      .expires = TimeOf(base::FindInt(claims, {"exp"}))};
-  for (const Json& audience : base::FindArray(claims, {"aud"})) {
-    if (audience.is_string()) token.audiences.emplace_back(audience.get_string());
-  }
+  token.audiences = base::FindTexts(claims, {"aud"});
   return token;
 }
 

@@ -11,14 +11,6 @@ bool Has(const std::vector<std::string>& list, std::string_view item) { return s
 
 bool HasOrAll(const std::vector<std::string>& list, std::string_view item) { return Has(list, kAll) || Has(list, item); }
 
-std::vector<std::string> Texts(const base::Json& rule, std::string_view field) {
-  std::vector<std::string> texts;
-  for (const base::Json& item : base::FindArray(rule, {field})) {
-    if (item.is_string()) texts.emplace_back(item.get_string());
-  }
-  return texts;
-}
-
 /// `*/SUB` is any resource with that subresource; RES/* means nothing.
 bool ResourceAllowed(const Rule& rule, const Attributes& attributes) {
   for (const std::string& allowed : rule.resources) {
@@ -87,20 +79,14 @@ void AppendList(std::string& out, std::string_view name, const std::vector<std::
   out += ']';
 }
 
-base::Json ArrayOf(const std::vector<std::string>& texts) {
-  base::JsonArray array;
-  for (const std::string& text : texts) array.emplace_back(text);
-  return array;
-}
-
 }  // namespace
 
 Rule RuleFromJson(const base::Json& json) {
-  return {.verbs = Texts(json, "verbs"),
-          .groups = Texts(json, "apiGroups"),
-          .resources = Texts(json, "resources"),
-          .names = Texts(json, "resourceNames"),
-          .paths = Texts(json, "nonResourceURLs")};
+  return {.verbs = base::FindTexts(json, {"verbs"}),
+          .groups = base::FindTexts(json, {"apiGroups"}),
+          .resources = base::FindTexts(json, {"resources"}),
+          .names = base::FindTexts(json, {"resourceNames"}),
+          .paths = base::FindTexts(json, {"nonResourceURLs"})};
 }
 
 std::vector<Rule> RulesFromJson(const base::Json& role) {
@@ -110,11 +96,11 @@ std::vector<Rule> RulesFromJson(const base::Json& role) {
 }
 
 base::Json RuleToJson(const Rule& rule) {
-  base::JsonObject json{{"verbs", ArrayOf(rule.verbs)}};
-  if (!rule.groups.empty()) json["apiGroups"] = ArrayOf(rule.groups);
-  if (!rule.resources.empty()) json["resources"] = ArrayOf(rule.resources);
-  if (!rule.names.empty()) json["resourceNames"] = ArrayOf(rule.names);
-  if (!rule.paths.empty()) json["nonResourceURLs"] = ArrayOf(rule.paths);
+  base::JsonObject json{{"verbs", base::ToJsonArray(rule.verbs)}};
+  if (!rule.groups.empty()) json["apiGroups"] = base::ToJsonArray(rule.groups);
+  if (!rule.resources.empty()) json["resources"] = base::ToJsonArray(rule.resources);
+  if (!rule.names.empty()) json["resourceNames"] = base::ToJsonArray(rule.names);
+  if (!rule.paths.empty()) json["nonResourceURLs"] = base::ToJsonArray(rule.paths);
   return json;
 }
 

@@ -27,24 +27,7 @@ constexpr char kFinalizer[] = "evenkeel.dev/cloud";
 constexpr base::Duration kSettle = std::chrono::milliseconds(200);
 constexpr size_t kNameMax = 52;  ///< with a number behind it, it is a host name
 
-bool HasFinalizer(const Json& group) {
-  const JsonArray& finalizers = base::FindArray(group, {"metadata", "finalizers"});
-  return std::ranges::any_of(finalizers, [](const Json& item) { return item.is_string() && item.get_string() == kFinalizer; });
-}
-
-void SetFinalizer(Json& group, bool on) {
-  JsonArray kept;
-  for (const Json& item : base::FindArray(group, {"metadata", "finalizers"})) {
-    if (!item.is_string() || item.get_string() != kFinalizer) kept.push_back(item);
-  }
-  if (on) kept.emplace_back(kFinalizer);
-  base::Ensure(group, {"metadata", "finalizers"}) = std::move(kept);
-}
-
-bool Ready(const Json& node) {
-  const Json* condition = kube::FindCondition(node, "Ready");
-  return condition != nullptr && FindString(*condition, {"status"}) == "True";
-}
+bool Ready(const Json& node) { return kube::ConditionStatus(node, "Ready") == "True"; }
 
 std::string_view ProviderId(const Json& node) { return FindString(node, {"spec", "providerID"}); }
 
@@ -123,8 +106,7 @@ base::Result<ReconcileResult> Cloud::State::Reconcile(const std::string& name) {
     return ReconcileResult{};
   }
   if (!spec) spec = GroupSpec{.group = name, .target = 0, .max = 0, .deleting = {}, .removed = true, .settings = {}};
-  if (!removed && !HasFinalizer(group)) {
-    SetFinalizer(group, true);
+  if (!removed && kube::SetFinalizer(group, kFinalizer, true)) {
     EVENKEEL_ASSIGN(group, Write(std::move(group), ""));
   }
   const Json before = group;
@@ -137,8 +119,7 @@ base::Result<ReconcileResult> Cloud::State::Reconcile(const std::string& name) {
   }
   EVENKEEL_TRY(CleanDeleting(group, state));
   EVENKEEL_TRY(RemoveStrangers(name, state));
-  if (removed && state.instances.empty() && HasFinalizer(group)) {
-    SetFinalizer(group, false);
+  if (removed && state.instances.empty() && kube::SetFinalizer(group, kFinalizer, false)) {
     EVENKEEL_TRY(Write(std::move(group), ""));
     return ReconcileResult{};
   }

@@ -111,9 +111,7 @@ class CloudProvider final : public providers::Provider {
   Status DeleteNodes(std::string_view group, std::span<const NodeReference> nodes, bool force) override {
     return Change(group, [&](Json& object) -> Result<bool> {
       std::set<std::string> deleting, going;
-      for (const Json& id : base::FindArray(object, {"spec", "deleting"})) {
-        if (id.is_string()) deleting.emplace(id.get_string());
-      }
+      for (std::string& id : base::FindTexts(object, {"spec", "deleting"})) deleting.insert(std::move(id));
       std::set<std::string> known;
       for (const InstanceRecord& record : DecodeState(object).instances) {
         (record.state == Instance::State::kDeleting ? going : known).insert(record.id);

@@ -194,9 +194,7 @@ base::Result<GroupSpec> DecodeSpec(const Json& group) {
   spec.group = kube::NameOf(group);
   spec.target = TargetOf(group);
   spec.max = base::FindInt(group, {"spec", "maxSize"});
-  for (const Json& id : base::FindArray(group, {"spec", "deleting"})) {
-    if (const auto* text = id.if_string()) spec.deleting.emplace(*text);
-  }
+  for (std::string& id : base::FindTexts(group, {"spec", "deleting"})) spec.deleting.insert(std::move(id));
   spec.removed = Find(group, {"metadata", "deletionTimestamp"}) != nullptr;
   EVENKEEL_ASSIGN(spec.settings, DecodeCloudSettings(group));
   return spec;

@@ -202,9 +202,8 @@ base::Status ConfigureContainer(const Json& container, const ConfigurationSource
   EVENKEEL_ASSIGN(start.env, ResolveEnvironment(container, source, std::move(base)));
   start.command.clear();
   for (const std::string_view part : {"command", "args"}) {
-    for (const Json& word : FindArray(container, {part})) {
-      if (const auto* text = word.if_string()) start.command.push_back(ExpandVariables(*text, start.env));
-    }
+    for (const std::string& word : base::FindTexts(container, {part}))
+      start.command.push_back(ExpandVariables(word, start.env));
   }
   start.working_dir = FindString(container, {"workingDir"});
   start.mounts.clear();

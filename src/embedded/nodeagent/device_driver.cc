@@ -3,7 +3,6 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <map>
-#include <set>
 
 #include "base/hash.h"
 #include "kube/object.h"
@@ -14,15 +13,9 @@ namespace {
 using base::FindString;
 using base::Json;
 using base::JsonArray;
-using base::JsonObject;
 
 /// What the slice was written from, so that it is known by whom, and whether that has changed.
 constexpr std::string_view kWrittenFrom = "evenkeel.dev/devices";
-
-const kube::Resource& SliceKind() {
-  static const kube::Resource& resource = *kube::FindBuiltIn("resource.k8s.io", "v1", "resourceslices");
-  return resource;
-}
 
 std::string Fingerprint(const Json& slice) {
   return fmt::format("{:016x}", base::Fnv1a64(base::ToText(*base::Find(slice, {"spec"}))));
@@ -62,15 +55,15 @@ base::Status WritePool(client::Client& client, const std::string& node, const st
         JsonArray{kube::ControllerReference(kube::resources::Nodes(), node, node_uid)};
     const auto found = there.find(std::string(kube::NameOf(*wanted)));
     if (found == there.end()) {
-      EVENKEEL_TRY(client.Create(SliceKind(), slice));
+      EVENKEEL_TRY(client.Create(kube::resources::ResourceSlices(), slice));
       continue;
     }
     base::Ensure(slice, {"metadata", "resourceVersion"}) = kube::ResourceVersionOf(*found->second);
     there.erase(found);
-    EVENKEEL_TRY(client.Update(SliceKind(), slice));
+    EVENKEEL_TRY(client.Update(kube::resources::ResourceSlices(), slice));
   }
   for (const auto& [name, slice] : there) {
-    const auto deleted = client.Delete(SliceKind(), "", name);
+    const auto deleted = client.Delete(kube::resources::ResourceSlices(), "", name);
     if (!deleted && deleted.error().code() != base::Code::kNotFound) return base::Fail(deleted.error());
   }
   return {};
@@ -82,7 +75,7 @@ base::Status PublishDevices(client::Client& client, const std::string& node, con
                             const std::vector<Json>& slices) {
   client::ListOptions of_node;
   of_node.field_selector = "spec.nodeName=" + node;
-  EVENKEEL_ASSIGN(const client::ListPage listed, client.List(SliceKind(), of_node));
+  EVENKEEL_ASSIGN(const client::ListPage listed, client.List(kube::resources::ResourceSlices(), of_node));
   std::map<std::string, Pool> pools;
   for (const Json& slice : slices) pools[PoolOf(slice)].wanted.push_back(&slice);
   for (const Json& slice : listed.items) {

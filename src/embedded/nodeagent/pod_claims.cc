@@ -15,13 +15,8 @@ using base::Fail;
 using base::FindString;
 using base::Json;
 
-const kube::Resource& DeviceClaimKind() {
-  static const kube::Resource& resource = *kube::FindBuiltIn("resource.k8s.io", "v1", "resourceclaims");
-  return resource;
-}
-
 base::Status CheckClaim(client::Client& client, const kube::Pod& pod, const std::string& name, bool made_for_it) {
-  const auto claim = client.Get(DeviceClaimKind(), pod.meta.ns, name);
+  const auto claim = client.Get(kube::resources::ResourceClaims(), pod.meta.ns, name);
   if (!claim) return Fail(claim.error().code(), fmt::format("fetch ResourceClaim {}: {}", name, claim.error().message()));
   const kube::ObjectMeta meta = kube::DecodeMeta(*claim);
   const kube::OwnerReference* owner = meta.Controller();

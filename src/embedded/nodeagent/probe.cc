@@ -42,9 +42,7 @@ base::Result<ProbeAction> DecodeAction(const Json& handler, const Json& containe
   ProbeAction action;
   if (const Json* exec = Find(handler, {"exec"})) {
     action.kind = ProbeAction::Kind::kExec;
-    for (const Json& word : FindArray(*exec, {"command"})) {
-      if (const auto* text = word.if_string()) action.command.emplace_back(*text);
-    }
+    action.command = base::FindTexts(*exec, {"command"});
     if (action.command.empty()) return Fail(Code::kInvalid, "the exec handler has no command");
     return action;
   }

@@ -13,12 +13,6 @@ using Type = Schema::Type;
 
 constexpr std::string_view kMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.";
 
-JsonArray TextArray(const std::vector<std::string>& texts) {
-  JsonArray array;
-  for (const std::string& text : texts) array.emplace_back(text);
-  return array;
-}
-
 /// Collects definitions, each with all that it refers to, in the bytes of the document: as values they are many times as large.
 class DefinitionWriter {
  public:
@@ -193,13 +187,13 @@ class DefinitionWriter {
       if (field.required || field.documented_required) required.push_back(field.name);
     }
     if (!properties.empty()) out["properties"] = std::move(properties);
-    if (!required.empty()) out["required"] = TextArray(required);
+    if (!required.empty()) out["required"] = base::ToJsonArray(required);
   }
 
   static void WriteList(const Schema& schema, JsonObject& out) {
     const auto type = schema.list_type;
     out["x-kubernetes-list-type"] = type == Schema::ListType::kMap ? "map" : type == Schema::ListType::kSet ? "set" : "atomic";
-    if (!schema.list_keys.empty()) out["x-kubernetes-list-map-keys"] = TextArray(schema.list_keys);
+    if (!schema.list_keys.empty()) out["x-kubernetes-list-map-keys"] = base::ToJsonArray(schema.list_keys);
   }
 
   void WriteRules(const Schema& schema, JsonObject& out) const {
@@ -335,7 +329,7 @@ class PathWriter {
       for (const std::string& type : consumes) content[type] = JsonObject{{"schema", schema}};
       operation["requestBody"] = JsonObject{{"content", std::move(content)}};
     } else {
-      operation["consumes"] = TextArray(consumes);
+      operation["consumes"] = base::ToJsonArray(consumes);
       parameters.push_back(JsonObject{{"name", "body"}, {"in", "body"}, {"required", !remove}, {"schema", schema}});
     }
     parameters.push_back(Parameter("dryRun", "query", "string", "All: check only, store nothing."));

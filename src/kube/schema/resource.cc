@@ -61,13 +61,7 @@ Resource MakeResource(std::string_view api_version, std::string_view kind, std::
 Resource ResourceOf(const base::Json& definition, const base::Json& version) {
   const base::Json* accepted = base::Find(definition, {"status", "acceptedNames"});
   const base::Json& names = accepted != nullptr ? *accepted : *base::Find(definition, {"spec", "names"});
-  const auto texts = [&names](const char* key) {
-    std::vector<std::string> made;
-    for (const base::Json& item : base::FindArray(names, {key})) {
-      if (item.is_string()) made.emplace_back(item.get_string());
-    }
-    return made;
-  };
+  const auto texts = [&names](const char* key) { return base::FindTexts(names, {key}); };
   Resource made;
   made.group = base::FindString(definition, {"spec", "group"});
   made.version = base::FindString(version, {"name"});
@@ -135,6 +129,13 @@ EVENKEEL_BUILT_IN(Jobs, "batch", "v1", "jobs")
 EVENKEEL_BUILT_IN(PodDisruptionBudgets, "policy", "v1", "poddisruptionbudgets")
 EVENKEEL_BUILT_IN(Leases, "coordination.k8s.io", "v1", "leases")
 EVENKEEL_BUILT_IN(CustomResourceDefinitions, "apiextensions.k8s.io", "v1", "customresourcedefinitions")
+EVENKEEL_BUILT_IN(EndpointSlices, "discovery.k8s.io", "v1", "endpointslices")
+EVENKEEL_BUILT_IN(PersistentVolumes, "", "v1", "persistentvolumes")
+EVENKEEL_BUILT_IN(PersistentVolumeClaims, "", "v1", "persistentvolumeclaims")
+EVENKEEL_BUILT_IN(StorageClasses, "storage.k8s.io", "v1", "storageclasses")
+EVENKEEL_BUILT_IN(ResourceClaims, "resource.k8s.io", "v1", "resourceclaims")
+EVENKEEL_BUILT_IN(ResourceClaimTemplates, "resource.k8s.io", "v1", "resourceclaimtemplates")
+EVENKEEL_BUILT_IN(ResourceSlices, "resource.k8s.io", "v1", "resourceslices")
 
 #undef EVENKEEL_BUILT_IN
 

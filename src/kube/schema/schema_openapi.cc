@@ -134,9 +134,7 @@ class OpenApiReader {
     const std::string list = ChildText(source, "x-kubernetes-list-type");
     if (list == "map") schema.list_type = Schema::ListType::kMap;
     if (list == "set") schema.list_type = Schema::ListType::kSet;
-    for (const Json& key : ChildArray(source, "x-kubernetes-list-map-keys")) {
-      if (key.is_string()) schema.list_keys.emplace_back(std::string_view(key.get_string()));
-    }
+    schema.list_keys = base::TextsIn(ChildArray(source, "x-kubernetes-list-map-keys"));
   }
 
   void ReadFields(const JsonObject& source, const FieldPath& path, Schema& schema) {

@@ -236,11 +236,8 @@ void ServiceUpdate(const Json& object, const Json& old, Causes& causes) {
 
 void QuotaUpdate(const Json& object, const Json& old, Causes& causes) {
   const auto scopes = [](const Json& quota) {
-    std::set<std::string> names;
-    for (const Json& scope : List(MemberOf(quota, "spec"), "scopes")) {
-      if (scope.is_string()) names.emplace(scope.get_string());
-    }
-    return names;
+    const std::vector<std::string> names = base::FindTexts(quota, {"spec", "scopes"});
+    return std::set<std::string>(names.begin(), names.end());
   };
   if (scopes(object) == scopes(old)) return;
   const FieldPath root;

@@ -71,8 +71,7 @@ DeviceBook::Pod DecodeDevicesOfPod(const Json& object) {
   pod.uid = meta.uid;
   pod.ns = meta.ns;
   pod.node = TextAt(object, {"spec", "nodeName"});
-  const std::string_view phase = FindString(object, {"status", "phase"});
-  pod.ended = phase == "Succeeded" || phase == "Failed";
+  pod.ended = kube::HasEnded(object);
   pod.live = !pod.ended && !meta.deletion_time;
   pod.gated = !FindArray(object, {"spec", "schedulingGates"}).empty();
   for (const Json& claim : FindArray(object, {"spec", "resourceClaims"})) {
@@ -120,9 +119,7 @@ DeviceBook::Claim DeviceBook::DecodeClaim(const Json& object) {
   }
   for (const Json& term : FindArray(object, {"status", "allocation", "nodeSelector", "nodeSelectorTerms"})) {
     for (const Json& field : FindArray(term, {"matchFields"})) {
-      for (const Json& node : FindArray(field, {"values"})) {
-        if (node.is_string()) claim.nodes.emplace(node.get_string());
-      }
+      for (std::string& node : base::FindTexts(field, {"values"})) claim.nodes.insert(std::move(node));
     }
   }
   for (const Json& consumer : FindArray(object, {"status", "reservedFor"})) {

@@ -109,9 +109,7 @@ MemberBook::Group MemberBook::DecodeGroup(const Json& object) {
   group.max = FindInt(object, {"spec", "maxSize"});
   group.target = FindInt(object, {"spec", "targetSize"}, group.min);
   if (IsThere(Find(object, {"spec", "cloud", "quota"}))) group.quota = FindInt(object, {"spec", "cloud", "quota"});
-  for (const Json& id : FindArray(object, {"spec", "deleting"})) {
-    if (id.is_string()) group.deleting.emplace(id.get_string());
-  }
+  for (std::string& id : base::FindTexts(object, {"spec", "deleting"})) group.deleting.insert(std::move(id));
   const kube::ResourceList amounts = kube::DecodeResourceList(Find(object, {"spec", "template", "status", "allocatable"}));
   group.milli_cores = AmountOf(amounts, "cpu");
   group.bytes = AmountOf(amounts, "memory");

@@ -39,10 +39,7 @@ Json ClusterState::ToJson() const {
     sizes[group] = JsonObject{
         {"current", size.current}, {"expected", size.expected}, {"firstObserved", base::FormatMicroTime(size.first_observed)}};
   }
-  for (const auto& [group, ids] : failed_creations_) {
-    JsonArray& list = failed[group].emplace_array();
-    for (const std::string& id : ids) list.emplace_back(id);
-  }
+  for (const auto& [group, ids] : failed_creations_) failed[group] = base::ToJsonArray(ids);
   return JsonObject{{"unregistered", std::move(unregistered)}, {"scaleUps", std::move(scale_ups)},
                     {"scaleDowns", std::move(scale_downs)},    {"incorrectSizes", std::move(sizes)},
                     {"failedCreations", std::move(failed)},    {"backoff", backoff_.ToJson()}};

@@ -32,15 +32,14 @@ JsonArray ToJson(const scheduling::NodeSlices& slices) {
 
 /// As far as templates look at it.
 Json ToJson(const kube::Node& node) {
-  JsonArray taints, features;
+  JsonArray taints;
   for (const kube::Taint& taint : node.taints) {
     taints.push_back(JsonObject{{"key", taint.key}, {"value", taint.value}, {"effect", taint.effect}});
   }
-  for (const std::string& feature : node.declared_features) features.emplace_back(feature);
   JsonObject status{{"capacity", ToJson(node.capacity)},
                     {"allocatable", ToJson(node.allocatable)},
                     {"conditions", JsonArray{JsonObject{{"type", "Ready"}, {"status", node.ready ? "True" : "False"}}}}};
-  if (!features.empty()) status["declaredFeatures"] = std::move(features);
+  if (!node.declared_features.empty()) status["declaredFeatures"] = base::ToJsonArray(node.declared_features);
   JsonObject meta{{"name", node.meta.name}, {"labels", ToJson(node.meta.labels)}};
   if (!node.meta.annotations.empty()) meta["annotations"] = ToJson(node.meta.annotations);
   return JsonObject{

@@ -16,11 +16,6 @@ using base::Json;
 using base::JsonArray;
 using base::JsonObject;
 
-const kube::Resource& SliceKind() {
-  static const kube::Resource& resource = *kube::FindBuiltIn("resource.k8s.io", "v1", "resourceslices");
-  return resource;
-}
-
 using Pool = std::pair<std::string, std::string>;  ///< driver, name
 
 Pool PoolOf(const Json& spec) {
@@ -50,7 +45,7 @@ std::vector<Json> SlicesOfTemplate(const Json& template_node, std::string_view n
     if (of_driver[pool.first] > 1) name += "-" + std::to_string(named[pool.first]++);
     std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     base::Ensure(slice, {"metadata", "name"}) = name;
-    kube::ApplyKindDefaults(SliceKind(), slice);
+    kube::ApplyKindDefaults(kube::resources::ResourceSlices(), slice);
   }
   return slices;
 }
@@ -94,7 +89,7 @@ base::Status CheckTemplateSlices(const base::Field& list) {
   size_t place = 0;
   for (const Json& slice : SlicesOfTemplate(JsonObject{{"resourceSlices", given}}, "node")) {
     const base::Field entry = list.Item(place++);
-    std::vector<base::Cause> causes = kube::ValidateObject(SliceKind(), slice);
+    std::vector<base::Cause> causes = kube::ValidateObject(kube::resources::ResourceSlices(), slice);
     // The name is made of the driver's: if that is wrong, it is to be told of.
     std::ranges::stable_partition(causes, [](const base::Cause& cause) { return cause.field.starts_with("spec"); });
     for (const base::Cause& cause : causes) {

@@ -3,7 +3,7 @@
 
 #include "controllers/autoscaler/loop/explanation.h"
 #include "controllers/autoscaler/loop/scale_session.h"
-#include "kube/quantity.h"
+#include "kube/types.h"
 
 namespace evenkeel::controllers::autoscaler {
 namespace {
@@ -12,13 +12,6 @@ using base::Json;
 using base::JsonArray;
 using base::JsonObject;
 using scheduling::PodId;
-
-std::string FormatAmount(const std::string& resource, int64_t amount) {
-  if (resource == "cpu") return kube::Quantity::FromMilli(amount).ToString();
-  const bool bytes = resource == "memory" || resource == "ephemeral-storage" || resource.starts_with("hugepages-");
-  return kube::Quantity::FromInt(amount, bytes ? kube::Quantity::Format::kBinarySi : kube::Quantity::Format::kDecimalSi)
-      .ToString();
-}
 
 /// Which pods a step's new nodes hold, by the group that is to have them.
 std::map<std::string, PodIds> PodsByGroup(scheduling::Snapshot& snapshot, const ScaleUpStep& step) {
@@ -47,9 +40,7 @@ JsonArray PodKeys(const scheduling::Snapshot& snapshot, const PodIds& pods) {
   std::vector<std::string_view> keys;
   for (const PodId pod : pods) keys.push_back(snapshot.PodKey(pod));
   std::ranges::sort(keys);
-  JsonArray array;
-  for (const std::string_view key : keys) array.emplace_back(key);
-  return array;
+  return base::ToJsonArray(keys);
 }
 
 }  // namespace
@@ -60,7 +51,7 @@ std::string DescribeFit(const scheduling::Fit& fit) {
     text += (text.empty() ? "" : ", ") + reason.text;
     if (!reason.detail.empty()) text += " (" + reason.detail + ")";
     if (reason.resource.empty()) continue;
-    const auto amount = [&](int64_t value) { return FormatAmount(reason.resource, value); };
+    const auto amount = [&](int64_t value) { return kube::AmountText(reason.resource, value); };
     text += " (" + amount(reason.requested) + " requested, " + amount(std::max<int64_t>(0, reason.allocatable - reason.used)) +
             " free of " + amount(reason.allocatable) + ": " + amount(reason.missing()) + " missing)";
   }

@@ -6,6 +6,7 @@
 #include "base/time.h"
 #include "kube/object.h"
 #include "kube/quantity.h"
+#include "kube/types.h"
 
 namespace evenkeel::controllers::autoscaler {
 namespace {
@@ -45,8 +46,7 @@ class ObjectCheck {
     EVENKEEL_TRY(spec["priority"].Whole(priority, INT32_MIN, INT32_MAX));
     std::string name;
     EVENKEEL_TRY(node.Text(name));
-    const std::string_view phase = FindString(object_.value(), {"status", "phase"});
-    if (name.empty() || phase == "Succeeded" || phase == "Failed" || nodes.contains(name)) return {};
+    if (name.empty() || kube::HasEnded(object_.value()) || nodes.contains(name)) return {};
     return node.Wrong("there is no Node " + name + " in the input: add it, or leave the pod out");
   }
 

@@ -21,15 +21,14 @@ constexpr uint64_t kSeed = 1;
 
 Json Assumed::ToJson() const {
   JsonObject target_json, deletion_json;
-  JsonArray instance_json;
   for (const auto& [group, target] : targets) target_json[group] = JsonObject{{"seen", target.seen}, {"target", target.target}};
   for (const auto& [node, deletion] : deletions) {
     deletion_json[node] =
         JsonObject{{"group", deletion.group}, {"drain", deletion.drain}, {"at", base::FormatMicroTime(deletion.at)}};
   }
-  for (const std::string& id : instances) instance_json.emplace_back(id);
-  return JsonObject{
-      {"targets", std::move(target_json)}, {"deletions", std::move(deletion_json)}, {"instances", std::move(instance_json)}};
+  return JsonObject{{"targets", std::move(target_json)},
+                    {"deletions", std::move(deletion_json)},
+                    {"instances", base::ToJsonArray(instances)}};
 }
 
 base::Result<Assumed> Assumed::FromJson(const Json& json) {

@@ -18,7 +18,6 @@ namespace {
 
 using base::FindString;
 using base::Json;
-using base::JsonObject;
 using namespace std::chrono_literals;
 
 // Upstream's numbers.
@@ -27,11 +26,6 @@ constexpr base::Duration kPoll = 5s;
 constexpr base::Duration kTerminationHeadroom = 30s;
 constexpr base::Duration kRestoreRetry = 10s;
 constexpr base::Duration kSettleMemory = 1h;
-
-bool HasEnded(const Json& pod) {
-  const std::string_view phase = FindString(pod, {"status", "phase"});
-  return phase == "Succeeded" || phase == "Failed";
-}
 
 }  // namespace
 
@@ -171,7 +165,7 @@ base::Result<NodeDeletions::PodsNow> NodeDeletions::LookAt(const Node& node) {
   PodsNow now;
   for (const Json& pod : pods) {
     const PodFacts facts = DecodePodFacts(pod);
-    if (HasEnded(pod) || facts.mirror || LongTerminating(facts, view.now)) continue;
+    if (kube::HasEnded(pod) || facts.mirror || LongTerminating(facts, view.now)) continue;
     const scheduling::PodId id = view.snapshot->FindPod(facts.key);
     const bool known = id != scheduling::kNone && context_.cache.PodUid(facts.key) == kube::UidOf(pod);
     DrainVerdict verdict{DrainOutcome::kBlocked, BlockingReason::kUnexpectedError};
@@ -280,7 +274,7 @@ void NodeDeletions::Terminate(Node& node) {
     std::string left = pods ? "" : pods.error().message();
     for (const Victim& victim : node.victims) {
       if (!pods || !awaited(victim)) continue;
-      const auto same = [&](const Json& pod) { return kube::UidOf(pod) == victim.uid && !HasEnded(pod); };
+      const auto same = [&](const Json& pod) { return kube::UidOf(pod) == victim.uid && !kube::HasEnded(pod); };
       if (std::ranges::any_of(*pods, same)) left = "pod " + victim.ns + "/" + victim.name + " has not ended";
     }
     if (!left.empty() && Now() >= node.deadline) return Fail(name, "pods remaining after timeout: " + left);

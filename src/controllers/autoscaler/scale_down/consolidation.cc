@@ -195,10 +195,8 @@ bool ActiveConsolidation::Brought(const NodeFacts& node) const {
 }
 
 base::Json ActiveConsolidation::ToJson() const {
-  base::JsonArray names;
-  for (const std::string& name : remove) names.emplace_back(name);
   return base::JsonObject{
-      {"remove", std::move(names)}, {"group", group}, {"add", add}, {"since", base::FormatMicroTime(since)}};
+      {"remove", base::ToJsonArray(remove)}, {"group", group}, {"add", add}, {"since", base::FormatMicroTime(since)}};
 }
 
 base::Result<ActiveConsolidation> ActiveConsolidation::Read(const base::Field& fields) {

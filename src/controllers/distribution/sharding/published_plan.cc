@@ -107,9 +107,7 @@ PublishedPlan PublishedPlan::Decode(const Json& object) {
                           .reason = std::string(FindString(item, {"reason"})),
                           .balance = base::FindBool(item, {"balance"})});
   }
-  for (const Json& name : FindArray(object, {"status", "hot"})) {
-    if (const auto* text = name.if_string()) plan.hot.emplace_back(*text);
-  }
+  plan.hot = base::FindTexts(object, {"status", "hot"});
   plan.waiting = FindInt(object, {"status", "waiting"});
   if (const Json* status = base::Find(object, {"status"})) plan.written = FindTime(*status, "written").value_or(base::Time{});
   plan.mean = FindDouble(object, {"status", "meanLoad"}, 0);
@@ -120,7 +118,7 @@ PublishedPlan PublishedPlan::Decode(const Json& object) {
 }
 
 void PublishedPlan::WriteTo(Json& object) const {
-  JsonArray shard_list, assignment_list, move_list, hot_list;
+  JsonArray shard_list, assignment_list, move_list;
   for (const Shard& item : shards) {
     JsonObject entry{{"shard", item.shard}, {"replica", item.replica}, {"host", item.host}};
     if (item.leaving) entry["leaving"] = true;
@@ -140,7 +138,6 @@ void PublishedPlan::WriteTo(Json& object) const {
     if (item.balance) entry["balance"] = true;
     move_list.push_back(std::move(entry));
   }
-  for (const std::string& name : hot) hot_list.push_back(Json(name));
   base::Ensure(object, {"spec"}) = JsonObject{
       {"epoch", epoch}, {"leader", leader}, {"shards", std::move(shard_list)}, {"assignments", std::move(assignment_list)}};
   base::Ensure(object, {"status"}) = JsonObject{{"written", base::FormatMicroTime(written)},
@@ -148,7 +145,7 @@ void PublishedPlan::WriteTo(Json& object) const {
                                                 {"shards", shards.size()},
                                                 {"meanLoad", mean},
                                                 {"imbalance", imbalance},
-                                                {"hot", std::move(hot_list)},
+                                                {"hot", base::ToJsonArray(hot)},
                                                 {"waiting", waiting},
                                                 {"moves", std::move(move_list)}};
 }

@@ -9,7 +9,6 @@
 namespace evenkeel::embedded::apiserver {
 namespace {
 
-using base::Json;
 using base::JsonArray;
 using base::JsonObject;
 
@@ -29,11 +28,9 @@ JsonObject ReferenceOf(const AuditRecord& record) {
 }
 
 JsonObject UserOf(const UserInfo& info) {
-  JsonArray groups;
-  for (const std::string& group : info.groups) groups.emplace_back(group);
   JsonObject user{{"username", info.name}};
   if (!info.uid.empty()) user["uid"] = info.uid;
-  if (!groups.empty()) user["groups"] = std::move(groups);
+  if (!info.groups.empty()) user["groups"] = base::ToJsonArray(info.groups);
   return user;
 }
 

@@ -16,7 +16,6 @@ using base::Fail;
 using base::FindArray;
 using base::FindString;
 using base::Json;
-using base::JsonArray;
 using base::JsonObject;
 
 constexpr int64_t kSeconds = 10;
@@ -220,9 +219,7 @@ base::Result<Json> AdmissionWebhooks::AskOne(const Match& match, const Call& cal
   if (const std::string_view given = FindString(*response, {"uid"}); given != question.uid) {
     return no_answer(fmt::format("expected response.uid=\"{}\", got \"{}\"", question.uid, given));
   }
-  for (const Json& warning : FindArray(*response, {"warnings"})) {
-    if (warning.is_string()) warnings.emplace_back(warning.get_string());
-  }
+  std::ranges::move(base::FindTexts(*response, {"warnings"}), std::back_inserter(warnings));
   if (base::FindBool(*response, {"allowed"})) return Json(*response);
   return Fail(DenialOf(hook.name, *response));
 }

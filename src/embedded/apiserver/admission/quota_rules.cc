@@ -7,6 +7,7 @@
 
 #include "embedded/apiserver/objects/strategy.h"
 #include "kube/object.h"
+#include "kube/types.h"
 
 namespace evenkeel::embedded::apiserver {
 namespace {
@@ -86,8 +87,7 @@ QuotaCharge ChargePod(const Json& pod, base::Time now) {
   charge.traits.best_effort = QosClass(pod) == "BestEffort";
   charge.traits.across_namespaces = LooksIntoOtherNamespaces(pod);
   charge.traits.priority_class = base::FindString(pod, {"spec", "priorityClassName"});
-  const std::string_view phase = base::FindString(pod, {"status", "phase"});
-  if (phase == "Succeeded" || phase == "Failed") return charge;
+  if (kube::HasEnded(pod)) return charge;
   charge.until = OverdueFrom(pod);
   if (charge.until && *charge.until < now) {
     charge.until.reset();
@@ -179,17 +179,13 @@ bool HoldsOf(const QuotaBounds::Scope& scope, std::span<const std::string> prese
 QuotaBounds QuotaBounds::Decode(const Json& quota) {
   QuotaBounds bounds;
   bounds.hard = kube::AmountsOf(base::Find(quota, {"spec", "hard"}));
-  for (const Json& scope : base::FindArray(quota, {"spec", "scopes"})) {
-    if (scope.is_string()) bounds.scopes.push_back({.name = std::string(scope.get_string()), .op = "Exists", .values = {}});
+  for (std::string& scope : base::FindTexts(quota, {"spec", "scopes"})) {
+    bounds.scopes.push_back({.name = std::move(scope), .op = "Exists", .values = {}});
   }
   for (const Json& expression : base::FindArray(quota, {"spec", "scopeSelector", "matchExpressions"})) {
-    Scope scope{.name = std::string(base::FindString(expression, {"scopeName"})),
-                .op = std::string(base::FindString(expression, {"operator"})),
-                .values = {}};
-    for (const Json& value : base::FindArray(expression, {"values"})) {
-      if (value.is_string()) scope.values.emplace_back(value.get_string());
-    }
-    bounds.scopes.push_back(std::move(scope));
+    bounds.scopes.push_back({.name = std::string(base::FindString(expression, {"scopeName"})),
+                             .op = std::string(base::FindString(expression, {"operator"})),
+                             .values = base::FindTexts(expression, {"values"})});
   }
   return bounds;
 }

@@ -145,8 +145,6 @@ Json ConvertedTo(const Served& to, const Served& from, const Json& object) {
 
 JsonObject RequestOf(const Call& call, const Served& as, const AdmissionQuestion& question, const Json& object) {
   const kube::Resource& resource = call.served->resource;
-  JsonArray groups;
-  for (const std::string& group : call.user.groups) groups.push_back(Json(group));
   // Scale, Binding and the like say of what kind they are.
   const std::string_view kind = FindString(object, {"kind"});
   const bool other = !call.subresource.empty() && !kind.empty() && kind != resource.kind;
@@ -156,7 +154,7 @@ JsonObject RequestOf(const Call& call, const Served& as, const AdmissionQuestion
                      {"requestResource", ResourceOf(resource)},
                      {"name", call.name},
                      {"operation", question.operation},
-                     {"userInfo", JsonObject{{"username", call.user.name}, {"groups", std::move(groups)}}},
+                     {"userInfo", JsonObject{{"username", call.user.name}, {"groups", base::ToJsonArray(call.user.groups)}}},
                      {"dryRun", call.dry_run},
                      {"options", question.options == nullptr ? OptionsOf(question.operation, call) : *question.options}};
   if (!call.ns.empty()) request["namespace"] = call.ns;

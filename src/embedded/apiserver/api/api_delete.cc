@@ -4,6 +4,7 @@
 #include "embedded/apiserver/api/modification.h"
 #include "embedded/apiserver/definitions/custom_definitions.h"
 #include "embedded/apiserver/requests/errors.h"
+#include "kube/types.h"
 
 namespace evenkeel::embedded::apiserver {
 namespace {
@@ -44,8 +45,7 @@ base::JsonArray FinalizersFor(const Json& object, const std::string& propagation
 // Seconds that the object may take to end: only pods that run somewhere take any.
 int64_t GraceFor(const Served& served, const Json& object, const DeleteRequest& request) {
   if (!IsCore(served, "pods")) return 0;
-  const std::string_view phase = base::FindString(object, {"status", "phase"});
-  if (base::FindString(object, {"spec", "nodeName"}).empty() || phase == "Succeeded" || phase == "Failed") return 0;
+  if (base::FindString(object, {"spec", "nodeName"}).empty() || kube::HasEnded(object)) return 0;
   int64_t grace =
       request.grace_seconds.value_or(base::FindInt(object, {"spec", "terminationGracePeriodSeconds"}, kDefaultPodGrace));
   return grace < 0 ? 1 : grace;
@@ -270,11 +270,7 @@ void Api::FinishCustomCleanup(const std::string& crd_name) {
       std::move(call),
       [](Json& object, const Stored&, Answer&) -> Result<bool> {
         if (base::Find(object, {"metadata", "deletionTimestamp"}) == nullptr) return false;
-        base::JsonArray kept;
-        for (const Json& item : base::FindArray(object, {"metadata", "finalizers"})) {
-          if (!item.is_string() || item.get_string() != kCustomCleanupFinalizer) kept.push_back(item);
-        }
-        base::Ensure(object, {"metadata", "finalizers"}) = std::move(kept);
+        kube::SetFinalizer(object, kCustomCleanupFinalizer, false);
         return true;
       },
       [](const Result<Answer>&) {});

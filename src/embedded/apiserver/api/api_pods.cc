@@ -44,14 +44,9 @@ bool NeedsNoBudget(const Json& pod) {
          base::Find(pod, {"metadata", "deletionTimestamp"}) != nullptr;
 }
 
-bool IsReady(const Json& pod) {
-  const Json* condition = kube::FindCondition(pod, "Ready");
-  return condition != nullptr && base::FindString(*condition, {"status"}) == "True";
-}
-
 // A pod that is not ready may go without using up the budget: always, or (the default) while the application is healthy anyway.
 bool UnhealthyMayGo(const Json& budget, const Json& pod) {
-  if (IsReady(pod)) return false;
+  if (kube::ConditionStatus(pod, "Ready") == "True") return false;
   if (base::FindString(budget, {"spec", "unhealthyPodEvictionPolicy"}) == "AlwaysAllow") return true;
   const int64_t desired = base::FindInt(budget, {"status", "desiredHealthy"});
   return desired > 0 && base::FindInt(budget, {"status", "currentHealthy"}) >= desired;

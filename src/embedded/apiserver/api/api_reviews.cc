@@ -13,26 +13,12 @@ using base::Fail;
 using base::JsonArray;
 using base::JsonObject;
 
-std::vector<std::string> TextsOf(const base::JsonArray& array) {
-  std::vector<std::string> texts;
-  for (const Json& item : array) {
-    if (item.is_string()) texts.emplace_back(item.get_string());
-  }
-  return texts;
-}
-
-JsonArray ArrayOfTexts(const std::vector<std::string>& texts) {
-  JsonArray array;
-  for (const std::string& text : texts) array.emplace_back(text);
-  return array;
-}
-
 JsonObject UserJson(const UserInfo& info) {
   JsonObject user{{"username", info.name}};
   if (!info.uid.empty()) user["uid"] = info.uid;
-  if (!info.groups.empty()) user["groups"] = ArrayOfTexts(info.groups);
+  if (!info.groups.empty()) user["groups"] = base::ToJsonArray(info.groups);
   JsonObject extra;
-  for (const auto& [key, values] : info.extra) extra[key] = ArrayOfTexts(values);
+  for (const auto& [key, values] : info.extra) extra[key] = base::ToJsonArray(values);
   if (!extra.empty()) user["extra"] = std::move(extra);
   return user;
 }
@@ -40,10 +26,10 @@ JsonObject UserJson(const UserInfo& info) {
 /// Whom a SubjectAccessReview asks about.
 UserInfo SubjectOf(const Json& review) {
   UserInfo user{.name = std::string(base::FindString(review, {"spec", "user"})),
-                .groups = TextsOf(base::FindArray(review, {"spec", "groups"})),
+                .groups = base::FindTexts(review, {"spec", "groups"}),
                 .uid = std::string(base::FindString(review, {"spec", "uid"}))};
   for (const auto& [key, values] : base::FindObject(review, {"spec", "extra"})) {
-    if (values.is_array()) user.extra[std::string(key)] = TextsOf(values.get_array());
+    if (values.is_array()) user.extra[std::string(key)] = base::TextsIn(values.get_array());
   }
   return user;
 }
@@ -84,12 +70,12 @@ JsonObject RulesStatus(const UserInfo& user, access::HeldRules held) {
 Result<Json> TokenStatus(const Authenticator& authenticator, const Json& review) {
   const std::string_view token = base::FindString(review, {"spec", "token"});
   if (token.empty()) return Fail(Code::kBadRequest, "token is required for TokenReview in authentication");
-  std::vector<std::string> audiences = TextsOf(base::FindArray(review, {"spec", "audiences"}));
+  std::vector<std::string> audiences = base::FindTexts(review, {"spec", "audiences"});
   const bool asked = !audiences.empty();
   const auto user = authenticator.AuthenticateToken(token, audiences);
   if (!user) return JsonObject{{"user", JsonObject()}, {"error", user.error().message()}};
   JsonObject status{{"authenticated", true}, {"user", UserJson(*user)}};
-  if (asked) status["audiences"] = ArrayOfTexts(audiences);
+  if (asked) status["audiences"] = base::ToJsonArray(audiences);
   return status;
 }
 

@@ -37,10 +37,8 @@ bool IsAdmission(const Served& served) { return served.resource.group == kAdmiss
 
 // Whoever asks for a certificate does so as himself.
 void SetRequestor(Json& request, const UserInfo& user) {
-  base::JsonArray groups;
-  for (const std::string& group : user.groups) groups.emplace_back(group);
   base::Ensure(request, {"spec", "username"}) = user.name;
-  base::Ensure(request, {"spec", "groups"}) = std::move(groups);
+  base::Ensure(request, {"spec", "groups"}) = base::ToJsonArray(user.groups);
 }
 
 bool SameObject(Json object, Json old) {

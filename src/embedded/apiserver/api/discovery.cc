@@ -7,12 +7,6 @@ using base::Json;
 using base::JsonArray;
 using base::JsonObject;
 
-JsonArray Strings(const std::vector<std::string>& strings) {
-  JsonArray array;
-  for (const std::string& text : strings) array.emplace_back(text);
-  return array;
-}
-
 // What a subresource takes and gives, where that is another kind than the resource's.
 struct SubresourceKind {
   std::string_view group, version, kind;
@@ -80,9 +74,9 @@ JsonObject DiscoveryResource(const kube::Resource& resource) {
       {"responseKind", JsonObject{{"group", resource.group}, {"version", resource.version}, {"kind", resource.kind}}},
       {"scope", resource.namespaced ? "Namespaced" : "Cluster"},
       {"singularResource", resource.singular},
-      {"verbs", Strings(VerbsOf(resource))}};
-  if (!resource.short_names.empty()) entry["shortNames"] = Strings(resource.short_names);
-  if (!resource.categories.empty()) entry["categories"] = Strings(resource.categories);
+      {"verbs", base::ToJsonArray(VerbsOf(resource))}};
+  if (!resource.short_names.empty()) entry["shortNames"] = base::ToJsonArray(resource.short_names);
+  if (!resource.categories.empty()) entry["categories"] = base::ToJsonArray(resource.categories);
   JsonArray subresources;
   for (const std::string& name : SubresourcesOf(resource)) {
     const SubresourceKind kind = KindOf(resource, name);
@@ -92,7 +86,7 @@ JsonObject DiscoveryResource(const kube::Resource& resource) {
                    {"responseKind", JsonObject{{"group", own ? std::string_view(resource.group) : kind.group},
                                                {"version", own ? std::string_view(resource.version) : kind.version},
                                                {"kind", kind.kind}}},
-                   {"verbs", Strings(VerbsOf(name))}});
+                   {"verbs", base::ToJsonArray(VerbsOf(name))}});
   }
   if (!subresources.empty()) entry["subresources"] = std::move(subresources);
   return entry;
@@ -133,9 +127,9 @@ Json ApiResourceList(const ResourceTable& table, std::string_view group, std::st
                      {"singularName", resource.singular},
                      {"namespaced", resource.namespaced},
                      {"kind", resource.kind},
-                     {"verbs", Strings(VerbsOf(resource))}};
-    if (!resource.short_names.empty()) entry["shortNames"] = Strings(resource.short_names);
-    if (!resource.categories.empty()) entry["categories"] = Strings(resource.categories);
+                     {"verbs", base::ToJsonArray(VerbsOf(resource))}};
+    if (!resource.short_names.empty()) entry["shortNames"] = base::ToJsonArray(resource.short_names);
+    if (!resource.categories.empty()) entry["categories"] = base::ToJsonArray(resource.categories);
     resources.push_back(std::move(entry));
     for (const std::string& name : SubresourcesOf(resource)) {
       const SubresourceKind kind = KindOf(resource, name);
@@ -143,7 +137,7 @@ Json ApiResourceList(const ResourceTable& table, std::string_view group, std::st
                      {"singularName", ""},
                      {"namespaced", resource.namespaced},
                      {"kind", kind.kind},
-                     {"verbs", Strings(VerbsOf(name))}};
+                     {"verbs", base::ToJsonArray(VerbsOf(name))}};
       if (!kind.version.empty()) {
         sub["group"] = kind.group;
         sub["version"] = kind.version;

@@ -119,7 +119,7 @@ base::Status KubernetesService::Reconcile(const std::vector<ServerAddress>& serv
 }
 
 base::Status KubernetesService::KeepSlices(const std::vector<ServerAddress>& servers) {
-  static const kube::Resource& kind = *kube::FindBuiltIn("discovery.k8s.io", "v1", "endpointslices");
+  const kube::Resource& kind = kube::resources::EndpointSlices();
   const std::map<std::string, Json> wanted = WantedSlices(kind, servers);
   for (const auto& [name, slice] : wanted) EVENKEEL_TRY(KeepOne(kind, slice, {"endpoints", "ports"}, "addressType"));
   EVENKEEL_ASSIGN(const client::ListPage present,

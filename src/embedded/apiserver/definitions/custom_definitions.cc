@@ -38,12 +38,7 @@ void PrepareDefinition(Json& crd, const Json* old, const std::string& conflict, 
     base::Ensure(crd, {"spec", "conversion", "strategy"}) = "None";
   if (old == nullptr) crd.get_object()["status"] = base::JsonObject();
   if (base::Find(crd, {"metadata", "deletionTimestamp"}) == nullptr) {
-    Json& finalizers = base::Ensure(crd, {"metadata", "finalizers"});
-    if (!finalizers.is_array()) finalizers = JsonArray();
-    const bool present = std::ranges::any_of(finalizers.get_array(), [](const Json& item) {
-      return item.is_string() && item.get_string() == kCustomCleanupFinalizer;
-    });
-    if (!present) finalizers.get_array().emplace_back(kCustomCleanupFinalizer);
+    kube::SetFinalizer(crd, kCustomCleanupFinalizer, true);
   }
   if (conflict.empty()) {
     kube::SetCondition(crd, "NamesAccepted", "True", "NoConflicts", "no conflicts found", now);

@@ -124,9 +124,7 @@ JsonArray EndpointSliceCells(const Json& object, base::Time now) {
     }
   }
   for (const Json& endpoint : base::FindArray(object, {"endpoints"})) {
-    for (const Json& address : base::FindArray(endpoint, {"addresses"})) {
-      if (address.is_string()) addresses.emplace_back(address.get_string());
-    }
+    std::ranges::move(base::FindTexts(endpoint, {"addresses"}), std::back_inserter(addresses));
   }
   return {NameCell(object), Json(base::FindString(object, {"addressType"})),
           Json(Or(FirstOf(ports, kEndpointsShown), "<unset>")), Json(Or(FirstOf(addresses, kEndpointsShown), "<unset>")),

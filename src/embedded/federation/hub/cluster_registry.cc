@@ -1,7 +1,5 @@
 #include "embedded/federation/hub/cluster_registry.h"
 
-#include <algorithm>
-
 #include "base/hash.h"
 #include "client/definitions.h"
 #include "client/http/http_client.h"
@@ -14,7 +12,6 @@ namespace {
 
 using base::FindString;
 using base::Json;
-using base::JsonArray;
 using base::JsonObject;
 namespace karmada = kube::karmada;
 
@@ -25,10 +22,7 @@ constexpr size_t kClusterNameMax = 48;
 constexpr char kClusterFinalizer[] = "karmada.io/cluster-controller";
 constexpr base::Duration kEmptyPoll = std::chrono::seconds(1);
 
-bool IsUnready(const Json& cluster) {
-  const Json* ready = kube::FindCondition(cluster, "Ready");
-  return ready != nullptr && FindString(*ready, {"status"}) == "False";
-}
+bool IsUnready(const Json& cluster) { return kube::ConditionStatus(cluster, "Ready") == "False"; }
 
 base::Result<std::unique_ptr<client::Client>> ConnectByHttp(const Json& cluster, const Json& secret) {
   client::ConnectionConfig config;
@@ -142,7 +136,8 @@ ClusterRegistry::Done ClusterRegistry::ReconcileCluster(const std::string& name)
     if (!reached || IsUnready(*cluster->json)) EVENKEEL_TRY(ReleaseWorks(name));
     return EmptyMember(*cluster);
   }
-  if (hub_.habits.empties_members) EVENKEEL_TRY(SetFinalizer(*cluster, true));
+  if (hub_.habits.empties_members)
+    EVENKEEL_TRY(KeepFinalizer(hub_.client, karmada::Clusters(), *cluster, kClusterFinalizer, true));
   EVENKEEL_TRY(EnsureNamespace(karmada::ExecutionNamespace(name)));
   EVENKEEL_TRY(Connect(*cluster));
   return {};
@@ -183,22 +178,7 @@ ClusterRegistry::Done ClusterRegistry::EmptyMember(const kube::Object& cluster) 
   }
   // The member's own strand removes them there.
   if (!empty) return controllers::runtime::ReconcileResult{kEmptyPoll};
-  EVENKEEL_TRY(SetFinalizer(cluster, false));
-  return {};
-}
-
-base::Status ClusterRegistry::SetFinalizer(const kube::Object& cluster, bool present) {
-  const bool has = std::ranges::find(cluster.meta.finalizers, kClusterFinalizer) != cluster.meta.finalizers.end();
-  if (has == present) return {};
-  JsonArray finalizers;
-  for (const std::string& finalizer : cluster.meta.finalizers) {
-    if (finalizer != kClusterFinalizer) finalizers.push_back(Json(finalizer));
-  }
-  if (present) finalizers.push_back(Json(kClusterFinalizer));
-  Json changed = *cluster.json;
-  base::Ensure(changed, {"metadata", "finalizers"}) = std::move(finalizers);
-  const auto updated = hub_.client.Update(karmada::Clusters(), changed);
-  if (!updated && updated.error().code() != base::Code::kNotFound) return base::Fail(updated.error());
+  EVENKEEL_TRY(KeepFinalizer(hub_.client, karmada::Clusters(), cluster, kClusterFinalizer, false));
   return {};
 }
 
@@ -213,15 +193,7 @@ base::Status ClusterRegistry::ReleaseWorks(const std::string& cluster) {
   const std::string ns = karmada::ExecutionNamespace(cluster);
   for (const auto& [key, work] : hub_.works.items()) {
     if (work->meta.ns != ns || !work->meta.deletion_time) continue;
-    Json without = *work->json;
-    JsonArray finalizers;
-    for (const std::string& finalizer : work->meta.finalizers) {
-      if (finalizer != kExecutionFinalizer) finalizers.push_back(Json(finalizer));
-    }
-    if (finalizers.size() == work->meta.finalizers.size()) continue;
-    base::Ensure(without, {"metadata", "finalizers"}) = std::move(finalizers);
-    const auto updated = hub_.client.Update(karmada::Works(), without);
-    if (!updated && updated.error().code() != base::Code::kNotFound) return base::Fail(updated.error());
+    EVENKEEL_TRY(KeepFinalizer(hub_.client, karmada::Works(), *work, kExecutionFinalizer, false));
   }
   return {};
 }

@@ -48,7 +48,6 @@ class ClusterRegistry {
   base::Status Connect(const kube::Object& cluster);
   /// Deletes what was brought to the member of a Cluster that is being deleted, and then lets the Cluster go.
   Done EmptyMember(const kube::Object& cluster);
-  base::Status SetFinalizer(const kube::Object& cluster, bool present);
   base::Status EnsureNamespace(const std::string& name);
   /// Works of a cluster that is no more: nobody else would ever finish them.
   base::Status ReleaseWorks(const std::string& cluster);

@@ -27,8 +27,7 @@ std::set<std::string> ExportedBy(const Json& work) {
 }
 
 bool IsApplied(const kube::Object& work) {
-  const Json* applied = kube::FindCondition(*work.json, "Applied");
-  return !work.meta.deletion_time && applied != nullptr && FindString(*applied, {"status"}) == "True";
+  return !work.meta.deletion_time && kube::ConditionStatus(*work.json, "Applied") == "True";
 }
 
 std::string ServiceOfSlice(const Json& slice) {
@@ -43,7 +42,8 @@ EndpointCollector::EndpointCollector(std::string cluster, client::Client& hub, c
     : cluster_(std::move(cluster)),
       hub_(hub),
       works_(works),
-      slices_(member, EndpointSlices(), {.label_selector = kServiceNameLabel}, strand, clock, random.Fork("slices")),
+      slices_(member, kube::resources::EndpointSlices(), {.label_selector = kServiceNameLabel}, strand, clock,
+              random.Fork("slices")),
       controller_("federation-endpoints", strand, clock, [this](const std::string& key) { return Reconcile(key); }) {
   controller_.WaitFor([this] { return works_.synced(); });
   works.AddHandler([this](const ObjectPointer& before, const ObjectPointer& after) {

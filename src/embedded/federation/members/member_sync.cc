@@ -2,7 +2,6 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include <algorithm>
 #include <sstream>
 
 #include "base/hash.h"
@@ -169,15 +168,7 @@ MemberSync::Done MemberSync::Remove(const kube::Object& work) {
     gone = gone && this_one;
   }
   if (!gone) return controllers::runtime::ReconcileResult{kRemovalPoll};
-  JsonArray finalizers;
-  for (const std::string& finalizer : work.meta.finalizers) {
-    if (finalizer != kExecutionFinalizer) finalizers.push_back(Json(finalizer));
-  }
-  if (finalizers.size() == work.meta.finalizers.size()) return {};
-  Json without = *work.json;
-  base::Ensure(without, {"metadata", "finalizers"}) = std::move(finalizers);
-  const auto updated = hub_.Update(karmada::Works(), without);
-  if (!updated && !IsGone(updated.error())) return base::Fail(updated.error());
+  EVENKEEL_TRY(KeepFinalizer(hub_, karmada::Works(), work, kExecutionFinalizer, false));
   return {};
 }
 
@@ -242,8 +233,7 @@ base::Status MemberSync::WriteStatus(const kube::Object& work, const std::option
         changed, "Applied", failure ? "False" : "True", failure ? "AppliedFailed" : "AppliedSuccessful",
         failure ? "Failed to apply all manifests: " + failure->message() : "Manifest has been successfully applied", now);
   }
-  const Json* applied = kube::FindCondition(changed, "Applied");
-  if (applied != nullptr && FindString(*applied, {"status"}) == "True") {
+  if (kube::ConditionStatus(changed, "Applied") == "True") {
     JsonArray statuses;
     for (size_t i = 0; i < manifests.size(); ++i) statuses.push_back(ManifestStatus(manifests[i], static_cast<int64_t>(i)));
     base::Ensure(changed, {"status", "manifestStatuses"}) = std::move(statuses);
@@ -280,9 +270,8 @@ void MemberSync::CheckHealth() {
 base::Status MemberSync::WriteHealth(bool reachable, const std::string& why) {
   EVENKEEL_ASSIGN(Json object, hub_.Get(karmada::Clusters(), "", cluster_));
   // What people read changes only with the state: messages of errors differ from one to the next.
-  const Json* condition = kube::FindCondition(object, "Ready");
   const std::string_view wanted = reachable ? "True" : "False";
-  const bool same = condition != nullptr && FindString(*condition, {"status"}) == wanted;
+  const bool same = kube::ConditionStatus(object, "Ready") == wanted;
   if (same && (version_.empty() || FindString(object, {"status", "kubernetesVersion"}) == version_)) return {};
   kube::SetCondition(object, "Ready", wanted, reachable ? "ClusterReady" : "ClusterNotReachable", why, clock_.Now());
   if (!version_.empty()) base::Ensure(object, {"status", "kubernetesVersion"}) = version_;

@@ -1,7 +1,5 @@
 #include "embedded/federation/members/service_imports.h"
 
-#include <algorithm>
-
 #include "client/definitions.h"
 #include "embedded/federation/policies/event_kinds.h"
 #include "embedded/federation/policies/services.h"
@@ -11,7 +9,6 @@ namespace evenkeel::embedded::federation {
 namespace {
 
 using base::Json;
-using base::JsonArray;
 namespace karmada = kube::karmada;
 
 /// On a derived Service: the import that it stands for.
@@ -66,10 +63,10 @@ ServiceImporter::Done ServiceImporter::ReconcileWork(const std::string& key) {
     hub_.events.Warning(*work->json, events::kInvalidEndpointSlice.reason, slice.error().message());
     return {};
   }
-  const auto present = hub_.client.Get(EndpointSlices(), kube::NamespaceOf(*slice), kube::NameOf(*slice));
+  const auto present = hub_.client.Get(kube::resources::EndpointSlices(), kube::NamespaceOf(*slice), kube::NameOf(*slice));
   if (!present) {
     if (!IsMissing(present.error())) return base::Fail(present.error());
-    EVENKEEL_TRY(hub_.client.Create(EndpointSlices(), *slice));
+    EVENKEEL_TRY(hub_.client.Create(kube::resources::EndpointSlices(), *slice));
     return {};
   }
   Json changed = *present;
@@ -77,24 +74,16 @@ ServiceImporter::Done ServiceImporter::ReconcileWork(const std::string& key) {
     if (const Json* value = base::Find(*slice, {field})) changed.as_object()[field] = *value;
   }
   base::Ensure(changed, {"metadata", "labels"}) = *base::Find(*slice, {"metadata", "labels"});
-  if (!base::Equal(changed, *present)) EVENKEEL_TRY(hub_.client.Update(EndpointSlices(), changed));
+  if (!base::Equal(changed, *present)) EVENKEEL_TRY(hub_.client.Update(kube::resources::EndpointSlices(), changed));
   return {};
 }
 
 ServiceImporter::Done ServiceImporter::Release(const kube::Object& work) {
   if (const auto slice = ImportedSlice(*work.json)) {
-    const auto deleted = hub_.client.Delete(EndpointSlices(), kube::NamespaceOf(*slice), kube::NameOf(*slice));
+    const auto deleted = hub_.client.Delete(kube::resources::EndpointSlices(), kube::NamespaceOf(*slice), kube::NameOf(*slice));
     if (!deleted && !IsMissing(deleted.error())) return base::Fail(deleted.error());
   }
-  JsonArray finalizers;
-  for (const std::string& finalizer : work.meta.finalizers) {
-    if (finalizer != kCollectedFinalizer) finalizers.push_back(Json(finalizer));
-  }
-  if (finalizers.size() == work.meta.finalizers.size()) return {};
-  Json without = *work.json;
-  base::Ensure(without, {"metadata", "finalizers"}) = std::move(finalizers);
-  const auto updated = hub_.client.Update(karmada::Works(), without);
-  if (!updated && !IsMissing(updated.error())) return base::Fail(updated.error());
+  EVENKEEL_TRY(KeepFinalizer(hub_.client, karmada::Works(), work, kCollectedFinalizer, false));
   return {};
 }
 

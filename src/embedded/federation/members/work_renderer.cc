@@ -15,8 +15,6 @@ namespace {
 
 using base::FindString;
 using base::Json;
-using base::JsonArray;
-using base::JsonObject;
 namespace karmada = kube::karmada;
 
 constexpr base::Duration kListingRetry = std::chrono::milliseconds(100);
@@ -86,9 +84,9 @@ WorkRenderer::Done WorkRenderer::Reconcile(const std::string& key) {
   const ObjectPointer binding = hub_.Binding(key);
   if (binding == nullptr) return {};
   if (binding->meta.deletion_time) return Finish(*binding);
-  if (std::ranges::find(binding->meta.finalizers, FinalizerOf(*binding)) == binding->meta.finalizers.end()) {
+  if (!binding->meta.HasFinalizer(FinalizerOf(*binding))) {
     // The write comes back as a change.
-    EVENKEEL_TRY(EnsureFinalizer(*binding));
+    EVENKEEL_TRY(KeepFinalizer(hub_.client, Hub::BindingResource(key), *binding, FinalizerOf(*binding), true));
     return {};
   }
   const std::vector<Share> targets = TargetsOf(*binding->json);
@@ -120,15 +118,6 @@ WorkRenderer::Done WorkRenderer::Reconcile(const std::string& key) {
   return {};
 }
 
-base::Status WorkRenderer::EnsureFinalizer(const kube::Object& binding) {
-  Json with = *binding.json;
-  JsonArray finalizers = base::FindArray(with, {"metadata", "finalizers"});
-  finalizers.push_back(Json(FinalizerOf(binding)));
-  base::Ensure(with, {"metadata", "finalizers"}) = std::move(finalizers);
-  EVENKEEL_TRY(hub_.client.Update(Hub::BindingResource(binding.meta.Key()), with));
-  return {};
-}
-
 WorkRenderer::Done WorkRenderer::Finish(const kube::Object& binding) {
   std::vector<const Json*> works;
   const std::vector<ObjectPointer> present = hub_.WorksOf(*binding.json);
@@ -136,15 +125,7 @@ WorkRenderer::Done WorkRenderer::Finish(const kube::Object& binding) {
   EVENKEEL_ASSIGN(const bool gone, DeleteWorks(works));
   // Each Work that goes is a change of its own.
   if (!gone) return {};
-  Json without = *binding.json;
-  JsonArray finalizers;
-  for (const std::string& finalizer : binding.meta.finalizers) {
-    if (finalizer != FinalizerOf(binding)) finalizers.push_back(Json(finalizer));
-  }
-  if (finalizers.size() == binding.meta.finalizers.size()) return {};
-  base::Ensure(without, {"metadata", "finalizers"}) = std::move(finalizers);
-  const auto updated = hub_.client.Update(Hub::BindingResource(binding.meta.Key()), without);
-  if (!updated && updated.error().code() != base::Code::kNotFound) return base::Fail(updated.error());
+  EVENKEEL_TRY(KeepFinalizer(hub_.client, Hub::BindingResource(binding.meta.Key()), binding, FinalizerOf(binding), false));
   return {};
 }
 

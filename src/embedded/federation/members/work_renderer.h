@@ -20,7 +20,6 @@ class WorkRenderer {
   void EnqueueAll(const std::string& ns);
   Done Reconcile(const std::string& key);
   Done Finish(const kube::Object& binding);
-  base::Status EnsureFinalizer(const kube::Object& binding);
   /// False: some are still there.
   base::Result<bool> DeleteWorks(const std::vector<const base::Json*>& works);
   base::Status RenderFor(const kube::Object& binding, const kube::Object& object, const Share& target);

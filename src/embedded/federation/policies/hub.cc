@@ -53,6 +53,15 @@ base::Result<ObjectInformer*> DynamicInformers::Of(const std::string& api_versio
   return informers_.emplace(key, std::move(informer)).first->second.get();
 }
 
+base::Status KeepFinalizer(client::Client& client, const kube::Resource& resource, const kube::Object& object,
+                           std::string_view finalizer, bool present) {
+  Json changed = *object.json;
+  if (!kube::SetFinalizer(changed, finalizer, present)) return {};
+  const auto updated = client.Update(resource, changed);
+  if (!updated && updated.error().code() != base::Code::kNotFound) return base::Fail(updated.error());
+  return {};
+}
+
 std::string TemplateKeyOf(const Json& object) {
   return fmt::format("{} {} {}", FindString(object, {"apiVersion"}), FindString(object, {"kind"}), kube::KeyOf(object));
 }

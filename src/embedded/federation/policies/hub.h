@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -66,6 +65,10 @@ struct TemplateKey {
   std::string api_version, kind, key;
 };
 TemplateKey ParseTemplateKey(const std::string& text);
+
+/// Writes the object with the finalizer or without it, where that changes it. An object that is gone is as good as written.
+base::Status KeepFinalizer(client::Client& client, const kube::Resource& resource, const kube::Object& object,
+                           std::string_view finalizer, bool present);
 
 /// Namespaces whose objects are the hub's own: never propagated.
 bool IsReservedNamespace(std::string_view ns);

@@ -127,8 +127,8 @@ JsonArray NativeDependencies(const Json& object) {
   const std::string service = kube::karmada::DerivedServiceName(kube::NameOf(object));
   const JsonObject labels{{"matchLabels", JsonObject{{kServiceNameLabel, service}}}};
   return {JsonObject{{"apiVersion", "v1"}, {"kind", "Service"}, {"namespace", kube::NamespaceOf(object)}, {"name", service}},
-          JsonObject{{"apiVersion", EndpointSlices().ApiVersion()},
-                     {"kind", EndpointSlices().kind},
+          JsonObject{{"apiVersion", kube::resources::EndpointSlices().ApiVersion()},
+                     {"kind", kube::resources::EndpointSlices().kind},
                      {"namespace", kube::NamespaceOf(object)},
                      {"labelSelector", labels}}};
 }
@@ -165,8 +165,7 @@ std::optional<bool> NativeHealth(const Json& observed) {
   }
   if (kind == "Pod" && FindString(observed, {"apiVersion"}) == "v1") {
     const std::string_view phase = FindString(observed, {"status", "phase"});
-    const Json* ready = kube::FindCondition(observed, "Ready");
-    return phase == "Succeeded" || (phase == "Running" && ready != nullptr && FindString(*ready, {"status"}) == "True");
+    return phase == "Succeeded" || (phase == "Running" && kube::ConditionStatus(observed, "Ready") == "True");
   }
   return std::nullopt;
 }

@@ -26,11 +26,7 @@ bool LabelsMatch(const Json* selector, const Json& object) {
 
 std::vector<std::string> FieldValues(const Json& cluster, std::string_view field) {
   std::vector<std::string> values;
-  if (field == "zone") {
-    for (const Json& zone : FindArray(cluster, {"spec", "zones"})) {
-      if (zone.is_string()) values.emplace_back(zone.get_string());
-    }
-  }
+  if (field == "zone") values = base::FindTexts(cluster, {"spec", "zones"});
   if (values.empty()) {
     const std::string_view value = FindString(cluster, {"spec", field});
     if (!value.empty()) values.emplace_back(value);

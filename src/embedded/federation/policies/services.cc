@@ -23,11 +23,6 @@ std::string_view LabelOf(const Json& object, const char* label) { return FindStr
 
 }  // namespace
 
-const kube::Resource& EndpointSlices() {
-  static const kube::Resource& resource = *kube::FindBuiltIn("discovery.k8s.io", "v1", "endpointslices");
-  return resource;
-}
-
 bool IsOwnSlice(const Json& slice) {
   // Other labels are of its Service, which has come from the hub itself.
   return LabelOf(slice, kSliceManagedBy) != kImportedBy;
@@ -41,10 +36,10 @@ std::string ServiceOfCollected(const Json& work) {
 Json CollectedWork(const Json& slice, const std::string& cluster) {
   const std::string_view ns = kube::NamespaceOf(slice);
   Json manifest = PrunedManifest(slice);
-  manifest.as_object()["apiVersion"] = EndpointSlices().ApiVersion();
-  manifest.as_object()["kind"] = EndpointSlices().kind;
+  manifest.as_object()["apiVersion"] = kube::resources::EndpointSlices().ApiVersion();
+  manifest.as_object()["kind"] = kube::resources::EndpointSlices().kind;
   Json work = kube::NewObject(karmada::Works(), karmada::ExecutionNamespace(cluster),
-                              karmada::WorkName(EndpointSlices().kind, kube::NameOf(slice), ns));
+                              karmada::WorkName(kube::resources::EndpointSlices().kind, kube::NameOf(slice), ns));
   base::Ensure(work, {"metadata", "labels"}) =
       JsonObject{{kCollectedNamespace, ns}, {kCollectedName, LabelOf(slice, kServiceNameLabel)}, {kCollectedBy, kExports}};
   base::Ensure(work, {"metadata", "finalizers"}) = JsonArray{kCollectedFinalizer};
@@ -56,7 +51,7 @@ Json CollectedWork(const Json& slice, const std::string& cluster) {
 base::Result<Json> ImportedSlice(const Json& work) {
   EVENKEEL_ASSIGN(const std::string cluster, karmada::ClusterOfExecutionNamespace(kube::NamespaceOf(work)));
   const JsonArray& manifests = FindArray(work, {"spec", "workload", "manifests"});
-  if (manifests.size() != 1 || FindString(manifests[0], {"kind"}) != EndpointSlices().kind) {
+  if (manifests.size() != 1 || FindString(manifests[0], {"kind"}) != kube::resources::EndpointSlices().kind) {
     return base::Fail(base::Code::kBadRequest, "Work " + kube::KeyOf(work) + ": not one EndpointSlice");
   }
   Json slice(manifests[0], {});

@@ -22,8 +22,6 @@ inline constexpr char kImportedBy[] = "endpointslice-controller.karmada.io";
 inline constexpr char kCollectedFinalizer[] = "karmada.io/endpointslice-controller";
 inline constexpr char kWorkId[] = "work.karmada.io/permanent-id";
 
-const kube::Resource& EndpointSlices();
-
 /// Whether a member's slice is its own, and not one that has come from the hub.
 bool IsOwnSlice(const base::Json& slice);
 /// Of a collected Work: the key of the Service in its member; "": it is another Work.

@@ -1,7 +1,6 @@
 #include "embedded/workloads/cluster/endpoint_mirroring.h"
 
 #include <algorithm>
-#include <set>
 
 #include "embedded/workloads/pods/pods.h"
 
@@ -22,11 +21,6 @@ constexpr const char* kManagedByLabel = "endpointslice.kubernetes.io/managed-by"
 constexpr const char* kMirrorManager = "endpointslicemirroring-controller.k8s.io";
 constexpr const char* kSkipMirrorLabel = "endpointslice.kubernetes.io/skip-mirror";
 constexpr const char* kLeaderAnnotation = "control-plane.alpha.kubernetes.io/leader";
-
-const kube::Resource& SliceKind() {
-  static const kube::Resource& resource = *kube::FindBuiltIn("discovery.k8s.io", "v1", "endpointslices");
-  return resource;
-}
 
 std::string LabelOf(const kube::ObjectMeta& meta, const char* name) {
   const auto found = meta.labels.find(name);
@@ -120,7 +114,7 @@ EndpointMirroring::EndpointMirroring(Context& context) : Reconciler(context, "en
     informers().Of(*kind).AddHandler(
         [this](const ObjectPointer& before, const ObjectPointer& after) { EnqueueSoon((after ? after : before)->meta.Key()); });
   }
-  informers().Of(SliceKind()).AddHandler([this](const ObjectPointer& before, const ObjectPointer& after) {
+  informers().Of(kube::resources::EndpointSlices()).AddHandler([this](const ObjectPointer& before, const ObjectPointer& after) {
     if (before != nullptr && IsMirror(before->meta)) {
       const auto found = mirrors_.find(KeyOfEndpoints(before->meta));
       if (found != mirrors_.end()) found->second.erase(before->meta.Key());
@@ -145,7 +139,8 @@ std::vector<ObjectPointer> EndpointMirroring::MirrorsOf(const std::string& key) 
 }
 
 base::Status EndpointMirroring::Write(const kube::Object& endpoints, const Json& wanted, const ObjectPointer& existing) {
-  Json object = existing != nullptr ? *existing->json : kube::NewObject(SliceKind(), endpoints.meta.ns, "");
+  Json object =
+      existing != nullptr ? *existing->json : kube::NewObject(kube::resources::EndpointSlices(), endpoints.meta.ns, "");
   for (const char* field : {"addressType", "endpoints", "ports"}) object.get_object()[field] = wanted.at(field);
   base::Ensure(object, {"metadata", "labels"}) = MirroredLabels(endpoints.meta);
   JsonObject annotations = MirroredAnnotations(endpoints.meta);
@@ -158,7 +153,7 @@ base::Status EndpointMirroring::Write(const kube::Object& endpoints, const Json&
       JsonArray{kube::ControllerReference(kube::resources::Endpoints(), endpoints.meta.name, endpoints.meta.uid)};
   if (existing != nullptr) {
     if (base::Equal(object, *existing->json)) return {};
-    const auto written = api().Update(SliceKind(), object);
+    const auto written = api().Update(kube::resources::EndpointSlices(), object);
     if (written) return {};
     if (!IsGone(written.error())) return base::Fail(written.error());
     mirrors_[endpoints.meta.Key()].erase(existing->meta.Key());
@@ -166,7 +161,7 @@ base::Status EndpointMirroring::Write(const kube::Object& endpoints, const Json&
   }
   base::Erase(object, {"metadata", "name"});
   base::Ensure(object, {"metadata", "generateName"}) = endpoints.meta.name + "-";
-  const auto made = api().Create(SliceKind(), object);
+  const auto made = api().Create(kube::resources::EndpointSlices(), object);
   if (!made) return IsGone(made.error()) ? base::Status() : base::Fail(made.error());
   // Before the watch tells of it: who comes here again must not make a second one.
   const auto slice = std::make_shared<const kube::Object>(kube::Object::Decode(*made));
@@ -200,7 +195,7 @@ base::Result<Again> EndpointMirroring::Reconcile(const std::string& key) {
     if (!slice.is_null()) EVENKEEL_TRY(Write(*endpoints, slice, nullptr));
   }
   for (const ObjectPointer& slice : existing) {
-    const auto removed = api().Delete(SliceKind(), slice->meta.ns, slice->meta.name);
+    const auto removed = api().Delete(kube::resources::EndpointSlices(), slice->meta.ns, slice->meta.name);
     if (!removed && !IsGone(removed.error())) return base::Fail(removed.error());
     if (const auto found = mirrors_.find(key); !removed && found != mirrors_.end()) found->second.erase(slice->meta.Key());
   }

@@ -19,11 +19,6 @@ using base::JsonObject;
 
 constexpr size_t kSliceSize = 100;
 
-const kube::Resource& Slices() {
-  static const kube::Resource& resource = *kube::FindBuiltIn("discovery.k8s.io", "v1", "endpointslices");
-  return resource;
-}
-
 /// The number that a service's port stands for on this pod; 0 when the pod has no port of that name.
 int64_t TargetPort(const Json& port, const kube::Pod& pod) {
   const Json* target = Find(port, {"targetPort"});
@@ -130,8 +125,8 @@ EndpointsController::EndpointsController(Context& context) : Reconciler(context,
   const kube::Resource& services = kube::resources::Services();
   informers().Of(services).AddHandler(
       [this](const ObjectPointer& before, const ObjectPointer& after) { Enqueue((after ? after : before)->meta.Key()); });
-  for (const kube::Resource* kind : {&kube::resources::Endpoints(), &Slices()}) {
-    const bool slices = kind == &Slices();
+  for (const kube::Resource* kind : {&kube::resources::Endpoints(), &kube::resources::EndpointSlices()}) {
+    const bool slices = kind == &kube::resources::EndpointSlices();
     informers().Of(*kind).AddHandler([this, slices](const ObjectPointer& before, const ObjectPointer& after) {
       const kube::ObjectMeta& meta = (after ? after : before)->meta;
       auto label = meta.labels.find("kubernetes.io/service-name");
@@ -140,7 +135,7 @@ EndpointsController::EndpointsController(Context& context) : Reconciler(context,
       if (informers().Of(kube::resources::Services()).Get(key) != nullptr) EnqueueSoon(key);
     });
   }
-  informers().Owned(Slices());
+  informers().Owned(kube::resources::EndpointSlices());
   informers().pods().AddHandler([this](const PodPointer& before, const PodPointer& after) {
     const std::string& ns = (after ? after : before)->meta.ns;
     const auto& all = informers().Of(kube::resources::Services()).items();
@@ -170,13 +165,9 @@ base::Result<Again> EndpointsController::Reconcile(const std::string& key) {
     return Again{};
   }
   if (service->meta.deletion_time) return Again{};
-  const JsonObject& json = FindObject(*service->json, {"spec", "selector"});
+  const std::map<std::string, std::string> labels = base::FindTextMap(*service->json, {"spec", "selector"});
   // Without a selector they are somebody else's to write.
-  if (json.empty() || FindString(*service->json, {"spec", "type"}) == "ExternalName") return Again{};
-  std::map<std::string, std::string> labels;
-  for (const auto& [name, value] : json) {
-    if (value.is_string()) labels.emplace(name, value.get_string());
-  }
+  if (labels.empty() || FindString(*service->json, {"spec", "type"}) == "ExternalName") return Again{};
   const auto selector = kube::LabelSelector::FromLabels(labels);
   std::vector<PodPointer> pods;
   for (const PodPointer& pod : informers().PodsIn(service->meta.ns)) {
@@ -213,20 +204,20 @@ base::Status EndpointsController::SyncEndpoints(const kube::Object& service, con
 base::Status EndpointsController::SyncSlices(const kube::Object& service, const std::vector<PodPointer>& pods) {
   std::vector<Json> wanted = EndpointSlicesOf(*service.json, pods);
   std::vector<ObjectPointer> existing;
-  for (const auto& [key, slice] : informers().Owned(Slices()).OwnedBy(service.meta.uid)) {
+  for (const auto& [key, slice] : informers().Owned(kube::resources::EndpointSlices()).OwnedBy(service.meta.uid)) {
     auto manager = slice->meta.labels.find("endpointslice.kubernetes.io/managed-by");
     if (manager != slice->meta.labels.end() && manager->second == "endpointslice-controller.k8s.io") existing.push_back(slice);
   }
   for (size_t i = 0; i < std::max(wanted.size(), existing.size()); ++i) {
     if (i >= wanted.size()) {
-      auto removed = api().Delete(Slices(), service.meta.ns, existing[i]->meta.name);
+      auto removed = api().Delete(kube::resources::EndpointSlices(), service.meta.ns, existing[i]->meta.name);
       if (!removed && !IsGone(removed.error())) return base::Fail(removed.error());
       continue;
     }
     const bool exists = i < existing.size();
     // The slices' names do not depend on what is in them, so a change of one is a write of one.
     const std::string name = service.meta.name + "-" + SafeName(10000 + i);
-    Json object = exists ? *existing[i]->json : kube::NewObject(Slices(), service.meta.ns, name);
+    Json object = exists ? *existing[i]->json : kube::NewObject(kube::resources::EndpointSlices(), service.meta.ns, name);
     if (exists && base::Equal(Json(FindArray(object, {"endpoints"})), wanted[i].at("endpoints")) &&
         base::Equal(Json(FindArray(object, {"ports"})), wanted[i].at("ports"))) {
       continue;
@@ -239,7 +230,8 @@ base::Status EndpointsController::SyncSlices(const kube::Object& service, const 
     base::Ensure(object, {"metadata", "labels", "endpointslice.kubernetes.io/managed-by"}) = "endpointslice-controller.k8s.io";
     base::Ensure(object, {"metadata", "ownerReferences"}) =
         JsonArray{kube::ControllerReference(kube::resources::Services(), service.meta.name, service.meta.uid)};
-    auto written = exists ? api().Update(Slices(), object) : api().Create(Slices(), object);
+    auto written = exists ? api().Update(kube::resources::EndpointSlices(), object)
+                          : api().Create(kube::resources::EndpointSlices(), object);
     if (!written && written.error().code() == base::Code::kAlreadyExists)
       return base::Fail(base::Code::kConflict, name + " exists already");
     if (!written && !IsGone(written.error())) return base::Fail(written.error());

@@ -13,10 +13,6 @@ using base::JsonArray;
 constexpr const char* kForeground = "foregroundDeletion";
 constexpr const char* kOrphan = "orphan";
 
-bool Has(const std::vector<std::string>& list, const char* item) {
-  return std::find(list.begin(), list.end(), item) != list.end();
-}
-
 std::string IdentityOf(const kube::Resource& resource, const std::string& ns, const std::string& name) {
   return resource.QualifiedPlural() + " " + ns + "/" + name;
 }
@@ -48,8 +44,8 @@ void GarbageCollector::Put(const kube::Resource& resource, const kube::ObjectMet
   node.uid = meta.uid;
   node.owners = meta.owners;
   node.deleting = meta.deletion_time.has_value();
-  node.foreground = node.deleting && Has(meta.finalizers, kForeground);
-  node.orphan = node.deleting && Has(meta.finalizers, kOrphan);
+  node.foreground = node.deleting && meta.HasFinalizer(kForeground);
+  node.orphan = node.deleting && meta.HasFinalizer(kOrphan);
   for (const kube::OwnerReference& owner : meta.owners) dependents_[owner.uid][identity] = meta.uid;
 }
 
@@ -164,7 +160,7 @@ base::Result<GarbageCollector::OwnerState> GarbageCollector::StateOf(const Node&
   }
   const kube::ObjectMeta meta = kube::DecodeMeta(*live);
   if (meta.uid != owner.uid) return OwnerState::kDangling;
-  return meta.deletion_time && Has(meta.finalizers, kForeground) ? OwnerState::kWaiting : OwnerState::kSolid;
+  return meta.deletion_time && meta.HasFinalizer(kForeground) ? OwnerState::kWaiting : OwnerState::kSolid;
 }
 
 bool GarbageCollector::Names(const kube::OwnerReference& owner, const Node& node) {
@@ -225,9 +221,7 @@ base::Status GarbageCollector::Delete(const Node& node, const char* policy) {
   client::DeleteOptions options;
   options.uid = node.uid;
   options.resource_version = meta.resource_version;
-  options.propagation_policy = Has(meta.finalizers, kOrphan)       ? "Orphan"
-                               : Has(meta.finalizers, kForeground) ? "Foreground"
-                                                                   : policy;
+  options.propagation_policy = meta.HasFinalizer(kOrphan) ? "Orphan" : meta.HasFinalizer(kForeground) ? "Foreground" : policy;
   auto deleted = api().Delete(node.resource, node.ns, node.name, options);
   if (!deleted && !IsGone(deleted.error())) return base::Fail(deleted.error());
   return {};
@@ -263,15 +257,7 @@ base::Status GarbageCollector::Unblock(const Node& node) {
 
 base::Status GarbageCollector::RemoveFinalizer(const Node& node, const char* finalizer) {
   auto stored = client::ReadModifyWrite(api(), node.resource, node.ns, node.name, [&](Json& object) -> base::Result<bool> {
-    if (kube::UidOf(object) != node.uid) return false;
-    JsonArray kept;
-    const JsonArray& finalizers = FindArray(object, {"metadata", "finalizers"});
-    for (const Json& each : finalizers) {
-      if (each != Json(finalizer)) kept.push_back(each);
-    }
-    if (kept.size() == finalizers.size()) return false;
-    base::Ensure(object, {"metadata", "finalizers"}) = std::move(kept);
-    return true;
+    return kube::UidOf(object) == node.uid && kube::SetFinalizer(object, finalizer, false);
   });
   if (!stored && !IsGone(stored.error())) return base::Fail(stored.error());
   return {};

@@ -19,11 +19,6 @@ using base::JsonObject;
 
 constexpr const char* kLeaseNamespace = "kube-node-lease";
 
-std::string_view ConditionStatus(const Json& node, std::string_view type) {
-  const Json* condition = kube::FindCondition(node, type);
-  return condition == nullptr ? "" : FindString(*condition, {"status"});
-}
-
 struct OwnTaint {
   const char* key;
   const char* effect;
@@ -35,15 +30,15 @@ bool IsReadyNode(const NodeItem& node) { return node.ready; }
 }  // namespace
 
 JsonArray TaintsOf(const Json& node, bool all_down, base::Time now) {
-  const std::string_view ready = ConditionStatus(node, "Ready");
+  const std::string_view ready = kube::ConditionStatus(node, "Ready");
   const bool unknown = ready == "Unknown", not_ready = ready == "False";
   const OwnTaint own[] = {
       {"node.kubernetes.io/not-ready", "NoSchedule", not_ready},
       {"node.kubernetes.io/unreachable", "NoSchedule", unknown},
-      {"node.kubernetes.io/memory-pressure", "NoSchedule", ConditionStatus(node, "MemoryPressure") == "True"},
-      {"node.kubernetes.io/disk-pressure", "NoSchedule", ConditionStatus(node, "DiskPressure") == "True"},
-      {"node.kubernetes.io/pid-pressure", "NoSchedule", ConditionStatus(node, "PIDPressure") == "True"},
-      {"node.kubernetes.io/network-unavailable", "NoSchedule", ConditionStatus(node, "NetworkUnavailable") == "True"},
+      {"node.kubernetes.io/memory-pressure", "NoSchedule", kube::ConditionStatus(node, "MemoryPressure") == "True"},
+      {"node.kubernetes.io/disk-pressure", "NoSchedule", kube::ConditionStatus(node, "DiskPressure") == "True"},
+      {"node.kubernetes.io/pid-pressure", "NoSchedule", kube::ConditionStatus(node, "PIDPressure") == "True"},
+      {"node.kubernetes.io/network-unavailable", "NoSchedule", kube::ConditionStatus(node, "NetworkUnavailable") == "True"},
       {"node.kubernetes.io/unschedulable", "NoSchedule", FindBool(node, {"spec", "unschedulable"})},
       {"node.kubernetes.io/not-ready", "NoExecute", not_ready && !all_down},
       {"node.kubernetes.io/unreachable", "NoExecute", unknown && !all_down},
@@ -119,7 +114,7 @@ void NodeLifecycleController::Listen(const std::string& name) {
   if (!added && found->second.sign == sign) return;
   const bool silenced = !added && (sign.empty() || sign == "/");
   // Losing the heartbeat by being marked Unknown changes the sign too.
-  const bool marked = ConditionStatus(*node->json, "Ready") == "Unknown" && !added && found->second.sign.ends_with(sign);
+  const bool marked = kube::ConditionStatus(*node->json, "Ready") == "Unknown" && !added && found->second.sign.ends_with(sign);
   found->second.sign = sign;
   if (!silenced && !marked) found->second.at = context_.clock.Monotonic();
 }
@@ -146,7 +141,7 @@ base::Result<Again> NodeLifecycleController::Reconcile(const std::string& key) {
   Json current = *node->json;
   const base::Instant silent_at = heard_[key].at + kGrace;
   const base::Instant now = context_.clock.Monotonic();
-  const std::string before(ConditionStatus(current, "Ready"));
+  const std::string before(kube::ConditionStatus(current, "Ready"));
   if (now < silent_at) {
     again = silent_at - now;
   } else if (before != "Unknown") {
@@ -155,7 +150,7 @@ base::Result<Again> NodeLifecycleController::Reconcile(const std::string& key) {
     current = *std::move(written);
     events().Normal(current, "NodeNotReady", "Node " + key + " status is now: NodeNotReady");
   }
-  if (ConditionStatus(current, "Ready") != "True" && !ConditionStatus(current, "Ready").empty())
+  if (kube::ConditionStatus(current, "Ready") != "True" && !kube::ConditionStatus(current, "Ready").empty())
     EVENKEEL_TRY(MarkPodsNotReady(key));
   JsonArray taints = TaintsOf(current, AllDown(), Now());
   if (!base::Equal(Json(taints), Json(FindArray(current, {"spec", "taints"})))) {

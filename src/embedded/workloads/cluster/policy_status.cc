@@ -27,11 +27,6 @@ const kube::Resource& PolicyResource() {
   return resource;
 }
 
-const kube::Resource& DefinitionResource() {
-  static const kube::Resource& resource = *kube::FindBuiltIn("apiextensions.k8s.io", "v1", "customresourcedefinitions");
-  return resource;
-}
-
 /// Of a rule's groups or versions: one wildcard, and there are none. Of its resources those without wildcard and subresource.
 std::set<std::string> WithoutWildcards(const Json& rule, std::string_view field) {
   const bool resources = field == "resources";
@@ -54,7 +49,7 @@ base::Result<std::pair<std::string, JsonObject>> FindResource(client::Client& cl
     return std::pair(known->kind, known->schema == nullptr ? JsonObject() : InlinedSchema(*known->schema));
   }
   if (group.empty()) return std::pair(std::string(), JsonObject());
-  const auto definition = client.Get(DefinitionResource(), "", plural + "." + group);
+  const auto definition = client.Get(kube::resources::CustomResourceDefinitions(), "", plural + "." + group);
   if (!definition && definition.error().code() != base::Code::kNotFound) return base::Fail(definition.error());
   if (!definition) return std::pair(std::string(), JsonObject());
   JsonObject schema = InlinedSchemaOfDefinition(*definition, version);
@@ -107,7 +102,7 @@ base::Result<JsonObject> PolicyStatus::ParamsOf(const Json& spec) {
   }
   const size_t slash = api_version.find('/');
   if (slash == api_version.npos) return JsonObject();
-  EVENKEEL_ASSIGN(const client::ListPage definitions, client::ListAll(api(), DefinitionResource()));
+  EVENKEEL_ASSIGN(const client::ListPage definitions, client::ListAll(api(), kube::resources::CustomResourceDefinitions()));
   for (const Json& definition : definitions.items) {
     const bool meant = FindString(definition, {"spec", "group"}) == api_version.substr(0, slash) &&
                        FindString(definition, {"spec", "names", "kind"}) == kind;

@@ -18,16 +18,6 @@ using scheduling::PodDeviceClaim;
 constexpr std::string_view kFinalizer = "resource.kubernetes.io/delete-protection";
 constexpr size_t kConsumersMax = 256;
 
-const kube::Resource& DeviceClaimKind() {
-  static const kube::Resource& resource = *kube::FindBuiltIn("resource.k8s.io", "v1", "resourceclaims");
-  return resource;
-}
-
-const kube::Resource& DeviceClaimTemplateKind() {
-  static const kube::Resource& resource = *kube::FindBuiltIn("resource.k8s.io", "v1", "resourceclaimtemplates");
-  return resource;
-}
-
 /// None of its containers runs, or ever will.
 bool IsDone(const kube::Pod& pod) { return pod.terminal() || (pod.meta.deletion_time && pod.node_name.empty()); }
 
@@ -57,16 +47,9 @@ bool IsReservedFor(const kube::Object& claim, const kube::Pod& pod) {
                              [&](const Json& consumer) { return FindString(consumer, {"uid"}) == pod.meta.uid; });
 }
 
-bool HasFinalizer(const Json& claim) {
-  return std::ranges::find(FindArray(claim, {"metadata", "finalizers"}), Json(kFinalizer)) !=
-         FindArray(claim, {"metadata", "finalizers"}).end();
-}
-
 base::Status RemoveFinalizer(client::Client& client, Json claim) {
-  if (!HasFinalizer(claim)) return {};
-  JsonArray& finalizers = Find(claim, {"metadata", "finalizers"})->get_array();
-  finalizers.erase(std::ranges::find(finalizers, Json(kFinalizer)));
-  EVENKEEL_TRY(client.Update(DeviceClaimKind(), claim));
+  if (!kube::SetFinalizer(claim, kFinalizer, false)) return {};
+  EVENKEEL_TRY(client.Update(kube::resources::ResourceClaims(), claim));
   return {};
 }
 
@@ -74,18 +57,18 @@ base::Status RemoveFinalizer(client::Client& client, Json claim) {
 
 ResourceClaims::ResourceClaims(Context& context) : Reconciler(context, "resource_claim") {
   informers().pods().AddHandler([this](const PodPointer& before, const PodPointer& after) { OnPod(before, after); });
-  informers().Owned(DeviceClaimKind());
-  informers().Of(DeviceClaimKind()).AddHandler([this](const ObjectPointer& before, const ObjectPointer& after) {
+  informers().Owned(kube::resources::ResourceClaims());
+  informers().Of(kube::resources::ResourceClaims()).AddHandler([this](const ObjectPointer& before, const ObjectPointer& after) {
     OnClaim(before, after);
   });
-  informers().Of(DeviceClaimTemplateKind()).AddHandler([](const ObjectPointer&, const ObjectPointer&) {});
+  informers().Of(kube::resources::ResourceClaimTemplates()).AddHandler([](const ObjectPointer&, const ObjectPointer&) {});
 }
 
 void ResourceClaims::OnPod(const PodPointer& before, const PodPointer& after) {
   const kube::Pod& pod = after != nullptr ? *after : *before;
   if (after == nullptr || IsDone(*after)) {
     // Also those that its status does not name: of an attempt to schedule it that came to nothing.
-    for (const auto& [name, claim] : informers().Owned(DeviceClaimKind()).OwnedBy(pod.meta.uid))
+    for (const auto& [name, claim] : informers().Owned(kube::resources::ResourceClaims()).OwnedBy(pod.meta.uid))
       Enqueue("claim/" + claim->meta.Key());
   }
   if (!HasClaims(pod)) return;
@@ -116,7 +99,7 @@ base::Result<Again> ResourceClaims::Reconcile(const std::string& key) {
   const std::string name = key.substr(key.find('/') + 1);
   base::Status done;
   if (key.starts_with("claim/")) {
-    if (const ObjectPointer claim = informers().Of(DeviceClaimKind()).Get(name)) done = FollowClaim(*claim);
+    if (const ObjectPointer claim = informers().Of(kube::resources::ResourceClaims()).Get(name)) done = FollowClaim(*claim);
   } else if (const PodPointer pod = informers().pods().Get(name)) {
     done = FollowPod(*pod);
   }
@@ -136,7 +119,7 @@ base::Result<std::map<std::string, std::string>> ResourceClaims::MakeClaims(cons
   for (const PodDeviceClaim& claim : scheduling::DecodePodDevices(*pod.json).claims) {
     if (claim.template_name.empty() || claim.not_needed) continue;
     const ObjectPointer known =
-        claim.claim.empty() ? nullptr : informers().Of(DeviceClaimKind()).Get(pod.meta.ns + "/" + claim.claim);
+        claim.claim.empty() ? nullptr : informers().Of(kube::resources::ResourceClaims()).Get(pod.meta.ns + "/" + claim.claim);
     if (known != nullptr && IsOwnedBy(*known, pod)) continue;
     auto name = MakeClaim(pod, claim.name, claim.template_name);
     if (!name) {
@@ -152,11 +135,11 @@ base::Result<std::map<std::string, std::string>> ResourceClaims::MakeClaims(cons
 base::Result<std::string> ResourceClaims::MakeClaim(const kube::Pod& pod, const std::string& pod_claim,
                                                     const std::string& template_name) {
   // One that was made before the pod could be told of it.
-  for (const auto& [key, claim] : informers().Owned(DeviceClaimKind()).OwnedBy(pod.meta.uid)) {
+  for (const auto& [key, claim] : informers().Owned(kube::resources::ResourceClaims()).OwnedBy(pod.meta.uid)) {
     const auto of = claim->meta.annotations.find(std::string(scheduling::kPodClaimAnnotation));
     if (of != claim->meta.annotations.end() && of->second == pod_claim) return claim->meta.name;
   }
-  const ObjectPointer found = informers().Of(DeviceClaimTemplateKind()).Get(pod.meta.ns + "/" + template_name);
+  const ObjectPointer found = informers().Of(kube::resources::ResourceClaimTemplates()).Get(pod.meta.ns + "/" + template_name);
   if (found == nullptr) {
     return base::Fail(base::Code::kNotFound, "resource claim template \"" + template_name +
                                                  "\": resourceclaimtemplate.resource.k8s.io \"" + template_name +
@@ -165,7 +148,7 @@ base::Result<std::string> ResourceClaims::MakeClaim(const kube::Pod& pod, const 
   Json wanted = scheduling::ClaimFromTemplate(*pod.json, pod_claim, *found->json);
   base::Ensure(wanted, {"metadata", "ownerReferences"}) =
       JsonArray{kube::ControllerReference(kube::resources::Pods(), pod.meta.name, pod.meta.uid)};
-  const auto created = api().Create(DeviceClaimKind(), wanted);
+  const auto created = api().Create(kube::resources::ResourceClaims(), wanted);
   if (!created) return base::Fail(created.error().code(), "create ResourceClaim : " + created.error().message());
   return std::string(kube::NameOf(*created));
 }
@@ -184,7 +167,7 @@ base::Status ResourceClaims::TellPod(const kube::Pod& pod, const std::map<std::s
 
 base::Status ResourceClaims::ReserveForBound(const kube::Pod& pod) {
   for (const std::string& key : ClaimKeys(pod)) {
-    const ObjectPointer claim = informers().Of(DeviceClaimKind()).Get(key);
+    const ObjectPointer claim = informers().Of(kube::resources::ResourceClaims()).Get(key);
     if (claim == nullptr) return {};
     const JsonArray& consumers = FindArray(*claim->json, {"status", "reservedFor"});
     if (Find(*claim->json, {"status", "allocation"}) == nullptr || IsReservedFor(*claim, pod) || claim->meta.deletion_time ||
@@ -195,7 +178,7 @@ base::Status ResourceClaims::ReserveForBound(const kube::Pod& pod) {
     JsonArray reserved = consumers;
     reserved.push_back(JsonObject{{"resource", "pods"}, {"name", pod.meta.name}, {"uid", pod.meta.uid}});
     status.get_object()["reservedFor"] = std::move(reserved);
-    EVENKEEL_TRY(WriteStatus(api(), DeviceClaimKind(), *claim->json, std::move(status)));
+    EVENKEEL_TRY(WriteStatus(api(), kube::resources::ResourceClaims(), *claim->json, std::move(status)));
   }
   return {};
 }
@@ -205,10 +188,10 @@ base::Status ResourceClaims::FollowClaim(const kube::Object& claim) {
   const bool unused = valid.empty();
   if (valid.size() < FindArray(*claim.json, {"status", "reservedFor"}).size()) {
     EVENKEEL_TRY(DropReservations(claim, std::move(valid)));
-  } else if (unused && claim.meta.deletion_time && HasFinalizer(*claim.json)) {
+  } else if (unused && claim.meta.deletion_time && claim.meta.HasFinalizer(kFinalizer)) {
     Json status = base::FindObject(*claim.json, {"status"});
     status.get_object().erase("allocation");
-    EVENKEEL_ASSIGN(const Json freed, WriteStatus(api(), DeviceClaimKind(), *claim.json, std::move(status)));
+    EVENKEEL_ASSIGN(const Json freed, WriteStatus(api(), kube::resources::ResourceClaims(), *claim.json, std::move(status)));
     EVENKEEL_TRY(RemoveFinalizer(api(), freed));
   }
   return unused ? DeleteUnused(claim) : base::Status{};
@@ -240,11 +223,11 @@ base::Status ResourceClaims::DropReservations(const kube::Object& claim, JsonArr
   const bool last = valid.empty();
   if (last) {
     status.get_object().erase("reservedFor");
-    if (HasFinalizer(*claim.json)) status.get_object().erase("allocation");
+    if (claim.meta.HasFinalizer(kFinalizer)) status.get_object().erase("allocation");
   } else {
     status.get_object()["reservedFor"] = std::move(valid);
   }
-  EVENKEEL_ASSIGN(const Json written, WriteStatus(api(), DeviceClaimKind(), *claim.json, std::move(status)));
+  EVENKEEL_ASSIGN(const Json written, WriteStatus(api(), kube::resources::ResourceClaims(), *claim.json, std::move(status)));
   return last ? RemoveFinalizer(api(), written) : base::Status{};
 }
 
@@ -256,7 +239,7 @@ base::Status ResourceClaims::DeleteUnused(const kube::Object& claim) {
   if (pod == nullptr || (pod->meta.uid == owner->uid && !IsDone(*pod))) return {};
   client::DeleteOptions options;
   options.uid = claim.meta.uid;
-  EVENKEEL_TRY(api().Delete(DeviceClaimKind(), claim.meta.ns, claim.meta.name, options));
+  EVENKEEL_TRY(api().Delete(kube::resources::ResourceClaims(), claim.meta.ns, claim.meta.name, options));
   return {};
 }
 

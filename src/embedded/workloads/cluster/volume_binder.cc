@@ -21,16 +21,6 @@ constexpr char kBindCompleted[] = "pv.kubernetes.io/bind-completed";
 constexpr char kZone[] = "topology.kubernetes.io/zone";
 constexpr std::string_view kNoProvisioner = "kubernetes.io/no-provisioner";
 
-const kube::Resource& VolumeKind() {
-  static const kube::Resource& resource = *kube::FindBuiltIn("", "v1", "persistentvolumes");
-  return resource;
-}
-
-const kube::Resource& ClassKind() {
-  static const kube::Resource& resource = *kube::FindBuiltIn("storage.k8s.io", "v1", "storageclasses");
-  return resource;
-}
-
 std::string_view Phase(const kube::Object& object) { return FindString(*object.json, {"status", "phase"}); }
 
 /// The name of the volume that is made for the claim.
@@ -58,29 +48,28 @@ JsonObject ClaimReference(const kube::Object& claim) {
 
 }  // namespace
 
-const kube::Resource& ClaimKind() {
-  static const kube::Resource& resource = *kube::FindBuiltIn("", "v1", "persistentvolumeclaims");
-  return resource;
-}
-
 VolumeBinder::VolumeBinder(Context& context) : Reconciler(context, "persistentvolume-controller") {
-  informers().Of(ClaimKind()).AddHandler([this](const ObjectPointer& before, const ObjectPointer& after) {
-    const ObjectPointer& claim = after ? after : before;
-    if (after != nullptr) Enqueue("claim/" + claim->meta.Key());
-    const std::string_view volume = FindString(*claim->json, {"spec", "volumeName"});
-    Enqueue("volume/" + (volume.empty() ? MadeFor(*claim) : std::string(volume)));
-  });
-  informers().Of(VolumeKind()).AddHandler([this](const ObjectPointer& before, const ObjectPointer& after) {
-    if (after == nullptr) return Enqueue("claim/" + ClaimOf(*before));
-    Enqueue("volume/" + after->meta.name);
-    if (Phase(*after) != "Available" && !ClaimOf(*after).empty()) return;
-    for (const auto& [key, claim] : informers().Of(ClaimKind()).items()) {
-      if (Phase(*claim) != "Bound") EnqueueSoon("claim/" + key);
-    }
-  });
-  informers().Of(ClassKind()).AddHandler([this](const ObjectPointer&, const ObjectPointer& after) {
+  informers()
+      .Of(kube::resources::PersistentVolumeClaims())
+      .AddHandler([this](const ObjectPointer& before, const ObjectPointer& after) {
+        const ObjectPointer& claim = after ? after : before;
+        if (after != nullptr) Enqueue("claim/" + claim->meta.Key());
+        const std::string_view volume = FindString(*claim->json, {"spec", "volumeName"});
+        Enqueue("volume/" + (volume.empty() ? MadeFor(*claim) : std::string(volume)));
+      });
+  informers()
+      .Of(kube::resources::PersistentVolumes())
+      .AddHandler([this](const ObjectPointer& before, const ObjectPointer& after) {
+        if (after == nullptr) return Enqueue("claim/" + ClaimOf(*before));
+        Enqueue("volume/" + after->meta.name);
+        if (Phase(*after) != "Available" && !ClaimOf(*after).empty()) return;
+        for (const auto& [key, claim] : informers().Of(kube::resources::PersistentVolumeClaims()).items()) {
+          if (Phase(*claim) != "Bound") EnqueueSoon("claim/" + key);
+        }
+      });
+  informers().Of(kube::resources::StorageClasses()).AddHandler([this](const ObjectPointer&, const ObjectPointer& after) {
     if (after == nullptr) return;
-    for (const auto& [key, claim] : informers().Of(ClaimKind()).items()) {
+    for (const auto& [key, claim] : informers().Of(kube::resources::PersistentVolumeClaims()).items()) {
       if (Phase(*claim) != "Bound") EnqueueSoon("claim/" + key);
     }
   });
@@ -97,9 +86,11 @@ base::Result<Again> VolumeBinder::Reconcile(const std::string& key) {
   const std::string name = key.substr(key.find('/') + 1);
   base::Status done;
   if (key.starts_with("claim/")) {
-    if (const ObjectPointer claim = informers().Of(ClaimKind()).Get(name)) done = BindClaim(*claim);
+    if (const ObjectPointer claim = informers().Of(kube::resources::PersistentVolumeClaims()).Get(name))
+      done = BindClaim(*claim);
   } else if (key.starts_with("volume/")) {
-    if (const ObjectPointer volume = informers().Of(VolumeKind()).Get(name)) done = FollowClaim(*volume);
+    if (const ObjectPointer volume = informers().Of(kube::resources::PersistentVolumes()).Get(name))
+      done = FollowClaim(*volume);
   } else if (const PodPointer pod = informers().pods().Get(name)) {
     done = MakeEphemeralClaims(*pod);
   }
@@ -111,7 +102,7 @@ base::Status VolumeBinder::BindClaim(const kube::Object& claim) {
   if (claim.meta.deletion_time) return {};
   const std::string volume(FindString(*claim.json, {"spec", "volumeName"}));
   // Fleets from before volumes had objects have bound claims without one.
-  const bool missing = volume == MadeFor(claim) && informers().Of(VolumeKind()).Get(volume) == nullptr;
+  const bool missing = volume == MadeFor(claim) && informers().Of(kube::resources::PersistentVolumes()).Get(volume) == nullptr;
   if (Phase(claim) == "Bound" && !missing) return {};
   EVENKEEL_ASSIGN(const std::string found, VolumeFor(claim));
   return found.empty() ? base::Status{} : CompleteClaim(claim, found);
@@ -120,11 +111,12 @@ base::Status VolumeBinder::BindClaim(const kube::Object& claim) {
 base::Result<std::string> VolumeBinder::VolumeFor(const kube::Object& claim) {
   const auto wanted = scheduling::DecodePersistentVolumeClaim(*claim.json);
   if (!wanted.volume.empty() && wanted.volume != MadeFor(claim)) {
-    const ObjectPointer volume = informers().Of(VolumeKind()).Get(wanted.volume);
+    const ObjectPointer volume = informers().Of(kube::resources::PersistentVolumes()).Get(wanted.volume);
     if (volume == nullptr || (!ClaimOf(*volume).empty() && !RefersTo(*volume, claim))) return std::string();
     return Reserve(*volume, claim);
   }
-  const ObjectPointer class_object = wanted.class_name.empty() ? nullptr : informers().Of(ClassKind()).Get(wanted.class_name);
+  const ObjectPointer class_object =
+      wanted.class_name.empty() ? nullptr : informers().Of(kube::resources::StorageClasses()).Get(wanted.class_name);
   const Json* storage_class = class_object == nullptr ? nullptr : class_object->json.get();
   const bool delayed = wanted.volume.empty() && storage_class != nullptr &&
                        FindString(*storage_class, {"volumeBindingMode"}) == "WaitForFirstConsumer";
@@ -134,7 +126,8 @@ base::Result<std::string> VolumeBinder::VolumeFor(const kube::Object& claim) {
     if (node == nullptr) {
       // The scheduler has to choose again.
       Json none = JsonObject{{"metadata", JsonObject{{"annotations", JsonObject{{kSelectedNode, nullptr}}}}}};
-      EVENKEEL_TRY(api().Patch(ClaimKind(), claim.meta.ns, claim.meta.name, client::PatchType::kMerge, none));
+      EVENKEEL_TRY(api().Patch(kube::resources::PersistentVolumeClaims(), claim.meta.ns, claim.meta.name,
+                               client::PatchType::kMerge, none));
       return std::string();
     }
   } else if (delayed) {
@@ -152,7 +145,7 @@ const kube::Object* VolumeBinder::Match(const kube::Object& claim, const NodeIte
   const auto wanted = scheduling::DecodePersistentVolumeClaim(*claim.json);
   const kube::Object* best = nullptr;
   int64_t best_size = 0;
-  for (const auto& [name, object] : informers().Of(VolumeKind()).items()) {
+  for (const auto& [name, object] : informers().Of(kube::resources::PersistentVolumes()).items()) {
     const auto volume = scheduling::DecodePersistentVolume(*object->json);
     const bool reserved = RefersTo(*object, claim);
     if (volume.deleting || (!volume.claim.empty() && !reserved) || volume.class_name != wanted.class_name) continue;
@@ -179,7 +172,7 @@ base::Result<std::string> VolumeBinder::Reserve(const kube::Object& volume, cons
   if (FindString(*volume.json, {"spec", "claimRef", "uid"}) == claim.meta.uid) return volume.meta.name;
   Json changed = *volume.json;
   base::Ensure(changed, {"spec", "claimRef"}) = ClaimReference(claim);
-  EVENKEEL_TRY(api().Update(VolumeKind(), changed));
+  EVENKEEL_TRY(api().Update(kube::resources::PersistentVolumes(), changed));
   return volume.meta.name;
 }
 
@@ -188,7 +181,7 @@ base::Result<std::string> VolumeBinder::Provision(const kube::Object& claim, con
   const std::string provisioner(storage_class == nullptr
                                     ? "evenkeel.dev/embedded"
                                     : FindString(*storage_class, {"provisioner"}, "evenkeel.dev/embedded"));
-  Json volume = kube::NewObject(VolumeKind(), "", name);
+  Json volume = kube::NewObject(kube::resources::PersistentVolumes(), "", name);
   base::Ensure(volume, {"metadata", "annotations"}) = JsonObject{{kProvisionedBy, provisioner}};
   const Json* size = Find(*claim.json, {"spec", "resources", "requests", "storage"});
   const Json* modes = Find(*claim.json, {"spec", "accessModes"});
@@ -213,7 +206,7 @@ base::Result<std::string> VolumeBinder::Provision(const kube::Object& claim, con
     spec["nodeAffinity"] = JsonObject{{"required", JsonObject{{"nodeSelectorTerms", JsonArray{term}}}}};
   }
   volume.get_object()["spec"] = std::move(spec);
-  const auto created = api().Create(VolumeKind(), volume);
+  const auto created = api().Create(kube::resources::PersistentVolumes(), volume);
   if (!created && created.error().code() != base::Code::kAlreadyExists) return base::Fail(created.error());
   return name;
 }
@@ -223,12 +216,12 @@ base::Status VolumeBinder::CompleteClaim(const kube::Object& claim, const std::s
   if (FindString(current, {"spec", "volumeName"}) != volume) {
     base::Ensure(current, {"spec", "volumeName"}) = volume;
     base::Ensure(current, {"metadata", "annotations", kBindCompleted}) = "yes";
-    EVENKEEL_ASSIGN(current, api().Update(ClaimKind(), current));
+    EVENKEEL_ASSIGN(current, api().Update(kube::resources::PersistentVolumeClaims(), current));
   }
   JsonObject status{{"phase", "Bound"}};
   if (const Json* modes = Find(current, {"spec", "accessModes"})) status["accessModes"] = *modes;
   if (const Json* size = Find(current, {"spec", "resources", "requests"})) status["capacity"] = *size;
-  EVENKEEL_TRY(WriteStatus(api(), ClaimKind(), current, std::move(status)));
+  EVENKEEL_TRY(WriteStatus(api(), kube::resources::PersistentVolumeClaims(), current, std::move(status)));
   return {};
 }
 
@@ -237,20 +230,20 @@ base::Status VolumeBinder::FollowClaim(const kube::Object& volume) {
   const std::string key = ClaimOf(volume);
   std::string_view phase = "Available";
   if (!key.empty()) {
-    ObjectPointer claim = informers().Of(ClaimKind()).Get(key);
+    ObjectPointer claim = informers().Of(kube::resources::PersistentVolumeClaims()).Get(key);
     if (claim != nullptr && !RefersTo(volume, *claim)) claim = nullptr;
     if (claim == nullptr && !FindString(*volume.json, {"spec", "claimRef", "uid"}).empty()) {
       // The cache may be behind; a volume is only given up when the API agrees.
       std::string ns, name;
       kube::SplitKey(key, ns, name);
-      const auto live = api().Get(ClaimKind(), ns, name);
+      const auto live = api().Get(kube::resources::PersistentVolumeClaims(), ns, name);
       if (!live && !IsGone(live.error())) return base::Fail(live.error());
       if (live && RefersTo(volume, kube::Object::Decode(*live))) return {};
       if (FindString(*volume.json, {"spec", "persistentVolumeReclaimPolicy"}) == "Delete" &&
           Find(*volume.json, {"metadata", "annotations", kProvisionedBy}) != nullptr) {
         client::DeleteOptions options;
         options.uid = volume.meta.uid;
-        EVENKEEL_TRY(api().Delete(VolumeKind(), "", volume.meta.name, options));
+        EVENKEEL_TRY(api().Delete(kube::resources::PersistentVolumes(), "", volume.meta.name, options));
         return {};
       }
       phase = "Released";
@@ -261,7 +254,7 @@ base::Status VolumeBinder::FollowClaim(const kube::Object& volume) {
       return {};
     }
   }
-  EVENKEEL_TRY(WriteStatus(api(), VolumeKind(), *volume.json, JsonObject{{"phase", phase}}));
+  EVENKEEL_TRY(WriteStatus(api(), kube::resources::PersistentVolumes(), *volume.json, JsonObject{{"phase", phase}}));
   return {};
 }
 
@@ -271,15 +264,15 @@ base::Status VolumeBinder::MakeEphemeralClaims(const kube::Pod& pod) {
     const Json* made_from = Find(volume, {"ephemeral", "volumeClaimTemplate"});
     if (made_from == nullptr) continue;
     const std::string name = pod.meta.name + "-" + std::string(FindString(volume, {"name"}));
-    if (informers().Of(ClaimKind()).Get(pod.meta.ns + "/" + name) != nullptr) continue;
-    Json claim = kube::NewObject(ClaimKind(), pod.meta.ns, name);
+    if (informers().Of(kube::resources::PersistentVolumeClaims()).Get(pod.meta.ns + "/" + name) != nullptr) continue;
+    Json claim = kube::NewObject(kube::resources::PersistentVolumeClaims(), pod.meta.ns, name);
     for (const char* part : {"labels", "annotations"}) {
       if (const Json* given = Find(*made_from, {"metadata", part})) base::Ensure(claim, {"metadata", part}) = *given;
     }
     base::Ensure(claim, {"metadata", "ownerReferences"}) =
         JsonArray{kube::ControllerReference(kube::resources::Pods(), pod.meta.name, pod.meta.uid)};
     claim.get_object()["spec"] = base::FindObject(*made_from, {"spec"});
-    const auto created = api().Create(ClaimKind(), claim);
+    const auto created = api().Create(kube::resources::PersistentVolumeClaims(), claim);
     if (!created && created.error().code() != base::Code::kAlreadyExists) return base::Fail(created.error());
   }
   return {};

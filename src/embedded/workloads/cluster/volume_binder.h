@@ -10,9 +10,6 @@
 
 namespace evenkeel::embedded::workloads {
 
-/// PersistentVolumeClaims.
-const kube::Resource& ClaimKind();
-
 class VolumeBinder final : public Reconciler {
  public:
   explicit VolumeBinder(Context& context);

@@ -1,19 +1,11 @@
 #include "embedded/workloads/controllers/job.h"
 
-#include <algorithm>
-
 #include "embedded/workloads/pods/ownership.h"
 
 namespace evenkeel::embedded::workloads {
 namespace {
 
 using base::Json;
-using base::JsonArray;
-
-bool IsTracked(const kube::Pod& pod) {
-  const auto& finalizers = pod.meta.finalizers;
-  return std::find(finalizers.begin(), finalizers.end(), kJobFinalizer) != finalizers.end();
-}
 
 }  // namespace
 
@@ -22,18 +14,10 @@ JobController::JobController(Context& context) : Reconciler(context, "job-contro
 }
 
 base::Status JobController::ReleasePod(const kube::Pod& pod) {
-  auto stored = client::ReadModifyWrite(api(), kube::resources::Pods(), pod.meta.ns, pod.meta.name,
-                                        [&](Json& current) -> base::Result<bool> {
-                                          if (kube::UidOf(current) != pod.meta.uid) return false;
-                                          JsonArray kept;
-                                          const JsonArray& finalizers = base::FindArray(current, {"metadata", "finalizers"});
-                                          for (const Json& finalizer : finalizers) {
-                                            if (finalizer != Json(kJobFinalizer)) kept.push_back(finalizer);
-                                          }
-                                          if (kept.size() == finalizers.size()) return false;
-                                          base::Ensure(current, {"metadata", "finalizers"}) = std::move(kept);
-                                          return true;
-                                        });
+  auto stored = client::ReadModifyWrite(
+      api(), kube::resources::Pods(), pod.meta.ns, pod.meta.name, [&](Json& current) -> base::Result<bool> {
+        return kube::UidOf(current) == pod.meta.uid && kube::SetFinalizer(current, kJobFinalizer, false);
+      });
   if (!stored && !IsGone(stored.error())) return base::Fail(stored.error());
   return {};
 }
@@ -43,7 +27,7 @@ base::Result<Again> JobController::ReleaseOrphans(const std::string& key) {
   kube::SplitKey(key, ns, name);
   for (const PodPointer& pod : informers().PodsIn(ns)) {
     const kube::OwnerReference* owner = pod->meta.Controller();
-    if (owner == nullptr || owner->kind != "Job" || owner->name != name || !IsTracked(*pod)) continue;
+    if (owner == nullptr || owner->kind != "Job" || owner->name != name || !pod->meta.HasFinalizer(kJobFinalizer)) continue;
     EVENKEEL_TRY(ReleasePod(*pod));
   }
   return Again{};

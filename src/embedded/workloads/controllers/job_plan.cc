@@ -20,11 +20,6 @@ using base::JsonObject;
 
 constexpr const char* kIndexAnnotation = "batch.kubernetes.io/job-completion-index";
 
-bool Carries(const kube::Pod& pod) {
-  const auto& finalizers = pod.meta.finalizers;
-  return std::find(finalizers.begin(), finalizers.end(), kJobFinalizer) != finalizers.end();
-}
-
 int64_t IndexOf(const kube::Pod& pod) {
   auto found = pod.meta.annotations.find(kIndexAnnotation);
   return found == pod.meta.annotations.end() ? -1 : base::ParseNumber<int64_t>(found->second).value_or(-1);
@@ -64,10 +59,7 @@ class JobPlanner {
  private:
   Json& Field(const char* name) { return base::Ensure(state_, {"status", name}); }
   bool Finished() const { return IsTrue("Complete") || IsTrue("Failed"); }
-  bool IsTrue(std::string_view type) const {
-    const Json* condition = kube::FindCondition(state_, type);
-    return condition != nullptr && FindString(*condition, {"status"}) == "True";
-  }
+  bool IsTrue(std::string_view type) const { return kube::ConditionStatus(state_, type) == "True"; }
   bool Suspended() const { return FindBool(job_, {"spec", "suspend"}); }
 
   /// Moves finished pods into the status; those already there lose their finalizer and become numbers.
@@ -80,7 +72,7 @@ class JobPlanner {
     succeeded_ = FindInt(job_, {"status", "succeeded"});
     failed_ = FindInt(job_, {"status", "failed"});
     for (const PodPointer& pod : pods_) {
-      if (Carries(*pod)) with_finalizer.insert(pod->meta.uid);
+      if (pod->meta.HasFinalizer(kJobFinalizer)) with_finalizer.insert(pod->meta.uid);
     }
     for (auto* set : {&uncounted_ok, &uncounted_bad}) {
       for (auto at = set->begin(); at != set->end();) {
@@ -101,7 +93,7 @@ class JobPlanner {
         continue;
       }
       // Whatever ends after the job does, or is taken by it, is no failure of the pod's.
-      if (!Carries(*pod)) continue;
+      if (!pod->meta.HasFinalizer(kJobFinalizer)) continue;
       if (lost && !Finished() && !Suspended() && !deleting_) terminating_.push_back(pod);
       const int64_t index = IndexOf(*pod);
       if (good && (!indexed_ || (index >= 0 && index < completions_.value_or(0) && !succeeded_indexes_.contains(index)))) {
@@ -121,9 +113,7 @@ class JobPlanner {
     if (indexed_) succeeded_ = total_succeeded_;
     JsonObject uncounted;
     for (const auto& [name, set] : {std::pair{"succeeded", &uncounted_ok}, std::pair{"failed", &uncounted_bad}}) {
-      JsonArray list;
-      for (const std::string& uid : *set) list.emplace_back(uid);
-      if (!list.empty()) uncounted[name] = std::move(list);
+      if (!set->empty()) uncounted[name] = base::ToJsonArray(*set);
     }
     still_counting_ = !uncounted.empty();
     Field("uncountedTerminatedPods") = std::move(uncounted);
@@ -298,9 +288,7 @@ JobPlan PlanJob(const Json& job, const std::vector<PodPointer>& pods, base::Time
 
 Json JobPodJson(const Json& job, int64_t index) {
   Json pod = PodFromTemplate(*Find(job, {"spec", "template"}), kube::resources::Jobs(), kube::DecodeMeta(job));
-  JsonArray finalizers = FindArray(pod, {"metadata", "finalizers"});
-  finalizers.emplace_back(kJobFinalizer);
-  base::Ensure(pod, {"metadata", "finalizers"}) = std::move(finalizers);
+  kube::SetFinalizer(pod, kJobFinalizer, true);
   if (index < 0) return pod;
   const std::string number = std::to_string(index);
   const std::string name = std::string(kube::NameOf(job)) + "-" + number;

@@ -11,11 +11,6 @@ using base::FindString;
 using base::Json;
 using base::JsonObject;
 
-const kube::Resource& Claims() {
-  static const kube::Resource& resource = *kube::FindBuiltIn("", "v1", "persistentvolumeclaims");
-  return resource;
-}
-
 }  // namespace
 
 StatefulSetController::StatefulSetController(Context& context)
@@ -29,8 +24,8 @@ base::Status StatefulSetController::CreatePod(const kube::Object& set, int64_t o
   const std::string name(kube::NameOf(pod));
   for (const Json& claim : StatefulClaims(*set.json, ordinal)) {
     const std::string claim_name(kube::NameOf(claim));
-    if (informers().Of(Claims()).Get(set.meta.ns + "/" + claim_name) != nullptr) continue;
-    auto created = api().Create(Claims(), claim);
+    if (informers().Of(kube::resources::PersistentVolumeClaims()).Get(set.meta.ns + "/" + claim_name) != nullptr) continue;
+    auto created = api().Create(kube::resources::PersistentVolumeClaims(), claim);
     if (created) {
       events().Normal(*set.json, "SuccessfulCreate",
                       "create Claim " + claim_name + " Pod " + name + " in StatefulSet " + set.meta.name + " success");

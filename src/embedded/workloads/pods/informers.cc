@@ -5,10 +5,8 @@
 namespace evenkeel::embedded::workloads {
 namespace {
 
-using base::Find;
 using base::FindArray;
 using base::FindBool;
-using base::FindString;
 using base::Json;
 using kube::Resource;
 
@@ -21,8 +19,7 @@ bool HoldsObjects(const Resource& resource) {
 
 /// The kind that a CRD defines, in its storage version; nullopt when it is not served.
 std::optional<Resource> ResourceOfCrd(const Json& crd) {
-  const Json* established = kube::FindCondition(crd, "Established");
-  if (established == nullptr || FindString(*established, {"status"}) != "True") return std::nullopt;
+  if (kube::ConditionStatus(crd, "Established") != "True") return std::nullopt;
   const Json* stored = nullptr;
   for (const Json& version : FindArray(crd, {"spec", "versions"})) {
     if (FindBool(version, {"served"}) && (stored == nullptr || FindBool(version, {"storage"}))) stored = &version;

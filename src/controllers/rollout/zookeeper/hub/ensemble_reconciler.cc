@@ -3,7 +3,6 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <set>
 
 #include "base/log.h"
 #include "controllers/rollout/machine.h"
@@ -34,11 +33,6 @@ constexpr base::Duration kAfterTransition = 100ms;
 constexpr base::Duration kBlind = 1min;
 /// Where nobody tells of what is waited for.
 constexpr base::Duration kPoll = 2s;
-
-bool HasFinalizer(const Json& object) {
-  return std::ranges::any_of(base::FindArray(object, {"metadata", "finalizers"}),
-                             [](const Json& name) { return name.is_string() && name.get_string() == kFinalizer; });
-}
 
 bool IsDeleted(const Json& object) { return base::Find(object, {"metadata", "deletionTimestamp"}) != nullptr; }
 
@@ -117,12 +111,12 @@ base::Result<ReconcileResult> EnsembleReconciler::Reconcile(const std::string& k
       EVENKEEL_TRY(Repair(key, *ensemble, reading));
       return Refuse(*std::move(ensemble), events::kInvalidSpec.reason, spec.error().message());
     }
-    if (!HasFinalizer(*ensemble)) {
+    if (!kube::HasFinalizer(*ensemble, kFinalizer)) {
       // Before anything is made that would have to be taken away again.
       EVENKEEL_TRY(KeepFinalizer(*ensemble, true));
       return ReconcileResult{kAfterTransition};
     }
-  } else if (!HasFinalizer(*ensemble)) {
+  } else if (!kube::HasFinalizer(*ensemble, kFinalizer)) {
     return ReconcileResult{};
   }
   return CarryOut(key, *std::move(ensemble));
@@ -240,12 +234,7 @@ void EnsembleReconciler::AskScheduler(const Json& ensemble) {
 
 base::Status EnsembleReconciler::KeepFinalizer(const Json& ensemble, bool keep) {
   Json object(ensemble, {});
-  JsonArray finalizers;
-  for (const Json& name : base::FindArray(ensemble, {"metadata", "finalizers"})) {
-    if (!name.is_string() || name.get_string() != kFinalizer) finalizers.push_back(name);
-  }
-  if (keep) finalizers.push_back(Json(kFinalizer));
-  base::Ensure(object, {"metadata", "finalizers"}) = std::move(finalizers);
+  kube::SetFinalizer(object, kFinalizer, keep);
   EVENKEEL_TRY(context_.may_write());
   auto written = context_.hub.Update(MultiClusterZooKeepers(), object);
   if (!written) {

@@ -37,10 +37,7 @@ const RolloutMetrics::Row RolloutMetrics::kRows[] = {
     {{"evenkeel_rollout_deploying", MetricType::kGauge, "Whether a rollout is under way.", "ensemble"}, &State::deploying}};
 
 void RolloutMetrics::SetState(const std::string& ensemble, const base::Json& object) {
-  const auto holds = [&](std::string_view type) {
-    const base::Json* condition = kube::FindCondition(object, type);
-    return condition != nullptr && base::FindString(*condition, {"status"}) == "True" ? 1.0 : 0.0;
-  };
+  const auto holds = [&](std::string_view type) { return kube::ConditionStatus(object, type) == "True" ? 1.0 : 0.0; };
   const int64_t voters = base::FindInt(object, {"status", "replicas"});
   const int64_t ready = base::FindInt(object, {"status", "readyReplicas"});
   const std::string_view phase = base::FindString(object, {"status", "phase"});

@@ -62,17 +62,7 @@ std::set<std::string> MadeAs(const Json& set) {
   return revisions;
 }
 
-bool IsReady(const Json& pod) {
-  const Json* condition = kube::FindCondition(pod, "Ready");
-  return condition != nullptr && FindString(*condition, {"status"}) == "True";
-}
-
 }  // namespace
-
-const kube::Resource& VolumeClaims() {
-  static const kube::Resource& resource = *kube::FindBuiltIn("", "v1", "persistentvolumeclaims");
-  return resource;
-}
 
 MemberCache::MemberCache(client::Client& client, const std::shared_ptr<base::Strand>& strand, base::Clock& clock,
                          const base::Random& random)
@@ -84,7 +74,7 @@ MemberCache::MemberCache(client::Client& client, const std::shared_ptr<base::Str
   namespace resources = kube::resources;
   for (const kube::Resource* resource :
        {&resources::Pods(), &resources::StatefulSets(), &resources::ConfigMaps(), &resources::Secrets(), &resources::Services(),
-        &resources::ServiceAccounts(), &VolumeClaims(), &resources::PodDisruptionBudgets()}) {
+        &resources::ServiceAccounts(), &kube::resources::PersistentVolumeClaims(), &resources::PodDisruptionBudgets()}) {
     Owned& owned = owned_.emplace_back(*resource);
     if (resource == &resources::PodDisruptionBudgets()) owned.other_version = "v1beta1";
     Make(owned);
@@ -176,11 +166,11 @@ Picture MemberCache::PictureOf(MemberSpec spec, const Json& object, std::set<std
                             .asked = asked == pod->meta.annotations.end() ? "" : asked->second,
                             .terminating = pod->meta.deletion_time.has_value() || deleted.contains(pod->meta.uid),
                             .running = Runs(*pod->json),
-                            .ready = IsReady(*pod->json),
+                            .ready = kube::ConditionStatus(*pod->json, "Ready") == "True",
                             .problem = ProblemOf(*pod->json)});
   }
   std::ranges::sort(picture.pods, {}, &ServerPod::id);
-  for (const auto& [key, claim] : Of(VolumeClaims().kind).informer->items()) {
+  for (const auto& [key, claim] : Of(kube::resources::PersistentVolumeClaims().kind).informer->items()) {
     const int64_t ordinal = OrdinalOf(VolumeName(picture.spec), claim->meta.name);
     const auto label = claim->meta.labels.find(kEnsembleLabel);
     if (claim->meta.ns != picture.spec.ns || ordinal < picture.spec.ordinals_start) continue;

@@ -11,8 +11,6 @@
 
 namespace evenkeel::controllers::rollout::zookeeper::member {
 
-const kube::Resource& VolumeClaims();
-
 class MemberCache {
  public:
   using Informer = client::Informer<kube::Object>;

@@ -56,7 +56,7 @@ TEST_F(MemberZooKeeperTest, NoServerIsTakenInAgainWhileItsVolumeMayStillBeDelete
   Want(3, {1, 2, 3}, reclaims);
   Json claim = JsonObject{
       {"metadata", JsonObject{{"namespace", "data"}, {"name", "data-zk-2"}, {"labels", JsonObject{{kEnsembleLabel, "zk"}}}}}};
-  api->Put(VolumeClaims(), claim);
+  api->Put(kube::resources::PersistentVolumeClaims(), claim);
   executor.RunFor(30s);
   ASSERT_EQ(world.members.size(), 3U);
   const auto servers = [&] { return base::FindInt(api->objects["statefulsets"].at("data/zk"), {"spec", "replicas"}); };

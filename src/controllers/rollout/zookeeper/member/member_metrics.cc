@@ -42,10 +42,7 @@ const MemberMetrics::Row MemberMetrics::kRows[] = {
 void MemberMetrics::SetState(const std::string& cluster, const std::string& ensemble, const base::Json& object,
                              const base::Json& status) {
   const base::Json holder = base::JsonObject{{"status", base::Json(status, {})}};
-  const auto holds = [&](std::string_view type) {
-    const base::Json* condition = kube::FindCondition(holder, type);
-    return condition != nullptr && base::FindString(*condition, {"status"}) == "True" ? 1.0 : 0.0;
-  };
+  const auto holds = [&](std::string_view type) { return kube::ConditionStatus(holder, type) == "True" ? 1.0 : 0.0; };
   const auto number = [&](std::string_view field) { return static_cast<double>(base::FindInt(status, {field})); };
   for (const base::MetricFamily& family : {kReplacements, kChanges}) {
     base::CountFromZero(registry_, family, {{"cluster", cluster}, {"ensemble", ensemble}});

@@ -23,7 +23,6 @@ namespace evenkeel::controllers::rollout::zookeeper::member {
 namespace {
 
 using base::Json;
-using base::JsonObject;
 using namespace std::chrono_literals;
 
 constexpr base::Duration kDebounce = 100ms;
@@ -368,8 +367,8 @@ class MemberZooKeeper final : public runtime::MemberController {
 
   bool Reclaim(const Json& object, MemberPlan& plan, Memory& memory) {
     const VolumeClaim& claim = *plan.reclaim;
-    const auto deleted = member_.client().Delete(VolumeClaims(), kube::NamespaceOf(object), claim.name,
-                                                 {.uid = claim.uid, .resource_version = claim.version});
+    const auto deleted = member_.client().Delete(kube::resources::PersistentVolumeClaims(), kube::NamespaceOf(object),
+                                                 claim.name, {.uid = claim.uid, .resource_version = claim.version});
     if (!deleted) {
       const base::Code code = deleted.error().code();
       if (code == base::Code::kNotFound || code == base::Code::kConflict) return true;

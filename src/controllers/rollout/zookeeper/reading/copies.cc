@@ -79,8 +79,8 @@ bool TakesBack(const std::set<std::string>& clusters, const FleetObjects& fleet,
 std::set<std::string> LeavingClusters(const FleetObjects& fleet, const Json* policy, const std::set<std::string>& clusters) {
   std::set<std::string> known = BoundClusters(fleet);
   if (policy != nullptr) {
-    for (const Json& name : FindArray(*policy, {"spec", "placement", "clusterAffinity", "clusterNames"})) {
-      if (name.is_string()) known.emplace(name.get_string());
+    for (std::string& name : base::FindTexts(*policy, {"spec", "placement", "clusterAffinity", "clusterNames"})) {
+      known.insert(std::move(name));
     }
   }
   std::erase_if(known, [&](const std::string& name) { return clusters.contains(name); });

@@ -47,9 +47,7 @@ void AddOfPod(Needs& needs, const Json& pod) {
 
 Needs NeedsOf(const Json& spec) {
   Needs needs;
-  for (const Json& secret : FindArray(spec, {"image", "pullSecrets"})) {
-    if (secret.is_string()) needs.emplace(kSecret, secret.get_string());
-  }
+  for (const std::string& secret : base::FindTexts(spec, {"image", "pullSecrets"})) needs.emplace(kSecret, secret);
   Add(needs, kSecret, spec, {"tls", "quorumSecret"});
   Add(needs, kSecret, spec, {"tls", "clientSecret"});
   if (const Json* pod = base::Find(spec, {"podTemplate", "spec"})) AddOfPod(needs, *pod);

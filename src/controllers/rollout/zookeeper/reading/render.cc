@@ -52,12 +52,6 @@ bool IsOwn(const Json& toleration) {
   });
 }
 
-JsonArray NameList(const std::set<std::string>& clusters) {
-  JsonArray names;
-  for (const std::string& cluster : clusters) names.push_back(Json(cluster));
-  return names;
-}
-
 }  // namespace
 
 Needs NeedsInForce(const EnsembleSpec& spec, const EnsembleState& state) {
@@ -95,7 +89,7 @@ std::vector<Json> RenderPropagationPolicies(const EnsembleSpec& spec, const std:
       {"resourceSelectors", JsonArray{Selector(spec, ZooKeepers().ApiVersion(), ZooKeepers().kind, spec.name)}},
       {"conflictResolution", "Abort"},
       {kKeepsField, true},
-      {"placement", JsonObject{{"clusterAffinity", JsonObject{{"clusterNames", NameList(clusters)}}},
+      {"placement", JsonObject{{"clusterAffinity", JsonObject{{"clusterNames", base::ToJsonArray(clusters)}}},
                                {"replicaScheduling",
                                 JsonObject{{"replicaSchedulingType", "Divided"},
                                            {"replicaDivisionPreference", "Weighted"},
@@ -110,7 +104,7 @@ std::vector<Json> RenderPropagationPolicies(const EnsembleSpec& spec, const std:
   services.as_object()["spec"] =
       JsonObject{{"resourceSelectors", std::move(exports)},
                  {"conflictResolution", "Abort"},
-                 {"placement", JsonObject{{"clusterAffinity", JsonObject{{"clusterNames", NameList(clusters)}}}}}};
+                 {"placement", JsonObject{{"clusterAffinity", JsonObject{{"clusterNames", base::ToJsonArray(clusters)}}}}}};
   return {std::move(services), std::move(servers)};
 }
 
@@ -143,14 +137,12 @@ Json RenderOverride(const EnsembleSpec& spec, const EnsembleState& state, const 
   const ClusterRevision* given = found == state.rollout.clusters.end() ? nullptr : &found->second;
   const int64_t replicas = given == nullptr ? 0 : ShareOf(revision.shares, cluster);
   const int64_t offset = IdOffset(spec.naming, state.identities.at(cluster));
-  JsonArray servers;
-  for (const std::string& server : revision.servers) servers.push_back(Json(server));
   const auto set = [](const char* path, const char* op, Json value) {
     return Json(JsonObject{{"path", path}, {"operator", op}, {"value", std::move(value)}});
   };
   // The first replaces the template's spec as a whole, so that nothing of it reaches a cluster before its turn.
   JsonArray plaintext{set("/spec", "replace", Json(revision.body, {})), set("/spec/replicas", "add", replicas),
-                      set("/spec/myidOffset", "add", offset), set("/spec/servers", "add", std::move(servers)),
+                      set("/spec/myidOffset", "add", offset), set("/spec/servers", "add", base::ToJsonArray(revision.servers)),
                       set("/spec/rolloutRevision", "add", Json(given == nullptr ? kNoRevision : MarkOf(*given)))};
   if (!spec.uid.empty()) plaintext.push_back(set("/spec/ensemble", "add", Json(spec.uid)));
   if (state.format > 1) plaintext.push_back(set("/spec/format", "add", state.format));

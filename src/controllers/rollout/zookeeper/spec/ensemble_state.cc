@@ -214,9 +214,8 @@ Json ToJson(const Shares& shares) {
 }
 
 Revision MakeRevision(const Json& body, const Shares& shares, std::vector<std::string> servers) {
-  JsonArray list;
-  for (const std::string& server : servers) list.push_back(Json(server));
-  std::string name = HashOf(JsonObject{{"template", body}, {"shares", ToJson(shares)}, {"servers", std::move(list)}});
+  std::string name =
+      HashOf(JsonObject{{"template", body}, {"shares", ToJson(shares)}, {"servers", base::ToJsonArray(servers)}});
   return {std::move(name), Json(body, {}), shares, std::move(servers)};
 }
 
@@ -376,21 +375,19 @@ void WriteState(const EnsembleState& state, JsonObject& status) {
   status["clusters"] = std::move(clusters);
   JsonArray revisions;
   for (const auto& [name, revision] : state.revisions) {
-    JsonArray servers;
-    for (const std::string& server : revision.servers) servers.push_back(Json(server));
-    revisions.push_back(JsonObject{
-        {"name", name}, {"template", revision.body}, {"shares", ToJson(revision.shares)}, {"servers", std::move(servers)}});
+    revisions.push_back(JsonObject{{"name", name},
+                                   {"template", revision.body},
+                                   {"shares", ToJson(revision.shares)},
+                                   {"servers", base::ToJsonArray(revision.servers)}});
   }
   status["revisions"] = std::move(revisions);
   JsonArray notes;
   for (const RecoveryNote& note : state.recoveries) {
-    JsonArray lost;
-    for (const std::string& cluster : note.lost) lost.push_back(Json(cluster));
     notes.push_back(JsonObject{{"request", note.request},
                                {"outcome", Name(note.outcome)},
                                {"decidedAt", base::FormatTime(note.decided)},
                                {"message", note.message},
-                               {"lost", std::move(lost)}});
+                               {"lost", base::ToJsonArray(note.lost)}});
   }
   if (!notes.empty()) status["recoveries"] = std::move(notes);
   status.erase("scheduling");
