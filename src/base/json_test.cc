@@ -155,6 +155,17 @@ TEST(JsonTest, FindersFallBackOnOtherTypes) {
   EXPECT_TRUE(FindObject(pod, {"list"}).empty());
 }
 
+TEST(JsonTest, FindsTextsAmongOtherTypes) {
+  const Json value = Parse(R"({"a":{"list":["x",1,null,"y"],"map":{"k":"v","n":1}}})");
+  EXPECT_EQ(FindTexts(value, {"a", "list"}), (std::vector<std::string>{"x", "y"}));
+  EXPECT_EQ(FindTexts(*Find(value, {"a", "list"}), {}), (std::vector<std::string>{"x", "y"}));
+  EXPECT_TRUE(FindTexts(value, {"a", "map"}).empty());
+  EXPECT_EQ(FindTextMap(value, {"a", "map"}), (std::map<std::string, std::string>{{"k", "v"}}));
+  EXPECT_TRUE(FindTextMap(value, {"b"}).empty());
+  EXPECT_EQ(ToText(ToJsonArray(std::set<std::string>{"b", "a"})), R"(["a","b"])");
+  EXPECT_EQ(ToText(ToJsonArray(std::vector<std::string_view>{})), "[]");
+}
+
 TEST(JsonTest, EnsureMakesTheObjectsOnTheWay) {
   Json value;
   Ensure(value, {"a", "b"}) = 1;

@@ -60,6 +60,32 @@ TEST(ObjectTest, ConditionsKeepTheirTransitionTimeUntilTheStatusChanges) {
   EXPECT_EQ(FindCondition(object, "Other"), nullptr);
 }
 
+TEST(ObjectTest, ConditionsThatAreAbsentHaveNoStatus) {
+  const Json object =
+      *base::ParseJson(R"({"status":{"conditions":[{"type":"Ready","status":"Unknown"},{"type":"Odd"}]}})", "test");
+  EXPECT_EQ(ConditionStatus(object, "Ready"), "Unknown");
+  EXPECT_EQ(ConditionStatus(object, "Odd"), "");
+  EXPECT_EQ(ConditionStatus(object, "Valid"), "");
+}
+
+TEST(ObjectTest, FinalizersAreSetOnceAndTakenOutWhereverTheyAre) {
+  Json object = *base::ParseJson(R"({"metadata":{"finalizers":["a",5,"b","a"]}})", "test");
+  EXPECT_TRUE(HasFinalizer(object, "a"));
+  EXPECT_FALSE(SetFinalizer(object, "a", true));
+  EXPECT_TRUE(SetFinalizer(object, "a", false));
+  EXPECT_FALSE(SetFinalizer(object, "a", false));
+  EXPECT_TRUE(SetFinalizer(object, "c", true));
+  EXPECT_EQ(base::ToText(object), R"({"metadata":{"finalizers":[5,"b","c"]}})");
+  EXPECT_TRUE(DecodeMeta(object).HasFinalizer("c"));
+  EXPECT_FALSE(DecodeMeta(object).HasFinalizer("a"));
+
+  Json fresh = NewObject(resources::Nodes(), "", "n");
+  EXPECT_FALSE(SetFinalizer(fresh, "a", false));
+  EXPECT_EQ(base::Find(fresh, {"metadata", "finalizers"}), nullptr);
+  EXPECT_TRUE(SetFinalizer(fresh, "a", true));
+  EXPECT_TRUE(HasFinalizer(fresh, "a"));
+}
+
 TEST(ObjectTest, NamesFollowTheRules) {
   EXPECT_EQ(CheckDnsLabel("web-0"), "");
   EXPECT_NE(CheckDnsLabel("web.0"), "");
