@@ -156,8 +156,7 @@ base::Result<Again> DisruptionController::Reconcile(const std::string& key) {
                      "Failed to calculate the number of expected pods: " + expected.error);
   Again again;
   Json status = BudgetStatus(*budget->json, pods, expected, Now(), &again);
-  auto written = WriteStatus(api(), kube::resources::PodDisruptionBudgets(), *budget->json, std::move(status));
-  if (!written && !IsGone(written.error())) return base::Fail(written.error());
+  EVENKEEL_TRY(UnlessGone(WriteStatus(api(), kube::resources::PodDisruptionBudgets(), *budget->json, std::move(status))));
   return again;
 }
 

@@ -160,8 +160,7 @@ base::Result<Again> EndpointsController::Reconcile(const std::string& key) {
     const ObjectPointer endpoints = informers().Of(kube::resources::Endpoints()).Get(key);
     if (endpoints == nullptr || !endpoints->meta.annotations.contains("endpoints.kubernetes.io/last-change-trigger-time"))
       return Again{};
-    auto removed = api().Delete(kube::resources::Endpoints(), endpoints->meta.ns, endpoints->meta.name);
-    if (!removed && !IsGone(removed.error())) return base::Fail(removed.error());
+    EVENKEEL_TRY(UnlessGone(api().Delete(kube::resources::Endpoints(), endpoints->meta.ns, endpoints->meta.name)));
     return Again{};
   }
   if (service->meta.deletion_time) return Again{};
@@ -197,8 +196,7 @@ base::Status EndpointsController::SyncEndpoints(const kube::Object& service, con
   auto written = existing ? api().Update(kind, object) : api().Create(kind, object);
   if (!written && written.error().code() == base::Code::kAlreadyExists)
     return base::Fail(base::Code::kConflict, "endpoints exist already");
-  if (!written && !IsGone(written.error())) return base::Fail(written.error());
-  return {};
+  return UnlessGone(written);
 }
 
 base::Status EndpointsController::SyncSlices(const kube::Object& service, const std::vector<PodPointer>& pods) {
@@ -210,8 +208,7 @@ base::Status EndpointsController::SyncSlices(const kube::Object& service, const 
   }
   for (size_t i = 0; i < std::max(wanted.size(), existing.size()); ++i) {
     if (i >= wanted.size()) {
-      auto removed = api().Delete(kube::resources::EndpointSlices(), service.meta.ns, existing[i]->meta.name);
-      if (!removed && !IsGone(removed.error())) return base::Fail(removed.error());
+      EVENKEEL_TRY(UnlessGone(api().Delete(kube::resources::EndpointSlices(), service.meta.ns, existing[i]->meta.name)));
       continue;
     }
     const bool exists = i < existing.size();

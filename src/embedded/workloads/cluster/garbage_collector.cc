@@ -222,9 +222,7 @@ base::Status GarbageCollector::Delete(const Node& node, const char* policy) {
   options.uid = node.uid;
   options.resource_version = meta.resource_version;
   options.propagation_policy = meta.HasFinalizer(kOrphan) ? "Orphan" : meta.HasFinalizer(kForeground) ? "Foreground" : policy;
-  auto deleted = api().Delete(node.resource, node.ns, node.name, options);
-  if (!deleted && !IsGone(deleted.error())) return base::Fail(deleted.error());
-  return {};
+  return UnlessGone(api().Delete(node.resource, node.ns, node.name, options));
 }
 
 base::Status GarbageCollector::RemoveOwners(const Node& node, const std::set<std::string>& uids) {
@@ -239,8 +237,7 @@ base::Status GarbageCollector::RemoveOwners(const Node& node, const std::set<std
     base::Ensure(object, {"metadata", "ownerReferences"}) = std::move(kept);
     return true;
   });
-  if (!stored && !IsGone(stored.error())) return base::Fail(stored.error());
-  return {};
+  return UnlessGone(stored);
 }
 
 base::Status GarbageCollector::Unblock(const Node& node) {
@@ -251,16 +248,14 @@ base::Status GarbageCollector::Unblock(const Node& node) {
     for (Json& reference : references->get_array()) reference.get_object()["blockOwnerDeletion"] = false;
     return true;
   });
-  if (!stored && !IsGone(stored.error())) return base::Fail(stored.error());
-  return {};
+  return UnlessGone(stored);
 }
 
 base::Status GarbageCollector::RemoveFinalizer(const Node& node, const char* finalizer) {
   auto stored = client::ReadModifyWrite(api(), node.resource, node.ns, node.name, [&](Json& object) -> base::Result<bool> {
     return kube::UidOf(object) == node.uid && kube::SetFinalizer(object, finalizer, false);
   });
-  if (!stored && !IsGone(stored.error())) return base::Fail(stored.error());
-  return {};
+  return UnlessGone(stored);
 }
 
 }  // namespace evenkeel::embedded::workloads

@@ -79,9 +79,7 @@ base::Status NamespaceController::WriteConditions(const kube::Object& ns, const 
       held ? "Some content in the namespace has finalizers remaining: " +
                  Listing(remaining.by_finalizer, " in ", " resource instances")
            : "All content-preserving finalizers finished");
-  auto written = WriteStatus(api(), kube::resources::Namespaces(), *ns.json, *base::Find(state, {"status"}));
-  if (!written && !IsGone(written.error())) return base::Fail(written.error());
-  return {};
+  return UnlessGone(WriteStatus(api(), kube::resources::Namespaces(), *ns.json, *base::Find(state, {"status"})));
 }
 
 base::Result<Again> NamespaceController::Reconcile(const std::string& key) {
@@ -102,9 +100,8 @@ base::Result<Again> NamespaceController::Reconcile(const std::string& key) {
     if (finalizer != Json("kubernetes")) kept.push_back(finalizer);
   }
   base::Ensure(*current, {"spec", "finalizers"}) = std::move(kept);
-  auto finalized =
-      api().Update(kube::resources::Namespaces(), *current, {.subresource = "finalize", .field_manager = "", .dry_run = false});
-  if (!finalized && !IsGone(finalized.error())) return base::Fail(finalized.error());
+  EVENKEEL_TRY(UnlessGone(api().Update(kube::resources::Namespaces(), *current,
+                                       {.subresource = "finalize", .field_manager = "", .dry_run = false})));
   return Again{};
 }
 

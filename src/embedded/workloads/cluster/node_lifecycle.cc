@@ -126,8 +126,7 @@ base::Status NodeLifecycleController::MarkPodsNotReady(const std::string& node) 
     const Json* ready = kube::FindCondition(state, "Ready");
     const std::string reason(FindString(*ready, {"reason"})), message(FindString(*ready, {"message"}));
     kube::SetCondition(state, "Ready", "False", reason, message, Now());
-    auto written = WriteStatus(api(), kube::resources::Pods(), *pod->json, *Find(state, {"status"}));
-    if (!written && !IsGone(written.error())) return base::Fail(written.error());
+    EVENKEEL_TRY(UnlessGone(WriteStatus(api(), kube::resources::Pods(), *pod->json, *Find(state, {"status"}))));
     events().Warning(*pod->json, "NodeNotReady", "Node is not ready");
   }
   return {};
@@ -159,8 +158,7 @@ base::Result<Again> NodeLifecycleController::Reconcile(const std::string& key) {
     } else {
       base::Ensure(current, {"spec", "taints"}) = std::move(taints);
     }
-    auto updated = api().Update(kube::resources::Nodes(), current);
-    if (!updated && !IsGone(updated.error())) return base::Fail(updated.error());
+    EVENKEEL_TRY(UnlessGone(api().Update(kube::resources::Nodes(), current)));
   }
   return again;
 }
@@ -209,8 +207,7 @@ base::Result<Again> TaintEviction::Reconcile(const std::string& key) {
   events().Normal(*pod->json, "TaintManagerEviction", "Marking for deletion Pod " + key);
   client::DeleteOptions options;
   options.uid = pod->meta.uid;
-  auto deleted = api().Delete(kube::resources::Pods(), pod->meta.ns, pod->meta.name, options);
-  if (!deleted && !IsGone(deleted.error())) return base::Fail(deleted.error());
+  EVENKEEL_TRY(UnlessGone(api().Delete(kube::resources::Pods(), pod->meta.ns, pod->meta.name, options)));
   return Again{};
 }
 

@@ -31,9 +31,7 @@ base::Status PodGarbageCollector::ForceDelete(const kube::Pod& pod) {
   client::DeleteOptions options;
   options.uid = pod.meta.uid;
   options.grace_period_seconds = 0;
-  auto deleted = api().Delete(kube::resources::Pods(), pod.meta.ns, pod.meta.name, options);
-  if (!deleted && !IsGone(deleted.error())) return base::Fail(deleted.error());
-  return {};
+  return UnlessGone(api().Delete(kube::resources::Pods(), pod.meta.ns, pod.meta.name, options));
 }
 
 base::Status PodGarbageCollector::CollectNode(const std::string& node) {
@@ -48,8 +46,7 @@ base::Status PodGarbageCollector::CollectNode(const std::string& node) {
       Json state = JsonObject{{"status", base::FindObject(*pod->json, {"status"})}};
       base::Ensure(state, {"status", "phase"}) = "Failed";
       kube::SetCondition(state, "DisruptionTarget", "True", "DeletionByPodGC", "PodGC: node no longer exists", Now());
-      auto written = WriteStatus(api(), kube::resources::Pods(), *pod->json, *base::Find(state, {"status"}));
-      if (!written && !IsGone(written.error())) return base::Fail(written.error());
+      EVENKEEL_TRY(UnlessGone(WriteStatus(api(), kube::resources::Pods(), *pod->json, *base::Find(state, {"status"}))));
     }
     EVENKEEL_TRY(ForceDelete(*pod));
   }

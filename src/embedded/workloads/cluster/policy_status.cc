@@ -128,8 +128,7 @@ base::Result<Again> PolicyStatus::Reconcile(const std::string& key) {
   Json status = base::FindObject(object, {"status"});
   status.get_object()["observedGeneration"] = generation;
   status.get_object()["typeChecking"] = std::move(checked);
-  const auto written = WriteStatus(api(), PolicyResource(), object, std::move(status));
-  if (!written && !IsGone(written.error())) return base::Fail(written.error());
+  EVENKEEL_TRY(UnlessGone(WriteStatus(api(), PolicyResource(), object, std::move(status))));
   return Again{};
 }
 

@@ -103,7 +103,7 @@ base::Result<Again> ResourceClaims::Reconcile(const std::string& key) {
   } else if (const PodPointer pod = informers().pods().Get(name)) {
     done = FollowPod(*pod);
   }
-  if (!done && !IsGone(done.error())) return base::Fail(done.error());
+  EVENKEEL_TRY(UnlessGone(done));
   return Again{};
 }
 

@@ -94,7 +94,7 @@ base::Result<Again> VolumeBinder::Reconcile(const std::string& key) {
   } else if (const PodPointer pod = informers().pods().Get(name)) {
     done = MakeEphemeralClaims(*pod);
   }
-  if (!done && !IsGone(done.error())) return base::Fail(done.error());
+  EVENKEEL_TRY(UnlessGone(done));
   return Again{};
 }
 

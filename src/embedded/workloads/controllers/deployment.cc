@@ -102,8 +102,7 @@ base::Result<Again> DeploymentController::Reconcile(const std::string& key) {
   for (const Json& set : plan.update) EVENKEEL_TRY(api().Update(kube::resources::ReplicaSets(), set));
   for (const DeploymentEvent& event : plan.events) events().Normal(*deployment->json, event.reason, event.message);
   for (const std::string& name : plan.remove) {
-    auto removed = api().Delete(kube::resources::ReplicaSets(), deployment->meta.ns, name);
-    if (!removed && !IsGone(removed.error())) return base::Fail(removed.error());
+    EVENKEEL_TRY(UnlessGone(api().Delete(kube::resources::ReplicaSets(), deployment->meta.ns, name)));
   }
   Json current = *deployment->json;
   if (!plan.revision.empty()) {
@@ -112,8 +111,7 @@ base::Result<Again> DeploymentController::Reconcile(const std::string& key) {
     if (!updated) return IsGone(updated.error()) ? base::Result<Again>(Again{}) : base::Fail(updated.error());
     current = *std::move(updated);
   }
-  auto written = WriteStatus(api(), kube::resources::Deployments(), current, std::move(plan.status));
-  if (!written && !IsGone(written.error())) return base::Fail(written.error());
+  EVENKEEL_TRY(UnlessGone(WriteStatus(api(), kube::resources::Deployments(), current, std::move(plan.status))));
   return plan.again;
 }
 

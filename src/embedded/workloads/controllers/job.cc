@@ -18,8 +18,7 @@ base::Status JobController::ReleasePod(const kube::Pod& pod) {
       api(), kube::resources::Pods(), pod.meta.ns, pod.meta.name, [&](Json& current) -> base::Result<bool> {
         return kube::UidOf(current) == pod.meta.uid && kube::SetFinalizer(current, kJobFinalizer, false);
       });
-  if (!stored && !IsGone(stored.error())) return base::Fail(stored.error());
-  return {};
+  return UnlessGone(stored);
 }
 
 base::Result<Again> JobController::ReleaseOrphans(const std::string& key) {
@@ -74,8 +73,7 @@ base::Result<Again> JobController::Reconcile(const std::string& key) {
     client::DeleteOptions options;
     options.uid = job->meta.uid;
     options.propagation_policy = "Foreground";
-    auto deleted = api().Delete(kube::resources::Jobs(), job->meta.ns, job->meta.name, options);
-    if (!deleted && !IsGone(deleted.error())) return base::Fail(deleted.error());
+    EVENKEEL_TRY(UnlessGone(api().Delete(kube::resources::Jobs(), job->meta.ns, job->meta.name, options)));
     return Again{};
   }
   // The count is on record before a pod may vanish.

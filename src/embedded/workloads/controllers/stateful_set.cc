@@ -54,8 +54,8 @@ base::Status StatefulSetController::Carry(const kube::Object& set, const Statefu
   for (const PodPointer& pod : plan.relabel) {
     Json patch =
         JsonObject{{"metadata", JsonObject{{"labels", JsonObject{{"statefulset.kubernetes.io/pod-name", pod->meta.name}}}}}};
-    auto patched = api().Patch(kube::resources::Pods(), pod->meta.ns, pod->meta.name, client::PatchType::kMerge, patch);
-    if (!patched && !IsGone(patched.error())) return base::Fail(patched.error());
+    EVENKEEL_TRY(
+        UnlessGone(api().Patch(kube::resources::Pods(), pod->meta.ns, pod->meta.name, client::PatchType::kMerge, patch)));
   }
   for (const StatefulPod& wanted : plan.create) EVENKEEL_TRY(CreatePod(set, wanted.ordinal, wanted.updated ? update : current));
   for (const PodPointer& pod : plan.remove) {
@@ -65,8 +65,7 @@ base::Status StatefulSetController::Carry(const kube::Object& set, const Statefu
     }
     client::DeleteOptions options;
     options.uid = pod->meta.uid;
-    auto deleted = api().Delete(kube::resources::Pods(), pod->meta.ns, pod->meta.name, options);
-    if (!deleted && !IsGone(deleted.error())) return base::Fail(deleted.error());
+    EVENKEEL_TRY(UnlessGone(api().Delete(kube::resources::Pods(), pod->meta.ns, pod->meta.name, options)));
     expectations_.Deleted(set.meta.Key(), pod->meta.uid);
     events().Normal(*set.json, "SuccessfulDelete",
                     "delete Pod " + pod->meta.name + " in StatefulSet " + set.meta.name + " successful");

@@ -35,8 +35,7 @@ base::Status Release(client::Client& client, const kube::Resource& resource, con
     base::Ensure(current, {"metadata", "ownerReferences"}) = std::move(kept);
     return true;
   });
-  if (!stored && !IsGone(stored.error())) return base::Fail(stored.error());
-  return {};
+  return UnlessGone(stored);
 }
 
 bool MayAdopt(client::Client& client, const kube::Resource& owner_kind, const kube::ObjectMeta& owner) {

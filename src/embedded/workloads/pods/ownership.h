@@ -59,8 +59,7 @@ base::Result<Again> RemoveDependents(client::Client& client, const kube::Resourc
     client::DeleteOptions options;
     options.uid = item->meta.uid;
     options.propagation_policy = "Background";
-    const auto deleted = client.Delete(resource, item->meta.ns, item->meta.name, options);
-    if (!deleted && !IsGone(deleted.error())) return base::Fail(deleted.error());
+    EVENKEEL_TRY(UnlessGone(client.Delete(resource, item->meta.ns, item->meta.name, options)));
   }
   return Again{};
 }

@@ -81,5 +81,10 @@ base::Result<base::Json> WriteStatus(client::Client& client, const kube::Resourc
                                      base::Json status);
 /// Errors that only mean that somebody else was faster: the object is gone already.
 bool IsGone(const base::Error& error);
+/// Whatever else went wrong.
+template <typename T>
+base::Status UnlessGone(const base::Result<T>& result) {
+  return result || IsGone(result.error()) ? base::Status() : base::Fail(result.error());
+}
 
 }  // namespace evenkeel::embedded::workloads

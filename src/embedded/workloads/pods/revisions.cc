@@ -104,9 +104,8 @@ base::Status TrimRevisions(Context& context, const kube::Object& owner, const st
     if (!used) history.push_back(&revision);
   }
   for (int64_t i = 0; i + limit < static_cast<int64_t>(history.size()); ++i) {
-    auto removed =
-        context.client.Delete(kube::resources::ControllerRevisions(), owner.meta.ns, history[static_cast<size_t>(i)]->name);
-    if (!removed && !IsGone(removed.error())) return base::Fail(removed.error());
+    EVENKEEL_TRY(UnlessGone(
+        context.client.Delete(kube::resources::ControllerRevisions(), owner.meta.ns, history[static_cast<size_t>(i)]->name)));
   }
   return {};
 }
