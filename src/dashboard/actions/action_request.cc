@@ -6,31 +6,35 @@
 #include <array>
 #include <utility>
 
-#include "base/json.h"
+#include "base/input/field.h"
 
 namespace evenkeel::dashboard {
 namespace {
 
 using base::Code;
 
-constexpr std::array<std::pair<ActionKind, std::string_view>, 8> kNames = {{{ActionKind::kCordon, "cordon"},
-                                                                            {ActionKind::kUncordon, "uncordon"},
-                                                                            {ActionKind::kDrain, "drain"},
-                                                                            {ActionKind::kScale, "scale"},
-                                                                            {ActionKind::kPause, "pause"},
-                                                                            {ActionKind::kResume, "resume"},
-                                                                            {ActionKind::kApprove, "approve"},
-                                                                            {ActionKind::kReject, "reject"}}};
+constexpr std::array<std::pair<std::string_view, ActionKind>, 8> kNames = {{{"cordon", ActionKind::kCordon},
+                                                                            {"uncordon", ActionKind::kUncordon},
+                                                                            {"drain", ActionKind::kDrain},
+                                                                            {"scale", ActionKind::kScale},
+                                                                            {"pause", ActionKind::kPause},
+                                                                            {"resume", ActionKind::kResume},
+                                                                            {"approve", ActionKind::kApprove},
+                                                                            {"reject", ActionKind::kReject}}};
 /// Kubernetes' own limit of names; a seen is a hash.
 constexpr size_t kNameMax = 253;
 /// As many nodes no group has.
 constexpr int64_t kSizeMax = 100'000;
 
-std::unexpected<base::Error> Bad(std::string what) { return base::Fail(Code::kBadRequest, "request body: " + std::move(what)); }
+/// A name where one has to be.
+base::Status ReadName(const base::Field& field, std::string& name) {
+  EVENKEEL_TRY(field.Text(name));
+  return IsPlainName(name) ? base::Status() : field.Wrong("not the name of an object");
+}
 
 }  // namespace
 
-std::string_view Name(ActionKind kind) { return std::ranges::find(kNames, kind, &decltype(kNames)::value_type::first)->second; }
+std::string_view Name(ActionKind kind) { return std::ranges::find(kNames, kind, &decltype(kNames)::value_type::second)->first; }
 
 bool IsPlainName(std::string_view text) {
   const auto plain = [](char c) {
@@ -59,28 +63,20 @@ base::Result<ActionRequest> ActionRequest::Parse(std::string_view body) {
     return base::Fail(Code::kTooLarge, fmt::format("the body is larger than {} bytes", kActionBytesMax));
   }
   EVENKEEL_ASSIGN(const base::Json json, base::ParseJson(body, "request body"));
+  const base::Field fields(&json, "request body");
   ActionRequest request;
-  const std::string_view action = base::FindString(json, {"action"});
-  const auto known = std::ranges::find(kNames, action, &decltype(kNames)::value_type::second);
-  if (known == kNames.end()) {
-    return Bad("action: there are cordon, uncordon, drain, scale, pause, resume, approve and reject");
-  }
-  request.kind = known->first;
-  request.cluster = base::FindString(json, {"cluster"});
-  request.ns = base::FindString(json, {"namespace"});
-  request.name = base::FindString(json, {"name"});
-  request.seen = base::FindString(json, {"seen"});
-  request.dry_run = base::FindBool(json, {"dryRun"});
-  if (!request.on_hub() && !IsPlainName(request.cluster)) return Bad("cluster: the name of a member is missing");
-  if (request.on_hub() && !IsPlainName(request.ns)) return Bad("namespace: it is missing");
-  if (!IsPlainName(request.name)) return Bad("name: the name of an object is missing");
+  if (fields["action"].IsEmpty()) return fields["action"].Wrong("missing");
+  EVENKEEL_TRY(fields["action"].Word<ActionKind>(request.kind, kNames));
+  EVENKEEL_TRY(request.on_hub() ? ReadName(fields["namespace"], request.ns) : ReadName(fields["cluster"], request.cluster));
+  EVENKEEL_TRY(ReadName(fields["name"], request.name));
   if (request.kind == ActionKind::kScale) {
-    request.size = base::FindInt(json, {"size"}, -1);
-    if (request.size < 0 || request.size > kSizeMax) return Bad(fmt::format("size: not a number from 0 to {}", kSizeMax));
+    EVENKEEL_TRY(fields["size"].Required());
+    EVENKEEL_TRY(fields["size"].Whole(request.size, 0, kSizeMax));
   }
-  if (!request.dry_run && (request.seen.empty() || request.seen.size() > kNameMax)) {
-    return Bad("seen: it is missing: ask with dryRun first");
-  }
+  EVENKEEL_TRY(fields["seen"].Text(request.seen));
+  EVENKEEL_TRY(fields["dryRun"].Flag(request.dry_run));
+  if (!request.dry_run && request.seen.empty()) return fields["seen"].Wrong("missing: ask with dryRun first");
+  if (request.seen.size() > kNameMax) return fields["seen"].Wrong("too long");
   return request;
 }
 
