@@ -17,6 +17,7 @@ using base::FindString;
 using base::Json;
 using base::JsonArray;
 using base::JsonObject;
+using kube::resources::ResourceClaims;
 
 constexpr std::string_view kFinalizer = "resource.kubernetes.io/delete-protection";
 /// Of a name, before the random letters.
@@ -145,7 +146,7 @@ base::Result<Json> DeviceClaims::WriteClaim(const kube::Pod& pod, const std::str
       EVENKEEL_TRY(check(claim));
       return kube::SetFinalizer(claim, kFinalizer, true);
     };
-    const auto protected_now = client::ReadModifyWrite(client_, kube::resources::ResourceClaims(), pod.meta.ns, name, protect);
+    const auto protected_now = client::ReadModifyWrite(client_, ResourceClaims(), pod.meta.ns, name, protect);
     if (!protected_now) return Fail(Because("add finalizer to claim " + key, protected_now.error()));
   }
   Json allocation;
@@ -164,7 +165,7 @@ base::Result<Json> DeviceClaims::WriteClaim(const kube::Pod& pod, const std::str
     return true;
   };
   written_[pod.meta.Key()].reserved.push_back(name);
-  auto written = client::ReadModifyWrite(client_, kube::resources::ResourceClaims(), pod.meta.ns, name, reserve, OfStatus());
+  auto written = client::ReadModifyWrite(client_, ResourceClaims(), pod.meta.ns, name, reserve, OfStatus());
   if (written) return written;
   const char* const what = placed.in_flight ? "add allocation and reservation to claim " : "add reservation to claim ";
   return Fail(Because(what + key, written.error()));
@@ -180,7 +181,7 @@ base::Result<std::string> DeviceClaims::MakeExtended(const kube::Pod& pod, const
   for (const scheduling::ClaimRequest& request : placed.spec->requests) {
     requests.push_back(scheduling::WriteExtendedRequest(request));
   }
-  Json claim = kube::NewObject(kube::resources::ResourceClaims(), pod.meta.ns, "");
+  Json claim = kube::NewObject(ResourceClaims(), pod.meta.ns, "");
   JsonObject& metadata = claim.at("metadata").get_object();
   metadata.erase("name");
   metadata["generateName"] = pod.meta.name.substr(0, kGenerateNameMax - kSuffix.size()) + std::string(kSuffix);
@@ -188,7 +189,7 @@ base::Result<std::string> DeviceClaims::MakeExtended(const kube::Pod& pod, const
   metadata["ownerReferences"] = JsonArray{kube::ControllerReference(kube::resources::Pods(), pod.meta.name, pod.meta.uid)};
   metadata["finalizers"] = JsonArray{kFinalizer};
   claim.get_object()["spec"] = JsonObject{{"devices", JsonObject{{"requests", std::move(requests)}}}};
-  const auto created = client_.Create(kube::resources::ResourceClaims(), claim);
+  const auto created = client_.Create(ResourceClaims(), claim);
   if (!created) return Fail(Because("create claim for extended resources", created.error()));
   std::string name(kube::NameOf(*created));
   written_[pod.meta.Key()].extended = name;
@@ -222,15 +223,14 @@ base::Status DeviceClaims::Release(const kube::Pod& pod, const std::string& name
     base::Ensure(claim, {"status", "reservedFor"}) = std::move(consumers);
     return true;
   };
-  EVENKEEL_TRY(client::ReadModifyWrite(client_, kube::resources::ResourceClaims(), pod.meta.ns, name, release, OfStatus()));
+  EVENKEEL_TRY(client::ReadModifyWrite(client_, ResourceClaims(), pod.meta.ns, name, release, OfStatus()));
   return {};
 }
 
 base::Status DeviceClaims::DeleteExtended(const kube::Pod& pod, const std::string& name) {
   const auto unprotect = [](Json& claim) -> base::Result<bool> { return kube::SetFinalizer(claim, kFinalizer, false); };
-  EVENKEEL_ASSIGN(const Json claim,
-                  client::ReadModifyWrite(client_, kube::resources::ResourceClaims(), pod.meta.ns, name, unprotect));
-  EVENKEEL_TRY(client_.Delete(kube::resources::ResourceClaims(), pod.meta.ns, name, {.uid = std::string(kube::UidOf(claim))}));
+  EVENKEEL_ASSIGN(const Json claim, client::ReadModifyWrite(client_, ResourceClaims(), pod.meta.ns, name, unprotect));
+  EVENKEEL_TRY(client_.Delete(ResourceClaims(), pod.meta.ns, name, {.uid = std::string(kube::UidOf(claim))}));
   return {};
 }
 
@@ -258,7 +258,7 @@ bool DeviceClaims::GiveUpAllocation(const kube::Pod& pod, scheduling::Snapshot& 
   }
   for (const scheduling::PodDeviceClaim& entry : devices.claims) {
     if (entry.claim.empty()) continue;
-    const auto claim = client_.Get(kube::resources::ResourceClaims(), pod.meta.ns, entry.claim);
+    const auto claim = client_.Get(ResourceClaims(), pod.meta.ns, entry.claim);
     if (!claim) continue;
     const scheduling::ResourceClaim decoded = scheduling::DecodeResourceClaim(*claim);
     if (decoded.allocation == nullptr || !decoded.allocation->nodes) continue;
@@ -271,7 +271,7 @@ bool DeviceClaims::GiveUpAllocation(const kube::Pod& pod, scheduling::Snapshot& 
     base::Erase(freed, {"status", "allocation"});
     base::Erase(freed, {"status", "reservedFor"});
     // As it was read: if anybody has reserved it since, it is a conflict, and nothing is given up.
-    if (client_.Update(kube::resources::ResourceClaims(), freed, OfStatus())) return true;
+    if (client_.Update(ResourceClaims(), freed, OfStatus())) return true;
   }
   return false;
 }

@@ -13,6 +13,7 @@ using base::FindString;
 using base::Json;
 using base::JsonArray;
 using base::JsonObject;
+using kube::resources::EndpointSlices;
 
 constexpr size_t kMirroredPerSubset = 1'000;
 constexpr size_t kMirroredPerSlice = 1'000;
@@ -114,7 +115,7 @@ EndpointMirroring::EndpointMirroring(Context& context) : Reconciler(context, "en
     informers().Of(*kind).AddHandler(
         [this](const ObjectPointer& before, const ObjectPointer& after) { EnqueueSoon((after ? after : before)->meta.Key()); });
   }
-  informers().Of(kube::resources::EndpointSlices()).AddHandler([this](const ObjectPointer& before, const ObjectPointer& after) {
+  informers().Of(EndpointSlices()).AddHandler([this](const ObjectPointer& before, const ObjectPointer& after) {
     if (before != nullptr && IsMirror(before->meta)) {
       const auto found = mirrors_.find(KeyOfEndpoints(before->meta));
       if (found != mirrors_.end()) found->second.erase(before->meta.Key());
@@ -139,8 +140,7 @@ std::vector<ObjectPointer> EndpointMirroring::MirrorsOf(const std::string& key) 
 }
 
 base::Status EndpointMirroring::Write(const kube::Object& endpoints, const Json& wanted, const ObjectPointer& existing) {
-  Json object =
-      existing != nullptr ? *existing->json : kube::NewObject(kube::resources::EndpointSlices(), endpoints.meta.ns, "");
+  Json object = existing != nullptr ? *existing->json : kube::NewObject(EndpointSlices(), endpoints.meta.ns, "");
   for (const char* field : {"addressType", "endpoints", "ports"}) object.get_object()[field] = wanted.at(field);
   base::Ensure(object, {"metadata", "labels"}) = MirroredLabels(endpoints.meta);
   JsonObject annotations = MirroredAnnotations(endpoints.meta);
@@ -153,7 +153,7 @@ base::Status EndpointMirroring::Write(const kube::Object& endpoints, const Json&
       JsonArray{kube::ControllerReference(kube::resources::Endpoints(), endpoints.meta.name, endpoints.meta.uid)};
   if (existing != nullptr) {
     if (base::Equal(object, *existing->json)) return {};
-    const auto written = api().Update(kube::resources::EndpointSlices(), object);
+    const auto written = api().Update(EndpointSlices(), object);
     if (written) return {};
     if (!IsGone(written.error())) return base::Fail(written.error());
     mirrors_[endpoints.meta.Key()].erase(existing->meta.Key());
@@ -161,7 +161,7 @@ base::Status EndpointMirroring::Write(const kube::Object& endpoints, const Json&
   }
   base::Erase(object, {"metadata", "name"});
   base::Ensure(object, {"metadata", "generateName"}) = endpoints.meta.name + "-";
-  const auto made = api().Create(kube::resources::EndpointSlices(), object);
+  const auto made = api().Create(EndpointSlices(), object);
   if (!made) return IsGone(made.error()) ? base::Status() : base::Fail(made.error());
   // Before the watch tells of it: who comes here again must not make a second one.
   const auto slice = std::make_shared<const kube::Object>(kube::Object::Decode(*made));
@@ -195,7 +195,7 @@ base::Result<Again> EndpointMirroring::Reconcile(const std::string& key) {
     if (!slice.is_null()) EVENKEEL_TRY(Write(*endpoints, slice, nullptr));
   }
   for (const ObjectPointer& slice : existing) {
-    const auto removed = api().Delete(kube::resources::EndpointSlices(), slice->meta.ns, slice->meta.name);
+    const auto removed = api().Delete(EndpointSlices(), slice->meta.ns, slice->meta.name);
     if (!removed && !IsGone(removed.error())) return base::Fail(removed.error());
     if (const auto found = mirrors_.find(key); !removed && found != mirrors_.end()) found->second.erase(slice->meta.Key());
   }

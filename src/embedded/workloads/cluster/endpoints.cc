@@ -16,6 +16,7 @@ using base::FindString;
 using base::Json;
 using base::JsonArray;
 using base::JsonObject;
+using kube::resources::EndpointSlices;
 
 constexpr size_t kSliceSize = 100;
 
@@ -125,8 +126,8 @@ EndpointsController::EndpointsController(Context& context) : Reconciler(context,
   const kube::Resource& services = kube::resources::Services();
   informers().Of(services).AddHandler(
       [this](const ObjectPointer& before, const ObjectPointer& after) { Enqueue((after ? after : before)->meta.Key()); });
-  for (const kube::Resource* kind : {&kube::resources::Endpoints(), &kube::resources::EndpointSlices()}) {
-    const bool slices = kind == &kube::resources::EndpointSlices();
+  for (const kube::Resource* kind : {&kube::resources::Endpoints(), &EndpointSlices()}) {
+    const bool slices = kind == &EndpointSlices();
     informers().Of(*kind).AddHandler([this, slices](const ObjectPointer& before, const ObjectPointer& after) {
       const kube::ObjectMeta& meta = (after ? after : before)->meta;
       auto label = meta.labels.find("kubernetes.io/service-name");
@@ -135,7 +136,7 @@ EndpointsController::EndpointsController(Context& context) : Reconciler(context,
       if (informers().Of(kube::resources::Services()).Get(key) != nullptr) EnqueueSoon(key);
     });
   }
-  informers().Owned(kube::resources::EndpointSlices());
+  informers().Owned(EndpointSlices());
   informers().pods().AddHandler([this](const PodPointer& before, const PodPointer& after) {
     const std::string& ns = (after ? after : before)->meta.ns;
     const auto& all = informers().Of(kube::resources::Services()).items();
@@ -202,19 +203,19 @@ base::Status EndpointsController::SyncEndpoints(const kube::Object& service, con
 base::Status EndpointsController::SyncSlices(const kube::Object& service, const std::vector<PodPointer>& pods) {
   std::vector<Json> wanted = EndpointSlicesOf(*service.json, pods);
   std::vector<ObjectPointer> existing;
-  for (const auto& [key, slice] : informers().Owned(kube::resources::EndpointSlices()).OwnedBy(service.meta.uid)) {
+  for (const auto& [key, slice] : informers().Owned(EndpointSlices()).OwnedBy(service.meta.uid)) {
     auto manager = slice->meta.labels.find("endpointslice.kubernetes.io/managed-by");
     if (manager != slice->meta.labels.end() && manager->second == "endpointslice-controller.k8s.io") existing.push_back(slice);
   }
   for (size_t i = 0; i < std::max(wanted.size(), existing.size()); ++i) {
     if (i >= wanted.size()) {
-      EVENKEEL_TRY(UnlessGone(api().Delete(kube::resources::EndpointSlices(), service.meta.ns, existing[i]->meta.name)));
+      EVENKEEL_TRY(UnlessGone(api().Delete(EndpointSlices(), service.meta.ns, existing[i]->meta.name)));
       continue;
     }
     const bool exists = i < existing.size();
     // The slices' names do not depend on what is in them, so a change of one is a write of one.
     const std::string name = service.meta.name + "-" + SafeName(10000 + i);
-    Json object = exists ? *existing[i]->json : kube::NewObject(kube::resources::EndpointSlices(), service.meta.ns, name);
+    Json object = exists ? *existing[i]->json : kube::NewObject(EndpointSlices(), service.meta.ns, name);
     if (exists && base::Equal(Json(FindArray(object, {"endpoints"})), wanted[i].at("endpoints")) &&
         base::Equal(Json(FindArray(object, {"ports"})), wanted[i].at("ports"))) {
       continue;
@@ -227,8 +228,7 @@ base::Status EndpointsController::SyncSlices(const kube::Object& service, const 
     base::Ensure(object, {"metadata", "labels", "endpointslice.kubernetes.io/managed-by"}) = "endpointslice-controller.k8s.io";
     base::Ensure(object, {"metadata", "ownerReferences"}) =
         JsonArray{kube::ControllerReference(kube::resources::Services(), service.meta.name, service.meta.uid)};
-    auto written = exists ? api().Update(kube::resources::EndpointSlices(), object)
-                          : api().Create(kube::resources::EndpointSlices(), object);
+    auto written = exists ? api().Update(EndpointSlices(), object) : api().Create(EndpointSlices(), object);
     if (!written && written.error().code() == base::Code::kAlreadyExists)
       return base::Fail(base::Code::kConflict, name + " exists already");
     if (!written && !IsGone(written.error())) return base::Fail(written.error());

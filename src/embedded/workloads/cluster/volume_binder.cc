@@ -15,6 +15,9 @@ using base::Json;
 using base::JsonArray;
 using base::JsonObject;
 using controllers::scheduler::kSelectedNode;
+using kube::resources::PersistentVolumeClaims;
+using kube::resources::PersistentVolumes;
+using kube::resources::StorageClasses;
 
 constexpr char kProvisionedBy[] = "pv.kubernetes.io/provisioned-by";
 constexpr char kBindCompleted[] = "pv.kubernetes.io/bind-completed";
@@ -49,27 +52,23 @@ JsonObject ClaimReference(const kube::Object& claim) {
 }  // namespace
 
 VolumeBinder::VolumeBinder(Context& context) : Reconciler(context, "persistentvolume-controller") {
-  informers()
-      .Of(kube::resources::PersistentVolumeClaims())
-      .AddHandler([this](const ObjectPointer& before, const ObjectPointer& after) {
-        const ObjectPointer& claim = after ? after : before;
-        if (after != nullptr) Enqueue("claim/" + claim->meta.Key());
-        const std::string_view volume = FindString(*claim->json, {"spec", "volumeName"});
-        Enqueue("volume/" + (volume.empty() ? MadeFor(*claim) : std::string(volume)));
-      });
-  informers()
-      .Of(kube::resources::PersistentVolumes())
-      .AddHandler([this](const ObjectPointer& before, const ObjectPointer& after) {
-        if (after == nullptr) return Enqueue("claim/" + ClaimOf(*before));
-        Enqueue("volume/" + after->meta.name);
-        if (Phase(*after) != "Available" && !ClaimOf(*after).empty()) return;
-        for (const auto& [key, claim] : informers().Of(kube::resources::PersistentVolumeClaims()).items()) {
-          if (Phase(*claim) != "Bound") EnqueueSoon("claim/" + key);
-        }
-      });
-  informers().Of(kube::resources::StorageClasses()).AddHandler([this](const ObjectPointer&, const ObjectPointer& after) {
+  informers().Of(PersistentVolumeClaims()).AddHandler([this](const ObjectPointer& before, const ObjectPointer& after) {
+    const ObjectPointer& claim = after ? after : before;
+    if (after != nullptr) Enqueue("claim/" + claim->meta.Key());
+    const std::string_view volume = FindString(*claim->json, {"spec", "volumeName"});
+    Enqueue("volume/" + (volume.empty() ? MadeFor(*claim) : std::string(volume)));
+  });
+  informers().Of(PersistentVolumes()).AddHandler([this](const ObjectPointer& before, const ObjectPointer& after) {
+    if (after == nullptr) return Enqueue("claim/" + ClaimOf(*before));
+    Enqueue("volume/" + after->meta.name);
+    if (Phase(*after) != "Available" && !ClaimOf(*after).empty()) return;
+    for (const auto& [key, claim] : informers().Of(PersistentVolumeClaims()).items()) {
+      if (Phase(*claim) != "Bound") EnqueueSoon("claim/" + key);
+    }
+  });
+  informers().Of(StorageClasses()).AddHandler([this](const ObjectPointer&, const ObjectPointer& after) {
     if (after == nullptr) return;
-    for (const auto& [key, claim] : informers().Of(kube::resources::PersistentVolumeClaims()).items()) {
+    for (const auto& [key, claim] : informers().Of(PersistentVolumeClaims()).items()) {
       if (Phase(*claim) != "Bound") EnqueueSoon("claim/" + key);
     }
   });
@@ -86,11 +85,9 @@ base::Result<Again> VolumeBinder::Reconcile(const std::string& key) {
   const std::string name = key.substr(key.find('/') + 1);
   base::Status done;
   if (key.starts_with("claim/")) {
-    if (const ObjectPointer claim = informers().Of(kube::resources::PersistentVolumeClaims()).Get(name))
-      done = BindClaim(*claim);
+    if (const ObjectPointer claim = informers().Of(PersistentVolumeClaims()).Get(name)) done = BindClaim(*claim);
   } else if (key.starts_with("volume/")) {
-    if (const ObjectPointer volume = informers().Of(kube::resources::PersistentVolumes()).Get(name))
-      done = FollowClaim(*volume);
+    if (const ObjectPointer volume = informers().Of(PersistentVolumes()).Get(name)) done = FollowClaim(*volume);
   } else if (const PodPointer pod = informers().pods().Get(name)) {
     done = MakeEphemeralClaims(*pod);
   }
@@ -102,7 +99,7 @@ base::Status VolumeBinder::BindClaim(const kube::Object& claim) {
   if (claim.meta.deletion_time) return {};
   const std::string volume(FindString(*claim.json, {"spec", "volumeName"}));
   // Fleets from before volumes had objects have bound claims without one.
-  const bool missing = volume == MadeFor(claim) && informers().Of(kube::resources::PersistentVolumes()).Get(volume) == nullptr;
+  const bool missing = volume == MadeFor(claim) && informers().Of(PersistentVolumes()).Get(volume) == nullptr;
   if (Phase(claim) == "Bound" && !missing) return {};
   EVENKEEL_ASSIGN(const std::string found, VolumeFor(claim));
   return found.empty() ? base::Status{} : CompleteClaim(claim, found);
@@ -111,12 +108,12 @@ base::Status VolumeBinder::BindClaim(const kube::Object& claim) {
 base::Result<std::string> VolumeBinder::VolumeFor(const kube::Object& claim) {
   const auto wanted = scheduling::DecodePersistentVolumeClaim(*claim.json);
   if (!wanted.volume.empty() && wanted.volume != MadeFor(claim)) {
-    const ObjectPointer volume = informers().Of(kube::resources::PersistentVolumes()).Get(wanted.volume);
+    const ObjectPointer volume = informers().Of(PersistentVolumes()).Get(wanted.volume);
     if (volume == nullptr || (!ClaimOf(*volume).empty() && !RefersTo(*volume, claim))) return std::string();
     return Reserve(*volume, claim);
   }
   const ObjectPointer class_object =
-      wanted.class_name.empty() ? nullptr : informers().Of(kube::resources::StorageClasses()).Get(wanted.class_name);
+      wanted.class_name.empty() ? nullptr : informers().Of(StorageClasses()).Get(wanted.class_name);
   const Json* storage_class = class_object == nullptr ? nullptr : class_object->json.get();
   const bool delayed = wanted.volume.empty() && storage_class != nullptr &&
                        FindString(*storage_class, {"volumeBindingMode"}) == "WaitForFirstConsumer";
@@ -126,8 +123,7 @@ base::Result<std::string> VolumeBinder::VolumeFor(const kube::Object& claim) {
     if (node == nullptr) {
       // The scheduler has to choose again.
       Json none = JsonObject{{"metadata", JsonObject{{"annotations", JsonObject{{kSelectedNode, nullptr}}}}}};
-      EVENKEEL_TRY(api().Patch(kube::resources::PersistentVolumeClaims(), claim.meta.ns, claim.meta.name,
-                               client::PatchType::kMerge, none));
+      EVENKEEL_TRY(api().Patch(PersistentVolumeClaims(), claim.meta.ns, claim.meta.name, client::PatchType::kMerge, none));
       return std::string();
     }
   } else if (delayed) {
@@ -145,7 +141,7 @@ const kube::Object* VolumeBinder::Match(const kube::Object& claim, const NodeIte
   const auto wanted = scheduling::DecodePersistentVolumeClaim(*claim.json);
   const kube::Object* best = nullptr;
   int64_t best_size = 0;
-  for (const auto& [name, object] : informers().Of(kube::resources::PersistentVolumes()).items()) {
+  for (const auto& [name, object] : informers().Of(PersistentVolumes()).items()) {
     const auto volume = scheduling::DecodePersistentVolume(*object->json);
     const bool reserved = RefersTo(*object, claim);
     if (volume.deleting || (!volume.claim.empty() && !reserved) || volume.class_name != wanted.class_name) continue;
@@ -172,7 +168,7 @@ base::Result<std::string> VolumeBinder::Reserve(const kube::Object& volume, cons
   if (FindString(*volume.json, {"spec", "claimRef", "uid"}) == claim.meta.uid) return volume.meta.name;
   Json changed = *volume.json;
   base::Ensure(changed, {"spec", "claimRef"}) = ClaimReference(claim);
-  EVENKEEL_TRY(api().Update(kube::resources::PersistentVolumes(), changed));
+  EVENKEEL_TRY(api().Update(PersistentVolumes(), changed));
   return volume.meta.name;
 }
 
@@ -181,7 +177,7 @@ base::Result<std::string> VolumeBinder::Provision(const kube::Object& claim, con
   const std::string provisioner(storage_class == nullptr
                                     ? "evenkeel.dev/embedded"
                                     : FindString(*storage_class, {"provisioner"}, "evenkeel.dev/embedded"));
-  Json volume = kube::NewObject(kube::resources::PersistentVolumes(), "", name);
+  Json volume = kube::NewObject(PersistentVolumes(), "", name);
   base::Ensure(volume, {"metadata", "annotations"}) = JsonObject{{kProvisionedBy, provisioner}};
   const Json* size = Find(*claim.json, {"spec", "resources", "requests", "storage"});
   const Json* modes = Find(*claim.json, {"spec", "accessModes"});
@@ -206,7 +202,7 @@ base::Result<std::string> VolumeBinder::Provision(const kube::Object& claim, con
     spec["nodeAffinity"] = JsonObject{{"required", JsonObject{{"nodeSelectorTerms", JsonArray{term}}}}};
   }
   volume.get_object()["spec"] = std::move(spec);
-  const auto created = api().Create(kube::resources::PersistentVolumes(), volume);
+  const auto created = api().Create(PersistentVolumes(), volume);
   if (!created && created.error().code() != base::Code::kAlreadyExists) return base::Fail(created.error());
   return name;
 }
@@ -216,12 +212,12 @@ base::Status VolumeBinder::CompleteClaim(const kube::Object& claim, const std::s
   if (FindString(current, {"spec", "volumeName"}) != volume) {
     base::Ensure(current, {"spec", "volumeName"}) = volume;
     base::Ensure(current, {"metadata", "annotations", kBindCompleted}) = "yes";
-    EVENKEEL_ASSIGN(current, api().Update(kube::resources::PersistentVolumeClaims(), current));
+    EVENKEEL_ASSIGN(current, api().Update(PersistentVolumeClaims(), current));
   }
   JsonObject status{{"phase", "Bound"}};
   if (const Json* modes = Find(current, {"spec", "accessModes"})) status["accessModes"] = *modes;
   if (const Json* size = Find(current, {"spec", "resources", "requests"})) status["capacity"] = *size;
-  EVENKEEL_TRY(WriteStatus(api(), kube::resources::PersistentVolumeClaims(), current, std::move(status)));
+  EVENKEEL_TRY(WriteStatus(api(), PersistentVolumeClaims(), current, std::move(status)));
   return {};
 }
 
@@ -230,20 +226,20 @@ base::Status VolumeBinder::FollowClaim(const kube::Object& volume) {
   const std::string key = ClaimOf(volume);
   std::string_view phase = "Available";
   if (!key.empty()) {
-    ObjectPointer claim = informers().Of(kube::resources::PersistentVolumeClaims()).Get(key);
+    ObjectPointer claim = informers().Of(PersistentVolumeClaims()).Get(key);
     if (claim != nullptr && !RefersTo(volume, *claim)) claim = nullptr;
     if (claim == nullptr && !FindString(*volume.json, {"spec", "claimRef", "uid"}).empty()) {
       // The cache may be behind; a volume is only given up when the API agrees.
       std::string ns, name;
       kube::SplitKey(key, ns, name);
-      const auto live = api().Get(kube::resources::PersistentVolumeClaims(), ns, name);
+      const auto live = api().Get(PersistentVolumeClaims(), ns, name);
       if (!live && !IsGone(live.error())) return base::Fail(live.error());
       if (live && RefersTo(volume, kube::Object::Decode(*live))) return {};
       if (FindString(*volume.json, {"spec", "persistentVolumeReclaimPolicy"}) == "Delete" &&
           Find(*volume.json, {"metadata", "annotations", kProvisionedBy}) != nullptr) {
         client::DeleteOptions options;
         options.uid = volume.meta.uid;
-        EVENKEEL_TRY(api().Delete(kube::resources::PersistentVolumes(), "", volume.meta.name, options));
+        EVENKEEL_TRY(api().Delete(PersistentVolumes(), "", volume.meta.name, options));
         return {};
       }
       phase = "Released";
@@ -254,7 +250,7 @@ base::Status VolumeBinder::FollowClaim(const kube::Object& volume) {
       return {};
     }
   }
-  EVENKEEL_TRY(WriteStatus(api(), kube::resources::PersistentVolumes(), *volume.json, JsonObject{{"phase", phase}}));
+  EVENKEEL_TRY(WriteStatus(api(), PersistentVolumes(), *volume.json, JsonObject{{"phase", phase}}));
   return {};
 }
 
@@ -264,15 +260,15 @@ base::Status VolumeBinder::MakeEphemeralClaims(const kube::Pod& pod) {
     const Json* made_from = Find(volume, {"ephemeral", "volumeClaimTemplate"});
     if (made_from == nullptr) continue;
     const std::string name = pod.meta.name + "-" + std::string(FindString(volume, {"name"}));
-    if (informers().Of(kube::resources::PersistentVolumeClaims()).Get(pod.meta.ns + "/" + name) != nullptr) continue;
-    Json claim = kube::NewObject(kube::resources::PersistentVolumeClaims(), pod.meta.ns, name);
+    if (informers().Of(PersistentVolumeClaims()).Get(pod.meta.ns + "/" + name) != nullptr) continue;
+    Json claim = kube::NewObject(PersistentVolumeClaims(), pod.meta.ns, name);
     for (const char* part : {"labels", "annotations"}) {
       if (const Json* given = Find(*made_from, {"metadata", part})) base::Ensure(claim, {"metadata", part}) = *given;
     }
     base::Ensure(claim, {"metadata", "ownerReferences"}) =
         JsonArray{kube::ControllerReference(kube::resources::Pods(), pod.meta.name, pod.meta.uid)};
     claim.get_object()["spec"] = base::FindObject(*made_from, {"spec"});
-    const auto created = api().Create(kube::resources::PersistentVolumeClaims(), claim);
+    const auto created = api().Create(PersistentVolumeClaims(), claim);
     if (!created && created.error().code() != base::Code::kAlreadyExists) return base::Fail(created.error());
   }
   return {};
