@@ -75,6 +75,7 @@ struct Metric {
 };
 
 enum class MoveCost : uint8_t { kZero, kLow, kMedium, kHigh, kVeryHigh };
+inline constexpr size_t kMoveCostLevels = 5;
 
 struct ServiceMetric {
   MetricId metric = kNoId;

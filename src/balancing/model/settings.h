@@ -103,6 +103,7 @@ struct Settings {
   double swap_primary_probability = 0.3;
   double max_percentage_to_move = 0.3;
   double max_percentage_to_move_for_placement = 0.1;
+  bool use_score_in_constraint_check = true;
   bool enable_preferred_swap_solution_in_constraint_check = true;
   bool ignore_cost_in_scoring = false;
   bool use_move_cost_reports = false;

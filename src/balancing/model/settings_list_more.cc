@@ -77,9 +77,8 @@ void AddSearchSettings(SettingsTable& table) {
                1);
   table.Number("MaxPercentageToMoveForPlacement", &S::max_percentage_to_move_for_placement,
                "share of all replicas that may move to make room for new ones", 0, 1);
-  table.Unused("UseScoreInConstraintCheck", Type::kBool, "true",
-               "of two repairs the one with the better score wins, not the one with fewer moves",
-               "of two repairs that mend as much the one with fewer movements wins, then the one with the lower deviation");
+  table.Bool("UseScoreInConstraintCheck", &S::use_score_in_constraint_check,
+             "of two repairs that mend as much the one with the better energy wins, else the one with fewer movements");
   table.Bool("EnablePreferredSwapSolutionInConstraintCheck", &S::enable_preferred_swap_solution_in_constraint_check,
              "repairs by exchanging roles are tried, too");
   table.Bool("CountDisappearingLoadForSimulatedAnnealing", &S::count_disappearing_load_for_simulated_annealing,

@@ -5,6 +5,8 @@
 #include <optional>
 #include <span>
 
+#include "balancing/repairs/repair_price.h"
+
 namespace evenkeel::balancing {
 
 bool ApplicationRepairs::Vacate(ApplicationId application, NodeId node, const Constraints& constraints,
@@ -27,11 +29,20 @@ bool ApplicationRepairs::Vacate(ApplicationId application, NodeId node, const Co
   return false;
 }
 
-// The application leaves the node that costs fewest movements, until it is on few enough or can leave none.
+double ApplicationRepairs::CostToVacate(ApplicationId application, NodeId node) const {
+  const Cluster& cluster = arrangement_.cluster();
+  double cost = 0;
+  for (const ReplicaId replica : arrangement_.On(node)) {
+    const bool concerned = cluster.services[arrangement_.ServiceOf(replica)].application == application;
+    cost += concerned ? journal_.CostOfMoving(replica) : 0;
+  }
+  return cost;
+}
+
+// The application leaves the node that costs least to leave, until it is on few enough or can leave none.
 void ApplicationRepairs::LeaveNodes(ApplicationId application, const Constraints& constraints) {
   struct Choice {
-    int64_t movements;
-    double deviation;
+    RepairPrice price;
     NodeId node;
     auto operator<=>(const Choice&) const = default;
   };
@@ -46,7 +57,7 @@ void ApplicationRepairs::LeaveNodes(ApplicationId application, const Constraints
     for (const NodeId node : used) {
       if (!stays(node)) continue;
       if (Vacate(application, node, constraints, stays) && arrangement_.NodesOf(application) < nodes) {
-        const Choice choice{journal_.movements(), journal_.score().average_deviation(), node};
+        const Choice choice{CostFirst(journal_), node};
         if (!best || choice < *best) best = choice;
       }
       journal_.UndoTo(mark);
@@ -63,7 +74,7 @@ bool ApplicationRepairs::GatherOnNewNode(ApplicationId application, const Constr
   for (const NodeId node : arrangement_.applications().NodesOf(application)) {
     if (arrangement_.ReplicasOnNode(application, node) > 0) used.push_back(node);
   }
-  std::ranges::stable_sort(used, std::greater<>(), [&](NodeId node) { return arrangement_.ReplicasOnNode(application, node); });
+  std::ranges::stable_sort(used, std::greater<>(), [&](NodeId node) { return CostToVacate(application, node); });
   for (const NodeId fresh : arrangement_.sets().all()) {
     if (finder_.evaluations() > budget_) return false;
     if (!arrangement_.sets().available().test(fresh) || std::ranges::find(used, fresh) != used.end()) continue;

@@ -26,6 +26,8 @@ class ApplicationRepairs {
   void MendTotal(const Violation& violation);
   /// All that the application has on the node goes to nodes that are accepted, or nothing.
   bool Vacate(ApplicationId application, NodeId node, const Constraints& constraints, const TargetFinder::Accept& accept);
+  /// What that costs, without what follows by affinity.
+  double CostToVacate(ApplicationId application, NodeId node) const;
 
  private:
   void LeaveNodes(ApplicationId application, const Constraints& constraints);

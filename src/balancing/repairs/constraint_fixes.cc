@@ -26,16 +26,19 @@ auto KeyOf(const Violation& violation) {
 
 class FixSearch {
  public:
-  FixSearch(Arrangement& arrangement, const ServiceGroup& group, const FixOptions& options)
+  FixSearch(Arrangement& arrangement, const ServiceGroup& group, const FixOptions& options, bool costs_count)
       : arrangement_(arrangement),
         group_(group),
         budget_(options.evaluations > 0 ? options.evaluations : kDefaultEvaluations),
         levels_(arrangement, Purpose::kConstraintCheck, options.light, true),
-        journal_(arrangement, group),
+        journal_(arrangement, group, costs_count),
         finder_(journal_, options.seed),
         mover_(journal_, finder_, options.movement_slots) {}
 
   FixResult Run();
+  /// What Run has made, which is no more; and it once more.
+  std::vector<StepJournal::Made> TakeBack();
+  void Repeat(std::span<const StepJournal::Made> steps);
 
  private:
   void Mend(const Violation& violation);
@@ -145,6 +148,28 @@ FixResult FixSearch::Run() {
   return std::move(result_);
 }
 
+std::vector<StepJournal::Made> FixSearch::TakeBack() {
+  std::vector<StepJournal::Made> steps = journal_.AllMade();
+  journal_.UndoTo(0);
+  return steps;
+}
+
+void FixSearch::Repeat(std::span<const StepJournal::Made> steps) {
+  for (const auto& [replica, other, to] : steps) {
+    if (other == kNoId) {
+      journal_.Move(replica, to);
+    } else {
+      journal_.Swap(replica, other);
+    }
+  }
+}
+
+ViolationSummary SummaryOf(std::span<const UnmendedViolation> left) {
+  std::vector<Violation> violations;
+  for (const UnmendedViolation& unmended : left) violations.push_back(unmended.violation);
+  return Summarize(violations);
+}
+
 }  // namespace
 
 std::vector<Violation> ViolationsOf(const Arrangement& arrangement, const ServiceGroup& group, std::vector<Violation> all) {
@@ -165,7 +190,22 @@ std::vector<Violation> ViolationsOf(const Arrangement& arrangement, const Servic
 }
 
 FixResult FixViolations(Arrangement& arrangement, const ServiceGroup& group, const FixOptions& options) {
-  return FixSearch(arrangement, group, options).Run();
+  FixSearch search(arrangement, group, options, true);
+  FixResult result = search.Run();
+  if (!arrangement.settings().use_move_cost_reports || result.left.empty()) return result;
+  // One repair is in the way of another. What the cheapest ones leave may be mended by those that are made without costs.
+  const std::vector<StepJournal::Made> steps = search.TakeBack();
+  FixSearch without_costs(arrangement, group, options, false);
+  FixResult other = without_costs.Run();
+  const int64_t evaluations = result.evaluations + other.evaluations;
+  if (Better(SummaryOf(other.left), SummaryOf(result.left))) {
+    result = std::move(other);
+  } else {
+    without_costs.TakeBack();
+    search.Repeat(steps);
+  }
+  result.evaluations = evaluations;
+  return result;
 }
 
 }  // namespace evenkeel::balancing

@@ -1,8 +1,10 @@
 // Mends violated constraints of one group of services with as few movements as it finds: the search of the constraint check.
 // Replicas that should not be where they are move, a primary and a secondary exchange their roles (rather than move, with
 // EnablePreferredSwapSolutionInConstraintCheck), and of a node that is too full goes the smallest number of replicas that
-// mends its excess, of several such sets the one that leaves the least deviation. Where there is no room for what has to go,
-// others make some, up to two in a chain. What follows by affinity moves along.
+// mends its excess, of several such sets the one that leaves the least energy. Where there is no room for what has to go,
+// others make some, up to two in a chain. What follows by affinity moves along. With UseMoveCostReports the cost of movements
+// decides where repairs mend as much (repair_price.h): many cheap movements may go before one that is dear, but no violation
+// stays that would be mended if every movement cost the same.
 //
 // Each violation is first mended without making anything worse; if that cannot be, constraints of lower priority give way, the
 // optional ones first, but never one of the violation's own priority or above. More violations mended beats a lower deviation.

@@ -6,8 +6,6 @@
 #include <map>
 #include <tuple>
 
-#include "balancing/rules/movability.h"
-
 namespace evenkeel::balancing {
 namespace {
 
@@ -40,10 +38,7 @@ OverloadFixer::OverloadFixer(Mover& mover, const Constraints& constraints, const
       most_cost_(most_cost) {}
 
 double OverloadFixer::CostOf(const Option& option) const {
-  if (option.other != kNoId) return CostOfSwap(arrangement_.settings());
-  const MoveCost level =
-      arrangement_.IsNew(option.replica) ? MoveCost::kLow : arrangement_.cluster().replicas[option.replica].move_cost;
-  return CostOfMove(arrangement_.settings(), level);
+  return option.other != kNoId ? journal_.CostOfSwapping() : journal_.CostOfMoving(option.replica);
 }
 
 std::vector<double> OverloadFixer::Costs() const {
@@ -108,8 +103,7 @@ std::vector<OverloadFixer::Option> OverloadFixer::FindOptions(const std::vector<
   }
   std::erase_if(options, [this](const Option& option) { return CostOf(option) > most_cost_; });
   const auto last_resort = [this](const Option& option) {
-    if (option.other != kNoId || arrangement_.IsNew(option.replica)) return false;
-    return MovesLast(arrangement_.settings(), arrangement_.cluster().replicas[option.replica]);
+    return option.other == kNoId && journal_.IsLastResort(option.replica);
   };
   if (!std::ranges::all_of(options, last_resort)) std::erase_if(options, last_resort);
   std::ranges::sort(options, [](const Option& a, const Option& b) {
@@ -153,24 +147,25 @@ std::vector<OverloadFixer::Option> OverloadFixer::Sufficient(std::vector<Option>
   return sufficient.empty() ? options : sufficient;
 }
 
-double OverloadFixer::DeviationOf(const Option& option, NodeId& target) {
+double OverloadFixer::EnergyOf(const Option& option, NodeId& target) {
+  const double cost = journal_.cost() + CostOf(option);
   if (option.other != kNoId) {
     const bool leads = arrangement_.RoleOf(option.replica) == Role::kPrimary;
     const ReplicaId primary = leads ? option.replica : option.other, secondary = leads ? option.other : option.replica;
     const auto obstacle = constraints_.SwapObstacle(primary, secondary);
     if (obstacle && obstacle != Constraint::kAffinity) return kImpossible;
-    return journal_.score().AverageDeviationAfter(arrangement_.ServiceOf(primary),
-                                                  arrangement_.ChangesOfSwap(primary, secondary));
+    const auto changes = arrangement_.ChangesOfSwap(primary, secondary);
+    return journal_.EnergyOf(journal_.score().AverageDeviationAfter(arrangement_.ServiceOf(primary), changes), cost);
   }
   const std::vector<Target> targets = mover_.finder().Best(constraints_, option.replica, arrangement_.RoleOf(option.replica));
   if (targets.empty()) return kImpossible;
   target = targets[0].node;
-  return targets[0].deviation;
+  return journal_.EnergyOf(targets[0].deviation, cost);
 }
 
 bool OverloadFixer::TakeBest(std::vector<Option> options) {
   struct Rated {
-    double deviation;
+    double energy;
     const Option* option;
     NodeId target;
   };
@@ -178,15 +173,14 @@ bool OverloadFixer::TakeBest(std::vector<Option> options) {
   options = Sample(std::move(options), kOptionsCompared);
   for (const Option& option : options) {
     NodeId target = kNoId;
-    const double deviation = DeviationOf(option, target);
-    if (deviation == kImpossible) {
+    const double energy = EnergyOf(option, target);
+    if (energy == kImpossible) {
       stuck_.insert({option.replica, option.other});
     } else {
-      rated.push_back({deviation, &option, target});
+      rated.push_back({energy, &option, target});
     }
   }
-  std::ranges::sort(rated, {},
-                    [](const Rated& one) { return std::tuple(one.deviation, one.option->replica, one.option->other); });
+  std::ranges::sort(rated, {}, [](const Rated& one) { return std::tuple(one.energy, one.option->replica, one.option->other); });
   const size_t mark = journal_.Mark();
   const double before = Total();
   for (const Rated& best : rated) {

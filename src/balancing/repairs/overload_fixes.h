@@ -1,5 +1,5 @@
 // Takes load from a node that has too much of it, by capacity or by what an application may have there: the smallest number of
-// replicas that mends the excess, of these the ones whose leaving makes the least deviation.
+// replicas that mends the excess, of these the ones whose leaving makes the least energy.
 #pragma once
 
 #include <cstdint>
@@ -58,7 +58,7 @@ class OverloadFixer {
   bool Take(const Option& option, NodeId target);
   double Total() const;
   bool TakeOne(const std::vector<Option>& options);
-  double DeviationOf(const Option& option, NodeId& target);
+  double EnergyOf(const Option& option, NodeId& target);
   bool TakeWithRoom(const std::vector<Option>& options);
 
   Mover& mover_;

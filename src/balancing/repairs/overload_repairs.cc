@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "balancing/repairs/repair_price.h"
+
 namespace evenkeel::balancing {
 
 // What is too much by the capacities as they are at the beginning: what others' fixes take off or add counts.
@@ -30,15 +32,15 @@ void OverloadRepairs::Find(std::span<const Violation> violations) {
 
 // Where movements cost differently, many cheap ones may cost less than few dear ones.
 bool OverloadRepairs::MendCheaply(const Overload& overload, const Constraints& constraints) {
-  if (!arrangement_.settings().use_move_cost_reports) return false;
+  if (!journal_.costs_count()) return false;
   const bool make_room = finder_.evaluations() <= budget_;
   const size_t mark = journal_.Mark();
-  std::optional<std::pair<double, double>> best;  // what all cost, and most of one
+  std::optional<std::pair<RepairPrice, double>> best;  // what all cost, and most of one
   for (const double most : OverloadFixer(mover_, constraints, overload, make_room).Costs()) {
     OverloadFixer fixer(mover_, constraints, overload, make_room, most);
     fixer.Fix();
-    const std::pair cost(journal_.CostSince(mark), most);
-    if (fixer.Fixed() && (!best || cost < *best)) best = cost;
+    const std::pair price(PriceOf(journal_), most);
+    if (fixer.Fixed() && (!best || price < *best)) best = price;
     journal_.UndoTo(mark);
   }
   if (!best) return false;
@@ -63,7 +65,10 @@ bool OverloadRepairs::FreeReservation(const Overload& overload, const Constraint
         });
     if (reserves) applications.insert(application);
   }
-  for (const ApplicationId application : applications) {
+  std::vector<ApplicationId> cheapest_first(applications.begin(), applications.end());
+  std::ranges::stable_sort(cheapest_first, {},
+                           [&](ApplicationId application) { return applications_.CostToVacate(application, overload.node); });
+  for (const ApplicationId application : cheapest_first) {
     // Together where there is a place for all, else wherever there is one.
     for (const NodeId node : arrangement_.sets().all()) {
       if (node == overload.node || !arrangement_.sets().available().test(node)) continue;

@@ -93,36 +93,21 @@ TargetFinder::Accept ReplicaRepairs::Mends(const Violation& violation, const Con
   return [mends = std::move(mends), &domains](NodeId node) { return mends[domains.of_node[node]]; };
 }
 
-bool ReplicaRepairs::SwapRoles(const Violation& violation, const Constraints& constraints) {
+void ReplicaRepairs::AddSwaps(const Violation& violation, const Constraints& constraints, std::vector<Choice>& choices) {
   const int64_t before = Measure(violation, constraints);
   const ReplicaId primary = arrangement_.PrimaryOf(violation.partition);
-  if (primary == kNoId || !mover_.Movable(constraints, primary)) return false;
+  if (primary == kNoId || !mover_.Movable(constraints, primary)) return;
   const size_t mark = journal_.Mark();
-  ReplicaId best = kNoId;
-  double least = 0;
   arrangement_.ForEachOf(violation.partition, [&](ReplicaId secondary) {
     if (arrangement_.RoleOf(secondary) != Role::kSecondary || !mover_.Movable(constraints, secondary)) return;
     if (!mover_.TrySwap(constraints, primary, secondary)) return;
-    const double deviation = journal_.score().average_deviation();
-    if (Measure(violation, constraints) < before && (best == kNoId || deviation < least)) {
-      best = secondary;
-      least = deviation;
-    }
+    const int64_t left = Measure(violation, constraints);
+    if (left < before) choices.push_back({.left = left, .price = PriceOf(journal_), .replica = primary, .other = secondary});
     journal_.UndoTo(mark);
   });
-  return best != kNoId && mover_.TrySwap(constraints, primary, best);
 }
 
-bool ReplicaRepairs::MoveBest(const Violation& violation, const Constraints& constraints) {
-  struct Choice {
-    int64_t left;  // of the violation
-    int64_t movements;
-    double deviation;
-    ReplicaId replica;
-    NodeId node;
-    auto operator<=>(const Choice&) const = default;
-  };
-  std::vector<Choice> choices;
+void ReplicaRepairs::AddMoves(const Violation& violation, const Constraints& constraints, std::vector<Choice>& choices) {
   const int64_t before = Measure(violation, constraints);
   const size_t mark = journal_.Mark();
   for (const ReplicaId replica : Candidates(violation, constraints)) {
@@ -132,14 +117,17 @@ bool ReplicaRepairs::MoveBest(const Violation& violation, const Constraints& con
     for (const Target& target : finder_.Best(constraints, replica, arrangement_.RoleOf(replica), most, mends)) {
       if (!mover_.TryMove(constraints, replica, target.node)) continue;
       const int64_t left = Measure(violation, constraints);
-      if (left < before)
-        choices.push_back({left, journal_.movements(), journal_.score().average_deviation(), replica, target.node});
+      if (left < before) choices.push_back({.left = left, .price = PriceOf(journal_), .replica = replica, .node = target.node});
       journal_.UndoTo(mark);
       if (left == 0) break;
     }
   }
+}
+
+bool ReplicaRepairs::TakeBest(const Constraints& constraints, const std::vector<Choice>& choices) {
   if (choices.empty()) return false;
   const Choice best = *std::ranges::min_element(choices);
+  if (best.other != kNoId) return mover_.TrySwap(constraints, best.replica, best.other);
   return mover_.TryMove(constraints, best.replica, best.node);
 }
 
@@ -151,27 +139,43 @@ bool ReplicaRepairs::MoveParent(const Violation& violation, const Constraints& c
   return GatherFamily(arrangement_.cluster().services[arrangement_.ServiceOf(violation.replica)].affinity_to, constraints);
 }
 
+bool ReplicaRepairs::MakeRoomAndMove(const Constraints& constraints, ReplicaId replica, NodeId node, int64_t moves) {
+  const NodeId at = arrangement_.NodeOf(replica);
+  return mover_.MakeRoom(constraints, replica, node, arrangement_.RoleOf(replica), moves, static_cast<int>(moves)) &&
+         arrangement_.NodeOf(replica) == at && mover_.TryMove(constraints, replica, node);
+}
+
+// The first way with the fewest movements; where reported costs count all are compared.
 bool ReplicaRepairs::MoveWithRoom(const Violation& violation, const Constraints& constraints) {
+  const bool compare = journal_.costs_count();
   const int64_t before = Measure(violation, constraints);
   const size_t mark = journal_.Mark();
+  struct Way {
+    RepairPrice price;
+    ReplicaId replica;
+    NodeId node;
+    int64_t moves;
+    auto operator<=>(const Way&) const = default;
+  };
+  std::optional<Way> best;
   for (const ReplicaId replica : Candidates(violation, constraints)) {
-    const Role role = arrangement_.RoleOf(replica);
-    const NodeId at = arrangement_.NodeOf(replica);
+    if (finder_.evaluations() > budget_) break;
     const TargetFinder::Accept mends = Mends(violation, constraints, replica);
-    const std::vector<NodeId> crowded = mover_.Crowded(constraints, replica, role, kNodesWithRoomTried, mends);
+    const std::vector<NodeId> crowded =
+        mover_.Crowded(constraints, replica, arrangement_.RoleOf(replica), kNodesWithRoomTried, mends);
     for (int64_t moves = 1; moves <= kMovesToMakeRoom; ++moves) {
       for (const NodeId node : crowded) {
-        if (finder_.evaluations() > budget_) return false;
-        if (mover_.MakeRoom(constraints, replica, node, role, moves, static_cast<int>(moves)) &&
-            arrangement_.NodeOf(replica) == at && mover_.TryMove(constraints, replica, node) &&
-            Measure(violation, constraints) < before) {
-          return true;
+        if (finder_.evaluations() > budget_) break;
+        if (MakeRoomAndMove(constraints, replica, node, moves) && Measure(violation, constraints) < before) {
+          if (!compare) return true;
+          const Way way{PriceOf(journal_), replica, node, moves};
+          if (!best || way < *best) best = way;
         }
         journal_.UndoTo(mark);
       }
     }
   }
-  return false;
+  return best && MakeRoomAndMove(constraints, best->replica, best->node, best->moves);
 }
 
 // Replicas of the parent that may not stay where they are, and children's replicas without the parent's.
@@ -214,16 +218,16 @@ void ReplicaRepairs::CallChildren(ReplicaId replica, const Constraints& apart) {
   }
 }
 
-// One replica of the parent after the other goes where, with its children, least is wrong and fewest move.
+// One replica of the parent after the other goes where, with its children, least is wrong and what moves costs least.
 bool ReplicaRepairs::GatherFamily(ServiceId parent, const Constraints& constraints) {
   ConstraintOptions options = constraints.options();
   options.ignored |= static_cast<uint16_t>(1 << static_cast<int>(Constraint::kAffinity));
   const Constraints apart(arrangement_, options);
-  struct Choice {
-    int64_t wrong, movements;
-    double deviation;
+  struct FamilyChoice {
+    int64_t wrong;
+    RepairPrice price;
     NodeId node;
-    auto operator<=>(const Choice&) const = default;
+    auto operator<=>(const FamilyChoice&) const = default;
   };
   const size_t begin = journal_.Mark();
   const int64_t before = WrongInFamily(parent, constraints);
@@ -238,11 +242,10 @@ bool ReplicaRepairs::GatherFamily(ServiceId parent, const Constraints& constrain
           if (node != home) journal_.Move(replica, node);
           CallChildren(replica, apart);
         };
-        std::optional<Choice> best;
+        std::optional<FamilyChoice> best;
         const auto rate = [&](NodeId node) {
           go(node);
-          const Choice choice{WrongInFamily(parent, constraints), journal_.movements(), journal_.score().average_deviation(),
-                              node};
+          const FamilyChoice choice{WrongInFamily(parent, constraints), CostFirst(journal_), node};
           if (mover_.slots_left() >= 0 && (!best || choice < *best)) best = choice;
           journal_.UndoTo(mark);
         };
@@ -263,9 +266,12 @@ bool ReplicaRepairs::Mend(const Violation& violation, const Constraints& constra
   const bool roles_matter =
       violation.constraint == Constraint::kPlacementConstraint || violation.constraint == Constraint::kAffinity;
   const bool swap_first = roles_matter && arrangement_.settings().enable_preferred_swap_solution_in_constraint_check;
-  if (swap_first && SwapRoles(violation, constraints)) return true;
-  if (MoveBest(violation, constraints)) return true;
-  if (roles_matter && !swap_first && SwapRoles(violation, constraints)) return true;
+  std::vector<Choice> choices;
+  if (swap_first) AddSwaps(violation, constraints, choices);
+  if (choices.empty() || journal_.costs_count()) AddMoves(violation, constraints, choices);
+  const bool swap_too = choices.empty() || journal_.costs_count();
+  if (roles_matter && !swap_first && swap_too) AddSwaps(violation, constraints, choices);
+  if (TakeBest(constraints, choices)) return true;
   if (MoveParent(violation, constraints)) return true;
   return finder_.evaluations() <= budget_ && MoveWithRoom(violation, constraints);
 }

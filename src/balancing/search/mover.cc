@@ -1,6 +1,7 @@
 #include "balancing/search/mover.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace evenkeel::balancing {
@@ -129,7 +130,14 @@ std::vector<NodeId> Mover::Crowded(const Constraints& constraints, ReplicaId rep
   return nodes;
 }
 
+// Infinite for what moves last; 0 where costs do not count.
+double Mover::ReportedCostOf(ReplicaId replica) const {
+  if (!journal_.costs_count()) return 0;
+  return journal_.IsLastResort(replica) ? std::numeric_limits<double>::infinity() : journal_.CostOfMoving(replica);
+}
+
 // Those first that make enough room by themselves, the lightest of these first; then the heaviest. New ones cost no movement.
+// Where reported costs count, those first whose movement costs least for what it makes of the room.
 std::vector<ReplicaId> Mover::CapacityBlockers(const Constraints& constraints, ReplicaId replica, NodeId to, Role role) const {
   const Cluster& cluster = arrangement_.cluster();
   const std::vector<ServiceMetric>& metrics = cluster.services[arrangement_.ServiceOf(replica)].metrics;
@@ -142,6 +150,7 @@ std::vector<ReplicaId> Mover::CapacityBlockers(const Constraints& constraints, R
     if (excess > 0) lacking.emplace_back(metrics[i].metric, excess);
   }
   struct Candidate {
+    double cost;
     bool partial, existing;
     double share;
     ReplicaId replica;
@@ -153,16 +162,17 @@ std::vector<ReplicaId> Mover::CapacityBlockers(const Constraints& constraints, R
     const std::vector<ServiceMetric>& own = cluster.services[arrangement_.ServiceOf(other)].metrics;
     const std::span<const int64_t> own_loads = arrangement_.LoadsOf(other);
     bool enough = true;
-    double share = 0;
+    double share = 0, made = 0;  // of what is lacking
     for (const auto& [metric, excess] : lacking) {
       const auto found = std::ranges::find(own, metric, &ServiceMetric::metric);
       const int64_t load = found == own.end() ? 0 : own_loads[static_cast<size_t>(found - own.begin())];
       enough &= load >= excess;
       share += static_cast<double>(load) / static_cast<double>(excess);
+      made += std::min(1.0, static_cast<double>(load) / static_cast<double>(excess));
     }
-    if (share > 0 || lacking.empty()) {
-      candidates.push_back({!enough, !arrangement_.IsNew(other), enough ? share : -share, other});
-    }
+    if (share <= 0 && !lacking.empty()) continue;
+    const double filled = lacking.empty() ? 1 : made / static_cast<double>(lacking.size());
+    candidates.push_back({ReportedCostOf(other) / filled, !enough, !arrangement_.IsNew(other), enough ? share : -share, other});
   }
   const size_t most = std::min(candidates.size(), kBlockersTried);
   std::ranges::partial_sort(candidates, candidates.begin() + static_cast<ptrdiff_t>(most));
@@ -180,6 +190,7 @@ std::vector<ReplicaId> Mover::Blockers(const Constraints& constraints, ReplicaId
   arrangement_.ForEachOf(arrangement_.PartitionOf(replica), [&](ReplicaId other) {
     if (other != replica && Movable(constraints, other)) blockers.push_back(other);
   });
+  std::ranges::stable_sort(blockers, {}, [this](ReplicaId other) { return ReportedCostOf(other); });
   return blockers;
 }
 

@@ -45,6 +45,7 @@ class Mover {
   bool MoveFollowers(const Constraints& constraints, std::span<const ReplicaId> followers, NodeId to);
   bool SwapFollowers(const Constraints& constraints, std::span<const std::pair<ReplicaId, ReplicaId>> swaps);
   double Lack(ReplicaId replica, NodeId to, Role role) const;
+  double ReportedCostOf(ReplicaId replica) const;
   std::vector<ReplicaId> Blockers(const Constraints& constraints, ReplicaId replica, NodeId to, Role role,
                                   Constraint obstacle) const;
   std::vector<ReplicaId> CapacityBlockers(const Constraints& constraints, ReplicaId replica, NodeId to, Role role) const;

@@ -1,29 +1,42 @@
 #include "balancing/search/step_journal.h"
 
+#include <algorithm>
+#include <numeric>
 #include <set>
+
+#include "balancing/rules/movability.h"
 
 namespace evenkeel::balancing {
 
-StepJournal::StepJournal(Arrangement& arrangement, const ServiceGroup& group)
+StepJournal::StepJournal(Arrangement& arrangement, const ServiceGroup& group, bool costs_count)
     : arrangement_(arrangement),
       group_(group),
       score_(arrangement.cluster(), arrangement.settings(), arrangement.sets(), arrangement.loads(), group),
+      costs_count_(costs_count && arrangement.settings().use_move_cost_reports),
       in_group_(arrangement.cluster().services.size()) {
-  for (const ServiceId service : group.services) in_group_[service] = true;
+  const Cluster& cluster = arrangement.cluster();
+  for (const ServiceId service : group.services) {
+    in_group_[service] = true;
+    for (const PartitionId partition : cluster.services[service].partitions) {
+      replicas_ += std::ranges::count_if(cluster.ReplicasOf(cluster.partitions[partition]), &Replica::Exists);
+    }
+  }
 }
 
-bool StepJournal::Elsewhere(ReplicaId replica) const {
-  return !arrangement_.IsNew(replica) && arrangement_.NodeOf(replica) != arrangement_.cluster().replicas[replica].node;
+void StepJournal::CountElsewhere(ReplicaId replica, int64_t change) {
+  if (arrangement_.IsNew(replica)) return;
+  const Replica& given = arrangement_.cluster().replicas[replica];
+  if (arrangement_.NodeOf(replica) != given.node) elsewhere_[static_cast<size_t>(given.move_cost)] += change;
 }
 
 void StepJournal::MoveCounted(ReplicaId replica, NodeId to) {
-  elsewhere_ -= Elsewhere(replica) ? 1 : 0;
+  CountElsewhere(replica, -1);
   arrangement_.Move(replica, to);
-  elsewhere_ += Elsewhere(replica) ? 1 : 0;
+  CountElsewhere(replica, 1);
 }
 
 void StepJournal::Move(ReplicaId replica, NodeId to) {
-  steps_.push_back({.kind = Kind::kMove, .replica = replica, .node = arrangement_.NodeOf(replica)});
+  steps_.push_back({.kind = Kind::kMove, .replica = replica, .node = arrangement_.NodeOf(replica), .to = to});
   MoveCounted(replica, to);
   Changed(replica);
 }
@@ -88,14 +101,39 @@ void StepJournal::UndoTo(size_t mark) {
   }
 }
 
-double StepJournal::CostSince(size_t mark) const {
-  const Settings& settings = arrangement_.settings();
-  double cost = 0;
-  for (size_t i = mark; i < steps_.size(); ++i) cost += steps_[i].kind == Kind::kSwap ? CostOfSwap(settings) : 0;
-  for (const ReplicaId replica : MovedSince(mark)) {
-    if (Elsewhere(replica)) cost += CostOfMove(settings, arrangement_.cluster().replicas[replica].move_cost);
+int64_t StepJournal::movements() const { return std::accumulate(elsewhere_.begin(), elsewhere_.end(), swaps_); }
+
+double StepJournal::CostOfSwapping() const { return costs_count_ ? CostOfSwap(arrangement_.settings()) : 1; }
+
+double StepJournal::CostOfMoving(ReplicaId replica) const {
+  if (arrangement_.IsNew(replica)) return 0;
+  return costs_count_ ? CostOfMove(arrangement_.settings(), arrangement_.cluster().replicas[replica].move_cost) : 1;
+}
+
+bool StepJournal::IsLastResort(ReplicaId replica) const {
+  return costs_count_ && !arrangement_.IsNew(replica) &&
+         MovesLast(arrangement_.settings(), arrangement_.cluster().replicas[replica]);
+}
+
+double StepJournal::cost() const {
+  if (!costs_count_) return static_cast<double>(movements());
+  double cost = static_cast<double>(swaps_) * CostOfSwapping();
+  for (size_t level = 0; level < kMoveCostLevels; ++level) {
+    cost += static_cast<double>(elsewhere_[level]) * CostOfMove(arrangement_.settings(), static_cast<MoveCost>(level));
   }
   return cost;
+}
+
+double StepJournal::EnergyOf(double deviation, double cost) const {
+  return Energy(arrangement_.settings(), deviation, cost, replicas_);
+}
+
+std::vector<StepJournal::Made> StepJournal::AllMade() const {
+  std::vector<Made> made;
+  for (const Step& step : steps_) {
+    if (step.kind == Kind::kMove || step.kind == Kind::kSwap) made.push_back({step.replica, step.other, step.to});
+  }
+  return made;
 }
 
 std::vector<ReplicaId> StepJournal::MovedSince(size_t mark) const {
