@@ -11,6 +11,10 @@ namespace {
 
 // Who has made a hundred slips has seen enough.
 constexpr size_t kWarningsMax = 100;
+// A node type of Azure has at most a hundred or a thousand.
+constexpr int64_t kNodesOfTypeMax = 10'000, kCountedNodesMax = 100'000;
+constexpr int64_t kDomainsOfAzure = 5;
+constexpr std::string_view kNodeCount = "number of nodes";
 constexpr std::string_view kCapacities = "Capacities";
 constexpr std::string_view kProperties = "PlacementProperties";
 
@@ -88,6 +92,35 @@ base::Status ManifestBuilder::AddNode(NodeDescription node, size_t offset) {
   return {};
 }
 
+base::Status ManifestBuilder::SetNodeCount(std::string_view node_type, std::string_view count, size_t offset) {
+  EVENKEEL_ASSIGN(const bool is_new, IsNew(node_type, kNodeCount, {}, count, offset));
+  if (!is_new) return {};
+  const std::string what = "node type " + OneLine(node_type) + ": " + std::string(kNodeCount) + ": ";
+  int64_t nodes = 0;
+  if (const auto read = base::ReadOption(Trimmed(count), nodes, {.min = 0, .max = kNodesOfTypeMax}); !read) {
+    return Refused(offset, what + read.error().message());
+  }
+  counted_nodes_ += nodes;
+  if (counted_nodes_ > kCountedNodesMax) {
+    return Refused(offset, what + fmt::format("all types together have more than {}", kCountedNodesMax));
+  }
+  node_counts_.insert_or_assign(std::string(node_type), nodes);
+  return {};
+}
+
+void ManifestBuilder::MakeNodes() {
+  if (!manifest_.nodes.empty()) return;
+  for (const auto& [type, count] : node_counts_) {
+    for (int64_t i = 0; i < count; ++i) {
+      const std::string domain = std::to_string(i % kDomainsOfAzure);
+      manifest_.nodes.push_back({.name = "_" + type + "_" + std::to_string(i),
+                                 .node_type = type,
+                                 .fault_domain = "fd:/" + domain,
+                                 .upgrade_domain = domain});
+    }
+  }
+}
+
 base::Status ManifestBuilder::Set(std::string_view section, std::string_view name, std::string_view value, size_t offset) {
   if (KnowsSection(section)) {
     EVENKEEL_ASSIGN(const bool is_new, IsNew({}, section, name, value, offset));
@@ -155,6 +188,7 @@ void ManifestBuilder::KeepFirstWarnings() {
 }
 
 Manifest ManifestBuilder::Take() {
+  MakeNodes();
   KeepFirstWarnings();
   for (const auto& [offset, what] : warnings_) manifest_.warnings.push_back(Where(offset) + ": " + what);
   if (warnings_left_out_ > 0) {

@@ -30,7 +30,9 @@
 //
 // Nodes are read where a manifest lists them, for states that name none: <NodeList><Node NodeName NodeTypeRef FaultDomain
 // UpgradeDomain/> of a standalone cluster's ClusterManifest.xml, "nodes": [{"nodeName", "nodeTypeRef", "faultDomain",
-// "upgradeDomain"}] of its ClusterConfig.json. (A deployment template has none: Azure names its nodes later.)
+// "upgradeDomain"}] of its ClusterConfig.json. Azure names the nodes of a cluster itself. For a manifest that lists none, they
+// are made of their numbers: "vmInstanceCount" of a template's "nodeTypes", <Role NodeTypeRef RoleNodeCount/> of a
+// ClusterManifest.xml. Node I of type T is _T_I as there, in fault domain fd:/F and upgrade domain F, F = I mod 5.
 //
 // UTF-8, or UTF-16 with a byte order mark. Expressions of a template ("[parameters('x')]") are not evaluated; they are left out
 // with a warning, and of a key that stands twice in an object the last one counts, with one, too.
@@ -70,7 +72,7 @@ struct NodeTypeDescription {
   Group<std::string> properties;
 };
 
-/// A node that a manifest lists; what is not said is empty.
+/// A node that a manifest lists, or that a node type's number of nodes makes; what is not said is empty.
 struct NodeDescription {
   std::string name, node_type, fault_domain, upgrade_domain;
   bool operator==(const NodeDescription&) const = default;

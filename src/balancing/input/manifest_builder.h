@@ -27,6 +27,8 @@ class ManifestBuilder {
   void AddNodeType(std::string_view name);
   /// The same node again is fine.
   base::Status AddNode(NodeDescription node, size_t offset);
+  /// `count`: a whole number, as text. Refused: above 10,000, or more than 100,000 of all types together.
+  base::Status SetNodeCount(std::string_view node_type, std::string_view count, size_t offset);
 
   /// The first kWarningsMax of the file are told; the rest is counted.
   void Warn(size_t offset, const std::string& what);
@@ -36,6 +38,7 @@ class ManifestBuilder {
  private:
   std::string Where(size_t offset) const;
   void KeepFirstWarnings();
+  void MakeNodes();
   /// Whether it is given for the first time; the same value again is fine.
   base::Result<bool> IsNew(std::string_view node_type, std::string_view section, std::string_view name, std::string_view value,
                            size_t offset);
@@ -47,6 +50,8 @@ class ManifestBuilder {
   Manifest manifest_;
   Group<size_t> node_types_;                              // indexes in the manifest
   Group<size_t> nodes_;                                   // likewise
+  Group<int64_t> node_counts_;                            // by type
+  int64_t counted_nodes_ = 0;                             // of all
   std::vector<std::pair<size_t, std::string>> warnings_;  // by offset from time to time, when the later ones go
   size_t warnings_left_out_ = 0;
   size_t warnings_end_ = std::string_view::npos;  // nothing from this offset on is among the first

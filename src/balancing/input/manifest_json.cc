@@ -69,11 +69,8 @@ struct Located {
 };
 
 /// "[parameters('x')]" and the like, which a deployment evaluates.
-bool IsExpression(const base::Json& value) {
-  if (!value.is_string()) return false;
-  const std::string_view text = value.get_string();
-  return text.starts_with('[') && text.ends_with(']') && !text.starts_with("[[");
-}
+bool IsExpression(std::string_view text) { return text.starts_with('[') && text.ends_with(']') && !text.starts_with("[["); }
+bool IsExpression(const base::Json& value) { return value.is_string() && IsExpression(std::string_view(value.get_string())); }
 
 class JsonReader {
  public:
@@ -86,6 +83,7 @@ class JsonReader {
  private:
   base::Status ReadSettings(const Located& list);
   base::Status ReadNodeType(const Located& node_type);
+  base::Status ReadNodeCount(const Located& count, std::string_view node_type);
   base::Status ReadNode(const Located& node);
   base::Status ReadOverrides(const Located& overrides, std::string_view node_type);
   base::Result<std::string_view> Name(const Located& object) const;
@@ -200,12 +198,23 @@ base::Status JsonReader::ReadOverrides(const Located& overrides, std::string_vie
   });
 }
 
+base::Status JsonReader::ReadNodeCount(const Located& at, std::string_view node_type) {
+  if (at.value->is_null()) return {};
+  if (IsExpression(*at.value) || IsExpression(node_type)) {
+    WarnOfExpression(at, "node type " + OneLine(node_type) + ": vmInstanceCount");
+    return {};
+  }
+  EVENKEEL_ASSIGN(const std::string count, Scalar(at));
+  return builder_.SetNodeCount(node_type, count, Offset(at));
+}
+
 base::Status JsonReader::ReadNodeType(const Located& node_type) {
   if (!node_type.value->is_object()) return {};
   EVENKEEL_ASSIGN(const std::string_view type, Name(node_type));
   builder_.AddNodeType(type);
   return ForEachMember(node_type, "a node type", [&](std::string_view key, const Located& at) -> base::Status {
     if (EqualIgnoringCase(key, kOverridesSection)) return ReadOverrides(at, type);
+    if (key == "vmInstanceCount") return ReadNodeCount(at, type);
     const bool capacities = key == "capacities";
     if ((!capacities && key != "placementProperties") || at.value->is_null()) return {};
     return ForEachMember(at, key, [&](std::string_view name, const Located& entry) -> base::Status {

@@ -93,6 +93,43 @@ TEST(ManifestTest, NodesAreReadWhereAManifestListsThem) {
   EXPECT_EQ(ErrorOf("<NodeList><Node/></NodeList>"), "m:1:11: <Node> has no attribute NodeName");
 }
 
+TEST(ManifestTest, NodesAreMadeOfTheNumbersOfNodeTypesWhereNoneIsListed) {
+  const std::vector<NodeDescription> expected = {{"_back_0", "back", "fd:/0", "0"},   {"_front_0", "front", "fd:/0", "0"},
+                                                 {"_front_1", "front", "fd:/1", "1"}, {"_front_2", "front", "fd:/2", "2"},
+                                                 {"_front_3", "front", "fd:/3", "3"}, {"_front_4", "front", "fd:/4", "4"},
+                                                 {"_front_5", "front", "fd:/0", "0"}};
+  const std::string xml = R"(<ClusterManifest Name="c"><Infrastructure><PaaS><Roles>
+<Role RoleName="front" NodeTypeRef="front" RoleNodeCount="6"/><Role RoleName="back" NodeTypeRef="back" RoleNodeCount="1"/>
+<Role RoleName="other" NodeTypeRef="other"/></Roles></PaaS></Infrastructure></ClusterManifest>)";
+  const std::string json = R"({"resources": [{"type": "Microsoft.ServiceFabric/clusters", "properties": {"nodeTypes": [
+{"name": "front", "vmInstanceCount": 6, "capacities": {"M": "5"}}, {"name": "back", "vmInstanceCount": "1"},
+{"name": "none", "vmInstanceCount": 0}, {"name": "unsaid", "vmInstanceCount": null}]}}]})";
+  for (const std::string& text : {xml, json}) {
+    const Manifest manifest = Read(text);
+    EXPECT_EQ(manifest.nodes, expected);
+    EXPECT_EQ(manifest.warnings, Texts());
+  }
+  const Manifest listed = Read(R"({"nodeTypes": [{"name": "A", "vmInstanceCount": 3}], "nodes": [{"nodeName": "n0"}]})");
+  EXPECT_EQ(listed.nodes.size(), 1u) << "what is listed wins";
+  const auto of = [](const std::string& members) { return "{\"nodeTypes\": [{" + members + "}]}"; };
+  const Manifest unknown = Read(of(R"("name": "A", "vmInstanceCount": "[parameters('count')]")"));
+  EXPECT_TRUE(unknown.nodes.empty());
+  ASSERT_EQ(unknown.warnings.size(), 1u);
+  EXPECT_NE(unknown.warnings[0].find("node type A: vmInstanceCount: expressions of a template are not evaluated"),
+            std::string::npos);
+  EXPECT_EQ(Read(of(R"("name": "[variables('type')]", "vmInstanceCount": 5)")).nodes.size(), 0u);
+  EXPECT_EQ(ErrorOf(of(R"("name": "A", "vmInstanceCount": -1)")),
+            "m:1:49: node type A: number of nodes: \"-1\": must be at least 0");
+  EXPECT_EQ(ErrorOf(of(R"("name": "A", "vmInstanceCount": 10001)")),
+            "m:1:49: node type A: number of nodes: \"10001\": must be at most 10000");
+  EXPECT_EQ(ErrorOf(of(R"("name": "A", "vmInstanceCount": 1.5)")),
+            "m:1:49: node type A: number of nodes: \"1.5\": not a whole number");
+  std::string many = "<NodeTypes>";
+  for (int i = 0; i < 11; ++i) many += fmt::format("<Role NodeTypeRef=\"t{}\" RoleNodeCount=\"10000\"/>", i);
+  EXPECT_NE(ErrorOf(many + "</NodeTypes>").find("node type t10: number of nodes: all types together have more than 100000"),
+            std::string::npos);
+}
+
 TEST(ManifestTest, ThresholdsOfTheDocumentLoadInBothSyntaxes) {
   const Manifest xml = Read(R"(    <Section Name="MetricBalancingThresholds">
       <Parameter Name="MetricName1" Value="2"/>

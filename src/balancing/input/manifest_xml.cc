@@ -23,6 +23,7 @@ class XmlReader {
   base::Status ReadSection(const pugi::xml_node& section);
   base::Status ReadNodeType(const pugi::xml_node& node_type);
   base::Status ReadNode(const pugi::xml_node& node);
+  base::Status ReadRole(const pugi::xml_node& role);
   base::Status ReadOverrides(const pugi::xml_node& overrides, std::string_view node_type);
   base::Status ReadOverrideGroup(const pugi::xml_node& group, std::string_view node_type);
   base::Result<std::string_view> Attribute(const pugi::xml_node& node, const char* name) const;
@@ -91,6 +92,7 @@ base::Status XmlReader::Read(const pugi::xml_document& document) {
     if (name == "Section") EVENKEEL_TRY(ReadSection(node));
     if (name == "NodeType") EVENKEEL_TRY(ReadNodeType(node));
     if (name == "Node") EVENKEEL_TRY(ReadNode(node));
+    if (name == "Role" && node.attribute("RoleNodeCount")) EVENKEEL_TRY(ReadRole(node));
     for (pugi::xml_node child = node.last_child(); child; child = child.previous_sibling()) {
       if (child.type() == pugi::node_element) open.push_back(child);
     }
@@ -135,6 +137,13 @@ base::Status XmlReader::ReadNode(const pugi::xml_node& node) {
                            .fault_domain = text("FaultDomain"),
                            .upgrade_domain = text("UpgradeDomain")},
                           Offset(node));
+}
+
+// How many nodes of a type Azure has made.
+base::Status XmlReader::ReadRole(const pugi::xml_node& role) {
+  EVENKEEL_ASSIGN(const std::string_view type, Attribute(role, "NodeTypeRef"));
+  EVENKEEL_ASSIGN(const std::string_view count, Attribute(role, "RoleNodeCount"));
+  return builder_.SetNodeCount(type, count, Offset(role));
 }
 
 base::Status XmlReader::ReadOverrides(const pugi::xml_node& overrides, std::string_view node_type) {
