@@ -56,9 +56,9 @@
 // Unknown fields are left out with a warning.
 //
 // Loads: reported (`loads`), else the default of the role. A secondary that has not reported has the rounded average of those
-// that have; with UseSeparateSecondaryLoad off all have what the last of them reported. When a partition's target is one
-// replica, a secondary weighs what the primary does, so that a move keeps the load. A stand-by replica weighs what a secondary
-// does; replicas without a role and dropped ones weigh nothing.
+// that have; with UseSeparateSecondaryLoad off all have what the last of them reported (and with UseSeparateSecondaryMoveCost
+// off its move cost). When a partition's target is one replica, a secondary weighs what the primary does, so that a move keeps
+// the load. A stand-by replica weighs what a secondary does; replicas without a role and dropped ones weigh nothing.
 //
 // Refused, besides what is not of the form above: two things of one name; a node, service or parent that is not there; two
 // primaries, or two replicas on one node, in one partition; roles that the service's kind does not have; negative or

@@ -112,6 +112,23 @@ TEST(ClusterReaderTest, SilentSecondariesHaveTheRoundedAverageOfThoseThatReport)
   for (size_t replica = 0; replica < 3; ++replica) EXPECT_EQ(LoadsOf(same, replica), Loads{7});
 }
 
+TEST(ClusterReaderTest, SecondariesHaveTheirOwnMoveCostsOrTheLastThatOneReports) {
+  const std::string text = With("kind: stateful, moveCost: Zero",
+                                "partitions: [{name: p, service: s, replicas: [{node: n0, role: primary, moveCost: Medium}, "
+                                "{node: n1, role: secondary, moveCost: High}, {node: n2, role: secondary}]}, "
+                                "{name: q, service: s, replicas: [{node: n0, role: secondary}]}]");
+  const auto costs = [&](const ReadClusterOptions& options) {
+    std::vector<MoveCost> all;
+    for (const Replica& replica : Read(text, options).cluster.replicas) all.push_back(replica.move_cost);
+    return all;
+  };
+  using enum MoveCost;
+  EXPECT_EQ(costs({}), (std::vector{kMedium, kHigh, kZero, kZero}));
+  ReadClusterOptions together;
+  together.settings.use_separate_secondary_move_cost = false;
+  EXPECT_EQ(costs(together), (std::vector{kMedium, kHigh, kHigh, kZero})) << "of each partition by itself";
+}
+
 TEST(ClusterReaderTest, ReportsOfAnAbsentRoleHoldForNewReplicas) {
   const Cluster cluster =
       Read(With("kind: stateful, targetReplicas: 2, metrics: [{name: M, primaryLoad: 10, secondaryLoad: 5}]",

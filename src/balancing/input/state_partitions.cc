@@ -95,9 +95,15 @@ base::Status StateReader::ReadPartition(const base::Json& value, const Where& wh
   partition.first_replica = static_cast<ReplicaId>(cluster_.replicas.size());
   reports_.clear();
   has_primary_ = false;
+  secondary_cost_.reset();
   EVENKEEL_TRY(file_->ForEachItem(fields, "replicas",
                                   [&](const base::Json& item, const Where& at) { return ReadReplica(item, at, service); }));
   partition.replica_count = static_cast<uint32_t>(cluster_.replicas.size() - partition.first_replica);
+  if (secondary_cost_ && !options_.settings.use_separate_secondary_move_cost) {
+    for (Replica& replica : std::span(cluster_.replicas).subspan(partition.first_replica)) {
+      if (replica.role == Role::kSecondary) replica.move_cost = *secondary_cost_;
+    }
+  }
   const size_t rows = partition.replica_count + 2;
   if (cluster_.loads.size() + rows * metrics > UINT32_MAX) return file_->Refused(where, "more than 2^32 loads altogether");
   partition.new_loads = static_cast<uint32_t>(cluster_.loads.size() + partition.replica_count * metrics);
@@ -141,6 +147,7 @@ base::Status StateReader::ReadReplica(const base::Json& value, const Where& wher
   }));
   const MoveCost cost = replica.role == Role::kPrimary ? service.primary_move_cost : service.secondary_move_cost;
   EVENKEEL_ASSIGN(replica.move_cost, file_->WordOr(fields, "moveCost", cost, kMoveCosts));
+  if (replica.role == Role::kSecondary && file_->Get(fields, "moveCost") != nullptr) secondary_cost_ = replica.move_cost;
   EVENKEEL_TRY(CheckReplica(where, replica, service));
   const size_t metrics = service.metrics.size();
   reports_.resize(reports_.size() + metrics, kNotReported);

@@ -104,8 +104,9 @@ class StateReader {
   std::vector<PartitionId> last_on_node_;              // per node: the last partition that has a replica there
   // Of the partition that is being read.
   bool has_primary_ = false;
-  std::vector<int64_t> reports_;       // a row for each replica; kNotReported where nothing was
-  std::vector<int64_t> role_reports_;  // a row of a primary and one of a secondary
+  std::optional<MoveCost> secondary_cost_;  // the last one that a secondary has reported
+  std::vector<int64_t> reports_;            // a row for each replica; kNotReported where nothing was
+  std::vector<int64_t> role_reports_;       // a row of a primary and one of a secondary
 };
 
 }  // namespace evenkeel::balancing

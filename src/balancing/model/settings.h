@@ -107,6 +107,7 @@ struct Settings {
   bool enable_preferred_swap_solution_in_constraint_check = true;
   bool ignore_cost_in_scoring = false;
   bool use_move_cost_reports = false;
+  bool use_separate_secondary_move_cost = true;
   int64_t move_cost_offset = 1000;
   int64_t move_cost_zero_value = 0;
   int64_t move_cost_low_value = 1;

@@ -10,7 +10,8 @@ using enum Visibility;
 // Why parameters have no effect.
 constexpr std::string_view kOneState = "a plan is made of one state, without updates in between";
 constexpr std::string_view kLeastDeviation =
-    "a new replica goes to the best packed node of all that may take it: no draw of nodes is narrowed";
+    "all nodes that may take a new replica are compared, not a list of packed ones: the score decides, so a larger weight of "
+    "the packed metric packs more";
 
 /// A setter for a group of numbers that must be a threshold.
 SettingsTable::Setter ThresholdSetter() {
@@ -196,9 +197,9 @@ void AddDefragmentationSettings(SettingsTable& table) {
                "factor of the upgrade domains' deviation in the score");
   table.Unused("RestrictedDefragmentationHeuristicEnabled", Type::kBool, "false",
                "one more search that only empties the nodes that are cheapest to empty",
-               "there is one search for all that a balancing run does");
+               "a balancing run compares emptying any node with all else that it may do");
   table.Unused("NodesWithReservedLoadOverlap", Type::kBool, "false", "several metrics reserve their space on the same nodes",
-               "each metric reserves its space by itself");
+               "each metric reserves its space by itself: a node that is empty in one metric may not be in another");
   table.UnusedGroup("PlacementHeuristicIncomingLoadFactor", "0",
                     "prefers packed nodes for new replicas, by the load that is on its way", kLeastDeviation);
   table.UnusedGroup("PlacementHeuristicEmptySpacePercent", "0",

@@ -11,13 +11,17 @@ using enum Visibility;
 constexpr std::string_view kNoAuxiliaries = "auxiliary replicas are not modelled";
 constexpr std::string_view kSteps = "a search ends after a number of steps (--evaluations), not of seconds or rounds";
 constexpr std::string_view kTemperatures = "a search derives its temperatures from the energies that it meets";
-constexpr std::string_view kTogether = "new replicas are placed all together, in an order by their size";
+constexpr std::string_view kTogether =
+    "a plan places up to 300,000 new replicas all together, in an order by their size, so none has to wait for a batch";
 constexpr std::string_view kNoTest = "Service Fabric's own performance test is not here";
-constexpr std::string_view kCapacities = "nodes give what manifest and state say";
-constexpr std::string_view kNoDecay = "loads are as the state says, and do not fade";
-constexpr std::string_view kNoTags = "node tags are not modelled";
+constexpr std::string_view kCapacities =
+    "nodes are not measured: they give what manifest and state say, so leave room for the system in their capacities";
+constexpr std::string_view kNoDecay = "loads are as the state says: whoever writes it may let old reports fade";
+constexpr std::string_view kNoTags =
+    "node tags are not modelled: a placement property of the node and a placement constraint of the service do the same";
 constexpr std::string_view kPlanTells = "the plan itself tells all of this";
-constexpr std::string_view kNoReports = "there are no health reports: each plan names all that it left undone";
+constexpr std::string_view kNoReports =
+    "there are no health reports: each plan names all that it left undone, from the first on";
 
 /// A member of the constraint priorities as one of the settings.
 SettingsTable::Field<int64_t> Priority(int64_t ConstraintPriorities::* priority) {
@@ -40,8 +44,8 @@ void AddCostSettings(SettingsTable& table) {
   table.Integer("MoveCostHighValue", &S::move_cost_high_value, "... High");
   table.Number("SwapCost", &S::swap_cost, "cost of exchanging a primary and a secondary");
   table.Seen(kPublic);
-  table.Unused("UseSeparateSecondaryMoveCost", Type::kBool, "true", "secondaries have a move cost of their own",
-               "secondaries always have a move cost of their own");
+  table.Bool("UseSeparateSecondaryMoveCost", &S::use_separate_secondary_move_cost,
+             "every secondary has the move cost that it reports itself; else all of a partition have the last one reported");
   table.Unused("UseSeparateAuxiliaryMoveCost", Type::kBool, "false", "auxiliaries have a move cost of their own",
                kNoAuxiliaries);
   table.Unused("UseSeparateAuxiliaryLoad", Type::kBool, "true", "every auxiliary has the load that it reports itself",
@@ -171,7 +175,7 @@ void AddConstraintSettings(SettingsTable& table) {
   add("ApplicationCapacityConstraintPriority", &P::application_capacity, "capacities of applications");
   add("ThrottlingConstraintPriority", &P::throttling, "limits of replicas in build");
   unused("PreferredPrimaryDomainsConstraintPriority", "1", "preferred domains of primaries",
-         "preferred domains of primaries are placement constraints here");
+         "a preferred domain of primaries is a placement constraint here: PlacementConstraintPriority holds for it");
   unused("NodeTaggingConstraintPriority", "0", "node tags", kNoTags);
   unused("BlockNodeInUpgradeConstraintPriority", "-1", "nodes in upgrade",
          "a node in upgrade is deactivated in the state, and takes nothing");

@@ -187,8 +187,10 @@ TEST(SettingsTest, WhatHasNoEffectIsCheckedAndSaysWhy) {
             "PlacementAndLoadBalancing/TraceCRMReasons: \"perhaps\": not true or false");
   EXPECT_EQ(WarningOf("PlacementHeuristicEmptySpacePercent", "Memory", "-1"),
             WarningOf("PlacementHeuristicEmptySpacePercent", "Memory", "1"));
-  EXPECT_EQ(WarningOf(kMainSection, "NodeTaggingConstraintPriority", "-9223372036854775808"),
-            "PlacementAndLoadBalancing/NodeTaggingConstraintPriority: has no effect: node tags are not modelled");
+  EXPECT_EQ(
+      WarningOf(kMainSection, "BlockNodeInUpgradeConstraintPriority", "-9223372036854775808"),
+      "PlacementAndLoadBalancing/BlockNodeInUpgradeConstraintPriority: has no effect: a node in upgrade is deactivated in "
+      "the state, and takes nothing");
   EXPECT_EQ(
       WarningOf(kMainSection, "PerfTestNumberOfNodes", "9223372036854775807"),
       "PlacementAndLoadBalancing/PerfTestNumberOfNodes: has no effect: Service Fabric's own performance test is not here");
