@@ -35,14 +35,10 @@ ServiceLoads::ServiceLoads(const Service& service, const NodeSet& valid, int64_t
     : valid_(&valid), metrics_(service.metrics.size()), sums_(metrics_, LoadSums{.nodes = valid_count}) {}
 
 const int64_t* ServiceLoads::RowAt(NodeId node) const {
-  const auto found = std::ranges::lower_bound(nodes_, node);
-  if (found == nodes_.end() || *found != node) return nullptr;
-  return &rows_[static_cast<size_t>(found - nodes_.begin()) * metrics_];
-}
-
-int64_t ServiceLoads::Of(size_t metric_index, NodeId node) const {
-  const int64_t* row = RowAt(node);
-  return row == nullptr ? 0 : row[metric_index];
+  // The last one up to `node`, without branches that nobody can predict.
+  size_t row = 0;
+  for (size_t left = nodes_.size(); left > 1; left -= left / 2) row += nodes_[row + left / 2] <= node ? left / 2 : 0;
+  return nodes_.empty() || nodes_[row] != node ? nullptr : &rows_[row * metrics_];
 }
 
 std::vector<LoadSummary> ServiceLoads::Summaries(std::span<const NodeId> nodes) const {
@@ -91,13 +87,22 @@ NodeLoads::NodeLoads(const Cluster& cluster, const NodeSets& sets)
     if (!HasLocalDomain(service)) continue;
     local_[id] = std::make_unique<ServiceLoads>(service, sets.ValidForService(id), sets.ValidCountForService(id));
   }
-  for (const Replica& replica : cluster.replicas) {
-    if (!replica.Exists() || replica.Leaves()) continue;
-    const ServiceId id = cluster.partitions[replica.partition].service;
-    const std::span<const int64_t> loads = cluster.LoadsOf(replica);
+  // Service by service and by node: rows of one service stay in the cache, and each new one is the last.
+  std::vector<std::pair<NodeId, const Replica*>> replicas;
+  for (ServiceId id = 0; id < cluster.services.size(); ++id) {
     const std::vector<ServiceMetric>& metrics = cluster.services[id].metrics;
-    for (size_t i = 0; i < metrics.size(); ++i) columns_[metrics[i].metric * node_count_ + replica.node] += loads[i];
-    if (local_[id]) local_[id]->Change(replica.node, {}, loads);
+    replicas.clear();
+    for (const PartitionId partition : cluster.services[id].partitions) {
+      for (const Replica& replica : cluster.ReplicasOf(cluster.partitions[partition])) {
+        if (replica.Exists() && !replica.Leaves()) replicas.emplace_back(replica.node, &replica);
+      }
+    }
+    if (local_[id]) std::ranges::sort(replicas);
+    for (const auto& [node, replica] : replicas) {
+      const std::span<const int64_t> loads = cluster.LoadsOf(*replica);
+      for (size_t i = 0; i < metrics.size(); ++i) columns_[metrics[i].metric * node_count_ + node] += loads[i];
+      if (local_[id]) local_[id]->Change(node, {}, loads);
+    }
   }
   for (MetricId metric = 0; metric < cluster.metrics.size(); ++metric) Rescan(metric);
 }

@@ -55,7 +55,6 @@ class ServiceLoads {
  public:
   ServiceLoads(const Service& service, const NodeSet& valid, int64_t valid_count);
 
-  int64_t Of(size_t metric_index, NodeId node) const;
   /// Its loads there, by metric; null: none, and never any. Valid until the next change. O(log rows).
   const int64_t* RowAt(NodeId node) const;
   /// The same of every node that has a row, ascending.

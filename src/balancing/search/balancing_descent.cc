@@ -133,6 +133,7 @@ void BalancingDescent::LookAtSwap(ReplicaId primary, ReplicaId secondary) {
   for (const auto& [node, removed, added] : arrangement.ChangesOfSwap(primary, secondary)) {
     const int64_t* own = local == kNoId ? nullptr : arrangement.loads().Local(service)->RowAt(node);
     for (uint32_t i = 0; i < metrics.size(); ++i) {
+      if (added[i] == removed[i]) continue;
       const double more = static_cast<double>(added[i] - removed[i]);
       slope += slopes_.Change(slopes_.TermOf(metrics[i].metric), node, more);
       if (own != nullptr) slope += slopes_.LocalChange(local + i, static_cast<double>(own[i]), more);

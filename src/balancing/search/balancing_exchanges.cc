@@ -128,12 +128,14 @@ double BalancingExchanges::LocalSlopeOf(ReplicaId replica, NodeId from, NodeId t
   if (local == kNoId) return 0;
   const ServiceLoads& own = *state_.arrangement().loads().Local(service);
   const std::span<const int64_t> loads = state_.arrangement().LoadsOf(replica);
+  const int64_t* row_from = own.RowAt(from);
+  const int64_t* row_to = own.RowAt(to);
   double slope = 0;
   for (uint32_t i = 0; i < loads.size(); ++i) {
     if (loads[i] == 0) continue;
     const double load = static_cast<double>(loads[i]);
-    slope += slopes_.LocalChange(local + i, static_cast<double>(own.Of(i, from)), -load) +
-             slopes_.LocalChange(local + i, static_cast<double>(own.Of(i, to)), load);
+    slope += slopes_.LocalChange(local + i, row_from == nullptr ? 0 : static_cast<double>(row_from[i]), -load) +
+             slopes_.LocalChange(local + i, row_to == nullptr ? 0 : static_cast<double>(row_to[i]), load);
   }
   return slope;
 }

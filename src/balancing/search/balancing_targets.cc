@@ -1,7 +1,6 @@
 #include "balancing/search/balancing_targets.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace evenkeel::balancing {
 namespace {
@@ -21,8 +20,10 @@ BalancingTargets::BalancingTargets(const BalancingState& state, const DeviationS
   pool_of_service_.assign(state.cluster().services.size() * types_, kNoId);
 }
 
-BalancingTargets::Pool& BalancingTargets::PoolOf(ServiceId service, NodeTypeId type) {
-  uint32_t& known = pool_of_service_[service * types_ + (types_ == 1 ? 0 : type)];
+BalancingTargets::Pool& BalancingTargets::PoolOf(ServiceId service, NodeId from) {
+  // A node is large: where its type does not matter it is not touched.
+  const NodeTypeId type = types_ == 1 ? 0 : state_.cluster().nodes[from].type;
+  uint32_t& known = pool_of_service_[service * types_ + type];
   if (known != kNoId) return pools_[known];
   const NodeSet& valid = state_.arrangement().sets().ValidForService(service);
   const auto [found, is_new] = pool_of_set_.emplace(std::pair(&valid, types_ == 1 ? kNoId : type), pools_.size());
@@ -37,13 +38,13 @@ BalancingTargets::Pool& BalancingTargets::PoolOf(ServiceId service, NodeTypeId t
 }
 
 void BalancingTargets::MakeList(const Pool& pool, std::vector<NodeId>& list, const std::vector<double>& keys) {
-  std::vector<uint32_t> order(pool.nodes.size());
-  std::iota(order.begin(), order.end(), 0u);
+  std::vector<std::pair<double, uint32_t>> order;
+  order.reserve(keys.size());
+  for (uint32_t i = 0; i < keys.size(); ++i) order.emplace_back(keys[i], i);
   const size_t length = std::min(kListLength, order.size());
-  const auto before = [&](uint32_t a, uint32_t b) { return keys[a] != keys[b] ? keys[a] < keys[b] : a < b; };
-  std::nth_element(order.begin(), order.begin() + static_cast<ptrdiff_t>(length) - 1, order.end(), before);
+  std::nth_element(order.begin(), order.begin() + static_cast<ptrdiff_t>(length) - 1, order.end());
   list.clear();
-  for (size_t i = 0; i < length; ++i) list.push_back(pool.nodes[order[i]]);
+  for (size_t i = 0; i < length; ++i) list.push_back(pool.nodes[order[i].second]);
 }
 
 // What comes to the first nodes of a list lowers the deviation most, or raises it least.
@@ -71,12 +72,10 @@ bool BalancingTargets::LooksAtAll(const Pool& pool) const {
   return pool.nodes.size() <= kLookAtAll || pool.nodes.size() * state_.eligible().size() <= kLooksAtAll;
 }
 
-bool BalancingTargets::IsSampled(ServiceId service, NodeId from) {
-  return !LooksAtAll(PoolOf(service, state_.cluster().nodes[from].type));
-}
+bool BalancingTargets::IsSampled(ServiceId service, NodeId from) { return !LooksAtAll(PoolOf(service, from)); }
 
 std::span<const NodeId> BalancingTargets::For(ServiceId service, NodeId from) {
-  Pool& pool = PoolOf(service, state_.cluster().nodes[from].type);
+  Pool& pool = PoolOf(service, from);
   if (LooksAtAll(pool)) return pool.nodes;
   if (pool.sampled_at == sample_) return pool.sample;
   if (pool.made_at < 0 || steps_ - pool.made_at >= kListAge) MakeLists(pool);

@@ -36,7 +36,7 @@ class BalancingTargets {
     int64_t made_at = -1, sampled_at = -1;
   };
   bool LooksAtAll(const Pool& pool) const;
-  Pool& PoolOf(ServiceId service, NodeTypeId type);
+  Pool& PoolOf(ServiceId service, NodeId from);
   void MakeLists(Pool& pool);
   void MakeList(const Pool& pool, std::vector<NodeId>& list, const std::vector<double>& keys);
 
