@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -16,6 +17,7 @@ namespace {
 // A second or so: beyond it nobody makes room for others, and what was found is not improved.
 constexpr int64_t kDefaultEvaluations = 1'000'000;
 constexpr int kImprovingPasses = 2;
+constexpr int kMendingPasses = 4;  // over what is still violated: one repair may be what another one waited for
 constexpr size_t kExplainedViolations = 100;
 constexpr double kNoticeable = 1 - 1e-9;
 
@@ -41,7 +43,9 @@ class FixSearch {
   void Repeat(std::span<const StepJournal::Made> steps);
 
  private:
+  std::vector<Violation> ViolationsNow() { return ViolationsOf(arrangement_, group_, levels_[0].Violations()); }
   void Mend(const Violation& violation);
+  void MendAll(std::span<const Violation> violations);
   void TakeBackNeedless();
   void Improve();
   void Report(std::vector<Violation> after);
@@ -115,14 +119,12 @@ void FixSearch::Report(std::vector<Violation> after) {
   result_.evaluations = finder_.evaluations();
 }
 
-FixResult FixSearch::Run() {
-  result_.before = ViolationsOf(arrangement_, group_, levels_[0].Violations());
-  if (result_.before.empty()) return std::move(result_);
-  overloads_.Find(result_.before);
+void FixSearch::MendAll(std::span<const Violation> violations) {
+  overloads_.Find(violations);
   size_t next_overload = 0;
   std::vector<size_t> not_mended;
   std::set<std::pair<NodeId, ApplicationId>> seen;
-  for (const Violation& violation : result_.before) {
+  for (const Violation& violation : violations) {
     if (violation.node == kNoId) {
       applications_.MendTotal(violation);
       continue;
@@ -137,9 +139,21 @@ FixResult FixSearch::Run() {
     }
   }
   for (const size_t overload : not_mended) overloads_.Mend(overload, true);
+}
+
+FixResult FixSearch::Run() {
+  result_.before = ViolationsNow();
+  std::vector<Violation> after = result_.before;
+  for (int pass = 0; pass < kMendingPasses && !after.empty(); ++pass) {
+    const size_t mark = journal_.Mark();
+    MendAll(after);
+    if (journal_.Mark() == mark) break;
+    after = ViolationsNow();
+  }
+  const size_t mended = journal_.Mark();
   TakeBackNeedless();
   Improve();
-  std::vector<Violation> after = ViolationsOf(arrangement_, group_, levels_[0].Violations());
+  if (journal_.Mark() > mended) after = ViolationsNow();
   if (journal_.movements() > 0 && !Better(Summarize(after), Summarize(result_.before))) {
     journal_.UndoTo(0);
     after = result_.before;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "balancing/model/cluster_testing.h"
 #include "balancing/search/search_testing.h"
 
@@ -265,6 +267,22 @@ TEST(ConstraintFixesTest, MisplacedChildrenGoToTheirParents) {
                           "partitions:\n" + Partitions("p", 1, "P/0,S/1") + Partitions("c", 1, "P/1,S/0")));
   Fix(scene);
   EXPECT_EQ(scene.Changes(), Texts{"1 swap primary 1<=>0"});
+}
+
+// Two children, one of which needs an exchange of roles and then a movement; whichever of its replicas is looked at first.
+TEST(ConstraintFixesTest, OneRepairMayBeWhatAnotherWaitsFor) {
+  const std::string rest = "metrics: [{name: M, weight: 0, primaryLoad: 0, secondaryLoad: 0}]";
+  for (const auto& [parent, exchanges, moves] :
+       {std::array{"P/0,S/2", "P/2,S/3", "P/1,S/4"}, std::array{"P/4,S/2", "P/2,S/1", "P/3,S/0"},
+        std::array{"P/2,S/4", "P/4,S/0", "P/3,S/1"}}) {
+    Scene scene(Scene::Read(Nodes(5) + "services:\n" + Service("p", "stateful", rest) +
+                            Service("c1", "stateful", rest + ", affinityTo: p") +
+                            Service("c2", "stateful", rest + ", affinityTo: p") + "partitions:\n" + Partitions("p", 1, parent) +
+                            Partitions("c1", 1, exchanges) + Partitions("c2", 1, moves)));
+    const FixResult result = Fix(scene);
+    EXPECT_TRUE(result.left.empty()) << parent;
+    EXPECT_EQ(result.moves, 4) << parent;
+  }
 }
 
 TEST(ConstraintFixesTest, ViolationsNeverGetWorse) {

@@ -11,6 +11,7 @@ namespace evenkeel::balancing {
 
 // What is too much by the capacities as they are at the beginning: what others' fixes take off or add counts.
 void OverloadRepairs::Find(std::span<const Violation> violations) {
+  overloads_.clear();
   for (const Violation& violation : violations) {
     const bool capacity = violation.constraint == Constraint::kCapacity;
     if ((!capacity && violation.constraint != Constraint::kApplicationCapacity) || violation.node == kNoId) continue;
