@@ -36,6 +36,7 @@ struct Demand {
   PartitionId partition = kNoId;
   double size = 0;  // the largest of its replicas, in averages of its metrics' loads or capacities
   std::vector<ReplicaId> replicas;
+  int64_t below_target = 0;  // of these, without which it has fewer than its service wants
 };
 
 class PlacementSearch {
@@ -59,6 +60,7 @@ class PlacementSearch {
   // How well an order went: smaller is better.
   struct Outcome {
     size_t unplaced = 0;
+    int64_t below_target = 0;
     int64_t movements = 0;
     double deviation = 0;
     auto operator<=>(const Outcome&) const = default;
@@ -66,6 +68,7 @@ class PlacementSearch {
 
   void FindDemands();
   int64_t MostOfChild(PartitionId partition) const;
+  int64_t BelowTarget(const Demand& demand) const;
   double SizeOf(ReplicaId replica, Role role) const;
   std::vector<double> AverageSizes() const;
   Outcome PlaceAll(const std::vector<size_t>& order);
@@ -79,7 +82,9 @@ class PlacementSearch {
   std::optional<Outcome> PlaceAfter(std::span<const Shift> shifts, std::span<const Violation> violated);
   bool ShiftOthers(const Outcome& known);
   void PlaceDemand(const Demand& demand, const Constraints& constraints);
-  bool IsBesideParent(ReplicaId replica);
+  TargetFinder::Accept AtUpgraded(ReplicaId replica) const;
+  std::vector<Target> BestFor(ReplicaId replica, Role role, size_t most, const Constraints& constraints);
+  TargetFinder::Accept WhereItStays(ReplicaId replica);
   bool PlaceInsteadOfPrimary(ReplicaId replica, const Constraints& constraints);
   bool PlaceOne(ReplicaId replica, Role role, const Constraints& constraints);
   bool PlaceWithChildren(ReplicaId replica, Role role, const Constraints& constraints);
@@ -154,7 +159,16 @@ int64_t PlacementSearch::MostOfChild(PartitionId partition) const {
   return most;
 }
 
-// Parents before their children, then the largest first.
+int64_t PlacementSearch::BelowTarget(const Demand& demand) const {
+  const Cluster& cluster = arrangement_.cluster();
+  const Partition& partition = cluster.partitions[demand.partition];
+  const auto missing = static_cast<int64_t>(demand.replicas.size());
+  const int64_t target = cluster.ServiceOf(partition).target_replicas;
+  if (target <= 0) return missing;
+  return std::clamp<int64_t>(target - std::ranges::count_if(cluster.ReplicasOf(partition), CountsTowardsTarget), 0, missing);
+}
+
+// Parents before their children, then what is below its target, then the largest first.
 void PlacementSearch::FindDemands() {
   const Cluster& cluster = arrangement_.cluster();
   for (const ServiceId service : journal_.group().services) {
@@ -179,13 +193,15 @@ void PlacementSearch::FindDemands() {
       }
       demand.size = std::max(SizeOf(first, RoleOfNew(arrangement_, partition)),
                              SizeOf(first, cluster.services[service].stateful ? Role::kSecondary : Role::kInstance));
+      demand.below_target = BelowTarget(demand);
     }
   }
   const auto is_child = [&](const Demand& demand) {
     return cluster.services[cluster.partitions[demand.partition].service].affinity_to != kNoId;
   };
-  std::ranges::sort(demands_, {},
-                    [&](const Demand& demand) { return std::tuple(is_child(demand), -demand.size, demand.partition); });
+  std::ranges::sort(demands_, {}, [&](const Demand& demand) {
+    return std::tuple(is_child(demand), demand.below_target == 0, -demand.size, demand.partition);
+  });
   order_.resize(demands_.size());
   for (size_t i = 0; i < order_.size(); ++i) order_[i] = i;
 }
@@ -236,7 +252,7 @@ size_t PlacementSearch::PlaceChildren(ReplicaId parent, const Constraints& const
 bool PlacementSearch::PlaceWithChildren(ReplicaId replica, Role role, const Constraints& constraints) {
   const size_t mark = journal_.Mark();
   std::optional<std::pair<size_t, NodeId>> best;
-  for (const Target& target : finder_.Best(constraints, replica, role, kParentTargets)) {
+  for (const Target& target : BestFor(replica, role, kParentTargets, constraints)) {
     journal_.Place(replica, target.node, role);
     const size_t missed = PlaceChildren(replica, constraints);
     if (missed == 0) return true;
@@ -265,10 +281,34 @@ TargetFinder::Accept PlacementSearch::AtParent(ReplicaId replica, const Constrai
   return [nodes = std::move(nodes)](NodeId node) { return std::ranges::find(nodes, node) != nodes.end(); };
 }
 
-// In an upgrade affinity may yield, but not for the deviation alone.
-bool PlacementSearch::IsBesideParent(ReplicaId replica) {
-  const TargetFinder::Accept at_parent = AtParent(replica, levels_[0]);
-  return at_parent && at_parent(arrangement_.NodeOf(replica));
+// While an application is upgraded: the nodes where that is done, as what is placed elsewhere soon has to be replaced.
+TargetFinder::Accept PlacementSearch::AtUpgraded(ReplicaId replica) const {
+  const Cluster& cluster = arrangement_.cluster();
+  const ServiceId service = arrangement_.ServiceOf(replica);
+  const ApplicationId application = cluster.services[service].application;
+  if (application == kNoId || cluster.applications[application].upgraded_domains.empty()) return {};
+  if (!arrangement_.settings().prefer_upgraded_uds) return {};
+  return [this, service](NodeId node) { return IsUpgraded(arrangement_, service, node); };
+}
+
+// These first; others after them.
+std::vector<Target> PlacementSearch::BestFor(ReplicaId replica, Role role, size_t most, const Constraints& constraints) {
+  std::vector<Target> targets;
+  const TargetFinder::Accept upgraded = AtUpgraded(replica);
+  if (upgraded) targets = finder_.Best(constraints, replica, role, most, upgraded);
+  if (targets.size() >= most) return targets;
+  const TargetFinder::Accept others = upgraded ? [&](NodeId node) { return !upgraded(node); } : TargetFinder::Accept();
+  std::ranges::copy(finder_.Best(constraints, replica, role, most - targets.size(), others), std::back_inserter(targets));
+  return targets;
+}
+
+// Where a new replica may go for the deviation alone; anywhere when empty. In an upgrade affinity may yield, but not for that.
+TargetFinder::Accept PlacementSearch::WhereItStays(ReplicaId replica) {
+  const NodeId node = arrangement_.NodeOf(replica);
+  TargetFinder::Accept at_parent = AtParent(replica, levels_[0]);
+  if (at_parent && at_parent(node)) return at_parent;
+  TargetFinder::Accept upgraded = AtUpgraded(replica);
+  return upgraded && upgraded(node) ? upgraded : TargetFinder::Accept();
 }
 
 bool PlacementSearch::PlaceInsteadOfPrimary(ReplicaId replica, const Constraints& constraints) {
@@ -289,7 +329,7 @@ bool PlacementSearch::PlaceOne(ReplicaId replica, Role role, const Constraints& 
     const std::vector<Target> targets = finder_.Best(constraints, replica, role, 1, at_parent);
     if (!targets.empty()) return mover_.TryPlace(constraints, replica, targets[0].node, role);
   }
-  const std::vector<Target> targets = finder_.Best(constraints, replica, role);
+  const std::vector<Target> targets = BestFor(replica, role, 1, constraints);
   if (targets.empty()) return false;
   journal_.Place(replica, targets[0].node, role);
   return true;
@@ -381,8 +421,11 @@ void PlacementSearch::TryOrders() {
 PlacementSearch::Outcome PlacementSearch::OutcomeNow() const {
   Outcome outcome{.movements = journal_.movements(), .deviation = journal_.score().average_deviation()};
   for (const Demand& demand : demands_) {
-    outcome.unplaced += static_cast<size_t>(
-        std::ranges::count_if(demand.replicas, [&](ReplicaId replica) { return arrangement_.NodeOf(replica) == kNoId; }));
+    const int64_t unplaced =
+        std::ranges::count_if(demand.replicas, [&](ReplicaId replica) { return arrangement_.NodeOf(replica) == kNoId; });
+    outcome.unplaced += static_cast<size_t>(unplaced);
+    const int64_t placed = static_cast<int64_t>(demand.replicas.size()) - unplaced;
+    outcome.below_target += std::max<int64_t>(0, demand.below_target - placed);
   }
   return outcome;
 }
@@ -503,8 +546,8 @@ void PlacementSearch::Improve() {
       for (const ReplicaId replica : demand.replicas) {
         if (arrangement_.NodeOf(replica) == kNoId) continue;
         const double before = journal_.score().average_deviation();
-        const TargetFinder::Accept at_parent = IsBesideParent(replica) ? AtParent(replica, levels_[0]) : TargetFinder::Accept();
-        const std::vector<Target> targets = finder_.Best(levels_[0], replica, arrangement_.RoleOf(replica), 1, at_parent);
+        const std::vector<Target> targets =
+            finder_.Best(levels_[0], replica, arrangement_.RoleOf(replica), 1, WhereItStays(replica));
         if (targets.empty() || targets[0].deviation >= before * (1 - 1e-9)) continue;
         const size_t mark = journal_.Mark();
         if (!mover_.TryMove(levels_[0], replica, targets[0].node)) continue;
@@ -524,7 +567,7 @@ std::vector<ReplicaId> PlacementSearch::FewPlaced() {
   std::vector<ReplicaId> placed;
   for (const Demand& demand : demands_) {
     for (const ReplicaId replica : demand.replicas) {
-      if (arrangement_.NodeOf(replica) != kNoId && !IsBesideParent(replica)) placed.push_back(replica);
+      if (arrangement_.NodeOf(replica) != kNoId && !WhereItStays(replica)) placed.push_back(replica);
     }
   }
   if (placed.size() > kExchanged) placed.clear();

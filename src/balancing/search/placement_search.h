@@ -6,8 +6,9 @@
 //               rather than primaries, from the fullest domains, then the drop that leaves the least deviation
 //   promotions  of a secondary where a partition has no primary; exchanges of roles that an upgrade asks for
 //   families    of services of one replica that an upgrade replaces together (upgrade_families.h)
-//   placements  of what is missing, and of services on every node: the most demanding partition first, each replica where the
-//               deviation stays least, followers together with the replica that they follow
+//   placements  of what is missing, and of services on every node: partitions below their service's target first, of these the
+//               most demanding one, each replica where the deviation stays least, followers together with the replica that they
+//               follow; while an application is upgraded, in upgrade domains that are done if that can be (PreferUpgradedUDs)
 //   room        for what did not fit: replicas placed by this plan go elsewhere, and so do existing ones when `with_move` says
 //               so, up to two in a chain, the fewest first; then again in another order, what had failed first
 //

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "balancing/model/cluster_testing.h"
 #include "balancing/rules/placement_needs.h"
 #include "balancing/search/search_testing.h"
@@ -229,6 +231,50 @@ Cluster RandomDemands(base::Random& random) {
 ViolationSummary HardViolations(Scene& scene) {
   const Constraints constraints(scene.arrangement(), {.purpose = Purpose::kConstraintCheck, .max_priority = 0});
   return Summarize(constraints.Violations());
+}
+
+// Partitions that have what their service wants wait for those that do not, whatever they are called.
+TEST(PlacementSearchTest, ThrottledBuildsServePartitionsBelowTheirTargetFirst) {
+  Settings settings;
+  settings.maximum_in_build_replicas_per_node["T"] = 1;
+  settings.throttle_placement_phase = true;
+  const std::string one = "P/0", two = "P/0,S/1", other_two = "P/0,S/2";
+  for (const Texts& partitions : {Texts{two, other_two, one, one}, Texts{one, one, two, other_two}}) {
+    Scene scene(Scene::Read(Nodes(Texts(3, "nodeType: T")) + "services:\n" + Service("s", "stateful", "targetReplicas: 2") +
+                                "partitions:\n" + Partitions("s", partitions, "missing: 1"),
+                            settings),
+                settings);
+    Place(scene);
+    EXPECT_EQ(scene.Changes().size(), 2u);
+    for (PartitionId partition = 0; partition < 4; ++partition) {
+      EXPECT_EQ(scene.Count(fmt::format("{} add secondary", partition)), partitions[partition] == one ? 1 : 0);
+    }
+  }
+}
+
+TEST(PlacementSearchTest, InAnUpgradeReplicasGoToDomainsThatAreDone) {
+  const auto changes = [](const std::string& done, uint64_t seed, bool prefer = true) {
+    Texts nodes;
+    for (int i = 0; i < 8; ++i) nodes.push_back(fmt::format("upgradeDomain: u{}", i / 2));
+    Settings settings;
+    settings.prefer_upgraded_uds = prefer;
+    Scene scene(Scene::Read(Nodes(nodes) + "applications: [{name: a, inUpgrade: true, upgradedDomains: [" + done + "]}]\n" +
+                            "services:\n" + Service("s", "stateful", "application: a") + "partitions:\n" +
+                            Partitions("s", 1, "P/0", "missing: 1")),
+                settings);
+    Place(scene, {.seed = seed});
+    return scene.Changes();
+  };
+  std::set<Texts> without;
+  for (uint64_t seed = 1; seed < 9; ++seed) {
+    const Texts two = changes("u2", seed), where_one_is = changes("u0", seed);
+    ASSERT_EQ(two.size(), 1u);
+    EXPECT_TRUE(two[0] == "0 add secondary 4" || two[0] == "0 add secondary 5") << two[0];
+    ASSERT_EQ(where_one_is.size(), 1u) << "the domain that is done has one already";
+    EXPECT_NE(where_one_is[0], "0 add secondary 1");
+    without.insert(changes("u2", seed, false));
+  }
+  EXPECT_GT(without.size(), 2u);
 }
 
 TEST(PlacementSearchTest, NothingGetsWorseAndEverythingIsExplained) {
