@@ -3,9 +3,10 @@
 
 # The gate runs everything that is not NIGHTLY: `ctest`. `ctest -C Nightly` has both.
 #
-# Some tests compute, others, those end to end, mostly wait. Each that computes takes CORES of the machine's cores (1 where nothing is said)
-# and one slot of tools/ctest, begins before all that wait, and gives way (`nice`) to them, which look at clocks: so the cores always have
-# something to do, with nobody waiting for them but who can. What waits takes WEIGHT slots: 1, or 2 where it takes more than a third of a core.
+# Some tests compute, others, those end to end, mostly wait. Each that computes takes CORES of cores.json (1 where nothing is said) and as
+# many slots of tools/ctest, begins before all that wait, and gives way (`nice`) to them, which look at clocks: so the cores always have
+# something to do, with nobody waiting for them but who can. cores.json has two more than the machine, since those of threads and of files
+# wait, too. What waits takes WEIGHT slots: 1, or 2 where it takes more than a third of a core.
 #
 # evenkeel_test(<name> [GATE|NIGHTLY] [LABEL label] [WEIGHT slots] [CORES cores] [AFTER test] [TIMEOUT seconds] [COST seconds] [NEEDS fixture...]
 #               [SETS_UP fixture] COMMAND program argument...)
@@ -27,6 +28,7 @@ function(evenkeel_test name)
     if(NOT ARG_COST)
       set(ARG_COST 0)
     endif()
+    set(ARG_WEIGHT ${ARG_CORES})
     set(ARG_CORES cores:${ARG_CORES})
     math(EXPR ARG_COST "1000 + ${ARG_COST}")
   endif()
@@ -49,10 +51,7 @@ endfunction()
 
 if(NOT EVENKEEL_SANITIZE)
   execute_process(COMMAND nproc OUTPUT_VARIABLE cores OUTPUT_STRIP_TRAILING_WHITESPACE)
-  # What takes two must find them.
-  if(cores LESS 2)
-    set(cores 2)
-  endif()
+  math(EXPR cores "${cores} + 2")
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/cores.json
        CONTENT [[{"version": {"major": 1, "minor": 0}, "local": [{"cores": [{"id": "0", "slots": @cores@}]}]}]] @ONLY)
 endif()
