@@ -27,7 +27,7 @@ from rough_proxy import RoughProxy
 
 HERE = pathlib.Path(__file__).resolve().parent
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
-SOON = 20
+SOON = 60
 
 
 def config_map(name, **data):
@@ -217,7 +217,7 @@ class RoughServerTest(unittest.TestCase):
         def ask(method, path, body=None):
             response = client.begin(method, path, body and json.dumps(body), headers)
             return response.status, response.headers.get("Retry-After"), response.read()
-        self.rough.reinitialize(0.3)
+        self.rough.reinitialize(2)
         status, after, text = ask("GET", CONFIG_MAPS)
         self.assertEqual((status, after, json.loads(text)["reason"]), (429, "1", "TooManyRequests"))
         self.assertFalse(proxy.answered("list", "configmaps"))
@@ -371,7 +371,7 @@ class OneTest(unittest.TestCase):
     def test_2_it_fails(self):
         with harness.temporary_home() as home:
             server = harness.Program(home / "server", "apiserver", "--store", "memory", "--port", "0", "--data-dir", str(home / "server"))
-            server.wait_for_output("serving", 20)
+            server.wait_for_output("serving", 60)
             with server.log.open("a") as log:
                 log.write("".join(f"line {number}\\n" for number in range(60)) + "GET /login?token=0123456789abcdef\\n")
             try:
@@ -384,7 +384,7 @@ class OtherTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.home = cls.enterClassContext(harness.temporary_home())
-        harness.Program(cls.home, "apiserver", "--store", "floppy:A").wait_for_output("serving", 20)
+        harness.Program(cls.home, "apiserver", "--store", "floppy:A").wait_for_output("serving", 60)
 
     def test_3_never_comes(self):
         pass
@@ -402,7 +402,7 @@ class FailureScreenTest(unittest.TestCase):
         path.write_text(FAILING.replace("MAIN", main))
         environment = {**os.environ, "PYTHONPATH": str(HERE)}
         environment.pop(failure_screen.FILE, None)
-        result = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=60, env=environment)
+        result = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=300, env=environment)
         self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
         self.assertNotIn("0123456789abcdef", result.stdout + result.stderr)
         return path, result.stdout[result.stdout.index("===== failed: "):]
@@ -434,6 +434,56 @@ class FailureScreenTest(unittest.TestCase):
             self.assertNotIn("abc", failure_screen.redacted(text), text)
         for text in ("the bearer token is missing", "--token-auth-file /x/tokens.csv"):
             self.assertEqual(failure_screen.redacted(text), text)
+
+
+class UnitScreenTest(unittest.TestCase):
+    """What tests/unit_screen.py tells of a test program."""
+    PROGRAM = harness.ROOT / "build/release/tests/evenkeel_failing_suite"
+
+    def run_suite(self, tests, code, seconds=60):
+        """What it prints."""
+        if not self.PROGRAM.exists():
+            self.skipTest(f"{self.PROGRAM} is missing")
+        result = subprocess.run([harness.ROOT / "tests/unit_screen.py", str(seconds), self.PROGRAM, f"--gtest_filter={tests}"],
+                                capture_output=True, text=True, timeout=300, env={**os.environ, "RC_PARAMS": "seed=1"})
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        return result.stdout
+
+    def of_test(self, text, name):
+        """The part of the screen that is about it, without what to repeat, which is as it should be."""
+        part, _, rest = text.partition(f"===== failed: {name}\n")[2].partition("----- to repeat it\n")
+        self.assertTrue(part, text)
+        self.assertEqual(rest.splitlines()[0], f"RC_PARAMS=seed=1 build/release/tests/evenkeel_failing_suite --gtest_filter={name}")
+        return part
+
+    def test_what_passes_is_told_in_a_line(self):
+        text = self.run_suite("*Passes:*Skips", 0)
+        self.assertNotIn("expected", text)
+        self.assertIn("no such thing here", text)
+        self.assertIn("[  PASSED  ] 1 test.", text)
+
+    def test_what_failed_says_first_what_it_expected(self):
+        text = self.run_suite("-*Dies:*Hangs", 1)
+        self.assertNotIn("expected", text)
+        self.assertNotIn("0123456789abcdef", text)
+        told = self.of_test(text, "FailingSuite.ExpectsSomethingElse")
+        self.assertRegex(told, r"\Atests/e2e/failing_suite.cc:\d+\nExpected equality of these values:\n  6 \* 9\n    Which is: 54\n  42\nthe second try\n----- its last")
+        self.assertNotIn("before it failed 5\n", told)
+        self.assertIn("before it failed 59\n", told)
+        self.assertIn("GetParam() % 2", self.of_test(text, "Numbers/FailingParameters.AreOdd/1"))
+        self.assertNotIn("AreOdd/0", text)
+
+    def test_of_a_program_that_died_in_which_test(self):
+        text = self.run_suite("*Passes:*Dies", 1)
+        told = self.of_test(text, "FailingSuite.Dies")
+        self.assertTrue(told.startswith("the program ended with -6, in this test\n"), told)
+        self.assertIn("before it died 59\n", told)
+        self.assertNotIn("expected", text)
+
+    def test_of_one_that_hangs_in_which_test(self):
+        told = self.of_test(self.run_suite("*Passes:*Hangs", 1, seconds=10), "FailingSuite.Hangs")
+        self.assertTrue(told.startswith("not done within 10 s, in this test\n"), told)
+        self.assertIn("before it hung 59\n", told)
 
 
 if __name__ == "__main__":
